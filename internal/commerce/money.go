@@ -1,0 +1,103 @@
+package commerce
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/shopspring/decimal"
+	"golang.org/x/text/currency"
+)
+
+// BRL is the currency of fees and costs (specification: "in currency units (BRL)").
+const BRL = "BRL"
+
+// Errors of ParseMinor.
+var (
+	ErrNotMoney         = errors.New("is not a decimal number")
+	ErrTooManyDigits    = errors.New("has more decimal places than its currency")
+	ErrMoneyRange       = errors.New("is out of range")
+	ErrUnknownCurrency  = errors.New("is not an ISO 4217 currency code")
+	maxMinor            = decimal.New(1, 17) // keeps sums of a company far inside int64
+	maxDecimalTextBytes = 64
+)
+
+// Exponent is the number of minor-unit digits of an ISO 4217 currency: 2 for
+// BRL, 0 for JPY, 3 for KWD.
+func Exponent(code string) (int, error) {
+	if len(code) != 3 || strings.ToUpper(code) != code {
+		return 0, ErrUnknownCurrency
+	}
+	unit, err := currency.ParseISO(code)
+	if err != nil {
+		return 0, ErrUnknownCurrency
+	}
+	scale, _ := currency.Standard.Rounding(unit)
+	return scale, nil
+}
+
+// ParseDecimal reads an exact decimal from JSON number text, bounded in length
+// and exponent so that "1e999999999" costs nothing.
+func ParseDecimal(text string) (decimal.Decimal, error) {
+	if text == "" || len(text) > maxDecimalTextBytes {
+		return decimal.Decimal{}, ErrNotMoney
+	}
+	d, err := decimal.NewFromString(text)
+	if err != nil {
+		return decimal.Decimal{}, ErrNotMoney
+	}
+	if d.Exponent() > 18 || d.Exponent() < -18 {
+		return decimal.Decimal{}, ErrMoneyRange
+	}
+	return d, nil
+}
+
+// ParseMinor reads an amount in currency units from JSON number text and gives
+// it in minor units: ("12.30", "BRL") is 1230. No float is on the way.
+func ParseMinor(text, code string) (int64, error) {
+	exponent, err := Exponent(code)
+	if err != nil {
+		return 0, err
+	}
+	d, err := ParseDecimal(text)
+	if err != nil {
+		return 0, err
+	}
+	minor := d.Shift(int32(exponent))
+	if !minor.IsInteger() {
+		return 0, ErrTooManyDigits
+	}
+	if minor.Abs().GreaterThan(maxMinor) {
+		return 0, ErrMoneyRange
+	}
+	return minor.IntPart(), nil
+}
+
+// FormatMinor writes minor units as a decimal of the currency: (1230, "BRL")
+// is "12.30". An unknown currency is written with two digits.
+func FormatMinor(minor int64, code string) string {
+	exponent, err := Exponent(code)
+	if err != nil {
+		exponent = 2
+	}
+	return decimal.New(minor, -int32(exponent)).StringFixed(int32(exponent))
+}
+
+// Amount is money in JSON: a number with the currency's digits at most,
+// written from minor units without a float.
+type Amount struct {
+	Minor    int64
+	Currency string
+}
+
+func (a Amount) MarshalJSON() ([]byte, error) {
+	text := FormatMinor(a.Minor, a.Currency)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return []byte(text), nil
+}
+
+func (a Amount) String() string {
+	return fmt.Sprintf("%s %s", FormatMinor(a.Minor, a.Currency), a.Currency)
+}

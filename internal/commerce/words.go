@@ -1,0 +1,45 @@
+package commerce
+
+// Order status (specification, Order.orderStatus).
+const (
+	OrderApproved  = 0
+	OrderPending   = 1
+	OrderCancelled = 2
+)
+
+// Order source (specification, "order source").
+const (
+	SourceWeb         = 0
+	SourceMarketplace = 1
+	SourceApp         = 2
+	SourceOther       = 3
+)
+
+// Environments. A store has one company in each.
+const (
+	Live    = "live"
+	Sandbox = "sandbox"
+)
+
+// Scope is what an API key may do (specification, Authentication 4).
+type Scope string
+
+const (
+	WriteOrders      Scope = "write_orders"
+	WriteProducts    Scope = "write_products"
+	ReadInfluencers  Scope = "influencers.read"
+	WriteInfluencers Scope = "influencers.write"
+	ReadCosts        Scope = "costs.read"
+	WriteCosts       Scope = "costs.write"
+)
+
+// Scopes lists every scope, in the specification's order.
+var Scopes = []Scope{WriteOrders, WriteProducts, ReadInfluencers, WriteInfluencers, ReadCosts, WriteCosts}
+
+// How often a cost falls due (specification, Cost.frequency).
+const (
+	Specific = "specific"
+	Daily    = "daily"
+	Weekly   = "weekly"
+	Monthly  = "monthly"
+)

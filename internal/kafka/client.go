@@ -1,0 +1,100 @@
+package kafka
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/sasl"
+	"github.com/segmentio/kafka-go/sasl/plain"
+	"github.com/segmentio/kafka-go/sasl/scram"
+)
+
+// Config says how to reach the brokers. The zero value of each field but
+// Brokers is a plain connection.
+type Config struct {
+	Brokers  []string // host:port
+	ClientID string
+	TLS      *tls.Config
+	SASL     SASL
+}
+
+// SASL credentials; an empty Mechanism is none.
+type SASL struct {
+	Mechanism string // PLAIN | SCRAM-SHA-256 | SCRAM-SHA-512
+	Username  string
+	Password  string
+}
+
+// Record is one Kafka record. A nil Value is a tombstone.
+type Record struct {
+	Key   []byte
+	Value []byte
+}
+
+// Client is a connection pool to one cluster; safe for concurrent use.
+type Client struct {
+	config    Config
+	mechanism sasl.Mechanism
+	transport *kafka.Transport
+	client    *kafka.Client
+}
+
+// dialTimeout bounds a connection attempt: a broker that does not answer
+// within it is treated as down.
+const dialTimeout = 5 * time.Second
+
+// NewClient makes a client; nothing is dialled yet. Close it when done.
+func NewClient(config Config) (*Client, error) {
+	if len(config.Brokers) == 0 {
+		return nil, errors.New("kafka: no broker address given")
+	}
+	mechanism, err := config.SASL.mechanism()
+	if err != nil {
+		return nil, err
+	}
+	transport := &kafka.Transport{
+		ClientID:    config.ClientID,
+		TLS:         config.TLS,
+		SASL:        mechanism,
+		DialTimeout: dialTimeout,
+		// The metadata of a moved leader is stale for at most this long.
+		MetadataTTL: 2 * time.Second,
+	}
+	return &Client{
+		config:    config,
+		mechanism: mechanism,
+		transport: transport,
+		client:    &kafka.Client{Addr: kafka.TCP(config.Brokers...), Transport: transport},
+	}, nil
+}
+
+// Close drops idle connections.
+func (c *Client) Close() { c.transport.CloseIdleConnections() }
+
+func (s SASL) mechanism() (sasl.Mechanism, error) {
+	switch s.Mechanism {
+	case "":
+		return nil, nil
+	case "PLAIN":
+		return plain.Mechanism{Username: s.Username, Password: s.Password}, nil
+	case "SCRAM-SHA-256":
+		return scram.Mechanism(scram.SHA256, s.Username, s.Password)
+	case "SCRAM-SHA-512":
+		return scram.Mechanism(scram.SHA512, s.Username, s.Password)
+	}
+	return nil, fmt.Errorf("kafka: unknown SASL mechanism %q (PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512)", s.Mechanism)
+}
+
+// dialer is for kafka-go's Reader and ConsumerGroup, which do not take a Transport.
+func (c *Client) dialer() *kafka.Dialer {
+	return &kafka.Dialer{
+		ClientID:      c.config.ClientID,
+		Timeout:       dialTimeout,
+		DualStack:     true,
+		TLS:           c.config.TLS,
+		SASLMechanism: c.mechanism,
+	}
+}

@@ -1,0 +1,79 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+)
+
+// From where Follow starts.
+const (
+	FromFirst int64 = kafka.FirstOffset
+	FromLast  int64 = kafka.LastOffset
+)
+
+// Follow reads one partition in order, from an offset (or FromFirst, FromLast)
+// until ctx ends, and hands each record to handle; an error of handle ends it.
+// caughtUp, if not nil, is called once, when the end of the log as it stood at
+// the start has been reached. Broker outages are waited out.
+func (c *Client) Follow(ctx context.Context, topic string, partition int, from int64, handle func(offset int64, r Record) error, caughtUp func()) error {
+	end, err := c.logEnd(ctx, topic, partition)
+	if err != nil {
+		return err
+	}
+	reader := kafka.NewReader(kafka.ReaderConfig{
+		Brokers: c.config.Brokers, Topic: topic, Partition: partition, Dialer: c.dialer(),
+		MinBytes: 1, MaxBytes: 4 << 20, MaxWait: 500 * time.Millisecond,
+	})
+	defer reader.Close()
+	if err := reader.SetOffset(from); err != nil {
+		return fmt.Errorf("kafka: follow %s/%d from %d: %w", topic, partition, from, err)
+	}
+	if caughtUp != nil && (end.first >= end.next || from == FromLast || from >= end.next) {
+		caughtUp()
+		caughtUp = nil
+	}
+	for {
+		message, err := reader.ReadMessage(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, io.EOF):
+			return fmt.Errorf("kafka: follow %s/%d: reader closed", topic, partition)
+		case err != nil:
+			return fmt.Errorf("kafka: follow %s/%d: %w", topic, partition, err)
+		}
+		if err := handle(message.Offset, Record{Key: message.Key, Value: message.Value}); err != nil {
+			return err
+		}
+		if caughtUp != nil && message.Offset+1 >= end.next {
+			caughtUp()
+			caughtUp = nil
+		}
+	}
+}
+
+type logRange struct{ first, next int64 }
+
+// logEnd asks where a partition's log begins and ends now.
+func (c *Client) logEnd(ctx context.Context, topic string, partition int) (logRange, error) {
+	response, err := c.client.ListOffsets(ctx, &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{
+		topic: {kafka.FirstOffsetOf(partition), kafka.LastOffsetOf(partition)},
+	}})
+	if err != nil {
+		return logRange{}, fmt.Errorf("kafka: offsets of %s/%d: %w", topic, partition, err)
+	}
+	for _, p := range response.Topics[topic] {
+		if p.Partition == partition {
+			if p.Error != nil {
+				return logRange{}, fmt.Errorf("kafka: offsets of %s/%d: %w", topic, partition, p.Error)
+			}
+			return logRange{first: p.FirstOffset, next: p.LastOffset}, nil
+		}
+	}
+	return logRange{}, fmt.Errorf("kafka: offsets of %s/%d: %w", topic, partition, kafka.UnknownTopicOrPartition)
+}

@@ -1,0 +1,160 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+)
+
+// Producer writes records with acks=all. Safe for concurrent use; order within
+// a partition holds only between calls that wait for one another.
+type Producer struct {
+	client *Client
+
+	mu         sync.Mutex
+	partitions map[string]int // by topic; counts are fixed for life
+}
+
+// NewProducer makes a producer on the client's connections.
+func NewProducer(client *Client) *Producer {
+	return &Producer{client: client, partitions: map[string]int{}}
+}
+
+// retryPause is the wait before a failed produce is tried again; a leader
+// election takes a few hundred milliseconds.
+const retryPause = 100 * time.Millisecond
+
+// Produce writes records to the topic, each to its key's partition (Murmur2,
+// as Kafka's own clients do), and returns once all in-sync replicas have all of
+// them. Temporary failures are retried until ctx ends, so a caller bounds the
+// wait by ctx; on error some records may have been written, perhaps twice.
+func (p *Producer) Produce(ctx context.Context, topic string, records ...Record) error {
+	n, err := p.Partitions(ctx, topic)
+	if err != nil {
+		return err
+	}
+	batches := map[int][]Record{}
+	for _, r := range records {
+		partition := PartitionFor(r.Key, n)
+		batches[partition] = append(batches[partition], r)
+	}
+	for partition, batch := range batches {
+		for {
+			err := p.ProducePartition(ctx, topic, partition, batch)
+			if err == nil {
+				break
+			}
+			if !IsTemporary(err) || ctx.Err() != nil {
+				return err
+			}
+			select {
+			case <-ctx.Done():
+				return err
+			case <-time.After(retryPause):
+			}
+		}
+	}
+	return nil
+}
+
+// ProducePartition writes one batch to one partition, once, without a retry.
+// Record time is now, never an event's time: retention counts from it.
+func (p *Producer) ProducePartition(ctx context.Context, topic string, partition int, batch []Record) error {
+	now := time.Now()
+	records := make([]kafka.Record, len(batch))
+	for i, r := range batch {
+		records[i] = kafka.Record{Time: now, Key: kafka.NewBytes(r.Key), Headers: versionHeader}
+		if r.Value != nil {
+			records[i].Value = kafka.NewBytes(r.Value)
+		}
+	}
+	response, err := p.client.client.Produce(ctx, &kafka.ProduceRequest{
+		Topic: topic, Partition: partition, RequiredAcks: kafka.RequireAll, Records: kafka.NewRecordReader(records...),
+	})
+	if err == nil {
+		err = response.Error
+	}
+	if err != nil {
+		return fmt.Errorf("kafka: produce to %s/%d: %w", topic, partition, err)
+	}
+	return nil
+}
+
+var versionHeader = []kafka.Header{{Key: "v", Value: []byte("1")}}
+
+// Partitions is the topic's partition count, asked once.
+func (p *Producer) Partitions(ctx context.Context, topic string) (int, error) {
+	p.mu.Lock()
+	n := p.partitions[topic]
+	p.mu.Unlock()
+	if n > 0 {
+		return n, nil
+	}
+	n, err := p.client.Partitions(ctx, topic)
+	if err != nil {
+		return 0, err
+	}
+	p.mu.Lock()
+	p.partitions[topic] = n
+	p.mu.Unlock()
+	return n, nil
+}
+
+// PartitionFor is the partition of a key among n, by Kafka's Murmur2.
+func PartitionFor(key []byte, n int) int {
+	return int(murmur2(key)&0x7fffffff) % n
+}
+
+// murmur2 is the hash of Kafka's DefaultPartitioner (org.apache.kafka.common.utils.Utils.murmur2).
+func murmur2(data []byte) uint32 {
+	const (
+		seed uint32 = 0x9747b28c
+		m    uint32 = 0x5bd1e995
+		r           = 24
+	)
+	length := len(data)
+	h := seed ^ uint32(length)
+	for ; len(data) >= 4; data = data[4:] {
+		k := uint32(data[0]) | uint32(data[1])<<8 | uint32(data[2])<<16 | uint32(data[3])<<24
+		k *= m
+		k ^= k >> r
+		k *= m
+		h *= m
+		h ^= k
+	}
+	switch len(data) {
+	case 3:
+		h ^= uint32(data[2]) << 16
+		fallthrough
+	case 2:
+		h ^= uint32(data[1]) << 8
+		fallthrough
+	case 1:
+		h ^= uint32(data[0])
+		h *= m
+	}
+	h ^= h >> 13
+	h *= m
+	h ^= h >> 15
+	return h
+}
+
+// IsTemporary tells whether the same produce may succeed later: the cluster
+// cannot take it now, rather than never.
+func IsTemporary(err error) bool {
+	var code kafka.Error
+	if errors.As(err, &code) {
+		return code.Temporary() || code == kafka.NotEnoughReplicas || code == kafka.NotEnoughReplicasAfterAppend
+	}
+	var network net.Error
+	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
+		errors.Is(err, context.DeadlineExceeded)
+}

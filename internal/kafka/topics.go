@@ -1,0 +1,101 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/segmentio/kafka-go"
+
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// TopicPlan says how EnsureTopics creates what is missing.
+type TopicPlan struct {
+	Partitions        int // of events and commerce: fixed for life; 64 by default, 8 in dev
+	Replication       int
+	MinInsyncReplicas int
+	// KeepForever sets retention.ms=-1 on every topic: kfake applies its
+	// default retention to all topics once one is compacted.
+	KeepForever bool
+}
+
+// commerceRetention is how long orders' personal fields stay on Kafka (wire.md: 7 days).
+const commerceRetentionMs = 7 * 24 * 60 * 60 * 1000
+
+// EnsureTopics creates the missing topics and refuses a cluster whose events
+// and commerce topics have unequal or other partition counts than planned.
+func (c *Client) EnsureTopics(ctx context.Context, plan TopicPlan) error {
+	topic := func(name string, partitions int, retentionMs int64, more ...kafka.ConfigEntry) kafka.TopicConfig {
+		if plan.KeepForever {
+			retentionMs = -1
+		}
+		entries := append([]kafka.ConfigEntry{
+			{ConfigName: "retention.ms", ConfigValue: strconv.FormatInt(retentionMs, 10)},
+			{ConfigName: "min.insync.replicas", ConfigValue: strconv.Itoa(plan.MinInsyncReplicas)},
+		}, more...)
+		return kafka.TopicConfig{
+			Topic: name, NumPartitions: partitions, ReplicationFactor: plan.Replication, ConfigEntries: entries,
+		}
+	}
+	const month = 30 * 24 * 60 * 60 * 1000
+	wanted := []kafka.TopicConfig{
+		topic(wire.TopicEvents, plan.Partitions, month),
+		topic(wire.TopicCommerce, plan.Partitions, commerceRetentionMs),
+		topic(wire.TopicDirectory, 1, -1, kafka.ConfigEntry{ConfigName: "cleanup.policy", ConfigValue: "compact"}),
+		topic(wire.TopicRejected, 1, month),
+		topic(wire.TopicResults, 1, 60*60*1000),
+	}
+	response, err := c.client.CreateTopics(ctx, &kafka.CreateTopicsRequest{Topics: wanted})
+	if err != nil {
+		return fmt.Errorf("kafka: create topics: %w", err)
+	}
+	for name, err := range response.Errors {
+		if err != nil && !errors.Is(err, kafka.TopicAlreadyExists) {
+			return fmt.Errorf("kafka: create topic %s: %w", name, err)
+		}
+	}
+	events, err := c.Partitions(ctx, wire.TopicEvents)
+	if err != nil {
+		return err
+	}
+	commerce, err := c.Partitions(ctx, wire.TopicCommerce)
+	if err != nil {
+		return err
+	}
+	if events != commerce {
+		return fmt.Errorf("kafka: %s has %d partitions and %s %d: they must be equal, since one processor owns the same partition of both", wire.TopicEvents, events, wire.TopicCommerce, commerce)
+	}
+	if events != plan.Partitions {
+		return fmt.Errorf("kafka: the topics have %d partitions, not %d: changing the count is an offline operation (docs/operations.md)", events, plan.Partitions)
+	}
+	return nil
+}
+
+// Partitions tells how many partitions a topic has.
+func (c *Client) Partitions(ctx context.Context, topic string) (int, error) {
+	metadata, err := c.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{topic}})
+	if err != nil {
+		return 0, fmt.Errorf("kafka: metadata of %s: %w", topic, err)
+	}
+	for _, t := range metadata.Topics {
+		if t.Name != topic {
+			continue
+		}
+		if t.Error != nil {
+			return 0, fmt.Errorf("kafka: topic %s: %w", topic, t.Error)
+		}
+		return len(t.Partitions), nil
+	}
+	return 0, fmt.Errorf("kafka: topic %s: %w", topic, kafka.UnknownTopicOrPartition)
+}
+
+// ClusterID names the cluster: offsets of one mean nothing in another.
+func (c *Client) ClusterID(ctx context.Context) (string, error) {
+	metadata, err := c.client.Metadata(ctx, &kafka.MetadataRequest{})
+	if err != nil {
+		return "", fmt.Errorf("kafka: cluster id: %w", err)
+	}
+	return metadata.ClusterID, nil
+}

@@ -1,0 +1,132 @@
+package wire
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Kinds of commerce.v1 records.
+const (
+	KindOrder     = "order"
+	KindProduct   = "product"
+	KindRule      = "rule"     // an influencer, campaign, link, coupon or cost changed
+	KindSettings  = "settings" // the company's settings changed
+	KindStatement = "statement"
+	KindErasure   = "erasure"
+)
+
+// Commerce is the value of a record of commerce.v1: full state in each.
+type Commerce struct {
+	V          int             `json:"v"` // 1
+	Kind       string          `json:"kind"`
+	ID         string          `json:"id"`  // orderId, productId, or the rule's "<type>/<id>"
+	Rev        int64           `json:"rev"` // company's rule revision; 0 for orders and products
+	CompanyID  string          `json:"companyId"`
+	AcceptedAt time.Time       `json:"acceptedAt"` // UTC, milliseconds
+	Actor      string          `json:"actor"`      // "key/<keyId>", "user/<userId>" or "cli"
+	Body       json.RawMessage `json:"body"`       // Order, Product or Rule
+}
+
+// Order is the body of an order record: one version as the merchant sent it.
+// Amounts are minor units of Currency. An absent field keeps its newest known
+// value, an explicit null clears it (attribution.md): hence Optional.
+type Order struct {
+	OrderID        string              `json:"orderId"`
+	Status         int                 `json:"orderStatus"` // 0 approved, 1 pending, 2 cancelled
+	CreatedAt      time.Time           `json:"createdAt"`
+	Currency       string              `json:"currency"`   // ISO 4217
+	TotalMinor     int64               `json:"totalMinor"` // totalPrice
+	UpdatedAt      Optional[time.Time] `json:"updatedAt,omitzero"`
+	Number         Optional[int64]     `json:"number,omitzero"`
+	Name           Optional[string]    `json:"name,omitzero"`
+	DiscountsMinor Optional[int64]     `json:"discountsMinor,omitzero"`
+	ShippingMinor  Optional[int64]     `json:"shippingMinor,omitzero"`
+	PaymentMethod  Optional[int]       `json:"paymentMethod,omitzero"`
+	Installments   Optional[int]       `json:"installments,omitzero"`
+	DiscountCode   Optional[string]    `json:"discountCode,omitzero"`
+	ProvinceCode   Optional[string]    `json:"provinceCode,omitzero"`
+	CountryCode    Optional[string]    `json:"countryCode,omitzero"`
+	UTMSource      Optional[string]    `json:"utmSource,omitzero"`
+	UTMMedium      Optional[string]    `json:"utmMedium,omitzero"`
+	UTMCampaign    Optional[string]    `json:"utmCampaign,omitzero"`
+	UTMContent     Optional[string]    `json:"utmContent,omitzero"`
+	UTMTerm        Optional[string]    `json:"utmTerm,omitzero"`
+	VisitorID      Optional[string]    `json:"userId,omitzero"` // trb_id or trb_vid
+	Source         Optional[int]       `json:"source,omitzero"` // 0 web, 1 marketplace, 2 app, 3 other
+	IsFirstOrder   Optional[bool]      `json:"isFirstOrder,omitzero"`
+	IsRecurring    Optional[bool]      `json:"isRecurring,omitzero"` // subscription.isRecurring
+	EmailKey       Optional[string]    `json:"emailKey,omitzero"`
+	PhoneKey       Optional[string]    `json:"phoneKey,omitzero"`
+	CustomerKey    Optional[string]    `json:"customerKey,omitzero"`
+	CartKey        Optional[string]    `json:"cartKey,omitzero"`
+	Items          Optional[[]Item]    `json:"items,omitzero"`
+	// Personal is the only place of raw personal data on Kafka; the processor
+	// stores it in order_personal alone.
+	Personal json.RawMessage `json:"personal,omitempty"` // {customer{…}, userAgent, browserIp, cartToken}
+}
+
+// Item is one line of an order. Price and Discount are exact decimals as text:
+// they may have more digits than the currency.
+type Item struct {
+	ItemID    string `json:"itemId,omitempty"`
+	ProductID string `json:"productId,omitempty"`
+	VariantID string `json:"variantId,omitempty"`
+	Quantity  int64  `json:"quantity"`
+	Price     string `json:"price,omitempty"`
+	Discount  string `json:"discount,omitempty"`
+}
+
+// Product is the body of a product record.
+type Product struct {
+	ProductID string    `json:"productId"`
+	Name      string    `json:"productName"`
+	Status    *int      `json:"status,omitempty"`
+	CreatedAt string    `json:"createdAt,omitempty"`
+	UpdatedAt string    `json:"updatedAt,omitempty"`
+	Variants  []Variant `json:"variants"`
+}
+
+type Variant struct {
+	VariantID string `json:"variantId"`
+	Title     string `json:"title,omitempty"`
+	SKU       string `json:"sku,omitempty"`
+	Price     string `json:"price,omitempty"`
+	Currency  string `json:"currency,omitempty"`
+	CreatedAt string `json:"createdAt,omitempty"`
+	UpdatedAt string `json:"updatedAt,omitempty"`
+}
+
+// Rule is the body of a rule record. The rule itself is in Postgres, written
+// in the same transaction as the outbox row that became this record; the
+// record says what to look at again.
+type Rule struct {
+	Type         string    `json:"type"`   // influencer | campaign | link | coupon | cost
+	Change       string    `json:"change"` // created | updated | archived | deleted
+	InfluencerID string    `json:"influencerId"`
+	CampaignID   string    `json:"campaignId,omitempty"`
+	Code         string    `json:"code,omitempty"` // folded coupon code
+	From         string    `json:"from,omitempty"` // first day it can concern, YYYY-MM-DD; empty: unbounded
+	To           string    `json:"to,omitempty"`   // last day, inclusive; empty: unbounded
+	At           time.Time `json:"at"`
+}
+
+// Result is the value of a record of results.v1: a hint, never the truth.
+type Result struct {
+	V         int       `json:"v"` // 1
+	CompanyID string    `json:"companyId"`
+	OrderIDs  []string  `json:"orderIds"` // at most 100
+	At        time.Time `json:"at"`
+}
+
+// Rejected is the value of a record of rejected.v1.
+type Rejected struct {
+	V         int       `json:"v"` // 1
+	CompanyID string    `json:"companyId,omitempty"`
+	EventID   string    `json:"eventId,omitempty"`
+	Topic     string    `json:"topic"` // where it came from, or was bound for
+	Code      string    `json:"code"`
+	Reason    string    `json:"reason"`
+	Digest    string    `json:"digest"`         // hex SHA-256 of the original
+	Body      string    `json:"body,omitempty"` // redacted
+	At        time.Time `json:"at"`
+}

@@ -1,0 +1,80 @@
+package wire
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Event is the value of a record of events.v1: the canonical event of
+// sdk/core plus what the edge adds. Identity is keyed hashes only.
+type Event struct {
+	CompanyID string          `json:"companyId"`
+	EventID   string          `json:"eventId"` // UUIDv7
+	Event     string          `json:"event"`
+	Timestamp time.Time       `json:"timestamp"` // client's clock, UTC, milliseconds
+	Payload   json.RawMessage `json:"payload,omitempty"`
+	Identity  Identity        `json:"identity,omitzero"`
+	Context   Context         `json:"context,omitzero"`
+	VisitorID string          `json:"visitorId,omitempty"`
+	SessionID string          `json:"sessionId,omitempty"`
+	Stream    string          `json:"stream,omitempty"`
+	Seq       int64           `json:"seq,omitempty"`
+
+	ReceivedAt  time.Time `json:"receivedAt"`         // edge's clock, UTC, milliseconds
+	ClockSkewMs int64     `json:"clockSkewMs"`        // receivedAt − sentAt; 0 where no sentAt came
+	IP          string    `json:"ip,omitempty"`       // truncated to /24 or /48
+	CookieID    string    `json:"cookieId,omitempty"` // the server's visitor cookie, trb_vid
+	Bot         string    `json:"bot"`                // none | known | prefetch | preview
+	Consent     string    `json:"consent"`            // granted | denied | unknown
+	Via         string    `json:"via"`                // sdk-js | sdk-wasm | sdk-go | http | pixel | link
+	Imported    bool      `json:"imported,omitempty"` // sent by `tributary import`: the backfill horizon does not apply
+
+	Click *Click `json:"click,omitempty"` // LINK_CLICK only
+}
+
+// Identity holds keyed hashes: "k1:" + base64url(HMAC-SHA-256(pepper, kind + ":" + normalised)).
+type Identity struct {
+	EmailKey    string `json:"emailKey,omitempty"`
+	PhoneKey    string `json:"phoneKey,omitempty"`
+	CustomerKey string `json:"customerKey,omitempty"`
+	CartKey     string `json:"cartKey,omitempty"`
+}
+
+type Context struct {
+	Page      Page              `json:"page,omitzero"`
+	Campaign  Campaign          `json:"campaign,omitzero"`
+	ClickIDs  map[string]string `json:"clickIds,omitempty"`
+	Library   Library           `json:"library,omitzero"`
+	Locale    string            `json:"locale,omitempty"`
+	Screen    string            `json:"screen,omitempty"`
+	UserAgent string            `json:"userAgent,omitempty"`
+}
+
+type Page struct {
+	URL      string `json:"url,omitempty"`
+	Path     string `json:"path,omitempty"`
+	Referrer string `json:"referrer,omitempty"`
+	Title    string `json:"title,omitempty"`
+}
+
+// Campaign holds the five UTM values; name is utm_campaign.
+type Campaign struct {
+	Source  string `json:"source,omitempty"`
+	Medium  string `json:"medium,omitempty"`
+	Name    string `json:"name,omitempty"`
+	Content string `json:"content,omitempty"`
+	Term    string `json:"term,omitempty"`
+}
+
+type Library struct {
+	Name    string `json:"name,omitempty"`
+	Version string `json:"version,omitempty"`
+}
+
+// Click is what a short link's redirect knows.
+type Click struct {
+	Code        string `json:"code"`
+	LinkID      string `json:"linkId"`
+	Destination string `json:"destination"` // the URL redirected to
+	ClickID     string `json:"trb_click"`   // <code>.<UUIDv7>
+}

@@ -1,0 +1,10 @@
+package wire
+
+// The topics. Events and Commerce are co-partitioned by companyId (Murmur2).
+const (
+	TopicEvents    = "events.v1"    // what shoppers do; key companyId
+	TopicCommerce  = "commerce.v1"  // what the merchant says; key companyId
+	TopicDirectory = "directory.v1" // compacted, one partition; key company/<id> or link/<code>
+	TopicRejected  = "rejected.v1"  // records refused, with their reason; key companyId
+	TopicResults   = "results.v1"   // hints for live views; key companyId
+)

@@ -1,0 +1,58 @@
+package core
+
+// The standard event names. A custom name matches [A-Z][A-Z0-9_]{0,63}.
+const (
+	PageView          = "PAGE_VIEW"
+	ProductView       = "PRODUCT_VIEW"
+	AddToCart         = "ADD_TO_CART"
+	InitiateCheckout  = "INITIATE_CHECKOUT"
+	CheckoutCompleted = "CHECKOUT_COMPLETED"
+	// LinkClick is made by the edge alone, at a short link's redirect.
+	LinkClick = "LINK_CLICK"
+)
+
+// Event is one canonical event. Strings may alias the text it was parsed
+// from, so an Event keeps that text alive for as long as it lives.
+type Event struct {
+	ID        string // UUIDv7 in lower case; empty until assigned
+	Name      string
+	Timestamp int64  // client's clock, Unix milliseconds, UTC
+	Payload   string // JSON object text; empty when absent
+	Identity  Identity
+	Context   Context
+	VisitorID string // the SDK's own first-party cookie, trb_id
+	SessionID string // a hint: the processor cuts sessions itself
+	Stream    string // the device's own numbering of its events …
+	Seq       int64  // … from 1; 0 when absent
+	Consent   string // granted | denied | unknown; empty when absent
+}
+
+// Identity is what the caller knows of the shopper, trimmed, junk removed.
+// It never leaves the edge in this form: see internal/identity.
+type Identity struct {
+	Email      string
+	Phone      string
+	CustomerID string
+	CartToken  string
+}
+
+// Context is where the event happened.
+type Context struct {
+	Page      Page
+	Campaign  Campaign
+	ClickIDs  []Param // gclid, fbclid, trb_click, …; sorted by name
+	Library   Library
+	Locale    string
+	Screen    string // "1920x1080"
+	UserAgent string
+}
+
+type Page struct{ URL, Path, Referrer, Title string }
+
+// Campaign holds the five UTM values.
+type Campaign struct{ Source, Medium, Name, Content, Term string }
+
+type Library struct{ Name, Version string }
+
+// Param is one name and value.
+type Param struct{ Name, Value string }
