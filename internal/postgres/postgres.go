@@ -1,0 +1,103 @@
+package postgres
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// DB is a pool of connections to one database; safe for concurrent use.
+type DB struct {
+	pool *pgxpool.Pool
+}
+
+// Open makes a pool for a connection string (URL or keyword/value); nothing is
+// dialled until first use. Close it when done.
+func Open(ctx context.Context, dsn string) (*DB, error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: connection string: %w", err)
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: open: %w", err)
+	}
+	return &DB{pool: pool}, nil
+}
+
+// Close waits for connections in use and closes all.
+func (db *DB) Close() { db.pool.Close() }
+
+// Ping asks the server for an answer.
+func (db *DB) Ping(ctx context.Context) error {
+	return translate(db.pool.Ping(ctx))
+}
+
+// Migrate brings the schema up to date, under an advisory lock.
+func Migrate(ctx context.Context, dsn string) error {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return fmt.Errorf("postgres: connection string: %w", err)
+	}
+	db := stdlib.OpenDB(*config)
+	defer db.Close()
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return fmt.Errorf("postgres: migrations: %w", err)
+	}
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, files)
+	if err != nil {
+		return fmt.Errorf("postgres: migrations: %w", err)
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return fmt.Errorf("postgres: migrate: %w", err)
+	}
+	return nil
+}
+
+// inTx runs f in one transaction: committed when f returns nil, else rolled back.
+func (db *DB) inTx(ctx context.Context, f func(tx pgx.Tx) error) error {
+	return translate(pgx.BeginFunc(ctx, db.pool, f))
+}
+
+// translate turns a driver's error into one of internal/commerce's kinds,
+// keeping the driver's error in the chain for logs.
+func translate(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fmt.Errorf("%w: %w", commerce.ErrNotFound, err)
+	}
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		switch {
+		case pg.Code == "23505" || pg.Code == "23P01": // unique_violation, exclusion_violation
+			return fmt.Errorf("%w: %w", commerce.ErrConflict, err)
+		case strings.HasPrefix(pg.Code, "08"), strings.HasPrefix(pg.Code, "53"), strings.HasPrefix(pg.Code, "57P"):
+			return fmt.Errorf("%w: %w", commerce.ErrUnavailable, err) // connection, resources, shutdown
+		}
+		return err
+	}
+	var connect *pgconn.ConnectError
+	var network net.Error
+	if errors.As(err, &connect) || errors.As(err, &network) || pgconn.SafeToRetry(err) {
+		return fmt.Errorf("%w: %w", commerce.ErrUnavailable, err)
+	}
+	return err
+}
