@@ -1,0 +1,110 @@
+// Package tributary_test holds the house's import rules: which room may reach
+// which. docs/architecture.md says why.
+package tributary_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/tributary-io/tributary/"
+
+// deps lists every package that a build of pattern reaches, itself included.
+func deps(t *testing.T, pattern string) []string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-deps", pattern).Output()
+	if err != nil {
+		t.Fatalf("go list -deps %s: %v", pattern, err)
+	}
+	return strings.Fields(string(out))
+}
+
+// imports lists the packages that each package below pattern names itself.
+func imports(t *testing.T, pattern string) map[string][]string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, pattern).Output()
+	if err != nil {
+		t.Fatalf("go list %s: %v", pattern, err)
+	}
+	found := map[string][]string{}
+	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		words := strings.Fields(line)
+		found[words[0]] = words[1:]
+	}
+	return found
+}
+
+func isStandard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
+}
+
+func TestSDKReachesTheStandardLibraryOnly(t *testing.T) {
+	for _, path := range deps(t, "./sdk/...") {
+		if !isStandard(path) && !strings.HasPrefix(path, module+"sdk") {
+			t.Errorf("sdk reaches %s: it is embedded in merchants' backends and may bring nothing along", path)
+		}
+	}
+}
+
+func TestCoreStaysSmallEnoughForABrowser(t *testing.T) {
+	for _, path := range deps(t, "./sdk/core") {
+		switch path {
+		case "fmt", "time", "regexp", "encoding/json", "net", "context", "crypto/rand", "os":
+			t.Errorf("sdk/core reaches %s: every import is paid for in the browser (docs/adr/0004)", path)
+		}
+	}
+}
+
+func TestEdgeNeedsOnlyKafka(t *testing.T) {
+	for _, path := range deps(t, "./edge/...") {
+		if strings.Contains(path, "jackc/pgx") || path == "database/sql" {
+			t.Errorf("edge reaches %s: it must collect while Postgres is down", path)
+		}
+	}
+}
+
+func TestServicesNeverImportEachOther(t *testing.T) {
+	services := []string{"edge", "admin", "processor"}
+	for _, service := range services {
+		for _, path := range deps(t, "./"+service+"/...") {
+			for _, other := range services {
+				if other != service && (path == module+other || strings.HasPrefix(path, module+other+"/")) {
+					t.Errorf("%s reaches %s: services meet on topics and tables only", service, path)
+				}
+			}
+		}
+	}
+}
+
+func TestServicesDeclareWhatTheyNeed(t *testing.T) {
+	for _, service := range []string{"edge", "admin", "processor"} {
+		for from, paths := range imports(t, "./"+service+"/...") {
+			for _, path := range paths {
+				if path == module+"internal/postgres" || path == module+"internal/kafka" || path == module+"internal/devstack" {
+					t.Errorf("%s imports %s: only cmd wires a service to an adapter", from, path)
+				}
+			}
+		}
+	}
+}
+
+func TestAttributionRulesArePure(t *testing.T) {
+	for _, path := range deps(t, "./processor/attribution") {
+		switch {
+		case path == "net", path == "os/exec", path == "database/sql", strings.Contains(path, "pgx"), strings.Contains(path, "kafka-go"):
+			t.Errorf("processor/attribution reaches %s: the rules have no I/O", path)
+		}
+	}
+}
+
+func TestLeavesImportNothingOfOurs(t *testing.T) {
+	for _, leaf := range []string{"internal/commerce", "internal/wire", "sdk/core"} {
+		for _, path := range deps(t, "./"+leaf) {
+			if strings.HasPrefix(path, module) && path != module+leaf {
+				t.Errorf("%s reaches %s: it is a leaf", leaf, path)
+			}
+		}
+	}
+}
