@@ -1,0 +1,158 @@
+package kafka_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+
+	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// broker starts an empty embedded broker.
+func broker(t *testing.T) (*kfake.Cluster, *kafka.Client) {
+	t.Helper()
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	client, err := kafka.NewClient(kafka.Config{Brokers: cluster.ListenAddrs()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return cluster, client
+}
+
+var plan = kafka.TopicPlan{Partitions: 8, Replication: 1, MinInsyncReplicas: 1, KeepForever: true}
+
+// The hashes are those of org.apache.kafka.common.utils.UtilsTest.testMurmur2,
+// here as the partition among 2^31−1, which is the hash without its sign bit.
+func TestPartitionsLikeKafkasOwnClients(t *testing.T) {
+	f := func(key string, murmur2 int32) {
+		t.Helper()
+		const n = 1<<31 - 1
+		if got, want := kafka.PartitionFor([]byte(key), n), int(uint32(murmur2)&0x7fffffff)%n; got != want {
+			t.Errorf("PartitionFor(%q) = %d, want %d", key, got, want)
+		}
+	}
+	f("21", -973932308)
+	f("foobar", -790332482)
+	f("a-little-bit-long-string", -985981536)
+	f("a-little-bit-longer-string", -1486304829)
+	f("lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58897971)
+	f("abc", 479470107)
+}
+
+func TestEnsureTopicsTwiceIsOnce(t *testing.T) {
+	_, client := broker(t)
+	for range 2 {
+		if err := client.EnsureTopics(t.Context(), plan); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, err := client.Partitions(t.Context(), wire.TopicCommerce)
+	if err != nil || n != 8 {
+		t.Errorf("%d partitions, %v; want 8", n, err)
+	}
+}
+
+func TestEnsureTopicsRefusesAnotherCount(t *testing.T) {
+	_, client := broker(t)
+	if err := client.EnsureTopics(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	other := plan
+	other.Partitions = 16
+	if err := client.EnsureTopics(t.Context(), other); err == nil || !strings.Contains(err.Error(), "8 partitions, not 16") {
+		t.Errorf("got %v, want a refusal that names both counts", err)
+	}
+}
+
+func TestProducedRecordsAreFollowedInOrder(t *testing.T) {
+	_, client := broker(t)
+	if err := client.EnsureTopics(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	producer := kafka.NewProducer(client)
+	key := []byte("c_one")
+	for i := range 20 {
+		if err := producer.Produce(t.Context(), wire.TopicEvents, kafka.Record{Key: key, Value: fmt.Append(nil, i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var got []string
+	caughtUp := false
+	err := client.Follow(ctx, wire.TopicEvents, kafka.PartitionFor(key, 8), kafka.FromFirst,
+		func(_ int64, r kafka.Record) error {
+			got = append(got, string(r.Value))
+			return nil
+		},
+		func() { caughtUp = true; cancel() })
+	if !caughtUp {
+		t.Fatalf("never caught up: %v", err)
+	}
+	if len(got) != 20 || got[0] != "0" || got[19] != "19" {
+		t.Errorf("followed %v, want 0 to 19 in order", got)
+	}
+}
+
+func TestFollowingAnEmptyLogIsCaughtUpAtOnce(t *testing.T) {
+	_, client := broker(t)
+	if err := client.EnsureTopics(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	caughtUp := false
+	_ = client.Follow(ctx, wire.TopicDirectory, 0, kafka.FromFirst, func(int64, kafka.Record) error { return nil },
+		func() { caughtUp = true; cancel() })
+	if !caughtUp {
+		t.Error("an empty log was not caught up")
+	}
+}
+
+func TestTombstonesHaveNoValue(t *testing.T) {
+	_, client := broker(t)
+	if err := client.EnsureTopics(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	if err := kafka.NewProducer(client).Produce(t.Context(), wire.TopicDirectory, kafka.Record{Key: []byte("link/x")}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	seen := false
+	_ = client.Follow(ctx, wire.TopicDirectory, 0, kafka.FromFirst, func(_ int64, r kafka.Record) error {
+		seen = r.Value == nil
+		return nil
+	}, cancel)
+	if !seen {
+		t.Error("the tombstone came with a value, or not at all")
+	}
+}
+
+func TestProducingToADeadBrokerEndsWithTheContext(t *testing.T) {
+	cluster, client := broker(t)
+	if err := client.EnsureTopics(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	producer := kafka.NewProducer(client)
+	if _, err := producer.Partitions(t.Context(), wire.TopicEvents); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	err := producer.Produce(ctx, wire.TopicEvents, kafka.Record{Key: []byte("k"), Value: []byte("v")})
+	if err == nil || !kafka.IsTemporary(err) {
+		t.Errorf("got %v, want a temporary error", err)
+	}
+}
