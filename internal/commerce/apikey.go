@@ -1,0 +1,110 @@
+package commerce
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Types of API keys (specification, Authentication 2).
+const (
+	OwnPlatform = "own_platform"
+	Integration = "integration"
+)
+
+// APIKey is an API key as it is kept: never its text.
+type APIKey struct {
+	KeyID       string
+	CompanyID   string
+	Environment string // of the company
+	Name        string
+	Type        string // OwnPlatform | Integration
+	Hint        string // last four characters
+	Scopes      []Scope
+	CreatedAt   time.Time
+	ExpiresAt   time.Time // zero: never
+	RevokedAt   time.Time // zero: not revoked; ahead of now: rotated, still good until then
+	LastUsedAt  time.Time // zero: never
+}
+
+// Has tells whether the key carries a scope.
+func (k APIKey) Has(scope Scope) bool { return slices.Contains(k.Scopes, scope) }
+
+// ActiveAt tells whether the key opens anything at t.
+func (k APIKey) ActiveAt(t time.Time) bool {
+	return (k.ExpiresAt.IsZero() || t.Before(k.ExpiresAt)) && (k.RevokedAt.IsZero() || t.Before(k.RevokedAt))
+}
+
+// NewAPIKey is what a key is made from. The environment is the company's.
+type NewAPIKey struct {
+	CompanyID string
+	Name      string
+	Type      string // empty: OwnPlatform
+	Scopes    []Scope
+	ExpiresAt time.Time // zero: never
+	Actor     string    // for the audit log
+	Random    io.Reader
+}
+
+// ErrKeyText says that a text cannot be one of our keys.
+var ErrKeyText = errors.New("is not an API key")
+
+var keyPrefixes = map[string]string{Live: "trb_live_", Sandbox: "trb_test_"}
+
+const (
+	keyRandomBytes = 20 // 160 bits: 32 characters
+	keyBodyLength  = 32
+	keySumLength   = 7 // CRC-32 in base32: a mistyped key is known without a look-up
+)
+
+// NewKeyText makes the text of a key: prefix, 160 random bits, checksum. It is
+// shown once; only KeyHash of it is stored.
+func NewKeyText(random io.Reader, environment string) (string, error) {
+	prefix, ok := keyPrefixes[environment]
+	if !ok {
+		return "", fmt.Errorf("make an API key: unknown environment %q", environment)
+	}
+	var raw [keyRandomBytes]byte
+	if _, err := io.ReadFull(random, raw[:]); err != nil {
+		return "", fmt.Errorf("make an API key: %w", err)
+	}
+	text := prefix + lowerBase32.EncodeToString(raw[:])
+	return text + keySum(text), nil
+}
+
+// KeyEnvironment is the environment a key's text names, or ErrKeyText where
+// its form or checksum is wrong.
+func KeyEnvironment(text string) (string, error) {
+	for environment, prefix := range keyPrefixes {
+		if !strings.HasPrefix(text, prefix) || len(text) != len(prefix)+keyBodyLength+keySumLength {
+			continue
+		}
+		body := text[:len(prefix)+keyBodyLength]
+		if text[len(body):] == keySum(body) {
+			return environment, nil
+		}
+	}
+	return "", ErrKeyText
+}
+
+// KeyHash is what is stored and looked up. A fast hash is enough: the text has
+// 160 random bits, so there is nothing to guess.
+func KeyHash(text string) [sha256.Size]byte { return sha256.Sum256([]byte(text)) }
+
+func keySum(text string) string {
+	sum := crc32.ChecksumIEEE([]byte(text))
+	return lowerBase32.EncodeToString([]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})
+}
+
+// ParseScope reads a scope by its name.
+func ParseScope(name string) (Scope, error) {
+	if !slices.Contains(Scopes, Scope(name)) {
+		return "", fmt.Errorf("unknown scope %q", name)
+	}
+	return Scope(name), nil
+}

@@ -1,0 +1,101 @@
+package commerce
+
+import (
+	"encoding/base32"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Company is one environment of a store; every row of a store's data hangs off
+// one. Settings of attribution are read by the processor and are not here.
+type Company struct {
+	CompanyID     string
+	StoreID       string // UUID
+	Environment   string // Live | Sandbox
+	Name          string
+	Country       string // ISO 3166-1 alpha-2
+	Timezone      string // IANA
+	Currency      string // ISO 4217
+	Origins       []string
+	Hosts         []string
+	ConsentPolicy string // none | required | honor_gpc
+	RulesRev      int64
+	CreatedAt     time.Time
+}
+
+// Store is a merchant's store with its two companies.
+type Store struct {
+	StoreID string // UUID
+	Name    string
+	Live    Company
+	Sandbox Company
+}
+
+// NewStore is what a store is made from. Empty Country, Timezone and Currency
+// are BR, America/Sao_Paulo and BRL.
+type NewStore struct {
+	Name     string
+	Country  string
+	Timezone string
+	Currency string
+	Origins  []string // allowed by CORS: "https://loja.example.com"
+	Hosts    []string // the store's own hosts: never touches
+	Actor    string   // who made it, for the audit log: "cli", "user/<id>"
+
+	// KeyCheck is identity.Hasher.Check: it goes into the directory, so that an
+	// edge with another hashing secret refuses instead of never joining.
+	KeyCheck func(companyID string) string
+	Random   io.Reader
+}
+
+// Defaults fills the empty fields.
+func (s *NewStore) Defaults() {
+	if s.Country == "" {
+		s.Country = "BR"
+	}
+	if s.Timezone == "" {
+		s.Timezone = "America/Sao_Paulo"
+	}
+	if s.Currency == "" {
+		s.Currency = BRL
+	}
+}
+
+// lowerBase32 is RFC 4648's alphabet in lower case: safe in URLs, headers and
+// file names, and read aloud without "capital".
+var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// NewID is prefix + 16 characters of lower-case base32: 80 random bits.
+func NewID(random io.Reader, prefix string) (string, error) {
+	var raw [10]byte
+	if _, err := io.ReadFull(random, raw[:]); err != nil {
+		return "", fmt.Errorf("make an id: %w", err)
+	}
+	return prefix + lowerBase32.EncodeToString(raw[:]), nil
+}
+
+// codeAlphabet has no letter that is mistaken for a digit or another letter
+// when read from a screen: no 0 O o, 1 I l, and no vowels but a and e, so that
+// a code hardly spells a word.
+const codeAlphabet = "23456789abcdefghjkmnpqrstvwxyz"
+
+// CodeLength of a short link: 30^8 ≈ 6.6e11 codes.
+const CodeLength = 8
+
+// NewShortCode is a random code of a short link.
+func NewShortCode(random io.Reader) (string, error) {
+	var code strings.Builder
+	var raw [1]byte
+	for code.Len() < CodeLength {
+		if _, err := io.ReadFull(random, raw[:]); err != nil {
+			return "", fmt.Errorf("make a short code: %w", err)
+		}
+		// 240 is the greatest multiple of 30 in a byte: above it would favour the first letters.
+		if raw[0] < 240 {
+			code.WriteByte(codeAlphabet[int(raw[0])%len(codeAlphabet)])
+		}
+	}
+	return code.String(), nil
+}

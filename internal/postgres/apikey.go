@@ -1,0 +1,158 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+// CreateAPIKey makes a key for a company and gives its text, which is shown
+// once and never stored. An unknown company is commerce.ErrNotFound.
+func (db *DB) CreateAPIKey(ctx context.Context, k commerce.NewAPIKey) (key commerce.APIKey, text string, err error) {
+	fail := func(err error) (commerce.APIKey, string, error) {
+		return commerce.APIKey{}, "", fmt.Errorf("postgres: create API key: %w", err)
+	}
+	if k.Type == "" {
+		k.Type = commerce.OwnPlatform
+	}
+	if len(k.Scopes) == 0 {
+		return fail(errors.New("a key needs at least one scope"))
+	}
+	company, err := db.Company(ctx, k.CompanyID)
+	if err != nil {
+		return fail(err)
+	}
+	if text, err = commerce.NewKeyText(k.Random, company.Environment); err != nil {
+		return fail(err)
+	}
+	id, err := commerce.NewID(k.Random, "key_")
+	if err != nil {
+		return fail(err)
+	}
+	hash := commerce.KeyHash(text)
+	err = db.inTx(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `
+			insert into api_key (key_id, secret_sha256, company_id, name, type, hint, scopes, expires_at)
+			values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+			id, hash[:], k.CompanyID, k.Name, k.Type, text[len(text)-4:], scopeNames(k.Scopes), orNull(k.ExpiresAt))
+		if err != nil {
+			return err
+		}
+		if key, err = scanAPIKey(tx.QueryRow(ctx, selectAPIKey+` where k.key_id = $1`, id)); err != nil {
+			return err
+		}
+		return audit(ctx, tx, Change{CompanyID: k.CompanyID, Actor: k.Actor, Action: "api_key.create", Subject: id,
+			Detail: map[string]any{"name": k.Name, "type": k.Type, "scopes": k.Scopes}})
+	})
+	if err != nil {
+		return fail(err)
+	}
+	return key, text, nil
+}
+
+// ListAPIKeys lists a company's keys, oldest first, revoked ones included; at most limit.
+func (db *DB) ListAPIKeys(ctx context.Context, companyID string, limit int) ([]commerce.APIKey, error) {
+	rows, err := db.pool.Query(ctx, selectAPIKey+` where k.company_id = $1 order by k.created_at, k.key_id limit $2`, companyID, limit)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: API keys of %s: %w", companyID, translate(err))
+	}
+	keys, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (commerce.APIKey, error) { return scanAPIKey(row) })
+	if err != nil {
+		return nil, fmt.Errorf("postgres: API keys of %s: %w", companyID, translate(err))
+	}
+	return keys, nil
+}
+
+// RevokeAPIKey ends a key at an instant: now, or later where a rotation leaves
+// its holder time to change. It never moves an earlier end back.
+func (db *DB) RevokeAPIKey(ctx context.Context, companyID, keyID string, at time.Time, actor string) error {
+	err := db.inTx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			update api_key set revoked_at = least(revoked_at, $3) where company_id = $1 and key_id = $2`, companyID, keyID, at)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return pgx.ErrNoRows
+		}
+		return audit(ctx, tx, Change{CompanyID: companyID, Actor: actor, Action: "api_key.revoke", Subject: keyID,
+			Detail: map[string]any{"at": at.UTC()}})
+	})
+	if err != nil {
+		return fmt.Errorf("postgres: revoke API key %s: %w", keyID, err)
+	}
+	return nil
+}
+
+// APIKeyByHash looks a key up by the SHA-256 of its text (commerce.KeyHash),
+// revoked and expired ones included: the caller judges. Unknown is
+// commerce.ErrNotFound.
+func (db *DB) APIKeyByHash(ctx context.Context, hash [32]byte) (commerce.APIKey, error) {
+	key, err := scanAPIKey(db.pool.QueryRow(ctx, selectAPIKey+` where k.secret_sha256 = $1`, hash[:]))
+	if err != nil {
+		return key, fmt.Errorf("postgres: API key: %w", translate(err))
+	}
+	return key, nil
+}
+
+// TouchAPIKeys stores when keys were last used; an older time than the stored
+// one changes nothing.
+func (db *DB) TouchAPIKeys(ctx context.Context, lastUsed map[string]time.Time) error {
+	ids, times := make([]string, 0, len(lastUsed)), make([]time.Time, 0, len(lastUsed))
+	for id, at := range lastUsed {
+		ids, times = append(ids, id), append(times, at)
+	}
+	_, err := db.pool.Exec(ctx, `
+		update api_key k set last_used_at = greatest(k.last_used_at, u.at)
+		from unnest($1::text[], $2::timestamptz[]) as u (key_id, at) where k.key_id = u.key_id`, ids, times)
+	if err != nil {
+		return fmt.Errorf("postgres: last use of API keys: %w", translate(err))
+	}
+	return nil
+}
+
+const selectAPIKey = `
+	select k.key_id, k.company_id, c.environment, k.name, k.type, k.hint, k.scopes, k.created_at, k.expires_at, k.revoked_at, k.last_used_at
+	from api_key k join company c using (company_id)`
+
+func scanAPIKey(row pgx.Row) (k commerce.APIKey, err error) {
+	var scopes []string
+	var expires, revoked, used *time.Time
+	err = row.Scan(&k.KeyID, &k.CompanyID, &k.Environment, &k.Name, &k.Type, &k.Hint, &scopes, &k.CreatedAt, &expires, &revoked, &used)
+	if err != nil {
+		return k, err
+	}
+	for _, s := range scopes {
+		k.Scopes = append(k.Scopes, commerce.Scope(s))
+	}
+	k.ExpiresAt, k.RevokedAt, k.LastUsedAt = orZero(expires), orZero(revoked), orZero(used)
+	return k, nil
+}
+
+func scopeNames(scopes []commerce.Scope) []string {
+	names := make([]string, len(scopes))
+	for i, s := range scopes {
+		names[i] = string(s)
+	}
+	return names
+}
+
+// orNull is a time as a column, null where it is zero.
+func orNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func orZero(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}

@@ -1,0 +1,41 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// Change is one change of a store's data, as the audit log and the commerce
+// records tell of it. Detail holds no personal data and no secret.
+type Change struct {
+	CompanyID string
+	Rev       int64 // the rule revision it made; 0 where it is no rule
+	At        time.Time
+	Actor     string // "key/<keyId>", "user/<userId>" or "cli"
+	Action    string // e.g. influencer.create
+	Subject   string
+	Detail    map[string]any
+}
+
+// audit writes the change's row of the audit log.
+func audit(ctx context.Context, tx pgx.Tx, c Change) error {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return fmt.Errorf("audit id: %w", err)
+	}
+	detail, err := json.Marshal(c.Detail)
+	if err != nil {
+		return fmt.Errorf("audit detail: %w", err)
+	}
+	if c.Detail == nil {
+		detail = []byte("{}")
+	}
+	_, err = tx.Exec(ctx, `insert into audit_log (company_id, audit_id, actor, action, subject, detail) values ($1, $2, $3, $4, $5, $6)`,
+		c.CompanyID, id.String(), c.Actor, c.Action, c.Subject, detail)
+	return err
+}
