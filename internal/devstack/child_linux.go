@@ -1,0 +1,5 @@
+package devstack
+
+import "syscall"
+
+func dieWithParent(attr *syscall.SysProcAttr, signal syscall.Signal) { attr.Pdeathsig = signal }

@@ -1,0 +1,9 @@
+//go:build unix && !linux
+
+package devstack
+
+import "syscall"
+
+// dieWithParent does nothing where the kernel has no parent-death signal: a
+// SIGKILL of the parent leaves the child, and the next start says so.
+func dieWithParent(*syscall.SysProcAttr, syscall.Signal) {}

@@ -1,0 +1,66 @@
+package devtest_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+func TestPostgresGivesEachCallItsOwnMigratedDatabase(t *testing.T) {
+	ctx := context.Background()
+	stores := func(dsn string) (n int) {
+		t.Helper()
+		conn, err := pgx.Connect(ctx, dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close(ctx)
+		if err := conn.QueryRow(ctx, "select count(*) from store").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	first, second := devtest.Postgres(t), devtest.Postgres(t)
+	conn, err := pgx.Connect(ctx, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, "insert into store (store_id, name) values (gen_random_uuid(), 'a')"); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := stores(first), stores(second); a != 1 || b != 0 {
+		t.Errorf("stores in the two databases: %d and %d, want 1 and 0", a, b)
+	}
+}
+
+func TestKafkaTakesAndGivesRecordsOfOurTopics(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	client, err := kafka.NewClient(kafka.Config{Brokers: []string{devtest.Kafka(t)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	want := kafka.Record{Key: []byte("c_1"), Value: []byte("value")}
+	if err := kafka.NewProducer(client).Produce(ctx, wire.TopicEvents, want); err != nil {
+		t.Fatal(err)
+	}
+	stop := context.Canceled
+	partition := kafka.PartitionFor(want.Key, devtest.Partitions)
+	err = client.Follow(ctx, wire.TopicEvents, partition, kafka.FromFirst, func(_ int64, got kafka.Record) error {
+		if string(got.Value) != string(want.Value) {
+			t.Errorf("value %q, want %q", got.Value, want.Value)
+		}
+		return stop
+	}, nil)
+	if err != stop {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,133 @@
+package devtest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/devstack"
+	"github.com/tributary-io/tributary/internal/postgres"
+)
+
+// startTimeout bounds the first start of a server, downloads included.
+const startTimeout = 5 * time.Minute
+
+// server is this test binary's PostgreSQL, started by the first test that asks.
+// It is not stopped by any test: it shuts down with the binary, and a shell
+// that waits for that removes its files.
+var server = sync.OnceValues(startServer)
+
+var databases atomic.Int64
+
+const template = "tributary_template"
+
+func startServer() (*devstack.Postgres, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	// Not t.TempDir: its parents are private, and the server may run as nobody.
+	dir, err := os.MkdirTemp("", "tributary-devtest-")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return nil, err
+	}
+	if err := removeAfterwards(dir); err != nil {
+		return nil, err
+	}
+	pg, err := devstack.StartPostgres(ctx, devstack.PostgresConfig{
+		Dir: filepath.Join(dir, "postgres"),
+		// Nothing here outlives the test binary, so nothing is made durable.
+		Settings: map[string]string{
+			"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
+			"max_connections": "300", "shared_buffers": "64MB", "autovacuum": "off",
+		},
+		Progress: func(step string, done, total int64) {
+			if total == 0 {
+				fmt.Fprintln(os.Stderr, "devtest:", step)
+			}
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := execute(ctx, pg.DSN(), "create database "+template); err != nil {
+		return nil, err
+	}
+	if err := postgres.Migrate(ctx, pg.DatabaseDSN(template)); err != nil {
+		return nil, err
+	}
+	// A template must have no connections; Migrate's may still be closing.
+	return pg, execute(ctx, pg.DSN(), "alter database "+template+" allow_connections false")
+}
+
+// removeAfterwards starts a shell that outlives us: its standard input ends
+// when we do, however that comes; then it waits for the server's own shutdown
+// (a second at most) and removes dir.
+func removeAfterwards(dir string) error {
+	const script = `cat >/dev/null; i=0
+while [ -e "$1/postgres/data/postmaster.pid" ] && [ $i -lt 100 ]; do sleep 0.1; i=$((i+1)); done
+rm -rf "$1"`
+	cmd := exec.Command("/bin/sh", "-c", script, "sh", dir)
+	// Its own group: the Ctrl-C that ends the tests must not end it.
+	cmd.SysProcAttr = ownGroup()
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	keepOpen.Store(&stdin)
+	return nil
+}
+
+// keepOpen holds the pipe of removeAfterwards until the process ends.
+var keepOpen atomic.Value
+
+// Postgres gives an isolated database with the whole schema, dropped when the
+// test ends. All calls of one test binary share one server.
+func Postgres(t testing.TB) (dsn string) {
+	t.Helper()
+	NeedsIntegration(t)
+	pg, err := server()
+	if err != nil {
+		t.Fatalf("devtest: postgres: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	name := fmt.Sprintf("test_%d", databases.Add(1))
+	// Two copies of one template at once wait for each other inside PostgreSQL.
+	if err := execute(ctx, pg.DSN(), "create database "+name+" template "+template+" strategy wal_log"); err != nil {
+		t.Fatalf("devtest: create database: %v", err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := execute(ctx, pg.DSN(), "drop database "+name+" with (force)"); err != nil {
+			t.Errorf("devtest: drop database: %v", err)
+		}
+	})
+	return pg.DatabaseDSN(name)
+}
+
+func execute(ctx context.Context, dsn, statement string) error {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, statement); err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(strings.Fields(statement)[:2], " "), err)
+	}
+	return nil
+}

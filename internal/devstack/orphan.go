@@ -1,0 +1,48 @@
+package devstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// releaseDataDir waits until no process of an earlier server uses the data
+// directory, and removes a postmaster.pid that nobody living holds. Two cases
+// need it: the server of a killed parent is still shutting down, and a killed
+// server is a zombie that nobody has waited for: PostgreSQL takes both for
+// running servers and refuses to start.
+func releaseDataDir(ctx context.Context, data string) error {
+	pidFile := filepath.Join(data, "postmaster.pid")
+	text, err := os.ReadFile(pidFile)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("postgres lock file: %w", err)
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(strings.TrimSpace(first))
+	if err != nil {
+		return nil // PostgreSQL explains a broken lock file better
+	}
+	deadline := time.Now().Add(orphanPatience)
+	for processesIn(data, pid) {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("another PostgreSQL server (process %d) is using %s", pid, data)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the former postgres: %w", ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	if err := os.Remove(pidFile); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("postgres lock file: %w", err)
+	}
+	return nil
+}
