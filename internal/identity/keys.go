@@ -1,0 +1,83 @@
+package identity
+
+import (
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+)
+
+// MinSecret is the least length of the hashing secret, in bytes: as long as
+// the hash itself, so that the secret is never its weakest part.
+const MinSecret = 32
+
+// version is the prefix of every key: another way of making them gets another.
+const version = "k1:"
+
+// Hasher derives each company's pepper from the installation's hashing secret.
+// Safe for concurrent use.
+type Hasher struct{ secret []byte }
+
+// NewHasher takes the hashing secret, at least MinSecret bytes.
+func NewHasher(secret []byte) (*Hasher, error) {
+	if len(secret) < MinSecret {
+		return nil, fmt.Errorf("identity: the hashing secret has %d bytes, at least %d are needed", len(secret), MinSecret)
+	}
+	return &Hasher{secret: append([]byte(nil), secret...)}, nil
+}
+
+// Company makes the keys of one company. Country (ISO 3166-1 alpha-2) is where
+// a phone number without a country code belongs; it does not move the pepper.
+func (h *Hasher) Company(companyID, country string) Keys {
+	return Keys{pepper: h.derive("tributary/k1/pepper/"+companyID, sha256.Size), country: country}
+}
+
+// Check is a short text that only a holder of the same secret can make: an
+// edge compares it with the directory's keyCheck and refuses when it differs,
+// rather than hash into keys that never join. It tells nothing of any pepper.
+func (h *Hasher) Check(companyID string) string {
+	return version + base64.RawURLEncoding.EncodeToString(h.derive("tributary/k1/check/"+companyID, 16))
+}
+
+// derive is HKDF-SHA-256 (RFC 5869) of the secret. The labels are fixed texts
+// that no other label begins with, so no two uses share a key.
+func (h *Hasher) derive(label string, length int) []byte {
+	key, err := hkdf.Key(sha256.New, h.secret, nil, label, length)
+	if err != nil {
+		// Only a length above 255 hashes, or a short key under FIPS 140, fails; both are excluded above.
+		panic(errors.Join(errors.New("identity: hkdf"), err))
+	}
+	return key
+}
+
+// Keys makes one company's hashed keys: "k1:" + base64url(HMAC-SHA-256(pepper,
+// kind + ":" + normalised)), or "" for junk, which joins nothing. Safe for
+// concurrent use.
+type Keys struct {
+	pepper  []byte
+	country string
+}
+
+// Email is the key of an e-mail address.
+func (k Keys) Email(raw string) string { return k.key("email:", NormalEmail(raw)) }
+
+// Phone is the key of a phone number.
+func (k Keys) Phone(raw string) string { return k.key("phone:", NormalPhone(raw, k.country)) }
+
+// Customer is the key of the merchant's customer id.
+func (k Keys) Customer(raw string) string { return k.key("customer:", NormalID(raw)) }
+
+// Cart is the key of a cart token.
+func (k Keys) Cart(raw string) string { return k.key("cart:", NormalID(raw)) }
+
+func (k Keys) key(kind, normal string) string {
+	if normal == "" {
+		return ""
+	}
+	mac := hmac.New(sha256.New, k.pepper)
+	mac.Write([]byte(kind))
+	mac.Write([]byte(normal))
+	return version + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}

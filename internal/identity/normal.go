@@ -1,0 +1,85 @@
+package identity
+
+import (
+	"strings"
+
+	"github.com/nyaruka/phonenumbers"
+)
+
+// Bounds of what is normalised at all, in bytes; longer is junk.
+const (
+	maxEmail = 254 // RFC 5321, 4.5.3.1.3, less the angle brackets
+	maxPhone = 64
+	maxID    = 512
+)
+
+// NormalEmail is an address trimmed and lower-cased, or "" for junk.
+func NormalEmail(raw string) string {
+	email := strings.ToLower(strings.TrimSpace(raw))
+	local, domain, found := strings.Cut(email, "@")
+	if !found || local == "" || len(email) > maxEmail || strings.ContainsAny(email, " \t\r\n,;<>\"") {
+		return ""
+	}
+	domain = strings.TrimSuffix(domain, ".")
+	if strings.Contains(domain, "@") || !strings.Contains(strings.Trim(domain, "."), ".") || junk(local) && junk(domain) {
+		return ""
+	}
+	return local + "@" + domain
+}
+
+// NormalPhone is a number in E.164, read in country (ISO 3166-1 alpha-2) when
+// it has no country code of its own, or "" for junk.
+func NormalPhone(raw, country string) string {
+	raw = strings.TrimSpace(raw)
+	if junk(raw) || len(raw) > maxPhone {
+		return ""
+	}
+	number, err := phonenumbers.Parse(raw, strings.ToUpper(country))
+	if err != nil {
+		return ""
+	}
+	number.Extension = nil // a line within the house is not another household
+	possible := phonenumbers.IsPossibleNumberWithReason(number) == phonenumbers.IS_POSSIBLE
+	if number.GetCountryCode() == brazil {
+		number.NationalNumber = ninthDigit(number.GetNationalNumber())
+		possible = phonenumbers.IsValidNumber(number) // by length alone, nine digits without an area would pass
+	}
+	if !possible || number.GetNationalNumber() == 0 {
+		return ""
+	}
+	return phonenumbers.Format(number, phonenumbers.E164)
+}
+
+const brazil = 55
+
+// ninthDigit gives an old Brazilian mobile number, two digits of area and
+// eight that begin with 6 to 9, the 9 that Anatel put before it (Resolução
+// 553/2010, complete since 2016). Landlines begin with 2 to 5 and stay.
+func ninthDigit(national uint64) *uint64 {
+	const eight = 100_000_000
+	area, line := national/eight, national%eight
+	if area >= 11 && area <= 99 && line >= 60_000_000 {
+		national = (area*10+9)*eight + line
+	}
+	return &national
+}
+
+// NormalID is a customer id or cart token trimmed, or "" for junk. Case stays:
+// it may be part of the id.
+func NormalID(raw string) string {
+	id := strings.TrimSpace(raw)
+	if junk(id) || len(id) > maxID {
+		return ""
+	}
+	return id
+}
+
+// junk tells what a page sends when it knows nothing: empty, the text of a
+// JavaScript nothing, or only zeros ("0", "0.0", the nil UUID).
+func junk(s string) bool {
+	switch strings.ToLower(s) {
+	case "null", "undefined", "nil", "none", "nan", "n/a", "false", "true", "unknown", "anonymous", "guest", "[object object]":
+		return true
+	}
+	return strings.Trim(s, "0+-.()_/ ") == ""
+}
