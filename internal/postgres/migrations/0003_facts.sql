@@ -80,6 +80,7 @@ create table orders (
   primary key (company_id, order_id)
 );
 create index orders_day on orders (company_id, day, created_at);
+create index orders_processed on orders (company_id, processed_at, order_id); -- live views catch up by it
 
 create table order_key (
   company_id text not null,

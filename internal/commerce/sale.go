@@ -1,0 +1,129 @@
+package commerce
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What a payout rests on.
+const (
+	EvidenceCoupon = "coupon"
+	EvidenceLink   = "link"
+)
+
+// Sale is one order as a merchant looks at it: what was sold and who is paid.
+// Amounts are minor units of Currency.
+type Sale struct {
+	OrderID         string
+	Name            string // what the shop calls it, "#1001"; may be empty
+	CreatedAt       time.Time
+	Day             string // YYYY-MM-DD of CreatedAt in the company's time zone
+	Status          int    // OrderApproved | OrderPending | OrderCancelled
+	Currency        string
+	TotalMinor      int64
+	InfluencerID    string // empty: nobody is credited
+	Influencer      string
+	Campaign        string
+	Evidence        string // EvidenceCoupon | EvidenceLink | empty
+	CommissionMinor int64  // net of the ledger, or expected while pending
+	ProcessedAt     time.Time
+}
+
+// Cursor is where the sale stands in the order in which sales were processed.
+func (s Sale) Cursor() Cursor { return Cursor{At: s.ProcessedAt, OrderID: s.OrderID} }
+
+// SaleGroup sums the orders of a day that share all of these.
+type SaleGroup struct {
+	InfluencerID    string // empty: credited to nobody
+	Influencer      string
+	Evidence        string
+	Status          int
+	Currency        string
+	Orders          int64
+	TotalMinor      int64
+	CommissionMinor int64 // as the payouts say: expected, for pending orders
+}
+
+// CommissionGroup is the net of the ledger over a day's orders. Its currency
+// may differ from the orders': a fixed fee is in BRL.
+type CommissionGroup struct {
+	InfluencerID string
+	Influencer   string
+	Currency     string
+	AmountMinor  int64
+}
+
+// DaySales is a day of a company as it stood at one instant.
+type DaySales struct {
+	AsOf        time.Time // the database's clock
+	Cursor      Cursor    // of the last order processed; zero where there is none
+	Groups      []SaleGroup
+	Commissions []CommissionGroup
+	Sales       []Sale // the newest first; as many as were asked for
+	More        bool   // older ones are left
+}
+
+// LedgerEntry is one posting to an influencer's account.
+type LedgerEntry struct {
+	Entry       int
+	At          time.Time
+	Kind        string // earned | reversed | adjusted
+	Influencer  string
+	AmountMinor int64
+	Currency    string
+	Reverses    int // the entry it takes back; 0: none
+	Cause       string
+}
+
+// ExplainedSale is an order with why it is credited as it is.
+type ExplainedSale struct {
+	Sale        Sale
+	Explanation json.RawMessage // attribution.md's shape without its ledger; nil until there is one
+	Ledger      []LedgerEntry
+}
+
+// Cursor orders what was processed, for catching up. The zero cursor is before
+// everything.
+type Cursor struct {
+	At      time.Time // whole microseconds, Postgres's precision
+	OrderID string
+}
+
+// ErrBadCursor refuses text that Cursor.String did not write.
+var ErrBadCursor = errors.New("is not a cursor")
+
+// IsZero tells that nothing was processed yet.
+func (c Cursor) IsZero() bool { return c.At.IsZero() }
+
+// Before tells whether c comes before other.
+func (c Cursor) Before(other Cursor) bool {
+	if !c.At.Equal(other.At) {
+		return c.At.Before(other.At)
+	}
+	return c.OrderID < other.OrderID
+}
+
+// String is "<Unix microseconds>.<order id>", or "" for the zero cursor.
+func (c Cursor) String() string {
+	if c.IsZero() {
+		return ""
+	}
+	return strconv.FormatInt(c.At.UnixMicro(), 10) + "." + c.OrderID
+}
+
+// ParseCursor reads what String wrote.
+func ParseCursor(text string) (Cursor, error) {
+	if text == "" {
+		return Cursor{}, nil
+	}
+	micros, id, found := strings.Cut(text, ".")
+	at, err := strconv.ParseInt(micros, 10, 64)
+	if !found || err != nil || at < 0 {
+		return Cursor{}, fmt.Errorf("%.40q %w", text, ErrBadCursor)
+	}
+	return Cursor{At: time.UnixMicro(at).UTC(), OrderID: id}, nil
+}
