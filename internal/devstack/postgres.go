@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/devstack/child"
 )
 
 // PostgresConfig says where and how the server runs. Only Dir is required.
@@ -35,7 +37,7 @@ type PostgresConfig struct {
 // Postgres is a running server, our direct child: it ends when we end, and
 // after a SIGKILL of ours it shuts down by itself.
 type Postgres struct {
-	child    *child
+	child    *child.Process
 	port     int
 	password string
 	dir      string
@@ -140,18 +142,18 @@ func (p *Postgres) initialize(ctx context.Context, binaries string, who account,
 	cmd := p.command(binaries, who, "initdb", "-D", unfinished, "-U", superuser, "-A", "scram-sha-256", "--pwfile", passwordFile,
 		"-E", "UTF8", "--no-locale", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
 	cmd.Stdout, cmd.Stderr = &output, &output
-	initdb, err := startChild(cmd, syscall.SIGKILL)
+	initdb, err := child.Start(cmd, syscall.SIGKILL)
 	if err != nil {
 		return fmt.Errorf("initdb: %w", err)
 	}
 	select {
-	case <-initdb.done:
+	case <-initdb.Done():
 	case <-ctx.Done():
-		initdb.stop(0, syscall.SIGKILL)
+		initdb.Stop(0, syscall.SIGKILL)
 		return fmt.Errorf("initdb: %w", ctx.Err())
 	}
-	if initdb.err != nil {
-		return fmt.Errorf("initdb: %w: %s", initdb.err, lastLines(output.Bytes(), 3))
+	if initdb.Err() != nil {
+		return fmt.Errorf("initdb: %w: %s", initdb.Err(), lastLines(output.Bytes(), 3))
 	}
 	if err := os.Rename(unfinished, data); err != nil {
 		return fmt.Errorf("postgres data directory: %w", err)
@@ -192,7 +194,7 @@ func (p *Postgres) start(ctx context.Context, binaries string, who account, conf
 	cmd := p.command(binaries, who, "postgres", args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	// SIGINT is PostgreSQL's fast shutdown: sessions are ended, data is written.
-	server, err := startChild(cmd, syscall.SIGINT)
+	server, err := child.Start(cmd, syscall.SIGINT)
 	if err != nil {
 		return fmt.Errorf("start postgres: %w", err)
 	}
@@ -206,12 +208,12 @@ func (p *Postgres) start(ctx context.Context, binaries string, who account, conf
 			return nil
 		}
 		select {
-		case <-server.done:
+		case <-server.Done():
 			text, _ := os.ReadFile(logPath)
 			if bytes.Contains(text, []byte("Address already in use")) {
 				return fmt.Errorf("postgres on 127.0.0.1:%d: %w", port, errPortTaken)
 			}
-			return fmt.Errorf("postgres ended at start (%v): %s", server.err, lastLines(text, 5))
+			return fmt.Errorf("postgres ended at start (%v): %s", server.Err(), lastLines(text, 5))
 		case <-ctx.Done():
 			p.Stop()
 			return fmt.Errorf("postgres did not answer: %w (last: %w)", ctx.Err(), err)
@@ -233,14 +235,14 @@ func (p *Postgres) DatabaseDSN(database string) string {
 }
 
 // Done is closed when the server has ended, asked to or not.
-func (p *Postgres) Done() <-chan struct{} { return p.child.done }
+func (p *Postgres) Done() <-chan struct{} { return p.child.Done() }
 
 // Pid is the server's process id.
-func (p *Postgres) Pid() int { return p.child.cmd.Process.Pid }
+func (p *Postgres) Pid() int { return p.child.Pid() }
 
 // Stop ends the server: a fast shutdown, then harder ones. It may be called again.
 func (p *Postgres) Stop() {
-	p.child.stop(stopPatience, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL)
+	p.child.Stop(stopPatience, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL)
 }
 
 // choosePort is the wanted port, or a free one for 0.

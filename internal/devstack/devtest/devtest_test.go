@@ -64,3 +64,36 @@ func TestKafkaTakesAndGivesRecordsOfOurTopics(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestRealKafkaKeepsWhatItAcknowledgedOverAKill(t *testing.T) {
+	broker := devtest.RealKafka(t)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	client, err := kafka.NewClient(kafka.Config{Brokers: []string{broker.Addr}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	producer := kafka.NewProducer(client)
+	if err := producer.Produce(ctx, wire.TopicResults, kafka.Record{Key: []byte("c_1"), Value: []byte("first")}); err != nil {
+		t.Fatal(err)
+	}
+	broker.Kill()
+	broker.Restart()
+	if err := producer.Produce(ctx, wire.TopicResults, kafka.Record{Key: []byte("c_1"), Value: []byte("second")}); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	err = client.Follow(ctx, wire.TopicResults, 0, kafka.FromFirst, func(_ int64, r kafka.Record) error {
+		if got = append(got, string(r.Value)); len(got) == 2 {
+			return context.Canceled
+		}
+		return nil
+	}, nil)
+	if err != context.Canceled {
+		t.Fatal(err)
+	}
+	if got[0] != "first" || got[1] != "second" {
+		t.Errorf("the log holds %q, want first and second", got)
+	}
+}

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package devstack
+package child
 
 import "syscall"
 

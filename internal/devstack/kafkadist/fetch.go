@@ -1,0 +1,77 @@
+package kafkadist
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// Version of Apache Kafka, the same as in pom.xml.
+const Version = "4.4.0"
+
+//go:embed pom.xml
+var pom []byte
+
+// ErrNoTool is a missing java or mvn.
+var ErrNoTool = errors.New("a real Apache Kafka needs Java 17 and Maven (Debian: apt-get install openjdk-17-jre-headless maven)")
+
+// fetch gives the directory of the broker's jars, resolving them with Maven
+// once for all processes of this machine (about 120 MB).
+func fetch(ctx context.Context) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("kafka artifacts: %w", err)
+	}
+	dir := filepath.Join(cache, "tributary", "kafka-"+Version)
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return "", fmt.Errorf("kafka artifacts: %w", err)
+	}
+	lock, err := os.OpenFile(dir+".lock", os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return "", fmt.Errorf("kafka artifacts: %w", err)
+	}
+	defer lock.Close() // and the lock with it
+	for syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+		select {
+		case <-ctx.Done():
+			return "", fmt.Errorf("kafka artifacts: another process is fetching them: %w", ctx.Err())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	mvn, err := exec.LookPath("mvn")
+	if err != nil {
+		return "", fmt.Errorf("mvn: %w", ErrNoTool)
+	}
+	work, err := os.MkdirTemp(filepath.Dir(dir), "kafka-")
+	if err != nil {
+		return "", fmt.Errorf("kafka artifacts: %w", err)
+	}
+	defer os.RemoveAll(work)
+	if err := os.WriteFile(filepath.Join(work, "pom.xml"), pom, 0o644); err != nil {
+		return "", fmt.Errorf("kafka artifacts: %w", err)
+	}
+	jars := filepath.Join(work, "jars")
+	cmd := exec.CommandContext(ctx, mvn, "-B", "-q", "-f", filepath.Join(work, "pom.xml"), "-Dkafka.version="+Version,
+		"org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies",
+		"-DincludeScope=runtime", "-DoutputDirectory="+jars)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("kafka artifacts: mvn: %w: %s", err, tail(output))
+	}
+	return dir, os.Rename(jars, dir)
+}
+
+// tail is the end of a program's output, for an error.
+func tail(output []byte) []byte {
+	output = bytes.TrimSpace(output)
+	return output[max(0, len(output)-1000):]
+}
