@@ -58,23 +58,16 @@ func (db *DB) DaySales(ctx context.Context, companyID, day string, before commer
 	return d, nil
 }
 
-// DaySalesSince is DaySales with only those orders that were processed after a
-// cursor: the newest limit of them, in their order of creation.
-func (db *DB) DaySalesSince(ctx context.Context, companyID, day string, since commerce.Cursor, limit int) (commerce.DaySales, error) {
-	var d commerce.DaySales
-	err := db.snapshot(ctx, func(tx pgx.Tx) (err error) {
-		if err := daySums(ctx, tx, companyID, day, &d); err != nil {
-			return err
-		}
-		d.Sales, err = collectSales(tx.Query(ctx, saleColumns+`
-			where o.company_id = $1 and o.day = $2 and (o.processed_at, o.order_id) > ($3, $4)
-			order by o.created_at desc, o.order_id desc limit $5`, companyID, day, since.At, since.OrderID, limit))
-		return err
-	})
+// SalesSince reads the orders of a day that were processed after a cursor: of
+// more than limit, those created last.
+func (db *DB) SalesSince(ctx context.Context, companyID, day string, since commerce.Cursor, limit int) ([]commerce.Sale, error) {
+	sales, err := collectSales(db.pool.Query(ctx, saleColumns+`
+		where o.company_id = $1 and o.day = $2 and (o.processed_at, o.order_id) > ($3, $4)
+		order by o.created_at desc, o.order_id desc limit $5`, companyID, day, since.At, since.OrderID, limit))
 	if err != nil {
-		return commerce.DaySales{}, fmt.Errorf("postgres: sales of %s on %s since %s: %w", companyID, day, since, err)
+		return nil, fmt.Errorf("postgres: sales of %s on %s since %s: %w", companyID, day, since, translate(err))
 	}
-	return d, nil
+	return sales, nil
 }
 
 // DaySalesOf is the sums of a day and the named orders, whatever their day is.

@@ -1,0 +1,97 @@
+package postgres_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/postgres"
+)
+
+func openPeople(t *testing.T) *postgres.DB {
+	t.Helper()
+	db, err := postgres.Open(context.Background(), devtest.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	return db
+}
+
+func TestPersonIsFoundByEMailHoweverItIsTyped(t *testing.T) {
+	db, ctx := openPeople(t), t.Context()
+	made, err := db.CreatePerson(ctx, " Ana@Loja.example ", "hash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := db.PersonByEmail(ctx, "ANA@loja.example")
+	if err != nil || found != made || found.Email != "ana@loja.example" {
+		t.Fatalf("found %+v, %v; made %+v", found, err, made)
+	}
+	if _, err := db.CreatePerson(ctx, "ana@loja.example", "other"); !errors.Is(err, commerce.ErrConflict) {
+		t.Errorf("second person of one e-mail: %v, want a conflict", err)
+	}
+	if _, err := db.PersonByEmail(ctx, "bia@loja.example"); !errors.Is(err, commerce.ErrNotFound) {
+		t.Errorf("unknown e-mail: %v, want not found", err)
+	}
+}
+
+func TestRefreshTokens(t *testing.T) {
+	db, ctx := openPeople(t), t.Context()
+	person, err := db.CreatePerson(ctx, "ana@loja.example", "hash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := func(name string) [32]byte { return sha256.Sum256([]byte(name)) }
+	start := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	begin := func(name string) commerce.Session {
+		t.Helper()
+		s, err := db.StartSession(ctx, person.ID, token(name), start, start.Add(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	f := func(from, to string, after time.Duration, want error) {
+		t.Helper()
+		at := start.Add(after)
+		s, err := db.RotateSession(ctx, commerce.SessionRotation{
+			Token: token(from), Next: token(to), At: at, ExpiresAt: at.Add(time.Hour), Leeway: 10 * time.Second,
+		})
+		if !errors.Is(err, want) || (want == nil && s.PersonID != person.ID) {
+			t.Errorf("%s → %s after %s: %+v, %v; want %v", from, to, after, s, err, want)
+		}
+	}
+	begin("a0")
+	f("a0", "a1", time.Minute, nil)
+	f("a0", "a1", time.Minute+5*time.Second, nil) // a second tab: the same successor
+	f("a1", "a2", 2*time.Minute, nil)
+	f("a0", "a1", 2*time.Minute, commerce.ErrConflict) // stolen: long after
+	f("a2", "a3", 3*time.Minute, commerce.ErrNotFound) // … and its family is gone
+
+	begin("b0")
+	f("b0", "b1", time.Minute, nil)
+	f("b1", "b2", time.Minute+time.Second, nil)
+	f("b0", "b1", time.Minute+2*time.Second, commerce.ErrConflict) // within the leeway, but b1 is spent
+	f("b2", "b3", time.Minute+3*time.Second, commerce.ErrNotFound)
+
+	begin("c0")
+	f("c0", "c1", time.Hour, commerce.ErrNotFound) // expired
+	f("never", "x", time.Minute, commerce.ErrNotFound)
+
+	session := begin("d0")
+	if err := db.EndSession(ctx, session.Family); err != nil {
+		t.Fatal(err)
+	}
+	f("d0", "d1", time.Minute, commerce.ErrNotFound)
+
+	begin("e0")
+	if err := db.SetPassword(ctx, person.ID, "new"); err != nil {
+		t.Fatal(err)
+	}
+	f("e0", "e1", time.Minute, commerce.ErrNotFound) // a new password ends every session
+}

@@ -1,0 +1,183 @@
+// Package salestest puts stores, influencers and processed orders into a test
+// database, in the shape in which the processor writes them, for tests of what
+// reads them.
+//
+// What may enter: rows for tests. No rule of attribution: a test says who is
+// credited.
+package salestest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/postgres"
+)
+
+// Fixture is one isolated database with one store.
+type Fixture struct {
+	DB    *postgres.DB
+	Store commerce.Store
+
+	t    testing.TB
+	pool *pgxpool.Pool
+}
+
+// New makes the database and the store "Loja Exemplo" (America/Sao_Paulo, BRL).
+func New(t testing.TB) *Fixture {
+	t.Helper()
+	ctx, dsn := context.Background(), devtest.Postgres(t)
+	db, err := postgres.Open(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := pgxpool.New(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pool.Close(); db.Close() })
+	f := &Fixture{DB: db, t: t, pool: pool}
+	f.Store = f.NewStore("Loja Exemplo")
+	return f
+}
+
+// NewStore makes another store.
+func (f *Fixture) NewStore(name string) commerce.Store {
+	f.t.Helper()
+	store, err := f.DB.CreateStore(context.Background(), commerce.NewStore{
+		Name: name, Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" },
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return store
+}
+
+// Influencer makes an influencer and gives the id.
+func (f *Fixture) Influencer(companyID, name string) string {
+	f.t.Helper()
+	id := uuid.NewString()
+	f.exec(`insert into influencer (company_id, influencer_id, name, name_folded, rev) values ($1, $2, $3, $4, 1)`,
+		companyID, id, name, commerce.FoldName(name))
+	return id
+}
+
+// Campaign makes a campaign of an influencer and gives the id.
+func (f *Fixture) Campaign(companyID, influencerID, name string) string {
+	f.t.Helper()
+	id := uuid.NewString()
+	f.exec(`insert into campaign (company_id, campaign_id, influencer_id, name, name_folded, rev) values ($1, $2, $3, $4, $5, 1)`,
+		companyID, id, influencerID, name, commerce.FoldName(name))
+	return id
+}
+
+// Order is one processed order. The zero values are an approved order in BRL,
+// created now, credited to nobody.
+type Order struct {
+	CompanyID, ID, Name string
+	CreatedAt           time.Time
+	ProcessedAt         time.Time // zero: the transaction's time
+	Status              int
+	Currency            string
+	TotalMinor          int64
+	InfluencerID        string
+	CampaignID          string
+	Evidence            string
+	CommissionMinor     int64
+	FixedFeeMinor       int64 // a ledger entry in BRL, apart from the commission
+	Explanation         any   // marshalled; nil: none
+}
+
+// Put writes an order as the processor does: in one transaction, a new version
+// replacing the old.
+func (f *Fixture) Put(o Order) {
+	f.t.Helper()
+	ctx := context.Background()
+	if o.Currency == "" {
+		o.Currency = commerce.BRL
+	}
+	if o.CreatedAt.IsZero() {
+		o.CreatedAt = time.Now()
+	}
+	err := pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error {
+		body, _ := json.Marshal(map[string]any{"orderId": o.ID, "name": o.Name})
+		var processed *time.Time
+		if !o.ProcessedAt.IsZero() {
+			processed = &o.ProcessedAt
+		}
+		if _, err := tx.Exec(ctx, `
+			insert into orders (company_id, order_id, created_at, day, status, currency, total_minor, body, processed_at)
+			select $1, $2, $3, ($3::timestamptz at time zone c.timezone)::date, $4, $5, $6, $7, coalesce($8, now())
+			from company c where c.company_id = $1
+			on conflict (company_id, order_id) do update set created_at = excluded.created_at, day = excluded.day,
+				status = excluded.status, currency = excluded.currency, total_minor = excluded.total_minor,
+				body = excluded.body, processed_at = excluded.processed_at`,
+			o.CompanyID, o.ID, o.CreatedAt, o.Status, o.Currency, o.TotalMinor, body, processed); err != nil {
+			return err
+		}
+		null := func(s string) *string {
+			if s == "" {
+				return nil
+			}
+			return &s
+		}
+		if _, err := tx.Exec(ctx, `
+			insert into payout (company_id, order_id, influencer_id, campaign_id, evidence, base_minor, commission_minor)
+			values ($1, $2, $3, $4, $5, $6, $7)
+			on conflict (company_id, order_id) do update set influencer_id = excluded.influencer_id,
+				campaign_id = excluded.campaign_id, evidence = excluded.evidence,
+				base_minor = excluded.base_minor, commission_minor = excluded.commission_minor`,
+			o.CompanyID, o.ID, null(o.InfluencerID), null(o.CampaignID), null(o.Evidence), o.TotalMinor, o.CommissionMinor); err != nil {
+			return err
+		}
+		if o.InfluencerID != "" && o.Status == commerce.OrderApproved {
+			post := func(currency string, minor int64) error {
+				_, err := tx.Exec(ctx, `
+					insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, rule_rev, cause)
+					select $1, $2, coalesce(max(entry), 0) + 1, now(), 'earned', $3, $4, $5, $6, 1, 'order'
+					from ledger_entry where company_id = $1 and order_id = $2`,
+					o.CompanyID, o.ID, o.InfluencerID, uuid.NewString(), minor, currency)
+				return err
+			}
+			if o.CommissionMinor != 0 {
+				if err := post(o.Currency, o.CommissionMinor); err != nil {
+					return err
+				}
+			}
+			if o.FixedFeeMinor != 0 {
+				if err := post(commerce.BRL, o.FixedFeeMinor); err != nil {
+					return err
+				}
+			}
+		}
+		if o.Explanation == nil {
+			return nil
+		}
+		explanation, err := json.Marshal(o.Explanation)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `insert into explanation (company_id, order_id, body) values ($1, $2, $3)
+			on conflict (company_id, order_id) do update set body = excluded.body`, o.CompanyID, o.ID, explanation)
+		return err
+	})
+	if err != nil {
+		f.t.Fatal(fmt.Errorf("put order %s: %w", o.ID, err))
+	}
+}
+
+func (f *Fixture) exec(sql string, arguments ...any) {
+	f.t.Helper()
+	if _, err := f.pool.Exec(context.Background(), sql, arguments...); err != nil {
+		f.t.Fatal(err)
+	}
+}
