@@ -1,0 +1,285 @@
+package core
+
+import "strings"
+
+// Bounds of what is accepted (design: edge.md, "Bounded everything").
+const (
+	MaxEventBytes  = 32 << 10
+	MaxBatchEvents = 500
+	MaxDepth       = 32
+
+	maxCompanyID = 64
+	// A raw envelope carries its payload as a quoted text; its canonical form
+	// must fit MaxEventBytes, the envelope itself may take twice that.
+	maxEnvelopeBytes = 2 * MaxEventBytes
+)
+
+// Codes of violations. They are part of the interface: they do not change.
+const (
+	CodeInvalidJSON       = "invalid_json"
+	CodeNoEvents          = "no_events"
+	CodeTooManyEvents     = "too_many_events"
+	CodeCompanyIDRequired = "company_id_required"
+	CodeMixedCompanies    = "mixed_companies"
+	CodeInvalidEvent      = "invalid_event" // neither an object nor a known envelope
+	CodeInvalidEventID    = "invalid_event_id"
+	CodeInvalidEventName  = "invalid_event_name"
+	CodeInvalidTimestamp  = "invalid_timestamp"
+	CodeInvalidPayload    = "invalid_payload"
+	CodeItemsRequired     = "payload_items_required"
+	CodeInvalidIdentity   = "invalid_identity"
+	CodeInvalidContext    = "invalid_context"
+	CodeInvalidField      = "invalid_field" // any other field
+	CodeEventTooLarge     = "event_too_large"
+	CodeTooDeep           = "too_deep"
+	CodeNumberOutOfRange  = "number_out_of_range"
+)
+
+// Options are what a parse needs from outside.
+type Options struct {
+	Now   int64         // Unix milliseconds: the time of events without one
+	NewID func() string // a UUIDv7 for each event without an id; nil leaves it empty
+}
+
+// Violation is why a body or an event was refused.
+type Violation struct {
+	Code    string // one of the Code constants
+	Field   string // dotted path from the event ("payload.items[0].item_id"); may be empty
+	Message string // for people
+}
+
+func (v *Violation) Error() string {
+	if v.Field == "" {
+		return v.Code + ": " + v.Message
+	}
+	return v.Code + ": " + v.Field + " " + v.Message
+}
+
+// Item is one event of a batch, or why it was refused. Event.ID is set
+// whenever it could be read.
+type Item struct {
+	Event Event
+	Err   *Violation
+	Text  string // the item's own JSON text, cut out of the body
+	Raw   bool   // it came as a raw envelope
+}
+
+// Batch is a whole request.
+type Batch struct {
+	CompanyID string
+	SentAt    int64 // Unix milliseconds by the sender's clock; 0 when absent
+	Items     []Item
+}
+
+// ParseBatch reads the body of a request: one event object with companyId in
+// it, an array of events, or {companyId, sentAt, events: […]}; an event is an
+// object or a raw envelope. companyID is the query's, empty when it has none.
+// A Violation is the whole body's; a bad event only marks its Item. The
+// result aliases body.
+func ParseBatch(body, companyID string, o Options) (Batch, *Violation) {
+	b := Batch{CompanyID: companyID}
+	body = strings.Trim(body, " \t\r\n")
+	if len(companyID) > maxCompanyID {
+		return b, &Violation{CodeCompanyIDRequired, "companyId", "is longer than 64 bytes"}
+	}
+	var v *Violation
+	switch {
+	case body == "":
+		return b, &Violation{Code: CodeInvalidJSON, Message: "the body is empty"}
+	case body[0] == '[' && !isEnvelope(body):
+		v = b.items(body, &o)
+	case body[0] == '[':
+		v = b.add(body, &o)
+	case body[0] == '{':
+		v = b.object(body, &o)
+	default:
+		v = notJSON()
+	}
+	if v != nil {
+		return b, v
+	}
+	if b.CompanyID == "" {
+		return b, &Violation{CodeCompanyIDRequired, "companyId", "is missing from the body and the query"}
+	}
+	if len(b.Items) == 0 {
+		return b, &Violation{CodeNoEvents, "events", "is empty"}
+	}
+	return b, nil
+}
+
+func notJSON() *Violation {
+	return &Violation{Code: CodeInvalidJSON, Message: "the body is not JSON"}
+}
+
+// isEnvelope tells a raw envelope ["r1",…] from an array of events.
+func isEnvelope(text string) bool {
+	return strings.HasPrefix(strings.TrimLeft(text[1:], " \t\r\n"), `"`)
+}
+
+// object reads a body that is an object: a batch if it has events, else one
+// event.
+func (b *Batch) object(body string, o *Options) *Violation {
+	var events, company, sentAt string
+	rest := body
+	first := true
+	for {
+		key, value, after, state := member(rest, first)
+		if state == memberBroken {
+			return notJSON()
+		}
+		if state == memberEnd {
+			if after != "" {
+				return notJSON()
+			}
+			break
+		}
+		first, rest = false, after
+		switch key {
+		case "events":
+			events = value
+		case "companyId":
+			company = value
+		case "sentAt":
+			sentAt = value
+		}
+	}
+	if v := b.companyText(company); v != nil {
+		return v
+	}
+	if v := b.sentAt(sentAt); v != nil {
+		return v
+	}
+	if events == "" || events == "null" {
+		return b.add(body, o)
+	}
+	if events[0] != '[' {
+		return &Violation{CodeInvalidField, "events", "must be an array"}
+	}
+	return b.items(events, o)
+}
+
+const (
+	memberFound = iota
+	memberEnd
+	memberBroken
+)
+
+// member cuts the next member off an object's text; of its value only the
+// extent is known.
+func member(rest string, first bool) (key, value, after string, state int) {
+	const space = " \t\r\n"
+	rest = strings.TrimLeft(rest, space)
+	if first {
+		rest = strings.TrimLeft(rest[1:], space)
+	}
+	if strings.HasPrefix(rest, "}") {
+		return "", "", strings.TrimLeft(rest[1:], space), memberEnd
+	}
+	if !first {
+		if !strings.HasPrefix(rest, ",") {
+			return "", "", "", memberBroken
+		}
+		rest = strings.TrimLeft(rest[1:], space)
+	}
+	n := extent(rest)
+	if n == 0 || rest[0] != '"' {
+		return "", "", "", memberBroken
+	}
+	name := Scan(rest[:n], 0)
+	key = name.Text()
+	rest = strings.TrimLeft(rest[n:], space)
+	if name.Fault() != NoFault || !strings.HasPrefix(rest, ":") {
+		return "", "", "", memberBroken
+	}
+	rest = strings.TrimLeft(rest[1:], space)
+	n = extent(rest)
+	if n == 0 {
+		return "", "", "", memberBroken
+	}
+	return key, rest[:n], rest[n:], memberFound
+}
+
+func (b *Batch) companyText(text string) *Violation {
+	if text == "" || text == "null" {
+		return nil
+	}
+	s := Scan(text, 0)
+	id := s.Text()
+	if !s.Done() || id == "" || len(id) > maxCompanyID {
+		return &Violation{CodeCompanyIDRequired, "companyId", "must be a string of 1 to 64 bytes"}
+	}
+	return b.company(id)
+}
+
+// company sets the batch's company, or refuses a second one.
+func (b *Batch) company(id string) *Violation {
+	if b.CompanyID == "" {
+		b.CompanyID = id
+	}
+	if b.CompanyID != id {
+		return &Violation{CodeMixedCompanies, "companyId", "differs within the request"}
+	}
+	return nil
+}
+
+func (b *Batch) sentAt(text string) *Violation {
+	if text == "" || text == "null" {
+		return nil
+	}
+	s := Scan(text, 0)
+	at, ok := ParseTime(s.Text())
+	if !s.Done() || !ok {
+		return &Violation{CodeInvalidTimestamp, "sentAt", "must be an RFC 3339 time"}
+	}
+	b.SentAt = at
+	return nil
+}
+
+// items cuts an array into its items and parses each.
+func (b *Batch) items(text string, o *Options) *Violation {
+	const space = " \t\r\n"
+	rest := strings.TrimLeft(text[1:], space)
+	if strings.HasPrefix(rest, "]") {
+		return b.rest(rest[1:])
+	}
+	// An event takes some 300 bytes; the guess only spares copies.
+	b.Items = make([]Item, 0, min(MaxBatchEvents, 1+len(text)/256))
+	for {
+		n := extent(rest)
+		if n == 0 {
+			return notJSON()
+		}
+		if len(b.Items) == MaxBatchEvents {
+			return &Violation{CodeTooManyEvents, "events", "holds more than 500 events"}
+		}
+		if v := b.add(rest[:n], o); v != nil {
+			return v
+		}
+		rest = strings.TrimLeft(rest[n:], space)
+		switch {
+		case strings.HasPrefix(rest, "]"):
+			return b.rest(rest[1:])
+		case !strings.HasPrefix(rest, ","):
+			return notJSON()
+		}
+		rest = strings.TrimLeft(rest[1:], space)
+	}
+}
+
+func (b *Batch) rest(after string) *Violation {
+	if strings.Trim(after, " \t\r\n") != "" {
+		return notJSON()
+	}
+	return nil
+}
+
+// add parses one item; the violation it returns is the whole body's.
+func (b *Batch) add(text string, o *Options) *Violation {
+	b.Items = append(b.Items, Item{Text: text})
+	item := &b.Items[len(b.Items)-1]
+	company := item.parse(o)
+	if company != "" {
+		return b.company(company)
+	}
+	return nil
+}

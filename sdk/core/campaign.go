@@ -1,0 +1,129 @@
+package core
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// ParseCampaign cuts the five UTM values and the click ids out of a page's
+// URL, the first of each name, cut to their bounds; click ids come sorted by
+// name. A single-page shop may have its query in the fragment ("#/p?utm_…"):
+// that is read when the URL has no other.
+func ParseCampaign(url string) (Campaign, []Param) {
+	var c Campaign
+	var ids []Param
+	query := query(url)
+	for query != "" {
+		var pair string
+		pair, query, _ = strings.Cut(query, "&")
+		name, value, _ := strings.Cut(pair, "=")
+		field := c.field(name)
+		if field == nil && !isClickID(name) {
+			continue
+		}
+		value = cut(strings.TrimSpace(unquery(value)), maxCampaign)
+		switch {
+		case value == "":
+		case field == nil:
+			if len(ids) < maxClickIDs && !slices.ContainsFunc(ids, func(p Param) bool { return p.Name == name }) {
+				ids = append(ids, Param{name, value})
+			}
+		case *field == "":
+			*field = value
+		}
+	}
+	sortParams(ids)
+	return c, ids
+}
+
+func (c *Campaign) field(parameter string) *string {
+	switch parameter {
+	case "utm_source":
+		return &c.Source
+	case "utm_medium":
+		return &c.Medium
+	case "utm_campaign":
+		return &c.Name
+	case "utm_content":
+		return &c.Content
+	case "utm_term":
+		return &c.Term
+	}
+	return nil
+}
+
+// isClickID knows the parameters with which ad platforms, and our own short
+// links, name one click.
+func isClickID(parameter string) bool {
+	switch parameter {
+	case "trb_click", "gclid", "gbraid", "wbraid", "dclid", "fbclid", "ttclid", "msclkid",
+		"twclid", "li_fat_id", "epik", "rdt_cid", "ScCid", "yclid":
+		return true
+	}
+	return false
+}
+
+func sortParams(params []Param) {
+	slices.SortFunc(params, func(a, b Param) int { return strings.Compare(a.Name, b.Name) })
+}
+
+func query(url string) string {
+	before, fragment, _ := strings.Cut(url, "#")
+	if _, q, ok := strings.Cut(before, "?"); ok {
+		return q
+	}
+	_, q, _ := strings.Cut(fragment, "?")
+	return q
+}
+
+// urlPath is the path of an absolute URL, "" where it has none to show.
+func urlPath(url string) string {
+	_, rest, ok := strings.Cut(url, "://")
+	if !ok {
+		return ""
+	}
+	if i := strings.IndexAny(rest, "?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	i := strings.IndexByte(rest, '/')
+	if i < 0 {
+		return "/"
+	}
+	return rest[i:]
+}
+
+// unquery undoes a query's escaping. What is escaped badly stands as it is.
+func unquery(s string) string {
+	if !strings.ContainsAny(s, "%+\x00") && utf8.ValidString(s) {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c == '+':
+			c = ' '
+		case c == '%' && i+2 < len(s) && unhex(s[i+1]) >= 0 && unhex(s[i+2]) >= 0:
+			c = byte(unhex(s[i+1])<<4 | unhex(s[i+2]))
+			i += 2
+		}
+		if c == 0 {
+			b = utf8.AppendRune(b, utf8.RuneError)
+			continue
+		}
+		b = append(b, c)
+	}
+	return strings.ToValidUTF8(string(b), string(utf8.RuneError))
+}
+
+// cut shortens s to at most n bytes without breaking a character.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

@@ -1,0 +1,333 @@
+package core
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Bounds of single fields, in bytes. What is an identifier is refused beyond
+// its bound, what is prose or a URL is cut: a long title must not cost a sale.
+const (
+	maxID        = 128 // visitorId, sessionId, stream
+	maxIdentity  = 320 // the longest e-mail address (RFC 3696, erratum 1690)
+	maxURL       = 2048
+	maxTitle     = 512
+	maxUserAgent = 512
+	maxCampaign  = 256 // a UTM value or a click id
+	maxShort     = 64  // locale, screen, library
+	maxClickIDs  = 16
+)
+
+// parser fills one event. The first violation is kept; where the text can
+// still be followed, parsing goes on, so that the event's id is found.
+type parser struct {
+	in      Scanner
+	event   *Event
+	company string
+	payload string // to be judged when the event's name is known
+	timed   bool
+	err     *Violation
+}
+
+// parse reads the item's text into its Event or Err and returns the companyId
+// in it, if any.
+func (i *Item) parse(o *Options) (company string) {
+	p := parser{in: Scan(i.Text, 0), event: &i.Event}
+	limit := MaxEventBytes
+	switch i.Text[0] {
+	case '{':
+		p.object()
+	case '[':
+		i.Raw = true
+		limit = maxEnvelopeBytes
+		p.envelope()
+	default:
+		p.refuse(CodeInvalidEvent, "", "must be an event object or a raw envelope")
+		p.in.Skip()
+	}
+	if !p.in.Done() {
+		p.broken("")
+	}
+	if len(i.Text) > limit {
+		p.err = tooLarge()
+	}
+	if p.err == nil {
+		p.finish(o)
+	}
+	if p.err == nil && i.Raw && len(i.Text) > MaxEventBytes/2 && len(AppendEvent(nil, p.event)) > MaxEventBytes {
+		p.err = tooLarge()
+	}
+	i.Err = p.err
+	return p.company
+}
+
+func tooLarge() *Violation {
+	return &Violation{Code: CodeEventTooLarge, Message: "is larger than 32 KiB"}
+}
+
+// refuse keeps the first violation.
+func (p *parser) refuse(code, field, message string) {
+	if p.err == nil {
+		p.err = &Violation{code, field, message}
+	}
+}
+
+// broken refuses what the Scanner stumbled over.
+func (p *parser) broken(field string) {
+	switch p.in.Fault() {
+	case TooDeep:
+		p.refuse(CodeTooDeep, field, "is nested deeper than 32 levels")
+	case OutOfRange:
+		p.refuse(CodeNumberOutOfRange, field, "holds a number beyond a 64-bit float")
+	default:
+		p.refuse(CodeInvalidJSON, field, "is not JSON")
+	}
+}
+
+// object reads an event object. Unknown members are ignored.
+func (p *parser) object() {
+	e := p.event
+	p.in.Enter()
+	for key, ok := p.in.Key(); ok; key, ok = p.in.Key() {
+		switch key {
+		case "eventId":
+			p.id()
+		case "event":
+			e.Name = p.text("event", CodeInvalidEventName)
+		case "timestamp":
+			p.timestamp()
+		case "companyId":
+			p.company = p.text("companyId", CodeInvalidField)
+		case "payload":
+			if p.isObject("payload", CodeInvalidPayload) {
+				p.payload = p.in.Raw()
+			}
+		case "identity":
+			if p.isObject("identity", CodeInvalidIdentity) {
+				p.identity()
+			}
+		case "context":
+			if p.isObject("context", CodeInvalidContext) {
+				p.context()
+			}
+		default:
+			if !p.device(key) {
+				p.in.Skip()
+			}
+		}
+	}
+}
+
+// envelope reads a raw envelope (design: wire.md):
+// ["r1", eventId, timestamp, event, payload, identity, {…}].
+func (p *parser) envelope() {
+	p.in.Enter()
+	if !p.element() {
+		return
+	}
+	if p.in.Kind() != String || p.in.Text() != "r1" {
+		p.refuse(CodeInvalidEvent, "", `is an array that does not begin with "r1"`)
+		return
+	}
+	if p.element() {
+		p.id()
+	}
+	if p.element() {
+		p.timestamp()
+	}
+	if p.element() {
+		p.event.Name = p.text("event", CodeInvalidEventName)
+	}
+	if p.element() {
+		p.quoted("payload", CodeInvalidPayload)
+	}
+	if p.element() {
+		p.quoted("identity", CodeInvalidIdentity)
+	}
+	if p.element() && p.isObject("context", CodeInvalidContext) {
+		p.flatContext()
+	}
+	for p.in.Element() { // a later version of the wrapper may add some
+		p.in.Skip()
+	}
+}
+
+func (p *parser) element() bool {
+	if p.in.Element() {
+		return true
+	}
+	p.refuse(CodeInvalidEvent, "", "is an envelope that ends early")
+	return false
+}
+
+// quoted reads a JSON text that stands in a string. It counts as one level
+// deep, as it will be in the canonical event.
+func (p *parser) quoted(field, code string) {
+	text := p.text(field, code)
+	if text == "" {
+		return
+	}
+	outer := p.in
+	p.in = Scan(text, 1)
+	if p.isObject(field, code) {
+		if field == "payload" {
+			p.payload = p.in.Raw()
+		} else {
+			p.identity()
+		}
+	}
+	if !p.in.Done() && p.err == nil {
+		p.broken(field)
+	}
+	p.in = outer
+}
+
+// text reads a string; null is as good as absent.
+func (p *parser) text(field, code string) string {
+	if p.in.IsNull() {
+		return ""
+	}
+	if p.in.Kind() != String {
+		p.refuse(code, field, "must be a string")
+		p.in.Skip()
+		return ""
+	}
+	return p.in.Text()
+}
+
+// isObject tells whether an object follows; anything else is passed over.
+func (p *parser) isObject(field, code string) bool {
+	if p.in.IsNull() {
+		return false
+	}
+	if p.in.Kind() != Object {
+		p.refuse(code, field, "must be an object")
+		p.in.Skip()
+		return false
+	}
+	return true
+}
+
+func (p *parser) id() {
+	if p.in.IsNull() {
+		return
+	}
+	id := p.text("eventId", CodeInvalidEventID)
+	p.event.ID = cut(id, maxID)
+	if !ValidUUIDv7(id) {
+		p.refuse(CodeInvalidEventID, "eventId", "must be a UUID of version 7")
+		return
+	}
+	p.event.ID = strings.ToLower(id)
+}
+
+func (p *parser) timestamp() {
+	if p.in.IsNull() {
+		return
+	}
+	ms, ok := ParseTime(p.text("timestamp", CodeInvalidTimestamp))
+	if !ok || ms < 0 || ms > maxTime {
+		p.refuse(CodeInvalidTimestamp, "timestamp", "must be an RFC 3339 time since 1970")
+		return
+	}
+	p.event.Timestamp, p.timed = ms, true
+}
+
+// device reads the members that an event object and an envelope's last
+// element share.
+func (p *parser) device(key string) bool {
+	e := p.event
+	switch key {
+	case "visitorId":
+		e.VisitorID = p.identifier("visitorId")
+	case "sessionId":
+		e.SessionID = p.identifier("sessionId")
+	case "stream":
+		e.Stream = p.identifier("stream")
+	case "seq":
+		p.seq()
+	case "consent":
+		p.consent()
+	default:
+		return false
+	}
+	return true
+}
+
+func (p *parser) identifier(field string) string {
+	id := p.text(field, CodeInvalidField)
+	if len(id) > maxID {
+		p.refuse(CodeInvalidField, field, "is longer than 128 bytes")
+		return ""
+	}
+	return genuine(id)
+}
+
+func (p *parser) seq() {
+	if p.in.IsNull() {
+		return
+	}
+	n, ok := p.integer()
+	if !ok || n < 0 {
+		p.refuse(CodeInvalidField, "seq", "must be a whole number from 0")
+		return
+	}
+	p.event.Seq = n
+}
+
+// integer reads a number without fraction or exponent.
+func (p *parser) integer() (int64, bool) {
+	if p.in.Kind() != Number {
+		p.in.Skip()
+		return 0, false
+	}
+	n, err := strconv.ParseInt(p.in.Raw(), 10, 64)
+	return n, err == nil
+}
+
+func (p *parser) consent() {
+	switch consent := p.text("consent", CodeInvalidField); consent {
+	case "", "granted", "denied", "unknown":
+		p.event.Consent = consent
+	default:
+		p.refuse(CodeInvalidField, "consent", "must be granted, denied or unknown")
+	}
+}
+
+// finish judges and completes an event whose text was sound.
+func (p *parser) finish(o *Options) {
+	e := p.event
+	name, ok := normalName(e.Name)
+	switch {
+	case !ok:
+		p.refuse(CodeInvalidEventName, "event", "must be a known event or match [A-Z][A-Z0-9_]{0,63}")
+		return
+	case name == LinkClick:
+		p.refuse(CodeInvalidEventName, "event", "LINK_CLICK is made by short links alone")
+		return
+	}
+	e.Name = name
+	if p.err = normalPayload(name, p.payload, &e.Payload); p.err != nil {
+		return
+	}
+	if !p.timed {
+		e.Timestamp = o.Now
+	}
+	if e.ID == "" && o.NewID != nil {
+		e.ID = o.NewID()
+	}
+	page := &e.Context.Page
+	if page.Path == "" {
+		page.Path = urlPath(page.URL)
+	}
+	if e.Context.Campaign != (Campaign{}) && len(e.Context.ClickIDs) > 0 {
+		return
+	}
+	campaign, ids := ParseCampaign(page.URL)
+	if e.Context.Campaign == (Campaign{}) {
+		e.Context.Campaign = campaign
+	}
+	if len(e.Context.ClickIDs) == 0 {
+		e.Context.ClickIDs = ids
+	}
+}

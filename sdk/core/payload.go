@@ -1,0 +1,233 @@
+package core
+
+import (
+	"strconv"
+	"strings"
+)
+
+// maxQuantity is the largest item_quantity: it must fit a database's integer.
+const maxQuantity = 1_000_000_000
+
+// normalPayload turns the items of a commerce event into the interface's
+// spelling, items[] {item_id, item_quantity}, whatever list they came in. All
+// other members stay as they are. CHECKOUT_COMPLETED must have items that are
+// whole; the others keep what cannot be understood, because nothing is
+// credited by it.
+func normalPayload(event, payload string, out *string) *Violation {
+	*out = payload
+	switch event {
+	case ProductView, AddToCart, InitiateCheckout, CheckoutCompleted:
+	default:
+		return nil
+	}
+	strict := event == CheckoutCompleted
+	list, name := itemList(payload)
+	if list == "" {
+		if strict {
+			return &Violation{CodeItemsRequired, "payload.items", "must be an array of at least one item"}
+		}
+		return nil
+	}
+	items, changed, v := normalItems(list, strict)
+	if v != nil {
+		if strict {
+			return v
+		}
+		return nil
+	}
+	if !changed && name == "items" {
+		return nil
+	}
+	*out = replaceItems(payload, name, items)
+	return nil
+}
+
+// itemList finds the list of items and the member it is in: GA4's items,
+// Segment's products, Shopify's lineItems and line_items.
+func itemList(payload string) (list, name string) {
+	if payload == "" {
+		return "", ""
+	}
+	s := Scan(payload, 1)
+	s.Enter()
+	for key, ok := s.Key(); ok; key, ok = s.Key() {
+		switch key {
+		case "items", "products", "lineItems", "line_items":
+			if key == "items" || name != "items" {
+				if s.Kind() == Array {
+					list, name = s.Raw(), key
+					continue
+				}
+				if key == "items" { // the known field, of another type
+					list, name = "", key
+				}
+			}
+		}
+		s.Skip()
+	}
+	return list, name
+}
+
+// normalItems checks a list and rewrites it where an item is spelt another
+// way.
+func normalItems(list string, strict bool) (items string, changed bool, v *Violation) {
+	var b []byte
+	s := Scan(list, 2)
+	s.Enter()
+	n := 0
+	for s.Element() {
+		raw := s.Raw()
+		item, v := readItem(raw, n, strict)
+		if v != nil {
+			return "", false, v
+		}
+		if b == nil && !item.canonical() {
+			// The ones before were canonical: what they are in list is kept.
+			b = append(make([]byte, 0, len(list)), list[:s.at-len(raw)]...)
+		} else if b != nil && n > 0 {
+			b = append(b, ',')
+		}
+		if b != nil {
+			b = item.append(b)
+		}
+		n++
+	}
+	if n == 0 && strict {
+		return "", false, &Violation{CodeItemsRequired, "payload.items", "must be an array of at least one item"}
+	}
+	if b == nil {
+		return list, false, nil
+	}
+	return string(append(b, ']')), true, nil
+}
+
+// item is one item as it was read: which of its members are its id and its
+// quantity.
+type item struct {
+	raw          string
+	idName, id   string
+	quantityName string
+	quantity     int64
+}
+
+// idRank orders the members that may name the thing sold: the interface's
+// own, then the closest to what a catalogue lists. 0 is none of them.
+func idRank(name string) int {
+	switch name {
+	case "item_id":
+		return 6
+	case "variant_id", "variantId":
+		return 5
+	case "product_id", "productId":
+		return 4
+	case "id":
+		return 3
+	case "sku":
+		return 2
+	}
+	return 0
+}
+
+func quantityRank(name string) int {
+	switch name {
+	case "item_quantity":
+		return 2
+	case "quantity":
+		return 1
+	}
+	return 0
+}
+
+func readItem(raw string, n int, strict bool) (item, *Violation) {
+	it := item{raw: raw}
+	invalid := func(field, message string) (item, *Violation) {
+		return it, &Violation{CodeInvalidPayload, "payload.items[" + strconv.Itoa(n) + "]" + field, message}
+	}
+	s := Scan(raw, 3)
+	if s.Kind() != Object {
+		return invalid("", "must be an object")
+	}
+	s.Enter()
+	for key, ok := s.Key(); ok; key, ok = s.Key() {
+		if idRank(key) > idRank(it.idName) && s.Kind() != Null {
+			if s.Kind() == String {
+				it.idName, it.id = key, strings.TrimSpace(s.Text())
+				continue
+			}
+			if key == "item_id" {
+				return invalid(".item_id", "must be a string")
+			}
+		} else if quantityRank(key) > quantityRank(it.quantityName) && s.Kind() != Null {
+			q, err := strconv.ParseInt(s.Raw(), 10, 64)
+			if err != nil || q < 1 || q > maxQuantity {
+				return invalid("."+key, "must be a whole number from 1 to 1000000000")
+			}
+			it.quantityName, it.quantity = key, q
+			continue
+		}
+		s.Skip()
+	}
+	if it.id == "" {
+		return invalid(".item_id", "must be a string that is not empty")
+	}
+	if it.quantityName == "" && !strict {
+		it.quantity = 1 // GA4's default; a page view has no quantity
+	} else if it.quantityName == "" {
+		return invalid(".item_quantity", "must be a whole number from 1 to 1000000000")
+	}
+	return it, nil
+}
+
+func (it *item) canonical() bool {
+	return it.idName == "item_id" && it.quantityName == "item_quantity"
+}
+
+// append appends the item in the interface's spelling, its two members first.
+func (it *item) append(dst []byte) []byte {
+	if it.canonical() {
+		return append(dst, it.raw...)
+	}
+	dst = append(dst, `{"item_id":`...)
+	dst = AppendString(dst, it.id)
+	dst = append(dst, `,"item_quantity":`...)
+	dst = strconv.AppendInt(dst, it.quantity, 10)
+	s := Scan(it.raw, 3)
+	s.Enter()
+	for {
+		key, ok := s.Key()
+		if !ok {
+			return append(dst, '}')
+		}
+		value := s.Raw()
+		if key == it.idName || key == it.quantityName || key == "item_id" || key == "item_quantity" {
+			continue
+		}
+		dst = append(dst, ',')
+		dst = AppendString(dst, key)
+		dst = append(dst, ':')
+		dst = append(dst, value...)
+	}
+}
+
+// replaceItems puts items first and leaves the member name, in which they
+// came, out.
+func replaceItems(payload, name, items string) string {
+	b := append(make([]byte, 0, len(payload)+len(items)), `{"items":`...)
+	b = append(b, items...)
+	s := Scan(payload, 1)
+	s.Enter()
+	for {
+		key, ok := s.Key()
+		if !ok {
+			return string(append(b, '}'))
+		}
+		value := s.Raw()
+		if key == name || key == "items" {
+			continue
+		}
+		b = append(b, ',')
+		b = AppendString(b, key)
+		b = append(b, ':')
+		b = append(b, value...)
+	}
+}

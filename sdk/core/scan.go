@@ -1,0 +1,511 @@
+package core
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Kind is what a JSON value is.
+type Kind byte
+
+const (
+	Invalid Kind = iota // no JSON value starts here
+	End                 // only white space is left
+	Null
+	Bool
+	Number
+	String
+	Array
+	Object
+)
+
+// Fault is why a Scanner stopped.
+type Fault byte
+
+const (
+	NoFault    Fault = iota
+	Malformed        // not JSON
+	TooDeep          // nested deeper than MaxDepth
+	OutOfRange       // a number that no float64 holds; it would stop a database
+)
+
+// maxNumber is the longest number literal taken: the digits of the largest
+// float64, its sign and a few decimals.
+const maxNumber = 330
+
+// Scanner pulls values out of one JSON text. Strings without escapes alias
+// the text; nothing is allocated for them. After a fault every method answers
+// its zero value and the Scanner does not move.
+//
+// A member or element must be consumed (Text, Raw, Skip, Enter …) before the
+// next one is asked for.
+type Scanner struct {
+	text  string
+	at    int
+	depth int
+	fault Fault
+	fresh bool // just inside an object or array: no comma is due
+	dirty bool // Raw: what was skipped is not in canonical form
+}
+
+// Scan starts at the beginning of text, which lies inside depth open objects
+// and arrays already.
+func Scan(text string, depth int) Scanner {
+	return Scanner{text: text, depth: depth}
+}
+
+// Fault is why the Scanner stopped, NoFault while it has not.
+func (s *Scanner) Fault() Fault { return s.fault }
+
+// Done tells whether the text was whole: no fault and nothing but white space
+// is left.
+func (s *Scanner) Done() bool { return s.fault == NoFault && s.Kind() == End }
+
+// Kind is the kind of the next value; the Scanner stays in front of it.
+func (s *Scanner) Kind() Kind {
+	if s.fault != NoFault {
+		return Invalid
+	}
+	s.space()
+	if s.at == len(s.text) {
+		return End
+	}
+	switch c := s.text[s.at]; c {
+	case '{':
+		return Object
+	case '[':
+		return Array
+	case '"':
+		return String
+	case 't', 'f':
+		return Bool
+	case 'n':
+		return Null
+	default:
+		if c == '-' || c >= '0' && c <= '9' {
+			return Number
+		}
+		return Invalid
+	}
+}
+
+// Enter opens the next value, an object or an array.
+func (s *Scanner) Enter() bool {
+	if k := s.Kind(); k != Object && k != Array {
+		return s.fail(Malformed)
+	}
+	if s.depth++; s.depth > MaxDepth {
+		return s.fail(TooDeep)
+	}
+	s.at++
+	s.fresh = true
+	return true
+}
+
+// Key is the name of the next member of the open object; false at its end,
+// which is then consumed, and after a fault.
+func (s *Scanner) Key() (string, bool) {
+	raw, decode, ok := s.key()
+	if decode {
+		raw = unescape(raw)
+	}
+	return raw, ok
+}
+
+// Element tells whether the open array has a next element; at its end, which
+// is then consumed, and after a fault it has not.
+func (s *Scanner) Element() bool { return s.next(']') }
+
+// Text is the next value, a string, decoded. U+0000, lone surrogates and
+// invalid UTF-8 become U+FFFD: a database would refuse them.
+func (s *Scanner) Text() string {
+	if s.Kind() != String {
+		s.fail(Malformed)
+		return ""
+	}
+	raw, escaped, mend := s.quoted()
+	if escaped || mend {
+		raw = unescape(raw)
+	}
+	s.fresh = false
+	return raw
+}
+
+// Raw is the text of the next value, checked, without white space between
+// tokens and with its strings mended as Text mends them. It aliases the
+// Scanner's text where that was canonical already.
+func (s *Scanner) Raw() string {
+	s.space()
+	dirty := s.dirty
+	s.dirty = false
+	start := s.at
+	s.Skip()
+	raw := s.text[start:s.at]
+	if s.fault != NoFault {
+		return ""
+	}
+	if s.dirty {
+		raw = string(appendCompact(make([]byte, 0, len(raw)), raw))
+	}
+	s.dirty = dirty
+	return raw
+}
+
+// Skip passes over the next value, checking it. It recurses as deep as
+// MaxDepth and no deeper.
+func (s *Scanner) Skip() {
+	switch s.Kind() {
+	case Object:
+		s.Enter()
+		for {
+			if _, _, ok := s.key(); !ok {
+				return
+			}
+			s.Skip()
+		}
+	case Array:
+		s.Enter()
+		for s.Element() {
+			s.Skip()
+		}
+	case String:
+		if _, _, mend := s.quoted(); mend {
+			s.dirty = true
+		}
+	case Number:
+		s.number()
+	case Bool:
+		if !s.word("true") && !s.word("false") {
+			s.fail(Malformed)
+		}
+	case Null:
+		if !s.word("null") {
+			s.fail(Malformed)
+		}
+	default:
+		s.fail(Malformed)
+	}
+	s.fresh = false
+}
+
+// IsNull consumes the next value if it is null.
+func (s *Scanner) IsNull() bool {
+	if s.Kind() != Null {
+		return false
+	}
+	s.Skip()
+	return s.fault == NoFault
+}
+
+func (s *Scanner) fail(f Fault) bool {
+	if s.fault == NoFault {
+		s.fault = f
+	}
+	return false
+}
+
+func (s *Scanner) space() {
+	for s.at < len(s.text) {
+		switch s.text[s.at] {
+		case ' ', '\n', '\r', '\t':
+			s.at++
+			s.dirty = true
+		default:
+			return
+		}
+	}
+}
+
+// next passes the comma that is due and tells whether something follows
+// before end.
+func (s *Scanner) next(end byte) bool {
+	if s.fault != NoFault {
+		return false
+	}
+	s.space()
+	if s.at == len(s.text) {
+		return s.fail(Malformed)
+	}
+	c := s.text[s.at]
+	if c == end {
+		s.at++
+		s.depth--
+		s.fresh = false
+		return false
+	}
+	if s.fresh {
+		s.fresh = false
+		return true
+	}
+	if c != ',' {
+		return s.fail(Malformed)
+	}
+	s.at++
+	s.space()
+	if s.at < len(s.text) && s.text[s.at] == end {
+		return s.fail(Malformed)
+	}
+	return true
+}
+
+func (s *Scanner) key() (raw string, decode, ok bool) {
+	if !s.next('}') {
+		return "", false, false
+	}
+	if s.Kind() != String {
+		return "", false, s.fail(Malformed)
+	}
+	raw, escaped, mend := s.quoted()
+	s.dirty = s.dirty || mend
+	s.space()
+	if s.fault != NoFault || s.at == len(s.text) || s.text[s.at] != ':' {
+		return "", false, s.fail(Malformed)
+	}
+	s.at++
+	return raw, escaped || mend, true
+}
+
+// quoted passes over a string and returns what is between its quotes; mend
+// tells that it holds what a database would refuse.
+func (s *Scanner) quoted() (raw string, escaped, mend bool) {
+	start := s.at + 1
+	wide := false
+	for i := start; i < len(s.text); i++ {
+		switch c := s.text[i]; {
+		case c == '"':
+			s.at = i + 1
+			raw = s.text[start:i]
+			return raw, escaped, mend || wide && !utf8.ValidString(raw)
+		case c == '\\':
+			escaped = true
+			n, bad := escape(s.text[i:])
+			if n == 0 {
+				return "", false, s.fail(Malformed)
+			}
+			mend = mend || bad
+			i += n - 1
+		case c < 0x20:
+			return "", false, s.fail(Malformed)
+		case c >= utf8.RuneSelf:
+			wide = true
+		}
+	}
+	return "", false, s.fail(Malformed)
+}
+
+// escape measures the escape that text begins with, 0 when it is none, and
+// tells whether it must be mended (U+0000, a lone surrogate).
+func escape(text string) (n int, mend bool) {
+	if len(text) < 2 {
+		return 0, false
+	}
+	switch text[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2, false
+	case 'u':
+		r, n := unicodeEscape(text)
+		// A well-spelt \ufffd needs no mending, but need not be told apart.
+		return n, r == utf8.RuneError
+	}
+	return 0, false
+}
+
+// unicodeEscape decodes \uXXXX, or a pair of them that is one character;
+// n is 0 when it is malformed. What may not stand becomes U+FFFD.
+func unicodeEscape(text string) (r rune, n int) {
+	r, ok := hex4(text)
+	switch {
+	case !ok:
+		return 0, 0
+	case r == 0:
+		return utf8.RuneError, 6
+	case r >= 0xD800 && r < 0xDC00:
+		if low, ok := hex4(text[6:]); ok && low >= 0xDC00 && low < 0xE000 {
+			return (r-0xD800)<<10 + (low - 0xDC00) + 0x10000, 12
+		}
+		return utf8.RuneError, 6
+	case r >= 0xDC00 && r < 0xE000:
+		return utf8.RuneError, 6
+	}
+	return r, 6
+}
+
+func hex4(text string) (r rune, ok bool) {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 0, false
+	}
+	for i := 2; i < 6; i++ {
+		d := unhex(text[i])
+		if d < 0 {
+			return 0, false
+		}
+		r = r<<4 | rune(d)
+	}
+	return r, true
+}
+
+func unhex(c byte) int {
+	switch {
+	case c >= '0' && c <= '9':
+		return int(c - '0')
+	case c >= 'a' && c <= 'f':
+		return int(c-'a') + 10
+	case c >= 'A' && c <= 'F':
+		return int(c-'A') + 10
+	}
+	return -1
+}
+
+// unescape decodes what is between the quotes of a checked string.
+func unescape(raw string) string {
+	b := make([]byte, 0, len(raw))
+	for i := 0; i < len(raw); {
+		if raw[i] != '\\' {
+			b = append(b, raw[i])
+			i++
+			continue
+		}
+		n := 2
+		switch c := raw[i+1]; c {
+		case 'b':
+			b = append(b, '\b')
+		case 'f':
+			b = append(b, '\f')
+		case 'n':
+			b = append(b, '\n')
+		case 'r':
+			b = append(b, '\r')
+		case 't':
+			b = append(b, '\t')
+		case 'u':
+			var r rune
+			r, n = unicodeEscape(raw[i:])
+			b = utf8.AppendRune(b, r)
+		default:
+			b = append(b, c)
+		}
+		i += n
+	}
+	return strings.ToValidUTF8(string(b), string(utf8.RuneError))
+}
+
+func (s *Scanner) word(w string) bool {
+	if !strings.HasPrefix(s.text[s.at:], w) {
+		return false
+	}
+	s.at += len(w)
+	return true
+}
+
+func (s *Scanner) number() {
+	start := s.at
+	if s.text[s.at] == '-' {
+		s.at++
+	}
+	whole := s.at
+	n := s.digits()
+	if n == 0 || n > 1 && s.text[whole] == '0' {
+		s.fail(Malformed)
+		return
+	}
+	if s.at < len(s.text) && s.text[s.at] == '.' {
+		s.at++
+		if s.digits() == 0 {
+			s.fail(Malformed)
+			return
+		}
+	}
+	if s.at < len(s.text) && s.text[s.at]|0x20 == 'e' {
+		s.at++
+		if s.at < len(s.text) && (s.text[s.at] == '+' || s.text[s.at] == '-') {
+			s.at++
+		}
+		exponent := s.at
+		n := s.digits()
+		if n == 0 {
+			s.fail(Malformed)
+			return
+		}
+		if exp := strings.TrimLeft(s.text[exponent:s.at], "0"); len(exp) > 3 || len(exp) == 3 && exp > "307" {
+			s.fail(OutOfRange)
+			return
+		}
+	}
+	if s.at-start > maxNumber {
+		s.fail(OutOfRange)
+	}
+}
+
+func (s *Scanner) digits() (n int) {
+	for s.at < len(s.text) && s.text[s.at] >= '0' && s.text[s.at] <= '9' {
+		s.at++
+		n++
+	}
+	return n
+}
+
+// appendCompact appends a checked JSON text in canonical form.
+func appendCompact(dst []byte, raw string) []byte {
+	s := Scanner{text: raw}
+	for s.at < len(raw) {
+		switch c := raw[s.at]; c {
+		case ' ', '\n', '\r', '\t':
+			s.at++
+		case '"':
+			text, _, mend := s.quoted()
+			if mend {
+				dst = AppendString(dst, unescape(text))
+			} else {
+				dst = append(dst, '"')
+				dst = append(dst, text...)
+				dst = append(dst, '"')
+			}
+		default:
+			dst = append(dst, c)
+			s.at++
+		}
+	}
+	return dst
+}
+
+// extent is the length of the value that text begins with, found by its
+// brackets and quotes alone: whether it is JSON is for a Scanner to say. So a
+// batch can be cut into items of which one may be broken. 0 when it does not end.
+func extent(text string) int {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			i++
+			for i < len(text) && text[i] != '"' {
+				if text[i] == '\\' {
+					i++
+				}
+				i++
+			}
+			if i >= len(text) {
+				return 0
+			}
+			if depth == 0 {
+				return i + 1
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+			if depth < 0 {
+				return i
+			}
+		case ',', ' ', '\t', '\n', '\r', ':':
+			if depth == 0 {
+				return i
+			}
+		}
+	}
+	if depth > 0 {
+		return 0
+	}
+	return len(text)
+}
