@@ -22,6 +22,7 @@ type APIKey struct {
 	KeyID       string
 	CompanyID   string
 	Environment string // of the company
+	Country     string // of the company: phone numbers are read by it
 	Name        string
 	Type        string // OwnPlatform | Integration
 	Hint        string // last four characters

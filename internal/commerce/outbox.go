@@ -1,5 +1,7 @@
 package commerce
 
+import "context"
+
 // OutboxRecord is a Kafka record that waits in Postgres, written in the same
 // transaction as the change it tells of.
 type OutboxRecord struct {
@@ -7,4 +9,22 @@ type OutboxRecord struct {
 	Topic string
 	Key   string
 	Value []byte // nil: a tombstone
+}
+
+// OutboxRelay is the right to publish the outbox, held by one process at a
+// time. Not safe for concurrent use.
+type OutboxRelay interface {
+	// Pending reads the oldest records not yet published, at most limit, in
+	// the order in which they must be published.
+	Pending(ctx context.Context, limit int) ([]OutboxRecord, error)
+
+	// Published forgets records that are on Kafka.
+	Published(ctx context.Context, ids []int64) error
+
+	// Directory calls f with pages of every record of directory.v1 as it
+	// stands now. keyCheck is identity.Hasher.Check.
+	Directory(ctx context.Context, keyCheck func(companyID string) string, f func(page []OutboxRecord) error) error
+
+	// Close gives the right back.
+	Close()
 }

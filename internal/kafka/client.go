@@ -10,6 +10,8 @@ import (
 	"github.com/segmentio/kafka-go/sasl"
 	"github.com/segmentio/kafka-go/sasl/plain"
 	"github.com/segmentio/kafka-go/sasl/scram"
+
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // Config says how to reach the brokers. The zero value of each field but
@@ -29,10 +31,7 @@ type SASL struct {
 }
 
 // Record is one Kafka record. A nil Value is a tombstone.
-type Record struct {
-	Key   []byte
-	Value []byte
-}
+type Record = wire.Record
 
 // Client is a connection pool to one cluster; safe for concurrent use.
 type Client struct {

@@ -100,6 +100,32 @@ func (db *DB) APIKeyByHash(ctx context.Context, hash [32]byte) (commerce.APIKey,
 	return key, nil
 }
 
+// APIKeysByHash looks several keys up at once; unknown ones are left out.
+func (db *DB) APIKeysByHash(ctx context.Context, hashes [][32]byte) (map[[32]byte]commerce.APIKey, error) {
+	raw := make([][]byte, len(hashes))
+	for i := range hashes {
+		raw[i] = hashes[i][:]
+	}
+	rows, err := db.pool.Query(ctx, selectHashAndKey+` where k.secret_sha256 = any($1)`, raw)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: API keys: %w", translate(err))
+	}
+	keys := make(map[[32]byte]commerce.APIKey, len(hashes))
+	var hash []byte
+	for rows.Next() {
+		key, err := scanAPIKey(rows, &hash)
+		if err != nil {
+			rows.Close()
+			return nil, fmt.Errorf("postgres: API keys: %w", translate(err))
+		}
+		keys[[32]byte(hash)] = key
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("postgres: API keys: %w", translate(err))
+	}
+	return keys, nil
+}
+
 // TouchAPIKeys stores when keys were last used; an older time than the stored
 // one changes nothing.
 func (db *DB) TouchAPIKeys(ctx context.Context, lastUsed map[string]time.Time) error {
@@ -116,14 +142,20 @@ func (db *DB) TouchAPIKeys(ctx context.Context, lastUsed map[string]time.Time) e
 	return nil
 }
 
-const selectAPIKey = `
-	select k.key_id, k.company_id, c.environment, k.name, k.type, k.hint, k.scopes, k.created_at, k.expires_at, k.revoked_at, k.last_used_at
+const (
+	selectAPIKey     = `select ` + apiKeyColumns
+	selectHashAndKey = `select k.secret_sha256, ` + apiKeyColumns
+)
+
+const apiKeyColumns = `
+	k.key_id, k.company_id, c.environment, c.country, k.name, k.type, k.hint, k.scopes, k.created_at, k.expires_at, k.revoked_at, k.last_used_at
 	from api_key k join company c using (company_id)`
 
-func scanAPIKey(row pgx.Row) (k commerce.APIKey, err error) {
+// scanAPIKey scans apiKeyColumns, and before them whatever stands before.
+func scanAPIKey(row pgx.Row, before ...any) (k commerce.APIKey, err error) {
 	var scopes []string
 	var expires, revoked, used *time.Time
-	err = row.Scan(&k.KeyID, &k.CompanyID, &k.Environment, &k.Name, &k.Type, &k.Hint, &scopes, &k.CreatedAt, &expires, &revoked, &used)
+	err = row.Scan(append(before, &k.KeyID, &k.CompanyID, &k.Environment, &k.Country, &k.Name, &k.Type, &k.Hint, &scopes, &k.CreatedAt, &expires, &revoked, &used)...)
 	if err != nil {
 		return k, err
 	}

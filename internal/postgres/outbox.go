@@ -25,6 +25,39 @@ func put(ctx context.Context, tx pgx.Tx, topic, key string, value any) error {
 	return err
 }
 
+// outboxBatch collects records of one change, to be inserted in one statement.
+type outboxBatch struct {
+	topics, keys []string
+	values       [][]byte
+}
+
+func (b *outboxBatch) add(topic, key string, value any) error {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("outbox %s %s: %w", topic, key, err)
+	}
+	b.topics, b.keys, b.values = append(b.topics, topic), append(b.keys, key), append(b.values, body)
+	return nil
+}
+
+// rule adds a rule record of commerce.v1; id is the rule's own.
+func (b *outboxBatch) rule(c Change, id string, rule wire.Rule) error {
+	rule.At = c.At.UTC()
+	record, err := commerceRecord(c, wire.KindRule, rule.Type+"/"+id, rule)
+	if err != nil {
+		return err
+	}
+	return b.add(wire.TopicCommerce, c.CompanyID, record)
+}
+
+func (b *outboxBatch) insert(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, `
+		insert into outbox (topic, key, value)
+		select topic, key, value from unnest($1::text[], $2::text[], $3::bytea[]) with ordinality as o (topic, key, value, n) order by n`,
+		b.topics, b.keys, b.values)
+	return err
+}
+
 func putDirectoryCompany(ctx context.Context, tx pgx.Tx, companyID string, keyCheck func(string) string) error {
 	c, err := directoryCompany(ctx, tx, companyID, keyCheck)
 	if err != nil {
@@ -35,14 +68,22 @@ func putDirectoryCompany(ctx context.Context, tx pgx.Tx, companyID string, keyCh
 
 // putCommerce adds a record of commerce.v1 that tells of a change.
 func putCommerce(ctx context.Context, tx pgx.Tx, c Change, kind, id string, body any) error {
+	record, err := commerceRecord(c, kind, id, body)
+	if err != nil {
+		return err
+	}
+	return put(ctx, tx, wire.TopicCommerce, c.CompanyID, record)
+}
+
+func commerceRecord(c Change, kind, id string, body any) (wire.Commerce, error) {
 	raw, err := json.Marshal(body)
 	if err != nil {
-		return fmt.Errorf("outbox %s: %w", id, err)
+		return wire.Commerce{}, fmt.Errorf("outbox %s: %w", id, err)
 	}
-	return put(ctx, tx, wire.TopicCommerce, c.CompanyID, wire.Commerce{
+	return wire.Commerce{
 		V: 1, Kind: kind, ID: id, Rev: c.Rev, CompanyID: c.CompanyID,
-		AcceptedAt: c.At.UTC().Truncate(time.Millisecond), Actor: c.Actor, Body: raw,
-	})
+		AcceptedAt: c.At.UTC().Truncate(time.Microsecond), Actor: c.Actor, Body: raw,
+	}, nil
 }
 
 // relayLock is the advisory lock of the one relay: any 64-bit number that no
@@ -57,7 +98,7 @@ type Relay struct {
 
 // AcquireRelay takes the outbox's lock, or gives commerce.ErrConflict at once
 // where another process has it. Close it; a lost connection frees the lock too.
-func (db *DB) AcquireRelay(ctx context.Context) (*Relay, error) {
+func (db *DB) AcquireRelay(ctx context.Context) (commerce.OutboxRelay, error) {
 	conn, err := db.pool.Acquire(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: outbox lock: %w", translate(err))

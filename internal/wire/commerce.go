@@ -22,7 +22,7 @@ type Commerce struct {
 	ID         string          `json:"id"`  // orderId, productId, or the rule's "<type>/<id>"
 	Rev        int64           `json:"rev"` // company's rule revision; 0 for orders and products
 	CompanyID  string          `json:"companyId"`
-	AcceptedAt time.Time       `json:"acceptedAt"` // UTC, milliseconds
+	AcceptedAt time.Time       `json:"acceptedAt"` // UTC, microseconds: of two orders one process accepted, the later has the later time
 	Actor      string          `json:"actor"`      // "key/<keyId>", "user/<userId>" or "cli"
 	Body       json.RawMessage `json:"body"`       // Order, Product or Rule
 }

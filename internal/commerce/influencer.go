@@ -1,0 +1,129 @@
+package commerce
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+)
+
+// Author is who changes a company's rules, and when.
+type Author struct {
+	CompanyID string
+	Actor     string // "key/<keyId>", "user/<userId>" or "cli"
+	At        time.Time
+}
+
+// Registration is what POST /influencers asks for, checked. Dates are
+// YYYY-MM-DD or empty.
+type Registration struct {
+	Name       string
+	Campaign   string // name; may be empty
+	CampaignID string // empty: found by name under the influencer, else generated
+	Category   string // empty: left as it is
+	Links      []string
+	Coupons    []CouponTerms
+	Costs      []CostTerms
+}
+
+// CouponTerms is a coupon as asked for. Both days are inclusive, in the
+// store's time zone; an empty one is unbounded.
+type CouponTerms struct {
+	Code      string // upper case, as shown
+	StartDate string
+	EndDate   string
+}
+
+// CostTerms is an influencer cost as asked for.
+type CostTerms struct {
+	FixedFeeMinor int64           // BRL cents an order
+	VarFee        decimal.Decimal // percent
+	ValueMinor    int64           // BRL cents a frequency
+	Frequency     string          // empty where ValueMinor is 0
+	StartDate     string
+	EndDate       string // inclusive; empty: open
+	CampaignCost  bool
+	CouponCost    bool
+}
+
+// Registered is what a registration made.
+type Registered struct {
+	InfluencerID string
+	CampaignID   string
+	Codes        []string // of the short links, in the order of Registration.Links
+}
+
+// Influencer is an influencer with all that hangs off it, as listed.
+type Influencer struct {
+	InfluencerID string
+	Name         string
+	Category     string
+	CreatedAt    time.Time
+	Campaigns    []Campaign
+	Links        []Link
+	Coupons      []Coupon
+	Costs        []Cost
+}
+
+type Campaign struct {
+	CampaignID string
+	Name       string
+}
+
+type Link struct {
+	LinkID     string
+	CampaignID string
+	URL        string
+	Code       string
+}
+
+type Coupon struct {
+	CouponID   string
+	CampaignID string
+	CouponTerms
+}
+
+type Cost struct {
+	CostID     string
+	CampaignID string // empty: influencer-level
+	CostTerms
+}
+
+// InfluencerCursor is a place in the list of influencers: after the one
+// created then with that id. The zero value is the beginning.
+type InfluencerCursor struct {
+	CreatedAt    time.Time
+	InfluencerID string
+}
+
+// CouponConflictError says which coupons of a request overlap live ones. It is an ErrConflict.
+type CouponConflictError struct {
+	Conflicts []CouponConflict
+}
+
+// CouponConflict is one overlap; Influencer and Period are the other coupon's.
+type CouponConflict struct {
+	Index      int // in Registration.Coupons
+	Code       string
+	Influencer string
+	StartDate  string
+	EndDate    string
+}
+
+func (e *CouponConflictError) Error() string {
+	codes := make([]string, len(e.Conflicts))
+	for i, c := range e.Conflicts {
+		codes[i] = c.Code
+	}
+	return fmt.Sprintf("coupon periods overlap: %s", strings.Join(codes, ", "))
+}
+
+func (e *CouponConflictError) Unwrap() error { return ErrConflict }
+
+// ErrCampaignTaken says that a campaign id belongs to another influencer or
+// to a campaign that was deleted.
+var ErrCampaignTaken = fmt.Errorf("%w: the campaign id is another influencer's", ErrConflict)
+
+// ErrCampaignName says that a campaign id is known under another name.
+var ErrCampaignName = fmt.Errorf("%w: the campaign id has another name", ErrConflict)
