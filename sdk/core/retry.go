@@ -1,0 +1,19 @@
+package core
+
+// Retryable tells whether a request that was answered with this HTTP status
+// may be sent again; 0 is no answer at all. Other 4xx never are: the same
+// bytes would get the same answer.
+func Retryable(status int) bool {
+	return status == 0 || status == 408 || status == 429 || status >= 500
+}
+
+// Backoff is how long to wait before the attempt-th retry (from 1), in
+// milliseconds: full jitter over an exponential from base, bounded by most.
+// random is in [0, 1).
+func Backoff(attempt int, base, most int64, random float64) int64 {
+	ceiling := base
+	for i := 1; i < attempt && ceiling < most; i++ {
+		ceiling *= 2
+	}
+	return int64(random * float64(min(ceiling, most)))
+}
