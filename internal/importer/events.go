@@ -1,0 +1,152 @@
+package importer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Bounds of a batch of events; the edge takes 500 events and 1 MiB.
+const (
+	maxBatchEvents = 500
+	maxBatchBytes  = maxLine
+)
+
+// Events sends a file of events, one a line, to an edge (its origin and
+// prefix, as edge_url in dev.json) for a company. The edge knows by a header
+// that they are imported: timestamps years ago are fine.
+func Events(ctx context.Context, config Config, edge, companyID string) (Summary, error) {
+	if companyID == "" {
+		return Summary{}, errors.New("no company given")
+	}
+	target, err := endpoint(edge, "/v1/events")
+	if err != nil {
+		return Summary{}, fmt.Errorf("edge: %w", err)
+	}
+	target += "?companyId=" + url.QueryEscape(companyID)
+	if config.Concurrency <= 0 {
+		config.Concurrency = 4
+	}
+	p := newPoster(config, target, http.Header{
+		"Content-Type": {"application/json"}, "X-Tributary-Import": {"1"},
+	})
+	sender := eventSender{p}
+	return run(ctx, config, plan{
+		target: target, maxLines: maxBatchEvents, maxBytes: maxBatchBytes,
+		send: sender.send, workers: config.Concurrency, perWorker: 1, retries: p.retries.Load,
+	})
+}
+
+// endpoint appends a path to a base URL.
+func endpoint(base, path string) (string, error) {
+	u, err := url.Parse(base)
+	if err != nil {
+		return "", err
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "", fmt.Errorf("%q is not an http or https URL", base)
+	}
+	return strings.TrimRight(base, "/") + path, nil
+}
+
+type eventSender struct{ *poster }
+
+// send judges lines that are no JSON itself, since one of them would make the
+// whole batch unreadable, and asks the edge about the rest.
+func (s eventSender) send(ctx context.Context, lines []line) ([]verdict, error) {
+	verdicts := make([]verdict, len(lines))
+	var sent []line
+	var places []int
+	for i, l := range lines {
+		if reasons := unreadable(l); reasons != nil {
+			verdicts[i].reasons = reasons
+			continue
+		}
+		sent, places = append(sent, l), append(places, i)
+	}
+	if len(sent) == 0 {
+		return verdicts, nil
+	}
+	answers, err := s.batch(ctx, sent)
+	for i, place := range places {
+		if err == nil {
+			verdicts[place] = answers[i]
+		}
+	}
+	return verdicts, err
+}
+
+// unreadable is why a line cannot be sent at all; nil where it can.
+func unreadable(l line) []Reason {
+	if l.text == nil {
+		return []Reason{{Code: "payload_too_large", Message: fmt.Sprintf("the line is longer than %d bytes", maxLine)}}
+	}
+	if !json.Valid(l.text) {
+		return []Reason{{Code: "invalid_json", Message: "the line is not one JSON value"}}
+	}
+	return nil
+}
+
+// batch sends lines as one array. A batch refused whole is halved until the
+// line at fault stands alone.
+func (s eventSender) batch(ctx context.Context, lines []line) ([]verdict, error) {
+	var body bytes.Buffer
+	for i, l := range lines {
+		body.WriteByte("[,"[min(i, 1)])
+		body.Write(l.text)
+	}
+	body.WriteByte(']')
+	r, err := s.post(ctx, body.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	if r.ok() {
+		return results(r, len(lines))
+	}
+	if err := fatal(r); err != nil {
+		return nil, err
+	}
+	if len(lines) == 1 {
+		return []verdict{{reasons: refusal(r)}}, nil
+	}
+	half := len(lines) / 2
+	first, err := s.batch(ctx, lines[:half])
+	if err != nil {
+		return nil, err
+	}
+	second, err := s.batch(ctx, lines[half:])
+	return append(first, second...), err
+}
+
+// results reads the edge's answer: each event on its own, in order.
+func results(r response, n int) ([]verdict, error) {
+	var answer struct {
+		Results []struct {
+			Status, Code, Message string
+		}
+	}
+	if err := json.Unmarshal(r.body, &answer); err != nil {
+		return nil, fmt.Errorf("the edge's answer: %w", err)
+	}
+	if len(answer.Results) != n {
+		return nil, fmt.Errorf("the edge answered %d results for %d events", len(answer.Results), n)
+	}
+	verdicts := make([]verdict, n)
+	for i, result := range answer.Results {
+		switch result.Status {
+		case "ok":
+		case "duplicate":
+			verdicts[i].duplicate = true
+		case "rejected":
+			verdicts[i].reasons = []Reason{{Code: result.Code, Message: result.Message}}
+		default:
+			return nil, fmt.Errorf("the edge answered an unknown status %q", result.Status)
+		}
+	}
+	return verdicts, nil
+}

@@ -1,0 +1,394 @@
+package importer
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// edge is a server that keeps what it was sent and answers as the real one does.
+type edge struct {
+	*httptest.Server
+	mu      sync.Mutex
+	events  []string
+	batches []int
+	// before may answer in the server's place; it is called with the requests' number, from 1.
+	before   func(n int, w http.ResponseWriter) bool
+	requests int
+}
+
+func newEdge(t *testing.T) *edge {
+	e := &edge{}
+	e.Server = httptest.NewServer(http.HandlerFunc(e.serve))
+	t.Cleanup(e.Close)
+	return e
+}
+
+func (e *edge) serve(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.requests++
+	if e.before != nil && e.before(e.requests, w) {
+		return
+	}
+	if r.URL.Path != "/v1/events" || r.URL.Query().Get("companyId") != "c_1" || r.Header.Get("X-Tributary-Import") != "1" {
+		http.Error(w, "not as an import should be sent: "+r.URL.String(), http.StatusBadRequest)
+		return
+	}
+	var events []json.RawMessage
+	if err := json.Unmarshal(body, &events); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	e.batches = append(e.batches, len(events))
+	type result struct {
+		Status  string `json:"status"`
+		Code    string `json:"code,omitempty"`
+		Message string `json:"message,omitempty"`
+	}
+	var answer struct {
+		Results []result `json:"results"`
+	}
+	for _, event := range events {
+		switch {
+		case strings.Contains(string(event), "bad"):
+			answer.Results = append(answer.Results, result{"rejected", "invalid_event", "bad one"})
+		case slices.Contains(e.events, string(event)):
+			answer.Results = append(answer.Results, result{Status: "duplicate"})
+		default:
+			e.events = append(e.events, string(event))
+			answer.Results = append(answer.Results, result{Status: "ok"})
+		}
+	}
+	json.NewEncoder(w).Encode(answer)
+}
+
+func writeFile(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if strings.HasSuffix(name, ".gz") {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		io.WriteString(z, text)
+		z.Close()
+		text = b.String()
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func eventLines(n int) (text string, lines []string) {
+	for i := range n {
+		lines = append(lines, fmt.Sprintf(`{"event":"PAGE_VIEW","n":%d}`, i))
+	}
+	return strings.Join(lines, "\n") + "\n", lines
+}
+
+var quick = Backoff{First: time.Millisecond, Most: 2 * time.Millisecond, GiveUp: 5 * time.Second}
+
+func TestEventsArriveInBatchesAndTheProgressIsRemoved(t *testing.T) {
+	f := func(name string) {
+		t.Helper()
+		text, lines := eventLines(1203)
+		e := newEdge(t)
+		path := writeFile(t, name, "\xef\xbb\xbf"+text+"\n\n") // byte-order mark, blank lines
+		s, err := Events(t.Context(), Config{File: path}, e.URL+"/", "c_1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(lines)
+		slices.Sort(e.events)
+		if !slices.Equal(e.events, lines) {
+			t.Errorf("%s: the edge has %d events, not the file's %d", name, len(e.events), len(lines))
+		}
+		if len(e.batches) != 3 || slices.Max(e.batches) != 500 {
+			t.Errorf("%s: batches of %v, want 500, 500 and 203", name, e.batches)
+		}
+		if s.Accepted != 1203 || s.Rejected != 0 || s.Lines != 1203 || s.RejectedFile != "" {
+			t.Errorf("%s: summary %+v", name, s)
+		}
+		if left, _ := filepath.Glob(path + ".*"); len(left) != 0 {
+			t.Errorf("%s: left behind: %v", name, left)
+		}
+	}
+	f("events.jsonl")
+	f("events.jsonl.gz")
+}
+
+func TestBatchesStayBelowTheEdgesBytes(t *testing.T) {
+	e := newEdge(t)
+	long := fmt.Sprintf(`{"event":"PAGE_VIEW","x":%q}`, strings.Repeat("x", 400_000))
+	_, err := Events(t.Context(), Config{File: "-", Stdin: strings.NewReader(long + "\n" + long + "\n" + long), StateDir: t.TempDir()}, e.URL, "c_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(e.batches)
+	if !slices.Equal(e.batches, []int{1, 2}) {
+		t.Errorf("batches of %v events, want 2 and 1 (900 KB at most)", e.batches)
+	}
+}
+
+func TestRejectedLinesAreKeptWithTheirReasons(t *testing.T) {
+	e := newEdge(t)
+	path := writeFile(t, "events.jsonl", `{"n":1}`+"\nnot json\n"+`{"n":"bad"}`+"\n"+strings.Repeat("y", maxLine+1)+"\n"+`{"n":2}`+"\n")
+	s, err := Events(t.Context(), Config{File: path}, e.URL, "c_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Accepted != 2 || s.Rejected != 3 || s.RejectedFile != path+".rejected.jsonl" {
+		t.Errorf("summary %+v, want 2 accepted and 3 rejected", s)
+	}
+	text, err := os.ReadFile(s.RejectedFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for l := range strings.Lines(string(text)) {
+		var r rejection
+		if err := json.Unmarshal([]byte(l), &r); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprintf("%d %s", r.Line, r.Reasons[0].Code))
+	}
+	if want := []string{"2 invalid_json", "3 invalid_event", "4 payload_too_large"}; !slices.Equal(got, want) {
+		t.Errorf("rejections %v, want %v", got, want)
+	}
+}
+
+func TestBusyServiceIsTriedAgain(t *testing.T) {
+	f := func(name string, answer func(w http.ResponseWriter)) {
+		t.Helper()
+		e := newEdge(t)
+		e.before = func(n int, w http.ResponseWriter) bool {
+			if n <= 3 {
+				answer(w)
+				return true
+			}
+			return false
+		}
+		text, _ := eventLines(10)
+		s, err := Events(t.Context(), Config{File: writeFile(t, "e.jsonl", text), Backoff: quick}, e.URL, "c_1")
+		if err != nil || s.Accepted != 10 || s.Retries != 3 {
+			t.Errorf("%s: %+v, %v; want 10 accepted after 3 retries", name, s, err)
+		}
+	}
+	f("429", func(w http.ResponseWriter) { w.Header().Set("Retry-After", "0"); w.WriteHeader(429) })
+	f("503", func(w http.ResponseWriter) { w.WriteHeader(503) })
+	f("connection cut", func(http.ResponseWriter) { panic(http.ErrAbortHandler) })
+}
+
+func TestWaitIsJitteredBoundedAndObeysRetryAfter(t *testing.T) {
+	b := Backoff{First: 100 * time.Millisecond, Most: time.Second}
+	f := func(n int, retryAfter, least, most time.Duration) {
+		t.Helper()
+		for range 200 {
+			if got := b.wait(n, retryAfter); got < least || got > most {
+				t.Fatalf("wait(%d, %s) = %s, want %s to %s", n, retryAfter, got, least, most)
+			}
+		}
+	}
+	f(0, 0, 0, 100*time.Millisecond)
+	f(2, 0, 0, 400*time.Millisecond)
+	f(50, 0, 0, time.Second)
+	f(0, 2*time.Second, 2*time.Second, 2100*time.Millisecond)
+	f(0, time.Hour, 4*time.Second, 4100*time.Millisecond)
+}
+
+func TestRefusalOfEverythingStopsAtOnce(t *testing.T) {
+	e := newEdge(t)
+	e.before = func(_ int, w http.ResponseWriter) bool {
+		w.WriteHeader(401)
+		io.WriteString(w, `{"error":{"code":"unknown_company","message":"no such company"}}`)
+		return true
+	}
+	text, _ := eventLines(2000)
+	path := writeFile(t, "e.jsonl", text)
+	_, err := Events(t.Context(), Config{File: path}, e.URL, "c_1")
+	if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "unknown_company") {
+		t.Errorf("error %v, want the edge's refusal", err)
+	}
+	if _, err := os.Stat(path + ".rejected.jsonl"); err == nil {
+		t.Error("lines were called rejected though nothing was judged")
+	}
+}
+
+func TestBatchRefusedWholeIsHalvedToTheLineAtFault(t *testing.T) {
+	e := newEdge(t)
+	poison := `{"poison":true}`
+	e.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if bytes.Contains(body, []byte("poison")) {
+			w.WriteHeader(413)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		e.serve(w, r)
+	})
+	text, _ := eventLines(20)
+	s, err := Events(t.Context(), Config{File: writeFile(t, "e.jsonl", text+poison+"\n"+text)}, e.URL, "c_1")
+	if err != nil || s.Accepted != 40 || s.Rejected != 1 {
+		t.Errorf("%+v, %v; want 40 accepted and the one rejected", s, err)
+	}
+}
+
+func TestStoppedImportCarriesOnWhereItWas(t *testing.T) {
+	text, lines := eventLines(5000)
+	lines[10] = `{"bad":10}`
+	lines[4990] = `{"bad":4990}`
+	text = strings.Join(lines, "\n")
+	path := writeFile(t, "e.jsonl", text)
+	e := newEdge(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	e.before = func(n int, _ http.ResponseWriter) bool {
+		if n == 5 {
+			cancel() // as a kill would, in the middle of a request
+		}
+		return false
+	}
+	config := Config{File: path, Concurrency: 2, SaveEvery: time.Nanosecond}
+	first, err := Events(ctx, config, e.URL, "c_1")
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("error %v, want the cancellation", err)
+	}
+	if first.Lines == 0 || first.Lines >= 5000 {
+		t.Fatalf("the first run did %d lines, want some", first.Lines)
+	}
+	// What was written after the last save of a killed run must not count twice.
+	f, err := os.OpenFile(path+".rejected.jsonl", os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(f, `{"line":4991,"rea`)
+	f.Close()
+
+	e.mu.Lock() // the edge may still be at a request that we left
+	e.before = nil
+	sent := len(e.batches)
+	e.mu.Unlock()
+	second, err := Events(t.Context(), config, e.URL, "c_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second.Resumed != first.Lines || second.Lines != 5000 || second.Accepted != 4998 || second.Rejected != 2 {
+		t.Errorf("second run %+v after %+v", second, first)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.events) != 4998 {
+		t.Errorf("the edge has %d events, want 4998", len(e.events))
+	}
+	again := 0
+	for _, n := range e.batches[sent:] {
+		again += n
+	}
+	if again > 5000-int(first.Lines) {
+		t.Errorf("the second run sent %d lines, though only %d were left", again, 5000-first.Lines)
+	}
+	rejected, err := os.ReadFile(path + ".rejected.jsonl")
+	if err != nil || bytes.Count(rejected, []byte("\n")) != 2 {
+		t.Errorf("rejections: %v\n%s", err, rejected)
+	}
+}
+
+func TestChangedFileStartsAnew(t *testing.T) {
+	path := writeFile(t, "e.jsonl", `{"n":1}`+"\n")
+	if err := os.WriteFile(path+".progress", []byte(`{"v":1,"identity":"another","target":"x","lines":1,"accepted":1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := newEdge(t)
+	s, err := Events(t.Context(), Config{File: path}, e.URL, "c_1")
+	if err != nil || s.Resumed != 0 || len(e.events) != 1 {
+		t.Errorf("%+v, %v; want the line sent", s, err)
+	}
+}
+
+func TestVersionsOfAnOrderAreSentInTheFilesOrder(t *testing.T) {
+	var mu sync.Mutex
+	versions := map[string][]int{}
+	turn := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var o struct {
+			OrderID string
+			Version int
+		}
+		json.NewDecoder(r.Body).Decode(&o)
+		mu.Lock()
+		defer mu.Unlock()
+		if turn++; turn%7 == 0 { // a retry must not let the next version overtake
+			w.WriteHeader(503)
+			return
+		}
+		if r.URL.Path != "/admin/v1/order" || r.Header.Get("Authorization") != "Bearer key" {
+			w.WriteHeader(401)
+			return
+		}
+		versions[o.OrderID] = append(versions[o.OrderID], o.Version)
+		if o.OrderID == "refused" {
+			w.WriteHeader(400)
+			io.WriteString(w, `{"success":false,"error":{"code":"validation_error","message":"no","details":[{"field":"totalPrice","code":"required","message":"is missing"}]}}`)
+		}
+	}))
+	defer server.Close()
+	var text strings.Builder
+	for version := range 40 {
+		for order := range 10 {
+			fmt.Fprintf(&text, `{"orderId":"o%d","version":%d}`+"\n", order, version)
+		}
+	}
+	text.WriteString(`{"orderId":"refused","version":1}`)
+	path := writeFile(t, "orders.jsonl", text.String())
+	s, err := Orders(t.Context(), Config{File: path, Backoff: quick}, server.URL+"/admin/v1", "key")
+	if err != nil || s.Accepted != 400 || s.Rejected != 1 {
+		t.Fatalf("%+v, %v; want 400 accepted, 1 rejected", s, err)
+	}
+	for order, got := range versions {
+		if !slices.IsSorted(got) {
+			t.Errorf("versions of %s arrived as %v", order, got)
+		}
+	}
+	rejected, err := os.ReadFile(path + ".rejected.jsonl")
+	if err != nil || !strings.Contains(string(rejected), `"line":401,"reasons":[{"code":"required","message":"is missing","field":"totalPrice"}]`) {
+		t.Errorf("rejections: %v\n%s", err, rejected)
+	}
+}
+
+func TestGivesUpWhenNothingIsTaken(t *testing.T) {
+	e := newEdge(t)
+	e.before = func(_ int, w http.ResponseWriter) bool { w.WriteHeader(503); return true }
+	b := quick
+	b.GiveUp = 20 * time.Millisecond
+	s, err := Events(t.Context(), Config{File: writeFile(t, "e.jsonl", `{"n":1}`), Backoff: b}, e.URL, "c_1")
+	if err == nil || !strings.Contains(err.Error(), "503") || s.Lines != 0 {
+		t.Errorf("%+v, %v; want it to stop and say why", s, err)
+	}
+}
+
+func TestPlainReportHasOneLineAndASummary(t *testing.T) {
+	var out bytes.Buffer
+	r := NewReporter(&out, false)
+	r.shown = time.Now().Add(-time.Minute)
+	r.started = time.Now().Add(-10 * time.Second)
+	r.Report(Progress{Lines: 100, Bytes: 50, TotalBytes: 100})
+	r.Report(Progress{Lines: 101, Bytes: 51, TotalBytes: 100})
+	r.Finish("e.jsonl", Summary{Progress: Progress{Lines: 200, Accepted: 199, Rejected: 1}, RejectedFile: "e.jsonl.rejected.jsonl"}, nil)
+	if got := out.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "50 %, about 10s left") ||
+		!strings.Contains(got, "imported e.jsonl: 200 lines, 199 accepted (0 of them known already), 1 rejected") {
+		t.Errorf("reported:\n%s", got)
+	}
+}

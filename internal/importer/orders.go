@@ -1,0 +1,65 @@
+package importer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+)
+
+// Orders sends a file of orders, one a line, to the admin API (its base URL
+// with /admin/v1, as admin_url in dev.json). Versions of one order are sent in
+// the file's order.
+func Orders(ctx context.Context, config Config, admin, key string) (Summary, error) {
+	if key == "" {
+		return Summary{}, errors.New("no API key given")
+	}
+	target, err := endpoint(admin, "/order")
+	if err != nil {
+		return Summary{}, fmt.Errorf("admin: %w", err)
+	}
+	if config.Concurrency <= 0 {
+		config.Concurrency = 8
+	}
+	p := newPoster(config, target, http.Header{
+		"Content-Type": {"application/json"}, "Authorization": {"Bearer " + key},
+	})
+	sender := orderSender{p}
+	return run(ctx, config, plan{
+		target: target, maxLines: 1, maxBytes: maxLine, lane: orderLane,
+		send: sender.send, workers: config.Concurrency, perWorker: 8, retries: p.retries.Load,
+	})
+}
+
+// orderLane sends all versions of an order down one lane. A line without a
+// readable orderId is refused by the service wherever it goes.
+func orderLane(l line) int {
+	var order struct {
+		OrderID string `json:"orderId"`
+	}
+	_ = json.Unmarshal(l.text, &order)
+	hash := fnv.New32a()
+	hash.Write([]byte(order.OrderID))
+	return int(hash.Sum32() & 0x7fffffff)
+}
+
+type orderSender struct{ *poster }
+
+func (s orderSender) send(ctx context.Context, lines []line) ([]verdict, error) {
+	if reasons := unreadable(lines[0]); reasons != nil {
+		return []verdict{{reasons: reasons}}, nil
+	}
+	r, err := s.post(ctx, lines[0].text)
+	if err != nil {
+		return nil, err
+	}
+	if r.ok() {
+		return []verdict{{}}, nil
+	}
+	if err := fatal(r); err != nil {
+		return nil, err
+	}
+	return []verdict{{reasons: refusal(r)}}, nil
+}

@@ -1,0 +1,171 @@
+package importer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// Backoff between attempts while a service cannot take it (429, 5xx, network):
+// full jitter, a random wait of [0, min(Most, First·2ⁿ)], on top of what the
+// service asks for by Retry-After.
+type Backoff struct {
+	First  time.Duration // default 250 ms
+	Most   time.Duration // default 15 s; Retry-After is obeyed up to four times this
+	GiveUp time.Duration // default 10 min without any success
+}
+
+func (b Backoff) withDefaults() Backoff {
+	if b.First <= 0 {
+		b.First = 250 * time.Millisecond
+	}
+	if b.Most <= 0 {
+		b.Most = 15 * time.Second
+	}
+	if b.GiveUp <= 0 {
+		b.GiveUp = 10 * time.Minute
+	}
+	return b
+}
+
+// wait is how long before attempt n (from 0) is tried again.
+func (b Backoff) wait(n int, retryAfter time.Duration) time.Duration {
+	ceiling := b.Most
+	if n < 30 && b.First<<n < b.Most {
+		ceiling = b.First << n
+	}
+	return min(retryAfter, 4*b.Most) + rand.N(ceiling+1)
+}
+
+// poster sends bodies until they are judged. Safe for concurrent use.
+type poster struct {
+	client      *http.Client
+	url         string
+	header      http.Header
+	backoff     Backoff
+	lastSuccess atomic.Int64 // Unix nanoseconds
+	retries     atomic.Int64
+}
+
+// response is a final answer: the service has judged the body.
+type response struct {
+	status int
+	body   []byte
+}
+
+// ok tells that the body was taken, perhaps in part.
+func (r response) ok() bool { return r.status == http.StatusOK }
+
+// maxResponse bounds an answer: 500 results of an event batch take 100 KB.
+const maxResponse = 4 << 20
+
+func (p *poster) post(ctx context.Context, body []byte) (response, error) {
+	for n := 0; ; n++ {
+		r, retryAfter, err := p.once(ctx, body)
+		if err == nil {
+			p.lastSuccess.Store(time.Now().UnixNano())
+			return r, nil
+		}
+		if ctx.Err() != nil {
+			return response{}, ctx.Err()
+		}
+		if since := time.Since(time.Unix(0, p.lastSuccess.Load())); since > p.backoff.GiveUp {
+			return response{}, fmt.Errorf("nothing was taken for %s: %w", since.Round(time.Second), err)
+		}
+		p.retries.Add(1)
+		select {
+		case <-ctx.Done():
+			return response{}, ctx.Err()
+		case <-time.After(p.backoff.wait(n, retryAfter)):
+		}
+	}
+}
+
+// once makes one attempt; an error means try again.
+func (p *poster) once(ctx context.Context, body []byte) (response, time.Duration, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(body))
+	if err != nil {
+		return response{}, 0, err
+	}
+	request.Header = p.header.Clone()
+	answer, err := p.client.Do(request)
+	if err != nil {
+		return response{}, 0, err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxResponse))
+	if err != nil {
+		return response{}, 0, err
+	}
+	switch s := answer.StatusCode; {
+	case s == http.StatusTooManyRequests, s == http.StatusRequestTimeout, s >= 500:
+		return response{}, retryAfter(answer.Header), fmt.Errorf("%s answered %s%s", p.url, answer.Status, saying(text))
+	default:
+		return response{s, text}, 0, nil
+	}
+}
+
+func retryAfter(header http.Header) time.Duration {
+	text := header.Get("Retry-After")
+	if seconds, err := strconv.Atoi(text); err == nil && seconds > 0 {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
+}
+
+// Reason is why a line was not taken.
+type Reason struct {
+	Code    string `json:"code"`
+	Message string `json:"message,omitempty"`
+	Field   string `json:"field,omitempty"`
+}
+
+// refusal reads the reasons out of an error body of either service.
+func refusal(r response) []Reason {
+	var body struct {
+		Error struct {
+			Code    string   `json:"code"`
+			Message string   `json:"message"`
+			Details []Reason `json:"details"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal(r.body, &body); err != nil || body.Error.Code == "" {
+		return []Reason{{Code: "http_" + strconv.Itoa(r.status), Message: http.StatusText(r.status)}}
+	}
+	if len(body.Error.Details) > 0 {
+		return body.Error.Details
+	}
+	return []Reason{{Code: body.Error.Code, Message: body.Error.Message}}
+}
+
+// ErrRefused is an answer that no line could change: a wrong key, company or address.
+var ErrRefused = errors.New("the service refused")
+
+// fatal tells whether the answer is about us rather than about the line.
+func fatal(r response) error {
+	switch r.status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType:
+		reason := refusal(r)[0]
+		return fmt.Errorf("%w: %d %s: %s", ErrRefused, r.status, reason.Code, reason.Message)
+	}
+	return nil
+}
+
+// saying is an error body's own words, for a message.
+func saying(text []byte) string {
+	if reason := refusal(response{body: text}); reason[0].Message != "" {
+		return ": " + reason[0].Message
+	}
+	return ""
+}

@@ -1,0 +1,91 @@
+package importer
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+)
+
+// Reporter shows an import's progress: a bar with rate and time left on a
+// terminal, a plain line every few seconds elsewhere. Not safe for concurrent use.
+type Reporter struct {
+	w       io.Writer
+	bar     *progressbar.ProgressBar
+	started time.Time
+	shown   time.Time
+	first   int64 // lines an earlier run had done, as of the first report
+	seen    bool
+}
+
+const plainEvery = 5 * time.Second
+
+// NewReporter writes to w; terminal tells whether that can move its cursor.
+func NewReporter(w io.Writer, terminal bool) *Reporter {
+	r := &Reporter{w: w, started: time.Now(), shown: time.Now()}
+	if terminal {
+		r.bar = progressbar.NewOptions64(-1, progressbar.OptionSetWriter(w), progressbar.OptionFullWidth(),
+			progressbar.OptionSetPredictTime(true), progressbar.OptionSetElapsedTime(true),
+			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+	}
+	return r
+}
+
+// Report is a Config.Progress.
+func (r *Reporter) Report(p Progress) {
+	if !r.seen {
+		r.first, r.seen = p.Lines, true
+	}
+	elapsed := time.Since(r.started)
+	rate := float64(p.Lines-r.first) / max(elapsed.Seconds(), 0.001)
+	text := fmt.Sprintf("%d lines, %.0f/s", p.Lines, rate)
+	if p.Rejected > 0 {
+		text += fmt.Sprintf(", %d rejected", p.Rejected)
+	}
+	if p.Retries > 0 {
+		text += fmt.Sprintf(", %d retries", p.Retries)
+	}
+	if r.bar != nil {
+		if p.TotalBytes > 0 {
+			r.bar.ChangeMax64(p.TotalBytes)
+		}
+		r.bar.Describe(text)
+		_ = r.bar.Set64(min(p.Bytes, max(p.TotalBytes, p.Bytes))) // a full bar that grows is no matter
+		return
+	}
+	if time.Since(r.shown) < plainEvery {
+		return
+	}
+	r.shown = time.Now()
+	if p.TotalBytes > 0 && p.Bytes > 0 {
+		left := time.Duration(float64(elapsed) * float64(p.TotalBytes-p.Bytes) / float64(p.Bytes))
+		text += fmt.Sprintf(", %.0f %%, about %s left", 100*float64(p.Bytes)/float64(p.TotalBytes), left.Round(time.Second))
+	}
+	fmt.Fprintln(r.w, text)
+}
+
+// Finish removes the bar and writes the summary.
+func (r *Reporter) Finish(file string, s Summary, err error) {
+	if r.bar != nil {
+		_ = r.bar.Clear() // only what is shown
+	}
+	fmt.Fprintln(r.w, s.line(file, err))
+}
+
+// line is the summary in one line.
+func (s Summary) line(file string, err error) string {
+	outcome := "imported"
+	if err != nil {
+		outcome = "stopped in"
+	}
+	text := fmt.Sprintf("%s %s: %d lines, %d accepted (%d of them known already), %d rejected, in %s",
+		outcome, file, s.Lines, s.Accepted, s.Duplicates, s.Rejected, s.Took.Round(10*time.Millisecond))
+	if s.Resumed > 0 {
+		text += fmt.Sprintf("; carried on after line %d", s.Resumed)
+	}
+	if s.RejectedFile != "" {
+		text += "; rejected lines are in " + s.RejectedFile
+	}
+	return text
+}

@@ -1,0 +1,177 @@
+package importer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// state is FILE.progress: how much of which file is done.
+type state struct {
+	V        int    `json:"v"` // 1
+	Identity string `json:"identity"`
+	Target   string `json:"target"` // where it goes: another target starts anew
+	// Lines is the contiguous prefix of the file that the service has judged.
+	Lines         int64 `json:"lines"`
+	Accepted      int64 `json:"accepted"` // duplicates included
+	Duplicates    int64 `json:"duplicates"`
+	Rejected      int64 `json:"rejected"`
+	RejectedBytes int64 `json:"rejectedBytes"` // of FILE.rejected.jsonl, within the prefix
+}
+
+// journal keeps state on disk, beside the file, together with the rejections.
+type journal struct {
+	path     string // of the progress; empty: not resumable
+	rejected string // path of the rejections
+	file     *os.File
+	state    state
+}
+
+// openJournal reads the progress of an earlier run on the same file to the
+// same target, or begins at the first line.
+func openJournal(base, identity, target string, resumable bool) (*journal, error) {
+	j := &journal{rejected: base + ".rejected.jsonl", state: state{V: 1, Identity: identity, Target: target}}
+	if resumable {
+		j.path = base + ".progress"
+		text, err := os.ReadFile(j.path)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("read progress: %w", err)
+		}
+		var earlier state
+		if err == nil && json.Unmarshal(text, &earlier) == nil &&
+			earlier.V == 1 && earlier.Identity == identity && earlier.Target == target {
+			j.state = earlier
+		}
+	}
+	// The state counts rejections whose file is gone: only a new beginning is honest.
+	if info, err := os.Stat(j.rejected); j.state.RejectedBytes > 0 && (err != nil || info.Size() < j.state.RejectedBytes) {
+		j.state = state{V: 1, Identity: identity, Target: target}
+	}
+	// Rejections past the prefix come again; those of another run are not ours.
+	if j.state.RejectedBytes == 0 {
+		if err := os.Remove(j.rejected); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("remove an earlier run's rejections: %w", err)
+		}
+		return j, nil
+	}
+	if err := j.openRejected(); err != nil {
+		return nil, err
+	}
+	if err := j.file.Truncate(j.state.RejectedBytes); err != nil {
+		return nil, fmt.Errorf("rejections: %w", err)
+	}
+	return j, nil
+}
+
+func (j *journal) openRejected() (err error) {
+	// The lines hold shoppers' personal data: for the owner alone.
+	if j.file, err = os.OpenFile(j.rejected, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
+		return fmt.Errorf("rejections: %w", err)
+	}
+	return nil
+}
+
+// rejection is a line of FILE.rejected.jsonl.
+type rejection struct {
+	Line    int64           `json:"line"`
+	Reasons []Reason        `json:"reasons"`
+	Input   json.RawMessage `json:"input,omitempty"`     // the line, where it is JSON
+	Text    string          `json:"inputText,omitempty"` // … its beginning, where it is not
+}
+
+// maxRejectedText bounds how much of a line that is not JSON is repeated.
+const maxRejectedText = 2000
+
+func (j *journal) reject(l line, reasons []Reason) error {
+	if j.file == nil {
+		if err := j.openRejected(); err != nil {
+			return err
+		}
+	}
+	r := rejection{Line: l.number, Reasons: reasons}
+	if json.Valid(l.text) {
+		r.Input = l.text
+	} else {
+		r.Text = string(l.text[:min(len(l.text), maxRejectedText)])
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("rejections: %w", err)
+	}
+	n, err := j.file.Write(append(text, '\n'))
+	j.state.RejectedBytes += int64(n)
+	j.state.Rejected++
+	if err != nil {
+		return fmt.Errorf("rejections: %w", err)
+	}
+	return nil
+}
+
+// save makes the state durable: rejections first, since the state counts them.
+func (j *journal) save() error {
+	if j.file != nil {
+		if err := j.file.Sync(); err != nil {
+			return fmt.Errorf("rejections: %w", err)
+		}
+	}
+	if j.path == "" {
+		return nil
+	}
+	text, err := json.Marshal(j.state)
+	if err != nil {
+		return fmt.Errorf("save progress: %w", err)
+	}
+	if err := writeDurably(j.path, append(text, '\n')); err != nil {
+		return fmt.Errorf("save progress: %w", err)
+	}
+	return nil
+}
+
+// finish removes the progress: everything was judged.
+func (j *journal) finish() error {
+	if j.path == "" {
+		return nil
+	}
+	if err := os.Remove(j.path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove progress: %w", err)
+	}
+	return nil
+}
+
+func (j *journal) close() {
+	if j.file != nil {
+		j.file.Close()
+	}
+}
+
+// writeDurably replaces a file: the old or the new content survives a crash,
+// never a part.
+func writeDurably(path string, content []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // after the rename there is none
+	if _, err := f.Write(content); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}
