@@ -38,10 +38,21 @@ func (c *Client) Follow(ctx context.Context, topic string, partition int, from i
 		caughtUp = nil
 	}
 	for {
-		message, err := reader.ReadMessage(ctx)
+		waiting, cancel := ctx, context.CancelFunc(func() {})
+		if caughtUp != nil {
+			waiting, cancel = context.WithTimeout(ctx, gapWait)
+		}
+		message, err := reader.ReadMessage(waiting)
+		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case caughtUp != nil && waiting.Err() != nil && errors.Is(err, waiting.Err()):
+			if _, err := c.logEnd(ctx, topic, partition); err == nil {
+				caughtUp()
+				caughtUp = nil
+			}
+			continue
 		case errors.Is(err, io.EOF):
 			return fmt.Errorf("kafka: follow %s/%d: reader closed", topic, partition)
 		case err != nil:
@@ -55,6 +66,17 @@ func (c *Client) Follow(ctx context.Context, topic string, partition int, from i
 			caughtUp = nil
 		}
 	}
+}
+
+// gapWait is how long the log's end may stay out of reach while the broker
+// answers before what is missing counts as compacted away: the last records
+// of a compacted topic may be gone, tombstones first.
+const gapWait = 5 * time.Second
+
+// LogEnd is the offset that the partition's next record will get.
+func (c *Client) LogEnd(ctx context.Context, topic string, partition int) (int64, error) {
+	end, err := c.logEnd(ctx, topic, partition)
+	return end.next, err
 }
 
 type logRange struct{ first, next int64 }
