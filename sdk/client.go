@@ -1,0 +1,206 @@
+package sdk
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Client sends events. It is safe for concurrent use; make one and Close it.
+type Client struct {
+	cfg    Config
+	http   *http.Client
+	own    *http.Transport // nil when the caller brought an HTTP client
+	queue  queue
+	stream string
+	seq    atomic.Int64
+
+	mu      sync.Mutex
+	closed  bool
+	flushTo uint64        // entries up to this count go without waiting for others
+	changed chan struct{} // closed and made anew when entries are settled
+
+	wake   chan struct{} // capacity 1: something was pushed, or is to be flushed
+	cancel context.CancelFunc
+	done   chan struct{} // closed when the sending goroutine is gone
+}
+
+// New starts a client. Its one goroutine ends with Close.
+func New(cfg Config) (*Client, error) {
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	c := &Client{
+		cfg:     cfg,
+		http:    cfg.HTTPClient,
+		queue:   &memoryQueue{maxEvents: cfg.QueueSize, maxBytes: cfg.QueueBytes},
+		stream:  cfg.uid(cfg.now()),
+		changed: make(chan struct{}),
+		wake:    make(chan struct{}, 1),
+		done:    make(chan struct{}),
+	}
+	if c.http == nil {
+		c.own = http.DefaultTransport.(*http.Transport).Clone()
+		c.http = &http.Client{Transport: c.own}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	c.cancel = cancel
+	go c.run(ctx)
+	return c, nil
+}
+
+// Track takes an event: payload is anything that encodes to a JSON object, or
+// nil. It returns before the event is sent. An event that would be refused is
+// an error that holds an *Invalid; a full queue is ErrQueueFull, unless
+// Config.WaitWhenFull.
+func (c *Client) Track(ctx context.Context, event string, payload any, identity Identity) error {
+	return c.track(ctx, Event{Name: event, Identity: identity}, payload)
+}
+
+// TrackEvent is Track for events that bring more: the visitor, the page, the
+// time they happened, an id of the caller's by which a repeat is known.
+func (c *Client) TrackEvent(ctx context.Context, e Event) error {
+	return c.track(ctx, e, nil)
+}
+
+func (c *Client) track(ctx context.Context, e Event, payload any) error {
+	text, id, err := c.encode(e, payload)
+	if err != nil {
+		return err
+	}
+	for {
+		c.mu.Lock()
+		if c.closed {
+			c.mu.Unlock()
+			return ErrClosed
+		}
+		pushed := c.queue.tryPush(entry{id: id, text: text})
+		changed := c.changed
+		c.mu.Unlock()
+		if pushed {
+			c.signal()
+			return nil
+		}
+		if !c.cfg.WaitWhenFull {
+			return ErrQueueFull
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("track %s: %w: %w", e.Name, ErrQueueFull, ctx.Err())
+		}
+	}
+}
+
+func (c *Client) signal() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Flush sends what is queued without waiting for more, and returns when every
+// event tracked before it is settled: acknowledged, refused or given up.
+func (c *Client) Flush(ctx context.Context) error {
+	target, _ := c.queue.counts()
+	c.mu.Lock()
+	c.flushTo = max(c.flushTo, target)
+	c.mu.Unlock()
+	c.signal()
+	for {
+		c.mu.Lock()
+		changed := c.changed
+		c.mu.Unlock()
+		if _, settled := c.queue.counts(); settled >= target {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("flush events: %w", ctx.Err())
+		}
+	}
+}
+
+// Close takes no more events, flushes, and ends the client. When ctx ends
+// first, what is left is given up (Config.OnResult is told) and ctx's error
+// returned. It waits for the goroutine either way. Closing twice is ErrClosed.
+func (c *Client) Close(ctx context.Context) error {
+	c.mu.Lock()
+	closed := c.closed
+	c.closed = true
+	close(c.changed) // whoever waits for room learns of it
+	c.changed = make(chan struct{})
+	c.mu.Unlock()
+	if closed {
+		<-c.done
+		return ErrClosed
+	}
+	err := c.Flush(ctx)
+	c.cancel()
+	<-c.done
+	if c.own != nil {
+		c.own.CloseIdleConnections()
+	}
+	return err
+}
+
+// run sends batch after batch until ctx ends, then gives up what is left.
+func (c *Client) run(ctx context.Context) {
+	defer close(c.done)
+	for ctx.Err() == nil {
+		batch := c.next(ctx)
+		if len(batch) > 0 {
+			c.deliver(ctx, batch)
+		}
+	}
+	for {
+		left := c.queue.peek(c.cfg.BatchEvents, c.cfg.BatchBytes)
+		if len(left) == 0 {
+			return
+		}
+		c.settle(left, func(e entry) Result { return Result{EventID: e.id, Status: GivenUp, Err: ErrClosed} })
+	}
+}
+
+// next waits for a batch: full, or as old as FlushInterval, or to be flushed.
+func (c *Client) next(ctx context.Context) []entry {
+	var late <-chan time.Time
+	for {
+		batch := c.queue.peek(c.cfg.BatchEvents, c.cfg.BatchBytes)
+		pushed, dropped := c.queue.counts()
+		c.mu.Lock()
+		hurry := c.flushTo > dropped
+		c.mu.Unlock()
+		if len(batch) > 0 && (hurry || uint64(len(batch)) < pushed-dropped || len(batch) == c.cfg.BatchEvents) {
+			return batch
+		}
+		if len(batch) > 0 && late == nil {
+			timer := time.NewTimer(c.cfg.FlushInterval)
+			defer timer.Stop()
+			late = timer.C
+		}
+		select {
+		case <-c.wake:
+		case <-late:
+			return c.queue.peek(c.cfg.BatchEvents, c.cfg.BatchBytes)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// settle reports the oldest entries of the queue and removes them.
+func (c *Client) settle(entries []entry, result func(entry) Result) {
+	for _, e := range entries {
+		c.cfg.OnResult(result(e))
+	}
+	c.queue.drop(len(entries))
+	c.mu.Lock()
+	close(c.changed)
+	c.changed = make(chan struct{})
+	c.mu.Unlock()
+}

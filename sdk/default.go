@@ -1,0 +1,77 @@
+package sdk
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// ErrNotInitialised is the error of the package's functions before Init and
+// after Close.
+var ErrNotInitialised = errors.New("sdk: Init was not called")
+
+// one is the client of Init. It is the package's only global: the interface
+// asks for a track() that can be called from anywhere in a program.
+var one struct {
+	sync.Mutex
+	client *Client
+}
+
+// Init starts the client of the package's functions. A second Init without
+// Close between is an error.
+func Init(cfg Config) error {
+	one.Lock()
+	defer one.Unlock()
+	if one.client != nil {
+		return errors.New("sdk: Init was called already")
+	}
+	client, err := New(cfg)
+	if err != nil {
+		return err
+	}
+	one.client = client
+	return nil
+}
+
+func current() (*Client, error) {
+	one.Lock()
+	defer one.Unlock()
+	if one.client == nil {
+		return nil, ErrNotInitialised
+	}
+	return one.client, nil
+}
+
+// Track is Client.Track of the client that Init started.
+func Track(ctx context.Context, event string, payload any, identity Identity) error {
+	client, err := current()
+	if err != nil {
+		return err
+	}
+	return client.Track(ctx, event, payload, identity)
+}
+
+// Flush is Client.Flush of the client that Init started.
+func Flush(ctx context.Context) error {
+	client, err := current()
+	if err != nil {
+		return err
+	}
+	return client.Flush(ctx)
+}
+
+// Close is Client.Close of the client that Init started; Init may be called
+// again after it.
+func Close(ctx context.Context) error {
+	client, err := current()
+	if err != nil {
+		return err
+	}
+	err = client.Close(ctx)
+	one.Lock()
+	defer one.Unlock()
+	if one.client == client {
+		one.client = nil
+	}
+	return err
+}

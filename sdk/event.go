@@ -1,0 +1,129 @@
+package sdk
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/tributary-io/tributary/sdk/core"
+)
+
+// Version of this package, sent with each event.
+const Version = "0.1.0"
+
+// The standard event names. A custom name matches [A-Z][A-Z0-9_]{0,63}.
+const (
+	PageView          = core.PageView
+	ProductView       = core.ProductView
+	AddToCart         = core.AddToCart
+	InitiateCheckout  = core.InitiateCheckout
+	CheckoutCompleted = core.CheckoutCompleted
+)
+
+// Identity is what the caller knows of the shopper; all of it is optional.
+// The edge keeps keyed hashes of it and nothing else.
+type Identity = core.Identity
+
+// Event is an event with everything that can be said of it, for TrackEvent.
+// ID and Timestamp may be empty.
+type Event = core.Event
+
+// Invalid is the error of an event that would be refused, with a stable code
+// and the field; find it with errors.As.
+type Invalid = core.Violation
+
+// Statuses of a Result.
+const (
+	Acknowledged = "ok"        // the edge has it for good
+	Duplicate    = "duplicate" // the edge had it already
+	Rejected     = "rejected"  // the edge refuses it: Code and Message say why
+	GivenUp      = "given_up"  // it could not be sent: Err says why
+)
+
+// Result is what became of one event.
+type Result struct {
+	EventID string
+	Status  string
+	Code    string
+	Message string
+	Err     error // GivenUp only
+}
+
+// encode checks e and completes it; the text it returns is canonical.
+func (c *Client) encode(e Event, payload any) ([]byte, string, error) {
+	now := c.cfg.now()
+	if e.ID == "" {
+		e.ID = c.cfg.uid(now)
+	}
+	if e.Timestamp == 0 {
+		e.Timestamp = now.UnixMilli()
+	}
+	if payload != nil {
+		text, err := json.Marshal(payload)
+		if err != nil {
+			return nil, "", fmt.Errorf("encode the payload of %s: %w", e.Name, err)
+		}
+		if e.Payload = string(text); e.Payload == "null" {
+			e.Payload = ""
+		}
+	} else if e.Payload != "" && !json.Valid([]byte(e.Payload)) {
+		return nil, "", fmt.Errorf("encode %s: %w", e.Name, &Invalid{Code: core.CodeInvalidPayload, Field: "payload", Message: "is not JSON"})
+	}
+	if e.Context.Library == (core.Library{}) {
+		e.Context.Library = core.Library{Name: "sdk-go", Version: Version}
+	}
+	batch, v := core.ParseBatch(string(core.AppendEvent(nil, &e)), c.cfg.CompanyID, core.Options{})
+	if v == nil {
+		v = batch.Items[0].Err
+	}
+	if v != nil {
+		return nil, "", fmt.Errorf("track %s: %w", e.Name, v)
+	}
+	e = batch.Items[0].Event
+	if e.Stream == "" {
+		// Only what is sound is numbered: a gap at the edge is a lost event.
+		e.Stream, e.Seq = c.stream, c.seq.Add(1)
+	}
+	return core.AppendEvent(nil, &e), e.ID, nil
+}
+
+// newID is a UUIDv7 (RFC 9562): 48 bits of milliseconds, 74 of randomness.
+func newID(now time.Time) string {
+	var b [16]byte
+	_, _ = rand.Read(b[6:]) // never fails: crypto/rand ends the program instead
+	var ms [8]byte
+	binary.BigEndian.PutUint64(ms[:], uint64(now.UnixMilli()))
+	copy(b[:6], ms[2:])
+	b[6] = b[6]&0x0f | 0x70
+	b[8] = b[8]&0x3f | 0x80
+	text := make([]byte, 0, 36)
+	for i, part := range [][]byte{b[:4], b[4:6], b[6:8], b[8:10], b[10:]} {
+		if i > 0 {
+			text = append(text, '-')
+		}
+		text = hex.AppendEncode(text, part)
+	}
+	return string(text)
+}
+
+// body is a request of entries, stamped with the time of this attempt.
+func (c *Client) body(entries []entry) []byte {
+	var b bytes.Buffer
+	b.WriteString(`{"companyId":`)
+	b.Write(core.AppendString(nil, c.cfg.CompanyID))
+	b.WriteString(`,"sentAt":"`)
+	b.Write(core.AppendTime(nil, c.cfg.now().UnixMilli()))
+	b.WriteString(`","events":[`)
+	for i := range entries {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(entries[i].text)
+	}
+	b.WriteString(`]}`)
+	return b.Bytes()
+}

@@ -1,0 +1,161 @@
+package sdk
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/tributary-io/tributary/sdk/core"
+)
+
+// maxAnswer bounds what is read of an answer: 500 results of some 200 bytes.
+const maxAnswer = 256 << 10
+
+// answer is the edge's, or the error body of a 4xx or 5xx.
+type answer struct {
+	Results []struct {
+		EventID string `json:"eventId"`
+		Status  string `json:"status"`
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	} `json:"results"`
+	Error struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// deliver sends a batch until each of its events has a result, and settles
+// them together: the queue's order is the order of settling, so Flush can
+// count. Only events without a result are sent again.
+func (c *Client) deliver(ctx context.Context, batch []entry) {
+	results := make(map[string]Result, len(batch))
+	left := batch
+	limit := len(batch)
+	var last error
+	for attempt := 1; len(left) > 0; {
+		part := left[:min(limit, len(left))]
+		status, wait, a, err := c.post(ctx, c.body(part))
+		switch {
+		case err == nil && status == http.StatusOK:
+			c.read(a, results)
+			before := len(left)
+			if left = unsettled(left, results); len(left) < before {
+				attempt = 1
+				continue
+			}
+			last = errors.New("the answer has no result for these events")
+		case err == nil && status == http.StatusRequestEntityTooLarge && len(part) > 1:
+			limit = len(part) / 2
+			continue
+		case err == nil && !core.Retryable(status):
+			if a.Error.Code == "" {
+				a.Error.Code = "status_" + strconv.Itoa(status)
+			}
+			for _, e := range part {
+				results[e.id] = Result{EventID: e.id, Status: Rejected, Code: a.Error.Code, Message: a.Error.Message}
+			}
+			left = left[len(part):]
+			continue
+		case err != nil:
+			last = err
+		default:
+			last = fmt.Errorf("status %d %s", status, a.Error.Code)
+		}
+		if attempt == c.cfg.MaxAttempts {
+			c.giveUp(left, results, fmt.Errorf("post events, attempt %d: %w", attempt, last))
+			break
+		}
+		backoff := core.Backoff(attempt, 250, c.cfg.MaxWait.Milliseconds(), c.cfg.random())
+		attempt++
+		if !c.pause(ctx, max(wait, time.Duration(backoff)*time.Millisecond)) {
+			c.giveUp(left, results, fmt.Errorf("post events: %w: %w", ErrClosed, last))
+			break
+		}
+	}
+	c.settle(batch, func(e entry) Result { return results[e.id] })
+}
+
+func (c *Client) giveUp(left []entry, results map[string]Result, err error) {
+	for _, e := range left {
+		results[e.id] = Result{EventID: e.id, Status: GivenUp, Err: err}
+	}
+}
+
+// read takes the final results of an answer. A status that is not known is
+// not final: its event is sent again, and its id keeps it single.
+func (c *Client) read(a answer, results map[string]Result) {
+	for _, r := range a.Results {
+		switch r.Status {
+		case Acknowledged, Duplicate, Rejected:
+			if _, known := results[r.EventID]; !known {
+				results[r.EventID] = Result{EventID: r.EventID, Status: r.Status, Code: r.Code, Message: r.Message}
+			}
+		}
+	}
+}
+
+func unsettled(entries []entry, results map[string]Result) []entry {
+	var left []entry
+	for _, e := range entries {
+		if _, ok := results[e.id]; !ok {
+			left = append(left, e)
+		}
+	}
+	return left
+}
+
+// post makes one attempt. wait is what Retry-After asks for, bounded.
+func (c *Client) post(ctx context.Context, body []byte) (status int, wait time.Duration, a answer, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.cfg.Endpoint+"/v1/events", bytes.NewReader(body))
+	if err != nil {
+		return 0, 0, a, fmt.Errorf("make the request: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "tributary-sdk-go/"+Version)
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return 0, 0, a, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return 0, 0, a, fmt.Errorf("read the answer: %w", err)
+	}
+	err = json.Unmarshal(text, &a)
+	if resp.StatusCode == http.StatusOK && err != nil {
+		return 0, 0, a, fmt.Errorf("read the answer: %w", err)
+	}
+	return resp.StatusCode, c.retryAfter(resp.Header.Get("Retry-After")), a, nil
+}
+
+// retryAfter reads seconds or an HTTP date (RFC 9110, 10.2.3).
+func (c *Client) retryAfter(header string) time.Duration {
+	var wait time.Duration
+	if seconds, err := strconv.Atoi(header); err == nil {
+		wait = time.Duration(min(seconds, 24*60*60)) * time.Second
+	} else if at, err := http.ParseTime(header); err == nil {
+		wait = at.Sub(c.cfg.now())
+	}
+	return min(max(wait, 0), c.cfg.MaxWait)
+}
+
+// pause waits; false when ctx ended first.
+func (c *Client) pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
