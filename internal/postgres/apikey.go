@@ -162,7 +162,7 @@ func scanAPIKey(row pgx.Row, before ...any) (k commerce.APIKey, err error) {
 	for _, s := range scopes {
 		k.Scopes = append(k.Scopes, commerce.Scope(s))
 	}
-	k.ExpiresAt, k.RevokedAt, k.LastUsedAt = orZero(expires), orZero(revoked), orZero(used)
+	k.ExpiresAt, k.RevokedAt, k.LastUsedAt = timeOrZero(expires), timeOrZero(revoked), timeOrZero(used)
 	return k, nil
 }
 
@@ -182,7 +182,7 @@ func orNull(t time.Time) *time.Time {
 	return &t
 }
 
-func orZero(t *time.Time) time.Time {
+func timeOrZero(t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}
 	}

@@ -227,12 +227,3 @@ func scanDirectoryLink(row pgx.Row) (code string, l wire.Link, err error) {
 	err = row.Scan(&code, &l.CompanyID, &l.LinkID, &l.InfluencerID, &l.CampaignID, &l.URL, &l.Influencer, &l.Campaign, &l.Rev)
 	return code, l, err
 }
-
-// OutboxSize is how many records wait, and since when the oldest does.
-func (db *DB) OutboxSize(ctx context.Context) (waiting int64, oldest time.Time, err error) {
-	var at *time.Time
-	if err := db.pool.QueryRow(ctx, `select count(*), min(created_at) from outbox`).Scan(&waiting, &at); err != nil {
-		return 0, time.Time{}, fmt.Errorf("postgres: outbox size: %w", translate(err))
-	}
-	return waiting, orZero(at), nil
-}

@@ -62,7 +62,7 @@ type Order struct {
 	Items          Optional[[]Item]    `json:"items,omitzero"`
 	// Personal is the only place of raw personal data on Kafka; the processor
 	// stores it in order_personal alone.
-	Personal json.RawMessage `json:"personal,omitempty"` // {customer{…}, userAgent, browserIp, cartToken}
+	Personal json.RawMessage `json:"personal,omitempty"` // {customer{…}, userAgent, browserIp, cartToken, userId where it names a person}
 }
 
 // Item is one line of an order. Price and Discount are exact decimals as text:
@@ -74,6 +74,8 @@ type Item struct {
 	Quantity  int64  `json:"quantity"`
 	Price     string `json:"price,omitempty"`
 	Discount  string `json:"discount,omitempty"`
+	CreatedAt string `json:"createdAt,omitempty"`
+	UpdatedAt string `json:"updatedAt,omitempty"`
 }
 
 // Product is the body of a product record.

@@ -1,0 +1,210 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/identity"
+)
+
+// A revocation bites within keyFresh: an entry older than that is looked up
+// before it is believed, and Run renews those in use every keyRenew, in one
+// query for all, so that no request waits for one.
+const (
+	keyFresh    = 4 * time.Second
+	keyRenew    = 1500 * time.Millisecond
+	keyIdle     = time.Minute // an entry not used for so long is dropped
+	maxKeys     = 20000       // entries; the excess is not kept, only looked up each time
+	usedFlush   = 10 * time.Second
+	maxBearer   = 256
+	usedTimeout = 5 * time.Second
+)
+
+// keyRing holds the keys in use, by hash. Unknown hashes are kept too, so that
+// a wrong key repeated does not become load on Postgres.
+type keyRing struct {
+	store  Store
+	hasher *identity.Hasher
+	now    func() time.Time
+	flight singleflight.Group
+
+	mu      sync.Mutex
+	entries map[[32]byte]*keyEntry
+	used    map[string]time.Time // key id → last use, not yet stored
+}
+
+type keyEntry struct {
+	key       commerce.APIKey
+	known     bool
+	keys      identity.Keys // of the key's company: deriving its pepper is not for each request
+	checkedAt time.Time
+	usedAt    time.Time
+}
+
+func newKeyRing(store Store, hasher *identity.Hasher, now func() time.Time) *keyRing {
+	return &keyRing{store: store, hasher: hasher, now: now, entries: map[[32]byte]*keyEntry{}, used: map[string]time.Time{}}
+}
+
+// find gives the entry of a key's text, or commerce.ErrNotFound. Entries are
+// looked up by hash: timing tells nothing about the text.
+func (r *keyRing) find(ctx context.Context, text string) (keyEntry, error) {
+	if _, err := commerce.KeyEnvironment(text); err != nil {
+		return keyEntry{}, commerce.ErrNotFound
+	}
+	hash := commerce.KeyHash(text)
+	now := r.now()
+	r.mu.Lock()
+	entry := r.entries[hash]
+	if entry != nil && now.Sub(entry.checkedAt) < keyFresh {
+		entry.usedAt = now
+		found := *entry
+		r.mu.Unlock()
+		return found.orNotFound()
+	}
+	r.mu.Unlock()
+	value, err, _ := r.flight.Do(string(hash[:]), func() (any, error) {
+		key, err := r.store.APIKeyByHash(ctx, hash)
+		if err != nil && !errors.Is(err, commerce.ErrNotFound) {
+			return keyEntry{}, err
+		}
+		return r.keep(hash, key, err == nil, true, now), nil
+	})
+	if err != nil {
+		return keyEntry{}, err
+	}
+	return value.(keyEntry).orNotFound()
+}
+
+func (e keyEntry) orNotFound() (keyEntry, error) {
+	if !e.known {
+		return e, commerce.ErrNotFound
+	}
+	return e, nil
+}
+
+// keep stores what was looked up at an instant, for a request (used) or to renew.
+func (r *keyRing) keep(hash [32]byte, key commerce.APIKey, known, used bool, at time.Time) keyEntry {
+	entry := keyEntry{key: key, known: known, checkedAt: at, usedAt: at}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if old := r.entries[hash]; old != nil && !used {
+		entry.usedAt = old.usedAt
+	}
+	switch old := r.entries[hash]; {
+	case old != nil && old.known && old.key.Country == key.Country:
+		entry.keys = old.keys
+	case known:
+		entry.keys = r.hasher.Company(key.CompanyID, key.Country)
+	}
+	if len(r.entries) < maxKeys || r.entries[hash] != nil {
+		r.entries[hash] = &entry
+	}
+	return entry
+}
+
+// renew looks every entry in use up again and drops the idle ones.
+func (r *keyRing) renew(ctx context.Context) error {
+	now := r.now()
+	var hashes [][32]byte
+	r.mu.Lock()
+	for hash, entry := range r.entries {
+		if now.Sub(entry.usedAt) > keyIdle || !entry.known && now.Sub(entry.checkedAt) > keyFresh {
+			delete(r.entries, hash)
+			continue
+		}
+		if entry.known {
+			hashes = append(hashes, hash)
+		}
+	}
+	r.mu.Unlock()
+	if len(hashes) == 0 {
+		return nil
+	}
+	keys, err := r.store.APIKeysByHash(ctx, hashes)
+	if err != nil {
+		return err
+	}
+	for _, hash := range hashes {
+		key, known := keys[hash]
+		r.keep(hash, key, known, false, now)
+	}
+	return nil
+}
+
+// touch notes a key's use; Run stores it later.
+func (r *keyRing) touch(keyID string, at time.Time) {
+	r.mu.Lock()
+	r.used[keyID] = at
+	r.mu.Unlock()
+}
+
+// flush stores the noted uses; on an error they are kept for the next time.
+func (r *keyRing) flush(ctx context.Context) error {
+	r.mu.Lock()
+	used := r.used
+	r.used = map[string]time.Time{}
+	r.mu.Unlock()
+	if len(used) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, usedTimeout)
+	defer cancel()
+	err := r.store.TouchAPIKeys(ctx, used)
+	if err != nil {
+		r.mu.Lock()
+		for id, at := range used {
+			if r.used[id].Before(at) {
+				r.used[id] = at
+			}
+		}
+		r.mu.Unlock()
+	}
+	return err
+}
+
+// authenticate finds who calls, and refuses keys that are missing, unknown,
+// expired, revoked or of the other environment: all look alike to the caller.
+func (s *Server) authenticate(ctx context.Context, r *http.Request, environment string) (keyEntry, error) {
+	text, err := bearer(r.Header)
+	if err != nil {
+		return keyEntry{}, err
+	}
+	entry, err := s.keys.find(ctx, text)
+	switch {
+	case errors.Is(err, commerce.ErrNotFound):
+		return entry, unauthorized("the API key is not known")
+	case err != nil:
+		return entry, err
+	case !entry.key.ActiveAt(s.now()):
+		return entry, unauthorized("the API key is expired or revoked")
+	case entry.key.Environment != environment:
+		return entry, unauthorized("the API key is of the other environment: live keys work under /admin/v1, sandbox keys under /sandbox/admin/v1")
+	}
+	s.keys.touch(entry.key.KeyID, s.now())
+	return entry, nil
+}
+
+func bearer(header http.Header) (string, error) {
+	values := header.Values("Authorization")
+	if len(values) == 0 {
+		return "", unauthorized("send the header Authorization: Bearer <API key>")
+	}
+	scheme, text, found := strings.Cut(values[0], " ")
+	text = strings.TrimSpace(text)
+	if len(values) > 1 || !found || !strings.EqualFold(scheme, "Bearer") || text == "" || len(text) > maxBearer {
+		return "", unauthorized("the Authorization header must be: Bearer <API key>")
+	}
+	return text, nil
+}
+
+func unauthorized(message string) *problem {
+	return &problem{status: http.StatusUnauthorized, code: codeUnauthorized, message: message,
+		header: http.Header{"Www-Authenticate": {`Bearer realm="tributary"`}}}
+}

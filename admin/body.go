@@ -1,0 +1,119 @@
+package admin
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxBody bounds a request body in bytes, as sent and after inflation.
+const maxBody = 1 << 20
+
+// readObject reads a request's body, which must be one JSON object, with
+// numbers kept as their text.
+func readObject(w http.ResponseWriter, r *http.Request) (map[string]any, error) {
+	body, err := readBody(w, r)
+	if err != nil {
+		return nil, err
+	}
+	if !utf8.Valid(body) {
+		return nil, invalidJSON("the body is not UTF-8")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		var syntax *json.SyntaxError
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, invalidJSON("the body is empty; one JSON object is expected")
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			return nil, invalidJSON("the body ends in the middle of a JSON value")
+		case errors.As(err, &syntax):
+			p := invalidJSON("the body is not JSON: " + syntax.Error())
+			return nil, p
+		}
+		return nil, invalidJSON("the body is not JSON")
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, invalidJSON("the body has data after its JSON value")
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		v := &violations{}
+		v.add("$", "invalid_type", "must be an object, not %s", typeName(value))
+		return nil, v.problem()
+	}
+	return object, nil
+}
+
+func invalidJSON(message string) *problem {
+	return &problem{status: http.StatusBadRequest, code: codeInvalidJSON, message: message}
+}
+
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if p := checkMedia(r.Header); p != nil {
+		return nil, p
+	}
+	var source io.Reader = http.MaxBytesReader(w, r.Body, maxBody)
+	if strings.EqualFold(r.Header.Get("Content-Encoding"), "gzip") {
+		inflated, err := gzip.NewReader(source)
+		if err != nil {
+			return nil, bodyProblem(err)
+		}
+		// One byte more than the bound tells "too large" from "just fits".
+		source = io.LimitReader(inflated, maxBody+1)
+	}
+	body, err := io.ReadAll(source)
+	if err != nil {
+		return nil, bodyProblem(err)
+	}
+	if len(body) > maxBody {
+		return nil, tooLarge()
+	}
+	return body, nil
+}
+
+func bodyProblem(err error) *problem {
+	var tooMany *http.MaxBytesError
+	if errors.As(err, &tooMany) {
+		return tooLarge()
+	}
+	return invalidJSON("the body could not be read to its end")
+}
+
+func tooLarge() *problem {
+	return &problem{status: http.StatusRequestEntityTooLarge, code: codePayloadTooLarge, message: "the body is larger than 1 MiB (counted after inflation)"}
+}
+
+// checkMedia takes JSON in UTF-8, plain or gzipped. A body without a
+// Content-Type is taken for JSON.
+func checkMedia(header http.Header) *problem {
+	refuse := func(message string) *problem {
+		return &problem{status: http.StatusUnsupportedMediaType, code: codeUnsupportedMedia, message: message,
+			header: http.Header{"Accept": {"application/json"}, "Accept-Encoding": {"gzip"}}}
+	}
+	switch strings.ToLower(header.Get("Content-Encoding")) {
+	case "", "identity", "gzip":
+	default:
+		return refuse("Content-Encoding must be gzip or absent")
+	}
+	contentType := header.Get("Content-Type")
+	if contentType == "" {
+		return nil
+	}
+	media, parameters, err := mime.ParseMediaType(contentType)
+	if err != nil || media != "application/json" && !strings.HasSuffix(media, "+json") {
+		return refuse("Content-Type must be application/json")
+	}
+	if charset := parameters["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return refuse("JSON is UTF-8: leave charset out of Content-Type")
+	}
+	return nil
+}

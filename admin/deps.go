@@ -1,0 +1,110 @@
+package admin
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// Config of the admin service. The zero value of each field but ShortBase is a default that works.
+type Config struct {
+	// ShortBase is what stands before a short link's code, without scheme:
+	// "go.example.com" or "edge.example.com/s".
+	ShortBase string
+
+	// AcceptUnresolved lets links through whose host does not resolve at all.
+	// Only for `tributary dev`, which must work offline.
+	AcceptUnresolved bool
+
+	// RuleRate limits each key on all routes but orders and products; 10/s, burst 40.
+	RuleRate Rate
+	// IngestRate limits each key on POST /order and POST /product; 100/s, burst 200.
+	IngestRate Rate
+
+	// DependencyTimeout bounds each wait for Postgres or Kafka; 1.8 s, so that
+	// a 503 is out within 2 s.
+	DependencyTimeout time.Duration
+	// ShutdownTimeout bounds the wait for requests in flight; 10 s.
+	ShutdownTimeout time.Duration
+}
+
+// Rate is a token bucket.
+type Rate struct {
+	PerSecond int
+	Burst     int
+}
+
+func (c *Config) defaults() {
+	if c.RuleRate == (Rate{}) {
+		c.RuleRate = Rate{PerSecond: 10, Burst: 40}
+	}
+	if c.IngestRate == (Rate{}) {
+		c.IngestRate = Rate{PerSecond: 100, Burst: 200}
+	}
+	if c.DependencyTimeout == 0 {
+		c.DependencyTimeout = 1800 * time.Millisecond
+	}
+	if c.ShutdownTimeout == 0 {
+		c.ShutdownTimeout = 10 * time.Second
+	}
+}
+
+// Deps is what the service is wired to.
+type Deps struct {
+	Store    Store
+	Producer Producer
+	Hasher   *identity.Hasher
+	Resolver Resolver // nil: the system's
+	Log      *slog.Logger
+	Now      func() time.Time     // nil: time.Now
+	Random   io.Reader            // nil: crypto/rand
+	Metrics  *prometheus.Registry // nil: one of its own
+
+	// Checks are what /readyz asks, by name; each is given one second.
+	Checks map[string]func(ctx context.Context) error
+
+	Dashboard http.Handler // every path that is not the API's; may be nil
+	Live      http.Handler // LivePath: the dashboard's websocket; may be nil
+}
+
+// LivePath is where Deps.Live is mounted.
+const LivePath = "/live"
+
+// Store is what the service needs of Postgres. Errors are internal/commerce's kinds.
+type Store interface {
+	APIKeyByHash(ctx context.Context, hash [32]byte) (commerce.APIKey, error)
+	APIKeysByHash(ctx context.Context, hashes [][32]byte) (map[[32]byte]commerce.APIKey, error)
+	TouchAPIKeys(ctx context.Context, lastUsed map[string]time.Time) error
+
+	// RegisterInfluencer is all or nothing. Errors beside the kinds:
+	// *commerce.CouponConflictError, commerce.ErrCampaignTaken, commerce.ErrCampaignName.
+	RegisterInfluencer(ctx context.Context, author commerce.Author, r commerce.Registration, random io.Reader) (commerce.Registered, error)
+	Influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error)
+
+	// ExplainedSale is commerce.ErrNotFound for an order not processed yet; its
+	// Explanation is nil where there is none yet.
+	ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error)
+
+	// AcquireRelay is commerce.ErrConflict while another process has it.
+	AcquireRelay(ctx context.Context) (commerce.OutboxRelay, error)
+}
+
+// Producer writes records with acks=all, in order within a key, retrying what
+// is temporary until ctx ends.
+type Producer interface {
+	Produce(ctx context.Context, topic string, records ...wire.Record) error
+}
+
+// Resolver looks up the addresses of a host; *net.Resolver is one.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}

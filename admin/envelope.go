@@ -1,0 +1,84 @@
+package admin
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// envelope is the body of every answer.
+type envelope struct {
+	Success    bool        `json:"success"`
+	Data       any         `json:"data,omitempty"`
+	Error      *errorBody  `json:"error,omitempty"`
+	Pagination *pagination `json:"pagination,omitempty"`
+	RequestID  string      `json:"request_id"`
+	Timestamp  string      `json:"timestamp"`
+}
+
+type errorBody struct {
+	Code    string   `json:"code"`
+	Message string   `json:"message"`
+	Details []detail `json:"details,omitempty"`
+}
+
+// detail is one violated rule. Field is a JSON path into the body, or a query parameter.
+type detail struct {
+	Field   string `json:"field"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+
+	// The other coupon, where Code is coupon_period_conflict. An empty date is unbounded.
+	Influencer string  `json:"influencer,omitempty"`
+	StartDate  *string `json:"start_date,omitempty"`
+	EndDate    *string `json:"end_date,omitempty"`
+}
+
+type pagination struct {
+	HasMore    bool    `json:"has_more"`
+	NextCursor *string `json:"next_cursor"`
+}
+
+// answer is what an operation that succeeded gives; its zero value has no data.
+type answer struct {
+	data       any
+	pagination *pagination
+}
+
+// timestampFormat is the specification's only one: UTC, whole seconds.
+const timestampFormat = "2006-01-02T15:04:05Z"
+
+func (s *Server) writeAnswer(w http.ResponseWriter, r *http.Request, a answer) {
+	s.writeEnvelope(w, r, http.StatusOK, envelope{Success: true, Data: a.data, Pagination: a.pagination})
+}
+
+func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, p *problem) {
+	for name, values := range p.header {
+		w.Header()[name] = values
+	}
+	if p.retryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int((p.retryAfter+time.Second-1)/time.Second)))
+	}
+	s.writeEnvelope(w, r, p.status, envelope{Data: p.data, Error: &errorBody{Code: p.code, Message: p.message, Details: p.details}})
+}
+
+func (s *Server) writeEnvelope(w http.ResponseWriter, r *http.Request, status int, e envelope) {
+	e.RequestID = requestOf(r).id
+	e.Timestamp = s.now().UTC().Format(timestampFormat)
+	body, err := json.Marshal(e)
+	if err != nil {
+		s.log.ErrorContext(r.Context(), "an answer could not be encoded", "request_id", e.RequestID, "error", err)
+		status = http.StatusInternalServerError
+		body, _ = json.Marshal(envelope{Error: &errorBody{Code: codeInternal, Message: messageInternal}, RequestID: e.RequestID, Timestamp: e.Timestamp})
+	}
+	header := w.Header()
+	header.Set("Content-Type", "application/json; charset=utf-8")
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Content-Length", strconv.Itoa(len(body)+1))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		w.Write(append(body, '\n'))
+	}
+}

@@ -1,0 +1,121 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+// Codes of the whole API: stable, clients branch on them.
+const (
+	codeValidation       = "validation_error"
+	codeInvalidJSON      = "invalid_json"
+	codeInvalidURL       = "invalid_url"
+	codeInvalidDate      = "invalid_date"
+	codeUnauthorized     = "unauthorized"
+	codeScope            = "insufficient_scope"
+	codeNotFound         = "not_found"
+	codeMethod           = "method_not_allowed"
+	codeCouponConflict   = "coupon_period_conflict"
+	codePayloadTooLarge  = "payload_too_large"
+	codeUnsupportedMedia = "unsupported_media_type"
+	codeRateLimit        = "rate_limit_exceeded"
+	codeUnavailable      = "unavailable"
+	codeInternal         = "internal_error"
+
+	messageInternal = "something failed on our side; the request id helps us find it"
+)
+
+// problem is an answer that is an error.
+type problem struct {
+	status     int
+	code       string
+	message    string // for people; never an internal text
+	details    []detail
+	data       any
+	header     http.Header
+	retryAfter time.Duration
+}
+
+func (p *problem) Error() string { return fmt.Sprintf("%d %s: %s", p.status, p.code, p.message) }
+
+// causedProblem is a problem with an internal cause, which is for the log only.
+type causedProblem struct {
+	problem *problem
+	cause   error
+}
+
+func (p *causedProblem) Error() string { return p.problem.Error() + ": " + p.cause.Error() }
+
+func (p *causedProblem) Unwrap() []error { return []error{p.problem, p.cause} }
+
+func notFound(message string) *problem {
+	return &problem{status: http.StatusNotFound, code: codeNotFound, message: message}
+}
+
+// unavailable asks the caller to retry: nothing was half done.
+func unavailable() *problem {
+	return &problem{status: http.StatusServiceUnavailable, code: codeUnavailable,
+		message: "this cannot be taken just now; nothing was stored, retry the same request", retryAfter: time.Second}
+}
+
+// problemOf maps an error to an answer: the one place where error kinds become
+// HTTP. A cause that is ours to look at is told to the log by the caller.
+func problemOf(err error) *problem {
+	var p *problem
+	var coupons *commerce.CouponConflictError
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.As(err, &coupons):
+		return couponConflict(coupons)
+	case errors.Is(err, commerce.ErrNotFound):
+		return notFound("there is no such thing in this store")
+	case errors.Is(err, commerce.ErrUnavailable), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return unavailable()
+	}
+	return &problem{status: http.StatusInternalServerError, code: codeInternal, message: messageInternal}
+}
+
+// violations collects every violated rule of a request.
+type violations struct {
+	details []detail
+	more    int
+}
+
+// maxDetails bounds an answer: a body of a mebibyte can break a rule 100,000 times.
+const maxDetails = 200
+
+func (v *violations) add(field, code, format string, args ...any) {
+	if len(v.details) == maxDetails {
+		v.more++
+		return
+	}
+	v.details = append(v.details, detail{Field: field, Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+// problem is nil where no rule was violated. Its code is the details' own
+// where all of them say invalid_url or all say invalid_date.
+func (v *violations) problem() error {
+	if len(v.details) == 0 {
+		return nil
+	}
+	code := v.details[0].Code
+	for _, d := range v.details {
+		if d.Code != code {
+			code = codeValidation
+		}
+	}
+	if code != codeInvalidURL && code != codeInvalidDate {
+		code = codeValidation
+	}
+	message := v.details[0].Field + " " + v.details[0].Message
+	if n := len(v.details) + v.more; n > 1 {
+		message = fmt.Sprintf("%d rules are violated; the first: %s", n, message)
+	}
+	return &problem{status: http.StatusBadRequest, code: code, message: message, details: v.details}
+}

@@ -1,0 +1,153 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// Pace of the relay. Changes committed by this process wake it at once; the
+// poll is for those of others (the CLI, another admin).
+const (
+	relayPoll    = 250 * time.Millisecond
+	relayRetry   = time.Second
+	relayBatch   = 500 // records
+	relayTimeout = 10 * time.Second
+	republishPer = 10 * time.Minute // a compacted topic that lost a record heals itself
+)
+
+// relay publishes the outbox whenever this process holds the lock.
+func (s *Server) relay(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := s.relayWhileHeld(ctx)
+		s.metrics.relaying.Set(0)
+		if err != nil && ctx.Err() == nil && !errors.Is(err, commerce.ErrConflict) {
+			s.log.Warn("the outbox could not be published; trying again", "error", err)
+		}
+		pause(ctx, relayRetry, nil)
+	}
+}
+
+// relayWhileHeld takes the lock and publishes until an error or ctx's end. It
+// begins with the whole directory: Kafka may be new, or restored from a backup.
+func (s *Server) relayWhileHeld(ctx context.Context) error {
+	right, err := s.deps.Store.AcquireRelay(ctx)
+	if err != nil {
+		return err
+	}
+	defer right.Close()
+	s.metrics.relaying.Set(1)
+	for republishAt := s.now(); ; {
+		select {
+		case <-s.again:
+			republishAt = s.now()
+		default:
+		}
+		if !s.now().Before(republishAt) {
+			if err := s.republish(ctx, right); err != nil {
+				return err
+			}
+			republishAt = s.now().Add(republishPer)
+		}
+		published, err := s.publishPending(ctx, right)
+		if err != nil {
+			return err
+		}
+		if published == relayBatch {
+			continue
+		}
+		if !pause(ctx, relayPoll, s.wake) {
+			return nil
+		}
+	}
+}
+
+// Republish asks for the whole directory to be published again, by this
+// process if it holds the outbox's lock.
+func (s *Server) Republish() { signal(s.again); signal(s.wake) }
+
+func (s *Server) republish(ctx context.Context, right commerce.OutboxRelay) error {
+	n := 0
+	err := right.Directory(ctx, s.deps.Hasher.Check, func(page []commerce.OutboxRecord) error {
+		n += len(page)
+		return s.publish(ctx, page)
+	})
+	if err == nil {
+		s.log.Info("directory published", "records", n)
+	}
+	return err
+}
+
+// publishPending publishes the oldest records, in order, and forgets them. A
+// crash between the two publishes them twice: readers take the higher revision.
+func (s *Server) publishPending(ctx context.Context, right commerce.OutboxRelay) (int, error) {
+	limited, cancel := context.WithTimeout(ctx, relayTimeout)
+	defer cancel()
+	records, err := right.Pending(limited, relayBatch)
+	if err != nil {
+		return 0, err
+	}
+	s.metrics.outboxWaiting.Set(float64(len(records)))
+	if len(records) == 0 {
+		return 0, nil
+	}
+	if err := s.publish(ctx, records); err != nil {
+		return 0, err
+	}
+	ids := make([]int64, len(records))
+	for i, r := range records {
+		ids[i] = r.ID
+	}
+	if err := right.Published(limited, ids); err != nil {
+		return 0, err
+	}
+	s.metrics.published.Add(float64(len(records)))
+	s.metrics.outboxWaiting.Set(0)
+	return len(records), nil
+}
+
+// publish writes records with acks=all, runs of one topic at a time, so that
+// order holds within a topic and between topics.
+func (s *Server) publish(ctx context.Context, records []commerce.OutboxRecord) error {
+	ctx, cancel := context.WithTimeout(ctx, relayTimeout)
+	defer cancel()
+	for len(records) > 0 {
+		run := 1
+		for run < len(records) && records[run].Topic == records[0].Topic {
+			run++
+		}
+		batch := make([]wire.Record, run)
+		for i, r := range records[:run] {
+			batch[i] = wire.Record{Key: []byte(r.Key), Value: r.Value}
+		}
+		if err := s.deps.Producer.Produce(ctx, records[0].Topic, batch...); err != nil {
+			return err
+		}
+		records = records[run:]
+	}
+	return nil
+}
+
+// signal wakes whoever waits on a channel of one place.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// pause waits, or less where woken; false when ctx ended.
+func pause(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-wake:
+	case <-timer.C:
+	}
+	return true
+}

@@ -1,0 +1,64 @@
+package admin
+
+import (
+	"net/http"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+// Base paths of the two environments.
+const (
+	liveBase    = "/admin/v1"
+	sandboxBase = "/sandbox/admin/v1"
+)
+
+// route is one operation of the API.
+type route struct {
+	method string
+	path   string
+	scope  commerce.Scope
+	rate   rateClass
+	handle func(w http.ResponseWriter, r *http.Request, c caller) (answer, error)
+}
+
+// routes is every operation, each served under both base paths.
+func (s *Server) routes() []route {
+	return []route{
+		{http.MethodPost, "/influencers", commerce.WriteInfluencers, ruleRate, s.createInfluencer},
+		{http.MethodGet, "/influencers", commerce.ReadInfluencers, ruleRate, s.listInfluencers},
+		{http.MethodPost, "/order", commerce.WriteOrders, ingestRate, s.postOrder},
+		{http.MethodGet, "/order/{orderId}/attribution", commerce.ReadInfluencers, ruleRate, s.orderAttribution},
+		{http.MethodPost, "/product", commerce.WriteProducts, ingestRate, s.postProduct},
+	}
+}
+
+// mount lays the whole service out on a mux. Patterns carry no method: a wrong
+// one must be answered in our envelope.
+func (s *Server) mount(mux *http.ServeMux) {
+	for base, environment := range map[string]string{liveBase: commerce.Live, sandboxBase: commerce.Sandbox} {
+		methods := map[string]map[string]route{}
+		for _, r := range s.routes() {
+			if methods[r.path] == nil {
+				methods[r.path] = map[string]route{}
+			}
+			methods[r.path][r.method] = r
+		}
+		for path, byMethod := range methods {
+			mux.Handle(base+path, s.resource(base+path, environment, byMethod))
+		}
+		mux.Handle(base, s.plain("unknown", s.unknownRoute))
+		mux.Handle(base+"/", s.plain("unknown", s.unknownRoute))
+	}
+	mux.Handle("/healthz", s.plain("/healthz", s.health))
+	mux.Handle("/readyz", s.plain("/readyz", s.ready))
+	mux.Handle("/metrics", s.observed("/metrics", s.metrics.handler()))
+	if s.deps.Live != nil {
+		mux.Handle(LivePath, s.observed(LivePath, s.deps.Live))
+		mux.Handle(LivePath+"/", s.observed(LivePath, s.deps.Live))
+	}
+	if s.deps.Dashboard != nil {
+		mux.Handle("/", s.observed("dashboard", s.deps.Dashboard))
+	} else {
+		mux.Handle("/", s.plain("unknown", s.unknownRoute))
+	}
+}

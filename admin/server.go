@@ -1,0 +1,149 @@
+package admin
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Server is the admin service; New makes it. It is an http.Handler, and Run is
+// its background work: a server whose Run does not run publishes no outbox.
+type Server struct {
+	config   Config
+	deps     Deps
+	log      *slog.Logger
+	now      func() time.Time
+	random   io.Reader
+	mux      *http.ServeMux
+	keys     *keyRing
+	limits   *limits
+	links    linkPolicy
+	metrics  *metrics
+	accepted *acceptedOrders
+	stamp    *stamper
+	wake     chan struct{} // the relay's: a change was committed here
+	again    chan struct{} // the relay's: republish the directory
+}
+
+// New makes the service.
+func New(config Config, deps Deps) (*Server, error) {
+	config.defaults()
+	switch {
+	case deps.Store == nil, deps.Producer == nil, deps.Hasher == nil:
+		return nil, errors.New("admin: Store, Producer and Hasher are needed")
+	case config.ShortBase == "":
+		return nil, errors.New("admin: ShortBase is needed: without it a short URL cannot be told")
+	}
+	if deps.Log == nil {
+		deps.Log = slog.New(slog.DiscardHandler)
+	}
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
+	if deps.Random == nil {
+		deps.Random = rand.Reader
+	}
+	if deps.Resolver == nil {
+		deps.Resolver = net.DefaultResolver
+	}
+	metrics, err := newMetrics(deps.Metrics)
+	if err != nil {
+		return nil, fmt.Errorf("admin: metrics: %w", err)
+	}
+	s := &Server{
+		config: config, deps: deps, log: deps.Log, now: deps.Now, random: deps.Random,
+		mux:      http.NewServeMux(),
+		keys:     newKeyRing(deps.Store, deps.Hasher, deps.Now),
+		limits:   newLimits(config.RuleRate, config.IngestRate),
+		links:    newLinkPolicy(deps.Resolver, config.AcceptUnresolved),
+		metrics:  metrics,
+		accepted: newAcceptedOrders(maxAccepted),
+		stamp:    &stamper{now: deps.Now},
+		wake:     make(chan struct{}, 1),
+		again:    make(chan struct{}, 1),
+	}
+	s.mount(s.mux)
+	return s, nil
+}
+
+// Run does the background work until ctx ends: it publishes the outbox, renews
+// the keys in use and stores when they were used. It returns when all of it has stopped.
+func (s *Server) Run(ctx context.Context) {
+	var group sync.WaitGroup
+	group.Go(func() { s.relay(ctx) })
+	group.Go(func() { s.tend(ctx) })
+	group.Wait()
+	// What was noted since the last flush; ctx is over, hence a fresh one.
+	if err := s.keys.flush(context.Background()); err != nil {
+		s.log.Warn("last use of API keys was not stored", "error", err)
+	}
+}
+
+// tend keeps the key ring fresh.
+func (s *Server) tend(ctx context.Context) {
+	renew, flush := time.NewTicker(keyRenew), time.NewTicker(usedFlush)
+	defer renew.Stop()
+	defer flush.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case <-renew.C:
+			limited, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
+			err = s.keys.renew(limited)
+			cancel()
+		case <-flush.C:
+			s.limits.forget(s.now())
+			err = s.keys.flush(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.log.Warn("API keys could not be renewed", "error", err)
+		}
+	}
+}
+
+// Bounds on a connection: a client that trickles its request does not hold one for long.
+const (
+	readHeaderTimeout = 5 * time.Second
+	readTimeout       = 30 * time.Second
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 32 << 10
+)
+
+// Serve serves on a listener, with the background work, until ctx ends; then it
+// stops accepting, finishes the requests in flight within ShutdownTimeout, and
+// stops the rest. A clean stop is nil.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var group sync.WaitGroup
+	group.Go(func() { s.Run(background) })
+	defer group.Wait()
+	defer stop()
+
+	server := &http.Server{
+		Handler: s, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 1)
+	group.Go(func() { failed <- server.Serve(listener) })
+	select {
+	case err := <-failed:
+		return fmt.Errorf("admin: serve: %w", err)
+	case <-ctx.Done():
+	}
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.ShutdownTimeout)
+	defer cancel()
+	if err := server.Shutdown(limited); err != nil {
+		server.Close()
+		return fmt.Errorf("admin: requests were still in flight at the end: %w", err)
+	}
+	return nil
+}
