@@ -1,0 +1,49 @@
+package storefront
+
+import "fmt"
+
+// Product of the demo catalogue.
+type Product struct {
+	ID         string // also the only variant's id and SKU
+	Name       string
+	Line       string // one line under the name
+	PriceCents int64  // BRL
+	Hue        int    // of its picture's background, degrees
+}
+
+// Price is written for people.
+func (p Product) Price() string { return reais(p.PriceCents) }
+
+// Products is the catalogue, in the order of the shelf.
+func Products() []Product {
+	return []Product{
+		{"vestido", "Vestido Brisa", "Linen dress, sea green", 18990, 165},
+		{"camiseta", "Camiseta Maré", "Organic cotton T-shirt", 7990, 205},
+		{"bolsa", "Bolsa Areia", "Canvas tote with leather handles", 24900, 35},
+		{"chapeu", "Chapéu Sol", "Straw hat, wide brim", 9990, 48},
+		{"oculos", "Óculos Píer", "Sunglasses, polarised", 15900, 280},
+		{"sandalia", "Sandália Duna", "Sandals, vegetable-tanned leather", 21990, 12},
+	}
+}
+
+func productByID(id string) (Product, bool) {
+	for _, p := range Products() {
+		if p.ID == id {
+			return p, true
+		}
+	}
+	return Product{}, false
+}
+
+func reais(cents int64) string { return fmt.Sprintf("R$ %d,%02d", cents/100, cents%100) }
+
+// decimal is cents as a JSON number, without a float on the way.
+type decimal int64
+
+func (d decimal) MarshalJSON() ([]byte, error) {
+	sign := ""
+	if d < 0 {
+		sign, d = "-", -d
+	}
+	return fmt.Appendf(nil, "%s%d.%02d", sign, d/100, d%100), nil
+}

@@ -1,0 +1,286 @@
+package storefront
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+//go:embed templates/*.html
+var templates embed.FS
+
+//go:embed assets
+var assets embed.FS
+
+// Config of the shop; all but Coupons and Log are required.
+type Config struct {
+	EdgeURL   string // where browsers find the SDK
+	CompanyID string
+	AdminURL  string         // with /admin/v1
+	APIKey    string         // with the scope write_orders
+	Coupons   map[string]int // percent off, by code in upper case
+	Log       *slog.Logger
+}
+
+// Shop is an http.Handler.
+type Shop struct {
+	config Config
+	client *http.Client
+	pages  *template.Template
+	mux    *http.ServeMux
+
+	mu     sync.Mutex
+	orders map[string]order // placed lately, for the thank-you page
+	recent []string         // their ids, oldest first
+}
+
+const (
+	maxRecent   = 1000 // orders kept for the thank-you page
+	maxForm     = 16 << 10
+	orderPrefix = "loja-"
+)
+
+// New makes the shop.
+func New(config Config) (*Shop, error) {
+	pages, err := template.ParseFS(templates, "templates/*.html")
+	if err != nil {
+		return nil, fmt.Errorf("storefront: %w", err)
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Shop{
+		config: config, client: &http.Client{Timeout: 10 * time.Second},
+		pages: pages, mux: http.NewServeMux(), orders: map[string]order{},
+	}
+	s.mux.Handle("GET /assets/", http.FileServerFS(assets))
+	s.mux.HandleFunc("GET /{$}", s.home)
+	s.mux.HandleFunc("GET /p/{id}", s.product)
+	s.mux.HandleFunc("POST /cart", s.changeCart)
+	s.mux.HandleFunc("GET /cart", s.cart)
+	s.mux.HandleFunc("GET /checkout", s.checkout)
+	s.mux.HandleFunc("POST /checkout", s.placeOrder)
+	s.mux.HandleFunc("GET /thanks/{order}", s.thanks)
+	s.mux.HandleFunc("GET /", s.notFound)
+	return s, nil
+}
+
+func (s *Shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	s.mux.ServeHTTP(w, r)
+}
+
+// Serve serves on a listener until ctx ends. A clean stop is nil.
+func (s *Shop) Serve(ctx context.Context, listener net.Listener) error {
+	server := &http.Server{Handler: s, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: time.Minute}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("storefront: serve: %w", err)
+	case <-ctx.Done():
+	}
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	err := server.Shutdown(limited)
+	if err != nil {
+		server.Close()
+	}
+	<-failed
+	return nil
+}
+
+// page is what every template gets.
+type page struct {
+	Title     string
+	Kind      string // what shop.js tracks: home | product | cart | checkout | thanks | other
+	SDK       string
+	CompanyID string
+	CartCount int64
+	Track     template.JS // JSON for shop.js: items and identity
+	Products  []Product
+	Product   Product
+	Lines     []cartLine
+	Subtotal  string
+	Shipping  string
+	Total     string
+	Discount  string
+	OrderID   string
+	Order     order
+	Problem   string
+}
+
+// tracked is what shop.js hands to the SDK.
+type tracked struct {
+	Items    []trackedItem     `json:"items"`
+	Identity map[string]string `json:"identity,omitempty"`
+	OrderID  string            `json:"orderId,omitempty"`
+}
+
+type trackedItem struct {
+	ItemID   string `json:"item_id"`
+	Quantity int64  `json:"item_quantity"`
+}
+
+func (s *Shop) render(w http.ResponseWriter, status int, name string, c cart, p page, t tracked) {
+	p.SDK, p.CompanyID, p.CartCount = s.config.EdgeURL+"/sdk/v1/tributary.js", s.config.CompanyID, c.count()
+	// encoding/json escapes <, > and &: the text cannot end its script element.
+	text, err := json.Marshal(t)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	p.Track = template.JS(text)
+	var out bytes.Buffer
+	if err := s.pages.ExecuteTemplate(&out, name, p); err != nil {
+		s.fail(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = out.WriteTo(w) // the browser has gone, or it has the page
+}
+
+func (s *Shop) fail(w http.ResponseWriter, err error) {
+	s.config.Log.Error("storefront: page", "error", err)
+	http.Error(w, "Something went wrong.", http.StatusInternalServerError)
+}
+
+func itemsOf(c cart) tracked {
+	t := tracked{Items: []trackedItem{}, Identity: map[string]string{"cart_token": c.token}}
+	for _, l := range c.lines {
+		t.Items = append(t.Items, trackedItem{l.Product.ID, l.Quantity})
+	}
+	return t
+}
+
+func (s *Shop) home(w http.ResponseWriter, r *http.Request) {
+	s.render(w, http.StatusOK, "home.html", readCart(r), page{Title: "Loja Exemplo", Kind: "home", Products: Products()}, tracked{})
+}
+
+func (s *Shop) product(w http.ResponseWriter, r *http.Request) {
+	p, known := productByID(r.PathValue("id"))
+	if !known {
+		s.notFound(w, r)
+		return
+	}
+	s.render(w, http.StatusOK, "product.html", readCart(r), page{Title: p.Name, Kind: "product", Product: p},
+		tracked{Items: []trackedItem{{p.ID, 1}}})
+}
+
+func (s *Shop) notFound(w http.ResponseWriter, r *http.Request) {
+	s.render(w, http.StatusNotFound, "home.html", readCart(r),
+		page{Title: "Not here", Kind: "other", Products: Products(), Problem: "That page is not here. These are:"}, tracked{})
+}
+
+func (s *Shop) changeCart(w http.ResponseWriter, r *http.Request) {
+	c := readCart(r)
+	if p, known := productByID(r.PostFormValue("product")); known {
+		if r.PostFormValue("action") == "remove" {
+			c.remove(p.ID)
+		} else {
+			c.add(p, 1)
+		}
+	}
+	c.write(w)
+	http.Redirect(w, r, "/cart", http.StatusSeeOther)
+}
+
+func (s *Shop) cart(w http.ResponseWriter, r *http.Request) {
+	c := readCart(r)
+	s.render(w, http.StatusOK, "cart.html", c, cartPage("Your cart", "cart", c), itemsOf(c))
+}
+
+func cartPage(title, kind string, c cart) page {
+	return page{Title: title, Kind: kind, Lines: c.lines, Subtotal: reais(c.cents()),
+		Shipping: reais(shippingCents), Total: reais(c.cents() + shippingCents)}
+}
+
+func (s *Shop) checkout(w http.ResponseWriter, r *http.Request) {
+	c := readCart(r)
+	if len(c.lines) == 0 {
+		http.Redirect(w, r, "/cart", http.StatusSeeOther)
+		return
+	}
+	p := cartPage("Checkout", "checkout", c)
+	p.OrderID = orderPrefix + strings.ToLower(rand.Text()[:10])
+	s.render(w, http.StatusOK, "checkout.html", c, p, itemsOf(c))
+}
+
+func (s *Shop) placeOrder(w http.ResponseWriter, r *http.Request) {
+	c := readCart(r)
+	o, problem := s.newOrder(r, c, time.Now())
+	status := http.StatusUnprocessableEntity
+	if problem == "" {
+		if err := s.send(r.Context(), o); err != nil {
+			s.config.Log.Warn("storefront: the order was not taken", "order", o.OrderID, "error", err)
+			problem, status = "We could not place your order just now. Please try again.", http.StatusBadGateway
+		}
+	}
+	if problem != "" {
+		p := cartPage("Checkout", "other", c)
+		p.OrderID, p.Order, p.Problem = o.OrderID, o, problem
+		if p.OrderID == "" {
+			p.OrderID = orderPrefix + strings.ToLower(rand.Text()[:10])
+		}
+		s.render(w, status, "checkout.html", c, p, itemsOf(c))
+		return
+	}
+	s.keep(o)
+	cart{token: rand.Text()}.write(w) // the next purchase is another cart
+	http.Redirect(w, r, "/thanks/"+o.OrderID, http.StatusSeeOther)
+}
+
+// keep remembers an order for its thank-you page.
+func (s *Shop) keep(o order) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.orders[o.OrderID]; !known {
+		s.recent = append(s.recent, o.OrderID)
+	}
+	s.orders[o.OrderID] = o
+	if len(s.recent) > maxRecent {
+		delete(s.orders, s.recent[0])
+		s.recent = s.recent[1:]
+	}
+}
+
+func (s *Shop) thanks(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	o, known := s.orders[r.PathValue("order")]
+	s.mu.Unlock()
+	if !known {
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+		return
+	}
+	t := tracked{OrderID: o.OrderID, Identity: map[string]string{
+		"email": o.Customer.Email, "phone": o.Customer.Phone, "customer_id": o.Customer.CustomerID, "cart_token": o.CartToken,
+	}}
+	for _, item := range o.Items {
+		t.Items = append(t.Items, trackedItem{item.ItemID, item.Quantity})
+	}
+	p := page{Title: "Thank you", Kind: "thanks", Order: o, Total: reais(int64(o.TotalPrice))}
+	if o.TotalDiscounts > 0 {
+		p.Discount = reais(int64(o.TotalDiscounts))
+	}
+	s.render(w, http.StatusOK, "thanks.html", readCart(r), p, t)
+}
+
+// customerID is the shop's own number of a customer: the same e-mail, the same customer.
+func customerID(email string) string {
+	sum := sha256.Sum256([]byte(strings.ToLower(email)))
+	return "cust-" + hex.EncodeToString(sum[:6])
+}

@@ -1,0 +1,157 @@
+package storefront
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// open runs a shop whose admin API is the handler, and a browser's client.
+func open(t *testing.T, admin http.HandlerFunc) (url string, browser *http.Client) {
+	t.Helper()
+	api := httptest.NewServer(admin)
+	t.Cleanup(api.Close)
+	shop, err := New(Config{EdgeURL: "http://edge.test", CompanyID: "c_1", AdminURL: api.URL + "/admin/v1", APIKey: "key", Coupons: map[string]int{"ANA10": 10}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(shop)
+	t.Cleanup(server.Close)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server.URL, &http.Client{Jar: jar}
+}
+
+func body(t *testing.T, response *http.Response, err error) string {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func field(t *testing.T, page, pattern string) string {
+	t.Helper()
+	m := regexp.MustCompile(pattern).FindStringSubmatch(page)
+	if m == nil {
+		t.Fatalf("no %s in:\n%s", pattern, page)
+	}
+	return m[1]
+}
+
+func TestPurchaseBecomesOneOrderOfTheMerchantsAPI(t *testing.T) {
+	var sent []map[string]any
+	base, browser := open(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/admin/v1/order" || r.Header.Get("Authorization") != "Bearer key" {
+			t.Errorf("%s %s with %q", r.Method, r.URL, r.Header.Get("Authorization"))
+		}
+		var o map[string]any
+		d := json.NewDecoder(r.Body)
+		d.UseNumber()
+		if err := d.Decode(&o); err != nil {
+			t.Error(err)
+		}
+		sent = append(sent, o)
+	})
+	site, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser.Jar.SetCookies(site, []*http.Cookie{{Name: "trb_vid", Value: "edge"}, {Name: "trb_id", Value: "sdk"}})
+	for _, id := range []string{"vestido", "vestido", "camiseta"} {
+		response, err := browser.PostForm(base+"/cart", url.Values{"product": {id}})
+		body(t, response, err)
+	}
+	response, err := browser.Get(base + "/checkout")
+	page := body(t, response, err)
+	id := field(t, page, `name="order" value="([^"]+)"`)
+	form := url.Values{"order": {id}, "name": {"Maria"}, "email": {"Maria@example.com"}, "coupon": {"ana10"}}
+	response, err = browser.PostForm(base+"/checkout", form)
+	page = body(t, response, err)
+	if len(sent) != 1 {
+		t.Fatalf("%d orders were sent; the page says:\n%s", len(sent), page)
+	}
+	o := sent[0]
+	f := func(key string, want any) {
+		t.Helper()
+		if o[key] != want {
+			t.Errorf("%s = %v, want %v", key, o[key], want)
+		}
+	}
+	f("orderId", id)
+	f("totalDiscounts", json.Number("45.97")) // 10 % of 459.70
+	f("shippingPrice", json.Number("15.00"))
+	f("totalPrice", json.Number("428.73"))
+	f("discountCode", "ana10")
+	f("userId", "sdk")
+	f("currency", "BRL")
+	if items := o["items"].([]any); len(items) != 2 || items[0].(map[string]any)["quantity"] != json.Number("2") {
+		t.Errorf("items %v", items)
+	}
+	var track tracked
+	if err := json.Unmarshal([]byte(field(t, page, `id="track">(.*?)</script>`)), &track); err != nil {
+		t.Fatal(err)
+	}
+	if track.Identity["cart_token"] != o["cartToken"] || track.Identity["email"] != "Maria@example.com" || len(track.Items) != 2 {
+		t.Errorf("the page tracks %+v", track)
+	}
+	if !strings.Contains(page, `data-test="cart-count">0<`) {
+		t.Error("the cart is not empty after the purchase")
+	}
+}
+
+func TestCheckoutSaysWhatIsMissingAndKeepsTheForm(t *testing.T) {
+	base, browser := open(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) })
+	f := func(name, email, want string, status int) {
+		t.Helper()
+		response, err := browser.PostForm(base+"/checkout", url.Values{"order": {"loja-1"}, "name": {name}, "email": {email}})
+		if page := body(t, response, err); !strings.Contains(page, want) || response.StatusCode != status {
+			t.Errorf("%q, %q: %s without %q", name, email, response.Status, want)
+		}
+	}
+	f("Maria", "m@example.com", "Your cart is empty.", 422)
+	response, err := browser.PostForm(base+"/cart", url.Values{"product": {"bolsa"}})
+	body(t, response, err)
+	f("", "m@example.com", "your name", 422)
+	f("Maria", "junk", "e-mail", 422)
+	f("<b>Maria", "m@example.com", `value="&lt;b&gt;Maria"`, 502) // refused by the admin API
+}
+
+func TestBrokenCartCookieIsANewCart(t *testing.T) {
+	f := func(value string, lines int) {
+		t.Helper()
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.AddCookie(&http.Cookie{Name: cartCookie, Value: value})
+		if c := readCart(r); len(c.lines) != lines || c.token == "" {
+			t.Errorf("%q: %+v", value, c)
+		}
+	}
+	token := strings.Repeat("A", 26)
+	f(token+"|vestido:2|nothing:1|bolsa:x|bolsa:-1", 1)
+	f("short|vestido:2", 0)
+	f("", 0)
+}
+
+func TestEveryPageCarriesTheLoader(t *testing.T) {
+	base, browser := open(t, func(http.ResponseWriter, *http.Request) {})
+	for path, status := range map[string]int{"/": 200, "/p/vestido?utm_source=x": 200, "/cart": 200, "/nowhere": 404, "/p/nothing": 404} {
+		response, err := browser.Get(base + path)
+		page := body(t, response, err)
+		if response.StatusCode != status || !strings.Contains(page, `<script src="http://edge.test/sdk/v1/tributary.js" data-company="c_1" defer>`) {
+			t.Errorf("%s: %s", path, response.Status)
+		}
+	}
+}
