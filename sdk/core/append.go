@@ -11,7 +11,7 @@ import (
 func AppendEvent(dst []byte, e *Event) []byte {
 	dst = append(dst, '{')
 	dst = AppendFields(dst, e)
-	o := object{dst: dst, start: len(dst), comma: true}
+	o := object{dst: dst, comma: true}
 	if e.Identity != (Identity{}) {
 		o.open("identity")
 		o.text("email", e.Identity.Email)
@@ -53,7 +53,6 @@ func AppendFields(dst []byte, e *Event) []byte {
 // object appends members; absent ones are left out.
 type object struct {
 	dst   []byte
-	start int
 	comma bool
 }
 

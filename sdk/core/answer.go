@@ -1,0 +1,40 @@
+package core
+
+// AppendCanonical parses a body as ParseBatch does and appends what became of
+// it as JSON: for the callers that cannot hold Go values, which are the
+// browser's worker and, later, Node. Items stand in their order:
+//
+//	{"items":[{"eventId":"…","event":{…}},{"eventId":"…","code":"…","field":"…","message":"…"}]}
+//
+// or, when the whole body is refused, {"code":"…","field":"…","message":"…"}.
+func AppendCanonical(dst []byte, body, companyID string, o Options) []byte {
+	b, v := ParseBatch(body, companyID, o)
+	if v != nil {
+		out := object{dst: append(dst, '{')}
+		out.violation(v)
+		return append(out.dst, '}')
+	}
+	dst = append(dst, `{"items":[`...)
+	for i := range b.Items {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		item := &b.Items[i]
+		out := object{dst: append(dst, '{')}
+		out.text("eventId", item.Event.ID)
+		if item.Err != nil {
+			out.violation(item.Err)
+		} else {
+			out.name("event")
+			out.dst = AppendEvent(out.dst, &item.Event)
+		}
+		dst = append(out.dst, '}')
+	}
+	return append(dst, ']', '}')
+}
+
+func (o *object) violation(v *Violation) {
+	o.text("code", v.Code)
+	o.text("field", v.Field)
+	o.text("message", v.Message)
+}
