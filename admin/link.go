@@ -104,11 +104,16 @@ func hostProfile() *idna.Profile {
 // publicName is a host's ASCII form, refused where it is an address in any
 // spelling or a name that only means something inside a network.
 func publicName(host string) (string, error) {
-	ascii, err := hostProfile().ToASCII(strings.TrimSuffix(host, "."))
+	// One trailing dot, the root's, is no part of the name; idna may make one
+	// of an ideographic dot.
+	name, rooted := strings.CutSuffix(host, ".")
+	ascii, err := hostProfile().ToASCII(name)
 	if err != nil {
 		return "", errURLHost
 	}
-	ascii = strings.TrimSuffix(ascii, ".")
+	if !rooted {
+		ascii = strings.TrimSuffix(ascii, ".")
+	}
 	if strings.ContainsFunc(ascii, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '.' && r != '_'
 	}) {

@@ -1,0 +1,359 @@
+package admin
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+var testNow = time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)
+
+// rulesServer checks bodies: it has a clock and names, and nothing to write to.
+func rulesServer() *Server {
+	return &Server{now: func() time.Time { return testNow }, links: newLinkPolicy(publicNames, false)}
+}
+
+// parse reads a body as readObject does.
+func parse(t *testing.T, body string) object {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(body))
+	decoder.UseNumber()
+	var values map[string]any
+	if err := decoder.Decode(&values); err != nil {
+		t.Fatalf("test body %s: %v", body, err)
+	}
+	return object{values: values, bad: &violations{}}
+}
+
+// found lists violations as "field code" lines.
+func found(bad *violations) string {
+	var lines []string
+	for _, d := range bad.details {
+		lines = append(lines, d.Field+" "+d.Code)
+	}
+	return strings.Join(lines, "; ")
+}
+
+// edited is a JSON object with some fields replaced, or left out where the value is "-".
+func edited(base string, edits ...string) string {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(base), &fields); err != nil {
+		panic(err)
+	}
+	for _, edit := range edits {
+		name, value, _ := strings.Cut(edit, "=")
+		if value == "-" {
+			delete(fields, name)
+		} else {
+			fields[name] = json.RawMessage(value)
+		}
+	}
+	body, err := json.Marshal(fields)
+	if err != nil {
+		panic(err)
+	}
+	return string(body)
+}
+
+func TestRegistrationRules(t *testing.T) {
+	const base = `{"name":"Ana Prado","links":[{"url":"https://loja.example.com/"}]}`
+	f := func(want string, edits ...string) {
+		t.Helper()
+		o := parse(t, edited(base, edits...))
+		rulesServer().readRegistration(t.Context(), o)
+		if got := found(o.bad); got != want {
+			t.Errorf("%v:\n got %s\nwant %s", edits, got, want)
+		}
+	}
+	cost := func(edits ...string) string {
+		return "costs=[" + edited(`{"fixed_fee":1,"start_date":"2026-01-01"}`, edits...) + "]"
+	}
+	coupon := func(edits ...string) string {
+		return "coupons=[" + edited(`{"cupom":"ANA10"}`, edits...) + "]"
+	}
+	f("")
+	f("", `campaign=null`, `category=null`, `campaign_id=null`, `coupons=null`, `costs=null`)
+	f("", `unknown={"deep":[1,2]}`)
+	f("name required", `name=-`)
+	f("name required", `name=null`)
+	f("name empty", `name="  "`)
+	f("name empty", `name="\u200b"`)
+	f("name invalid_type", `name=7`)
+	f("name too_long", `name="`+strings.Repeat("a", maxName+1)+`"`)
+	f("name invalid_characters", `name="a\u0000b"`)
+	f("campaign invalid_type", `campaign=[]`)
+	f("category too_long", `category="`+strings.Repeat("a", maxCategory+1)+`"`)
+
+	f("links required", `links=-`)
+	f("links required", `links=null`)
+	f("links too_few", `links=[]`)
+	f("links invalid_type", `links="https://loja.example.com/"`)
+	f("links too_many", `links=[`+strings.TrimSuffix(strings.Repeat(`{"url":"https://loja.example.com/"},`, 101), ",")+`]`)
+	f("links[1] invalid_type", `links=[{"url":"https://loja.example.com/"},"x"]`)
+	f("links[0].url required", `links=[{}]`)
+	f("links[0].url invalid_type", `links=[{"url":1}]`)
+	f("links[1].url invalid_url", `links=[{"url":"https://loja.example.com/"},{"url":"http://loja.example.com/"}]`)
+
+	f("", coupon())
+	f("", coupon(`start_date="2026-01-01"`, `end_date="2026-01-01"`))
+	f("coupons[0].cupom required", coupon(`cupom=-`))
+	f("coupons[0].cupom empty", coupon(`cupom=" "`))
+	f("coupons[0].cupom empty", coupon(`cupom="\u200b"`))
+	f("coupons[0].start_date invalid_date", coupon(`start_date="2026-02-30"`))
+	f("coupons[0].start_date invalid_date", coupon(`start_date="01/02/2026"`))
+	f("coupons[0].start_date invalid_date", coupon(`start_date="2026-2-3"`))
+	f("coupons[0].start_date invalid_date", coupon(`start_date=""`))
+	f("coupons[0].start_date invalid_type", coupon(`start_date=20260101`))
+	f("coupons[0].end_date invalid_date", coupon(`start_date="2026-01-02"`, `end_date="2026-01-01"`))
+
+	f("", cost())
+	f("", cost(`fixed_fee=0`, `var_fee=12.5`))
+	f("", cost(`value=10.50`, `frequency="weekly"`))
+	f("", cost(`value=0`, `frequency=null`))
+	f("costs[0] no_rate", cost(`fixed_fee=0`))
+	f("costs[0] no_rate", cost(`fixed_fee=-`))
+	f("costs[0] no_rate", cost(`fixed_fee=0.00`, `var_fee=0`, `value=null`))
+	f("costs[0].frequency required", cost(`value=1`))
+	f("costs[0].frequency required", cost(`value=1`, `frequency=null`))
+	f("costs[0].frequency invalid_value", cost(`value=1`, `frequency="yearly"`))
+	f("costs[0].start_date required", cost(`start_date=-`))
+	f("costs[0].end_date invalid_date", cost(`end_date="2025-12-31"`))
+	f("campaign_id required", cost(`is_campaign_cost=true`))
+	f("", cost(`is_campaign_cost=true`), `campaign_id="c1"`)
+	f("costs[0].is_campaign_cost invalid_type", cost(`is_campaign_cost="true"`))
+	f("costs[0].is_coupon_cost invalid_type", cost(`is_coupon_cost=1`))
+	f("costs[0].fixed_fee invalid_type", cost(`fixed_fee="1"`))
+	f("costs[0].fixed_fee too_many_digits", cost(`fixed_fee=1.001`))
+	f("costs[0].fixed_fee out_of_range", cost(`fixed_fee=-1`))
+	f("costs[0].fixed_fee out_of_range", cost(`fixed_fee=1e300`))
+	f("costs[0].var_fee out_of_range", cost(`var_fee=100.01`))
+	f("costs[0].var_fee out_of_range", cost(`var_fee=-0.1`))
+	f("costs[0].var_fee too_many_digits", cost(`var_fee=0.0000001`))
+
+	// All violations are told at once.
+	f("name required; links[0].url invalid_url; coupons[0].end_date invalid_date; campaign_id required; costs[1].frequency required; costs[1].start_date required",
+		`name=-`, `links=[{"url":"https://10.0.0.1/"}]`, coupon(`start_date="2026-01-02"`, `end_date="2026-01-01"`),
+		`costs=[{"fixed_fee":1,"start_date":"2026-01-01","is_campaign_cost":true},{"value":1}]`)
+}
+
+const baseOrder = `{"orderId":"1001","orderStatus":0,"createdAt":"2026-03-09T11:00:00Z","totalPrice":100.50,"currency":"BRL"}`
+
+func readTestOrder(t *testing.T, edits ...string) (wire.Order, *violations) {
+	t.Helper()
+	hasher, err := identity.NewHasher(bytes.Repeat([]byte("s"), 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := parse(t, edited(baseOrder, edits...))
+	return rulesServer().readOrder(o, hasher.Company("c_test", "BR")), o.bad
+}
+
+func TestOrderRules(t *testing.T) {
+	f := func(want string, edits ...string) {
+		t.Helper()
+		_, bad := readTestOrder(t, edits...)
+		if got := found(bad); got != want {
+			t.Errorf("%v:\n got %s\nwant %s", edits, got, want)
+		}
+	}
+	item := func(fields string) string { return `items=[{` + fields + `}]` }
+	f("")
+	f("orderId required", `orderId=-`)
+	f("orderId required", `orderId=null`)
+	f("orderId empty", `orderId=""`)
+	f("orderId invalid_type", `orderId=1001`)
+	f("orderStatus required", `orderStatus=-`)
+	f("orderStatus invalid_value", `orderStatus=3`)
+	f("orderStatus invalid_value", `orderStatus=0.5`)
+	f("orderStatus invalid_type", `orderStatus="0"`)
+	f("createdAt required", `createdAt=-`)
+	f("createdAt invalid_timestamp", `createdAt="2026-03-09T11:00:00.000Z"`)
+	f("createdAt invalid_timestamp", `createdAt="2026-03-09T11:00:00+00:00"`)
+	f("createdAt invalid_timestamp", `createdAt="2026-03-09 11:00:00Z"`)
+	f("createdAt invalid_timestamp", `createdAt="2026-02-30T11:00:00Z"`)
+	f("createdAt invalid_timestamp", `createdAt="2026-03-09T24:00:00Z"`)
+	f("createdAt invalid_timestamp", `createdAt="2026-03-09T11:00:60Z"`)
+	f("createdAt invalid_timestamp", `createdAt="0000-01-01T00:00:00Z"`)
+	f("createdAt invalid_type", `createdAt=1741514400`)
+	f("totalPrice required", `totalPrice=-`)
+	f("totalPrice invalid_type", `totalPrice="100.50"`)
+	f("totalPrice too_many_digits", `totalPrice=100.505`)
+	f("", `totalPrice=100.500`)
+	f("", `totalPrice=1.005e2`)
+	f("totalPrice out_of_range", `totalPrice=-1`)
+	f("totalPrice out_of_range", `totalPrice=1e18`)
+	f("totalPrice too_many_digits", `totalPrice=100.5`, `currency="JPY"`)
+	f("", `totalPrice=100.505`, `currency="KWD"`)
+	f("currency required", `currency=-`)
+	f("currency invalid_value", `currency="brl"`)
+	f("currency invalid_value", `currency="ZZZ"`)
+	f("currency invalid_value", `currency="BR"`)
+	f("totalDiscounts too_many_digits", `totalDiscounts=0.001`)
+	f("shippingPrice invalid_type", `shippingPrice=true`)
+	f("", `updatedAt="2026-03-10T12:00:00Z"`)
+	f("updatedAt out_of_range", `updatedAt="2026-03-10T12:00:01Z"`)
+	f("number invalid_type", `number=1.5`)
+	f("", `number=1001`)
+	f("paymentMethod invalid_value", `paymentMethod=5`)
+	f("", `paymentMethod=15`)
+	f("installments invalid_type", `installments="2"`)
+	f("provinceCode invalid_format", `provinceCode="sp"`)
+	f("countryCode invalid_value", `countryCode="XX"`)
+	f("countryCode invalid_value", `countryCode="UK"`)
+	f("countryCode invalid_format", `countryCode="BRA"`)
+	f("", `countryCode="BR"`, `provinceCode="SP"`)
+	f("browserIp invalid_format", `browserIp="1.2.3"`)
+	f("", `browserIp="2001:db8::1"`)
+	f("isFirstOrder invalid_type", `isFirstOrder=1`)
+	f("subscription invalid_type", `subscription=true`)
+	f("subscription.isRecurring invalid_type", `subscription={"isRecurring":"yes"}`)
+	f("", `source=1`)
+	f("", `orderSource=1`)
+	f("", `origin=1`)
+	f("source invalid_value", `source=4`)
+	f("source conflict", `source=1`, `origin=2`)
+	f("customer invalid_type", `customer="Ana"`)
+	f("customer.email invalid_type", `customer={"email":1}`)
+	f("customer.birthdate invalid_date", `customer={"birthdate":"1990-02-30"}`)
+	f("customer.createdAt invalid_timestamp", `customer={"createdAt":"2026"}`)
+	f("items invalid_type", `items={}`)
+	f("items too_many", `items=[`+strings.TrimSuffix(strings.Repeat(`{},`, 501), ",")+`]`)
+	f("", `items=[`+strings.TrimSuffix(strings.Repeat(`{},`, 500), ",")+`]`)
+	f("", item(`"item_id":"a","quantity":2,"price":0.123456`))
+	f("", item(`"item_id":"a","itemId":"a"`))
+	f("items[0].itemId conflict", item(`"item_id":"a","itemId":"b"`))
+	f("items[0].quantity out_of_range", item(`"quantity":-1`))
+	f("items[0].quantity invalid_type", item(`"quantity":1.5`))
+	f("items[0].price invalid_type", item(`"price":"1"`))
+	f("items[0].createdAt invalid_timestamp", item(`"createdAt":"2026-03-09"`))
+	f("orderId required; currency required; items[0].quantity invalid_type", `orderId=-`, `currency=-`, item(`"quantity":"1"`))
+}
+
+func TestOrderFieldsKeepPresence(t *testing.T) {
+	f := func(want string, edits ...string) {
+		t.Helper()
+		order, bad := readTestOrder(t, edits...)
+		if len(bad.details) > 0 {
+			t.Fatalf("%v: %s", edits, found(bad))
+		}
+		raw, err := json.Marshal(order)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const always = `{"orderId":"1001","orderStatus":0,"createdAt":"2026-03-09T11:00:00Z","currency":"BRL","totalMinor":10050`
+		if got := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(string(raw), always), ","), "}"); got != want {
+			t.Errorf("%v:\n got %s\nwant %s", edits, got, want)
+		}
+	}
+	f(``)
+	f(`"shippingMinor":1200`, `shippingPrice=12`)
+	f(`"shippingMinor":null`, `shippingPrice=null`)
+	f(`"discountCode":"ANA10"`, `discountCode="ANA10"`)
+	f(`"discountCode":null`, `discountCode=null`)
+	f(`"isRecurring":true`, `subscription={"isRecurring":true}`)
+	f(`"isRecurring":null`, `subscription=null`)
+	f(``, `subscription={}`)
+	f(`"source":2`, `orderSource=2`)
+	f(`"source":null`, `source=null`)
+	f(`"items":null`, `items=null`)
+	f(`"items":[]`, `items=[]`)
+	f(`"items":[{"itemId":"a","quantity":1,"price":"0.12345"}]`, `items=[{"itemId":"a","price":0.12345}]`)
+	f(`"userId":"0195-visitor"`, `userId="0195-visitor"`)
+	f(`"userId":null`, `userId="undefined"`)
+	f(`"emailKey":null,"phoneKey":null,"customerKey":null,"personal":{"customer":null}`, `customer=null`)
+	f(`"emailKey":null,"personal":{"customer":{"email":null}}`, `customer={"email":null}`)
+	f(`"emailKey":null,"personal":{"customer":{"email":"null"}}`, `customer={"email":"null"}`)
+	f(`"personal":{"customer":{"name":"Ana"}}`, `customer={"name":"Ana"}`)
+	f(`"cartKey":null,"personal":{"cartToken":null}`, `cartToken=null`)
+}
+
+func TestOrderHashesWhatNamesAPersonAndKeepsItOnlyInPersonal(t *testing.T) {
+	order, bad := readTestOrder(t, `customer={"customerId":"cust-77","email":"Ana@Example.com","phone":"(11) 98888-7777"}`,
+		`cartToken="cart-123"`, `userId="ana@example.com"`, `utmContent="ana@example.com"`, `name="ana@example.com"`, `browserIp="203.0.113.7"`)
+	if len(bad.details) > 0 {
+		t.Fatal(found(bad))
+	}
+	for name, key := range map[string]wire.Optional[string]{"email": order.EmailKey, "phone": order.PhoneKey, "customer": order.CustomerKey, "cart": order.CartKey} {
+		if !strings.HasPrefix(key.Value, "k1:") {
+			t.Errorf("%s key is %q, want k1:…", name, key.Value)
+		}
+	}
+	order.Personal = nil
+	raw, err := json.Marshal(order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"ana@", "Ana@", "98888", "cust-77", "cart-123", "203.0.113.7"} {
+		if bytes.Contains(raw, []byte(secret)) {
+			t.Errorf("%q stands outside personal: %s", secret, raw)
+		}
+	}
+}
+
+func TestProductRules(t *testing.T) {
+	const base = `{"productId":"p1","productName":"Camiseta"}`
+	f := func(want string, edits ...string) {
+		t.Helper()
+		o := parse(t, edited(base, edits...))
+		readProduct(o)
+		if got := found(o.bad); got != want {
+			t.Errorf("%v:\n got %s\nwant %s", edits, got, want)
+		}
+	}
+	f("")
+	f("productId required", `productId=-`)
+	f("productName required", `productName=-`)
+	f("status invalid_type", `status="1"`)
+	f("createdAt invalid_timestamp", `createdAt="yesterday"`)
+	f("variants[0].variantId required", `variants=[{}]`)
+	f("variants[0].currency invalid_value", `variants=[{"variantId":"v","currency":"real"}]`)
+	f("", `variants=[{"variantId":"v","currency":"BRL","price":19.9999}]`)
+}
+
+func TestViolationsAreOneProblem(t *testing.T) {
+	f := func(want string, codes ...string) {
+		t.Helper()
+		bad := &violations{}
+		for i, code := range codes {
+			bad.add(fmt.Sprintf("f%d", i), code, "is wrong")
+		}
+		got := bad.problem().(*problem)
+		if got.code != want || len(got.details) != min(len(codes), maxDetails) {
+			t.Errorf("%v: %s with %d details, want %s", codes, got.code, len(got.details), want)
+		}
+	}
+	f(codeValidation, "required")
+	f(codeInvalidURL, codeInvalidURL, codeInvalidURL)
+	f(codeInvalidDate, codeInvalidDate)
+	f(codeValidation, codeInvalidDate, codeInvalidURL)
+	f(codeValidation, make([]string, maxDetails+1)...)
+	if (&violations{}).problem() != nil {
+		t.Error("no violation is a problem")
+	}
+}
+
+func TestCursorsSurviveARoundTripAndNothingElseIsOne(t *testing.T) {
+	bad := &violations{}
+	for _, text := range []string{"", "x", "%%%", "MTIz", cursorText(mustCursor(t))[:10]} {
+		if _, ok := readCursor(text); ok {
+			t.Errorf("%q is taken for a cursor", text)
+		}
+	}
+	want := mustCursor(t)
+	_, got := pageQuery(map[string][]string{"cursor": {cursorText(want)}}, bad)
+	if !got.CreatedAt.Equal(want.CreatedAt) || got.InfluencerID != want.InfluencerID || len(bad.details) > 0 {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+func mustCursor(t *testing.T) commerce.InfluencerCursor {
+	t.Helper()
+	return commerce.InfluencerCursor{CreatedAt: testNow.Add(1234567 * time.Microsecond), InfluencerID: "01890a5d-ac96-774b-bcce-b302099a8057"}
+}
