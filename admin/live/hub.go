@@ -200,7 +200,7 @@ func (h *Hub) read(ctx context.Context, t *topic, ids []string, behind bool) (Up
 	if len(ids) == 0 {
 		return Update{}, nil
 	}
-	update, err := h.deps.Feed.Update(ctx, t.key.companyID, t.key.day, ids)
+	update, err := h.deps.Feed.Update(ctx, t.company, t.key.day, ids)
 	if err != nil {
 		return Update{}, err
 	}

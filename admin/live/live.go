@@ -13,6 +13,7 @@ import (
 // Viewer is who watches, as the dashboard's log-in says.
 type Viewer struct {
 	PersonID string
+	Company  commerce.Access
 	Until    time.Time // the socket ends then, and the page comes back with a newer cookie
 }
 
@@ -28,7 +29,7 @@ type Feed interface {
 	// those that were created last.
 	Changed(ctx context.Context, companyID, day string, since commerce.Cursor) ([]commerce.Sale, error)
 	// Update is the day's sums and the named orders as they stand now.
-	Update(ctx context.Context, companyID, day string, orderIDs []string) (Update, error)
+	Update(ctx context.Context, company commerce.Access, day string, orderIDs []string) (Update, error)
 }
 
 // Config bounds the hub; a zero field takes its default.

@@ -120,7 +120,7 @@ func (h *Hub) serve(ctx context.Context, s *socket, key topicKey, cursor commerc
 	}()
 	// Since it has joined, what happens from now on is queued: between the two
 	// nothing is missed, and what comes twice is the same to the page.
-	first, err := h.catchUp(ctx, key, cursor)
+	first, err := h.catchUp(ctx, s.viewer.Company, key.day, cursor)
 	if err != nil {
 		h.deps.Log.Warn("live: cannot catch a page up", "company", key.companyID, "error", err)
 		s.sayClose(closeTooSlow)
@@ -155,10 +155,10 @@ func (h *Hub) serve(ctx context.Context, s *socket, key topicKey, cursor commerc
 	}
 }
 
-func (h *Hub) catchUp(ctx context.Context, key topicKey, cursor commerce.Cursor) (Update, error) {
+func (h *Hub) catchUp(ctx context.Context, company commerce.Access, day string, cursor commerce.Cursor) (Update, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	changed, err := h.deps.Feed.Changed(ctx, key.companyID, key.day, back(cursor))
+	changed, err := h.deps.Feed.Changed(ctx, company.CompanyID, day, back(cursor))
 	if err != nil {
 		return Update{}, err
 	}
@@ -166,7 +166,7 @@ func (h *Hub) catchUp(ctx context.Context, key topicKey, cursor commerce.Cursor)
 	for i, sale := range changed {
 		ids[i] = sale.OrderID
 	}
-	return h.deps.Feed.Update(ctx, key.companyID, key.day, ids)
+	return h.deps.Feed.Update(ctx, company, day, ids)
 }
 
 func (s *socket) write(body []byte) error {
@@ -202,7 +202,7 @@ func (h *Hub) join(s *socket, key topicKey, cursor commerce.Cursor) (*topic, boo
 	}
 	t := h.topics[key]
 	if t == nil {
-		t = newTopic(key, cursor)
+		t = newTopic(key, s.viewer.Company, cursor)
 		h.topics[key] = t
 	}
 	t.sockets[s] = struct{}{}

@@ -25,6 +25,7 @@ type topicKey struct {
 // cursor and seen, which belong to the goroutine that has it busy.
 type topic struct {
 	key     topicKey
+	company commerce.Access
 	sockets map[*socket]struct{}
 	hinted  map[string]struct{} // orders to read again
 	behind  bool                // hints may have been missed: compare by cursor
@@ -34,9 +35,9 @@ type topic struct {
 	seen    map[string]time.Time // processed_at of what was sent, within the overlap
 }
 
-func newTopic(key topicKey, cursor commerce.Cursor) *topic {
+func newTopic(key topicKey, company commerce.Access, cursor commerce.Cursor) *topic {
 	return &topic{
-		key: key, cursor: cursor,
+		key: key, company: company, cursor: cursor,
 		sockets: map[*socket]struct{}{}, hinted: map[string]struct{}{}, seen: map[string]time.Time{},
 	}
 }

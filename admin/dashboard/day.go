@@ -1,0 +1,279 @@
+package dashboard
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+// maxInfluencers bounds the table of a day, and feedLength the feed.
+const (
+	maxInfluencers = 200
+	feedLength     = 100
+)
+
+// dayView is a day in words: what the page shows, and what updates carry.
+type dayView struct {
+	AsOf        int64           `json:"asOf"` // the database's clock, Unix µs: an older update is dropped
+	Cursor      string          `json:"cursor"`
+	Tiles       []tile          `json:"tiles"`
+	Influencers []influencerRow `json:"influencers"`
+	Orders      []orderRow      `json:"orders"` // newest first
+	Gone        []string        `json:"gone,omitempty"`
+	Hidden      string          `json:"hidden,omitempty"` // influencers beyond the table
+}
+
+type tile struct {
+	ID    string   `json:"id"`
+	Label string   `json:"label"`
+	Lines []string `json:"lines"` // one a currency
+	Note  string   `json:"note"`
+}
+
+type influencerRow struct {
+	Name       string   `json:"name"`
+	Nobody     bool     `json:"nobody,omitempty"`
+	Orders     string   `json:"orders"`
+	Pending    string   `json:"pending,omitempty"`
+	Credited   []string `json:"credited"`
+	Commission []string `json:"commission"`
+	CouponPart int      `json:"couponPart"` // percent of the bar
+	LinkPart   int      `json:"linkPart"`
+	Evidence   string   `json:"evidence"` // "2 coupon, 1 link"
+}
+
+type orderRow struct {
+	ID         string `json:"id"`
+	Rev        int64  `json:"rev"` // processed at, Unix µs
+	At         int64  `json:"at"`  // created at, Unix µs
+	Time       string `json:"time"`
+	Stamp      string `json:"stamp"` // RFC 3339, for <time>
+	Name       string `json:"name"`
+	Status     string `json:"status"` // approved | pending | cancelled: also a class
+	StatusText string `json:"statusText"`
+	Total      string `json:"total"`
+	Credited   string `json:"credited"`
+	Campaign   string `json:"campaign"`
+	Evidence   string `json:"evidence"` // coupon | link | none: also a class
+	EvidenceIs string `json:"evidenceText"`
+	Commission string `json:"commission"`
+	Href       string `json:"href"`
+}
+
+func viewDay(d commerce.DaySales, c commerce.Access, zone *time.Location) dayView {
+	v := dayView{AsOf: d.AsOf.UnixMicro(), Cursor: d.Cursor.String(), Orders: []orderRow{}}
+	v.Tiles = tiles(d, c.Currency)
+	v.Influencers, v.Hidden = influencerRows(d, c.Currency)
+	for _, sale := range d.Sales {
+		v.Orders = append(v.Orders, viewSale(sale, c.CompanyID, zone))
+	}
+	return v
+}
+
+func tiles(d commerce.DaySales, home string) []tile {
+	byStatus := map[int]int64{}
+	approved, pending, credited, expected, earned := sums{}, sums{}, sums{}, sums{}, sums{}
+	var approvedOrders, creditedOrders int64
+	for _, g := range d.Groups {
+		byStatus[g.Status] += g.Orders
+		switch g.Status {
+		case commerce.OrderApproved:
+			approved.add(g.Currency, g.TotalMinor)
+			approvedOrders += g.Orders
+			if g.InfluencerID != "" {
+				credited.add(g.Currency, g.TotalMinor)
+				creditedOrders += g.Orders
+			}
+		case commerce.OrderPending:
+			pending.add(g.Currency, g.TotalMinor)
+			expected.add(g.Currency, g.CommissionMinor)
+		}
+	}
+	for _, c := range d.Commissions {
+		earned.add(c.Currency, c.AmountMinor)
+	}
+	var states, shares []string
+	for status, word := range statusWords {
+		if n := byStatus[status]; n > 0 {
+			states = append(states, count(n)+" "+word)
+		}
+	}
+	for _, code := range approved.codes(home) {
+		share := percent(credited[code], approved[code])
+		if len(approved.codes(home)) > 1 {
+			share = code + " " + share
+		}
+		shares = append(shares, share)
+	}
+	note := func(s sums, before, after string) string {
+		var list []string
+		for _, code := range s.codes(home) {
+			if s[code] != 0 {
+				list = append(list, money(s[code], code))
+			}
+		}
+		if list == nil {
+			return ""
+		}
+		return before + strings.Join(list, " and ") + after
+	}
+	return []tile{
+		{"orders", "Orders", []string{count(byStatus[0] + byStatus[1] + byStatus[2])}, strings.Join(states, " · ")},
+		{"approved", "Approved sales", approved.lines(home), note(pending, "+ ", " pending")},
+		{"credited", "Credited to influencers", credited.lines(home), plural(creditedOrders, "order")},
+		{"commission", "Commission", earned.lines(home), note(expected, "+ ", " when approved")},
+		{"share", "Share credited", shares, count(creditedOrders) + " of " + plural(approvedOrders, "order")},
+	}
+}
+
+// statusWords are orderStatus's meanings, by its number.
+var statusWords = [...]string{commerce.OrderApproved: "approved", commerce.OrderPending: "pending", commerce.OrderCancelled: "cancelled"}
+
+func influencerRows(d commerce.DaySales, home string) (rows []influencerRow, hidden string) {
+	type total struct {
+		id, name                        string
+		orders, pending, coupons, links int64
+		credited, commission            sums
+	}
+	byID := map[string]*total{}
+	of := func(id, name string) *total {
+		t := byID[id]
+		if t == nil {
+			t = &total{id: id, name: name, credited: sums{}, commission: sums{}}
+			byID[id] = t
+		}
+		return t
+	}
+	for _, g := range d.Groups {
+		if g.Status == commerce.OrderCancelled {
+			continue
+		}
+		t := of(g.InfluencerID, g.Influencer)
+		switch g.Evidence {
+		case commerce.EvidenceCoupon:
+			t.coupons += g.Orders
+		case commerce.EvidenceLink:
+			t.links += g.Orders
+		}
+		if g.Status == commerce.OrderPending {
+			t.pending += g.Orders
+			continue
+		}
+		t.orders += g.Orders
+		t.credited.add(g.Currency, g.TotalMinor)
+	}
+	for _, c := range d.Commissions {
+		if c.AmountMinor != 0 || byID[c.InfluencerID] != nil {
+			of(c.InfluencerID, c.Influencer).commission.add(c.Currency, c.AmountMinor)
+		}
+	}
+	totals := make([]*total, 0, len(byID))
+	for _, t := range byID {
+		totals = append(totals, t)
+	}
+	slices.SortFunc(totals, func(a, b *total) int {
+		if (a.id == "") != (b.id == "") { // nobody comes last
+			return strings.Compare(b.id, a.id)
+		}
+		return cmp.Or(cmp.Compare(b.credited[home], a.credited[home]), cmp.Compare(b.orders+b.pending, a.orders+a.pending),
+			strings.Compare(a.name, b.name), strings.Compare(a.id, b.id))
+	})
+	if extra := len(totals) - maxInfluencers; extra > 0 {
+		hidden = "… and " + plural(int64(extra), "more influencer") + " with fewer sales"
+		last := totals[len(totals)-1]
+		totals = totals[:maxInfluencers]
+		if last.id == "" {
+			totals[maxInfluencers-1] = last
+		}
+	}
+	rows = []influencerRow{}
+	for _, t := range totals {
+		row := influencerRow{
+			Name: t.name, Orders: count(t.orders), Credited: t.credited.lines(home), Commission: t.commission.lines(home),
+		}
+		if t.pending > 0 {
+			row.Pending = "+ " + count(t.pending) + " pending"
+		}
+		if t.id == "" {
+			row.Name, row.Nobody, row.Commission, row.Evidence = "Nobody", true, []string{"–"}, "no coupon or link of an influencer"
+		} else {
+			if both := t.coupons + t.links; both > 0 {
+				row.CouponPart = int((t.coupons*200 + both) / (2 * both))
+				row.LinkPart = 100 - row.CouponPart
+			}
+			row.Evidence = evidenceSplit(t.coupons, t.links)
+		}
+		rows = append(rows, row)
+	}
+	return rows, hidden
+}
+
+func evidenceSplit(coupons, links int64) string {
+	var parts []string
+	if coupons > 0 {
+		parts = append(parts, count(coupons)+" coupon")
+	}
+	if links > 0 {
+		parts = append(parts, count(links)+" link")
+	}
+	return strings.Join(parts, " · ")
+}
+
+func viewSale(s commerce.Sale, companyID string, zone *time.Location) orderRow {
+	at := s.CreatedAt.In(zone)
+	row := orderRow{
+		ID: s.OrderID, Rev: s.ProcessedAt.UnixMicro(), At: s.CreatedAt.UnixMicro(),
+		Time: at.Format("15:04"), Stamp: at.Format(time.RFC3339), Name: orderName(s),
+		Total: money(s.TotalMinor, s.Currency), Credited: s.Influencer, Campaign: s.Campaign,
+		Evidence: "none", Href: orderPath(companyID, s.OrderID),
+	}
+	row.Status, row.StatusText = statusOf(s.Status)
+	switch s.Evidence {
+	case commerce.EvidenceCoupon:
+		row.Evidence, row.EvidenceIs = "coupon", "Coupon"
+	case commerce.EvidenceLink:
+		row.Evidence, row.EvidenceIs = "link", "Link"
+	}
+	if s.InfluencerID == "" {
+		row.Credited = "Nobody"
+	} else if s.CommissionMinor != 0 {
+		row.Commission = money(s.CommissionMinor, s.Currency)
+		if s.Status == commerce.OrderPending {
+			row.Commission += " expected"
+		} else {
+			row.Commission += " commission"
+		}
+	}
+	return row
+}
+
+func statusOf(status int) (class, text string) {
+	if status < 0 || status >= len(statusWords) {
+		return "pending", "Unknown"
+	}
+	word := statusWords[status]
+	return word, strings.ToUpper(word[:1]) + word[1:]
+}
+
+func orderName(s commerce.Sale) string {
+	if s.Name != "" {
+		return s.Name
+	}
+	return s.OrderID
+}
+
+func orderPath(companyID, orderID string) string {
+	return "/dashboard/order?" + url.Values{"company": {companyID}, "id": {orderID}}.Encode()
+}
+
+func dayPath(companyID, day string) string {
+	q := url.Values{"company": {companyID}}
+	if day != "" {
+		q.Set("day", day)
+	}
+	return "/dashboard/?" + q.Encode()
+}

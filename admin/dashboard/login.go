@@ -1,0 +1,127 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/alexedwards/argon2id"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+const (
+	maxForm  = 8 << 10
+	maxEmail = 254 // RFC 5321, 4.5.3.1.3, less the brackets
+)
+
+// loginPage is what templates/login.html shows.
+type loginPage struct {
+	Title   string
+	Next    string
+	Email   string
+	Message string
+}
+
+func (s *Server) loginForm(w http.ResponseWriter, r *http.Request) {
+	next := localPath(r.URL.Query().Get("next"))
+	if _, err := s.authenticate(w, r); err == nil {
+		http.Redirect(w, r, next, http.StatusSeeOther)
+		return
+	}
+	s.render(w, http.StatusOK, "login.html", loginPage{Title: "Log in", Next: next})
+}
+
+func (s *Server) login(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		s.problem(w, r, http.StatusBadRequest, "Bad request", "The form could not be read.")
+		return
+	}
+	email := strings.ToLower(strings.TrimSpace(r.PostForm.Get("email")))
+	page := loginPage{Title: "Log in", Next: localPath(r.PostForm.Get("next")), Email: email}
+	if len(email) > maxEmail {
+		email, page.Email = "", ""
+	}
+	if wait, ok := s.attempts.allow(email, s.config.ClientIP(r), s.now()); !ok {
+		seconds := int(math.Ceil(wait.Seconds()))
+		w.Header().Set("Retry-After", strconv.Itoa(seconds))
+		page.Message = "Too many attempts. Try again in " + waitText(seconds) + "."
+		s.render(w, http.StatusTooManyRequests, "login.html", page)
+		return
+	}
+	personID, err := s.check(r.Context(), email, r.PostForm.Get("password"))
+	if errors.Is(err, errNotLoggedIn) {
+		// The same words and the same work, whatever was wrong.
+		page.Message = "E-mail or password is not right."
+		s.render(w, http.StatusUnauthorized, "login.html", page)
+		return
+	}
+	if err == nil {
+		err = s.startSession(w, r, personID)
+	}
+	if err != nil {
+		s.failed(w, r, err)
+		return
+	}
+	s.attempts.succeeded(email)
+	http.Redirect(w, r, page.Next, http.StatusSeeOther)
+}
+
+// check compares a password in the same time for known and unknown e-mails.
+func (s *Server) check(ctx context.Context, email, password string) (personID string, err error) {
+	if len(password) > MaxPasswordBytes {
+		password = "" // hashed nonetheless: the time tells nothing
+	}
+	person, err := s.store.PersonByEmail(ctx, email)
+	known := err == nil
+	if err != nil {
+		if !errors.Is(err, commerce.ErrNotFound) {
+			return "", err
+		}
+		person.PasswordHash = s.dummyHash
+	}
+	select {
+	case s.hashing <- struct{}{}:
+		defer func() { <-s.hashing }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	match, err := argon2id.ComparePasswordAndHash(password, person.PasswordHash)
+	if err != nil {
+		return "", err
+	}
+	if !match || !known {
+		return "", errNotLoggedIn
+	}
+	return person.ID, nil
+}
+
+// logout ends the log-in on every device that shares its family of tokens, and
+// takes the cookies back. An access token copied elsewhere lasts its few minutes.
+func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
+	var err error
+	if token, ok := readRefresh(r); ok {
+		err = s.store.EndSessionOf(r.Context(), hashToken(token))
+	} else if c, cookieErr := r.Cookie(accessCookie); cookieErr == nil {
+		if a, verifyErr := s.keys.verify(c.Value, s.now()); verifyErr == nil {
+			err = s.store.EndSession(r.Context(), a.family)
+		}
+	}
+	s.clearCookies(w, r)
+	if err != nil {
+		s.failed(w, r, err)
+		return
+	}
+	http.Redirect(w, r, "/dashboard/login", http.StatusSeeOther)
+}
+
+func waitText(seconds int) string {
+	if seconds < 60 {
+		return plural(int64(seconds), "second")
+	}
+	return plural(int64((seconds+59)/60), "minute")
+}

@@ -1,0 +1,100 @@
+package dashboard
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/text/currency"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+// money writes minor units for people: (123450, "BRL") is "R$ 1,234.50", with a
+// no-break space. An amount that came without a currency is left without.
+func money(minor int64, code string) string {
+	text := commerce.FormatMinor(minor, code)
+	sign := ""
+	if strings.HasPrefix(text, "-") {
+		sign, text = "−", text[1:]
+	}
+	whole, cents, hasCents := strings.Cut(text, ".")
+	text = group(whole)
+	if hasCents {
+		text += "." + cents
+	}
+	if code == "" {
+		return sign + text
+	}
+	return sign + symbol(code) + "\u00a0" + text
+}
+
+// symbol is how the currency is written in English where it could be another's:
+// R$, US… a code that has no sign of its own stays a code.
+func symbol(code string) string {
+	unit, err := currency.ParseISO(code)
+	if err != nil {
+		return code
+	}
+	return message.NewPrinter(language.English).Sprint(currency.Symbol(unit))
+}
+
+// group puts a comma between each three digits.
+func group(digits string) string {
+	var out strings.Builder
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			out.WriteByte(',')
+		}
+		out.WriteRune(d)
+	}
+	return out.String()
+}
+
+func count(n int64) string { return group(strconv.FormatInt(n, 10)) }
+
+func plural(n int64, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return count(n) + " " + word + "s"
+}
+
+// sums holds an amount per currency. Currencies are never added to each other.
+type sums map[string]int64
+
+func (m sums) add(code string, minor int64) { m[code] += minor }
+
+// lines writes each currency on a line, the home currency first, even when it is zero.
+func (m sums) lines(home string) []string {
+	var out []string
+	for _, code := range m.codes(home) {
+		out = append(out, money(m[code], code))
+	}
+	return out
+}
+
+func (m sums) codes(home string) []string {
+	var others []string
+	for code, minor := range m {
+		if code != home && minor != 0 {
+			others = append(others, code)
+		}
+	}
+	slices.Sort(others)
+	if m[home] == 0 && len(others) > 0 {
+		return others
+	}
+	return append([]string{home}, others...)
+}
+
+// percent writes part of whole with one decimal, rounded half up: "41.7%".
+func percent(part, whole int64) string {
+	if whole <= 0 {
+		return "–"
+	}
+	tenths := (part*2000 + whole) / (2 * whole)
+	return strconv.FormatInt(tenths/10, 10) + "." + strconv.FormatInt(tenths%10, 10) + "%"
+}

@@ -1,0 +1,250 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+// explained is attribution.md's explanation, as much of it as the page tells.
+// Amounts stay the text they came as.
+type explained struct {
+	Keys []struct {
+		Kind     string `json:"kind"`
+		Hub      bool   `json:"hub"`
+		Visitors int64  `json:"visitors"`
+	} `json:"keys"`
+	Touches []struct {
+		ID         string `json:"id"`
+		At         string `json:"at"`
+		Source     string `json:"source"`
+		Medium     string `json:"medium"`
+		Campaign   string `json:"campaign"`
+		Channel    string `json:"channel"`
+		Influencer string `json:"influencer"`
+		MatchedBy  string `json:"matched_by"`
+		Used       bool   `json:"used"`
+		Reason     string `json:"reason"`
+	} `json:"touches"`
+	Payout         explainedPayout            `json:"payout"`
+	Models         map[string][]explainedPart `json:"models"`
+	Counterfactual struct {
+		WithoutCoupon *explainedPayout `json:"without_coupon"`
+		WithoutLink   *explainedPayout `json:"without_link"`
+	} `json:"counterfactual"`
+}
+
+type explainedPayout struct {
+	Winner *struct {
+		Influencer string `json:"influencer"`
+		Campaign   string `json:"campaign"`
+		Evidence   string `json:"evidence"`
+	} `json:"winner"`
+	Rule   string `json:"rule"`
+	Losers []struct {
+		Influencer string `json:"influencer"`
+		Evidence   string `json:"evidence"`
+		Reason     string `json:"reason"`
+	} `json:"losers"`
+	Costs []struct {
+		Level      string       `json:"level"`
+		FixedFee   json.Number  `json:"fixed_fee"`
+		VarFee     json.Number  `json:"var_fee"`
+		Revision   int64        `json:"revision"`
+		Amount     json.Number  `json:"amount"`
+		FixedApart *json.Number `json:"fixed_fee_apart"`
+	} `json:"costs"`
+	Base       json.Number `json:"base"`
+	Commission json.Number `json:"commission"`
+	Note       string      `json:"note"`
+}
+
+type explainedPart struct {
+	Channel    string      `json:"channel"`
+	Influencer string      `json:"influencer"`
+	Share      json.Number `json:"share"`
+	Amount     json.Number `json:"amount"`
+}
+
+// orderPage is what templates/order.html shows.
+type orderPage struct {
+	head
+	Order     orderRow
+	ID        string
+	When      string
+	Back      string
+	Verdict   string // one sentence: who is paid and why
+	Explained bool   // false: the order is known, its explanation is not made yet
+	Keys      []keyLine
+	Touches   []touchLine
+	Losers    []string
+	Note      string
+	Base      string
+	Costs     []costLine
+	Total     []string // commission, a line a currency
+	Ledger    []ledgerLine
+	Net       []string
+	WhatIf    []string
+	Models    []modelLine
+}
+
+type keyLine struct {
+	Name     string
+	About    string
+	Visitors string
+	Hub      bool
+}
+
+type touchLine struct {
+	When, Stamp string
+	What        string
+	Campaign    string
+	Influencer  string
+	By          string
+	Used        bool
+	Reason      string
+}
+
+type costLine struct {
+	Level, Formula, Amount, Apart string
+	Revision                      int64
+}
+
+type ledgerLine struct {
+	Entry              int
+	When, Stamp        string
+	Kind, Who, Cause   string
+	Amount             string
+	Negative           bool
+	ReversesEntryShown int
+}
+
+type modelLine struct {
+	Name  string
+	About string
+	Parts []modelPart
+}
+
+type modelPart struct{ Who, Share, Amount string }
+
+func (s *Server) order(w http.ResponseWriter, r *http.Request, v visit) {
+	id := r.URL.Query().Get("id")
+	e, err := s.store.ExplainedSale(r.Context(), v.current.CompanyID, id)
+	if errors.Is(err, commerce.ErrNotFound) {
+		s.problemOf(w, r, v.access, http.StatusNotFound, "No such order here (yet)",
+			"An order shows within moments of being accepted. Check its id, and whether it was sent to live or to sandbox.")
+		return
+	}
+	if err != nil {
+		s.failed(w, r, err)
+		return
+	}
+	zone := zoneOf(v.current.Timezone)
+	page := orderPage{
+		head: v.head("Order " + orderName(e.Sale)), Order: viewSale(e.Sale, v.current.CompanyID, zone), ID: e.Sale.OrderID,
+		When: e.Sale.CreatedAt.In(zone).Format("Monday, 2 January 2006, 15:04"), Back: dayPath(v.current.CompanyID, e.Sale.Day),
+	}
+	page.ledger(e, zone)
+	var x explained
+	if len(e.Explanation) > 0 {
+		if err := json.Unmarshal(e.Explanation, &x); err != nil {
+			// The page still shows the order and its ledger.
+			s.log.Error("dashboard: explanation is not in its shape", "company", v.current.CompanyID, "order", id, "error", err)
+		} else {
+			page.Explained = true
+			page.explain(x, e.Sale, zone)
+		}
+	}
+	page.Verdict = verdict(e.Sale)
+	s.render(w, http.StatusOK, "order.html", page)
+}
+
+func verdict(s commerce.Sale) string {
+	if s.InfluencerID == "" {
+		return "No influencer is credited: the order carries no coupon of an influencer, and no link of one was opened in time."
+	}
+	text := s.Influencer + " is credited, because the order used their coupon."
+	if s.Evidence == commerce.EvidenceLink {
+		text = s.Influencer + " is credited, because the shopper came through their link."
+	}
+	switch s.Status {
+	case commerce.OrderPending:
+		text += " The commission falls due when the order is approved."
+	case commerce.OrderCancelled:
+		text += " The order was cancelled, so nothing is owed."
+	}
+	return text
+}
+
+func (p *orderPage) ledger(e commerce.ExplainedSale, zone *time.Location) {
+	net := sums{}
+	for _, l := range e.Ledger {
+		net.add(l.Currency, l.AmountMinor)
+		p.Ledger = append(p.Ledger, ledgerLine{
+			Entry: l.Entry, When: l.At.In(zone).Format("2 Jan 2006, 15:04:05"), Stamp: l.At.In(zone).Format(time.RFC3339),
+			Kind: strings.ToUpper(l.Kind[:1]) + l.Kind[1:], Who: l.Influencer, Cause: l.Cause,
+			Amount: money(l.AmountMinor, l.Currency), Negative: l.AmountMinor < 0, ReversesEntryShown: l.Reverses,
+		})
+	}
+	p.Net = net.lines(e.Sale.Currency)
+}
+
+func (p *orderPage) explain(x explained, sale commerce.Sale, zone *time.Location) {
+	for _, k := range x.Keys {
+		name, about := keyWords(k.Kind)
+		p.Keys = append(p.Keys, keyLine{Name: name, About: about, Visitors: plural(k.Visitors, "device"), Hub: k.Hub})
+	}
+	for _, t := range x.Touches {
+		line := touchLine{When: t.At, Stamp: t.At, Campaign: t.Campaign, Influencer: t.Influencer, Used: t.Used, Reason: t.Reason}
+		if at, err := time.Parse(time.RFC3339, t.At); err == nil {
+			line.When = at.In(zone).Format("2 Jan 2006, 15:04")
+		}
+		line.What = strings.Join(present(t.Source, t.Medium), " / ")
+		if line.What == "" {
+			line.What = t.Channel
+		}
+		if name, _ := keyWords(t.MatchedBy); name != "" {
+			line.By = strings.ToLower(name)
+		}
+		p.Touches = append(p.Touches, line)
+	}
+	for _, l := range x.Payout.Losers {
+		p.Losers = append(p.Losers, l.Influencer+" had a "+l.Evidence+": "+l.Reason)
+	}
+	p.Note = x.Payout.Note
+	p.Base = amount(x.Payout.Base, sale.Currency)
+	for _, c := range x.Payout.Costs {
+		line := costLine{Level: levelWord(c.Level), Revision: c.Revision, Amount: amount(c.Amount, sale.Currency)}
+		var parts []string
+		if f := c.FixedFee.String(); f != "" && f != "0" {
+			parts = append(parts, amount(c.FixedFee, commerce.BRL)+" an order")
+		}
+		if f := c.VarFee.String(); f != "" && f != "0" {
+			parts = append(parts, f+"% of "+p.Base)
+		}
+		line.Formula = strings.Join(parts, " + ")
+		if c.FixedApart != nil {
+			line.Apart = amount(*c.FixedApart, commerce.BRL)
+		}
+		p.Costs = append(p.Costs, line)
+	}
+	p.Total = []string{amount(x.Payout.Commission, sale.Currency)}
+	p.WhatIf = whatIf(x, sale.Currency)
+	for _, name := range modelOrder {
+		if parts, ok := x.Models[name]; ok {
+			line := modelLine{Name: modelWords[name][0], About: modelWords[name][1]}
+			for _, part := range parts {
+				who := part.Influencer
+				if who == "" {
+					who = part.Channel
+				}
+				line.Parts = append(line.Parts, modelPart{who, sharePercent(part.Share), amount(part.Amount, sale.Currency)})
+			}
+			p.Models = append(p.Models, line)
+		}
+	}
+}

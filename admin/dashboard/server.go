@@ -1,0 +1,170 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/alexedwards/argon2id"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+// Config of the dashboard; a zero field takes its default, but for TokenSecret.
+type Config struct {
+	// TokenSecret signs log-ins: at least 32 random bytes, the same in every
+	// process that serves the dashboard. PreviousTokenSecret, if any, still
+	// verifies what it signed, so that changing the secret logs nobody out.
+	TokenSecret         []byte
+	PreviousTokenSecret []byte
+
+	PublicURL  string        // where browsers reach it; https makes cookies Secure behind a proxy that ends TLS
+	AccessFor  time.Duration // life of an access cookie; default 10 min
+	RefreshFor time.Duration // life of an unused refresh cookie; default 14 days
+	// ClientIP tells who attempts a log-in; default the connection's address.
+	// Behind a proxy, read the header that the proxy sets.
+	ClientIP func(*http.Request) string
+}
+
+// Store is what the dashboard reads and keeps; implemented by internal/postgres.
+type Store interface {
+	// PersonByEmail is commerce.ErrNotFound for an unknown e-mail.
+	PersonByEmail(ctx context.Context, email string) (commerce.Person, error)
+	Accesses(ctx context.Context, personID string) ([]commerce.Access, error)
+
+	StartSession(ctx context.Context, personID string, token [32]byte, at, expires time.Time) (commerce.Session, error)
+	// RotateSession is commerce.ErrNotFound for an unknown or expired token, and
+	// commerce.ErrConflict for a spent one, whose family it ends.
+	RotateSession(ctx context.Context, r commerce.SessionRotation) (commerce.Session, error)
+	EndSession(ctx context.Context, family string) error
+	EndSessionOf(ctx context.Context, token [32]byte) error
+
+	DaySales(ctx context.Context, companyID, day string, before commerce.Cursor, limit int) (commerce.DaySales, error)
+	DaySalesOf(ctx context.Context, companyID, day string, orderIDs []string) (commerce.DaySales, error)
+	SalesSince(ctx context.Context, companyID, day string, since commerce.Cursor, limit int) ([]commerce.Sale, error)
+	// ExplainedSale is commerce.ErrNotFound for an order that is not there (yet).
+	ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error)
+}
+
+// Deps is what the dashboard needs of others; only Store is required.
+type Deps struct {
+	Store  Store
+	Log    *slog.Logger
+	Now    func() time.Time
+	Random io.Reader // default crypto/rand
+}
+
+// Server renders the pages. Safe for concurrent use.
+type Server struct {
+	config    Config
+	store     Store
+	log       *slog.Logger
+	now       func() time.Time
+	random    io.Reader
+	keys      signingKeys
+	pages     pages
+	assets    assets
+	attempts  *attempts
+	hashing   chan struct{} // a place for each password that is checked at once
+	dummyHash string        // what an unknown e-mail's password is compared with
+}
+
+// hashingAtOnce bounds memory: each check takes 19 MiB.
+const hashingAtOnce = 4
+
+// New checks the configuration and parses the templates.
+func New(config Config, deps Deps) (*Server, error) {
+	if deps.Store == nil {
+		return nil, errors.New("dashboard: no store given")
+	}
+	if config.AccessFor == 0 {
+		config.AccessFor = 10 * time.Minute
+	}
+	if config.RefreshFor == 0 {
+		config.RefreshFor = 14 * 24 * time.Hour
+	}
+	if config.ClientIP == nil {
+		config.ClientIP = remoteIP
+	}
+	s := &Server{
+		config: config, store: deps.Store, log: deps.Log, now: deps.Now, random: deps.Random,
+		attempts: newAttempts(), hashing: make(chan struct{}, hashingAtOnce),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.random == nil {
+		s.random = defaultRandom
+	}
+	var err error
+	if s.keys, err = newSigningKeys(config.TokenSecret, config.PreviousTokenSecret); err != nil {
+		return nil, err
+	}
+	if s.assets, err = loadAssets(); err != nil {
+		return nil, err
+	}
+	if s.pages, err = parsePages(s.assets); err != nil {
+		return nil, err
+	}
+	params := argon2
+	if s.dummyHash, err = argon2id.CreateHash("nobody has this password", &params); err != nil {
+		return nil, fmt.Errorf("dashboard: %w", err)
+	}
+	return s, nil
+}
+
+// Handler serves every page under /dashboard/, sends / there, and serves the
+// websocket with live (a live.Hub fed by this Server).
+func (s *Server) Handler(live http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/dashboard/", http.StatusFound)
+	})
+	mux.HandleFunc("GET /dashboard/{$}", s.people(s.today))
+	mux.HandleFunc("GET /dashboard/order", s.people(s.order))
+	mux.HandleFunc("GET /dashboard/session", s.sessionAlive)
+	mux.HandleFunc("GET /dashboard/login", s.loginForm)
+	mux.HandleFunc("POST /dashboard/login", s.login)
+	mux.HandleFunc("POST /dashboard/logout", s.logout)
+	mux.HandleFunc("GET /dashboard/assets/{name}", s.assets.serve)
+	mux.Handle("GET /dashboard/live", live)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.problem(w, r, http.StatusNotFound, "No such page", "The address may be mistyped, or the page has moved.")
+	})
+	var forms http.CrossOriginProtection
+	forms.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.problem(w, r, http.StatusForbidden, "Refused", "This form was sent from another site.")
+	}))
+	inner := forms.Handler(mux)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		guard(w.Header())
+		inner.ServeHTTP(w, r)
+	})
+}
+
+// policy lets a page load its own embedded files and nothing else: no inline
+// script or style, no other host, no frame around it.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+func guard(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store") // assets set their own
+}
+
+// secure tells whether cookies are for https alone.
+func (s *Server) secure(r *http.Request) bool {
+	return r.TLS != nil || strings.HasPrefix(s.config.PublicURL, "https://")
+}

@@ -1,0 +1,220 @@
+package dashboard
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/tributary-io/tributary/admin/live"
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+const (
+	accessCookie  = "trb_access"
+	refreshCookie = "trb_refresh"
+	cookiePath    = "/dashboard/"
+	// refreshLeeway is how long a spent refresh token may come again: two tabs
+	// that reload together, or an answer that the browser never got.
+	refreshLeeway = 10 * time.Second
+)
+
+var defaultRandom = rand.Reader
+
+// errNotLoggedIn is the only reason that a visitor is told.
+var errNotLoggedIn = errors.New("dashboard: not logged in")
+
+// authenticate tells who asks. An access token that is too old is renewed with
+// the refresh token, and new cookies are set on w.
+func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (access, error) {
+	now := s.now()
+	if c, err := r.Cookie(accessCookie); err == nil {
+		if a, err := s.keys.verify(c.Value, now); err == nil {
+			return a, nil
+		}
+	}
+	token, ok := readRefresh(r)
+	if !ok {
+		return access{}, errNotLoggedIn
+	}
+	next := s.keys.successor(token)
+	session, err := s.store.RotateSession(r.Context(), commerce.SessionRotation{
+		Token: hashToken(token), Next: hashToken(next),
+		At: now, ExpiresAt: now.Add(s.config.RefreshFor), Leeway: refreshLeeway,
+	})
+	switch {
+	case errors.Is(err, commerce.ErrConflict):
+		s.log.Warn("dashboard: a refresh token was used twice; its session is ended", "ip", s.config.ClientIP(r))
+		s.clearCookies(w, r)
+		return access{}, errNotLoggedIn
+	case errors.Is(err, commerce.ErrNotFound):
+		s.clearCookies(w, r)
+		return access{}, errNotLoggedIn
+	case err != nil:
+		return access{}, err
+	}
+	return s.grant(w, r, session, next)
+}
+
+// startSession logs a person in.
+func (s *Server) startSession(w http.ResponseWriter, r *http.Request, personID string) error {
+	var token [32]byte
+	if _, err := io.ReadFull(s.random, token[:]); err != nil {
+		return fmt.Errorf("dashboard: make a refresh token: %w", err)
+	}
+	now := s.now()
+	session, err := s.store.StartSession(r.Context(), personID, hashToken(token), now, now.Add(s.config.RefreshFor))
+	if err != nil {
+		return err
+	}
+	_, err = s.grant(w, r, session, token)
+	return err
+}
+
+// grant sets both cookies.
+func (s *Server) grant(w http.ResponseWriter, r *http.Request, session commerce.Session, refresh [32]byte) (access, error) {
+	now := s.now()
+	a := access{personID: session.PersonID, family: session.Family, until: now.Add(s.config.AccessFor)}
+	signed, err := s.keys.sign(a, now)
+	if err != nil {
+		return access{}, err
+	}
+	s.setCookie(w, r, accessCookie, signed, s.config.AccessFor)
+	s.setCookie(w, r, refreshCookie, base64.RawURLEncoding.EncodeToString(refresh[:]), s.config.RefreshFor)
+	return a, nil
+}
+
+func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, value string, life time.Duration) {
+	http.SetCookie(w, &http.Cookie{
+		Name: name, Value: value, Path: cookiePath, MaxAge: int(life / time.Second),
+		HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteLaxMode,
+	})
+}
+
+func (s *Server) clearCookies(w http.ResponseWriter, r *http.Request) {
+	for _, name := range []string{accessCookie, refreshCookie} {
+		http.SetCookie(w, &http.Cookie{
+			Name: name, Path: cookiePath, MaxAge: -1, HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteLaxMode,
+		})
+	}
+}
+
+func readRefresh(r *http.Request) (token [32]byte, ok bool) {
+	c, err := r.Cookie(refreshCookie)
+	if err != nil {
+		return token, false
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(c.Value)
+	if err != nil || len(raw) != len(token) {
+		return token, false
+	}
+	return [32]byte(raw), true
+}
+
+// visit is one request of someone who is logged in.
+type visit struct {
+	access   access
+	accesses []commerce.Access // never empty
+	current  commerce.Access   // the company that the page is about
+}
+
+// people lets only those in who are logged in and may see the company asked
+// for (?company=, else their first).
+func (s *Server) people(page func(w http.ResponseWriter, r *http.Request, v visit)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		a, err := s.authenticate(w, r)
+		if errors.Is(err, errNotLoggedIn) {
+			to := "/dashboard/login"
+			if next := r.URL.RequestURI(); next != "/dashboard/" {
+				to += "?next=" + url.QueryEscape(next)
+			}
+			http.Redirect(w, r, to, http.StatusSeeOther)
+			return
+		}
+		if err != nil {
+			s.failed(w, r, err)
+			return
+		}
+		v, err := s.visitOf(r.Context(), a, r.URL.Query().Get("company"))
+		switch {
+		case errors.Is(err, errNoStore):
+			s.problemOf(w, r, a, http.StatusForbidden, "No store yet", "Your log-in works, but no store has let you in. Ask its owner to add you.")
+		case errors.Is(err, commerce.ErrNotFound):
+			s.problemOf(w, r, a, http.StatusNotFound, "No such store", "It does not exist, or you are not one of its people.")
+		case err != nil:
+			s.failed(w, r, err)
+		default:
+			page(w, r, v)
+		}
+	}
+}
+
+var errNoStore = errors.New("dashboard: the person belongs to no store")
+
+func (s *Server) visitOf(ctx context.Context, a access, companyID string) (visit, error) {
+	accesses, err := s.store.Accesses(ctx, a.personID)
+	if err != nil {
+		return visit{}, err
+	}
+	if len(accesses) == 0 {
+		return visit{}, errNoStore
+	}
+	if companyID == "" {
+		return visit{access: a, accesses: accesses, current: accesses[0]}, nil
+	}
+	for _, c := range accesses {
+		if c.CompanyID == companyID {
+			return visit{access: a, accesses: accesses, current: c}, nil
+		}
+	}
+	return visit{}, fmt.Errorf("dashboard: company: %w", commerce.ErrNotFound)
+}
+
+// Viewer is live.Deps.Viewer: the same cookies open a websocket.
+func (s *Server) Viewer(w http.ResponseWriter, r *http.Request, companyID string) (live.Viewer, error) {
+	a, err := s.authenticate(w, r)
+	if err != nil {
+		return live.Viewer{}, err
+	}
+	if companyID == "" {
+		return live.Viewer{}, fmt.Errorf("dashboard: company: %w", commerce.ErrNotFound)
+	}
+	v, err := s.visitOf(r.Context(), a, companyID)
+	if err != nil {
+		return live.Viewer{}, err
+	}
+	return live.Viewer{PersonID: a.personID, Company: v.current, Until: a.until}, nil
+}
+
+// sessionAlive lets the page's script tell a lost connection from a lost log-in.
+func (s *Server) sessionAlive(w http.ResponseWriter, r *http.Request) {
+	switch _, err := s.authenticate(w, r); {
+	case err == nil:
+		w.WriteHeader(http.StatusNoContent)
+	case errors.Is(err, errNotLoggedIn):
+		w.WriteHeader(http.StatusUnauthorized)
+	default:
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+}
+
+// localPath is a page of ours to return to after the log-in; anything else is
+// the first page: a link to the log-in must not lead to another site.
+func localPath(next string) string {
+	u, err := url.Parse(next)
+	if err != nil || u.IsAbs() || u.Host != "" || strings.ContainsAny(next, "\\\r\n") ||
+		!strings.HasPrefix(next, "/dashboard/") || strings.HasPrefix(u.Path, "/dashboard/log") {
+		return "/dashboard/"
+	}
+	return next
+}
+
+// hashToken is how a refresh token is known to the store.
+func hashToken(token [32]byte) [32]byte { return sha256.Sum256(token[:]) }

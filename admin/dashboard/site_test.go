@@ -1,0 +1,139 @@
+package dashboard_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"encoding/json"
+
+	"github.com/tributary-io/tributary/admin/dashboard"
+	"github.com/tributary-io/tributary/admin/live"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres/salestest"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+const (
+	testEmail    = "ana@loja.example"
+	testPassword = "a good long password"
+)
+
+// site is the dashboard as cmd wires it, on a real database; hints come from
+// the test in place of Kafka.
+type site struct {
+	*salestest.Fixture
+	t     *testing.T
+	url   string
+	live  string // companyIds
+	box   string
+	hints chan []byte
+
+	mu  sync.Mutex
+	now time.Time // zero: the real clock
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	s := &site{Fixture: salestest.New(t), t: t, hints: make(chan []byte, 16)}
+	s.live, s.box = s.Store.Live.CompanyID, s.Store.Sandbox.CompanyID
+	hash, err := dashboard.HashPassword(testPassword)
+	if err != nil {
+		t.Fatal(err)
+	}
+	person, err := s.DB.CreatePerson(t.Context(), testEmail, hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DB.SetMembership(t.Context(), s.Store.StoreID, person.ID, commerce.RoleOwner); err != nil {
+		t.Fatal(err)
+	}
+	pages, err := dashboard.New(dashboard.Config{TokenSecret: []byte("0123456789abcdef0123456789abcdef")},
+		dashboard.Deps{Store: s.DB, Now: s.clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hub := live.New(live.Config{Poll: time.Hour}, live.Deps{Feed: pages, Viewer: pages.Viewer, Hints: s.follow})
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = hub.Run(ctx)
+	}()
+	server := httptest.NewServer(pages.Handler(hub))
+	s.url = server.URL
+	t.Cleanup(func() { stop(); <-done; server.Close() })
+	return s
+}
+
+func (s *site) clock() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now.IsZero() {
+		return time.Now()
+	}
+	return s.now
+}
+
+func (s *site) setClock(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = now
+}
+
+func (s *site) follow(ctx context.Context, handle func([]byte) error) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case value := <-s.hints:
+			if err := handle(value); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// hint says that orders changed, as the processor does on results.v1.
+func (s *site) hint(companyID string, orderIDs ...string) {
+	value, err := json.Marshal(wire.Result{V: 1, CompanyID: companyID, OrderIDs: orderIDs, At: time.Now()})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.hints <- value
+}
+
+// client keeps cookies and follows no redirect.
+func (s *site) client() *http.Client {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return &http.Client{Jar: jar, Timeout: 10 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
+}
+
+func (s *site) logIn(client *http.Client, email, password string) *http.Response {
+	s.t.Helper()
+	answer, err := client.PostForm(s.url+"/dashboard/login", url.Values{"email": {email}, "password": {password}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	answer.Body.Close()
+	return answer
+}
+
+func (s *site) loggedIn() *http.Client {
+	s.t.Helper()
+	client := s.client()
+	if answer := s.logIn(client, testEmail, testPassword); answer.StatusCode != http.StatusSeeOther {
+		s.t.Fatalf("log-in answered %s", answer.Status)
+	}
+	return client
+}

@@ -1,0 +1,126 @@
+package dashboard
+
+import (
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+const (
+	issuer   = "tributary"
+	audience = "dashboard"
+	// minSecret is HS256's own strength (RFC 7518, 3.2: a key of at least 256 bits).
+	minSecret = 32
+)
+
+// signingKeys are derived from the token secret, so that it serves nothing else
+// by accident: one key signs access tokens, another makes refresh tokens'
+// successors. kid names a key without telling anything of it.
+type signingKeys struct {
+	kid     string
+	byKid   map[string][]byte
+	refresh []byte
+}
+
+func newSigningKeys(current, previous []byte) (signingKeys, error) {
+	keys := signingKeys{byKid: map[string][]byte{}}
+	add := func(secret []byte) (kid string, err error) {
+		if len(secret) < minSecret {
+			return "", fmt.Errorf("dashboard: a token secret has at least %d bytes", minSecret)
+		}
+		key, err := derive(secret, "tributary dashboard access v1")
+		if err != nil {
+			return "", err
+		}
+		id, err := derive(secret, "tributary dashboard kid v1")
+		if err != nil {
+			return "", err
+		}
+		kid = hex.EncodeToString(id[:8])
+		keys.byKid[kid] = key
+		return kid, nil
+	}
+	if len(previous) > 0 {
+		if _, err := add(previous); err != nil {
+			return signingKeys{}, fmt.Errorf("%w (the previous one)", err)
+		}
+	}
+	var err error
+	if keys.kid, err = add(current); err != nil {
+		return signingKeys{}, err
+	}
+	keys.refresh, err = derive(current, "tributary dashboard refresh v1")
+	return keys, err
+}
+
+func derive(secret []byte, info string) ([]byte, error) {
+	key, err := hkdf.Key(sha256.New, secret, nil, info, sha256.Size)
+	if err != nil {
+		return nil, fmt.Errorf("dashboard: derive a key: %w", err)
+	}
+	return key, nil
+}
+
+// access is what an access token says: who, in which log-in, until when.
+type access struct {
+	personID string
+	family   string
+	until    time.Time
+}
+
+type claims struct {
+	Family string `json:"sid"`
+	jwt.RegisteredClaims
+}
+
+func (k signingKeys) sign(a access, now time.Time) (string, error) {
+	token := jwt.NewWithClaims(jwt.SigningMethodHS256, claims{
+		Family: a.family,
+		RegisteredClaims: jwt.RegisteredClaims{
+			Issuer: issuer, Audience: jwt.ClaimStrings{audience}, Subject: a.personID,
+			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(a.until),
+		},
+	})
+	token.Header["kid"] = k.kid
+	signed, err := token.SignedString(k.byKid[k.kid])
+	if err != nil {
+		return "", fmt.Errorf("dashboard: sign a token: %w", err)
+	}
+	return signed, nil
+}
+
+// verify reads an access token that one of the keys signed and that is still good.
+func (k signingKeys) verify(text string, now time.Time) (access, error) {
+	var c claims
+	_, err := jwt.ParseWithClaims(text, &c, func(t *jwt.Token) (any, error) {
+		kid, _ := t.Header["kid"].(string)
+		key := k.byKid[kid]
+		if key == nil {
+			return nil, errors.New("unknown kid")
+		}
+		return key, nil
+	}, jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithIssuer(issuer), jwt.WithAudience(audience),
+		jwt.WithExpirationRequired(), jwt.WithTimeFunc(func() time.Time { return now }))
+	if err != nil {
+		return access{}, fmt.Errorf("dashboard: access token: %w", err)
+	}
+	if c.Subject == "" || c.Family == "" {
+		return access{}, errors.New("dashboard: access token names nobody")
+	}
+	return access{personID: c.Subject, family: c.Family, until: c.ExpiresAt.Time}, nil
+}
+
+// successor is the refresh token that follows another: whoever has the first
+// gets the same second, however many of a browser's tabs ask at once, in
+// whichever process, and nothing has to be remembered for it.
+func (k signingKeys) successor(token [32]byte) [32]byte {
+	mac := hmac.New(sha256.New, k.refresh)
+	mac.Write(token[:])
+	return [32]byte(mac.Sum(nil))
+}
