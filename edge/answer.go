@@ -1,0 +1,94 @@
+package edge
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/tributary-io/tributary/sdk/core"
+)
+
+// refusal is a request answered as a whole with an error.
+type refusal struct {
+	status     int
+	code       string // stable
+	message    string // for people, English
+	retryAfter time.Duration
+}
+
+// The refusals that more than one route gives.
+var (
+	refusedUnavailable = refusal{http.StatusServiceUnavailable, "unavailable", "events cannot be stored now; send them again later", 2 * time.Second}
+	refusedNotFound    = refusal{http.StatusNotFound, "not_found", "no such route", 0}
+)
+
+// fail answers {"error":{"code","message"},"request_id"}.
+func (s *Server) fail(ctx *fasthttp.RequestCtx, r refusal) {
+	s.metrics.refusals.WithLabelValues(r.code).Inc()
+	if r.retryAfter > 0 {
+		seconds := int(r.retryAfter.Round(time.Second) / time.Second)
+		ctx.Response.Header.Set("Retry-After", strconv.Itoa(max(1, seconds)))
+	}
+	ctx.SetStatusCode(r.status)
+	ctx.SetContentType("application/json")
+	body := append([]byte(nil), `{"error":{"code":`...)
+	body = core.AppendString(body, r.code)
+	body = append(body, `,"message":`...)
+	body = core.AppendString(body, r.message)
+	body = append(body, `},"request_id":`...)
+	body = core.AppendString(body, requestID(ctx))
+	ctx.SetBody(append(body, '}'))
+}
+
+// result is what became of one event.
+type result struct {
+	eventID string
+	status  string // ok | duplicate | rejected
+	code    string
+	message string
+}
+
+// Statuses of a result.
+const (
+	statusOK        = "ok"
+	statusDuplicate = "duplicate"
+	statusRejected  = "rejected"
+)
+
+// answer writes the results of a request whose every event is durable.
+func (s *Server) answer(ctx *fasthttp.RequestCtx, results []result) {
+	body := make([]byte, 0, 80+len(results)*72)
+	body = append(body, `{"results":[`...)
+	for i, r := range results {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, `{"eventId":`...)
+		body = core.AppendString(body, r.eventID)
+		body = append(body, `,"status":"`...)
+		body = append(body, r.status...)
+		body = append(body, '"')
+		if r.code != "" {
+			body = append(body, `,"code":`...)
+			body = core.AppendString(body, r.code)
+			body = append(body, `,"message":`...)
+			body = core.AppendString(body, r.message)
+		}
+		body = append(body, '}')
+		s.metrics.events.WithLabelValues(r.status).Inc()
+	}
+	body = append(body, `],"durability":"kafka","request_id":`...)
+	body = core.AppendString(body, requestID(ctx))
+	ctx.SetContentType("application/json")
+	ctx.SetBody(append(body, '}'))
+}
+
+// requestIDKey is where the request's id is kept.
+const requestIDKey = "request_id"
+
+func requestID(ctx *fasthttp.RequestCtx) string {
+	id, _ := ctx.UserValue(requestIDKey).(string)
+	return id
+}

@@ -1,0 +1,98 @@
+package edge
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/mileusna/useragent"
+	"github.com/valyala/fasthttp"
+)
+
+// Kinds of wire.Event.Bot.
+const (
+	botNone     = "none"
+	botKnown    = "known"
+	botPrefetch = "prefetch"
+	botPreview  = "preview"
+)
+
+// previewers fetch a link to draw its card in a chat or feed. The in-app
+// browsers of the same houses carry other names and are people.
+var previewers = []string{
+	"facebookexternalhit", "facebookcatalog", "meta-externalfetcher", "twitterbot", "linkedinbot", "slackbot", "slack-imgproxy",
+	"discordbot", "telegrambot", "skypeuripreview", "pinterestbot", "redditbot", "embedly", "iframely", "vkshare",
+	"viber", "line-poker", "mastodon/", "bluesky cardyb", "google-pagerenderer", "snap url preview", "whatsapp/",
+}
+
+// crawlers are names that useragent's list lacks.
+var crawlers = []string{
+	"gptbot", "oai-searchbot", "chatgpt-user", "claudebot", "perplexitybot", "ccbot", "bytespider", "amazonbot", "petalbot",
+	"dataforseobot", "applebot", "uptimerobot", "pingdom", "statuscake", "lighthouse", "petalbot", "meta-externalagent", "google-extended",
+}
+
+// bots tells people from programs by their User-Agent, and remembers: there
+// are few of them and each comes often. Safe for concurrent use.
+type bots struct {
+	mu    sync.Mutex
+	known map[string]string
+}
+
+// maxKnownAgents bounds the memory of bots; beyond it all is forgotten.
+const maxKnownAgents = 4096
+
+func newBots() *bots { return &bots{known: map[string]string{}} }
+
+func (b *bots) kind(agent string) string {
+	if agent == "" {
+		return botNone // a backend need not have one
+	}
+	b.mu.Lock()
+	kind, found := b.known[agent]
+	b.mu.Unlock()
+	if found {
+		return kind
+	}
+	kind = judgeAgent(agent)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.known) >= maxKnownAgents {
+		clear(b.known)
+	}
+	b.known[strings.Clone(agent)] = kind
+	return kind
+}
+
+func judgeAgent(agent string) string {
+	lower := strings.ToLower(agent)
+	for _, name := range previewers {
+		// "WhatsApp/2.23" opens the previewer's name; within a browser's it is an in-app browser.
+		if name == "whatsapp/" && !strings.HasPrefix(lower, name) {
+			continue
+		}
+		if strings.Contains(lower, name) {
+			return botPreview
+		}
+	}
+	for _, name := range crawlers {
+		if strings.Contains(lower, name) {
+			return botKnown
+		}
+	}
+	// A headless Chrome does not say what it is for: a store's own tests drive
+	// one too. Only what declares itself a crawler is taken out of the money.
+	if parsed := useragent.Parse(agent); parsed.Bot && parsed.Name != useragent.HeadlessChrome {
+		return botKnown
+	}
+	return botNone
+}
+
+// isPrefetch tells whether a browser asks ahead of its user.
+func isPrefetch(h *fasthttp.RequestHeader) bool {
+	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
+		value := strings.ToLower(string(h.Peek(name)))
+		if strings.Contains(value, "prefetch") || strings.Contains(value, "prerender") || strings.Contains(value, "preview") {
+			return true
+		}
+	}
+	return false
+}

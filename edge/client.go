@@ -1,0 +1,62 @@
+package edge
+
+import (
+	"net/netip"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+)
+
+// clientIP is the address of the client: the connection's, or, behind trusted
+// proxies, the last address in X-Forwarded-For that is not one of theirs.
+func clientIP(ctx *fasthttp.RequestCtx, trusted []netip.Prefix) netip.Addr {
+	remote, err := netip.ParseAddrPort(ctx.RemoteAddr().String())
+	if err != nil {
+		return netip.Addr{}
+	}
+	address := remote.Addr().Unmap()
+	if !within(trusted, address) {
+		return address
+	}
+	var hops []string
+	for _, header := range ctx.Request.Header.PeekAll("X-Forwarded-For") {
+		hops = append(hops, strings.Split(string(header), ",")...)
+	}
+	for i := len(hops) - 1; i >= 0; i-- {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			break // what is left of it may be made up
+		}
+		address = hop.Unmap().WithZone("")
+		if !within(trusted, address) {
+			break
+		}
+	}
+	return address
+}
+
+func within(prefixes []netip.Prefix, address netip.Addr) bool {
+	for _, p := range prefixes {
+		if p.Contains(address) {
+			return true
+		}
+	}
+	return false
+}
+
+// truncateIP is the network an address is in, /24 or /48, as its first
+// address: enough for a region, too little for a person.
+func truncateIP(address netip.Addr) string {
+	if !address.IsValid() {
+		return ""
+	}
+	bits := 48
+	if address.Is4() {
+		bits = 24
+	}
+	prefix, err := address.WithZone("").Prefix(bits)
+	if err != nil {
+		return ""
+	}
+	return prefix.Addr().String()
+}

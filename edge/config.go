@@ -1,0 +1,163 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/kafka"
+)
+
+// Config says how the edge behaves. The zero value of each field is its default.
+type Config struct {
+	Prefix    string // path before every route, e.g. "/t"; routes work without it too
+	ShortPath string // path of short links: "/s"
+	ShortHost string // a host of its own for short links, which serves /<code>; empty: none
+
+	// SpoolDir is where events will wait while Kafka cannot take them. There is
+	// no spool yet: they get 503, and New says so in the log.
+	SpoolDir string
+
+	// SnapshotFile keeps the directory over restarts, so that the edge starts
+	// with Kafka down; empty: none is kept.
+	SnapshotFile  string
+	SnapshotEvery time.Duration // 10 s
+
+	Linger         time.Duration // the batcher's wait for company: 1 ms, at most 2 ms
+	MaxBatchBytes  int           // of one produce: 768 KiB, under Kafka's default 1 MiB message.max.bytes
+	MaxQueuedBytes int           // waiting for one partition: 16 MiB
+	ProduceTimeout time.Duration // until an event that Kafka did not take gets 503: 5 s
+	ClickWait      time.Duration // a redirect's wait for its click's ack: 50 ms
+
+	MaxBody        int           // request body, before and after inflation: 1 MiB
+	MaxConnections int           // 10,000
+	MaxConnsPerIP  int           // 0: unbounded, since proxies and offices share addresses
+	ReadTimeout    time.Duration // headers and body of one request: 15 s
+	WriteTimeout   time.Duration // 15 s
+	IdleTimeout    time.Duration // between requests of a connection: 60 s
+	DrainTimeout   time.Duration // from the end of Serve's context to its return: 10 s
+
+	EventsPerSecond float64 // of a company that has no limit of its own: 10,000
+	Burst           int     // 20,000
+	RememberedIDs   int     // acknowledged event ids known as duplicates: 131,072
+
+	// DirectoryFresh is how old the last proof of having the directory's end may
+	// be before an unknown company gets 503 instead of 401: 15 s.
+	DirectoryFresh time.Duration
+
+	// TrustedProxies may name the client in X-Forwarded-For.
+	TrustedProxies []netip.Prefix
+
+	// RewriteHosts sends a short link's destination host to another origin:
+	// dev's edge turns https://loja.example.com into the storefront. Dev only.
+	RewriteHosts map[string]string
+}
+
+func (c Config) withDefaults() (Config, error) {
+	c.Prefix = "/" + strings.Trim(c.Prefix, "/")
+	if c.Prefix == "/" {
+		c.Prefix = ""
+	}
+	if c.ShortPath == "" {
+		c.ShortPath = "/s"
+	}
+	c.ShortPath = "/" + strings.Trim(c.ShortPath, "/")
+	if c.ShortPath == "/" || c.ShortPath == "/v1" || c.ShortPath == "/sdk" {
+		return c, fmt.Errorf("edge: short links cannot live at %q: use ShortHost for a host of their own", c.ShortPath)
+	}
+	c.ShortHost = strings.ToLower(c.ShortHost)
+	if c.Linger < 0 || c.Linger > 2*time.Millisecond {
+		return c, fmt.Errorf("edge: a linger of %v is not within 0 and 2ms", c.Linger)
+	}
+	orDuration(&c.Linger, time.Millisecond)
+	orDuration(&c.SnapshotEvery, 10*time.Second)
+	orDuration(&c.ProduceTimeout, 5*time.Second)
+	orDuration(&c.ClickWait, 50*time.Millisecond)
+	orDuration(&c.ReadTimeout, 15*time.Second)
+	orDuration(&c.WriteTimeout, 15*time.Second)
+	orDuration(&c.IdleTimeout, 60*time.Second)
+	orDuration(&c.DrainTimeout, 10*time.Second)
+	orDuration(&c.DirectoryFresh, 15*time.Second)
+	orInt(&c.MaxBatchBytes, 768<<10)
+	orInt(&c.MaxQueuedBytes, 16<<20)
+	orInt(&c.MaxBody, 1<<20)
+	orInt(&c.MaxConnections, 10_000)
+	orInt(&c.Burst, 20_000)
+	orInt(&c.RememberedIDs, 128<<10)
+	if c.EventsPerSecond == 0 {
+		c.EventsPerSecond = 10_000
+	}
+	return c, nil
+}
+
+func orDuration(value *time.Duration, otherwise time.Duration) {
+	if *value == 0 {
+		*value = otherwise
+	}
+}
+
+func orInt(value *int, otherwise int) {
+	if *value == 0 {
+		*value = otherwise
+	}
+}
+
+// Producer writes to Kafka; *kafka.Producer is one.
+type Producer interface {
+	// Partitions is the topic's partition count.
+	Partitions(ctx context.Context, topic string) (int, error)
+	// ProducePartition writes one batch, once, with acks=all. After an error the
+	// batch may or may not be in the log.
+	ProducePartition(ctx context.Context, topic string, partition int, batch []kafka.Record) error
+}
+
+// Directory reads directory.v1; *kafka.Client is one.
+type Directory interface {
+	// Follow hands the partition's records in order to handle, from an offset
+	// until ctx ends; caughtUp is called once, at the log's end as it stood at
+	// the start.
+	Follow(ctx context.Context, topic string, partition int, from int64, handle func(offset int64, r kafka.Record) error, caughtUp func()) error
+	// LogEnd is the offset that the partition's next record will get.
+	LogEnd(ctx context.Context, topic string, partition int) (int64, error)
+}
+
+// Deps are what the edge works with. Producer, Directory and Hasher are
+// needed; the others have defaults.
+type Deps struct {
+	Producer  Producer
+	Directory Directory
+	Hasher    *identity.Hasher
+	Assets    fs.FS // the browser SDK's files, each perhaps with .br and .gz beside it; nil: none
+	Logger    *slog.Logger
+	Now       func() time.Time
+	NewID     func() string // UUIDv7
+	Registry  *prometheus.Registry
+}
+
+func (d Deps) withDefaults() (Deps, error) {
+	if d.Producer == nil || d.Directory == nil || d.Hasher == nil {
+		return d, errors.New("edge: Deps needs a Producer, a Directory and a Hasher")
+	}
+	if d.Logger == nil {
+		d.Logger = slog.New(slog.DiscardHandler)
+	}
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	if d.NewID == nil {
+		d.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
+	}
+	if d.Registry == nil {
+		d.Registry = prometheus.NewRegistry()
+	}
+	return d, nil
+}

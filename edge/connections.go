@@ -1,0 +1,60 @@
+package edge
+
+import (
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// connections knows the server's open connections and the requests under way,
+// so that a drain need not wait for clients: fasthttp closes an unused
+// connection after five seconds at the earliest, and one that sends its
+// request slowly not at all.
+type connections struct {
+	handling atomic.Int64 // requests between their last byte and their answer
+
+	mu   sync.Mutex
+	open map[net.Conn]fasthttp.ConnState
+}
+
+// track is fasthttp.Server's ConnState.
+func (c *connections) track(conn net.Conn, state fasthttp.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if state == fasthttp.StateClosed || state == fasthttp.StateHijacked {
+		delete(c.open, conn)
+		return
+	}
+	c.open[conn] = state
+}
+
+// closeUnused closes the connections between requests, or all of them.
+func (c *connections) closeUnused(all bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for conn, state := range c.open {
+		if all || state != fasthttp.StateActive {
+			_ = conn.Close() // its goroutine notices and tracks it as closed
+		}
+	}
+}
+
+// drainGrace is what a request that has begun to arrive gets to arrive in
+// whole, and an answer to leave, once no request is under way.
+const drainGrace = time.Second
+
+// drain closes connections as they fall idle, until ctx ends.
+func (c *connections) drain(ctx context.Context) {
+	quietSince := time.Now()
+	for ctx.Err() == nil {
+		if c.handling.Load() > 0 {
+			quietSince = time.Now()
+		}
+		c.closeUnused(time.Since(quietSince) > drainGrace)
+		pause(ctx, 20*time.Millisecond)
+	}
+}

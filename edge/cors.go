@@ -1,0 +1,55 @@
+package edge
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// preflightAge is how long a browser may keep a preflight's answer; Chromium
+// keeps none longer.
+const preflightAge = "7200" // seconds
+
+// allowOrigin lets the page read the answer when any company lists its origin.
+// Which company's events it may send is admit's to say.
+func (s *Server) allowOrigin(ctx *fasthttp.RequestCtx) (allowed bool) {
+	ctx.Response.Header.Add("Vary", "Origin")
+	origin := string(ctx.Request.Header.Peek("Origin"))
+	if origin == "" || !s.directory.allowsOrigin(normalOrigin(origin)) {
+		return false
+	}
+	h := &ctx.Response.Header
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Allow-Credentials", "true")
+	h.Set("Access-Control-Expose-Headers", "Retry-After, X-Request-Id")
+	return true
+}
+
+// preflight answers OPTIONS. It names no company but in its query, so without
+// one an origin that any company lists may go on.
+func (s *Server) preflight(ctx *fasthttp.RequestCtx, methods string) {
+	origin := string(ctx.Request.Header.Peek("Origin"))
+	if origin == "" {
+		ctx.Response.Header.Set("Allow", methods)
+		ctx.SetStatusCode(http.StatusNoContent)
+		return
+	}
+	allowed := s.allowOrigin(ctx)
+	if id := string(ctx.QueryArgs().Peek("companyId")); allowed && id != "" {
+		c, known := s.directory.company(id)
+		allowed = known && c.origins[normalOrigin(origin)]
+	}
+	switch {
+	case !allowed && !s.directory.fresh():
+		s.fail(ctx, refusal{http.StatusServiceUnavailable, "directory_not_fresh", "companies are being read; try again later", 2 * time.Second})
+	case !allowed:
+		s.fail(ctx, refusal{http.StatusForbidden, "origin_not_allowed", "no company lists this origin", 0})
+	default:
+		h := &ctx.Response.Header
+		h.Set("Access-Control-Allow-Methods", methods)
+		h.Set("Access-Control-Allow-Headers", "Content-Type, Content-Encoding, X-Request-Id, X-Tributary-Import")
+		h.Set("Access-Control-Max-Age", preflightAge)
+		ctx.SetStatusCode(http.StatusNoContent)
+	}
+}

@@ -1,0 +1,132 @@
+package edge
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/valyala/fasthttp"
+)
+
+// lastSeen is when produces last succeeded and failed.
+type lastSeen struct {
+	mu      sync.Mutex
+	ok      time.Time
+	failed  time.Time
+	failure string
+}
+
+func (l *lastSeen) note(at time.Time, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil {
+		l.ok = at
+		return
+	}
+	l.failed, l.failure = at, err.Error()
+}
+
+// kafkaLately is how old a sign of life of Kafka may be for /readyz.
+const kafkaLately = 30 * time.Second
+
+type kafkaState struct {
+	OK            bool   `json:"ok"`
+	LastProduceMs int64  `json:"last_produce_ms"` // age; -1: never
+	LastContactMs int64  `json:"last_contact_ms"` // age of the directory's last answer; -1: never
+	Failure       string `json:"failure,omitempty"`
+}
+
+// kafkaState is ok when Kafka gave a sign of life lately and the last produce,
+// if any, did not fail.
+func (s *Server) kafkaState() kafkaState {
+	now := s.deps.Now()
+	s.directory.mu.RLock()
+	contact := s.directory.contact
+	s.directory.mu.RUnlock()
+	last := s.metrics.lastProduced
+	last.mu.Lock()
+	defer last.mu.Unlock()
+	state := kafkaState{LastProduceMs: age(now, last.ok), LastContactMs: age(now, contact)}
+	lately := func(at time.Time) bool { return !at.IsZero() && now.Sub(at) <= kafkaLately }
+	failing := last.failed.After(last.ok)
+	if failing {
+		state.Failure = last.failure
+	}
+	// A failure that nobody has tried again since is no news once Kafka has answered.
+	state.OK = lately(last.ok) && !failing || lately(contact) && (!failing || contact.After(last.failed))
+	return state
+}
+
+func age(now, at time.Time) int64 {
+	if at.IsZero() {
+		return -1
+	}
+	return now.Sub(at).Milliseconds()
+}
+
+// readiness is the body of /readyz.
+type readiness struct {
+	Status    string         `json:"status"` // ready | not_ready
+	Reasons   []string       `json:"reasons,omitempty"`
+	Kafka     kafkaState     `json:"kafka"`
+	Directory directoryState `json:"directory"`
+}
+
+func (s *Server) readiness() readiness {
+	r := readiness{Status: "ready", Kafka: s.kafkaState(), Directory: s.directory.state()}
+	if !r.Kafka.OK {
+		r.Reasons = append(r.Reasons, "kafka_unavailable")
+	}
+	if !r.Directory.CaughtUp && r.Directory.Companies == 0 {
+		r.Reasons = append(r.Reasons, "directory_not_read_yet")
+	}
+	if len(r.Directory.WrongKey) > 0 {
+		r.Reasons = append(r.Reasons, "wrong_hashing_secret")
+	}
+	if s.draining.Load() {
+		r.Reasons = append(r.Reasons, "draining")
+	}
+	if len(r.Reasons) > 0 {
+		r.Status = "not_ready"
+	}
+	return r
+}
+
+func (s *Server) healthz(ctx *fasthttp.RequestCtx) {
+	ctx.SetContentType("application/json")
+	ctx.SetBodyString(`{"status":"ok"}`)
+}
+
+func (s *Server) readyz(ctx *fasthttp.RequestCtx) {
+	r := s.readiness()
+	body, err := json.Marshal(r)
+	if err != nil {
+		s.fail(ctx, refusal{http.StatusInternalServerError, "internal_error", "the state cannot be written", 0})
+		return
+	}
+	if r.Status != "ready" {
+		ctx.SetStatusCode(http.StatusServiceUnavailable)
+	}
+	ctx.SetContentType("application/json")
+	ctx.SetBody(body)
+}
+
+func (s *Server) metricsPage(ctx *fasthttp.RequestCtx) {
+	families, err := s.deps.Registry.Gather()
+	if err != nil {
+		s.deps.Logger.Error("metrics: gathering failed in part", "error", err)
+	}
+	format := expfmt.NewFormat(expfmt.TypeTextPlain)
+	var page bytes.Buffer
+	encoder := expfmt.NewEncoder(&page, format)
+	for _, family := range families {
+		if err := encoder.Encode(family); err != nil {
+			s.deps.Logger.Error("metrics: a family cannot be written", "error", err)
+		}
+	}
+	ctx.SetContentType(string(format))
+	ctx.SetBody(page.Bytes())
+}

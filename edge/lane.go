@@ -1,0 +1,215 @@
+package edge
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/kafka"
+)
+
+// patience is how long a partition may fail before new requests are refused at
+// once: longer than an election of its leader takes.
+const patience = 2 * time.Second
+
+// lane is one partition's queue and the goroutine that empties it.
+type lane struct {
+	batcher *batcher
+	key     laneKey
+	wake    chan struct{} // one token: something was queued, or the lane closed
+
+	mu      sync.Mutex
+	queue   []*pack
+	bytes   int // of the queue and of the batch being sent
+	sending bool
+	failing time.Time // since when produces fail; zero while they do not
+	closed  bool
+}
+
+// add queues all packs of a request, or none of them.
+func (l *lane) add(packs []*pack) error {
+	bytes := 0
+	for _, p := range packs {
+		bytes += p.bytes
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	busy := l.sending || len(l.queue) > 0
+	switch {
+	case l.closed:
+		return errClosed
+	case l.bytes+bytes > l.batcher.config.MaxQueuedBytes:
+		return errQueueFull
+	case busy && !l.failing.IsZero() && l.batcher.now().Sub(l.failing) > patience:
+		// One request at a time finds out whether Kafka is back; the others
+		// are told at once rather than hold a connection until their bound.
+		return errKafkaDown
+	}
+	l.queue = append(l.queue, packs...)
+	l.bytes += bytes
+	l.batcher.metrics.queuedBytes.Add(float64(bytes))
+	l.signal()
+	return nil
+}
+
+func (l *lane) signal() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (l *lane) close() {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.signal()
+}
+
+// run sends batches until the lane is closed and empty.
+func (l *lane) run() {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		batch, more := l.take(timer)
+		if len(batch) > 0 {
+			l.send(batch)
+		}
+		if !more {
+			return
+		}
+	}
+}
+
+// take waits for a first pack, and lingers for others only if it had to wait:
+// what gathered behind the last produce goes at once.
+func (l *lane) take(timer *time.Timer) (batch []*pack, more bool) {
+	idle := false
+	for {
+		l.mu.Lock()
+		queued, closed := len(l.queue), l.closed
+		l.mu.Unlock()
+		if queued > 0 {
+			break
+		}
+		if closed {
+			return nil, false
+		}
+		idle = true
+		<-l.wake
+	}
+	if idle {
+		l.linger(timer)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	size, n := 0, 0
+	for n < len(l.queue) && (n == 0 || size+l.queue[n].bytes <= l.batcher.config.MaxBatchBytes) {
+		size += l.queue[n].bytes
+		n++
+	}
+	batch = append(batch, l.queue[:n]...)
+	rest := copy(l.queue, l.queue[n:])
+	clear(l.queue[rest:])
+	l.queue = l.queue[:rest]
+	l.sending = true
+	return batch, true
+}
+
+// linger ends after Config.Linger, or as soon as a batch is full.
+func (l *lane) linger(timer *time.Timer) {
+	timer.Reset(l.batcher.config.Linger)
+	for {
+		select {
+		case <-timer.C:
+			return
+		case <-l.wake:
+			l.mu.Lock()
+			enough := l.closed || l.bytes >= l.batcher.config.MaxBatchBytes
+			l.mu.Unlock()
+			if enough {
+				return
+			}
+		}
+	}
+}
+
+// send writes the batch and settles its packs. Temporary failures are tried
+// again until nobody waits for the batch any more.
+func (l *lane) send(batch []*pack) {
+	b := l.batcher
+	for {
+		batch = l.dropExpired(batch)
+		if len(batch) == 0 {
+			break
+		}
+		last := batch[0].deadline
+		records := 0
+		for _, p := range batch {
+			records += len(p.records)
+			if p.deadline.After(last) {
+				last = p.deadline
+			}
+		}
+		joined := make([]kafka.Record, 0, records)
+		for _, p := range batch {
+			joined = append(joined, p.records...)
+		}
+		ctx, cancel := context.WithTimeout(b.base, last.Sub(b.now()))
+		began := b.now()
+		err := b.producer.ProducePartition(ctx, l.key.topic, l.key.partition, joined)
+		cancel()
+		b.metrics.produced(began, b.now(), records, err)
+		l.mu.Lock()
+		switch {
+		case err == nil:
+			l.failing = time.Time{}
+		case l.failing.IsZero():
+			l.failing = b.now()
+		}
+		l.mu.Unlock()
+		if err == nil || !kafka.IsTemporary(err) && b.base.Err() == nil {
+			l.settle(batch, err)
+			break
+		}
+		select {
+		case <-b.base.Done():
+			l.settle(batch, errClosed)
+			batch = nil
+		case <-time.After(retryPause):
+			continue
+		}
+		break
+	}
+	l.mu.Lock()
+	l.sending = false
+	l.mu.Unlock()
+}
+
+// dropExpired settles the packs nobody waits for and keeps the rest.
+func (l *lane) dropExpired(batch []*pack) []*pack {
+	now := l.batcher.now()
+	var expired []*pack
+	kept := batch[:0]
+	for _, p := range batch {
+		if now.Before(p.deadline) {
+			kept = append(kept, p)
+		} else {
+			expired = append(expired, p)
+		}
+	}
+	l.settle(expired, errTimeout)
+	return kept
+}
+
+func (l *lane) settle(packs []*pack, err error) {
+	bytes := 0
+	for _, p := range packs {
+		bytes += p.bytes
+		p.settle(err)
+	}
+	l.mu.Lock()
+	l.bytes -= bytes
+	l.mu.Unlock()
+	l.batcher.metrics.queuedBytes.Sub(float64(bytes))
+}

@@ -1,0 +1,197 @@
+package edge
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/sdk/core"
+)
+
+// The values every short link's destination gets (specification, short URL).
+const (
+	linkSource = "influencer"
+	linkMedium = "link"
+)
+
+// shortLink is GET or HEAD of a short link: on to its destination, with a
+// click counted for a person.
+func (s *Server) shortLink(ctx *fasthttp.RequestCtx, code string) {
+	h := &ctx.Response.Header
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Robots-Tag", "noindex")
+	link, known := s.directory.link(code)
+	if !known {
+		s.noLink(ctx)
+		return
+	}
+	clickUUID := s.deps.NewID()
+	click := wire.Click{Code: code, LinkID: link.LinkID, ClickID: code + "." + clickUUID}
+	destination, err := s.destination(link, click.ClickID)
+	if err != nil {
+		s.deps.Logger.Error("short link: the destination is no URL", "code", code, "error", err)
+		s.noLink(ctx)
+		return
+	}
+	click.Destination = destination.String()
+	ctx.SetStatusCode(http.StatusFound)
+	h.Set("Location", click.Destination)
+	switch {
+	case ctx.IsHead():
+		s.metrics.clicks.WithLabelValues("head").Inc()
+	case isPrefetch(&ctx.Request.Header):
+		s.metrics.clicks.WithLabelValues("prefetch").Inc()
+	default:
+		s.countClick(ctx, link, click, clickUUID, destination.Host)
+	}
+}
+
+// destination is the link's URL with our parameters in place of its own of the
+// same names; its other parameters and its fragment stay as they are.
+func (s *Server) destination(link *wire.Link, clickID string) (*url.URL, error) {
+	u, err := url.Parse(link.URL)
+	if err != nil {
+		return nil, fmt.Errorf("edge: destination of a link: %w", err)
+	}
+	ours := []core.Param{
+		{Name: "utm_source", Value: linkSource},
+		{Name: "utm_medium", Value: linkMedium},
+		{Name: "utm_campaign", Value: link.Influencer},
+		{Name: "utm_content", Value: link.Campaign},
+		{Name: "trb_click", Value: clickID},
+	}
+	var pairs []string
+	for pair := range strings.SplitSeq(u.RawQuery, "&") {
+		name, _, _ := strings.Cut(pair, "=")
+		if unescaped, err := url.QueryUnescape(name); err == nil {
+			name = unescaped
+		}
+		if pair != "" && !named(ours, name) {
+			pairs = append(pairs, pair)
+		}
+	}
+	for _, p := range ours {
+		if p.Value != "" { // utm_content of a link without a campaign
+			pairs = append(pairs, p.Name+"="+url.QueryEscape(p.Value))
+		}
+	}
+	u.RawQuery = strings.Join(pairs, "&")
+	if origin, found := s.config.RewriteHosts[u.Host]; found {
+		to, err := url.Parse(origin)
+		if err != nil {
+			return nil, fmt.Errorf("edge: rewrite of host %s: %w", u.Host, err)
+		}
+		u.Scheme, u.Host = to.Scheme, to.Host
+	}
+	return u, nil
+}
+
+func named(params []core.Param, name string) bool {
+	for _, p := range params {
+		if p.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// countClick produces the click's event and waits Config.ClickWait for its
+// ack at most: a shopper waits for a shop, not for Kafka. The landing carries
+// the click's id, so that a click which is lost, and counted as such, still
+// leads to its link.
+func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wire.Click, clickUUID, destinationHost string) {
+	lost := func(err error) {
+		s.metrics.clicks.WithLabelValues("lost").Inc()
+		s.logFailure(err)
+	}
+	c, known := s.directory.company(link.CompanyID)
+	if !known {
+		lost(fmt.Errorf("edge: the company of link %s is not in the directory", click.Code))
+		return
+	}
+	now := s.deps.Now()
+	a := s.arrival(ctx, c, now, 0, viaLink)
+	consent := c.consent(consentUnknown, a.signal)
+	if a.cookieID == "" && a.bot == botNone && c.mayCookie(consent) && sameSite(destinationHost, string(ctx.Host())) {
+		a.cookieID = s.giveVisitorID(ctx)
+	}
+	e := core.Event{
+		ID: clickUUID, Name: core.LinkClick, Timestamp: now.UnixMilli(),
+		Context: core.Context{
+			Page:     core.Page{Referrer: cutText(string(ctx.Request.Header.Referer()), maxReferrer)},
+			Campaign: core.Campaign{Source: linkSource, Medium: linkMedium, Name: link.Influencer, Content: link.Campaign},
+			ClickIDs: []core.Param{{Name: "trb_click", Value: click.ClickID}},
+		},
+	}
+	record := kafka.Record{Key: []byte(c.CompanyID), Value: s.appendRecord(nil, &e, &a, &click)}
+	if _, err := s.batcher.partitions(wire.TopicEvents, now.Add(s.config.ClickWait)); err != nil {
+		lost(err)
+		return
+	}
+	outcome := "counted"
+	if a.bot != botNone {
+		outcome = "bot"
+	}
+	packs, err := s.batcher.enqueue(wire.TopicEvents, c.CompanyID, []kafka.Record{record}, now.Add(s.config.ProduceTimeout), func(err error) {
+		if err != nil {
+			lost(err)
+			return
+		}
+		s.metrics.clicks.WithLabelValues(outcome).Inc()
+	})
+	if err != nil {
+		lost(err)
+		return
+	}
+	timer := time.NewTimer(s.config.ClickWait)
+	defer timer.Stop()
+	for _, p := range packs {
+		select {
+		case <-p.done:
+		case <-timer.C:
+			s.metrics.clicks.WithLabelValues("late").Inc()
+			return
+		}
+	}
+}
+
+// maxReferrer is core's bound on a URL, in bytes.
+const maxReferrer = 2048
+
+// noLink is a page for the person who followed a link that is not known.
+func (s *Server) noLink(ctx *fasthttp.RequestCtx) {
+	status, title, text := http.StatusNotFound, "Link não encontrado · Link not found",
+		"Este link não existe ou foi encerrado. Confira o endereço. · This link does not exist or has ended. Please check the address."
+	if !s.directory.fresh() {
+		status, title, text = http.StatusServiceUnavailable, "Um momento · One moment",
+			"Este link ainda não pode ser aberto. Tente de novo em instantes. · This link cannot be opened yet. Please try again shortly."
+		ctx.Response.Header.Set("Retry-After", "2")
+	}
+	ctx.SetStatusCode(status)
+	ctx.SetContentType("text/html; charset=utf-8")
+	ctx.SetBodyString(`<!doctype html><html lang="pt-BR"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
+		`<title>` + html.EscapeString(title) + `</title><style>body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:20vh auto;padding:0 1rem}</style>` +
+		`<h1>` + html.EscapeString(title) + `</h1><p>` + html.EscapeString(text) + `</p></html>`)
+}
+
+// shortCode is the code in a path's last segment, "" where there is none.
+func shortCode(segment string) string {
+	segment = strings.TrimSuffix(segment, "/")
+	if segment == "" || len(segment) > 64 {
+		return ""
+	}
+	for i := 0; i < len(segment); i++ {
+		c := segment[i]
+		if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '_') {
+			return ""
+		}
+	}
+	return segment
+}

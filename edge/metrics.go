@@ -1,0 +1,82 @@
+package edge
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tributary-io/tributary/internal/kafka"
+)
+
+// metrics are the edge's own counters. Labels have few, fixed values: no
+// company, no code that a client makes up.
+type metrics struct {
+	requests     *prometheus.CounterVec // by route and status
+	events       *prometheus.CounterVec // by what became of them
+	clicks       *prometheus.CounterVec // by what became of them
+	refusals     *prometheus.CounterVec // by code
+	produces     *prometheus.CounterVec // by outcome
+	produceTime  prometheus.Histogram
+	produceSize  prometheus.Histogram // records
+	queuedBytes  prometheus.Gauge
+	lastProduced *lastSeen
+}
+
+func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "tributary", Subsystem: "edge", Name: name, Help: help}, labels)
+		registry.MustRegister(c)
+		return c
+	}
+	m := &metrics{
+		requests: counter("requests_total", "Answers by route and HTTP status.", "route", "status"),
+		events:   counter("events_total", "Events by status: ok, duplicate, rejected, failed.", "status"),
+		clicks:   counter("clicks_total", "Short-link openings: counted, bot, prefetch, head, late (redirected before Kafka acknowledged), lost (not durable).", "outcome"),
+		refusals: counter("refusals_total", "Requests refused, by code.", "code"),
+		produces: counter("produces_total", "Produce calls by outcome: ok, temporary, permanent.", "outcome"),
+		produceTime: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: "tributary", Subsystem: "edge", Name: "produce_seconds", Help: "Time of one produce call with acks=all.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14),
+		}),
+		produceSize: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: "tributary", Subsystem: "edge", Name: "produce_records", Help: "Records of one produce call.",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 13),
+		}),
+		queuedBytes: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: "tributary", Subsystem: "edge", Name: "queued_bytes", Help: "Bytes on their way to Kafka, not acknowledged yet.",
+		}),
+		lastProduced: &lastSeen{},
+	}
+	registry.MustRegister(m.produceTime, m.produceSize, m.queuedBytes,
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Namespace: "tributary", Subsystem: "edge", Name: "directory_age_seconds",
+			Help: "Since Kafka last said that the directory is complete; -1 before that.",
+		}, func() float64 {
+			age := directory.state().AgeMs
+			if age < 0 {
+				return -1
+			}
+			return float64(age) / 1000
+		}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Namespace: "tributary", Subsystem: "edge", Name: "directory_companies", Help: "Companies in the directory.",
+		}, func() float64 { return float64(directory.state().Companies) }),
+	)
+	return m
+}
+
+// produced takes note of one produce call.
+func (m *metrics) produced(began, ended time.Time, records int, err error) {
+	m.produceTime.Observe(ended.Sub(began).Seconds())
+	m.produceSize.Observe(float64(records))
+	outcome := "ok"
+	switch {
+	case err == nil:
+	case kafka.IsTemporary(err):
+		outcome = "temporary"
+	default:
+		outcome = "permanent"
+	}
+	m.produces.WithLabelValues(outcome).Inc()
+	m.lastProduced.note(ended, err)
+}

@@ -1,0 +1,53 @@
+package edge
+
+import (
+	"github.com/valyala/fasthttp"
+
+	"github.com/tributary-io/tributary/sdk/core"
+)
+
+// pixelGIF is one transparent point (GIF89a).
+const pixelGIF = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
+
+// pixel is GET /v1/pixel.gif: one event in the query (companyId, event,
+// eventId, timestamp, visitorId, sessionId, url, referrer, title, payload as
+// JSON text), for mail and pages without scripts. It takes no identity: a
+// query ends up in logs on its way.
+func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
+	ctx.Response.Header.Set("Cache-Control", "no-store")
+	args := ctx.QueryArgs()
+	get := func(name string) string { return string(args.Peek(name)) }
+	name := get("event")
+	if name == "" {
+		name = core.PageView
+	}
+	page := get("url")
+	if page == "" {
+		page = string(ctx.Request.Header.Referer())
+	}
+	body := append([]byte(nil), `{"event":`...)
+	body = core.AppendString(body, name)
+	for _, member := range []string{"eventId", "timestamp", "visitorId", "sessionId"} {
+		body = appendMember(body, 0, member, get(member))
+	}
+	if payload := get("payload"); payload != "" {
+		body = append(body, `,"payload":`...)
+		body = append(body, payload...) // core judges it with the whole
+	}
+	body = append(body, `,"context":{"page":{`...)
+	first := len(body)
+	body = appendMember(body, first, "url", page)
+	body = appendMember(body, first, "referrer", get("referrer"))
+	body = appendMember(body, first, "title", get("title"))
+	body = append(body, `}}}`...)
+	results, refused := s.ingest(ctx, string(body), get("companyId"), viaPixel)
+	if refused != nil {
+		s.fail(ctx, *refused)
+		return
+	}
+	for _, r := range results {
+		s.metrics.events.WithLabelValues(r.status).Inc()
+	}
+	ctx.SetContentType("image/gif")
+	ctx.SetBodyString(pixelGIF)
+}

@@ -1,0 +1,150 @@
+package edge
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/sdk/core"
+)
+
+// arrival is what the edge itself knows of a request's events.
+type arrival struct {
+	company    *company
+	receivedAt int64 // Unix milliseconds
+	skew       int64 // receivedAt − sentAt in milliseconds; 0 where no sentAt came
+	ip         string
+	cookieID   string
+	bot        string // by the request's headers alone; an event's own user agent may say more
+	signal     bool   // GPC or DNT
+	imported   bool
+	via        string // fixed by the route; empty: by the event's library
+	userAgent  string // the request's; events of a page that name none get it
+	fromPage   bool   // a browser's page sent it
+}
+
+// appendRecord appends the event as the value of its record: wire.Event as
+// JSON. It is the one place where a raw identity becomes keys and where texts
+// are scrubbed; e is changed.
+func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, click *wire.Click) []byte {
+	if e.Context.UserAgent == "" && a.fromPage {
+		e.Context.UserAgent = a.userAgent
+	}
+	scrub(e)
+	consent := a.company.consent(e.Consent, a.signal)
+	bot := a.bot
+	if bot == botNone {
+		bot = s.bots.kind(e.Context.UserAgent)
+	}
+	dst = append(dst, `{"companyId":`...)
+	dst = core.AppendString(dst, a.company.CompanyID)
+	dst = append(dst, ',')
+	dst = core.AppendFields(dst, e)
+	if keys := a.company.identityOf(&e.Identity, consent); keys != (wire.Identity{}) {
+		dst = append(dst, `,"identity":{`...)
+		first := len(dst)
+		dst = appendMember(dst, first, "emailKey", keys.EmailKey)
+		dst = appendMember(dst, first, "phoneKey", keys.PhoneKey)
+		dst = appendMember(dst, first, "customerKey", keys.CustomerKey)
+		dst = appendMember(dst, first, "cartKey", keys.CartKey)
+		dst = append(dst, '}')
+	}
+	dst = append(dst, `,"receivedAt":"`...)
+	dst = core.AppendTime(dst, a.receivedAt)
+	dst = append(dst, `","clockSkewMs":`...)
+	dst = strconv.AppendInt(dst, a.skew, 10)
+	dst = appendMember(dst, 0, "ip", a.ip)
+	if a.company.mayCookie(consent) {
+		dst = appendMember(dst, 0, "cookieId", a.cookieID)
+	}
+	dst = appendMember(dst, 0, "bot", bot)
+	dst = appendMember(dst, 0, "consent", consent)
+	via := a.via
+	if via == "" {
+		via = viaLibrary(e.Context.Library.Name)
+	}
+	dst = appendMember(dst, 0, "via", via)
+	if a.imported {
+		dst = append(dst, `,"imported":true`...)
+	}
+	if click != nil {
+		dst = append(dst, `,"click":{"code":`...)
+		dst = core.AppendString(dst, click.Code)
+		dst = appendMember(dst, 0, "linkId", click.LinkID)
+		dst = appendMember(dst, 0, "destination", identity.Scrub(click.Destination))
+		dst = appendMember(dst, 0, "trb_click", click.ClickID)
+		dst = append(dst, '}')
+	}
+	return append(dst, '}')
+}
+
+// appendMember appends a name and text unless it is empty, after a comma
+// unless it is the first of the object that begins at first.
+func appendMember(dst []byte, first int, name, value string) []byte {
+	if value == "" {
+		return dst
+	}
+	if len(dst) != first {
+		dst = append(dst, ',')
+	}
+	dst = append(dst, '"')
+	dst = append(dst, name...)
+	dst = append(dst, '"', ':')
+	return core.AppendString(dst, value)
+}
+
+// scrub removes e-mails and phones from every text of the event that a caller
+// fills freely. Click ids are opaque, and numbers in them mean nothing.
+func scrub(e *core.Event) {
+	c := &e.Context
+	for _, text := range []*string{
+		&c.Page.URL, &c.Page.Path, &c.Page.Referrer, &c.Page.Title,
+		&c.Campaign.Source, &c.Campaign.Medium, &c.Campaign.Name, &c.Campaign.Content, &c.Campaign.Term,
+	} {
+		if *text != "" {
+			*text = identity.Scrub(*text)
+		}
+	}
+	for _, text := range []*string{&e.VisitorID, &e.SessionID, &e.Stream, &c.Locale, &c.Screen, &c.UserAgent, &c.Library.Name, &c.Library.Version} {
+		if strings.IndexByte(*text, '@') >= 0 {
+			*text = identity.Scrub(*text)
+		}
+	}
+	if e.Payload != "" {
+		e.Payload = identity.ScrubJSON(e.Payload)
+	}
+}
+
+// How an event came (wire.md).
+const (
+	viaJS    = "sdk-js"
+	viaWASM  = "sdk-wasm"
+	viaGo    = "sdk-go"
+	viaHTTP  = "http"
+	viaPixel = "pixel"
+	viaLink  = "link"
+)
+
+// viaLibrary goes by the name that our own SDKs give themselves; anybody else
+// speaks HTTP.
+func viaLibrary(name string) string {
+	switch name {
+	case viaJS, "tributary-js", "tributary":
+		return viaJS
+	case viaWASM, "tributary-wasm":
+		return viaWASM
+	case viaGo, "tributary-go":
+		return viaGo
+	}
+	return viaHTTP
+}
+
+// clockSkew is receivedAt − sentAt, or 0 where no sentAt came.
+func clockSkew(receivedAt time.Time, sentAt int64) int64 {
+	if sentAt == 0 {
+		return 0
+	}
+	return receivedAt.UnixMilli() - sentAt
+}

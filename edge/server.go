@@ -1,0 +1,268 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// Server is one edge. Make it with New and run it with Serve, once.
+type Server struct {
+	config     Config
+	deps       Deps
+	directory  *directory
+	batcher    *batcher
+	duplicates *duplicates
+	inflater   *inflater
+	bots       *bots
+	assets     map[string]*asset
+	metrics    *metrics
+	http       *fasthttp.Server
+	open       connections
+	draining   atomic.Bool
+	failures   quiet
+}
+
+// New makes an edge and reads its snapshot; nothing is dialled or listened to yet.
+func New(config Config, deps Deps) (*Server, error) {
+	config, err := config.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if deps, err = deps.withDefaults(); err != nil {
+		return nil, err
+	}
+	assets, err := loadAssets(deps.Assets)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		config: config, deps: deps, assets: assets,
+		directory:  newDirectory(deps.Hasher, config, deps.Logger, deps.Now),
+		duplicates: newDuplicates(config.RememberedIDs),
+		inflater:   newInflater(config.MaxBody),
+		bots:       newBots(),
+		open:       connections{open: map[net.Conn]fasthttp.ConnState{}},
+	}
+	if err := s.directory.loadSnapshot(); err != nil {
+		deps.Logger.Error("the directory's snapshot is left aside", "error", err)
+	}
+	if config.SpoolDir != "" {
+		deps.Logger.Warn("there is no spool yet: while Kafka cannot take events they get 503", "spool_dir", config.SpoolDir)
+	}
+	s.metrics = newMetrics(deps.Registry, s.directory)
+	s.batcher = newBatcher(deps.Producer, config, deps.Now, s.metrics)
+	s.http = &fasthttp.Server{
+		Handler:                      s.handle,
+		ErrorHandler:                 s.badRequest,
+		ConnState:                    s.open.track,
+		Logger:                       httpLog{deps.Logger},
+		Concurrency:                  config.MaxConnections,
+		MaxConnsPerIP:                config.MaxConnsPerIP,
+		MaxRequestBodySize:           config.MaxBody,
+		ReadBufferSize:               16 << 10, // bounds the headers: a first-party edge gets the shop's cookies too
+		ReadTimeout:                  config.ReadTimeout,
+		WriteTimeout:                 config.WriteTimeout,
+		IdleTimeout:                  config.IdleTimeout,
+		TCPKeepalive:                 true,
+		CloseOnShutdown:              true,
+		NoDefaultServerHeader:        true,
+		NoDefaultContentType:         true,
+		DisablePreParseMultipartForm: true,
+		SecureErrorLogMessage:        true,
+	}
+	return s, nil
+}
+
+// Serve takes requests from the listener until ctx ends. Then it accepts no
+// more, finishes those under way, sends what is queued, writes the directory's
+// snapshot and returns nil; after Config.DrainTimeout it returns an error and
+// what was not acknowledged by then has been answered so. Serve closes the
+// listener and leaves no goroutine behind.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	following, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var background sync.WaitGroup
+	background.Go(func() { s.directory.follow(following, s.deps.Directory) })
+	background.Go(func() { s.directory.prove(following, s.deps.Directory) })
+	background.Go(func() { s.directory.saveSnapshots(following) })
+
+	served := make(chan error, 1)
+	go func() { served <- s.http.Serve(listener) }()
+	var err error
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+	}
+	s.draining.Store(true)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.DrainTimeout)
+	defer cancel()
+	closing, closed := context.WithCancel(drain)
+	background.Go(func() { s.open.drain(closing) })
+	shutdown := s.http.ShutdownWithContext(drain)
+	closed()
+	s.batcher.close(drain)
+	stop()
+	background.Wait()
+	if err == nil && ctx.Err() != nil {
+		err = <-served
+	}
+	switch {
+	case err != nil && ctx.Err() == nil:
+		return fmt.Errorf("edge: serve: %w", err)
+	case shutdown != nil:
+		return fmt.Errorf("edge: connections were still open after %v: %w", s.config.DrainTimeout, shutdown)
+	}
+	return nil
+}
+
+// handle gives the request its id, its route and its line in the metrics.
+func (s *Server) handle(ctx *fasthttp.RequestCtx) {
+	s.open.handling.Add(1)
+	defer s.open.handling.Add(-1)
+	id := string(ctx.Request.Header.Peek("X-Request-Id"))
+	if shortCode(id) == "" {
+		id = s.deps.NewID()
+	}
+	ctx.SetUserValue(requestIDKey, id)
+	ctx.Response.Header.Set("X-Request-Id", id)
+	route := s.route(ctx)
+	s.metrics.requests.WithLabelValues(route, strconv.Itoa(ctx.Response.StatusCode())).Inc()
+}
+
+// route is every route of the edge; it returns the route's name for metrics.
+func (s *Server) route(ctx *fasthttp.RequestCtx) string {
+	path := string(ctx.Path())
+	if s.config.Prefix != "" {
+		if rest, found := strings.CutPrefix(path, s.config.Prefix); found && strings.HasPrefix(rest, "/") {
+			path = rest
+		}
+	}
+	if code := s.linkCode(ctx, path); code != "" {
+		s.only(ctx, "GET, HEAD", func() { s.shortLink(ctx, code) })
+		return "link"
+	}
+	switch {
+	case path == "/v1/events":
+		s.shared(ctx, "POST", func() { s.collect(ctx) })
+		return "events"
+	case path == "/v1/pixel.gif":
+		s.shared(ctx, "GET", func() { s.pixel(ctx) })
+		return "pixel"
+	case strings.HasPrefix(path, "/sdk/v1/"):
+		s.only(ctx, "GET, HEAD", func() { s.asset(ctx, strings.TrimPrefix(path, "/sdk/v1/")) })
+		return "sdk"
+	case path == "/healthz":
+		s.only(ctx, "GET, HEAD", func() { s.healthz(ctx) })
+		return "healthz"
+	case path == "/readyz":
+		s.only(ctx, "GET, HEAD", func() { s.readyz(ctx) })
+		return "readyz"
+	case path == "/metrics":
+		s.only(ctx, "GET, HEAD", func() { s.metricsPage(ctx) })
+		return "metrics"
+	case strings.HasPrefix(path, s.config.ShortPath+"/"):
+		s.noLink(ctx)
+		return "link"
+	}
+	s.fail(ctx, refusedNotFound)
+	return "none"
+}
+
+// linkCode is the short code that the request names, "" for another route.
+func (s *Server) linkCode(ctx *fasthttp.RequestCtx, path string) string {
+	if rest, found := strings.CutPrefix(path, s.config.ShortPath+"/"); found {
+		return shortCode(rest)
+	}
+	if s.config.ShortHost != "" && strings.ToLower(string(ctx.Host())) == s.config.ShortHost {
+		return shortCode(strings.TrimPrefix(path, "/"))
+	}
+	return ""
+}
+
+// only lets the methods through.
+func (s *Server) only(ctx *fasthttp.RequestCtx, methods string, serve func()) {
+	method := string(ctx.Method())
+	for allowed := range strings.SplitSeq(methods, ", ") {
+		if method == allowed {
+			serve()
+			return
+		}
+	}
+	ctx.Response.Header.Set("Allow", methods)
+	s.fail(ctx, refusal{http.StatusMethodNotAllowed, "method_not_allowed", "this route takes " + methods, 0})
+}
+
+// shared is only, for a route that pages of other origins use.
+func (s *Server) shared(ctx *fasthttp.RequestCtx, methods string, serve func()) {
+	if ctx.IsOptions() {
+		s.preflight(ctx, methods)
+		return
+	}
+	s.allowOrigin(ctx)
+	s.only(ctx, methods, serve)
+}
+
+// badRequest answers what fasthttp could not read as a request.
+func (s *Server) badRequest(ctx *fasthttp.RequestCtx, err error) {
+	r := refusal{http.StatusBadRequest, "invalid_request", "the request cannot be read", 0}
+	var small *fasthttp.ErrSmallBuffer
+	var network net.Error
+	switch {
+	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+		r = refusal{http.StatusRequestEntityTooLarge, "payload_too_large", "the body is larger than allowed", 0}
+	case errors.As(err, &small):
+		r = refusal{http.StatusRequestHeaderFieldsTooLarge, "headers_too_large", "the headers are larger than 16 KiB", 0}
+	case errors.As(err, &network) && network.Timeout():
+		r = refusal{http.StatusRequestTimeout, "request_timeout", "the request took too long to arrive", 0}
+	}
+	if ctx.UserValue(requestIDKey) == nil {
+		ctx.SetUserValue(requestIDKey, s.deps.NewID())
+	}
+	ctx.Response.Header.Set("X-Request-Id", requestID(ctx))
+	s.allowOrigin(ctx)
+	s.fail(ctx, r)
+	s.metrics.requests.WithLabelValues("none", strconv.Itoa(r.status)).Inc()
+}
+
+// logFailure says that Kafka does not take events, at most once a second: it
+// fails for every request at once.
+func (s *Server) logFailure(err error) {
+	if dropped, say := s.failures.say(s.deps.Now()); say {
+		s.deps.Logger.Warn("events or clicks could not be stored", "error", err, "more_since_the_last_line", dropped)
+	}
+}
+
+// quiet lets one line through a second and counts the others.
+type quiet struct {
+	mu      sync.Mutex
+	last    time.Time
+	dropped int
+}
+
+func (q *quiet) say(now time.Time) (dropped int, say bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if now.Sub(q.last) < time.Second {
+		q.dropped++
+		return 0, false
+	}
+	dropped, q.dropped, q.last = q.dropped, 0, now
+	return dropped, true
+}
+
+// httpLog takes fasthttp's complaints about connections.
+type httpLog struct{ log *slog.Logger }
+
+func (l httpLog) Printf(format string, args ...any) {
+	l.log.Debug("http", "message", fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,148 @@
+package edge
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// The snapshot is one JSON object a line: first its head, then companies and
+// links as they are on the topic. It holds nothing personal and no secret.
+type snapshotLine struct {
+	Version int           `json:"tributary_directory,omitempty"` // head only
+	Lines   int           `json:"lines,omitempty"`               // head only: how many follow
+	Company *wire.Company `json:"company,omitempty"`
+	Code    string        `json:"code,omitempty"`
+	Link    *wire.Link    `json:"link,omitempty"`
+}
+
+const snapshotVersion = 1
+
+// loadSnapshot fills the view from the file; no file is no error. A file that
+// is not whole is refused: the topic will tell.
+func (d *directory) loadSnapshot() error {
+	if d.config.SnapshotFile == "" {
+		return nil
+	}
+	file, err := os.Open(d.config.SnapshotFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("edge: open the directory's snapshot: %w", err)
+	}
+	defer file.Close()
+	decoder := json.NewDecoder(bufio.NewReader(file))
+	var head snapshotLine
+	if err := decoder.Decode(&head); err != nil || head.Version != snapshotVersion {
+		return fmt.Errorf("edge: %s is not a directory snapshot of version %d", d.config.SnapshotFile, snapshotVersion)
+	}
+	loaded := newEntries()
+	for range head.Lines {
+		var line snapshotLine
+		if err := decoder.Decode(&line); err != nil {
+			return fmt.Errorf("edge: the directory's snapshot %s is cut or broken: %w", d.config.SnapshotFile, err)
+		}
+		d.mu.Lock()
+		switch {
+		case line.Company != nil:
+			value, _ := json.Marshal(line.Company) // what was read as JSON marshals
+			d.applyCompany(loaded, line.Company.CompanyID, value)
+		case line.Link != nil && line.Code != "":
+			loaded.links[line.Code] = line.Link
+		}
+		d.mu.Unlock()
+	}
+	d.mu.Lock()
+	d.served = loaded
+	d.mu.Unlock()
+	return nil
+}
+
+// saveSnapshots writes the view whenever it has changed, and once more at the end.
+func (d *directory) saveSnapshots(ctx context.Context) {
+	if d.config.SnapshotFile == "" {
+		return
+	}
+	for {
+		pause(ctx, d.config.SnapshotEvery)
+		if err := d.saveSnapshot(); err != nil {
+			d.log.Error("directory: the snapshot could not be written", "error", err)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// saveSnapshot writes a whole view, never one in the middle of its first pass.
+func (d *directory) saveSnapshot() error {
+	d.mu.Lock()
+	if !d.changed || !d.caughtUp || d.pass != nil {
+		d.mu.Unlock()
+		return nil
+	}
+	d.changed = false
+	lines := make([]snapshotLine, 1, 1+len(d.served.companies)+len(d.served.links))
+	for _, c := range d.served.companies {
+		lines = append(lines, snapshotLine{Company: &c.Company})
+	}
+	for code, l := range d.served.links {
+		lines = append(lines, snapshotLine{Code: code, Link: l})
+	}
+	d.mu.Unlock()
+	lines[0] = snapshotLine{Version: snapshotVersion, Lines: len(lines) - 1}
+	err := replaceFile(d.config.SnapshotFile, func(w io.Writer) error {
+		encoder := json.NewEncoder(w)
+		for _, line := range lines {
+			if err := encoder.Encode(line); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		d.mu.Lock()
+		d.changed = true
+		d.mu.Unlock()
+	}
+	return err
+}
+
+// replaceFile writes beside path, syncs, and renames: a crash leaves the old
+// file or the new one, whole.
+func replaceFile(path string, write func(io.Writer) error) (err error) {
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("edge: write %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			_ = file.Close()
+			_ = os.Remove(file.Name())
+			err = fmt.Errorf("edge: write %s: %w", path, err)
+		}
+	}()
+	buffered := bufio.NewWriter(file)
+	if err := write(buffered); err != nil {
+		return err
+	}
+	if err := buffered.Flush(); err != nil {
+		return err
+	}
+	if err := file.Sync(); err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}

@@ -1,0 +1,131 @@
+package edge
+
+import (
+	"net"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+	"golang.org/x/net/publicsuffix"
+
+	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/sdk/core"
+)
+
+// The server's visitor cookie (wire.md). Browsers keep a cookie for 400 days
+// at most (RFC 6265bis, 5.5).
+const (
+	visitorCookie    = "trb_vid"
+	visitorCookieAge = 400 * 24 * 60 * 60 // seconds
+)
+
+// visitorID is the visitor's cookie, if it is one of ours.
+func visitorID(ctx *fasthttp.RequestCtx) string {
+	id := string(ctx.Request.Header.Cookie(visitorCookie))
+	if !core.ValidUUIDv7(id) {
+		return ""
+	}
+	return id
+}
+
+// giveVisitorID sets a new cookie and returns its value.
+func (s *Server) giveVisitorID(ctx *fasthttp.RequestCtx) string {
+	id := s.deps.NewID()
+	cookie := fasthttp.AcquireCookie()
+	defer fasthttp.ReleaseCookie(cookie)
+	cookie.SetKey(visitorCookie)
+	cookie.SetValue(id)
+	cookie.SetPath("/")
+	cookie.SetMaxAge(visitorCookieAge)
+	cookie.SetHTTPOnly(true)
+	cookie.SetSecure(true)
+	cookie.SetSameSite(fasthttp.CookieSameSiteLaxMode)
+	ctx.Response.Header.SetCookie(cookie)
+	return id
+}
+
+// fromSameSite tells whether the page that sends the request is on the edge's
+// own site: only then is its cookie first-party.
+func fromSameSite(ctx *fasthttp.RequestCtx) bool {
+	switch string(ctx.Request.Header.Peek("Sec-Fetch-Site")) {
+	case "same-origin", "same-site":
+		return true
+	case "cross-site", "none":
+		return false
+	}
+	origin := string(ctx.Request.Header.Peek("Origin"))
+	_, host, found := strings.Cut(origin, "://")
+	return found && sameSite(host, string(ctx.Host()))
+}
+
+// sameSite tells whether two hosts, with ports or without, share a registrable
+// domain, or are the same address.
+func sameSite(a, b string) bool {
+	a, b = hostname(a), hostname(b)
+	if a == "" || b == "" {
+		return false
+	}
+	if a == b {
+		return true
+	}
+	siteA, errA := publicsuffix.EffectiveTLDPlusOne(a)
+	siteB, errB := publicsuffix.EffectiveTLDPlusOne(b)
+	return errA == nil && errB == nil && siteA == siteB && net.ParseIP(a) == nil
+}
+
+func hostname(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.Trim(host, "[]"))
+}
+
+// privacySignal tells whether the browser sends Global Privacy Control or Do Not Track.
+func privacySignal(h *fasthttp.RequestHeader) bool {
+	return string(h.Peek("Sec-GPC")) == "1" || string(h.Peek("DNT")) == "1"
+}
+
+// Consent values of wire.Event.
+const (
+	consentGranted = "granted"
+	consentDenied  = "denied"
+	consentUnknown = "unknown"
+)
+
+// consent is what the event is recorded with: what the shopper said, or what
+// their browser says where the company honours that.
+func (c *company) consent(said string, signal bool) string {
+	switch {
+	case signal && c.ConsentPolicy == consentHonourGPC,
+		signal && c.ConsentPolicy == consentRequired && said != consentGranted:
+		return consentDenied
+	case said == "":
+		return consentUnknown
+	}
+	return said
+}
+
+// mayCookie tells whether a visitor with this consent may be given a cookie,
+// and recognised by it.
+func (c *company) mayCookie(consent string) bool {
+	switch c.ConsentPolicy {
+	case consentRequired:
+		return consent == consentGranted
+	case consentHonourGPC:
+		return consent != consentDenied
+	}
+	return true
+}
+
+// identityOf gives the keyed hashes of who the event names; of a shopper whose
+// denial the company honours, none.
+func (c *company) identityOf(who *core.Identity, consent string) wire.Identity {
+	if *who == (core.Identity{}) || consent == consentDenied && c.honoursDenial {
+		return wire.Identity{}
+	}
+	return wire.Identity{
+		EmailKey:    c.keys.Email(who.Email),
+		PhoneKey:    c.keys.Phone(who.Phone),
+		CustomerKey: c.keys.Customer(who.CustomerID),
+		CartKey:     c.keys.Cart(who.CartToken),
+	}
+}
