@@ -82,9 +82,11 @@ create table orders (
 create index orders_day on orders (company_id, day, created_at);
 create index orders_processed on orders (company_id, processed_at, order_id); -- live views catch up by it
 
+-- By what an order is found: the keys that join it to visitors, and by what a
+-- change of rules can concern it (code, utm, link, influencer).
 create table order_key (
   company_id text not null,
-  kind       text not null,
+  kind       text not null, -- cart | visitor | customer | email | phone | code | utm | link | influencer
   key        text not null,
   created_at timestamptz not null,
   order_id   text not null,
@@ -158,9 +160,10 @@ create index ledger_influencer on ledger_entry (company_id, influencer_id, at);
 
 -- attribution.md's explanation, ready to serve, without its ledger.
 create table explanation (
-  company_id text not null,
-  order_id   text not null,
-  body       jsonb not null,
+  company_id   text not null,
+  order_id     text not null,
+  body         jsonb not null,
+  outcome_hash bytea not null default '', -- SHA-256 of the whole outcome: an equal one writes nothing
   primary key (company_id, order_id)
 );
 

@@ -1,0 +1,68 @@
+package facts
+
+import (
+	"time"
+
+	"github.com/shopspring/decimal"
+)
+
+// Rules are all rules and settings of one company at a revision.
+type Rules struct {
+	CompanyID    string
+	Rev          int64
+	Location     *time.Location // of the store's calendar days
+	Hosts        []string       // the store's own hosts
+	PayoutRule   string         // coupon_first | last_touch
+	Window       time.Duration
+	HalfLife     time.Duration
+	IgnoreDirect bool
+	PayRecurring bool
+	Influencers  []Influencer
+	Campaigns    []Campaign
+	Links        []Link
+	Coupons      []Coupon
+	Costs        []Cost
+}
+
+// Payout rules (company.payout_rule).
+const (
+	CouponFirst = "coupon_first"
+	LastTouch   = "last_touch"
+)
+
+// Influencer of a store. A closed rule (ArchivedAt, DeletedAt not zero) holds
+// for what was before.
+type Influencer struct {
+	ID, Name, Folded string
+	CreatedAt        time.Time
+	ArchivedAt       time.Time
+}
+
+type Campaign struct {
+	ID, InfluencerID, Name, Folded string
+	CreatedAt, ArchivedAt          time.Time
+}
+
+type Link struct {
+	ID, InfluencerID, CampaignID, Code string
+	ArchivedAt                         time.Time
+}
+
+// Coupon holds on days From to To, inclusive, YYYY-MM-DD; empty is unbounded.
+type Coupon struct {
+	ID, InfluencerID, CampaignID, Code string // Code is folded
+	From, To                           string
+	DeletedAt                          time.Time
+}
+
+// Cost is what an order earns its influencer. FixedFeeMinor is in BRL cents;
+// VarFee in percent. From, To as in Coupon.
+type Cost struct {
+	ID, InfluencerID, CampaignID string // CampaignID empty: influencer-level
+	FixedFeeMinor                int64
+	VarFee                       decimal.Decimal
+	CouponOnly                   bool
+	From, To                     string
+	Rev                          int64
+	DeletedAt                    time.Time
+}

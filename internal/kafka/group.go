@@ -1,0 +1,172 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+)
+
+// Group is a member of a consumer group that shares out partitions and keeps
+// no offsets: whoever owns a partition reads it from where its own store says.
+// All topics of the group have the same partition count, and the range
+// balancer gives the same indices of each to the same member.
+type Group struct {
+	client *Client
+	id     string
+	topics []string
+	notify func(error)
+}
+
+// Timing of the group. A killed member's partitions move after sessionTimeout
+// and one heartbeat of the others: within 10 s. 6 s is the least that a broker
+// allows unless told otherwise (group.min.session.timeout.ms).
+const (
+	sessionTimeout    = 6 * time.Second
+	heartbeatInterval = 1500 * time.Millisecond
+	rebalanceTimeout  = 10 * time.Second // owners must have let go by then
+	rejoinPause       = time.Second
+)
+
+// NewGroup makes a member; nothing is dialled until Consume. notify, if not
+// nil, hears of each error that is waited out.
+func NewGroup(client *Client, id string, notify func(error), topics ...string) *Group {
+	if notify == nil {
+		notify = func(error) {}
+	}
+	return &Group{client: client, id: id, topics: topics, notify: notify}
+}
+
+// Consume joins the group and runs own for every partition that this member
+// owns, each in a goroutine of its own, with a context that ends when the
+// partition is taken away; own must return soon after. It returns when ctx ends
+// (nil), once all owners have returned and the group has been left, or with the
+// first error of an owner, whereupon the others are stopped too. Failures to
+// join are waited out.
+func (g *Group) Consume(ctx context.Context, own func(ctx context.Context, partition int) error) error {
+	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
+		ID: g.id, Brokers: g.client.config.Brokers, Dialer: g.client.dialer(), Topics: g.topics,
+		GroupBalancers:    []kafka.GroupBalancer{kafka.RangeGroupBalancer{}},
+		HeartbeatInterval: heartbeatInterval, SessionTimeout: sessionTimeout,
+		RebalanceTimeout: rebalanceTimeout, JoinGroupBackoff: rejoinPause,
+	})
+	if err != nil {
+		return fmt.Errorf("kafka: group %s: %w", g.id, err)
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var owners sync.WaitGroup
+	for {
+		generation, err := group.Next(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			g.notify(fmt.Errorf("kafka: group %s: %w", g.id, err))
+			continue // kafka-go pauses by itself before it joins again
+		}
+		partitions, err := g.shared(generation.Assignments)
+		if err != nil {
+			stop(err)
+			break
+		}
+		for _, partition := range partitions {
+			owners.Add(1)
+			generation.Start(func(generationCtx context.Context) {
+				defer owners.Done()
+				ownCtx, cancel := context.WithCancel(ctx)
+				defer cancel()
+				defer context.AfterFunc(generationCtx, cancel)()
+				if err := own(ownCtx, partition); err != nil && ownCtx.Err() == nil {
+					stop(err)
+				}
+			})
+		}
+	}
+	// Close waits for the owners, whose contexts have ended.
+	if err := group.Close(); err != nil {
+		g.notify(fmt.Errorf("kafka: leave group %s: %w", g.id, err))
+	}
+	owners.Wait()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+		return cause
+	}
+	return nil
+}
+
+// shared is the partition indices owned, which must be the same in each topic.
+func (g *Group) shared(assignments map[string][]kafka.PartitionAssignment) ([]int, error) {
+	var first []int
+	for i, topic := range g.topics {
+		var indices []int
+		for _, a := range assignments[topic] {
+			indices = append(indices, a.ID)
+		}
+		slices.Sort(indices)
+		if i == 0 {
+			first = indices
+		} else if !slices.Equal(first, indices) {
+			return nil, fmt.Errorf("kafka: group %s owns partitions %v of %s and %v of %s: the topics' partition counts must be equal", g.id, first, g.topics[0], indices, topic)
+		}
+	}
+	return first, nil
+}
+
+// Bounds tells where a partition's log begins and where the next record will be.
+func (g *Group) Bounds(ctx context.Context, topic string, partition int) (first, next int64, err error) {
+	log, err := g.client.logEnd(ctx, topic, partition)
+	return log.first, log.next, err
+}
+
+// ClusterID names the cluster: offsets of one mean nothing in another.
+func (g *Group) ClusterID(ctx context.Context) (string, error) { return g.client.ClusterID(ctx) }
+
+// PartitionOf tells which partition of the group's topics a key belongs to.
+func (g *Group) PartitionOf(ctx context.Context, key []byte) (int, error) {
+	n, err := g.client.Partitions(ctx, g.topics[0])
+	if err != nil {
+		return 0, err
+	}
+	return PartitionFor(key, n), nil
+}
+
+// Read hands each record of a partition from an offset on to handle, in order,
+// until ctx ends or handle fails. Key and value stay valid afterwards. Broker
+// outages are waited out; an offset that the log does not hold is an error.
+func (g *Group) Read(ctx context.Context, topic string, partition int, from int64, handle func(offset int64, key, value []byte) error) error {
+	reader := kafka.NewReader(kafka.ReaderConfig{
+		Brokers: g.client.config.Brokers, Topic: topic, Partition: partition, Dialer: g.client.dialer(),
+		MinBytes: 1, MaxBytes: 8 << 20, MaxWait: 500 * time.Millisecond, QueueCapacity: 1000,
+		ReadBackoffMin: 100 * time.Millisecond, ReadBackoffMax: time.Second,
+		OffsetOutOfRangeError: true,
+	})
+	defer reader.Close()
+	if err := reader.SetOffset(from); err != nil {
+		return fmt.Errorf("kafka: read %s/%d from %d: %w", topic, partition, from, err)
+	}
+	for {
+		message, err := reader.ReadMessage(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, kafka.OffsetOutOfRange), errors.Is(err, io.EOF):
+			return fmt.Errorf("kafka: read %s/%d at %d: %w", topic, partition, reader.Offset(), err)
+		case err != nil:
+			g.notify(fmt.Errorf("kafka: read %s/%d: %w", topic, partition, err))
+			continue // the reader dials again, backing off, and reports every third failure
+		}
+		if err := handle(message.Offset, message.Key, message.Value); err != nil {
+			return err
+		}
+	}
+}
+
+// Publish writes one record with acks=all; see Produce.
+func (p *Producer) Publish(ctx context.Context, topic string, key, value []byte) error {
+	return p.Produce(ctx, topic, Record{Key: key, Value: value})
+}

@@ -1,0 +1,66 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Months of event_fact that get a partition of their own: imports reach years
+// back, and no shop's clickstream is older than this. The rest lies in the
+// default partition.
+const (
+	monthsBack    = 20 * 12
+	monthsForward = 2
+)
+
+// makingMonths is the advisory lock under which partitions are made: two
+// makers of one month would collide. The number is arbitrary.
+const makingMonths = 7_274_001
+
+// MakeMonths makes the partitions of event_fact that the given instants fall
+// in, outside any batch's transaction since it locks the table for a moment. A
+// month whose rows already lie in the default partition stays there.
+func (db *DB) MakeMonths(ctx context.Context, now time.Time, instants []time.Time) error {
+	this := month(now)
+	earliest, latest := this.AddDate(0, -monthsBack, 0), this.AddDate(0, monthsForward, 0)
+	done := map[time.Time]bool{}
+	for _, instant := range instants {
+		from := month(instant)
+		if done[from] || from.Before(earliest) || from.After(latest) {
+			continue
+		}
+		done[from] = true
+		name := "event_fact_" + from.Format("2006_01")
+		err := db.inTx(ctx, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock($1)`, makingMonths); err != nil {
+				return err
+			}
+			// Asked before it is made: "if not exists" would lock the parent first.
+			var exists bool
+			if err := tx.QueryRow(ctx, `select to_regclass($1) is not null`, name).Scan(&exists); err != nil || exists {
+				return err
+			}
+			_, err := tx.Exec(ctx, fmt.Sprintf(`create table %s partition of event_fact for values from ('%s') to ('%s')`,
+				name, from.Format(time.RFC3339), from.AddDate(0, 1, 0).Format(time.RFC3339)))
+			return err
+		})
+		var pg *pgconn.PgError
+		if errors.As(err, &pg) && pg.Code == "23514" { // check_violation: the default partition has rows of it
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("postgres: make partition %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func month(t time.Time) time.Time {
+	t = t.UTC()
+	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+}

@@ -1,0 +1,289 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// orders stores versions of orders, folds them, and notes which orders changed.
+func (a *applying) orders(ctx context.Context) error {
+	if len(a.Orders) == 0 {
+		return nil
+	}
+	if err := a.insertVersions(ctx); err != nil {
+		return fmt.Errorf("insert versions: %w", err)
+	}
+	if err := a.insertPersonal(ctx); err != nil {
+		return fmt.Errorf("insert personal: %w", err)
+	}
+	changed, err := a.fold(ctx)
+	if err != nil {
+		return fmt.Errorf("fold: %w", err)
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	keys, err := a.replaceKeys(ctx, changed)
+	if err != nil {
+		return fmt.Errorf("keys: %w", err)
+	}
+	if err := a.crossings(ctx, changed, keys); err != nil {
+		return fmt.Errorf("hubs: %w", err)
+	}
+	return a.firstOrders(ctx, changed, keys)
+}
+
+func (a *applying) insertVersions(ctx context.Context) error {
+	n := len(a.Orders)
+	ids, versionAts, acceptedAts, hashes, bodies := make([]string, n), make([]time.Time, n), make([]time.Time, n), make([][]byte, n), make([]string, n)
+	for i, v := range a.Orders {
+		ids[i], versionAts[i], acceptedAts[i], hashes[i], bodies[i] = v.OrderID, v.VersionAt, v.AcceptedAt, v.ContentHash, string(v.Body)
+	}
+	_, err := a.tx.Exec(ctx, `
+		insert into order_version (company_id, order_id, version_at, accepted_at, content_hash, body)
+		select $1, order_id, version_at, accepted_at, content_hash, body::jsonb
+		from unnest($2::text[], $3::timestamptz[], $4::timestamptz[], $5::bytea[], $6::text[]) as v (order_id, version_at, accepted_at, content_hash, body)
+		on conflict do nothing`, a.company, ids, versionAts, acceptedAts, hashes, bodies)
+	return err
+}
+
+// insertPersonal keeps the newest version's personal fields. Of versions with
+// equal times the greater text counts, so that arrival order never does.
+func (a *applying) insertPersonal(ctx context.Context) error {
+	newest := map[string]*facts.OrderVersion{}
+	for i := range a.Orders {
+		v := &a.Orders[i]
+		if v.Personal == nil {
+			continue
+		}
+		if old := newest[v.OrderID]; old == nil || cmp.Or(v.VersionAt.Compare(old.VersionAt), v.AcceptedAt.Compare(old.AcceptedAt), cmp.Compare(string(v.Personal), string(old.Personal))) > 0 {
+			newest[v.OrderID] = v
+		}
+	}
+	var ids, bodies []string
+	var versionAts, acceptedAts []time.Time
+	for id, v := range newest {
+		ids, bodies = append(ids, id), append(bodies, string(v.Personal))
+		versionAts, acceptedAts = append(versionAts, v.VersionAt), append(acceptedAts, v.AcceptedAt)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := a.tx.Exec(ctx, `
+		insert into order_personal (company_id, order_id, version_at, accepted_at, body)
+		select $1, order_id, version_at, accepted_at, body::jsonb
+		from unnest($2::text[], $3::timestamptz[], $4::timestamptz[], $5::text[]) as p (order_id, version_at, accepted_at, body)
+		on conflict (company_id, order_id) do update
+			set version_at = excluded.version_at, accepted_at = excluded.accepted_at, body = excluded.body
+			where (excluded.version_at, excluded.accepted_at, excluded.body::text) > (order_personal.version_at, order_personal.accepted_at, order_personal.body::text)`,
+		a.company, ids, versionAts, acceptedAts, bodies)
+	return err
+}
+
+// fold reads all versions of the batch's orders, stores their folds, and gives
+// the orders whose fold changed, by id.
+func (a *applying) fold(ctx context.Context) (map[string]wire.Order, error) {
+	ids := make([]string, 0, len(a.Orders))
+	for _, v := range a.Orders {
+		ids = append(ids, v.OrderID)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	rows, err := a.tx.Query(ctx, `
+		select order_id, version_at, body from order_version where company_id = $1 and order_id = any($2)
+		order by order_id, version_at, accepted_at, content_hash`, a.company, ids)
+	if err != nil {
+		return nil, err
+	}
+	versions, newest := map[string][]wire.Order{}, map[string]time.Time{}
+	var id string
+	var versionAt time.Time
+	var body []byte
+	if _, err := pgx.ForEachRow(rows, []any{&id, &versionAt, &body}, func() error {
+		var o wire.Order
+		if err := json.Unmarshal(body, &o); err != nil {
+			return fmt.Errorf("version of order %s: %w", id, err)
+		}
+		versions[id], newest[id] = append(versions[id], o), versionAt
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	n := len(ids)
+	created, days, status, currencies := make([]time.Time, n), make([]string, n), make([]int32, n), make([]string, n)
+	totals, shipping, bodies := make([]int64, n), make([]int64, n), make([]string, n)
+	folded := make(map[string]wire.Order, n)
+	for i, id := range ids {
+		o := facts.Fold(versions[id])
+		folded[id] = o
+		text, err := json.Marshal(o)
+		if err != nil {
+			return nil, fmt.Errorf("fold of order %s: %w", id, err)
+		}
+		created[i], days[i], status[i], currencies[i] = o.CreatedAt, o.CreatedAt.In(a.Rules.Location).Format(time.DateOnly), int32(o.Status), o.Currency
+		totals[i], shipping[i], bodies[i] = o.TotalMinor, o.ShippingMinor.Or(0), string(text)
+	}
+	changedIDs, err := collect(ctx, a.tx, pgx.RowTo[string], `
+		insert into orders (company_id, order_id, created_at, day, status, currency, total_minor, shipping_minor, body, processed_at)
+		select $1, order_id, created_at, day::date, status, currency, total, shipping, body::jsonb, $2
+		from unnest($3::text[], $4::timestamptz[], $5::text[], $6::int[], $7::text[], $8::bigint[], $9::bigint[], $10::text[])
+			as o (order_id, created_at, day, status, currency, total, shipping, body)
+		on conflict (company_id, order_id) do update set created_at = excluded.created_at, day = excluded.day, status = excluded.status,
+			currency = excluded.currency, total_minor = excluded.total_minor, shipping_minor = excluded.shipping_minor,
+			body = excluded.body, processed_at = excluded.processed_at
+			where orders.body is distinct from excluded.body
+		returning order_id`,
+		a.company, a.now, ids, created, days, status, currencies, totals, shipping, bodies)
+	if err != nil {
+		return nil, err
+	}
+	changed := make(map[string]wire.Order, len(changedIDs))
+	for _, id := range changedIDs {
+		changed[id] = folded[id]
+		a.concerned[id] = "order " + newest[id].UTC().Format(time.RFC3339)
+	}
+	return changed, nil
+}
+
+// replaceKeys writes the keys of changed orders and gives all that they have
+// or had, each once.
+func (a *applying) replaceKeys(ctx context.Context, changed map[string]wire.Order) ([]facts.Key, error) {
+	ids := make([]string, 0, len(changed))
+	for id := range changed {
+		ids = append(ids, id)
+	}
+	touched := map[facts.Key]bool{}
+	rows, err := a.tx.Query(ctx, `
+		delete from order_key where company_id = $1 and order_id = any($2) and kind = any($3) returning kind, key`,
+		a.company, ids, append(slices.Clone(facts.JoinKinds), facts.KeyCode))
+	if err != nil {
+		return nil, err
+	}
+	var old facts.Key
+	if _, err := pgx.ForEachRow(rows, []any{&old.Kind, &old.Value}, func() error { touched[old] = true; return nil }); err != nil {
+		return nil, err
+	}
+	var orderIDs, kinds, values []string
+	var created []time.Time
+	for id, o := range changed {
+		keys := facts.OrderKeys(&o)
+		for _, code := range facts.OrderCodes(&o) {
+			keys = append(keys, facts.Key{Kind: facts.KeyCode, Value: code})
+		}
+		for _, k := range keys {
+			touched[k] = true
+			orderIDs, kinds, values, created = append(orderIDs, id), append(kinds, k.Kind), append(values, k.Value), append(created, o.CreatedAt)
+		}
+	}
+	if err := a.insertKeys(ctx, orderIDs, kinds, values, created); err != nil {
+		return nil, err
+	}
+	keys := make([]facts.Key, 0, len(touched))
+	for k := range touched {
+		keys = append(keys, k)
+	}
+	return keys, nil
+}
+
+func (a *applying) insertKeys(ctx context.Context, orderIDs, kinds, values []string, created []time.Time) error {
+	_, err := a.tx.Exec(ctx, `
+		insert into order_key (company_id, kind, key, created_at, order_id)
+		select $1, kind, key, created_at, order_id
+		from unnest($2::text[], $3::text[], $4::timestamptz[], $5::text[]) as k (kind, key, created_at, order_id)
+		on conflict do nothing`, a.company, kinds, values, created, orderIDs)
+	return err
+}
+
+// splitKeys divides keys into two parallel lists, those of the kinds wanted only.
+func splitKeys(keys []facts.Key, wanted ...string) (kinds, values []string) {
+	kinds, values = []string{}, []string{}
+	for _, k := range keys {
+		if slices.Contains(wanted, k.Kind) {
+			kinds, values = append(kinds, k.Kind), append(values, k.Value)
+		}
+	}
+	return kinds, values
+}
+
+// denseHub bounds how many orders of one key are looked at for crossing the
+// hub's threshold: a denser key is a hub far beyond it.
+const denseHub = 2000
+
+// crossings notes orders whose keys became a hub, or ceased to be one, by the
+// batch's orders: only those whose count is within the batch's reach of the
+// threshold.
+func (a *applying) crossings(ctx context.Context, changed map[string]wire.Order, keys []facts.Key) error {
+	kinds, values := splitKeys(keys, facts.JoinKinds...)
+	var from, to time.Time
+	for _, o := range changed {
+		if from.IsZero() || o.CreatedAt.Before(from) {
+			from = o.CreatedAt
+		}
+		if o.CreatedAt.After(to) {
+			to = o.CreatedAt
+		}
+	}
+	n := len(changed)
+	return a.find(ctx, fmt.Sprintf("order %s", a.now.UTC().Format(time.RFC3339)), `
+		select p.order_id from unnest($2::text[], $3::text[]) as k (kind, key)
+		join lateral (
+			select x.order_id, x.created_at from order_key x
+			where x.company_id = $1 and x.kind = k.kind and x.key = k.key and x.created_at between $4 and $5
+			order by x.created_at limit `+fmt.Sprint(denseHub)+`) p on true
+		join lateral (
+			select count(*) as orders from (
+				select 1 from order_key y where y.company_id = $1 and y.kind = k.kind and y.key = k.key
+				and y.created_at between p.created_at - $6::interval and p.created_at + $7::interval limit $8::int + $9::int + 1) y) c on true
+		where (select count(*) from (select 1 from order_key z where z.company_id = $1 and z.kind = k.kind and z.key = k.key limit $8::int - $9::int) z) >= greatest($8::int - $9::int, 1)
+			and c.orders between $8::int - $9::int + 1 and $8::int + $9::int`,
+		a.company, kinds, values, from.Add(-facts.AfterOrder), to.Add(a.Rules.Window), a.Rules.Window, facts.AfterOrder, facts.HubOrders, n)
+}
+
+// firstOrders infers isFirstOrder, where the merchant did not say it, of the
+// changed orders and those that share a customer, e-mail or phone with them:
+// first is who has no earlier approved order under any key that is no hub.
+func (a *applying) firstOrders(ctx context.Context, changed map[string]wire.Order, keys []facts.Key) error {
+	ids := make([]string, 0, len(changed))
+	for id := range changed {
+		ids = append(ids, id)
+	}
+	kinds, values := splitKeys(keys, facts.KeyCustomer, facts.KeyEmail, facts.KeyPhone)
+	_, err := a.tx.Exec(ctx, `
+		with near as (
+			select k.kind, k.key from unnest($3::text[], $4::text[]) as k (kind, key)
+			where (select count(*) from (
+				select 1 from order_key x where x.company_id = $1 and x.kind = k.kind and x.key = k.key limit $5::int + cardinality($2::text[]) + 1) c) <= $5::int + cardinality($2::text[])
+		), concerned as (
+			select unnest($2::text[]) as order_id
+			union
+			select x.order_id from near join order_key x on x.company_id = $1 and x.kind = near.kind and x.key = near.key
+		), mine as (
+			select c.order_id, x.kind, x.key, x.created_at from concerned c
+			join order_key x on x.company_id = $1 and x.order_id = c.order_id and x.kind in ('customer', 'email', 'phone')
+			where (select count(*) from (
+				select 1 from order_key y where y.company_id = $1 and y.kind = x.kind and y.key = x.key limit $5::int + 1) c) <= $5::int
+		), inferred as (
+			select m.order_id, not bool_or(exists (
+				select 1 from order_key e join orders p on p.company_id = $1 and p.order_id = e.order_id and p.status = 0
+				where e.company_id = $1 and e.kind = m.kind and e.key = m.key and (e.created_at, e.order_id) < (m.created_at, m.order_id))) as first
+			from mine m group by m.order_id
+		)
+		update orders o set is_first_order = coalesce((o.body->>'isFirstOrder')::boolean, i.first)
+		from concerned c left join inferred i on i.order_id = c.order_id
+		where o.company_id = $1 and o.order_id = c.order_id
+			and o.is_first_order is distinct from coalesce((o.body->>'isFirstOrder')::boolean, i.first)`,
+		a.company, ids, kinds, values, facts.HubOrders)
+	if err != nil {
+		return fmt.Errorf("first orders: %w", err)
+	}
+	return nil
+}

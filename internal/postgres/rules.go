@@ -1,0 +1,120 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/internal/facts"
+)
+
+// Revisions reads the rule revisions of companies; an unknown company is left out.
+func (db *DB) Revisions(ctx context.Context, companyIDs []string) (map[string]int64, error) {
+	rows, err := db.pool.Query(ctx, `select company_id, rules_rev from company where company_id = any($1)`, companyIDs)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: rule revisions: %w", translate(err))
+	}
+	revisions := map[string]int64{}
+	var id string
+	var rev int64
+	if _, err := pgx.ForEachRow(rows, []any{&id, &rev}, func() error { revisions[id] = rev; return nil }); err != nil {
+		return nil, fmt.Errorf("postgres: rule revisions: %w", translate(err))
+	}
+	return revisions, nil
+}
+
+// Rules reads all rules of a company in one snapshot; commerce.ErrNotFound
+// where there is no such company.
+func (db *DB) Rules(ctx context.Context, companyID string) (*facts.Rules, error) {
+	rules := &facts.Rules{CompanyID: companyID}
+	err := db.snapshot(ctx, func(tx pgx.Tx) error {
+		if err := readSettings(ctx, tx, rules); err != nil {
+			return err
+		}
+		var err error
+		rules.Influencers, err = collect(ctx, tx, func(row pgx.CollectableRow) (f facts.Influencer, err error) {
+			return f, row.Scan(&f.ID, &f.Name, &f.Folded, &f.CreatedAt, zeroIfNull(&f.ArchivedAt))
+		}, `select influencer_id::text, name, name_folded, created_at, archived_at from influencer where company_id = $1 order by influencer_id`, companyID)
+		if err != nil {
+			return err
+		}
+		rules.Campaigns, err = collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Campaign, err error) {
+			return c, row.Scan(&c.ID, &c.InfluencerID, &c.Name, &c.Folded, &c.CreatedAt, zeroIfNull(&c.ArchivedAt))
+		}, `select campaign_id, influencer_id::text, name, name_folded, created_at, archived_at from campaign where company_id = $1 order by campaign_id`, companyID)
+		if err != nil {
+			return err
+		}
+		rules.Links, err = collect(ctx, tx, func(row pgx.CollectableRow) (l facts.Link, err error) {
+			return l, row.Scan(&l.ID, &l.InfluencerID, &l.CampaignID, &l.Code, zeroIfNull(&l.ArchivedAt))
+		}, `select link_id::text, influencer_id::text, campaign_id, code, archived_at from link where company_id = $1 order by link_id`, companyID)
+		if err != nil {
+			return err
+		}
+		rules.Coupons, err = collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Coupon, err error) {
+			return c, row.Scan(&c.ID, &c.InfluencerID, &c.CampaignID, &c.Code, &c.From, &c.To, zeroIfNull(&c.DeletedAt))
+		}, `select coupon_id::text, influencer_id::text, campaign_id, code_folded,
+				coalesce(lower(period)::text, ''), coalesce((upper(period) - 1)::text, ''), deleted_at
+			from coupon where company_id = $1 and not isempty(period) order by coupon_id`, companyID)
+		if err != nil {
+			return err
+		}
+		rules.Costs, err = collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Cost, err error) {
+			var fee string
+			if err := row.Scan(&c.ID, &c.InfluencerID, &c.CampaignID, &c.FixedFeeMinor, &fee, &c.CouponOnly, &c.From, &c.To, &c.Rev, zeroIfNull(&c.DeletedAt)); err != nil {
+				return c, err
+			}
+			c.VarFee, err = decimal.NewFromString(fee)
+			return c, err
+		}, `select cost_id::text, influencer_id::text, coalesce(campaign_id, ''), fixed_fee_minor, var_fee::text, is_coupon_cost,
+				start_date::text, coalesce(end_date::text, ''), rev, deleted_at
+			from cost where company_id = $1 and (fixed_fee_minor > 0 or var_fee > 0) order by cost_id`, companyID)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("postgres: rules of %s: %w", companyID, err)
+	}
+	return rules, nil
+}
+
+func readSettings(ctx context.Context, tx pgx.Tx, rules *facts.Rules) error {
+	var timezone string
+	var windowDays, halfLifeDays int
+	err := tx.QueryRow(ctx, `
+		select rules_rev, timezone, hosts, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring
+		from company where company_id = $1`, rules.CompanyID).
+		Scan(&rules.Rev, &timezone, &rules.Hosts, &rules.PayoutRule, &windowDays, &halfLifeDays, &rules.IgnoreDirect, &rules.PayRecurring)
+	if err != nil {
+		return err
+	}
+	rules.Window, rules.HalfLife = time.Duration(windowDays)*24*time.Hour, time.Duration(halfLifeDays)*24*time.Hour
+	if rules.Location, err = time.LoadLocation(timezone); err != nil {
+		return fmt.Errorf("time zone of %s: %w", rules.CompanyID, err)
+	}
+	return nil
+}
+
+func collect[T any](ctx context.Context, tx pgx.Tx, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
+	rows, err := tx.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, scan)
+}
+
+// zeroIfNull scans a timestamp that may be null; null is the zero time.
+func zeroIfNull(t *time.Time) *nullTime { return &nullTime{t} }
+
+type nullTime struct{ t *time.Time }
+
+// ScanTimestamptz implements pgtype.TimestamptzScanner.
+func (n *nullTime) ScanTimestamptz(v pgtype.Timestamptz) error {
+	*n.t = time.Time{}
+	if v.Valid {
+		*n.t = v.Time
+	}
+	return nil
+}

@@ -1,0 +1,278 @@
+package processor
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// patience bounds every wait of a test.
+const patience = 60 * time.Second
+
+// shop is one store's company in a database of the test's own.
+type shop struct {
+	t       testing.TB
+	ctx     context.Context
+	db      *postgres.DB
+	pool    *pgxpool.Pool
+	company string
+	rev     int64
+}
+
+func newShop(t testing.TB) *shop {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
+	t.Cleanup(cancel)
+	dsn := devtest.Postgres(t)
+	db, err := postgres.Open(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	pool, err := pgxpool.New(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	store, err := db.CreateStore(ctx, commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &shop{t: t, ctx: ctx, db: db, pool: pool, company: store.Live.CompanyID, rev: 1}
+}
+
+func (s *shop) exec(sql string, args ...any) {
+	s.t.Helper()
+	if _, err := s.pool.Exec(s.ctx, sql, args...); err != nil {
+		s.t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func (s *shop) int(sql string, args ...any) (n int64) {
+	s.t.Helper()
+	if err := s.pool.QueryRow(s.ctx, sql, args...).Scan(&n); err != nil {
+		s.t.Fatalf("%s: %v", sql, err)
+	}
+	return n
+}
+
+func (s *shop) texts(sql string, args ...any) []string {
+	s.t.Helper()
+	rows, err := s.pool.Query(s.ctx, sql, args...)
+	if err != nil {
+		s.t.Fatalf("%s: %v", sql, err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		s.t.Fatalf("%s: %v", sql, err)
+	}
+	return list
+}
+
+// bump moves the rules' revision, as admin does with every change.
+func (s *shop) bump() {
+	s.rev = s.int(`update company set rules_rev = rules_rev + 1 where company_id = $1 returning rules_rev`, s.company)
+}
+
+func (s *shop) influencer(name, campaign string) (influencerID, campaignID string) {
+	influencerID, campaignID = uuid.NewString(), uuid.NewString()
+	s.exec(`insert into influencer (company_id, influencer_id, name, name_folded, rev) values ($1, $2, $3, $4, 1)`, s.company, influencerID, name, commerce.FoldName(name))
+	s.exec(`insert into campaign (company_id, campaign_id, influencer_id, name, name_folded, rev) values ($1, $2, $3, $4, $5, 1)`, s.company, campaignID, influencerID, campaign, commerce.FoldName(campaign))
+	s.bump()
+	return influencerID, campaignID
+}
+
+func (s *shop) coupon(influencerID, campaignID, code string) {
+	s.exec(`insert into coupon (company_id, coupon_id, influencer_id, campaign_id, code, code_folded, period, rev) values ($1, $2, $3, $4, $5, $6, '(,)', 1)`,
+		s.company, uuid.NewString(), influencerID, campaignID, code, commerce.FoldCode(code))
+	s.bump()
+}
+
+// cost is percent of the base, from 2019 on; campaignID may be empty.
+func (s *shop) cost(influencerID, campaignID string, fixedMinor int64, percent string) string {
+	id := uuid.NewString()
+	s.exec(`insert into cost (company_id, cost_id, influencer_id, campaign_id, fixed_fee_minor, var_fee, is_coupon_cost, start_date, rev)
+		values ($1, $2, $3, nullif($4, ''), $5, $6::text::numeric, false, '2019-01-01', 1)`, s.company, id, influencerID, campaignID, fixedMinor, percent)
+	s.bump()
+	return id
+}
+
+func (s *shop) processor(log Log, results Results) *Processor {
+	level := slog.LevelError
+	if os.Getenv("TRIBUTARY_TEST_LOG") != "" {
+		level = slog.LevelDebug
+	}
+	return New(Config{BatchRecords: 500}, Deps{Store: s.db, Log: log, Results: results, Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))})
+}
+
+var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+
+// uuid7 makes an event id of an instant; n tells ids of one instant apart.
+func uuid7(at time.Time, n int) string {
+	var id uuid.UUID
+	ms := at.UnixMilli()
+	for i := range 6 {
+		id[i] = byte(ms >> (8 * (5 - i)))
+	}
+	id[6], id[8] = 0x70, 0x80
+	id[14], id[15] = byte(n>>8), byte(n)
+	return id.String()
+}
+
+func (s *shop) event(visitor string, at time.Time, n int, change func(*wire.Event)) wire.Event {
+	e := wire.Event{
+		CompanyID: s.company, EventID: uuid7(at, n), Event: "PAGE_VIEW", Timestamp: at, VisitorID: visitor,
+		ReceivedAt: at.Add(time.Second), Bot: "none", Consent: "granted", Via: "sdk-js",
+	}
+	e.Context.Page.URL = "https://loja.example.com/p/1"
+	if change != nil {
+		change(&e)
+	}
+	return e
+}
+
+func landing(name, campaign string) func(*wire.Event) {
+	return func(e *wire.Event) {
+		e.Context.Page.URL = "https://loja.example.com/p/1?utm_source=influencer&utm_medium=link&utm_campaign=" + name + "&utm_content=" + campaign
+	}
+}
+
+func checkout(cartKey string) func(*wire.Event) {
+	return func(e *wire.Event) { e.Event, e.Identity.CartKey = "CHECKOUT_COMPLETED", cartKey }
+}
+
+func (s *shop) order(id string, at time.Time, minor int64, change func(*wire.Order)) wire.Commerce {
+	o := wire.Order{OrderID: id, CreatedAt: at, Currency: "BRL", TotalMinor: minor, UpdatedAt: wire.Some(at)}
+	if change != nil {
+		change(&o)
+	}
+	return s.commerce(wire.KindOrder, id, at.Add(time.Second), o)
+}
+
+func (s *shop) commerce(kind, id string, acceptedAt time.Time, body any) wire.Commerce {
+	text, err := json.Marshal(body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return wire.Commerce{V: 1, Kind: kind, ID: id, Rev: s.rev, CompanyID: s.company, AcceptedAt: acceptedAt, Actor: "test", Body: text}
+}
+
+func cart(key string) func(*wire.Order) {
+	return func(o *wire.Order) { o.CartKey = wire.Some(key) }
+}
+
+// payouts is "order influencer evidence commission", by order.
+func (s *shop) payouts() []string {
+	return s.texts(`
+		select concat_ws(' ', p.order_id, coalesce(i.name, 'nobody'), coalesce(p.evidence, '-'), p.commission_minor)
+		from payout p left join influencer i using (company_id, influencer_id) where p.company_id = $1 order by p.order_id`, s.company)
+}
+
+// stack is a shop with a broker.
+type stack struct {
+	*shop
+	client   *kafka.Client
+	producer *kafka.Producer
+}
+
+func newStack(t testing.TB) *stack {
+	t.Helper()
+	s := newShop(t)
+	client, err := kafka.NewClient(kafka.Config{Brokers: []string{devtest.Kafka(t)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return &stack{s, client, kafka.NewProducer(client)}
+}
+
+// produce writes records (wire.Event, wire.Commerce or raw bytes to commerce.v1).
+func (s *stack) produce(records ...any) {
+	s.t.Helper()
+	byTopic := map[string][]kafka.Record{}
+	for _, r := range records {
+		topic := wire.TopicCommerce
+		if _, ok := r.(wire.Event); ok {
+			topic = wire.TopicEvents
+		}
+		value, raw := r.([]byte)
+		if !raw {
+			var err error
+			if value, err = json.Marshal(r); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		byTopic[topic] = append(byTopic[topic], kafka.Record{Key: []byte(s.company), Value: value})
+	}
+	for topic, list := range byTopic {
+		if err := s.producer.Produce(s.ctx, topic, list...); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// run starts a processor; stop ends it and waits.
+func (s *stack) run() (stop func()) {
+	s.t.Helper()
+	p := s.processor(kafka.NewGroup(s.client, "processor", nil, wire.TopicEvents, wire.TopicCommerce), s.producer)
+	ctx, cancel := context.WithCancel(s.ctx)
+	done := make(chan error, 1)
+	go func() { done <- p.Run(ctx) }()
+	var once sync.Once
+	stop = func() {
+		once.Do(func() {
+			cancel()
+			if err := <-done; err != nil {
+				s.t.Errorf("run: %v", err)
+			}
+		})
+	}
+	s.t.Cleanup(stop)
+	return stop
+}
+
+// await polls until the condition holds: what it looks at has no event to wait for.
+func (s *shop) await(what string, condition func() bool) {
+	s.t.Helper()
+	for deadline := time.Now().Add(patience); !condition(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("not within %v: %s", patience, what)
+		}
+	}
+}
+
+// applied waits until all that was produced is in Postgres.
+func (s *stack) applied() {
+	s.t.Helper()
+	group := kafka.NewGroup(s.client, "test", nil, wire.TopicEvents, wire.TopicCommerce)
+	partition, err := group.PartitionOf(s.ctx, []byte(s.company))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, topic := range inputs {
+		_, end, err := group.Bounds(s.ctx, topic, partition)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.await(fmt.Sprintf("%s applied up to %d", topic, end), func() bool {
+			return s.int(`select coalesce(sum(next), -1) from consumer_offset where topic = $1 and partition = $2`, topic, partition) == end
+		})
+	}
+	s.await("recompute queue empty", func() bool { return s.int(`select count(*) from recompute`) == 0 })
+}

@@ -1,0 +1,67 @@
+package processor
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+func wantTexts(t *testing.T, what string, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s:\n got %q\nwant %q", what, got, want)
+	}
+}
+
+func TestEventsBeforeAndAfterTheOrderCreditItAlike(t *testing.T) {
+	s := newStack(t)
+	ana, inverno := s.influencer("Ana Prado", "Inverno")
+	s.cost(ana, inverno, 500, "10")
+	s.run()
+
+	s.produce(s.event("v1", noon, 1, landing("Ana+Prado", "Inverno")), s.event("v1", noon.Add(time.Minute), 2, checkout("k1:a")))
+	s.applied()
+	s.produce(s.order("o1", noon.Add(2*time.Minute), 10000, cart("k1:a")))
+	s.produce(s.order("o2", noon.Add(2*time.Minute), 20001, cart("k1:b")))
+	s.applied()
+	wantTexts(t, "before o2's events", s.payouts(), "o1 Ana Prado link 1500", "o2 nobody - 0")
+
+	s.produce(s.event("v2", noon.Add(time.Minute), 3, checkout("k1:b")), s.event("v2", noon, 4, landing("ANA+PRÁDO", "unknown")))
+	s.applied()
+	wantTexts(t, "after o2's events", s.payouts(), "o1 Ana Prado link 1500", "o2 Ana Prado link 0")
+	if n := s.int(`select count(*) from (select order_id, model from credit group by 1, 2, currency having sum(amount_minor) <> (select total_minor from orders o where o.order_id = credit.order_id)) x`); n != 0 {
+		t.Errorf("%d models do not conserve their order's value", n)
+	}
+	wantTexts(t, "last touch", s.texts(`select concat_ws(' ', order_id, channel, amount_minor) from credit where model = 'last' order by 1`), "o1 Ana Prado 10000", "o2 Ana Prado 20001")
+}
+
+func TestDuplicatesAndNewVersionsNeverPayTwice(t *testing.T) {
+	s := newStack(t)
+	ana, inverno := s.influencer("Ana Prado", "Inverno")
+	s.coupon(ana, inverno, "ANA10")
+	s.cost(ana, "", 0, "10")
+	s.run()
+
+	approved := s.order("o1", noon, 10000, func(o *wire.Order) { o.DiscountCode = wire.Some(" ana10") })
+	view := s.event("v1", noon, 1, nil)
+	s.produce(approved, approved, view, view, view)
+	s.applied()
+	s.produce(view, approved)
+	s.applied()
+	wantTexts(t, "payout", s.payouts(), "o1 Ana Prado coupon 1000")
+	ledger := func() []string {
+		return s.texts(`select concat_ws(' ', entry, kind, amount_minor, reverses) from ledger_entry order by entry`)
+	}
+	wantTexts(t, "ledger", ledger(), "1 earned 1000")
+	wantTexts(t, "delivery", s.texts(`select outcome || ' ' || events from delivery order by 1`), "duplicate 3", "stored 1")
+
+	s.produce(s.order("o1", noon.Add(time.Hour), 12000, func(o *wire.Order) { o.CreatedAt = noon })) // the code is kept
+	s.applied()
+	wantTexts(t, "ledger after a new total", ledger(), "1 earned 1000", "2 reversed -1000 1", "3 adjusted 1200")
+	s.produce(s.order("o1", noon.Add(2*time.Hour), 12000, func(o *wire.Order) { o.CreatedAt, o.Status = noon, 2 }))
+	s.applied()
+	wantTexts(t, "ledger after cancelling", ledger(), "1 earned 1000", "2 reversed -1000 1", "3 adjusted 1200", "4 reversed -1200 3")
+	wantTexts(t, "payout after cancelling", s.payouts(), "o1 Ana Prado coupon 0")
+}
