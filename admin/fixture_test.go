@@ -32,6 +32,7 @@ type service struct {
 	hasher *identity.Hasher
 	store  commerce.Store
 	server *admin.Server
+	stop   func() // ends the service and waits for it
 	live   string // API key texts with every scope
 	test   string
 }
@@ -92,7 +93,8 @@ func startOn(t *testing.T, config admin.Config, dsn, broker string) *service {
 			t.Errorf("serve: %v", err)
 		}
 	})
-	t.Cleanup(func() { stop(); served.Wait(); http.DefaultClient.CloseIdleConnections() })
+	s.stop = func() { stop(); http.DefaultClient.CloseIdleConnections(); served.Wait() }
+	t.Cleanup(s.stop)
 	return s
 }
 
