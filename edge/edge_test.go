@@ -46,6 +46,7 @@ type stand struct {
 	edge   *Server
 	kafka  *kafka.Client
 	broker *devstack.Broker
+	dir    string       // the broker's
 	stop   func() error // ends the edge and waits for it
 }
 
@@ -63,7 +64,7 @@ func newStand(t testing.TB, change func(*Config, *Deps)) *stand {
 
 func newBroker(t testing.TB, dir string) *stand {
 	t.Helper()
-	s := &stand{t: t}
+	s := &stand{t: t, dir: dir}
 	broker, err := devstack.StartBroker(devstack.BrokerConfig{Dir: dir})
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,192 @@
+package edge
+
+import (
+	"encoding/json"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/devstack"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+func TestBrokerDownIs503UntilItIsBack(t *testing.T) {
+	s := newBroker(t, t.TempDir())
+	s.publishCompany(wire.Company{})
+	s.start(func(c *Config, _ *Deps) { c.ProduceTimeout = 500 * time.Millisecond })
+	before, during := newID(), newID()
+	s.post(200, batchOf(pageView(before)))
+	addr := s.broker.Addr()
+	s.broker.Stop()
+	for range 2 {
+		began := time.Now()
+		s.post(503, batchOf(pageView(during)))
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("503 only after %v", took)
+		}
+	}
+	if response, text := s.do("GET", "/readyz", ""); response.StatusCode != 503 || !strings.Contains(string(text), "kafka_unavailable") {
+		t.Errorf("readyz %d %s", response.StatusCode, text)
+	}
+	s.restartBroker(addr)
+	s.eventually("events are taken again", func() bool {
+		response, _ := s.do("POST", "/v1/events", batchOf(pageView(during)))
+		return response.StatusCode == 200
+	})
+	s.eventually("the edge is ready", func() bool {
+		response, _ := s.do("GET", "/readyz", "")
+		return response.StatusCode == 200
+	})
+	ids := map[string]bool{}
+	for _, e := range s.events() {
+		ids[e.EventID] = true
+	}
+	if !ids[before] || !ids[during] {
+		t.Errorf("in the log: %v", ids)
+	}
+}
+
+// restartBroker starts the broker again where it was.
+func (s *stand) restartBroker(addr string) {
+	s.t.Helper()
+	dir := s.dir
+	s.eventually("the broker's address is free again", func() bool {
+		broker, err := devstack.StartBroker(devstack.BrokerConfig{Addr: addr, Dir: dir})
+		if err == nil {
+			s.broker = broker
+		}
+		return err == nil
+	})
+}
+
+func TestUnknownCompanyIs503UntilTheDirectoryIsRead(t *testing.T) {
+	s := newBroker(t, t.TempDir())
+	s.publishCompany(wire.Company{})
+	snapshot := snapshotPath(t)
+	withSnapshot := func(c *Config, _ *Deps) {
+		c.SnapshotFile, c.ProduceTimeout, c.DirectoryFresh = snapshot, 300*time.Millisecond, time.Second
+	}
+	s.start(withSnapshot)
+	unknown := `{"companyId":"co_new","event":"PAGE_VIEW"}`
+	if code := s.post(401, unknown).Error.Code; code != "unknown_company" {
+		t.Errorf("code %s", code)
+	}
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	addr := s.broker.Addr()
+	s.broker.Stop()
+	s.start(withSnapshot) // from the snapshot alone
+	if code := s.post(503, unknown).Error.Code; code != "directory_not_fresh" {
+		t.Errorf("code %s", code)
+	}
+	if response, text := s.do("OPTIONS", "/v1/events", "", "Origin: "+testOrigin); response.StatusCode != 204 {
+		t.Errorf("the snapshot's company has no preflight: %d %s", response.StatusCode, text)
+	}
+	if code := s.post(503, batchOf(pageView(newID()))).Error.Code; code != "unavailable" {
+		t.Errorf("code %s", code)
+	}
+	s.restartBroker(addr)
+	s.eventually("the directory is fresh", func() bool { return s.edge.directory.fresh() })
+	s.post(401, unknown)
+	s.publishCompany(wire.Company{CompanyID: "co_new"})
+	s.eventually("the new company is let in", func() bool {
+		response, _ := s.do("POST", "/v1/events", unknown)
+		return response.StatusCode == 200
+	})
+}
+
+func TestBrokenSnapshotIsLeftAside(t *testing.T) {
+	s := newBroker(t, "")
+	s.publishCompany(wire.Company{})
+	snapshot := snapshotPath(t)
+	if err := os.WriteFile(snapshot, []byte(`{"tributary_directory":1,"lines":2}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.start(func(c *Config, _ *Deps) { c.SnapshotFile = snapshot })
+	s.post(200, batchOf(pageView(newID())))
+}
+
+func TestDirectoryKeepsTheHighestRevision(t *testing.T) {
+	s := newStand(t, nil)
+	s.publishCompany(wire.Company{Rev: 9, Origins: []string{"https://new.example.com"}})
+	s.publishCompany(wire.Company{Rev: 8, Origins: []string{"https://old.example.com"}})
+	s.publishCompany(wire.Company{CompanyID: "co_last"})
+	s.eventually("all is read", func() bool { _, known := s.edge.directory.company("co_last"); return known })
+	s.post(200, batchOf(pageView(newID())), "Origin: https://new.example.com")
+	s.post(403, batchOf(pageView(newID())), "Origin: https://old.example.com")
+	s.post(403, batchOf(pageView(newID())), "Origin: "+testOrigin)
+	s.publish(wire.CompanyKeyPrefix+testCompany, nil)
+	s.eventually("the deleted company is refused", func() bool {
+		response, _ := s.do("POST", "/v1/events", batchOf(pageView(newID())))
+		return response.StatusCode == 401
+	})
+}
+
+func TestDrainAnswersWhatIsUnderWay(t *testing.T) {
+	s := newStand(t, nil)
+	// An open connection that never sends its request must not hold the drain.
+	idle, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer idle.Close()
+	slow, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close()
+	if _, err := slow.Write([]byte("POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-")); err != nil {
+		t.Fatal(err)
+	}
+	id := newID()
+	answered := make(chan error, 1)
+	go func() {
+		response, err := testClient.Post(s.url+"/v1/events", "text/plain", strings.NewReader(batchOf(pageView(id))))
+		if err == nil {
+			err = json.NewDecoder(response.Body).Decode(&answerBody{})
+			response.Body.Close()
+		}
+		answered <- err
+	}()
+	s.eventually("the request is under way or done", func() bool { return s.edge.open.handling.Load() > 0 || len(answered) > 0 })
+	began := time.Now()
+	if err := s.stop(); err != nil {
+		t.Errorf("drain: %v", err)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the drain took %v", took)
+	}
+	if err := <-answered; err != nil {
+		t.Errorf("the request under way: %v", err)
+	}
+	if events := s.events(); len(events) != 1 || events[0].EventID != id {
+		t.Errorf("log: %+v", events)
+	}
+}
+
+func TestSlowRequestIsCutOff(t *testing.T) {
+	s := newStand(t, func(c *Config, _ *Deps) { c.ReadTimeout = 200 * time.Millisecond })
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Write([]byte("POST /v1/events HTTP/1.1\r\nHost: x\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	buffer := make([]byte, 4096)
+	for {
+		if _, err := conn.Read(buffer); err != nil {
+			if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
+				t.Fatal("the connection was still open after 5 s")
+			}
+			return
+		}
+	}
+}
