@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -221,8 +222,10 @@ func (s *stack) produce(records ...any) {
 		byTopic[topic] = append(byTopic[topic], kafka.Record{Key: []byte(s.company), Value: value})
 	}
 	for topic, list := range byTopic {
-		if err := s.producer.Produce(s.ctx, topic, list...); err != nil {
-			s.t.Fatal(err)
+		for chunk := range slices.Chunk(list, 500) { // below the broker's limit on a batch's bytes
+			if err := s.producer.Produce(s.ctx, topic, chunk...); err != nil {
+				s.t.Fatal(err)
+			}
 		}
 	}
 }

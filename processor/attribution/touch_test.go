@@ -1,0 +1,108 @@
+package attribution
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/sdk/core"
+)
+
+// at is an event some minutes in. The text is the page's URL after the shop's
+// host, then " < referrer" where there is one; "click X" is a short link's click.
+func at(minute int, text string) facts.Event {
+	e := facts.Event{At: start.Add(time.Duration(minute) * time.Minute)}
+	e.EventID = fmt.Sprintf("e%03d", minute)
+	page, referrer, _ := strings.Cut(text, " < ")
+	if click, ok := strings.CutPrefix(page, "click "); ok {
+		e.Event.Event, e.Click = core.LinkClick, &wire.Click{ClickID: click, Destination: "https://loja.example.com/?utm_source=influencer"}
+		return e
+	}
+	e.Event.Event = core.PageView
+	e.Context.Page = wire.Page{URL: "https://loja.example.com" + page, Referrer: referrer}
+	return e
+}
+
+func TestTouchesOfSessions(t *testing.T) {
+	x := testIndex(nil)
+	f := func(name, want string, events ...facts.Event) {
+		t.Helper()
+		var got []string
+		for _, touch := range x.touchesOf(facts.Visitor{ID: "v", Events: events}) {
+			touch.MatchedBy = ""
+			x.match(&touch)
+			got = append(got, fmt.Sprintf("%d %s %s", int(touch.At.Sub(start).Minutes()), touch.Kind, touch.Channel))
+		}
+		if text := strings.Join(got, "; "); text != want {
+			t.Errorf("%s:\n got %s\nwant %s", name, text, want)
+		}
+	}
+	const ana, beto = "/?utm_source=ig&utm_campaign=ana", "/?utm_source=ig&utm_campaign=beto"
+	const code = "abc.0195b2c0-0000-7000-8000-000000000000"
+	f("nothing", "")
+	f("a session without evidence is direct", "0 direct Direct", at(0, "/"), at(10, "/p"), at(39, "/q"))
+	f("30 minutes idle end a session", "0 direct Direct; 31 direct Direct", at(0, "/"), at(31, "/p"))
+	f("30 minutes exactly do not", "0 direct Direct", at(0, "/"), at(30, "/p"))
+	f("reloads collapse", "0 utm Organic Social", at(0, ana), at(1, ana), at(20, "/p"), at(45, ana))
+	f("the same campaign in a later session is another touch", "0 utm Organic Social; 60 utm Organic Social", at(0, ana), at(60, ana))
+	f("a new campaign is a touch of its own", "0 utm Organic Social; 5 utm Organic Social", at(0, ana), at(5, beto), at(6, ana))
+	f("a campaign within a direct session begins another", "0 direct Direct; 5 utm Organic Social", at(0, "/"), at(5, ana))
+	f("order of arrival does not matter", "0 utm Organic Social; 5 utm Organic Social", at(6, ana), at(5, beto), at(0, ana))
+	f("search", "0 referrer Organic Search", at(0, "/ < https://www.google.com.br/"), at(1, "/p < https://loja.example.com/"))
+	f("another site", "0 referrer Referral", at(0, "/ < https://blog.example.org/x"))
+	f("in-app browsers are people", "0 referrer Organic Social", at(0, "/ < https://l.instagram.com/"))
+	f("payment hosts are no arrival", "0 utm Organic Social", at(0, ana), at(5, "/thanks < https://www.mercadopago.com.br/checkout"))
+	f("sign-in hosts are no arrival", "0 direct Direct", at(0, "/ < https://accounts.google.com/o/oauth2"))
+	f("the store's own hosts are no arrival", "0 direct Direct", at(0, "/ < https://www.loja.example.com/"), at(1, "/ < https://checkout.loja.example.com/"))
+	f("a single-page shop keeps its first referrer", "0 utm Organic Social", at(0, ana+" < https://l.instagram.com/"), at(2, "/p < https://l.instagram.com/"))
+	f("ad click ids", "0 click_id Paid Search", at(0, "/?gclid=1"), at(1, "/p"))
+	f("click and landing are one touch", "0 trb_click Other", at(0, "click "+code), at(1, "/?trb_click="+code+"&utm_source=influencer"))
+	f("a forwarded URL is its own", "0 trb_click Other; 40 trb_click Other", at(0, "click "+code), at(40, "/?trb_click="+code+"&utm_source=influencer"))
+}
+
+func TestEventsOfBotsMakeNoTouches(t *testing.T) {
+	e := at(0, "/?utm_source=ig")
+	e.Bot = "known"
+	if got := testIndex(nil).touchesOf(facts.Visitor{Events: []facts.Event{e}}); len(got) != 0 {
+		t.Errorf("%d touches, want none", len(got))
+	}
+}
+
+func TestBackendEventsSpeakByTheirContext(t *testing.T) {
+	e := facts.Event{At: start}
+	e.Context.Campaign = wire.Campaign{Source: "news", Medium: "email"}
+	touches := testIndex(nil).touchesOf(facts.Visitor{Events: []facts.Event{e}})
+	if len(touches) != 1 || touches[0].Kind != ByUTM || touches[0].Medium != "email" {
+		t.Errorf("touches %+v", touches)
+	}
+	// With a URL the context is what the SDK remembers, no arrival of today.
+	e.Context.Page.URL = "https://loja.example.com/"
+	if touches := testIndex(nil).touchesOf(facts.Visitor{Events: []facts.Event{e}}); touches[0].Kind != Direct {
+		t.Errorf("touches %+v", touches)
+	}
+}
+
+func TestChannels(t *testing.T) {
+	f := func(source, medium, want string) {
+		t.Helper()
+		if got := channelOf(source, medium); got != want {
+			t.Errorf("%s / %s is %s, want %s", source, medium, got, want)
+		}
+	}
+	f("", "", ChannelDirect)
+	f("(direct)", "(none)", ChannelDirect)
+	f("google", "organic", ChannelOrganicSearch)
+	f("Google", "CPC", ChannelPaidSearch)
+	f("facebook", "cpc", ChannelPaidSocial)
+	f("tiktok", "paid_social", ChannelPaidSocial)
+	f("instagram", "", ChannelOrganicSocial)
+	f("news", "email", ChannelEmail)
+	f("newsletter", "", ChannelEmail)
+	f("blog.example.org", "referral", ChannelReferral)
+	f("x", "affiliate", ChannelAffiliates)
+	f("google", "display", ChannelDisplay)
+	f("qr", "poster", ChannelOther)
+}
