@@ -1,0 +1,48 @@
+package devtest
+
+import (
+	"os/exec"
+	"testing"
+
+	"github.com/go-rod/rod"
+	"github.com/go-rod/rod/lib/launcher"
+	"github.com/go-rod/rod/lib/launcher/flags"
+)
+
+// Browser starts a headless Chromium with an empty profile, closed when the
+// test ends. It fails, never skips, where there is none.
+func Browser(t testing.TB) *rod.Browser {
+	t.Helper()
+	NeedsIntegration(t)
+	start := launcher.New().Bin(chromium(t)).
+		Leakless(false). // leakless unpacks a helper binary; the cleanup below does its work
+		NoSandbox(true). // Chromium refuses to sandbox as root
+		UserDataDir(t.TempDir()).
+		Set("headless", "new").
+		Set("disable-gpu").Set("disable-quic").Set("no-first-run").
+		Set("disable-background-networking").Set("disable-component-update").Set("disable-sync").
+		Delete(flags.Flag("enable-automation")) // its banner moves the page
+	control, err := start.Launch()
+	if err != nil {
+		t.Fatalf("devtest: start Chromium: %v", err)
+	}
+	t.Cleanup(start.Kill)
+	// NoDefaultDevice: rod's default device pretends to be an old Mac.
+	browser := rod.New().ControlURL(control).NoDefaultDevice()
+	if err := browser.Connect(); err != nil {
+		t.Fatalf("devtest: connect to Chromium: %v", err)
+	}
+	t.Cleanup(func() { _ = browser.Close() })
+	return browser
+}
+
+func chromium(t testing.TB) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Fatal("devtest: no Chromium here: `make test` installs Debian's as root, else install it yourself")
+	return ""
+}

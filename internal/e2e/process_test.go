@@ -1,0 +1,195 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// process is one running `tributary …`. Its output is kept for failures.
+type process struct {
+	cmd    *exec.Cmd
+	output lockedBuffer
+	done   chan struct{}
+	err    error // of Wait; read after done
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// start runs the binary; it is stopped at the test's end if it still runs.
+func start(t *testing.T, args ...string) *process {
+	t.Helper()
+	return startIn(t, nil, args...)
+}
+
+// startIn is start with more environment, "NAME=value" each.
+func startIn(t *testing.T, env []string, args ...string) *process {
+	t.Helper()
+	p := &process{cmd: exec.Command(binary, args...), done: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
+	// Its own group, so that Ctrl-C on the tests reaches it through us alone.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatalf("start tributary %v: %v", args, err)
+	}
+	go func() { p.err = p.cmd.Wait(); close(p.done) }()
+	t.Cleanup(func() {
+		p.signal(syscall.SIGTERM)
+		select {
+		case <-p.done:
+		case <-time.After(20 * time.Second):
+			t.Errorf("tributary %v did not stop within 20 s of SIGTERM", args)
+			p.signal(syscall.SIGKILL)
+			<-p.done
+		}
+		if t.Failed() {
+			t.Logf("output of tributary %v:\n%s", args, tail(p.output.String(), 8000))
+		}
+	})
+	return p
+}
+
+func (p *process) signal(s syscall.Signal) {
+	select {
+	case <-p.done:
+	default:
+		_ = p.cmd.Process.Signal(s)
+	}
+}
+
+// kill is SIGKILL, waited for.
+func (p *process) kill(t *testing.T) {
+	t.Helper()
+	p.signal(syscall.SIGKILL)
+	<-p.done
+}
+
+// stop is Ctrl-C, waited for; it must exit 0.
+func (p *process) stop(t *testing.T) {
+	t.Helper()
+	p.signal(syscall.SIGINT)
+	select {
+	case <-p.done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("did not stop within 20 s of SIGINT")
+	}
+	if p.err != nil {
+		t.Fatalf("stopped with %v, want exit status 0", p.err)
+	}
+}
+
+// runToEnd runs the binary to its end and gives its output and exit status.
+func runToEnd(t *testing.T, args ...string) (string, int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	return finish(t, exec.CommandContext(ctx, binary, args...))
+}
+
+func finish(t *testing.T, cmd *exec.Cmd) (string, int) {
+	t.Helper()
+	out, err := cmd.CombinedOutput()
+	if exit, ok := err.(*exec.ExitError); ok {
+		return string(out), exit.ExitCode()
+	}
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
+	}
+	return string(out), 0
+}
+
+// devInfo is dev.json (wire.md).
+type devInfo struct {
+	EdgeURL           string `json:"edge_url"`
+	AdminURL          string `json:"admin_url"`
+	SandboxURL        string `json:"sandbox_url"`
+	ShortURL          string `json:"short_url"`
+	DashboardURL      string `json:"dashboard_url"`
+	StorefrontURL     string `json:"storefront_url"`
+	CompanyID         string `json:"company_id"`
+	SandboxCompanyID  string `json:"sandbox_company_id"`
+	APIKey            string `json:"api_key"`
+	SandboxAPIKey     string `json:"sandbox_api_key"`
+	DashboardEmail    string `json:"dashboard_email"`
+	DashboardPassword string `json:"dashboard_password"`
+	Kafka             string `json:"kafka"`
+	Postgres          string `json:"postgres"`
+}
+
+// dev is a running `tributary dev` on a data directory of its own.
+type dev struct {
+	*process
+	devInfo
+	dir string
+}
+
+// dataDir is a directory that the unprivileged Postgres can reach: the
+// testing package's own lie under a 0700 parent.
+func dataDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "data")
+}
+
+// startDev runs `tributary dev` on free ports and waits until all is ready.
+func startDev(t *testing.T, dir string, args ...string) *dev {
+	t.Helper()
+	file := filepath.Join(dir, "dev.json")
+	_ = os.Remove(file) // an earlier start's: the new one tells when it is ready
+	p := start(t, append([]string{"dev", "--data", dir,
+		"--edge-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--storefront-addr", "127.0.0.1:0"}, args...)...)
+	d := &dev{process: p, dir: dir}
+	deadline := time.After(3 * time.Minute) // a first start downloads Postgres
+	for tick := time.NewTicker(50 * time.Millisecond); ; {
+		if text, err := os.ReadFile(file); err == nil {
+			if err := json.Unmarshal(text, &d.devInfo); err != nil {
+				t.Fatalf("dev.json: %v", err)
+			}
+			tick.Stop()
+			return d
+		}
+		select {
+		case <-p.done:
+			t.Fatalf("tributary dev ended before it was ready: %v\n%s", p.err, tail(p.output.String(), 8000))
+		case <-deadline:
+			t.Fatalf("tributary dev was not ready within 3 min\n%s", tail(p.output.String(), 8000))
+		case <-tick.C:
+		}
+	}
+}
+
+func tail(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return fmt.Sprintf("… %s", s[len(s)-n:])
+}
