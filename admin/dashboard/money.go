@@ -38,7 +38,11 @@ func symbol(code string) string {
 	if err != nil {
 		return code
 	}
-	return message.NewPrinter(language.English).Sprint(currency.Symbol(unit))
+	text := message.NewPrinter(language.English).Sprint(currency.Symbol(unit))
+	if text == "$" {
+		return "US$" // outside its country a bare sign says too little
+	}
+	return text
 }
 
 // group puts a comma between each three digits.

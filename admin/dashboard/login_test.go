@@ -1,0 +1,132 @@
+package dashboard_test
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestLogInAndOut(t *testing.T) {
+	s := newSite(t)
+	get := func(client *http.Client, path string) *http.Response {
+		t.Helper()
+		answer, err := client.Get(s.url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		return answer
+	}
+	client := s.client()
+	if answer := get(client, "/dashboard/?day=2026-11-20"); answer.StatusCode != http.StatusSeeOther ||
+		answer.Header.Get("Location") != "/dashboard/login?next=%2Fdashboard%2F%3Fday%3D2026-11-20" {
+		t.Errorf("a stranger is sent to %s %q", answer.Status, answer.Header.Get("Location"))
+	}
+	refused := func(email, password string) string {
+		t.Helper()
+		answer, err := client.PostForm(s.url+"/dashboard/login", url.Values{"email": {email}, "password": {password}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		page, err := io.ReadAll(answer.Body)
+		if err != nil || answer.StatusCode != http.StatusUnauthorized || len(answer.Cookies()) > 0 {
+			t.Errorf("%s: %s, cookies %v, %v", email, answer.Status, answer.Cookies(), err)
+		}
+		return strings.ReplaceAll(string(page), email, "")
+	}
+	if refused(testEmail, "wrong password") != refused("nobody@loja.example", testPassword) {
+		t.Error("the answer tells whether an e-mail is known")
+	}
+	answer := s.logIn(client, " ANA@loja.example ", testPassword)
+	if answer.StatusCode != http.StatusSeeOther || len(answer.Cookies()) != 2 {
+		t.Fatalf("log-in: %s, %v", answer.Status, answer.Cookies())
+	}
+	for _, cookie := range answer.Cookies() {
+		if !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode || cookie.Secure || cookie.Path != "/dashboard/" {
+			t.Errorf("cookie %s", cookie)
+		}
+	}
+	page := get(client, "/dashboard/")
+	if page.StatusCode != http.StatusOK || !strings.Contains(page.Header.Get("Content-Security-Policy"), "default-src 'none'") ||
+		page.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("the page: %s, %v", page.Status, page.Header)
+	}
+	other := s.NewStore("Another store")
+	for path, want := range map[string]int{
+		"/dashboard/?company=" + s.box:                                   http.StatusOK,
+		"/dashboard/?company=" + other.Live.CompanyID:                    http.StatusNotFound,
+		"/dashboard/order?id=1&company=" + other.Live.CompanyID:          http.StatusNotFound,
+		"/dashboard/order?id=1":                                          http.StatusNotFound,
+		"/dashboard/?day=yesterday":                                      http.StatusBadRequest,
+		"/dashboard/?before=x":                                           http.StatusBadRequest,
+		"/dashboard/nowhere":                                             http.StatusNotFound,
+		"/dashboard/session":                                             http.StatusNoContent,
+		"/dashboard/live?day=2026-11-21&company=" + other.Live.CompanyID: http.StatusForbidden, // no Origin
+	} {
+		if answer := get(client, path); answer.StatusCode != want {
+			t.Errorf("%s: %s, want %d", path, answer.Status, want)
+		}
+	}
+	forged, err := http.NewRequest(http.MethodPost, s.url+"/dashboard/logout", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged.Header.Set("Origin", "https://evil.example")
+	if answer, err := client.Do(forged); err != nil || answer.StatusCode != http.StatusForbidden {
+		t.Errorf("a form of another site: %v, %v", answer, err)
+	}
+	if answer, err := client.PostForm(s.url+"/dashboard/logout", nil); err != nil || answer.StatusCode != http.StatusSeeOther {
+		t.Errorf("log-out: %v, %v", answer, err)
+	}
+	if answer := get(client, "/dashboard/session"); answer.StatusCode != http.StatusUnauthorized {
+		t.Errorf("after the log-out: %s", answer.Status)
+	}
+	for range 3 {
+		s.logIn(s.client(), testEmail, "guess")
+	}
+	if answer := s.logIn(s.client(), testEmail, "guess"); answer.StatusCode != http.StatusUnauthorized {
+		t.Errorf("the fourth guess: %s", answer.Status)
+	}
+	s.logIn(s.client(), testEmail, "guess")
+	if answer := s.logIn(s.client(), testEmail, testPassword); answer.StatusCode != http.StatusTooManyRequests || answer.Header.Get("Retry-After") == "" {
+		t.Errorf("after five guesses: %s", answer.Status)
+	}
+}
+
+func TestAStolenRefreshTokenEndsTheSession(t *testing.T) {
+	s := newSite(t)
+	start := time.Now()
+	s.setClock(start)
+	client := s.loggedIn()
+	home, err := url.Parse(s.url + "/dashboard/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	thief := s.client()
+	for _, cookie := range client.Jar.Cookies(home) {
+		if cookie.Name == "trb_refresh" {
+			cookie.Path = "/dashboard/"
+			thief.Jar.SetCookies(home, []*http.Cookie{cookie})
+		}
+	}
+	f := func(who string, client *http.Client, after time.Duration, want int) {
+		t.Helper()
+		s.setClock(start.Add(after))
+		answer, err := client.Get(s.url + "/dashboard/session")
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("%s after %s: %s, want %d", who, after, answer.Status, want)
+		}
+	}
+	f("the owner, with an access token", client, time.Minute, http.StatusNoContent)
+	f("the owner, renewing", client, 11*time.Minute, http.StatusNoContent)
+	f("the thief, with the spent token", thief, 12*time.Minute, http.StatusUnauthorized)
+	f("the owner, renewing again", client, 22*time.Minute, http.StatusUnauthorized)
+}

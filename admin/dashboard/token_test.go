@@ -1,0 +1,165 @@
+package dashboard
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+func TestAccessTokens(t *testing.T) {
+	secret := func(b byte) []byte { return bytes.Repeat([]byte{b}, minSecret) }
+	keysOf := func(current, previous []byte) signingKeys {
+		t.Helper()
+		keys, err := newSigningKeys(current, previous)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return keys
+	}
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	signed := func(keys signingKeys) string {
+		t.Helper()
+		text, err := keys.sign(access{personID: "p", family: "f", until: now.Add(time.Minute)}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	first, second, third := keysOf(secret(1), nil), keysOf(secret(2), secret(1)), keysOf(secret(3), secret(2))
+	byFirst := signed(first)
+
+	f := func(what string, keys signingKeys, text string, at time.Time, good bool) {
+		t.Helper()
+		a, err := keys.verify(text, at)
+		if (err == nil) != good || (good && (a.personID != "p" || a.family != "f" || !a.until.Equal(now.Add(time.Minute)))) {
+			t.Errorf("%s: %+v, %v; want good %t", what, a, err, good)
+		}
+	}
+	f("its own key", first, byFirst, now, true)
+	f("after one rotation of the secret", second, byFirst, now, true)
+	f("after two", third, byFirst, now, false)
+	f("the new key, where only the old is known", first, signed(second), now, false)
+	f("expired", first, byFirst, now.Add(time.Minute+time.Second), false)
+	f("changed", first, byFirst[:len(byFirst)-2]+"AA", now, false)
+	f("nothing", first, "", now, false)
+
+	forged := func(method jwt.SigningMethod, key any, change func(*claims)) string {
+		t.Helper()
+		c := claims{Family: "f", RegisteredClaims: jwt.RegisteredClaims{
+			Issuer: issuer, Audience: jwt.ClaimStrings{audience}, Subject: "p", ExpiresAt: jwt.NewNumericDate(now.Add(time.Minute)),
+		}}
+		change(&c)
+		token := jwt.NewWithClaims(method, c)
+		token.Header["kid"] = first.kid
+		text, err := token.SignedString(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	key := first.byKid[first.kid]
+	f("made by hand, all right", first, forged(jwt.SigningMethodHS256, key, func(*claims) {}), now, true)
+	f("without a signature", first, forged(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, func(*claims) {}), now, false)
+	f("another algorithm", first, forged(jwt.SigningMethodHS512, key, func(*claims) {}), now, false)
+	f("for another audience", first, forged(jwt.SigningMethodHS256, key, func(c *claims) { c.Audience = jwt.ClaimStrings{"api"} }), now, false)
+	f("without an end", first, forged(jwt.SigningMethodHS256, key, func(c *claims) { c.ExpiresAt = nil }), now, false)
+	f("of nobody", first, forged(jwt.SigningMethodHS256, key, func(c *claims) { c.Subject = "" }), now, false)
+
+	if _, err := newSigningKeys(secret(1)[:31], nil); err == nil {
+		t.Error("a secret of 31 bytes is taken")
+	}
+}
+
+func TestLogInAttemptsAreLimited(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	a := newAttempts()
+	f := func(what, email, ip string, after time.Duration, want bool) {
+		t.Helper()
+		if wait, ok := a.allow(email, ip, now.Add(after)); ok != want || (!ok && wait <= 0) {
+			t.Errorf("%s: allowed %t, wait %s; want %t", what, ok, wait, want)
+		}
+	}
+	for range emailBurst {
+		f("in the burst", "ana", "1.1.1.1", 0, true)
+	}
+	f("beyond it", "ana", "1.1.1.1", 0, false)
+	f("from elsewhere", "ana", "2.2.2.2", 0, false)
+	f("someone else", "bia", "1.1.1.1", 0, true)
+	f("a minute later", "ana", "1.1.1.1", emailEvery, true)
+	f("and no more", "ana", "1.1.1.1", emailEvery, false)
+	a.succeeded("ana")
+	f("after a log-in", "ana", "3.3.3.3", emailEvery, true)
+	for i := range ipBurst {
+		f("many e-mails of one address", string(rune('A'+i)), "9.9.9.9", 0, true)
+	}
+	f("too many e-mails of one address", "z", "9.9.9.9", 0, false)
+
+	for i := range maxBuckets + 500 {
+		a.byIP.take(string(rune(i)), now)
+	}
+	if n := len(a.byIP.byName); n != maxBuckets || a.byIP.order.Len() != n {
+		t.Errorf("%d addresses are remembered, want %d", n, maxBuckets)
+	}
+}
+
+func TestWhereALogInLeads(t *testing.T) {
+	f := func(next, want string) {
+		t.Helper()
+		if got := localPath(next); got != want {
+			t.Errorf("localPath(%q) = %q, want %q", next, got, want)
+		}
+	}
+	const first = "/dashboard/"
+	f("", first)
+	f("/dashboard/?day=2026-11-21", "/dashboard/?day=2026-11-21")
+	f("/dashboard/order?id=%2F%2Fx", "/dashboard/order?id=%2F%2Fx")
+	f("https://evil.example/dashboard/", first)
+	f("//evil.example/dashboard/", first)
+	f(`/\evil.example`, first)
+	f(`/dashboard/\..\..//evil.example`, first)
+	f("/dashboard/login?next=/dashboard/login", first)
+	f("/dashboard/logout", first)
+	f("/elsewhere", first)
+	f("javascript:alert(1)", first)
+}
+
+func TestMoneyForPeople(t *testing.T) {
+	f := func(minor int64, code, want string) {
+		t.Helper()
+		if got := money(minor, code); got != want {
+			t.Errorf("money(%d, %s) = %q, want %q", minor, code, got, want)
+		}
+	}
+	f(123450, "BRL", "R$\u00a01,234.50")
+	f(-5, "BRL", "−R$\u00a00.05")
+	f(100, "JPY", "¥\u00a0100")
+	f(1234567, "KWD", "KWD\u00a01,234.567")
+	f(100000000, "USD", "US$\u00a01,000,000.00")
+	f(0, "EUR", "€\u00a00.00")
+	g := func(part, whole int64, want string) {
+		t.Helper()
+		if got := percent(part, whole); got != want {
+			t.Errorf("percent(%d, %d) = %q, want %q", part, whole, got, want)
+		}
+	}
+	g(1, 3, "33.3%")
+	g(2, 3, "66.7%")
+	g(3, 3, "100.0%")
+	g(0, 0, "–")
+}
+
+func TestPasswordsOfAUsefulLength(t *testing.T) {
+	f := func(bytesLong int, want error) {
+		t.Helper()
+		if _, err := HashPassword(string(bytes.Repeat([]byte("x"), bytesLong))); !errors.Is(err, want) {
+			t.Errorf("%d bytes: %v, want %v", bytesLong, err, want)
+		}
+	}
+	f(MinPasswordBytes-1, ErrPasswordLength)
+	f(MinPasswordBytes, nil)
+	f(MaxPasswordBytes, nil)
+	f(MaxPasswordBytes+1, ErrPasswordLength)
+}
