@@ -2,7 +2,6 @@ package admin_test
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/json"
 	"net/http/httptest"
 	"testing"
