@@ -2,9 +2,10 @@ package core
 
 // AppendCanonical parses a body as ParseBatch does and appends what became of
 // it as JSON: for the callers that cannot hold Go values, which are the
-// browser's worker and, later, Node. Items stand in their order:
+// browser's worker and, later, Node. Items stand in their order; an event is
+// quoted, so that JavaScript passes its bytes on without parsing them:
 //
-//	{"items":[{"eventId":"…","event":{…}},{"eventId":"…","code":"…","field":"…","message":"…"}]}
+//	{"items":[{"eventId":"…","event":"{…}"},{"eventId":"…","code":"…","field":"…","message":"…"}]}
 //
 // or, when the whole body is refused, {"code":"…","field":"…","message":"…"}.
 func AppendCanonical(dst []byte, body, companyID string, o Options) []byte {
@@ -14,6 +15,7 @@ func AppendCanonical(dst []byte, body, companyID string, o Options) []byte {
 		out.violation(v)
 		return append(out.dst, '}')
 	}
+	var event []byte
 	dst = append(dst, `{"items":[`...)
 	for i := range b.Items {
 		if i > 0 {
@@ -25,8 +27,8 @@ func AppendCanonical(dst []byte, body, companyID string, o Options) []byte {
 		if item.Err != nil {
 			out.violation(item.Err)
 		} else {
-			out.name("event")
-			out.dst = AppendEvent(out.dst, &item.Event)
+			event = AppendEvent(event[:0], &item.Event)
+			out.text("event", string(event))
 		}
 		dst = append(out.dst, '}')
 	}

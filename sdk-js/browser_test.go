@@ -1,0 +1,489 @@
+package sdkjs_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-rod/rod"
+	"github.com/go-rod/rod/lib/launcher"
+	"github.com/go-rod/rod/lib/proto"
+
+	"github.com/tributary-io/tributary/sdk/core"
+)
+
+const patience = 15 * time.Second
+
+// got is one event as the edge took it.
+type got struct {
+	core.Event
+	raw     bool
+	text    string // the item's own text
+	request int
+}
+
+// edge is an edge on loopback: it serves a build's files and takes events
+// with the core, as the real one does.
+type edge struct {
+	*httptest.Server
+	mu       sync.Mutex
+	status   int // other than 200: how every request is answered
+	requests int
+	types    []string
+	events   []got // each id once, as the real edge sees to
+	known    map[string]bool
+	refused  []got // what came while status was not 200
+	changed  chan struct{}
+}
+
+func newEdge(t *testing.T, dist string) *edge {
+	e := &edge{status: http.StatusOK, known: map[string]bool{}, changed: make(chan struct{})}
+	mux := http.NewServeMux()
+	files := http.StripPrefix("/t/sdk/v1/", http.FileServer(http.Dir(dist)))
+	mux.HandleFunc("GET /t/sdk/v1/", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
+		files.ServeHTTP(w, r)
+	})
+	mux.HandleFunc("POST /t/v1/events", e.take)
+	e.Server = httptest.NewServer(mux)
+	t.Cleanup(e.Close)
+	return e
+}
+
+func (e *edge) take(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
+	w.Header().Set("Access-Control-Allow-Credentials", "true")
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the page went away; a beacon does not
+	}
+	batch, v := core.ParseBatch(string(body), "", core.Options{})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.requests++
+	e.types = append(e.types, r.Header.Get("Content-Type"))
+	var results []string
+	for _, item := range batch.Items {
+		g := got{Event: item.Event, raw: item.Raw, text: item.Text, request: e.requests}
+		status := "ok"
+		switch {
+		case item.Err != nil:
+			status = "rejected"
+		case e.known[item.Event.ID]:
+			status = "duplicate"
+		}
+		results = append(results, fmt.Sprintf(`{"eventId":%q,"status":%q}`, item.Event.ID, status))
+		switch {
+		case status == "duplicate":
+		case e.status == http.StatusOK:
+			e.known[g.ID] = true
+			e.events = append(e.events, g)
+		default:
+			e.refused = append(e.refused, g)
+		}
+	}
+	close(e.changed)
+	e.changed = make(chan struct{})
+	if v != nil || batch.CompanyID != "loja" {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	w.WriteHeader(e.status)
+	_, _ = fmt.Fprintf(w, `{"results":[%s],"durability":"kafka"}`, strings.Join(results, ","))
+}
+
+func (e *edge) answer(status int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.status = status
+}
+
+// wait returns when done says so; it looks again at each request.
+func (e *edge) wait(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	late := time.After(patience)
+	for {
+		e.mu.Lock()
+		ok, changed := done(), e.changed
+		e.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-changed:
+		case <-late:
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			t.Fatalf("%s: not within %v; %d requests, events %s", what, patience, e.requests, names(e.events))
+		}
+	}
+}
+
+func names(events []got) string {
+	var s []string
+	for _, event := range events {
+		s = append(s, event.Name)
+	}
+	return strings.Join(s, " ")
+}
+
+// named is the first event of that name, in the edge's lock.
+func (e *edge) named(name string) *got {
+	for i := range e.events {
+		if e.events[i].Name == name {
+			return &e.events[i]
+		}
+	}
+	return nil
+}
+
+// copies counts the events of a name.
+func (e *edge) copies(name string) (n int) {
+	for _, event := range e.events {
+		if event.Name == name {
+			n++
+		}
+	}
+	return n
+}
+
+// shop serves pages: each path is a page with a script in its head.
+func shop(t *testing.T, pages map[string]string) *httptest.Server {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		script, ok := pages[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = fmt.Fprintf(w, "<!doctype html><title>Loja %s</title>%s", r.URL.Path, script)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (e *edge) tag(attributes string) string {
+	return fmt.Sprintf(`<script async src="%s/t/sdk/v1/tributary.js" %s></script>`, e.URL, attributes)
+}
+
+const stub = `<script>window.tributary=window.tributary||[];["init","track","consent","reset"].forEach(function(m){tributary[m]=function(){tributary.push([m,Date.now(),arguments])}})</script>`
+
+// stubbed is a page with the stub, the script, and what the shop does at once.
+func (e *edge) stubbed(script string) string {
+	return stub + e.tag("") + "<script>" + script + "</script>"
+}
+
+func TestInChromium(t *testing.T) {
+	dist := t.TempDir()
+	if out, err := exec.Command("go", "run", "./build", "-root", "..", "-quick", "-out", dist).CombinedOutput(); err != nil {
+		t.Fatalf("build the SDK: %v\n%s", err, out)
+	}
+	l := launcher.New().Bin("/usr/bin/chromium").Leakless(false).NoSandbox(true).Headless(false).
+		Set("headless", "new").Set("disable-gpu").Set("disable-quic").Set("no-first-run").
+		Set("disable-background-networking").Set("disable-component-update").Set("disable-sync")
+	url, err := l.Launch()
+	if err != nil {
+		t.Fatalf("start Chromium: %v", err)
+	}
+	t.Cleanup(l.Cleanup)
+	browser := rod.New().ControlURL(url).NoDefaultDevice()
+	if err := browser.Connect(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = browser.Close() })
+
+	// Each case has its own edge, shop origin and browser context.
+	f := func(name string, test func(*testing.T, *edge, *rod.Browser)) {
+		t.Run(name, func(t *testing.T) {
+			context := browser.MustIncognito()
+			defer context.MustClose()
+			test(t, newEdge(t, dist), context)
+		})
+	}
+	f("the tag alone starts it and views the page", tagAlone)
+	f("events tracked before leaving arrive by beacon", beacon)
+	f("what beacons cannot carry is sent by the next page", beaconFull)
+	f("events of an outage are sent by the next page", outage)
+	f("the stub's queue is replayed with its times", stubQueue)
+	f("the visitor stays, the session is a hint, the campaign is kept", visitorStays)
+	f("the worker gives the bytes that the edge would make", workerPath)
+	f("page views follow the history", history)
+	f("a refusal is never repeated", refusal)
+	f("nothing is stored or sent before consent is granted", consentRequired)
+	f("denied consent forgets", consentDenied)
+	f("storage that is forbidden loses nothing that can be sent", noStorage)
+}
+
+func open(t *testing.T, b *rod.Browser, url string) *rod.Page {
+	t.Helper()
+	return b.MustPage(url).Timeout(patience)
+}
+
+func stored(page *rod.Page) int {
+	return page.MustEval(`() => Object.keys(localStorage).filter(k => k.startsWith("trb:")).length`).Int()
+}
+
+func tagAlone(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.tag(`data-company="loja"`) + e.tag(`data-company="loja"`)})
+	page := open(t, b, s.URL+"/?utm_source=influencer&utm_campaign=Ana+Prado&trb_click=abc.1")
+	e.wait(t, "page view", func() bool { return e.named(core.PageView) != nil })
+	view := e.named(core.PageView)
+	if view.Context.Campaign.Name != "Ana Prado" || len(view.Context.ClickIDs) != 1 || view.Context.Page.Title != "Loja /" ||
+		view.VisitorID == "" || view.SessionID == "" || view.Seq != 1 || view.Context.Library.Name != "sdk-js" {
+		t.Errorf("page view: %s", core.AppendEvent(nil, &view.Event))
+	}
+	if !strings.HasPrefix(e.types[0], "text/plain") {
+		t.Errorf("content type %q needs a preflight", e.types[0])
+	}
+	page.MustWait(`() => !Object.keys(localStorage).some(k => k.startsWith("trb:"))`) // acknowledged, so deleted
+	if n := e.copies(core.PageView); n != 1 {
+		t.Errorf("%d page views of a script included twice, want 1", n)
+	}
+}
+
+func beacon(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{
+		"/":     e.stubbed(`tributary.init({companyId:"loja",linger:3600000})`),
+		"/away": "away",
+		"/back": e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false})`),
+	})
+	page := open(t, b, s.URL+"/")
+	page.MustWait(`() => tributary.loaded`)
+	page.MustEval(`() => {
+		for (let i = 0; i < 20; i++) tributary.track("NOTE_" + i, {text: "é".repeat(300)});
+		tributary.track("add_to_cart", {items:[{item_id:"tee", quantity:1}]}, {email:"ana@example.com"});
+		location.href = "/away";
+	}`)
+	e.wait(t, "22 events", func() bool { return len(e.events) >= 22 })
+	cart := e.named(core.AddToCart)
+	if cart == nil || cart.Payload != `{"items":[{"item_id":"tee","item_quantity":1}]}` || cart.Identity.Email != "ana@example.com" {
+		t.Errorf("add to cart: %+v", cart)
+	}
+	if len(e.events) != 22 || e.requests != 1 {
+		t.Errorf("%d events in %d requests, want 22 in one", len(e.events), e.requests)
+	}
+}
+
+// More than beacons may carry (64 KiB on their way at once in Chromium) waits
+// in storage for the shop's next page.
+func beaconFull(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{
+		"/":     e.stubbed(`tributary.init({companyId:"loja",linger:3600000,pageViews:false})`),
+		"/next": e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false})`),
+	})
+	page := open(t, b, s.URL+"/")
+	page.MustWait(`() => tributary.loaded`)
+	page.MustEval(`() => {
+		for (let i = 0; i < 200; i++) tributary.track("NOTE_" + i, {text: "é".repeat(300)});
+		location.href = "/next";
+	}`)
+	e.wait(t, "200 events", func() bool { return len(e.events) == 200 })
+	page.MustWait(`() => !Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
+}
+
+func outage(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{
+		"/":     e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("SALE")`),
+		"/next": e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false})`),
+	})
+	e.answer(http.StatusServiceUnavailable)
+	page := open(t, b, s.URL+"/")
+	e.wait(t, "an attempt", func() bool { return len(e.refused) > 0 })
+	page.MustWait(`() => Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
+	first := e.refused[0].ID
+	page.MustNavigate("about:blank")
+	e.answer(http.StatusOK)
+	page.MustNavigate(s.URL + "/next")
+	e.wait(t, "the event of the outage", func() bool { return e.named("SALE") != nil })
+	if sale := e.named("SALE"); sale.ID != first {
+		t.Errorf("event id %s, was %s", sale.ID, first)
+	}
+	page.MustWait(`() => !Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
+}
+
+func stubQueue(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": stub + `<script>
+		window.before = Date.now();
+		tributary.track("EARLY", {n: 1});
+		tributary.init({companyId: "loja", pageViews: false, linger: 0});
+		tributary.track("purchase", {items: [{item_id: "tee", item_quantity: 2}]}, {cart_token: "c-1"});
+		window.after = Date.now();
+		setTimeout(function () {
+			var s = document.createElement("script");
+			s.src = "` + e.URL + `/t/sdk/v1/tributary.js";
+			document.head.appendChild(s);
+		}, 300);
+	</script>`})
+	page := open(t, b, s.URL+"/")
+	e.wait(t, "both events", func() bool { return e.named("EARLY") != nil && e.named(core.CheckoutCompleted) != nil })
+	early := e.named("EARLY")
+	before, after := int64(page.MustEval(`() => before`).Num()), int64(page.MustEval(`() => after`).Num())
+	if early.Timestamp < before || early.Timestamp > after || core.UUIDv7Time(early.ID) != early.Timestamp {
+		t.Errorf("time %d of a stubbed call, want %d to %d", early.Timestamp, before, after)
+	}
+	if sale := e.named(core.CheckoutCompleted); sale.Identity.CartToken != "c-1" {
+		t.Errorf("identity %+v", sale.Identity)
+	}
+}
+
+func visitorStays(t *testing.T, e *edge, b *rod.Browser) {
+	init := `tributary.init({companyId:"loja",linger:0,worker:false})`
+	s := shop(t, map[string]string{"/": e.stubbed(init), "/two": e.stubbed(init), "/three": e.stubbed(init)})
+	page := open(t, b, s.URL+"/?utm_source=influencer&utm_campaign=Beto&gclid=G")
+	e.wait(t, "first view", func() bool { return len(e.events) == 1 })
+	page.MustNavigate(s.URL + "/two")
+	e.wait(t, "second view", func() bool { return len(e.events) == 2 })
+	one, two := e.events[0], e.events[1]
+	if one.VisitorID == "" || one.VisitorID != two.VisitorID || one.SessionID != two.SessionID || one.Stream == two.Stream {
+		t.Errorf("visitor %q, %q; session %q, %q; stream %q, %q", one.VisitorID, two.VisitorID, one.SessionID, two.SessionID, one.Stream, two.Stream)
+	}
+	if two.Context.Campaign.Name != "Beto" || len(two.Context.ClickIDs) != 1 || two.Context.ClickIDs[0].Value != "G" {
+		t.Errorf("the campaign was not kept: %+v %v", two.Context.Campaign, two.Context.ClickIDs)
+	}
+	if cookie := page.MustEval(`() => document.cookie`).Str(); !strings.Contains(cookie, "trb_id="+one.VisitorID) {
+		t.Errorf("cookie %q", cookie)
+	}
+	// Either of the two places is enough to know the visitor.
+	page.MustEval(`() => localStorage.removeItem("trb_id")`)
+	page.MustNavigate(s.URL + "/three")
+	e.wait(t, "third view", func() bool { return len(e.events) == 3 })
+	page.MustEval(`() => { document.cookie = "trb_id=; max-age=0; path=/" }`)
+	page.MustNavigate(s.URL + "/two")
+	e.wait(t, "fourth view", func() bool { return len(e.events) == 4 })
+	if e.events[2].VisitorID != one.VisitorID || e.events[3].VisitorID != one.VisitorID {
+		t.Errorf("visitors %q, %q, want %q", e.events[2].VisitorID, e.events[3].VisitorID, one.VisitorID)
+	}
+	page.MustEval(`() => { tributary.reset(); tributary.track("AFTER_RESET") }`)
+	e.wait(t, "event after reset", func() bool { return e.named("AFTER_RESET") != nil })
+	if e.named("AFTER_RESET").VisitorID == one.VisitorID {
+		t.Error("the visitor stayed after reset")
+	}
+}
+
+func workerPath(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.stubbed(`
+		window.said = [];
+		console.log = function () { said.push([].join.call(arguments, " ")) };
+		tributary.init({companyId:"loja",linger:0,pageViews:false,debug:true})`)})
+	page := open(t, b, s.URL+"/p?x=1")
+	page.MustNavigate(s.URL + "/?utm_source=a&utm_campaign=%C3%A9&fbclid=F")
+	page.MustWait(`() => said.some(s => s.includes("worker is ready"))`)
+	// While the edge is out, the page keeps the raw envelope and the edge sees
+	// what the worker made of it.
+	e.answer(http.StatusServiceUnavailable)
+	page.MustEval(`() => tributary.track("purchase", {total: 49.90, 7: "\ud83d", items:[{item_id:"tée", quantity:2, price:1e21}]}, {email:" ana@example.com ", phone:"0"})`)
+	e.wait(t, "an attempt", func() bool { return len(e.refused) > 0 })
+	page.MustWait(`() => Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
+	raw := page.MustEval(`() => localStorage[Object.keys(localStorage).find(k => k.startsWith("trb:"))]`).Str()
+	sent := e.refused[0]
+	if sent.raw {
+		t.Fatalf("a raw envelope was sent: %v", page.MustEval(`() => said`))
+	}
+	batch, v := core.ParseBatch(raw, "loja", core.Options{})
+	if v != nil || batch.Items[0].Err != nil {
+		t.Fatalf("%v %v: %s", v, batch.Items[0].Err, raw)
+	}
+	if native := string(core.AppendEvent(nil, &batch.Items[0].Event)); native != sent.text {
+		t.Errorf("worker %s\nnative %s", sent.text, native)
+	}
+	e.answer(http.StatusOK)
+	e.wait(t, "the sale", func() bool { return e.named(core.CheckoutCompleted) != nil })
+	// What the core refuses in the worker does not travel, and is told.
+	page.MustEval(`() => tributary.track("CHECKOUT_COMPLETED", {items: []})`)
+	page.MustWait(`() => said.some(s => s.includes("payload_items_required"))`)
+}
+
+func history(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:0})`)})
+	page := open(t, b, s.URL+"/")
+	e.wait(t, "first view", func() bool { return len(e.events) == 1 })
+	page.MustEval(`() => {
+		history.replaceState({}, "", location.href);
+		history.pushState({}, "", "/p/1");
+		history.replaceState({a: 1}, "");
+		history.pushState({}, "", "/p/2");
+		tributary.track("LAST");
+	}`)
+	e.wait(t, "the last event", func() bool { return e.named("LAST") != nil })
+	var urls []string
+	for _, event := range e.events {
+		if event.Name == core.PageView {
+			urls = append(urls, event.Context.Page.Path)
+		}
+	}
+	if got := strings.Join(urls, " "); got != "/ /p/1 /p/2" {
+		t.Errorf("views of %s", got)
+	}
+	if second := e.events[1]; !strings.HasSuffix(second.Context.Page.Referrer, s.URL+"/") {
+		t.Errorf("referrer %q", second.Context.Page.Referrer)
+	}
+}
+
+func refusal(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("ONE")`)})
+	e.answer(http.StatusUnauthorized)
+	page := open(t, b, s.URL+"/")
+	e.wait(t, "the refusal", func() bool { return len(e.refused) == 1 })
+	page.MustWait(`() => !Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
+	if !page.MustEval(`() => tributary.flush()`).Bool() {
+		t.Error("a refused event still waits")
+	}
+	if len(e.refused) != 1 {
+		t.Errorf("%d attempts, want 1", len(e.refused))
+	}
+}
+
+func consentRequired(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:0,requireConsent:true})`)})
+	page := open(t, b, s.URL+"/?utm_source=x")
+	page.MustWait(`() => tributary.loaded`)
+	page.MustEval(`() => { tributary.track("NOTE"); return new Promise(r => setTimeout(r, 100)) }`)
+	if n, cookie := stored(page), page.MustEval(`() => document.cookie`).Str(); n != 0 || cookie != "" || e.requests != 0 {
+		t.Errorf("before consent: %d stored, cookie %q, %d requests", n, cookie, e.requests)
+	}
+	page.MustEval(`() => tributary.consent("granted")`)
+	e.wait(t, "what was kept in memory", func() bool { return len(e.events) == 2 })
+	for _, event := range e.events {
+		if event.VisitorID == "" || event.Consent != "granted" || event.Context.Campaign.Source != "x" {
+			t.Errorf("event %s", core.AppendEvent(nil, &event.Event))
+		}
+	}
+}
+
+func consentDenied(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:3600000})`)})
+	page := open(t, b, s.URL+"/")
+	page.MustWait(`() => Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
+	page.MustEval(`() => { tributary.consent("denied"); tributary.track("NOTE") }`)
+	if cookie := page.MustEval(`() => document.cookie`).Str(); stored(page) != 0 || cookie != "" {
+		t.Errorf("after denial: %d stored, cookie %q", stored(page), cookie)
+	}
+	page.MustNavigate(s.URL + "/") // the answer is remembered; leaving sends nothing
+	page.MustWait(`() => tributary.loaded`)
+	page.MustEval(`() => tributary.flush()`)
+	if e.requests != 0 {
+		t.Errorf("%d requests after denial", e.requests)
+	}
+}
+
+func noStorage(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": `<script>
+		for (const s of ["localStorage", "sessionStorage"]) Object.defineProperty(window, s, {get() { throw new Error("forbidden") }});
+		Object.defineProperty(document, "cookie", {get() { throw new Error("forbidden") }, set() { throw new Error("forbidden") }});
+	</script>` + e.stubbed(`tributary.init({companyId:"loja",linger:0});tributary.track("NOTE")`)})
+	page := open(t, b, s.URL+"/")
+	wait := page.EachEvent(func(x *proto.RuntimeExceptionThrown) {
+		text, _ := json.Marshal(x.ExceptionDetails)
+		t.Errorf("the page threw: %s", text)
+	})
+	go wait()
+	e.wait(t, "both events", func() bool { return len(e.events) == 2 })
+}

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/andybalholm/brotli"
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// bundler makes the files of one dist.
+type bundler struct {
+	root, out string
+	quick     bool
+	version   string
+	made      []made
+}
+
+// made is one file, as manifest.json lists it. Sizes are bytes.
+type made struct {
+	Name   string `json:"name"`
+	Size   int    `json:"size"`
+	Gzip   int    `json:"gzip"`
+	Brotli int    `json:"brotli"`
+}
+
+// manifest says what the parts of this build are called.
+type manifest struct {
+	Version string `json:"version"`
+	Loader  string `json:"loader"` // cached shortly
+	Script  string `json:"script"` // the same bytes under a name that never changes its meaning
+	Worker  string `json:"worker"`
+	WASM    string `json:"wasm"`
+	Files   []made `json:"files"`
+}
+
+func run(root, out string, quick bool) error {
+	if out == "" {
+		out = filepath.Join(root, "sdk-js", "dist")
+	}
+	b := &bundler{root: root, out: out, quick: quick}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	var pkg struct {
+		Version string `json:"version"`
+	}
+	text, err := os.ReadFile(filepath.Join(root, "sdk-js", "package.json"))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, &pkg); err != nil {
+		return fmt.Errorf("read package.json: %w", err)
+	}
+	b.version = pkg.Version
+	m, err := b.all()
+	if err != nil {
+		return err
+	}
+	if err := b.clean(); err != nil {
+		return err
+	}
+	text, err = json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	// The manifest last: it says that the build is whole.
+	if err := os.WriteFile(filepath.Join(out, "manifest.json"), append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	fmt.Printf("%-32s %9s %9s %9s\n", "sdk-js/dist", "bytes", "gzip", "brotli")
+	for _, f := range m.Files {
+		fmt.Printf("%-32s %9d %9d %9d\n", f.Name, f.Size, f.Gzip, f.Brotli)
+	}
+	return nil
+}
+
+// all builds in the order of who names whom: the worker's script knows
+// nothing, the page's script knows the worker's and the core's names.
+func (b *bundler) all() (m manifest, err error) {
+	wasm, err := b.wasm()
+	if err != nil {
+		return m, err
+	}
+	m = manifest{Version: b.version, Loader: "tributary.js", WASM: hashed("core", ".wasm", wasm)}
+	if err := b.write(m.WASM, wasm); err != nil {
+		return m, err
+	}
+	worker, err := b.script("worker.ts", api.FormatIIFE, nil)
+	if err != nil {
+		return m, err
+	}
+	m.Worker = hashed("worker", ".js", worker)
+	if err := b.write(m.Worker, worker); err != nil {
+		return m, err
+	}
+	names := map[string]string{"WASM": m.WASM, "WORKER": m.Worker, "VERSION": b.version}
+	script, err := b.script("script.ts", api.FormatIIFE, names)
+	if err != nil {
+		return m, err
+	}
+	m.Script = hashed("tributary", ".js", script)
+	esm, err := b.script("index.ts", api.FormatESModule, names)
+	if err != nil {
+		return m, err
+	}
+	cjs, err := b.script("index.ts", api.FormatCommonJS, names)
+	if err != nil {
+		return m, err
+	}
+	types, err := os.ReadFile(filepath.Join(b.root, "sdk-js", "src", "types.ts"))
+	if err != nil {
+		return m, err
+	}
+	for _, f := range []struct {
+		name string
+		data []byte
+	}{
+		{m.Loader, script}, {m.Script, script}, {"tributary.mjs", esm}, {"tributary.cjs", cjs},
+		{"tributary.d.ts", types}, {"tributary.d.cts", types},
+	} {
+		if err := b.write(f.name, f.data); err != nil {
+			return m, err
+		}
+	}
+	m.Files = b.made
+	return m, nil
+}
+
+// wasm compiles the core (design: sdk.md, "Measured here").
+func (b *bundler) wasm() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "tributary-wasm-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "core.wasm")
+	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid=", "-o", file, "./wasm")
+	cmd.Dir = b.root
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build the WASM core: %w\n%s", err, out)
+	}
+	return os.ReadFile(file)
+}
+
+// script bundles one entry of src.
+func (b *bundler) script(entry string, format api.Format, names map[string]string) ([]byte, error) {
+	define := map[string]string{}
+	for name, value := range names {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		define[name] = string(text)
+	}
+	result := api.Build(api.BuildOptions{
+		EntryPoints:       []string{filepath.Join(b.root, "sdk-js", "src", entry)},
+		Bundle:            true,
+		Format:            format,
+		Platform:          api.PlatformBrowser,
+		Target:            api.ES2018, // what has WebAssembly has it, nearly
+		MinifyWhitespace:  true,
+		MinifyIdentifiers: true,
+		MinifySyntax:      true,
+		Charset:           api.CharsetUTF8,
+		LegalComments:     api.LegalCommentsNone,
+		Define:            define,
+		Supported:         map[string]bool{"bigint": true}, // worker only, where WebAssembly is
+	})
+	if len(result.Errors) > 0 {
+		lines := api.FormatMessages(result.Errors, api.FormatMessagesOptions{Kind: api.ErrorMessage})
+		return nil, fmt.Errorf("bundle %s:\n%s", entry, strings.Join(lines, ""))
+	}
+	if len(result.OutputFiles) != 1 {
+		return nil, fmt.Errorf("bundle %s: %d files came out, want 1", entry, len(result.OutputFiles))
+	}
+	return result.OutputFiles[0].Contents, nil
+}
+
+// hashed is a name whose bytes never change: the edge lets it be kept for ever.
+func hashed(stem, ext string, data []byte) string {
+	sum := sha256.Sum256(data)
+	return stem + "." + hex.EncodeToString(sum[:6]) + ext
+}
+
+// write writes a file and its compressed siblings. Those of an unchanged
+// file are kept: brotli takes seconds for the core.
+func (b *bundler) write(name string, data []byte) error {
+	path := filepath.Join(b.out, name)
+	br, errBr := os.ReadFile(path + ".br")
+	gz, errGz := os.ReadFile(path + ".gz")
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if errBr != nil || errGz != nil || !bytes.Equal(old, data) {
+		if br, gz, err = b.compress(data); err != nil {
+			return fmt.Errorf("compress %s: %w", name, err)
+		}
+		for _, f := range []struct {
+			path string
+			data []byte
+		}{{path, data}, {path + ".br", br}, {path + ".gz", gz}} {
+			if err := os.WriteFile(f.path, f.data, 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	b.made = append(b.made, made{name, len(data), len(gz), len(br)})
+	return nil
+}
+
+func (b *bundler) compress(data []byte) (br, gz []byte, err error) {
+	brotliLevel, gzipLevel := brotli.BestCompression, gzip.BestCompression
+	if b.quick {
+		brotliLevel, gzipLevel = 1, gzip.BestSpeed
+	}
+	var brOut, gzOut bytes.Buffer
+	bw := brotli.NewWriterOptions(&brOut, brotli.WriterOptions{Quality: brotliLevel, LGWin: 22})
+	gw, err := gzip.NewWriterLevel(&gzOut, gzipLevel)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, w := range []interface {
+		Write([]byte) (int, error)
+		Close() error
+	}{bw, gw} {
+		if _, err := w.Write(data); err != nil {
+			return nil, nil, err
+		}
+		if err := w.Close(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return brOut.Bytes(), gzOut.Bytes(), nil
+}
+
+// clean removes what an earlier build left.
+func (b *bundler) clean() error {
+	keep := map[string]bool{".gitkeep": true}
+	for _, f := range b.made {
+		keep[f.Name], keep[f.Name+".br"], keep[f.Name+".gz"] = true, true, true
+	}
+	entries, err := os.ReadDir(b.out)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !keep[e.Name()] {
+			if err := os.RemoveAll(filepath.Join(b.out, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

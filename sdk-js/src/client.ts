@@ -1,0 +1,171 @@
+// The SDK in a page. One client a page; importing it touches nothing, so it
+// may be imported where there is no window.
+
+import { start } from "./core";
+import { uuid } from "./id";
+import { Queue } from "./queue";
+import { Sender } from "./sender";
+import { get, put } from "./store";
+import type { Config, Consent, Identity } from "./types";
+import { arrival, forget, session, visitor } from "./visitor";
+
+declare const VERSION: string; // set by the build
+
+const ANSWER = "trb_consent";
+const RECOVER = 3000; // ms after the start: a page's own work comes first
+const MAX_EARLY = 100;
+
+let config: Config | undefined;
+let queue: Queue;
+let sender: Sender;
+let answer: Consent | null | undefined;
+let stream: string;
+let seq = 0;
+let visitorId = "";
+let referrer = "";
+let seen = ""; // the last URL a page view was taken of
+let early: [number, string, unknown, unknown][] = [];
+
+const log = (...what: unknown[]): void => {
+  if (config && config.debug) console.log("[tributary]", ...what);
+};
+
+/** Whether anything may be stored or sent now. */
+const free = (): boolean => answer == "granted" || (!answer && !config!.requireConsent);
+
+export function init(options: Config, origin?: string): void {
+  if (config || typeof window == "undefined") return;
+  const endpoint = (options.endpoint || origin || "").replace(/\/+$/, "");
+  if (!options.companyId || !endpoint) {
+    console.error("[tributary] init needs companyId" + (endpoint ? "" : " and endpoint"));
+    return;
+  }
+  config = options;
+  answer = answer || (get(ANSWER) as Consent);
+  stream = uuid(Date.now()).slice(-12);
+  referrer = document.referrer;
+  queue = new Queue(options.companyId, free);
+  sender = new Sender(options.companyId, endpoint, queue, free, log);
+
+  const leave = () => {
+    queue.persist();
+    sender.beacon();
+  };
+  addEventListener("pagehide", leave);
+  document.addEventListener("visibilitychange", () => document.visibilityState == "hidden" && leave());
+  addEventListener("online", () => sender.send());
+  setTimeout(() => {
+    if (free()) queue.recover().then(() => sender.schedule(0));
+  }, RECOVER);
+  if (options.worker !== false) start(endpoint + "/sdk/v1/", log);
+  if (options.pageViews !== false) watch();
+
+  const calls = early;
+  early = [];
+  for (const [at, name, payload, identity] of calls) take(at, name, payload, identity);
+}
+
+/** Page views: this one, and each change of a single-page shop's address. */
+function watch(): void {
+  const view = () => {
+    if (location.href == seen) return;
+    if (seen) referrer = seen;
+    seen = location.href;
+    take(Date.now(), "PAGE_VIEW");
+  };
+  for (const method of ["pushState", "replaceState"] as const) {
+    const original = history[method];
+    history[method] = function (this: History, ...args: any) {
+      const result = original.apply(this, args);
+      view();
+      return result;
+    };
+  }
+  addEventListener("popstate", view);
+  addEventListener("pageshow", (e) => {
+    if (!e.persisted) return; // back from the back-forward cache: seen again
+    seen = "";
+    view();
+  });
+  view();
+}
+
+/** at is when it was called, in Unix milliseconds: a stub's calls come late. */
+export function take(at: number, name: string, payload?: unknown, identity?: unknown): void {
+  if (typeof window == "undefined") return;
+  if (!config) {
+    if (early.length < MAX_EARLY) early.push([at, name, payload, identity]);
+    return;
+  }
+  if (answer == "denied") return log("not taken, consent is denied", name);
+  try {
+    const id = uuid(at);
+    const url = location.href;
+    const context: any = {
+      url,
+      referrer,
+      title: document.title,
+      stream,
+      seq: ++seq,
+      locale: navigator.language,
+      screen: screen.width + "x" + screen.height,
+      library: { name: "sdk-js", version: VERSION },
+    };
+    const base = [id, new Date(at).toISOString(), name, text(payload), text(identity)];
+    if (free()) know(context, url, at);
+    const raw = JSON.stringify(["r1", ...base, context]);
+    if (!queue.add(id, raw)) return log("dropped, too many events wait", name);
+    log("taken", name, id, payload, identity);
+    setTimeout(() => queue.persist());
+    sender.schedule(config.linger === undefined ? 1000 : config.linger);
+  } catch (error) {
+    log("not taken", name, error);
+  }
+}
+
+const text = (value: unknown): string | null => (value === undefined || value === null ? null : JSON.stringify(value));
+
+/** What is known of the visitor, all of it stored: only where that is allowed. */
+function know(context: any, url: string, at: number): void {
+  context.visitorId = visitorId = visitorId || visitor();
+  context.sessionId = session(at);
+  if (answer) context.consent = answer;
+  const { campaign, clickIds } = arrival(url, context.sessionId);
+  context.campaign = campaign;
+  context.clickIds = clickIds;
+}
+
+export function track(name: string, payload?: unknown, identity?: Identity | null): void {
+  take(Date.now(), name, payload, identity);
+}
+
+export function consent(given: Consent): void {
+  if (typeof window == "undefined" || (given != "granted" && given != "denied")) return;
+  answer = given;
+  put(ANSWER, given);
+  if (!config) return;
+  if (given == "denied") {
+    queue.clear();
+    reset();
+    return;
+  }
+  // What was kept in memory is completed: now the visitor may be known.
+  for (const id in queue.entries) {
+    const e = queue.entries[id];
+    const raw = JSON.parse(e.raw);
+    if (raw[6].visitorId) continue;
+    know(raw[6], raw[6].url, Date.now());
+    e.raw = JSON.stringify(raw);
+  }
+  queue.persist();
+  sender.schedule(0);
+}
+
+export function reset(): void {
+  visitorId = "";
+  if (typeof window != "undefined") forget();
+}
+
+export function flush(): Promise<boolean> {
+  return config ? sender.send() : Promise.resolve(true);
+}

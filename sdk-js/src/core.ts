@@ -1,0 +1,74 @@
+// The core's worker, seen from the page: raw envelopes in, canonical events
+// out. It starts when the page is loaded and idle, and where it does not
+// start nothing is lost: the edge runs the same core.
+
+import { attempt } from "./store";
+
+export interface Canonical {
+  items: { eventId?: string; event?: string; code?: string; field?: string; message?: string }[];
+}
+
+declare const WORKER: string; // file names, set by the build
+declare const WASM: string;
+
+const PATIENCE = 2000; // ms: a worker that does not answer is not asked again
+
+let worker: Worker | undefined;
+let waiting: { [call: number]: (answer: Canonical | null) => void } = {};
+let calls = 0;
+
+function stop(): void {
+  if (worker) worker.terminate();
+  worker = undefined;
+  const left = waiting;
+  waiting = {};
+  for (const call in left) left[call](null);
+}
+
+/** Starts the worker when the page has nothing else to do; base ends in "/". */
+export function start(base: string, log: (...what: unknown[]) => void): void {
+  const connection = (navigator as any).connection || {};
+  if (typeof Worker == "undefined" || typeof WebAssembly == "undefined" || connection.saveData || /2g/.test(connection.effectiveType)) {
+    return log("no worker: the edge does its work");
+  }
+  const begin = () =>
+    attempt(() => {
+      // A worker's script must be of the page's origin; what it imports need not.
+      const script = new Blob(['importScripts("' + base + WORKER + '")'], { type: "text/javascript" });
+      const url = URL.createObjectURL(script);
+      const starting = new Worker(url);
+      starting.onerror = () => {
+        log("the worker failed: the edge does its work");
+        stop();
+      };
+      starting.onmessage = ({ data }) => {
+        if (data.ready) {
+          URL.revokeObjectURL(url);
+          worker = starting;
+          log("the worker is ready");
+        } else if (data.failed) {
+          log("the worker failed: " + data.failed);
+          starting.terminate();
+          stop();
+        } else if (waiting[data.call]) {
+          waiting[data.call](attempt(() => JSON.parse(data.answer)) || null);
+          delete waiting[data.call];
+        }
+      };
+      starting.postMessage({ wasm: base + WASM });
+    });
+  const idle = () => ((window as any).requestIdleCallback || ((f: () => void) => setTimeout(f, 500)))(begin, { timeout: 5000 });
+  if (document.readyState == "complete") idle();
+  else addEventListener("load", idle);
+}
+
+/** The canonical events of a body of raw envelopes; null when no worker gives them. */
+export function canonical(body: string): Promise<Canonical | null> {
+  return new Promise((resolve) => {
+    if (!worker) return resolve(null);
+    const call = ++calls;
+    waiting[call] = resolve;
+    worker.postMessage({ call, body, now: Date.now() });
+    setTimeout(() => waiting[call] && stop(), PATIENCE);
+  });
+}

@@ -1,0 +1,103 @@
+// Events from the call until the edge has acknowledged them: in memory, and
+// one localStorage key each, "trb:<company>:<tab>:<event id>". Deletion is
+// only by acknowledgement, refusal, or the caps.
+
+import { uuid } from "./id";
+import { del, get, keys, put, tabGet, tabPut } from "./store";
+
+/** Caps: the shop's own storage is never filled. */
+const MAX_EVENTS = 1000;
+const MAX_BYTES = 512 << 10;
+const ORPHAN = 60000; // ms: another tab's event this old is nobody's
+
+export interface Entry {
+  id: string;
+  /** The raw envelope, JSON text. */
+  raw: string;
+  stored?: boolean;
+  /** When it went by a beacon, which brings no answer; Unix milliseconds. */
+  beaconed?: number;
+}
+
+export class Queue {
+  entries: { [id: string]: Entry } = {};
+  dropped = 0;
+  private prefix: string;
+  private own: string;
+  private bytes = 0;
+  private count = 0;
+
+  constructor(company: string, private durable: () => boolean) {
+    let tab = tabGet("trb_t");
+    if (!tab) tabPut("trb_t", (tab = uuid(Date.now()).slice(-12)));
+    this.prefix = "trb:" + company + ":";
+    this.own = this.prefix + tab + ":";
+    for (const key of keys(this.prefix)) this.grow(get(key), 1);
+  }
+
+  private grow(raw: string | null | undefined, by: number): void {
+    this.count += by;
+    this.bytes += by * (raw || "").length * 2; // UTF-16 in storage
+  }
+
+  /** False when the event is dropped: too many wait already. */
+  add(id: string, raw: string): boolean {
+    if (Object.keys(this.entries).length >= MAX_EVENTS) {
+      this.dropped++;
+      return false;
+    }
+    this.entries[id] = { id, raw };
+    return true;
+  }
+
+  /** Writes what is in memory only, as far as the caps go. */
+  persist(): void {
+    if (!this.durable()) return;
+    for (const id in this.entries) {
+      const e = this.entries[id];
+      if (!e.stored && this.count < MAX_EVENTS && this.bytes + e.raw.length * 2 <= MAX_BYTES && put(this.own + id, e.raw)) {
+        e.stored = true;
+        this.grow(e.raw, 1);
+      }
+    }
+  }
+
+  /** The event is settled. */
+  remove(id: string): void {
+    const e = this.entries[id];
+    if (!e) return;
+    if (e.stored) {
+      del(this.own + id);
+      this.grow(e.raw, -1);
+    }
+    delete this.entries[id];
+  }
+
+  /** Takes up what earlier pages of this tab, or tabs that are gone, left. */
+  async recover(): Promise<void> {
+    const take = () => {
+      for (const key of keys(this.prefix)) {
+        const id = key.slice(key.lastIndexOf(":") + 1);
+        const raw = get(key);
+        const mine = key.indexOf(this.own) == 0;
+        const age = Date.now() - parseInt(id.replace("-", "").slice(0, 12), 16); // the time in the UUIDv7
+        if (!raw || this.entries[id] || (!mine && age < ORPHAN)) continue;
+        if (!mine) {
+          if (!put(this.own + id, raw)) continue;
+          del(key);
+        }
+        this.entries[id] = { id, raw, stored: true };
+      }
+    };
+    const locks = (navigator as any).locks;
+    if (!locks) return take();
+    // One tab at a time; who comes second finds less.
+    await locks.request("trb:recover", { ifAvailable: true }, async (lock: unknown) => lock && take()).catch(take);
+  }
+
+  clear(): void {
+    for (const id in this.entries) this.remove(id);
+    for (const key of keys(this.prefix)) del(key);
+    this.count = this.bytes = 0;
+  }
+}

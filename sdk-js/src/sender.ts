@@ -1,0 +1,151 @@
+// Getting events to the edge: batches by fetch while the page lives, beacons
+// when it may be about to end. A refusal (4xx) is never repeated; an outage is
+// retried for as long as the page lives, and by the next page.
+
+import { Canonical, canonical } from "./core";
+import { Entry, Queue } from "./queue";
+import { attempt } from "./store";
+
+const CHUNK = 60000; // bytes: browsers refuse beacons of 64 KiB
+const BATCH = 50;
+const BASE = 1000; // ms
+const MOST = 60000; // ms
+const UNANSWERED = 30000; // ms: what went by beacon is sent once more after this, for its answer
+
+export class Sender {
+  private url: string;
+  private busy: Promise<boolean> | undefined;
+  private timer: any;
+  private due = 0;
+  private failures = 0;
+
+  constructor(
+    private company: string,
+    endpoint: string,
+    private queue: Queue,
+    private allowed: () => boolean,
+    private log: (...what: unknown[]) => void,
+  ) {
+    this.url = endpoint + "/v1/events";
+  }
+
+  private body(events: string[]): string {
+    return '{"companyId":' + JSON.stringify(this.company) + ',"sentAt":"' + new Date().toISOString() + '","events":[' + events.join() + "]}";
+  }
+
+  /** Entries of at most CHUNK bytes and BATCH events; a UTF-16 unit is at most three bytes. */
+  private chunk(entries: Entry[]): Entry[] {
+    let room = CHUNK - 200;
+    const out: Entry[] = [];
+    for (const e of entries) {
+      const size = e.raw.length > CHUNK / 3 - 200 ? new Blob([e.raw]).size : e.raw.length * 3;
+      if (out.length == BATCH || (out.length && size > room)) break;
+      room -= size + 1;
+      out.push(e);
+    }
+    return out;
+  }
+
+  private waiting(): Entry[] {
+    const all = this.queue.entries;
+    return Object.keys(all).map((id) => all[id]);
+  }
+
+  /** Sends in ms from now, or sooner if that was asked for before. */
+  schedule(ms: number): void {
+    const at = Date.now() + ms;
+    if (this.timer && this.due <= at) return;
+    clearTimeout(this.timer);
+    this.due = at;
+    this.timer = setTimeout(() => {
+      this.timer = 0;
+      this.send();
+    }, ms);
+  }
+
+  /** Tries now; resolves to true when nothing is left. */
+  send(): Promise<boolean> {
+    return (this.busy = this.busy || this.run().then((done) => ((this.busy = undefined), done)));
+  }
+
+  private async run(): Promise<boolean> {
+    for (;;) {
+      const batch = this.allowed() ? this.chunk(this.waiting().filter((e) => !(e.beaconed! > Date.now() - UNANSWERED))) : [];
+      if (!batch.length) return !this.waiting().length;
+      const wait = await this.post(batch);
+      if (wait < 0) {
+        this.failures = 0;
+        continue;
+      }
+      this.failures++;
+      const ceiling = Math.min(MOST, BASE * 2 ** (this.failures - 1));
+      this.schedule(Math.max(wait, Math.random() * ceiling)); // full jitter
+      return false;
+    }
+  }
+
+  /** One attempt: -1 when the batch moved on, else the least wait in milliseconds. */
+  private async post(batch: Entry[]): Promise<number> {
+    const raws = batch.map((e) => e.raw);
+    const core = await canonical("[" + raws.join() + "]");
+    const events = core && core.items && core.items.length == batch.length ? this.judged(core, batch) : raws;
+    if (!events.length) return -1;
+    let response: Response;
+    let answer: any = {};
+    try {
+      // text/plain needs no preflight; credentials carry the server's visitor cookie.
+      response = await fetch(this.url, { method: "POST", body: this.body(events), credentials: "include", headers: { "Content-Type": "text/plain" } });
+      answer = await response.json().catch(() => answer);
+    } catch (error) {
+      this.log("not sent, will be tried again", error);
+      return 0;
+    }
+    const status = response.status;
+    if (status == 200 && answer.results) {
+      let moved = false;
+      for (const r of answer.results) {
+        if (/^(ok|duplicate|rejected)$/.test(r.status)) {
+          moved = moved || !!this.queue.entries[r.eventId];
+          this.queue.remove(r.eventId);
+          this.log(r.status, r.eventId, r.code || "", r.message || "");
+        }
+      }
+      return moved ? -1 : 0;
+    }
+    if (status >= 400 && status < 500 && status != 408 && status != 429) {
+      this.log("refused", status, answer.error || "");
+      for (const e of batch) this.queue.remove(e.id);
+      this.queue.dropped += batch.length;
+      return -1;
+    }
+    const after = response.headers.get("Retry-After") || "";
+    this.log("status " + status + ", will be tried again");
+    return Math.min(MOST * 10, Math.max(0, +after * 1000 || Date.parse(after) - Date.now() || 0));
+  }
+
+  /** The canonical events; what the core refuses is settled here. */
+  private judged(core: Canonical, batch: Entry[]): string[] {
+    const events: string[] = [];
+    core.items.forEach((item, i) => {
+      if (item.event) return events.push(item.event);
+      this.log("rejected", batch[i].id, item.code, item.field, item.message);
+      this.queue.remove(batch[i].id);
+    });
+    return events;
+  }
+
+  /** The last chance: what is not acknowledged goes by beacon and stays stored. */
+  beacon(): void {
+    if (!this.allowed()) return;
+    let left = this.waiting().filter((e) => !e.beaconed);
+    if (left.length) setTimeout(() => this.send(), UNANSWERED + 1);
+    while (left.length) {
+      const part = this.chunk(left);
+      left = left.slice(part.length);
+      const body = this.body(part.map((e) => e.raw));
+      const sent = attempt(() => navigator.sendBeacon(this.url, new Blob([body], { type: "text/plain" })));
+      for (const e of part) e.beaconed = sent ? Date.now() : 0;
+      if (!sent) attempt(() => fetch(this.url, { method: "POST", body, keepalive: true, credentials: "include", headers: { "Content-Type": "text/plain" } }).catch(() => {}));
+    }
+  }
+}
