@@ -234,6 +234,25 @@ func (p *Postgres) DatabaseDSN(database string) string {
 	return dsn.String()
 }
 
+// CreateDatabase makes a database unless it is there, and gives its connection string.
+func (p *Postgres) CreateDatabase(ctx context.Context, name string) (dsn string, err error) {
+	conn, err := pgx.Connect(ctx, p.DSN())
+	if err != nil {
+		return "", fmt.Errorf("create database %s: %w", name, err)
+	}
+	defer conn.Close(ctx)
+	var there bool
+	if err := conn.QueryRow(ctx, "select exists (select from pg_database where datname = $1)", name).Scan(&there); err != nil {
+		return "", fmt.Errorf("create database %s: %w", name, err)
+	}
+	if !there {
+		if _, err := conn.Exec(ctx, "create database "+pgx.Identifier{name}.Sanitize()); err != nil {
+			return "", fmt.Errorf("create database %s: %w", name, err)
+		}
+	}
+	return p.DatabaseDSN(name), nil
+}
+
 // Done is closed when the server has ended, asked to or not.
 func (p *Postgres) Done() <-chan struct{} { return p.child.Done() }
 

@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/xi2/xz"
@@ -133,30 +132,6 @@ func fetchPostgres(ctx context.Context, dir string, progress func(string, int64,
 		return fmt.Errorf("unpack PostgreSQL: %w", err)
 	}
 	return os.Rename(unpacked, dir)
-}
-
-// lockFile takes an exclusive lock, waiting for its holder while ctx lasts.
-func lockFile(ctx context.Context, path string) (unlock func(), err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return func() { f.Close() }, nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			f.Close()
-			return nil, fmt.Errorf("lock %s: %w", path, err)
-		}
-		select {
-		case <-ctx.Done():
-			f.Close()
-			return nil, fmt.Errorf("lock %s: %w", path, ctx.Err())
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
 }
 
 func download(ctx context.Context, url string, progress func(done, total int64)) ([]byte, error) {

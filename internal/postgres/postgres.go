@@ -50,6 +50,26 @@ func (db *DB) Ping(ctx context.Context) error {
 
 // Migrate brings the schema up to date, under an advisory lock.
 func Migrate(ctx context.Context, dsn string) error {
+	return withMigrations(dsn, func(provider *goose.Provider) error {
+		if _, err := provider.Up(ctx); err != nil {
+			return fmt.Errorf("postgres: migrate: %w", err)
+		}
+		return nil
+	})
+}
+
+// Pending tells whether the schema is older than this program.
+func Pending(ctx context.Context, dsn string) (pending bool, err error) {
+	err = withMigrations(dsn, func(provider *goose.Provider) error {
+		if pending, err = provider.HasPending(ctx); err != nil {
+			return fmt.Errorf("postgres: schema version: %w", err)
+		}
+		return nil
+	})
+	return pending, err
+}
+
+func withMigrations(dsn string, f func(provider *goose.Provider) error) error {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return fmt.Errorf("postgres: connection string: %w", err)
@@ -64,10 +84,7 @@ func Migrate(ctx context.Context, dsn string) error {
 	if err != nil {
 		return fmt.Errorf("postgres: migrations: %w", err)
 	}
-	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("postgres: migrate: %w", err)
-	}
-	return nil
+	return f(provider)
 }
 
 // inTx runs f in one transaction: committed when f returns nil, else rolled back.

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/admin/dashboard"
+	"github.com/tributary-io/tributary/admin/live"
+	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+func newAdmin() *cobra.Command {
+	var addr, publicURL string
+	var config admin.Config
+	var broker kafkaFlags
+	var database postgresFlags
+	var hashing hashingFlags
+	var logging logFlags
+	var tokens, former secretFlag
+	cmd := &cobra.Command{
+		Use:   "admin",
+		Short: "Run the admin API and the dashboard",
+		Long: `Run the admin API (live at /admin/v1, sandbox at /sandbox/admin/v1) and the
+dashboard (/dashboard/). It needs Kafka and PostgreSQL. Several may run; one at
+a time publishes the directory and the rules' changes.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			log, err := logging.logger(cmd)
+			if err != nil {
+				return err
+			}
+			if config.ShortBase == "" {
+				return errors.New("give --short-base")
+			}
+			setup := adminSetup{config: config, log: log}
+			if setup.dsn, err = database.require(); err != nil {
+				return err
+			}
+			if setup.hasher, err = hashing.hasher(); err != nil {
+				return err
+			}
+			if setup.kafka, err = broker.config("tributary-admin"); err != nil {
+				return err
+			}
+			setup.dashboard.PublicURL = publicURL
+			if setup.dashboard.TokenSecret, err = tokens.require(); err != nil {
+				return err
+			}
+			if setup.dashboard.PreviousTokenSecret, err = former.read(); err != nil {
+				return err
+			}
+			if setup.listener, err = listen("addr", addr); err != nil {
+				return err
+			}
+			log.Info("admin listens", "addr", setup.listener.Addr().String())
+			return runAdmin(cmd.Context(), setup)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&addr, "addr", "127.0.0.1:7701", "address to listen on")
+	flags.StringVar(&config.ShortBase, "short-base", "", "what stands before a short link's code, without scheme: go.example.com or edge.example.com/s")
+	flags.StringVar(&publicURL, "public-url", "", "where browsers reach the dashboard; with https its cookies are Secure behind a proxy that ends TLS")
+	flags.IntVar(&config.IngestRate.PerSecond, "ingest-rate", 100, "orders and products a key may send a second")
+	flags.IntVar(&config.IngestRate.Burst, "ingest-burst", 200, "… and how many at once")
+	flags.IntVar(&config.RuleRate.PerSecond, "rule-rate", 10, "other requests a key may send a second")
+	flags.IntVar(&config.RuleRate.Burst, "rule-burst", 40, "… and how many at once")
+	flags.DurationVar(&config.ShutdownTimeout, "drain", 10*time.Second, "longest wait for requests in flight at the end")
+	broker.register(flags)
+	database.register(flags)
+	hashing.register(flags)
+	tokens.register(flags, "token-secret", "the secret that signs dashboard sessions, at least 32 bytes")
+	former.register(flags, "previous-token-secret", "the token secret before a change, which still verifies")
+	logging.register(flags, "info")
+	return cmd
+}
+
+// adminSetup is what an admin is run with, alone or in dev.
+type adminSetup struct {
+	config    admin.Config
+	dashboard dashboard.Config
+	kafka     kafka.Config
+	dsn       string
+	hasher    *identity.Hasher
+	listener  net.Listener
+	log       *slog.Logger
+}
+
+// runAdmin serves until ctx ends.
+func runAdmin(ctx context.Context, s adminSetup) error {
+	defer s.listener.Close()
+	client, err := kafka.NewClient(s.kafka)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	db, err := postgres.Open(ctx, s.dsn)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	pages, err := dashboard.New(s.dashboard, dashboard.Deps{Store: db, Log: s.log})
+	if err != nil {
+		return err
+	}
+	hub := live.New(live.Config{}, live.Deps{
+		Feed: pages, Viewer: pages.Viewer, Log: s.log,
+		Hints: func(ctx context.Context, handle func([]byte) error) error {
+			return client.Follow(ctx, wire.TopicResults, 0, kafka.FromLast,
+				func(_ int64, r kafka.Record) error { return handle(r.Value) }, nil)
+		},
+	})
+	server, err := admin.New(s.config, admin.Deps{
+		Store: db, Producer: kafka.NewProducer(client), Hasher: s.hasher, Log: s.log,
+		Checks: map[string]func(context.Context) error{
+			"postgres": db.Ping,
+			"kafka": func(ctx context.Context) error {
+				_, err := client.Partitions(ctx, wire.TopicCommerce)
+				return err
+			},
+		},
+		Dashboard: pages.Handler(hub),
+	})
+	if err != nil {
+		return err
+	}
+	watching := start(ctx, service{"live", hub.Run}, s.log)
+	// The hub ends first: its sockets would hold the server's shutdown up.
+	stop := context.AfterFunc(ctx, watching.cancel)
+	defer stop()
+	err = server.Serve(ctx, s.listener)
+	return errors.Join(err, watching.stop())
+}

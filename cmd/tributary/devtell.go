@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// tell prints what a newcomer needs, once everything is ready.
+func (d *dev) tell(sale *demoSale) {
+	i := d.info
+	fmt.Fprintf(d.out, `
+Tributary is running. Ctrl-C stops it; the data stays in %s.
+
+  Storefront   %s
+  Dashboard    %s
+               log in as %s with the password %s
+  Admin API    %s    sandbox: %s
+  Edge         %s    short links: %s/…
+  Kafka        %s    PostgreSQL: see postgres in dev.json
+
+  companyId    %s    sandbox: %s
+  API key      %s
+               %s (sandbox)
+`, d.config.data, i.StorefrontURL, i.DashboardURL, i.DashboardEmail, i.DashboardPassword, i.AdminURL, i.SandboxURL,
+		i.EdgeURL, i.ShortURL, i.Kafka, i.CompanyID, i.SandboxCompanyID, i.APIKey, i.SandboxAPIKey)
+	fmt.Fprintf(d.out, `
+  In dev, links may name hosts that do not resolve, and a link to
+  https://%s leads to the demo shop.
+`, demoHost)
+	coupon := ""
+	if sale != nil {
+		coupon = `,"discountCode":"ANA10"`
+		d.tellSale(sale)
+	}
+	order := fmt.Sprintf(`{"orderId":"1001","orderStatus":0,"createdAt":"%s","totalPrice":200.00,"currency":"BRL"%s}`,
+		time.Now().UTC().Format("2006-01-02T15:04:05Z"), coupon)
+	fmt.Fprintf(d.out, `
+Post an order, as your platform would:
+
+curl -sS -X POST %s/order -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '%s'
+
+See who gets the credit, and why:
+
+curl -sS %s/order/1001/attribution -H 'Authorization: Bearer %s'
+
+`, i.AdminURL, i.APIKey, order, i.AdminURL, i.APIKey)
+}
+
+func (d *dev) tellSale(sale *demoSale) {
+	var links strings.Builder
+	for _, l := range sale.Links {
+		fmt.Fprintf(&links, "  %s    %s\n", l.URL, strings.TrimSuffix(l.Influencer+" / "+l.Campaign, " / "))
+	}
+	fmt.Fprintf(d.out, "\nShort links, to open and buy something:\n\n%s", links.String())
+	if sale.Influencer == "" {
+		fmt.Fprintf(d.out, "\nThe demo sale %s is not credited to anyone.\n", sale.OrderID)
+		return
+	}
+	fmt.Fprintf(d.out, "\nA sale, attributed: order %s of %s %s is credited to %s (%s) by its %s;\nthe commission is %s %s.\n",
+		sale.OrderID, sale.Total, sale.Currency, sale.Influencer, sale.Campaign, sale.Evidence, sale.Commission, sale.Currency)
+}

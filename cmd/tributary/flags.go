@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/kafka"
+)
+
+// environmentName is a flag's variable: "kafka-brokers" is TRIBUTARY_KAFKA_BROKERS.
+func environmentName(flag string) string {
+	return "TRIBUTARY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// readEnvironment sets every flag that was not given from its variable.
+func readEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) (err error) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if value, ok := lookup(environmentName(f.Name)); ok && !f.Changed && f.Name != "help" && err == nil {
+			if setErr := flags.Set(f.Name, value); setErr != nil {
+				err = fmt.Errorf("%s: %w", environmentName(f.Name), setErr)
+			}
+		}
+	})
+	return err
+}
+
+// describeEnvironment names each flag's variable in its help.
+func describeEnvironment(cmd *cobra.Command) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Name != "help" {
+			f.Usage += " [$" + environmentName(f.Name) + "]"
+		}
+	})
+	for _, sub := range cmd.Commands() {
+		describeEnvironment(sub)
+	}
+}
+
+// secretFlag is a secret read from a file or from the environment.
+type secretFlag struct {
+	name string // "hashing-secret"
+	file string
+}
+
+func (s *secretFlag) register(flags *pflag.FlagSet, name, what string) {
+	s.name = name
+	flags.StringVar(&s.file, name+"-file", "", "file with "+what+", or give it in $"+environmentName(name))
+}
+
+// read gives the secret without surrounding white space; nil where none is given.
+func (s *secretFlag) read() ([]byte, error) {
+	if s.file != "" {
+		text, err := os.ReadFile(s.file)
+		if err != nil {
+			return nil, fmt.Errorf("--%s-file: %w", s.name, err)
+		}
+		if text = bytes.TrimSpace(text); len(text) == 0 {
+			return nil, fmt.Errorf("--%s-file: %s is empty", s.name, s.file)
+		}
+		return text, nil
+	}
+	return bytes.TrimSpace([]byte(os.Getenv(environmentName(s.name)))), nil
+}
+
+func (s *secretFlag) require() ([]byte, error) {
+	secret, err := s.read()
+	if err == nil && len(secret) == 0 {
+		err = fmt.Errorf("give --%s-file or $%s", s.name, environmentName(s.name))
+	}
+	return secret, err
+}
+
+// hashingFlags give the secret behind identity.Hasher.
+type hashingFlags struct{ secret secretFlag }
+
+func (h *hashingFlags) register(flags *pflag.FlagSet) {
+	h.secret.register(flags, "hashing-secret", "the secret that hashes what names a shopper, the same for edge and admin, at least 32 bytes")
+}
+
+func (h *hashingFlags) hasher() (*identity.Hasher, error) {
+	secret, err := h.secret.require()
+	if err != nil {
+		return nil, err
+	}
+	return identity.NewHasher(secret)
+}
+
+// kafkaFlags say how to reach the brokers.
+type kafkaFlags struct {
+	brokers   []string
+	tls       bool
+	ca        string
+	cert, key string
+	mechanism string
+	username  string
+	password  secretFlag
+}
+
+func (k *kafkaFlags) register(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&k.brokers, "kafka-brokers", []string{"127.0.0.1:9092"}, "Kafka's bootstrap addresses, host:port, separated by commas")
+	flags.BoolVar(&k.tls, "kafka-tls", false, "connect to Kafka by TLS")
+	flags.StringVar(&k.ca, "kafka-tls-ca", "", "file with the certificates that Kafka's must be signed by (PEM); the system's by default")
+	flags.StringVar(&k.cert, "kafka-tls-cert", "", "file with our own certificate for Kafka (PEM)")
+	flags.StringVar(&k.key, "kafka-tls-key", "", "file with that certificate's key (PEM)")
+	flags.StringVar(&k.mechanism, "kafka-sasl", "", "log in to Kafka by PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512")
+	flags.StringVar(&k.username, "kafka-sasl-username", "", "user name for --kafka-sasl")
+	k.password.register(flags, "kafka-sasl-password", "the password for --kafka-sasl")
+}
+
+func (k *kafkaFlags) config(clientID string) (kafka.Config, error) {
+	config := kafka.Config{Brokers: k.brokers, ClientID: clientID}
+	if k.tls || k.ca != "" || k.cert != "" {
+		secured := &tls.Config{MinVersion: tls.VersionTLS12}
+		if k.ca != "" {
+			pem, err := os.ReadFile(k.ca)
+			if err != nil {
+				return config, fmt.Errorf("--kafka-tls-ca: %w", err)
+			}
+			secured.RootCAs = x509.NewCertPool()
+			if !secured.RootCAs.AppendCertsFromPEM(pem) {
+				return config, fmt.Errorf("--kafka-tls-ca: %s holds no certificate", k.ca)
+			}
+		}
+		if (k.cert == "") != (k.key == "") {
+			return config, errors.New("--kafka-tls-cert and --kafka-tls-key go together")
+		}
+		if k.cert != "" {
+			pair, err := tls.LoadX509KeyPair(k.cert, k.key)
+			if err != nil {
+				return config, fmt.Errorf("--kafka-tls-cert: %w", err)
+			}
+			secured.Certificates = []tls.Certificate{pair}
+		}
+		config.TLS = secured
+	}
+	if k.mechanism != "" {
+		password, err := k.password.require()
+		if err != nil {
+			return config, err
+		}
+		config.SASL = kafka.SASL{Mechanism: k.mechanism, Username: k.username, Password: string(password)}
+	}
+	return config, nil
+}
+
+// postgresFlags say how to reach the database.
+type postgresFlags struct{ dsn string }
+
+func (p *postgresFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&p.dsn, "postgres", "", "PostgreSQL's connection string, postgres://user@host/database; keep the password in the variable or in PGPASSFILE")
+}
+
+func (p *postgresFlags) require() (string, error) {
+	if p.dsn == "" {
+		return "", errors.New("give --postgres or $" + environmentName("postgres"))
+	}
+	return p.dsn, nil
+}
+
+// logFlags say what is logged, and how.
+type logFlags struct {
+	format string
+	level  string
+}
+
+func (l *logFlags) register(flags *pflag.FlagSet, level string) {
+	flags.StringVar(&l.format, "log-format", "text", "text or json")
+	flags.StringVar(&l.level, "log-level", level, "debug, info, warn or error")
+}
+
+func (l *logFlags) logger(cmd *cobra.Command) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(l.level)); err != nil {
+		return nil, fmt.Errorf("--log-level %q is none of debug, info, warn, error", l.level)
+	}
+	options := &slog.HandlerOptions{Level: level}
+	switch l.format {
+	case "text":
+		return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), options)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), options)), nil
+	}
+	return nil, fmt.Errorf("--log-format %q is neither text nor json", l.format)
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/tributary-io/tributary/internal/importer"
+)
+
+func newImport() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "import",
+		Short: "Send a history of events or orders through the same doors as live traffic",
+		Long: `Send a file of JSON, one API payload a line, through the same doors as live
+traffic. FILE may be gzipped, or "-" for standard input.
+
+An import that is stopped or killed carries on where it was when it is started
+again (FILE.progress); importing twice changes nothing, since events are known
+by their eventId and orders by their orderId and updatedAt. Lines that the
+service rejects are collected in FILE.rejected.jsonl with their reasons.
+
+Exit status: 0 all lines were accepted, 1 the import could not finish,
+3 it finished and some lines were rejected.`,
+	}
+	cmd.AddCommand(newImportEvents(), newImportOrders())
+	return cmd
+}
+
+// importFlags are common to both kinds.
+type importFlags struct {
+	concurrency int
+	stateDir    string
+	giveUp      time.Duration
+}
+
+func (f *importFlags) register(cmd *cobra.Command, concurrency int) {
+	cmd.Flags().IntVar(&f.concurrency, "concurrency", concurrency, "requests in flight")
+	cmd.Flags().StringVar(&f.stateDir, "state-dir", "", "directory of FILE.progress and FILE.rejected.jsonl (default beside FILE, or the current directory where that cannot be written)")
+	cmd.Flags().DurationVar(&f.giveUp, "give-up-after", 10*time.Minute, "stop when nothing was taken for this long")
+}
+
+// run runs one import with its progress shown.
+func (f *importFlags) run(cmd *cobra.Command, file string, send func(context.Context, importer.Config) (importer.Summary, error)) error {
+	if f.concurrency < 1 || f.concurrency > 256 {
+		return errors.New("--concurrency must be from 1 to 256")
+	}
+	if f.stateDir == "" {
+		f.stateDir = importer.StateDirFor(file)
+	}
+	out := cmd.ErrOrStderr()
+	terminal := false
+	if fd, ok := out.(interface{ Fd() uintptr }); ok {
+		terminal = term.IsTerminal(int(fd.Fd()))
+	}
+	reporter := importer.NewReporter(out, terminal)
+	summary, err := send(cmd.Context(), importer.Config{
+		File: file, Stdin: cmd.InOrStdin(), StateDir: f.stateDir, Concurrency: f.concurrency,
+		Backoff: importer.Backoff{GiveUp: f.giveUp}, Progress: reporter.Report,
+	})
+	reporter.Finish(file, summary, err)
+	if errors.Is(err, context.Canceled) {
+		return &statusError{status: statusFailed, err: errors.New("stopped: start it again to carry on")}
+	}
+	if err != nil {
+		return err
+	}
+	if summary.Rejected > 0 {
+		return &statusError{status: statusRejections, shown: true, err: fmt.Errorf("%d lines were rejected", summary.Rejected)}
+	}
+	return nil
+}
+
+func newImportEvents() *cobra.Command {
+	var flags importFlags
+	var edge, company string
+	cmd := &cobra.Command{
+		Use:   "events FILE",
+		Short: "Send events to the edge",
+		Example: `  tributary import events events.jsonl.gz --edge https://collect.example.com --company c_…
+  zcat history/*.gz | tributary import events - --edge http://127.0.0.1:7700 --company c_…`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if edge == "" || company == "" {
+				return errors.New("give --edge and --company")
+			}
+			return flags.run(cmd, args[0], func(ctx context.Context, config importer.Config) (importer.Summary, error) {
+				return importer.Events(ctx, config, edge, company)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&edge, "edge", "", "the edge's URL (edge_url in dev.json)")
+	cmd.Flags().StringVar(&company, "company", "", "the companyId that the events belong to")
+	flags.register(cmd, 4)
+	return cmd
+}
+
+func newImportOrders() *cobra.Command {
+	var flags importFlags
+	var admin, key string
+	cmd := &cobra.Command{
+		Use:     "orders FILE",
+		Short:   "Send orders to the admin API",
+		Example: `  tributary import orders orders.jsonl --admin https://admin.example.com/admin/v1 --key "$API_KEY"`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if admin == "" || key == "" {
+				return errors.New("give --admin, and --key or $TRIBUTARY_KEY")
+			}
+			return flags.run(cmd, args[0], func(ctx context.Context, config importer.Config) (importer.Summary, error) {
+				return importer.Orders(ctx, config, admin, key)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&admin, "admin", "", "the admin API's base URL, with /admin/v1 (admin_url in dev.json)")
+	cmd.Flags().StringVar(&key, "key", "", "an API key with the scope write_orders")
+	flags.register(cmd, 8)
+	return cmd
+}

@@ -1,0 +1,85 @@
+// Command tributary is the whole product in one binary: its services, the
+// tools around them, and `dev`, which runs all of it on one machine.
+//
+// What may enter: flags, environment, wiring and shutdown; one file a command.
+// Only here do services meet internal/postgres and internal/kafka.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit statuses.
+const (
+	statusFailed     = 1
+	statusRejections = 3 // import: finished, with lines that were rejected
+)
+
+// statusError is an error that has been shown already, or that carries an exit
+// status of its own.
+type statusError struct {
+	status int
+	shown  bool
+	err    error
+}
+
+func (e *statusError) Error() string { return e.err.Error() }
+func (e *statusError) Unwrap() error { return e.err }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second Ctrl-C ends us at once, if stopping takes too long for someone.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:]))
+}
+
+func run(ctx context.Context, args []string) int {
+	root := newRoot()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	status := statusFailed
+	var own *statusError
+	if errors.As(err, &own) {
+		status = own.status
+	}
+	if own == nil || !own.shown {
+		fmt.Fprintln(root.ErrOrStderr(), "tributary:", err)
+	}
+	return status
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "tributary",
+		Short: "Which influencer, coupon or link brought each sale, to the cent and with proof",
+		Long: `Tributary tells a merchant, to the cent and with proof, which influencer,
+coupon or link brought each sale.
+
+Every flag can be given by an environment variable instead: TRIBUTARY_ and the
+flag's name in capitals, with _ for -. Secrets are read from a file
+(TRIBUTARY_HASHING_SECRET_FILE) or from the variable itself
+(TRIBUTARY_HASHING_SECRET), never from the command line.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return readEnvironment(cmd.Flags(), os.LookupEnv)
+		},
+	}
+	root.AddCommand(
+		newDev(), newEdge(), newAdmin(), newProcessor(),
+		newMigrate(), newCompany(), newKeys(),
+		newImport(), newExplain(), newDoctor(),
+	)
+	describeEnvironment(root)
+	return root
+}

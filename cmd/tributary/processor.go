@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/processor"
+)
+
+func newProcessor() *cobra.Command {
+	var addr string
+	var setup processorSetup
+	var broker kafkaFlags
+	var database postgresFlags
+	var logging logFlags
+	cmd := &cobra.Command{
+		Use:   "processor",
+		Short: "Run the processor: facts and credits out of the two logs",
+		Long: `Run the processor. It needs Kafka and PostgreSQL. As many may run as events.v1
+has partitions: each partition has one owner, and what an owner had not
+committed when it died is done by the next.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if setup.log, err = logging.logger(cmd); err != nil {
+				return err
+			}
+			if setup.dsn, err = database.require(); err != nil {
+				return err
+			}
+			if setup.kafka, err = broker.config("tributary-processor"); err != nil {
+				return err
+			}
+			if setup.listener, err = listen("addr", addr); err != nil {
+				return err
+			}
+			setup.log.Info("processor answers /healthz, /readyz and /metrics", "addr", setup.listener.Addr().String())
+			return runProcessor(cmd.Context(), setup)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&addr, "addr", "127.0.0.1:7703", "address of /healthz, /readyz and /metrics")
+	flags.IntVar(&setup.config.BatchRecords, "batch-records", 0, "records a transaction (default 2000)")
+	broker.register(flags)
+	database.register(flags)
+	logging.register(flags, "info")
+	return cmd
+}
+
+// processorSetup is what a processor is run with, alone or in dev.
+type processorSetup struct {
+	config   processor.Config
+	kafka    kafka.Config
+	dsn      string
+	listener net.Listener // of its health; nil: none
+	log      *slog.Logger
+}
+
+// processorGroup is the consumer group of all processors.
+const processorGroup = "tributary-processor"
+
+// publisher gives the processor the producer in the form it asks for.
+type publisher struct{ producer *kafka.Producer }
+
+func (p publisher) Publish(ctx context.Context, topic string, key, value []byte) error {
+	return p.producer.Produce(ctx, topic, kafka.Record{Key: key, Value: value})
+}
+
+// runProcessor consumes until ctx ends.
+func runProcessor(ctx context.Context, s processorSetup) error {
+	if s.listener != nil {
+		defer s.listener.Close()
+	}
+	client, err := kafka.NewClient(s.kafka)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	db, err := postgres.Open(ctx, s.dsn)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	// The range balancer gives the same partition of both topics to the same member.
+	group := kafka.NewGroup(client, processorGroup, func(err error) {
+		s.log.Warn("processor waits for Kafka", "error", err)
+	}, wire.TopicEvents, wire.TopicCommerce)
+	p := processor.New(s.config, processor.Deps{
+		Store: db, Log: group, Results: publisher{kafka.NewProducer(client)}, Logger: s.log,
+	})
+	if s.listener == nil {
+		return p.Run(ctx)
+	}
+	health := start(ctx, service{"health", func(ctx context.Context) error { return serveHealth(ctx, p.Handler(), s.listener) }}, s.log)
+	return errors.Join(p.Run(ctx), health.stop())
+}
+
+// serveHealth serves a small handler until ctx ends.
+func serveHealth(ctx context.Context, handler http.Handler, listener net.Listener) error {
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("health: serve: %w", err)
+	case <-ctx.Done():
+		err := server.Close()
+		<-served
+		return err
+	}
+}

@@ -1,0 +1,53 @@
+package devstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// ErrLocked is a lock that another process holds.
+var ErrLocked = errors.New("is in use by another process")
+
+// TryLock takes an exclusive lock on a file, which it makes and writes our
+// process id into. The kernel frees it when we end, however that comes.
+func TryLock(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		holder := make([]byte, 20)
+		n, _ := f.Read(holder) // only for the message
+		f.Close()
+		return nil, fmt.Errorf("%s %w (process %s)", path, ErrLocked, strings.TrimSpace(string(holder[:n])))
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	if err := f.Truncate(0); err == nil {
+		_, _ = fmt.Fprintf(f, "%d\n", os.Getpid()) // only for the other's message
+	}
+	return func() { f.Close() }, nil
+}
+
+// lockFile is TryLock that waits for the holder while ctx lasts.
+func lockFile(ctx context.Context, path string) (unlock func(), err error) {
+	for {
+		unlock, err := TryLock(path)
+		if err == nil || !errors.Is(err, ErrLocked) {
+			return unlock, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: %w", err, ctx.Err())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
