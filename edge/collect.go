@@ -58,6 +58,22 @@ func mediaType(contentType []byte) string {
 // ingest takes a body of events through the corridor and returns when each is
 // acknowledged by Kafka: as an event, or as a dead letter with its reason.
 func (s *Server) ingest(ctx *fasthttp.RequestCtx, body, companyID, via string) ([]result, *refusal) {
+	w, refused := s.prepare(ctx, body, companyID, via)
+	if refused != nil {
+		return nil, refused
+	}
+	if err := w.ship(); err != nil {
+		s.metrics.events.WithLabelValues("failed").Add(float64(len(w.results)))
+		s.logFailure(err)
+		unavailable := refusedUnavailable
+		return nil, &unavailable
+	}
+	return w.results, nil
+}
+
+// prepare does all that needs no Kafka. The shipment must be shipped: it has
+// claimed its events.
+func (s *Server) prepare(ctx *fasthttp.RequestCtx, body, companyID, via string) (*shipment, *refusal) {
 	now := s.deps.Now()
 	batch, violation := core.ParseBatch(body, companyID, core.Options{Now: now.UnixMilli(), NewID: s.deps.NewID})
 	if violation != nil {
@@ -77,13 +93,7 @@ func (s *Server) ingest(ctx *fasthttp.RequestCtx, body, companyID, via string) (
 	}
 	s.visit(ctx, w)
 	w.sort(now)
-	if err := w.ship(); err != nil {
-		s.metrics.events.WithLabelValues("failed").Add(float64(len(batch.Items)))
-		s.logFailure(err)
-		unavailable := refusedUnavailable
-		return nil, &unavailable
-	}
-	return w.results, nil
+	return w, nil
 }
 
 // rateWait is how long until the company's bucket holds n events again.

@@ -64,6 +64,9 @@ func newStand(t testing.TB, change func(*Config, *Deps)) *stand {
 
 func newBroker(t testing.TB, dir string) *stand {
 	t.Helper()
+	if test, ok := t.(*testing.T); ok {
+		test.Parallel() // such tests mostly wait
+	}
 	s := &stand{t: t, dir: dir}
 	broker, err := devstack.StartBroker(devstack.BrokerConfig{Dir: dir})
 	if err != nil {

@@ -56,7 +56,12 @@ func Scrub(text string) string {
 			return found[:leading(found)] + scrubbedEmail
 		})
 	}
-	if mayHoldPhone(text) {
+	if !mayHoldPhone(text) {
+		return text
+	}
+	// The patterns cost microseconds, and most texts with many digits are ids:
+	// without one of these none of the pattern's branches can match.
+	if strings.ContainsAny(text, "+(%-:/") {
 		text = phonePattern.ReplaceAllStringFunc(text, func(found string) string {
 			for _, keep := range []string{"tel:", "wa.me/"} {
 				if strings.HasPrefix(found, keep) {
@@ -65,9 +70,22 @@ func Scrub(text string) string {
 			}
 			return scrubbedPhone
 		})
+	}
+	if namesPhone(text) {
 		text = phoneParameter.ReplaceAllString(text, "${1}"+scrubbedPhone)
 	}
 	return text
+}
+
+// namesPhone tells whether a parameter's name may say that it is a phone.
+func namesPhone(text string) bool {
+	lower := strings.ToLower(text)
+	for _, part := range []string{"fone", "phone", "tel", "celular", "whats", "mobile", "msisdn"} {
+		if strings.Contains(lower, part) {
+			return true
+		}
+	}
+	return false
 }
 
 // leading is the length of found up to the last encoded separator before the

@@ -1,0 +1,125 @@
+package edge
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+func TestCORS(t *testing.T) {
+	s := newStand(t, nil)
+	s.publishCompany(wire.Company{CompanyID: "co_other", Origins: []string{"https://outra.example.com:443/"}})
+	s.eventually("all companies are known", func() bool { return s.edge.directory.state().Companies == 2 })
+	f := func(method, path, origin string, status int, allowed bool) {
+		t.Helper()
+		response, text := s.do(method, path, batchOf(pageView(newID())), "Origin: "+origin, "Access-Control-Request-Method: POST")
+		h := response.Header
+		if response.StatusCode != status {
+			t.Errorf("%s %s from %s: %d %s", method, path, origin, response.StatusCode, text)
+		}
+		if got := h.Get("Access-Control-Allow-Origin"); got != map[bool]string{true: origin}[allowed] {
+			t.Errorf("%s %s from %s: allows %q", method, path, origin, got)
+		}
+		if !strings.Contains(strings.Join(h.Values("Vary"), ","), "Origin") {
+			t.Errorf("%s %s from %s: Vary %q", method, path, origin, h.Values("Vary"))
+		}
+		if allowed && h.Get("Access-Control-Allow-Credentials") != "true" {
+			t.Errorf("%s %s from %s: no credentials", method, path, origin)
+		}
+	}
+	f("OPTIONS", "/v1/events", testOrigin, 204, true)
+	f("OPTIONS", "/v1/events", "https://outra.example.com", 204, true)
+	f("OPTIONS", "/v1/events?companyId=co_test", testOrigin, 204, true)
+	f("OPTIONS", "/v1/events?companyId=co_other", testOrigin, 403, true)
+	f("OPTIONS", "/v1/events", "https://evil.example", 403, false)
+	f("POST", "/v1/events", testOrigin, 200, true)
+	f("POST", "/v1/events", "https://outra.example.com", 403, true) // another company's
+	f("POST", "/v1/events", "https://evil.example", 403, false)
+	f("POST", "/v1/events", "null", 403, false)
+	f("POST", "/v1/events", "http://loja.example.com", 403, false)
+	response, _ := s.do("OPTIONS", "/v1/events", "", "Origin: "+testOrigin)
+	if h := response.Header; h.Get("Access-Control-Allow-Methods") != "POST" || !strings.Contains(h.Get("Access-Control-Allow-Headers"), "Content-Type") || h.Get("Access-Control-Max-Age") == "" {
+		t.Errorf("preflight %v", h)
+	}
+}
+
+func TestSDKFiles(t *testing.T) {
+	const plain, brotli, gzip = "plain plain plain", "brotli", "gzip"
+	s := newStand(t, func(_ *Config, d *Deps) {
+		d.Assets = fstest.MapFS{
+			"tributary.js":             {Data: []byte(plain)},
+			"tributary.js.br":          {Data: []byte(brotli)},
+			"tributary.js.gz":          {Data: []byte(gzip)},
+			"core.0a1b2c3d.wasm":       {Data: []byte(plain)},
+			"worker-0a1b2c3d4e5f.js":   {Data: []byte(plain)},
+			"worker-0a1b2c3d4e5f.d.ts": {Data: []byte(plain)},
+		}
+	})
+	f := func(name, accept, want, coding, contentType, cache string) {
+		t.Helper()
+		response, text := s.do("GET", "/sdk/v1/"+name, "", "Accept-Encoding: "+accept)
+		h := response.Header
+		if response.StatusCode != 200 || string(text) != want || h.Get("Content-Encoding") != coding || h.Get("Content-Type") != contentType || !strings.Contains(h.Get("Cache-Control"), cache) {
+			t.Errorf("%s, %s: %d %q %v", name, accept, response.StatusCode, text, h)
+		}
+		if h.Get("Access-Control-Allow-Origin") != "*" || h.Get("Cross-Origin-Resource-Policy") != "cross-origin" {
+			t.Errorf("%s: other pages cannot load it: %v", name, h)
+		}
+		response, text = s.do("GET", "/sdk/v1/"+name, "", "Accept-Encoding: "+accept, "If-None-Match: "+h.Get("ETag"))
+		if response.StatusCode != 304 || len(text) != 0 {
+			t.Errorf("%s again: %d", name, response.StatusCode)
+		}
+	}
+	const js = "text/javascript; charset=utf-8"
+	f("tributary.js", "gzip, deflate, br, zstd", brotli, "br", js, "max-age=300")
+	f("tributary.js", "gzip, br;q=0", gzip, "gzip", js, "max-age=300")
+	f("tributary.js", "identity", plain, "", js, "max-age=300")
+	f("core.0a1b2c3d.wasm", "br", plain, "", "application/wasm", "immutable")
+	f("worker-0a1b2c3d4e5f.js", "br", plain, "", js, "immutable")
+	for _, name := range []string{"nope.js", "tributary.js.br", "../doc.go", ""} {
+		if response, _ := s.do("GET", "/sdk/v1/"+name, ""); response.StatusCode != 404 {
+			t.Errorf("%q: %d", name, response.StatusCode)
+		}
+	}
+	if response, text := s.do("HEAD", "/sdk/v1/tributary.js", ""); response.StatusCode != 200 || len(text) != 0 || response.ContentLength != int64(len(plain)) {
+		t.Errorf("HEAD: %d, %d bytes", response.StatusCode, response.ContentLength)
+	}
+}
+
+func TestPixel(t *testing.T) {
+	s := newStand(t, nil)
+	response, text := s.do("GET", "/v1/pixel.gif?companyId=co_test&event=PRODUCT_VIEW&visitorId=v-1&url=https%3A%2F%2Floja.example.com%2Fp&payload=%7B%22a%22%3A1%7D", "", "User-Agent: "+phone)
+	if response.StatusCode != 200 || response.Header.Get("Content-Type") != "image/gif" || !bytes.Equal(text, []byte(pixelGIF)) {
+		t.Fatalf("%d %q", response.StatusCode, text)
+	}
+	events := s.events()
+	if len(events) != 1 {
+		t.Fatalf("%d events", len(events))
+	}
+	if e := events[0]; e.Event != "PRODUCT_VIEW" || e.Via != "pixel" || e.VisitorID != "v-1" || e.Context.Page.URL != "https://loja.example.com/p" || e.Context.UserAgent != phone || string(e.Payload) != `{"a":1}` {
+		t.Errorf("%+v", e)
+	}
+	if response, _ = s.do("GET", "/v1/pixel.gif?companyId=co_nobody", ""); response.StatusCode != 401 {
+		t.Errorf("unknown company: %d", response.StatusCode)
+	}
+	if response, _ = s.do("GET", "/v1/pixel.gif?companyId=co_test&payload=%7D", ""); response.StatusCode != 400 {
+		t.Errorf("broken payload: %d", response.StatusCode)
+	}
+}
+
+func TestHealthAndMetrics(t *testing.T) {
+	s := newStand(t, nil)
+	s.post(200, batchOf(pageView(newID())))
+	for path, want := range map[string]string{
+		"/healthz": `"status":"ok"`,
+		"/readyz":  `"status":"ready"`,
+		"/metrics": `tributary_edge_events_total{status="ok"} 1`,
+	} {
+		if response, text := s.do("GET", path, ""); response.StatusCode != 200 || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %d %s", path, response.StatusCode, text)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package edge
+
+import (
+	"encoding/binary"
+	"net"
+	"net/netip"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+)
+
+func TestEdgeNeedsKafkaAlone(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	deps := strings.Fields(string(out))
+	if !slices.Contains(deps, "github.com/tributary-io/tributary/internal/kafka") {
+		t.Fatal("go list did not list the edge's dependencies")
+	}
+	for _, dep := range deps {
+		for _, banned := range []string{"github.com/jackc/", "/tributary/admin", "/tributary/processor", "/tributary/internal/postgres", "/tributary/internal/devstack", "/tributary/sdk-js"} {
+			if strings.Contains(dep, banned) {
+				t.Errorf("the edge reaches %s", dep)
+			}
+		}
+	}
+}
+
+func TestClientIP(t *testing.T) {
+	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
+	f := func(remote, forwarded, wantTruncated string) {
+		t.Helper()
+		var ctx fasthttp.RequestCtx
+		ctx.Init(&fasthttp.Request{}, net.TCPAddrFromAddrPort(netip.MustParseAddrPort(remote)), nil)
+		for line := range strings.SplitSeq(forwarded, "|") {
+			if line != "" {
+				ctx.Request.Header.Add("X-Forwarded-For", line)
+			}
+		}
+		if got := truncateIP(clientIP(&ctx, trusted)); got != wantTruncated {
+			t.Errorf("%s, %q: %s, want %s", remote, forwarded, got, wantTruncated)
+		}
+	}
+	f("203.0.113.77:1", "", "203.0.113.0")
+	f("203.0.113.77:1", "198.51.100.9", "203.0.113.0") // not a proxy of ours: its word counts nothing
+	f("10.0.0.1:1", "198.51.100.9", "198.51.100.0")
+	f("10.0.0.1:1", "1.2.3.4, 198.51.100.9, 10.0.0.2", "198.51.100.0")
+	f("10.0.0.1:1", "1.2.3.4|198.51.100.9", "198.51.100.0")
+	f("10.0.0.1:1", "junk", "10.0.0.0")
+	f("10.0.0.1:1", "1.2.3.4, junk, 10.0.0.2", "10.0.0.0")
+	f("[fd00::1]:1", "2001:db8:1:2:3::4", "2001:db8:1::")
+	f("[::ffff:203.0.113.77]:1", "", "203.0.113.0")
+}
+
+func TestBots(t *testing.T) {
+	b := newBots()
+	f := func(agent, want string) {
+		t.Helper()
+		for range 2 { // judged, then remembered
+			if got := b.kind(agent); got != want {
+				t.Errorf("%s: %s, want %s", agent, got, want)
+			}
+		}
+	}
+	f("", "none")
+	f("Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36", "none")
+	f(phone, "none")
+	f("Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 Chrome/126.0 Mobile Safari/537.36 [FB_IAB/FB4A;FBAV/470.0]", "none")
+	f("Mozilla/5.0 (Linux; Android 14; wv) Chrome/126.0 Mobile Safari/537.36 trill_340 BytedanceWebview", "none")
+	f("Mozilla/5.0 (Linux; Android 14) Chrome/126.0 Mobile Safari/537.36 WhatsApp/2.24", "none")
+	f("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/126.0.0.0 Safari/537.36", "none")
+	f("WhatsApp/2.23.20.0 A", "preview")
+	f("facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)", "preview")
+	f("TelegramBot (like TwitterBot)", "preview")
+	f("Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)", "preview")
+	f("Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)", "known")
+	f("Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)", "known")
+	f("Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)", "known")
+}
+
+func TestSameSite(t *testing.T) {
+	f := func(a, b string, want bool) {
+		t.Helper()
+		if sameSite(a, b) != want || sameSite(b, a) != want {
+			t.Errorf("%s and %s: want %v", a, b, want)
+		}
+	}
+	f("loja.example.com", "t.example.com:8080", true)
+	f("loja.com.br", "outra.com.br", false)
+	f("www.loja.com.br", "t.loja.com.br", true)
+	f("a.github.io", "b.github.io", false)
+	f("127.0.0.1:1", "127.0.0.1:2", true)
+	f("127.0.0.1", "10.0.0.1", false)
+	f("localhost:1", "localhost:2", true)
+	f("[::1]:1", "[::1]:2", true)
+	f("", "", false)
+}
+
+func TestRedact(t *testing.T) {
+	f := func(text, want string) {
+		t.Helper()
+		if got := redact(text); got != want {
+			t.Errorf("redact(%s)\n got %s\nwant %s", text, got, want)
+		}
+	}
+	f(`{"event":"X","identity":{"email":"ana@example.com","phone":1}}`, `{"event":"X","identity":"(redacted)"}`)
+	f(`{"payload":{"customer_id":42,"customerEmail":"x","n":1.50,"url":"/?e=ana%40example.com"}}`, `{"payload":{"customerEmail":"(redacted)","customer_id":"(redacted)","n":1.50,"url":"/?e=(email)"}}`)
+	f(`["r1","id","t","X","{\"phone\":\"x\",\"a\":1}","{\"email\":\"ana@example.com\"}",{"url":"u"}]`, `["r1","id","t","X","{\"a\":1,\"phone\":\"(redacted)\"}","(redacted)",{"url":"u"}]`)
+	f(`{"customer":{"anything":"ana"}}`, `{"customer":"(redacted)"}`)
+	f(`ana@example.com`, ``)
+	f(`{"a":"`+strings.Repeat("x", maxRejectedBody)+`"}`, ``)
+}
+
+func TestDuplicatesAreBounded(t *testing.T) {
+	d := newDuplicates(160) // ten a shard
+	key := func(i int) eventKey {
+		k := eventKey{company: "c"}
+		binary.BigEndian.PutUint64(k.id[8:], uint64(i))
+		return k
+	}
+	const n = 2000
+	for i := range n {
+		f := &flight{done: make(chan struct{})}
+		if first, _ := d.claim(key(i), f); !first {
+			t.Fatalf("%d is not the first of its kind", i)
+		}
+		if first, twin := d.claim(key(i), &flight{}); first || twin != f {
+			t.Fatalf("%d: the twin is not found", i)
+		}
+		d.land(f, []eventKey{key(i)}, i%2 == 0)
+	}
+	remembered := 0
+	for i := range d.shards {
+		s := &d.shards[i]
+		if len(s.flying) != 0 || len(s.acked) > 10 || len(s.ring) != len(s.acked) {
+			t.Errorf("shard %d: %d flying, %d acknowledged, %d in the ring", i, len(s.flying), len(s.acked), len(s.ring))
+		}
+		remembered += len(s.acked)
+	}
+	if remembered < 100 {
+		t.Errorf("only %d are remembered", remembered)
+	}
+	if first, _ := d.claim(key(n-2), &flight{}); first {
+		t.Error("the last acknowledged is forgotten")
+	}
+	if first, _ := d.claim(key(n-1), &flight{}); !first {
+		t.Error("a failed event counts as acknowledged")
+	}
+	other := key(n - 2)
+	other.company = "d"
+	if first, _ := d.claim(other, &flight{}); !first {
+		t.Error("another company's event with the same id is a duplicate")
+	}
+}
+
+func TestUUIDBytes(t *testing.T) {
+	a, b := uuidBytes("018f3f5e-7b2a-7c3d-8e4f-0123456789ab"), uuidBytes("018f3f5e-7b2a-7c3d-8e4f-0123456789ac")
+	if a == b || a[0] != 0x01 || a[15] != 0xab {
+		t.Errorf("%x %x", a, b)
+	}
+}
