@@ -248,10 +248,10 @@ func TestBatchRefusedWholeIsHalvedToTheLineAtFault(t *testing.T) {
 }
 
 func TestStoppedImportCarriesOnWhereItWas(t *testing.T) {
-	text, lines := eventLines(5000)
+	_, lines := eventLines(5000)
 	lines[10] = `{"bad":10}`
 	lines[4990] = `{"bad":4990}`
-	text = strings.Join(lines, "\n")
+	text := strings.Join(lines, "\n")
 	path := writeFile(t, "e.jsonl", text)
 	e := newEdge(t)
 	ctx, cancel := context.WithCancel(t.Context())

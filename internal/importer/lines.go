@@ -51,7 +51,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 // begins as gzip does, is decompressed.
 func open(path string, stdin io.Reader) (*source, error) {
 	s := &source{name: path}
-	var raw io.Reader = stdin
+	raw := stdin
 	if path == "-" {
 		s.name = "standard input"
 	} else {

@@ -1,0 +1,30 @@
+# The few commands of this project; `make help` lists them.
+.PHONY: help run build sdk check test bench needs
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## build everything, start it, show a sale being attributed
+	bin/tributary dev
+
+build: sdk ## bin/tributary, with the SDK's files inside
+	go build -o bin/tributary ./cmd/tributary
+
+sdk: # the browser SDK: WASM core, wrapper, types; esbuild is a Go package, so no Node
+	go run ./sdk-js/build
+
+check: ## format, vet, lint and unit tests, in under a minute
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
+	if [ -n "$$unformatted" ]; then echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
+	go tool staticcheck ./...
+	CI= go test -short ./...
+
+test: needs sdk ## everything: race detector, real browser, real Kafka, real PostgreSQL
+	@.ci/test
+
+bench: ## the benchmarks; each states its baseline beside it
+	go test -run '^$$' -bench . -benchmem ./...
+
+needs:
+	@.ci/needs
