@@ -188,6 +188,7 @@ func (s *shop) payouts() []string {
 // stack is a shop with a broker.
 type stack struct {
 	*shop
+	broker   string
 	client   *kafka.Client
 	producer *kafka.Producer
 }
@@ -195,12 +196,13 @@ type stack struct {
 func newStack(t testing.TB) *stack {
 	t.Helper()
 	s := newShop(t)
-	client, err := kafka.NewClient(kafka.Config{Brokers: []string{devtest.Kafka(t)}})
+	broker := devtest.Kafka(t)
+	client, err := kafka.NewClient(kafka.Config{Brokers: []string{broker}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	return &stack{s, client, kafka.NewProducer(client)}
+	return &stack{s, broker, client, kafka.NewProducer(client)}
 }
 
 // produce writes records (wire.Event, wire.Commerce or raw bytes to commerce.v1).

@@ -1,0 +1,195 @@
+package processor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// TestMain lets the test binary be a processor of its own, to be killed.
+func TestMain(m *testing.M) {
+	if addresses := os.Getenv("TRIBUTARY_TEST_PROCESSOR"); addresses != "" {
+		dsn, broker, _ := strings.Cut(addresses, " | ")
+		if err := childProcessor(dsn, broker); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func childProcessor(dsn, broker string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
+	defer cancel()
+	db, err := postgres.Open(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	client, err := kafka.NewClient(kafka.Config{Brokers: []string{broker}})
+	if err != nil {
+		return err
+	}
+	group := kafka.NewGroup(client, "processor", nil, wire.TopicEvents, wire.TopicCommerce)
+	return New(Config{BatchRecords: 20}, Deps{Store: db, Log: group, Results: kafka.NewProducer(client)}).Run(ctx)
+}
+
+func TestAKilledProcessorsPartitionsMoveAndNothingIsLostOrDoubled(t *testing.T) {
+	s := newStack(t)
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), "TRIBUTARY_TEST_PROCESSOR="+s.pool.Config().ConnString()+" | "+s.broker)
+	child.Stderr = os.Stderr
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = child.Process.Kill(); _ = child.Wait() }()
+	s.await("the child owns all partitions", func() bool { return s.int(`select count(*) from consumer_offset`) == 16 })
+	stop := s.run() // takes half of the partitions
+	const n = 2000
+	var records []any
+	for i := range n {
+		records = append(records, s.event(fmt.Sprint("v", i%50), noon.Add(time.Duration(i)*time.Second), i, nil))
+	}
+	s.produce(records[:n/2]...)
+	s.await("some are applied", func() bool { return s.int(`select count(*) from event_fact`) > 0 })
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	killed := time.Now()
+	s.produce(records[n/2:]...)
+	s.applied()
+	if moved := time.Since(killed); moved > 20*time.Second {
+		t.Errorf("the killed member's partitions moved after %v", moved)
+	}
+	if got := s.int(`select count(*) from event_fact`); got != n {
+		t.Errorf("%d events, want %d", got, n)
+	}
+	if got := s.int(`select coalesce(sum(events), 0) from delivery where outcome = 'duplicate'`); got != 0 {
+		t.Errorf("%d records were applied twice", got)
+	}
+	stop()
+}
+
+func TestARestartGoesOnWhereItStopped(t *testing.T) {
+	s := newStack(t)
+	var records []any
+	for i := range 3000 {
+		records = append(records, s.event(fmt.Sprint("v", i%100), noon.Add(time.Duration(i)*time.Second), i, nil))
+	}
+	stop := s.run()
+	s.produce(records[:2000]...)
+	s.await("some are applied", func() bool { return s.int(`select count(*) from event_fact`) > 0 })
+	stop()
+	s.produce(records[2000:]...)
+	s.run()
+	s.applied()
+	stored := s.int(`select count(*) from event_fact`)
+	counted := s.int(`select sum(events) from delivery`)
+	if stored != 3000 || counted != 3000 {
+		t.Errorf("%d events stored, %d counted, want 3000 of both", stored, counted)
+	}
+}
+
+func TestAZombieRollsBackWhatItWouldHaveWritten(t *testing.T) {
+	s := newShop(t)
+	fresh := func() *owner {
+		return &owner{Processor: s.processor(nil, nil), clusterID: "test", next: map[string]int64{}}
+	}
+	zombie, successor := fresh(), fresh()
+	for _, topic := range inputs {
+		if _, err := s.db.Offset(s.ctx, topic, 0, "test", 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, second := s.record(s.event("v1", noon, 1, nil)), s.record(s.event("v2", noon, 2, nil))
+	if err := successor.apply(s.ctx, []record{first}); err != nil {
+		t.Fatal(err)
+	}
+	if err := zombie.apply(s.ctx, []record{second}); !errors.Is(err, facts.ErrFenced) {
+		t.Errorf("the zombie's batch: %v, want it fenced", err)
+	}
+	wantTexts(t, "visitors", s.texts(`select visitor from event_fact`), "v1")
+}
+
+func TestPoisonIsRejectedRedactedAndBlocksNothing(t *testing.T) {
+	s := newStack(t)
+	s.run()
+	secret := "maria@example.com"
+	long := strings.Repeat("k", 9000) // an index cannot hold it: found by halving the batch
+	var random strings.Builder
+	for i := range long {
+		fmt.Fprint(&random, (i*7919)%9973) // incompressible enough
+	}
+	unstorable := s.event("v1", noon, 1, nil)
+	unstorable.VisitorID = random.String()
+	wrongID := s.event("v1", noon, 2, nil)
+	wrongID.EventID = "0d9b2a54-97de-4e0b-9d5c-4b0b0e2f3c11"
+	s.produce(
+		[]byte(`{"v":1,"kind":"order","companyId":"`+s.company+`","body":{"orderId":"o0","currency":"XXXX","personal":{"email":"`+secret+`"}}}`),
+		[]byte(`no json `+secret),
+		[]byte(`{"v":1,"kind":"order","companyId":"another","body":{}}`),
+		[]byte(`{"v":1,"kind":"gift","companyId":"`+s.company+`","body":{}}`),
+		[]byte(`{"v":1,"kind":"order","companyId":"`+s.company+`","body":{"orderId":"\u0000"}}`),
+		s.order("o1", noon, 100, nil),
+		unstorable, wrongID, s.event("v1", noon, 3, nil),
+	)
+	s.applied()
+	if events, orders := s.int(`select count(*) from event_fact`), s.int(`select count(*) from orders`); events != 1 || orders != 1 {
+		t.Errorf("%d events and %d orders, want 1 of both", events, orders)
+	}
+	want := map[string]bool{"invalid_currency": true, "invalid_json": true, "company_mismatch": true, "unknown_kind": true, "invalid_character": true, "unstorable": true, "invalid_event_id": true}
+	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	defer cancel()
+	err := s.client.Follow(ctx, wire.TopicRejected, 0, kafka.FromFirst, func(_ int64, r kafka.Record) error {
+		if strings.Contains(string(r.Value), secret) {
+			t.Errorf("a rejected record tells an e-mail: %s", r.Value)
+		}
+		var rejected wire.Rejected
+		if err := json.Unmarshal(r.Value, &rejected); err != nil {
+			return err
+		}
+		if rejected.CompanyID != s.company || len(rejected.Digest) != 64 {
+			t.Errorf("rejected %s", r.Value)
+		}
+		if delete(want, rejected.Code); len(want) == 0 {
+			return context.Canceled
+		}
+		return nil
+	}, nil)
+	if len(want) > 0 {
+		t.Errorf("%v; not rejected: %v", err, want)
+	}
+}
+
+func TestOffsetsOfAnotherLogAreAClearError(t *testing.T) {
+	s := newStack(t)
+	group := kafka.NewGroup(s.client, "processor", nil, wire.TopicEvents, wire.TopicCommerce)
+	f := func(name string, want error, change string) {
+		t.Helper()
+		s.exec(`truncate consumer_offset`)
+		cluster, err := group.ClusterID(s.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.exec(`insert into consumer_offset select 'events.v1', p, $1, 0 from generate_series(0, 7) p`, cluster)
+		s.exec(change)
+		ctx, cancel := context.WithTimeout(s.ctx, patience)
+		defer cancel()
+		if err := s.processor(group, s.producer).Run(ctx); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+	}
+	f("another cluster", facts.ErrOtherCluster, `update consumer_offset set cluster_id = 'elsewhere'`)
+	f("past the end", ErrPastEnd, `update consumer_offset set next = 5`)
+}
