@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -33,14 +34,19 @@ type got struct {
 // with the core, as the real one does.
 type edge struct {
 	*httptest.Server
-	mu       sync.Mutex
-	status   int // other than 200: how every request is answered
+	mu      sync.Mutex
+	status  int // other than 200: how every request is answered
+	known   map[string]bool
+	changed chan struct{}
+	so      seen
+}
+
+// seen is what an edge saw.
+type seen struct {
 	requests int
-	types    []string
-	events   []got // each id once, as the real edge sees to
-	known    map[string]bool
-	refused  []got // what came while status was not 200
-	changed  chan struct{}
+	types    []string // content types of the requests
+	events   []got    // each id once, as the real edge sees to
+	refused  []got    // what came while status was not 200
 }
 
 func newEdge(t *testing.T, dist string) *edge {
@@ -68,11 +74,11 @@ func (e *edge) take(w http.ResponseWriter, r *http.Request) {
 	batch, v := core.ParseBatch(string(body), "", core.Options{})
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.requests++
-	e.types = append(e.types, r.Header.Get("Content-Type"))
+	e.so.requests++
+	e.so.types = append(e.so.types, r.Header.Get("Content-Type"))
 	var results []string
 	for _, item := range batch.Items {
-		g := got{Event: item.Event, raw: item.Raw, text: item.Text, request: e.requests}
+		g := got{Event: item.Event, raw: item.Raw, text: item.Text, request: e.so.requests}
 		status := "ok"
 		switch {
 		case item.Err != nil:
@@ -85,9 +91,9 @@ func (e *edge) take(w http.ResponseWriter, r *http.Request) {
 		case status == "duplicate":
 		case e.status == http.StatusOK:
 			e.known[g.ID] = true
-			e.events = append(e.events, g)
+			e.so.events = append(e.so.events, g)
 		default:
-			e.refused = append(e.refused, g)
+			e.so.refused = append(e.so.refused, g)
 		}
 	}
 	close(e.changed)
@@ -107,12 +113,12 @@ func (e *edge) answer(status int) {
 }
 
 // wait returns when done says so; it looks again at each request.
-func (e *edge) wait(t *testing.T, what string, done func() bool) {
+func (e *edge) wait(t *testing.T, what string, done func(seen) bool) {
 	t.Helper()
 	late := time.After(patience)
 	for {
 		e.mu.Lock()
-		ok, changed := done(), e.changed
+		ok, changed := done(e.so), e.changed
 		e.mu.Unlock()
 		if ok {
 			return
@@ -122,7 +128,7 @@ func (e *edge) wait(t *testing.T, what string, done func() bool) {
 		case <-late:
 			e.mu.Lock()
 			defer e.mu.Unlock()
-			t.Fatalf("%s: not within %v; %d requests, events %s", what, patience, e.requests, names(e.events))
+			t.Fatalf("%s: not within %v; %d requests, events %s", what, patience, e.so.requests, names(e.so.events))
 		}
 	}
 }
@@ -135,19 +141,28 @@ func names(events []got) string {
 	return strings.Join(s, " ")
 }
 
-// named is the first event of that name, in the edge's lock.
-func (e *edge) named(name string) *got {
-	for i := range e.events {
-		if e.events[i].Name == name {
-			return &e.events[i]
+// seen is a copy of what the edge saw so far.
+func (e *edge) seen() seen {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	so := e.so
+	so.types, so.events, so.refused = slices.Clone(so.types), slices.Clone(so.events), slices.Clone(so.refused)
+	return so
+}
+
+// named is the first event of that name.
+func (s seen) named(name string) *got {
+	for i := range s.events {
+		if s.events[i].Name == name {
+			return &s.events[i]
 		}
 	}
 	return nil
 }
 
 // copies counts the events of a name.
-func (e *edge) copies(name string) (n int) {
-	for _, event := range e.events {
+func (s seen) copies(name string) (n int) {
+	for _, event := range s.events {
 		if event.Name == name {
 			n++
 		}
@@ -215,6 +230,8 @@ func TestInChromium(t *testing.T) {
 	f("the stub's queue is replayed with its times", stubQueue)
 	f("the visitor stays, the session is a hint, the campaign is kept", visitorStays)
 	f("the worker gives the bytes that the edge would make", workerPath)
+	f("a content policy against workers costs no event", strictPolicy)
+	f("the module works as the script does", module)
 	f("page views follow the history", history)
 	f("a refusal is never repeated", refusal)
 	f("nothing is stored or sent before consent is granted", consentRequired)
@@ -234,17 +251,17 @@ func stored(page *rod.Page) int {
 func tagAlone(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": e.tag(`data-company="loja"`) + e.tag(`data-company="loja"`)})
 	page := open(t, b, s.URL+"/?utm_source=influencer&utm_campaign=Ana+Prado&trb_click=abc.1")
-	e.wait(t, "page view", func() bool { return e.named(core.PageView) != nil })
-	view := e.named(core.PageView)
+	e.wait(t, "page view", func(s seen) bool { return s.named(core.PageView) != nil })
+	view := e.seen().named(core.PageView)
 	if view.Context.Campaign.Name != "Ana Prado" || len(view.Context.ClickIDs) != 1 || view.Context.Page.Title != "Loja /" ||
 		view.VisitorID == "" || view.SessionID == "" || view.Seq != 1 || view.Context.Library.Name != "sdk-js" {
 		t.Errorf("page view: %s", core.AppendEvent(nil, &view.Event))
 	}
-	if !strings.HasPrefix(e.types[0], "text/plain") {
-		t.Errorf("content type %q needs a preflight", e.types[0])
+	if !strings.HasPrefix(e.seen().types[0], "text/plain") {
+		t.Errorf("content type %q needs a preflight", e.seen().types[0])
 	}
 	page.MustWait(`() => !Object.keys(localStorage).some(k => k.startsWith("trb:"))`) // acknowledged, so deleted
-	if n := e.copies(core.PageView); n != 1 {
+	if n := e.seen().copies(core.PageView); n != 1 {
 		t.Errorf("%d page views of a script included twice, want 1", n)
 	}
 }
@@ -262,13 +279,13 @@ func beacon(t *testing.T, e *edge, b *rod.Browser) {
 		tributary.track("add_to_cart", {items:[{item_id:"tee", quantity:1}]}, {email:"ana@example.com"});
 		location.href = "/away";
 	}`)
-	e.wait(t, "22 events", func() bool { return len(e.events) >= 22 })
-	cart := e.named(core.AddToCart)
+	e.wait(t, "22 events", func(s seen) bool { return len(s.events) >= 22 })
+	cart := e.seen().named(core.AddToCart)
 	if cart == nil || cart.Payload != `{"items":[{"item_id":"tee","item_quantity":1}]}` || cart.Identity.Email != "ana@example.com" {
 		t.Errorf("add to cart: %+v", cart)
 	}
-	if len(e.events) != 22 || e.requests != 1 {
-		t.Errorf("%d events in %d requests, want 22 in one", len(e.events), e.requests)
+	if len(e.seen().events) != 22 || e.seen().requests != 1 {
+		t.Errorf("%d events in %d requests, want 22 in one", len(e.seen().events), e.seen().requests)
 	}
 }
 
@@ -285,7 +302,7 @@ func beaconFull(t *testing.T, e *edge, b *rod.Browser) {
 		for (let i = 0; i < 200; i++) tributary.track("NOTE_" + i, {text: "é".repeat(300)});
 		location.href = "/next";
 	}`)
-	e.wait(t, "200 events", func() bool { return len(e.events) == 200 })
+	e.wait(t, "200 events", func(s seen) bool { return len(s.events) == 200 })
 	page.MustWait(`() => !Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
 }
 
@@ -296,14 +313,14 @@ func outage(t *testing.T, e *edge, b *rod.Browser) {
 	})
 	e.answer(http.StatusServiceUnavailable)
 	page := open(t, b, s.URL+"/")
-	e.wait(t, "an attempt", func() bool { return len(e.refused) > 0 })
+	e.wait(t, "an attempt", func(s seen) bool { return len(s.refused) > 0 })
 	page.MustWait(`() => Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
-	first := e.refused[0].ID
+	first := e.seen().refused[0].ID
 	page.MustNavigate("about:blank")
 	e.answer(http.StatusOK)
 	page.MustNavigate(s.URL + "/next")
-	e.wait(t, "the event of the outage", func() bool { return e.named("SALE") != nil })
-	if sale := e.named("SALE"); sale.ID != first {
+	e.wait(t, "the event of the outage", func(s seen) bool { return s.named("SALE") != nil })
+	if sale := e.seen().named("SALE"); sale.ID != first {
 		t.Errorf("event id %s, was %s", sale.ID, first)
 	}
 	page.MustWait(`() => !Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
@@ -323,13 +340,13 @@ func stubQueue(t *testing.T, e *edge, b *rod.Browser) {
 		}, 300);
 	</script>`})
 	page := open(t, b, s.URL+"/")
-	e.wait(t, "both events", func() bool { return e.named("EARLY") != nil && e.named(core.CheckoutCompleted) != nil })
-	early := e.named("EARLY")
+	e.wait(t, "both events", func(s seen) bool { return s.named("EARLY") != nil && s.named(core.CheckoutCompleted) != nil })
+	early := e.seen().named("EARLY")
 	before, after := int64(page.MustEval(`() => before`).Num()), int64(page.MustEval(`() => after`).Num())
 	if early.Timestamp < before || early.Timestamp > after || core.UUIDv7Time(early.ID) != early.Timestamp {
 		t.Errorf("time %d of a stubbed call, want %d to %d", early.Timestamp, before, after)
 	}
-	if sale := e.named(core.CheckoutCompleted); sale.Identity.CartToken != "c-1" {
+	if sale := e.seen().named(core.CheckoutCompleted); sale.Identity.CartToken != "c-1" {
 		t.Errorf("identity %+v", sale.Identity)
 	}
 }
@@ -338,10 +355,10 @@ func visitorStays(t *testing.T, e *edge, b *rod.Browser) {
 	init := `tributary.init({companyId:"loja",linger:0,worker:false})`
 	s := shop(t, map[string]string{"/": e.stubbed(init), "/two": e.stubbed(init), "/three": e.stubbed(init)})
 	page := open(t, b, s.URL+"/?utm_source=influencer&utm_campaign=Beto&gclid=G")
-	e.wait(t, "first view", func() bool { return len(e.events) == 1 })
+	e.wait(t, "first view", func(s seen) bool { return len(s.events) == 1 })
 	page.MustNavigate(s.URL + "/two")
-	e.wait(t, "second view", func() bool { return len(e.events) == 2 })
-	one, two := e.events[0], e.events[1]
+	e.wait(t, "second view", func(s seen) bool { return len(s.events) == 2 })
+	one, two := e.seen().events[0], e.seen().events[1]
 	if one.VisitorID == "" || one.VisitorID != two.VisitorID || one.SessionID != two.SessionID || one.Stream == two.Stream {
 		t.Errorf("visitor %q, %q; session %q, %q; stream %q, %q", one.VisitorID, two.VisitorID, one.SessionID, two.SessionID, one.Stream, two.Stream)
 	}
@@ -354,16 +371,16 @@ func visitorStays(t *testing.T, e *edge, b *rod.Browser) {
 	// Either of the two places is enough to know the visitor.
 	page.MustEval(`() => localStorage.removeItem("trb_id")`)
 	page.MustNavigate(s.URL + "/three")
-	e.wait(t, "third view", func() bool { return len(e.events) == 3 })
+	e.wait(t, "third view", func(s seen) bool { return len(s.events) == 3 })
 	page.MustEval(`() => { document.cookie = "trb_id=; max-age=0; path=/" }`)
 	page.MustNavigate(s.URL + "/two")
-	e.wait(t, "fourth view", func() bool { return len(e.events) == 4 })
-	if e.events[2].VisitorID != one.VisitorID || e.events[3].VisitorID != one.VisitorID {
-		t.Errorf("visitors %q, %q, want %q", e.events[2].VisitorID, e.events[3].VisitorID, one.VisitorID)
+	e.wait(t, "fourth view", func(s seen) bool { return len(s.events) == 4 })
+	if e.seen().events[2].VisitorID != one.VisitorID || e.seen().events[3].VisitorID != one.VisitorID {
+		t.Errorf("visitors %q, %q, want %q", e.seen().events[2].VisitorID, e.seen().events[3].VisitorID, one.VisitorID)
 	}
 	page.MustEval(`() => { tributary.reset(); tributary.track("AFTER_RESET") }`)
-	e.wait(t, "event after reset", func() bool { return e.named("AFTER_RESET") != nil })
-	if e.named("AFTER_RESET").VisitorID == one.VisitorID {
+	e.wait(t, "event after reset", func(s seen) bool { return s.named("AFTER_RESET") != nil })
+	if e.seen().named("AFTER_RESET").VisitorID == one.VisitorID {
 		t.Error("the visitor stayed after reset")
 	}
 }
@@ -380,10 +397,10 @@ func workerPath(t *testing.T, e *edge, b *rod.Browser) {
 	// what the worker made of it.
 	e.answer(http.StatusServiceUnavailable)
 	page.MustEval(`() => tributary.track("purchase", {total: 49.90, 7: "\ud83d", items:[{item_id:"tée", quantity:2, price:1e21}]}, {email:" ana@example.com ", phone:"0"})`)
-	e.wait(t, "an attempt", func() bool { return len(e.refused) > 0 })
+	e.wait(t, "an attempt", func(s seen) bool { return len(s.refused) > 0 })
 	page.MustWait(`() => Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
 	raw := page.MustEval(`() => localStorage[Object.keys(localStorage).find(k => k.startsWith("trb:"))]`).Str()
-	sent := e.refused[0]
+	sent := e.seen().refused[0]
 	if sent.raw {
 		t.Fatalf("a raw envelope was sent: %v", page.MustEval(`() => said`))
 	}
@@ -395,16 +412,45 @@ func workerPath(t *testing.T, e *edge, b *rod.Browser) {
 		t.Errorf("worker %s\nnative %s", sent.text, native)
 	}
 	e.answer(http.StatusOK)
-	e.wait(t, "the sale", func() bool { return e.named(core.CheckoutCompleted) != nil })
+	e.wait(t, "the sale", func(s seen) bool { return s.named(core.CheckoutCompleted) != nil })
 	// What the core refuses in the worker does not travel, and is told.
 	page.MustEval(`() => tributary.track("CHECKOUT_COMPLETED", {items: []})`)
 	page.MustWait(`() => said.some(s => s.includes("payload_items_required"))`)
 }
 
+func strictPolicy(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": `<meta http-equiv="Content-Security-Policy" content="script-src 'unsafe-inline' ` + e.URL + `; worker-src 'none'; connect-src ` + e.URL + `">` +
+		e.stubbed(`
+		window.said = [];
+		console.log = function () { said.push([].join.call(arguments, " ")) };
+		tributary.init({companyId:"loja",linger:0,pageViews:false,debug:true})`)})
+	page := open(t, b, s.URL+"/")
+	page.MustWait(`() => said.some(s => s.includes("worker failed"))`)
+	page.MustEval(`() => tributary.track("add_to_cart", {items:[{item_id:"tee", quantity:1}]})`)
+	e.wait(t, "the event", func(s seen) bool { return s.named(core.AddToCart) != nil })
+	if cart := e.seen().named(core.AddToCart); !cart.raw || cart.Payload != `{"items":[{"item_id":"tee","item_quantity":1}]}` {
+		t.Errorf("raw %v, payload %s", cart.raw, cart.Payload)
+	}
+}
+
+func module(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": `<script type="module">
+		import { init, track } from "` + e.URL + `/t/sdk/v1/tributary.mjs";
+		track("EARLY");
+		init({ companyId: "loja", endpoint: "` + e.URL + `/t/", linger: 0 });
+		track("ADD_TO_CART", { items: [{ item_id: "tee", item_quantity: 1 }] });
+	</script>`})
+	open(t, b, s.URL+"/")
+	e.wait(t, "three events", func(s seen) bool { return len(s.events) == 3 })
+	if got := names(e.seen().events); got != "PAGE_VIEW EARLY ADD_TO_CART" {
+		t.Errorf("events %s", got)
+	}
+}
+
 func history(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:0})`)})
 	page := open(t, b, s.URL+"/")
-	e.wait(t, "first view", func() bool { return len(e.events) == 1 })
+	e.wait(t, "first view", func(s seen) bool { return len(s.events) == 1 })
 	page.MustEval(`() => {
 		history.replaceState({}, "", location.href);
 		history.pushState({}, "", "/p/1");
@@ -412,9 +458,9 @@ func history(t *testing.T, e *edge, b *rod.Browser) {
 		history.pushState({}, "", "/p/2");
 		tributary.track("LAST");
 	}`)
-	e.wait(t, "the last event", func() bool { return e.named("LAST") != nil })
+	e.wait(t, "the last event", func(s seen) bool { return s.named("LAST") != nil })
 	var urls []string
-	for _, event := range e.events {
+	for _, event := range e.seen().events {
 		if event.Name == core.PageView {
 			urls = append(urls, event.Context.Page.Path)
 		}
@@ -422,7 +468,7 @@ func history(t *testing.T, e *edge, b *rod.Browser) {
 	if got := strings.Join(urls, " "); got != "/ /p/1 /p/2" {
 		t.Errorf("views of %s", got)
 	}
-	if second := e.events[1]; !strings.HasSuffix(second.Context.Page.Referrer, s.URL+"/") {
+	if second := e.seen().events[1]; !strings.HasSuffix(second.Context.Page.Referrer, s.URL+"/") {
 		t.Errorf("referrer %q", second.Context.Page.Referrer)
 	}
 }
@@ -431,13 +477,13 @@ func refusal(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("ONE")`)})
 	e.answer(http.StatusUnauthorized)
 	page := open(t, b, s.URL+"/")
-	e.wait(t, "the refusal", func() bool { return len(e.refused) == 1 })
+	e.wait(t, "the refusal", func(s seen) bool { return len(s.refused) == 1 })
 	page.MustWait(`() => !Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
 	if !page.MustEval(`() => tributary.flush()`).Bool() {
 		t.Error("a refused event still waits")
 	}
-	if len(e.refused) != 1 {
-		t.Errorf("%d attempts, want 1", len(e.refused))
+	if len(e.seen().refused) != 1 {
+		t.Errorf("%d attempts, want 1", len(e.seen().refused))
 	}
 }
 
@@ -446,12 +492,12 @@ func consentRequired(t *testing.T, e *edge, b *rod.Browser) {
 	page := open(t, b, s.URL+"/?utm_source=x")
 	page.MustWait(`() => tributary.loaded`)
 	page.MustEval(`() => { tributary.track("NOTE"); return new Promise(r => setTimeout(r, 100)) }`)
-	if n, cookie := stored(page), page.MustEval(`() => document.cookie`).Str(); n != 0 || cookie != "" || e.requests != 0 {
-		t.Errorf("before consent: %d stored, cookie %q, %d requests", n, cookie, e.requests)
+	if n, cookie := stored(page), page.MustEval(`() => document.cookie`).Str(); n != 0 || cookie != "" || e.seen().requests != 0 {
+		t.Errorf("before consent: %d stored, cookie %q, %d requests", n, cookie, e.seen().requests)
 	}
 	page.MustEval(`() => tributary.consent("granted")`)
-	e.wait(t, "what was kept in memory", func() bool { return len(e.events) == 2 })
-	for _, event := range e.events {
+	e.wait(t, "what was kept in memory", func(s seen) bool { return len(s.events) == 2 })
+	for _, event := range e.seen().events {
 		if event.VisitorID == "" || event.Consent != "granted" || event.Context.Campaign.Source != "x" {
 			t.Errorf("event %s", core.AppendEvent(nil, &event.Event))
 		}
@@ -469,8 +515,8 @@ func consentDenied(t *testing.T, e *edge, b *rod.Browser) {
 	page.MustNavigate(s.URL + "/") // the answer is remembered; leaving sends nothing
 	page.MustWait(`() => tributary.loaded`)
 	page.MustEval(`() => tributary.flush()`)
-	if e.requests != 0 {
-		t.Errorf("%d requests after denial", e.requests)
+	if e.seen().requests != 0 {
+		t.Errorf("%d requests after denial", e.seen().requests)
 	}
 }
 
@@ -485,5 +531,5 @@ func noStorage(t *testing.T, e *edge, b *rod.Browser) {
 		t.Errorf("the page threw: %s", text)
 	})
 	go wait()
-	e.wait(t, "both events", func() bool { return len(e.events) == 2 })
+	e.wait(t, "both events", func(s seen) bool { return len(s.events) == 2 })
 }
