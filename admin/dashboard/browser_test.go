@@ -74,7 +74,7 @@ func TestASaleAppearsOnTheOpenPage(t *testing.T) {
 	spring := s.Campaign(s.live, ana, "Primavera")
 	now := time.Now()
 	s.Put(salestest.Order{CompanyID: s.live, ID: "gid://shop/Order/5501", Name: "#1001", TotalMinor: 129990, InfluencerID: ana,
-		CampaignID: spring, Evidence: "coupon", CommissionMinor: 13499, Explanation: sampleExplanation()})
+		CampaignID: spring, Evidence: "coupon", CommissionMinor: 13499, DiscountCode: "ANA10", Explanation: sampleExplanation()})
 	s.hint(s.live, "gid://shop/Order/5501")
 	row := page.MustElementR("#orders li", "#1001")
 	if got := row.MustText(); !contains(got, "R$\u00a01,299.90", "Ana Prado", "Coupon") {
@@ -115,7 +115,7 @@ func TestASaleAppearsOnTheOpenPage(t *testing.T) {
 
 	page.MustElementR("#orders a", "#1001").MustClick()
 	page.MustElementR("h1", "Order #1001")
-	if got := page.MustElement("main").MustText(); !contains(got, "Ana Prado is credited", "E-mail", "10% of", "R$\u00a0134.99", "Earned") {
+	if got := page.MustElement("main").MustText(); !contains(got, "Ana Prado is credited", "coupon: ANA10", "E-mail", "10% of", "R$\u00a0134.99", "Earned") {
 		t.Errorf("the explanation reads %q", got)
 	}
 	page.MustEval(`() => document.querySelectorAll('details').forEach(d => d.open = true)`)

@@ -159,7 +159,9 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request, v visit) {
 			page.explain(x, e.Sale, zone)
 		}
 	}
-	page.Verdict = verdict(e.Sale)
+	if page.Explained || e.Sale.InfluencerID != "" {
+		page.Verdict = verdict(e.Sale)
+	}
 	s.render(w, http.StatusOK, "order.html", page)
 }
 
@@ -168,6 +170,9 @@ func verdict(s commerce.Sale) string {
 		return "No influencer is credited: the order carries no coupon of an influencer, and no link of one was opened in time."
 	}
 	text := s.Influencer + " is credited, because the order used their coupon."
+	if s.DiscountCode != "" {
+		text = s.Influencer + " is credited, because the order used their coupon: " + s.DiscountCode + "."
+	}
 	if s.Evidence == commerce.EvidenceLink {
 		text = s.Influencer + " is credited, because the shopper came through their link."
 	}
@@ -199,11 +204,14 @@ func (p *orderPage) explain(x explained, sale commerce.Sale, zone *time.Location
 		p.Keys = append(p.Keys, keyLine{Name: name, About: about, Visitors: plural(k.Visitors, "device"), Hub: k.Hub})
 	}
 	for _, t := range x.Touches {
-		line := touchLine{When: t.At, Stamp: t.At, Campaign: t.Campaign, Influencer: t.Influencer, Used: t.Used, Reason: t.Reason}
+		line := touchLine{When: t.At, Stamp: t.At, Campaign: t.Campaign, Influencer: t.Influencer, Used: t.Used, Reason: reasonWords(t.Reason)}
 		if at, err := time.Parse(time.RFC3339, t.At); err == nil {
 			line.When = at.In(zone).Format("2 Jan 2006, 15:04")
 		}
 		line.What = strings.Join(present(t.Source, t.Medium), " / ")
+		if t.Source == "(direct)" {
+			line.What = "Direct visit"
+		}
 		if line.What == "" {
 			line.What = t.Channel
 		}
@@ -213,7 +221,7 @@ func (p *orderPage) explain(x explained, sale commerce.Sale, zone *time.Location
 		p.Touches = append(p.Touches, line)
 	}
 	for _, l := range x.Payout.Losers {
-		p.Losers = append(p.Losers, l.Influencer+" had a "+l.Evidence+": "+l.Reason)
+		p.Losers = append(p.Losers, l.Influencer+" had a "+l.Evidence+": "+reasonWords(l.Reason))
 	}
 	p.Note = x.Payout.Note
 	p.Base = amount(x.Payout.Base, sale.Currency)

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -87,6 +88,14 @@ func sharePercent(share json.Number) string {
 		return share.String()
 	}
 	return d.Mul(decimal.NewFromInt(100)).Round(1).String() + "%"
+}
+
+// reasonWords says a reason of the processor without the names of settings.
+func reasonWords(reason string) string {
+	return strings.NewReplacer(
+		"coupon_first", "“coupon first”", "last_touch", "“last touch”",
+		"direct: only the model last counts it", "a direct visit counts in the last-touch model alone",
+	).Replace(reason)
 }
 
 // present drops what is empty.

@@ -31,6 +31,7 @@ type Sale struct {
 	Evidence        string // EvidenceCoupon | EvidenceLink | empty
 	CommissionMinor int64  // net of the ledger, or expected while pending
 	ProcessedAt     time.Time
+	DiscountCode    string // as the shop sent it; may be empty
 }
 
 // Cursor is where the sale stands in the order in which sales were processed.

@@ -15,7 +15,7 @@ import (
 const saleColumns = `
 	select o.order_id, coalesce(o.body->>'name', ''), o.created_at, o.day::text, o.status, o.currency, o.total_minor,
 		coalesce(p.influencer_id::text, ''), coalesce(i.name, ''), coalesce(c.name, ''), coalesce(p.evidence, ''),
-		coalesce(p.commission_minor, 0), o.processed_at
+		coalesce(p.commission_minor, 0), o.processed_at, coalesce(o.body->>'discountCode', '')
 	from orders o
 	left join payout p on p.company_id = o.company_id and p.order_id = o.order_id
 	left join influencer i on i.company_id = p.company_id and i.influencer_id = p.influencer_id

@@ -27,7 +27,7 @@
     if (socket) return;
     const query = new URLSearchParams({company: day.company, day: day.day, cursor});
     const ws = socket = new WebSocket(location.origin.replace(/^http/, 'ws') + '/dashboard/live?' + query);
-    ws.onopen = () => { misses = 0; state('on', 'Live'); };
+    ws.onopen = () => { misses = 0; state('on', 'Live updates'); };
     ws.onmessage = (message) => show(JSON.parse(message.data));
     ws.onclose = () => {
       if (socket !== ws) return;

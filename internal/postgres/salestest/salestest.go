@@ -94,7 +94,8 @@ type Order struct {
 	Evidence            string
 	CommissionMinor     int64
 	FixedFeeMinor       int64 // a ledger entry in BRL, apart from the commission
-	Explanation         any   // marshalled; nil: none
+	DiscountCode        string
+	Explanation         any // marshalled; nil: none
 }
 
 // Put writes an order as the processor does: in one transaction, a new version
@@ -109,7 +110,7 @@ func (f *Fixture) Put(o Order) {
 		o.CreatedAt = time.Now()
 	}
 	err := pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error {
-		body, _ := json.Marshal(map[string]any{"orderId": o.ID, "name": o.Name})
+		body, _ := json.Marshal(map[string]any{"orderId": o.ID, "name": o.Name, "discountCode": o.DiscountCode})
 		var processed *time.Time
 		if !o.ProcessedAt.IsZero() {
 			processed = &o.ProcessedAt
