@@ -1,6 +1,10 @@
 package admin
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -17,16 +21,107 @@ type couponRecord struct {
 	EndDate    string `json:"endDate"`
 }
 
+// createCoupon is POST /influencers/coupons: a coupon of a campaign.
+func (s *Server) createCoupon(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+	body, err := readObject(w, r)
+	if err != nil {
+		return answer{}, err
+	}
+	o := object{values: body, bad: &violations{}}
+	campaignID := required(o, "campaign_id", filled(maxCampaignID))
+	terms := readCoupon(o)
+	if err := o.bad.problem(); err != nil {
+		return answer{}, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+	defer cancel()
+	made, err := s.deps.Store.AddCoupon(ctx, c.author(s.now()), campaignID, terms, s.random)
+	var conflict *commerce.CouponConflictError
+	switch {
+	case errors.As(err, &conflict):
+		return answer{}, couponConflict(conflict, "cupom")
+	case errors.Is(err, commerce.ErrNotFound):
+		return answer{}, notFound("there is no such campaign")
+	case err != nil:
+		return answer{}, err
+	}
+	signal(s.wake)
+	return answer{data: couponRecord{made.CouponID, made.CampaignID, made.Code, made.StartDate, made.EndDate}}, nil
+}
+
+// deleteCoupon is DELETE /influencers/coupons: ends the coupon now; earlier
+// orders keep their credit.
+func (s *Server) deleteCoupon(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+	body, err := readObject(w, r)
+	if err != nil {
+		return answer{}, err
+	}
+	o := object{values: body, bad: &violations{}}
+	campaignID := required(o, "campaign_id", filled(maxCampaignID))
+	code := required(o, "cupom", couponCode)
+	if err := o.bad.problem(); err != nil {
+		return answer{}, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+	defer cancel()
+	ended, err := s.deps.Store.DeleteCoupon(ctx, c.author(s.now()), campaignID, code)
+	if errors.Is(err, commerce.ErrNotFound) {
+		return answer{}, nothingDeleted("there is no such coupon in that campaign")
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	signal(s.wake)
+	data := outcomes{Message: "coupon removed"}
+	for _, coupon := range ended {
+		data.Data = append(data.Data, outcome{Message: fmt.Sprintf("%s removed; it was valid %s", coupon.Code, periodWords(coupon.StartDate, coupon.EndDate)), Status: http.StatusOK})
+	}
+	return answer{data: data}, nil
+}
+
 func readCoupon(o object) commerce.CouponTerms {
-	code := required(o, "cupom", func(value any) (string, *fault) {
-		code, f := filled(maxCoupon)(value)
-		if f == nil && commerce.FoldCode(code) == "" {
-			f = &fault{"empty", "has no visible character"}
-		}
-		return code, f
-	})
+	code := required(o, "cupom", couponCode)
 	start, end := readPeriod(o, false)
 	return commerce.CouponTerms{Code: strings.ToUpper(strings.TrimSpace(code)), StartDate: start, EndDate: end}
+}
+
+// couponCode reads a code that is still one after folding.
+func couponCode(value any) (string, *fault) {
+	code, f := filled(maxCoupon)(value)
+	if f == nil && commerce.FoldCode(code) == "" {
+		f = &fault{"empty", "has no visible character"}
+	}
+	return code, f
+}
+
+// couponConflict is the 409 that names each overlapped coupon's influencer and
+// period. field is the path of a coupon's code; it may take its index.
+func couponConflict(e *commerce.CouponConflictError, field string) *problem {
+	p := &problem{status: http.StatusConflict, code: codeCouponConflict, message: "a coupon's period overlaps that of the same code; nothing was stored"}
+	for _, c := range e.Conflicts {
+		path := field
+		if strings.Contains(field, "%d") {
+			path = fmt.Sprintf(field, c.Index)
+		}
+		p.details = append(p.details, detail{
+			Field: path, Code: codeCouponConflict,
+			Message:    fmt.Sprintf("%s is already %s's %s", c.Code, c.Influencer, periodWords(c.StartDate, c.EndDate)),
+			Influencer: c.Influencer, StartDate: &c.StartDate, EndDate: &c.EndDate,
+		})
+	}
+	return p
+}
+
+func periodWords(start, end string) string {
+	switch {
+	case start == "" && end == "":
+		return "at all times"
+	case start == "":
+		return "until " + end
+	case end == "":
+		return "from " + start
+	}
+	return "from " + start + " to " + end
 }
 
 // readPeriod reads start_date and end_date: inclusive days in order.

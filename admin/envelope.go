@@ -40,6 +40,17 @@ type pagination struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
+// outcomes is the data of DELETE operations: what became of each thing named.
+type outcomes struct {
+	Message string    `json:"message"`
+	Data    []outcome `json:"data"`
+}
+
+type outcome struct {
+	Message string `json:"message"`
+	Status  int    `json:"status"`
+}
+
 // answer is what an operation that succeeded gives; its zero value has no data.
 type answer struct {
 	data       any

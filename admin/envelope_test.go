@@ -31,7 +31,7 @@ func TestEveryAnswerIsAnEnvelope(t *testing.T) {
 	if got := f("GET", order, "", 405, "method_not_allowed"); got.Header.Get("Allow") != "OPTIONS, POST" {
 		t.Errorf("Allow %q", got.Header.Get("Allow"))
 	}
-	if got := f("PATCH", "/admin/v1/influencers", "", 405, "method_not_allowed"); got.Header.Get("Allow") != "GET, HEAD, OPTIONS, POST" {
+	if got := f("PATCH", "/admin/v1/influencers", "", 405, "method_not_allowed"); got.Header.Get("Allow") != "DELETE, GET, HEAD, OPTIONS, POST, PUT" {
 		t.Errorf("Allow %q", got.Header.Get("Allow"))
 	}
 	if got := s.call("OPTIONS", order, "", ""); got.Status != 204 || got.Header.Get("Allow") != "OPTIONS, POST" {

@@ -107,29 +107,56 @@ func (s *Server) readLinks(ctx context.Context, o object) []string {
 	return urls
 }
 
-// couponConflict is the 409 that names each overlapped coupon's influencer and period.
-func couponConflict(e *commerce.CouponConflictError) *problem {
-	p := &problem{status: http.StatusConflict, code: codeCouponConflict, message: "a coupon's period overlaps that of the same code; nothing was stored"}
-	for _, c := range e.Conflicts {
-		p.details = append(p.details, detail{
-			Field: fmt.Sprintf("coupons[%d].cupom", c.Index), Code: codeCouponConflict,
-			Message:    fmt.Sprintf("%s is already %s's %s", c.Code, c.Influencer, periodWords(c.StartDate, c.EndDate)),
-			Influencer: c.Influencer, StartDate: &c.StartDate, EndDate: &c.EndDate,
-		})
+// updateInfluencer is PUT /influencers: the category of the influencer of that name.
+func (s *Server) updateInfluencer(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+	body, err := readObject(w, r)
+	if err != nil {
+		return answer{}, err
 	}
-	return p
+	o := object{values: body, bad: &violations{}}
+	name := required(o, "name", foldable(maxName))
+	category := required(o, "category", text(maxCategory))
+	if err := o.bad.problem(); err != nil {
+		return answer{}, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+	defer cancel()
+	err = s.deps.Store.UpdateInfluencer(ctx, c.author(s.now()), name, strings.TrimSpace(category))
+	if errors.Is(err, commerce.ErrNotFound) {
+		return answer{}, notFound("there is no influencer of that name")
+	}
+	signal(s.wake)
+	return answer{}, err
 }
 
-func periodWords(start, end string) string {
-	switch {
-	case start == "" && end == "":
-		return "at all times"
-	case start == "":
-		return "until " + end
-	case end == "":
-		return "from " + start
+// deleteInfluencer is DELETE /influencers: archives the influencer, or one
+// campaign. History and past attribution stay.
+func (s *Server) deleteInfluencer(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+	body, err := readObject(w, r)
+	if err != nil {
+		return answer{}, err
 	}
-	return "from " + start + " to " + end
+	o := object{values: body, bad: &violations{}}
+	name := required(o, "name", foldable(maxName))
+	campaignID := optional(o, "campaign_id", filled(maxCampaignID)).Value
+	if err := o.bad.problem(); err != nil {
+		return answer{}, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+	defer cancel()
+	archived, err := s.deps.Store.ArchiveInfluencer(ctx, c.author(s.now()), name, campaignID)
+	if errors.Is(err, commerce.ErrNotFound) {
+		return answer{}, nothingDeleted("there is no such influencer or campaign")
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	signal(s.wake)
+	data := outcomes{Message: "archived: past orders keep their attribution", Data: []outcome{}}
+	for _, campaign := range archived.Campaigns {
+		data.Data = append(data.Data, outcome{Message: fmt.Sprintf("campaign %s archived", campaign.CampaignID), Status: http.StatusOK})
+	}
+	return answer{data: data}, nil
 }
 
 // influencerRecord is an influencer of GET /influencers (specification, listing record).
@@ -157,54 +184,61 @@ type linkRecord struct {
 
 // listInfluencers is GET /influencers: the full list, or a page of it.
 func (s *Server) listInfluencers(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+	records := []influencerRecord{}
+	paging, err := s.eachInfluencer(r, c.companyID, s.deps.Store.Influencers, func(i commerce.Influencer) {
+		records = append(records, s.record(i))
+	})
+	return answer{data: records, pagination: paging}, err
+}
+
+// influencerLister reads influencers after a cursor.
+type influencerLister func(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error)
+
+// eachInfluencer calls f with the page that the query asks for, or with all in
+// pages; pagination is nil then.
+func (s *Server) eachInfluencer(r *http.Request, companyID string, list influencerLister, f func(commerce.Influencer)) (*pagination, error) {
 	bad := &violations{}
 	limit, after := pageQuery(r.URL.Query(), bad)
 	if err := bad.problem(); err != nil {
-		return answer{}, err
+		return nil, err
 	}
-	records := []influencerRecord{}
+	size := limit
+	if limit == 0 {
+		size = maxPage
+	}
 	for {
 		// One more than the page tells whether there is another.
-		page, err := s.influencerPage(r.Context(), c.companyID, after, pageSize(limit)+1)
+		page, err := s.influencerPage(r.Context(), list, companyID, after, size+1)
 		if err != nil {
-			return answer{}, err
+			return nil, err
 		}
-		more := len(page) > pageSize(limit)
+		more := len(page) > size
 		if more {
-			page = page[:pageSize(limit)]
+			page = page[:size]
 		}
 		for _, influencer := range page {
-			records = append(records, s.record(influencer))
+			f(influencer)
 		}
-		if len(page) > 0 {
-			last := page[len(page)-1]
+		if more {
+			last := page[size-1]
 			after = commerce.InfluencerCursor{CreatedAt: last.CreatedAt, InfluencerID: last.InfluencerID}
 		}
 		switch {
+		case limit > 0 && more:
+			next := cursorText(after)
+			return &pagination{HasMore: true, NextCursor: &next}, nil
 		case limit > 0:
-			paging := &pagination{HasMore: more}
-			if more {
-				next := cursorText(after)
-				paging.NextCursor = &next
-			}
-			return answer{data: records, pagination: paging}, nil
+			return &pagination{}, nil
 		case !more:
-			return answer{data: records}, nil
+			return nil, nil
 		}
 	}
 }
 
-func pageSize(limit int) int {
-	if limit > 0 {
-		return limit
-	}
-	return maxPage
-}
-
-func (s *Server) influencerPage(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error) {
+func (s *Server) influencerPage(ctx context.Context, list influencerLister, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
 	defer cancel()
-	return s.deps.Store.Influencers(ctx, companyID, after, limit)
+	return list(ctx, companyID, after, limit)
 }
 
 func (s *Server) record(i commerce.Influencer) influencerRecord {

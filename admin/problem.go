@@ -53,6 +53,14 @@ func (p *causedProblem) Error() string { return p.problem.Error() + ": " + p.cau
 
 func (p *causedProblem) Unwrap() []error { return []error{p.problem, p.cause} }
 
+// nothingDeleted is the second documented answer of DELETE operations: an error
+// that carries the data's shape too.
+func nothingDeleted(message string) *problem {
+	p := notFound(message)
+	p.data = outcomes{Message: message, Data: []outcome{{Message: message, Status: http.StatusNotFound}}}
+	return p
+}
+
 func notFound(message string) *problem {
 	return &problem{status: http.StatusNotFound, code: codeNotFound, message: message}
 }
@@ -72,7 +80,7 @@ func problemOf(err error) *problem {
 	case errors.As(err, &p):
 		return p
 	case errors.As(err, &coupons):
-		return couponConflict(coupons)
+		return couponConflict(coupons, "coupons[%d].cupom")
 	case errors.Is(err, commerce.ErrNotFound):
 		return notFound("there is no such thing in this store")
 	case errors.Is(err, commerce.ErrUnavailable), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):

@@ -26,6 +26,13 @@ func (s *Server) routes() []route {
 	return []route{
 		{http.MethodPost, "/influencers", commerce.WriteInfluencers, ruleRate, s.createInfluencer},
 		{http.MethodGet, "/influencers", commerce.ReadInfluencers, ruleRate, s.listInfluencers},
+		{http.MethodPut, "/influencers", commerce.WriteInfluencers, ruleRate, s.updateInfluencer},
+		{http.MethodDelete, "/influencers", commerce.WriteInfluencers, ruleRate, s.deleteInfluencer},
+		{http.MethodGet, "/influencers/costs", commerce.ReadInfluencers, ruleRate, s.listInfluencerCosts},
+		{http.MethodPost, "/influencers/costs", commerce.WriteInfluencers, ruleRate, s.createInfluencerCost},
+		{http.MethodDelete, "/influencers/costs", commerce.WriteInfluencers, ruleRate, s.deleteInfluencerCost},
+		{http.MethodPost, "/influencers/coupons", commerce.WriteInfluencers, ruleRate, s.createCoupon},
+		{http.MethodDelete, "/influencers/coupons", commerce.WriteInfluencers, ruleRate, s.deleteCoupon},
 		{http.MethodPost, "/order", commerce.WriteOrders, ingestRate, s.postOrder},
 		{http.MethodGet, "/order/{orderId}/attribution", commerce.ReadInfluencers, ruleRate, s.orderAttribution},
 		{http.MethodPost, "/product", commerce.WriteProducts, ingestRate, s.postProduct},

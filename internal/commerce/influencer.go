@@ -90,6 +90,14 @@ type Cost struct {
 	CostTerms
 }
 
+// Archived is what an archiving ended.
+type Archived struct {
+	Campaigns []Campaign
+	Links     int
+	Coupons   int
+	Costs     int
+}
+
 // InfluencerCursor is a place in the list of influencers: after the one
 // created then with that id. The zero value is the beginning.
 type InfluencerCursor struct {

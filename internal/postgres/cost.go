@@ -3,11 +3,13 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 func (reg *registering) addCosts(ctx context.Context) error {
@@ -17,6 +19,7 @@ func (reg *registering) addCosts(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		reg.costIDs = append(reg.costIDs, id)
 		rule := reg.rule("cost", "created")
 		rule.From, rule.To = c.StartDate, c.EndDate
 		if !c.CampaignCost {
@@ -36,6 +39,73 @@ func (reg *registering) addCosts(ctx context.Context) error {
 		return nil
 	}
 	return reg.tx.SendBatch(ctx, batch).Close()
+}
+
+// AddCost adds a cost to the influencer of that name, at the level of a
+// campaign where terms say so. An unknown name or campaign is
+// commerce.ErrNotFound, another influencer's campaign commerce.ErrCampaignTaken.
+func (db *DB) AddCost(ctx context.Context, author commerce.Author, name, campaignID string, terms commerce.CostTerms, random io.Reader) (influencerID string, cost commerce.Cost, err error) {
+	cost = commerce.Cost{CostTerms: terms}
+	err = db.changeRules(ctx, author, func(c *ruleChange) error {
+		reg := registering{Registration: commerce.Registration{CampaignID: campaignID, Costs: []commerce.CostTerms{terms}}, ruleChange: c, random: random}
+		var err error
+		if reg.influencerID, reg.influencerName, err = c.influencerByName(ctx, name); err != nil {
+			return err
+		}
+		if campaignID != "" {
+			if err := reg.campaignByID(ctx, ""); err != nil {
+				return err
+			}
+		}
+		if err := reg.addCosts(ctx); err != nil {
+			return err
+		}
+		influencerID, cost.CostID = reg.influencerID, reg.costIDs[0]
+		if terms.CampaignCost {
+			cost.CampaignID = campaignID
+		}
+		c.change.Action, c.change.Subject, c.change.Detail = "cost.create", cost.CostID, map[string]any{"influencer_id": influencerID, "campaign_id": cost.CampaignID}
+		return nil
+	})
+	if err != nil {
+		return "", commerce.Cost{}, fmt.Errorf("postgres: add cost: %w", err)
+	}
+	return influencerID, cost, nil
+}
+
+// DeleteCost ends a cost at this instant; an unknown one, or one that is not of
+// a campaign where campaignOnly, is commerce.ErrNotFound.
+func (db *DB) DeleteCost(ctx context.Context, author commerce.Author, costID string, campaignOnly bool) error {
+	err := db.changeRules(ctx, author, func(c *ruleChange) error {
+		ended, err := c.endCosts(ctx, `cost_id = $3::uuid and (campaign_id is not null or not $4)`, costID, campaignOnly)
+		if err == nil && ended == 0 {
+			err = pgx.ErrNoRows
+		}
+		c.change.Action, c.change.Subject = "cost.delete", costID
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("postgres: delete cost: %w", err)
+	}
+	return nil
+}
+
+// endCosts ends the live costs that a condition names; its parameters are $3 and on.
+func (c *ruleChange) endCosts(ctx context.Context, where string, args ...any) (ended int, err error) {
+	rows, err := c.tx.Query(ctx, `
+		update cost set deleted_at = clock_timestamp(), rev = $2 where company_id = $1 and deleted_at is null and `+where+`
+		returning influencer_id::text, cost_id::text, coalesce(campaign_id, ''), to_char(start_date, 'YYYY-MM-DD'), coalesce(to_char(end_date, 'YYYY-MM-DD'), '')`,
+		append([]any{c.change.CompanyID, c.change.Rev}, args...)...)
+	if err != nil {
+		return 0, err
+	}
+	var id string
+	rule := wire.Rule{Type: "cost", Change: "deleted"}
+	_, err = pgx.ForEachRow(rows, []any{&rule.InfluencerID, &id, &rule.CampaignID, &rule.From, &rule.To}, func() error {
+		ended++
+		return c.outbox.rule(c.change, id, rule)
+	})
+	return ended, err
 }
 
 func (p *influencerPage) costs(ctx context.Context, tx pgx.Tx) error {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // errCouponOverlap: Postgres's exclusion constraint refused a coupon.
@@ -32,6 +34,7 @@ func (reg *registering) addCoupons(ctx context.Context) error {
 			return err
 		}
 	}
+	reg.couponIDs = ids
 	_, err := reg.tx.Exec(ctx, `
 		insert into coupon (company_id, coupon_id, influencer_id, campaign_id, code, code_folded, period, rev, created_at)
 		select $1, coupon_id, $2, $3, code, code_folded, `+period("start_date", "end_date")+`, $4, clock_timestamp()
@@ -50,11 +53,12 @@ func period(start, end string) string {
 	return `daterange(nullif(` + start + `, '')::date, nullif(` + end + `, '')::date, '[]')`
 }
 
-// couponConflicts tells which of a registration's coupons overlap live ones,
-// or one another.
-func (db *DB) couponConflicts(ctx context.Context, companyID string, r commerce.Registration) (*commerce.CouponConflictError, error) {
+// couponConflicts is the error that tells which of the coupons asked for
+// overlap live ones, or one another. It is asked after the transaction that met
+// the conflict was rolled back.
+func (db *DB) couponConflicts(ctx context.Context, companyID, influencer string, coupons []commerce.CouponTerms) error {
 	var folded, starts, ends []string
-	for _, c := range r.Coupons {
+	for _, c := range coupons {
 		folded = append(folded, commerce.FoldCode(c.Code))
 		starts, ends = append(starts, c.StartDate), append(ends, c.EndDate)
 	}
@@ -73,25 +77,95 @@ func (db *DB) couponConflicts(ctx context.Context, companyID string, r commerce.
 			select $5, b.period, 1 from asked b
 			where b.n < a.n and b.code_folded = a.code_folded and b.period && a.period
 		) o on true
-		order by a.n, o.rank, lower(o.period) nulls first`, companyID, folded, starts, ends, r.Name)
+		order by a.n, o.rank, lower(o.period) nulls first`, companyID, folded, starts, ends, influencer)
 	if err != nil {
-		return nil, translate(err)
+		return translate(err)
 	}
+	// No conflict is left where the other coupon was deleted meanwhile: the
+	// request failed all the same.
 	conflict := &commerce.CouponConflictError{}
 	var c commerce.CouponConflict
 	_, err = pgx.ForEachRow(rows, []any{&c.Index, &c.Influencer, &c.StartDate, &c.EndDate}, func() error {
-		c.Code = r.Coupons[c.Index].Code
+		c.Code = coupons[c.Index].Code
 		conflict.Conflicts = append(conflict.Conflicts, c)
 		return nil
 	})
 	if err != nil {
-		return nil, translate(err)
+		return translate(err)
 	}
-	// Empty where the other coupon was deleted meanwhile: still a conflict then.
-	return conflict, nil
+	return conflict
 }
 
-// periodText is periodStart and periodEnd of a column by name.
+// AddCoupon adds a coupon to a live campaign; an unknown one is
+// commerce.ErrNotFound, an overlap a *commerce.CouponConflictError.
+func (db *DB) AddCoupon(ctx context.Context, author commerce.Author, campaignID string, terms commerce.CouponTerms, random io.Reader) (commerce.Coupon, error) {
+	made := commerce.Coupon{CampaignID: campaignID, CouponTerms: terms}
+	var influencer string
+	err := db.changeRules(ctx, author, func(c *ruleChange) error {
+		reg := registering{Registration: commerce.Registration{Coupons: []commerce.CouponTerms{terms}}, ruleChange: c, random: random, campaignID: campaignID}
+		err := c.tx.QueryRow(ctx, `
+			select c.influencer_id::text, i.name from campaign c
+			join influencer i on i.company_id = c.company_id and i.influencer_id = c.influencer_id
+			where c.company_id = $1 and c.campaign_id = $2 and c.archived_at is null`, author.CompanyID, campaignID).
+			Scan(&reg.influencerID, &influencer)
+		if err != nil {
+			return err
+		}
+		if err := reg.addCoupons(ctx); err != nil {
+			return err
+		}
+		made.CouponID = reg.couponIDs[0]
+		c.change.Action, c.change.Subject, c.change.Detail = "coupon.create", made.CouponID, map[string]any{"campaign_id": campaignID, "code": terms.Code}
+		return nil
+	})
+	if errors.Is(err, errCouponOverlap) {
+		err = db.couponConflicts(ctx, author.CompanyID, influencer, []commerce.CouponTerms{terms})
+	}
+	if err != nil {
+		return commerce.Coupon{}, fmt.Errorf("postgres: add coupon: %w", err)
+	}
+	return made, nil
+}
+
+// DeleteCoupon ends every live coupon of a code in a campaign, at this instant,
+// and gives them; none is commerce.ErrNotFound. Earlier orders keep their credit.
+func (db *DB) DeleteCoupon(ctx context.Context, author commerce.Author, campaignID, code string) ([]commerce.Coupon, error) {
+	var ended []commerce.Coupon
+	err := db.changeRules(ctx, author, func(c *ruleChange) (err error) {
+		ended, err = c.endCoupons(ctx, `campaign_id = $3 and code_folded = $4`, campaignID, commerce.FoldCode(code))
+		if err == nil && len(ended) == 0 {
+			err = pgx.ErrNoRows
+		}
+		c.change.Action, c.change.Subject, c.change.Detail = "coupon.delete", campaignID, map[string]any{"code": code, "coupons": len(ended)}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("postgres: delete coupon: %w", err)
+	}
+	return ended, nil
+}
+
+// endCoupons ends the live coupons that a condition names; its parameters are $3 and on.
+func (c *ruleChange) endCoupons(ctx context.Context, where string, args ...any) ([]commerce.Coupon, error) {
+	rows, err := c.tx.Query(ctx, `
+		update coupon set deleted_at = clock_timestamp(), rev = $2 where company_id = $1 and deleted_at is null and `+where+`
+		returning influencer_id::text, coupon_id::text, campaign_id, code, code_folded, `+periodText("period"),
+		append([]any{c.change.CompanyID, c.change.Rev}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	var ended []commerce.Coupon
+	var influencerID, folded string
+	var coupon commerce.Coupon
+	_, err = pgx.ForEachRow(rows, []any{&influencerID, &coupon.CouponID, &coupon.CampaignID, &coupon.Code, &folded, &coupon.StartDate, &coupon.EndDate}, func() error {
+		ended = append(ended, coupon)
+		return c.outbox.rule(c.change, coupon.CouponID, wire.Rule{Type: "coupon", Change: "deleted", InfluencerID: influencerID,
+			CampaignID: coupon.CampaignID, Code: folded, From: coupon.StartDate, To: coupon.EndDate})
+	})
+	return ended, err
+}
+
+// periodText is the SQL of a period's first and last day as texts, empty where unbounded.
 func periodText(column string) string {
 	return `coalesce(to_char(lower(` + column + `), 'YYYY-MM-DD'), ''), coalesce(to_char(upper(` + column + `) - 1, 'YYYY-MM-DD'), '')`
 }

@@ -15,29 +15,20 @@ import (
 
 // RegisterInfluencer makes an influencer, or adds to the one of that name, in
 // one transaction: all of the registration or nothing, its outbox records and
-// audit row included. The company's row lock puts changes of one company in one
-// order. Overlapping coupons give a *commerce.CouponConflictError, a foreign
-// campaign id commerce.ErrCampaignTaken or ErrCampaignName.
+// audit row included. Overlapping coupons give a *commerce.CouponConflictError,
+// a foreign campaign id commerce.ErrCampaignTaken or ErrCampaignName.
 func (db *DB) RegisterInfluencer(ctx context.Context, author commerce.Author, r commerce.Registration, random io.Reader) (commerce.Registered, error) {
 	var made commerce.Registered
-	err := db.inTx(ctx, func(tx pgx.Tx) error {
-		rev, err := bumpRules(ctx, tx, author.CompanyID)
-		if err != nil {
+	err := db.changeRules(ctx, author, func(c *ruleChange) error {
+		reg := registering{Registration: r, ruleChange: c, random: random}
+		if err := reg.run(ctx); err != nil {
 			return err
 		}
-		reg := registering{
-			Registration: r, tx: tx, random: random,
-			change: Change{CompanyID: author.CompanyID, Rev: rev, At: author.At, Actor: author.Actor},
-		}
-		made, err = reg.run(ctx)
-		return err
+		made = commerce.Registered{InfluencerID: reg.influencerID, CampaignID: reg.campaignID, Codes: reg.codes}
+		return nil
 	})
-	var conflict *commerce.CouponConflictError
 	if errors.Is(err, errCouponOverlap) {
-		// The transaction is rolled back: now ask what stood in the way.
-		if conflict, err = db.couponConflicts(ctx, author.CompanyID, r); err == nil {
-			err = conflict
-		}
+		err = db.couponConflicts(ctx, author.CompanyID, r.Name, r.Coupons)
 	}
 	if err != nil {
 		return commerce.Registered{}, fmt.Errorf("postgres: register influencer: %w", err)
@@ -45,46 +36,75 @@ func (db *DB) RegisterInfluencer(ctx context.Context, author commerce.Author, r 
 	return made, nil
 }
 
-// registering is one registration under way in its transaction.
+// ruleChange is one change of a company's rules under way in its transaction.
+type ruleChange struct {
+	change Change
+	tx     pgx.Tx
+	outbox outboxBatch
+}
+
+// changeRules runs f in a transaction that holds the company's row lock, and
+// writes the outbox records and the audit row that f prepared. The lock puts
+// changes of one company, their revisions and their records in one order.
+func (db *DB) changeRules(ctx context.Context, author commerce.Author, f func(c *ruleChange) error) error {
+	return db.inTx(ctx, func(tx pgx.Tx) error {
+		rev, err := bumpRules(ctx, tx, author.CompanyID)
+		if err != nil {
+			return err
+		}
+		c := &ruleChange{tx: tx, change: Change{CompanyID: author.CompanyID, Rev: rev, At: author.At, Actor: author.Actor}}
+		if err := f(c); err != nil {
+			return err
+		}
+		if err := c.outbox.insert(ctx, tx); err != nil {
+			return err
+		}
+		return audit(ctx, tx, c.change)
+	})
+}
+
+// influencerByName finds a live influencer by folded name.
+func (c *ruleChange) influencerByName(ctx context.Context, name string) (id, known string, err error) {
+	err = c.tx.QueryRow(ctx, `
+		select influencer_id::text, name from influencer
+		where company_id = $1 and name_folded = $2 and archived_at is null`,
+		c.change.CompanyID, commerce.FoldName(name)).Scan(&id, &known)
+	return id, known, err
+}
+
+// setCategory changes an influencer's category and tells of it.
+func (c *ruleChange) setCategory(ctx context.Context, influencerID, category string) error {
+	if _, err := c.tx.Exec(ctx, `update influencer set category = nullif($3, ''), rev = $4 where company_id = $1 and influencer_id = $2`,
+		c.change.CompanyID, influencerID, category, c.change.Rev); err != nil {
+		return err
+	}
+	return c.outbox.rule(c.change, influencerID, wire.Rule{Type: "influencer", Change: "updated", InfluencerID: influencerID})
+}
+
+// registering is one registration under way.
 type registering struct {
 	commerce.Registration
-	tx     pgx.Tx
+	*ruleChange
 	random io.Reader
-	change Change
-	outbox outboxBatch
 
 	influencerID, influencerName string
 	campaignID, campaignName     string
+	codes, couponIDs, costIDs    []string
 }
 
-func (reg *registering) run(ctx context.Context) (made commerce.Registered, err error) {
-	if err := reg.findOrCreateInfluencer(ctx); err != nil {
-		return made, err
-	}
-	if err := reg.findOrCreateCampaign(ctx); err != nil {
-		return made, err
-	}
-	codes, err := reg.addLinks(ctx)
-	if err != nil {
-		return made, err
-	}
-	if err := reg.addCoupons(ctx); err != nil {
-		return made, err
-	}
-	if err := reg.addCosts(ctx); err != nil {
-		return made, err
-	}
-	if err := reg.outbox.insert(ctx, reg.tx); err != nil {
-		return made, err
+func (reg *registering) run(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{
+		reg.findOrCreateInfluencer, reg.findOrCreateCampaign, reg.addLinks, reg.addCoupons, reg.addCosts,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
 	reg.change.Detail = map[string]any{
 		"name": reg.influencerName, "campaign_id": reg.campaignID,
 		"links": len(reg.Links), "coupons": len(reg.Coupons), "costs": len(reg.Costs),
 	}
-	if err := audit(ctx, reg.tx, reg.change); err != nil {
-		return made, err
-	}
-	return commerce.Registered{InfluencerID: reg.influencerID, CampaignID: reg.campaignID, Codes: codes}, nil
+	return nil
 }
 
 // newID is a UUIDv7: rows made together lie together in their index.
@@ -102,22 +122,15 @@ func (reg *registering) rule(kind, change string) wire.Rule {
 }
 
 func (reg *registering) findOrCreateInfluencer(ctx context.Context) error {
-	folded := commerce.FoldName(reg.Name)
-	err := reg.tx.QueryRow(ctx, `
-		select influencer_id::text, name from influencer
-		where company_id = $1 and name_folded = $2 and archived_at is null`,
-		reg.change.CompanyID, folded).Scan(&reg.influencerID, &reg.influencerName)
+	var err error
+	reg.influencerID, reg.influencerName, err = reg.influencerByName(ctx, reg.Name)
 	switch {
 	case err == nil:
 		reg.change.Action, reg.change.Subject = "influencer.add", reg.influencerID
 		if reg.Category == "" {
 			return nil
 		}
-		if _, err := reg.tx.Exec(ctx, `update influencer set category = $3, rev = $4 where company_id = $1 and influencer_id = $2`,
-			reg.change.CompanyID, reg.influencerID, reg.Category, reg.change.Rev); err != nil {
-			return err
-		}
-		return reg.outbox.rule(reg.change, reg.influencerID, wire.Rule{Type: "influencer", Change: "updated", InfluencerID: reg.influencerID})
+		return reg.setCategory(ctx, reg.influencerID, reg.Category)
 	case !errors.Is(err, pgx.ErrNoRows):
 		return err
 	}
@@ -131,16 +144,42 @@ func (reg *registering) findOrCreateInfluencer(ctx context.Context) error {
 	_, err = reg.tx.Exec(ctx, `
 		insert into influencer (company_id, influencer_id, name, name_folded, category, rev, created_at)
 		values ($1, $2, $3, $4, nullif($5, ''), $6, clock_timestamp())`,
-		reg.change.CompanyID, reg.influencerID, reg.Name, folded, reg.Category, reg.change.Rev)
+		reg.change.CompanyID, reg.influencerID, reg.Name, commerce.FoldName(reg.Name), reg.Category, reg.change.Rev)
 	if err != nil {
 		return err
 	}
 	return reg.outbox.rule(reg.change, reg.influencerID, wire.Rule{Type: "influencer", Change: "created", InfluencerID: reg.influencerID})
 }
 
+// UpdateInfluencer sets the category of the influencer of that name, or gives
+// commerce.ErrNotFound. An empty category clears it.
+func (db *DB) UpdateInfluencer(ctx context.Context, author commerce.Author, name, category string) error {
+	err := db.changeRules(ctx, author, func(c *ruleChange) error {
+		id, _, err := c.influencerByName(ctx, name)
+		if err != nil {
+			return err
+		}
+		c.change.Action, c.change.Subject, c.change.Detail = "influencer.update", id, map[string]any{"category": category}
+		return c.setCategory(ctx, id, category)
+	})
+	if err != nil {
+		return fmt.Errorf("postgres: update influencer: %w", err)
+	}
+	return nil
+}
+
 // Influencers lists a company's influencers with all that is live of them, in
 // the order of their making, after a cursor; at most limit.
 func (db *DB) Influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error) {
+	return db.influencers(ctx, companyID, after, limit, false)
+}
+
+// InfluencersWithCosts lists, as Influencers does, those that have a cost.
+func (db *DB) InfluencersWithCosts(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error) {
+	return db.influencers(ctx, companyID, after, limit, true)
+}
+
+func (db *DB) influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int, withCosts bool) ([]commerce.Influencer, error) {
 	var list []commerce.Influencer
 	err := db.snapshot(ctx, func(tx pgx.Tx) error {
 		afterID := after.InfluencerID
@@ -148,9 +187,11 @@ func (db *DB) Influencers(ctx context.Context, companyID string, after commerce.
 			afterID = uuid.Nil.String()
 		}
 		rows, err := tx.Query(ctx, `
-			select influencer_id::text, name, coalesce(category, ''), created_at from influencer
+			select influencer_id::text, name, coalesce(category, ''), created_at from influencer i
 			where company_id = $1 and archived_at is null and (created_at, influencer_id) > ($2, $3::uuid)
-			order by created_at, influencer_id limit $4`, companyID, after.CreatedAt, afterID, limit)
+				and (not $5 or exists (select from cost c
+					where c.company_id = $1 and c.influencer_id = i.influencer_id and c.deleted_at is null))
+			order by created_at, influencer_id limit $4`, companyID, after.CreatedAt, afterID, limit, withCosts)
 		if err != nil {
 			return err
 		}

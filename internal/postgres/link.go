@@ -14,20 +14,19 @@ import (
 // second attempt is already rare.
 const codeAttempts = 5
 
-// addLinks makes the registration's links, each with a short code of its own,
-// and gives the codes in order.
-func (reg *registering) addLinks(ctx context.Context) ([]string, error) {
+// addLinks makes the registration's links, each with a short code of its own.
+func (reg *registering) addLinks(ctx context.Context) error {
 	ids := make([]string, len(reg.Links))
 	for i := range ids {
 		id, err := reg.newID()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		ids[i] = id
 	}
 	codes, err := reg.takeCodes(ctx, ids)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	_, err = reg.tx.Exec(ctx, `
 		insert into link (company_id, link_id, influencer_id, campaign_id, url, code, rev, created_at)
@@ -35,7 +34,7 @@ func (reg *registering) addLinks(ctx context.Context) ([]string, error) {
 		from unnest($5::uuid[], $6::text[], $7::text[]) as l (link_id, url, code)`,
 		reg.change.CompanyID, reg.influencerID, reg.campaignID, reg.change.Rev, ids, reg.Links, codes)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i, id := range ids {
 		link := wire.Link{
@@ -44,13 +43,14 @@ func (reg *registering) addLinks(ctx context.Context) ([]string, error) {
 			Influencer: reg.influencerName, Campaign: reg.campaignName,
 		}
 		if err := reg.outbox.add(wire.TopicDirectory, wire.LinkKeyPrefix+codes[i], link); err != nil {
-			return nil, err
+			return err
 		}
 		if err := reg.outbox.rule(reg.change, id, reg.rule("link", "created")); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return codes, nil
+	reg.codes = codes
+	return nil
 }
 
 // takeCodes claims a free code for each link, over all companies.

@@ -40,6 +40,11 @@ func (b *outboxBatch) add(topic, key string, value any) error {
 	return nil
 }
 
+// tombstone adds a record that deletes a key of a compacted topic.
+func (b *outboxBatch) tombstone(topic, key string) {
+	b.topics, b.keys, b.values = append(b.topics, topic), append(b.keys, key), append(b.values, nil)
+}
+
 // rule adds a rule record of commerce.v1; id is the rule's own.
 func (b *outboxBatch) rule(c Change, id string, rule wire.Rule) error {
 	rule.At = c.At.UTC()

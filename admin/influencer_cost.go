@@ -1,0 +1,132 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+// costGroup is the costs of one influencer (specification, influencer cost group).
+type costGroup struct {
+	Name             string       `json:"name"`
+	InfluencerCostID string       `json:"influencer_cost_id"` // the influencer's id: one group each
+	Details          []costDetail `json:"details"`
+}
+
+// costDetail is one cost of a group. campaign_cost_id is the cost's own id
+// where it is a campaign's, else "".
+type costDetail struct {
+	CostID         string          `json:"cost_id"`
+	FixedFee       commerce.Amount `json:"fixed_fee"`
+	VarFee         number          `json:"var_fee"`
+	StartDate      string          `json:"start_date"`
+	EndDate        string          `json:"end_date"`
+	Frequency      string          `json:"frequency"`
+	Value          commerce.Amount `json:"value"`
+	CampaignCostID string          `json:"campaign_cost_id"`
+	Campaign       string          `json:"campaign"`
+	IsCampaignCost bool            `json:"is_campaign_cost"`
+	IsCouponCost   bool            `json:"is_coupon_cost"`
+}
+
+// listInfluencerCosts is GET /influencers/costs: the full list, or a page of it.
+func (s *Server) listInfluencerCosts(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+	groups := []costGroup{}
+	paging, err := s.eachInfluencer(r, c.companyID, s.deps.Store.InfluencersWithCosts, func(i commerce.Influencer) {
+		groups = append(groups, groupCosts(i))
+	})
+	return answer{data: groups, pagination: paging}, err
+}
+
+func groupCosts(i commerce.Influencer) costGroup {
+	campaigns := make(map[string]string, len(i.Campaigns))
+	for _, c := range i.Campaigns {
+		campaigns[c.CampaignID] = c.Name
+	}
+	group := costGroup{Name: i.Name, InfluencerCostID: i.InfluencerID, Details: []costDetail{}}
+	for _, c := range i.Costs {
+		d := costDetail{
+			CostID: c.CostID, StartDate: c.StartDate, EndDate: c.EndDate, Frequency: c.Frequency,
+			FixedFee: commerce.Amount{Minor: c.FixedFeeMinor, Currency: commerce.BRL}, VarFee: number{c.VarFee},
+			Value:    commerce.Amount{Minor: c.ValueMinor, Currency: commerce.BRL},
+			Campaign: campaigns[c.CampaignID], IsCampaignCost: c.CampaignCost, IsCouponCost: c.CouponCost,
+		}
+		if c.CampaignCost {
+			d.CampaignCostID = c.CostID
+		}
+		group.Details = append(group.Details, d)
+	}
+	return group
+}
+
+// createInfluencerCost is POST /influencers/costs.
+func (s *Server) createInfluencerCost(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+	body, err := readObject(w, r)
+	if err != nil {
+		return answer{}, err
+	}
+	o := object{values: body, bad: &violations{}}
+	name := required(o, "name", foldable(maxName))
+	campaignID := optional(o, "campaign_id", filled(maxCampaignID)).Value
+	terms := readCost(o)
+	if terms.CampaignCost && campaignID == "" {
+		o.bad.add("campaign_id", "required", "is required, since is_campaign_cost is true")
+	}
+	if err := o.bad.problem(); err != nil {
+		return answer{}, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+	defer cancel()
+	influencerID, cost, err := s.deps.Store.AddCost(ctx, c.author(s.now()), name, campaignID, terms, s.random)
+	switch {
+	case errors.Is(err, commerce.ErrCampaignTaken):
+		o.bad.add("campaign_id", "not_yours", "belongs to another influencer or to a deleted campaign")
+		return answer{}, o.bad.problem()
+	case errors.Is(err, commerce.ErrNotFound):
+		return answer{}, notFound("there is no such influencer or campaign")
+	case err != nil:
+		return answer{}, err
+	}
+	signal(s.wake)
+	data := map[string]string{"influencer_cost_id": influencerID, "cost_id": cost.CostID}
+	if cost.CampaignID != "" {
+		data["campaign_cost_id"] = cost.CostID
+	}
+	return answer{data: data}, nil
+}
+
+// deleteInfluencerCost is DELETE /influencers/costs: ends the cost now.
+func (s *Server) deleteInfluencerCost(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+	body, err := readObject(w, r)
+	if err != nil {
+		return answer{}, err
+	}
+	o := object{values: body, bad: &violations{}}
+	costID, campaignCostID := optional(o, "cost_id", filled(maxID)), optional(o, "campaign_cost_id", filled(maxID))
+	switch {
+	case costID.Valid && campaignCostID.Valid && costID.Value != campaignCostID.Value:
+		o.bad.add("campaign_cost_id", "conflict", "names another cost than cost_id")
+	case !costID.Valid && !campaignCostID.Valid && len(o.bad.details) == 0:
+		o.bad.add("cost_id", "required", "is required, or campaign_cost_id")
+	}
+	if err := o.bad.problem(); err != nil {
+		return answer{}, err
+	}
+	id := costID.Or(campaignCostID.Value)
+	err = commerce.ErrNotFound // what is no UUID is no cost's id
+	if isUUID(id) {
+		ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+		defer cancel()
+		err = s.deps.Store.DeleteCost(ctx, c.author(s.now()), id, campaignCostID.Valid)
+	}
+	if errors.Is(err, commerce.ErrNotFound) {
+		return answer{}, nothingDeleted("there is no such cost")
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	signal(s.wake)
+	return answer{data: outcomes{Message: "cost removed", Data: []outcome{{Message: "cost " + id + " removed", Status: http.StatusOK}}}}, nil
+}
