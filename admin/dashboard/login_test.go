@@ -21,6 +21,11 @@ func TestLogInAndOut(t *testing.T) {
 		return answer
 	}
 	client := s.client()
+	for _, path := range []string{"/", "/dashboard"} {
+		if answer := get(client, path); answer.Header.Get("Location") != "/dashboard/" {
+			t.Errorf("%s leads to %s %q", path, answer.Status, answer.Header.Get("Location"))
+		}
+	}
 	if answer := get(client, "/dashboard/?day=2026-11-20"); answer.StatusCode != http.StatusSeeOther ||
 		answer.Header.Get("Location") != "/dashboard/login?next=%2Fdashboard%2F%3Fday%3D2026-11-20" {
 		t.Errorf("a stranger is sent to %s %q", answer.Status, answer.Header.Get("Location"))

@@ -125,9 +125,9 @@ func New(config Config, deps Deps) (*Server, error) {
 // websocket with live (a live.Hub fed by this Server).
 func (s *Server) Handler(live http.Handler) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, "/dashboard/", http.StatusFound)
-	})
+	first := func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/dashboard/", http.StatusFound) }
+	mux.HandleFunc("GET /{$}", first)
+	mux.HandleFunc("GET /dashboard", first)
 	mux.HandleFunc("GET /dashboard/{$}", s.people(s.today))
 	mux.HandleFunc("GET /dashboard/order", s.people(s.order))
 	mux.HandleFunc("GET /dashboard/session", s.sessionAlive)
