@@ -37,7 +37,7 @@ func loadAssets(files fs.FS) (map[string]*asset, error) {
 	}
 	total := 0
 	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+		if err != nil || entry.IsDir() || strings.HasPrefix(entry.Name(), ".") {
 			return err
 		}
 		data, err := fs.ReadFile(files, name)
@@ -84,7 +84,7 @@ func contentType(name string) string {
 		return "application/wasm"
 	case ".json", ".map":
 		return "application/json"
-	case ".ts":
+	case ".ts", ".cts", ".mts":
 		return "text/plain; charset=utf-8"
 	}
 	if known := mime.TypeByExtension(path.Ext(name)); known != "" {

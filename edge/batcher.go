@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ var (
 	errQueueFull = errors.New("edge: the queue to Kafka is full")
 	errKafkaDown = errors.New("edge: Kafka does not take events now")
 	errTimeout   = errors.New("edge: Kafka did not acknowledge in time")
+	errRefused   = errors.New("edge: Kafka refused the records")
 	errClosed    = errors.New("edge: shutting down")
 )
 
@@ -34,6 +36,7 @@ type batcher struct {
 	config   Config
 	now      func() time.Time
 	metrics  *metrics
+	log      *slog.Logger
 
 	cancel context.CancelFunc
 	base   context.Context // ends the produces under way, at the end of a drain
@@ -50,10 +53,10 @@ type laneKey struct {
 	partition int
 }
 
-func newBatcher(producer Producer, config Config, now func() time.Time, m *metrics) *batcher {
+func newBatcher(producer Producer, config Config, now func() time.Time, m *metrics, log *slog.Logger) *batcher {
 	base, cancel := context.WithCancel(context.Background())
 	return &batcher{
-		producer: producer, config: config, now: now, metrics: m, base: base, cancel: cancel,
+		producer: producer, config: config, now: now, metrics: m, log: log, base: base, cancel: cancel,
 		lanes: map[laneKey]*lane{}, counts: map[string]*partitionCount{},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -60,7 +61,7 @@ func testBatcher(t *testing.T, log *memoryLog, change func(*Config)) *batcher {
 		change(&config)
 	}
 	m := newMetrics(prometheus.NewRegistry(), newDirectory(nil, config, nil, time.Now))
-	return newBatcher(log, config, time.Now, m)
+	return newBatcher(log, config, time.Now, m, slog.New(slog.DiscardHandler))
 }
 
 func records(values ...string) []kafka.Record {
@@ -131,13 +132,44 @@ func TestTemporaryErrorsAreTriedAgainPermanentOnesNot(t *testing.T) {
 	if err := send(); err != nil {
 		t.Errorf("after two temporary errors: %v", err)
 	}
-	if err := send(); !errors.Is(err, segment.MessageSizeTooLarge) {
+	if err := send(); !errors.Is(err, errRefused) {
 		t.Errorf("a permanent error: %v", err)
 	}
 	b.close(t.Context())
 	if len(log.calls) != 4 {
 		t.Errorf("%d calls", len(log.calls))
 	}
+}
+
+func TestRefusedRecordsDoNotSpoilTheOthers(t *testing.T) {
+	log := &memoryLog{entered: make(chan struct{}, 8), release: make(chan struct{})}
+	log.fail = func(call int) error {
+		for _, value := range log.calls[call] {
+			if value == "poison" {
+				return segment.MessageSizeTooLarge
+			}
+		}
+		return nil
+	}
+	b := testBatcher(t, log, nil)
+	var all []*pack
+	for i, value := range []string{"first", "a", "poison", "b"} {
+		packs, err := b.enqueue("events", "c", records(value), time.Now().Add(10*time.Second), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, packs...)
+		if i == 0 {
+			<-log.entered // the others gather behind it
+		}
+	}
+	close(log.release)
+	for i, p := range all {
+		if err := p.await(time.After(10 * time.Second)); (err != nil) != (i == 2) {
+			t.Errorf("pack %d: %v", i, err)
+		}
+	}
+	b.close(t.Context())
 }
 
 func TestQueueIsBounded(t *testing.T) {

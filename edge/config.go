@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 
@@ -77,6 +78,11 @@ func (c Config) withDefaults() (Config, error) {
 	c.ShortHost = strings.ToLower(c.ShortHost)
 	if c.Linger < 0 || c.Linger > 2*time.Millisecond {
 		return c, fmt.Errorf("edge: a linger of %v is not within 0 and 2ms", c.Linger)
+	}
+	for host, origin := range c.RewriteHosts {
+		if u, err := url.Parse(origin); err != nil || u.Scheme == "" || u.Host == "" {
+			return c, fmt.Errorf("edge: host %s cannot be rewritten to %q, which is no origin", host, origin)
+		}
 	}
 	orDuration(&c.Linger, time.Millisecond)
 	orDuration(&c.SnapshotEvery, 10*time.Second)

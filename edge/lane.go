@@ -134,14 +134,30 @@ func (l *lane) linger(timer *time.Timer) {
 	}
 }
 
-// send writes the batch and settles its packs. Temporary failures are tried
-// again until nobody waits for the batch any more.
+// send writes the batch and settles its packs.
 func (l *lane) send(batch []*pack) {
+	if refused := l.produce(batch); len(refused) > 1 {
+		// One request's records may have spoilt the produce for all: each alone.
+		for i := range refused {
+			l.settle(l.produce(refused[i:i+1]), errRefused)
+		}
+	} else {
+		l.settle(refused, errRefused)
+	}
+	l.mu.Lock()
+	l.sending = false
+	l.mu.Unlock()
+}
+
+// produce writes the packs in one produce, tried again after temporary
+// failures until nobody waits for it any more. It returns, unsettled, the
+// packs that Kafka refused for good.
+func (l *lane) produce(batch []*pack) (refused []*pack) {
 	b := l.batcher
 	for {
 		batch = l.dropExpired(batch)
 		if len(batch) == 0 {
-			break
+			return nil
 		}
 		last := batch[0].deadline
 		records := 0
@@ -155,35 +171,37 @@ func (l *lane) send(batch []*pack) {
 		for _, p := range batch {
 			joined = append(joined, p.records...)
 		}
-		ctx, cancel := context.WithTimeout(b.base, last.Sub(b.now()))
 		began := b.now()
+		ctx, cancel := context.WithTimeout(b.base, last.Sub(began))
 		err := b.producer.ProducePartition(ctx, l.key.topic, l.key.partition, joined)
 		cancel()
 		b.metrics.produced(began, b.now(), records, err)
-		l.mu.Lock()
+		l.note(err)
 		switch {
 		case err == nil:
-			l.failing = time.Time{}
-		case l.failing.IsZero():
-			l.failing = b.now()
-		}
-		l.mu.Unlock()
-		if err == nil || !kafka.IsTemporary(err) && b.base.Err() == nil {
-			l.settle(batch, err)
-			break
-		}
-		select {
-		case <-b.base.Done():
+			l.settle(batch, nil)
+			return nil
+		case b.base.Err() != nil:
 			l.settle(batch, errClosed)
-			batch = nil
-		case <-time.After(retryPause):
-			continue
+			return nil
+		case !kafka.IsTemporary(err):
+			b.log.Error("Kafka refused records for good", "topic", l.key.topic, "partition", l.key.partition, "records", records, "error", err)
+			return batch
 		}
-		break
+		pause(b.base, retryPause)
 	}
+}
+
+// note remembers since when produces fail.
+func (l *lane) note(err error) {
 	l.mu.Lock()
-	l.sending = false
-	l.mu.Unlock()
+	defer l.mu.Unlock()
+	switch {
+	case err == nil:
+		l.failing = time.Time{}
+	case l.failing.IsZero():
+		l.failing = l.batcher.now()
+	}
 }
 
 // dropExpired settles the packs nobody waits for and keeps the rest.

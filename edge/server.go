@@ -61,7 +61,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		deps.Logger.Warn("there is no spool yet: while Kafka cannot take events they get 503", "spool_dir", config.SpoolDir)
 	}
 	s.metrics = newMetrics(deps.Registry, s.directory)
-	s.batcher = newBatcher(deps.Producer, config, deps.Now, s.metrics)
+	s.batcher = newBatcher(deps.Producer, config, deps.Now, s.metrics, deps.Logger)
 	s.http = &fasthttp.Server{
 		Handler:                      s.handle,
 		ErrorHandler:                 s.badRequest,

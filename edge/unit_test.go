@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/sdk/core"
 )
 
 func TestEdgeNeedsKafkaAlone(t *testing.T) {
@@ -98,6 +101,32 @@ func TestSameSite(t *testing.T) {
 	f("localhost:1", "localhost:2", true)
 	f("[::1]:1", "[::1]:2", true)
 	f("", "", false)
+}
+
+func TestConsentPolicies(t *testing.T) {
+	f := func(policy, said string, signal bool, want string, cookie, identified bool) {
+		t.Helper()
+		c := &company{
+			Company: wire.Company{ConsentPolicy: policy}, honoursDenial: policy == "required" || policy == "honor_gpc",
+			keys: testHasher(t).Company("c", "BR"),
+		}
+		got := c.consent(said, signal)
+		keys := c.identityOf(&core.Identity{CustomerID: "42"}, got)
+		if got != want || c.mayCookie(got) != cookie || (keys.CustomerKey != "") != identified {
+			t.Errorf("%s, said %q, signal %v: %s, cookie %v, keys %+v", policy, said, signal, got, c.mayCookie(got), keys)
+		}
+	}
+	f("none", "", false, "unknown", true, true)
+	f("none", "", true, "unknown", true, true)
+	f("none", "denied", false, "denied", true, true)
+	f("required", "", false, "unknown", false, true)
+	f("required", "granted", false, "granted", true, true)
+	f("required", "granted", true, "granted", true, true) // the shop's own question is the later word
+	f("required", "", true, "denied", false, false)
+	f("required", "denied", false, "denied", false, false)
+	f("honor_gpc", "", false, "unknown", true, true)
+	f("honor_gpc", "granted", true, "denied", false, false)
+	f("honor_gpc", "denied", false, "denied", false, false)
 }
 
 func TestRedact(t *testing.T) {

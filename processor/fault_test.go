@@ -2,6 +2,7 @@ package processor
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
@@ -57,9 +59,12 @@ func TestAKilledProcessorsPartitionsMoveAndNothingIsLostOrDoubled(t *testing.T) 
 	s.await("the child owns all partitions", func() bool { return s.int(`select count(*) from consumer_offset`) == 16 })
 	stop := s.run() // takes half of the partitions
 	const n = 2000
+	companies := s.companies(12) // on partitions of both members
 	var records []any
 	for i := range n {
-		records = append(records, s.event(fmt.Sprint("v", i%50), noon.Add(time.Duration(i)*time.Second), i, nil))
+		records = append(records, s.event(fmt.Sprint("v", i%50), noon.Add(time.Duration(i)*time.Second), i, func(e *wire.Event) {
+			e.CompanyID = companies[i%len(companies)]
+		}))
 	}
 	s.produce(records[:n/2]...)
 	s.await("some are applied", func() bool { return s.int(`select count(*) from event_fact`) > 0 })
@@ -79,6 +84,19 @@ func TestAKilledProcessorsPartitionsMoveAndNothingIsLostOrDoubled(t *testing.T) 
 		t.Errorf("%d records were applied twice", got)
 	}
 	stop()
+}
+
+// companies makes stores beside the shop's own.
+func (s *shop) companies(n int) (ids []string) {
+	s.t.Helper()
+	for len(ids) < n {
+		store, err := s.db.CreateStore(s.ctx, commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		ids = append(ids, store.Live.CompanyID, store.Sandbox.CompanyID)
+	}
+	return ids
 }
 
 func TestARestartGoesOnWhereItStopped(t *testing.T) {

@@ -316,6 +316,7 @@ func outage(t *testing.T, e *edge, b *rod.Browser) {
 	e.wait(t, "an attempt", func(s seen) bool { return len(s.refused) > 0 })
 	page.MustWait(`() => Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
 	first := e.seen().refused[0].ID
+	page.MustEval(`() => { localStorage["trb:loja:" + sessionStorage.trb_t + ":0199f3a0-0000-7000-8000-000000000001"] = "{broken" }`)
 	page.MustNavigate("about:blank")
 	e.answer(http.StatusOK)
 	page.MustNavigate(s.URL + "/next")

@@ -50,7 +50,7 @@ func NewGroup(client *Client, id string, notify func(error), topics ...string) *
 // join are waited out.
 func (g *Group) Consume(ctx context.Context, own func(ctx context.Context, partition int) error) error {
 	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
-		ID: g.id, Brokers: g.client.config.Brokers, Dialer: g.client.dialer(), Topics: g.topics,
+		Logger: kafka.LoggerFunc(func(f string, a ...any) { fmt.Printf(time.Now().Format("05.000 ")+f+"\n", a...) }), ID: g.id, Brokers: g.client.config.Brokers, Dialer: g.client.dialer(), Topics: g.topics,
 		GroupBalancers:    []kafka.GroupBalancer{kafka.RangeGroupBalancer{}},
 		HeartbeatInterval: heartbeatInterval, SessionTimeout: sessionTimeout,
 		RebalanceTimeout: rebalanceTimeout, JoinGroupBackoff: rejoinPause,

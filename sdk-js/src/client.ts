@@ -14,6 +14,7 @@ declare const VERSION: string; // set by the build
 const ANSWER = "trb_consent";
 const RECOVER = 3000; // ms after the start: a page's own work comes first
 const MAX_EARLY = 100;
+const MAX_RAW = 64 << 10; // an envelope; its event is held to 32 KiB by the core
 
 let config: Config | undefined;
 let queue: Queue;
@@ -55,7 +56,7 @@ export function init(options: Config, origin?: string): void {
   document.addEventListener("visibilitychange", () => document.visibilityState == "hidden" && leave());
   addEventListener("online", () => sender.send());
   setTimeout(() => {
-    if (free()) queue.recover().then(() => sender.schedule(0));
+    if (free()) resume();
   }, RECOVER);
   if (options.worker !== false) start(endpoint + "/sdk/v1/", log);
   if (options.pageViews !== false) watch();
@@ -114,6 +115,7 @@ export function take(at: number, name: string, payload?: unknown, identity?: unk
     const base = [id, new Date(at).toISOString(), name, text(payload), text(identity)];
     if (free()) know(context, url, at);
     const raw = JSON.stringify(["r1", ...base, context]);
+    if (raw.length > MAX_RAW) return log("not taken, larger than 32 KiB", name);
     if (!queue.add(id, raw)) return log("dropped, too many events wait", name);
     log("taken", name, id, payload, identity);
     setTimeout(() => queue.persist());
@@ -158,8 +160,11 @@ export function consent(given: Consent): void {
     e.raw = JSON.stringify(raw);
   }
   queue.persist();
-  sender.schedule(0);
+  resume();
 }
+
+/** Sends what earlier pages left, and what waits. */
+const resume = (): unknown => queue.recover().then(() => sender.schedule(0));
 
 export function reset(): void {
   visitorId = "";

@@ -37,19 +37,19 @@ export function start(base: string, log: (...what: unknown[]) => void): void {
       const script = new Blob(['importScripts("' + base + WORKER + '")'], { type: "text/javascript" });
       const url = URL.createObjectURL(script);
       const starting = new Worker(url);
-      starting.onerror = () => {
-        log("the worker failed: the edge does its work");
+      const failed = (why: string) => {
+        log("the worker failed, the edge does its work: " + why);
+        starting.terminate();
         stop();
       };
+      starting.onerror = (e) => failed(e.message);
       starting.onmessage = ({ data }) => {
         if (data.ready) {
           URL.revokeObjectURL(url);
           worker = starting;
           log("the worker is ready");
         } else if (data.failed) {
-          log("the worker failed: " + data.failed);
-          starting.terminate();
-          stop();
+          failed(data.failed);
         } else if (waiting[data.call]) {
           waiting[data.call](attempt(() => JSON.parse(data.answer)) || null);
           delete waiting[data.call];

@@ -3,7 +3,7 @@
 // only by acknowledgement, refusal, or the caps.
 
 import { uuid } from "./id";
-import { del, get, keys, put, tabGet, tabPut } from "./store";
+import { attempt, del, get, keys, put, tabGet, tabPut } from "./store";
 
 /** Caps: the shop's own storage is never filled. */
 const MAX_EVENTS = 1000;
@@ -81,7 +81,11 @@ export class Queue {
         const raw = get(key);
         const mine = key.indexOf(this.own) == 0;
         const age = Date.now() - parseInt(id.replace("-", "").slice(0, 12), 16); // the time in the UUIDv7
-        if (!raw || this.entries[id] || (!mine && age < ORPHAN)) continue;
+        if (this.entries[id] || (!mine && age < ORPHAN)) continue;
+        if (!raw || attempt(() => JSON.parse(raw)[1]) != id) {
+          del(key); // not ours to read: one broken text would sink its batch
+          continue;
+        }
         if (!mine) {
           if (!put(this.own + id, raw)) continue;
           del(key);

@@ -43,7 +43,8 @@ func normalPayload(event, payload string, out *string) *Violation {
 }
 
 // itemList finds the list of items and the member it is in: GA4's items,
-// Segment's products, Shopify's lineItems and line_items.
+// Segment's products, Shopify's lineItems and line_items, the former also
+// inside checkout, as its web pixels have it.
 func itemList(payload string) (list, name string) {
 	if payload == "" {
 		return "", ""
@@ -62,10 +63,31 @@ func itemList(payload string) (list, name string) {
 					list, name = "", key
 				}
 			}
+		case "checkout":
+			if name == "" && s.Kind() == Object {
+				list = inCheckout(s.Raw())
+				if list != "" {
+					name = key
+				}
+				continue
+			}
 		}
 		s.Skip()
 	}
 	return list, name
+}
+
+func inCheckout(checkout string) (list string) {
+	s := Scan(checkout, 2)
+	s.Enter()
+	for key, ok := s.Key(); ok; key, ok = s.Key() {
+		if key == "lineItems" && s.Kind() == Array {
+			list = s.Raw()
+			continue
+		}
+		s.Skip()
+	}
+	return list
 }
 
 // normalItems checks a list and rewrites it where an item is spelt another
@@ -149,6 +171,12 @@ func readItem(raw string, n int, strict bool) (item, *Violation) {
 	}
 	s.Enter()
 	for key, ok := s.Key(); ok; key, ok = s.Key() {
+		if key == "variant" && idRank(it.idName) < idRank("variant_id") && s.Kind() == Object {
+			if id := variantID(s.Raw()); id != "" {
+				it.idName, it.id = "variant_id", id
+			}
+			continue
+		}
 		if idRank(key) > idRank(it.idName) && s.Kind() != Null {
 			if s.Kind() == String {
 				it.idName, it.id = key, strings.TrimSpace(s.Text())
@@ -176,6 +204,20 @@ func readItem(raw string, n int, strict bool) (item, *Violation) {
 		return invalid(".item_quantity", "must be a whole number from 1 to 1000000000")
 	}
 	return it, nil
+}
+
+// variantID is the id in Shopify's nested variant.
+func variantID(variant string) (id string) {
+	s := Scan(variant, 4)
+	s.Enter()
+	for key, ok := s.Key(); ok; key, ok = s.Key() {
+		if key == "id" && s.Kind() == String {
+			id = strings.TrimSpace(s.Text())
+			continue
+		}
+		s.Skip()
+	}
+	return id
 }
 
 func (it *item) canonical() bool {
