@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -188,5 +189,46 @@ func TestSlowRequestIsCutOff(t *testing.T) {
 			}
 			return
 		}
+	}
+}
+
+func TestNothingAcknowledgedIsLostOverABrokerRestart(t *testing.T) {
+	s := newBroker(t, t.TempDir())
+	s.publishCompany(wire.Company{})
+	s.start(func(c *Config, _ *Deps) { c.ProduceTimeout = time.Second })
+	const senders, each = 8, 25
+	var (
+		mu    sync.Mutex
+		acked = map[string]bool{}
+		group sync.WaitGroup
+	)
+	count := func() int { mu.Lock(); defer mu.Unlock(); return len(acked) }
+	for range senders {
+		group.Go(func() {
+			for range each {
+				id := newID()
+				s.eventually("the event is taken", func() bool {
+					response, text := s.do("POST", "/v1/events", batchOf(pageView(id)))
+					if response.StatusCode != 200 && (response.StatusCode != 503 || response.Header.Get("Retry-After") == "") {
+						t.Errorf("%d %s", response.StatusCode, text)
+					}
+					return response.StatusCode == 200
+				})
+				mu.Lock()
+				acked[id] = true
+				mu.Unlock()
+			}
+		})
+	}
+	s.eventually("traffic flows", func() bool { return count() > senders*each/4 })
+	addr := s.broker.Addr()
+	s.broker.Stop()
+	s.restartBroker(addr)
+	group.Wait()
+	for _, e := range s.events() {
+		delete(acked, e.EventID)
+	}
+	if len(acked) > 0 {
+		t.Errorf("%d acknowledged events are not in the log", len(acked))
 	}
 }
