@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -197,10 +196,7 @@ func (e *edge) stubbed(script string) string {
 }
 
 func TestInChromium(t *testing.T) {
-	dist := t.TempDir()
-	if out, err := exec.Command("go", "run", "./build", "-root", "..", "-quick", "-out", dist).CombinedOutput(); err != nil {
-		t.Fatalf("build the SDK: %v\n%s", err, out)
-	}
+	dist := build(t)
 	l := launcher.New().Bin("/usr/bin/chromium").Leakless(false).NoSandbox(true).Headless(false).
 		Set("headless", "new").Set("disable-gpu").Set("disable-quic").Set("no-first-run").
 		Set("disable-background-networking").Set("disable-component-update").Set("disable-sync")

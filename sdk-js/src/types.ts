@@ -53,7 +53,12 @@ export declare function track<N extends keyof Payloads>(
     ? [payload?: Payloads[N], identity?: Identity | null]
     : [payload: Payloads[N], identity?: Identity | null]
 ): void;
-export declare function track(name: string, payload?: Record<string, unknown> | null, identity?: Identity | null): void;
+/** Your own event: [A-Z][A-Z0-9_]{0,63}, or another tool's spelling of a standard one. */
+export declare function track<N extends string>(
+  name: N extends keyof Payloads ? never : N,
+  payload?: Record<string, unknown> | null,
+  identity?: Identity | null,
+): void;
 /** The shopper's answer; "denied" forgets the visitor and what was not sent. */
 export declare function consent(answer: Consent): void;
 /** A new visitor and session, as at a log-out. */

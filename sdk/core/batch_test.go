@@ -182,7 +182,8 @@ func TestCheckoutNeedsItems(t *testing.T) {
 		`{"items":[{"item_id":"p","item_quantity":1,"sku":"s"}],"order_id":"9"}`)
 	// Shopify
 	f(`{"checkout":{"currencyCode":"BRL","lineItems":[{"id":"l","quantity":2,"variant":{"id":"v","product":{"id":"p"}}}]}}`,
-		`{"items":[{"item_id":"v","item_quantity":2,"id":"l","variant":{"id":"v","product":{"id":"p"}}}]}`)
+		`{"items":[{"item_id":"v","item_quantity":2,"id":"l","variant":{"id":"v","product":{"id":"p"}}}],`+
+			`"checkout":{"currencyCode":"BRL","lineItems":[{"id":"l","quantity":2,"variant":{"id":"v","product":{"id":"p"}}}]}}`)
 	f(`{"lineItems":[{"id":"l","variantId":"v","quantity":1}]}`, `{"items":[{"item_id":"v","item_quantity":1,"id":"l"}]}`)
 }
 

@@ -252,7 +252,7 @@ func (it *item) append(dst []byte) []byte {
 }
 
 // replaceItems puts items first and leaves the member name, in which they
-// came, out.
+// came, out; but a checkout holds more than they.
 func replaceItems(payload, name, items string) string {
 	b := append(make([]byte, 0, len(payload)+len(items)), `{"items":`...)
 	b = append(b, items...)
@@ -264,7 +264,7 @@ func replaceItems(payload, name, items string) string {
 			return string(append(b, '}'))
 		}
 		value := s.Raw()
-		if key == name || key == "items" {
+		if key == name && name != "checkout" || key == "items" {
 			continue
 		}
 		b = append(b, ',')
