@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,8 +51,8 @@ func NewGroup(client *Client, id string, notify func(error), topics ...string) *
 // join are waited out.
 func (g *Group) Consume(ctx context.Context, own func(ctx context.Context, partition int) error) error {
 	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
-		Logger: kafka.LoggerFunc(func(f string, a ...any) { fmt.Printf(time.Now().Format("05.000 ")+f+"\n", a...) }), ID: g.id, Brokers: g.client.config.Brokers, Dialer: g.client.dialer(), Topics: g.topics,
-		GroupBalancers:    []kafka.GroupBalancer{kafka.RangeGroupBalancer{}},
+		ID: g.id, Brokers: g.client.config.Brokers, Dialer: g.client.dialer(), Topics: g.topics,
+		GroupBalancers:    []kafka.GroupBalancer{rangeBalancer{}},
 		HeartbeatInterval: heartbeatInterval, SessionTimeout: sessionTimeout,
 		RebalanceTimeout: rebalanceTimeout, JoinGroupBackoff: rejoinPause,
 	})
@@ -97,6 +98,16 @@ func (g *Group) Consume(ctx context.Context, own func(ctx context.Context, parti
 		return cause
 	}
 	return nil
+}
+
+// rangeBalancer is kafka-go's, given the partitions in order: it deals them out
+// as the broker's metadata lists them, which is another order for each topic,
+// and a member would own partition 3 of one and 7 of the other.
+type rangeBalancer struct{ kafka.RangeGroupBalancer }
+
+func (b rangeBalancer) AssignGroups(members []kafka.GroupMember, partitions []kafka.Partition) kafka.GroupMemberAssignments {
+	sorted := slices.SortedFunc(slices.Values(partitions), func(x, y kafka.Partition) int { return cmp.Compare(x.ID, y.ID) })
+	return b.RangeGroupBalancer.AssignGroups(members, sorted)
 }
 
 // shared is the partition indices owned, which must be the same in each topic.
