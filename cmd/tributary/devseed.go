@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/storefront"
 	"github.com/tributary-io/tributary/sdk/core"
 )
@@ -50,9 +51,8 @@ func demoInfluencers() []map[string]any {
 
 // demoSale is the attributed sale as dev shows it, read from the API.
 type demoSale struct {
-	OrderID, Total, Currency       string
+	OrderID, Total, Commission     string // money with its currency
 	Influencer, Campaign, Evidence string
-	Commission                     string
 	Links                          []demoLink
 }
 
@@ -376,8 +376,9 @@ func (s seeder) sale(ctx context.Context) (*demoSale, error) {
 		}
 	}
 	sale := &demoSale{
-		OrderID: explained.Order.OrderID, Total: explained.Order.Total.String(), Currency: explained.Order.Currency,
-		Commission: explained.Payout.Commission.String(),
+		OrderID:    explained.Order.OrderID,
+		Total:      money(explained.Order.Total, explained.Order.Currency),
+		Commission: money(explained.Payout.Commission, explained.Order.Currency),
 	}
 	if w := explained.Payout.Winner; w != nil {
 		sale.Influencer, sale.Campaign, sale.Evidence = nameOf(w.Influencer), nameOf(w.Campaign), w.Evidence
@@ -385,6 +386,15 @@ func (s seeder) sale(ctx context.Context) (*demoSale, error) {
 	var err error
 	sale.Links, err = s.links(ctx)
 	return sale, err
+}
+
+// money is a JSON number as people read it: 204.9 is "204.90 BRL".
+func money(amount json.Number, currency string) string {
+	minor, err := commerce.ParseMinor(amount.String(), currency)
+	if err != nil {
+		return amount.String() + " " + currency
+	}
+	return commerce.Amount{Minor: minor, Currency: currency}.String()
 }
 
 func nameOf(v any) string {

@@ -57,6 +57,6 @@ func (d *dev) tellSale(sale *demoSale) {
 		fmt.Fprintf(d.out, "\nThe demo sale %s is not credited to anyone.\n", sale.OrderID)
 		return
 	}
-	fmt.Fprintf(d.out, "\nA sale, attributed: order %s of %s %s is credited to %s (%s) by its %s;\nthe commission is %s %s.\n",
-		sale.OrderID, sale.Total, sale.Currency, sale.Influencer, sale.Campaign, sale.Evidence, sale.Commission, sale.Currency)
+	fmt.Fprintf(d.out, "\nA sale, attributed: order %s of %s is credited to %s (%s) by its %s;\nthe commission is %s.\n",
+		sale.OrderID, sale.Total, sale.Influencer, sale.Campaign, sale.Evidence, sale.Commission)
 }

@@ -62,6 +62,9 @@ func (f *importFlags) run(cmd *cobra.Command, file string, send func(context.Con
 		File: file, Stdin: cmd.InOrStdin(), StateDir: f.stateDir, Concurrency: f.concurrency,
 		Backoff: importer.Backoff{GiveUp: f.giveUp}, Progress: reporter.Report,
 	})
+	if err != nil && summary == (importer.Summary{}) {
+		return err // it has not begun
+	}
 	reporter.Finish(file, summary, err)
 	if errors.Is(err, context.Canceled) {
 		return &statusError{status: statusFailed, err: errors.New("stopped: start it again to carry on")}

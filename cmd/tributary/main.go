@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -37,12 +38,15 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second Ctrl-C ends us at once, if stopping takes too long for someone.
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:]))
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-func run(ctx context.Context, args []string) int {
+// run runs one command and gives its exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
@@ -53,7 +57,7 @@ func run(ctx context.Context, args []string) int {
 		status = own.status
 	}
 	if own == nil || !own.shown {
-		fmt.Fprintln(root.ErrOrStderr(), "tributary:", err)
+		fmt.Fprintln(stderr, "tributary:", err)
 	}
 	return status
 }

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// command runs one and gives what it printed and its exit status.
+func command(t *testing.T, args ...string) (output string, status int) {
+	t.Helper()
+	var out bytes.Buffer
+	status = run(t.Context(), args, &out, &out)
+	return out.String(), status
+}
+
+func TestEveryCommandAndFlagIsExplained(t *testing.T) {
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		if cmd.Short == "" {
+			t.Errorf("%s has no description", cmd.CommandPath())
+		}
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Name != "help" && (!strings.Contains(f.Usage, "[$"+environmentName(f.Name)+"]") || len(f.Usage) < 20) {
+				t.Errorf("%s --%s: %q does not say what it is and its variable", cmd.CommandPath(), f.Name, f.Usage)
+			}
+			// A secret on the command line shows in every process list. --key is the importer's by its contract.
+			if strings.HasSuffix(f.Name, "secret") || strings.HasSuffix(f.Name, "password") {
+				t.Errorf("%s --%s takes a secret from the command line", cmd.CommandPath(), f.Name)
+			}
+		})
+		for _, sub := range cmd.Commands() {
+			visit(sub)
+		}
+	}
+	visit(newRoot())
+}
+
+func TestFlagsComeFromTheEnvironmentUnlessGiven(t *testing.T) {
+	f := func(args []string, environment map[string]string, want, wantErr string) {
+		t.Helper()
+		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+		addr := flags.String("edge-addr", "default", "")
+		flags.Int("partitions", 1, "")
+		if err := flags.Parse(args); err != nil {
+			t.Fatal(err)
+		}
+		err := readEnvironment(flags, func(name string) (string, bool) { v, ok := environment[name]; return v, ok })
+		if got := fmt.Sprint(err); *addr != want || !strings.Contains(got, wantErr) {
+			t.Errorf("%v with %v: %q, %v; want %q, %q", args, environment, *addr, err, want, wantErr)
+		}
+	}
+	f(nil, nil, "default", "<nil>")
+	f(nil, map[string]string{"TRIBUTARY_EDGE_ADDR": "environment"}, "environment", "<nil>")
+	f([]string{"--edge-addr", "given"}, map[string]string{"TRIBUTARY_EDGE_ADDR": "environment"}, "given", "<nil>")
+	f(nil, map[string]string{"TRIBUTARY_PARTITIONS": "many"}, "default", "TRIBUTARY_PARTITIONS")
+}
+
+func TestSecretsComeFromAFileOrTheEnvironment(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(path, []byte("from the file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := func(file, variable, want string, fails bool) {
+		t.Helper()
+		t.Setenv("TRIBUTARY_TEST_SECRET", variable)
+		got, err := (&secretFlag{name: "test-secret", file: file}).require()
+		if string(got) != want || (err != nil) != fails {
+			t.Errorf("file %q, variable %q: %q, %v", file, variable, got, err)
+		}
+	}
+	f(path, "", "from the file", false)
+	f(path, "from the variable", "from the file", false)
+	f("", " from the variable ", "from the variable", false)
+	f("", "", "", true)
+	f(path+".missing", "from the variable", "", true)
+}
+
+func TestWhatIsMissingIsSaidInOneLine(t *testing.T) {
+	f := func(want string, args ...string) {
+		t.Helper()
+		out, status := command(t, args...)
+		if status != 1 || !strings.Contains(out, want) || strings.Count(out, "\n") != 1 {
+			t.Errorf("%v: exit status %d and\n%s\nwant 1 and a line with %q", args, status, out, want)
+		}
+	}
+	f("TRIBUTARY_POSTGRES", "migrate")
+	f("TRIBUTARY_HASHING_SECRET", "edge")
+	f("--short-base", "admin")
+	f("--company", "keys", "list", "--postgres", "postgres://localhost/x")
+	f("--edge and --company", "import", "events", "x.jsonl")
+	f("no such file", "import", "events", "/nowhere/x.jsonl", "--edge", "http://127.0.0.1:1", "--company", "c")
+	f("unknown command", "attribute")
+	f("unknown flag", "dev", "--port", "1")
+	f("--log-level", "dev", "--log-level", "loud")
+	f("go together", "migrate", "--postgres", "x", "--kafka-tls-cert", "x.pem")
+	f("SASL", "migrate", "--postgres", "x", "--kafka-sasl", "SCRAM-SHA-512")
+}
+
+func TestExitStatusOfAnImport(t *testing.T) {
+	status := http.StatusOK
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if bytes.Contains(body, []byte("bad")) {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		w.WriteHeader(status)
+	}))
+	defer server.Close()
+	f := func(content string, answer, want int) {
+		t.Helper()
+		status = answer
+		path := filepath.Join(t.TempDir(), "orders.jsonl")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, got := command(t, "import", "orders", path, "--admin", server.URL+"/admin/v1", "--key", "k", "--give-up-after", "1ms")
+		if got != want || !strings.Contains(out, path) {
+			t.Errorf("%s answered %d: exit status %d, want %d\n%s", content, answer, got, want, out)
+		}
+	}
+	f(`{"orderId":"1"}`, 200, 0)
+	f(`{"orderId":"1"}`+"\n"+`{"orderId":"bad"}`, 200, 3)
+	f(`{"orderId":"1"}`, 401, 1)
+	f(`{"orderId":"1"}`, 503, 1)
+}
+
+func TestDevFindsItsSecretsAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "secrets.json")
+	first, err := openSecrets(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.APIKey = "kept"
+	if err := first.save(); err != nil {
+		t.Fatal(err)
+	}
+	second, err := openSecrets(path)
+	if err != nil || second.Hashing != first.Hashing || second.APIKey != "kept" || len(first.Hashing) < 32 || second.made || !first.made {
+		t.Errorf("second %+v after first %+v, %v", second, first, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v; want mode 0600", info.Mode(), err)
+	}
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openSecrets(path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("a broken file: %v", err)
+	}
+}
+
+func TestDevRefusesATakenPortAndASecondStart(t *testing.T) {
+	taken := httptest.NewServer(http.NotFoundHandler())
+	defer taken.Close()
+	addr := taken.Listener.Addr().String()
+	dir := t.TempDir()
+	started := devConfig{data: dir, edgeAddr: "127.0.0.1:0", adminAddr: addr, storefrontAddr: "127.0.0.1:0"}
+	err := runDev(context.Background(), started, io.Discard, nil)
+	if err == nil || !strings.Contains(err.Error(), addr+" is in use") || !strings.Contains(err.Error(), "--admin-addr") {
+		t.Errorf("taken port: %v", err)
+	}
+	d := dev{config: devConfig{data: dir}}
+	unlock, err := d.takeDirectory()
+	if err != nil {
+		t.Fatalf("the failed start has not let go of its directory: %v", err)
+	}
+	defer unlock()
+	if err := runDev(context.Background(), started, io.Discard, nil); err == nil || !strings.Contains(err.Error(), dir) {
+		t.Errorf("second start: %v", err)
+	}
+}
