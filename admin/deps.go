@@ -72,12 +72,10 @@ type Deps struct {
 	// Checks are what /readyz asks, by name; each is given one second.
 	Checks map[string]func(ctx context.Context) error
 
-	Dashboard http.Handler // every path that is not the API's; may be nil
-	Live      http.Handler // LivePath: the dashboard's websocket; may be nil
+	// Dashboard serves every path that is not the API's, its websocket
+	// included; may be nil.
+	Dashboard http.Handler
 }
-
-// LivePath is where Deps.Live is mounted.
-const LivePath = "/live"
 
 // Store is what the service needs of Postgres. Errors are internal/commerce's kinds.
 type Store interface {
@@ -99,6 +97,13 @@ type Store interface {
 	DeleteCoupon(ctx context.Context, author commerce.Author, campaignID, code string) ([]commerce.Coupon, error)
 	AddCost(ctx context.Context, author commerce.Author, name, campaignID string, terms commerce.CostTerms, random io.Reader) (influencerID string, cost commerce.Cost, err error)
 	DeleteCost(ctx context.Context, author commerce.Author, costID string, campaignOnly bool) error
+
+	AdditionalCosts(ctx context.Context, companyID string, filter commerce.CostFilter, limit int) ([]commerce.AdditionalCost, error)
+	AddAdditionalCost(ctx context.Context, author commerce.Author, cost commerce.AdditionalCost) error
+	// ChangeAdditionalCost lets change edit the cost of that id and frequency;
+	// an error of change is given back and nothing is stored.
+	ChangeAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string, change func(cost *commerce.AdditionalCost) error) error
+	DeleteAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string) error
 
 	// ExplainedSale is commerce.ErrNotFound for an order not processed yet; its
 	// Explanation is nil where there is none yet.

@@ -33,6 +33,11 @@ func (s *Server) routes() []route {
 		{http.MethodDelete, "/influencers/costs", commerce.WriteInfluencers, ruleRate, s.deleteInfluencerCost},
 		{http.MethodPost, "/influencers/coupons", commerce.WriteInfluencers, ruleRate, s.createCoupon},
 		{http.MethodDelete, "/influencers/coupons", commerce.WriteInfluencers, ruleRate, s.deleteCoupon},
+		{http.MethodGet, "/costs", commerce.ReadCosts, ruleRate, s.listCosts},
+		{http.MethodPost, "/costs", commerce.WriteCosts, ruleRate, s.createCost},
+		{http.MethodPut, "/costs", commerce.WriteCosts, ruleRate, s.updateCost},
+		{http.MethodDelete, "/costs", commerce.WriteCosts, ruleRate, s.deleteCost},
+		{http.MethodGet, "/costs/historical", commerce.ReadCosts, ruleRate, s.costHistory},
 		{http.MethodPost, "/order", commerce.WriteOrders, ingestRate, s.postOrder},
 		{http.MethodGet, "/order/{orderId}/attribution", commerce.ReadInfluencers, ruleRate, s.orderAttribution},
 		{http.MethodPost, "/product", commerce.WriteProducts, ingestRate, s.postProduct},
@@ -59,10 +64,6 @@ func (s *Server) mount(mux *http.ServeMux) {
 	mux.Handle("/healthz", s.plain("/healthz", s.health))
 	mux.Handle("/readyz", s.plain("/readyz", s.ready))
 	mux.Handle("/metrics", s.observed("/metrics", s.metrics.handler()))
-	if s.deps.Live != nil {
-		mux.Handle(LivePath, s.observed(LivePath, s.deps.Live))
-		mux.Handle(LivePath+"/", s.observed(LivePath, s.deps.Live))
-	}
 	if s.deps.Dashboard != nil {
 		mux.Handle("/", s.observed("dashboard", s.deps.Dashboard))
 	} else {

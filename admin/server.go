@@ -40,6 +40,8 @@ func New(config Config, deps Deps) (*Server, error) {
 		return nil, errors.New("admin: Store, Producer and Hasher are needed")
 	case config.ShortBase == "":
 		return nil, errors.New("admin: ShortBase is needed: without it a short URL cannot be told")
+	case min(config.RuleRate.PerSecond, config.RuleRate.Burst, config.IngestRate.PerSecond, config.IngestRate.Burst) < 1:
+		return nil, errors.New("admin: a rate needs at least 1 a second and a burst of 1")
 	}
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)

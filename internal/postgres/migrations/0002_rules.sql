@@ -88,5 +88,22 @@ create table cost (
 );
 create index cost_influencer on cost (company_id, influencer_id);
 
+-- Costs of running the store (rent, platforms…). They move no credit, so they
+-- carry no revision.
+create table additional_cost (
+  company_id         text not null,
+  additional_cost_id uuid not null,
+  name               text not null,
+  category           text not null default '',
+  value_minor        bigint not null check (value_minor > 0), -- BRL cents a frequency
+  frequency          text not null check (frequency in ('specific', 'daily', 'weekly', 'monthly')),
+  start_date         date not null,
+  end_date           date, -- inclusive
+  created_at         timestamptz not null default now(),
+  deleted_at         timestamptz,
+  primary key (company_id, additional_cost_id),
+  check (end_date >= start_date)
+);
+
 -- +goose Down
-drop table cost, coupon, short_code, link, campaign, influencer;
+drop table additional_cost, cost, coupon, short_code, link, campaign, influencer;

@@ -1,0 +1,102 @@
+package admin_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/tributary-io/tributary/admin"
+)
+
+func TestAdditionalCostsComeChangeAndGo(t *testing.T) {
+	s := start(t, admin.Config{})
+	const path = "/admin/v1/costs"
+	add := func(body string) string {
+		t.Helper()
+		got := s.call("POST", path, s.live, body)
+		s.want(got, 200, "")
+		var data map[string]string
+		if err := json.Unmarshal(got.Data, &data); err != nil || data["additional_cost_id"] == "" {
+			t.Fatalf("%s %v", got.Data, err)
+		}
+		return data["additional_cost_id"]
+	}
+	rent := add(`{"name":"Aluguel","category":"rent","value":1000.01,"frequency":"monthly","start_date":"2026-01-01"}`)
+	fair := add(`{"name":"Feira","value":50,"frequency":"specific","start_date":"2026-02-10"}`)
+
+	f := func(method, body string, status int, code string) {
+		t.Helper()
+		s.want(s.call(method, path, s.live, body), status, code)
+	}
+	f("POST", `{"name":"x","value":0,"frequency":"daily","start_date":"2026-01-01"}`, 400, "validation_error")
+	f("POST", `{"name":"x","value":1,"frequency":"yearly","start_date":"2026-01-01"}`, 400, "validation_error")
+	f("POST", `{"name":"x","value":1,"frequency":"daily"}`, 400, "validation_error")
+	f("POST", `{"name":"x","value":1,"frequency":"daily","start_date":"2026-01-02","end_date":"2026-01-01"}`, 400, "invalid_date")
+
+	list := func(query, want string) {
+		t.Helper()
+		got := s.call("GET", path+query, s.live, "")
+		s.want(got, 200, "")
+		text := strings.NewReplacer(rent, "rent-id", fair, "fair-id").Replace(string(got.Data))
+		if text != want {
+			t.Errorf("%s:\n got %s\nwant %s", query, text, want)
+		}
+	}
+	const fairGroup = `{"frequency":"specific","details":[{"additional_cost_id":"fair-id","name":"Feira","category":"","value":50,"start_date":"2026-02-10","end_date":"","frequency":"specific"}]}`
+	const rentGroup = `{"frequency":"monthly","details":[{"additional_cost_id":"rent-id","name":"Aluguel","category":"rent","value":1000.01,"start_date":"2026-01-01","end_date":"","frequency":"monthly"}]}`
+	list("", "["+fairGroup+","+rentGroup+"]")
+	list("?frequency=monthly", "["+rentGroup+"]")
+	list("?start_date=2026-03-01", "["+rentGroup+"]")
+	list("?end_date=2025-12-31", "[]")
+	s.want(s.call("GET", path+"?frequency=x", s.live, ""), 400, "validation_error")
+
+	pair := func(id, frequency, rest string) string {
+		return `{"additional_cost_id":"` + id + `","frequency":"` + frequency + `"` + rest + `}`
+	}
+	f("PUT", pair(rent, "weekly", `,"value":7`), 404, "not_found")
+	f("PUT", pair("x", "weekly", `,"value":7`), 404, "not_found")
+	f("PUT", pair(rent, "monthly", `,"end_date":"2025-01-01"`), 400, "invalid_date")
+	f("PUT", pair(rent, "monthly", `,"value":-7`), 400, "validation_error")
+	f("PUT", pair(rent, "monthly", `,"value":7,"new_frequency":"weekly","category":null,"end_date":"2026-01-31"`), 200, "")
+	list("?frequency=weekly", `[{"frequency":"weekly","details":[{"additional_cost_id":"rent-id","name":"Aluguel","category":"","value":7,"start_date":"2026-01-01","end_date":"2026-01-31","frequency":"weekly"}]}]`)
+	s.want(s.call("DELETE", "/sandbox/admin/v1/costs", s.test, pair(rent, "weekly", "")), 404, "not_found")
+	f("DELETE", pair(rent, "monthly", ""), 404, "not_found")
+	f("DELETE", pair(rent, "weekly", ""), 200, "")
+	f("DELETE", pair(rent, "weekly", ""), 404, "not_found")
+	list("", "["+fairGroup+"]")
+}
+
+func TestCostHistoryHasEveryDayAndSumsExactly(t *testing.T) {
+	s := start(t, admin.Config{})
+	for _, body := range []string{
+		`{"name":"Aluguel","value":1000.01,"frequency":"monthly","start_date":"2026-01-01"}`,
+		`{"name":"Feira","value":50,"frequency":"specific","start_date":"2026-02-10"}`,
+	} {
+		s.want(s.call("POST", "/admin/v1/costs", s.live, body), 200, "")
+	}
+	got := s.call("GET", "/admin/v1/costs/historical?start_date=2026-02-01&end_date=2026-02-28", s.live, "")
+	s.want(got, 200, "")
+	var days []struct {
+		Date  string
+		Total json.Number
+		Costs []struct {
+			Name  string
+			Value json.Number
+		}
+	}
+	if err := json.Unmarshal(got.Data, &days); err != nil {
+		t.Fatal(err)
+	}
+	if len(days) != 28 || days[0].Date != "2026-02-01" || days[0].Total != "35.72" || len(days[9].Costs) != 2 || days[9].Total != "85.72" || days[27].Total != "35.71" {
+		t.Errorf("%+v", days)
+	}
+	f := func(query string, status int, code string) {
+		t.Helper()
+		s.want(s.call("GET", "/admin/v1/costs/historical"+query, s.live, ""), status, code)
+	}
+	f("", 400, "validation_error")
+	f("?start_date=2026-01-01", 400, "validation_error")
+	f("?start_date=2026-01-02&end_date=2026-01-01", 400, "invalid_date")
+	f("?start_date=2026-01-01&end_date=2027-01-01", 200, "")
+	f("?start_date=2026-01-01&end_date=2027-01-02", 400, "validation_error")
+}

@@ -1,0 +1,62 @@
+package commerce
+
+import "time"
+
+// AdditionalCost is a cost of running the store: rent, platforms, marketing.
+// Dates are YYYY-MM-DD; an empty EndDate is open.
+type AdditionalCost struct {
+	ID         string // UUID
+	Name       string
+	Category   string
+	ValueMinor int64 // BRL cents a frequency
+	Frequency  string
+	StartDate  string
+	EndDate    string // inclusive
+}
+
+// CostFilter narrows a list of costs; an empty field is no bound. From and To
+// are days, inclusive: a cost in force on any of them counts.
+type CostFilter struct {
+	Frequency string
+	From      string
+	To        string
+}
+
+// On is what a cost amounts to on a day, and whether it is in force then:
+// specific whole on its first day, daily whole, a seventh of weekly, monthly
+// divided by the days of that month. Cents that do not divide fall on the first
+// days, so any full week of seven days, or full month, sums exactly to the value.
+func (c AdditionalCost) On(day time.Time) (minor int64, inForce bool) {
+	text := day.Format(time.DateOnly)
+	if text < c.StartDate || c.EndDate != "" && text > c.EndDate {
+		return 0, false
+	}
+	switch c.Frequency {
+	case Specific:
+		if text != c.StartDate {
+			return 0, false
+		}
+		return c.ValueMinor, true
+	case Weekly:
+		start, err := time.Parse(time.DateOnly, c.StartDate)
+		if err != nil {
+			return 0, false
+		}
+		elapsed := int64(day.Sub(start) / (24 * time.Hour))
+		return share(c.ValueMinor, 7, elapsed%7), true
+	case Monthly:
+		days := time.Date(day.Year(), day.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
+		return share(c.ValueMinor, int64(days), int64(day.Day()-1)), true
+	}
+	return c.ValueMinor, true
+}
+
+// share is the part at an index when a value is divided into n parts by
+// largest remainder, ties to the earlier.
+func share(value, n, index int64) int64 {
+	part := value / n
+	if index < value%n {
+		part++
+	}
+	return part
+}
