@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"context"
 	"encoding/json"
 	"net"
 	"os"
@@ -165,6 +166,24 @@ func TestDrainAnswersWhatIsUnderWay(t *testing.T) {
 	}
 	if events := s.events(); len(events) != 1 || events[0].EventID != id {
 		t.Errorf("log: %+v", events)
+	}
+}
+
+func TestServeEndsWhenItsContextHasEndedAlready(t *testing.T) {
+	for range 20 {
+		server, err := New(Config{}, Deps{Producer: &memoryLog{}, Directory: quietDirectory{}, Hasher: testHasher(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := server.Serve(ctx, listener); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

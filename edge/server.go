@@ -108,6 +108,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	defer cancel()
 	closing, closed := context.WithCancel(drain)
 	background.Go(func() { s.open.drain(closing) })
+	// fasthttp closes the listener too, but not when its Serve has yet to begin.
+	_ = listener.Close()
 	shutdown := s.http.ShutdownWithContext(drain)
 	closed()
 	s.batcher.close(drain)
@@ -119,7 +121,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	switch {
 	case err != nil && ctx.Err() == nil:
 		return fmt.Errorf("edge: serve: %w", err)
-	case shutdown != nil:
+	case shutdown != nil && !errors.Is(shutdown, net.ErrClosed): // the listener's second close
 		return fmt.Errorf("edge: connections were still open after %v: %w", s.config.DrainTimeout, shutdown)
 	}
 	return nil
