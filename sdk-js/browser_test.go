@@ -24,9 +24,8 @@ const patience = 15 * time.Second
 // got is one event as the edge took it.
 type got struct {
 	core.Event
-	raw     bool
-	text    string // the item's own text
-	request int
+	raw  bool
+	text string // the item's own text
 }
 
 // edge is an edge on loopback: it serves a build's files and takes events
@@ -77,7 +76,7 @@ func (e *edge) take(w http.ResponseWriter, r *http.Request) {
 	e.so.types = append(e.so.types, r.Header.Get("Content-Type"))
 	var results []string
 	for _, item := range batch.Items {
-		g := got{Event: item.Event, raw: item.Raw, text: item.Text, request: e.so.requests}
+		g := got{Event: item.Event, raw: item.Raw, text: item.Text}
 		status := "ok"
 		switch {
 		case item.Err != nil:
@@ -197,7 +196,11 @@ func (e *edge) stubbed(script string) string {
 
 func TestInChromium(t *testing.T) {
 	dist := build(t)
-	l := launcher.New().Bin("/usr/bin/chromium").Leakless(false).NoSandbox(true).Headless(false).
+	path, ok := launcher.LookPath()
+	if !ok {
+		t.Fatal("these tests need Chromium: none is installed")
+	}
+	l := launcher.New().Bin(path).Leakless(false).NoSandbox(true).Headless(false).
 		Set("headless", "new").Set("disable-gpu").Set("disable-quic").Set("no-first-run").
 		Set("disable-background-networking").Set("disable-component-update").Set("disable-sync")
 	url, err := l.Launch()
