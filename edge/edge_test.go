@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tributary-io/tributary/internal/devstack"
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -62,27 +63,35 @@ func newStand(t testing.TB, change func(*Config, *Deps)) *stand {
 	return s
 }
 
+// newBroker starts an embedded broker, which keeps its log in dir if given.
 func newBroker(t testing.TB, dir string) *stand {
 	t.Helper()
 	if test, ok := t.(*testing.T); ok {
 		test.Parallel() // such tests mostly wait
 	}
-	s := &stand{t: t, dir: dir}
 	broker, err := devstack.StartBroker(devstack.BrokerConfig{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.broker = broker
+	s := standOn(t, broker.Addr())
+	s.broker, s.dir = broker, dir
 	t.Cleanup(func() { s.broker.Stop() })
-	if s.kafka, err = kafka.NewClient(kafka.Config{Brokers: []string{broker.Addr()}}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.kafka.Close)
-	plan := kafka.TopicPlan{Partitions: 8, Replication: 1, MinInsyncReplicas: 1, KeepForever: true}
+	plan := kafka.TopicPlan{Partitions: devtest.Partitions, Replication: 1, MinInsyncReplicas: 1, KeepForever: true}
 	if err := s.kafka.EnsureTopics(t.Context(), plan); err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// standOn is a stand on a broker that somebody else started.
+func standOn(t testing.TB, addr string) *stand {
+	t.Helper()
+	client, err := kafka.NewClient(kafka.Config{Brokers: []string{addr}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return &stand{t: t, kafka: client}
 }
 
 func (s *stand) publish(key string, value any) {
@@ -166,9 +175,9 @@ func (s *stand) start(change func(*Config, *Deps)) {
 // eventually polls: what it awaits shows in the edge's state alone.
 func (s *stand) eventually(what string, is func() bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			s.t.Fatalf("not within 15 s: %s", what)
+			s.t.Fatalf("not within 30 s: %s", what)
 		}
 	}
 }

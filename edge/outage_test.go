@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/devstack"
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -214,6 +215,27 @@ func TestSlowRequestIsCutOff(t *testing.T) {
 func TestNothingAcknowledgedIsLostOverABrokerRestart(t *testing.T) {
 	s := newBroker(t, t.TempDir())
 	s.publishCompany(wire.Company{})
+	addr := s.broker.Addr()
+	s.trafficOver(func() {
+		s.broker.Stop()
+		s.restartBroker(addr)
+	})
+}
+
+func TestNothingAcknowledgedIsLostOverAKillOfARealKafka(t *testing.T) {
+	broker := devtest.RealKafka(t)
+	s := standOn(t, broker.Addr)
+	s.publishCompany(wire.Company{})
+	s.trafficOver(func() {
+		broker.Kill()
+		broker.Restart()
+	})
+}
+
+// trafficOver sends events all through the outage, again until each is
+// acknowledged, and wants every one of them in the log.
+func (s *stand) trafficOver(outage func()) {
+	s.t.Helper()
 	s.start(func(c *Config, _ *Deps) { c.ProduceTimeout = time.Second })
 	const senders, each = 8, 25
 	var (
@@ -229,7 +251,7 @@ func TestNothingAcknowledgedIsLostOverABrokerRestart(t *testing.T) {
 				s.eventually("the event is taken", func() bool {
 					response, text := s.do("POST", "/v1/events", batchOf(pageView(id)))
 					if response.StatusCode != 200 && (response.StatusCode != 503 || response.Header.Get("Retry-After") == "") {
-						t.Errorf("%d %s", response.StatusCode, text)
+						s.t.Errorf("%d %s", response.StatusCode, text)
 					}
 					return response.StatusCode == 200
 				})
@@ -240,14 +262,12 @@ func TestNothingAcknowledgedIsLostOverABrokerRestart(t *testing.T) {
 		})
 	}
 	s.eventually("traffic flows", func() bool { return count() > senders*each/4 })
-	addr := s.broker.Addr()
-	s.broker.Stop()
-	s.restartBroker(addr)
+	outage()
 	group.Wait()
 	for _, e := range s.events() {
 		delete(acked, e.EventID)
 	}
 	if len(acked) > 0 {
-		t.Errorf("%d acknowledged events are not in the log", len(acked))
+		s.t.Errorf("%d acknowledged events are not in the log", len(acked))
 	}
 }
