@@ -193,10 +193,11 @@ type stack struct {
 	producer *kafka.Producer
 }
 
-func newStack(t testing.TB) *stack {
+func newStack(t testing.TB) *stack { return newStackOn(t, devtest.Kafka(t)) }
+
+func newStackOn(t testing.TB, broker string) *stack {
 	t.Helper()
 	s := newShop(t)
-	broker := devtest.Kafka(t)
 	client, err := kafka.NewClient(kafka.Config{Brokers: []string{broker}})
 	if err != nil {
 		t.Fatal(err)
@@ -235,7 +236,13 @@ func (s *stack) produce(records ...any) {
 // run starts a processor; stop ends it and waits.
 func (s *stack) run() (stop func()) {
 	s.t.Helper()
-	p := s.processor(kafka.NewGroup(s.client, "processor", nil, wire.TopicEvents, wire.TopicCommerce), s.producer)
+	_, stop = s.start()
+	return stop
+}
+
+func (s *stack) start() (p *Processor, stop func()) {
+	s.t.Helper()
+	p = s.processor(kafka.NewGroup(s.client, "processor", nil, wire.TopicEvents, wire.TopicCommerce), s.producer)
 	ctx, cancel := context.WithCancel(s.ctx)
 	done := make(chan error, 1)
 	go func() { done <- p.Run(ctx) }()
@@ -249,7 +256,22 @@ func (s *stack) run() (stop func()) {
 		})
 	}
 	s.t.Cleanup(stop)
-	return stop
+	return p, stop
+}
+
+// owned is how many partitions a processor owns now, by its own metric.
+func (s *shop) owned(p *Processor) (n int) {
+	s.t.Helper()
+	families, err := p.Registry.Gather()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "tributary_processor_partitions" {
+			n = int(f.GetMetric()[0].GetGauge().GetValue())
+		}
+	}
+	return n
 }
 
 // await polls until the condition holds: what it looks at has no event to wait for.
@@ -269,10 +291,12 @@ func (s *stack) applied() {
 	for _, topic := range inputs {
 		var produced int64
 		for partition := range devtest.Partitions {
-			_, end, err := group.Bounds(s.ctx, topic, partition)
-			if err != nil {
-				s.t.Fatal(err)
-			}
+			var end int64
+			s.await("the broker tells the log's end", func() (ok bool) { // it may have been restarted just now
+				var err error
+				_, end, err = group.Bounds(s.ctx, topic, partition)
+				return err == nil
+			})
 			produced += end
 		}
 		s.await(fmt.Sprintf("%d records of %s applied", produced, topic), func() bool {
