@@ -65,10 +65,11 @@ func notFound(message string) *problem {
 	return &problem{status: http.StatusNotFound, code: codeNotFound, message: message}
 }
 
-// unavailable asks the caller to retry: nothing was half done.
+// unavailable asks the caller to retry: nothing was half done. Where the
+// connection broke after the last byte, it may have been done whole.
 func unavailable() *problem {
 	return &problem{status: http.StatusServiceUnavailable, code: codeUnavailable,
-		message: "this cannot be taken just now; nothing was stored, retry the same request", retryAfter: time.Second}
+		message: "this cannot be taken just now; retry the same request", retryAfter: time.Second}
 }
 
 // problemOf maps an error to an answer: the one place where error kinds become

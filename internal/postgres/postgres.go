@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"strings"
@@ -113,7 +114,9 @@ func translate(err error) error {
 	}
 	var connect *pgconn.ConnectError
 	var network net.Error
-	if errors.As(err, &connect) || errors.As(err, &network) || pgconn.SafeToRetry(err) {
+	// A server that was killed leaves a half answer: an unexpected end.
+	cut := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	if cut || errors.As(err, &connect) || errors.As(err, &network) || pgconn.SafeToRetry(err) {
 		return fmt.Errorf("%w: %w", commerce.ErrUnavailable, err)
 	}
 	return err

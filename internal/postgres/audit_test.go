@@ -1,0 +1,66 @@
+package postgres_test
+
+import (
+	"crypto/rand"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+func TestEachChangeLeavesAnAuditRowWithItsActor(t *testing.T) {
+	db, store, dsn := newStore(t)
+	author := commerce.Author{CompanyID: store.Live.CompanyID, Actor: "key/k1", At: time.Now()}
+	made, err := db.RegisterInfluencer(t.Context(), author, commerce.Registration{Name: "Ana", Links: []string{"https://loja.example.com/"}}, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	coupon := commerce.CouponTerms{Code: "ANA10"}
+	if _, err := db.AddCoupon(t.Context(), author, made.CampaignID, coupon, rand.Reader); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.DeleteCoupon(t.Context(), author, made.CampaignID, "ana10"); err != nil {
+		t.Fatal(err)
+	}
+	_, cost, err := db.AddCost(t.Context(), author, "ana", "", commerce.CostTerms{FixedFeeMinor: 1, StartDate: "2026-01-01"}, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.DeleteCost(t.Context(), author, cost.CostID, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.UpdateInfluencer(t.Context(), author, "ana", "moda"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ArchiveInfluencer(t.Context(), author, "ana", ""); err != nil {
+		t.Fatal(err)
+	}
+	// A change that fails leaves none.
+	if err := db.UpdateInfluencer(t.Context(), author, "ana", "moda"); err == nil {
+		t.Fatal("an archived influencer was changed")
+	}
+
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	rows, err := conn.Query(t.Context(), `select action from audit_log where company_id = $1 and actor = 'key/k1' order by audit_id`, author.CompanyID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	actions, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(actions, " "); got != "influencer.create coupon.create coupon.delete cost.create cost.delete influencer.update influencer.archive" {
+		t.Errorf("audit: %s", got)
+	}
+	var rev int64
+	if err := conn.QueryRow(t.Context(), `select rules_rev from company where company_id = $1`, author.CompanyID).Scan(&rev); err != nil || rev != store.Live.RulesRev+7 {
+		t.Errorf("revision %d after 7 changes from %d: %v", rev, store.Live.RulesRev, err)
+	}
+}
