@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -176,7 +177,17 @@ func (d *dev) listen() (err error) {
 	return nil
 }
 
-func origin(l net.Listener) string { return "http://" + l.Addr().String() }
+// reached is the host:port at which a listener is reached from this machine:
+// one on all addresses (0.0.0.0, ::) is reached on loopback.
+func reached(l net.Listener) string {
+	addr := l.Addr().(*net.TCPAddr)
+	if addr.IP.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(addr.Port))
+	}
+	return addr.String()
+}
+
+func origin(l net.Listener) string { return "http://" + reached(l) }
 
 // startStores starts the broker and PostgreSQL side by side, and migrates.
 func (d *dev) startStores(ctx context.Context) error {
@@ -242,7 +253,7 @@ func (d *dev) startServices(ctx context.Context) error {
 	d.start(ctx, service{"admin", func(ctx context.Context) error {
 		return runAdmin(ctx, adminSetup{
 			config: admin.Config{
-				ShortBase: d.listeners.edge.Addr().String() + "/s", AcceptUnresolved: true,
+				ShortBase: reached(d.listeners.edge) + "/s", AcceptUnresolved: true,
 				// Trying out includes importing a history; the real limits are for real shops.
 				IngestRate: admin.Rate{PerSecond: 2000, Burst: 4000}, RuleRate: admin.Rate{PerSecond: 200, Burst: 400},
 			},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -126,7 +127,11 @@ func (d *dev) ensureStore(ctx context.Context) error {
 // where the shop is today.
 func (d *dev) ensureCompanies(ctx context.Context, db *postgres.DB) (storeID string, err error) {
 	origins := []string{"https://" + demoHost, d.info.StorefrontURL}
-	hosts := []string{demoHost, d.listeners.storefront.Addr().String()}
+	shopHost, _, err := net.SplitHostPort(reached(d.listeners.storefront))
+	if err != nil {
+		return "", fmt.Errorf("the demo shop's address: %w", err)
+	}
+	hosts := []string{demoHost, shopHost}
 	companies, err := db.Companies(ctx, 2)
 	if err != nil {
 		return "", err
