@@ -1,6 +1,8 @@
 package dashboard_test
 
 import (
+	"context"
+	"crypto/rand"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -11,6 +13,7 @@ import (
 	"github.com/go-rod/rod"
 	"github.com/go-rod/rod/lib/launcher"
 	"github.com/go-rod/rod/lib/proto"
+	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
@@ -51,9 +54,9 @@ func TestASaleAppearsOnTheOpenPage(t *testing.T) {
 	s := newSite(t)
 	browser := openBrowser(t)
 	page := browser.MustPage("").Timeout(3 * time.Minute)
-	var violations []string
-	go page.EachEvent(func(e *proto.LogEntryAdded) { violations = append(violations, e.Entry.Text) },
-		func(e *proto.RuntimeExceptionThrown) { violations = append(violations, e.ExceptionDetails.Text) })()
+	violations := make(chan string, 100)
+	go page.EachEvent(func(e *proto.LogEntryAdded) { violations <- e.Entry.Text },
+		func(e *proto.RuntimeExceptionThrown) { violations <- e.ExceptionDetails.Text })()
 	shots := shooter{t: t, page: page, dir: os.Getenv("TRIBUTARY_SHOTS")}
 
 	page.MustNavigate(s.url + "/").MustWaitLoad()
@@ -124,13 +127,26 @@ func TestASaleAppearsOnTheOpenPage(t *testing.T) {
 	shots.take("order-bare")
 	page.MustNavigate(s.url + "/dashboard/?company=" + s.box).MustWaitLoad()
 	shots.take("sandbox")
+	page.MustNavigate(s.url + "/dashboard/influencers").MustWaitLoad()
+	if got := page.MustElement("main").MustText(); !contains(got, "No influencer yet") && !contains(got, "Ana Prado") {
+		t.Errorf("the influencers read %q", got)
+	}
+	registerSample(s)
+	page.MustReload().MustWaitLoad()
+	if got := page.MustElement("main").MustText(); !contains(got, "Carla Souza", "go.example.com/", "CARLA15", "from 1 Nov 2026", "12.5% of sales", "R$\u00a0400.00 a month") {
+		t.Errorf("the influencers read %q", got)
+	}
+	page.MustElement("button.copy")
+	shots.take("influencers")
+	page.MustNavigate(s.url + "/dashboard/influencers?company=" + s.box).MustWaitLoad()
+	shots.take("influencers-empty")
 	page.MustNavigate(s.url + "/dashboard/nowhere").MustWaitLoad()
 	shots.take("problem")
 	page.MustNavigate(s.url + "/dashboard/").MustWaitLoad()
 	page.MustElementR("button", "Log out").MustClick()
 	page.MustElement("#email")
-	for _, violation := range violations {
-		if !contains(violation, "401") && !contains(violation, "404") {
+	for len(violations) > 0 {
+		if violation := <-violations; !contains(violation, "401") && !contains(violation, "404") {
 			t.Errorf("the browser complains: %s", violation)
 		}
 	}
@@ -173,6 +189,23 @@ func (s shooter) take(name string) {
 	}
 	if s.dir != "" {
 		s.page.MustSetViewport(1280, 800, 1, false)
+	}
+}
+
+// registerSample makes an influencer with one of everything.
+func registerSample(s *site) {
+	s.t.Helper()
+	_, err := s.DB.RegisterInfluencer(context.Background(), commerce.Author{CompanyID: s.live, Actor: "test", At: time.Now()}, commerce.Registration{
+		Name: "Carla Souza", Campaign: "Verão", Category: "Beauty",
+		Links:   []string{"https://loja.example.com/colecao/verao-2026?ref=parceria", "https://loja.example.com/"},
+		Coupons: []commerce.CouponTerms{{Code: "CARLA15", StartDate: "2026-11-01"}, {Code: "CARLAVIP", EndDate: "2020-01-31"}},
+		Costs: []commerce.CostTerms{
+			{VarFee: decimal.RequireFromString("12.5"), FixedFeeMinor: 250, StartDate: "2026-11-01", CouponCost: true},
+			{ValueMinor: 40000, Frequency: commerce.Monthly, StartDate: "2026-11-01", EndDate: "2027-10-31"},
+		},
+	}, rand.Reader)
+	if err != nil {
+		s.t.Fatal(err)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gorilla/websocket"
 )
 
 func TestLogInAndOut(t *testing.T) {
@@ -134,4 +136,28 @@ func TestAStolenRefreshTokenEndsTheSession(t *testing.T) {
 	f("the owner, renewing", client, 11*time.Minute, http.StatusNoContent)
 	f("the thief, with the spent token", thief, 12*time.Minute, http.StatusUnauthorized)
 	f("the owner, renewing again", client, 22*time.Minute, http.StatusUnauthorized)
+}
+
+func TestASocketRenewsTheLogIn(t *testing.T) {
+	s := newSite(t)
+	start := time.Now()
+	s.setClock(start)
+	client := s.loggedIn()
+	s.setClock(start.Add(11 * time.Minute)) // the access token is too old, the refresh token is not
+	dialer := websocket.Dialer{Jar: client.Jar}
+	socket := "ws" + strings.TrimPrefix(s.url, "http") + "/dashboard/live?day=2026-11-21&company=" + s.live
+	conn, answer, err := dialer.Dial(socket, http.Header{"Origin": {s.url}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if got := len(answer.Cookies()); got != 2 {
+		t.Errorf("the socket's answer sets %d cookies, want a new pair", got)
+	}
+	if _, _, err := conn.ReadMessage(); err != nil {
+		t.Error(err)
+	}
+	if conn, answer, err := websocket.DefaultDialer.Dial(socket, http.Header{"Origin": {s.url}}); err == nil || answer.StatusCode != http.StatusUnauthorized {
+		t.Errorf("without a log-in: %v, %v, %v", conn, answer, err)
+	}
 }

@@ -145,7 +145,7 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request, v visit) {
 	}
 	zone := zoneOf(v.current.Timezone)
 	page := orderPage{
-		head: v.head("Order " + orderName(e.Sale)), Order: viewSale(e.Sale, v.current.CompanyID, zone), ID: e.Sale.OrderID,
+		head: v.head("Order "+orderName(e.Sale), ""), Order: viewSale(e.Sale, v.current.CompanyID, zone), ID: e.Sale.OrderID,
 		When: e.Sale.CreatedAt.In(zone).Format("Monday, 2 January 2006, 15:04"), Back: dayPath(v.current.CompanyID, e.Sale.Day),
 	}
 	page.ledger(e, zone)

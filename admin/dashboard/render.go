@@ -88,7 +88,7 @@ func parsePages(a assets) (pages, error) {
 		return nil, fmt.Errorf("dashboard: templates: %w", err)
 	}
 	list := pages{}
-	for _, name := range []string{"login.html", "today.html", "order.html", "problem.html"} {
+	for _, name := range []string{"login.html", "today.html", "order.html", "influencers.html", "problem.html"} {
 		page, err := template.Must(layout.Clone()).ParseFS(templateFiles, "templates/"+name)
 		if err != nil {
 			return nil, fmt.Errorf("dashboard: templates: %w", err)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ type Config struct {
 	PreviousTokenSecret []byte
 
 	PublicURL  string        // where browsers reach it; https makes cookies Secure behind a proxy that ends TLS
+	ShortBase  string        // what stands before a short link's code, as admin.Config's; empty shows bare codes
 	AccessFor  time.Duration // life of an access cookie; default 10 min
 	RefreshFor time.Duration // life of an unused refresh cookie; default 14 days
 	// ClientIP tells who attempts a log-in; default the connection's address.
@@ -49,6 +51,8 @@ type Store interface {
 	SalesSince(ctx context.Context, companyID, day string, since commerce.Cursor, limit int) ([]commerce.Sale, error)
 	// ExplainedSale is commerce.ErrNotFound for an order that is not there (yet).
 	ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error)
+
+	Influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error)
 }
 
 // Deps is what the dashboard needs of others; only Store is required.
@@ -61,17 +65,18 @@ type Deps struct {
 
 // Server renders the pages. Safe for concurrent use.
 type Server struct {
-	config    Config
-	store     Store
-	log       *slog.Logger
-	now       func() time.Time
-	random    io.Reader
-	keys      signingKeys
-	pages     pages
-	assets    assets
-	attempts  *attempts
-	hashing   chan struct{} // a place for each password that is checked at once
-	dummyHash string        // what an unknown e-mail's password is compared with
+	config       Config
+	store        Store
+	log          *slog.Logger
+	now          func() time.Time
+	random       io.Reader
+	keys         signingKeys
+	pages        pages
+	assets       assets
+	attempts     *attempts
+	hashing      chan struct{} // a place for each password that is checked at once
+	publicOrigin string        // of Config.PublicURL; empty where that is not given
+	dummyHash    string        // what an unknown e-mail's password is compared with
 }
 
 // hashingAtOnce bounds memory: each check takes 19 MiB.
@@ -105,6 +110,9 @@ func New(config Config, deps Deps) (*Server, error) {
 		s.random = defaultRandom
 	}
 	var err error
+	if s.publicOrigin, err = originOf(config.PublicURL); err != nil {
+		return nil, err
+	}
 	if s.keys, err = newSigningKeys(config.TokenSecret, config.PreviousTokenSecret); err != nil {
 		return nil, err
 	}
@@ -121,6 +129,18 @@ func New(config Config, deps Deps) (*Server, error) {
 	return s, nil
 }
 
+// originOf is the scheme and host of a URL, as browsers send them.
+func originOf(publicURL string) (string, error) {
+	if publicURL == "" {
+		return "", nil
+	}
+	u, err := url.Parse(publicURL)
+	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+		return "", fmt.Errorf("dashboard: public URL %q is not http(s)://host", publicURL)
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
 // Handler serves every page under /dashboard/, sends / there, and serves the
 // websocket with live (a live.Hub fed by this Server).
 func (s *Server) Handler(live http.Handler) http.Handler {
@@ -130,6 +150,7 @@ func (s *Server) Handler(live http.Handler) http.Handler {
 	mux.HandleFunc("GET /dashboard", first)
 	mux.HandleFunc("GET /dashboard/{$}", s.people(s.today))
 	mux.HandleFunc("GET /dashboard/order", s.people(s.order))
+	mux.HandleFunc("GET /dashboard/influencers", s.people(s.influencers))
 	mux.HandleFunc("GET /dashboard/session", s.sessionAlive)
 	mux.HandleFunc("GET /dashboard/login", s.loginForm)
 	mux.HandleFunc("POST /dashboard/login", s.login)
@@ -140,6 +161,10 @@ func (s *Server) Handler(live http.Handler) http.Handler {
 		s.problem(w, r, http.StatusNotFound, "No such page", "The address may be mistyped, or the page has moved.")
 	})
 	var forms http.CrossOriginProtection
+	if s.publicOrigin != "" {
+		// New has checked it: what is not an origin is refused there.
+		_ = forms.AddTrustedOrigin(s.publicOrigin)
+	}
 	forms.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, http.StatusForbidden, "Refused", "This form was sent from another site.")
 	}))

@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -9,8 +10,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"encoding/json"
 
 	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/admin/live"
@@ -53,7 +52,7 @@ func newSite(t *testing.T) *site {
 	if err := s.DB.SetMembership(t.Context(), s.Store.StoreID, person.ID, commerce.RoleOwner); err != nil {
 		t.Fatal(err)
 	}
-	pages, err := dashboard.New(dashboard.Config{TokenSecret: []byte("0123456789abcdef0123456789abcdef")},
+	pages, err := dashboard.New(dashboard.Config{TokenSecret: []byte("0123456789abcdef0123456789abcdef"), ShortBase: "go.example.com"},
 		dashboard.Deps{Store: s.DB, Now: s.clock})
 	if err != nil {
 		t.Fatal(err)

@@ -14,14 +14,17 @@ import (
 
 // head is what every page of a store shows above its content.
 type head struct {
-	Title    string
-	Store    string
-	Role     string
-	Live     string // path of the same page in each environment; empty where there is none
-	Sandbox  string
-	IsLive   bool
-	Stores   []storeLink // other stores of this person
-	Timezone string
+	Title      string
+	Store      string
+	Role       string
+	Live       string // path of the same page in each environment; empty where there is none
+	Sandbox    string
+	IsLive     bool
+	Stores     []storeLink // other stores of this person
+	Timezone   string
+	Page       string // today | influencers | empty: which of the two below this is
+	TodayPath  string
+	PeoplePath string
 }
 
 type storeLink struct {
@@ -29,21 +32,31 @@ type storeLink struct {
 	Path string
 }
 
-func (v visit) head(title string) head {
-	h := head{Title: title, Store: v.current.Name, Role: v.current.Role, IsLive: v.current.Environment == commerce.Live, Timezone: v.current.Timezone}
+func (v visit) head(title, page string) head {
+	h := head{Page: page, TodayPath: dayPath(v.current.CompanyID, ""),
+		PeoplePath: "/dashboard/influencers?" + url.Values{"company": {v.current.CompanyID}}.Encode(),
+		Title:      title, Store: v.current.Name, Role: v.current.Role, IsLive: v.current.Environment == commerce.Live, Timezone: v.current.Timezone}
 	seen := map[string]bool{v.current.StoreID: true}
 	for _, a := range v.accesses {
 		switch {
 		case a.StoreID == v.current.StoreID && a.Environment == commerce.Live:
-			h.Live = dayPath(a.CompanyID, "")
+			h.Live = v.samePage(page, a.CompanyID)
 		case a.StoreID == v.current.StoreID:
-			h.Sandbox = dayPath(a.CompanyID, "")
+			h.Sandbox = v.samePage(page, a.CompanyID)
 		case !seen[a.StoreID]:
 			seen[a.StoreID] = true
 			h.Stores = append(h.Stores, storeLink{a.Name, dayPath(a.CompanyID, "")})
 		}
 	}
 	return h
+}
+
+// samePage is a page's path in another environment.
+func (v visit) samePage(page, companyID string) string {
+	if page == "influencers" {
+		return "/dashboard/influencers?" + url.Values{"company": {companyID}}.Encode()
+	}
+	return dayPath(companyID, "")
 }
 
 // todayPage is what templates/today.html shows.
@@ -53,7 +66,7 @@ type todayPage struct {
 	Company   string
 	Day       string // YYYY-MM-DD
 	DayText   string
-	Today     string
+	LastDay   string // today: later days cannot be picked
 	IsToday   bool
 	EndsIn    int64 // milliseconds until the day is over; the page then shows the next one
 	Watch     bool  // open the websocket
@@ -92,15 +105,12 @@ func (s *Server) today(w http.ResponseWriter, r *http.Request, v visit) {
 		return
 	}
 	page := todayPage{
-		head: v.head("Today"), dayView: viewDay(d, v.current, zone),
-		Company: v.current.CompanyID, Day: day, DayText: date.Format("Monday, 2 January 2006"), Today: today, IsToday: day == today,
+		head: v.head("Today", "today"), dayView: viewDay(d, v.current, zone),
+		Company: v.current.CompanyID, Day: day, DayText: date.Format("Monday, 2 January 2006"), LastDay: today, IsToday: day == today,
 		EndsIn:   time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 1, 0, zone).Sub(now).Milliseconds(),
 		Watch:    before.IsZero(),
 		Previous: dayPath(v.current.CompanyID, date.AddDate(0, 0, -1).Format(time.DateOnly)), FeedLimit: feedLength,
-		APIPath: "/admin/v1/order",
-	}
-	if !page.IsLive {
-		page.APIPath = "/sandbox/admin/v1/order"
+		APIPath: apiPath(v.current.Environment, "order"),
 	}
 	if !page.IsToday {
 		page.Title = date.Format("2 January 2006")
