@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-rod/rod"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 )
 
@@ -86,9 +87,16 @@ func TestASaleIsAttributedInABrowser(t *testing.T) {
 		}, func() string { return name + " is not stored exactly once" })
 	}
 
-	row := dashboard.MustElementR("#influencers tr", "Ana Prado")
-	row.MustElement(`[data-f="credited"]`)
-	dashboard.MustElementR("#orders li", "Ana Prado")
+	row, err := dashboard.ElementR("#influencers tr", "Ana Prado")
+	if err != nil {
+		t.Fatalf("Ana Prado never showed on the open dashboard: %v", err)
+	}
+	if got, want := row.MustElement(`[data-lines="credited"]`).MustText(), commerce.FormatMinor(total, commerce.BRL); !strings.Contains(got, want) {
+		t.Errorf("the dashboard credits %q, want %s", got, want)
+	}
+	if _, err := dashboard.ElementR("#orders li", "Ana Prado"); err != nil {
+		t.Errorf("the order never showed on the open dashboard: %v", err)
+	}
 	if !dashboard.MustEval(`() => window.neverReloaded === true`).Bool() {
 		t.Error("the dashboard was reloaded")
 	}
