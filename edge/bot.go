@@ -27,7 +27,7 @@ var previewers = []string{
 // crawlers are names that useragent's list lacks.
 var crawlers = []string{
 	"gptbot", "oai-searchbot", "chatgpt-user", "claudebot", "perplexitybot", "ccbot", "bytespider", "amazonbot", "petalbot",
-	"dataforseobot", "applebot", "uptimerobot", "pingdom", "statuscake", "lighthouse", "petalbot", "meta-externalagent", "google-extended",
+	"dataforseobot", "applebot", "uptimerobot", "pingdom", "statuscake", "lighthouse", "meta-externalagent", "google-extended",
 }
 
 // bots tells people from programs by their User-Agent, and remembers: there

@@ -18,24 +18,6 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// company is a wire.Company made ready for requests.
-type company struct {
-	wire.Company
-	keys          identity.Keys
-	wrongKey      bool // the directory was made with another hashing secret
-	limiter       *rate.Limiter
-	origins       map[string]bool
-	burst         int
-	perSecond     float64
-	honoursDenial bool
-}
-
-// Consent policies of a company.
-const (
-	consentRequired  = "required"
-	consentHonourGPC = "honor_gpc"
-)
-
 // entries is a state of directory.v1.
 type entries struct {
 	companies map[string]*company
@@ -169,30 +151,6 @@ func (d *directory) applyCompany(state *entries, id string, value []byte) {
 	}
 }
 
-func (d *directory) newCompany(c wire.Company) *company {
-	made := &company{
-		Company:       c,
-		keys:          d.hasher.Company(c.CompanyID, c.Country),
-		wrongKey:      c.KeyCheck != d.hasher.Check(c.CompanyID),
-		origins:       map[string]bool{},
-		perSecond:     c.Limits.EventsPerSecond,
-		burst:         c.Limits.Burst,
-		honoursDenial: c.ConsentPolicy == consentRequired || c.ConsentPolicy == consentHonourGPC,
-	}
-	if made.perSecond <= 0 {
-		made.perSecond = d.config.EventsPerSecond
-	}
-	if made.burst <= 0 {
-		made.burst = d.config.Burst
-	}
-	made.burst = max(made.burst, maxBatchEvents) // or a full batch could never pass
-	made.limiter = rate.NewLimiter(rate.Limit(made.perSecond), made.burst)
-	for _, origin := range c.Origins {
-		made.origins[normalOrigin(origin)] = true
-	}
-	return made
-}
-
 func (s *entries) forgetOrigins(c *company) {
 	for origin := range c.origins {
 		if s.origins[origin]--; s.origins[origin] <= 0 {
@@ -322,17 +280,4 @@ func (d *directory) state() directoryState {
 		s.WrongKey = s.WrongKey[:20]
 	}
 	return s
-}
-
-// normalOrigin is an origin as browsers write it: lower case, no path, no
-// default port.
-func normalOrigin(origin string) string {
-	origin = strings.TrimRight(strings.ToLower(strings.TrimSpace(origin)), "/")
-	if rest, found := strings.CutPrefix(origin, "https://"); found {
-		return "https://" + strings.TrimSuffix(rest, ":443")
-	}
-	if rest, found := strings.CutPrefix(origin, "http://"); found {
-		return "http://" + strings.TrimSuffix(rest, ":80")
-	}
-	return origin
 }

@@ -252,25 +252,27 @@ func (s *stand) log(topic string) []kafka.Record {
 	}
 	var records []kafka.Record
 	for p := range partitions {
-		end, err := s.kafka.LogEnd(s.t.Context(), topic, p)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		if end == 0 {
-			continue
-		}
-		ctx, cancel := context.WithTimeout(s.t.Context(), 15*time.Second)
-		err = s.kafka.Follow(ctx, topic, p, kafka.FromFirst, func(_ int64, r kafka.Record) error {
+		var found []kafka.Record
+		s.eventually("the partition is read", func() bool { // a broker just back may still elect its leader
+			found = found[:0]
+			ctx, cancel := context.WithTimeout(s.t.Context(), 15*time.Second)
+			defer cancel()
+			caughtUp := false
+			err := s.kafka.Follow(ctx, topic, p, kafka.FromFirst, func(_ int64, r kafka.Record) error {
+				found = append(found, r)
+				return nil
+			}, func() { caughtUp = true; cancel() })
+			if !caughtUp && !kafka.IsTemporary(err) {
+				s.t.Fatal(err)
+			}
+			return caughtUp
+		})
+		for _, r := range found {
 			if kafka.PartitionFor(r.Key, partitions) != p {
 				s.t.Errorf("%s: key %s is in partition %d", topic, r.Key, p)
 			}
-			records = append(records, r)
-			return nil
-		}, cancel)
-		if ctx.Err() == nil || s.t.Context().Err() != nil {
-			s.t.Fatal(err)
 		}
-		cancel()
+		records = append(records, found...)
 	}
 	return records
 }

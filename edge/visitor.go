@@ -7,7 +7,6 @@ import (
 	"github.com/valyala/fasthttp"
 	"golang.org/x/net/publicsuffix"
 
-	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -82,50 +81,4 @@ func hostname(host string) string {
 // privacySignal tells whether the browser sends Global Privacy Control or Do Not Track.
 func privacySignal(h *fasthttp.RequestHeader) bool {
 	return string(h.Peek("Sec-GPC")) == "1" || string(h.Peek("DNT")) == "1"
-}
-
-// Consent values of wire.Event.
-const (
-	consentGranted = "granted"
-	consentDenied  = "denied"
-	consentUnknown = "unknown"
-)
-
-// consent is what the event is recorded with: what the shopper said, or what
-// their browser says where the company honours that.
-func (c *company) consent(said string, signal bool) string {
-	switch {
-	case signal && c.ConsentPolicy == consentHonourGPC,
-		signal && c.ConsentPolicy == consentRequired && said != consentGranted:
-		return consentDenied
-	case said == "":
-		return consentUnknown
-	}
-	return said
-}
-
-// mayCookie tells whether a visitor with this consent may be given a cookie,
-// and recognised by it.
-func (c *company) mayCookie(consent string) bool {
-	switch c.ConsentPolicy {
-	case consentRequired:
-		return consent == consentGranted
-	case consentHonourGPC:
-		return consent != consentDenied
-	}
-	return true
-}
-
-// identityOf gives the keyed hashes of who the event names; of a shopper whose
-// denial the company honours, none.
-func (c *company) identityOf(who *core.Identity, consent string) wire.Identity {
-	if *who == (core.Identity{}) || consent == consentDenied && c.honoursDenial {
-		return wire.Identity{}
-	}
-	return wire.Identity{
-		EmailKey:    c.keys.Email(who.Email),
-		PhoneKey:    c.keys.Phone(who.Phone),
-		CustomerKey: c.keys.Customer(who.CustomerID),
-		CartKey:     c.keys.Cart(who.CartToken),
-	}
 }

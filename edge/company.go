@@ -1,0 +1,112 @@
+package edge
+
+import (
+	"strings"
+
+	"golang.org/x/time/rate"
+
+	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/sdk/core"
+)
+
+// company is a wire.Company made ready for requests.
+type company struct {
+	wire.Company
+	keys          identity.Keys
+	wrongKey      bool // the directory was made with another hashing secret
+	limiter       *rate.Limiter
+	origins       map[string]bool
+	burst         int
+	perSecond     float64
+	honoursDenial bool
+}
+
+// Consent policies of a company.
+const (
+	consentRequired  = "required"
+	consentHonourGPC = "honor_gpc"
+)
+
+func (d *directory) newCompany(c wire.Company) *company {
+	made := &company{
+		Company:       c,
+		keys:          d.hasher.Company(c.CompanyID, c.Country),
+		wrongKey:      c.KeyCheck != d.hasher.Check(c.CompanyID),
+		origins:       map[string]bool{},
+		perSecond:     c.Limits.EventsPerSecond,
+		burst:         c.Limits.Burst,
+		honoursDenial: c.ConsentPolicy == consentRequired || c.ConsentPolicy == consentHonourGPC,
+	}
+	if made.perSecond <= 0 {
+		made.perSecond = d.config.EventsPerSecond
+	}
+	if made.burst <= 0 {
+		made.burst = d.config.Burst
+	}
+	made.burst = max(made.burst, maxBatchEvents) // or a full batch could never pass
+	made.limiter = rate.NewLimiter(rate.Limit(made.perSecond), made.burst)
+	for _, origin := range c.Origins {
+		made.origins[normalOrigin(origin)] = true
+	}
+	return made
+}
+
+// normalOrigin is an origin as browsers write it: lower case, no path, no
+// default port.
+func normalOrigin(origin string) string {
+	origin = strings.TrimRight(strings.ToLower(strings.TrimSpace(origin)), "/")
+	if rest, found := strings.CutPrefix(origin, "https://"); found {
+		return "https://" + strings.TrimSuffix(rest, ":443")
+	}
+	if rest, found := strings.CutPrefix(origin, "http://"); found {
+		return "http://" + strings.TrimSuffix(rest, ":80")
+	}
+	return origin
+}
+
+// Consent values of wire.Event.
+const (
+	consentGranted = "granted"
+	consentDenied  = "denied"
+	consentUnknown = "unknown"
+)
+
+// consent is what the event is recorded with: what the shopper said, or what
+// their browser says where the company honours that.
+func (c *company) consent(said string, signal bool) string {
+	switch {
+	case signal && c.ConsentPolicy == consentHonourGPC,
+		signal && c.ConsentPolicy == consentRequired && said != consentGranted:
+		return consentDenied
+	case said == "":
+		return consentUnknown
+	}
+	return said
+}
+
+// mayCookie tells whether a visitor with this consent may be given a cookie,
+// and recognised by it.
+func (c *company) mayCookie(consent string) bool {
+	switch c.ConsentPolicy {
+	case consentRequired:
+		return consent == consentGranted
+	case consentHonourGPC:
+		return consent != consentDenied
+	}
+	return true
+}
+
+// identityOf gives the keyed hashes of who the event names; of a shopper whose
+// denial the company honours, none.
+func (c *company) identityOf(who *core.Identity, consent string) wire.Identity {
+	if *who == (core.Identity{}) || consent == consentDenied && c.honoursDenial {
+		return wire.Identity{}
+	}
+	return wire.Identity{
+		EmailKey:    c.keys.Email(who.Email),
+		PhoneKey:    c.keys.Phone(who.Phone),
+		CustomerKey: c.keys.Customer(who.CustomerID),
+		CartKey:     c.keys.Cart(who.CartToken),
+	}
+}
