@@ -15,9 +15,9 @@ const influencersPerPage = 50
 // influencersPage is what templates/influencers.html shows.
 type influencersPage struct {
 	head
-	List    []influencerCard
-	More    string // path of the next page
-	First   string // path back to the first page
+	List  []influencerCard
+	More  string // path of the next page
+	First string // path back to the first page
 	// For the empty state's example.
 	APIPath, StartDate string
 }
