@@ -284,6 +284,12 @@ func (o *owner) recompute(ctx context.Context) error {
 			applied, err = o.Store.Recompute(ctx, batch, o.config.RecomputeChunk)
 			return err
 		})
+		if errors.Is(err, facts.ErrData) {
+			// No record is to blame; live work goes on, the queue at the next start or change.
+			o.Logger.Error("queued orders cannot be stored", "company", id, "partition", o.partition, "error", err)
+			o.queued = false
+			continue
+		}
 		if err != nil {
 			return err
 		}

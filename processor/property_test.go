@@ -178,6 +178,43 @@ func TestCreditsDependOnTheSetOfFactsAlone(t *testing.T) {
 	}
 }
 
+// TestAKeyBecomesAHubForAllItsOrders: the 201st order of an e-mail changes the
+// 200 before it, however they were batched, and a batch of more than 200 works.
+func TestAKeyBecomesAHubForAllItsOrders(t *testing.T) {
+	s := newShop(t)
+	s.influencer("Ana Prado", "Inverno")
+	var records []record
+	records = append(records, s.record(s.event("v1", noon, 1, func(e *wire.Event) {
+		landing("Ana+Prado", "Inverno")(e)
+		e.Identity.EmailKey = "k1:a"
+	})))
+	const n = 260
+	for i := range n {
+		records = append(records, s.record(s.order(fmt.Sprint("o", i), noon.Add(time.Duration(i)*time.Minute), 1000, func(o *wire.Order) { o.EmailKey = wire.Some("k1:a") })))
+	}
+	credited := func() int64 { return s.int(`select count(*) from payout where influencer_id is not null`) }
+	f := func(name string, batches func() int, want int64) string {
+		t.Helper()
+		s.clear()
+		s.apply(slices.Clone(records), batches)
+		if got := credited(); got != want {
+			t.Errorf("%s: %d orders credited, want %d", name, got, want)
+		}
+		if got := s.int(`select count(*) from orders`); got != int64(len(records)-1) {
+			t.Errorf("%s: %d orders, want %d", name, got, len(records)-1)
+		}
+		return s.outcomes()
+	}
+	// An order's interval ends a day after it and all lie within a day: all are hubs.
+	whole := f("in one batch", func() int { return n + 1 }, 0)
+	parts := f("batch by batch", func() int { return 33 }, 0)
+	if parts != whole {
+		t.Error(firstDifference(parts, whole))
+	}
+	records = records[:201]
+	f("200 orders are no hub", func() int { return 50 }, 200)
+}
+
 func firstDifference(got, want string) string {
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range min(len(g), len(w)) {

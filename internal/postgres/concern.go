@@ -48,9 +48,7 @@ func (a *applying) concernedByVisitors(ctx context.Context) error {
 	}
 	kinds, keys := splitKeys(a.lostKeys, facts.JoinKinds...)
 	if len(keys) > 0 {
-		err := a.find(ctx, "event copy", `
-			select x.order_id from unnest($2::text[], $3::text[]) as k (kind, key)
-			join order_key x on x.company_id = $1 and x.kind = k.kind and x.key = k.key and x.created_at between $4 and $5`,
+		err := a.find(ctx, "event copy", byKeys,
 			a.company, kinds, keys, earliest, latest)
 		if err != nil {
 			return err
@@ -75,11 +73,23 @@ func (a *applying) concernedByVisitors(ctx context.Context) error {
 	return nil
 }
 
+// byKeys finds orders by keys ($2, $3) and created between $4 and $5.
+const byKeys = `
+	select x.order_id from unnest($2::text[], $3::text[]) as k (kind, key)
+	cross join lateral (
+		select order_id from order_key
+		where company_id = $1 and kind = k.kind and key = k.key and created_at between $4 and $5 offset 0) x`
+
+// byVisitors goes visitor by visitor, key by key: "offset 0" keeps the planner,
+// which cannot know how few they are, from joining the tables whole.
 const byVisitors = `
 	select distinct on (x.order_id) x.order_id, v.visitor
 	from unnest($2::text[], $3::timestamptz[], $4::timestamptz[]) as v (visitor, lo, hi)
-	join lateral (select distinct kind, key from sighting where company_id = $1 and visitor = v.visitor) s on true
-	join order_key x on x.company_id = $1 and x.kind = s.kind and x.key = s.key and x.created_at between v.lo and v.hi
+	cross join lateral (
+		select distinct kind, key from sighting where company_id = $1 and visitor = v.visitor offset 0) s
+	cross join lateral (
+		select order_id from order_key
+		where company_id = $1 and kind = s.kind and key = s.key and created_at between v.lo and v.hi offset 0) x
 	order by x.order_id, v.visitor`
 
 // concernedByChange: a coupon concerns orders with its code on its days; a
@@ -112,9 +122,7 @@ func (a *applying) concernedByChange(ctx context.Context, c facts.Change) error 
 	for _, k := range keys {
 		kinds, values = append(kinds, k.Kind), append(values, k.Value)
 	}
-	return a.find(ctx, cause, `
-		select x.order_id from unnest($2::text[], $3::text[]) as k (kind, key)
-		join order_key x on x.company_id = $1 and x.kind = k.kind and x.key = k.key and x.created_at between $4 and $5`,
+	return a.find(ctx, cause, byKeys,
 		a.company, kinds, values, from, to)
 }
 

@@ -243,7 +243,7 @@ func (a *applying) crossings(ctx context.Context, changed map[string]wire.Order,
 			select count(*) as orders from (
 				select 1 from order_key y where y.company_id = $1 and y.kind = k.kind and y.key = k.key
 				and y.created_at between p.created_at - $6::interval and p.created_at + $7::interval limit $8::int + $9::int + 1) y) c on true
-		where (select count(*) from (select 1 from order_key z where z.company_id = $1 and z.kind = k.kind and z.key = k.key limit $8::int - $9::int) z) >= greatest($8::int - $9::int, 1)
+		where (select count(*) from (select 1 from order_key z where z.company_id = $1 and z.kind = k.kind and z.key = k.key limit greatest($8::int - $9::int, 1)) z) >= greatest($8::int - $9::int, 1)
 			and c.orders between $8::int - $9::int + 1 and $8::int + $9::int`,
 		a.company, kinds, values, from.Add(-facts.AfterOrder), to.Add(a.Rules.Window), a.Rules.Window, facts.AfterOrder, facts.HubOrders, n)
 }
@@ -265,10 +265,12 @@ func (a *applying) firstOrders(ctx context.Context, changed map[string]wire.Orde
 		), concerned as (
 			select unnest($2::text[]) as order_id
 			union
-			select x.order_id from near join order_key x on x.company_id = $1 and x.kind = near.kind and x.key = near.key
+			select x.order_id from near cross join lateral (
+				select order_id from order_key where company_id = $1 and kind = near.kind and key = near.key offset 0) x
 		), mine as (
-			select c.order_id, x.kind, x.key, x.created_at from concerned c
-			join order_key x on x.company_id = $1 and x.order_id = c.order_id and x.kind in ('customer', 'email', 'phone')
+			select c.order_id, x.kind, x.key, x.created_at from concerned c cross join lateral (
+				select kind, key, created_at from order_key
+				where company_id = $1 and order_id = c.order_id and kind in ('customer', 'email', 'phone') offset 0) x
 			where (select count(*) from (
 				select 1 from order_key y where y.company_id = $1 and y.kind = x.kind and y.key = x.key limit $5::int + 1) c) <= $5::int
 		), inferred as (

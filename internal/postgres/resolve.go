@@ -124,7 +124,7 @@ func (a *applying) reachOfKeys(ctx context.Context, byID map[string]*facts.Case,
 					and (s.first_at between o.lo and o.hi or s.last_at between o.lo and o.hi)
 				limit $7::int)
 		from unnest($2::text[], $3::timestamptz[], $4::timestamptz[]) as o (order_id, lo, hi)
-		join order_key k on k.company_id = $1 and k.order_id = o.order_id and k.kind = any($5)
+		cross join lateral (select kind, key from order_key where company_id = $1 and order_id = o.order_id and kind = any($5) offset 0) k
 		order by o.order_id, k.kind, k.key`,
 		a.company, orderIDs, from, to, facts.JoinKinds, facts.HubOrders+1, facts.HubVisitors+1)
 	if err != nil {
