@@ -7,24 +7,16 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tributary-io/tributary/admin"
-	"github.com/tributary-io/tributary/admin/dashboard"
-	"github.com/tributary-io/tributary/edge"
 	"github.com/tributary-io/tributary/internal/devstack"
-	"github.com/tributary-io/tributary/internal/devstack/storefront"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
-	"github.com/tributary-io/tributary/internal/postgres"
-	"github.com/tributary-io/tributary/processor"
 )
 
 func newDev() *cobra.Command {
@@ -237,156 +229,3 @@ func progressOn(out io.Writer) func(step string, done, total int64) {
 		}
 	}
 }
-
-// startServices starts what a real installation runs, and the shop.
-func (d *dev) startServices(ctx context.Context) error {
-	shop, err := storefront.New(storefront.Config{
-		EdgeURL: d.info.EdgeURL, CompanyID: d.info.CompanyID, AdminURL: d.info.AdminURL, APIKey: d.info.APIKey,
-		Coupons: demoCoupons(), Log: d.log,
-	})
-	if err != nil {
-		return err
-	}
-	d.start(ctx, service{"processor", func(ctx context.Context) error {
-		return runProcessor(ctx, processorSetup{config: processor.Config{}, kafka: d.kafka("processor"), dsn: d.dsn, log: d.log})
-	}})
-	d.start(ctx, service{"admin", func(ctx context.Context) error {
-		return runAdmin(ctx, adminSetup{
-			config: admin.Config{
-				ShortBase: reached(d.listeners.edge) + "/s", AcceptUnresolved: true,
-				// Trying out includes importing a history; the real limits are for real shops.
-				IngestRate: admin.Rate{PerSecond: 2000, Burst: 4000}, RuleRate: admin.Rate{PerSecond: 200, Burst: 400},
-			},
-			dashboard: dashboard.Config{TokenSecret: []byte(d.secrets.Token)},
-			kafka:     d.kafka("admin"), dsn: d.dsn, hasher: d.hasher, listener: d.listeners.admin, log: d.log,
-		})
-	}})
-	d.start(ctx, service{"edge", func(ctx context.Context) error {
-		return runEdge(ctx, edgeSetup{
-			config: edge.Config{
-				SnapshotFile: filepath.Join(d.config.data, "directory.json"),
-				RewriteHosts: map[string]string{demoHost: d.info.StorefrontURL},
-			},
-			kafka: d.kafka("edge"), hasher: d.hasher, listener: d.listeners.edge, log: d.log,
-		})
-	}})
-	d.start(ctx, service{"storefront", func(ctx context.Context) error { return shop.Serve(ctx, d.listeners.storefront) }})
-	for _, url := range []string{origin(d.listeners.admin) + "/readyz", d.info.EdgeURL + "/readyz", d.info.StorefrontURL} {
-		if err := d.awaitOK(ctx, url); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (d *dev) start(ctx context.Context, s service) {
-	d.running = append(d.running, start(ctx, s, d.log))
-}
-
-// readyTimeout bounds a service's start: it has only to connect and to read the directory.
-const readyTimeout = 60 * time.Second
-
-// awaitOK waits until a URL answers 200, or a service ends.
-func (d *dev) awaitOK(ctx context.Context, url string) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	client := &http.Client{Timeout: 5 * time.Second}
-	last := "no answer"
-	for {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		if err != nil {
-			return err
-		}
-		if response, err := client.Do(request); err == nil {
-			text, _ := io.ReadAll(io.LimitReader(response.Body, 2000))
-			response.Body.Close()
-			if response.StatusCode == http.StatusOK {
-				return nil
-			}
-			last = response.Status + " " + string(text)
-		}
-		if err := d.ended(); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%s is not ready: %w (%s)", url, ctx.Err(), last)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
-// ended tells whether a part of us has ended by itself.
-func (d *dev) ended() error {
-	select {
-	case <-d.postgres.Done():
-		return errors.New("PostgreSQL ended by itself: see postgres.log in its data directory")
-	default:
-	}
-	for _, r := range d.running {
-		select {
-		case <-r.done:
-			if r.err != nil {
-				return fmt.Errorf("%s: %w", r.name, r.err)
-			}
-			return fmt.Errorf("%s ended by itself", r.name)
-		default:
-		}
-	}
-	return nil
-}
-
-// wait returns nil at ctx's end, or the error of a part that ended before.
-func (d *dev) wait(ctx context.Context) error {
-	failed := make(chan struct{}, len(d.running)+1)
-	watch := func(done <-chan struct{}) {
-		select {
-		case <-done:
-			failed <- struct{}{}
-		case <-ctx.Done():
-		}
-	}
-	go watch(d.postgres.Done())
-	for _, r := range d.running {
-		go watch(r.done)
-	}
-	select {
-	case <-ctx.Done():
-		return nil
-	case <-failed:
-		return d.ended()
-	}
-}
-
-// stop ends everything in the reverse order of its start: the doors first,
-// then what stands behind them.
-func (d *dev) stop(ctx context.Context, err error) error {
-	interrupted := ctx.Err() != nil
-	if interrupted {
-		fmt.Fprintln(d.out, "\nStopping …")
-	}
-	for i := len(d.running) - 1; i >= 0; i-- {
-		// A part that failed has been told already; one that stops badly is told now.
-		if stopErr := d.running[i].stop(); stopErr != nil && err == nil {
-			err = fmt.Errorf("%s: %w", d.running[i].name, stopErr)
-		}
-	}
-	for _, l := range []net.Listener{d.listeners.edge, d.listeners.admin, d.listeners.storefront} {
-		if l != nil {
-			l.Close() // closed already where its service ran
-		}
-	}
-	if d.broker != nil {
-		d.broker.Stop()
-	}
-	if d.postgres != nil {
-		d.postgres.Stop()
-	}
-	if interrupted && errors.Is(err, context.Canceled) {
-		return nil // stopped while starting: as asked
-	}
-	return err
-}
-
-// openDB is a pool of dev's own, for what the services do not do.
-func (d *dev) openDB(ctx context.Context) (*postgres.DB, error) { return postgres.Open(ctx, d.dsn) }
