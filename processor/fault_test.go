@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/facts"
@@ -224,4 +226,32 @@ func TestOffsetsOfAnotherLogAreAClearError(t *testing.T) {
 	}
 	f("another cluster", facts.ErrOtherCluster, `update consumer_offset set cluster_id = 'elsewhere'`)
 	f("past the end", ErrPastEnd, `update consumer_offset set next = 5`)
+}
+
+func TestADatabaseOutageIsWaitedOut(t *testing.T) {
+	s := newStack(t)
+	config := s.pool.Config().ConnConfig.Copy()
+	name := config.Database
+	config.Database = "postgres"
+	admin, err := pgx.ConnectConfig(s.ctx, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close(s.ctx)
+	do := func(sql string) {
+		t.Helper()
+		if _, err := admin.Exec(s.ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, _ := s.start()
+	s.await("all partitions are owned", func() bool { return s.owned(p) == devtest.Partitions })
+	do(`alter database ` + name + ` allow_connections false`)
+	do(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '` + name + `'`)
+	s.produce(s.event("v1", noon, 1, nil), s.order("o1", noon, 100, nil))
+	s.await("the processor tries again", func() bool { return s.metric(p, "tributary_processor_retries_total") > 1 })
+	do(`alter database ` + name + ` allow_connections true`)
+	s.pool.Reset()
+	s.applied()
+	wantTexts(t, "payout", s.payouts(), "o1 nobody - 0")
 }

@@ -259,19 +259,23 @@ func (s *stack) start() (p *Processor, stop func()) {
 	return p, stop
 }
 
-// owned is how many partitions a processor owns now, by its own metric.
-func (s *shop) owned(p *Processor) (n int) {
+// owned is how many partitions a processor owns now.
+func (s *shop) owned(p *Processor) int { return s.metric(p, "tributary_processor_partitions") }
+
+// metric is one of a processor's counters or gauges without labels.
+func (s *shop) metric(p *Processor, name string) int {
 	s.t.Helper()
 	families, err := p.Registry.Gather()
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	for _, f := range families {
-		if f.GetName() == "tributary_processor_partitions" {
-			n = int(f.GetMetric()[0].GetGauge().GetValue())
+		if f.GetName() == name {
+			return int(f.GetMetric()[0].GetGauge().GetValue() + f.GetMetric()[0].GetCounter().GetValue())
 		}
 	}
-	return n
+	s.t.Fatalf("no metric %s", name)
+	return 0
 }
 
 // await polls until the condition holds: what it looks at has no event to wait for.
