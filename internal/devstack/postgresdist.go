@@ -13,20 +13,30 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"time"
 
+	embeddedpostgres "github.com/fergusstrange/embedded-postgres"
 	"github.com/xi2/xz"
 )
 
 // PostgresVersion is the server's version. The binaries are those that
-// fergusstrange/embedded-postgres runs (zonkyio/embedded-postgres-binaries, on
-// Maven Central), fetched here because that library leaves its server running
-// when its owner is killed.
+// fergusstrange/embedded-postgres runs (zonkyio/embedded-postgres-binaries),
+// fetched here because that library leaves its server running when its owner
+// is killed, and shows no progress.
 const PostgresVersion = "18.6.0"
 
-const mavenCentral = "https://binaries.example/maven2"
+// repository is where that library fetches from. It has no accessor for it, and
+// a second copy of the address here would be one to keep up to date.
+func repository() (string, error) {
+	url := reflect.ValueOf(embeddedpostgres.DefaultConfig()).FieldByName("binaryRepositoryURL")
+	if !url.IsValid() || url.String() == "" {
+		return "", errors.New("embedded-postgres no longer says where its binaries are")
+	}
+	return url.String(), nil
+}
 
 // Bounds of the download: the archives are 8 to 20 MB, 60 MB unpacked.
 const (
@@ -105,8 +115,12 @@ func fetchPostgres(ctx context.Context, dir string, progress func(string, int64,
 	if complete() { // another process was faster
 		return nil
 	}
+	from, err := repository()
+	if err != nil {
+		return err
+	}
 	name := "embedded-postgres-binaries-" + platform
-	url := fmt.Sprintf("%s/io/zonky/test/postgres/%s/%s/%s-%s.jar", mavenCentral, name, PostgresVersion, name, PostgresVersion)
+	url := fmt.Sprintf("%s/io/zonky/test/postgres/%s/%s/%s-%s.jar", from, name, PostgresVersion, name, PostgresVersion)
 	jar, err := download(ctx, url, func(done, total int64) {
 		progress("downloading PostgreSQL "+PostgresVersion, done, total)
 	})
