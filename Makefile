@@ -1,5 +1,5 @@
 # The few commands of this project; `make help` lists them.
-.PHONY: help run build sdk check test bench needs
+.PHONY: help run build sdk check test bench needs screenshots
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,3 +28,6 @@ bench: ## the benchmarks; each states its baseline beside it
 
 needs:
 	@.ci/needs
+
+screenshots: sdk ## docs/img: the pages that the README shows, taken in a real browser
+	TRIBUTARY_SHOTS=$(CURDIR)/docs/img go test -count=1 -run TestTheReadmesPictures ./internal/e2e

@@ -3,13 +3,9 @@ package e2e
 import (
 	"encoding/json"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/go-rod/rod"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
@@ -100,7 +96,6 @@ func TestASaleIsAttributedInABrowser(t *testing.T) {
 	if !dashboard.MustEval(`() => window.neverReloaded === true`).Bool() {
 		t.Error("the dashboard was reloaded")
 	}
-	screenshots(t, map[string]*rod.Page{"today": dashboard, "storefront": shopper})
 
 	// Nothing that names the shopper is anywhere but in order_personal.
 	var leaks int
@@ -196,20 +191,4 @@ func tenPercent(minor int64) int64 {
 		tenth++
 	}
 	return tenth
-}
-
-// screenshots writes the pages as the documentation shows them, where
-// TRIBUTARY_SHOTS names a directory (make screenshots).
-func screenshots(t *testing.T, pages map[string]*rod.Page) {
-	t.Helper()
-	dir := os.Getenv("TRIBUTARY_SHOTS")
-	if dir == "" {
-		return
-	}
-	for name, page := range pages {
-		for suffix, width := range map[string]int{"": 1280, "-phone": 390} {
-			page.MustSetViewport(width, 800, 1, width < 600)
-			page.MustWaitStable().MustScreenshot(filepath.Join(dir, name+suffix+".png"))
-		}
-	}
 }
