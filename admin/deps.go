@@ -105,6 +105,12 @@ type Store interface {
 	ChangeAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string, change func(cost *commerce.AdditionalCost) error) error
 	DeleteAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string) error
 
+	// ClaimKey takes an Idempotency-Key or gives the answer stored under it;
+	// else commerce.ErrKeyMismatch or commerce.ErrKeyInProgress.
+	ClaimKey(ctx context.Context, claim commerce.Claim) (commerce.Claimed, error)
+	// ForgetAnswers removes expired answers of the first company after one.
+	ForgetAnswers(ctx context.Context, after string, limit int) (companyID string, removed int, err error)
+
 	// ExplainedSale is commerce.ErrNotFound for an order not processed yet; its
 	// Explanation is nil where there is none yet.
 	ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error)

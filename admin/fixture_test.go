@@ -27,6 +27,7 @@ import (
 type service struct {
 	t      *testing.T
 	url    string // origin
+	dsn    string
 	db     *postgres.DB
 	client *kafka.Client
 	hasher *identity.Hasher
@@ -51,7 +52,7 @@ func start(t *testing.T, config admin.Config) *service {
 
 func startOn(t *testing.T, config admin.Config, dsn, broker string) *service {
 	t.Helper()
-	s := &service{t: t}
+	s := &service{t: t, dsn: dsn}
 	var err error
 	if s.db, err = postgres.Open(t.Context(), dsn); err != nil {
 		t.Fatal(err)
@@ -154,7 +155,7 @@ func (s *service) call(method, path, key, body string, headers ...string) answer
 		s.t.Errorf("%s %s: %v", method, path, err)
 	}
 	got := answer{Status: response.StatusCode, Header: response.Header}
-	if method == http.MethodHead || response.StatusCode == http.StatusNoContent {
+	if method == http.MethodHead || response.StatusCode == http.StatusNoContent || response.StatusCode == http.StatusNotModified {
 		return got
 	}
 	if err := json.Unmarshal(raw, &got); err != nil {

@@ -23,6 +23,8 @@ const (
 	codeCouponConflict   = "coupon_period_conflict"
 	codePayloadTooLarge  = "payload_too_large"
 	codeUnsupportedMedia = "unsupported_media_type"
+	codeKeyMismatch      = "idempotency_key_mismatch"
+	codeKeyInProgress    = "idempotency_in_progress"
 	codeRateLimit        = "rate_limit_exceeded"
 	codeUnavailable      = "unavailable"
 	codeInternal         = "internal_error"

@@ -124,8 +124,8 @@ func (s *Server) resource(pattern, environment string, methods map[string]route)
 	})
 }
 
-// operate runs one operation: key, scope, rate, then the resource's own part.
-// Here, between rate and handle, is the place of Idempotency-Key.
+// operate runs one operation: key, scope, rate, Idempotency-Key, then the
+// resource's own part.
 func (s *Server) operate(w http.ResponseWriter, r *http.Request, operation route, environment string) {
 	fail := func(err error) {
 		p := problemOf(err)
@@ -150,7 +150,7 @@ func (s *Server) operate(w http.ResponseWriter, r *http.Request, operation route
 		fail(err)
 		return
 	}
-	result, err := operation.handle(w, r, caller{companyID: entry.key.CompanyID, actor: "key/" + entry.key.KeyID, keys: entry.keys})
+	result, err := s.once(w, r, operation, caller{companyID: entry.key.CompanyID, actor: "key/" + entry.key.KeyID, keys: entry.keys})
 	if err != nil {
 		fail(err)
 		return

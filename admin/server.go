@@ -88,11 +88,12 @@ func (s *Server) Run(ctx context.Context) {
 	}
 }
 
-// tend keeps the key ring fresh.
+// tend keeps the key ring fresh and forgets expired answers.
 func (s *Server) tend(ctx context.Context) {
-	renew, flush := time.NewTicker(keyRenew), time.NewTicker(usedFlush)
+	renew, flush, forget := time.NewTicker(keyRenew), time.NewTicker(usedFlush), time.NewTicker(forgetEvery)
 	defer renew.Stop()
 	defer flush.Stop()
+	defer forget.Stop()
 	for {
 		var err error
 		select {
@@ -105,9 +106,11 @@ func (s *Server) tend(ctx context.Context) {
 		case <-flush.C:
 			s.limits.forget(s.now())
 			err = s.keys.flush(ctx)
+		case <-forget.C:
+			err = s.forgetAnswers(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			s.log.Warn("API keys could not be renewed", "error", err)
+			s.log.Warn("API keys could not be renewed, or expired answers not forgotten", "error", err)
 		}
 	}
 }

@@ -88,8 +88,12 @@ func withMigrations(dsn string, f func(provider *goose.Provider) error) error {
 	return f(provider)
 }
 
-// inTx runs f in one transaction: committed when f returns nil, else rolled back.
+// inTx runs f in one transaction: committed when f returns nil, else rolled
+// back. Within a commerce.Attempt the commit waits for the attempt's Finish.
 func (db *DB) inTx(ctx context.Context, f func(tx pgx.Tx) error) error {
+	if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
+		return translate(a.inTx(ctx, f))
+	}
 	return translate(pgx.BeginFunc(ctx, db.pool, f))
 }
 

@@ -1,0 +1,166 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+const (
+	maxIdempotencyKey = 255 // characters (admin-api.md)
+	answerKept        = 24 * time.Hour
+
+	// attemptLease is how long a key stays taken by a request whose process
+	// died: longer than any request waits for what it depends on.
+	attemptLease = 10 * time.Second
+
+	// abandonTimeout is short: the caller still waits for its 503.
+	abandonTimeout = 150 * time.Millisecond
+)
+
+// once runs a write that carries an Idempotency-Key at most once, and replays
+// its answer to the same request. Only successes are stored: a request that was
+// refused changed nothing, so it may be corrected or tried again under its key.
+// Without the header nothing is asked of the store.
+func (s *Server) once(w http.ResponseWriter, r *http.Request, operation route, c caller) (answer, error) {
+	keys := r.Header.Values("Idempotency-Key")
+	if len(keys) == 0 || r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return operation.handle(w, r, c)
+	}
+	key, err := idempotencyKey(keys)
+	if err != nil {
+		return answer{}, err
+	}
+	body, err := readBody(w, r)
+	if err != nil {
+		return answer{}, err
+	}
+	claimed, err := s.claim(r.Context(), commerce.Claim{
+		CompanyID: c.companyID, Key: key, Fingerprint: fingerprint(r, body), Lease: attemptLease, Keep: answerKept})
+	switch {
+	case errors.Is(err, commerce.ErrKeyMismatch):
+		return answer{}, &problem{status: http.StatusUnprocessableEntity, code: codeKeyMismatch,
+			message: "this Idempotency-Key was used for another request; take a new key for a new request"}
+	case errors.Is(err, commerce.ErrKeyInProgress):
+		return answer{}, keyInProgress()
+	case err != nil:
+		return answer{}, err
+	case claimed.Attempt == nil:
+		w.Header().Set("Idempotent-Replayed", "true")
+		if bytes.Equal(claimed.Answer, noData) {
+			return answer{}, nil
+		}
+		return answer{data: claimed.Answer}, nil
+	}
+	// Also where the operation panics: its transaction must not stay open.
+	defer s.abandon(r, claimed.Attempt)
+	again := r.WithContext(claimed.Attempt.Within(r.Context()))
+	again.Body, again.Header = io.NopCloser(bytes.NewReader(body)), r.Header.Clone()
+	again.Header.Del("Content-Encoding") // it is inflated by now
+	result, err := operation.handle(w, again, c)
+	if err != nil {
+		return answer{}, err
+	}
+	return result, s.finish(r, operation, claimed.Attempt, result)
+}
+
+func (s *Server) claim(ctx context.Context, c commerce.Claim) (commerce.Claimed, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
+	defer cancel()
+	return s.deps.Store.ClaimKey(ctx, c)
+}
+
+// noData is the stored answer of an operation that succeeds without data.
+var noData = []byte("null")
+
+// finish stores the answer: with the change, in one commit. An order is on
+// Kafka by now, whatever becomes of its answer: sent again it would be the same
+// version of the same order.
+func (s *Server) finish(r *http.Request, operation route, attempt commerce.Attempt, result answer) error {
+	data, err := json.Marshal(result.data)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+	defer cancel()
+	err = attempt.Finish(ctx, data)
+	switch {
+	case err == nil:
+		signal(s.wake)
+	case operation.rate == ingestRate:
+		s.log.WarnContext(r.Context(), "an accepted order's idempotent answer was not stored", "request_id", requestOf(r).id, "error", err)
+		return nil
+	case errors.Is(err, commerce.ErrKeyInProgress):
+		return keyInProgress()
+	}
+	return err
+}
+
+// abandon frees the key of an attempt without an answer. Where that fails, its
+// lease does.
+func (s *Server) abandon(r *http.Request, attempt commerce.Attempt) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), abandonTimeout)
+	defer cancel()
+	if err := attempt.Abandon(ctx); err != nil {
+		s.log.WarnContext(r.Context(), "an idempotency key was not freed", "request_id", requestOf(r).id, "error", err)
+	}
+}
+
+func idempotencyKey(values []string) (string, error) {
+	bad := &violations{}
+	key, f := filled(maxIdempotencyKey)(values[0])
+	switch {
+	case len(values) > 1:
+		bad.add("Idempotency-Key", "conflict", "is there %d times", len(values))
+	case f != nil:
+		bad.add("Idempotency-Key", f.code, "%s", f.message)
+	case !utf8.ValidString(key):
+		bad.add("Idempotency-Key", "invalid_characters", "is not UTF-8")
+	}
+	return key, bad.problem()
+}
+
+func fingerprint(r *http.Request, body []byte) [32]byte {
+	sum := sha256.New()
+	io.WriteString(sum, r.Method+" "+r.URL.Path+"\n") // hashes do not fail
+	sum.Write(body)
+	return [32]byte(sum.Sum(nil))
+}
+
+func keyInProgress() *problem {
+	return &problem{status: http.StatusConflict, code: codeKeyInProgress, retryAfter: time.Second,
+		message: "a request with this Idempotency-Key is under way; retry for its answer"}
+}
+
+// Pace of forgetting expired answers.
+const (
+	forgetEvery   = time.Minute
+	forgetAtATime = 500   // answers a statement
+	forgetSteps   = 1_000 // statements a round
+)
+
+// forgetAnswers removes expired answers company by company, in bounded steps;
+// what a round leaves is the next one's.
+func (s *Server) forgetAnswers(ctx context.Context) error {
+	after := ""
+	for range forgetSteps {
+		limited, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
+		company, removed, err := s.deps.Store.ForgetAnswers(limited, after, forgetAtATime)
+		cancel()
+		if err != nil || company == "" {
+			return err
+		}
+		if removed < forgetAtATime {
+			after = company
+		}
+	}
+	return nil
+}
