@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+	"unicode/utf8"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 )
@@ -26,7 +27,10 @@ type ledgerRecord struct {
 // orderAttribution is GET /order/{orderId}/attribution: the explanation that
 // the processor stored, with the order's ledger.
 func (s *Server) orderAttribution(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	orderID := r.PathValue("orderId")
+	orderID, f := filled(maxID)(r.PathValue("orderId"))
+	if f != nil || !utf8.ValidString(orderID) { // no order has such an id; Postgres would refuse the question
+		return answer{}, notFound("there is no such order in this store")
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
 	sale, err := s.deps.Store.ExplainedSale(ctx, c.companyID, orderID)

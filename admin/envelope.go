@@ -85,7 +85,9 @@ func (s *Server) writeEnvelope(w http.ResponseWriter, r *http.Request, status in
 	}
 	header := w.Header()
 	header.Set("Content-Type", "application/json; charset=utf-8")
-	header.Set("Cache-Control", "no-store")
+	if header.Get("ETag") == "" || status != http.StatusOK {
+		header.Set("Cache-Control", "no-store")
+	}
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Content-Length", strconv.Itoa(len(body)+1))
 	w.WriteHeader(status)

@@ -151,11 +151,18 @@ func (s *Server) operate(w http.ResponseWriter, r *http.Request, operation route
 		return
 	}
 	result, err := s.once(w, r, operation, caller{companyID: entry.key.CompanyID, actor: "key/" + entry.key.KeyID, keys: entry.keys})
-	if err != nil {
-		fail(err)
-		return
+	unchanged := false
+	if err == nil && operation.method == http.MethodGet {
+		unchanged, err = revalidated(w, r, result)
 	}
-	s.writeAnswer(w, r, result)
+	switch {
+	case err != nil:
+		fail(err)
+	case unchanged:
+		w.WriteHeader(http.StatusNotModified)
+	default:
+		s.writeAnswer(w, r, result)
+	}
 }
 
 // plain serves a path without a key.
