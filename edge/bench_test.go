@@ -58,7 +58,7 @@ func benchServer(b *testing.B, s *sink) *Server {
 		CompanyID: testCompany, Country: "BR", Origins: []string{testOrigin}, KeyCheck: hasher.Check(testCompany),
 	})
 	server.directory.mu.Unlock()
-	b.Cleanup(func() { server.batcher.close(context.Background()) })
+	b.Cleanup(func() { server.batcher.Close(context.Background()) })
 	return server
 }
 

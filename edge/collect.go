@@ -235,16 +235,16 @@ func (w *shipment) ship() error {
 	// Letters first: were they refused after the events, the events would be
 	// in the log of a request that failed.
 	err := w.err
-	var letters, packs []*pack
+	var letters, packs []*kafka.Pack
 	if err == nil && len(w.letters) > 0 {
-		letters, err = s.batcher.enqueue(wire.TopicRejected, w.arrival.company.CompanyID, w.letters, w.deadline, nil)
+		letters, err = s.batcher.Enqueue(wire.TopicRejected, w.arrival.company.CompanyID, w.letters, w.deadline, nil)
 	}
 	if err == nil && len(w.events) > 0 {
-		packs, err = s.batcher.enqueue(wire.TopicEvents, w.arrival.company.CompanyID, w.events, w.deadline, nil)
+		packs, err = s.batcher.Enqueue(wire.TopicEvents, w.arrival.company.CompanyID, w.events, w.deadline, nil)
 	}
 	for _, p := range packs {
 		if err == nil {
-			err = p.await(timer.C)
+			err = p.Await(timer.C)
 		}
 	}
 	// The events' fate does not hang on the letters': a twin need not wait for them.
@@ -253,7 +253,7 @@ func (w *shipment) ship() error {
 		return err
 	}
 	for _, p := range letters {
-		if err := p.await(timer.C); err != nil {
+		if err := p.Await(timer.C); err != nil {
 			return err
 		}
 	}
@@ -261,10 +261,10 @@ func (w *shipment) ship() error {
 		select {
 		case <-twin.done:
 			if !twin.ok {
-				return errTimeout
+				return kafka.ErrTimeout
 			}
 		case <-timer.C:
-			return errTimeout
+			return kafka.ErrTimeout
 		}
 	}
 	return nil

@@ -131,7 +131,7 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 		},
 	}
 	record := kafka.Record{Key: []byte(c.CompanyID), Value: s.appendRecord(nil, &e, &a, &click)}
-	if _, err := s.batcher.partitions(wire.TopicEvents, now.Add(s.config.ClickWait)); err != nil {
+	if _, err := s.batcher.Partitions(wire.TopicEvents, now.Add(s.config.ClickWait)); err != nil {
 		lost(err)
 		return
 	}
@@ -139,7 +139,7 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 	if a.bot != botNone {
 		outcome = "bot"
 	}
-	packs, err := s.batcher.enqueue(wire.TopicEvents, c.CompanyID, []kafka.Record{record}, now.Add(s.config.ProduceTimeout), func(err error) {
+	packs, err := s.batcher.Enqueue(wire.TopicEvents, c.CompanyID, []kafka.Record{record}, now.Add(s.config.ProduceTimeout), func(err error) {
 		if err != nil {
 			lost(err)
 			return
@@ -154,7 +154,7 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 	defer timer.Stop()
 	for _, p := range packs {
 		select {
-		case <-p.done:
+		case <-p.Done():
 		case <-timer.C:
 			s.metrics.clicks.WithLabelValues("late").Inc()
 			return

@@ -172,7 +172,7 @@ func TestDrainAnswersWhatIsUnderWay(t *testing.T) {
 
 func TestServeEndsWhenItsContextHasEndedAlready(t *testing.T) {
 	for range 20 {
-		server, err := New(Config{}, Deps{Producer: &memoryLog{}, Directory: quietDirectory{}, Hasher: testHasher(t)})
+		server, err := New(Config{}, Deps{Producer: &sink{}, Directory: quietDirectory{}, Hasher: testHasher(t)})
 		if err != nil {
 			t.Fatal(err)
 		}

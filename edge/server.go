@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/tributary-io/tributary/internal/kafka"
 )
 
 // Server is one edge. Make it with New and run it with Serve, once.
@@ -21,7 +23,7 @@ type Server struct {
 	config     Config
 	deps       Deps
 	directory  *directory
-	batcher    *batcher
+	batcher    *kafka.Batcher
 	duplicates *duplicates
 	inflater   *inflater
 	bots       *bots
@@ -61,7 +63,10 @@ func New(config Config, deps Deps) (*Server, error) {
 		deps.Logger.Warn("there is no spool yet: while Kafka cannot take events they get 503", "spool_dir", config.SpoolDir)
 	}
 	s.metrics = newMetrics(deps.Registry, s.directory)
-	s.batcher = newBatcher(deps.Producer, config, deps.Now, s.metrics, deps.Logger)
+	s.batcher = kafka.NewBatcher(deps.Producer, kafka.BatcherConfig{
+		Linger: config.Linger, MaxBatchBytes: config.MaxBatchBytes, MaxQueuedBytes: config.MaxQueuedBytes,
+		Log: deps.Logger, Now: deps.Now, Produced: s.metrics.produced, Queued: func(bytes int) { s.metrics.queuedBytes.Add(float64(bytes)) },
+	})
 	s.http = &fasthttp.Server{
 		Handler:                      s.handle,
 		ErrorHandler:                 s.badRequest,
@@ -112,7 +117,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	_ = listener.Close()
 	shutdown := s.http.ShutdownWithContext(drain)
 	closed()
-	s.batcher.close(drain)
+	s.batcher.Close(drain)
 	stop()
 	background.Wait()
 	if err == nil && ctx.Err() != nil {

@@ -1,18 +1,14 @@
-package edge
+package kafka
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	segment "github.com/segmentio/kafka-go"
-
-	"github.com/tributary-io/tributary/internal/kafka"
 )
 
 // memoryLog stands for Kafka where a test needs a hand on it: each produce
@@ -27,7 +23,7 @@ type memoryLog struct {
 
 func (l *memoryLog) Partitions(context.Context, string) (int, error) { return 4, nil }
 
-func (l *memoryLog) ProducePartition(ctx context.Context, _ string, _ int, batch []kafka.Record) error {
+func (l *memoryLog) ProducePartition(ctx context.Context, _ string, _ int, batch []Record) error {
 	if l.entered != nil {
 		l.entered <- struct{}{}
 	}
@@ -51,34 +47,23 @@ func (l *memoryLog) ProducePartition(ctx context.Context, _ string, _ int, batch
 	return nil
 }
 
-func testBatcher(t *testing.T, log *memoryLog, change func(*Config)) *batcher {
-	t.Helper()
-	config, err := Config{}.withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if change != nil {
-		change(&config)
-	}
-	m := newMetrics(prometheus.NewRegistry(), newDirectory(nil, config, nil, time.Now))
-	return newBatcher(log, config, time.Now, m, slog.New(slog.DiscardHandler))
-}
+func testBatcher(log *memoryLog, config BatcherConfig) *Batcher { return NewBatcher(log, config) }
 
-func records(values ...string) []kafka.Record {
-	made := make([]kafka.Record, len(values))
+func records(values ...string) []Record {
+	made := make([]Record, len(values))
 	for i, v := range values {
-		made[i] = kafka.Record{Key: []byte("c"), Value: []byte(v)}
+		made[i] = Record{Key: []byte("c"), Value: []byte(v)}
 	}
 	return made
 }
 
 func TestWhatGathersBehindAProduceGoesTogetherInOrder(t *testing.T) {
 	log := &memoryLog{entered: make(chan struct{}, 8), release: make(chan struct{})}
-	b := testBatcher(t, log, nil)
+	b := testBatcher(log, BatcherConfig{})
 	soon := time.Now().Add(10 * time.Second)
-	var all []*pack
+	var all []*Pack
 	add := func(value string) {
-		packs, err := b.enqueue("events", "c", records(value), soon, nil)
+		packs, err := b.Enqueue("events", "c", records(value), soon, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,11 +81,11 @@ func TestWhatGathersBehindAProduceGoesTogetherInOrder(t *testing.T) {
 	}
 	close(log.release)
 	for _, p := range all {
-		if err := p.await(time.After(10 * time.Second)); err != nil {
+		if err := p.Await(time.After(10 * time.Second)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b.close(t.Context())
+	b.Close(t.Context())
 	if len(log.calls) != 2 || len(log.calls[1]) != 50 {
 		t.Fatalf("%d calls: %v", len(log.calls), log.calls)
 	}
@@ -121,21 +106,21 @@ func TestTemporaryErrorsAreTriedAgainPermanentOnesNot(t *testing.T) {
 		}
 		return nil
 	}}
-	b := testBatcher(t, log, nil)
+	b := testBatcher(log, BatcherConfig{})
 	send := func() error {
-		packs, err := b.enqueue("events", "c", records("x"), time.Now().Add(10*time.Second), nil)
+		packs, err := b.Enqueue("events", "c", records("x"), time.Now().Add(10*time.Second), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return packs[0].await(time.After(10 * time.Second))
+		return packs[0].Await(time.After(10 * time.Second))
 	}
 	if err := send(); err != nil {
 		t.Errorf("after two temporary errors: %v", err)
 	}
-	if err := send(); !errors.Is(err, errRefused) {
+	if err := send(); !errors.Is(err, ErrRefused) {
 		t.Errorf("a permanent error: %v", err)
 	}
-	b.close(t.Context())
+	b.Close(t.Context())
 	if len(log.calls) != 4 {
 		t.Errorf("%d calls", len(log.calls))
 	}
@@ -151,10 +136,10 @@ func TestRefusedRecordsDoNotSpoilTheOthers(t *testing.T) {
 		}
 		return nil
 	}
-	b := testBatcher(t, log, nil)
-	var all []*pack
+	b := testBatcher(log, BatcherConfig{})
+	var all []*Pack
 	for i, value := range []string{"first", "a", "poison", "b"} {
-		packs, err := b.enqueue("events", "c", records(value), time.Now().Add(10*time.Second), nil)
+		packs, err := b.Enqueue("events", "c", records(value), time.Now().Add(10*time.Second), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,29 +150,29 @@ func TestRefusedRecordsDoNotSpoilTheOthers(t *testing.T) {
 	}
 	close(log.release)
 	for i, p := range all {
-		if err := p.await(time.After(10 * time.Second)); (err != nil) != (i == 2) {
+		if err := p.Await(time.After(10 * time.Second)); (err != nil) != (i == 2) {
 			t.Errorf("pack %d: %v", i, err)
 		}
 	}
-	b.close(t.Context())
+	b.Close(t.Context())
 }
 
 func TestQueueIsBounded(t *testing.T) {
 	log := &memoryLog{entered: make(chan struct{}, 8), release: make(chan struct{})}
-	b := testBatcher(t, log, func(c *Config) { c.MaxQueuedBytes = 1000 })
+	b := testBatcher(log, BatcherConfig{MaxQueuedBytes: 1000})
 	soon := time.Now().Add(10 * time.Second)
 	value := string(make([]byte, 300))
 	for range 3 {
-		if _, err := b.enqueue("events", "c", records(value), soon, nil); err != nil {
+		if _, err := b.Enqueue("events", "c", records(value), soon, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := b.enqueue("events", "c", records(value), soon, nil); !errors.Is(err, errQueueFull) {
+	if _, err := b.Enqueue("events", "c", records(value), soon, nil); !errors.Is(err, ErrQueueFull) {
 		t.Errorf("beyond the bound: %v", err)
 	}
 	close(log.release)
-	b.close(t.Context())
-	if _, err := b.enqueue("events", "c", records("x"), soon, nil); !errors.Is(err, errClosed) {
+	b.Close(t.Context())
+	if _, err := b.Enqueue("events", "c", records("x"), soon, nil); !errors.Is(err, ErrClosed) {
 		t.Errorf("after close: %v", err)
 	}
 	for _, l := range b.lanes {
@@ -199,21 +184,21 @@ func TestQueueIsBounded(t *testing.T) {
 
 func TestLargeRequestIsCutIntoSeveralProduces(t *testing.T) {
 	log := &memoryLog{}
-	b := testBatcher(t, log, nil)
+	b := testBatcher(log, BatcherConfig{})
 	values := make([]string, 40)
 	for i := range values {
 		values[i] = fmt.Sprintf("%02d%030000d", i, 0)
 	}
-	packs, err := b.enqueue("events", "c", records(values...), time.Now().Add(10*time.Second), nil)
+	packs, err := b.Enqueue("events", "c", records(values...), time.Now().Add(10*time.Second), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range packs {
-		if err := p.await(time.After(10 * time.Second)); err != nil {
+		if err := p.Await(time.After(10 * time.Second)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b.close(t.Context())
+	b.Close(t.Context())
 	n := 0
 	for _, call := range log.calls {
 		size := 0
@@ -235,16 +220,62 @@ func TestLargeRequestIsCutIntoSeveralProduces(t *testing.T) {
 
 func TestCloseEndsWithKafkaHanging(t *testing.T) {
 	log := &memoryLog{entered: make(chan struct{}, 8), release: make(chan struct{})}
-	b := testBatcher(t, log, nil)
-	packs, err := b.enqueue("events", "c", records("x"), time.Now().Add(time.Minute), nil)
+	b := testBatcher(log, BatcherConfig{})
+	packs, err := b.Enqueue("events", "c", records("x"), time.Now().Add(time.Minute), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-log.entered
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	b.close(ctx)
-	if err := packs[0].await(nil); !errors.Is(err, errClosed) {
+	b.Close(ctx)
+	if err := packs[0].Await(nil); !errors.Is(err, ErrClosed) {
 		t.Errorf("%v", err)
 	}
+}
+
+func TestBatchedProduceKeepsTheOrderOfItsCaller(t *testing.T) {
+	log := &memoryLog{}
+	b := testBatcher(log, BatcherConfig{})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	var group sync.WaitGroup
+	for caller := range 20 {
+		group.Go(func() {
+			for version := range 20 {
+				if err := b.Produce(ctx, "commerce", records(fmt.Sprintf("%d/%d", caller, version))...); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	b.Close(t.Context())
+	next := map[int]int{}
+	for _, call := range log.calls {
+		for _, value := range call {
+			var caller, version int
+			fmt.Sscanf(value, "%d/%d", &caller, &version)
+			if version != next[caller] {
+				t.Errorf("%s after %d/%d", value, caller, next[caller]-1)
+			}
+			next[caller] = version + 1
+		}
+	}
+	if len(next) != 20 || len(log.calls) > 200 {
+		t.Errorf("%d callers in %d produces", len(next), len(log.calls))
+	}
+}
+
+func TestBatchedProduceEndsWithItsContext(t *testing.T) {
+	log := &memoryLog{entered: make(chan struct{}, 8), release: make(chan struct{})}
+	b := testBatcher(log, BatcherConfig{})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := b.Produce(ctx, "commerce", records("x")...); err == nil {
+		t.Error("acknowledged by a Kafka that hangs")
+	}
+	stop, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	b.Close(stop)
 }

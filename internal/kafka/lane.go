@@ -1,11 +1,9 @@
-package edge
+package kafka
 
 import (
 	"context"
 	"sync"
 	"time"
-
-	"github.com/tributary-io/tributary/internal/kafka"
 )
 
 // patience is how long a partition may fail before new requests are refused at
@@ -14,12 +12,12 @@ const patience = 2 * time.Second
 
 // lane is one partition's queue and the goroutine that empties it.
 type lane struct {
-	batcher *batcher
+	batcher *Batcher
 	key     laneKey
 	wake    chan struct{} // one token: something was queued, or the lane closed
 
 	mu      sync.Mutex
-	queue   []*pack
+	queue   []*Pack
 	bytes   int // of the queue and of the batch being sent
 	sending bool
 	failing time.Time // since when produces fail; zero while they do not
@@ -27,7 +25,7 @@ type lane struct {
 }
 
 // add queues all packs of a request, or none of them.
-func (l *lane) add(packs []*pack) error {
+func (l *lane) add(packs []*Pack) error {
 	bytes := 0
 	for _, p := range packs {
 		bytes += p.bytes
@@ -37,17 +35,17 @@ func (l *lane) add(packs []*pack) error {
 	busy := l.sending || len(l.queue) > 0
 	switch {
 	case l.closed:
-		return errClosed
+		return ErrClosed
 	case l.bytes+bytes > l.batcher.config.MaxQueuedBytes:
-		return errQueueFull
-	case busy && !l.failing.IsZero() && l.batcher.now().Sub(l.failing) > patience:
+		return ErrQueueFull
+	case busy && !l.failing.IsZero() && l.batcher.config.Now().Sub(l.failing) > patience:
 		// One request at a time finds out whether Kafka is back; the others
 		// are told at once rather than hold a connection until their bound.
-		return errKafkaDown
+		return ErrDown
 	}
 	l.queue = append(l.queue, packs...)
 	l.bytes += bytes
-	l.batcher.metrics.queuedBytes.Add(float64(bytes))
+	l.batcher.config.Queued(bytes)
 	l.signal()
 	return nil
 }
@@ -83,7 +81,7 @@ func (l *lane) run() {
 
 // take waits for a first pack, and lingers for others only if it had to wait:
 // what gathered behind the last produce goes at once.
-func (l *lane) take(timer *time.Timer) (batch []*pack, more bool) {
+func (l *lane) take(timer *time.Timer) (batch []*Pack, more bool) {
 	idle := false
 	for {
 		l.mu.Lock()
@@ -135,14 +133,14 @@ func (l *lane) linger(timer *time.Timer) {
 }
 
 // send writes the batch and settles its packs.
-func (l *lane) send(batch []*pack) {
+func (l *lane) send(batch []*Pack) {
 	if refused := l.produce(batch); len(refused) > 1 {
 		// One request's records may have spoilt the produce for all: each alone.
 		for i := range refused {
-			l.settle(l.produce(refused[i:i+1]), errRefused)
+			l.settle(l.produce(refused[i:i+1]), ErrRefused)
 		}
 	} else {
-		l.settle(refused, errRefused)
+		l.settle(refused, ErrRefused)
 	}
 	l.mu.Lock()
 	l.sending = false
@@ -152,7 +150,7 @@ func (l *lane) send(batch []*pack) {
 // produce writes the packs in one produce, tried again after temporary
 // failures until nobody waits for it any more. It returns, unsettled, the
 // packs that Kafka refused for good.
-func (l *lane) produce(batch []*pack) (refused []*pack) {
+func (l *lane) produce(batch []*Pack) (refused []*Pack) {
 	b := l.batcher
 	for {
 		batch = l.dropExpired(batch)
@@ -167,28 +165,31 @@ func (l *lane) produce(batch []*pack) (refused []*pack) {
 				last = p.deadline
 			}
 		}
-		joined := make([]kafka.Record, 0, records)
+		joined := make([]Record, 0, records)
 		for _, p := range batch {
 			joined = append(joined, p.records...)
 		}
-		began := b.now()
+		began := b.config.Now()
 		ctx, cancel := context.WithTimeout(b.base, last.Sub(began))
 		err := b.producer.ProducePartition(ctx, l.key.topic, l.key.partition, joined)
 		cancel()
-		b.metrics.produced(began, b.now(), records, err)
+		b.config.Produced(began, b.config.Now(), records, err)
 		l.note(err)
 		switch {
 		case err == nil:
 			l.settle(batch, nil)
 			return nil
 		case b.base.Err() != nil:
-			l.settle(batch, errClosed)
+			l.settle(batch, ErrClosed)
 			return nil
-		case !kafka.IsTemporary(err):
-			b.log.Error("Kafka refused records for good", "topic", l.key.topic, "partition", l.key.partition, "records", records, "error", err)
+		case !IsTemporary(err):
+			b.config.Log.Error("Kafka refused records for good", "topic", l.key.topic, "partition", l.key.partition, "records", records, "error", err)
 			return batch
 		}
-		pause(b.base, retryPause)
+		select {
+		case <-b.base.Done():
+		case <-time.After(retryPause):
+		}
 	}
 }
 
@@ -200,14 +201,14 @@ func (l *lane) note(err error) {
 	case err == nil:
 		l.failing = time.Time{}
 	case l.failing.IsZero():
-		l.failing = l.batcher.now()
+		l.failing = l.batcher.config.Now()
 	}
 }
 
 // dropExpired settles the packs nobody waits for and keeps the rest.
-func (l *lane) dropExpired(batch []*pack) []*pack {
-	now := l.batcher.now()
-	var expired []*pack
+func (l *lane) dropExpired(batch []*Pack) []*Pack {
+	now := l.batcher.config.Now()
+	var expired []*Pack
 	kept := batch[:0]
 	for _, p := range batch {
 		if now.Before(p.deadline) {
@@ -216,11 +217,11 @@ func (l *lane) dropExpired(batch []*pack) []*pack {
 			expired = append(expired, p)
 		}
 	}
-	l.settle(expired, errTimeout)
+	l.settle(expired, ErrTimeout)
 	return kept
 }
 
-func (l *lane) settle(packs []*pack, err error) {
+func (l *lane) settle(packs []*Pack, err error) {
 	bytes := 0
 	for _, p := range packs {
 		bytes += p.bytes
@@ -229,5 +230,5 @@ func (l *lane) settle(packs []*pack, err error) {
 	l.mu.Lock()
 	l.bytes -= bytes
 	l.mu.Unlock()
-	l.batcher.metrics.queuedBytes.Sub(float64(bytes))
+	l.batcher.config.Queued(-bytes)
 }
