@@ -379,6 +379,33 @@ func TestGivesUpWhenNothingIsTaken(t *testing.T) {
 	}
 }
 
+func TestProgressThatCannotBeKeptEndsTheImport(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	requests := 0
+	var mu sync.Mutex
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if requests++; requests == 20 {
+			os.RemoveAll(state)
+		}
+	}))
+	defer server.Close()
+	var text strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&text, `{"orderId":"o%d"}`+"\n", i)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	_, err := Orders(ctx, Config{File: writeFile(t, "orders.jsonl", text.String()), StateDir: state, SaveEvery: 1, Backoff: quick}, server.URL, "key")
+	if err == nil || !strings.Contains(err.Error(), "save progress") {
+		t.Errorf("%v; want it to say that the progress could not be saved", err)
+	}
+}
+
 func TestPlainReportHasOneLineAndASummary(t *testing.T) {
 	var out bytes.Buffer
 	r := NewReporter(&out, false)

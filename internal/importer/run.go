@@ -89,6 +89,8 @@ func run(ctx context.Context, config Config, p plan) (Summary, error) {
 	defer j.close()
 	resumed := j.state.Lines
 
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	group, ctx := errgroup.WithContext(ctx)
 	lanes := make([]chan *job, 1)
 	if p.lane != nil {
@@ -116,8 +118,10 @@ func run(ctx context.Context, config Config, p plan) (Summary, error) {
 		return workers.Wait()
 	})
 	c := collector{journal: j, config: config, total: src.size, retries: p.retries, window: window}
-	group.Go(func() error { return c.collect(done) })
-	err = group.Wait()
+	group.Go(func() error { return c.collect(done, stop) })
+	if err = group.Wait(); errors.Is(err, context.Canceled) {
+		err = context.Cause(ctx) // what the collector stopped for, if it did
+	}
 	if saveErr := j.save(); err == nil { // what is judged is kept, whatever ended the run
 		err = saveErr
 	}
@@ -220,13 +224,15 @@ type collector struct {
 	retries func() int64
 }
 
-func (c *collector) collect(done <-chan *job) (err error) {
+// collect ends once done is closed. At an error of its own it ends the run by
+// stop, since only then the others return, and done is closed.
+func (c *collector) collect(done <-chan *job, stop context.CancelCauseFunc) (err error) {
 	waiting := map[int64]*job{}
 	var next int64
 	saved, shown := time.Now(), time.Now()
 	for jb := range done {
 		if err != nil {
-			continue // drained, so that no worker hangs; the error has ended the run
+			continue // drained, so that no worker hangs
 		}
 		waiting[jb.seq] = jb
 		for jb := waiting[next]; jb != nil && err == nil; jb = waiting[next] {
@@ -238,6 +244,10 @@ func (c *collector) collect(done <-chan *job) (err error) {
 		if err == nil && time.Since(saved) >= c.config.SaveEvery {
 			err = c.journal.save()
 			saved = time.Now()
+		}
+		if err != nil {
+			stop(err)
+			continue
 		}
 		if c.config.Progress != nil && time.Since(shown) >= 100*time.Millisecond {
 			c.config.Progress(c.progress())
