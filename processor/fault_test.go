@@ -255,3 +255,37 @@ func TestADatabaseOutageIsWaitedOut(t *testing.T) {
 	s.applied()
 	wantTexts(t, "payout", s.payouts(), "o1 nobody - 0")
 }
+
+// refusing is a store that can never take a batch.
+type refusing struct {
+	Store
+	err error
+}
+
+func (r refusing) Apply(context.Context, facts.Batch) (facts.Applied, error) {
+	return facts.Applied{}, r.err
+}
+
+func TestAnOwnersErrorIsToldAndAFencedOwnerPauses(t *testing.T) {
+	s := newStack(t)
+	s.produce(s.event("v1", noon, 1, nil))
+	group := kafka.NewGroup(s.client, "owner", nil, wire.TopicEvents, wire.TopicCommerce)
+	partition, err := group.PartitionOf(s.ctx, []byte(s.company))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(failure error, want error) (took time.Duration) {
+		t.Helper()
+		p := s.processor(group, s.producer)
+		p.Store = refusing{s.db, failure}
+		began := time.Now()
+		if err := p.own(s.ctx, partition); !errors.Is(err, want) {
+			t.Errorf("%v: own gave %v, want %v", failure, err, want)
+		}
+		return time.Since(began)
+	}
+	f(facts.ErrData, facts.ErrData)
+	if took := f(facts.ErrFenced, nil); took < fencedPause {
+		t.Errorf("a fenced owner returned after %v: the group would be joined again at once", took)
+	}
+}

@@ -56,32 +56,34 @@ func (p *Processor) own(ctx context.Context, partition int) error {
 	defer p.metrics.partitions.Dec()
 	p.Logger.Info("partition owned", "partition", partition, "events", o.next[wire.TopicEvents], "commerce", o.next[wire.TopicCommerce])
 
-	ctx, stop := context.WithCancelCause(ctx)
+	running, stop := context.WithCancelCause(ctx)
 	var readers sync.WaitGroup
 	for topic, records := range map[string]chan record{wire.TopicCommerce: o.commerce, wire.TopicEvents: o.events} {
 		readers.Go(func() {
-			if err := o.read(ctx, topic, records); err != nil && ctx.Err() == nil {
+			if err := o.read(running, topic, records); err != nil && running.Err() == nil {
 				stop(err)
 			}
 		})
 	}
-	err := o.loop(ctx)
-	cause := context.Cause(ctx)
-	stop(nil)
+	err := o.loop(running)
+	stop(err) // unless a reader's error was first
+	err = context.Cause(running)
 	readers.Wait()
 	switch {
+	case ctx.Err() != nil:
+		return nil // taken away, or asked to end
 	case errors.Is(err, facts.ErrFenced):
 		p.metrics.fenced.Inc()
 		p.Logger.Warn("partition lost to another owner", "partition", partition, "error", err)
-		pause(ctx, time.Second) // before the group is joined again
+		pause(ctx, fencedPause)
 		return nil
-	case err != nil && ctx.Err() == nil:
-		return fmt.Errorf("partition %d: %w", partition, err)
-	case cause != nil && !errors.Is(cause, context.Canceled):
-		return fmt.Errorf("partition %d: %w", partition, cause)
 	}
-	return nil
+	return fmt.Errorf("partition %d: %w", partition, err)
 }
+
+// fencedPause is before the group is joined again: two owners that take turns
+// at fencing one another would keep all others from working.
+const fencedPause = time.Second
 
 // start learns where to begin, and refuses offsets that are not this log's.
 func (o *owner) start(ctx context.Context) error {
