@@ -75,8 +75,10 @@ func startOn(t *testing.T, config admin.Config, dsn, broker string) *service {
 	if config.RuleRate == (admin.Rate{}) {
 		config.RuleRate = admin.Rate{PerSecond: 1000, Burst: 1000}
 	}
+	batcher := kafka.NewBatcher(kafka.NewProducer(s.client), kafka.BatcherConfig{})
+	t.Cleanup(func() { batcher.Close(context.Background()) })
 	s.server, err = admin.New(config, admin.Deps{
-		Store: s.db, Producer: kafka.NewProducer(s.client), Hasher: s.hasher, Resolver: everyNamePublic{},
+		Store: s.db, Producer: batcher, Hasher: s.hasher, Resolver: everyNamePublic{},
 		Checks: map[string]func(context.Context) error{"postgres": s.db.Ping},
 	})
 	if err != nil {

@@ -118,8 +118,15 @@ func runAdmin(ctx context.Context, s adminSetup) error {
 				func(_ int64, r kafka.Record) error { return handle(r.Value) }, nil)
 		},
 	})
+	batcher := kafka.NewBatcher(kafka.NewProducer(client), kafka.BatcherConfig{Log: s.log})
+	defer func() {
+		// Nobody waits for what is still queued: those requests were told 503.
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		batcher.Close(limited)
+	}()
 	server, err := admin.New(s.config, admin.Deps{
-		Store: db, Producer: kafka.NewProducer(client), Hasher: s.hasher, Log: s.log,
+		Store: db, Producer: batcher, Hasher: s.hasher, Log: s.log,
 		Checks: map[string]func(context.Context) error{
 			"postgres": db.Ping,
 			"kafka": func(ctx context.Context) error {
