@@ -115,8 +115,21 @@ func (d *dev) register(t *testing.T, name, campaign, coupon string) string {
 	if len(short) != 1 {
 		t.Fatalf("POST /influencers gave %v, want one short URL", short)
 	}
-	return "http://" + short[0]
+	url := "http://" + short[0]
+	// The edge learns of a link from directory.v1, a moment later. HEAD is no click.
+	eventually(t, 10*time.Second, func() bool {
+		response, err := withoutRedirects.Head(url)
+		if err != nil {
+			return false
+		}
+		response.Body.Close()
+		return response.StatusCode == http.StatusFound
+	}, func() string { return url + " does not open" })
+	return url
 }
+
+// withoutRedirects shows a redirect instead of following it.
+var withoutRedirects = http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 func TestDevSurvivesSIGKILL(t *testing.T) {
 	dir := dataDir(t)

@@ -111,8 +111,7 @@ func TestACouponBeatsAnotherInfluencersLink(t *testing.T) {
 	short := d.register(t, "Ana Prado", "Inverno", "")
 	d.register(t, "Beto Lima", "Inverno", "BETO10")
 
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	response, err := client.Get(short)
+	response, err := withoutRedirects.Get(short)
 	if err != nil {
 		t.Fatal(err)
 	}
