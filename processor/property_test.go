@@ -26,6 +26,8 @@ func (s *shop) outcomes() string {
 		`select concat_ws(' ', kind, key, visitor, day, first_at, last_at) from sighting order by 1`,
 		`select concat_ws(' ', event_id, received_at, encode(digest, 'hex')) from event_fact order by 1`,
 		`select concat_ws(' ', product_id, name, updated_at) from product order by 1`,
+		`select concat_ws(' ', variant_id, product_id, sku) from product_variant order by 1`,
+		`select concat_ws(' ', order_id, body) from order_personal order by 1`,
 	} {
 		for _, line := range s.texts(query) {
 			b.WriteString(line + "\n")
@@ -140,8 +142,22 @@ func (s *shop) randomFacts(r *rand.Rand) []record {
 		})
 		records = append(records, s.record(c))
 	}
-	for n := range 4 {
-		records = append(records, s.record(s.commerce(wire.KindProduct, "p1", noon.Add(time.Duration(n)*time.Second), wire.Product{ProductID: "p1", Name: fmt.Sprint("name ", n), Variants: []wire.Variant{{VariantID: "p1v"}}})))
+	for n := range 8 { // of one updatedAt, sometimes of one acceptedAt, sharing a variant
+		id := fmt.Sprint("p", r.IntN(2))
+		product := wire.Product{ProductID: id, Name: fmt.Sprint("name ", n), UpdatedAt: "2026-03-10T12:00:00Z", Variants: []wire.Variant{{VariantID: "v"}, {VariantID: id + "v", SKU: fmt.Sprint(9 - n)}}}
+		records = append(records, s.record(s.commerce(wire.KindProduct, id, noon.Add(time.Duration(r.IntN(3))*time.Second), product)))
+	}
+	for n := range 6 { // versions of one order and copies of one event that differ by less than Postgres's microsecond
+		c := s.order("same", noon, 1000, func(o *wire.Order) {
+			o.UpdatedAt = wire.Some(noon.Add(time.Duration(n) * 100 * time.Nanosecond))
+			o.Personal = json.RawMessage(fmt.Sprintf(`{"userAgent":"%d","cartToken":"%d"}`, r.IntN(9), 9-n))
+		})
+		c.AcceptedAt = noon.Add(time.Duration(r.IntN(2)) * time.Second)
+		records = append(records, s.record(c))
+		records = append(records, s.record(s.event("v1", noon, 999, func(e *wire.Event) {
+			e.ReceivedAt = noon.Add(time.Duration(r.IntN(9)) * 100 * time.Nanosecond)
+			e.Context.Page.Title = fmt.Sprint(n)
+		})))
 	}
 	return records
 }

@@ -62,6 +62,7 @@ func ParseEvent(raw []byte) (Event, error) {
 	if !sane(e.Timestamp) || !sane(e.ReceivedAt) || !sane(e.IDTime) {
 		return e, ErrTime
 	}
+	e.ReceivedAt = e.ReceivedAt.UTC().Truncate(storedPrecision)
 	e.At = e.Timestamp.UTC()
 	if skew := time.Duration(e.ClockSkewMs) * time.Millisecond; skew >= skewIsLatency || skew <= -skewIsLatency {
 		e.At = e.At.Add(skew)
@@ -77,6 +78,10 @@ func ParseEvent(raw []byte) (Event, error) {
 	e.Digest = digest[:]
 	return e, nil
 }
+
+// storedPrecision is Postgres's. Times are cut to it before they are compared,
+// so that two copies compare alike in one batch and across batches.
+const storedPrecision = time.Microsecond
 
 // sane keeps out times that no store can hold or no calendar means.
 func sane(t time.Time) bool { return t.Year() >= 1970 && t.Year() < 2200 }

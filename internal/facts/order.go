@@ -1,6 +1,8 @@
 package facts
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -18,6 +20,8 @@ type OrderVersion struct {
 	ContentHash []byte // SHA-256 of Body
 	Body        []byte // wire.Order without personal
 	Personal    []byte // personal alone; nil when absent
+	// PersonalDigest is the SHA-256 of Personal: it settles equal times.
+	PersonalDigest []byte
 }
 
 // ParseOrder reads the body of an order record.
@@ -32,8 +36,8 @@ func ParseOrder(c wire.Commerce) (OrderVersion, error) {
 	if _, err := commerce.Exponent(order.Currency); err != nil {
 		return OrderVersion{}, ErrCurrency
 	}
-	v := OrderVersion{OrderID: order.OrderID, AcceptedAt: c.AcceptedAt.UTC().Truncate(time.Microsecond), Personal: order.Personal}
-	v.VersionAt = order.UpdatedAt.Or(v.AcceptedAt).UTC()
+	v := OrderVersion{OrderID: order.OrderID, AcceptedAt: c.AcceptedAt.UTC().Truncate(storedPrecision), Personal: order.Personal}
+	v.VersionAt = order.UpdatedAt.Or(v.AcceptedAt).UTC().Truncate(storedPrecision)
 	if !sane(order.CreatedAt) || !sane(v.VersionAt) || !sane(v.AcceptedAt) {
 		return OrderVersion{}, ErrTime
 	}
@@ -44,6 +48,10 @@ func ParseOrder(c wire.Commerce) (OrderVersion, error) {
 	}
 	hash := sha256.Sum256(v.Body)
 	v.ContentHash = hash[:]
+	if v.Personal != nil {
+		hash := sha256.Sum256(v.Personal)
+		v.PersonalDigest = hash[:]
+	}
 	return v, nil
 }
 
@@ -122,13 +130,23 @@ func OrderCodes(o *wire.Order) []string {
 // Product is one version of a product.
 type Product struct {
 	wire.Product
-	UpdatedAt time.Time // updatedAt, else acceptedAt: the greatest wins
-	Body      []byte
+	UpdatedAt  time.Time // updatedAt, else acceptedAt
+	AcceptedAt time.Time
+	Digest     []byte // SHA-256 of Body
+	Body       []byte
+}
+
+// Newer tells which of two versions of one product counts: the greatest
+// (UpdatedAt, AcceptedAt, Digest).
+func (p *Product) Newer(other *Product) bool {
+	return cmp.Or(p.UpdatedAt.Compare(other.UpdatedAt), p.AcceptedAt.Compare(other.AcceptedAt), bytes.Compare(p.Digest, other.Digest)) > 0
 }
 
 // ParseProduct reads the body of a product record.
 func ParseProduct(c wire.Commerce) (Product, error) {
-	p := Product{Body: c.Body, UpdatedAt: c.AcceptedAt.UTC()}
+	digest := sha256.Sum256(c.Body)
+	accepted := c.AcceptedAt.UTC().Truncate(storedPrecision)
+	p := Product{Body: c.Body, Digest: digest[:], AcceptedAt: accepted, UpdatedAt: accepted}
 	if err := json.Unmarshal(c.Body, &p.Product); err != nil {
 		return p, fmt.Errorf("%w: %w", ErrNotJSON, err)
 	}
@@ -136,9 +154,9 @@ func ParseProduct(c wire.Commerce) (Product, error) {
 		return p, ErrNoID
 	}
 	if t, err := time.Parse(time.RFC3339, p.Product.UpdatedAt); err == nil {
-		p.UpdatedAt = t.UTC()
+		p.UpdatedAt = t.UTC().Truncate(storedPrecision)
 	}
-	if !sane(p.UpdatedAt) {
+	if !sane(p.UpdatedAt) || !sane(p.AcceptedAt) {
 		return p, ErrTime
 	}
 	return p, nil

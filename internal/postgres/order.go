@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -57,7 +58,7 @@ func (a *applying) insertVersions(ctx context.Context) error {
 }
 
 // insertPersonal keeps the newest version's personal fields. Of versions with
-// equal times the greater text counts, so that arrival order never does.
+// equal times the greater digest counts, so that arrival order never does.
 func (a *applying) insertPersonal(ctx context.Context) error {
 	newest := map[string]*facts.OrderVersion{}
 	for i := range a.Orders {
@@ -65,27 +66,28 @@ func (a *applying) insertPersonal(ctx context.Context) error {
 		if v.Personal == nil {
 			continue
 		}
-		if old := newest[v.OrderID]; old == nil || cmp.Or(v.VersionAt.Compare(old.VersionAt), v.AcceptedAt.Compare(old.AcceptedAt), cmp.Compare(string(v.Personal), string(old.Personal))) > 0 {
+		if old := newest[v.OrderID]; old == nil || cmp.Or(v.VersionAt.Compare(old.VersionAt), v.AcceptedAt.Compare(old.AcceptedAt), bytes.Compare(v.PersonalDigest, old.PersonalDigest)) > 0 {
 			newest[v.OrderID] = v
 		}
 	}
 	var ids, bodies []string
 	var versionAts, acceptedAts []time.Time
+	var digests [][]byte
 	for id, v := range newest {
 		ids, bodies = append(ids, id), append(bodies, string(v.Personal))
-		versionAts, acceptedAts = append(versionAts, v.VersionAt), append(acceptedAts, v.AcceptedAt)
+		versionAts, acceptedAts, digests = append(versionAts, v.VersionAt), append(acceptedAts, v.AcceptedAt), append(digests, v.PersonalDigest)
 	}
 	if len(ids) == 0 {
 		return nil
 	}
 	_, err := a.tx.Exec(ctx, `
-		insert into order_personal (company_id, order_id, version_at, accepted_at, body)
-		select $1, order_id, version_at, accepted_at, body::jsonb
-		from unnest($2::text[], $3::timestamptz[], $4::timestamptz[], $5::text[]) as p (order_id, version_at, accepted_at, body)
+		insert into order_personal (company_id, order_id, version_at, accepted_at, digest, body)
+		select $1, order_id, version_at, accepted_at, digest, body::jsonb
+		from unnest($2::text[], $3::timestamptz[], $4::timestamptz[], $5::bytea[], $6::text[]) as p (order_id, version_at, accepted_at, digest, body)
 		on conflict (company_id, order_id) do update
-			set version_at = excluded.version_at, accepted_at = excluded.accepted_at, body = excluded.body
-			where (excluded.version_at, excluded.accepted_at, excluded.body::text) > (order_personal.version_at, order_personal.accepted_at, order_personal.body::text)`,
-		a.company, ids, versionAts, acceptedAts, bodies)
+			set version_at = excluded.version_at, accepted_at = excluded.accepted_at, digest = excluded.digest, body = excluded.body
+			where (excluded.version_at, excluded.accepted_at, excluded.digest) > (order_personal.version_at, order_personal.accepted_at, order_personal.digest)`,
+		a.company, ids, versionAts, acceptedAts, digests, bodies)
 	return err
 }
 

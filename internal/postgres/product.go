@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -15,7 +14,7 @@ func (a *applying) products(ctx context.Context) error {
 	newest := map[string]*facts.Product{}
 	for i := range a.Products {
 		p := &a.Products[i]
-		if old := newest[p.ProductID]; old == nil || cmp.Or(p.UpdatedAt.Compare(old.UpdatedAt), cmp.Compare(string(p.Body), string(old.Body))) > 0 {
+		if old := newest[p.ProductID]; old == nil || p.Newer(old) {
 			newest[p.ProductID] = p
 		}
 	}
@@ -23,17 +22,21 @@ func (a *applying) products(ctx context.Context) error {
 		return nil
 	}
 	var ids, names, bodies []string
-	var updated []time.Time
+	var updated, accepted []time.Time
+	var digests [][]byte
 	for id, p := range newest {
-		ids, names, bodies, updated = append(ids, id), append(names, p.Name), append(bodies, string(p.Body)), append(updated, p.UpdatedAt)
+		ids, names, bodies = append(ids, id), append(names, p.Name), append(bodies, string(p.Body))
+		updated, accepted, digests = append(updated, p.UpdatedAt), append(accepted, p.AcceptedAt), append(digests, p.Digest)
 	}
 	changed, err := collect(ctx, a.tx, pgx.RowTo[string], `
-		insert into product (company_id, product_id, name, updated_at, body)
-		select $1, product_id, name, updated_at, body::jsonb
-		from unnest($2::text[], $3::text[], $4::timestamptz[], $5::text[]) as p (product_id, name, updated_at, body)
-		on conflict (company_id, product_id) do update set name = excluded.name, updated_at = excluded.updated_at, body = excluded.body
-			where (excluded.updated_at, excluded.body::text) > (product.updated_at, product.body::text)
-		returning product_id`, a.company, ids, names, updated, bodies)
+		insert into product (company_id, product_id, name, updated_at, accepted_at, digest, body)
+		select $1, product_id, name, updated_at, accepted_at, digest, body::jsonb
+		from unnest($2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::bytea[], $7::text[])
+			as p (product_id, name, updated_at, accepted_at, digest, body)
+		on conflict (company_id, product_id) do update set name = excluded.name,
+			updated_at = excluded.updated_at, accepted_at = excluded.accepted_at, digest = excluded.digest, body = excluded.body
+			where (excluded.updated_at, excluded.accepted_at, excluded.digest) > (product.updated_at, product.accepted_at, product.digest)
+		returning product_id`, a.company, ids, names, updated, accepted, digests, bodies)
 	if err != nil || len(changed) == 0 {
 		return err
 	}
@@ -41,8 +44,8 @@ func (a *applying) products(ctx context.Context) error {
 		return err
 	}
 	variants, of, skus := []string{}, []string{}, []string{}
-	seen := map[string]bool{}
 	for _, id := range changed {
+		seen := map[string]bool{}
 		for _, v := range newest[id].Variants {
 			if v.VariantID == "" || seen[v.VariantID] {
 				continue
@@ -53,8 +56,7 @@ func (a *applying) products(ctx context.Context) error {
 	}
 	_, err = a.tx.Exec(ctx, `
 		insert into product_variant (company_id, variant_id, product_id, sku)
-		select $1, variant_id, product_id, nullif(sku, '') from unnest($2::text[], $3::text[], $4::text[]) as v (variant_id, product_id, sku)
-		on conflict (company_id, variant_id) do update set product_id = excluded.product_id, sku = excluded.sku`,
+		select $1, variant_id, product_id, nullif(sku, '') from unnest($2::text[], $3::text[], $4::text[]) as v (variant_id, product_id, sku)`,
 		a.company, variants, of, skus)
 	return err
 }

@@ -60,6 +60,7 @@ create table order_personal (
   order_id     text not null,
   version_at   timestamptz not null,
   accepted_at  timestamptz not null,
+  digest       bytea not null, -- SHA-256 of the bytes as they came: settles equal times
   body         jsonb not null,
   primary key (company_id, order_id)
 );
@@ -94,12 +95,15 @@ create table order_key (
 );
 create index order_key_order on order_key (company_id, order_id);
 
+-- The newest version of each product: the greatest (updated_at, accepted_at, digest).
 create table product (
-  company_id text not null,
-  product_id text not null,
-  name       text not null,
-  updated_at timestamptz not null, -- updatedAt, else acceptedAt: the greatest wins
-  body       jsonb not null,
+  company_id  text not null,
+  product_id  text not null,
+  name        text not null,
+  updated_at  timestamptz not null, -- updatedAt, else acceptedAt
+  accepted_at timestamptz not null,
+  digest      bytea not null,       -- SHA-256 of the bytes as they came
+  body        jsonb not null,
   primary key (company_id, product_id)
 );
 create table product_variant (
@@ -107,7 +111,7 @@ create table product_variant (
   variant_id text not null,
   product_id text not null,
   sku        text,
-  primary key (company_id, variant_id)
+  primary key (company_id, variant_id, product_id) -- a shop may list one variant under two products
 );
 create index product_variant_product on product_variant (company_id, product_id);
 
