@@ -13,7 +13,7 @@ import (
 type Client struct {
 	cfg    Config
 	http   *http.Client
-	own    *http.Transport // nil when the caller brought an HTTP client
+	own    *http.Transport // nil when the connections are another's
 	queue  queue
 	stream string
 	seq    atomic.Int64
@@ -43,8 +43,13 @@ func New(cfg Config) (*Client, error) {
 		done:    make(chan struct{}),
 	}
 	if c.http == nil {
-		c.own = http.DefaultTransport.(*http.Transport).Clone()
-		c.http = &http.Client{Transport: c.own}
+		c.http = &http.Client{}
+		// A program may have put a transport of another kind there: then it is
+		// used as it is, and is not ours to close.
+		if standard, ok := http.DefaultTransport.(*http.Transport); ok {
+			c.own = standard.Clone()
+			c.http.Transport = c.own
+		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/tributary-io/tributary/sdk/core"
 )
 
 // Config is a Client's settings. CompanyID and Endpoint are required; the
@@ -19,7 +21,7 @@ type Config struct {
 	QueueSize     int           // events waiting or in flight at most; default 10,000
 	QueueBytes    int           // … and their bytes; default 64 MiB
 	WaitWhenFull  bool          // Track waits for room, as long as its context allows, instead of ErrQueueFull
-	BatchEvents   int           // events a request at most; default 250, the edge takes 500
+	BatchEvents   int           // events a request at most; default 250, never above the edge's 500
 	BatchBytes    int           // body of a request at most; default 512 KiB, the edge takes 1 MiB
 	FlushInterval time.Duration // how long an event waits for others; default 500 ms
 
@@ -32,7 +34,7 @@ type Config struct {
 	OnResult func(Result)
 
 	// HTTPClient sends the requests; default: one of the client's own, whose
-	// connections Close closes. Its Timeout is ignored in favour of ours.
+	// connections Close closes. Its own Timeout, if it has one, holds beside ours.
 	HTTPClient *http.Client
 
 	now    func() time.Time
@@ -61,6 +63,7 @@ func (c *Config) complete() error {
 	standard(&c.QueueSize, 10_000)
 	standard(&c.QueueBytes, 64<<20)
 	standard(&c.BatchEvents, 250)
+	c.BatchEvents = min(c.BatchEvents, core.MaxBatchEvents) // a larger batch would be refused whole
 	standard(&c.BatchBytes, 512<<10)
 	standard(&c.FlushInterval, 500*time.Millisecond)
 	standard(&c.Timeout, 15*time.Second)
