@@ -156,6 +156,7 @@ func (s *service) call(method, path, key, body string, headers ...string) answer
 	if err != nil {
 		s.t.Errorf("%s %s: %v", method, path, err)
 	}
+	s.conform(request, body, response, raw)
 	got := answer{Status: response.StatusCode, Header: response.Header}
 	if method == http.MethodHead || response.StatusCode == http.StatusNoContent || response.StatusCode == http.StatusNotModified {
 		return got

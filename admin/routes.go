@@ -58,6 +58,9 @@ func (s *Server) mount(mux *http.ServeMux) {
 		for path, byMethod := range methods {
 			mux.Handle(base+path, s.resource(base+path, environment, byMethod))
 		}
+		for path, file := range s.reference {
+			mux.Handle(base+path, s.plain(base+path, s.serve(file)))
+		}
 		mux.Handle(base, s.plain("unknown", s.unknownRoute))
 		mux.Handle(base+"/", s.plain("unknown", s.unknownRoute))
 	}

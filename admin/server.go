@@ -28,8 +28,11 @@ type Server struct {
 	metrics  *metrics
 	accepted *acceptedOrders
 	stamp    *stamper
-	wake     chan struct{} // the relay's: a change was committed here
-	again    chan struct{} // the relay's: republish the directory
+
+	reference map[string]*document // of the API, for people and machines, by path below a base
+
+	wake  chan struct{} // the relay's: a change was committed here
+	again chan struct{} // the relay's: republish the directory
 }
 
 // New makes the service.
@@ -59,8 +62,13 @@ func New(config Config, deps Deps) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("admin: metrics: %w", err)
 	}
+	reference, err := newReference()
+	if err != nil {
+		return nil, fmt.Errorf("admin: reference: %w", err)
+	}
 	s := &Server{
-		config: config, deps: deps, log: deps.Log, now: deps.Now, random: deps.Random,
+		reference: reference,
+		config:    config, deps: deps, log: deps.Log, now: deps.Now, random: deps.Random,
 		mux:      http.NewServeMux(),
 		keys:     newKeyRing(deps.Store, deps.Hasher, deps.Now),
 		limits:   newLimits(config.RuleRate, config.IngestRate),
