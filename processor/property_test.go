@@ -240,3 +240,68 @@ func firstDifference(got, want string) string {
 	}
 	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
 }
+
+// TestAnOrderThatMovesLeavesItsHub: a version with another createdAt takes the
+// order out of an interval, and the 200 that stay there are no hub any more.
+func TestAnOrderThatMovesLeavesItsHub(t *testing.T) {
+	s := newShop(t)
+	s.influencer("Ana Prado", "Inverno")
+	records := []record{s.record(s.event("v1", noon, 1, func(e *wire.Event) {
+		landing("Ana+Prado", "Inverno")(e)
+		e.Identity.EmailKey = "k1:a"
+	}))}
+	order := func(i int, at time.Time, version time.Time) record {
+		return s.record(s.order(fmt.Sprint("o", i), at, 1000, func(o *wire.Order) {
+			o.EmailKey, o.UpdatedAt = wire.Some("k1:a"), wire.Some(version)
+		}))
+	}
+	for i := range 201 {
+		at := noon.Add(time.Duration(i) * time.Minute)
+		records = append(records, order(i, at, at))
+	}
+	s.apply(records, func() int { return 50 })
+	credited := func() int64 { return s.int(`select count(*) from payout where influencer_id is not null`) }
+	if n := credited(); n != 0 {
+		t.Fatalf("%d orders of a hub are credited", n)
+	}
+	moved := append(slices.Clone(records), order(7, noon.AddDate(0, -6, 0), noon.AddDate(0, 0, 1)))
+	s.clear()
+	s.apply(moved, func() int { return len(records) }) // the move in a batch of its own
+	if n := credited(); n != 200 {
+		t.Errorf("%d orders are credited once one has moved away, want 200", n)
+	}
+}
+
+// TestABusyHubCostsNothing: events of visitors whose key is a hub reach no
+// order by it, so none is computed again or queued.
+func TestABusyHubCostsNothing(t *testing.T) {
+	s := newShop(t)
+	s.influencer("Ana Prado", "Inverno")
+	const n = 1500
+	records := []record{}
+	for i := range n {
+		records = append(records, s.record(s.order(fmt.Sprint("o", i), noon.Add(time.Duration(i)*time.Minute), 1000, func(o *wire.Order) { o.EmailKey = wire.Some("k1:till") })))
+	}
+	s.apply(records, func() int { return 700 })
+	touch := s.record(s.event("v1", noon.Add(12*time.Hour), 1, func(e *wire.Event) {
+		landing("Ana+Prado", "Inverno")(e)
+		e.Identity.EmailKey = "k1:till"
+	}))
+	o := &owner{Processor: s.processor(nil, nil), clusterID: "test", next: map[string]int64{wire.TopicCommerce: n}}
+	batch, _, err := o.batch(s.ctx, []record{touch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch.Moves = o.moves([]record{touch})
+	applied, err := s.db.Apply(s.ctx, batch)
+	if err != nil || applied.Stored != 1 || applied.Queued != 0 || len(applied.Orders) != 0 {
+		t.Errorf("%d stored, %d orders computed, %d queued, %v; want the event alone", applied.Stored, len(applied.Orders), applied.Queued, err)
+	}
+	// The other way round gives the same outcome, explanations included.
+	want := s.outcomes()
+	s.clear()
+	s.apply(append([]record{touch}, records...), func() int { return 700 })
+	if got := s.outcomes(); got != want {
+		t.Error(firstDifference(got, want))
+	}
+}

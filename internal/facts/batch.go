@@ -81,7 +81,7 @@ type Case struct {
 // KeyReach is where one key of the order leads within its interval.
 type KeyReach struct {
 	Key
-	Visitors []string // at most HubVisitors+1
+	Visitors []string // at most HubVisitors+1; none where Orders is above HubOrders
 	Orders   int      // at most HubOrders+1
 }
 

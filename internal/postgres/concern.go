@@ -46,26 +46,27 @@ func (a *applying) concernedByVisitors(ctx context.Context) error {
 			latest = hi
 		}
 	}
-	kinds, keys := splitKeys(a.lostKeys, facts.JoinKinds...)
-	if len(keys) > 0 {
-		err := a.find(ctx, "event copy", byKeys,
-			a.company, kinds, keys, earliest, latest)
-		if err != nil {
+	if len(a.lostKeys) > 0 {
+		var kinds, keys []string
+		for _, k := range a.lostKeys {
+			kinds, keys = append(kinds, k.Kind), append(keys, k.Value)
+		}
+		if err := a.find(ctx, "event copy", byKeys, a.company, kinds, keys, earliest, latest); err != nil {
 			return err
 		}
 	}
-	rows, err := a.tx.Query(ctx, `select order_id, visitor from (`+byVisitors+`) q limit $5`, a.company, visitors, from, to, maxAtOnce+1)
+	args := []any{a.company, visitors, from, to, a.Rules.Window, facts.AfterOrder, facts.HubOrders}
+	rows, err := a.tx.Query(ctx, fmt.Sprintf(`select order_id, visitor from (%s) q limit %d`, byVisitors(), maxAtOnce+1), args...)
 	if err != nil {
 		return err
 	}
 	found := map[string]string{}
 	var id, visitor string
-	n := 0
-	if _, err := pgx.ForEachRow(rows, []any{&id, &visitor}, func() error { n++; found[id] = visitor; return nil }); err != nil {
+	if _, err := pgx.ForEachRow(rows, []any{&id, &visitor}, func() error { found[id] = visitor; return nil }); err != nil {
 		return err
 	}
-	if n > maxAtOnce {
-		return a.queue(ctx, "event", `select order_id from (`+byVisitors+`) q`, a.company, visitors, from, to)
+	if len(found) > maxAtOnce {
+		return a.queue(ctx, "event", `select order_id from (`+byVisitors()+`) q`, args...)
 	}
 	for id, visitor := range found {
 		a.add(id, "event "+a.visitors[visitor].eventID)
@@ -81,16 +82,22 @@ const byKeys = `
 		where company_id = $1 and kind = k.kind and key = k.key and created_at between $4 and $5 offset 0) x`
 
 // byVisitors goes visitor by visitor, key by key: "offset 0" keeps the planner,
-// which cannot know how few they are, from joining the tables whole.
-const byVisitors = `
-	select distinct on (x.order_id) x.order_id, v.visitor
-	from unnest($2::text[], $3::timestamptz[], $4::timestamptz[]) as v (visitor, lo, hi)
-	cross join lateral (
-		select distinct kind, key from sighting where company_id = $1 and visitor = v.visitor offset 0) s
-	cross join lateral (
-		select order_id from order_key
-		where company_id = $1 and kind = s.kind and key = s.key and created_at between v.lo and v.hi offset 0) x
-	order by x.order_id, v.visitor`
+// which cannot know how few they are, from joining the tables whole. Where a
+// key has too many orders around one of them it joins nothing, whatever its
+// visitors did; where it crosses that threshold, crossings has noted the order.
+func byVisitors() string {
+	return `
+	select distinct on (x.order_id) x.order_id, k.visitor
+	from (
+		select s.kind, s.key, min(v.visitor) as visitor, min(v.lo) as lo, max(v.hi) as hi
+		from unnest($2::text[], $3::timestamptz[], $4::timestamptz[]) as v (visitor, lo, hi)
+		cross join lateral (
+			select distinct kind, key from sighting where company_id = $1 and visitor = v.visitor offset 0) s
+		group by s.kind, s.key) k
+	cross join lateral (` + ordersOfKey("$5", "$6") + `) x
+	where x.orders <= $7
+	order by x.order_id, k.visitor`
+}
 
 // concernedByChange: a coupon concerns orders with its code on its days; a
 // cost those whose evidence names its influencer; an influencer, campaign or

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -37,7 +38,7 @@ func (a *applying) orders(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("keys: %w", err)
 	}
-	if err := a.crossings(ctx, changed, keys); err != nil {
+	if err := a.crossings(ctx, keys); err != nil {
 		return fmt.Errorf("hubs: %w", err)
 	}
 	return a.firstOrders(ctx, changed, keys)
@@ -156,22 +157,44 @@ func (a *applying) fold(ctx context.Context) (map[string]wire.Order, error) {
 	return changed, nil
 }
 
+// changedKey is a key that changed orders have or had.
+type changedKey struct {
+	facts.Key
+	from, to time.Time // of those orders, old and new createdAt
+	orders   int       // how many of its rows went or came
+}
+
 // replaceKeys writes the keys of changed orders and gives all that they have
 // or had, each once.
-func (a *applying) replaceKeys(ctx context.Context, changed map[string]wire.Order) ([]facts.Key, error) {
+func (a *applying) replaceKeys(ctx context.Context, changed map[string]wire.Order) ([]*changedKey, error) {
 	ids := make([]string, 0, len(changed))
 	for id := range changed {
 		ids = append(ids, id)
 	}
-	touched := map[facts.Key]bool{}
+	touched := map[facts.Key]*changedKey{}
+	touch := func(k facts.Key, created time.Time) {
+		t := touched[k]
+		if t == nil {
+			t = &changedKey{Key: k, from: created, to: created}
+			touched[k] = t
+		}
+		t.orders++
+		if created.Before(t.from) {
+			t.from = created
+		}
+		if created.After(t.to) {
+			t.to = created
+		}
+	}
 	rows, err := a.tx.Query(ctx, `
-		delete from order_key where company_id = $1 and order_id = any($2) and kind = any($3) returning kind, key`,
+		delete from order_key where company_id = $1 and order_id = any($2) and kind = any($3) returning kind, key, created_at`,
 		a.company, ids, append(slices.Clone(facts.JoinKinds), facts.KeyCode))
 	if err != nil {
 		return nil, err
 	}
 	var old facts.Key
-	if _, err := pgx.ForEachRow(rows, []any{&old.Kind, &old.Value}, func() error { touched[old] = true; return nil }); err != nil {
+	var was time.Time
+	if _, err := pgx.ForEachRow(rows, []any{&old.Kind, &old.Value, &was}, func() error { touch(old, was); return nil }); err != nil {
 		return nil, err
 	}
 	var orderIDs, kinds, values []string
@@ -182,18 +205,14 @@ func (a *applying) replaceKeys(ctx context.Context, changed map[string]wire.Orde
 			keys = append(keys, facts.Key{Kind: facts.KeyCode, Value: code})
 		}
 		for _, k := range keys {
-			touched[k] = true
+			touch(k, o.CreatedAt)
 			orderIDs, kinds, values, created = append(orderIDs, id), append(kinds, k.Kind), append(values, k.Value), append(created, o.CreatedAt)
 		}
 	}
 	if err := a.insertKeys(ctx, orderIDs, kinds, values, created); err != nil {
 		return nil, err
 	}
-	keys := make([]facts.Key, 0, len(touched))
-	for k := range touched {
-		keys = append(keys, k)
-	}
-	return keys, nil
+	return slices.Collect(maps.Values(touched)), nil
 }
 
 func (a *applying) insertKeys(ctx context.Context, orderIDs, kinds, values []string, created []time.Time) error {
@@ -205,60 +224,53 @@ func (a *applying) insertKeys(ctx context.Context, orderIDs, kinds, values []str
 	return err
 }
 
-// splitKeys divides keys into two parallel lists, those of the kinds wanted only.
-func splitKeys(keys []facts.Key, wanted ...string) (kinds, values []string) {
-	kinds, values = []string{}, []string{}
+// crossings notes orders whose keys became a hub, or ceased to be one, by the
+// batch's orders: those whose count is within the batch's reach of the threshold.
+func (a *applying) crossings(ctx context.Context, keys []*changedKey) error {
+	var kinds, values []string
+	var from, to []time.Time
+	var orders []int32
 	for _, k := range keys {
-		if slices.Contains(wanted, k.Kind) {
+		if slices.Contains(facts.JoinKinds, k.Kind) {
 			kinds, values = append(kinds, k.Kind), append(values, k.Value)
+			from, to = append(from, k.from.Add(-facts.AfterOrder)), append(to, k.to.Add(a.Rules.Window))
+			orders = append(orders, int32(k.orders))
 		}
 	}
-	return kinds, values
+	return a.find(ctx, "order "+a.now.UTC().Format(time.RFC3339), `
+		select x.order_id
+		from unnest($2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::int[]) as k (kind, key, lo, hi, changed)
+		cross join lateral (`+ordersOfKey("$7", "$8")+`) x
+		where x.orders between $9::int - k.changed + 1 and $9::int + k.changed`,
+		a.company, kinds, values, from, to, orders, a.Rules.Window, facts.AfterOrder, facts.HubOrders)
 }
 
-// denseHub bounds how many orders of one key are looked at for crossing the
-// hub's threshold: a denser key is a hub far beyond it.
-const denseHub = 2000
-
-// crossings notes orders whose keys became a hub, or ceased to be one, by the
-// batch's orders: only those whose count is within the batch's reach of the
-// threshold.
-func (a *applying) crossings(ctx context.Context, changed map[string]wire.Order, keys []facts.Key) error {
-	kinds, values := splitKeys(keys, facts.JoinKinds...)
-	var from, to time.Time
-	for _, o := range changed {
-		if from.IsZero() || o.CreatedAt.Before(from) {
-			from = o.CreatedAt
-		}
-		if o.CreatedAt.After(to) {
-			to = o.CreatedAt
-		}
-	}
-	n := len(changed)
-	return a.find(ctx, fmt.Sprintf("order %s", a.now.UTC().Format(time.RFC3339)), `
-		select p.order_id from unnest($2::text[], $3::text[]) as k (kind, key)
-		join lateral (
-			select x.order_id, x.created_at from order_key x
-			where x.company_id = $1 and x.kind = k.kind and x.key = k.key and x.created_at between $4 and $5
-			order by x.created_at limit `+fmt.Sprint(denseHub)+`) p on true
-		join lateral (
-			select count(*) as orders from (
-				select 1 from order_key y where y.company_id = $1 and y.kind = k.kind and y.key = k.key
-				and y.created_at between p.created_at - $6::interval and p.created_at + $7::interval limit $8::int + $9::int + 1) y) c on true
-		where (select count(*) from (select 1 from order_key z where z.company_id = $1 and z.kind = k.kind and z.key = k.key limit greatest($8::int - $9::int, 1)) z) >= greatest($8::int - $9::int, 1)
-			and c.orders between $8::int - $9::int + 1 and $8::int + $9::int`,
-		a.company, kinds, values, from.Add(-facts.AfterOrder), to.Add(a.Rules.Window), a.Rules.Window, facts.AfterOrder, facts.HubOrders, n)
+// ordersOfKey gives the orders of k.kind and k.key created between k.lo and
+// k.hi, each with how many orders share the key in its own interval: one pass
+// over the key's rows, however dense. window and after are parameters.
+func ordersOfKey(window, after string) string {
+	return `
+		select order_id, orders from (
+			select order_id, created_at, count(*) over (order by created_at range between ` + window + `::interval preceding and ` + after + `::interval following) as orders
+			from order_key where company_id = $1 and kind = k.kind and key = k.key
+				and created_at between k.lo - ` + window + `::interval and k.hi + ` + after + `::interval offset 0) w
+		where created_at between k.lo and k.hi offset 0`
 }
 
 // firstOrders infers isFirstOrder, where the merchant did not say it, of the
 // changed orders and those that share a customer, e-mail or phone with them:
 // first is who has no earlier approved order under any key that is no hub.
-func (a *applying) firstOrders(ctx context.Context, changed map[string]wire.Order, keys []facts.Key) error {
+func (a *applying) firstOrders(ctx context.Context, changed map[string]wire.Order, keys []*changedKey) error {
 	ids := make([]string, 0, len(changed))
 	for id := range changed {
 		ids = append(ids, id)
 	}
-	kinds, values := splitKeys(keys, facts.KeyCustomer, facts.KeyEmail, facts.KeyPhone)
+	kinds, values := []string{}, []string{}
+	for _, k := range keys {
+		if k.Kind == facts.KeyCustomer || k.Kind == facts.KeyEmail || k.Kind == facts.KeyPhone {
+			kinds, values = append(kinds, k.Kind), append(values, k.Value)
+		}
+	}
 	_, err := a.tx.Exec(ctx, `
 		with near as (
 			select k.kind, k.key from unnest($3::text[], $4::text[]) as k (kind, key)

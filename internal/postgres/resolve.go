@@ -113,18 +113,20 @@ func (a *applying) cases(ctx context.Context, ids []string) ([]*facts.Case, erro
 
 // reachOfKeys reads which visitors were seen with the orders' keys, and how
 // many orders share them, each in the order's interval and up to its limit.
+// Visitors of a key with too many orders are not looked at: it joins nothing,
+// and the outcome must not depend on them.
 func (a *applying) reachOfKeys(ctx context.Context, byID map[string]*facts.Case, orderIDs []string, from, to []time.Time) error {
 	rows, err := a.tx.Query(ctx, `
-		select o.order_id, k.kind, k.key,
-			(select count(*) from (
-				select 1 from order_key x where x.company_id = $1 and x.kind = k.kind and x.key = k.key and x.created_at between o.lo and o.hi limit $6::int) c),
-			array(select distinct s.visitor from sighting s
+		select o.order_id, k.kind, k.key, c.orders,
+			case when c.orders < $6::int then array(select distinct s.visitor from sighting s
 				where s.company_id = $1 and s.kind = k.kind and s.key = k.key
 					and s.day between (o.lo at time zone 'UTC')::date and (o.hi at time zone 'UTC')::date
 					and (s.first_at between o.lo and o.hi or s.last_at between o.lo and o.hi)
-				limit $7::int)
+				limit $7::int) else '{}' end
 		from unnest($2::text[], $3::timestamptz[], $4::timestamptz[]) as o (order_id, lo, hi)
 		cross join lateral (select kind, key from order_key where company_id = $1 and order_id = o.order_id and kind = any($5) offset 0) k
+		cross join lateral (select count(*) as orders from (
+			select 1 from order_key x where x.company_id = $1 and x.kind = k.kind and x.key = k.key and x.created_at between o.lo and o.hi limit $6::int) n) c
 		order by o.order_id, k.kind, k.key`,
 		a.company, orderIDs, from, to, facts.JoinKinds, facts.HubOrders+1, facts.HubVisitors+1)
 	if err != nil {
