@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,11 +20,12 @@ func TestAssetsAreThereWithoutABuild(t *testing.T) {
 	}
 }
 
-// build builds the SDK into a directory of the test's, compressing little.
-func build(t *testing.T) (dist string) {
+// build builds the SDK into a directory of the test's: compressing little when
+// quick, else as it is shipped.
+func build(t *testing.T, quick bool) (dist string) {
 	t.Helper()
 	dist = t.TempDir()
-	if out, err := exec.Command("go", "run", "./build", "-root", "..", "-quick", "-out", dist).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "run", "./build", "-root", "..", "-quick="+strconv.FormatBool(quick), "-out", dist).CombinedOutput(); err != nil {
 		t.Fatalf("build the SDK: %v\n%s", err, out)
 	}
 	return dist
@@ -33,7 +35,7 @@ func build(t *testing.T) (dist string) {
 // aim is 2 KiB with the rest loaded later (design: sdk.md); this holds the
 // whole script until then.
 func TestTheScriptStaysSmall(t *testing.T) {
-	dist := build(t)
+	dist := build(t, true)
 	script, err := os.ReadFile(filepath.Join(dist, "tributary.js"))
 	if err != nil {
 		t.Fatal(err)
@@ -57,5 +59,22 @@ func TestTheScriptStaysSmall(t *testing.T) {
 		if found, err := filepath.Glob(filepath.Join(dist, pattern)); err != nil || len(found) != 1 {
 			t.Errorf("%s: %v %v, want one file", pattern, found, err)
 		}
+	}
+}
+
+// The core is loaded after the page is idle, but on a shopper's data plan.
+func TestTheCoreKeepsItsBudget(t *testing.T) {
+	const budget = 480_000 // bytes, brotli (design: sdk.md, "Budgets")
+	files, err := filepath.Glob(filepath.Join(build(t, false), "core.*.wasm.br"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("compressed cores: %v %v, want one", files, err)
+	}
+	info, err := os.Stat(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the core is %d bytes brotli", info.Size())
+	if info.Size() > budget {
+		t.Errorf("the core is %d bytes brotli, at most %d", info.Size(), budget)
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/go-rod/rod"
-	"github.com/go-rod/rod/lib/launcher"
 	"github.com/go-rod/rod/lib/proto"
 
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -195,24 +195,8 @@ func (e *edge) stubbed(script string) string {
 }
 
 func TestInChromium(t *testing.T) {
-	dist := build(t)
-	path, ok := launcher.LookPath()
-	if !ok {
-		t.Fatal("these tests need Chromium: none is installed")
-	}
-	l := launcher.New().Bin(path).Leakless(false).NoSandbox(true).Headless(false).
-		Set("headless", "new").Set("disable-gpu").Set("disable-quic").Set("no-first-run").
-		Set("disable-background-networking").Set("disable-component-update").Set("disable-sync")
-	url, err := l.Launch()
-	if err != nil {
-		t.Fatalf("start Chromium: %v", err)
-	}
-	t.Cleanup(l.Cleanup)
-	browser := rod.New().ControlURL(url).NoDefaultDevice()
-	if err := browser.Connect(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = browser.Close() })
+	dist := build(t, true)
+	browser := devtest.Browser(t)
 
 	// Each case has its own edge, shop origin and browser context.
 	f := func(name string, test func(*testing.T, *edge, *rod.Browser)) {

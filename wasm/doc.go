@@ -2,6 +2,8 @@
 //
 //	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -o core.wasm ./wasm
 //
+// (sdk-js/build adds what makes it small.)
+//
 // The host calls _initialize once. Then, for each batch: trb_input(n) gives
 // the address of n bytes, which the host fills with a body (UTF-8 JSON);
 // trb_canonical(n, now) answers with the length of a JSON text (see

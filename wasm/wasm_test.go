@@ -22,8 +22,8 @@ const now = 1_780_000_000_123 // 2026-05-28T20:26:40.123Z
 func module(t *testing.T) func(body string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "core.wasm")
-	build := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags", "-s -w", "-o", file, ".")
-	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
+	build := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-gcflags=all=-l", "-ldflags", "-s -w", "-o", file, ".")
+	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOEXPERIMENT=nogreenteagc", "GOFLAGS=") // as sdk-js/build does
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the reactor: %v\n%s", err, out)
 	}

@@ -136,7 +136,9 @@ func (b *bundler) all() (m manifest, err error) {
 	return m, nil
 }
 
-// wasm compiles the core (design: sdk.md, "Measured here").
+// wasm compiles the core. Every shopper downloads it, so size comes before
+// speed: without inlining it is 33 KB smaller after brotli and takes 41 µs an
+// event instead of 36; the older collector saves 7 KB more.
 func (b *bundler) wasm() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "tributary-wasm-")
 	if err != nil {
@@ -144,9 +146,10 @@ func (b *bundler) wasm() ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "core.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid=", "-o", file, "./wasm")
+	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false",
+		"-gcflags=all=-l", "-ldflags", "-s -w -buildid=", "-o", file, "./wasm")
 	cmd.Dir = b.root
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOEXPERIMENT=nogreenteagc", "GOFLAGS=")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the WASM core: %w\n%s", err, out)
 	}
