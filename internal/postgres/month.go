@@ -24,17 +24,19 @@ const makingMonths = 7_274_001
 
 // MakeMonths makes the partitions of event_fact that the given instants fall
 // in, outside any batch's transaction since it locks the table for a moment. A
-// month whose rows already lie in the default partition stays there.
+// month whose rows already lie in the default partition stays there. Each month
+// is settled once in a DB's life: every batch asks.
 func (db *DB) MakeMonths(ctx context.Context, now time.Time, instants []time.Time) error {
 	this := month(now)
 	earliest, latest := this.AddDate(0, -monthsBack, 0), this.AddDate(0, monthsForward, 0)
-	done := map[time.Time]bool{}
 	for _, instant := range instants {
 		from := month(instant)
-		if done[from] || from.Before(earliest) || from.After(latest) {
+		if from.Before(earliest) || from.After(latest) {
 			continue
 		}
-		done[from] = true
+		if _, settled := db.months.Load(from); settled {
+			continue
+		}
 		name := "event_fact_" + from.Format("2006_01")
 		err := db.inTx(ctx, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock($1)`, makingMonths); err != nil {
@@ -50,12 +52,11 @@ func (db *DB) MakeMonths(ctx context.Context, now time.Time, instants []time.Tim
 			return err
 		})
 		var pg *pgconn.PgError
-		if errors.As(err, &pg) && pg.Code == "23514" { // check_violation: the default partition has rows of it
-			continue
-		}
-		if err != nil {
+		inDefault := errors.As(err, &pg) && pg.Code == "23514" // check_violation: the default partition has rows of it
+		if err != nil && !inDefault {
 			return fmt.Errorf("postgres: make partition %s: %w", name, err)
 		}
+		db.months.Store(from, nil)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -24,7 +25,8 @@ var migrations embed.FS
 
 // DB is a pool of connections to one database; safe for concurrent use.
 type DB struct {
-	pool *pgxpool.Pool
+	pool   *pgxpool.Pool
+	months sync.Map // time.Time → nil: see MakeMonths
 }
 
 // Open makes a pool for a connection string (URL or keyword/value); nothing is

@@ -1,0 +1,53 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/postgres"
+)
+
+// TestAMonthIsSettledOnce: every batch asks for its events' months. One that
+// is there, or lies in the default partition for good, costs no lock again: a
+// single event from a wrong clock must not have the table locked in each batch.
+func TestAMonthIsSettledOnce(t *testing.T) {
+	ctx := t.Context()
+	dsn := devtest.Postgres(t)
+	db, err := postgres.Open(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+	stray := now.AddDate(0, 1, 0)
+	if _, err := conn.Exec(ctx, `
+		insert into event_fact (company_id, id_time, event_id, name, at, received_at, digest, bot, via, body)
+		values ('c', $1, '0195b2c0-0000-7000-8000-000000000000', 'PAGE_VIEW', $1, $1, '', 'none', 'http', '{}')`, stray); err != nil {
+		t.Fatal(err)
+	}
+	instants := []time.Time{now, stray, now.AddDate(-30, 0, 0)}
+	if err := db.MakeMonths(ctx, now, instants); err != nil {
+		t.Fatal(err)
+	}
+	const makingMonths = 7_274_001 // the lock under which months are made
+	if _, err := conn.Exec(ctx, `select pg_advisory_lock($1)`, makingMonths); err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	if err := db.MakeMonths(short, now, instants); errors.Is(err, context.DeadlineExceeded) {
+		t.Error("settled months wait for the lock under which months are made")
+	} else if err != nil {
+		t.Error(err)
+	}
+}
