@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
+	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,6 +28,7 @@ func newAdmin() *cobra.Command {
 	var hashing hashingFlags
 	var logging logFlags
 	var tokens, former secretFlag
+	var proxies proxyFlag
 	cmd := &cobra.Command{
 		Use:   "admin",
 		Short: "Run the admin API and the dashboard",
@@ -52,6 +55,14 @@ a time publishes the directory and the rules' changes.`,
 				return err
 			}
 			setup.dashboard.PublicURL = publicURL
+			if setup.liveOrigin, err = originOf(publicURL); err != nil {
+				return fmt.Errorf("--public-url: %w", err)
+			}
+			trusted, err := proxies.prefixes()
+			if err != nil {
+				return err
+			}
+			setup.dashboard.ClientIP = forwardedFor(trusted)
 			if setup.dashboard.TokenSecret, err = tokens.require(); err != nil {
 				return err
 			}
@@ -74,6 +85,7 @@ a time publishes the directory and the rules' changes.`,
 	flags.IntVar(&config.RuleRate.PerSecond, "rule-rate", 10, "other requests a key may send a second")
 	flags.IntVar(&config.RuleRate.Burst, "rule-burst", 40, "… and how many at once")
 	flags.DurationVar(&config.ShutdownTimeout, "drain", 10*time.Second, "longest wait for requests in flight at the end")
+	proxies.register(flags)
 	broker.register(flags)
 	database.register(flags)
 	hashing.register(flags)
@@ -86,12 +98,29 @@ a time publishes the directory and the rules' changes.`,
 // adminSetup is what an admin is run with, alone or in dev.
 type adminSetup struct {
 	config    admin.Config
-	dashboard dashboard.Config
-	kafka     kafka.Config
-	dsn       string
-	hasher    *identity.Hasher
-	listener  net.Listener
-	log       *slog.Logger
+	dashboard dashboard.Config // its ShortBase is taken from config
+	// liveOrigin may open the live view besides the page's own host; empty: none.
+	liveOrigin string
+	kafka      kafka.Config
+	dsn        string
+	hasher     *identity.Hasher
+	listener   net.Listener
+	log        *slog.Logger
+}
+
+// originOf is a URL's scheme and host; an empty URL has none.
+func originOf(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", err
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "", fmt.Errorf("%q is not an http or https URL", text)
+	}
+	return u.Scheme + "://" + u.Host, nil
 }
 
 // runAdmin serves until ctx ends.
@@ -107,11 +136,16 @@ func runAdmin(ctx context.Context, s adminSetup) error {
 		return err
 	}
 	defer db.Close()
+	s.dashboard.ShortBase = s.config.ShortBase
 	pages, err := dashboard.New(s.dashboard, dashboard.Deps{Store: db, Log: s.log})
 	if err != nil {
 		return err
 	}
-	hub := live.New(live.Config{}, live.Deps{
+	var origins []string
+	if s.liveOrigin != "" {
+		origins = append(origins, s.liveOrigin)
+	}
+	hub := live.New(live.Config{Origins: origins}, live.Deps{
 		Feed: pages, Viewer: pages.Viewer, Log: s.log,
 		Hints: func(ctx context.Context, handle func([]byte) error) error {
 			return client.Follow(ctx, wire.TopicResults, 0, kafka.FromLast,

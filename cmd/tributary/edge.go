@@ -3,12 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
-	"net/netip"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +17,7 @@ import (
 
 func newEdge() *cobra.Command {
 	var addr, shortPath string
-	var proxies []string
+	var proxies proxyFlag
 	var config edge.Config
 	var broker kafkaFlags
 	var hashing hashingFlags
@@ -46,8 +43,8 @@ in-sync replicas.`,
 				return err
 			}
 			config.ShortPath = shortPath
-			if config.TrustedProxies, err = parsePrefixes(proxies); err != nil {
-				return fmt.Errorf("--trusted-proxy: %w", err)
+			if config.TrustedProxies, err = proxies.prefixes(); err != nil {
+				return err
 			}
 			listener, err := listen("addr", addr)
 			if err != nil {
@@ -63,7 +60,7 @@ in-sync replicas.`,
 	flags.StringVar(&shortPath, "short-path", "/s", "path of short links")
 	flags.StringVar(&config.ShortHost, "short-host", "", "a host of its own for short links, which serves /<code>")
 	flags.StringVar(&config.SnapshotFile, "snapshot", "", "file that keeps the directory, so that the edge starts with Kafka down")
-	flags.StringSliceVar(&proxies, "trusted-proxy", nil, "network that may name the client in X-Forwarded-For (CIDR); repeat or separate by commas")
+	proxies.register(flags)
 	flags.DurationVar(&config.DrainTimeout, "drain", 0, "longest wait for requests in flight at the end (default 10s)")
 	broker.register(flags)
 	hashing.register(flags)
@@ -99,16 +96,4 @@ func runEdge(ctx context.Context, s edgeSetup) error {
 		return err
 	}
 	return server.Serve(ctx, s.listener)
-}
-
-func parsePrefixes(texts []string) ([]netip.Prefix, error) {
-	var prefixes []netip.Prefix
-	for _, text := range texts {
-		prefix, err := netip.ParsePrefix(strings.TrimSpace(text))
-		if err != nil {
-			return nil, err
-		}
-		prefixes = append(prefixes, prefix)
-	}
-	return prefixes, nil
 }

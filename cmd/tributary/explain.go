@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,22 +43,33 @@ func newExplain() *cobra.Command {
 			if !asJSON {
 				explainInWords(cmd, sale)
 			}
-			if !asJSON && len(sale.Explanation) == 0 {
-				return nil
+			if len(sale.Explanation) == 0 {
+				return fmt.Errorf("order %s of %s is there, but not yet explained", args[0], company)
 			}
-			var indented any
-			if err := json.Unmarshal(sale.Explanation, &indented); err != nil {
+			var indented bytes.Buffer // the text as it is: amounts never pass through a float
+			if err := json.Indent(&indented, sale.Explanation, "", "  "); err != nil {
 				return fmt.Errorf("stored explanation of %s: %w", args[0], err)
 			}
-			encoder := json.NewEncoder(cmd.OutOrStdout())
-			encoder.SetIndent("", "  ")
-			return encoder.Encode(indented)
+			fmt.Fprintln(cmd.OutOrStdout(), indented.String())
+			return nil
 		},
 	}
 	database.register(cmd.Flags())
 	cmd.Flags().StringVar(&company, "company", "", "companyId of the order")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the stored explanation only, as JSON")
 	return cmd
+}
+
+// commissionState says what a commission is by its order's status: a pending
+// order's is not owed yet.
+func commissionState(status int) string {
+	switch status {
+	case commerce.OrderApproved:
+		return "earned"
+	case commerce.OrderPending:
+		return "expected"
+	}
+	return "reversed"
 }
 
 func explainInWords(cmd *cobra.Command, sale commerce.ExplainedSale) {
@@ -67,7 +79,7 @@ func explainInWords(cmd *cobra.Command, sale commerce.ExplainedSale) {
 	case s.InfluencerID == "":
 		fmt.Fprintln(out, "Credited to nobody.")
 	default:
-		fmt.Fprintf(out, "Credited to %s by %s; commission %s\n", s.Influencer, s.Evidence, commerce.Amount{Minor: s.CommissionMinor, Currency: s.Currency})
+		fmt.Fprintf(out, "Credited to %s by %s; commission %s %s\n", s.Influencer, s.Evidence, commissionState(s.Status), commerce.Amount{Minor: s.CommissionMinor, Currency: s.Currency})
 	}
 	for _, e := range sale.Ledger {
 		fmt.Fprintf(out, "  %d  %s  %-8s  %s  %s  (%s)\n", e.Entry, moment(e.At), e.Kind, e.Influencer,

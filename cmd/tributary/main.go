@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // stores' calendar days, where the machine has no zone files
 
 	"github.com/spf13/cobra"
 )

@@ -68,13 +68,6 @@ type processorSetup struct {
 // processorGroup is the consumer group of all processors.
 const processorGroup = "tributary-processor"
 
-// publisher gives the processor the producer in the form it asks for.
-type publisher struct{ producer *kafka.Producer }
-
-func (p publisher) Publish(ctx context.Context, topic string, key, value []byte) error {
-	return p.producer.Produce(ctx, topic, kafka.Record{Key: key, Value: value})
-}
-
 // runProcessor consumes until ctx ends.
 func runProcessor(ctx context.Context, s processorSetup) error {
 	if s.listener != nil {
@@ -95,7 +88,7 @@ func runProcessor(ctx context.Context, s processorSetup) error {
 		s.log.Warn("processor waits for Kafka", "error", err)
 	}, wire.TopicEvents, wire.TopicCommerce)
 	p := processor.New(s.config, processor.Deps{
-		Store: db, Log: group, Results: publisher{kafka.NewProducer(client)}, Logger: s.log,
+		Store: db, Log: group, Results: kafka.NewProducer(client), Logger: s.log,
 	})
 	if s.listener == nil {
 		return p.Run(ctx)

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// proxyFlag is the networks whose word for the client's address is taken.
+type proxyFlag struct{ networks []string }
+
+func (p *proxyFlag) register(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&p.networks, "trusted-proxy", nil, "network that may name the client in X-Forwarded-For (CIDR); repeat or separate by commas")
+}
+
+func (p *proxyFlag) prefixes() ([]netip.Prefix, error) {
+	var prefixes []netip.Prefix
+	for _, text := range p.networks {
+		prefix, err := netip.ParsePrefix(strings.TrimSpace(text))
+		if err != nil {
+			return nil, fmt.Errorf("--trusted-proxy: %w", err)
+		}
+		prefixes = append(prefixes, prefix.Masked())
+	}
+	return prefixes, nil
+}
+
+// forwardedFor tells who is behind a request: the connection's address, or,
+// where that is a trusted proxy's, the last address in X-Forwarded-For that is
+// not one of theirs. Of IPv6 it is the /64, which one customer has whole. nil
+// where no proxy is trusted: the dashboard's own default.
+func forwardedFor(trusted []netip.Prefix) func(*http.Request) string {
+	if len(trusted) == 0 {
+		return nil
+	}
+	isTrusted := func(address netip.Addr) bool {
+		for _, p := range trusted {
+			if p.Contains(address) {
+				return true
+			}
+		}
+		return false
+	}
+	return func(r *http.Request) string {
+		remote, err := netip.ParseAddrPort(r.RemoteAddr)
+		if err != nil {
+			return r.RemoteAddr
+		}
+		address := remote.Addr().Unmap().WithZone("")
+		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+		for i := len(hops) - 1; i >= 0 && isTrusted(address); i-- {
+			hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+			if err != nil {
+				break // what is left of it may be made up
+			}
+			address = hop.Unmap().WithZone("")
+		}
+		if address.Is6() {
+			network, _ := address.Prefix(64) // 64 bits are always there
+			return network.Addr().String()
+		}
+		return address.String()
+	}
+}
