@@ -204,7 +204,11 @@ func (w *shipment) sort(now time.Time) {
 			continue
 		}
 		w.keys = append(w.keys, key)
-		buffer = w.server.appendRecord(buffer, &item.Event, &w.arrival, nil)
+		via := w.arrival.via
+		if via == "" {
+			via = viaLibrary(item.Event.Context.Library.Name, item.Raw)
+		}
+		buffer = w.server.appendRecord(buffer, &item.Event, &w.arrival, via, nil)
 		ends = append(ends, len(buffer))
 	}
 	key := []byte(c.CompanyID)

@@ -65,7 +65,7 @@ func TestEventIsHashedScrubbedAndEnriched(t *testing.T) {
 	f("ip", e.IP, "127.0.0.0")
 	f("bot", e.Bot, "none")
 	f("consent", e.Consent, "unknown")
-	f("via", e.Via, "sdk-js")
+	f("via", e.Via, "sdk-wasm") // canonical already: the worker made it
 	f("imported", e.Imported, false)
 	if e.ReceivedAt.Before(before) || e.ReceivedAt.After(time.Now()) {
 		t.Errorf("receivedAt %v", e.ReceivedAt)

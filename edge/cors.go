@@ -48,7 +48,7 @@ func (s *Server) preflight(ctx *fasthttp.RequestCtx, methods string) {
 	default:
 		h := &ctx.Response.Header
 		h.Set("Access-Control-Allow-Methods", methods)
-		h.Set("Access-Control-Allow-Headers", "Content-Type, Content-Encoding, X-Request-Id, X-Tributary-Import")
+		h.Set("Access-Control-Allow-Headers", "Content-Type, Content-Encoding, X-Request-Id")
 		h.Set("Access-Control-Max-Age", preflightAge)
 		ctx.SetStatusCode(http.StatusNoContent)
 	}

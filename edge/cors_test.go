@@ -2,6 +2,7 @@ package edge
 
 import (
 	"bytes"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -107,6 +108,11 @@ func TestPixel(t *testing.T) {
 	}
 	if response, _ = s.do("GET", "/v1/pixel.gif?companyId=co_test&payload=%7D", ""); response.StatusCode != 400 {
 		t.Errorf("broken payload: %d", response.StatusCode)
+	}
+	// What follows the payload's value would be members of the event.
+	more := url.QueryEscape(`{},"identity":{"email":"ana@example.com"},"a":{}`)
+	if response, _ = s.do("GET", "/v1/pixel.gif?companyId=co_test&payload="+more, ""); response.StatusCode != 400 {
+		t.Errorf("a payload that brings an identity: %d", response.StatusCode)
 	}
 }
 

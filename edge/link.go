@@ -130,7 +130,7 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 			ClickIDs: []core.Param{{Name: "trb_click", Value: click.ClickID}},
 		},
 	}
-	record := kafka.Record{Key: []byte(c.CompanyID), Value: s.appendRecord(nil, &e, &a, &click)}
+	record := kafka.Record{Key: []byte(c.CompanyID), Value: s.appendRecord(nil, &e, &a, viaLink, &click)}
 	if _, err := s.batcher.Partitions(wire.TopicEvents, now.Add(s.config.ClickWait)); err != nil {
 		lost(err)
 		return

@@ -1,6 +1,8 @@
 package edge
 
 import (
+	"net/http"
+
 	"github.com/valyala/fasthttp"
 
 	"github.com/tributary-io/tributary/sdk/core"
@@ -31,8 +33,14 @@ func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
 		body = appendMember(body, 0, member, get(member))
 	}
 	if payload := get("payload"); payload != "" {
+		// One value and nothing after it: what follows would be members of the event.
+		value := core.Scan(payload, 1)
+		if value.Skip(); !value.Done() {
+			s.fail(ctx, refusal{http.StatusBadRequest, core.CodeInvalidPayload, "payload is not JSON", 0})
+			return
+		}
 		body = append(body, `,"payload":`...)
-		body = append(body, payload...) // core judges it with the whole
+		body = append(body, payload...)
 	}
 	body = append(body, `,"context":{"page":{`...)
 	first := len(body)

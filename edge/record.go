@@ -20,7 +20,7 @@ type arrival struct {
 	bot        string // by the request's headers alone; an event's own user agent may say more
 	signal     bool   // GPC or DNT
 	imported   bool
-	via        string // fixed by the route; empty: by the event's library
+	via        string // fixed by the route; empty: see viaLibrary
 	userAgent  string // the request's; events of a page that name none get it
 	fromPage   bool   // a browser's page sent it
 }
@@ -28,7 +28,7 @@ type arrival struct {
 // appendRecord appends the event as the value of its record: wire.Event as
 // JSON. It is the one place where a raw identity becomes keys and where texts
 // are scrubbed; e is changed.
-func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, click *wire.Click) []byte {
+func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via string, click *wire.Click) []byte {
 	if e.Context.UserAgent == "" && a.fromPage {
 		e.Context.UserAgent = a.userAgent
 	}
@@ -61,10 +61,6 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, click *wire
 	}
 	dst = appendMember(dst, 0, "bot", bot)
 	dst = appendMember(dst, 0, "consent", consent)
-	via := a.via
-	if via == "" {
-		via = viaLibrary(e.Context.Library.Name)
-	}
 	dst = appendMember(dst, 0, "via", via)
 	if a.imported {
 		dst = append(dst, `,"imported":true`...)
@@ -96,7 +92,8 @@ func appendMember(dst []byte, first int, name, value string) []byte {
 }
 
 // scrub removes e-mails and phones from every text of the event that a caller
-// fills freely. Click ids are opaque, and numbers in them mean nothing.
+// fills freely. Click ids are opaque, and numbers in them mean nothing; but an
+// address is one anywhere.
 func scrub(e *core.Event) {
 	c := &e.Context
 	for _, text := range []*string{
@@ -105,6 +102,11 @@ func scrub(e *core.Event) {
 	} {
 		if *text != "" {
 			*text = identity.Scrub(*text)
+		}
+	}
+	for i := range c.ClickIDs {
+		if id := &c.ClickIDs[i]; strings.ContainsAny(id.Value, "@%") {
+			id.Value = identity.Scrub(id.Value)
 		}
 	}
 	for _, text := range []*string{&e.VisitorID, &e.SessionID, &e.Stream, &c.Locale, &c.Screen, &c.UserAgent, &c.Library.Name, &c.Library.Version} {
@@ -128,14 +130,15 @@ const (
 )
 
 // viaLibrary goes by the name that our own SDKs give themselves; anybody else
-// speaks HTTP.
-func viaLibrary(name string) string {
-	switch name {
-	case viaJS, "tributary-js", "tributary":
+// speaks HTTP. The browser SDK's events come as raw envelopes, unless its
+// worker's WASM core has made them canonical already.
+func viaLibrary(name string, raw bool) string {
+	switch {
+	case name == viaJS && raw:
 		return viaJS
-	case viaWASM, "tributary-wasm":
+	case name == viaJS:
 		return viaWASM
-	case viaGo, "tributary-go":
+	case name == viaGo && !raw:
 		return viaGo
 	}
 	return viaHTTP

@@ -40,7 +40,7 @@ func FuzzRecordIsAWireEvent(f *testing.F) {
 				continue
 			}
 			e := item.Event
-			value := s.appendRecord(nil, &e, a, click)
+			value := s.appendRecord(nil, &e, a, viaHTTP, click)
 			var got wire.Event
 			decoder := json.NewDecoder(bytes.NewReader(value))
 			decoder.DisallowUnknownFields()
@@ -64,4 +64,30 @@ func FuzzRecordIsAWireEvent(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestAClickIDIsNoPlaceForAnEmail(t *testing.T) {
+	s := &Server{bots: newBots()}
+	a := &arrival{company: &company{keys: testHasher(t).Company("co_1", "BR")}, bot: botNone}
+	e := core.Event{ID: newID(), Name: core.PageView, Context: core.Context{ClickIDs: []core.Param{
+		{Name: "fbclid", Value: "5511987654321"}, {Name: "gclid", Value: "ana@example.com"}, {Name: "yclid", Value: "ana%40example.com"},
+	}}}
+	if value := string(s.appendRecord(nil, &e, a, viaHTTP, nil)); !strings.Contains(value, `"clickIds":{"fbclid":"5511987654321","gclid":"(email)","yclid":"(email)"}`) {
+		t.Error(value)
+	}
+}
+
+func TestViaTellsWhoMadeTheEventCanonical(t *testing.T) {
+	f := func(library string, raw bool, want string) {
+		t.Helper()
+		if got := viaLibrary(library, raw); got != want {
+			t.Errorf("via of %q, raw %v: %s, want %s", library, raw, got, want)
+		}
+	}
+	f("sdk-js", true, "sdk-js")
+	f("sdk-js", false, "sdk-wasm")
+	f("sdk-go", false, "sdk-go")
+	f("sdk-go", true, "http") // ours sends no envelopes
+	f("shop", true, "http")
+	f("", false, "http")
 }

@@ -50,10 +50,7 @@ func redact(text string) string {
 		return ""
 	}
 	if envelope, ok := value.([]any); ok && len(envelope) > 5 && envelope[5] != nil {
-		envelope[5] = redacted // the identity, a JSON text within the envelope
-		if payload, ok := envelope[4].(string); ok {
-			envelope[4] = redact(payload)
-		}
+		envelope[5] = redacted // the identity
 	}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -80,6 +77,11 @@ func redactValue(name string, value any) any {
 	case []any:
 		for i, inner := range v {
 			v[i] = redactValue("", inner)
+		}
+	case string:
+		// JSON within JSON: an envelope's payload, or one encoded twice by mistake.
+		if text := strings.TrimSpace(v); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+			return redact(text)
 		}
 	}
 	return value

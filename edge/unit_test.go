@@ -140,6 +140,10 @@ func TestRedact(t *testing.T) {
 	f(`{"payload":{"customer_id":42,"customerEmail":"x","n":1.50,"url":"/?e=ana%40example.com"}}`, `{"payload":{"customerEmail":"(redacted)","customer_id":"(redacted)","n":1.50,"url":"/?e=(email)"}}`)
 	f(`["r1","id","t","X","{\"phone\":\"x\",\"a\":1}","{\"email\":\"ana@example.com\"}",{"url":"u"}]`, `["r1","id","t","X","{\"a\":1,\"phone\":\"(redacted)\"}","(redacted)",{"url":"u"}]`)
 	f(`{"customer":{"anything":"ana"}}`, `{"customer":"(redacted)"}`)
+	// Encoded twice, a common mistake; and an envelope that lacks a member.
+	f(`{"payload":"{\"customer_id\":\"c-42\",\"a\":1}"}`, `{"payload":"{\"a\":1,\"customer_id\":\"(redacted)\"}"}`)
+	f(`{"payload":" [{\"customer_id\":\"c-42\""}`, `{"payload":""}`)
+	f(`["r1","X",null,"{\"customer_id\":\"c-42\"}"]`, `["r1","X",null,"{\"customer_id\":\"(redacted)\"}"]`)
 	f(`ana@example.com`, ``)
 	f(`{"a":"`+strings.Repeat("x", maxRejectedBody)+`"}`, ``)
 }
