@@ -1,5 +1,5 @@
 # The few commands of this project; `make help` lists them.
-.PHONY: help run build sdk check test bench needs screenshots
+.PHONY: help run build sdk check test bench needs screenshots fuzz-api
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ test: needs sdk ## everything: race detector, real browser, real Kafka, real Pos
 
 bench: ## the benchmarks; each states its baseline beside it
 	go test -run '^$$' -bench . -benchmem ./...
+
+fuzz-api: build ## schemathesis against the admin API, all checks, about two minutes (needs Python)
+	@.ci/fuzz-api
 
 needs:
 	@.ci/needs
