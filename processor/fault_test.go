@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -287,5 +288,45 @@ func TestAnOwnersErrorIsToldAndAFencedOwnerPauses(t *testing.T) {
 	f(facts.ErrData, facts.ErrData)
 	if took := f(facts.ErrFenced, nil); took < fencedPause {
 		t.Errorf("a fenced owner returned after %v: the group would be joined again at once", took)
+	}
+}
+
+// counting counts how many batches are applied at once; each waits for its release.
+type counting struct {
+	Store
+	now, most atomic.Int32
+	release   chan struct{}
+}
+
+func (c *counting) Apply(ctx context.Context, b facts.Batch) (facts.Applied, error) {
+	n := c.now.Add(1)
+	defer c.now.Add(-1)
+	for most := c.most.Load(); n > most && !c.most.CompareAndSwap(most, n); most = c.most.Load() {
+	}
+	select {
+	case <-c.release:
+	case <-ctx.Done():
+	}
+	return c.Store.Apply(ctx, b)
+}
+
+func TestOwnersOfManyPartitionsTakeTurns(t *testing.T) {
+	s := newStack(t)
+	var records []any
+	for i := range 200 { // companies that nobody knows, in all partitions
+		records = append(records, s.event("v", noon, i, func(e *wire.Event) { e.CompanyID = fmt.Sprint("c_", i) }))
+	}
+	s.produce(records...)
+	store := &counting{Store: s.db, release: make(chan struct{})}
+	p := New(Config{AtOnce: 2}, Deps{Store: store, Log: kafka.NewGroup(s.client, "turns", nil, wire.TopicEvents, wire.TopicCommerce), Results: s.producer})
+	ctx, cancel := context.WithCancel(s.ctx)
+	done := make(chan error, 1)
+	go func() { done <- p.Run(ctx) }()
+	s.await("all partitions are owned and two at work", func() bool { return s.owned(p) == devtest.Partitions && store.now.Load() == 2 })
+	close(store.release)
+	s.applied()
+	cancel()
+	if err := <-done; err != nil || store.most.Load() != 2 {
+		t.Errorf("run: %v; %d batches at once, want 2", err, store.most.Load())
 	}
 }

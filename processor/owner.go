@@ -207,16 +207,10 @@ func (o *owner) apply(ctx context.Context, records []record) error {
 	var applied facts.Applied
 	moves := o.moves(records)
 	err := o.patiently(ctx, "apply a batch", func(ctx context.Context) error {
-		batch, rejected, err := o.batch(ctx, records)
-		if err != nil {
+		return o.inTurn(ctx, func() (err error) {
+			applied, err = o.attempt(ctx, records, moves)
 			return err
-		}
-		batch.Moves = moves
-		if err := o.reject(ctx, rejected); err != nil {
-			return err
-		}
-		applied, err = o.Store.Apply(ctx, batch)
-		return err
+		})
 	})
 	if errors.Is(err, facts.ErrData) {
 		if len(records) > 1 {
@@ -246,6 +240,19 @@ func (o *owner) apply(ctx context.Context, records []record) error {
 	}
 	o.hint(applied.Orders)
 	return nil
+}
+
+// attempt reads records and writes what they say, in one transaction.
+func (o *owner) attempt(ctx context.Context, records []record, moves []facts.Move) (facts.Applied, error) {
+	batch, rejected, err := o.batch(ctx, records)
+	if err != nil {
+		return facts.Applied{}, err
+	}
+	batch.Moves = moves
+	if err := o.reject(ctx, rejected); err != nil {
+		return facts.Applied{}, err
+	}
+	return o.Store.Apply(ctx, batch)
 }
 
 // recompute works off one chunk of the queue for each of the partition's companies.
@@ -283,8 +290,10 @@ func (o *owner) recompute(ctx context.Context) error {
 			if r := rules[id]; r != nil {
 				batch.Companies = []facts.CompanyBatch{{Rules: r.rules, Decide: r.index.Decide}}
 			}
-			applied, err = o.Store.Recompute(ctx, batch, o.config.RecomputeChunk)
-			return err
+			return o.inTurn(ctx, func() (err error) {
+				applied, err = o.Store.Recompute(ctx, batch, o.config.RecomputeChunk)
+				return err
+			})
 		})
 		if errors.Is(err, facts.ErrData) {
 			// No record is to blame; live work goes on, the queue at the next start or change.

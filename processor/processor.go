@@ -74,7 +74,8 @@ type Config struct {
 	BatchRecords   int           // records a transaction; 2,000
 	BatchBytes     int           // bytes of records a transaction; 8 MiB
 	RecomputeChunk int           // queued orders a transaction; 200
-	ApplyTimeout   time.Duration // of one attempt at a transaction; 2 min
+	ApplyTimeout   time.Duration // of one attempt at a transaction, its wait for a turn included; 2 min
+	AtOnce         int           // transactions at once, whatever the partitions owned; 4
 }
 
 func (c Config) withDefaults() Config {
@@ -86,6 +87,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.RecomputeChunk == 0 {
 		c.RecomputeChunk = 200
+	}
+	if c.AtOnce == 0 {
+		c.AtOnce = 4
 	}
 	if c.ApplyTimeout == 0 {
 		c.ApplyTimeout = 2 * time.Minute
@@ -109,6 +113,7 @@ type Processor struct {
 	config  Config
 	metrics *metrics
 	hints   chan hint
+	turns   chan struct{} // one place for each transaction at once
 
 	mu    sync.Mutex
 	rules map[string]*ruled // by company
@@ -134,9 +139,10 @@ func New(config Config, deps Deps) *Processor {
 	if deps.Registry == nil {
 		deps.Registry = prometheus.NewRegistry()
 	}
+	config = config.withDefaults()
 	return &Processor{
-		Deps: deps, config: config.withDefaults(), metrics: newMetrics(deps.Registry),
-		hints: make(chan hint, 64), rules: map[string]*ruled{},
+		Deps: deps, config: config, metrics: newMetrics(deps.Registry),
+		hints: make(chan hint, 64), turns: make(chan struct{}, config.AtOnce), rules: map[string]*ruled{},
 	}
 }
 
@@ -153,6 +159,18 @@ func (p *Processor) Run(ctx context.Context) error {
 		return fmt.Errorf("processor: %w", err)
 	}
 	return nil
+}
+
+// inTurn runs f once it has one of the places for transactions: a member may
+// own all partitions, and each batch holds megabytes and a connection.
+func (p *Processor) inTurn(ctx context.Context, f func() error) error {
+	select {
+	case p.turns <- struct{}{}:
+		defer func() { <-p.turns }()
+		return f()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // rulesOf gives companies' rules as they are now, read again only where the

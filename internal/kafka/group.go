@@ -152,7 +152,8 @@ func (g *Group) PartitionOf(ctx context.Context, key []byte) (int, error) {
 func (g *Group) Read(ctx context.Context, topic string, partition int, from int64, handle func(offset int64, key, value []byte) error) error {
 	reader := kafka.NewReader(kafka.ReaderConfig{
 		Brokers: g.client.config.Brokers, Topic: topic, Partition: partition, Dialer: g.client.dialer(),
-		MinBytes: 1, MaxBytes: 8 << 20, MaxWait: 500 * time.Millisecond, QueueCapacity: 1000,
+		MinBytes: 1, MaxBytes: 8 << 20, MaxWait: 500 * time.Millisecond,
+		QueueCapacity:  100, // the reader's caller has a queue of its own
 		ReadBackoffMin: 100 * time.Millisecond, ReadBackoffMax: time.Second,
 		OffsetOutOfRangeError: true,
 	})

@@ -148,9 +148,16 @@ func (db *DB) Recompute(ctx context.Context, b facts.Batch, limit int) (facts.Ap
 	return applied, nil
 }
 
-// Queued lists companies that have orders to compute again, at most 10,000.
+// Queued lists companies that have orders to compute again, at most 10,000. It
+// leaps from company to company: a queue of millions is asked after each chunk.
 func (db *DB) Queued(ctx context.Context) ([]string, error) {
-	rows, err := db.pool.Query(ctx, `select company_id from recompute group by company_id limit 10000`)
+	rows, err := db.pool.Query(ctx, `
+		with recursive queued as (
+			(select company_id from recompute order by company_id limit 1)
+			union all
+			select (select r.company_id from recompute r where r.company_id > q.company_id order by r.company_id limit 1)
+			from queued q where q.company_id is not null
+		) select company_id from queued where company_id is not null limit 10000`)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: recompute queue: %w", translate(err))
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -15,8 +16,11 @@ import (
 )
 
 const (
-	// casesAtOnce bounds the memory of one step: cases hold visitors' events.
+	// casesAtOnce is how many orders are read and written in one step.
 	casesAtOnce = 100
+	// visitorsAtOnce and eventsOfVisitor bound a step's memory: some hundred
+	// thousand events at the very most, a few thousand in a shop's day.
+	visitorsAtOnce = 200
 	// eventsOfVisitor are read for one order: the newest before it. A shopper
 	// makes a few hundred in a window; more is a machine that nobody named a bot.
 	eventsOfVisitor = 2000
@@ -63,12 +67,18 @@ func (a *applying) resolve(ctx context.Context) error {
 			return fmt.Errorf("read cases: %w", err)
 		}
 		outcomes := make([]facts.Outcome, 0, len(cases))
-		for _, c := range cases {
-			outcome, err := a.Decide(*c)
-			if err != nil {
-				return err
+		for group := range byVisitorsAtOnce(cases) {
+			if err := a.visitorsOf(ctx, group); err != nil {
+				return fmt.Errorf("read visitors: %w", err)
 			}
-			outcomes = append(outcomes, outcome)
+			for _, c := range group {
+				outcome, err := a.Decide(*c)
+				if err != nil {
+					return err
+				}
+				outcomes = append(outcomes, outcome)
+				c.Visitors = nil // decided: its events may go
+			}
 		}
 		if err := a.storeOutcomes(ctx, outcomes, cases); err != nil {
 			return fmt.Errorf("store outcomes: %w", err)
@@ -77,8 +87,32 @@ func (a *applying) resolve(ctx context.Context) error {
 	return nil
 }
 
-// cases reads all that the outcomes of orders depend on. An order that is not
-// there (any more) is left out.
+// byVisitorsAtOnce cuts cases into runs whose keys lead to at most
+// visitorsAtOnce visitors, or to one case's own.
+func byVisitorsAtOnce(cases []*facts.Case) iter.Seq[[]*facts.Case] {
+	return func(yield func([]*facts.Case) bool) {
+		first, visitors := 0, 0
+		for i, c := range cases {
+			n := 0
+			for _, k := range c.Keys {
+				n += len(k.Visitors)
+			}
+			if i > first && visitors+n > visitorsAtOnce {
+				if !yield(cases[first:i]) {
+					return
+				}
+				first, visitors = i, 0
+			}
+			visitors += n
+		}
+		if first < len(cases) {
+			yield(cases[first:])
+		}
+	}
+}
+
+// cases reads orders and where their keys lead. An order that is not there
+// (any more) is left out.
 func (a *applying) cases(ctx context.Context, ids []string) ([]*facts.Case, error) {
 	rows, err := a.tx.Query(ctx, `select order_id, body from orders where company_id = $1 and order_id = any($2) order by order_id`, a.company, ids)
 	if err != nil {
@@ -104,9 +138,6 @@ func (a *applying) cases(ctx context.Context, ids []string) ([]*facts.Case, erro
 	}
 	if err := a.reachOfKeys(ctx, byID, orderIDs, from, to); err != nil {
 		return nil, fmt.Errorf("keys: %w", err)
-	}
-	if err := a.visitorsOf(ctx, list); err != nil {
-		return nil, fmt.Errorf("visitors: %w", err)
 	}
 	return list, nil
 }

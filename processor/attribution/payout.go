@@ -116,6 +116,9 @@ func (x *Index) pay(o *Order, coupon, link *claim) payout {
 		p.costs = append(p.costs, line)
 		p.commission += line.amount
 	}
+	if len(costs) == 0 {
+		p.note = "no cost was in force for this evidence when the order was made"
+	}
 	return p
 }
 
