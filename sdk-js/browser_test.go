@@ -219,6 +219,9 @@ func TestInChromium(t *testing.T) {
 	f("a refusal is never repeated", refusal)
 	f("nothing is stored or sent before consent is granted", consentRequired)
 	f("denied consent forgets", consentDenied)
+	f("consent denied before the start forgets too", consentDeniedFirst)
+	f("consent denied in one tab holds in all", consentDeniedElsewhere)
+	f("an answer that is none is tried again", oddAnswer)
 	f("storage that is forbidden loses nothing that can be sent", noStorage)
 }
 
@@ -397,9 +400,12 @@ func workerPath(t *testing.T, e *edge, b *rod.Browser) {
 	}
 	e.answer(http.StatusOK)
 	e.wait(t, "the sale", func(s seen) bool { return s.named(core.CheckoutCompleted) != nil })
-	// What the core refuses in the worker does not travel, and is told.
+	// What the core refuses in the worker is told, and travels as it was taken:
+	// the edge makes its dead letter, which the merchant sees.
 	page.MustEval(`() => tributary.track("CHECKOUT_COMPLETED", {items: []})`)
 	page.MustWait(`() => said.some(s => s.includes("payload_items_required"))`)
+	e.wait(t, "the refused sale", func(s seen) bool { return s.copies(core.CheckoutCompleted) == 2 })
+	page.MustWait(`() => !Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
 }
 
 func strictPolicy(t *testing.T, e *edge, b *rod.Browser) {
@@ -476,7 +482,7 @@ func consentRequired(t *testing.T, e *edge, b *rod.Browser) {
 	page := open(t, b, s.URL+"/?utm_source=x")
 	page.MustWait(`() => tributary.loaded`)
 	page.MustEval(`() => { tributary.track("NOTE"); return new Promise(r => setTimeout(r, 100)) }`)
-	if n, cookie := stored(page), page.MustEval(`() => document.cookie`).Str(); n != 0 || cookie != "" || e.seen().requests != 0 {
+	if n, cookie := page.MustEval(`() => localStorage.length + sessionStorage.length`).Int(), page.MustEval(`() => document.cookie`).Str(); n != 0 || cookie != "" || e.seen().requests != 0 {
 		t.Errorf("before consent: %d stored, cookie %q, %d requests", n, cookie, e.seen().requests)
 	}
 	page.MustEval(`() => tributary.consent("granted")`)
@@ -502,6 +508,50 @@ func consentDenied(t *testing.T, e *edge, b *rod.Browser) {
 	if e.seen().requests != 0 {
 		t.Errorf("%d requests after denial", e.seen().requests)
 	}
+}
+
+func consentDeniedFirst(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{
+		"/":   e.stubbed(`tributary.init({companyId:"loja",linger:3600000})`),
+		"/no": e.stubbed(`tributary.consent("denied");tributary.init({companyId:"loja",linger:0})`),
+	})
+	e.answer(http.StatusServiceUnavailable) // the beacon brings no answer: the event stays stored
+	page := open(t, b, s.URL+"/")
+	page.MustWait(`() => Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
+	page.MustNavigate(s.URL + "/no")
+	page.MustWait(`() => tributary.loaded`)
+	if cookie := page.MustEval(`() => document.cookie`).Str(); stored(page) != 0 || cookie != "" {
+		t.Errorf("after denial: %d stored, cookie %q", stored(page), cookie)
+	}
+}
+
+func consentDeniedElsewhere(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:3600000,pageViews:false})`)})
+	one, two := open(t, b, s.URL+"/"), open(t, b, s.URL+"/")
+	for _, page := range []*rod.Page{one, two} {
+		page.MustWait(`() => tributary.loaded`)
+		page.MustEval(`() => tributary.track("NOTE")`)
+		page.MustWait(`() => Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
+	}
+	two.MustEval(`() => { addEventListener("storage", e => { if (e.key == "trb_consent") window.heard = true }) }`)
+	one.MustEval(`() => tributary.consent("denied")`)
+	two.MustWait(`() => window.heard`)
+	two.MustEval(`() => { tributary.track("NOTE"); return tributary.flush() }`)
+	if cookie := two.MustEval(`() => document.cookie`).Str(); stored(two) != 0 || cookie != "" || e.seen().requests != 0 {
+		t.Errorf("after denial in another tab: %d stored, cookie %q, %d requests", stored(two), cookie, e.seen().requests)
+	}
+}
+
+// Something between page and edge may answer in the edge's place.
+func oddAnswer(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.stubbed(`
+		const real = fetch;
+		let n = 0;
+		window.fetch = (...args) => (n++ < 2 ? Promise.resolve(new Response(["null", '{"results":{}}'][n - 1])) : real(...args));
+		tributary.init({companyId:"loja",linger:0,pageViews:false,worker:false});
+		tributary.track("NOTE")`)})
+	open(t, b, s.URL+"/")
+	e.wait(t, "the event", func(s seen) bool { return s.named("NOTE") != nil })
 }
 
 func noStorage(t *testing.T, e *edge, b *rod.Browser) {

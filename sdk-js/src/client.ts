@@ -47,6 +47,7 @@ export function init(options: Config, origin?: string): void {
   referrer = document.referrer;
   queue = new Queue(options.companyId, free);
   sender = new Sender(options.companyId, endpoint, queue, free, log);
+  if (answer == "denied") deny(); // it may have been said before there was a queue
 
   const leave = () => {
     queue.persist();
@@ -55,6 +56,7 @@ export function init(options: Config, origin?: string): void {
   addEventListener("pagehide", leave);
   document.addEventListener("visibilitychange", () => document.visibilityState == "hidden" && leave());
   addEventListener("online", () => sender.send());
+  addEventListener("storage", (e) => e.key == ANSWER && consent(e.newValue as Consent)); // said in another tab
   setTimeout(() => {
     if (free()) resume();
   }, RECOVER);
@@ -146,11 +148,7 @@ export function consent(given: Consent): void {
   answer = given;
   put(ANSWER, given);
   if (!config) return;
-  if (given == "denied") {
-    queue.clear();
-    reset();
-    return;
-  }
+  if (given == "denied") return deny();
   // What was kept in memory is completed: now the visitor may be known.
   for (const id in queue.entries) {
     const e = queue.entries[id];
@@ -161,6 +159,11 @@ export function consent(given: Consent): void {
   }
   queue.persist();
   resume();
+}
+
+function deny(): void {
+  queue.clear();
+  reset();
 }
 
 /** Sends what earlier pages left, and what waits. */

@@ -3,11 +3,12 @@
 // only by acknowledgement, refusal, or the caps.
 
 import { uuid } from "./id";
-import { attempt, del, get, keys, put, tabGet, tabPut } from "./store";
+import { attempt, del, get, keys, put, tabDel, tabGet, tabPut } from "./store";
 
 /** Caps: the shop's own storage is never filled. */
 const MAX_EVENTS = 1000;
 const MAX_BYTES = 512 << 10;
+const TAB = "trb_t"; // the key under which a tab keeps its name
 const ORPHAN = 60000; // ms: another tab's event this old is nobody's
 
 export interface Entry {
@@ -23,16 +24,19 @@ export class Queue {
   entries: { [id: string]: Entry } = {};
   dropped = 0;
   private prefix: string;
-  private own: string;
+  private tab = "";
   private bytes = 0;
   private count = 0;
 
   constructor(company: string, private durable: () => boolean) {
-    let tab = tabGet("trb_t");
-    if (!tab) tabPut("trb_t", (tab = uuid(Date.now()).slice(-12)));
     this.prefix = "trb:" + company + ":";
-    this.own = this.prefix + tab + ":";
     for (const key of keys(this.prefix)) this.grow(get(key), 1);
+  }
+
+  /** The prefix of this tab's keys. It names the tab, which is stored: only where storing is allowed. */
+  private own(): string {
+    if (!this.tab) tabPut(TAB, (this.tab = tabGet(TAB) || uuid(Date.now()).slice(-12)));
+    return this.prefix + this.tab + ":";
   }
 
   private grow(raw: string | null | undefined, by: number): void {
@@ -55,7 +59,7 @@ export class Queue {
     if (!this.durable()) return;
     for (const id in this.entries) {
       const e = this.entries[id];
-      if (!e.stored && this.count < MAX_EVENTS && this.bytes + e.raw.length * 2 <= MAX_BYTES && put(this.own + id, e.raw)) {
+      if (!e.stored && this.count < MAX_EVENTS && this.bytes + e.raw.length * 2 <= MAX_BYTES && put(this.own() + id, e.raw)) {
         e.stored = true;
         this.grow(e.raw, 1);
       }
@@ -67,7 +71,7 @@ export class Queue {
     const e = this.entries[id];
     if (!e) return;
     if (e.stored) {
-      del(this.own + id);
+      del(this.own() + id);
       this.grow(e.raw, -1);
     }
     delete this.entries[id];
@@ -79,7 +83,7 @@ export class Queue {
       for (const key of keys(this.prefix)) {
         const id = key.slice(key.lastIndexOf(":") + 1);
         const raw = get(key);
-        const mine = key.indexOf(this.own) == 0;
+        const mine = key.indexOf(this.own()) == 0;
         const age = Date.now() - parseInt(id.replace("-", "").slice(0, 12), 16); // the time in the UUIDv7
         if (this.entries[id] || (!mine && age < ORPHAN)) continue;
         if (!raw || attempt(() => JSON.parse(raw)[1]) != id) {
@@ -87,7 +91,7 @@ export class Queue {
           continue;
         }
         if (!mine) {
-          if (!put(this.own + id, raw)) continue;
+          if (!put(this.own() + id, raw)) continue;
           del(key);
         }
         this.entries[id] = { id, raw, stored: true };
@@ -102,6 +106,8 @@ export class Queue {
   clear(): void {
     for (const id in this.entries) this.remove(id);
     for (const key of keys(this.prefix)) del(key);
+    tabDel(TAB);
+    this.tab = "";
     this.count = this.bytes = 0;
   }
 }

@@ -10,6 +10,7 @@ const CHUNK = 60000; // bytes: browsers refuse beacons of 64 KiB
 const BATCH = 50;
 const BASE = 1000; // ms
 const MOST = 60000; // ms
+const PATIENCE = 30000; // ms, of one attempt
 const UNANSWERED = 30000; // ms: what went by beacon is sent once more after this, for its answer
 
 export class Sender {
@@ -72,7 +73,7 @@ export class Sender {
     for (;;) {
       const batch = this.allowed() ? this.chunk(this.waiting().filter((e) => !(e.beaconed! > Date.now() - UNANSWERED))) : [];
       if (!batch.length) return !this.waiting().length;
-      const wait = await this.post(batch);
+      const wait = await this.post(batch).catch((error) => (this.log("not sent, will be tried again", error), 0));
       if (wait < 0) {
         this.failures = 0;
         continue;
@@ -84,22 +85,19 @@ export class Sender {
     }
   }
 
-  /** One attempt: -1 when the batch moved on, else the least wait in milliseconds. */
+  /** One attempt: -1 when the batch moved on, else the least wait in milliseconds. It rejects where no edge answers. */
   private async post(batch: Entry[]): Promise<number> {
     const raws = batch.map((e) => e.raw);
     const core = await canonical("[" + raws.join() + "]");
     const events = core && core.items && core.items.length == batch.length ? this.judged(core, batch) : raws;
-    if (!events.length) return -1;
-    let response: Response;
-    let answer: any = {};
-    try {
-      // text/plain needs no preflight; credentials carry the server's visitor cookie.
-      response = await fetch(this.url, { method: "POST", body: this.body(events), credentials: "include", headers: { "Content-Type": "text/plain" } });
-      answer = await response.json().catch(() => answer);
-    } catch (error) {
-      this.log("not sent, will be tried again", error);
-      return 0;
-    }
+    const response = await fetch(this.url, {
+      method: "POST",
+      body: this.body(events),
+      credentials: "include", // carries the server's visitor cookie
+      headers: { "Content-Type": "text/plain" }, // needs no preflight
+      signal: attempt(() => AbortSignal.timeout(PATIENCE)), // older browsers have their own patience
+    });
+    const answer: any = (await response.json().catch(() => 0)) || {};
     const status = response.status;
     if (status == 200 && answer.results) {
       let moved = false;
@@ -123,15 +121,9 @@ export class Sender {
     return Math.min(MOST * 10, Math.max(0, +after * 1000 || Date.parse(after) - Date.now() || 0));
   }
 
-  /** The canonical events; what the core refuses is settled here. */
+  /** The canonical events; what the core refuses goes as it was taken: the edge keeps it with its reason. */
   private judged(core: Canonical, batch: Entry[]): string[] {
-    const events: string[] = [];
-    core.items.forEach((item, i) => {
-      if (item.event) return events.push(item.event);
-      this.log("rejected", batch[i].id, item.code, item.field, item.message);
-      this.queue.remove(batch[i].id);
-    });
-    return events;
+    return core.items.map((item, i) => item.event || (this.log("invalid", batch[i].id, item.code, item.field, item.message), batch[i].raw));
   }
 
   /** The last chance: what is not acknowledged goes by beacon and stays stored. */
