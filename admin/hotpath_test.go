@@ -1,0 +1,93 @@
+package admin_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// keyStore knows one key and counts who asks. Any other question to it panics:
+// it is the embedded nil's.
+type keyStore struct {
+	admin.Store
+	key   commerce.APIKey
+	asked atomic.Int64
+}
+
+func (s *keyStore) APIKeyByHash(context.Context, [32]byte) (commerce.APIKey, error) {
+	s.asked.Add(1)
+	return s.key, nil
+}
+
+// nowhere takes every record and keeps none.
+type nowhere struct{}
+
+func (nowhere) Produce(context.Context, string, ...wire.Record) error { return nil }
+
+func hotServer(t testing.TB) (server *admin.Server, store *keyStore, key string) {
+	t.Helper()
+	hasher, err := identity.NewHasher(bytes.Repeat([]byte("s"), 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key, err = commerce.NewKeyText(rand.Reader, commerce.Live); err != nil {
+		t.Fatal(err)
+	}
+	store = &keyStore{key: commerce.APIKey{KeyID: "key_1", CompanyID: "c_1", Environment: commerce.Live, Country: "BR", Scopes: commerce.Scopes}}
+	server, err = admin.New(admin.Config{ShortBase: "go.example.com", IngestRate: admin.Rate{PerSecond: 1e9, Burst: 1e9}},
+		admin.Deps{Store: store, Producer: nowhere{}, Hasher: hasher, Log: slog.New(slog.NewJSONHandler(io.Discard, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server, store, key
+}
+
+func sendHot(server *admin.Server, path, key, body string) int {
+	request := httptest.NewRequest("POST", path, strings.NewReader(body))
+	request.Header.Set("Authorization", "Bearer "+key)
+	request.Header.Set("Content-Type", "application/json")
+	out := httptest.NewRecorder()
+	server.ServeHTTP(out, request)
+	return out.Code
+}
+
+func TestOrdersWithoutAnIdempotencyKeyAskPostgresNothingButTheirKeyOnce(t *testing.T) {
+	server, store, key := hotServer(t)
+	for n := range 1000 {
+		path, body := "/admin/v1/order", order1001
+		if n%2 == 1 {
+			path, body = "/admin/v1/product", fmt.Sprintf(`{"productId":"p%d","productName":"Camiseta"}`, n)
+		}
+		if status := sendHot(server, path, key, body); status != http.StatusOK {
+			t.Fatalf("%s: %d", path, status)
+		}
+	}
+	if n := store.asked.Load(); n != 1 {
+		t.Errorf("%d look-ups of the key in 1000 requests, want 1", n)
+	}
+}
+
+// BenchmarkOrderCorridor is POST /order without a socket and without Kafka:
+// what of its CPU is ours.
+func BenchmarkOrderCorridor(b *testing.B) {
+	server, _, key := hotServer(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		if status := sendHot(server, "/admin/v1/order", key, order1001); status != http.StatusOK {
+			b.Fatal(status)
+		}
+	}
+}
