@@ -120,11 +120,12 @@ func (db *DB) AcquireRelay(ctx context.Context) (commerce.OutboxRelay, error) {
 	return &Relay{conn: conn}, nil
 }
 
-// Close ends the connection, and so the lock: giving it back to the pool
-// could leave the lock behind on an error.
+// Close frees the lock, so that the next relay has it at once, and ends the
+// connection: giving that back to the pool could leave the lock behind on an error.
 func (r *Relay) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
+	_, _ = r.conn.Exec(ctx, `select pg_advisory_unlock($1)`, relayLock) // else the server frees it soon
 	r.conn.Conn().Close(ctx)
 	r.conn.Release()
 }
