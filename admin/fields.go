@@ -245,9 +245,12 @@ func timestamp(value any) (time.Time, *fault) {
 		return time.Time{}, wrongType("a string", value)
 	}
 	t, err := time.Parse(timestampFormat, s)
-	// Parse takes a fraction that the layout does not have; year 0 is no year of Postgres.
-	if err != nil || len(s) != len(timestampFormat) || t.Year() < 1 {
+	// Parse takes a fraction that the layout does not have.
+	if err != nil || len(s) != len(timestampFormat) {
 		return time.Time{}, &fault{"invalid_timestamp", "must be a real instant written YYYY-MM-DDTHH:MM:SSZ (UTC, no fraction)"}
+	}
+	if !commerce.Recordable(t) {
+		return time.Time{}, &fault{"out_of_range", "must lie between the years 1970 and 2199"}
 	}
 	return t, nil
 }

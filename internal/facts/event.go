@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -59,7 +60,7 @@ func ParseEvent(raw []byte) (Event, error) {
 	}
 	e.EventID = id.String()
 	e.IDTime = time.UnixMilli(int64(binary.BigEndian.Uint64(append([]byte{0, 0}, id[:6]...)))).UTC()
-	if !sane(e.Timestamp) || !sane(e.ReceivedAt) || !sane(e.IDTime) {
+	if !commerce.Recordable(e.Timestamp) || !commerce.Recordable(e.ReceivedAt) || !commerce.Recordable(e.IDTime) {
 		return e, ErrTime
 	}
 	e.ReceivedAt = e.ReceivedAt.UTC().Truncate(storedPrecision)
@@ -68,7 +69,7 @@ func ParseEvent(raw []byte) (Event, error) {
 		e.At = e.At.Add(skew)
 	}
 	e.At = e.At.Truncate(time.Millisecond)
-	if !sane(e.At) {
+	if !commerce.Recordable(e.At) {
 		return e, ErrTime
 	}
 	if e.Visitor = e.VisitorID; e.Visitor == "" {
@@ -82,9 +83,6 @@ func ParseEvent(raw []byte) (Event, error) {
 // storedPrecision is Postgres's. Times are cut to it before they are compared,
 // so that two copies compare alike in one batch and across batches.
 const storedPrecision = time.Microsecond
-
-// sane keeps out times that no store can hold or no calendar means.
-func sane(t time.Time) bool { return t.Year() >= 1970 && t.Year() < 2200 }
 
 // Before tells which of two copies of one id counts: the one with the least
 // (receivedAt, digest).

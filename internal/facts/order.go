@@ -38,7 +38,7 @@ func ParseOrder(c wire.Commerce) (OrderVersion, error) {
 	}
 	v := OrderVersion{OrderID: order.OrderID, AcceptedAt: c.AcceptedAt.UTC().Truncate(storedPrecision), Personal: order.Personal}
 	v.VersionAt = order.UpdatedAt.Or(v.AcceptedAt).UTC().Truncate(storedPrecision)
-	if !sane(order.CreatedAt) || !sane(v.VersionAt) || !sane(v.AcceptedAt) {
+	if !commerce.Recordable(order.CreatedAt) || !commerce.Recordable(v.VersionAt) || !commerce.Recordable(v.AcceptedAt) {
 		return OrderVersion{}, ErrTime
 	}
 	order.Personal = nil
@@ -156,7 +156,7 @@ func ParseProduct(c wire.Commerce) (Product, error) {
 	if t, err := time.Parse(time.RFC3339, p.Product.UpdatedAt); err == nil {
 		p.UpdatedAt = t.UTC().Truncate(storedPrecision)
 	}
-	if !sane(p.UpdatedAt) || !sane(p.AcceptedAt) {
+	if !commerce.Recordable(p.UpdatedAt) || !commerce.Recordable(p.AcceptedAt) {
 		return p, ErrTime
 	}
 	return p, nil
