@@ -33,6 +33,10 @@ func (c *Client) Follow(ctx context.Context, topic string, partition int, from i
 	if err := reader.SetOffset(from); err != nil {
 		return fmt.Errorf("kafka: follow %s/%d from %d: %w", topic, partition, from, err)
 	}
+	next := from // the offset after the last record handled
+	if from == FromFirst {
+		next = end.first
+	}
 	if caughtUp != nil && (end.first >= end.next || from == FromLast || from >= end.next) {
 		caughtUp()
 		caughtUp = nil
@@ -48,7 +52,7 @@ func (c *Client) Follow(ctx context.Context, topic string, partition int, from i
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case caughtUp != nil && waiting.Err() != nil && errors.Is(err, waiting.Err()):
-			if _, err := c.logEnd(ctx, topic, partition); err == nil {
+			if c.isGap(ctx, topic, partition, next, end.next) {
 				caughtUp()
 				caughtUp = nil
 			}
@@ -58,20 +62,44 @@ func (c *Client) Follow(ctx context.Context, topic string, partition int, from i
 		case err != nil:
 			return fmt.Errorf("kafka: follow %s/%d: %w", topic, partition, err)
 		}
+		next = message.Offset + 1
 		if err := handle(message.Offset, Record{Key: message.Key, Value: message.Value}); err != nil {
 			return err
 		}
-		if caughtUp != nil && message.Offset+1 >= end.next {
+		if caughtUp != nil && next >= end.next {
 			caughtUp()
 			caughtUp = nil
 		}
 	}
 }
 
-// gapWait is how long the log's end may stay out of reach while the broker
-// answers before what is missing counts as compacted away: the last records
-// of a compacted topic may be gone, tombstones first.
+// gapWait is how long the log's end may stay out of reach before the broker is
+// asked whether anything is left on the way there: the last records of a
+// compacted topic may be gone, tombstones first.
 const gapWait = 5 * time.Second
+
+// isGap tells whether the broker holds no record from an offset up to end. A
+// reader that waits has not seen that: it may be looking for the leader still.
+func (c *Client) isGap(ctx context.Context, topic string, partition int, from, end int64) bool {
+	ctx, cancel := context.WithTimeout(ctx, gapWait)
+	defer cancel()
+	response, err := c.client.Fetch(ctx, &kafka.FetchRequest{
+		Topic: topic, Partition: partition, Offset: from, MinBytes: 1, MaxBytes: 4 << 20, MaxWait: 100 * time.Millisecond,
+	})
+	if err != nil || response.Error != nil {
+		return false
+	}
+	for response.Records != nil {
+		record, err := response.Records.ReadRecord()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil || record.Offset >= from && record.Offset < end {
+			return false
+		}
+	}
+	return true
+}
 
 // LogEnd is the offset that the partition's next record will get.
 func (c *Client) LogEnd(ctx context.Context, topic string, partition int) (int64, error) {
