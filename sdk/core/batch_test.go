@@ -127,6 +127,8 @@ func TestAFieldOfAnotherTypeIsNamed(t *testing.T) {
 	f(`"timestamp":1780000000`, "invalid_timestamp timestamp")
 	f(`"timestamp":"2026-02-29T00:00:00Z"`, "invalid_timestamp timestamp")
 	f(`"timestamp":"1969-12-31T23:59:59Z"`, "invalid_timestamp timestamp")
+	f(`"timestamp":"2200-01-01T00:00:00Z"`, "invalid_timestamp timestamp")
+	f(`"eventId":"ffffffff-ffff-7000-8000-000000000000"`, "invalid_event_id eventId")
 	f(`"payload":[]`, "invalid_payload payload")
 	f(`"payload":"{}"`, "invalid_payload payload")
 	f(`"payload":{"n":1e999}`, "number_out_of_range ")

@@ -7,6 +7,9 @@ const (
 	day    = 24 * 60 * 60 * second
 	// maxTime is 9999-12-31T23:59:59.999Z: RFC 3339 has four digits for a year.
 	maxTime = 253402300799999
+	// lastTime is 2199-12-31T23:59:59.999Z, the last instant of a fact
+	// (internal/commerce.Recordable, which the processor goes by).
+	lastTime = 7258118399999
 )
 
 // ParseTime reads an RFC 3339 date and time as Unix milliseconds, UTC. Digits

@@ -214,8 +214,8 @@ func (p *parser) id() {
 	}
 	id := p.text("eventId", CodeInvalidEventID)
 	p.event.ID = cut(id, maxID)
-	if !ValidUUIDv7(id) {
-		p.refuse(CodeInvalidEventID, "eventId", "must be a UUID of version 7")
+	if !ValidUUIDv7(id) || UUIDv7Time(id) > lastTime {
+		p.refuse(CodeInvalidEventID, "eventId", "must be a UUID of version 7, made before the year 2200")
 		return
 	}
 	p.event.ID = strings.ToLower(id)
@@ -226,8 +226,8 @@ func (p *parser) timestamp() {
 		return
 	}
 	ms, ok := ParseTime(p.text("timestamp", CodeInvalidTimestamp))
-	if !ok || ms < 0 || ms > maxTime {
-		p.refuse(CodeInvalidTimestamp, "timestamp", "must be an RFC 3339 time since 1970")
+	if !ok || ms < 0 || ms > lastTime {
+		p.refuse(CodeInvalidTimestamp, "timestamp", "must be an RFC 3339 time between the years 1970 and 2199")
 		return
 	}
 	p.event.Timestamp, p.timed = ms, true
