@@ -49,3 +49,21 @@ func TestASlowReaderIsNotCaughtUp(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What compaction took from the log's end never comes: it must not be waited
+// for, and no record may pass for it.
+func TestAGapHoldsNoRecord(t *testing.T) {
+	_, client := broker(t)
+	if err := client.EnsureTopics(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	if err := kafka.NewProducer(client).Produce(t.Context(), wire.TopicDirectory, kafka.Record{Key: []byte("k"), Value: []byte("v")}); err != nil {
+		t.Fatal(err)
+	}
+	if !client.IsGap(t.Context(), wire.TopicDirectory, 0, 1, 2) {
+		t.Error("nothing is after the last record")
+	}
+	if client.IsGap(t.Context(), wire.TopicDirectory, 0, 0, 1) {
+		t.Error("a record was taken for a gap")
+	}
+}
