@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -15,12 +16,12 @@ import (
 )
 
 func newKeys() *cobra.Command {
-	cmd := &cobra.Command{Use: "keys", Short: "Make, list and revoke API keys"}
-	cmd.AddCommand(newKeysCreate(), newKeysList(), newKeysRevoke())
+	cmd := &cobra.Command{Use: "keys", Short: "Make, list, rotate and revoke API keys"}
+	cmd.AddCommand(newKeysCreate(), newKeysList(), newKeysRotate(), newKeysRevoke())
 	return cmd
 }
 
-// keysCommand is what the three have in common: a database and a company.
+// keysCommand is what all have in common: a database and a company.
 func keysCommand(use, short string, args cobra.PositionalArgs, run func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, company string, args []string) error) *cobra.Command {
 	var database postgresFlags
 	var company string
@@ -32,13 +33,16 @@ func keysCommand(use, short string, args cobra.PositionalArgs, run func(ctx cont
 				return err
 			}
 			if company == "" {
-				return fmt.Errorf("give --company")
+				return errors.New("give --company")
 			}
 			db, err := postgres.Open(cmd.Context(), dsn)
 			if err != nil {
 				return err
 			}
 			defer db.Close()
+			if _, err := findCompany(cmd.Context(), db, company); err != nil {
+				return err
+			}
 			return run(cmd.Context(), cmd, db, company, args)
 		},
 	}
@@ -53,11 +57,11 @@ func newKeysCreate() *cobra.Command {
 	var lifetime time.Duration
 	cmd := keysCommand("create NAME", "Make an API key and show it, once", cobra.ExactArgs(1),
 		func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, company string, args []string) error {
-			key := commerce.NewAPIKey{CompanyID: company, Name: args[0], Type: keyType, Actor: actor, Random: rand.Reader}
+			key := commerce.NewAPIKey{CompanyID: company, Name: strings.TrimSpace(args[0]), Type: keyType, Actor: actor, Random: rand.Reader}
 			for _, name := range scopes {
 				scope, err := commerce.ParseScope(name)
 				if err != nil {
-					return err
+					return fmt.Errorf("--scope: %w", err)
 				}
 				key.Scopes = append(key.Scopes, scope)
 			}
@@ -72,6 +76,19 @@ func newKeysCreate() *cobra.Command {
 			fmt.Fprintln(cmd.OutOrStdout(), text)
 			return nil
 		})
+	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
+		switch {
+		case strings.TrimSpace(args[0]) == "":
+			return errors.New("give the key a name: who will hold it")
+		case lifetime < 0:
+			return fmt.Errorf("--expires-in %s is in the past: give how long the key is good for, or 0 for ever", lifetime)
+		case keyType != commerce.OwnPlatform && keyType != commerce.Integration:
+			return fmt.Errorf("--type %q is neither %s nor %s", keyType, commerce.OwnPlatform, commerce.Integration)
+		case len(scopes) == 0:
+			return errors.New("--scope: a key needs at least one")
+		}
+		return nil
+	}
 	all := make([]string, len(commerce.Scopes))
 	for i, scope := range commerce.Scopes {
 		all[i] = string(scope)
@@ -123,17 +140,53 @@ func keyState(k commerce.APIKey, now time.Time) string {
 	return "active"
 }
 
+func newKeysRotate() *cobra.Command {
+	var grace time.Duration
+	cmd := keysCommand("rotate KEY_ID", "Replace an API key by a new one and show it, once; the old one works on for a time", cobra.ExactArgs(1),
+		func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, company string, args []string) error {
+			now := time.Now()
+			made, text, err := db.RotateAPIKey(ctx, commerce.KeyRotation{CompanyID: company, KeyID: args[0], At: now, Grace: grace, Actor: actor, Random: rand.Reader})
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s ends %s. Key %s takes its place; it is stored hashed and cannot be shown again:\n", args[0], moment(now.Add(grace)), made.KeyID)
+			fmt.Fprintln(cmd.OutOrStdout(), text)
+			return nil
+		})
+	cmd.Flags().DurationVar(&grace, "grace", 24*time.Hour, "leave the old key good for this long, to change over")
+	return cmd
+}
+
 func newKeysRevoke() *cobra.Command {
 	var grace time.Duration
 	cmd := keysCommand("revoke KEY_ID", "Revoke an API key, at once or after a time", cobra.ExactArgs(1),
 		func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, company string, args []string) error {
-			at := time.Now().Add(grace)
-			if err := db.RevokeAPIKey(ctx, company, args[0], at, actor); err != nil {
+			now := time.Now().Truncate(time.Microsecond) // as it is stored
+			at := now.Add(grace)
+			ends, err := db.RevokeAPIKey(ctx, company, args[0], at, actor)
+			if errors.Is(err, commerce.ErrNotFound) {
+				return fmt.Errorf("no such key of %s: %s", company, args[0])
+			}
+			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s ends %s; services forget it within 5 s.\n", args[0], moment(at))
+			out := cmd.OutOrStdout()
+			switch {
+			case ends.Equal(at):
+				fmt.Fprintf(out, "%s ends at %s; services forget it within 5 s.\n", args[0], moment(ends))
+			case ends.After(now):
+				fmt.Fprintf(out, "%s already ends sooner, at %s: nothing was changed.\n", args[0], moment(ends))
+			default:
+				fmt.Fprintf(out, "%s already ended at %s: nothing was changed.\n", args[0], moment(ends))
+			}
 			return nil
 		})
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if grace < 0 {
+			return fmt.Errorf("--grace %s is in the past: give how long the key stays good, or 0 to end it now", grace)
+		}
+		return nil
+	}
 	cmd.Flags().DurationVar(&grace, "grace", 0, "leave the key good for this long, to change it over")
 	return cmd
 }

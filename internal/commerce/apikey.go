@@ -52,6 +52,16 @@ type NewAPIKey struct {
 	Random    io.Reader
 }
 
+// KeyRotation replaces a key by one of the same name, type, scopes and lifetime.
+type KeyRotation struct {
+	CompanyID string
+	KeyID     string
+	At        time.Time
+	Grace     time.Duration // how long the old key still works
+	Actor     string
+	Random    io.Reader
+}
+
 // ErrKeyText says that a text cannot be one of our keys.
 var ErrKeyText = errors.New("is not an API key")
 

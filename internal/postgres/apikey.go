@@ -55,6 +55,52 @@ func (db *DB) CreateAPIKey(ctx context.Context, k commerce.NewAPIKey) (key comme
 	return key, text, nil
 }
 
+// RotateAPIKey makes a key like another, its lifetime included, and lets the
+// other work until an instant, so that its holder can change over: both or
+// neither. It gives the new key's text, which is shown once. A key that is
+// unknown or does not work any more is commerce.ErrNotFound.
+func (db *DB) RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key commerce.APIKey, text string, err error) {
+	fail := func(err error) (commerce.APIKey, string, error) {
+		return commerce.APIKey{}, "", fmt.Errorf("postgres: rotate API key %s: %w", r.KeyID, err)
+	}
+	id, err := commerce.NewID(r.Random, "key_")
+	if err != nil {
+		return fail(err)
+	}
+	err = db.inTx(ctx, func(tx pgx.Tx) error {
+		old, err := scanAPIKey(tx.QueryRow(ctx, selectAPIKey+` where k.company_id = $1 and k.key_id = $2 for update of k`, r.CompanyID, r.KeyID))
+		if err != nil {
+			return err
+		}
+		if !old.ActiveAt(r.At) {
+			return pgx.ErrNoRows
+		}
+		if text, err = commerce.NewKeyText(r.Random, old.Environment); err != nil {
+			return err
+		}
+		hash := commerce.KeyHash(text)
+		_, err = tx.Exec(ctx, `
+			insert into api_key (key_id, secret_sha256, company_id, name, type, hint, scopes, expires_at)
+			select $1, $2, company_id, name, type, $3, scopes, $4::timestamptz + (expires_at - created_at) from api_key where key_id = $5`,
+			id, hash[:], text[len(text)-4:], r.At, r.KeyID)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `update api_key set revoked_at = least(revoked_at, $2) where key_id = $1`, r.KeyID, r.At.Add(r.Grace)); err != nil {
+			return err
+		}
+		if key, err = scanAPIKey(tx.QueryRow(ctx, selectAPIKey+` where k.key_id = $1`, id)); err != nil {
+			return err
+		}
+		return audit(ctx, tx, Change{CompanyID: r.CompanyID, Actor: r.Actor, Action: "api_key.rotate", Subject: r.KeyID,
+			Detail: map[string]any{"new_key": id, "until": r.At.Add(r.Grace).UTC()}})
+	})
+	if err != nil {
+		return fail(err)
+	}
+	return key, text, nil
+}
+
 // ListAPIKeys lists a company's keys, oldest first, revoked ones included; at most limit.
 func (db *DB) ListAPIKeys(ctx context.Context, companyID string, limit int) ([]commerce.APIKey, error) {
 	rows, err := db.pool.Query(ctx, selectAPIKey+` where k.company_id = $1 order by k.created_at, k.key_id limit $2`, companyID, limit)
@@ -69,24 +115,32 @@ func (db *DB) ListAPIKeys(ctx context.Context, companyID string, limit int) ([]c
 }
 
 // RevokeAPIKey ends a key at an instant: now, or later where a rotation leaves
-// its holder time to change. It never moves an earlier end back.
-func (db *DB) RevokeAPIKey(ctx context.Context, companyID, keyID string, at time.Time, actor string) error {
-	err := db.inTx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `
-			update api_key set revoked_at = least(revoked_at, $3) where company_id = $1 and key_id = $2`, companyID, keyID, at)
+// its holder time to change. It gives the instant at which the key ends: one
+// that ended already, or ends sooner, keeps that end, and nothing is written.
+func (db *DB) RevokeAPIKey(ctx context.Context, companyID, keyID string, at time.Time, actor string) (ends time.Time, err error) {
+	at = at.Truncate(time.Microsecond) // Postgres's precision: what is told is what is stored
+	err = db.inTx(ctx, func(tx pgx.Tx) error {
+		var sooner *time.Time
+		// least() passes over nulls.
+		err := tx.QueryRow(ctx, `select least(revoked_at, expires_at) from api_key where company_id = $1 and key_id = $2 for update`,
+			companyID, keyID).Scan(&sooner)
 		if err != nil {
 			return err
 		}
-		if tag.RowsAffected() == 0 {
-			return pgx.ErrNoRows
+		if ends = timeOrZero(sooner); sooner != nil && !at.Before(ends) {
+			return nil
+		}
+		ends = at
+		if _, err := tx.Exec(ctx, `update api_key set revoked_at = $3 where company_id = $1 and key_id = $2`, companyID, keyID, at); err != nil {
+			return err
 		}
 		return audit(ctx, tx, Change{CompanyID: companyID, Actor: actor, Action: "api_key.revoke", Subject: keyID,
 			Detail: map[string]any{"at": at.UTC()}})
 	})
 	if err != nil {
-		return fmt.Errorf("postgres: revoke API key %s: %w", keyID, err)
+		return time.Time{}, fmt.Errorf("postgres: revoke API key %s: %w", keyID, err)
 	}
-	return nil
+	return ends, nil
 }
 
 // APIKeyByHash looks a key up by the SHA-256 of its text (commerce.KeyHash),

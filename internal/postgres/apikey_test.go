@@ -2,9 +2,9 @@ package postgres_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,32 +93,56 @@ func TestAPIKeyIsFoundByHashAndItsTextIsStoredNowhere(t *testing.T) {
 	}
 }
 
-func TestRevocationNeverMovesBack(t *testing.T) {
-	db, store, _ := newStore(t)
-	key, text, err := db.CreateAPIKey(t.Context(), commerce.NewAPIKey{CompanyID: store.Live.CompanyID, Scopes: commerce.Scopes, Actor: "cli", Random: rand.Reader})
-	if err != nil {
-		t.Fatal(err)
+func TestRevocationNeverMovesBackAndOnlyWhatIsStoredIsAudited(t *testing.T) {
+	db, store, dsn := newStore(t)
+	now := time.Now().Truncate(time.Microsecond)
+	newKey := func(expires time.Time) (keyID, text string) {
+		t.Helper()
+		key, text, err := db.CreateAPIKey(t.Context(), commerce.NewAPIKey{CompanyID: store.Live.CompanyID, Scopes: commerce.Scopes,
+			ExpiresAt: expires, Actor: "cli", Random: rand.Reader})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return key.KeyID, text
 	}
-	now := time.Now()
-	revoke := func(companyID string, at time.Time) error {
-		return db.RevokeAPIKey(context.Background(), companyID, key.KeyID, at, "cli")
+	f := func(keyID string, at, want time.Time, wantAudits int) {
+		t.Helper()
+		ends, err := db.RevokeAPIKey(t.Context(), store.Live.CompanyID, keyID, at, "cli")
+		if err != nil || !ends.Equal(want) {
+			t.Errorf("revoked at %s: ends %s, %v; want %s", at, ends, err, want)
+		}
+		if got := audits(t, dsn, "api_key.revoke", keyID); got != wantAudits {
+			t.Errorf("revoked at %s: %d revocations in the audit log, want %d", at, got, wantAudits)
+		}
 	}
-	if err := revoke(store.Sandbox.CompanyID, now); !errors.Is(err, commerce.ErrNotFound) {
+	key, text := newKey(time.Time{})
+	if _, err := db.RevokeAPIKey(t.Context(), store.Sandbox.CompanyID, key, now, "cli"); !errors.Is(err, commerce.ErrNotFound) {
 		t.Errorf("another company's key: %v", err)
 	}
-	if err := revoke(store.Live.CompanyID, now.Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	if err := revoke(store.Live.CompanyID, now); err != nil {
-		t.Fatal(err)
-	}
-	if err := revoke(store.Live.CompanyID, now.Add(2*time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	f(key, now.Add(time.Hour), now.Add(time.Hour), 1)
+	f(key, now.Add(2*time.Hour), now.Add(time.Hour), 1)
+	f(key, now, now, 2) // sooner than planned
+	f(key, now.Add(2*time.Hour), now, 2)
 	found, err := db.APIKeyByHash(t.Context(), commerce.KeyHash(text))
 	if err != nil || found.ActiveAt(now.Add(time.Second)) || !found.ActiveAt(now.Add(-time.Second)) {
 		t.Errorf("%+v %v", found, err)
 	}
+	expiring, _ := newKey(now.Add(time.Hour))
+	f(expiring, now.Add(2*time.Hour), now.Add(time.Hour), 0)
+	f(expiring, now.Add(time.Minute), now.Add(time.Minute), 1)
+}
+
+func audits(t *testing.T, dsn, action, subject string) (n int) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if err := conn.QueryRow(t.Context(), `select count(*) from audit_log where action = $1 and subject = $2`, action, subject).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 func holds(t *testing.T, dsn, table, text string) bool {
@@ -133,4 +157,42 @@ func holds(t *testing.T, dsn, table, text string) bool {
 		t.Fatal(err)
 	}
 	return n > 0
+}
+
+func TestRotatedKeyHasASuccessorAndAGracePeriod(t *testing.T) {
+	db, store, _ := newStore(t)
+	company := store.Live.CompanyID
+	now := time.Now().Truncate(time.Microsecond)
+	old, oldText, err := db.CreateAPIKey(t.Context(), commerce.NewAPIKey{CompanyID: company, Name: "shop", Type: commerce.Integration,
+		Scopes: []commerce.Scope{commerce.WriteOrders}, ExpiresAt: now.Add(48 * time.Hour), Actor: "cli", Random: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rotate := func(company, id string, at time.Time) (commerce.APIKey, string, error) {
+		return db.RotateAPIKey(t.Context(), commerce.KeyRotation{CompanyID: company, KeyID: id, At: at, Grace: time.Hour, Actor: "cli", Random: rand.Reader})
+	}
+	made, text, err := rotate(company, old.KeyID, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found, err := db.APIKeyByHash(t.Context(), commerce.KeyHash(text)); err != nil || found.KeyID != made.KeyID || text == oldText {
+		t.Errorf("the new text opens %+v, %v", found, err)
+	}
+	if made.KeyID == old.KeyID || made.Name != "shop" || made.Type != commerce.Integration || !slices.Equal(made.Scopes, old.Scopes) ||
+		made.Environment != commerce.Live || !made.RevokedAt.IsZero() || made.ExpiresAt.Sub(now).Round(time.Hour) != 48*time.Hour {
+		t.Errorf("made %+v of %+v", made, old)
+	}
+	was, err := db.APIKeyByHash(t.Context(), commerce.KeyHash(oldText))
+	if err != nil || !was.ActiveAt(now.Add(time.Hour-time.Second)) || was.ActiveAt(now.Add(time.Hour)) {
+		t.Errorf("the old key is %+v, %v", was, err)
+	}
+	f := func(company, id string, at time.Time) {
+		t.Helper()
+		if _, _, err := rotate(company, id, at); !errors.Is(err, commerce.ErrNotFound) {
+			t.Errorf("rotate %s at %s: %v, want not found", id, at, err)
+		}
+	}
+	f(company, "key_none", now)
+	f(store.Sandbox.CompanyID, old.KeyID, now)
+	f(company, old.KeyID, now.Add(2*time.Hour)) // over by then
 }
