@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -65,4 +66,13 @@ func newCompanyCreate() *cobra.Command {
 	flags.StringSliceVar(&store.Origins, "origin", nil, "origin whose pages may send events, https://loja.example.com; repeat or separate by commas")
 	flags.StringSliceVar(&store.Hosts, "host", nil, "the store's own host, never a touch; repeat or separate by commas")
 	return cmd
+}
+
+// findCompany is a company that someone named; an unknown one is said in words.
+func findCompany(ctx context.Context, db *postgres.DB, companyID string) (commerce.Company, error) {
+	company, err := db.Company(ctx, companyID)
+	if errors.Is(err, commerce.ErrNotFound) {
+		return company, fmt.Errorf("no such company: %s; `tributary company list` shows those there are", companyID)
+	}
+	return company, err
 }

@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/processor"
 )
 
 func newDoctor() *cobra.Command {
@@ -23,8 +26,9 @@ func newDoctor() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check that an installation's parts can be reached and fit together",
 		Long: `Check that Kafka and PostgreSQL answer, that the schema is up to date, that the
-topics are there with equal partition counts, that the outbox is being published
-and that running services say they are ready. Exit status 1 when a check fails.`,
+topics are there with equal partition counts, that the processor's offsets are of
+this Kafka and how far they are behind, that the outbox is being published and
+that running services say they are ready. Exit status 1 when a check fails.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dsn, err := database.require()
@@ -87,6 +91,7 @@ func examine(ctx context.Context, out io.Writer, dsn string, config kafka.Config
 		return "cluster " + id, err
 	})
 	check("topics", func(ctx context.Context) (string, error) { return examineTopics(ctx, client) })
+	check("processor's offsets", func(ctx context.Context) (string, error) { return examineOffsets(ctx, db, client) })
 	check("outbox", func(ctx context.Context) (string, error) {
 		waiting, oldest, err := db.OutboxSize(ctx)
 		if err == nil && waiting > 0 && time.Since(oldest) > staleOutbox {
@@ -118,8 +123,42 @@ func examineTopics(ctx context.Context, client *kafka.Client) (string, error) {
 	return fmt.Sprintf("%d partitions of events and commerce", counts[wire.TopicEvents]), nil
 }
 
+// examineOffsets holds what the processor has applied against the log: the same
+// that it refuses at its start.
+func examineOffsets(ctx context.Context, db *postgres.DB, client *kafka.Client) (string, error) {
+	stored, err := db.Offsets(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(stored) == 0 {
+		return "none yet: no processor has run", nil
+	}
+	cluster, err := client.ClusterID(ctx)
+	if err != nil {
+		return "", err
+	}
+	group := kafka.NewGroup(client, processorGroup, nil, wire.TopicEvents, wire.TopicCommerce)
+	behind := int64(0)
+	for _, o := range stored {
+		if o.ClusterID != cluster {
+			return "", fmt.Errorf("%s/%d: %w: %q, not %q", o.Topic, o.Partition, facts.ErrOtherCluster, o.ClusterID, cluster)
+		}
+		first, end, err := group.Bounds(ctx, o.Topic, o.Partition)
+		switch {
+		case err != nil:
+			return "", err
+		case o.Next > end:
+			return "", fmt.Errorf("%s/%d: %w: stored %d, log ends at %d", o.Topic, o.Partition, processor.ErrPastEnd, o.Next, end)
+		case o.Next < first:
+			return "", fmt.Errorf("%s/%d: %w: stored %d, log begins at %d", o.Topic, o.Partition, processor.ErrRetained, o.Next, first)
+		}
+		behind += end - o.Next
+	}
+	return fmt.Sprintf("%d records not yet applied", behind), nil
+}
+
 func examineService(ctx context.Context, origin string) (string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, origin+"/readyz", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(origin, "/")+"/readyz", nil)
 	if err != nil {
 		return "", err
 	}

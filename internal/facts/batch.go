@@ -14,6 +14,14 @@ type Move struct {
 	From, To  int64 // next record to apply, before and after
 }
 
+// StoredOffset is where one partition stands.
+type StoredOffset struct {
+	Topic     string
+	Partition int
+	ClusterID string
+	Next      int64 // the first record not yet applied
+}
+
 // Errors of a store.
 var (
 	// ErrFenced: the offset is not where this owner left it, so another owns
@@ -140,6 +148,7 @@ type Payout struct {
 	Evidence        string // coupon | link
 	BaseMinor       int64
 	CommissionMinor int64 // in the order's currency
+	FixedBRLMinor   int64 // fixed fees of an order in another currency: owed beside, never added
 }
 
 // Line is what the ledger must say net of its reversals for (order, cost, currency).

@@ -32,6 +32,19 @@ func (db *DB) Offset(ctx context.Context, topic string, partition int, clusterID
 	return next, nil
 }
 
+// Offsets lists where every partition stands that a processor has ever owned.
+func (db *DB) Offsets(ctx context.Context) ([]facts.StoredOffset, error) {
+	rows, err := db.pool.Query(ctx, `select topic, partition, cluster_id, next from consumer_offset order by topic, partition`)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: offsets: %w", translate(err))
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[facts.StoredOffset])
+	if err != nil {
+		return nil, fmt.Errorf("postgres: offsets: %w", translate(err))
+	}
+	return list, nil
+}
+
 // moveOffsets is the compare-and-set that makes a batch exactly once: its row
 // locks also make a new owner wait for an old one's transaction.
 func moveOffsets(ctx context.Context, tx pgx.Tx, clusterID string, moves []facts.Move) error {
