@@ -21,8 +21,10 @@ traffic. FILE may be gzipped, or "-" for standard input.
 
 An import that is stopped or killed carries on where it was when it is started
 again (FILE.progress); importing twice changes nothing, since events are known
-by their eventId and orders by their orderId and updatedAt. Lines that the
-service rejects are collected in FILE.rejected.jsonl with their reasons.
+by their eventId and orders by their orderId and updatedAt. "import events
+--help" and "import orders --help" tell what becomes of lines without them.
+Lines that are rejected are collected in FILE.rejected.jsonl with their reasons,
+those of standard input in a new stdin-TIME-….rejected.jsonl each time.
 
 Exit status: 0 all lines were accepted, 1 the import could not finish,
 3 it finished and some lines were rejected.`,
@@ -40,7 +42,7 @@ type importFlags struct {
 
 func (f *importFlags) register(cmd *cobra.Command, concurrency int) {
 	cmd.Flags().IntVar(&f.concurrency, "concurrency", concurrency, "requests in flight")
-	cmd.Flags().StringVar(&f.stateDir, "state-dir", "", "directory of FILE.progress and FILE.rejected.jsonl (default beside FILE, or the current directory where that cannot be written)")
+	cmd.Flags().StringVar(&f.stateDir, "state-dir", "", "directory of FILE.progress and FILE.rejected.jsonl, made if need be (default beside FILE, or the current directory where that cannot be written)")
 	cmd.Flags().DurationVar(&f.giveUp, "give-up-after", 10*time.Minute, "stop when nothing was taken for this long")
 }
 
@@ -84,6 +86,14 @@ func newImportEvents() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events FILE",
 		Short: "Send events to the edge",
+		Long: `Send a file of events, one JSON object a line, to the edge. docs/events.md
+describes an event, with a line as an example and every reason for a rejection.
+
+A line without eventId gets one made of its timestamp and a digest of the
+company, the line's number and its bytes: importing the same file again changes
+nothing, and equal lines of one file stay separate events. Lines may be added at
+the file's end; any other change gives changed and moved lines new ids. A line
+without eventId and timestamp is rejected (timestamp_required).`,
 		Example: `  tributary import events events.jsonl.gz --edge https://collect.example.com --company c_…
   zcat history/*.gz | tributary import events - --edge http://127.0.0.1:7700 --company c_…`,
 		Args: cobra.ExactArgs(1),
@@ -106,8 +116,16 @@ func newImportOrders() *cobra.Command {
 	var flags importFlags
 	var admin, key string
 	cmd := &cobra.Command{
-		Use:     "orders FILE",
-		Short:   "Send orders to the admin API",
+		Use:   "orders FILE",
+		Short: "Send orders to the admin API",
+		Long: `Send a file of orders, one JSON object a line, to the admin API (docs/api.md).
+
+Of an order's versions the one with the greatest updatedAt counts. A line
+without updatedAt, or with a null one, is sent with its createdAt as updatedAt:
+a history is older than what was posted since, and importing it again does not
+bring back what was cancelled or changed meanwhile. Give updatedAt to each line
+of an order that has several: of equal ones the last to arrive counts. All else
+in a line is sent as it stands, to the digit.`,
 		Example: `  tributary import orders orders.jsonl --admin https://admin.example.com/admin/v1 --key "$API_KEY"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -19,7 +19,8 @@ const (
 
 // Events sends a file of events, one a line, to an edge (its origin and
 // prefix, as edge_url in dev.json) for a company. The edge knows by a header
-// that they are imported: timestamps years ago are fine.
+// that they are imported: timestamps years ago are fine. A line without
+// eventId gets one out of its own bytes.
 func Events(ctx context.Context, config Config, edge, companyID string) (Summary, error) {
 	if companyID == "" {
 		return Summary{}, errors.New("no company given")
@@ -35,10 +36,11 @@ func Events(ctx context.Context, config Config, edge, companyID string) (Summary
 	p := newPoster(config, target, http.Header{
 		"Content-Type": {"application/json"}, "X-Tributary-Import": {"1"},
 	})
-	sender := eventSender{p}
+	sender := eventSender{p, companyID}
 	return run(ctx, config, plan{
 		target: target, maxLines: maxBatchEvents, maxBytes: maxBatchBytes,
 		send: sender.send, workers: config.Concurrency, perWorker: 1, retries: p.retries.Load,
+		tellsDuplicates: true,
 	})
 }
 
@@ -54,10 +56,14 @@ func endpoint(base, path string) (string, error) {
 	return strings.TrimRight(base, "/") + path, nil
 }
 
-type eventSender struct{ *poster }
+type eventSender struct {
+	*poster
+	companyID string
+}
 
 // send judges lines that are no JSON itself, since one of them would make the
-// whole batch unreadable, and asks the edge about the rest.
+// whole batch unreadable, and those that nothing would make known when they
+// come again. It asks the edge about the rest.
 func (s eventSender) send(ctx context.Context, lines []line) ([]verdict, error) {
 	verdicts := make([]verdict, len(lines))
 	var sent []line
@@ -67,7 +73,12 @@ func (s eventSender) send(ctx context.Context, lines []line) ([]verdict, error) 
 			verdicts[i].reasons = reasons
 			continue
 		}
-		sent, places = append(sent, l), append(places, i)
+		stamped, reasons := stampEvent(s.companyID, l)
+		if reasons != nil {
+			verdicts[i].reasons = reasons
+			continue
+		}
+		sent, places = append(sent, line{l.number, stamped}), append(places, i)
 	}
 	if len(sent) == 0 {
 		return verdicts, nil
@@ -108,7 +119,7 @@ func (s eventSender) batch(ctx context.Context, lines []line) ([]verdict, error)
 	if r.ok() {
 		return results(r, len(lines))
 	}
-	if err := fatal(r); err != nil {
+	if err := fatal(r, "is --edge the edge's URL, with its prefix and without /v1/events?"); err != nil {
 		return nil, err
 	}
 	if len(lines) == 1 {

@@ -95,7 +95,7 @@ func writeFile(t *testing.T, name, text string) string {
 
 func eventLines(n int) (text string, lines []string) {
 	for i := range n {
-		lines = append(lines, fmt.Sprintf(`{"event":"PAGE_VIEW","n":%d}`, i))
+		lines = append(lines, fmt.Sprintf(`{"eventId":"%d","event":"PAGE_VIEW"}`, i))
 	}
 	return strings.Join(lines, "\n") + "\n", lines
 }
@@ -133,7 +133,7 @@ func TestEventsArriveInBatchesAndTheProgressIsRemoved(t *testing.T) {
 
 func TestBatchesStayBelowTheEdgesBytes(t *testing.T) {
 	e := newEdge(t)
-	long := fmt.Sprintf(`{"event":"PAGE_VIEW","x":%q}`, strings.Repeat("x", 400_000))
+	long := fmt.Sprintf(`{"eventId":"1","x":%q}`, strings.Repeat("x", 400_000))
 	_, err := Events(t.Context(), Config{File: "-", Stdin: strings.NewReader(long + "\n" + long + "\n" + long), StateDir: t.TempDir()}, e.URL, "c_1")
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func TestBatchesStayBelowTheEdgesBytes(t *testing.T) {
 
 func TestRejectedLinesAreKeptWithTheirReasons(t *testing.T) {
 	e := newEdge(t)
-	path := writeFile(t, "events.jsonl", `{"n":1}`+"\nnot json\n"+`{"n":"bad"}`+"\n"+strings.Repeat("y", maxLine+1)+"\n"+`{"n":2}`+"\n")
+	path := writeFile(t, "events.jsonl", `{"eventId":"1"}`+"\nnot json\n"+`{"eventId":"bad"}`+"\n"+strings.Repeat("y", maxLine+1)+"\n"+`{"eventId":"2"}`+"\n")
 	s, err := Events(t.Context(), Config{File: path}, e.URL, "c_1")
 	if err != nil {
 		t.Fatal(err)
@@ -230,7 +230,7 @@ func TestRefusalOfEverythingStopsAtOnce(t *testing.T) {
 
 func TestBatchRefusedWholeIsHalvedToTheLineAtFault(t *testing.T) {
 	e := newEdge(t)
-	poison := `{"poison":true}`
+	poison := `{"eventId":"poison"}`
 	e.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if bytes.Contains(body, []byte("poison")) {
@@ -249,8 +249,8 @@ func TestBatchRefusedWholeIsHalvedToTheLineAtFault(t *testing.T) {
 
 func TestStoppedImportCarriesOnWhereItWas(t *testing.T) {
 	_, lines := eventLines(5000)
-	lines[10] = `{"bad":10}`
-	lines[4990] = `{"bad":4990}`
+	lines[10] = `{"eventId":"bad 10"}`
+	lines[4990] = `{"eventId":"bad 4990"}`
 	text := strings.Join(lines, "\n")
 	path := writeFile(t, "e.jsonl", text)
 	e := newEdge(t)
@@ -307,7 +307,7 @@ func TestStoppedImportCarriesOnWhereItWas(t *testing.T) {
 }
 
 func TestChangedFileStartsAnew(t *testing.T) {
-	path := writeFile(t, "e.jsonl", `{"n":1}`+"\n")
+	path := writeFile(t, "e.jsonl", `{"eventId":"1"}`+"\n")
 	if err := os.WriteFile(path+".progress", []byte(`{"v":1,"identity":"another","target":"x","lines":1,"accepted":1}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -373,7 +373,7 @@ func TestGivesUpWhenNothingIsTaken(t *testing.T) {
 	e.before = func(_ int, w http.ResponseWriter) bool { w.WriteHeader(503); return true }
 	b := quick
 	b.GiveUp = 20 * time.Millisecond
-	s, err := Events(t.Context(), Config{File: writeFile(t, "e.jsonl", `{"n":1}`), Backoff: b}, e.URL, "c_1")
+	s, err := Events(t.Context(), Config{File: writeFile(t, "e.jsonl", `{"eventId":"1"}`), Backoff: b}, e.URL, "c_1")
 	if err == nil || !strings.Contains(err.Error(), "503") || s.Lines != 0 {
 		t.Errorf("%+v, %v; want it to stop and say why", s, err)
 	}
@@ -413,9 +413,20 @@ func TestPlainReportHasOneLineAndASummary(t *testing.T) {
 	r.started = time.Now().Add(-10 * time.Second)
 	r.Report(Progress{Lines: 100, Bytes: 50, TotalBytes: 100})
 	r.Report(Progress{Lines: 101, Bytes: 51, TotalBytes: 100})
-	r.Finish("e.jsonl", Summary{Progress: Progress{Lines: 200, Accepted: 199, Rejected: 1}, RejectedFile: "e.jsonl.rejected.jsonl"}, nil)
+	r.Finish("e.jsonl", Summary{Progress: Progress{Lines: 200, Accepted: 199, Rejected: 1}, RejectedFile: "e.jsonl.rejected.jsonl", TellsDuplicates: true}, nil)
 	if got := out.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "50 %, about 10s left") ||
 		!strings.Contains(got, "imported e.jsonl: 200 lines, 199 accepted (0 of them known already), 1 rejected") {
 		t.Errorf("reported:\n%s", got)
 	}
+}
+
+func TestKnownAlreadyIsSaidOfEventsOnly(t *testing.T) {
+	f := func(s Summary, want string) {
+		t.Helper()
+		if got := s.line("x", nil); !strings.HasPrefix(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	f(Summary{Progress: Progress{Lines: 3, Accepted: 3, Duplicates: 2}, TellsDuplicates: true}, "imported x: 3 lines, 3 accepted (2 of them known already), 0 rejected")
+	f(Summary{Progress: Progress{Lines: 3, Accepted: 3}}, "imported x: 3 lines, 3 accepted, 0 rejected")
 }

@@ -11,7 +11,7 @@ import (
 
 // Orders sends a file of orders, one a line, to the admin API (its base URL
 // with /admin/v1, as admin_url in dev.json). Versions of one order are sent in
-// the file's order.
+// the file's order; one without updatedAt gets its createdAt as updatedAt.
 func Orders(ctx context.Context, config Config, admin, key string) (Summary, error) {
 	if key == "" {
 		return Summary{}, errors.New("no API key given")
@@ -51,14 +51,14 @@ func (s orderSender) send(ctx context.Context, lines []line) ([]verdict, error) 
 	if reasons := unreadable(lines[0]); reasons != nil {
 		return []verdict{{reasons: reasons}}, nil
 	}
-	r, err := s.post(ctx, lines[0].text)
+	r, err := s.post(ctx, stampOrder(lines[0].text))
 	if err != nil {
 		return nil, err
 	}
 	if r.ok() {
 		return []verdict{{}}, nil
 	}
-	if err := fatal(r); err != nil {
+	if err := fatal(r, "does --admin end in /admin/v1?"); err != nil {
 		return nil, err
 	}
 	return []verdict{{reasons: refusal(r)}}, nil

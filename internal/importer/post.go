@@ -45,6 +45,15 @@ func (b Backoff) wait(n int, retryAfter time.Duration) time.Duration {
 	return min(retryAfter, 4*b.Most) + rand.N(ceiling+1)
 }
 
+// gaveUpAfter is the time without success as people are told it: the limit,
+// or what an attempt that hung made of it.
+func (b Backoff) gaveUpAfter(since time.Duration) time.Duration {
+	if since < b.GiveUp+time.Second {
+		return b.GiveUp
+	}
+	return since.Round(time.Second)
+}
+
 // poster sends bodies until they are judged. Safe for concurrent use.
 type poster struct {
 	client      *http.Client
@@ -77,14 +86,15 @@ func (p *poster) post(ctx context.Context, body []byte) (response, error) {
 		if ctx.Err() != nil {
 			return response{}, ctx.Err()
 		}
-		if since := time.Since(time.Unix(0, p.lastSuccess.Load())); since > p.backoff.GiveUp {
-			return response{}, fmt.Errorf("nothing was taken for %s: %w", since.Round(time.Second), err)
+		since := time.Since(time.Unix(0, p.lastSuccess.Load()))
+		if since >= p.backoff.GiveUp {
+			return response{}, fmt.Errorf("nothing was taken for %s: %w", p.backoff.gaveUpAfter(since), err)
 		}
 		p.retries.Add(1)
 		select {
 		case <-ctx.Done():
 			return response{}, ctx.Err()
-		case <-time.After(p.backoff.wait(n, retryAfter)):
+		case <-time.After(min(p.backoff.wait(n, retryAfter), p.backoff.GiveUp-since)): // the last attempt is at the limit, not past it
 		}
 	}
 }
@@ -153,13 +163,18 @@ func refusal(r response) []Reason {
 var ErrRefused = errors.New("the service refused")
 
 // fatal tells whether the answer is about us rather than about the line.
-func fatal(r response) error {
+// addressHint is what to look at where nothing is at that address.
+func fatal(r response, addressHint string) error {
+	hint := ""
 	switch r.status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType:
-		reason := refusal(r)[0]
-		return fmt.Errorf("%w: %d %s: %s", ErrRefused, r.status, reason.Code, reason.Message)
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		hint = " (" + addressHint + ")"
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusUnsupportedMediaType:
+	default:
+		return nil
 	}
-	return nil
+	reason := refusal(r)[0]
+	return fmt.Errorf("%w: %d %s: %s%s", ErrRefused, r.status, reason.Code, reason.Message, hint)
 }
 
 // saying is an error body's own words, for a message.

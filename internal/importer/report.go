@@ -79,8 +79,12 @@ func (s Summary) line(file string, err error) string {
 	if err != nil {
 		outcome = "stopped in"
 	}
-	text := fmt.Sprintf("%s %s: %d lines, %d accepted (%d of them known already), %d rejected, in %s",
-		outcome, file, s.Lines, s.Accepted, s.Duplicates, s.Rejected, s.Took.Round(10*time.Millisecond))
+	known := ""
+	if s.TellsDuplicates {
+		known = fmt.Sprintf(" (%d of them known already)", s.Duplicates)
+	}
+	text := fmt.Sprintf("%s %s: %d lines, %d accepted%s, %d rejected, in %s",
+		outcome, file, s.Lines, s.Accepted, known, s.Rejected, s.Took.Round(10*time.Millisecond))
 	if s.Resumed > 0 {
 		text += fmt.Sprintf("; carried on after line %d", s.Resumed)
 	}

@@ -17,7 +17,8 @@ import (
 type Config struct {
 	File  string    // a path, .gz or not, or "-"
 	Stdin io.Reader // read for "-"
-	// StateDir holds FILE.progress and FILE.rejected.jsonl; empty is beside the file.
+	// StateDir holds FILE.progress and FILE.rejected.jsonl, for "-"
+	// stdin-TIME-….rejected.jsonl; empty is beside the file. It is made if need be.
 	StateDir    string
 	Concurrency int // requests in flight; default 4 for events, 8 for orders
 	Backoff     Backoff
@@ -43,6 +44,9 @@ type Summary struct {
 	Resumed      int64 // lines that an earlier run had done
 	Took         time.Duration
 	RejectedFile string // where the rejected lines are; empty where there are none
+	// TellsDuplicates is set where the service says what it had already: of
+	// events it does, so that Duplicates means something; of orders it does not.
+	TellsDuplicates bool
 }
 
 // verdict is what became of one line.
@@ -69,6 +73,8 @@ type plan struct {
 	workers   int
 	perWorker int // jobs that wait for a worker
 	retries   func() int64
+	// tellsDuplicates: see Summary.
+	tellsDuplicates bool
 }
 
 // run drives one import: one reader, the plan's workers, one collector.
@@ -82,7 +88,7 @@ func run(ctx context.Context, config Config, p plan) (Summary, error) {
 		return Summary{}, err
 	}
 	defer src.close()
-	j, err := openJournal(stateBase(config), src.digest, p.target, config.File != "-")
+	j, err := openJournal(stateBase(config, started), src.digest, p.target, config.File != "-")
 	if err != nil {
 		return Summary{}, err
 	}
@@ -125,7 +131,7 @@ func run(ctx context.Context, config Config, p plan) (Summary, error) {
 	if saveErr := j.save(); err == nil { // what is judged is kept, whatever ended the run
 		err = saveErr
 	}
-	summary := Summary{Progress: c.progress(), Resumed: resumed, Took: time.Since(started)}
+	summary := Summary{Progress: c.progress(), Resumed: resumed, Took: time.Since(started), TellsDuplicates: p.tellsDuplicates}
 	if j.state.Rejected > 0 {
 		summary.RejectedFile = j.rejected
 	}
@@ -136,10 +142,12 @@ func run(ctx context.Context, config Config, p plan) (Summary, error) {
 }
 
 // stateBase is the path that .progress and .rejected.jsonl are appended to.
-func stateBase(config Config) string {
+// Standard inputs have no name to tell one from another: the time does, so
+// that one's rejections do not replace another's.
+func stateBase(config Config, started time.Time) string {
 	name := config.File
 	if name == "-" {
-		name = "stdin"
+		name = "stdin-" + started.UTC().Format("20060102T150405Z")
 	}
 	if config.StateDir == "" {
 		return name

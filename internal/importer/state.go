@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // state is FILE.progress: how much of which file is done.
@@ -27,12 +28,31 @@ type journal struct {
 	rejected string // path of the rejections
 	file     *os.File
 	state    state
+	// stale: what lies at rejected is an earlier run's. It goes when this run
+	// has judged a line, not before: a wrong key must cost nobody's rejections.
+	stale bool
 }
 
+// rejectedSuffix ends the name of the rejections' file.
+const rejectedSuffix = ".rejected.jsonl"
+
 // openJournal reads the progress of an earlier run on the same file to the
-// same target, or begins at the first line.
+// same target, or begins at the first line. It fails where no state could be
+// kept, before anything is sent.
 func openJournal(base, identity, target string, resumable bool) (*journal, error) {
-	j := &journal{rejected: base + ".rejected.jsonl", state: state{V: 1, Identity: identity, Target: target}}
+	j := &journal{rejected: base + rejectedSuffix, state: state{V: 1, Identity: identity, Target: target}}
+	dir := filepath.Dir(base)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the state directory: %w", err)
+	}
+	probe, err := os.CreateTemp(dir, ".tributary-import-*")
+	if err != nil {
+		return nil, fmt.Errorf("write in the state directory: %w", err)
+	}
+	probe.Close()
+	if err := os.Remove(probe.Name()); err != nil {
+		return nil, fmt.Errorf("write in the state directory: %w", err)
+	}
 	if resumable {
 		j.path = base + ".progress"
 		text, err := os.ReadFile(j.path)
@@ -51,9 +71,7 @@ func openJournal(base, identity, target string, resumable bool) (*journal, error
 	}
 	// Rejections past the prefix come again; those of another run are not ours.
 	if j.state.RejectedBytes == 0 {
-		if err := os.Remove(j.rejected); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("remove an earlier run's rejections: %w", err)
-		}
+		j.stale = resumable
 		return j, nil
 	}
 	if err := j.openRejected(); err != nil {
@@ -66,9 +84,31 @@ func openJournal(base, identity, target string, resumable bool) (*journal, error
 }
 
 func (j *journal) openRejected() (err error) {
+	if err := j.dropStale(); err != nil {
+		return err
+	}
 	// The lines hold shoppers' personal data: for the owner alone.
+	if j.path == "" { // two imports may begin in one second
+		if j.file, err = os.CreateTemp(filepath.Dir(j.rejected), strings.TrimSuffix(filepath.Base(j.rejected), rejectedSuffix)+"-*"+rejectedSuffix); err != nil {
+			return fmt.Errorf("rejections: %w", err)
+		}
+		j.rejected = j.file.Name()
+		return nil
+	}
 	if j.file, err = os.OpenFile(j.rejected, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
 		return fmt.Errorf("rejections: %w", err)
+	}
+	return nil
+}
+
+// dropStale removes an earlier run's rejections.
+func (j *journal) dropStale() error {
+	if !j.stale {
+		return nil
+	}
+	j.stale = false
+	if err := os.Remove(j.rejected); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove an earlier run's rejections: %w", err)
 	}
 	return nil
 }
@@ -110,7 +150,14 @@ func (j *journal) reject(l line, reasons []Reason) error {
 }
 
 // save makes the state durable: rejections first, since the state counts them.
+// A run that has judged nothing leaves no trace, and what an earlier one left.
 func (j *journal) save() error {
+	if j.state.Lines == 0 {
+		return nil
+	}
+	if err := j.dropStale(); err != nil {
+		return err
+	}
 	if j.file != nil {
 		if err := j.file.Sync(); err != nil {
 			return fmt.Errorf("rejections: %w", err)
@@ -131,6 +178,9 @@ func (j *journal) save() error {
 
 // finish removes the progress: everything was judged.
 func (j *journal) finish() error {
+	if err := j.dropStale(); err != nil {
+		return err
+	}
 	if j.path == "" {
 		return nil
 	}
