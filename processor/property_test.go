@@ -18,7 +18,7 @@ func (s *shop) outcomes() string {
 	var b strings.Builder
 	for _, query := range []string{
 		`select concat_ws(' ', order_id, model, position, touch_id, channel, influencer_id, campaign_id, amount_minor, currency) from credit order by 1`,
-		`select concat_ws(' ', order_id, influencer_id, campaign_id, evidence, base_minor, commission_minor) from payout order by 1`,
+		`select concat_ws(' ', order_id, influencer_id, campaign_id, evidence, base_minor, commission_minor, fixed_brl_minor) from payout order by 1`,
 		`select concat_ws(' ', order_id, influencer_id, campaign_id, cost_id, currency, sum(amount_minor)) from ledger_entry
 			group by order_id, influencer_id, campaign_id, cost_id, currency having sum(amount_minor) <> 0 order by 1`,
 		`select order_id || body::text from explanation order by 1`,
@@ -288,12 +288,7 @@ func TestABusyHubCostsNothing(t *testing.T) {
 		e.Identity.EmailKey = "k1:till"
 	}))
 	o := &owner{Processor: s.processor(nil, nil), clusterID: "test", next: map[string]int64{wire.TopicCommerce: n}}
-	batch, _, err := o.batch(s.ctx, []record{touch})
-	if err != nil {
-		t.Fatal(err)
-	}
-	batch.Moves = o.moves([]record{touch})
-	applied, err := s.db.Apply(s.ctx, batch)
+	applied, err := o.attempt(s.ctx, []record{touch}, o.moves([]record{touch}))
 	if err != nil || applied.Stored != 1 || applied.Queued != 0 || len(applied.Orders) != 0 {
 		t.Errorf("%d stored, %d orders computed, %d queued, %v; want the event alone", applied.Stored, len(applied.Orders), applied.Queued, err)
 	}
@@ -303,5 +298,28 @@ func TestABusyHubCostsNothing(t *testing.T) {
 	s.apply(append([]record{touch}, records...), func() int { return 700 })
 	if got := s.outcomes(); got != want {
 		t.Error(firstDifference(got, want))
+	}
+}
+
+// TestTooManyOrdersForABatchAreQueued: a visitor seen with more keys than a
+// batch can compute orders of.
+func TestTooManyOrdersForABatchAreQueued(t *testing.T) {
+	s := newShop(t)
+	const n = 1100
+	records := []record{}
+	for i := range n {
+		records = append(records, s.record(s.order(fmt.Sprint("o", i), noon.Add(time.Minute), 1000, cart(fmt.Sprint("k1:", i)))))
+	}
+	s.apply(records, func() int { return 600 })
+	s.exec(`insert into sighting (company_id, kind, key, visitor, day, first_at, last_at)
+		select company_id, kind, key, 'v1', $1::date, $1, $1 from order_key where kind = 'cart'`, noon)
+	event := s.record(s.event("v1", noon, 1, nil))
+	o := &owner{Processor: s.processor(nil, nil), clusterID: "test", next: map[string]int64{wire.TopicCommerce: n}}
+	applied, err := o.attempt(s.ctx, []record{event}, o.moves([]record{event}))
+	if err != nil || applied.Queued != n || len(applied.Orders) != 0 {
+		t.Errorf("%d queued, %d computed, %v; want all %d queued", applied.Queued, len(applied.Orders), err, n)
+	}
+	if queued, err := s.db.Queued(s.ctx); err != nil || !slices.Equal(queued, []string{s.company}) {
+		t.Errorf("companies queued: %v, %v", queued, err)
 	}
 }
