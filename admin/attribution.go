@@ -14,14 +14,17 @@ import (
 
 // ledgerRecord is one entry of an order's ledger (attribution.md, the explanation).
 type ledgerRecord struct {
-	Entry      int             `json:"entry"`
-	At         time.Time       `json:"at"`
-	Kind       string          `json:"kind"`
-	Influencer string          `json:"influencer"`
-	Amount     commerce.Amount `json:"amount"`
-	Currency   string          `json:"currency"`
-	Reverses   int             `json:"reverses,omitempty"`
-	Cause      string          `json:"cause"`
+	Entry        int             `json:"entry"`
+	At           time.Time       `json:"at"`
+	Kind         string          `json:"kind"`
+	Influencer   string          `json:"influencer"`
+	InfluencerID string          `json:"influencer_id"`
+	CostID       string          `json:"cost_id"`
+	RuleRev      int64           `json:"rule_rev"`
+	Amount       commerce.Amount `json:"amount"`
+	Currency     string          `json:"currency"`
+	Reverses     int             `json:"reverses,omitempty"`
+	Cause        string          `json:"cause"`
 }
 
 // orderAttribution is GET /order/{orderId}/attribution: the explanation that
@@ -60,6 +63,7 @@ func withLedger(body json.RawMessage, entries []commerce.LedgerEntry) (map[strin
 	for i, e := range entries {
 		ledger[i] = ledgerRecord{
 			Entry: e.Entry, At: e.At.UTC(), Kind: e.Kind, Influencer: e.Influencer,
+			InfluencerID: e.InfluencerID, CostID: e.CostID, RuleRev: e.RuleRev,
 			Amount: commerce.Amount{Minor: e.AmountMinor, Currency: e.Currency}, Currency: e.Currency,
 			Reverses: e.Reverses, Cause: e.Cause,
 		}

@@ -18,10 +18,10 @@ const storedExplanation = `{"order":{"orderId":"A/1","total":100.5,"currency":"B
 "keys":[{"kind":"cart","strength":5,"hub":false,"visitors":1}],
 "touches":[{"id":"t1","at":"2026-11-20T11:00:00.000Z","source":"influencer","medium":"link","campaign":"Ana Prado","channel":"Ana Prado","influencer":"Ana Prado","click":"k","evidence":"click","matched_by":"cart","used":true}],
 "payout":{"winner":{"influencer":"Ana Prado","influencer_id":"01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2","campaign":"","evidence":"coupon"},"rule":"coupon_first","losers":[],
-  "costs":[{"cost_id":"01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b3","level":"influencer","fixed_fee":0,"var_fee":10,"revision":3,"amount":10.05}],"base":100.5,"commission":10.05,"state":"earned"},
+  "costs":[{"cost_id":"01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b3","level":"influencer","fixed_fee":0,"var_fee":10,"revision":3,"amount":10.05,"amounts":[{"amount":10.05,"currency":"BRL"}]}],"base":100.5,"commission":10.05,"commissions":[{"amount":10.05,"currency":"BRL"}],"state":"earned"},
 "models":{"last":[{"touch":"t1","channel":"Ana Prado","influencer":"Ana Prado","share":1,"amount":100.5}]},
-"counterfactual":{"without_coupon":{"winner":null,"rule":"coupon_first","losers":[],"costs":[],"base":100.5,"commission":0,"state":"earned"},
-  "without_link":{"winner":null,"rule":"coupon_first","losers":[],"costs":[],"base":100.5,"commission":0,"state":"earned"}}}`
+"counterfactual":{"without_coupon":{"winner":null,"rule":"coupon_first","losers":[],"costs":[],"base":100.5,"commission":0,"commissions":[],"state":"none","reason":"no_winner"},
+  "without_link":{"winner":null,"rule":"coupon_first","losers":[],"costs":[],"base":100.5,"commission":0,"commissions":[],"state":"none","reason":"no_winner"}}}`
 
 func TestExplanationIsServedWithItsLedger(t *testing.T) {
 	fixture := salestest.New(t)
@@ -59,7 +59,10 @@ func TestExplanationIsServedWithItsLedger(t *testing.T) {
 		Order, Payout map[string]any
 		Ledger        []struct {
 			Kind, Influencer, Currency, Cause string
+			InfluencerID                      string `json:"influencer_id"`
 			Amount                            json.Number
+			CostID                            string `json:"cost_id"`
+			RuleRev                           int64  `json:"rule_rev"`
 		}
 	}
 	if err := json.Unmarshal(got.Data, &data); err != nil {
@@ -70,6 +73,9 @@ func TestExplanationIsServedWithItsLedger(t *testing.T) {
 	}
 	if len(data.Ledger) != 1 || data.Ledger[0].Amount != "10.05" || data.Ledger[0].Kind != "earned" || data.Ledger[0].Influencer != "Ana Prado" {
 		t.Errorf("ledger %+v", data.Ledger)
+	}
+	if l := data.Ledger[0]; l.InfluencerID != ana || l.CostID == "" || l.RuleRev != 1 || l.Currency != "BRL" {
+		t.Errorf("the entry does not say what it rests on: %+v", l)
 	}
 	got = s.call("GET", "/admin/v1/order/A2/attribution", key, "")
 	if s.want(got, 404, "not_found"); got.Error.Message != "accepted, not processed yet" {

@@ -43,7 +43,7 @@ func TestAChangeOfRulesReachesTheOrdersItConcerns(t *testing.T) {
 	s.bump()
 	changed(wire.Rule{Type: "cost", Change: "updated", InfluencerID: ana})
 	wantTexts(t, "ledger", s.texts(`select concat_ws(' ', entry, kind, amount_minor, reverses, cause) from ledger_entry order by entry`),
-		"1 earned 1000 rule 3", "2 reversed -1000 1 rule 6", "3 adjusted 2000 rule 6")
+		"1 earned 1000 rule 3 cost", "2 reversed -1000 1 rule 6 cost", "3 adjusted 2000 rule 6 cost")
 
 	s.exec(`update company set timezone = 'UTC' where company_id = $1`, s.company)
 	s.bump()

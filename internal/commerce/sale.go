@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/shopspring/decimal"
 )
 
 // What a payout rests on.
@@ -30,12 +32,25 @@ type Sale struct {
 	Campaign        string
 	Evidence        string // EvidenceCoupon | EvidenceLink | empty
 	CommissionMinor int64  // net of the ledger, or expected while pending
+	FixedBRLMinor   int64  // fixed fees of an order in another currency, in BRL: beside CommissionMinor
 	ProcessedAt     time.Time
 	DiscountCode    string // as the shop sent it; may be empty
 }
 
 // Cursor is where the sale stands in the order in which sales were processed.
 func (s Sale) Cursor() Cursor { return Cursor{At: s.ProcessedAt, OrderID: s.OrderID} }
+
+// Commissions lists what the sale earns and is not zero, one amount a
+// currency, the order's first.
+func (s Sale) Commissions() (list []Amount) {
+	if s.CommissionMinor != 0 {
+		list = append(list, Amount{s.CommissionMinor, s.Currency})
+	}
+	if s.FixedBRLMinor != 0 {
+		list = append(list, Amount{s.FixedBRLMinor, BRL})
+	}
+	return list
+}
 
 // SaleGroup sums the orders of a day that share all of these.
 type SaleGroup struct {
@@ -47,6 +62,7 @@ type SaleGroup struct {
 	Orders          int64
 	TotalMinor      int64
 	CommissionMinor int64 // as the payouts say: expected, for pending orders
+	FixedBRLMinor   int64 // as Sale's
 }
 
 // CommissionGroup is the net of the ledger over a day's orders. Its currency
@@ -70,14 +86,21 @@ type DaySales struct {
 
 // LedgerEntry is one posting to an influencer's account.
 type LedgerEntry struct {
-	Entry       int
-	At          time.Time
-	Kind        string // earned | reversed | adjusted
-	Influencer  string
-	AmountMinor int64
-	Currency    string
-	Reverses    int // the entry it takes back; 0: none
-	Cause       string
+	Entry        int
+	At           time.Time
+	Kind         string // earned | reversed | adjusted
+	InfluencerID string
+	Influencer   string
+	AmountMinor  int64
+	Currency     string
+	Reverses     int    // the entry it takes back; 0: none
+	CostID       string // the agreement it rests on
+	// The agreement's terms, which never change once it is made; both zero
+	// where it is not known any more.
+	FixedFeeMinor int64           // BRL cents an order
+	VarFee        decimal.Decimal // percent
+	RuleRev       int64           // of the company's rules when it was posted
+	Cause         string          // "order <updatedAt>", "event <id>", "rule <rev> <type>"
 }
 
 // ExplainedSale is an order with why it is credited as it is.

@@ -103,7 +103,7 @@ func byVisitors() string {
 // cost those whose evidence names its influencer; an influencer, campaign or
 // link those whose touches carry its name or code; a setting all of its days.
 func (a *applying) concernedByChange(ctx context.Context, c facts.Change) error {
-	cause := fmt.Sprintf("rule %d", c.Rev)
+	cause := fmt.Sprintf("rule %d %s", c.Rev, c.Type)
 	// A day of any time zone lies within a day around the same day in UTC.
 	from, to := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 	if day, err := time.Parse(time.DateOnly, c.From); err == nil {

@@ -136,19 +136,20 @@ func (a *applying) replaceCredits(ctx context.Context, ids []string, credits []c
 func (a *applying) upsertPayouts(ctx context.Context, outcomes []facts.Outcome) error {
 	n := len(outcomes)
 	orders, influencers, campaigns, evidence := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
-	bases, commissions := make([]int64, n), make([]int64, n)
+	bases, commissions, fixed := make([]int64, n), make([]int64, n), make([]int64, n)
 	for i, o := range outcomes {
 		orders[i], influencers[i], campaigns[i], evidence[i] = o.OrderID, o.Payout.InfluencerID, o.Payout.CampaignID, o.Payout.Evidence
-		bases[i], commissions[i] = o.Payout.BaseMinor, o.Payout.CommissionMinor
+		bases[i], commissions[i], fixed[i] = o.Payout.BaseMinor, o.Payout.CommissionMinor, o.Payout.FixedBRLMinor
 	}
 	_, err := a.tx.Exec(ctx, `
-		insert into payout (company_id, order_id, influencer_id, campaign_id, evidence, base_minor, commission_minor)
-		select $1, order_id, nullif(influencer_id, '')::uuid, nullif(campaign_id, ''), nullif(evidence, ''), base, commission
-		from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[])
-			as p (order_id, influencer_id, campaign_id, evidence, base, commission)
+		insert into payout (company_id, order_id, influencer_id, campaign_id, evidence, base_minor, commission_minor, fixed_brl_minor)
+		select $1, order_id, nullif(influencer_id, '')::uuid, nullif(campaign_id, ''), nullif(evidence, ''), base, commission, fixed
+		from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[])
+			as p (order_id, influencer_id, campaign_id, evidence, base, commission, fixed)
 		on conflict (company_id, order_id) do update set influencer_id = excluded.influencer_id, campaign_id = excluded.campaign_id,
-			evidence = excluded.evidence, base_minor = excluded.base_minor, commission_minor = excluded.commission_minor`,
-		a.company, orders, influencers, campaigns, evidence, bases, commissions)
+			evidence = excluded.evidence, base_minor = excluded.base_minor, commission_minor = excluded.commission_minor,
+			fixed_brl_minor = excluded.fixed_brl_minor`,
+		a.company, orders, influencers, campaigns, evidence, bases, commissions, fixed)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 )
@@ -15,7 +16,7 @@ import (
 const saleColumns = `
 	select o.order_id, coalesce(o.body->>'name', ''), o.created_at, o.day::text, o.status, o.currency, o.total_minor,
 		coalesce(p.influencer_id::text, ''), coalesce(i.name, ''), coalesce(c.name, ''), coalesce(p.evidence, ''),
-		coalesce(p.commission_minor, 0), o.processed_at, coalesce(o.body->>'discountCode', '')
+		coalesce(p.commission_minor, 0), coalesce(p.fixed_brl_minor, 0), o.processed_at, coalesce(o.body->>'discountCode', '')
 	from orders o
 	left join payout p on p.company_id = o.company_id and p.order_id = o.order_id
 	left join influencer i on i.company_id = p.company_id and i.influencer_id = p.influencer_id
@@ -101,10 +102,11 @@ func daySums(ctx context.Context, tx pgx.Tx, companyID, day string, d *commerce.
 	}
 	rows, err := tx.Query(ctx, `
 		select coalesce(g.influencer_id::text, ''), coalesce(i.name, ''), coalesce(g.evidence, ''), g.status, g.currency,
-			g.orders, g.total, g.commission
+			g.orders, g.total, g.commission, g.fixed
 		from (
 			select p.influencer_id, p.evidence, o.status, o.currency, count(*) orders,
-				sum(o.total_minor)::bigint total, coalesce(sum(p.commission_minor), 0)::bigint commission
+				sum(o.total_minor)::bigint total, coalesce(sum(p.commission_minor), 0)::bigint commission,
+				coalesce(sum(p.fixed_brl_minor), 0)::bigint fixed
 			from orders o left join payout p on p.company_id = o.company_id and p.order_id = o.order_id
 			where o.company_id = $1 and o.day = $2
 			group by 1, 2, 3, 4
@@ -157,18 +159,32 @@ func (db *DB) ExplainedSale(ctx context.Context, companyID, orderID string) (com
 			return err
 		}
 		rows, err = tx.Query(ctx, `
-			select l.entry, l.at, l.kind, coalesce(i.name, ''), l.amount_minor, l.currency, coalesce(l.reverses, 0), l.cause
+			select l.entry, l.at, l.kind, l.influencer_id::text, coalesce(i.name, ''), l.amount_minor, l.currency, coalesce(l.reverses, 0),
+				l.cost_id::text, coalesce(k.fixed_fee_minor, 0), coalesce(k.var_fee, 0)::text, l.rule_rev, l.cause
 			from ledger_entry l
 			left join influencer i on i.company_id = l.company_id and i.influencer_id = l.influencer_id
+			left join cost k on k.company_id = l.company_id and k.cost_id = l.cost_id
 			where l.company_id = $1 and l.order_id = $2 order by l.entry limit 1000`, companyID, orderID)
 		if err != nil {
 			return err
 		}
-		e.Ledger, err = pgx.CollectRows(rows, pgx.RowToStructByPos[commerce.LedgerEntry])
+		e.Ledger, err = pgx.CollectRows(rows, scanLedgerEntry)
 		return err
 	})
 	if err != nil {
 		return commerce.ExplainedSale{}, fmt.Errorf("postgres: explained order %q of %s: %w", orderID, companyID, err)
 	}
 	return e, nil
+}
+
+func scanLedgerEntry(row pgx.CollectableRow) (l commerce.LedgerEntry, err error) {
+	var percent string
+	if err = row.Scan(&l.Entry, &l.At, &l.Kind, &l.InfluencerID, &l.Influencer, &l.AmountMinor, &l.Currency, &l.Reverses,
+		&l.CostID, &l.FixedFeeMinor, &percent, &l.RuleRev, &l.Cause); err != nil {
+		return l, err
+	}
+	if l.VarFee, err = decimal.NewFromString(percent); err != nil {
+		return l, fmt.Errorf("var_fee of cost %s: %w", l.CostID, err)
+	}
+	return l, nil
 }

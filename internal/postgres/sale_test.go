@@ -73,7 +73,7 @@ func TestDaySales(t *testing.T) {
 	wantGroups := []commerce.SaleGroup{
 		{Status: 0, Currency: "BRL", Orders: 1, TotalMinor: 5000},
 		{InfluencerID: ana, Influencer: "Ana Prado", Evidence: "coupon", Currency: "BRL", Orders: 1, TotalMinor: 10000, CommissionMinor: 1000},
-		{InfluencerID: ana, Influencer: "Ana Prado", Evidence: "link", Currency: "USD", Orders: 1, TotalMinor: 700, CommissionMinor: 70},
+		{InfluencerID: ana, Influencer: "Ana Prado", Evidence: "link", Currency: "USD", Orders: 1, TotalMinor: 700, CommissionMinor: 70, FixedBRLMinor: 500},
 		{InfluencerID: ana, Influencer: "Ana Prado", Evidence: "link", Status: 1, Currency: "BRL", Orders: 1, TotalMinor: 900, CommissionMinor: 90},
 	}
 	byAll := func(a, b commerce.SaleGroup) int { return int(b.TotalMinor - a.TotalMinor) }
@@ -96,10 +96,16 @@ func TestExplainedSale(t *testing.T) {
 	live := fix.Store.Live.CompanyID
 	ana := fix.Influencer(live, "Ana Prado")
 	fix.Put(salestest.Order{CompanyID: live, ID: "a/1", TotalMinor: 10000, InfluencerID: ana, Evidence: "coupon", CommissionMinor: 1000,
-		Explanation: map[string]any{"keys": []any{}}})
+		Currency: "USD", FixedFeeMinor: 500, Explanation: map[string]any{"keys": []any{}}})
 	e, err := fix.DB.ExplainedSale(ctx, live, "a/1")
-	if err != nil || e.Sale.OrderID != "a/1" || string(e.Explanation) != `{"keys": []}` || len(e.Ledger) != 1 || e.Ledger[0].AmountMinor != 1000 {
-		t.Errorf("explained %+v, %v", e, err)
+	if err != nil || e.Sale.OrderID != "a/1" || string(e.Explanation) != `{"keys": []}` || len(e.Ledger) != 2 || e.Ledger[0].AmountMinor != 1000 {
+		t.Fatalf("explained %+v, %v", e, err)
+	}
+	if l := e.Ledger[1]; l.Currency != "BRL" || l.AmountMinor != 500 || l.InfluencerID != ana || l.CostID == "" || l.RuleRev != 1 {
+		t.Errorf("the second entry reads %+v", l)
+	}
+	if got := e.Sale.Commissions(); !slices.Equal(got, []commerce.Amount{{Minor: 1000, Currency: "USD"}, {Minor: 500, Currency: "BRL"}}) {
+		t.Errorf("commissions %v", got)
 	}
 	if _, err := fix.DB.ExplainedSale(ctx, fix.Store.Sandbox.CompanyID, "a/1"); !errors.Is(err, commerce.ErrNotFound) {
 		t.Errorf("an order of the other environment: %v, want not found", err)

@@ -31,13 +31,13 @@ func (x *Index) Decide(c facts.Case) (facts.Outcome, error) {
 		OrderID: order.OrderID, Day: order.Day, Cause: c.Cause,
 		Lines:    paid.lines(&order),
 		Evidence: evidence(touches, coupon),
-		Payout:   facts.Payout{BaseMinor: order.base(), CommissionMinor: paid.commission},
+		Payout:   facts.Payout{BaseMinor: order.base(), CommissionMinor: paid.commission, FixedBRLMinor: paid.fixedBRL},
 	}
 	if paid.winner != nil {
 		out.Payout.InfluencerID, out.Payout.CampaignID, out.Payout.Evidence = paid.winner.influencerID, paid.winner.campaignID, paid.winner.evidence
 	}
 	if order.Status == commerce.OrderCancelled {
-		out.Payout.CommissionMinor = 0
+		out.Payout.CommissionMinor, out.Payout.FixedBRLMinor = 0, 0
 	}
 	if order.Status == commerce.OrderApproved {
 		for _, m := range models {

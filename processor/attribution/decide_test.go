@@ -58,6 +58,9 @@ func TestPayout(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := []string{strings.Join([]string{o.Payout.InfluencerID, o.Payout.CampaignID, o.Payout.Evidence, fmt.Sprint(o.Payout.CommissionMinor)}, " ")}
+		if o.Payout.FixedBRLMinor != 0 {
+			got[0] += fmt.Sprintf(" + %d BRL", o.Payout.FixedBRLMinor)
+		}
 		for _, l := range o.Lines {
 			got = append(got, fmt.Sprintf("%s %d %s", l.CostID, l.AmountMinor, l.Currency))
 		}
@@ -87,7 +90,9 @@ func TestPayout(t *testing.T) {
 	f("a campaign's costs come before the influencer's", shop(func(r *facts.Rules) {
 		r.Costs = append(r.Costs, facts.Cost{ID: "c3", InfluencerID: "ana", CampaignID: "inv", VarFee: decimal.NewFromInt(1), From: "2020-01-01"}, facts.Cost{ID: "c4", InfluencerID: "ana", CampaignID: "inv", FixedFeeMinor: 7, From: "2020-01-01"})
 	}), sale(nil, viaAna), "ana inv link 107; c3 100 BRL; c4 7 BRL")
-	f("a fixed fee stands apart from another currency", shop(nil), sale(func(o *wire.Order) { o.Currency, o.DiscountCode = "USD", wire.Some("BETO") }), "beto  coupon 0; c2 500 BRL")
+	f("a fixed fee stands apart from another currency", shop(nil), sale(func(o *wire.Order) { o.Currency, o.DiscountCode = "USD", wire.Some("BETO") }), "beto  coupon 0 + 500 BRL; c2 500 BRL")
+	f("… expected while pending", shop(nil), sale(func(o *wire.Order) { both(o); o.Currency = "USD" }), "beto  coupon 0 + 500 BRL")
+	f("… and nothing when cancelled", shop(nil), sale(func(o *wire.Order) { both(o); o.Currency, o.Status = "USD", 2 }), "beto  coupon 0")
 	f("a cost that ended", shop(func(r *facts.Rules) { r.Costs[0].To = "2026-02-28" }), sale(nil, viaAna), "ana inv link 0")
 	f("a coupon deleted before", shop(func(r *facts.Rules) { r.Coupons[1].DeletedAt = start }), sale(code("BETO")), "   0")
 	f("a coupon deleted after", shop(func(r *facts.Rules) { r.Coupons[1].DeletedAt = start.Add(2 * time.Hour) }), sale(code("BETO")), "beto  coupon 500; c2 500 BRL")
@@ -236,4 +241,61 @@ func TestExplanationHasTheContractsShape(t *testing.T) {
 	f("counterfactual.without_coupon.winner.influencer", "Ana")
 	f("counterfactual.without_coupon.commission", 10.0)
 	f("counterfactual.without_link.winner.influencer", "Beto")
+}
+
+func TestPayoutSaysWhatIsOwedAndWhyNothingIs(t *testing.T) {
+	viaAna := at(0, "/?utm_campaign=ana")
+	f := func(name string, x *Index, c facts.Case, want string) {
+		t.Helper()
+		o, err := x.Decide(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Payout struct {
+				State, Reason string
+				Commission    json.RawMessage
+				Commissions   json.RawMessage
+				Costs         []struct{ Amounts json.RawMessage }
+			}
+		}
+		if err := json.Unmarshal(o.Explanation, &got); err != nil {
+			t.Fatal(err)
+		}
+		p := got.Payout
+		text := fmt.Sprintf("%s %s %s %s %s", p.State, p.Reason, p.Commission, p.Commissions, p.Costs)
+		if text != want {
+			t.Errorf("%s: %s, want %s", name, text, want)
+		}
+	}
+	order := func(discount string, change func(o *wire.Order)) func(*wire.Order) {
+		return func(o *wire.Order) { o.DiscountCode = wire.Some(discount); change(o) }
+	}
+	plain := func(*wire.Order) {}
+	const brl5, usd = `{"amount":5,"currency":"BRL"}`, `{"amount":10,"currency":"USD"}`
+	mixed := shop(func(r *facts.Rules) { r.Costs[1].VarFee = decimal.NewFromInt(10) })
+	f("earned", shop(nil), sale(order("BETO", plain)), `earned  5 [`+brl5+`] [{[`+brl5+`]}]`)
+	f("expected", shop(nil), sale(order("BETO", func(o *wire.Order) { o.Status = 1 })), `expected  5 [`+brl5+`] [{[`+brl5+`]}]`)
+	f("reversed", shop(nil), sale(order("BETO", func(o *wire.Order) { o.Status = 2 })), `reversed  0 [] [{[`+brl5+`]}]`)
+	f("a fixed fee beside another currency", shop(nil), sale(order("BETO", func(o *wire.Order) { o.Currency = "USD" })), `earned  0 [`+brl5+`] [{[`+brl5+`]}]`)
+	f("both fees in two currencies", mixed, sale(order("BETO", func(o *wire.Order) { o.Currency = "USD" })), `earned  10 [`+usd+`,`+brl5+`] [{[`+usd+`,`+brl5+`]}]`)
+	f("nobody", shop(nil), sale(plain), `none no_winner 0 [] []`)
+	f("nobody, cancelled", shop(nil), sale(func(o *wire.Order) { o.Status = 2 }), `none no_winner 0 [] []`)
+	f("all is shipping", shop(nil), sale(func(o *wire.Order) { o.ShippingMinor = wire.Some(o.TotalMinor) }, viaAna), `none base_not_positive 0 [] []`)
+	f("a subscription's next order", shop(nil), sale(func(o *wire.Order) { o.IsRecurring = wire.Some(true) }, viaAna), `none recurring_excluded 0 [] []`)
+	f("… pending", shop(nil), sale(func(o *wire.Order) { o.IsRecurring, o.Status = wire.Some(true), 1 }, viaAna), `none recurring_excluded 0 [] []`)
+	f("no agreement", shop(func(r *facts.Rules) { r.Costs = nil }), sale(plain, viaAna), `none no_agreement 0 [] []`)
+	f("less than a cent", shop(nil), sale(func(o *wire.Order) { o.TotalMinor = 1 }, viaAna), `none below_minor_unit 0 [] [{[]}]`)
+}
+
+func TestAShareOfNoTouchNamesNone(t *testing.T) {
+	f := func(c facts.Case, want bool) {
+		t.Helper()
+		o, err := shop(nil).Decide(c)
+		if err != nil || strings.Contains(string(o.Explanation), `"touch":`) != want {
+			t.Errorf("%s, %v; names a touch: want %t", o.Explanation, err, want)
+		}
+	}
+	f(sale(nil), false)
+	f(sale(nil, at(0, "/?utm_campaign=ana")), true)
 }

@@ -72,24 +72,32 @@ type explainedCost struct {
 	FixedFee commerce.Amount `json:"fixed_fee"`
 	VarFee   json.Number     `json:"var_fee"`
 	Revision int64           `json:"revision"`
+	Amount   commerce.Amount `json:"amount"`  // in the order's currency
+	Amounts  []explainedSum  `json:"amounts"` // all that is not zero, one a currency
+}
+
+// explainedSum is an amount that says its currency: a fixed fee is in BRL,
+// whatever the order is in.
+type explainedSum struct {
 	Amount   commerce.Amount `json:"amount"`
-	// FixedApart is the fixed fee where the order is not in BRL: owed beside amount.
-	FixedApart *commerce.Amount `json:"fixed_fee_apart,omitempty"`
+	Currency string          `json:"currency"`
 }
 
 type explainedPayout struct {
-	Winner     *explainedWinner `json:"winner"`
-	Rule       string           `json:"rule"`
-	Losers     []explainedLoser `json:"losers"`
-	Costs      []explainedCost  `json:"costs"`
-	Base       commerce.Amount  `json:"base"`
-	Commission commerce.Amount  `json:"commission"`
-	State      string           `json:"state"` // earned | expected | reversed
-	Note       string           `json:"note,omitempty"`
+	Winner      *explainedWinner `json:"winner"`
+	Rule        string           `json:"rule"`
+	Losers      []explainedLoser `json:"losers"`
+	Costs       []explainedCost  `json:"costs"`
+	Base        commerce.Amount  `json:"base"`
+	Commission  commerce.Amount  `json:"commission"`       // in the order's currency; 0 where reversed
+	Commissions []explainedSum   `json:"commissions"`      // all that is not zero, one a currency; none where reversed
+	State       string           `json:"state"`            // earned | expected | reversed | none
+	Reason      string           `json:"reason,omitempty"` // why none
+	Note        string           `json:"note,omitempty"`   // the reason for people
 }
 
 type explainedPart struct {
-	Touch      string          `json:"touch"`
+	Touch      string          `json:"touch,omitempty"` // none where the share is of no touch
 	Channel    string          `json:"channel"`
 	Influencer string          `json:"influencer,omitempty"`
 	Share      json.Number     `json:"share"`
@@ -158,12 +166,13 @@ func allDirect(touches []Touch) bool {
 func (x *Index) explainPayout(o *Order, p payout) explainedPayout {
 	out := explainedPayout{
 		Rule: x.rules.PayoutRule, Losers: []explainedLoser{}, Costs: []explainedCost{},
-		Base:       commerce.Amount{Minor: o.base(), Currency: o.Currency},
-		Commission: commerce.Amount{Minor: p.commission, Currency: o.Currency},
-		State:      o.state(), Note: p.note,
+		Base:        commerce.Amount{Minor: o.base(), Currency: o.Currency},
+		Commission:  commerce.Amount{Minor: p.commission, Currency: o.Currency},
+		Commissions: explainSums(amounts(p.commission, o.Currency, p.fixedBRL)),
+		State:       p.state(o), Reason: p.reason, Note: reasonNotes[p.reason],
 	}
 	if o.Status == commerce.OrderCancelled {
-		out.Commission.Minor = 0
+		out.Commission.Minor, out.Commissions = 0, []explainedSum{}
 	}
 	if p.winner != nil {
 		out.Winner = &explainedWinner{
@@ -175,16 +184,21 @@ func (x *Index) explainPayout(o *Order, p payout) explainedPayout {
 		out.Losers = append(out.Losers, explainedLoser{x.influencerName(l.influencerID), l.evidence, l.reason})
 	}
 	for _, c := range p.costs {
-		cost := explainedCost{
+		out.Costs = append(out.Costs, explainedCost{
 			CostID: c.cost.ID, Level: p.level, FixedFee: commerce.Amount{Minor: c.cost.FixedFeeMinor, Currency: commerce.BRL},
 			VarFee: json.Number(c.cost.VarFee.String()), Revision: c.cost.Rev, Amount: commerce.Amount{Minor: c.amount, Currency: o.Currency},
-		}
-		if c.fixedBRL != 0 {
-			cost.FixedApart = &commerce.Amount{Minor: c.fixedBRL, Currency: commerce.BRL}
-		}
-		out.Costs = append(out.Costs, cost)
+			Amounts: explainSums(amounts(c.amount, o.Currency, c.fixedBRL)),
+		})
 	}
 	return out
+}
+
+func explainSums(list []commerce.Amount) []explainedSum {
+	sums := make([]explainedSum, len(list))
+	for i, a := range list {
+		sums[i] = explainedSum{a, a.Currency}
+	}
+	return sums
 }
 
 func (x *Index) influencerName(id string) string {

@@ -32,6 +32,24 @@ type claim struct {
 	at                                 time.Time // of the touch, for link evidence
 }
 
+// Reasons why an order, whatever its status, earns nobody anything.
+const (
+	reasonNoWinner  = "no_winner"
+	reasonBase      = "base_not_positive"
+	reasonRecurring = "recurring_excluded"
+	reasonNoCost    = "no_agreement"
+	reasonTooLittle = "below_minor_unit"
+)
+
+// reasonNotes are the reasons for people.
+var reasonNotes = map[string]string{
+	reasonNoWinner:  "no coupon and no link of an influencer led to the order",
+	reasonBase:      "the base is not above zero",
+	reasonRecurring: "recurring subscription orders are not paid",
+	reasonNoCost:    "no cost was in force for this evidence when the order was made",
+	reasonTooLittle: "the share rounds to less than the currency's smallest unit",
+}
+
 // payout is who is paid what, before status is looked at.
 type payout struct {
 	winner     *claim
@@ -39,7 +57,8 @@ type payout struct {
 	level      string
 	costs      []commission
 	commission int64  // in the order's currency
-	note       string // why nothing is earned although somebody won
+	fixedBRL   int64  // apart from commission; 0 on orders in BRL
+	reason     string // why nothing is earned; empty where something is
 }
 
 type loser struct {
@@ -93,15 +112,15 @@ func (x *Index) pay(o *Order, coupon, link *claim) payout {
 		p.winner = coupon
 		p.losers = []loser{{*link, "the store's rule is coupon_first: a coupon beats a link"}}
 	}
-	if p.winner == nil {
-		return p
-	}
 	switch {
+	case p.winner == nil:
+		p.reason = reasonNoWinner
+		return p
 	case o.base() <= 0:
-		p.note = "the base is not above zero"
+		p.reason = reasonBase
 		return p
 	case o.IsRecurring.Or(false) && !x.rules.PayRecurring:
-		p.note = "recurring subscription orders are not paid"
+		p.reason = reasonRecurring
 		return p
 	}
 	level, costs := x.costsFor(p.winner.influencerID, p.winner.campaignID, p.winner.evidence, o.Day, o.CreatedAt)
@@ -115,9 +134,13 @@ func (x *Index) pay(o *Order, coupon, link *claim) payout {
 		}
 		p.costs = append(p.costs, line)
 		p.commission += line.amount
+		p.fixedBRL += line.fixedBRL
 	}
-	if len(costs) == 0 {
-		p.note = "no cost was in force for this evidence when the order was made"
+	switch {
+	case len(costs) == 0:
+		p.reason = reasonNoCost
+	case p.commission == 0 && p.fixedBRL == 0:
+		p.reason = reasonTooLittle
 	}
 	return p
 }
@@ -134,25 +157,38 @@ func (p *payout) lines(o *Order) []facts.Line {
 	}
 	var lines []facts.Line
 	for _, c := range p.costs {
-		line := facts.Line{InfluencerID: p.winner.influencerID, CampaignID: p.winner.campaignID, CostID: c.cost.ID}
-		if c.amount != 0 {
-			line.AmountMinor, line.Currency = c.amount, o.Currency
-			lines = append(lines, line)
-		}
-		if c.fixedBRL != 0 {
-			line.AmountMinor, line.Currency = c.fixedBRL, commerce.BRL
-			lines = append(lines, line)
+		for _, m := range amounts(c.amount, o.Currency, c.fixedBRL) {
+			lines = append(lines, facts.Line{
+				InfluencerID: p.winner.influencerID, CampaignID: p.winner.campaignID, CostID: c.cost.ID,
+				AmountMinor: m.Minor, Currency: m.Currency,
+			})
 		}
 	}
 	return lines
 }
 
-// state names what the commission is, by the order's status.
-func (o *Order) state() string {
-	switch o.Status {
-	case commerce.OrderApproved:
+// amounts lists what is not zero, the order's currency first. Currencies are
+// never added to each other.
+func amounts(minor int64, currency string, fixedBRL int64) []commerce.Amount {
+	list := []commerce.Amount{}
+	if minor != 0 {
+		list = append(list, commerce.Amount{Minor: minor, Currency: currency})
+	}
+	if fixedBRL != 0 {
+		list = append(list, commerce.Amount{Minor: fixedBRL, Currency: commerce.BRL})
+	}
+	return list
+}
+
+// state names what the commission is: none where nothing is earned whatever
+// the order's status, else by that status.
+func (p *payout) state(o *Order) string {
+	switch {
+	case p.reason != "":
+		return "none"
+	case o.Status == commerce.OrderApproved:
 		return "earned"
-	case commerce.OrderPending:
+	case o.Status == commerce.OrderPending:
 		return "expected"
 	}
 	return "reversed"

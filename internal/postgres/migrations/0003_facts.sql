@@ -157,7 +157,7 @@ create table ledger_entry (
   currency      text not null,
   reverses      int, -- the entry it takes back
   rule_rev      bigint not null,
-  cause         text not null, -- what made it: "order <version>", "event <id>", "rule <rev>"
+  cause         text not null, -- what made it: "order <version>", "event <id>", "rule <rev> <type>"
   primary key (company_id, order_id, entry)
 );
 create index ledger_influencer on ledger_entry (company_id, influencer_id, at);

@@ -93,7 +93,7 @@ type Order struct {
 	CampaignID          string
 	Evidence            string
 	CommissionMinor     int64
-	FixedFeeMinor       int64 // a ledger entry in BRL, apart from the commission
+	FixedFeeMinor       int64 // in BRL, beside the commission of an order in another currency
 	DiscountCode        string
 	Explanation         any // marshalled; nil: none
 }
@@ -132,12 +132,13 @@ func (f *Fixture) Put(o Order) {
 			return &s
 		}
 		if _, err := tx.Exec(ctx, `
-			insert into payout (company_id, order_id, influencer_id, campaign_id, evidence, base_minor, commission_minor)
-			values ($1, $2, $3, $4, $5, $6, $7)
+			insert into payout (company_id, order_id, influencer_id, campaign_id, evidence, base_minor, commission_minor, fixed_brl_minor)
+			values ($1, $2, $3, $4, $5, $6, $7, $8)
 			on conflict (company_id, order_id) do update set influencer_id = excluded.influencer_id,
 				campaign_id = excluded.campaign_id, evidence = excluded.evidence,
-				base_minor = excluded.base_minor, commission_minor = excluded.commission_minor`,
-			o.CompanyID, o.ID, null(o.InfluencerID), null(o.CampaignID), null(o.Evidence), o.TotalMinor, o.CommissionMinor); err != nil {
+				base_minor = excluded.base_minor, commission_minor = excluded.commission_minor,
+				fixed_brl_minor = excluded.fixed_brl_minor`,
+			o.CompanyID, o.ID, null(o.InfluencerID), null(o.CampaignID), null(o.Evidence), o.TotalMinor, o.CommissionMinor, o.FixedFeeMinor); err != nil {
 			return err
 		}
 		if o.InfluencerID != "" && o.Status == commerce.OrderApproved {
