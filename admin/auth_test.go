@@ -58,7 +58,7 @@ func TestRevocationBitesWithinFiveSeconds(t *testing.T) {
 	if err != nil || len(keys) != 1 {
 		t.Fatalf("%v %v", keys, err)
 	}
-	if err := s.db.RevokeAPIKey(t.Context(), s.store.Live.CompanyID, keys[0].KeyID, time.Now(), "cli"); err != nil {
+	if _, err := s.db.RevokeAPIKey(t.Context(), s.store.Live.CompanyID, keys[0].KeyID, time.Now(), "cli"); err != nil {
 		t.Fatal(err)
 	}
 	revoked := time.Now()
