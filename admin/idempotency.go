@@ -43,6 +43,13 @@ func (s *Server) once(w http.ResponseWriter, r *http.Request, operation route, c
 	if err != nil {
 		return answer{}, err
 	}
+	if operation.rate == ingestRate {
+		// One bound for Postgres and Kafka together: each its own would be twice
+		// the wait for a 503. Other writes look names up in between.
+		ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+		defer cancel()
+		r = r.WithContext(ctx)
+	}
 	claimed, err := s.claim(r.Context(), commerce.Claim{
 		CompanyID: c.companyID, Key: key, Fingerprint: fingerprint(r, body), Lease: attemptLease, Keep: answerKept})
 	switch {

@@ -103,6 +103,9 @@ func TestRegistrationRules(t *testing.T) {
 
 	f("", coupon())
 	f("", coupon(`start_date="2026-01-01"`, `end_date="2026-01-01"`))
+	f("coupons too_many", `coupons=[`+strings.TrimSuffix(strings.Repeat(`{"cupom":"A"},`, 101), ",")+`]`)
+	f("costs too_many", `costs=[`+strings.TrimSuffix(strings.Repeat(`{"fixed_fee":1,"start_date":"2026-01-01"},`, 101), ",")+`]`)
+	f("", `costs=[`+strings.TrimSuffix(strings.Repeat(`{"fixed_fee":1,"start_date":"2026-01-01"},`, 100), ",")+`]`)
 	f("coupons[0].cupom required", coupon(`cupom=-`))
 	f("coupons[0].cupom empty", coupon(`cupom=" "`))
 	f("coupons[0].cupom empty", coupon(`cupom="\u200b"`))

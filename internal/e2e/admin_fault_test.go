@@ -1,0 +1,268 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/devstack"
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// mortalPostgres is a durable Postgres of the test's own, which may be killed.
+type mortalPostgres struct {
+	config devstack.PostgresConfig
+	server *devstack.Postgres
+	dsn    string
+}
+
+func startMortalPostgres(t *testing.T) *mortalPostgres {
+	t.Helper()
+	p := &mortalPostgres{config: devstack.PostgresConfig{Dir: dataDir(t)}}
+	p.start(t)
+	var err error
+	if p.dsn, err = p.server.CreateDatabase(t.Context(), "tributary"); err != nil {
+		t.Fatal(err)
+	}
+	if err := postgres.Migrate(t.Context(), p.dsn); err != nil {
+		t.Fatal(err)
+	}
+	at, err := url.Parse(p.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.config.Port, err = strconv.Atoi(at.Port()); err != nil { // the same over restarts
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.server.Stop() })
+	return p
+}
+
+func (p *mortalPostgres) start(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	server, err := devstack.StartPostgres(ctx, p.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.server = server
+}
+
+// kill is SIGKILL to the server, waited for.
+func (p *mortalPostgres) kill(t *testing.T) {
+	t.Helper()
+	if err := syscall.Kill(p.server.Pid(), syscall.SIGKILL); err != nil {
+		t.Errorf("kill postgres: %v", err)
+	}
+	<-p.server.Done()
+}
+
+// TestOrdersOverTheDeathOfPostgresAndKafka kills both in the middle of 1,000
+// concurrent orders, half of them under an Idempotency-Key. What got 200 is on
+// commerce.v1; everything else was a clean error, in time; all heals by itself,
+// and in the end each order is stored, and paid for, exactly once.
+func TestOrdersOverTheDeathOfPostgresAndKafka(t *testing.T) {
+	const (
+		orders = 1000
+		// The admin gives up on Postgres and Kafka after 1.8 s; half a second is
+		// for the race detector and a thousand goroutines on a small machine.
+		inTime = 2300 // ms, as the admin's log tells
+	)
+	broker := devtest.RealKafka(t)
+	database := startMortalPostgres(t)
+	f := &fleet{dsn: database.dsn, env: []string{
+		"TRIBUTARY_KAFKA_BROKERS=" + broker.Addr, "TRIBUTARY_POSTGRES=" + database.dsn,
+		"TRIBUTARY_HASHING_SECRET=" + strings.Repeat("h", 48), "TRIBUTARY_TOKEN_SECRET=" + strings.Repeat("t", 48),
+		"TRIBUTARY_INGEST_RATE=100000", "TRIBUTARY_INGEST_BURST=100000",
+	}}
+	f.companyID = regexp.MustCompile(`(?m)^live\s+(\S+)`).FindStringSubmatch(f.run(t, "company", "create", "Fault"))[1]
+	f.key = regexp.MustCompile(`trb_live_\S+`).FindString(f.run(t, "keys", "create", "--company", f.companyID, "fault"))
+	f.registerCoupon(t)
+	addr := freeAddr(t)
+	f.adminURL = "http://" + addr + "/admin/v1"
+	admin := startIn(t, f.env, "admin", "--addr", addr, "--short-base", "go.example.com")
+	f.waitReady(t, "http://"+addr+"/readyz")
+
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: orders}, Timeout: 30 * time.Second}
+	defer client.CloseIdleConnections()
+	bodies := make([][]byte, orders) // an order sent again is the same, byte for byte
+	for n := range bodies {
+		var err error
+		if bodies[n], err = json.Marshal(order(fmt.Sprintf("o-%d", n), "10.00", "ANA10")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// send is one attempt at an order; it wants 200 or a clean error.
+	send := func(n int) (accepted bool) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, f.adminURL+"/order", bytes.NewReader(bodies[n]))
+		if err != nil {
+			t.Error(err)
+			return false
+		}
+		request.Header.Set("Authorization", "Bearer "+f.key)
+		request.Header.Set("Content-Type", "application/json")
+		if n%2 == 1 {
+			request.Header.Set("Idempotency-Key", fmt.Sprintf("k-%d", n))
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			t.Errorf("order %d got no answer: %v", n, err)
+			return false
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		var envelope struct {
+			Success   bool
+			Error     struct{ Code string }
+			RequestID string `json:"request_id"`
+		}
+		if err == nil {
+			err = json.Unmarshal(text, &envelope)
+		}
+		status := response.StatusCode
+		clean := status == 200 && envelope.Success ||
+			status == 503 && envelope.Error.Code == "unavailable" && response.Header.Get("Retry-After") != "" ||
+			// Its first attempt could not free the key: Postgres was dead.
+			status == 409 && envelope.Error.Code == "idempotency_in_progress" && response.Header.Get("Retry-After") != ""
+		if err != nil || !clean || envelope.RequestID == "" {
+			t.Errorf("order %d: %d, %v: %s", n, status, err, text)
+		}
+		return status == 200
+	}
+
+	accepted := make([]bool, orders)
+	var answered atomic.Int64
+	var traffic sync.WaitGroup
+	for n := range orders {
+		traffic.Go(func() {
+			accepted[n] = send(n)
+			answered.Add(1)
+		})
+	}
+	reach := func(n int64) {
+		for answered.Load() < n && ctx.Err() == nil {
+			time.Sleep(time.Millisecond) // a count is no event that could be awaited
+		}
+	}
+	reach(orders / 10)
+	database.kill(t)
+	reach(orders / 5)
+	broker.Kill()
+	traffic.Wait()
+	refused := 0
+	for _, ok := range accepted {
+		if !ok {
+			refused++
+		}
+	}
+	t.Logf("%d of %d orders were accepted, %d refused", orders-refused, orders, refused)
+	if refused == 0 || refused == orders {
+		t.Errorf("the deaths were not in the middle: %d of %d orders were refused", refused, orders)
+	}
+
+	late, told := 0, 0
+	for _, line := range strings.Split(admin.output.String(), "\n") {
+		if match := unavailableLine.FindStringSubmatch(line); match != nil {
+			told++
+			if ms, err := strconv.Atoi(match[1]); err != nil || ms > inTime {
+				late++
+				t.Logf("late: %s", line)
+			}
+		}
+	}
+	if late > 0 || told == 0 {
+		t.Errorf("%d of %d errors came too late", late, told)
+	}
+
+	database.start(t)
+	broker.Restart()
+	onTopic := f.orderIDs(ctx, t, broker.Addr)
+	for n, ok := range accepted {
+		if id := fmt.Sprintf("o-%d", n); ok && onTopic[id] == 0 {
+			t.Errorf("%s got 200 and is not on commerce.v1", id)
+		}
+	}
+
+	// Nobody restarts the admin: it heals by itself, and those refused come again.
+	var healing sync.WaitGroup
+	for n, ok := range accepted {
+		if !ok {
+			healing.Go(func() {
+				if !again(ctx, func() bool { return send(n) }) {
+					t.Errorf("order %d was never accepted", n)
+				}
+			})
+		}
+	}
+	healing.Wait()
+	f.startProcessor(t)
+	g := func(what string, want int64, sql string) {
+		t.Helper()
+		var got int64
+		eventually(t, 60*time.Second, func() bool {
+			queryOne(t, f.dsn, []any{&got}, sql, f.companyID)
+			return got == want
+		}, func() string { return fmt.Sprintf("%s: %d, want %d", what, got, want) })
+	}
+	g("orders", orders, `select count(*) from orders where company_id = $1`)
+	g("ledger entries", orders, `select count(*) from ledger_entry where company_id = $1`)
+	g("commission in the ledger", orders*100, `select coalesce(sum(amount_minor), 0)::bigint from ledger_entry where company_id = $1`)
+}
+
+// unavailableLine is a 503 in the admin's access log.
+var unavailableLine = regexp.MustCompile(`status"?[=:]503.*duration_ms"?[=:](\d+)`)
+
+// orderIDs counts the order records on commerce.v1, by order, as it stands now.
+func (f *fleet) orderIDs(ctx context.Context, t *testing.T, broker string) map[string]int {
+	t.Helper()
+	client, err := kafka.NewClient(kafka.Config{Brokers: []string{broker}, ClientID: "fault-test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	found := map[string]int{}
+	var mu sync.Mutex
+	var readers sync.WaitGroup
+	for partition := range devtest.Partitions {
+		readers.Go(func() {
+			until, stop := context.WithTimeout(ctx, 30*time.Second)
+			defer stop()
+			reached := false
+			_ = client.Follow(until, wire.TopicCommerce, partition, kafka.FromFirst, func(_ int64, r kafka.Record) error {
+				var c wire.Commerce
+				if err := json.Unmarshal(r.Value, &c); err != nil {
+					return err
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if c.Kind == wire.KindOrder {
+					found[c.ID]++
+				}
+				return nil
+			}, func() { reached = true; stop() })
+			if !reached {
+				t.Errorf("the end of commerce.v1/%d was not reached", partition)
+			}
+		})
+	}
+	readers.Wait()
+	return found
+}
