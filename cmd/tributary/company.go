@@ -5,7 +5,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
 
+	"github.com/nyaruka/phonenumbers"
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -16,9 +22,7 @@ import (
 const actor = "cli"
 
 func newCompany() *cobra.Command {
-	cmd := &cobra.Command{Use: "company", Short: "Make stores and their companies"}
-	cmd.AddCommand(newCompanyCreate())
-	return cmd
+	return group("company", "Make and list stores and their companies", newCompanyCreate(), newCompanyList())
 }
 
 func newCompanyCreate() *cobra.Command {
@@ -32,6 +36,10 @@ func newCompanyCreate() *cobra.Command {
     --postgres "$DSN" --hashing-secret-file /run/secrets/hashing`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			store.Name = strings.TrimSpace(args[0])
+			if err := checkStore(store); err != nil {
+				return err
+			}
 			dsn, err := database.require()
 			if err != nil {
 				return err
@@ -40,15 +48,12 @@ func newCompanyCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if args[0] == "" {
-				return errors.New("give the store a name")
-			}
 			db, err := postgres.Open(cmd.Context(), dsn)
 			if err != nil {
 				return err
 			}
 			defer db.Close()
-			store.Name, store.KeyCheck = args[0], hasher.Check
+			store.KeyCheck = hasher.Check
 			made, err := db.CreateStore(cmd.Context(), store)
 			if err != nil {
 				return err
@@ -66,6 +71,87 @@ func newCompanyCreate() *cobra.Command {
 	flags.StringSliceVar(&store.Origins, "origin", nil, "origin whose pages may send events, https://loja.example.com; repeat or separate by commas")
 	flags.StringSliceVar(&store.Hosts, "host", nil, "the store's own host, never a touch; repeat or separate by commas")
 	return cmd
+}
+
+// checkStore refuses settings that the services could not work with, before
+// they are stored for years.
+func checkStore(s commerce.NewStore) error {
+	if s.Name == "" {
+		return errors.New("give the store a name")
+	}
+	if !phonenumbers.GetSupportedRegions()[s.Country] { // phone numbers without a country are read by it
+		return fmt.Errorf("--country %q is no ISO 3166-1 code in capitals, such as BR", s.Country)
+	}
+	if _, err := time.LoadLocation(s.Timezone); err != nil || s.Timezone == "" || s.Timezone == "Local" {
+		return fmt.Errorf("--timezone %q is no IANA time zone, such as America/Sao_Paulo", s.Timezone)
+	}
+	if _, err := commerce.Exponent(s.Currency); err != nil {
+		return fmt.Errorf("--currency %q %w, such as BRL", s.Currency, err)
+	}
+	for _, text := range s.Origins {
+		if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme+"://"+u.Host != text || (u.Scheme != "https" && u.Scheme != "http") {
+			return fmt.Errorf("--origin %q is no origin, such as https://loja.example.com: scheme and host, without a path or a slash", text)
+		}
+	}
+	for _, text := range s.Hosts {
+		if u, err := url.Parse("//" + text); err != nil || u.Hostname() != text || text == "" {
+			return fmt.Errorf("--host %q is no host, such as loja.example.com: without scheme, port or path", text)
+		}
+	}
+	return nil
+}
+
+// mostCompanies bounds a list; an installation has hundreds.
+const mostCompanies = 10_000
+
+func newCompanyList() *cobra.Command {
+	var database postgresFlags
+	cmd := &cobra.Command{
+		Use: "list", Short: "List stores and their companies", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dsn, err := database.require()
+			if err != nil {
+				return err
+			}
+			db, err := postgres.Open(cmd.Context(), dsn)
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			companies, err := db.Companies(cmd.Context(), mostCompanies)
+			if err != nil {
+				return err
+			}
+			table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(table, "COMPANY\tENVIRONMENT\tNAME\tSTORE\tCOUNTRY\tTIMEZONE\tCURRENCY\tORIGINS\tHOSTS\tCREATED")
+			for _, c := range companies {
+				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.CompanyID, c.Environment, printable(c.Name), c.StoreID,
+					c.Country, c.Timezone, c.Currency, listed(c.Origins), listed(c.Hosts), moment(c.CreatedAt))
+			}
+			return table.Flush()
+		},
+	}
+	database.register(cmd.Flags())
+	return cmd
+}
+
+// listed is a list in one cell.
+func listed(words []string) string {
+	if len(words) == 0 {
+		return "-"
+	}
+	return printable(strings.Join(words, ","))
+}
+
+// printable replaces what would move a terminal's cursor or colour it: names
+// and campaigns come from other people.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
 }
 
 // findCompany is a company that someone named; an unknown one is said in words.

@@ -45,8 +45,8 @@ processor against an Apache Kafka and a PostgreSQL of your own.`,
 	flags := cmd.Flags()
 	flags.StringVar(&config.data, "data", "./data", "directory that keeps everything")
 	flags.StringVar(&config.edgeAddr, "edge-addr", "127.0.0.1:7700", "address of the edge; port 0 takes a free one")
-	flags.StringVar(&config.adminAddr, "admin-addr", "127.0.0.1:7701", "address of the admin API and the dashboard")
-	flags.StringVar(&config.storefrontAddr, "storefront-addr", "127.0.0.1:7702", "address of the demo shop")
+	flags.StringVar(&config.adminAddr, "admin-addr", "127.0.0.1:7701", "address of the admin API and the dashboard; port 0 takes a free one")
+	flags.StringVar(&config.storefrontAddr, "storefront-addr", "127.0.0.1:7702", "address of the demo shop; port 0 takes a free one")
 	flags.BoolVar(&config.empty, "empty", false, "make a store, keys and a log-in only: no catalogue, influencers or traffic")
 	logging.register(flags, "warn")
 	return cmd

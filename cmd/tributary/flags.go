@@ -25,7 +25,7 @@ func environmentName(flag string) string {
 // readEnvironment sets every flag that was not given from its variable.
 func readEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) (err error) {
 	flags.VisitAll(func(f *pflag.Flag) {
-		if value, ok := lookup(environmentName(f.Name)); ok && !f.Changed && f.Name != "help" && err == nil {
+		if value, ok := lookup(environmentName(f.Name)); ok && !f.Changed && ourFlag(f.Name) && err == nil {
 			if setErr := flags.Set(f.Name, value); setErr != nil {
 				err = fmt.Errorf("%s: %w", environmentName(f.Name), setErr)
 			}
@@ -34,16 +34,47 @@ func readEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) (
 	return err
 }
 
-// describeEnvironment names each flag's variable in its help.
-func describeEnvironment(cmd *cobra.Command) {
+// describeFlags ends each flag's help with its default and its variable, in
+// that order. pflag would write the default behind the variable.
+func describeFlags(cmd *cobra.Command) {
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Name != "help" {
-			f.Usage += " [$" + environmentName(f.Name) + "]"
+		if ourFlag(f.Name) {
+			f.Usage += defaultOf(f) + " [$" + environmentName(f.Name) + "]"
+			f.DefValue = zeroOf(f) // said already; nothing else reads it
 		}
 	})
 	for _, sub := range cmd.Commands() {
-		describeEnvironment(sub)
+		describeFlags(sub)
 	}
+}
+
+// ourFlag tells a flag of ours from cobra's own, which take no variable.
+func ourFlag(name string) bool { return name != "help" && name != "version" }
+
+// defaultOf is " (default …)", empty where the default is nothing.
+func defaultOf(f *pflag.Flag) string {
+	switch {
+	case f.DefValue == zeroOf(f):
+		return ""
+	case f.Value.Type() == "stringSlice":
+		return " (default " + strings.Trim(f.DefValue, "[]") + ")"
+	}
+	return " (default " + f.DefValue + ")"
+}
+
+// zeroOf is the text that pflag takes for "no default" of a flag's type.
+func zeroOf(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "bool":
+		return "false"
+	case "string":
+		return ""
+	case "stringSlice":
+		return "[]"
+	case "duration":
+		return "0s"
+	}
+	return "0"
 }
 
 // secretFlag is a secret read from a file or from the environment.
@@ -109,7 +140,7 @@ type kafkaFlags struct {
 func (k *kafkaFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&k.brokers, "kafka-brokers", []string{"127.0.0.1:9092"}, "Kafka's bootstrap addresses, host:port, separated by commas")
 	flags.BoolVar(&k.tls, "kafka-tls", false, "connect to Kafka by TLS")
-	flags.StringVar(&k.ca, "kafka-tls-ca", "", "file with the certificates that Kafka's must be signed by (PEM); the system's by default")
+	flags.StringVar(&k.ca, "kafka-tls-ca", "", "file with the certificates that Kafka's must be signed by (PEM) (default the system's)")
 	flags.StringVar(&k.cert, "kafka-tls-cert", "", "file with our own certificate for Kafka (PEM)")
 	flags.StringVar(&k.key, "kafka-tls-key", "", "file with that certificate's key (PEM)")
 	flags.StringVar(&k.mechanism, "kafka-sasl", "", "log in to Kafka by PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512")

@@ -13,10 +13,8 @@ import (
 )
 
 func newImport() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "import",
-		Short: "Send a history of events or orders through the same doors as live traffic",
-		Long: `Send a file of JSON, one API payload a line, through the same doors as live
+	cmd := group("import", "Send a history of events or orders through the same doors as live traffic", newImportEvents(), newImportOrders())
+	cmd.Long = `Send a file of JSON, one API payload a line, through the same doors as live
 traffic. FILE may be gzipped, or "-" for standard input.
 
 An import that is stopped or killed carries on where it was when it is started
@@ -27,9 +25,7 @@ Lines that are rejected are collected in FILE.rejected.jsonl with their reasons,
 those of standard input in a new stdin-TIME-….rejected.jsonl each time.
 
 Exit status: 0 all lines were accepted, 1 the import could not finish,
-3 it finished and some lines were rejected.`,
-	}
-	cmd.AddCommand(newImportEvents(), newImportOrders())
+3 it finished and some lines were rejected.`
 	return cmd
 }
 
@@ -115,6 +111,7 @@ without eventId and timestamp is rejected (timestamp_required).`,
 func newImportOrders() *cobra.Command {
 	var flags importFlags
 	var admin, key string
+	var keyFile secretFlag
 	cmd := &cobra.Command{
 		Use:   "orders FILE",
 		Short: "Send orders to the admin API",
@@ -125,12 +122,23 @@ without updatedAt, or with a null one, is sent with its createdAt as updatedAt:
 a history is older than what was posted since, and importing it again does not
 bring back what was cancelled or changed meanwhile. Give updatedAt to each line
 of an order that has several: of equal ones the last to arrive counts. All else
-in a line is sent as it stands, to the digit.`,
-		Example: `  tributary import orders orders.jsonl --admin https://admin.example.com/admin/v1 --key "$API_KEY"`,
+in a line is sent as it stands, to the digit.
+
+It takes an API key with the scope write_orders. Keep it in a file (--key-file)
+or in the variable TRIBUTARY_KEY: what stands on the command line (--key) shows
+in every process list while the import runs, and in the shell's history after.`,
+		Example: `  tributary import orders orders.jsonl --admin https://admin.example.com/admin/v1 --key-file /run/secrets/tributary-key`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if keyFile.file != "" {
+				text, err := keyFile.read()
+				if err != nil {
+					return err
+				}
+				key = string(text)
+			}
 			if admin == "" || key == "" {
-				return errors.New("give --admin, and --key or $TRIBUTARY_KEY")
+				return errors.New("give --admin, and --key-file or $TRIBUTARY_KEY")
 			}
 			return flags.run(cmd, args[0], func(ctx context.Context, config importer.Config) (importer.Summary, error) {
 				return importer.Orders(ctx, config, admin, key)
@@ -138,7 +146,8 @@ in a line is sent as it stands, to the digit.`,
 		},
 	}
 	cmd.Flags().StringVar(&admin, "admin", "", "the admin API's base URL, with /admin/v1 (admin_url in dev.json)")
-	cmd.Flags().StringVar(&key, "key", "", "an API key with the scope write_orders")
+	cmd.Flags().StringVar(&key, "key", "", "the API key itself, which a process list then shows: --key-file or the variable is better")
+	keyFile.register(cmd.Flags(), "key", "an API key with the scope write_orders; it goes before --key")
 	flags.register(cmd, 8)
 	return cmd
 }

@@ -16,9 +16,7 @@ import (
 )
 
 func newKeys() *cobra.Command {
-	cmd := &cobra.Command{Use: "keys", Short: "Make, list, rotate and revoke API keys"}
-	cmd.AddCommand(newKeysCreate(), newKeysList(), newKeysRotate(), newKeysRevoke())
-	return cmd
+	return group("keys", "Make, list, rotate and revoke API keys", newKeysCreate(), newKeysList(), newKeysRotate(), newKeysRevoke())
 }
 
 // keysCommand is what all have in common: a database and a company.
@@ -114,7 +112,7 @@ func newKeysList() *cobra.Command {
 				for i, scope := range k.Scopes {
 					scopes[i] = string(scope)
 				}
-				fmt.Fprintf(table, "%s\t%s\t%s\t…%s\t%s\t%s\t%s\t%s\n", k.KeyID, k.Name, k.Type, k.Hint,
+				fmt.Fprintf(table, "%s\t%s\t%s\t…%s\t%s\t%s\t%s\t%s\n", k.KeyID, printable(k.Name), k.Type, k.Hint,
 					moment(k.CreatedAt), moment(k.LastUsedAt), keyState(k, time.Now()), strings.Join(scopes, ","))
 			}
 			return table.Flush()
@@ -146,13 +144,18 @@ func newKeysRotate() *cobra.Command {
 		func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, company string, args []string) error {
 			now := time.Now()
 			made, text, err := db.RotateAPIKey(ctx, commerce.KeyRotation{CompanyID: company, KeyID: args[0], At: now, Grace: grace, Actor: actor, Random: rand.Reader})
+			if errors.Is(err, commerce.ErrNotFound) {
+				return fmt.Errorf("no such key of %s that still works: %s", company, args[0])
+			}
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s ends %s. Key %s takes its place; it is stored hashed and cannot be shown again:\n", args[0], moment(now.Add(grace)), made.KeyID)
+			// At the latest: an end that was set before may be sooner.
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s ends at %s at the latest. Key %s takes its place; it is stored hashed and cannot be shown again:\n", args[0], moment(now.Add(grace)), made.KeyID)
 			fmt.Fprintln(cmd.OutOrStdout(), text)
 			return nil
 		})
+	cmd.PreRunE = refuseNegative(&grace)
 	cmd.Flags().DurationVar(&grace, "grace", 24*time.Hour, "leave the old key good for this long, to change over")
 	return cmd
 }
@@ -181,12 +184,17 @@ func newKeysRevoke() *cobra.Command {
 			}
 			return nil
 		})
-	cmd.PreRunE = func(*cobra.Command, []string) error {
-		if grace < 0 {
-			return fmt.Errorf("--grace %s is in the past: give how long the key stays good, or 0 to end it now", grace)
+	cmd.PreRunE = refuseNegative(&grace)
+	cmd.Flags().DurationVar(&grace, "grace", 0, "leave the key good for this long, to change it over")
+	return cmd
+}
+
+// refuseNegative is a check of --grace before anything is opened.
+func refuseNegative(grace *time.Duration) func(*cobra.Command, []string) error {
+	return func(*cobra.Command, []string) error {
+		if *grace < 0 {
+			return fmt.Errorf("--grace %s is in the past: give how long the key stays good, or 0 to end it now", *grace)
 		}
 		return nil
 	}
-	cmd.Flags().DurationVar(&grace, "grace", 0, "leave the key good for this long, to change it over")
-	return cmd
 }

@@ -48,6 +48,8 @@ func TestKeysThatCannotBeMeantAreRefused(t *testing.T) {
 	f("no such company: c_zz", "keys", "revoke", "key_zz", "--company", "c_zz")
 	f("no such key", "keys", "revoke", "zz", "--company", live.CompanyID)
 	f("--grace", "keys", "revoke", "zz", "--company", live.CompanyID, "--grace", "-1s")
+	f("no such key", "keys", "rotate", "zz", "--company", live.CompanyID)
+	f("--grace", "keys", "rotate", "zz", "--company", live.CompanyID, "--grace", "-1s")
 
 	out, status := command(t, "keys", "list", "--company", live.CompanyID)
 	if status != 0 || strings.Count(out, "\n") != 1 {

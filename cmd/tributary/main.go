@@ -12,6 +12,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
+	"strings"
 	"syscall"
 	_ "time/tzdata" // stores' calendar days, where the machine has no zone files
 
@@ -65,8 +67,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "tributary",
-		Short: "Which influencer, coupon or link brought each sale, to the cent and with proof",
+		Use:     "tributary",
+		Version: version(debug.ReadBuildInfo()),
+		Short:   "Which influencer, coupon or link brought each sale, to the cent and with proof",
 		Long: `Tributary tells a merchant, to the cent and with proof, which influencer,
 coupon or link brought each sale.
 
@@ -82,9 +85,48 @@ flag's name in capitals, with _ for -. Secrets are read from a file
 	}
 	root.AddCommand(
 		newDev(), newEdge(), newAdmin(), newProcessor(),
-		newMigrate(), newCompany(), newKeys(),
+		newMigrate(), newCompany(), newKeys(), newPerson(),
 		newImport(), newExplain(), newDoctor(),
 	)
-	describeEnvironment(root)
+	describeFlags(root)
 	return root
+}
+
+// group is a command that only holds others. Without one of them, or with an
+// unknown one, it fails: a script's typing error must not look like success.
+func group(name, short string, commands ...*cobra.Command) *cobra.Command {
+	var names []string
+	for _, c := range commands {
+		names = append(names, c.Name())
+	}
+	cmd := &cobra.Command{
+		Use: name, Short: short, Args: cobra.NoArgs, DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return fmt.Errorf("%s needs a command: %s; see %s --help", cmd.Name(), strings.Join(names, ", "), cmd.CommandPath())
+		},
+	}
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// version is the module's, and the commit it was built from where that is known.
+func version(info *debug.BuildInfo, ok bool) string {
+	if !ok {
+		return "unknown (built without module information)"
+	}
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	text := info.Main.Version
+	if text == "" {
+		text = "(devel)"
+	}
+	if commit := settings["vcs.revision"]; commit != "" {
+		text += " commit " + commit[:min(12, len(commit))]
+		if settings["vcs.modified"] == "true" {
+			text += " with local changes"
+		}
+	}
+	return fmt.Sprintf("%s %s %s/%s", text, info.GoVersion, settings["GOOS"], settings["GOARCH"])
 }

@@ -31,7 +31,7 @@ func TestEveryCommandAndFlagIsExplained(t *testing.T) {
 			t.Errorf("%s has no description", cmd.CommandPath())
 		}
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Name != "help" && (!strings.Contains(f.Usage, "[$"+environmentName(f.Name)+"]") || len(f.Usage) < 20) {
+			if f.Name != "help" && (!strings.HasSuffix(f.Usage, " [$"+environmentName(f.Name)+"]") || len(f.Usage) < 20) {
 				t.Errorf("%s --%s: %q does not say what it is and its variable", cmd.CommandPath(), f.Name, f.Usage)
 			}
 			// A secret on the command line shows in every process list. --key is the importer's by its contract.
@@ -39,6 +39,10 @@ func TestEveryCommandAndFlagIsExplained(t *testing.T) {
 				t.Errorf("%s --%s takes a secret from the command line", cmd.CommandPath(), f.Name)
 			}
 		})
+		// The same order everywhere: what it is, (default …), [$VARIABLE].
+		if usage := cmd.LocalFlags().FlagUsages(); strings.Contains(usage, "] (default") {
+			t.Errorf("%s names a default after the variable:\n%s", cmd.CommandPath(), usage)
+		}
 		for _, sub := range cmd.Commands() {
 			visit(sub)
 		}
@@ -101,6 +105,16 @@ func TestWhatIsMissingIsSaidInOneLine(t *testing.T) {
 	f("--edge and --company", "import", "events", "x.jsonl")
 	f("no such file", "import", "events", "/nowhere/x.jsonl", "--edge", "http://127.0.0.1:1", "--company", "c")
 	f("unknown command", "attribute")
+	f("unknown command", "import", "bogus")
+	f("unknown command", "keys", "bogus")
+	f("keys needs a command: create, list, ", "keys")
+	f("--key-file", "import", "orders", "x.jsonl", "--admin", "http://127.0.0.1:1/admin/v1")
+	f("--country", "company", "create", "Loja", "--country", "Brasil")
+	f("--timezone", "company", "create", "Loja", "--timezone", "Sao Paulo")
+	f("--currency", "company", "create", "Loja", "--currency", "reais")
+	f("--origin", "company", "create", "Loja", "--origin", "https://loja.example.com/")
+	f("--host", "company", "create", "Loja", "--host", "https://loja.example.com")
+	f("name", "company", "create", " ")
 	f("unknown flag", "dev", "--port", "1")
 	f("--log-level", "dev", "--log-level", "loud")
 	f("go together", "migrate", "--postgres", "x", "--kafka-tls-cert", "x.pem")
@@ -134,6 +148,40 @@ func TestExitStatusOfAnImport(t *testing.T) {
 	f(`{"orderId":"1"}`+"\n"+`{"orderId":"bad"}`, 200, 3)
 	f(`{"orderId":"1"}`, 401, 1)
 	f(`{"orderId":"1"}`, 503, 1)
+}
+
+func TestAKeyInAFileGoesBeforeTheFlag(t *testing.T) {
+	dir := t.TempDir()
+	orders, key := filepath.Join(dir, "orders.jsonl"), filepath.Join(dir, "key")
+	for path, text := range map[string]string{orders: `{"orderId":"1"}`, key: "from-the-file\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.Header.Get("Authorization") }))
+	defer server.Close()
+	f := func(variable, want string, args ...string) {
+		t.Helper()
+		t.Setenv("TRIBUTARY_KEY", variable)
+		out, status := command(t, append([]string{"import", "orders", orders, "--state-dir", t.TempDir(), "--admin", server.URL + "/admin/v1"}, args...)...)
+		if status != 0 || got != "Bearer "+want {
+			t.Errorf("$TRIBUTARY_KEY=%s %v: exit status %d with %q, want %q\n%s", variable, args, status, got, want, out)
+		}
+	}
+	f("variable", "from-the-file", "--key-file", key)
+	f("variable", "variable")
+	f("variable", "flag", "--key", "flag")
+}
+
+func TestVersionSaysWhatWasBuilt(t *testing.T) {
+	t.Setenv("TRIBUTARY_VERSION", "no flag of ours")
+	if out, status := command(t, "--version"); status != 0 || !strings.HasPrefix(out, "tributary version ") || !strings.Contains(out, "go1.") {
+		t.Errorf("--version: exit status %d and %q", status, out)
+	}
+	if out, status := command(t, "keys"); status != 1 || strings.Contains(out, "TRIBUTARY_VERSION") {
+		t.Errorf("a variable named as cobra's own flag: %q", out)
+	}
 }
 
 func TestDevFindsItsSecretsAgain(t *testing.T) {

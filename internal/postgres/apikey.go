@@ -86,14 +86,16 @@ func (db *DB) RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key com
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `update api_key set revoked_at = least(revoked_at, $2) where key_id = $1`, r.KeyID, r.At.Add(r.Grace)); err != nil {
+		var until time.Time // as stored: an end that was set before may be sooner
+		if err := tx.QueryRow(ctx, `update api_key set revoked_at = least(revoked_at, $2) where key_id = $1
+			returning least(revoked_at, expires_at)`, r.KeyID, r.At.Add(r.Grace)).Scan(&until); err != nil {
 			return err
 		}
 		if key, err = scanAPIKey(tx.QueryRow(ctx, selectAPIKey+` where k.key_id = $1`, id)); err != nil {
 			return err
 		}
 		return audit(ctx, tx, Change{CompanyID: r.CompanyID, Actor: r.Actor, Action: "api_key.rotate", Subject: r.KeyID,
-			Detail: map[string]any{"new_key": id, "until": r.At.Add(r.Grace).UTC()}})
+			Detail: map[string]any{"new_key": id, "until": until.UTC()}})
 	})
 	if err != nil {
 		return fail(err)

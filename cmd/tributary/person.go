@@ -1,0 +1,261 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net/mail"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/tributary-io/tributary/admin/dashboard"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
+)
+
+func newPerson() *cobra.Command {
+	return group("person", "Let people log in to the dashboard", newPersonCreate(), newPersonGrant(), newPersonPasswd())
+}
+
+// personCommand is what the commands about one person have in common.
+func personCommand(use, short string, run func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, email string) error) *cobra.Command {
+	var database postgresFlags
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			email := postgres.FoldEmail(args[0])
+			if parsed, err := mail.ParseAddress(email); err != nil || parsed.Address != email {
+				return fmt.Errorf("%q is no e-mail address", args[0])
+			}
+			dsn, err := database.require()
+			if err != nil {
+				return err
+			}
+			db, err := postgres.Open(cmd.Context(), dsn)
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			return run(cmd.Context(), cmd, db, email)
+		},
+	}
+	database.register(cmd.Flags())
+	return cmd
+}
+
+func newPersonCreate() *cobra.Command {
+	var membership membershipFlags
+	var password passwordFlag
+	cmd := personCommand("create EMAIL", "Make a log-in for a store's dashboard",
+		func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, email string) error {
+			storeID, err := membership.find(ctx, db)
+			if err != nil {
+				return err
+			}
+			// Before the password is asked for: it would be for nothing.
+			if _, err := db.PersonByEmail(ctx, email); !errors.Is(err, commerce.ErrNotFound) {
+				return alreadyThere(email, err)
+			}
+			text, generated, err := password.read(cmd)
+			if err != nil {
+				return err
+			}
+			hash, err := hashPassword(text)
+			if err != nil {
+				return err
+			}
+			person, err := db.CreatePerson(ctx, email, hash)
+			if errors.Is(err, commerce.ErrConflict) {
+				return alreadyThere(email, nil)
+			}
+			if err != nil {
+				return err
+			}
+			if err := db.SetMembership(ctx, storeID, person.ID, membership.role); err != nil {
+				return fmt.Errorf("%s was made, but not let into the store (try `tributary person grant`): %w", email, err)
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s may log in to store %s as %s.\n", email, storeID, membership.role)
+			showGenerated(cmd, text, generated)
+			return nil
+		})
+	cmd.Example = `  tributary person create ana@loja.example.com --company c_… --role owner
+  pass show tributary/ana | tributary person create ana@loja.example.com --company c_… --password-file -`
+	membership.register(cmd)
+	password.register(cmd)
+	return cmd
+}
+
+func alreadyThere(email string, err error) error {
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%s has a log-in already: `tributary person grant` lets them into another store, `person passwd` sets a new password", email)
+}
+
+func newPersonGrant() *cobra.Command {
+	var membership membershipFlags
+	cmd := personCommand("grant EMAIL", "Let someone who has a log-in into another store, or change their role",
+		func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, email string) error {
+			storeID, err := membership.find(ctx, db)
+			if err != nil {
+				return err
+			}
+			person, err := findPerson(ctx, db, email)
+			if err != nil {
+				return err
+			}
+			if err := db.SetMembership(ctx, storeID, person.ID, membership.role); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s may log in to store %s as %s.\n", email, storeID, membership.role)
+			return nil
+		})
+	membership.register(cmd)
+	return cmd
+}
+
+func newPersonPasswd() *cobra.Command {
+	var password passwordFlag
+	cmd := personCommand("passwd EMAIL", "Set a new password and end every session of someone",
+		func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, email string) error {
+			person, err := findPerson(ctx, db, email)
+			if err != nil {
+				return err
+			}
+			text, generated, err := password.read(cmd)
+			if err != nil {
+				return err
+			}
+			hash, err := hashPassword(text)
+			if err != nil {
+				return err
+			}
+			if err := db.SetPassword(ctx, person.ID, hash); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "The password of %s is changed; their sessions are ended.\n", email)
+			showGenerated(cmd, text, generated)
+			return nil
+		})
+	password.register(cmd)
+	return cmd
+}
+
+func findPerson(ctx context.Context, db *postgres.DB, email string) (commerce.Person, error) {
+	person, err := db.PersonByEmail(ctx, email)
+	if errors.Is(err, commerce.ErrNotFound) {
+		return person, fmt.Errorf("no such person: %s; `tributary person create` makes a log-in", email)
+	}
+	return person, err
+}
+
+// membershipFlags say which store someone is let into, and as what.
+type membershipFlags struct{ store, company, role string }
+
+func (m *membershipFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&m.store, "store", "", "id of the store (tributary company list)")
+	flags.StringVar(&m.company, "company", "", "companyId of either of the store's companies, instead of --store")
+	flags.StringVar(&m.role, "role", commerce.RoleOwner, commerce.RoleOwner+", who may change things, or "+commerce.RoleAnalyst+", who reads")
+}
+
+func (m *membershipFlags) find(ctx context.Context, db *postgres.DB) (storeID string, err error) {
+	if m.role != commerce.RoleOwner && m.role != commerce.RoleAnalyst {
+		return "", fmt.Errorf("--role %q is neither %s nor %s", m.role, commerce.RoleOwner, commerce.RoleAnalyst)
+	}
+	if (m.store == "") == (m.company == "") {
+		return "", errors.New("give --store or --company")
+	}
+	if m.company != "" {
+		company, err := findCompany(ctx, db, m.company)
+		return company.StoreID, err
+	}
+	companies, err := db.Companies(ctx, mostCompanies)
+	if err != nil {
+		return "", err
+	}
+	for _, c := range companies {
+		if c.StoreID == m.store {
+			return m.store, nil
+		}
+	}
+	return "", fmt.Errorf("no such store: %s; `tributary company list` shows those there are", m.store)
+}
+
+// passwordFlag is a password from a file, standard input or the environment;
+// never from the command line, which a process list shows.
+type passwordFlag struct{ file string }
+
+func (p *passwordFlag) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.file, "password-file", "",
+		`file whose first line is the password, "-" for standard input, or give it in $`+environmentName("password")+" (default one is made and shown once)")
+}
+
+// read gives the password: its first line, with any spaces in it.
+func (p *passwordFlag) read(cmd *cobra.Command) (text string, generated bool, err error) {
+	switch p.file {
+	case "":
+		if text := os.Getenv(environmentName("password")); text != "" {
+			return text, false, nil
+		}
+		return rand.Text()[:20], true, nil // 100 random bits
+	case "-":
+		text, err = askPassword(cmd)
+	default:
+		var file *os.File
+		if file, err = os.Open(p.file); err == nil {
+			defer file.Close()
+			text, err = firstLine(file)
+		}
+	}
+	if err == nil && text == "" {
+		err = errors.New("its first line is empty")
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("--password-file %s: %w", p.file, err)
+	}
+	return text, false, nil
+}
+
+// askPassword reads standard input; a terminal does not show what is typed.
+func askPassword(cmd *cobra.Command) (string, error) {
+	in := cmd.InOrStdin()
+	if file, ok := in.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		fmt.Fprint(cmd.ErrOrStderr(), "Password: ")
+		text, err := term.ReadPassword(int(file.Fd()))
+		fmt.Fprintln(cmd.ErrOrStderr())
+		return string(text), err
+	}
+	return firstLine(in)
+}
+
+func firstLine(in io.Reader) (string, error) {
+	// One byte more than a password has at most, and the line's end: too long is refused, not cut.
+	line, err := bufio.NewReader(io.LimitReader(in, dashboard.MaxPasswordBytes+3)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	return strings.TrimRight(line, "\r\n"), nil
+}
+
+func hashPassword(text string) (string, error) {
+	hash, err := dashboard.HashPassword(text)
+	if errors.Is(err, dashboard.ErrPasswordLength) {
+		return "", fmt.Errorf("the password must have %d to %d bytes", dashboard.MinPasswordBytes, dashboard.MaxPasswordBytes)
+	}
+	return hash, err
+}
+
+// showGenerated prints a password that was made here, alone on standard output.
+func showGenerated(cmd *cobra.Command, text string, generated bool) {
+	if generated {
+		fmt.Fprintln(cmd.ErrOrStderr(), "This password is stored hashed and cannot be shown again:")
+		fmt.Fprintln(cmd.OutOrStdout(), text)
+	}
+}
