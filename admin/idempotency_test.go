@@ -267,3 +267,31 @@ func TestLostLeaseUndoesTheChange(t *testing.T) {
 		t.Errorf("%d costs", n)
 	}
 }
+
+// What a caller learns who did not hear of the commit, and that the change is
+// not seen without its answer.
+func TestChangeAndAnswerAreCommittedTogetherAndReplayed(t *testing.T) {
+	s := start(t, admin.Config{})
+	claim := commerce.Claim{CompanyID: s.store.Live.CompanyID, Key: "k", Lease: 1e9 * 60, Keep: 1e9 * 60}
+	claimed, err := s.db.ClaimKey(t.Context(), claim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.db.AddAdditionalCost(claimed.Attempt.Within(t.Context()), commerce.Author{CompanyID: claim.CompanyID, Actor: "cli"},
+		commerce.AdditionalCost{ID: "01890a5d-ac96-774b-bcce-b302099a8051", Name: "x", ValueMinor: 1, Frequency: "daily", StartDate: "2026-01-01"}); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.count(`select count(*) from additional_cost`); n != 0 {
+		t.Errorf("%d costs are seen before the answer is stored", n)
+	}
+	if err := claimed.Attempt.Finish(t.Context(), []byte(`{"additional_cost_id":"1"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := claimed.Attempt.Abandon(t.Context()); err != nil {
+		t.Error(err)
+	}
+	again, err := s.db.ClaimKey(t.Context(), claim)
+	if err != nil || again.Attempt != nil || string(again.Answer) != `{"additional_cost_id":"1"}` {
+		t.Errorf("%+v %v", again, err)
+	}
+}

@@ -69,6 +69,7 @@ type attempt struct {
 	claim commerce.Claim
 	lease string
 	tx    pgx.Tx // nil until a change is made
+	done  bool   // the answer is stored
 }
 
 type attemptKey struct{}
@@ -115,7 +116,7 @@ func (a *attempt) Finish(ctx context.Context, answer json.RawMessage) error {
 	})
 	if err == nil {
 		err = a.tx.Commit(ctx)
-		a.tx = nil
+		a.tx, a.done = nil, err == nil
 	}
 	if err != nil {
 		return fmt.Errorf("postgres: store an idempotent answer: %w", translate(err))
@@ -124,6 +125,9 @@ func (a *attempt) Finish(ctx context.Context, answer json.RawMessage) error {
 }
 
 func (a *attempt) Abandon(ctx context.Context) error {
+	if a.done {
+		return nil
+	}
 	a.rollback(ctx)
 	_, err := a.db.pool.Exec(ctx, `
 		delete from idempotency where company_id = $1 and idempotency_key = $2 and lease = $3 and answer is null`,
