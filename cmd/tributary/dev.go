@@ -29,7 +29,7 @@ func newDev() *cobra.Command {
 (downloaded once), the edge, the admin API with the dashboard, the processor,
 and a demo shop that uses them. The first start makes a store, keys and a
 log-in, and sends a little traffic through the real doors; a later start finds
-the same data. When all is ready, DIR/dev.json holds what a program needs.
+the same data. While all of it is ready, DIR/dev.json holds what a program needs.
 
 It is for trying out, demos and tests. For real use, run edge, admin and
 processor against an Apache Kafka and a PostgreSQL of your own.`,
@@ -76,9 +76,11 @@ type dev struct {
 	broker    *devstack.Broker
 	postgres  *devstack.Postgres
 	dsn       string
-	hasher    *identity.Hasher
-	running   []*running
-	info      devInfo
+	// postgresLog is the server's own log, to name where it ends by itself.
+	postgresLog string
+	hasher      *identity.Hasher
+	running     []*running
+	info        devInfo
 }
 
 type devListeners struct{ edge, admin, storefront net.Listener }
@@ -187,6 +189,7 @@ func (d *dev) startStores(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.postgresLog = filepath.Join(dir, "postgres.log")
 	if elsewhere != "" {
 		fmt.Fprintf(d.out, "PostgreSQL cannot reach %s as an unprivileged user: its data is in %s.\n", d.config.data, elsewhere)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -100,7 +101,7 @@ func (d *dev) awaitOK(ctx context.Context, url string) error {
 func (d *dev) ended() error {
 	select {
 	case <-d.postgres.Done():
-		return errors.New("PostgreSQL ended by itself: see postgres.log in its data directory")
+		return fmt.Errorf("PostgreSQL ended by itself: see %s", d.postgresLog)
 	default:
 	}
 	for _, r := range d.running {
@@ -144,6 +145,11 @@ func (d *dev) stop(ctx context.Context, err error) error {
 	interrupted := ctx.Err() != nil
 	if interrupted {
 		fmt.Fprintln(d.out, "\nStopping …")
+	}
+	// First of all: who waits for dev.json, or finds it, must not see a dead one.
+	// What the next start needs is in secrets.json.
+	if removeErr := os.Remove(d.infoFile()); removeErr != nil && !errors.Is(removeErr, os.ErrNotExist) && err == nil {
+		err = removeErr
 	}
 	for i := len(d.running) - 1; i >= 0; i-- {
 		// A part that failed has been told already; one that stops badly is told now.

@@ -35,6 +35,16 @@ Tributary is running. Ctrl-C stops it; the data stays in %s.
 	}
 	order := fmt.Sprintf(`{"orderId":"1001","orderStatus":0,"createdAt":"%s","totalPrice":200.00,"currency":"BRL"%s}`,
 		time.Now().UTC().Format("2006-01-02T15:04:05Z"), coupon)
+	// Every value is our own: nothing that a shell would read otherwise.
+	fmt.Fprintf(d.out, `
+For a shell of yours, to paste:
+
+export EDGE_URL=%s
+export ADMIN_URL=%s
+export SANDBOX_URL=%s
+export COMPANY_ID=%s
+export API_KEY=%s
+`, i.EdgeURL, i.AdminURL, i.SandboxURL, i.CompanyID, i.APIKey)
 	fmt.Fprintf(d.out, `
 Post an order, as your platform would:
 

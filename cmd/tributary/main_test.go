@@ -229,3 +229,33 @@ func TestDevRefusesATakenPortAndASecondStart(t *testing.T) {
 		t.Errorf("second start: %v", err)
 	}
 }
+
+func TestDevJSONDoesNotOutliveDev(t *testing.T) {
+	d := dev{config: devConfig{data: t.TempDir()}, out: io.Discard}
+	if err := writeJSON(d.infoFile(), d.info); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // also where there is none
+		if err := d.stop(context.Background(), nil); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(d.infoFile()); !os.IsNotExist(err) {
+			t.Errorf("dev.json after the end: %v", err)
+		}
+	}
+}
+
+func TestDevPrintsWhatAShellNeeds(t *testing.T) {
+	var out bytes.Buffer
+	d := dev{out: &out, info: devInfo{EdgeURL: "http://e", AdminURL: "http://a/admin/v1", SandboxURL: "http://a/sandbox/admin/v1", CompanyID: "c_1", APIKey: "trb_1"}}
+	d.tell(nil)
+	before, curls, found := strings.Cut(out.String(), "\ncurl ")
+	for _, want := range []string{"EDGE_URL=http://e", "ADMIN_URL=http://a/admin/v1", "SANDBOX_URL=http://a/sandbox/admin/v1", "COMPANY_ID=c_1", "API_KEY=trb_1"} {
+		if !strings.Contains(before, "\nexport "+want+"\n") {
+			t.Errorf("no export of %s before the curl lines:\n%s", want, out.String())
+		}
+	}
+	if !found || strings.Contains(curls, "$") {
+		t.Errorf("the curl lines must work alone:\n%s", curls)
+	}
+}
