@@ -11,7 +11,7 @@ async function draw() {
     dom_id: "#reference",
     deepLinking: true,
     docExpansion: "list",
-    defaultModelRendering: "model",
+    defaultModelRendering: "example",
     defaultModelsExpandDepth: 0,
     defaultModelExpandDepth: 4,
     displayRequestDuration: true,
