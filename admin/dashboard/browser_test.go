@@ -218,7 +218,7 @@ func sampleExplanation() json.RawMessage {
 	 {"id":"c","at":"2026-11-21T14:40:00.000Z","source":"(direct)","medium":"(none)","campaign":"","channel":"Direct","matched_by":"cart","used":false,"reason":"direct: only the model last counts it"}],
 	"payout":{"winner":{"influencer":"Ana Prado","influencer_id":"x","campaign":"Primavera","evidence":"coupon"},"rule":"coupon_first",
 	 "losers":[{"influencer":"Beatriz Nascimento de Albuquerque","evidence":"link","reason":"the store's rule is coupon_first: a coupon beats a link"}],
-	 "costs":[{"cost_id":"1","level":"campanha","fixed_fee":5,"var_fee":10,"revision":4,"amount":134.99}],"base":1299.9,"commission":134.99,"state":"earned"},
+	 "costs":[{"cost_id":"1","level":"campaign","fixed_fee":5,"var_fee":10,"revision":4,"amount":134.99,"amounts":[{"amount":134.99,"currency":"BRL"}]}],"base":1299.9,"commission":134.99,"commissions":[{"amount":134.99,"currency":"BRL"}],"state":"earned"},
 	"models":{"last":[{"touch":"c","channel":"Direct","share":1,"amount":1299.9}],"linear":[{"touch":"a","channel":"Organic Search","share":0.5,"amount":649.95},{"touch":"b","channel":"Beatriz","influencer":"Beatriz Nascimento de Albuquerque","share":0.5,"amount":649.95}]},
-	"counterfactual":{"without_coupon":{"winner":{"influencer":"Beatriz Nascimento de Albuquerque","campaign":"","evidence":"link"},"commission":64.99},"without_link":{"winner":{"influencer":"Ana Prado","campaign":"Primavera","evidence":"coupon"},"commission":134.99}}}`)
+	"counterfactual":{"without_coupon":{"winner":{"influencer":"Beatriz Nascimento de Albuquerque","campaign":"","evidence":"link"},"commission":64.99,"commissions":[{"amount":64.99,"currency":"BRL"}],"state":"earned"},"without_link":{"winner":{"influencer":"Ana Prado","campaign":"Primavera","evidence":"coupon"},"commission":134.99,"commissions":[{"amount":134.99,"currency":"BRL"}],"state":"earned"}}}`)
 }

@@ -32,6 +32,7 @@ type tile struct {
 	Label string   `json:"label"`
 	Lines []string `json:"lines"` // one a currency
 	Note  string   `json:"note"`
+	Size  string   `json:"size,omitempty"` // of the longest line
 }
 
 type influencerRow struct {
@@ -56,6 +57,7 @@ type orderRow struct {
 	Status     string `json:"status"` // approved | pending | cancelled: also a class
 	StatusText string `json:"statusText"`
 	Total      string `json:"total"`
+	Size       string `json:"size,omitempty"` // of the total
 	Credited   string `json:"credited"`
 	Campaign   string `json:"campaign"`
 	Evidence   string `json:"evidence"` // coupon | link | none: also a class
@@ -91,6 +93,7 @@ func tiles(d commerce.DaySales, home string) []tile {
 		case commerce.OrderPending:
 			pending.add(g.Currency, g.TotalMinor)
 			expected.add(g.Currency, g.CommissionMinor)
+			expected.add(commerce.BRL, g.FixedBRLMinor)
 		}
 	}
 	for _, c := range d.Commissions {
@@ -121,13 +124,17 @@ func tiles(d commerce.DaySales, home string) []tile {
 		}
 		return before + strings.Join(list, " and ") + after
 	}
-	return []tile{
-		{"orders", "Orders", []string{count(byStatus[0] + byStatus[1] + byStatus[2])}, strings.Join(states, " · ")},
-		{"approved", "Approved sales", approved.lines(home), note(pending, "+ ", " pending")},
-		{"credited", "Credited to influencers", credited.lines(home), plural(creditedOrders, "order")},
-		{"commission", "Commission", earned.lines(home), note(expected, "+ ", " when approved")},
-		{"share", "Share credited", shares, count(creditedOrders) + " of " + plural(approvedOrders, "order")},
+	list := []tile{
+		{"orders", "Orders", []string{count(byStatus[0] + byStatus[1] + byStatus[2])}, strings.Join(states, " · "), ""},
+		{"approved", "Approved sales", approved.lines(home), note(pending, "+ ", " pending"), ""},
+		{"credited", "Credited to influencers", credited.lines(home), plural(creditedOrders, "order"), ""},
+		{"commission", "Commission", earned.lines(home), note(expected, "+ ", " when approved"), ""},
+		{"share", "Share credited", shares, count(creditedOrders) + " of " + plural(approvedOrders, "order"), ""},
 	}
+	for i := range list {
+		list[i].Size = sizeOf(list[i].Lines...)
+	}
+	return list
 }
 
 // statusWords are orderStatus's meanings, by its number.
@@ -231,6 +238,7 @@ func viewSale(s commerce.Sale, companyID string, zone *time.Location) orderRow {
 		Total: money(s.TotalMinor, s.Currency), Credited: s.Influencer, Campaign: s.Campaign,
 		Evidence: "none", Href: orderPath(companyID, s.OrderID),
 	}
+	row.Size = sizeOf(row.Total)
 	row.Status, row.StatusText = statusOf(s.Status)
 	switch s.Evidence {
 	case commerce.EvidenceCoupon:
@@ -240,8 +248,12 @@ func viewSale(s commerce.Sale, companyID string, zone *time.Location) orderRow {
 	}
 	if s.InfluencerID == "" {
 		row.Credited = "Nobody"
-	} else if s.CommissionMinor != 0 {
-		row.Commission = money(s.CommissionMinor, s.Currency)
+	} else if owed := s.Commissions(); owed != nil {
+		parts := make([]string, len(owed))
+		for i, a := range owed {
+			parts[i] = money(a.Minor, a.Currency)
+		}
+		row.Commission = strings.Join(parts, " and ")
 		if s.Status == commerce.OrderPending {
 			row.Commission += " expected"
 		} else {

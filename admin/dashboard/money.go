@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/currency"
 	"golang.org/x/text/language"
@@ -29,6 +30,22 @@ func money(minor int64, code string) string {
 		return sign + text
 	}
 	return sign + symbol(code) + "\u00a0" + text
+}
+
+// sizeOf is a class by which the longest of some amounts is shown small enough
+// for its place: "long" from ten million on, "longer" from a hundred billion on.
+func sizeOf(lines ...string) string {
+	longest := 0
+	for _, line := range lines {
+		longest = max(longest, utf8.RuneCountInString(line))
+	}
+	switch {
+	case longest > 19:
+		return "longer"
+	case longest > 15:
+		return "long"
+	}
+	return ""
 }
 
 // symbol is how the currency is written in English where it could be another's:

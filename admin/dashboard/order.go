@@ -51,16 +51,22 @@ type explainedPayout struct {
 		Reason     string `json:"reason"`
 	} `json:"losers"`
 	Costs []struct {
-		Level      string       `json:"level"`
-		FixedFee   json.Number  `json:"fixed_fee"`
-		VarFee     json.Number  `json:"var_fee"`
-		Revision   int64        `json:"revision"`
-		Amount     json.Number  `json:"amount"`
-		FixedApart *json.Number `json:"fixed_fee_apart"`
+		Level    string         `json:"level"`
+		FixedFee json.Number    `json:"fixed_fee"`
+		VarFee   json.Number    `json:"var_fee"`
+		Revision int64          `json:"revision"`
+		Amounts  []explainedSum `json:"amounts"`
 	} `json:"costs"`
-	Base       json.Number `json:"base"`
-	Commission json.Number `json:"commission"`
-	Note       string      `json:"note"`
+	Base        json.Number    `json:"base"`
+	Commissions []explainedSum `json:"commissions"`
+	State       string         `json:"state"` // earned | expected | reversed | none
+	Reason      string         `json:"reason"`
+}
+
+// explainedSum is an amount of one currency.
+type explainedSum struct {
+	Amount   json.Number `json:"amount"`
+	Currency string      `json:"currency"`
 }
 
 type explainedPart struct {
@@ -82,10 +88,13 @@ type orderPage struct {
 	Keys      []keyLine
 	Touches   []touchLine
 	Losers    []string
-	Note      string
+	Reason    string // why nothing is owed; empty where something is
 	Base      string
 	Costs     []costLine
 	Total     []string // commission, a line a currency
+	State     string   // what the commission is, in a word
+	StateIs   string   // approved | pending | cancelled: a class
+	TakenBack bool     // cancelled: the costs are what was owed before
 	Ledger    []ledgerLine
 	Net       []string
 	WhatIf    []string
@@ -110,14 +119,16 @@ type touchLine struct {
 }
 
 type costLine struct {
-	Level, Formula, Amount, Apart string
-	Revision                      int64
+	Level, Formula string
+	Amounts        []string
+	Revision       int64
 }
 
 type ledgerLine struct {
 	Entry              int
 	When, Stamp        string
-	Kind, Who, Cause   string
+	Kind, Who          string
+	Agreement, Cause   string
 	Amount             string
 	Negative           bool
 	ReversesEntryShown int
@@ -149,6 +160,9 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request, v visit) {
 		When: e.Sale.CreatedAt.In(zone).Format("Monday, 2 January 2006, 15:04"), Back: dayPath(v.current.CompanyID, e.Sale.Day),
 	}
 	page.ledger(e, zone)
+	if e.Sale.InfluencerID != "" {
+		page.Verdict = verdict(e.Sale, false)
+	}
 	var x explained
 	if len(e.Explanation) > 0 {
 		if err := json.Unmarshal(e.Explanation, &x); err != nil {
@@ -159,13 +173,12 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request, v visit) {
 			page.explain(x, e.Sale, zone)
 		}
 	}
-	if page.Explained || e.Sale.InfluencerID != "" {
-		page.Verdict = verdict(e.Sale)
-	}
 	s.render(w, http.StatusOK, "order.html", page)
 }
 
-func verdict(s commerce.Sale) string {
+// verdict says who is credited and why; unpaid where no commission comes of it
+// whatever the order's status.
+func verdict(s commerce.Sale, unpaid bool) string {
 	if s.InfluencerID == "" {
 		return "No influencer is credited: the order carries no coupon of an influencer, and no link of one was opened in time."
 	}
@@ -176,10 +189,11 @@ func verdict(s commerce.Sale) string {
 	if s.Evidence == commerce.EvidenceLink {
 		text = s.Influencer + " is credited, because the shopper came through their link."
 	}
-	switch s.Status {
-	case commerce.OrderPending:
+	switch {
+	case unpaid: // the page says why
+	case s.Status == commerce.OrderPending:
 		text += " The commission falls due when the order is approved."
-	case commerce.OrderCancelled:
+	case s.Status == commerce.OrderCancelled:
 		text += " The order was cancelled, so nothing is owed."
 	}
 	return text
@@ -191,7 +205,8 @@ func (p *orderPage) ledger(e commerce.ExplainedSale, zone *time.Location) {
 		net.add(l.Currency, l.AmountMinor)
 		p.Ledger = append(p.Ledger, ledgerLine{
 			Entry: l.Entry, When: l.At.In(zone).Format("2 Jan 2006, 15:04:05"), Stamp: l.At.In(zone).Format(time.RFC3339),
-			Kind: strings.ToUpper(l.Kind[:1]) + l.Kind[1:], Who: l.Influencer, Cause: l.Cause,
+			Kind: strings.ToUpper(l.Kind[:1]) + l.Kind[1:], Who: l.Influencer,
+			Agreement: agreement(l, e.Sale.Currency), Cause: causeWords(l.Cause, zone),
 			Amount: money(l.AmountMinor, l.Currency), Negative: l.AmountMinor < 0, ReversesEntryShown: l.Reverses,
 		})
 	}
@@ -223,10 +238,13 @@ func (p *orderPage) explain(x explained, sale commerce.Sale, zone *time.Location
 	for _, l := range x.Payout.Losers {
 		p.Losers = append(p.Losers, l.Influencer+" had a "+l.Evidence+": "+reasonWords(l.Reason))
 	}
-	p.Note = x.Payout.Note
+	p.Verdict = verdict(sale, x.Payout.State == "none")
+	p.Reason = unpaidWords(x.Payout.Reason, sale)
+	p.State, p.StateIs = stateWords(x.Payout.State, len(p.Ledger) > 0)
+	p.TakenBack = x.Payout.State == "reversed"
 	p.Base = amount(x.Payout.Base, sale.Currency)
 	for _, c := range x.Payout.Costs {
-		line := costLine{Level: levelWord(c.Level), Revision: c.Revision, Amount: amount(c.Amount, sale.Currency)}
+		line := costLine{Level: levelWord(c.Level), Revision: c.Revision, Amounts: amounts(c.Amounts, sale.Currency)}
 		var parts []string
 		if f := c.FixedFee.String(); f != "" && f != "0" {
 			parts = append(parts, amount(c.FixedFee, commerce.BRL)+" an order")
@@ -235,13 +253,10 @@ func (p *orderPage) explain(x explained, sale commerce.Sale, zone *time.Location
 			parts = append(parts, f+"% of "+p.Base)
 		}
 		line.Formula = strings.Join(parts, " + ")
-		if c.FixedApart != nil {
-			line.Apart = amount(*c.FixedApart, commerce.BRL)
-		}
 		p.Costs = append(p.Costs, line)
 	}
-	p.Total = []string{amount(x.Payout.Commission, sale.Currency)}
-	p.WhatIf = whatIf(x, sale.Currency)
+	p.Total = amounts(x.Payout.Commissions, sale.Currency)
+	p.WhatIf = whatIf(x)
 	for _, name := range modelOrder {
 		if parts, ok := x.Models[name]; ok {
 			line := modelLine{Name: modelWords[name][0], About: modelWords[name][1]}

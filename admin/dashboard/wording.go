@@ -3,6 +3,7 @@ package dashboard
 import (
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -31,9 +32,9 @@ func keyWords(kind string) (name, about string) {
 // levelWord is the specification's level of a cost, in English.
 func levelWord(level string) string {
 	switch level {
-	case "campanha":
+	case "campanha", "campaign":
 		return "Campaign"
-	case "influenciador":
+	case "influenciador", "influencer":
 		return "Influencer"
 	}
 	return level
@@ -52,21 +53,130 @@ var modelWords = map[string][2]string{
 }
 
 // whatIf tells how the payout would have been on less evidence.
-func whatIf(x explained, code string) []string {
+// Only evidence that the order has can be taken away: it has a coupon where
+// somebody wins without the link, and a link where somebody wins without the coupon.
+func whatIf(x explained) []string {
+	withoutCoupon, withoutLink := x.Counterfactual.WithoutCoupon, x.Counterfactual.WithoutLink
+	wins := func(p *explainedPayout) bool { return p != nil && p.Winner != nil }
 	var list []string
 	tell := func(without string, p *explainedPayout) {
-		if p == nil {
-			return
-		}
-		if p.Winner == nil {
+		if !wins(p) {
 			list = append(list, without+", nobody would be credited.")
 			return
 		}
-		list = append(list, without+", "+p.Winner.Influencer+" would be credited by "+p.Winner.Evidence+", with "+amount(p.Commission, code)+".")
+		text := without + ", " + p.Winner.Influencer + " would be credited by " + p.Winner.Evidence
+		switch {
+		case p.State == "reversed":
+			text += "; the order being cancelled, nothing would be owed."
+		case len(p.Commissions) == 0:
+			text += ", and nothing would be owed."
+		default:
+			text += ", with " + strings.Join(amounts(p.Commissions, ""), " and ") + "."
+		}
+		list = append(list, text)
 	}
-	tell("Without the coupon", x.Counterfactual.WithoutCoupon)
-	tell("Without the link", x.Counterfactual.WithoutLink)
+	if wins(withoutLink) {
+		tell("Without the coupon", withoutCoupon)
+	}
+	if wins(withoutCoupon) {
+		tell("Without the link", withoutLink)
+	}
 	return list
+}
+
+// unpaidWords says why nothing is owed, as a sentence.
+func unpaidWords(reason string, sale commerce.Sale) string {
+	switch reason {
+	case "no_winner":
+		return "Nobody is credited, so nothing is owed."
+	case "base_not_positive":
+		return "Nothing is owed: without shipping, nothing is left of the order's total to earn on."
+	case "recurring_excluded":
+		return "Nothing is owed: this is a recurring order of a subscription, and the store does not pay for those."
+	case "no_agreement":
+		text := "Nothing is owed: no agreement with " + sale.Influencer + " that pays for an order was in force when it was made."
+		if sale.Evidence == commerce.EvidenceLink {
+			text = strings.TrimSuffix(text, ".") + ", or it pays by coupon only."
+		}
+		return text
+	case "below_minor_unit":
+		return "Nothing is owed: the share comes to less than the smallest coin."
+	}
+	return ""
+}
+
+// stateWords says what a commission is, and by which class it is shown.
+func stateWords(state string, posted bool) (text, class string) {
+	switch state {
+	case "earned":
+		return "Earned", "approved"
+	case "expected":
+		return "Expected", "pending"
+	case "reversed":
+		if posted {
+			return "Taken back", "cancelled"
+		}
+		return "Not owed: cancelled", "cancelled"
+	}
+	return "", ""
+}
+
+// agreement names what a ledger entry rests on: "10% agreement". On an order
+// in another currency than the fee's, the entry is of one part of it alone.
+func agreement(l commerce.LedgerEntry, orderCurrency string) string {
+	fixed, share := "", ""
+	if l.FixedFeeMinor > 0 {
+		fixed = money(l.FixedFeeMinor, commerce.BRL) + " an order"
+	}
+	if l.VarFee.IsPositive() {
+		share = l.VarFee.String() + "%"
+	}
+	switch {
+	case l.Currency != commerce.BRL:
+		fixed = ""
+	case orderCurrency != commerce.BRL:
+		share = ""
+	}
+	list := present(fixed, share)
+	if list == nil {
+		return "agreement"
+	}
+	return strings.Join(list, " + ") + " agreement"
+}
+
+// causeWords says why an entry was posted: the processor's cause, in the
+// store's time zone.
+func causeWords(cause string, zone *time.Location) string {
+	kind, rest, _ := strings.Cut(cause, " ")
+	switch kind {
+	case "order":
+		if at, err := time.Parse(time.RFC3339, rest); err == nil {
+			return "order as of " + at.In(zone).Format("2 Jan 2006, 15:04")
+		}
+		return "order"
+	case "event":
+		return "a visit became known"
+	case "rule":
+		rev, what, _ := strings.Cut(rest, " ")
+		word := map[string]string{"cost": "agreement", "settings": "settings", "": "rules"}[what]
+		if word == "" {
+			word = what
+		}
+		return word + " changed (revision " + rev + ")"
+	}
+	return cause
+}
+
+// amounts writes each currency's amount; nothing at all is zero of home, where
+// there is a home.
+func amounts(list []explainedSum, home string) (out []string) {
+	for _, a := range list {
+		out = append(out, amount(a.Amount, a.Currency))
+	}
+	if out == nil && home != "" {
+		out = []string{amount("0", home)}
+	}
+	return out
 }
 
 // amount writes a number of the explanation as money; never through a float.

@@ -100,6 +100,7 @@
     fill(row, order);
     row.querySelector('time').setAttribute('datetime', order.stamp);
     row.querySelector('a.name').setAttribute('href', order.href);
+    row.querySelector('.total').className = sized('total', order.size);
     row.querySelector('.status').className = 'status ' + order.status;
     row.querySelector('.evidence').className = 'evidence ' + order.evidence;
     if (fresh || Number(row.dataset.at) !== order.at) {
@@ -124,6 +125,9 @@
     for (const slot of element.querySelectorAll('[data-f]')) slot.textContent = values[slot.dataset.f] || '';
   }
 
+  // sized is a class, with the one by which a long amount is shown smaller.
+  function sized(name, size) { return size ? name + ' ' + size : name; }
+
   function lines(element, list) {
     element.replaceChildren(...list.map((text) => {
       const line = document.createElement('span');
@@ -139,6 +143,7 @@
     const figure = element.querySelector('.figure');
     const was = figure.textContent;
     lines(figure, tile.lines);
+    figure.className = sized('figure', tile.size);
     element.querySelector('.note').textContent = tile.note;
     if (figure.textContent !== was) {
       element.classList.remove('new');

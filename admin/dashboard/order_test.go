@@ -1,0 +1,126 @@
+package dashboard_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/postgres/salestest"
+)
+
+var tags = regexp.MustCompile(`<[^>]*>|\s+`)
+
+// read is a page's text, its spaces plain and single.
+func (s *site) read(path string) string {
+	s.t.Helper()
+	answer, err := s.loggedIn().Get(s.url + path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	text := strings.NewReplacer("\u00a0", " ", "&#43;", "+", "&#39;", "'").Replace(string(body))
+	return strings.Join(strings.Fields(tags.ReplaceAllString(text, " ")), " ")
+}
+
+// explainedWith is an explanation whose payout and counterfactuals are given.
+func explainedWith(payout, withoutCoupon, withoutLink string) json.RawMessage {
+	return json.RawMessage(fmt.Sprintf(`{"order":{},"keys":[],"touches":[],"payout":%s,"models":{"last":[{"channel":"unattributed","share":1,"amount":100}]},
+	"counterfactual":{"without_coupon":%s,"without_link":%s}}`, payout, withoutCoupon, withoutLink))
+}
+
+const (
+	nobodyWins = `{"winner":null,"rule":"coupon_first","losers":[],"costs":[],"base":100,"commission":0,"commissions":[],"state":"none","reason":"no_winner"}`
+	anaWins    = `{"winner":{"influencer":"Ana Prado","campaign":"","evidence":"coupon"},"rule":"coupon_first","losers":[],`
+	dollars    = anaWins + `"costs":[{"cost_id":"1","level":"influencer","fixed_fee":12.5,"var_fee":10,"revision":2,"amount":10,"amounts":[{"amount":10,"currency":"USD"},{"amount":12.5,"currency":"BRL"}]}],
+		"base":100,"commission":10,"commissions":[{"amount":10,"currency":"USD"},{"amount":12.5,"currency":"BRL"}],"state":"earned"}`
+	cancelled = anaWins + `"costs":[{"cost_id":"1","level":"influencer","fixed_fee":0,"var_fee":10,"revision":2,"amount":10,"amounts":[{"amount":10,"currency":"BRL"}]}],
+		"base":100,"commission":0,"commissions":[],"state":"reversed"}`
+	recurring = anaWins + `"costs":[],"base":100,"commission":0,"commissions":[],"state":"none","reason":"recurring_excluded"}`
+)
+
+// putOdd stores the orders whose pay needs telling: in two currencies, taken
+// back, and none.
+func putOdd(s *site) {
+	ana := s.Influencer(s.live, "Ana Prado")
+	put := func(id string, o salestest.Order) {
+		o.CompanyID, o.ID, o.TotalMinor, o.InfluencerID, o.Evidence = s.live, id, 10000, ana, "coupon"
+		s.Put(o)
+	}
+	put("dollars", salestest.Order{Currency: "USD", CommissionMinor: 1000, FixedFeeMinor: 1250, Explanation: explainedWith(dollars, nobodyWins, dollars)})
+	put("fixed", salestest.Order{Currency: "USD", FixedFeeMinor: 1250, Status: commerce.OrderPending})
+	put("cancelled", salestest.Order{Status: commerce.OrderCancelled, Explanation: explainedWith(cancelled, nobodyWins, cancelled)})
+	put("recurring", salestest.Order{Status: commerce.OrderPending, Explanation: explainedWith(recurring, nobodyWins, recurring)})
+	s.Put(salestest.Order{CompanyID: s.live, ID: "nobody", TotalMinor: 10000, Explanation: explainedWith(nobodyWins, nobodyWins, nobodyWins)})
+}
+
+func orderOf(id string) string { return "/dashboard/order?" + url.Values{"id": {id}}.Encode() }
+
+func TestEveryCurrencyAndEveryZeroIsTold(t *testing.T) {
+	s := newSite(t)
+	putOdd(s)
+	f := func(path string, want []string, never ...string) {
+		t.Helper()
+		got := s.read(path)
+		if !contains(got, want...) {
+			t.Errorf("%s reads %q, want %q", path, got, want)
+		}
+		for _, text := range never {
+			if strings.Contains(got, text) {
+				t.Errorf("%s says %q", path, text)
+			}
+		}
+	}
+	f("/dashboard/", []string{"US$ 10.00 and R$ 12.50 commission", "R$ 12.50 expected", "+ R$ 12.50 when approved"})
+	f(orderOf("dollars"), []string{"Earned", "Commission US$ 10.00 R$ 12.50", "Without the coupon, nobody would be credited."}, "Without the link")
+	f(orderOf("cancelled"), []string{"What was owed for it", "Not owed: cancelled", "Commission now R$ 0.00"}, "Without the link")
+	f(orderOf("recurring"), []string{"recurring order of a subscription"}, "falls due", "Expected")
+	f(orderOf("nobody"), []string{"No influencer is credited", "Nobody is credited, so nothing is owed."}, "Without the")
+}
+
+func TestLongAmountsStayInTheirPlaces(t *testing.T) {
+	browser := devtest.Browser(t)
+	s := newSite(t)
+	putOdd(s)
+	ana := s.Influencer(s.live, "Beatriz Nascimento")
+	const long = 999_999_999_999_999
+	s.Put(salestest.Order{CompanyID: s.live, ID: "long", TotalMinor: long, InfluencerID: ana, Evidence: "coupon", CommissionMinor: long / 10})
+	s.Put(salestest.Order{CompanyID: s.live, ID: "longtoo", TotalMinor: long, InfluencerID: ana, Evidence: "link", Status: commerce.OrderPending, CommissionMinor: long / 10})
+	page := browser.MustPage("").Timeout(2 * time.Minute)
+	page.MustNavigate(s.url + "/dashboard/").MustWaitLoad()
+	page.MustElement("#email").MustInput(testEmail)
+	page.MustElement("#password").MustInput(testPassword)
+	page.MustElement("button.main").MustClick()
+	page.MustElement("#live[data-state=on]")
+	shots := shooter{t: t, page: page, dir: os.Getenv("TRIBUTARY_SHOTS")}
+	f := func(name, path string) {
+		t.Helper()
+		page.MustNavigate(s.url + path).MustWaitLoad()
+		for _, width := range []int{1280, 800, 390} {
+			page.MustSetViewport(width, 800, 1, width < 500)
+			got := page.MustEval(`() => [document.documentElement, ...document.querySelectorAll('.tile, .figure .line, .order, .order .total, table, td')]
+				.filter(e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline').map(e => e.tagName + '.' + e.className + ' ' + e.scrollWidth + ' > ' + e.clientWidth).join(', ')`).Str()
+			if got != "" {
+				t.Errorf("%s at %d px: %s", name, width, got)
+			}
+		}
+		shots.take(name)
+	}
+	f("long-today", "/dashboard/")
+	f("long-order", orderOf("long"))
+	f("order-dollars", orderOf("dollars"))
+	f("order-cancelled", orderOf("cancelled"))
+	f("order-recurring", orderOf("recurring"))
+	f("order-nobody", orderOf("nobody"))
+}
