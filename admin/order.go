@@ -78,7 +78,13 @@ func (s *Server) readOrder(o object, keys identity.Keys) wire.Order {
 	order.DiscountsMinor = optional(o, "totalDiscounts", money(order.Currency))
 	order.ShippingMinor = optional(o, "shippingPrice", money(order.Currency))
 	order.UpdatedAt = optional(o, "updatedAt", timestamp)
-	if order.UpdatedAt.Value.After(s.now().Add(maxAhead)) {
+	// What the processor could not record must not be answered with 200.
+	if !order.CreatedAt.IsZero() && !commerce.Recordable(order.CreatedAt) {
+		o.bad.add("createdAt", "out_of_range", "must lie between 1970 and 2199")
+	}
+	if order.UpdatedAt.Valid && !commerce.Recordable(order.UpdatedAt.Value) {
+		o.bad.add("updatedAt", "out_of_range", "must lie between 1970 and 2199")
+	} else if order.UpdatedAt.Value.After(s.now().Add(maxAhead)) {
 		o.bad.add("updatedAt", "out_of_range", "is more than 24 hours ahead")
 	}
 	order.Number = optional(o, "number", integer(math.MinInt64, math.MaxInt64))
