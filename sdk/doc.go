@@ -8,6 +8,7 @@
 // edge, and puts it into a bounded queue; one goroutine sends batches and
 // retries what may be retried. An event is acknowledged, refused or given up
 // exactly once, and Config.OnResult is told of each.
+// docs/events.md has every name, field, bound and code.
 //
 // What may enter: the standard library and sdk/core, nothing else: whoever
 // imports this package gets no dependency with it.

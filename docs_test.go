@@ -1,0 +1,171 @@
+package tributary_test
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// pages lists the repository's Markdown files; what tools and builds leave
+// behind is none of it.
+func pages(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && path != "." {
+			switch name := entry.Name(); {
+			case strings.HasPrefix(name, "."), name == "node_modules", name == "bin", name == "data":
+				return filepath.SkipDir
+			}
+		}
+		if strings.HasSuffix(path, ".md") {
+			found = append(found, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) < 5 {
+		t.Fatalf("only %v", found)
+	}
+	return found
+}
+
+var (
+	fence      = regexp.MustCompile("(?ms)^ {0,3}```.*?^ {0,3}```[ \t]*$")
+	inlineCode = regexp.MustCompile("`[^`\n]+`")
+	// A link or image, its target without a title; and a reference's definition.
+	links   = regexp.MustCompile(`\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)|(?m:^ {0,3}\[[^\]]+\]:\s*<?([^\s>]+))`)
+	heading = regexp.MustCompile(`(?m)^ {0,3}#{1,6}\s+(.+?)\s*#*\s*$`)
+)
+
+// linksOf gives the targets that a page links to, code left out.
+func linksOf(page string) (targets []string) {
+	page = inlineCode.ReplaceAllString(fence.ReplaceAllString(page, ""), "")
+	for _, match := range links.FindAllStringSubmatch(page, -1) {
+		targets = append(targets, match[1]+match[2])
+	}
+	return targets
+}
+
+// anchors gives the fragments of a page's headings as GitHub makes them: lower
+// case, blanks as dashes, punctuation left out.
+func anchors(page string) map[string]bool {
+	found := map[string]bool{}
+	for _, match := range heading.FindAllStringSubmatch(fence.ReplaceAllString(page, ""), -1) {
+		found[strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, match[1])] = true
+	}
+	return found
+}
+
+func TestEveryRelativeLinkLeadsSomewhere(t *testing.T) {
+	checked := 0
+	for _, path := range pages(t) {
+		page, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, target := range linksOf(string(page)) {
+			u, err := url.Parse(target)
+			if err != nil {
+				t.Errorf("%s: %q is no link: %v", path, target, err)
+				continue
+			}
+			if u.IsAbs() || u.Host != "" {
+				continue
+			}
+			checked++
+			linked := path
+			if u.Path != "" {
+				linked = filepath.Join(filepath.Dir(path), filepath.FromSlash(u.Path))
+			}
+			if strings.HasPrefix(u.Path, "/") || strings.HasPrefix(linked, "..") {
+				t.Errorf("%s: %s leads out of the repository", path, target)
+				continue
+			}
+			if _, err := os.Stat(linked); err != nil {
+				t.Errorf("%s: %s leads nowhere", path, target)
+				continue
+			}
+			if u.Fragment == "" || !strings.HasSuffix(linked, ".md") {
+				continue
+			}
+			text, err := os.ReadFile(linked)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !anchors(string(text))[u.Fragment] {
+				t.Errorf("%s: %s names no heading of %s", path, target, linked)
+			}
+		}
+	}
+	if checked < 5 {
+		t.Errorf("only %d relative links found", checked)
+	}
+}
+
+func TestLinksAreFoundWhereverTheyStand(t *testing.T) {
+	got := strings.Join(linksOf("[a](x.md) ![b](<y.png> \"t\") `[c](no.md)`\n\n```\n[d](no.md)\n```\n[e]: z.md\n[![f](i.svg)](w.md#h)"), " ")
+	if want := "x.md y.png z.md i.svg w.md#h"; got != want {
+		t.Errorf("links %q, want %q", got, want)
+	}
+	if got := anchors("# The `admin` API, by curl\n```\n# no\n```\n"); len(got) != 1 || !got["the-admin-api-by-curl"] {
+		t.Errorf("anchors %v", got)
+	}
+}
+
+// docs/events.md promises every code and every spelling.
+func TestEventsPageTellsEveryCodeAndName(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("docs", "events.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(pattern, expression string, least int) {
+		t.Helper()
+		files, err := filepath.Glob(filepath.FromSlash(pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := 0
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, match := range regexp.MustCompile(expression).FindAllStringSubmatch(string(source), -1) {
+				for _, word := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(match[1], -1) {
+					if found++; !strings.Contains(string(page), "`"+word[1]+"`") {
+						t.Errorf("docs/events.md does not tell of %q (%s)", word[1], file)
+					}
+				}
+			}
+		}
+		if found < least {
+			t.Errorf("only %d found in %s: the test looks for what is no longer there", found, pattern)
+		}
+	}
+	f("sdk/core/batch.go", `(?m)^\tCode\w+\s+= ("\w+")`, 17)
+	f("sdk/core/names.go", `(?m)^\tcase ([^\n]*"[^\n]*):$`, 20)
+	f("sdk/core/campaign.go", `(?ms)^func isClickID.*?\tcase (.*?):$`, 14)
+	f("edge/[acps]*.go", `refusal\{http\.Status\w+, ("\w+")`, 14) // neither links nor health
+	f("internal/importer/stamp.go", `Code: ("\w+")`, 1)
+}

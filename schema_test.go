@@ -1,0 +1,180 @@
+package tributary_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/tributary-io/tributary/sdk/core"
+)
+
+// eventSchema compiles docs/event.schema.json; compiling holds it against the
+// meta-schema of its draft.
+func eventSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	schema, err := compiler.Compile(filepath.Join("docs", "event.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+// agree holds the schema against the parser: an event passes both or neither.
+func agree(t *testing.T, schema *jsonschema.Schema, name, event string) (valid bool) {
+	t.Helper()
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(event))
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	var violation error
+	batch, refused := core.ParseBatch("["+event+"]", "c_1", core.Options{})
+	switch {
+	case refused != nil:
+		violation = refused
+	case batch.Items[0].Err != nil:
+		violation = batch.Items[0].Err
+	}
+	invalid := schema.Validate(value)
+	if (invalid == nil) != (violation == nil) {
+		t.Errorf("%s: %s\nthe schema says %v, the parser %v", name, event, invalid, violation)
+	}
+	return invalid == nil
+}
+
+func TestEventSchemaAgreesWithTheGoldenEvents(t *testing.T) {
+	schema := eventSchema(t)
+	files, err := filepath.Glob("testdata/events/*.txt")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d golden events, %v", len(files), err)
+	}
+	refused := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, want, _ := strings.Cut(string(text), "\n----------\n")
+		want = strings.TrimSpace(want)
+		canonical := strings.HasPrefix(want, "{")
+		if canonical && !agree(t, schema, file, want) {
+			t.Errorf("%s: the canonical event does not pass the schema", file)
+		}
+		// The vector's envelope, written as an event object, meets the same fate.
+		if agree(t, schema, file, opened(t, raw)) != canonical {
+			t.Errorf("%s: the schema judges the event otherwise than the vector", file)
+		}
+		if !canonical {
+			refused++
+		}
+	}
+	if refused < 3 {
+		t.Errorf("only %d golden events are refused: nothing shows that the schema refuses any", refused)
+	}
+}
+
+// opened is a raw envelope as an event object.
+func opened(t *testing.T, raw string) string {
+	t.Helper()
+	var envelope []any
+	if err := json.Unmarshal([]byte(raw), &envelope); err != nil || len(envelope) != 7 {
+		t.Fatalf("%v: %s", err, raw)
+	}
+	event := map[string]any{"eventId": envelope[1], "timestamp": envelope[2], "event": envelope[3]}
+	for i, name := range map[int]string{4: "payload", 5: "identity"} {
+		if text, ok := envelope[i].(string); ok {
+			event[name] = json.RawMessage(text)
+		}
+	}
+	context, page := map[string]any{}, map[string]any{}
+	for name, value := range envelope[6].(map[string]any) {
+		switch name {
+		case "url", "referrer", "title":
+			page[name] = value
+		case "visitorId", "sessionId", "stream", "seq", "consent":
+			event[name] = value
+		default:
+			context[name] = value
+		}
+	}
+	context["page"] = page
+	event["context"] = context
+	text, err := json.Marshal(event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestEventSchemaAgreesWithTheParser(t *testing.T) {
+	schema := eventSchema(t)
+	f := func(event string, want bool) {
+		t.Helper()
+		if agree(t, schema, "", event) != want {
+			t.Errorf("%s: passes %v, want %v", event, !want, want)
+		}
+	}
+	f(`{"event":"PAGE_VIEW"}`, true)
+	f(`{"event":"PAGE_VIEW","eventId":null,"timestamp":null,"payload":null,"identity":null,"context":null,"consent":null,"seq":null,"other":[7]}`, true)
+	f(`{}`, false)
+	f(`{"event":null}`, false)
+	f(`[]`, false)
+	for _, name := range []string{"page_view", "Loaded a Page", "view_item", "ViewContent", "add_to_cart", "Product Added", "begin_checkout", "InitiateCheckout", "MY_OWN_1"} {
+		f(`{"event":"`+name+`"}`, true)
+	}
+	for _, name := range []string{"", "my_own", "_OWN", "OWN!", "LINK_CLICK", "page view", "A" + strings.Repeat("B", 64)} {
+		f(`{"event":"`+name+`"}`, false)
+	}
+	f(`{"event":"PAGE_VIEW","eventId":"016D849D-dbe8-70d2-8876-38788d4e84f7","companyId":"c_1"}`, true)
+	f(`{"event":"PAGE_VIEW","eventId":"016d849d-dbe8-40d2-8876-38788d4e84f7"}`, false)
+	f(`{"event":"PAGE_VIEW","eventId":""}`, false)
+	f(`{"event":"PAGE_VIEW","timestamp":"2026-03-15T09:00:00.123456-03:00"}`, true)
+	f(`{"event":"PAGE_VIEW","timestamp":"1970-01-01T00:00:00Z"}`, true)
+	f(`{"event":"PAGE_VIEW","timestamp":"1969-12-31T23:59:59Z"}`, false)
+	f(`{"event":"PAGE_VIEW","timestamp":"2026-02-29T00:00:00Z"}`, false)
+	f(`{"event":"PAGE_VIEW","timestamp":"2026-03-15T09:00:00"}`, false)
+	f(`{"event":"PAGE_VIEW","timestamp":1773572400}`, false)
+	f(`{"event":"PAGE_VIEW","visitorId":7}`, false)
+	f(`{"event":"PAGE_VIEW","sessionId":"`+strings.Repeat("s", 129)+`"}`, false)
+	f(`{"event":"PAGE_VIEW","seq":-1}`, false)
+	f(`{"event":"PAGE_VIEW","seq":1.5}`, false)
+	f(`{"event":"PAGE_VIEW","consent":"maybe"}`, false)
+	f(`{"event":"PAGE_VIEW","payload":[]}`, false)
+	f(`{"event":"PAGE_VIEW","identity":{"email":7}}`, false)
+	f(`{"event":"PAGE_VIEW","identity":{"cart_token":"`+strings.Repeat("c", 321)+`"}}`, false)
+	f(`{"event":"PAGE_VIEW","context":{"page":{"title":"`+strings.Repeat("t", 9999)+`"},"campaign":{"name":null},"clickIds":{"mine":7,"gclid":"g"}}}`, true)
+	f(`{"event":"PAGE_VIEW","context":{"page":"https://l.example/"}}`, false)
+	f(`{"event":"PAGE_VIEW","context":{"campaign":{"source":1}}}`, false)
+	f(`{"event":"PAGE_VIEW","context":{"clickIds":{"gclid":7}}}`, false)
+
+	sale := func(payload string, want bool) {
+		t.Helper()
+		f(`{"event":"CHECKOUT_COMPLETED","payload":`+payload+`}`, want)
+		f(`{"event":"Order Completed","payload":`+payload+`}`, want)
+		f(`{"event":"PRODUCT_VIEW","payload":`+payload+`}`, strings.HasPrefix(payload, "{") || payload == "null")
+	}
+	sale(`null`, false)
+	sale(`{}`, false)
+	sale(`{"items":[]}`, false)
+	sale(`{"items":{}}`, false)
+	sale(`{"items":null,"products":[{"sku":"s","quantity":1}]}`, false)
+	sale(`{"items":[{"item_id":"a","item_quantity":1,"price":0.1},{"item_id":"b","quantity":1000000000}]}`, true)
+	sale(`{"items":[{"item_id":"a"}]}`, false)
+	sale(`{"items":[{"item_quantity":1}]}`, false)
+	sale(`{"items":[{"item_id":7,"id":"a","quantity":1}]}`, false)
+	sale(`{"items":[{"item_id":null,"id":"a","quantity":1}]}`, true)
+	sale(`{"items":[{"item_id":"  ","quantity":1}]}`, false)
+	sale(`{"items":[{"item_id":"a","quantity":0}]}`, false)
+	sale(`{"items":[{"item_id":"a","quantity":1.5}]}`, false)
+	sale(`{"items":[{"item_id":"a","quantity":"1"}]}`, false)
+	sale(`{"items":["a"]}`, false)
+	sale(`{"products":[{"product_id":"a","quantity":1}]}`, true)
+	sale(`{"line_items":[{"variant_id":"a","quantity":1}]}`, true)
+	sale(`{"checkout":{"lineItems":[{"variant":{"id":"a"},"quantity":1}]}}`, true)
+	sale(`{"checkout":{}}`, false)
+}
