@@ -33,6 +33,9 @@ func newExplain() *cobra.Command {
 				return err
 			}
 			defer db.Close()
+			if _, err := findCompany(cmd.Context(), db, company); err != nil {
+				return err
+			}
 			sale, err := db.ExplainedSale(cmd.Context(), company, args[0])
 			if errors.Is(err, commerce.ErrNotFound) {
 				return fmt.Errorf("order %s of %s is unknown, or not processed yet", args[0], company)
@@ -40,11 +43,16 @@ func newExplain() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !asJSON {
-				explainInWords(cmd, sale)
-			}
 			if len(sale.Explanation) == 0 {
 				return fmt.Errorf("order %s of %s is there, but not yet explained", args[0], company)
+			}
+			if !asJSON {
+				text, err := explainInWords(sale)
+				if err != nil {
+					return err
+				}
+				fmt.Fprint(cmd.OutOrStdout(), text)
+				return nil
 			}
 			var indented bytes.Buffer // the text as it is: amounts never pass through a float
 			if err := json.Indent(&indented, sale.Explanation, "", "  "); err != nil {
@@ -56,33 +64,6 @@ func newExplain() *cobra.Command {
 	}
 	database.register(cmd.Flags())
 	cmd.Flags().StringVar(&company, "company", "", "companyId of the order")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "the stored explanation only, as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "the stored explanation as JSON, the channel models' shares with it")
 	return cmd
-}
-
-// commissionState says what a commission is by its order's status: a pending
-// order's is not owed yet.
-func commissionState(status int) string {
-	switch status {
-	case commerce.OrderApproved:
-		return "earned"
-	case commerce.OrderPending:
-		return "expected"
-	}
-	return "reversed"
-}
-
-func explainInWords(cmd *cobra.Command, sale commerce.ExplainedSale) {
-	out, s := cmd.OutOrStdout(), sale.Sale
-	fmt.Fprintf(out, "Order %s of %s, %s\n", s.OrderID, moment(s.CreatedAt), commerce.Amount{Minor: s.TotalMinor, Currency: s.Currency})
-	switch {
-	case s.InfluencerID == "":
-		fmt.Fprintln(out, "Credited to nobody.")
-	default:
-		fmt.Fprintf(out, "Credited to %s by %s; commission %s %s\n", s.Influencer, s.Evidence, commissionState(s.Status), commerce.Amount{Minor: s.CommissionMinor, Currency: s.Currency})
-	}
-	for _, e := range sale.Ledger {
-		fmt.Fprintf(out, "  %d  %s  %-8s  %s  %s  (%s)\n", e.Entry, moment(e.At), e.Kind, e.Influencer,
-			commerce.Amount{Minor: e.AmountMinor, Currency: e.Currency}, e.Cause)
-	}
 }

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+const explainedExample = `{
+"keys":[{"kind":"cart","strength":5,"hub":false,"visitors":1},{"kind":"phone","strength":1,"hub":true,"visitors":21}],
+"touches":[
+ {"at":"2026-11-20T10:00:00.000Z","source":"influencer","medium":"link","campaign":"Ana\u001b[31m","channel":"Ana Prado","influencer":"Ana Prado","matched_by":"cart","used":true},
+ {"at":"2026-11-20T11:00:00.000Z","source":"direct","medium":"(none)","campaign":"","channel":"Direct","matched_by":"cart","used":false,"reason":"direct: only the model last counts it"}],
+"payout":{"winner":{"influencer":"Beto Lima","campaign":"Inverno","evidence":"coupon"},"rule":"coupon_first",
+ "losers":[{"influencer":"Ana Prado","evidence":"link","reason":"a coupon goes first"}],
+ "costs":[{"cost_id":"k1","level":"campaign","fixed_fee":12.5,"var_fee":10,"revision":7,"amount":20.4,"amounts":[{"amount":20.4,"currency":"USD"},{"amount":12.5,"currency":"BRL"}]}],
+ "base":204,"commission":20.4,"commissions":[{"amount":20.4,"currency":"USD"},{"amount":12.5,"currency":"BRL"}],"state":"earned"},
+"counterfactual":{"without_coupon":{"winner":{"influencer":"Ana Prado","campaign":"","evidence":"link"},"commission":0,"state":"none"},
+ "without_link":{"winner":null}}}`
+
+func TestAnExplanationIsReadable(t *testing.T) {
+	at := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
+	sale := commerce.ExplainedSale{
+		Sale:        commerce.Sale{OrderID: "1001", CreatedAt: at, Currency: "USD", TotalMinor: 20490, DiscountCode: "BETO10"},
+		Explanation: []byte(explainedExample),
+		Ledger: []commerce.LedgerEntry{
+			{Entry: 1, At: at, Kind: "earned", Influencer: "Ana Prado", AmountMinor: 1000, Currency: "USD", Cause: "order"},
+			{Entry: 2, At: at, Kind: "reversed", Influencer: "Ana Prado", AmountMinor: -1000, Currency: "USD", Reverses: 1, Cause: "order"},
+		},
+	}
+	got, err := explainInWords(sale)
+	const want = `Order 1001 of 2026-11-21 09:30:00 UTC: 204.90 USD, approved
+Discount code BETO10
+
+Credited to Beto Lima (campaign Inverno) by coupon.
+Commission 20.40 USD and 12.50 BRL, earned.
+
+How it was decided
+  rule      coupon_first: a coupon goes before another influencer's link
+  base      204.00 USD, the total without shipping
+  not paid  Ana Prado by link: a coupon goes first
+
+Costs that apply
+  10% of the base + 12.50 BRL an order  = 20.40 USD and 12.50 BRL  campaign's cost k1, revision 7
+
+Keys of the order, the strongest first
+  cart   1 visitor
+  phone  21 visitors; shared by too many to tell anything, not used
+
+Touches before the order, the oldest first
+  2026-11-20 10:00:00 UTC  Ana Prado  influencer / link / Ana�[31m  by cart  used
+  2026-11-20 11:00:00 UTC  Direct     direct                        by cart  not used: direct: only the model last counts it
+
+Ledger
+  1  2026-11-21 09:30:00 UTC  earned                   Ana Prado  10.00 USD   order
+  2  2026-11-21 09:30:00 UTC  reversed (takes back 1)  Ana Prado  -10.00 USD  order
+
+What if
+  without the coupon  Ana Prado by link, no commission
+  without the link    nobody would be credited
+`
+	if err != nil || got != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
+	}
+
+	f := func(status int, from, to, want string) {
+		t.Helper()
+		changed := sale
+		changed.Sale.Status = status
+		changed.Explanation = []byte(strings.Replace(explainedExample, from, to, 1))
+		if got, err := explainInWords(changed); err != nil || !strings.Contains(got, want) {
+			t.Errorf("%s: %v\n%s\nwant %q", to, err, got, want)
+		}
+	}
+	f(commerce.OrderPending, `"state":"earned"`, `"state":"expected"`, "12.50 BRL, expected: it is earned when")
+	f(commerce.OrderCancelled, `"state":"earned"`, `"state":"reversed"`, "reversed: the order is cancelled")
+	f(commerce.OrderApproved, `"state":"earned"`, `"state":"none","note":"no cost was in force"`, "No commission: no cost was in force.")
+	f(commerce.OrderApproved, `{"influencer":"Beto Lima","campaign":"Inverno","evidence":"coupon"}`, `null`, "Credited to nobody.")
+	f(commerce.OrderApproved, explainedExample, `{}`, "Credited to nobody.")
+}
+
+func TestExplainSaysWhatIsUnknown(t *testing.T) {
+	live, _ := installation(t)
+	f := func(want string, args ...string) {
+		t.Helper()
+		out, status := command(t, append([]string{"explain"}, args...)...)
+		if status != 1 || !strings.Contains(out, want) || strings.Contains(out, "postgres:") {
+			t.Errorf("%v: exit status %d and\n%s\nwant 1 and %q", args, status, out, want)
+		}
+	}
+	f("unknown, or not processed yet", "1001", "--company", live.CompanyID)
+	f("no such company", "1001", "--company", "c_zz")
+}
