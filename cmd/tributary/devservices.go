@@ -23,7 +23,7 @@ import (
 func (d *dev) startServices(ctx context.Context) error {
 	shop, err := storefront.New(storefront.Config{
 		EdgeURL: d.info.EdgeURL, CompanyID: d.info.CompanyID, AdminURL: d.info.AdminURL, APIKey: d.info.APIKey,
-		Coupons: demoCoupons(), Log: d.log,
+		DashboardURL: d.info.DashboardURL, Coupons: demoCoupons(), Log: d.log,
 	})
 	if err != nil {
 		return err

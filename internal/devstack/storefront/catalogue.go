@@ -1,6 +1,9 @@
 package storefront
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // Product of the demo catalogue.
 type Product struct {
@@ -35,7 +38,15 @@ func productByID(id string) (Product, bool) {
 	return Product{}, false
 }
 
-func reais(cents int64) string { return fmt.Sprintf("R$ %d,%02d", cents/100, cents%100) }
+// reais is cents as the shop's English writes them: "R$ 1,189.90", with a
+// no-break space. It is for amounts that are not negative.
+func reais(cents int64) string {
+	whole := strconv.FormatInt(cents/100, 10)
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	return fmt.Sprintf("R$\u00a0%s.%02d", whole, cents%100)
+}
 
 // decimal is cents as a JSON number, without a float on the way.
 type decimal int64

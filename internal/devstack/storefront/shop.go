@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -24,14 +25,17 @@ var templates embed.FS
 //go:embed assets
 var assets embed.FS
 
-// Config of the shop; all but Coupons and Log are required.
+// Config of the shop; all but DashboardURL, Coupons and Log are required.
 type Config struct {
 	EdgeURL   string // where browsers find the SDK
 	CompanyID string
-	AdminURL  string         // with /admin/v1
-	APIKey    string         // with the scope write_orders
-	Coupons   map[string]int // percent off, by code in upper case
-	Log       *slog.Logger
+	AdminURL  string // with /admin/v1
+	APIKey    string // with the scope write_orders
+	// DashboardURL, without a slash at its end, is where the thank-you page sends
+	// the curious; empty sends nobody.
+	DashboardURL string
+	Coupons      map[string]int // percent off, by code in upper case
+	Log          *slog.Logger
 }
 
 // Shop is an http.Handler.
@@ -104,7 +108,7 @@ func (s *Shop) Serve(ctx context.Context, listener net.Listener) error {
 
 // page is what every template gets.
 type page struct {
-	Title     string
+	Title     string // before the shop's name; empty: the name alone
 	Kind      string // what shop.js tracks: home | product | cart | checkout | thanks | other
 	SDK       string
 	CompanyID string
@@ -120,6 +124,7 @@ type page struct {
 	OrderID   string
 	Order     order
 	Problem   string
+	Dashboard string // of the sale
 }
 
 // tracked is what shop.js hands to the SDK.
@@ -168,7 +173,7 @@ func itemsOf(c cart) tracked {
 }
 
 func (s *Shop) home(w http.ResponseWriter, r *http.Request) {
-	s.render(w, http.StatusOK, "home.html", readCart(r), page{Title: "Loja Exemplo", Kind: "home", Products: Products()}, tracked{})
+	s.render(w, http.StatusOK, "home.html", readCart(r), page{Kind: "home", Products: Products()}, tracked{})
 }
 
 func (s *Shop) product(w http.ResponseWriter, r *http.Request) {
@@ -272,11 +277,19 @@ func (s *Shop) thanks(w http.ResponseWriter, r *http.Request) {
 	for _, item := range o.Items {
 		t.Items = append(t.Items, trackedItem{item.ItemID, item.Quantity})
 	}
-	p := page{Title: "Thank you", Kind: "thanks", Order: o, Total: reais(int64(o.TotalPrice))}
+	p := page{Title: "Thank you", Kind: "thanks", Order: o, Total: reais(int64(o.TotalPrice)), Dashboard: s.saleURL(o)}
 	if o.TotalDiscounts > 0 {
 		p.Discount = reais(int64(o.TotalDiscounts))
 	}
 	s.render(w, http.StatusOK, "thanks.html", readCart(r), p, t)
+}
+
+// saleURL is where the dashboard explains the order.
+func (s *Shop) saleURL(o order) string {
+	if s.config.DashboardURL == "" {
+		return ""
+	}
+	return s.config.DashboardURL + "/order?" + url.Values{"company": {s.config.CompanyID}, "id": {o.OrderID}}.Encode()
 }
 
 // customerID is the shop's own number of a customer: the same e-mail, the same customer.

@@ -17,7 +17,8 @@ func open(t *testing.T, admin http.HandlerFunc) (url string, browser *http.Clien
 	t.Helper()
 	api := httptest.NewServer(admin)
 	t.Cleanup(api.Close)
-	shop, err := New(Config{EdgeURL: "http://edge.test", CompanyID: "c_1", AdminURL: api.URL + "/admin/v1", APIKey: "key", Coupons: map[string]int{"ANA10": 10}})
+	shop, err := New(Config{EdgeURL: "http://edge.test", CompanyID: "c_1", AdminURL: api.URL + "/admin/v1", APIKey: "key",
+		DashboardURL: "http://admin.test/dashboard", Coupons: map[string]int{"ANA10": 10}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,6 +109,12 @@ func TestPurchaseBecomesOneOrderOfTheMerchantsAPI(t *testing.T) {
 	if track.Identity["cart_token"] != o["cartToken"] || track.Identity["email"] != "Maria@example.com" || len(track.Items) != 2 {
 		t.Errorf("the page tracks %+v", track)
 	}
+	if link := "http://admin.test/dashboard/order?company=c_1&amp;id=" + id; !strings.Contains(page, link) {
+		t.Errorf("the page does not lead to %s", link)
+	}
+	if !strings.Contains(page, "R$\u00a0428.73") {
+		t.Error("the total is not written as the shop writes money")
+	}
 	if !strings.Contains(page, `data-test="cart-count">0<`) {
 		t.Error("the cart is not empty after the purchase")
 	}
@@ -154,4 +161,30 @@ func TestEveryPageCarriesTheLoader(t *testing.T) {
 			t.Errorf("%s: %s", path, response.Status)
 		}
 	}
+}
+
+func TestMoneyIsWrittenInTheShopsLanguage(t *testing.T) {
+	f := func(cents int64, want string) {
+		t.Helper()
+		if got := reais(cents); got != want {
+			t.Errorf("%d: %q, want %q", cents, got, want)
+		}
+	}
+	f(5, "R$\u00a00.05")
+	f(18990, "R$\u00a0189.90")
+	f(99999, "R$\u00a0999.99")
+	f(123456789, "R$\u00a01,234,567.89")
+}
+
+func TestTitlesNameTheShopOnce(t *testing.T) {
+	base, browser := open(t, func(http.ResponseWriter, *http.Request) {})
+	f := func(path, want string) {
+		t.Helper()
+		response, err := browser.Get(base + path)
+		if got := field(t, body(t, response, err), `<title>(.*?)</title>`); got != want {
+			t.Errorf("%s is titled %q, want %q", path, got, want)
+		}
+	}
+	f("/", "Loja Exemplo")
+	f("/cart", "Your cart · Loja Exemplo")
 }
