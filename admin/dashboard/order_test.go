@@ -61,6 +61,8 @@ func putOdd(s *site) {
 	put("dollars", salestest.Order{Currency: "USD", CommissionMinor: 1000, FixedFeeMinor: 1250, Explanation: explainedWith(dollars, nobodyWins, dollars)})
 	put("fixed", salestest.Order{Currency: "USD", FixedFeeMinor: 1250, Status: commerce.OrderPending})
 	put("cancelled", salestest.Order{Status: commerce.OrderCancelled, Explanation: explainedWith(cancelled, nobodyWins, cancelled)})
+	put("returned", salestest.Order{CommissionMinor: 1000})
+	put("returned", salestest.Order{Status: commerce.OrderCancelled, Explanation: explainedWith(cancelled, nobodyWins, cancelled)})
 	put("recurring", salestest.Order{Status: commerce.OrderPending, Explanation: explainedWith(recurring, nobodyWins, recurring)})
 	s.Put(salestest.Order{CompanyID: s.live, ID: "nobody", TotalMinor: 10000, Explanation: explainedWith(nobodyWins, nobodyWins, nobodyWins)})
 }
@@ -84,7 +86,8 @@ func TestEveryCurrencyAndEveryZeroIsTold(t *testing.T) {
 	}
 	f("/dashboard/", []string{"US$ 10.00 and R$ 12.50 commission", "R$ 12.50 expected", "+ R$ 12.50 when approved"})
 	f(orderOf("dollars"), []string{"Earned", "Commission US$ 10.00 R$ 12.50", "Without the coupon, nobody would be credited."}, "Without the link")
-	f(orderOf("cancelled"), []string{"What was owed for it", "Not owed: cancelled", "Commission now R$ 0.00"}, "Without the link")
+	f(orderOf("cancelled"), []string{"What would be owed for it", "Not owed: cancelled", "Commission now R$ 0.00"}, "Without the link")
+	f(orderOf("returned"), []string{"What was owed for it", "Taken back", "Commission now R$ 0.00"})
 	f(orderOf("recurring"), []string{"recurring order of a subscription"}, "falls due", "Expected")
 	f(orderOf("nobody"), []string{"No influencer is credited", "Nobody is credited, so nothing is owed."}, "Without the")
 }
