@@ -49,7 +49,7 @@ const (
 // still the same touch (attribution.md, Touches).
 const sessionIdle = 30 * time.Minute
 
-// arrival is what one event says of how its visitor came; key tells arrivals apart.
+// arrival is what one event says of how its visitor came; key tells campaigns apart.
 type arrival struct {
 	Touch
 	key      string
@@ -70,7 +70,8 @@ func (x *Index) touchesOf(v facts.Visitor) []Touch {
 	})
 	var touches []Touch
 	var last time.Time
-	var seen map[string]bool // arrivals and referrers of this run of activity
+	var seen map[string]bool // referrers of this run of activity
+	var current string       // the session's campaign; another one begins a session
 	var direct *Touch        // begins a session that has shown no evidence yet
 	flush := func() {
 		if direct != nil {
@@ -85,21 +86,23 @@ func (x *Index) touchesOf(v facts.Visitor) []Touch {
 		}
 		if seen == nil || e.At.Sub(last) > sessionIdle {
 			flush()
-			seen = map[string]bool{}
+			seen, current = map[string]bool{}, ""
 			direct = &Touch{ID: e.EventID, At: e.At, Visitor: v.ID, Kind: Direct}
 		}
 		last = e.At
 		a := x.arrivalOf(e)
 		// A single-page shop shows its first referrer on every page: the same
 		// referrer again is the same arrival, even where the URL lost its UTMs.
-		again := seen[a.key] || (a.Kind == ByReferrer && seen["host:"+a.referrer])
+		again := a.Kind == ByReferrer && seen[a.referrer]
 		if a.referrer != "" {
-			seen["host:"+a.referrer] = true
+			seen[a.referrer] = true
+		}
+		if a.campaign() {
+			again, current = a.key == current, a.key
 		}
 		if a.Kind == Direct || again {
 			continue
 		}
-		seen[a.key] = true
 		if a.campaign() && direct != nil && direct.ID != e.EventID {
 			flush() // the session before the new campaign had none
 		}
@@ -151,7 +154,7 @@ func (x *Index) arrivalOf(e *facts.Event) arrival {
 	}
 	if referrer != "" {
 		source, medium := referrerSource(referrer)
-		return arrival{Touch: Touch{Kind: ByReferrer, Source: source, Medium: medium}, key: "ref:" + referrer, referrer: referrer}
+		return arrival{Touch: Touch{Kind: ByReferrer, Source: source, Medium: medium}, referrer: referrer}
 	}
 	return arrival{Touch: Touch{Kind: Direct}}
 }

@@ -48,9 +48,10 @@ func TestTouchesOfSessions(t *testing.T) {
 	f("30 minutes exactly do not", "0 direct Direct", at(0, "/"), at(30, "/p"))
 	f("reloads collapse", "0 utm Organic Social", at(0, ana), at(1, ana), at(20, "/p"), at(45, ana))
 	f("the same campaign in a later session is another touch", "0 utm Organic Social; 60 utm Organic Social", at(0, ana), at(60, ana))
-	f("a new campaign is a touch of its own", "0 utm Organic Social; 5 utm Organic Social", at(0, ana), at(5, beto), at(6, ana))
+	f("a new campaign begins a session, also one that was there before", "0 utm Organic Social; 5 utm Organic Social; 6 utm Organic Social",
+		at(0, ana), at(5, beto), at(6, ana), at(7, ana))
 	f("a campaign within a direct session begins another", "0 direct Direct; 5 utm Organic Social", at(0, "/"), at(5, ana))
-	f("order of arrival does not matter", "0 utm Organic Social; 5 utm Organic Social", at(6, ana), at(5, beto), at(0, ana))
+	f("order of arrival does not matter", "0 utm Organic Social; 5 utm Organic Social; 6 utm Organic Social", at(6, ana), at(5, beto), at(0, ana))
 	f("search", "0 referrer Organic Search", at(0, "/ < https://www.google.com.br/"), at(1, "/p < https://loja.example.com/"))
 	f("another site", "0 referrer Referral", at(0, "/ < https://blog.example.org/x"))
 	f("in-app browsers are people", "0 referrer Organic Social", at(0, "/ < https://l.instagram.com/"))
