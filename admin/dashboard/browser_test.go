@@ -136,7 +136,17 @@ func TestASaleAppearsOnTheOpenPage(t *testing.T) {
 	if got := page.MustElement("main").MustText(); !contains(got, "Carla Souza", "go.example.com/", "CARLA15", "from 1 Nov 2026", "12.5% of sales", "R$\u00a0400.00 a month") {
 		t.Errorf("the influencers read %q", got)
 	}
-	page.MustElement("button.copy")
+	if err := (proto.BrowserGrantPermissions{Permissions: []proto.BrowserPermissionType{
+		proto.BrowserPermissionTypeClipboardReadWrite, proto.BrowserPermissionTypeClipboardSanitizedWrite,
+	}}).Call(browser); err != nil {
+		t.Fatal(err)
+	}
+	copyButton := page.MustElement("button.copy").MustClick()
+	page.MustWait(`() => document.querySelector('button.copy').textContent === 'Copied'`)
+	if got := page.MustEval(`() => navigator.clipboard.readText()`).Str(); got == "" || got != *copyButton.MustAttribute("data-copy") {
+		t.Errorf("the copy button copied %q", got)
+	}
+	page.MustWait(`() => document.querySelector('button.copy').textContent === 'Copy'`)
 	shots.take("influencers")
 	page.MustNavigate(s.url + "/dashboard/influencers?company=" + s.box).MustWaitLoad()
 	shots.take("influencers-empty")

@@ -133,6 +133,9 @@ func tiles(d commerce.DaySales, home string) []tile {
 	}
 	for i := range list {
 		list[i].Size = sizeOf(list[i].Lines...)
+		for j, line := range list[i].Lines {
+			list[i].Lines[j] = breakable(line, list[i].Size)
+		}
 	}
 	return list
 }
@@ -239,6 +242,7 @@ func viewSale(s commerce.Sale, companyID string, zone *time.Location) orderRow {
 		Evidence: "none", Href: orderPath(companyID, s.OrderID),
 	}
 	row.Size = sizeOf(row.Total)
+	row.Total = breakable(row.Total, row.Size)
 	row.Status, row.StatusText = statusOf(s.Status)
 	switch s.Evidence {
 	case commerce.EvidenceCoupon:

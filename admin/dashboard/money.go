@@ -48,6 +48,15 @@ func sizeOf(lines ...string) string {
 	return ""
 }
 
+// breakable lets a line too long for its place break after the currency
+// rather than within the digits.
+func breakable(line, size string) string {
+	if size == "longer" {
+		return strings.ReplaceAll(line, "\u00a0", " ")
+	}
+	return line
+}
+
 // symbol is how the currency is written in English where it could be another's:
 // R$, US… a code that has no sign of its own stays a code.
 func symbol(code string) string {
