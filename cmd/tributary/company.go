@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
@@ -70,8 +72,19 @@ func newCompanyCreate() *cobra.Command {
 	flags.StringVar(&store.Currency, "currency", "BRL", "ISO 4217 code of the store's currency")
 	flags.StringSliceVar(&store.Origins, "origin", nil, "origin whose pages may send events, https://loja.example.com; repeat or separate by commas")
 	flags.StringSliceVar(&store.Hosts, "host", nil, "the store's own host, never a touch; repeat or separate by commas")
+	flags.StringVar(&store.ConsentPolicy, "consent", "none", "none, required (events only of who consented) or honor_gpc")
+	flags.StringVar(&store.PayoutRule, "payout-rule", facts.CouponFirst, "who is paid where a coupon and a link name different influencers: "+facts.CouponFirst+" or "+facts.LastTouch)
+	flags.IntVar(&store.WindowDays, "window-days", 30, "how many days before an order a touch counts")
+	flags.IntVar(&store.HalfLifeDays, "half-life-days", 7, "days after which a touch counts half in the model time_decay")
+	flags.BoolVar(&store.CountDirect, "count-direct", false, "let direct visits count in every model, not in the last touch's alone")
+	flags.BoolVar(&store.PayRecurring, "pay-recurring", false, "let recurring subscription orders earn commission")
 	return cmd
 }
+
+// The schema's bounds of a company's settings.
+var consentPolicies = []string{"none", "required", "honor_gpc"}
+
+const mostDays = 365
 
 // checkStore refuses settings that the services could not work with, before
 // they are stored for years.
@@ -87,6 +100,18 @@ func checkStore(s commerce.NewStore) error {
 	}
 	if _, err := commerce.Exponent(s.Currency); err != nil {
 		return fmt.Errorf("--currency %q %w, such as BRL", s.Currency, err)
+	}
+	if !slices.Contains(consentPolicies, s.ConsentPolicy) {
+		return fmt.Errorf("--consent %q is none of %s", s.ConsentPolicy, strings.Join(consentPolicies, ", "))
+	}
+	if s.PayoutRule != facts.CouponFirst && s.PayoutRule != facts.LastTouch {
+		return fmt.Errorf("--payout-rule %q is neither %s nor %s", s.PayoutRule, facts.CouponFirst, facts.LastTouch)
+	}
+	if s.WindowDays < 1 || s.WindowDays > mostDays {
+		return fmt.Errorf("--window-days must be from 1 to %d", mostDays)
+	}
+	if s.HalfLifeDays < 1 || s.HalfLifeDays > mostDays {
+		return fmt.Errorf("--half-life-days must be from 1 to %d", mostDays)
 	}
 	for _, text := range s.Origins {
 		if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme+"://"+u.Host != text || (u.Scheme != "https" && u.Scheme != "http") {

@@ -3,6 +3,9 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/postgres"
 )
 
 func TestCompaniesAreListedWithTheirSettings(t *testing.T) {
@@ -21,4 +24,33 @@ func TestCompaniesAreListedWithTheirSettings(t *testing.T) {
 			t.Errorf("the list does not show %s:\n%s", want, out)
 		}
 	}
+}
+
+func TestACompanyHasTheSettingsItWasMadeWith(t *testing.T) {
+	live, dsn := installation(t)
+	db, err := postgres.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	f := func(companyID, consent, payout string, window, halfLife time.Duration, ignoreDirect, payRecurring bool) {
+		t.Helper()
+		company, err := db.Company(t.Context(), companyID)
+		if err != nil || company.ConsentPolicy != consent {
+			t.Errorf("consent policy %q, %v; want %q", company.ConsentPolicy, err, consent)
+		}
+		rules, err := db.Rules(t.Context(), companyID)
+		if err != nil || rules.PayoutRule != payout || rules.Window != window || rules.HalfLife != halfLife ||
+			rules.IgnoreDirect != ignoreDirect || rules.PayRecurring != payRecurring {
+			t.Errorf("%+v, %v", rules, err)
+		}
+	}
+	const day = 24 * time.Hour
+	f(live.CompanyID, "none", "coupon_first", 30*day, 7*day, true, false)
+	out, status := command(t, "company", "create", "Outra", "--consent", "required", "--payout-rule", "last_touch",
+		"--window-days", "60", "--half-life-days", "14", "--count-direct", "--pay-recurring")
+	if status != 0 {
+		t.Fatal(out)
+	}
+	f(strings.Fields(out)[3], "required", "last_touch", 60*day, 14*day, false, true)
 }

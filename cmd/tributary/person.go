@@ -161,7 +161,7 @@ type membershipFlags struct{ store, company, role string }
 func (m *membershipFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&m.store, "store", "", "id of the store (tributary company list)")
-	flags.StringVar(&m.company, "company", "", "companyId of either of the store's companies, instead of --store")
+	flags.StringVar(&m.company, "company", "", "companyId of either of the store's companies, where --store is not given")
 	flags.StringVar(&m.role, "role", commerce.RoleOwner, commerce.RoleOwner+", who may change things, or "+commerce.RoleAnalyst+", who reads")
 }
 
@@ -169,10 +169,10 @@ func (m *membershipFlags) find(ctx context.Context, db *postgres.DB) (storeID st
 	if m.role != commerce.RoleOwner && m.role != commerce.RoleAnalyst {
 		return "", fmt.Errorf("--role %q is neither %s nor %s", m.role, commerce.RoleOwner, commerce.RoleAnalyst)
 	}
-	if (m.store == "") == (m.company == "") {
+	if m.store == "" && m.company == "" {
 		return "", errors.New("give --store or --company")
 	}
-	if m.company != "" {
+	if m.store == "" { // it goes first: the variable of --company may be there for other commands
 		company, err := findCompany(ctx, db, m.company)
 		return company.StoreID, err
 	}

@@ -33,8 +33,8 @@ type Store struct {
 	Sandbox Company
 }
 
-// NewStore is what a store is made from. Empty Country, Timezone and Currency
-// are BR, America/Sao_Paulo and BRL.
+// NewStore is what a store is made from: what is empty gets its default, see
+// Defaults.
 type NewStore struct {
 	Name     string
 	Country  string
@@ -43,6 +43,13 @@ type NewStore struct {
 	Origins  []string // allowed by CORS: "https://loja.example.com"
 	Hosts    []string // the store's own hosts: never touches
 	Actor    string   // who made it, for the audit log: "cli", "user/<id>"
+
+	ConsentPolicy string // none | required | honor_gpc; empty: none
+	PayoutRule    string // coupon_first | last_touch (facts.Rules); empty: coupon_first
+	WindowDays    int    // how long before an order a touch counts, 1 to 365; 0: 30
+	HalfLifeDays  int    // of the model time_decay, 1 to 365; 0: 7
+	CountDirect   bool   // direct visits count in every model, not in the last touch's alone
+	PayRecurring  bool   // recurring subscription orders earn
 
 	// KeyCheck is identity.Hasher.Check: it goes into the directory, so that an
 	// edge with another hashing secret refuses instead of never joining.
@@ -60,6 +67,18 @@ func (s *NewStore) Defaults() {
 	}
 	if s.Currency == "" {
 		s.Currency = BRL
+	}
+	if s.ConsentPolicy == "" {
+		s.ConsentPolicy = "none"
+	}
+	if s.PayoutRule == "" {
+		s.PayoutRule = "coupon_first"
+	}
+	if s.WindowDays == 0 {
+		s.WindowDays = 30
+	}
+	if s.HalfLifeDays == 0 {
+		s.HalfLifeDays = 7
 	}
 }
 

@@ -33,10 +33,12 @@ func (db *DB) CreateStore(ctx context.Context, s commerce.NewStore) (commerce.St
 				return err
 			}
 			company, err := scanCompany(tx.QueryRow(ctx, `
-				insert into company (company_id, store_id, environment, name, country, timezone, currency, origins, hosts)
-				values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+				insert into company (company_id, store_id, environment, name, country, timezone, currency, origins, hosts,
+					consent_policy, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring)
+				values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 				returning `+companyColumns,
-				id, store.StoreID, environment, s.Name, s.Country, s.Timezone, s.Currency, notNil(s.Origins), notNil(s.Hosts)))
+				id, store.StoreID, environment, s.Name, s.Country, s.Timezone, s.Currency, notNil(s.Origins), notNil(s.Hosts),
+				s.ConsentPolicy, s.PayoutRule, s.WindowDays, s.HalfLifeDays, !s.CountDirect, s.PayRecurring))
 			if err != nil {
 				return err
 			}
