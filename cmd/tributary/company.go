@@ -72,7 +72,7 @@ func newCompanyCreate() *cobra.Command {
 	flags.StringVar(&store.Currency, "currency", "BRL", "ISO 4217 code of the store's currency")
 	flags.StringSliceVar(&store.Origins, "origin", nil, "origin whose pages may send events, https://loja.example.com; repeat or separate by commas")
 	flags.StringSliceVar(&store.Hosts, "host", nil, "the store's own host, never a touch; repeat or separate by commas")
-	flags.StringVar(&store.ConsentPolicy, "consent", "none", "none, required (events only of who consented) or honor_gpc")
+	flags.StringVar(&store.ConsentPolicy, "consent", "none", "none, required (no cookie before consent, a denial or Global Privacy Control joins nothing) or honor_gpc (the latter only)")
 	flags.StringVar(&store.PayoutRule, "payout-rule", facts.CouponFirst, "who is paid where a coupon and a link name different influencers: "+facts.CouponFirst+" or "+facts.LastTouch)
 	flags.IntVar(&store.WindowDays, "window-days", 30, "how many days before an order a touch counts")
 	flags.IntVar(&store.HalfLifeDays, "half-life-days", 7, "days after which a touch counts half in the model time_decay")
