@@ -1,41 +1,14 @@
 package admin
 
 import (
-	"encoding/json"
-	"time"
-
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// personal is wire.Order.Personal: the only place of raw personal data on Kafka.
-type personal struct {
-	Customer  wire.Optional[customer] `json:"customer,omitzero"`
-	UserAgent wire.Optional[string]   `json:"userAgent,omitzero"`
-	BrowserIP wire.Optional[string]   `json:"browserIp,omitzero"`
-	CartToken wire.Optional[string]   `json:"cartToken,omitzero"`
-	UserID    wire.Optional[string]   `json:"userId,omitzero"` // only where it is no visitor's id but names a person
-}
-
-// customer is the specification's Customer, as sent.
-type customer struct {
-	CustomerID   wire.Optional[string]    `json:"customerId,omitzero"`
-	Name         wire.Optional[string]    `json:"name,omitzero"`
-	Email        wire.Optional[string]    `json:"email,omitzero"`
-	Phone        wire.Optional[string]    `json:"phone,omitzero"`
-	ProvinceCode wire.Optional[string]    `json:"provinceCode,omitzero"`
-	CountryCode  wire.Optional[string]    `json:"countryCode,omitzero"`
-	Zip          wire.Optional[string]    `json:"zip,omitzero"`
-	City         wire.Optional[string]    `json:"city,omitzero"`
-	CreatedAt    wire.Optional[time.Time] `json:"createdAt,omitzero"`
-	UpdatedAt    wire.Optional[time.Time] `json:"updatedAt,omitzero"`
-	Birthdate    wire.Optional[string]    `json:"birthdate,omitzero"`
-}
-
 // readPerson reads what names or describes the shopper: keyed hashes into the
 // order, the raw values into its personal part alone.
 func readPerson(o object, keys identity.Keys, order *wire.Order) {
-	p := personal{
+	p := wire.Personal{
 		UserAgent: optional(o, "userAgent", text(maxUserAgent)),
 		BrowserIP: optional(o, "browserIp", ipText),
 		CartToken: optional(o, "cartToken", text(maxID)),
@@ -59,17 +32,17 @@ func readPerson(o object, keys identity.Keys, order *wire.Order) {
 		order.PhoneKey = hashed(c.Phone, keys.Phone)
 		order.CustomerKey = hashed(c.CustomerID, keys.Customer)
 	case field.Present:
-		p.Customer = wire.Null[customer]()
+		p.Customer = wire.Null[wire.Customer]()
 		order.EmailKey, order.PhoneKey, order.CustomerKey = wire.Null[string](), wire.Null[string](), wire.Null[string]()
 	}
-	if p != (personal{}) {
-		// Plain strings and times: it cannot fail.
-		order.Personal, _ = json.Marshal(p)
+	if p != (wire.Personal{}) {
+		// Strings, and times in years that timestamp took: it cannot fail.
+		order.Personal, _ = p.AppendJSON(make([]byte, 0, personalBytes))
 	}
 }
 
-func readCustomer(o object) customer {
-	return customer{
+func readCustomer(o object) wire.Customer {
+	return wire.Customer{
 		CustomerID:   optional(o, "customerId", text(maxID)),
 		Name:         optional(o, "name", text(maxText)),
 		Email:        optional(o, "email", text(maxText)),

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/tributary-io/tributary/internal/wire"
@@ -20,7 +21,11 @@ func (s *Server) postProduct(w http.ResponseWriter, r *http.Request, c caller) (
 	if err := bad.problem(); err != nil {
 		return answer{}, err
 	}
-	return answer{}, s.accept(r.Context(), c, wire.KindProduct, product.ProductID, product)
+	raw, err := json.Marshal(product)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{}, s.accept(r.Context(), c, wire.KindProduct, product.ProductID, raw)
 }
 
 func readProduct(o object) wire.Product {

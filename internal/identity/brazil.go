@@ -1,0 +1,58 @@
+package identity
+
+// brazilianMobile reads the commonest phone of all here, a mobile number of
+// Brazil written whole: area, 9 and eight digits, after +55 or, in Brazil, after
+// 55 or nothing; with spaces, brackets, hyphens and dots anywhere. Of any other
+// it gives "", which says nothing of it. A test holds it to parsedPhone's answer.
+func brazilianMobile(raw, country string) string {
+	const code, national = len("+55"), len("11987654321")
+	var number [code + national]byte
+	digits := number[:1]
+	international := raw[0] == '+'
+	if international {
+		raw = raw[1:]
+	}
+	for i := range len(raw) {
+		switch c := raw[i]; {
+		case c == ' ', c == '(', c == ')', c == '-', c == '.':
+		case c < '0' || c > '9' || len(digits) == len(number):
+			return ""
+		default:
+			digits = append(digits, c)
+		}
+	}
+	switch {
+	case !international && country != "BR":
+		return ""
+	case len(digits) == len(number) && number[1] == '5' && number[2] == '5':
+	case len(digits) == 1+national && !international:
+		copy(number[code:], number[1:1+national])
+		number[1], number[2] = '5', '5'
+	default:
+		return ""
+	}
+	if !brazilianArea(number[3], number[4]) || number[5] != '9' {
+		return ""
+	}
+	number[0] = '+'
+	return string(number[:])
+}
+
+// brazilianArea tells whether an area code is in use (Anatel's Plano Geral de
+// Códigos Nacionais): of all from 11 to 99 without a zero, these are not.
+func brazilianArea(tens, units byte) bool {
+	if tens < '1' || units < '1' {
+		return false
+	}
+	switch tens {
+	case '2':
+		return units != '3' && units != '5' && units != '6' && units != '9'
+	case '3':
+		return units != '6' && units != '9'
+	case '5':
+		return units != '2' && units < '6'
+	case '7':
+		return units != '2' && units != '6' && units != '8'
+	}
+	return true
+}
