@@ -226,6 +226,7 @@ func (s *Server) badRequest(ctx *fasthttp.RequestCtx, err error) {
 	var network net.Error
 	switch {
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+		swallow(ctx.Conn(), s.config.MaxBody)
 		r = refusal{http.StatusRequestEntityTooLarge, "payload_too_large", "the body is larger than allowed", 0}
 	case errors.As(err, &small):
 		r = refusal{http.StatusRequestHeaderFieldsTooLarge, "headers_too_large", "the headers are larger than 16 KiB", 0}
@@ -239,6 +240,29 @@ func (s *Server) badRequest(ctx *fasthttp.RequestCtx, err error) {
 	s.allowOrigin(ctx)
 	s.fail(ctx, r)
 	s.metrics.requests.WithLabelValues("none", strconv.Itoa(r.status)).Inc()
+}
+
+// Bounds of swallow: a client that pauses has finished writing or is waiting.
+const (
+	swallowPause  = 50 * time.Millisecond
+	swallowBodies = 4 // as many times the largest body
+)
+
+// swallow reads on after a body that was refused for its size, for a while: a
+// connection closed with unread data is reset, and a client that is still
+// writing would see that instead of its answer.
+func swallow(conn net.Conn, maxBody int) {
+	buffer := make([]byte, 64<<10)
+	for left := swallowBodies * maxBody; left > 0; {
+		if conn.SetReadDeadline(time.Now().Add(swallowPause)) != nil {
+			return
+		}
+		n, err := conn.Read(buffer)
+		if err != nil {
+			return
+		}
+		left -= n
+	}
 }
 
 // logFailure says that Kafka does not take events, at most once a second: it
