@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -52,12 +53,31 @@ func (d *dev) startServices(ctx context.Context) error {
 		})
 	}})
 	d.start(ctx, service{"storefront", func(ctx context.Context) error { return shop.Serve(ctx, d.listeners.storefront) }})
-	for _, url := range []string{origin(d.listeners.admin) + "/readyz", d.info.EdgeURL + "/readyz", d.info.StorefrontURL} {
-		if err := d.awaitOK(ctx, url); err != nil {
+	for _, ready := range []struct {
+		url   string
+		judge func(body []byte) bool
+	}{
+		{origin(d.listeners.admin) + "/readyz", anyBody},
+		{d.info.EdgeURL + "/readyz", knowsBothCompanies},
+		{d.info.StorefrontURL, anyBody},
+	} {
+		if err := d.await(ctx, ready.url, ready.judge); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func anyBody([]byte) bool { return true }
+
+// knowsBothCompanies reads the edge's /readyz: a new store's companies, live
+// and sandbox, reach it by directory.v1 a moment after it is ready, and until
+// then it would refuse their events as nobody's.
+func knowsBothCompanies(body []byte) bool {
+	var ready struct {
+		Directory struct{ Companies int }
+	}
+	return json.Unmarshal(body, &ready) == nil && ready.Directory.Companies >= 2
 }
 
 func (d *dev) start(ctx context.Context, s service) {
@@ -67,8 +87,9 @@ func (d *dev) start(ctx context.Context, s service) {
 // readyTimeout bounds a service's start: it has only to connect and to read the directory.
 const readyTimeout = 60 * time.Second
 
-// awaitOK waits until a URL answers 200, or a service ends.
-func (d *dev) awaitOK(ctx context.Context, url string) error {
+// await waits until a URL answers 200 with a body that judge accepts, or a
+// service ends.
+func (d *dev) await(ctx context.Context, url string, judge func(body []byte) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	client := &http.Client{Timeout: 5 * time.Second}
@@ -81,7 +102,7 @@ func (d *dev) awaitOK(ctx context.Context, url string) error {
 		if response, err := client.Do(request); err == nil {
 			text, _ := io.ReadAll(io.LimitReader(response.Body, 2000))
 			response.Body.Close()
-			if response.StatusCode == http.StatusOK {
+			if response.StatusCode == http.StatusOK && judge(text) {
 				return nil
 			}
 			last = response.Status + " " + string(text)
