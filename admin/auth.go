@@ -30,10 +30,11 @@ const (
 // keyRing holds the keys in use, by hash. Unknown hashes are kept too, so that
 // a wrong key repeated does not become load on Postgres.
 type keyRing struct {
-	store  Store
-	hasher *identity.Hasher
-	now    func() time.Time
-	flight singleflight.Group
+	store   Store
+	hasher  *identity.Hasher
+	now     func() time.Time
+	timeout time.Duration // of a look-up
+	flight  singleflight.Group
 
 	mu      sync.Mutex
 	entries map[[32]byte]*keyEntry
@@ -48,8 +49,8 @@ type keyEntry struct {
 	usedAt    time.Time
 }
 
-func newKeyRing(store Store, hasher *identity.Hasher, now func() time.Time) *keyRing {
-	return &keyRing{store: store, hasher: hasher, now: now, entries: map[[32]byte]*keyEntry{}, used: map[string]time.Time{}}
+func newKeyRing(store Store, hasher *identity.Hasher, now func() time.Time, timeout time.Duration) *keyRing {
+	return &keyRing{store: store, hasher: hasher, now: now, timeout: timeout, entries: map[[32]byte]*keyEntry{}, used: map[string]time.Time{}}
 }
 
 // find gives the entry of a key's text, or commerce.ErrNotFound. Entries are
@@ -69,6 +70,8 @@ func (r *keyRing) find(ctx context.Context, text string) (keyEntry, error) {
 		return found.orNotFound()
 	}
 	r.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
 	value, err, _ := r.flight.Do(string(hash[:]), func() (any, error) {
 		key, err := r.store.APIKeyByHash(ctx, hash)
 		if err != nil && !errors.Is(err, commerce.ErrNotFound) {
@@ -171,12 +174,12 @@ func (r *keyRing) flush(ctx context.Context) error {
 
 // authenticate finds who calls, and refuses keys that are missing, unknown,
 // expired, revoked or of the other environment: all look alike to the caller.
-func (s *Server) authenticate(ctx context.Context, r *http.Request, environment string) (keyEntry, error) {
+func (s *Server) authenticate(r *http.Request, environment string) (keyEntry, error) {
 	text, err := bearer(r.Header)
 	if err != nil {
 		return keyEntry{}, err
 	}
-	entry, err := s.keys.find(ctx, text)
+	entry, err := s.keys.find(r.Context(), text)
 	switch {
 	case errors.Is(err, commerce.ErrNotFound):
 		return entry, unauthorized("the API key is not known")

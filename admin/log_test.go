@@ -41,7 +41,7 @@ func TestPanicIsA500EnvelopeThatTellsNothing(t *testing.T) {
 func TestAccessLogTellsRouteStatusAndTimeAndNoSecret(t *testing.T) {
 	var log bytes.Buffer
 	s := testServer(t, &log, nil)
-	s.keys = newKeyRing(nil, nil, s.now)
+	s.keys = newKeyRing(nil, nil, s.now, s.config.DependencyTimeout)
 	request := httptest.NewRequest("POST", "/admin/v1/order?email=ana@example.com", strings.NewReader(`{"email":"ana@example.com"}`))
 	request.Header.Set("Authorization", "Bearer trb_live_secret")
 	request.Header.Set("X-Request-Id", "mine")

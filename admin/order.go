@@ -24,7 +24,7 @@ const (
 	// Room for what is usual, in bytes, so that encoding seldom grows its buffer:
 	// the personal part, an order, and a record around its body.
 	personalBytes = 512
-	orderBytes    = 2048
+	orderBytes    = 1024
 	recordBytes   = 320
 
 	// maxAhead is how far updatedAt may lie in the future (attribution.md):

@@ -134,9 +134,7 @@ func (s *Server) operate(w http.ResponseWriter, r *http.Request, operation route
 		}
 		s.writeProblem(w, r, p)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	entry, err := s.authenticate(ctx, r, environment)
-	cancel()
+	entry, err := s.authenticate(r, environment)
 	if err != nil {
 		fail(err)
 		return

@@ -70,7 +70,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		reference: reference,
 		config:    config, deps: deps, log: deps.Log, now: deps.Now, random: deps.Random,
 		mux:      http.NewServeMux(),
-		keys:     newKeyRing(deps.Store, deps.Hasher, deps.Now),
+		keys:     newKeyRing(deps.Store, deps.Hasher, deps.Now, config.DependencyTimeout),
 		limits:   newLimits(config.RuleRate, config.IngestRate),
 		links:    newLinkPolicy(deps.Resolver, config.AcceptUnresolved),
 		metrics:  metrics,
