@@ -129,7 +129,11 @@ func (s *Server) resource(pattern, environment string, methods map[string]route)
 func (s *Server) operate(w http.ResponseWriter, r *http.Request, operation route, environment string) {
 	fail := func(err error) {
 		p := problemOf(err)
-		if p.status >= http.StatusInternalServerError {
+		switch {
+		case p.status < http.StatusInternalServerError:
+		case r.Context().Err() != nil: // the client hung up, or we are stopping: no fault of ours
+			s.log.InfoContext(r.Context(), "request abandoned", "request_id", requestOf(r).id, "route", requestOf(r).route, "error", err)
+		default:
 			s.log.ErrorContext(r.Context(), "request failed", "request_id", requestOf(r).id, "route", requestOf(r).route, "error", err)
 		}
 		s.writeProblem(w, r, p)
