@@ -1,0 +1,190 @@
+package sdkjs_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/sdk/core"
+)
+
+const patience = 15 * time.Second
+
+// got is one event as the edge took it.
+type got struct {
+	core.Event
+	raw  bool
+	text string // the item's own text
+}
+
+// edge is an edge on loopback: it serves a build's files and takes events
+// with the core, as the real one does.
+type edge struct {
+	*httptest.Server
+	mu      sync.Mutex
+	status  int // other than 200: how every request is answered
+	known   map[string]bool
+	changed chan struct{}
+	so      seen
+}
+
+// seen is what an edge saw.
+type seen struct {
+	requests int
+	types    []string // content types of the requests
+	events   []got    // each id once, as the real edge sees to
+	refused  []got    // what came while status was not 200
+}
+
+func newEdge(t *testing.T, dist string) *edge {
+	e := &edge{status: http.StatusOK, known: map[string]bool{}, changed: make(chan struct{})}
+	mux := http.NewServeMux()
+	files := http.StripPrefix("/t/sdk/v1/", http.FileServer(http.Dir(dist)))
+	mux.HandleFunc("GET /t/sdk/v1/", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
+		files.ServeHTTP(w, r)
+	})
+	mux.HandleFunc("POST /t/v1/events", e.take)
+	e.Server = httptest.NewServer(mux)
+	t.Cleanup(e.Close)
+	return e
+}
+
+func (e *edge) take(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
+	w.Header().Set("Access-Control-Allow-Credentials", "true")
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the page went away; a beacon does not
+	}
+	batch, v := core.ParseBatch(string(body), "", core.Options{})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.so.requests++
+	e.so.types = append(e.so.types, r.Header.Get("Content-Type"))
+	var results []string
+	for _, item := range batch.Items {
+		g := got{Event: item.Event, raw: item.Raw, text: item.Text}
+		status := "ok"
+		switch {
+		case item.Err != nil:
+			status = "rejected"
+		case e.known[item.Event.ID]:
+			status = "duplicate"
+		}
+		results = append(results, fmt.Sprintf(`{"eventId":%q,"status":%q}`, item.Event.ID, status))
+		switch {
+		case status == "duplicate":
+		case e.status == http.StatusOK:
+			e.known[g.ID] = true
+			e.so.events = append(e.so.events, g)
+		default:
+			e.so.refused = append(e.so.refused, g)
+		}
+	}
+	close(e.changed)
+	e.changed = make(chan struct{})
+	if v != nil || batch.CompanyID != "loja" {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	w.WriteHeader(e.status)
+	_, _ = fmt.Fprintf(w, `{"results":[%s],"durability":"kafka"}`, strings.Join(results, ","))
+}
+
+func (e *edge) answer(status int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.status = status
+}
+
+// wait returns when done says so; it looks again at each request.
+func (e *edge) wait(t *testing.T, what string, done func(seen) bool) {
+	t.Helper()
+	late := time.After(patience)
+	for {
+		e.mu.Lock()
+		ok, changed := done(e.so), e.changed
+		e.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-changed:
+		case <-late:
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			t.Fatalf("%s: not within %v; %d requests, events %s", what, patience, e.so.requests, names(e.so.events))
+		}
+	}
+}
+
+func names(events []got) string {
+	var s []string
+	for _, event := range events {
+		s = append(s, event.Name)
+	}
+	return strings.Join(s, " ")
+}
+
+// seen is a copy of what the edge saw so far.
+func (e *edge) seen() seen {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	so := e.so
+	so.types, so.events, so.refused = slices.Clone(so.types), slices.Clone(so.events), slices.Clone(so.refused)
+	return so
+}
+
+// named is the first event of that name.
+func (s seen) named(name string) *got {
+	for i := range s.events {
+		if s.events[i].Name == name {
+			return &s.events[i]
+		}
+	}
+	return nil
+}
+
+// copies counts the events of a name.
+func (s seen) copies(name string) (n int) {
+	for _, event := range s.events {
+		if event.Name == name {
+			n++
+		}
+	}
+	return n
+}
+
+// shop serves pages: each path is a page with a script in its head.
+func shop(t *testing.T, pages map[string]string) *httptest.Server {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		script, ok := pages[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = fmt.Fprintf(w, "<!doctype html><title>Loja %s</title>%s", r.URL.Path, script)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (e *edge) tag(attributes string) string {
+	return fmt.Sprintf(`<script async src="%s/t/sdk/v1/tributary.js" %s></script>`, e.URL, attributes)
+}
+
+const stub = `<script>window.tributary=window.tributary||[];["init","track","consent","reset"].forEach(function(m){tributary[m]=function(){tributary.push([m,Date.now(),arguments])}})</script>`
+
+// stubbed is a page with the stub, the script, and what the shop does at once.
+func (e *edge) stubbed(script string) string {
+	return stub + e.tag("") + "<script>" + script + "</script>"
+}
