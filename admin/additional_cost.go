@@ -82,11 +82,10 @@ func (s *Server) additionalCosts(ctx context.Context, c caller, filter commerce.
 
 // createCost is POST /costs.
 func (s *Server) createCost(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	body, err := readObject(w, r)
+	o, err := readObject(w, r)
 	if err != nil {
 		return answer{}, err
 	}
-	o := object{values: body, bad: &violations{}}
 	cost := commerce.AdditionalCost{
 		Name:       strings.TrimSpace(required(o, "name", filled(maxName))),
 		Category:   strings.TrimSpace(optional(o, "category", text(maxCategory)).Value),
@@ -121,11 +120,10 @@ func positiveMoney(value any) (int64, *fault) {
 
 // updateCost is PUT /costs: the fields that are there change, the rest stay.
 func (s *Server) updateCost(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	body, err := readObject(w, r)
+	o, err := readObject(w, r)
 	if err != nil {
 		return answer{}, err
 	}
-	o := object{values: body, bad: &violations{}}
 	id, frequency := readCostPair(o)
 	name, value := optional(o, "name", filled(maxName)), optional(o, "value", positiveMoney)
 	category, newFrequency := optional(o, "category", text(maxCategory)), optional(o, "new_frequency", oneWord(frequencies...))
@@ -153,11 +151,10 @@ func (s *Server) updateCost(w http.ResponseWriter, r *http.Request, c caller) (a
 
 // deleteCost is DELETE /costs.
 func (s *Server) deleteCost(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	body, err := readObject(w, r)
+	o, err := readObject(w, r)
 	if err != nil {
 		return answer{}, err
 	}
-	o := object{values: body, bad: &violations{}}
 	id, frequency := readCostPair(o)
 	if err := o.bad.problem(); err != nil {
 		return answer{}, err

@@ -16,14 +16,14 @@ import (
 const maxBody = 1 << 20
 
 // readObject reads a request's body, which must be one JSON object, with
-// numbers kept as their text.
-func readObject(w http.ResponseWriter, r *http.Request) (map[string]any, error) {
+// numbers kept as their text, ready to be checked.
+func readObject(w http.ResponseWriter, r *http.Request) (object, error) {
 	body, err := readBody(w, r)
 	if err != nil {
-		return nil, err
+		return object{}, err
 	}
 	if !utf8.Valid(body) {
-		return nil, invalidJSON("the body is not UTF-8")
+		return object{}, invalidJSON("the body is not UTF-8")
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
@@ -32,25 +32,25 @@ func readObject(w http.ResponseWriter, r *http.Request) (map[string]any, error) 
 		var syntax *json.SyntaxError
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil, invalidJSON("the body is empty; one JSON object is expected")
+			return object{}, invalidJSON("the body is empty; one JSON object is expected")
 		case errors.Is(err, io.ErrUnexpectedEOF):
-			return nil, invalidJSON("the body ends in the middle of a JSON value")
+			return object{}, invalidJSON("the body ends in the middle of a JSON value")
 		case errors.As(err, &syntax):
 			p := invalidJSON("the body is not JSON: " + syntax.Error())
-			return nil, p
+			return object{}, p
 		}
-		return nil, invalidJSON("the body is not JSON")
+		return object{}, invalidJSON("the body is not JSON")
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, invalidJSON("the body has data after its JSON value")
+		return object{}, invalidJSON("the body has data after its JSON value")
 	}
-	object, ok := value.(map[string]any)
+	values, ok := value.(map[string]any)
 	if !ok {
 		v := &violations{}
 		v.add("$", "invalid_type", "must be an object, not %s", typeName(value))
-		return nil, v.problem()
+		return object{}, v.problem()
 	}
-	return object, nil
+	return object{values: values, bad: &violations{}}, nil
 }
 
 func invalidJSON(message string) *problem {

@@ -23,11 +23,10 @@ type couponRecord struct {
 
 // createCoupon is POST /influencers/coupons: a coupon of a campaign.
 func (s *Server) createCoupon(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	body, err := readObject(w, r)
+	o, err := readObject(w, r)
 	if err != nil {
 		return answer{}, err
 	}
-	o := object{values: body, bad: &violations{}}
 	campaignID := required(o, "campaign_id", filled(maxCampaignID))
 	terms := readCoupon(o)
 	if err := o.bad.problem(); err != nil {
@@ -52,11 +51,10 @@ func (s *Server) createCoupon(w http.ResponseWriter, r *http.Request, c caller) 
 // deleteCoupon is DELETE /influencers/coupons: ends the coupon now; earlier
 // orders keep their credit.
 func (s *Server) deleteCoupon(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	body, err := readObject(w, r)
+	o, err := readObject(w, r)
 	if err != nil {
 		return answer{}, err
 	}
-	o := object{values: body, bad: &violations{}}
 	campaignID := required(o, "campaign_id", filled(maxCampaignID))
 	code := required(o, "cupom", couponCode)
 	if err := o.bad.problem(); err != nil {

@@ -20,13 +20,12 @@ const (
 
 // createInfluencer is POST /influencers: all of it or nothing.
 func (s *Server) createInfluencer(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	body, err := readObject(w, r)
+	o, err := readObject(w, r)
 	if err != nil {
 		return answer{}, err
 	}
-	bad := &violations{}
-	registration := s.readRegistration(r.Context(), object{values: body, bad: bad})
-	if err := bad.problem(); err != nil {
+	registration := s.readRegistration(r.Context(), o)
+	if err := o.bad.problem(); err != nil {
 		return answer{}, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
@@ -34,11 +33,11 @@ func (s *Server) createInfluencer(w http.ResponseWriter, r *http.Request, c call
 	made, err := s.deps.Store.RegisterInfluencer(ctx, c.author(s.now()), registration, s.random)
 	switch {
 	case errors.Is(err, commerce.ErrCampaignTaken):
-		bad.add("campaign_id", "not_yours", "belongs to another influencer or to a deleted campaign")
-		return answer{}, bad.problem()
+		o.bad.add("campaign_id", "not_yours", "belongs to another influencer or to a deleted campaign")
+		return answer{}, o.bad.problem()
 	case errors.Is(err, commerce.ErrCampaignName):
-		bad.add("campaign", "conflict", "is not the name of the campaign that campaign_id names")
-		return answer{}, bad.problem()
+		o.bad.add("campaign", "conflict", "is not the name of the campaign that campaign_id names")
+		return answer{}, o.bad.problem()
 	case err != nil:
 		return answer{}, err
 	}
@@ -109,11 +108,10 @@ func (s *Server) readLinks(ctx context.Context, o object) []string {
 
 // updateInfluencer is PUT /influencers: the category of the influencer of that name.
 func (s *Server) updateInfluencer(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	body, err := readObject(w, r)
+	o, err := readObject(w, r)
 	if err != nil {
 		return answer{}, err
 	}
-	o := object{values: body, bad: &violations{}}
 	name := required(o, "name", foldable(maxName))
 	category := required(o, "category", text(maxCategory))
 	if err := o.bad.problem(); err != nil {
@@ -132,11 +130,10 @@ func (s *Server) updateInfluencer(w http.ResponseWriter, r *http.Request, c call
 // deleteInfluencer is DELETE /influencers: archives the influencer, or one
 // campaign. History and past attribution stay.
 func (s *Server) deleteInfluencer(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	body, err := readObject(w, r)
+	o, err := readObject(w, r)
 	if err != nil {
 		return answer{}, err
 	}
-	o := object{values: body, bad: &violations{}}
 	name := required(o, "name", foldable(maxName))
 	campaignID := optional(o, "campaign_id", filled(maxCampaignID)).Value
 	if err := o.bad.problem(); err != nil {

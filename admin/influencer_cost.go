@@ -63,11 +63,10 @@ func groupCosts(i commerce.Influencer) costGroup {
 
 // createInfluencerCost is POST /influencers/costs.
 func (s *Server) createInfluencerCost(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	body, err := readObject(w, r)
+	o, err := readObject(w, r)
 	if err != nil {
 		return answer{}, err
 	}
-	o := object{values: body, bad: &violations{}}
 	name := required(o, "name", foldable(maxName))
 	campaignID := optional(o, "campaign_id", filled(maxCampaignID)).Value
 	terms := readCost(o)
@@ -99,11 +98,10 @@ func (s *Server) createInfluencerCost(w http.ResponseWriter, r *http.Request, c 
 
 // deleteInfluencerCost is DELETE /influencers/costs: ends the cost now.
 func (s *Server) deleteInfluencerCost(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	body, err := readObject(w, r)
+	o, err := readObject(w, r)
 	if err != nil {
 		return answer{}, err
 	}
-	o := object{values: body, bad: &violations{}}
 	costID, campaignCostID := optional(o, "cost_id", filled(maxID)), optional(o, "campaign_cost_id", filled(maxID))
 	switch {
 	case costID.Valid && campaignCostID.Valid && costID.Value != campaignCostID.Value:

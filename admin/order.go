@@ -35,13 +35,12 @@ const (
 // postOrder is POST /order: the order is on Kafka, on all in-sync replicas,
 // before the 200. No query is made on the way.
 func (s *Server) postOrder(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	body, err := readObject(w, r)
+	o, err := readObject(w, r)
 	if err != nil {
 		return answer{}, err
 	}
-	bad := &violations{}
-	order := s.readOrder(object{values: body, bad: bad}, c.keys)
-	if err := bad.problem(); err != nil {
+	order := s.readOrder(o, c.keys)
+	if err := o.bad.problem(); err != nil {
 		return answer{}, err
 	}
 	raw, err := order.AppendJSON(make([]byte, 0, orderBytes))

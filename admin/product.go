@@ -12,13 +12,12 @@ const maxVariants = 2048
 
 // postProduct is POST /product: on Kafka, on all in-sync replicas, before the 200.
 func (s *Server) postProduct(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	body, err := readObject(w, r)
+	o, err := readObject(w, r)
 	if err != nil {
 		return answer{}, err
 	}
-	bad := &violations{}
-	product := readProduct(object{values: body, bad: bad})
-	if err := bad.problem(); err != nil {
+	product := readProduct(o)
+	if err := o.bad.problem(); err != nil {
 		return answer{}, err
 	}
 	raw, err := json.Marshal(product)
