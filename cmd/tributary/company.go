@@ -179,6 +179,37 @@ func printable(text string) string {
 	}, text)
 }
 
+// companyCommand is what the commands on one company's data have in common: a
+// database, and a company that is in it.
+func companyCommand(use, short string, args cobra.PositionalArgs, run func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, company string, args []string) error) *cobra.Command {
+	var database postgresFlags
+	var company string
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: args,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dsn, err := database.require()
+			if err != nil {
+				return err
+			}
+			if company == "" {
+				return errors.New("give --company")
+			}
+			db, err := postgres.Open(cmd.Context(), dsn)
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			if _, err := findCompany(cmd.Context(), db, company); err != nil {
+				return err
+			}
+			return run(cmd.Context(), cmd, db, company, args)
+		},
+	}
+	database.register(cmd.Flags())
+	cmd.Flags().StringVar(&company, "company", "", "companyId; the environment, live or sandbox, is the company's")
+	return cmd
+}
+
 // findCompany is a company that someone named; an unknown one is said in words.
 func findCompany(ctx context.Context, db *postgres.DB, companyID string) (commerce.Company, error) {
 	company, err := db.Company(ctx, companyID)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,30 +14,10 @@ import (
 )
 
 func newExplain() *cobra.Command {
-	var database postgresFlags
-	var company string
 	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "explain ORDER_ID",
-		Short: "Show who is credited for an order, and why",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			dsn, err := database.require()
-			if err != nil {
-				return err
-			}
-			if company == "" {
-				return errors.New("give --company")
-			}
-			db, err := postgres.Open(cmd.Context(), dsn)
-			if err != nil {
-				return err
-			}
-			defer db.Close()
-			if _, err := findCompany(cmd.Context(), db, company); err != nil {
-				return err
-			}
-			sale, err := db.ExplainedSale(cmd.Context(), company, args[0])
+	cmd := companyCommand("explain ORDER_ID", "Show who is credited for an order, and why", cobra.ExactArgs(1),
+		func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, company string, args []string) error {
+			sale, err := db.ExplainedSale(ctx, company, args[0])
 			if errors.Is(err, commerce.ErrNotFound) {
 				return fmt.Errorf("order %s of %s is unknown, or not processed yet", args[0], company)
 			}
@@ -60,10 +41,7 @@ func newExplain() *cobra.Command {
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), indented.String())
 			return nil
-		},
-	}
-	database.register(cmd.Flags())
-	cmd.Flags().StringVar(&company, "company", "", "companyId of the order")
+		})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the stored explanation as JSON, the channel models' shares with it")
 	return cmd
 }

@@ -19,41 +19,11 @@ func newKeys() *cobra.Command {
 	return group("keys", "Make, list, rotate and revoke API keys", newKeysCreate(), newKeysList(), newKeysRotate(), newKeysRevoke())
 }
 
-// keysCommand is what all have in common: a database and a company.
-func keysCommand(use, short string, args cobra.PositionalArgs, run func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, company string, args []string) error) *cobra.Command {
-	var database postgresFlags
-	var company string
-	cmd := &cobra.Command{
-		Use: use, Short: short, Args: args,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			dsn, err := database.require()
-			if err != nil {
-				return err
-			}
-			if company == "" {
-				return errors.New("give --company")
-			}
-			db, err := postgres.Open(cmd.Context(), dsn)
-			if err != nil {
-				return err
-			}
-			defer db.Close()
-			if _, err := findCompany(cmd.Context(), db, company); err != nil {
-				return err
-			}
-			return run(cmd.Context(), cmd, db, company, args)
-		},
-	}
-	database.register(cmd.Flags())
-	cmd.Flags().StringVar(&company, "company", "", "companyId; the environment, live or sandbox, is the company's")
-	return cmd
-}
-
 func newKeysCreate() *cobra.Command {
 	var scopes []string
 	var keyType string
 	var lifetime time.Duration
-	cmd := keysCommand("create NAME", "Make an API key and show it, once", cobra.ExactArgs(1),
+	cmd := companyCommand("create NAME", "Make an API key and show it, once", cobra.ExactArgs(1),
 		func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, company string, args []string) error {
 			key := commerce.NewAPIKey{CompanyID: company, Name: strings.TrimSpace(args[0]), Type: keyType, Actor: actor, Random: rand.Reader}
 			for _, name := range scopes {
@@ -98,7 +68,7 @@ func newKeysCreate() *cobra.Command {
 }
 
 func newKeysList() *cobra.Command {
-	return keysCommand("list", "List a company's API keys", cobra.NoArgs,
+	return companyCommand("list", "List a company's API keys", cobra.NoArgs,
 		func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, company string, _ []string) error {
 			const most = 1000
 			keys, err := db.ListAPIKeys(ctx, company, most)
@@ -140,7 +110,7 @@ func keyState(k commerce.APIKey, now time.Time) string {
 
 func newKeysRotate() *cobra.Command {
 	var grace time.Duration
-	cmd := keysCommand("rotate KEY_ID", "Replace an API key by a new one and show it, once; the old one works on for a time", cobra.ExactArgs(1),
+	cmd := companyCommand("rotate KEY_ID", "Replace an API key by a new one and show it, once; the old one works on for a time", cobra.ExactArgs(1),
 		func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, company string, args []string) error {
 			now := time.Now()
 			made, text, err := db.RotateAPIKey(ctx, commerce.KeyRotation{CompanyID: company, KeyID: args[0], At: now, Grace: grace, Actor: actor, Random: rand.Reader})
@@ -162,7 +132,7 @@ func newKeysRotate() *cobra.Command {
 
 func newKeysRevoke() *cobra.Command {
 	var grace time.Duration
-	cmd := keysCommand("revoke KEY_ID", "Revoke an API key, at once or after a time", cobra.ExactArgs(1),
+	cmd := companyCommand("revoke KEY_ID", "Revoke an API key, at once or after a time", cobra.ExactArgs(1),
 		func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, company string, args []string) error {
 			now := time.Now().Truncate(time.Microsecond) // as it is stored
 			at := now.Add(grace)
