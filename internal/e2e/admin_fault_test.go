@@ -214,17 +214,9 @@ func TestOrdersOverTheDeathOfPostgresAndKafka(t *testing.T) {
 	}
 	healing.Wait()
 	f.startProcessor(t)
-	g := func(what string, want int64, sql string) {
-		t.Helper()
-		var got int64
-		eventually(t, 60*time.Second, func() bool {
-			queryOne(t, f.dsn, []any{&got}, sql, f.companyID)
-			return got == want
-		}, func() string { return fmt.Sprintf("%s: %d, want %d", what, got, want) })
-	}
-	g("orders", orders, `select count(*) from orders where company_id = $1`)
-	g("ledger entries", orders, `select count(*) from ledger_entry where company_id = $1`)
-	g("commission in the ledger", orders*100, `select coalesce(sum(amount_minor), 0)::bigint from ledger_entry where company_id = $1`)
+	wantCount(t, f.dsn, 60*time.Second, "orders", orders, `select count(*) from orders where company_id = $1`, f.companyID)
+	wantCount(t, f.dsn, 60*time.Second, "ledger entries", orders, `select count(*) from ledger_entry where company_id = $1`, f.companyID)
+	wantCount(t, f.dsn, 60*time.Second, "commission in the ledger", orders*100, `select coalesce(sum(amount_minor), 0)::bigint from ledger_entry where company_id = $1`, f.companyID)
 }
 
 // unavailableLine is a 503 in the admin's access log.

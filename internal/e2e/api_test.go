@@ -157,3 +157,14 @@ func queryOne(t *testing.T, dsn string, into []any, sql string, args ...any) {
 		t.Fatalf("%s: %v", sql, err)
 	}
 }
+
+// wantCount waits until a query of one number gives want: what was accepted is
+// processed a moment later.
+func wantCount(t *testing.T, dsn string, bound time.Duration, what string, want int64, sql string, args ...any) {
+	t.Helper()
+	var got int64
+	eventually(t, bound, func() bool {
+		queryOne(t, dsn, []any{&got}, sql, args...)
+		return got == want
+	}, func() string { return fmt.Sprintf("%s: %d, want %d", what, got, want) })
+}

@@ -171,20 +171,12 @@ func TestNothingAcknowledgedIsLostToSIGKILL(t *testing.T) {
 		t.Fatalf("%d of %d events and %d of %d orders were acknowledged in time", acknowledged.Load(), total, ordered.Load(), orders)
 	}
 
-	g := func(what string, want int64, sql string) {
-		t.Helper()
-		var got int64
-		eventually(t, 60*time.Second, func() bool {
-			queryOne(t, f.dsn, []any{&got}, sql, f.companyID)
-			return got == want
-		}, func() string { return fmt.Sprintf("%s: %d, want %d", what, got, want) })
-	}
-	g("events", total, `select count(*) from event_fact where company_id = $1`)
-	g("orders", orders, `select count(*) from orders where company_id = $1`)
-	g("order versions", orders, `select count(*) from order_version where company_id = $1`)
-	g("commission in the ledger", orders*100, `select coalesce(sum(amount_minor), 0)::bigint from ledger_entry where company_id = $1`)
-	g("ledger entries", orders, `select count(*) from ledger_entry where company_id = $1`)
-	g("last-touch credit", orders*1000, `select coalesce(sum(amount_minor), 0)::bigint from credit where company_id = $1 and model = 'last'`)
+	wantCount(t, f.dsn, 60*time.Second, "events", total, `select count(*) from event_fact where company_id = $1`, f.companyID)
+	wantCount(t, f.dsn, 60*time.Second, "orders", orders, `select count(*) from orders where company_id = $1`, f.companyID)
+	wantCount(t, f.dsn, 60*time.Second, "order versions", orders, `select count(*) from order_version where company_id = $1`, f.companyID)
+	wantCount(t, f.dsn, 60*time.Second, "commission in the ledger", orders*100, `select coalesce(sum(amount_minor), 0)::bigint from ledger_entry where company_id = $1`, f.companyID)
+	wantCount(t, f.dsn, 60*time.Second, "ledger entries", orders, `select count(*) from ledger_entry where company_id = $1`, f.companyID)
+	wantCount(t, f.dsn, 60*time.Second, "last-touch credit", orders*1000, `select coalesce(sum(amount_minor), 0)::bigint from credit where company_id = $1 and model = 'last'`, f.companyID)
 
 	f.edge.signal(syscall.SIGTERM)
 	select {

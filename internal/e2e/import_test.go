@@ -43,11 +43,7 @@ func TestImportedHistoryIsExactToTheEventAndTheCent(t *testing.T) {
 
 	f := func(what string, want int64, sql string, args ...any) {
 		t.Helper()
-		var got int64
-		eventually(t, 90*time.Second, func() bool {
-			d.query(t, []any{&got}, sql, args...)
-			return got == want
-		}, func() string { return fmt.Sprintf("%s: %d, want %d", what, got, want) })
+		wantCount(t, d.Postgres, 90*time.Second, what, want, sql, args...)
 	}
 	f("events", 5003, `select count(*) from event_fact where company_id = $1`, d.CompanyID)
 	f("product views", 4678, `select count(*) from event_fact where company_id = $1 and name = 'PRODUCT_VIEW'`, d.CompanyID)
