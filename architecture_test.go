@@ -89,7 +89,7 @@ func TestServicesDeclareWhatTheyNeed(t *testing.T) {
 					if service != "edge" {
 						t.Errorf("%s imports %s: only cmd wires a service to an adapter", from, path)
 					}
-				case module + "internal/postgres", module + "internal/devstack":
+				case module + "internal/postgres", module + "internal/postgres/merchant", module + "internal/postgres/report", module + "internal/devstack":
 					t.Errorf("%s imports %s: only cmd wires a service to an adapter", from, path)
 				}
 			}
@@ -98,7 +98,7 @@ func TestServicesDeclareWhatTheyNeed(t *testing.T) {
 }
 
 func TestAttributionRulesArePure(t *testing.T) {
-	for _, room := range []string{"./processor/attribution", "./internal/facts"} {
+	for _, room := range []string{"./internal/attribution", "./internal/facts"} {
 		for from, paths := range imports(t, room) {
 			for _, path := range paths {
 				switch path {

@@ -10,7 +10,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
-	"github.com/tributary-io/tributary/internal/postgres/salestest"
+	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 )
 
 // storedExplanation is one as the processor stores it.
@@ -24,16 +24,16 @@ const storedExplanation = `{"order":{"orderId":"A/1","total":100.5,"currency":"B
   "without_link":{"winner":null,"rule":"coupon_first","losers":[],"costs":[],"base":100.5,"commission":0,"commissions":[],"state":"none","reason":"no_winner"}}}`
 
 func TestExplanationIsServedWithItsLedger(t *testing.T) {
-	fixture := salestest.New(t)
+	fixture := reporttest.New(t)
 	company := fixture.Store.Live.CompanyID
 	ana := fixture.Influencer(company, "Ana Prado")
 	var explained map[string]any
 	if err := json.Unmarshal([]byte(storedExplanation), &explained); err != nil {
 		t.Fatal(err)
 	}
-	fixture.Put(salestest.Order{CompanyID: company, ID: "A/1", TotalMinor: 10050, InfluencerID: ana, Evidence: commerce.EvidenceCoupon, CommissionMinor: 1005,
+	fixture.Put(reporttest.Order{CompanyID: company, ID: "A/1", TotalMinor: 10050, InfluencerID: ana, Evidence: commerce.EvidenceCoupon, CommissionMinor: 1005,
 		Explanation: explained})
-	fixture.Put(salestest.Order{CompanyID: company, ID: "A2", TotalMinor: 100})
+	fixture.Put(reporttest.Order{CompanyID: company, ID: "A2", TotalMinor: 100})
 
 	client, err := kafka.NewClient(kafka.Config{Brokers: []string{"127.0.0.1:1"}}) // nothing is produced here
 	if err != nil {
@@ -50,7 +50,7 @@ func TestExplanationIsServedWithItsLedger(t *testing.T) {
 	}
 	web := httptest.NewServer(server)
 	defer web.Close()
-	s := &service{t: t, url: web.URL, db: fixture.DB}
+	s := &service{t: t, url: web.URL, db: stores(fixture.DB)}
 	key := s.key(company, commerce.ReadInfluencers)
 
 	got := s.call("GET", "/admin/v1/order/A%2F1/attribution", key, "")

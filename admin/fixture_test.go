@@ -21,6 +21,8 @@ import (
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/merchant"
+	"github.com/tributary-io/tributary/internal/postgres/report"
 )
 
 // service is a whole admin service on real parts, with one store.
@@ -28,7 +30,7 @@ type service struct {
 	t      *testing.T
 	url    string // origin
 	dsn    string
-	db     *postgres.DB
+	db     stores
 	client *kafka.Client
 	hasher *identity.Hasher
 	store  commerce.Store
@@ -37,6 +39,14 @@ type service struct {
 	live   string // API key texts with every scope
 	test   string
 }
+
+// stores is what the service reads and writes.
+type stores struct {
+	*merchant.Store
+	*report.Reader
+}
+
+func storesOf(db *postgres.DB) stores { return stores{merchant.New(db), report.New(db)} }
 
 // everyNamePublic resolves each name to one public address: these tests need no network.
 type everyNamePublic struct{}
@@ -53,11 +63,12 @@ func start(t *testing.T, config admin.Config) *service {
 func startOn(t *testing.T, config admin.Config, dsn, broker string) *service {
 	t.Helper()
 	s := &service{t: t, dsn: dsn}
-	var err error
-	if s.db, err = postgres.Open(t.Context(), dsn); err != nil {
+	db, err := postgres.Open(t.Context(), dsn)
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.db.Close)
+	t.Cleanup(db.Close)
+	s.db = storesOf(db)
 	if s.client, err = kafka.NewClient(kafka.Config{Brokers: []string{broker}, ClientID: "admin-test"}); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +90,7 @@ func startOn(t *testing.T, config admin.Config, dsn, broker string) *service {
 	t.Cleanup(func() { batcher.Close(context.Background()) })
 	s.server, err = admin.New(config, admin.Deps{
 		Store: s.db, Producer: batcher, Hasher: s.hasher, Resolver: everyNamePublic{},
-		Checks: map[string]func(context.Context) error{"postgres": s.db.Ping},
+		Checks: map[string]func(context.Context) error{"postgres": db.Ping},
 	})
 	if err != nil {
 		t.Fatal(err)

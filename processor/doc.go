@@ -3,6 +3,6 @@
 // outcomes of the orders they concern and its own offsets in one transaction.
 //
 // What may enter: the corridor consume → facts → apply, its metrics and its
-// health. Rules of attribution live in processor/attribution; Kafka and
+// health. Rules of attribution live in internal/attribution; Kafka and
 // Postgres are known by the interfaces here only, wired in cmd.
 package processor

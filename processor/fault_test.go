@@ -20,6 +20,7 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -107,7 +108,7 @@ func killAProcessor(t *testing.T, s *stack, disturb func()) {
 func (s *shop) companies(n int) (ids []string) {
 	s.t.Helper()
 	for len(ids) < n {
-		store, err := s.db.CreateStore(s.ctx, commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
+		store, err := merchant.New(s.db).CreateStore(s.ctx, commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/processor/attribution"
 )
 
 // Store is where facts, credits and offsets live; internal/postgres.DB is one.

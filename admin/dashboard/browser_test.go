@@ -17,7 +17,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
-	"github.com/tributary-io/tributary/internal/postgres/salestest"
+	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 )
 
 // openBrowser starts Chromium; a machine without one fails the test.
@@ -76,7 +76,7 @@ func TestASaleAppearsOnTheOpenPage(t *testing.T) {
 	bia := s.Influencer(s.live, "Beatriz Nascimento de Albuquerque")
 	spring := s.Campaign(s.live, ana, "Primavera")
 	now := time.Now()
-	s.Put(salestest.Order{CompanyID: s.live, ID: "gid://shop/Order/5501", Name: "#1001", TotalMinor: 129990, InfluencerID: ana,
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "gid://shop/Order/5501", Name: "#1001", TotalMinor: 129990, InfluencerID: ana,
 		CampaignID: spring, Evidence: "coupon", CommissionMinor: 13499, DiscountCode: "ANA10", Explanation: sampleExplanation()})
 	s.hint(s.live, "gid://shop/Order/5501")
 	row := page.MustElementR("#orders li", "#1001")
@@ -88,7 +88,7 @@ func TestASaleAppearsOnTheOpenPage(t *testing.T) {
 		t.Error("the empty state is still shown")
 	}
 
-	for i, o := range []salestest.Order{
+	for i, o := range []reporttest.Order{
 		{ID: "1002", TotalMinor: 8900, CreatedAt: now.Add(-time.Minute)},
 		{ID: "1003", TotalMinor: 45950, InfluencerID: bia, Evidence: "link", CommissionMinor: 2297, CreatedAt: now.Add(-time.Second)},
 		{ID: "1004", TotalMinor: 23000, InfluencerID: ana, Evidence: "link", CommissionMinor: 2300, Status: commerce.OrderPending},

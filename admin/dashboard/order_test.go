@@ -13,7 +13,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
-	"github.com/tributary-io/tributary/internal/postgres/salestest"
+	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 )
 
 var tags = regexp.MustCompile(`<[^>]*>|\s+`)
@@ -54,17 +54,17 @@ const (
 // back, and none.
 func putOdd(s *site) {
 	ana := s.Influencer(s.live, "Ana Prado")
-	put := func(id string, o salestest.Order) {
+	put := func(id string, o reporttest.Order) {
 		o.CompanyID, o.ID, o.TotalMinor, o.InfluencerID, o.Evidence = s.live, id, 10000, ana, "coupon"
 		s.Put(o)
 	}
-	put("dollars", salestest.Order{Currency: "USD", CommissionMinor: 1000, FixedFeeMinor: 1250, Explanation: explainedWith(dollars, nobodyWins, dollars)})
-	put("fixed", salestest.Order{Currency: "USD", FixedFeeMinor: 1250, Status: commerce.OrderPending})
-	put("cancelled", salestest.Order{Status: commerce.OrderCancelled, Explanation: explainedWith(cancelled, nobodyWins, cancelled)})
-	put("returned", salestest.Order{CommissionMinor: 1000})
-	put("returned", salestest.Order{Status: commerce.OrderCancelled, Explanation: explainedWith(cancelled, nobodyWins, cancelled)})
-	put("recurring", salestest.Order{Status: commerce.OrderPending, Explanation: explainedWith(recurring, nobodyWins, recurring)})
-	s.Put(salestest.Order{CompanyID: s.live, ID: "nobody", TotalMinor: 10000, Explanation: explainedWith(nobodyWins, nobodyWins, nobodyWins)})
+	put("dollars", reporttest.Order{Currency: "USD", CommissionMinor: 1000, FixedFeeMinor: 1250, Explanation: explainedWith(dollars, nobodyWins, dollars)})
+	put("fixed", reporttest.Order{Currency: "USD", FixedFeeMinor: 1250, Status: commerce.OrderPending})
+	put("cancelled", reporttest.Order{Status: commerce.OrderCancelled, Explanation: explainedWith(cancelled, nobodyWins, cancelled)})
+	put("returned", reporttest.Order{CommissionMinor: 1000})
+	put("returned", reporttest.Order{Status: commerce.OrderCancelled, Explanation: explainedWith(cancelled, nobodyWins, cancelled)})
+	put("recurring", reporttest.Order{Status: commerce.OrderPending, Explanation: explainedWith(recurring, nobodyWins, recurring)})
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "nobody", TotalMinor: 10000, Explanation: explainedWith(nobodyWins, nobodyWins, nobodyWins)})
 }
 
 func orderOf(id string) string { return "/dashboard/order?" + url.Values{"id": {id}}.Encode() }
@@ -98,8 +98,8 @@ func TestLongAmountsStayInTheirPlaces(t *testing.T) {
 	putOdd(s)
 	ana := s.Influencer(s.live, "Beatriz Nascimento")
 	const long = 999_999_999_999_999
-	s.Put(salestest.Order{CompanyID: s.live, ID: "long", TotalMinor: long, InfluencerID: ana, Evidence: "coupon", CommissionMinor: long / 10})
-	s.Put(salestest.Order{CompanyID: s.live, ID: "longtoo", TotalMinor: long, InfluencerID: ana, Evidence: "link", Status: commerce.OrderPending, CommissionMinor: long / 10})
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "long", TotalMinor: long, InfluencerID: ana, Evidence: "coupon", CommissionMinor: long / 10})
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "longtoo", TotalMinor: long, InfluencerID: ana, Evidence: "link", Status: commerce.OrderPending, CommissionMinor: long / 10})
 	page := browser.MustPage("").Timeout(2 * time.Minute)
 	page.MustNavigate(s.url + "/dashboard/").MustWaitLoad()
 	page.MustElement("#email").MustInput(testEmail)

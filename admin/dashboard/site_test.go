@@ -14,7 +14,7 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/admin/live"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/postgres/salestest"
+	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -26,7 +26,7 @@ const (
 // site is the dashboard as cmd wires it, on a real database; hints come from
 // the test in place of Kafka.
 type site struct {
-	*salestest.Fixture
+	*reporttest.Fixture
 	t     *testing.T
 	url   string
 	live  string // companyIds
@@ -39,7 +39,7 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	s := &site{Fixture: salestest.New(t), t: t, hints: make(chan []byte, 16)}
+	s := &site{Fixture: reporttest.New(t), t: t, hints: make(chan []byte, 16)}
 	s.live, s.box = s.Store.Live.CompanyID, s.Store.Sandbox.CompanyID
 	hash, err := dashboard.HashPassword(testPassword)
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/admin/live"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/postgres/salestest"
+	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // stage is a running hub on a real database, fed by the dashboard's words. The
 // test is the broker, and "?person=" the log-in.
 type stage struct {
-	*salestest.Fixture
+	*reporttest.Fixture
 	t         *testing.T
 	server    *httptest.Server
 	companyID string
@@ -35,7 +35,7 @@ type stage struct {
 
 func newStage(t *testing.T, config live.Config) *stage {
 	t.Helper()
-	s := &stage{Fixture: salestest.New(t), t: t, hints: make(chan []byte), loginFor: time.Hour}
+	s := &stage{Fixture: reporttest.New(t), t: t, hints: make(chan []byte), loginFor: time.Hour}
 	s.companyID = s.Store.Live.CompanyID
 	pages, err := dashboard.New(dashboard.Config{TokenSecret: []byte("0123456789abcdef0123456789abcdef")}, dashboard.Deps{Store: s.DB})
 	if err != nil {
@@ -85,7 +85,7 @@ const day = "2024-05-20"
 // put commits an order of that day, processed at second n.
 func (s *stage) put(id string, n int, totalMinor int64) commerce.Cursor {
 	processed := time.Date(2024, 5, 20, 15, 0, n, 0, time.UTC)
-	s.Put(salestest.Order{CompanyID: s.companyID, ID: id, TotalMinor: totalMinor, ProcessedAt: processed,
+	s.Put(reporttest.Order{CompanyID: s.companyID, ID: id, TotalMinor: totalMinor, ProcessedAt: processed,
 		CreatedAt: time.Date(2024, 5, 20, 14, 0, n, 0, time.UTC)})
 	return commerce.Cursor{At: processed, OrderID: id}
 }
@@ -179,7 +179,7 @@ func TestACommittedOrderIsPushedToThePagesOfItsCompanyAndDay(t *testing.T) {
 	if u := one.expect("the order, changed", "1001"); u.Tiles[1].Lines[0] != "R$\u00a01.00" {
 		t.Errorf("the message says %+v", u)
 	}
-	s.Put(salestest.Order{CompanyID: s.companyID, ID: "1001", CreatedAt: time.Date(2024, 5, 22, 15, 0, 0, 0, time.UTC)})
+	s.Put(reporttest.Order{CompanyID: s.companyID, ID: "1001", CreatedAt: time.Date(2024, 5, 22, 15, 0, 0, 0, time.UTC)})
 	s.hint("1001")
 	if u := one.expect("the order, moved to another day"); !slices.Equal(u.Gone, []string{"1001"}) {
 		t.Errorf("the message says %+v", u)

@@ -16,7 +16,6 @@ import (
 	"github.com/tributary-io/tributary/admin/live"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
-	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -131,7 +130,7 @@ func runAdmin(ctx context.Context, s adminSetup) error {
 		return err
 	}
 	defer client.Close()
-	db, err := postgres.Open(ctx, s.dsn)
+	db, err := openStores(ctx, s.dsn)
 	if err != nil {
 		return err
 	}
@@ -162,7 +161,7 @@ func runAdmin(ctx context.Context, s adminSetup) error {
 	server, err := admin.New(s.config, admin.Deps{
 		Store: db, Producer: batcher, Hasher: s.hasher, Log: s.log,
 		Checks: map[string]func(context.Context) error{
-			"postgres": db.Ping,
+			"postgres": db.db.Ping,
 			"kafka": func(ctx context.Context) error {
 				_, err := client.Partitions(ctx, wire.TopicCommerce)
 				return err

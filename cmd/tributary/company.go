@@ -17,7 +17,6 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/postgres"
 )
 
 // actor is who the audit log says has done what this program does.
@@ -50,7 +49,7 @@ func newCompanyCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			db, err := postgres.Open(cmd.Context(), dsn)
+			db, err := openStores(cmd.Context(), dsn)
 			if err != nil {
 				return err
 			}
@@ -138,7 +137,7 @@ func newCompanyList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			db, err := postgres.Open(cmd.Context(), dsn)
+			db, err := openStores(cmd.Context(), dsn)
 			if err != nil {
 				return err
 			}
@@ -181,7 +180,7 @@ func printable(text string) string {
 
 // companyCommand is what the commands on one company's data have in common: a
 // database, and a company that is in it.
-func companyCommand(use, short string, args cobra.PositionalArgs, run func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, company string, args []string) error) *cobra.Command {
+func companyCommand(use, short string, args cobra.PositionalArgs, run func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error) *cobra.Command {
 	var database postgresFlags
 	var company string
 	cmd := &cobra.Command{
@@ -194,7 +193,7 @@ func companyCommand(use, short string, args cobra.PositionalArgs, run func(ctx c
 			if company == "" {
 				return errors.New("give --company")
 			}
-			db, err := postgres.Open(cmd.Context(), dsn)
+			db, err := openStores(cmd.Context(), dsn)
 			if err != nil {
 				return err
 			}
@@ -211,7 +210,7 @@ func companyCommand(use, short string, args cobra.PositionalArgs, run func(ctx c
 }
 
 // findCompany is a company that someone named; an unknown one is said in words.
-func findCompany(ctx context.Context, db *postgres.DB, companyID string) (commerce.Company, error) {
+func findCompany(ctx context.Context, db stores, companyID string) (commerce.Company, error) {
 	company, err := db.Company(ctx, companyID)
 	if errors.Is(err, commerce.ErrNotFound) {
 		return company, fmt.Errorf("no such company: %s; `tributary company list` shows those there are", companyID)

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/postgres"
 )
 
 func TestCompaniesAreListedWithTheirSettings(t *testing.T) {
@@ -28,7 +27,7 @@ func TestCompaniesAreListedWithTheirSettings(t *testing.T) {
 
 func TestACompanyHasTheSettingsItWasMadeWith(t *testing.T) {
 	live, dsn := installation(t)
-	db, err := postgres.Open(t.Context(), dsn)
+	db, err := openStores(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +38,7 @@ func TestACompanyHasTheSettingsItWasMadeWith(t *testing.T) {
 		if err != nil || company.ConsentPolicy != consent {
 			t.Errorf("consent policy %q, %v; want %q", company.ConsentPolicy, err, consent)
 		}
-		rules, err := db.Rules(t.Context(), companyID)
+		rules, err := db.db.Rules(t.Context(), companyID)
 		if err != nil || rules.PayoutRule != payout || rules.Window != window || rules.HalfLife != halfLife ||
 			rules.IgnoreDirect != ignoreDirect || rules.PayRecurring != payRecurring {
 			t.Errorf("%+v, %v", rules, err)

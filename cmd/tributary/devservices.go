@@ -16,7 +16,6 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/edge"
 	"github.com/tributary-io/tributary/internal/devstack/storefront"
-	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/processor"
 )
 
@@ -196,4 +195,4 @@ func (d *dev) stop(ctx context.Context, err error) error {
 }
 
 // openDB is a pool of dev's own, for what the services do not do.
-func (d *dev) openDB(ctx context.Context) (*postgres.DB, error) { return postgres.Open(ctx, d.dsn) }
+func (d *dev) openDB(ctx context.Context) (stores, error) { return openStores(ctx, d.dsn) }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/postgres"
 )
 
 // devInfo is dev.json (wire.md): what a program needs to use a running dev.
@@ -125,7 +124,7 @@ func (d *dev) ensureStore(ctx context.Context) error {
 
 // ensureCompanies finds the store's two companies, or makes them, and sets
 // where the shop is today.
-func (d *dev) ensureCompanies(ctx context.Context, db *postgres.DB) (storeID string, err error) {
+func (d *dev) ensureCompanies(ctx context.Context, db stores) (storeID string, err error) {
 	origins := []string{"https://" + demoHost, d.info.StorefrontURL}
 	shopHost, _, err := net.SplitHostPort(reached(d.listeners.storefront))
 	if err != nil {
@@ -164,7 +163,7 @@ func (d *dev) ensureCompanies(ctx context.Context, db *postgres.DB) (storeID str
 }
 
 // ensureKey gives the known key if it is still good, else a new one.
-func (d *dev) ensureKey(ctx context.Context, db *postgres.DB, companyID, known string) (string, error) {
+func (d *dev) ensureKey(ctx context.Context, db stores, companyID, known string) (string, error) {
 	if known != "" {
 		key, err := db.APIKeyByHash(ctx, commerce.KeyHash(known))
 		if err == nil && key.CompanyID == companyID && key.ActiveAt(time.Now()) {
@@ -182,7 +181,7 @@ func (d *dev) ensureKey(ctx context.Context, db *postgres.DB, companyID, known s
 }
 
 // ensurePerson makes the log-in; one whose password was lost gets a new one.
-func (d *dev) ensurePerson(ctx context.Context, db *postgres.DB, storeID string) error {
+func (d *dev) ensurePerson(ctx context.Context, db stores, storeID string) error {
 	person, err := db.PersonByEmail(ctx, demoEmail)
 	missing := errors.Is(err, commerce.ErrNotFound)
 	if err != nil && !missing {

@@ -14,6 +14,7 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/processor"
 )
@@ -93,7 +94,7 @@ func examine(ctx context.Context, out io.Writer, dsn string, config kafka.Config
 	check("topics", func(ctx context.Context) (string, error) { return examineTopics(ctx, client) })
 	check("processor's offsets", func(ctx context.Context) (string, error) { return examineOffsets(ctx, db, client) })
 	check("outbox", func(ctx context.Context) (string, error) {
-		waiting, oldest, err := db.OutboxSize(ctx)
+		waiting, oldest, err := merchant.New(db).OutboxSize(ctx)
 		if err == nil && waiting > 0 && time.Since(oldest) > staleOutbox {
 			err = fmt.Errorf("%d records wait since %s: is an admin running?", waiting, moment(oldest))
 		}

@@ -10,13 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/postgres"
 )
 
 func newExplain() *cobra.Command {
 	var asJSON bool
 	cmd := companyCommand("explain ORDER_ID", "Show who is credited for an order, and why", cobra.ExactArgs(1),
-		func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, company string, args []string) error {
+		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			sale, err := db.ExplainedSale(ctx, company, args[0])
 			if errors.Is(err, commerce.ErrNotFound) {
 				return fmt.Errorf("order %s of %s is unknown, or not processed yet", args[0], company)

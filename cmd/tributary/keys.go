@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/postgres"
 )
 
 func newKeys() *cobra.Command {
@@ -24,7 +23,7 @@ func newKeysCreate() *cobra.Command {
 	var keyType string
 	var lifetime time.Duration
 	cmd := companyCommand("create NAME", "Make an API key and show it, once", cobra.ExactArgs(1),
-		func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, company string, args []string) error {
+		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			key := commerce.NewAPIKey{CompanyID: company, Name: strings.TrimSpace(args[0]), Type: keyType, Actor: actor, Random: rand.Reader}
 			for _, name := range scopes {
 				scope, err := commerce.ParseScope(name)
@@ -69,7 +68,7 @@ func newKeysCreate() *cobra.Command {
 
 func newKeysList() *cobra.Command {
 	return companyCommand("list", "List a company's API keys", cobra.NoArgs,
-		func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, company string, _ []string) error {
+		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) error {
 			const most = 1000
 			keys, err := db.ListAPIKeys(ctx, company, most)
 			if err != nil {
@@ -111,7 +110,7 @@ func keyState(k commerce.APIKey, now time.Time) string {
 func newKeysRotate() *cobra.Command {
 	var grace time.Duration
 	cmd := companyCommand("rotate KEY_ID", "Replace an API key by a new one and show it, once; the old one works on for a time", cobra.ExactArgs(1),
-		func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, company string, args []string) error {
+		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			now := time.Now()
 			made, text, err := db.RotateAPIKey(ctx, commerce.KeyRotation{CompanyID: company, KeyID: args[0], At: now, Grace: grace, Actor: actor, Random: rand.Reader})
 			if errors.Is(err, commerce.ErrNotFound) {
@@ -133,7 +132,7 @@ func newKeysRotate() *cobra.Command {
 func newKeysRevoke() *cobra.Command {
 	var grace time.Duration
 	cmd := companyCommand("revoke KEY_ID", "Revoke an API key, at once or after a time", cobra.ExactArgs(1),
-		func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, company string, args []string) error {
+		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			now := time.Now().Truncate(time.Microsecond) // as it is stored
 			at := now.Add(grace)
 			ends, err := db.RevokeAPIKey(ctx, company, args[0], at, actor)

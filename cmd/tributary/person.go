@@ -16,7 +16,7 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/merchant"
 )
 
 func newPerson() *cobra.Command {
@@ -24,12 +24,12 @@ func newPerson() *cobra.Command {
 }
 
 // personCommand is what the commands about one person have in common.
-func personCommand(use, short string, run func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, email string) error) *cobra.Command {
+func personCommand(use, short string, run func(ctx context.Context, cmd *cobra.Command, db stores, email string) error) *cobra.Command {
 	var database postgresFlags
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			email := postgres.FoldEmail(args[0])
+			email := merchant.FoldEmail(args[0])
 			if parsed, err := mail.ParseAddress(email); err != nil || parsed.Address != email {
 				return fmt.Errorf("%q is no e-mail address", args[0])
 			}
@@ -37,7 +37,7 @@ func personCommand(use, short string, run func(ctx context.Context, cmd *cobra.C
 			if err != nil {
 				return err
 			}
-			db, err := postgres.Open(cmd.Context(), dsn)
+			db, err := openStores(cmd.Context(), dsn)
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ func newPersonCreate() *cobra.Command {
 	var membership membershipFlags
 	var password passwordFlag
 	cmd := personCommand("create EMAIL", "Make a log-in for a store's dashboard",
-		func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, email string) error {
+		func(ctx context.Context, cmd *cobra.Command, db stores, email string) error {
 			storeID, err := membership.find(ctx, db)
 			if err != nil {
 				return err
@@ -101,7 +101,7 @@ func alreadyThere(email string, err error) error {
 func newPersonGrant() *cobra.Command {
 	var membership membershipFlags
 	cmd := personCommand("grant EMAIL", "Let someone who has a log-in into another store, or change their role",
-		func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, email string) error {
+		func(ctx context.Context, cmd *cobra.Command, db stores, email string) error {
 			storeID, err := membership.find(ctx, db)
 			if err != nil {
 				return err
@@ -123,7 +123,7 @@ func newPersonGrant() *cobra.Command {
 func newPersonPasswd() *cobra.Command {
 	var password passwordFlag
 	cmd := personCommand("passwd EMAIL", "Set a new password and end every session of someone",
-		func(ctx context.Context, cmd *cobra.Command, db *postgres.DB, email string) error {
+		func(ctx context.Context, cmd *cobra.Command, db stores, email string) error {
 			person, err := findPerson(ctx, db, email)
 			if err != nil {
 				return err
@@ -147,7 +147,7 @@ func newPersonPasswd() *cobra.Command {
 	return cmd
 }
 
-func findPerson(ctx context.Context, db *postgres.DB, email string) (commerce.Person, error) {
+func findPerson(ctx context.Context, db stores, email string) (commerce.Person, error) {
 	person, err := db.PersonByEmail(ctx, email)
 	if errors.Is(err, commerce.ErrNotFound) {
 		return person, fmt.Errorf("no such person: %s; `tributary person create` makes a log-in", email)
@@ -165,7 +165,7 @@ func (m *membershipFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&m.role, "role", commerce.RoleOwner, commerce.RoleOwner+", who may change things, or "+commerce.RoleAnalyst+", who reads")
 }
 
-func (m *membershipFlags) find(ctx context.Context, db *postgres.DB) (storeID string, err error) {
+func (m *membershipFlags) find(ctx context.Context, db stores) (storeID string, err error) {
 	if m.role != commerce.RoleOwner && m.role != commerce.RoleAnalyst {
 		return "", fmt.Errorf("--role %q is neither %s nor %s", m.role, commerce.RoleOwner, commerce.RoleAnalyst)
 	}

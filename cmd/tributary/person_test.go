@@ -10,12 +10,11 @@ import (
 	"github.com/alexedwards/argon2id"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/postgres"
 )
 
 func TestAPersonLogsInWithThePasswordGiven(t *testing.T) {
 	live, dsn := installation(t)
-	db, err := postgres.Open(t.Context(), dsn)
+	db, err := openStores(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func (a *applying) count(at time.Time, outcome string, n int64) {
 // anything else: the same batch may succeed later.
 func (db *DB) Apply(ctx context.Context, b facts.Batch) (facts.Applied, error) {
 	var applied facts.Applied
-	err := db.inTx(ctx, func(tx pgx.Tx) error {
+	err := db.InTx(ctx, func(tx pgx.Tx) error {
 		applied = facts.Applied{}
 		if err := moveOffsets(ctx, tx, b.ClusterID, b.Moves); err != nil {
 			return err
@@ -118,7 +118,7 @@ func (a *applying) delivery(ctx context.Context) error {
 // batch, fenced by the batch's offsets, which it leaves where they are.
 func (db *DB) Recompute(ctx context.Context, b facts.Batch, limit int) (facts.Applied, error) {
 	var applied facts.Applied
-	err := db.inTx(ctx, func(tx pgx.Tx) error {
+	err := db.InTx(ctx, func(tx pgx.Tx) error {
 		applied = facts.Applied{}
 		if err := moveOffsets(ctx, tx, b.ClusterID, b.Moves); err != nil {
 			return err
@@ -159,11 +159,11 @@ func (db *DB) Queued(ctx context.Context) ([]string, error) {
 			from queued q where q.company_id is not null
 		) select company_id from queued where company_id is not null limit 10000`)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: recompute queue: %w", translate(err))
+		return nil, fmt.Errorf("postgres: recompute queue: %w", Translate(err))
 	}
 	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		return nil, fmt.Errorf("postgres: recompute queue: %w", translate(err))
+		return nil, fmt.Errorf("postgres: recompute queue: %w", Translate(err))
 	}
 	return list, nil
 }

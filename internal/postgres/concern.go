@@ -157,7 +157,7 @@ func (a *applying) keysOf(influencerID string) []facts.Key {
 // find adds the orders that a query gives to those to compute again; where
 // they are too many, it queues them. $1 is the company.
 func (a *applying) find(ctx context.Context, cause, query string, args ...any) error {
-	ids, err := collect(ctx, a.tx, pgx.RowTo[string], fmt.Sprintf(`select distinct order_id from (%s) q limit %d`, query, maxAtOnce+1), args...)
+	ids, err := Collect(ctx, a.tx, pgx.RowTo[string], fmt.Sprintf(`select distinct order_id from (%s) q limit %d`, query, maxAtOnce+1), args...)
 	if err != nil {
 		return err
 	}

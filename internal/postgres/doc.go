@@ -1,6 +1,11 @@
-// Package postgres is the adapter to PostgreSQL: the schema and its
-// migrations, and one file per resource for what services read and write.
+// Package postgres is the adapter to PostgreSQL that its four subpackages
+// share: the pool, transactions, the translation of driver errors into
+// internal/commerce's kinds, rows as arguments, and the schema's migrations.
 //
-// What may enter: pgx and SQL. Driver errors are translated here, once, into
-// internal/commerce's kinds. No HTTP, no Kafka, no rule of attribution.
+//	merchant   what merchants say: stores, keys, people, influencers, costs, the outbox
+//	factstore  the SQL verbs of one transaction of the processor
+//	cases      what an order's decision reads; for the processor, previews and explanations
+//	report     what pages and reports read
+//
+// None of them needs a file of another. No HTTP, no Kafka, no rule of attribution.
 package postgres

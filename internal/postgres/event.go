@@ -223,7 +223,7 @@ func (a *applying) seeAgain(ctx context.Context, visitor string, day time.Time) 
 	}); err != nil {
 		return err
 	}
-	bodies, err := collect(ctx, a.tx, pgx.RowTo[string], `
+	bodies, err := Collect(ctx, a.tx, pgx.RowTo[string], `
 		select body::text from event_fact where company_id = $1 and visitor = $2 and at >= $3 and at < $4`,
 		a.company, visitor, day, day.Add(24*time.Hour))
 	if err != nil {

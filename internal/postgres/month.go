@@ -38,7 +38,7 @@ func (db *DB) MakeMonths(ctx context.Context, now time.Time, instants []time.Tim
 			continue
 		}
 		name := "event_fact_" + from.Format("2006_01")
-		err := db.inTx(ctx, func(tx pgx.Tx) error {
+		err := db.InTx(ctx, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock($1)`, makingMonths); err != nil {
 				return err
 			}

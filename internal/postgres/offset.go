@@ -15,7 +15,7 @@ import (
 func (db *DB) Offset(ctx context.Context, topic string, partition int, clusterID string, first int64) (int64, error) {
 	var next int64
 	var cluster string
-	err := db.inTx(ctx, func(tx pgx.Tx) error {
+	err := db.InTx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `insert into consumer_offset (topic, partition, cluster_id, next) values ($1, $2, $3, $4) on conflict do nothing`,
 			topic, partition, clusterID, first)
 		if err != nil {
@@ -36,11 +36,11 @@ func (db *DB) Offset(ctx context.Context, topic string, partition int, clusterID
 func (db *DB) Offsets(ctx context.Context) ([]facts.StoredOffset, error) {
 	rows, err := db.pool.Query(ctx, `select topic, partition, cluster_id, next from consumer_offset order by topic, partition`)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: offsets: %w", translate(err))
+		return nil, fmt.Errorf("postgres: offsets: %w", Translate(err))
 	}
 	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[facts.StoredOffset])
 	if err != nil {
-		return nil, fmt.Errorf("postgres: offsets: %w", translate(err))
+		return nil, fmt.Errorf("postgres: offsets: %w", Translate(err))
 	}
 	return list, nil
 }

@@ -134,7 +134,7 @@ func (a *applying) fold(ctx context.Context) (map[string]wire.Order, error) {
 		created[i], days[i], status[i], currencies[i] = o.CreatedAt, o.CreatedAt.In(a.Rules.Location).Format(time.DateOnly), int32(o.Status), o.Currency
 		totals[i], shipping[i], bodies[i] = o.TotalMinor, o.ShippingMinor.Or(0), string(text)
 	}
-	changedIDs, err := collect(ctx, a.tx, pgx.RowTo[string], `
+	changedIDs, err := Collect(ctx, a.tx, pgx.RowTo[string], `
 		insert into orders (company_id, order_id, created_at, day, status, currency, total_minor, shipping_minor, body, processed_at)
 		select $1, order_id, created_at, day::date, status, currency, total, shipping, body::jsonb, $2
 		from unnest($3::text[], $4::timestamptz[], $5::text[], $6::int[], $7::text[], $8::bigint[], $9::bigint[], $10::text[])

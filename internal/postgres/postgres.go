@@ -10,9 +10,11 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
@@ -48,7 +50,7 @@ func (db *DB) Close() { db.pool.Close() }
 
 // Ping asks the server for an answer.
 func (db *DB) Ping(ctx context.Context) error {
-	return translate(db.pool.Ping(ctx))
+	return Translate(db.pool.Ping(ctx))
 }
 
 // Migrate brings the schema up to date, under an advisory lock.
@@ -90,18 +92,67 @@ func withMigrations(dsn string, f func(provider *goose.Provider) error) error {
 	return f(provider)
 }
 
-// inTx runs f in one transaction: committed when f returns nil, else rolled
-// back. Within a commerce.Attempt the commit waits for the attempt's Finish.
-func (db *DB) inTx(ctx context.Context, f func(tx pgx.Tx) error) error {
-	if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
-		return translate(a.inTx(ctx, f))
+// Pool is the pool itself, for statements outside a transaction.
+func (db *DB) Pool() *pgxpool.Pool { return db.pool }
+
+// InTx runs f in one transaction: committed when f returns nil, else rolled
+// back. Where ctx carries a Transactor, that one runs f.
+func (db *DB) InTx(ctx context.Context, f func(tx pgx.Tx) error) error {
+	if t, ok := ctx.Value(transactorKey{}).(Transactor); ok {
+		return Translate(t.InTx(ctx, f))
 	}
-	return translate(pgx.BeginFunc(ctx, db.pool, f))
+	return Translate(pgx.BeginFunc(ctx, db.pool, f))
 }
 
-// translate turns a driver's error into one of internal/commerce's kinds,
+// Snapshot runs f on one unchanging view of the data, read only.
+func (db *DB) Snapshot(ctx context.Context, f func(tx pgx.Tx) error) error {
+	return Translate(pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, f))
+}
+
+// Transactor runs functions in a transaction that it keeps open across calls,
+// and commits it by its own rule.
+type Transactor interface {
+	InTx(ctx context.Context, f func(tx pgx.Tx) error) error
+}
+
+type transactorKey struct{}
+
+// WithTransactor makes every InTx below ctx run in t's transaction.
+func WithTransactor(ctx context.Context, t Transactor) context.Context {
+	return context.WithValue(ctx, transactorKey{}, t)
+}
+
+// Querier is what a transaction, a connection and a pool have in common.
+type Querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// Collect reads all rows of a query.
+func Collect[T any](ctx context.Context, q Querier, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, scan)
+}
+
+// ZeroIfNull scans a timestamp that may be null into t; null is the zero time.
+func ZeroIfNull(t *time.Time) pgtype.TimestamptzScanner { return &nullTime{t} }
+
+type nullTime struct{ t *time.Time }
+
+// ScanTimestamptz implements pgtype.TimestamptzScanner.
+func (n *nullTime) ScanTimestamptz(v pgtype.Timestamptz) error {
+	*n.t = time.Time{}
+	if v.Valid {
+		*n.t = v.Time
+	}
+	return nil
+}
+
+// Translate turns a driver's error into one of internal/commerce's kinds,
 // keeping the driver's error in the chain for logs.
-func translate(err error) error {
+func Translate(err error) error {
 	if err == nil {
 		return nil
 	}

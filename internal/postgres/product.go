@@ -28,7 +28,7 @@ func (a *applying) products(ctx context.Context) error {
 		ids, names, bodies = append(ids, id), append(names, p.Name), append(bodies, string(p.Body))
 		updated, accepted, digests = append(updated, p.UpdatedAt), append(accepted, p.AcceptedAt), append(digests, p.Digest)
 	}
-	changed, err := collect(ctx, a.tx, pgx.RowTo[string], `
+	changed, err := Collect(ctx, a.tx, pgx.RowTo[string], `
 		insert into product (company_id, product_id, name, updated_at, accepted_at, digest, body)
 		select $1, product_id, name, updated_at, accepted_at, digest, body::jsonb
 		from unnest($2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::bytea[], $7::text[])

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/facts"
@@ -16,13 +15,13 @@ import (
 func (db *DB) Revisions(ctx context.Context, companyIDs []string) (map[string]int64, error) {
 	rows, err := db.pool.Query(ctx, `select company_id, rules_rev from company where company_id = any($1)`, companyIDs)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: rule revisions: %w", translate(err))
+		return nil, fmt.Errorf("postgres: rule revisions: %w", Translate(err))
 	}
 	revisions := map[string]int64{}
 	var id string
 	var rev int64
 	if _, err := pgx.ForEachRow(rows, []any{&id, &rev}, func() error { revisions[id] = rev; return nil }); err != nil {
-		return nil, fmt.Errorf("postgres: rule revisions: %w", translate(err))
+		return nil, fmt.Errorf("postgres: rule revisions: %w", Translate(err))
 	}
 	return revisions, nil
 }
@@ -31,40 +30,40 @@ func (db *DB) Revisions(ctx context.Context, companyIDs []string) (map[string]in
 // where there is no such company.
 func (db *DB) Rules(ctx context.Context, companyID string) (*facts.Rules, error) {
 	rules := &facts.Rules{CompanyID: companyID}
-	err := db.snapshot(ctx, func(tx pgx.Tx) error {
+	err := db.Snapshot(ctx, func(tx pgx.Tx) error {
 		if err := readSettings(ctx, tx, rules); err != nil {
 			return err
 		}
 		var err error
-		rules.Influencers, err = collect(ctx, tx, func(row pgx.CollectableRow) (f facts.Influencer, err error) {
-			return f, row.Scan(&f.ID, &f.Name, &f.Folded, &f.CreatedAt, zeroIfNull(&f.ArchivedAt))
+		rules.Influencers, err = Collect(ctx, tx, func(row pgx.CollectableRow) (f facts.Influencer, err error) {
+			return f, row.Scan(&f.ID, &f.Name, &f.Folded, &f.CreatedAt, ZeroIfNull(&f.ArchivedAt))
 		}, `select influencer_id::text, name, name_folded, created_at, archived_at from influencer where company_id = $1 order by influencer_id`, companyID)
 		if err != nil {
 			return err
 		}
-		rules.Campaigns, err = collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Campaign, err error) {
-			return c, row.Scan(&c.ID, &c.InfluencerID, &c.Name, &c.Folded, &c.CreatedAt, zeroIfNull(&c.ArchivedAt))
+		rules.Campaigns, err = Collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Campaign, err error) {
+			return c, row.Scan(&c.ID, &c.InfluencerID, &c.Name, &c.Folded, &c.CreatedAt, ZeroIfNull(&c.ArchivedAt))
 		}, `select campaign_id, influencer_id::text, name, name_folded, created_at, archived_at from campaign where company_id = $1 order by campaign_id`, companyID)
 		if err != nil {
 			return err
 		}
-		rules.Links, err = collect(ctx, tx, func(row pgx.CollectableRow) (l facts.Link, err error) {
-			return l, row.Scan(&l.ID, &l.InfluencerID, &l.CampaignID, &l.Code, zeroIfNull(&l.ArchivedAt))
+		rules.Links, err = Collect(ctx, tx, func(row pgx.CollectableRow) (l facts.Link, err error) {
+			return l, row.Scan(&l.ID, &l.InfluencerID, &l.CampaignID, &l.Code, ZeroIfNull(&l.ArchivedAt))
 		}, `select link_id::text, influencer_id::text, campaign_id, code, archived_at from link where company_id = $1 order by link_id`, companyID)
 		if err != nil {
 			return err
 		}
-		rules.Coupons, err = collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Coupon, err error) {
-			return c, row.Scan(&c.ID, &c.InfluencerID, &c.CampaignID, &c.Code, &c.From, &c.To, zeroIfNull(&c.DeletedAt))
+		rules.Coupons, err = Collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Coupon, err error) {
+			return c, row.Scan(&c.ID, &c.InfluencerID, &c.CampaignID, &c.Code, &c.From, &c.To, ZeroIfNull(&c.DeletedAt))
 		}, `select coupon_id::text, influencer_id::text, campaign_id, code_folded,
 				coalesce(lower(period)::text, ''), coalesce((upper(period) - 1)::text, ''), deleted_at
 			from coupon where company_id = $1 and not isempty(period) order by coupon_id`, companyID)
 		if err != nil {
 			return err
 		}
-		rules.Costs, err = collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Cost, err error) {
+		rules.Costs, err = Collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Cost, err error) {
 			var fee string
-			if err := row.Scan(&c.ID, &c.InfluencerID, &c.CampaignID, &c.FixedFeeMinor, &fee, &c.CouponOnly, &c.From, &c.To, &c.Rev, zeroIfNull(&c.DeletedAt)); err != nil {
+			if err := row.Scan(&c.ID, &c.InfluencerID, &c.CampaignID, &c.FixedFeeMinor, &fee, &c.CouponOnly, &c.From, &c.To, &c.Rev, ZeroIfNull(&c.DeletedAt)); err != nil {
 				return c, err
 			}
 			c.VarFee, err = decimal.NewFromString(fee)
@@ -93,28 +92,6 @@ func readSettings(ctx context.Context, tx pgx.Tx, rules *facts.Rules) error {
 	rules.Window, rules.HalfLife = time.Duration(windowDays)*24*time.Hour, time.Duration(halfLifeDays)*24*time.Hour
 	if rules.Location, err = time.LoadLocation(timezone); err != nil {
 		return fmt.Errorf("time zone of %s: %w", rules.CompanyID, err)
-	}
-	return nil
-}
-
-func collect[T any](ctx context.Context, tx pgx.Tx, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
-	rows, err := tx.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, scan)
-}
-
-// zeroIfNull scans a timestamp that may be null; null is the zero time.
-func zeroIfNull(t *time.Time) *nullTime { return &nullTime{t} }
-
-type nullTime struct{ t *time.Time }
-
-// ScanTimestamptz implements pgtype.TimestamptzScanner.
-func (n *nullTime) ScanTimestamptz(v pgtype.Timestamptz) error {
-	*n.t = time.Time{}
-	if v.Valid {
-		*n.t = v.Time
 	}
 	return nil
 }

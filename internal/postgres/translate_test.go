@@ -17,9 +17,9 @@ import (
 func TestDriverErrorsBecomeOurKinds(t *testing.T) {
 	f := func(err, want error) {
 		t.Helper()
-		got := translate(fmt.Errorf("while reading: %w", err))
+		got := Translate(fmt.Errorf("while reading: %w", err))
 		if !errors.Is(got, want) || !errors.Is(got, err) {
-			t.Errorf("translate(%v) = %v, want %v", err, got, want)
+			t.Errorf("Translate(%v) = %v, want %v", err, got, want)
 		}
 	}
 	f(pgx.ErrNoRows, commerce.ErrNotFound)
@@ -31,10 +31,10 @@ func TestDriverErrorsBecomeOurKinds(t *testing.T) {
 	f(io.ErrUnexpectedEOF, commerce.ErrUnavailable)
 	f(&net.OpError{Op: "read", Err: errors.New("reset")}, commerce.ErrUnavailable)
 	f(context.DeadlineExceeded, commerce.ErrUnavailable)
-	if got := translate(&pgconn.PgError{Code: "22P02"}); errors.Is(got, commerce.ErrUnavailable) || errors.Is(got, commerce.ErrConflict) {
+	if got := Translate(&pgconn.PgError{Code: "22P02"}); errors.Is(got, commerce.ErrUnavailable) || errors.Is(got, commerce.ErrConflict) {
 		t.Errorf("a wrong statement is %v", got)
 	}
-	if translate(nil) != nil {
+	if Translate(nil) != nil {
 		t.Error("no error became one")
 	}
 }

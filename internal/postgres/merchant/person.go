@@ -1,4 +1,4 @@
-package postgres
+package merchant
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
 )
 
 // FoldEmail is an e-mail address as people are found by it.
@@ -19,7 +20,7 @@ func FoldEmail(email string) string { return strings.ToLower(strings.TrimSpace(e
 // CreatePerson adds someone who may log in; a known e-mail is
 // commerce.ErrConflict. The hash is a PHC string (dashboard.HashPassword).
 // Without a membership a person sees nothing: see SetMembership.
-func (db *DB) CreatePerson(ctx context.Context, email, passwordHash string) (commerce.Person, error) {
+func (s *Store) CreatePerson(ctx context.Context, email, passwordHash string) (commerce.Person, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return commerce.Person{}, fmt.Errorf("postgres: create person: %w", err)
@@ -28,16 +29,16 @@ func (db *DB) CreatePerson(ctx context.Context, email, passwordHash string) (com
 	if p.Email == "" {
 		return commerce.Person{}, errors.New("postgres: create person: no e-mail given")
 	}
-	if _, err := db.pool.Exec(ctx, `insert into person (person_id, email, password_hash) values ($1, $2, $3)`,
+	if _, err := s.db.Pool().Exec(ctx, `insert into person (person_id, email, password_hash) values ($1, $2, $3)`,
 		p.ID, p.Email, p.PasswordHash); err != nil {
-		return commerce.Person{}, fmt.Errorf("postgres: create person: %w", translate(err))
+		return commerce.Person{}, fmt.Errorf("postgres: create person: %w", postgres.Translate(err))
 	}
 	return p, nil
 }
 
 // SetPassword replaces a person's password and ends every session of theirs.
-func (db *DB) SetPassword(ctx context.Context, personID, passwordHash string) error {
-	err := db.inTx(ctx, func(tx pgx.Tx) error {
+func (s *Store) SetPassword(ctx context.Context, personID, passwordHash string) error {
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `update person set password_hash = $2 where person_id = $1`, personID, passwordHash)
 		if err != nil {
 			return err
@@ -55,74 +56,74 @@ func (db *DB) SetPassword(ctx context.Context, personID, passwordHash string) er
 }
 
 // SetMembership lets a person into a store with a role, or changes the role.
-func (db *DB) SetMembership(ctx context.Context, storeID, personID, role string) error {
-	_, err := db.pool.Exec(ctx, `insert into membership (store_id, person_id, role) values ($1, $2, $3)
+func (s *Store) SetMembership(ctx context.Context, storeID, personID, role string) error {
+	_, err := s.db.Pool().Exec(ctx, `insert into membership (store_id, person_id, role) values ($1, $2, $3)
 		on conflict (store_id, person_id) do update set role = excluded.role`, storeID, personID, role)
 	if err != nil {
-		return fmt.Errorf("postgres: set membership: %w", translate(err))
+		return fmt.Errorf("postgres: set membership: %w", postgres.Translate(err))
 	}
 	return nil
 }
 
 // PersonByEmail finds who logs in with an e-mail; commerce.ErrNotFound if nobody.
-func (db *DB) PersonByEmail(ctx context.Context, email string) (commerce.Person, error) {
+func (s *Store) PersonByEmail(ctx context.Context, email string) (commerce.Person, error) {
 	var p commerce.Person
-	err := db.pool.QueryRow(ctx, `select person_id, email, password_hash from person where email = $1`,
+	err := s.db.Pool().QueryRow(ctx, `select person_id, email, password_hash from person where email = $1`,
 		FoldEmail(email)).Scan(&p.ID, &p.Email, &p.PasswordHash)
 	if err != nil {
-		return commerce.Person{}, fmt.Errorf("postgres: person by e-mail: %w", translate(err))
+		return commerce.Person{}, fmt.Errorf("postgres: person by e-mail: %w", postgres.Translate(err))
 	}
 	return p, nil
 }
 
 // Accesses lists the companies that a person may look at: stores in the order
 // they were made, live before sandbox. At most 200.
-func (db *DB) Accesses(ctx context.Context, personID string) ([]commerce.Access, error) {
-	rows, err := db.pool.Query(ctx, `
+func (s *Store) Accesses(ctx context.Context, personID string) ([]commerce.Access, error) {
+	rows, err := s.db.Pool().Query(ctx, `
 		select s.store_id, m.role, c.company_id, c.environment, s.name, c.timezone, c.currency
 		from membership m join store s using (store_id) join company c using (store_id)
 		where m.person_id = $1
 		order by s.created_at, s.store_id, c.environment limit 200`, personID)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: accesses: %w", translate(err))
+		return nil, fmt.Errorf("postgres: accesses: %w", postgres.Translate(err))
 	}
 	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[commerce.Access])
 	if err != nil {
-		return nil, fmt.Errorf("postgres: accesses: %w", translate(err))
+		return nil, fmt.Errorf("postgres: accesses: %w", postgres.Translate(err))
 	}
 	return list, nil
 }
 
 // StartSession begins a family of refresh tokens, and clears the person's
 // expired ones.
-func (db *DB) StartSession(ctx context.Context, personID string, token [32]byte, at, expires time.Time) (commerce.Session, error) {
-	s := commerce.Session{PersonID: personID, Family: uuid.NewString()}
-	err := db.inTx(ctx, func(tx pgx.Tx) error {
+func (s *Store) StartSession(ctx context.Context, personID string, token [32]byte, at, expires time.Time) (commerce.Session, error) {
+	session := commerce.Session{PersonID: personID, Family: uuid.NewString()}
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `delete from person_session where person_id = $1 and expires_at < $2`, personID, at); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `insert into person_session (token_sha256, family, person_id, created_at, expires_at)
-			values ($1, $2, $3, $4, $5)`, token[:], s.Family, personID, at, expires)
+			values ($1, $2, $3, $4, $5)`, token[:], session.Family, personID, at, expires)
 		return err
 	})
 	if err != nil {
 		return commerce.Session{}, fmt.Errorf("postgres: start session: %w", err)
 	}
-	return s, nil
+	return session, nil
 }
 
 // RotateSession spends a refresh token and stores the next of its family. An
 // unknown or expired token is commerce.ErrNotFound. A token that was already
 // spent, outside the leeway, is commerce.ErrConflict, and its family is gone:
 // the thief and the owner both have to log in again.
-func (db *DB) RotateSession(ctx context.Context, r commerce.SessionRotation) (commerce.Session, error) {
-	var s commerce.Session
+func (s *Store) RotateSession(ctx context.Context, r commerce.SessionRotation) (commerce.Session, error) {
+	var session commerce.Session
 	reused := false
-	err := db.inTx(ctx, func(tx pgx.Tx) error {
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		var expires time.Time
 		var used *time.Time
 		err := tx.QueryRow(ctx, `select person_id, family, expires_at, used_at from person_session
-			where token_sha256 = $1 for update`, r.Token[:]).Scan(&s.PersonID, &s.Family, &expires, &used)
+			where token_sha256 = $1 for update`, r.Token[:]).Scan(&session.PersonID, &session.Family, &expires, &used)
 		if err != nil {
 			return err
 		}
@@ -134,13 +135,13 @@ func (db *DB) RotateSession(ctx context.Context, r commerce.SessionRotation) (co
 				return err
 			}
 			_, err := tx.Exec(ctx, `insert into person_session (token_sha256, family, person_id, created_at, expires_at)
-				values ($1, $2, $3, $4, $5)`, r.Next[:], s.Family, s.PersonID, r.At, r.ExpiresAt)
+				values ($1, $2, $3, $4, $5)`, r.Next[:], session.Family, session.PersonID, r.At, r.ExpiresAt)
 			return err
 		}
 		if r.At.Sub(*used) <= r.Leeway {
 			var fresh bool
 			err := tx.QueryRow(ctx, `select used_at is null from person_session
-				where token_sha256 = $1 and family = $2`, r.Next[:], s.Family).Scan(&fresh)
+				where token_sha256 = $1 and family = $2`, r.Next[:], session.Family).Scan(&fresh)
 			if err == nil && fresh {
 				return nil
 			}
@@ -149,7 +150,7 @@ func (db *DB) RotateSession(ctx context.Context, r commerce.SessionRotation) (co
 			}
 		}
 		reused = true
-		_, err = tx.Exec(ctx, `delete from person_session where family = $1`, s.Family)
+		_, err = tx.Exec(ctx, `delete from person_session where family = $1`, session.Family)
 		return err
 	})
 	if err != nil {
@@ -158,22 +159,22 @@ func (db *DB) RotateSession(ctx context.Context, r commerce.SessionRotation) (co
 	if reused {
 		return commerce.Session{}, fmt.Errorf("postgres: rotate session: refresh token used twice: %w", commerce.ErrConflict)
 	}
-	return s, nil
+	return session, nil
 }
 
 // EndSession ends a family of refresh tokens; an unknown one is no error.
-func (db *DB) EndSession(ctx context.Context, family string) error {
-	if _, err := db.pool.Exec(ctx, `delete from person_session where family = $1`, family); err != nil {
-		return fmt.Errorf("postgres: end session: %w", translate(err))
+func (s *Store) EndSession(ctx context.Context, family string) error {
+	if _, err := s.db.Pool().Exec(ctx, `delete from person_session where family = $1`, family); err != nil {
+		return fmt.Errorf("postgres: end session: %w", postgres.Translate(err))
 	}
 	return nil
 }
 
 // EndSessionOf ends the family that a refresh token belongs to, if any.
-func (db *DB) EndSessionOf(ctx context.Context, token [32]byte) error {
-	if _, err := db.pool.Exec(ctx, `delete from person_session where family =
+func (s *Store) EndSessionOf(ctx context.Context, token [32]byte) error {
+	if _, err := s.db.Pool().Exec(ctx, `delete from person_session where family =
 		(select family from person_session where token_sha256 = $1)`, token[:]); err != nil {
-		return fmt.Errorf("postgres: end session: %w", translate(err))
+		return fmt.Errorf("postgres: end session: %w", postgres.Translate(err))
 	}
 	return nil
 }

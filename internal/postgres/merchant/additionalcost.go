@@ -1,4 +1,4 @@
-package postgres
+package merchant
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
 )
 
 const additionalCostColumns = `additional_cost_id::text, name, category, value_minor, frequency,
@@ -17,25 +18,25 @@ func scanAdditionalCost(row pgx.CollectableRow) (c commerce.AdditionalCost, err 
 }
 
 // AdditionalCosts lists a company's additional costs, oldest first; at most limit.
-func (db *DB) AdditionalCosts(ctx context.Context, companyID string, filter commerce.CostFilter, limit int) ([]commerce.AdditionalCost, error) {
-	rows, err := db.pool.Query(ctx, `
+func (s *Store) AdditionalCosts(ctx context.Context, companyID string, filter commerce.CostFilter, limit int) ([]commerce.AdditionalCost, error) {
+	rows, err := s.db.Pool().Query(ctx, `
 		select `+additionalCostColumns+` from additional_cost
 		where company_id = $1 and deleted_at is null and ($2 = '' or frequency = $2)
 			and daterange(start_date, case when frequency = 'specific' then start_date else end_date end, '[]') && `+period("$3::text", "$4::text")+`
 		order by created_at, additional_cost_id limit $5`, companyID, filter.Frequency, filter.From, filter.To, limit)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: additional costs: %w", translate(err))
+		return nil, fmt.Errorf("postgres: additional costs: %w", postgres.Translate(err))
 	}
 	list, err := pgx.CollectRows(rows, scanAdditionalCost)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: additional costs: %w", translate(err))
+		return nil, fmt.Errorf("postgres: additional costs: %w", postgres.Translate(err))
 	}
 	return list, nil
 }
 
 // AddAdditionalCost stores a cost under the id that it carries.
-func (db *DB) AddAdditionalCost(ctx context.Context, author commerce.Author, c commerce.AdditionalCost) error {
-	err := db.inTx(ctx, func(tx pgx.Tx) error {
+func (s *Store) AddAdditionalCost(ctx context.Context, author commerce.Author, c commerce.AdditionalCost) error {
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `
 			insert into additional_cost (company_id, additional_cost_id, name, category, value_minor, frequency, start_date, end_date, created_at)
 			values ($1, $2, $3, $4, $5, $6, $7::text::date, nullif($8, '')::date, clock_timestamp())`,
@@ -53,8 +54,8 @@ func (db *DB) AddAdditionalCost(ctx context.Context, author commerce.Author, c c
 // ChangeAdditionalCost lets change edit the live cost of that id and frequency,
 // under its row's lock. A pair that does not match is commerce.ErrNotFound; an
 // error of change is given back and nothing is stored.
-func (db *DB) ChangeAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string, change func(c *commerce.AdditionalCost) error) error {
-	err := db.inTx(ctx, func(tx pgx.Tx) error {
+func (s *Store) ChangeAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string, change func(c *commerce.AdditionalCost) error) error {
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `
 			select `+additionalCostColumns+` from additional_cost
 			where company_id = $1 and additional_cost_id = $2 and frequency = $3 and deleted_at is null for update`, author.CompanyID, id, frequency)
@@ -84,8 +85,8 @@ func (db *DB) ChangeAdditionalCost(ctx context.Context, author commerce.Author, 
 
 // DeleteAdditionalCost removes the live cost of that id and frequency from
 // lists and history; a pair that does not match is commerce.ErrNotFound.
-func (db *DB) DeleteAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string) error {
-	err := db.inTx(ctx, func(tx pgx.Tx) error {
+func (s *Store) DeleteAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string) error {
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
 			update additional_cost set deleted_at = clock_timestamp()
 			where company_id = $1 and additional_cost_id = $2 and frequency = $3 and deleted_at is null`, author.CompanyID, id, frequency)

@@ -1,4 +1,4 @@
-package postgres_test
+package merchant_test
 
 import (
 	"context"
@@ -10,16 +10,17 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/merchant"
 )
 
-func openPeople(t *testing.T) *postgres.DB {
+func openPeople(t *testing.T) *merchant.Store {
 	t.Helper()
 	db, err := postgres.Open(context.Background(), devtest.Postgres(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	return db
+	return merchant.New(db)
 }
 
 func TestPersonIsFoundByEMailHoweverItIsTyped(t *testing.T) {

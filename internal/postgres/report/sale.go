@@ -1,4 +1,4 @@
-package postgres
+package report
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
 )
 
 // saleColumns reads a commerce.Sale from "orders o", its payout and names.
@@ -22,17 +23,12 @@ const saleColumns = `
 	left join influencer i on i.company_id = p.company_id and i.influencer_id = p.influencer_id
 	left join campaign c on c.company_id = p.company_id and c.campaign_id = p.campaign_id`
 
-// snapshot runs f on one unchanging view of the data.
-func (db *DB) snapshot(ctx context.Context, f func(tx pgx.Tx) error) error {
-	return translate(pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, f))
-}
-
 // DaySales reads a day (YYYY-MM-DD, in the company's time zone) in one
 // snapshot: its sums, and the newest limit orders, created before the given
 // instant and id where before is not zero.
-func (db *DB) DaySales(ctx context.Context, companyID, day string, before commerce.Cursor, limit int) (commerce.DaySales, error) {
+func (r *Reader) DaySales(ctx context.Context, companyID, day string, before commerce.Cursor, limit int) (commerce.DaySales, error) {
 	var d commerce.DaySales
-	err := db.snapshot(ctx, func(tx pgx.Tx) error {
+	err := r.db.Snapshot(ctx, func(tx pgx.Tx) error {
 		if err := daySums(ctx, tx, companyID, day, &d); err != nil {
 			return err
 		}
@@ -61,20 +57,20 @@ func (db *DB) DaySales(ctx context.Context, companyID, day string, before commer
 
 // SalesSince reads the orders of a day that were processed after a cursor: of
 // more than limit, those created last.
-func (db *DB) SalesSince(ctx context.Context, companyID, day string, since commerce.Cursor, limit int) ([]commerce.Sale, error) {
-	sales, err := collectSales(db.pool.Query(ctx, saleColumns+`
+func (r *Reader) SalesSince(ctx context.Context, companyID, day string, since commerce.Cursor, limit int) ([]commerce.Sale, error) {
+	sales, err := collectSales(r.db.Pool().Query(ctx, saleColumns+`
 		where o.company_id = $1 and o.day = $2 and (o.processed_at, o.order_id) > ($3, $4)
 		order by o.created_at desc, o.order_id desc limit $5`, companyID, day, since.At, since.OrderID, limit))
 	if err != nil {
-		return nil, fmt.Errorf("postgres: sales of %s on %s since %s: %w", companyID, day, since, translate(err))
+		return nil, fmt.Errorf("postgres: sales of %s on %s since %s: %w", companyID, day, since, postgres.Translate(err))
 	}
 	return sales, nil
 }
 
 // DaySalesOf is the sums of a day and the named orders, whatever their day is.
-func (db *DB) DaySalesOf(ctx context.Context, companyID, day string, orderIDs []string) (commerce.DaySales, error) {
+func (r *Reader) DaySalesOf(ctx context.Context, companyID, day string, orderIDs []string) (commerce.DaySales, error) {
 	var d commerce.DaySales
-	err := db.snapshot(ctx, func(tx pgx.Tx) (err error) {
+	err := r.db.Snapshot(ctx, func(tx pgx.Tx) (err error) {
 		if err := daySums(ctx, tx, companyID, day, &d); err != nil {
 			return err
 		}
@@ -143,9 +139,9 @@ func collectSales(rows pgx.Rows, err error) ([]commerce.Sale, error) {
 
 // ExplainedSale reads one order, its explanation and its ledger, oldest entry
 // first, in one snapshot; commerce.ErrNotFound where the order is not (yet) there.
-func (db *DB) ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error) {
+func (r *Reader) ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error) {
 	var e commerce.ExplainedSale
-	err := db.snapshot(ctx, func(tx pgx.Tx) error {
+	err := r.db.Snapshot(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, saleColumns+` where o.company_id = $1 and o.order_id = $2`, companyID, orderID)
 		if err != nil {
 			return err

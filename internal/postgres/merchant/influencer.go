@@ -1,4 +1,4 @@
-package postgres
+package merchant
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 // one transaction: all of the registration or nothing, its outbox records and
 // audit row included. Overlapping coupons give a *commerce.CouponConflictError,
 // a foreign campaign id commerce.ErrCampaignTaken or ErrCampaignName.
-func (db *DB) RegisterInfluencer(ctx context.Context, author commerce.Author, r commerce.Registration, random io.Reader) (commerce.Registered, error) {
+func (s *Store) RegisterInfluencer(ctx context.Context, author commerce.Author, r commerce.Registration, random io.Reader) (commerce.Registered, error) {
 	var made commerce.Registered
-	err := db.changeRules(ctx, author, func(c *ruleChange) error {
+	err := s.changeRules(ctx, author, func(c *ruleChange) error {
 		reg := registering{Registration: r, ruleChange: c, random: random}
 		if err := reg.run(ctx); err != nil {
 			return err
@@ -28,7 +28,7 @@ func (db *DB) RegisterInfluencer(ctx context.Context, author commerce.Author, r 
 		return nil
 	})
 	if errors.Is(err, errCouponOverlap) {
-		err = db.couponConflicts(ctx, author.CompanyID, r.Name, r.Coupons)
+		err = s.couponConflicts(ctx, author.CompanyID, r.Name, r.Coupons)
 	}
 	if err != nil {
 		return commerce.Registered{}, fmt.Errorf("postgres: register influencer: %w", err)
@@ -46,8 +46,8 @@ type ruleChange struct {
 // changeRules runs f in a transaction that holds the company's row lock, and
 // writes the outbox records and the audit row that f prepared. The lock puts
 // changes of one company, their revisions and their records in one order.
-func (db *DB) changeRules(ctx context.Context, author commerce.Author, f func(c *ruleChange) error) error {
-	return db.inTx(ctx, func(tx pgx.Tx) error {
+func (s *Store) changeRules(ctx context.Context, author commerce.Author, f func(c *ruleChange) error) error {
+	return s.db.InTx(ctx, func(tx pgx.Tx) error {
 		rev, err := bumpRules(ctx, tx, author.CompanyID)
 		if err != nil {
 			return err
@@ -153,8 +153,8 @@ func (reg *registering) findOrCreateInfluencer(ctx context.Context) error {
 
 // UpdateInfluencer sets the category of the influencer of that name, or gives
 // commerce.ErrNotFound. An empty category clears it.
-func (db *DB) UpdateInfluencer(ctx context.Context, author commerce.Author, name, category string) error {
-	err := db.changeRules(ctx, author, func(c *ruleChange) error {
+func (s *Store) UpdateInfluencer(ctx context.Context, author commerce.Author, name, category string) error {
+	err := s.changeRules(ctx, author, func(c *ruleChange) error {
 		id, _, err := c.influencerByName(ctx, name)
 		if err != nil {
 			return err
@@ -170,18 +170,18 @@ func (db *DB) UpdateInfluencer(ctx context.Context, author commerce.Author, name
 
 // Influencers lists a company's influencers with all that is live of them, in
 // the order of their making, after a cursor; at most limit.
-func (db *DB) Influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error) {
-	return db.influencers(ctx, companyID, after, limit, false)
+func (s *Store) Influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error) {
+	return s.influencers(ctx, companyID, after, limit, false)
 }
 
 // InfluencersWithCosts lists, as Influencers does, those that have a cost.
-func (db *DB) InfluencersWithCosts(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error) {
-	return db.influencers(ctx, companyID, after, limit, true)
+func (s *Store) InfluencersWithCosts(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error) {
+	return s.influencers(ctx, companyID, after, limit, true)
 }
 
-func (db *DB) influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int, withCosts bool) ([]commerce.Influencer, error) {
+func (s *Store) influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int, withCosts bool) ([]commerce.Influencer, error) {
 	var list []commerce.Influencer
-	err := db.snapshot(ctx, func(tx pgx.Tx) error {
+	err := s.db.Snapshot(ctx, func(tx pgx.Tx) error {
 		afterID := after.InfluencerID
 		if afterID == "" {
 			afterID = uuid.Nil.String()

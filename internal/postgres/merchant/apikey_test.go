@@ -1,4 +1,4 @@
-package postgres_test
+package merchant_test
 
 import (
 	"bytes"
@@ -14,16 +14,18 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/merchant"
 )
 
-func newStore(t *testing.T) (db *postgres.DB, store commerce.Store, dsn string) {
+func newStore(t *testing.T) (db *merchant.Store, store commerce.Store, dsn string) {
 	t.Helper()
 	dsn = devtest.Postgres(t)
-	db, err := postgres.Open(t.Context(), dsn)
+	opened, err := postgres.Open(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(db.Close)
+	t.Cleanup(opened.Close)
+	db = merchant.New(opened)
 	store, err = db.CreateStore(t.Context(), commerce.NewStore{Name: "Loja", Origins: []string{"https://loja.example.com"}, Actor: "cli",
 		KeyCheck: func(id string) string { return "check of " + id }, Random: rand.Reader})
 	if err != nil {

@@ -1,4 +1,4 @@
-package postgres
+package merchant
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 // where campaignID is not empty, with all that hangs off it: short links stop,
 // coupons and costs end at this instant, history and past credit stay. It gives
 // what was ended; an unknown name or campaign is commerce.ErrNotFound.
-func (db *DB) ArchiveInfluencer(ctx context.Context, author commerce.Author, name, campaignID string) (commerce.Archived, error) {
+func (s *Store) ArchiveInfluencer(ctx context.Context, author commerce.Author, name, campaignID string) (commerce.Archived, error) {
 	var archived commerce.Archived
-	err := db.changeRules(ctx, author, func(c *ruleChange) error {
+	err := s.changeRules(ctx, author, func(c *ruleChange) error {
 		id, _, err := c.influencerByName(ctx, name)
 		if err != nil {
 			return err

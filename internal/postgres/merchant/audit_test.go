@@ -1,4 +1,4 @@
-package postgres_test
+package merchant_test
 
 import (
 	"crypto/rand"

@@ -1,4 +1,4 @@
-package postgres
+package merchant
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -56,13 +57,13 @@ func period(start, end string) string {
 // couponConflicts is the error that tells which of the coupons asked for
 // overlap live ones, or one another. It is asked after the transaction that met
 // the conflict was rolled back.
-func (db *DB) couponConflicts(ctx context.Context, companyID, influencer string, coupons []commerce.CouponTerms) error {
+func (s *Store) couponConflicts(ctx context.Context, companyID, influencer string, coupons []commerce.CouponTerms) error {
 	var folded, starts, ends []string
 	for _, c := range coupons {
 		folded = append(folded, commerce.FoldCode(c.Code))
 		starts, ends = append(starts, c.StartDate), append(ends, c.EndDate)
 	}
-	rows, err := db.pool.Query(ctx, `
+	rows, err := s.db.Pool().Query(ctx, `
 		with asked as (
 			select n, code_folded, `+period("start_date", "end_date")+` as period
 			from unnest($2::text[], $3::text[], $4::text[]) with ordinality as c (code_folded, start_date, end_date, n)
@@ -79,7 +80,7 @@ func (db *DB) couponConflicts(ctx context.Context, companyID, influencer string,
 		) o on true
 		order by a.n, o.rank, lower(o.period) nulls first`, companyID, folded, starts, ends, influencer)
 	if err != nil {
-		return translate(err)
+		return postgres.Translate(err)
 	}
 	// No conflict is left where the other coupon was deleted meanwhile: the
 	// request failed all the same.
@@ -91,17 +92,17 @@ func (db *DB) couponConflicts(ctx context.Context, companyID, influencer string,
 		return nil
 	})
 	if err != nil {
-		return translate(err)
+		return postgres.Translate(err)
 	}
 	return conflict
 }
 
 // AddCoupon adds a coupon to a live campaign; an unknown one is
 // commerce.ErrNotFound, an overlap a *commerce.CouponConflictError.
-func (db *DB) AddCoupon(ctx context.Context, author commerce.Author, campaignID string, terms commerce.CouponTerms, random io.Reader) (commerce.Coupon, error) {
+func (s *Store) AddCoupon(ctx context.Context, author commerce.Author, campaignID string, terms commerce.CouponTerms, random io.Reader) (commerce.Coupon, error) {
 	made := commerce.Coupon{CampaignID: campaignID, CouponTerms: terms}
 	var influencer string
-	err := db.changeRules(ctx, author, func(c *ruleChange) error {
+	err := s.changeRules(ctx, author, func(c *ruleChange) error {
 		reg := registering{Registration: commerce.Registration{Coupons: []commerce.CouponTerms{terms}}, ruleChange: c, random: random, campaignID: campaignID}
 		err := c.tx.QueryRow(ctx, `
 			select c.influencer_id::text, i.name from campaign c
@@ -119,7 +120,7 @@ func (db *DB) AddCoupon(ctx context.Context, author commerce.Author, campaignID 
 		return nil
 	})
 	if errors.Is(err, errCouponOverlap) {
-		err = db.couponConflicts(ctx, author.CompanyID, influencer, []commerce.CouponTerms{terms})
+		err = s.couponConflicts(ctx, author.CompanyID, influencer, []commerce.CouponTerms{terms})
 	}
 	if err != nil {
 		return commerce.Coupon{}, fmt.Errorf("postgres: add coupon: %w", err)
@@ -129,9 +130,9 @@ func (db *DB) AddCoupon(ctx context.Context, author commerce.Author, campaignID 
 
 // DeleteCoupon ends every live coupon of a code in a campaign, at this instant,
 // and gives them; none is commerce.ErrNotFound. Earlier orders keep their credit.
-func (db *DB) DeleteCoupon(ctx context.Context, author commerce.Author, campaignID, code string) ([]commerce.Coupon, error) {
+func (s *Store) DeleteCoupon(ctx context.Context, author commerce.Author, campaignID, code string) ([]commerce.Coupon, error) {
 	var ended []commerce.Coupon
-	err := db.changeRules(ctx, author, func(c *ruleChange) (err error) {
+	err := s.changeRules(ctx, author, func(c *ruleChange) (err error) {
 		ended, err = c.endCoupons(ctx, `campaign_id = $3 and code_folded = $4`, campaignID, commerce.FoldCode(code))
 		if err == nil && len(ended) == 0 {
 			err = pgx.ErrNoRows

@@ -1,4 +1,4 @@
-package postgres_test
+package report_test
 
 import (
 	"errors"
@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/postgres/salestest"
+	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 )
 
 func TestDaySales(t *testing.T) {
-	fix, ctx := salestest.New(t), t.Context()
+	fix, ctx := reporttest.New(t), t.Context()
 	live := fix.Store.Live.CompanyID
 	ana := fix.Influencer(live, "Ana Prado")
 	spring := fix.Campaign(live, ana, "Spring")
@@ -23,16 +23,16 @@ func TestDaySales(t *testing.T) {
 		return when
 	}
 	// The store's day begins at 03:00 UTC.
-	put := func(id, created, processed string, o salestest.Order) {
+	put := func(id, created, processed string, o reporttest.Order) {
 		o.CompanyID, o.ID, o.CreatedAt, o.ProcessedAt = live, id, at(created), at(processed)
 		fix.Put(o)
 	}
-	put("yesterday", "02:59:59", "12:00:00", salestest.Order{TotalMinor: 1})
-	put("first", "03:00:00", "12:00:01", salestest.Order{TotalMinor: 10000, InfluencerID: ana, CampaignID: spring, Evidence: "coupon", CommissionMinor: 1000})
-	put("second", "10:00:00", "12:00:02", salestest.Order{TotalMinor: 5000})
-	put("third", "11:00:00", "12:00:02", salestest.Order{TotalMinor: 700, Currency: "USD", InfluencerID: ana, Evidence: "link", CommissionMinor: 70, FixedFeeMinor: 500})
-	put("pending", "11:00:00", "12:00:03", salestest.Order{TotalMinor: 900, Status: 1, InfluencerID: ana, Evidence: "link", CommissionMinor: 90})
-	fix.Put(salestest.Order{CompanyID: fix.Store.Sandbox.CompanyID, ID: "other", CreatedAt: at("10:00:00"), TotalMinor: 77})
+	put("yesterday", "02:59:59", "12:00:00", reporttest.Order{TotalMinor: 1})
+	put("first", "03:00:00", "12:00:01", reporttest.Order{TotalMinor: 10000, InfluencerID: ana, CampaignID: spring, Evidence: "coupon", CommissionMinor: 1000})
+	put("second", "10:00:00", "12:00:02", reporttest.Order{TotalMinor: 5000})
+	put("third", "11:00:00", "12:00:02", reporttest.Order{TotalMinor: 700, Currency: "USD", InfluencerID: ana, Evidence: "link", CommissionMinor: 70, FixedFeeMinor: 500})
+	put("pending", "11:00:00", "12:00:03", reporttest.Order{TotalMinor: 900, Status: 1, InfluencerID: ana, Evidence: "link", CommissionMinor: 90})
+	fix.Put(reporttest.Order{CompanyID: fix.Store.Sandbox.CompanyID, ID: "other", CreatedAt: at("10:00:00"), TotalMinor: 77})
 
 	ids := func(d commerce.DaySales) (list []string) {
 		for _, s := range d.Sales {
@@ -92,10 +92,10 @@ func TestDaySales(t *testing.T) {
 }
 
 func TestExplainedSale(t *testing.T) {
-	fix, ctx := salestest.New(t), t.Context()
+	fix, ctx := reporttest.New(t), t.Context()
 	live := fix.Store.Live.CompanyID
 	ana := fix.Influencer(live, "Ana Prado")
-	fix.Put(salestest.Order{CompanyID: live, ID: "a/1", TotalMinor: 10000, InfluencerID: ana, Evidence: "coupon", CommissionMinor: 1000,
+	fix.Put(reporttest.Order{CompanyID: live, ID: "a/1", TotalMinor: 10000, InfluencerID: ana, Evidence: "coupon", CommissionMinor: 1000,
 		Currency: "USD", FixedFeeMinor: 500, Explanation: map[string]any{"keys": []any{}}})
 	e, err := fix.DB.ExplainedSale(ctx, live, "a/1")
 	if err != nil || e.Sale.OrderID != "a/1" || string(e.Explanation) != `{"keys": []}` || len(e.Ledger) != 2 || e.Ledger[0].AmountMinor != 1000 {

@@ -1,4 +1,4 @@
-package postgres
+package merchant
 
 import (
 	"context"
@@ -11,24 +11,25 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // CreateStore makes a store with its live and its sandbox company, and tells
 // the directory of both in the same transaction.
-func (db *DB) CreateStore(ctx context.Context, s commerce.NewStore) (commerce.Store, error) {
-	s.Defaults()
-	storeID, err := uuid.NewRandomFromReader(s.Random)
+func (s *Store) CreateStore(ctx context.Context, n commerce.NewStore) (commerce.Store, error) {
+	n.Defaults()
+	storeID, err := uuid.NewRandomFromReader(n.Random)
 	if err != nil {
 		return commerce.Store{}, fmt.Errorf("postgres: create store: %w", err)
 	}
-	store := commerce.Store{StoreID: storeID.String(), Name: s.Name}
-	err = db.inTx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `insert into store (store_id, name) values ($1, $2)`, store.StoreID, s.Name); err != nil {
+	store := commerce.Store{StoreID: storeID.String(), Name: n.Name}
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `insert into store (store_id, name) values ($1, $2)`, store.StoreID, n.Name); err != nil {
 			return err
 		}
 		for _, environment := range []string{commerce.Live, commerce.Sandbox} {
-			id, err := commerce.NewID(s.Random, "c_")
+			id, err := commerce.NewID(n.Random, "c_")
 			if err != nil {
 				return err
 			}
@@ -37,8 +38,8 @@ func (db *DB) CreateStore(ctx context.Context, s commerce.NewStore) (commerce.St
 					consent_policy, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring)
 				values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 				returning `+companyColumns,
-				id, store.StoreID, environment, s.Name, s.Country, s.Timezone, s.Currency, notNil(s.Origins), notNil(s.Hosts),
-				s.ConsentPolicy, s.PayoutRule, s.WindowDays, s.HalfLifeDays, !s.CountDirect, s.PayRecurring))
+				id, store.StoreID, environment, n.Name, n.Country, n.Timezone, n.Currency, notNil(n.Origins), notNil(n.Hosts),
+				n.ConsentPolicy, n.PayoutRule, n.WindowDays, n.HalfLifeDays, !n.CountDirect, n.PayRecurring))
 			if err != nil {
 				return err
 			}
@@ -47,10 +48,10 @@ func (db *DB) CreateStore(ctx context.Context, s commerce.NewStore) (commerce.St
 			} else {
 				store.Sandbox = company
 			}
-			if err := putDirectoryCompany(ctx, tx, id, s.KeyCheck); err != nil {
+			if err := putDirectoryCompany(ctx, tx, id, n.KeyCheck); err != nil {
 				return err
 			}
-			if err := audit(ctx, tx, Change{CompanyID: id, Actor: s.Actor, Action: "company.create", Subject: id, Detail: map[string]any{"name": s.Name, "environment": environment}}); err != nil {
+			if err := audit(ctx, tx, Change{CompanyID: id, Actor: n.Actor, Action: "company.create", Subject: id, Detail: map[string]any{"name": n.Name, "environment": environment}}); err != nil {
 				return err
 			}
 		}
@@ -63,31 +64,31 @@ func (db *DB) CreateStore(ctx context.Context, s commerce.NewStore) (commerce.St
 }
 
 // Company is one company; commerce.ErrNotFound where there is none.
-func (db *DB) Company(ctx context.Context, companyID string) (commerce.Company, error) {
-	c, err := scanCompany(db.pool.QueryRow(ctx, `select `+companyColumns+` from company where company_id = $1`, companyID))
+func (s *Store) Company(ctx context.Context, companyID string) (commerce.Company, error) {
+	c, err := scanCompany(s.db.Pool().QueryRow(ctx, `select `+companyColumns+` from company where company_id = $1`, companyID))
 	if err != nil {
-		return c, fmt.Errorf("postgres: company %s: %w", companyID, translate(err))
+		return c, fmt.Errorf("postgres: company %s: %w", companyID, postgres.Translate(err))
 	}
 	return c, nil
 }
 
 // Companies lists companies in the order of their making, at most limit.
-func (db *DB) Companies(ctx context.Context, limit int) ([]commerce.Company, error) {
-	rows, err := db.pool.Query(ctx, `select `+companyColumns+` from company order by created_at, company_id limit $1`, limit)
+func (s *Store) Companies(ctx context.Context, limit int) ([]commerce.Company, error) {
+	rows, err := s.db.Pool().Query(ctx, `select `+companyColumns+` from company order by created_at, company_id limit $1`, limit)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: companies: %w", translate(err))
+		return nil, fmt.Errorf("postgres: companies: %w", postgres.Translate(err))
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (commerce.Company, error) { return scanCompany(row) })
 	if err != nil {
-		return nil, fmt.Errorf("postgres: companies: %w", translate(err))
+		return nil, fmt.Errorf("postgres: companies: %w", postgres.Translate(err))
 	}
 	return list, nil
 }
 
 // SetOrigins replaces the origins and hosts of a company and tells the
 // directory and the processor.
-func (db *DB) SetOrigins(ctx context.Context, companyID string, origins, hosts []string, actor string, keyCheck func(string) string) error {
-	err := db.inTx(ctx, func(tx pgx.Tx) error {
+func (s *Store) SetOrigins(ctx context.Context, companyID string, origins, hosts []string, actor string, keyCheck func(string) string) error {
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		rev, err := bumpRules(ctx, tx, companyID)
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-package postgres
+package merchant
 
 import (
 	"context"
@@ -44,9 +44,9 @@ func (reg *registering) addCosts(ctx context.Context) error {
 // AddCost adds a cost to the influencer of that name, at the level of a
 // campaign where terms say so. An unknown name or campaign is
 // commerce.ErrNotFound, another influencer's campaign commerce.ErrCampaignTaken.
-func (db *DB) AddCost(ctx context.Context, author commerce.Author, name, campaignID string, terms commerce.CostTerms, random io.Reader) (influencerID string, cost commerce.Cost, err error) {
+func (s *Store) AddCost(ctx context.Context, author commerce.Author, name, campaignID string, terms commerce.CostTerms, random io.Reader) (influencerID string, cost commerce.Cost, err error) {
 	cost = commerce.Cost{CostTerms: terms}
-	err = db.changeRules(ctx, author, func(c *ruleChange) error {
+	err = s.changeRules(ctx, author, func(c *ruleChange) error {
 		reg := registering{Registration: commerce.Registration{CampaignID: campaignID, Costs: []commerce.CostTerms{terms}}, ruleChange: c, random: random}
 		var err error
 		if reg.influencerID, reg.influencerName, err = c.influencerByName(ctx, name); err != nil {
@@ -75,8 +75,8 @@ func (db *DB) AddCost(ctx context.Context, author commerce.Author, name, campaig
 
 // DeleteCost ends a cost at this instant; an unknown one, or one that is not of
 // a campaign where campaignOnly, is commerce.ErrNotFound.
-func (db *DB) DeleteCost(ctx context.Context, author commerce.Author, costID string, campaignOnly bool) error {
-	err := db.changeRules(ctx, author, func(c *ruleChange) error {
+func (s *Store) DeleteCost(ctx context.Context, author commerce.Author, costID string, campaignOnly bool) error {
+	err := s.changeRules(ctx, author, func(c *ruleChange) error {
 		ended, err := c.endCosts(ctx, `cost_id = $3::uuid and (campaign_id is not null or not $4)`, costID, campaignOnly)
 		if err == nil && ended == 0 {
 			err = pgx.ErrNoRows

@@ -1,4 +1,4 @@
-package postgres
+package merchant
 
 import (
 	"context"
@@ -9,11 +9,12 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
 )
 
 // CreateAPIKey makes a key for a company and gives its text, which is shown
 // once and never stored. An unknown company is commerce.ErrNotFound.
-func (db *DB) CreateAPIKey(ctx context.Context, k commerce.NewAPIKey) (key commerce.APIKey, text string, err error) {
+func (s *Store) CreateAPIKey(ctx context.Context, k commerce.NewAPIKey) (key commerce.APIKey, text string, err error) {
 	fail := func(err error) (commerce.APIKey, string, error) {
 		return commerce.APIKey{}, "", fmt.Errorf("postgres: create API key: %w", err)
 	}
@@ -23,7 +24,7 @@ func (db *DB) CreateAPIKey(ctx context.Context, k commerce.NewAPIKey) (key comme
 	if len(k.Scopes) == 0 {
 		return fail(errors.New("a key needs at least one scope"))
 	}
-	company, err := db.Company(ctx, k.CompanyID)
+	company, err := s.Company(ctx, k.CompanyID)
 	if err != nil {
 		return fail(err)
 	}
@@ -35,7 +36,7 @@ func (db *DB) CreateAPIKey(ctx context.Context, k commerce.NewAPIKey) (key comme
 		return fail(err)
 	}
 	hash := commerce.KeyHash(text)
-	err = db.inTx(ctx, func(tx pgx.Tx) error {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
 			insert into api_key (key_id, secret_sha256, company_id, name, type, hint, scopes, expires_at)
 			values ($1, $2, $3, $4, $5, $6, $7, $8)`,
@@ -59,7 +60,7 @@ func (db *DB) CreateAPIKey(ctx context.Context, k commerce.NewAPIKey) (key comme
 // other work until an instant, so that its holder can change over: both or
 // neither. It gives the new key's text, which is shown once. A key that is
 // unknown or does not work any more is commerce.ErrNotFound.
-func (db *DB) RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key commerce.APIKey, text string, err error) {
+func (s *Store) RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key commerce.APIKey, text string, err error) {
 	fail := func(err error) (commerce.APIKey, string, error) {
 		return commerce.APIKey{}, "", fmt.Errorf("postgres: rotate API key %s: %w", r.KeyID, err)
 	}
@@ -67,7 +68,7 @@ func (db *DB) RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key com
 	if err != nil {
 		return fail(err)
 	}
-	err = db.inTx(ctx, func(tx pgx.Tx) error {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		old, err := scanAPIKey(tx.QueryRow(ctx, selectAPIKey+` where k.company_id = $1 and k.key_id = $2 for update of k`, r.CompanyID, r.KeyID))
 		if err != nil {
 			return err
@@ -104,14 +105,14 @@ func (db *DB) RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key com
 }
 
 // ListAPIKeys lists a company's keys, oldest first, revoked ones included; at most limit.
-func (db *DB) ListAPIKeys(ctx context.Context, companyID string, limit int) ([]commerce.APIKey, error) {
-	rows, err := db.pool.Query(ctx, selectAPIKey+` where k.company_id = $1 order by k.created_at, k.key_id limit $2`, companyID, limit)
+func (s *Store) ListAPIKeys(ctx context.Context, companyID string, limit int) ([]commerce.APIKey, error) {
+	rows, err := s.db.Pool().Query(ctx, selectAPIKey+` where k.company_id = $1 order by k.created_at, k.key_id limit $2`, companyID, limit)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: API keys of %s: %w", companyID, translate(err))
+		return nil, fmt.Errorf("postgres: API keys of %s: %w", companyID, postgres.Translate(err))
 	}
 	keys, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (commerce.APIKey, error) { return scanAPIKey(row) })
 	if err != nil {
-		return nil, fmt.Errorf("postgres: API keys of %s: %w", companyID, translate(err))
+		return nil, fmt.Errorf("postgres: API keys of %s: %w", companyID, postgres.Translate(err))
 	}
 	return keys, nil
 }
@@ -119,9 +120,9 @@ func (db *DB) ListAPIKeys(ctx context.Context, companyID string, limit int) ([]c
 // RevokeAPIKey ends a key at an instant: now, or later where a rotation leaves
 // its holder time to change. It gives the instant at which the key ends: one
 // that ended already, or ends sooner, keeps that end, and nothing is written.
-func (db *DB) RevokeAPIKey(ctx context.Context, companyID, keyID string, at time.Time, actor string) (ends time.Time, err error) {
+func (s *Store) RevokeAPIKey(ctx context.Context, companyID, keyID string, at time.Time, actor string) (ends time.Time, err error) {
 	at = at.Truncate(time.Microsecond) // Postgres's precision: what is told is what is stored
-	err = db.inTx(ctx, func(tx pgx.Tx) error {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		var sooner *time.Time
 		// least() passes over nulls.
 		err := tx.QueryRow(ctx, `select least(revoked_at, expires_at) from api_key where company_id = $1 and key_id = $2 for update`,
@@ -148,23 +149,23 @@ func (db *DB) RevokeAPIKey(ctx context.Context, companyID, keyID string, at time
 // APIKeyByHash looks a key up by the SHA-256 of its text (commerce.KeyHash),
 // revoked and expired ones included: the caller judges. Unknown is
 // commerce.ErrNotFound.
-func (db *DB) APIKeyByHash(ctx context.Context, hash [32]byte) (commerce.APIKey, error) {
-	key, err := scanAPIKey(db.pool.QueryRow(ctx, selectAPIKey+` where k.secret_sha256 = $1`, hash[:]))
+func (s *Store) APIKeyByHash(ctx context.Context, hash [32]byte) (commerce.APIKey, error) {
+	key, err := scanAPIKey(s.db.Pool().QueryRow(ctx, selectAPIKey+` where k.secret_sha256 = $1`, hash[:]))
 	if err != nil {
-		return key, fmt.Errorf("postgres: API key: %w", translate(err))
+		return key, fmt.Errorf("postgres: API key: %w", postgres.Translate(err))
 	}
 	return key, nil
 }
 
 // APIKeysByHash looks several keys up at once; unknown ones are left out.
-func (db *DB) APIKeysByHash(ctx context.Context, hashes [][32]byte) (map[[32]byte]commerce.APIKey, error) {
+func (s *Store) APIKeysByHash(ctx context.Context, hashes [][32]byte) (map[[32]byte]commerce.APIKey, error) {
 	raw := make([][]byte, len(hashes))
 	for i := range hashes {
 		raw[i] = hashes[i][:]
 	}
-	rows, err := db.pool.Query(ctx, selectHashAndKey+` where k.secret_sha256 = any($1)`, raw)
+	rows, err := s.db.Pool().Query(ctx, selectHashAndKey+` where k.secret_sha256 = any($1)`, raw)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: API keys: %w", translate(err))
+		return nil, fmt.Errorf("postgres: API keys: %w", postgres.Translate(err))
 	}
 	keys := make(map[[32]byte]commerce.APIKey, len(hashes))
 	var hash []byte
@@ -172,28 +173,28 @@ func (db *DB) APIKeysByHash(ctx context.Context, hashes [][32]byte) (map[[32]byt
 		key, err := scanAPIKey(rows, &hash)
 		if err != nil {
 			rows.Close()
-			return nil, fmt.Errorf("postgres: API keys: %w", translate(err))
+			return nil, fmt.Errorf("postgres: API keys: %w", postgres.Translate(err))
 		}
 		keys[[32]byte(hash)] = key
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("postgres: API keys: %w", translate(err))
+		return nil, fmt.Errorf("postgres: API keys: %w", postgres.Translate(err))
 	}
 	return keys, nil
 }
 
 // TouchAPIKeys stores when keys were last used; an older time than the stored
 // one changes nothing.
-func (db *DB) TouchAPIKeys(ctx context.Context, lastUsed map[string]time.Time) error {
+func (s *Store) TouchAPIKeys(ctx context.Context, lastUsed map[string]time.Time) error {
 	ids, times := make([]string, 0, len(lastUsed)), make([]time.Time, 0, len(lastUsed))
 	for id, at := range lastUsed {
 		ids, times = append(ids, id), append(times, at)
 	}
-	_, err := db.pool.Exec(ctx, `
+	_, err := s.db.Pool().Exec(ctx, `
 		update api_key k set last_used_at = greatest(k.last_used_at, u.at)
 		from unnest($1::text[], $2::timestamptz[]) as u (key_id, at) where k.key_id = u.key_id`, ids, times)
 	if err != nil {
-		return fmt.Errorf("postgres: last use of API keys: %w", translate(err))
+		return fmt.Errorf("postgres: last use of API keys: %w", postgres.Translate(err))
 	}
 	return nil
 }

@@ -1,10 +1,10 @@
-// Package salestest puts stores, influencers and processed orders into a test
+// Package reporttest puts stores, influencers and processed orders into a test
 // database, in the shape in which the processor writes them, for tests of what
 // reads them.
 //
 // What may enter: rows for tests. No rule of attribution: a test says who is
 // credited.
-package salestest
+package reporttest
 
 import (
 	"context"
@@ -21,11 +21,19 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/merchant"
+	"github.com/tributary-io/tributary/internal/postgres/report"
 )
+
+// Stores is what the dashboard reads and writes.
+type Stores struct {
+	*merchant.Store
+	*report.Reader
+}
 
 // Fixture is one isolated database with one store.
 type Fixture struct {
-	DB    *postgres.DB
+	DB    Stores
 	Store commerce.Store
 
 	t    testing.TB
@@ -45,7 +53,7 @@ func New(t testing.TB) *Fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { pool.Close(); db.Close() })
-	f := &Fixture{DB: db, t: t, pool: pool}
+	f := &Fixture{DB: Stores{merchant.New(db), report.New(db)}, t: t, pool: pool}
 	f.Store = f.NewStore("Loja Exemplo")
 	return f
 }

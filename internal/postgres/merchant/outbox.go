@@ -1,4 +1,4 @@
-package postgres
+package merchant
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -103,15 +104,15 @@ type Relay struct {
 
 // AcquireRelay takes the outbox's lock, or gives commerce.ErrConflict at once
 // where another process has it. Close it; a lost connection frees the lock too.
-func (db *DB) AcquireRelay(ctx context.Context) (commerce.OutboxRelay, error) {
-	conn, err := db.pool.Acquire(ctx)
+func (s *Store) AcquireRelay(ctx context.Context) (commerce.OutboxRelay, error) {
+	conn, err := s.db.Pool().Acquire(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: outbox lock: %w", translate(err))
+		return nil, fmt.Errorf("postgres: outbox lock: %w", postgres.Translate(err))
 	}
 	var got bool
 	if err := conn.QueryRow(ctx, `select pg_try_advisory_lock($1)`, relayLock).Scan(&got); err != nil {
 		conn.Release()
-		return nil, fmt.Errorf("postgres: outbox lock: %w", translate(err))
+		return nil, fmt.Errorf("postgres: outbox lock: %w", postgres.Translate(err))
 	}
 	if !got {
 		conn.Release()
@@ -134,13 +135,13 @@ func (r *Relay) Close() {
 func (r *Relay) Pending(ctx context.Context, limit int) ([]commerce.OutboxRecord, error) {
 	rows, err := r.conn.Conn().Query(ctx, `select outbox_id, topic, key, value from outbox order by outbox_id limit $1`, limit)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: outbox: %w", translate(err))
+		return nil, fmt.Errorf("postgres: outbox: %w", postgres.Translate(err))
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (o commerce.OutboxRecord, err error) {
 		return o, row.Scan(&o.ID, &o.Topic, &o.Key, &o.Value)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("postgres: outbox: %w", translate(err))
+		return nil, fmt.Errorf("postgres: outbox: %w", postgres.Translate(err))
 	}
 	return list, nil
 }
@@ -148,7 +149,7 @@ func (r *Relay) Pending(ctx context.Context, limit int) ([]commerce.OutboxRecord
 // Published deletes records that are on Kafka.
 func (r *Relay) Published(ctx context.Context, ids []int64) error {
 	if _, err := r.conn.Conn().Exec(ctx, `delete from outbox where outbox_id = any($1)`, ids); err != nil {
-		return fmt.Errorf("postgres: outbox: delete published: %w", translate(err))
+		return fmt.Errorf("postgres: outbox: delete published: %w", postgres.Translate(err))
 	}
 	return nil
 }
@@ -184,7 +185,7 @@ func (r *Relay) Directory(ctx context.Context, keyCheck func(string) string, f f
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("postgres: directory of companies: %w", translate(err))
+			return fmt.Errorf("postgres: directory of companies: %w", postgres.Translate(err))
 		}
 		if len(records) == 0 {
 			break
@@ -196,7 +197,7 @@ func (r *Relay) Directory(ctx context.Context, keyCheck func(string) string, f f
 	for after := ""; ; {
 		rows, err := conn.Query(ctx, directoryLinks+` and s.code > $1 order by s.code limit $2`, after, page)
 		if err != nil {
-			return fmt.Errorf("postgres: directory of links: %w", translate(err))
+			return fmt.Errorf("postgres: directory of links: %w", postgres.Translate(err))
 		}
 		records, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (o commerce.OutboxRecord, err error) {
 			code, link, err := scanDirectoryLink(row)
@@ -208,7 +209,7 @@ func (r *Relay) Directory(ctx context.Context, keyCheck func(string) string, f f
 			return commerce.OutboxRecord{Topic: wire.TopicDirectory, Key: wire.LinkKeyPrefix + code, Value: value}, err
 		})
 		if err != nil {
-			return fmt.Errorf("postgres: directory of links: %w", translate(err))
+			return fmt.Errorf("postgres: directory of links: %w", postgres.Translate(err))
 		}
 		if len(records) == 0 {
 			return nil
@@ -217,6 +218,19 @@ func (r *Relay) Directory(ctx context.Context, keyCheck func(string) string, f f
 			return err
 		}
 	}
+}
+
+// OutboxSize tells how many records wait to be published, and since when the
+// oldest; oldest is zero where none waits.
+func (s *Store) OutboxSize(ctx context.Context) (waiting int64, oldest time.Time, err error) {
+	var at *time.Time
+	if err := s.db.Pool().QueryRow(ctx, `select count(*), min(created_at) from outbox`).Scan(&waiting, &at); err != nil {
+		return 0, time.Time{}, fmt.Errorf("postgres: outbox: %w", postgres.Translate(err))
+	}
+	if at != nil {
+		oldest = *at
+	}
+	return waiting, oldest, nil
 }
 
 // directoryLinks selects what scanDirectoryLink reads.

@@ -1,0 +1,15 @@
+// Package report is the SQL of what pages and reports read: sales by day, and
+// one sale with its explanation and its ledger.
+//
+// What belongs here: statements that only read.
+package report
+
+import "github.com/tributary-io/tributary/internal/postgres"
+
+// Reader reads reports; safe for concurrent use.
+type Reader struct {
+	db *postgres.DB
+}
+
+// New makes a reader of a database.
+func New(db *postgres.DB) *Reader { return &Reader{db: db} }
