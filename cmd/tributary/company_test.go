@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
 )
 
 func TestCompaniesAreListedWithTheirSettings(t *testing.T) {
