@@ -12,7 +12,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// ledgerRecord is one entry of an order's ledger (attribution.md, the explanation).
+// ledgerRecord is one entry of an order's ledger (docs/attribution.md, "Explanation").
 type ledgerRecord struct {
 	Entry        int             `json:"entry"`
 	At           time.Time       `json:"at"`

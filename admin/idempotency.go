@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	maxIdempotencyKey = 255 // characters (admin-api.md)
+	maxIdempotencyKey = 255 // characters (docs/api.md, "Retrying safely")
 	answerKept        = 24 * time.Hour
 
 	// attemptLease is how long a key stays taken by a request whose process

@@ -10,7 +10,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// Bounds of a registration (admin-api.md; the texts are ours).
+// Bounds of a registration.
 const (
 	maxName       = 200
 	maxCategory   = 100

@@ -13,7 +13,7 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// Bounds of an order (items as admin-api.md says; the rest are ours).
+// Bounds of an order.
 const (
 	maxID        = 255
 	maxText      = 512
@@ -27,8 +27,8 @@ const (
 	orderBytes    = 1024
 	recordBytes   = 320
 
-	// maxAhead is how far updatedAt may lie in the future (attribution.md):
-	// further would make it win over every later version.
+	// maxAhead is how far updatedAt may lie in the future (docs/attribution.md,
+	// "Facts"): further would make it win over every later version.
 	maxAhead = 24 * time.Hour
 )
 

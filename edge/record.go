@@ -119,7 +119,7 @@ func scrub(e *core.Event) {
 	}
 }
 
-// How an event came (wire.md).
+// How an event came (docs/wire.md, "Event (request)").
 const (
 	viaJS    = "sdk-js"
 	viaWASM  = "sdk-wasm"

@@ -10,8 +10,8 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// The server's visitor cookie (wire.md). Browsers keep a cookie for 400 days
-// at most (RFC 6265bis, 5.5).
+// The server's visitor cookie (docs/wire.md, "Event (request)"). Browsers keep a
+// cookie for 400 days at most (RFC 6265bis, 5.5).
 const (
 	visitorCookie    = "trb_vid"
 	visitorCookieAge = 400 * 24 * 60 * 60 // seconds

@@ -10,8 +10,8 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// explained is attribution.md's explanation, as much of it as the page tells.
-// Amounts stay the text they came as.
+// explained is the explanation (docs/attribution.md, "Explanation"), as much of
+// it as the page tells. Amounts stay the text they came as.
 type explained struct {
 	Keys []struct {
 		Kind     string `json:"kind"`

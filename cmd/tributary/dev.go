@@ -62,7 +62,7 @@ type devConfig struct {
 // host, so the edge rewrites this one to the demo shop at redirect.
 const demoHost = "loja.example.com"
 
-// Partitions of events.v1 and commerce.v1 in dev (wire.md).
+// Partitions of events.v1 and commerce.v1 in dev (docs/wire.md, "Other topics").
 const devPartitions = 8
 
 // dev is what `tributary dev` holds while it runs. Its parts are stopped in the

@@ -15,7 +15,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// devInfo is dev.json (wire.md): what a program needs to use a running dev.
+// devInfo is dev.json (docs/wire.md, "dev.json"): what a program needs to use a running dev.
 type devInfo struct {
 	EdgeURL           string `json:"edge_url"`
 	AdminURL          string `json:"admin_url"`

@@ -10,8 +10,8 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// explained is the stored explanation (attribution.md), as much of it as the
-// text tells. Amounts stay the numbers they came as.
+// explained is the stored explanation (docs/attribution.md, "Explanation"), as
+// much of it as the text tells. Amounts stay the numbers they came as.
 type explained struct {
 	Keys []struct {
 		Kind     shown `json:"kind"`

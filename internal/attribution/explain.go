@@ -8,7 +8,7 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
-// The explanation, as attribution.md shapes it; the admin API adds the ledger.
+// The explanation (docs/attribution.md, "Explanation"); the admin API adds the ledger.
 type explanation struct {
 	Order          explainedOrder             `json:"order"`
 	Keys           []explainedKey             `json:"keys"`

@@ -17,7 +17,7 @@ const (
 	TimeDecay     = "time_decay"
 )
 
-// Models lists them in the order of attribution.md.
+// Models lists them in the order of docs/attribution.md, "Channel credit".
 var Models = []string{First, Last, LastNonDirect, Linear, Position, TimeDecay}
 
 // share is one touch's part of a model: weight of the sum of all weights.

@@ -46,7 +46,7 @@ const (
 )
 
 // sessionIdle ends a session, and is how long after its click a landing is
-// still the same touch (attribution.md, Touches).
+// still the same touch (docs/attribution.md, "Touches").
 const sessionIdle = 30 * time.Minute
 
 // arrival is what one event says of how its visitor came; key tells campaigns apart.

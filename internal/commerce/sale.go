@@ -106,7 +106,7 @@ type LedgerEntry struct {
 // ExplainedSale is an order with why it is credited as it is.
 type ExplainedSale struct {
 	Sale        Sale
-	Explanation json.RawMessage // attribution.md's shape without its ledger; nil until there is one
+	Explanation json.RawMessage // as in docs/attribution.md, "Explanation", without its ledger; nil until there is one
 	Ledger      []LedgerEntry
 }
 

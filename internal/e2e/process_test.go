@@ -122,7 +122,7 @@ func finish(t *testing.T, cmd *exec.Cmd) (string, int) {
 	return string(out), 0
 }
 
-// devInfo is dev.json (wire.md).
+// devInfo is dev.json (docs/wire.md, "dev.json").
 type devInfo struct {
 	EdgeURL           string `json:"edge_url"`
 	AdminURL          string `json:"admin_url"`

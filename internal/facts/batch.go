@@ -102,7 +102,7 @@ type Visitor struct {
 	Events    []Event
 }
 
-// A hub joins nothing (attribution.md, two hops).
+// A hub joins nothing (docs/attribution.md, "Two hops").
 const (
 	HubVisitors   = 20  // visitors of one key
 	HubOrders     = 200 // orders of one key

@@ -29,7 +29,7 @@ type Event struct {
 func (e *Event) Human() bool { return e.Bot == "" || e.Bot == "none" }
 
 // skewIsLatency: a smaller difference between sentAt and receivedAt is the
-// network's, not the clock's (attribution.md, Facts).
+// network's, not the clock's (docs/attribution.md, "Facts").
 const skewIsLatency = 60 * time.Second
 
 // Errors of a record that can never be applied. Their text is the code of

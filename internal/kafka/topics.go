@@ -21,7 +21,8 @@ type TopicPlan struct {
 	KeepForever bool
 }
 
-// commerceRetention is how long orders' personal fields stay on Kafka (wire.md: 7 days).
+// commerceRetentionMs is how long orders' personal fields stay on Kafka: 7 days
+// (docs/wire.md, "Other topics").
 const commerceRetentionMs = 7 * 24 * 60 * 60 * 1000
 
 // EnsureTopics creates the missing topics and refuses a cluster whose events

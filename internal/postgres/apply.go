@@ -14,7 +14,8 @@ import (
 )
 
 // maxAtOnce is how many orders a batch computes again by itself; what a change
-// concerns beyond it is queued and worked off in chunks (attribution.md).
+// concerns beyond it is queued and worked off in chunks
+// (docs/attribution.md, "Two hops").
 const maxAtOnce = 1000
 
 // applying is one company's part of a batch, in the batch's transaction.

@@ -29,7 +29,7 @@ type Commerce struct {
 
 // Order is the body of an order record: one version as the merchant sent it.
 // Amounts are minor units of Currency. An absent field keeps its newest known
-// value, an explicit null clears it (attribution.md): hence Optional.
+// value, an explicit null clears it (docs/attribution.md, "Facts"): hence Optional.
 type Order struct {
 	OrderID        string              `json:"orderId"`
 	Status         int                 `json:"orderStatus"` // 0 approved, 1 pending, 2 cancelled

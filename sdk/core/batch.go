@@ -2,7 +2,7 @@ package core
 
 import "strings"
 
-// Bounds of what is accepted (design: edge.md, "Bounded everything").
+// Bounds of what is accepted (docs/edge.md, "Bounds").
 const (
 	MaxEventBytes  = 32 << 10
 	MaxBatchEvents = 500

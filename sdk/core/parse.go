@@ -118,7 +118,7 @@ func (p *parser) object() {
 	}
 }
 
-// envelope reads a raw envelope (design: wire.md):
+// envelope reads a raw envelope (docs/wire.md, "Event (request)"):
 // ["r1", eventId, timestamp, event, payload, identity, {…}].
 func (p *parser) envelope() {
 	p.in.Enter()

@@ -162,7 +162,7 @@ create table ledger_entry (
 );
 create index ledger_influencer on ledger_entry (company_id, influencer_id, at);
 
--- attribution.md's explanation, ready to serve, without its ledger.
+-- The explanation (docs/attribution.md, "Explanation"), ready to serve, without its ledger.
 create table explanation (
   company_id   text not null,
   order_id     text not null,
