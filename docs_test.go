@@ -10,8 +10,13 @@ import (
 	"unicode"
 )
 
-// pages lists the repository's Markdown files; what tools and builds leave
-// behind is none of it.
+// notOurs tells the directories that tools and builds leave behind.
+func notOurs(path string) bool {
+	name := filepath.Base(path)
+	return path != "." && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "bin" || name == "data" || name == "dist")
+}
+
+// pages lists the repository's Markdown files.
 func pages(t *testing.T) []string {
 	t.Helper()
 	var found []string
@@ -19,11 +24,8 @@ func pages(t *testing.T) []string {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && path != "." {
-			switch name := entry.Name(); {
-			case strings.HasPrefix(name, "."), name == "node_modules", name == "bin", name == "data":
-				return filepath.SkipDir
-			}
+		if entry.IsDir() && notOurs(path) {
+			return filepath.SkipDir
 		}
 		if strings.HasSuffix(path, ".md") {
 			found = append(found, path)
