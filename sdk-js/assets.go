@@ -1,8 +1,8 @@
 // Package sdkjs holds the built files of the browser SDK, for the edge to
-// serve.
+// serve, and the snippet that loads them in a shop's page.
 //
-// What may enter: the embedded directory and nothing else. Without a build
-// (go run ./sdk-js/build) it is empty but for .gitkeep, and still compiles.
+// What may enter: embedded files and nothing else. Without a build (go run
+// ./sdk-js/build) dist is empty but for .gitkeep, and this still compiles.
 package sdkjs
 
 import (

@@ -29,6 +29,8 @@ func TestInChromium(t *testing.T) {
 	f("events tracked before leaving arrive by beacon", beacon)
 	f("what beacons cannot carry is sent by the next page", beaconFull)
 	f("events of an outage are sent by the next page", outage)
+	f("the READMEs' snippet takes every call", readmeSnippets)
+	f("the READMEs' snippet is no error where the script is kept away", readmeSnippetsBlocked)
 	f("the stub's queue is replayed with its times", stubQueue)
 	f("the visitor stays, the session is a hint, the campaign is kept", visitorStays)
 	f("the worker gives the bytes that the edge would make", workerPath)
@@ -133,7 +135,7 @@ func outage(t *testing.T, e *edge, b *rod.Browser) {
 }
 
 func stubQueue(t *testing.T, e *edge, b *rod.Browser) {
-	s := shop(t, map[string]string{"/": stub + `<script>
+	s := shop(t, map[string]string{"/": stub() + `<script>
 		window.before = Date.now();
 		tributary.track("EARLY", {n: 1});
 		tributary.init({companyId: "loja", pageViews: false, linger: 0});

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	sdkjs "github.com/tributary-io/tributary/sdk-js"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -172,7 +173,7 @@ func shop(t *testing.T, pages map[string]string) *httptest.Server {
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = fmt.Fprintf(w, "<!doctype html><title>Loja %s</title>%s", r.URL.Path, script)
+		_, _ = fmt.Fprintf(w, `<!doctype html><title>Loja %s</title><link rel="icon" href="data:,">%s`, r.URL.Path, script)
 	}))
 	t.Cleanup(s.Close)
 	return s
@@ -182,9 +183,13 @@ func (e *edge) tag(attributes string) string {
 	return fmt.Sprintf(`<script async src="%s/t/sdk/v1/tributary.js" %s></script>`, e.URL, attributes)
 }
 
-const stub = `<script>window.tributary=window.tributary||[];["init","track","consent","reset"].forEach(function(m){tributary[m]=function(){tributary.push([m,Date.now(),arguments])}})</script>`
+// stub is the snippet's own, without the script's tag.
+func stub() string {
+	before, _, _ := strings.Cut(sdkjs.Snippet("", ""), "<script async")
+	return before
+}
 
 // stubbed is a page with the stub, the script, and what the shop does at once.
 func (e *edge) stubbed(script string) string {
-	return stub + e.tag("") + "<script>" + script + "</script>"
+	return stub() + e.tag("") + "<script>" + script + "</script>"
 }

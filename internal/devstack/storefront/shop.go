@@ -17,6 +17,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	sdkjs "github.com/tributary-io/tributary/sdk-js"
 )
 
 //go:embed templates/*.html
@@ -108,9 +110,9 @@ func (s *Shop) Serve(ctx context.Context, listener net.Listener) error {
 
 // page is what every template gets.
 type page struct {
-	Title     string // before the shop's name; empty: the name alone
-	Kind      string // what shop.js tracks: home | product | cart | checkout | thanks | other
-	SDK       string
+	Title     string        // before the shop's name; empty: the name alone
+	Kind      string        // what shop.js tracks: home | product | cart | checkout | thanks | other
+	Snippet   template.HTML // loads the SDK
 	CompanyID string
 	CartCount int64
 	Track     template.JS // JSON for shop.js: items and identity
@@ -140,7 +142,8 @@ type trackedItem struct {
 }
 
 func (s *Shop) render(w http.ResponseWriter, status int, name string, c cart, p page, t tracked) {
-	p.SDK, p.CompanyID, p.CartCount = s.config.EdgeURL+"/sdk/v1/tributary.js", s.config.CompanyID, c.count()
+	p.Snippet = template.HTML(sdkjs.Snippet(s.config.EdgeURL, s.config.CompanyID)) // escapes both
+	p.CompanyID, p.CartCount = s.config.CompanyID, c.count()
 	// encoding/json escapes <, > and &: the text cannot end its script element.
 	text, err := json.Marshal(t)
 	if err != nil {

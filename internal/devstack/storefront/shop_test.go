@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	sdkjs "github.com/tributary-io/tributary/sdk-js"
 )
 
 // open runs a shop whose admin API is the handler, and a browser's client.
@@ -152,12 +154,12 @@ func TestBrokenCartCookieIsANewCart(t *testing.T) {
 	f("", 0)
 }
 
-func TestEveryPageCarriesTheLoader(t *testing.T) {
+func TestEveryPageCarriesTheSnippet(t *testing.T) {
 	base, browser := open(t, func(http.ResponseWriter, *http.Request) {})
 	for path, status := range map[string]int{"/": 200, "/p/vestido?utm_source=x": 200, "/cart": 200, "/nowhere": 404, "/p/nothing": 404} {
 		response, err := browser.Get(base + path)
 		page := body(t, response, err)
-		if response.StatusCode != status || !strings.Contains(page, `<script src="http://edge.test/sdk/v1/tributary.js" data-company="c_1" defer>`) {
+		if response.StatusCode != status || !strings.Contains(page, sdkjs.Snippet("http://edge.test", "c_1")) {
 			t.Errorf("%s: %s", path, response.Status)
 		}
 	}

@@ -1,10 +1,8 @@
-// What a shop writes to use Tributary: the loader in <head>, then track().
+// What a shop writes to use Tributary: the snippet in <head>, then track().
 (function () {
   "use strict";
   var page = document.body.dataset.page;
   var data = JSON.parse(document.getElementById("track").textContent);
-  var tributary = window.tributary;
-  if (!tributary) return; // the edge is down: the shop works without it
 
   function track(event) {
     tributary.track(event, { items: data.items }, data.identity);
