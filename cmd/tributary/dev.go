@@ -47,6 +47,7 @@ processor against an Apache Kafka and a PostgreSQL of your own.`,
 	flags.StringVar(&config.edgeAddr, "edge-addr", "127.0.0.1:7700", "address of the edge; port 0 takes a free one")
 	flags.StringVar(&config.adminAddr, "admin-addr", "127.0.0.1:7701", "address of the admin API and the dashboard; port 0 takes a free one")
 	flags.StringVar(&config.storefrontAddr, "storefront-addr", "127.0.0.1:7702", "address of the demo shop; port 0 takes a free one")
+	flags.StringVar(&config.postgresRepository, "postgres-repository", "", "URL of a Maven repository to download PostgreSQL from, where a mirror is needed")
 	flags.BoolVar(&config.empty, "empty", false, "make a store, keys and a log-in only: no catalogue, influencers or traffic")
 	logging.register(flags, "warn")
 	return cmd
@@ -55,6 +56,7 @@ processor against an Apache Kafka and a PostgreSQL of your own.`,
 type devConfig struct {
 	data                                string
 	edgeAddr, adminAddr, storefrontAddr string
+	postgresRepository                  string
 	empty                               bool
 }
 
@@ -199,7 +201,9 @@ func (d *dev) startStores(ctx context.Context) error {
 		return err
 	})
 	group.Go(func() (err error) {
-		d.postgres, err = devstack.StartPostgres(ctx, devstack.PostgresConfig{Dir: dir, Progress: progressOn(d.out)})
+		d.postgres, err = devstack.StartPostgres(ctx, devstack.PostgresConfig{
+			Dir: dir, Repository: d.config.postgresRepository, Progress: progressOn(d.out),
+		})
 		return err
 	})
 	if err := group.Wait(); err != nil {

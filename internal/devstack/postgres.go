@@ -30,7 +30,10 @@ type PostgresConfig struct {
 	// Settings are PostgreSQL's own, by name. The server's defaults are durable
 	// (fsync on); tests may turn that off.
 	Settings map[string]string
-	// Progress hears of slow steps; total is 0 where it is not known.
+	// Repository is the URL of a Maven repository that has the server's binaries,
+	// for a mirror. Empty: the one that the embedded-postgres library uses.
+	Repository string
+	// Progress is called during slow steps; total is 0 where it is not known.
 	Progress func(step string, done, total int64)
 }
 
@@ -74,11 +77,11 @@ func StartPostgres(ctx context.Context, config PostgresConfig) (*Postgres, error
 	if err := who.ownDir(dir); err != nil {
 		return nil, fmt.Errorf("postgres directory: %w", err)
 	}
-	binaries, err := binariesDir(who)
+	binaries, err := binariesDir(who, cacheDirs())
 	if err != nil {
 		return nil, err
 	}
-	if err := fetchPostgres(ctx, binaries, config.Progress); err != nil {
+	if err := fetchPostgres(ctx, binaries, config.Repository, config.Progress); err != nil {
 		return nil, err
 	}
 	server := &Postgres{dir: dir}

@@ -45,7 +45,8 @@ func startServer() (*devstack.Postgres, error) {
 		return nil, err
 	}
 	pg, err := devstack.StartPostgres(ctx, devstack.PostgresConfig{
-		Dir: filepath.Join(dir, "postgres"),
+		Dir:        filepath.Join(dir, "postgres"),
+		Repository: os.Getenv("TRIBUTARY_POSTGRES_REPOSITORY"), // as of `tributary dev`
 		// Nothing here outlives the test binary, so nothing is made durable.
 		Settings: map[string]string{
 			"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
