@@ -66,18 +66,19 @@ type Keys struct {
 }
 
 // Email is the key of an e-mail address.
-func (k Keys) Email(raw string) string { return k.key("email:", NormalEmail(raw)) }
+func (k Keys) Email(raw string) string { return k.hashed("email:", NormalEmail(raw)) }
 
 // Phone is the key of a phone number.
-func (k Keys) Phone(raw string) string { return k.key("phone:", NormalPhone(raw, k.country)) }
+func (k Keys) Phone(raw string) string { return k.hashed("phone:", NormalPhone(raw, k.country)) }
 
 // Customer is the key of the merchant's customer id.
-func (k Keys) Customer(raw string) string { return k.key("customer:", NormalID(raw)) }
+func (k Keys) Customer(raw string) string { return k.hashed("customer:", NormalID(raw)) }
 
 // Cart is the key of a cart token.
-func (k Keys) Cart(raw string) string { return k.key("cart:", NormalID(raw)) }
+func (k Keys) Cart(raw string) string { return k.hashed("cart:", NormalID(raw)) }
 
-func (k Keys) key(kind, normal string) string {
+// hashed is the key of a normalised value, "" for none.
+func (k Keys) hashed(kind, normal string) string {
 	if normal == "" {
 		return ""
 	}

@@ -1,0 +1,81 @@
+package identity
+
+import "strings"
+
+// VisitorID is the form in which a visitor's id is stored, and by which an
+// order's userId joins it: the edge and the admin API both take it from here.
+//
+//   - A UUID stays, in lower case: it is random and names nobody.
+//   - Junk ("null", "0", "guest") gives "": it would join strangers.
+//   - Anything else may be an e-mail, a phone or a customer id. It becomes a
+//     keyed digest, "k1:" + base64url(HMAC-SHA-256(pepper, "visitor:" + id)), so
+//     that two visitors stay two and neither can be read. 46 bytes.
+//
+// A text that looks like a digest is hashed as well: no client can name the
+// digest of another visitor.
+func (k Keys) VisitorID(raw string) string { return k.id("visitor:", raw) }
+
+// SessionID is VisitorID for a session's id.
+func (k Keys) SessionID(raw string) string { return k.id("session:", raw) }
+
+// EventID is VisitorID for an event's id that was refused, in a dead letter.
+func (k Keys) EventID(raw string) string { return k.id("event:", raw) }
+
+// Stream is VisitorID for the name of a device's own numbering of its events.
+// The browser SDK's twelve hexadecimal digits stay too, unless all of them are
+// decimal: then they may be a phone number.
+func (k Keys) Stream(raw string) string {
+	if sdkStream(raw) {
+		return raw
+	}
+	return k.id("stream:", raw)
+}
+
+// Digest tells whether two dead letters hold the same original. It is keyed:
+// of a plain hash, the phone number inside could be found by trying them all.
+func (k Keys) Digest(original []byte) string { return k.hashed("digest:", string(original)) }
+
+func (k Keys) id(kind, raw string) string {
+	id := NormalID(raw)
+	if isUUID(id) {
+		return strings.ToLower(id)
+	}
+	return k.hashed(kind, id)
+}
+
+// isUUID tells whether a text is a UUID of any version (RFC 9562) in its form
+// of 36 characters.
+func isUUID(s string) bool {
+	if len(s) != 36 {
+		return false
+	}
+	for i := range len(s) {
+		if i == 8 || i == 13 || i == 18 || i == 23 {
+			if s[i] != '-' {
+				return false
+			}
+		} else if !isHex(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// sdkStream tells whether a text is what sdk-js takes as its stream: the last
+// twelve characters of a UUID.
+func sdkStream(s string) bool {
+	letters := 0
+	for i := range len(s) {
+		if !isHex(s[i]) {
+			return false
+		}
+		if s[i] > '9' {
+			letters++
+		}
+	}
+	return len(s) == 12 && letters > 0
+}
+
+func isHex(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+}
