@@ -20,6 +20,7 @@ import (
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -32,6 +33,7 @@ type shop struct {
 	t       testing.TB
 	ctx     context.Context
 	db      *postgres.DB
+	store   *factstore.Store
 	pool    *pgxpool.Pool
 	company string
 	rev     int64
@@ -56,7 +58,7 @@ func newShop(t testing.TB) *shop {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &shop{t: t, ctx: ctx, db: db, pool: pool, company: store.Live.CompanyID, rev: 1}
+	return &shop{t: t, ctx: ctx, db: db, store: factstore.New(db), pool: pool, company: store.Live.CompanyID, rev: 1}
 }
 
 func (s *shop) exec(sql string, args ...any) {
@@ -120,7 +122,7 @@ func (s *shop) processor(log Log, results Results) *Processor {
 	if os.Getenv("TRIBUTARY_TEST_LOG") != "" {
 		level = slog.LevelDebug
 	}
-	return New(Config{BatchRecords: 500}, Deps{Store: s.db, Log: log, Results: results, Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))})
+	return New(Config{BatchRecords: 500}, Deps{Store: StoreOf(s.store), Log: log, Results: results, Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))})
 }
 
 var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
@@ -243,7 +245,18 @@ func (s *stack) run() (stop func()) {
 
 func (s *stack) start() (p *Processor, stop func()) {
 	s.t.Helper()
-	p = s.processor(kafka.NewGroup(s.client, "processor", nil, wire.TopicEvents, wire.TopicCommerce), s.producer)
+	p = s.processor(s.group(), s.producer)
+	return p, s.runs(p)
+}
+
+// group is a member of the processors' group.
+func (s *stack) group() *kafka.Group {
+	return kafka.NewGroup(s.client, "processor", nil, wire.TopicEvents, wire.TopicCommerce)
+}
+
+// runs runs a processor; stop ends it and waits, at the latest when the test ends.
+func (s *stack) runs(p *Processor) (stop func()) {
+	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.ctx)
 	done := make(chan error, 1)
 	go func() { done <- p.Run(ctx) }()
@@ -257,13 +270,13 @@ func (s *stack) start() (p *Processor, stop func()) {
 		})
 	}
 	s.t.Cleanup(stop)
-	return p, stop
+	return stop
 }
 
 // owned is how many partitions a processor owns now.
 func (s *shop) owned(p *Processor) int { return s.metric(p, "tributary_processor_partitions") }
 
-// metric is one of a processor's counters or gauges without labels.
+// metric is one of a processor's counters or gauges, summed over its labels.
 func (s *shop) metric(p *Processor, name string) int {
 	s.t.Helper()
 	families, err := p.Registry.Gather()
@@ -272,7 +285,11 @@ func (s *shop) metric(p *Processor, name string) int {
 	}
 	for _, f := range families {
 		if f.GetName() == name {
-			return int(f.GetMetric()[0].GetGauge().GetValue() + f.GetMetric()[0].GetCounter().GetValue())
+			n := 0.0
+			for _, m := range f.GetMetric() {
+				n += m.GetGauge().GetValue() + m.GetCounter().GetValue()
+			}
+			return int(n)
 		}
 	}
 	s.t.Fatalf("no metric %s", name)
@@ -309,4 +326,39 @@ func (s *stack) applied() {
 		})
 	}
 	s.await("recompute queue empty", func() bool { return s.int(`select count(*) from recompute`) == 0 })
+}
+
+// owner is an owner of partition 0 whose records a test hands over itself.
+func (s *shop) owner() *owner {
+	s.t.Helper()
+	p := s.processor(nil, nil)
+	o := &owner{
+		Processor: p, clusterID: "test", next: map[string]int64{}, progress: p.began(0),
+		most: p.config.BatchRecords, chunk: p.config.RecomputeChunk,
+	}
+	for _, topic := range inputs {
+		next, err := s.store.Offset(s.ctx, topic, 0, o.clusterID, 0)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		o.next[topic] = next
+		o.progress.at(topic, next, next, p.Now())
+	}
+	return o
+}
+
+// workOff computes all orders that the shop's company has queued.
+func (s *shop) workOff() {
+	s.t.Helper()
+	o := s.owner()
+	rules, err := o.rulesOf(s.ctx, []string{s.company})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for s.int(`select count(*) from recompute_company`) > 0 {
+		b := batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), companies: []companyBatch{{index: rules[s.company]}}}
+		if _, err := o.recompute(s.ctx, b, 200); err != nil {
+			s.t.Fatal(err)
+		}
+	}
 }

@@ -8,8 +8,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"github.com/tributary-io/tributary/internal/facts"
 )
 
 type metrics struct {
@@ -21,7 +19,7 @@ type metrics struct {
 	fenced       prometheus.Counter
 	retries      prometheus.Counter
 	hintsDropped prometheus.Counter
-	partitions   prometheus.Gauge
+	setAside     prometheus.Counter
 	seconds      prometheus.Histogram
 }
 
@@ -36,28 +34,28 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 		fenced:       prometheus.NewCounter(prometheus.CounterOpts{Name: name("fenced_total"), Help: "Batches rolled back because another owner had moved the offset."}),
 		retries:      prometheus.NewCounter(prometheus.CounterOpts{Name: name("retries_total"), Help: "Attempts repeated after a failure, such as a database outage."}),
 		hintsDropped: prometheus.NewCounter(prometheus.CounterOpts{Name: name("hints_dropped_total"), Help: "Hints for live views that were not published."}),
-		partitions:   prometheus.NewGauge(prometheus.GaugeOpts{Name: name("partitions"), Help: "Partitions owned now."}),
+		setAside:     prometheus.NewCounter(prometheus.CounterOpts{Name: name("orders_set_aside_total"), Help: "Queued orders whose outcome could not be stored."}),
 		seconds:      prometheus.NewHistogram(prometheus.HistogramOpts{Name: name("batch_seconds"), Help: "Time of a batch, reading to commit.", Buckets: prometheus.ExponentialBuckets(0.002, 2, 14)}),
 	}
-	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.orders, m.fenced, m.retries, m.hintsDropped, m.partitions, m.seconds)
+	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.orders, m.fenced, m.retries, m.hintsDropped, m.setAside, m.seconds)
 	return m
 }
 
-func (m *metrics) batch(took time.Duration, records []record, applied facts.Applied) {
+func (m *metrics) batch(took time.Duration, records []record, done applied) {
 	m.seconds.Observe(took.Seconds())
 	for _, r := range records {
 		m.records.WithLabelValues(r.topic).Inc()
 	}
-	m.stored.Add(float64(applied.Stored))
-	m.duplicate.Add(float64(applied.Duplicate))
-	m.orders.Add(float64(len(applied.Orders)))
+	m.stored.Add(float64(done.stored))
+	m.duplicate.Add(float64(done.duplicate))
+	m.orders.Add(float64(len(done.computed)))
 }
 
 // readyTimeout bounds one look at the dependencies.
 const readyTimeout = 2 * time.Second
 
-// Handler serves /healthz (alive), /readyz (Postgres and Kafka answer; details
-// in JSON) and /metrics.
+// Handler serves /healthz (alive), /readyz (Postgres and Kafka answer, and each
+// owned partition moves; details in JSON) and /metrics.
 func (p *Processor) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -69,20 +67,30 @@ func (p *Processor) Handler() http.Handler {
 	return mux
 }
 
+// readiness is the body of /readyz.
+type readiness struct {
+	Kafka      string      `json:"kafka"` // ok | unavailable
+	Postgres   string      `json:"postgres"`
+	Partitions []Partition `json:"partitions"`
+}
+
 func (p *Processor) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
-	said := func(err error) string {
-		if err != nil {
-			return "unavailable" // its text may name hosts: it is in the log
+	answer := readiness{Kafka: "ok", Postgres: "ok", Partitions: p.Partitions()}
+	status := http.StatusOK
+	if _, err := p.Log.ClusterID(ctx); err != nil { // its text may name hosts: it is in the log
+		answer.Kafka, status = "unavailable", http.StatusServiceUnavailable
+	}
+	if err := p.Store.Ping(ctx); err != nil {
+		answer.Postgres, status = "unavailable", http.StatusServiceUnavailable
+	}
+	for _, own := range answer.Partitions {
+		if own.State != Running {
+			status = http.StatusServiceUnavailable
 		}
-		return "ok"
 	}
-	_, kafkaErr := p.Log.ClusterID(ctx)
-	storeErr := p.Store.Ping(ctx)
 	w.Header().Set("Content-Type", "application/json")
-	if kafkaErr != nil || storeErr != nil {
-		w.WriteHeader(http.StatusServiceUnavailable)
-	}
-	_ = json.NewEncoder(w).Encode(map[string]string{"kafka": said(kafkaErr), "postgres": said(storeErr)})
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(answer)
 }

@@ -1,6 +1,7 @@
 package processor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -8,13 +9,26 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// Store is where facts, credits and offsets live; internal/postgres.DB is one.
+// Store is where facts, outcomes and offsets live. StoreOf makes one of
+// internal/postgres/factstore.Store.
 type Store interface {
+	Facts
+
+	// Transact runs f in one transaction: all of it is written when f returns
+	// nil, else nothing. facts.ErrFenced and facts.ErrData will not get better
+	// by trying again; any other error may.
+	Transact(ctx context.Context, f func(tx Tx) error) error
+}
+
+// Facts is what is asked of the store outside its transactions.
+type Facts interface {
 	Ping(ctx context.Context) error
 
 	// Offset is a partition's first record not yet applied; where none is
@@ -31,16 +45,25 @@ type Store interface {
 	// MakeMonths prepares the store for events of the given id times.
 	MakeMonths(ctx context.Context, now time.Time, instants []time.Time) error
 
-	// Apply writes a batch and its offsets in one transaction, or nothing.
-	// facts.ErrFenced and facts.ErrData will not get better by trying again;
-	// any other error may.
-	Apply(ctx context.Context, b facts.Batch) (facts.Applied, error)
+	// QueuedCompanies lists companies that have orders queued.
+	QueuedCompanies(ctx context.Context) ([]string, error)
+}
 
-	// Recompute works off at most limit queued orders of the batch's companies.
-	Recompute(ctx context.Context, b facts.Batch, limit int) (facts.Applied, error)
+// StoreOf makes a Store of an adapter whose transactions have a type of their own.
+func StoreOf[T Tx](adapter interface {
+	Facts
+	Transact(ctx context.Context, f func(tx T) error) error
+}) Store {
+	return adapted[T]{adapter, adapter.Transact}
+}
 
-	// Queued lists companies that have orders queued.
-	Queued(ctx context.Context) ([]string, error)
+type adapted[T Tx] struct {
+	Facts
+	transact func(ctx context.Context, f func(tx T) error) error
+}
+
+func (a adapted[T]) Transact(ctx context.Context, f func(tx Tx) error) error {
+	return a.transact(ctx, func(tx T) error { return f(tx) })
 }
 
 // Log is the two co-partitioned topics; internal/kafka.Group is one.
@@ -56,7 +79,7 @@ type Log interface {
 
 	// Read hands over a partition's records from an offset on, in order, until
 	// ctx ends or handle fails. Key and value stay valid afterwards.
-	Read(ctx context.Context, topic string, partition int, from int64, handle func(offset int64, key, value []byte) error) error
+	Read(ctx context.Context, topic string, partition int, from int64, handle func(r wire.Fetched) error) error
 
 	// PartitionOf tells which partition a key belongs to.
 	PartitionOf(ctx context.Context, key []byte) (int, error)
@@ -73,28 +96,25 @@ type Results interface {
 type Config struct {
 	BatchRecords   int           // records a transaction; 2,000
 	BatchBytes     int           // bytes of records a transaction; 8 MiB
+	ReadAheadBytes int           // bytes of records that wait in memory, of all partitions together; 64 MiB
 	RecomputeChunk int           // queued orders a transaction; 200
 	ApplyTimeout   time.Duration // of one attempt at a transaction, its wait for a turn included; 2 min
 	AtOnce         int           // transactions at once, whatever the partitions owned; 4
+	HaltPause      time.Duration // before a halted partition is looked at again; 30 s
+	StallAfter     time.Duration // a partition that has records and does not move for so long is not ready; 5 min
 }
 
 func (c Config) withDefaults() Config {
-	if c.BatchRecords == 0 {
-		c.BatchRecords = 2000
+	return Config{
+		BatchRecords:   cmp.Or(c.BatchRecords, 2000),
+		BatchBytes:     cmp.Or(c.BatchBytes, 8<<20),
+		ReadAheadBytes: cmp.Or(c.ReadAheadBytes, 64<<20),
+		RecomputeChunk: cmp.Or(c.RecomputeChunk, 200),
+		ApplyTimeout:   cmp.Or(c.ApplyTimeout, 2*time.Minute),
+		AtOnce:         cmp.Or(c.AtOnce, 4),
+		HaltPause:      cmp.Or(c.HaltPause, 30*time.Second),
+		StallAfter:     cmp.Or(c.StallAfter, 5*time.Minute),
 	}
-	if c.BatchBytes == 0 {
-		c.BatchBytes = 8 << 20
-	}
-	if c.RecomputeChunk == 0 {
-		c.RecomputeChunk = 200
-	}
-	if c.AtOnce == 0 {
-		c.AtOnce = 4
-	}
-	if c.ApplyTimeout == 0 {
-		c.ApplyTimeout = 2 * time.Minute
-	}
-	return c
 }
 
 // Deps is what the processor is given. All but Logger, Now and Registry are required.
@@ -110,19 +130,15 @@ type Deps struct {
 // Processor is one member of the processors' group.
 type Processor struct {
 	Deps
-	config  Config
-	metrics *metrics
-	hints   chan hint
-	turns   chan struct{} // one place for each transaction at once
+	config    Config
+	metrics   *metrics
+	hints     chan hint
+	slots     chan struct{}       // one place for each transaction at once
+	readAhead *semaphore.Weighted // bytes of records that wait in memory
 
-	mu    sync.Mutex
-	rules map[string]*ruled // by company
-}
-
-// ruled is one company's rules at a revision, ready to match.
-type ruled struct {
-	rules *facts.Rules
-	index *attribution.Index
+	mu         sync.Mutex
+	rules      map[string]*attribution.Index // by company
+	partitions map[int]*progress             // owned now
 }
 
 // maxRules bounds the cache of rules; beyond it the cache starts anew.
@@ -140,10 +156,14 @@ func New(config Config, deps Deps) *Processor {
 		deps.Registry = prometheus.NewRegistry()
 	}
 	config = config.withDefaults()
-	return &Processor{
+	p := &Processor{
 		Deps: deps, config: config, metrics: newMetrics(deps.Registry),
-		hints: make(chan hint, 64), turns: make(chan struct{}, config.AtOnce), rules: map[string]*ruled{},
+		hints: make(chan hint, 64), slots: make(chan struct{}, config.AtOnce),
+		readAhead: semaphore.NewWeighted(int64(config.ReadAheadBytes)),
+		rules:     map[string]*attribution.Index{}, partitions: map[int]*progress{},
 	}
+	deps.Registry.MustRegister(partitionCollector{p})
+	return p
 }
 
 // Run consumes until ctx ends (nil) or an error that waiting cannot mend: a
@@ -161,12 +181,12 @@ func (p *Processor) Run(ctx context.Context) error {
 	return nil
 }
 
-// inTurn runs f once it has one of the places for transactions: a member may
+// inSlot runs f once it has one of the places for transactions: a member may
 // own all partitions, and each batch holds megabytes and a connection.
-func (p *Processor) inTurn(ctx context.Context, f func() error) error {
+func (p *Processor) inSlot(ctx context.Context, f func() error) error {
 	select {
-	case p.turns <- struct{}{}:
-		defer func() { <-p.turns }()
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
 		return f()
 	case <-ctx.Done():
 		return ctx.Err()
@@ -175,30 +195,30 @@ func (p *Processor) inTurn(ctx context.Context, f func() error) error {
 
 // rulesOf gives companies' rules as they are now, read again only where the
 // revision moved. Unknown companies are left out.
-func (p *Processor) rulesOf(ctx context.Context, companyIDs []string) (map[string]*ruled, error) {
+func (p *Processor) rulesOf(ctx context.Context, companyIDs []string) (map[string]*attribution.Index, error) {
 	revisions, err := p.Store.Revisions(ctx, companyIDs)
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[string]*ruled, len(revisions))
+	out := make(map[string]*attribution.Index, len(revisions))
 	for id, rev := range revisions {
 		p.mu.Lock()
-		r := p.rules[id]
+		index := p.rules[id]
 		p.mu.Unlock()
-		if r == nil || r.rules.Rev < rev {
+		if index == nil || index.Rev() < rev {
 			rules, err := p.Store.Rules(ctx, id)
 			if err != nil {
 				return nil, err
 			}
-			r = &ruled{rules, attribution.NewIndex(rules)}
+			index = attribution.NewIndex(rules)
 			p.mu.Lock()
 			if len(p.rules) >= maxRules {
 				clear(p.rules)
 			}
-			p.rules[id] = r
+			p.rules[id] = index
 			p.mu.Unlock()
 		}
-		out[id] = r
+		out[id] = index
 	}
 	return out, nil
 }

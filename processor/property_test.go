@@ -39,26 +39,17 @@ func (s *shop) outcomes() string {
 
 // clear forgets all facts and what is derived from them, but not the rules.
 func (s *shop) clear() {
-	s.exec(`truncate event_fact, sighting, order_version, order_personal, orders, order_key, product, product_variant, credit, payout, ledger_entry, explanation, recompute, delivery, consumer_offset`)
+	s.exec(`truncate recompute_company, event_fact, sighting, order_version, order_personal, orders, order_key, product, product_variant, credit, payout, ledger_entry, explanation, recompute, delivery, consumer_offset`)
 }
 
 // apply gives records to an owner in batches of the given sizes, as Kafka would.
 func (s *shop) apply(records []record, batches func() int) {
 	s.t.Helper()
-	o := &owner{Processor: s.processor(nil, nil), clusterID: "test", next: map[string]int64{}}
-	for _, topic := range inputs {
-		if _, err := s.db.Offset(s.ctx, topic, 0, o.clusterID, 0); err != nil {
-			s.t.Fatal(err)
-		}
-	}
-	offsets := map[string]int64{}
-	for i := range records {
-		records[i].offset = offsets[records[i].topic]
-		offsets[records[i].topic]++
-	}
+	o := s.owner()
+	numbered(records)
 	for len(records) > 0 {
 		n := min(batches(), len(records))
-		if err := o.apply(s.ctx, records[:n]); err != nil {
+		if err := o.applyRecords(s.ctx, records[:n]); err != nil {
 			s.t.Fatal(err)
 		}
 		records = records[n:]
@@ -66,6 +57,16 @@ func (s *shop) apply(records []record, batches func() int) {
 	for s.int(`select count(*) from recompute`) > 0 {
 		s.t.Fatal("so few orders must not be queued")
 	}
+}
+
+// numbered gives records the offsets that a new log would.
+func numbered(records []record) []record {
+	offsets := map[string]int64{}
+	for i := range records {
+		records[i].Offset = offsets[records[i].topic]
+		offsets[records[i].topic]++
+	}
+	return records
 }
 
 func (s *shop) record(value any) record {
@@ -77,7 +78,7 @@ func (s *shop) record(value any) record {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return record{topic: topic, key: []byte(s.company), value: text}
+	return record{topic: topic, Fetched: wire.Fetched{Record: wire.Record{Key: []byte(s.company), Value: text}}}
 }
 
 // randomFacts are a small shop's: few visitors, keys and orders, so that they
@@ -287,10 +288,9 @@ func TestABusyHubCostsNothing(t *testing.T) {
 		landing("Ana+Prado", "Inverno")(e)
 		e.Identity.EmailKey = "k1:till"
 	}))
-	o := &owner{Processor: s.processor(nil, nil), clusterID: "test", next: map[string]int64{wire.TopicCommerce: n}}
-	applied, err := o.attempt(s.ctx, []record{touch}, o.moves([]record{touch}))
-	if err != nil || applied.Stored != 1 || applied.Queued != 0 || len(applied.Orders) != 0 {
-		t.Errorf("%d stored, %d orders computed, %d queued, %v; want the event alone", applied.Stored, len(applied.Orders), applied.Queued, err)
+	done, err := s.owner().applyOnce(s.ctx, []record{touch}, false)
+	if err != nil || done.stored != 1 || done.queued != 0 || len(done.computed) != 0 {
+		t.Errorf("%d stored, %d orders computed, %d queued, %v; want the event alone", done.stored, len(done.computed), done.queued, err)
 	}
 	// The other way round gives the same outcome, explanations included.
 	want := s.outcomes()
@@ -301,25 +301,31 @@ func TestABusyHubCostsNothing(t *testing.T) {
 	}
 }
 
-// TestTooManyOrdersForABatchAreQueued: a visitor seen with more keys than a
-// batch can compute orders of.
+// TestTooManyOrdersForABatchAreQueued: events that concern more orders than a
+// batch computes by itself.
 func TestTooManyOrdersForABatchAreQueued(t *testing.T) {
 	s := newShop(t)
 	const n = 1100
-	records := []record{}
+	orders, events := []record{}, []record{}
 	for i := range n {
-		records = append(records, s.record(s.order(fmt.Sprint("o", i), noon.Add(time.Minute), 1000, cart(fmt.Sprint("k1:", i)))))
+		key := fmt.Sprint("k1:", i)
+		orders = append(orders, s.record(s.order(fmt.Sprint("o", i), noon.Add(time.Minute), 1000, cart(key))))
+		events = append(events, s.record(s.event(fmt.Sprint("v", i), noon, i, func(e *wire.Event) { e.Identity.CartKey = key })))
 	}
-	s.apply(records, func() int { return 600 })
-	s.exec(`insert into sighting (company_id, kind, key, visitor, day, first_at, last_at)
-		select company_id, kind, key, 'v1', $1::date, $1, $1 from order_key where kind = 'cart'`, noon)
-	event := s.record(s.event("v1", noon, 1, nil))
-	o := &owner{Processor: s.processor(nil, nil), clusterID: "test", next: map[string]int64{wire.TopicCommerce: n}}
-	applied, err := o.attempt(s.ctx, []record{event}, o.moves([]record{event}))
-	if err != nil || applied.Queued != n || len(applied.Orders) != 0 {
-		t.Errorf("%d queued, %d computed, %v; want all %d queued", applied.Queued, len(applied.Orders), err, n)
+	s.apply(orders, func() int { return 600 })
+	o := s.owner()
+	done, err := o.applyOnce(s.ctx, numbered(events), false)
+	if err != nil || done.queued != n || len(done.computed) != 0 {
+		t.Fatalf("%d queued, %d computed, %v; want all %d queued", done.queued, len(done.computed), err, n)
 	}
-	if queued, err := s.db.Queued(s.ctx); err != nil || !slices.Equal(queued, []string{s.company}) {
+	if queued, err := s.store.QueuedCompanies(s.ctx); err != nil || !slices.Equal(queued, []string{s.company}) {
 		t.Errorf("companies queued: %v, %v", queued, err)
+	}
+	s.workOff()
+	if queued, err := s.store.QueuedCompanies(s.ctx); err != nil || len(queued) != 0 {
+		t.Errorf("companies queued after all was computed: %v, %v", queued, err)
+	}
+	if reached := s.int(`select count(*) from order_key where kind = 'reached'`); reached != n {
+		t.Errorf("%d orders lead to their visitor, want %d", reached, n)
 	}
 }

@@ -2,15 +2,12 @@ package processor
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 	"unicode/utf8"
 
-	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -18,15 +15,14 @@ import (
 // offsets are moved: an attempt that is repeated writes them again, none is lost.
 func (o *owner) reject(ctx context.Context, rejected []rejection) error {
 	for _, r := range rejected {
-		digest := sha256.Sum256(r.record.value)
 		out := wire.Rejected{
 			V: 1, Topic: r.record.topic, Code: r.code, Reason: r.reason,
-			Digest: hex.EncodeToString(digest[:]), At: o.Now().UTC().Truncate(time.Millisecond),
+			Partition: &o.partition, Offset: &r.record.Offset, At: o.Now().UTC().Truncate(time.Millisecond),
 		}
-		if utf8.Valid(r.record.key) {
-			out.CompanyID = bounded(string(r.record.key))
+		if utf8.Valid(r.record.Key) {
+			out.CompanyID = bounded(string(r.record.Key))
 		}
-		out.EventID, out.Body = redact(r.record.value)
+		out.EventID, out.Body = redact(r.record.Value)
 		value, err := json.Marshal(out)
 		if err != nil {
 			return fmt.Errorf("rejected record: %w", err)
@@ -35,7 +31,7 @@ func (o *owner) reject(ctx context.Context, rejected []rejection) error {
 			return fmt.Errorf("produce to %s: %w", wire.TopicRejected, err)
 		}
 		o.metrics.rejected.WithLabelValues(r.code).Inc()
-		o.Logger.Warn("record rejected", "topic", r.record.topic, "partition", o.partition, "offset", r.record.offset, "code", r.code)
+		o.Logger.Warn("record rejected", "topic", r.record.topic, "partition", o.partition, "offset", r.record.Offset, "code", r.code)
 	}
 	return nil
 }
@@ -65,11 +61,11 @@ func redact(value []byte) (eventID, body string) {
 func bounded(text string) string { return text[:min(len(text), 128)] }
 
 // hint says which of a company's orders have a new outcome.
-type hint struct{ orders []facts.OrderRef }
+type hint struct{ orders []orderRef }
 
 // hint hands over orders for results.v1; where the queue is full they go
 // unsaid: pages catch up by reading Postgres.
-func (o *owner) hint(orders []facts.OrderRef) {
+func (o *owner) hint(orders []orderRef) {
 	if len(orders) == 0 {
 		return
 	}
@@ -103,7 +99,7 @@ func (p *Processor) publishHint(ctx context.Context, h hint) {
 	byCompany := map[string][]string{}
 	slices.SortFunc(h.orders, compareRefs)
 	for _, ref := range slices.Compact(h.orders) {
-		byCompany[ref.CompanyID] = append(byCompany[ref.CompanyID], ref.OrderID)
+		byCompany[ref.companyID] = append(byCompany[ref.companyID], ref.orderID)
 	}
 	for company, ids := range byCompany {
 		for chunk := range slices.Chunk(ids, ordersPerHint) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/tributary-io/tributary/internal/postgres/cases"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func TestACompanyHasTheSettingsItWasMadeWith(t *testing.T) {
 		if err != nil || company.ConsentPolicy != consent {
 			t.Errorf("consent policy %q, %v; want %q", company.ConsentPolicy, err, consent)
 		}
-		rules, err := db.db.Rules(t.Context(), companyID)
+		rules, err := cases.NewReader(db.db).Rules(t.Context(), companyID)
 		if err != nil || rules.PayoutRule != payout || rules.Window != window || rules.HalfLife != halfLife ||
 			rules.IgnoreDirect != ignoreDirect || rules.PayRecurring != payRecurring {
 			t.Errorf("%+v, %v", rules, err)

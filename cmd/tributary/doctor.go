@@ -14,6 +14,7 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/processor"
@@ -127,7 +128,7 @@ func examineTopics(ctx context.Context, client *kafka.Client) (string, error) {
 // examineOffsets holds what the processor has applied against the log: the same
 // that it refuses at its start.
 func examineOffsets(ctx context.Context, db *postgres.DB, client *kafka.Client) (string, error) {
-	stored, err := db.Offsets(ctx)
+	stored, err := factstore.New(db).Offsets(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -37,7 +38,7 @@ func TestDoctorSeesOffsetsThatAreNotThisLogs(t *testing.T) {
 	}
 	offset := func(partition int, cluster string, next int64) {
 		t.Helper()
-		if _, err := db.Offset(t.Context(), wire.TopicEvents, partition, cluster, next); err != nil {
+		if _, err := factstore.New(db).Offset(t.Context(), wire.TopicEvents, partition, cluster, next); err != nil {
 			t.Fatal(err)
 		}
 	}

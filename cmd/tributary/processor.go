@@ -13,6 +13,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/processor"
 )
@@ -88,7 +89,7 @@ func runProcessor(ctx context.Context, s processorSetup) error {
 		s.log.Warn("processor waits for Kafka", "error", err)
 	}, wire.TopicEvents, wire.TopicCommerce)
 	p := processor.New(s.config, processor.Deps{
-		Store: db, Log: group, Results: kafka.NewProducer(client), Logger: s.log,
+		Store: processor.StoreOf(factstore.New(db)), Log: group, Results: kafka.NewProducer(client), Logger: s.log,
 	})
 	if s.listener == nil {
 		return p.Run(ctx)

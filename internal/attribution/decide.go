@@ -1,23 +1,17 @@
 package attribution
 
 import (
-	"fmt"
-	"time"
-
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
 // Decide computes an order's outcome. It is pure: the same Case under the same
-// rules always gives the same bytes.
-func (x *Index) Decide(c facts.Case) (facts.Outcome, error) {
-	order := Order{Order: &c.Order, Day: c.Order.CreatedAt.In(x.rules.Location).Format(time.DateOnly), Codes: facts.OrderCodes(&c.Order)}
-	keys, touches := x.join(&c)
-	onlyDirect := true
-	for _, t := range touches {
-		onlyDirect = onlyDirect && t.Kind == Direct
-	}
-	if t, ok := orderTouch(&c); ok && onlyDirect {
+// rules always gives the same Outcome.
+func (x *Index) Decide(c facts.Case) facts.Outcome {
+	order := Order{Order: &c.Order, Day: x.DayOf(c.Order.CreatedAt), Codes: facts.OrderCodes(&c.Order)}
+	found := x.join(&c)
+	touches := found.touches
+	if t, ok := orderTouch(&c); ok && allDirect(touches) {
 		touches = append(touches, t)
 	}
 	for i := range touches {
@@ -28,10 +22,11 @@ func (x *Index) Decide(c facts.Case) (facts.Outcome, error) {
 	models := x.models(&order, touches)
 
 	out := facts.Outcome{
-		OrderID: order.OrderID, Day: order.Day, Cause: c.Cause,
-		Lines:    paid.lines(&order),
-		Evidence: evidence(touches, coupon),
-		Payout:   facts.Payout{BaseMinor: order.base(), CommissionMinor: paid.commission, FixedBRLMinor: paid.fixedBRL},
+		OrderID: order.OrderID, Currency: order.Currency, Day: order.Day,
+		Lines:   paid.lines(&order),
+		FoundBy: foundBy(&order, touches, coupon, found.visitors),
+		Hubs:    hubs(&order, found.keys),
+		Payout:  facts.Payout{BaseMinor: order.base(), CommissionMinor: paid.commission, FixedBRLMinor: paid.fixedBRL},
 	}
 	if paid.winner != nil {
 		out.Payout.InfluencerID, out.Payout.CampaignID, out.Payout.Evidence = paid.winner.influencerID, paid.winner.campaignID, paid.winner.evidence
@@ -44,11 +39,8 @@ func (x *Index) Decide(c facts.Case) (facts.Outcome, error) {
 			out.Credits = append(out.Credits, m.credits...)
 		}
 	}
-	var err error
-	if out.Explanation, err = x.explain(&order, keys, touches, coupon, link, paid, models); err != nil {
-		return out, fmt.Errorf("attribution: explain order %s: %w", order.OrderID, err)
-	}
-	return out, nil
+	out.Explanation = x.explain(&order, found.keys, touches, coupon, link, paid, models)
+	return out
 }
 
 // modelled is one model's division of an order; portions goes with credits.
@@ -87,24 +79,45 @@ func (x *Index) models(o *Order, touches []Touch) []modelled {
 	return list
 }
 
-// evidence lists by what a change of rules could concern the order: names and
-// codes its touches carry, whether or not they match anyone today.
-func evidence(touches []Touch, coupon *claim) []facts.Key {
-	var keys []facts.Key
+// foundBy lists by what a change of rules could concern the order: names and
+// codes that its touches carry, whether or not they match anyone today; and by
+// what a visit could: the visitors that its keys lead to.
+func foundBy(o *Order, touches []Touch, coupon *claim, visitors []visited) []facts.OrderKey {
+	var keys []facts.OrderKey
 	seen := map[facts.Key]bool{}
-	add := func(kind, value string) {
-		if k := (facts.Key{Kind: kind, Value: value}); value != "" && !seen[k] {
+	add := func(k facts.Key, hub facts.Hub) {
+		if !seen[k] {
 			seen[k] = true
-			keys = append(keys, k)
+			keys = append(keys, facts.OrderKey{Key: k, OrderID: o.OrderID, CreatedAt: o.CreatedAt, Hub: hub})
 		}
 	}
 	for _, t := range touches {
-		add(facts.KeyUTM, commerce.FoldName(t.Campaign))
-		add(facts.KeyLink, t.Code)
-		add(facts.KeyInfluencer, t.InfluencerID)
+		if name := commerce.FoldName(t.Campaign); name != "" {
+			add(facts.RuleKey(facts.KeyUTM, name), facts.NoHub)
+		}
+		if t.Code != "" {
+			add(facts.RuleKey(facts.KeyLink, t.Code), facts.NoHub)
+		}
+		if t.InfluencerID != "" {
+			add(facts.Key{Kind: facts.KeyInfluencer, Value: t.InfluencerID}, facts.NoHub)
+		}
 	}
 	if coupon != nil {
-		add(facts.KeyInfluencer, coupon.influencerID)
+		add(facts.Key{Kind: facts.KeyInfluencer, Value: coupon.influencerID}, facts.NoHub)
+	}
+	for _, v := range visitors {
+		add(facts.Key{Kind: facts.KeyReached, Value: v.id}, v.hub)
 	}
 	return keys
+}
+
+// hubs lists the order's keys that join nothing.
+func hubs(o *Order, keys []reach) []facts.OrderKey {
+	var list []facts.OrderKey
+	for _, k := range keys {
+		if k.hub != facts.NoHub {
+			list = append(list, facts.OrderKey{Key: k.Key, OrderID: o.OrderID, CreatedAt: o.CreatedAt, Hub: k.hub})
+		}
+	}
+	return list
 }

@@ -63,6 +63,15 @@ func NewIndex(rules *facts.Rules) *Index {
 	return x
 }
 
+// CompanyID names the company whose rules these are.
+func (x *Index) CompanyID() string { return x.rules.CompanyID }
+
+// Rev is the revision of the rules.
+func (x *Index) Rev() int64 { return x.rules.Rev }
+
+// DayOf is an instant's day in the store's time zone, YYYY-MM-DD.
+func (x *Index) DayOf(t time.Time) string { return t.In(x.rules.Location).Format(time.DateOnly) }
+
 // open tells whether a rule closed at an instant (zero: never) still held at t.
 func open(closed, t time.Time) bool { return closed.IsZero() || t.Before(closed) }
 
@@ -84,7 +93,7 @@ func (x *Index) match(t *Touch) {
 	switch {
 	case t.InfluencerID != "":
 		t.Channel = t.InfluencerName
-	case t.Kind == Direct:
+	case t.Kind == facts.Direct:
 		t.Channel = ChannelDirect
 	default:
 		t.Channel = channelOf(t.Source, t.Medium)
@@ -168,14 +177,14 @@ func earlierClosed(a, b *facts.Coupon) bool {
 
 // costsFor are the costs in force on an order's day for its winner: the
 // campaign's if any apply, else the influencer's.
-func (x *Index) costsFor(influencerID, campaignID, evidence, day string, createdAt time.Time) (level string, costs []*facts.Cost) {
+func (x *Index) costsFor(influencerID, campaignID string, evidence facts.Evidence, day string, createdAt time.Time) (level facts.CostLevel, costs []*facts.Cost) {
 	var ofCampaign, ofInfluencer []*facts.Cost
 	for _, c := range x.costs[influencerID] {
 		switch {
 		case c.FixedFeeMinor == 0 && c.VarFee.IsZero(),
 			c.From != "" && day < c.From, c.To != "" && day > c.To,
 			!open(c.DeletedAt, createdAt),
-			c.CouponOnly && evidence != EvidenceCoupon:
+			c.CouponOnly && evidence != facts.EvidenceCoupon:
 		case c.CampaignID == "":
 			ofInfluencer = append(ofInfluencer, c)
 		case c.CampaignID == campaignID:
@@ -183,7 +192,7 @@ func (x *Index) costsFor(influencerID, campaignID, evidence, day string, created
 		}
 	}
 	if len(ofCampaign) > 0 {
-		return "campaign", ofCampaign
+		return facts.LevelCampaign, ofCampaign
 	}
-	return "influencer", ofInfluencer
+	return facts.LevelInfluencer, ofInfluencer
 }

@@ -9,37 +9,53 @@ import (
 // reach is one key after the hub limits.
 type reach struct {
 	facts.KeyReach
-	hub bool
+	hub facts.Hub
+}
+
+// visited is a visitor to whom a key that is no hub leads.
+type visited struct {
+	id  string
+	hub facts.Hub
+}
+
+// joined is what an order's keys lead to.
+type joined struct {
+	keys     []reach   // strongest first
+	visitors []visited // also those that join nothing, since they are hubs
+	touches  []Touch   // oldest first
 }
 
 // join follows an order's keys to its visitors and their touches. A hub key
 // and a hub visitor join nothing. matchedBy is each visitor's strongest key.
-func (x *Index) join(c *facts.Case) (keys []reach, touches []Touch) {
-	hubVisitor := map[string]bool{}
+func (x *Index) join(c *facts.Case) joined {
+	var out joined
+	hubs := map[string]facts.Hub{}
 	for _, v := range c.Visitors {
-		hubVisitor[v.ID] = v.Customers > facts.HubIdentities || v.Emails > facts.HubIdentities
+		hubs[v.ID] = hubOfVisitor(v)
 	}
-	matchedBy := map[string]string{}
+	matchedBy := map[string]facts.KeyKind{}
 	for _, kind := range facts.JoinKinds { // strongest first
 		for _, k := range c.Keys {
 			if k.Kind != kind {
 				continue
 			}
-			r := reach{k, len(k.Visitors) > facts.HubVisitors || k.Orders > facts.HubOrders}
-			keys = append(keys, r)
-			if r.hub {
+			r := reach{k, hubOfKey(k)}
+			out.keys = append(out.keys, r)
+			if r.hub != facts.NoHub {
 				continue
 			}
 			for _, v := range k.Visitors {
-				if matchedBy[v] == "" && !hubVisitor[v] {
+				if matchedBy[v] == "" {
 					matchedBy[v] = kind
+					out.visitors = append(out.visitors, visited{v, hubs[v]})
 				}
 			}
 		}
 	}
-	from, to := c.Order.CreatedAt.Add(-x.rules.Window), c.Order.CreatedAt.Add(facts.Simultaneous)
+	var touches []Touch
+	from, to := c.Order.CreatedAt.Add(-x.rules.Window), c.Order.CreatedAt.Add(simultaneous)
 	for _, v := range c.Visitors {
-		if matchedBy[v.ID] == "" {
+		if matchedBy[v.ID] == "" || hubs[v.ID] != facts.NoHub {
 			continue
 		}
 		// Causality: what came after the order cuts none of its sessions either.
@@ -48,11 +64,12 @@ func (x *Index) join(c *facts.Case) (keys []reach, touches []Touch) {
 			if t.At.Before(from) {
 				continue
 			}
-			t.MatchedBy = matchedBy[v.ID]
+			t.MatchedBy = string(matchedBy[v.ID])
 			touches = append(touches, t)
 		}
 	}
-	return keys, merge(touches)
+	out.touches = merge(touches)
+	return out
 }
 
 // orderTouch is the order's own UTMs as a touch, which counts only where no
@@ -60,7 +77,7 @@ func (x *Index) join(c *facts.Case) (keys []reach, touches []Touch) {
 func orderTouch(c *facts.Case) (Touch, bool) {
 	o := &c.Order
 	t := Touch{
-		ID: "order", At: o.CreatedAt, Kind: ByOrderUTM, MatchedBy: string(ByOrderUTM),
+		ID: "order", At: o.CreatedAt, Kind: facts.ByOrderUTM, MatchedBy: string(facts.ByOrderUTM),
 		Source: o.UTMSource.Or(""), Medium: o.UTMMedium.Or(""), Campaign: o.UTMCampaign.Or(""), Content: o.UTMContent.Or(""),
 	}
 	return t, t.Source != "" || t.Medium != "" || t.Campaign != ""

@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"slices"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/facts"
 )
 
 // Models computed for every order, side by side.
@@ -31,7 +33,7 @@ type share struct {
 func (x *Index) shares(model string, touches []Touch) []share {
 	var path []int
 	for i, t := range touches {
-		if model == Last || t.Kind != Direct || !x.rules.IgnoreDirect && model != LastNonDirect {
+		if model == Last || t.Kind != facts.Direct || !x.rules.IgnoreDirect && model != LastNonDirect {
 			path = append(path, i)
 		}
 	}

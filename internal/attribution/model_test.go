@@ -30,9 +30,9 @@ func testIndex(change func(*facts.Rules)) *Index {
 func path(kinds string, days ...int) []Touch {
 	var touches []Touch
 	for i, d := range days {
-		t := Touch{ID: fmt.Sprint(i), At: start.Add(time.Duration(d) * day), Kind: ByUTM}
+		t := Touch{ID: fmt.Sprint(i), At: start.Add(time.Duration(d) * day), Kind: facts.ByUTM}
 		if kinds != "" && kinds[i] == 'd' {
-			t.Kind = Direct
+			t.Kind = facts.Direct
 		}
 		touches = append(touches, t)
 	}

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"math"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -8,12 +9,6 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/wire"
-)
-
-// Kinds of payout evidence.
-const (
-	EvidenceCoupon = "coupon"
-	EvidenceLink   = "link"
 )
 
 // Order is what the payout reads of an order.
@@ -28,42 +23,25 @@ func (o *Order) base() int64 { return o.TotalMinor - o.ShippingMinor.Or(0) }
 
 // claim is one influencer's evidence for an order.
 type claim struct {
-	influencerID, campaignID, evidence string
-	at                                 time.Time // of the touch, for link evidence
-}
-
-// Reasons why an order, whatever its status, earns nobody anything.
-const (
-	reasonNoWinner  = "no_winner"
-	reasonBase      = "base_not_positive"
-	reasonRecurring = "recurring_excluded"
-	reasonNoCost    = "no_agreement"
-	reasonTooLittle = "below_minor_unit"
-)
-
-// reasonNotes are the reasons for people.
-var reasonNotes = map[string]string{
-	reasonNoWinner:  "no coupon and no link of an influencer led to the order",
-	reasonBase:      "the base is not above zero",
-	reasonRecurring: "recurring subscription orders are not paid",
-	reasonNoCost:    "no cost was in force for this evidence when the order was made",
-	reasonTooLittle: "the share rounds to less than the currency's smallest unit",
+	influencerID, campaignID string
+	evidence                 facts.Evidence
+	at                       time.Time // of the touch, for link evidence
 }
 
 // payout is who is paid what, before status is looked at.
 type payout struct {
 	winner     *claim
 	losers     []loser
-	level      string
+	level      facts.CostLevel
 	costs      []commission
-	commission int64  // in the order's currency
-	fixedBRL   int64  // apart from commission; 0 on orders in BRL
-	reason     string // why nothing is earned; empty where something is
+	commission int64        // in the order's currency
+	fixedBRL   int64        // apart from commission; 0 on orders in BRL
+	reason     facts.Reason // why nothing is earned; empty where something is
 }
 
 type loser struct {
 	claim
-	reason string
+	reason facts.Reason
 }
 
 // commission is what one cost record earns on an order. In an order of another
@@ -80,7 +58,7 @@ func (x *Index) couponClaim(o *Order) *claim {
 	if c == nil {
 		return nil
 	}
-	return &claim{influencerID: c.InfluencerID, campaignID: c.CampaignID, evidence: EvidenceCoupon}
+	return &claim{influencerID: c.InfluencerID, campaignID: c.CampaignID, evidence: facts.EvidenceCoupon}
 }
 
 // linkClaim is the last touch that belongs to an influencer. Marketplace
@@ -91,7 +69,7 @@ func linkClaim(o *Order, touches []Touch) *claim {
 	}
 	for i := len(touches) - 1; i >= 0; i-- {
 		if t := touches[i]; t.InfluencerID != "" {
-			return &claim{influencerID: t.InfluencerID, campaignID: t.CampaignID, evidence: EvidenceLink, at: t.At}
+			return &claim{influencerID: t.InfluencerID, campaignID: t.CampaignID, evidence: facts.EvidenceLink, at: t.At}
 		}
 	}
 	return nil
@@ -107,47 +85,79 @@ func (x *Index) pay(o *Order, coupon, link *claim) payout {
 		p.winner = coupon // the coupon's campaign wins
 	case x.rules.PayoutRule == facts.LastTouch:
 		p.winner = link
-		p.losers = []loser{{*coupon, "the store's rule is last_touch: a link beats a coupon"}}
+		p.losers = []loser{{*coupon, facts.ReasonLinkBeatsCoupon}}
 	default:
 		p.winner = coupon
-		p.losers = []loser{{*link, "the store's rule is coupon_first: a coupon beats a link"}}
+		p.losers = []loser{{*link, facts.ReasonCouponBeatsLink}}
 	}
 	switch {
 	case p.winner == nil:
-		p.reason = reasonNoWinner
+		p.reason = facts.ReasonNoWinner
 		return p
 	case o.base() <= 0:
-		p.reason = reasonBase
+		p.reason = facts.ReasonBase
 		return p
 	case o.IsRecurring.Or(false) && !x.rules.PayRecurring:
-		p.reason = reasonRecurring
+		p.reason = facts.ReasonRecurring
 		return p
 	}
 	level, costs := x.costsFor(p.winner.influencerID, p.winner.campaignID, p.winner.evidence, o.Day, o.CreatedAt)
 	p.level = level
 	for _, c := range costs {
-		line := commission{cost: c, amount: percent(o.base(), c.VarFee)}
-		if o.Currency == commerce.BRL {
-			line.amount += c.FixedFeeMinor
-		} else {
-			line.fixedBRL = c.FixedFeeMinor
+		line, ok := commissionOf(o, c)
+		if ok {
+			p.commission, ok = addMinor(p.commission, line.amount)
+		}
+		if ok {
+			p.fixedBRL, ok = addMinor(p.fixedBRL, line.fixedBRL)
+		}
+		if !ok {
+			return payout{winner: p.winner, losers: p.losers, level: level, reason: facts.ReasonOutOfRange}
 		}
 		p.costs = append(p.costs, line)
-		p.commission += line.amount
-		p.fixedBRL += line.fixedBRL
 	}
 	switch {
 	case len(costs) == 0:
-		p.reason = reasonNoCost
+		p.reason = facts.ReasonNoCost
 	case p.commission == 0 && p.fixedBRL == 0:
-		p.reason = reasonTooLittle
+		p.reason = facts.ReasonTooLittle
 	}
 	return p
 }
 
-// percent is fee % of minor units, rounded half-even to a minor unit.
-func percent(minor int64, fee decimal.Decimal) int64 {
-	return decimal.NewFromInt(minor).Mul(fee).Shift(-2).RoundBank(0).IntPart()
+// commissionOf is what one cost record earns on an order; false where that is
+// more than an amount can be.
+func commissionOf(o *Order, c *facts.Cost) (line commission, ok bool) {
+	line.cost = c
+	if line.amount, ok = percent(o.base(), c.VarFee); !ok {
+		return line, false
+	}
+	if o.Currency != commerce.BRL {
+		line.fixedBRL = c.FixedFeeMinor
+		return line, true
+	}
+	line.amount, ok = addMinor(line.amount, c.FixedFeeMinor)
+	return line, ok
+}
+
+// maxMinor is the largest amount that is posted, in minor units: a thousand
+// such amounts still fit a 64-bit integer.
+const maxMinor = math.MaxInt64 / 1000
+
+// percent is fee % of minor units, rounded half-even to a minor unit; false
+// where that is more than maxMinor.
+func percent(minor int64, fee decimal.Decimal) (int64, bool) {
+	part := decimal.NewFromInt(minor).Mul(fee).Shift(-2).RoundBank(0)
+	if part.Abs().GreaterThan(decimal.NewFromInt(maxMinor)) {
+		return 0, false
+	}
+	return part.IntPart(), true
+}
+
+// addMinor adds minor units; false where the sum is more than maxMinor.
+func addMinor(a, b int64) (int64, bool) {
+	sum := a + b // neither is above maxMinor: no overflow
+	return sum, sum <= maxMinor && sum >= -maxMinor
 }
 
 // lines are what the ledger must say: none unless the order is approved.
@@ -182,14 +192,14 @@ func amounts(minor int64, currency string, fixedBRL int64) []commerce.Amount {
 
 // state names what the commission is: none where nothing is earned whatever
 // the order's status, else by that status.
-func (p *payout) state(o *Order) string {
+func (p *payout) state(o *Order) facts.PayoutState {
 	switch {
 	case p.reason != "":
-		return "none"
+		return facts.PayoutNone
 	case o.Status == commerce.OrderApproved:
-		return "earned"
+		return facts.PayoutEarned
 	case o.Status == commerce.OrderPending:
-		return "expected"
+		return facts.PayoutExpected
 	}
-	return "reversed"
+	return facts.PayoutReversed
 }

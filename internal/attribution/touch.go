@@ -18,7 +18,7 @@ type Touch struct {
 	ID        string // of the event it was first seen in
 	At        time.Time
 	Visitor   string
-	Kind      Evidence
+	Kind      facts.Arrival
 	Source    string
 	Medium    string
 	Campaign  string // utm_campaign as it came
@@ -33,18 +33,6 @@ type Touch struct {
 	CampaignID     string
 }
 
-// Evidence is what shows an arrival, strongest first.
-type Evidence string
-
-const (
-	ByClick    Evidence = "trb_click"
-	ByUTM      Evidence = "utm"
-	ByAdClick  Evidence = "click_id"
-	ByReferrer Evidence = "referrer"
-	ByOrderUTM Evidence = "order_utm"
-	Direct     Evidence = "direct"
-)
-
 // sessionIdle ends a session, and is how long after its click a landing is
 // still the same touch (docs/attribution.md, "Touches").
 const sessionIdle = 30 * time.Minute
@@ -58,7 +46,7 @@ type arrival struct {
 
 // campaign tells whether it begins a session of its own.
 func (a *arrival) campaign() bool {
-	return a.Kind == ByClick || a.Kind == ByUTM || a.Kind == ByAdClick
+	return a.Kind == facts.ByClick || a.Kind == facts.ByUTM || a.Kind == facts.ByAdClick
 }
 
 // touchesOf cuts one visitor's events into sessions and gives their touches,
@@ -87,20 +75,20 @@ func (x *Index) touchesOf(v facts.Visitor) []Touch {
 		if seen == nil || e.At.Sub(last) > sessionIdle {
 			flush()
 			seen, current = map[string]bool{}, ""
-			direct = &Touch{ID: e.EventID, At: e.At, Visitor: v.ID, Kind: Direct}
+			direct = &Touch{ID: e.EventID, At: e.At, Visitor: v.ID, Kind: facts.Direct}
 		}
 		last = e.At
 		a := x.arrivalOf(e)
 		// A single-page shop shows its first referrer on every page: the same
 		// referrer again is the same arrival, even where the URL lost its UTMs.
-		again := a.Kind == ByReferrer && seen[a.referrer]
+		again := a.Kind == facts.ByReferrer && seen[a.referrer]
 		if a.referrer != "" {
 			seen[a.referrer] = true
 		}
 		if a.campaign() {
 			again, current = a.key == current, a.key
 		}
-		if a.Kind == Direct || again {
+		if a.Kind == facts.Direct || again {
 			continue
 		}
 		if a.campaign() && direct != nil && direct.ID != e.EventID {
@@ -144,19 +132,19 @@ func (x *Index) arrivalOf(e *facts.Event) arrival {
 	}
 	if campaign.Source != "" || campaign.Medium != "" || campaign.Name != "" {
 		a := arrival{key: "utm:" + strings.Join([]string{campaign.Source, campaign.Medium, campaign.Name, campaign.Content, campaign.Term}, "\x00"), referrer: referrer}
-		a.Touch = Touch{Kind: ByUTM, Source: campaign.Source, Medium: campaign.Medium, Campaign: campaign.Name, Content: campaign.Content}
+		a.Touch = Touch{Kind: facts.ByUTM, Source: campaign.Source, Medium: campaign.Medium, Campaign: campaign.Name, Content: campaign.Content}
 		return a
 	}
 	for _, ad := range adClicks {
 		if value := clickIDs[ad.name]; value != "" {
-			return arrival{Touch: Touch{Kind: ByAdClick, Source: ad.source, Medium: ad.medium}, key: "ad:" + ad.name + "=" + value, referrer: referrer}
+			return arrival{Touch: Touch{Kind: facts.ByAdClick, Source: ad.source, Medium: ad.medium}, key: "ad:" + ad.name + "=" + value, referrer: referrer}
 		}
 	}
 	if referrer != "" {
 		source, medium := referrerSource(referrer)
-		return arrival{Touch: Touch{Kind: ByReferrer, Source: source, Medium: medium}, referrer: referrer}
+		return arrival{Touch: Touch{Kind: facts.ByReferrer, Source: source, Medium: medium}, referrer: referrer}
 	}
-	return arrival{Touch: Touch{Kind: Direct}}
+	return arrival{Touch: Touch{Kind: facts.Direct}}
 }
 
 func clicked(click string, campaign wire.Campaign) arrival {
@@ -167,7 +155,7 @@ func clicked(click string, campaign wire.Campaign) arrival {
 	return arrival{
 		key: "click:" + click,
 		Touch: Touch{
-			Kind: ByClick, Click: click, Code: code,
+			Kind: facts.ByClick, Click: click, Code: code,
 			Source: campaign.Source, Medium: campaign.Medium, Campaign: campaign.Name, Content: campaign.Content,
 		},
 	}

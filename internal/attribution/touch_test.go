@@ -76,12 +76,12 @@ func TestBackendEventsSpeakByTheirContext(t *testing.T) {
 	e := facts.Event{At: start}
 	e.Context.Campaign = wire.Campaign{Source: "news", Medium: "email"}
 	touches := testIndex(nil).touchesOf(facts.Visitor{Events: []facts.Event{e}})
-	if len(touches) != 1 || touches[0].Kind != ByUTM || touches[0].Medium != "email" {
+	if len(touches) != 1 || touches[0].Kind != facts.ByUTM || touches[0].Medium != "email" {
 		t.Errorf("touches %+v", touches)
 	}
 	// With a URL the context is what the SDK remembers, no arrival of today.
 	e.Context.Page.URL = "https://loja.example.com/"
-	if touches := testIndex(nil).touchesOf(facts.Visitor{Events: []facts.Event{e}}); touches[0].Kind != Direct {
+	if touches := testIndex(nil).touchesOf(facts.Visitor{Events: []facts.Event{e}}); touches[0].Kind != facts.Direct {
 		t.Errorf("touches %+v", touches)
 	}
 }

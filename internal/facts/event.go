@@ -1,11 +1,14 @@
 package facts
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -42,6 +45,7 @@ var (
 	ErrTime         = errors.New("invalid_time")
 	ErrUnknownKind  = errors.New("unknown_kind")
 	ErrNoID         = errors.New("missing_id")
+	ErrLongID       = errors.New("id_too_long")
 	ErrCurrency     = errors.New("invalid_currency")
 )
 
@@ -72,9 +76,10 @@ func ParseEvent(raw []byte) (Event, error) {
 	if !commerce.Recordable(e.At) {
 		return e, ErrTime
 	}
-	if e.Visitor = e.VisitorID; e.Visitor == "" {
-		e.Visitor = e.CookieID
+	for _, id := range []*string{&e.VisitorID, &e.CookieID, &e.Identity.CartKey, &e.Identity.CustomerKey, &e.Identity.EmailKey, &e.Identity.PhoneKey} {
+		*id = boundedID(*id)
 	}
+	e.Visitor = cmp.Or(e.VisitorID, e.CookieID)
 	digest := sha256.Sum256(raw)
 	e.Digest = digest[:]
 	return e, nil
@@ -84,37 +89,46 @@ func ParseEvent(raw []byte) (Event, error) {
 // so that two copies compare alike in one batch and across batches.
 const storedPrecision = time.Microsecond
 
-// Before tells which of two copies of one id counts: the one with the least
-// (receivedAt, digest).
-func (e *Event) Before(other *Event) bool {
-	if !e.ReceivedAt.Equal(other.ReceivedAt) {
-		return e.ReceivedAt.Before(other.ReceivedAt)
-	}
-	return string(e.Digest) < string(other.Digest)
+// Copy is what a store keeps of an event to compare its copies by.
+type Copy struct {
+	EventID    string
+	ReceivedAt time.Time
+	Digest     []byte
+	Visitor    string
+	At         time.Time
 }
 
-// Kinds of keys, strongest first.
-const (
-	KeyCart     = "cart"
-	KeyVisitor  = "visitor"
-	KeyCustomer = "customer"
-	KeyEmail    = "email"
-	KeyPhone    = "phone"
-)
+// Copy is the event's own.
+func (e *Event) Copy() Copy {
+	return Copy{e.EventID, e.ReceivedAt, e.Digest, e.Visitor, e.At}
+}
 
-// JoinKinds lists the kinds that join orders to visitors, strongest first.
-var JoinKinds = []string{KeyCart, KeyVisitor, KeyCustomer, KeyEmail, KeyPhone}
+// Before tells which of two copies of one id counts: the one with the least
+// (receivedAt, digest).
+func (c Copy) Before(other Copy) bool {
+	return cmp.Or(c.ReceivedAt.Compare(other.ReceivedAt), bytes.Compare(c.Digest, other.Digest)) < 0
+}
 
-// Kinds of order_key that find the orders a rule can concern; they join nothing.
-const (
-	KeyCode       = "code"       // folded discount code, or a part of it
-	KeyUTM        = "utm"        // folded utm_campaign of a touch in the order's reach
-	KeyLink       = "link"       // short code of a touch in the order's reach
-	KeyInfluencer = "influencer" // whom the order's evidence names
-)
-
-// Key is one key of an order or a visitor.
-type Key struct{ Kind, Value string }
+// ChooseCopies gives of each event id the copy that counts, by id, and what
+// the other copies are.
+func ChooseCopies(events []Event) (chosen []Event, others []Copy) {
+	byID := make(map[string]int, len(events))
+	for _, e := range events {
+		i, known := byID[e.EventID]
+		switch {
+		case !known:
+			byID[e.EventID] = len(chosen)
+			chosen = append(chosen, e)
+		case e.Copy().Before(chosen[i].Copy()):
+			others = append(others, chosen[i].Copy())
+			chosen[i] = e
+		default:
+			others = append(others, e.Copy())
+		}
+	}
+	slices.SortFunc(chosen, func(a, b Event) int { return cmp.Compare(a.EventID, b.EventID) })
+	return chosen, others
+}
 
 // Keys are what the event says its visitor is known by; none for bots or
 // where there is no visitor.
@@ -123,7 +137,7 @@ func (e *Event) Keys() []Key {
 		return nil
 	}
 	keys := make([]Key, 0, 6)
-	add := func(kind, value string) {
+	add := func(kind KeyKind, value string) {
 		if value != "" {
 			keys = append(keys, Key{kind, value})
 		}

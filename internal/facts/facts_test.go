@@ -46,7 +46,7 @@ func TestFoldKeepsWhatIsAbsentAndClearsWhatIsNull(t *testing.T) {
 	first := wire.Order{OrderID: "o", TotalMinor: 1, DiscountCode: wire.Some("A"), CartKey: wire.Some("k1:a"), Name: wire.Some("#1")}
 	second := wire.Order{OrderID: "o", TotalMinor: 2, CartKey: wire.Null[string](), Name: wire.Some("#2")}
 	third := wire.Order{OrderID: "o", TotalMinor: 3, Status: 2}
-	o := Fold([]wire.Order{first, second, third})
+	o := Fold([]StoredVersion{{Order: first}, {Order: second}, {Order: third}})
 	if o.TotalMinor != 3 || o.Status != 2 || o.DiscountCode.Or("") != "A" || o.CartKey.Valid || !o.CartKey.Present || o.Name.Or("") != "#2" {
 		t.Errorf("fold %+v", o)
 	}

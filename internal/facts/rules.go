@@ -1,9 +1,13 @@
 package facts
 
 import (
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // Rules are all rules and settings of one company at a revision.
@@ -65,4 +69,28 @@ type Cost struct {
 	From, To                     string
 	Rev                          int64
 	DeletedAt                    time.Time
+}
+
+// Change is a rule or a setting that changed.
+type Change struct {
+	wire.Rule
+	Rev int64 // of the company's rules
+}
+
+// ParseChange reads the body of a rule's or a settings' record. A type that is
+// not known is ErrUnknownKind.
+func ParseChange(c wire.Commerce) (Change, error) {
+	change := Change{Rev: c.Rev}
+	if c.Kind == wire.KindSettings {
+		change.Type = wire.RuleSettings // its body says nothing more
+		return change, nil
+	}
+	if err := json.Unmarshal(c.Body, &change.Rule); err != nil {
+		return change, fmt.Errorf("%w: %w", ErrNotJSON, err)
+	}
+	switch change.Type {
+	case wire.RuleInfluencer, wire.RuleCampaign, wire.RuleLink, wire.RuleCoupon, wire.RuleCost:
+		return change, nil
+	}
+	return change, fmt.Errorf("rule of type %.40q: %w", change.Type, ErrUnknownKind)
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
+
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // Group is a member of a consumer group that shares out partitions and keeps
@@ -146,14 +148,18 @@ func (g *Group) PartitionOf(ctx context.Context, key []byte) (int, error) {
 	return PartitionFor(key, n), nil
 }
 
+// fetchBytes is what one answer of the broker may hold; it is read from the
+// connection record by record.
+const fetchBytes = 2 << 20
+
 // Read hands each record of a partition from an offset on to handle, in order,
 // until ctx ends or handle fails. Key and value stay valid afterwards. Broker
 // outages are waited out; an offset that the log does not hold is an error.
-func (g *Group) Read(ctx context.Context, topic string, partition int, from int64, handle func(offset int64, key, value []byte) error) error {
+func (g *Group) Read(ctx context.Context, topic string, partition int, from int64, handle func(r wire.Fetched) error) error {
 	reader := kafka.NewReader(kafka.ReaderConfig{
 		Brokers: g.client.config.Brokers, Topic: topic, Partition: partition, Dialer: g.client.dialer(),
-		MinBytes: 1, MaxBytes: 8 << 20, MaxWait: 500 * time.Millisecond,
-		QueueCapacity:  100, // the reader's caller has a queue of its own
+		MinBytes: 1, MaxBytes: fetchBytes, MaxWait: 500 * time.Millisecond,
+		QueueCapacity:  1, // the reader's caller has a queue of its own, bounded in bytes
 		ReadBackoffMin: 100 * time.Millisecond, ReadBackoffMax: time.Second,
 		OffsetOutOfRangeError: true,
 	})
@@ -172,7 +178,11 @@ func (g *Group) Read(ctx context.Context, topic string, partition int, from int6
 			g.notify(fmt.Errorf("kafka: read %s/%d: %w", topic, partition, err))
 			continue // the reader dials again, backing off, and reports every third failure
 		}
-		if err := handle(message.Offset, message.Key, message.Value); err != nil {
+		fetched := wire.Fetched{
+			Record: Record{Key: message.Key, Value: message.Value},
+			Offset: message.Offset, Time: message.Time, End: message.HighWaterMark,
+		}
+		if err := handle(fetched); err != nil {
 			return err
 		}
 	}

@@ -137,9 +137,9 @@ func TestReadBeginsWhereItIsToldTo(t *testing.T) {
 	}
 	var got string
 	enough := errors.New("enough")
-	err = g.Read(ctx, wire.TopicEvents, partition, 2, func(offset int64, k, value []byte) error {
-		got += fmt.Sprintf("%d:%s:%s ", offset, k, value)
-		if offset == 4 {
+	err = g.Read(ctx, wire.TopicEvents, partition, 2, func(r wire.Fetched) error {
+		got += fmt.Sprintf("%d:%s:%s ", r.Offset, r.Key, r.Value)
+		if r.Offset == 4 {
 			return enough
 		}
 		return nil
@@ -147,7 +147,7 @@ func TestReadBeginsWhereItIsToldTo(t *testing.T) {
 	if want := "2:c_1:2 3:c_1:3 4:c_1:4 "; !errors.Is(err, enough) || got != want {
 		t.Errorf("read %q, %v; want %q", got, err, want)
 	}
-	if err := g.Read(ctx, wire.TopicEvents, partition, 99, func(int64, []byte, []byte) error { return nil }); err == nil || ctx.Err() != nil {
+	if err := g.Read(ctx, wire.TopicEvents, partition, 99, func(wire.Fetched) error { return nil }); err == nil || ctx.Err() != nil {
 		t.Errorf("reading past the end: %v, want an error at once", err)
 	}
 }

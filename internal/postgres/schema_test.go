@@ -12,16 +12,17 @@ import (
 // company_id, and why. All other tables hold a store's data: with company_id
 // first everywhere, the schema can be spread by company as it is.
 var controlPlane = map[string]string{
-	"store":            "is above companies",
-	"company":          "is the company itself",
-	"api_key":          "is looked up by hash before the company is known",
-	"person":           "a person may belong to several stores",
-	"membership":       "joins people and stores",
-	"person_session":   "is looked up by hash before anything is known",
-	"outbox":           "is one queue, in the order of commits",
-	"short_code":       "is unique over all companies",
-	"consumer_offset":  "belongs to partitions, not to companies",
-	"goose_db_version": "is the migrations' own",
+	"store":             "is above companies",
+	"company":           "is the company itself",
+	"api_key":           "is looked up by hash before the company is known",
+	"person":            "a person may belong to several stores",
+	"membership":        "joins people and stores",
+	"person_session":    "is looked up by hash before anything is known",
+	"outbox":            "is one queue, in the order of commits",
+	"short_code":        "is unique over all companies",
+	"recompute_company": "is the small local queue of companies that have orders to compute again",
+	"consumer_offset":   "belongs to partitions, not to companies",
+	"goose_db_version":  "is the migrations' own",
 }
 
 func TestEveryKeyAndIndexOfStoreDataStartsWithCompanyID(t *testing.T) {

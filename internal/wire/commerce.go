@@ -98,12 +98,34 @@ type Variant struct {
 	UpdatedAt string `json:"updatedAt,omitempty"`
 }
 
+// RuleType says what changed. A reader rejects a type that it does not know.
+type RuleType string
+
+const (
+	RuleInfluencer RuleType = "influencer"
+	RuleCampaign   RuleType = "campaign"
+	RuleLink       RuleType = "link"
+	RuleCoupon     RuleType = "coupon"
+	RuleCost       RuleType = "cost"
+	RuleSettings   RuleType = "settings" // of the company; a record of KindSettings needs no body
+)
+
+// RuleEvent says what happened to a rule.
+type RuleEvent string
+
+const (
+	RuleCreated  RuleEvent = "created"
+	RuleUpdated  RuleEvent = "updated"
+	RuleArchived RuleEvent = "archived"
+	RuleDeleted  RuleEvent = "deleted"
+)
+
 // Rule is the body of a rule record. The rule itself is in Postgres, written
 // in the same transaction as the outbox row that became this record; the
 // record says what to look at again.
 type Rule struct {
-	Type         string    `json:"type"`   // influencer | campaign | link | coupon | cost
-	Change       string    `json:"change"` // created | updated | archived | deleted
+	Type         RuleType  `json:"type"`
+	Change       RuleEvent `json:"change"`
 	InfluencerID string    `json:"influencerId"`
 	CampaignID   string    `json:"campaignId,omitempty"`
 	Code         string    `json:"code,omitempty"` // folded coupon code
@@ -128,7 +150,9 @@ type Rejected struct {
 	Topic     string    `json:"topic"` // where it came from, or was bound for
 	Code      string    `json:"code"`
 	Reason    string    `json:"reason"`
-	Digest    string    `json:"digest"`         // hex SHA-256 of the original
+	Digest    string    `json:"digest,omitempty"`    // keyed digest of the original; absent where the writer holds no hashing secret
+	Partition *int      `json:"partition,omitempty"` // where the record lies in Topic; absent where it was not produced
+	Offset    *int64    `json:"offset,omitempty"`
 	Body      string    `json:"body,omitempty"` // redacted
 	At        time.Time `json:"at"`
 }

@@ -47,7 +47,7 @@ func (s *Store) ArchiveInfluencer(ctx context.Context, author commerce.Author, n
 			c.change.CompanyID, id, c.change.Rev); err != nil {
 			return err
 		}
-		return c.outbox.rule(c.change, id, wire.Rule{Type: "influencer", Change: "archived", InfluencerID: id})
+		return c.outbox.rule(c.change, id, wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleArchived, InfluencerID: id})
 	})
 	if err != nil {
 		return commerce.Archived{}, fmt.Errorf("postgres: archive influencer: %w", err)
@@ -67,7 +67,7 @@ func (c *ruleChange) archiveCampaigns(ctx context.Context, influencerID, campaig
 	var campaign commerce.Campaign
 	_, err = pgx.ForEachRow(rows, []any{&campaign.CampaignID, &campaign.Name}, func() error {
 		ended = append(ended, campaign)
-		return c.outbox.rule(c.change, campaign.CampaignID, wire.Rule{Type: "campaign", Change: "archived", InfluencerID: influencerID, CampaignID: campaign.CampaignID})
+		return c.outbox.rule(c.change, campaign.CampaignID, wire.Rule{Type: wire.RuleCampaign, Change: wire.RuleArchived, InfluencerID: influencerID, CampaignID: campaign.CampaignID})
 	})
 	return ended, err
 }
@@ -86,7 +86,7 @@ func (c *ruleChange) archiveLinks(ctx context.Context, influencerID, campaignID 
 	_, err = pgx.ForEachRow(rows, []any{&id, &campaign, &code}, func() error {
 		ended++
 		c.outbox.tombstone(wire.TopicDirectory, wire.LinkKeyPrefix+code)
-		return c.outbox.rule(c.change, id, wire.Rule{Type: "link", Change: "archived", InfluencerID: influencerID, CampaignID: campaign})
+		return c.outbox.rule(c.change, id, wire.Rule{Type: wire.RuleLink, Change: wire.RuleArchived, InfluencerID: influencerID, CampaignID: campaign})
 	})
 	return ended, err
 }

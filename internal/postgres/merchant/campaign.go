@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // findOrCreateCampaign finds the campaign by id, or by its folded name under
@@ -41,7 +42,7 @@ func (reg *registering) findOrCreateCampaign(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return reg.outbox.rule(reg.change, reg.campaignID, reg.rule("campaign", "created"))
+	return reg.outbox.rule(reg.change, reg.campaignID, reg.rule(wire.RuleCampaign, wire.RuleCreated))
 }
 
 func (reg *registering) campaignByID(ctx context.Context, folded string) error {

@@ -20,7 +20,7 @@ func (reg *registering) addCosts(ctx context.Context) error {
 			return err
 		}
 		reg.costIDs = append(reg.costIDs, id)
-		rule := reg.rule("cost", "created")
+		rule := reg.rule(wire.RuleCost, wire.RuleCreated)
 		rule.From, rule.To = c.StartDate, c.EndDate
 		if !c.CampaignCost {
 			rule.CampaignID = ""
@@ -100,7 +100,7 @@ func (c *ruleChange) endCosts(ctx context.Context, where string, args ...any) (e
 		return 0, err
 	}
 	var id string
-	rule := wire.Rule{Type: "cost", Change: "deleted"}
+	rule := wire.Rule{Type: wire.RuleCost, Change: wire.RuleDeleted}
 	_, err = pgx.ForEachRow(rows, []any{&rule.InfluencerID, &id, &rule.CampaignID, &rule.From, &rule.To}, func() error {
 		ended++
 		return c.outbox.rule(c.change, id, rule)

@@ -29,7 +29,7 @@ func (reg *registering) addCoupons(ctx context.Context) error {
 		}
 		ids, codes, folded = append(ids, id), append(codes, c.Code), append(folded, commerce.FoldCode(c.Code))
 		starts, ends = append(starts, c.StartDate), append(ends, c.EndDate)
-		rule := reg.rule("coupon", "created")
+		rule := reg.rule(wire.RuleCoupon, wire.RuleCreated)
 		rule.Code, rule.From, rule.To = commerce.FoldCode(c.Code), c.StartDate, c.EndDate
 		if err := reg.outbox.rule(reg.change, id, rule); err != nil {
 			return err
@@ -160,7 +160,7 @@ func (c *ruleChange) endCoupons(ctx context.Context, where string, args ...any) 
 	var coupon commerce.Coupon
 	_, err = pgx.ForEachRow(rows, []any{&influencerID, &coupon.CouponID, &coupon.CampaignID, &coupon.Code, &folded, &coupon.StartDate, &coupon.EndDate}, func() error {
 		ended = append(ended, coupon)
-		return c.outbox.rule(c.change, coupon.CouponID, wire.Rule{Type: "coupon", Change: "deleted", InfluencerID: influencerID,
+		return c.outbox.rule(c.change, coupon.CouponID, wire.Rule{Type: wire.RuleCoupon, Change: wire.RuleDeleted, InfluencerID: influencerID,
 			CampaignID: coupon.CampaignID, Code: folded, From: coupon.StartDate, To: coupon.EndDate})
 	})
 	return ended, err

@@ -78,7 +78,7 @@ func (c *ruleChange) setCategory(ctx context.Context, influencerID, category str
 		c.change.CompanyID, influencerID, category, c.change.Rev); err != nil {
 		return err
 	}
-	return c.outbox.rule(c.change, influencerID, wire.Rule{Type: "influencer", Change: "updated", InfluencerID: influencerID})
+	return c.outbox.rule(c.change, influencerID, wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleUpdated, InfluencerID: influencerID})
 }
 
 // registering is one registration under way.
@@ -117,7 +117,7 @@ func (reg *registering) newID() (string, error) {
 }
 
 // rule is a rule record of this influencer and campaign.
-func (reg *registering) rule(kind, change string) wire.Rule {
+func (reg *registering) rule(kind wire.RuleType, change wire.RuleEvent) wire.Rule {
 	return wire.Rule{Type: kind, Change: change, InfluencerID: reg.influencerID, CampaignID: reg.campaignID}
 }
 
@@ -148,7 +148,7 @@ func (reg *registering) findOrCreateInfluencer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return reg.outbox.rule(reg.change, reg.influencerID, wire.Rule{Type: "influencer", Change: "created", InfluencerID: reg.influencerID})
+	return reg.outbox.rule(reg.change, reg.influencerID, wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleCreated, InfluencerID: reg.influencerID})
 }
 
 // UpdateInfluencer sets the category of the influencer of that name, or gives

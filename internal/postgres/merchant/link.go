@@ -45,7 +45,7 @@ func (reg *registering) addLinks(ctx context.Context) error {
 		if err := reg.outbox.add(wire.TopicDirectory, wire.LinkKeyPrefix+codes[i], link); err != nil {
 			return err
 		}
-		if err := reg.outbox.rule(reg.change, id, reg.rule("link", "created")); err != nil {
+		if err := reg.outbox.rule(reg.change, id, reg.rule(wire.RuleLink, wire.RuleCreated)); err != nil {
 			return err
 		}
 	}

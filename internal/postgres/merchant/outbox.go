@@ -49,7 +49,7 @@ func (b *outboxBatch) tombstone(topic, key string) {
 // rule adds a rule record of commerce.v1; id is the rule's own.
 func (b *outboxBatch) rule(c Change, id string, rule wire.Rule) error {
 	rule.At = c.At.UTC()
-	record, err := commerceRecord(c, wire.KindRule, rule.Type+"/"+id, rule)
+	record, err := commerceRecord(c, wire.KindRule, string(rule.Type)+"/"+id, rule)
 	if err != nil {
 		return err
 	}

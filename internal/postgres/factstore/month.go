@@ -1,4 +1,4 @@
-package postgres
+package factstore
 
 import (
 	"context"
@@ -26,7 +26,7 @@ const makingMonths = 7_274_001
 // in, outside any batch's transaction since it locks the table for a moment. A
 // month whose rows already lie in the default partition stays there. Each month
 // is settled once in a DB's life: every batch asks.
-func (db *DB) MakeMonths(ctx context.Context, now time.Time, instants []time.Time) error {
+func (s *Store) MakeMonths(ctx context.Context, now time.Time, instants []time.Time) error {
 	this := month(now)
 	earliest, latest := this.AddDate(0, -monthsBack, 0), this.AddDate(0, monthsForward, 0)
 	for _, instant := range instants {
@@ -34,11 +34,11 @@ func (db *DB) MakeMonths(ctx context.Context, now time.Time, instants []time.Tim
 		if from.Before(earliest) || from.After(latest) {
 			continue
 		}
-		if _, settled := db.months.Load(from); settled {
+		if _, settled := s.months.Load(from); settled {
 			continue
 		}
 		name := "event_fact_" + from.Format("2006_01")
-		err := db.InTx(ctx, func(tx pgx.Tx) error {
+		err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock($1)`, makingMonths); err != nil {
 				return err
 			}
@@ -56,7 +56,7 @@ func (db *DB) MakeMonths(ctx context.Context, now time.Time, instants []time.Tim
 		if err != nil && !inDefault {
 			return fmt.Errorf("postgres: make partition %s: %w", name, err)
 		}
-		db.months.Store(from, nil)
+		s.months.Store(from, nil)
 	}
 	return nil
 }

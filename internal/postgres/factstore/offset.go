@@ -1,4 +1,4 @@
-package postgres
+package factstore
 
 import (
 	"context"
@@ -7,15 +7,16 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres"
 )
 
 // Offset is the first record of a partition not yet applied. Where none is
 // stored it becomes first, the log's beginning. facts.ErrOtherCluster where the
 // stored one belongs to another cluster.
-func (db *DB) Offset(ctx context.Context, topic string, partition int, clusterID string, first int64) (int64, error) {
+func (s *Store) Offset(ctx context.Context, topic string, partition int, clusterID string, first int64) (int64, error) {
 	var next int64
 	var cluster string
-	err := db.InTx(ctx, func(tx pgx.Tx) error {
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `insert into consumer_offset (topic, partition, cluster_id, next) values ($1, $2, $3, $4) on conflict do nothing`,
 			topic, partition, clusterID, first)
 		if err != nil {
@@ -33,25 +34,27 @@ func (db *DB) Offset(ctx context.Context, topic string, partition int, clusterID
 }
 
 // Offsets lists where every partition stands that a processor has ever owned.
-func (db *DB) Offsets(ctx context.Context) ([]facts.StoredOffset, error) {
-	rows, err := db.pool.Query(ctx, `select topic, partition, cluster_id, next from consumer_offset order by topic, partition`)
+func (s *Store) Offsets(ctx context.Context) ([]facts.StoredOffset, error) {
+	rows, err := s.db.Pool().Query(ctx, `select topic, partition, cluster_id, next from consumer_offset order by topic, partition`)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: offsets: %w", Translate(err))
+		return nil, fmt.Errorf("postgres: offsets: %w", postgres.Translate(err))
 	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[facts.StoredOffset])
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[facts.StoredOffset])
 	if err != nil {
-		return nil, fmt.Errorf("postgres: offsets: %w", Translate(err))
+		return nil, fmt.Errorf("postgres: offsets: %w", postgres.Translate(err))
 	}
 	return list, nil
 }
 
-// moveOffsets is the compare-and-set that makes a batch exactly once: its row
+// MoveOffsets is the compare-and-set that makes a batch exactly once: its row
 // locks also make a new owner wait for an old one's transaction.
-func moveOffsets(ctx context.Context, tx pgx.Tx, clusterID string, moves []facts.Move) error {
+// facts.ErrFenced where an offset is not where the move begins.
+func (t *Tx) MoveOffsets(ctx context.Context, clusterID string, moves []facts.Move) error {
 	for _, m := range moves {
-		tag, err := tx.Exec(ctx, `
-			update consumer_offset set next = $5 where topic = $1 and partition = $2 and cluster_id = $3 and next = $4`,
-			m.Topic, m.Partition, clusterID, m.From, m.To)
+		tag, err := t.tx.Exec(ctx, `
+			update consumer_offset set next = @to
+			where topic = @topic and partition = @partition and cluster_id = @cluster_id and next = @from`,
+			pgx.NamedArgs{"topic": m.Topic, "partition": m.Partition, "cluster_id": clusterID, "from": m.From, "to": m.To})
 		if err != nil {
 			return fmt.Errorf("move offset of %s/%d: %w", m.Topic, m.Partition, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -29,65 +30,56 @@ type rejection struct {
 	reason string // never quotes the record
 }
 
-// batch reads records into facts by company. What cannot be read is a
+// read makes a batch of records, by company. What cannot be read is a
 // rejection and never holds up the rest.
-func (o *owner) batch(ctx context.Context, records []record) (facts.Batch, []rejection, error) {
+func (o *owner) read(ctx context.Context, records []record) (batch, []rejection, error) {
+	b := batch{clusterID: o.clusterID, now: o.Now().UTC()}
 	var rejected []rejection
-	companies := map[string]*facts.CompanyBatch{}
-	of := func(id string) *facts.CompanyBatch {
-		c := companies[id]
-		if c == nil {
-			c = &facts.CompanyBatch{}
-			companies[id] = c
-		}
-		return c
-	}
+	companies := map[string]*companyBatch{}
 	recordsOf := map[string][]record{}
-	var idTimes []time.Time
 	for _, r := range records {
-		company := string(r.key)
-		if !utf8.Valid(r.key) || hasNUL(r.key) {
+		company := string(r.Key)
+		if !utf8.Valid(r.Key) || hasNUL(r.Key) {
 			company = "" // nothing that a company could be called
 		}
-		err := o.readInto(r, company, of(company), &idTimes)
-		if err != nil {
+		if companies[company] == nil {
+			companies[company] = &companyBatch{rejected: map[deliveryDay]int64{}}
+		}
+		if err := readInto(r, company, companies[company]); err != nil {
 			code := codeOf(err)
 			rejected = append(rejected, rejection{r, code, code})
-			of(company).Rejected = append(of(company).Rejected, facts.Rejection{Code: code, At: o.Now()})
+			companies[company].rejected[deliveryDay{facts.DayOf(b.now), facts.DeliveryRejected + code}]++
 			continue
 		}
 		recordsOf[company] = append(recordsOf[company], r)
 	}
-	ids := make([]string, 0, len(companies))
-	for id := range companies {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
+	ids := slices.Sorted(maps.Keys(companies)) // one order, so that row locks never cross
 	rules, err := o.rulesOf(ctx, ids)
 	if err != nil {
-		return facts.Batch{}, nil, fmt.Errorf("rules: %w", err)
+		return batch{}, nil, fmt.Errorf("rules: %w", err)
 	}
-	out := facts.Batch{ClusterID: o.clusterID, Now: o.Now().UTC()}
+	var months []time.Time
 	for _, id := range ids {
-		r := rules[id]
-		if r == nil {
-			for _, rec := range recordsOf[id] {
-				rejected = append(rejected, rejection{rec, codeUnknownCompany, "no such company"})
+		c := companies[id]
+		if c.index = rules[id]; c.index == nil {
+			for _, r := range recordsOf[id] {
+				rejected = append(rejected, rejection{r, codeUnknownCompany, "no such company"})
 			}
 			continue
 		}
-		c := companies[id]
-		c.Rules, c.Decide = r.rules, r.index.Decide
-		out.Companies = append(out.Companies, *c)
+		for _, e := range c.events {
+			months = append(months, e.IDTime)
+		}
+		b.companies = append(b.companies, *c)
 	}
-	if err := o.Store.MakeMonths(ctx, out.Now, newMonths(idTimes)); err != nil {
-		return facts.Batch{}, nil, err
+	if err := o.Store.MakeMonths(ctx, b.now, oneOfEachMonth(months)); err != nil {
+		return batch{}, nil, err
 	}
-	return out, rejected, nil
+	return b, rejected, nil
 }
 
-// newMonths is one instant of each month among the times.
-func newMonths(times []time.Time) []time.Time {
+// oneOfEachMonth is one instant of each month among the times.
+func oneOfEachMonth(times []time.Time) []time.Time {
 	var out []time.Time
 	seen := map[string]bool{}
 	for _, t := range times {
@@ -101,54 +93,54 @@ func newMonths(times []time.Time) []time.Time {
 }
 
 // readInto reads one record into its company's part of the batch.
-func (o *owner) readInto(r record, company string, into *facts.CompanyBatch, idTimes *[]time.Time) error {
+func readInto(r record, company string, into *companyBatch) error {
 	if company == "" {
 		return facts.ErrNoCompany
 	}
-	if hasNUL(r.value) {
+	if hasNUL(r.Value) {
 		return errCharacter
 	}
 	if r.topic == wire.TopicEvents {
-		e, err := facts.ParseEvent(r.value)
+		e, err := facts.ParseEvent(r.Value)
 		if err != nil {
 			return err
 		}
 		if e.CompanyID != company {
 			return facts.ErrOtherCompany
 		}
-		into.Events = append(into.Events, e)
-		*idTimes = append(*idTimes, e.IDTime)
+		into.events = append(into.events, e)
 		return nil
 	}
 	var c wire.Commerce
-	if err := json.Unmarshal(r.value, &c); err != nil {
+	if err := json.Unmarshal(r.Value, &c); err != nil {
 		return fmt.Errorf("%w: %w", facts.ErrNotJSON, err)
 	}
 	if c.CompanyID != company {
 		return facts.ErrOtherCompany
 	}
+	return readCommerce(c, into)
+}
+
+func readCommerce(c wire.Commerce, into *companyBatch) error {
 	switch c.Kind {
 	case wire.KindOrder:
 		v, err := facts.ParseOrder(c)
 		if err != nil {
 			return err
 		}
-		into.Orders = append(into.Orders, v)
+		into.orders = append(into.orders, v)
 	case wire.KindProduct:
 		p, err := facts.ParseProduct(c)
 		if err != nil {
 			return err
 		}
-		into.Products = append(into.Products, p)
+		into.products = append(into.products, p)
 	case wire.KindRule, wire.KindSettings:
-		change := facts.Change{Rev: c.Rev}
-		if err := json.Unmarshal(c.Body, &change.Rule); err != nil && c.Kind == wire.KindRule {
-			return fmt.Errorf("%w: %w", facts.ErrNotJSON, err)
+		change, err := facts.ParseChange(c)
+		if err != nil {
+			return err
 		}
-		if c.Kind == wire.KindSettings {
-			change.Type = facts.ChangeSettings
-		}
-		into.Changes = append(into.Changes, change)
+		into.changes = append(into.changes, change)
 	default:
 		return facts.ErrUnknownKind
 	}
@@ -161,7 +153,7 @@ var errCharacter = errors.New(codeCharacter)
 func codeOf(err error) string {
 	for _, known := range []error{
 		facts.ErrEventID, facts.ErrNoCompany, facts.ErrOtherCompany, facts.ErrTime, facts.ErrUnknownKind,
-		facts.ErrNoID, facts.ErrCurrency, errCharacter,
+		facts.ErrNoID, facts.ErrLongID, facts.ErrCurrency, errCharacter,
 	} {
 		if errors.Is(err, known) {
 			return known.Error()
@@ -192,6 +184,6 @@ func hasNUL(b []byte) bool {
 }
 
 // compareRefs orders hints by company and order.
-func compareRefs(a, b facts.OrderRef) int {
-	return cmp.Or(cmp.Compare(a.CompanyID, b.CompanyID), cmp.Compare(a.OrderID, b.OrderID))
+func compareRefs(a, b orderRef) int {
+	return cmp.Or(cmp.Compare(a.companyID, b.companyID), cmp.Compare(a.orderID, b.orderID))
 }

@@ -1,4 +1,4 @@
-package postgres
+package cases
 
 import (
 	"context"
@@ -9,61 +9,70 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres"
 )
 
+// Reader reads companies' rules; safe for concurrent use.
+type Reader struct {
+	db *postgres.DB
+}
+
+// NewReader makes a reader of a database.
+func NewReader(db *postgres.DB) *Reader { return &Reader{db: db} }
+
 // Revisions reads the rule revisions of companies; an unknown company is left out.
-func (db *DB) Revisions(ctx context.Context, companyIDs []string) (map[string]int64, error) {
-	rows, err := db.pool.Query(ctx, `select company_id, rules_rev from company where company_id = any($1)`, companyIDs)
+func (r *Reader) Revisions(ctx context.Context, companyIDs []string) (map[string]int64, error) {
+	rows, err := r.db.Pool().Query(ctx, `select company_id, rules_rev from company where company_id = any($1)`, companyIDs)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: rule revisions: %w", Translate(err))
+		return nil, fmt.Errorf("postgres: rule revisions: %w", postgres.Translate(err))
 	}
 	revisions := map[string]int64{}
 	var id string
 	var rev int64
 	if _, err := pgx.ForEachRow(rows, []any{&id, &rev}, func() error { revisions[id] = rev; return nil }); err != nil {
-		return nil, fmt.Errorf("postgres: rule revisions: %w", Translate(err))
+		return nil, fmt.Errorf("postgres: rule revisions: %w", postgres.Translate(err))
 	}
 	return revisions, nil
 }
 
 // Rules reads all rules of a company in one snapshot; commerce.ErrNotFound
 // where there is no such company.
-func (db *DB) Rules(ctx context.Context, companyID string) (*facts.Rules, error) {
+func (r *Reader) Rules(ctx context.Context, companyID string) (*facts.Rules, error) {
 	rules := &facts.Rules{CompanyID: companyID}
-	err := db.Snapshot(ctx, func(tx pgx.Tx) error {
+	err := r.db.Snapshot(ctx, func(tx pgx.Tx) error {
 		if err := readSettings(ctx, tx, rules); err != nil {
 			return err
 		}
 		var err error
-		rules.Influencers, err = Collect(ctx, tx, func(row pgx.CollectableRow) (f facts.Influencer, err error) {
-			return f, row.Scan(&f.ID, &f.Name, &f.Folded, &f.CreatedAt, ZeroIfNull(&f.ArchivedAt))
+		rules.Influencers, err = postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (f facts.Influencer, err error) {
+			return f, row.Scan(&f.ID, &f.Name, &f.Folded, &f.CreatedAt, postgres.ZeroIfNull(&f.ArchivedAt))
 		}, `select influencer_id::text, name, name_folded, created_at, archived_at from influencer where company_id = $1 order by influencer_id`, companyID)
 		if err != nil {
 			return err
 		}
-		rules.Campaigns, err = Collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Campaign, err error) {
-			return c, row.Scan(&c.ID, &c.InfluencerID, &c.Name, &c.Folded, &c.CreatedAt, ZeroIfNull(&c.ArchivedAt))
+		rules.Campaigns, err = postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Campaign, err error) {
+			return c, row.Scan(&c.ID, &c.InfluencerID, &c.Name, &c.Folded, &c.CreatedAt, postgres.ZeroIfNull(&c.ArchivedAt))
 		}, `select campaign_id, influencer_id::text, name, name_folded, created_at, archived_at from campaign where company_id = $1 order by campaign_id`, companyID)
 		if err != nil {
 			return err
 		}
-		rules.Links, err = Collect(ctx, tx, func(row pgx.CollectableRow) (l facts.Link, err error) {
-			return l, row.Scan(&l.ID, &l.InfluencerID, &l.CampaignID, &l.Code, ZeroIfNull(&l.ArchivedAt))
+		rules.Links, err = postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (l facts.Link, err error) {
+			return l, row.Scan(&l.ID, &l.InfluencerID, &l.CampaignID, &l.Code, postgres.ZeroIfNull(&l.ArchivedAt))
 		}, `select link_id::text, influencer_id::text, campaign_id, code, archived_at from link where company_id = $1 order by link_id`, companyID)
 		if err != nil {
 			return err
 		}
-		rules.Coupons, err = Collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Coupon, err error) {
-			return c, row.Scan(&c.ID, &c.InfluencerID, &c.CampaignID, &c.Code, &c.From, &c.To, ZeroIfNull(&c.DeletedAt))
+		rules.Coupons, err = postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Coupon, err error) {
+			return c, row.Scan(&c.ID, &c.InfluencerID, &c.CampaignID, &c.Code, &c.From, &c.To, postgres.ZeroIfNull(&c.DeletedAt))
 		}, `select coupon_id::text, influencer_id::text, campaign_id, code_folded,
 				coalesce(lower(period)::text, ''), coalesce((upper(period) - 1)::text, ''), deleted_at
 			from coupon where company_id = $1 and not isempty(period) order by coupon_id`, companyID)
 		if err != nil {
 			return err
 		}
-		rules.Costs, err = Collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Cost, err error) {
+		rules.Costs, err = postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Cost, err error) {
 			var fee string
-			if err := row.Scan(&c.ID, &c.InfluencerID, &c.CampaignID, &c.FixedFeeMinor, &fee, &c.CouponOnly, &c.From, &c.To, &c.Rev, ZeroIfNull(&c.DeletedAt)); err != nil {
+			if err := row.Scan(&c.ID, &c.InfluencerID, &c.CampaignID, &c.FixedFeeMinor, &fee, &c.CouponOnly, &c.From, &c.To, &c.Rev, postgres.ZeroIfNull(&c.DeletedAt)); err != nil {
 				return c, err
 			}
 			c.VarFee, err = decimal.NewFromString(fee)

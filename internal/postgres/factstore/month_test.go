@@ -1,4 +1,4 @@
-package postgres_test
+package factstore_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/factstore"
 )
 
 // TestAMonthIsSettledOnce: every batch asks for its events' months. One that
@@ -23,6 +24,7 @@ func TestAMonthIsSettledOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
+	store := factstore.New(db)
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +38,7 @@ func TestAMonthIsSettledOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	instants := []time.Time{now, stray, now.AddDate(-30, 0, 0)}
-	if err := db.MakeMonths(ctx, now, instants); err != nil {
+	if err := store.MakeMonths(ctx, now, instants); err != nil {
 		t.Fatal(err)
 	}
 	const makingMonths = 7_274_001 // the lock under which months are made
@@ -45,7 +47,7 @@ func TestAMonthIsSettledOnce(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	if err := db.MakeMonths(short, now, instants); errors.Is(err, context.DeadlineExceeded) {
+	if err := store.MakeMonths(short, now, instants); errors.Is(err, context.DeadlineExceeded) {
 		t.Error("settled months wait for the lock under which months are made")
 	} else if err != nil {
 		t.Error(err)

@@ -1,0 +1,39 @@
+package facts
+
+// Reason says why somebody is not paid, or why a touch does not count.
+type Reason string
+
+// Why an order earns nobody anything, whatever its status.
+const (
+	ReasonNoWinner   Reason = "no_winner"
+	ReasonBase       Reason = "base_not_positive"
+	ReasonRecurring  Reason = "recurring_excluded"
+	ReasonNoCost     Reason = "no_agreement"
+	ReasonTooLittle  Reason = "below_minor_unit"
+	ReasonOutOfRange Reason = "amount_out_of_range"
+)
+
+// Why evidence does not count.
+const (
+	ReasonLinkBeatsCoupon Reason = "link_beats_coupon"
+	ReasonCouponBeatsLink Reason = "coupon_beats_link"
+	ReasonMarketplace     Reason = "marketplace"
+	ReasonDirect          Reason = "direct"
+)
+
+// reasonWords is the one table of words for reasons.
+var reasonWords = map[Reason]string{
+	ReasonNoWinner:        "no coupon and no link of an influencer led to the order",
+	ReasonBase:            "the base is not above zero",
+	ReasonRecurring:       "recurring subscription orders are not paid",
+	ReasonNoCost:          "no cost was in force for this evidence when the order was made",
+	ReasonTooLittle:       "the share rounds to less than the currency's smallest unit",
+	ReasonOutOfRange:      "the commission is too large to be recorded",
+	ReasonLinkBeatsCoupon: "the store's rule is last_touch: a link beats a coupon",
+	ReasonCouponBeatsLink: "the store's rule is coupon_first: a coupon beats a link",
+	ReasonMarketplace:     "marketplace orders take no link evidence",
+	ReasonDirect:          "direct: only the model last counts it",
+}
+
+// Words is the reason for people; empty for no reason and for an unknown one.
+func (r Reason) Words() string { return reasonWords[r] }

@@ -1,0 +1,116 @@
+package ledger
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tributary-io/tributary/internal/facts"
+)
+
+func line(cost string, minor int64, currency string) facts.Line {
+	return facts.Line{InfluencerID: "i", CampaignID: "c", CostID: cost, AmountMinor: minor, Currency: currency}
+}
+
+func TestPost(t *testing.T) {
+	var stored []Entry
+	f := func(want string, wanted ...facts.Line) {
+		t.Helper()
+		posts := Post(stored, wanted)
+		var got []string
+		for _, e := range posts {
+			got = append(got, fmt.Sprintf("%d %s %s %d %s/%d", e.Number, e.Kind, e.CostID, e.AmountMinor, e.Currency, e.Reverses))
+		}
+		if text := strings.Join(got, ", "); text != want {
+			t.Errorf("posted %s\n  want %s", text, want)
+		}
+		stored = append(stored, posts...)
+	}
+	f("")
+	f("1 earned a 100 BRL/0, 2 earned b 5 BRL/0", line("a", 100, "BRL"), line("b", 5, "BRL"))
+	f("", line("b", 5, "BRL"), line("a", 100, "BRL")) // the order of lines says nothing
+	f("3 reversed a -100 BRL/1, 4 adjusted a 90 BRL/0", line("a", 90, "BRL"), line("b", 5, "BRL"))
+	f("5 reversed b -5 BRL/2, 6 reversed a -90 BRL/4")
+	f("7 earned a 90 BRL/0, 8 earned a 90 BRL/0", line("a", 90, "BRL"), line("a", 90, "BRL")) // the same line twice is owed twice
+	f("9 reversed a -90 BRL/8", line("a", 90, "BRL"))
+	f("10 reversed a -90 BRL/7, 11 adjusted a 90 USD/0, 12 earned c 1 BRL/0", line("a", 90, "USD"), line("c", 1, "BRL"))
+}
+
+// Over any history of what is owed: the entries' net is what is owed now, no
+// entry is taken back twice or more than in full, numbers rise by one, and
+// posting the same again posts nothing.
+func TestTheLedgerAlwaysNetsToWhatIsOwed(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		var entries []Entry
+		for range 20 {
+			var wanted []facts.Line
+			for range r.IntN(4) {
+				wanted = append(wanted, line(fmt.Sprint("cost", r.IntN(3)), r.Int64N(7)-3, []string{"BRL", "USD"}[r.IntN(2)]))
+			}
+			entries = append(entries, Post(entries, wanted)...)
+			if again := Post(entries, wanted); len(again) != 0 {
+				t.Fatalf("seed %d: posting the same again posts %v", seed, again)
+			}
+			r.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
+			check(t, seed, entries, wanted)
+		}
+	}
+}
+
+func check(t *testing.T, seed uint64, entries []Entry, wanted []facts.Line) {
+	t.Helper()
+	byNumber := map[int]Entry{}
+	net := map[facts.Line]int64{} // by all but the amount
+	for _, e := range entries {
+		if _, twice := byNumber[e.Number]; twice || e.Number < 1 || e.Number > len(entries) {
+			t.Fatalf("seed %d: number %d among %d entries", seed, e.Number, len(entries))
+		}
+		byNumber[e.Number] = e
+		where := e.Line
+		where.AmountMinor = 0
+		net[where] += e.AmountMinor
+	}
+	takenBack := map[int]bool{}
+	for _, e := range entries {
+		if (e.Kind == Reversed) != (e.Reverses != 0) {
+			t.Fatalf("seed %d: %v", seed, e)
+		}
+		if e.Reverses == 0 {
+			continue
+		}
+		old := byNumber[e.Reverses]
+		old.AmountMinor = -old.AmountMinor
+		if takenBack[e.Reverses] || old.Line != e.Line || old.Kind == Reversed || e.Reverses >= e.Number {
+			t.Fatalf("seed %d: %v takes back %v", seed, e, byNumber[e.Reverses])
+		}
+		takenBack[e.Reverses] = true
+	}
+	want := map[facts.Line]int64{}
+	for _, l := range wanted {
+		where := l
+		where.AmountMinor = 0
+		want[where] += l.AmountMinor
+	}
+	for where, minor := range net {
+		if want[where] != minor {
+			t.Fatalf("seed %d: %v nets to %d, %d is owed", seed, where, minor, want[where])
+		}
+	}
+	var owed []facts.Line
+	for _, e := range Owed(entries) {
+		owed = append(owed, e.Line)
+	}
+	for _, l := range wanted {
+		i := slices.Index(owed, l)
+		if i < 0 {
+			t.Fatalf("seed %d: %v is not owed", seed, l)
+		}
+		owed = slices.Delete(owed, i, i+1)
+	}
+	if len(owed) > 0 {
+		t.Fatalf("seed %d: %v is owed and not wanted", seed, owed)
+	}
+}

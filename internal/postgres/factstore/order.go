@@ -1,0 +1,166 @@
+package factstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+var versionRows = postgres.Rows[facts.OrderVersion]{
+	postgres.Col("order_id", "text", func(v *facts.OrderVersion) string { return v.OrderID }),
+	postgres.Col("version_at", "timestamptz", func(v *facts.OrderVersion) time.Time { return v.VersionAt }),
+	postgres.Col("accepted_at", "timestamptz", func(v *facts.OrderVersion) time.Time { return v.AcceptedAt }),
+	postgres.Col("content_hash", "bytea", func(v *facts.OrderVersion) []byte { return v.ContentHash }),
+	postgres.Col("body", "jsonb", func(v *facts.OrderVersion) string { return string(v.Body) }),
+}
+
+var insertVersions = `
+	insert into order_version (company_id, order_id, version_at, accepted_at, content_hash, body)
+	select @company_id, order_id, version_at, accepted_at, content_hash, body from ` + versionRows.Unnest("v") + `
+	on conflict (company_id, order_id, version_at, accepted_at, content_hash) do nothing`
+
+// InsertVersions stores versions of orders, each once.
+func (t *Tx) InsertVersions(ctx context.Context, companyID string, versions []facts.OrderVersion) error {
+	return t.exec(ctx, "insert versions of orders", insertVersions, versionRows.Args(versions, pgx.NamedArgs{"company_id": companyID}))
+}
+
+var personalRows = postgres.Rows[facts.OrderVersion]{
+	postgres.Col("order_id", "text", func(v *facts.OrderVersion) string { return v.OrderID }),
+	postgres.Col("version_at", "timestamptz", func(v *facts.OrderVersion) time.Time { return v.VersionAt }),
+	postgres.Col("accepted_at", "timestamptz", func(v *facts.OrderVersion) time.Time { return v.AcceptedAt }),
+	postgres.Col("digest", "bytea", func(v *facts.OrderVersion) []byte { return v.PersonalDigest }),
+	postgres.Col("body", "jsonb", func(v *facts.OrderVersion) string { return string(v.Personal) }),
+}
+
+var upsertPersonal = `
+	insert into order_personal as p (company_id, order_id, version_at, accepted_at, digest, body)
+	select @company_id, order_id, version_at, accepted_at, digest, body from ` + personalRows.Unnest("v") + `
+	on conflict (company_id, order_id) do update
+		set version_at = excluded.version_at, accepted_at = excluded.accepted_at, digest = excluded.digest, body = excluded.body
+		where (excluded.version_at, excluded.accepted_at, excluded.digest) > (p.version_at, p.accepted_at, p.digest)`
+
+// UpsertPersonal keeps personal fields of orders where they are newer than what
+// is stored; one version an order. Of versions with equal times the greater
+// digest is the newer, so that the order of arrival says nothing.
+func (t *Tx) UpsertPersonal(ctx context.Context, companyID string, versions []facts.OrderVersion) error {
+	if len(versions) == 0 {
+		return nil
+	}
+	return t.exec(ctx, "store personal fields of orders", upsertPersonal, personalRows.Args(versions, pgx.NamedArgs{"company_id": companyID}))
+}
+
+// Versions reads all versions of orders, oldest first.
+func (t *Tx) Versions(ctx context.Context, companyID string, orderIDs []string) (map[string][]facts.StoredVersion, error) {
+	rows, err := t.tx.Query(ctx, `
+		select order_id, version_at, body from order_version where company_id = @company_id and order_id = any(@order_ids)
+		order by order_id, version_at, accepted_at, content_hash`, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
+	if err != nil {
+		return nil, fmt.Errorf("read versions of orders: %w", err)
+	}
+	versions := map[string][]facts.StoredVersion{}
+	var id string
+	var at time.Time
+	var body []byte
+	if _, err := pgx.ForEachRow(rows, []any{&id, &at, &body}, func() error {
+		v := facts.StoredVersion{At: at.UTC()}
+		if err := json.Unmarshal(body, &v.Order); err != nil {
+			return fmt.Errorf("version of order %s: %w", id, err)
+		}
+		versions[id] = append(versions[id], v)
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("read versions of orders: %w", err)
+	}
+	return versions, nil
+}
+
+var orderRows = postgres.Rows[facts.FoldedOrder]{
+	postgres.Col("order_id", "text", func(o *facts.FoldedOrder) string { return o.Order.OrderID }),
+	postgres.Col("created_at", "timestamptz", func(o *facts.FoldedOrder) time.Time { return o.Order.CreatedAt }),
+	postgres.Col("day", "date", func(o *facts.FoldedOrder) string { return o.Day }),
+	postgres.Col("status", "int", func(o *facts.FoldedOrder) int32 { return int32(o.Order.Status) }),
+	postgres.Col("currency", "text", func(o *facts.FoldedOrder) string { return o.Order.Currency }),
+	postgres.Col("total_minor", "bigint", func(o *facts.FoldedOrder) int64 { return o.Order.TotalMinor }),
+	postgres.Col("shipping_minor", "bigint", func(o *facts.FoldedOrder) int64 { return o.Order.ShippingMinor.Or(0) }),
+	postgres.Col("body", "jsonb", func(o *facts.FoldedOrder) wire.Order { return o.Order }),
+}
+
+var upsertOrders = `
+	insert into orders as o (company_id, order_id, created_at, day, status, currency, total_minor, shipping_minor, body, processed_at)
+	select @company_id, order_id, created_at, day, status, currency, total_minor, shipping_minor, body, @now::timestamptz
+	from ` + orderRows.Unnest("n") + `
+	on conflict (company_id, order_id) do update set created_at = excluded.created_at, day = excluded.day, status = excluded.status,
+		currency = excluded.currency, total_minor = excluded.total_minor, shipping_minor = excluded.shipping_minor,
+		body = excluded.body, processed_at = excluded.processed_at
+		where o.body is distinct from excluded.body
+	returning order_id`
+
+// UpsertOrders stores orders as they are now and returns the ids of those that
+// are new or changed.
+func (t *Tx) UpsertOrders(ctx context.Context, companyID string, now time.Time, orders []facts.FoldedOrder) (changed []string, err error) {
+	return t.texts(ctx, "store orders", upsertOrders, orderRows.Args(orders, pgx.NamedArgs{"company_id": companyID, "now": now}))
+}
+
+// FirstOrderCandidates reads what tells whether orders are their customers'
+// first: for each of their keys of some kinds, how many orders share it, up to
+// limit + 1, and where these are no more than limit, the earliest approved one.
+func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, limit int) ([]facts.FirstOrderCandidate, error) {
+	rows, err := t.tx.Query(ctx, `
+		select i.order_id, o.created_at, (o.body->>'isFirstOrder')::boolean, k.kind, coalesce(c.orders, 0), coalesce(f.order_id, ''), coalesce(f.created_at, o.created_at)
+		from unnest(@order_ids::text[]) with ordinality as i (order_id, n)
+		join orders o on o.company_id = @company_id and o.order_id = i.order_id
+		left join lateral (
+			select kind, key from order_key
+			where company_id = @company_id and order_id = i.order_id and kind = any(@kinds) offset 0) k on true
+		left join lateral (
+			select count(*) as orders from (
+				select 1 from order_key x where x.company_id = @company_id and x.kind = k.kind and x.key = k.key limit @most_orders) x) c on true
+		left join lateral (
+			select e.order_id, e.created_at from order_key e
+			join orders p on p.company_id = @company_id and p.order_id = e.order_id and p.status = 0
+			where e.company_id = @company_id and e.kind = k.kind and e.key = k.key and c.orders < @most_orders
+			order by e.created_at, e.order_id limit 1) f on true
+		order by i.n`,
+		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": kinds, "most_orders": limit + 1})
+	if err != nil {
+		return nil, fmt.Errorf("read first orders: %w", err)
+	}
+	var list []facts.FirstOrderCandidate
+	var c facts.FirstOrderCandidate
+	var kind *facts.KeyKind
+	var k facts.CustomerKey
+	if _, err := pgx.ForEachRow(rows, []any{&c.OrderID, &c.CreatedAt, &c.Said, &kind, &k.Orders, &k.FirstID, &k.FirstAt}, func() error {
+		if len(list) == 0 || list[len(list)-1].OrderID != c.OrderID {
+			list = append(list, facts.FirstOrderCandidate{OrderID: c.OrderID, CreatedAt: c.CreatedAt, Said: c.Said})
+		}
+		if kind != nil {
+			last := &list[len(list)-1]
+			last.Keys = append(last.Keys, k)
+		}
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("read first orders: %w", err)
+	}
+	return list, nil
+}
+
+var firstRows = postgres.Rows[facts.FirstOrder]{
+	postgres.Col("order_id", "text", func(f *facts.FirstOrder) string { return f.OrderID }),
+	postgres.Col("first", "boolean", func(f *facts.FirstOrder) *bool { return f.First }),
+}
+
+var setFirstOrders = `
+	update orders o set is_first_order = f.first from ` + firstRows.Unnest("f") + `
+	where o.company_id = @company_id and o.order_id = f.order_id and o.is_first_order is distinct from f.first`
+
+// SetFirstOrders stores which orders are their customers' first.
+func (t *Tx) SetFirstOrders(ctx context.Context, companyID string, orders []facts.FirstOrder) error {
+	return t.exec(ctx, "store first orders", setFirstOrders, firstRows.Args(orders, pgx.NamedArgs{"company_id": companyID}))
+}

@@ -1,0 +1,151 @@
+package factstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres"
+)
+
+var keyRows = postgres.Rows[facts.OrderKey]{
+	postgres.Col("kind", "text", func(k *facts.OrderKey) facts.KeyKind { return k.Kind }),
+	postgres.Col("key", "text", func(k *facts.OrderKey) string { return k.Value }),
+	postgres.Col("created_at", "timestamptz", func(k *facts.OrderKey) time.Time { return k.CreatedAt }),
+	postgres.Col("order_id", "text", func(k *facts.OrderKey) string { return k.OrderID }),
+	postgres.Col("hub", "text", func(k *facts.OrderKey) facts.Hub { return k.Hub }),
+}
+
+var insertKeys = `
+	insert into order_key (company_id, kind, key, created_at, order_id, hub)
+	select @company_id, kind, key, created_at, order_id, hub from ` + keyRows.Unnest("k") + `
+	on conflict (company_id, kind, key, created_at, order_id) do update set hub = excluded.hub where order_key.hub <> excluded.hub`
+
+// ReplaceKeys stores keys in the place of all of the given kinds that orders
+// have, and returns those.
+func (t *Tx) ReplaceKeys(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, keys []facts.OrderKey) (was []facts.OrderKey, err error) {
+	was, err = postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (k facts.OrderKey, err error) {
+		return k, row.Scan(&k.Kind, &k.Value, &k.CreatedAt, &k.OrderID)
+	}, `
+		delete from order_key where company_id = @company_id and order_id = any(@order_ids) and kind = any(@kinds)
+		returning kind, key, created_at, order_id`,
+		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": kinds})
+	if err != nil {
+		return nil, fmt.Errorf("remove keys of orders: %w", err)
+	}
+	if len(keys) == 0 {
+		return was, nil
+	}
+	return was, t.exec(ctx, "store keys of orders", insertKeys, keyRows.Args(keys, pgx.NamedArgs{"company_id": companyID}))
+}
+
+var markHubs = `
+	with hubs as (select kind, key, order_id, hub from ` + keyRows.Unnest("h") + `)
+	update order_key k set hub = coalesce((
+		select h.hub from hubs h where h.order_id = k.order_id and h.kind = k.kind and h.key = k.key), '')
+	where k.company_id = @company_id and k.order_id = any(@order_ids) and k.kind = any(@kinds)
+		and k.hub <> coalesce((select h.hub from hubs h where h.order_id = k.order_id and h.kind = k.kind and h.key = k.key), '')`
+
+// MarkHubs stores which keys of orders, of the given kinds, join nothing; all
+// others of those orders and kinds join.
+func (t *Tx) MarkHubs(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, hubs []facts.OrderKey) error {
+	return t.exec(ctx, "mark hubs", markHubs, keyRows.Args(hubs, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": kinds}))
+}
+
+var spanRows = postgres.Rows[facts.KeySpan]{
+	postgres.Col("kind", "text", func(s *facts.KeySpan) facts.KeyKind { return s.Kind }),
+	postgres.Col("key", "text", func(s *facts.KeySpan) string { return s.Value }),
+	postgres.Col("lo", "timestamptz", func(s *facts.KeySpan) time.Time { return s.From }),
+	postgres.Col("hi", "timestamptz", func(s *facts.KeySpan) time.Time { return s.To }),
+}
+
+// ordersByKeys finds orders key by key: "offset 0" keeps the planner, which
+// cannot know how few they are, from joining the tables whole. where is a
+// condition on the keys of orders.
+func ordersByKeys(where string) string {
+	return `
+	select x.company_id, x.order_id from ` + spanRows.Unnest("k") + `
+	cross join lateral (
+		select company_id, order_id from order_key
+		where company_id = @company_id and kind = k.kind and key = k.key and created_at between k.lo and k.hi` + where + ` offset 0) x`
+}
+
+// The condition is one of the partial index order_key_joining.
+var ordersOfKeys = map[bool]string{false: ordersByKeys(" and hub = ''"), true: ordersByKeys("")}
+
+// OrdersByKeys finds the orders of keys, at most limit. hubs: also those around
+// which the key joins nothing; one answer for all spans.
+func (t *Tx) OrdersByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool, limit int) ([]string, error) {
+	if len(spans) == 0 {
+		return nil, nil
+	}
+	return t.texts(ctx, "find orders by keys", `select distinct order_id from (`+ordersOfKeys[hubs]+`) q limit @most`,
+		spanRows.Args(spans, pgx.NamedArgs{"company_id": companyID, "most": limit}))
+}
+
+// QueueByKeys queues the orders of keys to be computed again, and returns how
+// many were not queued already.
+func (t *Tx) QueueByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool, cause facts.Cause) (int, error) {
+	return t.queue(ctx, companyID, `select distinct company_id, order_id, @cause::text as cause from (`+ordersOfKeys[hubs]+`) q`,
+		spanRows.Args(spans, pgx.NamedArgs{"company_id": companyID, "cause": cause.String()}))
+}
+
+var changedKeyRows = postgres.Rows[facts.ChangedKey]{
+	postgres.Col("kind", "text", func(k *facts.ChangedKey) facts.KeyKind { return k.Kind }),
+	postgres.Col("key", "text", func(k *facts.ChangedKey) string { return k.Value }),
+	postgres.Col("lo", "timestamptz", func(k *facts.ChangedKey) time.Time { return k.From }),
+	postgres.Col("hi", "timestamptz", func(k *facts.ChangedKey) time.Time { return k.To }),
+	postgres.Col("least", "int", func(k *facts.ChangedKey) int32 { return int32(k.Least) }),
+	postgres.Col("most", "int", func(k *facts.ChangedKey) int32 { return int32(k.Most) }),
+}
+
+// One pass over the key's orders, however dense, counts for each how many share
+// the key in its own interval.
+var ordersOfChangedKeys = `
+	select distinct x.company_id, x.order_id from ` + changedKeyRows.Unnest("k") + `
+	cross join lateral (
+		select company_id, order_id, orders from (
+			select company_id, order_id, created_at,
+				count(*) over (order by created_at range between @before::interval preceding and @after::interval following) as orders
+			from order_key where company_id = @company_id and kind = k.kind and key = k.key
+				and created_at between k.lo - @before::interval and k.hi + @after::interval offset 0) w
+		where created_at between k.lo and k.hi offset 0) x
+	where x.orders between k.least and k.most`
+
+// OrdersOfChangedKeys finds the orders, created in each key's span, with whom
+// between Least and Most orders share the key from before them to after; at
+// most limit.
+func (t *Tx) OrdersOfChangedKeys(ctx context.Context, companyID string, keys []facts.ChangedKey, before, after time.Duration, limit int) ([]string, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	return t.texts(ctx, "find orders of hubs", `select order_id from (`+ordersOfChangedKeys+`) q limit @limit`,
+		changedKeyRows.Args(keys, pgx.NamedArgs{"company_id": companyID, "before": before, "after": after, "limit": limit}))
+}
+
+// QueueOfChangedKeys queues what OrdersOfChangedKeys finds.
+func (t *Tx) QueueOfChangedKeys(ctx context.Context, companyID string, keys []facts.ChangedKey, before, after time.Duration, cause facts.Cause) (int, error) {
+	return t.queue(ctx, companyID, `select company_id, order_id, @cause::text as cause from (`+ordersOfChangedKeys+`) q`,
+		changedKeyRows.Args(keys, pgx.NamedArgs{"company_id": companyID, "before": before, "after": after, "cause": cause.String()}))
+}
+
+// OrdersWithKeys finds all orders that share keys, at most limit of each key.
+func (t *Tx) OrdersWithKeys(ctx context.Context, companyID string, keys []facts.Key, limit int) ([]string, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	spans := make([]facts.KeySpan, len(keys))
+	for i, k := range keys {
+		spans[i].Key = k
+	}
+	return t.texts(ctx, "find orders that share keys", `
+		select distinct x.order_id from `+keyOnlyRows.Unnest("k")+`
+		cross join lateral (
+			select order_id from order_key where company_id = @company_id and kind = k.kind and key = k.key limit @most) x`,
+		keyOnlyRows.Args(spans, pgx.NamedArgs{"company_id": companyID, "most": limit}))
+}
+
+var keyOnlyRows = spanRows[:2]

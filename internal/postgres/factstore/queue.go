@@ -1,0 +1,89 @@
+package factstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres"
+)
+
+// queue puts the orders that a query selects (company_id, order_id, cause) off
+// to be computed again. An order that is queued keeps its first cause; one that
+// failed before is tried again.
+func (t *Tx) queue(ctx context.Context, companyID, query string, args pgx.NamedArgs) (queued int, err error) {
+	rows, err := postgres.Collect(ctx, t.tx, pgx.RowTo[int], `
+		with queued as (
+			insert into recompute as r (company_id, order_id, cause) `+query+`
+			on conflict (company_id, order_id) do update set failure = null where r.failure is not null
+			returning 1)
+		select count(*)::int from queued`, args)
+	if err != nil {
+		return 0, fmt.Errorf("queue orders: %w", err)
+	}
+	return rows[0], t.exec(ctx, "queue a company", `insert into recompute_company (company_id) values (@company_id) on conflict (company_id) do nothing`,
+		pgx.NamedArgs{"company_id": companyID})
+}
+
+var queuedRows = postgres.Rows[facts.Concerned]{
+	postgres.Col("order_id", "text", func(c *facts.Concerned) string { return c.OrderID }),
+	postgres.Col("cause", "text", func(c *facts.Concerned) string { return c.Cause.String() }),
+}
+
+// Queue puts orders off to be computed again, and returns how many were not
+// queued already.
+func (t *Tx) Queue(ctx context.Context, companyID string, orders []facts.Concerned) (int, error) {
+	if len(orders) == 0 {
+		return 0, nil
+	}
+	return t.queue(ctx, companyID, `select @company_id, order_id, cause from `+queuedRows.Unnest("q"), queuedRows.Args(orders, pgx.NamedArgs{"company_id": companyID}))
+}
+
+// QueueCreated queues all orders created in a span.
+func (t *Tx) QueueCreated(ctx context.Context, companyID string, from, to time.Time, cause facts.Cause) (int, error) {
+	return t.queue(ctx, companyID, `
+		select company_id, order_id, @cause::text from orders where company_id = @company_id and created_at between @lo and @hi`,
+		pgx.NamedArgs{"company_id": companyID, "lo": from, "hi": to, "cause": cause.String()})
+}
+
+// TakeQueued removes up to limit orders from a company's queue and returns them.
+func (t *Tx) TakeQueued(ctx context.Context, companyID string, limit int) ([]facts.Concerned, error) {
+	list, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (c facts.Concerned, err error) {
+		var cause string
+		if err := row.Scan(&c.OrderID, &cause); err != nil {
+			return c, err
+		}
+		c.Cause, err = facts.ParseCause(cause)
+		return c, err
+	}, `
+		delete from recompute where company_id = @company_id and order_id in (
+			select order_id from recompute where company_id = @company_id and failure is null order by order_id limit @most)
+		returning order_id, cause`, pgx.NamedArgs{"company_id": companyID, "most": limit})
+	if err != nil {
+		return nil, fmt.Errorf("take queued orders: %w", err)
+	}
+	if len(list) == 0 {
+		err = t.exec(ctx, "a company's queue is empty", `delete from recompute_company where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
+	}
+	return list, err
+}
+
+// SetAside marks a queued order that cannot be computed: it waits until
+// something queues it again.
+func (t *Tx) SetAside(ctx context.Context, companyID, orderID, failure string) error {
+	return t.exec(ctx, "set a queued order aside", `
+		update recompute set failure = @failure where company_id = @company_id and order_id = @order_id`,
+		pgx.NamedArgs{"company_id": companyID, "order_id": orderID, "failure": failure})
+}
+
+// QueuedCompanies lists companies that have orders to compute again, at most 10,000.
+func (s *Store) QueuedCompanies(ctx context.Context) ([]string, error) {
+	list, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[string], `select company_id from recompute_company order by company_id limit 10000`)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: companies with queued orders: %w", postgres.Translate(err))
+	}
+	return list, nil
+}

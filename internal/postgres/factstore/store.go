@@ -1,0 +1,69 @@
+package factstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/cases"
+)
+
+// Store keeps facts and outcomes; safe for concurrent use.
+type Store struct {
+	*cases.Reader
+	db     *postgres.DB
+	months sync.Map // time.Time → nil: see MakeMonths
+}
+
+// New makes a store on a database.
+func New(db *postgres.DB) *Store { return &Store{Reader: cases.NewReader(db), db: db} }
+
+// Ping asks the server for an answer.
+func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
+
+// Tx is one transaction. Its verbs return facts.ErrData for a value that can
+// never be stored; any other error may go away.
+type Tx struct {
+	cases.Tx
+	tx pgx.Tx
+}
+
+// Transact runs f in one transaction: all of it is written when f returns nil,
+// else nothing.
+func (s *Store) Transact(ctx context.Context, f func(tx *Tx) error) error {
+	return dataError(s.db.InTx(ctx, func(tx pgx.Tx) error { return f(&Tx{cases.In(tx), tx}) }))
+}
+
+// exec runs a statement whose rows nobody reads.
+func (t *Tx) exec(ctx context.Context, what, sql string, args pgx.NamedArgs) error {
+	if _, err := t.tx.Exec(ctx, sql, args); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// texts runs a statement that returns one text a row.
+func (t *Tx) texts(ctx context.Context, what, sql string, args pgx.NamedArgs) ([]string, error) {
+	list, err := postgres.Collect(ctx, t.tx, pgx.RowTo[string], sql, args)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return list, nil
+}
+
+// dataError marks errors that the same values will always meet: bad text or
+// numbers (class 22), broken constraints (23), limits such as an index row's (54).
+func dataError(err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && (strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "23") || strings.HasPrefix(pg.Code, "54")) {
+		return fmt.Errorf("%w: %w", facts.ErrData, err)
+	}
+	return err
+}

@@ -1,0 +1,641 @@
+package processor
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/attribution"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/ledger"
+)
+
+// Tx is one transaction of the store, in which a batch is applied: all of it
+// is written, or nothing. Each verb works on one company's rows and knows no
+// rule. internal/postgres/factstore.Tx is one.
+type Tx interface {
+	// MoveOffsets is facts.ErrFenced where another owner has moved one.
+	MoveOffsets(ctx context.Context, clusterID string, moves []facts.Move) error
+
+	// Store facts, each exactly once.
+	InsertEvents(ctx context.Context, companyID string, events []facts.Event) (inserted map[string]bool, err error)
+	StoredCopies(ctx context.Context, companyID string, events []facts.Event) (map[string]facts.Copy, error)
+	ReplaceEvents(ctx context.Context, companyID string, events []facts.Event) error
+	EventsOfDay(ctx context.Context, companyID string, d facts.VisitorDay, limit int) ([]facts.Event, error)
+	WidenSightings(ctx context.Context, companyID string, sightings []facts.Sighting) error
+	ForgetSightings(ctx context.Context, companyID string, d facts.VisitorDay) ([]facts.Key, error)
+	CountDelivery(ctx context.Context, companyID string, counts []facts.DeliveryCount) error
+	UpsertProducts(ctx context.Context, companyID string, products []facts.Product) (changed []string, err error)
+	ReplaceVariants(ctx context.Context, companyID string, productIDs []string, variants []facts.Variant) error
+	InsertVersions(ctx context.Context, companyID string, versions []facts.OrderVersion) error
+	UpsertPersonal(ctx context.Context, companyID string, versions []facts.OrderVersion) error
+	Versions(ctx context.Context, companyID string, orderIDs []string) (map[string][]facts.StoredVersion, error)
+	UpsertOrders(ctx context.Context, companyID string, now time.Time, orders []facts.FoldedOrder) (changed []string, err error)
+	ReplaceKeys(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, keys []facts.OrderKey) (was []facts.OrderKey, err error)
+	OrdersWithKeys(ctx context.Context, companyID string, keys []facts.Key, limit int) ([]string, error)
+	FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, limit int) ([]facts.FirstOrderCandidate, error)
+	SetFirstOrders(ctx context.Context, companyID string, orders []facts.FirstOrder) error
+
+	// Find the orders that facts concern; put them off where they are too many.
+	OrdersByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool, limit int) ([]string, error)
+	OrdersOfChangedKeys(ctx context.Context, companyID string, keys []facts.ChangedKey, before, after time.Duration, limit int) ([]string, error)
+	Queue(ctx context.Context, companyID string, orders []facts.Concerned) (int, error)
+	QueueByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool, cause facts.Cause) (int, error)
+	QueueOfChangedKeys(ctx context.Context, companyID string, keys []facts.ChangedKey, before, after time.Duration, cause facts.Cause) (int, error)
+	QueueCreated(ctx context.Context, companyID string, from, to time.Time, cause facts.Cause) (int, error)
+	TakeQueued(ctx context.Context, companyID string, limit int) ([]facts.Concerned, error)
+	SetAside(ctx context.Context, companyID, orderID, failure string) error
+
+	// Read what a decision needs.
+	Cases(ctx context.Context, companyID string, reach facts.Reach, orderIDs []string) ([]*facts.Case, error)
+	Visitors(ctx context.Context, companyID string, reach facts.Reach, list []*facts.Case) (events int, err error)
+
+	// Write outcomes.
+	OutcomeHashes(ctx context.Context, companyID string, orderIDs []string) (map[string][]byte, error)
+	WriteOutcomes(ctx context.Context, companyID string, now time.Time, outcomes []facts.StoredOutcome) error
+	Ledgers(ctx context.Context, companyID string, orderIDs []string) (map[string][]ledger.Entry, error)
+	AppendLedger(ctx context.Context, companyID string, now time.Time, ruleRev int64, postings []ledger.Posting) error
+}
+
+// Bounds of one transaction.
+const (
+	// maxAtOnce is how many orders a batch computes by itself, and how many are
+	// looked for by one fact; what it concerns beyond them is queued and worked
+	// off in chunks.
+	maxAtOnce = 1000
+	// eventsAtOnce is how many events of visitors a transaction reads before it
+	// queues the orders that are left. The batch's own orders are computed
+	// whatever it takes.
+	eventsAtOnce = 50_000
+	// casesAtOnce is how many orders are read and written in one step.
+	casesAtOnce = 100
+	// visitorsAtOnce bounds a step's memory: the visitors of whom events are
+	// held at a time, or one order's own.
+	visitorsAtOnce = 200
+	// eventsOfDay is how many events of a visitor's day are looked at to derive
+	// its sightings anew. A day of more is a machine's: it keeps its sightings.
+	eventsOfDay = 5000
+)
+
+// batch is what one transaction applies.
+type batch struct {
+	clusterID string
+	moves     []facts.Move
+	companies []companyBatch
+	now       time.Time
+	factsOnly bool // outcomes are queued, none is computed
+}
+
+// companyBatch is one company's part of a batch.
+type companyBatch struct {
+	index    *attribution.Index
+	events   []facts.Event
+	orders   []facts.OrderVersion
+	products []facts.Product
+	changes  []facts.Change
+	rejected map[deliveryDay]int64 // records that came to nothing
+}
+
+// applied says what a batch did.
+type applied struct {
+	stored, duplicate int        // events
+	computed          []orderRef // orders of which an outcome was computed
+	queued            int        // orders put off
+}
+
+// orderRef names an order.
+type orderRef struct{ companyID, orderID string }
+
+// apply writes one batch and the offsets behind it in one transaction.
+func (p *Processor) apply(ctx context.Context, b batch) (applied, error) {
+	var done applied
+	err := p.Store.Transact(ctx, func(tx Tx) error {
+		done = applied{}
+		if err := tx.MoveOffsets(ctx, b.clusterID, b.moves); err != nil {
+			return err
+		}
+		for _, c := range b.companies {
+			a := newApplication(tx, b, c, &done)
+			if err := a.run(ctx); err != nil {
+				return fmt.Errorf("company %s: %w", a.company, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return applied{}, fmt.Errorf("apply a batch: %w", err)
+	}
+	return done, nil
+}
+
+// recompute works off at most limit queued orders of one company, fenced by
+// the partition's offsets, which it leaves where they are.
+func (p *Processor) recompute(ctx context.Context, b batch, limit int) (applied, error) {
+	var done applied
+	err := p.Store.Transact(ctx, func(tx Tx) error {
+		done = applied{}
+		if err := tx.MoveOffsets(ctx, b.clusterID, b.moves); err != nil {
+			return err
+		}
+		for _, c := range b.companies {
+			a := newApplication(tx, b, c, &done)
+			queued, err := tx.TakeQueued(ctx, a.company, limit)
+			if err != nil {
+				return err
+			}
+			for _, q := range queued {
+				a.concern([]string{q.OrderID}, q.Cause)
+			}
+			if err := a.decide(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return applied{}, fmt.Errorf("compute queued orders: %w", err)
+	}
+	return done, nil
+}
+
+// setAsideNext marks the next order of a company's queue as one that cannot be
+// stored, and returns its id.
+func (p *Processor) setAsideNext(ctx context.Context, b batch, company string) (orderID string, err error) {
+	err = p.Store.Transact(ctx, func(tx Tx) error {
+		if err := tx.MoveOffsets(ctx, b.clusterID, b.moves); err != nil {
+			return err
+		}
+		next, err := tx.TakeQueued(ctx, company, 1)
+		if err != nil || len(next) == 0 {
+			return err
+		}
+		orderID = next[0].OrderID
+		if _, err := tx.Queue(ctx, company, next); err != nil {
+			return err
+		}
+		return tx.SetAside(ctx, company, orderID, "its outcome cannot be stored")
+	})
+	return orderID, err
+}
+
+// application applies one company's part of a batch within its transaction.
+type application struct {
+	companyBatch
+	tx        Tx
+	company   string
+	now       time.Time
+	factsOnly bool
+	done      *applied
+
+	concerned  map[string]facts.Cause // by order id: to be computed, and why
+	deliveries map[deliveryDay]int64
+}
+
+type deliveryDay struct {
+	day     time.Time
+	outcome string
+}
+
+func newApplication(tx Tx, b batch, c companyBatch, done *applied) *application {
+	a := &application{
+		companyBatch: c, tx: tx, company: c.index.CompanyID(), now: b.now, factsOnly: b.factsOnly, done: done,
+		concerned: map[string]facts.Cause{}, deliveries: map[deliveryDay]int64{},
+	}
+	maps.Copy(a.deliveries, c.rejected)
+	return a
+}
+
+// run stores the facts, finds the orders that they concern, and decides those.
+func (a *application) run(ctx context.Context) error {
+	if err := a.storeEvents(ctx); err != nil {
+		return err
+	}
+	if err := a.storeProducts(ctx); err != nil {
+		return err
+	}
+	if err := a.storeOrders(ctx); err != nil {
+		return err
+	}
+	for _, change := range a.changes {
+		if err := a.concernByChange(ctx, change); err != nil {
+			return err
+		}
+	}
+	if err := a.decide(ctx); err != nil {
+		return err
+	}
+	return a.countDelivery(ctx)
+}
+
+// storeEvents stores events exactly once by id, with the keys under which
+// their visitors were seen, and finds the orders that they concern.
+func (a *application) storeEvents(ctx context.Context) error {
+	chosen, others := facts.ChooseCopies(a.events)
+	for _, c := range others {
+		a.count(c.ReceivedAt, facts.DeliveryDuplicate, 1)
+	}
+	inserted, err := a.tx.InsertEvents(ctx, a.company, chosen)
+	if err != nil {
+		return err
+	}
+	var fresh, again []facts.Event
+	for _, e := range chosen {
+		if inserted[e.EventID] {
+			a.count(e.ReceivedAt, facts.DeliveryStored, 1)
+			fresh = append(fresh, e)
+		} else {
+			again = append(again, e)
+		}
+	}
+	a.done.stored += len(fresh)
+	a.done.duplicate += len(a.events) - len(fresh)
+	if err := a.tx.WidenSightings(ctx, a.company, facts.Sightings(fresh)); err != nil {
+		return err
+	}
+	replaced, err := a.storeCopies(ctx, again)
+	if err != nil {
+		return err
+	}
+	return a.concernByEvents(ctx, append(fresh, replaced...))
+}
+
+// storeCopies looks at events whose id is stored already. Where the new copy
+// is the one that counts, it takes the old one's place, and what their
+// visitors' days say is derived anew. It returns those copies.
+func (a *application) storeCopies(ctx context.Context, events []facts.Event) (replacing []facts.Event, err error) {
+	stored, err := a.tx.StoredCopies(ctx, a.company, events)
+	if err != nil {
+		return nil, err
+	}
+	days := map[facts.VisitorDay]bool{}
+	for _, e := range events {
+		old := stored[e.EventID]
+		if !e.Copy().Before(old) {
+			a.count(e.ReceivedAt, facts.DeliveryDuplicate, 1)
+			continue
+		}
+		a.count(old.ReceivedAt, facts.DeliveryStored, -1)
+		a.count(old.ReceivedAt, facts.DeliveryDuplicate, 1)
+		a.count(e.ReceivedAt, facts.DeliveryStored, 1)
+		replacing = append(replacing, e)
+		for _, c := range []facts.Copy{old, e.Copy()} {
+			if c.Visitor != "" {
+				days[facts.VisitorDay{Visitor: c.Visitor, Day: facts.DayOf(c.At)}] = true
+			}
+		}
+	}
+	if len(replacing) == 0 {
+		return nil, nil
+	}
+	if err := a.tx.ReplaceEvents(ctx, a.company, replacing); err != nil {
+		return nil, err
+	}
+	list := slices.SortedFunc(maps.Keys(days), func(x, y facts.VisitorDay) int {
+		return cmp.Or(cmp.Compare(x.Visitor, y.Visitor), x.Day.Compare(y.Day))
+	})
+	var lost []facts.Key
+	for _, d := range list {
+		keys, err := a.deriveDay(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		lost = append(lost, keys...)
+	}
+	return replacing, a.concernByKeys(ctx, a.index.ConcernedByLoss(list, lost), true, facts.Cause{Kind: facts.CauseCopy, EventID: replacing[0].EventID})
+}
+
+// deriveDay derives a visitor's sightings of a day from its stored events, and
+// returns the keys under which it was seen before.
+func (a *application) deriveDay(ctx context.Context, d facts.VisitorDay) (was []facts.Key, err error) {
+	events, err := a.tx.EventsOfDay(ctx, a.company, d, eventsOfDay+1)
+	if err != nil {
+		return nil, err
+	}
+	if len(events) <= eventsOfDay {
+		if was, err = a.tx.ForgetSightings(ctx, a.company, d); err != nil {
+			return nil, err
+		}
+	}
+	return was, a.tx.WidenSightings(ctx, a.company, facts.Sightings(events))
+}
+
+// concernByEvents finds the orders that new events may concern.
+func (a *application) concernByEvents(ctx context.Context, events []facts.Event) error {
+	spans := a.index.ConcernedByEvents(events)
+	if len(spans) == 0 {
+		return nil
+	}
+	return a.concernByKeys(ctx, spans, false, facts.Cause{Kind: facts.CauseEvent, EventID: events[0].EventID})
+}
+
+// concernByKeys adds the orders of keys to those concerned; where they are too
+// many, it queues them.
+func (a *application) concernByKeys(ctx context.Context, spans []facts.KeySpan, hubs bool, cause facts.Cause) error {
+	ids, err := a.tx.OrdersByKeys(ctx, a.company, spans, hubs, maxAtOnce+1)
+	if err != nil {
+		return err
+	}
+	if len(ids) > maxAtOnce {
+		return a.queued(a.tx.QueueByKeys(ctx, a.company, spans, hubs, cause))
+	}
+	a.concern(ids, cause)
+	return nil
+}
+
+// concernByChange finds the orders that a change of a rule or a setting may concern.
+func (a *application) concernByChange(ctx context.Context, change facts.Change) error {
+	concern, err := a.index.ConcernedByChange(change)
+	if err != nil {
+		return err
+	}
+	cause := facts.Cause{Kind: facts.CauseRule, Rev: change.Rev, Rule: change.Type}
+	if concern.All {
+		return a.queued(a.tx.QueueCreated(ctx, a.company, concern.From, concern.To, cause))
+	}
+	return a.concernByKeys(ctx, concern.Keys, true, cause)
+}
+
+// concern notes orders to be computed; the first cause stays.
+func (a *application) concern(orderIDs []string, cause facts.Cause) {
+	for _, id := range orderIDs {
+		if _, known := a.concerned[id]; !known {
+			a.concerned[id] = cause
+		}
+	}
+}
+
+// queued counts orders that were put off.
+func (a *application) queued(n int, err error) error {
+	a.done.queued += n
+	return err
+}
+
+// storeProducts keeps each product's newest version, and its variants.
+func (a *application) storeProducts(ctx context.Context) error {
+	newest := facts.NewestProducts(a.products)
+	if len(newest) == 0 {
+		return nil
+	}
+	changed, err := a.tx.UpsertProducts(ctx, a.company, newest)
+	if err != nil || len(changed) == 0 {
+		return err
+	}
+	var variants []facts.Variant
+	for i := range newest {
+		if slices.Contains(changed, newest[i].ProductID) {
+			variants = append(variants, facts.VariantsOf(&newest[i])...)
+		}
+	}
+	return a.tx.ReplaceVariants(ctx, a.company, changed, variants)
+}
+
+// storeOrders stores versions of orders and folds each order's versions into
+// what the order is now. Those that changed are concerned, and so are the
+// orders around which a key became a hub, or ceased to be one.
+func (a *application) storeOrders(ctx context.Context) error {
+	if len(a.orders) == 0 {
+		return nil
+	}
+	if err := a.tx.InsertVersions(ctx, a.company, a.orders); err != nil {
+		return err
+	}
+	if err := a.tx.UpsertPersonal(ctx, a.company, facts.NewestPersonal(a.orders)); err != nil {
+		return err
+	}
+	versions, err := a.tx.Versions(ctx, a.company, a.ownOrders())
+	if err != nil {
+		return err
+	}
+	folded := make(map[string]facts.FoldedOrder, len(versions))
+	for id, list := range versions {
+		order := facts.Fold(list)
+		folded[id] = facts.FoldedOrder{Order: order, Day: a.index.DayOf(order.CreatedAt), VersionAt: list[len(list)-1].At}
+	}
+	changed, err := a.tx.UpsertOrders(ctx, a.company, a.now, slices.Collect(maps.Values(folded)))
+	if err != nil || len(changed) == 0 {
+		return err
+	}
+	var keys []facts.OrderKey
+	for _, id := range changed {
+		order := folded[id]
+		a.concern([]string{id}, facts.Cause{Kind: facts.CauseOrder, At: order.VersionAt})
+		keys = append(keys, attribution.KeysOfOrder(&order.Order)...)
+	}
+	was, err := a.tx.ReplaceKeys(ctx, a.company, changed, attribution.OrderKinds, keys)
+	if err != nil {
+		return err
+	}
+	moved := append(was, keys...)
+	if err := a.concernByHubs(ctx, moved); err != nil {
+		return err
+	}
+	return a.inferFirstOrders(ctx, changed, moved)
+}
+
+// ownOrders are the ids of the batch's own orders, each once.
+func (a *application) ownOrders() []string {
+	ids := make([]string, len(a.orders))
+	for i, v := range a.orders {
+		ids[i] = v.OrderID
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// concernByHubs finds the orders around which keys that came or went may have
+// become a hub, or ceased to be one.
+func (a *application) concernByHubs(ctx context.Context, moved []facts.OrderKey) error {
+	keys, reach := a.index.HubCandidates(moved), a.index.Reach()
+	ids, err := a.tx.OrdersOfChangedKeys(ctx, a.company, keys, reach.Window, reach.After, maxAtOnce+1)
+	if err != nil {
+		return err
+	}
+	cause := facts.Cause{Kind: facts.CauseOrder, At: a.now}
+	if len(ids) > maxAtOnce {
+		return a.queued(a.tx.QueueOfChangedKeys(ctx, a.company, keys, reach.Window, reach.After, cause))
+	}
+	a.concern(ids, cause)
+	return nil
+}
+
+// inferFirstOrders tells, where the merchant did not, which of the changed
+// orders, and of those that share a customer, e-mail or phone with them, are
+// their customers' first.
+func (a *application) inferFirstOrders(ctx context.Context, changed []string, moved []facts.OrderKey) error {
+	var shared []facts.Key
+	for _, k := range moved {
+		if slices.Contains(attribution.FirstOrderKinds, k.Kind) && !slices.Contains(shared, k.Key) {
+			shared = append(shared, k.Key)
+		}
+	}
+	ids, err := a.tx.OrdersWithKeys(ctx, a.company, shared, attribution.FirstOrderLimit+len(changed)+1)
+	if err != nil {
+		return err
+	}
+	ids = append(ids, changed...)
+	slices.Sort(ids)
+	for chunk := range slices.Chunk(slices.Compact(ids), maxAtOnce) {
+		candidates, err := a.tx.FirstOrderCandidates(ctx, a.company, chunk, attribution.FirstOrderKinds, attribution.FirstOrderLimit)
+		if err != nil {
+			return err
+		}
+		inferred := make([]facts.FirstOrder, len(candidates))
+		for i, c := range candidates {
+			inferred[i] = facts.FirstOrder{OrderID: c.OrderID, First: attribution.IsFirstOrder(c)}
+		}
+		if err := a.tx.SetFirstOrders(ctx, a.company, inferred); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decide computes the outcome of every order concerned, the batch's own first,
+// and stores those that differ from what is stored. What is too much for one
+// transaction is queued.
+func (a *application) decide(ctx context.Context) error {
+	own := a.ownOrders()
+	rest := slices.DeleteFunc(slices.Sorted(maps.Keys(a.concerned)), func(id string) bool {
+		_, isOwn := slices.BinarySearch(own, id)
+		return isOwn
+	})
+	own = slices.DeleteFunc(own, func(id string) bool { _, concerned := a.concerned[id]; return !concerned })
+	if a.factsOnly {
+		own, rest = nil, append(own, rest...)
+	}
+	events := 0
+	for chunk := range slices.Chunk(own, casesAtOnce) {
+		read, err := a.decideOrders(ctx, chunk)
+		if err != nil {
+			return err
+		}
+		events += read
+	}
+	for !a.factsOnly && len(rest) > 0 && len(own) < maxAtOnce && events < eventsAtOnce {
+		chunk := rest[:min(len(rest), casesAtOnce, maxAtOnce-len(own))]
+		read, err := a.decideOrders(ctx, chunk)
+		if err != nil {
+			return err
+		}
+		own, rest, events = append(own, chunk...), rest[len(chunk):], events+read
+	}
+	put := make([]facts.Concerned, len(rest))
+	for i, id := range rest {
+		put[i] = facts.Concerned{OrderID: id, Cause: a.concerned[id]}
+	}
+	return a.queued(a.tx.Queue(ctx, a.company, put))
+}
+
+// decideOrders computes and stores the outcomes of orders. It returns how many
+// events of visitors it read.
+func (a *application) decideOrders(ctx context.Context, orderIDs []string) (events int, err error) {
+	reach := a.index.Reach()
+	list, err := a.tx.Cases(ctx, a.company, reach, orderIDs)
+	if err != nil {
+		return 0, err
+	}
+	outcomes := make([]facts.Outcome, 0, len(list))
+	for group := range inGroups(list) {
+		for _, c := range group {
+			c.Visitors = attribution.Reached(c)
+		}
+		read, err := a.tx.Visitors(ctx, a.company, reach, group)
+		if err != nil {
+			return 0, err
+		}
+		events += read
+		for _, c := range group {
+			outcomes = append(outcomes, a.index.Decide(*c))
+			c.Visitors = nil // decided: its events may go
+		}
+	}
+	for _, o := range outcomes {
+		a.done.computed = append(a.done.computed, orderRef{a.company, o.OrderID})
+	}
+	return events, a.storeOutcomes(ctx, outcomes)
+}
+
+// inGroups cuts cases into runs whose keys lead to at most visitorsAtOnce
+// visitors, or to one case's own.
+func inGroups(list []*facts.Case) iter.Seq[[]*facts.Case] {
+	return func(yield func([]*facts.Case) bool) {
+		first, visitors := 0, 0
+		for i, c := range list {
+			n := 0
+			for _, k := range c.Keys {
+				n += len(k.Visitors)
+			}
+			if i > first && visitors+n > visitorsAtOnce {
+				if !yield(list[first:i]) {
+					return
+				}
+				first, visitors = i, 0
+			}
+			visitors += n
+		}
+		if first < len(list) {
+			yield(list[first:])
+		}
+	}
+}
+
+// storeOutcomes writes the outcomes that differ from what is stored, and
+// appends to the ledgers what makes them say the new lines.
+func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcome) error {
+	ids := make([]string, len(outcomes))
+	for i, o := range outcomes {
+		ids[i] = o.OrderID
+	}
+	stored, err := a.tx.OutcomeHashes(ctx, a.company, ids)
+	if err != nil {
+		return err
+	}
+	var changed []facts.StoredOutcome
+	var changedIDs []string
+	for _, o := range outcomes {
+		hash, err := o.Hash()
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(hash, stored[o.OrderID]) {
+			changed, changedIDs = append(changed, facts.StoredOutcome{Outcome: o, Hash: hash}), append(changedIDs, o.OrderID)
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	if err := a.tx.WriteOutcomes(ctx, a.company, a.now, changed); err != nil {
+		return err
+	}
+	ledgers, err := a.tx.Ledgers(ctx, a.company, changedIDs)
+	if err != nil {
+		return err
+	}
+	var postings []ledger.Posting
+	for _, o := range changed {
+		for _, e := range ledger.Post(ledgers[o.OrderID], o.Lines) {
+			postings = append(postings, ledger.Posting{Entry: e, OrderID: o.OrderID, Cause: a.concerned[o.OrderID]})
+		}
+	}
+	return a.tx.AppendLedger(ctx, a.company, a.now, a.index.Rev(), postings)
+}
+
+// count notes what became of an event received at an instant.
+func (a *application) count(at time.Time, outcome string, n int64) {
+	a.deliveries[deliveryDay{facts.DayOf(at), outcome}] += n
+}
+
+func (a *application) countDelivery(ctx context.Context) error {
+	var counts []facts.DeliveryCount
+	for d, n := range a.deliveries {
+		if n != 0 {
+			counts = append(counts, facts.DeliveryCount{Day: d.day, Outcome: d.outcome, Events: n})
+		}
+	}
+	return a.tx.CountDelivery(ctx, a.company, counts)
+}
