@@ -1,5 +1,6 @@
-// Package tributary_test holds the house's import rules: which room may reach
-// which. docs/architecture.md says why.
+// Package tributary_test holds the rules that no single package can: which
+// package may import which (docs/architecture.md, "Packages"), and that pages,
+// comments and the event's schema agree with the code.
 package tributary_test
 
 import (

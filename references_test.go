@@ -243,3 +243,28 @@ func TestEveryFileThatAPageNamesIsThere(t *testing.T) {
 		t.Errorf("only %d paths found", checked)
 	}
 }
+
+// The two walks are read from top to bottom, file by file: none is named twice.
+func TestTheWalksNameEachFileOnce(t *testing.T) {
+	text, err := os.ReadFile(architecturePage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := strings.Split(string(text), "\n## ")
+	walked, seen := 0, map[string]bool{}
+	for _, section := range sections {
+		if !strings.HasPrefix(section, "The walk of ") {
+			continue
+		}
+		walked++
+		for _, path := range pathsOf(section) {
+			if filepath.Ext(path) != "" && seen[path] {
+				t.Errorf("the walks name %s twice", path)
+			}
+			seen[path] = true
+		}
+	}
+	if walked != 2 || len(seen) < 15 {
+		t.Errorf("%d walks with %d files, want two", walked, len(seen))
+	}
+}

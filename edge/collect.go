@@ -16,7 +16,7 @@ import (
 // maxBatchEvents is core's bound on the events of one request.
 const maxBatchEvents = core.MaxBatchEvents
 
-// importHeader is sent by `tributary import`: the backfill horizon does not apply.
+// importHeader is sent by `tributary import`: its events get no visitor cookie.
 const importHeader = "X-Tributary-Import"
 
 // collect is POST /v1/events.

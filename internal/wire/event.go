@@ -27,7 +27,7 @@ type Event struct {
 	Bot         string    `json:"bot"`                // none | known | prefetch | preview
 	Consent     string    `json:"consent"`            // granted | denied | unknown
 	Via         string    `json:"via"`                // sdk-js | sdk-wasm | sdk-go | http | pixel | link
-	Imported    bool      `json:"imported,omitempty"` // sent by `tributary import`: the backfill horizon does not apply
+	Imported    bool      `json:"imported,omitempty"` // sent by `tributary import`; nothing reads it yet
 
 	Click *Click `json:"click,omitempty"` // LINK_CLICK only
 }

@@ -14,7 +14,7 @@ declare const VERSION: string; // set by the build
 const ANSWER = "trb_consent";
 const RECOVER = 3000; // ms after the start: a page's own work comes first
 const MAX_EARLY = 100;
-const MAX_RAW = 64 << 10; // an envelope; its event is held to 32 KiB by the core
+const MAX_RAW = 64 << 10; // UTF-16 units of an envelope: the edge takes none beyond 64 KiB
 
 let config: Config | undefined;
 let queue: Queue;
@@ -117,7 +117,7 @@ export function take(at: number, name: string, payload?: unknown, identity?: unk
     const base = [id, new Date(at).toISOString(), name, text(payload), text(identity)];
     if (free()) know(context, url, at);
     const raw = JSON.stringify(["r1", ...base, context]);
-    if (raw.length > MAX_RAW) return log("not taken, larger than 32 KiB", name);
+    if (raw.length > MAX_RAW) return log("not taken, larger than 64 KiB", name);
     if (!queue.add(id, raw)) return log("dropped, too many events wait", name);
     log("taken", name, id, payload, identity);
     setTimeout(() => queue.persist());
