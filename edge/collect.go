@@ -186,7 +186,7 @@ func (w *shipment) sort(now time.Time) {
 		w.results[i] = result{eventID: item.Event.ID, status: statusOK}
 		if item.Err != nil {
 			w.results[i] = result{item.Event.ID, statusRejected, item.Err.Code, reason(item.Err)}
-			letter, err := rejectedRecord(c.CompanyID, item, now)
+			letter, err := rejectedRecord(c, item, now)
 			if err != nil {
 				w.err = errors.Join(w.err, err)
 				continue

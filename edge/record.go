@@ -32,7 +32,7 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via string,
 	if e.Context.UserAgent == "" && a.fromPage {
 		e.Context.UserAgent = a.userAgent
 	}
-	scrub(e)
+	scrub(e, a.company.keys)
 	consent := a.company.consent(e.Consent, a.signal)
 	bot := a.bot
 	if bot == botNone {
@@ -92,12 +92,14 @@ func appendMember(dst []byte, first int, name, value string) []byte {
 }
 
 // scrub removes e-mails and phones from every text of the event that a caller
-// fills freely. Click ids are opaque, and numbers in them mean nothing; but an
-// address is one anywhere.
-func scrub(e *core.Event) {
+// fills freely, and puts keyed digests in the place of ids that may be one.
+// The path is scrubbed with the host before it: "/<phone>" of wa.me is only
+// then known for what it is.
+func scrub(e *core.Event, keys identity.Keys) {
 	c := &e.Context
+	c.Page.Path = scrubPath(c.Page.URL, c.Page.Path)
 	for _, text := range []*string{
-		&c.Page.URL, &c.Page.Path, &c.Page.Referrer, &c.Page.Title,
+		&c.Page.URL, &c.Page.Referrer, &c.Page.Title,
 		&c.Campaign.Source, &c.Campaign.Medium, &c.Campaign.Name, &c.Campaign.Content, &c.Campaign.Term,
 	} {
 		if *text != "" {
@@ -105,18 +107,36 @@ func scrub(e *core.Event) {
 		}
 	}
 	for i := range c.ClickIDs {
-		if id := &c.ClickIDs[i]; strings.ContainsAny(id.Value, "@%") {
-			id.Value = identity.Scrub(id.Value)
-		}
+		c.ClickIDs[i].Value = identity.Scrub(c.ClickIDs[i].Value)
 	}
-	for _, text := range []*string{&e.VisitorID, &e.SessionID, &e.Stream, &c.Locale, &c.Screen, &c.UserAgent, &c.Library.Name, &c.Library.Version} {
-		if strings.IndexByte(*text, '@') >= 0 {
-			*text = identity.Scrub(*text)
-		}
+	for _, text := range []*string{&c.Locale, &c.Screen, &c.UserAgent, &c.Library.Name, &c.Library.Version} {
+		*text = identity.ScrubStrict(*text)
 	}
+	e.VisitorID, e.SessionID, e.Stream = keys.VisitorID(e.VisitorID), keys.SessionID(e.SessionID), keys.Stream(e.Stream)
 	if e.Payload != "" {
 		e.Payload = identity.ScrubJSON(e.Payload)
 	}
+}
+
+// scrubPath scrubs a page's path as part of its URL.
+func scrubPath(url, path string) string {
+	if path == "" {
+		return ""
+	}
+	scheme, rest, found := strings.Cut(url, "://")
+	if !found {
+		return identity.Scrub(path)
+	}
+	host := rest
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		host = rest[:end]
+	}
+	site := scheme + "://" + host
+	scrubbed, kept := strings.CutPrefix(identity.Scrub(site+"/"+strings.TrimPrefix(path, "/")), site)
+	if !kept { // an address in the host itself
+		return identity.Scrub(path)
+	}
+	return scrubbed
 }
 
 // How an event came (docs/wire.md, "Event (request)").

@@ -25,6 +25,7 @@ func FuzzRecordIsAWireEvent(f *testing.F) {
 		company:    &company{Company: wire.Company{CompanyID: `co_"1"`}, keys: h.Company("co_1", "BR")},
 		receivedAt: 1763704800123, skew: -5, ip: "203.0.113.0", cookieID: "018f3f5e-7b2a-7c3d-8e4f-0123456789ab", bot: botNone,
 	}
+	f.Add(`{"event":"A","visitorId":"5511987654321","sessionId":"null","context":{"page":{"url":"https://wa.me/5511987654321?x#y"},"locale":"ana＠x.com"}}`)
 	click := &wire.Click{Code: "c", LinkID: "l", Destination: "https://x.com/?q=\"", ClickID: "c.1"}
 	f.Fuzz(func(t *testing.T, body string) {
 		batch, violation := core.ParseBatch(body, "co_1", core.Options{Now: 1, NewID: newID})
@@ -34,8 +35,8 @@ func FuzzRecordIsAWireEvent(f *testing.F) {
 		for i := range batch.Items {
 			item := &batch.Items[i]
 			if item.Err != nil {
-				if letter := redact(item.Text); letter != "" && !json.Valid([]byte(letter)) {
-					t.Fatalf("the dead letter of %q is %q", item.Text, letter)
+				if body := redact(item.Text); body != "" && !json.Valid([]byte(body)) {
+					t.Fatalf("the dead letter of %q is %q", item.Text, body)
 				}
 				continue
 			}

@@ -124,11 +124,11 @@ type Result struct {
 type Rejected struct {
 	V         int       `json:"v"` // 1
 	CompanyID string    `json:"companyId,omitempty"`
-	EventID   string    `json:"eventId,omitempty"`
-	Topic     string    `json:"topic"` // where it came from, or was bound for
+	EventID   string    `json:"eventId,omitempty"` // a UUID, or the keyed digest of what is none
+	Topic     string    `json:"topic"`             // where it came from, or was bound for
 	Code      string    `json:"code"`
 	Reason    string    `json:"reason"`
-	Digest    string    `json:"digest"`         // hex SHA-256 of the original
-	Body      string    `json:"body,omitempty"` // redacted
+	Digest    string    `json:"digest,omitempty"` // identity.Keys.Digest of the original, keyed by the company's pepper
+	Body      string    `json:"body,omitempty"`   // redacted
 	At        time.Time `json:"at"`
 }

@@ -15,9 +15,9 @@ type Event struct {
 	Payload   json.RawMessage `json:"payload,omitempty"`
 	Identity  Identity        `json:"identity,omitzero"`
 	Context   Context         `json:"context,omitzero"`
-	VisitorID string          `json:"visitorId,omitempty"`
-	SessionID string          `json:"sessionId,omitempty"`
-	Stream    string          `json:"stream,omitempty"`
+	VisitorID string          `json:"visitorId,omitempty"` // identity.Keys.VisitorID: a UUID or a keyed digest
+	SessionID string          `json:"sessionId,omitempty"` // likewise
+	Stream    string          `json:"stream,omitempty"`    // likewise
 	Seq       int64           `json:"seq,omitempty"`
 
 	ReceivedAt  time.Time `json:"receivedAt"`         // edge's clock, UTC, milliseconds
