@@ -55,13 +55,15 @@ func mediaType(contentType []byte) string {
 	return strings.ToLower(strings.TrimSpace(name))
 }
 
-// ingest takes a body of events through the corridor and returns when each is
+// ingest takes a body of events through the whole way and returns when each is
 // acknowledged by Kafka: as an event, or as a dead letter with its reason.
 func (s *Server) ingest(ctx *fasthttp.RequestCtx, body, companyID, via string) ([]result, *refusal) {
 	w, refused := s.prepare(ctx, body, companyID, via)
 	if refused != nil {
 		return nil, refused
 	}
+	defer w.land(false) // after a panic: its events may be sent again
+	w.sort()
 	if err := w.ship(); err != nil {
 		s.metrics.events.WithLabelValues("failed").Add(float64(len(w.results)))
 		s.logFailure(err)
@@ -71,8 +73,7 @@ func (s *Server) ingest(ctx *fasthttp.RequestCtx, body, companyID, via string) (
 	return w.results, nil
 }
 
-// prepare does all that needs no Kafka. The shipment must be shipped: it has
-// claimed its events.
+// prepare parses and checks the request as a whole.
 func (s *Server) prepare(ctx *fasthttp.RequestCtx, body, companyID, via string) (*shipment, *refusal) {
 	now := s.deps.Now()
 	batch, violation := core.ParseBatch(body, companyID, core.Options{Now: now.UnixMilli(), NewID: s.deps.NewID})
@@ -87,12 +88,11 @@ func (s *Server) prepare(ctx *fasthttp.RequestCtx, body, companyID, via string) 
 		return nil, &refusal{http.StatusTooManyRequests, "rate_limit_exceeded", "too many events a second for this company; send them again later", rateWait(c, len(batch.Items))}
 	}
 	w := &shipment{
-		server: s, batch: &batch, deadline: now.Add(s.config.ProduceTimeout),
+		server: s, batch: &batch, now: now, deadline: now.Add(s.config.ProduceTimeout),
 		results: make([]result, len(batch.Items)), mine: &flight{done: make(chan struct{})},
 		arrival: s.arrival(ctx, c, now, batch.SentAt, via),
 	}
 	s.visit(ctx, w)
-	w.sort(now)
 	return w, nil
 }
 
@@ -164,10 +164,12 @@ type shipment struct {
 	server   *Server
 	batch    *core.Batch
 	arrival  arrival
+	now      time.Time
 	deadline time.Time
 	results  []result
 
 	mine    *flight
+	landed  bool
 	keys    []eventKey // of the events in this flight
 	events  []kafka.Record
 	letters []kafka.Record
@@ -175,8 +177,8 @@ type shipment struct {
 	err     error
 }
 
-// sort makes each item's record and result. What it claims, ship lands.
-func (w *shipment) sort(now time.Time) {
+// sort makes each item's record and result. What it claims, land gives free.
+func (w *shipment) sort() {
 	c := w.arrival.company
 	buffer := make([]byte, 0, w.sizeHint())
 	ends := make([]int, 0, len(w.batch.Items))
@@ -186,7 +188,7 @@ func (w *shipment) sort(now time.Time) {
 		w.results[i] = result{eventID: item.Event.ID, status: statusOK}
 		if item.Err != nil {
 			w.results[i] = result{item.Event.ID, statusRejected, item.Err.Code, reason(item.Err)}
-			letter, err := rejectedRecord(c, item, now)
+			letter, err := rejectedRecord(c, item, w.now)
 			if err != nil {
 				w.err = errors.Join(w.err, err)
 				continue
@@ -229,6 +231,14 @@ func (w *shipment) sizeHint() int {
 	return size
 }
 
+// land tells the twins what became of this request's events, once.
+func (w *shipment) land(ok bool) {
+	if !w.landed {
+		w.landed = true
+		w.server.duplicates.land(w.mine, w.keys, ok)
+	}
+}
+
 // ship sends the records and waits for all acks, its twins' too. On an error
 // some may be in the log: the client sends all again, and what was
 // acknowledged comes back as a duplicate.
@@ -252,7 +262,7 @@ func (w *shipment) ship() error {
 		}
 	}
 	// The events' fate does not hang on the letters': a twin need not wait for them.
-	s.duplicates.land(w.mine, w.keys, err == nil)
+	w.land(err == nil)
 	if err != nil {
 		return err
 	}

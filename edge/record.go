@@ -54,7 +54,7 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via string,
 	dst = append(dst, `,"receivedAt":"`...)
 	dst = core.AppendTime(dst, a.receivedAt)
 	dst = append(dst, `","clockSkewMs":`...)
-	dst = strconv.AppendInt(dst, a.skew, 10)
+	dst = strconv.AppendInt(dst, skewFor(e, a.skew), 10)
 	dst = appendMember(dst, 0, "ip", a.ip)
 	if a.company.mayCookie(consent) {
 		dst = appendMember(dst, 0, "cookieId", a.cookieID)
@@ -162,6 +162,16 @@ func viaLibrary(name string, raw bool) string {
 		return viaGo
 	}
 	return viaHTTP
+}
+
+// skewFor is the skew by which the event's time will be corrected. 0 where that
+// would move it out of the years that can be stored: its timestamp is then of
+// another clock than sentAt, and what is answered "ok" must not be refused later.
+func skewFor(e *core.Event, skew int64) int64 {
+	if !core.Recordable(e.Timestamp + skew) {
+		return 0
+	}
+	return skew
 }
 
 // clockSkew is receivedAt − sentAt, or 0 where no sentAt came.

@@ -54,7 +54,7 @@ func FuzzRecordIsAWireEvent(f *testing.F) {
 			if got.CompanyID != `co_"1"` || got.EventID != e.ID || got.Event != e.Name || !got.Timestamp.Equal(time.UnixMilli(e.Timestamp)) ||
 				got.VisitorID != e.VisitorID || got.SessionID != e.SessionID || got.Stream != e.Stream || got.Seq != e.Seq ||
 				got.Context.Page.URL != e.Context.Page.URL || got.Context.Page.Title != e.Context.Page.Title || len(got.Context.ClickIDs) != len(e.Context.ClickIDs) ||
-				!got.ReceivedAt.Equal(time.UnixMilli(a.receivedAt)) || got.ClockSkewMs != -5 || got.IP != a.ip || got.CookieID != a.cookieID || *got.Click != *click {
+				!got.ReceivedAt.Equal(time.UnixMilli(a.receivedAt)) || got.ClockSkewMs != skewFor(&e, -5) || got.IP != a.ip || got.CookieID != a.cookieID || *got.Click != *click {
 				t.Fatalf("%s\nis not %+v", value, e)
 			}
 			if (got.Identity.EmailKey != "") != (a.company.keys.Email(e.Identity.Email) != "") {

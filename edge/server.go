@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 )
 
@@ -132,31 +134,50 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
-// handle gives the request its id, its route and its line in the metrics.
+// handle gives the request its id, its route and its line in the metrics. A
+// panic is answered 500 and logged: it ends that request alone.
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	s.open.handling.Add(1)
 	defer s.open.handling.Add(-1)
 	id := string(ctx.Request.Header.Peek("X-Request-Id"))
-	if shortCode(id) == "" {
+	if shortCode(id) == "" || identity.ScrubStrict(id) != id { // it is logged
+		id = ""
+	}
+	route := "none"
+	s.guarded(ctx, id, func() { route = s.route(ctx) })
+	s.metrics.requests.WithLabelValues(route, strconv.Itoa(ctx.Response.StatusCode())).Inc()
+}
+
+// guarded serves a request under its id, a new one if it is empty, and answers
+// 500 if that panics.
+func (s *Server) guarded(ctx *fasthttp.RequestCtx, id string, serve func()) {
+	defer func() {
+		cause := recover()
+		if cause == nil {
+			return
+		}
+		s.deps.Logger.Error("a request's handler panicked", "request_id", id, "method", string(ctx.Method()), "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
+		ctx.Response.Reset()
+		ctx.Response.Header.Set("X-Request-Id", id)
+		s.allowOrigin(ctx)
+		s.fail(ctx, refusal{http.StatusInternalServerError, "internal_error", "the request failed; send it again later", 0})
+	}()
+	if id == "" {
 		id = s.deps.NewID()
 	}
 	ctx.SetUserValue(requestIDKey, id)
 	ctx.Response.Header.Set("X-Request-Id", id)
-	route := s.route(ctx)
-	s.metrics.requests.WithLabelValues(route, strconv.Itoa(ctx.Response.StatusCode())).Inc()
+	serve()
 }
 
 // route is every route of the edge; it returns the route's name for metrics.
+// The fixed paths come first, so that a host for short links has them too.
 func (s *Server) route(ctx *fasthttp.RequestCtx) string {
 	path := string(ctx.Path())
 	if s.config.Prefix != "" {
 		if rest, found := strings.CutPrefix(path, s.config.Prefix); found && strings.HasPrefix(rest, "/") {
 			path = rest
 		}
-	}
-	if code := s.linkCode(ctx, path); code != "" {
-		s.only(ctx, "GET, HEAD", func() { s.shortLink(ctx, code) })
-		return "link"
 	}
 	switch {
 	case path == "/v1/events":
@@ -177,7 +198,12 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) string {
 	case path == "/metrics":
 		s.only(ctx, "GET, HEAD", func() { s.metricsPage(ctx) })
 		return "metrics"
-	case strings.HasPrefix(path, s.config.ShortPath+"/"):
+	}
+	if code := s.linkCode(ctx, path); code != "" {
+		s.only(ctx, "GET, HEAD", func() { s.shortLink(ctx, code) })
+		return "link"
+	}
+	if strings.HasPrefix(path, s.config.ShortPath+"/") {
 		s.noLink(ctx)
 		return "link"
 	}
@@ -233,13 +259,11 @@ func (s *Server) badRequest(ctx *fasthttp.RequestCtx, err error) {
 	case errors.As(err, &network) && network.Timeout():
 		r = refusal{http.StatusRequestTimeout, "request_timeout", "the request took too long to arrive", 0}
 	}
-	if ctx.UserValue(requestIDKey) == nil {
-		ctx.SetUserValue(requestIDKey, s.deps.NewID())
-	}
-	ctx.Response.Header.Set("X-Request-Id", requestID(ctx))
-	s.allowOrigin(ctx)
-	s.fail(ctx, r)
-	s.metrics.requests.WithLabelValues("none", strconv.Itoa(r.status)).Inc()
+	s.guarded(ctx, requestID(ctx), func() {
+		s.allowOrigin(ctx)
+		s.fail(ctx, r)
+	})
+	s.metrics.requests.WithLabelValues("none", strconv.Itoa(ctx.Response.StatusCode())).Inc()
 }
 
 // Bounds of swallow: a client that pauses has finished writing or is waiting.

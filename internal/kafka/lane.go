@@ -193,15 +193,24 @@ func (l *lane) produce(batch []*Pack) (refused []*Pack) {
 	}
 }
 
-// note remembers since when produces fail.
+// note remembers since when produces fail, and logs the first failure and the
+// end of a row of them.
 func (l *lane) note(err error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	since, now := l.failing, l.batcher.config.Now()
 	switch {
 	case err == nil:
 		l.failing = time.Time{}
-	case l.failing.IsZero():
-		l.failing = l.batcher.config.Now()
+	case since.IsZero():
+		l.failing = now
+	}
+	l.mu.Unlock()
+	log := l.batcher.config.Log
+	switch {
+	case err != nil && since.IsZero():
+		log.Warn("a produce failed", "topic", l.key.topic, "partition", l.key.partition, "error", err)
+	case err == nil && !since.IsZero():
+		log.Info("produces succeed again", "topic", l.key.topic, "partition", l.key.partition, "after", now.Sub(since))
 	}
 }
 

@@ -67,7 +67,7 @@ type Item struct {
 // Batch is a whole request.
 type Batch struct {
 	CompanyID string
-	SentAt    int64 // Unix milliseconds by the sender's clock; 0 when absent
+	SentAt    int64 // Unix milliseconds by the sender's clock; 0 when absent or outside the years 1970 to 2199
 	Items     []Item
 }
 
@@ -231,7 +231,9 @@ func (b *Batch) sentAt(text string) *Violation {
 	if !s.Done() || !ok {
 		return &Violation{CodeInvalidTimestamp, "sentAt", "must be an RFC 3339 time"}
 	}
-	b.SentAt = at
+	if Recordable(at) { // else that clock says nothing by which the events' times could be corrected
+		b.SentAt = at
+	}
 	return nil
 }
 

@@ -214,7 +214,7 @@ func (p *parser) id() {
 	}
 	id := p.text("eventId", CodeInvalidEventID)
 	p.event.ID = cut(id, maxID)
-	if !ValidUUIDv7(id) || UUIDv7Time(id) > lastTime {
+	if !ValidUUIDv7(id) || !Recordable(UUIDv7Time(id)) {
 		p.refuse(CodeInvalidEventID, "eventId", "must be a UUID of version 7, made before the year 2200")
 		return
 	}
@@ -226,7 +226,7 @@ func (p *parser) timestamp() {
 		return
 	}
 	ms, ok := ParseTime(p.text("timestamp", CodeInvalidTimestamp))
-	if !ok || ms < 0 || ms > lastTime {
+	if !ok || !Recordable(ms) {
 		p.refuse(CodeInvalidTimestamp, "timestamp", "must be an RFC 3339 time between the years 1970 and 2199")
 		return
 	}
