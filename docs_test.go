@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/tributary-io/tributary/sdk/core"
 )
 
 // notOurs tells the directories that tools and builds leave behind.
@@ -167,7 +169,11 @@ func TestEventsPageTellsEveryCodeAndName(t *testing.T) {
 	}
 	f("sdk/core/batch.go", `(?m)^\tCode\w+\s+= ("\w+")`, 17)
 	f("sdk/core/names.go", `(?m)^\tcase ([^\n]*"[^\n]*):$`, 20)
-	f("sdk/core/campaign.go", `(?ms)^func isClickID.*?\tcase (.*?):$`, 14)
+	for _, name := range core.ClickIDs() {
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("docs/events.md does not tell of the click id %s", name)
+		}
+	}
 	f("edge/[acps]*.go", `refusal\{http\.Status\w+, ("\w+")`, 14) // neither links nor health
 	f("internal/importer/stamp.go", `Code: ("\w+")`, 1)
 }
