@@ -7,6 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -58,7 +59,7 @@ const (
 )
 
 // answer writes the results of a request whose every event is durable.
-func (s *Server) answer(ctx *fasthttp.RequestCtx, results []result) {
+func (s *Server) answer(ctx *fasthttp.RequestCtx, results []result, durable produce.Durability) {
 	body := make([]byte, 0, 80+len(results)*72)
 	body = append(body, `{"results":[`...)
 	for i, r := range results {
@@ -79,7 +80,9 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx, results []result) {
 		body = append(body, '}')
 		s.metrics.events.WithLabelValues(r.status).Inc()
 	}
-	body = append(body, `],"durability":"kafka","request_id":`...)
+	body = append(body, `],"durability":`...)
+	body = core.AppendString(body, string(durable))
+	body = append(body, `,"request_id":`...)
 	body = core.AppendString(body, requestID(ctx))
 	ctx.SetContentType("application/json")
 	ctx.SetBody(append(body, '}'))

@@ -9,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
@@ -41,12 +42,12 @@ func (s *Server) collect(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	companyID := string(ctx.QueryArgs().Peek("companyId"))
-	results, refused := s.ingest(ctx, body, companyID, "")
+	w, refused := s.ingest(ctx, body, companyID, "")
 	if refused != nil {
 		s.fail(ctx, *refused)
 		return
 	}
-	s.answer(ctx, results)
+	s.answer(ctx, w.results, w.durable)
 }
 
 // mediaType is a content type without its parameters, in lower case.
@@ -57,7 +58,7 @@ func mediaType(contentType []byte) string {
 
 // ingest takes a body of events through the whole way and returns when each is
 // acknowledged by Kafka: as an event, or as a dead letter with its reason.
-func (s *Server) ingest(ctx *fasthttp.RequestCtx, body, companyID, via string) ([]result, *refusal) {
+func (s *Server) ingest(ctx *fasthttp.RequestCtx, body, companyID, via string) (*shipment, *refusal) {
 	w, refused := s.prepare(ctx, body, companyID, via)
 	if refused != nil {
 		return nil, refused
@@ -70,7 +71,7 @@ func (s *Server) ingest(ctx *fasthttp.RequestCtx, body, companyID, via string) (
 		unavailable := refusedUnavailable
 		return nil, &unavailable
 	}
-	return w.results, nil
+	return w, nil
 }
 
 // prepare parses and checks the request as a whole.
@@ -89,7 +90,7 @@ func (s *Server) prepare(ctx *fasthttp.RequestCtx, body, companyID, via string) 
 	}
 	w := &shipment{
 		server: s, batch: &batch, now: now, deadline: now.Add(s.config.ProduceTimeout),
-		results: make([]result, len(batch.Items)), mine: &flight{done: make(chan struct{})},
+		results: make([]result, len(batch.Items)), durable: produce.Kafka, mine: &flight{done: make(chan struct{})},
 		arrival: s.arrival(ctx, c, now, batch.SentAt, via),
 	}
 	s.visit(ctx, w)
@@ -167,6 +168,7 @@ type shipment struct {
 	now      time.Time
 	deadline time.Time
 	results  []result
+	durable  produce.Durability // the weakest of its records'
 
 	mine    *flight
 	landed  bool
@@ -249,36 +251,46 @@ func (w *shipment) ship() error {
 	// Letters first: were they refused after the events, the events would be
 	// in the log of a request that failed.
 	err := w.err
-	var letters, packs []*kafka.Pack
+	var letters, events []*produce.Chunk
 	if err == nil && len(w.letters) > 0 {
 		letters, err = s.batcher.Enqueue(wire.TopicRejected, w.arrival.company.CompanyID, w.letters, w.deadline, nil)
 	}
 	if err == nil && len(w.events) > 0 {
-		packs, err = s.batcher.Enqueue(wire.TopicEvents, w.arrival.company.CompanyID, w.events, w.deadline, nil)
+		events, err = s.batcher.Enqueue(wire.TopicEvents, w.arrival.company.CompanyID, w.events, w.deadline, nil)
 	}
-	for _, p := range packs {
-		if err == nil {
-			err = p.Await(timer.C)
-		}
+	if err == nil {
+		err = w.await(events, timer.C)
 	}
 	// The events' fate does not hang on the letters': a twin need not wait for them.
 	w.land(err == nil)
 	if err != nil {
 		return err
 	}
-	for _, p := range letters {
-		if err := p.Await(timer.C); err != nil {
-			return err
-		}
+	if err := w.await(letters, timer.C); err != nil {
+		return err
 	}
 	for _, twin := range w.twins {
 		select {
 		case <-twin.done:
 			if !twin.ok {
-				return kafka.ErrTimeout
+				return produce.ErrTimeout
 			}
 		case <-timer.C:
-			return kafka.ErrTimeout
+			return produce.ErrTimeout
+		}
+	}
+	return nil
+}
+
+// await waits until all chunks are durable, and keeps the weakest durability.
+func (w *shipment) await(chunks []*produce.Chunk, timeout <-chan time.Time) error {
+	for _, c := range chunks {
+		durable, err := c.Await(timeout)
+		if err != nil {
+			return err
+		}
+		if durable != produce.Kafka {
+			w.durable = durable
 		}
 	}
 	return nil

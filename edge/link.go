@@ -139,7 +139,7 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 	if a.bot != botNone {
 		outcome = "bot"
 	}
-	packs, err := s.batcher.Enqueue(wire.TopicEvents, c.CompanyID, []kafka.Record{record}, now.Add(s.config.ProduceTimeout), func(err error) {
+	chunks, err := s.batcher.Enqueue(wire.TopicEvents, c.CompanyID, []kafka.Record{record}, now.Add(s.config.ProduceTimeout), func(err error) {
 		if err != nil {
 			lost(err)
 			return
@@ -152,9 +152,9 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 	}
 	timer := time.NewTimer(s.config.ClickWait)
 	defer timer.Stop()
-	for _, p := range packs {
+	for _, c := range chunks {
 		select {
-		case <-p.Done():
+		case <-c.Done():
 		case <-timer.C:
 			s.metrics.clicks.WithLabelValues("late").Inc()
 			return

@@ -48,12 +48,12 @@ func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
 	body = appendMember(body, first, "referrer", get("referrer"))
 	body = appendMember(body, first, "title", get("title"))
 	body = append(body, `}}}`...)
-	results, refused := s.ingest(ctx, string(body), get("companyId"), viaPixel)
+	w, refused := s.ingest(ctx, string(body), get("companyId"), viaPixel)
 	if refused != nil {
 		s.fail(ctx, *refused)
 		return
 	}
-	for _, r := range results {
+	for _, r := range w.results {
 		s.metrics.events.WithLabelValues(r.status).Inc()
 	}
 	ctx.SetContentType("image/gif")

@@ -17,7 +17,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/tributary-io/tributary/internal/identity"
-	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/produce"
 )
 
 // Server is one edge. Make it with New and run it with Serve, once.
@@ -25,7 +25,7 @@ type Server struct {
 	config     Config
 	deps       Deps
 	directory  *directory
-	batcher    *kafka.Batcher
+	batcher    *produce.Batcher
 	duplicates *duplicates
 	inflater   *inflater
 	bots       *bots
@@ -61,12 +61,9 @@ func New(config Config, deps Deps) (*Server, error) {
 	if err := s.directory.loadSnapshot(); err != nil {
 		deps.Logger.Error("the directory's snapshot is left aside", "error", err)
 	}
-	if config.SpoolDir != "" {
-		deps.Logger.Warn("there is no spool yet: while Kafka cannot take events they get 503", "spool_dir", config.SpoolDir)
-	}
 	s.metrics = newMetrics(deps.Registry, s.directory)
-	s.batcher = kafka.NewBatcher(deps.Producer, kafka.BatcherConfig{
-		Linger: config.Linger, MaxBatchBytes: config.MaxBatchBytes, MaxQueuedBytes: config.MaxQueuedBytes,
+	s.batcher = produce.NewBatcher(deps.Producer, produce.Config{
+		Linger: config.Linger, MaxBatchBytes: config.MaxBatchBytes, MaxQueuedBytes: config.MaxQueuedBytes, MaxPartitionBytes: config.MaxPartitionBytes,
 		Log: deps.Logger, Now: deps.Now, Produced: s.metrics.produced, Queued: func(bytes int) { s.metrics.queuedBytes.Add(float64(bytes)) },
 	})
 	s.http = &fasthttp.Server{

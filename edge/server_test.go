@@ -9,12 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // panickyProducer panics when it is asked for partitions, once.
 type panickyProducer struct {
-	Producer
+	produce.Producer
 	panicked atomic.Bool
 }
 

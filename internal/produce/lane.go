@@ -1,14 +1,26 @@
-package kafka
+package produce
 
 import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// patience is how long a partition may fail before new requests are refused at
-// once: longer than an election of its leader takes.
-const patience = 2 * time.Second
+const (
+	// refuseAfter is how long a partition may fail before new requests are
+	// refused at once: longer than an election of its leader takes.
+	refuseAfter = 2 * time.Second
+
+	// retryPause is the wait before a failed produce is tried again; a leader
+	// election takes a few hundred milliseconds.
+	retryPause = 100 * time.Millisecond
+
+	// maxAttempt bounds one produce call of chunks that nobody waits for.
+	maxAttempt = 10 * time.Second
+)
 
 // lane is one partition's queue and the goroutine that empties it.
 type lane struct {
@@ -17,35 +29,29 @@ type lane struct {
 	wake    chan struct{} // one token: something was queued, or the lane closed
 
 	mu      sync.Mutex
-	queue   []*Pack
-	bytes   int // of the queue and of the batch being sent
+	queue   queue
 	sending bool
 	failing time.Time // since when produces fail; zero while they do not
 	closed  bool
 }
 
-// add queues all packs of a request, or none of them.
-func (l *lane) add(packs []*Pack) error {
-	bytes := 0
-	for _, p := range packs {
-		bytes += p.bytes
-	}
+// add queues all chunks of a request, or none of them.
+func (l *lane) add(chunks []*Chunk) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	busy := l.sending || len(l.queue) > 0
-	switch {
-	case l.closed:
+	if l.closed {
 		return ErrClosed
-	case l.bytes+bytes > l.batcher.config.MaxQueuedBytes:
-		return ErrQueueFull
-	case busy && !l.failing.IsZero() && l.batcher.config.Now().Sub(l.failing) > patience:
+	}
+	waiting, _ := l.queue.waiting()
+	busy := l.sending || waiting > 0
+	if busy && !l.failing.IsZero() && l.batcher.config.Now().Sub(l.failing) > refuseAfter {
 		// One request at a time finds out whether Kafka is back; the others
 		// are told at once rather than hold a connection until their bound.
 		return ErrDown
 	}
-	l.queue = append(l.queue, packs...)
-	l.bytes += bytes
-	l.batcher.config.Queued(bytes)
+	if err := l.queue.put(chunks); err != nil {
+		return err
+	}
 	l.signal()
 	return nil
 }
@@ -79,15 +85,16 @@ func (l *lane) run() {
 	}
 }
 
-// take waits for a first pack, and lingers for others only if it had to wait:
+// take waits for a first chunk, and lingers for others only if it had to wait:
 // what gathered behind the last produce goes at once.
-func (l *lane) take(timer *time.Timer) (batch []*Pack, more bool) {
+func (l *lane) take(timer *time.Timer) (batch []*Chunk, more bool) {
 	idle := false
 	for {
 		l.mu.Lock()
-		queued, closed := len(l.queue), l.closed
+		waiting, _ := l.queue.waiting()
+		closed := l.closed
 		l.mu.Unlock()
-		if queued > 0 {
+		if waiting > 0 {
 			break
 		}
 		if closed {
@@ -101,17 +108,8 @@ func (l *lane) take(timer *time.Timer) (batch []*Pack, more bool) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	size, n := 0, 0
-	for n < len(l.queue) && (n == 0 || size+l.queue[n].bytes <= l.batcher.config.MaxBatchBytes) {
-		size += l.queue[n].bytes
-		n++
-	}
-	batch = append(batch, l.queue[:n]...)
-	rest := copy(l.queue, l.queue[n:])
-	clear(l.queue[rest:])
-	l.queue = l.queue[:rest]
 	l.sending = true
-	return batch, true
+	return l.queue.take(l.batcher.config.MaxBatchBytes), true
 }
 
 // linger ends after Config.Linger, or as soon as a batch is full.
@@ -123,7 +121,8 @@ func (l *lane) linger(timer *time.Timer) {
 			return
 		case <-l.wake:
 			l.mu.Lock()
-			enough := l.closed || l.bytes >= l.batcher.config.MaxBatchBytes
+			_, bytes := l.queue.waiting()
+			enough := l.closed || bytes >= l.batcher.config.MaxBatchBytes
 			l.mu.Unlock()
 			if enough {
 				return
@@ -132,58 +131,60 @@ func (l *lane) linger(timer *time.Timer) {
 	}
 }
 
-// send writes the batch and settles its packs.
-func (l *lane) send(batch []*Pack) {
+// send writes the batch and settles its chunks.
+func (l *lane) send(batch []*Chunk) {
 	if refused := l.produce(batch); len(refused) > 1 {
 		// One request's records may have spoilt the produce for all: each alone.
 		for i := range refused {
-			l.settle(l.produce(refused[i:i+1]), ErrRefused)
+			l.settle(l.produce(refused[i:i+1]), "", ErrRefused)
 		}
 	} else {
-		l.settle(refused, ErrRefused)
+		l.settle(refused, "", ErrRefused)
 	}
 	l.mu.Lock()
 	l.sending = false
 	l.mu.Unlock()
 }
 
-// produce writes the packs in one produce, tried again after temporary
+// produce writes the chunks in one produce, tried again after temporary
 // failures until nobody waits for it any more. It returns, unsettled, the
-// packs that Kafka refused for good.
-func (l *lane) produce(batch []*Pack) (refused []*Pack) {
+// chunks that Kafka refused for good.
+func (l *lane) produce(batch []*Chunk) (refused []*Chunk) {
 	b := l.batcher
 	for {
 		batch = l.dropExpired(batch)
 		if len(batch) == 0 {
 			return nil
 		}
-		last := batch[0].deadline
-		records := 0
-		for _, p := range batch {
-			records += len(p.records)
-			if p.deadline.After(last) {
-				last = p.deadline
+		began := b.config.Now()
+		last, count := began, 0
+		for _, c := range batch {
+			count += len(c.records)
+			if c.deadline.After(last) {
+				last = c.deadline
 			}
 		}
-		joined := make([]Record, 0, records)
-		for _, p := range batch {
-			joined = append(joined, p.records...)
+		if last.Equal(began) { // durable already: only bounded
+			last = began.Add(maxAttempt)
 		}
-		began := b.config.Now()
+		joined := make([]wire.Record, 0, count)
+		for _, c := range batch {
+			joined = append(joined, c.records...)
+		}
 		ctx, cancel := context.WithTimeout(b.base, last.Sub(began))
 		err := b.producer.ProducePartition(ctx, l.key.topic, l.key.partition, joined)
 		cancel()
-		b.config.Produced(began, b.config.Now(), records, err)
+		b.config.Produced(began, b.config.Now(), count, err)
 		l.note(err)
 		switch {
 		case err == nil:
-			l.settle(batch, nil)
+			l.settle(batch, Kafka, nil)
 			return nil
 		case b.base.Err() != nil:
-			l.settle(batch, ErrClosed)
+			l.settle(batch, "", ErrClosed)
 			return nil
-		case !IsTemporary(err):
-			b.config.Log.Error("Kafka refused records for good", "topic", l.key.topic, "partition", l.key.partition, "records", records, "error", err)
+		case !kafka.IsTemporary(err):
+			b.config.Log.Error("Kafka refused records for good", "topic", l.key.topic, "partition", l.key.partition, "records", count, "error", err)
 			return batch
 		}
 		select {
@@ -214,30 +215,31 @@ func (l *lane) note(err error) {
 	}
 }
 
-// dropExpired settles the packs nobody waits for and keeps the rest.
-func (l *lane) dropExpired(batch []*Pack) []*Pack {
+// dropExpired settles the chunks nobody waits for and keeps the rest.
+func (l *lane) dropExpired(batch []*Chunk) []*Chunk {
 	now := l.batcher.config.Now()
-	var expired []*Pack
+	var expired []*Chunk
 	kept := batch[:0]
-	for _, p := range batch {
-		if now.Before(p.deadline) {
-			kept = append(kept, p)
+	for _, c := range batch {
+		if c.expired(now) {
+			expired = append(expired, c)
 		} else {
-			expired = append(expired, p)
+			kept = append(kept, c)
 		}
 	}
-	l.settle(expired, ErrTimeout)
+	l.settle(expired, "", ErrTimeout)
 	return kept
 }
 
-func (l *lane) settle(packs []*Pack, err error) {
-	bytes := 0
-	for _, p := range packs {
-		bytes += p.bytes
-		p.settle(err)
+// settle tells those who wait for the chunks, and frees their room.
+func (l *lane) settle(chunks []*Chunk, durable Durability, err error) {
+	if len(chunks) == 0 {
+		return
+	}
+	for _, c := range chunks {
+		c.settle(durable, err)
 	}
 	l.mu.Lock()
-	l.bytes -= bytes
+	l.queue.free(chunks)
 	l.mu.Unlock()
-	l.batcher.config.Queued(-bytes)
 }
