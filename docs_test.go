@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/tributary-io/tributary/edge"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -167,13 +168,21 @@ func TestEventsPageTellsEveryCodeAndName(t *testing.T) {
 			t.Errorf("only %d found in %s: the test looks for what is no longer there", found, pattern)
 		}
 	}
-	f("sdk/core/batch.go", `(?m)^\tCode\w+\s+= ("\w+")`, 17)
 	f("sdk/core/names.go", `(?m)^\tcase ([^\n]*"[^\n]*):$`, 20)
-	for _, name := range core.ClickIDs() {
-		if !strings.Contains(string(page), "`"+name+"`") {
-			t.Errorf("docs/events.md does not tell of the click id %s", name)
+	tells := func(word string) {
+		t.Helper()
+		if !strings.Contains(string(page), "`"+word+"`") {
+			t.Errorf("docs/events.md does not tell of %q", word)
 		}
 	}
-	f("edge/[acps]*.go", `refusal\{http\.Status\w+, ("\w+")`, 14) // neither links nor health
+	for _, code := range core.Codes() {
+		tells(string(code))
+	}
+	for _, code := range edge.Codes() {
+		tells(string(code))
+	}
+	for _, name := range core.ClickIDs() {
+		tells(name)
+	}
 	f("internal/importer/stamp.go", `Code: ("\w+")`, 1)
 }

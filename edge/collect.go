@@ -2,7 +2,6 @@ package edge
 
 import (
 	"errors"
-	"net/http"
 	"strings"
 	"time"
 
@@ -25,20 +24,20 @@ func (s *Server) collect(ctx *fasthttp.RequestCtx) {
 	switch mediaType(ctx.Request.Header.ContentType()) {
 	case "", "application/json", "text/plain":
 	default:
-		s.fail(ctx, refusal{http.StatusUnsupportedMediaType, "unsupported_media_type", "send application/json or text/plain", 0})
+		s.fail(ctx, refusedMediaType)
 		return
 	}
 	encoding := strings.ToLower(strings.TrimSpace(string(ctx.Request.Header.ContentEncoding())))
 	body, err := s.inflater.inflate(encoding, ctx.PostBody())
 	switch {
 	case errors.Is(err, errTooLarge):
-		s.fail(ctx, refusal{http.StatusRequestEntityTooLarge, "payload_too_large", "the body is larger than allowed", 0})
+		s.fail(ctx, refusedTooLarge)
 		return
 	case errors.Is(err, errUnknownEncoding):
-		s.fail(ctx, refusal{http.StatusUnsupportedMediaType, "unsupported_encoding", "Content-Encoding may be gzip, deflate, br or zstd", 0})
+		s.fail(ctx, refusedEncoding)
 		return
 	case err != nil:
-		s.fail(ctx, refusal{http.StatusBadRequest, "invalid_encoding", "the body is not what Content-Encoding says", 0})
+		s.fail(ctx, refusedBrokenEncoding)
 		return
 	}
 	companyID := string(ctx.QueryArgs().Peek("companyId"))
@@ -58,7 +57,7 @@ func mediaType(contentType []byte) string {
 
 // ingest takes a body of events through the whole way and returns when each is
 // acknowledged by Kafka: as an event, or as a dead letter with its reason.
-func (s *Server) ingest(ctx *fasthttp.RequestCtx, body, companyID, via string) (*shipment, *refusal) {
+func (s *Server) ingest(ctx *fasthttp.RequestCtx, body, companyID string, via wire.Via) (*shipment, *refusal) {
 	w, refused := s.prepare(ctx, body, companyID, via)
 	if refused != nil {
 		return nil, refused
@@ -66,27 +65,26 @@ func (s *Server) ingest(ctx *fasthttp.RequestCtx, body, companyID, via string) (
 	defer w.land(false) // after a panic: its events may be sent again
 	w.sort()
 	if err := w.ship(); err != nil {
-		s.metrics.events.WithLabelValues("failed").Add(float64(len(w.results)))
+		s.metrics.events.WithLabelValues(string(statusFailed)).Add(float64(len(w.results)))
 		s.logFailure(err)
-		unavailable := refusedUnavailable
-		return nil, &unavailable
+		return nil, &refusedUnavailable
 	}
 	return w, nil
 }
 
 // prepare parses and checks the request as a whole.
-func (s *Server) prepare(ctx *fasthttp.RequestCtx, body, companyID, via string) (*shipment, *refusal) {
+func (s *Server) prepare(ctx *fasthttp.RequestCtx, body, companyID string, via wire.Via) (*shipment, *refusal) {
 	now := s.deps.Now()
 	batch, violation := core.ParseBatch(body, companyID, core.Options{Now: now.UnixMilli(), NewID: s.deps.NewID})
 	if violation != nil {
-		return nil, &refusal{http.StatusBadRequest, violation.Code, reason(violation), 0}
+		return nil, refusedBody(violation)
 	}
 	c, refused := s.admit(ctx, batch.CompanyID)
 	if refused != nil {
 		return nil, refused
 	}
 	if !c.limiter.AllowN(now, len(batch.Items)) {
-		return nil, &refusal{http.StatusTooManyRequests, "rate_limit_exceeded", "too many events a second for this company; send them again later", rateWait(c, len(batch.Items))}
+		return nil, refusedRate(rateWait(c, len(batch.Items)))
 	}
 	w := &shipment{
 		server: s, batch: &batch, now: now, deadline: now.Add(s.config.ProduceTimeout),
@@ -108,29 +106,29 @@ func (s *Server) admit(ctx *fasthttp.RequestCtx, companyID string) (*company, *r
 	c, known := s.directory.company(companyID)
 	switch {
 	case !known && !s.directory.fresh():
-		return nil, &refusal{http.StatusServiceUnavailable, "directory_not_fresh", "companies are being read; send the events again later", 2 * time.Second}
+		return nil, &refusedNotFresh
 	case !known:
-		return nil, &refusal{http.StatusUnauthorized, "unknown_company", "companyId names no company of this installation", 0}
+		return nil, &refusedUnknownCompany
 	case c.wrongKey:
-		return nil, &refusal{http.StatusServiceUnavailable, "wrong_hashing_secret", "this edge is misconfigured; send the events again later", 30 * time.Second}
+		return nil, &refusedWrongSecret
 	}
 	if origin := ctx.Request.Header.Peek("Origin"); len(origin) > 0 && !c.origins[normalOrigin(string(origin))] {
-		return nil, &refusal{http.StatusForbidden, "origin_not_allowed", "the company does not list this origin", 0}
+		return nil, &refusedOrigin
 	}
 	return c, nil
 }
 
-func (s *Server) arrival(ctx *fasthttp.RequestCtx, c *company, now time.Time, sentAt int64, via string) arrival {
+func (s *Server) arrival(ctx *fasthttp.RequestCtx, c *company, now time.Time, sentAt int64, via wire.Via) arrival {
 	h := &ctx.Request.Header
 	a := arrival{
 		company: c, receivedAt: now.UnixMilli(), skew: clockSkew(now, sentAt), via: via,
-		ip: truncateIP(clientIP(ctx, s.config.TrustedProxies)), cookieID: visitorID(ctx), bot: botNone,
+		ip: truncateIP(clientIP(ctx, s.config.TrustedProxies)), cookieID: visitorID(ctx), bot: wire.BotNone,
 		signal: privacySignal(h), imported: string(h.Peek(importHeader)) == "1",
 		userAgent: cutText(string(h.UserAgent()), maxUserAgent),
 		fromPage:  via != "" || len(h.Peek("Origin")) > 0 || len(h.Peek("Sec-Fetch-Site")) > 0,
 	}
 	if isPrefetch(h) {
-		a.bot = botPrefetch
+		a.bot = wire.BotPrefetch
 	} else if a.fromPage {
 		a.bot = s.bots.kind(a.userAgent)
 	}
@@ -151,7 +149,7 @@ func cutText(text string, n int) string {
 // allowed by what the last event says of consent.
 func (s *Server) visit(ctx *fasthttp.RequestCtx, w *shipment) {
 	a := &w.arrival
-	if a.cookieID != "" || a.bot != botNone || a.imported || !fromSameSite(ctx) {
+	if a.cookieID != "" || a.bot != wire.BotNone || a.imported || !fromSameSite(ctx) {
 		return
 	}
 	last := w.batch.Items[len(w.batch.Items)-1]

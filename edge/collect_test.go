@@ -65,9 +65,9 @@ func TestEventIsHashedScrubbedAndEnriched(t *testing.T) {
 	f("stream", e.Stream, keys.Stream("st"))
 	f("seq", e.Seq, int64(7))
 	f("ip", e.IP, "127.0.0.0")
-	f("bot", e.Bot, "none")
-	f("consent", e.Consent, "unknown")
-	f("via", e.Via, "sdk-wasm") // canonical already: the worker made it
+	f("bot", e.Bot, wire.BotNone)
+	f("consent", e.Consent, wire.ConsentUnknown)
+	f("via", e.Via, wire.ViaWASM) // canonical already: the worker made it
 	f("imported", e.Imported, false)
 	if e.ReceivedAt.Before(before) || e.ReceivedAt.After(time.Now()) {
 		t.Errorf("receivedAt %v", e.ReceivedAt)

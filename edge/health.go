@@ -105,7 +105,7 @@ func (s *Server) readyz(ctx *fasthttp.RequestCtx) {
 	r := s.readiness()
 	body, err := json.Marshal(r)
 	if err != nil {
-		s.fail(ctx, refusal{http.StatusInternalServerError, "internal_error", "the state cannot be written", 0})
+		s.fail(ctx, refusedPanic)
 		return
 	}
 	if r.Status != "ready" {

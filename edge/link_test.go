@@ -57,7 +57,7 @@ func TestShortLinkRedirectsAndCountsTheClick(t *testing.T) {
 func TestShortLinkOpenings(t *testing.T) {
 	s := newStand(t, nil)
 	clicks := 0
-	f := func(name, method string, wantClick int, wantBot string, headers ...string) {
+	f := func(name, method string, wantClick int, wantBot wire.Bot, headers ...string) {
 		t.Helper()
 		response, _ := s.do(method, "/s/"+testCode, "", headers...)
 		if response.StatusCode != http.StatusFound || !strings.Contains(response.Header.Get("Location"), "trb_click=") {
@@ -79,7 +79,7 @@ func TestShortLinkOpenings(t *testing.T) {
 	f("crawler", "GET", 1, "known", "User-Agent: Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)")
 }
 
-func hasBot(events []wire.Event, bot string) bool {
+func hasBot(events []wire.Event, bot wire.Bot) bool {
 	for _, e := range events {
 		if e.Bot == bot {
 			return true

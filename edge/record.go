@@ -17,25 +17,25 @@ type arrival struct {
 	skew       int64 // receivedAt − sentAt in milliseconds; 0 where no sentAt came
 	ip         string
 	cookieID   string
-	bot        string // by the request's headers alone; an event's own user agent may say more
-	signal     bool   // GPC or DNT
+	bot        wire.Bot // by the request's headers alone; an event's own user agent may say more
+	signal     bool     // GPC or DNT
 	imported   bool
-	via        string // fixed by the route; empty: see viaLibrary
-	userAgent  string // the request's; events of a page that name none get it
-	fromPage   bool   // a browser's page sent it
+	via        wire.Via // fixed by the route; empty: see viaLibrary
+	userAgent  string   // the request's; events of a page that name none get it
+	fromPage   bool     // a browser's page sent it
 }
 
 // appendRecord appends the event as the value of its record: wire.Event as
 // JSON. It is the one place where a raw identity becomes keys and where texts
 // are scrubbed; e is changed.
-func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via string, click *wire.Click) []byte {
+func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Via, click *wire.Click) []byte {
 	if e.Context.UserAgent == "" && a.fromPage {
 		e.Context.UserAgent = a.userAgent
 	}
 	scrub(e, a.company.keys)
 	consent := a.company.consent(e.Consent, a.signal)
 	bot := a.bot
-	if bot == botNone {
+	if bot == wire.BotNone {
 		bot = s.bots.kind(e.Context.UserAgent)
 	}
 	dst = append(dst, `{"companyId":`...)
@@ -59,9 +59,9 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via string,
 	if a.company.mayCookie(consent) {
 		dst = appendMember(dst, 0, "cookieId", a.cookieID)
 	}
-	dst = appendMember(dst, 0, "bot", bot)
-	dst = appendMember(dst, 0, "consent", consent)
-	dst = appendMember(dst, 0, "via", via)
+	dst = appendMember(dst, 0, "bot", string(bot))
+	dst = appendMember(dst, 0, "consent", string(consent))
+	dst = appendMember(dst, 0, "via", string(via))
 	if a.imported {
 		dst = append(dst, `,"imported":true`...)
 	}
@@ -139,29 +139,20 @@ func scrubPath(url, path string) string {
 	return scrubbed
 }
 
-// How an event came (docs/wire.md, "Event (request)").
-const (
-	viaJS    = "sdk-js"
-	viaWASM  = "sdk-wasm"
-	viaGo    = "sdk-go"
-	viaHTTP  = "http"
-	viaPixel = "pixel"
-	viaLink  = "link"
-)
-
 // viaLibrary goes by the name that our own SDKs give themselves; anybody else
 // speaks HTTP. The browser SDK's events come as raw envelopes, unless its
 // worker's WASM core has made them canonical already.
-func viaLibrary(name string, raw bool) string {
+func viaLibrary(name string, raw bool) wire.Via {
+	const js, goSDK = "sdk-js", "sdk-go"
 	switch {
-	case name == viaJS && raw:
-		return viaJS
-	case name == viaJS:
-		return viaWASM
-	case name == viaGo && !raw:
-		return viaGo
+	case name == js && raw:
+		return wire.ViaJS
+	case name == js:
+		return wire.ViaWASM
+	case name == goSDK && !raw:
+		return wire.ViaGo
 	}
-	return viaHTTP
+	return wire.ViaHTTP
 }
 
 // skewFor is the skew by which the event's time will be corrected. 0 where that

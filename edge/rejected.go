@@ -20,7 +20,7 @@ const maxRejectedBody = 8 << 10
 func rejectedRecord(c *company, item *core.Item, at time.Time) (kafka.Record, error) {
 	letter := wire.Rejected{
 		V: 1, CompanyID: c.CompanyID, EventID: c.keys.EventID(item.Event.ID), Topic: wire.TopicEvents,
-		Code: item.Err.Code, Reason: identity.Scrub(reason(item.Err)),
+		Code: string(item.Err.Code), Reason: identity.Scrub(reason(item.Err)),
 		Digest: c.keys.Digest([]byte(item.Text)), At: at.UTC().Truncate(time.Millisecond),
 	}
 	if len(item.Text) <= core.MaxEventBytes { // a larger one is not worth reading twice

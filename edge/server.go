@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -157,7 +156,7 @@ func (s *Server) guarded(ctx *fasthttp.RequestCtx, id string, serve func()) {
 		ctx.Response.Reset()
 		ctx.Response.Header.Set("X-Request-Id", id)
 		s.allowOrigin(ctx)
-		s.fail(ctx, refusal{http.StatusInternalServerError, "internal_error", "the request failed; send it again later", 0})
+		s.fail(ctx, refusedPanic)
 	}()
 	if id == "" {
 		id = s.deps.NewID()
@@ -229,7 +228,7 @@ func (s *Server) only(ctx *fasthttp.RequestCtx, methods string, serve func()) {
 		}
 	}
 	ctx.Response.Header.Set("Allow", methods)
-	s.fail(ctx, refusal{http.StatusMethodNotAllowed, "method_not_allowed", "this route takes " + methods, 0})
+	s.fail(ctx, refusedMethod(methods))
 }
 
 // shared is only, for a route that pages of other origins use.
@@ -244,17 +243,17 @@ func (s *Server) shared(ctx *fasthttp.RequestCtx, methods string, serve func()) 
 
 // badRequest answers what fasthttp could not read as a request.
 func (s *Server) badRequest(ctx *fasthttp.RequestCtx, err error) {
-	r := refusal{http.StatusBadRequest, "invalid_request", "the request cannot be read", 0}
+	r := refusedUnreadable
 	var small *fasthttp.ErrSmallBuffer
 	var network net.Error
 	switch {
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
 		swallow(ctx.Conn(), s.config.MaxBody)
-		r = refusal{http.StatusRequestEntityTooLarge, "payload_too_large", "the body is larger than allowed", 0}
+		r = refusedTooLarge
 	case errors.As(err, &small):
-		r = refusal{http.StatusRequestHeaderFieldsTooLarge, "headers_too_large", "the headers are larger than 16 KiB", 0}
+		r = refusedHeaders
 	case errors.As(err, &network) && network.Timeout():
-		r = refusal{http.StatusRequestTimeout, "request_timeout", "the request took too long to arrive", 0}
+		r = refusedTooSlow
 	}
 	s.guarded(ctx, requestID(ctx), func() {
 		s.allowOrigin(ctx)

@@ -23,7 +23,7 @@ func TestAChangeOfRulesReachesTheOrdersItConcerns(t *testing.T) {
 
 	changed := func(rule wire.Rule) {
 		rule.At = noon
-		s.produce(s.commerce(wire.KindRule, rule.Type+"/x", noon, rule))
+		s.produce(s.commerce(wire.KindRule, string(rule.Type)+"/x", noon, rule))
 		s.applied()
 	}
 	ana, inverno := s.influencer("Ana Prado", "Inverno")

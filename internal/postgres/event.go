@@ -96,7 +96,7 @@ func (a *applying) insertEvents(ctx context.Context, events []*facts.Event) (map
 	digests, visitors, bots, vias, bodies := make([][]byte, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	for i, e := range events {
 		idTimes[i], ids[i], names[i], ats[i], received[i] = e.IDTime, e.EventID, e.Event.Event, e.At, e.ReceivedAt
-		digests[i], visitors[i], bots[i], vias[i], bodies[i] = e.Digest, e.Visitor, botOf(e), e.Via, string(e.Raw)
+		digests[i], visitors[i], bots[i], vias[i], bodies[i] = e.Digest, e.Visitor, botOf(e), string(e.Via), string(e.Raw)
 	}
 	rows, err := a.tx.Query(ctx, `
 		insert into event_fact (company_id, id_time, event_id, name, at, received_at, digest, visitor, bot, via, body)
@@ -114,7 +114,7 @@ func (a *applying) insertEvents(ctx context.Context, events []*facts.Event) (map
 	return stored, err
 }
 
-func botOf(e *facts.Event) string { return cmp.Or(e.Bot, "none") }
+func botOf(e *facts.Event) string { return string(cmp.Or(e.Bot, "none")) }
 
 type sightingKey struct {
 	kind, key, visitor string

@@ -5,20 +5,22 @@ import (
 	"time"
 )
 
-// Kinds of commerce.v1 records.
+// Kind is what a record of commerce.v1 is about.
+type Kind string
+
 const (
-	KindOrder     = "order"
-	KindProduct   = "product"
-	KindRule      = "rule"     // an influencer, campaign, link, coupon or cost changed
-	KindSettings  = "settings" // the company's settings changed
-	KindStatement = "statement"
-	KindErasure   = "erasure"
+	KindOrder     Kind = "order"
+	KindProduct   Kind = "product"
+	KindRule      Kind = "rule"     // an influencer, campaign, link, coupon or cost changed
+	KindSettings  Kind = "settings" // the company's settings changed
+	KindStatement Kind = "statement"
+	KindErasure   Kind = "erasure"
 )
 
 // Commerce is the value of a record of commerce.v1: full state in each.
 type Commerce struct {
 	V          int             `json:"v"` // 1
-	Kind       string          `json:"kind"`
+	Kind       Kind            `json:"kind"`
 	ID         string          `json:"id"`  // orderId, productId, or the rule's "<type>/<id>"
 	Rev        int64           `json:"rev"` // company's rule revision; 0 for orders and products
 	CompanyID  string          `json:"companyId"`
@@ -102,15 +104,36 @@ type Variant struct {
 // in the same transaction as the outbox row that became this record; the
 // record says what to look at again.
 type Rule struct {
-	Type         string    `json:"type"`   // influencer | campaign | link | coupon | cost
-	Change       string    `json:"change"` // created | updated | archived | deleted
-	InfluencerID string    `json:"influencerId"`
-	CampaignID   string    `json:"campaignId,omitempty"`
-	Code         string    `json:"code,omitempty"` // folded coupon code
-	From         string    `json:"from,omitempty"` // first day it can concern, YYYY-MM-DD; empty: unbounded
-	To           string    `json:"to,omitempty"`   // last day, inclusive; empty: unbounded
-	At           time.Time `json:"at"`
+	Type         RuleType   `json:"type"`
+	Change       RuleChange `json:"change"`
+	InfluencerID string     `json:"influencerId"`
+	CampaignID   string     `json:"campaignId,omitempty"`
+	Code         string     `json:"code,omitempty"` // folded coupon code
+	From         string     `json:"from,omitempty"` // first day it can concern, YYYY-MM-DD; empty: unbounded
+	To           string     `json:"to,omitempty"`   // last day, inclusive; empty: unbounded
+	At           time.Time  `json:"at"`
 }
+
+// RuleType is what kind of rule changed.
+type RuleType string
+
+const (
+	RuleInfluencer RuleType = "influencer"
+	RuleCampaign   RuleType = "campaign"
+	RuleLink       RuleType = "link"
+	RuleCoupon     RuleType = "coupon"
+	RuleCost       RuleType = "cost"
+)
+
+// RuleChange is what happened to a rule.
+type RuleChange string
+
+const (
+	RuleCreated  RuleChange = "created"
+	RuleUpdated  RuleChange = "updated"
+	RuleArchived RuleChange = "archived"
+	RuleDeleted  RuleChange = "deleted"
+)
 
 // Result is the value of a record of results.v1: a hint, never the truth.
 type Result struct {

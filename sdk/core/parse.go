@@ -66,7 +66,7 @@ func tooLarge() *Violation {
 }
 
 // refuse keeps the first violation.
-func (p *parser) refuse(code, field, message string) {
+func (p *parser) refuse(code Code, field, message string) {
 	if p.err == nil {
 		p.err = &Violation{code, field, message}
 	}
@@ -162,7 +162,7 @@ func (p *parser) element() bool {
 
 // quoted reads a JSON text that stands in a string. It counts as one level
 // deep, as it will be in the canonical event.
-func (p *parser) quoted(field, code string) {
+func (p *parser) quoted(field string, code Code) {
 	text := p.text(field, code)
 	if text == "" {
 		return
@@ -183,7 +183,7 @@ func (p *parser) quoted(field, code string) {
 }
 
 // text reads a string; null is as good as absent.
-func (p *parser) text(field, code string) string {
+func (p *parser) text(field string, code Code) string {
 	if p.in.IsNull() {
 		return ""
 	}
@@ -196,7 +196,7 @@ func (p *parser) text(field, code string) string {
 }
 
 // isObject tells whether an object follows; anything else is passed over.
-func (p *parser) isObject(field, code string) bool {
+func (p *parser) isObject(field string, code Code) bool {
 	if p.in.IsNull() {
 		return false
 	}
@@ -286,8 +286,8 @@ func (p *parser) integer() (int64, bool) {
 }
 
 func (p *parser) consent() {
-	switch consent := p.text("consent", CodeInvalidField); consent {
-	case "", "granted", "denied", "unknown":
+	switch consent := Consent(p.text("consent", CodeInvalidField)); consent {
+	case "", ConsentGranted, ConsentDenied, ConsentUnknown:
 		p.event.Consent = consent
 	default:
 		p.refuse(CodeInvalidField, "consent", "must be granted, denied or unknown")
