@@ -79,14 +79,14 @@ func TestServicesNeverImportEachOther(t *testing.T) {
 	}
 }
 
-// The edge alone names the Kafka adapter: Kafka is its one dependency, and its
-// batcher speaks in that adapter's records and partitions on the hot path.
+// The edge alone names the Kafka adapter and the batching before it: Kafka is
+// its one dependency.
 func TestServicesDeclareWhatTheyNeed(t *testing.T) {
 	for _, service := range []string{"edge", "admin", "processor"} {
 		for from, paths := range imports(t, "./"+service+"/...") {
 			for _, path := range paths {
 				switch path {
-				case module + "internal/kafka":
+				case module + "internal/kafka", module + "internal/produce":
 					if service != "edge" {
 						t.Errorf("%s imports %s: only cmd wires a service to an adapter", from, path)
 					}

@@ -150,7 +150,9 @@ func TestEventSchemaAgreesWithTheParser(t *testing.T) {
 	f(`{"event":"PAGE_VIEW","context":{"page":{"title":"`+strings.Repeat("t", 9999)+`"},"campaign":{"name":null},"clickIds":{"mine":7,"gclid":"g"}}}`, true)
 	f(`{"event":"PAGE_VIEW","context":{"page":"https://l.example/"}}`, false)
 	f(`{"event":"PAGE_VIEW","context":{"campaign":{"source":1}}}`, false)
-	f(`{"event":"PAGE_VIEW","context":{"clickIds":{"gclid":7}}}`, false)
+	for _, name := range core.ClickIDs() {
+		f(`{"event":"PAGE_VIEW","context":{"clickIds":{"`+name+`":7}}}`, false)
+	}
 
 	sale := func(payload string, want bool) {
 		t.Helper()

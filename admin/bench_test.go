@@ -25,6 +25,7 @@ import (
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -70,7 +71,7 @@ func serveBench(text string) error {
 		return err
 	}
 	producer := kafka.NewProducer(client)
-	batcher := kafka.NewBatcher(producer, kafka.BatcherConfig{})
+	batcher := produce.NewBatcher(producer, produce.Config{})
 	defer batcher.Close(ctx)
 	unlimited := admin.Rate{PerSecond: 1e9, Burst: 1e9}
 	server, err := admin.New(admin.Config{ShortBase: "go.example.com", RuleRate: unlimited, IngestRate: unlimited}, admin.Deps{

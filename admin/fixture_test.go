@@ -23,6 +23,7 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/postgres/report"
+	"github.com/tributary-io/tributary/internal/produce"
 )
 
 // service is a whole admin service on real parts, with one store.
@@ -86,7 +87,7 @@ func startOn(t *testing.T, config admin.Config, dsn, broker string) *service {
 	if config.RuleRate == (admin.Rate{}) {
 		config.RuleRate = admin.Rate{PerSecond: 1000, Burst: 1000}
 	}
-	batcher := kafka.NewBatcher(kafka.NewProducer(s.client), kafka.BatcherConfig{})
+	batcher := produce.NewBatcher(kafka.NewProducer(s.client), produce.Config{})
 	t.Cleanup(func() { batcher.Close(context.Background()) })
 	s.server, err = admin.New(config, admin.Deps{
 		Store: s.db, Producer: batcher, Hasher: s.hasher, Resolver: everyNamePublic{},

@@ -100,7 +100,7 @@ func TestIdempotencyKeyReplaysTheStoredAnswerOfEveryWrite(t *testing.T) {
 
 // produced calls f with each commerce record of a kind and company up to a
 // mark that it puts behind them.
-func (s *service) produced(kind, companyID string, f func() bool) {
+func (s *service) produced(kind wire.Kind, companyID string, f func() bool) {
 	s.t.Helper()
 	s.want(s.call("POST", "/admin/v1/product", s.live, `{"productId":"mark","productName":"mark"}`), 200, "")
 	s.read(wire.TopicCommerce, devtest.Partitions, func(r kafka.Record) bool {

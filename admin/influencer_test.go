@@ -205,7 +205,7 @@ func TestOutboxTellsTheDirectoryAndTheProcessor(t *testing.T) {
 		if string(r.Key) != s.store.Live.CompanyID || c.Kind != wire.KindRule || c.Rev != link.Rev || !strings.HasPrefix(c.Actor, "key/key_") || rule.InfluencerID != link.InfluencerID {
 			t.Errorf("record %s %s", r.Key, r.Value)
 		}
-		kinds = append(kinds, string(rule.Type)+" "+string(rule.Change)+" "+rule.Code)
+		kinds = append(kinds, fmt.Sprint(rule.Type, " ", rule.Change, " ", rule.Code))
 		return len(kinds) == 7
 	})
 	if got := strings.Join(kinds, ","); got != "influencer created ,campaign created ,link created ,link created ,coupon created ANA10,cost created ,cost created " {

@@ -58,7 +58,7 @@ func (s *Server) postOrder(w http.ResponseWriter, r *http.Request, c caller) (an
 // wrote, with acks=all. Whatever the producer says against it, the caller may
 // retry: a record that was written all the same is the same version of the
 // same thing.
-func (s *Server) accept(ctx context.Context, c caller, kind, id string, body json.RawMessage) error {
+func (s *Server) accept(ctx context.Context, c caller, kind wire.Kind, id string, body json.RawMessage) error {
 	record := wire.Commerce{V: 1, Kind: kind, ID: id, CompanyID: c.companyID, AcceptedAt: s.stamp.next(), Actor: c.actor, Body: body}
 	value, err := record.AppendJSON(make([]byte, 0, len(body)+recordBytes))
 	if err != nil {

@@ -1,32 +1,18 @@
 package edge
 
 import (
-	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/sdk/core"
-)
-
-// refusal is a request answered as a whole with an error.
-type refusal struct {
-	status     int
-	code       string // stable
-	message    string // for people, English
-	retryAfter time.Duration
-}
-
-// The refusals that more than one route gives.
-var (
-	refusedUnavailable = refusal{http.StatusServiceUnavailable, "unavailable", "events cannot be stored now; send them again later", 2 * time.Second}
-	refusedNotFound    = refusal{http.StatusNotFound, "not_found", "no such route", 0}
 )
 
 // fail answers {"error":{"code","message"},"request_id"}.
 func (s *Server) fail(ctx *fasthttp.RequestCtx, r refusal) {
-	s.metrics.refusals.WithLabelValues(r.code).Inc()
+	s.metrics.refusals.WithLabelValues(string(r.code)).Inc()
 	if r.retryAfter > 0 {
 		seconds := int(r.retryAfter.Round(time.Second) / time.Second)
 		ctx.Response.Header.Set("Retry-After", strconv.Itoa(max(1, seconds)))
@@ -34,7 +20,7 @@ func (s *Server) fail(ctx *fasthttp.RequestCtx, r refusal) {
 	ctx.SetStatusCode(r.status)
 	ctx.SetContentType("application/json")
 	body := append([]byte(nil), `{"error":{"code":`...)
-	body = core.AppendString(body, r.code)
+	body = core.AppendString(body, string(r.code))
 	body = append(body, `,"message":`...)
 	body = core.AppendString(body, r.message)
 	body = append(body, `},"request_id":`...)
@@ -45,20 +31,23 @@ func (s *Server) fail(ctx *fasthttp.RequestCtx, r refusal) {
 // result is what became of one event.
 type result struct {
 	eventID string
-	status  string // ok | duplicate | rejected
-	code    string
+	status  status
+	code    core.Code // of a rejected one
 	message string
 }
 
-// Statuses of a result.
+// status is what became of one event.
+type status string
+
 const (
-	statusOK        = "ok"
-	statusDuplicate = "duplicate"
-	statusRejected  = "rejected"
+	statusOK        status = "ok"
+	statusDuplicate status = "duplicate"
+	statusRejected  status = "rejected"
+	statusFailed    status = "failed" // in the metrics alone: the request was refused
 )
 
 // answer writes the results of a request whose every event is durable.
-func (s *Server) answer(ctx *fasthttp.RequestCtx, results []result) {
+func (s *Server) answer(ctx *fasthttp.RequestCtx, results []result, durable produce.Durability) {
 	body := make([]byte, 0, 80+len(results)*72)
 	body = append(body, `{"results":[`...)
 	for i, r := range results {
@@ -72,14 +61,16 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx, results []result) {
 		body = append(body, '"')
 		if r.code != "" {
 			body = append(body, `,"code":`...)
-			body = core.AppendString(body, r.code)
+			body = core.AppendString(body, string(r.code))
 			body = append(body, `,"message":`...)
 			body = core.AppendString(body, r.message)
 		}
 		body = append(body, '}')
-		s.metrics.events.WithLabelValues(r.status).Inc()
+		s.metrics.events.WithLabelValues(string(r.status)).Inc()
 	}
-	body = append(body, `],"durability":"kafka","request_id":`...)
+	body = append(body, `],"durability":`...)
+	body = core.AppendString(body, string(durable))
+	body = append(body, `,"request_id":`...)
 	body = core.AppendString(body, requestID(ctx))
 	ctx.SetContentType("application/json")
 	ctx.SetBody(append(body, '}'))

@@ -108,7 +108,7 @@ func (s *Server) asset(ctx *fasthttp.RequestCtx, name string) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	a := s.assets[name]
 	if a == nil {
-		s.fail(ctx, refusal{http.StatusNotFound, "not_found", "the SDK has no such file", 0})
+		s.fail(ctx, refusedNoAsset)
 		return
 	}
 	h.Add("Vary", "Accept-Encoding")

@@ -115,9 +115,9 @@ func BenchmarkOneProducePerRequest(b *testing.B) {
 					server.fail(ctx, *refused)
 					return
 				}
-				err := server.deps.Producer.ProducePartition(ctx, wire.TopicEvents, 0, w.events)
-				server.duplicates.land(w.mine, w.keys, err == nil)
-				server.answer(ctx, w.results)
+				w.sort()
+				w.land(server.deps.Producer.ProducePartition(ctx, wire.TopicEvents, 0, w.events) == nil)
+				server.answer(ctx, w.results, w.durable)
 			})
 		})
 	}

@@ -6,14 +6,8 @@ import (
 
 	"github.com/mileusna/useragent"
 	"github.com/valyala/fasthttp"
-)
 
-// Kinds of wire.Event.Bot.
-const (
-	botNone     = "none"
-	botKnown    = "known"
-	botPrefetch = "prefetch"
-	botPreview  = "preview"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // previewers fetch a link to draw its card in a chat or feed. The in-app
@@ -34,17 +28,17 @@ var crawlers = []string{
 // are few of them and each comes often. Safe for concurrent use.
 type bots struct {
 	mu    sync.Mutex
-	known map[string]string
+	known map[string]wire.Bot
 }
 
 // maxKnownAgents bounds the memory of bots; beyond it all is forgotten.
 const maxKnownAgents = 4096
 
-func newBots() *bots { return &bots{known: map[string]string{}} }
+func newBots() *bots { return &bots{known: map[string]wire.Bot{}} }
 
-func (b *bots) kind(agent string) string {
+func (b *bots) kind(agent string) wire.Bot {
 	if agent == "" {
-		return botNone // a backend need not have one
+		return wire.BotNone // a backend need not have one
 	}
 	b.mu.Lock()
 	kind, found := b.known[agent]
@@ -62,7 +56,7 @@ func (b *bots) kind(agent string) string {
 	return kind
 }
 
-func judgeAgent(agent string) string {
+func judgeAgent(agent string) wire.Bot {
 	lower := strings.ToLower(agent)
 	for _, name := range previewers {
 		// "WhatsApp/2.23" opens the previewer's name; within a browser's it is an in-app browser.
@@ -70,20 +64,20 @@ func judgeAgent(agent string) string {
 			continue
 		}
 		if strings.Contains(lower, name) {
-			return botPreview
+			return wire.BotPreview
 		}
 	}
 	for _, name := range crawlers {
 		if strings.Contains(lower, name) {
-			return botKnown
+			return wire.BotKnown
 		}
 	}
 	// A headless Chrome does not say what it is for: a store's own tests drive
 	// one too. Only what declares itself a crawler is taken out of the money.
 	if parsed := useragent.Parse(agent); parsed.Bot && parsed.Name != useragent.HeadlessChrome {
-		return botKnown
+		return wire.BotKnown
 	}
-	return botNone
+	return wire.BotNone
 }
 
 // isPrefetch tells whether a browser asks ahead of its user.

@@ -2,13 +2,13 @@ package edge
 
 import (
 	"errors"
-	"net/http"
 	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
@@ -24,29 +24,29 @@ func (s *Server) collect(ctx *fasthttp.RequestCtx) {
 	switch mediaType(ctx.Request.Header.ContentType()) {
 	case "", "application/json", "text/plain":
 	default:
-		s.fail(ctx, refusal{http.StatusUnsupportedMediaType, "unsupported_media_type", "send application/json or text/plain", 0})
+		s.fail(ctx, refusedMediaType)
 		return
 	}
 	encoding := strings.ToLower(strings.TrimSpace(string(ctx.Request.Header.ContentEncoding())))
 	body, err := s.inflater.inflate(encoding, ctx.PostBody())
 	switch {
 	case errors.Is(err, errTooLarge):
-		s.fail(ctx, refusal{http.StatusRequestEntityTooLarge, "payload_too_large", "the body is larger than allowed", 0})
+		s.fail(ctx, refusedTooLarge)
 		return
 	case errors.Is(err, errUnknownEncoding):
-		s.fail(ctx, refusal{http.StatusUnsupportedMediaType, "unsupported_encoding", "Content-Encoding may be gzip, deflate, br or zstd", 0})
+		s.fail(ctx, refusedEncoding)
 		return
 	case err != nil:
-		s.fail(ctx, refusal{http.StatusBadRequest, "invalid_encoding", "the body is not what Content-Encoding says", 0})
+		s.fail(ctx, refusedBrokenEncoding)
 		return
 	}
 	companyID := string(ctx.QueryArgs().Peek("companyId"))
-	results, refused := s.ingest(ctx, body, companyID, "")
+	w, refused := s.ingest(ctx, body, companyID, "")
 	if refused != nil {
 		s.fail(ctx, *refused)
 		return
 	}
-	s.answer(ctx, results)
+	s.answer(ctx, w.results, w.durable)
 }
 
 // mediaType is a content type without its parameters, in lower case.
@@ -55,44 +55,43 @@ func mediaType(contentType []byte) string {
 	return strings.ToLower(strings.TrimSpace(name))
 }
 
-// ingest takes a body of events through the corridor and returns when each is
+// ingest takes a body of events through the whole way and returns when each is
 // acknowledged by Kafka: as an event, or as a dead letter with its reason.
-func (s *Server) ingest(ctx *fasthttp.RequestCtx, body, companyID, via string) ([]result, *refusal) {
+func (s *Server) ingest(ctx *fasthttp.RequestCtx, body, companyID string, via wire.Via) (*shipment, *refusal) {
 	w, refused := s.prepare(ctx, body, companyID, via)
 	if refused != nil {
 		return nil, refused
 	}
+	defer w.land(false) // after a panic: its events may be sent again
+	w.sort()
 	if err := w.ship(); err != nil {
-		s.metrics.events.WithLabelValues("failed").Add(float64(len(w.results)))
+		s.metrics.events.WithLabelValues(string(statusFailed)).Add(float64(len(w.results)))
 		s.logFailure(err)
-		unavailable := refusedUnavailable
-		return nil, &unavailable
+		return nil, &refusedUnavailable
 	}
-	return w.results, nil
+	return w, nil
 }
 
-// prepare does all that needs no Kafka. The shipment must be shipped: it has
-// claimed its events.
-func (s *Server) prepare(ctx *fasthttp.RequestCtx, body, companyID, via string) (*shipment, *refusal) {
+// prepare parses and checks the request as a whole.
+func (s *Server) prepare(ctx *fasthttp.RequestCtx, body, companyID string, via wire.Via) (*shipment, *refusal) {
 	now := s.deps.Now()
 	batch, violation := core.ParseBatch(body, companyID, core.Options{Now: now.UnixMilli(), NewID: s.deps.NewID})
 	if violation != nil {
-		return nil, &refusal{http.StatusBadRequest, violation.Code, reason(violation), 0}
+		return nil, refusedBody(violation)
 	}
 	c, refused := s.admit(ctx, batch.CompanyID)
 	if refused != nil {
 		return nil, refused
 	}
 	if !c.limiter.AllowN(now, len(batch.Items)) {
-		return nil, &refusal{http.StatusTooManyRequests, "rate_limit_exceeded", "too many events a second for this company; send them again later", rateWait(c, len(batch.Items))}
+		return nil, refusedRate(rateWait(c, len(batch.Items)))
 	}
 	w := &shipment{
-		server: s, batch: &batch, deadline: now.Add(s.config.ProduceTimeout),
-		results: make([]result, len(batch.Items)), mine: &flight{done: make(chan struct{})},
+		server: s, batch: &batch, now: now, deadline: now.Add(s.config.ProduceTimeout),
+		results: make([]result, len(batch.Items)), durable: produce.Kafka, mine: &flight{done: make(chan struct{})},
 		arrival: s.arrival(ctx, c, now, batch.SentAt, via),
 	}
 	s.visit(ctx, w)
-	w.sort(now)
 	return w, nil
 }
 
@@ -107,29 +106,29 @@ func (s *Server) admit(ctx *fasthttp.RequestCtx, companyID string) (*company, *r
 	c, known := s.directory.company(companyID)
 	switch {
 	case !known && !s.directory.fresh():
-		return nil, &refusal{http.StatusServiceUnavailable, "directory_not_fresh", "companies are being read; send the events again later", 2 * time.Second}
+		return nil, &refusedNotFresh
 	case !known:
-		return nil, &refusal{http.StatusUnauthorized, "unknown_company", "companyId names no company of this installation", 0}
+		return nil, &refusedUnknownCompany
 	case c.wrongKey:
-		return nil, &refusal{http.StatusServiceUnavailable, "wrong_hashing_secret", "this edge is misconfigured; send the events again later", 30 * time.Second}
+		return nil, &refusedWrongSecret
 	}
 	if origin := ctx.Request.Header.Peek("Origin"); len(origin) > 0 && !c.origins[normalOrigin(string(origin))] {
-		return nil, &refusal{http.StatusForbidden, "origin_not_allowed", "the company does not list this origin", 0}
+		return nil, &refusedOrigin
 	}
 	return c, nil
 }
 
-func (s *Server) arrival(ctx *fasthttp.RequestCtx, c *company, now time.Time, sentAt int64, via string) arrival {
+func (s *Server) arrival(ctx *fasthttp.RequestCtx, c *company, now time.Time, sentAt int64, via wire.Via) arrival {
 	h := &ctx.Request.Header
 	a := arrival{
 		company: c, receivedAt: now.UnixMilli(), skew: clockSkew(now, sentAt), via: via,
-		ip: truncateIP(clientIP(ctx, s.config.TrustedProxies)), cookieID: visitorID(ctx), bot: botNone,
+		ip: truncateIP(clientIP(ctx, s.config.TrustedProxies)), cookieID: visitorID(ctx), bot: wire.BotNone,
 		signal: privacySignal(h), imported: string(h.Peek(importHeader)) == "1",
 		userAgent: cutText(string(h.UserAgent()), maxUserAgent),
 		fromPage:  via != "" || len(h.Peek("Origin")) > 0 || len(h.Peek("Sec-Fetch-Site")) > 0,
 	}
 	if isPrefetch(h) {
-		a.bot = botPrefetch
+		a.bot = wire.BotPrefetch
 	} else if a.fromPage {
 		a.bot = s.bots.kind(a.userAgent)
 	}
@@ -150,7 +149,7 @@ func cutText(text string, n int) string {
 // allowed by what the last event says of consent.
 func (s *Server) visit(ctx *fasthttp.RequestCtx, w *shipment) {
 	a := &w.arrival
-	if a.cookieID != "" || a.bot != botNone || a.imported || !fromSameSite(ctx) {
+	if a.cookieID != "" || a.bot != wire.BotNone || a.imported || !fromSameSite(ctx) {
 		return
 	}
 	last := w.batch.Items[len(w.batch.Items)-1]
@@ -164,10 +163,13 @@ type shipment struct {
 	server   *Server
 	batch    *core.Batch
 	arrival  arrival
+	now      time.Time
 	deadline time.Time
 	results  []result
+	durable  produce.Durability // the weakest of its records'
 
 	mine    *flight
+	landed  bool
 	keys    []eventKey // of the events in this flight
 	events  []kafka.Record
 	letters []kafka.Record
@@ -175,8 +177,8 @@ type shipment struct {
 	err     error
 }
 
-// sort makes each item's record and result. What it claims, ship lands.
-func (w *shipment) sort(now time.Time) {
+// sort makes each item's record and result. What it claims, land gives free.
+func (w *shipment) sort() {
 	c := w.arrival.company
 	buffer := make([]byte, 0, w.sizeHint())
 	ends := make([]int, 0, len(w.batch.Items))
@@ -186,7 +188,7 @@ func (w *shipment) sort(now time.Time) {
 		w.results[i] = result{eventID: item.Event.ID, status: statusOK}
 		if item.Err != nil {
 			w.results[i] = result{item.Event.ID, statusRejected, item.Err.Code, reason(item.Err)}
-			letter, err := rejectedRecord(c.CompanyID, item, now)
+			letter, err := rejectedRecord(c, item, w.now)
 			if err != nil {
 				w.err = errors.Join(w.err, err)
 				continue
@@ -229,6 +231,14 @@ func (w *shipment) sizeHint() int {
 	return size
 }
 
+// land tells the twins what became of this request's events, once.
+func (w *shipment) land(ok bool) {
+	if !w.landed {
+		w.landed = true
+		w.server.duplicates.land(w.mine, w.keys, ok)
+	}
+}
+
 // ship sends the records and waits for all acks, its twins' too. On an error
 // some may be in the log: the client sends all again, and what was
 // acknowledged comes back as a duplicate.
@@ -239,36 +249,46 @@ func (w *shipment) ship() error {
 	// Letters first: were they refused after the events, the events would be
 	// in the log of a request that failed.
 	err := w.err
-	var letters, packs []*kafka.Pack
+	var letters, events []*produce.Chunk
 	if err == nil && len(w.letters) > 0 {
 		letters, err = s.batcher.Enqueue(wire.TopicRejected, w.arrival.company.CompanyID, w.letters, w.deadline, nil)
 	}
 	if err == nil && len(w.events) > 0 {
-		packs, err = s.batcher.Enqueue(wire.TopicEvents, w.arrival.company.CompanyID, w.events, w.deadline, nil)
+		events, err = s.batcher.Enqueue(wire.TopicEvents, w.arrival.company.CompanyID, w.events, w.deadline, nil)
 	}
-	for _, p := range packs {
-		if err == nil {
-			err = p.Await(timer.C)
-		}
+	if err == nil {
+		err = w.await(events, timer.C)
 	}
 	// The events' fate does not hang on the letters': a twin need not wait for them.
-	s.duplicates.land(w.mine, w.keys, err == nil)
+	w.land(err == nil)
 	if err != nil {
 		return err
 	}
-	for _, p := range letters {
-		if err := p.Await(timer.C); err != nil {
-			return err
-		}
+	if err := w.await(letters, timer.C); err != nil {
+		return err
 	}
 	for _, twin := range w.twins {
 		select {
 		case <-twin.done:
 			if !twin.ok {
-				return kafka.ErrTimeout
+				return produce.ErrTimeout
 			}
 		case <-timer.C:
-			return kafka.ErrTimeout
+			return produce.ErrTimeout
+		}
+	}
+	return nil
+}
+
+// await waits until all chunks are durable, and keeps the weakest durability.
+func (w *shipment) await(chunks []*produce.Chunk, timeout <-chan time.Time) error {
+	for _, c := range chunks {
+		durable, err := c.Await(timeout)
+		if err != nil {
+			return err
+		}
+		if durable != produce.Kafka {
+			w.durable = durable
 		}
 	}
 	return nil

@@ -60,12 +60,14 @@ func TestEventIsHashedScrubbedAndEnriched(t *testing.T) {
 	f("title", e.Context.Page.Title, "Oi (email)")
 	f("click id", e.Context.ClickIDs["trb_click"], "Ab12Cd.x")
 	f("user agent", e.Context.UserAgent, "Mozilla/5.0 (Linux; Android 14) Chrome/126.0 Mobile Safari/537.36")
-	f("visitor", e.VisitorID+e.SessionID+e.Stream, "v-1s-1st")
+	f("visitor", e.VisitorID, keys.VisitorID("v-1"))
+	f("session", e.SessionID, keys.SessionID("s-1"))
+	f("stream", e.Stream, keys.Stream("st"))
 	f("seq", e.Seq, int64(7))
 	f("ip", e.IP, "127.0.0.0")
-	f("bot", e.Bot, "none")
-	f("consent", e.Consent, "unknown")
-	f("via", e.Via, "sdk-wasm") // canonical already: the worker made it
+	f("bot", e.Bot, wire.BotNone)
+	f("consent", e.Consent, wire.ConsentUnknown)
+	f("via", e.Via, wire.ViaWASM) // canonical already: the worker made it
 	f("imported", e.Imported, false)
 	if e.ReceivedAt.Before(before) || e.ReceivedAt.After(time.Now()) {
 		t.Errorf("receivedAt %v", e.ReceivedAt)
@@ -109,7 +111,7 @@ func TestOneBadEventDoesNotSinkItsBatch(t *testing.T) {
 	if err := json.Unmarshal(letters[0].Value, &letter); err != nil {
 		t.Fatal(err)
 	}
-	if letter.Code != "invalid_event_id" || letter.CompanyID != testCompany || letter.Topic != wire.TopicEvents || len(letter.Digest) != 64 || !strings.Contains(letter.Body, "PAGE_VIEW") {
+	if letter.Code != "invalid_event_id" || letter.CompanyID != testCompany || letter.Topic != wire.TopicEvents || letter.Digest != testHasher(t).Company(testCompany, "BR").Digest([]byte(bad)) || !strings.Contains(letter.Body, "PAGE_VIEW") {
 		t.Errorf("letter %+v", letter)
 	}
 	for _, raw := range []string{"ana@", "c-42", "98765"} {

@@ -22,12 +22,6 @@ type company struct {
 	honoursDenial bool
 }
 
-// Consent policies of a company.
-const (
-	consentRequired  = "required"
-	consentHonourGPC = "honor_gpc"
-)
-
 func (d *directory) newCompany(c wire.Company) *company {
 	made := &company{
 		Company:       c,
@@ -36,7 +30,7 @@ func (d *directory) newCompany(c wire.Company) *company {
 		origins:       map[string]bool{},
 		perSecond:     c.Limits.EventsPerSecond,
 		burst:         c.Limits.Burst,
-		honoursDenial: c.ConsentPolicy == consentRequired || c.ConsentPolicy == consentHonourGPC,
+		honoursDenial: c.ConsentPolicy == wire.ConsentRequired || c.ConsentPolicy == wire.ConsentHonorGPC,
 	}
 	if made.perSecond <= 0 {
 		made.perSecond = d.config.EventsPerSecond
@@ -65,42 +59,35 @@ func normalOrigin(origin string) string {
 	return origin
 }
 
-// Consent values of wire.Event.
-const (
-	consentGranted = "granted"
-	consentDenied  = "denied"
-	consentUnknown = "unknown"
-)
-
 // consent is what the event is recorded with: what the shopper said, or what
 // their browser says where the company honours that.
-func (c *company) consent(said string, signal bool) string {
+func (c *company) consent(said core.Consent, signal bool) wire.Consent {
 	switch {
-	case signal && c.ConsentPolicy == consentHonourGPC,
-		signal && c.ConsentPolicy == consentRequired && said != consentGranted:
-		return consentDenied
+	case signal && c.ConsentPolicy == wire.ConsentHonorGPC,
+		signal && c.ConsentPolicy == wire.ConsentRequired && said != core.ConsentGranted:
+		return wire.ConsentDenied
 	case said == "":
-		return consentUnknown
+		return wire.ConsentUnknown
 	}
-	return said
+	return wire.Consent(said) // core takes no other
 }
 
 // mayCookie tells whether a visitor with this consent may be given a cookie,
 // and recognised by it.
-func (c *company) mayCookie(consent string) bool {
+func (c *company) mayCookie(consent wire.Consent) bool {
 	switch c.ConsentPolicy {
-	case consentRequired:
-		return consent == consentGranted
-	case consentHonourGPC:
-		return consent != consentDenied
+	case wire.ConsentRequired:
+		return consent == wire.ConsentGranted
+	case wire.ConsentHonorGPC:
+		return consent != wire.ConsentDenied
 	}
 	return true
 }
 
 // identityOf gives the keyed hashes of who the event names; of a shopper whose
 // denial the company honours, none.
-func (c *company) identityOf(who *core.Identity, consent string) wire.Identity {
-	if *who == (core.Identity{}) || consent == consentDenied && c.honoursDenial {
+func (c *company) identityOf(who *core.Identity, consent wire.Consent) wire.Identity {
+	if *who == (core.Identity{}) || consent == wire.ConsentDenied && c.honoursDenial {
 		return wire.Identity{}
 	}
 	return wire.Identity{

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/produce"
 )
 
 // Config says how the edge behaves. The zero value of each field is its default.
@@ -24,20 +25,17 @@ type Config struct {
 	ShortPath string // path of short links: "/s"
 	ShortHost string // a host of its own for short links, which serves /<code>; empty: none
 
-	// SpoolDir is where events will wait while Kafka cannot take them. There is
-	// no spool yet: they get 503, and New says so in the log.
-	SpoolDir string
-
 	// SnapshotFile keeps the directory over restarts, so that the edge starts
 	// with Kafka down; empty: none is kept.
 	SnapshotFile  string
 	SnapshotEvery time.Duration // 10 s
 
-	Linger         time.Duration // the batcher's wait for company: 1 ms, at most 2 ms
-	MaxBatchBytes  int           // of one produce: 768 KiB, under Kafka's default 1 MiB message.max.bytes
-	MaxQueuedBytes int           // waiting for one partition: 16 MiB
-	ProduceTimeout time.Duration // until an event that Kafka did not take gets 503: 5 s
-	ClickWait      time.Duration // a redirect's wait for its click's ack: 50 ms
+	Linger            time.Duration // an idle partition's wait for more records: 1 ms, at most 2 ms
+	MaxBatchBytes     int           // of one produce: 768 KiB, under Kafka's default 1 MiB message.max.bytes
+	MaxQueuedBytes    int           // waiting for Kafka, of all partitions together: 64 MiB
+	MaxPartitionBytes int           // … of one partition: 16 MiB
+	ProduceTimeout    time.Duration // until an event that is not durable gets 503: 5 s
+	ClickWait         time.Duration // a redirect's wait for its click's ack: 50 ms
 
 	MaxBody        int           // request body, before and after inflation: 1 MiB
 	MaxConnections int           // 10,000
@@ -94,7 +92,8 @@ func (c Config) withDefaults() (Config, error) {
 	orDuration(&c.DrainTimeout, 10*time.Second)
 	orDuration(&c.DirectoryFresh, 15*time.Second)
 	orInt(&c.MaxBatchBytes, 768<<10)
-	orInt(&c.MaxQueuedBytes, 16<<20)
+	orInt(&c.MaxQueuedBytes, 64<<20)
+	orInt(&c.MaxPartitionBytes, 16<<20)
 	orInt(&c.MaxBody, 1<<20)
 	orInt(&c.MaxConnections, 10_000)
 	orInt(&c.Burst, 20_000)
@@ -117,15 +116,6 @@ func orInt(value *int, otherwise int) {
 	}
 }
 
-// Producer writes to Kafka; *kafka.Producer is one.
-type Producer interface {
-	// Partitions is the topic's partition count.
-	Partitions(ctx context.Context, topic string) (int, error)
-	// ProducePartition writes one batch, once, with acks=all. After an error the
-	// batch may or may not be in the log.
-	ProducePartition(ctx context.Context, topic string, partition int, batch []kafka.Record) error
-}
-
 // Directory reads directory.v1; *kafka.Client is one.
 type Directory interface {
 	// Follow hands the partition's records in order to handle, from an offset
@@ -139,7 +129,7 @@ type Directory interface {
 // Deps are what the edge works with. Producer, Directory and Hasher are
 // needed; the others have defaults.
 type Deps struct {
-	Producer  Producer
+	Producer  produce.Producer
 	Directory Directory
 	Hasher    *identity.Hasher
 	Assets    fs.FS // the browser SDK's files, each perhaps with .br and .gz beside it; nil: none

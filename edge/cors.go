@@ -2,7 +2,6 @@ package edge
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/valyala/fasthttp"
 )
@@ -42,9 +41,9 @@ func (s *Server) preflight(ctx *fasthttp.RequestCtx, methods string) {
 	}
 	switch {
 	case !allowed && !s.directory.fresh():
-		s.fail(ctx, refusal{http.StatusServiceUnavailable, "directory_not_fresh", "companies are being read; try again later", 2 * time.Second})
+		s.fail(ctx, refusedNotFresh)
 	case !allowed:
-		s.fail(ctx, refusal{http.StatusForbidden, "origin_not_allowed", "no company lists this origin", 0})
+		s.fail(ctx, refusedPreflight)
 	default:
 		h := &ctx.Response.Header
 		h.Set("Access-Control-Allow-Methods", methods)

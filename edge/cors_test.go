@@ -100,7 +100,7 @@ func TestPixel(t *testing.T) {
 	if len(events) != 1 {
 		t.Fatalf("%d events", len(events))
 	}
-	if e := events[0]; e.Event != "PRODUCT_VIEW" || e.Via != "pixel" || e.VisitorID != "v-1" || e.Context.Page.URL != "https://loja.example.com/p" || e.Context.UserAgent != phone || string(e.Payload) != `{"a":1}` {
+	if e := events[0]; e.Event != "PRODUCT_VIEW" || e.Via != "pixel" || e.VisitorID != testHasher(t).Company(testCompany, "BR").VisitorID("v-1") || e.Context.Page.URL != "https://loja.example.com/p" || e.Context.UserAgent != phone || string(e.Payload) != `{"a":1}` {
 		t.Errorf("%+v", e)
 	}
 	if response, _ = s.do("GET", "/v1/pixel.gif?companyId=co_nobody", ""); response.StatusCode != 401 {

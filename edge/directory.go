@@ -81,11 +81,13 @@ func (d *directory) allowsOrigin(origin string) bool {
 	return d.served.origins[origin] > 0 || d.pass != nil && d.pass.origins[origin] > 0
 }
 
-// fresh tells whether what is not in the directory does not exist.
+// fresh tells whether what is not in the directory does not exist. An empty
+// directory proves nothing: the topic may have been made anew and wait for the
+// admin API to publish it, and an SDK throws away what is answered 401.
 func (d *directory) fresh() bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return d.caughtUp && d.now().Sub(d.proved) <= d.config.DirectoryFresh
+	return d.caughtUp && len(d.served.companies) > 0 && d.now().Sub(d.proved) <= d.config.DirectoryFresh
 }
 
 // apply takes one record into the state of the pass, or the served one.

@@ -3,8 +3,8 @@
 // it is in Kafka with acks=all.
 //
 // The corridor of an event: collect.go (the request) → sdk/core (parse and
-// check) → record.go (hash, scrub, enrich) → kafka.Batcher (one produce for
-// the requests of many connections) → Kafka → answer.go.
+// check) → record.go (hash, scrub, enrich) → internal/produce (one
+// produce for the requests of many connections) → Kafka → answer.go.
 //
 // What may enter: HTTP, the directory view, batching. It knows companies and
 // links from directory.v1 alone; no Postgres, no admin, no processor. Raw

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/sdk/core"
 )
 
 // What the tests' directory holds.
@@ -236,6 +238,9 @@ func (s *stand) post(status int, body string, headers ...string) answerBody {
 	}
 	if answer.RequestID == "" || answer.RequestID != response.Header.Get("X-Request-Id") {
 		s.t.Errorf("request_id %q, header %q", answer.RequestID, response.Header.Get("X-Request-Id"))
+	}
+	if code := answer.Error.Code; code != "" && !slices.Contains(Codes(), Code(code)) && !slices.Contains(core.Codes(), core.Code(code)) {
+		s.t.Errorf("the code %q is not among Codes", code)
 	}
 	if (status == 503 || status == 429) && response.Header.Get("Retry-After") == "" {
 		s.t.Errorf("%d without Retry-After", status)

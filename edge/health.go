@@ -11,32 +11,33 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// lastSeen is when produces last succeeded and failed.
-type lastSeen struct {
+// lastProduce is when produces last succeeded and failed.
+type lastProduce struct {
 	mu      sync.Mutex
 	ok      time.Time
 	failed  time.Time
-	failure string
+	failure produceOutcome
 }
 
-func (l *lastSeen) note(at time.Time, err error) {
+func (l *lastProduce) note(at time.Time, outcome produceOutcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err == nil {
+	if outcome == produceOK {
 		l.ok = at
 		return
 	}
-	l.failed, l.failure = at, err.Error()
+	l.failed, l.failure = at, outcome
 }
 
 // kafkaLately is how old a sign of life of Kafka may be for /readyz.
 const kafkaLately = 30 * time.Second
 
 type kafkaState struct {
-	OK            bool   `json:"ok"`
-	LastProduceMs int64  `json:"last_produce_ms"` // age; -1: never
-	LastContactMs int64  `json:"last_contact_ms"` // age of the directory's last answer; -1: never
-	Failure       string `json:"failure,omitempty"`
+	OK            bool  `json:"ok"`
+	LastProduceMs int64 `json:"last_produce_ms"` // age; -1: never
+	LastContactMs int64 `json:"last_contact_ms"` // age of the directory's last answer; -1: never
+	// Failure is "temporary" or "permanent"; the error itself names brokers, and is in the log.
+	Failure produceOutcome `json:"failure,omitempty"`
 }
 
 // kafkaState is ok when Kafka gave a sign of life lately and the last produce,
@@ -104,7 +105,7 @@ func (s *Server) readyz(ctx *fasthttp.RequestCtx) {
 	r := s.readiness()
 	body, err := json.Marshal(r)
 	if err != nil {
-		s.fail(ctx, refusal{http.StatusInternalServerError, "internal_error", "the state cannot be written", 0})
+		s.fail(ctx, refusedPanic)
 		return
 	}
 	if r.Status != "ready" {

@@ -117,9 +117,9 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 		return
 	}
 	now := s.deps.Now()
-	a := s.arrival(ctx, c, now, 0, viaLink)
-	consent := c.consent(consentUnknown, a.signal)
-	if a.cookieID == "" && a.bot == botNone && c.mayCookie(consent) && sameSite(destinationHost, string(ctx.Host())) {
+	a := s.arrival(ctx, c, now, 0, wire.ViaLink)
+	consent := c.consent(core.ConsentUnknown, a.signal)
+	if a.cookieID == "" && a.bot == wire.BotNone && c.mayCookie(consent) && sameSite(destinationHost, string(ctx.Host())) {
 		a.cookieID = s.giveVisitorID(ctx)
 	}
 	e := core.Event{
@@ -130,16 +130,16 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 			ClickIDs: []core.Param{{Name: "trb_click", Value: click.ClickID}},
 		},
 	}
-	record := kafka.Record{Key: []byte(c.CompanyID), Value: s.appendRecord(nil, &e, &a, viaLink, &click)}
+	record := kafka.Record{Key: []byte(c.CompanyID), Value: s.appendRecord(nil, &e, &a, wire.ViaLink, &click)}
 	if _, err := s.batcher.Partitions(wire.TopicEvents, now.Add(s.config.ClickWait)); err != nil {
 		lost(err)
 		return
 	}
 	outcome := "counted"
-	if a.bot != botNone {
+	if a.bot != wire.BotNone {
 		outcome = "bot"
 	}
-	packs, err := s.batcher.Enqueue(wire.TopicEvents, c.CompanyID, []kafka.Record{record}, now.Add(s.config.ProduceTimeout), func(err error) {
+	chunks, err := s.batcher.Enqueue(wire.TopicEvents, c.CompanyID, []kafka.Record{record}, now.Add(s.config.ProduceTimeout), func(err error) {
 		if err != nil {
 			lost(err)
 			return
@@ -152,9 +152,9 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 	}
 	timer := time.NewTimer(s.config.ClickWait)
 	defer timer.Stop()
-	for _, p := range packs {
+	for _, c := range chunks {
 		select {
-		case <-p.Done():
+		case <-c.Done():
 		case <-timer.C:
 			s.metrics.clicks.WithLabelValues("late").Inc()
 			return

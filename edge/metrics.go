@@ -19,7 +19,7 @@ type metrics struct {
 	produceTime  prometheus.Histogram
 	produceSize  prometheus.Histogram // records
 	queuedBytes  prometheus.Gauge
-	lastProduced *lastSeen
+	lastProduced *lastProduce
 }
 
 func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
@@ -45,7 +45,7 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 		queuedBytes: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: "tributary", Subsystem: "edge", Name: "queued_bytes", Help: "Bytes on their way to Kafka, not acknowledged yet.",
 		}),
-		lastProduced: &lastSeen{},
+		lastProduced: &lastProduce{},
 	}
 	registry.MustRegister(m.produceTime, m.produceSize, m.queuedBytes,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -65,18 +65,27 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 	return m
 }
 
+// produceOutcome is what became of one produce call.
+type produceOutcome string
+
+const (
+	produceOK        produceOutcome = "ok"
+	produceTemporary produceOutcome = "temporary" // tried again
+	producePermanent produceOutcome = "permanent"
+)
+
 // produced takes note of one produce call.
 func (m *metrics) produced(began, ended time.Time, records int, err error) {
 	m.produceTime.Observe(ended.Sub(began).Seconds())
 	m.produceSize.Observe(float64(records))
-	outcome := "ok"
+	outcome := produceOK
 	switch {
 	case err == nil:
 	case kafka.IsTemporary(err):
-		outcome = "temporary"
+		outcome = produceTemporary
 	default:
-		outcome = "permanent"
+		outcome = producePermanent
 	}
-	m.produces.WithLabelValues(outcome).Inc()
-	m.lastProduced.note(ended, err)
+	m.produces.WithLabelValues(string(outcome)).Inc()
+	m.lastProduced.note(ended, outcome)
 }

@@ -1,10 +1,9 @@
 package edge
 
 import (
-	"net/http"
-
 	"github.com/valyala/fasthttp"
 
+	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -36,7 +35,7 @@ func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
 		// One value and nothing after it: what follows would be members of the event.
 		value := core.Scan(payload, 1)
 		if value.Skip(); !value.Done() {
-			s.fail(ctx, refusal{http.StatusBadRequest, core.CodeInvalidPayload, "payload is not JSON", 0})
+			s.fail(ctx, *refusedBody(&core.Violation{Code: core.CodeInvalidPayload, Message: "payload is not JSON"}))
 			return
 		}
 		body = append(body, `,"payload":`...)
@@ -48,13 +47,13 @@ func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
 	body = appendMember(body, first, "referrer", get("referrer"))
 	body = appendMember(body, first, "title", get("title"))
 	body = append(body, `}}}`...)
-	results, refused := s.ingest(ctx, string(body), get("companyId"), viaPixel)
+	w, refused := s.ingest(ctx, string(body), get("companyId"), wire.ViaPixel)
 	if refused != nil {
 		s.fail(ctx, *refused)
 		return
 	}
-	for _, r := range results {
-		s.metrics.events.WithLabelValues(r.status).Inc()
+	for _, r := range w.results {
+		s.metrics.events.WithLabelValues(string(r.status)).Inc()
 	}
 	ctx.SetContentType("image/gif")
 	ctx.SetBodyString(pixelGIF)

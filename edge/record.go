@@ -17,25 +17,25 @@ type arrival struct {
 	skew       int64 // receivedAt − sentAt in milliseconds; 0 where no sentAt came
 	ip         string
 	cookieID   string
-	bot        string // by the request's headers alone; an event's own user agent may say more
-	signal     bool   // GPC or DNT
+	bot        wire.Bot // by the request's headers alone; an event's own user agent may say more
+	signal     bool     // GPC or DNT
 	imported   bool
-	via        string // fixed by the route; empty: see viaLibrary
-	userAgent  string // the request's; events of a page that name none get it
-	fromPage   bool   // a browser's page sent it
+	via        wire.Via // fixed by the route; empty: see viaLibrary
+	userAgent  string   // the request's; events of a page that name none get it
+	fromPage   bool     // a browser's page sent it
 }
 
 // appendRecord appends the event as the value of its record: wire.Event as
 // JSON. It is the one place where a raw identity becomes keys and where texts
 // are scrubbed; e is changed.
-func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via string, click *wire.Click) []byte {
+func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Via, click *wire.Click) []byte {
 	if e.Context.UserAgent == "" && a.fromPage {
 		e.Context.UserAgent = a.userAgent
 	}
-	scrub(e)
+	scrub(e, a.company.keys)
 	consent := a.company.consent(e.Consent, a.signal)
 	bot := a.bot
-	if bot == botNone {
+	if bot == wire.BotNone {
 		bot = s.bots.kind(e.Context.UserAgent)
 	}
 	dst = append(dst, `{"companyId":`...)
@@ -54,14 +54,14 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via string,
 	dst = append(dst, `,"receivedAt":"`...)
 	dst = core.AppendTime(dst, a.receivedAt)
 	dst = append(dst, `","clockSkewMs":`...)
-	dst = strconv.AppendInt(dst, a.skew, 10)
+	dst = strconv.AppendInt(dst, skewFor(e, a.skew), 10)
 	dst = appendMember(dst, 0, "ip", a.ip)
 	if a.company.mayCookie(consent) {
 		dst = appendMember(dst, 0, "cookieId", a.cookieID)
 	}
-	dst = appendMember(dst, 0, "bot", bot)
-	dst = appendMember(dst, 0, "consent", consent)
-	dst = appendMember(dst, 0, "via", via)
+	dst = appendMember(dst, 0, "bot", string(bot))
+	dst = appendMember(dst, 0, "consent", string(consent))
+	dst = appendMember(dst, 0, "via", string(via))
 	if a.imported {
 		dst = append(dst, `,"imported":true`...)
 	}
@@ -92,12 +92,14 @@ func appendMember(dst []byte, first int, name, value string) []byte {
 }
 
 // scrub removes e-mails and phones from every text of the event that a caller
-// fills freely. Click ids are opaque, and numbers in them mean nothing; but an
-// address is one anywhere.
-func scrub(e *core.Event) {
+// fills freely, and puts keyed digests in the place of ids that may be one.
+// The path is scrubbed with the host before it: "/<phone>" of wa.me is only
+// then known for what it is.
+func scrub(e *core.Event, keys identity.Keys) {
 	c := &e.Context
+	c.Page.Path = scrubPath(c.Page.URL, c.Page.Path)
 	for _, text := range []*string{
-		&c.Page.URL, &c.Page.Path, &c.Page.Referrer, &c.Page.Title,
+		&c.Page.URL, &c.Page.Referrer, &c.Page.Title,
 		&c.Campaign.Source, &c.Campaign.Medium, &c.Campaign.Name, &c.Campaign.Content, &c.Campaign.Term,
 	} {
 		if *text != "" {
@@ -105,43 +107,62 @@ func scrub(e *core.Event) {
 		}
 	}
 	for i := range c.ClickIDs {
-		if id := &c.ClickIDs[i]; strings.ContainsAny(id.Value, "@%") {
-			id.Value = identity.Scrub(id.Value)
-		}
+		c.ClickIDs[i].Value = identity.Scrub(c.ClickIDs[i].Value)
 	}
-	for _, text := range []*string{&e.VisitorID, &e.SessionID, &e.Stream, &c.Locale, &c.Screen, &c.UserAgent, &c.Library.Name, &c.Library.Version} {
-		if strings.IndexByte(*text, '@') >= 0 {
-			*text = identity.Scrub(*text)
-		}
+	for _, text := range []*string{&c.Locale, &c.Screen, &c.UserAgent, &c.Library.Name, &c.Library.Version} {
+		*text = identity.ScrubStrict(*text)
 	}
+	e.VisitorID, e.SessionID, e.Stream = keys.VisitorID(e.VisitorID), keys.SessionID(e.SessionID), keys.Stream(e.Stream)
 	if e.Payload != "" {
 		e.Payload = identity.ScrubJSON(e.Payload)
 	}
 }
 
-// How an event came (docs/wire.md, "Event (request)").
-const (
-	viaJS    = "sdk-js"
-	viaWASM  = "sdk-wasm"
-	viaGo    = "sdk-go"
-	viaHTTP  = "http"
-	viaPixel = "pixel"
-	viaLink  = "link"
-)
+// scrubPath scrubs a page's path as part of its URL.
+func scrubPath(url, path string) string {
+	if path == "" {
+		return ""
+	}
+	scheme, rest, found := strings.Cut(url, "://")
+	if !found {
+		return identity.Scrub(path)
+	}
+	host := rest
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		host = rest[:end]
+	}
+	site := scheme + "://" + host
+	scrubbed, kept := strings.CutPrefix(identity.Scrub(site+"/"+strings.TrimPrefix(path, "/")), site)
+	if !kept { // an address in the host itself
+		return identity.Scrub(path)
+	}
+	return scrubbed
+}
 
 // viaLibrary goes by the name that our own SDKs give themselves; anybody else
 // speaks HTTP. The browser SDK's events come as raw envelopes, unless its
 // worker's WASM core has made them canonical already.
-func viaLibrary(name string, raw bool) string {
+func viaLibrary(name string, raw bool) wire.Via {
+	const js, goSDK = "sdk-js", "sdk-go"
 	switch {
-	case name == viaJS && raw:
-		return viaJS
-	case name == viaJS:
-		return viaWASM
-	case name == viaGo && !raw:
-		return viaGo
+	case name == js && raw:
+		return wire.ViaJS
+	case name == js:
+		return wire.ViaWASM
+	case name == goSDK && !raw:
+		return wire.ViaGo
 	}
-	return viaHTTP
+	return wire.ViaHTTP
+}
+
+// skewFor is the skew by which the event's time will be corrected. 0 where that
+// would move it out of the years that can be stored: its timestamp is then of
+// another clock than sentAt, and what is answered "ok" must not be refused later.
+func skewFor(e *core.Event, skew int64) int64 {
+	if !core.Recordable(e.Timestamp + skew) {
+		return 0
+	}
+	return skew
 }
 
 // clockSkew is receivedAt − sentAt, or 0 where no sentAt came.

@@ -23,8 +23,9 @@ func FuzzRecordIsAWireEvent(f *testing.F) {
 	s := &Server{bots: newBots()}
 	a := &arrival{
 		company:    &company{Company: wire.Company{CompanyID: `co_"1"`}, keys: h.Company("co_1", "BR")},
-		receivedAt: 1763704800123, skew: -5, ip: "203.0.113.0", cookieID: "018f3f5e-7b2a-7c3d-8e4f-0123456789ab", bot: botNone,
+		receivedAt: 1763704800123, skew: -5, ip: "203.0.113.0", cookieID: "018f3f5e-7b2a-7c3d-8e4f-0123456789ab", bot: wire.BotNone,
 	}
+	f.Add(`{"event":"A","visitorId":"5511987654321","sessionId":"null","context":{"page":{"url":"https://wa.me/5511987654321?x#y"},"locale":"ana＠x.com"}}`)
 	click := &wire.Click{Code: "c", LinkID: "l", Destination: "https://x.com/?q=\"", ClickID: "c.1"}
 	f.Fuzz(func(t *testing.T, body string) {
 		batch, violation := core.ParseBatch(body, "co_1", core.Options{Now: 1, NewID: newID})
@@ -34,13 +35,13 @@ func FuzzRecordIsAWireEvent(f *testing.F) {
 		for i := range batch.Items {
 			item := &batch.Items[i]
 			if item.Err != nil {
-				if letter := redact(item.Text); letter != "" && !json.Valid([]byte(letter)) {
-					t.Fatalf("the dead letter of %q is %q", item.Text, letter)
+				if body := redact(item.Text); body != "" && !json.Valid([]byte(body)) {
+					t.Fatalf("the dead letter of %q is %q", item.Text, body)
 				}
 				continue
 			}
 			e := item.Event
-			value := s.appendRecord(nil, &e, a, viaHTTP, click)
+			value := s.appendRecord(nil, &e, a, wire.ViaHTTP, click)
 			var got wire.Event
 			decoder := json.NewDecoder(bytes.NewReader(value))
 			decoder.DisallowUnknownFields()
@@ -53,7 +54,7 @@ func FuzzRecordIsAWireEvent(f *testing.F) {
 			if got.CompanyID != `co_"1"` || got.EventID != e.ID || got.Event != e.Name || !got.Timestamp.Equal(time.UnixMilli(e.Timestamp)) ||
 				got.VisitorID != e.VisitorID || got.SessionID != e.SessionID || got.Stream != e.Stream || got.Seq != e.Seq ||
 				got.Context.Page.URL != e.Context.Page.URL || got.Context.Page.Title != e.Context.Page.Title || len(got.Context.ClickIDs) != len(e.Context.ClickIDs) ||
-				!got.ReceivedAt.Equal(time.UnixMilli(a.receivedAt)) || got.ClockSkewMs != -5 || got.IP != a.ip || got.CookieID != a.cookieID || *got.Click != *click {
+				!got.ReceivedAt.Equal(time.UnixMilli(a.receivedAt)) || got.ClockSkewMs != skewFor(&e, -5) || got.IP != a.ip || got.CookieID != a.cookieID || *got.Click != *click {
 				t.Fatalf("%s\nis not %+v", value, e)
 			}
 			if (got.Identity.EmailKey != "") != (a.company.keys.Email(e.Identity.Email) != "") {
@@ -68,17 +69,17 @@ func FuzzRecordIsAWireEvent(f *testing.F) {
 
 func TestAClickIDIsNoPlaceForAnEmail(t *testing.T) {
 	s := &Server{bots: newBots()}
-	a := &arrival{company: &company{keys: testHasher(t).Company("co_1", "BR")}, bot: botNone}
+	a := &arrival{company: &company{keys: testHasher(t).Company("co_1", "BR")}, bot: wire.BotNone}
 	e := core.Event{ID: newID(), Name: core.PageView, Context: core.Context{ClickIDs: []core.Param{
 		{Name: "fbclid", Value: "5511987654321"}, {Name: "gclid", Value: "ana@example.com"}, {Name: "yclid", Value: "ana%40example.com"},
 	}}}
-	if value := string(s.appendRecord(nil, &e, a, viaHTTP, nil)); !strings.Contains(value, `"clickIds":{"fbclid":"5511987654321","gclid":"(email)","yclid":"(email)"}`) {
+	if value := string(s.appendRecord(nil, &e, a, wire.ViaHTTP, nil)); !strings.Contains(value, `"clickIds":{"fbclid":"5511987654321","gclid":"(email)","yclid":"(email)"}`) {
 		t.Error(value)
 	}
 }
 
 func TestViaTellsWhoMadeTheEventCanonical(t *testing.T) {
-	f := func(library string, raw bool, want string) {
+	f := func(library string, raw bool, want wire.Via) {
 		t.Helper()
 		if got := viaLibrary(library, raw); got != want {
 			t.Errorf("via of %q, raw %v: %s, want %s", library, raw, got, want)

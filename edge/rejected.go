@@ -2,8 +2,6 @@ package edge
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"strings"
 	"time"
@@ -19,15 +17,17 @@ import (
 const maxRejectedBody = 8 << 10
 
 // rejectedRecord is the dead letter of an item that was refused.
-func rejectedRecord(companyID string, item *core.Item, at time.Time) (kafka.Record, error) {
-	digest := sha256.Sum256([]byte(item.Text))
+func rejectedRecord(c *company, item *core.Item, at time.Time) (kafka.Record, error) {
 	letter := wire.Rejected{
-		V: 1, CompanyID: companyID, EventID: identity.Scrub(item.Event.ID), Topic: wire.TopicEvents,
-		Code: item.Err.Code, Reason: identity.Scrub(reason(item.Err)),
-		Digest: hex.EncodeToString(digest[:]), Body: redact(item.Text), At: at.UTC().Truncate(time.Millisecond),
+		V: 1, CompanyID: c.CompanyID, EventID: c.keys.EventID(item.Event.ID), Topic: wire.TopicEvents,
+		Code: string(item.Err.Code), Reason: identity.Scrub(reason(item.Err)),
+		Digest: c.keys.Digest([]byte(item.Text)), At: at.UTC().Truncate(time.Millisecond),
+	}
+	if len(item.Text) <= core.MaxEventBytes { // a larger one is not worth reading twice
+		letter.Body = redact(item.Text)
 	}
 	value, err := json.Marshal(letter)
-	return kafka.Record{Key: []byte(companyID), Value: value}, err
+	return kafka.Record{Key: []byte(c.CompanyID), Value: value}, err
 }
 
 func reason(v *core.Violation) string {
@@ -58,7 +58,7 @@ func redact(text string) string {
 	if encoder.Encode(redactValue("", value)) != nil {
 		return ""
 	}
-	body := identity.ScrubJSON(strings.TrimSuffix(out.String(), "\n"))
+	body := identity.ScrubJSONStrict(strings.TrimSuffix(out.String(), "\n"))
 	if len(body) > maxRejectedBody {
 		return ""
 	}
@@ -88,11 +88,12 @@ func redactValue(name string, value any) any {
 }
 
 // personal knows the names under which people are named, in any spelling.
-func personal(name string) bool {
-	name = strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
+func personal(spelled string) bool {
+	name := strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(spelled))
 	switch name {
-	case "identity", "customer", "customerid", "carttoken", "user", "userid", "cpf", "document", "name", "firstname", "lastname", "address":
+	case "identity", "customer", "customerid", "carttoken", "cpf", "document", "name", "firstname", "lastname", "address",
+		"user", "userid", "visitorid", "sessionid", "stream", "cookieid":
 		return true
 	}
-	return strings.Contains(name, "email") || strings.Contains(name, "phone")
+	return strings.Contains(name, "email") || identity.NamesPhone(spelled)
 }

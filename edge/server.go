@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,7 +15,8 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/produce"
 )
 
 // Server is one edge. Make it with New and run it with Serve, once.
@@ -23,7 +24,7 @@ type Server struct {
 	config     Config
 	deps       Deps
 	directory  *directory
-	batcher    *kafka.Batcher
+	batcher    *produce.Batcher
 	duplicates *duplicates
 	inflater   *inflater
 	bots       *bots
@@ -59,12 +60,9 @@ func New(config Config, deps Deps) (*Server, error) {
 	if err := s.directory.loadSnapshot(); err != nil {
 		deps.Logger.Error("the directory's snapshot is left aside", "error", err)
 	}
-	if config.SpoolDir != "" {
-		deps.Logger.Warn("there is no spool yet: while Kafka cannot take events they get 503", "spool_dir", config.SpoolDir)
-	}
 	s.metrics = newMetrics(deps.Registry, s.directory)
-	s.batcher = kafka.NewBatcher(deps.Producer, kafka.BatcherConfig{
-		Linger: config.Linger, MaxBatchBytes: config.MaxBatchBytes, MaxQueuedBytes: config.MaxQueuedBytes,
+	s.batcher = produce.NewBatcher(deps.Producer, produce.Config{
+		Linger: config.Linger, MaxBatchBytes: config.MaxBatchBytes, MaxQueuedBytes: config.MaxQueuedBytes, MaxPartitionBytes: config.MaxPartitionBytes,
 		Log: deps.Logger, Now: deps.Now, Produced: s.metrics.produced, Queued: func(bytes int) { s.metrics.queuedBytes.Add(float64(bytes)) },
 	})
 	s.http = &fasthttp.Server{
@@ -132,31 +130,50 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
-// handle gives the request its id, its route and its line in the metrics.
+// handle gives the request its id, its route and its line in the metrics. A
+// panic is answered 500 and logged: it ends that request alone.
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	s.open.handling.Add(1)
 	defer s.open.handling.Add(-1)
 	id := string(ctx.Request.Header.Peek("X-Request-Id"))
-	if shortCode(id) == "" {
+	if shortCode(id) == "" || identity.ScrubStrict(id) != id { // it is logged
+		id = ""
+	}
+	route := "none"
+	s.guarded(ctx, id, func() { route = s.route(ctx) })
+	s.metrics.requests.WithLabelValues(route, strconv.Itoa(ctx.Response.StatusCode())).Inc()
+}
+
+// guarded serves a request under its id, a new one if it is empty, and answers
+// 500 if that panics.
+func (s *Server) guarded(ctx *fasthttp.RequestCtx, id string, serve func()) {
+	defer func() {
+		cause := recover()
+		if cause == nil {
+			return
+		}
+		s.deps.Logger.Error("a request's handler panicked", "request_id", id, "method", string(ctx.Method()), "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
+		ctx.Response.Reset()
+		ctx.Response.Header.Set("X-Request-Id", id)
+		s.allowOrigin(ctx)
+		s.fail(ctx, refusedPanic)
+	}()
+	if id == "" {
 		id = s.deps.NewID()
 	}
 	ctx.SetUserValue(requestIDKey, id)
 	ctx.Response.Header.Set("X-Request-Id", id)
-	route := s.route(ctx)
-	s.metrics.requests.WithLabelValues(route, strconv.Itoa(ctx.Response.StatusCode())).Inc()
+	serve()
 }
 
 // route is every route of the edge; it returns the route's name for metrics.
+// The fixed paths come first, so that a host for short links has them too.
 func (s *Server) route(ctx *fasthttp.RequestCtx) string {
 	path := string(ctx.Path())
 	if s.config.Prefix != "" {
 		if rest, found := strings.CutPrefix(path, s.config.Prefix); found && strings.HasPrefix(rest, "/") {
 			path = rest
 		}
-	}
-	if code := s.linkCode(ctx, path); code != "" {
-		s.only(ctx, "GET, HEAD", func() { s.shortLink(ctx, code) })
-		return "link"
 	}
 	switch {
 	case path == "/v1/events":
@@ -177,7 +194,12 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) string {
 	case path == "/metrics":
 		s.only(ctx, "GET, HEAD", func() { s.metricsPage(ctx) })
 		return "metrics"
-	case strings.HasPrefix(path, s.config.ShortPath+"/"):
+	}
+	if code := s.linkCode(ctx, path); code != "" {
+		s.only(ctx, "GET, HEAD", func() { s.shortLink(ctx, code) })
+		return "link"
+	}
+	if strings.HasPrefix(path, s.config.ShortPath+"/") {
 		s.noLink(ctx)
 		return "link"
 	}
@@ -206,7 +228,7 @@ func (s *Server) only(ctx *fasthttp.RequestCtx, methods string, serve func()) {
 		}
 	}
 	ctx.Response.Header.Set("Allow", methods)
-	s.fail(ctx, refusal{http.StatusMethodNotAllowed, "method_not_allowed", "this route takes " + methods, 0})
+	s.fail(ctx, refusedMethod(methods))
 }
 
 // shared is only, for a route that pages of other origins use.
@@ -221,25 +243,23 @@ func (s *Server) shared(ctx *fasthttp.RequestCtx, methods string, serve func()) 
 
 // badRequest answers what fasthttp could not read as a request.
 func (s *Server) badRequest(ctx *fasthttp.RequestCtx, err error) {
-	r := refusal{http.StatusBadRequest, "invalid_request", "the request cannot be read", 0}
+	r := refusedUnreadable
 	var small *fasthttp.ErrSmallBuffer
 	var network net.Error
 	switch {
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
 		swallow(ctx.Conn(), s.config.MaxBody)
-		r = refusal{http.StatusRequestEntityTooLarge, "payload_too_large", "the body is larger than allowed", 0}
+		r = refusedTooLarge
 	case errors.As(err, &small):
-		r = refusal{http.StatusRequestHeaderFieldsTooLarge, "headers_too_large", "the headers are larger than 16 KiB", 0}
+		r = refusedHeaders
 	case errors.As(err, &network) && network.Timeout():
-		r = refusal{http.StatusRequestTimeout, "request_timeout", "the request took too long to arrive", 0}
+		r = refusedTooSlow
 	}
-	if ctx.UserValue(requestIDKey) == nil {
-		ctx.SetUserValue(requestIDKey, s.deps.NewID())
-	}
-	ctx.Response.Header.Set("X-Request-Id", requestID(ctx))
-	s.allowOrigin(ctx)
-	s.fail(ctx, r)
-	s.metrics.requests.WithLabelValues("none", strconv.Itoa(r.status)).Inc()
+	s.guarded(ctx, requestID(ctx), func() {
+		s.allowOrigin(ctx)
+		s.fail(ctx, r)
+	})
+	s.metrics.requests.WithLabelValues("none", strconv.Itoa(ctx.Response.StatusCode())).Inc()
 }
 
 // Bounds of swallow: a client that pauses has finished writing or is waiting.

@@ -61,7 +61,7 @@ func TestClientIP(t *testing.T) {
 
 func TestBots(t *testing.T) {
 	b := newBots()
-	f := func(agent, want string) {
+	f := func(agent string, want wire.Bot) {
 		t.Helper()
 		for range 2 { // judged, then remembered
 			if got := b.kind(agent); got != want {
@@ -104,7 +104,7 @@ func TestSameSite(t *testing.T) {
 }
 
 func TestConsentPolicies(t *testing.T) {
-	f := func(policy, said string, signal bool, want string, cookie, identified bool) {
+	f := func(policy wire.ConsentPolicy, said core.Consent, signal bool, want wire.Consent, cookie, identified bool) {
 		t.Helper()
 		c := &company{
 			Company: wire.Company{ConsentPolicy: policy}, honoursDenial: policy == "required" || policy == "honor_gpc",

@@ -169,7 +169,7 @@ func (s *shop) order(id string, at time.Time, minor int64, change func(*wire.Ord
 	return s.commerce(wire.KindOrder, id, at.Add(time.Second), o)
 }
 
-func (s *shop) commerce(kind, id string, acceptedAt time.Time, body any) wire.Commerce {
+func (s *shop) commerce(kind wire.Kind, id string, acceptedAt time.Time, body any) wire.Commerce {
 	text, err := json.Marshal(body)
 	if err != nil {
 		s.t.Fatal(err)

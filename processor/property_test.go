@@ -105,7 +105,7 @@ func (s *shop) randomFacts(r *rand.Rand) []record {
 			case 4:
 				e.CookieID = visitor()
 			case 5:
-				e.Bot = []string{"none", "known"}[r.IntN(2)]
+				e.Bot = []wire.Bot{wire.BotNone, wire.BotKnown}[r.IntN(2)]
 			}
 		})
 		records = append(records, s.record(e))

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	sdkjs "github.com/tributary-io/tributary/sdk-js"
+	"github.com/tributary-io/tributary/sdk/core"
 )
 
 func TestAssetsAreThereWithoutABuild(t *testing.T) {
@@ -53,6 +54,11 @@ func TestTheScriptStaysSmall(t *testing.T) {
 	}
 	if strings.Contains(string(script), "sourceMappingURL") {
 		t.Error("the script points at a source map that is not shipped")
+	}
+	for _, name := range core.ClickIDs() {
+		if !strings.Contains(string(script), name) {
+			t.Errorf("the script does not keep the click id %s", name)
+		}
 	}
 	for _, pattern := range []string{"tributary.*.js", "worker.*.js", "core.*.wasm", "core.*.wasm.br", "tributary.mjs.gz", "tributary.d.cts", "manifest.json"} {
 		if found, err := filepath.Glob(filepath.Join(dist, pattern)); err != nil || len(found) != 1 {

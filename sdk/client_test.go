@@ -188,7 +188,7 @@ func TestAnEventThatWouldBeRefusedIsAnErrorAtOnce(t *testing.T) {
 		t.Helper()
 		err := c.Track(t.Context(), name, payload, Identity{})
 		var invalid *Invalid
-		if !errors.As(err, &invalid) || invalid.Code != code {
+		if !errors.As(err, &invalid) || string(invalid.Code) != code {
 			t.Errorf("Track(%s, %v): %v, want %s", name, payload, err, code)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/tributary-io/tributary/admin/live"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -151,7 +152,7 @@ func runAdmin(ctx context.Context, s adminSetup) error {
 				func(_ int64, r kafka.Record) error { return handle(r.Value) }, nil)
 		},
 	})
-	batcher := kafka.NewBatcher(kafka.NewProducer(client), kafka.BatcherConfig{Log: s.log})
+	batcher := produce.NewBatcher(kafka.NewProducer(client), produce.Config{Log: s.log})
 	defer func() {
 		// Nobody waits for what is still queued: those requests were told 503.
 		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)

@@ -23,23 +23,23 @@ const (
 	Unattributed         = "unattributed" // orders without any touch
 )
 
-type adClick struct{ name, source, medium string }
-
-// adClicks are the click ids that ad networks add to a landing's URL. fbclid
-// is on every link out of Facebook and Instagram, paid or not.
-var adClicks = []adClick{
-	{"gclid", "google", "cpc"},
-	{"gbraid", "google", "cpc"},
-	{"wbraid", "google", "cpc"},
-	{"dclid", "google", "display"},
-	{"msclkid", "bing", "cpc"},
-	{"yclid", "yandex", "cpc"},
-	{"fbclid", "facebook", "social"},
-	{"ttclid", "tiktok", "paid_social"},
-	{"twclid", "twitter", "paid_social"},
-	{"li_fat_id", "linkedin", "paid_social"},
-	{"ScCid", "snapchat", "paid_social"},
-	{"epik", "pinterest", "paid_social"},
+// adClicks are source and medium of each ad platform's click id. fbclid is on
+// every link out of Facebook and Instagram, paid or not. A test holds the names
+// to core.ClickIDs.
+var adClicks = map[string]struct{ source, medium string }{
+	"gclid":     {"google", "cpc"},
+	"gbraid":    {"google", "cpc"},
+	"wbraid":    {"google", "cpc"},
+	"dclid":     {"google", "display"},
+	"msclkid":   {"bing", "cpc"},
+	"yclid":     {"yandex", "cpc"},
+	"fbclid":    {"facebook", "social"},
+	"ttclid":    {"tiktok", "paid_social"},
+	"twclid":    {"twitter", "paid_social"},
+	"li_fat_id": {"linkedin", "paid_social"},
+	"ScCid":     {"snapchat", "paid_social"},
+	"epik":      {"pinterest", "paid_social"},
+	"rdt_cid":   {"reddit", "paid_social"},
 }
 
 var searchSources = []string{"google", "bing", "yahoo", "duckduckgo", "ecosia", "baidu", "yandex", "ask", "qwant", "brave"}
@@ -97,12 +97,16 @@ func referrerSource(host string) (source, medium string) {
 			return label, "organic"
 		}
 	}
+	switch host {
+	case "x.com", "mobile.x.com":
+		return "x", "social"
+	case "t.co":
+		return "t", "social"
+	}
 	labels := strings.Split(host, ".")
-	if len(labels) > 1 {
-		for _, label := range labels[:len(labels)-1] {
-			if slices.Contains(socialSources, label) {
-				return label, "social"
-			}
+	for _, label := range labels[:len(labels)-1] {
+		if len(label) > 1 && slices.Contains(socialSources, label) { // a label "t" or "x" is anybody's
+			return label, "social"
 		}
 	}
 	return host, "referral"
@@ -139,9 +143,13 @@ func channelOf(source, medium string) string {
 	return ChannelOther
 }
 
-// bareName is "instagram" of "www.instagram.com".
+// bareName is "instagram" of "www.instagram.com". A host with one letter before
+// its first dot ("t.example.org") is a network only where it is one of its own.
 func bareName(source string) string {
 	source = bareHost(source)
+	if i := strings.IndexByte(source, '.'); i == 1 && source != "x.com" && source != "t.co" {
+		return source
+	}
 	if i := strings.IndexByte(source, '.'); i > 0 {
 		return source[:i]
 	}

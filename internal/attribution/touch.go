@@ -125,7 +125,7 @@ func (x *Index) arrivalOf(e *facts.Event) arrival {
 		}
 	}
 	referrer := x.foreignHost(e.Context.Page.Referrer, pageHost)
-	if click := clickIDs["trb_click"]; click != "" {
+	if click := clickIDs[core.TrbClick]; click != "" {
 		a := clicked(click, campaign)
 		a.referrer = referrer
 		return a
@@ -135,9 +135,10 @@ func (x *Index) arrivalOf(e *facts.Event) arrival {
 		a.Touch = Touch{Kind: facts.ByUTM, Source: campaign.Source, Medium: campaign.Medium, Campaign: campaign.Name, Content: campaign.Content}
 		return a
 	}
-	for _, ad := range adClicks {
-		if value := clickIDs[ad.name]; value != "" {
-			return arrival{Touch: Touch{Kind: facts.ByAdClick, Source: ad.source, Medium: ad.medium}, key: "ad:" + ad.name + "=" + value, referrer: referrer}
+	for _, name := range core.ClickIDs() {
+		if value := clickIDs[name]; value != "" {
+			ad := adClicks[name]
+			return arrival{Touch: Touch{Kind: facts.ByAdClick, Source: ad.source, Medium: ad.medium}, key: "ad:" + name + "=" + value, referrer: referrer}
 		}
 	}
 	if referrer != "" {
@@ -175,12 +176,9 @@ func clickIDsOf(u *url.URL) map[string]string {
 		return nil
 	}
 	q, ids := u.Query(), map[string]string{}
-	if value := q.Get("trb_click"); value != "" {
-		ids["trb_click"] = value
-	}
-	for _, ad := range adClicks {
-		if value := q.Get(ad.name); value != "" {
-			ids[ad.name] = value
+	for _, name := range core.ClickIDs() {
+		if value := q.Get(name); value != "" {
+			ids[name] = value
 		}
 	}
 	return ids

@@ -60,6 +60,12 @@ func TestTouchesOfSessions(t *testing.T) {
 	f("the store's own hosts are no arrival", "0 direct Direct", at(0, "/ < https://www.loja.example.com/"), at(1, "/ < https://checkout.loja.example.com/"))
 	f("a single-page shop keeps its first referrer", "0 utm Organic Social", at(0, ana+" < https://l.instagram.com/"), at(2, "/p < https://l.instagram.com/"))
 	f("ad click ids", "0 click_id Paid Search", at(0, "/?gclid=1"), at(1, "/p"))
+	f("ad click ids", "0 click_id Paid Social", at(0, "/?rdt_cid=1"), at(1, "/p"))
+	f("X", "0 referrer Organic Social", at(0, "/ < https://x.com/ana"))
+	f("X's own short links", "0 referrer Organic Social", at(0, "/ < https://t.co/AbC"))
+	f("a host label t is no social network", "0 referrer Referral", at(0, "/ < https://t.example.org/"))
+	f("a host label x is no social network", "0 referrer Referral", at(0, "/ < https://x.example.org/"))
+	f("a domain that ends as x.com does", "0 referrer Referral", at(0, "/ < https://netflix.com/"))
 	f("click and landing are one touch", "0 trb_click Other", at(0, "click "+code), at(1, "/?trb_click="+code+"&utm_source=influencer"))
 	f("a forwarded URL is its own", "0 trb_click Other; 40 trb_click Other", at(0, "click "+code), at(40, "/?trb_click="+code+"&utm_source=influencer"))
 }
@@ -86,6 +92,21 @@ func TestBackendEventsSpeakByTheirContext(t *testing.T) {
 	}
 }
 
+func TestEachClickIDHasAChannel(t *testing.T) {
+	known := map[string]bool{}
+	for _, name := range core.ClickIDs() {
+		known[name] = true
+		if ad, found := adClicks[name]; name != core.TrbClick && (!found || channelOf(ad.source, ad.medium) == ChannelOther) {
+			t.Errorf("%s has no channel", name)
+		}
+	}
+	for name := range adClicks {
+		if !known[name] {
+			t.Errorf("%s has a channel, and no event carries it", name)
+		}
+	}
+}
+
 func TestChannels(t *testing.T) {
 	f := func(source, medium, want string) {
 		t.Helper()
@@ -106,4 +127,9 @@ func TestChannels(t *testing.T) {
 	f("x", "affiliate", ChannelAffiliates)
 	f("google", "display", ChannelDisplay)
 	f("qr", "poster", ChannelOther)
+	f("x", "", ChannelOrganicSocial)
+	f("x.com", "", ChannelOrganicSocial)
+	f("t.co", "", ChannelOrganicSocial)
+	f("t.example.org", "", ChannelOther)
+	f("x.example.org", "cpc", ChannelPaidSearch)
 }

@@ -29,7 +29,7 @@ type Event struct {
 
 // Human tells whether the event counts for attribution: bots, prefetches and
 // link previews never do.
-func (e *Event) Human() bool { return e.Bot == "" || e.Bot == "none" }
+func (e *Event) Human() bool { return e.Bot == "" || e.Bot == wire.BotNone }
 
 // skewIsLatency: a smaller difference between sentAt and receivedAt is the
 // network's, not the clock's (docs/attribution.md, "Facts").

@@ -1,7 +1,6 @@
 package identity
 
 import (
-	"encoding/json"
 	"regexp"
 	"strings"
 )
@@ -12,11 +11,13 @@ const (
 	scrubbedPhone = "(phone)"
 )
 
-// at and plus are the signs as a URL may carry them: plain, percent-encoded,
-// encoded twice (a URL inside a URL).
+// The signs as a URL may carry them: plain, percent-encoded, or encoded twice
+// (a URL inside a URL). The last form of at is the fullwidth sign, encoded.
 const (
-	at   = `(?:@|%(?:25)*40)`
-	plus = `(?:\+|%(?:25)*2[bB])`
+	at    = `(?:@|%(?:25)*40|%(?:25)*[eE][fF]%(?:25)*[bB][cC]%(?:25)*[aA]0)`
+	plus  = `(?:\+|%(?:25)*2[bB])`
+	slash = `(?:/|%(?:25)*2[fF])`
+	colon = `(?::|%(?:25)*3[aA])`
 	// gap is what people put between the groups of a number, at most three.
 	gap = `(?:[ .()\-+]|%(?:25)*(?:20|28|29|2[dD])){0,3}`
 )
@@ -25,28 +26,54 @@ var (
 	// emailPattern stops a local part at what separates values in a URL. The
 	// second group is the domain's last label: letters, as every TLD is.
 	emailPattern = regexp.MustCompile(`(?:[\pL\pN._+\-!#$*'^{|}~]|%(?:25)*[0-9A-Fa-f]{2})+` + at + `([\pL\pN\-]+(?:\.[\pL\pN\-]+)*\.[\pL][\pL\pN\-]+)`)
+	atPattern    = regexp.MustCompile(at)
 
 	// phonePattern takes what only a phone number looks like: an international
 	// prefix, or Brazil's groups with an area code or a hyphen. A bare row of
 	// digits is more often the id of a product, order or campaign: it is a phone
-	// only under a name that says so.
-	phonePattern = regexp.MustCompile(`(?:` + plus + `|\btel:|wa\.me/)` + plus + `?[0-9](?:` + gap + `[0-9]){7,14}` +
+	// only under a name that says so. Its group is what stays.
+	phonePattern = regexp.MustCompile(`(?:` + plus + `|(\b(?:tel|sms|smsto|callto)` + colon + `|wa\.me` + slash + `))` + plus + `?[0-9](?:` + gap + `[0-9]){7,14}` +
 		`|(?:\(|%28)0?[1-9][0-9](?:\)|%29)` + gap + `9?` + gap + `[2-9][0-9]{3}` + gap + `[0-9]{4}\b` +
 		`|\b[1-9][0-9](?: |%20|\+)9?[2-9][0-9]{3}-[0-9]{4}\b`)
 
-	phoneNames = `(?:tele)?(?:phone|fone|celular|whats_?app|mobile|msisdn|telefone|tel)(?:_?(?:number|numero|no))?`
-	// phoneParameter is a query parameter whose name says that it is a phone.
-	phoneParameter = regexp.MustCompile(`(?i)((?:^|[?&;#]|%26|%3F)(?:[a-z]+[_\-.])?` + phoneNames + `(?:=|%3D))([^&#;%]|%[013-9A-F][0-9A-F]|%2[0-57-9A-F])+`)
-	phoneName      = regexp.MustCompile(`(?i)^(?:[a-z]+[_\-. ]?)?` + phoneNames + `$`)
+	// parameterPattern is a query parameter up to its value; the group is its name.
+	parameterPattern = regexp.MustCompile(`(?i)(?:^|[?&;#]|%(?:25)*(?:26|3F|23))((?:[a-z0-9_.\-\[\]]|%(?:25)*5[BD])+)(?:=|%(?:25)*3D)`)
+	// separatorPattern ends a query parameter's value.
+	separatorPattern = regexp.MustCompile(`[&#;]|%(?:25)*(?:26|23|3[bB])`)
+
+	// labelledPattern is a bare number in prose after a word that says what it is.
+	labelledPattern = regexp.MustCompile(`(?i)\b((?:(?:tele)?(?:phone|fone)s?|celular|whats ?app|tel|cel|mobile|contato|contact)\.?(?: ?: ?| ))[0-9](?:` + gap + `[0-9]){9,14}`)
+
+	// rowPattern is a row of ten to fifteen digits, grouped or not: as long as a
+	// phone with its area code (E.164 allows fifteen).
+	rowPattern = regexp.MustCompile(plus + `?[0-9](?:[ )\-]{0,2}[0-9]){9,14}`)
 
 	// retina is the "@2x." of an image's name, not an address.
 	retina = regexp.MustCompile(`^[1-9]x\.(?i:png|jpe?g|webp|gif|svg|avif)$`)
+
+	// datePattern is a day at the beginning of what looks like a number: year
+	// first with separators or as eight digits, or day first with separators.
+	datePattern = regexp.MustCompile(`^(?:19|20)[0-9]{2}([-. /])(?:0[1-9]|1[0-2])[-. /](?:0[1-9]|[12][0-9]|3[01])(?:[^0-9]|$)` +
+		`|^(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])$` +
+		`|^(?:0[1-9]|[12][0-9]|3[01])[-. /](?:0[1-9]|1[0-2])[-. /](?:19|20)[0-9]{2}(?:[^0-9]|$)`)
+	// yearsPattern ends in two years ("2025-2026"), as a season's name does.
+	yearsPattern = regexp.MustCompile(`(?:19|20)[0-9]{2}-(?:19|20)[0-9]{2}$`)
 )
 
 // Scrub removes e-mail addresses and phone numbers from a text: a URL, a
-// referrer, a title. Percent-encoded addresses go too. Text without either
-// comes back as it is, without a copy.
+// referrer, a title. Percent-encoded and fullwidth ones go too. A date is no
+// phone. Text without either comes back as it is, without a copy.
 func Scrub(text string) string {
+	if folded := foldFullwidth(text); folded != text {
+		if scrubbed := scrubFolded(folded); scrubbed != folded {
+			return scrubbed
+		}
+		return text
+	}
+	return scrubFolded(text)
+}
+
+func scrubFolded(text string) string {
 	if mayHoldEmail(text) {
 		text = emailPattern.ReplaceAllStringFunc(text, func(found string) string {
 			if at := strings.LastIndexByte(found, '@'); at >= 0 && retina.MatchString(found[at+1:]) {
@@ -62,39 +89,127 @@ func Scrub(text string) string {
 	// The patterns cost microseconds, and most texts with many digits are ids:
 	// without one of these none of the pattern's branches can match.
 	if strings.ContainsAny(text, "+(%-:/") {
-		text = phonePattern.ReplaceAllStringFunc(text, func(found string) string {
-			for _, keep := range []string{"tel:", "wa.me/"} {
-				if strings.HasPrefix(found, keep) {
-					return keep + scrubbedPhone
-				}
+		text = replaceMatches(text, phonePattern, func(m []string) string {
+			number := m[0][len(m[1]):]
+			if isDate(number) || yearsPattern.MatchString(number) {
+				return m[0]
 			}
-			return scrubbedPhone
+			return m[1] + scrubbedPhone
 		})
 	}
-	if namesPhone(text) {
-		text = phoneParameter.ReplaceAllString(text, "${1}"+scrubbedPhone)
+	if !mentionsPhone(text) {
+		return text
 	}
-	return text
+	text = scrubParameters(text)
+	return replaceMatches(text, labelledPattern, func(m []string) string { return m[1] + scrubbedPhone })
 }
 
-// namesPhone tells whether a parameter's name may say that it is a phone.
-func namesPhone(text string) bool {
-	lower := strings.ToLower(text)
-	for _, part := range []string{"fone", "phone", "tel", "celular", "whats", "mobile", "msisdn"} {
-		if strings.Contains(lower, part) {
-			return true
+// scrubParameters removes the values of query parameters whose names say phone.
+func scrubParameters(text string) string {
+	var out strings.Builder
+	copied := 0
+	for _, m := range parameterPattern.FindAllStringSubmatchIndex(text, -1) {
+		begin := m[1]
+		if begin < copied || !NamesPhone(text[m[2]:m[3]]) {
+			continue
 		}
+		end := min(len(text), begin+maxParameter)
+		if separator := separatorPattern.FindStringIndex(text[begin:end]); separator != nil {
+			end = begin + separator[0]
+		}
+		if !looksLikePhone(text[begin:end]) {
+			continue
+		}
+		out.WriteString(text[copied:begin])
+		out.WriteString(scrubbedPhone)
+		copied = end
 	}
-	return false
+	if copied == 0 {
+		return text
+	}
+	out.WriteString(text[copied:])
+	return out.String()
+}
+
+// maxParameter is how much of a parameter's value is taken for a phone number,
+// in bytes: with every sign of it encoded twice.
+const maxParameter = 128
+
+// ScrubStrict is Scrub, and removes each row of ten to fifteen digits as well:
+// for fields in which such a number has no meaning (a locale, a user agent) and
+// for copies that are kept to look at only. A UUID, a date and Unix
+// milliseconds stay.
+func ScrubStrict(text string) string {
+	if isUUID(text) {
+		return text
+	}
+	text = Scrub(text)
+	if !mayHoldPhone(text) {
+		return text
+	}
+	var out strings.Builder
+	copied := 0
+	for _, m := range rowPattern.FindAllStringIndex(text, -1) {
+		begin, end := m[0], m[1]
+		row := text[begin:end]
+		inHex := begin > 0 && isHex(text[begin-1]) || end < len(text) && isHex(text[end]) // a longer number, or part of an id
+		if inHex || isDate(row) || unixMillis(row) {
+			continue
+		}
+		out.WriteString(text[copied:begin])
+		out.WriteString(scrubbedPhone)
+		copied = end
+	}
+	if copied == 0 {
+		return text
+	}
+	out.WriteString(text[copied:])
+	return out.String()
+}
+
+// replaceMatches puts what replace returns in each match's place; it gets the
+// match and its groups.
+func replaceMatches(text string, pattern *regexp.Regexp, replace func(groups []string) string) string {
+	matches := pattern.FindAllStringSubmatchIndex(text, -1)
+	if len(matches) == 0 {
+		return text
+	}
+	var out strings.Builder
+	copied := 0
+	groups := make([]string, len(matches[0])/2)
+	for _, m := range matches {
+		for i := range groups {
+			groups[i] = ""
+			if m[2*i] >= 0 {
+				groups[i] = text[m[2*i]:m[2*i+1]]
+			}
+		}
+		out.WriteString(text[copied:m[0]])
+		out.WriteString(replace(groups))
+		copied = m[1]
+	}
+	out.WriteString(text[copied:])
+	return out.String()
+}
+
+// isDate tells whether a number is a day, with or without a time behind it.
+func isDate(number string) bool {
+	number = strings.TrimPrefix(number, "+")
+	number = strings.TrimPrefix(strings.TrimPrefix(number, "%2B"), "%2b")
+	return datePattern.MatchString(number)
+}
+
+// unixMillis tells whether a row of digits is a time between the years 2001 and
+// 2033: thirteen digits that begin with 1, which no phone number has.
+func unixMillis(row string) bool {
+	return len(row) == 13 && row[0] == '1' && strings.Trim(row, "0123456789") == ""
 }
 
 // leading is the length of found up to the last encoded separator before the
 // address: of "q%3Dana%40x.com" it is that of "q%3D".
 func leading(found string) int {
-	end := strings.LastIndexByte(found, '@')
-	if end < 0 {
-		end = strings.LastIndex(found, "40")
-	}
+	signs := atPattern.FindAllStringIndex(found, -1)
+	end := signs[len(signs)-1][0]
 	begin := 0
 	for _, separator := range []string{"%3D", "%3d", "%2F", "%2f", "%26", "%20", "%3A", "%3a"} {
 		if i := strings.LastIndex(found[:end], separator); i >= 0 {
@@ -105,7 +220,10 @@ func leading(found string) int {
 }
 
 func mayHoldEmail(text string) bool {
-	return strings.IndexByte(text, '@') >= 0 || strings.Contains(text, "40") && strings.IndexByte(text, '%') >= 0
+	if strings.IndexByte(text, '@') >= 0 {
+		return true
+	}
+	return strings.IndexByte(text, '%') >= 0 && (strings.Contains(text, "40") || strings.Contains(text, "A0") || strings.Contains(text, "a0"))
 }
 
 // mayHoldPhone tells whether eight digits stand in a row, with nothing but what
@@ -127,96 +245,22 @@ func mayHoldPhone(text string) bool {
 	return false
 }
 
-// ScrubJSON is Scrub for each string of a valid JSON text, names included; a
-// number or text under a name that says "phone" goes whole. All else stays
-// byte for byte. Text that is not valid JSON gives "".
-func ScrubJSON(text string) string {
-	if !mayHoldEmail(text) && !mayHoldPhone(text) && !strings.Contains(text, `\u`) {
+// foldFullwidth writes the fullwidth forms of ASCII (U+FF01 to U+FF5E), the
+// small @ and the ideographic full stops as their plain signs: "ana＠x．com" is
+// an address to a mail program too.
+func foldFullwidth(text string) string {
+	if strings.IndexByte(text, 0xEF) < 0 { // the first byte of all that makes an address or number fullwidth
 		return text
 	}
-	if !json.Valid([]byte(text)) {
-		return ""
-	}
-	var out strings.Builder
-	copied, name := 0, ""
-	replace := func(from, to int, with string) {
-		out.WriteString(text[copied:from])
-		out.WriteString(with)
-		copied = to
-	}
-	for i := 0; i < len(text); {
-		switch c := text[i]; {
-		case c == '"':
-			end := stringEnd(text, i)
-			value := unquote(text[i:end])
-			isName := end < len(text) && followedByColon(text[end:])
-			scrubbed := Scrub(value)
-			if !isName && name != "" && mayHoldPhone(value) {
-				scrubbed = scrubbedPhone
-			}
-			if scrubbed != value {
-				replace(i, end, quote(scrubbed))
-			}
-			name = ""
-			if isName && phoneName.MatchString(value) {
-				name = value
-			}
-			i = end
-		case c == '-' || c >= '0' && c <= '9':
-			end := i + 1
-			for end < len(text) && strings.IndexByte("0123456789.eE+-", text[end]) >= 0 {
-				end++
-			}
-			if name != "" && mayHoldPhone(text[i:end]) {
-				replace(i, end, quote(scrubbedPhone))
-			}
-			i = end
-		case c == '}' || c == ',' || c == '{':
-			name = "" // a list under such a name stays one: [ keeps it
-			i++
-		default:
-			i++
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 0xFF01 && r <= 0xFF5E:
+			return r - 0xFF01 + '!'
+		case r == 0xFE6B:
+			return '@'
+		case r == 0x3002 || r == 0xFF61:
+			return '.'
 		}
-	}
-	if copied == 0 {
-		return text
-	}
-	out.WriteString(text[copied:])
-	return out.String()
-}
-
-// stringEnd is the index after the closing quote of the string that begins at i.
-func stringEnd(text string, i int) int {
-	for i++; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(text)
-}
-
-func followedByColon(rest string) bool {
-	return strings.HasPrefix(strings.TrimLeft(rest, " \t\r\n"), ":")
-}
-
-func unquote(literal string) string {
-	if strings.IndexByte(literal, '\\') < 0 {
-		return literal[1 : len(literal)-1]
-	}
-	var value string
-	if json.Unmarshal([]byte(literal), &value) != nil {
-		return ""
-	}
-	return value
-}
-
-func quote(value string) string {
-	literal, err := json.Marshal(value)
-	if err != nil {
-		return `""` // a string always marshals
-	}
-	return string(literal)
+		return r
+	}, text)
 }

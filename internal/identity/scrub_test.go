@@ -29,6 +29,62 @@ func TestScrubRemovesEmailsAndPhones(t *testing.T) {
 	f("ligue 11 98765-4321 hoje", "ligue (phone) hoje")
 	f("https://wa.me/5511987654321?text=oi", "https://wa.me/(phone)?text=oi")
 	f("tel:+5511987654321", "tel:(phone)")
+	f("sms:5511987654321", "sms:(phone)")
+	f("https://l.example.com/?u=https%3A%2F%2Fwa.me%2F5511987654321%3Ftext%3Doi", "https://l.example.com/?u=https%3A%2F%2Fwa.me%2F(phone)%3Ftext%3Doi")
+	f("https://x.com/?phones=11987654321", "https://x.com/?phones=(phone)")
+	f("https://x.com/?phoneNumber1=11987654321&y=2", "https://x.com/?phoneNumber1=(phone)&y=2")
+	f("https://x.com/?contactNumber=11987654321", "https://x.com/?contactNumber=(phone)")
+	f("https://x.com/?customer%5Bphone%5D=11987654321", "https://x.com/?customer%5Bphone%5D=(phone)")
+	f("https://x.com/?to=%2Fp%3Fphones%3D11987654321%26y%3D2", "https://x.com/?to=%2Fp%3Fphones%3D(phone)%26y%3D2")
+	f("Telefone: 11987654321, à tarde", "Telefone: (phone), à tarde")
+	f("whatsapp 11 98765 4321", "whatsapp (phone)")
+	f("ana＠example.com", "(email)")
+	f("ana＠example．com wrote", "(email) wrote")
+	f("ana﹫example。com", "(email)")
+	f("＋５５１１９８７６５４３２１", "(phone)")
+	f("https://x.com/?e=ana%EF%BC%A0example.com", "https://x.com/?e=(email)")
+	f("https://x.com/?to=%2Fp%3Fe%3Dana%25ef%25bc%25a0example.com", "https://x.com/?to=%2Fp%3Fe%3D(email)")
+}
+
+func TestScrubStrict(t *testing.T) {
+	f := func(text, want string) {
+		t.Helper()
+		if got := ScrubStrict(text); got != want {
+			t.Errorf("ScrubStrict(%q)\n got %q\nwant %q", text, got, want)
+		}
+	}
+	f("5511987654321", "(phone)")
+	f("pt_5511987654321", "pt_(phone)")
+	f("11 98765 4321", "(phone)")
+	f("MyApp/1.0 (5511987654321)", "MyApp/1.0 ((phone))")
+	f("app ana%40example.com", "app (email)")
+	for _, stays := range []string{
+		"", "pt-BR", "1920x1080", anID, "made by " + anID, "1763704883000", "2026-11-21 06:00:00", "2026-11-21T06:00:00.000Z", "20261121", "44123456789012345678",
+		"Mozilla/5.0 (Linux; Android 14; SM-A546E) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.6099.230 Mobile Safari/537.36",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 17_1_2 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/21B101 Instagram 312.0.0.27.109 (iPhone14,5; iOS 17_1_2; pt_BR; pt; scale=3.00; 1170x2532; 548339486)",
+	} {
+		f(stays, stays)
+	}
+}
+
+func TestNamesPhone(t *testing.T) {
+	for _, name := range []string{
+		"phone", "phones", "Phone", "PHONE", "phone1", "phoneNumber1", "phone_number", "userPhone", "customerphone", "customer[phone]", "phone[]", "billing.phone",
+		"telephone", "telefone", "telefones", "fone", "celular", "celularCliente", "tel", "user_tel", "cel", "mobile", "mobileNumber", "usermobile", "msisdn",
+		"whatsapp", "whatsApp", "whats_app", "whatsapp_number", "wpp", "contactNumber", "contact_no", "contactnumber", "contato", "numero_contato", "numeroDeContato",
+	} {
+		if !NamesPhone(name) {
+			t.Errorf("%s names no phone", name)
+		}
+	}
+	for _, name := range []string{
+		"", "_", "id", "orderId", "hotel", "hotelId", "telemetry", "cellar", "iphone", "iPhone", "headphones", "smartphoneSku", "phoneId", "phone_verified_at", "phone_case_sku",
+		"mobileAppVersion", "automobile", "contactId", "content", "context", "number", "numero", "microfone",
+	} {
+		if NamesPhone(name) {
+			t.Errorf("%s names a phone", name)
+		}
+	}
 }
 
 func TestScrubLeavesTheRest(t *testing.T) {
@@ -44,6 +100,18 @@ func TestScrubLeavesTheRest(t *testing.T) {
 		"2026-11-21T06:00:00.000Z",
 		"Preço R$ 1.299,90",
 		"018f3f5e-7b2a-7c3d-8e4f-0123456789ab",
+		"Black Friday 2026-11-27",
+		"Promo 10+2026-11-21",
+		"https://loja.example.com/?d=from+2026-11-21+10:00",
+		"https://loja.example.com/?d=%2B20261121",
+		"entre +21-11-2026 e depois",
+		"Top 10 2025-2026",
+		"Ana (11) 2025-2026",
+		"iPhone 44123456789012",
+		"https://loja.example.com/?mobile=true&hotel=12345678&phone=",
+		"https://loja.example.com/?phone_verified_at=2026-11-21&phoneSince=2026-11-21",
+		"１２３ Ａｎａ",
+		"https://loja.example.com/?q=%E3%82%A0%A0",
 	} {
 		if got := Scrub(text); got != text {
 			t.Errorf("Scrub(%q) = %q", text, got)
@@ -66,8 +134,29 @@ func TestScrubJSON(t *testing.T) {
 	f(`{"customer_phone" : "11987654321"}`, `{"customer_phone" : "(phone)"}`)
 	f(`{"phones":["x"],"phone":["11987654321"],"id":"11987654321"}`, `{"phones":["x"],"phone":["(phone)"],"id":"11987654321"}`)
 	f(`{"ana@example.com":true}`, `{"(email)":true}`)
+	f(`{"phones":["11987654321","11987654322"],"id":"11987654321"}`, `{"phones":["(phone)","(phone)"],"id":"11987654321"}`)
+	f(`{"phoneNumber1":11987654321,"contactNumber":"11987654321"}`, `{"phoneNumber1":"(phone)","contactNumber":"(phone)"}`)
+	f(`{"phone":{"country":55,"number":"11987654321","id":"44123456789"},"id":"11987654321"}`, `{"phone":{"country":55,"number":"(phone)","id":"44123456789"},"id":"11987654321"}`)
+	f(`{"phones":[{"n":["11987654321"]}],"n":["11987654321"]}`, `{"phones":[{"n":["(phone)"]}],"n":["11987654321"]}`)
+	f(`{"phone":"１１９８７６５４３２１"}`, `{"phone":"(phone)"}`)
+	f(`{"phone":"2026-11-21T06:00:00Z","phoneVerifiedAt":1763704883000}`, `{"phone":"2026-11-21T06:00:00Z","phoneVerifiedAt":1763704883000}`)
+	f(`{"note":"ana＠example.com"}`, `{"note":"(email)"}`)
+	f(`{"note":"ana\uff20example.com"}`, `{"note":"(email)"}`)
+	f(`{"form":"{\"phones\":[\"11987654321\"],\"id\":11987654321}"}`, `{"form":"{\"phones\":[\"(phone)\"],\"id\":11987654321}"}`)
+	f(`{"form":"{broken ana@example.com"}`, `{"form":"{broken (email)"}`)
 	f(`{"broken":"ana@example.com"`, ``)
 	f(`{"phone":null,"id":12345678901}`, `{"phone":null,"id":12345678901}`)
+}
+
+func TestScrubJSONStrict(t *testing.T) {
+	f := func(text, want string) {
+		t.Helper()
+		if got := ScrubJSONStrict(text); got != want {
+			t.Errorf("ScrubJSONStrict(%s)\n got %s\nwant %s", text, got, want)
+		}
+	}
+	f(`{"timestamp":"11987654321","n":5511987654321,"at":1763704883000,"m":-12.5,"id":"`+anID+`"}`, `{"timestamp":"(phone)","n":"(phone)","at":1763704883000,"m":-12.5,"id":"`+anID+`"}`)
+	f(`["r1","{\"a\":\"11987654321\"}"]`, `["r1","{\"a\":\"(phone)\"}"]`)
 }
 
 func FuzzScrubJSONStaysValid(f *testing.F) {

@@ -16,6 +16,7 @@ import (
 // broker starts an empty embedded broker.
 func broker(t *testing.T) (*kfake.Cluster, *kafka.Client) {
 	t.Helper()
+	t.Parallel() // such tests mostly wait
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +87,7 @@ func TestProducedRecordsAreFollowedInOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var got []string
 	caughtUp := false
@@ -109,7 +110,7 @@ func TestFollowingAnEmptyLogIsCaughtUpAtOnce(t *testing.T) {
 	if err := client.EnsureTopics(t.Context(), plan); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	caughtUp := false
 	_ = client.Follow(ctx, wire.TopicDirectory, 0, kafka.FromFirst, func(int64, kafka.Record) error { return nil },
@@ -127,7 +128,7 @@ func TestTombstonesHaveNoValue(t *testing.T) {
 	if err := kafka.NewProducer(client).Produce(t.Context(), wire.TopicDirectory, kafka.Record{Key: []byte("link/x")}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	seen := false
 	_ = client.Follow(ctx, wire.TopicDirectory, 0, kafka.FromFirst, func(_ int64, r kafka.Record) error {

@@ -12,7 +12,7 @@ import (
 func (c *Commerce) AppendJSON(dst []byte) ([]byte, error) {
 	w := objectWriter{out: append(dst, '{')}
 	w.integer("v", c.V)
-	w.text("kind", c.Kind)
+	w.text("kind", string(c.Kind))
 	w.text("id", c.ID)
 	w.integer64("rev", c.Rev)
 	w.text("companyId", c.CompanyID)

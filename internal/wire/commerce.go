@@ -5,20 +5,22 @@ import (
 	"time"
 )
 
-// Kinds of commerce.v1 records.
+// Kind is what a record of commerce.v1 is about.
+type Kind string
+
 const (
-	KindOrder     = "order"
-	KindProduct   = "product"
-	KindRule      = "rule"     // an influencer, campaign, link, coupon or cost changed
-	KindSettings  = "settings" // the company's settings changed
-	KindStatement = "statement"
-	KindErasure   = "erasure"
+	KindOrder     Kind = "order"
+	KindProduct   Kind = "product"
+	KindRule      Kind = "rule"     // an influencer, campaign, link, coupon or cost changed
+	KindSettings  Kind = "settings" // the company's settings changed
+	KindStatement Kind = "statement"
+	KindErasure   Kind = "erasure"
 )
 
 // Commerce is the value of a record of commerce.v1: full state in each.
 type Commerce struct {
 	V          int             `json:"v"` // 1
-	Kind       string          `json:"kind"`
+	Kind       Kind            `json:"kind"`
 	ID         string          `json:"id"`  // orderId, productId, or the rule's "<type>/<id>"
 	Rev        int64           `json:"rev"` // company's rule revision; 0 for orders and products
 	CompanyID  string          `json:"companyId"`
@@ -110,28 +112,28 @@ const (
 	RuleSettings   RuleType = "settings" // of the company; a record of KindSettings needs no body
 )
 
-// RuleEvent says what happened to a rule.
-type RuleEvent string
+// RuleChange says what happened to a rule.
+type RuleChange string
 
 const (
-	RuleCreated  RuleEvent = "created"
-	RuleUpdated  RuleEvent = "updated"
-	RuleArchived RuleEvent = "archived"
-	RuleDeleted  RuleEvent = "deleted"
+	RuleCreated  RuleChange = "created"
+	RuleUpdated  RuleChange = "updated"
+	RuleArchived RuleChange = "archived"
+	RuleDeleted  RuleChange = "deleted"
 )
 
 // Rule is the body of a rule record. The rule itself is in Postgres, written
 // in the same transaction as the outbox row that became this record; the
 // record says what to look at again.
 type Rule struct {
-	Type         RuleType  `json:"type"`
-	Change       RuleEvent `json:"change"`
-	InfluencerID string    `json:"influencerId"`
-	CampaignID   string    `json:"campaignId,omitempty"`
-	Code         string    `json:"code,omitempty"` // folded coupon code
-	From         string    `json:"from,omitempty"` // first day it can concern, YYYY-MM-DD; empty: unbounded
-	To           string    `json:"to,omitempty"`   // last day, inclusive; empty: unbounded
-	At           time.Time `json:"at"`
+	Type         RuleType   `json:"type"`
+	Change       RuleChange `json:"change"`
+	InfluencerID string     `json:"influencerId"`
+	CampaignID   string     `json:"campaignId,omitempty"`
+	Code         string     `json:"code,omitempty"` // folded coupon code
+	From         string     `json:"from,omitempty"` // first day it can concern, YYYY-MM-DD; empty: unbounded
+	To           string     `json:"to,omitempty"`   // last day, inclusive; empty: unbounded
+	At           time.Time  `json:"at"`
 }
 
 // Result is the value of a record of results.v1: a hint, never the truth.
@@ -146,11 +148,11 @@ type Result struct {
 type Rejected struct {
 	V         int       `json:"v"` // 1
 	CompanyID string    `json:"companyId,omitempty"`
-	EventID   string    `json:"eventId,omitempty"`
-	Topic     string    `json:"topic"` // where it came from, or was bound for
+	EventID   string    `json:"eventId,omitempty"` // a UUID, or the keyed digest of what is none
+	Topic     string    `json:"topic"`             // where it came from, or was bound for
 	Code      string    `json:"code"`
 	Reason    string    `json:"reason"`
-	Digest    string    `json:"digest,omitempty"`    // keyed digest of the original; absent where the writer holds no hashing secret
+	Digest    string    `json:"digest,omitempty"`    // identity.Keys.Digest of the original, keyed by the company's pepper
 	Partition *int      `json:"partition,omitempty"` // where the record lies in Topic; absent where it was not produced
 	Offset    *int64    `json:"offset,omitempty"`
 	Body      string    `json:"body,omitempty"` // redacted

@@ -9,18 +9,28 @@ const (
 
 // Company is what the edge must know of a company.
 type Company struct {
-	V             int      `json:"v"` // 1
-	Rev           int64    `json:"rev"`
-	CompanyID     string   `json:"companyId"`
-	Environment   string   `json:"environment"` // live | sandbox
-	Origins       []string `json:"origins"`     // allowed by CORS; "https://loja.example.com"
-	Country       string   `json:"country"`     // ISO 3166-1 alpha-2, for phone numbers
-	Timezone      string   `json:"timezone"`    // IANA
-	Hosts         []string `json:"hosts"`       // the store's own hosts
-	Limits        Limits   `json:"limits"`
-	ConsentPolicy string   `json:"consentPolicy"` // none | required | honor_gpc
-	KeyCheck      string   `json:"keyCheck"`      // identity.Hasher.Check: an edge with another secret refuses
+	V           int      `json:"v"` // 1
+	Rev         int64    `json:"rev"`
+	CompanyID   string   `json:"companyId"`
+	Environment string   `json:"environment"` // live | sandbox
+	Origins     []string `json:"origins"`     // allowed by CORS; "https://loja.example.com"
+	Country     string   `json:"country"`     // ISO 3166-1 alpha-2, for phone numbers
+	Timezone    string   `json:"timezone"`    // IANA
+	Hosts       []string `json:"hosts"`       // the store's own hosts
+	Limits      Limits   `json:"limits"`
+	KeyCheck    string   `json:"keyCheck"` // identity.Hasher.Check: an edge with another secret refuses
+
+	ConsentPolicy ConsentPolicy `json:"consentPolicy"`
 }
+
+// ConsentPolicy says what a company makes of its visitors' consent.
+type ConsentPolicy string
+
+const (
+	ConsentNone     ConsentPolicy = "none"      // what visitors say is recorded, and changes nothing
+	ConsentRequired ConsentPolicy = "required"  // no cookie before a visitor agrees; a denial, or the browser's signal, joins nothing
+	ConsentHonorGPC ConsentPolicy = "honor_gpc" // a denial or the browser's signal (Global Privacy Control, Do Not Track) joins nothing
+)
 
 // Limits of one company at the edge; zero is the edge's default.
 type Limits struct {

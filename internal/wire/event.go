@@ -15,22 +15,54 @@ type Event struct {
 	Payload   json.RawMessage `json:"payload,omitempty"`
 	Identity  Identity        `json:"identity,omitzero"`
 	Context   Context         `json:"context,omitzero"`
-	VisitorID string          `json:"visitorId,omitempty"`
-	SessionID string          `json:"sessionId,omitempty"`
-	Stream    string          `json:"stream,omitempty"`
+	VisitorID string          `json:"visitorId,omitempty"` // identity.Keys.VisitorID: a UUID or a keyed digest
+	SessionID string          `json:"sessionId,omitempty"` // likewise
+	Stream    string          `json:"stream,omitempty"`    // likewise
 	Seq       int64           `json:"seq,omitempty"`
 
 	ReceivedAt  time.Time `json:"receivedAt"`         // edge's clock, UTC, milliseconds
 	ClockSkewMs int64     `json:"clockSkewMs"`        // receivedAt − sentAt; 0 where no sentAt came
 	IP          string    `json:"ip,omitempty"`       // truncated to /24 or /48
 	CookieID    string    `json:"cookieId,omitempty"` // the server's visitor cookie, trb_vid
-	Bot         string    `json:"bot"`                // none | known | prefetch | preview
-	Consent     string    `json:"consent"`            // granted | denied | unknown
-	Via         string    `json:"via"`                // sdk-js | sdk-wasm | sdk-go | http | pixel | link
+	Bot         Bot       `json:"bot"`
+	Consent     Consent   `json:"consent"`
+	Via         Via       `json:"via"`
 	Imported    bool      `json:"imported,omitempty"` // sent by `tributary import`; nothing reads it yet
 
 	Click *Click `json:"click,omitempty"` // LINK_CLICK only
 }
+
+// Bot tells people from programs.
+type Bot string
+
+const (
+	BotNone     Bot = "none"
+	BotKnown    Bot = "known"    // a crawler that says so
+	BotPrefetch Bot = "prefetch" // a browser that asks ahead of its user
+	BotPreview  Bot = "preview"  // a chat or feed that draws a link's card
+)
+
+// Consent is what the event is recorded with: the shopper's word, or the
+// browser's where the company honours that.
+type Consent string
+
+const (
+	ConsentGranted Consent = "granted"
+	ConsentDenied  Consent = "denied"
+	ConsentUnknown Consent = "unknown"
+)
+
+// Via is how an event came.
+type Via string
+
+const (
+	ViaJS    Via = "sdk-js"   // the browser SDK, as raw envelopes
+	ViaWASM  Via = "sdk-wasm" // the browser SDK, made canonical by its worker
+	ViaGo    Via = "sdk-go"
+	ViaHTTP  Via = "http" // anybody else
+	ViaPixel Via = "pixel"
+	ViaLink  Via = "link" // made by a short link's redirect
+)
 
 // Identity holds keyed hashes: "k1:" + base64url(HMAC-SHA-256(pepper, kind + ":" + normalised)).
 type Identity struct {

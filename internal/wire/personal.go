@@ -9,7 +9,7 @@ type Personal struct {
 	UserAgent Optional[string]   `json:"userAgent,omitzero"`
 	BrowserIP Optional[string]   `json:"browserIp,omitzero"`
 	CartToken Optional[string]   `json:"cartToken,omitzero"`
-	UserID    Optional[string]   `json:"userId,omitzero"` // only where it is no visitor's id but names a person
+	UserID    Optional[string]   `json:"userId,omitzero"` // only where the order names its visitor by a keyed digest, since it may name a person
 }
 
 // Customer is the specification's Customer, as sent.

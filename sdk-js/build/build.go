@@ -15,6 +15,8 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/evanw/esbuild/pkg/api"
+
+	"github.com/tributary-io/tributary/sdk/core"
 )
 
 // bundler makes the files of one dist.
@@ -103,7 +105,11 @@ func (b *bundler) all() (m manifest, err error) {
 	if err := b.write(m.Worker, worker); err != nil {
 		return m, err
 	}
-	names := map[string]string{"WASM": m.WASM, "WORKER": m.Worker, "VERSION": b.version}
+	clickIDs := core.ClickIDs()
+	names := map[string]string{
+		"WASM": m.WASM, "WORKER": m.Worker, "VERSION": b.version,
+		"CLICK_IDS": strings.Join(clickIDs[:], "|"),
+	}
 	script, err := b.script("script.ts", api.FormatIIFE, names)
 	if err != nil {
 		return m, err

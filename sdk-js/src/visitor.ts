@@ -10,7 +10,8 @@ const IDLE = 1800000; // ms: a session ends after half an hour without an event
 type Values = { [name: string]: string };
 
 const UTM: Values = { utm_source: "source", utm_medium: "medium", utm_campaign: "name", utm_content: "content", utm_term: "term" };
-const CLICK = /^(trb_click|gclid|gbraid|wbraid|dclid|fbclid|ttclid|msclkid|twclid|li_fat_id|epik|rdt_cid|ScCid|yclid)$/;
+declare const CLICK_IDS: string; // the core's list with "|" between, set by the build
+const CLICK = RegExp("^(" + CLICK_IDS + ")$");
 
 /** The visitor's id: first-party cookie, mirrored in localStorage. */
 export function visitor(): string {

@@ -36,7 +36,7 @@ func AppendCanonical(dst []byte, body, companyID string, o Options) []byte {
 }
 
 func (o *object) violation(v *Violation) {
-	o.text("code", v.Code)
+	o.text("code", string(v.Code))
 	o.text("field", v.Field)
 	o.text("message", v.Message)
 }

@@ -20,7 +20,7 @@ func AppendEvent(dst []byte, e *Event) []byte {
 		o.text("cart_token", e.Identity.CartToken)
 		o.close()
 	}
-	o.text("consent", e.Consent)
+	o.text("consent", string(e.Consent))
 	return append(o.dst, '}')
 }
 

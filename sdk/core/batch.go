@@ -14,27 +14,6 @@ const (
 	maxEnvelopeBytes = 2 * MaxEventBytes
 )
 
-// Codes of violations. They are part of the interface: they do not change.
-const (
-	CodeInvalidJSON       = "invalid_json"
-	CodeNoEvents          = "no_events"
-	CodeTooManyEvents     = "too_many_events"
-	CodeCompanyIDRequired = "company_id_required"
-	CodeMixedCompanies    = "mixed_companies"
-	CodeInvalidEvent      = "invalid_event" // neither an object nor a known envelope
-	CodeInvalidEventID    = "invalid_event_id"
-	CodeInvalidEventName  = "invalid_event_name"
-	CodeInvalidTimestamp  = "invalid_timestamp"
-	CodeInvalidPayload    = "invalid_payload"
-	CodeItemsRequired     = "payload_items_required"
-	CodeInvalidIdentity   = "invalid_identity"
-	CodeInvalidContext    = "invalid_context"
-	CodeInvalidField      = "invalid_field" // any other field
-	CodeEventTooLarge     = "event_too_large"
-	CodeTooDeep           = "too_deep"
-	CodeNumberOutOfRange  = "number_out_of_range"
-)
-
 // Options are what a parse needs from outside.
 type Options struct {
 	Now   int64         // Unix milliseconds: the time of events without one
@@ -43,16 +22,16 @@ type Options struct {
 
 // Violation is why a body or an event was refused.
 type Violation struct {
-	Code    string // one of the Code constants
+	Code    Code
 	Field   string // dotted path from the event ("payload.items[0].item_id"); may be empty
 	Message string // for people
 }
 
 func (v *Violation) Error() string {
 	if v.Field == "" {
-		return v.Code + ": " + v.Message
+		return string(v.Code) + ": " + v.Message
 	}
-	return v.Code + ": " + v.Field + " " + v.Message
+	return string(v.Code) + ": " + v.Field + " " + v.Message
 }
 
 // Item is one event of a batch, or why it was refused. Event.ID is set
@@ -67,7 +46,7 @@ type Item struct {
 // Batch is a whole request.
 type Batch struct {
 	CompanyID string
-	SentAt    int64 // Unix milliseconds by the sender's clock; 0 when absent
+	SentAt    int64 // Unix milliseconds by the sender's clock; 0 when absent or outside the years 1970 to 2199
 	Items     []Item
 }
 
@@ -231,7 +210,9 @@ func (b *Batch) sentAt(text string) *Violation {
 	if !s.Done() || !ok {
 		return &Violation{CodeInvalidTimestamp, "sentAt", "must be an RFC 3339 time"}
 	}
-	b.SentAt = at
+	if Recordable(at) { // else that clock says nothing by which the events' times could be corrected
+		b.SentAt = at
+	}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,7 +31,10 @@ func one(t *testing.T, body string) string {
 	}
 	item := &b.Items[0]
 	if item.Err != nil {
-		return item.Err.Code + " " + item.Err.Field
+		if !slices.Contains(core.Codes(), item.Err.Code) {
+			t.Errorf("the code %q is not among Codes", item.Err.Code)
+		}
+		return string(item.Err.Code) + " " + item.Err.Field
 	}
 	return string(core.AppendEvent(nil, &item.Event))
 }
@@ -41,7 +45,7 @@ func TestABodyIsRefusedWhole(t *testing.T) {
 		_, v := core.ParseBatch(body, company, options())
 		got := ""
 		if v != nil {
-			got = v.Code
+			got = string(v.Code)
 		}
 		if got != want {
 			t.Errorf("ParseBatch(%.80s, %q): %q, want %q", body, company, got, want)
@@ -95,7 +99,7 @@ func TestOneBadEventDoesNotSinkItsBatch(t *testing.T) {
 	for i, code := range want {
 		got := ""
 		if b.Items[i].Err != nil {
-			got = b.Items[i].Err.Code
+			got = string(b.Items[i].Err.Code)
 		}
 		if got != code {
 			t.Errorf("item %d: %q, want %q", i, got, code)

@@ -53,17 +53,6 @@ func (c *Campaign) field(parameter string) *string {
 	return nil
 }
 
-// isClickID knows the parameters with which ad platforms, and our own short
-// links, name one click.
-func isClickID(parameter string) bool {
-	switch parameter {
-	case "trb_click", "gclid", "gbraid", "wbraid", "dclid", "fbclid", "ttclid", "msclkid",
-		"twclid", "li_fat_id", "epik", "rdt_cid", "ScCid", "yclid":
-		return true
-	}
-	return false
-}
-
 func sortParams(params []Param) {
 	slices.SortFunc(params, func(a, b Param) int { return strings.Compare(a.Name, b.Name) })
 }

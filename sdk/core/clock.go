@@ -12,6 +12,10 @@ const (
 	lastTime = 7258118399999
 )
 
+// Recordable tells whether Unix milliseconds lie in the years 1970 to 2199: only
+// then can an event of that time be stored.
+func Recordable(ms int64) bool { return ms >= 0 && ms <= lastTime }
+
 // ParseTime reads an RFC 3339 date and time as Unix milliseconds, UTC. Digits
 // below a millisecond are cut. Years 0000 to 9999; a leap second counts as
 // the first of the next minute.

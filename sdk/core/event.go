@@ -11,6 +11,15 @@ const (
 	LinkClick = "LINK_CLICK"
 )
 
+// Consent is what the shopper said of being tracked.
+type Consent string
+
+const (
+	ConsentGranted Consent = "granted"
+	ConsentDenied  Consent = "denied"
+	ConsentUnknown Consent = "unknown"
+)
+
 // Event is one canonical event. Strings may alias the text it was parsed
 // from, so an Event keeps that text alive for as long as it lives.
 type Event struct {
@@ -20,11 +29,11 @@ type Event struct {
 	Payload   string // JSON object text; empty when absent
 	Identity  Identity
 	Context   Context
-	VisitorID string // the SDK's own first-party cookie, trb_id
-	SessionID string // a hint: the processor cuts sessions itself
-	Stream    string // the device's own numbering of its events …
-	Seq       int64  // … from 1; 0 when absent
-	Consent   string // granted | denied | unknown; empty when absent
+	VisitorID string  // the SDK's own first-party cookie, trb_id
+	SessionID string  // a hint: the processor cuts sessions itself
+	Stream    string  // the device's own numbering of its events …
+	Seq       int64   // … from 1; 0 when absent
+	Consent   Consent // empty when absent
 }
 
 // Identity is what the caller knows of the shopper, trimmed, junk removed.

@@ -66,7 +66,7 @@ func tooLarge() *Violation {
 }
 
 // refuse keeps the first violation.
-func (p *parser) refuse(code, field, message string) {
+func (p *parser) refuse(code Code, field, message string) {
 	if p.err == nil {
 		p.err = &Violation{code, field, message}
 	}
@@ -162,7 +162,7 @@ func (p *parser) element() bool {
 
 // quoted reads a JSON text that stands in a string. It counts as one level
 // deep, as it will be in the canonical event.
-func (p *parser) quoted(field, code string) {
+func (p *parser) quoted(field string, code Code) {
 	text := p.text(field, code)
 	if text == "" {
 		return
@@ -183,7 +183,7 @@ func (p *parser) quoted(field, code string) {
 }
 
 // text reads a string; null is as good as absent.
-func (p *parser) text(field, code string) string {
+func (p *parser) text(field string, code Code) string {
 	if p.in.IsNull() {
 		return ""
 	}
@@ -196,7 +196,7 @@ func (p *parser) text(field, code string) string {
 }
 
 // isObject tells whether an object follows; anything else is passed over.
-func (p *parser) isObject(field, code string) bool {
+func (p *parser) isObject(field string, code Code) bool {
 	if p.in.IsNull() {
 		return false
 	}
@@ -214,7 +214,7 @@ func (p *parser) id() {
 	}
 	id := p.text("eventId", CodeInvalidEventID)
 	p.event.ID = cut(id, maxID)
-	if !ValidUUIDv7(id) || UUIDv7Time(id) > lastTime {
+	if !ValidUUIDv7(id) || !Recordable(UUIDv7Time(id)) {
 		p.refuse(CodeInvalidEventID, "eventId", "must be a UUID of version 7, made before the year 2200")
 		return
 	}
@@ -226,7 +226,7 @@ func (p *parser) timestamp() {
 		return
 	}
 	ms, ok := ParseTime(p.text("timestamp", CodeInvalidTimestamp))
-	if !ok || ms < 0 || ms > lastTime {
+	if !ok || !Recordable(ms) {
 		p.refuse(CodeInvalidTimestamp, "timestamp", "must be an RFC 3339 time between the years 1970 and 2199")
 		return
 	}
@@ -286,8 +286,8 @@ func (p *parser) integer() (int64, bool) {
 }
 
 func (p *parser) consent() {
-	switch consent := p.text("consent", CodeInvalidField); consent {
-	case "", "granted", "denied", "unknown":
+	switch consent := Consent(p.text("consent", CodeInvalidField)); consent {
+	case "", ConsentGranted, ConsentDenied, ConsentUnknown:
 		p.event.Consent = consent
 	default:
 		p.refuse(CodeInvalidField, "consent", "must be granted, denied or unknown")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 var eventRows = postgres.Rows[facts.Event]{
@@ -21,8 +22,8 @@ var eventRows = postgres.Rows[facts.Event]{
 	postgres.Col("received_at", "timestamptz", func(e *facts.Event) time.Time { return e.ReceivedAt }),
 	postgres.Col("digest", "bytea", func(e *facts.Event) []byte { return e.Digest }),
 	postgres.Col("visitor", "text", func(e *facts.Event) *string { return nullIfEmpty(e.Visitor) }),
-	postgres.Col("bot", "text", func(e *facts.Event) string { return cmp.Or(e.Bot, "none") }),
-	postgres.Col("via", "text", func(e *facts.Event) string { return e.Via }),
+	postgres.Col("bot", "text", func(e *facts.Event) wire.Bot { return cmp.Or(e.Bot, wire.BotNone) }),
+	postgres.Col("via", "text", func(e *facts.Event) wire.Via { return e.Via }),
 	postgres.Col("body", "jsonb", func(e *facts.Event) string { return string(e.Raw) }),
 }
 

@@ -117,7 +117,7 @@ func (reg *registering) newID() (string, error) {
 }
 
 // rule is a rule record of this influencer and campaign.
-func (reg *registering) rule(kind wire.RuleType, change wire.RuleEvent) wire.Rule {
+func (reg *registering) rule(kind wire.RuleType, change wire.RuleChange) wire.Rule {
 	return wire.Rule{Type: kind, Change: change, InfluencerID: reg.influencerID, CampaignID: reg.campaignID}
 }
 

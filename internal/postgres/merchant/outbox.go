@@ -73,7 +73,7 @@ func putDirectoryCompany(ctx context.Context, tx pgx.Tx, companyID string, keyCh
 }
 
 // putCommerce adds a record of commerce.v1 that tells of a change.
-func putCommerce(ctx context.Context, tx pgx.Tx, c Change, kind, id string, body any) error {
+func putCommerce(ctx context.Context, tx pgx.Tx, c Change, kind wire.Kind, id string, body any) error {
 	record, err := commerceRecord(c, kind, id, body)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func putCommerce(ctx context.Context, tx pgx.Tx, c Change, kind, id string, body
 	return put(ctx, tx, wire.TopicCommerce, c.CompanyID, record)
 }
 
-func commerceRecord(c Change, kind, id string, body any) (wire.Commerce, error) {
+func commerceRecord(c Change, kind wire.Kind, id string, body any) (wire.Commerce, error) {
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return wire.Commerce{}, fmt.Errorf("outbox %s: %w", id, err)

@@ -1,14 +1,18 @@
-package kafka
+package produce
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	segment "github.com/segmentio/kafka-go"
+
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // memoryLog stands for Kafka where a test needs a hand on it: each produce
@@ -23,7 +27,7 @@ type memoryLog struct {
 
 func (l *memoryLog) Partitions(context.Context, string) (int, error) { return 4, nil }
 
-func (l *memoryLog) ProducePartition(ctx context.Context, _ string, _ int, batch []Record) error {
+func (l *memoryLog) ProducePartition(ctx context.Context, _ string, _ int, batch []wire.Record) error {
 	if l.entered != nil {
 		l.entered <- struct{}{}
 	}
@@ -47,27 +51,27 @@ func (l *memoryLog) ProducePartition(ctx context.Context, _ string, _ int, batch
 	return nil
 }
 
-func testBatcher(log *memoryLog, config BatcherConfig) *Batcher { return NewBatcher(log, config) }
+func testBatcher(log *memoryLog, config Config) *Batcher { return NewBatcher(log, config) }
 
-func records(values ...string) []Record {
-	made := make([]Record, len(values))
+func records(values ...string) []wire.Record {
+	made := make([]wire.Record, len(values))
 	for i, v := range values {
-		made[i] = Record{Key: []byte("c"), Value: []byte(v)}
+		made[i] = wire.Record{Key: []byte("c"), Value: []byte(v)}
 	}
 	return made
 }
 
 func TestWhatGathersBehindAProduceGoesTogetherInOrder(t *testing.T) {
 	log := &memoryLog{entered: make(chan struct{}, 8), release: make(chan struct{})}
-	b := testBatcher(log, BatcherConfig{})
+	b := testBatcher(log, Config{})
 	soon := time.Now().Add(10 * time.Second)
-	var all []*Pack
+	var all []*Chunk
 	add := func(value string) {
-		packs, err := b.Enqueue("events", "c", records(value), soon, nil)
+		chunks, err := b.Enqueue("events", "c", records(value), soon, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, packs...)
+		all = append(all, chunks...)
 	}
 	add("first")
 	<-log.entered
@@ -81,7 +85,7 @@ func TestWhatGathersBehindAProduceGoesTogetherInOrder(t *testing.T) {
 	}
 	close(log.release)
 	for _, p := range all {
-		if err := p.Await(time.After(10 * time.Second)); err != nil {
+		if _, err := p.Await(time.After(10 * time.Second)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -106,13 +110,14 @@ func TestTemporaryErrorsAreTriedAgainPermanentOnesNot(t *testing.T) {
 		}
 		return nil
 	}}
-	b := testBatcher(log, BatcherConfig{})
+	b := testBatcher(log, Config{})
 	send := func() error {
-		packs, err := b.Enqueue("events", "c", records("x"), time.Now().Add(10*time.Second), nil)
+		chunks, err := b.Enqueue("events", "c", records("x"), time.Now().Add(10*time.Second), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return packs[0].Await(time.After(10 * time.Second))
+		_, err = chunks[0].Await(time.After(10 * time.Second))
+		return err
 	}
 	if err := send(); err != nil {
 		t.Errorf("after two temporary errors: %v", err)
@@ -136,22 +141,22 @@ func TestRefusedRecordsDoNotSpoilTheOthers(t *testing.T) {
 		}
 		return nil
 	}
-	b := testBatcher(log, BatcherConfig{})
-	var all []*Pack
+	b := testBatcher(log, Config{})
+	var all []*Chunk
 	for i, value := range []string{"first", "a", "poison", "b"} {
-		packs, err := b.Enqueue("events", "c", records(value), time.Now().Add(10*time.Second), nil)
+		chunks, err := b.Enqueue("events", "c", records(value), time.Now().Add(10*time.Second), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, packs...)
+		all = append(all, chunks...)
 		if i == 0 {
 			<-log.entered // the others gather behind it
 		}
 	}
 	close(log.release)
 	for i, p := range all {
-		if err := p.Await(time.After(10 * time.Second)); (err != nil) != (i == 2) {
-			t.Errorf("pack %d: %v", i, err)
+		if _, err := p.Await(time.After(10 * time.Second)); (err != nil) != (i == 2) {
+			t.Errorf("chunk %d: %v", i, err)
 		}
 	}
 	b.Close(t.Context())
@@ -159,7 +164,7 @@ func TestRefusedRecordsDoNotSpoilTheOthers(t *testing.T) {
 
 func TestQueueIsBounded(t *testing.T) {
 	log := &memoryLog{entered: make(chan struct{}, 8), release: make(chan struct{})}
-	b := testBatcher(log, BatcherConfig{MaxQueuedBytes: 1000})
+	b := testBatcher(log, Config{MaxPartitionBytes: 1000})
 	soon := time.Now().Add(10 * time.Second)
 	value := string(make([]byte, 300))
 	for range 3 {
@@ -176,25 +181,96 @@ func TestQueueIsBounded(t *testing.T) {
 		t.Errorf("after close: %v", err)
 	}
 	for _, l := range b.lanes {
-		if l.bytes != 0 {
-			t.Errorf("%d bytes are still counted", l.bytes)
+		if _, bytes := l.queue.waiting(); bytes != 0 {
+			t.Errorf("%d bytes are still counted", bytes)
 		}
+	}
+	if b.room.used != 0 {
+		t.Errorf("%d bytes are still reserved", b.room.used)
+	}
+}
+
+func TestQueuesAreBoundedTogether(t *testing.T) {
+	log := &memoryLog{release: make(chan struct{})}
+	var queued atomic.Int64
+	b := testBatcher(log, Config{MaxQueuedBytes: 2500, MaxPartitionBytes: 1000, Queued: func(bytes int) { queued.Add(int64(bytes)) }})
+	soon := time.Now().Add(time.Minute)
+	value := string(make([]byte, 300))
+	taken, full := 0, 0
+	for key := range 64 {
+		switch _, err := b.Enqueue("events", fmt.Sprint(key), records(value), soon, nil); {
+		case err == nil:
+			taken++
+		case errors.Is(err, ErrQueueFull):
+			full++
+		default:
+			t.Fatal(err)
+		}
+	}
+	if size := recordBytes(records(value)[0]); taken != 2500/size || full != 64-taken || queued.Load() != int64(taken*size) {
+		t.Errorf("%d taken and %d refused, %d bytes queued", taken, full, queued.Load())
+	}
+	close(log.release)
+	b.Close(t.Context())
+	if queued.Load() != 0 {
+		t.Errorf("%d bytes are still counted", queued.Load())
+	}
+}
+
+// diskLike settles what it is given at once, as a queue on disk will.
+type diskLike struct{ queue }
+
+func (q diskLike) put(chunks []*Chunk) error {
+	for _, c := range chunks {
+		c.settle("spool", nil)
+	}
+	return q.queue.put(chunks)
+}
+
+func TestAChunkThatIsDurableElsewhereIsSentPastItsDeadline(t *testing.T) {
+	log := &memoryLog{fail: func(call int) error {
+		if call == 0 {
+			return segment.NotLeaderForPartition
+		}
+		return nil
+	}}
+	b := testBatcher(log, Config{})
+	if _, err := b.Enqueue("events", "c", records("first"), time.Now().Add(time.Minute), nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range b.lanes {
+		l.mu.Lock()
+		l.queue = diskLike{l.queue}
+		l.mu.Unlock()
+	}
+	var settled atomic.Int64
+	chunks, err := b.Enqueue("events", "c", records("late"), time.Now().Add(-time.Minute), func(error) { settled.Add(1) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if where, err := chunks[0].Await(nil); where != "spool" || err != nil {
+		t.Errorf("%q %v", where, err)
+	}
+	b.Close(t.Context())
+	sent := fmt.Sprint(log.calls)
+	if !strings.Contains(sent, "late") || settled.Load() != 1 {
+		t.Errorf("sent %s, told %d times", sent, settled.Load())
 	}
 }
 
 func TestLargeRequestIsCutIntoSeveralProduces(t *testing.T) {
 	log := &memoryLog{}
-	b := testBatcher(log, BatcherConfig{})
+	b := testBatcher(log, Config{})
 	values := make([]string, 40)
 	for i := range values {
 		values[i] = fmt.Sprintf("%02d%030000d", i, 0)
 	}
-	packs, err := b.Enqueue("events", "c", records(values...), time.Now().Add(10*time.Second), nil)
+	chunks, err := b.Enqueue("events", "c", records(values...), time.Now().Add(10*time.Second), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range packs {
-		if err := p.Await(time.After(10 * time.Second)); err != nil {
+	for _, p := range chunks {
+		if _, err := p.Await(time.After(10 * time.Second)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -220,8 +296,8 @@ func TestLargeRequestIsCutIntoSeveralProduces(t *testing.T) {
 
 func TestCloseEndsWithKafkaHanging(t *testing.T) {
 	log := &memoryLog{entered: make(chan struct{}, 8), release: make(chan struct{})}
-	b := testBatcher(log, BatcherConfig{})
-	packs, err := b.Enqueue("events", "c", records("x"), time.Now().Add(time.Minute), nil)
+	b := testBatcher(log, Config{})
+	chunks, err := b.Enqueue("events", "c", records("x"), time.Now().Add(time.Minute), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,14 +305,14 @@ func TestCloseEndsWithKafkaHanging(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	b.Close(ctx)
-	if err := packs[0].Await(nil); !errors.Is(err, ErrClosed) {
+	if _, err := chunks[0].Await(nil); !errors.Is(err, ErrClosed) {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestBatchedProduceKeepsTheOrderOfItsCaller(t *testing.T) {
 	log := &memoryLog{}
-	b := testBatcher(log, BatcherConfig{})
+	b := testBatcher(log, Config{})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	var group sync.WaitGroup
@@ -269,7 +345,7 @@ func TestBatchedProduceKeepsTheOrderOfItsCaller(t *testing.T) {
 
 func TestBatchedProduceEndsWithItsContext(t *testing.T) {
 	log := &memoryLog{entered: make(chan struct{}, 8), release: make(chan struct{})}
-	b := testBatcher(log, BatcherConfig{})
+	b := testBatcher(log, Config{})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := b.Produce(ctx, "commerce", records("x")...); err == nil {

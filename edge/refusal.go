@@ -1,0 +1,82 @@
+package edge
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/tributary-io/tributary/sdk/core"
+)
+
+// Code says why a request was refused. Codes are part of the interface: they
+// do not change. A body that cannot be read is refused with one of core's codes.
+type Code string
+
+const (
+	codeUnsupportedMediaType Code = "unsupported_media_type"
+	codeUnsupportedEncoding  Code = "unsupported_encoding"
+	codeInvalidEncoding      Code = "invalid_encoding"
+	codePayloadTooLarge      Code = "payload_too_large"
+	codeHeadersTooLarge      Code = "headers_too_large"
+	codeInvalidRequest       Code = "invalid_request"
+	codeRequestTimeout       Code = "request_timeout"
+	codeMethodNotAllowed     Code = "method_not_allowed"
+	codeNotFound             Code = "not_found"
+	codeUnknownCompany       Code = "unknown_company"
+	codeOriginNotAllowed     Code = "origin_not_allowed"
+	codeRateLimitExceeded    Code = "rate_limit_exceeded"
+	codeDirectoryNotFresh    Code = "directory_not_fresh"
+	codeWrongHashingSecret   Code = "wrong_hashing_secret"
+	codeUnavailable          Code = "unavailable"
+	codeInternalError        Code = "internal_error"
+)
+
+// Codes are all codes but core's, for the pages that tell of them.
+func Codes() []Code {
+	return []Code{
+		codeUnsupportedMediaType, codeUnsupportedEncoding, codeInvalidEncoding, codePayloadTooLarge, codeHeadersTooLarge,
+		codeInvalidRequest, codeRequestTimeout, codeMethodNotAllowed, codeNotFound, codeUnknownCompany, codeOriginNotAllowed,
+		codeRateLimitExceeded, codeDirectoryNotFresh, codeWrongHashingSecret, codeUnavailable, codeInternalError,
+	}
+}
+
+// refusal is a request answered as a whole with an error.
+type refusal struct {
+	status     int
+	code       Code
+	message    string // for people, English
+	retryAfter time.Duration
+}
+
+// The refusals that say the same each time.
+var (
+	refusedMediaType      = refusal{http.StatusUnsupportedMediaType, codeUnsupportedMediaType, "send application/json or text/plain", 0}
+	refusedEncoding       = refusal{http.StatusUnsupportedMediaType, codeUnsupportedEncoding, "Content-Encoding may be gzip, deflate, br or zstd", 0}
+	refusedBrokenEncoding = refusal{http.StatusBadRequest, codeInvalidEncoding, "the body is not what Content-Encoding says", 0}
+	refusedTooLarge       = refusal{http.StatusRequestEntityTooLarge, codePayloadTooLarge, "the body is larger than allowed", 0}
+	refusedHeaders        = refusal{http.StatusRequestHeaderFieldsTooLarge, codeHeadersTooLarge, "the headers are larger than 16 KiB", 0}
+	refusedUnreadable     = refusal{http.StatusBadRequest, codeInvalidRequest, "the request cannot be read", 0}
+	refusedTooSlow        = refusal{http.StatusRequestTimeout, codeRequestTimeout, "the request took too long to arrive", 0}
+	refusedNotFound       = refusal{http.StatusNotFound, codeNotFound, "no such route", 0}
+	refusedNoAsset        = refusal{http.StatusNotFound, codeNotFound, "the SDK has no such file", 0}
+	refusedUnknownCompany = refusal{http.StatusUnauthorized, codeUnknownCompany, "companyId names no company of this installation", 0}
+	refusedOrigin         = refusal{http.StatusForbidden, codeOriginNotAllowed, "the company does not list this origin", 0}
+	refusedPreflight      = refusal{http.StatusForbidden, codeOriginNotAllowed, "no company lists this origin", 0}
+	refusedNotFresh       = refusal{http.StatusServiceUnavailable, codeDirectoryNotFresh, "companies are being read; send the events again later", 2 * time.Second}
+	refusedWrongSecret    = refusal{http.StatusServiceUnavailable, codeWrongHashingSecret, "this edge is misconfigured; send the events again later", 30 * time.Second}
+	refusedUnavailable    = refusal{http.StatusServiceUnavailable, codeUnavailable, "events cannot be stored now; send them again later", 2 * time.Second}
+	refusedPanic          = refusal{http.StatusInternalServerError, codeInternalError, "the request failed; send it again later", 0}
+)
+
+// refusedBody is the refusal of a body that core cannot read.
+func refusedBody(v *core.Violation) *refusal {
+	return &refusal{http.StatusBadRequest, Code(v.Code), reason(v), 0}
+}
+
+// refusedRate tells when the company's bucket holds the request's events again.
+func refusedRate(wait time.Duration) *refusal {
+	return &refusal{http.StatusTooManyRequests, codeRateLimitExceeded, "too many events a second for this company; send them again later", wait}
+}
+
+func refusedMethod(allowed string) refusal {
+	return refusal{http.StatusMethodNotAllowed, codeMethodNotAllowed, "this route takes " + allowed, 0}
+}

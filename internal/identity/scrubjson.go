@@ -1,0 +1,157 @@
+package identity
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// ScrubJSON is Scrub for each string of a valid JSON text, names included; a
+// number or text under a name that says "phone" goes whole, at any depth. JSON
+// inside a string is scrubbed as JSON. All else stays byte for byte. Text that
+// is not valid JSON gives "".
+func ScrubJSON(text string) string { return scrubJSON(text, Scrub, 0) }
+
+// ScrubJSONStrict is ScrubJSON with ScrubStrict, for numbers too.
+func ScrubJSONStrict(text string) string { return scrubJSON(text, ScrubStrict, 0) }
+
+// maxNesting bounds JSON within JSON within JSON: each level is parsed anew.
+const maxNesting = 4
+
+func scrubJSON(text string, scrub func(string) string, nesting int) string {
+	if !mayHoldEmail(text) && !mayHoldPhone(text) && !strings.Contains(text, `\u`) && strings.IndexByte(text, 0xEF) < 0 {
+		return text
+	}
+	if !json.Valid([]byte(text)) {
+		return ""
+	}
+	w := jsonScrubber{text: text, scrub: scrub, nesting: nesting, scope: -1}
+	for i := 0; i < len(text); {
+		i = w.token(i)
+	}
+	if w.copied == 0 {
+		return text
+	}
+	w.out.WriteString(text[w.copied:])
+	return w.out.String()
+}
+
+// jsonScrubber goes through a valid JSON text, token by token.
+type jsonScrubber struct {
+	text    string
+	scrub   func(string) string
+	nesting int
+
+	out    strings.Builder
+	copied int  // of text
+	depth  int  // of open objects and lists
+	scope  int  // the depth around the value that a phone's name stands before; -1: none
+	named  bool // the value that follows has a phone's name
+	other  bool // … or, inside scope, a name that says otherwise ("id")
+}
+
+// token handles the token at i and returns where the next begins.
+func (w *jsonScrubber) token(i int) int {
+	switch c := w.text[i]; {
+	case c == '"':
+		end := stringEnd(w.text, i)
+		w.str(i, end)
+		return end
+	case c == '-' || c >= '0' && c <= '9':
+		end := i + 1
+		for end < len(w.text) && strings.IndexByte("0123456789.eE+-", w.text[end]) >= 0 {
+			end++
+		}
+		literal := w.text[i:end]
+		if w.isPhone(literal) || w.scrub(literal) != literal {
+			w.replace(i, end, scrubbedPhone)
+		}
+		return end
+	case c == '{' || c == '[':
+		if w.named && w.scope < 0 {
+			w.scope = w.depth
+		}
+		w.depth++
+		w.named, w.other = false, false
+	case c == '}' || c == ']':
+		if w.depth--; w.depth == w.scope {
+			w.scope = -1
+		}
+		w.named, w.other = false, false
+	case c == ',':
+		w.named, w.other = false, false
+	}
+	return i + 1
+}
+
+// str handles the string literal text[i:end], a name or a value.
+func (w *jsonScrubber) str(i, end int) {
+	value := unquote(w.text[i:end])
+	if followedByColon(w.text[end:]) {
+		w.named = NamesPhone(value)
+		w.other = !w.named && w.scope >= 0 && endsNoNumber(value)
+		if scrubbed := w.scrub(value); scrubbed != value {
+			w.replace(i, end, scrubbed)
+		}
+		return
+	}
+	scrubbed := ""
+	if w.isPhone(value) {
+		scrubbed = scrubbedPhone
+	} else if trimmed := strings.TrimSpace(value); w.nesting < maxNesting && (strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")) {
+		scrubbed = scrubJSON(value, w.scrub, w.nesting+1)
+	}
+	if scrubbed == "" {
+		scrubbed = w.scrub(value)
+	}
+	if scrubbed != value {
+		w.replace(i, end, scrubbed)
+	}
+}
+
+// isPhone tells whether a value stands under a phone's name and is a number.
+func (w *jsonScrubber) isPhone(value string) bool {
+	return (w.named || w.scope >= 0 && !w.other) && looksLikePhone(foldFullwidth(value))
+}
+
+// replace puts a string in the place of text[from:to].
+func (w *jsonScrubber) replace(from, to int, with string) {
+	w.out.WriteString(w.text[w.copied:from])
+	w.out.WriteString(quote(with))
+	w.copied = to
+}
+
+// stringEnd is the index after the closing quote of the string that begins at i.
+func stringEnd(text string, i int) int {
+	for i++; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
+func followedByColon(rest string) bool {
+	return strings.HasPrefix(strings.TrimLeft(rest, " \t\r\n"), ":")
+}
+
+func unquote(literal string) string {
+	if strings.IndexByte(literal, '\\') < 0 {
+		return literal[1 : len(literal)-1]
+	}
+	var value string
+	if json.Unmarshal([]byte(literal), &value) != nil {
+		return ""
+	}
+	return value
+}
+
+func quote(value string) string {
+	literal, err := json.Marshal(value)
+	if err != nil {
+		return `""` // a string always marshals
+	}
+	return string(literal)
+}

@@ -1,0 +1,200 @@
+package produce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// Errors of the Batcher. Each means: not durable, the caller may retry.
+var (
+	ErrQueueFull = errors.New("produce: the queue to Kafka is full")
+	ErrDown      = errors.New("produce: the cluster does not take records now")
+	ErrTimeout   = errors.New("produce: not acknowledged in time")
+	ErrRefused   = errors.New("produce: the cluster refused the records")
+	ErrClosed    = errors.New("produce: shutting down")
+)
+
+// Config says how a Batcher behaves. The zero value of each field is its default.
+type Config struct {
+	Linger        time.Duration // an idle partition's wait for more records: 1 ms
+	MaxBatchBytes int           // of one produce: 768 KiB, under Kafka's default 1 MiB message.max.bytes
+
+	// Bounds of what is queued and not yet acknowledged, in bytes.
+	MaxQueuedBytes    int // of all partitions together: 64 MiB
+	MaxPartitionBytes int // of one partition: 16 MiB
+
+	Log *slog.Logger
+	Now func() time.Time
+
+	// Produced hears of each produce, Queued of each change of the bytes that
+	// are queued. Both are called by many goroutines.
+	Produced func(began, ended time.Time, records int, err error)
+	Queued   func(bytes int)
+}
+
+func (c Config) withDefaults() Config {
+	if c.Linger == 0 {
+		c.Linger = time.Millisecond
+	}
+	if c.MaxBatchBytes == 0 {
+		c.MaxBatchBytes = 768 << 10
+	}
+	if c.MaxQueuedBytes == 0 {
+		c.MaxQueuedBytes = 64 << 20
+	}
+	if c.MaxPartitionBytes == 0 {
+		c.MaxPartitionBytes = 16 << 20
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Produced == nil {
+		c.Produced = func(time.Time, time.Time, int, error) {}
+	}
+	if c.Queued == nil {
+		c.Queued = func(int) {}
+	}
+	return c
+}
+
+// Producer writes batches; *kafka.Producer is one.
+type Producer interface {
+	// Partitions is the topic's partition count.
+	Partitions(ctx context.Context, topic string) (int, error)
+	// ProducePartition writes one batch, once, with acks=all. After an error the
+	// batch may or may not be in the log.
+	ProducePartition(ctx context.Context, topic string, partition int, batch []wire.Record) error
+}
+
+// Batcher joins the records of many requests into one produce per partition.
+// Each partition has one lane: one goroutine, one produce under way, so that
+// order holds. While it waits for its ack the next batch gathers by itself;
+// only an idle lane lingers.
+type Batcher struct {
+	producer Producer
+	config   Config
+	room     *room // of all queues
+
+	cancel context.CancelFunc
+	base   context.Context // ends the produces under way, at the end of a drain
+	wait   sync.WaitGroup  // the lanes
+
+	mu     sync.Mutex
+	closed bool
+	lanes  map[laneKey]*lane
+	counts map[string]*partitionCount
+}
+
+type laneKey struct {
+	topic     string
+	partition int
+}
+
+// NewBatcher makes a batcher; Close it when done.
+func NewBatcher(producer Producer, config Config) *Batcher {
+	base, cancel := context.WithCancel(context.Background())
+	config = config.withDefaults()
+	return &Batcher{
+		producer: producer, config: config, base: base, cancel: cancel,
+		room:  &room{limit: config.MaxQueuedBytes, changed: config.Queued},
+		lanes: map[laneKey]*lane{}, counts: map[string]*partitionCount{},
+	}
+}
+
+// Enqueue hands records of one key to the partition of that key, in order.
+// The records belong to the batcher until each chunk is done: their bytes must
+// not be reused, even by a caller that stopped waiting. settled may be nil.
+func (b *Batcher) Enqueue(topic, key string, records []wire.Record, deadline time.Time, settled func(error)) ([]*Chunk, error) {
+	n, err := b.Partitions(topic, deadline)
+	if err != nil {
+		return nil, err
+	}
+	l, err := b.lane(laneKey{topic, kafka.PartitionFor([]byte(key), n)})
+	if err != nil {
+		return nil, err
+	}
+	chunks := chunksOf(records, deadline, settled)
+	if err := l.add(chunks); err != nil {
+		return nil, err
+	}
+	return chunks, nil
+}
+
+func (b *Batcher) lane(key laneKey) (*lane, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, ErrClosed
+	}
+	l := b.lanes[key]
+	if l == nil {
+		l = &lane{
+			batcher: b, key: key, wake: make(chan struct{}, 1),
+			queue: &memoryQueue{all: b.room, limit: b.config.MaxPartitionBytes},
+		}
+		b.lanes[key] = l
+		b.wait.Go(l.run)
+	}
+	return l, nil
+}
+
+// produceTimeout bounds a Produce whose context has no deadline.
+const produceTimeout = 10 * time.Second
+
+// Produce hands records to their keys' partitions, in order, and returns once
+// all of them are durable, or ctx ends. On an error some of them may have been
+// written. The records' bytes must not be reused, even then.
+func (b *Batcher) Produce(ctx context.Context, topic string, records ...wire.Record) error {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = b.config.Now().Add(produceTimeout)
+	}
+	var chunks []*Chunk
+	for len(records) > 0 {
+		run := 1
+		for run < len(records) && string(records[run].Key) == string(records[0].Key) {
+			run++
+		}
+		more, err := b.Enqueue(topic, string(records[0].Key), records[:run:run], deadline, nil)
+		if err != nil {
+			return err // what is queued of the others may still be written
+		}
+		chunks, records = append(chunks, more...), records[run:]
+	}
+	for _, c := range chunks {
+		select {
+		case <-c.done:
+			if c.err != nil {
+				return c.err
+			}
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ErrTimeout, ctx.Err())
+		}
+	}
+	return nil
+}
+
+// Close sends what is queued and returns once every lane has ended, at the
+// latest when ctx ends: what is not acknowledged by then fails.
+func (b *Batcher) Close(ctx context.Context) {
+	b.mu.Lock()
+	b.closed = true
+	for _, l := range b.lanes {
+		l.close()
+	}
+	b.mu.Unlock()
+	stop := context.AfterFunc(ctx, b.cancel)
+	b.wait.Wait()
+	stop()
+	b.cancel()
+}

@@ -1,0 +1,245 @@
+package produce
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+const (
+	// refuseAfter is how long a partition may fail before new requests are
+	// refused at once: longer than an election of its leader takes.
+	refuseAfter = 2 * time.Second
+
+	// retryPause is the wait before a failed produce is tried again; a leader
+	// election takes a few hundred milliseconds.
+	retryPause = 100 * time.Millisecond
+
+	// maxAttempt bounds one produce call of chunks that nobody waits for.
+	maxAttempt = 10 * time.Second
+)
+
+// lane is one partition's queue and the goroutine that empties it.
+type lane struct {
+	batcher *Batcher
+	key     laneKey
+	wake    chan struct{} // one token: something was queued, or the lane closed
+
+	mu      sync.Mutex
+	queue   queue
+	sending bool
+	failing time.Time // since when produces fail; zero while they do not
+	closed  bool
+}
+
+// add queues all chunks of a request, or none of them.
+func (l *lane) add(chunks []*Chunk) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return ErrClosed
+	}
+	waiting, _ := l.queue.waiting()
+	busy := l.sending || waiting > 0
+	if busy && !l.failing.IsZero() && l.batcher.config.Now().Sub(l.failing) > refuseAfter {
+		// One request at a time finds out whether Kafka is back; the others
+		// are told at once rather than hold a connection until their bound.
+		return ErrDown
+	}
+	if err := l.queue.put(chunks); err != nil {
+		return err
+	}
+	l.signal()
+	return nil
+}
+
+func (l *lane) signal() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (l *lane) close() {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.signal()
+}
+
+// run sends batches until the lane is closed and empty.
+func (l *lane) run() {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		batch, more := l.take(timer)
+		if len(batch) > 0 {
+			l.send(batch)
+		}
+		if !more {
+			return
+		}
+	}
+}
+
+// take waits for a first chunk, and lingers for others only if it had to wait:
+// what gathered behind the last produce goes at once.
+func (l *lane) take(timer *time.Timer) (batch []*Chunk, more bool) {
+	idle := false
+	for {
+		l.mu.Lock()
+		waiting, _ := l.queue.waiting()
+		closed := l.closed
+		l.mu.Unlock()
+		if waiting > 0 {
+			break
+		}
+		if closed {
+			return nil, false
+		}
+		idle = true
+		<-l.wake
+	}
+	if idle {
+		l.linger(timer)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sending = true
+	return l.queue.take(l.batcher.config.MaxBatchBytes), true
+}
+
+// linger ends after Config.Linger, or as soon as a batch is full.
+func (l *lane) linger(timer *time.Timer) {
+	timer.Reset(l.batcher.config.Linger)
+	for {
+		select {
+		case <-timer.C:
+			return
+		case <-l.wake:
+			l.mu.Lock()
+			_, bytes := l.queue.waiting()
+			enough := l.closed || bytes >= l.batcher.config.MaxBatchBytes
+			l.mu.Unlock()
+			if enough {
+				return
+			}
+		}
+	}
+}
+
+// send writes the batch and settles its chunks.
+func (l *lane) send(batch []*Chunk) {
+	if refused := l.produce(batch); len(refused) > 1 {
+		// One request's records may have spoilt the produce for all: each alone.
+		for i := range refused {
+			l.settle(l.produce(refused[i:i+1]), "", ErrRefused)
+		}
+	} else {
+		l.settle(refused, "", ErrRefused)
+	}
+	l.mu.Lock()
+	l.sending = false
+	l.mu.Unlock()
+}
+
+// produce writes the chunks in one produce, tried again after temporary
+// failures until nobody waits for it any more. It returns, unsettled, the
+// chunks that Kafka refused for good.
+func (l *lane) produce(batch []*Chunk) (refused []*Chunk) {
+	b := l.batcher
+	for {
+		batch = l.dropExpired(batch)
+		if len(batch) == 0 {
+			return nil
+		}
+		began := b.config.Now()
+		last, count := began, 0
+		for _, c := range batch {
+			count += len(c.records)
+			if c.deadline.After(last) {
+				last = c.deadline
+			}
+		}
+		if last.Equal(began) { // durable already: only bounded
+			last = began.Add(maxAttempt)
+		}
+		joined := make([]wire.Record, 0, count)
+		for _, c := range batch {
+			joined = append(joined, c.records...)
+		}
+		ctx, cancel := context.WithTimeout(b.base, last.Sub(began))
+		err := b.producer.ProducePartition(ctx, l.key.topic, l.key.partition, joined)
+		cancel()
+		b.config.Produced(began, b.config.Now(), count, err)
+		l.note(err)
+		switch {
+		case err == nil:
+			l.settle(batch, Kafka, nil)
+			return nil
+		case b.base.Err() != nil:
+			l.settle(batch, "", ErrClosed)
+			return nil
+		case !kafka.IsTemporary(err):
+			b.config.Log.Error("Kafka refused records for good", "topic", l.key.topic, "partition", l.key.partition, "records", count, "error", err)
+			return batch
+		}
+		select {
+		case <-b.base.Done():
+		case <-time.After(retryPause):
+		}
+	}
+}
+
+// note remembers since when produces fail, and logs the first failure and the
+// end of a row of them.
+func (l *lane) note(err error) {
+	l.mu.Lock()
+	since, now := l.failing, l.batcher.config.Now()
+	switch {
+	case err == nil:
+		l.failing = time.Time{}
+	case since.IsZero():
+		l.failing = now
+	}
+	l.mu.Unlock()
+	log := l.batcher.config.Log
+	switch {
+	case err != nil && since.IsZero():
+		log.Warn("a produce failed", "topic", l.key.topic, "partition", l.key.partition, "error", err)
+	case err == nil && !since.IsZero():
+		log.Info("produces succeed again", "topic", l.key.topic, "partition", l.key.partition, "after", now.Sub(since))
+	}
+}
+
+// dropExpired settles the chunks nobody waits for and keeps the rest.
+func (l *lane) dropExpired(batch []*Chunk) []*Chunk {
+	now := l.batcher.config.Now()
+	var expired []*Chunk
+	kept := batch[:0]
+	for _, c := range batch {
+		if c.expired(now) {
+			expired = append(expired, c)
+		} else {
+			kept = append(kept, c)
+		}
+	}
+	l.settle(expired, "", ErrTimeout)
+	return kept
+}
+
+// settle tells those who wait for the chunks, and frees their room.
+func (l *lane) settle(chunks []*Chunk, durable Durability, err error) {
+	if len(chunks) == 0 {
+		return
+	}
+	for _, c := range chunks {
+		c.settle(durable, err)
+	}
+	l.mu.Lock()
+	l.queue.free(chunks)
+	l.mu.Unlock()
+}
