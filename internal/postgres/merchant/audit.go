@@ -35,7 +35,9 @@ func audit(ctx context.Context, tx pgx.Tx, c Change) error {
 	if c.Detail == nil {
 		detail = []byte("{}")
 	}
-	_, err = tx.Exec(ctx, `insert into audit_log (company_id, audit_id, actor, action, subject, detail) values ($1, $2, $3, $4, $5, $6)`,
-		c.CompanyID, id.String(), c.Actor, c.Action, c.Subject, detail)
+	_, err = tx.Exec(ctx, `
+		insert into audit_log (company_id, audit_id, actor, action, subject, detail)
+		values (@company_id, @audit_id, @actor, @action, @subject, @detail)`,
+		pgx.NamedArgs{"company_id": c.CompanyID, "audit_id": id.String(), "actor": c.Actor, "action": c.Action, "subject": c.Subject, "detail": detail})
 	return err
 }

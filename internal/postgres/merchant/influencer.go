@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -39,8 +42,17 @@ func (s *Store) RegisterInfluencer(ctx context.Context, author commerce.Author, 
 // ruleChange is one change of a company's rules under way in its transaction.
 type ruleChange struct {
 	change Change
+	now    time.Time // the database's clock, read under the company's lock
 	tx     pgx.Tx
 	outbox outboxBatch
+}
+
+// args adds to a statement's arguments the company, the revision and the time
+// of the change: @company_id, @rev and @now.
+func (c *ruleChange) args(others pgx.NamedArgs) pgx.NamedArgs {
+	args := pgx.NamedArgs{"company_id": c.change.CompanyID, "rev": c.change.Rev, "now": c.now}
+	maps.Copy(args, others)
+	return args
 }
 
 // changeRules runs f in a transaction that holds the company's row lock, and
@@ -48,11 +60,11 @@ type ruleChange struct {
 // changes of one company, their revisions and their records in one order.
 func (s *Store) changeRules(ctx context.Context, author commerce.Author, f func(c *ruleChange) error) error {
 	return s.db.InTx(ctx, func(tx pgx.Tx) error {
-		rev, err := bumpRules(ctx, tx, author.CompanyID)
+		rev, now, err := bumpRules(ctx, tx, author.CompanyID)
 		if err != nil {
 			return err
 		}
-		c := &ruleChange{tx: tx, change: Change{CompanyID: author.CompanyID, Rev: rev, At: author.At, Actor: author.Actor}}
+		c := &ruleChange{now: now, tx: tx, change: Change{CompanyID: author.CompanyID, Rev: rev, At: author.At, Actor: author.Actor}}
 		if err := f(c); err != nil {
 			return err
 		}
@@ -66,7 +78,7 @@ func (s *Store) changeRules(ctx context.Context, author commerce.Author, f func(
 // influencerByName finds a live influencer by folded name.
 func (c *ruleChange) influencerByName(ctx context.Context, name string) (id, known string, err error) {
 	err = c.tx.QueryRow(ctx, `
-		select influencer_id::text, name from influencer
+		select influencer_id, name from influencer
 		where company_id = $1 and name_folded = $2 and archived_at is null`,
 		c.change.CompanyID, commerce.FoldName(name)).Scan(&id, &known)
 	return id, known, err
@@ -74,8 +86,10 @@ func (c *ruleChange) influencerByName(ctx context.Context, name string) (id, kno
 
 // setCategory changes an influencer's category and tells of it.
 func (c *ruleChange) setCategory(ctx context.Context, influencerID, category string) error {
-	if _, err := c.tx.Exec(ctx, `update influencer set category = nullif($3, ''), rev = $4 where company_id = $1 and influencer_id = $2`,
-		c.change.CompanyID, influencerID, category, c.change.Rev); err != nil {
+	if _, err := c.tx.Exec(ctx, `
+		update influencer set category = @category, rev = @rev
+		where company_id = @company_id and influencer_id = @influencer_id`,
+		pgx.NamedArgs{"company_id": c.change.CompanyID, "rev": c.change.Rev, "influencer_id": influencerID, "category": postgres.NullIfEmpty(category)}); err != nil {
 		return err
 	}
 	return c.outbox.rule(c.change, influencerID, wire.Rule{Type: "influencer", Change: "updated", InfluencerID: influencerID})
@@ -139,12 +153,11 @@ func (reg *registering) findOrCreateInfluencer(ctx context.Context) error {
 	}
 	reg.influencerName = reg.Name
 	reg.change.Action, reg.change.Subject = "influencer.create", reg.influencerID
-	// clock_timestamp under the company's lock: created_at has the order of
-	// commits, so a cursor never skips one that commits late.
 	_, err = reg.tx.Exec(ctx, `
 		insert into influencer (company_id, influencer_id, name, name_folded, category, rev, created_at)
-		values ($1, $2, $3, $4, nullif($5, ''), $6, clock_timestamp())`,
-		reg.change.CompanyID, reg.influencerID, reg.Name, commerce.FoldName(reg.Name), reg.Category, reg.change.Rev)
+		values (@company_id, @influencer_id, @name, @name_folded, @category, @rev, @now)`,
+		reg.args(pgx.NamedArgs{"influencer_id": reg.influencerID, "name": reg.Name, "name_folded": commerce.FoldName(reg.Name),
+			"category": postgres.NullIfEmpty(reg.Category)}))
 	if err != nil {
 		return err
 	}
@@ -179,6 +192,15 @@ func (s *Store) InfluencersWithCosts(ctx context.Context, companyID string, afte
 	return s.influencers(ctx, companyID, after, limit, true)
 }
 
+func influencerColumns(i *commerce.Influencer) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("influencer_id", &i.InfluencerID),
+		postgres.Into("name", &i.Name),
+		postgres.Into("coalesce(category, '')", &i.Category),
+		postgres.Into("created_at", &i.CreatedAt),
+	}
+}
+
 func (s *Store) influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int, withCosts bool) ([]commerce.Influencer, error) {
 	var list []commerce.Influencer
 	err := s.db.Snapshot(ctx, func(tx pgx.Tx) error {
@@ -186,18 +208,14 @@ func (s *Store) influencers(ctx context.Context, companyID string, after commerc
 		if afterID == "" {
 			afterID = uuid.Nil.String()
 		}
-		rows, err := tx.Query(ctx, `
-			select influencer_id::text, name, coalesce(category, ''), created_at from influencer i
-			where company_id = $1 and archived_at is null and (created_at, influencer_id) > ($2, $3::uuid)
-				and (not $5 or exists (select from cost c
-					where c.company_id = $1 and c.influencer_id = i.influencer_id and c.deleted_at is null))
-			order by created_at, influencer_id limit $4`, companyID, after.CreatedAt, afterID, limit, withCosts)
-		if err != nil {
-			return err
-		}
-		list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (i commerce.Influencer, err error) {
-			return i, row.Scan(&i.InfluencerID, &i.Name, &i.Category, &i.CreatedAt)
-		})
+		var err error
+		list, err = postgres.Collect(ctx, tx, postgres.Scan(influencerColumns), `
+			select `+postgres.List(influencerColumns)+` from influencer i
+			where company_id = @company_id and archived_at is null and (created_at, influencer_id) > (@after, @after_id::uuid)
+				and (not @with_costs or exists (select from cost c
+					where c.company_id = @company_id and c.influencer_id = i.influencer_id and c.deleted_at is null))
+			order by created_at, influencer_id limit @limit`,
+			pgx.NamedArgs{"company_id": companyID, "after": after.CreatedAt, "after_id": afterID, "with_costs": withCosts, "limit": limit})
 		if err != nil || len(list) == 0 {
 			return err
 		}
@@ -224,4 +242,10 @@ type influencerPage struct {
 	companyID string
 	ids       []string
 	byID      map[string]*commerce.Influencer
+}
+
+// owned is something of an influencer, as it is read for a page.
+type owned[T any] struct {
+	influencerID string
+	it           T
 }

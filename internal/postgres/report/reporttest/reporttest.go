@@ -41,10 +41,10 @@ type Fixture struct {
 }
 
 // New makes the database and the store "Loja Exemplo" (America/Sao_Paulo, BRL).
-func New(t testing.TB) *Fixture {
+func New(t testing.TB, options ...postgres.Option) *Fixture {
 	t.Helper()
 	ctx, dsn := context.Background(), devtest.Postgres(t)
-	db, err := postgres.Open(ctx, dsn)
+	db, err := postgres.Open(ctx, dsn, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
