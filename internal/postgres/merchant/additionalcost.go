@@ -22,7 +22,7 @@ func additionalCostColumns(c *commerce.AdditionalCost) postgres.Columns {
 	}
 }
 
-// additionalCostArgs is the stored fields of a cost as arguments.
+// additionalCostArgs returns a cost as the arguments of a statement.
 func additionalCostArgs(companyID string, c commerce.AdditionalCost) pgx.NamedArgs {
 	return pgx.NamedArgs{
 		"company_id": companyID, "additional_cost_id": c.ID, "name": c.Name, "category": c.Category,
@@ -47,7 +47,7 @@ func (s *Store) AdditionalCosts(ctx context.Context, companyID string, filter co
 	return list, nil
 }
 
-// AddAdditionalCost stores a cost under the id that it carries.
+// AddAdditionalCost stores a cost under its ID.
 func (s *Store) AddAdditionalCost(ctx context.Context, author commerce.Author, c commerce.AdditionalCost) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `
@@ -64,9 +64,10 @@ func (s *Store) AddAdditionalCost(ctx context.Context, author commerce.Author, c
 	return nil
 }
 
-// ChangeAdditionalCost lets change edit the live cost of that id and frequency,
-// under its row's lock. A pair that does not match is commerce.ErrNotFound; an
-// error of change is returned and nothing is stored.
+// ChangeAdditionalCost calls change with the live cost of that id and frequency
+// while its row is locked, and stores what change made of it. A pair that does
+// not match is commerce.ErrNotFound. Where change returns an error, nothing is
+// stored and that error is returned.
 func (s *Store) ChangeAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string, change func(c *commerce.AdditionalCost) error) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		c, err := postgres.One(ctx, tx, postgres.Scan(additionalCostColumns), `

@@ -57,10 +57,10 @@ func (s *Store) CreateAPIKey(ctx context.Context, k commerce.NewAPIKey) (key com
 	return key, text, nil
 }
 
-// RotateAPIKey makes a key like another, its lifetime included, and lets the
-// other work until an instant, so that its holder can change over: both or
-// neither. It returns the new key's text, which is shown once. A key that is
-// unknown or does not work any more is commerce.ErrNotFound.
+// RotateAPIKey replaces a key by a new one with the same name, type, scopes and
+// lifetime, in one transaction. The old key works for r.Grace longer, so that
+// its holder can change over. It returns the new key's text, which is shown
+// once. A key that is unknown or does not work any more is commerce.ErrNotFound.
 func (s *Store) RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key commerce.APIKey, text string, err error) {
 	fail := func(err error) (commerce.APIKey, string, error) {
 		return commerce.APIKey{}, "", fmt.Errorf("postgres: rotate API key %s: %w", r.KeyID, err)
@@ -90,7 +90,7 @@ func (s *Store) RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key c
 		if err != nil {
 			return err
 		}
-		var until time.Time // as stored: an end that was set before may be sooner
+		var until time.Time // as stored: it may have had an earlier end
 		if err := tx.QueryRow(ctx, `update api_key set revoked_at = least(revoked_at, $2) where key_id = $1
 			returning least(revoked_at, expires_at)`, r.KeyID, r.At.Add(r.Grace)).Scan(&until); err != nil {
 			return err
@@ -107,7 +107,7 @@ func (s *Store) RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key c
 	return key, text, nil
 }
 
-// ListAPIKeys lists a company's keys, oldest first, revoked ones included; at most limit.
+// ListAPIKeys returns a company's keys, revoked ones included, oldest first; at most limit.
 func (s *Store) ListAPIKeys(ctx context.Context, companyID string, limit int) ([]commerce.APIKey, error) {
 	keys, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(apiKeyColumns),
 		selectAPIKeys+` where k.company_id = $1 order by k.created_at, k.key_id limit $2`, companyID, limit)
@@ -117,13 +117,12 @@ func (s *Store) ListAPIKeys(ctx context.Context, companyID string, limit int) ([
 	return keys, nil
 }
 
-// RevokeAPIKey ends a key at an instant: now, or later where a rotation leaves
-// its holder time to change. It returns the instant at which the key ends: one
-// that ended already, or ends sooner, keeps that end, and nothing is written.
+// RevokeAPIKey ends a key at an instant, which may lie ahead, and returns when
+// the key ends. A key that has an earlier end keeps it, and nothing is written.
 func (s *Store) RevokeAPIKey(ctx context.Context, companyID, keyID string, at time.Time, actor string) (ends time.Time, err error) {
-	at = at.Truncate(time.Microsecond) // Postgres's precision: what is told is what is stored
+	at = at.Truncate(time.Microsecond) // PostgreSQL's precision: the returned time is the stored one
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		// least() passes over nulls.
+		// least() ignores nulls.
 		err := tx.QueryRow(ctx, `select least(revoked_at, expires_at) from api_key where company_id = $1 and key_id = $2 for update`,
 			companyID, keyID).Scan(postgres.ZeroIfNull(&ends))
 		if err != nil {
@@ -145,8 +144,8 @@ func (s *Store) RevokeAPIKey(ctx context.Context, companyID, keyID string, at ti
 	return ends, nil
 }
 
-// APIKeyByHash looks a key up by the SHA-256 of its text (commerce.KeyHash),
-// revoked and expired ones included: the caller judges. Unknown is
+// APIKeyByHash returns the key whose text has a SHA-256 (commerce.KeyHash). It
+// may be revoked or expired: see commerce.APIKey.ActiveAt. An unknown hash is
 // commerce.ErrNotFound.
 func (s *Store) APIKeyByHash(ctx context.Context, hash [32]byte) (commerce.APIKey, error) {
 	key, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(apiKeyColumns), selectAPIKeys+` where k.secret_sha256 = $1`, hash[:])
@@ -156,7 +155,7 @@ func (s *Store) APIKeyByHash(ctx context.Context, hash [32]byte) (commerce.APIKe
 	return key, nil
 }
 
-// APIKeysByHash looks several keys up at once; unknown ones are left out.
+// APIKeysByHash is APIKeyByHash for several hashes; unknown ones are left out.
 func (s *Store) APIKeysByHash(ctx context.Context, hashes [][32]byte) (map[[32]byte]commerce.APIKey, error) {
 	raw := make([][]byte, len(hashes))
 	for i := range hashes {
@@ -235,5 +234,5 @@ func apiKey(ctx context.Context, tx pgx.Tx, keyID string) (commerce.APIKey, erro
 	return postgres.One(ctx, tx, postgres.Scan(apiKeyColumns), selectAPIKeys+` where k.key_id = $1`, keyID)
 }
 
-// hint is the last four characters of a key's text.
+// hint returns the last four characters of a key's text.
 func hint(text string) string { return text[len(text)-4:] }

@@ -12,9 +12,9 @@ import (
 )
 
 // ArchiveInfluencer ends the influencer of that name, or only one campaign
-// where campaignID is not empty, with all that hangs off it: short links stop,
-// coupons and costs end at this instant, history and past credit stay. It returns
-// what was ended; an unknown name or campaign is commerce.ErrNotFound.
+// where campaignID is not empty, and all that belongs to it: short links stop
+// working, coupons and costs end now. Orders of the past keep their credit. It
+// returns what was ended. An unknown name or campaign is commerce.ErrNotFound.
 func (s *Store) ArchiveInfluencer(ctx context.Context, author commerce.Author, name, campaignID string) (commerce.Archived, error) {
 	var archived commerce.Archived
 	err := s.changeRules(ctx, author, func(c *ruleChange) error {
@@ -56,8 +56,8 @@ func (s *Store) ArchiveInfluencer(ctx context.Context, author commerce.Author, n
 	return archived, nil
 }
 
-// ofInfluencer limits an end to an influencer, and to one campaign where
-// @campaign_id is not empty.
+// ofInfluencer selects what belongs to an influencer, or only to one campaign
+// where @campaign_id is not empty.
 const ofInfluencer = `influencer_id = @influencer_id and (@campaign_id = '' or campaign_id = @campaign_id)`
 
 func (c *ruleChange) archiveCampaigns(ctx context.Context, influencerID, campaignID string) ([]commerce.Campaign, error) {
@@ -86,7 +86,8 @@ func endedLinkColumns(l *commerce.Link) postgres.Columns {
 }
 
 // archiveLinks ends links and deletes them from the directory. Their codes stay
-// taken: an old post must never lead to another's link.
+// in short_code and are never given again: an old post must not lead to the
+// link of somebody else.
 func (c *ruleChange) archiveLinks(ctx context.Context, influencerID, campaignID string) (ended int, err error) {
 	links, err := postgres.Collect(ctx, c.tx, postgres.Scan(endedLinkColumns), `
 		update link set archived_at = @now, rev = @rev

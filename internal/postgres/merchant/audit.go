@@ -10,11 +10,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Change is one change of a store's data, as the audit log and the commerce
-// records tell of it. Detail holds no personal data and no secret.
+// Change is one change of a store's data, as it is written to the audit log and
+// to records of commerce.v1. Detail holds no personal data and no secret.
 type Change struct {
 	CompanyID string
-	Rev       int64 // the rule revision it made; 0 where it is no rule
+	Rev       int64 // the revision of the rules that it made; 0 where it changes no rule
 	At        time.Time
 	Actor     string // "key/<keyId>", "user/<userId>" or "cli"
 	Action    string // e.g. influencer.create

@@ -18,9 +18,9 @@ func campaignColumns(c *commerce.Campaign) postgres.Columns {
 	}
 }
 
-// findOrCreateCampaign finds the campaign by id, or by its folded name under
-// the influencer, or makes it. One without a name (no utm_content) is a
-// campaign too: links and coupons always hang off one.
+// findOrCreateCampaign finds the campaign by its id, or among the influencer's
+// by its folded name, or makes it. The name may be empty (no utm_content): every
+// link and every coupon belongs to a campaign.
 func (reg *registering) findOrCreateCampaign(ctx context.Context) error {
 	folded := commerce.FoldName(reg.Campaign)
 	var err error
@@ -77,8 +77,8 @@ func (reg *registering) campaignByID(ctx context.Context, folded string) error {
 	case known.influencerID != reg.influencerID || known.archived:
 		return fmt.Errorf("campaign %s: %w", reg.CampaignID, commerce.ErrCampaignTaken)
 	case folded != "" && folded != known.nameFolded:
-		// To rename silently would move attribution by utm_content; to ignore
-		// the name would be a lie to the caller.
+		// A new name would change which orders utm_content is credited for, and
+		// the caller would not learn that the name was ignored.
 		return fmt.Errorf("campaign %s: %w", reg.CampaignID, commerce.ErrCampaignName)
 	}
 	return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// CreateStore makes a store with its live and its sandbox company, and tells
-// the directory of both in the same transaction.
+// CreateStore makes a store with its live and its sandbox company. Their records
+// of the directory are written in the same transaction.
 func (s *Store) CreateStore(ctx context.Context, n commerce.NewStore) (commerce.Store, error) {
 	n.Defaults()
 	storeID, err := uuid.NewRandomFromReader(n.Random)
@@ -56,7 +56,7 @@ func (s *Store) CreateStore(ctx context.Context, n commerce.NewStore) (commerce.
 	return store, nil
 }
 
-// Company is one company; commerce.ErrNotFound where there is none.
+// Company returns a company; an unknown one is commerce.ErrNotFound.
 func (s *Store) Company(ctx context.Context, companyID string) (commerce.Company, error) {
 	c, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(companyColumns),
 		`select `+postgres.List(companyColumns)+` from company where company_id = $1`, companyID)
@@ -66,7 +66,7 @@ func (s *Store) Company(ctx context.Context, companyID string) (commerce.Company
 	return c, nil
 }
 
-// Companies lists companies in the order of their making, at most limit.
+// Companies returns companies, oldest first; at most limit.
 func (s *Store) Companies(ctx context.Context, limit int) ([]commerce.Company, error) {
 	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(companyColumns),
 		`select `+postgres.List(companyColumns)+` from company order by created_at, company_id limit $1`, limit)
@@ -76,8 +76,8 @@ func (s *Store) Companies(ctx context.Context, limit int) ([]commerce.Company, e
 	return list, nil
 }
 
-// SetOrigins replaces the origins and hosts of a company and tells the
-// directory and the processor.
+// SetOrigins replaces the origins and hosts of a company, and writes the records
+// from which the edge and the processor learn of it.
 func (s *Store) SetOrigins(ctx context.Context, companyID string, origins, hosts []string, actor string, keyCheck func(string) string) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		rev, _, err := bumpRules(ctx, tx, companyID)
@@ -92,7 +92,7 @@ func (s *Store) SetOrigins(ctx context.Context, companyID string, origins, hosts
 		}
 		change := Change{CompanyID: companyID, Rev: rev, At: time.Now(), Actor: actor, Action: "company.origins", Subject: companyID,
 			Detail: map[string]any{"origins": notNil(origins), "hosts": notNil(hosts)}}
-		// The body is empty on purpose: settings are read from Postgres, the record says when to look again.
+		// The body is empty: the record only says that settings changed, and they are read from PostgreSQL.
 		if err := putCommerce(ctx, tx, change, wire.KindSettings, "settings", struct{}{}); err != nil {
 			return err
 		}
@@ -121,8 +121,8 @@ func companyColumns(c *commerce.Company) postgres.Columns {
 	}
 }
 
-// insertCompany stores one environment of a new store: c's ids and environment,
-// and all else as n says.
+// insertCompany stores a company of a new store: c has its ids and environment,
+// n all else.
 func insertCompany(ctx context.Context, tx pgx.Tx, n commerce.NewStore, c commerce.Company) (commerce.Company, error) {
 	return postgres.One(ctx, tx, postgres.Scan(companyColumns), `
 		insert into company (company_id, store_id, environment, name, country, timezone, currency, origins, hosts,
@@ -162,7 +162,7 @@ func directoryColumns(c *wire.Company) postgres.Columns {
 	}
 }
 
-// directoryCompany reads what the edge must know of a company.
+// directoryCompany reads what the edge needs of a company.
 func directoryCompany(ctx context.Context, tx pgx.Tx, companyID string, keyCheck func(string) string) (wire.Company, error) {
 	c, err := postgres.One(ctx, tx, postgres.Scan(directoryColumns),
 		`select `+postgres.List(directoryColumns)+` from company where company_id = $1`, companyID)
@@ -177,7 +177,7 @@ func directoryCompany(ctx context.Context, tx pgx.Tx, companyID string, keyCheck
 	return c, nil
 }
 
-// notNil makes an absent list an empty one: the columns are not null.
+// notNil returns an empty list for nil: the columns are not null.
 func notNil(list []string) []string {
 	if list == nil {
 		return []string{}

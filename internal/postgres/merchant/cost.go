@@ -42,7 +42,7 @@ func (reg *registering) addCosts(ctx context.Context) error {
 		newCosts.Args(costs, reg.args(pgx.NamedArgs{"influencer_id": reg.influencerID})))
 }
 
-// newCost is a cost that is to be stored.
+// newCost is a cost to be inserted.
 type newCost struct {
 	commerce.CostTerms
 	id, campaignID string
@@ -60,8 +60,8 @@ var newCosts = postgres.Rows[newCost]{
 	postgres.Col("end_date", "date", func(c *newCost) *string { return postgres.NullIfEmpty(c.EndDate) }),
 }
 
-// AddCost adds a cost to the influencer of that name, at the level of a
-// campaign where terms say so. An unknown name or campaign is
+// AddCost adds a cost to the influencer of that name, or to one campaign where
+// terms say so. An unknown name or campaign is
 // commerce.ErrNotFound, another influencer's campaign commerce.ErrCampaignTaken.
 func (s *Store) AddCost(ctx context.Context, author commerce.Author, name, campaignID string, terms commerce.CostTerms, random io.Reader) (influencerID string, cost commerce.Cost, err error) {
 	cost = commerce.Cost{CostTerms: terms}
@@ -92,8 +92,8 @@ func (s *Store) AddCost(ctx context.Context, author commerce.Author, name, campa
 	return influencerID, cost, nil
 }
 
-// DeleteCost ends a cost at this instant; an unknown one, or one that is not of
-// a campaign where campaignOnly, is commerce.ErrNotFound.
+// DeleteCost ends a cost now. An unknown one is commerce.ErrNotFound, and with
+// campaignOnly so is one that belongs to no campaign.
 func (s *Store) DeleteCost(ctx context.Context, author commerce.Author, costID string, campaignOnly bool) error {
 	err := s.changeRules(ctx, author, func(c *ruleChange) error {
 		ended, err := c.endCosts(ctx, `cost_id = @cost_id and (campaign_id is not null or not @campaign_only)`,

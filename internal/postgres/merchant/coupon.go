@@ -14,7 +14,7 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// errCouponOverlap: Postgres's exclusion constraint refused a coupon.
+// errCouponOverlap says that the exclusion constraint of coupon refused a period.
 var errCouponOverlap = fmt.Errorf("%w: coupon periods overlap", commerce.ErrConflict)
 
 func (reg *registering) addCoupons(ctx context.Context) error {
@@ -52,7 +52,7 @@ func (reg *registering) addCoupons(ctx context.Context) error {
 // that are written here, coupon alone has one.
 const exclusionViolation = "23P01"
 
-// newCoupon is a coupon that is to be stored, or n of those asked for.
+// newCoupon is a coupon to be inserted, the n-th of a request.
 type newCoupon struct {
 	commerce.CouponTerms
 	id, folded string
@@ -83,9 +83,9 @@ func conflictColumns(c *commerce.CouponConflict) postgres.Columns {
 	}
 }
 
-// couponConflicts is the error that tells which of the coupons asked for
-// overlap live ones, or one another. It is asked after the transaction that met
-// the conflict was rolled back.
+// couponConflicts returns a *commerce.CouponConflictError with the coupons of a
+// request that overlap live ones or one another. It is called after the
+// transaction that met the conflict was rolled back.
 func (s *Store) couponConflicts(ctx context.Context, companyID, influencer string, coupons []commerce.CouponTerms) error {
 	var asked []newCoupon
 	for i, c := range coupons {
@@ -113,8 +113,8 @@ func (s *Store) couponConflicts(ctx context.Context, companyID, influencer strin
 	for i := range conflicts {
 		conflicts[i].Code = coupons[conflicts[i].Index].Code
 	}
-	// No conflict is left where the other coupon was deleted meanwhile: the
-	// request failed all the same.
+	// The list is empty where the other coupon was deleted meanwhile. The request
+	// has failed all the same.
 	return &commerce.CouponConflictError{Conflicts: conflicts}
 }
 
@@ -149,8 +149,8 @@ func (s *Store) AddCoupon(ctx context.Context, author commerce.Author, campaignI
 	return made, nil
 }
 
-// DeleteCoupon ends every live coupon of a code in a campaign, at this instant,
-// and returns them; none is commerce.ErrNotFound. Earlier orders keep their credit.
+// DeleteCoupon ends every live coupon of a code in a campaign now, and returns
+// them; none is commerce.ErrNotFound. Earlier orders keep their credit.
 func (s *Store) DeleteCoupon(ctx context.Context, author commerce.Author, campaignID, code string) ([]commerce.Coupon, error) {
 	var ended []commerce.Coupon
 	err := s.changeRules(ctx, author, func(c *ruleChange) (err error) {

@@ -19,8 +19,8 @@ import (
 const claimAttempts = 3
 
 // ClaimKey takes an idempotency key, or returns the answer stored under it. A
-// key of another request is commerce.ErrKeyMismatch, one whose request is under
-// way commerce.ErrKeyInProgress. All times are the database's.
+// key that another request used is commerce.ErrKeyMismatch, one whose request
+// has not ended commerce.ErrKeyInProgress. All times are the database's.
 func (s *Store) ClaimKey(ctx context.Context, c commerce.Claim) (commerce.Claimed, error) {
 	fail := func(err error) (commerce.Claimed, error) {
 		return commerce.Claimed{}, fmt.Errorf("postgres: claim idempotency key: %w", err)
@@ -29,7 +29,7 @@ func (s *Store) ClaimKey(ctx context.Context, c commerce.Claim) (commerce.Claime
 	if err != nil {
 		return fail(err)
 	}
-	free := false // known to be taken before, and free again
+	free := false // the key has a row, and may be taken again
 	for range claimAttempts {
 		taken, err := s.takeKey(ctx, c, lease.String(), free)
 		if err != nil {
@@ -57,11 +57,11 @@ func (s *Store) ClaimKey(ctx context.Context, c commerce.Claim) (commerce.Claime
 	return fail(commerce.ErrKeyInProgress)
 }
 
-// freeKey is true of a key whose answer expired, and of one whose request, the
-// same as the one that asks, was given up.
+// freeKey is the condition under which a key that has a row may be taken: its
+// answer expired, or its lease ended without an answer to the same request.
 const freeKey = `(expires_at <= now() or answer is null and leased_until <= now() and fingerprint = @fingerprint)`
 
-// takeKey takes a key that nobody has, or one that is free again.
+// takeKey takes a key that has no row, or with free one whose row is free again.
 func (s *Store) takeKey(ctx context.Context, c commerce.Claim, lease string, free bool) (taken bool, err error) {
 	args := pgx.NamedArgs{"company_id": c.CompanyID, "key": c.Key, "fingerprint": c.Fingerprint[:], "lease": lease,
 		"leased_for": c.Lease, "kept_for": c.Keep}
@@ -93,8 +93,8 @@ func knownKeyColumns(k *knownKey) postgres.Columns {
 	}
 }
 
-// attempt is a claimed key. Its transaction, where a change was made within it,
-// stays open until the answer is in it too.
+// attempt is a claimed key. Changes made Within it and the answer are in one
+// transaction, which stays open until then.
 type attempt struct {
 	db    *postgres.DB
 	claim commerce.Claim
@@ -107,7 +107,7 @@ func (a *attempt) Within(ctx context.Context) context.Context {
 	return postgres.WithTransactor(ctx, a)
 }
 
-// InTx runs f in the attempt's transaction; an error of f undoes all of it.
+// InTx runs f in the attempt's transaction; an error of f rolls all of it back.
 func (a *attempt) InTx(ctx context.Context, f func(tx pgx.Tx) error) error {
 	if a.tx == nil {
 		tx, err := a.db.Pool().Begin(ctx)
@@ -123,8 +123,9 @@ func (a *attempt) InTx(ctx context.Context, f func(tx pgx.Tx) error) error {
 	return err
 }
 
-// rollback gives the connection back. What it says against that is of no use:
-// a broken connection is closed, and its changes are undone by the server.
+// rollback ends the transaction and returns its connection to the pool. Its
+// error is ignored: the pool closes a broken connection, and the server then
+// rolls back.
 func (a *attempt) rollback(ctx context.Context) {
 	if a.tx != nil {
 		_ = a.tx.Rollback(ctx)
@@ -139,7 +140,7 @@ func (a *attempt) Finish(ctx context.Context, answer json.RawMessage) error {
 			where company_id = @company_id and idempotency_key = @key and lease = @lease and answer is null`,
 			pgx.NamedArgs{"company_id": a.claim.CompanyID, "key": a.claim.Key, "lease": a.lease, "answer": []byte(answer), "kept_for": a.claim.Keep})
 		if err == nil && tag.RowsAffected() == 0 {
-			err = commerce.ErrKeyInProgress // the lease was over, and another attempt has begun
+			err = commerce.ErrKeyInProgress // the lease ended, and another attempt took the key
 		}
 		return err
 	})
@@ -170,12 +171,12 @@ func (a *attempt) Abandon(ctx context.Context) error {
 // forgetCompanies bounds the companies that one call of ForgetAnswers looks at.
 const forgetCompanies = 100
 
-// ForgetAnswers removes up to limit expired answers, company by company in the
-// order of their ids, beginning after one. It returns the last company that it
-// looked at, "" where there was none: where fewer than limit were removed, all
-// is done up to that company.
+// ForgetAnswers deletes up to limit expired answers of the companies after one,
+// in the order of their ids. It returns the last company that it looked at, ""
+// where there was none. If it deleted fewer than limit, no expired answer is
+// left up to that company.
 func (s *Store) ForgetAnswers(ctx context.Context, after string, limit int) (last string, removed int, err error) {
-	// The walk starts from the companies, not from the answers: docs/tables.md, rule 2.
+	// The companies are read from their own table, not from the answers: see docs/tables.md, rule 2.
 	companies, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[string],
 		`select company_id from company where company_id > $1 order by company_id limit $2`, after, forgetCompanies)
 	for _, companyID := range companies {
@@ -195,7 +196,7 @@ func (s *Store) ForgetAnswers(ctx context.Context, after string, limit int) (las
 }
 
 func (s *Store) forgetAnswersOf(ctx context.Context, companyID string, limit int) (removed int, err error) {
-	// Expired rows that a new claim or another process holds are left to it.
+	// Rows that a new claim or another process has locked are left to it.
 	tag, err := s.db.Pool().Exec(ctx, `
 		delete from idempotency where company_id = $1 and idempotency_key in (
 			select idempotency_key from idempotency where company_id = $1 and expires_at <= now()

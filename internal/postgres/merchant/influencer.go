@@ -17,9 +17,9 @@ import (
 )
 
 // RegisterInfluencer makes an influencer, or adds to the one of that name, in
-// one transaction: all of the registration or nothing, its outbox records and
-// audit row included. Overlapping coupons give a *commerce.CouponConflictError,
-// a foreign campaign id commerce.ErrCampaignTaken or ErrCampaignName.
+// one transaction with its outbox records and its audit row. Overlapping coupons
+// give a *commerce.CouponConflictError, a campaign id of another influencer or
+// with another name commerce.ErrCampaignTaken or ErrCampaignName.
 func (s *Store) RegisterInfluencer(ctx context.Context, author commerce.Author, r commerce.Registration, random io.Reader) (commerce.Registered, error) {
 	var made commerce.Registered
 	err := s.changeRules(ctx, author, func(c *ruleChange) error {
@@ -39,7 +39,7 @@ func (s *Store) RegisterInfluencer(ctx context.Context, author commerce.Author, 
 	return made, nil
 }
 
-// ruleChange is one change of a company's rules under way in its transaction.
+// ruleChange is one change of a company's rules, in its transaction.
 type ruleChange struct {
 	change Change
 	now    time.Time // the database's clock, read under the company's lock
@@ -47,17 +47,17 @@ type ruleChange struct {
 	outbox outboxBatch
 }
 
-// args adds to a statement's arguments the company, the revision and the time
-// of the change: @company_id, @rev and @now.
+// args returns others and the company, the revision and the time of the change:
+// @company_id, @rev and @now.
 func (c *ruleChange) args(others pgx.NamedArgs) pgx.NamedArgs {
 	args := pgx.NamedArgs{"company_id": c.change.CompanyID, "rev": c.change.Rev, "now": c.now}
 	maps.Copy(args, others)
 	return args
 }
 
-// changeRules runs f in a transaction that holds the company's row lock, and
-// writes the outbox records and the audit row that f prepared. The lock puts
-// changes of one company, their revisions and their records in one order.
+// changeRules runs f in a transaction that has locked the company's row, and
+// writes the outbox records and the audit row that f prepared. With the lock,
+// the changes of one company, their revisions and their records have one order.
 func (s *Store) changeRules(ctx context.Context, author commerce.Author, f func(c *ruleChange) error) error {
 	return s.db.InTx(ctx, func(tx pgx.Tx) error {
 		rev, now, err := bumpRules(ctx, tx, author.CompanyID)
@@ -84,7 +84,7 @@ func (c *ruleChange) influencerByName(ctx context.Context, name string) (id, kno
 	return id, known, err
 }
 
-// setCategory changes an influencer's category and tells of it.
+// setCategory changes an influencer's category and adds the record of it.
 func (c *ruleChange) setCategory(ctx context.Context, influencerID, category string) error {
 	if _, err := c.tx.Exec(ctx, `
 		update influencer set category = @category, rev = @rev
@@ -95,7 +95,7 @@ func (c *ruleChange) setCategory(ctx context.Context, influencerID, category str
 	return c.outbox.rule(c.change, influencerID, wire.Rule{Type: "influencer", Change: "updated", InfluencerID: influencerID})
 }
 
-// registering is one registration under way.
+// registering is one registration, in its transaction.
 type registering struct {
 	commerce.Registration
 	*ruleChange
@@ -121,7 +121,7 @@ func (reg *registering) run(ctx context.Context) error {
 	return nil
 }
 
-// newID is a UUIDv7: rows made together lie together in their index.
+// newID makes a UUIDv7: rows made at one time are close together in their index.
 func (reg *registering) newID() (string, error) {
 	id, err := uuid.NewV7FromReader(reg.random)
 	if err != nil {
@@ -130,7 +130,7 @@ func (reg *registering) newID() (string, error) {
 	return id.String(), nil
 }
 
-// rule is a rule record of this influencer and campaign.
+// rule returns a rule record of this influencer and campaign.
 func (reg *registering) rule(kind, change string) wire.Rule {
 	return wire.Rule{Type: kind, Change: change, InfluencerID: reg.influencerID, CampaignID: reg.campaignID}
 }
@@ -164,8 +164,8 @@ func (reg *registering) findOrCreateInfluencer(ctx context.Context) error {
 	return reg.outbox.rule(reg.change, reg.influencerID, wire.Rule{Type: "influencer", Change: "created", InfluencerID: reg.influencerID})
 }
 
-// UpdateInfluencer sets the category of the influencer of that name, or gives
-// commerce.ErrNotFound. An empty category clears it.
+// UpdateInfluencer sets the category of the influencer of that name; an empty
+// one clears it. An unknown name is commerce.ErrNotFound.
 func (s *Store) UpdateInfluencer(ctx context.Context, author commerce.Author, name, category string) error {
 	err := s.changeRules(ctx, author, func(c *ruleChange) error {
 		id, _, err := c.influencerByName(ctx, name)
@@ -181,13 +181,13 @@ func (s *Store) UpdateInfluencer(ctx context.Context, author commerce.Author, na
 	return nil
 }
 
-// Influencers lists a company's influencers with all that is live of them, in
-// the order of their making, after a cursor; at most limit.
+// Influencers returns a company's influencers after a cursor, oldest first, each
+// with all that is live of it; at most limit.
 func (s *Store) Influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error) {
 	return s.influencers(ctx, companyID, after, limit, false)
 }
 
-// InfluencersWithCosts lists, as Influencers does, those that have a cost.
+// InfluencersWithCosts is Influencers without those that have no live cost.
 func (s *Store) InfluencersWithCosts(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error) {
 	return s.influencers(ctx, companyID, after, limit, true)
 }
@@ -237,14 +237,15 @@ func (s *Store) influencers(ctx context.Context, companyID string, after commerc
 	return list, nil
 }
 
-// influencerPage is the influencers of one page, to be filled by resource.
+// influencerPage is the influencers of one page. Each of its methods reads one
+// kind of thing that belongs to them.
 type influencerPage struct {
 	companyID string
 	ids       []string
 	byID      map[string]*commerce.Influencer
 }
 
-// owned is something of an influencer, as it is read for a page.
+// owned is something with the influencer that it belongs to.
 type owned[T any] struct {
 	influencerID string
 	it           T

@@ -12,11 +12,11 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// codeAttempts bounds the search for free short codes. With 6.6e11 of them the
-// second attempt is already rare.
+// codeAttempts bounds the search for unused short codes. There are 6.6e11 of
+// them, so that even a second attempt is rare.
 const codeAttempts = 5
 
-// addLinks makes the registration's links, each with a short code of its own.
+// addLinks inserts the registration's links, each with a new short code.
 func (reg *registering) addLinks(ctx context.Context) error {
 	if len(reg.Links) == 0 {
 		return nil
@@ -69,7 +69,7 @@ var newCodes = postgres.Rows[*commerce.Link]{
 	postgres.Col("code", "text", func(l **commerce.Link) string { return (*l).Code }),
 }
 
-// takeCodes gives each link a code that no link of any company has, and claims it.
+// takeCodes sets the Code of each link to one that no link of any company ever had.
 func (reg *registering) takeCodes(ctx context.Context, links []commerce.Link) error {
 	var missing []*commerce.Link
 	for i := range links {
