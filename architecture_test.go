@@ -66,6 +66,21 @@ func TestEdgeNeedsOnlyKafka(t *testing.T) {
 	}
 }
 
+// Every statement is held to docs/tables.md by a test of internal/postgres, so
+// no other package may send any. devstack starts and fills servers.
+func TestOnlyThePostgresPackagesSpeakSQL(t *testing.T) {
+	for from, paths := range imports(t, "./...") {
+		if strings.HasPrefix(from, module+"internal/postgres") || strings.HasPrefix(from, module+"internal/devstack") {
+			continue
+		}
+		for _, path := range paths {
+			if strings.HasPrefix(path, "github.com/jackc/pgx") || path == "database/sql" {
+				t.Errorf("%s imports %s: statements belong below internal/postgres", from, path)
+			}
+		}
+	}
+}
+
 func TestServicesNeverImportEachOther(t *testing.T) {
 	services := []string{"edge", "admin", "processor"}
 	for _, service := range services {

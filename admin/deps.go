@@ -108,8 +108,10 @@ type Store interface {
 	// ClaimKey takes an Idempotency-Key or gives the answer stored under it;
 	// else commerce.ErrKeyMismatch or commerce.ErrKeyInProgress.
 	ClaimKey(ctx context.Context, claim commerce.Claim) (commerce.Claimed, error)
-	// ForgetAnswers removes expired answers of the first company after one.
-	ForgetAnswers(ctx context.Context, after string, limit int) (companyID string, removed int, err error)
+	// ForgetAnswers removes up to limit expired answers of the companies after
+	// one. It returns the last company that it looked at, "" where there was
+	// none: where fewer than limit were removed, all is done up to that company.
+	ForgetAnswers(ctx context.Context, after string, limit int) (last string, removed int, err error)
 
 	// ExplainedSale is commerce.ErrNotFound for an order not processed yet; its
 	// Explanation is nil where there is none yet.

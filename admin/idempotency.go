@@ -150,8 +150,8 @@ func keyInProgress() *problem {
 // Pace of forgetting expired answers.
 const (
 	forgetEvery   = time.Minute
-	forgetAtATime = 500   // answers a statement
-	forgetSteps   = 1_000 // statements a round
+	forgetAtATime = 500   // answers a call
+	forgetSteps   = 1_000 // calls a round
 )
 
 // forgetAnswers removes expired answers company by company, in bounded steps;

@@ -31,12 +31,23 @@ type DB struct {
 	months sync.Map // time.Time → nil: see MakeMonths
 }
 
+// Option changes how Open connects.
+type Option func(config *pgxpool.Config)
+
+// WithTracer shows every statement that is sent to a tracer of pgx.
+func WithTracer(tracer pgx.QueryTracer) Option {
+	return func(config *pgxpool.Config) { config.ConnConfig.Tracer = tracer }
+}
+
 // Open makes a pool for a connection string (URL or keyword/value); nothing is
 // dialled until first use. Close it when done.
-func Open(ctx context.Context, dsn string) (*DB, error) {
+func Open(ctx context.Context, dsn string, options ...Option) (*DB, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: connection string: %w", err)
+	}
+	for _, option := range options {
+		option(config)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {

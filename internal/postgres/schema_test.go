@@ -1,16 +1,19 @@
 package postgres_test
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/postgres"
 )
 
-// controlPlane names the tables whose keys and indexes need not start with
-// company_id, and why. All other tables hold a store's data: with company_id
-// first everywhere, the schema can be spread by company as it is.
+// controlPlane names the tables that hold no store's data, and why. All other
+// tables can be spread over machines by company_id (docs/tables.md).
 var controlPlane = map[string]string{
 	"store":             "is above companies",
 	"company":           "is the company itself",
@@ -25,12 +28,19 @@ var controlPlane = map[string]string{
 	"goose_db_version":  "is the migrations' own",
 }
 
-func TestEveryKeyAndIndexOfStoreDataStartsWithCompanyID(t *testing.T) {
-	conn, err := pgx.Connect(t.Context(), devtest.Postgres(t))
+func connect(t *testing.T, dsn string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close(t.Context())
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	return conn
+}
+
+func TestEveryKeyAndIndexOfStoreDataStartsWithCompanyID(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, devtest.Postgres(t))
 	rows, err := conn.Query(t.Context(), `
 		select t.relname, coalesce(i.relname, ''), coalesce(x.indisprimary, false), coalesce(a.attname, '')
 		from pg_class t
@@ -70,4 +80,75 @@ func TestEveryKeyAndIndexOfStoreDataStartsWithCompanyID(t *testing.T) {
 	if len(tables) < 25 {
 		t.Errorf("only %d tables were seen", len(tables))
 	}
+}
+
+// Rules 1 and 3 of docs/tables.md.
+func TestStoreDataCanBeSpreadByCompany(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, devtest.Postgres(t))
+	if found := spreadProblems(t, conn); len(found) > 0 {
+		t.Errorf("the schema: %q", found)
+	}
+	for _, c := range []struct{ change, want string }{
+		{`alter table orders add unique (order_id)`, "orders_order_id_key of orders: no company_id by equality"},
+		{`create unique index x on orders (order_id) include (company_id)`, "x of orders: no company_id by equality"},
+		{`create unique index x on orders (lower(company_id), order_id)`, "x of orders: no company_id by equality"},
+		{`alter table coupon add constraint x exclude using gist (code with =)`, "x of coupon: no company_id by equality"},
+		{`alter table coupon add constraint x exclude using gist (company_id with <>, code with =)`, "x of coupon: no company_id by equality"},
+		{`alter table cost alter company_id type varchar(20)`, "company_id of cost is character varying"},
+		{`alter table orders add foreign key (company_id) references company`, "orders refers to company"},
+		{`create trigger x before update on orders for each row execute function suppress_redundant_updates_trigger()`, "trigger x on orders"},
+		{`alter table cost add foreign key (company_id, influencer_id) references influencer`, ""},
+	} {
+		err := pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(t.Context(), c.change); err != nil {
+				t.Errorf("%s: %v", c.change, err)
+				return err
+			}
+			if found := spreadProblems(t, tx); strings.Join(found, "; ") != c.want {
+				t.Errorf("%s: found %q, want %q", c.change, found, c.want)
+			}
+			return pgx.ErrTxClosed // undone
+		})
+		if !errors.Is(err, pgx.ErrTxClosed) {
+			t.Errorf("%s: %v", c.change, err)
+		}
+	}
+}
+
+// spreadProblems says what in a schema keeps store data from being spread.
+func spreadProblems(t *testing.T, q postgres.Querier) []string {
+	t.Helper()
+	var local []string
+	for table := range controlPlane {
+		local = append(local, table)
+	}
+	found, err := postgres.Collect(t.Context(), q, pgx.RowTo[string], `
+		with stored as (
+			select t.oid, t.relname from pg_class t join pg_namespace n on n.oid = t.relnamespace and n.nspname = 'public'
+			where t.relkind in ('r', 'p') and t.relname <> all($1)
+		)
+		select i.relname || ' of ' || s.relname || ': no company_id by equality'
+		from stored s join pg_index x on x.indrelid = s.oid join pg_class i on i.oid = x.indexrelid
+		left join pg_constraint c on c.conindid = x.indexrelid and c.conrelid = s.oid and c.contype = 'x'
+		where (x.indisunique or x.indisexclusion) and not exists (
+			select from generate_series(0, x.indnkeyatts - 1) n
+			join pg_attribute a on a.attrelid = s.oid and a.attnum = x.indkey[n] and a.attname = 'company_id'
+			left join pg_operator o on o.oid = c.conexclop[n + 1]
+			where coalesce(o.oprname, '=') = '=')
+		union all
+		select 'company_id of ' || s.relname || ' is ' || coalesce(format_type(a.atttypid, null), 'missing')
+		from stored s left join pg_attribute a on a.attrelid = s.oid and a.attname = 'company_id'
+		where a.atttypid is distinct from 'text'::regtype
+		union all
+		select s.relname || ' refers to ' || f.relname
+		from stored s join pg_constraint c on c.conrelid = s.oid and c.contype = 'f' join pg_class f on f.oid = c.confrelid
+		where f.relname = any($1)
+		union all
+		select 'trigger ' || g.tgname || ' on ' || s.relname from stored s join pg_trigger g on g.tgrelid = s.oid where not g.tgisinternal
+		order by 1`, local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }

@@ -38,7 +38,7 @@ var insertEvents = `
 	insert into event_fact (company_id, id_time, event_id, name, at, received_at, digest, visitor, bot, via, body)
 	select @company_id, id_time, event_id, name, at, received_at, digest, visitor, bot, via, body
 	from ` + eventRows.Unnest("e") + `
-	on conflict (company_id, id_time, event_id) do nothing returning event_id::text`
+	on conflict (company_id, id_time, event_id) do nothing returning event_id`
 
 // InsertEvents stores events whose ids are not stored yet, and returns the ids
 // of those.

@@ -12,7 +12,7 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
-// CreateAPIKey makes a key for a company and gives its text, which is shown
+// CreateAPIKey makes a key for a company and returns its text, which is shown
 // once and never stored. An unknown company is commerce.ErrNotFound.
 func (s *Store) CreateAPIKey(ctx context.Context, k commerce.NewAPIKey) (key commerce.APIKey, text string, err error) {
 	fail := func(err error) (commerce.APIKey, string, error) {
@@ -39,12 +39,13 @@ func (s *Store) CreateAPIKey(ctx context.Context, k commerce.NewAPIKey) (key com
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
 			insert into api_key (key_id, secret_sha256, company_id, name, type, hint, scopes, expires_at)
-			values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			id, hash[:], k.CompanyID, k.Name, k.Type, text[len(text)-4:], scopeNames(k.Scopes), orNull(k.ExpiresAt))
+			values (@key_id, @secret_sha256, @company_id, @name, @type, @hint, @scopes, @expires_at)`,
+			pgx.NamedArgs{"key_id": id, "secret_sha256": hash[:], "company_id": k.CompanyID, "name": k.Name, "type": k.Type,
+				"hint": hint(text), "scopes": k.Scopes, "expires_at": postgres.NullIfZero(k.ExpiresAt)})
 		if err != nil {
 			return err
 		}
-		if key, err = scanAPIKey(tx.QueryRow(ctx, selectAPIKey+` where k.key_id = $1`, id)); err != nil {
+		if key, err = apiKey(ctx, tx, id); err != nil {
 			return err
 		}
 		return audit(ctx, tx, Change{CompanyID: k.CompanyID, Actor: k.Actor, Action: "api_key.create", Subject: id,
@@ -56,10 +57,10 @@ func (s *Store) CreateAPIKey(ctx context.Context, k commerce.NewAPIKey) (key com
 	return key, text, nil
 }
 
-// RotateAPIKey makes a key like another, its lifetime included, and lets the
-// other work until an instant, so that its holder can change over: both or
-// neither. It gives the new key's text, which is shown once. A key that is
-// unknown or does not work any more is commerce.ErrNotFound.
+// RotateAPIKey replaces a key by a new one with the same name, type, scopes and
+// lifetime, in one transaction. The old key works for r.Grace longer, so that
+// its holder can change over. It returns the new key's text, which is shown
+// once. A key that is unknown or does not work any more is commerce.ErrNotFound.
 func (s *Store) RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key commerce.APIKey, text string, err error) {
 	fail := func(err error) (commerce.APIKey, string, error) {
 		return commerce.APIKey{}, "", fmt.Errorf("postgres: rotate API key %s: %w", r.KeyID, err)
@@ -69,7 +70,8 @@ func (s *Store) RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key c
 		return fail(err)
 	}
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		old, err := scanAPIKey(tx.QueryRow(ctx, selectAPIKey+` where k.company_id = $1 and k.key_id = $2 for update of k`, r.CompanyID, r.KeyID))
+		old, err := postgres.One(ctx, tx, postgres.Scan(apiKeyColumns),
+			selectAPIKeys+` where k.company_id = $1 and k.key_id = $2 for update of k`, r.CompanyID, r.KeyID)
 		if err != nil {
 			return err
 		}
@@ -82,17 +84,18 @@ func (s *Store) RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key c
 		hash := commerce.KeyHash(text)
 		_, err = tx.Exec(ctx, `
 			insert into api_key (key_id, secret_sha256, company_id, name, type, hint, scopes, expires_at)
-			select $1, $2, company_id, name, type, $3, scopes, $4::timestamptz + (expires_at - created_at) from api_key where key_id = $5`,
-			id, hash[:], text[len(text)-4:], r.At, r.KeyID)
+			select @new_id, @secret_sha256, company_id, name, type, @hint, scopes, @at::timestamptz + (expires_at - created_at)
+			from api_key where key_id = @key_id`,
+			pgx.NamedArgs{"new_id": id, "secret_sha256": hash[:], "hint": hint(text), "at": r.At, "key_id": r.KeyID})
 		if err != nil {
 			return err
 		}
-		var until time.Time // as stored: an end that was set before may be sooner
+		var until time.Time // as stored: it may have had an earlier end
 		if err := tx.QueryRow(ctx, `update api_key set revoked_at = least(revoked_at, $2) where key_id = $1
 			returning least(revoked_at, expires_at)`, r.KeyID, r.At.Add(r.Grace)).Scan(&until); err != nil {
 			return err
 		}
-		if key, err = scanAPIKey(tx.QueryRow(ctx, selectAPIKey+` where k.key_id = $1`, id)); err != nil {
+		if key, err = apiKey(ctx, tx, id); err != nil {
 			return err
 		}
 		return audit(ctx, tx, Change{CompanyID: r.CompanyID, Actor: r.Actor, Action: "api_key.rotate", Subject: r.KeyID,
@@ -104,33 +107,28 @@ func (s *Store) RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key c
 	return key, text, nil
 }
 
-// ListAPIKeys lists a company's keys, oldest first, revoked ones included; at most limit.
+// ListAPIKeys returns a company's keys, revoked ones included, oldest first; at most limit.
 func (s *Store) ListAPIKeys(ctx context.Context, companyID string, limit int) ([]commerce.APIKey, error) {
-	rows, err := s.db.Pool().Query(ctx, selectAPIKey+` where k.company_id = $1 order by k.created_at, k.key_id limit $2`, companyID, limit)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: API keys of %s: %w", companyID, postgres.Translate(err))
-	}
-	keys, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (commerce.APIKey, error) { return scanAPIKey(row) })
+	keys, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(apiKeyColumns),
+		selectAPIKeys+` where k.company_id = $1 order by k.created_at, k.key_id limit $2`, companyID, limit)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: API keys of %s: %w", companyID, postgres.Translate(err))
 	}
 	return keys, nil
 }
 
-// RevokeAPIKey ends a key at an instant: now, or later where a rotation leaves
-// its holder time to change. It gives the instant at which the key ends: one
-// that ended already, or ends sooner, keeps that end, and nothing is written.
+// RevokeAPIKey ends a key at an instant, which may lie ahead, and returns when
+// the key ends. A key that has an earlier end keeps it, and nothing is written.
 func (s *Store) RevokeAPIKey(ctx context.Context, companyID, keyID string, at time.Time, actor string) (ends time.Time, err error) {
-	at = at.Truncate(time.Microsecond) // Postgres's precision: what is told is what is stored
+	at = at.Truncate(time.Microsecond) // PostgreSQL's precision: the returned time is the stored one
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		var sooner *time.Time
-		// least() passes over nulls.
+		// least() ignores nulls.
 		err := tx.QueryRow(ctx, `select least(revoked_at, expires_at) from api_key where company_id = $1 and key_id = $2 for update`,
-			companyID, keyID).Scan(&sooner)
+			companyID, keyID).Scan(postgres.ZeroIfNull(&ends))
 		if err != nil {
 			return err
 		}
-		if ends = timeOrZero(sooner); sooner != nil && !at.Before(ends) {
+		if !ends.IsZero() && !at.Before(ends) {
 			return nil
 		}
 		ends = at
@@ -146,39 +144,31 @@ func (s *Store) RevokeAPIKey(ctx context.Context, companyID, keyID string, at ti
 	return ends, nil
 }
 
-// APIKeyByHash looks a key up by the SHA-256 of its text (commerce.KeyHash),
-// revoked and expired ones included: the caller judges. Unknown is
+// APIKeyByHash returns the key whose text has a SHA-256 (commerce.KeyHash). It
+// may be revoked or expired: see commerce.APIKey.ActiveAt. An unknown hash is
 // commerce.ErrNotFound.
 func (s *Store) APIKeyByHash(ctx context.Context, hash [32]byte) (commerce.APIKey, error) {
-	key, err := scanAPIKey(s.db.Pool().QueryRow(ctx, selectAPIKey+` where k.secret_sha256 = $1`, hash[:]))
+	key, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(apiKeyColumns), selectAPIKeys+` where k.secret_sha256 = $1`, hash[:])
 	if err != nil {
 		return key, fmt.Errorf("postgres: API key: %w", postgres.Translate(err))
 	}
 	return key, nil
 }
 
-// APIKeysByHash looks several keys up at once; unknown ones are left out.
+// APIKeysByHash is APIKeyByHash for several hashes; unknown ones are left out.
 func (s *Store) APIKeysByHash(ctx context.Context, hashes [][32]byte) (map[[32]byte]commerce.APIKey, error) {
 	raw := make([][]byte, len(hashes))
 	for i := range hashes {
 		raw[i] = hashes[i][:]
 	}
-	rows, err := s.db.Pool().Query(ctx, selectHashAndKey+` where k.secret_sha256 = any($1)`, raw)
+	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(hashedKeyColumns),
+		`select `+postgres.List(hashedKeyColumns)+fromAPIKeys+` where k.secret_sha256 = any($1)`, raw)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: API keys: %w", postgres.Translate(err))
 	}
-	keys := make(map[[32]byte]commerce.APIKey, len(hashes))
-	var hash []byte
-	for rows.Next() {
-		key, err := scanAPIKey(rows, &hash)
-		if err != nil {
-			rows.Close()
-			return nil, fmt.Errorf("postgres: API keys: %w", postgres.Translate(err))
-		}
-		keys[[32]byte(hash)] = key
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("postgres: API keys: %w", postgres.Translate(err))
+	keys := make(map[[32]byte]commerce.APIKey, len(list))
+	for _, k := range list {
+		keys[[32]byte(k.hash)] = k.APIKey
 	}
 	return keys, nil
 }
@@ -186,62 +176,63 @@ func (s *Store) APIKeysByHash(ctx context.Context, hashes [][32]byte) (map[[32]b
 // TouchAPIKeys stores when keys were last used; an older time than the stored
 // one changes nothing.
 func (s *Store) TouchAPIKeys(ctx context.Context, lastUsed map[string]time.Time) error {
-	ids, times := make([]string, 0, len(lastUsed)), make([]time.Time, 0, len(lastUsed))
+	var uses []keyUse
 	for id, at := range lastUsed {
-		ids, times = append(ids, id), append(times, at)
+		uses = append(uses, keyUse{id, at})
 	}
 	_, err := s.db.Pool().Exec(ctx, `
 		update api_key k set last_used_at = greatest(k.last_used_at, u.at)
-		from unnest($1::text[], $2::timestamptz[]) as u (key_id, at) where k.key_id = u.key_id`, ids, times)
+		from `+keyUses.Unnest("u")+` where k.key_id = u.key_id`, keyUses.Args(uses, nil))
 	if err != nil {
 		return fmt.Errorf("postgres: last use of API keys: %w", postgres.Translate(err))
 	}
 	return nil
 }
 
-const (
-	selectAPIKey     = `select ` + apiKeyColumns
-	selectHashAndKey = `select k.secret_sha256, ` + apiKeyColumns
-)
-
-const apiKeyColumns = `
-	k.key_id, k.company_id, c.environment, c.country, k.name, k.type, k.hint, k.scopes, k.created_at, k.expires_at, k.revoked_at, k.last_used_at
-	from api_key k join company c using (company_id)`
-
-// scanAPIKey scans apiKeyColumns, and before them whatever stands before.
-func scanAPIKey(row pgx.Row, before ...any) (k commerce.APIKey, err error) {
-	var scopes []string
-	var expires, revoked, used *time.Time
-	err = row.Scan(append(before, &k.KeyID, &k.CompanyID, &k.Environment, &k.Country, &k.Name, &k.Type, &k.Hint, &scopes, &k.CreatedAt, &expires, &revoked, &used)...)
-	if err != nil {
-		return k, err
-	}
-	for _, s := range scopes {
-		k.Scopes = append(k.Scopes, commerce.Scope(s))
-	}
-	k.ExpiresAt, k.RevokedAt, k.LastUsedAt = timeOrZero(expires), timeOrZero(revoked), timeOrZero(used)
-	return k, nil
+type keyUse struct {
+	keyID string
+	at    time.Time
 }
 
-func scopeNames(scopes []commerce.Scope) []string {
-	names := make([]string, len(scopes))
-	for i, s := range scopes {
-		names[i] = string(s)
-	}
-	return names
+var keyUses = postgres.Rows[keyUse]{
+	postgres.Col("key_id", "text", func(u *keyUse) string { return u.keyID }),
+	postgres.Col("at", "timestamptz", func(u *keyUse) time.Time { return u.at }),
 }
 
-// orNull is a time as a column, null where it is zero.
-func orNull(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
+const fromAPIKeys = ` from api_key k join company c using (company_id)`
+
+var selectAPIKeys = `select ` + postgres.List(apiKeyColumns) + fromAPIKeys
+
+func apiKeyColumns(k *commerce.APIKey) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("k.key_id", &k.KeyID),
+		postgres.Into("k.company_id", &k.CompanyID),
+		postgres.Into("c.environment", &k.Environment),
+		postgres.Into("c.country", &k.Country),
+		postgres.Into("k.name", &k.Name),
+		postgres.Into("k.type", &k.Type),
+		postgres.Into("k.hint", &k.Hint),
+		postgres.Into("k.scopes", &k.Scopes),
+		postgres.Into("k.created_at", &k.CreatedAt),
+		postgres.Into("k.expires_at", postgres.ZeroIfNull(&k.ExpiresAt)),
+		postgres.Into("k.revoked_at", postgres.ZeroIfNull(&k.RevokedAt)),
+		postgres.Into("k.last_used_at", postgres.ZeroIfNull(&k.LastUsedAt)),
 	}
-	return &t
 }
 
-func timeOrZero(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return *t
+type hashedKey struct {
+	commerce.APIKey
+	hash []byte
 }
+
+func hashedKeyColumns(k *hashedKey) postgres.Columns {
+	return append(apiKeyColumns(&k.APIKey), postgres.Into("k.secret_sha256", &k.hash))
+}
+
+// apiKey reads one key by its id.
+func apiKey(ctx context.Context, tx pgx.Tx, keyID string) (commerce.APIKey, error) {
+	return postgres.One(ctx, tx, postgres.Scan(apiKeyColumns), selectAPIKeys+` where k.key_id = $1`, keyID)
+}
+
+// hint returns the last four characters of a key's text.
+func hint(text string) string { return text[len(text)-4:] }

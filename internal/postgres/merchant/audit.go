@@ -10,11 +10,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Change is one change of a store's data, as the audit log and the commerce
-// records tell of it. Detail holds no personal data and no secret.
+// Change is one change of a store's data, as it is written to the audit log and
+// to records of commerce.v1. Detail holds no personal data and no secret.
 type Change struct {
 	CompanyID string
-	Rev       int64 // the rule revision it made; 0 where it is no rule
+	Rev       int64 // the revision of the rules that it made; 0 where it changes no rule
 	At        time.Time
 	Actor     string // "key/<keyId>", "user/<userId>" or "cli"
 	Action    string // e.g. influencer.create
@@ -35,7 +35,9 @@ func audit(ctx context.Context, tx pgx.Tx, c Change) error {
 	if c.Detail == nil {
 		detail = []byte("{}")
 	}
-	_, err = tx.Exec(ctx, `insert into audit_log (company_id, audit_id, actor, action, subject, detail) values ($1, $2, $3, $4, $5, $6)`,
-		c.CompanyID, id.String(), c.Actor, c.Action, c.Subject, detail)
+	_, err = tx.Exec(ctx, `
+		insert into audit_log (company_id, audit_id, actor, action, subject, detail)
+		values (@company_id, @audit_id, @actor, @action, @subject, @detail)`,
+		pgx.NamedArgs{"company_id": c.CompanyID, "audit_id": id.String(), "actor": c.Actor, "action": c.Action, "subject": c.Subject, "detail": detail})
 	return err
 }

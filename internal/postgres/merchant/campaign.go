@@ -8,12 +8,20 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// findOrCreateCampaign finds the campaign by id, or by its folded name under
-// the influencer, or makes it. One without a name (no utm_content) is a
-// campaign too: links and coupons always hang off one.
+func campaignColumns(c *commerce.Campaign) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("campaign_id", &c.CampaignID),
+		postgres.Into("name", &c.Name),
+	}
+}
+
+// findOrCreateCampaign finds the campaign by its id, or among the influencer's
+// by its folded name, or makes it. The name may be empty (no utm_content): every
+// link and every coupon belongs to a campaign.
 func (reg *registering) findOrCreateCampaign(ctx context.Context) error {
 	folded := commerce.FoldName(reg.Campaign)
 	var err error
@@ -37,47 +45,58 @@ func (reg *registering) findOrCreateCampaign(ctx context.Context) error {
 	}
 	_, err = reg.tx.Exec(ctx, `
 		insert into campaign (company_id, campaign_id, influencer_id, name, name_folded, rev, created_at)
-		values ($1, $2, $3, $4, $5, $6, clock_timestamp())`,
-		reg.change.CompanyID, reg.campaignID, reg.influencerID, reg.campaignName, folded, reg.change.Rev)
+		values (@company_id, @campaign_id, @influencer_id, @name, @name_folded, @rev, @now)`,
+		reg.args(pgx.NamedArgs{"campaign_id": reg.campaignID, "influencer_id": reg.influencerID, "name": reg.campaignName, "name_folded": folded}))
 	if err != nil {
 		return err
 	}
 	return reg.outbox.rule(reg.change, reg.campaignID, reg.rule(wire.RuleCampaign, wire.RuleCreated))
 }
 
+type knownCampaign struct {
+	commerce.Campaign
+	nameFolded, influencerID string
+	archived                 bool
+}
+
+func knownCampaignColumns(c *knownCampaign) postgres.Columns {
+	return append(campaignColumns(&c.Campaign),
+		postgres.Into("name_folded", &c.nameFolded),
+		postgres.Into("influencer_id", &c.influencerID),
+		postgres.Into("archived_at is not null", &c.archived))
+}
+
 func (reg *registering) campaignByID(ctx context.Context, folded string) error {
-	var owner, knownFolded string
-	var archived bool
-	err := reg.tx.QueryRow(ctx, `
-		select campaign_id, name, name_folded, influencer_id::text, archived_at is not null from campaign
-		where company_id = $1 and campaign_id = $2`, reg.change.CompanyID, reg.CampaignID).
-		Scan(&reg.campaignID, &reg.campaignName, &knownFolded, &owner, &archived)
-	switch {
-	case err != nil:
+	known, err := postgres.One(ctx, reg.tx, postgres.Scan(knownCampaignColumns), `
+		select `+postgres.List(knownCampaignColumns)+` from campaign
+		where company_id = $1 and campaign_id = $2`, reg.change.CompanyID, reg.CampaignID)
+	if err != nil {
 		return err
-	case owner != reg.influencerID || archived:
+	}
+	reg.campaignID, reg.campaignName = known.CampaignID, known.Name
+	switch {
+	case known.influencerID != reg.influencerID || known.archived:
 		return fmt.Errorf("campaign %s: %w", reg.CampaignID, commerce.ErrCampaignTaken)
-	case folded != "" && folded != knownFolded:
-		// To rename silently would move attribution by utm_content; to ignore
-		// the name would be a lie to the caller.
+	case folded != "" && folded != known.nameFolded:
+		// A new name would change which orders utm_content is credited for, and
+		// the caller would not learn that the name was ignored.
 		return fmt.Errorf("campaign %s: %w", reg.CampaignID, commerce.ErrCampaignName)
 	}
 	return nil
 }
 
 func (p *influencerPage) campaigns(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, `
-		select influencer_id::text, campaign_id, name from campaign
+	list, err := postgres.Collect(ctx, tx, postgres.Scan(ownedCampaignColumns), `
+		select `+postgres.List(ownedCampaignColumns)+` from campaign
 		where company_id = $1 and influencer_id = any($2::uuid[]) and archived_at is null
 		order by created_at, campaign_id`, p.companyID, p.ids)
-	if err != nil {
-		return err
+	for _, c := range list {
+		of := p.byID[c.influencerID]
+		of.Campaigns = append(of.Campaigns, c.it)
 	}
-	var id string
-	var c commerce.Campaign
-	_, err = pgx.ForEachRow(rows, []any{&id, &c.CampaignID, &c.Name}, func() error {
-		p.byID[id].Campaigns = append(p.byID[id].Campaigns, c)
-		return nil
-	})
 	return err
+}
+
+func ownedCampaignColumns(c *owned[commerce.Campaign]) postgres.Columns {
+	return append(campaignColumns(&c.it), postgres.Into("influencer_id", &c.influencerID))
 }

@@ -2,7 +2,6 @@ package merchant
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -15,8 +14,8 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// CreateStore makes a store with its live and its sandbox company, and tells
-// the directory of both in the same transaction.
+// CreateStore makes a store with its live and its sandbox company. Their records
+// of the directory are written in the same transaction.
 func (s *Store) CreateStore(ctx context.Context, n commerce.NewStore) (commerce.Store, error) {
 	n.Defaults()
 	storeID, err := uuid.NewRandomFromReader(n.Random)
@@ -33,13 +32,7 @@ func (s *Store) CreateStore(ctx context.Context, n commerce.NewStore) (commerce.
 			if err != nil {
 				return err
 			}
-			company, err := scanCompany(tx.QueryRow(ctx, `
-				insert into company (company_id, store_id, environment, name, country, timezone, currency, origins, hosts,
-					consent_policy, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring)
-				values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
-				returning `+companyColumns,
-				id, store.StoreID, environment, n.Name, n.Country, n.Timezone, n.Currency, notNil(n.Origins), notNil(n.Hosts),
-				n.ConsentPolicy, n.PayoutRule, n.WindowDays, n.HalfLifeDays, !n.CountDirect, n.PayRecurring))
+			company, err := insertCompany(ctx, tx, n, commerce.Company{CompanyID: id, StoreID: store.StoreID, Environment: environment})
 			if err != nil {
 				return err
 			}
@@ -63,33 +56,31 @@ func (s *Store) CreateStore(ctx context.Context, n commerce.NewStore) (commerce.
 	return store, nil
 }
 
-// Company is one company; commerce.ErrNotFound where there is none.
+// Company returns a company; an unknown one is commerce.ErrNotFound.
 func (s *Store) Company(ctx context.Context, companyID string) (commerce.Company, error) {
-	c, err := scanCompany(s.db.Pool().QueryRow(ctx, `select `+companyColumns+` from company where company_id = $1`, companyID))
+	c, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(companyColumns),
+		`select `+postgres.List(companyColumns)+` from company where company_id = $1`, companyID)
 	if err != nil {
 		return c, fmt.Errorf("postgres: company %s: %w", companyID, postgres.Translate(err))
 	}
 	return c, nil
 }
 
-// Companies lists companies in the order of their making, at most limit.
+// Companies returns companies, oldest first; at most limit.
 func (s *Store) Companies(ctx context.Context, limit int) ([]commerce.Company, error) {
-	rows, err := s.db.Pool().Query(ctx, `select `+companyColumns+` from company order by created_at, company_id limit $1`, limit)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: companies: %w", postgres.Translate(err))
-	}
-	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (commerce.Company, error) { return scanCompany(row) })
+	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(companyColumns),
+		`select `+postgres.List(companyColumns)+` from company order by created_at, company_id limit $1`, limit)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: companies: %w", postgres.Translate(err))
 	}
 	return list, nil
 }
 
-// SetOrigins replaces the origins and hosts of a company and tells the
-// directory and the processor.
+// SetOrigins replaces the origins and hosts of a company, and writes the records
+// from which the edge and the processor learn of it.
 func (s *Store) SetOrigins(ctx context.Context, companyID string, origins, hosts []string, actor string, keyCheck func(string) string) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
-		rev, err := bumpRules(ctx, tx, companyID)
+		rev, _, err := bumpRules(ctx, tx, companyID)
 		if err != nil {
 			return err
 		}
@@ -101,7 +92,7 @@ func (s *Store) SetOrigins(ctx context.Context, companyID string, origins, hosts
 		}
 		change := Change{CompanyID: companyID, Rev: rev, At: time.Now(), Actor: actor, Action: "company.origins", Subject: companyID,
 			Detail: map[string]any{"origins": notNil(origins), "hosts": notNil(hosts)}}
-		// The body is empty on purpose: settings are read from Postgres, the record says when to look again.
+		// The body is empty: the record only says that settings changed, and they are read from PostgreSQL.
 		if err := putCommerce(ctx, tx, change, wire.KindSettings, "settings", struct{}{}); err != nil {
 			return err
 		}
@@ -113,37 +104,72 @@ func (s *Store) SetOrigins(ctx context.Context, companyID string, origins, hosts
 	return nil
 }
 
-const companyColumns = `company_id, store_id::text, environment, name, country, timezone, currency, origins, hosts, consent_policy, rules_rev, created_at`
-
-func scanCompany(row pgx.Row) (c commerce.Company, err error) {
-	err = row.Scan(&c.CompanyID, &c.StoreID, &c.Environment, &c.Name, &c.Country, &c.Timezone, &c.Currency,
-		&c.Origins, &c.Hosts, &c.ConsentPolicy, &c.RulesRev, &c.CreatedAt)
-	return c, err
+func companyColumns(c *commerce.Company) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("company_id", &c.CompanyID),
+		postgres.Into("store_id", &c.StoreID),
+		postgres.Into("environment", &c.Environment),
+		postgres.Into("name", &c.Name),
+		postgres.Into("country", &c.Country),
+		postgres.Into("timezone", &c.Timezone),
+		postgres.Into("currency", &c.Currency),
+		postgres.Into("origins", &c.Origins),
+		postgres.Into("hosts", &c.Hosts),
+		postgres.Into("consent_policy", &c.ConsentPolicy),
+		postgres.Into("rules_rev", &c.RulesRev),
+		postgres.Into("created_at", &c.CreatedAt),
+	}
 }
 
-// bumpRules locks the company's row and gives its next rule revision. Every
-// change of a rule or setting takes it first: revisions and outbox rows of one
-// company are then in one order.
-func bumpRules(ctx context.Context, tx pgx.Tx, companyID string) (int64, error) {
-	var rev int64
-	err := tx.QueryRow(ctx, `update company set rules_rev = rules_rev + 1 where company_id = $1 returning rules_rev`, companyID).Scan(&rev)
-	return rev, err
+// insertCompany stores a company of a new store: c has its ids and environment,
+// n all else.
+func insertCompany(ctx context.Context, tx pgx.Tx, n commerce.NewStore, c commerce.Company) (commerce.Company, error) {
+	return postgres.One(ctx, tx, postgres.Scan(companyColumns), `
+		insert into company (company_id, store_id, environment, name, country, timezone, currency, origins, hosts,
+			consent_policy, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring)
+		values (@company_id, @store_id, @environment, @name, @country, @timezone, @currency, @origins, @hosts,
+			@consent_policy, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring)
+		returning `+postgres.List(companyColumns), pgx.NamedArgs{
+		"company_id": c.CompanyID, "store_id": c.StoreID, "environment": c.Environment,
+		"name": n.Name, "country": n.Country, "timezone": n.Timezone, "currency": n.Currency,
+		"origins": notNil(n.Origins), "hosts": notNil(n.Hosts),
+		"consent_policy": n.ConsentPolicy, "payout_rule": n.PayoutRule, "window_days": n.WindowDays, "half_life_days": n.HalfLifeDays,
+		"ignore_direct": !n.CountDirect, "pay_recurring": n.PayRecurring,
+	})
 }
 
-// directoryCompany reads what the edge must know of a company.
+// bumpRules locks the company's row, and returns its next rule revision and
+// the database's time. Every change of a rule or setting takes it first:
+// revisions, times and outbox rows of one company are then in one order, which
+// is the order of commits, so that a cursor over times never skips a row.
+func bumpRules(ctx context.Context, tx pgx.Tx, companyID string) (rev int64, now time.Time, err error) {
+	err = tx.QueryRow(ctx, `update company set rules_rev = rules_rev + 1 where company_id = $1 returning rules_rev, clock_timestamp()`,
+		companyID).Scan(&rev, &now)
+	return rev, now, err
+}
+
+func directoryColumns(c *wire.Company) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("company_id", &c.CompanyID),
+		postgres.Into("rules_rev", &c.Rev),
+		postgres.Into("environment", &c.Environment),
+		postgres.Into("origins", &c.Origins),
+		postgres.Into("country", &c.Country),
+		postgres.Into("timezone", &c.Timezone),
+		postgres.Into("hosts", &c.Hosts),
+		postgres.Into("limits", &c.Limits),
+		postgres.Into("consent_policy", &c.ConsentPolicy),
+	}
+}
+
+// directoryCompany reads what the edge needs of a company.
 func directoryCompany(ctx context.Context, tx pgx.Tx, companyID string, keyCheck func(string) string) (wire.Company, error) {
-	var limits []byte
-	c := wire.Company{V: 1}
-	err := tx.QueryRow(ctx, `
-		select company_id, rules_rev, environment, origins, country, timezone, hosts, limits, consent_policy
-		from company where company_id = $1`, companyID).
-		Scan(&c.CompanyID, &c.Rev, &c.Environment, &c.Origins, &c.Country, &c.Timezone, &c.Hosts, &limits, &c.ConsentPolicy)
+	c, err := postgres.One(ctx, tx, postgres.Scan(directoryColumns),
+		`select `+postgres.List(directoryColumns)+` from company where company_id = $1`, companyID)
 	if err != nil {
 		return c, err
 	}
-	if err := json.Unmarshal(limits, &c.Limits); err != nil {
-		return c, fmt.Errorf("limits of %s: %w", companyID, err)
-	}
+	c.V = 1
 	if keyCheck == nil {
 		return c, errors.New("no key check given: an edge could not tell that its hashing secret is the wrong one")
 	}
@@ -151,7 +177,7 @@ func directoryCompany(ctx context.Context, tx pgx.Tx, companyID string, keyCheck
 	return c, nil
 }
 
-// notNil makes an absent list an empty one: the columns are not null.
+// notNil returns an empty list for nil: the columns are not null.
 func notNil(list []string) []string {
 	if list == nil {
 		return []string{}

@@ -6,20 +6,19 @@ import (
 	"io"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
 func (reg *registering) addCosts(ctx context.Context) error {
-	batch := &pgx.Batch{}
+	var costs []newCost
 	for _, c := range reg.Costs {
 		id, err := reg.newID()
 		if err != nil {
 			return err
 		}
-		reg.costIDs = append(reg.costIDs, id)
 		rule := reg.rule(wire.RuleCost, wire.RuleCreated)
 		rule.From, rule.To = c.StartDate, c.EndDate
 		if !c.CampaignCost {
@@ -28,21 +27,41 @@ func (reg *registering) addCosts(ctx context.Context) error {
 		if err := reg.outbox.rule(reg.change, id, rule); err != nil {
 			return err
 		}
-		batch.Queue(`
-			insert into cost (company_id, cost_id, influencer_id, campaign_id, fixed_fee_minor, var_fee, value_minor,
-				frequency, is_coupon_cost, start_date, end_date, rev, created_at)
-			values ($1, $2, $3, nullif($4, ''), $5, $6::text::numeric, $7, nullif($8, ''), $9, $10::text::date, nullif($11, '')::date, $12, clock_timestamp())`,
-			reg.change.CompanyID, id, reg.influencerID, rule.CampaignID, c.FixedFeeMinor, c.VarFee.String(), c.ValueMinor,
-			c.Frequency, c.CouponCost, c.StartDate, c.EndDate, reg.change.Rev)
+		costs, reg.costIDs = append(costs, newCost{CostTerms: c, id: id, campaignID: rule.CampaignID}), append(reg.costIDs, id)
 	}
-	if batch.Len() == 0 {
+	if len(costs) == 0 {
 		return nil
 	}
-	return reg.tx.SendBatch(ctx, batch).Close()
+	return insertAll(ctx, reg.tx, len(costs), `
+		insert into cost (company_id, cost_id, influencer_id, campaign_id, fixed_fee_minor, var_fee, value_minor,
+			frequency, is_coupon_cost, start_date, end_date, rev, created_at)
+		select @company_id, cost_id, @influencer_id, campaign_id, fixed_fee_minor, var_fee, value_minor,
+			frequency, is_coupon_cost, start_date, end_date, @rev, @now
+		from `+newCosts.Unnest("c")+`
+		on conflict (company_id, cost_id) do nothing returning cost_id`,
+		newCosts.Args(costs, reg.args(pgx.NamedArgs{"influencer_id": reg.influencerID})))
 }
 
-// AddCost adds a cost to the influencer of that name, at the level of a
-// campaign where terms say so. An unknown name or campaign is
+// newCost is a cost to be inserted.
+type newCost struct {
+	commerce.CostTerms
+	id, campaignID string
+}
+
+var newCosts = postgres.Rows[newCost]{
+	postgres.Col("cost_id", "uuid", func(c *newCost) string { return c.id }),
+	postgres.Col("campaign_id", "text", func(c *newCost) *string { return postgres.NullIfEmpty(c.campaignID) }),
+	postgres.Col("fixed_fee_minor", "bigint", func(c *newCost) int64 { return c.FixedFeeMinor }),
+	postgres.Col("var_fee", "numeric", func(c *newCost) string { return c.VarFee.String() }),
+	postgres.Col("value_minor", "bigint", func(c *newCost) int64 { return c.ValueMinor }),
+	postgres.Col("frequency", "text", func(c *newCost) *string { return postgres.NullIfEmpty(c.Frequency) }),
+	postgres.Col("is_coupon_cost", "boolean", func(c *newCost) bool { return c.CouponCost }),
+	postgres.Col("start_date", "date", func(c *newCost) *string { return postgres.NullIfEmpty(c.StartDate) }),
+	postgres.Col("end_date", "date", func(c *newCost) *string { return postgres.NullIfEmpty(c.EndDate) }),
+}
+
+// AddCost adds a cost to the influencer of that name, or to one campaign where
+// terms say so. An unknown name or campaign is
 // commerce.ErrNotFound, another influencer's campaign commerce.ErrCampaignTaken.
 func (s *Store) AddCost(ctx context.Context, author commerce.Author, name, campaignID string, terms commerce.CostTerms, random io.Reader) (influencerID string, cost commerce.Cost, err error) {
 	cost = commerce.Cost{CostTerms: terms}
@@ -73,11 +92,12 @@ func (s *Store) AddCost(ctx context.Context, author commerce.Author, name, campa
 	return influencerID, cost, nil
 }
 
-// DeleteCost ends a cost at this instant; an unknown one, or one that is not of
-// a campaign where campaignOnly, is commerce.ErrNotFound.
+// DeleteCost ends a cost now. An unknown one is commerce.ErrNotFound, and with
+// campaignOnly so is one that belongs to no campaign.
 func (s *Store) DeleteCost(ctx context.Context, author commerce.Author, costID string, campaignOnly bool) error {
 	err := s.changeRules(ctx, author, func(c *ruleChange) error {
-		ended, err := c.endCosts(ctx, `cost_id = $3::uuid and (campaign_id is not null or not $4)`, costID, campaignOnly)
+		ended, err := c.endCosts(ctx, `cost_id = @cost_id and (campaign_id is not null or not @campaign_only)`,
+			pgx.NamedArgs{"cost_id": costID, "campaign_only": campaignOnly})
 		if err == nil && ended == 0 {
 			err = pgx.ErrNoRows
 		}
@@ -90,44 +110,62 @@ func (s *Store) DeleteCost(ctx context.Context, author commerce.Author, costID s
 	return nil
 }
 
-// endCosts ends the live costs that a condition names; its parameters are $3 and on.
-func (c *ruleChange) endCosts(ctx context.Context, where string, args ...any) (ended int, err error) {
-	rows, err := c.tx.Query(ctx, `
-		update cost set deleted_at = clock_timestamp(), rev = $2 where company_id = $1 and deleted_at is null and `+where+`
-		returning influencer_id::text, cost_id::text, coalesce(campaign_id, ''), to_char(start_date, 'YYYY-MM-DD'), coalesce(to_char(end_date, 'YYYY-MM-DD'), '')`,
-		append([]any{c.change.CompanyID, c.change.Rev}, args...)...)
+type endedCost struct {
+	id   string
+	rule wire.Rule
+}
+
+func endedCostColumns(c *endedCost) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("cost_id", &c.id),
+		postgres.Into("influencer_id", &c.rule.InfluencerID),
+		postgres.Into("coalesce(campaign_id, '')", &c.rule.CampaignID),
+		postgres.Into("start_date", postgres.Day(&c.rule.From)),
+		postgres.Into("end_date", postgres.Day(&c.rule.To)),
+	}
+}
+
+// endCosts ends the live costs for which where is true, and returns their number.
+func (c *ruleChange) endCosts(ctx context.Context, where string, args pgx.NamedArgs) (ended int, err error) {
+	costs, err := postgres.Collect(ctx, c.tx, postgres.Scan(endedCostColumns), `
+		update cost set deleted_at = @now, rev = @rev where company_id = @company_id and deleted_at is null and `+where+`
+		returning `+postgres.List(endedCostColumns), c.args(args))
 	if err != nil {
 		return 0, err
 	}
-	var id string
-	rule := wire.Rule{Type: wire.RuleCost, Change: wire.RuleDeleted}
-	_, err = pgx.ForEachRow(rows, []any{&rule.InfluencerID, &id, &rule.CampaignID, &rule.From, &rule.To}, func() error {
-		ended++
-		return c.outbox.rule(c.change, id, rule)
-	})
-	return ended, err
+	for _, cost := range costs {
+		cost.rule.Type, cost.rule.Change = wire.RuleCost, wire.RuleDeleted
+		if err := c.outbox.rule(c.change, cost.id, cost.rule); err != nil {
+			return 0, err
+		}
+	}
+	return len(costs), nil
+}
+
+func costColumns(c *owned[commerce.Cost]) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("influencer_id", &c.influencerID),
+		postgres.Into("cost_id", &c.it.CostID),
+		postgres.Into("coalesce(campaign_id, '')", &c.it.CampaignID),
+		postgres.Into("campaign_id is not null", &c.it.CampaignCost),
+		postgres.Into("fixed_fee_minor", &c.it.FixedFeeMinor),
+		postgres.Into("var_fee::text", &c.it.VarFee),
+		postgres.Into("value_minor", &c.it.ValueMinor),
+		postgres.Into("coalesce(frequency, '')", &c.it.Frequency),
+		postgres.Into("is_coupon_cost", &c.it.CouponCost),
+		postgres.Into("start_date", postgres.Day(&c.it.StartDate)),
+		postgres.Into("end_date", postgres.Day(&c.it.EndDate)),
+	}
 }
 
 func (p *influencerPage) costs(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, `
-		select influencer_id::text, cost_id::text, coalesce(campaign_id, ''), fixed_fee_minor, var_fee::text, value_minor,
-			coalesce(frequency, ''), is_coupon_cost, to_char(start_date, 'YYYY-MM-DD'), coalesce(to_char(end_date, 'YYYY-MM-DD'), '')
-		from cost
+	list, err := postgres.Collect(ctx, tx, postgres.Scan(costColumns), `
+		select `+postgres.List(costColumns)+` from cost
 		where company_id = $1 and influencer_id = any($2::uuid[]) and deleted_at is null
 		order by cost_id`, p.companyID, p.ids)
-	if err != nil {
-		return err
+	for _, c := range list {
+		of := p.byID[c.influencerID]
+		of.Costs = append(of.Costs, c.it)
 	}
-	var id, percent string
-	var c commerce.Cost
-	_, err = pgx.ForEachRow(rows, []any{&id, &c.CostID, &c.CampaignID, &c.FixedFeeMinor, &percent, &c.ValueMinor, &c.Frequency, &c.CouponCost, &c.StartDate, &c.EndDate}, func() error {
-		var err error
-		if c.VarFee, err = decimal.NewFromString(percent); err != nil {
-			return fmt.Errorf("var_fee of cost %s: %w", c.CostID, err)
-		}
-		c.CampaignCost = c.CampaignID != ""
-		p.byID[id].Costs = append(p.byID[id].Costs, c)
-		return nil
-	})
 	return err
 }

@@ -14,87 +14,108 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// errCouponOverlap: Postgres's exclusion constraint refused a coupon.
+// errCouponOverlap says that the exclusion constraint of coupon refused a period.
 var errCouponOverlap = fmt.Errorf("%w: coupon periods overlap", commerce.ErrConflict)
 
 func (reg *registering) addCoupons(ctx context.Context) error {
 	if len(reg.Coupons) == 0 {
 		return nil
 	}
-	var ids, codes, folded, starts, ends []string
+	var coupons []newCoupon
 	for _, c := range reg.Coupons {
 		id, err := reg.newID()
 		if err != nil {
 			return err
 		}
-		ids, codes, folded = append(ids, id), append(codes, c.Code), append(folded, commerce.FoldCode(c.Code))
-		starts, ends = append(starts, c.StartDate), append(ends, c.EndDate)
+		made := newCoupon{CouponTerms: c, id: id, folded: commerce.FoldCode(c.Code)}
+		coupons, reg.couponIDs = append(coupons, made), append(reg.couponIDs, id)
 		rule := reg.rule(wire.RuleCoupon, wire.RuleCreated)
-		rule.Code, rule.From, rule.To = commerce.FoldCode(c.Code), c.StartDate, c.EndDate
+		rule.Code, rule.From, rule.To = made.folded, c.StartDate, c.EndDate
 		if err := reg.outbox.rule(reg.change, id, rule); err != nil {
 			return err
 		}
 	}
-	reg.couponIDs = ids
-	_, err := reg.tx.Exec(ctx, `
+	err := insertAll(ctx, reg.tx, len(coupons), `
 		insert into coupon (company_id, coupon_id, influencer_id, campaign_id, code, code_folded, period, rev, created_at)
-		select $1, coupon_id, $2, $3, code, code_folded, `+period("start_date", "end_date")+`, $4, clock_timestamp()
-		from unnest($5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[]) as c (coupon_id, code, code_folded, start_date, end_date)`,
-		reg.change.CompanyID, reg.influencerID, reg.campaignID, reg.change.Rev, ids, codes, folded, starts, ends)
+		select @company_id, coupon_id, @influencer_id, @campaign_id, code, code_folded, daterange(start_date, end_date, '[]'), @rev, @now
+		from `+newCoupons.Unnest("c")+`
+		on conflict (company_id, coupon_id) do nothing returning coupon_id`,
+		newCoupons.Args(coupons, reg.args(pgx.NamedArgs{"influencer_id": reg.influencerID, "campaign_id": reg.campaignID})))
 	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.ConstraintName == "coupon_period_conflict" {
+	if errors.As(err, &pg) && pg.Code == exclusionViolation {
 		return errCouponOverlap
 	}
 	return err
 }
 
-// period is the SQL of an inclusive range of days from two texts, unbounded
-// where a text is empty.
-func period(start, end string) string {
-	return `daterange(nullif(` + start + `, '')::date, nullif(` + end + `, '')::date, '[]')`
+// exclusionViolation is the SQLSTATE of an exclusion constraint: of all tables
+// that are written here, coupon alone has one.
+const exclusionViolation = "23P01"
+
+// newCoupon is a coupon to be inserted, the n-th of a request.
+type newCoupon struct {
+	commerce.CouponTerms
+	id, folded string
+	n          int
 }
 
-// couponConflicts is the error that tells which of the coupons asked for
-// overlap live ones, or one another. It is asked after the transaction that met
-// the conflict was rolled back.
-func (s *Store) couponConflicts(ctx context.Context, companyID, influencer string, coupons []commerce.CouponTerms) error {
-	var folded, starts, ends []string
-	for _, c := range coupons {
-		folded = append(folded, commerce.FoldCode(c.Code))
-		starts, ends = append(starts, c.StartDate), append(ends, c.EndDate)
+var newCoupons = postgres.Rows[newCoupon]{
+	postgres.Col("coupon_id", "uuid", func(c *newCoupon) string { return c.id }),
+	postgres.Col("code", "text", func(c *newCoupon) string { return c.Code }),
+	postgres.Col("code_folded", "text", func(c *newCoupon) string { return c.folded }),
+	postgres.Col("start_date", "date", func(c *newCoupon) *string { return postgres.NullIfEmpty(c.StartDate) }),
+	postgres.Col("end_date", "date", func(c *newCoupon) *string { return postgres.NullIfEmpty(c.EndDate) }),
+}
+
+var askedCoupons = postgres.Rows[newCoupon]{
+	postgres.Col("n", "int", func(c *newCoupon) int { return c.n }),
+	postgres.Col("code_folded", "text", func(c *newCoupon) string { return c.folded }),
+	postgres.Col("start_date", "date", func(c *newCoupon) *string { return postgres.NullIfEmpty(c.StartDate) }),
+	postgres.Col("end_date", "date", func(c *newCoupon) *string { return postgres.NullIfEmpty(c.EndDate) }),
+}
+
+func conflictColumns(c *commerce.CouponConflict) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("a.n", &c.Index),
+		postgres.Into("o.name", &c.Influencer),
+		postgres.Into("lower(o.period)", postgres.Day(&c.StartDate)),
+		postgres.Into("upper(o.period)", postgres.DayBefore(&c.EndDate)),
 	}
-	rows, err := s.db.Pool().Query(ctx, `
+}
+
+// couponConflicts returns a *commerce.CouponConflictError with the coupons of a
+// request that overlap live ones or one another. It is called after the
+// transaction that met the conflict was rolled back.
+func (s *Store) couponConflicts(ctx context.Context, companyID, influencer string, coupons []commerce.CouponTerms) error {
+	var asked []newCoupon
+	for i, c := range coupons {
+		asked = append(asked, newCoupon{CouponTerms: c, n: i, folded: commerce.FoldCode(c.Code)})
+	}
+	conflicts, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(conflictColumns), `
 		with asked as (
-			select n, code_folded, `+period("start_date", "end_date")+` as period
-			from unnest($2::text[], $3::text[], $4::text[]) with ordinality as c (code_folded, start_date, end_date, n)
+			select n, code_folded, daterange(start_date, end_date, '[]') as period from `+askedCoupons.Unnest("c")+`
 		)
-		select distinct on (a.n) (a.n - 1)::int, o.name, `+periodText("o.period")+`
+		select distinct on (a.n) `+postgres.List(conflictColumns)+`
 		from asked a
 		join lateral (
 			select i.name, c.period, 0 as rank from coupon c
 			join influencer i on i.company_id = c.company_id and i.influencer_id = c.influencer_id
-			where c.company_id = $1 and c.code_folded = a.code_folded and c.period && a.period and c.deleted_at is null
+			where c.company_id = @company_id and c.code_folded = a.code_folded and c.period && a.period and c.deleted_at is null
 			union all
-			select $5, b.period, 1 from asked b
+			select @influencer::text, b.period, 1 from asked b
 			where b.n < a.n and b.code_folded = a.code_folded and b.period && a.period
 		) o on true
-		order by a.n, o.rank, lower(o.period) nulls first`, companyID, folded, starts, ends, influencer)
+		order by a.n, o.rank, lower(o.period) nulls first`,
+		askedCoupons.Args(asked, pgx.NamedArgs{"company_id": companyID, "influencer": influencer}))
 	if err != nil {
 		return postgres.Translate(err)
 	}
-	// No conflict is left where the other coupon was deleted meanwhile: the
-	// request failed all the same.
-	conflict := &commerce.CouponConflictError{}
-	var c commerce.CouponConflict
-	_, err = pgx.ForEachRow(rows, []any{&c.Index, &c.Influencer, &c.StartDate, &c.EndDate}, func() error {
-		c.Code = coupons[c.Index].Code
-		conflict.Conflicts = append(conflict.Conflicts, c)
-		return nil
-	})
-	if err != nil {
-		return postgres.Translate(err)
+	for i := range conflicts {
+		conflicts[i].Code = coupons[conflicts[i].Index].Code
 	}
-	return conflict
+	// The list is empty where the other coupon was deleted meanwhile. The request
+	// has failed all the same.
+	return &commerce.CouponConflictError{Conflicts: conflicts}
 }
 
 // AddCoupon adds a coupon to a live campaign; an unknown one is
@@ -105,7 +126,7 @@ func (s *Store) AddCoupon(ctx context.Context, author commerce.Author, campaignI
 	err := s.changeRules(ctx, author, func(c *ruleChange) error {
 		reg := registering{Registration: commerce.Registration{Coupons: []commerce.CouponTerms{terms}}, ruleChange: c, random: random, campaignID: campaignID}
 		err := c.tx.QueryRow(ctx, `
-			select c.influencer_id::text, i.name from campaign c
+			select c.influencer_id, i.name from campaign c
 			join influencer i on i.company_id = c.company_id and i.influencer_id = c.influencer_id
 			where c.company_id = $1 and c.campaign_id = $2 and c.archived_at is null`, author.CompanyID, campaignID).
 			Scan(&reg.influencerID, &influencer)
@@ -128,12 +149,13 @@ func (s *Store) AddCoupon(ctx context.Context, author commerce.Author, campaignI
 	return made, nil
 }
 
-// DeleteCoupon ends every live coupon of a code in a campaign, at this instant,
-// and gives them; none is commerce.ErrNotFound. Earlier orders keep their credit.
+// DeleteCoupon ends every live coupon of a code in a campaign now, and returns
+// them; none is commerce.ErrNotFound. Earlier orders keep their credit.
 func (s *Store) DeleteCoupon(ctx context.Context, author commerce.Author, campaignID, code string) ([]commerce.Coupon, error) {
 	var ended []commerce.Coupon
 	err := s.changeRules(ctx, author, func(c *ruleChange) (err error) {
-		ended, err = c.endCoupons(ctx, `campaign_id = $3 and code_folded = $4`, campaignID, commerce.FoldCode(code))
+		ended, err = c.endCoupons(ctx, `campaign_id = @campaign_id and code_folded = @code_folded`,
+			pgx.NamedArgs{"campaign_id": campaignID, "code_folded": commerce.FoldCode(code)})
 		if err == nil && len(ended) == 0 {
 			err = pgx.ErrNoRows
 		}
@@ -146,44 +168,53 @@ func (s *Store) DeleteCoupon(ctx context.Context, author commerce.Author, campai
 	return ended, nil
 }
 
-// endCoupons ends the live coupons that a condition names; its parameters are $3 and on.
-func (c *ruleChange) endCoupons(ctx context.Context, where string, args ...any) ([]commerce.Coupon, error) {
-	rows, err := c.tx.Query(ctx, `
-		update coupon set deleted_at = clock_timestamp(), rev = $2 where company_id = $1 and deleted_at is null and `+where+`
-		returning influencer_id::text, coupon_id::text, campaign_id, code, code_folded, `+periodText("period"),
-		append([]any{c.change.CompanyID, c.change.Rev}, args...)...)
+func couponColumns(c *owned[commerce.Coupon]) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("influencer_id", &c.influencerID),
+		postgres.Into("coupon_id", &c.it.CouponID),
+		postgres.Into("campaign_id", &c.it.CampaignID),
+		postgres.Into("code", &c.it.Code),
+		postgres.Into("lower(period)", postgres.Day(&c.it.StartDate)),
+		postgres.Into("upper(period)", postgres.DayBefore(&c.it.EndDate)),
+	}
+}
+
+type endedCoupon struct {
+	owned[commerce.Coupon]
+	folded string
+}
+
+func endedCouponColumns(c *endedCoupon) postgres.Columns {
+	return append(couponColumns(&c.owned), postgres.Into("code_folded", &c.folded))
+}
+
+// endCoupons ends the live coupons for which where is true, and returns them.
+func (c *ruleChange) endCoupons(ctx context.Context, where string, args pgx.NamedArgs) (ended []commerce.Coupon, err error) {
+	coupons, err := postgres.Collect(ctx, c.tx, postgres.Scan(endedCouponColumns), `
+		update coupon set deleted_at = @now, rev = @rev where company_id = @company_id and deleted_at is null and `+where+`
+		returning `+postgres.List(endedCouponColumns), c.args(args))
 	if err != nil {
 		return nil, err
 	}
-	var ended []commerce.Coupon
-	var influencerID, folded string
-	var coupon commerce.Coupon
-	_, err = pgx.ForEachRow(rows, []any{&influencerID, &coupon.CouponID, &coupon.CampaignID, &coupon.Code, &folded, &coupon.StartDate, &coupon.EndDate}, func() error {
-		ended = append(ended, coupon)
-		return c.outbox.rule(c.change, coupon.CouponID, wire.Rule{Type: wire.RuleCoupon, Change: wire.RuleDeleted, InfluencerID: influencerID,
-			CampaignID: coupon.CampaignID, Code: folded, From: coupon.StartDate, To: coupon.EndDate})
-	})
-	return ended, err
-}
-
-// periodText is the SQL of a period's first and last day as texts, empty where unbounded.
-func periodText(column string) string {
-	return `coalesce(to_char(lower(` + column + `), 'YYYY-MM-DD'), ''), coalesce(to_char(upper(` + column + `) - 1, 'YYYY-MM-DD'), '')`
+	for _, coupon := range coupons {
+		ended = append(ended, coupon.it)
+		rule := wire.Rule{Type: wire.RuleCoupon, Change: wire.RuleDeleted, InfluencerID: coupon.influencerID, CampaignID: coupon.it.CampaignID,
+			Code: coupon.folded, From: coupon.it.StartDate, To: coupon.it.EndDate}
+		if err := c.outbox.rule(c.change, coupon.it.CouponID, rule); err != nil {
+			return nil, err
+		}
+	}
+	return ended, nil
 }
 
 func (p *influencerPage) coupons(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, `
-		select influencer_id::text, coupon_id::text, campaign_id, code, `+periodText("period")+` from coupon
+	list, err := postgres.Collect(ctx, tx, postgres.Scan(couponColumns), `
+		select `+postgres.List(couponColumns)+` from coupon
 		where company_id = $1 and influencer_id = any($2::uuid[]) and deleted_at is null
 		order by coupon_id`, p.companyID, p.ids)
-	if err != nil {
-		return err
+	for _, c := range list {
+		of := p.byID[c.influencerID]
+		of.Coupons = append(of.Coupons, c.it)
 	}
-	var id string
-	var c commerce.Coupon
-	_, err = pgx.ForEachRow(rows, []any{&id, &c.CouponID, &c.CampaignID, &c.Code, &c.StartDate, &c.EndDate}, func() error {
-		p.byID[id].Coupons = append(p.byID[id].Coupons, c)
-		return nil
-	})
 	return err
 }

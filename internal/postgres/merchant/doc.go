@@ -1,8 +1,8 @@
-// Package merchant is the SQL of what merchants say: stores and companies,
+// Package merchant has the SQL for what merchants set up: stores and companies,
 // API keys, people, influencers with their campaigns, links, coupons and costs,
-// additional costs, idempotent answers, and the outbox that tells Kafka of
-// every change in the transaction of the change.
+// and additional costs. It also has idempotent answers, and the outbox: the
+// records for Kafka, written in the transaction of the change that they report.
 //
-// What belongs here: statements on these tables. No facts of the processor,
-// no reports, no rule of attribution.
+// What belongs here: statements on these tables, which keep the rules of
+// docs/tables.md. No facts of the processor, no reports, no rule of attribution.
 package merchant

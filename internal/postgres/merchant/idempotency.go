@@ -8,18 +8,19 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
-// claimAttempts bounds the claims of one key: a row may be freed between the
-// statement that meets it and the one that reads it.
+// claimAttempts bounds the claims of one key: between the statements of a claim
+// another request may free the key, or take it.
 const claimAttempts = 3
 
-// ClaimKey takes an idempotency key, or gives the answer stored under it. A
-// key of another request is commerce.ErrKeyMismatch, one whose request is under
-// way commerce.ErrKeyInProgress. All times are the database's.
+// ClaimKey takes an idempotency key, or returns the answer stored under it. A
+// key that another request used is commerce.ErrKeyMismatch, one whose request
+// has not ended commerce.ErrKeyInProgress. All times are the database's.
 func (s *Store) ClaimKey(ctx context.Context, c commerce.Claim) (commerce.Claimed, error) {
 	fail := func(err error) (commerce.Claimed, error) {
 		return commerce.Claimed{}, fmt.Errorf("postgres: claim idempotency key: %w", err)
@@ -28,43 +29,72 @@ func (s *Store) ClaimKey(ctx context.Context, c commerce.Claim) (commerce.Claime
 	if err != nil {
 		return fail(err)
 	}
+	free := false // the key has a row, and may be taken again
 	for range claimAttempts {
-		tag, err := s.db.Pool().Exec(ctx, `
-			insert into idempotency as i (company_id, idempotency_key, fingerprint, lease, leased_until, expires_at)
-			values ($1, $2, $3, $4, now() + $5, now() + $6)
-			on conflict (company_id, idempotency_key) do update
-				set fingerprint = excluded.fingerprint, lease = excluded.lease, leased_until = excluded.leased_until,
-					expires_at = excluded.expires_at, answer = null
-				where i.expires_at <= now()
-					or i.answer is null and i.leased_until <= now() and i.fingerprint = excluded.fingerprint`,
-			c.CompanyID, c.Key, c.Fingerprint[:], lease.String(), c.Lease, c.Keep)
+		taken, err := s.takeKey(ctx, c, lease.String(), free)
 		if err != nil {
 			return fail(postgres.Translate(err))
 		}
-		if tag.RowsAffected() == 1 {
+		if taken {
 			return commerce.Claimed{Attempt: &attempt{db: s.db, claim: c, lease: lease.String()}}, nil
 		}
-		var same bool
-		var answer []byte
-		err = s.db.Pool().QueryRow(ctx, `select fingerprint = $3, answer from idempotency where company_id = $1 and idempotency_key = $2`,
-			c.CompanyID, c.Key, c.Fingerprint[:]).Scan(&same, &answer)
+		known, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(knownKeyColumns), `
+			select `+postgres.List(knownKeyColumns)+` from idempotency where company_id = @company_id and idempotency_key = @key`,
+			pgx.NamedArgs{"company_id": c.CompanyID, "key": c.Key, "fingerprint": c.Fingerprint[:]})
+		free = known.free
 		switch {
-		case errors.Is(err, pgx.ErrNoRows):
+		case errors.Is(err, pgx.ErrNoRows), err == nil && free:
 			continue
 		case err != nil:
 			return fail(postgres.Translate(err))
-		case !same:
+		case !known.same:
 			return fail(commerce.ErrKeyMismatch)
-		case answer == nil:
+		case known.answer == nil:
 			return fail(commerce.ErrKeyInProgress)
 		}
-		return commerce.Claimed{Answer: answer}, nil
+		return commerce.Claimed{Answer: known.answer}, nil
 	}
 	return fail(commerce.ErrKeyInProgress)
 }
 
-// attempt is a claimed key. Its transaction, where a change was made within it,
-// stays open until the answer is in it too.
+// freeKey is the condition under which a key that has a row may be taken: its
+// answer expired, or its lease ended without an answer to the same request.
+const freeKey = `(expires_at <= now() or answer is null and leased_until <= now() and fingerprint = @fingerprint)`
+
+// takeKey takes a key that has no row, or with free one whose row is free again.
+func (s *Store) takeKey(ctx context.Context, c commerce.Claim, lease string, free bool) (taken bool, err error) {
+	args := pgx.NamedArgs{"company_id": c.CompanyID, "key": c.Key, "fingerprint": c.Fingerprint[:], "lease": lease,
+		"leased_for": c.Lease, "kept_for": c.Keep}
+	var tag pgconn.CommandTag
+	if free {
+		tag, err = s.db.Pool().Exec(ctx, `
+			update idempotency set fingerprint = @fingerprint, lease = @lease, leased_until = now() + @leased_for,
+				expires_at = now() + @kept_for, answer = null
+			where company_id = @company_id and idempotency_key = @key and `+freeKey, args)
+	} else {
+		tag, err = s.db.Pool().Exec(ctx, `
+			insert into idempotency (company_id, idempotency_key, fingerprint, lease, leased_until, expires_at)
+			values (@company_id, @key, @fingerprint, @lease, now() + @leased_for, now() + @kept_for)
+			on conflict (company_id, idempotency_key) do nothing`, args)
+	}
+	return tag.RowsAffected() == 1, err
+}
+
+type knownKey struct {
+	same, free bool
+	answer     []byte
+}
+
+func knownKeyColumns(k *knownKey) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("fingerprint = @fingerprint", &k.same),
+		postgres.Into(freeKey, &k.free),
+		postgres.Into("answer", &k.answer),
+	}
+}
+
+// attempt is a claimed key. Changes made Within it and the answer are in one
+// transaction, which stays open until then.
 type attempt struct {
 	db    *postgres.DB
 	claim commerce.Claim
@@ -77,7 +107,7 @@ func (a *attempt) Within(ctx context.Context) context.Context {
 	return postgres.WithTransactor(ctx, a)
 }
 
-// InTx runs f in the attempt's transaction; an error of f undoes all of it.
+// InTx runs f in the attempt's transaction; an error of f rolls all of it back.
 func (a *attempt) InTx(ctx context.Context, f func(tx pgx.Tx) error) error {
 	if a.tx == nil {
 		tx, err := a.db.Pool().Begin(ctx)
@@ -93,8 +123,9 @@ func (a *attempt) InTx(ctx context.Context, f func(tx pgx.Tx) error) error {
 	return err
 }
 
-// rollback gives the connection back. What it says against that is of no use:
-// a broken connection is closed, and its changes are undone by the server.
+// rollback ends the transaction and returns its connection to the pool. Its
+// error is ignored: the pool closes a broken connection, and the server then
+// rolls back.
 func (a *attempt) rollback(ctx context.Context) {
 	if a.tx != nil {
 		_ = a.tx.Rollback(ctx)
@@ -105,11 +136,11 @@ func (a *attempt) rollback(ctx context.Context) {
 func (a *attempt) Finish(ctx context.Context, answer json.RawMessage) error {
 	err := a.InTx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
-			update idempotency set answer = $4, expires_at = now() + $5
-			where company_id = $1 and idempotency_key = $2 and lease = $3 and answer is null`,
-			a.claim.CompanyID, a.claim.Key, a.lease, []byte(answer), a.claim.Keep)
+			update idempotency set answer = @answer, expires_at = now() + @kept_for
+			where company_id = @company_id and idempotency_key = @key and lease = @lease and answer is null`,
+			pgx.NamedArgs{"company_id": a.claim.CompanyID, "key": a.claim.Key, "lease": a.lease, "answer": []byte(answer), "kept_for": a.claim.Keep})
 		if err == nil && tag.RowsAffected() == 0 {
-			err = commerce.ErrKeyInProgress // the lease was over, and another attempt has begun
+			err = commerce.ErrKeyInProgress // the lease ended, and another attempt took the key
 		}
 		return err
 	})
@@ -137,29 +168,38 @@ func (a *attempt) Abandon(ctx context.Context) error {
 	return nil
 }
 
-// ForgetAnswers removes up to limit expired answers of the first company after
-// one, in the order of their ids, and names it; "" when there is none left.
-func (s *Store) ForgetAnswers(ctx context.Context, after string, limit int) (companyID string, removed int, err error) {
-	err = s.db.Pool().QueryRow(ctx, `select company_id from idempotency where company_id > $1 order by company_id limit 1`, after).Scan(&companyID)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return "", 0, nil
-	}
-	if err == nil {
-		var tag int64
-		tag, err = s.forgetAnswersOf(ctx, companyID, limit)
-		removed = int(tag)
+// forgetCompanies bounds the companies that one call of ForgetAnswers looks at.
+const forgetCompanies = 100
+
+// ForgetAnswers deletes up to limit expired answers of the companies after one,
+// in the order of their ids. It returns the last company that it looked at, ""
+// where there was none. If it deleted fewer than limit, no expired answer is
+// left up to that company.
+func (s *Store) ForgetAnswers(ctx context.Context, after string, limit int) (last string, removed int, err error) {
+	// The companies are read from their own table, not from the answers: see docs/tables.md, rule 2.
+	companies, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[string],
+		`select company_id from company where company_id > $1 order by company_id limit $2`, after, forgetCompanies)
+	for _, companyID := range companies {
+		if removed >= limit {
+			break
+		}
+		var n int
+		if n, err = s.forgetAnswersOf(ctx, companyID, limit-removed); err != nil {
+			break
+		}
+		last, removed = companyID, removed+n
 	}
 	if err != nil {
 		return "", 0, fmt.Errorf("postgres: forget idempotent answers: %w", postgres.Translate(err))
 	}
-	return companyID, removed, nil
+	return last, removed, nil
 }
 
-func (s *Store) forgetAnswersOf(ctx context.Context, companyID string, limit int) (int64, error) {
-	// Expired rows that a new claim or another process holds are left to it.
+func (s *Store) forgetAnswersOf(ctx context.Context, companyID string, limit int) (removed int, err error) {
+	// Rows that a new claim or another process has locked are left to it.
 	tag, err := s.db.Pool().Exec(ctx, `
 		delete from idempotency where company_id = $1 and idempotency_key in (
 			select idempotency_key from idempotency where company_id = $1 and expires_at <= now()
 			order by expires_at limit $2 for update skip locked)`, companyID, limit)
-	return tag.RowsAffected(), err
+	return int(tag.RowsAffected()), err
 }

@@ -5,18 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // RegisterInfluencer makes an influencer, or adds to the one of that name, in
-// one transaction: all of the registration or nothing, its outbox records and
-// audit row included. Overlapping coupons give a *commerce.CouponConflictError,
-// a foreign campaign id commerce.ErrCampaignTaken or ErrCampaignName.
+// one transaction with its outbox records and its audit row. Overlapping coupons
+// give a *commerce.CouponConflictError, a campaign id of another influencer or
+// with another name commerce.ErrCampaignTaken or ErrCampaignName.
 func (s *Store) RegisterInfluencer(ctx context.Context, author commerce.Author, r commerce.Registration, random io.Reader) (commerce.Registered, error) {
 	var made commerce.Registered
 	err := s.changeRules(ctx, author, func(c *ruleChange) error {
@@ -36,23 +39,32 @@ func (s *Store) RegisterInfluencer(ctx context.Context, author commerce.Author, 
 	return made, nil
 }
 
-// ruleChange is one change of a company's rules under way in its transaction.
+// ruleChange is one change of a company's rules, in its transaction.
 type ruleChange struct {
 	change Change
+	now    time.Time // the database's clock, read under the company's lock
 	tx     pgx.Tx
 	outbox outboxBatch
 }
 
-// changeRules runs f in a transaction that holds the company's row lock, and
-// writes the outbox records and the audit row that f prepared. The lock puts
-// changes of one company, their revisions and their records in one order.
+// args returns others and the company, the revision and the time of the change:
+// @company_id, @rev and @now.
+func (c *ruleChange) args(others pgx.NamedArgs) pgx.NamedArgs {
+	args := pgx.NamedArgs{"company_id": c.change.CompanyID, "rev": c.change.Rev, "now": c.now}
+	maps.Copy(args, others)
+	return args
+}
+
+// changeRules runs f in a transaction that has locked the company's row, and
+// writes the outbox records and the audit row that f prepared. With the lock,
+// the changes of one company, their revisions and their records have one order.
 func (s *Store) changeRules(ctx context.Context, author commerce.Author, f func(c *ruleChange) error) error {
 	return s.db.InTx(ctx, func(tx pgx.Tx) error {
-		rev, err := bumpRules(ctx, tx, author.CompanyID)
+		rev, now, err := bumpRules(ctx, tx, author.CompanyID)
 		if err != nil {
 			return err
 		}
-		c := &ruleChange{tx: tx, change: Change{CompanyID: author.CompanyID, Rev: rev, At: author.At, Actor: author.Actor}}
+		c := &ruleChange{now: now, tx: tx, change: Change{CompanyID: author.CompanyID, Rev: rev, At: author.At, Actor: author.Actor}}
 		if err := f(c); err != nil {
 			return err
 		}
@@ -66,22 +78,24 @@ func (s *Store) changeRules(ctx context.Context, author commerce.Author, f func(
 // influencerByName finds a live influencer by folded name.
 func (c *ruleChange) influencerByName(ctx context.Context, name string) (id, known string, err error) {
 	err = c.tx.QueryRow(ctx, `
-		select influencer_id::text, name from influencer
+		select influencer_id, name from influencer
 		where company_id = $1 and name_folded = $2 and archived_at is null`,
 		c.change.CompanyID, commerce.FoldName(name)).Scan(&id, &known)
 	return id, known, err
 }
 
-// setCategory changes an influencer's category and tells of it.
+// setCategory changes an influencer's category and adds the record of it.
 func (c *ruleChange) setCategory(ctx context.Context, influencerID, category string) error {
-	if _, err := c.tx.Exec(ctx, `update influencer set category = nullif($3, ''), rev = $4 where company_id = $1 and influencer_id = $2`,
-		c.change.CompanyID, influencerID, category, c.change.Rev); err != nil {
+	if _, err := c.tx.Exec(ctx, `
+		update influencer set category = @category, rev = @rev
+		where company_id = @company_id and influencer_id = @influencer_id`,
+		pgx.NamedArgs{"company_id": c.change.CompanyID, "rev": c.change.Rev, "influencer_id": influencerID, "category": postgres.NullIfEmpty(category)}); err != nil {
 		return err
 	}
 	return c.outbox.rule(c.change, influencerID, wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleUpdated, InfluencerID: influencerID})
 }
 
-// registering is one registration under way.
+// registering is one registration, in its transaction.
 type registering struct {
 	commerce.Registration
 	*ruleChange
@@ -107,7 +121,7 @@ func (reg *registering) run(ctx context.Context) error {
 	return nil
 }
 
-// newID is a UUIDv7: rows made together lie together in their index.
+// newID makes a UUIDv7: rows made at one time are close together in their index.
 func (reg *registering) newID() (string, error) {
 	id, err := uuid.NewV7FromReader(reg.random)
 	if err != nil {
@@ -116,7 +130,7 @@ func (reg *registering) newID() (string, error) {
 	return id.String(), nil
 }
 
-// rule is a rule record of this influencer and campaign.
+// rule returns a rule record of this influencer and campaign.
 func (reg *registering) rule(kind wire.RuleType, change wire.RuleChange) wire.Rule {
 	return wire.Rule{Type: kind, Change: change, InfluencerID: reg.influencerID, CampaignID: reg.campaignID}
 }
@@ -139,20 +153,19 @@ func (reg *registering) findOrCreateInfluencer(ctx context.Context) error {
 	}
 	reg.influencerName = reg.Name
 	reg.change.Action, reg.change.Subject = "influencer.create", reg.influencerID
-	// clock_timestamp under the company's lock: created_at has the order of
-	// commits, so a cursor never skips one that commits late.
 	_, err = reg.tx.Exec(ctx, `
 		insert into influencer (company_id, influencer_id, name, name_folded, category, rev, created_at)
-		values ($1, $2, $3, $4, nullif($5, ''), $6, clock_timestamp())`,
-		reg.change.CompanyID, reg.influencerID, reg.Name, commerce.FoldName(reg.Name), reg.Category, reg.change.Rev)
+		values (@company_id, @influencer_id, @name, @name_folded, @category, @rev, @now)`,
+		reg.args(pgx.NamedArgs{"influencer_id": reg.influencerID, "name": reg.Name, "name_folded": commerce.FoldName(reg.Name),
+			"category": postgres.NullIfEmpty(reg.Category)}))
 	if err != nil {
 		return err
 	}
 	return reg.outbox.rule(reg.change, reg.influencerID, wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleCreated, InfluencerID: reg.influencerID})
 }
 
-// UpdateInfluencer sets the category of the influencer of that name, or gives
-// commerce.ErrNotFound. An empty category clears it.
+// UpdateInfluencer sets the category of the influencer of that name; an empty
+// one clears it. An unknown name is commerce.ErrNotFound.
 func (s *Store) UpdateInfluencer(ctx context.Context, author commerce.Author, name, category string) error {
 	err := s.changeRules(ctx, author, func(c *ruleChange) error {
 		id, _, err := c.influencerByName(ctx, name)
@@ -168,15 +181,24 @@ func (s *Store) UpdateInfluencer(ctx context.Context, author commerce.Author, na
 	return nil
 }
 
-// Influencers lists a company's influencers with all that is live of them, in
-// the order of their making, after a cursor; at most limit.
+// Influencers returns a company's influencers after a cursor, oldest first, each
+// with all that is live of it; at most limit.
 func (s *Store) Influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error) {
 	return s.influencers(ctx, companyID, after, limit, false)
 }
 
-// InfluencersWithCosts lists, as Influencers does, those that have a cost.
+// InfluencersWithCosts is Influencers without those that have no live cost.
 func (s *Store) InfluencersWithCosts(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error) {
 	return s.influencers(ctx, companyID, after, limit, true)
+}
+
+func influencerColumns(i *commerce.Influencer) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("influencer_id", &i.InfluencerID),
+		postgres.Into("name", &i.Name),
+		postgres.Into("coalesce(category, '')", &i.Category),
+		postgres.Into("created_at", &i.CreatedAt),
+	}
 }
 
 func (s *Store) influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int, withCosts bool) ([]commerce.Influencer, error) {
@@ -186,18 +208,14 @@ func (s *Store) influencers(ctx context.Context, companyID string, after commerc
 		if afterID == "" {
 			afterID = uuid.Nil.String()
 		}
-		rows, err := tx.Query(ctx, `
-			select influencer_id::text, name, coalesce(category, ''), created_at from influencer i
-			where company_id = $1 and archived_at is null and (created_at, influencer_id) > ($2, $3::uuid)
-				and (not $5 or exists (select from cost c
-					where c.company_id = $1 and c.influencer_id = i.influencer_id and c.deleted_at is null))
-			order by created_at, influencer_id limit $4`, companyID, after.CreatedAt, afterID, limit, withCosts)
-		if err != nil {
-			return err
-		}
-		list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (i commerce.Influencer, err error) {
-			return i, row.Scan(&i.InfluencerID, &i.Name, &i.Category, &i.CreatedAt)
-		})
+		var err error
+		list, err = postgres.Collect(ctx, tx, postgres.Scan(influencerColumns), `
+			select `+postgres.List(influencerColumns)+` from influencer i
+			where company_id = @company_id and archived_at is null and (created_at, influencer_id) > (@after, @after_id::uuid)
+				and (not @with_costs or exists (select from cost c
+					where c.company_id = @company_id and c.influencer_id = i.influencer_id and c.deleted_at is null))
+			order by created_at, influencer_id limit @limit`,
+			pgx.NamedArgs{"company_id": companyID, "after": after.CreatedAt, "after_id": afterID, "with_costs": withCosts, "limit": limit})
 		if err != nil || len(list) == 0 {
 			return err
 		}
@@ -219,9 +237,16 @@ func (s *Store) influencers(ctx context.Context, companyID string, after commerc
 	return list, nil
 }
 
-// influencerPage is the influencers of one page, to be filled by resource.
+// influencerPage is the influencers of one page. Each of its methods reads one
+// kind of thing that belongs to them.
 type influencerPage struct {
 	companyID string
 	ids       []string
 	byID      map[string]*commerce.Influencer
+}
+
+// owned is something with the influencer that it belongs to.
+type owned[T any] struct {
+	influencerID string
+	it           T
 }

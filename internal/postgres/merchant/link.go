@@ -3,115 +3,120 @@ package merchant
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// codeAttempts bounds the search for free short codes. With 6.6e11 of them the
-// second attempt is already rare.
+// codeAttempts bounds the search for unused short codes. There are 6.6e11 of
+// them, so that even a second attempt is rare.
 const codeAttempts = 5
 
-// addLinks makes the registration's links, each with a short code of its own.
+// addLinks inserts the registration's links, each with a new short code.
 func (reg *registering) addLinks(ctx context.Context) error {
-	ids := make([]string, len(reg.Links))
-	for i := range ids {
+	if len(reg.Links) == 0 {
+		return nil
+	}
+	links := make([]commerce.Link, len(reg.Links))
+	for i, url := range reg.Links {
 		id, err := reg.newID()
 		if err != nil {
 			return err
 		}
-		ids[i] = id
+		links[i] = commerce.Link{LinkID: id, CampaignID: reg.campaignID, URL: url}
 	}
-	codes, err := reg.takeCodes(ctx, ids)
-	if err != nil {
+	if err := reg.takeCodes(ctx, links); err != nil {
 		return err
 	}
-	_, err = reg.tx.Exec(ctx, `
+	if err := insertAll(ctx, reg.tx, len(links), `
 		insert into link (company_id, link_id, influencer_id, campaign_id, url, code, rev, created_at)
-		select $1, link_id, $2, $3, url, code, $4, clock_timestamp()
-		from unnest($5::uuid[], $6::text[], $7::text[]) as l (link_id, url, code)`,
-		reg.change.CompanyID, reg.influencerID, reg.campaignID, reg.change.Rev, ids, reg.Links, codes)
-	if err != nil {
+		select @company_id, link_id, @influencer_id, campaign_id, url, code, @rev, @now
+		from `+newLinks.Unnest("l")+`
+		on conflict (company_id, link_id) do nothing returning link_id`,
+		newLinks.Args(links, reg.args(pgx.NamedArgs{"influencer_id": reg.influencerID}))); err != nil {
 		return err
 	}
-	for i, id := range ids {
+	for _, l := range links {
 		link := wire.Link{
-			V: 1, Rev: reg.change.Rev, CompanyID: reg.change.CompanyID, LinkID: id,
-			InfluencerID: reg.influencerID, CampaignID: reg.campaignID, URL: reg.Links[i],
+			V: 1, Rev: reg.change.Rev, CompanyID: reg.change.CompanyID, LinkID: l.LinkID,
+			InfluencerID: reg.influencerID, CampaignID: l.CampaignID, URL: l.URL,
 			Influencer: reg.influencerName, Campaign: reg.campaignName,
 		}
-		if err := reg.outbox.add(wire.TopicDirectory, wire.LinkKeyPrefix+codes[i], link); err != nil {
+		if err := reg.outbox.add(wire.TopicDirectory, wire.LinkKeyPrefix+l.Code, link); err != nil {
 			return err
 		}
-		if err := reg.outbox.rule(reg.change, id, reg.rule(wire.RuleLink, wire.RuleCreated)); err != nil {
+		if err := reg.outbox.rule(reg.change, l.LinkID, reg.rule(wire.RuleLink, wire.RuleCreated)); err != nil {
 			return err
 		}
+		reg.codes = append(reg.codes, l.Code)
 	}
-	reg.codes = codes
 	return nil
 }
 
-// takeCodes claims a free code for each link, over all companies.
-func (reg *registering) takeCodes(ctx context.Context, linkIDs []string) ([]string, error) {
-	codes := make([]string, len(linkIDs))
-	missing := make([]int, len(linkIDs))
-	for i := range missing {
-		missing[i] = i
+var newLinks = postgres.Rows[commerce.Link]{
+	postgres.Col("link_id", "uuid", func(l *commerce.Link) string { return l.LinkID }),
+	postgres.Col("campaign_id", "text", func(l *commerce.Link) string { return l.CampaignID }),
+	postgres.Col("url", "text", func(l *commerce.Link) string { return l.URL }),
+	postgres.Col("code", "text", func(l *commerce.Link) string { return l.Code }),
+}
+
+var newCodes = postgres.Rows[*commerce.Link]{
+	postgres.Col("link_id", "uuid", func(l **commerce.Link) string { return (*l).LinkID }),
+	postgres.Col("code", "text", func(l **commerce.Link) string { return (*l).Code }),
+}
+
+// takeCodes sets the Code of each link to one that no link of any company ever had.
+func (reg *registering) takeCodes(ctx context.Context, links []commerce.Link) error {
+	var missing []*commerce.Link
+	for i := range links {
+		missing = append(missing, &links[i])
 	}
 	for range codeAttempts {
-		var tryCodes, tryIDs []string
-		for _, i := range missing {
+		for _, l := range missing {
 			code, err := commerce.NewShortCode(reg.random)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			codes[i] = code
-			tryCodes, tryIDs = append(tryCodes, code), append(tryIDs, linkIDs[i])
+			l.Code = code
 		}
-		rows, err := reg.tx.Query(ctx, `
+		claimed, err := postgres.Collect(ctx, reg.tx, pgx.RowTo[string], `
 			insert into short_code (code, company_id, link_id)
-			select code, $1, link_id from unnest($2::text[], $3::uuid[]) as c (code, link_id)
-			on conflict do nothing returning link_id::text`, reg.change.CompanyID, tryCodes, tryIDs)
+			select code, @company_id, link_id from `+newCodes.Unnest("c")+`
+			on conflict do nothing returning link_id`,
+			newCodes.Args(missing, pgx.NamedArgs{"company_id": reg.change.CompanyID}))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		taken, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			return nil, err
+		missing = slices.DeleteFunc(missing, func(l *commerce.Link) bool { return slices.Contains(claimed, l.LinkID) })
+		if len(missing) == 0 {
+			return nil
 		}
-		if len(taken) == len(missing) {
-			return codes, nil
-		}
-		done := make(map[string]bool, len(taken))
-		for _, id := range taken {
-			done[id] = true
-		}
-		var still []int
-		for _, i := range missing {
-			if !done[linkIDs[i]] {
-				still = append(still, i)
-			}
-		}
-		missing = still
 	}
-	return nil, fmt.Errorf("no free short code in %d attempts", codeAttempts)
+	return fmt.Errorf("no free short code in %d attempts", codeAttempts)
+}
+
+func linkColumns(l *owned[commerce.Link]) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("influencer_id", &l.influencerID),
+		postgres.Into("link_id", &l.it.LinkID),
+		postgres.Into("campaign_id", &l.it.CampaignID),
+		postgres.Into("url", &l.it.URL),
+		postgres.Into("code", &l.it.Code),
+	}
 }
 
 func (p *influencerPage) links(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, `
-		select influencer_id::text, link_id::text, campaign_id, url, code from link
+	list, err := postgres.Collect(ctx, tx, postgres.Scan(linkColumns), `
+		select `+postgres.List(linkColumns)+` from link
 		where company_id = $1 and influencer_id = any($2::uuid[]) and archived_at is null
 		order by link_id`, p.companyID, p.ids)
-	if err != nil {
-		return err
+	for _, l := range list {
+		of := p.byID[l.influencerID]
+		of.Links = append(of.Links, l.it)
 	}
-	var id string
-	var l commerce.Link
-	_, err = pgx.ForEachRow(rows, []any{&id, &l.LinkID, &l.CampaignID, &l.URL, &l.Code}, func() error {
-		p.byID[id].Links = append(p.byID[id].Links, l)
-		return nil
-	})
 	return err
 }

@@ -1,11 +1,30 @@
 package merchant
 
-import "github.com/tributary-io/tributary/internal/postgres"
+import (
+	"context"
+	"fmt"
 
-// Store reads and writes what merchants say; safe for concurrent use.
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
+)
+
+// Store reads and writes what merchants set up; safe for concurrent use.
 type Store struct {
 	db *postgres.DB
 }
 
 // New makes a store on a database.
 func New(db *postgres.DB) *Store { return &Store{db: db} }
+
+// insertAll runs an insert of want rows that ends in "on conflict … do nothing
+// returning <id>". Fewer inserted rows mean that an id was there already, which
+// is commerce.ErrConflict.
+func insertAll(ctx context.Context, tx pgx.Tx, want int, sql string, args pgx.NamedArgs) error {
+	ids, err := postgres.Collect(ctx, tx, pgx.RowTo[string], sql, args)
+	if err == nil && len(ids) != want {
+		err = fmt.Errorf("%w: only %d of %d rows were inserted", commerce.ErrConflict, len(ids), want)
+	}
+	return err
+}

@@ -1,7 +1,8 @@
-// Package report is the SQL of what pages and reports read: sales by day, and
+// Package report has the SQL for what pages and reports read: sales by day, and
 // one sale with its explanation and its ledger.
 //
-// What belongs here: statements that only read.
+// What belongs here: statements that only read, and that keep the rules of
+// docs/tables.md.
 package report
 
 import "github.com/tributary-io/tributary/internal/postgres"

@@ -2,7 +2,7 @@
 // database, in the shape in which the processor writes them, for tests of what
 // reads them.
 //
-// What may enter: rows for tests. No rule of attribution: a test says who is
+// What belongs here: rows for tests. No rule of attribution: a test says who is
 // credited.
 package reporttest
 
@@ -41,10 +41,10 @@ type Fixture struct {
 }
 
 // New makes the database and the store "Loja Exemplo" (America/Sao_Paulo, BRL).
-func New(t testing.TB) *Fixture {
+func New(t testing.TB, options ...postgres.Option) *Fixture {
 	t.Helper()
 	ctx, dsn := context.Background(), devtest.Postgres(t)
-	db, err := postgres.Open(ctx, dsn)
+	db, err := postgres.Open(ctx, dsn, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,21 +70,22 @@ func (f *Fixture) NewStore(name string) commerce.Store {
 	return store
 }
 
-// Influencer makes an influencer and gives the id.
+// Influencer makes an influencer and returns the id.
 func (f *Fixture) Influencer(companyID, name string) string {
 	f.t.Helper()
 	id := uuid.NewString()
-	f.exec(`insert into influencer (company_id, influencer_id, name, name_folded, rev) values ($1, $2, $3, $4, 1)`,
-		companyID, id, name, commerce.FoldName(name))
+	f.exec(`insert into influencer (company_id, influencer_id, name, name_folded, rev) values (@company_id, @id, @name, @folded, 1)`,
+		pgx.NamedArgs{"company_id": companyID, "id": id, "name": name, "folded": commerce.FoldName(name)})
 	return id
 }
 
-// Campaign makes a campaign of an influencer and gives the id.
+// Campaign makes a campaign of an influencer and returns the id.
 func (f *Fixture) Campaign(companyID, influencerID, name string) string {
 	f.t.Helper()
 	id := uuid.NewString()
-	f.exec(`insert into campaign (company_id, campaign_id, influencer_id, name, name_folded, rev) values ($1, $2, $3, $4, $5, 1)`,
-		companyID, id, influencerID, name, commerce.FoldName(name))
+	f.exec(`insert into campaign (company_id, campaign_id, influencer_id, name, name_folded, rev)
+		values (@company_id, @id, @influencer_id, @name, @folded, 1)`,
+		pgx.NamedArgs{"company_id": companyID, "id": id, "influencer_id": influencerID, "name": name, "folded": commerce.FoldName(name)})
 	return id
 }
 
@@ -119,43 +120,38 @@ func (f *Fixture) Put(o Order) {
 	}
 	err := pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error {
 		body, _ := json.Marshal(map[string]any{"orderId": o.ID, "name": o.Name, "discountCode": o.DiscountCode})
-		var processed *time.Time
-		if !o.ProcessedAt.IsZero() {
-			processed = &o.ProcessedAt
-		}
 		if _, err := tx.Exec(ctx, `
 			insert into orders (company_id, order_id, created_at, day, status, currency, total_minor, body, processed_at)
-			select $1, $2, $3, ($3::timestamptz at time zone c.timezone)::date, $4, $5, $6, $7, coalesce($8, now())
-			from company c where c.company_id = $1
+			select @company_id, @order_id, @created_at, (@created_at::timestamptz at time zone c.timezone)::date, @status, @currency,
+				@total_minor, @body, coalesce(@processed_at, now())
+			from company c where c.company_id = @company_id
 			on conflict (company_id, order_id) do update set created_at = excluded.created_at, day = excluded.day,
 				status = excluded.status, currency = excluded.currency, total_minor = excluded.total_minor,
 				body = excluded.body, processed_at = excluded.processed_at`,
-			o.CompanyID, o.ID, o.CreatedAt, o.Status, o.Currency, o.TotalMinor, body, processed); err != nil {
+			pgx.NamedArgs{"company_id": o.CompanyID, "order_id": o.ID, "created_at": o.CreatedAt, "status": o.Status, "currency": o.Currency,
+				"total_minor": o.TotalMinor, "body": body, "processed_at": postgres.NullIfZero(o.ProcessedAt)}); err != nil {
 			return err
-		}
-		null := func(s string) *string {
-			if s == "" {
-				return nil
-			}
-			return &s
 		}
 		if _, err := tx.Exec(ctx, `
 			insert into payout (company_id, order_id, influencer_id, campaign_id, evidence, base_minor, commission_minor, fixed_brl_minor)
-			values ($1, $2, $3, $4, $5, $6, $7, $8)
+			values (@company_id, @order_id, @influencer_id, @campaign_id, @evidence, @base, @commission, @fixed)
 			on conflict (company_id, order_id) do update set influencer_id = excluded.influencer_id,
 				campaign_id = excluded.campaign_id, evidence = excluded.evidence,
 				base_minor = excluded.base_minor, commission_minor = excluded.commission_minor,
 				fixed_brl_minor = excluded.fixed_brl_minor`,
-			o.CompanyID, o.ID, null(o.InfluencerID), null(o.CampaignID), null(o.Evidence), o.TotalMinor, o.CommissionMinor, o.FixedFeeMinor); err != nil {
+			pgx.NamedArgs{"company_id": o.CompanyID, "order_id": o.ID, "influencer_id": postgres.NullIfEmpty(o.InfluencerID),
+				"campaign_id": postgres.NullIfEmpty(o.CampaignID), "evidence": postgres.NullIfEmpty(o.Evidence),
+				"base": o.TotalMinor, "commission": o.CommissionMinor, "fixed": o.FixedFeeMinor}); err != nil {
 			return err
 		}
 		if o.InfluencerID != "" && o.Status == commerce.OrderApproved {
 			post := func(currency string, minor int64) error {
 				_, err := tx.Exec(ctx, `
 					insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, rule_rev, cause)
-					select $1, $2, coalesce(max(entry), 0) + 1, now(), 'earned', $3, $4, $5, $6, 1, 'order'
-					from ledger_entry where company_id = $1 and order_id = $2`,
-					o.CompanyID, o.ID, o.InfluencerID, uuid.NewString(), minor, currency)
+					select @company_id, @order_id, coalesce(max(entry), 0) + 1, now(), 'earned', @influencer_id, @cost_id, @minor, @currency, 1, 'order'
+					from ledger_entry where company_id = @company_id and order_id = @order_id`,
+					pgx.NamedArgs{"company_id": o.CompanyID, "order_id": o.ID, "influencer_id": o.InfluencerID, "cost_id": uuid.NewString(),
+						"minor": minor, "currency": currency})
 				return err
 			}
 			if o.CommissionMinor != 0 {

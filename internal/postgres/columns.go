@@ -1,0 +1,93 @@
+package postgres
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// Selected is one column that a statement gives: its expression, and where its
+// value goes.
+type Selected struct {
+	expression string
+	into       any
+}
+
+// Into makes a column. into is a pointer, or a scanner such as Day.
+func Into(expression string, into any) Selected { return Selected{expression, into} }
+
+// Columns is what a statement gives for each row. A function that makes them
+// for a row (func(row *T) Columns) has the name and the place of each column
+// side by side; see List and Scan.
+type Columns []Selected
+
+// List is the expressions, for SELECT or RETURNING.
+func List[T any](columns func(row *T) Columns) string {
+	var row T
+	var expressions []string
+	for _, c := range columns(&row) {
+		expressions = append(expressions, c.expression)
+	}
+	return strings.Join(expressions, ", ")
+}
+
+// Scan reads rows of a statement that selected List(columns).
+func Scan[T any](columns func(row *T) Columns) pgx.RowToFunc[T] {
+	return func(from pgx.CollectableRow) (row T, err error) {
+		var into []any
+		for _, c := range columns(&row) {
+			into = append(into, c.into)
+		}
+		return row, from.Scan(into...)
+	}
+}
+
+// One reads the only row of a query; none is pgx.ErrNoRows.
+func One[T any](ctx context.Context, q Querier, scan pgx.RowToFunc[T], sql string, args ...any) (T, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return pgx.CollectExactlyOneRow(rows, scan)
+}
+
+// Day scans a date into text, as YYYY-MM-DD; null and infinity are "".
+func Day(text *string) pgtype.DateScanner { return &dayText{text: text} }
+
+// DayBefore scans as Day does, but the day before: the last day of a range,
+// whose upper bound is the first day after it.
+func DayBefore(text *string) pgtype.DateScanner { return &dayText{text: text, shift: -1} }
+
+type dayText struct {
+	text  *string
+	shift int // days
+}
+
+// ScanDate implements pgtype.DateScanner.
+func (d *dayText) ScanDate(v pgtype.Date) error {
+	*d.text = ""
+	if v.Valid && v.InfinityModifier == pgtype.Finite {
+		*d.text = v.Time.AddDate(0, 0, d.shift).Format(time.DateOnly)
+	}
+	return nil
+}
+
+// NullIfEmpty is a text as an argument: null where it is empty.
+func NullIfEmpty(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// NullIfZero is a time as an argument: null where it is the zero time.
+func NullIfZero(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

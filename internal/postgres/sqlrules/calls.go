@@ -1,0 +1,183 @@
+package sqlrules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+	"golang.org/x/tools/go/types/typeutil"
+)
+
+// Call is one place of our code that sends a statement, or that calls a
+// function of ours with a part of one.
+type Call struct {
+	Package, Function string
+	File              string
+	FromLine, ToLine  int
+
+	SQL         string // where it is a constant
+	Queued      bool   // in a pgx.Batch, to be sent elsewhere
+	RowsCounted bool   // the command tag is used
+	Problem     string // why the check cannot follow it, or what it must not do; else empty
+}
+
+// Calls lists the calls in the packages of a pattern, in the order of the
+// files. A statement must be a constant, or put together from constants and
+// from what packages declare: of one that is built step by step in a local
+// variable nobody could tell whether all its forms were seen.
+func Calls(dir string, patterns ...string) ([]Call, error) {
+	loaded, err := packages.Load(&packages.Config{Dir: dir,
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo}, patterns...)
+	if err != nil {
+		return nil, fmt.Errorf("load packages: %w", err)
+	}
+	f := &finder{takesSQL: map[string]int{}}
+	for _, p := range loaded {
+		if len(p.Errors) > 0 {
+			return nil, fmt.Errorf("load package %s: %w", p.PkgPath, p.Errors[0])
+		}
+	}
+	// A function that sends what it is given makes its callers senders.
+	for known := -1; known != len(f.takesSQL); {
+		known, f.calls = len(f.takesSQL), nil
+		for _, p := range loaded {
+			for _, file := range p.Syntax {
+				f.file(p, file)
+			}
+		}
+	}
+	slices.SortStableFunc(f.calls, func(a, b Call) int {
+		if a.File != b.File {
+			return strings.Compare(a.File, b.File)
+		}
+		return a.FromLine - b.FromLine
+	})
+	return f.calls, nil
+}
+
+type finder struct {
+	takesSQL map[string]int // full name of a function of ours → which parameter is (a part of) a statement
+	calls    []Call
+}
+
+func (f *finder) file(p *packages.Package, file *ast.File) {
+	for _, declaration := range file.Decls {
+		function, ok := declaration.(*ast.FuncDecl)
+		if !ok || function.Body == nil {
+			continue
+		}
+		counted := countedRows(function.Body)
+		ast.Inspect(function.Body, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.SelectorExpr:
+				if field, ok := p.TypesInfo.Uses[n.Sel].(*types.Var); ok && field.IsField() && field.Name() == "ConstraintName" && strings.HasPrefix(field.Pkg().Path(), pgxPath) {
+					f.add(p, function, n.Pos(), n.Sel.Pos(), Call{Problem: "reads ConstraintName"})
+				}
+			case *ast.CallExpr:
+				callee, ok := typeutil.Callee(p.TypesInfo, n).(*types.Func)
+				if !ok {
+					break
+				}
+				at, sends := f.statementOf(callee)
+				if !sends || at >= len(n.Args) {
+					break
+				}
+				call := Call{Queued: callee.Name() == "Queue", RowsCounted: counted[n]}
+				if value := p.TypesInfo.Types[n.Args[at]].Value; value != nil && value.Kind() == constant.String {
+					call.SQL = constant.StringVal(value)
+				} else {
+					call.Problem = f.follow(p, function, n.Args[at])
+				}
+				f.add(p, function, n.Pos(), n.Lparen, call)
+			}
+			return true
+		})
+	}
+}
+
+func (f *finder) add(p *packages.Package, function *ast.FuncDecl, from, to token.Pos, c Call) {
+	start := p.Fset.Position(from)
+	c.Package, c.Function, c.File, c.FromLine, c.ToLine = p.PkgPath, function.Name.Name, start.Filename, start.Line, p.Fset.Position(to).Line
+	f.calls = append(f.calls, c)
+}
+
+const pgxPath = "github.com/jackc/pgx/v5"
+
+// statementOf tells which argument of a function is a statement: pgx calls it
+// sql, and query in a batch; an interface of ours that pgx fulfils has pgx's names.
+func (f *finder) statementOf(callee *types.Func) (at int, sends bool) {
+	callee = callee.Origin()
+	if at, ok := f.takesSQL[callee.FullName()]; ok {
+		return at, true
+	}
+	signature := callee.Signature()
+	receiver := signature.Recv()
+	ofPgx := callee.Pkg() != nil && strings.HasPrefix(callee.Pkg().Path(), pgxPath)
+	if !ofPgx && (receiver == nil || !types.IsInterface(receiver.Type())) {
+		return 0, false
+	}
+	for i := range signature.Params().Len() {
+		parameter := signature.Params().At(i)
+		if isString(parameter.Type()) && (parameter.Name() == "sql" || callee.Name() == "Queue") {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+func isString(t types.Type) bool {
+	basic, ok := t.Underlying().(*types.Basic)
+	return ok && basic.Kind() == types.String
+}
+
+// follow looks at what a statement is put together from.
+func (f *finder) follow(p *packages.Package, function *ast.FuncDecl, sql ast.Expr) (problem string) {
+	declared, ok := p.TypesInfo.Defs[function.Name].(*types.Func)
+	if !ok {
+		return "is in a function of no type"
+	}
+	ast.Inspect(sql, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		variable, ok := p.TypesInfo.Uses[id].(*types.Var)
+		if !ok || variable.IsField() || variable.Parent() == variable.Pkg().Scope() {
+			return true
+		}
+		parameters := declared.Signature().Params()
+		for i := range parameters.Len() {
+			if parameters.At(i) == variable {
+				f.takesSQL[declared.FullName()] = i
+				return true
+			}
+		}
+		problem = "is built from the local variable " + id.Name
+		return true
+	})
+	return problem
+}
+
+// countedRows is the calls whose first of two results, a command tag, is used.
+func countedRows(body *ast.BlockStmt) map[*ast.CallExpr]bool {
+	counted := map[*ast.CallExpr]bool{}
+	ast.Inspect(body, func(n ast.Node) bool {
+		assign, ok := n.(*ast.AssignStmt)
+		if !ok || len(assign.Rhs) != 1 || len(assign.Lhs) != 2 {
+			return true
+		}
+		if call, ok := assign.Rhs[0].(*ast.CallExpr); ok {
+			if selector, ok := call.Fun.(*ast.SelectorExpr); ok && selector.Sel.Name == "Exec" {
+				first, ok := assign.Lhs[0].(*ast.Ident)
+				counted[call] = !ok || first.Name != "_"
+			}
+		}
+		return true
+	})
+	return counted
+}

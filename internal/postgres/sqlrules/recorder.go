@@ -1,0 +1,136 @@
+package sqlrules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Recorder is a tracer of pgx that writes down every statement that its
+// connections send. Safe for concurrent use.
+type Recorder struct {
+	mu         sync.Mutex
+	statements map[string]*Statement
+	errs       []error
+}
+
+// NewRecorder makes a recorder that saw nothing yet.
+func NewRecorder() *Recorder { return &Recorder{statements: map[string]*Statement{}} }
+
+// Statement is one statement that was sent, once or more often.
+type Statement struct {
+	SQL  string // as our code has it
+	Sent string // with named arguments turned into $1, $2, …
+
+	places map[Place]bool
+}
+
+// Place is a line of our code.
+type Place struct {
+	File string
+	Line int
+}
+
+// At tells whether a call was on the way to this statement.
+func (s *Statement) At(c Call) bool {
+	for line := c.FromLine; line <= c.ToLine; line++ {
+		if s.places[Place{c.File, line}] {
+			return true
+		}
+	}
+	return false
+}
+
+// Statements lists what was seen, sorted by text. The error joins those of
+// statements whose named arguments are not those that they were given.
+func (r *Recorder) Statements() ([]*Statement, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var list []*Statement
+	for _, s := range r.statements {
+		list = append(list, s)
+	}
+	slices.SortFunc(list, func(a, b *Statement) int { return strings.Compare(a.SQL, b.SQL) })
+	return list, errors.Join(r.errs...)
+}
+
+// TraceQueryStart implements pgx.QueryTracer.
+func (r *Recorder) TraceQueryStart(ctx context.Context, conn *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	r.saw(ctx, conn, data.SQL, data.Args)
+	return ctx
+}
+
+// TraceQueryEnd implements pgx.QueryTracer.
+func (r *Recorder) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// TraceBatchStart implements pgx.BatchTracer.
+func (r *Recorder) TraceBatchStart(ctx context.Context, conn *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
+	for _, q := range data.Batch.QueuedQueries {
+		r.saw(ctx, conn, q.SQL, q.Arguments)
+	}
+	return ctx
+}
+
+// TraceBatchQuery implements pgx.BatchTracer.
+func (r *Recorder) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+// TraceBatchEnd implements pgx.BatchTracer.
+func (r *Recorder) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
+
+// TraceCopyFromStart implements pgx.CopyFromTracer. COPY is written down as
+// the insert of several rows that it is.
+func (r *Recorder) TraceCopyFromStart(ctx context.Context, conn *pgx.Conn, data pgx.TraceCopyFromStartData) context.Context {
+	columns := make([]string, len(data.ColumnNames))
+	for i, name := range data.ColumnNames {
+		columns[i] = pgx.Identifier{name}.Sanitize()
+	}
+	r.saw(ctx, conn, "insert into "+data.TableName.Sanitize()+" ("+strings.Join(columns, ", ")+") select", nil)
+	return ctx
+}
+
+// TraceCopyFromEnd implements pgx.CopyFromTracer.
+func (r *Recorder) TraceCopyFromEnd(context.Context, *pgx.Conn, pgx.TraceCopyFromEndData) {}
+
+func (r *Recorder) saw(ctx context.Context, conn *pgx.Conn, sql string, args []any) {
+	sent, err := rewritten(ctx, conn, sql, args)
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		r.errs = append(r.errs, fmt.Errorf("%s: %w", sql, err))
+		return
+	}
+	s := r.statements[sql]
+	if s == nil {
+		s = &Statement{SQL: sql, Sent: sent, places: map[Place]bool{}}
+		r.statements[sql] = s
+	}
+	for more := true; more; {
+		var frame runtime.Frame
+		frame, more = frames.Next()
+		s.places[Place{frame.File, frame.Line}] = true
+	}
+}
+
+// rewritten turns named arguments into numbered ones. An argument that is
+// missing, or that the statement does not name, is an error: pgx.NamedArgs
+// alone would send null for the first.
+func rewritten(ctx context.Context, conn *pgx.Conn, sql string, args []any) (string, error) {
+	for _, arg := range args {
+		if named, ok := arg.(pgx.NamedArgs); ok {
+			arg = pgx.StrictNamedArgs(named)
+		}
+		if rewriter, ok := arg.(pgx.QueryRewriter); ok {
+			sent, _, err := rewriter.RewriteQuery(ctx, conn, sql, nil)
+			return sent, err
+		}
+	}
+	return sql, nil
+}

@@ -1,0 +1,139 @@
+package postgres_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/ledger"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/factstore"
+	"github.com/tributary-io/tributary/internal/postgres/merchant"
+	"github.com/tributary-io/tributary/internal/postgres/sqlrules"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+
+// factstoreStatements sends each verb of a transaction of the processor once,
+// and the reads beside it.
+func factstoreStatements(t *testing.T, recorder *sqlrules.Recorder) {
+	must := mustOf(t)
+	db, err := postgres.Open(t.Context(), devtest.Postgres(t), postgres.WithTracer(recorder))
+	must(err)
+	defer db.Close()
+	stores, err := merchant.New(db).CreateStore(t.Context(), commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
+	must(err)
+	store, ctx, company := factstore.New(db), t.Context(), stores.Live.CompanyID
+	_, err = store.Offset(ctx, wire.TopicEvents, 0, "cluster", 0)
+	must(err)
+	_, err = store.Offsets(ctx)
+	must(err)
+	_, err = store.Revisions(ctx, []string{company})
+	must(err)
+	_, err = store.Rules(ctx, company)
+	must(err)
+	must(store.MakeMonths(ctx, noon, []time.Time{noon}))
+	must(store.Transact(ctx, func(tx *factstore.Tx) error {
+		must(tx.MoveOffsets(ctx, "cluster", []facts.Move{{Topic: wire.TopicEvents, From: 0, To: 1}}))
+		must(tx.MoveOffsets(ctx, "cluster", []facts.Move{{Topic: wire.TopicEvents, From: 0, To: 1}}), facts.ErrFenced)
+		must(storeFacts(ctx, tx, company))
+		must(findOrders(ctx, tx, company))
+		return decideOrders(ctx, tx, company)
+	}))
+	companies, err := store.QueuedCompanies(ctx)
+	must(err)
+	if len(companies) > 1 {
+		t.Errorf("queued: %v", companies)
+	}
+}
+
+func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
+	raw, err := json.Marshal(wire.Event{CompanyID: company, EventID: "019cd7a4-2e00-7000-8000-000000000001", Event: "PAGE_VIEW", Timestamp: noon, ReceivedAt: noon, VisitorID: "v", Bot: wire.BotNone})
+	if err != nil {
+		return err
+	}
+	e, err := facts.ParseEvent(raw)
+	if err != nil {
+		return err
+	}
+	events, day := []facts.Event{e}, facts.VisitorDay{Visitor: "v", Day: facts.DayOf(noon)}
+	versionBody, err := json.Marshal(wire.Order{OrderID: "o1", CreatedAt: noon, Currency: "BRL", TotalMinor: 100, CartKey: wire.Some("k1:a")})
+	if err != nil {
+		return err
+	}
+	version := facts.OrderVersion{OrderID: "o1", VersionAt: noon, AcceptedAt: noon, ContentHash: []byte("h"), Body: versionBody, Personal: []byte(`{}`), PersonalDigest: []byte("d")}
+	product := facts.Product{Product: wire.Product{ProductID: "p"}, UpdatedAt: noon, AcceptedAt: noon, Digest: []byte("d"), Body: []byte(`{}`)}
+	order := facts.FoldedOrder{Order: wire.Order{OrderID: "o1", CreatedAt: noon, Currency: "BRL", TotalMinor: 100}, Day: "2026-03-10"}
+	key := facts.OrderKey{Key: facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}, OrderID: "o1", CreatedAt: noon}
+	yes := true
+	return errors.Join(
+		second(tx.InsertEvents(ctx, company, events)),
+		second(tx.StoredCopies(ctx, company, events)),
+		tx.ReplaceEvents(ctx, company, events),
+		tx.WidenSightings(ctx, company, facts.Sightings(events)),
+		second(tx.EventsOfDay(ctx, company, day, 10)),
+		second(tx.ForgetSightings(ctx, company, day)),
+		tx.CountDelivery(ctx, company, []facts.DeliveryCount{{Day: day.Day, Outcome: facts.DeliveryStored, Events: 1}}),
+		second(tx.UpsertProducts(ctx, company, []facts.Product{product})),
+		tx.ReplaceVariants(ctx, company, []string{"p"}, []facts.Variant{{VariantID: "v", ProductID: "p"}}),
+		tx.InsertVersions(ctx, company, []facts.OrderVersion{version}),
+		tx.UpsertPersonal(ctx, company, []facts.OrderVersion{version}),
+		second(tx.Versions(ctx, company, []string{"o1"})),
+		second(tx.UpsertOrders(ctx, company, noon, []facts.FoldedOrder{order})),
+		second(tx.ReplaceKeys(ctx, company, []string{"o1"}, facts.JoinKinds, []facts.OrderKey{key})),
+		second(tx.FirstOrderCandidates(ctx, company, []string{"o1"}, []facts.KeyKind{facts.KeyEmail}, 200)),
+		tx.SetFirstOrders(ctx, company, []facts.FirstOrder{{OrderID: "o1", First: &yes}}),
+	)
+}
+
+func findOrders(ctx context.Context, tx *factstore.Tx, company string) error {
+	key := facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}
+	spans := []facts.KeySpan{{Key: key, From: noon, To: noon}}
+	changed := []facts.ChangedKey{{Key: key, From: noon, To: noon, Least: 0, Most: 9}}
+	cause := facts.Cause{Kind: facts.CauseEvent}
+	return errors.Join(
+		second(tx.OrdersWithKeys(ctx, company, []facts.Key{key}, 10)),
+		second(tx.OrdersByKeys(ctx, company, spans, false, 10)),
+		second(tx.OrdersByKeys(ctx, company, spans, true, 10)),
+		second(tx.OrdersOfChangedKeys(ctx, company, changed, time.Hour, time.Hour, 10)),
+		second(tx.Queue(ctx, company, []facts.Concerned{{OrderID: "o1", Cause: cause}})),
+		second(tx.QueueByKeys(ctx, company, spans, false, cause)),
+		second(tx.QueueByKeys(ctx, company, spans, true, cause)),
+		second(tx.QueueOfChangedKeys(ctx, company, changed, time.Hour, time.Hour, cause)),
+		second(tx.QueueCreated(ctx, company, noon, noon, cause)),
+		tx.SetAside(ctx, company, "o1", "why"),
+		second(tx.TakeQueued(ctx, company, 10)),
+	)
+}
+
+func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
+	reach := facts.Reach{Window: 24 * time.Hour, After: time.Hour, Visitors: 20, Orders: 200, Identities: 20, Carts: 200, Events: 10}
+	list, err := tx.Cases(ctx, company, reach, []string{"o1"})
+	if err != nil {
+		return err
+	}
+	list[0].Visitors = []facts.Visitor{{ID: "v"}}
+	const influencer, cost = "019cd7a4-2e00-7000-8000-000000000002", "019cd7a4-2e00-7000-8000-000000000003"
+	outcome := facts.StoredOutcome{Hash: []byte("h"), Outcome: facts.Outcome{
+		OrderID: "o1", Currency: "BRL", Day: "2026-03-10",
+		Credits: []facts.Credit{{Model: "last", Channel: "Direct", AmountMinor: 100}},
+		FoundBy: []facts.OrderKey{{Key: facts.Key{Kind: facts.KeyReached, Value: "v"}, OrderID: "o1", CreatedAt: noon}},
+	}}
+	entry := ledger.Entry{Line: facts.Line{InfluencerID: influencer, CostID: cost, AmountMinor: 1, Currency: "BRL"}, Number: 1, Kind: ledger.Earned}
+	return errors.Join(
+		second(tx.Visitors(ctx, company, reach, list)),
+		second(tx.OutcomeHashes(ctx, company, []string{"o1"})),
+		tx.WriteOutcomes(ctx, company, noon, []facts.StoredOutcome{outcome}),
+		second(tx.Ledgers(ctx, company, []string{"o1"})),
+		tx.AppendLedger(ctx, company, noon, 1, []ledger.Posting{{Entry: entry, OrderID: "o1", Cause: facts.Cause{Kind: facts.CauseEvent}}}),
+	)
+}
+
+func second[T any](_ T, err error) error { return err }

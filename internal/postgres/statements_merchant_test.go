@@ -1,0 +1,184 @@
+package postgres_test
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/merchant"
+	"github.com/tributary-io/tributary/internal/postgres/sqlrules"
+)
+
+func merchantStatements(t *testing.T, recorder *sqlrules.Recorder) {
+	opened, err := postgres.Open(t.Context(), devtest.Postgres(t), postgres.WithTracer(recorder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(opened.Close)
+	db := merchant.New(opened)
+	store, err := db.CreateStore(t.Context(), commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: noKeyCheck})
+	if err != nil {
+		t.Fatal(err)
+	}
+	companyStatements(t, db, store)
+	keyStatements(t, db, store.Live.CompanyID)
+	author := commerce.Author{CompanyID: store.Live.CompanyID, Actor: "test", At: time.Now()}
+	ruleStatements(t, db, author)
+	additionalCostStatements(t, db, author)
+	idempotencyStatements(t, db, store.Live.CompanyID)
+	personStatements(t, db, store.StoreID)
+	outboxStatements(t, db)
+}
+
+func noKeyCheck(string) string { return "" }
+
+func companyStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
+	must, ctx := mustOf(t), t.Context()
+	_, err := db.Company(ctx, store.Live.CompanyID)
+	must(err)
+	_, err = db.Companies(ctx, 10)
+	must(err)
+	must(db.SetOrigins(ctx, store.Live.CompanyID, nil, nil, "test", noKeyCheck))
+}
+
+func keyStatements(t *testing.T, db *merchant.Store, company string) {
+	must, ctx := mustOf(t), t.Context()
+	now := time.Now()
+	key, text, err := db.CreateAPIKey(ctx, commerce.NewAPIKey{CompanyID: company, Scopes: commerce.Scopes, Actor: "test", Random: rand.Reader})
+	must(err)
+	_, _, err = db.RotateAPIKey(ctx, commerce.KeyRotation{CompanyID: company, KeyID: key.KeyID, At: now, Grace: time.Hour, Actor: "test", Random: rand.Reader})
+	must(err)
+	_, err = db.ListAPIKeys(ctx, company, 10)
+	must(err)
+	_, err = db.RevokeAPIKey(ctx, company, key.KeyID, now, "test")
+	must(err)
+	_, err = db.APIKeyByHash(ctx, commerce.KeyHash(text))
+	must(err)
+	_, err = db.APIKeysByHash(ctx, [][32]byte{commerce.KeyHash(text)})
+	must(err)
+	must(db.TouchAPIKeys(ctx, map[string]time.Time{key.KeyID: now}))
+}
+
+func ruleStatements(t *testing.T, db *merchant.Store, author commerce.Author) {
+	must, ctx := mustOf(t), t.Context()
+	terms := commerce.CostTerms{VarFee: decimal.NewFromInt(10), StartDate: "2026-01-01"}
+	registration := commerce.Registration{Name: "Ana", Category: "moda", Campaign: "Spring",
+		Links:   []string{"https://loja.example.com/"},
+		Coupons: []commerce.CouponTerms{{Code: "ANA10", StartDate: "2026-01-01", EndDate: "2026-12-31"}},
+		Costs:   []commerce.CostTerms{terms},
+	}
+	made, err := db.RegisterInfluencer(ctx, author, registration, rand.Reader)
+	must(err)
+	_, err = db.RegisterInfluencer(ctx, author, registration, rand.Reader)
+	must(err, commerce.ErrConflict)
+	registration.Coupons = nil
+	_, err = db.RegisterInfluencer(ctx, author, registration, rand.Reader)
+	must(err)
+	registration.CampaignID = made.CampaignID
+	_, err = db.RegisterInfluencer(ctx, author, registration, rand.Reader)
+	must(err)
+	coupon := commerce.CouponTerms{Code: "ANA20"}
+	_, err = db.AddCoupon(ctx, author, made.CampaignID, coupon, rand.Reader)
+	must(err)
+	_, err = db.AddCoupon(ctx, author, made.CampaignID, coupon, rand.Reader)
+	must(err, commerce.ErrConflict)
+	_, err = db.DeleteCoupon(ctx, author, made.CampaignID, "ANA20")
+	must(err)
+	terms.CampaignCost = true
+	_, cost, err := db.AddCost(ctx, author, "Ana", made.CampaignID, terms, rand.Reader)
+	must(err)
+	must(db.DeleteCost(ctx, author, cost.CostID, true))
+	must(db.UpdateInfluencer(ctx, author, "Ana", "casa"))
+	_, err = db.Influencers(ctx, author.CompanyID, commerce.InfluencerCursor{}, 10)
+	must(err)
+	_, err = db.InfluencersWithCosts(ctx, author.CompanyID, commerce.InfluencerCursor{}, 10)
+	must(err)
+	// The directory has a link only as long as it is live.
+	outboxDirectory(t, db)
+	_, err = db.ArchiveInfluencer(ctx, author, "Ana", "")
+	must(err)
+}
+
+func additionalCostStatements(t *testing.T, db *merchant.Store, author commerce.Author) {
+	must, ctx := mustOf(t), t.Context()
+	rent := commerce.AdditionalCost{ID: "0195b2c0-0000-7000-8000-000000000000", Name: "Aluguel", ValueMinor: 1, Frequency: commerce.Monthly, StartDate: "2026-01-01"}
+	must(db.AddAdditionalCost(ctx, author, rent))
+	must(db.ChangeAdditionalCost(ctx, author, rent.ID, rent.Frequency, func(c *commerce.AdditionalCost) error { return nil }))
+	_, err := db.AdditionalCosts(ctx, author.CompanyID, commerce.CostFilter{From: "2026-01-01"}, 10)
+	must(err)
+	must(db.DeleteAdditionalCost(ctx, author, rent.ID, rent.Frequency))
+}
+
+func idempotencyStatements(t *testing.T, db *merchant.Store, company string) {
+	must, ctx := mustOf(t), t.Context()
+	claim := commerce.Claim{CompanyID: company, Key: "k", Keep: time.Hour} // a lease that is over at once
+	first, err := db.ClaimKey(ctx, claim)
+	must(err)
+	claim.Lease = time.Hour
+	second, err := db.ClaimKey(ctx, claim)
+	must(err)
+	must(first.Attempt.Finish(ctx, []byte(`{}`)), commerce.ErrKeyInProgress)
+	must(second.Attempt.Abandon(ctx))
+	third, err := db.ClaimKey(ctx, claim)
+	must(err)
+	must(third.Attempt.Finish(ctx, []byte(`{}`)))
+	replayed, err := db.ClaimKey(ctx, claim)
+	must(err)
+	if replayed.Attempt != nil {
+		t.Error("an answered key was claimed")
+	}
+	_, _, err = db.ForgetAnswers(ctx, "", 10)
+	must(err)
+}
+
+func personStatements(t *testing.T, db *merchant.Store, storeID string) {
+	must, ctx := mustOf(t), t.Context()
+	person, err := db.CreatePerson(ctx, "ana@loja.example", "hash")
+	must(err)
+	must(db.SetMembership(ctx, storeID, person.ID, commerce.RoleOwner))
+	_, err = db.PersonByEmail(ctx, person.Email)
+	must(err)
+	_, err = db.Accesses(ctx, person.ID)
+	must(err)
+	token := func(name string) [32]byte { return sha256.Sum256([]byte(name)) }
+	now := time.Now()
+	session, err := db.StartSession(ctx, person.ID, token("a"), now, now.Add(time.Hour))
+	must(err)
+	rotation := commerce.SessionRotation{Token: token("a"), Next: token("b"), At: now, ExpiresAt: now.Add(time.Hour), Leeway: time.Minute}
+	_, err = db.RotateSession(ctx, rotation)
+	must(err)
+	_, err = db.RotateSession(ctx, rotation) // a second tab
+	must(err)
+	rotation.At = now.Add(2 * time.Minute)
+	_, err = db.RotateSession(ctx, rotation) // stolen
+	must(err, commerce.ErrConflict)
+	must(db.EndSession(ctx, session.Family))
+	must(db.EndSessionOf(ctx, token("b")))
+	must(db.SetPassword(ctx, person.ID, "new"))
+}
+
+func outboxStatements(t *testing.T, db *merchant.Store) {
+	must, ctx := mustOf(t), t.Context()
+	_, _, err := db.OutboxSize(ctx)
+	must(err)
+	relay, err := db.AcquireRelay(ctx)
+	must(err)
+	defer relay.Close()
+	pending, err := relay.Pending(ctx, 1)
+	must(err)
+	must(relay.Published(ctx, []int64{pending[0].ID}))
+}
+
+func outboxDirectory(t *testing.T, db *merchant.Store) {
+	must, ctx := mustOf(t), t.Context()
+	relay, err := db.AcquireRelay(ctx)
+	must(err)
+	defer relay.Close()
+	must(relay.Directory(ctx, noKeyCheck, func([]commerce.OutboxRecord) error { return nil }))
+}

@@ -1,0 +1,42 @@
+package postgres_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
+	"github.com/tributary-io/tributary/internal/postgres/sqlrules"
+)
+
+func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
+	fix := reporttest.New(t, postgres.WithTracer(recorder))
+	db, ctx, company := fix.DB, t.Context(), fix.Store.Live.CompanyID
+	must := mustOf(t)
+	const day = "2026-11-21"
+	_, err := db.DaySales(ctx, company, day, commerce.Cursor{}, 10)
+	must(err)
+	_, err = db.SalesSince(ctx, company, day, commerce.Cursor{}, 10)
+	must(err)
+	_, err = db.DaySalesOf(ctx, company, day, []string{"1"})
+	must(err)
+	fix.Put(reporttest.Order{CompanyID: company, ID: "1", Explanation: map[string]any{}})
+	_, err = db.ExplainedSale(ctx, company, "1")
+	must(err)
+}
+
+// mustOf gives a check that ends the test at an error that is none of want.
+func mustOf(t *testing.T) func(err error, want ...error) {
+	return func(err error, want ...error) {
+		t.Helper()
+		if len(want) == 0 && err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range want {
+			if !errors.Is(err, w) {
+				t.Fatalf("%v, want %v", err, w)
+			}
+		}
+	}
+}
