@@ -46,8 +46,12 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	if len(email) > maxEmail {
 		email, page.Email = "", ""
 	}
-	if wait, ok := s.attempts.allow(email, s.config.ClientIP(r), s.now()); !ok {
-		seconds := int(math.Ceil(wait.Seconds()))
+	network, device := networkOf(s.config.ClientIP(r)), s.deviceOf(r, email)
+	if got := s.attempts.allow(email, network, device, s.now()); !got.ok {
+		if got.first {
+			s.log.Warn("dashboard: too many log-in attempts, refusing more for a while", "network", network, "known_device", device != "")
+		}
+		seconds := int(math.Ceil(got.wait.Seconds()))
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))
 		page.Message = "Too many attempts. Try again in " + waitText(seconds) + "."
 		s.render(w, http.StatusTooManyRequests, "login.html", page)
@@ -55,20 +59,36 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	}
 	personID, err := s.check(r.Context(), email, r.PostForm.Get("password"))
 	if errors.Is(err, errNotLoggedIn) {
+		s.noteFailure(r.Context(), email, network)
 		// The same words and the same work, whatever was wrong.
 		page.Message = "E-mail or password is not right."
 		s.render(w, http.StatusUnauthorized, "login.html", page)
 		return
 	}
+	var login commerce.LogIn
 	if err == nil {
-		err = s.startSession(w, r, personID)
+		login, err = s.startSession(w, r, personID)
+	}
+	if err == nil {
+		err = s.rememberDevice(w, r, email)
 	}
 	if err != nil {
 		s.failed(w, r, err)
 		return
 	}
-	s.attempts.succeeded(email)
+	s.attempts.succeeded(email, network, device)
+	s.tellFailures(w, r, login)
+	s.log.Info("dashboard: logged in", "person", personID, "failed_since_last", login.Failures)
 	http.Redirect(w, r, page.Next, http.StatusSeeOther)
+}
+
+// noteFailure counts a failed attempt, so that the person is told of it. It
+// does the same for an e-mail that nobody has: the time tells nothing.
+func (s *Server) noteFailure(ctx context.Context, email, network string) {
+	s.log.Warn("dashboard: a log-in failed", "network", network)
+	if err := s.store.LogInFailed(ctx, email, s.now()); err != nil && ctx.Err() == nil {
+		s.log.Error("dashboard: a failed log-in could not be counted", "error", err)
+	}
 }
 
 // check compares a password in the same time for known and unknown e-mails.

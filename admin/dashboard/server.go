@@ -39,7 +39,10 @@ type Store interface {
 	PersonByEmail(ctx context.Context, email string) (commerce.Person, error)
 	Accesses(ctx context.Context, personID string) ([]commerce.Access, error)
 
-	StartSession(ctx context.Context, personID string, token [32]byte, at, expires time.Time) (commerce.Session, error)
+	// StartSession logs a person in, and tells how many attempts failed before.
+	StartSession(ctx context.Context, personID string, token [32]byte, at, expires time.Time) (commerce.LogIn, error)
+	// LogInFailed counts a failed attempt; an unknown e-mail is no error.
+	LogInFailed(ctx context.Context, email string, at time.Time) error
 	// RotateSession is commerce.ErrNotFound for an unknown or expired token, and
 	// commerce.ErrConflict for a spent one, whose family it ends.
 	RotateSession(ctx context.Context, r commerce.SessionRotation) (commerce.Session, error)

@@ -51,7 +51,7 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (access, e
 	})
 	switch {
 	case errors.Is(err, commerce.ErrConflict):
-		s.log.Warn("dashboard: a refresh token was used twice; its session is ended", "ip", s.config.ClientIP(r))
+		s.log.Warn("dashboard: a refresh token was used twice; its session is ended", "network", networkOf(s.config.ClientIP(r)))
 		s.clearCookies(w, r)
 		return access{}, errNotLoggedIn
 	case errors.Is(err, commerce.ErrNotFound):
@@ -64,18 +64,18 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (access, e
 }
 
 // startSession logs a person in.
-func (s *Server) startSession(w http.ResponseWriter, r *http.Request, personID string) error {
+func (s *Server) startSession(w http.ResponseWriter, r *http.Request, personID string) (commerce.LogIn, error) {
 	var token [32]byte
 	if _, err := io.ReadFull(s.random, token[:]); err != nil {
-		return fmt.Errorf("dashboard: make a refresh token: %w", err)
+		return commerce.LogIn{}, fmt.Errorf("dashboard: make a refresh token: %w", err)
 	}
 	now := s.now()
-	session, err := s.store.StartSession(r.Context(), personID, hashToken(token), now, now.Add(s.config.RefreshFor))
+	login, err := s.store.StartSession(r.Context(), personID, hashToken(token), now, now.Add(s.config.RefreshFor))
 	if err != nil {
-		return err
+		return commerce.LogIn{}, err
 	}
-	_, err = s.grant(w, r, session, token)
-	return err
+	_, err = s.grant(w, r, login.Session, token)
+	return login, err
 }
 
 // grant sets both cookies.
@@ -86,20 +86,20 @@ func (s *Server) grant(w http.ResponseWriter, r *http.Request, session commerce.
 	if err != nil {
 		return access{}, err
 	}
-	s.setCookie(w, r, accessCookie, signed, s.config.AccessFor)
-	s.setCookie(w, r, refreshCookie, base64.RawURLEncoding.EncodeToString(refresh[:]), s.config.RefreshFor)
+	s.setCookie(w, r, accessCookie, cookiePath, signed, s.config.AccessFor)
+	s.setCookie(w, r, refreshCookie, cookiePath, base64.RawURLEncoding.EncodeToString(refresh[:]), s.config.RefreshFor)
 	return a, nil
 }
 
-func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, value string, life time.Duration) {
+func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, path, value string, life time.Duration) {
 	http.SetCookie(w, &http.Cookie{
-		Name: name, Value: value, Path: cookiePath, MaxAge: int(life / time.Second),
+		Name: name, Value: value, Path: path, MaxAge: int(life / time.Second),
 		HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteLaxMode,
 	})
 }
 
 func (s *Server) clearCookies(w http.ResponseWriter, r *http.Request) {
-	for _, name := range []string{accessCookie, refreshCookie} {
+	for _, name := range []string{accessCookie, refreshCookie, failedCookie} {
 		http.SetCookie(w, &http.Cookie{
 			Name: name, Path: cookiePath, MaxAge: -1, HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteLaxMode,
 		})
@@ -123,6 +123,7 @@ type visit struct {
 	access   access
 	accesses []commerce.Access // never empty
 	current  commerce.Access   // the company that the page is about
+	notice   string            // what every page says above its content; may be empty
 }
 
 // people lets only those in who are logged in and may see the company asked
@@ -151,6 +152,7 @@ func (s *Server) people(page func(w http.ResponseWriter, r *http.Request, v visi
 		case err != nil:
 			s.failed(w, r, err)
 		default:
+			v.notice = failureNotice(r, zoneOf(v.current.Timezone))
 			page(w, r, v)
 		}
 	}

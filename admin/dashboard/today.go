@@ -15,6 +15,7 @@ import (
 // head is what every page of a store shows above its content.
 type head struct {
 	Title      string
+	Notice     string // may be empty
 	Store      string
 	Role       string
 	Live       string // path of the same page in each environment; empty where there is none
@@ -35,7 +36,7 @@ type storeLink struct {
 func (v visit) head(title, page string) head {
 	h := head{Page: page, TodayPath: dayPath(v.current.CompanyID, ""),
 		PeoplePath: "/dashboard/influencers?" + url.Values{"company": {v.current.CompanyID}}.Encode(),
-		Title:      title, Store: v.current.Name, Role: v.current.Role, IsLive: v.current.Environment == commerce.Live, Timezone: v.current.Timezone}
+		Title:      title, Notice: v.notice, Store: v.current.Name, Role: v.current.Role, IsLive: v.current.Environment == commerce.Live, Timezone: v.current.Timezone}
 	seen := map[string]bool{v.current.StoreID: true}
 	for _, a := range v.accesses {
 		switch {

@@ -73,38 +73,6 @@ func TestAccessTokens(t *testing.T) {
 	}
 }
 
-func TestLogInAttemptsAreLimited(t *testing.T) {
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	a := newAttempts()
-	f := func(what, email, ip string, after time.Duration, want bool) {
-		t.Helper()
-		if wait, ok := a.allow(email, ip, now.Add(after)); ok != want || (!ok && wait <= 0) {
-			t.Errorf("%s: allowed %t, wait %s; want %t", what, ok, wait, want)
-		}
-	}
-	for range emailBurst {
-		f("in the burst", "ana", "1.1.1.1", 0, true)
-	}
-	f("beyond it", "ana", "1.1.1.1", 0, false)
-	f("from elsewhere", "ana", "2.2.2.2", 0, false)
-	f("someone else", "bia", "1.1.1.1", 0, true)
-	f("a minute later", "ana", "1.1.1.1", emailEvery, true)
-	f("and no more", "ana", "1.1.1.1", emailEvery, false)
-	a.succeeded("ana")
-	f("after a log-in", "ana", "3.3.3.3", emailEvery, true)
-	for i := range ipBurst {
-		f("many e-mails of one address", string(rune('A'+i)), "9.9.9.9", 0, true)
-	}
-	f("too many e-mails of one address", "z", "9.9.9.9", 0, false)
-
-	for i := range maxBuckets + 500 {
-		a.byIP.take(string(rune(i)), now)
-	}
-	if n := len(a.byIP.byName); n != maxBuckets || a.byIP.order.Len() != n {
-		t.Errorf("%d addresses are remembered, want %d", n, maxBuckets)
-	}
-}
-
 func TestWhereALogInLeads(t *testing.T) {
 	f := func(next, want string) {
 		t.Helper()
