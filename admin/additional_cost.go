@@ -171,7 +171,7 @@ func readCostPair(o object) (id, frequency string) {
 // withCost does something with the cost of an id, within the bound.
 func (s *Server) withCost(ctx context.Context, id string, do func(ctx context.Context) error) error {
 	err := error(commerce.ErrNotFound) // what is no UUID is no cost's id
-	if isUUID(id) {
+	if commerce.IsUUID(id) {
 		ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
 		defer cancel()
 		err = do(ctx)

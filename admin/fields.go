@@ -119,7 +119,7 @@ func text(max int) reader[string] {
 		if utf8.RuneCountInString(s) > max {
 			return "", &fault{"too_long", fmt.Sprintf("is longer than %d characters", max)}
 		}
-		if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0x7f }) {
+		if commerce.HasControls(s) {
 			return "", &fault{"invalid_characters", "has control characters"}
 		}
 		return s, nil

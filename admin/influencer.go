@@ -222,7 +222,7 @@ func (s *Server) eachInfluencer(r *http.Request, companyID string, list influenc
 		}
 		switch {
 		case limit > 0 && more:
-			next := cursorText(after)
+			next := after.String()
 			return &pagination{HasMore: true, NextCursor: &next}, nil
 		case limit > 0:
 			return &pagination{}, nil

@@ -114,7 +114,7 @@ func (s *Server) deleteInfluencerCost(w http.ResponseWriter, r *http.Request, c 
 	}
 	id := costID.Or(campaignCostID.Value)
 	err = commerce.ErrNotFound // what is no UUID is no cost's id
-	if isUUID(id) {
+	if commerce.IsUUID(id) {
 		ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 		defer cancel()
 		err = s.deps.Store.DeleteCost(ctx, c.author(s.now()), id, campaignCostID.Valid)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -348,21 +350,31 @@ func TestViolationsAreOneProblem(t *testing.T) {
 	}
 }
 
-func TestCursorsSurviveARoundTripAndNothingElseIsOne(t *testing.T) {
-	bad := &violations{}
-	for _, text := range []string{"", "x", "%%%", "MTIz", cursorText(mustCursor(t))[:10]} {
-		if _, ok := readCursor(text); ok {
-			t.Errorf("%q is taken for a cursor", text)
+func TestPagesOfAList(t *testing.T) {
+	after := commerce.InfluencerCursor{CreatedAt: testNow.Add(1234567 * time.Microsecond), InfluencerID: "01890a5d-ac96-774b-bcce-b302099a8057"}
+	f := func(query string, limit int, want commerce.InfluencerCursor, violated ...string) {
+		t.Helper()
+		values, err := url.ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad := &violations{}
+		n, got := pageQuery(values, bad)
+		var fields []string
+		for _, d := range bad.details {
+			fields = append(fields, d.Field)
+		}
+		if !slices.Equal(fields, violated) || len(violated) == 0 && (n != limit || got != want) {
+			t.Errorf("%s: %d, %+v, %v; want %d, %+v, %v", query, n, got, fields, limit, want, violated)
 		}
 	}
-	want := mustCursor(t)
-	_, got := pageQuery(map[string][]string{"cursor": {cursorText(want)}}, bad)
-	if !got.CreatedAt.Equal(want.CreatedAt) || got.InfluencerID != want.InfluencerID || len(bad.details) > 0 {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-}
-
-func mustCursor(t *testing.T) commerce.InfluencerCursor {
-	t.Helper()
-	return commerce.InfluencerCursor{CreatedAt: testNow.Add(1234567 * time.Microsecond), InfluencerID: "01890a5d-ac96-774b-bcce-b302099a8057"}
+	none := commerce.InfluencerCursor{}
+	f("", 0, none)
+	f("limit=7", 7, none)
+	f("limit=7&cursor="+after.String(), 7, after)
+	f("cursor="+after.String(), maxPage, after)
+	f("limit=0", 0, none, "limit")
+	f("limit=101", 0, none, "limit")
+	f("limit=x&cursor=x", 0, none, "limit", "cursor")
+	f("cursor=", 0, none, "cursor")
 }

@@ -43,7 +43,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	}
 	email := strings.ToLower(strings.TrimSpace(r.PostForm.Get("email")))
 	page := loginPage{Title: "Log in", Next: localPath(r.PostForm.Get("next")), Email: email}
-	if len(email) > maxEmail {
+	if len(email) > maxEmail || !commerce.IsID(email) { // nobody has such an e-mail
 		email, page.Email = "", ""
 	}
 	network, device := networkOf(s.config.ClientIP(r)), s.deviceOf(r, email)

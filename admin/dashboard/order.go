@@ -144,7 +144,11 @@ type modelPart struct{ Who, Share, Amount string }
 
 func (s *Server) order(w http.ResponseWriter, r *http.Request, v visit) {
 	id := r.URL.Query().Get("id")
-	e, err := s.store.ExplainedSale(r.Context(), v.current.CompanyID, id)
+	var e commerce.ExplainedSale
+	err := commerce.ErrNotFound
+	if commerce.IsID(id) {
+		e, err = s.store.ExplainedSale(r.Context(), v.current.CompanyID, id)
+	}
 	if errors.Is(err, commerce.ErrNotFound) {
 		s.problemOf(w, r, v.access, http.StatusNotFound, "No such order here (yet)",
 			"An order shows within moments of being accepted. Check its id, and whether it was sent to live or to sandbox.")

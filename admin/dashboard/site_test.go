@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
@@ -96,6 +97,9 @@ func (s *site) setAddress(address string) {
 	defer s.mu.Unlock()
 	s.address = address
 }
+
+// testAddress is the nth of addresses in networks of their own.
+func testAddress(n int) string { return fmt.Sprintf("198.18.%d.1", n) }
 
 func (s *site) clientIP(*http.Request) string {
 	s.mu.Lock()

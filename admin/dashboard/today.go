@@ -90,7 +90,7 @@ func (s *Server) today(w http.ResponseWriter, r *http.Request, v visit) {
 	if day == "" {
 		day = today
 	}
-	date, err := time.ParseInLocation(time.DateOnly, day, zone)
+	date, err := commerce.ParseDay(day, zone)
 	if err != nil {
 		s.problemOf(w, r, v.access, http.StatusBadRequest, "No such day", "A day is written like 2026-11-21.")
 		return

@@ -98,13 +98,6 @@ type Archived struct {
 	Costs     int
 }
 
-// InfluencerCursor is a place in the list of influencers: after the one
-// created then with that id. The zero value is the beginning.
-type InfluencerCursor struct {
-	CreatedAt    time.Time
-	InfluencerID string
-}
-
 // CouponConflictError says which coupons of a request overlap live ones. It is an ErrConflict.
 type CouponConflictError struct {
 	Conflicts []CouponConflict
