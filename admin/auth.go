@@ -70,9 +70,11 @@ func (r *keyRing) find(ctx context.Context, text string) (keyEntry, error) {
 		return found.orNotFound()
 	}
 	r.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
 	value, err, _ := r.flight.Do(string(hash[:]), func() (any, error) {
+		// Others may wait for this answer too: it does not end with the request
+		// that asked first.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
+		defer cancel()
 		key, err := r.store.APIKeyByHash(ctx, hash)
 		if err != nil && !errors.Is(err, commerce.ErrNotFound) {
 			return keyEntry{}, err

@@ -130,8 +130,13 @@ func bumpRules(ctx context.Context, tx pgx.Tx, companyID string) (int64, error) 
 	return rev, err
 }
 
+// queryer is a connection or a transaction.
+type queryer interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
 // directoryCompany reads what the edge must know of a company.
-func directoryCompany(ctx context.Context, tx pgx.Tx, companyID string, keyCheck func(string) string) (wire.Company, error) {
+func directoryCompany(ctx context.Context, tx queryer, companyID string, keyCheck func(string) string) (wire.Company, error) {
 	var limits []byte
 	c := wire.Company{V: 1}
 	err := tx.QueryRow(ctx, `
