@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 )
@@ -185,7 +186,7 @@ func (s *Server) withCost(ctx context.Context, id string, do func(ctx context.Co
 // costDay is one day of GET /costs/historical.
 type costDay struct {
 	Date  string          `json:"date"`
-	Total commerce.Amount `json:"total"`
+	Total commerce.Sum    `json:"total"`
 	Costs []projectedCost `json:"costs"`
 }
 
@@ -219,10 +220,10 @@ func (s *Server) costHistory(_ http.ResponseWriter, r *http.Request, c caller) (
 	}
 	days := []costDay{}
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
-		record := costDay{Date: day.Format(time.DateOnly), Total: commerce.Amount{Currency: commerce.BRL}, Costs: []projectedCost{}}
+		record := costDay{Date: day.Format(time.DateOnly), Total: commerce.Sum{Currency: commerce.BRL}, Costs: []projectedCost{}}
 		for _, cost := range costs {
 			if minor, inForce := cost.On(day); inForce {
-				record.Total.Minor += minor
+				record.Total.Minor = record.Total.Minor.Add(decimal.NewFromInt(minor))
 				record.Costs = append(record.Costs, projectedCost{cost.ID, cost.Name, cost.Frequency, commerce.Amount{Minor: minor, Currency: commerce.BRL}})
 			}
 		}

@@ -2,10 +2,12 @@ package admin_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 func TestAdditionalCostsComeChangeAndGo(t *testing.T) {
@@ -99,4 +101,38 @@ func TestCostHistoryHasEveryDayAndSumsExactly(t *testing.T) {
 	f("?start_date=2026-01-02&end_date=2026-01-01", 400, "invalid_date")
 	f("?start_date=2026-01-01&end_date=2027-01-01", 200, "")
 	f("?start_date=2026-01-01&end_date=2027-01-02", 400, "validation_error")
+}
+
+func TestAnInfluencerHasABoundedNumberOfCosts(t *testing.T) {
+	t.Parallel()
+	s := start(t, admin.Config{})
+	n := 0
+	register := func(costs int) answer {
+		n++
+		return s.call("POST", "/admin/v1/influencers", s.live, fmt.Sprintf(`{"name":"Ana Prado","category":"%d"`, n)+`,"links":[{"url":"https://loja.example.com/"}],"costs":[`+
+			strings.TrimSuffix(strings.Repeat(`{"fixed_fee":1,"start_date":"2026-01-01"},`, costs), ",")+`]}`)
+	}
+	for range commerce.MaxLiveCosts / 100 {
+		s.want(register(100), 200, "")
+	}
+	got := register(1)
+	s.want(got, 400, "validation_error")
+	if d := got.Error.Details; len(d) != 1 || d[0].Field != "costs" || d[0].Code != "too_many" {
+		t.Errorf("details %+v", d)
+	}
+	one := func() answer {
+		return s.call("POST", "/admin/v1/influencers/costs", s.live, `{"name":"Ana Prado","fixed_fee":1,"start_date":"2026-01-01"}`)
+	}
+	s.want(one(), 400, "validation_error")
+	var groups []struct {
+		Details []struct {
+			CostID string `json:"cost_id"`
+		}
+	}
+	list := s.call("GET", "/admin/v1/influencers/costs", s.live, "")
+	if err := json.Unmarshal(list.Data, &groups); err != nil || len(groups) != 1 || len(groups[0].Details) != commerce.MaxLiveCosts {
+		t.Fatalf("%.300s: %v", list.Data, err)
+	}
+	s.want(s.call("DELETE", "/admin/v1/influencers/costs", s.live, `{"cost_id":"`+groups[0].Details[0].CostID+`"}`), 200, "")
+	s.want(one(), 200, "")
 }

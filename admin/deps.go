@@ -84,7 +84,8 @@ type Store interface {
 	TouchAPIKeys(ctx context.Context, lastUsed map[string]time.Time) error
 
 	// RegisterInfluencer is all or nothing. Errors beside the kinds:
-	// *commerce.CouponConflictError, commerce.ErrCampaignTaken, commerce.ErrCampaignName.
+	// *commerce.CouponConflictError, commerce.ErrCampaignTaken,
+	// commerce.ErrCampaignName, commerce.ErrTooManyCosts.
 	RegisterInfluencer(ctx context.Context, author commerce.Author, r commerce.Registration, random io.Reader) (commerce.Registered, error)
 	Influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error)
 
@@ -95,6 +96,7 @@ type Store interface {
 	ArchiveInfluencer(ctx context.Context, author commerce.Author, name, campaignID string) (commerce.Archived, error)
 	AddCoupon(ctx context.Context, author commerce.Author, campaignID string, terms commerce.CouponTerms, random io.Reader) (commerce.Coupon, error)
 	DeleteCoupon(ctx context.Context, author commerce.Author, campaignID, code string) ([]commerce.Coupon, error)
+	// AddCost may also refuse with commerce.ErrTooManyCosts.
 	AddCost(ctx context.Context, author commerce.Author, name, campaignID string, terms commerce.CostTerms, random io.Reader) (influencerID string, cost commerce.Cost, err error)
 	DeleteCost(ctx context.Context, author commerce.Author, costID string, campaignOnly bool) error
 

@@ -216,26 +216,45 @@ func money(currency string) reader[int64] {
 		}
 		minor, err := commerce.ParseMinor(value.(json.Number).String(), currency)
 		switch err {
-		case nil, commerce.ErrUnknownCurrency:
+		case nil:
+			if minor > commerce.MaxAmountMinor {
+				return 0, tooMuch(currency)
+			}
 			return minor, nil
+		case commerce.ErrUnknownCurrency:
+			return 0, nil
 		case commerce.ErrTooManyDigits:
 			return 0, &fault{"too_many_digits", "has more decimal places than " + currency + " has"}
 		}
-		return 0, &fault{"out_of_range", "is out of range"}
+		return 0, tooMuch(currency)
 	}
 }
 
+// tooMuch refuses an amount above commerce.MaxAmountMinor.
+func tooMuch(currency string) *fault {
+	return &fault{"out_of_range", fmt.Sprintf("must be at most %s", commerce.Amount{Minor: commerce.MaxAmountMinor, Currency: currency})}
+}
+
 // price reads an amount of zero or more with any number of decimal places, as
-// its exact text.
-func price(value any) (string, *fault) {
-	d, f := exact(value)
-	if f != nil {
-		return "", f
+// its exact text. With an unknown currency it is bounded as one without cents.
+func price(currency string) reader[string] {
+	exponent, err := commerce.Exponent(currency)
+	if err != nil {
+		exponent = 0
 	}
-	if d.IsNegative() || d.GreaterThan(decimal.New(1, 15)) {
-		return "", &fault{"out_of_range", "is out of range"}
+	most := decimal.New(commerce.MaxAmountMinor, -int32(exponent))
+	return func(value any) (string, *fault) {
+		d, f := exact(value)
+		switch {
+		case f != nil:
+			return "", f
+		case d.IsNegative():
+			return "", &fault{"out_of_range", "must not be negative"}
+		case d.GreaterThan(most):
+			return "", tooMuch(currency)
+		}
+		return d.String(), nil
 	}
-	return d.String(), nil
 }
 
 // timestamp reads the specification's `YYYY-MM-DDTHH:MM:SSZ`, a real instant.

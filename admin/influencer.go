@@ -32,6 +32,9 @@ func (s *Server) createInfluencer(w http.ResponseWriter, r *http.Request, c call
 	defer cancel()
 	made, err := s.deps.Store.RegisterInfluencer(ctx, c.author(s.now()), registration, s.random)
 	switch {
+	case errors.Is(err, commerce.ErrTooManyCosts):
+		o.bad.add("costs", "too_many", "the influencer would have more than %d costs that are not removed", commerce.MaxLiveCosts)
+		return answer{}, o.bad.problem()
 	case errors.Is(err, commerce.ErrCampaignTaken):
 		o.bad.add("campaign_id", "not_yours", "belongs to another influencer or to a deleted campaign")
 		return answer{}, o.bad.problem()

@@ -80,6 +80,9 @@ func (s *Server) createInfluencerCost(w http.ResponseWriter, r *http.Request, c 
 	defer cancel()
 	influencerID, cost, err := s.deps.Store.AddCost(ctx, c.author(s.now()), name, campaignID, terms, s.random)
 	switch {
+	case errors.Is(err, commerce.ErrTooManyCosts):
+		o.bad.add("name", "too_many", "the influencer would have more than %d costs that are not removed", commerce.MaxLiveCosts)
+		return answer{}, o.bad.problem()
 	case errors.Is(err, commerce.ErrCampaignTaken):
 		o.bad.add("campaign_id", "not_yours", "belongs to another influencer or to a deleted campaign")
 		return answer{}, o.bad.problem()

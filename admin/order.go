@@ -115,7 +115,7 @@ func (s *Server) readOrder(o object, keys identity.Keys) wire.Order {
 	case subscription.Present:
 		order.IsRecurring = wire.Null[bool]()
 	}
-	order.Items = readItems(o)
+	order.Items = readItems(o, order.Currency)
 	readPerson(o, keys, &order)
 	return order
 }
@@ -144,12 +144,13 @@ func readSource(o object) wire.Optional[int] {
 	return source
 }
 
-func readItems(o object) wire.Optional[[]wire.Item] {
+func readItems(o object, currency string) wire.Optional[[]wire.Item] {
 	field := o.children("items", maxItems)
 	if !field.Valid {
 		return wire.Optional[[]wire.Item]{Present: field.Present}
 	}
 	items := make([]wire.Item, 0, len(field.Value))
+	amount := price(currency)
 	for _, item := range field.Value {
 		id, alias := optional(item, "item_id", text(maxID)), optional(item, "itemId", text(maxID))
 		if id.Valid && alias.Valid && id.Value != alias.Value {
@@ -161,8 +162,8 @@ func readItems(o object) wire.Optional[[]wire.Item] {
 			VariantID: optional(item, "variantId", text(maxID)).Value,
 			// A line without a quantity is one of it.
 			Quantity:  optional(item, "quantity", integer(0, maxQuantity)).Or(1),
-			Price:     optional(item, "price", price).Value,
-			Discount:  optional(item, "discount", price).Value,
+			Price:     optional(item, "price", amount).Value,
+			Discount:  optional(item, "discount", amount).Value,
 			CreatedAt: instantText(optional(item, "createdAt", timestamp)),
 			UpdatedAt: instantText(optional(item, "updatedAt", timestamp)),
 		})

@@ -41,12 +41,13 @@ func readProduct(o object) wire.Product {
 		product.Status = &n
 	}
 	for _, variant := range o.children("variants", maxVariants).Value {
+		currency := optional(variant, "currency", currencyCode).Value
 		product.Variants = append(product.Variants, wire.Variant{
 			VariantID: required(variant, "variantId", filled(maxID)),
 			Title:     optional(variant, "title", text(maxText)).Value,
 			SKU:       optional(variant, "sku", text(maxID)).Value,
-			Price:     optional(variant, "price", price).Value,
-			Currency:  optional(variant, "currency", currencyCode).Value,
+			Price:     optional(variant, "price", price(currency)).Value,
+			Currency:  currency,
 			CreatedAt: instantText(optional(variant, "createdAt", timestamp)),
 			UpdatedAt: instantText(optional(variant, "updatedAt", timestamp)),
 		})

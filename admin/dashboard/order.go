@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -206,7 +208,7 @@ func verdict(s commerce.Sale, unpaid bool) string {
 func (p *orderPage) ledger(e commerce.ExplainedSale, zone *time.Location) {
 	net := sums{}
 	for _, l := range e.Ledger {
-		net.add(l.Currency, l.AmountMinor)
+		net.add(l.Currency, decimal.NewFromInt(l.AmountMinor))
 		p.Ledger = append(p.Ledger, ledgerLine{
 			Entry: l.Entry, When: l.At.In(zone).Format("2 Jan 2006, 15:04:05"), Stamp: l.At.In(zone).Format(time.RFC3339),
 			Kind: strings.ToUpper(l.Kind[:1]) + l.Kind[1:], Who: l.Influencer,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	"github.com/shopspring/decimal"
 )
 
 func TestAccessTokens(t *testing.T) {
@@ -109,13 +110,14 @@ func TestMoneyForPeople(t *testing.T) {
 	f(0, "EUR", "€\u00a00.00")
 	g := func(part, whole int64, want string) {
 		t.Helper()
-		if got := percent(part, whole); got != want {
+		if got := percent(decimal.NewFromInt(part), decimal.NewFromInt(whole)); got != want {
 			t.Errorf("percent(%d, %d) = %q, want %q", part, whole, got, want)
 		}
 	}
 	g(1, 3, "33.3%")
 	g(2, 3, "66.7%")
 	g(3, 3, "100.0%")
+	g(1, 16, "6.3%") // rounded half up
 	g(0, 0, "–")
 }
 

@@ -122,6 +122,13 @@ func (e *CouponConflictError) Error() string {
 
 func (e *CouponConflictError) Unwrap() error { return ErrConflict }
 
+// MaxLiveCosts bounds the costs of an influencer that are not removed, those of
+// campaigns included.
+const MaxLiveCosts = 1000
+
+// ErrTooManyCosts refuses costs beyond MaxLiveCosts.
+var ErrTooManyCosts = fmt.Errorf("%w: an influencer has at most %d costs that are not removed", ErrConflict, MaxLiveCosts)
+
 // ErrCampaignTaken says that a campaign id belongs to another influencer or
 // to a campaign that was deleted.
 var ErrCampaignTaken = fmt.Errorf("%w: the campaign id is another influencer's", ErrConflict)

@@ -48,7 +48,8 @@ func (s Sale) Commissions() (list []Amount) {
 	return list
 }
 
-// SaleGroup sums the orders of a day that share all of these.
+// SaleGroup sums the orders of a day that share all of these. A sum is exact,
+// however many orders there are: minor units, whole.
 type SaleGroup struct {
 	InfluencerID    string // empty: credited to nobody
 	Influencer      string
@@ -56,9 +57,9 @@ type SaleGroup struct {
 	Status          int
 	Currency        string
 	Orders          int64
-	TotalMinor      int64
-	CommissionMinor int64 // as the payouts say: expected, for pending orders
-	FixedBRLMinor   int64 // as Sale's
+	TotalMinor      decimal.Decimal
+	CommissionMinor decimal.Decimal // as the payouts say: expected, for pending orders
+	FixedBRLMinor   decimal.Decimal // as Sale's
 }
 
 // CommissionGroup is the net of the ledger over a day's orders. Its currency
@@ -67,7 +68,7 @@ type CommissionGroup struct {
 	InfluencerID string
 	Influencer   string
 	Currency     string
-	AmountMinor  int64
+	AmountMinor  decimal.Decimal
 }
 
 // DaySales is a day of a company as it stood at one instant.

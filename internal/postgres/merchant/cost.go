@@ -13,6 +13,17 @@ import (
 )
 
 func (reg *registering) addCosts(ctx context.Context) error {
+	if len(reg.Costs) == 0 {
+		return nil
+	}
+	var live int
+	if err := reg.tx.QueryRow(ctx, `select count(*) from cost where company_id = $1 and influencer_id = $2 and deleted_at is null`,
+		reg.change.CompanyID, reg.influencerID).Scan(&live); err != nil {
+		return err
+	}
+	if live+len(reg.Costs) > commerce.MaxLiveCosts {
+		return fmt.Errorf("%d and %d more: %w", live, len(reg.Costs), commerce.ErrTooManyCosts)
+	}
 	batch := &pgx.Batch{}
 	for _, c := range reg.Costs {
 		id, err := reg.newID()
@@ -35,15 +46,13 @@ func (reg *registering) addCosts(ctx context.Context) error {
 			reg.change.CompanyID, id, reg.influencerID, rule.CampaignID, c.FixedFeeMinor, c.VarFee.String(), c.ValueMinor,
 			c.Frequency, c.CouponCost, c.StartDate, c.EndDate, reg.change.Rev)
 	}
-	if batch.Len() == 0 {
-		return nil
-	}
 	return reg.tx.SendBatch(ctx, batch).Close()
 }
 
 // AddCost adds a cost to the influencer of that name, at the level of a
 // campaign where terms say so. An unknown name or campaign is
-// commerce.ErrNotFound, another influencer's campaign commerce.ErrCampaignTaken.
+// commerce.ErrNotFound, another influencer's campaign commerce.ErrCampaignTaken,
+// one cost too many commerce.ErrTooManyCosts.
 func (s *Store) AddCost(ctx context.Context, author commerce.Author, name, campaignID string, terms commerce.CostTerms, random io.Reader) (influencerID string, cost commerce.Cost, err error) {
 	cost = commerce.Cost{CostTerms: terms}
 	err = s.changeRules(ctx, author, func(c *ruleChange) error {

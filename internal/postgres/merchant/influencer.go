@@ -16,7 +16,8 @@ import (
 // RegisterInfluencer makes an influencer, or adds to the one of that name, in
 // one transaction: all of the registration or nothing, its outbox records and
 // audit row included. Overlapping coupons give a *commerce.CouponConflictError,
-// a foreign campaign id commerce.ErrCampaignTaken or ErrCampaignName.
+// a foreign campaign id commerce.ErrCampaignTaken or ErrCampaignName, too many
+// costs commerce.ErrTooManyCosts.
 func (s *Store) RegisterInfluencer(ctx context.Context, author commerce.Author, r commerce.Registration, random io.Reader) (commerce.Registered, error) {
 	var made commerce.Registered
 	err := s.changeRules(ctx, author, func(c *ruleChange) error {
