@@ -91,3 +91,48 @@ func BenchmarkOrderCorridor(b *testing.B) {
 		}
 	}
 }
+
+// refusing takes no record.
+type refusing struct{}
+
+func (refusing) Produce(context.Context, string, ...wire.Record) error {
+	return fmt.Errorf("produce: %w", commerce.ErrUnavailable)
+}
+
+func TestNoLogHasWhatNamesAShopper(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	_, store, key := hotServer(t)
+	hasher, err := identity.NewHasher(bytes.Repeat([]byte("s"), 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, producer := range []admin.Producer{nowhere{}, refusing{}} {
+		server, err := admin.New(admin.Config{ShortBase: "go.example.com"}, admin.Deps{Store: store, Producer: producer, Hasher: hasher,
+			Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := strings.Replace(order1001, `"cartToken"`, `"userId":"5511988887777","name":"ana@example.com","cartToken"`, 1)
+		for body, want := range map[string]bool{
+			named: true,
+			strings.Replace(named, `"orderStatus":0`, `"orderStatus":"ana@example.com"`, 1): false,
+			strings.Replace(named, `"createdAt":"`, `"createdAt":"(11) 98888-7777`, 1):      false,
+			strings.Replace(named, `"currency":"BRL"`, `"currency":"Ana Souza"`, 1):         false,
+			named[:len(named)-1]:                      false,
+			strings.Repeat(named, 1<<20/len(named)+1): false,
+		} {
+			if status := sendHot(server, "/admin/v1/order?email=ana@example.com", key, body); (status == http.StatusOK) != (want && producer == nowhere{}) {
+				t.Errorf("%d for %.100s", status, body)
+			}
+		}
+	}
+	if !strings.Contains(log.String(), "request failed") {
+		t.Errorf("the failure is not logged: %s", &log)
+	}
+	for _, personal := range []string{"xample.com", "98888", "988887777", "Souza", "cust-77", "cart-123", key} {
+		if strings.Contains(log.String(), personal) {
+			t.Errorf("%q is in the log: %s", personal, &log)
+		}
+	}
+}

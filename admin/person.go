@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -16,12 +17,10 @@ func readPerson(o object, keys identity.Keys, order *wire.Order) {
 	order.CartKey = hashed(p.CartToken, keys.Cart)
 
 	userID := optional(o, "userId", text(maxID))
-	order.VisitorID = userID
-	if userID.Valid && identity.Scrub(userID.Value) != userID.Value {
-		// An e-mail or phone in the visitor's place: it must not leave the personal part.
-		order.VisitorID, p.UserID = wire.Null[string](), userID
-	} else if userID.Valid && identity.NormalID(userID.Value) == "" {
-		order.VisitorID = wire.Null[string]()
+	order.VisitorID = hashed(userID, keys.VisitorID)
+	// What is no UUID may name a person: as it came, it stays in the personal part.
+	if order.VisitorID.Valid && !commerce.IsUUID(order.VisitorID.Value) {
+		p.UserID = userID
 	}
 
 	switch field := o.child("customer"); {

@@ -286,7 +286,8 @@ func TestOrderFieldsKeepPresence(t *testing.T) {
 	f(`"items":null`, `items=null`)
 	f(`"items":[]`, `items=[]`)
 	f(`"items":[{"itemId":"a","quantity":1,"price":"0.12345"}]`, `items=[{"itemId":"a","price":0.12345}]`)
-	f(`"userId":"0195-visitor"`, `userId="0195-visitor"`)
+	f(`"userId":"018f3f5e-7b2a-7c3d-8e4f-0123456789ab"`, `userId="018F3F5E-7B2A-7C3D-8E4F-0123456789AB"`)
+	f(`"userId":null`, `userId=null`)
 	f(`"userId":null`, `userId="undefined"`)
 	f(`"emailKey":null,"phoneKey":null,"customerKey":null,"personal":{"customer":null}`, `customer=null`)
 	f(`"emailKey":null,"personal":{"customer":{"email":null}}`, `customer={"email":null}`)
@@ -316,6 +317,54 @@ func TestOrderHashesWhatNamesAPersonAndKeepsItOnlyInPersonal(t *testing.T) {
 			t.Errorf("%q stands outside personal: %s", secret, raw)
 		}
 	}
+}
+
+// An order's userId joins the visitor that the edge stores for the same
+// visitorId, whatever the shop took for one, and can be read by nobody.
+func TestAnOrdersUserIDIsTheVisitorIDOfTheEdge(t *testing.T) {
+	hasher, err := identity.NewHasher(bytes.Repeat([]byte("s"), 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := hasher.Company("c_test", "BR")
+	seen := map[string]string{}
+	for _, raw := range []string{"ana@example.com", "bia@example.com", "5511988887777", "+55 11 98888-7777", "(11) 98888-7777", "0195-visitor", "550050854", "k1:x",
+		"ana%40example.com", "ana＠example.com", "018f3f5e-7b2a-7c3d-8e4f-0123456789ab@example.com"} {
+		order, bad := readTestOrder(t, `userId=`+quoted(t, raw))
+		if len(bad.details) > 0 {
+			t.Fatal(found(bad))
+		}
+		got := order.VisitorID.Value
+		if got == "" || got != keys.VisitorID(raw) {
+			t.Errorf("userId %q is %q, want %q", raw, got, keys.VisitorID(raw))
+		}
+		if other, twice := seen[got]; twice {
+			t.Errorf("%q and %q are one visitor", raw, other)
+		}
+		seen[got] = raw
+		if want := `{"userId":` + quoted(t, raw) + `}`; string(order.Personal) != want {
+			t.Errorf("personal part of %q: %s, want %s", raw, order.Personal, want)
+		}
+		order.Personal = nil
+		rest, err := json.Marshal(order)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(rest, []byte(raw)) {
+			t.Errorf("%q stands outside personal: %s", raw, rest)
+		}
+	}
+}
+
+func quoted(t *testing.T, text string) string {
+	t.Helper()
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(text); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(out.String())
 }
 
 func TestProductRules(t *testing.T) {
