@@ -20,8 +20,6 @@ const (
 	maxHistory         = 366  // days
 )
 
-var frequencies = []string{commerce.Specific, commerce.Daily, commerce.Weekly, commerce.Monthly}
-
 // additionalCostRecord is a cost of GET /costs.
 type additionalCostRecord struct {
 	ID        string          `json:"additional_cost_id"`
@@ -41,9 +39,10 @@ type frequencyGroup struct {
 // listCosts is GET /costs: additional costs grouped by frequency.
 func (s *Server) listCosts(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	o := queryObject(r.URL.Query())
-	filter := commerce.CostFilter{Frequency: optional(o, "frequency", oneWord(frequencies...)).Value}
+	filter := commerce.CostFilter{Frequency: optional(o, "frequency", word).Value}
 	filter.From, filter.To = readPeriod(o, false)
-	if err := o.bad.problem(); err != nil {
+	o.bad.AddAll(filter.Check())
+	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
 	costs, err := s.additionalCosts(r.Context(), c, filter)
@@ -51,7 +50,7 @@ func (s *Server) listCosts(_ http.ResponseWriter, r *http.Request, c caller) (an
 		return answer{}, err
 	}
 	groups := []frequencyGroup{}
-	for _, frequency := range frequencies {
+	for _, frequency := range commerce.Frequencies {
 		group := frequencyGroup{Frequency: frequency}
 		for _, cost := range costs {
 			if cost.Frequency == frequency {
@@ -72,7 +71,7 @@ func queryObject(query url.Values) object {
 	for name := range query {
 		values[name] = query.Get(name)
 	}
-	return object{values: values, bad: &violations{}}
+	return object{values: values, bad: &commerce.Violations{}}
 }
 
 func (s *Server) additionalCosts(ctx context.Context, c caller, filter commerce.CostFilter) ([]commerce.AdditionalCost, error) {
@@ -88,13 +87,14 @@ func (s *Server) createCost(w http.ResponseWriter, r *http.Request, c caller) (a
 		return answer{}, err
 	}
 	cost := commerce.AdditionalCost{
-		Name:       strings.TrimSpace(required(o, "name", filled(maxName))),
-		Category:   strings.TrimSpace(optional(o, "category", text(maxCategory)).Value),
-		ValueMinor: required(o, "value", positiveMoney),
-		Frequency:  required(o, "frequency", oneWord(frequencies...)),
+		Name:       strings.TrimSpace(required(o, "name", text)),
+		Category:   strings.TrimSpace(optional(o, "category", text).Value),
+		ValueMinor: required(o, "value", money(commerce.BRL)),
+		Frequency:  required(o, "frequency", word),
 	}
 	cost.StartDate, cost.EndDate = readPeriod(o, true)
-	if err := o.bad.problem(); err != nil {
+	o.bad.AddAll(cost.Check())
+	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
 	id, err := uuid.NewV7FromReader(s.random)
@@ -110,15 +110,6 @@ func (s *Server) createCost(w http.ResponseWriter, r *http.Request, c caller) (a
 	return answer{data: map[string]string{"additional_cost_id": cost.ID}}, nil
 }
 
-// positiveMoney reads an amount of BRL above zero.
-func positiveMoney(value any) (int64, *fault) {
-	minor, f := money(commerce.BRL)(value)
-	if f == nil && minor == 0 {
-		f = &fault{"out_of_range", "must be greater than 0"}
-	}
-	return minor, f
-}
-
 // updateCost is PUT /costs: the fields that are there change, the rest stay.
 func (s *Server) updateCost(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	o, err := readObject(w, r)
@@ -126,25 +117,19 @@ func (s *Server) updateCost(w http.ResponseWriter, r *http.Request, c caller) (a
 		return answer{}, err
 	}
 	id, frequency := readCostPair(o)
-	name, value := optional(o, "name", filled(maxName)), optional(o, "value", positiveMoney)
-	category, newFrequency := optional(o, "category", text(maxCategory)), optional(o, "new_frequency", oneWord(frequencies...))
-	start, end := optional(o, "start_date", date), optional(o, "end_date", date)
-	if err := o.bad.problem(); err != nil {
+	change := commerce.CostChange{
+		Name: optional(o, "name", text), Category: optional(o, "category", text), Frequency: optional(o, "new_frequency", word),
+		StartDate: optional(o, "start_date", day), EndDate: optional(o, "end_date", day), ValueMinor: optional(o, "value", money(commerce.BRL)),
+	}
+	o.bad.AddAll(change.Check())
+	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
 	err = s.withCost(r.Context(), id, func(ctx context.Context) error {
 		return s.deps.Store.ChangeAdditionalCost(ctx, c.author(s.now()), id, frequency, func(cost *commerce.AdditionalCost) error {
-			cost.Name, cost.ValueMinor, cost.Frequency, cost.StartDate = strings.TrimSpace(name.Or(cost.Name)), value.Or(cost.ValueMinor), newFrequency.Or(cost.Frequency), start.Or(cost.StartDate)
-			if category.Present { // null clears, as for an order
-				cost.Category = strings.TrimSpace(category.Value)
-			}
-			if end.Present {
-				cost.EndDate = end.Value
-			}
-			if cost.EndDate != "" && cost.EndDate < cost.StartDate {
-				o.bad.add("end_date", codeInvalidDate, "would be before start_date")
-			}
-			return o.bad.problem()
+			change.Apply(cost)
+			o.bad.AddAll(cost.Check())
+			return brokenRules(o.bad)
 		})
 	})
 	return answer{}, err
@@ -157,7 +142,7 @@ func (s *Server) deleteCost(w http.ResponseWriter, r *http.Request, c caller) (a
 		return answer{}, err
 	}
 	id, frequency := readCostPair(o)
-	if err := o.bad.problem(); err != nil {
+	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
 	return answer{}, s.withCost(r.Context(), id, func(ctx context.Context) error {
@@ -166,7 +151,9 @@ func (s *Server) deleteCost(w http.ResponseWriter, r *http.Request, c caller) (a
 }
 
 func readCostPair(o object) (id, frequency string) {
-	return required(o, "additional_cost_id", filled(maxID)), required(o, "frequency", oneWord(frequencies...))
+	id, frequency = required(o, "additional_cost_id", given), required(o, "frequency", word)
+	o.bad.AddAll(commerce.CostFilter{Frequency: frequency}.Check())
+	return id, frequency
 }
 
 // withCost does something with the cost of an id, within the bound.
@@ -202,16 +189,17 @@ type projectedCost struct {
 func (s *Server) costHistory(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	o := queryObject(r.URL.Query())
 	from, to := readPeriod(o, true)
+	o.bad.AddAll(commerce.CostFilter{From: from, To: to}.Check())
 	if _, there := o.values["end_date"]; !there {
-		o.bad.add("end_date", "required", "is required")
+		o.bad.Add("end_date", commerce.CodeRequired, "is required")
 	}
 	// Both were read as real dates, or are violations already.
 	first, _ := time.Parse(time.DateOnly, from)
 	last, _ := time.Parse(time.DateOnly, to)
-	if len(o.bad.details) == 0 && last.Sub(first) >= maxHistory*24*time.Hour {
-		o.bad.add("end_date", "out_of_range", "makes more than %d days", maxHistory)
+	if !o.bad.Any() && last.Sub(first) >= maxHistory*24*time.Hour {
+		o.bad.Add("end_date", commerce.CodeOutOfRange, "makes more than %d days", maxHistory)
 	}
-	if err := o.bad.problem(); err != nil {
+	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
 	costs, err := s.additionalCosts(r.Context(), c, commerce.CostFilter{From: from, To: to})

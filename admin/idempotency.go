@@ -9,13 +9,11 @@ import (
 	"io"
 	"net/http"
 	"time"
-	"unicode/utf8"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 const (
-	maxIdempotencyKey = 255 // characters (docs/api.md, "Retrying safely")
 	answerKept        = 24 * time.Hour
 
 	// attemptLease is how long a key stays taken by a request whose process
@@ -122,17 +120,11 @@ func (s *Server) abandon(r *http.Request, attempt commerce.Attempt) {
 }
 
 func idempotencyKey(values []string) (string, error) {
-	bad := &violations{}
-	key, f := filled(maxIdempotencyKey)(values[0])
-	switch {
-	case len(values) > 1:
-		bad.add("Idempotency-Key", "conflict", "is there %d times", len(values))
-	case f != nil:
-		bad.add("Idempotency-Key", f.code, "%s", f.message)
-	case !utf8.ValidString(key):
-		bad.add("Idempotency-Key", "invalid_characters", "is not UTF-8")
+	bad := commerce.CheckIdempotencyKey(values[0])
+	if len(values) > 1 {
+		bad.Add("Idempotency-Key", commerce.CodeConflict, "is there %d times", len(values))
 	}
-	return key, bad.problem()
+	return values[0], brokenRules(&bad)
 }
 
 func fingerprint(r *http.Request, body []byte) [32]byte {

@@ -31,13 +31,13 @@ func parse(t *testing.T, body string) object {
 	if err := decoder.Decode(&values); err != nil {
 		t.Fatalf("test body %s: %v", body, err)
 	}
-	return object{values: values, bad: &violations{}}
+	return object{values: values, bad: &commerce.Violations{}}
 }
 
 // found lists violations as "field code" lines.
-func found(bad *violations) string {
+func found(bad *commerce.Violations) string {
 	var lines []string
-	for _, d := range bad.details {
+	for _, d := range bad.List {
 		lines = append(lines, d.Field+" "+d.Code)
 	}
 	return strings.Join(lines, "; ")
@@ -88,10 +88,10 @@ func TestRegistrationRules(t *testing.T) {
 	f("name empty", `name="  "`)
 	f("name empty", `name="\u200b"`)
 	f("name invalid_type", `name=7`)
-	f("name too_long", `name="`+strings.Repeat("a", maxName+1)+`"`)
+	f("name too_long", `name="`+strings.Repeat("a", commerce.MaxName+1)+`"`)
 	f("name invalid_characters", `name="a\u0000b"`)
 	f("campaign invalid_type", `campaign=[]`)
-	f("category too_long", `category="`+strings.Repeat("a", maxCategory+1)+`"`)
+	f("category too_long", `category="`+strings.Repeat("a", commerce.MaxCategory+1)+`"`)
 
 	f("links required", `links=-`)
 	f("links required", `links=null`)
@@ -146,21 +146,28 @@ func TestRegistrationRules(t *testing.T) {
 	f("costs[0].var_fee too_many_digits", cost(`var_fee=0.0000001`))
 
 	// All violations are told at once.
-	f("name required; links[0].url invalid_url; coupons[0].end_date invalid_date; campaign_id required; costs[1].frequency required; costs[1].start_date required",
+	f("name required; costs[1].start_date required; links[0].url invalid_url; coupons[0].end_date invalid_date; campaign_id required; costs[1].frequency required",
 		`name=-`, `links=[{"url":"https://10.0.0.1/"}]`, coupon(`start_date="2026-01-02"`, `end_date="2026-01-01"`),
 		`costs=[{"fixed_fee":1,"start_date":"2026-01-01","is_campaign_cost":true},{"value":1}]`)
 }
 
 const baseOrder = `{"orderId":"1001","orderStatus":0,"createdAt":"2026-03-09T11:00:00Z","totalPrice":100.50,"currency":"BRL"}`
 
-func readTestOrder(t *testing.T, edits ...string) (wire.Order, *violations) {
+func readTestOrder(t *testing.T, edits ...string) (wire.Order, *commerce.Violations) {
 	t.Helper()
 	hasher, err := identity.NewHasher(bytes.Repeat([]byte("s"), 32))
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := parse(t, edited(baseOrder, edits...))
-	return rulesServer().readOrder(o, hasher.Company("c_test", "BR")), o.bad
+	order, person := readOrder(o)
+	o.bad.AddAll(commerce.CheckOrder(&order, &person, testNow))
+	if !o.bad.Any() {
+		if err := conceal(&order, person, hasher.Company("c_test", "BR")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return order, o.bad
 }
 
 func TestOrderRules(t *testing.T) {
@@ -261,7 +268,7 @@ func TestOrderFieldsKeepPresence(t *testing.T) {
 	f := func(want string, edits ...string) {
 		t.Helper()
 		order, bad := readTestOrder(t, edits...)
-		if len(bad.details) > 0 {
+		if bad.Any() {
 			t.Fatalf("%v: %s", edits, found(bad))
 		}
 		raw, err := json.Marshal(order)
@@ -299,7 +306,7 @@ func TestOrderFieldsKeepPresence(t *testing.T) {
 func TestOrderHashesWhatNamesAPersonAndKeepsItOnlyInPersonal(t *testing.T) {
 	order, bad := readTestOrder(t, `customer={"customerId":"cust-77","email":"Ana@Example.com","phone":"(11) 98888-7777"}`,
 		`cartToken="cart-123"`, `userId="ana@example.com"`, `utmContent="ana@example.com"`, `name="ana@example.com"`, `browserIp="203.0.113.7"`)
-	if len(bad.details) > 0 {
+	if bad.Any() {
 		t.Fatal(found(bad))
 	}
 	for name, key := range map[string]wire.Optional[string]{"email": order.EmailKey, "phone": order.PhoneKey, "customer": order.CustomerKey, "cart": order.CartKey} {
@@ -331,7 +338,7 @@ func TestAnOrdersUserIDIsTheVisitorIDOfTheEdge(t *testing.T) {
 	for _, raw := range []string{"ana@example.com", "bia@example.com", "5511988887777", "+55 11 98888-7777", "(11) 98888-7777", "0195-visitor", "550050854", "k1:x",
 		"ana%40example.com", "ana＠example.com", "018f3f5e-7b2a-7c3d-8e4f-0123456789ab@example.com"} {
 		order, bad := readTestOrder(t, `userId=`+quoted(t, raw))
-		if len(bad.details) > 0 {
+		if bad.Any() {
 			t.Fatal(found(bad))
 		}
 		got := order.VisitorID.Value
@@ -372,7 +379,8 @@ func TestProductRules(t *testing.T) {
 	f := func(want string, edits ...string) {
 		t.Helper()
 		o := parse(t, edited(base, edits...))
-		readProduct(o)
+		product := readProduct(o)
+		o.bad.AddAll(commerce.CheckProduct(&product))
 		if got := found(o.bad); got != want {
 			t.Errorf("%v:\n got %s\nwant %s", edits, got, want)
 		}
@@ -390,12 +398,12 @@ func TestProductRules(t *testing.T) {
 func TestViolationsAreOneProblem(t *testing.T) {
 	f := func(want string, codes ...string) {
 		t.Helper()
-		bad := &violations{}
+		bad := &commerce.Violations{}
 		for i, code := range codes {
-			bad.add(fmt.Sprintf("f%d", i), code, "is wrong")
+			bad.Add(fmt.Sprintf("f%d", i), code, "is wrong")
 		}
-		got := bad.problem().(*problem)
-		if got.code != want || len(got.details) != min(len(codes), maxDetails) {
+		got := brokenRules(bad).(*problem)
+		if got.code != want || len(got.details) != len(bad.List) {
 			t.Errorf("%v: %s with %d details, want %s", codes, got.code, len(got.details), want)
 		}
 	}
@@ -403,8 +411,8 @@ func TestViolationsAreOneProblem(t *testing.T) {
 	f(codeInvalidURL, codeInvalidURL, codeInvalidURL)
 	f(codeInvalidDate, codeInvalidDate)
 	f(codeValidation, codeInvalidDate, codeInvalidURL)
-	f(codeValidation, make([]string, maxDetails+1)...)
-	if (&violations{}).problem() != nil {
+	f(codeValidation, make([]string, 300)...)
+	if brokenRules(&commerce.Violations{}) != nil {
 		t.Error("no violation is a problem")
 	}
 }
@@ -417,10 +425,10 @@ func TestPagesOfAList(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bad := &violations{}
+		bad := &commerce.Violations{}
 		n, got := pageQuery(values, bad)
 		var fields []string
-		for _, d := range bad.details {
+		for _, d := range bad.List {
 			fields = append(fields, d.Field)
 		}
 		if !slices.Equal(fields, violated) || len(violated) == 0 && (n != limit || got != want) {
