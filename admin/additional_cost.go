@@ -77,7 +77,7 @@ func queryObject(query url.Values) object {
 func (s *Server) additionalCosts(ctx context.Context, c caller, filter commerce.CostFilter) ([]commerce.AdditionalCost, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
 	defer cancel()
-	return s.deps.Store.AdditionalCosts(ctx, c.companyID, filter, maxAdditionalCosts)
+	return s.deps.Database.AdditionalCosts(ctx, c.companyID, filter, maxAdditionalCosts)
 }
 
 // createCost is POST /costs.
@@ -104,7 +104,7 @@ func (s *Server) createCost(w http.ResponseWriter, r *http.Request, c caller) (a
 	cost.ID = id.String()
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	if err := s.deps.Store.AddAdditionalCost(ctx, c.author(s.now()), cost); err != nil {
+	if err := s.deps.Database.AddAdditionalCost(ctx, c.author(s.now()), cost); err != nil {
 		return answer{}, err
 	}
 	return answer{data: map[string]string{"additional_cost_id": cost.ID}}, nil
@@ -126,7 +126,7 @@ func (s *Server) updateCost(w http.ResponseWriter, r *http.Request, c caller) (a
 		return answer{}, err
 	}
 	err = s.withCost(r.Context(), id, func(ctx context.Context) error {
-		return s.deps.Store.ChangeAdditionalCost(ctx, c.author(s.now()), id, frequency, func(cost *commerce.AdditionalCost) error {
+		return s.deps.Database.ChangeAdditionalCost(ctx, c.author(s.now()), id, frequency, func(cost *commerce.AdditionalCost) error {
 			change.Apply(cost)
 			o.bad.AddAll(cost.Check())
 			return brokenRules(o.bad)
@@ -146,7 +146,7 @@ func (s *Server) deleteCost(w http.ResponseWriter, r *http.Request, c caller) (a
 		return answer{}, err
 	}
 	return answer{}, s.withCost(r.Context(), id, func(ctx context.Context) error {
-		return s.deps.Store.DeleteAdditionalCost(ctx, c.author(s.now()), id, frequency)
+		return s.deps.Database.DeleteAdditionalCost(ctx, c.author(s.now()), id, frequency)
 	})
 }
 

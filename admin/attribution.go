@@ -35,7 +35,7 @@ func (s *Server) orderAttribution(_ http.ResponseWriter, r *http.Request, c call
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	sale, err := s.deps.Store.ExplainedSale(ctx, c.companyID, orderID)
+	sale, err := s.deps.Database.ExplainedSale(ctx, c.companyID, orderID)
 	switch {
 	case errors.Is(err, commerce.ErrNotFound) || err == nil && sale.Explanation == nil:
 		if err == nil || s.accepted.has(c.companyID, orderID) {

@@ -44,7 +44,7 @@ func TestExplanationIsServedWithItsLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := admin.New(admin.Config{ShortBase: "go.example.com"}, admin.Deps{Store: fixture.DB, Producer: kafka.NewProducer(client), Hasher: hasher})
+	server, err := admin.New(admin.Config{ShortBase: "go.example.com"}, admin.Deps{Database: fixture.DB, Producer: kafka.NewProducer(client), Hasher: hasher})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 // slowStore answers the question for a key when it is let, unless whoever asks
 // gives up before.
 type slowStore struct {
-	Store
+	Database
 	release chan struct{}
 	asked   int
 }

@@ -32,7 +32,7 @@ func (s *Server) createCoupon(w http.ResponseWriter, r *http.Request, c caller) 
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	made, err := s.deps.Store.AddCoupon(ctx, c.author(s.now()), asked.CampaignID, asked.CouponTerms, s.random)
+	made, err := s.deps.Database.AddCoupon(ctx, c.author(s.now()), asked.CampaignID, asked.CouponTerms, s.random)
 	var conflict *commerce.CouponConflictError
 	switch {
 	case errors.As(err, &conflict):
@@ -60,7 +60,7 @@ func (s *Server) deleteCoupon(w http.ResponseWriter, r *http.Request, c caller) 
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	ended, err := s.deps.Store.DeleteCoupon(ctx, c.author(s.now()), named.CampaignID, named.Code)
+	ended, err := s.deps.Database.DeleteCoupon(ctx, c.author(s.now()), named.CampaignID, named.Code)
 	if errors.Is(err, commerce.ErrNotFound) {
 		return answer{}, nothingDeleted("there is no such coupon in that campaign")
 	}

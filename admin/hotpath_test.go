@@ -22,7 +22,7 @@ import (
 // keyStore knows one key and counts who asks. Any other question to it panics:
 // it is the embedded nil's.
 type keyStore struct {
-	admin.Store
+	admin.Database
 	key   commerce.APIKey
 	asked atomic.Int64
 }
@@ -48,7 +48,7 @@ func hotServer(t testing.TB) (server *admin.Server, store *keyStore, key string)
 	}
 	store = &keyStore{key: commerce.APIKey{KeyID: "key_1", CompanyID: "c_1", Environment: commerce.Live, Country: "BR", Scopes: commerce.Scopes}}
 	server, err = admin.New(admin.Config{ShortBase: "go.example.com", IngestRate: admin.Rate{PerSecond: 1e9, Burst: 1e9}},
-		admin.Deps{Store: store, Producer: nowhere{}, Hasher: hasher, Log: slog.New(slog.NewJSONHandler(io.Discard, nil))})
+		admin.Deps{Database: store, Producer: nowhere{}, Hasher: hasher, Log: slog.New(slog.NewJSONHandler(io.Discard, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestNoLogHasWhatNamesAShopper(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, producer := range []admin.Producer{nowhere{}, refusing{}} {
-		server, err := admin.New(admin.Config{ShortBase: "go.example.com"}, admin.Deps{Store: store, Producer: producer, Hasher: hasher,
+		server, err := admin.New(admin.Config{ShortBase: "go.example.com"}, admin.Deps{Database: store, Producer: producer, Hasher: hasher,
 			Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	answerKept        = 24 * time.Hour
+	answerKept = 24 * time.Hour
 
 	// attemptLease is how long a key stays taken by a request whose process
 	// died: longer than any request waits for what it depends on.
@@ -80,7 +80,7 @@ func (s *Server) once(w http.ResponseWriter, r *http.Request, operation route, c
 func (s *Server) claim(ctx context.Context, c commerce.Claim) (commerce.Claimed, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
 	defer cancel()
-	return s.deps.Store.ClaimKey(ctx, c)
+	return s.deps.Database.ClaimKey(ctx, c)
 }
 
 // noData is the stored answer of an operation that succeeds without data.
@@ -152,7 +152,7 @@ func (s *Server) forgetAnswers(ctx context.Context) error {
 	after := ""
 	for range forgetSteps {
 		limited, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
-		company, removed, err := s.deps.Store.ForgetAnswers(limited, after, forgetAtATime)
+		company, removed, err := s.deps.Database.ForgetAnswers(limited, after, forgetAtATime)
 		cancel()
 		if err != nil || company == "" {
 			return err

@@ -25,7 +25,7 @@ func (s *Server) createInfluencer(w http.ResponseWriter, r *http.Request, c call
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	made, err := s.deps.Store.RegisterInfluencer(ctx, c.author(s.now()), registration, s.random)
+	made, err := s.deps.Database.RegisterInfluencer(ctx, c.author(s.now()), registration, s.random)
 	switch {
 	case errors.Is(err, commerce.ErrTooManyCosts):
 		o.bad.Add("costs", commerce.CodeTooMany, "the influencer would have more than %d costs that are not removed", commerce.MaxLiveCosts)
@@ -94,7 +94,7 @@ func (s *Server) updateInfluencer(w http.ResponseWriter, r *http.Request, c call
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	err = s.deps.Store.UpdateInfluencer(ctx, c.author(s.now()), name, strings.TrimSpace(category))
+	err = s.deps.Database.UpdateInfluencer(ctx, c.author(s.now()), name, strings.TrimSpace(category))
 	if errors.Is(err, commerce.ErrNotFound) {
 		return answer{}, notFound("there is no influencer of that name")
 	}
@@ -116,7 +116,7 @@ func (s *Server) deleteInfluencer(w http.ResponseWriter, r *http.Request, c call
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	archived, err := s.deps.Store.ArchiveInfluencer(ctx, c.author(s.now()), ref.Name, ref.CampaignID)
+	archived, err := s.deps.Database.ArchiveInfluencer(ctx, c.author(s.now()), ref.Name, ref.CampaignID)
 	if errors.Is(err, commerce.ErrNotFound) {
 		return answer{}, nothingDeleted("there is no such influencer or campaign")
 	}
@@ -157,7 +157,7 @@ type linkRecord struct {
 // listInfluencers is GET /influencers: the full list, or a page of it.
 func (s *Server) listInfluencers(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	records := []influencerRecord{}
-	paging, err := s.eachInfluencer(r, c.companyID, s.deps.Store.Influencers, func(i commerce.Influencer) {
+	paging, err := s.eachInfluencer(r, c.companyID, s.deps.Database.Influencers, func(i commerce.Influencer) {
 		records = append(records, s.record(i))
 	})
 	return answer{data: records, pagination: paging}, err

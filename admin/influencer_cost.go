@@ -34,7 +34,7 @@ type costDetail struct {
 // listInfluencerCosts is GET /influencers/costs: the full list, or a page of it.
 func (s *Server) listInfluencerCosts(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	groups := []costGroup{}
-	paging, err := s.eachInfluencer(r, c.companyID, s.deps.Store.InfluencersWithCosts, func(i commerce.Influencer) {
+	paging, err := s.eachInfluencer(r, c.companyID, s.deps.Database.InfluencersWithCosts, func(i commerce.Influencer) {
 		groups = append(groups, groupCosts(i))
 	})
 	return answer{data: groups, pagination: paging}, err
@@ -77,7 +77,7 @@ func (s *Server) createInfluencerCost(w http.ResponseWriter, r *http.Request, c 
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	influencerID, cost, err := s.deps.Store.AddCost(ctx, c.author(s.now()), asked.Name, asked.CampaignID, asked.CostTerms, s.random)
+	influencerID, cost, err := s.deps.Database.AddCost(ctx, c.author(s.now()), asked.Name, asked.CampaignID, asked.CostTerms, s.random)
 	switch {
 	case errors.Is(err, commerce.ErrTooManyCosts):
 		o.bad.Add("name", commerce.CodeTooMany, "the influencer would have more than %d costs that are not removed", commerce.MaxLiveCosts)
@@ -119,7 +119,7 @@ func (s *Server) deleteInfluencerCost(w http.ResponseWriter, r *http.Request, c 
 	if commerce.IsUUID(id) {
 		ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 		defer cancel()
-		err = s.deps.Store.DeleteCost(ctx, c.author(s.now()), id, campaignCostID.Valid)
+		err = s.deps.Database.DeleteCost(ctx, c.author(s.now()), id, campaignCostID.Valid)
 	}
 	if errors.Is(err, commerce.ErrNotFound) {
 		return answer{}, nothingDeleted("there is no such cost")

@@ -29,7 +29,7 @@ func (k slowKafka) Produce(ctx context.Context, _ string, _ ...wire.Record) erro
 func TestStopFinishesTheRequestsInFlight(t *testing.T) {
 	s := start(t, admin.Config{}) // for its store and key
 	kafka := slowKafka{make(chan struct{}), make(chan struct{})}
-	server, err := admin.New(admin.Config{ShortBase: "go.example.com"}, admin.Deps{Store: s.db, Producer: kafka, Hasher: s.hasher})
+	server, err := admin.New(admin.Config{ShortBase: "go.example.com"}, admin.Deps{Database: s.db, Producer: kafka, Hasher: s.hasher})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestStopFinishesTheRequestsInFlight(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	served, answered := make(chan error, 1), make(chan string, 1)
-	go func() { served <- server.Serve(ctx, listener) }()
+	go func() { served <- server.Serve(ctx, listener, server) }()
 	go func() {
 		request, err := http.NewRequest("POST", "http://"+listener.Addr().String()+"/admin/v1/order", strings.NewReader(order1001))
 		if err != nil {

@@ -31,7 +31,7 @@ func TestPostgresOutageIs503WithinTwoSeconds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := admin.New(admin.Config{ShortBase: "go.example.com"}, admin.Deps{Store: storesOf(db), Producer: kafka.NewProducer(client), Hasher: hasher})
+	server, err := admin.New(admin.Config{ShortBase: "go.example.com"}, admin.Deps{Database: storesOf(db), Producer: kafka.NewProducer(client), Hasher: hasher})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func (s *Server) influencers(w http.ResponseWriter, r *http.Request, v visit) {
 		s.problemOf(w, r, v.access, http.StatusBadRequest, "Bad address", "The address does not say which influencers to show.")
 		return
 	}
-	list, err := s.store.Influencers(r.Context(), v.current.CompanyID, after, influencersPerPage+1)
+	list, err := s.db.Influencers(r.Context(), v.current.CompanyID, after, influencersPerPage+1)
 	if err != nil {
 		s.failed(w, r, err)
 		return
@@ -60,10 +60,10 @@ func (s *Server) influencers(w http.ResponseWriter, r *http.Request, v visit) {
 		list = list[:influencersPerPage]
 		last := list[len(list)-1]
 		next := commerce.InfluencerCursor{CreatedAt: last.CreatedAt, InfluencerID: last.InfluencerID}
-		page.More = page.PeoplePath + "&after=" + url.QueryEscape(next.String())
+		page.More = page.InfluencersPath + "&after=" + url.QueryEscape(next.String())
 	}
 	if !after.IsZero() {
-		page.First = page.PeoplePath
+		page.First = page.InfluencersPath
 	}
 	today := s.now().In(zoneOf(v.current.Timezone)).Format(time.DateOnly)
 	page.StartDate = today

@@ -86,7 +86,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 // does the same for an e-mail that nobody has: the time tells nothing.
 func (s *Server) noteFailure(ctx context.Context, email, network string) {
 	s.log.Warn("dashboard: a log-in failed", "network", network)
-	if err := s.store.LogInFailed(ctx, email, s.now()); err != nil && ctx.Err() == nil {
+	if err := s.db.LogInFailed(ctx, email, s.now()); err != nil && ctx.Err() == nil {
 		s.log.Error("dashboard: a failed log-in could not be counted", "error", err)
 	}
 }
@@ -96,7 +96,7 @@ func (s *Server) check(ctx context.Context, email, password string) (personID st
 	if len(password) > MaxPasswordBytes {
 		password = "" // hashed nonetheless: the time tells nothing
 	}
-	person, err := s.store.PersonByEmail(ctx, email)
+	person, err := s.db.PersonByEmail(ctx, email)
 	known := err == nil
 	if err != nil {
 		if !errors.Is(err, commerce.ErrNotFound) {
@@ -125,10 +125,10 @@ func (s *Server) check(ctx context.Context, email, password string) (personID st
 func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 	var err error
 	if token, ok := readRefresh(r); ok {
-		err = s.store.EndSessionOf(r.Context(), hashToken(token))
+		err = s.db.EndSessionOf(r.Context(), hashToken(token))
 	} else if c, cookieErr := r.Cookie(accessCookie); cookieErr == nil {
 		if a, verifyErr := s.keys.verify(c.Value, s.now()); verifyErr == nil {
-			err = s.store.EndSession(r.Context(), a.family)
+			err = s.db.EndSession(r.Context(), a.family)
 		}
 	}
 	s.clearCookies(w, r)

@@ -149,7 +149,7 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request, v visit) {
 	var e commerce.ExplainedSale
 	err := commerce.ErrNotFound
 	if commerce.IsID(id) {
-		e, err = s.store.ExplainedSale(r.Context(), v.current.CompanyID, id)
+		e, err = s.db.ExplainedSale(r.Context(), v.current.CompanyID, id)
 	}
 	if errors.Is(err, commerce.ErrNotFound) {
 		s.problemOf(w, r, v.access, http.StatusNotFound, "No such order here (yet)",

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tributary-io/tributary/admin/live"
+	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -45,7 +45,7 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (access, e
 		return access{}, errNotLoggedIn
 	}
 	next := s.keys.successor(token)
-	session, err := s.store.RotateSession(r.Context(), commerce.SessionRotation{
+	session, err := s.db.RotateSession(r.Context(), commerce.SessionRotation{
 		Token: hashToken(token), Next: hashToken(next),
 		At: now, ExpiresAt: now.Add(s.config.RefreshFor), Leeway: refreshLeeway,
 	})
@@ -70,7 +70,7 @@ func (s *Server) startSession(w http.ResponseWriter, r *http.Request, personID s
 		return commerce.LogIn{}, fmt.Errorf("dashboard: make a refresh token: %w", err)
 	}
 	now := s.now()
-	login, err := s.store.StartSession(r.Context(), personID, hashToken(token), now, now.Add(s.config.RefreshFor))
+	login, err := s.db.StartSession(r.Context(), personID, hashToken(token), now, now.Add(s.config.RefreshFor))
 	if err != nil {
 		return commerce.LogIn{}, err
 	}
@@ -126,9 +126,9 @@ type visit struct {
 	notice   string            // what every page says above its content; may be empty
 }
 
-// people lets only those in who are logged in and may see the company asked
-// for (?company=, else their first).
-func (s *Server) people(page func(w http.ResponseWriter, r *http.Request, v visit)) http.HandlerFunc {
+// loggedIn serves a page to those who are logged in and may see the company
+// asked for (?company=, else their first).
+func (s *Server) loggedIn(page func(w http.ResponseWriter, r *http.Request, v visit)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		a, err := s.authenticate(w, r)
 		if errors.Is(err, errNotLoggedIn) {
@@ -161,7 +161,7 @@ func (s *Server) people(page func(w http.ResponseWriter, r *http.Request, v visi
 var errNoStore = errors.New("dashboard: the person belongs to no store")
 
 func (s *Server) visitOf(ctx context.Context, a access, companyID string) (visit, error) {
-	accesses, err := s.store.Accesses(ctx, a.personID)
+	accesses, err := s.db.Accesses(ctx, a.personID)
 	if err != nil {
 		return visit{}, err
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin/dashboard"
-	"github.com/tributary-io/tributary/admin/live"
+	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -59,18 +59,18 @@ func newSite(t *testing.T) *site {
 	}
 	pages, err := dashboard.New(dashboard.Config{
 		TokenSecret: []byte("0123456789abcdef0123456789abcdef"), ShortBase: "go.example.com", ClientIP: s.clientIP,
-	}, dashboard.Deps{Store: s.DB, Now: s.clock, Log: slog.New(slog.NewJSONHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+		Live: live.Config{Poll: time.Hour},
+	}, dashboard.Deps{Database: s.DB, Hints: s.follow, Now: s.clock, Log: slog.New(slog.NewJSONHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	hub := live.New(live.Config{Poll: time.Hour}, live.Deps{Feed: pages, Viewer: pages.Viewer, Hints: s.follow})
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = hub.Run(ctx)
+		_ = pages.Run(ctx)
 	}()
-	server := httptest.NewServer(pages.Handler(hub))
+	server := httptest.NewServer(pages)
 	s.url = server.URL
 	t.Cleanup(func() { stop(); <-done; server.Close() })
 	return s

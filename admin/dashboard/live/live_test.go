@@ -15,7 +15,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/tributary-io/tributary/admin/dashboard"
-	"github.com/tributary-io/tributary/admin/live"
+	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -37,7 +37,7 @@ func newStage(t *testing.T, config live.Config) *stage {
 	t.Helper()
 	s := &stage{Fixture: reporttest.New(t), t: t, hints: make(chan []byte), loginFor: time.Hour}
 	s.companyID = s.Store.Live.CompanyID
-	pages, err := dashboard.New(dashboard.Config{TokenSecret: []byte("0123456789abcdef0123456789abcdef")}, dashboard.Deps{Store: s.DB})
+	pages, err := dashboard.New(dashboard.Config{TokenSecret: []byte("0123456789abcdef0123456789abcdef")}, dashboard.Deps{Database: s.DB, Hints: func(context.Context, func([]byte) error) error { return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
