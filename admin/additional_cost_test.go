@@ -11,6 +11,7 @@ import (
 )
 
 func TestAdditionalCostsComeChangeAndGo(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	const path = "/admin/v1/costs"
 	add := func(body string) string {
@@ -69,6 +70,7 @@ func TestAdditionalCostsComeChangeAndGo(t *testing.T) {
 }
 
 func TestCostHistoryHasEveryDayAndSumsExactly(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	for _, body := range []string{
 		`{"name":"Aluguel","value":1000.01,"frequency":"monthly","start_date":"2026-01-01"}`,

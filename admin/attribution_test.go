@@ -24,6 +24,7 @@ const storedExplanation = `{"order":{"orderId":"A/1","total":100.5,"currency":"B
   "without_link":{"winner":null,"rule":"coupon_first","losers":[],"costs":[],"base":100.5,"commission":0,"commissions":[],"state":"none","reason":"no_winner"}}}`
 
 func TestExplanationIsServedWithItsLedger(t *testing.T) {
+	t.Parallel()
 	fixture := reporttest.New(t)
 	company := fixture.Store.Live.CompanyID
 	ana := fixture.Influencer(company, "Ana Prado")

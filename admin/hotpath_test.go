@@ -65,6 +65,7 @@ func sendHot(server *admin.Server, path, key, body string) int {
 }
 
 func TestOrdersWithoutAnIdempotencyKeyAskPostgresNothingButTheirKeyOnce(t *testing.T) {
+	t.Parallel()
 	server, store, key := hotServer(t)
 	for n := range 1000 {
 		path, body := "/admin/v1/order", order1001

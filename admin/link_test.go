@@ -56,6 +56,7 @@ var publicNames = names{
 }
 
 func TestDestinationsMustBePublicHTTPS(t *testing.T) {
+	t.Parallel()
 	policy := newLinkPolicy(publicNames, false)
 	f := func(raw string, want error) {
 		t.Helper()
@@ -164,6 +165,7 @@ func TestDestinationsMustBePublicHTTPS(t *testing.T) {
 }
 
 func TestDevAcceptsNamesThatDoNotResolveButNoPrivateOnes(t *testing.T) {
+	t.Parallel()
 	policy := newLinkPolicy(publicNames, true)
 	f := func(raw string, want error) {
 		t.Helper()

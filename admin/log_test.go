@@ -75,6 +75,7 @@ func TestPagesHaveEveryPathThatIsNotTheAPIs(t *testing.T) {
 }
 
 func TestAccessLogTellsRouteStatusAndTimeAndNoSecret(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	s := testServer(t, &log)
 	s.keys = newKeyRing(nil, nil, s.now, s.config.DependencyTimeout)

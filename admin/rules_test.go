@@ -65,6 +65,7 @@ func edited(base string, edits ...string) string {
 }
 
 func TestRegistrationRules(t *testing.T) {
+	t.Parallel()
 	const base = `{"name":"Ana Prado","links":[{"url":"https://loja.example.com/"}]}`
 	f := func(want string, edits ...string) {
 		t.Helper()
@@ -171,6 +172,7 @@ func readTestOrder(t *testing.T, edits ...string) (wire.Order, *commerce.Violati
 }
 
 func TestOrderRules(t *testing.T) {
+	t.Parallel()
 	f := func(want string, edits ...string) {
 		t.Helper()
 		_, bad := readTestOrder(t, edits...)
@@ -265,6 +267,7 @@ func TestOrderRules(t *testing.T) {
 }
 
 func TestOrderFieldsKeepPresence(t *testing.T) {
+	t.Parallel()
 	f := func(want string, edits ...string) {
 		t.Helper()
 		order, bad := readTestOrder(t, edits...)
@@ -304,6 +307,7 @@ func TestOrderFieldsKeepPresence(t *testing.T) {
 }
 
 func TestOrderHashesWhatNamesAPersonAndKeepsItOnlyInPersonal(t *testing.T) {
+	t.Parallel()
 	order, bad := readTestOrder(t, `customer={"customerId":"cust-77","email":"Ana@Example.com","phone":"(11) 98888-7777"}`,
 		`cartToken="cart-123"`, `userId="ana@example.com"`, `utmContent="ana@example.com"`, `name="ana@example.com"`, `browserIp="203.0.113.7"`)
 	if bad.Any() {
@@ -329,6 +333,7 @@ func TestOrderHashesWhatNamesAPersonAndKeepsItOnlyInPersonal(t *testing.T) {
 // An order's userId joins the visitor that the edge stores for the same
 // visitorId, whatever the shop took for one, and can be read by nobody.
 func TestAnOrdersUserIDIsTheVisitorIDOfTheEdge(t *testing.T) {
+	t.Parallel()
 	hasher, err := identity.NewHasher(bytes.Repeat([]byte("s"), 32))
 	if err != nil {
 		t.Fatal(err)
@@ -375,6 +380,7 @@ func quoted(t *testing.T, text string) string {
 }
 
 func TestProductRules(t *testing.T) {
+	t.Parallel()
 	const base = `{"productId":"p1","productName":"Camiseta"}`
 	f := func(want string, edits ...string) {
 		t.Helper()
@@ -396,6 +402,7 @@ func TestProductRules(t *testing.T) {
 }
 
 func TestViolationsAreOneProblem(t *testing.T) {
+	t.Parallel()
 	f := func(want string, codes ...string) {
 		t.Helper()
 		bad := &commerce.Violations{}
@@ -418,6 +425,7 @@ func TestViolationsAreOneProblem(t *testing.T) {
 }
 
 func TestPagesOfAList(t *testing.T) {
+	t.Parallel()
 	after := commerce.InfluencerCursor{CreatedAt: testNow.Add(1234567 * time.Microsecond), InfluencerID: "01890a5d-ac96-774b-bcce-b302099a8057"}
 	f := func(query string, limit int, want commerce.InfluencerCursor, violated ...string) {
 		t.Helper()

@@ -27,6 +27,7 @@ func (k slowKafka) Produce(ctx context.Context, _ string, _ ...wire.Record) erro
 }
 
 func TestStopFinishesTheRequestsInFlight(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{}) // for its store and key
 	kafka := slowKafka{make(chan struct{}), make(chan struct{})}
 	server, err := admin.New(admin.Config{ShortBase: "go.example.com"}, admin.Deps{Database: s.db, Producer: kafka, Hasher: s.hasher})

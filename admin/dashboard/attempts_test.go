@@ -7,6 +7,7 @@ import (
 )
 
 func TestLogInAttemptsAreLimited(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	a := newAttempts()
 	f := func(what, email, network, device string, after time.Duration, want bool) {
@@ -38,6 +39,7 @@ func TestLogInAttemptsAreLimited(t *testing.T) {
 }
 
 func TestOnlyTheFirstRefusalOfARowIsNews(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	a := newAttempts()
 	for range attemptBurst {
@@ -56,6 +58,7 @@ func TestOnlyTheFirstRefusalOfARowIsNews(t *testing.T) {
 }
 
 func TestTheMemoryOfAttemptsIsBounded(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	a := newAttempts()
 	for i := range maxBuckets + 500 {
@@ -70,6 +73,7 @@ func TestTheMemoryOfAttemptsIsBounded(t *testing.T) {
 }
 
 func TestNetworksOfAddresses(t *testing.T) {
+	t.Parallel()
 	f := func(address, want string) {
 		t.Helper()
 		if got := networkOf(address); got != want {

@@ -8,6 +8,7 @@ import (
 )
 
 func TestADeviceIsKnownForTheEMailThatLoggedInOnIt(t *testing.T) {
+	t.Parallel()
 	keysOf := func(current, previous byte) signingKeys {
 		t.Helper()
 		var before []byte

@@ -12,6 +12,7 @@ import (
 )
 
 func TestLogInAndOut(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	get := func(client *http.Client, path string) *http.Response {
 		t.Helper()
@@ -98,6 +99,7 @@ func TestLogInAndOut(t *testing.T) {
 }
 
 func TestAStolenRefreshTokenEndsTheSession(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	start := time.Now()
 	s.setClock(start)
@@ -132,6 +134,7 @@ func TestAStolenRefreshTokenEndsTheSession(t *testing.T) {
 }
 
 func TestASocketRenewsTheLogIn(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	start := time.Now()
 	s.setClock(start)

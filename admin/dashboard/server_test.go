@@ -3,6 +3,7 @@ package dashboard
 import "testing"
 
 func TestTheOriginOfThePublicURL(t *testing.T) {
+	t.Parallel()
 	f := func(url, want string) {
 		t.Helper()
 		got, err := originOf(url)

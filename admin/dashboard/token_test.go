@@ -11,6 +11,7 @@ import (
 )
 
 func TestAccessTokens(t *testing.T) {
+	t.Parallel()
 	secret := func(b byte) []byte { return bytes.Repeat([]byte{b}, minSecret) }
 	keysOf := func(current, previous []byte) signingKeys {
 		t.Helper()
@@ -75,6 +76,7 @@ func TestAccessTokens(t *testing.T) {
 }
 
 func TestWhereALogInLeads(t *testing.T) {
+	t.Parallel()
 	f := func(next, want string) {
 		t.Helper()
 		if got := localPath(next); got != want {
@@ -96,6 +98,7 @@ func TestWhereALogInLeads(t *testing.T) {
 }
 
 func TestMoneyForPeople(t *testing.T) {
+	t.Parallel()
 	f := func(minor int64, code, want string) {
 		t.Helper()
 		if got := money(minor, code); got != want {
@@ -122,6 +125,7 @@ func TestMoneyForPeople(t *testing.T) {
 }
 
 func TestPasswordsOfAUsefulLength(t *testing.T) {
+	t.Parallel()
 	f := func(bytesLong int, want error) {
 		t.Helper()
 		if _, err := HashPassword(string(bytes.Repeat([]byte("x"), bytesLong))); !errors.Is(err, want) {

@@ -8,6 +8,7 @@ import (
 )
 
 func TestCursorsAreReadBack(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 11, 21, 12, 0, 0, 123456000, time.UTC)
 	for _, want := range []Cursor{{}, {At: at}, {At: at, OrderID: "#1001.x"}} {
 		if got, err := ParseCursor(want.String()); err != nil || got != want {
@@ -22,6 +23,7 @@ func TestCursorsAreReadBack(t *testing.T) {
 }
 
 func TestTextsThatAreNoCursorAreRefused(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{".", "x", "0", "1.\x00", "1.\xff", "-1.x", "9223372036854775807.x", "99999999999999999999.x",
 		"1763700000000000", "1763700000000000." + strings.Repeat("x", MaxID+1)} {
 		if c, err := ParseCursor(text); !errors.Is(err, ErrBadCursor) || c != (Cursor{}) {
@@ -38,6 +40,7 @@ func TestTextsThatAreNoCursorAreRefused(t *testing.T) {
 }
 
 func TestIDs(t *testing.T) {
+	t.Parallel()
 	f := func(text string, want bool) {
 		t.Helper()
 		if got := IsID(text); got != want {
@@ -55,6 +58,7 @@ func TestIDs(t *testing.T) {
 }
 
 func TestDays(t *testing.T) {
+	t.Parallel()
 	zone := time.FixedZone("", -3*60*60)
 	f := func(text string, want bool) {
 		t.Helper()

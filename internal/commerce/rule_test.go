@@ -22,6 +22,7 @@ func told(bad Violations) string {
 }
 
 func TestCostsTellEveryRuleTheyBreak(t *testing.T) {
+	t.Parallel()
 	f := func(want string, change func(c *CostTerms)) {
 		t.Helper()
 		c := CostTerms{FixedFeeMinor: 1, StartDate: "2026-01-01"}
@@ -50,6 +51,7 @@ func TestCostsTellEveryRuleTheyBreak(t *testing.T) {
 }
 
 func TestRegistrationsTellEveryRuleTheyBreak(t *testing.T) {
+	t.Parallel()
 	f := func(want string, change func(r *Registration)) {
 		t.Helper()
 		r := Registration{Name: "Ana", Links: []string{"https://loja.example.com/"}}
@@ -76,6 +78,7 @@ func TestRegistrationsTellEveryRuleTheyBreak(t *testing.T) {
 }
 
 func TestAdditionalCostsTellEveryRuleTheyBreak(t *testing.T) {
+	t.Parallel()
 	f := func(want string, got Violations) {
 		t.Helper()
 		if got := told(got); got != want {
@@ -102,6 +105,7 @@ func TestAdditionalCostsTellEveryRuleTheyBreak(t *testing.T) {
 }
 
 func TestSettingsTellEveryRuleTheyBreak(t *testing.T) {
+	t.Parallel()
 	f := func(want string, change func(s *NewStore)) {
 		t.Helper()
 		s := NewStore{Name: "Loja"}
@@ -126,6 +130,7 @@ func TestSettingsTellEveryRuleTheyBreak(t *testing.T) {
 }
 
 func TestOrdersTellEveryRuleTheyBreak(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)
 	f := func(want string, change func(o *wire.Order, p *wire.Personal)) {
 		t.Helper()
@@ -167,6 +172,7 @@ func TestOrdersTellEveryRuleTheyBreak(t *testing.T) {
 }
 
 func TestViolationsAreBoundedAndOneAField(t *testing.T) {
+	t.Parallel()
 	var bad Violations
 	bad.Add("items[1]", CodeInvalidType, "must be an object")
 	bad.Add("items[1].price", CodeOutOfRange, "is out of range")
@@ -187,6 +193,7 @@ func TestViolationsAreBoundedAndOneAField(t *testing.T) {
 
 // What could not be read counts as absent to a check, and must not be told twice.
 func TestWhatCouldNotBeReadIsToldOnce(t *testing.T) {
+	t.Parallel()
 	var bad Violations
 	bad.Add("costs[0].var_fee", CodeInvalidType, "must be a number")
 	bad.AddAll(Registration{Name: "Ana", Links: []string{"https://loja.example.com/"},

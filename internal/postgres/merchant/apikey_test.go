@@ -35,6 +35,7 @@ func newStore(t *testing.T) (db *merchant.Store, store commerce.Store, dsn strin
 }
 
 func TestStoreHasTwoCompaniesThatTheDirectoryLearnsOf(t *testing.T) {
+	t.Parallel()
 	db, store, _ := newStore(t)
 	if store.Live.Environment != commerce.Live || store.Sandbox.Environment != commerce.Sandbox || store.Live.CompanyID == store.Sandbox.CompanyID {
 		t.Errorf("%+v", store)
@@ -61,6 +62,7 @@ func TestStoreHasTwoCompaniesThatTheDirectoryLearnsOf(t *testing.T) {
 }
 
 func TestRelayLockIsFreeAfterClose(t *testing.T) {
+	t.Parallel()
 	db, _, _ := newStore(t)
 	for range 3 {
 		relay, err := db.AcquireRelay(t.Context())
@@ -72,6 +74,7 @@ func TestRelayLockIsFreeAfterClose(t *testing.T) {
 }
 
 func TestAPIKeyIsFoundByHashAndItsTextIsStoredNowhere(t *testing.T) {
+	t.Parallel()
 	db, store, dsn := newStore(t)
 	key, text, err := db.CreateAPIKey(t.Context(), commerce.NewAPIKey{CompanyID: store.Sandbox.CompanyID, Name: "erp",
 		Scopes: []commerce.Scope{commerce.WriteOrders}, Actor: "cli", Random: rand.Reader})
@@ -96,6 +99,7 @@ func TestAPIKeyIsFoundByHashAndItsTextIsStoredNowhere(t *testing.T) {
 }
 
 func TestRevocationNeverMovesBackAndOnlyWhatIsStoredIsAudited(t *testing.T) {
+	t.Parallel()
 	db, store, dsn := newStore(t)
 	now := time.Now().Truncate(time.Microsecond)
 	newKey := func(expires time.Time) (keyID, text string) {
@@ -162,6 +166,7 @@ func holds(t *testing.T, dsn, table, text string) bool {
 }
 
 func TestRotatedKeyHasASuccessorAndAGracePeriod(t *testing.T) {
+	t.Parallel()
 	db, store, _ := newStore(t)
 	company := store.Live.CompanyID
 	now := time.Now().Truncate(time.Microsecond)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestEachChangeLeavesAnAuditRowWithItsActor(t *testing.T) {
+	t.Parallel()
 	db, store, dsn := newStore(t)
 	author := commerce.Author{CompanyID: store.Live.CompanyID, Actor: "key/k1", At: time.Now()}
 	made, err := db.RegisterInfluencer(t.Context(), author, commerce.Registration{Name: "Ana", Links: []string{"https://loja.example.com/"}}, rand.Reader)

@@ -24,6 +24,7 @@ func openPeople(t *testing.T) *merchant.Store {
 }
 
 func TestPersonIsFoundByEMailHoweverItIsTyped(t *testing.T) {
+	t.Parallel()
 	db, ctx := openPeople(t), t.Context()
 	made, err := db.CreatePerson(ctx, " Ana@Loja.example ", "hash")
 	if err != nil {
@@ -42,6 +43,7 @@ func TestPersonIsFoundByEMailHoweverItIsTyped(t *testing.T) {
 }
 
 func TestRefreshTokens(t *testing.T) {
+	t.Parallel()
 	db, ctx := openPeople(t), t.Context()
 	person, err := db.CreatePerson(ctx, "ana@loja.example", "hash")
 	if err != nil {
@@ -98,6 +100,7 @@ func TestRefreshTokens(t *testing.T) {
 }
 
 func TestFailedLogInsAreCountedUntilTheNextLogIn(t *testing.T) {
+	t.Parallel()
 	db, ctx := openPeople(t), t.Context()
 	person, err := db.CreatePerson(ctx, "ana@loja.example", "hash")
 	if err != nil {

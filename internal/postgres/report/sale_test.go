@@ -15,6 +15,7 @@ import (
 )
 
 func TestDaySales(t *testing.T) {
+	t.Parallel()
 	fix, ctx := reporttest.New(t), t.Context()
 	live := fix.Store.Live.CompanyID
 	ana := fix.Influencer(live, "Ana Prado")
@@ -97,6 +98,7 @@ func TestDaySales(t *testing.T) {
 }
 
 func TestExplainedSale(t *testing.T) {
+	t.Parallel()
 	fix, ctx := reporttest.New(t), t.Context()
 	live := fix.Store.Live.CompanyID
 	ana := fix.Influencer(live, "Ana Prado")
