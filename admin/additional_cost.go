@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 )
@@ -18,8 +19,6 @@ const (
 	maxAdditionalCosts = 5000 // of a list or history; more than a store has
 	maxHistory         = 366  // days
 )
-
-var frequencies = []string{commerce.Specific, commerce.Daily, commerce.Weekly, commerce.Monthly}
 
 // additionalCostRecord is a cost of GET /costs.
 type additionalCostRecord struct {
@@ -40,9 +39,10 @@ type frequencyGroup struct {
 // listCosts is GET /costs: additional costs grouped by frequency.
 func (s *Server) listCosts(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	o := queryObject(r.URL.Query())
-	filter := commerce.CostFilter{Frequency: optional(o, "frequency", oneWord(frequencies...)).Value}
+	filter := commerce.CostFilter{Frequency: optional(o, "frequency", word).Value}
 	filter.From, filter.To = readPeriod(o, false)
-	if err := o.bad.problem(); err != nil {
+	o.bad.AddAll(filter.Check())
+	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
 	costs, err := s.additionalCosts(r.Context(), c, filter)
@@ -50,7 +50,7 @@ func (s *Server) listCosts(_ http.ResponseWriter, r *http.Request, c caller) (an
 		return answer{}, err
 	}
 	groups := []frequencyGroup{}
-	for _, frequency := range frequencies {
+	for _, frequency := range commerce.Frequencies {
 		group := frequencyGroup{Frequency: frequency}
 		for _, cost := range costs {
 			if cost.Frequency == frequency {
@@ -71,13 +71,13 @@ func queryObject(query url.Values) object {
 	for name := range query {
 		values[name] = query.Get(name)
 	}
-	return object{values: values, bad: &violations{}}
+	return object{values: values, bad: &commerce.Violations{}}
 }
 
 func (s *Server) additionalCosts(ctx context.Context, c caller, filter commerce.CostFilter) ([]commerce.AdditionalCost, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
 	defer cancel()
-	return s.deps.Store.AdditionalCosts(ctx, c.companyID, filter, maxAdditionalCosts)
+	return s.deps.Database.AdditionalCosts(ctx, c.companyID, filter, maxAdditionalCosts)
 }
 
 // createCost is POST /costs.
@@ -87,13 +87,14 @@ func (s *Server) createCost(w http.ResponseWriter, r *http.Request, c caller) (a
 		return answer{}, err
 	}
 	cost := commerce.AdditionalCost{
-		Name:       strings.TrimSpace(required(o, "name", filled(maxName))),
-		Category:   strings.TrimSpace(optional(o, "category", text(maxCategory)).Value),
-		ValueMinor: required(o, "value", positiveMoney),
-		Frequency:  required(o, "frequency", oneWord(frequencies...)),
+		Name:       strings.TrimSpace(required(o, "name", text)),
+		Category:   strings.TrimSpace(optional(o, "category", text).Value),
+		ValueMinor: required(o, "value", money(commerce.BRL)),
+		Frequency:  required(o, "frequency", word),
 	}
 	cost.StartDate, cost.EndDate = readPeriod(o, true)
-	if err := o.bad.problem(); err != nil {
+	o.bad.AddAll(cost.Check())
+	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
 	id, err := uuid.NewV7FromReader(s.random)
@@ -103,19 +104,10 @@ func (s *Server) createCost(w http.ResponseWriter, r *http.Request, c caller) (a
 	cost.ID = id.String()
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	if err := s.deps.Store.AddAdditionalCost(ctx, c.author(s.now()), cost); err != nil {
+	if err := s.deps.Database.AddAdditionalCost(ctx, c.author(s.now()), cost); err != nil {
 		return answer{}, err
 	}
 	return answer{data: map[string]string{"additional_cost_id": cost.ID}}, nil
-}
-
-// positiveMoney reads an amount of BRL above zero.
-func positiveMoney(value any) (int64, *fault) {
-	minor, f := money(commerce.BRL)(value)
-	if f == nil && minor == 0 {
-		f = &fault{"out_of_range", "must be greater than 0"}
-	}
-	return minor, f
 }
 
 // updateCost is PUT /costs: the fields that are there change, the rest stay.
@@ -125,25 +117,19 @@ func (s *Server) updateCost(w http.ResponseWriter, r *http.Request, c caller) (a
 		return answer{}, err
 	}
 	id, frequency := readCostPair(o)
-	name, value := optional(o, "name", filled(maxName)), optional(o, "value", positiveMoney)
-	category, newFrequency := optional(o, "category", text(maxCategory)), optional(o, "new_frequency", oneWord(frequencies...))
-	start, end := optional(o, "start_date", date), optional(o, "end_date", date)
-	if err := o.bad.problem(); err != nil {
+	change := commerce.CostChange{
+		Name: optional(o, "name", text), Category: optional(o, "category", text), Frequency: optional(o, "new_frequency", word),
+		StartDate: optional(o, "start_date", day), EndDate: optional(o, "end_date", day), ValueMinor: optional(o, "value", money(commerce.BRL)),
+	}
+	o.bad.AddAll(change.Check())
+	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
 	err = s.withCost(r.Context(), id, func(ctx context.Context) error {
-		return s.deps.Store.ChangeAdditionalCost(ctx, c.author(s.now()), id, frequency, func(cost *commerce.AdditionalCost) error {
-			cost.Name, cost.ValueMinor, cost.Frequency, cost.StartDate = strings.TrimSpace(name.Or(cost.Name)), value.Or(cost.ValueMinor), newFrequency.Or(cost.Frequency), start.Or(cost.StartDate)
-			if category.Present { // null clears, as for an order
-				cost.Category = strings.TrimSpace(category.Value)
-			}
-			if end.Present {
-				cost.EndDate = end.Value
-			}
-			if cost.EndDate != "" && cost.EndDate < cost.StartDate {
-				o.bad.add("end_date", codeInvalidDate, "would be before start_date")
-			}
-			return o.bad.problem()
+		return s.deps.Database.ChangeAdditionalCost(ctx, c.author(s.now()), id, frequency, func(cost *commerce.AdditionalCost) error {
+			change.Apply(cost)
+			o.bad.AddAll(cost.Check())
+			return brokenRules(o.bad)
 		})
 	})
 	return answer{}, err
@@ -156,22 +142,24 @@ func (s *Server) deleteCost(w http.ResponseWriter, r *http.Request, c caller) (a
 		return answer{}, err
 	}
 	id, frequency := readCostPair(o)
-	if err := o.bad.problem(); err != nil {
+	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
 	return answer{}, s.withCost(r.Context(), id, func(ctx context.Context) error {
-		return s.deps.Store.DeleteAdditionalCost(ctx, c.author(s.now()), id, frequency)
+		return s.deps.Database.DeleteAdditionalCost(ctx, c.author(s.now()), id, frequency)
 	})
 }
 
 func readCostPair(o object) (id, frequency string) {
-	return required(o, "additional_cost_id", filled(maxID)), required(o, "frequency", oneWord(frequencies...))
+	id, frequency = required(o, "additional_cost_id", given), required(o, "frequency", word)
+	o.bad.AddAll(commerce.CostFilter{Frequency: frequency}.Check())
+	return id, frequency
 }
 
 // withCost does something with the cost of an id, within the bound.
 func (s *Server) withCost(ctx context.Context, id string, do func(ctx context.Context) error) error {
 	err := error(commerce.ErrNotFound) // what is no UUID is no cost's id
-	if isUUID(id) {
+	if commerce.IsUUID(id) {
 		ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
 		defer cancel()
 		err = do(ctx)
@@ -185,7 +173,7 @@ func (s *Server) withCost(ctx context.Context, id string, do func(ctx context.Co
 // costDay is one day of GET /costs/historical.
 type costDay struct {
 	Date  string          `json:"date"`
-	Total commerce.Amount `json:"total"`
+	Total commerce.Sum    `json:"total"`
 	Costs []projectedCost `json:"costs"`
 }
 
@@ -201,16 +189,17 @@ type projectedCost struct {
 func (s *Server) costHistory(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	o := queryObject(r.URL.Query())
 	from, to := readPeriod(o, true)
+	o.bad.AddAll(commerce.CostFilter{From: from, To: to}.Check())
 	if _, there := o.values["end_date"]; !there {
-		o.bad.add("end_date", "required", "is required")
+		o.bad.Add("end_date", commerce.CodeRequired, "is required")
 	}
 	// Both were read as real dates, or are violations already.
 	first, _ := time.Parse(time.DateOnly, from)
 	last, _ := time.Parse(time.DateOnly, to)
-	if len(o.bad.details) == 0 && last.Sub(first) >= maxHistory*24*time.Hour {
-		o.bad.add("end_date", "out_of_range", "makes more than %d days", maxHistory)
+	if !o.bad.Any() && last.Sub(first) >= maxHistory*24*time.Hour {
+		o.bad.Add("end_date", commerce.CodeOutOfRange, "makes more than %d days", maxHistory)
 	}
-	if err := o.bad.problem(); err != nil {
+	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
 	costs, err := s.additionalCosts(r.Context(), c, commerce.CostFilter{From: from, To: to})
@@ -219,10 +208,10 @@ func (s *Server) costHistory(_ http.ResponseWriter, r *http.Request, c caller) (
 	}
 	days := []costDay{}
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
-		record := costDay{Date: day.Format(time.DateOnly), Total: commerce.Amount{Currency: commerce.BRL}, Costs: []projectedCost{}}
+		record := costDay{Date: day.Format(time.DateOnly), Total: commerce.Sum{Currency: commerce.BRL}, Costs: []projectedCost{}}
 		for _, cost := range costs {
 			if minor, inForce := cost.On(day); inForce {
-				record.Total.Minor += minor
+				record.Total.Minor = record.Total.Minor.Add(decimal.NewFromInt(minor))
 				record.Costs = append(record.Costs, projectedCost{cost.ID, cost.Name, cost.Frequency, commerce.Amount{Minor: minor, Currency: commerce.BRL}})
 			}
 		}

@@ -2,13 +2,16 @@ package admin_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 func TestAdditionalCostsComeChangeAndGo(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	const path = "/admin/v1/costs"
 	add := func(body string) string {
@@ -67,6 +70,7 @@ func TestAdditionalCostsComeChangeAndGo(t *testing.T) {
 }
 
 func TestCostHistoryHasEveryDayAndSumsExactly(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	for _, body := range []string{
 		`{"name":"Aluguel","value":1000.01,"frequency":"monthly","start_date":"2026-01-01"}`,
@@ -99,4 +103,38 @@ func TestCostHistoryHasEveryDayAndSumsExactly(t *testing.T) {
 	f("?start_date=2026-01-02&end_date=2026-01-01", 400, "invalid_date")
 	f("?start_date=2026-01-01&end_date=2027-01-01", 200, "")
 	f("?start_date=2026-01-01&end_date=2027-01-02", 400, "validation_error")
+}
+
+func TestAnInfluencerHasABoundedNumberOfCosts(t *testing.T) {
+	t.Parallel()
+	s := start(t, admin.Config{})
+	n := 0
+	register := func(costs int) answer {
+		n++
+		return s.call("POST", "/admin/v1/influencers", s.live, fmt.Sprintf(`{"name":"Ana Prado","category":"%d"`, n)+`,"links":[{"url":"https://loja.example.com/"}],"costs":[`+
+			strings.TrimSuffix(strings.Repeat(`{"fixed_fee":1,"start_date":"2026-01-01"},`, costs), ",")+`]}`)
+	}
+	for range commerce.MaxLiveCosts / 100 {
+		s.want(register(100), 200, "")
+	}
+	got := register(1)
+	s.want(got, 400, "validation_error")
+	if d := got.Error.Details; len(d) != 1 || d[0].Field != "costs" || d[0].Code != "too_many" {
+		t.Errorf("details %+v", d)
+	}
+	one := func() answer {
+		return s.call("POST", "/admin/v1/influencers/costs", s.live, `{"name":"Ana Prado","fixed_fee":1,"start_date":"2026-01-01"}`)
+	}
+	s.want(one(), 400, "validation_error")
+	var groups []struct {
+		Details []struct {
+			CostID string `json:"cost_id"`
+		}
+	}
+	list := s.call("GET", "/admin/v1/influencers/costs", s.live, "")
+	if err := json.Unmarshal(list.Data, &groups); err != nil || len(groups) != 1 || len(groups[0].Details) != commerce.MaxLiveCosts {
+		t.Fatalf("%.300s: %v", list.Data, err)
+	}
+	s.want(s.call("DELETE", "/admin/v1/influencers/costs", s.live, `{"cost_id":"`+groups[0].Details[0].CostID+`"}`), 200, "")
+	s.want(one(), 200, "")
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"time"
-	"unicode/utf8"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 )
@@ -30,13 +29,13 @@ type ledgerRecord struct {
 // orderAttribution is GET /order/{orderId}/attribution: the explanation that
 // the processor stored, with the order's ledger.
 func (s *Server) orderAttribution(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	orderID, f := filled(maxID)(r.PathValue("orderId"))
-	if f != nil || !utf8.ValidString(orderID) { // no order has such an id; Postgres would refuse the question
+	orderID := r.PathValue("orderId")
+	if !commerce.IsID(orderID) { // no order has such an id
 		return answer{}, notFound("there is no such order in this store")
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	sale, err := s.deps.Store.ExplainedSale(ctx, c.companyID, orderID)
+	sale, err := s.deps.Database.ExplainedSale(ctx, c.companyID, orderID)
 	switch {
 	case errors.Is(err, commerce.ErrNotFound) || err == nil && sale.Explanation == nil:
 		if err == nil || s.accepted.has(c.companyID, orderID) {

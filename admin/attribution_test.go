@@ -24,6 +24,7 @@ const storedExplanation = `{"order":{"orderId":"A/1","total":100.5,"currency":"B
   "without_link":{"winner":null,"rule":"coupon_first","losers":[],"costs":[],"base":100.5,"commission":0,"commissions":[],"state":"none","reason":"no_winner"}}}`
 
 func TestExplanationIsServedWithItsLedger(t *testing.T) {
+	t.Parallel()
 	fixture := reporttest.New(t)
 	company := fixture.Store.Live.CompanyID
 	ana := fixture.Influencer(company, "Ana Prado")
@@ -44,7 +45,7 @@ func TestExplanationIsServedWithItsLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := admin.New(admin.Config{ShortBase: "go.example.com"}, admin.Deps{Store: fixture.DB, Producer: kafka.NewProducer(client), Hasher: hasher})
+	server, err := admin.New(admin.Config{ShortBase: "go.example.com"}, admin.Deps{Database: fixture.DB, Producer: kafka.NewProducer(client), Hasher: hasher})
 	if err != nil {
 		t.Fatal(err)
 	}

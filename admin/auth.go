@@ -30,7 +30,7 @@ const (
 // keyRing holds the keys in use, by hash. Unknown hashes are kept too, so that
 // a wrong key repeated does not become load on Postgres.
 type keyRing struct {
-	store   Store
+	db      Database
 	hasher  *identity.Hasher
 	now     func() time.Time
 	timeout time.Duration // of a look-up
@@ -49,8 +49,8 @@ type keyEntry struct {
 	usedAt    time.Time
 }
 
-func newKeyRing(store Store, hasher *identity.Hasher, now func() time.Time, timeout time.Duration) *keyRing {
-	return &keyRing{store: store, hasher: hasher, now: now, timeout: timeout, entries: map[[32]byte]*keyEntry{}, used: map[string]time.Time{}}
+func newKeyRing(db Database, hasher *identity.Hasher, now func() time.Time, timeout time.Duration) *keyRing {
+	return &keyRing{db: db, hasher: hasher, now: now, timeout: timeout, entries: map[[32]byte]*keyEntry{}, used: map[string]time.Time{}}
 }
 
 // find gives the entry of a key's text, or commerce.ErrNotFound. Entries are
@@ -70,10 +70,12 @@ func (r *keyRing) find(ctx context.Context, text string) (keyEntry, error) {
 		return found.orNotFound()
 	}
 	r.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
 	value, err, _ := r.flight.Do(string(hash[:]), func() (any, error) {
-		key, err := r.store.APIKeyByHash(ctx, hash)
+		// Others may wait for this answer too: it does not end with the request
+		// that asked first.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
+		defer cancel()
+		key, err := r.db.APIKeyByHash(ctx, hash)
 		if err != nil && !errors.Is(err, commerce.ErrNotFound) {
 			return keyEntry{}, err
 		}
@@ -130,7 +132,7 @@ func (r *keyRing) renew(ctx context.Context) error {
 	if len(hashes) == 0 {
 		return nil
 	}
-	keys, err := r.store.APIKeysByHash(ctx, hashes)
+	keys, err := r.db.APIKeysByHash(ctx, hashes)
 	if err != nil {
 		return err
 	}
@@ -159,7 +161,7 @@ func (r *keyRing) flush(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, usedTimeout)
 	defer cancel()
-	err := r.store.TouchAPIKeys(ctx, used)
+	err := r.db.TouchAPIKeys(ctx, used)
 	if err != nil {
 		r.mu.Lock()
 		for id, at := range used {

@@ -75,7 +75,7 @@ func serveBench(text string) error {
 	defer batcher.Close(ctx)
 	unlimited := admin.Rate{PerSecond: 1e9, Burst: 1e9}
 	server, err := admin.New(admin.Config{ShortBase: "go.example.com", RuleRate: unlimited, IngestRate: unlimited}, admin.Deps{
-		Store: storesOf(db), Producer: batcher, Hasher: hasher, Resolver: everyNamePublic{}, Log: slog.New(slog.NewJSONHandler(io.Discard, nil)),
+		Database: storesOf(db), Producer: batcher, Hasher: hasher, Resolver: everyNamePublic{}, Log: slog.New(slog.NewJSONHandler(io.Discard, nil)),
 	})
 	if err != nil {
 		return err

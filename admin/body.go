@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 // maxBody bounds a request body in bytes, as sent and after inflation.
@@ -46,11 +48,11 @@ func readObject(w http.ResponseWriter, r *http.Request) (object, error) {
 	}
 	values, ok := value.(map[string]any)
 	if !ok {
-		v := &violations{}
-		v.add("$", "invalid_type", "must be an object, not %s", typeName(value))
-		return object{}, v.problem()
+		bad := &commerce.Violations{}
+		bad.Add("$", commerce.CodeInvalidType, "must be an object, not %s", typeName(value))
+		return object{}, brokenRules(bad)
 	}
-	return object{values: values, bad: &violations{}}, nil
+	return object{values: values, bad: &commerce.Violations{}}, nil
 }
 
 func invalidJSON(message string) *problem {

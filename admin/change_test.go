@@ -29,6 +29,7 @@ func (s *service) outcomes(a answer) outcomes {
 }
 
 func TestCategoryIsUpdatedByName(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	s.want(s.call("POST", "/admin/v1/influencers", s.live, anaPrado), 200, "")
 	put := func(body string) answer { return s.call("PUT", "/admin/v1/influencers", s.live, body) }
@@ -46,6 +47,7 @@ func TestCategoryIsUpdatedByName(t *testing.T) {
 }
 
 func TestCouponsOfACampaignComeAndGo(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	s.want(s.call("POST", "/admin/v1/influencers", s.live, anaPrado), 200, "")
 	const path = "/admin/v1/influencers/coupons"
@@ -79,6 +81,7 @@ func TestCouponsOfACampaignComeAndGo(t *testing.T) {
 }
 
 func TestCostsOfAnInfluencerComeAndGo(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	s.want(s.call("POST", "/admin/v1/influencers", s.live, anaPrado), 200, "")
 	s.want(s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Sem Custo","links":[{"url":"https://loja.example.com/"}]}`), 200, "")
@@ -136,6 +139,7 @@ func TestCostsOfAnInfluencerComeAndGo(t *testing.T) {
 }
 
 func TestArchivedInfluencerFreesNameAndCouponsAndStopsItsLinks(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	made := s.call("POST", "/admin/v1/influencers", s.live, anaPrado)
 	s.want(made, 200, "")

@@ -65,42 +65,16 @@ func recordCost(c commerce.Cost) costRecord {
 	return record
 }
 
-// maxPercentDigits of var_fee: 0.000001 % of a million reais is a cent.
-const maxPercentDigits = 6
-
-// percent reads a rate between 0 and 100.
-func percent(value any) (decimal.Decimal, *fault) {
-	d, f := exact(value)
-	switch {
-	case f != nil:
-		return d, f
-	case d.IsNegative() || d.GreaterThan(decimal.New(100, 0)):
-		return d, &fault{"out_of_range", "must be between 0 and 100"}
-	case !d.Equal(d.Truncate(maxPercentDigits)):
-		return d, &fault{"too_many_digits", "has more than 6 decimal places"}
-	}
-	return d, nil
-}
-
-// readCost reads a Cost. That a campaign's cost needs campaign_id is for the
-// caller to check, who knows where the id stands.
+// readCost reads a cost; whoever knows where it stands checks it.
 func readCost(o object) commerce.CostTerms {
-	before := len(o.bad.details)
 	cost := commerce.CostTerms{
 		FixedFeeMinor: optional(o, "fixed_fee", money(commerce.BRL)).Value,
-		VarFee:        optional(o, "var_fee", percent).Value,
+		VarFee:        optional(o, "var_fee", exact).Value,
 		ValueMinor:    optional(o, "value", money(commerce.BRL)).Value,
-	}
-	if len(o.bad.details) == before && cost.FixedFeeMinor == 0 && cost.VarFee.IsZero() && cost.ValueMinor == 0 {
-		o.bad.add(o.path, "no_rate", "must carry at least one of fixed_fee, var_fee and value that is not zero")
-	}
-	frequency := optional(o, "frequency", oneWord(commerce.Specific, commerce.Daily, commerce.Weekly, commerce.Monthly))
-	cost.Frequency = frequency.Value
-	if _, there := o.values["frequency"]; cost.ValueMinor > 0 && (!there || frequency.Present && !frequency.Valid) {
-		o.bad.add(o.at("frequency"), "required", "is required when value is greater than 0")
+		Frequency:     optional(o, "frequency", word).Value,
+		CampaignCost:  optional(o, "is_campaign_cost", boolean).Value,
+		CouponCost:    optional(o, "is_coupon_cost", boolean).Value,
 	}
 	cost.StartDate, cost.EndDate = readPeriod(o, true)
-	cost.CampaignCost = optional(o, "is_campaign_cost", boolean).Value
-	cost.CouponCost = optional(o, "is_coupon_cost", boolean).Value
 	return cost
 }

@@ -10,8 +10,6 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-const maxCoupon = 100 // characters
-
 // couponRecord is a coupon of a listing. An open end of its period is "".
 type couponRecord struct {
 	ID         string `json:"id"`
@@ -27,14 +25,14 @@ func (s *Server) createCoupon(w http.ResponseWriter, r *http.Request, c caller) 
 	if err != nil {
 		return answer{}, err
 	}
-	campaignID := required(o, "campaign_id", filled(maxCampaignID))
-	terms := readCoupon(o)
-	if err := o.bad.problem(); err != nil {
+	asked := commerce.NewCoupon{CampaignID: required(o, "campaign_id", text), CouponTerms: readCoupon(o)}
+	o.bad.AddAll(asked.Check())
+	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	made, err := s.deps.Store.AddCoupon(ctx, c.author(s.now()), campaignID, terms, s.random)
+	made, err := s.deps.Database.AddCoupon(ctx, c.author(s.now()), asked.CampaignID, asked.CouponTerms, s.random)
 	var conflict *commerce.CouponConflictError
 	switch {
 	case errors.As(err, &conflict):
@@ -55,14 +53,14 @@ func (s *Server) deleteCoupon(w http.ResponseWriter, r *http.Request, c caller) 
 	if err != nil {
 		return answer{}, err
 	}
-	campaignID := required(o, "campaign_id", filled(maxCampaignID))
-	code := required(o, "cupom", couponCode)
-	if err := o.bad.problem(); err != nil {
+	named := commerce.NewCoupon{CampaignID: required(o, "campaign_id", text), CouponTerms: commerce.CouponTerms{Code: required(o, "cupom", text)}}
+	o.bad.AddAll(named.Check())
+	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	ended, err := s.deps.Store.DeleteCoupon(ctx, c.author(s.now()), campaignID, code)
+	ended, err := s.deps.Database.DeleteCoupon(ctx, c.author(s.now()), named.CampaignID, named.Code)
 	if errors.Is(err, commerce.ErrNotFound) {
 		return answer{}, nothingDeleted("there is no such coupon in that campaign")
 	}
@@ -77,19 +75,11 @@ func (s *Server) deleteCoupon(w http.ResponseWriter, r *http.Request, c caller) 
 	return answer{data: data}, nil
 }
 
+// readCoupon reads a coupon; whoever knows where it stands checks it.
 func readCoupon(o object) commerce.CouponTerms {
-	code := required(o, "cupom", couponCode)
+	code := required(o, "cupom", text)
 	start, end := readPeriod(o, false)
 	return commerce.CouponTerms{Code: strings.ToUpper(strings.TrimSpace(code)), StartDate: start, EndDate: end}
-}
-
-// couponCode reads a code that is still one after folding.
-func couponCode(value any) (string, *fault) {
-	code, f := filled(maxCoupon)(value)
-	if f == nil && commerce.FoldCode(code) == "" {
-		f = &fault{"empty", "has no visible character"}
-	}
-	return code, f
 }
 
 // couponConflict is the 409 that names each overlapped coupon's influencer and
@@ -122,16 +112,12 @@ func periodWords(start, end string) string {
 	return "from " + start + " to " + end
 }
 
-// readPeriod reads start_date and end_date: inclusive days in order.
+// readPeriod reads the texts of start_date and end_date.
 func readPeriod(o object, startRequired bool) (start, end string) {
 	if startRequired {
-		start = required(o, "start_date", date)
+		start = required(o, "start_date", day)
 	} else {
-		start = optional(o, "start_date", date).Value
+		start = optional(o, "start_date", day).Value
 	}
-	end = optional(o, "end_date", date).Value
-	if start != "" && end != "" && end < start {
-		o.bad.add(o.at("end_date"), codeInvalidDate, "is before start_date")
-	}
-	return start, end
+	return start, optional(o, "end_date", day).Value
 }

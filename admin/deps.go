@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"net/http"
 	"net/netip"
 	"time"
 
@@ -60,7 +59,7 @@ func (c *Config) defaults() {
 
 // Deps is what the service is wired to.
 type Deps struct {
-	Store    Store
+	Database Database
 	Producer Producer
 	Hasher   *identity.Hasher
 	Resolver Resolver // nil: the system's
@@ -71,20 +70,17 @@ type Deps struct {
 
 	// Checks are what /readyz asks, by name; each is given one second.
 	Checks map[string]func(ctx context.Context) error
-
-	// Dashboard serves every path that is not the API's, its websocket
-	// included; may be nil.
-	Dashboard http.Handler
 }
 
-// Store is what the service needs of Postgres. Errors are internal/commerce's kinds.
-type Store interface {
+// Database is what the API needs of Postgres. Errors are internal/commerce's kinds.
+type Database interface {
 	APIKeyByHash(ctx context.Context, hash [32]byte) (commerce.APIKey, error)
 	APIKeysByHash(ctx context.Context, hashes [][32]byte) (map[[32]byte]commerce.APIKey, error)
 	TouchAPIKeys(ctx context.Context, lastUsed map[string]time.Time) error
 
 	// RegisterInfluencer is all or nothing. Errors beside the kinds:
-	// *commerce.CouponConflictError, commerce.ErrCampaignTaken, commerce.ErrCampaignName.
+	// *commerce.CouponConflictError, commerce.ErrCampaignTaken,
+	// commerce.ErrCampaignName, commerce.ErrTooManyCosts.
 	RegisterInfluencer(ctx context.Context, author commerce.Author, r commerce.Registration, random io.Reader) (commerce.Registered, error)
 	Influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error)
 
@@ -95,6 +91,7 @@ type Store interface {
 	ArchiveInfluencer(ctx context.Context, author commerce.Author, name, campaignID string) (commerce.Archived, error)
 	AddCoupon(ctx context.Context, author commerce.Author, campaignID string, terms commerce.CouponTerms, random io.Reader) (commerce.Coupon, error)
 	DeleteCoupon(ctx context.Context, author commerce.Author, campaignID, code string) ([]commerce.Coupon, error)
+	// AddCost may also refuse with commerce.ErrTooManyCosts.
 	AddCost(ctx context.Context, author commerce.Author, name, campaignID string, terms commerce.CostTerms, random io.Reader) (influencerID string, cost commerce.Cost, err error)
 	DeleteCost(ctx context.Context, author commerce.Author, costID string, campaignOnly bool) error
 

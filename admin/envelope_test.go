@@ -12,6 +12,7 @@ import (
 )
 
 func TestEveryAnswerIsAnEnvelope(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	f := func(method, path, body string, status int, code string, headers ...string) answer {
 		t.Helper()

@@ -10,6 +10,7 @@ import (
 )
 
 func TestUnchangedListIs304(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	s.want(s.call("POST", "/admin/v1/influencers", s.live, anaPrado), 200, "")
 	s.want(s.call("POST", "/admin/v1/costs", s.live, `{"name":"Aluguel","value":1,"frequency":"monthly","start_date":"2026-01-01"}`), 200, "")
@@ -55,6 +56,7 @@ func TestUnchangedListIs304(t *testing.T) {
 }
 
 func TestHEADIsGETWithoutABody(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	f := func(path, key string) {
 		t.Helper()
@@ -86,6 +88,7 @@ func TestHEADIsGETWithoutABody(t *testing.T) {
 }
 
 func TestOPTIONSTellsAllowOfEachPathWithoutAKey(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	f := func(path, allow string) {
 		t.Helper()
@@ -111,6 +114,7 @@ func TestOPTIONSTellsAllowOfEachPathWithoutAKey(t *testing.T) {
 }
 
 func TestNoOrderHasAnIDThatIsNoText(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	for _, id := range []string{"%00", "%ff", "%20", strings.Repeat("x", 256), "a%01b"} {
 		s.want(s.call("GET", "/admin/v1/order/"+id+"/attribution", s.live, ""), 404, "not_found")

@@ -3,13 +3,11 @@ package admin
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
-	"golang.org/x/text/language"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -20,7 +18,7 @@ import (
 type object struct {
 	path   string // of the object itself; empty for the body
 	values map[string]any
-	bad    *violations
+	bad    *commerce.Violations
 }
 
 func (o object) at(name string) string {
@@ -40,7 +38,7 @@ type reader[T any] func(value any) (T, *fault)
 func required[T any](o object, name string, read reader[T]) T {
 	field := optional(o, name, read)
 	if _, there := o.values[name]; !there || field.Present && !field.Valid {
-		o.bad.add(o.at(name), "required", "is required")
+		o.bad.Add(o.at(name), commerce.CodeRequired, "is required")
 	}
 	return field.Value
 }
@@ -57,7 +55,7 @@ func optional[T any](o object, name string, read reader[T]) wire.Optional[T] {
 	}
 	got, fault := read(value)
 	if fault != nil {
-		o.bad.add(o.at(name), fault.code, "%s", fault.message)
+		o.bad.Add(o.at(name), fault.code, "%s", fault.message)
 		return wire.Optional[T]{}
 	}
 	return wire.Some(got)
@@ -87,8 +85,7 @@ func (o object) children(name string, max int) wire.Optional[[]object] {
 			values, ok := element.(map[string]any)
 			if !ok {
 				f := wrongType("an object", element)
-				o.bad.add(path, f.code, "%s", f.message)
-				continue
+				o.bad.Add(path, f.code, "%s", f.message)
 			}
 			list = append(list, object{path: path, values: values, bad: o.bad})
 		}
@@ -103,38 +100,38 @@ func array(max int) reader[[]any] {
 			return nil, wrongType("an array", value)
 		}
 		if len(elements) > max {
-			return nil, &fault{"too_many", fmt.Sprintf("has %d elements; at most %d are taken", len(elements), max)}
+			return nil, &fault{commerce.CodeTooMany, fmt.Sprintf("has %d elements; at most %d are taken", len(elements), max)}
 		}
 		return elements, nil
 	}
 }
 
-// text reads a string of at most max characters.
-func text(max int) reader[string] {
-	return func(value any) (string, *fault) {
-		s, ok := value.(string)
-		if !ok {
-			return "", wrongType("a string", value)
-		}
-		if utf8.RuneCountInString(s) > max {
-			return "", &fault{"too_long", fmt.Sprintf("is longer than %d characters", max)}
-		}
-		if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0x7f }) {
-			return "", &fault{"invalid_characters", "has control characters"}
-		}
-		return s, nil
+// text reads a string.
+func text(value any) (string, *fault) {
+	s, ok := value.(string)
+	if !ok {
+		return "", wrongType("a string", value)
 	}
+	return s, nil
 }
 
-// filled reads a string that is more than space.
-func filled(max int) reader[string] {
-	return func(value any) (string, *fault) {
-		s, f := text(max)(value)
-		if f == nil && strings.TrimSpace(s) == "" {
-			f = &fault{"empty", "is empty"}
-		}
-		return s, f
+// word reads a string that is one of a few: an empty one is none of them.
+func word(value any) (string, *fault) {
+	s, f := text(value)
+	if f == nil && s == "" {
+		f = &fault{commerce.CodeInvalidValue, "is empty"}
 	}
+	return s, f
+}
+
+// given reads a string that is not empty: where an empty one has a meaning of
+// its own further on.
+func given(value any) (string, *fault) {
+	s, f := text(value)
+	if f == nil && strings.TrimSpace(s) == "" {
+		f = &fault{commerce.CodeEmpty, "is empty"}
+	}
+	return s, f
 }
 
 func boolean(value any) (bool, *fault) {
@@ -153,87 +150,77 @@ func exact(value any) (decimal.Decimal, *fault) {
 	}
 	d, err := commerce.ParseDecimal(number.String())
 	if err != nil {
-		return d, &fault{"out_of_range", "is out of range"}
+		return d, &fault{commerce.CodeOutOfRange, "is out of range"}
 	}
 	return d, nil
 }
 
-// integer reads a whole number between min and max.
-func integer(min, max int64) reader[int64] {
-	return func(value any) (int64, *fault) {
-		d, f := exact(value)
-		if f != nil {
-			return 0, f
-		}
-		if !d.IsInteger() {
-			return 0, &fault{"invalid_type", "must be an integer"}
-		}
-		if d.LessThan(decimal.New(min, 0)) || d.GreaterThan(decimal.New(max, 0)) {
-			return 0, &fault{"out_of_range", fmt.Sprintf("must be between %d and %d", min, max)}
-		}
-		return d.IntPart(), nil
+// integer reads a whole number.
+func integer(value any) (int64, *fault) {
+	number, ok := value.(json.Number)
+	if !ok {
+		return 0, wrongType("a number", value)
 	}
+	if n, err := strconv.ParseInt(number.String(), 10, 64); err == nil {
+		return n, nil
+	}
+	d, f := exact(value) // 1e3 and 1.0 are whole too
+	switch {
+	case f != nil:
+		return 0, f
+	case !d.IsInteger():
+		return 0, &fault{commerce.CodeInvalidType, "must be an integer"}
+	case !d.BigInt().IsInt64():
+		return 0, &fault{commerce.CodeOutOfRange, "is out of range"}
+	}
+	return d.IntPart(), nil
 }
 
-// oneOf reads one of a few integers.
-func oneOf(allowed ...int64) reader[int] {
-	return func(value any) (int, *fault) {
-		d, f := exact(value)
-		if f != nil {
-			return 0, f
-		}
-		if !d.IsInteger() || !slices.Contains(allowed, d.IntPart()) {
-			return 0, &fault{"invalid_value", fmt.Sprintf("must be one of %s", strings.Trim(strings.ReplaceAll(fmt.Sprint(allowed), " ", ", "), "[]"))}
-		}
-		return int(d.IntPart()), nil
+// small reads a whole number that has few values.
+func small(value any) (int, *fault) {
+	n, f := integer(value)
+	if f == nil && n != int64(int32(n)) {
+		f = &fault{commerce.CodeOutOfRange, "is out of range"}
 	}
+	return int(n), f
 }
 
-// oneWord reads one of a few strings.
-func oneWord(allowed ...string) reader[string] {
-	return func(value any) (string, *fault) {
-		s, ok := value.(string)
-		if !ok {
-			return "", wrongType("a string", value)
-		}
-		if !slices.Contains(allowed, s) {
-			return "", &fault{"invalid_value", "must be one of " + strings.Join(allowed, ", ")}
-		}
-		return s, nil
+// choice reads one of a few integers; a number that is none of them is refused
+// with the code of a wrong value, whole or not.
+func choice(value any) (int, *fault) {
+	n, f := small(value)
+	if _, isNumber := value.(json.Number); f != nil && isNumber {
+		f = &fault{commerce.CodeInvalidValue, "must be one of the integers that are documented"}
 	}
+	return n, f
 }
 
-// money reads an amount of a currency, zero or more, in minor units. With an
-// unknown currency only the type is checked: the currency's own violation tells.
+// money reads an amount of a currency in minor units. With an unknown currency
+// only the type is checked: the currency's own violation tells.
 func money(currency string) reader[int64] {
 	return func(value any) (int64, *fault) {
-		d, f := exact(value)
-		if f != nil {
-			return 0, f
+		number, ok := value.(json.Number)
+		if !ok {
+			return 0, wrongType("a number", value)
 		}
-		if d.IsNegative() {
-			return 0, &fault{"out_of_range", "must not be negative"}
-		}
-		minor, err := commerce.ParseMinor(value.(json.Number).String(), currency)
+		minor, err := commerce.ParseMinor(number.String(), currency)
 		switch err {
-		case nil, commerce.ErrUnknownCurrency:
+		case nil:
 			return minor, nil
+		case commerce.ErrUnknownCurrency:
+			return 0, nil
 		case commerce.ErrTooManyDigits:
-			return 0, &fault{"too_many_digits", "has more decimal places than " + currency + " has"}
+			return 0, &fault{commerce.CodeTooManyDigits, "has more decimal places than " + currency + " has"}
 		}
-		return 0, &fault{"out_of_range", "is out of range"}
+		return 0, &fault{commerce.CodeOutOfRange, "is out of range"}
 	}
 }
 
-// price reads an amount of zero or more with any number of decimal places, as
-// its exact text.
+// price reads an amount with any number of decimal places, as its exact text.
 func price(value any) (string, *fault) {
 	d, f := exact(value)
 	if f != nil {
 		return "", f
-	}
-	if d.IsNegative() || d.GreaterThan(decimal.New(1, 15)) {
-		return "", &fault{"out_of_range", "is out of range"}
 	}
 	return d.String(), nil
 }
@@ -247,63 +234,26 @@ func timestamp(value any) (time.Time, *fault) {
 	t, err := time.Parse(timestampFormat, s)
 	// Parse takes a fraction that the layout does not have.
 	if err != nil || len(s) != len(timestampFormat) {
-		return time.Time{}, &fault{"invalid_timestamp", "must be a real instant written YYYY-MM-DDTHH:MM:SSZ (UTC, no fraction)"}
+		return time.Time{}, &fault{commerce.CodeInvalidTimestamp, "must be a real instant written YYYY-MM-DDTHH:MM:SSZ (UTC, no fraction)"}
 	}
 	if !commerce.Recordable(t) {
-		return time.Time{}, &fault{"out_of_range", "must lie between the years 1970 and 2199"}
+		return time.Time{}, &fault{commerce.CodeOutOfRange, "must lie between the years 1970 and 2199"}
 	}
 	return t, nil
 }
 
-// date reads a real calendar day, YYYY-MM-DD.
-func date(value any) (string, *fault) {
-	s, ok := value.(string)
-	if !ok {
-		return "", wrongType("a string", value)
+// day reads the text of a date. Whether it is one is commerce's to check; an
+// empty text would be no date there.
+func day(value any) (string, *fault) {
+	s, f := text(value)
+	if f == nil && s == "" {
+		f = &fault{commerce.CodeInvalidDate, "must be a real date written YYYY-MM-DD"}
 	}
-	if t, err := time.Parse(time.DateOnly, s); err != nil || t.Year() < 1 {
-		return "", &fault{codeInvalidDate, "must be a real date written YYYY-MM-DD"}
-	}
-	return s, nil
-}
-
-func currencyCode(value any) (string, *fault) {
-	s, ok := value.(string)
-	if !ok {
-		return "", wrongType("a string", value)
-	}
-	if _, err := commerce.Exponent(s); err != nil {
-		return "", &fault{"invalid_value", "must be an ISO 4217 currency code in capitals, such as BRL"}
-	}
-	return s, nil
-}
-
-// country reads ISO 3166-1 alpha-2, in capitals.
-func country(value any) (string, *fault) {
-	s, f := capitals(value)
-	if f != nil {
-		return "", f
-	}
-	if region, err := language.ParseRegion(s); err != nil || !region.IsCountry() || region.Canonicalize().String() != s {
-		return "", &fault{"invalid_value", "must be an ISO 3166-1 alpha-2 country code, such as BR"}
-	}
-	return s, nil
-}
-
-// capitals reads `^[A-Z]{2}$`.
-func capitals(value any) (string, *fault) {
-	s, ok := value.(string)
-	if !ok {
-		return "", wrongType("a string", value)
-	}
-	if len(s) != 2 || s[0] < 'A' || s[0] > 'Z' || s[1] < 'A' || s[1] > 'Z' {
-		return "", &fault{"invalid_format", "must be two capital letters"}
-	}
-	return s, nil
+	return s, f
 }
 
 func wrongType(want string, got any) *fault {
-	return &fault{"invalid_type", fmt.Sprintf("must be %s, not %s", want, typeName(got))}
+	return &fault{commerce.CodeInvalidType, fmt.Sprintf("must be %s, not %s", want, typeName(got))}
 }
 
 func typeName(value any) string {

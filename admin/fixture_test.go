@@ -90,7 +90,7 @@ func startOn(t *testing.T, config admin.Config, dsn, broker string) *service {
 	batcher := produce.NewBatcher(kafka.NewProducer(s.client), produce.Config{})
 	t.Cleanup(func() { batcher.Close(context.Background()) })
 	s.server, err = admin.New(config, admin.Deps{
-		Store: s.db, Producer: batcher, Hasher: s.hasher, Resolver: everyNamePublic{},
+		Database: s.db, Producer: batcher, Hasher: s.hasher, Resolver: everyNamePublic{},
 		Checks: map[string]func(context.Context) error{"postgres": db.Ping},
 	})
 	if err != nil {
@@ -104,7 +104,7 @@ func startOn(t *testing.T, config admin.Config, dsn, broker string) *service {
 	ctx, stop := context.WithCancel(context.Background())
 	var served sync.WaitGroup
 	served.Go(func() {
-		if err := s.server.Serve(ctx, listener); err != nil {
+		if err := s.server.Serve(ctx, listener, s.server); err != nil {
 			t.Errorf("serve: %v", err)
 		}
 	})

@@ -22,7 +22,7 @@ import (
 // keyStore knows one key and counts who asks. Any other question to it panics:
 // it is the embedded nil's.
 type keyStore struct {
-	admin.Store
+	admin.Database
 	key   commerce.APIKey
 	asked atomic.Int64
 }
@@ -48,7 +48,7 @@ func hotServer(t testing.TB) (server *admin.Server, store *keyStore, key string)
 	}
 	store = &keyStore{key: commerce.APIKey{KeyID: "key_1", CompanyID: "c_1", Environment: commerce.Live, Country: "BR", Scopes: commerce.Scopes}}
 	server, err = admin.New(admin.Config{ShortBase: "go.example.com", IngestRate: admin.Rate{PerSecond: 1e9, Burst: 1e9}},
-		admin.Deps{Store: store, Producer: nowhere{}, Hasher: hasher, Log: slog.New(slog.NewJSONHandler(io.Discard, nil))})
+		admin.Deps{Database: store, Producer: nowhere{}, Hasher: hasher, Log: slog.New(slog.NewJSONHandler(io.Discard, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,6 +65,7 @@ func sendHot(server *admin.Server, path, key, body string) int {
 }
 
 func TestOrdersWithoutAnIdempotencyKeyAskPostgresNothingButTheirKeyOnce(t *testing.T) {
+	t.Parallel()
 	server, store, key := hotServer(t)
 	for n := range 1000 {
 		path, body := "/admin/v1/order", order1001
@@ -88,6 +89,51 @@ func BenchmarkOrderCorridor(b *testing.B) {
 	for b.Loop() {
 		if status := sendHot(server, "/admin/v1/order", key, order1001); status != http.StatusOK {
 			b.Fatal(status)
+		}
+	}
+}
+
+// refusing takes no record.
+type refusing struct{}
+
+func (refusing) Produce(context.Context, string, ...wire.Record) error {
+	return fmt.Errorf("produce: %w", commerce.ErrUnavailable)
+}
+
+func TestNoLogHasWhatNamesAShopper(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	_, store, key := hotServer(t)
+	hasher, err := identity.NewHasher(bytes.Repeat([]byte("s"), 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, producer := range []admin.Producer{nowhere{}, refusing{}} {
+		server, err := admin.New(admin.Config{ShortBase: "go.example.com"}, admin.Deps{Database: store, Producer: producer, Hasher: hasher,
+			Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := strings.Replace(order1001, `"cartToken"`, `"userId":"5511988887777","name":"ana@example.com","cartToken"`, 1)
+		for body, want := range map[string]bool{
+			named: true,
+			strings.Replace(named, `"orderStatus":0`, `"orderStatus":"ana@example.com"`, 1): false,
+			strings.Replace(named, `"createdAt":"`, `"createdAt":"(11) 98888-7777`, 1):      false,
+			strings.Replace(named, `"currency":"BRL"`, `"currency":"Ana Souza"`, 1):         false,
+			named[:len(named)-1]:                      false,
+			strings.Repeat(named, 1<<20/len(named)+1): false,
+		} {
+			if status := sendHot(server, "/admin/v1/order?email=ana@example.com", key, body); (status == http.StatusOK) != (want && producer == nowhere{}) {
+				t.Errorf("%d for %.100s", status, body)
+			}
+		}
+	}
+	if !strings.Contains(log.String(), "request failed") {
+		t.Errorf("the failure is not logged: %s", &log)
+	}
+	for _, personal := range []string{"xample.com", "98888", "988887777", "Souza", "cust-77", "cart-123", key} {
+		if strings.Contains(log.String(), personal) {
+			t.Errorf("%q is in the log: %s", personal, &log)
 		}
 	}
 }

@@ -9,14 +9,12 @@ import (
 	"io"
 	"net/http"
 	"time"
-	"unicode/utf8"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 const (
-	maxIdempotencyKey = 255 // characters (docs/api.md, "Retrying safely")
-	answerKept        = 24 * time.Hour
+	answerKept = 24 * time.Hour
 
 	// attemptLease is how long a key stays taken by a request whose process
 	// died: longer than any request waits for what it depends on.
@@ -82,7 +80,7 @@ func (s *Server) once(w http.ResponseWriter, r *http.Request, operation route, c
 func (s *Server) claim(ctx context.Context, c commerce.Claim) (commerce.Claimed, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
 	defer cancel()
-	return s.deps.Store.ClaimKey(ctx, c)
+	return s.deps.Database.ClaimKey(ctx, c)
 }
 
 // noData is the stored answer of an operation that succeeds without data.
@@ -122,17 +120,11 @@ func (s *Server) abandon(r *http.Request, attempt commerce.Attempt) {
 }
 
 func idempotencyKey(values []string) (string, error) {
-	bad := &violations{}
-	key, f := filled(maxIdempotencyKey)(values[0])
-	switch {
-	case len(values) > 1:
-		bad.add("Idempotency-Key", "conflict", "is there %d times", len(values))
-	case f != nil:
-		bad.add("Idempotency-Key", f.code, "%s", f.message)
-	case !utf8.ValidString(key):
-		bad.add("Idempotency-Key", "invalid_characters", "is not UTF-8")
+	bad := commerce.CheckIdempotencyKey(values[0])
+	if len(values) > 1 {
+		bad.Add("Idempotency-Key", commerce.CodeConflict, "is there %d times", len(values))
 	}
-	return key, bad.problem()
+	return values[0], brokenRules(&bad)
 }
 
 func fingerprint(r *http.Request, body []byte) [32]byte {
@@ -160,7 +152,7 @@ func (s *Server) forgetAnswers(ctx context.Context) error {
 	after := ""
 	for range forgetSteps {
 		limited, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
-		company, removed, err := s.deps.Store.ForgetAnswers(limited, after, forgetAtATime)
+		company, removed, err := s.deps.Database.ForgetAnswers(limited, after, forgetAtATime)
 		cancel()
 		if err != nil || company == "" {
 			return err

@@ -44,6 +44,7 @@ func (s *service) count(query string, args ...any) (n int) {
 }
 
 func TestIdempotencyKeyReplaysTheStoredAnswerOfEveryWrite(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	f := func(method, path, body string) answer {
 		t.Helper()
@@ -113,6 +114,7 @@ func (s *service) produced(kind wire.Kind, companyID string, f func() bool) {
 }
 
 func TestIdempotencyKeyIsOneTextOfAtMost255Characters(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	f := func(key string, status int, code string) {
 		t.Helper()
@@ -126,6 +128,7 @@ func TestIdempotencyKeyIsOneTextOfAtMost255Characters(t *testing.T) {
 }
 
 func TestConcurrentTwinsOfOneIdempotencyKeyAreDoneOnce(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	var done, replayed, busy atomic.Int64
 	var group sync.WaitGroup
@@ -150,6 +153,7 @@ func TestConcurrentTwinsOfOneIdempotencyKeyAreDoneOnce(t *testing.T) {
 }
 
 func TestRefusedWriteFreesItsIdempotencyKey(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	f := func(body string, status int, code string) {
 		t.Helper()
@@ -167,6 +171,7 @@ func TestRefusedWriteFreesItsIdempotencyKey(t *testing.T) {
 }
 
 func TestExpiredAnswersAndLeasesAreNoObstacle(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	f := func(body string, status int, code string) answer {
 		t.Helper()
@@ -193,6 +198,7 @@ func TestExpiredAnswersAndLeasesAreNoObstacle(t *testing.T) {
 }
 
 func TestExpiredAnswersAreForgottenInBoundedChunks(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	s.sql(`insert into idempotency (company_id, idempotency_key, fingerprint, lease, leased_until, expires_at)
 		select (array[$1, $2])[1 + n % 2], n::text, '', gen_random_uuid(), now(), now() + case when n > 30 then interval '1 hour' else interval '-1 hour' end
@@ -220,6 +226,7 @@ func TestExpiredAnswersAreForgottenInBoundedChunks(t *testing.T) {
 }
 
 func TestAnswerIsStoredInTheTransactionOfItsChange(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	// The answer cannot be stored: the change must not be either.
 	s.sql(`alter table idempotency add constraint no_answer check (answer is null)`)
@@ -233,6 +240,7 @@ func TestAnswerIsStoredInTheTransactionOfItsChange(t *testing.T) {
 }
 
 func TestLostLeaseUndoesTheChange(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	claim := commerce.Claim{CompanyID: s.store.Live.CompanyID, Key: "k", Keep: 1e9 * 60}
 	first, err := s.db.ClaimKey(t.Context(), claim) // a lease of no time
@@ -271,6 +279,7 @@ func TestLostLeaseUndoesTheChange(t *testing.T) {
 // What a caller learns who did not hear of the commit, and that the change is
 // not seen without its answer.
 func TestChangeAndAnswerAreCommittedTogetherAndReplayed(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	claim := commerce.Claim{CompanyID: s.store.Live.CompanyID, Key: "k", Lease: 1e9 * 60, Keep: 1e9 * 60}
 	claimed, err := s.db.ClaimKey(t.Context(), claim)

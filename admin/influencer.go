@@ -10,13 +10,8 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// Bounds of a registration.
-const (
-	maxName       = 200
-	maxCategory   = 100
-	maxCampaignID = 100
-	maxElements   = 100 // of links, coupons and costs each
-)
+// maxElements bounds the links, coupons and costs that are read, each.
+const maxElements = 100
 
 // createInfluencer is POST /influencers: all of it or nothing.
 func (s *Server) createInfluencer(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
@@ -25,19 +20,22 @@ func (s *Server) createInfluencer(w http.ResponseWriter, r *http.Request, c call
 		return answer{}, err
 	}
 	registration := s.readRegistration(r.Context(), o)
-	if err := o.bad.problem(); err != nil {
+	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	made, err := s.deps.Store.RegisterInfluencer(ctx, c.author(s.now()), registration, s.random)
+	made, err := s.deps.Database.RegisterInfluencer(ctx, c.author(s.now()), registration, s.random)
 	switch {
+	case errors.Is(err, commerce.ErrTooManyCosts):
+		o.bad.Add("costs", commerce.CodeTooMany, "the influencer would have more than %d costs that are not removed", commerce.MaxLiveCosts)
+		return answer{}, brokenRules(o.bad)
 	case errors.Is(err, commerce.ErrCampaignTaken):
-		o.bad.add("campaign_id", "not_yours", "belongs to another influencer or to a deleted campaign")
-		return answer{}, o.bad.problem()
+		o.bad.Add("campaign_id", commerce.CodeNotYours, "belongs to another influencer or to a deleted campaign")
+		return answer{}, brokenRules(o.bad)
 	case errors.Is(err, commerce.ErrCampaignName):
-		o.bad.add("campaign", "conflict", "is not the name of the campaign that campaign_id names")
-		return answer{}, o.bad.problem()
+		o.bad.Add("campaign", commerce.CodeConflict, "is not the name of the campaign that campaign_id names")
+		return answer{}, brokenRules(o.bad)
 	case err != nil:
 		return answer{}, err
 	}
@@ -54,56 +52,33 @@ func (s *Server) shortURL(code string) string {
 	return strings.TrimSuffix(s.config.ShortBase, "/") + "/" + code
 }
 
+// readRegistration reads and checks a registration, the addresses of its links'
+// hosts included.
 func (s *Server) readRegistration(ctx context.Context, o object) commerce.Registration {
 	r := commerce.Registration{
-		Name:       strings.TrimSpace(required(o, "name", foldable(maxName))),
-		Campaign:   strings.TrimSpace(optional(o, "campaign", text(maxName)).Value),
-		CampaignID: optional(o, "campaign_id", filled(maxCampaignID)).Value,
-		Category:   strings.TrimSpace(optional(o, "category", text(maxCategory)).Value),
+		Name:       strings.TrimSpace(required(o, "name", text)),
+		Campaign:   strings.TrimSpace(optional(o, "campaign", text).Value),
+		CampaignID: optional(o, "campaign_id", given).Value,
+		Category:   strings.TrimSpace(optional(o, "category", text).Value),
 	}
-	r.Links = s.readLinks(ctx, o)
+	for _, link := range required(o, "links", func(any) ([]object, *fault) { return o.children("links", maxElements).Value, nil }) {
+		r.Links = append(r.Links, required(link, "url", text))
+	}
 	for _, coupon := range o.children("coupons", maxElements).Value {
 		r.Coupons = append(r.Coupons, readCoupon(coupon))
 	}
 	for _, cost := range o.children("costs", maxElements).Value {
 		r.Costs = append(r.Costs, readCost(cost))
-		if r.Costs[len(r.Costs)-1].CampaignCost && r.CampaignID == "" {
-			o.bad.add("campaign_id", "required", "is required, since %s is true", cost.at("is_campaign_cost"))
+	}
+	o.bad.AddAll(r.Check())
+	var links []pathURL
+	for i, link := range r.Links {
+		if path := fmt.Sprintf("links[%d].url", i); !o.bad.Of(path) {
+			links = append(links, pathURL{path, link})
 		}
 	}
+	s.links.checkAll(ctx, links, o.bad)
 	return r
-}
-
-// foldable reads a name that is still one after folding: "\u200b" is not.
-func foldable(max int) reader[string] {
-	return func(value any) (string, *fault) {
-		name, f := filled(max)(value)
-		if f == nil && commerce.FoldName(name) == "" {
-			f = &fault{"empty", "has no visible character"}
-		}
-		return name, f
-	}
-}
-
-func (s *Server) readLinks(ctx context.Context, o object) []string {
-	links := required(o, "links", func(value any) ([]object, *fault) {
-		if list, ok := value.([]any); ok && len(list) == 0 {
-			return nil, &fault{"too_few", "must have at least 1 element"}
-		}
-		return o.children("links", maxElements).Value, nil
-	})
-	var urls []string
-	var destinations []pathURL
-	for _, link := range links {
-		before := len(o.bad.details)
-		url := required(link, "url", text(maxURL))
-		urls = append(urls, url)
-		if len(o.bad.details) == before {
-			destinations = append(destinations, pathURL{link.at("url"), url})
-		}
-	}
-	s.links.checkAll(ctx, destinations, o.bad)
-	return urls
 }
 
 // updateInfluencer is PUT /influencers: the category of the influencer of that name.
@@ -112,14 +87,14 @@ func (s *Server) updateInfluencer(w http.ResponseWriter, r *http.Request, c call
 	if err != nil {
 		return answer{}, err
 	}
-	name := required(o, "name", foldable(maxName))
-	category := required(o, "category", text(maxCategory))
-	if err := o.bad.problem(); err != nil {
+	name, category := required(o, "name", text), required(o, "category", text)
+	o.bad.AddAll(commerce.CheckCategory(name, category))
+	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	err = s.deps.Store.UpdateInfluencer(ctx, c.author(s.now()), name, strings.TrimSpace(category))
+	err = s.deps.Database.UpdateInfluencer(ctx, c.author(s.now()), name, strings.TrimSpace(category))
 	if errors.Is(err, commerce.ErrNotFound) {
 		return answer{}, notFound("there is no influencer of that name")
 	}
@@ -134,14 +109,14 @@ func (s *Server) deleteInfluencer(w http.ResponseWriter, r *http.Request, c call
 	if err != nil {
 		return answer{}, err
 	}
-	name := required(o, "name", foldable(maxName))
-	campaignID := optional(o, "campaign_id", filled(maxCampaignID)).Value
-	if err := o.bad.problem(); err != nil {
+	ref := commerce.InfluencerRef{Name: required(o, "name", text), CampaignID: optional(o, "campaign_id", given).Value}
+	o.bad.AddAll(ref.Check())
+	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	archived, err := s.deps.Store.ArchiveInfluencer(ctx, c.author(s.now()), name, campaignID)
+	archived, err := s.deps.Database.ArchiveInfluencer(ctx, c.author(s.now()), ref.Name, ref.CampaignID)
 	if errors.Is(err, commerce.ErrNotFound) {
 		return answer{}, nothingDeleted("there is no such influencer or campaign")
 	}
@@ -182,7 +157,7 @@ type linkRecord struct {
 // listInfluencers is GET /influencers: the full list, or a page of it.
 func (s *Server) listInfluencers(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	records := []influencerRecord{}
-	paging, err := s.eachInfluencer(r, c.companyID, s.deps.Store.Influencers, func(i commerce.Influencer) {
+	paging, err := s.eachInfluencer(r, c.companyID, s.deps.Database.Influencers, func(i commerce.Influencer) {
 		records = append(records, s.record(i))
 	})
 	return answer{data: records, pagination: paging}, err
@@ -194,9 +169,9 @@ type influencerLister func(ctx context.Context, companyID string, after commerce
 // eachInfluencer calls f with the page that the query asks for, or with all in
 // pages; pagination is nil then.
 func (s *Server) eachInfluencer(r *http.Request, companyID string, list influencerLister, f func(commerce.Influencer)) (*pagination, error) {
-	bad := &violations{}
+	bad := &commerce.Violations{}
 	limit, after := pageQuery(r.URL.Query(), bad)
-	if err := bad.problem(); err != nil {
+	if err := brokenRules(bad); err != nil {
 		return nil, err
 	}
 	size := limit
@@ -222,7 +197,7 @@ func (s *Server) eachInfluencer(r *http.Request, companyID string, list influenc
 		}
 		switch {
 		case limit > 0 && more:
-			next := cursorText(after)
+			next := after.String()
 			return &pagination{HasMore: true, NextCursor: &next}, nil
 		case limit > 0:
 			return &pagination{}, nil

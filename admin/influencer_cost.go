@@ -34,7 +34,7 @@ type costDetail struct {
 // listInfluencerCosts is GET /influencers/costs: the full list, or a page of it.
 func (s *Server) listInfluencerCosts(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	groups := []costGroup{}
-	paging, err := s.eachInfluencer(r, c.companyID, s.deps.Store.InfluencersWithCosts, func(i commerce.Influencer) {
+	paging, err := s.eachInfluencer(r, c.companyID, s.deps.Database.InfluencersWithCosts, func(i commerce.Influencer) {
 		groups = append(groups, groupCosts(i))
 	})
 	return answer{data: groups, pagination: paging}, err
@@ -67,22 +67,24 @@ func (s *Server) createInfluencerCost(w http.ResponseWriter, r *http.Request, c 
 	if err != nil {
 		return answer{}, err
 	}
-	name := required(o, "name", foldable(maxName))
-	campaignID := optional(o, "campaign_id", filled(maxCampaignID)).Value
-	terms := readCost(o)
-	if terms.CampaignCost && campaignID == "" {
-		o.bad.add("campaign_id", "required", "is required, since is_campaign_cost is true")
+	asked := commerce.NewCost{
+		InfluencerRef: commerce.InfluencerRef{Name: required(o, "name", text), CampaignID: optional(o, "campaign_id", given).Value},
+		CostTerms:     readCost(o),
 	}
-	if err := o.bad.problem(); err != nil {
+	o.bad.AddAll(asked.Check())
+	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	influencerID, cost, err := s.deps.Store.AddCost(ctx, c.author(s.now()), name, campaignID, terms, s.random)
+	influencerID, cost, err := s.deps.Database.AddCost(ctx, c.author(s.now()), asked.Name, asked.CampaignID, asked.CostTerms, s.random)
 	switch {
+	case errors.Is(err, commerce.ErrTooManyCosts):
+		o.bad.Add("name", commerce.CodeTooMany, "the influencer would have more than %d costs that are not removed", commerce.MaxLiveCosts)
+		return answer{}, brokenRules(o.bad)
 	case errors.Is(err, commerce.ErrCampaignTaken):
-		o.bad.add("campaign_id", "not_yours", "belongs to another influencer or to a deleted campaign")
-		return answer{}, o.bad.problem()
+		o.bad.Add("campaign_id", commerce.CodeNotYours, "belongs to another influencer or to a deleted campaign")
+		return answer{}, brokenRules(o.bad)
 	case errors.Is(err, commerce.ErrNotFound):
 		return answer{}, notFound("there is no such influencer or campaign")
 	case err != nil:
@@ -102,22 +104,22 @@ func (s *Server) deleteInfluencerCost(w http.ResponseWriter, r *http.Request, c 
 	if err != nil {
 		return answer{}, err
 	}
-	costID, campaignCostID := optional(o, "cost_id", filled(maxID)), optional(o, "campaign_cost_id", filled(maxID))
+	costID, campaignCostID := optional(o, "cost_id", given), optional(o, "campaign_cost_id", given)
 	switch {
 	case costID.Valid && campaignCostID.Valid && costID.Value != campaignCostID.Value:
-		o.bad.add("campaign_cost_id", "conflict", "names another cost than cost_id")
-	case !costID.Valid && !campaignCostID.Valid && len(o.bad.details) == 0:
-		o.bad.add("cost_id", "required", "is required, or campaign_cost_id")
+		o.bad.Add("campaign_cost_id", commerce.CodeConflict, "names another cost than cost_id")
+	case !costID.Valid && !campaignCostID.Valid && !o.bad.Any():
+		o.bad.Add("cost_id", commerce.CodeRequired, "is required, or campaign_cost_id")
 	}
-	if err := o.bad.problem(); err != nil {
+	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
 	id := costID.Or(campaignCostID.Value)
 	err = commerce.ErrNotFound // what is no UUID is no cost's id
-	if isUUID(id) {
+	if commerce.IsUUID(id) {
 		ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 		defer cancel()
-		err = s.deps.Store.DeleteCost(ctx, c.author(s.now()), id, campaignCostID.Valid)
+		err = s.deps.Database.DeleteCost(ctx, c.author(s.now()), id, campaignCostID.Valid)
 	}
 	if errors.Is(err, commerce.ErrNotFound) {
 		return answer{}, nothingDeleted("there is no such cost")

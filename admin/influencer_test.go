@@ -20,6 +20,7 @@ const anaPrado = `{"name":"Ana Prado","campaign":"Inverno","category":"moda","ca
 	         {"value":1500,"frequency":"monthly","start_date":"2026-01-01","end_date":"2026-12-31"}]}`
 
 func TestRegisteredInfluencerIsListedAsSpecified(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	made := s.call("POST", "/admin/v1/influencers", s.live, anaPrado)
 	s.want(made, 200, "")
@@ -59,6 +60,7 @@ func TestRegisteredInfluencerIsListedAsSpecified(t *testing.T) {
 }
 
 func TestKnownNameAddsToThatInfluencer(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	s.want(s.call("POST", "/admin/v1/influencers", s.live, anaPrado), 200, "")
 	link := `"links":[{"url":"https://loja.example.com/c"}]`
@@ -86,6 +88,7 @@ func TestKnownNameAddsToThatInfluencer(t *testing.T) {
 }
 
 func TestConflictOnTheThirdCouponLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	s.want(s.call("POST", "/admin/v1/influencers", s.live, anaPrado), 200, "")
 	got := s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Beto Lima","links":[{"url":"https://loja.example.com/"}],
@@ -111,6 +114,7 @@ func TestConflictOnTheThirdCouponLeavesNothingBehind(t *testing.T) {
 }
 
 func TestRacingRequestsForOneCouponHaveOneWinner(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	var won, lost atomic.Int64
 	var group sync.WaitGroup
@@ -135,6 +139,7 @@ func TestRacingRequestsForOneCouponHaveOneWinner(t *testing.T) {
 }
 
 func TestPagesAreStableUnderInserts(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	add := func(name string) {
 		s.want(s.call("POST", "/admin/v1/influencers", s.live, `{"name":"`+name+`","links":[{"url":"https://loja.example.com/"}]}`), 200, "")
@@ -172,6 +177,7 @@ func TestPagesAreStableUnderInserts(t *testing.T) {
 }
 
 func TestOutboxTellsTheDirectoryAndTheProcessor(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	made := s.call("POST", "/admin/v1/influencers", s.live, anaPrado)
 	s.want(made, 200, "")

@@ -4,21 +4,18 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"net/netip"
-	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"code.dny.dev/ssrf"
-	"golang.org/x/net/idna"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 // Bounds of looking up the hosts of one request's links.
 const (
-	maxURL         = 2048 // characters; what browsers and Kafka records take without thought
 	lookUpTimeout  = 1500 * time.Millisecond
 	lookUpsAtATime = 8
 )
@@ -35,112 +32,20 @@ func newLinkPolicy(resolver Resolver, acceptUnresolved bool) linkPolicy {
 	return linkPolicy{resolver: resolver, acceptUnresolved: acceptUnresolved, public: ssrf.New()}
 }
 
-// Reasons for refusing a destination, as they are told.
+// Reasons for refusing a host that is a public name, as they are told.
 var (
-	errURLForm      = errors.New("is not a URL")
-	errURLScheme    = errors.New("must be an https URL")
-	errURLUser      = errors.New("must not carry a user name or password")
-	errURLPort      = errors.New("must use port 443")
-	errURLHost      = errors.New("has a host that is not a public name")
-	errURLAddress   = errors.New("must name its host, not an IP address")
-	errURLPrivate   = errors.New("has a host that resolves to an address that is not public")
-	errURLUnknown   = errors.New("has a host that does not resolve")
-	errURLMalformed = errors.New("has spaces, control characters or backslashes")
+	errURLPrivate = errors.New("has a host that resolves to an address that is not public")
+	errURLUnknown = errors.New("has a host that does not resolve")
 )
 
 // check tells whether a URL may be a destination: its form, then every address
 // of its host.
 func (p linkPolicy) check(ctx context.Context, raw string) error {
-	host, err := destinationHost(raw)
+	host, err := commerce.DestinationHost(raw)
 	if err != nil {
 		return err
 	}
 	return p.checkHost(ctx, host)
-}
-
-// destinationHost checks a destination's form and gives its host in ASCII.
-func destinationHost(raw string) (string, error) {
-	if strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }) {
-		return "", errURLMalformed // browsers read a backslash as a slash and drop tabs
-	}
-	u, err := url.Parse(raw)
-	if err != nil || u.Opaque != "" {
-		return "", errURLForm
-	}
-	if u.Scheme != "https" {
-		return "", errURLScheme
-	}
-	// The raw authority is judged, not Go's reading of it: others read it otherwise.
-	_, rest, _ := strings.Cut(raw, ":")
-	if !strings.HasPrefix(rest, "//") {
-		return "", errURLForm
-	}
-	authority := rest[2:]
-	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
-		authority = authority[:end]
-	}
-	if u.User != nil || strings.Contains(authority, "@") {
-		return "", errURLUser
-	}
-	if strings.HasPrefix(authority, "[") || strings.Count(authority, ":") > 1 {
-		return "", errURLAddress
-	}
-	host, port, hasPort := strings.Cut(authority, ":")
-	if hasPort && port != "443" {
-		return "", errURLPort
-	}
-	if strings.Contains(host, "%") {
-		return "", errURLHost
-	}
-	return publicName(host)
-}
-
-// hostProfile maps a host as browsers do (UTS 46: width, case, dots) without
-// refusing underscores, which are in use.
-func hostProfile() *idna.Profile {
-	return idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false), idna.VerifyDNSLength(true))
-}
-
-// publicName is a host's ASCII form, refused where it is an address in any
-// spelling or a name that only means something inside a network.
-func publicName(host string) (string, error) {
-	// One trailing dot, the root's, is no part of the name; idna may make one
-	// of an ideographic dot.
-	name, rooted := strings.CutSuffix(host, ".")
-	ascii, err := hostProfile().ToASCII(name)
-	if err != nil {
-		return "", errURLHost
-	}
-	if !rooted {
-		ascii = strings.TrimSuffix(ascii, ".")
-	}
-	if strings.ContainsFunc(ascii, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '.' && r != '_'
-	}) {
-		return "", errURLHost
-	}
-	labels := strings.Split(ascii, ".")
-	last := labels[len(labels)-1]
-	// A last label that is a number makes a browser read the host as IPv4, in
-	// decimal, octal, hex or shortened (WHATWG URL, "ends in a number").
-	if _, err := netip.ParseAddr(ascii); err == nil || isNumber(last) {
-		return "", errURLAddress
-	}
-	if len(labels) < 2 || slices.Contains(labels, "") {
-		return "", errURLHost
-	}
-	switch last {
-	case "localhost", "local", "internal", "localdomain", "arpa", "onion", "invalid", "test":
-		return "", errURLHost
-	}
-	return ascii, nil
-}
-
-func isNumber(label string) bool {
-	if hex, ok := strings.CutPrefix(label, "0x"); ok {
-		return strings.Trim(hex, "0123456789abcdef") == ""
-	}
-	return label != "" && strings.Trim(label, "0123456789") == ""
 }
 
 // checkHost refuses a host of which any address is not global unicast.
@@ -163,14 +68,14 @@ func (p linkPolicy) checkHost(ctx context.Context, host string) error {
 
 // checkAll checks many destinations at once, a host once, and reports each
 // refused one under its path.
-func (p linkPolicy) checkAll(ctx context.Context, links []pathURL, bad *violations) {
+func (p linkPolicy) checkAll(ctx context.Context, links []pathURL, bad *commerce.Violations) {
 	ctx, cancel := context.WithTimeout(ctx, lookUpTimeout)
 	defer cancel()
 	hosts := map[string]error{}
 	hostOf := make([]string, len(links))
 	failed := make([]error, len(links))
 	for i, link := range links {
-		if hostOf[i], failed[i] = destinationHost(link.url); failed[i] == nil {
+		if hostOf[i], failed[i] = commerce.DestinationHost(link.url); failed[i] == nil {
 			hosts[hostOf[i]] = nil
 		}
 	}
@@ -193,7 +98,7 @@ func (p linkPolicy) checkAll(ctx context.Context, links []pathURL, bad *violatio
 			err = hosts[hostOf[i]]
 		}
 		if err != nil {
-			bad.add(link.path, codeInvalidURL, "%s", err)
+			bad.Add(link.path, codeInvalidURL, "%s", err)
 		}
 	}
 }

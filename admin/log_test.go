@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// testServer serves one handler as if it were the dashboard.
-func testServer(t *testing.T, log *bytes.Buffer, dashboard http.HandlerFunc) *Server {
+// testServer is an API that logs, and has nothing behind it.
+func testServer(t *testing.T, log *bytes.Buffer) *Server {
 	t.Helper()
 	metrics, err := newMetrics(nil)
 	if err != nil {
@@ -19,28 +19,65 @@ func testServer(t *testing.T, log *bytes.Buffer, dashboard http.HandlerFunc) *Se
 	}
 	s := rulesServer()
 	s.log, s.metrics, s.mux = slog.New(slog.NewJSONHandler(log, nil)), metrics, http.NewServeMux()
-	s.random, s.deps.Dashboard = strings.NewReader(strings.Repeat("r", 1000)), dashboard
+	s.observer = &observer{log: s.log, now: s.now, random: strings.NewReader(strings.Repeat("r", 1000)), metrics: metrics}
 	s.mount(s.mux)
 	return s
 }
 
-func TestPanicIsA500EnvelopeThatTellsNothing(t *testing.T) {
+func TestPanicIsA500ThatTellsNothing(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
-	s := testServer(t, &log, func(http.ResponseWriter, *http.Request) { panic("password=hunter2") })
-	out := httptest.NewRecorder()
-	s.ServeHTTP(out, httptest.NewRequest("GET", "/dashboard", nil))
-	var e envelope
-	if err := json.Unmarshal(out.Body.Bytes(), &e); err != nil || out.Code != 500 || e.Error == nil || e.Error.Code != codeInternal || e.RequestID == "" {
-		t.Errorf("%d %s", out.Code, out.Body)
+	s := testServer(t, &log)
+	broken := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("password=hunter2") })
+	s.mux.Handle("/admin/v1/broken", broken)
+	f := func(path, contentType string) *httptest.ResponseRecorder {
+		t.Helper()
+		log.Reset()
+		out := httptest.NewRecorder()
+		Mux(s, broken).ServeHTTP(out, httptest.NewRequest("GET", path, nil))
+		if out.Code != 500 || !strings.HasPrefix(out.Header().Get("Content-Type"), contentType) || out.Header().Get("X-Request-Id") == "" {
+			t.Errorf("%s: %d %v %s", path, out.Code, out.Header(), out.Body)
+		}
+		if strings.Contains(out.Body.String(), "hunter2") || !strings.Contains(log.String(), "hunter2") {
+			t.Errorf("the cause is for the log only: %s", out.Body)
+		}
+		return out
 	}
-	if strings.Contains(out.Body.String(), "hunter2") || !strings.Contains(log.String(), "hunter2") {
-		t.Errorf("the cause is for the log only: %s", out.Body)
+	out := f("/admin/v1/broken", "application/json")
+	var e envelope
+	if err := json.Unmarshal(out.Body.Bytes(), &e); err != nil || e.Error == nil || e.Error.Code != codeInternal || e.RequestID == "" {
+		t.Errorf("%s: %v", out.Body, err)
+	}
+	f("/dashboard/", "text/plain")
+}
+
+func TestPagesHaveEveryPathThatIsNotTheAPIs(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	s := testServer(t, &log)
+	mux := Mux(s, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	f := func(path string, pages bool) {
+		t.Helper()
+		log.Reset()
+		out := httptest.NewRecorder()
+		mux.ServeHTTP(out, httptest.NewRequest("GET", path, nil))
+		if (out.Code == http.StatusTeapot) != pages || strings.Contains(log.String(), `"route":"dashboard"`) != pages {
+			t.Errorf("%s: %d, want a page: %t; %s", path, out.Code, pages, &log)
+		}
+	}
+	for _, path := range []string{"/", "/dashboard/", "/dashboard/login?next=//x", "/nowhere", "/admin", "/admin/v10", "/sandbox/"} {
+		f(path, true)
+	}
+	for _, path := range []string{"/admin/v1", "/admin/v1/", "/admin/v1/nowhere", "/sandbox/admin/v1/nowhere", "/healthz", "/readyz", "/metrics",
+		"//dashboard/", "/dashboard/../admin/v1/order"} {
+		f(path, false)
 	}
 }
 
 func TestAccessLogTellsRouteStatusAndTimeAndNoSecret(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
-	s := testServer(t, &log, nil)
+	s := testServer(t, &log)
 	s.keys = newKeyRing(nil, nil, s.now, s.config.DependencyTimeout)
 	request := httptest.NewRequest("POST", "/admin/v1/order?email=ana@example.com", strings.NewReader(`{"email":"ana@example.com"}`))
 	request.Header.Set("Authorization", "Bearer trb_live_secret")

@@ -1,39 +1,43 @@
 package admin
 
 import (
-	"os"
-	"path/filepath"
-	"strings"
+	"encoding/json"
+	"fmt"
 	"testing"
+
+	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// Floats are for rates of requests and metrics; money never meets one.
-var floatFiles = map[string]bool{"ratelimit.go": true, "metrics.go": true, "relay.go": true}
-
-func TestNoFloatIsOnTheWayOfMoney(t *testing.T) {
-	checked := 0
-	for _, pattern := range []string{"*.go", "../internal/commerce/*.go", "../internal/wire/commerce.go"} {
-		files, err := filepath.Glob(pattern)
+// Of these amounts, every cent below a thousand reais and those around the
+// bound, a float makes other ones in many places.
+func TestAmountsAreReadAndWrittenToTheCent(t *testing.T) {
+	t.Parallel()
+	f := func(minor int64) {
+		t.Helper()
+		text := fmt.Sprintf("%d.%02d", minor/100, minor%100)
+		if got, fault := money(commerce.BRL)(json.Number(text)); fault != nil || got != minor {
+			t.Fatalf("%s is read as %d, %v", text, got, fault)
+		}
+		written, err := json.Marshal(commerce.Amount{Minor: minor, Currency: commerce.BRL})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, file := range files {
-			if strings.HasSuffix(file, "_test.go") || floatFiles[filepath.Base(file)] {
-				continue
-			}
-			source, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			checked++
-			for _, word := range []string{"float64", "float32", "ParseFloat", "InexactFloat"} {
-				if strings.Contains(string(source), word) {
-					t.Errorf("%s uses %s", file, word)
-				}
-			}
+		if got, fault := money(commerce.BRL)(json.Number(written)); fault != nil || got != minor {
+			t.Fatalf("%d is written as %s and read as %d, %v", minor, written, got, fault)
 		}
 	}
-	if checked < 30 {
-		t.Errorf("only %d files were checked", checked)
+	for minor := range int64(100_000) {
+		f(minor)
+		f(commerce.MaxAmountMinor - minor)
+		f(9_007_199_254_740_993 + minor) // beyond 2^53 a float64 has no odd numbers
+	}
+}
+
+func TestPricesKeepEveryDigit(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"0.1", "0.123456789012345678", "9007199254740993.1", "1.005", "0.30000000000000004", "90071992547409931"} {
+		if got, fault := price(json.Number(text)); fault != nil || got != text {
+			t.Errorf("%s is read as %s, %v", text, got, fault)
+		}
 	}
 }

@@ -195,6 +195,7 @@ func find(doc *openapi3.T, request *http.Request) *routers.Route {
 }
 
 func TestDocumentIsServedToAnyoneUnderBothBasePaths(t *testing.T) {
+	t.Parallel()
 	s := start(t, admin.Config{})
 	f := func(method, path string, status int, contentType string, headers ...string) *http.Response {
 		t.Helper()
@@ -250,6 +251,7 @@ func TestDocumentIsServedToAnyoneUnderBothBasePaths(t *testing.T) {
 }
 
 func TestAnswersThatTheDocumentDoesNotKnowAreFound(t *testing.T) {
+	t.Parallel()
 	f := func(wantsBreach bool, method, path string, status int, body string, header http.Header) {
 		t.Helper()
 		request, err := http.NewRequest(method, "http://admin.test"+path, nil)

@@ -3,33 +3,20 @@ package admin
 import (
 	"context"
 	"encoding/json"
-	"math"
 	"net/http"
 	"net/netip"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// Bounds of an order.
+// Room for what is usual, in bytes, so that encoding seldom grows its buffer:
+// the personal part, an order, and a record around its body.
 const (
-	maxID        = 255
-	maxText      = 512
-	maxUserAgent = 2048
-	maxItems     = 500
-	maxQuantity  = 1_000_000
-
-	// Room for what is usual, in bytes, so that encoding seldom grows its buffer:
-	// the personal part, an order, and a record around its body.
 	personalBytes = 512
 	orderBytes    = 1024
 	recordBytes   = 320
-
-	// maxAhead is how far updatedAt may lie in the future (docs/attribution.md,
-	// "Facts"): further would make it win over every later version.
-	maxAhead = 24 * time.Hour
 )
 
 // postOrder is POST /order: the order is on Kafka, on all in-sync replicas,
@@ -39,8 +26,12 @@ func (s *Server) postOrder(w http.ResponseWriter, r *http.Request, c caller) (an
 	if err != nil {
 		return answer{}, err
 	}
-	order := s.readOrder(o, c.keys)
-	if err := o.bad.problem(); err != nil {
+	order, person := readOrder(o)
+	o.bad.AddAll(commerce.CheckOrder(&order, &person, s.now()))
+	if err := brokenRules(o.bad); err != nil {
+		return answer{}, err
+	}
+	if err := conceal(&order, person, c.keys); err != nil {
 		return answer{}, err
 	}
 	raw, err := order.AppendJSON(make([]byte, 0, orderBytes))
@@ -72,41 +63,33 @@ func (s *Server) accept(ctx context.Context, c caller, kind wire.Kind, id string
 	return nil
 }
 
-func (s *Server) readOrder(o object, keys identity.Keys) wire.Order {
-	order := wire.Order{
-		OrderID:   required(o, "orderId", filled(maxID)),
-		Status:    required(o, "orderStatus", oneOf(commerce.OrderApproved, commerce.OrderPending, commerce.OrderCancelled)),
+// readOrder reads an order as it was sent: still with what names the shopper
+// in its texts. person is the rest of it.
+func readOrder(o object) (order wire.Order, person wire.Personal) {
+	order = wire.Order{
+		OrderID:   required(o, "orderId", text),
+		Status:    required(o, "orderStatus", choice),
 		CreatedAt: required(o, "createdAt", timestamp),
-		Currency:  required(o, "currency", currencyCode),
+		Currency:  required(o, "currency", text),
 	}
-	order.TotalMinor = required(o, "totalPrice", money(order.Currency))
-	order.DiscountsMinor = optional(o, "totalDiscounts", money(order.Currency))
-	order.ShippingMinor = optional(o, "shippingPrice", money(order.Currency))
+	amount := money(order.Currency)
+	order.TotalMinor = required(o, "totalPrice", amount)
+	order.DiscountsMinor = optional(o, "totalDiscounts", amount)
+	order.ShippingMinor = optional(o, "shippingPrice", amount)
 	order.UpdatedAt = optional(o, "updatedAt", timestamp)
-	// What the processor could not record must not be answered with 200.
-	if !order.CreatedAt.IsZero() && !commerce.Recordable(order.CreatedAt) {
-		o.bad.add("createdAt", "out_of_range", "must lie between 1970 and 2199")
-	}
-	if order.UpdatedAt.Valid && !commerce.Recordable(order.UpdatedAt.Value) {
-		o.bad.add("updatedAt", "out_of_range", "must lie between 1970 and 2199")
-	} else if order.UpdatedAt.Value.After(s.now().Add(maxAhead)) {
-		o.bad.add("updatedAt", "out_of_range", "is more than 24 hours ahead")
-	}
-	order.Number = optional(o, "number", integer(math.MinInt64, math.MaxInt64))
-	order.Name = optional(o, "name", scrubbed(maxID))
-	order.PaymentMethod = optional(o, "paymentMethod", oneOf(1, 2, 3, 4, 15))
-	order.Installments = optional(o, "installments", func(value any) (int, *fault) {
-		n, f := integer(0, 1000)(value)
-		return int(n), f
-	})
-	order.DiscountCode = optional(o, "discountCode", scrubbed(maxText))
-	order.ProvinceCode = optional(o, "provinceCode", capitals)
-	order.CountryCode = optional(o, "countryCode", country)
-	order.UTMSource = optional(o, "utmSource", scrubbed(maxText))
-	order.UTMMedium = optional(o, "utmMedium", scrubbed(maxText))
-	order.UTMCampaign = optional(o, "utmCampaign", scrubbed(maxText))
-	order.UTMContent = optional(o, "utmContent", scrubbed(maxText))
-	order.UTMTerm = optional(o, "utmTerm", scrubbed(maxText))
+	order.Number = optional(o, "number", integer)
+	order.Name = optional(o, "name", text)
+	order.PaymentMethod = optional(o, "paymentMethod", choice)
+	order.Installments = optional(o, "installments", small)
+	order.DiscountCode = optional(o, "discountCode", text)
+	order.ProvinceCode = optional(o, "provinceCode", text)
+	order.CountryCode = optional(o, "countryCode", text)
+	order.UTMSource = optional(o, "utmSource", text)
+	order.UTMMedium = optional(o, "utmMedium", text)
+	order.UTMCampaign = optional(o, "utmCampaign", text)
+	order.UTMContent = optional(o, "utmContent", text)
+	order.UTMTerm = optional(o, "utmTerm", text)
+	order.VisitorID = optional(o, "userId", text)
 	order.IsFirstOrder = optional(o, "isFirstOrder", boolean)
 	order.Source = readSource(o)
 	switch subscription := o.child("subscription"); {
@@ -116,17 +99,7 @@ func (s *Server) readOrder(o object, keys identity.Keys) wire.Order {
 		order.IsRecurring = wire.Null[bool]()
 	}
 	order.Items = readItems(o)
-	readPerson(o, keys, &order)
-	return order
-}
-
-// scrubbed reads a text that is no place for personal data: e-mails and phones
-// found in it are removed before it is written anywhere.
-func scrubbed(max int) reader[string] {
-	return func(value any) (string, *fault) {
-		s, f := text(max)(value)
-		return identity.Scrub(s), f
-	}
+	return order, readPerson(o)
 }
 
 // readSource reads the order's source under its name or an alias of it; the
@@ -134,9 +107,9 @@ func scrubbed(max int) reader[string] {
 func readSource(o object) wire.Optional[int] {
 	var source wire.Optional[int]
 	for _, name := range []string{"origin", "orderSource", "source"} {
-		if got := optional(o, name, oneOf(commerce.SourceWeb, commerce.SourceMarketplace, commerce.SourceApp, commerce.SourceOther)); got.Present {
+		if got := optional(o, name, choice); got.Present {
 			if source.Valid && got.Valid && source.Value != got.Value {
-				o.bad.add(name, "conflict", "differs from the source under its other name")
+				o.bad.Add(name, commerce.CodeConflict, "differs from the source under its other name")
 			}
 			source = got
 		}
@@ -145,22 +118,22 @@ func readSource(o object) wire.Optional[int] {
 }
 
 func readItems(o object) wire.Optional[[]wire.Item] {
-	field := o.children("items", maxItems)
+	field := o.children("items", commerce.MaxItems)
 	if !field.Valid {
 		return wire.Optional[[]wire.Item]{Present: field.Present}
 	}
 	items := make([]wire.Item, 0, len(field.Value))
 	for _, item := range field.Value {
-		id, alias := optional(item, "item_id", text(maxID)), optional(item, "itemId", text(maxID))
+		id, alias := optional(item, "item_id", text), optional(item, "itemId", text)
 		if id.Valid && alias.Valid && id.Value != alias.Value {
-			item.bad.add(item.at("itemId"), "conflict", "differs from item_id")
+			item.bad.Add(item.at("itemId"), commerce.CodeConflict, "differs from item_id")
 		}
 		items = append(items, wire.Item{
 			ItemID:    id.Or(alias.Value),
-			ProductID: optional(item, "productId", text(maxID)).Value,
-			VariantID: optional(item, "variantId", text(maxID)).Value,
+			ProductID: optional(item, "productId", text).Value,
+			VariantID: optional(item, "variantId", text).Value,
 			// A line without a quantity is one of it.
-			Quantity:  optional(item, "quantity", integer(0, maxQuantity)).Or(1),
+			Quantity:  optional(item, "quantity", integer).Or(1),
 			Price:     optional(item, "price", price).Value,
 			Discount:  optional(item, "discount", price).Value,
 			CreatedAt: instantText(optional(item, "createdAt", timestamp)),
@@ -180,13 +153,13 @@ func instantText(t wire.Optional[time.Time]) string {
 
 // ipText reads an IPv4 or IPv6 address.
 func ipText(value any) (string, *fault) {
-	s, f := text(maxID)(value)
+	s, f := text(value)
 	if f != nil {
 		return "", f
 	}
 	address, err := netip.ParseAddr(s)
 	if err != nil || address.Zone() != "" {
-		return "", &fault{"invalid_format", "must be an IPv4 or IPv6 address"}
+		return "", &fault{commerce.CodeInvalidFormat, "must be an IPv4 or IPv6 address"}
 	}
 	return address.String(), nil
 }

@@ -1,60 +1,75 @@
 package admin
 
 import (
+	"fmt"
+
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// readPerson reads what names or describes the shopper: keyed hashes into the
-// order, the raw values into its personal part alone.
-func readPerson(o object, keys identity.Keys, order *wire.Order) {
+// readPerson reads what names or describes the shopper, but for userId.
+func readPerson(o object) wire.Personal {
 	p := wire.Personal{
-		UserAgent: optional(o, "userAgent", text(maxUserAgent)),
+		UserAgent: optional(o, "userAgent", text),
 		BrowserIP: optional(o, "browserIp", ipText),
-		CartToken: optional(o, "cartToken", text(maxID)),
+		CartToken: optional(o, "cartToken", text),
 	}
-	order.CartKey = hashed(p.CartToken, keys.Cart)
-
-	userID := optional(o, "userId", text(maxID))
-	order.VisitorID = userID
-	if userID.Valid && identity.Scrub(userID.Value) != userID.Value {
-		// An e-mail or phone in the visitor's place: it must not leave the personal part.
-		order.VisitorID, p.UserID = wire.Null[string](), userID
-	} else if userID.Valid && identity.NormalID(userID.Value) == "" {
-		order.VisitorID = wire.Null[string]()
-	}
-
 	switch field := o.child("customer"); {
 	case field.Valid:
-		c := readCustomer(field.Value)
-		p.Customer = wire.Some(c)
-		order.EmailKey = hashed(c.Email, keys.Email)
-		order.PhoneKey = hashed(c.Phone, keys.Phone)
-		order.CustomerKey = hashed(c.CustomerID, keys.Customer)
+		p.Customer = wire.Some(readCustomer(field.Value))
 	case field.Present:
 		p.Customer = wire.Null[wire.Customer]()
-		order.EmailKey, order.PhoneKey, order.CustomerKey = wire.Null[string](), wire.Null[string](), wire.Null[string]()
 	}
-	if p != (wire.Personal{}) {
-		// Strings, and times in years that timestamp took: it cannot fail.
-		order.Personal, _ = p.AppendJSON(make([]byte, 0, personalBytes))
-	}
+	return p
 }
 
 func readCustomer(o object) wire.Customer {
 	return wire.Customer{
-		CustomerID:   optional(o, "customerId", text(maxID)),
-		Name:         optional(o, "name", text(maxText)),
-		Email:        optional(o, "email", text(maxText)),
-		Phone:        optional(o, "phone", text(maxID)),
-		ProvinceCode: optional(o, "provinceCode", text(maxID)),
-		CountryCode:  optional(o, "countryCode", text(maxID)),
-		Zip:          optional(o, "zip", text(maxID)),
-		City:         optional(o, "city", text(maxText)),
+		CustomerID:   optional(o, "customerId", text),
+		Name:         optional(o, "name", text),
+		Email:        optional(o, "email", text),
+		Phone:        optional(o, "phone", text),
+		ProvinceCode: optional(o, "provinceCode", text),
+		CountryCode:  optional(o, "countryCode", text),
+		Zip:          optional(o, "zip", text),
+		City:         optional(o, "city", text),
 		CreatedAt:    optional(o, "createdAt", timestamp),
 		UpdatedAt:    optional(o, "updatedAt", timestamp),
-		Birthdate:    optional(o, "birthdate", date),
+		Birthdate:    optional(o, "birthdate", day),
 	}
+}
+
+// conceal takes what names the shopper out of an order that was checked: keyed
+// hashes take its place, e-mails and phones in other texts are removed, and the
+// raw values go into the personal part alone.
+func conceal(order *wire.Order, person wire.Personal, keys identity.Keys) error {
+	for _, text := range []*wire.Optional[string]{&order.Name, &order.DiscountCode,
+		&order.UTMSource, &order.UTMMedium, &order.UTMCampaign, &order.UTMContent, &order.UTMTerm} {
+		text.Value = identity.Scrub(text.Value)
+	}
+	order.CartKey = hashed(person.CartToken, keys.Cart)
+	if c := person.Customer; c.Valid {
+		order.EmailKey = hashed(c.Value.Email, keys.Email)
+		order.PhoneKey = hashed(c.Value.Phone, keys.Phone)
+		order.CustomerKey = hashed(c.Value.CustomerID, keys.Customer)
+	} else if c.Present {
+		order.EmailKey, order.PhoneKey, order.CustomerKey = wire.Null[string](), wire.Null[string](), wire.Null[string]()
+	}
+	userID := order.VisitorID
+	order.VisitorID = hashed(userID, keys.VisitorID)
+	// What is no UUID may name a person.
+	if order.VisitorID.Valid && !commerce.IsUUID(order.VisitorID.Value) {
+		person.UserID = userID
+	}
+	if person == (wire.Personal{}) {
+		return nil
+	}
+	var err error
+	if order.Personal, err = person.AppendJSON(make([]byte, 0, personalBytes)); err != nil {
+		return fmt.Errorf("an order's personal part: %w", err)
+	}
+	return nil
 }
 
 // hashed is a raw value's key. Junk ("null", "0") is no key, and clears one

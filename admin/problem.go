@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -14,8 +15,8 @@ import (
 const (
 	codeValidation       = "validation_error"
 	codeInvalidJSON      = "invalid_json"
-	codeInvalidURL       = "invalid_url"
-	codeInvalidDate      = "invalid_date"
+	codeInvalidURL       = commerce.CodeInvalidURL
+	codeInvalidDate      = commerce.CodeInvalidDate
 	codeUnauthorized     = "unauthorized"
 	codeScope            = "insufficient_scope"
 	codeNotFound         = "not_found"
@@ -92,41 +93,27 @@ func problemOf(err error) *problem {
 	return &problem{status: http.StatusInternalServerError, code: codeInternal, message: messageInternal}
 }
 
-// violations collects every violated rule of a request.
-type violations struct {
-	details []detail
-	more    int
-}
-
-// maxDetails bounds an answer: a body of a mebibyte can break a rule 100,000 times.
-const maxDetails = 200
-
-func (v *violations) add(field, code, format string, args ...any) {
-	if len(v.details) == maxDetails {
-		v.more++
-		return
-	}
-	v.details = append(v.details, detail{Field: field, Code: code, Message: fmt.Sprintf(format, args...)})
-}
-
-// problem is nil where no rule was violated. Its code is the details' own
-// where all of them say invalid_url or all say invalid_date.
-func (v *violations) problem() error {
-	if len(v.details) == 0 {
+// brokenRules is the answer to a request that breaks rules, nil where it breaks
+// none. Its code is the violations' own where all of them say invalid_url or
+// all say invalid_date.
+func brokenRules(bad *commerce.Violations) error {
+	if !bad.Any() {
 		return nil
 	}
-	code := v.details[0].Code
-	for _, d := range v.details {
-		if d.Code != code {
+	code := bad.List[0].Code
+	details := make([]detail, len(bad.List))
+	for i, v := range bad.List {
+		details[i] = detail{Field: v.Field, Code: v.Code, Message: v.Message}
+		if v.Code != code {
 			code = codeValidation
 		}
 	}
 	if code != codeInvalidURL && code != codeInvalidDate {
 		code = codeValidation
 	}
-	message := v.details[0].Field + " " + v.details[0].Message
-	if n := len(v.details) + v.more; n > 1 {
+	message := strings.TrimSpace(details[0].Field + " " + details[0].Message)
+	if n := len(details) + bad.More; n > 1 {
 		message = fmt.Sprintf("%d rules are violated; the first: %s", n, message)
 	}
-	return &problem{status: http.StatusBadRequest, code: code, message: message, details: v.details}
+	return &problem{status: http.StatusBadRequest, code: code, message: message, details: details}
 }

@@ -4,11 +4,9 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/wire"
 )
-
-// maxVariants of a product: what the largest platforms allow.
-const maxVariants = 2048
 
 // postProduct is POST /product: on Kafka, on all in-sync replicas, before the 200.
 func (s *Server) postProduct(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
@@ -17,7 +15,8 @@ func (s *Server) postProduct(w http.ResponseWriter, r *http.Request, c caller) (
 		return answer{}, err
 	}
 	product := readProduct(o)
-	if err := o.bad.problem(); err != nil {
+	o.bad.AddAll(commerce.CheckProduct(&product))
+	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
 	raw, err := json.Marshal(product)
@@ -29,24 +28,23 @@ func (s *Server) postProduct(w http.ResponseWriter, r *http.Request, c caller) (
 
 func readProduct(o object) wire.Product {
 	product := wire.Product{
-		ProductID: required(o, "productId", filled(maxID)),
-		Name:      required(o, "productName", filled(maxText)),
+		ProductID: required(o, "productId", text),
+		Name:      required(o, "productName", text),
 		CreatedAt: instantText(optional(o, "createdAt", timestamp)),
 		UpdatedAt: instantText(optional(o, "updatedAt", timestamp)),
 		Variants:  []wire.Variant{},
 	}
 	// The meanings of status are not shown: any integer is taken.
-	if status := optional(o, "status", integer(0, 1_000_000)); status.Valid {
-		n := int(status.Value)
-		product.Status = &n
+	if status := optional(o, "status", small); status.Valid {
+		product.Status = &status.Value
 	}
-	for _, variant := range o.children("variants", maxVariants).Value {
+	for _, variant := range o.children("variants", commerce.MaxVariants).Value {
 		product.Variants = append(product.Variants, wire.Variant{
-			VariantID: required(variant, "variantId", filled(maxID)),
-			Title:     optional(variant, "title", text(maxText)).Value,
-			SKU:       optional(variant, "sku", text(maxID)).Value,
+			VariantID: required(variant, "variantId", text),
+			Title:     optional(variant, "title", text).Value,
+			SKU:       optional(variant, "sku", text).Value,
 			Price:     optional(variant, "price", price).Value,
-			Currency:  optional(variant, "currency", currencyCode).Value,
+			Currency:  optional(variant, "currency", word).Value,
 			CreatedAt: instantText(optional(variant, "createdAt", timestamp)),
 			UpdatedAt: instantText(optional(variant, "updatedAt", timestamp)),
 		})

@@ -34,7 +34,7 @@ func (s *Server) relay(ctx context.Context) {
 // relayWhileHeld takes the lock and publishes until an error or ctx's end. It
 // begins with the whole directory: Kafka may be new, or restored from a backup.
 func (s *Server) relayWhileHeld(ctx context.Context) error {
-	right, err := s.deps.Store.AcquireRelay(ctx)
+	right, err := s.deps.Database.AcquireRelay(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,18 +1,11 @@
 package admin
 
 import (
-	"bufio"
 	"context"
-	"errors"
-	"fmt"
-	"net"
 	"net/http"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
@@ -25,70 +18,25 @@ type caller struct {
 	keys      identity.Keys // of the company
 }
 
-// requestInfo is what the access log tells of a request. It is filled along the way.
-type requestInfo struct {
-	id      string
-	route   string
-	company string
-}
-
-type requestKey struct{}
-
-// requestOf gives the request's info; each request that came through Handler has one.
-func requestOf(r *http.Request) *requestInfo {
-	info, ok := r.Context().Value(requestKey{}).(*requestInfo)
-	if !ok {
-		return &requestInfo{}
-	}
-	return info
-}
-
-// ServeHTTP is the outermost part of the corridor.
+// ServeHTTP serves the API.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	start := s.now()
-	info := &requestInfo{id: s.requestID(r.Header.Get("X-Request-Id")), route: "unknown"}
-	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, info))
-	w.Header().Set("X-Request-Id", info.id)
-	out := &recorder{ResponseWriter: w}
-	defer func() {
-		if cause := recover(); cause != nil {
-			if cause == http.ErrAbortHandler {
-				panic(cause)
-			}
-			s.log.ErrorContext(r.Context(), "panic", "request_id", info.id, "route", info.route, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
-			if out.status == 0 {
-				s.writeProblem(out, r, &problem{status: http.StatusInternalServerError, code: codeInternal, message: messageInternal})
-			}
-		}
-		took := s.now().Sub(start)
-		s.metrics.observe(info.route, r.Method, out.status, took)
-		s.log.InfoContext(r.Context(), "request", "request_id", info.id, "method", r.Method, "route", info.route,
-			"company", info.company, "status", out.status, "duration_ms", took.Milliseconds())
-	}()
-	// ServeMux would answer an unclean path with a redirect outside our
-	// envelope, which turns a POST into a GET.
-	if path := r.URL.EscapedPath(); strings.Contains(path, "//") || slices.ContainsFunc(strings.Split(path, "/"), func(segment string) bool { return segment == "." || segment == ".." }) {
-		s.unknownRoute(out, r)
+	s.observer.serve(w, r, http.HandlerFunc(s.dispatch), s.writeProblem)
+}
+
+func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
+	if unclean(r) {
+		s.unknownRoute(w, r)
 		return
 	}
-	s.mux.ServeHTTP(out, r)
+	s.mux.ServeHTTP(w, r)
 }
 
-// maxRequestID bounds an incoming X-Request-Id in bytes.
-const maxRequestID = 128
-
-// requestID keeps a sane incoming id, else makes one.
-func (s *Server) requestID(incoming string) string {
-	if incoming != "" && len(incoming) <= maxRequestID && !strings.ContainsFunc(incoming, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.:", r)
-	}) {
-		return incoming
-	}
-	id, err := uuid.NewV7FromReader(s.random)
-	if err != nil {
-		return "req_unknown" // the system has no randomness: answering matters more
-	}
-	return "req_" + id.String()
+// unclean tells whether ServeMux would answer a path with a redirect outside
+// our envelope, which turns a POST into a GET.
+func unclean(r *http.Request) bool {
+	path := r.URL.EscapedPath()
+	return strings.Contains(path, "//") ||
+		slices.ContainsFunc(strings.Split(path, "/"), func(segment string) bool { return segment == "." || segment == ".." })
 }
 
 // resource serves one path: a method it has not is 405 with Allow, HEAD is
@@ -167,12 +115,8 @@ func (s *Server) operate(w http.ResponseWriter, r *http.Request, operation route
 	}
 }
 
-// plain serves a path without a key.
-func (s *Server) plain(name string, handle http.HandlerFunc) http.Handler {
-	return s.observed(name, handle)
-}
-
-func (s *Server) observed(name string, handler http.Handler) http.Handler {
+// plain serves a path without a key; name is its route in the log and in metrics.
+func plain(name string, handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requestOf(r).route = name
 		handler.ServeHTTP(w, r)
@@ -211,43 +155,6 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.writeAnswer(w, r, answer{data: state})
-}
-
-// recorder notes the status for the log, and lets websockets through.
-type recorder struct {
-	http.ResponseWriter
-	status int
-}
-
-func (w *recorder) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *recorder) Write(b []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
-	return w.ResponseWriter.Write(b)
-}
-
-func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-func (w *recorder) Flush() {
-	if flusher, ok := w.ResponseWriter.(http.Flusher); ok {
-		flusher.Flush()
-	}
-}
-
-func (w *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	hijacker, ok := w.ResponseWriter.(http.Hijacker)
-	if !ok {
-		return nil, nil, errors.New("admin: this connection cannot be hijacked")
-	}
-	w.status = http.StatusSwitchingProtocols
-	return hijacker.Hijack()
 }
 
 // author is the caller as the author of a change of rules.

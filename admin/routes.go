@@ -12,6 +12,13 @@ const (
 	sandboxBase = "/sandbox/admin/v1"
 )
 
+// Paths for whoever operates the service.
+const (
+	healthPath  = "/healthz"
+	readyPath   = "/readyz"
+	metricsPath = "/metrics"
+)
+
 // route is one operation of the API.
 type route struct {
 	method string
@@ -44,9 +51,10 @@ func (s *Server) routes() []route {
 	}
 }
 
-// mount lays the whole service out on a mux. Patterns carry no method: a wrong
+// mount registers every path of the API on a mux. Patterns carry no method: a wrong
 // one must be answered in our envelope.
 func (s *Server) mount(mux *http.ServeMux) {
+	unknown := plain("unknown", http.HandlerFunc(s.unknownRoute))
 	for base, environment := range map[string]string{liveBase: commerce.Live, sandboxBase: commerce.Sandbox} {
 		methods := map[string]map[string]route{}
 		for _, r := range s.routes() {
@@ -59,17 +67,13 @@ func (s *Server) mount(mux *http.ServeMux) {
 			mux.Handle(base+path, s.resource(base+path, environment, byMethod))
 		}
 		for path, file := range s.reference {
-			mux.Handle(base+path, s.plain(base+path, s.serve(file)))
+			mux.Handle(base+path, plain(base+path, s.serve(file)))
 		}
-		mux.Handle(base, s.plain("unknown", s.unknownRoute))
-		mux.Handle(base+"/", s.plain("unknown", s.unknownRoute))
+		mux.Handle(base, unknown)
+		mux.Handle(base+"/", unknown)
 	}
-	mux.Handle("/healthz", s.plain("/healthz", s.health))
-	mux.Handle("/readyz", s.plain("/readyz", s.ready))
-	mux.Handle("/metrics", s.observed("/metrics", s.metrics.handler()))
-	if s.deps.Dashboard != nil {
-		mux.Handle("/", s.observed("dashboard", s.deps.Dashboard))
-	} else {
-		mux.Handle("/", s.plain("unknown", s.unknownRoute))
-	}
+	mux.Handle(healthPath, plain(healthPath, http.HandlerFunc(s.health)))
+	mux.Handle(readyPath, plain(readyPath, http.HandlerFunc(s.ready)))
+	mux.Handle(metricsPath, plain(metricsPath, s.metrics.handler()))
+	mux.Handle("/", unknown)
 }

@@ -10,6 +10,7 @@ import (
 )
 
 func TestDocumentNamesEveryRouteWithItsScope(t *testing.T) {
+	t.Parallel()
 	text, err := openapiJSON(openapiText)
 	if err != nil {
 		t.Fatal(err)

@@ -13,9 +13,10 @@ import (
 	"time"
 )
 
-// Server is the admin service; New makes it. It is an http.Handler, and Run is
-// its background work: a server whose Run does not run publishes no outbox.
+// Server is the API; New makes it. It is an http.Handler, and Run is its
+// background work: a server whose Run does not run publishes no outbox.
 type Server struct {
+	observer *observer
 	config   Config
 	deps     Deps
 	log      *slog.Logger
@@ -39,8 +40,8 @@ type Server struct {
 func New(config Config, deps Deps) (*Server, error) {
 	config.defaults()
 	switch {
-	case deps.Store == nil, deps.Producer == nil, deps.Hasher == nil:
-		return nil, errors.New("admin: Store, Producer and Hasher are needed")
+	case deps.Database == nil, deps.Producer == nil, deps.Hasher == nil:
+		return nil, errors.New("admin: Database, Producer and Hasher are needed")
 	case config.ShortBase == "":
 		return nil, errors.New("admin: ShortBase is needed: without it a short URL cannot be told")
 	case min(config.RuleRate.PerSecond, config.RuleRate.Burst, config.IngestRate.PerSecond, config.IngestRate.Burst) < 1:
@@ -69,8 +70,9 @@ func New(config Config, deps Deps) (*Server, error) {
 	s := &Server{
 		reference: reference,
 		config:    config, deps: deps, log: deps.Log, now: deps.Now, random: deps.Random,
+		observer: &observer{log: deps.Log, now: deps.Now, random: deps.Random, metrics: metrics},
 		mux:      http.NewServeMux(),
-		keys:     newKeyRing(deps.Store, deps.Hasher, deps.Now, config.DependencyTimeout),
+		keys:     newKeyRing(deps.Database, deps.Hasher, deps.Now, config.DependencyTimeout),
 		limits:   newLimits(config.RuleRate, config.IngestRate),
 		links:    newLinkPolicy(deps.Resolver, config.AcceptUnresolved),
 		metrics:  metrics,
@@ -134,8 +136,9 @@ const (
 
 // Serve serves on a listener, with the background work, until ctx ends; then it
 // stops accepting, finishes the requests in flight within ShutdownTimeout, and
-// stops the rest. A clean stop is nil.
-func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+// stops the rest. A clean stop is nil. handler is the server itself, or a Mux
+// with it.
+func (s *Server) Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var group sync.WaitGroup
 	group.Go(func() { s.Run(background) })
@@ -143,7 +146,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	defer stop()
 
 	server := &http.Server{
-		Handler: s, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		Handler: handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)

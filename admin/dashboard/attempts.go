@@ -11,41 +11,60 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Log-in attempts: bursts that a person who mistypes never notices, and rates
-// at which guessing leads nowhere.
+// Limits of log-in attempts. A person who mistypes never notices them, and
+// guessing at these rates leads nowhere.
 const (
-	emailBurst = 5
-	emailEvery = time.Minute
-	ipBurst    = 20
-	ipEvery    = 6 * time.Second
-	// maxBuckets bounds each table; the one that was not used for longest makes
-	// room. An attacker cannot push out an e-mail's bucket by trying others
-	// without spending the bucket of each address they come from.
+	// Of one e-mail from one network, and of one known device.
+	attemptBurst = 5
+	attemptEvery = time.Minute
+	// Of one network, whatever the e-mail.
+	networkBurst = 20
+	networkEvery = 6 * time.Second
+	// maxBuckets bounds each table: the bucket that was not used for longest is
+	// dropped. To push out the bucket of an e-mail, somebody has to try 10,000
+	// others, which the limits of their networks do not let them.
 	maxBuckets = 10_000
 )
 
-// attempts limits log-ins by e-mail and by address.
+// attempts limits log-ins. Those from a device that the e-mail has logged in
+// on before have a limit of their own, so that guesses from elsewhere never
+// keep a person out. All others are limited by e-mail and network together, and
+// by network.
 type attempts struct {
-	byEmail, byIP *buckets
+	byEmail, byNetwork, byDevice *buckets
 }
 
 func newAttempts() *attempts {
 	return &attempts{
-		byEmail: newBuckets(rate.Every(emailEvery), emailBurst),
-		byIP:    newBuckets(rate.Every(ipEvery), ipBurst),
+		byEmail:   newBuckets(rate.Every(attemptEvery), attemptBurst),
+		byNetwork: newBuckets(rate.Every(networkEvery), networkBurst),
+		byDevice:  newBuckets(rate.Every(attemptEvery), attemptBurst),
 	}
 }
 
-// allow takes one attempt, or tells how long to wait.
-func (a *attempts) allow(email, ip string, now time.Time) (wait time.Duration, ok bool) {
-	if wait, ok := a.byIP.take(ip, now); !ok {
-		return wait, false
-	}
-	return a.byEmail.take(email, now)
+// attempt is the answer to one attempt.
+type attempt struct {
+	ok    bool
+	wait  time.Duration // until the next is allowed, where this is not
+	first bool          // the first that is refused since one was allowed
 }
 
-// succeeded forgets the misses of an e-mail.
-func (a *attempts) succeeded(email string) { a.byEmail.forget(email) }
+// allow takes one attempt. device is empty where it is not known.
+func (a *attempts) allow(email, network, device string, now time.Time) attempt {
+	if device != "" {
+		return a.byDevice.take(device, now)
+	}
+	if got := a.byNetwork.take(network, now); !got.ok {
+		return got
+	}
+	return a.byEmail.take(network+" "+email, now)
+}
+
+// succeeded forgets the failed attempts before a good one.
+func (a *attempts) succeeded(email, network, device string) {
+	a.byDevice.forget(device)
+	a.byEmail.forget(network + " " + email)
+}
 
 // buckets is a bounded table of token buckets, the last used first.
 type buckets struct {
@@ -58,15 +77,16 @@ type buckets struct {
 }
 
 type bucket struct {
-	name    string
-	limiter *rate.Limiter
+	name     string
+	limiter  *rate.Limiter
+	refusing bool // the last attempt was refused
 }
 
 func newBuckets(limit rate.Limit, burst int) *buckets {
 	return &buckets{limit: limit, burst: burst, order: list.New(), byName: map[string]*list.Element{}}
 }
 
-func (b *buckets) take(name string, now time.Time) (time.Duration, bool) {
+func (b *buckets) take(name string, now time.Time) attempt {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	element := b.byName[name]
@@ -79,12 +99,17 @@ func (b *buckets) take(name string, now time.Time) (time.Duration, bool) {
 		b.byName[name] = element
 	}
 	b.order.MoveToFront(element)
-	reservation := element.Value.(*bucket).limiter.ReserveN(now, 1)
-	if wait := reservation.DelayFrom(now); wait > 0 {
-		reservation.CancelAt(now)
-		return wait, false
+	it := element.Value.(*bucket)
+	reservation := it.limiter.ReserveN(now, 1)
+	wait := reservation.DelayFrom(now)
+	if wait <= 0 {
+		it.refusing = false
+		return attempt{ok: true}
 	}
-	return 0, true
+	reservation.CancelAt(now)
+	first := !it.refusing
+	it.refusing = true
+	return attempt{wait: wait, first: first}
 }
 
 func (b *buckets) forget(name string) {
@@ -96,20 +121,30 @@ func (b *buckets) forget(name string) {
 	}
 }
 
-// remoteIP is the connection's address; of IPv6 the /64, which one customer has whole.
+// remoteIP is the connection's address.
 func remoteIP(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr
 	}
-	ip, err := netip.ParseAddr(host)
+	return host
+}
+
+// networkOf is the network of an address: the /24 of IPv4, the /48 of IPv6.
+// That is what one household or office has at most, and names no person.
+func networkOf(address string) string {
+	ip, err := netip.ParseAddr(address)
 	if err != nil {
-		return host
+		return "unknown"
 	}
-	if ip = ip.Unmap(); ip.Is6() {
-		if prefix, err := ip.WithZone("").Prefix(64); err == nil {
-			return prefix.String()
-		}
+	ip = ip.Unmap().WithZone("")
+	bits := 48
+	if ip.Is4() {
+		bits = 24
 	}
-	return ip.String()
+	prefix, err := ip.Prefix(bits)
+	if err != nil {
+		return "unknown"
+	}
+	return prefix.String()
 }

@@ -5,13 +5,11 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/go-rod/rod"
-	"github.com/go-rod/rod/lib/launcher"
 	"github.com/go-rod/rod/lib/proto"
 	"github.com/shopspring/decimal"
 
@@ -20,39 +18,9 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 )
 
-// openBrowser starts Chromium; a machine without one fails the test.
-func openBrowser(t *testing.T) *rod.Browser {
-	t.Helper()
-	var bin string
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			bin = path
-			break
-		}
-	}
-	if bin == "" {
-		t.Fatal("no Chromium on this machine: install it, or run with -short")
-	}
-	start := launcher.New().Bin(bin).Leakless(false).NoSandbox(true).Set("headless", "new").UserDataDir(t.TempDir())
-	control, err := start.Launch()
-	if err != nil {
-		t.Fatal(err)
-	}
-	browser := rod.New().ControlURL(control).NoDefaultDevice()
-	if err := browser.Connect(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = browser.Close()
-		start.Kill()
-	})
-	return browser
-}
-
 func TestASaleAppearsOnTheOpenPage(t *testing.T) {
-	devtest.NeedsIntegration(t)
 	s := newSite(t)
-	browser := openBrowser(t)
+	browser := devtest.Browser(t)
 	page := browser.MustPage("").Timeout(3 * time.Minute)
 	violations := make(chan string, 100)
 	go page.EachEvent(func(e *proto.LogEntryAdded) { violations <- e.Entry.Text },

@@ -115,8 +115,8 @@ func tiles(d commerce.DaySales, home string) []tile {
 	note := func(s sums, before, after string) string {
 		var list []string
 		for _, code := range s.codes(home) {
-			if s[code] != 0 {
-				list = append(list, money(s[code], code))
+			if !s[code].IsZero() {
+				list = append(list, sumText(s[code], code))
 			}
 		}
 		if list == nil {
@@ -177,7 +177,7 @@ func influencerRows(d commerce.DaySales, home string) (rows []influencerRow, hid
 		t.credited.add(g.Currency, g.TotalMinor)
 	}
 	for _, c := range d.Commissions {
-		if c.AmountMinor != 0 || byID[c.InfluencerID] != nil {
+		if !c.AmountMinor.IsZero() || byID[c.InfluencerID] != nil {
 			of(c.InfluencerID, c.Influencer).commission.add(c.Currency, c.AmountMinor)
 		}
 	}
@@ -189,7 +189,7 @@ func influencerRows(d commerce.DaySales, home string) (rows []influencerRow, hid
 		if (a.id == "") != (b.id == "") { // nobody comes last
 			return strings.Compare(b.id, a.id)
 		}
-		return cmp.Or(cmp.Compare(b.credited[home], a.credited[home]), cmp.Compare(b.orders+b.pending, a.orders+a.pending),
+		return cmp.Or(b.credited[home].Cmp(a.credited[home]), cmp.Compare(b.orders+b.pending, a.orders+a.pending),
 			strings.Compare(a.name, b.name), strings.Compare(a.id, b.id))
 	})
 	if extra := len(totals) - maxInfluencers; extra > 0 {

@@ -45,13 +45,12 @@ type couponLine struct {
 type agreementLine struct{ Formula, For, Period string }
 
 func (s *Server) influencers(w http.ResponseWriter, r *http.Request, v visit) {
-	after, err := commerce.ParseCursor(r.URL.Query().Get("after"))
+	after, err := commerce.ParseInfluencerCursor(r.URL.Query().Get("after"))
 	if err != nil {
 		s.problemOf(w, r, v.access, http.StatusBadRequest, "Bad address", "The address does not say which influencers to show.")
 		return
 	}
-	list, err := s.store.Influencers(r.Context(), v.current.CompanyID,
-		commerce.InfluencerCursor{CreatedAt: after.At, InfluencerID: after.OrderID}, influencersPerPage+1)
+	list, err := s.db.Influencers(r.Context(), v.current.CompanyID, after, influencersPerPage+1)
 	if err != nil {
 		s.failed(w, r, err)
 		return
@@ -60,11 +59,11 @@ func (s *Server) influencers(w http.ResponseWriter, r *http.Request, v visit) {
 	if len(list) > influencersPerPage {
 		list = list[:influencersPerPage]
 		last := list[len(list)-1]
-		next := commerce.Cursor{At: last.CreatedAt, OrderID: last.InfluencerID}
-		page.More = page.PeoplePath + "&after=" + url.QueryEscape(next.String())
+		next := commerce.InfluencerCursor{CreatedAt: last.CreatedAt, InfluencerID: last.InfluencerID}
+		page.More = page.InfluencersPath + "&after=" + url.QueryEscape(next.String())
 	}
 	if !after.IsZero() {
-		page.First = page.PeoplePath
+		page.First = page.InfluencersPath
 	}
 	today := s.now().In(zoneOf(v.current.Timezone)).Format(time.DateOnly)
 	page.StartDate = today

@@ -43,11 +43,15 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	}
 	email := strings.ToLower(strings.TrimSpace(r.PostForm.Get("email")))
 	page := loginPage{Title: "Log in", Next: localPath(r.PostForm.Get("next")), Email: email}
-	if len(email) > maxEmail {
+	if len(email) > maxEmail || !commerce.IsID(email) { // nobody has such an e-mail
 		email, page.Email = "", ""
 	}
-	if wait, ok := s.attempts.allow(email, s.config.ClientIP(r), s.now()); !ok {
-		seconds := int(math.Ceil(wait.Seconds()))
+	network, device := networkOf(s.config.ClientIP(r)), s.deviceOf(r, email)
+	if got := s.attempts.allow(email, network, device, s.now()); !got.ok {
+		if got.first {
+			s.log.Warn("dashboard: too many log-in attempts, refusing more for a while", "network", network, "known_device", device != "")
+		}
+		seconds := int(math.Ceil(got.wait.Seconds()))
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))
 		page.Message = "Too many attempts. Try again in " + waitText(seconds) + "."
 		s.render(w, http.StatusTooManyRequests, "login.html", page)
@@ -55,20 +59,36 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	}
 	personID, err := s.check(r.Context(), email, r.PostForm.Get("password"))
 	if errors.Is(err, errNotLoggedIn) {
+		s.noteFailure(r.Context(), email, network)
 		// The same words and the same work, whatever was wrong.
 		page.Message = "E-mail or password is not right."
 		s.render(w, http.StatusUnauthorized, "login.html", page)
 		return
 	}
+	var login commerce.LogIn
 	if err == nil {
-		err = s.startSession(w, r, personID)
+		login, err = s.startSession(w, r, personID)
+	}
+	if err == nil {
+		err = s.rememberDevice(w, r, email)
 	}
 	if err != nil {
 		s.failed(w, r, err)
 		return
 	}
-	s.attempts.succeeded(email)
+	s.attempts.succeeded(email, network, device)
+	s.tellFailures(w, r, login)
+	s.log.Info("dashboard: logged in", "person", personID, "failed_since_last", login.Failures)
 	http.Redirect(w, r, page.Next, http.StatusSeeOther)
+}
+
+// noteFailure counts a failed attempt, so that the person is told of it. It
+// does the same for an e-mail that nobody has: the time tells nothing.
+func (s *Server) noteFailure(ctx context.Context, email, network string) {
+	s.log.Warn("dashboard: a log-in failed", "network", network)
+	if err := s.db.LogInFailed(ctx, email, s.now()); err != nil && ctx.Err() == nil {
+		s.log.Error("dashboard: a failed log-in could not be counted", "error", err)
+	}
 }
 
 // check compares a password in the same time for known and unknown e-mails.
@@ -76,7 +96,7 @@ func (s *Server) check(ctx context.Context, email, password string) (personID st
 	if len(password) > MaxPasswordBytes {
 		password = "" // hashed nonetheless: the time tells nothing
 	}
-	person, err := s.store.PersonByEmail(ctx, email)
+	person, err := s.db.PersonByEmail(ctx, email)
 	known := err == nil
 	if err != nil {
 		if !errors.Is(err, commerce.ErrNotFound) {
@@ -105,10 +125,10 @@ func (s *Server) check(ctx context.Context, email, password string) (personID st
 func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 	var err error
 	if token, ok := readRefresh(r); ok {
-		err = s.store.EndSessionOf(r.Context(), hashToken(token))
+		err = s.db.EndSessionOf(r.Context(), hashToken(token))
 	} else if c, cookieErr := r.Cookie(accessCookie); cookieErr == nil {
 		if a, verifyErr := s.keys.verify(c.Value, s.now()); verifyErr == nil {
-			err = s.store.EndSession(r.Context(), a.family)
+			err = s.db.EndSession(r.Context(), a.family)
 		}
 	}
 	s.clearCookies(w, r)

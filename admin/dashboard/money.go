@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/shopspring/decimal"
 	"golang.org/x/text/currency"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
@@ -15,8 +16,11 @@ import (
 
 // money writes minor units for people: (123450, "BRL") is "R$ 1,234.50", with a
 // no-break space. An amount that came without a currency is left without.
-func money(minor int64, code string) string {
-	text := commerce.FormatMinor(minor, code)
+func money(minor int64, code string) string { return sumText(decimal.NewFromInt(minor), code) }
+
+// sumText writes a sum of minor units as money does.
+func sumText(minor decimal.Decimal, code string) string {
+	text := commerce.FormatSum(minor, code)
 	sign := ""
 	if strings.HasPrefix(text, "-") {
 		sign, text = "−", text[1:]
@@ -93,15 +97,15 @@ func plural(n int64, word string) string {
 }
 
 // sums holds an amount per currency. Currencies are never added to each other.
-type sums map[string]int64
+type sums map[string]decimal.Decimal
 
-func (m sums) add(code string, minor int64) { m[code] += minor }
+func (m sums) add(code string, minor decimal.Decimal) { m[code] = m[code].Add(minor) }
 
 // lines writes each currency on a line, the home currency first, even when it is zero.
 func (m sums) lines(home string) []string {
 	var out []string
 	for _, code := range m.codes(home) {
-		out = append(out, money(m[code], code))
+		out = append(out, sumText(m[code], code))
 	}
 	return out
 }
@@ -109,22 +113,21 @@ func (m sums) lines(home string) []string {
 func (m sums) codes(home string) []string {
 	var others []string
 	for code, minor := range m {
-		if code != home && minor != 0 {
+		if code != home && !minor.IsZero() {
 			others = append(others, code)
 		}
 	}
 	slices.Sort(others)
-	if m[home] == 0 && len(others) > 0 {
+	if m[home].IsZero() && len(others) > 0 {
 		return others
 	}
 	return append([]string{home}, others...)
 }
 
 // percent writes part of whole with one decimal, rounded half up: "41.7%".
-func percent(part, whole int64) string {
-	if whole <= 0 {
+func percent(part, whole decimal.Decimal) string {
+	if !whole.IsPositive() {
 		return "–"
 	}
-	tenths := (part*2000 + whole) / (2 * whole)
-	return strconv.FormatInt(tenths/10, 10) + "." + strconv.FormatInt(tenths%10, 10) + "%"
+	return part.Shift(2).DivRound(whole, 1).StringFixed(1) + "%"
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -144,7 +146,11 @@ type modelPart struct{ Who, Share, Amount string }
 
 func (s *Server) order(w http.ResponseWriter, r *http.Request, v visit) {
 	id := r.URL.Query().Get("id")
-	e, err := s.store.ExplainedSale(r.Context(), v.current.CompanyID, id)
+	var e commerce.ExplainedSale
+	err := commerce.ErrNotFound
+	if commerce.IsID(id) {
+		e, err = s.db.ExplainedSale(r.Context(), v.current.CompanyID, id)
+	}
 	if errors.Is(err, commerce.ErrNotFound) {
 		s.problemOf(w, r, v.access, http.StatusNotFound, "No such order here (yet)",
 			"An order shows within moments of being accepted. Check its id, and whether it was sent to live or to sandbox.")
@@ -202,7 +208,7 @@ func verdict(s commerce.Sale, unpaid bool) string {
 func (p *orderPage) ledger(e commerce.ExplainedSale, zone *time.Location) {
 	net := sums{}
 	for _, l := range e.Ledger {
-		net.add(l.Currency, l.AmountMinor)
+		net.add(l.Currency, decimal.NewFromInt(l.AmountMinor))
 		p.Ledger = append(p.Ledger, ledgerLine{
 			Entry: l.Entry, When: l.At.In(zone).Format("2 Jan 2006, 15:04:05"), Stamp: l.At.In(zone).Format(time.RFC3339),
 			Kind: strings.ToUpper(l.Kind[:1]) + l.Kind[1:], Who: l.Influencer,

@@ -70,6 +70,7 @@ func putOdd(s *site) {
 func orderOf(id string) string { return "/dashboard/order?" + url.Values{"id": {id}}.Encode() }
 
 func TestEveryCurrencyAndEveryZeroIsTold(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	putOdd(s)
 	f := func(path string, want []string, never ...string) {

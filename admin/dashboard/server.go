@@ -8,11 +8,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/alexedwards/argon2id"
 
+	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -28,18 +30,24 @@ type Config struct {
 	ShortBase  string        // what stands before a short link's code, as admin.Config's; empty shows bare codes
 	AccessFor  time.Duration // life of an access cookie; default 10 min
 	RefreshFor time.Duration // life of an unused refresh cookie; default 14 days
+	// Live bounds the websocket. Its Origins are those besides the page's own
+	// host and PublicURL's.
+	Live live.Config
 	// ClientIP tells who attempts a log-in; default the connection's address.
 	// Behind a proxy, read the header that the proxy sets.
 	ClientIP func(*http.Request) string
 }
 
-// Store is what the dashboard reads and keeps; implemented by internal/postgres.
-type Store interface {
+// Database is what the pages read and keep; implemented by internal/postgres.
+type Database interface {
 	// PersonByEmail is commerce.ErrNotFound for an unknown e-mail.
 	PersonByEmail(ctx context.Context, email string) (commerce.Person, error)
 	Accesses(ctx context.Context, personID string) ([]commerce.Access, error)
 
-	StartSession(ctx context.Context, personID string, token [32]byte, at, expires time.Time) (commerce.Session, error)
+	// StartSession logs a person in, and tells how many attempts failed before.
+	StartSession(ctx context.Context, personID string, token [32]byte, at, expires time.Time) (commerce.LogIn, error)
+	// LogInFailed counts a failed attempt; an unknown e-mail is no error.
+	LogInFailed(ctx context.Context, email string, at time.Time) error
 	// RotateSession is commerce.ErrNotFound for an unknown or expired token, and
 	// commerce.ErrConflict for a spent one, whose family it ends.
 	RotateSession(ctx context.Context, r commerce.SessionRotation) (commerce.Session, error)
@@ -55,22 +63,28 @@ type Store interface {
 	Influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error)
 }
 
-// Deps is what the dashboard needs of others; only Store is required.
+// Deps is what the dashboard needs of others; Database and Hints are required.
 type Deps struct {
-	Store  Store
+	Database Database
+	// Hints calls handle with the value of each new record of results.v1 until
+	// ctx ends. When it returns earlier it is called again after a pause.
+	Hints  func(ctx context.Context, handle func(value []byte) error) error
 	Log    *slog.Logger
 	Now    func() time.Time
 	Random io.Reader // default crypto/rand
 }
 
-// Server renders the pages. Safe for concurrent use.
+// Server serves the pages and their websocket: an http.Handler for /dashboard/
+// and /. Run sends updates to open pages. Safe for concurrent use.
 type Server struct {
 	config       Config
-	store        Store
+	db           Database
 	log          *slog.Logger
 	now          func() time.Time
 	random       io.Reader
 	keys         signingKeys
+	handler      http.Handler
+	live         *live.Hub
 	pages        pages
 	assets       assets
 	attempts     *attempts
@@ -84,8 +98,8 @@ const hashingAtOnce = 4
 
 // New checks the configuration and parses the templates.
 func New(config Config, deps Deps) (*Server, error) {
-	if deps.Store == nil {
-		return nil, errors.New("dashboard: no store given")
+	if deps.Database == nil || deps.Hints == nil {
+		return nil, errors.New("dashboard: Database and Hints are needed")
 	}
 	if config.AccessFor == 0 {
 		config.AccessFor = 10 * time.Minute
@@ -97,7 +111,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		config.ClientIP = remoteIP
 	}
 	s := &Server{
-		config: config, store: deps.Store, log: deps.Log, now: deps.Now, random: deps.Random,
+		config: config, db: deps.Database, log: deps.Log, now: deps.Now, random: deps.Random,
 		attempts: newAttempts(), hashing: make(chan struct{}, hashingAtOnce),
 	}
 	if s.log == nil {
@@ -126,8 +140,21 @@ func New(config Config, deps Deps) (*Server, error) {
 	if s.dummyHash, err = argon2id.CreateHash("nobody has this password", &params); err != nil {
 		return nil, fmt.Errorf("dashboard: %w", err)
 	}
+	sockets := config.Live
+	if s.publicOrigin != "" {
+		sockets.Origins = append(slices.Clip(sockets.Origins), s.publicOrigin)
+	}
+	s.live = live.New(sockets, live.Deps{Feed: s, Viewer: s.Viewer, Hints: deps.Hints, Log: s.log})
+	s.handler = s.routes()
 	return s, nil
 }
+
+// Run sends updates to open pages until ctx ends; then it closes their sockets
+// and returns when all of them have ended.
+func (s *Server) Run(ctx context.Context) error { return s.live.Run(ctx) }
+
+// ServeHTTP serves a page, an embedded file or the websocket.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
 // originOf is the scheme and host of a URL, as browsers send them.
 func originOf(publicURL string) (string, error) {
@@ -141,22 +168,21 @@ func originOf(publicURL string) (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-// Handler serves every page under /dashboard/, sends / there, and serves the
-// websocket with live (a live.Hub fed by this Server).
-func (s *Server) Handler(live http.Handler) http.Handler {
+// routes is every path under /dashboard/, and / which leads there.
+func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	first := func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/dashboard/", http.StatusFound) }
 	mux.HandleFunc("GET /{$}", first)
 	mux.HandleFunc("GET /dashboard", first)
-	mux.HandleFunc("GET /dashboard/{$}", s.people(s.today))
-	mux.HandleFunc("GET /dashboard/order", s.people(s.order))
-	mux.HandleFunc("GET /dashboard/influencers", s.people(s.influencers))
+	mux.HandleFunc("GET /dashboard/{$}", s.loggedIn(s.today))
+	mux.HandleFunc("GET /dashboard/order", s.loggedIn(s.order))
+	mux.HandleFunc("GET /dashboard/influencers", s.loggedIn(s.influencers))
 	mux.HandleFunc("GET /dashboard/session", s.sessionAlive)
 	mux.HandleFunc("GET /dashboard/login", s.loginForm)
 	mux.HandleFunc("POST /dashboard/login", s.login)
 	mux.HandleFunc("POST /dashboard/logout", s.logout)
 	mux.HandleFunc("GET /dashboard/assets/{name}", s.assets.serve)
-	mux.Handle("GET /dashboard/live", live)
+	mux.Handle("GET /dashboard/live", s.live)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, http.StatusNotFound, "No such page", "The address may be mistyped, or the page has moved.")
 	})

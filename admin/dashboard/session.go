@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tributary-io/tributary/admin/live"
+	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -45,13 +45,13 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (access, e
 		return access{}, errNotLoggedIn
 	}
 	next := s.keys.successor(token)
-	session, err := s.store.RotateSession(r.Context(), commerce.SessionRotation{
+	session, err := s.db.RotateSession(r.Context(), commerce.SessionRotation{
 		Token: hashToken(token), Next: hashToken(next),
 		At: now, ExpiresAt: now.Add(s.config.RefreshFor), Leeway: refreshLeeway,
 	})
 	switch {
 	case errors.Is(err, commerce.ErrConflict):
-		s.log.Warn("dashboard: a refresh token was used twice; its session is ended", "ip", s.config.ClientIP(r))
+		s.log.Warn("dashboard: a refresh token was used twice; its session is ended", "network", networkOf(s.config.ClientIP(r)))
 		s.clearCookies(w, r)
 		return access{}, errNotLoggedIn
 	case errors.Is(err, commerce.ErrNotFound):
@@ -64,18 +64,18 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (access, e
 }
 
 // startSession logs a person in.
-func (s *Server) startSession(w http.ResponseWriter, r *http.Request, personID string) error {
+func (s *Server) startSession(w http.ResponseWriter, r *http.Request, personID string) (commerce.LogIn, error) {
 	var token [32]byte
 	if _, err := io.ReadFull(s.random, token[:]); err != nil {
-		return fmt.Errorf("dashboard: make a refresh token: %w", err)
+		return commerce.LogIn{}, fmt.Errorf("dashboard: make a refresh token: %w", err)
 	}
 	now := s.now()
-	session, err := s.store.StartSession(r.Context(), personID, hashToken(token), now, now.Add(s.config.RefreshFor))
+	login, err := s.db.StartSession(r.Context(), personID, hashToken(token), now, now.Add(s.config.RefreshFor))
 	if err != nil {
-		return err
+		return commerce.LogIn{}, err
 	}
-	_, err = s.grant(w, r, session, token)
-	return err
+	_, err = s.grant(w, r, login.Session, token)
+	return login, err
 }
 
 // grant sets both cookies.
@@ -86,20 +86,20 @@ func (s *Server) grant(w http.ResponseWriter, r *http.Request, session commerce.
 	if err != nil {
 		return access{}, err
 	}
-	s.setCookie(w, r, accessCookie, signed, s.config.AccessFor)
-	s.setCookie(w, r, refreshCookie, base64.RawURLEncoding.EncodeToString(refresh[:]), s.config.RefreshFor)
+	s.setCookie(w, r, accessCookie, cookiePath, signed, s.config.AccessFor)
+	s.setCookie(w, r, refreshCookie, cookiePath, base64.RawURLEncoding.EncodeToString(refresh[:]), s.config.RefreshFor)
 	return a, nil
 }
 
-func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, value string, life time.Duration) {
+func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, path, value string, life time.Duration) {
 	http.SetCookie(w, &http.Cookie{
-		Name: name, Value: value, Path: cookiePath, MaxAge: int(life / time.Second),
+		Name: name, Value: value, Path: path, MaxAge: int(life / time.Second),
 		HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteLaxMode,
 	})
 }
 
 func (s *Server) clearCookies(w http.ResponseWriter, r *http.Request) {
-	for _, name := range []string{accessCookie, refreshCookie} {
+	for _, name := range []string{accessCookie, refreshCookie, failedCookie} {
 		http.SetCookie(w, &http.Cookie{
 			Name: name, Path: cookiePath, MaxAge: -1, HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteLaxMode,
 		})
@@ -123,11 +123,12 @@ type visit struct {
 	access   access
 	accesses []commerce.Access // never empty
 	current  commerce.Access   // the company that the page is about
+	notice   string            // what every page says above its content; may be empty
 }
 
-// people lets only those in who are logged in and may see the company asked
-// for (?company=, else their first).
-func (s *Server) people(page func(w http.ResponseWriter, r *http.Request, v visit)) http.HandlerFunc {
+// loggedIn serves a page to those who are logged in and may see the company
+// asked for (?company=, else their first).
+func (s *Server) loggedIn(page func(w http.ResponseWriter, r *http.Request, v visit)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		a, err := s.authenticate(w, r)
 		if errors.Is(err, errNotLoggedIn) {
@@ -151,6 +152,7 @@ func (s *Server) people(page func(w http.ResponseWriter, r *http.Request, v visi
 		case err != nil:
 			s.failed(w, r, err)
 		default:
+			v.notice = failureNotice(r, zoneOf(v.current.Timezone))
 			page(w, r, v)
 		}
 	}
@@ -159,7 +161,7 @@ func (s *Server) people(page func(w http.ResponseWriter, r *http.Request, v visi
 var errNoStore = errors.New("dashboard: the person belongs to no store")
 
 func (s *Server) visitOf(ctx context.Context, a access, companyID string) (visit, error) {
-	accesses, err := s.store.Accesses(ctx, a.personID)
+	accesses, err := s.db.Accesses(ctx, a.personID)
 	if err != nil {
 		return visit{}, err
 	}

@@ -1,8 +1,11 @@
 package dashboard_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -12,7 +15,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin/dashboard"
-	"github.com/tributary-io/tributary/admin/live"
+	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -33,13 +36,15 @@ type site struct {
 	box   string
 	hints chan []byte
 
-	mu  sync.Mutex
-	now time.Time // zero: the real clock
+	mu      sync.Mutex
+	now     time.Time // zero: the real clock
+	address string    // of whoever asks
+	log     bytes.Buffer
 }
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	s := &site{Fixture: reporttest.New(t), t: t, hints: make(chan []byte, 16)}
+	s := &site{Fixture: reporttest.New(t), t: t, hints: make(chan []byte, 16), address: "192.0.2.1"}
 	s.live, s.box = s.Store.Live.CompanyID, s.Store.Sandbox.CompanyID
 	hash, err := dashboard.HashPassword(testPassword)
 	if err != nil {
@@ -52,19 +57,20 @@ func newSite(t *testing.T) *site {
 	if err := s.DB.SetMembership(t.Context(), s.Store.StoreID, person.ID, commerce.RoleOwner); err != nil {
 		t.Fatal(err)
 	}
-	pages, err := dashboard.New(dashboard.Config{TokenSecret: []byte("0123456789abcdef0123456789abcdef"), ShortBase: "go.example.com"},
-		dashboard.Deps{Store: s.DB, Now: s.clock})
+	pages, err := dashboard.New(dashboard.Config{
+		TokenSecret: []byte("0123456789abcdef0123456789abcdef"), ShortBase: "go.example.com", ClientIP: s.clientIP,
+		Live: live.Config{Poll: time.Hour},
+	}, dashboard.Deps{Database: s.DB, Hints: s.follow, Now: s.clock, Log: slog.New(slog.NewJSONHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	hub := live.New(live.Config{Poll: time.Hour}, live.Deps{Feed: pages, Viewer: pages.Viewer, Hints: s.follow})
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = hub.Run(ctx)
+		_ = pages.Run(ctx)
 	}()
-	server := httptest.NewServer(pages.Handler(hub))
+	server := httptest.NewServer(pages)
 	s.url = server.URL
 	t.Cleanup(func() { stop(); <-done; server.Close() })
 	return s
@@ -83,6 +89,36 @@ func (s *site) setClock(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now = now
+}
+
+// setAddress says where the next requests come from.
+func (s *site) setAddress(address string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.address = address
+}
+
+// testAddress is the nth of addresses in networks of their own.
+func testAddress(n int) string { return fmt.Sprintf("198.18.%d.1", n) }
+
+func (s *site) clientIP(*http.Request) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.address
+}
+
+// Write takes a line of the log.
+func (s *site) Write(line []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log.Write(line)
+}
+
+// logged is the log so far.
+func (s *site) logged() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log.String()
 }
 
 func (s *site) follow(ctx context.Context, handle func([]byte) error) error {

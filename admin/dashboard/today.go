@@ -8,23 +8,24 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/tributary-io/tributary/admin/live"
+	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 // head is what every page of a store shows above its content.
 type head struct {
-	Title      string
-	Store      string
-	Role       string
-	Live       string // path of the same page in each environment; empty where there is none
-	Sandbox    string
-	IsLive     bool
-	Stores     []storeLink // other stores of this person
-	Timezone   string
-	Page       string // today | influencers | empty: which of the two below this is
-	TodayPath  string
-	PeoplePath string
+	Title           string
+	Notice          string // may be empty
+	Store           string
+	Role            string
+	Live            string // path of the same page in each environment; empty where there is none
+	Sandbox         string
+	IsLive          bool
+	Stores          []storeLink // other stores of this person
+	Timezone        string
+	Page            string // today | influencers | empty: which of the two below this is
+	TodayPath       string
+	InfluencersPath string
 }
 
 type storeLink struct {
@@ -34,8 +35,8 @@ type storeLink struct {
 
 func (v visit) head(title, page string) head {
 	h := head{Page: page, TodayPath: dayPath(v.current.CompanyID, ""),
-		PeoplePath: "/dashboard/influencers?" + url.Values{"company": {v.current.CompanyID}}.Encode(),
-		Title:      title, Store: v.current.Name, Role: v.current.Role, IsLive: v.current.Environment == commerce.Live, Timezone: v.current.Timezone}
+		InfluencersPath: "/dashboard/influencers?" + url.Values{"company": {v.current.CompanyID}}.Encode(),
+		Title:           title, Notice: v.notice, Store: v.current.Name, Role: v.current.Role, IsLive: v.current.Environment == commerce.Live, Timezone: v.current.Timezone}
 	seen := map[string]bool{v.current.StoreID: true}
 	for _, a := range v.accesses {
 		switch {
@@ -89,7 +90,7 @@ func (s *Server) today(w http.ResponseWriter, r *http.Request, v visit) {
 	if day == "" {
 		day = today
 	}
-	date, err := time.ParseInLocation(time.DateOnly, day, zone)
+	date, err := commerce.ParseDay(day, zone)
 	if err != nil {
 		s.problemOf(w, r, v.access, http.StatusBadRequest, "No such day", "A day is written like 2026-11-21.")
 		return
@@ -99,7 +100,7 @@ func (s *Server) today(w http.ResponseWriter, r *http.Request, v visit) {
 		s.problemOf(w, r, v.access, http.StatusBadRequest, "Bad address", "The address does not say which orders to show.")
 		return
 	}
-	d, err := s.store.DaySales(r.Context(), v.current.CompanyID, day, before, feedLength)
+	d, err := s.db.DaySales(r.Context(), v.current.CompanyID, day, before, feedLength)
 	if err != nil {
 		s.failed(w, r, err)
 		return
@@ -140,13 +141,13 @@ func zoneOf(name string) *time.Location {
 
 // Changed is live.Feed's.
 func (s *Server) Changed(ctx context.Context, companyID, day string, since commerce.Cursor) ([]commerce.Sale, error) {
-	return s.store.SalesSince(ctx, companyID, day, since, feedLength)
+	return s.db.SalesSince(ctx, companyID, day, since, feedLength)
 }
 
 // Update is live.Feed's: the day's sums and some of its orders, in the words of
 // the page.
 func (s *Server) Update(ctx context.Context, company commerce.Access, day string, orderIDs []string) (live.Update, error) {
-	d, err := s.store.DaySalesOf(ctx, company.CompanyID, day, orderIDs)
+	d, err := s.db.DaySalesOf(ctx, company.CompanyID, day, orderIDs)
 	if err != nil {
 		return live.Update{}, err
 	}

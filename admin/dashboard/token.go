@@ -20,16 +20,17 @@ const (
 )
 
 // signingKeys are derived from the token secret, so that it serves nothing else
-// by accident: one key signs access tokens, another makes refresh tokens'
-// successors. kid names a key without telling anything of it.
+// by accident: one key signs access tokens, one the cookies of known devices,
+// one makes refresh tokens' successors. kid names a key without telling anything of it.
 type signingKeys struct {
 	kid     string
 	byKid   map[string][]byte
+	devices map[string][]byte // by kid: signs the cookies of known devices
 	refresh []byte
 }
 
 func newSigningKeys(current, previous []byte) (signingKeys, error) {
-	keys := signingKeys{byKid: map[string][]byte{}}
+	keys := signingKeys{byKid: map[string][]byte{}, devices: map[string][]byte{}}
 	add := func(secret []byte) (kid string, err error) {
 		if len(secret) < minSecret {
 			return "", fmt.Errorf("dashboard: a token secret has at least %d bytes", minSecret)
@@ -44,7 +45,8 @@ func newSigningKeys(current, previous []byte) (signingKeys, error) {
 		}
 		kid = hex.EncodeToString(id[:8])
 		keys.byKid[kid] = key
-		return kid, nil
+		keys.devices[kid], err = derive(secret, "tributary dashboard device v1")
+		return kid, err
 	}
 	if len(previous) > 0 {
 		if _, err := add(previous); err != nil {

@@ -12,6 +12,7 @@ import (
 )
 
 func TestCausesAreToldInTheStoresTime(t *testing.T) {
+	t.Parallel()
 	zone, err := time.LoadLocation("America/Sao_Paulo")
 	if err != nil {
 		t.Fatal(err)
@@ -32,6 +33,7 @@ func TestCausesAreToldInTheStoresTime(t *testing.T) {
 }
 
 func TestLedgerEntriesNameTheirAgreement(t *testing.T) {
+	t.Parallel()
 	f := func(fixed int64, share, entry, order, want string) {
 		t.Helper()
 		l := commerce.LedgerEntry{FixedFeeMinor: fixed, VarFee: decimal.RequireFromString(share), Currency: entry}
@@ -47,6 +49,7 @@ func TestLedgerEntriesNameTheirAgreement(t *testing.T) {
 }
 
 func TestWhatIfSpeaksOnlyOfEvidenceThatTheOrderHas(t *testing.T) {
+	t.Parallel()
 	const ana = `{"winner":{"influencer":"Ana","evidence":"coupon"},"commissions":[{"amount":10,"currency":"USD"},{"amount":12.5,"currency":"BRL"}],"state":"earned"}`
 	const bia = `{"winner":{"influencer":"Bia","evidence":"link"},"commissions":[],"state":"none","reason":"no_agreement"}`
 	const cancelled = `{"winner":{"influencer":"Bia","evidence":"link"},"commissions":[],"state":"reversed"}`
@@ -71,6 +74,7 @@ func TestWhatIfSpeaksOnlyOfEvidenceThatTheOrderHas(t *testing.T) {
 }
 
 func TestEachReasonOfNoPayHasWords(t *testing.T) {
+	t.Parallel()
 	f := func(reason string) {
 		t.Helper()
 		if unpaidWords(reason, commerce.Sale{Influencer: "Ana"}) == "" {

@@ -3,17 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
-	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/admin"
 	"github.com/tributary-io/tributary/admin/dashboard"
-	"github.com/tributary-io/tributary/admin/live"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/produce"
@@ -55,9 +52,6 @@ a time publishes the directory and the rules' changes.`,
 				return err
 			}
 			setup.dashboard.PublicURL = publicURL
-			if setup.liveOrigin, err = originOf(publicURL); err != nil {
-				return fmt.Errorf("--public-url: %w", err)
-			}
 			trusted, err := proxies.prefixes()
 			if err != nil {
 				return err
@@ -99,28 +93,11 @@ a time publishes the directory and the rules' changes.`,
 type adminSetup struct {
 	config    admin.Config
 	dashboard dashboard.Config // its ShortBase is taken from config
-	// liveOrigin may open the live view besides the page's own host; empty: none.
-	liveOrigin string
-	kafka      kafka.Config
-	dsn        string
-	hasher     *identity.Hasher
-	listener   net.Listener
-	log        *slog.Logger
-}
-
-// originOf is a URL's scheme and host; an empty URL has none.
-func originOf(text string) (string, error) {
-	if text == "" {
-		return "", nil
-	}
-	u, err := url.Parse(text)
-	if err != nil {
-		return "", err
-	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", fmt.Errorf("%q is not an http or https URL", text)
-	}
-	return u.Scheme + "://" + u.Host, nil
+	kafka     kafka.Config
+	dsn       string
+	hasher    *identity.Hasher
+	listener  net.Listener
+	log       *slog.Logger
 }
 
 // runAdmin serves until ctx ends.
@@ -137,21 +114,16 @@ func runAdmin(ctx context.Context, s adminSetup) error {
 	}
 	defer db.Close()
 	s.dashboard.ShortBase = s.config.ShortBase
-	pages, err := dashboard.New(s.dashboard, dashboard.Deps{Store: db, Log: s.log})
-	if err != nil {
-		return err
-	}
-	var origins []string
-	if s.liveOrigin != "" {
-		origins = append(origins, s.liveOrigin)
-	}
-	hub := live.New(live.Config{Origins: origins}, live.Deps{
-		Feed: pages, Viewer: pages.Viewer, Log: s.log,
+	pages, err := dashboard.New(s.dashboard, dashboard.Deps{
+		Database: db, Log: s.log,
 		Hints: func(ctx context.Context, handle func([]byte) error) error {
 			return client.Follow(ctx, wire.TopicResults, 0, kafka.FromLast,
 				func(_ int64, r kafka.Record) error { return handle(r.Value) }, nil)
 		},
 	})
+	if err != nil {
+		return err
+	}
 	batcher := produce.NewBatcher(kafka.NewProducer(client), produce.Config{Log: s.log})
 	defer func() {
 		// Nobody waits for what is still queued: those requests were told 503.
@@ -159,8 +131,8 @@ func runAdmin(ctx context.Context, s adminSetup) error {
 		defer cancel()
 		batcher.Close(limited)
 	}()
-	server, err := admin.New(s.config, admin.Deps{
-		Store: db, Producer: batcher, Hasher: s.hasher, Log: s.log,
+	api, err := admin.New(s.config, admin.Deps{
+		Database: db, Producer: batcher, Hasher: s.hasher, Log: s.log,
 		Checks: map[string]func(context.Context) error{
 			"postgres": db.db.Ping,
 			"kafka": func(ctx context.Context) error {
@@ -168,15 +140,14 @@ func runAdmin(ctx context.Context, s adminSetup) error {
 				return err
 			},
 		},
-		Dashboard: pages.Handler(hub),
 	})
 	if err != nil {
 		return err
 	}
-	watching := start(ctx, service{"live", hub.Run}, s.log)
-	// The hub ends first: its sockets would hold the server's shutdown up.
+	watching := start(ctx, service{"live", pages.Run}, s.log)
+	// The pages' sockets end first: they would hold the server's shutdown up.
 	stop := context.AfterFunc(ctx, watching.cancel)
 	defer stop()
-	err = server.Serve(ctx, s.listener)
+	err = api.Serve(ctx, s.listener, admin.Mux(api, pages))
 	return errors.Join(err, watching.stop())
 }

@@ -5,18 +5,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net/url"
-	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 	"unicode"
 
-	"github.com/nyaruka/phonenumbers"
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/facts"
 )
 
 // actor is who the audit log says has done what this program does.
@@ -72,7 +67,7 @@ func newCompanyCreate() *cobra.Command {
 	flags.StringSliceVar(&store.Origins, "origin", nil, "origin whose pages may send events, https://loja.example.com; repeat or separate by commas")
 	flags.StringSliceVar(&store.Hosts, "host", nil, "the store's own host, never a touch; repeat or separate by commas")
 	flags.StringVar(&store.ConsentPolicy, "consent", "none", "none, required (no cookie before consent, a denial or Global Privacy Control joins nothing) or honor_gpc (the latter only)")
-	flags.StringVar(&store.PayoutRule, "payout-rule", facts.CouponFirst, "who is paid where a coupon and a link name different influencers: "+facts.CouponFirst+" or "+facts.LastTouch)
+	flags.StringVar(&store.PayoutRule, "payout-rule", commerce.CouponFirst, "who is paid where a coupon and a link name different influencers: "+commerce.CouponFirst+" or "+commerce.LastTouch)
 	flags.IntVar(&store.WindowDays, "window-days", 30, "how many days before an order a touch counts")
 	flags.IntVar(&store.HalfLifeDays, "half-life-days", 7, "days after which a touch counts half in the model time_decay")
 	flags.BoolVar(&store.CountDirect, "count-direct", false, "let direct visits count in every model, not in the last touch's alone")
@@ -80,49 +75,25 @@ func newCompanyCreate() *cobra.Command {
 	return cmd
 }
 
-// The schema's bounds of a company's settings.
-var consentPolicies = []string{"none", "required", "honor_gpc"}
-
-const mostDays = 365
+// settingFlags are the flags that set a store's settings, by the settings' names.
+var settingFlags = map[string]string{
+	"country": "--country", "timezone": "--timezone", "currency": "--currency", "consent_policy": "--consent", "payout_rule": "--payout-rule",
+	"window_days": "--window-days", "half_life_days": "--half-life-days", "origins": "--origin", "hosts": "--host",
+}
 
 // checkStore refuses settings that the services could not work with, before
-// they are stored for years.
+// they are stored for years. It tells all that is wrong.
 func checkStore(s commerce.NewStore) error {
-	if s.Name == "" {
-		return errors.New("give the store a name")
-	}
-	if !phonenumbers.GetSupportedRegions()[s.Country] { // phone numbers without a country are read by it
-		return fmt.Errorf("--country %q is no ISO 3166-1 code in capitals, such as BR", s.Country)
-	}
-	if _, err := time.LoadLocation(s.Timezone); err != nil || s.Timezone == "" || s.Timezone == "Local" {
-		return fmt.Errorf("--timezone %q is no IANA time zone, such as America/Sao_Paulo", s.Timezone)
-	}
-	if _, err := commerce.Exponent(s.Currency); err != nil {
-		return fmt.Errorf("--currency %q %w, such as BRL", s.Currency, err)
-	}
-	if !slices.Contains(consentPolicies, s.ConsentPolicy) {
-		return fmt.Errorf("--consent %q is none of %s", s.ConsentPolicy, strings.Join(consentPolicies, ", "))
-	}
-	if s.PayoutRule != facts.CouponFirst && s.PayoutRule != facts.LastTouch {
-		return fmt.Errorf("--payout-rule %q is neither %s nor %s", s.PayoutRule, facts.CouponFirst, facts.LastTouch)
-	}
-	if s.WindowDays < 1 || s.WindowDays > mostDays {
-		return fmt.Errorf("--window-days must be from 1 to %d", mostDays)
-	}
-	if s.HalfLifeDays < 1 || s.HalfLifeDays > mostDays {
-		return fmt.Errorf("--half-life-days must be from 1 to %d", mostDays)
-	}
-	for _, text := range s.Origins {
-		if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme+"://"+u.Host != text || (u.Scheme != "https" && u.Scheme != "http") {
-			return fmt.Errorf("--origin %q is no origin, such as https://loja.example.com: scheme and host, without a path or a slash", text)
+	var wrong []error
+	for _, v := range s.Check().List {
+		setting, _, _ := strings.Cut(v.Field, "[")
+		flag := settingFlags[setting]
+		if flag == "" {
+			flag = v.Field
 		}
+		wrong = append(wrong, errors.New(flag+" "+v.Message))
 	}
-	for _, text := range s.Hosts {
-		if u, err := url.Parse("//" + text); err != nil || u.Hostname() != text || text == "" {
-			return fmt.Errorf("--host %q is no host, such as loja.example.com: without scheme, port or path", text)
-		}
-	}
-	return nil
+	return errors.Join(wrong...)
 }
 
 // mostCompanies bounds a list; an installation has hundreds.

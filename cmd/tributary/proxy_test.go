@@ -32,21 +32,3 @@ func TestOnlyTrustedProxiesNameTheClient(t *testing.T) {
 		t.Error("an address without its length was taken for a network")
 	}
 }
-
-func TestLiveOriginIsThePublicURLs(t *testing.T) {
-	f := func(url, want string) {
-		t.Helper()
-		got, err := originOf(url)
-		if err != nil || got != want {
-			t.Errorf("%q: %q, %v; want %q", url, got, err, want)
-		}
-	}
-	f("", "")
-	f("https://app.example.com", "https://app.example.com")
-	f("https://app.example.com:8443/dashboard/", "https://app.example.com:8443")
-	for _, bad := range []string{"app.example.com", "ftp://app.example.com", "https://"} {
-		if _, err := originOf(bad); err == nil {
-			t.Errorf("%q was taken", bad)
-		}
-	}
-}

@@ -6,6 +6,7 @@ import (
 )
 
 func TestCostsProjectToDaysAndSumExactly(t *testing.T) {
+	t.Parallel()
 	f := func(frequency string, value int64, start, end, from, to string, want int64) {
 		t.Helper()
 		cost := AdditionalCost{ValueMinor: value, Frequency: frequency, StartDate: start, EndDate: end}

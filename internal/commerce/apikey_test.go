@@ -7,6 +7,7 @@ import (
 )
 
 func TestKeyTextNamesItsEnvironmentAndKnowsATypingError(t *testing.T) {
+	t.Parallel()
 	f := func(environment, prefix string) {
 		t.Helper()
 		text, err := NewKeyText(rand.Reader, environment)
@@ -39,6 +40,7 @@ func TestKeyTextNamesItsEnvironmentAndKnowsATypingError(t *testing.T) {
 }
 
 func TestShortCodesAreUnambiguous(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for range 1000 {
 		code, err := NewShortCode(rand.Reader)

@@ -6,6 +6,7 @@ import (
 )
 
 func TestParseMinorIsExact(t *testing.T) {
+	t.Parallel()
 	f := func(text, code string, want int64, wantErr error) {
 		t.Helper()
 		got, err := ParseMinor(text, code)
@@ -31,6 +32,7 @@ func TestParseMinorIsExact(t *testing.T) {
 }
 
 func TestAmountIsWrittenWithoutTrailingZeros(t *testing.T) {
+	t.Parallel()
 	f := func(minor int64, code, want string) {
 		t.Helper()
 		got, err := Amount{minor, code}.MarshalJSON()
@@ -46,6 +48,7 @@ func TestAmountIsWrittenWithoutTrailingZeros(t *testing.T) {
 }
 
 func TestFolding(t *testing.T) {
+	t.Parallel()
 	f := func(fold func(string) string, in, want string) {
 		t.Helper()
 		if got := fold(in); got != want {

@@ -1,6 +1,10 @@
-// Package commerce holds the domain's words and their plain rules: money,
-// codes and names as they are matched, scopes, error kinds.
+// Package commerce holds what merchants speak of (influencers, coupons, costs,
+// orders, money, settings), the rules that each must keep, codes and names as
+// they are matched, scopes, and error kinds.
 //
-// What may enter: types, constants and pure functions every service agrees on.
-// No I/O, no HTTP, no SQL; it imports none of our packages.
+// A Check function tells every rule that a value breaks. The API, forms and
+// the command line use the same ones.
+//
+// What belongs here: types, constants and pure functions that every service
+// agrees on. No I/O, no HTTP, no SQL; of our packages it imports wire alone.
 package commerce

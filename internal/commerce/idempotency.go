@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+	"unicode/utf8"
 )
 
 // What stands against a write under an Idempotency-Key.
@@ -20,6 +21,18 @@ type Claim struct {
 	Fingerprint [32]byte      // of the request: another one under the same key is ErrKeyMismatch
 	Lease       time.Duration // how long others wait for an attempt whose process died
 	Keep        time.Duration // how long the answer is replayed
+}
+
+// maxIdempotencyKey bounds an Idempotency-Key, in characters.
+const maxIdempotencyKey = 255
+
+// CheckIdempotencyKey tells every rule that an Idempotency-Key breaks.
+func CheckIdempotencyKey(key string) (bad Violations) {
+	if !utf8.ValidString(key) {
+		bad.Add("Idempotency-Key", CodeInvalidCharacters, "is not UTF-8")
+	}
+	bad.filled(place{}, "Idempotency-Key", key, maxIdempotencyKey)
+	return bad
 }
 
 // Claimed is a Claim that was heard: either Attempt, or, where the write was

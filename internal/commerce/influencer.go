@@ -98,13 +98,6 @@ type Archived struct {
 	Costs     int
 }
 
-// InfluencerCursor is a place in the list of influencers: after the one
-// created then with that id. The zero value is the beginning.
-type InfluencerCursor struct {
-	CreatedAt    time.Time
-	InfluencerID string
-}
-
 // CouponConflictError says which coupons of a request overlap live ones. It is an ErrConflict.
 type CouponConflictError struct {
 	Conflicts []CouponConflict
@@ -128,6 +121,13 @@ func (e *CouponConflictError) Error() string {
 }
 
 func (e *CouponConflictError) Unwrap() error { return ErrConflict }
+
+// MaxLiveCosts bounds the costs of an influencer that are not removed, those of
+// campaigns included.
+const MaxLiveCosts = 1000
+
+// ErrTooManyCosts refuses costs beyond MaxLiveCosts.
+var ErrTooManyCosts = fmt.Errorf("%w: an influencer has at most %d costs that are not removed", ErrConflict, MaxLiveCosts)
 
 // ErrCampaignTaken says that a campaign id belongs to another influencer or
 // to a campaign that was deleted.

@@ -12,13 +12,18 @@ import (
 // BRL is the currency of fees and costs (specification: "in currency units (BRL)").
 const BRL = "BRL"
 
+// MaxAmountMinor bounds each amount that a store sends, in minor units of its
+// currency: ten thousand million reais. With it, a price times a quantity of a
+// million, and the sum of a million amounts, are far inside int64.
+const MaxAmountMinor int64 = 1_000_000_000_000
+
 // Errors of ParseMinor.
 var (
 	ErrNotMoney         = errors.New("is not a decimal number")
 	ErrTooManyDigits    = errors.New("has more decimal places than its currency")
 	ErrMoneyRange       = errors.New("is out of range")
 	ErrUnknownCurrency  = errors.New("is not an ISO 4217 currency code")
-	maxMinor            = decimal.New(1, 17) // keeps sums of a company far inside int64
+	maxParsed           = decimal.New(1, 17) // far inside int64
 	maxDecimalTextBytes = 64
 )
 
@@ -67,7 +72,7 @@ func ParseMinor(text, code string) (int64, error) {
 	if !minor.IsInteger() {
 		return 0, ErrTooManyDigits
 	}
-	if minor.Abs().GreaterThan(maxMinor) {
+	if minor.Abs().GreaterThan(maxParsed) {
 		return 0, ErrMoneyRange
 	}
 	return minor.IntPart(), nil
@@ -76,11 +81,16 @@ func ParseMinor(text, code string) (int64, error) {
 // FormatMinor writes minor units as a decimal of the currency: (1230, "BRL")
 // is "12.30". An unknown currency is written with two digits.
 func FormatMinor(minor int64, code string) string {
+	return FormatSum(decimal.NewFromInt(minor), code)
+}
+
+// FormatSum writes a sum of minor units as FormatMinor does.
+func FormatSum(minor decimal.Decimal, code string) string {
 	exponent, err := Exponent(code)
 	if err != nil {
 		exponent = 2
 	}
-	return decimal.New(minor, -int32(exponent)).StringFixed(int32(exponent))
+	return minor.Shift(-int32(exponent)).StringFixed(int32(exponent))
 }
 
 // Amount is money in JSON: a number with the currency's digits at most,
@@ -90,14 +100,26 @@ type Amount struct {
 	Currency string
 }
 
+// MarshalJSON writes {1230, "BRL"} as 12.3.
 func (a Amount) MarshalJSON() ([]byte, error) {
-	text := FormatMinor(a.Minor, a.Currency)
-	if strings.Contains(text, ".") {
-		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
-	}
-	return []byte(text), nil
+	return Sum{decimal.NewFromInt(a.Minor), a.Currency}.MarshalJSON()
 }
 
 func (a Amount) String() string {
 	return fmt.Sprintf("%s %s", FormatMinor(a.Minor, a.Currency), a.Currency)
+}
+
+// Sum is a sum of amounts of one currency, in JSON as an Amount.
+type Sum struct {
+	Minor    decimal.Decimal // whole
+	Currency string
+}
+
+// MarshalJSON writes {1230, "BRL"} as 12.3.
+func (s Sum) MarshalJSON() ([]byte, error) {
+	text := FormatSum(s.Minor, s.Currency)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return []byte(text), nil
 }

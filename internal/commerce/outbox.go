@@ -22,7 +22,7 @@ type OutboxRelay interface {
 	Published(ctx context.Context, ids []int64) error
 
 	// Directory calls f with pages of every record of directory.v1 as it
-	// stands now. keyCheck is identity.Hasher.Check.
+	// stands now, tombstones of what is there no more included. keyCheck is identity.Hasher.Check.
 	Directory(ctx context.Context, keyCheck func(companyID string) string, f func(page []OutboxRecord) error) error
 
 	// Close gives the right back.

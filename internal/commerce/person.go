@@ -33,6 +33,13 @@ type Session struct {
 	Family   string // UUID, the same over all rotations
 }
 
+// LogIn is a new session, and how often logging in failed since the one before.
+type LogIn struct {
+	Session
+	Failures    int64
+	LastFailure time.Time // zero where Failures is 0
+}
+
 // SessionRotation asks to replace one refresh token by the next. Tokens are
 // known by their SHA-256 alone.
 type SessionRotation struct {

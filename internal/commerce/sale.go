@@ -2,10 +2,6 @@ package commerce
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -52,7 +48,8 @@ func (s Sale) Commissions() (list []Amount) {
 	return list
 }
 
-// SaleGroup sums the orders of a day that share all of these.
+// SaleGroup sums the orders of a day that share all of these. A sum is exact,
+// however many orders there are: minor units, whole.
 type SaleGroup struct {
 	InfluencerID    string // empty: credited to nobody
 	Influencer      string
@@ -60,9 +57,9 @@ type SaleGroup struct {
 	Status          int
 	Currency        string
 	Orders          int64
-	TotalMinor      int64
-	CommissionMinor int64 // as the payouts say: expected, for pending orders
-	FixedBRLMinor   int64 // as Sale's
+	TotalMinor      decimal.Decimal
+	CommissionMinor decimal.Decimal // as the payouts say: expected, for pending orders
+	FixedBRLMinor   decimal.Decimal // as Sale's
 }
 
 // CommissionGroup is the net of the ledger over a day's orders. Its currency
@@ -71,7 +68,7 @@ type CommissionGroup struct {
 	InfluencerID string
 	Influencer   string
 	Currency     string
-	AmountMinor  int64
+	AmountMinor  decimal.Decimal
 }
 
 // DaySales is a day of a company as it stood at one instant.
@@ -108,46 +105,4 @@ type ExplainedSale struct {
 	Sale        Sale
 	Explanation json.RawMessage // as in docs/attribution.md, "Explanation", without its ledger; nil until there is one
 	Ledger      []LedgerEntry
-}
-
-// Cursor orders what was processed, for catching up. The zero cursor is before
-// everything.
-type Cursor struct {
-	At      time.Time // whole microseconds, Postgres's precision
-	OrderID string
-}
-
-// ErrBadCursor refuses text that Cursor.String did not write.
-var ErrBadCursor = errors.New("is not a cursor")
-
-// IsZero tells that nothing was processed yet.
-func (c Cursor) IsZero() bool { return c.At.IsZero() }
-
-// Before tells whether c comes before other.
-func (c Cursor) Before(other Cursor) bool {
-	if !c.At.Equal(other.At) {
-		return c.At.Before(other.At)
-	}
-	return c.OrderID < other.OrderID
-}
-
-// String is "<Unix microseconds>.<order id>", or "" for the zero cursor.
-func (c Cursor) String() string {
-	if c.IsZero() {
-		return ""
-	}
-	return strconv.FormatInt(c.At.UnixMicro(), 10) + "." + c.OrderID
-}
-
-// ParseCursor reads what String wrote.
-func ParseCursor(text string) (Cursor, error) {
-	if text == "" {
-		return Cursor{}, nil
-	}
-	micros, id, found := strings.Cut(text, ".")
-	at, err := strconv.ParseInt(micros, 10, 64)
-	if !found || err != nil || at < 0 {
-		return Cursor{}, fmt.Errorf("%.40q %w", text, ErrBadCursor)
-	}
-	return Cursor{At: time.UnixMicro(at).UTC(), OrderID: id}, nil
 }

@@ -148,6 +148,7 @@ func personStatements(t *testing.T, db *merchant.Store, storeID string) {
 	must(err)
 	token := func(name string) [32]byte { return sha256.Sum256([]byte(name)) }
 	now := time.Now()
+	must(db.LogInFailed(ctx, "ana@loja.example", now))
 	session, err := db.StartSession(ctx, person.ID, token("a"), now, now.Add(time.Hour))
 	must(err)
 	rotation := commerce.SessionRotation{Token: token("a"), Next: token("b"), At: now, ExpiresAt: now.Add(time.Hour), Leeway: time.Minute}

@@ -163,7 +163,7 @@ func directoryColumns(c *wire.Company) postgres.Columns {
 }
 
 // directoryCompany reads what the edge needs of a company.
-func directoryCompany(ctx context.Context, tx pgx.Tx, companyID string, keyCheck func(string) string) (wire.Company, error) {
+func directoryCompany(ctx context.Context, tx postgres.Querier, companyID string, keyCheck func(string) string) (wire.Company, error) {
 	c, err := postgres.One(ctx, tx, postgres.Scan(directoryColumns),
 		`select `+postgres.List(directoryColumns)+` from company where company_id = $1`, companyID)
 	if err != nil {

@@ -13,6 +13,17 @@ import (
 )
 
 func (reg *registering) addCosts(ctx context.Context) error {
+	if len(reg.Costs) == 0 {
+		return nil
+	}
+	var live int
+	if err := reg.tx.QueryRow(ctx, `select count(*) from cost where company_id = $1 and influencer_id = $2 and deleted_at is null`,
+		reg.change.CompanyID, reg.influencerID).Scan(&live); err != nil {
+		return err
+	}
+	if live+len(reg.Costs) > commerce.MaxLiveCosts {
+		return fmt.Errorf("%d and %d more: %w", live, len(reg.Costs), commerce.ErrTooManyCosts)
+	}
 	var costs []newCost
 	for _, c := range reg.Costs {
 		id, err := reg.newID()
@@ -28,9 +39,6 @@ func (reg *registering) addCosts(ctx context.Context) error {
 			return err
 		}
 		costs, reg.costIDs = append(costs, newCost{CostTerms: c, id: id, campaignID: rule.CampaignID}), append(reg.costIDs, id)
-	}
-	if len(costs) == 0 {
-		return nil
 	}
 	return insertAll(ctx, reg.tx, len(costs), `
 		insert into cost (company_id, cost_id, influencer_id, campaign_id, fixed_fee_minor, var_fee, value_minor,
@@ -62,7 +70,8 @@ var newCosts = postgres.Rows[newCost]{
 
 // AddCost adds a cost to the influencer of that name, or to one campaign where
 // terms say so. An unknown name or campaign is
-// commerce.ErrNotFound, another influencer's campaign commerce.ErrCampaignTaken.
+// commerce.ErrNotFound, another influencer's campaign commerce.ErrCampaignTaken,
+// one cost too many commerce.ErrTooManyCosts.
 func (s *Store) AddCost(ctx context.Context, author commerce.Author, name, campaignID string, terms commerce.CostTerms, random io.Reader) (influencerID string, cost commerce.Cost, err error) {
 	cost = commerce.Cost{CostTerms: terms}
 	err = s.changeRules(ctx, author, func(c *ruleChange) error {

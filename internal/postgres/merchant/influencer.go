@@ -19,7 +19,8 @@ import (
 // RegisterInfluencer makes an influencer, or adds to the one of that name, in
 // one transaction with its outbox records and its audit row. Overlapping coupons
 // give a *commerce.CouponConflictError, a campaign id of another influencer or
-// with another name commerce.ErrCampaignTaken or ErrCampaignName.
+// with another name commerce.ErrCampaignTaken or ErrCampaignName, and too many
+// costs commerce.ErrTooManyCosts.
 func (s *Store) RegisterInfluencer(ctx context.Context, author commerce.Author, r commerce.Registration, random io.Reader) (commerce.Registered, error) {
 	var made commerce.Registered
 	err := s.changeRules(ctx, author, func(c *ruleChange) error {

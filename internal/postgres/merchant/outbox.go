@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -154,68 +155,150 @@ func (r *Relay) Published(ctx context.Context, ids []int64) error {
 	return nil
 }
 
+// directoryPage is how many records Directory reads and hands over at once.
+const directoryPage = 500
+
 // Directory calls f with every record of directory.v1 as the tables have it
-// now: companies first, then live links. It reads in pages, so that any number fits.
+// now: companies, then each company's links. What is there no more comes as a
+// tombstone, in case the one that was published before was lost: archived
+// links, and the codes and companies that short_code still knows of companies
+// that are gone.
 func (r *Relay) Directory(ctx context.Context, keyCheck func(string) string, f func(page []commerce.OutboxRecord) error) error {
-	const page = 500
-	conn := r.conn.Conn()
-	for after := ""; ; {
-		var records []commerce.OutboxRecord
-		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			rows, err := tx.Query(ctx, `select company_id from company where company_id > $1 order by company_id limit $2`, after, page)
-			if err != nil {
-				return err
-			}
-			ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
-			if err != nil {
-				return err
-			}
-			for _, id := range ids {
-				c, err := directoryCompany(ctx, tx, id, keyCheck)
+	pages := &directoryPages{f: f}
+	for _, part := range []struct {
+		name string
+		walk func() error
+	}{
+		{"companies", func() error {
+			return r.eachText(ctx, `select company_id from company where company_id > $1 order by company_id limit $2`, func(id string) error {
+				c, err := directoryCompany(ctx, r.conn.Conn(), id, keyCheck)
 				if err != nil {
 					return err
 				}
-				value, err := json.Marshal(c)
-				if err != nil {
-					return err
-				}
-				records = append(records, commerce.OutboxRecord{Topic: wire.TopicDirectory, Key: wire.CompanyKeyPrefix + id, Value: value})
-				after = id
-			}
-			return nil
-		})
+				return pages.add(wire.CompanyKeyPrefix+id, c)
+			})
+		}},
+		{"gone companies", func() error {
+			return r.eachText(ctx, `
+				select distinct s.company_id from short_code s
+				where s.company_id > $1 and not exists (select from company c where c.company_id = s.company_id)
+				order by s.company_id limit $2`, func(id string) error { return pages.add(wire.CompanyKeyPrefix+id, nil) })
+		}},
+		{"links", func() error {
+			return r.eachText(ctx, `select company_id from company where company_id > $1 order by company_id limit $2`, func(id string) error {
+				return r.directoryLinks(ctx, id, pages)
+			})
+		}},
+		{"links of gone companies", func() error {
+			return r.eachText(ctx, `
+				select s.code from short_code s
+				where s.code > $1 and not exists (select from company c where c.company_id = s.company_id)
+				order by s.code limit $2`, func(code string) error { return pages.add(wire.LinkKeyPrefix+code, nil) })
+		}},
+	} {
+		err := part.walk()
+		if err == nil {
+			err = pages.flush()
+		}
 		if err != nil {
-			return fmt.Errorf("postgres: directory of companies: %w", postgres.Translate(err))
+			return fmt.Errorf("postgres: directory of %s: %w", part.name, postgres.Translate(err))
 		}
-		if len(records) == 0 {
-			break
-		}
-		if err := f(records); err != nil {
+	}
+	return nil
+}
+
+// directoryPages collects records and hands them over in pages.
+type directoryPages struct {
+	f    func(page []commerce.OutboxRecord) error
+	page []commerce.OutboxRecord
+}
+
+// add takes the record of a key; a nil value is a tombstone.
+func (p *directoryPages) add(key string, value any) error {
+	record := commerce.OutboxRecord{Topic: wire.TopicDirectory, Key: key}
+	if value != nil {
+		var err error
+		if record.Value, err = json.Marshal(value); err != nil {
 			return err
 		}
 	}
+	if p.page = append(p.page, record); len(p.page) < directoryPage {
+		return nil
+	}
+	return p.flush()
+}
+
+func (p *directoryPages) flush() error {
+	page := p.page
+	if p.page = nil; len(page) == 0 {
+		return nil
+	}
+	return p.f(page)
+}
+
+// eachText calls f with each text of a query, which takes the text to begin
+// after and how many to read at once.
+func (r *Relay) eachText(ctx context.Context, query string, f func(text string) error) error {
 	for after := ""; ; {
-		rows, err := conn.Query(ctx, directoryLinks+` and s.code > $1 order by s.code limit $2`, after, page)
+		rows, err := r.conn.Query(ctx, query, after, directoryPage)
 		if err != nil {
-			return fmt.Errorf("postgres: directory of links: %w", postgres.Translate(err))
+			return err
 		}
-		records, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (o commerce.OutboxRecord, err error) {
-			code, link, err := scanDirectoryLink(row)
-			if err != nil {
-				return o, err
+		texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			return err
+		}
+		for _, text := range texts {
+			if err := f(text); err != nil {
+				return err
 			}
-			after = code
-			value, err := json.Marshal(link)
-			return commerce.OutboxRecord{Topic: wire.TopicDirectory, Key: wire.LinkKeyPrefix + code, Value: value}, err
-		})
-		if err != nil {
-			return fmt.Errorf("postgres: directory of links: %w", postgres.Translate(err))
+			after = text
 		}
-		if len(records) == 0 {
+		if len(texts) < directoryPage {
 			return nil
 		}
-		if err := f(records); err != nil {
+	}
+}
+
+// directoryLinks adds every link of a company, the archived ones as tombstones.
+func (r *Relay) directoryLinks(ctx context.Context, companyID string, pages *directoryPages) error {
+	for after := uuid.Nil.String(); ; {
+		rows, err := r.conn.Query(ctx, `
+			select l.code, l.archived_at is not null, l.link_id::text, l.influencer_id::text, l.campaign_id, l.url, i.name, c.name,
+				greatest(l.rev, i.rev, c.rev)
+			from link l
+			join influencer i on i.company_id = l.company_id and i.influencer_id = l.influencer_id
+			join campaign c on c.company_id = l.company_id and c.campaign_id = l.campaign_id
+			where l.company_id = $1 and l.link_id > $2::uuid
+			order by l.link_id limit $3`, companyID, after, directoryPage)
+		if err != nil {
 			return err
+		}
+		type row struct {
+			code     string
+			archived bool
+			link     wire.Link
+		}
+		links, err := pgx.CollectRows(rows, func(from pgx.CollectableRow) (to row, err error) {
+			to.link.V, to.link.CompanyID = 1, companyID
+			return to, from.Scan(&to.code, &to.archived, &to.link.LinkID, &to.link.InfluencerID, &to.link.CampaignID, &to.link.URL,
+				&to.link.Influencer, &to.link.Campaign, &to.link.Rev)
+		})
+		if err != nil {
+			return err
+		}
+		for _, l := range links {
+			var value any
+			if !l.archived {
+				value = l.link
+			}
+			if err := pages.add(wire.LinkKeyPrefix+l.code, value); err != nil {
+				return err
+			}
+			after = l.link.LinkID
+		}
+		if len(links) < directoryPage {
+			return nil
 		}
 	}
 }
@@ -231,19 +314,4 @@ func (s *Store) OutboxSize(ctx context.Context) (waiting int64, oldest time.Time
 		oldest = *at
 	}
 	return waiting, oldest, nil
-}
-
-// directoryLinks selects what scanDirectoryLink reads.
-const directoryLinks = `
-	select s.code, l.company_id, l.link_id::text, l.influencer_id::text, l.campaign_id, l.url, i.name, c.name, greatest(l.rev, i.rev, c.rev)
-	from short_code s
-	join link l on l.company_id = s.company_id and l.link_id = s.link_id
-	join influencer i on i.company_id = l.company_id and i.influencer_id = l.influencer_id
-	join campaign c on c.company_id = l.company_id and c.campaign_id = l.campaign_id
-	where l.archived_at is null`
-
-func scanDirectoryLink(row pgx.Row) (code string, l wire.Link, err error) {
-	l.V = 1
-	err = row.Scan(&code, &l.CompanyID, &l.LinkID, &l.InfluencerID, &l.CampaignID, &l.URL, &l.Influencer, &l.Campaign, &l.Rev)
-	return code, l, err
 }

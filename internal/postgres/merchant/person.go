@@ -94,22 +94,52 @@ func (s *Store) Accesses(ctx context.Context, personID string) ([]commerce.Acces
 	return list, nil
 }
 
-// StartSession begins a family of refresh tokens, and clears the person's
-// expired ones.
-func (s *Store) StartSession(ctx context.Context, personID string, token [32]byte, at, expires time.Time) (commerce.Session, error) {
-	session := commerce.Session{PersonID: personID, Family: uuid.NewString()}
+// StartSession begins a family of refresh tokens, clears the person's expired
+// ones, and begins to count failed log-ins anew.
+func (s *Store) StartSession(ctx context.Context, personID string, token [32]byte, at, expires time.Time) (commerce.LogIn, error) {
+	login := commerce.LogIn{Session: commerce.Session{PersonID: personID, Family: uuid.NewString()}}
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
+		var lastFailure *time.Time
+		if err := tx.QueryRow(ctx, `select failed_log_ins, last_failed_log_in from person where person_id = $1 for update`,
+			personID).Scan(&login.Failures, &lastFailure); err != nil {
+			return err
+		}
+		if lastFailure != nil {
+			login.LastFailure = *lastFailure
+			if _, err := tx.Exec(ctx, `update person set failed_log_ins = 0, last_failed_log_in = null where person_id = $1`, personID); err != nil {
+				return err
+			}
+		}
 		if _, err := tx.Exec(ctx, `delete from person_session where person_id = $1 and expires_at < $2`, personID, at); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `insert into person_session (token_sha256, family, person_id, created_at, expires_at)
-			values ($1, $2, $3, $4, $5)`, token[:], session.Family, personID, at, expires)
+			values ($1, $2, $3, $4, $5)`, token[:], login.Family, personID, at, expires)
 		return err
 	})
 	if err != nil {
-		return commerce.Session{}, fmt.Errorf("postgres: start session: %w", err)
+		return commerce.LogIn{}, fmt.Errorf("postgres: start session: %w", err)
 	}
-	return session, nil
+	return login, nil
+}
+
+// LogInFailed counts a failed log-in of the person who has an e-mail; an
+// unknown one is no error, and takes the same steps.
+func (s *Store) LogInFailed(ctx context.Context, email string, at time.Time) error {
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
+		// Not to wait for the disk: the time of the answer would tell whether the
+		// e-mail is known. A crash may lose the last counts.
+		if _, err := tx.Exec(ctx, `set local synchronous_commit = off`); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `update person set failed_log_ins = failed_log_ins + 1, last_failed_log_in = $2 where email = $1`,
+			FoldEmail(email), at)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("postgres: count a failed log-in: %w", err)
+	}
+	return nil
 }
 
 // RotateSession spends a refresh token and stores the next of its family. An

@@ -57,7 +57,7 @@ func TestRefreshTokens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s
+		return s.Session
 	}
 	f := func(from, to string, after time.Duration, want error) {
 		t.Helper()
@@ -97,4 +97,33 @@ func TestRefreshTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	f("e0", "e1", time.Minute, commerce.ErrNotFound) // a new password ends every session
+}
+
+func TestFailedLogInsAreCountedUntilTheNextLogIn(t *testing.T) {
+	t.Parallel()
+	db, ctx := openPeople(t), t.Context()
+	person, err := db.CreatePerson(ctx, "ana@loja.example", "hash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	for minute := range 3 {
+		for _, email := range []string{" ANA@loja.example", "nobody@loja.example"} {
+			if err := db.LogInFailed(ctx, email, start.Add(time.Duration(minute)*time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	f := func(token byte, failures int64, last time.Time) {
+		t.Helper()
+		got, err := db.StartSession(ctx, person.ID, [32]byte{token}, start, start.Add(time.Hour))
+		if err != nil || got.Failures != failures || !got.LastFailure.Equal(last) {
+			t.Errorf("logged in: %+v, %v; want %d failures, the last at %s", got, err, failures, last)
+		}
+	}
+	f(1, 3, start.Add(2*time.Minute))
+	f(2, 0, time.Time{})
+	if _, err := db.StartSession(ctx, "00000000-0000-0000-0000-000000000000", [32]byte{3}, start, start); !errors.Is(err, commerce.ErrNotFound) {
+		t.Errorf("a session of nobody: %v", err)
+	}
 }

@@ -101,8 +101,8 @@ func daySums(ctx context.Context, tx pgx.Tx, companyID, day string, d *commerce.
 			g.orders, g.total, g.commission, g.fixed
 		from (
 			select p.influencer_id, p.evidence, o.status, o.currency, count(*) orders,
-				sum(o.total_minor)::bigint total, coalesce(sum(p.commission_minor), 0)::bigint commission,
-				coalesce(sum(p.fixed_brl_minor), 0)::bigint fixed
+				sum(o.total_minor) total, coalesce(sum(p.commission_minor), 0) commission,
+				coalesce(sum(p.fixed_brl_minor), 0) fixed
 			from orders o left join payout p on p.company_id = o.company_id and p.order_id = o.order_id
 			where o.company_id = $1 and o.day = $2
 			group by 1, 2, 3, 4
@@ -117,7 +117,7 @@ func daySums(ctx context.Context, tx pgx.Tx, companyID, day string, d *commerce.
 	rows, err = tx.Query(ctx, `
 		select g.influencer_id::text, coalesce(i.name, ''), g.currency, g.amount
 		from (
-			select l.influencer_id, l.currency, sum(l.amount_minor)::bigint amount
+			select l.influencer_id, l.currency, sum(l.amount_minor) amount
 			from orders o join ledger_entry l on l.company_id = o.company_id and l.order_id = o.order_id
 			where o.company_id = $1 and o.day = $2
 			group by 1, 2

@@ -2,9 +2,13 @@ package report_test
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
@@ -71,23 +75,24 @@ func TestDaySales(t *testing.T) {
 	d, err = fix.DB.DaySalesOf(ctx, live, day, []string{"first", "yesterday", "other", "nowhere"})
 	f("named ones, of this company", d, err, false, "first", "yesterday")
 
+	minor := decimal.NewFromInt
 	wantGroups := []commerce.SaleGroup{
-		{Status: 0, Currency: "BRL", Orders: 1, TotalMinor: 5000},
-		{InfluencerID: ana, Influencer: "Ana Prado", Evidence: "coupon", Currency: "BRL", Orders: 1, TotalMinor: 10000, CommissionMinor: 1000},
-		{InfluencerID: ana, Influencer: "Ana Prado", Evidence: "link", Currency: "USD", Orders: 1, TotalMinor: 700, CommissionMinor: 70, FixedBRLMinor: 500},
-		{InfluencerID: ana, Influencer: "Ana Prado", Evidence: "link", Status: 1, Currency: "BRL", Orders: 1, TotalMinor: 900, CommissionMinor: 90},
+		{Status: 0, Currency: "BRL", Orders: 1, TotalMinor: minor(5000)},
+		{InfluencerID: ana, Influencer: "Ana Prado", Evidence: "coupon", Currency: "BRL", Orders: 1, TotalMinor: minor(10000), CommissionMinor: minor(1000)},
+		{InfluencerID: ana, Influencer: "Ana Prado", Evidence: "link", Currency: "USD", Orders: 1, TotalMinor: minor(700), CommissionMinor: minor(70), FixedBRLMinor: minor(500)},
+		{InfluencerID: ana, Influencer: "Ana Prado", Evidence: "link", Status: 1, Currency: "BRL", Orders: 1, TotalMinor: minor(900), CommissionMinor: minor(90)},
 	}
-	byAll := func(a, b commerce.SaleGroup) int { return int(b.TotalMinor - a.TotalMinor) }
+	byAll := func(a, b commerce.SaleGroup) int { return b.TotalMinor.Cmp(a.TotalMinor) }
 	slices.SortFunc(wantGroups, byAll)
 	slices.SortFunc(d.Groups, byAll)
-	if !slices.Equal(d.Groups, wantGroups) {
+	if fmt.Sprint(d.Groups) != fmt.Sprint(wantGroups) {
 		t.Errorf("groups %+v, want %+v", d.Groups, wantGroups)
 	}
 	wantCommissions := []commerce.CommissionGroup{
-		{InfluencerID: ana, Influencer: "Ana Prado", Currency: "BRL", AmountMinor: 1500},
-		{InfluencerID: ana, Influencer: "Ana Prado", Currency: "USD", AmountMinor: 70},
+		{InfluencerID: ana, Influencer: "Ana Prado", Currency: "BRL", AmountMinor: minor(1500)},
+		{InfluencerID: ana, Influencer: "Ana Prado", Currency: "USD", AmountMinor: minor(70)},
 	}
-	if !slices.Equal(d.Commissions, wantCommissions) {
+	if fmt.Sprint(d.Commissions) != fmt.Sprint(wantCommissions) {
 		t.Errorf("commissions %+v, want %+v", d.Commissions, wantCommissions)
 	}
 }
@@ -111,5 +116,29 @@ func TestExplainedSale(t *testing.T) {
 	}
 	if _, err := fix.DB.ExplainedSale(ctx, fix.Store.Sandbox.CompanyID, "a/1"); !errors.Is(err, commerce.ErrNotFound) {
 		t.Errorf("an order of the other environment: %v, want not found", err)
+	}
+}
+
+// Whoever may write orders must not be able to make a day unreadable.
+func TestADayOfHugeOrdersIsSummed(t *testing.T) {
+	t.Parallel()
+	fix, ctx := reporttest.New(t), t.Context()
+	live := fix.Store.Live.CompanyID
+	ana := fix.Influencer(live, "Ana Prado")
+	const day, most = "2026-11-21", math.MaxInt64
+	for _, id := range []string{"1", "2", "3"} {
+		fix.Put(reporttest.Order{CompanyID: live, ID: id, CreatedAt: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), Currency: "USD",
+			TotalMinor: most, InfluencerID: ana, Evidence: "coupon", CommissionMinor: most, FixedFeeMinor: most})
+	}
+	d, err := fix.DB.DaySales(ctx, live, day, commerce.Cursor{}, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := decimal.NewFromInt(most).Mul(decimal.NewFromInt(3))
+	if g := d.Groups; len(g) != 1 || g[0].Orders != 3 || !g[0].TotalMinor.Equal(want) || !g[0].CommissionMinor.Equal(want) || !g[0].FixedBRLMinor.Equal(want) {
+		t.Errorf("groups %+v, want sums of %s", g, want)
+	}
+	if c := d.Commissions; len(c) != 2 || !c[0].AmountMinor.Equal(want) || !c[1].AmountMinor.Equal(want) {
+		t.Errorf("commissions %+v, want sums of %s", c, want)
 	}
 }

@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -236,12 +235,10 @@ func (h *Hub) originAllowed(r *http.Request) bool {
 	return strings.EqualFold(u.Host, r.Host) || slices.Contains(h.config.Origins, origin)
 }
 
-var errBadDay = errors.New("day is not YYYY-MM-DD")
-
 func parseQuery(q url.Values) (topicKey, commerce.Cursor, error) {
 	key := topicKey{companyID: q.Get("company"), day: q.Get("day")}
-	if _, err := time.Parse(time.DateOnly, key.day); err != nil {
-		return topicKey{}, commerce.Cursor{}, errBadDay
+	if _, err := commerce.ParseDay(key.day, time.UTC); err != nil {
+		return topicKey{}, commerce.Cursor{}, err
 	}
 	cursor, err := commerce.ParseCursor(q.Get("cursor"))
 	return key, cursor, err

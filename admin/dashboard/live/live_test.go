@@ -15,7 +15,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/tributary-io/tributary/admin/dashboard"
-	"github.com/tributary-io/tributary/admin/live"
+	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -37,7 +37,7 @@ func newStage(t *testing.T, config live.Config) *stage {
 	t.Helper()
 	s := &stage{Fixture: reporttest.New(t), t: t, hints: make(chan []byte), loginFor: time.Hour}
 	s.companyID = s.Store.Live.CompanyID
-	pages, err := dashboard.New(dashboard.Config{TokenSecret: []byte("0123456789abcdef0123456789abcdef")}, dashboard.Deps{Store: s.DB})
+	pages, err := dashboard.New(dashboard.Config{TokenSecret: []byte("0123456789abcdef0123456789abcdef")}, dashboard.Deps{Database: s.DB, Hints: func(context.Context, func([]byte) error) error { return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,6 +163,7 @@ func (p page) expectClosed(code int) {
 }
 
 func TestACommittedOrderIsPushedToThePagesOfItsCompanyAndDay(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, live.Config{Interval: time.Millisecond, Poll: time.Hour})
 	one, two := s.open(commerce.Cursor{}), s.open(commerce.Cursor{})
 	one.expect("an empty day")
@@ -187,6 +188,7 @@ func TestACommittedOrderIsPushedToThePagesOfItsCompanyAndDay(t *testing.T) {
 }
 
 func TestWhatWasMissedIsCaughtUpByCursor(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, live.Config{Interval: time.Millisecond, Poll: time.Hour})
 	first := s.put("1001", 0, 100)
 	s.put("1002", 30, 200)
@@ -205,6 +207,7 @@ func TestWhatWasMissedIsCaughtUpByCursor(t *testing.T) {
 }
 
 func TestThePollFindsWhatNoHintTold(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, live.Config{Interval: time.Millisecond, Poll: 20 * time.Millisecond})
 	p := s.open(commerce.Cursor{})
 	p.expect("an empty day")
@@ -215,6 +218,7 @@ func TestThePollFindsWhatNoHintTold(t *testing.T) {
 }
 
 func TestWhoMayWatch(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, live.Config{SocketsPerPerson: 1, Poll: time.Hour})
 	f := func(what string, want int, change func(url.Values, http.Header)) {
 		t.Helper()
@@ -238,6 +242,7 @@ func TestWhoMayWatch(t *testing.T) {
 }
 
 func TestASocketEndsWithItsLogIn(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, live.Config{Poll: time.Hour})
 	s.loginFor = 50 * time.Millisecond
 	p := s.open(commerce.Cursor{})
@@ -246,6 +251,7 @@ func TestASocketEndsWithItsLogIn(t *testing.T) {
 }
 
 func TestStoppingClosesEverySocketAndWaits(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, live.Config{Poll: time.Hour})
 	p := s.open(commerce.Cursor{})
 	p.expect("an empty day")
@@ -257,6 +263,7 @@ func TestStoppingClosesEverySocketAndWaits(t *testing.T) {
 }
 
 func TestAPageThatTalksIsShutOut(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, live.Config{Poll: time.Hour})
 	p := s.open(commerce.Cursor{})
 	p.expect("an empty day")

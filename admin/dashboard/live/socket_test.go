@@ -3,6 +3,7 @@ package live
 import "testing"
 
 func TestAPageThatDoesNotKeepUpIsClosed(t *testing.T) {
+	t.Parallel()
 	s := &socket{queue: make(chan []byte, 2), done: make(chan struct{})}
 	for range 2 {
 		s.send([]byte("x"))

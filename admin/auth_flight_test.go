@@ -1,0 +1,146 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/identity"
+)
+
+// slowStore answers the question for a key when it is let, unless whoever asks
+// gives up before.
+type slowStore struct {
+	Database
+	release chan struct{}
+	asked   int
+}
+
+func (s *slowStore) APIKeyByHash(ctx context.Context, _ [32]byte) (commerce.APIKey, error) {
+	s.asked++
+	select {
+	case <-s.release:
+		return commerce.APIKey{KeyID: "key_1", CompanyID: "c_1", Country: "BR"}, nil
+	case <-ctx.Done():
+		return commerce.APIKey{}, ctx.Err()
+	}
+}
+
+func TestACallerThatHangsUpFailsNobodyElse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hasher, err := identity.NewHasher(bytes.Repeat([]byte("s"), 32))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := commerce.NewKeyText(rand.Reader, commerce.Live)
+		if err != nil {
+			t.Fatal(err)
+		}
+		store := &slowStore{release: make(chan struct{})}
+		ring := newKeyRing(store, hasher, time.Now, time.Second)
+		first, hangUp := context.WithCancel(t.Context())
+		go ring.find(first, text)
+		synctest.Wait() // it asks the store
+		type result struct {
+			entry keyEntry
+			err   error
+		}
+		second := make(chan result, 1)
+		go func() {
+			entry, err := ring.find(t.Context(), text)
+			second <- result{entry, err}
+		}()
+		synctest.Wait() // it waits for the first one's answer
+		hangUp()
+		synctest.Wait()
+		close(store.release)
+		if got := <-second; got.err != nil || got.entry.key.KeyID != "key_1" {
+			t.Errorf("the other caller: %+v, %v", got.entry.key, got.err)
+		}
+		if store.asked != 1 {
+			t.Errorf("the store was asked %d times, want once for both", store.asked)
+		}
+	})
+}
+
+func TestALookUpOfAKeyEndsByItself(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		text, err := commerce.NewKeyText(rand.Reader, commerce.Live)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ring := newKeyRing(&slowStore{release: make(chan struct{})}, nil, time.Now, time.Second)
+		if _, err := ring.find(t.Context(), text); err == nil {
+			t.Error("a store that does not answer gave a key")
+		}
+	})
+}
+
+// revocable knows one key, until it does not.
+type revocable struct {
+	Database
+	revoked time.Time
+}
+
+func (s *revocable) APIKeyByHash(context.Context, [32]byte) (commerce.APIKey, error) {
+	return commerce.APIKey{KeyID: "key_1", CompanyID: "c_1", Country: "BR", RevokedAt: s.revoked}, nil
+}
+
+func (s *revocable) APIKeysByHash(ctx context.Context, hashes [][32]byte) (map[[32]byte]commerce.APIKey, error) {
+	keys := map[[32]byte]commerce.APIKey{}
+	for _, hash := range hashes {
+		keys[hash], _ = s.APIKeyByHash(ctx, hash)
+	}
+	return keys, nil
+}
+
+// A revocation is known within five seconds, whether the key is renewed in the
+// background or, where that fails, looked up by a request.
+func TestARevocationIsKnownWithinFiveSeconds(t *testing.T) {
+	t.Parallel()
+	for _, renewing := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			hasher, err := identity.NewHasher(bytes.Repeat([]byte("s"), 32))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := commerce.NewKeyText(rand.Reader, commerce.Live)
+			if err != nil {
+				t.Fatal(err)
+			}
+			db := &revocable{}
+			ring := newKeyRing(db, hasher, time.Now, time.Second)
+			active := func() bool {
+				t.Helper()
+				entry, err := ring.find(t.Context(), text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return entry.key.ActiveAt(time.Now())
+			}
+			if !active() {
+				t.Fatal("the key is not active before it is revoked")
+			}
+			db.revoked = time.Now()
+			asked := 0
+			for time.Since(db.revoked) <= 5*time.Second {
+				time.Sleep(100 * time.Millisecond) // of the test's own clock
+				if asked++; renewing && asked%15 == 0 {
+					if err := ring.renew(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if !active() {
+					return
+				}
+			}
+			t.Errorf("renewing %t: the key still works after 5 s", renewing)
+		})
+	}
+}

@@ -1,0 +1,46 @@
+package dashboard
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+const (
+	failedCookie = "trb_failed"
+	// failedShown is how long pages tell of failed attempts after a log-in.
+	failedShown = 5 * time.Minute
+)
+
+// tellFailures lets the next pages tell of the attempts that failed since the
+// last log-in. The cookie is "<count>.<Unix seconds of the latest>".
+func (s *Server) tellFailures(w http.ResponseWriter, r *http.Request, login commerce.LogIn) {
+	text := ""
+	if login.Failures > 0 {
+		text = strconv.FormatInt(login.Failures, 10) + "." + strconv.FormatInt(login.LastFailure.Unix(), 10)
+	}
+	s.setCookie(w, r, failedCookie, cookiePath, text, failedShown)
+}
+
+// failureNotice is what a page says of the failed attempts, or empty.
+func failureNotice(r *http.Request, zone *time.Location) string {
+	cookie, err := r.Cookie(failedCookie)
+	if err != nil {
+		return ""
+	}
+	failures, latest, _ := strings.Cut(cookie.Value, ".")
+	n, err := strconv.ParseInt(failures, 10, 64)
+	if err != nil || n < 1 {
+		return ""
+	}
+	seconds, err := strconv.ParseInt(latest, 10, 64)
+	at := time.Unix(seconds, 0)
+	if err != nil || !commerce.Recordable(at) {
+		return ""
+	}
+	return plural(n, "failed attempt") + " to log in with your e-mail since your last log-in, the latest on " +
+		at.In(zone).Format("2 Jan 2006, 15:04") + ". If that was not you, have your password changed."
+}

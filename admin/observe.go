@@ -1,0 +1,124 @@
+package admin
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// observer does what every request has in common, the API's and the pages':
+// an id, a line of the access log, a metric, and an answer where it panics.
+type observer struct {
+	log     *slog.Logger
+	now     func() time.Time
+	random  io.Reader
+	metrics *metrics
+}
+
+// requestInfo is what the access log tells of a request. It is filled along the way.
+type requestInfo struct {
+	id      string
+	route   string
+	company string
+}
+
+type requestKey struct{}
+
+// requestOf gives the request's info; each request that came through Handler has one.
+func requestOf(r *http.Request) *requestInfo {
+	info, ok := r.Context().Value(requestKey{}).(*requestInfo)
+	if !ok {
+		return &requestInfo{}
+	}
+	return info
+}
+
+// serve serves a request with a handler. broken answers where the handler
+// panicked before it answered.
+func (o *observer) serve(w http.ResponseWriter, r *http.Request, handler http.Handler, broken func(http.ResponseWriter, *http.Request, *problem)) {
+	start := o.now()
+	info := &requestInfo{id: o.requestID(r.Header.Get("X-Request-Id")), route: "unknown"}
+	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, info))
+	w.Header().Set("X-Request-Id", info.id)
+	out := &recorder{ResponseWriter: w}
+	defer func() {
+		if cause := recover(); cause != nil {
+			if cause == http.ErrAbortHandler {
+				panic(cause)
+			}
+			o.log.ErrorContext(r.Context(), "panic", "request_id", info.id, "route", info.route, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+			if out.status == 0 {
+				broken(out, r, &problem{status: http.StatusInternalServerError, code: codeInternal, message: messageInternal})
+			}
+		}
+		took := o.now().Sub(start)
+		o.metrics.observe(info.route, r.Method, out.status, took)
+		o.log.InfoContext(r.Context(), "request", "request_id", info.id, "method", r.Method, "route", info.route,
+			"company", info.company, "status", out.status, "duration_ms", took.Milliseconds())
+	}()
+	handler.ServeHTTP(out, r)
+}
+
+// maxRequestID bounds an incoming X-Request-Id in bytes.
+const maxRequestID = 128
+
+// requestID keeps a sane incoming id, else makes one.
+func (o *observer) requestID(incoming string) string {
+	if incoming != "" && len(incoming) <= maxRequestID && !strings.ContainsFunc(incoming, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.:", r)
+	}) {
+		return incoming
+	}
+	id, err := uuid.NewV7FromReader(o.random)
+	if err != nil {
+		return "req_unknown" // the system has no randomness: answering matters more
+	}
+	return "req_" + id.String()
+}
+
+// recorder notes the status for the log, and lets websockets through.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *recorder) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *recorder) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *recorder) Flush() {
+	if flusher, ok := w.ResponseWriter.(http.Flusher); ok {
+		flusher.Flush()
+	}
+}
+
+func (w *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	hijacker, ok := w.ResponseWriter.(http.Hijacker)
+	if !ok {
+		return nil, nil, errors.New("admin: this connection cannot be hijacked")
+	}
+	w.status = http.StatusSwitchingProtocols
+	return hijacker.Hijack()
+}

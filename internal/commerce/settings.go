@@ -1,0 +1,73 @@
+package commerce
+
+import (
+	"net/url"
+	"time"
+
+	"github.com/nyaruka/phonenumbers"
+)
+
+// Who is paid where a coupon and a link name different influencers.
+const (
+	CouponFirst = "coupon_first"
+	LastTouch   = "last_touch"
+)
+
+// What an edge does without a shopper's consent.
+const (
+	ConsentNone     = "none"      // nothing
+	ConsentRequired = "required"  // no cookie before consent; a denial or Global Privacy Control joins nothing
+	ConsentHonorGPC = "honor_gpc" // Global Privacy Control joins nothing
+)
+
+// Values of settings that are words.
+var (
+	ConsentPolicies = []string{ConsentNone, ConsentRequired, ConsentHonorGPC}
+	PayoutRules     = []string{CouponFirst, LastTouch}
+)
+
+// mostDays bounds the days of a window and of a half-life, as the schema does.
+const mostDays = 365
+
+// Check tells every setting that the services could not work with.
+func (s NewStore) Check() (bad Violations) {
+	var body place
+	bad.filled(body, "name", s.Name, MaxName)
+	if !phonenumbers.GetSupportedRegions()[s.Country] { // phone numbers without a country are read by it
+		bad.Add("country", CodeInvalidValue, "is no ISO 3166-1 code in capitals, such as BR")
+	}
+	if _, err := time.LoadLocation(s.Timezone); err != nil || s.Timezone == "" || s.Timezone == "Local" {
+		bad.Add("timezone", CodeInvalidValue, "is no IANA time zone, such as America/Sao_Paulo")
+	}
+	if _, err := Exponent(s.Currency); err != nil {
+		bad.Add("currency", CodeInvalidValue, "%s, such as BRL", err)
+	}
+	bad.word(body, "consent_policy", s.ConsentPolicy, ConsentPolicies...)
+	bad.word(body, "payout_rule", s.PayoutRule, PayoutRules...)
+	bad.days("window_days", s.WindowDays)
+	bad.days("half_life_days", s.HalfLifeDays)
+	for i, text := range s.Origins {
+		if !isOrigin(text) {
+			bad.Add(element("origins", i).field(""), CodeInvalidValue,
+				"%q is no origin, such as https://loja.example.com: scheme and host, without a path or a slash", text)
+		}
+	}
+	for i, text := range s.Hosts {
+		if u, err := url.Parse("//" + text); err != nil || u.Hostname() != text || text == "" {
+			bad.Add(element("hosts", i).field(""), CodeInvalidValue, "%q is no host, such as loja.example.com: without scheme, port or path", text)
+		}
+	}
+	return bad
+}
+
+func (v *Violations) days(name string, days int) {
+	if days < 1 || days > mostDays {
+		v.Add(name, CodeOutOfRange, "must be from 1 to %d", mostDays)
+	}
+}
+
+// isOrigin tells whether a text is an origin as browsers send it.
+func isOrigin(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") && u.Scheme+"://"+u.Host == text
+}

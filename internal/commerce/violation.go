@@ -1,0 +1,111 @@
+package commerce
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Codes of violations: stable, clients of the API branch on them.
+const (
+	CodeRequired          = "required"
+	CodeEmpty             = "empty"
+	CodeTooLong           = "too_long"
+	CodeTooFew            = "too_few"
+	CodeTooMany           = "too_many"
+	CodeTooManyDigits     = "too_many_digits"
+	CodeOutOfRange        = "out_of_range"
+	CodeInvalidType       = "invalid_type"
+	CodeInvalidValue      = "invalid_value"
+	CodeInvalidFormat     = "invalid_format"
+	CodeInvalidCharacters = "invalid_characters"
+	CodeInvalidTimestamp  = "invalid_timestamp"
+	CodeInvalidDate       = "invalid_date"
+	CodeInvalidURL        = "invalid_url"
+	CodeConflict          = "conflict"
+	CodeNotYours          = "not_yours"
+	CodeNoRate            = "no_rate" // a cost of which every rate is zero
+)
+
+// Violation is one rule that a value breaks.
+type Violation struct {
+	Field   string // JSON path, e.g. "costs[1].frequency"; empty: the value as a whole
+	Code    string
+	Message string // for people: it follows the field's name
+}
+
+// Violations are the rules that a request breaks, one a field. The zero value
+// is none.
+type Violations struct {
+	List []Violation // at most maxViolations
+	More int         // how many are left out
+}
+
+// maxViolations bounds an answer: a body of a mebibyte can break a rule
+// 100,000 times.
+const maxViolations = 200
+
+// Any tells whether a rule is broken.
+func (v *Violations) Any() bool { return len(v.List) > 0 }
+
+// Of tells whether a field, or an object or list around it, breaks a rule.
+func (v *Violations) Of(field string) bool {
+	return slices.ContainsFunc(v.List, func(known Violation) bool {
+		rest, found := strings.CutPrefix(field, known.Field)
+		return found && (rest == "" || known.Field != "" && (rest[0] == '.' || rest[0] == '['))
+	})
+}
+
+// Add notes a violation, unless the field or what is around it has one already:
+// what is wrong there explains the rest.
+func (v *Violations) Add(field, code, format string, args ...any) {
+	if v.Of(field) {
+		return
+	}
+	if len(v.List) == maxViolations {
+		v.More++
+		return
+	}
+	v.List = append(v.List, Violation{Field: field, Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+// AddAll adds what a check found in values of which some could not be read: a
+// field that has a violation already gets no second one, and a rate that could
+// not be read is not taken for none.
+func (v *Violations) AddAll(found Violations) {
+	known := *v
+	for _, it := range found.List {
+		if it.Code == CodeNoRate && slices.ContainsFunc(rates, func(rate string) bool { return known.Of(join(it.Field, rate)) }) {
+			continue
+		}
+		v.Add(it.Field, it.Code, "%s", it.Message)
+	}
+	v.More += found.More
+}
+
+// place is where in a request a value stands: in the body itself (the zero
+// value), in an object of it, or in an element of a list of it.
+type place struct {
+	name   string
+	index  int
+	inList bool
+}
+
+func element(list string, index int) place { return place{name: list, index: index, inList: true} }
+
+// field is the JSON path of a field at the place; it is only made for violations.
+func (p place) field(name string) string {
+	path := p.name
+	if p.inList {
+		path += "[" + strconv.Itoa(p.index) + "]"
+	}
+	return join(path, name)
+}
+
+func join(path, name string) string {
+	if path == "" || name == "" {
+		return path + name
+	}
+	return path + "." + name
+}
