@@ -71,7 +71,7 @@ func TestServicesNeverImportEachOther(t *testing.T) {
 	for _, service := range services {
 		for _, path := range deps(t, "./"+service+"/...") {
 			for _, other := range services {
-				if other != service && (path == module+other || strings.HasPrefix(path, module+other+"/")) {
+				if other != service && inside(path, other) {
 					t.Errorf("%s reaches %s: services meet on topics and tables only", service, path)
 				}
 			}
@@ -96,6 +96,27 @@ func TestServicesDeclareWhatTheyNeed(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Also internal/devstack/dev, which runs the services, has them handed in.
+func TestOnlyCmdImportsServices(t *testing.T) {
+	for from, paths := range imports(t, "./...") {
+		if strings.HasPrefix(from, module+"cmd/") {
+			continue
+		}
+		for _, path := range paths {
+			for _, service := range []string{"edge", "admin", "processor"} {
+				if inside(path, service) && !inside(from, service) {
+					t.Errorf("%s imports %s: only cmd wires services", from, path)
+				}
+			}
+		}
+	}
+}
+
+// inside tells whether a package is the module's directory or below it.
+func inside(path, directory string) bool {
+	return path == module+directory || strings.HasPrefix(path, module+directory+"/")
 }
 
 func TestAttributionRulesArePure(t *testing.T) {

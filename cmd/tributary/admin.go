@@ -14,6 +14,7 @@ import (
 	"github.com/tributary-io/tributary/admin"
 	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/admin/live"
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -172,10 +173,10 @@ func runAdmin(ctx context.Context, s adminSetup) error {
 	if err != nil {
 		return err
 	}
-	watching := start(ctx, service{"live", hub.Run}, s.log)
+	sockets := background.Start(ctx, s.log, "live", hub.Run)
 	// The hub ends first: its sockets would hold the server's shutdown up.
-	stop := context.AfterFunc(ctx, watching.cancel)
+	stop := context.AfterFunc(ctx, sockets.Cancel)
 	defer stop()
 	err = server.Serve(ctx, s.listener)
-	return errors.Join(err, watching.stop())
+	return errors.Join(err, sockets.Stop())
 }

@@ -317,3 +317,12 @@ func instant(text shown) string {
 }
 
 func clock(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// money is a JSON number as people read it: 204.9 is "204.90 BRL".
+func money(amount json.Number, currency string) string {
+	minor, err := commerce.ParseMinor(amount.String(), currency)
+	if err != nil {
+		return amount.String() + " " + currency
+	}
+	return commerce.Amount{Minor: minor, Currency: currency}.String()
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
@@ -94,8 +95,10 @@ func runProcessor(ctx context.Context, s processorSetup) error {
 	if s.listener == nil {
 		return p.Run(ctx)
 	}
-	health := start(ctx, service{"health", func(ctx context.Context) error { return serveHealth(ctx, p.Handler(), s.listener) }}, s.log)
-	return errors.Join(p.Run(ctx), health.stop())
+	health := background.Start(ctx, s.log, "health", func(ctx context.Context) error {
+		return serveHealth(ctx, p.Handler(), s.listener)
+	})
+	return errors.Join(p.Run(ctx), health.Stop())
 }
 
 // serveHealth serves a small handler until ctx ends.
