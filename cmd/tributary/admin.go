@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net"
 	"net/url"
 	"time"
 
@@ -21,14 +19,12 @@ import (
 )
 
 func newAdmin() *cobra.Command {
-	var addr, publicURL string
-	var config admin.Config
-	var broker kafkaFlags
+	var common serviceFlags
+	var public publicFlags
 	var database postgresFlags
-	var hashing hashingFlags
-	var logging logFlags
+	var config admin.Config
+	var publicURL string
 	var tokens, former secretFlag
-	var proxies proxyFlag
 	cmd := &cobra.Command{
 		Use:   "admin",
 		Short: "Run the admin API and the dashboard",
@@ -36,29 +32,24 @@ func newAdmin() *cobra.Command {
 dashboard (/dashboard/). It needs Kafka and PostgreSQL. Several may run; one at
 a time publishes the directory and the rules' changes.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			log, err := logging.logger(cmd)
-			if err != nil {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			setup := adminSetup{config: config, dashboard: dashboard.Config{PublicURL: publicURL}}
+			if setup.service, err = common.read(cmd); err != nil {
 				return err
 			}
 			if config.ShortBase == "" {
 				return errors.New("give --short-base")
 			}
-			setup := adminSetup{config: config, log: log}
 			if setup.dsn, err = database.require(); err != nil {
 				return err
 			}
-			if setup.hasher, err = hashing.hasher(); err != nil {
+			if setup.hasher, err = public.hashing.hasher(); err != nil {
 				return err
 			}
-			if setup.kafka, err = broker.config("tributary-admin"); err != nil {
-				return err
-			}
-			setup.dashboard.PublicURL = publicURL
 			if setup.liveOrigin, err = originOf(publicURL); err != nil {
 				return fmt.Errorf("--public-url: %w", err)
 			}
-			trusted, err := proxies.prefixes()
+			trusted, err := public.proxies.prefixes()
 			if err != nil {
 				return err
 			}
@@ -69,43 +60,36 @@ a time publishes the directory and the rules' changes.`,
 			if setup.dashboard.PreviousTokenSecret, err = former.read(); err != nil {
 				return err
 			}
-			if setup.listener, err = listen("addr", addr); err != nil {
+			if err := common.listen(&setup.service); err != nil {
 				return err
 			}
-			log.Info("admin listens", "addr", setup.listener.Addr().String())
 			return runAdmin(cmd.Context(), setup)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&addr, "addr", "127.0.0.1:7701", "address to listen on")
 	flags.StringVar(&config.ShortBase, "short-base", "", "what stands before a short link's code, without scheme: go.example.com or edge.example.com/s")
 	flags.StringVar(&publicURL, "public-url", "", "where browsers reach the dashboard; with https its cookies are Secure behind a proxy that ends TLS")
 	flags.IntVar(&config.IngestRate.PerSecond, "ingest-rate", 100, "orders and products a key may send a second")
 	flags.IntVar(&config.IngestRate.Burst, "ingest-burst", 200, "… and how many at once")
 	flags.IntVar(&config.RuleRate.PerSecond, "rule-rate", 10, "other requests a key may send a second")
 	flags.IntVar(&config.RuleRate.Burst, "rule-burst", 40, "… and how many at once")
-	flags.DurationVar(&config.ShutdownTimeout, "drain", 10*time.Second, "longest wait for requests in flight at the end")
-	proxies.register(flags)
-	broker.register(flags)
+	common.register(flags, "admin", "127.0.0.1:7701")
+	public.register(flags, &config.ShutdownTimeout)
 	database.register(flags)
-	hashing.register(flags)
 	tokens.register(flags, "token-secret", "the secret that signs dashboard sessions, at least 32 bytes")
 	former.register(flags, "previous-token-secret", "the token secret before a change, which still verifies")
-	logging.register(flags, "info")
 	return cmd
 }
 
-// adminSetup is what an admin is run with, alone or in dev.
+// adminSetup is what an admin is run with.
 type adminSetup struct {
+	service
 	config    admin.Config
 	dashboard dashboard.Config // its ShortBase is taken from config
 	// liveOrigin may open the live view besides the page's own host; empty: none.
 	liveOrigin string
-	kafka      kafka.Config
 	dsn        string
 	hasher     *identity.Hasher
-	listener   net.Listener
-	log        *slog.Logger
 }
 
 // originOf is a URL's scheme and host; an empty URL has none.

@@ -51,7 +51,7 @@ func devServices() dev.Services {
 	return dev.Services{
 		Listen: listen, Migrate: migrate, HashPassword: dashboard.HashPassword,
 		Processor: func(ctx context.Context, e dev.Environment) error {
-			return runProcessor(ctx, processorSetup{kafka: e.Kafka, dsn: e.DSN, log: e.Log})
+			return runProcessor(ctx, processorSetup{service: devService(e), dsn: e.DSN})
 		},
 		Admin: func(ctx context.Context, e dev.Environment) error {
 			return runAdmin(ctx, adminSetup{
@@ -61,14 +61,18 @@ func devServices() dev.Services {
 					IngestRate: admin.Rate{PerSecond: 2000, Burst: 4000}, RuleRate: admin.Rate{PerSecond: 200, Burst: 400},
 				},
 				dashboard: dashboard.Config{TokenSecret: e.TokenSecret},
-				kafka:     e.Kafka, dsn: e.DSN, hasher: e.Hasher, listener: e.Listener, log: e.Log,
+				service:   devService(e), dsn: e.DSN, hasher: e.Hasher,
 			})
 		},
 		Edge: func(ctx context.Context, e dev.Environment) error {
 			return runEdge(ctx, edgeSetup{
-				config: edge.Config{SnapshotFile: e.Snapshot, RewriteHosts: e.RewriteHosts},
-				kafka:  e.Kafka, hasher: e.Hasher, listener: e.Listener, log: e.Log,
+				config:  edge.Config{SnapshotFile: e.Snapshot, RewriteHosts: e.RewriteHosts},
+				service: devService(e), hasher: e.Hasher,
 			})
 		},
 	}
+}
+
+func devService(e dev.Environment) service {
+	return service{kafka: e.Kafka, listener: e.Listener, log: e.Log}
 }
