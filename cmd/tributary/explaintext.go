@@ -126,7 +126,7 @@ func (t *explainer) table(title, none string, rows [][]string) {
 	for _, row := range rows {
 		fmt.Fprintln(aligned, "  "+strings.TrimRight(strings.Join(row, "\t"), "\t"))
 	}
-	aligned.Flush() // to a strings.Builder: never fails
+	_ = aligned.Flush() // to a strings.Builder: never fails
 }
 
 func (t *explainer) verdict(s commerce.Sale, p explainedPayout) {

@@ -97,12 +97,15 @@ func serveHealth(ctx context.Context, handler http.Handler, listener net.Listene
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
+	var closed error
 	select {
+	case <-ctx.Done():
+		closed = server.Close()
 	case err := <-served:
 		return fmt.Errorf("health: serve: %w", err)
-	case <-ctx.Done():
-		err := server.Close()
-		<-served
-		return err
 	}
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return errors.Join(closed, fmt.Errorf("health: serve: %w", err))
+	}
+	return closed
 }

@@ -24,17 +24,17 @@ func TryLock(path string) (unlock func(), err error) {
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		holder := make([]byte, 20)
 		n, _ := f.Read(holder) // only for the message
-		f.Close()
+		_ = f.Close()          // it was only read
 		return nil, fmt.Errorf("%s %w (process %s)", path, ErrLocked, strings.TrimSpace(string(holder[:n])))
 	}
 	if err != nil {
-		f.Close()
+		_ = f.Close() // nothing was written
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	if err := f.Truncate(0); err == nil {
 		_, _ = fmt.Fprintf(f, "%d\n", os.Getpid()) // only for the other's message
 	}
-	return func() { f.Close() }, nil
+	return func() { _ = f.Close() }, nil // the kernel unlocks in any case
 }
 
 // lockFile is TryLock that waits for the holder while ctx lasts.

@@ -207,8 +207,7 @@ func (p *Postgres) start(ctx context.Context, binaries string, who account, conf
 	for {
 		conn, err := pgx.Connect(ctx, p.DSN())
 		if err == nil {
-			conn.Close(ctx)
-			return nil
+			return conn.Close(ctx)
 		}
 		select {
 		case <-server.Done():
@@ -216,7 +215,11 @@ func (p *Postgres) start(ctx context.Context, binaries string, who account, conf
 			if bytes.Contains(text, []byte("Address already in use")) {
 				return fmt.Errorf("postgres on 127.0.0.1:%d: %w", port, errPortTaken)
 			}
-			return fmt.Errorf("postgres ended at start (%v): %s", server.Err(), lastLines(text, 5))
+			ended := server.Err()
+			if ended == nil {
+				ended = errors.New("exit status 0")
+			}
+			return fmt.Errorf("postgres ended at start: %w: %s", ended, lastLines(text, 5))
 		case <-ctx.Done():
 			p.Stop()
 			return fmt.Errorf("postgres did not answer: %w (last: %w)", ctx.Err(), err)

@@ -77,13 +77,6 @@ func writeMember(root *os.Root, name string, r io.Reader, mode os.FileMode) erro
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(f, r); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Chmod(mode); err != nil { // whatever the umask says
-		f.Close()
-		return err
-	}
-	return f.Close()
+	_, err = io.Copy(f, r)
+	return errors.Join(err, f.Chmod(mode), f.Close()) // chmod: whatever the umask says
 }

@@ -8,9 +8,10 @@ import (
 	"io"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/await"
 )
 
 // answer is an HTTP answer, read whole.
@@ -106,7 +107,7 @@ func (d *dev) explain(t *testing.T, orderID string, settled func(explanation) bo
 	t.Helper()
 	var last answer
 	var e explanation
-	eventually(t, 30*time.Second, func() bool {
+	await.Until(t, await.Long, func() bool {
 		got, err := call(t.Context(), http.MethodGet, d.AdminURL+"/order/"+orderID+"/attribution", d.APIKey, nil)
 		if err != nil {
 			return false
@@ -123,21 +124,6 @@ func (d *dev) explain(t *testing.T, orderID string, settled func(explanation) bo
 		return settled == nil || settled(e)
 	}, func() string { return fmt.Sprintf("order %s is not explained: %d %s", orderID, last.status, last.body) })
 	return e
-}
-
-// eventually waits until ok, asking ten times a second, bounded.
-func eventually(t *testing.T, bound time.Duration, ok func() bool, failure func() string) {
-	t.Helper()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(bound)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatal(failure())
-		}
-	}
 }
 
 // query reads one row of numbers or texts from dev's Postgres.
@@ -160,10 +146,10 @@ func queryOne(t *testing.T, dsn string, into []any, sql string, args ...any) {
 
 // wantCount waits until a query of one number gives want: what was accepted is
 // processed a moment later.
-func wantCount(t *testing.T, dsn string, bound time.Duration, what string, want int64, sql string, args ...any) {
+func wantCount(t *testing.T, dsn, what string, want int64, sql string, args ...any) {
 	t.Helper()
 	var got int64
-	eventually(t, bound, func() bool {
+	await.Until(t, await.Long, func() bool {
 		queryOne(t, dsn, []any{&got}, sql, args...)
 		return got == want
 	}, func() string { return fmt.Sprintf("%s: %d, want %d", what, got, want) })

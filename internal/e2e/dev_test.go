@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/await"
 )
 
 // order is a minimal valid order of total reais with a coupon.
@@ -52,7 +54,7 @@ func TestDevPrintsCurlLinesThatWork(t *testing.T) {
 		t.Fatalf("%s\n%v: %s", lines[0], err, out)
 	}
 	var explained []byte
-	eventually(t, 20*time.Second, func() bool {
+	await.Until(t, await.Long, func() bool {
 		explained, err = exec.Command("sh", "-c", lines[1]).CombinedOutput()
 		return err == nil && strings.Contains(string(explained), `"winner":{`)
 	}, func() string { return fmt.Sprintf("%s\n%v: %s", lines[1], err, explained) })
@@ -117,7 +119,7 @@ func (d *dev) register(t *testing.T, name, campaign, coupon string) string {
 	}
 	url := "http://" + short[0]
 	// The edge learns of a link from directory.v1, a moment later. HEAD is no click.
-	eventually(t, 10*time.Second, func() bool {
+	await.Until(t, await.Long, func() bool {
 		response, err := withoutRedirects.Head(url)
 		if err != nil {
 			return false
@@ -163,7 +165,7 @@ func TestDevSurvivesSIGKILL(t *testing.T) {
 
 	d = startDev(t, dir, "--empty")
 	var missing int
-	eventually(t, 60*time.Second, func() bool {
+	await.Until(t, await.Long, func() bool {
 		d.query(t, []any{&missing}, `select count(*) from unnest($2::text[]) id
 			where not exists (select from payout p join influencer using (company_id, influencer_id)
 				where p.company_id = $1 and p.order_id = id and p.commission_minor = 100)`, d.CompanyID, ids)

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/tributary-io/tributary/internal/await"
 )
 
 // A fence of this page says "rejected" where an event is.
@@ -65,7 +66,7 @@ func TestHistoryWithoutIDsAndVersionsMayBeImportedAgain(t *testing.T) {
 	becomes := func(want string) {
 		t.Helper()
 		var got string
-		eventually(t, 60*time.Second, func() bool { got = state(); return got == want },
+		await.Until(t, await.Long, func() bool { got = state(); return got == want },
 			func() string { return fmt.Sprintf("%s, want %s", got, want) })
 	}
 	importBoth()

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 // realData finds a file of the real shops' slices, kept beside the project.
@@ -43,7 +42,7 @@ func TestImportedHistoryIsExactToTheEventAndTheCent(t *testing.T) {
 
 	f := func(what string, want int64, sql string, args ...any) {
 		t.Helper()
-		wantCount(t, d.Postgres, 90*time.Second, what, want, sql, args...)
+		wantCount(t, d.Postgres, what, want, sql, args...)
 	}
 	f("events", 5003, `select count(*) from event_fact where company_id = $1`, d.CompanyID)
 	f("product views", 4678, `select count(*) from event_fact where company_id = $1 and name = 'PRODUCT_VIEW'`, d.CompanyID)

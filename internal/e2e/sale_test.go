@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 )
@@ -77,7 +78,7 @@ func TestASaleIsAttributedInABrowser(t *testing.T) {
 	// Every step of the visit is a fact, once.
 	for name, want := range map[string]int{"LINK_CLICK": 1, "PRODUCT_VIEW": 1, "ADD_TO_CART": 1, "INITIATE_CHECKOUT": 1, "CHECKOUT_COMPLETED": 1} {
 		var n int
-		eventually(t, 20*time.Second, func() bool {
+		await.Until(t, await.Long, func() bool {
 			d.query(t, []any{&n}, `select count(*) from event_fact where company_id = $1 and name = $2`, d.CompanyID, name)
 			return n == want
 		}, func() string { return name + " is not stored exactly once" })

@@ -105,7 +105,7 @@ func identify(f *os.File, info os.FileInfo) (string, error) {
 
 func (s *source) close() {
 	for i := len(s.closers) - 1; i >= 0; i-- {
-		s.closers[i].Close()
+		_ = s.closers[i].Close() // it was only read
 	}
 }
 

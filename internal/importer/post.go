@@ -42,7 +42,7 @@ func (b Backoff) wait(n int, retryAfter time.Duration) time.Duration {
 	if n < 30 && b.First<<n < b.Most {
 		ceiling = b.First << n
 	}
-	return min(retryAfter, 4*b.Most) + rand.N(ceiling+1)
+	return min(retryAfter, 4*b.Most) + rand.N(ceiling+1) //nolint:gosec // spreads retries: nothing secret
 }
 
 // gaveUpAfter is the time without success as people are told it: the limit,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -297,12 +296,9 @@ func StateDirFor(file string) string {
 		return "."
 	}
 	dir := filepath.Dir(file)
-	probe, err := os.CreateTemp(dir, ".tributary-import-*")
-	if err != nil {
+	if tryWriting(dir) != nil {
 		return "."
 	}
-	probe.Close()
-	os.Remove(probe.Name())
 	return dir
 }
 

@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/tributary-io/tributary/internal/wholefile"
 )
 
 // state is FILE.progress: how much of which file is done.
@@ -45,12 +48,7 @@ func openJournal(base, identity, target string, resumable bool) (*journal, error
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the state directory: %w", err)
 	}
-	probe, err := os.CreateTemp(dir, ".tributary-import-*")
-	if err != nil {
-		return nil, fmt.Errorf("write in the state directory: %w", err)
-	}
-	probe.Close()
-	if err := os.Remove(probe.Name()); err != nil {
+	if err := tryWriting(dir); err != nil {
 		return nil, fmt.Errorf("write in the state directory: %w", err)
 	}
 	if resumable {
@@ -166,11 +164,7 @@ func (j *journal) save() error {
 	if j.path == "" {
 		return nil
 	}
-	text, err := json.Marshal(j.state)
-	if err != nil {
-		return fmt.Errorf("save progress: %w", err)
-	}
-	if err := writeDurably(j.path, append(text, '\n')); err != nil {
+	if err := wholefile.Write(j.path, func(w io.Writer) error { return json.NewEncoder(w).Encode(j.state) }); err != nil {
 		return fmt.Errorf("save progress: %w", err)
 	}
 	return nil
@@ -192,36 +186,15 @@ func (j *journal) finish() error {
 
 func (j *journal) close() {
 	if j.file != nil {
-		j.file.Close()
+		_ = j.file.Close() // save has synced what counts
 	}
 }
 
-// writeDurably replaces a file: the old or the new content survives a crash,
-// never a part.
-func writeDurably(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+// tryWriting makes a file in dir and removes it.
+func tryWriting(dir string) error {
+	probe, err := os.CreateTemp(dir, ".tributary-import-*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // after the rename there is none
-	if _, err := f.Write(content); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }

@@ -146,7 +146,7 @@ func (s *Store) links(ctx context.Context) ([]Link, error) {
 
 // Sale reads how the first order of the demo is credited. It waits a moment for
 // the credit; where that does not come, Influencer is empty.
-func (s *Store) Sale(ctx context.Context) (*Sale, error) {
+func (s *Store) Sale(ctx context.Context) (sale Sale, err error) {
 	var explained struct {
 		Order struct {
 			OrderID  string
@@ -163,32 +163,31 @@ func (s *Store) Sale(ctx context.Context) (*Sale, error) {
 	}
 	for deadline := time.Now().Add(longestRetry); ; {
 		if err := s.api(ctx, http.MethodGet, "/order/"+saleOrder+"/attribution", nil, &explained); err != nil {
-			return nil, err
+			return sale, err
 		}
 		if explained.Payout.Winner != nil || time.Now().After(deadline) {
 			break
 		}
 		select {
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return sale, ctx.Err()
 		case <-time.After(50 * time.Millisecond): // its touches come by the other topic
 		}
 	}
-	sale := &Sale{OrderID: explained.Order.OrderID}
+	sale.OrderID = explained.Order.OrderID
 	for _, one := range []struct {
 		text json.Number
 		into *commerce.Amount
 	}{{explained.Order.Total, &sale.Total}, {explained.Payout.Commission, &sale.Commission}} {
 		minor, err := commerce.ParseMinor(one.text.String(), explained.Order.Currency)
 		if err != nil && one.text != "" { // none where nobody is credited
-			return nil, fmt.Errorf("the sale's amount %q: %w", one.text, err)
+			return sale, fmt.Errorf("the sale's amount %q: %w", one.text, err)
 		}
 		*one.into = commerce.Amount{Minor: minor, Currency: explained.Order.Currency}
 	}
 	if w := explained.Payout.Winner; w != nil {
 		sale.Influencer, sale.Campaign, sale.Evidence = nameOf(w.Influencer), nameOf(w.Campaign), w.Evidence
 	}
-	var err error
 	sale.Links, err = s.links(ctx)
 	return sale, err
 }

@@ -100,7 +100,7 @@ func (s *Store) doUntil(ctx context.Context, want int, make func() (*http.Reques
 		if err == nil {
 			var body []byte
 			body, err = io.ReadAll(io.LimitReader(response.Body, 4<<20))
-			response.Body.Close()
+			_ = response.Body.Close() // it was read, or its error counts
 			if err == nil && response.StatusCode == want {
 				return answer{response.Header, body}, nil
 			}

@@ -122,26 +122,25 @@ func Run(ctx context.Context, config Config, services Services) (err error) {
 
 func (p *program) infoFile() string { return filepath.Join(p.Dir, "dev.json") }
 
-// seed fills an empty store, once, and returns the sale that came of it; nil
-// with Empty. A start that was killed while it filled the store fills it again.
-func (p *program) seed(ctx context.Context) (*demo.Sale, error) {
+// seed fills an empty store, once, and returns the sale that came of it; none
+// (no OrderID) with Empty. A start that was killed while it filled the store fills it again.
+func (p *program) seed(ctx context.Context) (sale demo.Sale, err error) {
 	if p.Empty && !p.secrets.Seeded {
-		return nil, nil
+		return sale, nil
 	}
 	store := demo.NewStore(p.info.EdgeURL, p.info.CompanyID, p.info.AdminURL, p.info.APIKey)
 	if !p.secrets.Seeded {
 		fmt.Fprintln(p.Out, "making a demo store: products, influencers, a little traffic")
 		if err := store.Fill(ctx); err != nil {
-			return nil, fmt.Errorf("fill the demo store: %w", err)
+			return sale, fmt.Errorf("fill the demo store: %w", err)
 		}
 		p.secrets.Seeded = true
 		if err := p.secrets.save(); err != nil {
-			return nil, err
+			return sale, err
 		}
 	}
-	sale, err := store.Sale(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read the demo sale: %w", err)
+	if sale, err = store.Sale(ctx); err != nil {
+		return sale, fmt.Errorf("read the demo sale: %w", err)
 	}
 	return sale, nil
 }

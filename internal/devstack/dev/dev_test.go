@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tributary-io/tributary/internal/devstack/demo"
 )
 
 func TestDevFindsItsSecretsAgain(t *testing.T) {
@@ -85,7 +87,7 @@ func TestDevJSONDoesNotOutliveDev(t *testing.T) {
 func TestDevPrintsWhatAShellNeeds(t *testing.T) {
 	var out bytes.Buffer
 	p := program{Config: Config{Out: &out}, info: Info{EdgeURL: "http://e", AdminURL: "http://a/admin/v1", SandboxURL: "http://a/sandbox/admin/v1", CompanyID: "c_1", APIKey: "trb_1"}}
-	p.print(nil)
+	p.print(demo.Sale{})
 	before, curls, found := strings.Cut(out.String(), "\ncurl ")
 	for _, want := range []string{"EDGE_URL=http://e", "ADMIN_URL=http://a/admin/v1", "SANDBOX_URL=http://a/sandbox/admin/v1", "COMPANY_ID=c_1", "API_KEY=trb_1"} {
 		if !strings.Contains(before, "\nexport "+want+"\n") {

@@ -74,7 +74,7 @@ func (p *program) stop(ctx context.Context, err error) error {
 	}
 	for _, l := range []net.Listener{p.listeners.edge, p.listeners.admin, p.listeners.storefront} {
 		if l != nil {
-			l.Close() // closed already where its service ran
+			_ = l.Close() // closed already where its service ran
 		}
 	}
 	if p.broker != nil {

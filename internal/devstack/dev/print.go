@@ -9,7 +9,7 @@ import (
 )
 
 // print shows what a newcomer needs, once everything is ready.
-func (p *program) print(sale *demo.Sale) {
+func (p *program) print(sale demo.Sale) {
 	i := p.info
 	fmt.Fprintf(p.Out, `
 Tributary is running. Ctrl-C stops it; the data stays in %s.
@@ -31,7 +31,7 @@ Tributary is running. Ctrl-C stops it; the data stays in %s.
   https://%s leads to the demo shop.
 `, demo.Host)
 	coupon := ""
-	if sale != nil {
+	if sale.OrderID != "" {
 		coupon = `,"discountCode":"ANA10"`
 		p.printSale(sale)
 	}
@@ -59,7 +59,7 @@ curl -sS %s/order/1001/attribution -H 'Authorization: Bearer %s'
 `, i.AdminURL, i.APIKey, order, i.AdminURL, i.APIKey)
 }
 
-func (p *program) printSale(sale *demo.Sale) {
+func (p *program) printSale(sale demo.Sale) {
 	var links strings.Builder
 	for _, l := range sale.Links {
 		fmt.Fprintf(&links, "  %s    %s\n", l.URL, strings.TrimSuffix(l.Influencer+" / "+l.Campaign, " / "))

@@ -96,7 +96,7 @@ func (p *program) await(ctx context.Context, url string, ready func(body []byte)
 		}
 		if response, err := client.Do(request); err == nil {
 			text, _ := io.ReadAll(io.LimitReader(response.Body, 2000))
-			response.Body.Close()
+			_ = response.Body.Close() // it is asked again, or was enough
 			if response.StatusCode == http.StatusOK && ready(text) {
 				return nil
 			}

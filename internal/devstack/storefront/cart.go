@@ -89,5 +89,6 @@ func (c cart) write(w http.ResponseWriter) {
 	for _, l := range c.lines {
 		value += "|" + l.Product.ID + ":" + strconv.FormatInt(l.Quantity, 10)
 	}
+	//nolint:gosec // not Secure: the demo shop has no TLS
 	http.SetCookie(w, &http.Cookie{Name: cartCookie, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
 }

@@ -131,7 +131,7 @@ func (s *Shop) sendOnce(ctx context.Context, body []byte) (again bool, err error
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Authorization", "Bearer "+s.config.APIKey)
-	response, err := s.client.Do(request)
+	response, err := s.client.Do(request) //nolint:gosec // to the configured admin API
 	if err != nil {
 		return true, fmt.Errorf("send order: %w", err)
 	}

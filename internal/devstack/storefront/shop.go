@@ -8,6 +8,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html/template"
 	"log/slog"
@@ -100,11 +101,12 @@ func (s *Shop) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	err := server.Shutdown(limited)
-	if err != nil {
-		server.Close()
+	if err := server.Shutdown(limited); err != nil {
+		_ = server.Close() // what is left is cut off
 	}
-	<-failed
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("storefront: serve: %w", err)
+	}
 	return nil
 }
 
@@ -142,15 +144,14 @@ type trackedItem struct {
 }
 
 func (s *Shop) render(w http.ResponseWriter, status int, name string, c cart, p page, t tracked) {
-	p.Snippet = template.HTML(sdkjs.Snippet(s.config.EdgeURL, s.config.CompanyID)) // escapes both
+	p.Snippet = template.HTML(sdkjs.Snippet(s.config.EdgeURL, s.config.CompanyID)) //nolint:gosec // it escapes both
 	p.CompanyID, p.CartCount = s.config.CompanyID, c.count()
-	// encoding/json escapes <, > and &: the text cannot end its script element.
 	text, err := json.Marshal(t)
 	if err != nil {
 		s.fail(w, err)
 		return
 	}
-	p.Track = template.JS(text)
+	p.Track = template.JS(text) //nolint:gosec // encoding/json escapes <, > and &: it cannot end its script element
 	var out bytes.Buffer
 	if err := s.pages.ExecuteTemplate(&out, name, p); err != nil {
 		s.fail(w, err)
