@@ -26,7 +26,7 @@ test: needs sdk ## everything: race detector, real browser, real Kafka, real Pos
 	@.ci/test
 
 mutate: ## mutants of the pure packages that no test kills; fails under 97 % killed or 95 % covered (PKG=internal/facts: one)
-	@.ci/mutate $(PKG)
+	@go run ./internal/mutate $(PKG)
 
 vulnerabilities: # known ones that our code can reach
 	@.ci/vulnerabilities
