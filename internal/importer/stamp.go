@@ -18,6 +18,10 @@ import (
 // hold, so that an import repeated changes nothing. A line's other bytes stay
 // as they are: a price is never read as a float.
 
+// CodeTimestampRequired is the one reason that the importer itself gives; the
+// others are the services'.
+const CodeTimestampRequired = "timestamp_required"
+
 // span is where a value stands in a line.
 type span struct{ from, to int }
 
@@ -118,7 +122,7 @@ func stampEvent(companyID string, l line) ([]byte, []Reason) {
 	}
 	if instant.to == 0 {
 		return nil, []Reason{{
-			Code: "timestamp_required", Field: "timestamp",
+			Code: CodeTimestampRequired, Field: "timestamp",
 			Message: "a line without eventId needs a timestamp: without both, importing it again would count it twice",
 		}}
 	}
