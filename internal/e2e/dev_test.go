@@ -33,6 +33,7 @@ type jsonNumber string
 func (n jsonNumber) MarshalJSON() ([]byte, error) { return []byte(n), nil }
 
 func TestDevPrintsCurlLinesThatWork(t *testing.T) {
+	t.Parallel()
 	d := startDev(t, dataDir(t))
 	for _, url := range []string{d.EdgeURL + "/healthz", d.EdgeURL + "/readyz", d.DashboardURL, d.StorefrontURL} {
 		response, err := http.Get(url)
@@ -82,6 +83,7 @@ func curlLines(output string) []string {
 }
 
 func TestDevStartsAgainWithTheSameData(t *testing.T) {
+	t.Parallel()
 	dir := dataDir(t)
 	first := startDev(t, dir, "--empty")
 	first.register(t, "Ana Prado", "Inverno", "ANA10")
@@ -134,6 +136,7 @@ func (d *dev) register(t *testing.T, name, campaign, coupon string) string {
 var withoutRedirects = http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 func TestDevSurvivesSIGKILL(t *testing.T) {
+	t.Parallel()
 	dir := dataDir(t)
 	d := startDev(t, dir, "--empty")
 	d.register(t, "Ana Prado", "Inverno", "ANA10")
@@ -174,6 +177,7 @@ func TestDevSurvivesSIGKILL(t *testing.T) {
 }
 
 func TestDevSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

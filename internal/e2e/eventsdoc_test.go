@@ -13,6 +13,7 @@ import (
 
 // A fence of this page says "rejected" where an event is.
 func TestEveryCurlOfTheEventsPageWorks(t *testing.T) {
+	t.Parallel()
 	fences, output := startDev(t, dataDir(t), "--empty").runPage(t, "events.md")
 	if n := countCurls(fences); n < 14 {
 		t.Errorf("the page has %d curls: some form of sending is missing", n)
@@ -34,6 +35,7 @@ func TestEveryCurlOfTheEventsPageWorks(t *testing.T) {
 // A history repeated changes nothing, even where its lines have no ids and no
 // versions, and what was posted since it was written stays.
 func TestHistoryWithoutIDsAndVersionsMayBeImportedAgain(t *testing.T) {
+	t.Parallel()
 	d := startDev(t, dataDir(t), "--empty")
 	dir := t.TempDir()
 	write := func(name, text string) string {

@@ -24,6 +24,7 @@ func realData(t *testing.T, name string) string {
 
 // The totals are those of the data's own README.
 func TestImportedHistoryIsExactToTheEventAndTheCent(t *testing.T) {
+	t.Parallel()
 	events, shop, olist := realData(t, "events.jsonl"), realData(t, "shop-orders.jsonl"), realData(t, "olist-orders.jsonl")
 	d := startDev(t, dataDir(t), "--empty")
 	for name, campaign := range map[string]string{"Ana Prado": "Inverno", "Beto Lima": "Inverno", "Caio Melo": "Estreia"} {

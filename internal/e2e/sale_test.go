@@ -15,6 +15,7 @@ import (
 // TestASaleIsAttributedInABrowser is the mission in one walk: an influencer's
 // short link, the storefront, the order, its explanation and the dashboard.
 func TestASaleIsAttributedInABrowser(t *testing.T) {
+	t.Parallel()
 	d := startDev(t, dataDir(t), "--empty")
 	short := d.register(t, "Ana Prado", "Inverno", "")
 	browser := devtest.Browser(t)
@@ -108,6 +109,7 @@ func TestASaleIsAttributedInABrowser(t *testing.T) {
 
 // TestACouponBeatsAnotherInfluencersLink walks the payout's default rule through the API.
 func TestACouponBeatsAnotherInfluencersLink(t *testing.T) {
+	t.Parallel()
 	d := startDev(t, dataDir(t), "--empty")
 	short := d.register(t, "Ana Prado", "Inverno", "")
 	d.register(t, "Beto Lima", "Inverno", "BETO10")
