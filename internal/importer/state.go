@@ -12,36 +12,37 @@ import (
 	"github.com/tributary-io/tributary/internal/wholefile"
 )
 
-// state is FILE.progress: how much of which file is done.
+// state is the content of FILE.progress: how much of which file is done.
 type state struct {
-	V        int    `json:"v"` // 1
-	Identity string `json:"identity"`
-	Target   string `json:"target"` // where it goes: another target starts anew
-	// Lines is the contiguous prefix of the file that the service has judged.
+	V        int    `json:"v"`        // 1
+	Identity string `json:"identity"` // of the file, see identify
+	Target   string `json:"target"`   // an import to another target begins at line 1
+	// Lines counts from the file's beginning: each of them was accepted or rejected.
 	Lines         int64 `json:"lines"`
 	Accepted      int64 `json:"accepted"` // duplicates included
 	Duplicates    int64 `json:"duplicates"`
 	Rejected      int64 `json:"rejected"`
-	RejectedBytes int64 `json:"rejectedBytes"` // of FILE.rejected.jsonl, within the prefix
+	RejectedBytes int64 `json:"rejectedBytes"` // of FILE.rejected.jsonl, for those lines
 }
 
-// journal keeps state on disk, beside the file, together with the rejections.
+// journal keeps the state and the rejected lines on disk.
 type journal struct {
-	path     string // of the progress; empty: not resumable
-	rejected string // path of the rejections
-	file     *os.File
+	path     string   // of the progress; empty: the import cannot be continued
+	rejected string   // path of the rejected lines
+	file     *os.File // of the rejected lines; nil until there is one
 	state    state
-	// stale: what lies at rejected is an earlier run's. It goes when this run
-	// has judged a line, not before: a wrong key must cost nobody's rejections.
+	// stale says that the file at rejected is of an earlier run. It is removed
+	// when this run has an outcome, not before: a run with a wrong key must not
+	// remove it.
 	stale bool
 }
 
-// rejectedSuffix ends the name of the rejections' file.
+// rejectedSuffix is the end of the name of the file of rejected lines.
 const rejectedSuffix = ".rejected.jsonl"
 
-// openJournal reads the progress of an earlier run on the same file to the
-// same target, or begins at the first line. It fails where no state could be
-// kept, before anything is sent.
+// openJournal reads the progress of an earlier run of the same file to the same
+// target, or begins at the first line. It fails if the state cannot be written,
+// before anything is sent.
 func openJournal(base, identity, target string, resumable bool) (*journal, error) {
 	j := &journal{rejected: base + rejectedSuffix, state: state{V: 1, Identity: identity, Target: target}}
 	dir := filepath.Dir(base)
@@ -63,11 +64,11 @@ func openJournal(base, identity, target string, resumable bool) (*journal, error
 			j.state = earlier
 		}
 	}
-	// The state counts rejections whose file is gone: only a new beginning is honest.
+	// The file of the rejected lines that the state counts is gone: begin again.
 	if info, err := os.Stat(j.rejected); j.state.RejectedBytes > 0 && (err != nil || info.Size() < j.state.RejectedBytes) {
 		j.state = state{V: 1, Identity: identity, Target: target}
 	}
-	// Rejections past the prefix come again; those of another run are not ours.
+	// Rejected lines after the counted ones are sent again and written again.
 	if j.state.RejectedBytes == 0 {
 		j.stale = resumable
 		return j, nil
@@ -85,7 +86,7 @@ func (j *journal) openRejected() (err error) {
 	if err := j.dropStale(); err != nil {
 		return err
 	}
-	// The lines hold shoppers' personal data: for the owner alone.
+	// The lines hold shoppers' personal data: only the owner may read the file.
 	if j.path == "" { // two imports may begin in one second
 		if j.file, err = os.CreateTemp(filepath.Dir(j.rejected), strings.TrimSuffix(filepath.Base(j.rejected), rejectedSuffix)+"-*"+rejectedSuffix); err != nil {
 			return fmt.Errorf("rejections: %w", err)
@@ -99,7 +100,7 @@ func (j *journal) openRejected() (err error) {
 	return nil
 }
 
-// dropStale removes an earlier run's rejections.
+// dropStale removes the rejected lines of an earlier run.
 func (j *journal) dropStale() error {
 	if !j.stale {
 		return nil
@@ -115,11 +116,11 @@ func (j *journal) dropStale() error {
 type rejection struct {
 	Line    int64           `json:"line"`
 	Reasons []Reason        `json:"reasons"`
-	Input   json.RawMessage `json:"input,omitempty"`     // the line, where it is JSON
-	Text    string          `json:"inputText,omitempty"` // … its beginning, where it is not
+	Input   json.RawMessage `json:"input,omitempty"`     // the line, if it is JSON
+	Text    string          `json:"inputText,omitempty"` // the line's beginning, if it is not
 }
 
-// maxRejectedText bounds how much of a line that is not JSON is repeated.
+// maxRejectedText bounds Text, in bytes.
 const maxRejectedText = 2000
 
 func (j *journal) reject(l line, reasons []Reason) error {
@@ -147,8 +148,8 @@ func (j *journal) reject(l line, reasons []Reason) error {
 	return nil
 }
 
-// save makes the state durable: rejections first, since the state counts them.
-// A run that has judged nothing leaves no trace, and what an earlier one left.
+// save writes the rejected lines and then the state, which counts them, to the
+// disk. A run without any outcome changes no file.
 func (j *journal) save() error {
 	if j.state.Lines == 0 {
 		return nil
@@ -170,7 +171,7 @@ func (j *journal) save() error {
 	return nil
 }
 
-// finish removes the progress: everything was judged.
+// finish removes the progress file: every line is done.
 func (j *journal) finish() error {
 	if err := j.dropStale(); err != nil {
 		return err
@@ -190,7 +191,7 @@ func (j *journal) close() {
 	}
 }
 
-// tryWriting makes a file in dir and removes it.
+// tryWriting makes a file in dir and removes it, to know whether that is allowed.
 func tryWriting(dir string) error {
 	probe, err := os.CreateTemp(dir, ".tributary-import-*")
 	if err != nil {
