@@ -38,7 +38,7 @@ func unpackPostgres(jar []byte, dir string) error {
 }
 
 func untar(archive *tar.Reader, dir string) error {
-	root, err := os.OpenRoot(dir) // no member can leave dir, not even through a symlink
+	root, err := os.OpenRoot(dir) // nothing is written outside of dir, not even through a symlink
 	if err != nil {
 		return err
 	}

@@ -11,18 +11,19 @@ import (
 	"github.com/tributary-io/tributary/internal/devstack/storefront"
 )
 
-// Host is the shop's address on paper: links must be https on a public host,
-// so the edge of dev rewrites this one to the demo shop at redirect.
+// Host is the demo shop's host in links. Links must be https on a public host, so
+// the edge of dev replaces it by the shop's real address when it redirects.
 const Host = "loja.example.com"
 
 // saleOrder is the order that Sale reads.
 const saleOrder = "demo-1001"
 
-// Coupons are the coupons of the demo influencers, with what the shop takes off in percent.
+// Coupons returns the codes of the demo influencers' coupons, each with the shop's
+// discount in percent.
 func Coupons() map[string]int { return map[string]int{"ANA10": 10, "BETO15": 15} }
 
-// influencers returns what is registered through the admin API. Costs begin long ago,
-// so that whatever a newcomer posts or imports earns.
+// influencers returns the bodies of POST /influencers. Costs begin long ago, so
+// that orders of every date earn a commission.
 func influencers() []map[string]any {
 	const since = "2016-01-01"
 	return []map[string]any{{
@@ -56,8 +57,8 @@ type Sale struct {
 // Link is a short link of an influencer.
 type Link struct{ Influencer, Campaign, URL string }
 
-// Store is how the demo reaches a store, as a merchant's platform and a few
-// shoppers' browsers would.
+// Store is one store, used over HTTP as a merchant's platform and shoppers'
+// browsers use it.
 type Store struct {
 	edgeURL, companyID string
 	adminURL, apiKey   string
@@ -77,8 +78,8 @@ func NewStore(edgeURL, companyID, adminURL, apiKey string) *Store {
 }
 
 // Fill registers the products and influencers and sends the shoppers' events
-// and orders. It may be repeated: what an interrupted call had sent is found
-// (influencers) or sent again to no effect (products, orders).
+// and orders. It may be called again after it was interrupted: influencers that
+// exist are left out, and products and orders sent again change nothing.
 func (s *Store) Fill(ctx context.Context) error {
 	for _, p := range storefront.Products() {
 		price := json.Number(fmt.Sprintf("%d.%02d", p.PriceCents/100, p.PriceCents%100))
@@ -145,7 +146,7 @@ func (s *Store) links(ctx context.Context) ([]Link, error) {
 }
 
 // Sale reads how the first order of the demo is credited. It waits a moment for
-// the credit; where that does not come, Influencer is empty.
+// the credit; if there is none by then, Influencer is empty.
 func (s *Store) Sale(ctx context.Context) (sale Sale, err error) {
 	var explained struct {
 		Order struct {
@@ -171,7 +172,7 @@ func (s *Store) Sale(ctx context.Context) (sale Sale, err error) {
 		select {
 		case <-ctx.Done():
 			return sale, ctx.Err()
-		case <-time.After(50 * time.Millisecond): // its touches come by the other topic
+		case <-time.After(50 * time.Millisecond): // the order and its touches come by different topics
 		}
 	}
 	sale.OrderID = explained.Order.OrderID
@@ -180,7 +181,7 @@ func (s *Store) Sale(ctx context.Context) (sale Sale, err error) {
 		into *commerce.Amount
 	}{{explained.Order.Total, &sale.Total}, {explained.Payout.Commission, &sale.Commission}} {
 		minor, err := commerce.ParseMinor(one.text.String(), explained.Order.Currency)
-		if err != nil && one.text != "" { // none where nobody is credited
+		if err != nil && one.text != "" { // there is no commission if nobody is credited
 			return sale, fmt.Errorf("the sale's amount %q: %w", one.text, err)
 		}
 		*one.into = commerce.Amount{Minor: minor, Currency: explained.Order.Currency}

@@ -52,7 +52,7 @@ func (s *Store) track(ctx context.Context, events []any) error {
 	return nil
 }
 
-// api calls the admin API; data of the envelope lands in into.
+// api calls the admin API and decodes the answer's data into into.
 func (s *Store) api(ctx context.Context, method, path string, body, into any) error {
 	var text []byte
 	if body != nil {
@@ -88,7 +88,7 @@ type answer struct {
 const longestRetry = 20 * time.Second
 
 // doUntil repeats a request until it is answered with the status wanted, for
-// longestRetry at most. A 400 is not repeated: it would stay one.
+// longestRetry at most. A request that is answered 400 is not repeated.
 func (s *Store) doUntil(ctx context.Context, want int, make func() (*http.Request, error)) (answer, error) {
 	deadline := time.Now().Add(longestRetry)
 	for {

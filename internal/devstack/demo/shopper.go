@@ -12,17 +12,17 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// visit is one shopper's: by which link they come, how far they get.
+// visit is one visit of a shopper to the shop.
 type visit struct {
 	visitor string // fixed, so that a repeated seed is the same shopper
-	link    string // an influencer's name; empty comes by search
+	link    string // the influencer whose link they follow; empty: they come from a search
 	product string
 	events  []string
-	order   map[string]any // posted at the end; nil buys nothing
+	order   map[string]any // the order they place; nil: none
 }
 
-// traffic sends a few visits: the first is the sale that dev shows, credited by
-// its link; another is credited by its coupon; one is nobody's.
+// traffic sends a few visits. The first has the order that Sale reads, which is
+// credited by its link. One is credited by its coupon, and one to nobody.
 func (s *Store) traffic(ctx context.Context, links []Link) error {
 	bought := []string{core.PageView, core.ProductView, core.AddToCart, core.InitiateCheckout, core.CheckoutCompleted}
 	looked := []string{core.PageView, core.ProductView}
@@ -51,7 +51,7 @@ func (s *Store) visit(ctx context.Context, v visit, links []Link) error {
 			if err != nil {
 				return err
 			}
-			// The shopper's address bar shows the shop's own name, not dev's rewritten one.
+			// The page has the shop's host, not the address that dev replaced it by.
 			landed.Scheme, landed.Host = "https", Host
 			page, referrer = landed.String(), "https://www.instagram.com/"
 		}
@@ -90,5 +90,5 @@ func (s *Store) visit(ctx context.Context, v visit, links []Link) error {
 	return s.api(ctx, http.MethodPost, "/order", order, nil)
 }
 
-// browser is what the demo's shoppers use: a click of a program is a bot's.
+// browser is the shoppers' user agent: the edge takes a program for a bot.
 const browser = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36"

@@ -14,13 +14,13 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 )
 
-// actor is who the audit log says has made the demo store.
+// actor is named in the audit log as who made the demo store.
 const actor = "cli"
 
 const email = "demo@" + demo.Host
 
-// ensureStore makes the store, its keys and the log-in, or finds them: each
-// step looks first, so a start that was killed in between is carried on.
+// ensureStore makes the store, its keys and the log-in if they do not exist.
+// Each step looks first, so it continues where an earlier start was killed.
 func (p *program) ensureStore(ctx context.Context) error {
 	pool, err := postgres.Open(ctx, p.dsn)
 	if err != nil {
@@ -47,11 +47,11 @@ func (p *program) ensureStore(ctx context.Context) error {
 	return p.ensurePerson(ctx, db, storeID)
 }
 
-// ensureCompanies finds the store's two companies, or makes them, and sets
-// where the shop is today.
+// ensureCompanies finds the store's two companies, or makes them, and sets the
+// shop's present address.
 func (p *program) ensureCompanies(ctx context.Context, db *merchant.Store) (storeID string, err error) {
 	origins := []string{"https://" + demo.Host, p.info.StorefrontURL}
-	shopHost, _, err := net.SplitHostPort(reached(p.listeners.storefront))
+	shopHost, _, err := net.SplitHostPort(addressOf(p.listeners.storefront))
 	if err != nil {
 		return "", fmt.Errorf("the demo shop's address: %w", err)
 	}
@@ -78,7 +78,7 @@ func (p *program) ensureCompanies(ctx context.Context, db *merchant.Store) (stor
 		} else {
 			p.info.SandboxCompanyID = c.CompanyID
 		}
-		if fmt.Sprint(c.Origins, c.Hosts) != fmt.Sprint(origins, hosts) { // the shop has another port today
+		if fmt.Sprint(c.Origins, c.Hosts) != fmt.Sprint(origins, hosts) { // the shop has another port now
 			if err := db.SetOrigins(ctx, c.CompanyID, origins, hosts, actor, p.hasher.Check); err != nil {
 				return "", err
 			}
@@ -87,7 +87,7 @@ func (p *program) ensureCompanies(ctx context.Context, db *merchant.Store) (stor
 	return storeID, nil
 }
 
-// ensureKey gives the known key if it is still good, else a new one.
+// ensureKey returns the known key if it is still valid, else a new one.
 func (p *program) ensureKey(ctx context.Context, db *merchant.Store, companyID, known string) (string, error) {
 	if known != "" {
 		key, err := db.APIKeyByHash(ctx, commerce.KeyHash(known))
@@ -97,7 +97,7 @@ func (p *program) ensureKey(ctx context.Context, db *merchant.Store, companyID, 
 		if err != nil && !errors.Is(err, commerce.ErrNotFound) {
 			return "", err
 		}
-		fmt.Fprintf(p.Out, "The API key of %s is no longer good: a new one was made.\n", companyID)
+		fmt.Fprintf(p.Out, "The API key of %s is no longer valid: a new one was made.\n", companyID)
 	}
 	_, text, err := db.CreateAPIKey(ctx, commerce.NewAPIKey{
 		CompanyID: companyID, Name: "dev", Scopes: commerce.Scopes, Actor: actor, Random: rand.Reader,
@@ -105,7 +105,7 @@ func (p *program) ensureKey(ctx context.Context, db *merchant.Store, companyID, 
 	return text, err
 }
 
-// ensurePerson makes the log-in; one whose password was lost gets a new one.
+// ensurePerson makes the log-in, or a new password if the old one was lost.
 func (p *program) ensurePerson(ctx context.Context, db *merchant.Store, storeID string) error {
 	person, err := db.PersonByEmail(ctx, email)
 	missing := errors.Is(err, commerce.ErrNotFound)
@@ -113,7 +113,7 @@ func (p *program) ensurePerson(ctx context.Context, db *merchant.Store, storeID 
 		return err
 	}
 	if missing || p.secrets.Password == "" {
-		// The password is kept first: one that is stored but unknown would be useless.
+		// Kept before its hash is stored: nobody would know it after a crash.
 		p.secrets.Password = rand.Text()[:16]
 		if err := p.secrets.save(); err != nil {
 			return err

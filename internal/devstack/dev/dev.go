@@ -1,8 +1,8 @@
-// Package dev is what `tributary dev` runs: an embedded Kafka broker, a real
-// PostgreSQL, the three services, and the demo shop, on one machine.
+// Package dev is the program behind `tributary dev`: an embedded Kafka broker, a
+// real PostgreSQL, the three services and the demo shop on one machine.
 //
-// What may enter: starting, watching and stopping them, and the store that they
-// show. The services themselves are handed in: only cmd imports them.
+// What may enter: starting, watching and stopping them, and making the demo's
+// store. The services are passed in as functions: only cmd imports them.
 package dev
 
 import (
@@ -20,21 +20,21 @@ import (
 	"github.com/tributary-io/tributary/internal/kafka"
 )
 
-// Config says where dev keeps and serves everything.
+// Config says where dev keeps its data and where it listens.
 type Config struct {
-	Dir string // keeps everything
-	// host:port each; port 0 takes a free one
+	Dir string // holds all data
+	// host:port each; port 0 takes a free port
 	EdgeAddr, AdminAddr, StorefrontAddr string
 	// PostgresRepository is devstack.PostgresConfig's Repository.
 	PostgresRepository string
 	// Empty makes a store, keys and a log-in only: no catalogue, influencers or traffic.
 	Empty bool
-	Out   io.Writer // for who started dev
+	Out   io.Writer // messages for the person who started dev
 	Log   *slog.Logger
 }
 
-// Services are the parts of the program that dev runs. Each of the last three
-// runs until its context ends.
+// Services are the functions of the program that dev needs. Processor, Admin and
+// Edge run until their context ends.
 type Services struct {
 	// Listen is net.Listen on TCP, with an error that names the flag.
 	Listen func(flag, addr string) (net.Listener, error)
@@ -45,22 +45,22 @@ type Services struct {
 	Processor, Admin, Edge func(ctx context.Context, e Environment) error
 }
 
-// Environment is what a service of dev is run with.
+// Environment is what dev passes to a service.
 type Environment struct {
 	Kafka       kafka.Config
 	DSN         string
 	Hasher      *identity.Hasher
 	Log         *slog.Logger
-	Listener    net.Listener // the service's own; nil for the processor
+	Listener    net.Listener // of this service; nil for the processor
 	TokenSecret []byte       // signs dashboard sessions
-	ShortBase   string       // what stands before a short link's code, without scheme
-	Snapshot    string       // file for the edge's directory
-	// RewriteHosts is edge.Config's: the demo shop's host, and where it runs.
+	ShortBase   string       // the part of a short link before its code, without scheme
+	Snapshot    string       // file in which the edge keeps its directory
+	// RewriteHosts is for edge.Config: the demo shop's host, and its real address.
 	RewriteHosts map[string]string
 }
 
-// program is what dev holds while it runs. Its parts are stopped in the reverse
-// order of their start.
+// program is a running dev. Its parts are stopped in the reverse order of their
+// start.
 type program struct {
 	Config
 	services  Services
@@ -69,7 +69,7 @@ type program struct {
 	broker    *devstack.Broker
 	postgres  *devstack.Postgres
 	dsn       string
-	// postgresLog is the server's own log, to name where it ends by itself.
+	// postgresLog is the server's log file, which the error names if it ends.
 	postgresLog string
 	hasher      *identity.Hasher
 	tasks       []*background.Task
@@ -84,13 +84,12 @@ func Run(ctx context.Context, config Config, services Services) (err error) {
 	if p.Dir, err = filepath.Abs(config.Dir); err != nil {
 		return fmt.Errorf("--data: %w", err)
 	}
-	unlock, err := p.takeDirectory()
+	unlock, err := p.lockDirectory()
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	defer func() { err = p.stop(ctx, err) }()
-	// Before anything slow: a taken port is known at once.
 	if err := p.listen(); err != nil {
 		return err
 	}
@@ -122,8 +121,9 @@ func Run(ctx context.Context, config Config, services Services) (err error) {
 
 func (p *program) infoFile() string { return filepath.Join(p.Dir, "dev.json") }
 
-// seed fills an empty store, once, and returns the sale that came of it; none
-// (no OrderID) with Empty. A start that was killed while it filled the store fills it again.
+// seed fills an empty store, once, and returns the attributed sale. With Empty it
+// does nothing, and the sale has no OrderID. After a start that was killed while
+// it filled the store, the next one fills it again.
 func (p *program) seed(ctx context.Context) (sale demo.Sale, err error) {
 	if p.Empty && !p.secrets.Seeded {
 		return sale, nil

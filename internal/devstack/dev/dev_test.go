@@ -59,7 +59,7 @@ func TestDevRefusesATakenPortAndASecondStart(t *testing.T) {
 		t.Errorf("taken port: %v", err)
 	}
 	p := program{Config: Config{Dir: dir}}
-	unlock, err := p.takeDirectory()
+	unlock, err := p.lockDirectory()
 	if err != nil {
 		t.Fatalf("the failed start has not let go of its directory: %v", err)
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/tributary-io/tributary/internal/devstack"
 )
 
-// takeDirectory makes the data directory and locks it.
-func (p *program) takeDirectory() (unlock func(), err error) {
-	// Passable for others, since PostgreSQL may run as another user; the files in it are private.
+// lockDirectory makes the data directory and locks it.
+func (p *program) lockDirectory() (unlock func(), err error) {
+	// Others may enter it, since PostgreSQL may run as another user. Its files are private.
 	if err := os.MkdirAll(p.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("the data directory cannot be made: %w", err)
 	}
@@ -24,7 +24,7 @@ func (p *program) takeDirectory() (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be written: %w", p.Dir, err)
 	}
-	// One of a former start: others may wait for it to appear again.
+	// One of an earlier start: programs may be waiting until it appears again.
 	if err := os.Remove(p.infoFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		unlock()
 		return nil, fmt.Errorf("the data directory %s cannot be written: %w", p.Dir, err)
@@ -32,7 +32,8 @@ func (p *program) takeDirectory() (unlock func(), err error) {
 	return unlock, nil
 }
 
-// listen opens the three ports before anything slow: a taken port is known at once.
+// listen opens the three ports. It is called before anything slow, so that a
+// port in use is reported at once.
 func (p *program) listen() (err error) {
 	for _, one := range []struct {
 		flag, addr string
@@ -54,9 +55,9 @@ func (p *program) listen() (err error) {
 	return nil
 }
 
-// reached is the host:port at which a listener is reached from this machine:
-// one on all addresses (0.0.0.0, ::) is reached on loopback.
-func reached(l net.Listener) string {
+// addressOf returns the host:port by which this machine reaches a listener. For
+// one on all addresses (0.0.0.0, ::) that is loopback.
+func addressOf(l net.Listener) string {
 	addr := l.Addr().(*net.TCPAddr)
 	if addr.IP.IsUnspecified() {
 		return net.JoinHostPort("127.0.0.1", strconv.Itoa(addr.Port))
@@ -64,4 +65,4 @@ func reached(l net.Listener) string {
 	return addr.String()
 }
 
-func origin(l net.Listener) string { return "http://" + reached(l) }
+func origin(l net.Listener) string { return "http://" + addressOf(l) }

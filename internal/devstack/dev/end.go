@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// ended tells whether a part of us has ended by itself.
+// ended returns an error if a part of dev has ended by itself.
 func (p *program) ended() error {
 	select {
 	case <-p.postgres.Done():
@@ -29,7 +29,8 @@ func (p *program) ended() error {
 	return nil
 }
 
-// wait returns nil at ctx's end, or the error of a part that ended before.
+// wait waits for the end of ctx. If a part of dev ends before, it returns that
+// part's error.
 func (p *program) wait(ctx context.Context) error {
 	watching, cancel := context.WithCancel(ctx)
 	var watchers sync.WaitGroup
@@ -54,20 +55,20 @@ func (p *program) wait(ctx context.Context) error {
 	return p.ended()
 }
 
-// stop ends everything in the reverse order of its start: what takes requests
-// first, then what it needs.
+// stop stops everything in the reverse order of its start. It returns err, or,
+// if that is nil, the first error of stopping.
 func (p *program) stop(ctx context.Context, err error) error {
 	interrupted := ctx.Err() != nil
 	if interrupted {
 		fmt.Fprintln(p.Out, "\nStopping …")
 	}
-	// First of all: who waits for dev.json, or finds it, must not find a stopped one.
-	// What the next start needs is in secrets.json.
+	// First: a program that finds dev.json takes it as a sign that dev runs. What
+	// the next start needs is in secrets.json.
 	if removeErr := os.Remove(p.infoFile()); removeErr != nil && !errors.Is(removeErr, os.ErrNotExist) && err == nil {
 		err = removeErr
 	}
 	for i := len(p.tasks) - 1; i >= 0; i-- {
-		// A part that failed has been told already; one that stops badly is told now.
+		// The error of a part that ended by itself is in err already.
 		if stopErr := p.tasks[i].Stop(); stopErr != nil && err == nil {
 			err = fmt.Errorf("%s: %w", p.tasks[i].Name(), stopErr)
 		}
@@ -84,7 +85,7 @@ func (p *program) stop(ctx context.Context, err error) error {
 		p.postgres.Stop()
 	}
 	if interrupted && errors.Is(err, context.Canceled) {
-		return nil // stopped while starting: as asked
+		return nil // it was stopped while it started
 	}
 	return err
 }

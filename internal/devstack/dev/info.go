@@ -29,8 +29,9 @@ type Info struct {
 	Postgres          string `json:"postgres"`
 }
 
-// secrets is secrets.json: what a start must find again, written as soon as
-// each is made. dev.json is not it: that says "ready" and is rewritten.
+// secrets is secrets.json: what the next start needs. Each secret is written as
+// soon as it is made. They are not in dev.json, since that exists only while dev
+// is ready.
 type secrets struct {
 	Hashing       string `json:"hashing_secret"`
 	Token         string `json:"token_secret"`
@@ -40,7 +41,7 @@ type secrets struct {
 	Seeded        bool   `json:"seeded,omitempty"`
 
 	path string
-	made bool // by this start
+	made bool // secrets.json was made by this start
 }
 
 func openSecrets(path string) (*secrets, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/tributary-io/tributary/internal/devstack/demo"
 )
 
-// print shows what a newcomer needs, once everything is ready.
+// print prints what a new user needs, once everything is ready.
 func (p *program) print(sale demo.Sale) {
 	i := p.info
 	fmt.Fprintf(p.Out, `
@@ -37,7 +37,7 @@ Tributary is running. Ctrl-C stops it; the data stays in %s.
 	}
 	order := fmt.Sprintf(`{"orderId":"1001","orderStatus":0,"createdAt":"%s","totalPrice":200.00,"currency":"BRL"%s}`,
 		time.Now().UTC().Format("2006-01-02T15:04:05Z"), coupon)
-	// Every value is our own: nothing that a shell would read otherwise.
+	// The values are all made by dev: none has a character that needs quoting.
 	fmt.Fprintf(p.Out, `
 For a shell of yours, to paste:
 

@@ -57,7 +57,7 @@ func (p *program) environment(service string, listener net.Listener) Environment
 	return Environment{
 		Kafka: p.kafka(service), DSN: p.dsn, Hasher: p.hasher, Log: p.Log, Listener: listener,
 		TokenSecret:  []byte(p.secrets.Token),
-		ShortBase:    reached(p.listeners.edge) + "/s",
+		ShortBase:    addressOf(p.listeners.edge) + "/s",
 		Snapshot:     filepath.Join(p.Dir, "directory.json"),
 		RewriteHosts: map[string]string{demo.Host: p.info.StorefrontURL},
 	}
@@ -69,9 +69,9 @@ func (p *program) start(ctx context.Context, name string, run func(context.Conte
 
 func anyBody([]byte) bool { return true }
 
-// knowsBothCompanies reads the edge's /readyz: a new store's companies, live
-// and sandbox, reach it by directory.v1 a moment after it is ready, and until
-// then it would refuse their events as nobody's.
+// knowsBothCompanies reads the edge's /readyz. The edge learns of a new store's
+// companies, live and sandbox, by directory.v1, a moment after it is ready. Until
+// then it refuses their events.
 func knowsBothCompanies(body []byte) bool {
 	var answer struct {
 		Directory struct{ Companies int }
@@ -79,7 +79,7 @@ func knowsBothCompanies(body []byte) bool {
 	return json.Unmarshal(body, &answer) == nil && answer.Directory.Companies >= 2
 }
 
-// readyTimeout bounds a service's start: it has only to connect and to read the directory.
+// readyTimeout bounds the start of a service. It only connects and reads the directory.
 const readyTimeout = 60 * time.Second
 
 // await waits until a URL answers 200 with a body that ready accepts, or a

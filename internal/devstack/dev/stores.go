@@ -12,10 +12,11 @@ import (
 	"github.com/tributary-io/tributary/internal/kafka"
 )
 
-// partitions is the count of events.v1 and commerce.v1 in dev (docs/wire.md, "Other topics").
+// partitions is the number of partitions of events.v1 and commerce.v1 in dev (docs/wire.md, "Other topics").
 const partitions = 8
 
-// startStores starts the broker and PostgreSQL side by side, and migrates.
+// startStores starts the broker and PostgreSQL at the same time, makes the
+// topics and migrates the database.
 func (p *program) startStores(ctx context.Context) error {
 	dir, elsewhere, err := devstack.ReachableDir(filepath.Join(p.Dir, "postgres"))
 	if err != nil {
@@ -52,7 +53,8 @@ func (p *program) kafka(client string) kafka.Config {
 	return kafka.Config{Brokers: []string{p.broker.Addr()}, ClientID: "tributary-" + client}
 }
 
-// progressOn shows slow steps: each once, a download at every tenth.
+// progressOn returns a function that prints slow steps: each once, a download ten
+// times.
 func progressOn(out io.Writer) func(step string, done, total int64) {
 	var last string
 	return func(step string, done, total int64) {
