@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/await"
+	"github.com/tributary-io/tributary/internal/facts"
 )
 
 // answer is an HTTP answer, read whole.
@@ -73,40 +74,11 @@ func mustCall(t *testing.T, method, url, key string, body, into any) {
 	}
 }
 
-// explanation is what the tests look at of GET /order/{id}/attribution.
-type explanation struct {
-	Order struct {
-		OrderID string
-		Total   json.Number
-		Status  int
-	}
-	Payout struct {
-		Winner *struct{ Influencer, Campaign, Evidence string }
-		Costs  []struct {
-			Amount json.Number
-		}
-		Commission json.Number
-	}
-	Touches []struct {
-		Channel    string
-		Influencer json.RawMessage
-		Used       bool
-	}
-	Models map[string][]struct {
-		Channel string
-		Amount  json.Number
-	}
-	Ledger []struct {
-		Kind   string
-		Amount json.Number
-	}
-}
-
 // explain waits until the order is processed and settled says it is as it should be.
-func (d *dev) explain(t *testing.T, orderID string, settled func(explanation) bool) explanation {
+func (d *dev) explain(t *testing.T, orderID string, settled func(facts.Explanation) bool) facts.Explanation {
 	t.Helper()
 	var last answer
-	var e explanation
+	var e facts.Explanation
 	await.Until(t, await.Long, func() bool {
 		got, err := call(t.Context(), http.MethodGet, d.AdminURL+"/order/"+orderID+"/attribution", d.APIKey, nil)
 		if err != nil {
@@ -116,7 +88,7 @@ func (d *dev) explain(t *testing.T, orderID string, settled func(explanation) bo
 		if got.status != http.StatusOK {
 			return false
 		}
-		var envelope struct{ Data explanation }
+		var envelope struct{ Data facts.Explanation }
 		if err := json.Unmarshal(got.body, &envelope); err != nil {
 			t.Fatalf("explanation of %s: %v: %s", orderID, err, got.body)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/facts"
 )
 
 // TestASaleIsAttributedInABrowser is the mission in one walk: an influencer's
@@ -52,7 +53,7 @@ func TestASaleIsAttributedInABrowser(t *testing.T) {
 	click("#place-order")
 	orderID := shopper.MustElement("#order-id").MustText()
 
-	e := d.explain(t, orderID, func(e explanation) bool { return e.Payout.Winner != nil })
+	e := d.explain(t, orderID, func(e facts.Explanation) bool { return e.Payout.Winner != nil })
 	if w := e.Payout.Winner; w.Influencer != "Ana Prado" || w.Campaign != "Inverno" || w.Evidence != "link" {
 		t.Errorf("winner %+v, want Ana Prado / Inverno by link", *w)
 	}
@@ -131,7 +132,7 @@ func TestACouponBeatsAnotherInfluencersLink(t *testing.T) {
 	o := order("o-1", "200.00", "beto10")
 	o["cartToken"] = "cart-1"
 	mustCall(t, http.MethodPost, d.AdminURL+"/order", d.APIKey, o, nil)
-	e := d.explain(t, "o-1", func(e explanation) bool { return e.Payout.Winner != nil && len(e.Touches) > 0 })
+	e := d.explain(t, "o-1", func(e facts.Explanation) bool { return e.Payout.Winner != nil && len(e.Touches) > 0 })
 	if w := e.Payout.Winner; w.Influencer != "Beto Lima" || w.Evidence != "coupon" || cents(t, e.Payout.Commission) != 2000 {
 		t.Errorf("payout %+v, want 20.00 to Beto Lima by coupon", e.Payout)
 	}
@@ -142,7 +143,7 @@ func TestACouponBeatsAnotherInfluencersLink(t *testing.T) {
 	// A cancelled order is taken back whole.
 	o["orderStatus"], o["updatedAt"] = 2, time.Now().Add(time.Minute).UTC().Format("2006-01-02T15:04:05Z")
 	mustCall(t, http.MethodPost, d.AdminURL+"/order", d.APIKey, o, nil)
-	e = d.explain(t, "o-1", func(e explanation) bool { return len(e.Ledger) == 2 })
+	e = d.explain(t, "o-1", func(e facts.Explanation) bool { return len(e.Ledger) == 2 })
 	var net int64
 	for _, entry := range e.Ledger {
 		net += cents(t, entry.Amount)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/storefront"
+	"github.com/tributary-io/tributary/internal/facts"
 )
 
 // Host is the demo shop's host in links. Links must be https on a public host, so
@@ -148,20 +149,7 @@ func (s *Store) links(ctx context.Context) ([]Link, error) {
 // Sale reads how the first order of the demo is credited. It waits a moment for
 // the credit; if there is none by then, Influencer is empty.
 func (s *Store) Sale(ctx context.Context) (sale Sale, err error) {
-	var explained struct {
-		Order struct {
-			OrderID  string
-			Total    json.Number
-			Currency string
-		}
-		Payout struct {
-			Winner *struct {
-				Influencer, Campaign any // a name, or an object with one
-				Evidence             string
-			}
-			Commission json.Number
-		}
-	}
+	var explained facts.Explanation
 	for deadline := time.Now().Add(longestRetry); ; {
 		if err := s.api(ctx, http.MethodGet, "/order/"+saleOrder+"/attribution", nil, &explained); err != nil {
 			return sale, err
@@ -187,16 +175,8 @@ func (s *Store) Sale(ctx context.Context) (sale Sale, err error) {
 		*one.into = commerce.Amount{Minor: minor, Currency: explained.Order.Currency}
 	}
 	if w := explained.Payout.Winner; w != nil {
-		sale.Influencer, sale.Campaign, sale.Evidence = nameOf(w.Influencer), nameOf(w.Campaign), w.Evidence
+		sale.Influencer, sale.Campaign, sale.Evidence = w.Influencer, w.Campaign, string(w.Evidence)
 	}
 	sale.Links, err = s.links(ctx)
 	return sale, err
-}
-
-func nameOf(v any) string {
-	if object, ok := v.(map[string]any); ok {
-		v = object["name"]
-	}
-	text, _ := v.(string)
-	return text
 }
