@@ -5,6 +5,7 @@ package tributary_test
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -50,18 +51,33 @@ func TestSDKReachesTheStandardLibraryOnly(t *testing.T) {
 }
 
 func TestCoreStaysSmallEnoughForABrowser(t *testing.T) {
+	allowed := []string{"errors", "strings", "strconv", "slices", "unicode/utf8"}
+	for from, paths := range imports(t, "./sdk/core") {
+		for _, path := range paths {
+			if !slices.Contains(allowed, path) {
+				t.Errorf("%s imports %s: every import is downloaded by every shopper (docs/adr/0004)", from, path)
+			}
+		}
+	}
 	for _, path := range deps(t, "./sdk/core") {
 		switch path {
-		case "fmt", "time", "regexp", "encoding/json", "net", "context", "crypto/rand", "os":
-			t.Errorf("sdk/core reaches %s: every import is paid for in the browser (docs/adr/0004)", path)
+		case "fmt", "time", "reflect", "regexp", "encoding/json", "net", "context", "crypto/rand", "os", "io/fs":
+			t.Errorf("sdk/core reaches %s: every import is downloaded by every shopper (docs/adr/0004)", path)
 		}
 	}
 }
 
 func TestEdgeNeedsOnlyKafka(t *testing.T) {
-	for _, path := range deps(t, "./edge/...") {
-		if strings.Contains(path, "jackc/pgx") || path == "database/sql" {
+	reached := deps(t, "./edge/...")
+	if !slices.Contains(reached, module+"internal/kafka") {
+		t.Fatal("go list does not list the edge's dependencies")
+	}
+	for _, path := range reached {
+		switch {
+		case strings.Contains(path, "jackc/pgx"), path == "database/sql", inside(path, "internal/postgres"):
 			t.Errorf("edge reaches %s: it must collect while Postgres is down", path)
+		case inside(path, "internal/devstack"), inside(path, "sdk-js"):
+			t.Errorf("edge reaches %s: cmd hands it what it serves", path)
 		}
 	}
 }
@@ -86,7 +102,7 @@ func TestServicesNeverImportEachOther(t *testing.T) {
 	for _, service := range services {
 		for _, path := range deps(t, "./"+service+"/...") {
 			for _, other := range services {
-				if other != service && (path == module+other || strings.HasPrefix(path, module+other+"/")) {
+				if other != service && inside(path, other) {
 					t.Errorf("%s reaches %s: services meet on topics and tables only", service, path)
 				}
 			}
@@ -111,6 +127,27 @@ func TestServicesDeclareWhatTheyNeed(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Also internal/devstack/dev, which runs the services, has them handed in.
+func TestOnlyCmdImportsServices(t *testing.T) {
+	for from, paths := range imports(t, "./...") {
+		if strings.HasPrefix(from, module+"cmd/") {
+			continue
+		}
+		for _, path := range paths {
+			for _, service := range []string{"edge", "admin", "processor"} {
+				if inside(path, service) && !inside(from, service) {
+					t.Errorf("%s imports %s: only cmd wires services", from, path)
+				}
+			}
+		}
+	}
+}
+
+// inside tells whether a package is the module's directory or below it.
+func inside(path, directory string) bool {
+	return path == module+directory || strings.HasPrefix(path, module+directory+"/")
 }
 
 func TestAttributionRulesArePure(t *testing.T) {

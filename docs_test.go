@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/tributary-io/tributary/edge"
+	"github.com/tributary-io/tributary/internal/importer"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -155,6 +156,9 @@ func TestEventsPageTellsEveryCodeAndName(t *testing.T) {
 		tells(string(code))
 	}
 	for _, name := range core.ClickIDs() {
+		tells(name)
+	}
+	for _, name := range append(core.Names(), importer.CodeTimestampRequired) {
 		tells(name)
 	}
 }

@@ -35,6 +35,7 @@ func build(t *testing.T, quick bool) (dist string) {
 // What every page of a shop downloads before anything else stays small. The
 // aim is 2 KiB with the rest loaded later; this holds the whole script until then.
 func TestTheScriptStaysSmall(t *testing.T) {
+	t.Parallel()
 	dist := build(t, true)
 	script, err := os.ReadFile(filepath.Join(dist, "tributary.js"))
 	if err != nil {
@@ -69,6 +70,7 @@ func TestTheScriptStaysSmall(t *testing.T) {
 
 // The core is loaded after the page is idle, but on a shopper's data plan.
 func TestTheCoreKeepsItsBudget(t *testing.T) {
+	t.Parallel()
 	const budget = 480_000 // bytes, brotli (docs/adr/0004)
 	files, err := filepath.Glob(filepath.Join(build(t, false), "core.*.wasm.br"))
 	if err != nil || len(files) != 1 {

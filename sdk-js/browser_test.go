@@ -14,12 +14,14 @@ import (
 )
 
 func TestInChromium(t *testing.T) {
+	t.Parallel()
 	dist := build(t, true)
 	browser := devtest.Browser(t)
 
 	// Each case has its own edge, shop origin and browser context.
 	f := func(name string, test func(*testing.T, *edge, *rod.Browser)) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			context := browser.MustIncognito()
 			defer context.MustClose()
 			test(t, newEdge(t, dist), context)

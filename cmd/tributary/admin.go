@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"net"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/admin"
 	"github.com/tributary-io/tributary/admin/dashboard"
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/produce"
@@ -18,14 +17,12 @@ import (
 )
 
 func newAdmin() *cobra.Command {
-	var addr, publicURL string
-	var config admin.Config
-	var broker kafkaFlags
+	var common serviceFlags
+	var public publicFlags
 	var database postgresFlags
-	var hashing hashingFlags
-	var logging logFlags
+	var config admin.Config
+	var publicURL string
 	var tokens, former secretFlag
-	var proxies proxyFlag
 	cmd := &cobra.Command{
 		Use:   "admin",
 		Short: "Run the admin API and the dashboard",
@@ -33,26 +30,21 @@ func newAdmin() *cobra.Command {
 dashboard (/dashboard/). It needs Kafka and PostgreSQL. Several may run; one at
 a time publishes the directory and the rules' changes.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			log, err := logging.logger(cmd)
-			if err != nil {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			setup := adminSetup{config: config, dashboard: dashboard.Config{PublicURL: publicURL}}
+			if setup.service, err = common.read(cmd); err != nil {
 				return err
 			}
 			if config.ShortBase == "" {
 				return errors.New("give --short-base")
 			}
-			setup := adminSetup{config: config, log: log}
 			if setup.dsn, err = database.require(); err != nil {
 				return err
 			}
-			if setup.hasher, err = hashing.hasher(); err != nil {
+			if setup.hasher, err = public.hashing.hasher(); err != nil {
 				return err
 			}
-			if setup.kafka, err = broker.config("tributary-admin"); err != nil {
-				return err
-			}
-			setup.dashboard.PublicURL = publicURL
-			trusted, err := proxies.prefixes()
+			trusted, err := public.proxies.prefixes()
 			if err != nil {
 				return err
 			}
@@ -63,41 +55,34 @@ a time publishes the directory and the rules' changes.`,
 			if setup.dashboard.PreviousTokenSecret, err = former.read(); err != nil {
 				return err
 			}
-			if setup.listener, err = listen("addr", addr); err != nil {
+			if err := common.listen(&setup.service); err != nil {
 				return err
 			}
-			log.Info("admin listens", "addr", setup.listener.Addr().String())
 			return runAdmin(cmd.Context(), setup)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&addr, "addr", "127.0.0.1:7701", "address to listen on")
 	flags.StringVar(&config.ShortBase, "short-base", "", "what stands before a short link's code, without scheme: go.example.com or edge.example.com/s")
 	flags.StringVar(&publicURL, "public-url", "", "where browsers reach the dashboard; with https its cookies are Secure behind a proxy that ends TLS")
 	flags.IntVar(&config.IngestRate.PerSecond, "ingest-rate", 100, "orders and products a key may send a second")
 	flags.IntVar(&config.IngestRate.Burst, "ingest-burst", 200, "… and how many at once")
 	flags.IntVar(&config.RuleRate.PerSecond, "rule-rate", 10, "other requests a key may send a second")
 	flags.IntVar(&config.RuleRate.Burst, "rule-burst", 40, "… and how many at once")
-	flags.DurationVar(&config.ShutdownTimeout, "drain", 10*time.Second, "longest wait for requests in flight at the end")
-	proxies.register(flags)
-	broker.register(flags)
+	common.register(flags, "admin", "127.0.0.1:7701")
+	public.register(flags, &config.ShutdownTimeout)
 	database.register(flags)
-	hashing.register(flags)
 	tokens.register(flags, "token-secret", "the secret that signs dashboard sessions, at least 32 bytes")
 	former.register(flags, "previous-token-secret", "the token secret before a change, which still verifies")
-	logging.register(flags, "info")
 	return cmd
 }
 
-// adminSetup is what an admin is run with, alone or in dev.
+// adminSetup is what an admin is run with.
 type adminSetup struct {
+	service
 	config    admin.Config
 	dashboard dashboard.Config // its ShortBase is taken from config
-	kafka     kafka.Config
 	dsn       string
 	hasher    *identity.Hasher
-	listener  net.Listener
-	log       *slog.Logger
 }
 
 // runAdmin serves until ctx ends.
@@ -144,10 +129,10 @@ func runAdmin(ctx context.Context, s adminSetup) error {
 	if err != nil {
 		return err
 	}
-	watching := start(ctx, service{"live", pages.Run}, s.log)
+	sockets := background.Start(ctx, s.log, "live", pages.Run)
 	// The pages' sockets end first: they would hold the server's shutdown up.
-	stop := context.AfterFunc(ctx, watching.cancel)
+	stop := context.AfterFunc(ctx, sockets.Cancel)
 	defer stop()
 	err = api.Serve(ctx, s.listener, admin.Mux(api, pages))
-	return errors.Join(err, watching.stop())
+	return errors.Join(err, sockets.Stop())
 }

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -36,15 +34,11 @@ func newCompanyCreate() *cobra.Command {
 			if err := checkStore(store); err != nil {
 				return err
 			}
-			dsn, err := database.require()
-			if err != nil {
-				return err
-			}
 			hasher, err := hashing.hasher()
 			if err != nil {
 				return err
 			}
-			db, err := openStores(cmd.Context(), dsn)
+			db, err := database.open(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -104,11 +98,7 @@ func newCompanyList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List stores and their companies", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dsn, err := database.require()
-			if err != nil {
-				return err
-			}
-			db, err := openStores(cmd.Context(), dsn)
+			db, err := database.open(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -128,63 +118,4 @@ func newCompanyList() *cobra.Command {
 	}
 	database.register(cmd.Flags())
 	return cmd
-}
-
-// listed is a list in one cell.
-func listed(words []string) string {
-	if len(words) == 0 {
-		return "-"
-	}
-	return printable(strings.Join(words, ","))
-}
-
-// printable replaces what would move a terminal's cursor or colour it: names
-// and campaigns come from other people.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
-}
-
-// companyCommand is what the commands on one company's data have in common: a
-// database, and a company that is in it.
-func companyCommand(use, short string, args cobra.PositionalArgs, run func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error) *cobra.Command {
-	var database postgresFlags
-	var company string
-	cmd := &cobra.Command{
-		Use: use, Short: short, Args: args,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			dsn, err := database.require()
-			if err != nil {
-				return err
-			}
-			if company == "" {
-				return errors.New("give --company")
-			}
-			db, err := openStores(cmd.Context(), dsn)
-			if err != nil {
-				return err
-			}
-			defer db.Close()
-			if _, err := findCompany(cmd.Context(), db, company); err != nil {
-				return err
-			}
-			return run(cmd.Context(), cmd, db, company, args)
-		},
-	}
-	database.register(cmd.Flags())
-	cmd.Flags().StringVar(&company, "company", "", "companyId; the environment, live or sandbox, is the company's")
-	return cmd
-}
-
-// findCompany is a company that someone named; an unknown one is said in words.
-func findCompany(ctx context.Context, db stores, companyID string) (commerce.Company, error) {
-	company, err := db.Company(ctx, companyID)
-	if errors.Is(err, commerce.ErrNotFound) {
-		return company, fmt.Errorf("no such company: %s; `tributary company list` shows those there are", companyID)
-	}
-	return company, err
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"log/slog"
-	"net"
 
 	"github.com/spf13/cobra"
 
@@ -16,12 +14,9 @@ import (
 )
 
 func newEdge() *cobra.Command {
-	var addr, shortPath string
-	var proxies proxyFlag
+	var common serviceFlags
+	var public publicFlags
 	var config edge.Config
-	var broker kafkaFlags
-	var hashing hashingFlags
-	var logging logFlags
 	cmd := &cobra.Command{
 		Use:   "edge",
 		Short: "Run the collector: events, short links and the browser SDK's files",
@@ -29,52 +24,38 @@ func newEdge() *cobra.Command {
 the topic directory.v1. It acknowledges an event once Kafka has it on all
 in-sync replicas.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			log, err := logging.logger(cmd)
-			if err != nil {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			setup := edgeSetup{config: config}
+			if setup.service, err = common.read(cmd); err != nil {
 				return err
 			}
-			hasher, err := hashing.hasher()
-			if err != nil {
+			if setup.hasher, err = public.hashing.hasher(); err != nil {
 				return err
 			}
-			kafkaConfig, err := broker.config("tributary-edge")
-			if err != nil {
+			if setup.config.TrustedProxies, err = public.proxies.prefixes(); err != nil {
 				return err
 			}
-			config.ShortPath = shortPath
-			if config.TrustedProxies, err = proxies.prefixes(); err != nil {
+			if err := common.listen(&setup.service); err != nil {
 				return err
 			}
-			listener, err := listen("addr", addr)
-			if err != nil {
-				return err
-			}
-			log.Info("edge listens", "addr", listener.Addr().String())
-			return runEdge(cmd.Context(), edgeSetup{config, kafkaConfig, hasher, listener, log})
+			return runEdge(cmd.Context(), setup)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&addr, "addr", "127.0.0.1:7700", "address to listen on")
 	flags.StringVar(&config.Prefix, "prefix", "", "path before every route, for an edge behind a shop's own domain")
-	flags.StringVar(&shortPath, "short-path", "/s", "path of short links")
+	flags.StringVar(&config.ShortPath, "short-path", "/s", "path of short links")
 	flags.StringVar(&config.ShortHost, "short-host", "", "a host of its own for short links, which serves /<code>")
 	flags.StringVar(&config.SnapshotFile, "snapshot", "", "file that keeps the directory, so that the edge starts with Kafka down")
-	proxies.register(flags)
-	flags.DurationVar(&config.DrainTimeout, "drain", 0, "longest wait for requests in flight at the end (default 10s)")
-	broker.register(flags)
-	hashing.register(flags)
-	logging.register(flags, "info")
+	common.register(flags, "edge", "127.0.0.1:7700")
+	public.register(flags, &config.DrainTimeout)
 	return cmd
 }
 
-// edgeSetup is what an edge is run with, alone or in dev.
+// edgeSetup is what an edge is run with.
 type edgeSetup struct {
-	config   edge.Config
-	kafka    kafka.Config
-	hasher   *identity.Hasher
-	listener net.Listener
-	log      *slog.Logger
+	service
+	config edge.Config
+	hasher *identity.Hasher
 }
 
 // runEdge serves until ctx ends.

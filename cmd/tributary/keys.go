@@ -88,13 +88,6 @@ func newKeysList() *cobra.Command {
 		})
 }
 
-func moment(t time.Time) string {
-	if t.IsZero() {
-		return "never"
-	}
-	return t.UTC().Format(time.RFC3339)
-}
-
 func keyState(k commerce.APIKey, now time.Time) string {
 	switch {
 	case !k.RevokedAt.IsZero() && !now.Before(k.RevokedAt):

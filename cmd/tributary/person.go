@@ -33,11 +33,7 @@ func personCommand(use, short string, run func(ctx context.Context, cmd *cobra.C
 			if parsed, err := mail.ParseAddress(email); err != nil || parsed.Address != email {
 				return fmt.Errorf("%q is no e-mail address", args[0])
 			}
-			dsn, err := database.require()
-			if err != nil {
-				return err
-			}
-			db, err := openStores(cmd.Context(), dsn)
+			db, err := database.open(cmd.Context())
 			if err != nil {
 				return err
 			}

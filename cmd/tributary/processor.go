@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
@@ -19,11 +19,9 @@ import (
 )
 
 func newProcessor() *cobra.Command {
-	var addr string
-	var setup processorSetup
-	var broker kafkaFlags
+	var common serviceFlags
 	var database postgresFlags
-	var logging logFlags
+	var config processor.Config
 	cmd := &cobra.Command{
 		Use:   "processor",
 		Short: "Run the processor: facts and credits out of the two logs",
@@ -32,38 +30,32 @@ has partitions: each partition has one owner, and what an owner had not
 committed when it died is done by the next.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if setup.log, err = logging.logger(cmd); err != nil {
+			setup := processorSetup{config: config}
+			if setup.service, err = common.read(cmd); err != nil {
 				return err
 			}
 			if setup.dsn, err = database.require(); err != nil {
 				return err
 			}
-			if setup.kafka, err = broker.config("tributary-processor"); err != nil {
+			if err := common.listen(&setup.service); err != nil {
 				return err
 			}
-			if setup.listener, err = listen("addr", addr); err != nil {
-				return err
-			}
-			setup.log.Info("processor answers /healthz, /readyz and /metrics", "addr", setup.listener.Addr().String())
 			return runProcessor(cmd.Context(), setup)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&addr, "addr", "127.0.0.1:7703", "address of /healthz, /readyz and /metrics")
-	flags.IntVar(&setup.config.BatchRecords, "batch-records", 0, "records a transaction (default 2000)")
-	broker.register(flags)
+	flags.IntVar(&config.BatchRecords, "batch-records", 0, "records a transaction (default 2000)")
+	common.register(flags, "processor", "127.0.0.1:7703")
 	database.register(flags)
-	logging.register(flags, "info")
 	return cmd
 }
 
-// processorSetup is what a processor is run with, alone or in dev.
+// processorSetup is what a processor is run with. Its listener is for its
+// health; nil: none.
 type processorSetup struct {
-	config   processor.Config
-	kafka    kafka.Config
-	dsn      string
-	listener net.Listener // of its health; nil: none
-	log      *slog.Logger
+	service
+	config processor.Config
+	dsn    string
 }
 
 // processorGroup is the consumer group of all processors.
@@ -94,8 +86,10 @@ func runProcessor(ctx context.Context, s processorSetup) error {
 	if s.listener == nil {
 		return p.Run(ctx)
 	}
-	health := start(ctx, service{"health", func(ctx context.Context) error { return serveHealth(ctx, p.Handler(), s.listener) }}, s.log)
-	return errors.Join(p.Run(ctx), health.stop())
+	health := background.Start(ctx, s.log, "health", func(ctx context.Context) error {
+		return serveHealth(ctx, p.Handler(), s.listener)
+	})
+	return errors.Join(p.Run(ctx), health.Stop())
 }
 
 // serveHealth serves a small handler until ctx ends.
@@ -103,12 +97,15 @@ func serveHealth(ctx context.Context, handler http.Handler, listener net.Listene
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
+	var closed error
 	select {
+	case <-ctx.Done():
+		closed = server.Close()
 	case err := <-served:
 		return fmt.Errorf("health: serve: %w", err)
-	case <-ctx.Done():
-		err := server.Close()
-		<-served
-		return err
 	}
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return errors.Join(closed, fmt.Errorf("health: serve: %w", err))
+	}
+	return closed
 }

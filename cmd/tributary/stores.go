@@ -2,7 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
+	"github.com/spf13/cobra"
+
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/postgres/report"
@@ -26,3 +31,48 @@ func openStores(ctx context.Context, dsn string) (stores, error) {
 
 // Close waits for connections in use and closes all.
 func (s stores) Close() { s.db.Close() }
+
+// open opens the database that the flags name; Close it when done.
+func (p *postgresFlags) open(ctx context.Context) (stores, error) {
+	dsn, err := p.require()
+	if err != nil {
+		return stores{}, err
+	}
+	return openStores(ctx, dsn)
+}
+
+// companyCommand is what the commands on one company's data have in common: a
+// database, and a company that is in it.
+func companyCommand(use, short string, args cobra.PositionalArgs, run func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error) *cobra.Command {
+	var database postgresFlags
+	var company string
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: args,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if company == "" {
+				return errors.New("give --company")
+			}
+			db, err := database.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			if _, err := findCompany(cmd.Context(), db, company); err != nil {
+				return err
+			}
+			return run(cmd.Context(), cmd, db, company, args)
+		},
+	}
+	database.register(cmd.Flags())
+	cmd.Flags().StringVar(&company, "company", "", "companyId; the environment, live or sandbox, is the company's")
+	return cmd
+}
+
+// findCompany returns the company that someone named; the error for an unknown one says where to look.
+func findCompany(ctx context.Context, db stores, companyID string) (commerce.Company, error) {
+	company, err := db.Company(ctx, companyID)
+	if errors.Is(err, commerce.ErrNotFound) {
+		return company, fmt.Errorf("no such company: %s; `tributary company list` shows those there are", companyID)
+	}
+	return company, err
+}

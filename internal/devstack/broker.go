@@ -14,7 +14,7 @@ import (
 // BrokerConfig says where the embedded broker listens and keeps its log.
 type BrokerConfig struct {
 	Addr string // host:port on loopback; empty or port 0 takes a free port
-	Dir  string // its log, fsynced at each produce; empty keeps it in memory
+	Dir  string // keeps the log, fsynced at each produce; empty: only in memory
 }
 
 // Broker is an embedded single-node Kafka: franz-go's kfake. It holds its
@@ -26,8 +26,8 @@ type Broker struct {
 	addr    string
 }
 
-// StartBroker starts the embedded broker; with a Dir it carries on from what
-// that holds.
+// StartBroker starts the embedded broker. With a Dir it continues with the log
+// that is there.
 func StartBroker(config BrokerConfig) (*Broker, error) {
 	host, port := "127.0.0.1", 0
 	if config.Addr != "" {
@@ -45,9 +45,9 @@ func StartBroker(config BrokerConfig) (*Broker, error) {
 		kfake.ListenFn(func(network, _ string) (net.Listener, error) {
 			return net.Listen(network, net.JoinHostPort(host, strconv.Itoa(port)))
 		}),
-		// A new log is a new cluster, so that offsets of a former one are refused.
+		// A new log is a new cluster, so that offsets of an earlier one are refused.
 		kfake.ClusterID(rand.Text()),
-		// Broker-wide defaults behind the topics' own: see Broker.
+		// The defaults for topics that set nothing else: see Broker.
 		kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1", "log.retention.bytes": "-1"}),
 	}
 	if config.Dir != "" {
@@ -68,7 +68,7 @@ func StartBroker(config BrokerConfig) (*Broker, error) {
 	return &Broker{cluster: cluster, addr: addrs[0]}, nil
 }
 
-// Addr is the broker's host:port.
+// Addr returns the broker's host:port.
 func (b *Broker) Addr() string { return b.addr }
 
 // Stop writes what is left and ends the broker. It may be called again.

@@ -1,7 +1,7 @@
-// Package devstack runs what Tributary needs beside itself on one machine: a
-// real PostgreSQL server and an embedded Kafka broker. `tributary dev` and the
-// tests stand on it; production does not.
+// Package devstack runs the servers that Tributary needs on one machine: a real
+// PostgreSQL and an embedded Kafka broker. `tributary dev` and the tests use it;
+// production does not.
 //
 // What may enter: child processes, downloads of their binaries, the embedded
-// broker. No rule of the business, no schema.
+// broker. No business rules, no schema.
 package devstack

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// ErrLocked is a lock that another process holds.
+// ErrLocked is returned for a lock that another process holds.
 var ErrLocked = errors.New("is in use by another process")
 
-// TryLock takes an exclusive lock on a file, which it makes and writes our
-// process id into. The kernel frees it when we end, however that comes.
+// TryLock takes an exclusive lock on a file. It makes the file and writes our
+// process id into it. The kernel releases the lock when this process ends.
 func TryLock(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -24,20 +24,20 @@ func TryLock(path string) (unlock func(), err error) {
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		holder := make([]byte, 20)
 		n, _ := f.Read(holder) // only for the message
-		f.Close()
+		_ = f.Close()          // it was only read
 		return nil, fmt.Errorf("%s %w (process %s)", path, ErrLocked, strings.TrimSpace(string(holder[:n])))
 	}
 	if err != nil {
-		f.Close()
+		_ = f.Close() // nothing was written
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	if err := f.Truncate(0); err == nil {
-		_, _ = fmt.Fprintf(f, "%d\n", os.Getpid()) // only for the other's message
+		_, _ = fmt.Fprintf(f, "%d\n", os.Getpid()) // only for the message of the other process
 	}
-	return func() { f.Close() }, nil
+	return func() { _ = f.Close() }, nil // the kernel unlocks in any case
 }
 
-// lockFile is TryLock that waits for the holder while ctx lasts.
+// lockFile is TryLock, but waits for the lock until ctx ends.
 func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	for {
 		unlock, err := TryLock(path)

@@ -12,10 +12,10 @@ import (
 )
 
 // releaseDataDir waits until no process of an earlier server uses the data
-// directory, and removes a postmaster.pid that nobody living holds. Two cases
-// need it: the server of a killed parent is still shutting down, and a killed
-// server is a zombie that nobody has waited for: PostgreSQL takes both for
-// running servers and refuses to start.
+// directory, and removes a postmaster.pid of a process that has ended.
+// PostgreSQL refuses to start in two cases in which no server is running: the
+// server of a killed parent is still shutting down, or a killed server is a
+// zombie process that nobody has waited for.
 func releaseDataDir(ctx context.Context, data string) error {
 	pidFile := filepath.Join(data, "postmaster.pid")
 	text, err := os.ReadFile(pidFile)
@@ -28,7 +28,7 @@ func releaseDataDir(ctx context.Context, data string) error {
 	first, _, _ := strings.Cut(string(text), "\n")
 	pid, err := strconv.Atoi(strings.TrimSpace(first))
 	if err != nil {
-		return nil // PostgreSQL explains a broken lock file better
+		return nil // PostgreSQL's own message about a broken file is better
 	}
 	deadline := time.Now().Add(orphanPatience)
 	for processesIn(data, pid) {

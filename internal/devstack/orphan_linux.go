@@ -7,8 +7,9 @@ import (
 	"strconv"
 )
 
-// processesIn tells whether a living process works in dir, as every process of
-// a PostgreSQL server does in its data directory; pid is the server's own.
+// processesIn reports whether a running process has dir as its working
+// directory, as every process of a PostgreSQL server has its data directory. pid
+// is the server's own.
 func processesIn(dir string, pid int) bool {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -31,13 +32,13 @@ func processesIn(dir string, pid int) bool {
 	return false
 }
 
-// living tells whether a process exists and is no zombie.
+// living reports whether a process exists and is not a zombie.
 func living(pid int) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
 		return false
 	}
-	// "pid (name) state …": the name may hold anything, so look behind its last bracket.
+	// "pid (name) state …": the name may contain brackets, so the last one counts.
 	after := stat[bytes.LastIndexByte(stat, ')')+1:]
 	fields := bytes.Fields(after)
 	return len(fields) > 0 && !bytes.Equal(fields[0], []byte("Z")) && !bytes.Equal(fields[0], []byte("X"))

@@ -23,12 +23,12 @@ import (
 
 // PostgresConfig says where and how the server runs. Only Dir is required.
 type PostgresConfig struct {
-	// Dir holds the server's home: data/, password, postgres.log. It is made
-	// if missing, and given to uid nobody when we are root.
+	// Dir holds data/, password and postgres.log. It is made if it does not
+	// exist, and belongs to nobody (uid 65534) if we are root.
 	Dir  string
 	Port int // on 127.0.0.1; 0 takes a free one
-	// Settings are PostgreSQL's own, by name. The server's defaults are durable
-	// (fsync on); tests may turn that off.
+	// Settings are PostgreSQL's, by name. By default the server is durable (fsync
+	// is on); tests may turn that off.
 	Settings map[string]string
 	// Repository is the URL of a Maven repository that has the server's binaries,
 	// for a mirror. Empty: the one that the embedded-postgres library uses.
@@ -37,8 +37,8 @@ type PostgresConfig struct {
 	Progress func(step string, done, total int64)
 }
 
-// Postgres is a running server, our direct child: it ends when we end, and
-// after a SIGKILL of ours it shuts down by itself.
+// Postgres is a running server. It is our direct child, so that the kernel shuts
+// it down when we end, also by SIGKILL.
 type Postgres struct {
 	child    *child.Process
 	port     int
@@ -46,14 +46,15 @@ type Postgres struct {
 	dir      string
 }
 
-// ErrPostgresMajor is a data directory of another major version.
+// ErrPostgresMajor is returned for a data directory of another major version.
 var ErrPostgresMajor = errors.New("the data directory is of another PostgreSQL major version")
 
 const (
 	superuser    = "postgres"
 	startTimeout = 60 * time.Second // recovery after a crash included
 	stopPatience = 20 * time.Second
-	// An orphaned server needs a moment to shut down after its parent's death.
+	// orphanPatience is how long a server may take to shut down after the end of
+	// its parent.
 	orphanPatience = 20 * time.Second
 )
 
@@ -103,8 +104,8 @@ func StartPostgres(ctx context.Context, config PostgresConfig) (*Postgres, error
 	}
 }
 
-// initialize makes the data directory, once; a half-made one of a start that
-// was killed is made anew.
+// initialize makes the data directory, once. If an earlier start was killed
+// while it made one, it begins again.
 func (p *Postgres) initialize(ctx context.Context, binaries string, who account, progress func(string, int64, int64)) error {
 	data, passwordFile := filepath.Join(p.dir, "data"), filepath.Join(p.dir, "password")
 	version, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))
@@ -141,7 +142,7 @@ func (p *Postgres) initialize(ctx context.Context, binaries string, who account,
 		return fmt.Errorf("postgres data directory: %w", err)
 	}
 	var output bytes.Buffer
-	// The built-in C.UTF-8 sorts alike on every machine.
+	// The built-in C.UTF-8 sorts in the same way on every machine.
 	cmd := p.command(binaries, who, "initdb", "-D", unfinished, "-U", superuser, "-A", "scram-sha-256", "--pwfile", passwordFile,
 		"-E", "UTF8", "--no-locale", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
 	cmd.Stdout, cmd.Stderr = &output, &output
@@ -167,7 +168,7 @@ func (p *Postgres) initialize(ctx context.Context, binaries string, who account,
 func (p *Postgres) command(binaries string, who account, name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(binaries, "bin", name), args...)
 	cmd.Dir = p.dir
-	// Nothing of our environment: PGDATA, PGPORT and their like would change the server.
+	// Not our environment: variables such as PGDATA and PGPORT would change the server.
 	cmd.Env = []string{"LC_ALL=C", "TZ=UTC", "PATH=/usr/bin:/bin"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: who.credential()}
 	return cmd
@@ -207,8 +208,7 @@ func (p *Postgres) start(ctx context.Context, binaries string, who account, conf
 	for {
 		conn, err := pgx.Connect(ctx, p.DSN())
 		if err == nil {
-			conn.Close(ctx)
-			return nil
+			return conn.Close(ctx)
 		}
 		select {
 		case <-server.Done():
@@ -216,7 +216,11 @@ func (p *Postgres) start(ctx context.Context, binaries string, who account, conf
 			if bytes.Contains(text, []byte("Address already in use")) {
 				return fmt.Errorf("postgres on 127.0.0.1:%d: %w", port, errPortTaken)
 			}
-			return fmt.Errorf("postgres ended at start (%v): %s", server.Err(), lastLines(text, 5))
+			ended := server.Err()
+			if ended == nil {
+				ended = errors.New("exit status 0")
+			}
+			return fmt.Errorf("postgres ended at start: %w: %s", ended, lastLines(text, 5))
 		case <-ctx.Done():
 			p.Stop()
 			return fmt.Errorf("postgres did not answer: %w (last: %w)", ctx.Err(), err)
@@ -225,10 +229,10 @@ func (p *Postgres) start(ctx context.Context, binaries string, who account, conf
 	}
 }
 
-// DSN is the superuser's connection string to the database "postgres".
+// DSN returns the superuser's connection string to the database "postgres".
 func (p *Postgres) DSN() string { return p.DatabaseDSN("postgres") }
 
-// DatabaseDSN is the superuser's connection string to a database.
+// DatabaseDSN returns the superuser's connection string to a database.
 func (p *Postgres) DatabaseDSN(database string) string {
 	dsn := url.URL{
 		Scheme: "postgres", User: url.UserPassword(superuser, p.password),
@@ -237,7 +241,8 @@ func (p *Postgres) DatabaseDSN(database string) string {
 	return dsn.String()
 }
 
-// CreateDatabase makes a database unless it is there, and gives its connection string.
+// CreateDatabase makes a database if it does not exist, and returns its
+// connection string.
 func (p *Postgres) CreateDatabase(ctx context.Context, name string) (dsn string, err error) {
 	conn, err := pgx.Connect(ctx, p.DSN())
 	if err != nil {
@@ -256,18 +261,19 @@ func (p *Postgres) CreateDatabase(ctx context.Context, name string) (dsn string,
 	return p.DatabaseDSN(name), nil
 }
 
-// Done is closed when the server has ended, asked to or not.
+// Done is closed when the server has ended, by Stop or by itself.
 func (p *Postgres) Done() <-chan struct{} { return p.child.Done() }
 
-// Pid is the server's process id.
+// Pid returns the server's process id.
 func (p *Postgres) Pid() int { return p.child.Pid() }
 
-// Stop ends the server: a fast shutdown, then harder ones. It may be called again.
+// Stop ends the server: by a fast shutdown, and if that takes too long by SIGQUIT
+// and SIGKILL. It may be called again.
 func (p *Postgres) Stop() {
 	p.child.Stop(stopPatience, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL)
 }
 
-// choosePort is the wanted port, or a free one for 0.
+// choosePort returns the wanted port, or a free one for 0.
 func choosePort(wanted int) (int, error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(wanted)))
 	if err != nil {

@@ -18,10 +18,11 @@ import (
 	embeddedpostgres "github.com/fergusstrange/embedded-postgres"
 )
 
-// PostgresVersion is the server's version. The binaries are those that
-// fergusstrange/embedded-postgres runs (zonkyio/embedded-postgres-binaries),
-// fetched here because that library leaves its server running when its owner
-// is killed, and shows no progress.
+// PostgresVersion is the server's version. The binaries are those of
+// zonkyio/embedded-postgres-binaries, which the library
+// fergusstrange/embedded-postgres runs too. They are downloaded here, since that
+// library shows no progress and leaves its server running when its parent is
+// killed (docs/adr/0007).
 const PostgresVersion = "18.6.0"
 
 // repository returns the URL of the Maven repository that has the binaries:
@@ -70,7 +71,7 @@ func publishedFor(platform string) (published, error) {
 	return published{}, fmt.Errorf("no PostgreSQL %s binaries are known for %s: run the services against a PostgreSQL of your own", PostgresVersion, platform)
 }
 
-// platformName names this machine as the archives do.
+// platformName returns the archives' name of this machine's system.
 func platformName() string {
 	name := runtime.GOOS + "-" + runtime.GOARCH
 	if runtime.GOARCH == "arm64" {

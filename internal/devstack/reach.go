@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// systemState is where directories go that must be outside of private ones.
+// systemState holds directories that must not be inside of private ones.
 const systemState = "/var/lib/tributary"
 
-// ReachableDir gives a directory for PostgresConfig.Dir. That is dir itself
-// where the server's account can reach it; else, when root works below a
-// private directory such as its 0700 home, dir becomes a symbolic link to a
-// directory of its own below /var/lib/tributary, and elsewhere tells which.
+// ReachableDir returns a directory for PostgresConfig.Dir: dir itself if the
+// server's account can reach it. It cannot when we are root and dir is inside of
+// a private directory, such as root's home: then dir becomes a symbolic link to
+// a new directory below /var/lib/tributary, which elsewhere names too.
 func ReachableDir(dir string) (reachable, elsewhere string, err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {

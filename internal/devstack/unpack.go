@@ -38,7 +38,7 @@ func unpackPostgres(jar []byte, dir string) error {
 }
 
 func untar(archive *tar.Reader, dir string) error {
-	root, err := os.OpenRoot(dir) // no member can leave dir, not even through a symlink
+	root, err := os.OpenRoot(dir) // nothing is written outside of dir, not even through a symlink
 	if err != nil {
 		return err
 	}
@@ -77,13 +77,6 @@ func writeMember(root *os.Root, name string, r io.Reader, mode os.FileMode) erro
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(f, r); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Chmod(mode); err != nil { // whatever the umask says
-		f.Close()
-		return err
-	}
-	return f.Close()
+	_, err = io.Copy(f, r)
+	return errors.Join(err, f.Chmod(mode), f.Close()) // chmod: whatever the umask says
 }

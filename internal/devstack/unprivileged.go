@@ -16,13 +16,13 @@ const (
 	nobodyGID = 65534
 )
 
-// account is who the server runs as.
+// account is the user and group that the server runs as.
 type account struct {
 	uid, gid int
-	change   bool // we are root and become someone else
+	change   bool // they are not our own: we are root
 }
 
-// serverAccount is nobody when we are root, else ourselves.
+// serverAccount returns nobody's account if we are root, else our own.
 func serverAccount() (account, error) {
 	if os.Geteuid() != 0 {
 		return account{uid: os.Geteuid(), gid: os.Getegid()}, nil
@@ -34,7 +34,7 @@ func serverAccount() (account, error) {
 	return account{uid: nobodyUID, gid: nobodyGID, change: true}, nil
 }
 
-// credential is for a child's SysProcAttr; nil leaves the child as we are.
+// credential returns what a child's SysProcAttr needs; nil for our own account.
 func (a account) credential() *syscall.Credential {
 	if !a.change {
 		return nil
@@ -42,8 +42,8 @@ func (a account) credential() *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}
 }
 
-// canReach tells whether the account may pass through every directory above
-// path, which need not exist yet.
+// canReach reports whether the account may enter every directory above path.
+// Those that do not exist yet are made so that it may.
 func (a account) canReach(path string) bool {
 	if !a.change {
 		return true
@@ -55,7 +55,7 @@ func (a account) canReach(path string) bool {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)
 		switch {
-		case errors.Is(err, os.ErrNotExist): // we would make it passable
+		case errors.Is(err, os.ErrNotExist): // it would be made with mode 0755
 		case err != nil:
 			return false
 		case !a.mayPass(info):
@@ -80,7 +80,7 @@ func (a account) mayPass(info os.FileInfo) bool {
 	return mode&0o001 != 0
 }
 
-// ownDir makes dir, private to the account.
+// ownDir makes dir, which only the account may enter.
 func (a account) ownDir(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/devstack"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/kafka"
@@ -158,9 +159,8 @@ func TestOrdersOverTheDeathOfPostgresAndKafka(t *testing.T) {
 		})
 	}
 	reach := func(n int64) {
-		for answered.Load() < n && ctx.Err() == nil {
-			time.Sleep(time.Millisecond) // a count is no event that could be awaited
-		}
+		await.Until(t, 2*await.Long, func() bool { return answered.Load() >= n || ctx.Err() != nil },
+			func() string { return fmt.Sprintf("%d of %d orders were answered", answered.Load(), n) })
 	}
 	reach(orders / 10)
 	database.kill(t)
@@ -214,9 +214,9 @@ func TestOrdersOverTheDeathOfPostgresAndKafka(t *testing.T) {
 	}
 	healing.Wait()
 	f.startProcessor(t)
-	wantCount(t, f.dsn, 60*time.Second, "orders", orders, `select count(*) from orders where company_id = $1`, f.companyID)
-	wantCount(t, f.dsn, 60*time.Second, "ledger entries", orders, `select count(*) from ledger_entry where company_id = $1`, f.companyID)
-	wantCount(t, f.dsn, 60*time.Second, "commission in the ledger", orders*100, `select coalesce(sum(amount_minor), 0)::bigint from ledger_entry where company_id = $1`, f.companyID)
+	wantCount(t, f.dsn, "orders", orders, `select count(*) from orders where company_id = $1`, f.companyID)
+	wantCount(t, f.dsn, "ledger entries", orders, `select count(*) from ledger_entry where company_id = $1`, f.companyID)
+	wantCount(t, f.dsn, "commission in the ledger", orders*100, `select coalesce(sum(amount_minor), 0)::bigint from ledger_entry where company_id = $1`, f.companyID)
 }
 
 // unavailableLine is a 503 in the admin's access log.
@@ -235,7 +235,7 @@ func (f *fleet) orderIDs(ctx context.Context, t *testing.T, broker string) map[s
 	// A broker that has just come back may not lead the partition yet.
 	if !again(ctx, func() bool {
 		found = map[string]int{}
-		until, stop := context.WithTimeout(ctx, 30*time.Second)
+		until, stop := context.WithTimeout(ctx, await.Long)
 		defer stop()
 		reached := false
 		err = client.Follow(until, wire.TopicCommerce, kafka.PartitionFor([]byte(f.companyID), devtest.Partitions), kafka.FromFirst,

@@ -8,9 +8,11 @@ import (
 	"io"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/await"
+	"github.com/tributary-io/tributary/internal/facts"
 )
 
 // answer is an HTTP answer, read whole.
@@ -72,41 +74,12 @@ func mustCall(t *testing.T, method, url, key string, body, into any) {
 	}
 }
 
-// explanation is what the tests look at of GET /order/{id}/attribution.
-type explanation struct {
-	Order struct {
-		OrderID string
-		Total   json.Number
-		Status  int
-	}
-	Payout struct {
-		Winner *struct{ Influencer, Campaign, Evidence string }
-		Costs  []struct {
-			Amount json.Number
-		}
-		Commission json.Number
-	}
-	Touches []struct {
-		Channel    string
-		Influencer json.RawMessage
-		Used       bool
-	}
-	Models map[string][]struct {
-		Channel string
-		Amount  json.Number
-	}
-	Ledger []struct {
-		Kind   string
-		Amount json.Number
-	}
-}
-
 // explain waits until the order is processed and settled says it is as it should be.
-func (d *dev) explain(t *testing.T, orderID string, settled func(explanation) bool) explanation {
+func (d *dev) explain(t *testing.T, orderID string, settled func(facts.Explanation) bool) facts.Explanation {
 	t.Helper()
 	var last answer
-	var e explanation
-	eventually(t, 30*time.Second, func() bool {
+	var e facts.Explanation
+	await.Until(t, await.Long, func() bool {
 		got, err := call(t.Context(), http.MethodGet, d.AdminURL+"/order/"+orderID+"/attribution", d.APIKey, nil)
 		if err != nil {
 			return false
@@ -115,7 +88,7 @@ func (d *dev) explain(t *testing.T, orderID string, settled func(explanation) bo
 		if got.status != http.StatusOK {
 			return false
 		}
-		var envelope struct{ Data explanation }
+		var envelope struct{ Data facts.Explanation }
 		if err := json.Unmarshal(got.body, &envelope); err != nil {
 			t.Fatalf("explanation of %s: %v: %s", orderID, err, got.body)
 		}
@@ -123,21 +96,6 @@ func (d *dev) explain(t *testing.T, orderID string, settled func(explanation) bo
 		return settled == nil || settled(e)
 	}, func() string { return fmt.Sprintf("order %s is not explained: %d %s", orderID, last.status, last.body) })
 	return e
-}
-
-// eventually waits until ok, asking ten times a second, bounded.
-func eventually(t *testing.T, bound time.Duration, ok func() bool, failure func() string) {
-	t.Helper()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(bound)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatal(failure())
-		}
-	}
 }
 
 // query reads one row of numbers or texts from dev's Postgres.
@@ -160,10 +118,10 @@ func queryOne(t *testing.T, dsn string, into []any, sql string, args ...any) {
 
 // wantCount waits until a query of one number gives want: what was accepted is
 // processed a moment later.
-func wantCount(t *testing.T, dsn string, bound time.Duration, what string, want int64, sql string, args ...any) {
+func wantCount(t *testing.T, dsn, what string, want int64, sql string, args ...any) {
 	t.Helper()
 	var got int64
-	eventually(t, bound, func() bool {
+	await.Until(t, await.Long, func() bool {
 		queryOne(t, dsn, []any{&got}, sql, args...)
 		return got == want
 	}, func() string { return fmt.Sprintf("%s: %d, want %d", what, got, want) })

@@ -3,6 +3,7 @@ package e2e
 import "testing"
 
 func TestEveryCurlOfTheAPIPageWorks(t *testing.T) {
+	t.Parallel()
 	fences, output := startDev(t, dataDir(t), "--empty").runPage(t, "api.md")
 	if n := countCurls(fences); n < 17 {
 		t.Errorf("the page has %d curls: some operation is missing", n)

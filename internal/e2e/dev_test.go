@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/await"
 )
 
 // order is a minimal valid order of total reais with a coupon.
@@ -31,6 +33,7 @@ type jsonNumber string
 func (n jsonNumber) MarshalJSON() ([]byte, error) { return []byte(n), nil }
 
 func TestDevPrintsCurlLinesThatWork(t *testing.T) {
+	t.Parallel()
 	d := startDev(t, dataDir(t))
 	for _, url := range []string{d.EdgeURL + "/healthz", d.EdgeURL + "/readyz", d.DashboardURL, d.StorefrontURL} {
 		response, err := http.Get(url)
@@ -52,7 +55,7 @@ func TestDevPrintsCurlLinesThatWork(t *testing.T) {
 		t.Fatalf("%s\n%v: %s", lines[0], err, out)
 	}
 	var explained []byte
-	eventually(t, 20*time.Second, func() bool {
+	await.Until(t, await.Long, func() bool {
 		explained, err = exec.Command("sh", "-c", lines[1]).CombinedOutput()
 		return err == nil && strings.Contains(string(explained), `"winner":{`)
 	}, func() string { return fmt.Sprintf("%s\n%v: %s", lines[1], err, explained) })
@@ -80,6 +83,7 @@ func curlLines(output string) []string {
 }
 
 func TestDevStartsAgainWithTheSameData(t *testing.T) {
+	t.Parallel()
 	dir := dataDir(t)
 	first := startDev(t, dir, "--empty")
 	first.register(t, "Ana Prado", "Inverno", "ANA10")
@@ -117,7 +121,7 @@ func (d *dev) register(t *testing.T, name, campaign, coupon string) string {
 	}
 	url := "http://" + short[0]
 	// The edge learns of a link from directory.v1, a moment later. HEAD is no click.
-	eventually(t, 10*time.Second, func() bool {
+	await.Until(t, await.Long, func() bool {
 		response, err := withoutRedirects.Head(url)
 		if err != nil {
 			return false
@@ -132,6 +136,7 @@ func (d *dev) register(t *testing.T, name, campaign, coupon string) string {
 var withoutRedirects = http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 func TestDevSurvivesSIGKILL(t *testing.T) {
+	t.Parallel()
 	dir := dataDir(t)
 	d := startDev(t, dir, "--empty")
 	d.register(t, "Ana Prado", "Inverno", "ANA10")
@@ -163,7 +168,7 @@ func TestDevSurvivesSIGKILL(t *testing.T) {
 
 	d = startDev(t, dir, "--empty")
 	var missing int
-	eventually(t, 60*time.Second, func() bool {
+	await.Until(t, await.Long, func() bool {
 		d.query(t, []any{&missing}, `select count(*) from unnest($2::text[]) id
 			where not exists (select from payout p join influencer using (company_id, influencer_id)
 				where p.company_id = $1 and p.order_id = id and p.commission_minor = 100)`, d.CompanyID, ids)
@@ -172,6 +177,7 @@ func TestDevSurvivesSIGKILL(t *testing.T) {
 }
 
 func TestDevSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

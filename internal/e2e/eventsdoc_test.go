@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/tributary-io/tributary/internal/await"
 )
 
 // A fence of this page says "rejected" where an event is.
 func TestEveryCurlOfTheEventsPageWorks(t *testing.T) {
+	t.Parallel()
 	fences, output := startDev(t, dataDir(t), "--empty").runPage(t, "events.md")
 	if n := countCurls(fences); n < 14 {
 		t.Errorf("the page has %d curls: some form of sending is missing", n)
@@ -33,6 +35,7 @@ func TestEveryCurlOfTheEventsPageWorks(t *testing.T) {
 // A history repeated changes nothing, even where its lines have no ids and no
 // versions, and what was posted since it was written stays.
 func TestHistoryWithoutIDsAndVersionsMayBeImportedAgain(t *testing.T) {
+	t.Parallel()
 	d := startDev(t, dataDir(t), "--empty")
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -65,7 +68,7 @@ func TestHistoryWithoutIDsAndVersionsMayBeImportedAgain(t *testing.T) {
 	becomes := func(want string) {
 		t.Helper()
 		var got string
-		eventually(t, 60*time.Second, func() bool { got = state(); return got == want },
+		await.Until(t, await.Long, func() bool { got = state(); return got == want },
 			func() string { return fmt.Sprintf("%s, want %s", got, want) })
 	}
 	importBoth()

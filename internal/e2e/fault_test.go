@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 )
 
@@ -85,7 +86,7 @@ func (f *fleet) run(t *testing.T, args ...string) string {
 
 func (f *fleet) waitReady(t *testing.T, url string) {
 	t.Helper()
-	eventually(t, 30*time.Second, func() bool {
+	await.Until(t, await.Long, func() bool {
 		got, err := call(t.Context(), http.MethodGet, url, "", nil)
 		return err == nil && got.status == http.StatusOK
 	}, func() string { return url + " did not become ready" })
@@ -158,7 +159,7 @@ func TestNothingAcknowledgedIsLostToSIGKILL(t *testing.T) {
 
 	const total = senders * batches * batchSize
 	for k := int64(1); k <= kills; k++ {
-		eventually(t, time.Minute, func() bool { return acknowledged.Load() >= k*total/(kills+2) }, func() string {
+		await.Until(t, await.Long, func() bool { return acknowledged.Load() >= k*total/(kills+2) }, func() string {
 			return fmt.Sprintf("traffic stalled at %d of %d events", acknowledged.Load(), total)
 		})
 		f.edge.kill(t)
@@ -171,12 +172,12 @@ func TestNothingAcknowledgedIsLostToSIGKILL(t *testing.T) {
 		t.Fatalf("%d of %d events and %d of %d orders were acknowledged in time", acknowledged.Load(), total, ordered.Load(), orders)
 	}
 
-	wantCount(t, f.dsn, 60*time.Second, "events", total, `select count(*) from event_fact where company_id = $1`, f.companyID)
-	wantCount(t, f.dsn, 60*time.Second, "orders", orders, `select count(*) from orders where company_id = $1`, f.companyID)
-	wantCount(t, f.dsn, 60*time.Second, "order versions", orders, `select count(*) from order_version where company_id = $1`, f.companyID)
-	wantCount(t, f.dsn, 60*time.Second, "commission in the ledger", orders*100, `select coalesce(sum(amount_minor), 0)::bigint from ledger_entry where company_id = $1`, f.companyID)
-	wantCount(t, f.dsn, 60*time.Second, "ledger entries", orders, `select count(*) from ledger_entry where company_id = $1`, f.companyID)
-	wantCount(t, f.dsn, 60*time.Second, "last-touch credit", orders*1000, `select coalesce(sum(amount_minor), 0)::bigint from credit where company_id = $1 and model = 'last'`, f.companyID)
+	wantCount(t, f.dsn, "events", total, `select count(*) from event_fact where company_id = $1`, f.companyID)
+	wantCount(t, f.dsn, "orders", orders, `select count(*) from orders where company_id = $1`, f.companyID)
+	wantCount(t, f.dsn, "order versions", orders, `select count(*) from order_version where company_id = $1`, f.companyID)
+	wantCount(t, f.dsn, "commission in the ledger", orders*100, `select coalesce(sum(amount_minor), 0)::bigint from ledger_entry where company_id = $1`, f.companyID)
+	wantCount(t, f.dsn, "ledger entries", orders, `select count(*) from ledger_entry where company_id = $1`, f.companyID)
+	wantCount(t, f.dsn, "last-touch credit", orders*1000, `select coalesce(sum(amount_minor), 0)::bigint from credit where company_id = $1 and model = 'last'`, f.companyID)
 
 	f.edge.signal(syscall.SIGTERM)
 	select {
@@ -184,8 +185,8 @@ func TestNothingAcknowledgedIsLostToSIGKILL(t *testing.T) {
 		if f.edge.err != nil {
 			t.Errorf("the edge ended with %v at SIGTERM, want exit status 0", f.edge.err)
 		}
-	case <-time.After(15 * time.Second):
-		t.Error("the edge did not drain within 15 s of SIGTERM")
+	case <-time.After(await.Long):
+		t.Errorf("the edge did not drain within %v of SIGTERM", await.Long)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/await"
 )
 
 // process is one running `tributary …`. Its output is kept for failures.
@@ -61,8 +64,8 @@ func startIn(t *testing.T, env []string, args ...string) *process {
 		p.signal(syscall.SIGTERM)
 		select {
 		case <-p.done:
-		case <-time.After(20 * time.Second):
-			t.Errorf("tributary %v did not stop within 20 s of SIGTERM", args)
+		case <-time.After(await.Long):
+			t.Errorf("tributary %v did not stop within %v of SIGTERM", args, await.Long)
 			p.signal(syscall.SIGKILL)
 			<-p.done
 		}
@@ -94,8 +97,8 @@ func (p *process) stop(t *testing.T) {
 	p.signal(syscall.SIGINT)
 	select {
 	case <-p.done:
-	case <-time.After(20 * time.Second):
-		t.Fatal("did not stop within 20 s of SIGINT")
+	case <-time.After(await.Long):
+		t.Fatalf("did not stop within %v of SIGINT", await.Long)
 	}
 	if p.err != nil {
 		t.Fatalf("stopped with %v, want exit status 0", p.err)
@@ -113,7 +116,8 @@ func runToEnd(t *testing.T, args ...string) (string, int) {
 func finish(t *testing.T, cmd *exec.Cmd) (string, int) {
 	t.Helper()
 	out, err := cmd.CombinedOutput()
-	if exit, ok := err.(*exec.ExitError); ok {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
 		return string(out), exit.ExitCode()
 	}
 	if err != nil {
@@ -168,23 +172,22 @@ func startDev(t *testing.T, dir string, args ...string) *dev {
 	p := start(t, append([]string{"dev", "--data", dir,
 		"--edge-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--storefront-addr", "127.0.0.1:0"}, args...)...)
 	d := &dev{process: p, dir: dir}
-	deadline := time.After(3 * time.Minute) // a first start downloads Postgres
-	for tick := time.NewTicker(50 * time.Millisecond); ; {
-		if text, err := os.ReadFile(file); err == nil {
+	await.Until(t, 10*time.Minute, func() bool { // a first start downloads PostgreSQL
+		text, err := os.ReadFile(file)
+		if err == nil {
 			if err := json.Unmarshal(text, &d.devInfo); err != nil {
 				t.Fatalf("dev.json: %v", err)
 			}
-			tick.Stop()
-			return d
+			return true
 		}
 		select {
 		case <-p.done:
 			t.Fatalf("tributary dev ended before it was ready: %v\n%s", p.err, tail(p.output.String(), 8000))
-		case <-deadline:
-			t.Fatalf("tributary dev was not ready within 3 min\n%s", tail(p.output.String(), 8000))
-		case <-tick.C:
+		default:
 		}
-	}
+		return false
+	}, func() string { return "tributary dev is ready\n" + tail(p.output.String(), 8000) })
+	return d
 }
 
 func tail(s string, n int) string {

@@ -7,13 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/facts"
 )
 
 // TestASaleIsAttributedInABrowser is the mission in one walk: an influencer's
 // short link, the storefront, the order, its explanation and the dashboard.
 func TestASaleIsAttributedInABrowser(t *testing.T) {
+	t.Parallel()
 	d := startDev(t, dataDir(t), "--empty")
 	short := d.register(t, "Ana Prado", "Inverno", "")
 	browser := devtest.Browser(t)
@@ -50,7 +53,7 @@ func TestASaleIsAttributedInABrowser(t *testing.T) {
 	click("#place-order")
 	orderID := shopper.MustElement("#order-id").MustText()
 
-	e := d.explain(t, orderID, func(e explanation) bool { return e.Payout.Winner != nil })
+	e := d.explain(t, orderID, func(e facts.Explanation) bool { return e.Payout.Winner != nil })
 	if w := e.Payout.Winner; w.Influencer != "Ana Prado" || w.Campaign != "Inverno" || w.Evidence != "link" {
 		t.Errorf("winner %+v, want Ana Prado / Inverno by link", *w)
 	}
@@ -77,7 +80,7 @@ func TestASaleIsAttributedInABrowser(t *testing.T) {
 	// Every step of the visit is a fact, once.
 	for name, want := range map[string]int{"LINK_CLICK": 1, "PRODUCT_VIEW": 1, "ADD_TO_CART": 1, "INITIATE_CHECKOUT": 1, "CHECKOUT_COMPLETED": 1} {
 		var n int
-		eventually(t, 20*time.Second, func() bool {
+		await.Until(t, await.Long, func() bool {
 			d.query(t, []any{&n}, `select count(*) from event_fact where company_id = $1 and name = $2`, d.CompanyID, name)
 			return n == want
 		}, func() string { return name + " is not stored exactly once" })
@@ -107,6 +110,7 @@ func TestASaleIsAttributedInABrowser(t *testing.T) {
 
 // TestACouponBeatsAnotherInfluencersLink walks the payout's default rule through the API.
 func TestACouponBeatsAnotherInfluencersLink(t *testing.T) {
+	t.Parallel()
 	d := startDev(t, dataDir(t), "--empty")
 	short := d.register(t, "Ana Prado", "Inverno", "")
 	d.register(t, "Beto Lima", "Inverno", "BETO10")
@@ -128,7 +132,7 @@ func TestACouponBeatsAnotherInfluencersLink(t *testing.T) {
 	o := order("o-1", "200.00", "beto10")
 	o["cartToken"] = "cart-1"
 	mustCall(t, http.MethodPost, d.AdminURL+"/order", d.APIKey, o, nil)
-	e := d.explain(t, "o-1", func(e explanation) bool { return e.Payout.Winner != nil && len(e.Touches) > 0 })
+	e := d.explain(t, "o-1", func(e facts.Explanation) bool { return e.Payout.Winner != nil && len(e.Touches) > 0 })
 	if w := e.Payout.Winner; w.Influencer != "Beto Lima" || w.Evidence != "coupon" || cents(t, e.Payout.Commission) != 2000 {
 		t.Errorf("payout %+v, want 20.00 to Beto Lima by coupon", e.Payout)
 	}
@@ -139,7 +143,7 @@ func TestACouponBeatsAnotherInfluencersLink(t *testing.T) {
 	// A cancelled order is taken back whole.
 	o["orderStatus"], o["updatedAt"] = 2, time.Now().Add(time.Minute).UTC().Format("2006-01-02T15:04:05Z")
 	mustCall(t, http.MethodPost, d.AdminURL+"/order", d.APIKey, o, nil)
-	e = d.explain(t, "o-1", func(e explanation) bool { return len(e.Ledger) == 2 })
+	e = d.explain(t, "o-1", func(e facts.Explanation) bool { return len(e.Ledger) == 2 })
 	var net int64
 	for _, entry := range e.Ledger {
 		net += cents(t, entry.Amount)

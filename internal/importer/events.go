@@ -18,9 +18,9 @@ const (
 )
 
 // Events sends a file of events, one a line, to an edge (its origin and
-// prefix, as edge_url in dev.json) for a company. The edge knows by a header
-// that they are imported: timestamps years ago are fine. A line without
-// eventId gets one out of its own bytes.
+// prefix, as edge_url in dev.json) for a company. A header tells the edge that
+// they are imported, so that it accepts timestamps of years ago. A line without
+// eventId gets one that is computed from the line.
 func Events(ctx context.Context, config Config, edge, companyID string) (Summary, error) {
 	if companyID == "" {
 		return Summary{}, errors.New("no company given")
@@ -61,9 +61,9 @@ type eventSender struct {
 	companyID string
 }
 
-// send judges lines that are no JSON itself, since one of them would make the
-// whole batch unreadable, and those that nothing would make known when they
-// come again. It asks the edge about the rest.
+// send rejects two kinds of lines itself: those that are not JSON, since one of
+// them would make the whole batch unreadable, and those that could not be
+// recognized when they are imported again. It sends the rest to the edge.
 func (s eventSender) send(ctx context.Context, lines []line) ([]verdict, error) {
 	verdicts := make([]verdict, len(lines))
 	var sent []line
@@ -92,7 +92,7 @@ func (s eventSender) send(ctx context.Context, lines []line) ([]verdict, error) 
 	return verdicts, err
 }
 
-// unreadable is why a line cannot be sent at all; nil where it can.
+// unreadable returns why a line cannot be sent at all; nil if it can.
 func unreadable(l line) []Reason {
 	if l.text == nil {
 		return []Reason{{Code: "payload_too_large", Message: fmt.Sprintf("the line is longer than %d bytes", maxLine)}}
@@ -103,8 +103,8 @@ func unreadable(l line) []Reason {
 	return nil
 }
 
-// batch sends lines as one array. A batch refused whole is halved until the
-// line at fault stands alone.
+// batch sends lines as one array. A batch that is refused as a whole is halved,
+// again and again, until the line at fault is alone in its batch.
 func (s eventSender) batch(ctx context.Context, lines []line) ([]verdict, error) {
 	var body bytes.Buffer
 	for i, l := range lines {
@@ -134,7 +134,7 @@ func (s eventSender) batch(ctx context.Context, lines []line) ([]verdict, error)
 	return append(first, second...), err
 }
 
-// results reads the edge's answer: each event on its own, in order.
+// results reads the edge's answer: one result an event, in order.
 func results(r response, n int) ([]verdict, error) {
 	var answer struct {
 		Results []struct {

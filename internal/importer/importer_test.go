@@ -327,7 +327,9 @@ func TestVersionsOfAnOrderAreSentInTheFilesOrder(t *testing.T) {
 			OrderID string
 			Version int
 		}
-		json.NewDecoder(r.Body).Decode(&o)
+		if err := json.NewDecoder(r.Body).Decode(&o); err != nil {
+			t.Errorf("order: %v", err)
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		if turn++; turn%7 == 0 { // a retry must not let the next version overtake
@@ -390,7 +392,9 @@ func TestProgressThatCannotBeKeptEndsTheImport(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		if requests++; requests == 20 {
-			os.Rename(state, state+".gone") // in one step, unlike removing
+			if err := os.Rename(state, state+".gone"); err != nil { // in one step, unlike removing
+				t.Error(err)
+			}
 		}
 	}))
 	defer server.Close()

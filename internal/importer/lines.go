@@ -17,8 +17,8 @@ import (
 // maxLine bounds a line; both services take bodies of 1 MiB at most.
 const maxLine = 900_000
 
-// line is one line of the file, numbered from 1. Text is nil where the line
-// was too long to be kept.
+// line is one line of the file, numbered from 1. Its text is nil if the line is
+// longer than maxLine.
 type line struct {
 	number int64
 	text   []byte
@@ -28,7 +28,7 @@ type line struct {
 type source struct {
 	name    string // for messages
 	size    int64  // bytes on disk; 0 for standard input
-	digest  string // of its identity; empty for standard input
+	digest  string // see identify; empty for standard input
 	reader  *bufio.Reader
 	counter *countingReader
 	closers []io.Closer
@@ -47,8 +47,8 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// open opens a file, "-" for stdin; a name ending in .gz, or content that
-// begins as gzip does, is decompressed.
+// open opens a file, or stdin for "-". It decompresses what has a name ending in
+// .gz or begins with gzip's two bytes.
 func open(path string, stdin io.Reader) (*source, error) {
 	s := &source{name: path}
 	raw := stdin
@@ -76,7 +76,7 @@ func open(path string, stdin io.Reader) (*source, error) {
 	}
 	s.counter = &countingReader{r: raw}
 	s.reader = bufio.NewReaderSize(s.counter, 256<<10)
-	magic, _ := s.reader.Peek(2) // a shorter file is no gzip
+	magic, _ := s.reader.Peek(2) // a shorter file is not gzip
 	if strings.HasSuffix(path, ".gz") || bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		inflated, err := gzip.NewReader(s.reader)
 		if err != nil {
@@ -89,8 +89,8 @@ func open(path string, stdin io.Reader) (*source, error) {
 	return s, nil
 }
 
-// identify digests what tells one file from another without reading all of it:
-// its size, its time, its first and its last 64 KiB.
+// identify returns a digest by which a file is recognized without reading all of
+// it: of its size, its modification time, its first and its last 64 KiB.
 func identify(f *os.File, info os.FileInfo) (string, error) {
 	const part = 64 << 10
 	hash := sha256.New()
@@ -105,15 +105,15 @@ func identify(f *os.File, info os.FileInfo) (string, error) {
 
 func (s *source) close() {
 	for i := len(s.closers) - 1; i >= 0; i-- {
-		s.closers[i].Close()
+		_ = s.closers[i].Close() // it was only read
 	}
 }
 
-// offset is how far the file has been read, in its own bytes.
+// offset returns how many bytes of the file have been read, before decompression.
 func (s *source) offset() int64 { return s.counter.n }
 
-// next gives the next line that is not blank, or io.EOF. The text is the
-// caller's own.
+// next returns the next line that is not blank, or io.EOF. The caller may keep
+// the text.
 func (s *source) next() (line, error) {
 	for {
 		text, err := s.readLine()
@@ -126,7 +126,7 @@ func (s *source) next() (line, error) {
 	}
 }
 
-// readLine reads one line; nil where it was longer than maxLine.
+// readLine reads one line. It returns nil for one that is longer than maxLine.
 func (s *source) readLine() ([]byte, error) {
 	text, tooLong := []byte{}, false
 	for {

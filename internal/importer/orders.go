@@ -28,14 +28,15 @@ func Orders(ctx context.Context, config Config, admin, key string) (Summary, err
 	})
 	sender := orderSender{p}
 	return run(ctx, config, plan{
-		target: target, maxLines: 1, maxBytes: maxLine, lane: orderLane,
+		target: target, maxLines: 1, maxBytes: maxLine, lane: laneOfOrder,
 		send: sender.send, workers: config.Concurrency, perWorker: 8, retries: p.retries.Load,
 	})
 }
 
-// orderLane sends all versions of an order down one lane. A line without a
-// readable orderId is refused by the service wherever it goes.
-func orderLane(l line) int {
+// laneOfOrder returns the same lane for all versions of an order, so that they
+// are sent in the file's order. A line without a readable orderId may go to any
+// lane: the service refuses it.
+func laneOfOrder(l line) int {
 	var order struct {
 		OrderID string `json:"orderId"`
 	}

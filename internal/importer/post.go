@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// Backoff between attempts while a service cannot take it (429, 5xx, network):
-// full jitter, a random wait of [0, min(Most, First·2ⁿ)], on top of what the
+// Backoff is the wait between attempts after 429, 408, 5xx or a network error:
+// a random time of 0 to min(Most, First·2ⁿ) ("full jitter"), added to what the
 // service asks for by Retry-After.
 type Backoff struct {
 	First  time.Duration // default 250 ms
-	Most   time.Duration // default 15 s; Retry-After is obeyed up to four times this
+	Most   time.Duration // default 15 s; of Retry-After at most four times this is waited
 	GiveUp time.Duration // default 10 min without any success
 }
 
@@ -36,17 +36,17 @@ func (b Backoff) withDefaults() Backoff {
 	return b
 }
 
-// wait is how long before attempt n (from 0) is tried again.
+// wait returns how long to wait after attempt n, counted from 0.
 func (b Backoff) wait(n int, retryAfter time.Duration) time.Duration {
 	ceiling := b.Most
 	if n < 30 && b.First<<n < b.Most {
 		ceiling = b.First << n
 	}
-	return min(retryAfter, 4*b.Most) + rand.N(ceiling+1)
+	return min(retryAfter, 4*b.Most) + rand.N(ceiling+1) //nolint:gosec // spreads retries: nothing secret
 }
 
-// gaveUpAfter is the time without success as people are told it: the limit,
-// or what an attempt that hung made of it.
+// gaveUpAfter returns the time without success for the error message: the limit,
+// or the real time when the last attempt took much longer.
 func (b Backoff) gaveUpAfter(since time.Duration) time.Duration {
 	if since < b.GiveUp+time.Second {
 		return b.GiveUp
@@ -54,7 +54,8 @@ func (b Backoff) gaveUpAfter(since time.Duration) time.Duration {
 	return since.Round(time.Second)
 }
 
-// poster sends bodies until they are judged. Safe for concurrent use.
+// poster sends bodies again until the service accepts or rejects them. It is
+// safe for concurrent use.
 type poster struct {
 	client      *http.Client
 	url         string
@@ -64,13 +65,26 @@ type poster struct {
 	retries     atomic.Int64
 }
 
-// response is a final answer: the service has judged the body.
+func newPoster(config Config, url string, header http.Header) *poster {
+	client := config.Client
+	if client == nil {
+		client = &http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second,
+		}}
+	}
+	p := &poster{client: client, url: url, header: header, backoff: config.Backoff.withDefaults()}
+	p.lastSuccess.Store(time.Now().UnixNano())
+	return p
+}
+
+// response is an answer that ends the attempts: the service has accepted or
+// rejected the body.
 type response struct {
 	status int
 	body   []byte
 }
 
-// ok tells that the body was taken, perhaps in part.
+// ok reports whether the body was accepted. Single events in it may be rejected.
 func (r response) ok() bool { return r.status == http.StatusOK }
 
 // maxResponse bounds an answer: 500 results of an event batch take 100 KB.
@@ -94,12 +108,12 @@ func (p *poster) post(ctx context.Context, body []byte) (response, error) {
 		select {
 		case <-ctx.Done():
 			return response{}, ctx.Err()
-		case <-time.After(min(p.backoff.wait(n, retryAfter), p.backoff.GiveUp-since)): // the last attempt is at the limit, not past it
+		case <-time.After(min(p.backoff.wait(n, retryAfter), p.backoff.GiveUp-since)): // the last attempt is made at the limit, not after it
 		}
 	}
 }
 
-// once makes one attempt; an error means try again.
+// once makes one attempt. An error means that another attempt may succeed.
 func (p *poster) once(ctx context.Context, body []byte) (response, time.Duration, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(body))
 	if err != nil {
@@ -117,7 +131,7 @@ func (p *poster) once(ctx context.Context, body []byte) (response, time.Duration
 	}
 	switch s := answer.StatusCode; {
 	case s == http.StatusTooManyRequests, s == http.StatusRequestTimeout, s >= 500:
-		return response{}, retryAfter(answer.Header), fmt.Errorf("%s answered %s%s", p.url, answer.Status, saying(text))
+		return response{}, retryAfter(answer.Header), fmt.Errorf("%s answered %s%s", p.url, answer.Status, messageIn(text))
 	default:
 		return response{s, text}, 0, nil
 	}
@@ -134,14 +148,14 @@ func retryAfter(header http.Header) time.Duration {
 	return 0
 }
 
-// Reason is why a line was not taken.
+// Reason is why a line was rejected.
 type Reason struct {
 	Code    string `json:"code"`
 	Message string `json:"message,omitempty"`
 	Field   string `json:"field,omitempty"`
 }
 
-// refusal reads the reasons out of an error body of either service.
+// refusal returns the reasons in an error body of either service.
 func refusal(r response) []Reason {
 	var body struct {
 		Error struct {
@@ -159,11 +173,12 @@ func refusal(r response) []Reason {
 	return []Reason{{Code: body.Error.Code, Message: body.Error.Message}}
 }
 
-// ErrRefused is an answer that no line could change: a wrong key, company or address.
+// ErrRefused is an answer that is the same for every line: a wrong key, company
+// or address.
 var ErrRefused = errors.New("the service refused")
 
-// fatal tells whether the answer is about us rather than about the line.
-// addressHint is what to look at where nothing is at that address.
+// fatal returns ErrRefused if the answer is the same for every line, else nil.
+// addressHint is added to the error if there is no such route at the address.
 func fatal(r response, addressHint string) error {
 	hint := ""
 	switch r.status {
@@ -177,8 +192,8 @@ func fatal(r response, addressHint string) error {
 	return fmt.Errorf("%w: %d %s: %s%s", ErrRefused, r.status, reason.Code, reason.Message, hint)
 }
 
-// saying is an error body's own words, for a message.
-func saying(text []byte) string {
+// messageIn returns the message of an error body, after ": ", or "".
+func messageIn(text []byte) string {
 	if reason := refusal(response{body: text}); reason[0].Message != "" {
 		return ": " + reason[0].Message
 	}

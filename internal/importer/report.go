@@ -15,13 +15,14 @@ type Reporter struct {
 	bar     *progressbar.ProgressBar
 	started time.Time
 	shown   time.Time
-	first   int64 // lines an earlier run had done, as of the first report
-	seen    bool
+	first   int64 // lines that an earlier run had done: those of the first report
+	seen    bool  // there was a first report
 }
 
 const plainEvery = 5 * time.Second
 
-// NewReporter writes to w; terminal tells whether that can move its cursor.
+// NewReporter returns a Reporter that writes to w. terminal says whether w is a
+// terminal.
 func NewReporter(w io.Writer, terminal bool) *Reporter {
 	r := &Reporter{w: w, started: time.Now(), shown: time.Now()}
 	if terminal {
@@ -32,7 +33,7 @@ func NewReporter(w io.Writer, terminal bool) *Reporter {
 	return r
 }
 
-// Report is a Config.Progress.
+// Report shows progress. It is a Config.Progress.
 func (r *Reporter) Report(p Progress) {
 	if !r.seen {
 		r.first, r.seen = p.Lines, true
@@ -51,7 +52,7 @@ func (r *Reporter) Report(p Progress) {
 			r.bar.ChangeMax64(p.TotalBytes)
 		}
 		r.bar.Describe(text)
-		_ = r.bar.Set64(min(p.Bytes, max(p.TotalBytes, p.Bytes))) // a full bar that grows is no matter
+		_ = r.bar.Set64(min(p.Bytes, max(p.TotalBytes, p.Bytes))) // a wrong bar is no reason to stop
 		return
 	}
 	if time.Since(r.shown) < plainEvery {
@@ -73,7 +74,7 @@ func (r *Reporter) Finish(file string, s Summary, err error) {
 	fmt.Fprintln(r.w, s.line(file, err))
 }
 
-// line is the summary in one line.
+// line returns the summary as one line.
 func (s Summary) line(file string, err error) string {
 	outcome := "imported"
 	if err != nil {

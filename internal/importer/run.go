@@ -6,19 +6,19 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 )
 
-// Config is what both imports need. File, and a URL in Events or Orders, are required.
+// Config is what both kinds of import need. Only File is required.
 type Config struct {
 	File  string    // a path, .gz or not, or "-"
 	Stdin io.Reader // read for "-"
-	// StateDir holds FILE.progress and FILE.rejected.jsonl, for "-"
-	// stdin-TIME-….rejected.jsonl; empty is beside the file. It is made if need be.
+	// StateDir holds FILE.progress and FILE.rejected.jsonl, or, for "-",
+	// stdin-TIME-….rejected.jsonl. It is made if it does not exist. Empty: the
+	// file's own directory.
 	StateDir    string
 	Concurrency int // requests in flight; default 4 for events, 8 for orders
 	Backoff     Backoff
@@ -29,12 +29,12 @@ type Config struct {
 
 // Progress is how far an import is.
 type Progress struct {
-	Lines      int64 // judged, from the file's beginning
-	Accepted   int64 // of which Duplicates were there already
+	Lines      int64 // accepted or rejected, from the file's beginning
+	Accepted   int64 // with Duplicates, which the service had already
 	Duplicates int64
 	Rejected   int64
-	Bytes      int64 // of the file, as it lies on disk
-	TotalBytes int64 // 0 where it is not known
+	Bytes      int64 // of the file, before decompression
+	TotalBytes int64 // 0 if it is not known
 	Retries    int64
 }
 
@@ -43,9 +43,9 @@ type Summary struct {
 	Progress
 	Resumed      int64 // lines that an earlier run had done
 	Took         time.Duration
-	RejectedFile string // where the rejected lines are; empty where there are none
-	// TellsDuplicates is set where the service says what it had already: of
-	// events it does, so that Duplicates means something; of orders it does not.
+	RejectedFile string // where the rejected lines are; empty if there are none
+	// TellsDuplicates says that Duplicates is known: the edge reports duplicate
+	// events, the admin API does not report orders that it had already.
 	TellsDuplicates bool
 }
 
@@ -55,29 +55,31 @@ type verdict struct {
 	reasons   []Reason // not empty: rejected
 }
 
-// job is a run of lines sent together. Its verdicts are set by the sender.
+// job is the lines that are sent together. The worker that sends them sets
+// verdicts, one a line.
 type job struct {
 	seq      int64
 	lines    []line
-	offset   int64 // of the file, after the last line
+	offset   int64 // bytes of the file up to here, before decompression
 	verdicts []verdict
 }
 
-// plan is how one kind of import divides and sends lines.
+// plan is how one kind of import puts lines into jobs and sends them.
 type plan struct {
-	target    string // a name of where it goes, for the progress file
-	maxLines  int    // a job
-	maxBytes  int
-	lane      func(line) int // jobs of one lane are sent in order, by one worker; nil: any worker
+	target    string         // where it goes, for the progress file
+	maxLines  int            // in one job
+	maxBytes  int            // in one job
+	lane      func(line) int // jobs of one lane are sent in order, by one worker; nil: any worker sends any job
 	send      func(ctx context.Context, lines []line) ([]verdict, error)
 	workers   int
-	perWorker int // jobs that wait for a worker
+	perWorker int // jobs that may wait for a worker
 	retries   func() int64
 	// tellsDuplicates: see Summary.
 	tellsDuplicates bool
 }
 
-// run drives one import: one reader, the plan's workers, one collector.
+// run does one import: one goroutine reads the file into jobs, the plan's
+// workers send them, and one collector counts the outcomes.
 func run(ctx context.Context, config Config, p plan) (Summary, error) {
 	started := time.Now()
 	if config.SaveEvery <= 0 {
@@ -126,9 +128,9 @@ func run(ctx context.Context, config Config, p plan) (Summary, error) {
 	c := collector{journal: j, config: config, total: src.size, retries: p.retries, window: window}
 	group.Go(func() error { return c.collect(done, stop) })
 	if err = group.Wait(); errors.Is(err, context.Canceled) {
-		err = context.Cause(ctx) // what the collector stopped for, if it did
+		err = context.Cause(ctx) // the collector's error, if that ended the run
 	}
-	if saveErr := j.save(); err == nil { // what is judged is kept, whatever ended the run
+	if saveErr := j.save(); err == nil { // also after an error: the outcomes so far are kept
 		err = saveErr
 	}
 	summary := Summary{Progress: c.progress(), Resumed: resumed, Took: time.Since(started), TellsDuplicates: p.tellsDuplicates}
@@ -141,9 +143,9 @@ func run(ctx context.Context, config Config, p plan) (Summary, error) {
 	return summary, j.finish()
 }
 
-// stateBase is the path that .progress and .rejected.jsonl are appended to.
-// Standard inputs have no name to tell one from another: the time does, so
-// that one's rejections do not replace another's.
+// stateBase returns the path to which .progress and .rejected.jsonl are
+// appended. Standard input has no name, so the time is used: the rejected lines
+// of one import must not replace those of another.
 func stateBase(config Config, started time.Time) string {
 	name := config.File
 	if name == "-" {
@@ -155,7 +157,8 @@ func stateBase(config Config, started time.Time) string {
 	return filepath.Join(config.StateDir, filepath.Base(name))
 }
 
-// read cuts the file into jobs, skipping the lines that an earlier run has done.
+// read puts the file's lines into jobs. It skips those that an earlier run has
+// done.
 func read(ctx context.Context, src *source, skip int64, p plan, lanes []chan *job, window chan<- struct{}) error {
 	var seq int64
 	current := &job{}
@@ -204,6 +207,7 @@ func read(ctx context.Context, src *source, skip int64, p plan, lanes []chan *jo
 	}
 }
 
+// work sends jobs until there are no more.
 func work(ctx context.Context, jobs <-chan *job, done chan<- *job, send func(context.Context, []line) ([]verdict, error)) error {
 	for jb := range jobs {
 		if ctx.Err() != nil {
@@ -213,107 +217,20 @@ func work(ctx context.Context, jobs <-chan *job, done chan<- *job, send func(con
 		if jb.verdicts, err = send(ctx, jb.lines); err != nil {
 			return fmt.Errorf("line %d: %w", jb.lines[0].number, err)
 		}
-		done <- jb // the collector takes until done is closed
+		done <- jb // the collector receives until done is closed
 	}
 	return nil
 }
 
-// maxOutstanding bounds the jobs between the reader and the file's order: one
-// slow lane must not pile up what the others have done.
-const maxOutstanding = 256
-
-// collector puts the jobs' outcomes back into the file's order.
-type collector struct {
-	window  <-chan struct{} // one token for each job not yet applied
-	journal *journal
-	config  Config
-	total   int64
-	offset  int64
-	retries func() int64
-}
-
-// collect ends once done is closed. At an error of its own it ends the run by
-// stop, since only then the others return, and done is closed.
-func (c *collector) collect(done <-chan *job, stop context.CancelCauseFunc) (err error) {
-	waiting := map[int64]*job{}
-	var next int64
-	saved, shown := time.Now(), time.Now()
-	for jb := range done {
-		if err != nil {
-			continue // drained, so that no worker hangs
-		}
-		waiting[jb.seq] = jb
-		for jb := waiting[next]; jb != nil && err == nil; jb = waiting[next] {
-			err = c.apply(jb)
-			delete(waiting, next)
-			<-c.window
-			next++
-		}
-		if err == nil && time.Since(saved) >= c.config.SaveEvery {
-			err = c.journal.save()
-			saved = time.Now()
-		}
-		if err != nil {
-			stop(err)
-			continue
-		}
-		if c.config.Progress != nil && time.Since(shown) >= 100*time.Millisecond {
-			c.config.Progress(c.progress())
-			shown = time.Now()
-		}
-	}
-	return err
-}
-
-func (c *collector) apply(jb *job) error {
-	for i, l := range jb.lines {
-		v := jb.verdicts[i]
-		if len(v.reasons) > 0 {
-			if err := c.journal.reject(l, v.reasons); err != nil {
-				return err
-			}
-		} else {
-			c.journal.state.Accepted++
-			if v.duplicate {
-				c.journal.state.Duplicates++
-			}
-		}
-		c.journal.state.Lines = l.number
-	}
-	c.offset = jb.offset
-	return nil
-}
-
-func (c *collector) progress() Progress {
-	s := c.journal.state
-	return Progress{Lines: s.Lines, Accepted: s.Accepted, Duplicates: s.Duplicates, Rejected: s.Rejected,
-		Bytes: c.offset, TotalBytes: c.total, Retries: c.retries()}
-}
-
-// StateDirFor is where an import's own files can be written: beside the file,
-// else the current directory.
+// StateDirFor returns a directory for an import's own files: the file's own if
+// it can be written, else the current one.
 func StateDirFor(file string) string {
 	if file == "-" {
 		return "."
 	}
 	dir := filepath.Dir(file)
-	probe, err := os.CreateTemp(dir, ".tributary-import-*")
-	if err != nil {
+	if tryWriting(dir) != nil {
 		return "."
 	}
-	probe.Close()
-	os.Remove(probe.Name())
 	return dir
-}
-
-func newPoster(config Config, url string, header http.Header) *poster {
-	client := config.Client
-	if client == nil {
-		client = &http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second,
-		}}
-	}
-	p := &poster{client: client, url: url, header: header, backoff: config.Backoff.withDefaults()}
-	p.lastSuccess.Store(time.Now().UnixNano())
-	return p
 }

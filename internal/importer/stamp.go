@@ -13,24 +13,28 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// What makes a line known when it comes again: an order by its updatedAt, an
-// event by its eventId. Lines that have none are given one out of what they
-// hold, so that an import repeated changes nothing. A line's other bytes stay
-// as they are: a price is never read as a float.
+// The services recognize a line that is sent again: an order by its updatedAt,
+// an event by its eventId. A line without gets one that is computed from the
+// line, so that importing it again changes nothing. All other bytes of the line
+// stay as they are: a price is never read as a float.
 
-// span is where a value stands in a line.
+// CodeTimestampRequired is the code of a rejection that only the importer
+// makes: a line that has neither eventId nor timestamp.
+const CodeTimestampRequired = "timestamp_required"
+
+// span is the place of a value in a line: the bytes [from, to).
 type span struct{ from, to int }
 
 func (s span) of(text []byte) []byte { return text[s.from:s.to] }
 
-// replace puts value in the span's place.
+// replace returns a copy of text with value in place of the span.
 func (s span) replace(text, value []byte) []byte {
 	return append(append(append(make([]byte, 0, len(text)+len(value)), text[:s.from]...), value...), text[s.to:]...)
 }
 
-// values finds the values of a JSON object's members, or of an array's
-// elements under "0", "1", …; found is called with each in order. A line that
-// is no valid JSON ends it: the line is refused elsewhere.
+// values calls found for each member of a JSON object, or for each element of an
+// array with the name "0", "1" and so on, in order. It returns early if the
+// line is not JSON: such a line is rejected elsewhere.
 func values(text []byte, found func(name string, at span)) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	opening, err := decoder.Token()
@@ -57,16 +61,16 @@ func values(text []byte, found func(name string, at span)) {
 
 func isNull(text []byte) bool { return string(text) == "null" }
 
-// orderTime is how the admin API writes instants.
+// orderTime is the admin API's format of times.
 const orderTime = "2006-01-02T15:04:05Z"
 
 // stampOrder gives an order without updatedAt, or with a null one, its
-// createdAt as updatedAt. Else each import would make a version of the time it
-// came, which wins over what was posted since: a cancelled order would be
-// approved again. An order whose createdAt is none is left to the service's
-// judgement.
+// createdAt as updatedAt. Without that, the service would take the time of the
+// import, and the imported version would win over newer ones: a cancelled order
+// would be approved again. An order without a valid createdAt stays as it is;
+// the service rejects it.
 func stampOrder(text []byte) []byte {
-	var created, updated span // the last of each name: that is the one the service reads
+	var created, updated span // of several with one name the last, which the service reads too
 	values(text, func(name string, at span) {
 		switch name {
 		case "createdAt":
@@ -92,22 +96,22 @@ func stampOrder(text []byte) []byte {
 }
 
 // stampEvent gives an event without eventId, or with a null one, a UUIDv7 of
-// its timestamp whose random bits are a digest of the company, the line's
-// number and its bytes: the same line of the same file is the same event,
-// equal lines are not. Without a timestamp there is no such id, and the reason
-// to refuse the line is returned.
+// its timestamp. The UUID's random bits are a digest of the company, the line's
+// number and its bytes: so the same line of the same file is always the same
+// event, and equal lines are different events. A line without a timestamp is
+// rejected: the reasons are returned.
 func stampEvent(companyID string, l line) ([]byte, []Reason) {
 	names := [2]string{"eventId", "timestamp"}
 	envelope := l.text[0] == '[' // ["r1", eventId, timestamp, …]
 	if envelope {
 		names = [2]string{"1", "2"}
 	} else if l.text[0] != '{' {
-		return l.text, nil // no event: the edge says so
+		return l.text, nil // not an event: the edge rejects it
 	}
 	var id, instant span
 	values(l.text, func(name string, at span) {
 		switch {
-		case name == names[0] && (id.to == 0 || isNull(id.of(l.text))): // of two, the edge passes over a null
+		case name == names[0] && (id.to == 0 || isNull(id.of(l.text))): // of two the first that is not null, as the edge reads it
 			id = at
 		case name == names[1] && !isNull(at.of(l.text)):
 			instant = at
@@ -118,27 +122,28 @@ func stampEvent(companyID string, l line) ([]byte, []Reason) {
 	}
 	if instant.to == 0 {
 		return nil, []Reason{{
-			Code: "timestamp_required", Field: "timestamp",
+			Code: CodeTimestampRequired, Field: "timestamp",
 			Message: "a line without eventId needs a timestamp: without both, importing it again would count it twice",
 		}}
 	}
 	var written string
-	_ = json.Unmarshal(instant.of(l.text), &written) // what is no string is no time either
+	_ = json.Unmarshal(instant.of(l.text), &written) // what is not a string is not a time
 	ms, ok := core.ParseTime(written)
 	if !ok || ms < 0 {
-		return l.text, nil // the edge refuses it
+		return l.text, nil // the edge rejects it
 	}
-	made := strconv.Quote(eventID(companyID, l, ms))
+	quoted := strconv.Quote(eventID(companyID, l, ms))
 	if id.to > 0 {
-		return id.replace(l.text, []byte(made)), nil
+		return id.replace(l.text, []byte(quoted)), nil
 	}
-	return span{1, 1}.replace(l.text, []byte(`"eventId":`+made+`,`)), nil
+	return span{1, 1}.replace(l.text, []byte(`"eventId":`+quoted+`,`)), nil
 }
 
-// eventID is a UUIDv7 (RFC 9562) of ms with 74 bits of the digest.
+// eventID returns a UUIDv7 (RFC 9562) of ms, Unix milliseconds, with 74 bits of
+// the digest.
 func eventID(companyID string, l line, ms int64) string {
 	hash := sha256.New()
-	_, _ = io.WriteString(hash, strconv.Quote(companyID)+" "+strconv.FormatInt(l.number, 10)+"\n") // a hash takes all
+	_, _ = io.WriteString(hash, strconv.Quote(companyID)+" "+strconv.FormatInt(l.number, 10)+"\n") // a hash never fails
 	_, _ = hash.Write(l.text)
 	id := uuid.UUID(hash.Sum(nil)[:16])
 	for i := range 6 {

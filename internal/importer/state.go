@@ -4,53 +4,52 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/tributary-io/tributary/internal/wholefile"
 )
 
-// state is FILE.progress: how much of which file is done.
+// state is the content of FILE.progress: how much of which file is done.
 type state struct {
-	V        int    `json:"v"` // 1
-	Identity string `json:"identity"`
-	Target   string `json:"target"` // where it goes: another target starts anew
-	// Lines is the contiguous prefix of the file that the service has judged.
+	V        int    `json:"v"`        // 1
+	Identity string `json:"identity"` // of the file, see identify
+	Target   string `json:"target"`   // an import to another target begins at line 1
+	// Lines counts from the file's beginning: each of them was accepted or rejected.
 	Lines         int64 `json:"lines"`
 	Accepted      int64 `json:"accepted"` // duplicates included
 	Duplicates    int64 `json:"duplicates"`
 	Rejected      int64 `json:"rejected"`
-	RejectedBytes int64 `json:"rejectedBytes"` // of FILE.rejected.jsonl, within the prefix
+	RejectedBytes int64 `json:"rejectedBytes"` // of FILE.rejected.jsonl, for those lines
 }
 
-// journal keeps state on disk, beside the file, together with the rejections.
+// journal keeps the state and the rejected lines on disk.
 type journal struct {
-	path     string // of the progress; empty: not resumable
-	rejected string // path of the rejections
-	file     *os.File
+	path     string   // of the progress; empty: the import cannot be continued
+	rejected string   // path of the rejected lines
+	file     *os.File // of the rejected lines; nil until there is one
 	state    state
-	// stale: what lies at rejected is an earlier run's. It goes when this run
-	// has judged a line, not before: a wrong key must cost nobody's rejections.
+	// stale says that the file at rejected is of an earlier run. It is removed
+	// when this run has an outcome, not before: a run with a wrong key must not
+	// remove it.
 	stale bool
 }
 
-// rejectedSuffix ends the name of the rejections' file.
+// rejectedSuffix is the end of the name of the file of rejected lines.
 const rejectedSuffix = ".rejected.jsonl"
 
-// openJournal reads the progress of an earlier run on the same file to the
-// same target, or begins at the first line. It fails where no state could be
-// kept, before anything is sent.
+// openJournal reads the progress of an earlier run of the same file to the same
+// target, or begins at the first line. It fails if the state cannot be written,
+// before anything is sent.
 func openJournal(base, identity, target string, resumable bool) (*journal, error) {
 	j := &journal{rejected: base + rejectedSuffix, state: state{V: 1, Identity: identity, Target: target}}
 	dir := filepath.Dir(base)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the state directory: %w", err)
 	}
-	probe, err := os.CreateTemp(dir, ".tributary-import-*")
-	if err != nil {
-		return nil, fmt.Errorf("write in the state directory: %w", err)
-	}
-	probe.Close()
-	if err := os.Remove(probe.Name()); err != nil {
+	if err := tryWriting(dir); err != nil {
 		return nil, fmt.Errorf("write in the state directory: %w", err)
 	}
 	if resumable {
@@ -65,11 +64,11 @@ func openJournal(base, identity, target string, resumable bool) (*journal, error
 			j.state = earlier
 		}
 	}
-	// The state counts rejections whose file is gone: only a new beginning is honest.
+	// The file of the rejected lines that the state counts is gone: begin again.
 	if info, err := os.Stat(j.rejected); j.state.RejectedBytes > 0 && (err != nil || info.Size() < j.state.RejectedBytes) {
 		j.state = state{V: 1, Identity: identity, Target: target}
 	}
-	// Rejections past the prefix come again; those of another run are not ours.
+	// Rejected lines after the counted ones are sent again and written again.
 	if j.state.RejectedBytes == 0 {
 		j.stale = resumable
 		return j, nil
@@ -87,7 +86,7 @@ func (j *journal) openRejected() (err error) {
 	if err := j.dropStale(); err != nil {
 		return err
 	}
-	// The lines hold shoppers' personal data: for the owner alone.
+	// The lines hold shoppers' personal data: only the owner may read the file.
 	if j.path == "" { // two imports may begin in one second
 		if j.file, err = os.CreateTemp(filepath.Dir(j.rejected), strings.TrimSuffix(filepath.Base(j.rejected), rejectedSuffix)+"-*"+rejectedSuffix); err != nil {
 			return fmt.Errorf("rejections: %w", err)
@@ -101,7 +100,7 @@ func (j *journal) openRejected() (err error) {
 	return nil
 }
 
-// dropStale removes an earlier run's rejections.
+// dropStale removes the rejected lines of an earlier run.
 func (j *journal) dropStale() error {
 	if !j.stale {
 		return nil
@@ -117,11 +116,11 @@ func (j *journal) dropStale() error {
 type rejection struct {
 	Line    int64           `json:"line"`
 	Reasons []Reason        `json:"reasons"`
-	Input   json.RawMessage `json:"input,omitempty"`     // the line, where it is JSON
-	Text    string          `json:"inputText,omitempty"` // … its beginning, where it is not
+	Input   json.RawMessage `json:"input,omitempty"`     // the line, if it is JSON
+	Text    string          `json:"inputText,omitempty"` // the line's beginning, if it is not
 }
 
-// maxRejectedText bounds how much of a line that is not JSON is repeated.
+// maxRejectedText bounds Text, in bytes.
 const maxRejectedText = 2000
 
 func (j *journal) reject(l line, reasons []Reason) error {
@@ -149,8 +148,8 @@ func (j *journal) reject(l line, reasons []Reason) error {
 	return nil
 }
 
-// save makes the state durable: rejections first, since the state counts them.
-// A run that has judged nothing leaves no trace, and what an earlier one left.
+// save writes the rejected lines and then the state, which counts them, to the
+// disk. A run without any outcome changes no file.
 func (j *journal) save() error {
 	if j.state.Lines == 0 {
 		return nil
@@ -166,17 +165,13 @@ func (j *journal) save() error {
 	if j.path == "" {
 		return nil
 	}
-	text, err := json.Marshal(j.state)
-	if err != nil {
-		return fmt.Errorf("save progress: %w", err)
-	}
-	if err := writeDurably(j.path, append(text, '\n')); err != nil {
+	if err := wholefile.Write(j.path, func(w io.Writer) error { return json.NewEncoder(w).Encode(j.state) }); err != nil {
 		return fmt.Errorf("save progress: %w", err)
 	}
 	return nil
 }
 
-// finish removes the progress: everything was judged.
+// finish removes the progress file: every line is done.
 func (j *journal) finish() error {
 	if err := j.dropStale(); err != nil {
 		return err
@@ -192,36 +187,15 @@ func (j *journal) finish() error {
 
 func (j *journal) close() {
 	if j.file != nil {
-		j.file.Close()
+		_ = j.file.Close() // save has synced what counts
 	}
 }
 
-// writeDurably replaces a file: the old or the new content survives a crash,
-// never a part.
-func writeDurably(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+// tryWriting makes a file in dir and removes it, to know whether that is allowed.
+func tryWriting(dir string) error {
+	probe, err := os.CreateTemp(dir, ".tributary-import-*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // after the rename there is none
-	if _, err := f.Write(content); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -16,7 +17,7 @@ func main() {
 	quick := flag.Bool("quick", false, "compress little: for tests and development")
 	out := flag.String("out", "", "where the files go (default: sdk-js/dist under the root)")
 	flag.Parse()
-	if err := run(*root, *out, *quick); err != nil {
+	if err := run(context.Background(), *root, *out, *quick); err != nil {
 		fmt.Fprintln(os.Stderr, "sdk-js build:", err)
 		os.Exit(1)
 	}

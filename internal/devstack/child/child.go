@@ -1,6 +1,6 @@
-// Package child runs processes that die with their parent.
+// Package child runs processes that end when their parent ends.
 //
-// What may enter: starting, signalling and waiting. It knows no program by name.
+// What may enter: starting, signals and waiting. No program's name.
 package child
 
 import (
@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// Process is a running child; it dies with us, even by SIGKILL.
+// Process is a running child. It ends when we end, also by SIGKILL.
 type Process struct {
 	cmd  *exec.Cmd
 	done chan struct{}
 	err  error
 }
 
-// Start starts cmd in a process group of its own, so that a Ctrl-C meant for us
-// does not reach it first, and has the kernel send it `orphaned` when we die.
-// That signal is tied to the OS thread that forked, not to the process: the
-// goroutine stays locked to its thread until the child has ended.
+// Start starts cmd in a process group of its own, so that the terminal's Ctrl-C
+// reaches only us. The kernel sends it the signal orphaned when we end. It does
+// so already when the thread ends that started cmd: therefore the goroutine
+// stays locked to its thread until the child has ended.
 func Start(cmd *exec.Cmd, orphaned syscall.Signal) (*Process, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -47,17 +47,17 @@ func Start(cmd *exec.Cmd, orphaned syscall.Signal) (*Process, error) {
 	return p, nil
 }
 
-// Pid is the process id.
+// Pid returns the process id.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
 // Done is closed when the process has ended and has been waited for.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err is how the process ended, as of exec.Cmd.Wait. Call it after Done.
+// Err returns how the process ended, as exec.Cmd.Wait does. Call it after Done.
 func (p *Process) Err() error { return p.err }
 
-// Stop sends each signal in turn, waiting up to patience after each, until the
-// process has ended, and waits for that. One that has ended is left alone.
+// Stop sends the signals one after the other, each after waiting for patience at
+// most, until the process has ended. It returns when the process has ended.
 func (p *Process) Stop(patience time.Duration, signals ...os.Signal) {
 	for _, signal := range signals {
 		select {

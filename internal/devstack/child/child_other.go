@@ -4,6 +4,6 @@ package child
 
 import "syscall"
 
-// dieWithParent does nothing where the kernel has no parent-death signal: a
-// SIGKILL of the parent leaves the child, and the next start says so.
+// dieWithParent does nothing: this kernel cannot end a child with its parent.
+// After a SIGKILL of the parent the child runs on, and the next start reports it.
 func dieWithParent(*syscall.SysProcAttr, syscall.Signal) {}

@@ -9,25 +9,25 @@ import (
 	"github.com/go-rod/rod/lib/launcher/flags"
 )
 
-// Browser starts a headless Chromium with an empty profile, closed when the
-// test ends. It fails, never skips, where there is none.
+// Browser starts a headless Chromium with an empty profile. It is closed when the
+// test ends. The test fails, and is never skipped, if Chromium is not installed.
 func Browser(t testing.TB) *rod.Browser {
 	t.Helper()
 	NeedsIntegration(t)
 	start := launcher.New().Bin(chromium(t)).
-		Leakless(false). // leakless unpacks a helper binary; the cleanup below does its work
+		Leakless(false). // leakless runs a binary of its own; the cleanup below ends Chromium too
 		NoSandbox(true). // Chromium refuses to sandbox as root
 		UserDataDir(t.TempDir()).
 		Set("headless", "new").
 		Set("disable-gpu").Set("disable-quic").Set("no-first-run").
 		Set("disable-background-networking").Set("disable-component-update").Set("disable-sync").
-		Delete(flags.Flag("enable-automation")) // its banner moves the page
+		Delete(flags.Flag("enable-automation")) // it shows a banner, which moves the page
 	control, err := start.Launch()
 	if err != nil {
 		t.Fatalf("devtest: start Chromium: %v", err)
 	}
 	t.Cleanup(start.Kill)
-	// NoDefaultDevice: rod's default device pretends to be an old Mac.
+	// NoDefaultDevice: rod would send the user agent of an old Mac.
 	browser := rod.New().ControlURL(control).NoDefaultDevice()
 	if err := browser.Connect(); err != nil {
 		t.Fatalf("devtest: connect to Chromium: %v", err)

@@ -2,6 +2,7 @@ package devtest_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -60,7 +61,7 @@ func TestKafkaTakesAndGivesRecordsOfOurTopics(t *testing.T) {
 		}
 		return stop
 	}, nil)
-	if err != stop {
+	if !errors.Is(err, stop) {
 		t.Fatal(err)
 	}
 }
@@ -90,7 +91,7 @@ func TestRealKafkaKeepsWhatItAcknowledgedOverAKill(t *testing.T) {
 		}
 		return nil
 	}, nil)
-	if err != context.Canceled {
+	if !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	if got[0] != "first" || got[1] != "second" {

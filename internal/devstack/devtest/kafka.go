@@ -12,8 +12,8 @@ import (
 // Partitions is the count of events.v1 and commerce.v1 in tests and in dev.
 const Partitions = 8
 
-// Kafka gives the address of an embedded broker of the test's own, in memory,
-// with our topics; it is stopped when the test ends.
+// Kafka starts an embedded broker with our topics, in memory, and returns its
+// address. It is stopped when the test ends.
 func Kafka(t testing.TB) (broker string) {
 	t.Helper()
 	b, err := devstack.StartBroker(devstack.BrokerConfig{})

@@ -21,9 +21,9 @@ import (
 // startTimeout bounds the first start of a server, downloads included.
 const startTimeout = 5 * time.Minute
 
-// server is this test binary's PostgreSQL, started by the first test that asks.
-// It is not stopped by any test: it shuts down with the binary, and a shell
-// that waits for that removes its files.
+// server is this test binary's PostgreSQL. The first test that needs it starts
+// it. No test stops it: it shuts down when the binary ends, and a shell that
+// waits for that removes its files.
 var server = sync.OnceValues(startServer)
 
 var databases atomic.Int64
@@ -33,7 +33,7 @@ const template = "tributary_template"
 func startServer() (*devstack.Postgres, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	// Not t.TempDir: its parents are private, and the server may run as nobody.
+	// Not t.TempDir: it is inside of private directories, and the server may run as nobody.
 	dir, err := os.MkdirTemp("", "tributary-devtest-")
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func startServer() (*devstack.Postgres, error) {
 	pg, err := devstack.StartPostgres(ctx, devstack.PostgresConfig{
 		Dir:        filepath.Join(dir, "postgres"),
 		Repository: os.Getenv("TRIBUTARY_POSTGRES_REPOSITORY"), // as of `tributary dev`
-		// Nothing here outlives the test binary, so nothing is made durable.
+		// Nothing here is needed after the tests, so nothing is made durable.
 		Settings: map[string]string{
 			"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
 			"max_connections": "300", "shared_buffers": "64MB", "autovacuum": "off",
@@ -67,19 +67,19 @@ func startServer() (*devstack.Postgres, error) {
 	if err := postgres.Migrate(ctx, pg.DatabaseDSN(template)); err != nil {
 		return nil, err
 	}
-	// A template must have no connections; Migrate's may still be closing.
+	// A template must have no connections; one of Migrate's may still be closing.
 	return pg, execute(ctx, pg.DSN(), "alter database "+template+" allow_connections false")
 }
 
-// removeAfterwards starts a shell that outlives us: its standard input ends
-// when we do, however that comes; then it waits for the server's own shutdown
-// (a second at most) and removes dir.
+// removeAfterwards starts a shell that removes dir after this process has ended.
+// It notices the end since its standard input is closed then. Before it removes
+// dir it waits for the server's shutdown, ten seconds at most.
 func removeAfterwards(dir string) error {
 	const script = `cat >/dev/null; i=0
 while [ -e "$1/postgres/data/postmaster.pid" ] && [ $i -lt 100 ]; do sleep 0.1; i=$((i+1)); done
 rm -rf "$1"`
 	cmd := exec.Command("/bin/sh", "-c", script, "sh", dir)
-	// Its own group: the Ctrl-C that ends the tests must not end it.
+	// In a group of its own: a Ctrl-C that ends the tests must not end the shell.
 	cmd.SysProcAttr = ownGroup()
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -95,8 +95,9 @@ rm -rf "$1"`
 // keepOpen holds the pipe of removeAfterwards until the process ends.
 var keepOpen atomic.Value
 
-// Postgres gives an isolated database with the whole schema, dropped when the
-// test ends. All calls of one test binary share one server.
+// Postgres makes a database with the whole schema and returns its connection
+// string. The database is dropped when the test ends. All tests of one binary
+// use one server.
 func Postgres(t testing.TB) (dsn string) {
 	t.Helper()
 	NeedsIntegration(t)
@@ -107,7 +108,8 @@ func Postgres(t testing.TB) (dsn string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	name := fmt.Sprintf("test_%d", databases.Add(1))
-	// Two copies of one template at once wait for each other inside PostgreSQL.
+	// wal_log: with PostgreSQL's other strategy two copies of one template at the
+	// same time wait for each other.
 	if err := execute(ctx, pg.DSN(), "create database "+name+" template "+template+" strategy wal_log"); err != nil {
 		t.Fatalf("devtest: create database: %v", err)
 	}

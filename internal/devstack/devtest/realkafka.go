@@ -17,7 +17,7 @@ type Broker struct {
 }
 
 // RealKafka starts a real Apache Kafka 4.4 (KRaft, one node) with our topics.
-// It fails, never skips, where Java or Maven are missing.
+// The test fails, and is never skipped, if Java or Maven is not installed.
 func RealKafka(t testing.TB) *Broker {
 	t.Helper()
 	NeedsIntegration(t)
@@ -27,7 +27,7 @@ func RealKafka(t testing.TB) *Broker {
 	if err != nil {
 		t.Fatalf("devtest: %v", err)
 	}
-	t.Cleanup(b.Kill) // its data goes with it: there is nothing to shut down for
+	t.Cleanup(b.Kill) // its data is removed, so it need not shut down
 	ensureTopics(t, b.Addr())
 	return &Broker{Addr: b.Addr(), t: t, real: b}
 }

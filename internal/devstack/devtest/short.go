@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// NeedsIntegration leaves a test that starts real servers out of `go test
-// -short`, loudly. Under CI=true nothing may be left out: there -short fails.
+// NeedsIntegration skips a test that starts real servers if it is run with
+// -short, and says so. With CI=true no test may be skipped: there it fails.
 func NeedsIntegration(t testing.TB) {
 	t.Helper()
 	if !testing.Short() {

@@ -1,7 +1,7 @@
-// Package kafkadist runs a real Apache Kafka (KRaft, one node) on loopback for
-// tests that the embedded broker cannot stand in for: its death and return.
+// Package kafkadist runs a real Apache Kafka (KRaft, one node) on loopback, for
+// tests that kill a broker and start it again.
 //
-// What may enter: fetching its artifacts with Maven and running it with Java.
+// What may enter: downloading its jars with Maven and running it with Java.
 package kafkadist
 
 import (
@@ -20,7 +20,8 @@ import (
 	"github.com/tributary-io/tributary/internal/devstack/child"
 )
 
-// Broker is one node, broker and controller, whose data outlives its process.
+// Broker is one node, broker and controller in one process. Its data stays when
+// the process ends.
 type Broker struct {
 	dir, jars, java  string
 	addr, controller string // host:port
@@ -32,8 +33,8 @@ const (
 	stopPatience = 30 * time.Second
 )
 
-// Start formats dir the first time and starts a broker on free ports. Stop it
-// when done; it is killed when we die.
+// Start formats dir the first time and starts a broker on free ports. Call Stop
+// when it is no longer needed; when we end, it is killed.
 func Start(ctx context.Context, dir string) (*Broker, error) {
 	java, err := exec.LookPath("java")
 	if err != nil {
@@ -53,7 +54,7 @@ func Start(ctx context.Context, dir string) (*Broker, error) {
 	return b, b.Restart(ctx)
 }
 
-// Addr is the broker's host:port; it stays the same over restarts.
+// Addr returns the broker's host:port; it stays the same over restarts.
 func (b *Broker) Addr() string { return b.addr }
 
 func (b *Broker) choosePorts() error {
@@ -82,7 +83,7 @@ func (b *Broker) configure(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(b.dir, "data", "meta.properties")); err == nil {
 		return nil
 	}
-	// Any cluster id will do: the data directory keeps it.
+	// The cluster id may be any: the data directory keeps it.
 	cmd := exec.CommandContext(ctx, b.java, b.arguments("kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qg",
 		"-c", filepath.Join(b.dir, "server.properties"), "--ignore-formatted")...)
 	if output, err := cmd.CombinedOutput(); err != nil {
@@ -176,7 +177,7 @@ func (b *Broker) Kill() {
 	}
 }
 
-// Stop ends the broker in good order, or by SIGKILL if that takes too long.
+// Stop shuts the broker down, or kills it if that takes too long.
 func (b *Broker) Stop() {
 	if b.process != nil {
 		b.process.Stop(stopPatience, syscall.SIGTERM, syscall.SIGKILL)

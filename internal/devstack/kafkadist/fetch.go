@@ -19,11 +19,11 @@ const Version = "4.4.0"
 //go:embed pom.xml
 var pom []byte
 
-// ErrNoTool is a missing java or mvn.
+// ErrNoTool is returned if java or mvn is missing.
 var ErrNoTool = errors.New("a real Apache Kafka needs Java 17 and Maven (Debian: apt-get install openjdk-17-jre-headless maven)")
 
-// fetch gives the directory of the broker's jars, resolving them with Maven
-// once for all processes of this machine (about 120 MB).
+// fetch returns the directory of the broker's jars. Maven downloads them, about
+// 120 MB, once for all processes of this machine.
 func fetch(ctx context.Context) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -70,7 +70,7 @@ func fetch(ctx context.Context) (string, error) {
 	return dir, os.Rename(jars, dir)
 }
 
-// tail is the end of a program's output, for an error.
+// tail returns the end of a program's output, for an error.
 func tail(output []byte) []byte {
 	output = bytes.TrimSpace(output)
 	return output[max(0, len(output)-1000):]

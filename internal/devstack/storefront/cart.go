@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// cart lives in a cookie, so that a restart of the shop empties nobody's:
+// cart is kept in a cookie, so that it survives a restart of the shop:
 // "<token>|<product>:<quantity>|…".
 type cart struct {
 	token string
@@ -19,7 +19,7 @@ type cartLine struct {
 	Quantity int64
 }
 
-// Total of the line.
+// Total returns the line's price times its quantity.
 func (l cartLine) Total() string { return reais(l.cents()) }
 
 func (l cartLine) cents() int64 { return l.Product.PriceCents * l.Quantity }
@@ -29,7 +29,8 @@ const (
 	maxQuantity = 99
 )
 
-// readCart gives the request's cart; a new one where there is none or where it is broken.
+// readCart returns the request's cart, or a new one if there is none or it is
+// broken.
 func readCart(r *http.Request) cart {
 	cookie, err := r.Cookie(cartCookie)
 	if err != nil {
@@ -89,5 +90,6 @@ func (c cart) write(w http.ResponseWriter) {
 	for _, l := range c.lines {
 		value += "|" + l.Product.ID + ":" + strconv.FormatInt(l.Quantity, 10)
 	}
+	//nolint:gosec // not Secure: the demo shop has no TLS
 	http.SetCookie(w, &http.Cookie{Name: cartCookie, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
 }

@@ -14,10 +14,10 @@ type Product struct {
 	Hue        int    // of its picture's background, degrees
 }
 
-// Price is written for people.
+// Price returns the price as the pages show it.
 func (p Product) Price() string { return reais(p.PriceCents) }
 
-// Products is the catalogue, in the order of the shelf.
+// Products returns the catalogue, in the order of the pages.
 func Products() []Product {
 	return []Product{
 		{"vestido", "Vestido Brisa", "Linen dress, sea green", 18990, 165},
@@ -38,8 +38,8 @@ func productByID(id string) (Product, bool) {
 	return Product{}, false
 }
 
-// reais is cents as the shop's English writes them: "R$ 1,189.90", with a
-// no-break space. It is for amounts that are not negative.
+// reais returns cents as the pages show them, "R$ 1,189.90", with a no-break
+// space. cents must not be negative.
 func reais(cents int64) string {
 	whole := strconv.FormatInt(cents/100, 10)
 	for i := len(whole) - 3; i > 0; i -= 3 {
@@ -48,7 +48,7 @@ func reais(cents int64) string {
 	return fmt.Sprintf("R$\u00a0%s.%02d", whole, cents%100)
 }
 
-// decimal is cents as a JSON number, without a float on the way.
+// decimal is an amount in cents that becomes a JSON number, without a float.
 type decimal int64
 
 func (d decimal) MarshalJSON() ([]byte, error) {

@@ -1,6 +1,7 @@
-// Package storefront is the demo shop of `tributary dev`: it stands where a
-// merchant's shop stands. It embeds the SDK from the edge and posts its orders
-// to the admin API with a key, and knows nothing else of Tributary.
+// Package storefront is the demo shop of `tributary dev`. It uses Tributary as a
+// merchant's shop does: its pages load the SDK from the edge, and it posts its
+// orders to the admin API with a key.
 //
-// What may enter: pages and a catalogue. It imports none of our packages.
+// What may enter: pages and a catalogue. Of our packages it imports sdk-js only,
+// for the snippet.
 package storefront

@@ -52,7 +52,8 @@ type orderItem struct {
 	Price     decimal `json:"price"`
 }
 
-// newOrder makes the order of a checkout form, or says to the shopper what is missing.
+// newOrder makes the order of a checkout form. problem tells the shopper what is
+// missing.
 func (s *Shop) newOrder(r *http.Request, c cart, now time.Time) (o order, problem string) {
 	field := func(name string) string {
 		value := strings.TrimSpace(r.PostFormValue(name))
@@ -88,7 +89,7 @@ func (s *Shop) newOrder(r *http.Request, c cart, now time.Time) (o order, proble
 	return o, ""
 }
 
-// visitor is the SDK's visitor id, else the edge's.
+// visitor returns the SDK's visitor id, or else the edge's.
 func visitor(r *http.Request) string {
 	for _, name := range []string{"trb_id", "trb_vid"} {
 		if cookie, err := r.Cookie(name); err == nil && cookie.Value != "" {
@@ -98,14 +99,14 @@ func visitor(r *http.Request) string {
 	return ""
 }
 
-// attempts at sending an order: a service that restarts is back within seconds.
+// An order is sent several times: a service that restarts is ready within seconds.
 const (
 	sendAttempts = 5
 	sendPause    = 500 * time.Millisecond
 )
 
-// send posts the order with the shop's key. The order's id is the form's, so a
-// form sent twice is one order.
+// send posts the order with the shop's key. The order's id is part of the form:
+// a form that is sent twice is one order.
 func (s *Shop) send(ctx context.Context, o order) error {
 	body, err := json.Marshal(o)
 	if err != nil {
@@ -131,7 +132,7 @@ func (s *Shop) sendOnce(ctx context.Context, body []byte) (again bool, err error
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Authorization", "Bearer "+s.config.APIKey)
-	response, err := s.client.Do(request)
+	response, err := s.client.Do(request) //nolint:gosec // to the configured admin API
 	if err != nil {
 		return true, fmt.Errorf("send order: %w", err)
 	}

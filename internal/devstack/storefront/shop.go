@@ -8,6 +8,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html/template"
 	"log/slog"
@@ -27,14 +28,14 @@ var templates embed.FS
 //go:embed assets
 var assets embed.FS
 
-// Config of the shop; all but DashboardURL, Coupons and Log are required.
+// Config of the shop. All but DashboardURL, Coupons and Log are required.
 type Config struct {
 	EdgeURL   string // where browsers find the SDK
 	CompanyID string
 	AdminURL  string // with /admin/v1
 	APIKey    string // with the scope write_orders
-	// DashboardURL, without a slash at its end, is where the thank-you page sends
-	// the curious; empty sends nobody.
+	// DashboardURL, without a slash at its end, is linked on the thank-you page.
+	// Empty: no link.
 	DashboardURL string
 	Coupons      map[string]int // percent off, by code in upper case
 	Log          *slog.Logger
@@ -48,7 +49,7 @@ type Shop struct {
 	mux    *http.ServeMux
 
 	mu     sync.Mutex
-	orders map[string]order // placed lately, for the thank-you page
+	orders map[string]order // the last ones, for the thank-you page
 	recent []string         // their ids, oldest first
 }
 
@@ -58,7 +59,7 @@ const (
 	orderPrefix = "loja-"
 )
 
-// New makes the shop.
+// New returns the shop.
 func New(config Config) (*Shop, error) {
 	pages, err := template.ParseFS(templates, "templates/*.html")
 	if err != nil {
@@ -88,7 +89,8 @@ func (s *Shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// Serve serves on a listener until ctx ends. A clean stop is nil.
+// Serve serves on a listener until ctx ends. It returns nil if it was stopped by
+// that.
 func (s *Shop) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{Handler: s, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: time.Minute}
 	failed := make(chan error, 1)
@@ -100,17 +102,18 @@ func (s *Shop) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	err := server.Shutdown(limited)
-	if err != nil {
-		server.Close()
+	if err := server.Shutdown(limited); err != nil {
+		_ = server.Close() // what is left is cut off
 	}
-	<-failed
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("storefront: serve: %w", err)
+	}
 	return nil
 }
 
-// page is what every template gets.
+// page is the data of every template.
 type page struct {
-	Title     string        // before the shop's name; empty: the name alone
+	Title     string        // shown before the shop's name; empty: only the name
 	Kind      string        // what shop.js tracks: home | product | cart | checkout | thanks | other
 	Snippet   template.HTML // loads the SDK
 	CompanyID string
@@ -129,7 +132,7 @@ type page struct {
 	Dashboard string // of the sale
 }
 
-// tracked is what shop.js hands to the SDK.
+// tracked is what shop.js passes to the SDK.
 type tracked struct {
 	Items    []trackedItem     `json:"items"`
 	Identity map[string]string `json:"identity,omitempty"`
@@ -142,15 +145,14 @@ type trackedItem struct {
 }
 
 func (s *Shop) render(w http.ResponseWriter, status int, name string, c cart, p page, t tracked) {
-	p.Snippet = template.HTML(sdkjs.Snippet(s.config.EdgeURL, s.config.CompanyID)) // escapes both
+	p.Snippet = template.HTML(sdkjs.Snippet(s.config.EdgeURL, s.config.CompanyID)) //nolint:gosec // it escapes both
 	p.CompanyID, p.CartCount = s.config.CompanyID, c.count()
-	// encoding/json escapes <, > and &: the text cannot end its script element.
 	text, err := json.Marshal(t)
 	if err != nil {
 		s.fail(w, err)
 		return
 	}
-	p.Track = template.JS(text)
+	p.Track = template.JS(text) //nolint:gosec // encoding/json escapes <, > and &: it cannot end its script element
 	var out bytes.Buffer
 	if err := s.pages.ExecuteTemplate(&out, name, p); err != nil {
 		s.fail(w, err)
@@ -159,7 +161,7 @@ func (s *Shop) render(w http.ResponseWriter, status int, name string, c cart, p 
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = out.WriteTo(w) // the browser has gone, or it has the page
+	_, _ = out.WriteTo(w) // an error means that the browser is gone
 }
 
 func (s *Shop) fail(w http.ResponseWriter, err error) {
@@ -252,7 +254,7 @@ func (s *Shop) placeOrder(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/thanks/"+o.OrderID, http.StatusSeeOther)
 }
 
-// keep remembers an order for its thank-you page.
+// keep keeps an order for its thank-you page.
 func (s *Shop) keep(o order) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -287,7 +289,7 @@ func (s *Shop) thanks(w http.ResponseWriter, r *http.Request) {
 	s.render(w, http.StatusOK, "thanks.html", readCart(r), p, t)
 }
 
-// saleURL is where the dashboard explains the order.
+// saleURL returns the dashboard's page of the order; "" without a dashboard.
 func (s *Shop) saleURL(o order) string {
 	if s.config.DashboardURL == "" {
 		return ""
@@ -295,7 +297,7 @@ func (s *Shop) saleURL(o order) string {
 	return s.config.DashboardURL + "/order?" + url.Values{"company": {s.config.CompanyID}, "id": {o.OrderID}}.Encode()
 }
 
-// customerID is the shop's own number of a customer: the same e-mail, the same customer.
+// customerID returns the shop's id of a customer, by the e-mail address.
 func customerID(email string) string {
 	sum := sha256.Sum256([]byte(strings.ToLower(email)))
 	return "cust-" + hex.EncodeToString(sum[:6])

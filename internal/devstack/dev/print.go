@@ -1,15 +1,17 @@
-package main
+package dev
 
 import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/devstack/demo"
 )
 
-// tell prints what a newcomer needs, once everything is ready.
-func (d *dev) tell(sale *demoSale) {
-	i := d.info
-	fmt.Fprintf(d.out, `
+// print prints what a new user needs, once everything is ready.
+func (p *program) print(sale demo.Sale) {
+	i := p.info
+	fmt.Fprintf(p.Out, `
 Tributary is running. Ctrl-C stops it; the data stays in %s.
 
   Storefront   %s
@@ -22,21 +24,21 @@ Tributary is running. Ctrl-C stops it; the data stays in %s.
   companyId    %s    sandbox: %s
   API key      %s
                %s (sandbox)
-`, d.config.data, i.StorefrontURL, i.DashboardURL, i.DashboardEmail, i.DashboardPassword, i.AdminURL, i.SandboxURL,
+`, p.Dir, i.StorefrontURL, i.DashboardURL, i.DashboardEmail, i.DashboardPassword, i.AdminURL, i.SandboxURL,
 		i.EdgeURL, i.ShortURL, i.Kafka, i.CompanyID, i.SandboxCompanyID, i.APIKey, i.SandboxAPIKey)
-	fmt.Fprintf(d.out, `
+	fmt.Fprintf(p.Out, `
   In dev, links may name hosts that do not resolve, and a link to
   https://%s leads to the demo shop.
-`, demoHost)
+`, demo.Host)
 	coupon := ""
-	if sale != nil {
+	if sale.OrderID != "" {
 		coupon = `,"discountCode":"ANA10"`
-		d.tellSale(sale)
+		p.printSale(sale)
 	}
 	order := fmt.Sprintf(`{"orderId":"1001","orderStatus":0,"createdAt":"%s","totalPrice":200.00,"currency":"BRL"%s}`,
 		time.Now().UTC().Format("2006-01-02T15:04:05Z"), coupon)
-	// Every value is our own: nothing that a shell would read otherwise.
-	fmt.Fprintf(d.out, `
+	// The values are all made by dev: none has a character that needs quoting.
+	fmt.Fprintf(p.Out, `
 For a shell of yours, to paste:
 
 export EDGE_URL=%s
@@ -45,7 +47,7 @@ export SANDBOX_URL=%s
 export COMPANY_ID=%s
 export API_KEY=%s
 `, i.EdgeURL, i.AdminURL, i.SandboxURL, i.CompanyID, i.APIKey)
-	fmt.Fprintf(d.out, `
+	fmt.Fprintf(p.Out, `
 Post an order, as your platform would:
 
 curl -sS -X POST %s/order -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '%s'
@@ -57,16 +59,16 @@ curl -sS %s/order/1001/attribution -H 'Authorization: Bearer %s'
 `, i.AdminURL, i.APIKey, order, i.AdminURL, i.APIKey)
 }
 
-func (d *dev) tellSale(sale *demoSale) {
+func (p *program) printSale(sale demo.Sale) {
 	var links strings.Builder
 	for _, l := range sale.Links {
 		fmt.Fprintf(&links, "  %s    %s\n", l.URL, strings.TrimSuffix(l.Influencer+" / "+l.Campaign, " / "))
 	}
-	fmt.Fprintf(d.out, "\nShort links, to open and buy something:\n\n%s", links.String())
+	fmt.Fprintf(p.Out, "\nShort links, to open and buy something:\n\n%s", links.String())
 	if sale.Influencer == "" {
-		fmt.Fprintf(d.out, "\nThe demo sale %s is not credited to anyone.\n", sale.OrderID)
+		fmt.Fprintf(p.Out, "\nThe demo sale %s is not credited to anyone.\n", sale.OrderID)
 		return
 	}
-	fmt.Fprintf(d.out, "\nA sale, attributed: order %s of %s is credited to %s (%s) by its %s;\nthe commission is %s.\n",
+	fmt.Fprintf(p.Out, "\nA sale, attributed: order %s of %s is credited to %s (%s) by its %s;\nthe commission is %s.\n",
 		sale.OrderID, sale.Total, sale.Influencer, sale.Campaign, sale.Evidence, sale.Commission)
 }

@@ -1,0 +1,123 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// follow opens a short link and returns where it leads.
+func (s *Store) follow(ctx context.Context, link string) (*url.URL, error) {
+	response, err := s.doUntil(ctx, http.StatusFound, func() (*http.Request, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, link, nil)
+		if err == nil {
+			request.Header.Set("User-Agent", browser)
+		}
+		return request, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return url.Parse(response.header.Get("Location"))
+}
+
+// track sends a batch of events as a browser's SDK would.
+func (s *Store) track(ctx context.Context, events []any) error {
+	body, err := json.Marshal(map[string]any{"companyId": s.companyID, "sentAt": time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), "events": events})
+	if err != nil {
+		return err
+	}
+	answer, err := s.doUntil(ctx, http.StatusOK, func() (*http.Request, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.edgeURL+"/v1/events", bytes.NewReader(body))
+		if err == nil {
+			request.Header.Set("Content-Type", "application/json")
+			request.Header.Set("User-Agent", browser)
+			request.Header.Set("Origin", "https://"+Host)
+		}
+		return request, err
+	})
+	if err != nil {
+		return err
+	}
+	if strings.Contains(string(answer.body), `"rejected"`) {
+		return fmt.Errorf("the edge rejected a demo event: %s", answer.body)
+	}
+	return nil
+}
+
+// api calls the admin API and decodes the answer's data into into.
+func (s *Store) api(ctx context.Context, method, path string, body, into any) error {
+	var text []byte
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return err
+		}
+	}
+	answer, err := s.doUntil(ctx, http.StatusOK, func() (*http.Request, error) {
+		request, err := http.NewRequestWithContext(ctx, method, s.adminURL+path, bytes.NewReader(text))
+		if err == nil {
+			request.Header.Set("Authorization", "Bearer "+s.apiKey)
+			request.Header.Set("Content-Type", "application/json")
+		}
+		return request, err
+	})
+	if err != nil || into == nil {
+		return err
+	}
+	envelope := struct{ Data any }{into}
+	decoder := json.NewDecoder(bytes.NewReader(answer.body))
+	decoder.UseNumber()
+	return decoder.Decode(&envelope)
+}
+
+type answer struct {
+	header http.Header
+	body   []byte
+}
+
+// longestRetry is how long a request is repeated: a link or company just made
+// needs a moment to reach the edge, and an order to be processed.
+const longestRetry = 20 * time.Second
+
+// doUntil repeats a request until it is answered with the status wanted, for
+// longestRetry at most. A request that is answered 400 is not repeated.
+func (s *Store) doUntil(ctx context.Context, want int, make func() (*http.Request, error)) (answer, error) {
+	deadline := time.Now().Add(longestRetry)
+	for {
+		request, err := make()
+		if err != nil {
+			return answer{}, err
+		}
+		response, err := s.client.Do(request)
+		if err == nil {
+			var body []byte
+			body, err = io.ReadAll(io.LimitReader(response.Body, 4<<20))
+			_ = response.Body.Close() // it was read, or its error counts
+			if err == nil && response.StatusCode == want {
+				return answer{response.Header, body}, nil
+			}
+			if err == nil {
+				err = fmt.Errorf("%s %s: %s: %s", request.Method, request.URL, response.Status, body)
+			}
+			if response.StatusCode == http.StatusBadRequest {
+				return answer{}, err
+			}
+		}
+		if time.Now().After(deadline) {
+			return answer{}, err
+		}
+		select {
+		case <-ctx.Done():
+			return answer{}, errors.Join(ctx.Err(), err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package dev
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tributary-io/tributary/internal/devstack/demo"
+)
+
+func TestDevFindsItsSecretsAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "secrets.json")
+	first, err := openSecrets(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.APIKey = "kept"
+	if err := first.save(); err != nil {
+		t.Fatal(err)
+	}
+	second, err := openSecrets(path)
+	if err != nil || second.Hashing != first.Hashing || second.APIKey != "kept" || len(first.Hashing) < 32 || second.made || !first.made {
+		t.Errorf("second %+v after first %+v, %v", second, first, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v; want mode 0600", info.Mode(), err)
+	}
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openSecrets(path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("a broken file: %v", err)
+	}
+}
+
+func TestDevRefusesATakenPortAndASecondStart(t *testing.T) {
+	taken := httptest.NewServer(http.NotFoundHandler())
+	defer taken.Close()
+	addr := taken.Listener.Addr().String()
+	dir := t.TempDir()
+	started := Config{Dir: dir, EdgeAddr: "127.0.0.1:0", AdminAddr: addr, StorefrontAddr: "127.0.0.1:0", Out: io.Discard}
+	services := Services{Listen: func(flag, addr string) (net.Listener, error) {
+		l, err := net.Listen("tcp", addr)
+		if err != nil {
+			err = fmt.Errorf("--%s: %w", flag, err)
+		}
+		return l, err
+	}}
+	err := Run(t.Context(), started, services)
+	if err == nil || !strings.Contains(err.Error(), addr) || !strings.Contains(err.Error(), "--admin-addr") {
+		t.Errorf("taken port: %v", err)
+	}
+	p := program{Config: Config{Dir: dir}}
+	unlock, err := p.lockDirectory()
+	if err != nil {
+		t.Fatalf("the failed start has not let go of its directory: %v", err)
+	}
+	defer unlock()
+	if err := Run(t.Context(), started, services); err == nil || !strings.Contains(err.Error(), dir) {
+		t.Errorf("second start: %v", err)
+	}
+}
+
+func TestDevJSONDoesNotOutliveDev(t *testing.T) {
+	p := program{Config: Config{Dir: t.TempDir(), Out: io.Discard}}
+	if err := writeJSON(p.infoFile(), p.info); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // also where there is none
+		if err := p.stop(context.Background(), nil); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(p.infoFile()); !os.IsNotExist(err) {
+			t.Errorf("dev.json after the end: %v", err)
+		}
+	}
+}
+
+func TestDevPrintsWhatAShellNeeds(t *testing.T) {
+	var out bytes.Buffer
+	p := program{Config: Config{Out: &out}, info: Info{EdgeURL: "http://e", AdminURL: "http://a/admin/v1", SandboxURL: "http://a/sandbox/admin/v1", CompanyID: "c_1", APIKey: "trb_1"}}
+	p.print(demo.Sale{})
+	before, curls, found := strings.Cut(out.String(), "\ncurl ")
+	for _, want := range []string{"EDGE_URL=http://e", "ADMIN_URL=http://a/admin/v1", "SANDBOX_URL=http://a/sandbox/admin/v1", "COMPANY_ID=c_1", "API_KEY=trb_1"} {
+		if !strings.Contains(before, "\nexport "+want+"\n") {
+			t.Errorf("no export of %s before the curl lines:\n%s", want, out.String())
+		}
+	}
+	if !found || strings.Contains(curls, "$") {
+		t.Errorf("the curl lines must work alone:\n%s", curls)
+	}
+}
