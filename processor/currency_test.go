@@ -8,6 +8,7 @@ import (
 )
 
 func TestAFixedFeeIsKeptBesideAnotherCurrency(t *testing.T) {
+	t.Parallel()
 	s := newStack(t)
 	ana, inverno := s.influencer("Ana Prado", "Inverno")
 	s.coupon(ana, inverno, "ANA10")

@@ -92,6 +92,7 @@ func (s *stack) realOrders(t *testing.T) []any {
 }
 
 func TestARealShopsTotalsToTheEventAndTheCent(t *testing.T) {
+	t.Parallel()
 	s := newStack(t)
 	events, orders := s.realEvents(t), s.realOrders(t)
 	s.influencer("Ana Prado", "Inverno")

@@ -57,6 +57,7 @@ func childProcessor(dsn, broker string) error {
 }
 
 func TestAKilledProcessorsPartitionsMoveAndNothingIsLostOrDoubled(t *testing.T) {
+	t.Parallel()
 	t.Run("embedded broker", func(t *testing.T) { killAProcessor(t, newStack(t), func() {}) })
 	t.Run("Apache Kafka", func(t *testing.T) {
 		broker := devtest.RealKafka(t)
@@ -122,6 +123,7 @@ func (s *shop) companies(n int) (ids []string) {
 }
 
 func TestARestartGoesOnWhereItStopped(t *testing.T) {
+	t.Parallel()
 	s := newStack(t)
 	var records []any
 	for i := range 3000 {
@@ -142,6 +144,7 @@ func TestARestartGoesOnWhereItStopped(t *testing.T) {
 }
 
 func TestAZombieRollsBackWhatItWouldHaveWritten(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	zombie, successor := s.owner(), s.owner()
 	first, second := s.record(s.event("v1", noon, 1, nil)), s.record(s.event("v2", noon, 2, nil))
@@ -155,6 +158,7 @@ func TestAZombieRollsBackWhatItWouldHaveWritten(t *testing.T) {
 }
 
 func TestPoisonIsRejectedRedactedAndBlocksNothing(t *testing.T) {
+	t.Parallel()
 	s := newStack(t)
 	s.run()
 	secret := "maria@example.com"
@@ -199,6 +203,7 @@ func TestPoisonIsRejectedRedactedAndBlocksNothing(t *testing.T) {
 }
 
 func TestOffsetsOfAnotherClusterAreAClearError(t *testing.T) {
+	t.Parallel()
 	s := newStack(t)
 	s.exec(`insert into consumer_offset select 'events.v1', p, 'elsewhere', 0 from generate_series(0, 7) p`)
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
@@ -212,6 +217,7 @@ func TestOffsetsOfAnotherClusterAreAClearError(t *testing.T) {
 // /readyz and the metrics tell which one does not and why, and it goes on too
 // once somebody has mended it.
 func TestAPartitionWhoseOffsetIsNotTheLogsHaltsAlone(t *testing.T) {
+	t.Parallel()
 	s := newStack(t)
 	group := s.group()
 	mine, err := group.PartitionOf(s.ctx, []byte(s.company))
@@ -252,6 +258,7 @@ func TestAPartitionWhoseOffsetIsNotTheLogsHaltsAlone(t *testing.T) {
 }
 
 func TestADatabaseOutageIsWaitedOut(t *testing.T) {
+	t.Parallel()
 	s := newStack(t)
 	config := s.pool.Config().ConnConfig.Copy()
 	name := config.Database
@@ -288,6 +295,7 @@ type refusing struct {
 func (r refusing) Transact(context.Context, func(Tx) error) error { return r.err }
 
 func TestAnOwnersErrorIsToldAndAFencedOwnerPauses(t *testing.T) {
+	t.Parallel()
 	s := newStack(t)
 	s.produce(s.event("v1", noon, 1, nil))
 	group := kafka.NewGroup(s.client, "owner", nil, wire.TopicEvents, wire.TopicCommerce)
@@ -331,6 +339,7 @@ func (c *counting) Transact(ctx context.Context, f func(Tx) error) error {
 }
 
 func TestOwnersOfManyPartitionsTakeTurns(t *testing.T) {
+	t.Parallel()
 	s := newStack(t)
 	var records []any
 	for i := range 200 { // companies that nobody knows, in all partitions

@@ -12,6 +12,7 @@ import (
 )
 
 func TestHealthTellsWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	client, err := kafka.NewClient(kafka.Config{Brokers: []string{devtest.Kafka(t)}})
 	if err != nil {

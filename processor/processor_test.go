@@ -16,6 +16,7 @@ func wantTexts(t *testing.T, what string, got []string, want ...string) {
 }
 
 func TestEventsBeforeAndAfterTheOrderCreditItAlike(t *testing.T) {
+	t.Parallel()
 	s := newStack(t)
 	ana, inverno := s.influencer("Ana Prado", "Inverno")
 	s.cost(ana, inverno, 500, "10")
@@ -38,6 +39,7 @@ func TestEventsBeforeAndAfterTheOrderCreditItAlike(t *testing.T) {
 }
 
 func TestDuplicatesAndNewVersionsNeverPayTwice(t *testing.T) {
+	t.Parallel()
 	s := newStack(t)
 	ana, inverno := s.influencer("Ana Prado", "Inverno")
 	s.coupon(ana, inverno, "ANA10")

@@ -163,7 +163,54 @@ func (s *shop) randomFacts(r *rand.Rand) []record {
 	return records
 }
 
+// crowdedFacts meet at the hub limits: keys of about 20 visitors, visitors of
+// about 20 identities, on days near the edges of windows, and copies of events
+// that take an identity back.
+func (s *shop) crowdedFacts(r *rand.Rand) []record {
+	var records []record
+	day := func() time.Time {
+		return noon.AddDate(0, 0, []int{-31, -30, -29, -1, 0, 1, 2}[r.IntN(7)]).Add(time.Duration(r.IntN(24*60)) * time.Minute)
+	}
+	for n := range 46 { // one key, as many visitors
+		e := s.event(fmt.Sprint("v", n%23), day(), n, func(e *wire.Event) {
+			landing("Ana+Prado", "Inverno")(e)
+			e.Identity.EmailKey = "k1:crowd"
+		})
+		records = append(records, s.record(e))
+		if n%3 == 0 {
+			e.ReceivedAt, e.Identity.EmailKey = e.ReceivedAt.Add(-time.Second), ""
+			records = append(records, s.record(e))
+		}
+	}
+	for n := range 46 { // one visitor, as many identities
+		e := s.event("shared", day(), 100+n, func(e *wire.Event) {
+			landing("beto+lima", "x")(e)
+			e.Identity.CustomerKey = fmt.Sprint("k1:customer:", n%23)
+		})
+		records = append(records, s.record(e))
+		if n%3 == 0 {
+			e.ReceivedAt, e.VisitorID = e.ReceivedAt.Add(-time.Second), fmt.Sprint("v", n%23)
+			records = append(records, s.record(e))
+		}
+	}
+	for n := range 16 {
+		records = append(records, s.record(s.order(fmt.Sprint("o", n), day(), int64(1000+n), func(o *wire.Order) {
+			if r.IntN(2) == 0 {
+				o.EmailKey = wire.Some("k1:crowd")
+			}
+			if r.IntN(2) == 0 {
+				o.CustomerKey = wire.Some(fmt.Sprint("k1:customer:", r.IntN(23)))
+			}
+			if r.IntN(4) == 0 {
+				o.DiscountCode = wire.Some("ANA10")
+			}
+		})))
+	}
+	return records
+}
+
 func TestCreditsDependOnTheSetOfFactsAlone(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	ana, inverno := s.influencer("Ana Prado", "Inverno")
 	beto, verao := s.influencer("Beto Lima", "Verão")
@@ -171,9 +218,12 @@ func TestCreditsDependOnTheSetOfFactsAlone(t *testing.T) {
 	s.coupon(beto, verao, "BETO")
 	s.cost(ana, inverno, 100, "7.5")
 	s.cost(beto, "", 0, "3")
-	for seed := range uint64(6) {
+	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		facts := s.randomFacts(r)
+		if seed >= 6 {
+			facts = s.crowdedFacts(r)
+		}
 		s.clear()
 		s.apply(slices.Clone(facts), func() int { return len(facts) })
 		want := s.outcomes()
@@ -198,6 +248,7 @@ func TestCreditsDependOnTheSetOfFactsAlone(t *testing.T) {
 // TestAKeyBecomesAHubForAllItsOrders: the 201st order of an e-mail changes the
 // 200 before it, however they were batched, and a batch of more than 200 works.
 func TestAKeyBecomesAHubForAllItsOrders(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.influencer("Ana Prado", "Inverno")
 	var records []record
@@ -245,6 +296,7 @@ func firstDifference(got, want string) string {
 // TestAnOrderThatMovesLeavesItsHub: a version with another createdAt takes the
 // order out of an interval, and the 200 that stay there are no hub any more.
 func TestAnOrderThatMovesLeavesItsHub(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.influencer("Ana Prado", "Inverno")
 	records := []record{s.record(s.event("v1", noon, 1, func(e *wire.Event) {
@@ -276,6 +328,7 @@ func TestAnOrderThatMovesLeavesItsHub(t *testing.T) {
 // TestABusyHubCostsNothing: events of visitors whose key is a hub reach no
 // order by it, so none is computed again or queued.
 func TestABusyHubCostsNothing(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.influencer("Ana Prado", "Inverno")
 	const n = 1500
@@ -304,6 +357,7 @@ func TestABusyHubCostsNothing(t *testing.T) {
 // TestTooManyOrdersForABatchAreQueued: events that concern more orders than a
 // batch computes by itself.
 func TestTooManyOrdersForABatchAreQueued(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	const n = 1100
 	orders, events := []record{}, []record{}

@@ -10,6 +10,7 @@ import (
 )
 
 func TestAChangeOfRulesReachesTheOrdersItConcerns(t *testing.T) {
+	t.Parallel()
 	s := newStack(t)
 	s.run()
 	s.produce(
@@ -55,6 +56,7 @@ func TestAChangeOfRulesReachesTheOrdersItConcerns(t *testing.T) {
 }
 
 func TestFirstOrdersAreInferredWhereNobodySaidSo(t *testing.T) {
+	t.Parallel()
 	s := newStack(t)
 	s.run()
 	of := func(email string, status int) func(*wire.Order) {
@@ -77,6 +79,7 @@ func TestFirstOrdersAreInferredWhereNobodySaidSo(t *testing.T) {
 }
 
 func TestResultsNameTheOrdersThatHaveANewOutcome(t *testing.T) {
+	t.Parallel()
 	s := newStack(t)
 	s.run()
 	s.produce(s.order("o1", noon, 100, nil))

@@ -1,0 +1,230 @@
+package processor
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/factstore"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// incompressible is a text of n bytes that no index can make shorter.
+func incompressible(n int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < n; i++ {
+		fmt.Fprint(&b, (i*7919+104729)%99991, "-")
+	}
+	return b.String()[:n]
+}
+
+// Whatever anybody sends: an order is stored, unless it is unstorable itself.
+func TestNoEventAndNoOrderMakesAnOrderUnstorable(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	hangul := strings.Map(func(r rune) rune { return r + '가' - '!' }, incompressible(674))
+	email := func(o *wire.Order) { o.EmailKey = wire.Some("k1:mail") }
+	longest := strings.Repeat("𝕏", 255) // as the admin API bounds it: 1,020 bytes
+	records := []record{
+		s.record(s.event("v1", noon, 1, func(e *wire.Event) {
+			e.Context.Page.URL = "https://loja.example.com/?utm_campaign=" + url.QueryEscape(hangul) + "&trb_click=" + url.QueryEscape(hangul+".x")
+			e.Identity.EmailKey = "k1:mail"
+		})),
+		s.record(s.event(incompressible(9000), noon, 2, func(e *wire.Event) {
+			e.CookieID, e.Identity.EmailKey, e.Identity.CartKey = incompressible(8000), "k1:mail", incompressible(7000)
+		})),
+		s.record(s.order("o1", noon.Add(time.Minute), 1000, email)),
+		s.record(s.order("o1", noon.Add(time.Minute), 1000, email)), // sent again
+		s.record(s.order(longest, noon.Add(time.Minute), 1000, func(o *wire.Order) {
+			// U+FDFA is one character that folds to eighteen.
+			o.DiscountCode, o.CartKey = wire.Some(strings.Repeat("\ufdfa", 512)+hangul), wire.Some(incompressible(7000))
+			email(o)
+		})),
+	}
+	s.apply(records, func() int { return 1 })
+	if orders := s.int(`select count(*) from explanation`); orders != 2 {
+		t.Errorf("%d orders were decided, want both", orders)
+	}
+	if events := s.int(`select count(*) from event_fact`); events != 2 {
+		t.Errorf("%d events stored, want both", events)
+	}
+	if touches := s.int(`select jsonb_array_length(body->'touches') from explanation where order_id = 'o1'`); touches != 2 {
+		t.Errorf("the order has %d touches, want one of each visitor", touches)
+	}
+}
+
+// reads counts the rows that a shop's transactions fetch from tables and
+// indexes. Its store has one connection, so that the server's counts can be
+// asked for on the one that made them.
+type reads struct {
+	*shop
+	pool *pgxpool.Pool
+}
+
+func newReads(t *testing.T) *reads {
+	t.Helper()
+	s := newShop(t)
+	db, err := postgres.Open(s.ctx, s.pool.Config().ConnString()+"&pool_max_conns=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	s.store = factstore.New(db)
+	return &reads{s, db.Pool()}
+}
+
+// of is how many rows f makes the server read.
+func (r *reads) of(f func()) int64 {
+	r.t.Helper()
+	before := r.read()
+	f()
+	return r.read() - before
+}
+
+func (r *reads) read() (rows int64) {
+	r.t.Helper()
+	if _, err := r.pool.Exec(r.ctx, `select pg_stat_force_next_flush()`); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := r.pool.QueryRow(r.ctx, `
+		select coalesce(sum(seq_tup_read + idx_tup_fetch), 0) + (select coalesce(sum(idx_tup_read), 0) from pg_stat_user_indexes)
+		from pg_stat_user_tables`).Scan(&rows); err != nil {
+		r.t.Fatal(err)
+	}
+	return rows
+}
+
+// TestWhatAStrangerSendsBoundsNobodysReads sends the worst shapes that anybody
+// may send, many of each, and counts the rows that one event more of the same
+// makes the server read: as many as a few do, whatever was sent before.
+func TestWhatAStrangerSendsBoundsNobodysReads(t *testing.T) {
+	t.Parallel()
+	const many = 3000
+	id := func(kind string, n int) string { return fmt.Sprintf("k1:%s:%d", kind, n) }
+	for name, send := range map[string]func(s *shop, n int) wire.Event{
+		"one visitor, ever new identities": func(s *shop, n int) wire.Event {
+			return s.event("v", noon.Add(time.Duration(n)*time.Second), n, func(e *wire.Event) {
+				e.Identity = wire.Identity{EmailKey: id("email", n), PhoneKey: id("phone", n), CartKey: id("cart", n), CustomerKey: id("customer", n)}
+			})
+		},
+		"one visitor, ever new identities, on as many days": func(s *shop, n int) wire.Event {
+			return s.event("v", noon.Add(time.Duration(n%30)*-24*time.Hour), n, func(e *wire.Event) { e.Identity.EmailKey = id("email", n) })
+		},
+		"one visitor, ever new cookies": func(s *shop, n int) wire.Event {
+			return s.event("v", noon.Add(time.Duration(n)*time.Second), n, func(e *wire.Event) { e.CookieID = fmt.Sprint("cookie", n) })
+		},
+		"one e-mail, ever new visitors": func(s *shop, n int) wire.Event {
+			return s.event(fmt.Sprint("v", n), noon.Add(time.Duration(n)*time.Second), n, func(e *wire.Event) { e.Identity.EmailKey = id("email", 0) })
+		},
+		"one e-mail, ever new visitors, long ago": func(s *shop, n int) wire.Event {
+			return s.event(fmt.Sprint("v", n), noon.Add(-40*24*time.Hour), n, func(e *wire.Event) { e.Identity.EmailKey = id("email", 0) })
+		},
+		"the e-mails of all customers, by one visitor": func(s *shop, n int) wire.Event {
+			return s.event("v", noon.Add(time.Duration(n)*time.Second), n, func(e *wire.Event) { e.Identity.EmailKey = id("email", n%50) })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newReads(t)
+			var orders []record
+			for i := range 50 { // other customers', whom the events name
+				orders = append(orders, s.record(s.order(fmt.Sprint("o", i), noon.Add(time.Hour), 1000, func(o *wire.Order) {
+					o.EmailKey, o.CartKey = wire.Some(id("email", i)), wire.Some(id("cart", i))
+				})))
+			}
+			o := s.owner()
+			one := func(r record) {
+				r.Offset = o.next[r.topic]
+				if err := o.applyRecords(s.ctx, []record{r}); err != nil {
+					t.Fatal(err)
+				}
+				s.workOff()
+				for _, topic := range inputs { // workOff has an owner of its own
+					o.next[topic] = s.int(`select next from consumer_offset where topic = $1`, topic)
+				}
+			}
+			batch := func(records []record) {
+				for i := range records {
+					records[i].Offset = o.next[records[i].topic] + int64(i)
+				}
+				if err := o.applyRecords(s.ctx, records); err != nil {
+					t.Fatal(err)
+				}
+			}
+			batch(orders)
+			few := int64(0)
+			for n := range 60 { // past every limit of 20
+				few = max(few, s.of(func() { one(s.record(send(s.shop, n))) }))
+			}
+			var rest []record
+			for n := 60; n < many; n++ {
+				rest = append(rest, s.record(send(s.shop, n)))
+			}
+			for len(rest) > 0 {
+				k := min(len(rest), 500)
+				batch(rest[:k])
+				rest = rest[k:]
+			}
+			s.workOff()
+			s.exec(`analyze`)
+			one(s.record(send(s.shop, many))) // statistics and caches of the server are new
+			most := s.of(func() { one(s.record(send(s.shop, many+1))) })
+			// The limits themselves: 21 identities of three kinds and 201 carts a
+			// visitor, 21 visitors a key, on up to 33 days, for each of the orders
+			// that it reaches; and all of it read by table and by index.
+			if limit := max(4*few, 2000); most > limit {
+				t.Errorf("after %d events one more reads %d rows, after 60 at most %d", many, most, few)
+			}
+			t.Logf("one event reads %d rows at most among the first 60, %d after %d", few, most, many)
+		})
+	}
+}
+
+// Events of a visitor are looked for in the months in which they lie.
+func TestOnlyTheMonthsOfAVisitorsEventsAreLookedAt(t *testing.T) {
+	t.Parallel()
+	s := newReads(t)
+	var records []record
+	for month := range 24 { // other visitors' events
+		records = append(records, s.record(s.event("other", noon.AddDate(0, -month, 0), month, nil)))
+	}
+	records = append(records, s.record(s.event("v1", noon, 100, checkout("k1:a"))))
+	s.apply(records, func() int { return 100 })
+	s.exec(`analyze`)
+	scans := func() map[string]int64 {
+		if _, err := s.pool.Exec(s.ctx, `select pg_stat_force_next_flush()`); err != nil {
+			t.Fatal(err)
+		}
+		counts := map[string]int64{}
+		for _, line := range s.texts(`select relname || ' ' || seq_scan + coalesce(idx_scan, 0) from pg_stat_user_tables where relname like 'event_fact_%'`) {
+			var name string
+			var n int64
+			if _, err := fmt.Sscan(line, &name, &n); err != nil {
+				t.Fatal(err)
+			}
+			counts[name] = n
+		}
+		return counts
+	}
+	before := scans()
+	o := s.owner()
+	order := s.record(s.order("o1", noon.Add(time.Hour), 1000, cart("k1:a")))
+	if err := o.applyRecords(s.ctx, []record{order}); err != nil {
+		t.Fatal(err)
+	}
+	if touches := s.int(`select jsonb_array_length(body->'touches') from explanation`); touches != 1 {
+		t.Fatalf("%d touches, want the visitor's", touches)
+	}
+	var looked []string
+	for name, n := range scans() {
+		if n > before[name] {
+			looked = append(looked, name)
+		}
+	}
+	wantTexts(t, "months looked at", looked, "event_fact_2026_03")
+}

@@ -1,0 +1,206 @@
+package processor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// watched is a store whose transactions a test watches, and may fail.
+type watched struct {
+	Store
+	insert func(ctx context.Context, events []facts.Event) error
+	write  func(outcomes []facts.StoredOutcome) error
+}
+
+func (w watched) Transact(ctx context.Context, f func(tx Tx) error) error {
+	return w.Store.Transact(ctx, func(tx Tx) error { return f(watchedTx{tx, w}) })
+}
+
+type watchedTx struct {
+	Tx
+	watched
+}
+
+func (w watchedTx) InsertEvents(ctx context.Context, companyID string, events []facts.Event) (map[string]bool, error) {
+	if w.insert != nil {
+		if err := w.insert(ctx, events); err != nil {
+			return nil, err
+		}
+	}
+	return w.Tx.InsertEvents(ctx, companyID, events)
+}
+
+func (w watchedTx) WriteOutcomes(ctx context.Context, companyID string, now time.Time, outcomes []facts.StoredOutcome) error {
+	if w.write != nil {
+		if err := w.write(outcomes); err != nil {
+			return err
+		}
+	}
+	return w.Tx.WriteOutcomes(ctx, companyID, now, outcomes)
+}
+
+func TestABatchThatTakesTooLongIsHalvedUntilItDoesNot(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	var sizes []int
+	o := s.owner()
+	o.config.ApplyTimeout = 200 * time.Millisecond
+	o.Store = watched{Store: o.Store, insert: func(ctx context.Context, events []facts.Event) error {
+		if sizes = append(sizes, len(events)); len(events) > 3 {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return nil
+	}}
+	var records []record
+	for i := range 10 {
+		records = append(records, s.record(s.event("v", noon, i, nil)))
+	}
+	if err := o.applyRecords(s.ctx, numbered(records)); err != nil {
+		t.Fatal(err)
+	}
+	if stored := s.int(`select count(*) from event_fact`); stored != 10 {
+		t.Errorf("%d events stored, want all 10 (batches of %v)", stored, sizes)
+	}
+	if slices.Max(sizes[3:]) > 5 || o.most > 20 {
+		t.Errorf("batches of %v; the next may have %d records", sizes, o.most)
+	}
+}
+
+func TestAnOrderThatCannotBeStoredEndsNobodysQueue(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	var records []any
+	for i := range 10 {
+		records = append(records, s.order(fmt.Sprint("o", i), noon, 1000, func(o *wire.Order) { o.EmailKey = wire.Some(fmt.Sprint("k1:", i)) }))
+	}
+	s.produce(records...)
+	stop := s.run()
+	s.applied()
+	stop()
+	s.exec(`update explanation set outcome_hash = ''`) // every outcome is to be written anew
+	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
+	s.exec(`insert into recompute_company values ($1)`, s.company)
+
+	var broken atomic.Bool
+	broken.Store(true)
+	p := s.processor(s.group(), s.producer)
+	p.Store = watched{Store: p.Store, write: func(outcomes []facts.StoredOutcome) error {
+		for _, o := range outcomes {
+			if o.OrderID == "o3" && broken.Load() {
+				return fmt.Errorf("o3: %w", facts.ErrData)
+			}
+		}
+		return nil
+	}}
+	s.runs(p)
+	s.await("nine are computed and one waits aside", func() bool {
+		return s.int(`select count(*) from recompute where failure is null`) == 0 && s.int(`select count(*) from recompute_company`) == 0
+	})
+	wantTexts(t, "set aside", s.texts(`select order_id from recompute`), "o3")
+	if n := s.int(`select count(*) from explanation where outcome_hash <> ''`); n != 9 {
+		t.Errorf("%d orders were computed, want 9", n)
+	}
+	if n := s.metric(p, "tributary_processor_orders_set_aside_total"); n != 1 {
+		t.Errorf("%d orders set aside by the metric, want 1", n)
+	}
+
+	// An event that concerns the order is not rejected: it is stored.
+	s.produce(s.event("v1", noon, 1, func(e *wire.Event) { e.Identity.EmailKey = "k1:3" }))
+	s.await("the event is stored", func() bool { return s.int(`select count(*) from event_fact`) == 1 })
+	wantTexts(t, "rejected", s.texts(`select outcome from delivery where outcome like 'rejected%'`))
+	s.await("the order is aside again", func() bool { return s.metric(p, "tributary_processor_orders_set_aside_total") == 2 })
+
+	// Once it can be stored, what queues it again computes it.
+	broken.Store(false)
+	s.produce(s.event("v1", noon, 2, func(e *wire.Event) { e.Identity.EmailKey = "k1:3" }))
+	s.await("the order is computed", func() bool { return s.int(`select count(*) from explanation where outcome_hash <> ''`) == 10 })
+}
+
+// metered is a log that tells how many bytes were taken from it.
+type metered struct {
+	Log
+	mu             sync.Mutex
+	taken          int
+	inside, passes int
+}
+
+func (m *metered) Read(ctx context.Context, topic string, partition int, from int64, handle func(r wire.Fetched) error) error {
+	return m.Log.Read(ctx, topic, partition, from, func(r wire.Fetched) error {
+		m.add(1, 0, 0)
+		err := handle(r)
+		if err == nil {
+			m.add(-1, len(r.Value), 1)
+		}
+		return err
+	})
+}
+
+func (m *metered) add(inside, taken, passes int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.inside, m.taken, m.passes = m.inside+inside, m.taken+taken, m.passes+passes
+}
+
+func (m *metered) state() (inside, taken, passes int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.inside, m.taken, m.passes
+}
+
+func TestReadAheadIsBoundedInBytesOverAllPartitions(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	var records []any
+	const size = 10_000
+	for i := range 400 { // companies that nobody knows, in all partitions
+		records = append(records, s.event("v", noon, i, func(e *wire.Event) {
+			e.CompanyID = fmt.Sprint("c_", i)
+			e.Context.Page.Title = strings.Repeat("t", size)
+		}))
+	}
+	s.produce(records...)
+	const bound = 50 * size
+	log := &metered{Log: s.group()}
+	released := make(chan struct{})
+	p := New(Config{ReadAheadBytes: bound}, Deps{Store: &held{StoreOf(s.store), released}, Log: log, Results: s.producer})
+	stop := s.runs(p)
+	before := -1
+	s.await("every reader waits for memory", func() bool {
+		inside, _, passes := log.state()
+		still := inside == devtest.Partitions && passes == before
+		before = passes
+		return still
+	})
+	if _, taken, _ := log.state(); taken > bound || taken < bound/2 {
+		t.Errorf("%d bytes wait in memory, the bound is %d", taken, bound)
+	}
+	close(released)
+	s.applied()
+	stop()
+}
+
+// held is a store whose transactions wait until they are released.
+type held struct {
+	Store
+	released chan struct{}
+}
+
+func (h *held) Transact(ctx context.Context, f func(tx Tx) error) error {
+	select {
+	case <-h.released:
+		return h.Store.Transact(ctx, f)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
