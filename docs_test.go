@@ -1,6 +1,7 @@
 package tributary_test
 
 import (
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -136,9 +137,8 @@ func TestLinksAreFoundWhereverTheyStand(t *testing.T) {
 	}
 }
 
-// docs/events.md names every code that an answer may have and every name that
-// is understood.
-func TestEventsPageTellsEveryCodeAndName(t *testing.T) {
+// docs/events.md names every code that an answer may have and every click id.
+func TestEventsPageTellsEveryCodeAndClickID(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("docs", "events.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -160,5 +160,39 @@ func TestEventsPageTellsEveryCodeAndName(t *testing.T) {
 	}
 	for _, name := range append(core.Names(), importer.CodeTimestampRequired) {
 		tells(name)
+	}
+}
+
+// Each row of the table of names is a canonical name and the spellings that
+// become it.
+func TestEverySpellingOfTheEventsPageIsUnderstood(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("docs", "events.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n### Names\n")
+	section, _, _ = strings.Cut(section, "\n### ")
+	understood := 0
+	for row := range strings.Lines(section) {
+		names := inlineCode.FindAllString(row, -1)
+		if !strings.HasPrefix(row, "| `") || len(names) == 0 {
+			continue
+		}
+		canonical := strings.Trim(names[0], "`")
+		for _, name := range names {
+			name = strings.Trim(name, "`")
+			body := fmt.Sprintf(`{"companyId":"c","event":%q,"payload":{"items":[{"item_id":"i","item_quantity":1}]}}`, name)
+			batch, violation := core.ParseBatch(body, "", core.Options{})
+			switch {
+			case violation != nil:
+				t.Fatalf("%s: %v", body, violation)
+			case batch.Items[0].Err != nil || batch.Items[0].Event.Name != canonical:
+				t.Errorf("%q became %q (%v), docs/events.md says %q", name, batch.Items[0].Event.Name, batch.Items[0].Err, canonical)
+			}
+			understood++
+		}
+	}
+	if understood < 25 {
+		t.Errorf("only %d names found in docs/events.md", understood)
 	}
 }
