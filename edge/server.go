@@ -96,7 +96,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var background sync.WaitGroup
 	background.Go(func() { s.directory.follow(following, s.deps.Directory) })
-	background.Go(func() { s.directory.prove(following, s.deps.Directory) })
+	background.Go(func() { s.directory.checkEnd(following, s.deps.Directory) })
 	background.Go(func() { s.directory.saveSnapshots(following) })
 
 	served := make(chan error, 1)

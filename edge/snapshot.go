@@ -83,10 +83,10 @@ func (d *directory) saveSnapshots(ctx context.Context) {
 	}
 }
 
-// saveSnapshot writes a whole view, never one in the middle of its first pass.
+// saveSnapshot writes a whole view, never one that is being rebuilt.
 func (d *directory) saveSnapshot() error {
 	d.mu.Lock()
-	if !d.changed || !d.caughtUp || d.pass != nil {
+	if !d.changed || !d.caughtUp || d.rebuilt != nil {
 		d.mu.Unlock()
 		return nil
 	}

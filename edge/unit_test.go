@@ -2,12 +2,14 @@ package edge
 
 import (
 	"encoding/binary"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -194,5 +196,24 @@ func TestUUIDBytes(t *testing.T) {
 	a, b := uuidBytes("018f3f5e-7b2a-7c3d-8e4f-0123456789ab"), uuidBytes("018f3f5e-7b2a-7c3d-8e4f-0123456789ac")
 	if a == b || a[0] != 0x01 || a[15] != 0xab {
 		t.Errorf("%x %x", a, b)
+	}
+}
+
+func TestATopicShorterThanWhatWasReadIsReadAnew(t *testing.T) {
+	config, err := Config{}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDirectory(testHasher(t), config, slog.New(slog.DiscardHandler), time.Now)
+	again := 0
+	d.readAgain = func() { again++ }
+	d.next = 10
+	for _, end := range []int64{10, 12} {
+		if d.endIs(end); again != 0 {
+			t.Errorf("read anew at the end %d", end)
+		}
+	}
+	if d.endIs(9); again != 1 {
+		t.Error("not read anew")
 	}
 }
