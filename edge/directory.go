@@ -18,7 +18,7 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// entries is a state of directory.v1.
+// entries are the companies and links of directory.v1.
 type entries struct {
 	companies map[string]*company
 	links     map[string]*wire.Link
@@ -154,7 +154,7 @@ func (d *directory) applyCompany(state *entries, id string, value []byte) {
 	if limited == nil {
 		limited = d.served.companies[id]
 	}
-	if limited != nil { // the tokens spent stay spent
+	if limited != nil { // what of its rate is used up stays used up
 		made.limiter = limited.limiter
 		made.limiter.SetLimit(rate.Limit(made.perSecond))
 		made.limiter.SetBurst(made.burst)
@@ -269,9 +269,9 @@ func (d *directory) serveRebuilt() {
 	}
 }
 
-// checkEnd asks now and then whether the view has the topic's end. It is what
-// tells a directory without changes from a lost connection, and one whose topic
-// was made anew, which is shorter than what was read.
+// checkEnd asks Kafka regularly where the topic ends, until ctx ends. So a
+// directory without changes can be told from a lost connection, and from a topic
+// that was made anew, which is shorter than what was read.
 func (d *directory) checkEnd(ctx context.Context, source Directory) {
 	interval := d.config.DirectoryFresh / 4
 	for ctx.Err() == nil {
@@ -285,7 +285,7 @@ func (d *directory) checkEnd(ctx context.Context, source Directory) {
 	}
 }
 
-// endIs takes note of where Kafka says that the log ends now.
+// endIs is called with the offset at which Kafka says that the log ends now.
 func (d *directory) endIs(end int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -314,13 +314,13 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// directoryState is what /readyz and /metrics say of the view.
+// directoryState is what /readyz and /metrics say of the directory.
 type directoryState struct {
 	Companies int      `json:"companies"`
 	Links     int      `json:"links"`
 	CaughtUp  bool     `json:"caught_up"`
 	Fresh     bool     `json:"fresh"`
-	AgeMs     int64    `json:"age_ms"` // since Kafka last said that this is all; -1: never
+	AgeMs     int64    `json:"age_ms"` // since Kafka last said that it is read to its end; -1: never
 	WrongKey  []string `json:"wrong_hashing_secret,omitempty"`
 }
 

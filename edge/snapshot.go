@@ -26,8 +26,8 @@ type snapshotLine struct {
 
 const snapshotVersion = 1
 
-// loadSnapshot fills the view from the file; no file is no error. A file that
-// is not whole is refused: the topic will tell.
+// loadSnapshot fills the view from the file. A missing file is no error; one that
+// is cut is: the directory is then read from the topic alone.
 func (d *directory) loadSnapshot() error {
 	if d.config.SnapshotFile == "" {
 		return nil

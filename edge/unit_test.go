@@ -159,35 +159,35 @@ func TestDuplicatesAreBounded(t *testing.T) {
 	}
 	const n = 2000
 	for i := range n {
-		f := &flight{done: make(chan struct{})}
+		f := &attempt{done: make(chan struct{})}
 		if first, _ := d.claim(key(i), f); !first {
 			t.Fatalf("%d is not the first of its kind", i)
 		}
-		if first, twin := d.claim(key(i), &flight{}); first || twin != f {
-			t.Fatalf("%d: the twin is not found", i)
+		if first, other := d.claim(key(i), &attempt{}); first || other != f {
+			t.Fatalf("%d: the other is not found", i)
 		}
-		d.land(f, []eventKey{key(i)}, i%2 == 0)
+		d.finish(f, []eventKey{key(i)}, i%2 == 0)
 	}
 	remembered := 0
 	for i := range d.shards {
 		s := &d.shards[i]
-		if len(s.flying) != 0 || len(s.acked) > 10 || len(s.ring) != len(s.acked) {
-			t.Errorf("shard %d: %d flying, %d acknowledged, %d in the ring", i, len(s.flying), len(s.acked), len(s.ring))
+		if len(s.pending) != 0 || len(s.acked) > 10 || len(s.ring) != len(s.acked) {
+			t.Errorf("shard %d: %d pending, %d acknowledged, %d in the ring", i, len(s.pending), len(s.acked), len(s.ring))
 		}
 		remembered += len(s.acked)
 	}
 	if remembered < 100 {
 		t.Errorf("only %d are remembered", remembered)
 	}
-	if first, _ := d.claim(key(n-2), &flight{}); first {
+	if first, _ := d.claim(key(n-2), &attempt{}); first {
 		t.Error("the last acknowledged is forgotten")
 	}
-	if first, _ := d.claim(key(n-1), &flight{}); !first {
+	if first, _ := d.claim(key(n-1), &attempt{}); !first {
 		t.Error("a failed event counts as acknowledged")
 	}
 	other := key(n - 2)
 	other.company = "d"
-	if first, _ := d.claim(other, &flight{}); !first {
+	if first, _ := d.claim(other, &attempt{}); !first {
 		t.Error("another company's event with the same id is a duplicate")
 	}
 }
