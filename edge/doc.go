@@ -2,7 +2,7 @@
 // short links and the browser SDK's files, and acknowledges an event only once
 // it is in Kafka with acks=all.
 //
-// The files in the order in which an event passes them: server.go (routes),
+// The files in the order in which an event passes them: routes.go,
 // collect.go (the request), sdk/core (parse and check), delivery.go and
 // duplicates.go (records and results), record.go (hash, scrub, add what the edge
 // knows) or rejected.go (dead letters), internal/produce (one produce for the

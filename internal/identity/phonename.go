@@ -82,7 +82,7 @@ func nameWords(name string) []string {
 }
 
 // mentionsPhone tells whether a text may hold a name that NamesPhone knows, or
-// such a word in prose: the cheap question before the patterns.
+// such a word in prose. It is a fast check before the slow patterns.
 func mentionsPhone(text string) bool {
 	lower := strings.ToLower(text)
 	for _, part := range []string{"fone", "phone", "tel", "cel", "whats", "mobile", "msisdn", "cont", "wpp", "zap", "fax"} {

@@ -86,8 +86,8 @@ func scrubFolded(text string) string {
 	if !mayHoldPhone(text) {
 		return text
 	}
-	// The patterns cost microseconds, and most texts with many digits are ids:
-	// without one of these none of the pattern's branches can match.
+	// The patterns cost microseconds, and most texts with many digits are ids.
+	// Without one of these signs no part of the pattern can match.
 	if strings.ContainsAny(text, "+(%-:/") {
 		text = replaceMatches(text, phonePattern, func(m []string) string {
 			number := m[0][len(m[1]):]
@@ -227,7 +227,7 @@ func mayHoldEmail(text string) bool {
 }
 
 // mayHoldPhone tells whether eight digits stand in a row, with nothing but what
-// may group them between: the cheap question before the patterns.
+// may group them between. It is a fast check before the slow patterns.
 func mayHoldPhone(text string) bool {
 	digits := 0
 	for i := 0; i < len(text); i++ {
