@@ -16,7 +16,7 @@ import (
 
 // sink takes produces in memory, at the price measured for kafka-go against a
 // real broker: about 18 µs of CPU and a millisecond of waiting per call. So
-// the benchmarks show the corridor, not a broker that shares the machine.
+// the benchmarks measure the edge, not a broker that shares the machine.
 type sink struct{ calls, records atomic.Int64 }
 
 const (
