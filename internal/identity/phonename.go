@@ -59,20 +59,19 @@ const maxName = 64
 // after a small letter, unless that is the word's first ("iPhone"), and after
 // anything that is no letter.
 func nameWords(name string) []string {
-	spaced := make([]byte, 0, 2*maxName)
+	spaced := make([]byte, 0, 128)
 	length, small := 0, false // of the word so far; whether its last letter is small
 	for i := range min(len(name), maxName) {
 		c := name[i]
-		upper := c >= 'A' && c <= 'Z'
+		upper := isUpper(c)
 		if upper {
 			c += 'a' - 'A'
 		}
-		switch {
-		case c < 'a' || c > 'z':
+		if !isLower(c) {
 			c, length = ' ', 0
-		case upper && small && length > 1:
+		} else if upper && small && length > 1 {
 			spaced, length = append(spaced, ' '), 1
-		default:
+		} else {
 			length++
 		}
 		spaced = append(spaced, c)
@@ -94,13 +93,13 @@ func mentionsPhone(text string) bool {
 }
 
 // looksLikePhone tells whether a value under a phone's name holds a number: at
-// least eight digits and no date.
+// least minDigits digits and no date.
 func looksLikePhone(value string) bool {
 	digits := 0
 	for i := range len(value) {
-		if value[i] >= '0' && value[i] <= '9' {
+		if isDigit(value[i]) {
 			digits++
 		}
 	}
-	return digits >= 8 && !isDate(value)
+	return digits >= minDigits && !isDate(value)
 }
