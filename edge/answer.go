@@ -10,8 +10,8 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// fail answers {"error":{"code","message"},"request_id"}.
-func (s *Server) fail(ctx *fasthttp.RequestCtx, r refusal) {
+// refuse answers {"error":{"code","message"},"request_id"}.
+func (s *Server) refuse(ctx *fasthttp.RequestCtx, r refusal) {
 	s.metrics.refusals.WithLabelValues(string(r.code)).Inc()
 	if r.retryAfter > 0 {
 		seconds := int(r.retryAfter.Round(time.Second) / time.Second)
@@ -46,7 +46,7 @@ const (
 	statusFailed    status = "failed" // in the metrics alone: the request was refused
 )
 
-// answer writes the results of a request whose every event is durable.
+// answer writes the results of a request whose events are all durable.
 func (s *Server) answer(ctx *fasthttp.RequestCtx, results []result, durable produce.Durability) {
 	body := make([]byte, 0, 80+len(results)*72)
 	body = append(body, `{"results":[`...)
@@ -76,7 +76,7 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx, results []result, durable prod
 	ctx.SetBody(append(body, '}'))
 }
 
-// requestIDKey is where the request's id is kept.
+// requestIDKey is the name of the user value that holds the request's id.
 const requestIDKey = "request_id"
 
 func requestID(ctx *fasthttp.RequestCtx) string {

@@ -26,7 +26,7 @@ type asset struct {
 	encoded     map[string][]byte // by content coding; "" is plain
 }
 
-// hashedName has a build's hash in it: the bytes behind such a name never change.
+// hashedName is a name with a build's hash in it: the file of such a name never changes.
 var hashedName = regexp.MustCompile(`[.\-](?:[0-9a-f]{8,64}|[0-9A-Z]{8})\.`)
 
 // loadAssets reads every file once. A ".br" or ".gz" beside a file is that file, precompressed.
@@ -108,7 +108,7 @@ func (s *Server) asset(ctx *fasthttp.RequestCtx, name string) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	a := s.assets[name]
 	if a == nil {
-		s.fail(ctx, refusedNoAsset)
+		s.refuse(ctx, refusedNoAsset)
 		return
 	}
 	h.Add("Vary", "Accept-Encoding")

@@ -16,7 +16,7 @@ import (
 
 // sink takes produces in memory, at the price measured for kafka-go against a
 // real broker: about 18 µs of CPU and a millisecond of waiting per call. So
-// the benchmarks show the corridor, not a broker that shares the machine.
+// the benchmarks measure the edge, not a broker that shares the machine.
 type sink struct{ calls, records atomic.Int64 }
 
 const (
@@ -110,14 +110,14 @@ func BenchmarkOneProducePerRequest(b *testing.B) {
 	for _, shape := range benchShapes {
 		b.Run(shape.name, func(b *testing.B) {
 			benchCollect(b, shape.events, func(server *Server, ctx *fasthttp.RequestCtx) {
-				w, refused := server.prepare(ctx, string(ctx.PostBody()), "", "")
+				d, refused := server.newDelivery(ctx, string(ctx.PostBody()), "", "")
 				if refused != nil {
-					server.fail(ctx, *refused)
+					server.refuse(ctx, *refused)
 					return
 				}
-				w.sort()
-				w.land(server.deps.Producer.ProducePartition(ctx, wire.TopicEvents, 0, w.events) == nil)
-				server.answer(ctx, w.results, w.durable)
+				d.makeRecords()
+				d.finish(server.deps.Producer.ProducePartition(ctx, wire.TopicEvents, 0, d.events) == nil)
+				server.answer(ctx, d.results, d.durable)
 			})
 		})
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // previewers fetch a link to draw its card in a chat or feed. The in-app
-// browsers of the same houses carry other names and are people.
+// browsers of the same companies have other names: their users are people.
 var previewers = []string{
 	"facebookexternalhit", "facebookcatalog", "meta-externalfetcher", "twitterbot", "linkedinbot", "slackbot", "slack-imgproxy",
 	"discordbot", "telegrambot", "skypeuripreview", "pinterestbot", "redditbot", "embedly", "iframely", "vkshare",
@@ -24,21 +24,21 @@ var crawlers = []string{
 	"dataforseobot", "applebot", "uptimerobot", "pingdom", "statuscake", "lighthouse", "meta-externalagent", "google-extended",
 }
 
-// bots tells people from programs by their User-Agent, and remembers: there
-// are few of them and each comes often. Safe for concurrent use.
+// bots tells people from programs by their User-Agent. It remembers its answers:
+// there are few user agents, and each comes often. Safe for concurrent use.
 type bots struct {
 	mu    sync.Mutex
 	known map[string]wire.Bot
 }
 
-// maxKnownAgents bounds the memory of bots; beyond it all is forgotten.
+// maxKnownAgents bounds the answers that are remembered. One more empties the memory.
 const maxKnownAgents = 4096
 
 func newBots() *bots { return &bots{known: map[string]wire.Bot{}} }
 
 func (b *bots) kind(agent string) wire.Bot {
 	if agent == "" {
-		return wire.BotNone // a backend need not have one
+		return wire.BotNone // a backend need not send one
 	}
 	b.mu.Lock()
 	kind, found := b.known[agent]
@@ -46,7 +46,7 @@ func (b *bots) kind(agent string) wire.Bot {
 	if found {
 		return kind
 	}
-	kind = judgeAgent(agent)
+	kind = classifyAgent(agent)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.known) >= maxKnownAgents {
@@ -56,10 +56,10 @@ func (b *bots) kind(agent string) wire.Bot {
 	return kind
 }
 
-func judgeAgent(agent string) wire.Bot {
+func classifyAgent(agent string) wire.Bot {
 	lower := strings.ToLower(agent)
 	for _, name := range previewers {
-		// "WhatsApp/2.23" opens the previewer's name; within a browser's it is an in-app browser.
+		// The previewer's name begins with "WhatsApp/2.23"; an in-app browser's holds it later.
 		if name == "whatsapp/" && !strings.HasPrefix(lower, name) {
 			continue
 		}
@@ -72,15 +72,15 @@ func judgeAgent(agent string) wire.Bot {
 			return wire.BotKnown
 		}
 	}
-	// A headless Chrome does not say what it is for: a store's own tests drive
-	// one too. Only what declares itself a crawler is taken out of the money.
+	// A headless Chrome does not say what it is for: a store's own tests use one
+	// too. Only what names itself a crawler is left out of attribution.
 	if parsed := useragent.Parse(agent); parsed.Bot && parsed.Name != useragent.HeadlessChrome {
 		return wire.BotKnown
 	}
 	return wire.BotNone
 }
 
-// isPrefetch tells whether a browser asks ahead of its user.
+// isPrefetch tells whether a browser loads a page that its user has not opened.
 func isPrefetch(h *fasthttp.RequestHeader) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		value := strings.ToLower(string(h.Peek(name)))

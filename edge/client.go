@@ -25,7 +25,7 @@ func clientIP(ctx *fasthttp.RequestCtx, trusted []netip.Prefix) netip.Addr {
 	for i := len(hops) - 1; i >= 0; i-- {
 		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
 		if err != nil {
-			break // what is left of it may be made up
+			break // the client may have made up what stands before it
 		}
 		address = hop.Unmap().WithZone("")
 		if !within(trusted, address) {
@@ -44,8 +44,8 @@ func within(prefixes []netip.Prefix, address netip.Addr) bool {
 	return false
 }
 
-// truncateIP is the network an address is in, /24 or /48, as its first
-// address: enough for a region, too little for a person.
+// truncateIP is the first address of the network that an address is in, /24 or
+// /48: it tells a region, and no person.
 func truncateIP(address netip.Addr) string {
 	if !address.IsValid() {
 		return ""

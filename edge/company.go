@@ -10,11 +10,11 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// company is a wire.Company made ready for requests.
+// company is a wire.Company with what requests need of it computed.
 type company struct {
 	wire.Company
 	keys          identity.Keys
-	wrongKey      bool // the directory was made with another hashing secret
+	wrongKey      bool // the directory's keys are made with another hashing secret
 	limiter       *rate.Limiter
 	origins       map[string]bool
 	burst         int
@@ -38,7 +38,7 @@ func (d *directory) newCompany(c wire.Company) *company {
 	if made.burst <= 0 {
 		made.burst = d.config.Burst
 	}
-	made.burst = max(made.burst, maxBatchEvents) // or a full batch could never pass
+	made.burst = max(made.burst, core.MaxBatchEvents) // or a full batch would always be refused
 	made.limiter = rate.NewLimiter(rate.Limit(made.perSecond), made.burst)
 	for _, origin := range c.Origins {
 		made.origins[normalOrigin(origin)] = true
@@ -46,7 +46,7 @@ func (d *directory) newCompany(c wire.Company) *company {
 	return made
 }
 
-// normalOrigin is an origin as browsers write it: lower case, no path, no
+// normalOrigin is an origin as browsers send it: lower case, no path, no
 // default port.
 func normalOrigin(origin string) string {
 	origin = strings.TrimRight(strings.ToLower(strings.TrimSpace(origin)), "/")
@@ -59,8 +59,8 @@ func normalOrigin(origin string) string {
 	return origin
 }
 
-// consent is what the event is recorded with: what the shopper said, or what
-// their browser says where the company honours that.
+// consent is the consent that an event is recorded with: what the shopper said,
+// or what the browser's signal says where the company honours it.
 func (c *company) consent(said core.Consent, signal bool) wire.Consent {
 	switch {
 	case signal && c.ConsentPolicy == wire.ConsentHonorGPC,
@@ -84,8 +84,8 @@ func (c *company) mayCookie(consent wire.Consent) bool {
 	return true
 }
 
-// identityOf gives the keyed hashes of who the event names; of a shopper whose
-// denial the company honours, none.
+// identityOf returns the keyed hashes of whom the event names, and none where the
+// company honours the shopper's denial.
 func (c *company) identityOf(who *core.Identity, consent wire.Consent) wire.Identity {
 	if *who == (core.Identity{}) || consent == wire.ConsentDenied && c.honoursDenial {
 		return wire.Identity{}

@@ -49,15 +49,15 @@ type Config struct {
 	Burst           int     // 20,000
 	RememberedIDs   int     // acknowledged event ids known as duplicates: 131,072
 
-	// DirectoryFresh is how old the last proof of having the directory's end may
-	// be before an unknown company gets 503 instead of 401: 15 s.
+	// DirectoryFresh is how long ago Kafka may have said last that the directory
+	// is read to its end; after that an unknown company gets 503, not 401: 15 s.
 	DirectoryFresh time.Duration
 
 	// TrustedProxies may name the client in X-Forwarded-For.
 	TrustedProxies []netip.Prefix
 
 	// RewriteHosts sends a short link's destination host to another origin:
-	// dev's edge turns https://loja.example.com into the storefront. Dev only.
+	// dev's edge turns https://loja.example.com into the storefront. For dev only.
 	RewriteHosts map[string]string
 }
 
@@ -71,7 +71,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.ShortPath = "/" + strings.Trim(c.ShortPath, "/")
 	if c.ShortPath == "/" || c.ShortPath == "/v1" || c.ShortPath == "/sdk" {
-		return c, fmt.Errorf("edge: short links cannot live at %q: use ShortHost for a host of their own", c.ShortPath)
+		return c, fmt.Errorf("edge: short links cannot have the path %q: use ShortHost for a host of their own", c.ShortPath)
 	}
 	c.ShortHost = strings.ToLower(c.ShortHost)
 	if c.Linger < 0 || c.Linger > 2*time.Millisecond {

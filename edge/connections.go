@@ -11,9 +11,9 @@ import (
 )
 
 // connections knows the server's open connections and the requests under way,
-// so that a drain need not wait for clients: fasthttp closes an unused
-// connection after five seconds at the earliest, and one that sends its
-// request slowly not at all.
+// so that the end of Serve need not wait for clients: fasthttp closes an unused
+// connection after five seconds at the earliest, and one that sends its request
+// slowly not at all.
 type connections struct {
 	handling atomic.Int64 // requests between their last byte and their answer
 
@@ -38,23 +38,23 @@ func (c *connections) closeUnused(all bool) {
 	defer c.mu.Unlock()
 	for conn, state := range c.open {
 		if all || state != fasthttp.StateActive {
-			_ = conn.Close() // its goroutine notices and tracks it as closed
+			_ = conn.Close() // its goroutine then calls track with StateClosed
 		}
 	}
 }
 
-// drainGrace is what a request that has begun to arrive gets to arrive in
-// whole, and an answer to leave, once no request is under way.
+// drainGrace is the time, once no request is under way, in which a request that
+// has begun to arrive may arrive in whole, and an answer may be sent.
 const drainGrace = time.Second
 
 // drain closes connections as they fall idle, until ctx ends.
 func (c *connections) drain(ctx context.Context) {
-	quietSince := time.Now()
+	idleSince := time.Now()
 	for ctx.Err() == nil {
 		if c.handling.Load() > 0 {
-			quietSince = time.Now()
+			idleSince = time.Now()
 		}
-		c.closeUnused(time.Since(quietSince) > drainGrace)
+		c.closeUnused(time.Since(idleSince) > drainGrace)
 		pause(ctx, 20*time.Millisecond)
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// preflightAge is how long a browser may keep a preflight's answer; Chromium
+// preflightAge is how long a browser may keep a preflight's answer. Chromium
 // keeps none longer.
 const preflightAge = "7200" // seconds
 
-// allowOrigin lets the page read the answer when any company lists its origin.
-// Which company's events it may send is admit's to say.
+// allowOrigin lets the page read the answer if any company lists its origin.
+// findCompany checks which company's events the page may send.
 func (s *Server) allowOrigin(ctx *fasthttp.RequestCtx) (allowed bool) {
 	ctx.Response.Header.Add("Vary", "Origin")
 	origin := string(ctx.Request.Header.Peek("Origin"))
@@ -25,8 +25,8 @@ func (s *Server) allowOrigin(ctx *fasthttp.RequestCtx) (allowed bool) {
 	return true
 }
 
-// preflight answers OPTIONS. It names no company but in its query, so without
-// one an origin that any company lists may go on.
+// preflight answers OPTIONS. It names a company in its query only; without one,
+// each origin that any company lists is allowed.
 func (s *Server) preflight(ctx *fasthttp.RequestCtx, methods string) {
 	origin := string(ctx.Request.Header.Peek("Origin"))
 	if origin == "" {
@@ -41,9 +41,9 @@ func (s *Server) preflight(ctx *fasthttp.RequestCtx, methods string) {
 	}
 	switch {
 	case !allowed && !s.directory.fresh():
-		s.fail(ctx, refusedNotFresh)
+		s.refuse(ctx, refusedNotFresh)
 	case !allowed:
-		s.fail(ctx, refusedPreflight)
+		s.refuse(ctx, refusedPreflight)
 	default:
 		h := &ctx.Response.Header
 		h.Set("Access-Control-Allow-Methods", methods)

@@ -14,11 +14,10 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/tributary-io/tributary/internal/identity"
-	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// entries is a state of directory.v1.
+// entries are the companies and links of directory.v1.
 type entries struct {
 	companies map[string]*company
 	links     map[string]*wire.Link
@@ -29,38 +28,51 @@ func newEntries() *entries {
 	return &entries{companies: map[string]*company{}, links: map[string]*wire.Link{}, origins: map[string]int{}}
 }
 
-// directory is the edge's view of directory.v1. A pass reads the topic from
-// its beginning into a state of its own, which replaces the served one at the
-// end: what was deleted and compacted away meanwhile is gone then. During a
-// pass the new one, which may still be in the past, only adds.
+// directory is the edge's view of directory.v1. Each time it begins to read the
+// topic, it reads from the first record into a state of its own, rebuilt, which
+// replaces the served one at the end: what was deleted and compacted away
+// meanwhile is gone then. Until then both are looked at, the served one first.
+//
+// A topic that holds no company, or lacks one known before, may have been made
+// anew and wait for the admin API to publish it again. Then the edge goes on
+// with the companies it knew, and says of no other that it does not exist, until
+// records have come and have stopped coming: an SDK throws away what is answered
+// 401.
 type directory struct {
 	hasher *identity.Hasher
 	config Config
 	log    *slog.Logger
 	now    func() time.Time
 
-	mu       sync.RWMutex
-	served   *entries
-	pass     *entries  // nil between passes
-	next     int64     // offset after the last record handled
-	caughtUp bool      // served is a whole pass, not only a snapshot
-	proved   time.Time // when Kafka last said that next is the end
-	contact  time.Time // when Kafka last said anything
-	changed  bool      // since the last snapshot
-	wrong    map[string]bool
+	mu         sync.RWMutex
+	served     *entries
+	rebuilt    *entries           // nil once it is served
+	refilling  bool               // rebuilt lacked companies at the log's end: it waits for them
+	next       int64              // offset after the last record handled
+	lastRecord time.Time          // when that was
+	readAgain  context.CancelFunc // ends the reading under way: another begins
+	caughtUp   bool               // the topic was read to its end; else served is a snapshot only
+	checked    time.Time          // when Kafka last said that next is the end
+	contact    time.Time          // when Kafka last said anything
+	changed    bool               // since the last snapshot
+	wrong      map[string]bool    // companies whose keys are made with another secret
 }
 
+// refillPause is how long no record may have come before a topic that lacked
+// companies counts as published in whole.
+const refillPause = 2 * time.Second
+
 func newDirectory(hasher *identity.Hasher, config Config, log *slog.Logger, now func() time.Time) *directory {
-	return &directory{hasher: hasher, config: config, log: log, now: now, served: newEntries(), wrong: map[string]bool{}}
+	return &directory{hasher: hasher, config: config, log: log, now: now, served: newEntries(), wrong: map[string]bool{}, readAgain: func() {}}
 }
 
 // company looks a company up. known is false both for a company that does not
-// exist and for one not heard of yet: see fresh.
+// exist and for one that is not read yet: see fresh.
 func (d *directory) company(id string) (c *company, known bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	if c, known = d.served.companies[id]; !known && d.pass != nil {
-		c, known = d.pass.companies[id]
+	if c, known = d.served.companies[id]; !known && d.rebuilt != nil {
+		c, known = d.rebuilt.companies[id]
 	}
 	return c, known
 }
@@ -68,8 +80,8 @@ func (d *directory) company(id string) (c *company, known bool) {
 func (d *directory) link(code string) (l *wire.Link, known bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	if l, known = d.served.links[code]; !known && d.pass != nil {
-		l, known = d.pass.links[code]
+	if l, known = d.served.links[code]; !known && d.rebuilt != nil {
+		l, known = d.rebuilt.links[code]
 	}
 	return l, known
 }
@@ -78,27 +90,36 @@ func (d *directory) link(code string) (l *wire.Link, known bool) {
 func (d *directory) allowsOrigin(origin string) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return d.served.origins[origin] > 0 || d.pass != nil && d.pass.origins[origin] > 0
+	return d.served.origins[origin] > 0 || d.rebuilt != nil && d.rebuilt.origins[origin] > 0
 }
 
-// fresh tells whether what is not in the directory does not exist. An empty
-// directory proves nothing: the topic may have been made anew and wait for the
-// admin API to publish it, and an SDK throws away what is answered 401.
+// fresh tells whether what is not in the directory does not exist.
 func (d *directory) fresh() bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return d.caughtUp && len(d.served.companies) > 0 && d.now().Sub(d.proved) <= d.config.DirectoryFresh
+	if !d.caughtUp || d.now().Sub(d.checked) > d.config.DirectoryFresh {
+		return false
+	}
+	if d.refilling {
+		return d.refilled()
+	}
+	return len(d.served.companies) > 0
 }
 
-// apply takes one record into the state of the pass, or the served one.
+// refilled tells whether a topic that lacked companies counts as published in whole.
+func (d *directory) refilled() bool {
+	return len(d.rebuilt.companies) > 0 && d.now().Sub(d.lastRecord) > refillPause
+}
+
+// apply takes one record into the rebuilt state, or the served one.
 func (d *directory) apply(key string, value []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	state := d.served
-	if d.pass != nil {
-		state = d.pass
+	if d.rebuilt != nil {
+		state = d.rebuilt
 	}
-	d.changed = true
+	d.changed, d.lastRecord = true, d.now()
 	switch {
 	case strings.HasPrefix(key, wire.CompanyKeyPrefix):
 		d.applyCompany(state, strings.TrimPrefix(key, wire.CompanyKeyPrefix), value)
@@ -113,7 +134,7 @@ func (d *directory) applyCompany(state *entries, id string, value []byte) {
 	old := state.companies[id]
 	if len(value) == 0 {
 		if old != nil {
-			state.forgetOrigins(old)
+			state.removeOrigins(old)
 			delete(state.companies, id)
 			delete(d.wrong, id)
 		}
@@ -132,13 +153,13 @@ func (d *directory) applyCompany(state *entries, id string, value []byte) {
 	if limited == nil {
 		limited = d.served.companies[id]
 	}
-	if limited != nil { // the tokens spent stay spent
+	if limited != nil { // what of its rate is used up stays used up
 		made.limiter = limited.limiter
 		made.limiter.SetLimit(rate.Limit(made.perSecond))
 		made.limiter.SetBurst(made.burst)
 	}
 	if old != nil {
-		state.forgetOrigins(old)
+		state.removeOrigins(old)
 	}
 	for origin := range made.origins {
 		state.origins[origin]++
@@ -153,7 +174,7 @@ func (d *directory) applyCompany(state *entries, id string, value []byte) {
 	}
 }
 
-func (s *entries) forgetOrigins(c *company) {
+func (s *entries) removeOrigins(c *company) {
 	for origin := range c.origins {
 		if s.origins[origin]--; s.origins[origin] <= 0 {
 			delete(s.origins, origin)
@@ -181,89 +202,13 @@ func (d *directory) applyLink(state *entries, code string, value []byte) {
 	state.links[code] = &l
 }
 
-// refollowPause is the wait before the topic is read again after a failure.
-const refollowPause = time.Second
-
-// follow keeps the view up to date until ctx ends.
-func (d *directory) follow(ctx context.Context, source Directory) {
-	for ctx.Err() == nil {
-		end, err := source.LogEnd(ctx, wire.TopicDirectory, 0)
-		if err != nil {
-			d.log.Warn("directory: Kafka cannot be read yet", "error", err)
-			pause(ctx, refollowPause)
-			continue
-		}
-		d.mu.Lock()
-		d.pass, d.next = newEntries(), 0
-		d.mu.Unlock()
-		err = source.Follow(ctx, wire.TopicDirectory, 0, kafka.FromFirst, func(offset int64, r kafka.Record) error {
-			d.apply(string(r.Key), r.Value)
-			d.mu.Lock()
-			d.next = offset + 1
-			d.mu.Unlock()
-			return nil
-		}, func() { d.passDone(end) })
-		if ctx.Err() != nil {
-			return
-		}
-		d.log.Warn("directory: reading stopped, and begins again", "error", err)
-		pause(ctx, refollowPause)
-	}
-}
-
-// passDone ends a pass that began when end was the log's end. The last records
-// before end may be compacted away, so next need not have come there itself.
-func (d *directory) passDone(end int64) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.next = max(d.next, end)
-	if d.pass != nil {
-		d.served, d.pass = d.pass, nil
-		for id := range d.wrong {
-			if d.served.companies[id] == nil {
-				delete(d.wrong, id)
-			}
-		}
-	}
-	d.caughtUp, d.proved, d.contact, d.changed = true, d.now(), d.now(), true
-}
-
-// prove asks now and then whether the view has the topic's end. It is what
-// tells a quiet directory from a lost connection.
-func (d *directory) prove(ctx context.Context, source Directory) {
-	interval := d.config.DirectoryFresh / 4
-	for ctx.Err() == nil {
-		asked, cancel := context.WithTimeout(ctx, interval)
-		end, err := source.LogEnd(asked, wire.TopicDirectory, 0)
-		cancel()
-		if err == nil {
-			d.mu.Lock()
-			d.contact = d.now()
-			if d.pass == nil && d.next >= end {
-				d.proved = d.contact
-			}
-			d.mu.Unlock()
-		}
-		pause(ctx, interval)
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}
-
-// directoryState is what /readyz and /metrics say of the view.
+// directoryState is what /readyz and /metrics say of the directory.
 type directoryState struct {
 	Companies int      `json:"companies"`
 	Links     int      `json:"links"`
 	CaughtUp  bool     `json:"caught_up"`
 	Fresh     bool     `json:"fresh"`
-	AgeMs     int64    `json:"age_ms"` // since Kafka last said that this is all; -1: never
+	AgeMs     int64    `json:"age_ms"` // since Kafka last said that it is read to its end; -1: never
 	WrongKey  []string `json:"wrong_hashing_secret,omitempty"`
 }
 
@@ -271,12 +216,16 @@ func (d *directory) state() directoryState {
 	fresh := d.fresh()
 	d.mu.RLock()
 	defer d.mu.RUnlock()
+	companies, links := len(d.served.companies), len(d.served.links)
+	if d.refilling {
+		companies, links = max(companies, len(d.rebuilt.companies)), max(links, len(d.rebuilt.links))
+	}
 	s := directoryState{
-		Companies: len(d.served.companies), Links: len(d.served.links),
+		Companies: companies, Links: links,
 		CaughtUp: d.caughtUp, Fresh: fresh, AgeMs: -1, WrongKey: slices.Sorted(maps.Keys(d.wrong)),
 	}
-	if !d.proved.IsZero() {
-		s.AgeMs = d.now().Sub(d.proved).Milliseconds()
+	if !d.checked.IsZero() {
+		s.AgeMs = d.now().Sub(d.checked).Milliseconds()
 	}
 	if len(s.WrongKey) > 20 {
 		s.WrongKey = s.WrongKey[:20]

@@ -28,15 +28,18 @@ func uuidBytes(text string) (id [16]byte) {
 	return id
 }
 
-// flight is one request's events on their way to Kafka. ok is to be read once
-// done is closed.
-type flight struct {
+// attempt is one request's try to store its events. ok may be read once done
+// is closed.
+type attempt struct {
 	done chan struct{}
 	ok   bool
 }
 
-// duplicates knows the events on their way and a bounded set of those
-// acknowledged lately. Older repeats pass: the processor stores each id once.
+func newAttempt() *attempt { return &attempt{done: make(chan struct{})} }
+
+// duplicates knows the events that requests are storing now, and a bounded set
+// of those acknowledged lately. An older repeat is not recognised here: the
+// processor stores each id once.
 type duplicates struct {
 	seed   maphash.Seed
 	shards [16]duplicateShard
@@ -44,7 +47,7 @@ type duplicates struct {
 
 type duplicateShard struct {
 	mu      sync.Mutex
-	flying  map[eventKey]*flight
+	pending map[eventKey]*attempt
 	acked   map[eventKey]struct{}
 	ring    []eventKey // the acknowledged, oldest at next once it is full
 	next    int
@@ -55,7 +58,7 @@ func newDuplicates(remember int) *duplicates {
 	d := &duplicates{seed: maphash.MakeSeed()}
 	for i := range d.shards {
 		s := &d.shards[i]
-		s.flying, s.acked, s.maxSize = map[eventKey]*flight{}, map[eventKey]struct{}{}, max(1, remember/len(d.shards))
+		s.pending, s.acked, s.maxSize = map[eventKey]*attempt{}, map[eventKey]struct{}{}, max(1, remember/len(d.shards))
 	}
 	return d
 }
@@ -65,35 +68,35 @@ func (d *duplicates) shard(key eventKey) *duplicateShard {
 	return &d.shards[maphash.Bytes(d.seed, key.id[8:])%uint64(len(d.shards))]
 }
 
-// claim takes an event for the caller's flight. If it is not the first: twin
-// is the flight that has it, or nil when it is acknowledged already.
-func (d *duplicates) claim(key eventKey, mine *flight) (first bool, twin *flight) {
+// claim takes an event for an attempt. If it is not the first to do so, other
+// is the attempt that has it, or nil when the event is acknowledged already.
+func (d *duplicates) claim(key eventKey, by *attempt) (first bool, other *attempt) {
 	s := d.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, acked := s.acked[key]; acked {
 		return false, nil
 	}
-	if twin := s.flying[key]; twin != nil {
-		return false, twin
+	if other := s.pending[key]; other != nil {
+		return false, other
 	}
-	s.flying[key] = mine
+	s.pending[key] = by
 	return true, nil
 }
 
-// land ends a flight: its events are acknowledged, or free to be sent again.
-func (d *duplicates) land(mine *flight, keys []eventKey, ok bool) {
+// finish ends an attempt: its events are acknowledged, or may be claimed again.
+func (d *duplicates) finish(a *attempt, keys []eventKey, ok bool) {
 	for _, key := range keys {
 		s := d.shard(key)
 		s.mu.Lock()
-		delete(s.flying, key)
+		delete(s.pending, key)
 		if ok {
 			s.remember(key)
 		}
 		s.mu.Unlock()
 	}
-	mine.ok = ok
-	close(mine.done)
+	a.ok = ok
+	close(a.done)
 }
 
 func (s *duplicateShard) remember(key eventKey) {

@@ -29,7 +29,7 @@ func (l *lastProduce) note(at time.Time, outcome produceOutcome) {
 	l.failed, l.failure = at, outcome
 }
 
-// kafkaLately is how old a sign of life of Kafka may be for /readyz.
+// kafkaLately is how old Kafka's last answer may be for /readyz.
 const kafkaLately = 30 * time.Second
 
 type kafkaState struct {
@@ -40,8 +40,8 @@ type kafkaState struct {
 	Failure produceOutcome `json:"failure,omitempty"`
 }
 
-// kafkaState is ok when Kafka gave a sign of life lately and the last produce,
-// if any, did not fail.
+// kafkaState is ok when Kafka has answered lately and the last produce, if any,
+// did not fail.
 func (s *Server) kafkaState() kafkaState {
 	now := s.deps.Now()
 	s.directory.mu.RLock()
@@ -56,7 +56,7 @@ func (s *Server) kafkaState() kafkaState {
 	if failing {
 		state.Failure = last.failure
 	}
-	// A failure that nobody has tried again since is no news once Kafka has answered.
+	// A failed produce that nobody has tried again does not count once Kafka has answered.
 	state.OK = lately(last.ok) && !failing || lately(contact) && (!failing || contact.After(last.failed))
 	return state
 }
@@ -105,7 +105,7 @@ func (s *Server) readyz(ctx *fasthttp.RequestCtx) {
 	r := s.readiness()
 	body, err := json.Marshal(r)
 	if err != nil {
-		s.fail(ctx, refusedPanic)
+		s.refuse(ctx, refusedPanic)
 		return
 	}
 	if r.Status != "ready" {

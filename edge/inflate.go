@@ -19,8 +19,8 @@ var (
 	errUnknownEncoding = errors.New("edge: unknown content encoding")
 )
 
-// inflater undoes a request's Content-Encoding. Decoders are kept for reuse:
-// each owns windows of tens of kilobytes. Safe for concurrent use.
+// inflater decompresses a request's body. Decoders are kept for reuse: each has
+// buffers of tens of kilobytes. Safe for concurrent use.
 type inflater struct {
 	limit                 int
 	gzips, brotlis, zstds sync.Pool
@@ -38,8 +38,8 @@ func newInflater(limit int) *inflater {
 	}
 }
 
-// inflate gives the body's text in its own memory: fasthttp reuses the
-// request's buffer, and events alias what they were parsed from.
+// inflate returns the body's text in memory of its own: fasthttp reuses the
+// request's buffer, and events are parts of the text that they were parsed from.
 func (i *inflater) inflate(encoding string, body []byte) (string, error) {
 	switch encoding {
 	case "", "identity":
@@ -55,7 +55,7 @@ func (i *inflater) inflate(encoding string, body []byte) (string, error) {
 		}
 		return i.read(reader)
 	case "deflate":
-		// RFC 9110 means zlib; some senders mean the bare stream within.
+		// RFC 9110 means zlib; some senders send the bare deflate stream.
 		if reader, err := zlib.NewReader(bytes.NewReader(body)); err == nil {
 			return i.read(reader)
 		}

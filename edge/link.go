@@ -21,15 +21,15 @@ const (
 	linkMedium = "link"
 )
 
-// shortLink is GET or HEAD of a short link: on to its destination, with a
-// click counted for a person.
+// shortLink is GET or HEAD of a short link: it redirects to the destination and
+// counts a click, unless a program asks.
 func (s *Server) shortLink(ctx *fasthttp.RequestCtx, code string) {
 	h := &ctx.Response.Header
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Robots-Tag", "noindex")
 	link, known := s.directory.link(code)
 	if !known {
-		s.noLink(ctx)
+		s.answerNoLink(ctx)
 		return
 	}
 	clickUUID := s.deps.NewID()
@@ -37,7 +37,7 @@ func (s *Server) shortLink(ctx *fasthttp.RequestCtx, code string) {
 	destination, err := s.destination(link, click.ClickID)
 	if err != nil {
 		s.deps.Logger.Error("short link: the destination is no URL", "code", code, "error", err)
-		s.noLink(ctx)
+		s.answerNoLink(ctx)
 		return
 	}
 	click.Destination = destination.String()
@@ -45,9 +45,9 @@ func (s *Server) shortLink(ctx *fasthttp.RequestCtx, code string) {
 	h.Set("Location", click.Destination)
 	switch {
 	case ctx.IsHead():
-		s.metrics.clicks.WithLabelValues("head").Inc()
+		s.metrics.countClick(clickHead)
 	case isPrefetch(&ctx.Request.Header):
-		s.metrics.clicks.WithLabelValues("prefetch").Inc()
+		s.metrics.countClick(clickPrefetch)
 	default:
 		s.countClick(ctx, link, click, clickUUID, destination.Host)
 	}
@@ -102,13 +102,13 @@ func named(params []core.Param, name string) bool {
 	return false
 }
 
-// countClick produces the click's event and waits Config.ClickWait for its
-// ack at most: a shopper waits for a shop, not for Kafka. The landing carries
-// the click's id, so that a click which is lost, and counted as such, still
-// leads to its link.
+// countClick produces the click's event and waits for its ack for at most
+// Config.ClickWait: a shopper must not wait for Kafka. The landing carries the
+// click's id, so a click that is lost, and counted as lost, still leads to its
+// link.
 func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wire.Click, clickUUID, destinationHost string) {
 	lost := func(err error) {
-		s.metrics.clicks.WithLabelValues("lost").Inc()
+		s.metrics.countClick(clickLost)
 		s.logFailure(err)
 	}
 	c, known := s.directory.company(link.CompanyID)
@@ -120,7 +120,7 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 	a := s.arrival(ctx, c, now, 0, wire.ViaLink)
 	consent := c.consent(core.ConsentUnknown, a.signal)
 	if a.cookieID == "" && a.bot == wire.BotNone && c.mayCookie(consent) && sameSite(destinationHost, string(ctx.Host())) {
-		a.cookieID = s.giveVisitorID(ctx)
+		a.cookieID = s.newVisitorID(ctx)
 	}
 	e := core.Event{
 		ID: clickUUID, Name: core.LinkClick, Timestamp: now.UnixMilli(),
@@ -135,16 +135,16 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 		lost(err)
 		return
 	}
-	outcome := "counted"
+	outcome := clickCounted
 	if a.bot != wire.BotNone {
-		outcome = "bot"
+		outcome = clickBot
 	}
 	chunks, err := s.batcher.Enqueue(wire.TopicEvents, c.CompanyID, []kafka.Record{record}, now.Add(s.config.ProduceTimeout), func(err error) {
 		if err != nil {
 			lost(err)
 			return
 		}
-		s.metrics.clicks.WithLabelValues(outcome).Inc()
+		s.metrics.countClick(outcome)
 	})
 	if err != nil {
 		lost(err)
@@ -156,7 +156,7 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 		select {
 		case <-c.Done():
 		case <-timer.C:
-			s.metrics.clicks.WithLabelValues("late").Inc()
+			s.metrics.countClick(clickLate)
 			return
 		}
 	}
@@ -165,8 +165,8 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 // maxReferrer is core's bound on a URL, in bytes.
 const maxReferrer = 2048
 
-// noLink is a page for the person who followed a link that is not known.
-func (s *Server) noLink(ctx *fasthttp.RequestCtx) {
+// answerNoLink answers with a page for the person who followed an unknown link.
+func (s *Server) answerNoLink(ctx *fasthttp.RequestCtx) {
 	status, title, text := http.StatusNotFound, "Link não encontrado · Link not found",
 		"Este link não existe ou foi encerrado. Confira o endereço. · This link does not exist or has ended. Please check the address."
 	if !s.directory.fresh() {

@@ -172,7 +172,7 @@ func TestVisitorCookieIsFirstPartyAndConsented(t *testing.T) {
 }
 
 func TestRedirectDoesNotWaitForKafka(t *testing.T) {
-	// A redirect that waited for its produce would outlast the client's patience.
+	// A redirect that waited for its produce would take longer than the client's time-out.
 	s := newStand(t, func(c *Config, _ *Deps) { c.ProduceTimeout, c.DrainTimeout = 2*testClient.Timeout, time.Second })
 	s.post(200, batchOf(pageView(newID())))
 	s.broker.Stop()

@@ -8,8 +8,8 @@ import (
 	"github.com/tributary-io/tributary/internal/kafka"
 )
 
-// metrics are the edge's own counters. Labels have few, fixed values: no
-// company, no code that a client makes up.
+// metrics are the edge's own counters. Labels have few, fixed values: no company
+// and nothing else that a client can choose.
 type metrics struct {
 	requests     *prometheus.CounterVec // by route and status
 	events       *prometheus.CounterVec // by what became of them
@@ -74,7 +74,21 @@ const (
 	producePermanent produceOutcome = "permanent"
 )
 
-// produced takes note of one produce call.
+// clickOutcome is what became of one opening of a short link.
+type clickOutcome string
+
+const (
+	clickCounted  clickOutcome = "counted"
+	clickBot      clickOutcome = "bot"      // stored, as a program's
+	clickPrefetch clickOutcome = "prefetch" // not stored
+	clickHead     clickOutcome = "head"     // not stored
+	clickLate     clickOutcome = "late"     // redirected before it was stored; counted again as what then became of it
+	clickLost     clickOutcome = "lost"     // not stored
+)
+
+func (m *metrics) countClick(outcome clickOutcome) { m.clicks.WithLabelValues(string(outcome)).Inc() }
+
+// produced counts one produce call.
 func (m *metrics) produced(began, ended time.Time, records int, err error) {
 	m.produceTime.Observe(ended.Sub(began).Seconds())
 	m.produceSize.Observe(float64(records))

@@ -10,8 +10,11 @@ import (
 	"testing"
 	"time"
 
+	segment "github.com/segmentio/kafka-go"
+
 	"github.com/tributary-io/tributary/internal/devstack"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -264,5 +267,52 @@ func (s *stand) trafficOver(outage func()) {
 	}
 	if len(acked) > 0 {
 		s.t.Errorf("%d acknowledged events are not in the log", len(acked))
+	}
+}
+
+// remakeDirectory deletes the topic and makes an empty one, as an operator may.
+func (s *stand) remakeDirectory() {
+	s.t.Helper()
+	client := &segment.Client{Addr: segment.TCP(s.broker.Addr())}
+	response, err := client.DeleteTopics(s.t.Context(), &segment.DeleteTopicsRequest{Topics: []string{wire.TopicDirectory}})
+	if err == nil {
+		err = response.Errors[wire.TopicDirectory]
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	plan := kafka.TopicPlan{Partitions: devtest.Partitions, Replication: 1, MinInsyncReplicas: 1, KeepForever: true}
+	s.eventually("the topic is there again", func() bool { return s.kafka.EnsureTopics(s.t.Context(), plan) == nil })
+}
+
+func TestADirectoryMadeAnewCostsNoEvents(t *testing.T) {
+	s := newBroker(t, "")
+	for _, id := range []string{"co_kept", "co_gone"} {
+		s.publishCompany(wire.Company{CompanyID: id})
+	}
+	s.start(func(c *Config, _ *Deps) { c.DirectoryFresh = time.Second })
+	status := func(company string) int {
+		response, _ := s.do("POST", "/v1/events?companyId="+company, "["+pageView(newID())+"]")
+		return response.StatusCode
+	}
+	if kept, unknown := status("co_kept"), status("co_new"); kept != 200 || unknown != 401 {
+		t.Fatalf("before: %d, unknown %d", kept, unknown)
+	}
+	s.remakeDirectory()
+	s.eventually("the edge knows that it knows nothing", func() bool { return status("co_new") == 503 })
+	if kept, gone := status("co_kept"), status("co_gone"); kept != 200 || gone != 200 {
+		t.Errorf("companies known before: %d and %d", kept, gone)
+	}
+	s.publishCompany(wire.Company{CompanyID: "co_kept"})
+	for _, code := range []int{status("co_new"), status("co_gone")} {
+		if code == 401 { // as it would be until all is published
+			t.Errorf("a company that is not published yet: %d", code)
+		}
+	}
+	s.publishCompany(wire.Company{CompanyID: "co_new"})
+	s.eventually("the new company is taken", func() bool { return status("co_new") == 200 })
+	s.eventually("what was not published again is unknown", func() bool { return status("co_gone") == 401 })
+	if kept := status("co_kept"); kept != 200 {
+		t.Errorf("the company that stayed: %d", kept)
 	}
 }

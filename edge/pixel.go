@@ -7,13 +7,13 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// pixelGIF is one transparent point (GIF89a).
+// pixelGIF is one transparent pixel (GIF89a).
 const pixelGIF = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
 
 // pixel is GET /v1/pixel.gif: one event in the query (companyId, event,
 // eventId, timestamp, visitorId, sessionId, url, referrer, title, payload as
-// JSON text), for mail and pages without scripts. It takes no identity: a
-// query ends up in logs on its way.
+// JSON text), for mail and pages without scripts. It takes no identity: servers
+// on the way write queries to their logs.
 func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.Set("Cache-Control", "no-store")
 	args := ctx.QueryArgs()
@@ -35,7 +35,7 @@ func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
 		// One value and nothing after it: what follows would be members of the event.
 		value := core.Scan(payload, 1)
 		if value.Skip(); !value.Done() {
-			s.fail(ctx, *refusedBody(&core.Violation{Code: core.CodeInvalidPayload, Message: "payload is not JSON"}))
+			s.refuse(ctx, *refusedBody(&core.Violation{Code: core.CodeInvalidPayload, Message: "payload is not JSON"}))
 			return
 		}
 		body = append(body, `,"payload":`...)
@@ -47,12 +47,12 @@ func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
 	body = appendMember(body, first, "referrer", get("referrer"))
 	body = appendMember(body, first, "title", get("title"))
 	body = append(body, `}}}`...)
-	w, refused := s.ingest(ctx, string(body), get("companyId"), wire.ViaPixel)
+	d, refused := s.ingest(ctx, string(body), get("companyId"), wire.ViaPixel)
 	if refused != nil {
-		s.fail(ctx, *refused)
+		s.refuse(ctx, *refused)
 		return
 	}
-	for _, r := range w.results {
+	for _, r := range d.results {
 		s.metrics.events.WithLabelValues(string(r.status)).Inc()
 	}
 	ctx.SetContentType("image/gif")

@@ -10,7 +10,7 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// arrival is what the edge itself knows of a request's events.
+// arrival is what the edge knows of a request's events from the request itself.
 type arrival struct {
 	company    *company
 	receivedAt int64 // Unix milliseconds
@@ -21,13 +21,13 @@ type arrival struct {
 	signal     bool     // GPC or DNT
 	imported   bool
 	via        wire.Via // fixed by the route; empty: see viaLibrary
-	userAgent  string   // the request's; events of a page that name none get it
+	userAgent  string   // the request's: for events of a page that have none of their own
 	fromPage   bool     // a browser's page sent it
 }
 
 // appendRecord appends the event as the value of its record: wire.Event as
-// JSON. It is the one place where a raw identity becomes keys and where texts
-// are scrubbed; e is changed.
+// JSON. Only here a raw identity becomes keys and texts are scrubbed. It changes
+// e.
 func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Via, click *wire.Click) []byte {
 	if e.Context.UserAgent == "" && a.fromPage {
 		e.Context.UserAgent = a.userAgent
@@ -92,9 +92,9 @@ func appendMember(dst []byte, first int, name, value string) []byte {
 }
 
 // scrub removes e-mails and phones from every text of the event that a caller
-// fills freely, and puts keyed digests in the place of ids that may be one.
-// The path is scrubbed with the host before it: "/<phone>" of wa.me is only
-// then known for what it is.
+// can fill, and replaces ids that may be one by keyed digests. The path is
+// scrubbed with the host before it: only then "/<phone>" of wa.me shows what it
+// is.
 func scrub(e *core.Event, keys identity.Keys) {
 	c := &e.Context
 	c.Page.Path = scrubPath(c.Page.URL, c.Page.Path)
@@ -139,9 +139,9 @@ func scrubPath(url, path string) string {
 	return scrubbed
 }
 
-// viaLibrary goes by the name that our own SDKs give themselves; anybody else
-// speaks HTTP. The browser SDK's events come as raw envelopes, unless its
-// worker's WASM core has made them canonical already.
+// viaLibrary tells how an event came by the name that our own SDKs send. The
+// browser SDK's events come as raw envelopes, unless its worker's WASM core has
+// made them canonical already.
 func viaLibrary(name string, raw bool) wire.Via {
 	const js, goSDK = "sdk-js", "sdk-go"
 	switch {
@@ -155,9 +155,9 @@ func viaLibrary(name string, raw bool) wire.Via {
 	return wire.ViaHTTP
 }
 
-// skewFor is the skew by which the event's time will be corrected. 0 where that
-// would move it out of the years that can be stored: its timestamp is then of
-// another clock than sentAt, and what is answered "ok" must not be refused later.
+// skewFor is the skew by which the processor corrects the event's time: 0 if that
+// would move it out of the years that can be stored. Its timestamp is then of
+// another clock than sentAt, and what is answered "ok" must not be rejected later.
 func skewFor(e *core.Event, skew int64) int64 {
 	if !core.Recordable(e.Timestamp + skew) {
 		return 0

@@ -30,7 +30,7 @@ const (
 	codeInternalError        Code = "internal_error"
 )
 
-// Codes are all codes but core's, for the pages that tell of them.
+// Codes are all codes but core's, for tests of the pages that explain them.
 func Codes() []Code {
 	return []Code{
 		codeUnsupportedMediaType, codeUnsupportedEncoding, codeInvalidEncoding, codePayloadTooLarge, codeHeadersTooLarge,

@@ -23,7 +23,7 @@ func rejectedRecord(c *company, item *core.Item, at time.Time) (kafka.Record, er
 		Code: string(item.Err.Code), Reason: identity.Scrub(reason(item.Err)),
 		Digest: c.keys.Digest([]byte(item.Text)), At: at.UTC().Truncate(time.Millisecond),
 	}
-	if len(item.Text) <= core.MaxEventBytes { // a larger one is not worth reading twice
+	if len(item.Text) <= core.MaxEventBytes { // a larger one would cost too much to redact
 		letter.Body = redact(item.Text)
 	}
 	value, err := json.Marshal(letter)
@@ -39,9 +39,9 @@ func reason(v *core.Violation) string {
 
 const redacted = "(redacted)"
 
-// redact keeps the shape of an event, without whom it names: identities whole,
-// and e-mails, phones and customer ids wherever they stand. What is not JSON
-// cannot be told apart and gives "".
+// redact returns an event without whom it names: without its identity, and
+// without e-mails, phones and customer ids wherever they stand. A text that is
+// not JSON gives "".
 func redact(text string) string {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
@@ -87,7 +87,8 @@ func redactValue(name string, value any) any {
 	return value
 }
 
-// personal knows the names under which people are named, in any spelling.
+// personal tells whether a member's name, in any spelling, says that its value
+// names a person.
 func personal(spelled string) bool {
 	name := strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(spelled))
 	switch name {

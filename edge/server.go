@@ -6,16 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"runtime/debug"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/produce"
 )
 
@@ -33,7 +29,7 @@ type Server struct {
 	http       *fasthttp.Server
 	open       connections
 	draining   atomic.Bool
-	failures   quiet
+	failureLog logLimiter
 }
 
 // New makes an edge and reads its snapshot; nothing is dialled or listened to yet.
@@ -67,13 +63,13 @@ func New(config Config, deps Deps) (*Server, error) {
 	})
 	s.http = &fasthttp.Server{
 		Handler:                      s.handle,
-		ErrorHandler:                 s.badRequest,
+		ErrorHandler:                 s.refuseUnreadable,
 		ConnState:                    s.open.track,
 		Logger:                       httpLog{deps.Logger},
 		Concurrency:                  config.MaxConnections,
 		MaxConnsPerIP:                config.MaxConnsPerIP,
 		MaxRequestBodySize:           config.MaxBody,
-		ReadBufferSize:               16 << 10, // bounds the headers: a first-party edge gets the shop's cookies too
+		ReadBufferSize:               16 << 10, // bounds the headers: an edge on the shop's own domain gets the shop's cookies too
 		ReadTimeout:                  config.ReadTimeout,
 		WriteTimeout:                 config.WriteTimeout,
 		IdleTimeout:                  config.IdleTimeout,
@@ -89,14 +85,14 @@ func New(config Config, deps Deps) (*Server, error) {
 
 // Serve takes requests from the listener until ctx ends. Then it accepts no
 // more, finishes those under way, sends what is queued, writes the directory's
-// snapshot and returns nil; after Config.DrainTimeout it returns an error and
-// what was not acknowledged by then has been answered so. Serve closes the
-// listener and leaves no goroutine behind.
+// snapshot and returns nil. If that takes longer than Config.DrainTimeout it
+// returns an error; what was not acknowledged by then has been answered 503.
+// Serve closes the listener and leaves no goroutine behind.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var background sync.WaitGroup
 	background.Go(func() { s.directory.follow(following, s.deps.Directory) })
-	background.Go(func() { s.directory.prove(following, s.deps.Directory) })
+	background.Go(func() { s.directory.checkEnd(following, s.deps.Directory) })
 	background.Go(func() { s.directory.saveSnapshots(following) })
 
 	served := make(chan error, 1)
@@ -111,7 +107,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	defer cancel()
 	closing, closed := context.WithCancel(drain)
 	background.Go(func() { s.open.drain(closing) })
-	// fasthttp closes the listener too, but not when its Serve has yet to begin.
+	// fasthttp closes the listener too, but not if its Serve has not begun yet.
 	_ = listener.Close()
 	shutdown := s.http.ShutdownWithContext(drain)
 	closed()
@@ -130,188 +126,35 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
-// handle gives the request its id, its route and its line in the metrics. A
-// panic is answered 500 and logged: it ends that request alone.
-func (s *Server) handle(ctx *fasthttp.RequestCtx) {
-	s.open.handling.Add(1)
-	defer s.open.handling.Add(-1)
-	id := string(ctx.Request.Header.Peek("X-Request-Id"))
-	if shortCode(id) == "" || identity.ScrubStrict(id) != id { // it is logged
-		id = ""
-	}
-	route := "none"
-	s.guarded(ctx, id, func() { route = s.route(ctx) })
-	s.metrics.requests.WithLabelValues(route, strconv.Itoa(ctx.Response.StatusCode())).Inc()
-}
-
-// guarded serves a request under its id, a new one if it is empty, and answers
-// 500 if that panics.
-func (s *Server) guarded(ctx *fasthttp.RequestCtx, id string, serve func()) {
-	defer func() {
-		cause := recover()
-		if cause == nil {
-			return
-		}
-		s.deps.Logger.Error("a request's handler panicked", "request_id", id, "method", string(ctx.Method()), "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
-		ctx.Response.Reset()
-		ctx.Response.Header.Set("X-Request-Id", id)
-		s.allowOrigin(ctx)
-		s.fail(ctx, refusedPanic)
-	}()
-	if id == "" {
-		id = s.deps.NewID()
-	}
-	ctx.SetUserValue(requestIDKey, id)
-	ctx.Response.Header.Set("X-Request-Id", id)
-	serve()
-}
-
-// route is every route of the edge; it returns the route's name for metrics.
-// The fixed paths come first, so that a host for short links has them too.
-func (s *Server) route(ctx *fasthttp.RequestCtx) string {
-	path := string(ctx.Path())
-	if s.config.Prefix != "" {
-		if rest, found := strings.CutPrefix(path, s.config.Prefix); found && strings.HasPrefix(rest, "/") {
-			path = rest
-		}
-	}
-	switch {
-	case path == "/v1/events":
-		s.shared(ctx, "POST", func() { s.collect(ctx) })
-		return "events"
-	case path == "/v1/pixel.gif":
-		s.shared(ctx, "GET", func() { s.pixel(ctx) })
-		return "pixel"
-	case strings.HasPrefix(path, "/sdk/v1/"):
-		s.only(ctx, "GET, HEAD", func() { s.asset(ctx, strings.TrimPrefix(path, "/sdk/v1/")) })
-		return "sdk"
-	case path == "/healthz":
-		s.only(ctx, "GET, HEAD", func() { s.healthz(ctx) })
-		return "healthz"
-	case path == "/readyz":
-		s.only(ctx, "GET, HEAD", func() { s.readyz(ctx) })
-		return "readyz"
-	case path == "/metrics":
-		s.only(ctx, "GET, HEAD", func() { s.metricsPage(ctx) })
-		return "metrics"
-	}
-	if code := s.linkCode(ctx, path); code != "" {
-		s.only(ctx, "GET, HEAD", func() { s.shortLink(ctx, code) })
-		return "link"
-	}
-	if strings.HasPrefix(path, s.config.ShortPath+"/") {
-		s.noLink(ctx)
-		return "link"
-	}
-	s.fail(ctx, refusedNotFound)
-	return "none"
-}
-
-// linkCode is the short code that the request names, "" for another route.
-func (s *Server) linkCode(ctx *fasthttp.RequestCtx, path string) string {
-	if rest, found := strings.CutPrefix(path, s.config.ShortPath+"/"); found {
-		return shortCode(rest)
-	}
-	if s.config.ShortHost != "" && strings.ToLower(string(ctx.Host())) == s.config.ShortHost {
-		return shortCode(strings.TrimPrefix(path, "/"))
-	}
-	return ""
-}
-
-// only lets the methods through.
-func (s *Server) only(ctx *fasthttp.RequestCtx, methods string, serve func()) {
-	method := string(ctx.Method())
-	for allowed := range strings.SplitSeq(methods, ", ") {
-		if method == allowed {
-			serve()
-			return
-		}
-	}
-	ctx.Response.Header.Set("Allow", methods)
-	s.fail(ctx, refusedMethod(methods))
-}
-
-// shared is only, for a route that pages of other origins use.
-func (s *Server) shared(ctx *fasthttp.RequestCtx, methods string, serve func()) {
-	if ctx.IsOptions() {
-		s.preflight(ctx, methods)
-		return
-	}
-	s.allowOrigin(ctx)
-	s.only(ctx, methods, serve)
-}
-
-// badRequest answers what fasthttp could not read as a request.
-func (s *Server) badRequest(ctx *fasthttp.RequestCtx, err error) {
-	r := refusedUnreadable
-	var small *fasthttp.ErrSmallBuffer
-	var network net.Error
-	switch {
-	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		swallow(ctx.Conn(), s.config.MaxBody)
-		r = refusedTooLarge
-	case errors.As(err, &small):
-		r = refusedHeaders
-	case errors.As(err, &network) && network.Timeout():
-		r = refusedTooSlow
-	}
-	s.guarded(ctx, requestID(ctx), func() {
-		s.allowOrigin(ctx)
-		s.fail(ctx, r)
-	})
-	s.metrics.requests.WithLabelValues("none", strconv.Itoa(ctx.Response.StatusCode())).Inc()
-}
-
-// Bounds of swallow: a client that pauses has finished writing or is waiting.
-const (
-	swallowPause  = 50 * time.Millisecond
-	swallowBodies = 4 // as many times the largest body
-)
-
-// swallow reads on after a body that was refused for its size, for a while: a
-// connection closed with unread data is reset, and a client that is still
-// writing would see that instead of its answer.
-func swallow(conn net.Conn, maxBody int) {
-	buffer := make([]byte, 64<<10)
-	for left := swallowBodies * maxBody; left > 0; {
-		if conn.SetReadDeadline(time.Now().Add(swallowPause)) != nil {
-			return
-		}
-		n, err := conn.Read(buffer)
-		if err != nil {
-			return
-		}
-		left -= n
-	}
-}
-
-// logFailure says that Kafka does not take events, at most once a second: it
-// fails for every request at once.
+// logFailure logs that Kafka does not take events, at most once a second: while
+// it is down, every request fails.
 func (s *Server) logFailure(err error) {
-	if dropped, say := s.failures.say(s.deps.Now()); say {
-		s.deps.Logger.Warn("events or clicks could not be stored", "error", err, "more_since_the_last_line", dropped)
+	if leftOut, allowed := s.failureLog.allow(s.deps.Now()); allowed {
+		s.deps.Logger.Warn("events or clicks could not be stored", "error", err, "more_since_the_last_line", leftOut)
 	}
 }
 
-// quiet lets one line through a second and counts the others.
-type quiet struct {
+// logLimiter allows one line a second and counts those left out.
+type logLimiter struct {
 	mu      sync.Mutex
 	last    time.Time
-	dropped int
+	leftOut int
 }
 
-func (q *quiet) say(now time.Time) (dropped int, say bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if now.Sub(q.last) < time.Second {
-		q.dropped++
+// allow tells whether a line may be written now, and how many were left out
+// since the last one.
+func (l *logLimiter) allow(now time.Time) (leftOut int, allowed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Sub(l.last) < time.Second {
+		l.leftOut++
 		return 0, false
 	}
-	dropped, q.dropped, q.last = q.dropped, 0, now
-	return dropped, true
+	leftOut, l.leftOut, l.last = l.leftOut, 0, now
+	return leftOut, true
 }
 
-// httpLog takes fasthttp's complaints about connections.
+// httpLog logs what fasthttp says of connections.
 type httpLog struct{ log *slog.Logger }
 
 func (l httpLog) Printf(format string, args ...any) {

@@ -26,8 +26,8 @@ type snapshotLine struct {
 
 const snapshotVersion = 1
 
-// loadSnapshot fills the view from the file; no file is no error. A file that
-// is not whole is refused: the topic will tell.
+// loadSnapshot fills the view from the file. A missing file is no error; one that
+// is cut is: the directory is then read from the topic alone.
 func (d *directory) loadSnapshot() error {
 	if d.config.SnapshotFile == "" {
 		return nil
@@ -83,10 +83,10 @@ func (d *directory) saveSnapshots(ctx context.Context) {
 	}
 }
 
-// saveSnapshot writes a whole view, never one in the middle of its first pass.
+// saveSnapshot writes a whole view, never one that is being rebuilt.
 func (d *directory) saveSnapshot() error {
 	d.mu.Lock()
-	if !d.changed || !d.caughtUp || d.pass != nil {
+	if !d.changed || !d.caughtUp || d.rebuilt != nil {
 		d.mu.Unlock()
 		return nil
 	}

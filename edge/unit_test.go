@@ -2,12 +2,14 @@ package edge
 
 import (
 	"encoding/binary"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -157,35 +159,35 @@ func TestDuplicatesAreBounded(t *testing.T) {
 	}
 	const n = 2000
 	for i := range n {
-		f := &flight{done: make(chan struct{})}
+		f := &attempt{done: make(chan struct{})}
 		if first, _ := d.claim(key(i), f); !first {
 			t.Fatalf("%d is not the first of its kind", i)
 		}
-		if first, twin := d.claim(key(i), &flight{}); first || twin != f {
-			t.Fatalf("%d: the twin is not found", i)
+		if first, other := d.claim(key(i), &attempt{}); first || other != f {
+			t.Fatalf("%d: the other is not found", i)
 		}
-		d.land(f, []eventKey{key(i)}, i%2 == 0)
+		d.finish(f, []eventKey{key(i)}, i%2 == 0)
 	}
 	remembered := 0
 	for i := range d.shards {
 		s := &d.shards[i]
-		if len(s.flying) != 0 || len(s.acked) > 10 || len(s.ring) != len(s.acked) {
-			t.Errorf("shard %d: %d flying, %d acknowledged, %d in the ring", i, len(s.flying), len(s.acked), len(s.ring))
+		if len(s.pending) != 0 || len(s.acked) > 10 || len(s.ring) != len(s.acked) {
+			t.Errorf("shard %d: %d pending, %d acknowledged, %d in the ring", i, len(s.pending), len(s.acked), len(s.ring))
 		}
 		remembered += len(s.acked)
 	}
 	if remembered < 100 {
 		t.Errorf("only %d are remembered", remembered)
 	}
-	if first, _ := d.claim(key(n-2), &flight{}); first {
+	if first, _ := d.claim(key(n-2), &attempt{}); first {
 		t.Error("the last acknowledged is forgotten")
 	}
-	if first, _ := d.claim(key(n-1), &flight{}); !first {
+	if first, _ := d.claim(key(n-1), &attempt{}); !first {
 		t.Error("a failed event counts as acknowledged")
 	}
 	other := key(n - 2)
 	other.company = "d"
-	if first, _ := d.claim(other, &flight{}); !first {
+	if first, _ := d.claim(other, &attempt{}); !first {
 		t.Error("another company's event with the same id is a duplicate")
 	}
 }
@@ -194,5 +196,24 @@ func TestUUIDBytes(t *testing.T) {
 	a, b := uuidBytes("018f3f5e-7b2a-7c3d-8e4f-0123456789ab"), uuidBytes("018f3f5e-7b2a-7c3d-8e4f-0123456789ac")
 	if a == b || a[0] != 0x01 || a[15] != 0xab {
 		t.Errorf("%x %x", a, b)
+	}
+}
+
+func TestATopicShorterThanWhatWasReadIsReadAnew(t *testing.T) {
+	config, err := Config{}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDirectory(testHasher(t), config, slog.New(slog.DiscardHandler), time.Now)
+	again := 0
+	d.readAgain = func() { again++ }
+	d.next = 10
+	for _, end := range []int64{10, 12} {
+		if d.endIs(end); again != 0 {
+			t.Errorf("read anew at the end %d", end)
+		}
+	}
+	if d.endIs(9); again != 1 {
+		t.Error("not read anew")
 	}
 }

@@ -26,8 +26,8 @@ func visitorID(ctx *fasthttp.RequestCtx) string {
 	return id
 }
 
-// giveVisitorID sets a new cookie and returns its value.
-func (s *Server) giveVisitorID(ctx *fasthttp.RequestCtx) string {
+// newVisitorID sets a new visitor cookie and returns its value.
+func (s *Server) newVisitorID(ctx *fasthttp.RequestCtx) string {
 	id := s.deps.NewID()
 	cookie := fasthttp.AcquireCookie()
 	defer fasthttp.ReleaseCookie(cookie)

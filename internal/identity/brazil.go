@@ -1,9 +1,10 @@
 package identity
 
-// brazilianMobile reads the commonest phone of all here, a mobile number of
-// Brazil written whole: area, 9 and eight digits, after +55 or, in Brazil, after
-// 55 or nothing; with spaces, brackets, hyphens and dots anywhere. Of any other
-// it gives "", which says nothing of it. A test holds it to parsedPhone's answer.
+// brazilianMobile reads the most frequent kind of phone, a mobile number of
+// Brazil written in full: area, 9 and eight digits, after +55 or, in Brazil,
+// after 55 or nothing; with spaces, brackets, hyphens and dots anywhere. It
+// returns "" for any other text, which may still be a phone. A test compares it
+// with parsedPhone.
 func brazilianMobile(raw, country string) string {
 	const code, national = len("+55"), len("11987654321")
 	var number [code + national]byte

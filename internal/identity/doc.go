@@ -1,8 +1,8 @@
 // Package identity turns what names a shopper (e-mail, phone, customer id,
-// cart token) into keyed hashes that join records without revealing it, and
-// scrubs such values out of texts. The edge and the admin API use it before
+// cart token) into keyed hashes, which join records without showing the value,
+// and removes such values from texts. The edge and the admin API use it before
 // anything is written to Kafka, a spool, Postgres, a dead letter or a log.
 //
-// What may enter: normalising, hashing, scrubbing. No I/O, no clock, no
+// What may enter: normalising, hashing, removing. No I/O, no clock, no
 // knowledge of events or orders.
 package identity

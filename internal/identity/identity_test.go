@@ -94,7 +94,8 @@ func TestNormalEmail(t *testing.T) {
 	f("ana@b@c.com", "")
 	f("ana prado@example.com", "")
 	f("undefined@undefined", "")
-	f(strings.Repeat("a", 250)+"@x.com", "")
+	f(strings.Repeat("a", 248)+"@x.com", strings.Repeat("a", 248)+"@x.com") // 254 bytes
+	f(strings.Repeat("a", 249)+"@x.com", "")
 }
 
 func TestNormalPhone(t *testing.T) {
@@ -122,6 +123,10 @@ func TestNormalPhone(t *testing.T) {
 	f("98765-4321", "BR", "") // no area: not one number
 	f("not a phone", "BR", "")
 	f("11987654321", "", "")
+	f("11"+strings.Repeat(" ", 53)+"987654321", "BR", "+5511987654321") // 64 bytes
+	f("11"+strings.Repeat(" ", 54)+"987654321", "BR", "")
+	f("9987654321", "BR", "+5599987654321") // the last area
+	f("1160000000", "BR", "+5511960000000") // the first mobile line
 }
 
 func TestNormalID(t *testing.T) {
@@ -134,6 +139,7 @@ func TestNormalID(t *testing.T) {
 	f(" Cust-42 ", "Cust-42")
 	f("gid://shopify/Customer/1", "gid://shopify/Customer/1")
 	f("100", "100")
+	f(strings.Repeat("x", 512), strings.Repeat("x", 512))
 	for _, nothing := range []string{"", " ", "0", "000", "null", "Undefined", "NaN", "00000000-0000-0000-0000-000000000000", "[object Object]", strings.Repeat("x", 513)} {
 		f(nothing, "")
 	}

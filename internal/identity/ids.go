@@ -69,7 +69,7 @@ func sdkStream(s string) bool {
 		if !isHex(s[i]) {
 			return false
 		}
-		if s[i] > '9' {
+		if !isDigit(s[i]) {
 			letters++
 		}
 	}
@@ -77,5 +77,5 @@ func sdkStream(s string) bool {
 }
 
 func isHex(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+	return isDigit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }

@@ -56,6 +56,7 @@ func TestIDsOfOtherKinds(t *testing.T) {
 	f("stream", k.Stream(anID), true, anID)
 	f("stream", k.Stream("0123456789ab"), true, "0123456789ab")
 	f("stream", k.Stream("551187654321"), false, "551187654321") // a phone
+	f("stream", k.Stream("999999999999"), false, "999999999999")
 	f("stream", k.Stream("0123456789abc"), false, "0123456789abc")
 	f("stream", k.Stream("0123456789xy"), false, "0123456789xy")
 	values := map[string]bool{k.VisitorID("x"): true, k.SessionID("x"): true, k.EventID("x"): true, k.Stream("x"): true, k.Customer("x"): true, k.Digest([]byte("x")): true}

@@ -11,11 +11,11 @@ import (
 	"sync"
 )
 
-// MinSecret is the least length of the hashing secret, in bytes: as long as
-// the hash itself, so that the secret is never its weakest part.
+// MinSecret is the least length of the hashing secret, in bytes: the length of
+// the hash, so that the secret is not easier to guess than the hash.
 const MinSecret = 32
 
-// version is the prefix of every key: another way of making them gets another.
+// version is the prefix of every key. A new way of making keys gets a new one.
 const version = "k1:"
 
 // Hasher derives each company's pepper from the installation's hashing secret.
@@ -31,15 +31,15 @@ func NewHasher(secret []byte) (*Hasher, error) {
 }
 
 // Company makes the keys of one company. Country (ISO 3166-1 alpha-2) is where
-// a phone number without a country code belongs; it does not move the pepper.
+// a phone number without a country code belongs; the pepper does not depend on it.
 func (h *Hasher) Company(companyID, country string) Keys {
 	pepper := h.derive("tributary/k1/pepper/"+companyID, sha256.Size)
 	return Keys{country: country, macs: &sync.Pool{New: func() any { return hmac.New(sha256.New, pepper) }}}
 }
 
-// Check is a short text that only a holder of the same secret can make: an
-// edge compares it with the directory's keyCheck and refuses when it differs,
-// rather than hash into keys that never join. It tells nothing of any pepper.
+// Check is a short text that only a holder of the same secret can make. An edge
+// compares it with the directory's keyCheck and refuses the company's events when
+// they differ: its keys would never join. No pepper can be found from it.
 func (h *Hasher) Check(companyID string) string {
 	return version + base64.RawURLEncoding.EncodeToString(h.derive("tributary/k1/check/"+companyID, 16))
 }
@@ -60,8 +60,8 @@ func (h *Hasher) derive(label string, length int) []byte {
 // concurrent use.
 type Keys struct {
 	country string
-	// macs are HMACs with the company's pepper: what of one depends on the pepper
-	// alone is half of its work, and a reset one need not do it again.
+	// macs are HMACs with the company's pepper. Half of the work of one depends on
+	// the pepper alone, and is not done again after a reset.
 	macs *sync.Pool
 }
 
@@ -85,8 +85,8 @@ func (k Keys) hashed(kind, normal string) string {
 	mac := k.macs.Get().(hash.Hash)
 	defer k.macs.Put(mac)
 	mac.Reset()
-	var room [64]byte // for what is hashed, mostly; then for the key
-	mac.Write(append(append(room[:0], kind...), normal...))
-	sum := mac.Sum(room[:0])
+	var buffer [64]byte // long enough for most of what is hashed, and for the hash
+	mac.Write(append(append(buffer[:0], kind...), normal...))
+	sum := mac.Sum(buffer[:0])
 	return string(base64.RawURLEncoding.AppendEncode(append(make([]byte, 0, 64), version...), sum))
 }

@@ -48,11 +48,11 @@ func parsedPhone(raw, country string) string {
 	if err != nil {
 		return ""
 	}
-	number.Extension = nil // a line within the house is not another household
+	number.Extension = nil // an extension of a number does not make another shopper
 	possible := phonenumbers.IsPossibleNumberWithReason(number) == phonenumbers.IS_POSSIBLE
 	if number.GetCountryCode() == brazil {
 		number.NationalNumber = ninthDigit(number.GetNationalNumber())
-		possible = phonenumbers.IsValidNumber(number) // by length alone, nine digits without an area would pass
+		possible = phonenumbers.IsValidNumber(number) // a check of the length alone would take nine digits without an area
 	}
 	if !possible || number.GetNationalNumber() == 0 {
 		return ""
@@ -84,8 +84,8 @@ func NormalID(raw string) string {
 	return id
 }
 
-// junk tells what a page sends when it knows nothing: empty, the text of a
-// JavaScript nothing, or only zeros ("0", "0.0", the nil UUID).
+// junk tells whether a value is what a page sends when it knows nothing: empty,
+// the text of a JavaScript null, or only zeros ("0", "0.0", the nil UUID).
 func junk(s string) bool {
 	switch strings.ToLower(s) {
 	case "null", "undefined", "nil", "none", "nan", "n/a", "false", "true", "unknown", "anonymous", "guest", "[object object]":

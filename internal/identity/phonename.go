@@ -59,20 +59,19 @@ const maxName = 64
 // after a small letter, unless that is the word's first ("iPhone"), and after
 // anything that is no letter.
 func nameWords(name string) []string {
-	spaced := make([]byte, 0, 2*maxName)
+	spaced := make([]byte, 0, 128)
 	length, small := 0, false // of the word so far; whether its last letter is small
 	for i := range min(len(name), maxName) {
 		c := name[i]
-		upper := c >= 'A' && c <= 'Z'
+		upper := isUpper(c)
 		if upper {
 			c += 'a' - 'A'
 		}
-		switch {
-		case c < 'a' || c > 'z':
+		if !isLower(c) {
 			c, length = ' ', 0
-		case upper && small && length > 1:
+		} else if upper && small && length > 1 {
 			spaced, length = append(spaced, ' '), 1
-		default:
+		} else {
 			length++
 		}
 		spaced = append(spaced, c)
@@ -82,7 +81,7 @@ func nameWords(name string) []string {
 }
 
 // mentionsPhone tells whether a text may hold a name that NamesPhone knows, or
-// such a word in prose: the cheap question before the patterns.
+// such a word in prose. It is a fast check before the slow patterns.
 func mentionsPhone(text string) bool {
 	lower := strings.ToLower(text)
 	for _, part := range []string{"fone", "phone", "tel", "cel", "whats", "mobile", "msisdn", "cont", "wpp", "zap", "fax"} {
@@ -94,13 +93,13 @@ func mentionsPhone(text string) bool {
 }
 
 // looksLikePhone tells whether a value under a phone's name holds a number: at
-// least eight digits and no date.
+// least minDigits digits and no date.
 func looksLikePhone(value string) bool {
 	digits := 0
 	for i := range len(value) {
-		if value[i] >= '0' && value[i] <= '9' {
+		if isDigit(value[i]) {
 			digits++
 		}
 	}
-	return digits >= 8 && !isDate(value)
+	return digits >= minDigits && !isDate(value)
 }

@@ -76,7 +76,7 @@ func Scrub(text string) string {
 func scrubFolded(text string) string {
 	if mayHoldEmail(text) {
 		text = emailPattern.ReplaceAllStringFunc(text, func(found string) string {
-			if at := strings.LastIndexByte(found, '@'); at >= 0 && retina.MatchString(found[at+1:]) {
+			if retina.MatchString(found[strings.LastIndexByte(found, '@')+1:]) {
 				return found
 			}
 			// An encoded "=" or "/" before the address belongs to the text around it.
@@ -86,8 +86,8 @@ func scrubFolded(text string) string {
 	if !mayHoldPhone(text) {
 		return text
 	}
-	// The patterns cost microseconds, and most texts with many digits are ids:
-	// without one of these none of the pattern's branches can match.
+	// The patterns cost microseconds, and most texts with many digits are ids.
+	// Without one of these signs no part of the pattern can match.
 	if strings.ContainsAny(text, "+(%-:/") {
 		text = replaceMatches(text, phonePattern, func(m []string) string {
 			number := m[0][len(m[1]):]
@@ -110,7 +110,7 @@ func scrubParameters(text string) string {
 	copied := 0
 	for _, m := range parameterPattern.FindAllStringSubmatchIndex(text, -1) {
 		begin := m[1]
-		if begin < copied || !NamesPhone(text[m[2]:m[3]]) {
+		if !NamesPhone(text[m[2]:m[3]]) {
 			continue
 		}
 		end := min(len(text), begin+maxParameter)
@@ -220,45 +220,52 @@ func leading(found string) int {
 }
 
 func mayHoldEmail(text string) bool {
-	if strings.IndexByte(text, '@') >= 0 {
+	if strings.Contains(text, "@") {
 		return true
 	}
-	return strings.IndexByte(text, '%') >= 0 && (strings.Contains(text, "40") || strings.Contains(text, "A0") || strings.Contains(text, "a0"))
+	return strings.Contains(text, "%") && (strings.Contains(text, "40") || strings.Contains(text, "A0") || strings.Contains(text, "a0"))
 }
 
 // mayHoldPhone tells whether eight digits stand in a row, with nothing but what
-// may group them between: the cheap question before the patterns.
+// may group them between. It is a fast check before the slow patterns.
 func mayHoldPhone(text string) bool {
 	digits := 0
 	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c >= '0' && c <= '9':
-			if digits++; digits >= 8 {
+		if isDigit(text[i]) {
+			if digits++; digits == minDigits {
 				return true
 			}
-		case c == ' ' || c == '.' || c == '(' || c == ')' || c == '-' || c == '+' || c == '%':
-		case (c == 'D' || c == 'd') && i > 1 && text[i-1] == '2': // the hyphen, %2D
-		default:
+		} else if !strings.ContainsRune(" .()-+%Dd", rune(text[i])) { // D: of the hyphen, %2D
 			digits = 0
 		}
 	}
 	return false
 }
 
+// minDigits is how many digits the shortest phone number has that is removed.
+const minDigits = 8
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
+
+func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
+
 // foldFullwidth writes the fullwidth forms of ASCII (U+FF01 to U+FF5E), the
 // small @ and the ideographic full stops as their plain signs: "ana＠x．com" is
 // an address to a mail program too.
 func foldFullwidth(text string) string {
-	if strings.IndexByte(text, 0xEF) < 0 { // the first byte of all that makes an address or number fullwidth
+	if !strings.Contains(text, "\xEF") { // the first byte of all that makes an address or number fullwidth
 		return text
 	}
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 0xFF01 && r <= 0xFF5E:
-			return r - 0xFF01 + '!'
-		case r == 0xFE6B:
+		if r >= '！' && r <= '～' {
+			return r - '！' + '!'
+		}
+		switch r {
+		case '﹫':
 			return '@'
-		case r == 0x3002 || r == 0xFF61:
+		case '。', '｡':
 			return '.'
 		}
 		return r

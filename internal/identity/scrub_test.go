@@ -42,6 +42,13 @@ func TestScrubRemovesEmailsAndPhones(t *testing.T) {
 	f("ana＠example．com wrote", "(email) wrote")
 	f("ana﹫example。com", "(email)")
 	f("＋５５１１９８７６５４３２１", "(phone)")
+	f("@ana ana@example.com", "@ana (email)")
+	f("%61na%40example.com", "(email)")
+	f("https://x.com/?e=%3Dana%40example.com", "https://x.com/?e=%3D(email)")
+	f("a%40b%3Dana%40example.com", "a%40b%3D(email)")
+	f("+12345678", "(phone)")
+	f("+5511987654321 or +5521987654321", "(phone) or (phone)")
+	f("https://x.com/?phone=11987654321&tel=11987654322", "https://x.com/?phone=(phone)&tel=(phone)")
 	f("https://x.com/?e=ana%EF%BC%A0example.com", "https://x.com/?e=(email)")
 	f("https://x.com/?to=%2Fp%3Fe%3Dana%25ef%25bc%25a0example.com", "https://x.com/?to=%2Fp%3Fe%3D(email)")
 }
@@ -56,6 +63,10 @@ func TestScrubStrict(t *testing.T) {
 	f("5511987654321", "(phone)")
 	f("pt_5511987654321", "pt_(phone)")
 	f("11 98765 4321", "(phone)")
+	f("1198765432 or 11987654321 or 551198765432100", "(phone) or (phone) or (phone)")
+	f("2763704883000", "(phone)") // no time in milliseconds
+	f("763704883000", "(phone)")
+	f("17637048830 00", "(phone)")
 	f("MyApp/1.0 (5511987654321)", "MyApp/1.0 ((phone))")
 	f("app ana%40example.com", "app (email)")
 	for _, stays := range []string{
@@ -71,7 +82,7 @@ func TestNamesPhone(t *testing.T) {
 	for _, name := range []string{
 		"phone", "phones", "Phone", "PHONE", "phone1", "phoneNumber1", "phone_number", "userPhone", "customerphone", "customer[phone]", "phone[]", "billing.phone",
 		"telephone", "telefone", "telefones", "fone", "celular", "celularCliente", "tel", "user_tel", "cel", "mobile", "mobileNumber", "usermobile", "msisdn",
-		"whatsapp", "whatsApp", "whats_app", "whatsapp_number", "wpp", "contactNumber", "contact_no", "contactnumber", "contato", "numero_contato", "numeroDeContato",
+		"ZAP", "userZap", "whatsapp", "whatsApp", "whats_app", "whatsapp_number", "wpp", "contactNumber", "contact_no", "contactnumber", "contato", "numero_contato", "numeroDeContato",
 	} {
 		if !NamesPhone(name) {
 			t.Errorf("%s names no phone", name)
@@ -138,6 +149,9 @@ func TestScrubJSON(t *testing.T) {
 	f(`{"phoneNumber1":11987654321,"contactNumber":"11987654321"}`, `{"phoneNumber1":"(phone)","contactNumber":"(phone)"}`)
 	f(`{"phone":{"country":55,"number":"11987654321","id":"44123456789"},"id":"11987654321"}`, `{"phone":{"country":55,"number":"(phone)","id":"44123456789"},"id":"11987654321"}`)
 	f(`{"phones":[{"n":["11987654321"]}],"n":["11987654321"]}`, `{"phones":[{"n":["(phone)"]}],"n":["11987654321"]}`)
+	f(`{"phone":{"a":{"b":1},"number":"11987654321"},"number":"11987654321"}`, `{"phone":{"a":{"b":1},"number":"(phone)"},"number":"11987654321"}`)
+	f(`{"phone":{"1":"11987654321"}}`, `{"phone":{"1":"(phone)"}}`)
+	f(`{"phone":[1,5500987654321],"tel":"99999999","cel":"00000000","fax":"1234567"}`, `{"phone":[1,"(phone)"],"tel":"(phone)","cel":"(phone)","fax":"1234567"}`)
 	f(`{"phone":"１１９８７６５４３２１"}`, `{"phone":"(phone)"}`)
 	f(`{"phone":"2026-11-21T06:00:00Z","phoneVerifiedAt":1763704883000}`, `{"phone":"2026-11-21T06:00:00Z","phoneVerifiedAt":1763704883000}`)
 	f(`{"note":"ana＠example.com"}`, `{"note":"(email)"}`)
@@ -157,6 +171,25 @@ func TestScrubJSONStrict(t *testing.T) {
 	}
 	f(`{"timestamp":"11987654321","n":5511987654321,"at":1763704883000,"m":-12.5,"id":"`+anID+`"}`, `{"timestamp":"(phone)","n":"(phone)","at":1763704883000,"m":-12.5,"id":"`+anID+`"}`)
 	f(`["r1","{\"a\":\"11987654321\"}"]`, `["r1","{\"a\":\"(phone)\"}"]`)
+}
+
+func TestJSONInsideJSONIsReadFourLevelsDeep(t *testing.T) {
+	text := func(levels int, number string) string {
+		text := `{"phone":"` + number + `"}`
+		for range levels {
+			outer, err := json.Marshal(map[string]string{"a": text})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(outer)
+		}
+		return text
+	}
+	for levels, want := range []string{"(phone)", "(phone)", "(phone)", "(phone)", "(phone)", "11987654321", "11987654321"} {
+		if got, want := ScrubJSON(text(levels, "11987654321")), text(levels, want); got != want {
+			t.Errorf("%d levels:\n got %s\nwant %s", levels, got, want)
+		}
+	}
 }
 
 func FuzzScrubJSONStaysValid(f *testing.F) {

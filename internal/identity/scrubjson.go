@@ -18,13 +18,13 @@ func ScrubJSONStrict(text string) string { return scrubJSON(text, ScrubStrict, 0
 const maxNesting = 4
 
 func scrubJSON(text string, scrub func(string) string, nesting int) string {
-	if !mayHoldEmail(text) && !mayHoldPhone(text) && !strings.Contains(text, `\u`) && strings.IndexByte(text, 0xEF) < 0 {
+	if !mayHoldEmail(text) && !mayHoldPhone(text) && !strings.Contains(text, `\u`) && !strings.Contains(text, "\xEF") {
 		return text
 	}
 	if !json.Valid([]byte(text)) {
 		return ""
 	}
-	w := jsonScrubber{text: text, scrub: scrub, nesting: nesting, scope: -1}
+	w := jsonScrubber{text: text, scrub: scrub, nesting: nesting}
 	for i := 0; i < len(text); {
 		i = w.token(i)
 	}
@@ -44,40 +44,38 @@ type jsonScrubber struct {
 	out    strings.Builder
 	copied int  // of text
 	depth  int  // of open objects and lists
-	scope  int  // the depth around the value that a phone's name stands before; -1: none
+	scope  int  // the depth around the list or object that has a phone's name; 0: none
 	named  bool // the value that follows has a phone's name
 	other  bool // … or, inside scope, a name that says otherwise ("id")
 }
 
 // token handles the token at i and returns where the next begins.
 func (w *jsonScrubber) token(i int) int {
-	switch c := w.text[i]; {
-	case c == '"':
+	switch w.text[i] {
+	case '"':
 		end := stringEnd(w.text, i)
 		w.str(i, end)
 		return end
-	case c == '-' || c >= '0' && c <= '9':
-		end := i + 1
-		for end < len(w.text) && strings.IndexByte("0123456789.eE+-", w.text[end]) >= 0 {
-			end++
-		}
-		literal := w.text[i:end]
+	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		literal := w.text[i:]
+		literal = literal[:len(literal)-len(strings.TrimLeft(literal, "0123456789.eE+-"))]
+		end := i + len(literal)
 		if w.isPhone(literal) || w.scrub(literal) != literal {
 			w.replace(i, end, scrubbedPhone)
 		}
 		return end
-	case c == '{' || c == '[':
-		if w.named && w.scope < 0 {
+	case '{', '[':
+		if w.named && w.scope == 0 {
 			w.scope = w.depth
 		}
 		w.depth++
 		w.named, w.other = false, false
-	case c == '}' || c == ']':
+	case '}', ']':
 		if w.depth--; w.depth == w.scope {
-			w.scope = -1
+			w.scope = 0
 		}
 		w.named, w.other = false, false
-	case c == ',':
+	case ',':
 		w.named, w.other = false, false
 	}
 	return i + 1
@@ -88,7 +86,7 @@ func (w *jsonScrubber) str(i, end int) {
 	value := unquote(w.text[i:end])
 	if followedByColon(w.text[end:]) {
 		w.named = NamesPhone(value)
-		w.other = !w.named && w.scope >= 0 && endsNoNumber(value)
+		w.other = !w.named && w.scope > 0 && endsNoNumber(value)
 		if scrubbed := w.scrub(value); scrubbed != value {
 			w.replace(i, end, scrubbed)
 		}
@@ -110,7 +108,7 @@ func (w *jsonScrubber) str(i, end int) {
 
 // isPhone tells whether a value stands under a phone's name and is a number.
 func (w *jsonScrubber) isPhone(value string) bool {
-	return (w.named || w.scope >= 0 && !w.other) && looksLikePhone(foldFullwidth(value))
+	return (w.named || w.scope > 0 && !w.other) && looksLikePhone(foldFullwidth(value))
 }
 
 // replace puts a string in the place of text[from:to].
@@ -138,7 +136,7 @@ func followedByColon(rest string) bool {
 }
 
 func unquote(literal string) string {
-	if strings.IndexByte(literal, '\\') < 0 {
+	if !strings.Contains(literal, `\`) {
 		return literal[1 : len(literal)-1]
 	}
 	var value string

@@ -19,7 +19,7 @@ const (
 // Follow reads one partition in order, from an offset (or FromFirst, FromLast)
 // until ctx ends, and hands each record to handle; an error of handle ends it.
 // caughtUp, if not nil, is called once, when the end of the log as it stood at
-// the start has been reached. Broker outages are waited out.
+// the start has been reached. During a broker's outage it tries again.
 func (c *Client) Follow(ctx context.Context, topic string, partition int, from int64, handle func(offset int64, r Record) error, caughtUp func()) error {
 	end, err := c.logEnd(ctx, topic, partition)
 	if err != nil {
@@ -73,13 +73,13 @@ func (c *Client) Follow(ctx context.Context, topic string, partition int, from i
 	}
 }
 
-// gapWait is how long the log's end may stay out of reach before the broker is
-// asked whether anything is left on the way there: the last records of a
-// compacted topic may be gone, tombstones first.
+// gapWait is how long Follow waits for the log's end before it asks the broker
+// whether any record is left up to there: the last records of a compacted topic
+// may be gone, tombstones first.
 const gapWait = 5 * time.Second
 
-// isGap tells whether the broker holds no record from an offset up to end. A
-// reader that waits has not seen that: it may be looking for the leader still.
+// isGap tells whether the broker holds no record from an offset up to end. That a
+// reader waits does not show it: it may still look for the partition's leader.
 func (c *Client) isGap(ctx context.Context, topic string, partition int, from, end int64) bool {
 	ctx, cancel := context.WithTimeout(ctx, gapWait)
 	defer cancel()

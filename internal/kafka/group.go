@@ -15,8 +15,8 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// Group is a member of a consumer group that shares out partitions and keeps
-// no offsets: whoever owns a partition reads it from where its own store says.
+// Group is a member of a consumer group that assigns partitions and keeps no
+// offsets: the owner of a partition reads it from the offset in its own store.
 // All topics of the group have the same partition count, and the range
 // balancer gives the same indices of each to the same member.
 type Group struct {
@@ -32,12 +32,12 @@ type Group struct {
 const (
 	sessionTimeout    = 6 * time.Second
 	heartbeatInterval = 1500 * time.Millisecond
-	rebalanceTimeout  = 10 * time.Second // owners must have let go by then
+	rebalanceTimeout  = 10 * time.Second // owners must have returned by then
 	rejoinPause       = time.Second
 )
 
 // NewGroup makes a member; nothing is dialled until Consume. notify, if not
-// nil, hears of each error that is waited out.
+// nil, is called with each error after which the member tries again.
 func NewGroup(client *Client, id string, notify func(error), topics ...string) *Group {
 	if notify == nil {
 		notify = func(error) {}
@@ -49,8 +49,8 @@ func NewGroup(client *Client, id string, notify func(error), topics ...string) *
 // owns, each in a goroutine of its own, with a context that ends when the
 // partition is taken away; own must return soon after. It returns when ctx ends
 // (nil), once all owners have returned and the group has been left, or with the
-// first error of an owner, whereupon the others are stopped too. Failures to
-// join are waited out.
+// first error of an owner, after which the others are stopped too. After a
+// failure to join it tries again.
 func (g *Group) Consume(ctx context.Context, own func(ctx context.Context, partition int) error) error {
 	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
 		ID: g.id, Brokers: g.client.config.Brokers, Dialer: g.client.dialer(), Topics: g.topics,
@@ -73,7 +73,7 @@ func (g *Group) Consume(ctx context.Context, own func(ctx context.Context, parti
 			g.notify(fmt.Errorf("kafka: group %s: %w", g.id, err))
 			continue // kafka-go pauses by itself before it joins again
 		}
-		partitions, err := g.shared(generation.Assignments)
+		partitions, err := g.ownedPartitions(generation.Assignments)
 		if err != nil {
 			stop(err)
 			break
@@ -102,9 +102,9 @@ func (g *Group) Consume(ctx context.Context, own func(ctx context.Context, parti
 	return nil
 }
 
-// rangeBalancer is kafka-go's, given the partitions in order: it deals them out
-// as the broker's metadata lists them, which is another order for each topic,
-// and a member would own partition 3 of one and 7 of the other.
+// rangeBalancer is kafka-go's with the partitions in order. kafka-go assigns them
+// as the broker's metadata lists them, in another order for each topic: a member
+// would own partition 3 of one topic and 7 of the other.
 type rangeBalancer struct{ kafka.RangeGroupBalancer }
 
 func (b rangeBalancer) AssignGroups(members []kafka.GroupMember, partitions []kafka.Partition) kafka.GroupMemberAssignments {
@@ -112,8 +112,9 @@ func (b rangeBalancer) AssignGroups(members []kafka.GroupMember, partitions []ka
 	return b.RangeGroupBalancer.AssignGroups(members, sorted)
 }
 
-// shared is the partition indices owned, which must be the same in each topic.
-func (g *Group) shared(assignments map[string][]kafka.PartitionAssignment) ([]int, error) {
+// ownedPartitions are the partition indices assigned to this member, which must
+// be the same in each topic.
+func (g *Group) ownedPartitions(assignments map[string][]kafka.PartitionAssignment) ([]int, error) {
 	var first []int
 	for i, topic := range g.topics {
 		var indices []int
@@ -153,8 +154,8 @@ func (g *Group) PartitionOf(ctx context.Context, key []byte) (int, error) {
 const fetchBytes = 2 << 20
 
 // Read hands each record of a partition from an offset on to handle, in order,
-// until ctx ends or handle fails. Key and value stay valid afterwards. Broker
-// outages are waited out; an offset that the log does not hold is an error.
+// until ctx ends or handle fails. Key and value stay valid afterwards. During a
+// broker's outage it tries again; an offset that the log does not hold is an error.
 func (g *Group) Read(ctx context.Context, topic string, partition int, from int64, handle func(r wire.Fetched) error) error {
 	reader := kafka.NewReader(kafka.ReaderConfig{
 		Brokers: g.client.config.Brokers, Topic: topic, Partition: partition, Dialer: g.client.dialer(),

@@ -65,7 +65,7 @@ func (p *Producer) Produce(ctx context.Context, topic string, records ...Record)
 }
 
 // ProducePartition writes one batch to one partition, once, without a retry.
-// Record time is now, never an event's time: retention counts from it.
+// A record's time is now, never an event's time: Kafka's retention counts from it.
 func (p *Producer) ProducePartition(ctx context.Context, topic string, partition int, batch []Record) error {
 	now := time.Now()
 	records := make([]kafka.Record, len(batch))

@@ -33,8 +33,8 @@ type Config struct {
 	Log *slog.Logger
 	Now func() time.Time
 
-	// Produced hears of each produce, Queued of each change of the bytes that
-	// are queued. Both are called by many goroutines.
+	// Produced is called after each produce, Queued with each change of the bytes
+	// that are queued; both by many goroutines.
 	Produced func(began, ended time.Time, records int, err error)
 	Queued   func(bytes int)
 }
@@ -77,13 +77,13 @@ type Producer interface {
 }
 
 // Batcher joins the records of many requests into one produce per partition.
-// Each partition has one lane: one goroutine, one produce under way, so that
-// order holds. While it waits for its ack the next batch gathers by itself;
-// only an idle lane lingers.
+// Each partition has one lane: one goroutine and one produce at a time, which
+// keeps the order. While a lane waits for an ack, the next batch gathers in its
+// queue; only an idle lane lingers.
 type Batcher struct {
 	producer Producer
 	config   Config
-	room     *room // of all queues
+	budget   *budget // of all queues
 
 	cancel context.CancelFunc
 	base   context.Context // ends the produces under way, at the end of a drain
@@ -106,8 +106,8 @@ func NewBatcher(producer Producer, config Config) *Batcher {
 	config = config.withDefaults()
 	return &Batcher{
 		producer: producer, config: config, base: base, cancel: cancel,
-		room:  &room{limit: config.MaxQueuedBytes, changed: config.Queued},
-		lanes: map[laneKey]*lane{}, counts: map[string]*partitionCount{},
+		budget: &budget{limit: config.MaxQueuedBytes, changed: config.Queued},
+		lanes:  map[laneKey]*lane{}, counts: map[string]*partitionCount{},
 	}
 }
 
@@ -140,7 +140,7 @@ func (b *Batcher) lane(key laneKey) (*lane, error) {
 	if l == nil {
 		l = &lane{
 			batcher: b, key: key, wake: make(chan struct{}, 1),
-			queue: &memoryQueue{all: b.room, limit: b.config.MaxPartitionBytes},
+			queue: &memoryQueue{shared: b.budget, limit: b.config.MaxPartitionBytes},
 		}
 		b.lanes[key] = l
 		b.wait.Go(l.run)

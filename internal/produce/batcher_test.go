@@ -185,8 +185,8 @@ func TestQueueIsBounded(t *testing.T) {
 			t.Errorf("%d bytes are still counted", bytes)
 		}
 	}
-	if b.room.used != 0 {
-		t.Errorf("%d bytes are still reserved", b.room.used)
+	if b.budget.used != 0 {
+		t.Errorf("%d bytes are still reserved", b.budget.used)
 	}
 }
 

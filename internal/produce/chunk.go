@@ -72,8 +72,8 @@ func (c *Chunk) Await(timeout <-chan time.Time) (Durability, error) {
 	}
 }
 
-// settle tells those who wait. A queue on disk settles a chunk when it is
-// written there; the lane then has nothing left to tell.
+// settle tells those who wait. A queue on disk settles a chunk once it is written
+// there; a later call then does nothing.
 func (c *Chunk) settle(durable Durability, err error) {
 	select {
 	case <-c.done:

@@ -45,8 +45,8 @@ func (l *lane) add(chunks []*Chunk) error {
 	waiting, _ := l.queue.waiting()
 	busy := l.sending || waiting > 0
 	if busy && !l.failing.IsZero() && l.batcher.config.Now().Sub(l.failing) > refuseAfter {
-		// One request at a time finds out whether Kafka is back; the others
-		// are told at once rather than hold a connection until their bound.
+		// One request at a time finds out whether Kafka is back. The others are
+		// refused at once: they would hold their connections until the deadline.
 		return ErrDown
 	}
 	if err := l.queue.put(chunks); err != nil {
@@ -134,7 +134,7 @@ func (l *lane) linger(timer *time.Timer) {
 // send writes the batch and settles its chunks.
 func (l *lane) send(batch []*Chunk) {
 	if refused := l.produce(batch); len(refused) > 1 {
-		// One request's records may have spoilt the produce for all: each alone.
+		// One request's records may be the reason: each request's are sent alone.
 		for i := range refused {
 			l.settle(l.produce(refused[i:i+1]), "", ErrRefused)
 		}
@@ -164,7 +164,7 @@ func (l *lane) produce(batch []*Chunk) (refused []*Chunk) {
 				last = c.deadline
 			}
 		}
-		if last.Equal(began) { // durable already: only bounded
+		if last.Equal(began) { // all are durable elsewhere, and nobody waits
 			last = began.Add(maxAttempt)
 		}
 		joined := make([]wire.Record, 0, count)
@@ -194,8 +194,8 @@ func (l *lane) produce(batch []*Chunk) (refused []*Chunk) {
 	}
 }
 
-// note remembers since when produces fail, and logs the first failure and the
-// end of a row of them.
+// note remembers since when produces fail. It logs the first failure and the
+// first success after failures.
 func (l *lane) note(err error) {
 	l.mu.Lock()
 	since, now := l.failing, l.batcher.config.Now()
@@ -231,7 +231,7 @@ func (l *lane) dropExpired(batch []*Chunk) []*Chunk {
 	return kept
 }
 
-// settle tells those who wait for the chunks, and frees their room.
+// settle tells those who wait for the chunks, and frees the chunks' bytes.
 func (l *lane) settle(chunks []*Chunk, durable Durability, err error) {
 	if len(chunks) == 0 {
 		return

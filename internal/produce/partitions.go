@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// partitionCount is asked of Kafka by whoever needs it first; others wait.
+// partitionCount is a topic's partition count. The first that needs it asks
+// Kafka; the others wait.
 type partitionCount struct {
 	asking chan struct{} // holds one token: who has it asks
 	n      int           // owned by the token's holder until known is closed

@@ -9,54 +9,54 @@ type queue interface {
 	put(chunks []*Chunk) error
 	// take hands over the oldest chunks, of maxBytes together or a single one.
 	take(maxBytes int) []*Chunk
-	// free gives back the room of chunks that were taken and are settled.
+	// free stops counting the bytes of chunks that were taken and are settled.
 	free(chunks []*Chunk)
 	// waiting is how many chunks can be taken, and how many bytes they and
 	// those taken but not yet freed have.
 	waiting() (chunks, bytes int)
 }
 
-// room is a bound on the bytes of all queues of a batcher together. Safe for
+// budget bounds the bytes of all queues of a batcher together. Safe for
 // concurrent use.
-type room struct {
+type budget struct {
 	mu      sync.Mutex
 	used    int
 	limit   int
-	changed func(bytes int) // hears of each change
+	changed func(bytes int) // is called with each change
 }
 
-func (r *room) reserve(bytes int) bool {
-	r.mu.Lock()
-	fits := r.used+bytes <= r.limit
+func (b *budget) reserve(bytes int) bool {
+	b.mu.Lock()
+	fits := b.used+bytes <= b.limit
 	if fits {
-		r.used += bytes
+		b.used += bytes
 	}
-	r.mu.Unlock()
+	b.mu.Unlock()
 	if fits {
-		r.changed(bytes)
+		b.changed(bytes)
 	}
 	return fits
 }
 
-func (r *room) release(bytes int) {
-	r.mu.Lock()
-	r.used -= bytes
-	r.mu.Unlock()
-	r.changed(-bytes)
+func (b *budget) release(bytes int) {
+	b.mu.Lock()
+	b.used -= bytes
+	b.mu.Unlock()
+	b.changed(-bytes)
 }
 
-// memoryQueue is a queue in memory: what it holds is lost with the process, and
-// nobody has been told otherwise.
+// memoryQueue is a queue in memory. What it holds is lost when the process ends,
+// and no request has been answered "ok" for it.
 type memoryQueue struct {
-	all    *room
-	limit  int // bytes of this queue alone
+	shared *budget
+	limit  int // of this queue alone, in bytes
 	bytes  int
 	chunks []*Chunk
 }
 
 func (q *memoryQueue) put(chunks []*Chunk) error {
 	bytes := bytesOf(chunks)
-	if q.bytes+bytes > q.limit || !q.all.reserve(bytes) {
+	if q.bytes+bytes > q.limit || !q.shared.reserve(bytes) {
 		return ErrQueueFull
 	}
 	q.chunks = append(q.chunks, chunks...)
@@ -80,7 +80,7 @@ func (q *memoryQueue) take(maxBytes int) []*Chunk {
 func (q *memoryQueue) free(chunks []*Chunk) {
 	bytes := bytesOf(chunks)
 	q.bytes -= bytes
-	q.all.release(bytes)
+	q.shared.release(bytes)
 }
 
 func (q *memoryQueue) waiting() (chunks, bytes int) { return len(q.chunks), q.bytes }

@@ -7,8 +7,8 @@ import (
 )
 
 // AppendJSON appends the record as encoding/json would write it, without its
-// reflection and without reading Body again: what an order costs the admin API
-// is mostly this. Body must be JSON as encoding/json or AppendJSON wrote it.
+// reflection and without reading Body again: most of an order's cost in the admin
+// API is this. Body must be JSON as encoding/json or AppendJSON wrote it.
 func (c *Commerce) AppendJSON(dst []byte) ([]byte, error) {
 	w := objectWriter{out: append(dst, '{')}
 	w.integer("v", c.V)
@@ -76,8 +76,8 @@ func (p *Personal) AppendJSON(dst []byte) ([]byte, error) {
 	return w.end()
 }
 
-// objectWriter appends the fields of an object that is open. A field's error is
-// kept, and told at the end.
+// objectWriter appends the fields of an object. It keeps a field's error and
+// returns it at the end.
 type objectWriter struct {
 	out []byte
 	err error
@@ -184,8 +184,8 @@ func (w *objectWriter) customer(name string, c Customer) {
 	w.out = append(w.out, '}')
 }
 
-// appendText appends a JSON string. What needs an escape, or is not ASCII, is
-// left to encoding/json: it is the rarer case.
+// appendText appends a JSON string. A text that needs an escape, or is not ASCII,
+// goes through encoding/json: that is the rarer case.
 func appendText(dst []byte, text string) []byte {
 	for i := range len(text) {
 		switch c := text[i]; {

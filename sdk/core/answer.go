@@ -1,9 +1,9 @@
 package core
 
-// AppendCanonical parses a body as ParseBatch does and appends what became of
-// it as JSON: for the callers that cannot hold Go values, which are the
-// browser's worker and, later, Node. Items stand in their order; an event is
-// quoted, so that JavaScript passes its bytes on without parsing them:
+// AppendCanonical parses a body as ParseBatch does and appends the result as
+// JSON, for callers that cannot hold Go values: the browser's worker and, later,
+// Node. Items are in order. An event is a string, so that JavaScript passes its
+// bytes on without parsing them:
 //
 //	{"items":[{"eventId":"…","event":"{…}"},{"eventId":"…","code":"…","field":"…","message":"…"}]}
 //

@@ -6,8 +6,8 @@ import (
 )
 
 // AppendEvent appends e as canonical JSON, the form in which the SDKs send
-// it: identity raw. Parsing it again gives e, and appending that the same
-// bytes.
+// it, with the raw identity. Parsing it again gives e, and appending that gives
+// the same bytes.
 func AppendEvent(dst []byte, e *Event) []byte {
 	dst = append(dst, '{')
 	dst = AppendFields(dst, e)
@@ -25,8 +25,8 @@ func AppendEvent(dst []byte, e *Event) []byte {
 }
 
 // AppendFields appends the members of the canonical event, comma-separated
-// and without braces, except identity and consent: those two are the edge's
-// to write, hashed and decided.
+// and without braces, except identity and consent: the edge writes those two
+// itself, identity as keyed hashes.
 func AppendFields(dst []byte, e *Event) []byte {
 	o := object{dst: dst}
 	o.text("eventId", e.ID)
@@ -130,11 +130,11 @@ func (o *object) context(c *Context) {
 
 const hexDigits = "0123456789abcdef"
 
-// AppendString appends s as a JSON string. Only what must be escaped is;
+// AppendString appends s as a JSON string. It escapes only what must be escaped;
 // invalid UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
-	clean := 0 // s[clean:i] is yet to be copied
+	clean := 0 // s[clean:i] is not copied yet
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c >= utf8.RuneSelf {

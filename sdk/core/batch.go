@@ -9,8 +9,8 @@ const (
 	MaxDepth       = 32
 
 	maxCompanyID = 64
-	// A raw envelope carries its payload as a quoted text; its canonical form
-	// must fit MaxEventBytes, the envelope itself may take twice that.
+	// A raw envelope has its payload as a JSON string. Its canonical form must fit
+	// MaxEventBytes; the envelope itself may take twice that.
 	maxEnvelopeBytes = 2 * MaxEventBytes
 )
 
@@ -53,8 +53,8 @@ type Batch struct {
 // ParseBatch reads the body of a request: one event object with companyId in
 // it, an array of events, or {companyId, sentAt, events: […]}; an event is an
 // object or a raw envelope. companyID is the query's, empty when it has none.
-// A Violation is the whole body's; a bad event only marks its Item. The
-// result aliases body.
+// A Violation refuses the whole body; a bad event sets Err of its Item only. The
+// result holds parts of body.
 func ParseBatch(body, companyID string, o Options) (Batch, *Violation) {
 	b := Batch{CompanyID: companyID}
 	body = strings.Trim(body, " \t\r\n")
@@ -143,8 +143,8 @@ const (
 	memberBroken
 )
 
-// member cuts the next member off an object's text; of its value only the
-// extent is known.
+// member cuts the next member off an object's text. Of its value it finds only
+// the end.
 func member(rest string, first bool) (key, value, after string, state int) {
 	const space = " \t\r\n"
 	rest = strings.TrimLeft(rest, space)
@@ -190,7 +190,7 @@ func (b *Batch) companyText(text string) *Violation {
 	return b.company(id)
 }
 
-// company sets the batch's company, or refuses a second one.
+// company sets the batch's company. A second, other one is a violation.
 func (b *Batch) company(id string) *Violation {
 	if b.CompanyID == "" {
 		b.CompanyID = id
@@ -210,7 +210,7 @@ func (b *Batch) sentAt(text string) *Violation {
 	if !s.Done() || !ok {
 		return &Violation{CodeInvalidTimestamp, "sentAt", "must be an RFC 3339 time"}
 	}
-	if Recordable(at) { // else that clock says nothing by which the events' times could be corrected
+	if Recordable(at) { // by another clock the events' times cannot be corrected
 		b.SentAt = at
 	}
 	return nil
@@ -223,7 +223,7 @@ func (b *Batch) items(text string, o *Options) *Violation {
 	if strings.HasPrefix(rest, "]") {
 		return b.rest(rest[1:])
 	}
-	// An event takes some 300 bytes; the guess only spares copies.
+	// An event takes some 300 bytes. A good guess of their count saves copies.
 	b.Items = make([]Item, 0, min(MaxBatchEvents, 1+len(text)/256))
 	for {
 		n := extent(rest)
@@ -254,7 +254,7 @@ func (b *Batch) rest(after string) *Violation {
 	return nil
 }
 
-// add parses one item; the violation it returns is the whole body's.
+// add parses one item. The violation that it returns refuses the whole body.
 func (b *Batch) add(text string, o *Options) *Violation {
 	b.Items = append(b.Items, Item{Text: text})
 	item := &b.Items[len(b.Items)-1]

@@ -22,7 +22,7 @@ func ParseCampaign(url string) (Campaign, []Param) {
 		if field == nil && !isClickID(name) {
 			continue
 		}
-		value = cut(strings.TrimSpace(unquery(value)), maxCampaign)
+		value = cut(strings.TrimSpace(unescapeQuery(value)), maxCampaign)
 		switch {
 		case value == "":
 		case field == nil:
@@ -66,7 +66,7 @@ func query(url string) string {
 	return q
 }
 
-// urlPath is the path of an absolute URL, "" where it has none to show.
+// urlPath is the path of an absolute URL, "" for any other.
 func urlPath(url string) string {
 	_, rest, ok := strings.Cut(url, "://")
 	if !ok {
@@ -82,8 +82,8 @@ func urlPath(url string) string {
 	return rest[i:]
 }
 
-// unquery undoes a query's escaping. What is escaped badly stands as it is.
-func unquery(s string) string {
+// unescapeQuery decodes a query's escapes. A malformed escape stays as it is.
+func unescapeQuery(s string) string {
 	if !strings.ContainsAny(s, "%+\x00") && utf8.ValidString(s) {
 		return s
 	}

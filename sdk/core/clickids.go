@@ -5,9 +5,9 @@ import "slices"
 // TrbClick is the parameter with which our own short links name one click.
 const TrbClick = "trb_click"
 
-// clickIDs is the one list of click ids. The browser SDK's build, the event's
-// schema and the attribution rules' channels are held to it. Of several in one
-// URL the first in this order names the channel.
+// clickIDs is the only list of click ids. The browser SDK's build takes it from
+// here; tests compare the event's schema and the attribution rules' channels with
+// it. If a URL has several, the first in this order decides the channel.
 var clickIDs = [...]string{
 	TrbClick,
 	"gclid", "gbraid", "wbraid", "dclid", // Google Ads, Campaign Manager

@@ -8,7 +8,7 @@ const (
 	// maxTime is 9999-12-31T23:59:59.999Z: RFC 3339 has four digits for a year.
 	maxTime = 253402300799999
 	// lastTime is 2199-12-31T23:59:59.999Z, the last instant of a fact
-	// (internal/commerce.Recordable, which the processor goes by).
+	// (internal/commerce.Recordable is the processor's check of it).
 	lastTime = 7258118399999
 )
 
@@ -47,7 +47,7 @@ func ParseTime(s string) (int64, bool) {
 			}
 			n++
 		}
-		if n == 1 || n > 10 { // nanoseconds are the finest anybody sends
+		if n == 1 || n > 10 { // nobody sends more digits than nanoseconds have
 			return 0, false
 		}
 		rest = rest[n:]

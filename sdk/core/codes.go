@@ -24,7 +24,7 @@ const (
 	CodeNumberOutOfRange  Code = "number_out_of_range"
 )
 
-// Codes are all codes, for the pages that tell of them.
+// Codes are all codes, for tests of the pages that explain them.
 func Codes() []Code {
 	return []Code{
 		CodeInvalidJSON, CodeNoEvents, CodeTooManyEvents, CodeCompanyIDRequired, CodeMixedCompanies,

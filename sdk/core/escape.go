@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// escape measures the escape that text begins with, 0 when it is none, and
-// tells whether it must be mended (U+0000, a lone surrogate).
-func escape(text string) (n int, mend bool) {
+// escape returns the length of the escape that text begins with, 0 for none, and
+// whether it must be replaced (U+0000, a lone surrogate).
+func escape(text string) (n int, replace bool) {
 	if len(text) < 2 {
 		return 0, false
 	}
@@ -16,14 +16,14 @@ func escape(text string) (n int, mend bool) {
 		return 2, false
 	case 'u':
 		r, n := unicodeEscape(text)
-		// A well-spelt \ufffd needs no mending, but need not be told apart.
+		// An \ufffd that was sent need not be replaced, but replacing it changes nothing.
 		return n, r == utf8.RuneError
 	}
 	return 0, false
 }
 
-// unicodeEscape decodes \uXXXX, or a pair of them that is one character;
-// n is 0 when it is malformed. What may not stand becomes U+FFFD.
+// unicodeEscape decodes \uXXXX, or a pair of them that is one character. n is 0
+// when it is malformed. A character that is not allowed becomes U+FFFD.
 func unicodeEscape(text string) (r rune, n int) {
 	r, ok := hex4(text)
 	switch {

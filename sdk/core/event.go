@@ -20,8 +20,8 @@ const (
 	ConsentUnknown Consent = "unknown"
 )
 
-// Event is one canonical event. Strings may alias the text it was parsed
-// from, so an Event keeps that text alive for as long as it lives.
+// Event is one canonical event. Its strings may be parts of the text that it was
+// parsed from, so that text stays in memory as long as the Event does.
 type Event struct {
 	ID        string // UUIDv7 in lower case; empty until assigned
 	Name      string
@@ -30,9 +30,9 @@ type Event struct {
 	Identity  Identity
 	Context   Context
 	VisitorID string  // the SDK's own first-party cookie, trb_id
-	SessionID string  // a hint: the processor cuts sessions itself
-	Stream    string  // the device's own numbering of its events …
-	Seq       int64   // … from 1; 0 when absent
+	SessionID string  // a hint: the processor finds sessions itself
+	Stream    string  // names the device's own numbering of its events
+	Seq       int64   // the event's number in its stream, from 1; 0 when absent
 	Consent   Consent // empty when absent
 }
 

@@ -2,8 +2,8 @@ package core
 
 import "strings"
 
-// identity reads the identity object. Only trimming and junk are the core's;
-// e-mails and phones are normalised where they are hashed.
+// identity reads the identity object. It trims values and removes junk;
+// internal/identity normalises e-mails and phones where it hashes them.
 func (p *parser) identity() {
 	id := &p.event.Identity
 	p.in.Enter()
@@ -24,7 +24,7 @@ func (p *parser) identity() {
 }
 
 func (p *parser) identityField(field string) string {
-	value := genuine(p.text(field, CodeInvalidIdentity))
+	value := withoutJunk(p.text(field, CodeInvalidIdentity))
 	if len(value) > maxIdentity {
 		p.refuse(CodeInvalidIdentity, field, "is longer than 320 bytes")
 		return ""
@@ -32,9 +32,9 @@ func (p *parser) identityField(field string) string {
 	return value
 }
 
-// genuine trims a value and empties it when it is junk: what a template or a
-// broken integration writes where it knows nothing. Junk joins strangers.
-func genuine(value string) string {
+// withoutJunk trims a value. It returns "" for junk, which is what a template or a
+// broken integration writes when it knows nothing: junk would join strangers.
+func withoutJunk(value string) string {
 	value = strings.TrimSpace(value)
 	if len(value) == len("null") && strings.EqualFold(value, "null") ||
 		len(value) == len("undefined") && strings.EqualFold(value, "undefined") {
@@ -50,8 +50,8 @@ func genuine(value string) string {
 	return ""
 }
 
-// prose reads a text of a context and cuts it to max bytes.
-func (p *parser) prose(field string, max int) string {
+// contextText reads a text of a context and cuts it to max bytes.
+func (p *parser) contextText(field string, max int) string {
 	return cut(p.text(field, CodeInvalidContext), max)
 }
 
@@ -66,9 +66,9 @@ func (p *parser) context() {
 				p.page(&c.Page)
 			}
 		case "userAgent":
-			c.UserAgent = p.prose("context.userAgent", maxUserAgent)
+			c.UserAgent = p.contextText("context.userAgent", maxUserAgent)
 		default:
-			if !p.shared(key) {
+			if !p.contextMember(key) {
 				p.in.Skip()
 			}
 		}
@@ -82,23 +82,23 @@ func (p *parser) flatContext() {
 	for key, ok := p.in.Key(); ok; key, ok = p.in.Key() {
 		switch key {
 		case "url":
-			c.Page.URL = p.prose("context.url", maxURL)
+			c.Page.URL = p.contextText("context.url", maxURL)
 		case "referrer":
-			c.Page.Referrer = p.prose("context.referrer", maxURL)
+			c.Page.Referrer = p.contextText("context.referrer", maxURL)
 		case "title":
-			c.Page.Title = p.prose("context.title", maxTitle)
+			c.Page.Title = p.contextText("context.title", maxTitle)
 		case "userAgent":
-			c.UserAgent = p.prose("context.userAgent", maxUserAgent)
+			c.UserAgent = p.contextText("context.userAgent", maxUserAgent)
 		default:
-			if !p.shared(key) && !p.device(key) {
+			if !p.contextMember(key) && !p.deviceMember(key) {
 				p.in.Skip()
 			}
 		}
 	}
 }
 
-// shared reads the members that both forms of a context have.
-func (p *parser) shared(key string) bool {
+// contextMember reads the members that both forms of a context have.
+func (p *parser) contextMember(key string) bool {
 	c := &p.event.Context
 	switch key {
 	case "campaign":
@@ -114,9 +114,9 @@ func (p *parser) shared(key string) bool {
 			p.library(&c.Library)
 		}
 	case "locale":
-		c.Locale = p.prose("context.locale", maxShort)
+		c.Locale = p.contextText("context.locale", maxShort)
 	case "screen":
-		c.Screen = p.prose("context.screen", maxShort)
+		c.Screen = p.contextText("context.screen", maxShort)
 	default:
 		return false
 	}
@@ -128,13 +128,13 @@ func (p *parser) page(page *Page) {
 	for key, ok := p.in.Key(); ok; key, ok = p.in.Key() {
 		switch key {
 		case "url":
-			page.URL = p.prose("context.page.url", maxURL)
+			page.URL = p.contextText("context.page.url", maxURL)
 		case "path":
-			page.Path = p.prose("context.page.path", maxURL)
+			page.Path = p.contextText("context.page.path", maxURL)
 		case "referrer":
-			page.Referrer = p.prose("context.page.referrer", maxURL)
+			page.Referrer = p.contextText("context.page.referrer", maxURL)
 		case "title":
-			page.Title = p.prose("context.page.title", maxTitle)
+			page.Title = p.contextText("context.page.title", maxTitle)
 		default:
 			p.in.Skip()
 		}
@@ -146,15 +146,15 @@ func (p *parser) campaign(c *Campaign) {
 	for key, ok := p.in.Key(); ok; key, ok = p.in.Key() {
 		switch key {
 		case "source":
-			c.Source = p.prose("context.campaign.source", maxCampaign)
+			c.Source = p.contextText("context.campaign.source", maxCampaign)
 		case "medium":
-			c.Medium = p.prose("context.campaign.medium", maxCampaign)
+			c.Medium = p.contextText("context.campaign.medium", maxCampaign)
 		case "name":
-			c.Name = p.prose("context.campaign.name", maxCampaign)
+			c.Name = p.contextText("context.campaign.name", maxCampaign)
 		case "content":
-			c.Content = p.prose("context.campaign.content", maxCampaign)
+			c.Content = p.contextText("context.campaign.content", maxCampaign)
 		case "term":
-			c.Term = p.prose("context.campaign.term", maxCampaign)
+			c.Term = p.contextText("context.campaign.term", maxCampaign)
 		default:
 			p.in.Skip()
 		}
@@ -166,9 +166,9 @@ func (p *parser) library(l *Library) {
 	for key, ok := p.in.Key(); ok; key, ok = p.in.Key() {
 		switch key {
 		case "name":
-			l.Name = p.prose("context.library.name", maxShort)
+			l.Name = p.contextText("context.library.name", maxShort)
 		case "version":
-			l.Version = p.prose("context.library.version", maxShort)
+			l.Version = p.contextText("context.library.version", maxShort)
 		default:
 			p.in.Skip()
 		}
@@ -185,12 +185,12 @@ func (p *parser) clickIDs() {
 			p.in.Skip()
 			continue
 		}
-		value := p.prose("context.clickIds."+key, maxCampaign)
+		value := p.contextText("context.clickIds."+key, maxCampaign)
 		if value == "" {
 			continue
 		}
 		known := false
-		for i := range ids { // of two of one name the last stands, as in any JSON object
+		for i := range ids { // of two with one name the last counts, as in any JSON object
 			if ids[i].Name == key {
 				ids[i].Value, known = value, true
 			}

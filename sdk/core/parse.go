@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Bounds of single fields, in bytes. What is an identifier is refused beyond
-// its bound, what is prose or a URL is cut: a long title must not cost a sale.
+// Bounds of single fields, in bytes. A longer identifier is refused. A longer
+// text or URL is cut: no sale may be lost for a long title.
 const (
 	maxID        = 128 // visitorId, sessionId, stream
 	maxIdentity  = 320 // the longest e-mail address (RFC 3696, erratum 1690)
@@ -18,14 +18,14 @@ const (
 	maxClickIDs  = 16
 )
 
-// parser fills one event. The first violation is kept; where the text can
-// still be followed, parsing goes on, so that the event's id is found.
+// parser fills one event. It keeps the first violation. If the rest of the text
+// can still be read, it goes on, to find the event's id.
 type parser struct {
 	in      Scanner
 	event   *Event
 	company string
-	payload string // to be judged when the event's name is known
-	timed   bool
+	payload string // to be checked once the event's name is known
+	hasTime bool
 	err     *Violation
 }
 
@@ -46,13 +46,13 @@ func (i *Item) parse(o *Options) (company string) {
 		p.in.Skip()
 	}
 	if !p.in.Done() {
-		p.broken("")
+		p.refuseFault("")
 	}
 	if len(i.Text) > limit {
 		p.err = tooLarge()
 	}
 	if p.err == nil {
-		p.finish(o)
+		p.complete(o)
 	}
 	if p.err == nil && i.Raw && len(i.Text) > MaxEventBytes/2 && len(AppendEvent(nil, p.event)) > MaxEventBytes {
 		p.err = tooLarge()
@@ -72,8 +72,8 @@ func (p *parser) refuse(code Code, field, message string) {
 	}
 }
 
-// broken refuses what the Scanner stumbled over.
-func (p *parser) broken(field string) {
+// refuseFault refuses what the Scanner could not read.
+func (p *parser) refuseFault(field string) {
 	switch p.in.Fault() {
 	case TooDeep:
 		p.refuse(CodeTooDeep, field, "is nested deeper than 32 levels")
@@ -111,7 +111,7 @@ func (p *parser) object() {
 				p.context()
 			}
 		default:
-			if !p.device(key) {
+			if !p.deviceMember(key) {
 				p.in.Skip()
 			}
 		}
@@ -160,8 +160,8 @@ func (p *parser) element() bool {
 	return false
 }
 
-// quoted reads a JSON text that stands in a string. It counts as one level
-// deep, as it will be in the canonical event.
+// quoted reads a JSON text that stands in a string. It begins one level deep, as
+// in the canonical event.
 func (p *parser) quoted(field string, code Code) {
 	text := p.text(field, code)
 	if text == "" {
@@ -177,12 +177,12 @@ func (p *parser) quoted(field string, code Code) {
 		}
 	}
 	if !p.in.Done() && p.err == nil {
-		p.broken(field)
+		p.refuseFault(field)
 	}
 	p.in = outer
 }
 
-// text reads a string; null is as good as absent.
+// text reads a string; null counts as absent.
 func (p *parser) text(field string, code Code) string {
 	if p.in.IsNull() {
 		return ""
@@ -195,7 +195,7 @@ func (p *parser) text(field string, code Code) string {
 	return p.in.Text()
 }
 
-// isObject tells whether an object follows; anything else is passed over.
+// isObject tells whether an object follows; it skips anything else.
 func (p *parser) isObject(field string, code Code) bool {
 	if p.in.IsNull() {
 		return false
@@ -230,12 +230,12 @@ func (p *parser) timestamp() {
 		p.refuse(CodeInvalidTimestamp, "timestamp", "must be an RFC 3339 time between the years 1970 and 2199")
 		return
 	}
-	p.event.Timestamp, p.timed = ms, true
+	p.event.Timestamp, p.hasTime = ms, true
 }
 
-// device reads the members that an event object and an envelope's last
+// deviceMember reads the members that an event object and an envelope's last
 // element share.
-func (p *parser) device(key string) bool {
+func (p *parser) deviceMember(key string) bool {
 	e := p.event
 	switch key {
 	case "visitorId":
@@ -260,7 +260,7 @@ func (p *parser) identifier(field string) string {
 		p.refuse(CodeInvalidField, field, "is longer than 128 bytes")
 		return ""
 	}
-	return genuine(id)
+	return withoutJunk(id)
 }
 
 func (p *parser) seq() {
@@ -294,8 +294,8 @@ func (p *parser) consent() {
 	}
 }
 
-// finish judges and completes an event whose text was sound.
-func (p *parser) finish(o *Options) {
+// complete checks an event whose text could be read, and fills what is absent.
+func (p *parser) complete(o *Options) {
 	e := p.event
 	name, ok := normalName(e.Name)
 	switch {
@@ -310,7 +310,7 @@ func (p *parser) finish(o *Options) {
 	if p.err = normalPayload(name, p.payload, &e.Payload); p.err != nil {
 		return
 	}
-	if !p.timed {
+	if !p.hasTime {
 		e.Timestamp = o.Now
 	}
 	if e.ID == "" && o.NewID != nil {

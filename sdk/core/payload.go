@@ -8,11 +8,10 @@ import (
 // maxQuantity is the largest item_quantity: it must fit a database's integer.
 const maxQuantity = 1_000_000_000
 
-// normalPayload turns the items of a commerce event into the interface's
-// spelling, items[] {item_id, item_quantity}, whatever list they came in. All
-// other members stay as they are. CHECKOUT_COMPLETED must have items that are
-// whole; the others keep what cannot be understood, because nothing is
-// credited by it.
+// normalPayload rewrites the items of a commerce event as our own items[]
+// {item_id, item_quantity}, whatever list they came in. All other members stay as
+// they are. CHECKOUT_COMPLETED must have valid items. Other events keep items
+// that cannot be read, because nobody is credited by them.
 func normalPayload(event, payload string, out *string) *Violation {
 	*out = payload
 	switch event {
@@ -90,8 +89,8 @@ func inCheckout(checkout string) (list string) {
 	return list
 }
 
-// normalItems checks a list and rewrites it where an item is spelt another
-// way.
+// normalItems checks a list. It rewrites the list if an item has other names for
+// its members.
 func normalItems(list string, strict bool) (items string, changed bool, v *Violation) {
 	var b []byte
 	s := Scan(list, 2)
@@ -104,7 +103,7 @@ func normalItems(list string, strict bool) (items string, changed bool, v *Viola
 			return "", false, v
 		}
 		if b == nil && !item.canonical() {
-			// The ones before were canonical: what they are in list is kept.
+			// The items before were canonical: they stay as they are in list.
 			b = append(make([]byte, 0, len(list)), list[:s.at-len(raw)]...)
 		} else if b != nil && n > 0 {
 			b = append(b, ',')
@@ -132,8 +131,8 @@ type item struct {
 	quantity     int64
 }
 
-// idRank orders the members that may name the thing sold: the interface's
-// own, then the closest to what a catalogue lists. 0 is none of them.
+// idRank orders the members that may name the thing sold: ours first, then the
+// closest to a catalogue's entry. 0 is none of them.
 func idRank(name string) int {
 	switch name {
 	case "item_id":
@@ -224,7 +223,7 @@ func (it *item) canonical() bool {
 	return it.idName == "item_id" && it.quantityName == "item_quantity"
 }
 
-// append appends the item in the interface's spelling, its two members first.
+// append appends the item with our names, its two members first.
 func (it *item) append(dst []byte) []byte {
 	if it.canonical() {
 		return append(dst, it.raw...)
@@ -251,8 +250,8 @@ func (it *item) append(dst []byte) []byte {
 	}
 }
 
-// replaceItems puts items first and leaves the member name, in which they
-// came, out; but a checkout holds more than they.
+// replaceItems puts items first and leaves out the member name, in which they
+// came. It keeps checkout, which holds more than items.
 func replaceItems(payload, name, items string) string {
 	b := append(make([]byte, 0, len(payload)+len(items)), `{"items":`...)
 	b = append(b, items...)

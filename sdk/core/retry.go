@@ -1,7 +1,7 @@
 package core
 
 // Retryable tells whether a request that was answered with this HTTP status
-// may be sent again; 0 is no answer at all. Other 4xx never are: the same
+// may be sent again; 0 means no answer. Other 4xx are never sent again: the same
 // bytes would get the same answer.
 func Retryable(status int) bool {
 	return status == 0 || status == 408 || status == 429 || status >= 500

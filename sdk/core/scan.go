@@ -26,16 +26,16 @@ const (
 	NoFault    Fault = iota
 	Malformed        // not JSON
 	TooDeep          // nested deeper than MaxDepth
-	OutOfRange       // a number that no float64 holds; it would stop a database
+	OutOfRange       // a number that no float64 holds; the database would refuse it
 )
 
 // maxNumber is the longest number literal taken: the digits of the largest
 // float64, its sign and a few decimals.
 const maxNumber = 330
 
-// Scanner pulls values out of one JSON text. Strings without escapes alias
-// the text; nothing is allocated for them. After a fault every method answers
-// its zero value and the Scanner does not move.
+// Scanner reads values from one JSON text. Strings without escapes are parts of
+// the text; nothing is allocated for them. After a fault every method returns its
+// zero value and the Scanner does not move.
 //
 // A member or element must be consumed (Text, Raw, Skip, Enter …) before the
 // next one is asked for.
@@ -44,7 +44,7 @@ type Scanner struct {
 	at    int
 	depth int
 	fault Fault
-	fresh bool // just inside an object or array: no comma is due
+	fresh bool // just inside an object or array: no comma is expected
 	dirty bool // Raw: what was skipped is not in canonical form
 }
 
@@ -123,8 +123,8 @@ func (s *Scanner) Text() string {
 		s.fail(Malformed)
 		return ""
 	}
-	raw, escaped, mend := s.quoted()
-	if escaped || mend {
+	raw, escaped, replace := s.quoted()
+	if escaped || replace {
 		raw = unescape(raw)
 	}
 	s.fresh = false
@@ -132,8 +132,8 @@ func (s *Scanner) Text() string {
 }
 
 // Raw is the text of the next value, checked, without white space between
-// tokens and with its strings mended as Text mends them. It aliases the
-// Scanner's text where that was canonical already.
+// tokens, and with the same characters replaced as in Text. It is a part of the
+// Scanner's text if that was canonical already.
 func (s *Scanner) Raw() string {
 	s.space()
 	dirty := s.dirty
@@ -151,8 +151,8 @@ func (s *Scanner) Raw() string {
 	return raw
 }
 
-// Skip passes over the next value, checking it. It recurses as deep as
-// MaxDepth and no deeper.
+// Skip checks the next value and moves behind it. It recurses at most MaxDepth
+// deep.
 func (s *Scanner) Skip() {
 	switch s.Kind() {
 	case Object:
@@ -169,7 +169,7 @@ func (s *Scanner) Skip() {
 			s.Skip()
 		}
 	case String:
-		if _, _, mend := s.quoted(); mend {
+		if _, _, replace := s.quoted(); replace {
 			s.dirty = true
 		}
 	case Number:
@@ -216,8 +216,8 @@ func (s *Scanner) space() {
 	}
 }
 
-// next passes the comma that is due and tells whether something follows
-// before end.
+// next moves behind the comma, if one is expected, and tells whether something
+// follows before end.
 func (s *Scanner) next(end byte) bool {
 	if s.fault != NoFault {
 		return false
@@ -255,19 +255,19 @@ func (s *Scanner) key() (raw string, decode, ok bool) {
 	if s.Kind() != String {
 		return "", false, s.fail(Malformed)
 	}
-	raw, escaped, mend := s.quoted()
-	s.dirty = s.dirty || mend
+	raw, escaped, replace := s.quoted()
+	s.dirty = s.dirty || replace
 	s.space()
 	if s.fault != NoFault || s.at == len(s.text) || s.text[s.at] != ':' {
 		return "", false, s.fail(Malformed)
 	}
 	s.at++
-	return raw, escaped || mend, true
+	return raw, escaped || replace, true
 }
 
-// quoted passes over a string and returns what is between its quotes; mend
-// tells that it holds what a database would refuse.
-func (s *Scanner) quoted() (raw string, escaped, mend bool) {
+// quoted moves behind a string and returns what is between its quotes. replace
+// tells whether it holds characters that a database would refuse.
+func (s *Scanner) quoted() (raw string, escaped, replace bool) {
 	start := s.at + 1
 	wide := false
 	for i := start; i < len(s.text); i++ {
@@ -275,14 +275,14 @@ func (s *Scanner) quoted() (raw string, escaped, mend bool) {
 		case c == '"':
 			s.at = i + 1
 			raw = s.text[start:i]
-			return raw, escaped, mend || wide && !utf8.ValidString(raw)
+			return raw, escaped, replace || wide && !utf8.ValidString(raw)
 		case c == '\\':
 			escaped = true
 			n, bad := escape(s.text[i:])
 			if n == 0 {
 				return "", false, s.fail(Malformed)
 			}
-			mend = mend || bad
+			replace = replace || bad
 			i += n - 1
 		case c < 0x20:
 			return "", false, s.fail(Malformed)
@@ -356,8 +356,8 @@ func appendCompact(dst []byte, raw string) []byte {
 		case ' ', '\n', '\r', '\t':
 			s.at++
 		case '"':
-			text, _, mend := s.quoted()
-			if mend {
+			text, _, replace := s.quoted()
+			if replace {
 				dst = AppendString(dst, unescape(text))
 			} else {
 				dst = append(dst, '"')
@@ -372,9 +372,9 @@ func appendCompact(dst []byte, raw string) []byte {
 	return dst
 }
 
-// extent is the length of the value that text begins with, found by its
-// brackets and quotes alone: whether it is JSON is for a Scanner to say. So a
-// batch can be cut into items of which one may be broken. 0 when it does not end.
+// extent is the length of the value that text begins with, 0 when it does not
+// end. It looks at brackets and quotes only; a Scanner finds out whether the value
+// is JSON. So a batch can be cut into items even if one of them is broken.
 func extent(text string) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {
