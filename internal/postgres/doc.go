@@ -2,7 +2,7 @@
 // share: the pool, transactions, the translation of driver errors into
 // internal/commerce's kinds, rows as arguments, and the schema's migrations.
 //
-//	merchant   what merchants say: stores, keys, people, influencers, costs, the outbox
+//	merchant   what merchants set up: stores, keys, people, influencers, costs; the outbox
 //	factstore  the SQL verbs of one transaction of the processor
 //	cases      what an order's decision reads; for the processor, previews and explanations
 //	report     what pages and reports read

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"net"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,8 +26,7 @@ var migrations embed.FS
 
 // DB is a pool of connections to one database; safe for concurrent use.
 type DB struct {
-	pool   *pgxpool.Pool
-	months sync.Map // time.Time → nil: see MakeMonths
+	pool *pgxpool.Pool
 }
 
 // Option changes how Open connects.

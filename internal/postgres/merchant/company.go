@@ -2,7 +2,6 @@ package merchant
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -146,35 +145,6 @@ func bumpRules(ctx context.Context, tx pgx.Tx, companyID string) (rev int64, now
 	err = tx.QueryRow(ctx, `update company set rules_rev = rules_rev + 1 where company_id = $1 returning rules_rev, clock_timestamp()`,
 		companyID).Scan(&rev, &now)
 	return rev, now, err
-}
-
-func directoryColumns(c *wire.Company) postgres.Columns {
-	return postgres.Columns{
-		postgres.Into("company_id", &c.CompanyID),
-		postgres.Into("rules_rev", &c.Rev),
-		postgres.Into("environment", &c.Environment),
-		postgres.Into("origins", &c.Origins),
-		postgres.Into("country", &c.Country),
-		postgres.Into("timezone", &c.Timezone),
-		postgres.Into("hosts", &c.Hosts),
-		postgres.Into("limits", &c.Limits),
-		postgres.Into("consent_policy", &c.ConsentPolicy),
-	}
-}
-
-// directoryCompany reads what the edge needs of a company.
-func directoryCompany(ctx context.Context, tx postgres.Querier, companyID string, keyCheck func(string) string) (wire.Company, error) {
-	c, err := postgres.One(ctx, tx, postgres.Scan(directoryColumns),
-		`select `+postgres.List(directoryColumns)+` from company where company_id = $1`, companyID)
-	if err != nil {
-		return c, err
-	}
-	c.V = 1
-	if keyCheck == nil {
-		return c, errors.New("no key check given: an edge could not tell that its hashing secret is the wrong one")
-	}
-	c.KeyCheck = keyCheck(companyID)
-	return c, nil
 }
 
 // notNil returns an empty list for nil: the columns are not null.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -15,8 +14,8 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// put adds a record to the outbox, in the transaction of the change it tells
-// of. The caller holds the company's row lock (bumpRules), so rows of one
+// put adds a record to the outbox, in the transaction of the change that the
+// record reports. The caller holds the company's row lock (bumpRules), so rows of one
 // company are numbered in the order in which they commit.
 func put(ctx context.Context, tx pgx.Tx, topic, key string, value any) error {
 	body, err := json.Marshal(value)
@@ -28,9 +27,14 @@ func put(ctx context.Context, tx pgx.Tx, topic, key string, value any) error {
 }
 
 // outboxBatch collects records of one change, to be inserted in one statement.
-type outboxBatch struct {
-	topics, keys []string
-	values       [][]byte
+type outboxBatch []commerce.OutboxRecord
+
+// The ID of a record is its place in the batch until the row is inserted.
+var newRecords = postgres.Rows[commerce.OutboxRecord]{
+	postgres.Col("n", "bigint", func(r *commerce.OutboxRecord) int64 { return r.ID }),
+	postgres.Col("topic", "text", func(r *commerce.OutboxRecord) string { return r.Topic }),
+	postgres.Col("key", "text", func(r *commerce.OutboxRecord) string { return r.Key }),
+	postgres.Col("value", "bytea", func(r *commerce.OutboxRecord) []byte { return r.Value }),
 }
 
 func (b *outboxBatch) add(topic, key string, value any) error {
@@ -38,16 +42,20 @@ func (b *outboxBatch) add(topic, key string, value any) error {
 	if err != nil {
 		return fmt.Errorf("outbox %s %s: %w", topic, key, err)
 	}
-	b.topics, b.keys, b.values = append(b.topics, topic), append(b.keys, key), append(b.values, body)
+	b.record(topic, key, body)
 	return nil
 }
 
 // tombstone adds a record that deletes a key of a compacted topic.
 func (b *outboxBatch) tombstone(topic, key string) {
-	b.topics, b.keys, b.values = append(b.topics, topic), append(b.keys, key), append(b.values, nil)
+	b.record(topic, key, nil)
 }
 
-// rule adds a rule record of commerce.v1; id is the rule's own.
+func (b *outboxBatch) record(topic, key string, value []byte) {
+	*b = append(*b, commerce.OutboxRecord{ID: int64(len(*b)), Topic: topic, Key: key, Value: value})
+}
+
+// rule adds a rule record of commerce.v1; id is the id of what the rule is about.
 func (b *outboxBatch) rule(c Change, id string, rule wire.Rule) error {
 	rule.At = c.At.UTC()
 	record, err := commerceRecord(c, wire.KindRule, string(rule.Type)+"/"+id, rule)
@@ -57,11 +65,10 @@ func (b *outboxBatch) rule(c Change, id string, rule wire.Rule) error {
 	return b.add(wire.TopicCommerce, c.CompanyID, record)
 }
 
-func (b *outboxBatch) insert(ctx context.Context, tx pgx.Tx) error {
+func (b outboxBatch) insert(ctx context.Context, tx pgx.Tx) error {
 	_, err := tx.Exec(ctx, `
 		insert into outbox (topic, key, value)
-		select topic, key, value from unnest($1::text[], $2::text[], $3::bytea[]) with ordinality as o (topic, key, value, n) order by n`,
-		b.topics, b.keys, b.values)
+		select topic, key, value from `+newRecords.Unnest("r")+` order by n`, newRecords.Args(b, nil))
 	return err
 }
 
@@ -132,15 +139,19 @@ func (r *Relay) Close() {
 	r.conn.Release()
 }
 
+func recordColumns(r *commerce.OutboxRecord) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("outbox_id", &r.ID),
+		postgres.Into("topic", &r.Topic),
+		postgres.Into("key", &r.Key),
+		postgres.Into("value", &r.Value),
+	}
+}
+
 // Pending reads the oldest records not yet published, at most limit.
 func (r *Relay) Pending(ctx context.Context, limit int) ([]commerce.OutboxRecord, error) {
-	rows, err := r.conn.Conn().Query(ctx, `select outbox_id, topic, key, value from outbox order by outbox_id limit $1`, limit)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: outbox: %w", postgres.Translate(err))
-	}
-	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (o commerce.OutboxRecord, err error) {
-		return o, row.Scan(&o.ID, &o.Topic, &o.Key, &o.Value)
-	})
+	list, err := postgres.Collect(ctx, r.conn, postgres.Scan(recordColumns),
+		`select `+postgres.List(recordColumns)+` from outbox order by outbox_id limit $1`, limit)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: outbox: %w", postgres.Translate(err))
 	}
@@ -155,163 +166,12 @@ func (r *Relay) Published(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// directoryPage is how many records Directory reads and hands over at once.
-const directoryPage = 500
-
-// Directory calls f with every record of directory.v1 as the tables have it
-// now: companies, then each company's links. What is there no more comes as a
-// tombstone, in case the one that was published before was lost: archived
-// links, and the codes and companies that short_code still knows of companies
-// that are gone.
-func (r *Relay) Directory(ctx context.Context, keyCheck func(string) string, f func(page []commerce.OutboxRecord) error) error {
-	pages := &directoryPages{f: f}
-	for _, part := range []struct {
-		name string
-		walk func() error
-	}{
-		{"companies", func() error {
-			return r.eachText(ctx, `select company_id from company where company_id > $1 order by company_id limit $2`, func(id string) error {
-				c, err := directoryCompany(ctx, r.conn.Conn(), id, keyCheck)
-				if err != nil {
-					return err
-				}
-				return pages.add(wire.CompanyKeyPrefix+id, c)
-			})
-		}},
-		{"gone companies", func() error {
-			return r.eachText(ctx, `
-				select distinct s.company_id from short_code s
-				where s.company_id > $1 and not exists (select from company c where c.company_id = s.company_id)
-				order by s.company_id limit $2`, func(id string) error { return pages.add(wire.CompanyKeyPrefix+id, nil) })
-		}},
-		{"links", func() error {
-			return r.eachText(ctx, `select company_id from company where company_id > $1 order by company_id limit $2`, func(id string) error {
-				return r.directoryLinks(ctx, id, pages)
-			})
-		}},
-		{"links of gone companies", func() error {
-			return r.eachText(ctx, `
-				select s.code from short_code s
-				where s.code > $1 and not exists (select from company c where c.company_id = s.company_id)
-				order by s.code limit $2`, func(code string) error { return pages.add(wire.LinkKeyPrefix+code, nil) })
-		}},
-	} {
-		err := part.walk()
-		if err == nil {
-			err = pages.flush()
-		}
-		if err != nil {
-			return fmt.Errorf("postgres: directory of %s: %w", part.name, postgres.Translate(err))
-		}
-	}
-	return nil
-}
-
-// directoryPages collects records and hands them over in pages.
-type directoryPages struct {
-	f    func(page []commerce.OutboxRecord) error
-	page []commerce.OutboxRecord
-}
-
-// add takes the record of a key; a nil value is a tombstone.
-func (p *directoryPages) add(key string, value any) error {
-	record := commerce.OutboxRecord{Topic: wire.TopicDirectory, Key: key}
-	if value != nil {
-		var err error
-		if record.Value, err = json.Marshal(value); err != nil {
-			return err
-		}
-	}
-	if p.page = append(p.page, record); len(p.page) < directoryPage {
-		return nil
-	}
-	return p.flush()
-}
-
-func (p *directoryPages) flush() error {
-	page := p.page
-	if p.page = nil; len(page) == 0 {
-		return nil
-	}
-	return p.f(page)
-}
-
-// eachText calls f with each text of a query, which takes the text to begin
-// after and how many to read at once.
-func (r *Relay) eachText(ctx context.Context, query string, f func(text string) error) error {
-	for after := ""; ; {
-		rows, err := r.conn.Query(ctx, query, after, directoryPage)
-		if err != nil {
-			return err
-		}
-		texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			return err
-		}
-		for _, text := range texts {
-			if err := f(text); err != nil {
-				return err
-			}
-			after = text
-		}
-		if len(texts) < directoryPage {
-			return nil
-		}
-	}
-}
-
-// directoryLinks adds every link of a company, the archived ones as tombstones.
-func (r *Relay) directoryLinks(ctx context.Context, companyID string, pages *directoryPages) error {
-	for after := uuid.Nil.String(); ; {
-		rows, err := r.conn.Query(ctx, `
-			select l.code, l.archived_at is not null, l.link_id::text, l.influencer_id::text, l.campaign_id, l.url, i.name, c.name,
-				greatest(l.rev, i.rev, c.rev)
-			from link l
-			join influencer i on i.company_id = l.company_id and i.influencer_id = l.influencer_id
-			join campaign c on c.company_id = l.company_id and c.campaign_id = l.campaign_id
-			where l.company_id = $1 and l.link_id > $2::uuid
-			order by l.link_id limit $3`, companyID, after, directoryPage)
-		if err != nil {
-			return err
-		}
-		type row struct {
-			code     string
-			archived bool
-			link     wire.Link
-		}
-		links, err := pgx.CollectRows(rows, func(from pgx.CollectableRow) (to row, err error) {
-			to.link.V, to.link.CompanyID = 1, companyID
-			return to, from.Scan(&to.code, &to.archived, &to.link.LinkID, &to.link.InfluencerID, &to.link.CampaignID, &to.link.URL,
-				&to.link.Influencer, &to.link.Campaign, &to.link.Rev)
-		})
-		if err != nil {
-			return err
-		}
-		for _, l := range links {
-			var value any
-			if !l.archived {
-				value = l.link
-			}
-			if err := pages.add(wire.LinkKeyPrefix+l.code, value); err != nil {
-				return err
-			}
-			after = l.link.LinkID
-		}
-		if len(links) < directoryPage {
-			return nil
-		}
-	}
-}
-
-// OutboxSize tells how many records wait to be published, and since when the
-// oldest; oldest is zero where none waits.
+// OutboxSize returns how many records wait to be published, and since when the
+// oldest waits; zero where none does.
 func (s *Store) OutboxSize(ctx context.Context) (waiting int64, oldest time.Time, err error) {
-	var at *time.Time
-	if err := s.db.Pool().QueryRow(ctx, `select count(*), min(created_at) from outbox`).Scan(&waiting, &at); err != nil {
+	err = s.db.Pool().QueryRow(ctx, `select count(*), min(created_at) from outbox`).Scan(&waiting, postgres.ZeroIfNull(&oldest))
+	if err != nil {
 		return 0, time.Time{}, fmt.Errorf("postgres: outbox: %w", postgres.Translate(err))
-	}
-	if at != nil {
-		oldest = *at
 	}
 	return waiting, oldest, nil
 }

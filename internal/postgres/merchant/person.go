@@ -14,12 +14,12 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
-// FoldEmail is an e-mail address as people are found by it.
+// FoldEmail returns an e-mail address in the form in which it is stored and looked up.
 func FoldEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
 // CreatePerson adds someone who may log in; a known e-mail is
 // commerce.ErrConflict. The hash is a PHC string (dashboard.HashPassword).
-// Without a membership a person sees nothing: see SetMembership.
+// A person sees a store's data only with a membership: see SetMembership.
 func (s *Store) CreatePerson(ctx context.Context, email, passwordHash string) (commerce.Person, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Store) CreatePerson(ctx context.Context, email, passwordHash string) (c
 	return p, nil
 }
 
-// SetPassword replaces a person's password and ends every session of theirs.
+// SetPassword replaces a person's password and ends all of the person's sessions.
 func (s *Store) SetPassword(ctx context.Context, personID, passwordHash string) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `update person set password_hash = $2 where person_id = $1`, personID, passwordHash)
@@ -55,7 +55,7 @@ func (s *Store) SetPassword(ctx context.Context, personID, passwordHash string) 
 	return nil
 }
 
-// SetMembership lets a person into a store with a role, or changes the role.
+// SetMembership makes a person a member of a store with a role, or changes the role.
 func (s *Store) SetMembership(ctx context.Context, storeID, personID, role string) error {
 	_, err := s.db.Pool().Exec(ctx, `insert into membership (store_id, person_id, role) values ($1, $2, $3)
 		on conflict (store_id, person_id) do update set role = excluded.role`, storeID, personID, role)
@@ -65,47 +65,62 @@ func (s *Store) SetMembership(ctx context.Context, storeID, personID, role strin
 	return nil
 }
 
-// PersonByEmail finds who logs in with an e-mail; commerce.ErrNotFound if nobody.
+// PersonByEmail returns the person with an e-mail address; commerce.ErrNotFound
+// where there is none.
 func (s *Store) PersonByEmail(ctx context.Context, email string) (commerce.Person, error) {
-	var p commerce.Person
-	err := s.db.Pool().QueryRow(ctx, `select person_id, email, password_hash from person where email = $1`,
-		FoldEmail(email)).Scan(&p.ID, &p.Email, &p.PasswordHash)
+	p, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(personColumns),
+		`select `+postgres.List(personColumns)+` from person where email = $1`, FoldEmail(email))
 	if err != nil {
 		return commerce.Person{}, fmt.Errorf("postgres: person by e-mail: %w", postgres.Translate(err))
 	}
 	return p, nil
 }
 
+func personColumns(p *commerce.Person) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("person_id", &p.ID),
+		postgres.Into("email", &p.Email),
+		postgres.Into("password_hash", &p.PasswordHash),
+	}
+}
+
+func accessColumns(a *commerce.Access) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("s.store_id", &a.StoreID),
+		postgres.Into("m.role", &a.Role),
+		postgres.Into("c.company_id", &a.CompanyID),
+		postgres.Into("c.environment", &a.Environment),
+		postgres.Into("s.name", &a.Name),
+		postgres.Into("c.timezone", &a.Timezone),
+		postgres.Into("c.currency", &a.Currency),
+	}
+}
+
 // Accesses lists the companies that a person may look at: stores in the order
 // they were made, live before sandbox. At most 200.
 func (s *Store) Accesses(ctx context.Context, personID string) ([]commerce.Access, error) {
-	rows, err := s.db.Pool().Query(ctx, `
-		select s.store_id, m.role, c.company_id, c.environment, s.name, c.timezone, c.currency
+	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(accessColumns), `
+		select `+postgres.List(accessColumns)+`
 		from membership m join store s using (store_id) join company c using (store_id)
 		where m.person_id = $1
 		order by s.created_at, s.store_id, c.environment limit 200`, personID)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: accesses: %w", postgres.Translate(err))
 	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[commerce.Access])
-	if err != nil {
-		return nil, fmt.Errorf("postgres: accesses: %w", postgres.Translate(err))
-	}
 	return list, nil
 }
 
-// StartSession begins a family of refresh tokens, clears the person's expired
-// ones, and begins to count failed log-ins anew.
+// StartSession begins a family of refresh tokens and deletes the person's expired
+// ones. It returns how many log-ins failed since the last session, and counts
+// from zero again.
 func (s *Store) StartSession(ctx context.Context, personID string, token [32]byte, at, expires time.Time) (commerce.LogIn, error) {
 	login := commerce.LogIn{Session: commerce.Session{PersonID: personID, Family: uuid.NewString()}}
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
-		var lastFailure *time.Time
 		if err := tx.QueryRow(ctx, `select failed_log_ins, last_failed_log_in from person where person_id = $1 for update`,
-			personID).Scan(&login.Failures, &lastFailure); err != nil {
+			personID).Scan(&login.Failures, postgres.ZeroIfNull(&login.LastFailure)); err != nil {
 			return err
 		}
-		if lastFailure != nil {
-			login.LastFailure = *lastFailure
+		if !login.LastFailure.IsZero() {
 			if _, err := tx.Exec(ctx, `update person set failed_log_ins = 0, last_failed_log_in = null where person_id = $1`, personID); err != nil {
 				return err
 			}
@@ -113,9 +128,7 @@ func (s *Store) StartSession(ctx context.Context, personID string, token [32]byt
 		if _, err := tx.Exec(ctx, `delete from person_session where person_id = $1 and expires_at < $2`, personID, at); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `insert into person_session (token_sha256, family, person_id, created_at, expires_at)
-			values ($1, $2, $3, $4, $5)`, token[:], login.Family, personID, at, expires)
-		return err
+		return insertToken(ctx, tx, token, login.Session, at, expires)
 	})
 	if err != nil {
 		return commerce.LogIn{}, fmt.Errorf("postgres: start session: %w", err)
@@ -142,36 +155,55 @@ func (s *Store) LogInFailed(ctx context.Context, email string, at time.Time) err
 	return nil
 }
 
-// RotateSession spends a refresh token and stores the next of its family. An
-// unknown or expired token is commerce.ErrNotFound. A token that was already
-// spent, outside the leeway, is commerce.ErrConflict, and its family is gone:
-// the thief and the owner both have to log in again.
+// insertToken stores a refresh token of a session.
+func insertToken(ctx context.Context, tx pgx.Tx, token [32]byte, session commerce.Session, at, expires time.Time) error {
+	_, err := tx.Exec(ctx, `
+		insert into person_session (token_sha256, family, person_id, created_at, expires_at)
+		values (@token_sha256, @family, @person_id, @created_at, @expires_at)`,
+		pgx.NamedArgs{"token_sha256": token[:], "family": session.Family, "person_id": session.PersonID, "created_at": at, "expires_at": expires})
+	return err
+}
+
+type storedToken struct {
+	commerce.Session
+	expires, used time.Time // used: zero where it was not
+}
+
+func tokenColumns(t *storedToken) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("person_id", &t.PersonID),
+		postgres.Into("family", &t.Family),
+		postgres.Into("expires_at", &t.expires),
+		postgres.Into("used_at", postgres.ZeroIfNull(&t.used)),
+	}
+}
+
+// RotateSession marks a refresh token as used and stores the next of its family.
+// An unknown or expired token is commerce.ErrNotFound. A token that was used
+// before, outside the leeway, is commerce.ErrConflict: it may have been stolen,
+// so its whole family is deleted, and the owner has to log in again.
 func (s *Store) RotateSession(ctx context.Context, r commerce.SessionRotation) (commerce.Session, error) {
-	var session commerce.Session
+	var token storedToken
 	reused := false
-	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
-		var expires time.Time
-		var used *time.Time
-		err := tx.QueryRow(ctx, `select person_id, family, expires_at, used_at from person_session
-			where token_sha256 = $1 for update`, r.Token[:]).Scan(&session.PersonID, &session.Family, &expires, &used)
+	err := s.db.InTx(ctx, func(tx pgx.Tx) (err error) {
+		token, err = postgres.One(ctx, tx, postgres.Scan(tokenColumns),
+			`select `+postgres.List(tokenColumns)+` from person_session where token_sha256 = $1 for update`, r.Token[:])
 		if err != nil {
 			return err
 		}
-		if !expires.After(r.At) {
+		if !token.expires.After(r.At) {
 			return pgx.ErrNoRows
 		}
-		if used == nil {
+		if token.used.IsZero() {
 			if _, err := tx.Exec(ctx, `update person_session set used_at = $2 where token_sha256 = $1`, r.Token[:], r.At); err != nil {
 				return err
 			}
-			_, err := tx.Exec(ctx, `insert into person_session (token_sha256, family, person_id, created_at, expires_at)
-				values ($1, $2, $3, $4, $5)`, r.Next[:], session.Family, session.PersonID, r.At, r.ExpiresAt)
-			return err
+			return insertToken(ctx, tx, r.Next, token.Session, r.At, r.ExpiresAt)
 		}
-		if r.At.Sub(*used) <= r.Leeway {
+		if r.At.Sub(token.used) <= r.Leeway {
 			var fresh bool
 			err := tx.QueryRow(ctx, `select used_at is null from person_session
-				where token_sha256 = $1 and family = $2`, r.Next[:], session.Family).Scan(&fresh)
+				where token_sha256 = $1 and family = $2`, r.Next[:], token.Family).Scan(&fresh)
 			if err == nil && fresh {
 				return nil
 			}
@@ -180,7 +212,7 @@ func (s *Store) RotateSession(ctx context.Context, r commerce.SessionRotation) (
 			}
 		}
 		reused = true
-		_, err = tx.Exec(ctx, `delete from person_session where family = $1`, session.Family)
+		_, err = tx.Exec(ctx, `delete from person_session where family = $1`, token.Family)
 		return err
 	})
 	if err != nil {
@@ -189,7 +221,7 @@ func (s *Store) RotateSession(ctx context.Context, r commerce.SessionRotation) (
 	if reused {
 		return commerce.Session{}, fmt.Errorf("postgres: rotate session: refresh token used twice: %w", commerce.ErrConflict)
 	}
-	return session, nil
+	return token.Session, nil
 }
 
 // EndSession ends a family of refresh tokens; an unknown one is no error.

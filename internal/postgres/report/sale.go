@@ -4,20 +4,36 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
-// saleColumns reads a commerce.Sale from "orders o", its payout and names.
-const saleColumns = `
-	select o.order_id, coalesce(o.body->>'name', ''), o.created_at, o.day::text, o.status, o.currency, o.total_minor,
-		coalesce(p.influencer_id::text, ''), coalesce(i.name, ''), coalesce(c.name, ''), coalesce(p.evidence, ''),
-		coalesce(p.commission_minor, 0), coalesce(p.fixed_brl_minor, 0), o.processed_at, coalesce(o.body->>'discountCode', '')
+func saleColumns(s *commerce.Sale) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("o.order_id", &s.OrderID),
+		postgres.Into("coalesce(o.body->>'name', '')", &s.Name),
+		postgres.Into("o.created_at", &s.CreatedAt),
+		postgres.Into("o.day", postgres.Day(&s.Day)),
+		postgres.Into("o.status", &s.Status),
+		postgres.Into("o.currency", &s.Currency),
+		postgres.Into("o.total_minor", &s.TotalMinor),
+		postgres.Into("coalesce(p.influencer_id::text, '')", &s.InfluencerID),
+		postgres.Into("coalesce(i.name, '')", &s.Influencer),
+		postgres.Into("coalesce(c.name, '')", &s.Campaign),
+		postgres.Into("coalesce(p.evidence, '')", &s.Evidence),
+		postgres.Into("coalesce(p.commission_minor, 0)", &s.CommissionMinor),
+		postgres.Into("coalesce(p.fixed_brl_minor, 0)", &s.FixedBRLMinor),
+		postgres.Into("o.processed_at", &s.ProcessedAt),
+		postgres.Into("coalesce(o.body->>'discountCode', '')", &s.DiscountCode),
+	}
+}
+
+// selectSales begins a statement on orders (o), with who is paid for them.
+var selectSales = `
+	select ` + postgres.List(saleColumns) + `
 	from orders o
 	left join payout p on p.company_id = o.company_id and p.order_id = o.order_id
 	left join influencer i on i.company_id = p.company_id and i.influencer_id = p.influencer_id
@@ -32,14 +48,11 @@ func (r *Reader) DaySales(ctx context.Context, companyID, day string, before com
 		if err := daySums(ctx, tx, companyID, day, &d); err != nil {
 			return err
 		}
-		var beforeAt *time.Time
-		if !before.IsZero() {
-			beforeAt = &before.At
-		}
-		sales, err := collectSales(tx.Query(ctx, saleColumns+`
-			where o.company_id = $1 and o.day = $2
-				and ($3::timestamptz is null or (o.created_at, o.order_id) < ($3, $4))
-			order by o.created_at desc, o.order_id desc limit $5`, companyID, day, beforeAt, before.OrderID, limit+1))
+		sales, err := postgres.Collect(ctx, tx, postgres.Scan(saleColumns), selectSales+`
+			where o.company_id = @company_id and o.day = @day
+				and (@before::timestamptz is null or (o.created_at, o.order_id) < (@before, @before_id))
+			order by o.created_at desc, o.order_id desc limit @limit`,
+			pgx.NamedArgs{"company_id": companyID, "day": day, "before": postgres.NullIfZero(before.At), "before_id": before.OrderID, "limit": limit + 1})
 		if err != nil {
 			return err
 		}
@@ -58,9 +71,10 @@ func (r *Reader) DaySales(ctx context.Context, companyID, day string, before com
 // SalesSince reads the orders of a day that were processed after a cursor: of
 // more than limit, those created last.
 func (r *Reader) SalesSince(ctx context.Context, companyID, day string, since commerce.Cursor, limit int) ([]commerce.Sale, error) {
-	sales, err := collectSales(r.db.Pool().Query(ctx, saleColumns+`
-		where o.company_id = $1 and o.day = $2 and (o.processed_at, o.order_id) > ($3, $4)
-		order by o.created_at desc, o.order_id desc limit $5`, companyID, day, since.At, since.OrderID, limit))
+	sales, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(saleColumns), selectSales+`
+		where o.company_id = @company_id and o.day = @day and (o.processed_at, o.order_id) > (@since, @since_id)
+		order by o.created_at desc, o.order_id desc limit @limit`,
+		pgx.NamedArgs{"company_id": companyID, "day": day, "since": since.At, "since_id": since.OrderID, "limit": limit})
 	if err != nil {
 		return nil, fmt.Errorf("postgres: sales of %s on %s since %s: %w", companyID, day, since, postgres.Translate(err))
 	}
@@ -74,9 +88,9 @@ func (r *Reader) DaySalesOf(ctx context.Context, companyID, day string, orderIDs
 		if err := daySums(ctx, tx, companyID, day, &d); err != nil {
 			return err
 		}
-		d.Sales, err = collectSales(tx.Query(ctx, saleColumns+`
+		d.Sales, err = postgres.Collect(ctx, tx, postgres.Scan(saleColumns), selectSales+`
 			where o.company_id = $1 and o.order_id = any($2)
-			order by o.created_at desc, o.order_id desc`, companyID, orderIDs))
+			order by o.created_at desc, o.order_id desc`, companyID, orderIDs)
 		return err
 	})
 	if err != nil {
@@ -96,57 +110,63 @@ func daySums(ctx context.Context, tx pgx.Tx, companyID, day string, d *commerce.
 	if err != nil {
 		return err
 	}
-	rows, err := tx.Query(ctx, `
-		select coalesce(g.influencer_id::text, ''), coalesce(i.name, ''), coalesce(g.evidence, ''), g.status, g.currency,
-			g.orders, g.total, g.commission, g.fixed
+	d.Groups, err = postgres.Collect(ctx, tx, postgres.Scan(groupColumns), `
+		select `+postgres.List(groupColumns)+`
 		from (
 			select p.influencer_id, p.evidence, o.status, o.currency, count(*) orders,
 				sum(o.total_minor) total, coalesce(sum(p.commission_minor), 0) commission,
 				coalesce(sum(p.fixed_brl_minor), 0) fixed
 			from orders o left join payout p on p.company_id = o.company_id and p.order_id = o.order_id
 			where o.company_id = $1 and o.day = $2
-			group by 1, 2, 3, 4
+			group by p.influencer_id, p.evidence, o.status, o.currency
 		) g left join influencer i on i.company_id = $1 and i.influencer_id = g.influencer_id
-		order by 2, 1, 3, 4, 5`, companyID, day)
+		order by coalesce(i.name, ''), coalesce(g.influencer_id::text, ''), coalesce(g.evidence, ''), g.status, g.currency`, companyID, day)
 	if err != nil {
 		return err
 	}
-	if d.Groups, err = pgx.CollectRows(rows, pgx.RowToStructByPos[commerce.SaleGroup]); err != nil {
-		return err
-	}
-	rows, err = tx.Query(ctx, `
-		select g.influencer_id::text, coalesce(i.name, ''), g.currency, g.amount
+	d.Commissions, err = postgres.Collect(ctx, tx, postgres.Scan(commissionColumns), `
+		select `+postgres.List(commissionColumns)+`
 		from (
 			select l.influencer_id, l.currency, sum(l.amount_minor) amount
 			from orders o join ledger_entry l on l.company_id = o.company_id and l.order_id = o.order_id
 			where o.company_id = $1 and o.day = $2
-			group by 1, 2
+			group by l.influencer_id, l.currency
 		) g left join influencer i on i.company_id = $1 and i.influencer_id = g.influencer_id
-		order by 2, 1, 3`, companyID, day)
-	if err != nil {
-		return err
-	}
-	d.Commissions, err = pgx.CollectRows(rows, pgx.RowToStructByPos[commerce.CommissionGroup])
+		order by coalesce(i.name, ''), g.influencer_id, g.currency`, companyID, day)
 	return err
 }
 
-func collectSales(rows pgx.Rows, err error) ([]commerce.Sale, error) {
-	if err != nil {
-		return nil, err
+func groupColumns(g *commerce.SaleGroup) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("coalesce(g.influencer_id::text, '')", &g.InfluencerID),
+		postgres.Into("coalesce(i.name, '')", &g.Influencer),
+		postgres.Into("coalesce(g.evidence, '')", &g.Evidence),
+		postgres.Into("g.status", &g.Status),
+		postgres.Into("g.currency", &g.Currency),
+		postgres.Into("g.orders", &g.Orders),
+		postgres.Into("g.total", &g.TotalMinor),
+		postgres.Into("g.commission", &g.CommissionMinor),
+		postgres.Into("g.fixed", &g.FixedBRLMinor),
 	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[commerce.Sale])
+}
+
+func commissionColumns(g *commerce.CommissionGroup) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("g.influencer_id", &g.InfluencerID),
+		postgres.Into("coalesce(i.name, '')", &g.Influencer),
+		postgres.Into("g.currency", &g.Currency),
+		postgres.Into("g.amount", &g.AmountMinor),
+	}
 }
 
 // ExplainedSale reads one order, its explanation and its ledger, oldest entry
-// first, in one snapshot; commerce.ErrNotFound where the order is not (yet) there.
+// first, in one snapshot. An order that is not stored is commerce.ErrNotFound.
 func (r *Reader) ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error) {
 	var e commerce.ExplainedSale
-	err := r.db.Snapshot(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, saleColumns+` where o.company_id = $1 and o.order_id = $2`, companyID, orderID)
+	err := r.db.Snapshot(ctx, func(tx pgx.Tx) (err error) {
+		e.Sale, err = postgres.One(ctx, tx, postgres.Scan(saleColumns),
+			selectSales+` where o.company_id = $1 and o.order_id = $2`, companyID, orderID)
 		if err != nil {
-			return err
-		}
-		if e.Sale, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[commerce.Sale]); err != nil {
 			return err
 		}
 		err = tx.QueryRow(ctx, `select body from explanation where company_id = $1 and order_id = $2`,
@@ -154,17 +174,12 @@ func (r *Reader) ExplainedSale(ctx context.Context, companyID, orderID string) (
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
-		rows, err = tx.Query(ctx, `
-			select l.entry, l.at, l.kind, l.influencer_id::text, coalesce(i.name, ''), l.amount_minor, l.currency, coalesce(l.reverses, 0),
-				l.cost_id::text, coalesce(k.fixed_fee_minor, 0), coalesce(k.var_fee, 0)::text, l.rule_rev, l.cause
+		e.Ledger, err = postgres.Collect(ctx, tx, postgres.Scan(ledgerColumns), `
+			select `+postgres.List(ledgerColumns)+`
 			from ledger_entry l
 			left join influencer i on i.company_id = l.company_id and i.influencer_id = l.influencer_id
 			left join cost k on k.company_id = l.company_id and k.cost_id = l.cost_id
 			where l.company_id = $1 and l.order_id = $2 order by l.entry limit 1000`, companyID, orderID)
-		if err != nil {
-			return err
-		}
-		e.Ledger, err = pgx.CollectRows(rows, scanLedgerEntry)
 		return err
 	})
 	if err != nil {
@@ -173,14 +188,20 @@ func (r *Reader) ExplainedSale(ctx context.Context, companyID, orderID string) (
 	return e, nil
 }
 
-func scanLedgerEntry(row pgx.CollectableRow) (l commerce.LedgerEntry, err error) {
-	var percent string
-	if err = row.Scan(&l.Entry, &l.At, &l.Kind, &l.InfluencerID, &l.Influencer, &l.AmountMinor, &l.Currency, &l.Reverses,
-		&l.CostID, &l.FixedFeeMinor, &percent, &l.RuleRev, &l.Cause); err != nil {
-		return l, err
+func ledgerColumns(l *commerce.LedgerEntry) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("l.entry", &l.Entry),
+		postgres.Into("l.at", &l.At),
+		postgres.Into("l.kind", &l.Kind),
+		postgres.Into("l.influencer_id", &l.InfluencerID),
+		postgres.Into("coalesce(i.name, '')", &l.Influencer),
+		postgres.Into("l.amount_minor", &l.AmountMinor),
+		postgres.Into("l.currency", &l.Currency),
+		postgres.Into("coalesce(l.reverses, 0)", &l.Reverses),
+		postgres.Into("l.cost_id", &l.CostID),
+		postgres.Into("coalesce(k.fixed_fee_minor, 0)", &l.FixedFeeMinor),
+		postgres.Into("coalesce(k.var_fee, 0)::text", &l.VarFee),
+		postgres.Into("l.rule_rev", &l.RuleRev),
+		postgres.Into("l.cause", &l.Cause),
 	}
-	if l.VarFee, err = decimal.NewFromString(percent); err != nil {
-		return l, fmt.Errorf("var_fee of cost %s: %w", l.CostID, err)
-	}
-	return l, nil
 }

@@ -13,23 +13,24 @@ import (
 	"golang.org/x/tools/go/types/typeutil"
 )
 
-// Call is one place of our code that sends a statement, or that calls a
-// function of ours with a part of one.
+// Call is a call in our code that sends a statement, or that passes one, or a
+// part of one, to a function of ours that sends it.
 type Call struct {
 	Package, Function string
 	File              string
 	FromLine, ToLine  int
 
-	SQL         string // where it is a constant
-	Queued      bool   // in a pgx.Batch, to be sent elsewhere
+	SQL         string // the statement, where it is a constant
+	Queued      bool   // it is put into a pgx.Batch, which is sent elsewhere
 	RowsCounted bool   // the command tag is used
-	Problem     string // why the check cannot follow it, or what it must not do; else empty
+	Local       string // a local variable in the statement: not all its forms may have been seen
+	ReadsName   bool   // no call: the code reads pgconn.PgError.ConstraintName
 }
 
-// Calls lists the calls in the packages of a pattern, in the order of the
-// files. A statement must be a constant, or put together from constants and
-// from what packages declare: of one that is built step by step in a local
-// variable nobody could tell whether all its forms were seen.
+// Calls lists the calls in the packages of a pattern, sorted by file and line. A
+// statement must be a constant, or an expression of constants, of what packages
+// declare and of parameters: one in a local variable may have several forms, and
+// this check cannot tell whether all were seen.
 func Calls(dir string, patterns ...string) ([]Call, error) {
 	loaded, err := packages.Load(&packages.Config{Dir: dir,
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo}, patterns...)
@@ -42,7 +43,7 @@ func Calls(dir string, patterns ...string) ([]Call, error) {
 			return nil, fmt.Errorf("load package %s: %w", p.PkgPath, p.Errors[0])
 		}
 	}
-	// A function that sends what it is given makes its callers senders.
+	// Callers of a function that sends its parameter are looked for in the next round.
 	for known := -1; known != len(f.takesSQL); {
 		known, f.calls = len(f.takesSQL), nil
 		for _, p := range loaded {
@@ -61,7 +62,7 @@ func Calls(dir string, patterns ...string) ([]Call, error) {
 }
 
 type finder struct {
-	takesSQL map[string]int // full name of a function of ours → which parameter is (a part of) a statement
+	takesSQL map[string]int // full name of a function of ours → the index of the parameter that it sends
 	calls    []Call
 }
 
@@ -76,7 +77,7 @@ func (f *finder) file(p *packages.Package, file *ast.File) {
 			switch n := n.(type) {
 			case *ast.SelectorExpr:
 				if field, ok := p.TypesInfo.Uses[n.Sel].(*types.Var); ok && field.IsField() && field.Name() == "ConstraintName" && strings.HasPrefix(field.Pkg().Path(), pgxPath) {
-					f.add(p, function, n.Pos(), n.Sel.Pos(), Call{Problem: "reads ConstraintName"})
+					f.add(p, function, n.Pos(), n.Sel.Pos(), Call{ReadsName: true})
 				}
 			case *ast.CallExpr:
 				callee, ok := typeutil.Callee(p.TypesInfo, n).(*types.Func)
@@ -91,7 +92,7 @@ func (f *finder) file(p *packages.Package, file *ast.File) {
 				if value := p.TypesInfo.Types[n.Args[at]].Value; value != nil && value.Kind() == constant.String {
 					call.SQL = constant.StringVal(value)
 				} else {
-					call.Problem = f.follow(p, function, n.Args[at])
+					call.Local = f.follow(p, function, n.Args[at])
 				}
 				f.add(p, function, n.Pos(), n.Lparen, call)
 			}
@@ -108,8 +109,8 @@ func (f *finder) add(p *packages.Package, function *ast.FuncDecl, from, to token
 
 const pgxPath = "github.com/jackc/pgx/v5"
 
-// statementOf tells which argument of a function is a statement: pgx calls it
-// sql, and query in a batch; an interface of ours that pgx fulfils has pgx's names.
+// statementOf returns which parameter of a function is a statement. Its name is
+// sql in pgx, and in our interfaces that pgx's types implement.
 func (f *finder) statementOf(callee *types.Func) (at int, sends bool) {
 	callee = callee.Origin()
 	if at, ok := f.takesSQL[callee.FullName()]; ok {
@@ -135,12 +136,10 @@ func isString(t types.Type) bool {
 	return ok && basic.Kind() == types.String
 }
 
-// follow looks at what a statement is put together from.
-func (f *finder) follow(p *packages.Package, function *ast.FuncDecl, sql ast.Expr) (problem string) {
-	declared, ok := p.TypesInfo.Defs[function.Name].(*types.Func)
-	if !ok {
-		return "is in a function of no type"
-	}
+// follow notes that a function sends a parameter, where the statement contains
+// one, and returns the name of a local variable in the statement.
+func (f *finder) follow(p *packages.Package, function *ast.FuncDecl, sql ast.Expr) (local string) {
+	declared := p.TypesInfo.Defs[function.Name].(*types.Func)
 	ast.Inspect(sql, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
 		if !ok {
@@ -157,13 +156,13 @@ func (f *finder) follow(p *packages.Package, function *ast.FuncDecl, sql ast.Exp
 				return true
 			}
 		}
-		problem = "is built from the local variable " + id.Name
+		local = id.Name
 		return true
 	})
-	return problem
+	return local
 }
 
-// countedRows is the calls whose first of two results, a command tag, is used.
+// countedRows returns the calls of Exec whose command tag is used.
 func countedRows(body *ast.BlockStmt) map[*ast.CallExpr]bool {
 	counted := map[*ast.CallExpr]bool{}
 	ast.Inspect(body, func(n ast.Node) bool {

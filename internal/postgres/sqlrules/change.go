@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// insert checks where the company of inserted rows comes from: from a
-// parameter (rule 2), or of rows that are read from a store's data, from those
-// (rule 7). Rows of unknown number need ON CONFLICT (rule 5).
+// insert checks where the company of inserted rows comes from: from a parameter
+// (rule 2), or where rows of store data are read, from those (rule 7). Several
+// rows need ON CONFLICT (rule 5).
 func (k *check) insert(n node, s *scope) {
 	table := asNode(n["relation"]).text("relname")
 	if !k.StoreData[table] {
@@ -47,7 +47,7 @@ func (k *check) insertedCompany(table string, at int, rows node, s *scope) {
 	if targets := rows.list("targetList"); at < len(targets) {
 		company = as(targets[at], "ResTarget")["val"]
 	}
-	read := &scope{outer: s} // what the rows are read from
+	read := &scope{outer: s} // the tables that are read
 	silent := &check{Catalog: k.Catalog}
 	for _, item := range asNode(rows["withClause"]).list("ctes") {
 		read.with = append(read.with, as(item, "CommonTableExpr").text("ctename"))
@@ -70,8 +70,8 @@ func (k *check) insertedCompany(table string, at int, rows node, s *scope) {
 	}
 }
 
-// change checks what is computed while rows change (rule 4), and that no row
-// changes its company (rule 1).
+// change checks which functions and casts a change uses (rule 4), and that no
+// row's company changes (rule 1).
 func (k *check) change(kind string, n node) {
 	conflict := asNode(n["onConflictClause"])
 	if kind == "UpdateStmt" {
@@ -92,8 +92,8 @@ func (k *check) keepsCompany(targets []any) {
 	}
 }
 
-// computed refuses what is not the same wherever it is computed: volatile
-// functions, and functions or casts of columns that depend on settings. noClock
+// computed refuses what may give another result on another machine: volatile
+// functions, stable functions of columns, and casts of columns. With noClock it
 // refuses now() too.
 func (k *check) computed(where string, v any, noClock bool) {
 	walk(v, func(kind string, n node) bool {

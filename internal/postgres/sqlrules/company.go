@@ -7,27 +7,27 @@ const companyColumn = "company_id"
 // source is one entry of FROM, or the target of a change.
 type source struct {
 	alias      string
-	table      string // empty of a sub-select or a function
+	table      string // empty for a sub-select or a function
 	storeData  bool
 	hasCompany bool
-	bound      bool // its company is one given by a parameter
+	bound      bool // its company equals a parameter
 }
 
-// scope is what a level of a statement (a SELECT, a change, a sub-select) can
-// name: its sources, its WITH queries, and all of the levels around it.
+// scope is what can be named in one level of a statement (a SELECT, a change, a
+// sub-select): its sources, its WITH queries, and those of the levels around it.
 type scope struct {
 	outer   *scope
 	sources []*source
 	with    []string
-	equal   [][2]*source // their company_id are equal
+	equal   [][2]*source // pairs whose company_id are equal
 }
 
 func (s *scope) isWith(name string) bool {
 	return s != nil && (slices.Contains(s.with, name) || s.outer.isWith(name))
 }
 
-// find is the source that a qualified company_id names, or of an unqualified
-// one the only source that has the column; nil where it is not clear.
+// find returns the source with an alias, or for "" the only source that has a
+// company_id; nil where there are several.
 func (s *scope) find(qualifier string) *source {
 	if s == nil {
 		return nil
@@ -98,7 +98,7 @@ func (k *check) level(kind string, n node, outer *scope) {
 
 // from adds what an item of FROM names.
 func (k *check) from(item any, s *scope) {
-	kind, n := only(item)
+	kind, n := unwrap(item)
 	switch kind {
 	case "RangeVar":
 		k.table(n, s)
@@ -141,8 +141,8 @@ func (k *check) table(n node, s *scope) {
 	s.sources = append(s.sources, &source{alias: alias, table: name, storeData: k.StoreData[name], hasCompany: k.HasCompany[name]})
 }
 
-// equalities notes which company_id are equal to a parameter, or to each
-// other, in conditions that are joined by AND.
+// equalities collects which company_id are equal to a parameter or to each other
+// in a condition, or in all parts of an AND.
 func (k *check) equalities(condition any, s *scope) {
 	if and := as(condition, "BoolExpr"); and != nil {
 		if and.text("boolop") == "AND_EXPR" {
@@ -181,7 +181,7 @@ func (k *check) equal(left, right any, s *scope) {
 	}
 }
 
-// companyOf is the source whose company_id an expression is, else nil.
+// companyOf returns the source whose company_id an expression is, or nil.
 func companyOf(v any, s *scope) *source {
 	if as(v, "ColumnRef") == nil {
 		return nil
@@ -192,7 +192,7 @@ func companyOf(v any, s *scope) *source {
 	return nil
 }
 
-// bind carries bound companies along equal ones.
+// bind marks what is equal to a bound company as bound.
 func (s *scope) bind() {
 	for changed := true; changed; {
 		changed = false

@@ -12,15 +12,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Recorder is a tracer of pgx that writes down every statement that its
-// connections send. Safe for concurrent use.
+// Recorder is a tracer of pgx that keeps every statement that is sent. Safe for
+// concurrent use.
 type Recorder struct {
 	mu         sync.Mutex
 	statements map[string]*Statement
 	errs       []error
 }
 
-// NewRecorder makes a recorder that saw nothing yet.
+// NewRecorder makes a recorder without statements.
 func NewRecorder() *Recorder { return &Recorder{statements: map[string]*Statement{}} }
 
 // Statement is one statement that was sent, once or more often.
@@ -37,7 +37,7 @@ type Place struct {
 	Line int
 }
 
-// At tells whether a call was on the way to this statement.
+// At reports whether a call sent this statement.
 func (s *Statement) At(c Call) bool {
 	for line := c.FromLine; line <= c.ToLine; line++ {
 		if s.places[Place{c.File, line}] {
@@ -47,8 +47,8 @@ func (s *Statement) At(c Call) bool {
 	return false
 }
 
-// Statements lists what was seen, sorted by text. The error joins those of
-// statements whose named arguments are not those that they were given.
+// Statements returns what was sent, sorted by text. The error names the
+// statements whose named arguments were not those in their text.
 func (r *Recorder) Statements() ([]*Statement, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,7 +62,7 @@ func (r *Recorder) Statements() ([]*Statement, error) {
 
 // TraceQueryStart implements pgx.QueryTracer.
 func (r *Recorder) TraceQueryStart(ctx context.Context, conn *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	r.saw(ctx, conn, data.SQL, data.Args)
+	r.add(ctx, conn, data.SQL, data.Args)
 	return ctx
 }
 
@@ -72,7 +72,7 @@ func (r *Recorder) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndDa
 // TraceBatchStart implements pgx.BatchTracer.
 func (r *Recorder) TraceBatchStart(ctx context.Context, conn *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
 	for _, q := range data.Batch.QueuedQueries {
-		r.saw(ctx, conn, q.SQL, q.Arguments)
+		r.add(ctx, conn, q.SQL, q.Arguments)
 	}
 	return ctx
 }
@@ -83,21 +83,21 @@ func (r *Recorder) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQue
 // TraceBatchEnd implements pgx.BatchTracer.
 func (r *Recorder) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// TraceCopyFromStart implements pgx.CopyFromTracer. COPY is written down as
-// the insert of several rows that it is.
+// TraceCopyFromStart implements pgx.CopyFromTracer. A COPY is kept as an insert
+// of several rows.
 func (r *Recorder) TraceCopyFromStart(ctx context.Context, conn *pgx.Conn, data pgx.TraceCopyFromStartData) context.Context {
 	columns := make([]string, len(data.ColumnNames))
 	for i, name := range data.ColumnNames {
 		columns[i] = pgx.Identifier{name}.Sanitize()
 	}
-	r.saw(ctx, conn, "insert into "+data.TableName.Sanitize()+" ("+strings.Join(columns, ", ")+") select", nil)
+	r.add(ctx, conn, "insert into "+data.TableName.Sanitize()+" ("+strings.Join(columns, ", ")+") select", nil)
 	return ctx
 }
 
 // TraceCopyFromEnd implements pgx.CopyFromTracer.
 func (r *Recorder) TraceCopyFromEnd(context.Context, *pgx.Conn, pgx.TraceCopyFromEndData) {}
 
-func (r *Recorder) saw(ctx context.Context, conn *pgx.Conn, sql string, args []any) {
+func (r *Recorder) add(ctx context.Context, conn *pgx.Conn, sql string, args []any) {
 	sent, err := rewritten(ctx, conn, sql, args)
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
@@ -119,9 +119,9 @@ func (r *Recorder) saw(ctx context.Context, conn *pgx.Conn, sql string, args []a
 	}
 }
 
-// rewritten turns named arguments into numbered ones. An argument that is
-// missing, or that the statement does not name, is an error: pgx.NamedArgs
-// alone would send null for the first.
+// rewritten replaces named arguments by numbered ones. An argument that is
+// missing, or that is not in the text, is an error. pgx.NamedArgs would send
+// null for a missing one.
 func rewritten(ctx context.Context, conn *pgx.Conn, sql string, args []any) (string, error) {
 	for _, arg := range args {
 		if named, ok := arg.(pgx.NamedArgs); ok {

@@ -1,12 +1,12 @@
 // Package sqlrules checks the statements that the product sends against the
-// rules of docs/tables.md, which let a store's data be spread over machines by
-// company. PostgreSQL's own parser reads the statements.
+// rules of docs/tables.md, with which a store's data can be spread over machines by
+// company. It reads statements with PostgreSQL's own parser.
 //
-//	Recorder  writes down every statement that a connection sends, and from where
-//	Catalog   what a database says of its tables and functions; Check holds a statement to the rules
-//	Calls     every place of our code that sends a statement, so that none is left out
+//	Recorder  keeps every statement that is sent, and from which lines of our code
+//	Catalog   the tables and functions of a database; its Check applies the rules to a statement
+//	Calls     lists every call in our code that sends a statement, so that none is left out
 //
-// It serves tests only: no program imports it.
+// What belongs here: what tests of statements need. No program imports it.
 package sqlrules
 
 import (
@@ -16,22 +16,22 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Catalog is what the rules must know of a database.
+// Catalog is what the check needs to know of a database.
 type Catalog struct {
-	// StoreData names the tables that hold a store's data, their partitions
-	// included. Every other table is local: of the control plane, or temporary.
+	// StoreData has the tables of store data, with their partitions. Every other
+	// table is local: of the control plane, or temporary.
 	StoreData map[string]bool
 
-	// HasCompany names the tables that have a column company_id.
+	// HasCompany has the tables with a column company_id.
 	HasCompany map[string]bool
 
-	// Volatility of a function by its name: "i" immutable, "s" stable,
-	// "v" volatile; of several functions of one name the last in this order.
+	// Volatility by the name of a function: "i" immutable, "s" stable, "v"
+	// volatile. Of several functions with one name it is the most volatile's.
 	Volatility map[string]string
 }
 
-// ReadCatalog reads a migrated database. controlPlane has the tables of schema
-// public that hold no store's data as its keys.
+// ReadCatalog reads the catalog of a migrated database. The keys of controlPlane
+// are the tables that are not store data.
 func ReadCatalog(ctx context.Context, conn *pgx.Conn, controlPlane map[string]string) (*Catalog, error) {
 	c := &Catalog{StoreData: map[string]bool{}, HasCompany: map[string]bool{}, Volatility: map[string]string{}}
 	rows, err := conn.Query(ctx, `
@@ -62,14 +62,14 @@ func ReadCatalog(ctx context.Context, conn *pgx.Conn, controlPlane map[string]st
 	return c, nil
 }
 
-// Violation is one breach of a rule of docs/tables.md.
+// Violation says which rule of docs/tables.md a statement breaks, and how.
 type Violation struct {
 	Rule int
 	What string
 }
 
-// Check lists what a statement breaks. Only statements that read or change
-// rows are held to the rules, not those that make tables or end transactions.
+// Check returns the violations of a statement: none, where it neither reads nor
+// changes rows.
 func (c *Catalog) Check(sql string) ([]Violation, error) {
 	statements, err := parse(sql)
 	if err != nil {
@@ -77,14 +77,14 @@ func (c *Catalog) Check(sql string) ([]Violation, error) {
 	}
 	k := &check{Catalog: c}
 	for _, s := range statements {
-		kind, fields := only(s)
+		kind, fields := unwrap(s)
 		k.level(kind, fields, nil)
 	}
 	return k.violations, nil
 }
 
-// InsertsMany tells whether a statement inserts rows of a store's data whose
-// number it does not show: those of a SELECT, or of more than one VALUES.
+// InsertsMany reports whether a statement inserts several rows of store data:
+// those of a SELECT, or more than one in VALUES.
 func (c *Catalog) InsertsMany(sql string) (many bool, err error) {
 	statements, err := parse(sql)
 	if err != nil {
@@ -107,7 +107,7 @@ func (c *Catalog) insertsMany(insert node) bool {
 	return len(source.list("valuesLists")) != 1
 }
 
-// check is one statement under check.
+// check collects the violations of one statement.
 type check struct {
 	*Catalog
 	violations []Violation

@@ -2,6 +2,7 @@ package sqlrules_test
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -129,19 +130,20 @@ func TestCallsListsEveryPlaceThatSendsAStatement(t *testing.T) {
 	}
 	var got []string
 	for _, c := range calls {
-		got = append(got, fmt.Sprintf("%s:%d %s constant=%t queued=%t counted=%t %s", c.File[strings.LastIndex(c.File, "/")+1:], c.FromLine, c.Function, c.SQL != "", c.Queued, c.RowsCounted, c.Problem))
+		got = append(got, fmt.Sprintf("%s:%d %s constant=%t queued=%t counted=%t local=%s name=%t",
+			path.Base(c.File), c.FromLine, c.Function, c.SQL != "", c.Queued, c.RowsCounted, c.Local, c.ReadsName))
 	}
 	want := []string{
-		"calls.go:16 constant constant=true queued=false counted=false ",
-		"calls.go:17 constant constant=true queued=false counted=true ",
-		"calls.go:27 queued constant=true queued=true counted=false ",
-		"calls.go:28 queued constant=false queued=false counted=false ",
-		"calls.go:33 ended constant=false queued=false counted=false ",
-		"calls.go:37 callers constant=true queued=false counted=false ",
-		"calls.go:38 callers constant=true queued=false counted=false ",
-		"calls.go:47 local constant=false queued=false counted=false is built from the local variable sql",
-		"calls.go:50 local constant=false queued=false counted=false is built from the local variable sql",
-		"calls.go:57 named constant=false queued=false counted=false reads ConstraintName",
+		"calls.go:16 constant constant=true queued=false counted=false local= name=false",
+		"calls.go:17 constant constant=true queued=false counted=true local= name=false",
+		"calls.go:27 queued constant=true queued=true counted=false local= name=false",
+		"calls.go:28 queued constant=false queued=false counted=false local= name=false",
+		"calls.go:33 ended constant=false queued=false counted=false local= name=false",
+		"calls.go:37 callers constant=true queued=false counted=false local= name=false",
+		"calls.go:38 callers constant=true queued=false counted=false local= name=false",
+		"calls.go:47 local constant=false queued=false counted=false local=sql name=false",
+		"calls.go:50 local constant=false queued=false counted=false local=sql name=false",
+		"calls.go:57 named constant=false queued=false counted=false local= name=true",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("calls:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -7,11 +7,11 @@ import (
 	"github.com/wasilibs/go-pgquery/parser"
 )
 
-// node is the fields of one node of PostgreSQL's parse tree. A child stands
-// below a field as {"Kind": fields}, or as fields alone where its kind is fixed.
+// node is the fields of one node of PostgreSQL's parse tree. A field with a child
+// is {"Kind": fields}, or only the fields where its kind is always the same.
 type node map[string]any
 
-// parse gives the statements of a text as PostgreSQL's own parser reads them.
+// parse returns the parse trees of a text's statements.
 func parse(sql string) (statements []node, err error) {
 	text, err := parser.ParseToJSON(sql)
 	if err != nil {
@@ -29,8 +29,8 @@ func parse(sql string) (statements []node, err error) {
 	return statements, nil
 }
 
-// only is the kind and the fields of a wrapped node, {"Kind": fields}; "" of any other.
-func only(v any) (kind string, fields node) {
+// unwrap returns the kind and the fields of {"Kind": fields}; "" for all else.
+func unwrap(v any) (kind string, fields node) {
 	m := asNode(v)
 	if len(m) != 1 {
 		return "", nil
@@ -43,9 +43,10 @@ func only(v any) (kind string, fields node) {
 	return "", nil
 }
 
-// as is the fields of a wrapped node where it is of a kind, else nil.
+// as returns the fields of {"Kind": fields} where the kind is the one asked for,
+// else nil.
 func as(v any, kind string) node {
-	if k, fields := only(v); k == kind {
+	if k, fields := unwrap(v); k == kind {
 		return fields
 	}
 	return nil
@@ -67,8 +68,8 @@ func (n node) text(field string) string {
 	return text
 }
 
-// walk calls f for each wrapped node in v, outermost first; where f gives
-// false, not for those inside it.
+// walk calls f for each {"Kind": fields} in v, outermost first. Where f returns
+// false, it skips those inside.
 func walk(v any, f func(kind string, n node) bool) {
 	switch v := v.(type) {
 	case []any:
@@ -76,7 +77,7 @@ func walk(v any, f func(kind string, n node) bool) {
 			walk(item, f)
 		}
 	case node:
-		if kind, fields := only(v); kind != "" && !f(kind, fields) {
+		if kind, fields := unwrap(v); kind != "" && !f(kind, fields) {
 			return
 		}
 		for _, child := range v {
@@ -87,7 +88,7 @@ func walk(v any, f func(kind string, n node) bool) {
 	}
 }
 
-// names is the parts of a list of strings: of a column's or a function's name.
+// names returns the texts of a list of strings, such as the parts of a name.
 func names(list []any) (parts []string) {
 	for _, item := range list {
 		if s := as(item, "String"); s != nil {
@@ -97,8 +98,8 @@ func names(list []any) (parts []string) {
 	return parts
 }
 
-// column is the qualifier and the name of a column, casts left out; ok is
-// false of all else.
+// column returns the qualifier and the name of a column, which may be cast; ok is
+// false for all else.
 func column(v any) (qualifier, name string, ok bool) {
 	ref := as(uncast(v), "ColumnRef")
 	if ref == nil {

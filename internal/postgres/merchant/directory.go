@@ -1,0 +1,195 @@
+package merchant
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// directoryPage is how many records Directory reads and hands over at once.
+const directoryPage = 500
+
+// Directory calls f with pages of all records of directory.v1, as the tables are
+// now: companies, then each company's links. For what exists no more it makes a
+// tombstone, since an earlier one may have been lost: for archived links, and
+// for companies without a row and their links, which short_code still lists.
+func (r *Relay) Directory(ctx context.Context, keyCheck func(string) string, f func(page []commerce.OutboxRecord) error) error {
+	pages := &directoryPages{f: f}
+	for _, part := range []struct {
+		name string
+		walk func() error
+	}{
+		{"companies", func() error {
+			return r.eachText(ctx, `select company_id from company where company_id > $1 order by company_id limit $2`, func(id string) error {
+				c, err := directoryCompany(ctx, r.conn.Conn(), id, keyCheck)
+				if err != nil {
+					return err
+				}
+				return pages.add(wire.CompanyKeyPrefix+id, c)
+			})
+		}},
+		{"gone companies", func() error {
+			return r.eachText(ctx, `
+				select distinct s.company_id from short_code s
+				where s.company_id > $1 and not exists (select from company c where c.company_id = s.company_id)
+				order by s.company_id limit $2`, func(id string) error { return pages.add(wire.CompanyKeyPrefix+id, nil) })
+		}},
+		{"links", func() error {
+			return r.eachText(ctx, `select company_id from company where company_id > $1 order by company_id limit $2`, func(id string) error {
+				return r.directoryLinks(ctx, id, pages)
+			})
+		}},
+		{"links of gone companies", func() error {
+			return r.eachText(ctx, `
+				select s.code from short_code s
+				where s.code > $1 and not exists (select from company c where c.company_id = s.company_id)
+				order by s.code limit $2`, func(code string) error { return pages.add(wire.LinkKeyPrefix+code, nil) })
+		}},
+	} {
+		err := part.walk()
+		if err == nil {
+			err = pages.flush()
+		}
+		if err != nil {
+			return fmt.Errorf("postgres: directory of %s: %w", part.name, postgres.Translate(err))
+		}
+	}
+	return nil
+}
+
+// directoryPages collects records and calls f with pages of them.
+type directoryPages struct {
+	f    func(page []commerce.OutboxRecord) error
+	page []commerce.OutboxRecord
+}
+
+// add adds the record of a key; a nil value makes it a tombstone.
+func (p *directoryPages) add(key string, value any) error {
+	record := commerce.OutboxRecord{Topic: wire.TopicDirectory, Key: key}
+	if value != nil {
+		var err error
+		if record.Value, err = json.Marshal(value); err != nil {
+			return err
+		}
+	}
+	if p.page = append(p.page, record); len(p.page) < directoryPage {
+		return nil
+	}
+	return p.flush()
+}
+
+func (p *directoryPages) flush() error {
+	page := p.page
+	if p.page = nil; len(page) == 0 {
+		return nil
+	}
+	return p.f(page)
+}
+
+// eachText calls f with each text that a query gives, page by page: $1 is the
+// text after which the next page begins, $2 the number of texts in a page.
+func (r *Relay) eachText(ctx context.Context, sql string, f func(text string) error) error {
+	for after := ""; ; {
+		texts, err := postgres.Collect(ctx, r.conn, pgx.RowTo[string], sql, after, directoryPage)
+		if err != nil {
+			return err
+		}
+		for _, text := range texts {
+			if err := f(text); err != nil {
+				return err
+			}
+			after = text
+		}
+		if len(texts) < directoryPage {
+			return nil
+		}
+	}
+}
+
+type directoryLink struct {
+	code     string
+	archived bool
+	link     wire.Link
+}
+
+func directoryLinkColumns(l *directoryLink) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("l.code", &l.code),
+		postgres.Into("l.archived_at is not null", &l.archived),
+		postgres.Into("l.company_id", &l.link.CompanyID),
+		postgres.Into("l.link_id", &l.link.LinkID),
+		postgres.Into("l.influencer_id", &l.link.InfluencerID),
+		postgres.Into("l.campaign_id", &l.link.CampaignID),
+		postgres.Into("l.url", &l.link.URL),
+		postgres.Into("i.name", &l.link.Influencer),
+		postgres.Into("c.name", &l.link.Campaign),
+		postgres.Into("greatest(l.rev, i.rev, c.rev)", &l.link.Rev),
+	}
+}
+
+// directoryLinks adds every link of a company, the archived ones as tombstones.
+func (r *Relay) directoryLinks(ctx context.Context, companyID string, pages *directoryPages) error {
+	for after := uuid.Nil.String(); ; {
+		links, err := postgres.Collect(ctx, r.conn, postgres.Scan(directoryLinkColumns), `
+			select `+postgres.List(directoryLinkColumns)+`
+			from link l
+			join influencer i on i.company_id = l.company_id and i.influencer_id = l.influencer_id
+			join campaign c on c.company_id = l.company_id and c.campaign_id = l.campaign_id
+			where l.company_id = $1 and l.link_id > $2
+			order by l.link_id limit $3`, companyID, after, directoryPage)
+		if err != nil {
+			return err
+		}
+		for _, l := range links {
+			var value any
+			if !l.archived {
+				l.link.V = 1
+				value = l.link
+			}
+			if err := pages.add(wire.LinkKeyPrefix+l.code, value); err != nil {
+				return err
+			}
+			after = l.link.LinkID
+		}
+		if len(links) < directoryPage {
+			return nil
+		}
+	}
+}
+
+func directoryCompanyColumns(c *wire.Company) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("company_id", &c.CompanyID),
+		postgres.Into("rules_rev", &c.Rev),
+		postgres.Into("environment", &c.Environment),
+		postgres.Into("origins", &c.Origins),
+		postgres.Into("country", &c.Country),
+		postgres.Into("timezone", &c.Timezone),
+		postgres.Into("hosts", &c.Hosts),
+		postgres.Into("limits", &c.Limits),
+		postgres.Into("consent_policy", &c.ConsentPolicy),
+	}
+}
+
+// directoryCompany reads what the edge needs of a company.
+func directoryCompany(ctx context.Context, q postgres.Querier, companyID string, keyCheck func(string) string) (wire.Company, error) {
+	c, err := postgres.One(ctx, q, postgres.Scan(directoryCompanyColumns),
+		`select `+postgres.List(directoryCompanyColumns)+` from company where company_id = $1`, companyID)
+	if err != nil {
+		return c, err
+	}
+	c.V = 1
+	if keyCheck == nil {
+		return c, errors.New("no key check given: an edge could not tell that its hashing secret is the wrong one")
+	}
+	c.KeyCheck = keyCheck(companyID)
+	return c, nil
+}
