@@ -163,8 +163,8 @@ func directoryColumns(c *wire.Company) postgres.Columns {
 }
 
 // directoryCompany reads what the edge needs of a company.
-func directoryCompany(ctx context.Context, tx postgres.Querier, companyID string, keyCheck func(string) string) (wire.Company, error) {
-	c, err := postgres.One(ctx, tx, postgres.Scan(directoryColumns),
+func directoryCompany(ctx context.Context, q postgres.Querier, companyID string, keyCheck func(string) string) (wire.Company, error) {
+	c, err := postgres.One(ctx, q, postgres.Scan(directoryColumns),
 		`select `+postgres.List(directoryColumns)+` from company where company_id = $1`, companyID)
 	if err != nil {
 		return c, err

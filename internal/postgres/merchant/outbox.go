@@ -260,42 +260,53 @@ func (r *Relay) eachText(ctx context.Context, query string, f func(text string) 
 	}
 }
 
+// directoryLink is a link as the directory has it, or had it before it was archived.
+type directoryLink struct {
+	wire.Link
+	code     string
+	archived bool
+}
+
+func directoryLinkColumns(l *directoryLink) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("l.code", &l.code),
+		postgres.Into("l.archived_at is not null", &l.archived),
+		postgres.Into("l.company_id", &l.CompanyID),
+		postgres.Into("l.link_id", &l.LinkID),
+		postgres.Into("l.influencer_id", &l.InfluencerID),
+		postgres.Into("l.campaign_id", &l.CampaignID),
+		postgres.Into("l.url", &l.URL),
+		postgres.Into("i.name", &l.Influencer),
+		postgres.Into("c.name", &l.Campaign),
+		postgres.Into("greatest(l.rev, i.rev, c.rev)", &l.Rev),
+	}
+}
+
 // directoryLinks adds every link of a company, the archived ones as tombstones.
 func (r *Relay) directoryLinks(ctx context.Context, companyID string, pages *directoryPages) error {
 	for after := uuid.Nil.String(); ; {
 		rows, err := r.conn.Query(ctx, `
-			select l.code, l.archived_at is not null, l.link_id::text, l.influencer_id::text, l.campaign_id, l.url, i.name, c.name,
-				greatest(l.rev, i.rev, c.rev)
-			from link l
+			select `+postgres.List(directoryLinkColumns)+` from link l
 			join influencer i on i.company_id = l.company_id and i.influencer_id = l.influencer_id
 			join campaign c on c.company_id = l.company_id and c.campaign_id = l.campaign_id
-			where l.company_id = $1 and l.link_id > $2::uuid
-			order by l.link_id limit $3`, companyID, after, directoryPage)
+			where l.company_id = @company_id and l.link_id > @after
+			order by l.link_id limit @most`, pgx.NamedArgs{"company_id": companyID, "after": after, "most": directoryPage})
 		if err != nil {
 			return err
 		}
-		type row struct {
-			code     string
-			archived bool
-			link     wire.Link
-		}
-		links, err := pgx.CollectRows(rows, func(from pgx.CollectableRow) (to row, err error) {
-			to.link.V, to.link.CompanyID = 1, companyID
-			return to, from.Scan(&to.code, &to.archived, &to.link.LinkID, &to.link.InfluencerID, &to.link.CampaignID, &to.link.URL,
-				&to.link.Influencer, &to.link.Campaign, &to.link.Rev)
-		})
+		links, err := pgx.CollectRows(rows, postgres.Scan(directoryLinkColumns))
 		if err != nil {
 			return err
 		}
 		for _, l := range links {
 			var value any
-			if !l.archived {
-				value = l.link
+			if l.V = 1; !l.archived {
+				value = l.Link
 			}
 			if err := pages.add(wire.LinkKeyPrefix+l.code, value); err != nil {
 				return err
 			}
-			after = l.link.LinkID
+			after = l.LinkID
 		}
 		if len(links) < directoryPage {
 			return nil
