@@ -128,7 +128,7 @@ func (r *Relay) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_, _ = r.conn.Exec(ctx, `select pg_advisory_unlock($1)`, relayLock) // else the server frees it soon
-	r.conn.Conn().Close(ctx)
+	_ = r.conn.Conn().Close(ctx)
 	r.conn.Release()
 }
 
