@@ -6,25 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
 )
-
-// ledgerRecord is one entry of an order's ledger (docs/attribution.md, "Explanation").
-type ledgerRecord struct {
-	Entry        int             `json:"entry"`
-	At           time.Time       `json:"at"`
-	Kind         string          `json:"kind"`
-	Influencer   string          `json:"influencer"`
-	InfluencerID string          `json:"influencer_id"`
-	CostID       string          `json:"cost_id"`
-	RuleRev      int64           `json:"rule_rev"`
-	Amount       commerce.Amount `json:"amount"`
-	Currency     string          `json:"currency"`
-	Reverses     int             `json:"reverses,omitempty"`
-	Cause        string          `json:"cause"`
-}
 
 // orderAttribution is GET /order/{orderId}/attribution: the explanation that
 // the processor stored, with the order's ledger.
@@ -52,22 +37,20 @@ func (s *Server) orderAttribution(_ http.ResponseWriter, r *http.Request, c call
 	return answer{data: explanation}, nil
 }
 
-// withLedger adds the ledger to a stored explanation and leaves all else as it is.
-func withLedger(body json.RawMessage, entries []commerce.LedgerEntry) (map[string]json.RawMessage, error) {
-	var explanation map[string]json.RawMessage
-	if err := json.Unmarshal(body, &explanation); err != nil {
-		return nil, err
+// withLedger is a stored explanation with the order's ledger.
+func withLedger(stored json.RawMessage, entries []commerce.LedgerEntry) (facts.Explanation, error) {
+	var x facts.Explanation
+	if err := json.Unmarshal(stored, &x); err != nil {
+		return x, err
 	}
-	ledger := make([]ledgerRecord, len(entries))
+	x.Ledger = make([]facts.ExplainedEntry, len(entries))
 	for i, e := range entries {
-		ledger[i] = ledgerRecord{
+		x.Ledger[i] = facts.ExplainedEntry{
 			Entry: e.Entry, At: e.At.UTC(), Kind: e.Kind, Influencer: e.Influencer,
 			InfluencerID: e.InfluencerID, CostID: e.CostID, RuleRev: e.RuleRev,
-			Amount: commerce.Amount{Minor: e.AmountMinor, Currency: e.Currency}, Currency: e.Currency,
+			Amount: facts.Number(e.AmountMinor, e.Currency), Currency: e.Currency,
 			Reverses: e.Reverses, Cause: e.Cause,
 		}
 	}
-	raw, err := json.Marshal(ledger)
-	explanation["ledger"] = raw
-	return explanation, err
+	return x, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -63,11 +64,8 @@ func TestARevokedKeyIsRefused(t *testing.T) {
 	if _, err := s.db.RevokeAPIKey(t.Context(), s.store.Live.CompanyID, keys[0].KeyID, time.Now(), "cli"); err != nil {
 		t.Fatal(err)
 	}
-	for revoked := time.Now(); s.call("GET", "/admin/v1/influencers", s.live, "").Status != 401; {
-		if time.Since(revoked) > time.Minute {
-			t.Fatal("a revoked key still works after a minute")
-		}
-	}
+	await.Until(t, await.Long, func() bool { return s.call("GET", "/admin/v1/influencers", s.live, "").Status == 401 },
+		func() string { return "a revoked key still works" })
 }
 
 func TestLastUseIsStoredAtTheLatestWhenTheServiceStops(t *testing.T) {

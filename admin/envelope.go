@@ -92,6 +92,6 @@ func (s *Server) writeEnvelope(w http.ResponseWriter, r *http.Request, status in
 	header.Set("Content-Length", strconv.Itoa(len(body)+1))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		w.Write(append(body, '\n'))
+		_, _ = w.Write(append(body, '\n')) // who hung up reads nothing
 	}
 }

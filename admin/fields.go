@@ -2,6 +2,7 @@ package admin
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -204,12 +205,12 @@ func money(currency string) reader[int64] {
 			return 0, wrongType("a number", value)
 		}
 		minor, err := commerce.ParseMinor(number.String(), currency)
-		switch err {
-		case nil:
+		switch {
+		case err == nil:
 			return minor, nil
-		case commerce.ErrUnknownCurrency:
+		case errors.Is(err, commerce.ErrUnknownCurrency):
 			return 0, nil
-		case commerce.ErrTooManyDigits:
+		case errors.Is(err, commerce.ErrTooManyDigits):
 			return 0, &fault{commerce.CodeTooManyDigits, "has more decimal places than " + currency + " has"}
 		}
 		return 0, &fault{commerce.CodeOutOfRange, "is out of range"}

@@ -212,7 +212,7 @@ func (s *service) read(topic string, partitions int, enough func(kafka.Record) b
 	var readers sync.WaitGroup
 	for p := range partitions {
 		readers.Go(func() {
-			s.client.Follow(ctx, topic, p, kafka.FromFirst, func(_ int64, r kafka.Record) error {
+			err := s.client.Follow(ctx, topic, p, kafka.FromFirst, func(_ int64, r kafka.Record) error {
 				mu.Lock()
 				defer mu.Unlock()
 				if enough(r) {
@@ -220,6 +220,9 @@ func (s *service) read(topic string, partitions int, enough func(kafka.Record) b
 				}
 				return nil
 			}, nil)
+			if err != nil && ctx.Err() == nil {
+				s.t.Errorf("%s: %v", topic, err)
+			}
 		})
 	}
 	select {

@@ -129,7 +129,7 @@ func idempotencyKey(values []string) (string, error) {
 
 func fingerprint(r *http.Request, body []byte) [32]byte {
 	sum := sha256.New()
-	io.WriteString(sum, r.Method+" "+r.URL.Path+"\n") // hashes do not fail
+	_, _ = io.WriteString(sum, r.Method+" "+r.URL.Path+"\n") // hashes do not fail
 	sum.Write(body)
 	return [32]byte(sum.Sum(nil))
 }

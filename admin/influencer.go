@@ -178,6 +178,7 @@ func (s *Server) eachInfluencer(r *http.Request, companyID string, list influenc
 	if limit == 0 {
 		size = maxPage
 	}
+	var none *pagination // the full list has no pages
 	for {
 		// One more than the page tells whether there is another.
 		page, err := s.influencerPage(r.Context(), list, companyID, after, size+1)
@@ -202,7 +203,7 @@ func (s *Server) eachInfluencer(r *http.Request, companyID string, list influenc
 		case limit > 0:
 			return &pagination{}, nil
 		case !more:
-			return nil, nil
+			return none, nil
 		}
 	}
 }

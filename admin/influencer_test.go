@@ -190,9 +190,13 @@ func TestOutboxTellsTheDirectoryAndTheProcessor(t *testing.T) {
 	s.read(wire.TopicDirectory, 1, func(r kafka.Record) bool {
 		switch string(r.Key) {
 		case wire.CompanyKeyPrefix + s.store.Live.CompanyID:
-			json.Unmarshal(r.Value, &company)
+			if err := json.Unmarshal(r.Value, &company); err != nil {
+				t.Error(err)
+			}
 		case wire.LinkKeyPrefix + strings.TrimPrefix(urls[0], "go.example.com/s/"):
-			json.Unmarshal(r.Value, &link)
+			if err := json.Unmarshal(r.Value, &link); err != nil {
+				t.Error(err)
+			}
 		}
 		return company.Rev > 0 && link.Rev > 0
 	})
@@ -206,8 +210,12 @@ func TestOutboxTellsTheDirectoryAndTheProcessor(t *testing.T) {
 	s.read(wire.TopicCommerce, 8, func(r kafka.Record) bool {
 		var c wire.Commerce
 		var rule wire.Rule
-		json.Unmarshal(r.Value, &c)
-		json.Unmarshal(c.Body, &rule)
+		if err := json.Unmarshal(r.Value, &c); err != nil {
+			t.Error(err)
+		}
+		if err := json.Unmarshal(c.Body, &rule); err != nil {
+			t.Error(err)
+		}
 		if string(r.Key) != s.store.Live.CompanyID || c.Kind != wire.KindRule || c.Rev != link.Rev || !strings.HasPrefix(c.Actor, "key/key_") || rule.InfluencerID != link.InfluencerID {
 			t.Errorf("record %s %s", r.Key, r.Value)
 		}

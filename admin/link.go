@@ -91,7 +91,7 @@ func (p linkPolicy) checkAll(ctx context.Context, links []pathURL, bad *commerce
 			return nil
 		})
 	}
-	group.Wait()
+	_ = group.Wait() // each error is its host's
 	for i, link := range links {
 		err := failed[i]
 		if err == nil {

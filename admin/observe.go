@@ -51,9 +51,9 @@ func (o *observer) serve(w http.ResponseWriter, r *http.Request, handler http.Ha
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, info))
 	w.Header().Set("X-Request-Id", info.id)
 	out := &recorder{ResponseWriter: w}
-	defer func() {
+	defer func() { //nolint:contextcheck // the request carries it
 		if cause := recover(); cause != nil {
-			if cause == http.ErrAbortHandler {
+			if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 				panic(cause)
 			}
 			o.log.ErrorContext(r.Context(), "panic", "request_id", info.id, "route", info.route, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))

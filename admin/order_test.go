@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/devstack"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/kafka"
@@ -69,11 +70,15 @@ func TestAcceptedProductIsOnKafka(t *testing.T) {
 	s.read(wire.TopicCommerce, 8, func(r kafka.Record) bool {
 		var c wire.Commerce
 		var product wire.Product
-		json.Unmarshal(r.Value, &c)
+		if err := json.Unmarshal(r.Value, &c); err != nil {
+			t.Error(err)
+		}
 		if c.Kind != wire.KindProduct {
 			return false
 		}
-		json.Unmarshal(c.Body, &product)
+		if err := json.Unmarshal(c.Body, &product); err != nil {
+			t.Error(err)
+		}
 		if c.CompanyID != s.store.Sandbox.CompanyID || product.ProductID != "p1" || *product.Status != 1 || product.Variants[0].Price != "45.2525" {
 			t.Errorf("%s", r.Value)
 		}
@@ -143,16 +148,14 @@ func TestBrokerOutageIs503AndHealsByItself(t *testing.T) {
 	if broker, err = devstack.StartBroker(devstack.BrokerConfig{Addr: addr, Dir: dir}); err != nil {
 		t.Fatal(err)
 	}
-	healed := time.Now().Add(time.Minute)
-	for s.call("POST", "/admin/v1/order", s.live, order1001).Status != 200 {
-		if time.Now().After(healed) {
-			t.Fatal("orders are still refused, a minute after the broker came back")
-		}
-	}
+	await.Until(t, await.Long, func() bool { return s.call("POST", "/admin/v1/order", s.live, order1001).Status == 200 },
+		func() string { return "orders are still refused after the broker came back" })
 	rules := 0
 	s.read(wire.TopicCommerce, 8, func(r kafka.Record) bool {
 		var c wire.Commerce
-		json.Unmarshal(r.Value, &c)
+		if err := json.Unmarshal(r.Value, &c); err != nil {
+			t.Error(err)
+		}
 		if c.Kind == wire.KindRule {
 			rules++
 		}

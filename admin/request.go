@@ -61,7 +61,7 @@ func (s *Server) resource(pattern, environment string, methods map[string]route)
 		operation, ok := methods[method]
 		switch {
 		case ok:
-			s.operate(w, r, operation, environment)
+			s.operate(w, r, operation, environment) //nolint:contextcheck // the request carries it
 		case r.Method == http.MethodOptions:
 			w.Header().Set("Allow", allow)
 			w.WriteHeader(http.StatusNoContent)

@@ -3,6 +3,7 @@ package admin
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -409,7 +410,10 @@ func TestViolationsAreOneProblem(t *testing.T) {
 		for i, code := range codes {
 			bad.Add(fmt.Sprintf("f%d", i), code, "is wrong")
 		}
-		got := brokenRules(bad).(*problem)
+		var got *problem
+		if !errors.As(brokenRules(bad), &got) {
+			t.Fatalf("%v: %v", codes, brokenRules(bad))
+		}
 		if got.code != want || len(got.details) != len(bad.List) {
 			t.Errorf("%v: %s with %d details, want %s", codes, got.code, len(got.details), want)
 		}

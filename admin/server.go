@@ -92,8 +92,8 @@ func (s *Server) Run(ctx context.Context) {
 	group.Go(func() { s.relay(ctx) })
 	group.Go(func() { s.tend(ctx) })
 	group.Wait()
-	// What was noted since the last flush; ctx is over, hence a fresh one.
-	if err := s.keys.flush(context.Background()); err != nil {
+	// What was noted since the last flush; ctx is over.
+	if err := s.keys.flush(context.WithoutCancel(ctx)); err != nil {
 		s.log.Warn("last use of API keys was not stored", "error", err)
 	}
 }
@@ -159,8 +159,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, handler http.
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.ShutdownTimeout)
 	defer cancel()
 	if err := server.Shutdown(limited); err != nil {
-		server.Close()
-		return fmt.Errorf("admin: requests were still in flight at the end: %w", err)
+		return fmt.Errorf("admin: requests were still in flight at the end: %w", errors.Join(err, server.Close()))
 	}
 	return nil
 }

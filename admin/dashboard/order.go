@@ -10,73 +10,8 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
 )
-
-// explained is the explanation (docs/attribution.md, "Explanation"), as much of
-// it as the page tells. Amounts stay the text they came as.
-type explained struct {
-	Keys []struct {
-		Kind     string `json:"kind"`
-		Hub      bool   `json:"hub"`
-		Visitors int64  `json:"visitors"`
-	} `json:"keys"`
-	Touches []struct {
-		ID         string `json:"id"`
-		At         string `json:"at"`
-		Source     string `json:"source"`
-		Medium     string `json:"medium"`
-		Campaign   string `json:"campaign"`
-		Channel    string `json:"channel"`
-		Influencer string `json:"influencer"`
-		MatchedBy  string `json:"matched_by"`
-		Used       bool   `json:"used"`
-		Reason     string `json:"reason"`
-	} `json:"touches"`
-	Payout         explainedPayout            `json:"payout"`
-	Models         map[string][]explainedPart `json:"models"`
-	Counterfactual struct {
-		WithoutCoupon *explainedPayout `json:"without_coupon"`
-		WithoutLink   *explainedPayout `json:"without_link"`
-	} `json:"counterfactual"`
-}
-
-type explainedPayout struct {
-	Winner *struct {
-		Influencer string `json:"influencer"`
-		Campaign   string `json:"campaign"`
-		Evidence   string `json:"evidence"`
-	} `json:"winner"`
-	Rule   string `json:"rule"`
-	Losers []struct {
-		Influencer string `json:"influencer"`
-		Evidence   string `json:"evidence"`
-		Reason     string `json:"reason"`
-	} `json:"losers"`
-	Costs []struct {
-		Level    string         `json:"level"`
-		FixedFee json.Number    `json:"fixed_fee"`
-		VarFee   json.Number    `json:"var_fee"`
-		Revision int64          `json:"revision"`
-		Amounts  []explainedSum `json:"amounts"`
-	} `json:"costs"`
-	Base        json.Number    `json:"base"`
-	Commissions []explainedSum `json:"commissions"`
-	State       string         `json:"state"` // earned | expected | reversed | none
-	Reason      string         `json:"reason"`
-}
-
-// explainedSum is an amount of one currency.
-type explainedSum struct {
-	Amount   json.Number `json:"amount"`
-	Currency string      `json:"currency"`
-}
-
-type explainedPart struct {
-	Channel    string      `json:"channel"`
-	Influencer string      `json:"influencer"`
-	Share      json.Number `json:"share"`
-	Amount     json.Number `json:"amount"`
-}
 
 // orderPage is what templates/order.html shows.
 type orderPage struct {
@@ -169,7 +104,7 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request, v visit) {
 	if e.Sale.InfluencerID != "" {
 		page.Verdict = verdict(e.Sale, false)
 	}
-	var x explained
+	var x facts.Explanation
 	if len(e.Explanation) > 0 {
 		if err := json.Unmarshal(e.Explanation, &x); err != nil {
 			// The page still shows the order and its ledger.
@@ -219,13 +154,13 @@ func (p *orderPage) ledger(e commerce.ExplainedSale, zone *time.Location) {
 	p.Net = net.lines(e.Sale.Currency)
 }
 
-func (p *orderPage) explain(x explained, sale commerce.Sale, zone *time.Location) {
+func (p *orderPage) explain(x facts.Explanation, sale commerce.Sale, zone *time.Location) {
 	for _, k := range x.Keys {
-		name, about := keyWords(k.Kind)
-		p.Keys = append(p.Keys, keyLine{Name: name, About: about, Visitors: plural(k.Visitors, "device"), Hub: k.Hub})
+		name, about := keyWords(string(k.Kind))
+		p.Keys = append(p.Keys, keyLine{Name: name, About: about, Visitors: plural(int64(k.Visitors), "device"), Hub: k.Hub})
 	}
 	for _, t := range x.Touches {
-		line := touchLine{When: t.At, Stamp: t.At, Campaign: t.Campaign, Influencer: t.Influencer, Used: t.Used, Reason: reasonWords(t.Reason)}
+		line := touchLine{When: t.At, Stamp: t.At, Campaign: t.Campaign, Influencer: t.Influencer, Used: t.Used, Reason: t.Reason}
 		if at, err := time.Parse(time.RFC3339, t.At); err == nil {
 			line.When = at.In(zone).Format("2 Jan 2006, 15:04")
 		}
@@ -242,12 +177,12 @@ func (p *orderPage) explain(x explained, sale commerce.Sale, zone *time.Location
 		p.Touches = append(p.Touches, line)
 	}
 	for _, l := range x.Payout.Losers {
-		p.Losers = append(p.Losers, l.Influencer+" had a "+l.Evidence+": "+reasonWords(l.Reason))
+		p.Losers = append(p.Losers, l.Influencer+" had a "+string(l.Evidence)+": "+l.Reason)
 	}
-	p.Verdict = verdict(sale, x.Payout.State == "none")
-	p.Reason = unpaidWords(x.Payout.Reason, sale)
+	p.Verdict = verdict(sale, x.Payout.State == facts.PayoutNone)
+	p.Reason = unpaidWords(x.Payout.Reason)
 	p.State, p.StateIs = stateWords(x.Payout.State, len(p.Ledger) > 0)
-	p.TakenBack = x.Payout.State == "reversed"
+	p.TakenBack = x.Payout.State == facts.PayoutReversed
 	p.Base = amount(x.Payout.Base, sale.Currency)
 	for _, c := range x.Payout.Costs {
 		line := costLine{Level: levelWord(c.Level), Revision: c.Revision, Amounts: amounts(c.Amounts, sale.Currency)}

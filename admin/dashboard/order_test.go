@@ -89,8 +89,8 @@ func TestEveryCurrencyAndEveryZeroIsTold(t *testing.T) {
 	f(orderOf("dollars"), []string{"Earned", "Commission US$ 10.00 R$ 12.50", "Without the coupon, nobody would be credited."}, "Without the link")
 	f(orderOf("cancelled"), []string{"What would be owed for it", "Not owed: cancelled", "Commission now R$ 0.00"}, "Without the link")
 	f(orderOf("returned"), []string{"What was owed for it", "Taken back", "Commission now R$ 0.00"})
-	f(orderOf("recurring"), []string{"recurring order of a subscription"}, "falls due", "Expected")
-	f(orderOf("nobody"), []string{"No influencer is credited", "Nobody is credited, so nothing is owed."}, "Without the")
+	f(orderOf("recurring"), []string{"recurring subscription orders are not paid"}, "falls due", "Expected")
+	f(orderOf("nobody"), []string{"No influencer is credited", "Nothing is owed: no coupon and no link of an influencer led to the order."}, "Without the")
 }
 
 func TestLongAmountsStayInTheirPlaces(t *testing.T) {

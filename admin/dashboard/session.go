@@ -91,8 +91,9 @@ func (s *Server) grant(w http.ResponseWriter, r *http.Request, session commerce.
 	return a, nil
 }
 
+// setCookie sets a cookie for a time; a negative one takes it back.
 func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, path, value string, life time.Duration) {
-	http.SetCookie(w, &http.Cookie{
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure wherever browsers reach us by https
 		Name: name, Value: value, Path: path, MaxAge: int(life / time.Second),
 		HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteLaxMode,
 	})
@@ -100,9 +101,7 @@ func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, path, v
 
 func (s *Server) clearCookies(w http.ResponseWriter, r *http.Request) {
 	for _, name := range []string{accessCookie, refreshCookie, failedCookie} {
-		http.SetCookie(w, &http.Cookie{
-			Name: name, Path: cookiePath, MaxAge: -1, HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteLaxMode,
-		})
+		s.setCookie(w, r, name, cookiePath, "", -time.Second)
 	}
 }
 

@@ -2,42 +2,46 @@ package dashboard
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// keyWords says what a join key is to a merchant.
-func keyWords(kind string) (name, about string) {
-	switch kind {
-	case "cart":
+// keyWords says what joins an order to a visit, as the explanation names it: a
+// kind of key, or the order's own UTM.
+func keyWords(matchedBy string) (name, about string) {
+	switch matchedBy {
+	case string(facts.KeyCart):
 		return "Cart", "the same shopping cart"
-	case "visitor":
+	case string(facts.KeyVisitor):
 		return "Device", "the visitor id that the shop sent with the order"
-	case "customer":
+	case string(facts.KeyCustomer):
 		return "Customer", "the shop's own customer id"
-	case "email":
+	case string(facts.KeyEmail):
 		return "E-mail", "the customer's e-mail, kept as a hash"
-	case "phone":
+	case string(facts.KeyPhone):
 		return "Phone", "the customer's phone, kept as a hash"
-	case "order_utm":
+	case string(facts.ByOrderUTM):
 		return "Order's own UTM", "the campaign that the shop sent with the order"
 	}
-	return kind, ""
+	return matchedBy, ""
 }
 
-// levelWord is the specification's level of a cost, in English.
-func levelWord(level string) string {
+// levelWord is what a cost is agreed for.
+func levelWord(level facts.CostLevel) string {
 	switch level {
-	case "campanha", "campaign":
+	case facts.LevelCampaign:
 		return "Campaign"
-	case "influenciador", "influencer":
+	case facts.LevelInfluencer:
 		return "Influencer"
 	}
-	return level
+	return string(level)
 }
 
 // modelOrder is the order in which models are shown; unknown ones are not.
@@ -55,18 +59,17 @@ var modelWords = map[string][2]string{
 // whatIf tells how the payout would have been on less evidence.
 // Only evidence that the order has can be taken away: it has a coupon where
 // somebody wins without the link, and a link where somebody wins without the coupon.
-func whatIf(x explained) []string {
+func whatIf(x facts.Explanation) []string {
 	withoutCoupon, withoutLink := x.Counterfactual.WithoutCoupon, x.Counterfactual.WithoutLink
-	wins := func(p *explainedPayout) bool { return p != nil && p.Winner != nil }
 	var list []string
-	tell := func(without string, p *explainedPayout) {
-		if !wins(p) {
+	tell := func(without string, p facts.ExplainedPayout) {
+		if p.Winner == nil {
 			list = append(list, without+", nobody would be credited.")
 			return
 		}
-		text := without + ", " + p.Winner.Influencer + " would be credited by " + p.Winner.Evidence
+		text := without + ", " + p.Winner.Influencer + " would be credited by " + string(p.Winner.Evidence)
 		switch {
-		case p.State == "reversed":
+		case p.State == facts.PayoutReversed:
 			text += "; the order being cancelled, nothing would be owed."
 		case len(p.Commissions) == 0:
 			text += ", and nothing would be owed."
@@ -75,44 +78,31 @@ func whatIf(x explained) []string {
 		}
 		list = append(list, text)
 	}
-	if wins(withoutLink) {
+	if withoutLink.Winner != nil {
 		tell("Without the coupon", withoutCoupon)
 	}
-	if wins(withoutCoupon) {
+	if withoutCoupon.Winner != nil {
 		tell("Without the link", withoutLink)
 	}
 	return list
 }
 
-// unpaidWords says why nothing is owed, as a sentence.
-func unpaidWords(reason string, sale commerce.Sale) string {
-	switch reason {
-	case "no_winner":
-		return "Nobody is credited, so nothing is owed."
-	case "base_not_positive":
-		return "Nothing is owed: without shipping, nothing is left of the order's total to earn on."
-	case "recurring_excluded":
-		return "Nothing is owed: this is a recurring order of a subscription, and the store does not pay for those."
-	case "no_agreement":
-		text := "Nothing is owed: no agreement with " + sale.Influencer + " that pays for an order was in force when it was made."
-		if sale.Evidence == commerce.EvidenceLink {
-			text = strings.TrimSuffix(text, ".") + ", or it pays by coupon only."
-		}
-		return text
-	case "below_minor_unit":
-		return "Nothing is owed: the share comes to less than the smallest coin."
+// unpaidWords says why nothing is owed, as a sentence; empty where something is.
+func unpaidWords(reason facts.Reason) string {
+	if words := reason.Words(); words != "" {
+		return "Nothing is owed: " + words + "."
 	}
 	return ""
 }
 
 // stateWords says what a commission is, and by which class it is shown.
-func stateWords(state string, posted bool) (text, class string) {
+func stateWords(state facts.PayoutState, posted bool) (text, class string) {
 	switch state {
-	case "earned":
+	case facts.PayoutEarned:
 		return "Earned", "approved"
-	case "expected":
+	case facts.PayoutExpected:
 		return "Expected", "pending"
-	case "reversed":
+	case facts.PayoutReversed:
 		if posted {
 			return "Taken back", "cancelled"
 		}
@@ -144,32 +134,37 @@ func agreement(l commerce.LedgerEntry, orderCurrency string) string {
 	return strings.Join(list, " + ") + " agreement"
 }
 
-// causeWords says why an entry was posted: the processor's cause, in the
-// store's time zone.
-func causeWords(cause string, zone *time.Location) string {
-	kind, rest, _ := strings.Cut(cause, " ")
-	switch kind {
-	case "order":
-		if at, err := time.Parse(time.RFC3339, rest); err == nil {
-			return "order as of " + at.In(zone).Format("2 Jan 2006, 15:04")
-		}
-		return "order"
-	case "event":
-		return "a visit became known"
-	case "rule":
-		rev, what, _ := strings.Cut(rest, " ")
-		word := map[string]string{"cost": "agreement", "settings": "settings", "": "rules"}[what]
-		if word == "" {
-			word = what
-		}
-		return word + " changed (revision " + rev + ")"
+// causeWords says why an entry was posted, in the store's time zone. A text
+// that is no cause is told as it is.
+func causeWords(text string, zone *time.Location) string {
+	cause, err := facts.ParseCause(text)
+	if err != nil {
+		return text
 	}
-	return cause
+	switch cause.Kind {
+	case facts.CauseOrder:
+		return "order as of " + cause.At.In(zone).Format("2 Jan 2006, 15:04")
+	case facts.CauseEvent, facts.CauseCopy:
+		return "a visit became known"
+	case facts.CauseRule:
+		return ruleWords(cause.Rule) + " changed (revision " + strconv.FormatInt(cause.Rev, 10) + ")"
+	case facts.CauseUpgrade:
+		return "computed again by a newer version"
+	}
+	return text
+}
+
+// ruleWords says which rule changed.
+func ruleWords(rule wire.RuleType) string {
+	if rule == wire.RuleCost {
+		return "agreement"
+	}
+	return string(rule)
 }
 
 // amounts writes each currency's amount; nothing at all is zero of home, where
 // there is a home.
-func amounts(list []explainedSum, home string) (out []string) {
+func amounts(list []facts.ExplainedSum, home string) (out []string) {
 	for _, a := range list {
 		out = append(out, amount(a.Amount, a.Currency))
 	}
@@ -198,14 +193,6 @@ func sharePercent(share json.Number) string {
 		return share.String()
 	}
 	return d.Mul(decimal.NewFromInt(100)).Round(1).String() + "%"
-}
-
-// reasonWords says a reason of the processor without the names of settings.
-func reasonWords(reason string) string {
-	return strings.NewReplacer(
-		"coupon_first", "“coupon first”", "last_touch", "“last touch”",
-		"direct: only the model last counts it", "a direct visit counts in the last-touch model alone",
-	).Replace(reason)
 }
 
 // present drops what is empty.

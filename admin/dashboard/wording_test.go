@@ -9,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
 )
 
 func TestCausesAreToldInTheStoresTime(t *testing.T) {
@@ -28,7 +29,10 @@ func TestCausesAreToldInTheStoresTime(t *testing.T) {
 	f("event", "a visit became known")
 	f("rule 5 cost", "agreement changed (revision 5)")
 	f("rule 6 coupon", "coupon changed (revision 6)")
-	f("rule 7", "rules changed (revision 7)")
+	f("rule 6 settings", "settings changed (revision 6)")
+	f("event copy", "a visit became known")
+	f("upgrade", "computed again by a newer version")
+	f("rule 7", "rule 7")
 	f("something else", "something else")
 }
 
@@ -56,7 +60,7 @@ func TestWhatIfSpeaksOnlyOfEvidenceThatTheOrderHas(t *testing.T) {
 	const nobody = `{"winner":null,"commissions":[],"state":"none","reason":"no_winner"}`
 	f := func(name, withoutCoupon, withoutLink string, want ...string) {
 		t.Helper()
-		var x explained
+		var x facts.Explanation
 		if err := json.Unmarshal([]byte(`{"counterfactual":{"without_coupon":`+withoutCoupon+`,"without_link":`+withoutLink+`}}`), &x); err != nil {
 			t.Fatal(err)
 		}
@@ -75,15 +79,12 @@ func TestWhatIfSpeaksOnlyOfEvidenceThatTheOrderHas(t *testing.T) {
 
 func TestEachReasonOfNoPayHasWords(t *testing.T) {
 	t.Parallel()
-	f := func(reason string) {
-		t.Helper()
-		if unpaidWords(reason, commerce.Sale{Influencer: "Ana"}) == "" {
-			t.Errorf("%s is not explained", reason)
+	for _, reason := range []facts.Reason{facts.ReasonNoWinner, facts.ReasonBase, facts.ReasonRecurring, facts.ReasonNoCost, facts.ReasonTooLittle, facts.ReasonOutOfRange} {
+		if got := unpaidWords(reason); len(got) < len("Nothing is owed: .")+10 {
+			t.Errorf("%s: %q", reason, got)
 		}
 	}
-	f("no_winner")
-	f("base_not_positive")
-	f("recurring_excluded")
-	f("no_agreement")
-	f("below_minor_unit")
+	if got := unpaidWords(""); got != "" {
+		t.Errorf("no reason: %q", got)
+	}
 }

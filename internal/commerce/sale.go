@@ -7,10 +7,13 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// What a payout rests on.
+// Evidence is what shows that an influencer led to an order; empty: nothing does.
+type Evidence string
+
+// The two kinds of evidence.
 const (
-	EvidenceCoupon = "coupon"
-	EvidenceLink   = "link"
+	EvidenceCoupon Evidence = "coupon"
+	EvidenceLink   Evidence = "link"
 )
 
 // Sale is one order as a merchant looks at it: what was sold and who is paid.
@@ -26,9 +29,9 @@ type Sale struct {
 	InfluencerID    string // empty: nobody is credited
 	Influencer      string
 	Campaign        string
-	Evidence        string // EvidenceCoupon | EvidenceLink | empty
-	CommissionMinor int64  // net of the ledger, or expected while pending
-	FixedBRLMinor   int64  // fixed fees of an order in another currency, in BRL: beside CommissionMinor
+	Evidence        Evidence
+	CommissionMinor int64 // net of the ledger, or expected while pending
+	FixedBRLMinor   int64 // fixed fees of an order in another currency, in BRL: beside CommissionMinor
 	ProcessedAt     time.Time
 	DiscountCode    string // as the shop sent it; may be empty
 }
@@ -53,7 +56,7 @@ func (s Sale) Commissions() (list []Amount) {
 type SaleGroup struct {
 	InfluencerID    string // empty: credited to nobody
 	Influencer      string
-	Evidence        string
+	Evidence        Evidence
 	Status          int
 	Currency        string
 	Orders          int64

@@ -18,7 +18,7 @@ type Explanation struct {
 	Payout         ExplainedPayout            `json:"payout"`
 	Models         map[string][]ExplainedPart `json:"models"`
 	Counterfactual ExplainedCounterfactual    `json:"counterfactual"`
-	Ledger         []ExplainedEntry           `json:"ledger,omitempty"` // added when it is read
+	Ledger         []ExplainedEntry           `json:"ledger,omitzero"` // added when it is read; an empty one says that nothing was posted
 }
 
 // ExplainedOrder is the order as it was decided.

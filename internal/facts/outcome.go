@@ -4,14 +4,17 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+
+	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 // Evidence is what shows that an influencer led to an order.
-type Evidence string
+type Evidence = commerce.Evidence
 
+// The two kinds of evidence.
 const (
-	EvidenceCoupon Evidence = "coupon"
-	EvidenceLink   Evidence = "link"
+	EvidenceCoupon = commerce.EvidenceCoupon
+	EvidenceLink   = commerce.EvidenceLink
 )
 
 // Outcome is what follows from a Case: derived rows, ready to store.

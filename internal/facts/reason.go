@@ -24,15 +24,15 @@ const (
 // reasonWords is the one table of words for reasons.
 var reasonWords = map[Reason]string{
 	ReasonNoWinner:        "no coupon and no link of an influencer led to the order",
-	ReasonBase:            "the base is not above zero",
+	ReasonBase:            "without shipping, the order's total is not above zero",
 	ReasonRecurring:       "recurring subscription orders are not paid",
 	ReasonNoCost:          "no cost was in force for this evidence when the order was made",
 	ReasonTooLittle:       "the share rounds to less than the currency's smallest unit",
 	ReasonOutOfRange:      "the commission is too large to be recorded",
-	ReasonLinkBeatsCoupon: "the store's rule is last_touch: a link beats a coupon",
-	ReasonCouponBeatsLink: "the store's rule is coupon_first: a coupon beats a link",
+	ReasonLinkBeatsCoupon: "a link beats a coupon: the store's rule is “last touch”",
+	ReasonCouponBeatsLink: "a coupon beats a link: the store's rule is “coupon first”",
 	ReasonMarketplace:     "marketplace orders take no link evidence",
-	ReasonDirect:          "direct: only the model last counts it",
+	ReasonDirect:          "a direct visit counts in the model “last touch” alone",
 }
 
 // Words is the reason for people; empty for no reason and for an unknown one.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -30,8 +31,8 @@ type Rules struct {
 
 // Payout rules (company.payout_rule).
 const (
-	CouponFirst = "coupon_first"
-	LastTouch   = "last_touch"
+	CouponFirst = commerce.CouponFirst
+	LastTouch   = commerce.LastTouch
 )
 
 // Influencer of a store. A closed rule (ArchivedAt, DeletedAt not zero) holds

@@ -114,7 +114,7 @@ func (h *Hub) serve(ctx context.Context, s *socket, key topicKey, cursor commerc
 		s.readUntilClosed()
 	}()
 	defer func() {
-		s.conn.Close()
+		_ = s.conn.Close() // the peer may be gone
 		<-read
 	}()
 	// Since it has joined, what happens from now on is queued: between the two

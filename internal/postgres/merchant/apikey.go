@@ -199,7 +199,7 @@ var keyUses = postgres.Rows[keyUse]{
 	postgres.Col("at", "timestamptz", func(u *keyUse) time.Time { return u.at }),
 }
 
-const fromAPIKeys = ` from api_key k join company c using (company_id)`
+const fromAPIKeys = ` from api_key k join company c using (company_id)` //nolint:gosec // a part of a statement
 
 var selectAPIKeys = `select ` + postgres.List(apiKeyColumns) + fromAPIKeys
 

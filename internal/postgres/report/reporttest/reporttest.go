@@ -100,7 +100,7 @@ type Order struct {
 	TotalMinor          int64
 	InfluencerID        string
 	CampaignID          string
-	Evidence            string
+	Evidence            commerce.Evidence
 	CommissionMinor     int64
 	FixedFeeMinor       int64 // in BRL, beside the commission of an order in another currency
 	DiscountCode        string
@@ -140,7 +140,7 @@ func (f *Fixture) Put(o Order) {
 				base_minor = excluded.base_minor, commission_minor = excluded.commission_minor,
 				fixed_brl_minor = excluded.fixed_brl_minor`,
 			pgx.NamedArgs{"company_id": o.CompanyID, "order_id": o.ID, "influencer_id": postgres.NullIfEmpty(o.InfluencerID),
-				"campaign_id": postgres.NullIfEmpty(o.CampaignID), "evidence": postgres.NullIfEmpty(o.Evidence),
+				"campaign_id": postgres.NullIfEmpty(o.CampaignID), "evidence": postgres.NullIfEmpty(string(o.Evidence)),
 				"base": o.TotalMinor, "commission": o.CommissionMinor, "fixed": o.FixedFeeMinor}); err != nil {
 			return err
 		}
