@@ -6,19 +6,19 @@ import (
 	"sync"
 )
 
-// ErrNotInitialised is the error of the package's functions before Init and
-// after Close.
+// ErrNotInitialised is returned by the package's functions before Init and after
+// Close.
 var ErrNotInitialised = errors.New("sdk: Init was not called")
 
-// one is the client of Init. It is the package's only global: the interface
-// asks for a track() that can be called from anywhere in a program.
+// one is the client of Init. It is the package's only global variable: Track can
+// be called from anywhere in a program.
 var one struct {
 	sync.Mutex
 	client *Client
 }
 
-// Init starts the client of the package's functions. A second Init without
-// Close between is an error.
+// Init starts the client of the package's functions. It returns an error if there
+// is one already.
 func Init(cfg Config) error {
 	one.Lock()
 	defer one.Unlock()
@@ -60,8 +60,8 @@ func Flush(ctx context.Context) error {
 	return client.Flush(ctx)
 }
 
-// Close is Client.Close of the client that Init started; Init may be called
-// again after it.
+// Close is Client.Close of the client that Init started. After it, Init may be
+// called again.
 func Close(ctx context.Context) error {
 	client, err := current()
 	if err != nil {
