@@ -10,9 +10,9 @@ import (
 // Close.
 var ErrNotInitialised = errors.New("sdk: Init was not called")
 
-// one is the client of Init. It is the package's only global variable: Track can
+// shared is the client of Init. It is the package's only global variable: Track can
 // be called from anywhere in a program.
-var one struct {
+var shared struct {
 	sync.Mutex
 	client *Client
 }
@@ -20,26 +20,26 @@ var one struct {
 // Init starts the client of the package's functions. It returns an error if there
 // is one already.
 func Init(cfg Config) error {
-	one.Lock()
-	defer one.Unlock()
-	if one.client != nil {
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.client != nil {
 		return errors.New("sdk: Init was called already")
 	}
 	client, err := New(cfg)
 	if err != nil {
 		return err
 	}
-	one.client = client
+	shared.client = client
 	return nil
 }
 
 func current() (*Client, error) {
-	one.Lock()
-	defer one.Unlock()
-	if one.client == nil {
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.client == nil {
 		return nil, ErrNotInitialised
 	}
-	return one.client, nil
+	return shared.client, nil
 }
 
 // Track is Client.Track of the client that Init started.
@@ -68,10 +68,10 @@ func Close(ctx context.Context) error {
 		return err
 	}
 	err = client.Close(ctx)
-	one.Lock()
-	defer one.Unlock()
-	if one.client == client {
-		one.client = nil
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.client == client {
+		shared.client = nil
 	}
 	return err
 }
