@@ -151,8 +151,8 @@ func inside(path, directory string) bool {
 }
 
 func TestAttributionRulesArePure(t *testing.T) {
-	for _, room := range []string{"./internal/attribution", "./internal/facts"} {
-		for from, paths := range imports(t, room) {
+	for _, pure := range []string{"./internal/attribution", "./internal/facts"} {
+		for from, paths := range imports(t, pure) {
 			for _, path := range paths {
 				switch path {
 				case "context", "os", "io", "net", "net/http", "sync", "math/rand", "math/rand/v2", "crypto/rand", "log/slog":

@@ -9,6 +9,7 @@ import (
 	"github.com/go-rod/rod"
 	"github.com/go-rod/rod/lib/proto"
 
+	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/sdk/core"
 )
@@ -32,7 +33,7 @@ func TestInChromium(t *testing.T) {
 	f("what beacons cannot carry is sent by the next page", beaconFull)
 	f("events of an outage are sent by the next page", outage)
 	f("the READMEs' snippet takes every call", readmeSnippets)
-	f("the READMEs' snippet is no error where the script is kept away", readmeSnippetsBlocked)
+	f("the READMEs' snippet is no error without the script", readmeSnippetsBlocked)
 	f("the stub's queue is replayed with its times", stubQueue)
 	f("the visitor stays, the session is a hint, the campaign is kept", visitorStays)
 	f("the worker gives the bytes that the edge would make", workerPath)
@@ -50,7 +51,7 @@ func TestInChromium(t *testing.T) {
 
 func open(t *testing.T, b *rod.Browser, url string) *rod.Page {
 	t.Helper()
-	return b.MustPage(url).Timeout(patience)
+	return b.MustPage(url).Timeout(await.Long)
 }
 
 func stored(page *rod.Page) int {
@@ -98,8 +99,8 @@ func beacon(t *testing.T, e *edge, b *rod.Browser) {
 	}
 }
 
-// More than beacons may carry (64 KiB on their way at once in Chromium) waits
-// in storage for the shop's next page.
+// Chromium sends at most 64 KiB by beacons at one time. The rest stays in storage
+// for the shop's next page.
 func beaconFull(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{
 		"/":     e.stubbed(`tributary.init({companyId:"loja",linger:3600000,pageViews:false})`),
@@ -203,8 +204,8 @@ func workerPath(t *testing.T, e *edge, b *rod.Browser) {
 	page := open(t, b, s.URL+"/p?x=1")
 	page.MustNavigate(s.URL + "/?utm_source=a&utm_campaign=%C3%A9&fbclid=F")
 	page.MustWait(`() => said.some(s => s.includes("worker is ready"))`)
-	// While the edge is out, the page keeps the raw envelope and the edge sees
-	// what the worker made of it.
+	// While the edge answers 503, the page keeps the raw envelope, and the edge
+	// receives what the worker made of it.
 	e.answer(http.StatusServiceUnavailable)
 	page.MustEval(`() => tributary.track("purchase", {total: 49.90, 7: "\ud83d", items:[{item_id:"tée", quantity:2, price:1e21}]}, {email:" ana@example.com ", phone:"0"})`)
 	e.wait(t, "an attempt", func(s seen) bool { return len(s.refused) > 0 })
@@ -223,8 +224,8 @@ func workerPath(t *testing.T, e *edge, b *rod.Browser) {
 	}
 	e.answer(http.StatusOK)
 	e.wait(t, "the sale", func(s seen) bool { return s.named(core.CheckoutCompleted) != nil })
-	// What the core refuses in the worker is told, and travels as it was taken:
-	// the edge makes its dead letter, which the merchant sees.
+	// What the core refuses in the worker is logged and sent as it was taken: the
+	// edge keeps it as a dead letter, which the merchant sees.
 	page.MustEval(`() => tributary.track("CHECKOUT_COMPLETED", {items: []})`)
 	page.MustWait(`() => said.some(s => s.includes("payload_items_required"))`)
 	e.wait(t, "the refused sale", func(s seen) bool { return s.copies(core.CheckoutCompleted) == 2 })
@@ -365,7 +366,7 @@ func consentDeniedElsewhere(t *testing.T, e *edge, b *rod.Browser) {
 	}
 }
 
-// Something between page and edge may answer in the edge's place.
+// A proxy between page and edge may answer instead of the edge.
 func oddAnswer(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": e.stubbed(`
 		const real = fetch;

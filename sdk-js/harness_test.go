@@ -11,17 +11,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/await"
 	sdkjs "github.com/tributary-io/tributary/sdk-js"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-const patience = 15 * time.Second
-
-// got is one event as the edge took it.
+// got is one event as the edge received it.
 type got struct {
 	core.Event
 	raw  bool
-	text string // the item's own text
+	text string // as it was sent
 }
 
 // edge is an edge on loopback: it serves a build's files and takes events
@@ -29,7 +28,7 @@ type got struct {
 type edge struct {
 	*httptest.Server
 	mu      sync.Mutex
-	status  int // other than 200: how every request is answered
+	status  int // of every answer
 	known   map[string]bool
 	changed chan struct{}
 	so      seen
@@ -39,8 +38,8 @@ type edge struct {
 type seen struct {
 	requests int
 	types    []string // content types of the requests
-	events   []got    // each id once, as the real edge sees to
-	refused  []got    // what came while status was not 200
+	events   []got    // each id once, as in the real edge
+	refused  []got    // those of requests that were not answered 200
 }
 
 func newEdge(t *testing.T, dist string) *edge {
@@ -63,7 +62,7 @@ func (e *edge) take(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Access-Control-Allow-Credentials", "true")
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the page went away; a beacon does not
+		return // the page was closed
 	}
 	batch, v := core.ParseBatch(string(body), "", core.Options{})
 	e.mu.Lock()
@@ -106,10 +105,10 @@ func (e *edge) answer(status int) {
 	e.status = status
 }
 
-// wait returns when done says so; it looks again at each request.
+// wait returns when done returns true. It is called again after each request.
 func (e *edge) wait(t *testing.T, what string, done func(seen) bool) {
 	t.Helper()
-	late := time.After(patience)
+	late := time.After(await.Long)
 	for {
 		e.mu.Lock()
 		ok, changed := done(e.so), e.changed
@@ -122,7 +121,7 @@ func (e *edge) wait(t *testing.T, what string, done func(seen) bool) {
 		case <-late:
 			e.mu.Lock()
 			defer e.mu.Unlock()
-			t.Fatalf("%s: not within %v; %d requests, events %s", what, patience, e.so.requests, names(e.so.events))
+			t.Fatalf("%s: not within %v; %d requests, events %s", what, await.Long, e.so.requests, names(e.so.events))
 		}
 	}
 }
@@ -135,7 +134,7 @@ func names(events []got) string {
 	return strings.Join(s, " ")
 }
 
-// seen is a copy of what the edge saw so far.
+// seen returns a copy of what the edge saw so far.
 func (e *edge) seen() seen {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -144,7 +143,7 @@ func (e *edge) seen() seen {
 	return so
 }
 
-// named is the first event of that name.
+// named returns the first event of a name, or nil.
 func (s seen) named(name string) *got {
 	for i := range s.events {
 		if s.events[i].Name == name {

@@ -11,11 +11,12 @@ import (
 	"github.com/go-rod/rod"
 	"github.com/go-rod/rod/lib/proto"
 
+	"github.com/tributary-io/tributary/internal/await"
 	sdkjs "github.com/tributary-io/tributary/sdk-js"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// readmes are the pages that show a shop what to put into its own.
+// readmes returns the pages that show the snippet.
 func readmes() []string { return []string{"../README.md", "README.md"} }
 
 // code returns the first block of a page in a language.
@@ -58,17 +59,17 @@ const everyCall = `
 	tributary.flush().then(function () { window.flushed = true; });
 	addEventListener("load", function () { track("LATE"); });`
 
-// snippetPage is a page with a README's snippet and its first call, as they
-// stand there, and every other call.
+// snippetPage returns a page with a README's snippet and its first call, unchanged,
+// and every other call.
 func snippetPage(t *testing.T, readme, endpoint string) string {
 	t.Helper()
 	html := strings.NewReplacer("https://collect.your-shop.com", endpoint, "YOUR_COMPANY_ID", "loja").Replace(code(t, readme, "html"))
 	return html + "<script>" + code(t, readme, "js") + everyCall + "</script>"
 }
 
-// complaints collects what a page throws or reports as an error, and, unless
-// the network is expected to fail, the browser's own reports.
-func complaints(t *testing.T, page *rod.Page, network bool) {
+// failOnErrors fails the test for each error that the page throws or writes to
+// the console, and, with network, for each that the browser reports.
+func failOnErrors(t *testing.T, page *rod.Page, network bool) {
 	t.Helper()
 	wait := page.EachEvent(func(e *proto.RuntimeExceptionThrown) {
 		t.Errorf("the page threw: %s", e.ExceptionDetails.Exception.Description)
@@ -96,8 +97,8 @@ func complaints(t *testing.T, page *rod.Page, network bool) {
 func readmeSnippets(t *testing.T, e *edge, b *rod.Browser) {
 	for _, readme := range readmes() {
 		s := shop(t, map[string]string{"/": snippetPage(t, readme, e.URL+"/t")})
-		page := b.MustPage("").Timeout(patience)
-		complaints(t, page, true)
+		page := b.MustPage("").Timeout(await.Long)
+		failOnErrors(t, page, true)
 		before := e.seen()
 		page.MustNavigate(s.URL + "/")
 		for _, name := range []string{core.PageView, core.CheckoutCompleted, "EARLY", "LATE"} {
@@ -110,16 +111,16 @@ func readmeSnippets(t *testing.T, e *edge, b *rod.Browser) {
 	}
 }
 
-// The same with the script kept away: answered 404, and refused by an ad
-// blocker. The shop's own page notices nothing, and what the stub keeps is bounded.
+// The same without the script: it is answered 404, or refused by an ad blocker.
+// The page has no error, and the number of calls that the stub keeps is bounded.
 func readmeSnippetsBlocked(t *testing.T, _ *edge, b *rod.Browser) {
 	missing := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(missing.Close)
 	for _, readme := range readmes() {
 		for _, blocked := range []bool{false, true} {
 			s := shop(t, map[string]string{"/": snippetPage(t, readme, missing.URL)})
-			page := b.MustPage("").Timeout(patience)
-			complaints(t, page, false)
+			page := b.MustPage("").Timeout(await.Long)
+			failOnErrors(t, page, false)
 			if blocked {
 				if err := (proto.NetworkEnable{}).Call(page); err != nil {
 					t.Fatal(err)

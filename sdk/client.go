@@ -9,26 +9,27 @@ import (
 	"time"
 )
 
-// Client sends events. It is safe for concurrent use; make one and Close it.
+// Client sends events. It is safe for concurrent use. Make one with New, and call
+// Close at the end.
 type Client struct {
 	cfg    Config
 	http   *http.Client
-	own    *http.Transport // nil when the connections are another's
+	own    *http.Transport // nil if Config.HTTPClient was given
 	queue  queue
 	stream string
 	seq    atomic.Int64
 
 	mu      sync.Mutex
 	closed  bool
-	flushTo uint64        // entries up to this count go without waiting for others
-	changed chan struct{} // closed and made anew when entries are settled
+	flushTo uint64        // entries up to this count are sent without waiting for a full batch
+	changed chan struct{} // closed and replaced when entries are settled
 
-	wake   chan struct{} // capacity 1: something was pushed, or is to be flushed
+	wake   chan struct{} // capacity 1: an entry was pushed, or Flush was called
 	cancel context.CancelFunc
-	done   chan struct{} // closed when the sending goroutine is gone
+	done   chan struct{} // closed when the sending goroutine has ended
 }
 
-// New starts a client. Its one goroutine ends with Close.
+// New starts a client with one goroutine, which Close ends.
 func New(cfg Config) (*Client, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -44,8 +45,8 @@ func New(cfg Config) (*Client, error) {
 	}
 	if c.http == nil {
 		c.http = &http.Client{}
-		// A program may have put a transport of another kind there: then it is
-		// used as it is, and is not ours to close.
+		// A program may have replaced http.DefaultTransport by another type. Then
+		// that is used, and Close does not close its connections.
 		if standard, ok := http.DefaultTransport.(*http.Transport); ok {
 			c.own = standard.Clone()
 			c.http.Transport = c.own
@@ -57,16 +58,16 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// Track takes an event: payload is anything that encodes to a JSON object, or
-// nil. It returns before the event is sent. An event that would be refused is
-// an error that holds an *Invalid; a full queue is ErrQueueFull, unless
-// Config.WaitWhenFull.
+// Track puts an event into the queue and returns before it is sent. payload is a
+// value that encodes to a JSON object, or nil. The error is an *Invalid if the
+// edge would refuse the event, and ErrQueueFull if the queue is full, unless
+// Config.WaitWhenFull is set.
 func (c *Client) Track(ctx context.Context, event string, payload any, identity Identity) error {
 	return c.track(ctx, Event{Name: event, Identity: identity}, payload)
 }
 
-// TrackEvent is Track for events that bring more: the visitor, the page, the
-// time they happened, an id of the caller's by which a repeat is known.
+// TrackEvent is Track for an event with more fields: the visitor, the page, its
+// time, or an id by which the edge recognizes a repeated event.
 func (c *Client) TrackEvent(ctx context.Context, e Event) error {
 	return c.track(ctx, e, nil)
 }
@@ -107,8 +108,8 @@ func (c *Client) signal() {
 	}
 }
 
-// Flush sends what is queued without waiting for more, and returns when every
-// event tracked before it is settled: acknowledged, refused or given up.
+// Flush sends the queue without waiting for more events. It returns when every
+// event tracked before the call is acknowledged, refused or given up.
 func (c *Client) Flush(ctx context.Context) error {
 	target, _ := c.queue.counts()
 	c.mu.Lock()
@@ -130,14 +131,14 @@ func (c *Client) Flush(ctx context.Context) error {
 	}
 }
 
-// Close takes no more events, flushes, and ends the client. When ctx ends
-// first, what is left is given up (Config.OnResult is told) and ctx's error
-// returned. It waits for the goroutine either way. Closing twice is ErrClosed.
+// Close flushes the queue and ends the client. If ctx ends first, the events that
+// are left are given up, and ctx's error is returned. It always waits for the
+// goroutine. A second call returns ErrClosed.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
 	closed := c.closed
 	c.closed = true
-	close(c.changed) // whoever waits for room learns of it
+	close(c.changed) // wakes up calls of Track that wait for space
 	c.changed = make(chan struct{})
 	c.mu.Unlock()
 	if closed {
@@ -153,7 +154,7 @@ func (c *Client) Close(ctx context.Context) error {
 	return err
 }
 
-// run sends batch after batch until ctx ends, then gives up what is left.
+// run sends one batch after the other until ctx ends, then gives up what is left.
 func (c *Client) run(ctx context.Context) {
 	defer close(c.done)
 	for ctx.Err() == nil {
@@ -171,7 +172,7 @@ func (c *Client) run(ctx context.Context) {
 	}
 }
 
-// next waits for a batch: full, or as old as FlushInterval, or to be flushed.
+// next waits until a batch is full, or as old as FlushInterval, or to be flushed.
 func (c *Client) next(ctx context.Context) []entry {
 	var late <-chan time.Time
 	for {

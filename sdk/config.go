@@ -12,29 +12,29 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// Config is a Client's settings. CompanyID and Endpoint are required; the
-// zero value of every other field is a default that works.
+// Config is a Client's settings. CompanyID and Endpoint are required. The zero
+// value of every other field stands for its default.
 type Config struct {
-	CompanyID string // whose events these are
-	Endpoint  string // the edge: origin and prefix, as dev.json's edge_url; /v1/events is added
+	CompanyID string // the company that the events belong to
+	Endpoint  string // the edge's origin and prefix, edge_url in dev.json, without /v1/events
 
-	QueueSize     int           // events waiting or in flight at most; default 10,000
-	QueueBytes    int           // … and their bytes; default 64 MiB
-	WaitWhenFull  bool          // Track waits for room, as long as its context allows, instead of ErrQueueFull
-	BatchEvents   int           // events a request at most; default 250, never above the edge's 500
-	BatchBytes    int           // body of a request at most; default 512 KiB, the edge takes 1 MiB
+	QueueSize     int           // most events that wait or are being sent; default 10,000
+	QueueBytes    int           // most bytes of those; default 64 MiB
+	WaitWhenFull  bool          // Track waits until the queue has space or its context ends, instead of returning ErrQueueFull
+	BatchEvents   int           // most events in a request; default 250, at most 500, the edge's bound
+	BatchBytes    int           // most bytes of a request; default 512 KiB, the edge takes 1 MiB
 	FlushInterval time.Duration // how long an event waits for others; default 500 ms
 
 	Timeout     time.Duration // of one attempt; default 15 s
-	MaxAttempts int           // of one batch, the first one counted; default 12: some three minutes of outage
-	MaxWait     time.Duration // between two attempts, also where Retry-After asks for more; default 1 min
+	MaxAttempts int           // of one batch, with the first; default 12, about three minutes
+	MaxWait     time.Duration // between two attempts, also if Retry-After asks for more; default 1 min
 
-	// OnResult is told what became of each event, from the sending goroutine:
-	// it must not block, and must not call Flush or Close.
+	// OnResult is called once for each event, by the sending goroutine. It must not
+	// block and must not call Flush or Close.
 	OnResult func(Result)
 
-	// HTTPClient sends the requests; default: one of the client's own, whose
-	// connections Close closes. Its own Timeout, if it has one, holds beside ours.
+	// HTTPClient sends the requests. Default: a client of this package, whose
+	// connections Close closes. Timeout applies as well as HTTPClient.Timeout.
 	HTTPClient *http.Client
 
 	now    func() time.Time
@@ -63,7 +63,7 @@ func (c *Config) complete() error {
 	standard(&c.QueueSize, 10_000)
 	standard(&c.QueueBytes, 64<<20)
 	standard(&c.BatchEvents, 250)
-	c.BatchEvents = min(c.BatchEvents, core.MaxBatchEvents) // a larger batch would be refused whole
+	c.BatchEvents = min(c.BatchEvents, core.MaxBatchEvents) // the edge refuses a larger batch as a whole
 	standard(&c.BatchBytes, 512<<10)
 	standard(&c.FlushInterval, 500*time.Millisecond)
 	standard(&c.Timeout, 15*time.Second)

@@ -6,40 +6,40 @@ import (
 	"sync"
 )
 
-// ErrNotInitialised is the error of the package's functions before Init and
-// after Close.
+// ErrNotInitialised is returned by the package's functions before Init and after
+// Close.
 var ErrNotInitialised = errors.New("sdk: Init was not called")
 
-// one is the client of Init. It is the package's only global: the interface
-// asks for a track() that can be called from anywhere in a program.
-var one struct {
+// shared is the client of Init. It is the package's only global variable: Track can
+// be called from anywhere in a program.
+var shared struct {
 	sync.Mutex
 	client *Client
 }
 
-// Init starts the client of the package's functions. A second Init without
-// Close between is an error.
+// Init starts the client of the package's functions. It returns an error if there
+// is one already.
 func Init(cfg Config) error {
-	one.Lock()
-	defer one.Unlock()
-	if one.client != nil {
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.client != nil {
 		return errors.New("sdk: Init was called already")
 	}
 	client, err := New(cfg)
 	if err != nil {
 		return err
 	}
-	one.client = client
+	shared.client = client
 	return nil
 }
 
 func current() (*Client, error) {
-	one.Lock()
-	defer one.Unlock()
-	if one.client == nil {
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.client == nil {
 		return nil, ErrNotInitialised
 	}
-	return one.client, nil
+	return shared.client, nil
 }
 
 // Track is Client.Track of the client that Init started.
@@ -60,18 +60,18 @@ func Flush(ctx context.Context) error {
 	return client.Flush(ctx)
 }
 
-// Close is Client.Close of the client that Init started; Init may be called
-// again after it.
+// Close is Client.Close of the client that Init started. After it, Init may be
+// called again.
 func Close(ctx context.Context) error {
 	client, err := current()
 	if err != nil {
 		return err
 	}
 	err = client.Close(ctx)
-	one.Lock()
-	defer one.Unlock()
-	if one.client == client {
-		one.client = nil
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.client == client {
+		shared.client = nil
 	}
 	return err
 }

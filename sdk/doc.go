@@ -4,12 +4,12 @@
 //	err = client.Track(ctx, sdk.CheckoutCompleted, payload, sdk.Identity{Email: "ana@example.com"})
 //	err = client.Close(ctx)
 //
-// Track checks the event at once, with the same core as the browser and the
-// edge, and puts it into a bounded queue; one goroutine sends batches and
-// retries what may be retried. An event is acknowledged, refused or given up
-// exactly once, and Config.OnResult is told of each.
+// Track checks the event at once, with the same code as the browser and the
+// edge, and puts it into a bounded queue. One goroutine sends batches and
+// retries them where that may help. Each event ends exactly once as
+// acknowledged, refused or given up, and Config.OnResult is called with that.
 // docs/events.md has every name, field, bound and code.
 //
-// What may enter: the standard library and sdk/core, nothing else: whoever
-// imports this package gets no dependency with it.
+// What may enter: the standard library and sdk/core only, so that a program that
+// imports this package gets no other dependency.
 package sdk

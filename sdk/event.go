@@ -24,27 +24,27 @@ const (
 	CheckoutCompleted = core.CheckoutCompleted
 )
 
-// Identity is what the caller knows of the shopper; all of it is optional.
-// The edge keeps keyed hashes of it and nothing else.
+// Identity is what the caller knows of the shopper. Every field is optional.
+// The edge keeps only keyed hashes of it.
 type Identity = core.Identity
 
-// Event is an event with everything that can be said of it, for TrackEvent.
+// Event is an event with all fields, for TrackEvent.
 // ID and Timestamp may be empty.
 type Event = core.Event
 
-// Invalid is the error of an event that would be refused, with a stable code
-// and the field; find it with errors.As.
+// Invalid is the error of an event that the edge would refuse, with a stable code
+// and the field. Use errors.As to get it.
 type Invalid = core.Violation
 
 // Statuses of a Result.
 const (
-	Acknowledged = "ok"        // the edge has it for good
+	Acknowledged = "ok"        // the edge has stored it
 	Duplicate    = "duplicate" // the edge had it already
-	Rejected     = "rejected"  // the edge refuses it: Code and Message say why
+	Rejected     = "rejected"  // the edge refused it: Code and Message say why
 	GivenUp      = "given_up"  // it could not be sent: Err says why
 )
 
-// Result is what became of one event.
+// Result says how one event ended.
 type Result struct {
 	EventID string
 	Status  string
@@ -53,7 +53,7 @@ type Result struct {
 	Err     error // GivenUp only
 }
 
-// encode checks e and completes it; the text it returns is canonical.
+// encode checks e, completes it and returns its canonical text.
 func (c *Client) encode(e Event, payload any) ([]byte, string, error) {
 	now := c.cfg.now()
 	if e.ID == "" {
@@ -85,13 +85,13 @@ func (c *Client) encode(e Event, payload any) ([]byte, string, error) {
 	}
 	e = batch.Items[0].Event
 	if e.Stream == "" {
-		// Only what is sound is numbered: a gap at the edge is a lost event.
+		// Only valid events are numbered, so that a gap in the numbers means a lost event.
 		e.Stream, e.Seq = c.stream, c.seq.Add(1)
 	}
 	return core.AppendEvent(nil, &e), e.ID, nil
 }
 
-// newID is a UUIDv7 (RFC 9562): 48 bits of milliseconds, 74 of randomness.
+// newID returns a UUIDv7 (RFC 9562): 48 bits of milliseconds, 74 random bits.
 func newID(now time.Time) string {
 	var b [16]byte
 	_, _ = rand.Read(b[6:]) // never fails: crypto/rand ends the program instead
@@ -110,7 +110,7 @@ func newID(now time.Time) string {
 	return string(text)
 }
 
-// body is a request of entries, stamped with the time of this attempt.
+// body returns a request of entries with the time of this attempt.
 func (c *Client) body(entries []entry) []byte {
 	var b bytes.Buffer
 	b.WriteString(`{"companyId":`)

@@ -2,24 +2,23 @@ package sdk
 
 import "sync"
 
-// entry is one event on its way.
+// entry is one event in the queue.
 type entry struct {
 	id   string
 	text []byte // canonical JSON
 }
 
-// queue is where entries wait until they are settled: the joint where a queue
-// on disk will stand beside the one in memory. Implementations are safe for
-// concurrent use.
+// queue keeps entries until they are settled. It is an interface so that a queue
+// on disk can be added. Implementations are safe for concurrent use.
 type queue interface {
-	// tryPush appends an entry; false when there is no room for it.
+	// tryPush appends an entry. It returns false if the queue is full.
 	tryPush(entry) bool
-	// peek is a copy of the oldest entries, bounded by count and bytes, at
-	// least one if there is any. They stay until drop.
+	// peek returns the oldest entries, bounded by count and bytes, but at least one
+	// if there is one. They stay in the queue until drop.
 	peek(events, bytes int) []entry
-	// drop removes the n oldest entries: they are settled.
+	// drop removes the n oldest entries, which are settled.
 	drop(n int)
-	// counts are the numbers of entries pushed and dropped since the start.
+	// counts returns how many entries were pushed and dropped since the start.
 	counts() (pushed, dropped uint64)
 }
 

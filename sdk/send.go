@@ -14,10 +14,10 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// maxAnswer bounds what is read of an answer: 500 results of some 200 bytes.
+// maxAnswer bounds what is read of an answer: 500 results have about 200 bytes each.
 const maxAnswer = 256 << 10
 
-// answer is the edge's, or the error body of a 4xx or 5xx.
+// answer is the body of an answer: results, or an error.
 type answer struct {
 	Results []struct {
 		EventID string `json:"eventId"`
@@ -31,9 +31,9 @@ type answer struct {
 	} `json:"error"`
 }
 
-// deliver sends a batch until each of its events has a result, and settles
-// them together: the queue's order is the order of settling, so Flush can
-// count. Only events without a result are sent again.
+// deliver sends a batch until each of its events has a result. Only events
+// without a result are sent again. They are settled together, in the queue's
+// order, since Flush counts settled entries.
 func (c *Client) deliver(ctx context.Context, batch []entry) {
 	results := make(map[string]Result, len(batch))
 	left := batch
@@ -88,8 +88,8 @@ func (c *Client) giveUp(left []entry, results map[string]Result, err error) {
 	}
 }
 
-// read takes the final results of an answer. A status that is not known is
-// not final: its event is sent again, and its id keeps it single.
+// read takes the final results of an answer. A status that is not known is not
+// final: its event is sent again. The edge recognizes it by its id.
 func (c *Client) read(a answer, results map[string]Result) {
 	for _, r := range a.Results {
 		switch r.Status {
@@ -111,7 +111,7 @@ func unsettled(entries []entry, results map[string]Result) []entry {
 	return left
 }
 
-// post makes one attempt. wait is what Retry-After asks for, bounded.
+// post makes one attempt. wait is the time that Retry-After asks for, bounded.
 func (c *Client) post(ctx context.Context, body []byte) (status int, wait time.Duration, a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
@@ -148,7 +148,7 @@ func (c *Client) retryAfter(header string) time.Duration {
 	return min(max(wait, 0), c.cfg.MaxWait)
 }
 
-// pause waits; false when ctx ended first.
+// pause waits. It returns false if ctx ends first.
 func (c *Client) pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -4,14 +4,14 @@
 //
 // (sdk-js/build adds what makes it small.)
 //
-// The host calls _initialize once. Then, for each batch: trb_input(n) gives
-// the address of n bytes, which the host fills with a body (UTF-8 JSON);
-// trb_canonical(n, now) answers with the length of a JSON text (see
-// core.AppendCanonical), which lies at trb_output(). Both buffers are the
-// module's and stay valid until the next call.
+// The host calls _initialize once. Then, for each batch: trb_input(n) returns
+// the address of n bytes, into which the host writes a body (UTF-8 JSON).
+// trb_canonical(n, now) returns the length of a JSON text (see
+// core.AppendCanonical), and trb_output() its address. Both buffers belong to
+// the module and stay valid until the next call.
 //
-// What may enter: that glue and nothing else. What an event means is in
-// sdk/core, and every import here is downloaded by every shopper.
+// What may enter: these functions only. What an event means is in sdk/core.
+// Every import is downloaded by every shopper.
 package main
 
 // main is required by the build mode and never called.

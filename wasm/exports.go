@@ -8,14 +8,14 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// maxInput bounds the input buffer: the edge takes no body beyond 1 MiB.
+// maxInput bounds the input buffer: the edge takes bodies of at most 1 MiB.
 const maxInput = 1 << 20
 
-// The buffers are reused from call to call; the module is called by one
+// The buffers are used again by each call. The module is called by one
 // thread only, the worker.
 var input, output []byte
 
-// trbInput is the address of n writable bytes, 0 when n is beyond 1 MiB.
+// trbInput returns the address of n writable bytes, or 0 if n is more than 1 MiB.
 //
 //go:wasmexport trb_input
 func trbInput(n uint32) uint32 {
@@ -29,19 +29,18 @@ func trbInput(n uint32) uint32 {
 	return address(input)
 }
 
-// trbCanonical reads the first n bytes of the input and answers with the
-// length of its output. now is in Unix milliseconds; a float because
-// JavaScript's numbers are.
+// trbCanonical reads the first n bytes of the input and returns the length of its
+// output. now is in Unix milliseconds, a float since JavaScript's numbers are.
 //
 //go:wasmexport trb_canonical
 func trbCanonical(n uint32, now float64) uint32 {
 	n = min(n, uint32(len(input)))
-	// The company is the host's to know and to send: any stands for it here.
+	// The host knows the company and sends it. Any text will do here.
 	output = core.AppendCanonical(output[:0], string(input[:n]), "-", core.Options{Now: int64(now)})
 	return uint32(len(output))
 }
 
-// trbOutput is the address of the last answer.
+// trbOutput returns the address of the last output.
 //
 //go:wasmexport trb_output
 func trbOutput() uint32 { return address(output) }

@@ -62,7 +62,7 @@ a time publishes the directory and the rules' changes.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&config.ShortBase, "short-base", "", "what stands before a short link's code, without scheme: go.example.com or edge.example.com/s")
+	flags.StringVar(&config.ShortBase, "short-base", "", "the part of a short link before its code, without scheme: go.example.com or edge.example.com/s")
 	flags.StringVar(&publicURL, "public-url", "", "where browsers reach the dashboard; with https its cookies are Secure behind a proxy that ends TLS")
 	flags.IntVar(&config.IngestRate.PerSecond, "ingest-rate", 100, "orders and products a key may send a second")
 	flags.IntVar(&config.IngestRate.Burst, "ingest-burst", 200, "… and how many at once")
@@ -72,15 +72,15 @@ a time publishes the directory and the rules' changes.`,
 	public.register(flags, &config.ShutdownTimeout)
 	database.register(flags)
 	tokens.register(flags, "token-secret", "the secret that signs dashboard sessions, at least 32 bytes")
-	former.register(flags, "previous-token-secret", "the token secret before a change, which still verifies")
+	former.register(flags, "previous-token-secret", "the former token secret: sessions that it signed stay valid")
 	return cmd
 }
 
-// adminSetup is what an admin is run with.
+// adminSetup is everything that runAdmin needs.
 type adminSetup struct {
 	service
 	config    admin.Config
-	dashboard dashboard.Config // its ShortBase is taken from config
+	dashboard dashboard.Config // runAdmin sets its ShortBase
 	dsn       string
 	hasher    *identity.Hasher
 }
@@ -111,7 +111,7 @@ func runAdmin(ctx context.Context, s adminSetup) error {
 	}
 	batcher := produce.NewBatcher(kafka.NewProducer(client), produce.Config{Log: s.log})
 	defer func() {
-		// Nobody waits for what is still queued: those requests were told 503.
+		// What is still queued was answered 503 already, so a short time is enough.
 		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		batcher.Close(limited)
@@ -130,7 +130,7 @@ func runAdmin(ctx context.Context, s adminSetup) error {
 		return err
 	}
 	sockets := background.Start(ctx, s.log, "live", pages.Run)
-	// The pages' sockets end first: they would hold the server's shutdown up.
+	// The pages' sockets end first: the server's shutdown would wait for them.
 	stop := context.AfterFunc(ctx, sockets.Cancel)
 	defer stop()
 	err = api.Serve(ctx, s.listener, admin.Mux(api, pages))

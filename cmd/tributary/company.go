@@ -12,7 +12,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// actor is who the audit log says has done what this program does.
+// actor is named in the audit log for what these commands change.
 const actor = "cli"
 
 func newCompany() *cobra.Command {
@@ -75,8 +75,7 @@ var settingFlags = map[string]string{
 	"window_days": "--window-days", "half_life_days": "--half-life-days", "origins": "--origin", "hosts": "--host",
 }
 
-// checkStore refuses settings that the services could not work with, before
-// they are stored for years. It tells all that is wrong.
+// checkStore returns all that is wrong with a store's settings.
 func checkStore(s commerce.NewStore) error {
 	var wrong []error
 	for _, v := range s.Check().List {
@@ -90,7 +89,7 @@ func checkStore(s commerce.NewStore) error {
 	return errors.Join(wrong...)
 }
 
-// mostCompanies bounds a list; an installation has hundreds.
+// mostCompanies bounds a list. Large installations have hundreds.
 const mostCompanies = 10_000
 
 func newCompanyList() *cobra.Command {

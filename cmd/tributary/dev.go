@@ -45,8 +45,8 @@ processor against an Apache Kafka and a PostgreSQL of your own.`,
 	return cmd
 }
 
-// devServices are the services as dev runs them: open to whoever tries them
-// out, on loopback unless its flags say otherwise.
+// devServices returns the services with the settings of dev: higher limits, and
+// links to hosts that do not resolve.
 func devServices() dev.Services {
 	return dev.Services{
 		Listen: listen, Migrate: migrate, HashPassword: dashboard.HashPassword,
@@ -57,7 +57,7 @@ func devServices() dev.Services {
 			return runAdmin(ctx, adminSetup{
 				config: admin.Config{
 					ShortBase: e.ShortBase, AcceptUnresolved: true,
-					// Trying out includes importing a history; the real limits are for real shops.
+					// High enough to import a history.
 					IngestRate: admin.Rate{PerSecond: 2000, Burst: 4000}, RuleRate: admin.Rate{PerSecond: 200, Burst: 400},
 				},
 				dashboard: dashboard.Config{TokenSecret: e.TokenSecret},

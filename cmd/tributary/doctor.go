@@ -53,8 +53,8 @@ that running services say they are ready. Exit status 1 when a check fails.`,
 // checkTimeout bounds each check.
 const checkTimeout = 10 * time.Second
 
-// staleOutbox is an age of the outbox's oldest record that only a standing
-// relay explains: it publishes within a second.
+// staleOutbox is an age of the outbox's oldest record. The admin publishes
+// records within a second: one that waits longer than this means that none runs.
 const staleOutbox = time.Minute
 
 func examine(ctx context.Context, out io.Writer, dsn string, config kafka.Config, urls []string) error {
@@ -110,6 +110,7 @@ func examine(ctx context.Context, out io.Writer, dsn string, config kafka.Config
 	return nil
 }
 
+// examineTopics counts the topics' partitions.
 func examineTopics(ctx context.Context, client *kafka.Client) (string, error) {
 	counts := map[string]int{}
 	for _, topic := range []string{wire.TopicEvents, wire.TopicCommerce, wire.TopicDirectory, wire.TopicRejected, wire.TopicResults} {
@@ -125,8 +126,8 @@ func examineTopics(ctx context.Context, client *kafka.Client) (string, error) {
 	return fmt.Sprintf("%d partitions of events and commerce", counts[wire.TopicEvents]), nil
 }
 
-// examineOffsets holds what the processor has applied against the log: the same
-// that it refuses at its start.
+// examineOffsets compares the processor's stored offsets with the log. It finds
+// the same errors that the processor reports at its start.
 func examineOffsets(ctx context.Context, db *postgres.DB, client *kafka.Client) (string, error) {
 	stored, err := factstore.New(db).Offsets(ctx)
 	if err != nil {
@@ -159,6 +160,7 @@ func examineOffsets(ctx context.Context, db *postgres.DB, client *kafka.Client) 
 	return fmt.Sprintf("%d records not yet applied", behind), nil
 }
 
+// examineService asks a running service for /readyz.
 func examineService(ctx context.Context, origin string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(origin, "/")+"/readyz", nil)
 	if err != nil {

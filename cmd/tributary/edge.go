@@ -51,7 +51,7 @@ in-sync replicas.`,
 	return cmd
 }
 
-// edgeSetup is what an edge is run with.
+// edgeSetup is everything that runEdge needs.
 type edgeSetup struct {
 	service
 	config edge.Config

@@ -34,7 +34,7 @@ func newExplain() *cobra.Command {
 				fmt.Fprint(cmd.OutOrStdout(), text)
 				return nil
 			}
-			var indented bytes.Buffer // the text as it is: amounts never pass through a float
+			var indented bytes.Buffer // indented as text: decoding would turn amounts into floats
 			if err := json.Indent(&indented, sale.Explanation, "", "  "); err != nil {
 				return fmt.Errorf("stored explanation of %s: %w", args[0], err)
 			}

@@ -17,12 +17,12 @@ import (
 	"github.com/tributary-io/tributary/internal/kafka"
 )
 
-// environmentName is a flag's variable: "kafka-brokers" is TRIBUTARY_KAFKA_BROKERS.
+// environmentName returns a flag's variable: "kafka-brokers" has TRIBUTARY_KAFKA_BROKERS.
 func environmentName(flag string) string {
 	return "TRIBUTARY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// readEnvironment sets every flag that was not given from its variable.
+// readEnvironment sets every flag that is not on the command line from its variable.
 func readEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) (err error) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if value, ok := lookup(environmentName(f.Name)); ok && !f.Changed && ourFlag(f.Name) && err == nil {
@@ -34,13 +34,13 @@ func readEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) (
 	return err
 }
 
-// describeFlags ends each flag's help with its default and its variable, in
-// that order. pflag would write the default behind the variable.
+// describeFlags adds to each flag's help its default and its variable, in that
+// order: pflag would write the default after the variable.
 func describeFlags(cmd *cobra.Command) {
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if ourFlag(f.Name) {
 			f.Usage += defaultOf(f) + " [$" + environmentName(f.Name) + "]"
-			f.DefValue = zeroOf(f) // said already; nothing else reads it
+			f.DefValue = zeroOf(f) // so that pflag does not write it again
 		}
 	})
 	for _, sub := range cmd.Commands() {
@@ -48,10 +48,10 @@ func describeFlags(cmd *cobra.Command) {
 	}
 }
 
-// ourFlag tells a flag of ours from cobra's own, which take no variable.
+// ourFlag reports whether a flag has a variable: cobra's own have none.
 func ourFlag(name string) bool { return name != "help" && name != "version" }
 
-// defaultOf is " (default …)", empty where the default is nothing.
+// defaultOf returns " (default …)", or "" for a flag without a default.
 func defaultOf(f *pflag.Flag) string {
 	switch {
 	case f.DefValue == zeroOf(f):
@@ -62,7 +62,7 @@ func defaultOf(f *pflag.Flag) string {
 	return " (default " + f.DefValue + ")"
 }
 
-// zeroOf is the text that pflag takes for "no default" of a flag's type.
+// zeroOf returns the text by which pflag means "no default" for a flag's type.
 func zeroOf(f *pflag.Flag) string {
 	switch f.Value.Type() {
 	case "bool":
@@ -88,7 +88,7 @@ func (s *secretFlag) register(flags *pflag.FlagSet, name, what string) {
 	flags.StringVar(&s.file, name+"-file", "", "file with "+what+", or give it in $"+environmentName(name))
 }
 
-// read gives the secret without surrounding white space; nil where none is given.
+// read returns the secret without white space around it; nil if none is given.
 func (s *secretFlag) read() ([]byte, error) {
 	if s.file != "" {
 		text, err := os.ReadFile(s.file)
@@ -111,7 +111,7 @@ func (s *secretFlag) require() ([]byte, error) {
 	return secret, err
 }
 
-// hashingFlags give the secret behind identity.Hasher.
+// hashingFlags give the secret of identity.Hasher.
 type hashingFlags struct{ secret secretFlag }
 
 func (h *hashingFlags) register(flags *pflag.FlagSet) {

@@ -13,23 +13,23 @@ import (
 )
 
 func newImport() *cobra.Command {
-	cmd := group("import", "Send a history of events or orders through the same doors as live traffic", newImportEvents(), newImportOrders())
-	cmd.Long = `Send a file of JSON, one API payload a line, through the same doors as live
+	cmd := group("import", "Send a history of events or orders, as live traffic is sent", newImportEvents(), newImportOrders())
+	cmd.Long = `Send a file of JSON, one API payload a line, to the services that take live
 traffic. FILE may be gzipped, or "-" for standard input.
 
-An import that is stopped or killed carries on where it was when it is started
-again (FILE.progress); importing twice changes nothing, since events are known
-by their eventId and orders by their orderId and updatedAt. "import events
---help" and "import orders --help" tell what becomes of lines without them.
-Lines that are rejected are collected in FILE.rejected.jsonl with their reasons,
-those of standard input in a new stdin-TIME-….rejected.jsonl each time.
+An import that was stopped or killed continues where it was when it is started
+again (FILE.progress). Importing twice changes nothing, since events are
+recognized by their eventId and orders by their orderId and updatedAt. "import
+events --help" and "import orders --help" say what happens to lines without them.
+Rejected lines are written to FILE.rejected.jsonl with their reasons; those of
+standard input to a new stdin-TIME-….rejected.jsonl each time.
 
 Exit status: 0 all lines were accepted, 1 the import could not finish,
 3 it finished and some lines were rejected.`
 	return cmd
 }
 
-// importFlags are common to both kinds.
+// importFlags are the flags of both kinds of import.
 type importFlags struct {
 	concurrency int
 	stateDir    string
@@ -42,7 +42,7 @@ func (f *importFlags) register(cmd *cobra.Command, concurrency int) {
 	cmd.Flags().DurationVar(&f.giveUp, "give-up-after", 10*time.Minute, "stop when nothing was taken for this long")
 }
 
-// run runs one import with its progress shown.
+// run runs one import and shows its progress.
 func (f *importFlags) run(cmd *cobra.Command, file string, send func(context.Context, importer.Config) (importer.Summary, error)) error {
 	if f.concurrency < 1 || f.concurrency > 256 {
 		return errors.New("--concurrency must be from 1 to 256")
@@ -61,11 +61,11 @@ func (f *importFlags) run(cmd *cobra.Command, file string, send func(context.Con
 		Backoff: importer.Backoff{GiveUp: f.giveUp}, Progress: reporter.Report,
 	})
 	if err != nil && summary == (importer.Summary{}) {
-		return err // it has not begun
+		return err // it has not started
 	}
 	reporter.Finish(file, summary, err)
 	if errors.Is(err, context.Canceled) {
-		return &statusError{status: statusFailed, err: errors.New("stopped: start it again to carry on")}
+		return &statusError{status: statusFailed, err: errors.New("stopped: start it again to continue")}
 	}
 	if err != nil {
 		return err
@@ -85,10 +85,10 @@ func newImportEvents() *cobra.Command {
 		Long: `Send a file of events, one JSON object a line, to the edge. docs/events.md
 describes an event, with a line as an example and every reason for a rejection.
 
-A line without eventId gets one made of its timestamp and a digest of the
-company, the line's number and its bytes: importing the same file again changes
-nothing, and equal lines of one file stay separate events. Lines may be added at
-the file's end; any other change gives changed and moved lines new ids. A line
+A line without eventId gets one that is made of its timestamp and a digest of
+the company, the line's number and its bytes. So importing the same file again
+changes nothing, and equal lines of one file are different events. Lines may be
+added at the file's end; lines that are changed or moved get new ids. A line
 without eventId and timestamp is rejected (timestamp_required).`,
 		Example: `  tributary import events events.jsonl.gz --edge https://collect.example.com --company c_…
   zcat history/*.gz | tributary import events - --edge http://127.0.0.1:7700 --company c_…`,
@@ -118,15 +118,15 @@ func newImportOrders() *cobra.Command {
 		Long: `Send a file of orders, one JSON object a line, to the admin API (docs/api.md).
 
 Of an order's versions the one with the greatest updatedAt counts. A line
-without updatedAt, or with a null one, is sent with its createdAt as updatedAt:
-a history is older than what was posted since, and importing it again does not
-bring back what was cancelled or changed meanwhile. Give updatedAt to each line
-of an order that has several: of equal ones the last to arrive counts. All else
-in a line is sent as it stands, to the digit.
+without updatedAt, or with a null one, is sent with its createdAt as updatedAt.
+So a history is older than the orders posted since, and importing it again does
+not undo their cancellations and changes. If an order has several lines, give
+each its updatedAt: of equal ones the last to arrive counts. Everything else in a
+line is sent unchanged.
 
-It takes an API key with the scope write_orders. Keep it in a file (--key-file)
-or in the variable TRIBUTARY_KEY: what stands on the command line (--key) shows
-in every process list while the import runs, and in the shell's history after.`,
+The API key needs the scope write_orders. Keep it in a file (--key-file) or in
+the variable TRIBUTARY_KEY: a key on the command line (--key) is visible in every
+process list while the import runs, and in the shell's history afterwards.`,
 		Example: `  tributary import orders orders.jsonl --admin https://admin.example.com/admin/v1 --key-file /run/secrets/tributary-key`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

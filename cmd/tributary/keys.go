@@ -48,7 +48,7 @@ func newKeysCreate() *cobra.Command {
 		case strings.TrimSpace(args[0]) == "":
 			return errors.New("give the key a name: who will hold it")
 		case lifetime < 0:
-			return fmt.Errorf("--expires-in %s is in the past: give how long the key is good for, or 0 for ever", lifetime)
+			return fmt.Errorf("--expires-in %s is in the past: give how long the key is valid, or 0 for ever", lifetime)
 		case keyType != commerce.OwnPlatform && keyType != commerce.Integration:
 			return fmt.Errorf("--type %q is neither %s nor %s", keyType, commerce.OwnPlatform, commerce.Integration)
 		case len(scopes) == 0:
@@ -62,7 +62,7 @@ func newKeysCreate() *cobra.Command {
 	}
 	cmd.Flags().StringSliceVar(&scopes, "scope", all, "what the key may do; repeat or separate by commas")
 	cmd.Flags().StringVar(&keyType, "type", commerce.OwnPlatform, commerce.OwnPlatform+" or "+commerce.Integration)
-	cmd.Flags().DurationVar(&lifetime, "expires-in", 0, "how long the key is good for; 0 is for ever")
+	cmd.Flags().DurationVar(&lifetime, "expires-in", 0, "how long the key is valid; 0 is for ever")
 	return cmd
 }
 
@@ -102,7 +102,7 @@ func keyState(k commerce.APIKey, now time.Time) string {
 
 func newKeysRotate() *cobra.Command {
 	var grace time.Duration
-	cmd := companyCommand("rotate KEY_ID", "Replace an API key by a new one and show it, once; the old one works on for a time", cobra.ExactArgs(1),
+	cmd := companyCommand("rotate KEY_ID", "Replace an API key by a new one and show it, once; the old one stays valid for a time", cobra.ExactArgs(1),
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			now := time.Now()
 			made, text, err := db.RotateAPIKey(ctx, commerce.KeyRotation{CompanyID: company, KeyID: args[0], At: now, Grace: grace, Actor: actor, Random: rand.Reader})
@@ -112,13 +112,13 @@ func newKeysRotate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// At the latest: an end that was set before may be sooner.
+			// "At the latest": an earlier end may have been set before.
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s ends at %s at the latest. Key %s takes its place; it is stored hashed and cannot be shown again:\n", args[0], moment(now.Add(grace)), made.KeyID)
 			fmt.Fprintln(cmd.OutOrStdout(), text)
 			return nil
 		})
 	cmd.PreRunE = refuseNegative(&grace)
-	cmd.Flags().DurationVar(&grace, "grace", 24*time.Hour, "leave the old key good for this long, to change over")
+	cmd.Flags().DurationVar(&grace, "grace", 24*time.Hour, "how long the old key stays valid, to replace it everywhere")
 	return cmd
 }
 
@@ -147,15 +147,15 @@ func newKeysRevoke() *cobra.Command {
 			return nil
 		})
 	cmd.PreRunE = refuseNegative(&grace)
-	cmd.Flags().DurationVar(&grace, "grace", 0, "leave the key good for this long, to change it over")
+	cmd.Flags().DurationVar(&grace, "grace", 0, "how long the key stays valid, to replace it everywhere")
 	return cmd
 }
 
-// refuseNegative is a check of --grace before anything is opened.
+// refuseNegative checks --grace before the database is opened.
 func refuseNegative(grace *time.Duration) func(*cobra.Command, []string) error {
 	return func(*cobra.Command, []string) error {
 		if *grace < 0 {
-			return fmt.Errorf("--grace %s is in the past: give how long the key stays good, or 0 to end it now", *grace)
+			return fmt.Errorf("--grace %s is in the past: give how long the key stays valid, or 0 to end it now", *grace)
 		}
 		return nil
 	}

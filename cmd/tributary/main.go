@@ -1,8 +1,8 @@
-// Command tributary is the whole product in one binary: its services, the
-// tools around them, and `dev`, which runs all of it on one machine.
+// Command tributary is the whole product in one binary: the services, the
+// commands to operate them, and `dev`, which runs everything on one machine.
 //
 // What may enter: flags, environment, wiring and shutdown; one file a command.
-// Only here do services meet internal/postgres and internal/kafka.
+// Only here services are connected to internal/postgres and internal/kafka.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
-	_ "time/tzdata" // stores' calendar days, where the machine has no zone files
+	_ "time/tzdata" // time zones of stores, for machines without zone files
 
 	"github.com/spf13/cobra"
 )
@@ -26,8 +26,8 @@ const (
 	statusRejections = 3 // import: finished, with lines that were rejected
 )
 
-// statusError is an error that has been shown already, or that carries an exit
-// status of its own.
+// statusError is an error with an exit status of its own, or one that the person
+// has seen already.
 type statusError struct {
 	status int
 	shown  bool
@@ -39,12 +39,12 @@ func (e *statusError) Unwrap() error { return e.err }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second Ctrl-C ends us at once, if stopping takes too long for someone.
+	// A second Ctrl-C ends the program at once.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run runs one command and gives its exit status.
+// run runs one command and returns its exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)
@@ -92,8 +92,8 @@ flag's name in capitals, with _ for -. Secrets are read from a file
 	return root
 }
 
-// group is a command that only holds others. Without one of them, or with an
-// unknown one, it fails: a script's typing error must not look like success.
+// group returns a command that only has subcommands. Without one, or with an
+// unknown one, it fails: a mistake in a script must not look like success.
 func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	var names []string
 	for _, c := range commands {
@@ -109,7 +109,7 @@ func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// version is the module's, and the commit it was built from where that is known.
+// version returns the module's version, and its commit if that is known.
 func version(info *debug.BuildInfo, ok bool) string {
 	if !ok {
 		return "unknown (built without module information)"

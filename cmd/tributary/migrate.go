@@ -48,7 +48,7 @@ refused.`,
 	return cmd
 }
 
-// migrate is also dev's.
+// migrate is used by dev too.
 func migrate(ctx context.Context, dsn string, config kafka.Config, plan kafka.TopicPlan) error {
 	if err := postgres.Migrate(ctx, dsn); err != nil {
 		return err

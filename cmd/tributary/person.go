@@ -23,7 +23,7 @@ func newPerson() *cobra.Command {
 	return group("person", "Let people log in to the dashboard", newPersonCreate(), newPersonGrant(), newPersonPasswd())
 }
 
-// personCommand is what the commands about one person have in common.
+// personCommand returns a command about one person, with the flags of the database.
 func personCommand(use, short string, run func(ctx context.Context, cmd *cobra.Command, db stores, email string) error) *cobra.Command {
 	var database postgresFlags
 	cmd := &cobra.Command{
@@ -54,7 +54,7 @@ func newPersonCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// Before the password is asked for: it would be for nothing.
+			// Checked before the person has to type a password.
 			if _, err := db.PersonByEmail(ctx, email); !errors.Is(err, commerce.ErrNotFound) {
 				return alreadyThere(email, err)
 			}
@@ -96,7 +96,7 @@ func alreadyThere(email string, err error) error {
 
 func newPersonGrant() *cobra.Command {
 	var membership membershipFlags
-	cmd := personCommand("grant EMAIL", "Let someone who has a log-in into another store, or change their role",
+	cmd := personCommand("grant EMAIL", "Let a person with a log-in into another store, or change their role",
 		func(ctx context.Context, cmd *cobra.Command, db stores, email string) error {
 			storeID, err := membership.find(ctx, db)
 			if err != nil {
@@ -151,7 +151,7 @@ func findPerson(ctx context.Context, db stores, email string) (commerce.Person, 
 	return person, err
 }
 
-// membershipFlags say which store someone is let into, and as what.
+// membershipFlags say which store a person may see, and in which role.
 type membershipFlags struct{ store, company, role string }
 
 func (m *membershipFlags) register(cmd *cobra.Command) {
@@ -168,7 +168,7 @@ func (m *membershipFlags) find(ctx context.Context, db stores) (storeID string, 
 	if m.store == "" && m.company == "" {
 		return "", errors.New("give --store or --company")
 	}
-	if m.store == "" { // it goes first: the variable of --company may be there for other commands
+	if m.store == "" { // --store first: the variable of --company may be set for other commands
 		company, err := findCompany(ctx, db, m.company)
 		return company.StoreID, err
 	}
@@ -184,8 +184,8 @@ func (m *membershipFlags) find(ctx context.Context, db stores) (storeID string, 
 	return "", fmt.Errorf("no such store: %s; `tributary company list` shows those there are", m.store)
 }
 
-// passwordFlag is a password from a file, standard input or the environment;
-// never from the command line, which a process list shows.
+// passwordFlag is a password from a file, standard input or the environment. It
+// is never on the command line, which process lists show.
 type passwordFlag struct{ file string }
 
 func (p *passwordFlag) register(cmd *cobra.Command) {
@@ -193,7 +193,7 @@ func (p *passwordFlag) register(cmd *cobra.Command) {
 		`file whose first line is the password, "-" for standard input, or give it in $`+environmentName("password")+" (default one is made and shown once)")
 }
 
-// read gives the password: its first line, with any spaces in it.
+// read returns the password: the first line, with its spaces.
 func (p *passwordFlag) read(cmd *cobra.Command) (text string, generated bool, err error) {
 	switch p.file {
 	case "":
@@ -219,7 +219,7 @@ func (p *passwordFlag) read(cmd *cobra.Command) (text string, generated bool, er
 	return text, false, nil
 }
 
-// askPassword reads standard input; a terminal does not show what is typed.
+// askPassword reads standard input. On a terminal, what is typed is not shown.
 func askPassword(cmd *cobra.Command) (string, error) {
 	in := cmd.InOrStdin()
 	if file, ok := in.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
@@ -232,7 +232,7 @@ func askPassword(cmd *cobra.Command) (string, error) {
 }
 
 func firstLine(in io.Reader) (string, error) {
-	// One byte more than a password has at most, and the line's end: too long is refused, not cut.
+	// One byte more than the longest password, and the line's end: a longer one is refused, not cut.
 	line, err := bufio.NewReader(io.LimitReader(in, dashboard.MaxPasswordBytes+3)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
@@ -248,7 +248,7 @@ func hashPassword(text string) (string, error) {
 	return hash, err
 }
 
-// showGenerated prints a password that was made here, alone on standard output.
+// showGenerated prints a password that was made here. Standard output has nothing else.
 func showGenerated(cmd *cobra.Command, text string, generated bool) {
 	if generated {
 		fmt.Fprintln(cmd.ErrOrStderr(), "This password is stored hashed and cannot be shown again:")

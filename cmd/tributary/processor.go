@@ -24,7 +24,7 @@ func newProcessor() *cobra.Command {
 	var config processor.Config
 	cmd := &cobra.Command{
 		Use:   "processor",
-		Short: "Run the processor: facts and credits out of the two logs",
+		Short: "Run the processor: facts and credits from the two logs",
 		Long: `Run the processor. It needs Kafka and PostgreSQL. As many may run as events.v1
 has partitions: each partition has one owner, and what an owner had not
 committed when it died is done by the next.`,
@@ -50,8 +50,8 @@ committed when it died is done by the next.`,
 	return cmd
 }
 
-// processorSetup is what a processor is run with. Its listener is for its
-// health; nil: none.
+// processorSetup is everything that runProcessor needs. Its listener serves
+// /healthz, /readyz and /metrics; nil: they are not served.
 type processorSetup struct {
 	service
 	config processor.Config
@@ -61,7 +61,7 @@ type processorSetup struct {
 // processorGroup is the consumer group of all processors.
 const processorGroup = "tributary-processor"
 
-// runProcessor consumes until ctx ends.
+// runProcessor runs a processor until ctx ends.
 func runProcessor(ctx context.Context, s processorSetup) error {
 	if s.listener != nil {
 		defer s.listener.Close()
@@ -76,7 +76,7 @@ func runProcessor(ctx context.Context, s processorSetup) error {
 		return err
 	}
 	defer db.Close()
-	// The range balancer gives the same partition of both topics to the same member.
+	// The range balancer assigns the same partition of both topics to the same member.
 	group := kafka.NewGroup(client, processorGroup, func(err error) {
 		s.log.Warn("processor waits for Kafka", "error", err)
 	}, wire.TopicEvents, wire.TopicCommerce)
@@ -92,7 +92,7 @@ func runProcessor(ctx context.Context, s processorSetup) error {
 	return errors.Join(p.Run(ctx), health.Stop())
 }
 
-// serveHealth serves a small handler until ctx ends.
+// serveHealth serves the health routes until ctx ends.
 func serveHealth(ctx context.Context, handler http.Handler, listener net.Listener) error {
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute}
 	served := make(chan error, 1)

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// proxyFlag is the networks whose word for the client's address is taken.
+// proxyFlag is the networks whose X-Forwarded-For is believed.
 type proxyFlag struct{ networks []string }
 
 func (p *proxyFlag) register(flags *pflag.FlagSet) {
@@ -28,10 +28,11 @@ func (p *proxyFlag) prefixes() ([]netip.Prefix, error) {
 	return prefixes, nil
 }
 
-// forwardedFor tells who is behind a request: the connection's address, or,
-// where that is a trusted proxy's, the last address in X-Forwarded-For that is
-// not one of theirs. Of IPv6 it is the /64, which one customer has whole. nil
-// where no proxy is trusted: the dashboard's own default.
+// forwardedFor returns a function that returns the client's address of a
+// request: the connection's, or, if that is a trusted proxy's, the last address
+// in X-Forwarded-For that is not a trusted proxy's. Of an IPv6 address it returns
+// the /64 network, since one customer has all of it. Without trusted proxies it
+// returns nil, which selects the dashboard's default.
 func forwardedFor(trusted []netip.Prefix) func(*http.Request) string {
 	if len(trusted) == 0 {
 		return nil
@@ -54,7 +55,7 @@ func forwardedFor(trusted []netip.Prefix) func(*http.Request) string {
 		for i := len(hops) - 1; i >= 0 && isTrusted(address); i-- {
 			hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
 			if err != nil {
-				break // what is left of it may be made up
+				break // what is before it may be invented
 			}
 			address = hop.Unmap().WithZone("")
 		}

@@ -14,14 +14,14 @@ import (
 	"github.com/tributary-io/tributary/internal/kafka"
 )
 
-// service is what edge, admin and processor are each run with, alone or in dev.
+// service is what edge, admin and processor all need, alone or in dev.
 type service struct {
 	kafka    kafka.Config
 	listener net.Listener
 	log      *slog.Logger
 }
 
-// serviceFlags are the flags of edge, admin and processor alike.
+// serviceFlags are the flags that edge, admin and processor share.
 type serviceFlags struct {
 	name    string
 	addr    string
@@ -45,7 +45,7 @@ func (f *serviceFlags) read(cmd *cobra.Command) (s service, err error) {
 	return s, err
 }
 
-// listen opens the port. It comes after everything that can be missing.
+// listen opens the port. Call it last: a missing flag is reported first.
 func (f *serviceFlags) listen(s *service) (err error) {
 	if s.listener, err = listen("addr", f.addr); err != nil {
 		return err

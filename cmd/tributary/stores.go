@@ -13,14 +13,14 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres/report"
 )
 
-// stores is what the admin API, the pages and the commands read and write.
+// stores is the database as the admin API, the pages and the commands use it.
 type stores struct {
 	*merchant.Store
 	*report.Reader
 	db *postgres.DB
 }
 
-// openStores opens the database; Close it when done.
+// openStores opens the database. Call Close when it is no longer needed.
 func openStores(ctx context.Context, dsn string) (stores, error) {
 	db, err := postgres.Open(ctx, dsn)
 	if err != nil {
@@ -29,10 +29,10 @@ func openStores(ctx context.Context, dsn string) (stores, error) {
 	return stores{merchant.New(db), report.New(db), db}, nil
 }
 
-// Close waits for connections in use and closes all.
+// Close waits for connections in use and closes all connections.
 func (s stores) Close() { s.db.Close() }
 
-// open opens the database that the flags name; Close it when done.
+// open opens the database that the flags name. Call Close when it is no longer needed.
 func (p *postgresFlags) open(ctx context.Context) (stores, error) {
 	dsn, err := p.require()
 	if err != nil {
@@ -41,8 +41,8 @@ func (p *postgresFlags) open(ctx context.Context) (stores, error) {
 	return openStores(ctx, dsn)
 }
 
-// companyCommand is what the commands on one company's data have in common: a
-// database, and a company that is in it.
+// companyCommand returns a command on one company's data. It opens the database
+// and checks that the company exists.
 func companyCommand(use, short string, args cobra.PositionalArgs, run func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error) *cobra.Command {
 	var database postgresFlags
 	var company string
@@ -68,7 +68,7 @@ func companyCommand(use, short string, args cobra.PositionalArgs, run func(ctx c
 	return cmd
 }
 
-// findCompany returns the company that someone named; the error for an unknown one says where to look.
+// findCompany returns a company. The error for an unknown one says how to list them.
 func findCompany(ctx context.Context, db stores, companyID string) (commerce.Company, error) {
 	company, err := db.Company(ctx, companyID)
 	if errors.Is(err, commerce.ErrNotFound) {

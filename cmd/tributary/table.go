@@ -6,9 +6,7 @@ import (
 	"unicode"
 )
 
-// What a cell of a command's table holds.
-
-// listed is a list in one cell.
+// listed returns a list as the text of one cell.
 func listed(words []string) string {
 	if len(words) == 0 {
 		return "-"
@@ -16,8 +14,8 @@ func listed(words []string) string {
 	return printable(strings.Join(words, ","))
 }
 
-// printable replaces what would move a terminal's cursor or colour it: names
-// and campaigns come from other people.
+// printable replaces characters that control a terminal: names and campaigns
+// come from other people.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -27,7 +25,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// moment is a time in UTC; "never" where there is none.
+// moment returns a time in UTC; "never" for the zero time.
 func moment(t time.Time) string {
 	if t.IsZero() {
 		return "never"

@@ -1,8 +1,8 @@
-// Package await is how tests wait for what has no event to wait for: a row, a
-// count, a state seen over HTTP.
+// Package await waits, in tests, for a state that no event announces: a row, a
+// count, an answer over HTTP.
 //
-// What may enter: waiting in tests. What has a channel or a callback is awaited
-// by that.
+// What may enter: waiting in tests. Where there is a channel or a callback, use
+// that instead.
 package await
 
 import (
@@ -13,7 +13,7 @@ import (
 // Long is a bound that only something broken reaches, also on a busy machine.
 const Long = time.Minute
 
-// The first question comes at once, the next ones after these times.
+// Until asks at once, and then after pauses that grow from shortestPause to longestPause.
 const (
 	shortestPause = 2 * time.Millisecond
 	longestPause  = 100 * time.Millisecond

@@ -1,8 +1,8 @@
-// Package background runs functions beside their caller, who stops each and
-// learns how it ended.
+// Package background runs functions in goroutines. The caller stops each of them
+// and gets its error.
 //
-// What may enter: starting, stopping and waiting. No restart: a service that
-// ends by itself is its caller's decision.
+// What may enter: starting, stopping and waiting. No restart: the caller decides
+// what to do when a function has ended by itself.
 package background
 
 import (
@@ -10,7 +10,7 @@ import (
 	"log/slog"
 )
 
-// Task is a function that was started. Stop it.
+// Task is a function that was started. Call Stop when it is no longer needed.
 type Task struct {
 	name   string
 	cancel context.CancelFunc
@@ -18,8 +18,9 @@ type Task struct {
 	err    error // written before done is closed
 }
 
-// Start runs a function in a goroutine until Stop, also after the end of ctx:
-// the caller stops its tasks in an order of its own. An error is logged at once.
+// Start runs a function in a goroutine until Stop. The end of ctx does not end
+// it, so that the caller can stop its tasks in order. The function's error is
+// logged at once.
 func Start(ctx context.Context, log *slog.Logger, name string, run func(ctx context.Context) error) *Task {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	t := &Task{name: name, cancel: cancel, done: make(chan struct{})}
@@ -32,19 +33,19 @@ func Start(ctx context.Context, log *slog.Logger, name string, run func(ctx cont
 	return t
 }
 
-// Name is the name given to Start.
+// Name returns the name given to Start.
 func (t *Task) Name() string { return t.name }
 
 // Done is closed when the function has returned.
 func (t *Task) Done() <-chan struct{} { return t.done }
 
-// Err is what the function returned. Call it after Done is closed.
+// Err returns the function's error. It waits until the function has returned.
 func (t *Task) Err() error {
 	<-t.done
 	return t.err
 }
 
-// Cancel ends the function's context and does not wait.
+// Cancel ends the function's context without waiting for the function.
 func (t *Task) Cancel() { t.cancel() }
 
 // Stop ends the function's context, waits, and returns the function's error.

@@ -72,6 +72,7 @@ func query(t *testing.T, dsn, sql string) (n int) {
 }
 
 func TestPostgresKeepsWhatItCommittedWhenItsOwnerIsKilled(t *testing.T) {
+	t.Parallel()
 	devtest.NeedsIntegration(t)
 	dir := filepath.Join(reachable(t), "postgres")
 	// An initdb that was killed half-way.
@@ -130,6 +131,7 @@ func TestPostgresKeepsWhatItCommittedWhenItsOwnerIsKilled(t *testing.T) {
 }
 
 func TestPostgresSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	devtest.NeedsIntegration(t)
 	f := func(name, want string, prepare func(dir string) devstack.PostgresConfig) {
 		t.Helper()
@@ -170,6 +172,7 @@ func TestPostgresSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestBrokerCarriesOnFromItsDirectory(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "kafka")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -217,6 +220,7 @@ func TestBrokerCarriesOnFromItsDirectory(t *testing.T) {
 }
 
 func TestLockIsHeldByOneProcess(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
 	unlock, err := devstack.TryLock(path)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// mortalPostgres is a durable Postgres of the test's own, which may be killed.
+// mortalPostgres is a durable PostgreSQL for one test, which may be killed.
 type mortalPostgres struct {
 	config devstack.PostgresConfig
 	server *devstack.Postgres
@@ -76,14 +76,16 @@ func (p *mortalPostgres) kill(t *testing.T) {
 
 // TestOrdersOverTheDeathOfPostgresAndKafka kills both in the middle of 1,000
 // concurrent orders, half of them under an Idempotency-Key. What got 200 is on
-// commerce.v1; everything else was a clean error, in time; all heals by itself,
-// and in the end each order is stored, and paid for, exactly once.
+// commerce.v1. Everything else was an error answer, and none took long. The
+// services recover without a restart, and in the end each order is stored, and
+// earns its commission, exactly once.
 func TestOrdersOverTheDeathOfPostgresAndKafka(t *testing.T) {
 	const (
 		orders = 1000
-		// The admin gives up on Postgres and Kafka after 1.8 s; half a second is
-		// for the race detector and a thousand goroutines on a small machine.
-		inTime = 2300 // ms, as the admin's log tells
+		// The admin promises an answer within 2 s. Ten times that is for the race
+		// detector and a thousand goroutines on a busy machine: what takes longer
+		// has waited for Postgres or Kafka without a bound.
+		longest = 20_000 // ms, in the admin's log
 	)
 	broker := devtest.RealKafka(t)
 	database := startMortalPostgres(t)
@@ -111,7 +113,7 @@ func TestOrdersOverTheDeathOfPostgresAndKafka(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// send is one attempt at an order; it wants 200 or a clean error.
+	// send makes one attempt at an order. It fails the test for an answer that is neither 200 nor an expected error.
 	send := func(n int) (accepted bool) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, f.adminURL+"/order", bytes.NewReader(bodies[n]))
 		if err != nil {
@@ -141,7 +143,7 @@ func TestOrdersOverTheDeathOfPostgresAndKafka(t *testing.T) {
 		status := response.StatusCode
 		clean := status == 200 && envelope.Success ||
 			status == 503 && envelope.Error.Code == "unavailable" && response.Header.Get("Retry-After") != "" ||
-			// Its first attempt could not free the key: Postgres was dead.
+			// Its first attempt could not release the key: PostgreSQL was down.
 			status == 409 && envelope.Error.Code == "idempotency_in_progress" && response.Header.Get("Retry-After") != ""
 		if err != nil || !clean || envelope.RequestID == "" {
 			t.Errorf("order %d: %d, %v: %s", n, status, err, text)
@@ -182,7 +184,7 @@ func TestOrdersOverTheDeathOfPostgresAndKafka(t *testing.T) {
 	for _, line := range strings.Split(admin.output.String(), "\n") {
 		if match := unavailableLine.FindStringSubmatch(line); match != nil {
 			told++
-			if ms, err := strconv.Atoi(match[1]); err != nil || ms > inTime {
+			if ms, err := strconv.Atoi(match[1]); err != nil || ms > longest {
 				late++
 				t.Logf("late: %s", line)
 			}
@@ -201,7 +203,7 @@ func TestOrdersOverTheDeathOfPostgresAndKafka(t *testing.T) {
 		}
 	}
 
-	// Nobody restarts the admin: it heals by itself, and those refused come again.
+	// The admin is not restarted. Refused orders are sent again.
 	var healing sync.WaitGroup
 	for n, ok := range accepted {
 		if !ok {
@@ -232,7 +234,7 @@ func (f *fleet) orderIDs(ctx context.Context, t *testing.T, broker string) map[s
 	}
 	defer client.Close()
 	var found map[string]int
-	// A broker that has just come back may not lead the partition yet.
+	// A broker that has just started again may not lead the partition yet.
 	if !again(ctx, func() bool {
 		found = map[string]int{}
 		until, stop := context.WithTimeout(ctx, await.Long)

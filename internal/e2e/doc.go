@@ -1,7 +1,7 @@
-// Package e2e holds the tests that know all sides at once: the built binary
-// driven over HTTP, in a real browser, and killed in the middle of traffic.
+// Package e2e holds the end-to-end tests: the built binary is used over HTTP and
+// in a real browser, and killed in the middle of traffic.
 //
-// What may enter: tests only. They run bin/tributary as a user would and look
-// at its HTTP answers, its pages and the rows in Postgres; they import the
-// services' packages for nothing.
+// What may enter: tests only. They run bin/tributary as a user does and look at
+// its HTTP answers, its pages and the rows in PostgreSQL. They do not import the
+// services.
 package e2e

@@ -32,8 +32,8 @@ func TestEveryCurlOfTheEventsPageWorks(t *testing.T) {
 		"2 lines, 2 accepted (0 of them known already), 0 rejected")
 }
 
-// A history repeated changes nothing, even where its lines have no ids and no
-// versions, and what was posted since it was written stays.
+// A history that is imported again changes nothing, also if its lines have no ids
+// and no versions, and does not undo what was posted since.
 func TestHistoryWithoutIDsAndVersionsMayBeImportedAgain(t *testing.T) {
 	t.Parallel()
 	d := startDev(t, dataDir(t), "--empty")

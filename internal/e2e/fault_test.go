@@ -22,8 +22,8 @@ import (
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 )
 
-// fleet is the three services as processes of their own, on a real Apache
-// Kafka and a real Postgres, as an operator runs them.
+// fleet is the three services in processes of their own, on a real Apache Kafka
+// and a real PostgreSQL, as operators run them.
 type fleet struct {
 	env             []string
 	dsn             string
@@ -103,9 +103,9 @@ func freeAddr(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// registerCoupon makes an influencer with the coupon ANA10 and 10 % commission,
-// straight into the database: outside of dev the admin API refuses a link whose
-// host does not resolve, and this test must pass offline.
+// registerCoupon makes an influencer with the coupon ANA10 and 10 % commission. It
+// writes to the database: outside of dev the admin API refuses a link whose host
+// does not resolve, and this test must pass without a network.
 func (f *fleet) registerCoupon(t *testing.T) {
 	t.Helper()
 	var made int
@@ -121,9 +121,9 @@ func (f *fleet) registerCoupon(t *testing.T) {
 		select count(*) from i`, f.companyID)
 }
 
-// TestNothingAcknowledgedIsLostToSIGKILL kills the edge and the processor in
-// the middle of traffic, again and again. Senders behave like our SDK: what was
-// not acknowledged is sent again, under the same id.
+// TestNothingAcknowledgedIsLostToSIGKILL kills the edge and the processor several
+// times during traffic. The senders do as our SDK does: what was not acknowledged
+// is sent again with the same id.
 func TestNothingAcknowledgedIsLostToSIGKILL(t *testing.T) {
 	f := startFleet(t)
 	f.registerCoupon(t)

@@ -23,7 +23,7 @@ func TestTheReadmesPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := startDev(t, dataDir(t))
-	// A day's worth of orders on top of the demo's own sale.
+	// More orders of the day, besides the demo's sale.
 	for i, o := range []struct{ total, coupon string }{
 		{"184.50", "ANA10"}, {"89.90", ""}, {"312.00", "BETO15"}, {"59.00", ""}, {"240.00", "ANA10"}, {"129.90", "BETO15"},
 	} {
@@ -42,7 +42,7 @@ func TestTheReadmesPictures(t *testing.T) {
 	page.MustElement("#live[data-state=on]")
 	shoot(t, page, dir, "today")
 
-	// The demo's own sale came by a link: keys, visits and payout all say something.
+	// The demo's sale came by a link, so its page has keys, visits and a payout.
 	bought := page.MustElement(`#orders li[data-id="demo-1001"] a.name`).MustProperty("href").String()
 	page.MustNavigate(bought).MustWaitLoad()
 	page.MustElement("main")

@@ -84,14 +84,14 @@ func (p *process) signal(s syscall.Signal) {
 	}
 }
 
-// kill is SIGKILL, waited for.
+// kill sends SIGKILL and waits.
 func (p *process) kill(t *testing.T) {
 	t.Helper()
 	p.signal(syscall.SIGKILL)
 	<-p.done
 }
 
-// stop is Ctrl-C, waited for; it must exit 0.
+// stop sends SIGINT, as Ctrl-C does, and waits. The exit status must be 0.
 func (p *process) stop(t *testing.T) {
 	t.Helper()
 	p.signal(syscall.SIGINT)
@@ -151,8 +151,8 @@ type dev struct {
 	dir string
 }
 
-// dataDir is a directory that the unprivileged Postgres can reach: the
-// testing package's own lie under a 0700 parent.
+// dataDir returns a directory that an unprivileged PostgreSQL can reach: t.TempDir
+// is inside of a private one.
 func dataDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -168,7 +168,7 @@ func dataDir(t *testing.T) string {
 func startDev(t *testing.T, dir string, args ...string) *dev {
 	t.Helper()
 	file := filepath.Join(dir, "dev.json")
-	_ = os.Remove(file) // an earlier start's: the new one tells when it is ready
+	_ = os.Remove(file) // of an earlier start: dev writes it when it is ready
 	p := start(t, append([]string{"dev", "--data", dir,
 		"--edge-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--storefront-addr", "127.0.0.1:0"}, args...)...)
 	d := &dev{process: p, dir: dir}

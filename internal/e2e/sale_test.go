@@ -13,8 +13,8 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
-// TestASaleIsAttributedInABrowser is the mission in one walk: an influencer's
-// short link, the storefront, the order, its explanation and the dashboard.
+// TestASaleIsAttributedInABrowser follows one sale: an influencer's short link,
+// the storefront, the order, its explanation and the dashboard.
 func TestASaleIsAttributedInABrowser(t *testing.T) {
 	t.Parallel()
 	d := startDev(t, dataDir(t), "--empty")
@@ -77,7 +77,7 @@ func TestASaleIsAttributedInABrowser(t *testing.T) {
 		}
 	}
 
-	// Every step of the visit is a fact, once.
+	// Every step of the visit is stored once.
 	for name, want := range map[string]int{"LINK_CLICK": 1, "PRODUCT_VIEW": 1, "ADD_TO_CART": 1, "INITIATE_CHECKOUT": 1, "CHECKOUT_COMPLETED": 1} {
 		var n int
 		await.Until(t, await.Long, func() bool {
@@ -100,7 +100,7 @@ func TestASaleIsAttributedInABrowser(t *testing.T) {
 		t.Error("the dashboard was reloaded")
 	}
 
-	// Nothing that names the shopper is anywhere but in order_personal.
+	// Personal data of the shopper is in order_personal only.
 	var leaks int
 	d.query(t, []any{&leaks}, `select count(*) from event_fact where body::text ilike '%maria%'`)
 	if leaks > 0 {
@@ -108,7 +108,7 @@ func TestASaleIsAttributedInABrowser(t *testing.T) {
 	}
 }
 
-// TestACouponBeatsAnotherInfluencersLink walks the payout's default rule through the API.
+// TestACouponBeatsAnotherInfluencersLink checks the default payout rule through the API.
 func TestACouponBeatsAnotherInfluencersLink(t *testing.T) {
 	t.Parallel()
 	d := startDev(t, dataDir(t), "--empty")
@@ -140,7 +140,7 @@ func TestACouponBeatsAnotherInfluencersLink(t *testing.T) {
 		t.Errorf("last touch %+v, want all 200.00 to Ana Prado: channel credit is not payout", last)
 	}
 
-	// A cancelled order is taken back whole.
+	// A cancelled order's commission is reversed in full.
 	o["orderStatus"], o["updatedAt"] = 2, time.Now().Add(time.Minute).UTC().Format("2006-01-02T15:04:05Z")
 	mustCall(t, http.MethodPost, d.AdminURL+"/order", d.APIKey, o, nil)
 	e = d.explain(t, "o-1", func(e facts.Explanation) bool { return len(e.Ledger) == 2 })

@@ -1,8 +1,7 @@
-// Package wholefile replaces files so that the old or the new content survives
-// a crash, never a part of one.
+// Package wholefile replaces files: after a crash a file has its old or its new
+// content, never a part of one.
 //
-// What may enter: writing a small file whole. Files that grow are their
-// package's own business.
+// What may enter: writing a file as a whole. Not files that grow.
 package wholefile
 
 import (

@@ -20,7 +20,7 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// bundler makes the files of one dist.
+// bundler makes the files of dist.
 type bundler struct {
 	root, out string
 	quick     bool
@@ -28,7 +28,7 @@ type bundler struct {
 	made      []made
 }
 
-// made is one file, as manifest.json lists it. Sizes are bytes.
+// made is a file in manifest.json. Sizes are in bytes.
 type made struct {
 	Name   string `json:"name"`
 	Size   int    `json:"size"`
@@ -36,11 +36,11 @@ type made struct {
 	Brotli int    `json:"brotli"`
 }
 
-// manifest says what the parts of this build are called.
+// manifest has the names of a build's files.
 type manifest struct {
 	Version string `json:"version"`
-	Loader  string `json:"loader"` // cached shortly
-	Script  string `json:"script"` // the same bytes under a name that never changes its meaning
+	Loader  string `json:"loader"` // the edge lets it be cached for a short time
+	Script  string `json:"script"` // the same bytes under a hashed name
 	Worker  string `json:"worker"`
 	WASM    string `json:"wasm"`
 	Files   []made `json:"files"`
@@ -76,7 +76,7 @@ func run(ctx context.Context, root, out string, quick bool) error {
 	if err != nil {
 		return err
 	}
-	// The manifest last: it says that the build is whole.
+	// The manifest is written last: it exists only if the build is complete.
 	if err := os.WriteFile(filepath.Join(out, "manifest.json"), append(text, '\n'), 0o644); err != nil {
 		return err
 	}
@@ -87,8 +87,8 @@ func run(ctx context.Context, root, out string, quick bool) error {
 	return nil
 }
 
-// all builds in the order of who names whom: the worker's script knows
-// nothing, the page's script knows the worker's and the core's names.
+// all builds every file. The page's script contains the names of the worker and
+// the core, so those are built first.
 func (b *bundler) all(ctx context.Context) (m manifest, err error) {
 	wasm, err := b.wasm(ctx)
 	if err != nil {
@@ -143,9 +143,9 @@ func (b *bundler) all(ctx context.Context) (m manifest, err error) {
 	return m, nil
 }
 
-// wasm compiles the core. Every shopper downloads it, so size comes before
-// speed: without inlining it is 33 KB smaller after brotli and takes 41 µs an
-// event instead of 36; the older collector saves 7 KB more.
+// wasm compiles the core. Every shopper downloads it, so size is more important
+// than speed: without inlining it is 33 KB smaller after brotli and takes 41 µs
+// an event instead of 36. The older garbage collector saves 7 KB more.
 func (b *bundler) wasm(ctx context.Context) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "tributary-wasm-")
 	if err != nil {
@@ -178,14 +178,14 @@ func (b *bundler) script(entry string, format api.Format, names map[string]strin
 		Bundle:            true,
 		Format:            format,
 		Platform:          api.PlatformBrowser,
-		Target:            api.ES2018, // what has WebAssembly has it, nearly
+		Target:            api.ES2018, // nearly all browsers with WebAssembly
 		MinifyWhitespace:  true,
 		MinifyIdentifiers: true,
 		MinifySyntax:      true,
 		Charset:           api.CharsetUTF8,
 		LegalComments:     api.LegalCommentsNone,
 		Define:            define,
-		Supported:         map[string]bool{"bigint": true}, // worker only, where WebAssembly is
+		Supported:         map[string]bool{"bigint": true}, // only in the worker, which needs WebAssembly
 	})
 	if len(result.Errors) > 0 {
 		lines := api.FormatMessages(result.Errors, api.FormatMessagesOptions{Kind: api.ErrorMessage})
@@ -197,14 +197,14 @@ func (b *bundler) script(entry string, format api.Format, names map[string]strin
 	return result.OutputFiles[0].Contents, nil
 }
 
-// hashed is a name whose bytes never change: the edge lets it be kept for ever.
+// hashed returns a name that no other content has: browsers may keep it for ever.
 func hashed(stem, ext string, data []byte) string {
 	sum := sha256.Sum256(data)
 	return stem + "." + hex.EncodeToString(sum[:6]) + ext
 }
 
-// write writes a file and its compressed siblings. Those of an unchanged
-// file are kept: brotli takes seconds for the core.
+// write writes a file and its compressed copies. If the file has not changed, the
+// copies stay: brotli takes seconds for the core.
 func (b *bundler) write(name string, data []byte) error {
 	path := filepath.Join(b.out, name)
 	br, errBr := os.ReadFile(path + ".br")
@@ -255,7 +255,7 @@ func (b *bundler) compress(data []byte) (br, gz []byte, err error) {
 	return brOut.Bytes(), gzOut.Bytes(), nil
 }
 
-// clean removes what an earlier build left.
+// clean removes the files of earlier builds.
 func (b *bundler) clean() error {
 	keep := map[string]bool{".gitkeep": true}
 	for _, f := range b.made {

@@ -1,5 +1,5 @@
-// The SDK in a page. One client a page; importing it touches nothing, so it
-// may be imported where there is no window.
+// The SDK in a page: one client a page. Importing it has no effect, so it may be
+// imported where there is no window.
 
 import { start } from "./core";
 import { uuid } from "./id";
@@ -12,7 +12,7 @@ import { arrival, forget, session, visitor } from "./visitor";
 declare const VERSION: string; // set by the build
 
 const ANSWER = "trb_consent";
-const RECOVER = 3000; // ms after the start: a page's own work comes first
+const RECOVER = 3000; // ms after the start, so that the page's own work is done first
 const MAX_EARLY = 100;
 const MAX_RAW = 64 << 10; // UTF-16 units of an envelope: the edge takes none beyond 64 KiB
 
@@ -24,14 +24,14 @@ let stream: string;
 let seq = 0;
 let visitorId = "";
 let referrer = "";
-let seen = ""; // the last URL a page view was taken of
+let seen = ""; // the URL of the last page view
 let early: [number, string, unknown, unknown][] = [];
 
 const log = (...what: unknown[]): void => {
   if (config && config.debug) console.log("[tributary]", ...what);
 };
 
-/** Whether anything may be stored or sent now. */
+/** Whether events may be stored and sent now. */
 const free = (): boolean => answer == "granted" || (!answer && !config!.requireConsent);
 
 export function init(options: Config, origin?: string): void {
@@ -47,7 +47,7 @@ export function init(options: Config, origin?: string): void {
   referrer = document.referrer;
   queue = new Queue(options.companyId, free);
   sender = new Sender(options.companyId, endpoint, queue, free, log);
-  if (answer == "denied") deny(); // it may have been said before there was a queue
+  if (answer == "denied") deny(); // the answer may be older than the queue
 
   const leave = () => {
     queue.persist();
@@ -56,7 +56,7 @@ export function init(options: Config, origin?: string): void {
   addEventListener("pagehide", leave);
   document.addEventListener("visibilitychange", () => document.visibilityState == "hidden" && leave());
   addEventListener("online", () => sender.send());
-  addEventListener("storage", (e) => e.key == ANSWER && consent(e.newValue as Consent)); // said in another tab
+  addEventListener("storage", (e) => e.key == ANSWER && consent(e.newValue as Consent)); // answered in another tab
   setTimeout(() => {
     if (free()) resume();
   }, RECOVER);
@@ -68,7 +68,7 @@ export function init(options: Config, origin?: string): void {
   for (const [at, name, payload, identity] of calls) take(at, name, payload, identity);
 }
 
-/** Page views: this one, and each change of a single-page shop's address. */
+/** Takes page views: now, and at each change of a single-page shop's address. */
 function watch(): void {
   const view = () => {
     if (location.href == seen) return;
@@ -86,14 +86,14 @@ function watch(): void {
   }
   addEventListener("popstate", view);
   addEventListener("pageshow", (e) => {
-    if (!e.persisted) return; // back from the back-forward cache: seen again
+    if (!e.persisted) return; // shown again by the back-forward cache: another view
     seen = "";
     view();
   });
   view();
 }
 
-/** at is when it was called, in Unix milliseconds: a stub's calls come late. */
+/** Takes an event. at is the time of the call in Unix milliseconds: a call of the stub is older than this one. */
 export function take(at: number, name: string, payload?: unknown, identity?: unknown): void {
   if (typeof window == "undefined") return;
   if (!config) {
@@ -129,7 +129,7 @@ export function take(at: number, name: string, payload?: unknown, identity?: unk
 
 const text = (value: unknown): string | null => (value === undefined || value === null ? null : JSON.stringify(value));
 
-/** What is known of the visitor, all of it stored: only where that is allowed. */
+/** Adds what is known of the visitor. All of it is stored: call it only where that is allowed. */
 function know(context: any, url: string, at: number): void {
   context.visitorId = visitorId = visitorId || visitor();
   context.sessionId = session(at);
@@ -149,7 +149,7 @@ export function consent(given: Consent): void {
   put(ANSWER, given);
   if (!config) return;
   if (given == "denied") return deny();
-  // What was kept in memory is completed: now the visitor may be known.
+  // Add the visitor to the events that were kept in memory: that is allowed now.
   for (const id in queue.entries) {
     const e = queue.entries[id];
     const raw = JSON.parse(e.raw);
@@ -166,7 +166,7 @@ function deny(): void {
   reset();
 }
 
-/** Sends what earlier pages left, and what waits. */
+/** Sends what earlier pages left, and what is queued. */
 const resume = (): unknown => queue.recover().then(() => sender.schedule(0));
 
 export function reset(): void {

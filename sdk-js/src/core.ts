@@ -1,5 +1,5 @@
-// The core's worker, seen from the page: raw envelopes in, canonical events
-// out. It starts when the page is loaded and idle, and where it does not
+// The page's side of the worker that runs the core: it makes canonical events of
+// raw envelopes. It starts when the page is loaded and idle. Where it does not
 // start nothing is lost: the edge runs the same core.
 
 import { attempt } from "./store";
@@ -11,7 +11,7 @@ export interface Canonical {
 declare const WORKER: string; // file names, set by the build
 declare const WASM: string;
 
-const PATIENCE = 2000; // ms: a worker that does not answer is not asked again
+const TIMEOUT = 2000; // ms: a worker that does not answer in this time is stopped
 
 let worker: Worker | undefined;
 let waiting: { [call: number]: (answer: Canonical | null) => void } = {};
@@ -33,7 +33,7 @@ export function start(base: string, log: (...what: unknown[]) => void): void {
   }
   const begin = () =>
     attempt(() => {
-      // A worker's script must be of the page's origin; what it imports need not.
+      // A worker's script must have the page's origin. Scripts that it imports need not.
       const script = new Blob(['importScripts("' + base + WORKER + '")'], { type: "text/javascript" });
       const url = URL.createObjectURL(script);
       const starting = new Worker(url);
@@ -62,13 +62,13 @@ export function start(base: string, log: (...what: unknown[]) => void): void {
   else addEventListener("load", idle);
 }
 
-/** The canonical events of a body of raw envelopes; null when no worker gives them. */
+/** Resolves to the canonical events of a body of raw envelopes, or to null without a worker. */
 export function canonical(body: string): Promise<Canonical | null> {
   return new Promise((resolve) => {
     if (!worker) return resolve(null);
     const call = ++calls;
     waiting[call] = resolve;
     worker.postMessage({ call, body, now: Date.now() });
-    setTimeout(() => waiting[call] && stop(), PATIENCE);
+    setTimeout(() => waiting[call] && stop(), TIMEOUT);
   });
 }

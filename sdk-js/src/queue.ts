@@ -1,22 +1,22 @@
-// Events from the call until the edge has acknowledged them: in memory, and
-// one localStorage key each, "trb:<company>:<tab>:<event id>". Deletion is
-// only by acknowledgement, refusal, or the caps.
+// Keeps events from the call until the edge has acknowledged them: in memory, and
+// in one localStorage key each, "trb:<company>:<tab>:<event id>". An event is
+// deleted only when it is acknowledged or refused, or above the limits below.
 
 import { uuid } from "./id";
 import { attempt, del, get, keys, put, tabDel, tabGet, tabPut } from "./store";
 
-/** Caps: the shop's own storage is never filled. */
+/** Limits, so that the shop's own storage is never filled. */
 const MAX_EVENTS = 1000;
 const MAX_BYTES = 512 << 10;
-const TAB = "trb_t"; // the key under which a tab keeps its name
-const ORPHAN = 60000; // ms: another tab's event this old is nobody's
+const TAB = "trb_t"; // the sessionStorage key of the tab's name
+const ORPHAN = 60000; // ms: an event of this age is taken over from a tab that is gone
 
 export interface Entry {
   id: string;
   /** The raw envelope, JSON text. */
   raw: string;
   stored?: boolean;
-  /** When it went by a beacon, which brings no answer; Unix milliseconds. */
+  /** When it was sent by a beacon, which has no answer; Unix milliseconds. */
   beaconed?: number;
 }
 
@@ -33,7 +33,7 @@ export class Queue {
     for (const key of keys(this.prefix)) this.grow(get(key), 1);
   }
 
-  /** The prefix of this tab's keys. It names the tab, which is stored: only where storing is allowed. */
+  /** The prefix of this tab's keys. It stores the tab's name: call it only where that is allowed. */
   private own(): string {
     if (!this.tab) tabPut(TAB, (this.tab = tabGet(TAB) || uuid(Date.now()).slice(-12)));
     return this.prefix + this.tab + ":";
@@ -44,7 +44,7 @@ export class Queue {
     this.bytes += by * (raw || "").length * 2; // UTF-16 in storage
   }
 
-  /** False when the event is dropped: too many wait already. */
+  /** Adds an event. False when it is dropped since too many are queued. */
   add(id: string, raw: string): boolean {
     if (Object.keys(this.entries).length >= MAX_EVENTS) {
       this.dropped++;
@@ -54,7 +54,7 @@ export class Queue {
     return true;
   }
 
-  /** Writes what is in memory only, as far as the caps go. */
+  /** Stores what is only in memory, up to the limits. */
   persist(): void {
     if (!this.durable()) return;
     for (const id in this.entries) {
@@ -66,7 +66,7 @@ export class Queue {
     }
   }
 
-  /** The event is settled. */
+  /** Removes an event that is acknowledged or refused. */
   remove(id: string): void {
     const e = this.entries[id];
     if (!e) return;
@@ -77,7 +77,7 @@ export class Queue {
     delete this.entries[id];
   }
 
-  /** Takes up what earlier pages of this tab, or tabs that are gone, left. */
+  /** Takes over the events that earlier pages of this tab, or closed tabs, left. */
   async recover(): Promise<void> {
     const take = () => {
       for (const key of keys(this.prefix)) {
@@ -87,7 +87,7 @@ export class Queue {
         const age = Date.now() - parseInt(id.replace("-", "").slice(0, 12), 16); // the time in the UUIDv7
         if (this.entries[id] || (!mine && age < ORPHAN)) continue;
         if (!raw || attempt(() => JSON.parse(raw)[1]) != id) {
-          del(key); // not ours to read: one broken text would sink its batch
+          del(key); // broken: it would make its whole batch unreadable
           continue;
         }
         if (!mine) {
@@ -99,7 +99,7 @@ export class Queue {
     };
     const locks = (navigator as any).locks;
     if (!locks) return take();
-    // One tab at a time; who comes second finds less.
+    // One tab at a time.
     await locks.request("trb:recover", { ifAvailable: true }, async (lock: unknown) => lock && take()).catch(take);
   }
 

@@ -1,6 +1,6 @@
-// Getting events to the edge: batches by fetch while the page lives, beacons
-// when it may be about to end. A refusal (4xx) is never repeated; an outage is
-// retried for as long as the page lives, and by the next page.
+// Sends events to the edge: batches by fetch while the page is open, beacons when
+// it may be about to close. What is refused (4xx) is never sent again. After
+// an outage it is sent again as long as the page is open, and by the next page.
 
 import { Canonical, canonical } from "./core";
 import { Entry, Queue } from "./queue";
@@ -10,8 +10,8 @@ const CHUNK = 60000; // bytes: browsers refuse beacons of 64 KiB
 const BATCH = 50;
 const BASE = 1000; // ms
 const MOST = 60000; // ms
-const PATIENCE = 30000; // ms, of one attempt
-const UNANSWERED = 30000; // ms: what went by beacon is sent once more after this, for its answer
+const TIMEOUT = 30000; // ms, of one attempt
+const UNANSWERED = 30000; // ms: what was sent by beacon is sent again after this, to get an answer
 
 export class Sender {
   private url: string;
@@ -34,7 +34,7 @@ export class Sender {
     return '{"companyId":' + JSON.stringify(this.company) + ',"sentAt":"' + new Date().toISOString() + '","events":[' + events.join() + "]}";
   }
 
-  /** Entries of at most CHUNK bytes and BATCH events; a UTF-16 unit is at most three bytes. */
+  /** Returns entries of at most CHUNK bytes and BATCH events. A UTF-16 unit has at most three bytes. */
   private chunk(entries: Entry[]): Entry[] {
     let room = CHUNK - 200;
     const out: Entry[] = [];
@@ -52,7 +52,7 @@ export class Sender {
     return Object.keys(all).map((id) => all[id]);
   }
 
-  /** Sends in ms from now, or sooner if that was asked for before. */
+  /** Sends after ms, or sooner if an earlier call asked for that. */
   schedule(ms: number): void {
     const at = Date.now() + ms;
     if (this.timer && this.due <= at) return;
@@ -64,7 +64,7 @@ export class Sender {
     }, ms);
   }
 
-  /** Tries now; resolves to true when nothing is left. */
+  /** Makes an attempt now. Resolves to true when nothing is left. */
   send(): Promise<boolean> {
     return (this.busy = this.busy || this.run().then((done) => ((this.busy = undefined), done)));
   }
@@ -85,17 +85,17 @@ export class Sender {
     }
   }
 
-  /** One attempt: -1 when the batch moved on, else the least wait in milliseconds. It rejects where no edge answers. */
+  /** Makes one attempt. Resolves to -1 if it was answered, else to the least wait in milliseconds. Rejects if the edge does not answer. */
   private async post(batch: Entry[]): Promise<number> {
     const raws = batch.map((e) => e.raw);
     const core = await canonical("[" + raws.join() + "]");
-    const events = core && core.items && core.items.length == batch.length ? this.judged(core, batch) : raws;
+    const events = core && core.items && core.items.length == batch.length ? this.texts(core, batch) : raws;
     const response = await fetch(this.url, {
       method: "POST",
       body: this.body(events),
-      credentials: "include", // carries the server's visitor cookie
+      credentials: "include", // with the server's visitor cookie
       headers: { "Content-Type": "text/plain" }, // needs no preflight
-      signal: attempt(() => AbortSignal.timeout(PATIENCE)), // older browsers have their own patience
+      signal: attempt(() => AbortSignal.timeout(TIMEOUT)), // older browsers have their own timeout
     });
     const answer: any = (await response.json().catch(() => 0)) || {};
     const status = response.status;
@@ -121,12 +121,12 @@ export class Sender {
     return Math.min(MOST * 10, Math.max(0, +after * 1000 || Date.parse(after) - Date.now() || 0));
   }
 
-  /** The canonical events; what the core refuses goes as it was taken: the edge keeps it with its reason. */
-  private judged(core: Canonical, batch: Entry[]): string[] {
+  /** Returns the canonical events. What the core refuses is sent as it was taken, and the edge keeps it with the reason. */
+  private texts(core: Canonical, batch: Entry[]): string[] {
     return core.items.map((item, i) => item.event || (this.log("invalid", batch[i].id, item.code, item.field, item.message), batch[i].raw));
   }
 
-  /** The last chance: what is not acknowledged goes by beacon and stays stored. */
+  /** Sends what is not acknowledged by beacon, when the page may be about to close. It stays stored. */
   beacon(): void {
     if (!this.allowed()) return;
     let left = this.waiting().filter((e) => !e.beaconed);

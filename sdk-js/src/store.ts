@@ -1,5 +1,5 @@
-// Storage that may be missing, full or forbidden (private windows, sandboxed
-// frames): every access may throw, and none of it may reach the shop.
+// Storage may be missing, full or forbidden (private windows, sandboxed frames):
+// every access may throw, and no error may reach the shop.
 
 export function attempt<T>(f: () => T): T | undefined {
   try {

@@ -1,5 +1,5 @@
-// The public types. dist/tributary.d.ts is this file: it imports nothing and
-// holds no code.
+// The public types. This file becomes dist/tributary.d.ts, so it has no imports
+// and no code.
 
 /** One thing sold or looked at. GA4's `quantity` is understood too. */
 export interface Item {
@@ -18,7 +18,7 @@ export interface Payloads {
   CHECKOUT_COMPLETED: { items: Item[]; [more: string]: unknown };
 }
 
-/** What the page knows of the shopper. Keyed hashes of it are kept, nothing else. */
+/** What the page knows of the shopper. Only keyed hashes of it are kept. */
 export interface Identity {
   email?: string;
   phone?: string;
@@ -32,7 +32,7 @@ export interface Config {
   companyId: string;
   /** The edge: origin and prefix. Default: where the script was loaded from. */
   endpoint?: string;
-  /** Page views by themselves, also of single-page shops. Default: true. */
+  /** Take page views automatically, also in single-page shops. Default: true. */
   pageViews?: boolean;
   /** Keep events in memory and store nothing until consent("granted"). Default: false. */
   requireConsent?: boolean;
@@ -59,9 +59,9 @@ export declare function track<N extends string>(
   payload?: Record<string, unknown> | null,
   identity?: Identity | null,
 ): void;
-/** The shopper's answer; "denied" forgets the visitor and what was not sent. */
+/** The shopper's answer. "denied" deletes the visitor's id and the events not yet sent. */
 export declare function consent(answer: Consent): void;
 /** A new visitor and session, as at a log-out. */
 export declare function reset(): void;
-/** Sends what waits; resolves when the attempt is over, true when nothing is left. */
+/** Sends what is queued. Resolves after the attempt: true when nothing is left. */
 export declare function flush(): Promise<boolean>;

@@ -4,7 +4,7 @@ import { cookie, del, get, put, setCookie, tabDel, tabGet, tabPut } from "./stor
 const ID = "trb_id";
 const SESSION = "trb_s";
 const KEPT = "trb_c";
-const YEAR_AND_A_BIT = 400 * 86400; // seconds: the longest browsers keep a cookie
+const MAX_AGE = 400 * 86400; // seconds: browsers keep a cookie no longer (RFC 6265bis)
 const IDLE = 1800000; // ms: a session ends after half an hour without an event
 
 type Values = { [name: string]: string };
@@ -13,11 +13,11 @@ const UTM: Values = { utm_source: "source", utm_medium: "medium", utm_campaign: 
 declare const CLICK_IDS: string; // the core's list with "|" between, set by the build
 const CLICK = RegExp("^(" + CLICK_IDS + ")$");
 
-/** The visitor's id: first-party cookie, mirrored in localStorage. */
+/** The visitor's id: kept in a first-party cookie and in localStorage. */
 export function visitor(): string {
   const known = cookie(ID) || get(ID);
   const id = known || uuid(Date.now());
-  if (cookie(ID) != id) setCookie(ID, id, YEAR_AND_A_BIT);
+  if (cookie(ID) != id) setCookie(ID, id, MAX_AGE);
   if (get(ID) != id) put(ID, id);
   return id;
 }
@@ -29,7 +29,7 @@ export function forget(): void {
   tabDel(KEPT);
 }
 
-/** The session, a hint: the processor cuts its own. */
+/** The session's id. It is only a hint: the processor divides visits into sessions itself. */
 export function session(now: number): string {
   const known = (get(SESSION) || "").split(" ");
   const id = known[0] && now - +known[1] < IDLE ? known[0] : uuid(now);

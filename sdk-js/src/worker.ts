@@ -1,12 +1,12 @@
-// The worker: a host for the WASM reactor. It holds no event that the page
-// does not hold too.
+// The worker runs the WASM reactor. The page keeps every event that the worker
+// has, too.
 
 const scope = self as any;
 const unicode = new TextEncoder();
 const text = new TextDecoder();
 let wasm: any;
 
-/** The WASI calls that Go's runtime makes; nothing of the outside is given to it. */
+/** The WASI calls that Go's runtime makes. They give it no access to anything outside. */
 function wasi(): (name: string) => unknown {
   const view = () => new DataView(wasm.memory.buffer);
   const none = () => 0;
@@ -28,7 +28,7 @@ function wasi(): (name: string) => unknown {
       return 0;
     },
     fd_write(_fd: number, vectors: number, n: number, written: number) {
-      let bytes = 0; // only a crash of Go's runtime writes; the page hears of it by the trap
+      let bytes = 0; // only a crash of Go's runtime writes; the page learns of it by the exception
       for (let i = 0; i < n; i++) bytes += view().getUint32(vectors + 8 * i + 4, true);
       view().setUint32(written, bytes, true);
       return 0;

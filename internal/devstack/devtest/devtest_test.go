@@ -14,6 +14,7 @@ import (
 )
 
 func TestPostgresGivesEachCallItsOwnMigratedDatabase(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	stores := func(dsn string) (n int) {
 		t.Helper()
@@ -42,6 +43,7 @@ func TestPostgresGivesEachCallItsOwnMigratedDatabase(t *testing.T) {
 }
 
 func TestKafkaTakesAndGivesRecordsOfOurTopics(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	client, err := kafka.NewClient(kafka.Config{Brokers: []string{devtest.Kafka(t)}})
@@ -67,6 +69,7 @@ func TestKafkaTakesAndGivesRecordsOfOurTopics(t *testing.T) {
 }
 
 func TestRealKafkaKeepsWhatItAcknowledgedOverAKill(t *testing.T) {
+	t.Parallel()
 	broker := devtest.RealKafka(t)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
