@@ -162,7 +162,7 @@ func (s *Store) APIKeysByHash(ctx context.Context, hashes [][32]byte) (map[[32]b
 		raw[i] = hashes[i][:]
 	}
 	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(hashedKeyColumns),
-		`select `+postgres.List(hashedKeyColumns)+fromAPIKeys+` where k.secret_sha256 = any($1)`, raw)
+		`select `+postgres.List(hashedKeyColumns)+keysAndCompanies+` where k.secret_sha256 = any($1)`, raw)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: API keys: %w", postgres.Translate(err))
 	}
@@ -199,9 +199,9 @@ var keyUses = postgres.Rows[keyUse]{
 	postgres.Col("at", "timestamptz", func(u *keyUse) time.Time { return u.at }),
 }
 
-const fromAPIKeys = ` from api_key k join company c using (company_id)` //nolint:gosec // a part of a statement
+const keysAndCompanies = ` from api_key k join company c using (company_id)`
 
-var selectAPIKeys = `select ` + postgres.List(apiKeyColumns) + fromAPIKeys
+var selectAPIKeys = `select ` + postgres.List(apiKeyColumns) + keysAndCompanies
 
 func apiKeyColumns(k *commerce.APIKey) postgres.Columns {
 	return postgres.Columns{

@@ -14,7 +14,7 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// directoryPage is how many records Directory reads and hands over at once.
+// directoryPage is the greatest number of records in a page of Directory.
 const directoryPage = 500
 
 // Directory calls f with pages of all records of directory.v1, as the tables are
@@ -94,7 +94,7 @@ func (p *directoryPages) flush() error {
 	return p.f(page)
 }
 
-// eachText calls f with each text that a query gives, page by page: $1 is the
+// eachText calls f with each text that a query returns, page by page: $1 is the
 // text after which the next page begins, $2 the number of texts in a page.
 func (r *Relay) eachText(ctx context.Context, sql string, f func(text string) error) error {
 	for after := ""; ; {

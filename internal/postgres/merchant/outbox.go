@@ -80,7 +80,7 @@ func putDirectoryCompany(ctx context.Context, tx pgx.Tx, companyID string, keyCh
 	return put(ctx, tx, wire.TopicDirectory, wire.CompanyKeyPrefix+companyID, c)
 }
 
-// putCommerce adds a record of commerce.v1 that tells of a change.
+// putCommerce adds a record of commerce.v1 that reports a change.
 func putCommerce(ctx context.Context, tx pgx.Tx, c Change, kind wire.Kind, id string, body any) error {
 	record, err := commerceRecord(c, kind, id, body)
 	if err != nil {
@@ -110,8 +110,9 @@ type Relay struct {
 	conn *pgxpool.Conn
 }
 
-// AcquireRelay takes the outbox's lock, or gives commerce.ErrConflict at once
-// where another process has it. Close it; a lost connection frees the lock too.
+// AcquireRelay takes the outbox's lock. It waits for nothing: where another
+// process has the lock, it returns commerce.ErrConflict. Close the relay; a lost
+// connection frees the lock too.
 func (s *Store) AcquireRelay(ctx context.Context) (commerce.OutboxRelay, error) {
 	conn, err := s.db.Pool().Acquire(ctx)
 	if err != nil {
@@ -129,13 +130,14 @@ func (s *Store) AcquireRelay(ctx context.Context) (commerce.OutboxRelay, error) 
 	return &Relay{conn: conn}, nil
 }
 
-// Close frees the lock, so that the next relay has it at once, and ends the
-// connection: giving that back to the pool could leave the lock behind on an error.
+// Close frees the lock, so that the next relay has it at once, and closes the
+// connection: back in the pool it might still hold the lock after an error.
 func (r *Relay) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_, _ = r.conn.Exec(ctx, `select pg_advisory_unlock($1)`, relayLock) // else the server frees it soon
-	r.conn.Conn().Close(ctx)
+	// Errors change nothing: the server frees the lock once the connection is gone.
+	_, _ = r.conn.Exec(ctx, `select pg_advisory_unlock($1)`, relayLock)
+	_ = r.conn.Conn().Close(ctx)
 	r.conn.Release()
 }
 
