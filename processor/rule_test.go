@@ -2,6 +2,7 @@ package processor
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
@@ -95,7 +96,7 @@ func TestResultsNameTheOrdersThatHaveANewOutcome(t *testing.T) {
 		}
 		return done
 	}, nil)
-	if err != done {
+	if !errors.Is(err, done) {
 		t.Error(err)
 	}
 }

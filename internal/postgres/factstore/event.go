@@ -21,17 +21,10 @@ var eventRows = postgres.Rows[facts.Event]{
 	postgres.Col("at", "timestamptz", func(e *facts.Event) time.Time { return e.At }),
 	postgres.Col("received_at", "timestamptz", func(e *facts.Event) time.Time { return e.ReceivedAt }),
 	postgres.Col("digest", "bytea", func(e *facts.Event) []byte { return e.Digest }),
-	postgres.Col("visitor", "text", func(e *facts.Event) *string { return nullIfEmpty(e.Visitor) }),
+	postgres.Col("visitor", "text", func(e *facts.Event) *string { return postgres.NullIfEmpty(e.Visitor) }),
 	postgres.Col("bot", "text", func(e *facts.Event) wire.Bot { return cmp.Or(e.Bot, wire.BotNone) }),
 	postgres.Col("via", "text", func(e *facts.Event) wire.Via { return e.Via }),
 	postgres.Col("body", "jsonb", func(e *facts.Event) string { return string(e.Raw) }),
-}
-
-func nullIfEmpty(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }
 
 var insertEvents = `
@@ -43,9 +36,6 @@ var insertEvents = `
 // InsertEvents stores events whose ids are not stored yet, and returns the ids
 // of those.
 func (t *Tx) InsertEvents(ctx context.Context, companyID string, events []facts.Event) (inserted map[string]bool, err error) {
-	if len(events) == 0 {
-		return nil, nil
-	}
 	ids, err := t.texts(ctx, "insert events", insertEvents, eventRows.Args(events, pgx.NamedArgs{"company_id": companyID}))
 	inserted = make(map[string]bool, len(ids))
 	for _, id := range ids {
@@ -64,9 +54,6 @@ var storedCopies = `
 
 // StoredCopies reads what is stored of events' ids, by id.
 func (t *Tx) StoredCopies(ctx context.Context, companyID string, events []facts.Event) (map[string]facts.Copy, error) {
-	if len(events) == 0 {
-		return nil, nil
-	}
 	list, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (c facts.Copy, err error) {
 		return c, row.Scan(&c.EventID, &c.ReceivedAt, &c.Digest, &c.Visitor, &c.At)
 	}, storedCopies, idRows.Args(events, pgx.NamedArgs{"company_id": companyID}))

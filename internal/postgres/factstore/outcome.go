@@ -42,8 +42,8 @@ var creditRows = postgres.Rows[credit]{
 	postgres.Col("position", "int", func(c *credit) int32 { return int32(c.Position) }),
 	postgres.Col("touch_id", "text", func(c *credit) string { return c.TouchID }),
 	postgres.Col("channel", "text", func(c *credit) string { return c.Channel }),
-	postgres.Col("influencer_id", "uuid", func(c *credit) *string { return nullIfEmpty(c.InfluencerID) }),
-	postgres.Col("campaign_id", "text", func(c *credit) *string { return nullIfEmpty(c.CampaignID) }),
+	postgres.Col("influencer_id", "uuid", func(c *credit) *string { return postgres.NullIfEmpty(c.InfluencerID) }),
+	postgres.Col("campaign_id", "text", func(c *credit) *string { return postgres.NullIfEmpty(c.CampaignID) }),
 	postgres.Col("amount_minor", "bigint", func(c *credit) int64 { return c.AmountMinor }),
 	postgres.Col("currency", "text", func(c *credit) string { return c.currency }),
 }
@@ -56,9 +56,9 @@ var insertCredits = `
 
 var payoutRows = postgres.Rows[facts.StoredOutcome]{
 	postgres.Col("order_id", "text", func(o *facts.StoredOutcome) string { return o.OrderID }),
-	postgres.Col("influencer_id", "uuid", func(o *facts.StoredOutcome) *string { return nullIfEmpty(o.Payout.InfluencerID) }),
-	postgres.Col("campaign_id", "text", func(o *facts.StoredOutcome) *string { return nullIfEmpty(o.Payout.CampaignID) }),
-	postgres.Col("evidence", "text", func(o *facts.StoredOutcome) *string { return nullIfEmpty(string(o.Payout.Evidence)) }),
+	postgres.Col("influencer_id", "uuid", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(o.Payout.InfluencerID) }),
+	postgres.Col("campaign_id", "text", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(o.Payout.CampaignID) }),
+	postgres.Col("evidence", "text", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(string(o.Payout.Evidence)) }),
 	postgres.Col("base_minor", "bigint", func(o *facts.StoredOutcome) int64 { return o.Payout.BaseMinor }),
 	postgres.Col("commission_minor", "bigint", func(o *facts.StoredOutcome) int64 { return o.Payout.CommissionMinor }),
 	postgres.Col("fixed_brl_minor", "bigint", func(o *facts.StoredOutcome) int64 { return o.Payout.FixedBRLMinor }),
@@ -152,7 +152,7 @@ var postingRows = postgres.Rows[ledger.Posting]{
 	postgres.Col("entry", "int", func(p *ledger.Posting) int32 { return int32(p.Number) }),
 	postgres.Col("kind", "text", func(p *ledger.Posting) ledger.Kind { return p.Kind }),
 	postgres.Col("influencer_id", "uuid", func(p *ledger.Posting) string { return p.InfluencerID }),
-	postgres.Col("campaign_id", "text", func(p *ledger.Posting) *string { return nullIfEmpty(p.CampaignID) }),
+	postgres.Col("campaign_id", "text", func(p *ledger.Posting) *string { return postgres.NullIfEmpty(p.CampaignID) }),
 	postgres.Col("cost_id", "uuid", func(p *ledger.Posting) string { return p.CostID }),
 	postgres.Col("amount_minor", "bigint", func(p *ledger.Posting) int64 { return p.AmountMinor }),
 	postgres.Col("currency", "text", func(p *ledger.Posting) string { return p.Currency }),

@@ -36,7 +36,7 @@ func (t *Tx) UpsertProducts(ctx context.Context, companyID string, products []fa
 var variantRows = postgres.Rows[facts.Variant]{
 	postgres.Col("variant_id", "text", func(v *facts.Variant) string { return v.VariantID }),
 	postgres.Col("product_id", "text", func(v *facts.Variant) string { return v.ProductID }),
-	postgres.Col("sku", "text", func(v *facts.Variant) *string { return nullIfEmpty(v.SKU) }),
+	postgres.Col("sku", "text", func(v *facts.Variant) *string { return postgres.NullIfEmpty(v.SKU) }),
 }
 
 var insertVariants = `
