@@ -30,7 +30,9 @@ create table recompute_company (
   company_id text primary key
 );
 
--- Outcomes say what finds them since this version: all are computed again.
+-- Outcomes say what finds them since this version: all are computed again, and
+-- stored whether or not they are what they were.
+update explanation set outcome_hash = '';
 insert into recompute (company_id, order_id, cause)
 select company_id, order_id, 'upgrade' from orders on conflict (company_id, order_id) do nothing;
 insert into recompute_company (company_id)
