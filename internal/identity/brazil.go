@@ -14,23 +14,25 @@ func brazilianMobile(raw, country string) string {
 		raw = raw[1:]
 	}
 	for i := range len(raw) {
-		switch c := raw[i]; {
-		case c == ' ', c == '(', c == ')', c == '-', c == '.':
-		case c < '0' || c > '9' || len(digits) == len(number):
-			return ""
+		switch c := raw[i]; c {
+		case ' ', '(', ')', '-', '.':
 		default:
+			if !isDigit(c) || len(digits) == len(number) {
+				return ""
+			}
 			digits = append(digits, c)
 		}
 	}
-	switch {
-	case !international && country != "BR":
+	if !international && country != "BR" {
 		return ""
-	case len(digits) == len(number) && number[1] == '5' && number[2] == '5':
-	case len(digits) == 1+national && !international:
-		copy(number[code:], number[1:1+national])
+	}
+	whole := len(digits) == len(number) && number[1] == '5' && number[2] == '5'
+	if !whole {
+		if international || len(digits) != 1+national {
+			return ""
+		}
+		copy(number[code:], number[1:])
 		number[1], number[2] = '5', '5'
-	default:
-		return ""
 	}
 	if !brazilianArea(number[3], number[4]) || number[5] != '9' {
 		return ""

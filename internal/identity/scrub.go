@@ -25,15 +25,15 @@ const (
 var (
 	// emailPattern stops a local part at what separates values in a URL. The
 	// second group is the domain's last label: letters, as every TLD is.
-	emailPattern = regexp.MustCompile(`(?:[\pL\pN._+\-!#$*'^{|}~]|%(?:25)*[0-9A-Fa-f]{2})+` + at + `([\pL\pN\-]+(?:\.[\pL\pN\-]+)*\.[\pL][\pL\pN\-]+)`)
+	emailPattern = pattern(`(?:[\pL\pN._+\-!#$*'^{|}~]|%(?:25)*[0-9A-Fa-f]{2})+`, at, `([\pL\pN\-]+(?:\.[\pL\pN\-]+)*\.[\pL][\pL\pN\-]+)`)
 	atPattern    = regexp.MustCompile(at)
 
 	// phonePattern takes what only a phone number looks like: an international
 	// prefix, or Brazil's groups with an area code or a hyphen. A bare row of
 	// digits is more often the id of a product, order or campaign: it is a phone
 	// only under a name that says so. Its group is what stays.
-	phonePattern = regexp.MustCompile(`(?:` + plus + `|(\b(?:tel|sms|smsto|callto)` + colon + `|wa\.me` + slash + `))` + plus + `?[0-9](?:` + gap + `[0-9]){7,14}` +
-		`|(?:\(|%28)0?[1-9][0-9](?:\)|%29)` + gap + `9?` + gap + `[2-9][0-9]{3}` + gap + `[0-9]{4}\b` +
+	phonePattern = pattern(`(?:`, plus, `|(\b(?:tel|sms|smsto|callto)`, colon, `|wa\.me`, slash, `))`, plus, `?[0-9](?:`, gap, `[0-9]){7,14}`,
+		`|(?:\(|%28)0?[1-9][0-9](?:\)|%29)`, gap, `9?`, gap, `[2-9][0-9]{3}`, gap, `[0-9]{4}\b`,
 		`|\b[1-9][0-9](?: |%20|\+)9?[2-9][0-9]{3}-[0-9]{4}\b`)
 
 	// parameterPattern is a query parameter up to its value; the group is its name.
@@ -42,23 +42,26 @@ var (
 	separatorPattern = regexp.MustCompile(`[&#;]|%(?:25)*(?:26|23|3[bB])`)
 
 	// labelledPattern is a bare number in prose after a word that says what it is.
-	labelledPattern = regexp.MustCompile(`(?i)\b((?:(?:tele)?(?:phone|fone)s?|celular|whats ?app|tel|cel|mobile|contato|contact)\.?(?: ?: ?| ))[0-9](?:` + gap + `[0-9]){9,14}`)
+	labelledPattern = pattern(`(?i)\b((?:(?:tele)?(?:phone|fone)s?|celular|whats ?app|tel|cel|mobile|contato|contact)\.?(?: ?: ?| ))[0-9](?:`, gap, `[0-9]){9,14}`)
 
 	// rowPattern is a row of ten to fifteen digits, grouped or not: as long as a
 	// phone with its area code (E.164 allows fifteen).
-	rowPattern = regexp.MustCompile(plus + `?[0-9](?:[ )\-]{0,2}[0-9]){9,14}`)
+	rowPattern = pattern(plus, `?[0-9](?:[ )\-]{0,2}[0-9]){9,14}`)
 
 	// retina is the "@2x." of an image's name, not an address.
 	retina = regexp.MustCompile(`^[1-9]x\.(?i:png|jpe?g|webp|gif|svg|avif)$`)
 
 	// datePattern is a day at the beginning of what looks like a number: year
 	// first with separators or as eight digits, or day first with separators.
-	datePattern = regexp.MustCompile(`^(?:19|20)[0-9]{2}([-. /])(?:0[1-9]|1[0-2])[-. /](?:0[1-9]|[12][0-9]|3[01])(?:[^0-9]|$)` +
-		`|^(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])$` +
+	datePattern = pattern(`^(?:19|20)[0-9]{2}([-. /])(?:0[1-9]|1[0-2])[-. /](?:0[1-9]|[12][0-9]|3[01])(?:[^0-9]|$)`,
+		`|^(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])$`,
 		`|^(?:0[1-9]|[12][0-9]|3[01])[-. /](?:0[1-9]|1[0-2])[-. /](?:19|20)[0-9]{2}(?:[^0-9]|$)`)
 	// yearsPattern ends in two years ("2025-2026"), as a season's name does.
 	yearsPattern = regexp.MustCompile(`(?:19|20)[0-9]{2}-(?:19|20)[0-9]{2}$`)
 )
+
+// pattern compiles a regular expression of several parts.
+func pattern(parts ...string) *regexp.Regexp { return regexp.MustCompile(strings.Join(parts, "")) }
 
 // Scrub removes e-mail addresses and phone numbers from a text: a URL, a
 // referrer, a title. Percent-encoded and fullwidth ones go too. A date is no
@@ -169,8 +172,8 @@ func ScrubStrict(text string) string {
 
 // replaceMatches puts what replace returns in each match's place; it gets the
 // match and its groups.
-func replaceMatches(text string, pattern *regexp.Regexp, replace func(groups []string) string) string {
-	matches := pattern.FindAllStringSubmatchIndex(text, -1)
+func replaceMatches(text string, of *regexp.Regexp, replace func(groups []string) string) string {
+	matches := of.FindAllStringSubmatchIndex(text, -1)
 	if len(matches) == 0 {
 		return text
 	}
@@ -235,7 +238,7 @@ func mayHoldPhone(text string) bool {
 			if digits++; digits == minDigits {
 				return true
 			}
-		} else if !strings.ContainsRune(" .()-+%Dd", rune(text[i])) { // D: of the hyphen, %2D
+		} else if !isGroupSign(text[i]) {
 			digits = 0
 		}
 	}
@@ -244,6 +247,16 @@ func mayHoldPhone(text string) bool {
 
 // minDigits is how many digits the shortest phone number has that is removed.
 const minDigits = 8
+
+// isGroupSign tells whether a character may stand between a number's groups; D is
+// of the hyphen's escape, %2D.
+func isGroupSign(c byte) bool {
+	switch c {
+	case ' ', '.', '(', ')', '-', '+', '%', 'D', 'd':
+		return true
+	}
+	return false
+}
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 

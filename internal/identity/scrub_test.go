@@ -41,6 +41,7 @@ func TestScrubRemovesEmailsAndPhones(t *testing.T) {
 	f("ana＠example.com", "(email)")
 	f("ana＠example．com wrote", "(email) wrote")
 	f("ana﹫example。com", "(email)")
+	f("ana！b～c＠example.com", "(email)")
 	f("＋５５１１９８７６５４３２１", "(phone)")
 	f("@ana ana@example.com", "@ana (email)")
 	f("%61na%40example.com", "(email)")

@@ -42,11 +42,10 @@ type jsonScrubber struct {
 	nesting int
 
 	out    strings.Builder
-	copied int  // of text
-	depth  int  // of open objects and lists
-	scope  int  // the depth around the list or object that has a phone's name; 0: none
-	named  bool // the value that follows has a phone's name
-	other  bool // … or, inside scope, a name that says otherwise ("id")
+	copied int    // of text
+	depth  int    // of open objects and lists
+	scope  int    // the depth around the list or object that has a phone's name; 0: none
+	name   string // of the member whose value follows; "" in a list
 }
 
 // token handles the token at i and returns where the next begins.
@@ -65,18 +64,17 @@ func (w *jsonScrubber) token(i int) int {
 		}
 		return end
 	case '{', '[':
-		if w.named && w.scope == 0 {
+		if w.scope == 0 && NamesPhone(w.name) {
 			w.scope = w.depth
 		}
 		w.depth++
-		w.named, w.other = false, false
+		w.name = ""
 	case '}', ']':
 		if w.depth--; w.depth == w.scope {
 			w.scope = 0
 		}
-		w.named, w.other = false, false
 	case ',':
-		w.named, w.other = false, false
+		w.name = ""
 	}
 	return i + 1
 }
@@ -85,8 +83,7 @@ func (w *jsonScrubber) token(i int) int {
 func (w *jsonScrubber) str(i, end int) {
 	value := unquote(w.text[i:end])
 	if followedByColon(w.text[end:]) {
-		w.named = NamesPhone(value)
-		w.other = !w.named && w.scope > 0 && endsNoNumber(value)
+		w.name = value
 		if scrubbed := w.scrub(value); scrubbed != value {
 			w.replace(i, end, scrubbed)
 		}
@@ -106,9 +103,10 @@ func (w *jsonScrubber) str(i, end int) {
 	}
 }
 
-// isPhone tells whether a value stands under a phone's name and is a number.
+// isPhone tells whether a value is a number under a phone's name: its own, or
+// that of a list or object around it, unless its own says otherwise ("id").
 func (w *jsonScrubber) isPhone(value string) bool {
-	return (w.named || w.scope > 0 && !w.other) && looksLikePhone(foldFullwidth(value))
+	return looksLikePhone(foldFullwidth(value)) && (NamesPhone(w.name) || w.scope > 0 && !endsNoNumber(w.name))
 }
 
 // replace puts a string in the place of text[from:to].
@@ -118,17 +116,15 @@ func (w *jsonScrubber) replace(from, to int, with string) {
 	w.copied = to
 }
 
-// stringEnd is the index after the closing quote of the string that begins at i.
+// stringEnd is the index after the closing quote of the string that begins at i
+// of a valid JSON text.
 func stringEnd(text string, i int) int {
-	for i++; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
+	for i++; text[i] != '"'; i++ {
+		if text[i] == '\\' {
 			i++
-		case '"':
-			return i + 1
 		}
 	}
-	return len(text)
+	return i + 1
 }
 
 func followedByColon(rest string) bool {
