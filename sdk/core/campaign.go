@@ -26,7 +26,7 @@ func ParseCampaign(url string) (Campaign, []Param) {
 		switch {
 		case value == "":
 		case field == nil:
-			if len(ids) < maxClickIDs && !slices.ContainsFunc(ids, func(p Param) bool { return p.Name == name }) {
+			if !slices.ContainsFunc(ids, func(p Param) bool { return p.Name == name }) {
 				ids = append(ids, Param{name, value})
 			}
 		case *field == "":

@@ -195,7 +195,7 @@ func (p *parser) clickIDs() {
 				ids[i].Value, known = value, true
 			}
 		}
-		if !known && len(ids) < maxClickIDs {
+		if !known {
 			ids = append(ids, Param{key, value})
 		}
 	}

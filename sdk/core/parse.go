@@ -15,7 +15,6 @@ const (
 	maxUserAgent = 512
 	maxCampaign  = 256 // a UTM value or a click id
 	maxShort     = 64  // locale, screen, library
-	maxClickIDs  = 16
 )
 
 // parser fills one event. It keeps the first violation. If the rest of the text
