@@ -50,9 +50,12 @@ func NewClient(config Config) (*Client, error) {
 	if len(config.Brokers) == 0 {
 		return nil, errors.New("kafka: no broker address given")
 	}
-	mechanism, err := config.SASL.mechanism()
-	if err != nil {
-		return nil, err
+	var mechanism sasl.Mechanism // nil: none
+	if config.SASL.Mechanism != "" {
+		var err error
+		if mechanism, err = config.SASL.mechanism(); err != nil {
+			return nil, err
+		}
 	}
 	transport := &kafka.Transport{
 		ClientID:    config.ClientID,
@@ -75,8 +78,6 @@ func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
 func (s SASL) mechanism() (sasl.Mechanism, error) {
 	switch s.Mechanism {
-	case "":
-		return nil, nil
 	case "PLAIN":
 		return plain.Mechanism{Username: s.Username, Password: s.Password}, nil
 	case "SCRAM-SHA-256":
