@@ -97,6 +97,20 @@ func TestOnlyThePostgresPackagesSpeakSQL(t *testing.T) {
 	}
 }
 
+// They share what internal/commerce checks and what the database reads.
+func TestTheAPIAndThePagesAreApart(t *testing.T) {
+	for _, path := range deps(t, "./admin") {
+		if inside(path, "admin/dashboard") {
+			t.Errorf("admin reaches %s: admin.Mux takes the pages as a handler", path)
+		}
+	}
+	for _, path := range deps(t, "./admin/dashboard/...") {
+		if path == module+"admin" {
+			t.Errorf("the pages reach %s: they use none of the API's handlers", path)
+		}
+	}
+}
+
 func TestServicesNeverImportEachOther(t *testing.T) {
 	services := []string{"edge", "admin", "processor"}
 	for _, service := range services {

@@ -5,12 +5,14 @@ import (
 	"time"
 )
 
-// maxAccepted bounds the memory of accepted orders: a few megabytes, and more
-// orders than are ever between acceptance and processing while all is well.
+// maxAccepted bounds how many accepted orders are remembered. They take a few
+// megabytes, and are more than wait to be processed at any time while the
+// processor works.
 const maxAccepted = 50_000
 
 // acceptedOrders remembers the latest orders that this process accepted, so
-// that "not processed yet" can be told from "never seen". A hint, not a truth.
+// that the API can answer "not processed yet" for them. An order that is not
+// remembered may still have been accepted.
 type acceptedOrders struct {
 	mu    sync.Mutex
 	ring  []orderRef
@@ -44,16 +46,16 @@ func (a *acceptedOrders) has(companyID, orderID string) bool {
 	return a.known[orderRef{companyID, orderID}] > 0
 }
 
-// stamper gives acceptance times that never repeat or go back within this
-// process: two versions of an order sent one after the other keep their order
-// even where the clock does not move between them.
-type stamper struct {
+// increasingClock returns times that always increase within this process. Two
+// versions of an order that are sent one after the other keep that order, also
+// where the system's clock stands still between them.
+type increasingClock struct {
 	now  func() time.Time
 	mu   sync.Mutex
 	last time.Time
 }
 
-func (s *stamper) next() time.Time {
+func (s *increasingClock) next() time.Time {
 	at := s.now().UTC().Truncate(time.Microsecond)
 	s.mu.Lock()
 	defer s.mu.Unlock()

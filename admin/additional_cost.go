@@ -16,7 +16,7 @@ import (
 
 // Bounds of additional costs.
 const (
-	maxAdditionalCosts = 5000 // of a list or history; more than a store has
+	maxAdditionalCosts = 5000 // in a list or a history; more than a store has
 	maxHistory         = 366  // days
 )
 
@@ -65,7 +65,8 @@ func (s *Server) listCosts(_ http.ResponseWriter, r *http.Request, c caller) (an
 	return answer{data: groups}, nil
 }
 
-// queryObject lets the readers of bodies read query parameters, all of them strings.
+// queryObject makes an object of query parameters, so that they are read as a
+// body's fields are. All of them are strings.
 func queryObject(query url.Values) object {
 	values := make(map[string]any, len(query))
 	for name := range query {
@@ -110,7 +111,7 @@ func (s *Server) createCost(w http.ResponseWriter, r *http.Request, c caller) (a
 	return answer{data: map[string]string{"additional_cost_id": cost.ID}}, nil
 }
 
-// updateCost is PUT /costs: the fields that are there change, the rest stay.
+// updateCost is PUT /costs: the fields that are sent change, the others stay.
 func (s *Server) updateCost(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	o, err := readObject(w, r)
 	if err != nil {
@@ -156,9 +157,10 @@ func readCostPair(o object) (id, frequency string) {
 	return id, frequency
 }
 
-// withCost does something with the cost of an id, within the bound.
+// withCost calls do for the id of a cost, with a bounded context. An id that no
+// cost has is answered 404.
 func (s *Server) withCost(ctx context.Context, id string, do func(ctx context.Context) error) error {
-	err := error(commerce.ErrNotFound) // what is no UUID is no cost's id
+	err := error(commerce.ErrNotFound) // ids of costs are UUIDs
 	if commerce.IsUUID(id) {
 		ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
 		defer cancel()
@@ -184,8 +186,8 @@ type projectedCost struct {
 	Value     commerce.Amount `json:"value"` // of that day
 }
 
-// costHistory is GET /costs/historical: additional costs projected to days,
-// every day present.
+// costHistory is GET /costs/historical: what the additional costs amount to on
+// each day of a period.
 func (s *Server) costHistory(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	o := queryObject(r.URL.Query())
 	from, to := readPeriod(o, true)
@@ -193,7 +195,7 @@ func (s *Server) costHistory(_ http.ResponseWriter, r *http.Request, c caller) (
 	if _, there := o.values["end_date"]; !there {
 		o.bad.Add("end_date", commerce.CodeRequired, "is required")
 	}
-	// Both were read as real dates, or are violations already.
+	// What is no date is a violation already.
 	first, _ := time.Parse(time.DateOnly, from)
 	last, _ := time.Parse(time.DateOnly, to)
 	if !o.bad.Any() && last.Sub(first) >= maxHistory*24*time.Hour {

@@ -14,22 +14,22 @@ import (
 	"github.com/tributary-io/tributary/internal/identity"
 )
 
-// A revocation bites within keyFresh: an entry older than that is looked up
-// before it is believed, and Run renews those in use every keyRenew, in one
-// query for all, so that no request waits for one.
+// A revoked key is refused within keyFresh: an entry older than that is looked
+// up again before it is used. Run renews all entries in use every keyRenew, in
+// one query, so that requests seldom wait for a look-up.
 const (
 	keyFresh    = 4 * time.Second
 	keyRenew    = 1500 * time.Millisecond
 	keyIdle     = time.Minute // an entry not used for so long is dropped
-	maxKeys     = 20000       // entries; the excess is not kept, only looked up each time
+	maxKeys     = 20000       // entries; keys beyond it are looked up for each request
 	usedFlush   = 10 * time.Second
 	maxBearer   = 256
 	usedTimeout = 5 * time.Second
 )
 
-// keyRing holds the keys in use, by hash. Unknown hashes are kept too, so that
-// a wrong key repeated does not become load on Postgres.
-type keyRing struct {
+// keyCache holds the keys in use, by hash. Unknown hashes are kept too, so that
+// a wrong key that is sent again and again puts no load on Postgres.
+type keyCache struct {
 	db      Database
 	hasher  *identity.Hasher
 	now     func() time.Time
@@ -44,18 +44,18 @@ type keyRing struct {
 type keyEntry struct {
 	key       commerce.APIKey
 	known     bool
-	keys      identity.Keys // of the key's company: deriving its pepper is not for each request
+	keys      identity.Keys // of the key's company; made once, since deriving its secret takes time
 	checkedAt time.Time
 	usedAt    time.Time
 }
 
-func newKeyRing(db Database, hasher *identity.Hasher, now func() time.Time, timeout time.Duration) *keyRing {
-	return &keyRing{db: db, hasher: hasher, now: now, timeout: timeout, entries: map[[32]byte]*keyEntry{}, used: map[string]time.Time{}}
+func newKeyCache(db Database, hasher *identity.Hasher, now func() time.Time, timeout time.Duration) *keyCache {
+	return &keyCache{db: db, hasher: hasher, now: now, timeout: timeout, entries: map[[32]byte]*keyEntry{}, used: map[string]time.Time{}}
 }
 
-// find gives the entry of a key's text, or commerce.ErrNotFound. Entries are
-// looked up by hash: timing tells nothing about the text.
-func (r *keyRing) find(ctx context.Context, text string) (keyEntry, error) {
+// find returns the entry of a key's text, or commerce.ErrNotFound. Entries are
+// looked up by hash, so that the time it takes says nothing about the text.
+func (r *keyCache) find(ctx context.Context, text string) (keyEntry, error) {
 	if _, err := commerce.KeyEnvironment(text); err != nil {
 		return keyEntry{}, commerce.ErrNotFound
 	}
@@ -71,8 +71,8 @@ func (r *keyRing) find(ctx context.Context, text string) (keyEntry, error) {
 	}
 	r.mu.Unlock()
 	value, err, _ := r.flight.Do(string(hash[:]), func() (any, error) {
-		// Others may wait for this answer too: it does not end with the request
-		// that asked first.
+		// Other requests wait for this answer too, so it must not end with the
+		// request that asked first.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
 		defer cancel()
 		key, err := r.db.APIKeyByHash(ctx, hash)
@@ -94,8 +94,8 @@ func (e keyEntry) orNotFound() (keyEntry, error) {
 	return e, nil
 }
 
-// keep stores what was looked up at an instant, for a request (used) or to renew.
-func (r *keyRing) keep(hash [32]byte, key commerce.APIKey, known, used bool, at time.Time) keyEntry {
+// keep stores what was looked up at an instant. used: for a request, not to renew.
+func (r *keyCache) keep(hash [32]byte, key commerce.APIKey, known, used bool, at time.Time) keyEntry {
 	entry := keyEntry{key: key, known: known, checkedAt: at, usedAt: at}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,8 +114,8 @@ func (r *keyRing) keep(hash [32]byte, key commerce.APIKey, known, used bool, at 
 	return entry
 }
 
-// renew looks every entry in use up again and drops the idle ones.
-func (r *keyRing) renew(ctx context.Context) error {
+// renew looks up every entry in use again and drops the idle ones.
+func (r *keyCache) renew(ctx context.Context) error {
 	now := r.now()
 	var hashes [][32]byte
 	r.mu.Lock()
@@ -144,14 +144,14 @@ func (r *keyRing) renew(ctx context.Context) error {
 }
 
 // touch notes a key's use; Run stores it later.
-func (r *keyRing) touch(keyID string, at time.Time) {
+func (r *keyCache) touch(keyID string, at time.Time) {
 	r.mu.Lock()
 	r.used[keyID] = at
 	r.mu.Unlock()
 }
 
-// flush stores the noted uses; on an error they are kept for the next time.
-func (r *keyRing) flush(ctx context.Context) error {
+// flush stores the noted uses. On an error they are kept for the next call.
+func (r *keyCache) flush(ctx context.Context) error {
 	r.mu.Lock()
 	used := r.used
 	r.used = map[string]time.Time{}
@@ -175,7 +175,7 @@ func (r *keyRing) flush(ctx context.Context) error {
 }
 
 // authenticate finds who calls, and refuses keys that are missing, unknown,
-// expired, revoked or of the other environment: all look alike to the caller.
+// expired, revoked or of the other environment, all with the same status and code.
 func (s *Server) authenticate(r *http.Request, environment string) (keyEntry, error) {
 	text, err := bearer(r.Header)
 	if err != nil {

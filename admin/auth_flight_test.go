@@ -42,7 +42,7 @@ func TestACallerThatHangsUpFailsNobodyElse(t *testing.T) {
 			t.Fatal(err)
 		}
 		store := &slowStore{release: make(chan struct{})}
-		ring := newKeyRing(store, hasher, time.Now, time.Second)
+		ring := newKeyCache(store, hasher, time.Now, time.Second)
 		first, hangUp := context.WithCancel(t.Context())
 		go func() { _, _ = ring.find(first, text) }() // it hangs up
 		synctest.Wait()                               // it asks the store
@@ -75,7 +75,7 @@ func TestALookUpOfAKeyEndsByItself(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ring := newKeyRing(&slowStore{release: make(chan struct{})}, nil, time.Now, time.Second)
+		ring := newKeyCache(&slowStore{release: make(chan struct{})}, nil, time.Now, time.Second)
 		if _, err := ring.find(t.Context(), text); err == nil {
 			t.Error("a store that does not answer gave a key")
 		}
@@ -115,7 +115,7 @@ func TestARevocationIsKnownWithinFiveSeconds(t *testing.T) {
 				t.Fatal(err)
 			}
 			db := &revocable{}
-			ring := newKeyRing(db, hasher, time.Now, time.Second)
+			ring := newKeyCache(db, hasher, time.Now, time.Second)
 			active := func() bool {
 				t.Helper()
 				entry, err := ring.find(t.Context(), text)

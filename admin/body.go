@@ -69,7 +69,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		if err != nil {
 			return nil, bodyProblem(err)
 		}
-		// One byte more than the bound tells "too large" from "just fits".
+		// One byte more than the bound: a body that is longer is found out.
 		source = io.LimitReader(inflated, maxBody+1)
 	}
 	body, err := io.ReadAll(source)
@@ -94,8 +94,8 @@ func tooLarge() *problem {
 	return &problem{status: http.StatusRequestEntityTooLarge, code: codePayloadTooLarge, message: "the body is larger than 1 MiB (counted after inflation)"}
 }
 
-// checkMedia takes JSON in UTF-8, plain or gzipped. A body without a
-// Content-Type is taken for JSON.
+// checkMedia accepts JSON in UTF-8, plain or gzipped. A body without a
+// Content-Type is treated as JSON.
 func checkMedia(header http.Header) *problem {
 	refuse := func(message string) *problem {
 		return &problem{status: http.StatusUnsupportedMediaType, code: codeUnsupportedMedia, message: message,

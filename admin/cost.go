@@ -37,7 +37,7 @@ type variableFee struct {
 	Percentage number `json:"percentage"`
 }
 
-// number is a decimal written as a JSON number, digit for digit.
+// number is a decimal that is written as a JSON number with all of its digits.
 type number struct{ decimal.Decimal }
 
 func (n number) MarshalJSON() ([]byte, error) { return []byte(n.String()), nil }
@@ -65,7 +65,7 @@ func recordCost(c commerce.Cost) costRecord {
 	return record
 }
 
-// readCost reads a cost; whoever knows where it stands checks it.
+// readCost reads a cost. The caller checks it.
 func readCost(o object) commerce.CostTerms {
 	cost := commerce.CostTerms{
 		FixedFeeMinor: optional(o, "fixed_fee", money(commerce.BRL)).Value,

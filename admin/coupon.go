@@ -75,15 +75,16 @@ func (s *Server) deleteCoupon(w http.ResponseWriter, r *http.Request, c caller) 
 	return answer{data: data}, nil
 }
 
-// readCoupon reads a coupon; whoever knows where it stands checks it.
+// readCoupon reads a coupon. The caller checks it.
 func readCoupon(o object) commerce.CouponTerms {
 	code := required(o, "cupom", text)
 	start, end := readPeriod(o, false)
 	return commerce.CouponTerms{Code: strings.ToUpper(strings.TrimSpace(code)), StartDate: start, EndDate: end}
 }
 
-// couponConflict is the 409 that names each overlapped coupon's influencer and
-// period. field is the path of a coupon's code; it may take its index.
+// couponConflict is the 409 that names the influencer and the period of each
+// coupon that is in the way. field is the path of a coupon's code, with %d for
+// its index where the request has several.
 func couponConflict(e *commerce.CouponConflictError, field string) *problem {
 	p := &problem{status: http.StatusConflict, code: codeCouponConflict, message: "a coupon's period overlaps that of the same code; nothing was stored"}
 	for _, c := range e.Conflicts {

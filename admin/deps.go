@@ -14,14 +14,14 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// Config of the admin service. The zero value of each field but ShortBase is a default that works.
+// Config of the API. Every field but ShortBase has a default for its zero value.
 type Config struct {
-	// ShortBase is what stands before a short link's code, without scheme:
+	// ShortBase is the part of a short link before its code, without scheme:
 	// "go.example.com" or "edge.example.com/s".
 	ShortBase string
 
-	// AcceptUnresolved lets links through whose host does not resolve at all.
-	// Only for `tributary dev`, which must work offline.
+	// AcceptUnresolved accepts links to hosts that do not resolve at all. Only
+	// for `tributary dev`, which must work offline.
 	AcceptUnresolved bool
 
 	// RuleRate limits each key on all routes but orders and products; 10/s, burst 40.
@@ -30,7 +30,7 @@ type Config struct {
 	IngestRate Rate
 
 	// DependencyTimeout bounds each wait for Postgres or Kafka; 1.8 s, so that
-	// a 503 is out within 2 s.
+	// a 503 is sent within 2 s.
 	DependencyTimeout time.Duration
 	// ShutdownTimeout bounds the wait for requests in flight; 10 s.
 	ShutdownTimeout time.Duration
@@ -57,7 +57,7 @@ func (c *Config) defaults() {
 	}
 }
 
-// Deps is what the service is wired to.
+// Deps is what the API uses.
 type Deps struct {
 	Database Database
 	Producer Producer
@@ -68,7 +68,7 @@ type Deps struct {
 	Random   io.Reader            // nil: crypto/rand
 	Metrics  *prometheus.Registry // nil: one of its own
 
-	// Checks are what /readyz asks, by name; each is given one second.
+	// Checks are what /readyz asks, by name. Each has one second.
 	Checks map[string]func(ctx context.Context) error
 }
 
@@ -78,7 +78,8 @@ type Database interface {
 	APIKeysByHash(ctx context.Context, hashes [][32]byte) (map[[32]byte]commerce.APIKey, error)
 	TouchAPIKeys(ctx context.Context, lastUsed map[string]time.Time) error
 
-	// RegisterInfluencer is all or nothing. Errors beside the kinds:
+	// RegisterInfluencer stores all of a registration or nothing. Besides the
+	// kinds it returns
 	// *commerce.CouponConflictError, commerce.ErrCampaignTaken,
 	// commerce.ErrCampaignName, commerce.ErrTooManyCosts.
 	RegisterInfluencer(ctx context.Context, author commerce.Author, r commerce.Registration, random io.Reader) (commerce.Registered, error)
@@ -86,35 +87,36 @@ type Database interface {
 
 	InfluencersWithCosts(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error)
 
-	// What these name must be live and the author's company's, else commerce.ErrNotFound.
+	// These return commerce.ErrNotFound where the author's company has no such
+	// thing that is not archived or deleted.
 	UpdateInfluencer(ctx context.Context, author commerce.Author, name, category string) error
 	ArchiveInfluencer(ctx context.Context, author commerce.Author, name, campaignID string) (commerce.Archived, error)
 	AddCoupon(ctx context.Context, author commerce.Author, campaignID string, terms commerce.CouponTerms, random io.Reader) (commerce.Coupon, error)
 	DeleteCoupon(ctx context.Context, author commerce.Author, campaignID, code string) ([]commerce.Coupon, error)
-	// AddCost may also refuse with commerce.ErrTooManyCosts.
+	// AddCost may also return commerce.ErrTooManyCosts.
 	AddCost(ctx context.Context, author commerce.Author, name, campaignID string, terms commerce.CostTerms, random io.Reader) (influencerID string, cost commerce.Cost, err error)
 	DeleteCost(ctx context.Context, author commerce.Author, costID string, campaignOnly bool) error
 
 	AdditionalCosts(ctx context.Context, companyID string, filter commerce.CostFilter, limit int) ([]commerce.AdditionalCost, error)
 	AddAdditionalCost(ctx context.Context, author commerce.Author, cost commerce.AdditionalCost) error
-	// ChangeAdditionalCost lets change edit the cost of that id and frequency;
-	// an error of change is given back and nothing is stored.
+	// ChangeAdditionalCost lets change edit the cost of that id and frequency.
+	// Where change returns an error, that is returned and nothing is stored.
 	ChangeAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string, change func(cost *commerce.AdditionalCost) error) error
 	DeleteAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string) error
 
-	// ClaimKey takes an Idempotency-Key or gives the answer stored under it;
-	// else commerce.ErrKeyMismatch or commerce.ErrKeyInProgress.
+	// ClaimKey reserves an Idempotency-Key, or returns the answer that is stored
+	// for it. Errors: commerce.ErrKeyMismatch, commerce.ErrKeyInProgress.
 	ClaimKey(ctx context.Context, claim commerce.Claim) (commerce.Claimed, error)
 	// ForgetAnswers removes up to limit expired answers of the companies after
 	// one. It returns the last company that it looked at, "" where there was
 	// none: where fewer than limit were removed, all is done up to that company.
 	ForgetAnswers(ctx context.Context, after string, limit int) (last string, removed int, err error)
 
-	// ExplainedSale is commerce.ErrNotFound for an order not processed yet; its
-	// Explanation is nil where there is none yet.
+	// ExplainedSale returns commerce.ErrNotFound for an order that is not
+	// processed yet. The Explanation is nil until there is one.
 	ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error)
 
-	// AcquireRelay is commerce.ErrConflict while another process has it.
+	// AcquireRelay returns commerce.ErrConflict while another process publishes.
 	AcquireRelay(ctx context.Context) (commerce.OutboxRelay, error)
 }
 

@@ -2,13 +2,16 @@
 // live and sandbox) and the publisher of the outbox. One file per resource;
 // every route is on one screen in routes.go.
 //
-// The corridor of a request: Handler (request id, panics, access log) →
-// route (404, 405) → operation (key, scope, rate) → the resource's function,
-// which reads its body with the readers of fields.go and gives an answer or a
-// problem → envelope. Orders and products go to Kafka before the 200; rules go
-// to Postgres together with their outbox records, and relay.go publishes those.
+// A request passes through observe.go (request id, panics, access log),
+// routes.go and request.go (404, 405, key, scope, rate), idempotency.go, and the
+// resource's function. That reads the body with the functions of fields.go, lets
+// internal/commerce check it, and returns an answer or an error, which
+// problem.go and envelope.go write. Orders and products are on Kafka before the
+// 200. Rules are stored in Postgres together with their outbox records, and
+// relay.go publishes those. mux.go puts the dashboard's pages beside the API.
 //
-// What may enter: HTTP and the rules of requests. It declares the store and
-// producer that it needs (deps.go) and never imports internal/postgres or
-// internal/kafka; no SQL, no attribution, and no float on the way of money.
+// What belongs here: HTTP and the shapes of requests and answers. The package
+// declares the database and the producer that it needs (deps.go) and never
+// imports internal/postgres or internal/kafka. No SQL, no rule of attribution,
+// and no floating-point numbers for money.
 package admin

@@ -23,7 +23,7 @@ var (
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// newReference is what is served of the reference beside each base path, by path below it.
+// newReference returns the files of the API's reference by their paths below a base path.
 func newReference() (map[string]*document, error) {
 	spec, err := openapiJSON(openapiText)
 	if err != nil {
@@ -41,7 +41,7 @@ func newReference() (map[string]*document, error) {
 			return nil, fmt.Errorf("embedded Swagger UI: %w", err)
 		}
 		file := newDocument(body, contentType)
-		file.encoding = "gzip" // every browser takes it, and only browsers open this
+		file.encoding = "gzip" // every browser accepts it, and only browsers open the page
 		files["/docs/"+name] = file
 	}
 	files["/docs"].policy = docsPolicy

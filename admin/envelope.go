@@ -23,7 +23,7 @@ type errorBody struct {
 	Details []detail `json:"details,omitempty"`
 }
 
-// detail is one violated rule. Field is a JSON path into the body, or a query parameter.
+// detail is one violated rule. Field is a JSON path into the body, or the name of a query parameter.
 type detail struct {
 	Field   string `json:"field"`
 	Code    string `json:"code"`
@@ -40,7 +40,7 @@ type pagination struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
-// outcomes is the data of DELETE operations: what became of each thing named.
+// outcomes is the data of DELETE operations: one entry for each thing that was named.
 type outcomes struct {
 	Message string    `json:"message"`
 	Data    []outcome `json:"data"`
@@ -51,7 +51,7 @@ type outcome struct {
 	Status  int    `json:"status"`
 }
 
-// answer is what an operation that succeeded gives; its zero value has no data.
+// answer is the result of an operation that succeeded. Its zero value has no data.
 type answer struct {
 	data       any
 	pagination *pagination
@@ -92,6 +92,6 @@ func (s *Server) writeEnvelope(w http.ResponseWriter, r *http.Request, status in
 	header.Set("Content-Length", strconv.Itoa(len(body)+1))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(append(body, '\n')) // who hung up reads nothing
+		_, _ = w.Write(append(body, '\n')) // an error says that the client hung up
 	}
 }

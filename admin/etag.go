@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// revalidated sets the ETag of what was read, and tells whether the caller has
-// it already. The tag is weak: it is of data and pagination, while request_id
-// and timestamp change with each answer.
+// revalidated sets the ETag of what was read, and reports whether the caller has
+// it already. The tag is weak: it covers data and pagination, while request_id
+// and timestamp are different in each answer.
 func revalidated(w http.ResponseWriter, r *http.Request, a answer) (bool, error) {
 	body, err := json.Marshal(envelope{Data: a.data, Pagination: a.pagination})
 	if err != nil {
@@ -20,7 +20,7 @@ func revalidated(w http.ResponseWriter, r *http.Request, a answer) (bool, error)
 	opaque := `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
 	header := w.Header()
 	header.Set("ETag", "W/"+opaque)
-	// A client may keep it, must ask before it uses it, and only for this key.
+	// A client may keep the answer for this key, and must ask before it uses it again.
 	header.Set("Cache-Control", "private, no-cache")
 	header.Set("Vary", "Authorization")
 	return noneMatch(r.Header.Values("If-None-Match"), opaque), nil

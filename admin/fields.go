@@ -14,8 +14,8 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// object is a JSON object of a body while it is checked: every rule violated
-// is collected under its path, none stops the rest. Unknown fields are ignored.
+// object is a JSON object of a body while it is read. Every rule that is broken
+// is collected with the path of its field. Unknown fields are ignored.
 type object struct {
 	path   string // of the object itself; empty for the body
 	values map[string]any
@@ -29,13 +29,13 @@ func (o object) at(name string) string {
 	return o.path + "." + name
 }
 
-// fault is why a value is refused.
+// fault says why a value is refused.
 type fault struct{ code, message string }
 
-// reader turns a JSON value that is not null into a checked T, or refuses it.
+// reader turns a JSON value that is not null into a T, or refuses it.
 type reader[T any] func(value any) (T, *fault)
 
-// required reads a field that must be there.
+// required reads a field that must be sent.
 func required[T any](o object, name string, read reader[T]) T {
 	field := optional(o, name, read)
 	if _, there := o.values[name]; !there || field.Present && !field.Valid {
@@ -44,8 +44,8 @@ func required[T any](o object, name string, read reader[T]) T {
 	return field.Value
 }
 
-// optional reads a field that may be absent or null. A refused value counts as
-// absent: the request fails anyway.
+// optional reads a field that may be absent or null. A value that is refused is
+// returned as absent; the request fails anyway.
 func optional[T any](o object, name string, read reader[T]) wire.Optional[T] {
 	value, there := o.values[name]
 	if !there {
@@ -62,7 +62,7 @@ func optional[T any](o object, name string, read reader[T]) wire.Optional[T] {
 	return wire.Some(got)
 }
 
-// child is the object in a field; a null one is present and not valid.
+// child returns the object in a field. A null one is present and not valid.
 func (o object) child(name string) wire.Optional[object] {
 	return optional(o, name, func(value any) (object, *fault) {
 		values, ok := value.(map[string]any)
@@ -73,7 +73,7 @@ func (o object) child(name string) wire.Optional[object] {
 	})
 }
 
-// children are the objects in an array field of at most max elements.
+// children returns the objects in an array field of at most max elements.
 func (o object) children(name string, max int) wire.Optional[[]object] {
 	return optional(o, name, func(value any) ([]object, *fault) {
 		elements, fault := array(max)(value)
@@ -116,7 +116,8 @@ func text(value any) (string, *fault) {
 	return s, nil
 }
 
-// word reads a string that is one of a few: an empty one is none of them.
+// word reads a string that must be one of a few. commerce checks which; an empty
+// one is refused here, since there it means that none was sent.
 func word(value any) (string, *fault) {
 	s, f := text(value)
 	if f == nil && s == "" {
@@ -125,8 +126,8 @@ func word(value any) (string, *fault) {
 	return s, f
 }
 
-// given reads a string that is not empty: where an empty one has a meaning of
-// its own further on.
+// given reads a string that must not be empty, where commerce takes an empty one
+// for one that was not sent.
 func given(value any) (string, *fault) {
 	s, f := text(value)
 	if f == nil && strings.TrimSpace(s) == "" {
@@ -143,7 +144,7 @@ func boolean(value any) (bool, *fault) {
 	return b, nil
 }
 
-// exact reads a number as the decimal that its text says.
+// exact reads a number as a decimal with exactly the digits of its text.
 func exact(value any) (decimal.Decimal, *fault) {
 	number, ok := value.(json.Number)
 	if !ok {
@@ -165,7 +166,7 @@ func integer(value any) (int64, *fault) {
 	if n, err := strconv.ParseInt(number.String(), 10, 64); err == nil {
 		return n, nil
 	}
-	d, f := exact(value) // 1e3 and 1.0 are whole too
+	d, f := exact(value) // 1e3 and 1.0 are whole numbers too
 	switch {
 	case f != nil:
 		return 0, f
@@ -177,7 +178,7 @@ func integer(value any) (int64, *fault) {
 	return d.IntPart(), nil
 }
 
-// small reads a whole number that has few values.
+// small reads a whole number that fits 32 bits.
 func small(value any) (int, *fault) {
 	n, f := integer(value)
 	if f == nil && n != int64(int32(n)) {
@@ -186,8 +187,8 @@ func small(value any) (int, *fault) {
 	return int(n), f
 }
 
-// choice reads one of a few integers; a number that is none of them is refused
-// with the code of a wrong value, whole or not.
+// choice reads a number that must be one of a few integers. commerce checks
+// which; a number that is not whole is refused here, with the same code.
 func choice(value any) (int, *fault) {
 	n, f := small(value)
 	if _, isNumber := value.(json.Number); f != nil && isNumber {
@@ -196,8 +197,8 @@ func choice(value any) (int, *fault) {
 	return n, f
 }
 
-// money reads an amount of a currency in minor units. With an unknown currency
-// only the type is checked: the currency's own violation tells.
+// money reads an amount of a currency in minor units. Where the currency is not
+// known only the type is checked, since the currency is a violation already.
 func money(currency string) reader[int64] {
 	return func(value any) (int64, *fault) {
 		number, ok := value.(json.Number)
@@ -226,14 +227,14 @@ func price(value any) (string, *fault) {
 	return d.String(), nil
 }
 
-// timestamp reads the specification's `YYYY-MM-DDTHH:MM:SSZ`, a real instant.
+// timestamp reads an instant, written YYYY-MM-DDTHH:MM:SSZ as the specification says.
 func timestamp(value any) (time.Time, *fault) {
 	s, ok := value.(string)
 	if !ok {
 		return time.Time{}, wrongType("a string", value)
 	}
 	t, err := time.Parse(timestampFormat, s)
-	// Parse takes a fraction that the layout does not have.
+	// time.Parse also accepts a fraction of a second, which the layout does not have.
 	if err != nil || len(s) != len(timestampFormat) {
 		return time.Time{}, &fault{commerce.CodeInvalidTimestamp, "must be a real instant written YYYY-MM-DDTHH:MM:SSZ (UTC, no fraction)"}
 	}
@@ -243,8 +244,8 @@ func timestamp(value any) (time.Time, *fault) {
 	return t, nil
 }
 
-// day reads the text of a date. Whether it is one is commerce's to check; an
-// empty text would be no date there.
+// day reads the text of a date. commerce checks whether it is one; an empty text
+// is refused here, since there it means that no date was sent.
 func day(value any) (string, *fault) {
 	s, f := text(value)
 	if f == nil && s == "" {

@@ -56,9 +56,8 @@ func TestNoBodyBreaksTheAPI(t *testing.T) {
 	t.Parallel()
 	s := start(t, admin.Config{RuleRate: admin.Rate{PerSecond: 1e6, Burst: 1e6}})
 	values := []any{
-		"\x00", "a\x00b", "\ufffd", "\u200b", "", " ", "'", "%", "-1", -1, 0, 1e300, json.Number("1e18"), json.Number("99999999999999999999.99"), true, nil,
-		[]any{}, map[string]any{}, []any{nil}, strings.Repeat("x", 10_000), strings.Repeat("💩", 2_000),
-		"0000-01-01", "0001-01-01", "9999-12-31", "10000-01-01", "9999-12-31T23:59:59Z", "0000-01-01T00:00:00Z", "00000000-0000-0000-0000-000000000000",
+		"a\x00b", "\u200b", "", "'", -1, json.Number("1e18"), json.Number("99999999999999999999.99"), nil, map[string]any{}, []any{nil},
+		strings.Repeat("💩", 3_000), "0000-01-01", "9999-12-31", "9999-12-31T23:59:59Z", "00000000-0000-0000-0000-000000000000",
 	}
 	for _, operation := range []struct{ method, path, body string }{
 		{"POST", "/influencers", `{"name":"Ana","campaign":"c","campaign_id":"c1","category":"x","links":[{"url":"https://loja.example.com/"}],

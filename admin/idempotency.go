@@ -16,19 +16,19 @@ import (
 const (
 	answerKept = 24 * time.Hour
 
-	// attemptLease is how long a key stays taken by a request whose process
-	// died: longer than any request waits for what it depends on.
+	// attemptLease is how long a key stays reserved when the process dies during
+	// its request. It is longer than any request waits for Postgres and Kafka.
 	attemptLease = 10 * time.Second
 
-	// abandonTimeout is short: the caller still waits for its 503.
+	// abandonTimeout is short, since the caller still waits for its answer.
 	abandonTimeout = 150 * time.Millisecond
 )
 
-// once runs a write that carries an Idempotency-Key at most once, and replays
-// its answer to the same request. Only successes are stored: a request that was
-// refused changed nothing, so it may be corrected or tried again under its key.
-// Without the header nothing is asked of the store.
-func (s *Server) once(w http.ResponseWriter, r *http.Request, operation route, c caller) (answer, error) {
+// runOnce runs a write that has an Idempotency-Key at most once, and sends the
+// stored answer when the same request comes again. Only successes are stored: a
+// request that was refused changed nothing, so it may be corrected and sent again
+// with its key. Without the header there is no query.
+func (s *Server) runOnce(w http.ResponseWriter, r *http.Request, operation route, c caller) (answer, error) {
 	keys := r.Header.Values("Idempotency-Key")
 	if len(keys) == 0 || r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return operation.handle(w, r, c)
@@ -42,8 +42,8 @@ func (s *Server) once(w http.ResponseWriter, r *http.Request, operation route, c
 		return answer{}, err
 	}
 	if operation.rate == ingestRate {
-		// One bound for Postgres and Kafka together: each its own would be twice
-		// the wait for a 503. Other writes look names up in between.
+		// One bound for Postgres and Kafka together: with one for each, a 503 would
+		// take twice as long. Other writes look up names in between.
 		ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 		defer cancel()
 		r = r.WithContext(ctx)
@@ -65,11 +65,11 @@ func (s *Server) once(w http.ResponseWriter, r *http.Request, operation route, c
 		}
 		return answer{data: claimed.Answer}, nil
 	}
-	// Also where the operation panics: its transaction must not stay open.
+	// Deferred, so that the transaction does not stay open when the operation panics.
 	defer s.abandon(r, claimed.Attempt)
 	again := r.WithContext(claimed.Attempt.Within(r.Context()))
 	again.Body, again.Header = io.NopCloser(bytes.NewReader(body)), r.Header.Clone()
-	again.Header.Del("Content-Encoding") // it is inflated by now
+	again.Header.Del("Content-Encoding") // the body is inflated already
 	result, err := operation.handle(w, again, c)
 	if err != nil {
 		return answer{}, err
@@ -86,9 +86,9 @@ func (s *Server) claim(ctx context.Context, c commerce.Claim) (commerce.Claimed,
 // noData is the stored answer of an operation that succeeds without data.
 var noData = []byte("null")
 
-// finish stores the answer: with the change, in one commit. An order is on
-// Kafka by now, whatever becomes of its answer: sent again it would be the same
-// version of the same order.
+// finish stores the answer, in one commit with the change. An order is on Kafka
+// already, so it succeeds also where its answer cannot be stored: sent again, it
+// is the same version of the same order.
 func (s *Server) finish(r *http.Request, operation route, attempt commerce.Attempt, result answer) error {
 	data, err := json.Marshal(result.data)
 	if err != nil {
@@ -109,8 +109,8 @@ func (s *Server) finish(r *http.Request, operation route, attempt commerce.Attem
 	return err
 }
 
-// abandon frees the key of an attempt without an answer. Where that fails, its
-// lease does.
+// abandon frees the key of an attempt that has no answer. Where that fails, the
+// key is free when its lease ends.
 func (s *Server) abandon(r *http.Request, attempt commerce.Attempt) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), abandonTimeout)
 	defer cancel()
@@ -129,7 +129,7 @@ func idempotencyKey(values []string) (string, error) {
 
 func fingerprint(r *http.Request, body []byte) [32]byte {
 	sum := sha256.New()
-	_, _ = io.WriteString(sum, r.Method+" "+r.URL.Path+"\n") // hashes do not fail
+	_, _ = io.WriteString(sum, r.Method+" "+r.URL.Path+"\n") // a hash never returns an error
 	sum.Write(body)
 	return [32]byte(sum.Sum(nil))
 }
@@ -139,15 +139,15 @@ func keyInProgress() *problem {
 		message: "a request with this Idempotency-Key is under way; retry for its answer"}
 }
 
-// Pace of forgetting expired answers.
+// How expired answers are removed.
 const (
 	forgetEvery   = time.Minute
-	forgetAtATime = 500   // answers a call
-	forgetSteps   = 1_000 // calls a round
+	forgetAtATime = 500   // answers in a call
+	forgetSteps   = 1_000 // calls in a round
 )
 
-// forgetAnswers removes expired answers company by company, in bounded steps;
-// what a round leaves is the next one's.
+// forgetAnswers removes expired answers company by company, in bounded
+// steps. The next round removes what one leaves.
 func (s *Server) forgetAnswers(ctx context.Context) error {
 	after := ""
 	for range forgetSteps {

@@ -13,7 +13,7 @@ import (
 // maxElements bounds the links, coupons and costs that are read, each.
 const maxElements = 100
 
-// createInfluencer is POST /influencers: all of it or nothing.
+// createInfluencer is POST /influencers. All of it is stored or nothing.
 func (s *Server) createInfluencer(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	o, err := readObject(w, r)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Server) createInfluencer(w http.ResponseWriter, r *http.Request, c call
 	return answer{data: urls}, nil
 }
 
-// shortURL is where a code is opened, without scheme. Only the code is stored.
+// shortURL returns a short link, without scheme. Only its code is stored.
 func (s *Server) shortURL(code string) string {
 	return strings.TrimSuffix(s.config.ShortBase, "/") + "/" + code
 }
@@ -166,8 +166,8 @@ func (s *Server) listInfluencers(_ http.ResponseWriter, r *http.Request, c calle
 // influencerLister reads influencers after a cursor.
 type influencerLister func(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error)
 
-// eachInfluencer calls f with the page that the query asks for, or with all in
-// pages; pagination is nil then.
+// eachInfluencer calls f with each influencer of the page that the query asks
+// for, or with all influencers; then it returns no pagination.
 func (s *Server) eachInfluencer(r *http.Request, companyID string, list influencerLister, f func(commerce.Influencer)) (*pagination, error) {
 	bad := &commerce.Violations{}
 	limit, after := pageQuery(r.URL.Query(), bad)
@@ -180,7 +180,7 @@ func (s *Server) eachInfluencer(r *http.Request, companyID string, list influenc
 	}
 	var none *pagination // the full list has no pages
 	for {
-		// One more than the page tells whether there is another.
+		// One more than the page: there is another page where it is found.
 		page, err := s.influencerPage(r.Context(), list, companyID, after, size+1)
 		if err != nil {
 			return nil, err

@@ -11,12 +11,12 @@ import (
 // costGroup is the costs of one influencer (specification, influencer cost group).
 type costGroup struct {
 	Name             string       `json:"name"`
-	InfluencerCostID string       `json:"influencer_cost_id"` // the influencer's id: one group each
+	InfluencerCostID string       `json:"influencer_cost_id"` // the influencer's id: each has one group
 	Details          []costDetail `json:"details"`
 }
 
-// costDetail is one cost of a group. campaign_cost_id is the cost's own id
-// where it is a campaign's, else "".
+// costDetail is one cost of a group. campaign_cost_id is the cost's id where it
+// is a cost of a campaign, else "".
 type costDetail struct {
 	CostID         string          `json:"cost_id"`
 	FixedFee       commerce.Amount `json:"fixed_fee"`
@@ -115,7 +115,7 @@ func (s *Server) deleteInfluencerCost(w http.ResponseWriter, r *http.Request, c 
 		return answer{}, err
 	}
 	id := costID.Or(campaignCostID.Value)
-	err = commerce.ErrNotFound // what is no UUID is no cost's id
+	err = commerce.ErrNotFound // ids of costs are UUIDs
 	if commerce.IsUUID(id) {
 		ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 		defer cancel()

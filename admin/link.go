@@ -20,8 +20,9 @@ const (
 	lookUpsAtATime = 8
 )
 
-// linkPolicy decides which destinations a short link may have (anti-SSRF). The
-// service never fetches them; whoever follows or previews a link might.
+// linkPolicy decides to which destinations a short link may lead. It protects
+// programs inside a network that follow or preview links: the service itself
+// never fetches them.
 type linkPolicy struct {
 	resolver         Resolver
 	acceptUnresolved bool
@@ -32,14 +33,14 @@ func newLinkPolicy(resolver Resolver, acceptUnresolved bool) linkPolicy {
 	return linkPolicy{resolver: resolver, acceptUnresolved: acceptUnresolved, public: ssrf.New()}
 }
 
-// Reasons for refusing a host that is a public name, as they are told.
+// Reasons for refusing a host that is a public name; they are sent to the caller.
 var (
 	errURLPrivate = errors.New("has a host that resolves to an address that is not public")
 	errURLUnknown = errors.New("has a host that does not resolve")
 )
 
-// check tells whether a URL may be a destination: its form, then every address
-// of its host.
+// check refuses a URL that may not be a destination, by its form or by an
+// address of its host.
 func (p linkPolicy) check(ctx context.Context, raw string) error {
 	host, err := commerce.DestinationHost(raw)
 	if err != nil {
@@ -66,8 +67,8 @@ func (p linkPolicy) checkHost(ctx context.Context, host string) error {
 	return nil
 }
 
-// checkAll checks many destinations at once, a host once, and reports each
-// refused one under its path.
+// checkAll checks destinations at the same time, each host once, and adds a
+// violation for each that is refused.
 func (p linkPolicy) checkAll(ctx context.Context, links []pathURL, bad *commerce.Violations) {
 	ctx, cancel := context.WithTimeout(ctx, lookUpTimeout)
 	defer cancel()
@@ -91,7 +92,7 @@ func (p linkPolicy) checkAll(ctx context.Context, links []pathURL, bad *commerce
 			return nil
 		})
 	}
-	_ = group.Wait() // each error is its host's
+	_ = group.Wait() // the error of each host is in hosts
 	for i, link := range links {
 		err := failed[i]
 		if err == nil {
@@ -103,5 +104,5 @@ func (p linkPolicy) checkAll(ctx context.Context, links []pathURL, bad *commerce
 	}
 }
 
-// pathURL is a URL and where in the body it stood.
+// pathURL is a URL and the path of its field in the body.
 type pathURL struct{ path, url string }

@@ -78,7 +78,7 @@ func TestAccessLogTellsRouteStatusAndTimeAndNoSecret(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	s := testServer(t, &log)
-	s.keys = newKeyRing(nil, nil, s.now, s.config.DependencyTimeout)
+	s.keys = newKeyCache(nil, nil, s.now, s.config.DependencyTimeout)
 	request := httptest.NewRequest("POST", "/admin/v1/order?email=ana@example.com", strings.NewReader(`{"email":"ana@example.com"}`))
 	request.Header.Set("Authorization", "Bearer trb_live_secret")
 	request.Header.Set("X-Request-Id", "mine")

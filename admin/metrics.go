@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics of the service, by route: never by company, of which there may be many.
+// metrics of the service by route. They are not by company, of which there may be many.
 type metrics struct {
 	registry      *prometheus.Registry
 	requests      *prometheus.CounterVec
@@ -53,7 +53,7 @@ func (m *metrics) observe(route, method string, status int, took time.Duration) 
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions, http.MethodPatch:
 	default:
-		method = "other" // a client may send any word: labels must stay few
+		method = "other" // a client may send any word, and each would be a label
 	}
 	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
 	m.seconds.WithLabelValues(route).Observe(took.Seconds())

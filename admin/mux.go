@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Mux serves the API and, beside it, the pages: they have every path that is
-// not the API's. Requests of both are logged and measured in one way.
+// Mux serves the API, and the pages at every path that is not the API's.
+// Requests of both are logged and measured in the same way.
 func Mux(api *Server, pages http.Handler) http.Handler {
 	pages = plain("dashboard", pages)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -18,7 +18,7 @@ func Mux(api *Server, pages http.Handler) http.Handler {
 	})
 }
 
-// ofAPI tells whether a path is the API's.
+// ofAPI reports whether a path is the API's.
 func ofAPI(path string) bool {
 	for _, base := range []string{liveBase, sandboxBase} {
 		if rest, found := strings.CutPrefix(path, base); found && (rest == "" || rest[0] == '/') {

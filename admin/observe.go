@@ -16,8 +16,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// observer does what every request has in common, the API's and the pages':
-// an id, a line of the access log, a metric, and an answer where it panics.
+// observer does what requests of the API and of the pages have in common: it
+// gives each an id, writes the access log, counts it, and answers when its
+// handler panics.
 type observer struct {
 	log     *slog.Logger
 	now     func() time.Time
@@ -25,7 +26,7 @@ type observer struct {
 	metrics *metrics
 }
 
-// requestInfo is what the access log tells of a request. It is filled along the way.
+// requestInfo is what the access log says of a request. Handlers fill it in.
 type requestInfo struct {
 	id      string
 	route   string
@@ -34,7 +35,7 @@ type requestInfo struct {
 
 type requestKey struct{}
 
-// requestOf gives the request's info; each request that came through Handler has one.
+// requestOf returns the info of a request that came through an observer.
 func requestOf(r *http.Request) *requestInfo {
 	info, ok := r.Context().Value(requestKey{}).(*requestInfo)
 	if !ok {
@@ -72,7 +73,7 @@ func (o *observer) serve(w http.ResponseWriter, r *http.Request, handler http.Ha
 // maxRequestID bounds an incoming X-Request-Id in bytes.
 const maxRequestID = 128
 
-// requestID keeps a sane incoming id, else makes one.
+// requestID returns the incoming id where it is short and of plain characters, else a new one.
 func (o *observer) requestID(incoming string) string {
 	if incoming != "" && len(incoming) <= maxRequestID && !strings.ContainsFunc(incoming, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.:", r)
@@ -81,12 +82,12 @@ func (o *observer) requestID(incoming string) string {
 	}
 	id, err := uuid.NewV7FromReader(o.random)
 	if err != nil {
-		return "req_unknown" // the system has no randomness: answering matters more
+		return "req_unknown" // no randomness is left: the request is answered all the same
 	}
 	return "req_" + id.String()
 }
 
-// recorder notes the status for the log, and lets websockets through.
+// recorder remembers the status for the log. Websockets work through it.
 type recorder struct {
 	http.ResponseWriter
 	status int

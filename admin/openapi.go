@@ -21,7 +21,7 @@ import (
 //go:embed openapi/openapi.yaml
 var openapiText []byte
 
-// document is a file that is served as it is, to anyone; it can be revalidated.
+// document is a file that anyone may read. It has an ETag.
 type document struct {
 	body        []byte
 	contentType string
@@ -35,8 +35,8 @@ func newDocument(body []byte, contentType string) *document {
 	return &document{body: body, contentType: contentType, etag: `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`}
 }
 
-// documentMaxAge is for how long a document is taken from a cache, in seconds:
-// short, since a new release changes it under the same address.
+// documentMaxAge is how long a document may be served from a cache, in seconds.
+// It is short, since a new release has another document at the same address.
 const documentMaxAge = 300
 
 // serve answers GET and HEAD; anything else is 405.
@@ -74,12 +74,12 @@ func (s *Server) serve(d *document) http.HandlerFunc {
 		}
 		header.Set("Content-Length", strconv.Itoa(len(d.body)))
 		if r.Method == http.MethodGet {
-			_, _ = w.Write(d.body) // who hung up reads nothing
+			_, _ = w.Write(d.body) // an error says that the client hung up
 		}
 	}
 }
 
-// openapiJSON is a YAML document as JSON, its fields in their written order.
+// openapiJSON turns a YAML document into JSON and keeps the order of its fields.
 func openapiJSON(text []byte) ([]byte, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
@@ -131,7 +131,7 @@ func writeNode(out *bytes.Buffer, node *yaml.Node) error {
 	var value any = node.Value
 	switch node.Tag {
 	case "!!int", "!!float":
-		value = json.Number(node.Value) // digit for digit: 0.01 stays what is written
+		value = json.Number(node.Value) // with the digits that are written
 	case "!!bool":
 		value = node.Value == "true"
 	case "!!null":

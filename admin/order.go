@@ -11,16 +11,16 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// Room for what is usual, in bytes, so that encoding seldom grows its buffer:
-// the personal part, an order, and a record around its body.
+// Sizes of buffers in bytes, so that encoding seldom has to grow them: for the
+// personal part, for an order, and for a record around its body.
 const (
 	personalBytes = 512
 	orderBytes    = 1024
 	recordBytes   = 320
 )
 
-// postOrder is POST /order: the order is on Kafka, on all in-sync replicas,
-// before the 200. No query is made on the way.
+// postOrder is POST /order. The order is on Kafka, on all in-sync replicas,
+// before the 200, and no query is made.
 func (s *Server) postOrder(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	o, err := readObject(w, r)
 	if err != nil {
@@ -46,11 +46,10 @@ func (s *Server) postOrder(w http.ResponseWriter, r *http.Request, c caller) (an
 }
 
 // accept writes a commerce record, around a body that wire or encoding/json
-// wrote, with acks=all. Whatever the producer says against it, the caller may
-// retry: a record that was written all the same is the same version of the
-// same thing.
+// wrote, with acks=all. After an error the caller may retry: if the record was
+// written all the same, both are the same version of the same thing.
 func (s *Server) accept(ctx context.Context, c caller, kind wire.Kind, id string, body json.RawMessage) error {
-	record := wire.Commerce{V: 1, Kind: kind, ID: id, CompanyID: c.companyID, AcceptedAt: s.stamp.next(), Actor: c.actor, Body: body}
+	record := wire.Commerce{V: 1, Kind: kind, ID: id, CompanyID: c.companyID, AcceptedAt: s.clock.next(), Actor: c.actor, Body: body}
 	value, err := record.AppendJSON(make([]byte, 0, len(body)+recordBytes))
 	if err != nil {
 		return err
@@ -63,8 +62,8 @@ func (s *Server) accept(ctx context.Context, c caller, kind wire.Kind, id string
 	return nil
 }
 
-// readOrder reads an order as it was sent: still with what names the shopper
-// in its texts. person is the rest of it.
+// readOrder reads an order as it was sent: its texts may still name the shopper,
+// and conceal changes that. person is what names or describes the shopper.
 func readOrder(o object) (order wire.Order, person wire.Personal) {
 	order = wire.Order{
 		OrderID:   required(o, "orderId", text),
@@ -102,8 +101,8 @@ func readOrder(o object) (order wire.Order, person wire.Personal) {
 	return order, readPerson(o)
 }
 
-// readSource reads the order's source under its name or an alias of it; the
-// specification does not show the name.
+// readSource reads the order's source, which may have three names: the
+// specification does not say which is the right one.
 func readSource(o object) wire.Optional[int] {
 	var source wire.Optional[int]
 	for _, name := range []string{"origin", "orderSource", "source"} {
@@ -132,7 +131,7 @@ func readItems(o object) wire.Optional[[]wire.Item] {
 			ItemID:    id.Or(alias.Value),
 			ProductID: optional(item, "productId", text).Value,
 			VariantID: optional(item, "variantId", text).Value,
-			// A line without a quantity is one of it.
+			// Without a quantity it is 1.
 			Quantity:  optional(item, "quantity", integer).Or(1),
 			Price:     optional(item, "price", price).Value,
 			Discount:  optional(item, "discount", price).Value,
@@ -143,7 +142,7 @@ func readItems(o object) wire.Optional[[]wire.Item] {
 	return wire.Some(items)
 }
 
-// instantText is a timestamp as the specification writes it, "" where there is none.
+// instantText writes a timestamp as the specification says, "" for none.
 func instantText(t wire.Optional[time.Time]) string {
 	if !t.Valid {
 		return ""

@@ -7,10 +7,10 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// maxPage bounds the query parameter limit, and the pages in which full lists are read.
+// maxPage bounds the query parameter limit, and how many a full list reads at once.
 const maxPage = 100
 
-// pageQuery reads limit and cursor of a list. A limit of 0 asks for the full list.
+// pageQuery reads limit and cursor of a list. A limit of 0 is the full list.
 func pageQuery(query url.Values, bad *commerce.Violations) (limit int, after commerce.InfluencerCursor) {
 	if query.Has("limit") {
 		n, err := strconv.Atoi(query.Get("limit"))

@@ -40,9 +40,9 @@ func readCustomer(o object) wire.Customer {
 	}
 }
 
-// conceal takes what names the shopper out of an order that was checked: keyed
-// hashes take its place, e-mails and phones in other texts are removed, and the
-// raw values go into the personal part alone.
+// conceal removes what names the shopper from an order that was checked. Keyed
+// hashes replace ids, e-mails and phones; e-mails and phones in other texts are
+// removed; the raw values are in the personal part only.
 func conceal(order *wire.Order, person wire.Personal, keys identity.Keys) error {
 	for _, text := range []*wire.Optional[string]{&order.Name, &order.DiscountCode,
 		&order.UTMSource, &order.UTMMedium, &order.UTMCampaign, &order.UTMContent, &order.UTMTerm} {
@@ -58,7 +58,7 @@ func conceal(order *wire.Order, person wire.Personal, keys identity.Keys) error 
 	}
 	userID := order.VisitorID
 	order.VisitorID = hashed(userID, keys.VisitorID)
-	// What is no UUID may name a person.
+	// An id that is no UUID may name a person.
 	if order.VisitorID.Valid && !commerce.IsUUID(order.VisitorID.Value) {
 		person.UserID = userID
 	}
@@ -72,8 +72,8 @@ func conceal(order *wire.Order, person wire.Personal, keys identity.Keys) error 
 	return nil
 }
 
-// hashed is a raw value's key. Junk ("null", "0") is no key, and clears one
-// that was known, as null does: the shop says that it does not know.
+// hashed returns the keyed hash of a value. A value such as "null" or "0" counts
+// as null: the shop says that it does not know, which clears an earlier value.
 func hashed(raw wire.Optional[string], key func(string) string) wire.Optional[string] {
 	if !raw.Present {
 		return wire.Optional[string]{}

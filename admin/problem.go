@@ -11,7 +11,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// Codes of the whole API: stable, clients branch on them.
+// Codes of errors. They are stable: clients branch on them.
 const (
 	codeValidation       = "validation_error"
 	codeInvalidJSON      = "invalid_json"
@@ -33,7 +33,7 @@ const (
 	messageInternal = "something failed on our side; the request id helps us find it"
 )
 
-// problem is an answer that is an error.
+// problem is an error as it is sent to the caller.
 type problem struct {
 	status     int
 	code       string
@@ -46,7 +46,7 @@ type problem struct {
 
 func (p *problem) Error() string { return fmt.Sprintf("%d %s: %s", p.status, p.code, p.message) }
 
-// causedProblem is a problem with an internal cause, which is for the log only.
+// causedProblem is a problem with its cause, which is logged and never sent.
 type causedProblem struct {
 	problem *problem
 	cause   error
@@ -56,8 +56,8 @@ func (p *causedProblem) Error() string { return p.problem.Error() + ": " + p.cau
 
 func (p *causedProblem) Unwrap() []error { return []error{p.problem, p.cause} }
 
-// nothingDeleted is the second documented answer of DELETE operations: an error
-// that carries the data's shape too.
+// nothingDeleted is the documented answer of DELETE operations that find nothing:
+// an error, and data in the same shape as for a success.
 func nothingDeleted(message string) *problem {
 	p := notFound(message)
 	p.data = outcomes{Message: message, Data: []outcome{{Message: message, Status: http.StatusNotFound}}}
@@ -68,15 +68,15 @@ func notFound(message string) *problem {
 	return &problem{status: http.StatusNotFound, code: codeNotFound, message: message}
 }
 
-// unavailable asks the caller to retry: nothing was half done. Where the
-// connection broke after the last byte, it may have been done whole.
+// unavailable asks the caller to retry. Nothing was done in part. Where the
+// connection to Postgres broke during a commit, all may have been done.
 func unavailable() *problem {
 	return &problem{status: http.StatusServiceUnavailable, code: codeUnavailable,
 		message: "this cannot be taken just now; retry the same request", retryAfter: time.Second}
 }
 
-// problemOf maps an error to an answer: the one place where error kinds become
-// HTTP. A cause that is ours to look at is told to the log by the caller.
+// problemOf returns the problem of an error. Only here error kinds are mapped to
+// HTTP. The caller logs the cause of a 5xx.
 func problemOf(err error) *problem {
 	var p *problem
 	var coupons *commerce.CouponConflictError
@@ -93,9 +93,9 @@ func problemOf(err error) *problem {
 	return &problem{status: http.StatusInternalServerError, code: codeInternal, message: messageInternal}
 }
 
-// brokenRules is the answer to a request that breaks rules, nil where it breaks
-// none. Its code is the violations' own where all of them say invalid_url or
-// all say invalid_date.
+// brokenRules returns the problem of a request that breaks rules, nil where it
+// breaks none. Its code is invalid_url or invalid_date where all violations have
+// that code, else validation_error.
 func brokenRules(bad *commerce.Violations) error {
 	if !bad.Any() {
 		return nil

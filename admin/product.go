@@ -8,7 +8,7 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// postProduct is POST /product: on Kafka, on all in-sync replicas, before the 200.
+// postProduct is POST /product. The product is on Kafka, on all in-sync replicas, before the 200.
 func (s *Server) postProduct(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	o, err := readObject(w, r)
 	if err != nil {
@@ -34,7 +34,7 @@ func readProduct(o object) wire.Product {
 		UpdatedAt: instantText(optional(o, "updatedAt", timestamp)),
 		Variants:  []wire.Variant{},
 	}
-	// The meanings of status are not shown: any integer is taken.
+	// The specification does not say what the values of status mean.
 	if status := optional(o, "status", small); status.Valid {
 		product.Status = &status.Value
 	}

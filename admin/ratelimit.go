@@ -10,7 +10,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// rateClass says which of the two buckets of a key a route draws on.
+// rateClass says which of a key's two buckets a route takes tokens from.
 type rateClass int
 
 const (
@@ -18,8 +18,8 @@ const (
 	ingestRate
 )
 
-// limits holds a token bucket per key and class. A bucket that is full again
-// says nothing and is dropped.
+// limits holds a token bucket for each key and class. A bucket that is full
+// again is dropped: a new one is full too.
 type limits struct {
 	rates [2]Rate
 
@@ -36,8 +36,8 @@ func newLimits(rules, ingest Rate) *limits {
 	return &limits{rates: [2]Rate{ruleRate: rules, ingestRate: ingest}, buckets: map[bucketKey]*rate.Limiter{}}
 }
 
-// take takes one token, and tells the caller through header how many are left.
-// The problem of an empty bucket says when to come back.
+// take takes one token, and sets the headers that say how many are left. For an
+// empty bucket it returns a problem that says when to retry.
 func (l *limits) take(header http.Header, keyID string, class rateClass, now time.Time) error {
 	r := l.rates[class]
 	l.mu.Lock()

@@ -9,14 +9,14 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// Pace of the relay. Changes committed by this process wake it at once; the
-// poll is for those of others (the CLI, another admin).
+// How often the relay looks for records. It publishes what this process commits
+// at once; it polls for what others commit (the command line, another admin).
 const (
 	relayPoll    = 250 * time.Millisecond
 	relayRetry   = time.Second
 	relayBatch   = 500 // records
 	relayTimeout = 10 * time.Second
-	republishPer = 10 * time.Minute // a compacted topic that lost a record heals itself
+	republishPer = 10 * time.Minute // so that a record that the topic lost comes back
 )
 
 // relay publishes the outbox whenever this process holds the lock.
@@ -31,8 +31,9 @@ func (s *Server) relay(ctx context.Context) {
 	}
 }
 
-// relayWhileHeld takes the lock and publishes until an error or ctx's end. It
-// begins with the whole directory: Kafka may be new, or restored from a backup.
+// relayWhileHeld takes the lock and publishes until an error or the end of ctx.
+// It begins with the whole directory, since Kafka may be new or restored from a
+// backup.
 func (s *Server) relayWhileHeld(ctx context.Context) error {
 	right, err := s.deps.Database.AcquireRelay(ctx)
 	if err != nil {
@@ -65,8 +66,8 @@ func (s *Server) relayWhileHeld(ctx context.Context) error {
 	}
 }
 
-// Republish asks for the whole directory to be published again, by this
-// process if it holds the outbox's lock.
+// Republish makes this process publish the whole directory again, if it holds
+// the outbox's lock.
 func (s *Server) Republish() { signal(s.again); signal(s.wake) }
 
 func (s *Server) republish(ctx context.Context, right commerce.OutboxRelay) error {
@@ -81,8 +82,9 @@ func (s *Server) republish(ctx context.Context, right commerce.OutboxRelay) erro
 	return err
 }
 
-// publishPending publishes the oldest records, in order, and forgets them. A
-// crash between the two publishes them twice: readers take the higher revision.
+// publishPending publishes the oldest records in order, then deletes them. After
+// a crash between the two they are published again, which is harmless: readers
+// keep the higher revision.
 func (s *Server) publishPending(ctx context.Context, right commerce.OutboxRelay) (int, error) {
 	limited, cancel := context.WithTimeout(ctx, relayTimeout)
 	defer cancel()
@@ -109,8 +111,8 @@ func (s *Server) publishPending(ctx context.Context, right commerce.OutboxRelay)
 	return len(records), nil
 }
 
-// publish writes records with acks=all, runs of one topic at a time, so that
-// order holds within a topic and between topics.
+// publish writes records with acks=all. It writes those of one topic that follow
+// each other together, so that the order of all records is kept.
 func (s *Server) publish(ctx context.Context, records []commerce.OutboxRecord) error {
 	ctx, cancel := context.WithTimeout(ctx, relayTimeout)
 	defer cancel()
@@ -131,7 +133,7 @@ func (s *Server) publish(ctx context.Context, records []commerce.OutboxRecord) e
 	return nil
 }
 
-// signal wakes whoever waits on a channel of one place.
+// signal wakes the goroutine that waits on a channel of capacity 1.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -139,7 +141,7 @@ func signal(c chan struct{}) {
 	}
 }
 
-// pause waits, or less where woken; false when ctx ended.
+// pause waits for a time or until it is woken. It returns false when ctx ended.
 func pause(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -31,16 +31,17 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// unclean tells whether ServeMux would answer a path with a redirect outside
-// our envelope, which turns a POST into a GET.
+// unclean reports whether ServeMux would redirect a path to a cleaned one. That
+// answer would not be in our envelope, and clients turn a redirected POST into a
+// GET.
 func unclean(r *http.Request) bool {
 	path := r.URL.EscapedPath()
 	return strings.Contains(path, "//") ||
 		slices.ContainsFunc(strings.Split(path, "/"), func(segment string) bool { return segment == "." || segment == ".." })
 }
 
-// resource serves one path: a method it has not is 405 with Allow, HEAD is
-// GET's without a body, OPTIONS tells Allow.
+// resource serves one path. Other methods than its own are answered 405 with
+// Allow; HEAD is answered as GET without a body, OPTIONS with Allow.
 func (s *Server) resource(pattern, environment string, methods map[string]route) http.Handler {
 	var allowed []string
 	for method := range methods {
@@ -72,14 +73,13 @@ func (s *Server) resource(pattern, environment string, methods map[string]route)
 	})
 }
 
-// operate runs one operation: key, scope, rate, Idempotency-Key, then the
-// resource's own part.
+// operate checks key, scope, rate and Idempotency-Key, then runs the operation.
 func (s *Server) operate(w http.ResponseWriter, r *http.Request, operation route, environment string) {
 	fail := func(err error) {
 		p := problemOf(err)
 		switch {
 		case p.status < http.StatusInternalServerError:
-		case r.Context().Err() != nil: // the client hung up, or we are stopping: no fault of ours
+		case r.Context().Err() != nil: // the client hung up, or the service stops
 			s.log.InfoContext(r.Context(), "request abandoned", "request_id", requestOf(r).id, "route", requestOf(r).route, "error", err)
 		default:
 			s.log.ErrorContext(r.Context(), "request failed", "request_id", requestOf(r).id, "route", requestOf(r).route, "error", err)
@@ -100,7 +100,7 @@ func (s *Server) operate(w http.ResponseWriter, r *http.Request, operation route
 		fail(err)
 		return
 	}
-	result, err := s.once(w, r, operation, caller{companyID: entry.key.CompanyID, actor: "key/" + entry.key.KeyID, keys: entry.keys})
+	result, err := s.runOnce(w, r, operation, caller{companyID: entry.key.CompanyID, actor: "key/" + entry.key.KeyID, keys: entry.keys})
 	unchanged := false
 	if err == nil && operation.method == http.MethodGet {
 		unchanged, err = revalidated(w, r, result)
@@ -115,7 +115,7 @@ func (s *Server) operate(w http.ResponseWriter, r *http.Request, operation route
 	}
 }
 
-// plain serves a path without a key; name is its route in the log and in metrics.
+// plain serves a path that needs no key. name is its route in the log and in metrics.
 func plain(name string, handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requestOf(r).route = name
@@ -143,7 +143,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 		cancel()
 		state[name] = "ok"
 		if err != nil {
-			// The cause may name hosts and users: it is for the log.
+			// The cause may name hosts and users, so it is only logged.
 			s.log.WarnContext(r.Context(), "not ready", "check", name, "error", err)
 			state[name], failed = "failing", true
 		}
@@ -157,7 +157,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	s.writeAnswer(w, r, answer{data: state})
 }
 
-// author is the caller as the author of a change of rules.
+// author returns the caller as the author of a change.
 func (c caller) author(at time.Time) commerce.Author {
 	return commerce.Author{CompanyID: c.companyID, Actor: c.actor, At: at}
 }

@@ -12,7 +12,7 @@ const (
 	sandboxBase = "/sandbox/admin/v1"
 )
 
-// Paths for whoever operates the service.
+// Paths for operators.
 const (
 	healthPath  = "/healthz"
 	readyPath   = "/readyz"
@@ -51,8 +51,8 @@ func (s *Server) routes() []route {
 	}
 }
 
-// mount registers every path of the API on a mux. Patterns carry no method: a wrong
-// one must be answered in our envelope.
+// mount registers every path of the API on a mux. Patterns have no method, so
+// that a wrong one is answered in our envelope.
 func (s *Server) mount(mux *http.ServeMux) {
 	unknown := plain("unknown", http.HandlerFunc(s.unknownRoute))
 	for base, environment := range map[string]string{liveBase: commerce.Live, sandboxBase: commerce.Sandbox} {

@@ -23,20 +23,20 @@ type Server struct {
 	now      func() time.Time
 	random   io.Reader
 	mux      *http.ServeMux
-	keys     *keyRing
+	keys     *keyCache
 	limits   *limits
 	links    linkPolicy
 	metrics  *metrics
 	accepted *acceptedOrders
-	stamp    *stamper
+	clock    *increasingClock
 
 	reference map[string]*document // of the API, for people and machines, by path below a base
 
-	wake  chan struct{} // the relay's: a change was committed here
-	again chan struct{} // the relay's: republish the directory
+	wake  chan struct{} // tells the relay that a change was committed
+	again chan struct{} // tells the relay to publish the directory again
 }
 
-// New makes the service.
+// New makes the API.
 func New(config Config, deps Deps) (*Server, error) {
 	config.defaults()
 	switch {
@@ -72,12 +72,12 @@ func New(config Config, deps Deps) (*Server, error) {
 		config:    config, deps: deps, log: deps.Log, now: deps.Now, random: deps.Random,
 		observer: &observer{log: deps.Log, now: deps.Now, random: deps.Random, metrics: metrics},
 		mux:      http.NewServeMux(),
-		keys:     newKeyRing(deps.Database, deps.Hasher, deps.Now, config.DependencyTimeout),
+		keys:     newKeyCache(deps.Database, deps.Hasher, deps.Now, config.DependencyTimeout),
 		limits:   newLimits(config.RuleRate, config.IngestRate),
 		links:    newLinkPolicy(deps.Resolver, config.AcceptUnresolved),
 		metrics:  metrics,
 		accepted: newAcceptedOrders(maxAccepted),
-		stamp:    &stamper{now: deps.Now},
+		clock:    &increasingClock{now: deps.Now},
 		wake:     make(chan struct{}, 1),
 		again:    make(chan struct{}, 1),
 	}
@@ -86,20 +86,21 @@ func New(config Config, deps Deps) (*Server, error) {
 }
 
 // Run does the background work until ctx ends: it publishes the outbox, renews
-// the keys in use and stores when they were used. It returns when all of it has stopped.
+// the keys in use, stores when they were used, and removes expired answers. It
+// returns when all of that has ended.
 func (s *Server) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	group.Go(func() { s.relay(ctx) })
-	group.Go(func() { s.tend(ctx) })
+	group.Go(func() { s.runPeriodically(ctx) })
 	group.Wait()
-	// What was noted since the last flush; ctx is over.
+	// The uses since the last flush. ctx has ended.
 	if err := s.keys.flush(context.WithoutCancel(ctx)); err != nil {
 		s.log.Warn("last use of API keys was not stored", "error", err)
 	}
 }
 
-// tend keeps the key ring fresh and forgets expired answers.
-func (s *Server) tend(ctx context.Context) {
+// runPeriodically renews the keys in use, stores their uses and removes expired answers.
+func (s *Server) runPeriodically(ctx context.Context) {
 	renew, flush, forget := time.NewTicker(keyRenew), time.NewTicker(usedFlush), time.NewTicker(forgetEvery)
 	defer renew.Stop()
 	defer flush.Stop()
@@ -125,11 +126,11 @@ func (s *Server) tend(ctx context.Context) {
 	}
 }
 
-// Bounds on a connection: a client that trickles its request does not hold one for long.
+// Bounds of a connection, so that a slow client does not hold one for long.
 const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 30 * time.Second
-	writeTimeout      = time.Minute // from the end of the headers: reading the body is in it
+	writeTimeout      = time.Minute // begins at the end of the headers, so it includes reading the body
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 32 << 10
 )

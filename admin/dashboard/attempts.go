@@ -11,8 +11,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limits of log-in attempts. A person who mistypes never notices them, and
-// guessing at these rates leads nowhere.
+// Limits of log-in attempts. A person who mistypes a password does not
+// notice them, and guessing at these rates takes for ever.
 const (
 	// Of one e-mail from one network, and of one known device.
 	attemptBurst = 5
@@ -22,7 +22,7 @@ const (
 	networkEvery = 6 * time.Second
 	// maxBuckets bounds each table: the bucket that was not used for longest is
 	// dropped. To push out the bucket of an e-mail, somebody has to try 10,000
-	// others, which the limits of their networks do not let them.
+	// others, which the limits by network prevent.
 	maxBuckets = 10_000
 )
 
@@ -42,7 +42,7 @@ func newAttempts() *attempts {
 	}
 }
 
-// attempt is the answer to one attempt.
+// attempt is what allow decided about one attempt.
 type attempt struct {
 	ok    bool
 	wait  time.Duration // until the next is allowed, where this is not

@@ -16,7 +16,7 @@ const (
 	feedLength     = 100
 )
 
-// dayView is a day in words: what the page shows, and what updates carry.
+// dayView is a day as texts: what the page shows, and what updates send.
 type dayView struct {
 	AsOf        int64           `json:"asOf"` // the database's clock, Unix µs: an older update is dropped
 	Cursor      string          `json:"cursor"`
@@ -24,13 +24,13 @@ type dayView struct {
 	Influencers []influencerRow `json:"influencers"`
 	Orders      []orderRow      `json:"orders"` // newest first
 	Gone        []string        `json:"gone,omitempty"`
-	Hidden      string          `json:"hidden,omitempty"` // influencers beyond the table
+	Hidden      string          `json:"hidden,omitempty"` // how many influencers the table leaves out
 }
 
 type tile struct {
 	ID    string   `json:"id"`
 	Label string   `json:"label"`
-	Lines []string `json:"lines"` // one a currency
+	Lines []string `json:"lines"` // one for each currency
 	Note  string   `json:"note"`
 	Size  string   `json:"size,omitempty"` // of the longest line
 }
@@ -140,7 +140,7 @@ func tiles(d commerce.DaySales, home string) []tile {
 	return list
 }
 
-// statusWords are orderStatus's meanings, by its number.
+// statusWords are the words for orderStatus, by its number.
 var statusWords = [...]string{commerce.OrderApproved: "approved", commerce.OrderPending: "pending", commerce.OrderCancelled: "cancelled"}
 
 func influencerRows(d commerce.DaySales, home string) (rows []influencerRow, hidden string) {

@@ -22,8 +22,8 @@ const (
 	maxDeviceCookie = 256
 )
 
-// deviceText writes the random parts of the cookie. Strict: a changed last
-// character is another text.
+// deviceText encodes the binary parts of the cookie. It is strict, so that each
+// has one text only.
 var deviceText = base64.RawURLEncoding.Strict()
 
 // signDevice makes the cookie of a device on which somebody logged in:
@@ -34,7 +34,7 @@ func (k signingKeys) signDevice(id [16]byte, email string, until time.Time) stri
 	return text + "." + deviceText.EncodeToString(signDevice(k.devices[k.kid], text, email))
 }
 
-// knownDevice is the id of the device that a cookie names, or empty where the
+// knownDevice returns the id of the device that a cookie names, or "" where the
 // cookie is not ours, not of that e-mail, or expired.
 func (k signingKeys) knownDevice(cookie, email string, now time.Time) string {
 	parts := strings.Split(cookie, ".")
@@ -59,7 +59,7 @@ func signDevice(key []byte, text, email string) []byte {
 	return mac.Sum(nil)
 }
 
-// deviceOf is the known device that a log-in comes from, or empty.
+// deviceOf returns the known device that a log-in comes from, or "".
 func (s *Server) deviceOf(r *http.Request, email string) string {
 	cookie, err := r.Cookie(deviceCookie)
 	if err != nil {

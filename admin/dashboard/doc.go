@@ -3,7 +3,8 @@
 // here from templates; style and script are embedded, and nothing is loaded
 // from another host.
 //
-// What may enter: HTTP, HTML, sessions, and the wording of pages. Data comes
-// through Store; no SQL, no Kafka, and no rule of attribution: the pages show
-// what the processor decided.
+// What belongs here: HTTP, HTML, sessions, and the wording of pages; package
+// live, below, is their websocket. Data comes from a Database. No SQL, no Kafka,
+// no handler of the API, and no rule of attribution: the pages show what the
+// processor decided.
 package dashboard

@@ -11,12 +11,12 @@ import (
 
 const (
 	failedCookie = "trb_failed"
-	// failedShown is how long pages tell of failed attempts after a log-in.
+	// failedShown is how long after a log-in pages show the failed attempts.
 	failedShown = 5 * time.Minute
 )
 
-// tellFailures lets the next pages tell of the attempts that failed since the
-// last log-in. The cookie is "<count>.<Unix seconds of the latest>".
+// tellFailures makes the next pages show how many attempts failed since the last
+// log-in. The cookie is "<count>.<Unix seconds of the latest>".
 func (s *Server) tellFailures(w http.ResponseWriter, r *http.Request, login commerce.LogIn) {
 	text := ""
 	if login.Failures > 0 {
@@ -25,7 +25,7 @@ func (s *Server) tellFailures(w http.ResponseWriter, r *http.Request, login comm
 	s.setCookie(w, r, failedCookie, cookiePath, text, failedShown)
 }
 
-// failureNotice is what a page says of the failed attempts, or empty.
+// failureNotice returns what a page says about failed attempts, or "".
 func failureNotice(r *http.Request, zone *time.Location) string {
 	cookie, err := r.Cookie(failedCookie)
 	if err != nil {

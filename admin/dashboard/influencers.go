@@ -30,7 +30,7 @@ type influencerCard struct {
 }
 
 type linkLine struct {
-	Short       string // as people share it; the bare code where the short host is not known
+	Short       string // as people share it; the code alone where the short host is not known
 	Copy        string // with https://; empty where it is not known
 	Destination string
 	Campaign    string
@@ -44,7 +44,7 @@ type couponLine struct {
 
 type agreementLine struct{ Formula, For, Period string }
 
-func (s *Server) influencers(w http.ResponseWriter, r *http.Request, v visit) {
+func (s *Server) influencers(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	after, err := commerce.ParseInfluencerCursor(r.URL.Query().Get("after"))
 	if err != nil {
 		s.problemOf(w, r, v.access, http.StatusBadRequest, "Bad address", "The address does not say which influencers to show.")
@@ -52,7 +52,7 @@ func (s *Server) influencers(w http.ResponseWriter, r *http.Request, v visit) {
 	}
 	list, err := s.db.Influencers(r.Context(), v.current.CompanyID, after, influencersPerPage+1)
 	if err != nil {
-		s.failed(w, r, err)
+		s.unavailable(w, r, err)
 		return
 	}
 	page := influencersPage{head: v.head("Influencers", "influencers"), APIPath: apiPath(v.current.Environment, "influencers")}
@@ -103,8 +103,8 @@ func (s *Server) viewInfluencer(i commerce.Influencer, today string) influencerC
 	return card
 }
 
-// shortScheme is what a browser needs before a short URL: dev's loopback
-// addresses have no certificate.
+// shortScheme returns the scheme of short links. Loopback addresses, which only
+// `tributary dev` uses, have no certificate.
 func (s *Server) shortScheme() string {
 	for _, local := range []string{"127.0.0.1", "localhost", "[::1]"} {
 		if strings.HasPrefix(s.config.ShortBase, local) {
@@ -141,7 +141,7 @@ func viewCost(c commerce.Cost, campaign string) agreementLine {
 		line.For = "campaign " + campaign
 	}
 	if c.FixedFeeMinor == 0 && !c.VarFee.IsPositive() {
-		line.For = "for the influencer, whatever is sold" // a value is no matter of evidence
+		line.For = "for the influencer, whatever is sold" // a value is owed whatever the evidence
 		if campaign != "" {
 			line.For = "for campaign " + campaign + ", whatever is sold"
 		}

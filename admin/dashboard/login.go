@@ -60,7 +60,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	personID, err := s.check(r.Context(), email, r.PostForm.Get("password"))
 	if errors.Is(err, errNotLoggedIn) {
 		s.noteFailure(r.Context(), email, network)
-		// The same words and the same work, whatever was wrong.
+		// The same text after the same work, for a wrong e-mail and a wrong password.
 		page.Message = "E-mail or password is not right."
 		s.render(w, http.StatusUnauthorized, "login.html", page)
 		return
@@ -73,7 +73,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		err = s.rememberDevice(w, r, email)
 	}
 	if err != nil {
-		s.failed(w, r, err)
+		s.unavailable(w, r, err)
 		return
 	}
 	s.attempts.succeeded(email, network, device)
@@ -82,8 +82,8 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, page.Next, http.StatusSeeOther)
 }
 
-// noteFailure counts a failed attempt, so that the person is told of it. It
-// does the same for an e-mail that nobody has: the time tells nothing.
+// noteFailure counts a failed attempt, so that the person learns of it. It
+// takes as long for an e-mail that nobody has.
 func (s *Server) noteFailure(ctx context.Context, email, network string) {
 	s.log.Warn("dashboard: a log-in failed", "network", network)
 	if err := s.db.LogInFailed(ctx, email, s.now()); err != nil && ctx.Err() == nil {
@@ -91,10 +91,10 @@ func (s *Server) noteFailure(ctx context.Context, email, network string) {
 	}
 }
 
-// check compares a password in the same time for known and unknown e-mails.
+// check compares a password. It takes as long for unknown e-mails as for known ones.
 func (s *Server) check(ctx context.Context, email, password string) (personID string, err error) {
 	if len(password) > MaxPasswordBytes {
-		password = "" // hashed nonetheless: the time tells nothing
+		password = "" // compared all the same, so that it takes as long
 	}
 	person, err := s.db.PersonByEmail(ctx, email)
 	known := err == nil
@@ -121,7 +121,7 @@ func (s *Server) check(ctx context.Context, email, password string) (personID st
 }
 
 // logout ends the log-in on every device that shares its family of tokens, and
-// takes the cookies back. An access token copied elsewhere lasts its few minutes.
+// takes the cookies back. A copied access token is valid until it expires.
 func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 	var err error
 	if token, ok := readRefresh(r); ok {
@@ -133,7 +133,7 @@ func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 	}
 	s.clearCookies(w, r)
 	if err != nil {
-		s.failed(w, r, err)
+		s.unavailable(w, r, err)
 		return
 	}
 	http.Redirect(w, r, "/dashboard/login", http.StatusSeeOther)

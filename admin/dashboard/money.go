@@ -15,7 +15,7 @@ import (
 )
 
 // money writes minor units for people: (123450, "BRL") is "R$ 1,234.50", with a
-// no-break space. An amount that came without a currency is left without.
+// no-break space. An amount without a currency is written without one.
 func money(minor int64, code string) string { return sumText(decimal.NewFromInt(minor), code) }
 
 // sumText writes a sum of minor units as money does.
@@ -36,8 +36,8 @@ func sumText(minor decimal.Decimal, code string) string {
 	return sign + symbol(code) + "\u00a0" + text
 }
 
-// sizeOf is a class by which the longest of some amounts is shown small enough
-// for its place: "long" from ten million on, "longer" from a hundred billion on.
+// sizeOf returns the CSS class by which amounts of that length fit their place:
+// "long" from ten million on, "longer" from a hundred billion on.
 func sizeOf(lines ...string) string {
 	longest := 0
 	for _, line := range lines {
@@ -52,8 +52,7 @@ func sizeOf(lines ...string) string {
 	return ""
 }
 
-// breakable lets a line too long for its place break after the currency
-// rather than within the digits.
+// breakable lets a long line break after the currency instead of within the digits.
 func breakable(line, size string) string {
 	if size == "longer" {
 		return strings.ReplaceAll(line, "\u00a0", " ")
@@ -61,8 +60,8 @@ func breakable(line, size string) string {
 	return line
 }
 
-// symbol is how the currency is written in English where it could be another's:
-// R$, US… a code that has no sign of its own stays a code.
+// symbol returns a currency's sign as English texts write it, R$ or US$; a
+// currency without a sign of its own has its code.
 func symbol(code string) string {
 	unit, err := currency.ParseISO(code)
 	if err != nil {
@@ -70,7 +69,7 @@ func symbol(code string) string {
 	}
 	text := message.NewPrinter(language.English).Sprint(currency.Symbol(unit))
 	if text == "$" {
-		return "US$" // outside its country a bare sign says too little
+		return "US$" // "$" is the sign of many currencies
 	}
 	return text
 }

@@ -21,7 +21,7 @@ type orderPage struct {
 	When      string
 	Back      string
 	Verdict   string // one sentence: who is paid and why
-	Explained bool   // false: the order is known, its explanation is not made yet
+	Explained bool   // false: the order has no explanation yet
 	Keys      []keyLine
 	Touches   []touchLine
 	Losers    []string
@@ -79,7 +79,7 @@ type modelLine struct {
 
 type modelPart struct{ Who, Share, Amount string }
 
-func (s *Server) order(w http.ResponseWriter, r *http.Request, v visit) {
+func (s *Server) order(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	id := r.URL.Query().Get("id")
 	var e commerce.ExplainedSale
 	err := commerce.ErrNotFound
@@ -92,7 +92,7 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request, v visit) {
 		return
 	}
 	if err != nil {
-		s.failed(w, r, err)
+		s.unavailable(w, r, err)
 		return
 	}
 	zone := zoneOf(v.current.Timezone)
@@ -117,8 +117,8 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request, v visit) {
 	s.render(w, http.StatusOK, "order.html", page)
 }
 
-// verdict says who is credited and why; unpaid where no commission comes of it
-// whatever the order's status.
+// verdict says who is credited and why. unpaid: no commission is owed, whatever
+// the order's status.
 func verdict(s commerce.Sale, unpaid bool) string {
 	if s.InfluencerID == "" {
 		return "No influencer is credited: the order carries no coupon of an influencer, and no link of one was opened in time."

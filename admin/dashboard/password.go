@@ -14,13 +14,13 @@ const (
 	MaxPasswordBytes = 256
 )
 
-// ErrPasswordLength refuses a password too short to be safe or too long to be meant.
+// ErrPasswordLength refuses a password that is too short or too long.
 var ErrPasswordLength = errors.New("dashboard: a password has 10 to 256 bytes")
 
 // argon2 parameters: OWASP's Password Storage Cheat Sheet (19 MiB, 2 passes, 1 lane).
 var argon2 = argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 
-// HashPassword makes the argon2id PHC string that is stored for a person.
+// HashPassword returns the argon2id PHC string that is stored for a person.
 func HashPassword(password string) (string, error) {
 	if len(password) < MinPasswordBytes || len(password) > MaxPasswordBytes {
 		return "", ErrPasswordLength

@@ -25,7 +25,7 @@ type assets map[string]asset
 type asset struct {
 	body []byte
 	mime string
-	tag  string // of the content: a page names it, so browsers may keep the file for good
+	tag  string // of the content; it is part of the file's URL, so browsers may keep the file for ever
 }
 
 func loadAssets() (assets, error) {
@@ -39,7 +39,7 @@ func loadAssets() (assets, error) {
 			return err
 		}
 		kind := mime.TypeByExtension(path.Ext(name))
-		switch path.Ext(name) { // the same on every machine, whatever its MIME table
+		switch path.Ext(name) { // not from the machine's table, which may differ
 		case ".js":
 			kind = "text/javascript; charset=utf-8"
 		case ".css":
@@ -123,15 +123,15 @@ func (s *Server) problem(w http.ResponseWriter, _ *http.Request, status int, tit
 	s.render(w, status, "problem.html", problemPage{Title: title, Text: text, Back: "/dashboard/"})
 }
 
-// problemOf is problem for someone who is logged in, and may want to be someone else.
+// problemOf is problem for somebody who is logged in: the page has a log-out.
 func (s *Server) problemOf(w http.ResponseWriter, _ *http.Request, _ access, status int, title, text string) {
 	s.render(w, status, "problem.html", problemPage{Title: title, Text: text, LoggedIn: true, Back: "/dashboard/"})
 }
 
-// failed answers for a dependency that did not: the details are for the log.
-func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
+// unavailable answers 503 after an error, which is logged and not shown.
+func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
-		return // nobody is listening any more
+		return // the client hung up
 	}
 	s.log.Error("dashboard: request failed", "path", r.URL.Path, "error", err)
 	w.Header().Set("Retry-After", "5")

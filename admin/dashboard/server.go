@@ -18,38 +18,38 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// Config of the dashboard; a zero field takes its default, but for TokenSecret.
+// Config of the dashboard. Every field but TokenSecret has a default for its zero value.
 type Config struct {
 	// TokenSecret signs log-ins: at least 32 random bytes, the same in every
 	// process that serves the dashboard. PreviousTokenSecret, if any, still
-	// verifies what it signed, so that changing the secret logs nobody out.
+	// verifies, so that nobody is logged out when the secret changes.
 	TokenSecret         []byte
 	PreviousTokenSecret []byte
 
 	PublicURL  string        // where browsers reach it; https makes cookies Secure behind a proxy that ends TLS
-	ShortBase  string        // what stands before a short link's code, as admin.Config's; empty shows bare codes
+	ShortBase  string        // the part of a short link before its code; empty: pages show the codes alone
 	AccessFor  time.Duration // life of an access cookie; default 10 min
 	RefreshFor time.Duration // life of an unused refresh cookie; default 14 days
 	// Live bounds the websocket. Its Origins are those besides the page's own
 	// host and PublicURL's.
 	Live live.Config
-	// ClientIP tells who attempts a log-in; default the connection's address.
-	// Behind a proxy, read the header that the proxy sets.
+	// ClientIP returns the address that attempts a log-in. The default is the
+	// connection's. Behind a proxy, read the header that the proxy sets.
 	ClientIP func(*http.Request) string
 }
 
 // Database is what the pages read and keep; implemented by internal/postgres.
 type Database interface {
-	// PersonByEmail is commerce.ErrNotFound for an unknown e-mail.
+	// PersonByEmail returns commerce.ErrNotFound for an unknown e-mail.
 	PersonByEmail(ctx context.Context, email string) (commerce.Person, error)
 	Accesses(ctx context.Context, personID string) ([]commerce.Access, error)
 
-	// StartSession logs a person in, and tells how many attempts failed before.
+	// StartSession logs a person in, and returns how many attempts failed before.
 	StartSession(ctx context.Context, personID string, token [32]byte, at, expires time.Time) (commerce.LogIn, error)
 	// LogInFailed counts a failed attempt; an unknown e-mail is no error.
 	LogInFailed(ctx context.Context, email string, at time.Time) error
-	// RotateSession is commerce.ErrNotFound for an unknown or expired token, and
-	// commerce.ErrConflict for a spent one, whose family it ends.
+	// RotateSession returns commerce.ErrNotFound for an unknown or expired token,
+	// and commerce.ErrConflict for a used one, whose family it ends.
 	RotateSession(ctx context.Context, r commerce.SessionRotation) (commerce.Session, error)
 	EndSession(ctx context.Context, family string) error
 	EndSessionOf(ctx context.Context, token [32]byte) error
@@ -57,13 +57,13 @@ type Database interface {
 	DaySales(ctx context.Context, companyID, day string, before commerce.Cursor, limit int) (commerce.DaySales, error)
 	DaySalesOf(ctx context.Context, companyID, day string, orderIDs []string) (commerce.DaySales, error)
 	SalesSince(ctx context.Context, companyID, day string, since commerce.Cursor, limit int) ([]commerce.Sale, error)
-	// ExplainedSale is commerce.ErrNotFound for an order that is not there (yet).
+	// ExplainedSale returns commerce.ErrNotFound for an order that is not there (yet).
 	ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error)
 
 	Influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error)
 }
 
-// Deps is what the dashboard needs of others; Database and Hints are required.
+// Deps is what the dashboard uses. Database and Hints are required.
 type Deps struct {
 	Database Database
 	// Hints calls handle with the value of each new record of results.v1 until
@@ -88,7 +88,7 @@ type Server struct {
 	pages        pages
 	assets       assets
 	attempts     *attempts
-	hashing      chan struct{} // a place for each password that is checked at once
+	hashing      chan struct{} // holds an element for each password that is being checked
 	publicOrigin string        // of Config.PublicURL; empty where that is not given
 	dummyHash    string        // what an unknown e-mail's password is compared with
 }
@@ -188,7 +188,7 @@ func (s *Server) routes() http.Handler {
 	})
 	var forms http.CrossOriginProtection
 	if s.publicOrigin != "" {
-		// New has checked it: what is not an origin is refused there.
+		// New has refused what is not an origin.
 		_ = forms.AddTrustedOrigin(s.publicOrigin)
 	}
 	forms.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -196,7 +196,7 @@ func (s *Server) routes() http.Handler {
 	}))
 	inner := forms.Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		guard(w.Header())
+		setSecurityHeaders(w.Header())
 		inner.ServeHTTP(w, r)
 	})
 }
@@ -206,7 +206,7 @@ func (s *Server) routes() http.Handler {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-func guard(h http.Header) {
+func setSecurityHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin")
@@ -215,7 +215,7 @@ func guard(h http.Header) {
 	h.Set("Cache-Control", "no-store") // assets set their own
 }
 
-// secure tells whether cookies are for https alone.
+// secure reports whether cookies are sent over https only.
 func (s *Server) secure(r *http.Request) bool {
 	return r.TLS != nil || strings.HasPrefix(s.config.PublicURL, "https://")
 }

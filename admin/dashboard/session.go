@@ -21,17 +21,17 @@ const (
 	accessCookie  = "trb_access"
 	refreshCookie = "trb_refresh"
 	cookiePath    = "/dashboard/"
-	// refreshLeeway is how long a spent refresh token may come again: two tabs
-	// that reload together, or an answer that the browser never got.
+	// refreshLeeway is how long after its use a refresh token may be sent again:
+	// by two tabs that reload together, or by a browser that got no answer.
 	refreshLeeway = 10 * time.Second
 )
 
 var defaultRandom = rand.Reader
 
-// errNotLoggedIn is the only reason that a visitor is told.
+// errNotLoggedIn says that a request comes from nobody who is logged in.
 var errNotLoggedIn = errors.New("dashboard: not logged in")
 
-// authenticate tells who asks. An access token that is too old is renewed with
+// authenticate returns who is logged in. An expired access token is renewed with
 // the refresh token, and new cookies are set on w.
 func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (access, error) {
 	now := s.now()
@@ -91,7 +91,7 @@ func (s *Server) grant(w http.ResponseWriter, r *http.Request, session commerce.
 	return a, nil
 }
 
-// setCookie sets a cookie for a time; a negative one takes it back.
+// setCookie sets a cookie for a time; a negative one deletes it.
 func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, path, value string, life time.Duration) {
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure wherever browsers reach us by https
 		Name: name, Value: value, Path: path, MaxAge: int(life / time.Second),
@@ -117,17 +117,17 @@ func readRefresh(r *http.Request) (token [32]byte, ok bool) {
 	return [32]byte(raw), true
 }
 
-// visit is one request of someone who is logged in.
-type visit struct {
+// pageRequest is one request of somebody who is logged in.
+type pageRequest struct {
 	access   access
 	accesses []commerce.Access // never empty
-	current  commerce.Access   // the company that the page is about
+	current  commerce.Access   // the company whose page it is
 	notice   string            // what every page says above its content; may be empty
 }
 
 // loggedIn serves a page to those who are logged in and may see the company
 // asked for (?company=, else their first).
-func (s *Server) loggedIn(page func(w http.ResponseWriter, r *http.Request, v visit)) http.HandlerFunc {
+func (s *Server) loggedIn(page func(w http.ResponseWriter, r *http.Request, v pageRequest)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		a, err := s.authenticate(w, r)
 		if errors.Is(err, errNotLoggedIn) {
@@ -139,17 +139,17 @@ func (s *Server) loggedIn(page func(w http.ResponseWriter, r *http.Request, v vi
 			return
 		}
 		if err != nil {
-			s.failed(w, r, err)
+			s.unavailable(w, r, err)
 			return
 		}
-		v, err := s.visitOf(r.Context(), a, r.URL.Query().Get("company"))
+		v, err := s.pageRequestOf(r.Context(), a, r.URL.Query().Get("company"))
 		switch {
 		case errors.Is(err, errNoStore):
 			s.problemOf(w, r, a, http.StatusForbidden, "No store yet", "Your log-in works, but no store has let you in. Ask its owner to add you.")
 		case errors.Is(err, commerce.ErrNotFound):
 			s.problemOf(w, r, a, http.StatusNotFound, "No such store", "It does not exist, or you are not one of its people.")
 		case err != nil:
-			s.failed(w, r, err)
+			s.unavailable(w, r, err)
 		default:
 			v.notice = failureNotice(r, zoneOf(v.current.Timezone))
 			page(w, r, v)
@@ -159,23 +159,23 @@ func (s *Server) loggedIn(page func(w http.ResponseWriter, r *http.Request, v vi
 
 var errNoStore = errors.New("dashboard: the person belongs to no store")
 
-func (s *Server) visitOf(ctx context.Context, a access, companyID string) (visit, error) {
+func (s *Server) pageRequestOf(ctx context.Context, a access, companyID string) (pageRequest, error) {
 	accesses, err := s.db.Accesses(ctx, a.personID)
 	if err != nil {
-		return visit{}, err
+		return pageRequest{}, err
 	}
 	if len(accesses) == 0 {
-		return visit{}, errNoStore
+		return pageRequest{}, errNoStore
 	}
 	if companyID == "" {
-		return visit{access: a, accesses: accesses, current: accesses[0]}, nil
+		return pageRequest{access: a, accesses: accesses, current: accesses[0]}, nil
 	}
 	for _, c := range accesses {
 		if c.CompanyID == companyID {
-			return visit{access: a, accesses: accesses, current: c}, nil
+			return pageRequest{access: a, accesses: accesses, current: c}, nil
 		}
 	}
-	return visit{}, fmt.Errorf("dashboard: company: %w", commerce.ErrNotFound)
+	return pageRequest{}, fmt.Errorf("dashboard: company: %w", commerce.ErrNotFound)
 }
 
 // Viewer is live.Deps.Viewer: the same cookies open a websocket.
@@ -187,14 +187,15 @@ func (s *Server) Viewer(w http.ResponseWriter, r *http.Request, companyID string
 	if companyID == "" {
 		return live.Viewer{}, fmt.Errorf("dashboard: company: %w", commerce.ErrNotFound)
 	}
-	v, err := s.visitOf(r.Context(), a, companyID)
+	v, err := s.pageRequestOf(r.Context(), a, companyID)
 	if err != nil {
 		return live.Viewer{}, err
 	}
 	return live.Viewer{PersonID: a.personID, Company: v.current, Until: a.until}, nil
 }
 
-// sessionAlive lets the page's script tell a lost connection from a lost log-in.
+// sessionAlive lets the page's script find out whether it lost the connection or
+// the log-in.
 func (s *Server) sessionAlive(w http.ResponseWriter, r *http.Request) {
 	switch _, err := s.authenticate(w, r); {
 	case err == nil:
@@ -206,8 +207,8 @@ func (s *Server) sessionAlive(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// localPath is a page of ours to return to after the log-in; anything else is
-// the first page: a link to the log-in must not lead to another site.
+// localPath returns the page to show after the log-in: next where that is one of
+// ours, else the first page. A link to the log-in must not lead to another site.
 func localPath(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.IsAbs() || u.Host != "" || strings.ContainsAny(next, "\\\r\n") ||
@@ -217,5 +218,5 @@ func localPath(next string) string {
 	return next
 }
 
-// hashToken is how a refresh token is known to the store.
+// hashToken returns what is stored of a refresh token.
 func hashToken(token [32]byte) [32]byte { return sha256.Sum256(token[:]) }

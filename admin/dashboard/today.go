@@ -23,7 +23,7 @@ type head struct {
 	IsLive          bool
 	Stores          []storeLink // other stores of this person
 	Timezone        string
-	Page            string // today | influencers | empty: which of the two below this is
+	Page            string // today | influencers | empty: which page this is
 	TodayPath       string
 	InfluencersPath string
 }
@@ -33,7 +33,7 @@ type storeLink struct {
 	Path string
 }
 
-func (v visit) head(title, page string) head {
+func (v pageRequest) head(title, page string) head {
 	h := head{Page: page, TodayPath: dayPath(v.current.CompanyID, ""),
 		InfluencersPath: "/dashboard/influencers?" + url.Values{"company": {v.current.CompanyID}}.Encode(),
 		Title:           title, Notice: v.notice, Store: v.current.Name, Role: v.current.Role, IsLive: v.current.Environment == commerce.Live, Timezone: v.current.Timezone}
@@ -53,7 +53,7 @@ func (v visit) head(title, page string) head {
 }
 
 // samePage is a page's path in another environment.
-func (v visit) samePage(page, companyID string) string {
+func (v pageRequest) samePage(page, companyID string) string {
 	if page == "influencers" {
 		return "/dashboard/influencers?" + url.Values{"company": {companyID}}.Encode()
 	}
@@ -69,7 +69,7 @@ type todayPage struct {
 	DayText   string
 	LastDay   string // today: later days cannot be picked
 	IsToday   bool
-	EndsIn    int64 // milliseconds until the day is over; the page then shows the next one
+	EndsIn    int64 // milliseconds until the day ends; then the page reloads
 	Watch     bool  // open the websocket
 	Previous  string
 	Next      string
@@ -81,7 +81,7 @@ type todayPage struct {
 	BlankLine influencerRow
 }
 
-func (s *Server) today(w http.ResponseWriter, r *http.Request, v visit) {
+func (s *Server) today(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	zone := zoneOf(v.current.Timezone)
 	now := s.now().In(zone)
 	today := now.Format(time.DateOnly)
@@ -102,7 +102,7 @@ func (s *Server) today(w http.ResponseWriter, r *http.Request, v visit) {
 	}
 	d, err := s.db.DaySales(r.Context(), v.current.CompanyID, day, before, feedLength)
 	if err != nil {
-		s.failed(w, r, err)
+		s.unavailable(w, r, err)
 		return
 	}
 	page := todayPage{
@@ -130,7 +130,7 @@ func (s *Server) today(w http.ResponseWriter, r *http.Request, v visit) {
 	s.render(w, http.StatusOK, "today.html", page)
 }
 
-// zoneOf is the store's time zone; a name that this machine does not know is UTC.
+// zoneOf returns a store's time zone, or UTC where this machine does not know it.
 func zoneOf(name string) *time.Location {
 	zone, err := time.LoadLocation(name)
 	if err != nil {
@@ -139,13 +139,13 @@ func zoneOf(name string) *time.Location {
 	return zone
 }
 
-// Changed is live.Feed's.
+// Changed implements live.Feed.
 func (s *Server) Changed(ctx context.Context, companyID, day string, since commerce.Cursor) ([]commerce.Sale, error) {
 	return s.db.SalesSince(ctx, companyID, day, since, feedLength)
 }
 
-// Update is live.Feed's: the day's sums and some of its orders, in the words of
-// the page.
+// Update implements live.Feed: it returns the day's sums and some of its orders
+// as texts of the page.
 func (s *Server) Update(ctx context.Context, company commerce.Access, day string, orderIDs []string) (live.Update, error) {
 	d, err := s.db.DaySalesOf(ctx, company.CompanyID, day, orderIDs)
 	if err != nil {

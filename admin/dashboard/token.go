@@ -15,13 +15,13 @@ import (
 const (
 	issuer   = "tributary"
 	audience = "dashboard"
-	// minSecret is HS256's own strength (RFC 7518, 3.2: a key of at least 256 bits).
+	// minSecret in bytes: HS256 needs a key of at least 256 bits (RFC 7518, 3.2).
 	minSecret = 32
 )
 
-// signingKeys are derived from the token secret, so that it serves nothing else
-// by accident: one key signs access tokens, one the cookies of known devices,
-// one makes refresh tokens' successors. kid names a key without telling anything of it.
+// signingKeys are derived from the token secret, one for each purpose: to sign
+// access tokens, to sign the cookies of known devices, and to make the refresh
+// token that follows another. kid names the secret and says nothing about it.
 type signingKeys struct {
 	kid     string
 	byKid   map[string][]byte
@@ -97,7 +97,7 @@ func (k signingKeys) sign(a access, now time.Time) (string, error) {
 	return signed, nil
 }
 
-// verify reads an access token that one of the keys signed and that is still good.
+// verify reads an access token that one of the keys signed and that is not expired.
 func (k signingKeys) verify(text string, now time.Time) (access, error) {
 	var c claims
 	_, err := jwt.ParseWithClaims(text, &c, func(t *jwt.Token) (any, error) {
@@ -118,9 +118,9 @@ func (k signingKeys) verify(text string, now time.Time) (access, error) {
 	return access{personID: c.Subject, family: c.Family, until: c.ExpiresAt.Time}, nil
 }
 
-// successor is the refresh token that follows another: whoever has the first
-// gets the same second, however many of a browser's tabs ask at once, in
-// whichever process, and nothing has to be remembered for it.
+// successor returns the refresh token that follows another. It is always the same
+// one, so that several tabs that ask at the same time, perhaps different
+// processes, get the same token.
 func (k signingKeys) successor(token [32]byte) [32]byte {
 	mac := hmac.New(sha256.New, k.refresh)
 	mac.Write(token[:])

@@ -13,8 +13,8 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// keyWords says what joins an order to a visit, as the explanation names it: a
-// kind of key, or the order's own UTM.
+// keyWords returns words for what joins an order to a touch: a kind of key, or
+// the order's own UTM values.
 func keyWords(matchedBy string) (name, about string) {
 	switch matchedBy {
 	case string(facts.KeyCart):
@@ -33,7 +33,7 @@ func keyWords(matchedBy string) (name, about string) {
 	return matchedBy, ""
 }
 
-// levelWord is what a cost is agreed for.
+// levelWord returns the word for what a cost is agreed for.
 func levelWord(level facts.CostLevel) string {
 	switch level {
 	case facts.LevelCampaign:
@@ -44,7 +44,7 @@ func levelWord(level facts.CostLevel) string {
 	return string(level)
 }
 
-// modelOrder is the order in which models are shown; unknown ones are not.
+// modelOrder is the order in which models are shown. Others are not shown.
 var modelOrder = []string{"last", "first", "last_non_direct", "linear", "position", "time_decay"}
 
 var modelWords = map[string][2]string{
@@ -56,9 +56,9 @@ var modelWords = map[string][2]string{
 	"time_decay":      {"Time decay", "more to the later"},
 }
 
-// whatIf tells how the payout would have been on less evidence.
-// Only evidence that the order has can be taken away: it has a coupon where
-// somebody wins without the link, and a link where somebody wins without the coupon.
+// whatIf says who would have been paid with less evidence. It leaves out evidence
+// that the order does not have: there is a coupon where somebody wins without the
+// link, and a link where somebody wins without the coupon.
 func whatIf(x facts.Explanation) []string {
 	withoutCoupon, withoutLink := x.Counterfactual.WithoutCoupon, x.Counterfactual.WithoutLink
 	var list []string
@@ -111,8 +111,8 @@ func stateWords(state facts.PayoutState, posted bool) (text, class string) {
 	return "", ""
 }
 
-// agreement names what a ledger entry rests on: "10% agreement". On an order
-// in another currency than the fee's, the entry is of one part of it alone.
+// agreement names the cost for which a ledger entry was posted: "10% agreement".
+// Where the order is not in BRL, an entry is for the fee or for the percentage.
 func agreement(l commerce.LedgerEntry, orderCurrency string) string {
 	fixed, share := "", ""
 	if l.FixedFeeMinor > 0 {
@@ -135,7 +135,7 @@ func agreement(l commerce.LedgerEntry, orderCurrency string) string {
 }
 
 // causeWords says why an entry was posted, in the store's time zone. A text
-// that is no cause is told as it is.
+// that is no cause is returned as it is.
 func causeWords(text string, zone *time.Location) string {
 	cause, err := facts.ParseCause(text)
 	if err != nil {
@@ -162,8 +162,8 @@ func ruleWords(rule wire.RuleType) string {
 	return string(rule)
 }
 
-// amounts writes each currency's amount; nothing at all is zero of home, where
-// there is a home.
+// amounts writes an amount for each currency. Without any it writes zero of the
+// currency home, unless home is empty.
 func amounts(list []facts.ExplainedSum, home string) (out []string) {
 	for _, a := range list {
 		out = append(out, amount(a.Amount, a.Currency))
@@ -174,7 +174,7 @@ func amounts(list []facts.ExplainedSum, home string) (out []string) {
 	return out
 }
 
-// amount writes a number of the explanation as money; never through a float.
+// amount writes a number of the explanation as money, with its exact digits.
 func amount(number json.Number, code string) string {
 	if number == "" {
 		number = "0"
@@ -195,7 +195,7 @@ func sharePercent(share json.Number) string {
 	return d.Mul(decimal.NewFromInt(100)).Round(1).String() + "%"
 }
 
-// present drops what is empty.
+// present returns the words that are not empty and not "(none)".
 func present(words ...string) (list []string) {
 	for _, word := range words {
 		if word != "" && word != "(none)" {

@@ -3,7 +3,7 @@ package commerce
 import "time"
 
 // AdditionalCost is a cost of running the store: rent, platforms, marketing.
-// Dates are YYYY-MM-DD; an empty EndDate is open.
+// Dates are YYYY-MM-DD; without an EndDate the cost goes on.
 type AdditionalCost struct {
 	ID         string // UUID
 	Name       string
@@ -14,7 +14,7 @@ type AdditionalCost struct {
 	EndDate    string // inclusive
 }
 
-// CostFilter narrows a list of costs; an empty field is no bound. From and To
+// CostFilter narrows a list of costs; an empty field does not narrow it. From and To
 // are days, inclusive: a cost in force on any of them counts.
 type CostFilter struct {
 	Frequency string
@@ -22,10 +22,11 @@ type CostFilter struct {
 	To        string
 }
 
-// On is what a cost amounts to on a day, and whether it is in force then:
-// specific whole on its first day, daily whole, a seventh of weekly, monthly
-// divided by the days of that month. Cents that do not divide fall on the first
-// days, so any full week of seven days, or full month, sums exactly to the value.
+// On returns what a cost amounts to on a day, and whether it is in force then. A
+// specific cost counts whole on its first day, a daily one whole on each day, a
+// weekly one a seventh, a monthly one divided by the days of that month. Cents
+// that are left over are added to the first days, so that seven days in a row,
+// or a full month, always sum to the value.
 func (c AdditionalCost) On(day time.Time) (minor int64, inForce bool) {
 	text := day.Format(time.DateOnly)
 	if text < c.StartDate || c.EndDate != "" && text > c.EndDate {
@@ -51,8 +52,8 @@ func (c AdditionalCost) On(day time.Time) (minor int64, inForce bool) {
 	return c.ValueMinor, true
 }
 
-// share is the part at an index when a value is divided into n parts by
-// largest remainder, ties to the earlier.
+// share returns the part at an index when a value is divided into n parts that
+// differ by one at most, the greater ones first.
 func share(value, n, index int64) int64 {
 	part := value / n
 	if index < value%n {

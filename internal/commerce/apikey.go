@@ -17,7 +17,7 @@ const (
 	Integration = "integration"
 )
 
-// APIKey is an API key as it is kept: never its text.
+// APIKey is an API key as it is stored, without its text.
 type APIKey struct {
 	KeyID       string
 	CompanyID   string
@@ -29,19 +29,19 @@ type APIKey struct {
 	Scopes      []Scope
 	CreatedAt   time.Time
 	ExpiresAt   time.Time // zero: never
-	RevokedAt   time.Time // zero: not revoked; ahead of now: rotated, still good until then
+	RevokedAt   time.Time // zero: not revoked; in the future: rotated, and valid until then
 	LastUsedAt  time.Time // zero: never
 }
 
-// Has tells whether the key carries a scope.
+// Has reports whether the key has a scope.
 func (k APIKey) Has(scope Scope) bool { return slices.Contains(k.Scopes, scope) }
 
-// ActiveAt tells whether the key opens anything at t.
+// ActiveAt reports whether the key is valid at t.
 func (k APIKey) ActiveAt(t time.Time) bool {
 	return (k.ExpiresAt.IsZero() || t.Before(k.ExpiresAt)) && (k.RevokedAt.IsZero() || t.Before(k.RevokedAt))
 }
 
-// NewAPIKey is what a key is made from. The environment is the company's.
+// NewAPIKey says which key to make. Its environment is the company's.
 type NewAPIKey struct {
 	CompanyID string
 	Name      string
@@ -52,7 +52,7 @@ type NewAPIKey struct {
 	Random    io.Reader
 }
 
-// KeyRotation replaces a key by one of the same name, type, scopes and lifetime.
+// KeyRotation asks to replace a key by one of the same name, type, scopes and lifetime.
 type KeyRotation struct {
 	CompanyID string
 	KeyID     string
@@ -70,7 +70,7 @@ var keyPrefixes = map[string]string{Live: "trb_live_", Sandbox: "trb_test_"}
 const (
 	keyRandomBytes = 20 // 160 bits: 32 characters
 	keyBodyLength  = 32
-	keySumLength   = 7 // CRC-32 in base32: a mistyped key is known without a look-up
+	keySumLength   = 7 // CRC-32 in base32: a mistyped key is refused without a look-up
 )
 
 // NewKeyText makes the text of a key: prefix, 160 random bits, checksum. It is
@@ -88,8 +88,8 @@ func NewKeyText(random io.Reader, environment string) (string, error) {
 	return text + keySum(text), nil
 }
 
-// KeyEnvironment is the environment a key's text names, or ErrKeyText where
-// its form or checksum is wrong.
+// KeyEnvironment returns the environment that a key's text names, or ErrKeyText
+// where its form or its checksum is wrong.
 func KeyEnvironment(text string) (string, error) {
 	for environment, prefix := range keyPrefixes {
 		if !strings.HasPrefix(text, prefix) || len(text) != len(prefix)+keyBodyLength+keySumLength {
@@ -104,7 +104,7 @@ func KeyEnvironment(text string) (string, error) {
 }
 
 // KeyHash is what is stored and looked up. A fast hash is enough: the text has
-// 160 random bits, so there is nothing to guess.
+// 160 random bits, so it cannot be guessed.
 func KeyHash(text string) [sha256.Size]byte { return sha256.Sum256([]byte(text)) }
 
 func keySum(text string) string {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Company is one environment of a store; every row of a store's data hangs off
-// one. Settings of attribution are read by the processor and are not here.
+// Company is one environment of a store. Every row of a store's data belongs to
+// one. Settings of attribution are not here: only the processor reads them.
 type Company struct {
 	CompanyID     string
 	StoreID       string // UUID
@@ -20,7 +20,7 @@ type Company struct {
 	Currency      string // ISO 4217
 	Origins       []string
 	Hosts         []string
-	ConsentPolicy string // none | required | honor_gpc
+	ConsentPolicy string // one of ConsentPolicies
 	RulesRev      int64
 	CreatedAt     time.Time
 }
@@ -33,26 +33,26 @@ type Store struct {
 	Sandbox Company
 }
 
-// NewStore is what a store is made from: what is empty gets its default, see
-// Defaults.
+// NewStore says which store to make. Defaults fills in what is empty.
 type NewStore struct {
 	Name     string
 	Country  string
 	Timezone string
 	Currency string
 	Origins  []string // allowed by CORS: "https://loja.example.com"
-	Hosts    []string // the store's own hosts: never touches
+	Hosts    []string // the store's own hosts: a visit from one is no touch
 	Actor    string   // who made it, for the audit log: "cli", "user/<id>"
 
-	ConsentPolicy string // none | required | honor_gpc; empty: none
-	PayoutRule    string // coupon_first | last_touch (facts.Rules); empty: coupon_first
+	ConsentPolicy string // one of ConsentPolicies; empty: ConsentNone
+	PayoutRule    string // one of PayoutRules; empty: CouponFirst
 	WindowDays    int    // how long before an order a touch counts, 1 to 365; 0: 30
 	HalfLifeDays  int    // of the model time_decay, 1 to 365; 0: 7
 	CountDirect   bool   // direct visits count in every model, not in the last touch's alone
 	PayRecurring  bool   // recurring subscription orders earn
 
-	// KeyCheck is identity.Hasher.Check: it goes into the directory, so that an
-	// edge with another hashing secret refuses instead of never joining.
+	// KeyCheck is identity.Hasher.Check. Its result goes into the directory, so
+	// that an edge with another hashing secret refuses events that could join no
+	// order.
 	KeyCheck func(companyID string) string
 	Random   io.Reader
 }
@@ -82,11 +82,11 @@ func (s *NewStore) Defaults() {
 	}
 }
 
-// lowerBase32 is RFC 4648's alphabet in lower case: safe in URLs, headers and
-// file names, and read aloud without "capital".
+// lowerBase32 is the alphabet of RFC 4648 in lower case. It is safe in URLs,
+// headers and file names.
 var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// NewID is prefix + 16 characters of lower-case base32: 80 random bits.
+// NewID returns prefix + 16 characters of lower-case base32: 80 random bits.
 func NewID(random io.Reader, prefix string) (string, error) {
 	var raw [10]byte
 	if _, err := io.ReadFull(random, raw[:]); err != nil {
@@ -95,15 +95,14 @@ func NewID(random io.Reader, prefix string) (string, error) {
 	return prefix + lowerBase32.EncodeToString(raw[:]), nil
 }
 
-// codeAlphabet has no letter that is mistaken for a digit or another letter
-// when read from a screen: no 0 O o, 1 I l, and no vowels but a and e, so that
-// a code hardly spells a word.
+// codeAlphabet has no character that looks like another: no 0 O o, no 1 I l. Of
+// the vowels it has a and e only, so that a code seldom is a word.
 const codeAlphabet = "23456789abcdefghjkmnpqrstvwxyz"
 
 // CodeLength of a short link: 30^8 ≈ 6.6e11 codes.
 const CodeLength = 8
 
-// NewShortCode is a random code of a short link.
+// NewShortCode returns a random code for a short link.
 func NewShortCode(random io.Reader) (string, error) {
 	var code strings.Builder
 	var raw [1]byte
@@ -111,7 +110,7 @@ func NewShortCode(random io.Reader) (string, error) {
 		if _, err := io.ReadFull(random, raw[:]); err != nil {
 			return "", fmt.Errorf("make a short code: %w", err)
 		}
-		// 240 is the greatest multiple of 30 in a byte: above it would favour the first letters.
+		// 240 is the greatest multiple of 30 in a byte: a byte from it on would make the first letters more likely.
 		if raw[0] < 240 {
 			code.WriteByte(codeAlphabet[int(raw[0])%len(codeAlphabet)])
 		}

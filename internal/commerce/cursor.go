@@ -12,17 +12,18 @@ import (
 // ErrBadCursor refuses text that no cursor's String wrote.
 var ErrBadCursor = errors.New("is not a cursor")
 
-// Cursor is a place among a company's orders, after one of them. The zero
-// cursor is before everything. Lists say which of an order's times At is.
+// Cursor is a place in a list of a company's orders: after the order of that
+// time and id. The zero cursor is before all orders. Which time of an order At
+// is depends on the list.
 type Cursor struct {
 	At      time.Time // whole microseconds, Postgres's precision
 	OrderID string
 }
 
-// IsZero tells that the cursor is before everything.
+// IsZero reports whether the cursor is before all orders.
 func (c Cursor) IsZero() bool { return c.At.IsZero() }
 
-// Before tells whether c comes before other.
+// Before reports whether c comes before other.
 func (c Cursor) Before(other Cursor) bool {
 	if !c.At.Equal(other.At) {
 		return c.At.Before(other.At)
@@ -59,11 +60,11 @@ type InfluencerCursor struct {
 	InfluencerID string
 }
 
-// IsZero tells that the cursor is the beginning.
+// IsZero reports whether the cursor is the beginning.
 func (c InfluencerCursor) IsZero() bool { return c.InfluencerID == "" }
 
-// String is the cursor as base64 that clients cannot read anything from, or ""
-// for the zero cursor.
+// String returns the cursor in base64, so that clients do not take it apart, or
+// "" for the zero cursor.
 func (c InfluencerCursor) String() string {
 	if c.IsZero() {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Reasons for refusing a destination by its form, as they are told.
+// Reasons for refusing a destination by its form; they are sent to the caller.
 var (
 	ErrURLForm      = errors.New("is not a URL")
 	ErrURLScheme    = errors.New("must be an https URL")
@@ -22,8 +22,8 @@ var (
 )
 
 // DestinationHost checks the form of a short link's destination and returns its
-// host in ASCII: https, port 443, and a name that can be a public one. Whether
-// the name leads to a public address is for whoever can look it up.
+// host in ASCII: https, port 443, and a name that can be a public one. It
+// does not look the name up.
 func DestinationHost(raw string) (string, error) {
 	if strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }) {
 		return "", ErrURLMalformed // browsers read a backslash as a slash and drop tabs
@@ -35,7 +35,8 @@ func DestinationHost(raw string) (string, error) {
 	if u.Scheme != "https" {
 		return "", ErrURLScheme
 	}
-	// The raw authority is judged, not Go's reading of it: others read it otherwise.
+	// The text of the authority is checked, not what net/url makes of it: other
+	// programs may read it differently.
 	_, rest, _ := strings.Cut(raw, ":")
 	if !strings.HasPrefix(rest, "//") {
 		return "", ErrURLForm
@@ -66,11 +67,11 @@ func hostProfile() *idna.Profile {
 	return idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false), idna.VerifyDNSLength(true))
 }
 
-// publicName is a host's ASCII form, refused where it is an address in any
-// spelling or a name that only means something inside a network.
+// publicName returns a host's ASCII form. It refuses an address in any spelling,
+// and names that have a meaning only inside a network.
 func publicName(host string) (string, error) {
-	// One trailing dot, the root's, is no part of the name; idna may make one
-	// of an ideographic dot.
+	// One dot at the end stands for the root and is no part of the name. idna may
+	// turn an ideographic dot into one.
 	name, rooted := strings.CutSuffix(host, ".")
 	ascii, err := hostProfile().ToASCII(name)
 	if err != nil {

@@ -2,7 +2,7 @@
 // orders, money, settings), the rules that each must keep, codes and names as
 // they are matched, scopes, and error kinds.
 //
-// A Check function tells every rule that a value breaks. The API, forms and
+// A Check function returns every rule that a value breaks. The API, forms and
 // the command line use the same ones.
 //
 // What belongs here: types, constants and pure functions that every service

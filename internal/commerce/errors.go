@@ -2,10 +2,10 @@ package commerce
 
 import "errors"
 
-// Error kinds. An adapter translates its driver's errors into these once; a
-// service maps them once to its own answers.
+// Error kinds. Adapters translate their drivers' errors into these, and services
+// map them to their answers, each in one place.
 var (
 	ErrNotFound    = errors.New("not found")
 	ErrConflict    = errors.New("conflict")
-	ErrUnavailable = errors.New("unavailable") // a dependency cannot take it now: retry
+	ErrUnavailable = errors.New("unavailable") // a dependency does not work at the moment: retry
 )

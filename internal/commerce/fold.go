@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// FoldName is a name as it is matched: NFKC, case and accents folded, inner
+// FoldName returns a name as it is compared: NFKC, case and accents folded, inner
 // spaces collapsed. "  ANA  prádo" and "Ana Prado" are one influencer.
 func FoldName(name string) string {
 	folded := cases.Fold().String(norm.NFKD.String(strip(name)))
@@ -20,13 +20,13 @@ func FoldName(name string) string {
 	}, folded)), " ")
 }
 
-// FoldCode is a coupon code as it is matched: NFKC, invisible characters
+// FoldCode returns a coupon code as it is compared: NFKC, invisible characters
 // stripped, trimmed, upper case. Accents stay: they are part of a code.
 func FoldCode(code string) string {
 	return strings.ToUpper(norm.NFKC.String(strings.TrimSpace(strip(norm.NFKC.String(code)))))
 }
 
-// SplitCodes is the parts of a discount code field that joins several codes.
+// SplitCodes returns the codes of a discount code field that holds several.
 func SplitCodes(field string) []string {
 	return strings.FieldsFunc(field, func(r rune) bool { return r == ',' || r == ';' || r == '|' })
 }

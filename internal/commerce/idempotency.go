@@ -8,25 +8,25 @@ import (
 	"unicode/utf8"
 )
 
-// What stands against a write under an Idempotency-Key.
+// Why a write with an Idempotency-Key is not done.
 var (
 	ErrKeyMismatch   = errors.New("the idempotency key was used for another request")
 	ErrKeyInProgress = errors.New("a request with the idempotency key is under way")
 )
 
-// Claim asks for the right to do a write once.
+// Claim asks to reserve an Idempotency-Key for one write.
 type Claim struct {
 	CompanyID   string
 	Key         string        // the caller's Idempotency-Key
-	Fingerprint [32]byte      // of the request: another one under the same key is ErrKeyMismatch
-	Lease       time.Duration // how long others wait for an attempt whose process died
+	Fingerprint [32]byte      // of the request; another request with the same key is ErrKeyMismatch
+	Lease       time.Duration // how long the key stays reserved when the process dies
 	Keep        time.Duration // how long the answer is replayed
 }
 
 // maxIdempotencyKey bounds an Idempotency-Key, in characters.
 const maxIdempotencyKey = 255
 
-// CheckIdempotencyKey tells every rule that an Idempotency-Key breaks.
+// CheckIdempotencyKey returns every rule that an Idempotency-Key breaks.
 func CheckIdempotencyKey(key string) (bad Violations) {
 	if !utf8.ValidString(key) {
 		bad.Add("Idempotency-Key", CodeInvalidCharacters, "is not UTF-8")
@@ -35,25 +35,25 @@ func CheckIdempotencyKey(key string) (bad Violations) {
 	return bad
 }
 
-// Claimed is a Claim that was heard: either Attempt, or, where the write was
-// done before, Answer.
+// Claimed is the result of a Claim: an Attempt, or the Answer of a write that was
+// done before.
 type Claimed struct {
 	Attempt Attempt         // nil where the write was done before
 	Answer  json.RawMessage // the data of the stored answer
 }
 
-// Attempt is the right to do a write once. It ends by Finish or Abandon. Not
-// safe for concurrent use.
+// Attempt is a write whose key is reserved. End it with Finish or Abandon. It is
+// not safe for concurrent use.
 type Attempt interface {
-	// Within is a context whose changes are not committed before Finish.
+	// Within returns a context. Changes made with it are committed by Finish.
 	Within(ctx context.Context) context.Context
 
-	// Finish stores the answer, in one commit with the changes made Within. An
-	// error undoes both, but for a lost connection at the commit: then a later
-	// Claim tells whether they were stored.
+	// Finish stores the answer in one commit with the changes. After an error
+	// neither is stored, unless the connection was lost during the commit: then a
+	// later Claim shows whether they are.
 	Finish(ctx context.Context, answer json.RawMessage) error
 
-	// Abandon undoes the changes made Within and frees the key. After Finish
+	// Abandon undoes the changes and frees the key. After Finish
 	// stored an answer it does nothing.
 	Abandon(ctx context.Context) error
 }

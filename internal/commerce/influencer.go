@@ -8,20 +8,19 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Author is who changes a company's rules, and when.
+// Author says who changes a company's rules, and when.
 type Author struct {
 	CompanyID string
 	Actor     string // "key/<keyId>", "user/<userId>" or "cli"
 	At        time.Time
 }
 
-// Registration is what POST /influencers asks for, checked. Dates are
-// YYYY-MM-DD or empty.
+// Registration is what POST /influencers asks for. Dates are YYYY-MM-DD or empty.
 type Registration struct {
 	Name       string
 	Campaign   string // name; may be empty
-	CampaignID string // empty: found by name under the influencer, else generated
-	Category   string // empty: left as it is
+	CampaignID string // empty: the influencer's campaign of that name, else a new id
+	Category   string // empty: unchanged
 	Links      []string
 	Coupons    []CouponTerms
 	Costs      []CostTerms
@@ -54,7 +53,7 @@ type Registered struct {
 	Codes        []string // of the short links, in the order of Registration.Links
 }
 
-// Influencer is an influencer with all that hangs off it, as listed.
+// Influencer is an influencer with everything that belongs to it, as listed.
 type Influencer struct {
 	InfluencerID string
 	Name         string
@@ -90,7 +89,7 @@ type Cost struct {
 	CostTerms
 }
 
-// Archived is what an archiving ended.
+// Archived says what was archived or ended.
 type Archived struct {
 	Campaigns []Campaign
 	Links     int
@@ -98,7 +97,8 @@ type Archived struct {
 	Costs     int
 }
 
-// CouponConflictError says which coupons of a request overlap live ones. It is an ErrConflict.
+// CouponConflictError says which coupons of a request overlap coupons that are
+// not deleted. It is an ErrConflict.
 type CouponConflictError struct {
 	Conflicts []CouponConflict
 }

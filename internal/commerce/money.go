@@ -42,7 +42,7 @@ func Exponent(code string) (int, error) {
 }
 
 // ParseDecimal reads an exact decimal from JSON number text, bounded in length
-// and exponent so that "1e999999999" costs nothing.
+// and exponent so that "1e999999999" takes no time.
 func ParseDecimal(text string) (decimal.Decimal, error) {
 	if text == "" || len(text) > maxDecimalTextBytes {
 		return decimal.Decimal{}, ErrNotMoney
@@ -57,8 +57,8 @@ func ParseDecimal(text string) (decimal.Decimal, error) {
 	return d, nil
 }
 
-// ParseMinor reads an amount in currency units from JSON number text and gives
-// it in minor units: ("12.30", "BRL") is 1230. No float is on the way.
+// ParseMinor reads an amount in currency units from JSON number text and returns
+// it in minor units: ("12.30", "BRL") is 1230. It uses no floating-point numbers.
 func ParseMinor(text, code string) (int64, error) {
 	exponent, err := Exponent(code)
 	if err != nil {
@@ -93,8 +93,8 @@ func FormatSum(minor decimal.Decimal, code string) string {
 	return minor.Shift(-int32(exponent)).StringFixed(int32(exponent))
 }
 
-// Amount is money in JSON: a number with the currency's digits at most,
-// written from minor units without a float.
+// Amount is an amount of money. In JSON it is a number with at most the decimal
+// places of its currency.
 type Amount struct {
 	Minor    int64
 	Currency string

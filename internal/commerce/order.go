@@ -16,15 +16,15 @@ const (
 	MaxQuantity     = 1_000_000
 	MaxInstallments = 1000
 	MaxVariants     = 2048      // what the largest platforms allow
-	MaxStatus       = 1_000_000 // of a product; its meanings are not shown
+	MaxStatus       = 1_000_000 // of a product; the specification does not say what its values mean
 
 	// MaxAhead is how far updatedAt may lie in the future (docs/attribution.md,
 	// "Facts"): further would make it win over every later version.
 	MaxAhead = 24 * time.Hour
 )
 
-// CheckOrder tells every rule that an order breaks: as the store sent it, before
-// what names the shopper is taken out of it. person is what will be its Personal.
+// CheckOrder returns every rule that an order breaks. The order is as the store
+// sent it, before what names the shopper is removed; person becomes its Personal.
 func CheckOrder(order *wire.Order, person *wire.Personal, now time.Time) (bad Violations) {
 	var body place
 	bad.filled(body, "orderId", order.OrderID, MaxID)
@@ -98,7 +98,7 @@ func (v *Violations) person(p *wire.Personal) {
 	v.date(customer, "birthdate", c.Birthdate.Value)
 }
 
-// CheckProduct tells every rule that a product breaks.
+// CheckProduct returns every rule that a product breaks.
 func CheckProduct(product *wire.Product) (bad Violations) {
 	var body place
 	bad.filled(body, "productId", product.ProductID, MaxID)
@@ -169,7 +169,7 @@ func (v *Violations) country(name, text string) {
 func (v *Violations) price(at place, name, text, currency string) {
 	whole, _, _ := strings.Cut(text, ".")
 	if len(whole) < shortPrice && !strings.HasPrefix(text, "-") {
-		return // the usual case: no decimal has to be made for it
+		return // the usual case, which needs no decimal
 	}
 	d, err := ParseDecimal(text)
 	exponent, unknown := Exponent(currency)

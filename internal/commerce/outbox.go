@@ -3,7 +3,7 @@ package commerce
 import "context"
 
 // OutboxRecord is a Kafka record that waits in Postgres, written in the same
-// transaction as the change it tells of.
+// transaction as the change that it announces.
 type OutboxRecord struct {
 	ID    int64
 	Topic string
@@ -11,20 +11,20 @@ type OutboxRecord struct {
 	Value []byte // nil: a tombstone
 }
 
-// OutboxRelay is the right to publish the outbox, held by one process at a
-// time. Not safe for concurrent use.
+// OutboxRelay publishes the outbox. One process at a time has it. It is not safe
+// for concurrent use.
 type OutboxRelay interface {
 	// Pending reads the oldest records not yet published, at most limit, in
 	// the order in which they must be published.
 	Pending(ctx context.Context, limit int) ([]OutboxRecord, error)
 
-	// Published forgets records that are on Kafka.
+	// Published deletes records that are on Kafka.
 	Published(ctx context.Context, ids []int64) error
 
 	// Directory calls f with pages of every record of directory.v1 as it
 	// stands now, tombstones of what is there no more included. keyCheck is identity.Hasher.Check.
 	Directory(ctx context.Context, keyCheck func(companyID string) string, f func(page []OutboxRecord) error) error
 
-	// Close gives the right back.
+	// Close lets another process have it.
 	Close()
 }

@@ -8,7 +8,7 @@ const (
 	RoleAnalyst = "analyst"
 )
 
-// Person is who logs in to the dashboard.
+// Person is somebody who logs in to the dashboard.
 type Person struct {
 	ID           string // UUID
 	Email        string // trimmed, lower case
@@ -27,7 +27,7 @@ type Access struct {
 }
 
 // Session is a person's log-in: a family of refresh tokens, of which only the
-// newest is good.
+// newest is valid.
 type Session struct {
 	PersonID string
 	Family   string // UUID, the same over all rotations
@@ -40,14 +40,14 @@ type LogIn struct {
 	LastFailure time.Time // zero where Failures is 0
 }
 
-// SessionRotation asks to replace one refresh token by the next. Tokens are
-// known by their SHA-256 alone.
+// SessionRotation asks to replace a refresh token by the next. Of tokens only
+// their SHA-256 is stored.
 type SessionRotation struct {
 	Token, Next [32]byte
 	At          time.Time
 	ExpiresAt   time.Time // of Next
-	// Leeway is how long after its first use a token may come again and get the
-	// same Next, provided that Next is still unused: two tabs, or an answer that
-	// was lost on its way. Later, or once Next was used, it is theft.
+	// Leeway is how long after its first use a token may be sent again and still
+	// get the same Next, if Next is not used yet: a browser with two tabs, or one
+	// that did not receive the answer, does that. Otherwise the token was stolen.
 	Leeway time.Duration
 }

@@ -15,8 +15,9 @@ const maxElements = 100
 // Frequencies of costs, in the specification's order.
 var Frequencies = []string{Specific, Daily, Weekly, Monthly}
 
-// Check tells every rule that a registration breaks. What it cannot know stays
-// for others: whether the links' hosts are public, and what is stored already.
+// Check returns every rule that a registration breaks, as far as it can be known
+// without a look-up: not whether the links' hosts have public addresses, nor
+// whether it fits what is stored.
 func (r Registration) Check() (bad Violations) {
 	var body place
 	bad.foldable(body, "name", r.Name, MaxName, FoldName)
@@ -50,7 +51,7 @@ func (r Registration) Check() (bad Violations) {
 	return bad
 }
 
-// Check tells every rule that a coupon breaks.
+// Check returns every rule that a coupon breaks.
 func (c CouponTerms) Check() (bad Violations) {
 	c.check(place{}, &bad)
 	return bad
@@ -61,13 +62,13 @@ func (c CouponTerms) check(at place, bad *Violations) {
 	bad.period(at, c.StartDate, c.EndDate)
 }
 
-// NewCoupon is a coupon for a campaign that is there.
+// NewCoupon is a coupon for an existing campaign.
 type NewCoupon struct {
 	CampaignID string
 	CouponTerms
 }
 
-// Check tells every rule that a new coupon breaks.
+// Check returns every rule that a new coupon breaks.
 func (c NewCoupon) Check() (bad Violations) {
 	bad.filled(place{}, "campaign_id", c.CampaignID, MaxCampaignID)
 	c.check(place{}, &bad)
@@ -80,7 +81,7 @@ type InfluencerRef struct {
 	CampaignID string // empty: the influencer
 }
 
-// Check tells every rule that the names break.
+// Check returns every rule that the names break.
 func (r InfluencerRef) Check() (bad Violations) {
 	bad.foldable(place{}, "name", r.Name, MaxName, FoldName)
 	if r.CampaignID != "" {
@@ -89,13 +90,13 @@ func (r InfluencerRef) Check() (bad Violations) {
 	return bad
 }
 
-// NewCost is a cost for an influencer who is there.
+// NewCost is a cost for an existing influencer.
 type NewCost struct {
 	InfluencerRef
 	CostTerms
 }
 
-// Check tells every rule that a new cost breaks.
+// Check returns every rule that a new cost breaks.
 func (c NewCost) Check() (bad Violations) {
 	bad = c.InfluencerRef.Check()
 	c.check(place{}, &bad)
@@ -105,21 +106,21 @@ func (c NewCost) Check() (bad Violations) {
 	return bad
 }
 
-// CheckCategory tells every rule that an influencer's name and new category break.
+// CheckCategory returns every rule that an influencer's name and new category break.
 func CheckCategory(name, category string) (bad Violations) {
 	bad = InfluencerRef{Name: name}.Check()
 	bad.text(place{}, "category", category, MaxCategory)
 	return bad
 }
 
-// rates are the fields of a cost of which one is not zero.
+// rates are the fields of a cost of which at least one is not zero.
 var rates = []string{"fixed_fee", "var_fee", "value"}
 
 // maxPercentDigits of var_fee: 0.000001 % of a million reais is a cent.
 const maxPercentDigits = 6
 
-// Check tells every rule that a cost breaks, but for the campaign that a
-// campaign's cost needs: that stands beside it.
+// Check returns every rule that a cost breaks. It does not check that a
+// campaign's cost has a campaign, whose id is not part of the terms.
 func (c CostTerms) Check() (bad Violations) {
 	c.check(place{}, &bad)
 	return bad
@@ -148,7 +149,7 @@ func (c CostTerms) check(at place, bad *Violations) {
 	bad.period(at, c.StartDate, c.EndDate)
 }
 
-// Check tells every rule that an additional cost breaks.
+// Check returns every rule that an additional cost breaks.
 func (c AdditionalCost) Check() (bad Violations) {
 	var body place
 	bad.filled(body, "name", c.Name, MaxName)
@@ -165,16 +166,16 @@ func (c AdditionalCost) Check() (bad Violations) {
 	return bad
 }
 
-// CostChange is the fields of an additional cost that change; the others stay.
+// CostChange says which fields of an additional cost change.
 type CostChange struct {
 	Name, Category, Frequency, StartDate, EndDate wire.Optional[string] // a null Category or EndDate clears it
 	ValueMinor                                    wire.Optional[int64]
 }
 
-// Check tells every rule that the fields break by themselves. Apply may break
-// others: check the cost after it.
+// Check returns every rule that the fields break by themselves. Check the
+// cost again after Apply.
 func (c CostChange) Check() (bad Violations) {
-	// What does not change is as it must be; the earliest day is before any end.
+	// The other fields get values that break no rule.
 	changed := AdditionalCost{Name: "-", ValueMinor: 1, Frequency: Daily, StartDate: "0001-01-01"}
 	c.Apply(&changed)
 	return changed.Check()
@@ -192,7 +193,7 @@ func (c CostChange) Apply(cost *AdditionalCost) {
 	}
 }
 
-// Check tells every rule that a filter breaks.
+// Check returns every rule that a filter breaks.
 func (f CostFilter) Check() (bad Violations) {
 	if f.Frequency != "" {
 		bad.word(place{}, "frequency", f.Frequency, Frequencies...)
@@ -208,8 +209,8 @@ func (v *Violations) atMost(list string, length, max int) {
 	}
 }
 
-// period checks start_date and end_date: real days, inclusive, in order; an
-// empty one is no bound.
+// period checks start_date and end_date: real days in order; an empty one
+// is no bound.
 func (v *Violations) period(at place, start, end string) {
 	v.date(at, "start_date", start)
 	v.date(at, "end_date", end)

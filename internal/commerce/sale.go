@@ -16,7 +16,7 @@ const (
 	EvidenceLink   Evidence = "link"
 )
 
-// Sale is one order as a merchant looks at it: what was sold and who is paid.
+// Sale is one order as a merchant sees it: what was sold, and who is paid.
 // Amounts are minor units of Currency.
 type Sale struct {
 	OrderID         string
@@ -30,17 +30,17 @@ type Sale struct {
 	Influencer      string
 	Campaign        string
 	Evidence        Evidence
-	CommissionMinor int64 // net of the ledger, or expected while pending
+	CommissionMinor int64 // the sum of the ledger, or what is expected while pending
 	FixedBRLMinor   int64 // fixed fees of an order in another currency, in BRL: beside CommissionMinor
 	ProcessedAt     time.Time
 	DiscountCode    string // as the shop sent it; may be empty
 }
 
-// Cursor is where the sale stands in the order in which sales were processed.
+// Cursor returns the sale's place in the order in which sales were processed.
 func (s Sale) Cursor() Cursor { return Cursor{At: s.ProcessedAt, OrderID: s.OrderID} }
 
-// Commissions lists what the sale earns and is not zero, one amount a
-// currency, the order's first.
+// Commissions returns the sale's commissions that are not zero: one amount for
+// each currency, the order's currency first.
 func (s Sale) Commissions() (list []Amount) {
 	if s.CommissionMinor != 0 {
 		list = append(list, Amount{s.CommissionMinor, s.Currency})
@@ -51,8 +51,8 @@ func (s Sale) Commissions() (list []Amount) {
 	return list
 }
 
-// SaleGroup sums the orders of a day that share all of these. A sum is exact,
-// however many orders there are: minor units, whole.
+// SaleGroup sums the orders of a day that have the same influencer, evidence,
+// status and currency. Sums are exact, in minor units.
 type SaleGroup struct {
 	InfluencerID    string // empty: credited to nobody
 	Influencer      string
@@ -65,8 +65,8 @@ type SaleGroup struct {
 	FixedBRLMinor   decimal.Decimal // as Sale's
 }
 
-// CommissionGroup is the net of the ledger over a day's orders. Its currency
-// may differ from the orders': a fixed fee is in BRL.
+// CommissionGroup is the sum of the ledger over a day's orders. Its currency may
+// be another than the orders': a fixed fee is in BRL.
 type CommissionGroup struct {
 	InfluencerID string
 	Influencer   string
@@ -81,7 +81,7 @@ type DaySales struct {
 	Groups      []SaleGroup
 	Commissions []CommissionGroup
 	Sales       []Sale // the newest first; as many as were asked for
-	More        bool   // older ones are left
+	More        bool   // there are older ones
 }
 
 // LedgerEntry is one posting to an influencer's account.
@@ -94,16 +94,16 @@ type LedgerEntry struct {
 	AmountMinor  int64
 	Currency     string
 	Reverses     int    // the entry it takes back; 0: none
-	CostID       string // the agreement it rests on
-	// The agreement's terms, which never change once it is made; both zero
-	// where it is not known any more.
+	CostID       string // the cost for which it was posted
+	// The cost's terms, which never change. Both are zero where the cost is not
+	// known any more.
 	FixedFeeMinor int64           // BRL cents an order
 	VarFee        decimal.Decimal // percent
 	RuleRev       int64           // of the company's rules when it was posted
 	Cause         string          // "order <updatedAt>", "event <id>", "rule <rev> <type>"
 }
 
-// ExplainedSale is an order with why it is credited as it is.
+// ExplainedSale is an order with the explanation of its credit and its ledger.
 type ExplainedSale struct {
 	Sale        Sale
 	Explanation json.RawMessage // as in docs/attribution.md, "Explanation", without its ledger; nil until there is one

@@ -13,14 +13,14 @@ const (
 	LastTouch   = "last_touch"
 )
 
-// What an edge does without a shopper's consent.
+// What a store wants done about shoppers' consent.
 const (
-	ConsentNone     = "none"      // nothing
-	ConsentRequired = "required"  // no cookie before consent; a denial or Global Privacy Control joins nothing
-	ConsentHonorGPC = "honor_gpc" // Global Privacy Control joins nothing
+	ConsentNone     = "none"      // nothing is asked
+	ConsentRequired = "required"  // no cookie before consent; events with a denial or Global Privacy Control join no order
+	ConsentHonorGPC = "honor_gpc" // events with Global Privacy Control join no order
 )
 
-// Values of settings that are words.
+// The values that settings may have.
 var (
 	ConsentPolicies = []string{ConsentNone, ConsentRequired, ConsentHonorGPC}
 	PayoutRules     = []string{CouponFirst, LastTouch}
@@ -29,7 +29,7 @@ var (
 // mostDays bounds the days of a window and of a half-life, as the schema does.
 const mostDays = 365
 
-// Check tells every setting that the services could not work with.
+// Check returns every setting with which the services could not work.
 func (s NewStore) Check() (bad Violations) {
 	var body place
 	bad.filled(body, "name", s.Name, MaxName)
@@ -66,7 +66,7 @@ func (v *Violations) days(name string, days int) {
 	}
 }
 
-// isOrigin tells whether a text is an origin as browsers send it.
+// isOrigin reports whether a text is an origin as browsers send it.
 func isOrigin(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") && u.Scheme+"://"+u.Host == text

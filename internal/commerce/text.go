@@ -16,20 +16,20 @@ const (
 	MaxCategory   = 100
 	MaxCampaignID = 100
 	MaxCoupon     = 100
-	MaxURL        = 2048 // what browsers and Kafka records take without thought
+	MaxURL        = 2048 // short enough for every browser and for a Kafka record
 )
 
-// IsID tells whether a text can be an id that a store gives. Postgres cannot
-// even be asked for some of those that cannot.
+// IsID reports whether a text can be an id that a store gives. Look up no other:
+// Postgres returns an error for some of them.
 func IsID(text string) bool {
 	return text != "" && utf8.ValidString(text) && !tooLong(text, MaxID) && !hasControls(text)
 }
 
-// IsUUID takes the plain form of 36 characters only: Postgres does not read
-// every form that other libraries do.
+// IsUUID reports whether a text is a UUID in its form of 36 characters. Postgres
+// does not read all other forms that libraries accept.
 func IsUUID(text string) bool { return len(text) == 36 && uuid.Validate(text) == nil }
 
-// hasControls tells whether a text has control characters other than tabs and
+// hasControls reports whether a text has control characters other than tabs and
 // line ends.
 func hasControls(text string) bool {
 	for i := range len(text) {
@@ -40,7 +40,7 @@ func hasControls(text string) bool {
 	return false
 }
 
-// tooLong tells whether a text has more than max characters.
+// tooLong reports whether a text has more than max characters.
 func tooLong(text string, max int) bool {
 	return len(text) > max && utf8.RuneCountInString(text) > max
 }
@@ -55,7 +55,7 @@ func (v *Violations) text(at place, name, text string, max int) {
 	}
 }
 
-// filled checks a text that is more than space.
+// filled checks a text that must have more than spaces.
 func (v *Violations) filled(at place, name, text string, max int) {
 	v.text(at, name, text, max)
 	if strings.TrimSpace(text) == "" {
@@ -63,7 +63,8 @@ func (v *Violations) filled(at place, name, text string, max int) {
 	}
 }
 
-// foldable checks a name or code that is still one after folding: "\u200b" is not.
+// foldable checks a name or code of which something must be left after folding:
+// of "\u200b" nothing is.
 func (v *Violations) foldable(at place, name, text string, max int, fold func(string) string) {
 	v.filled(at, name, text, max)
 	if !tooLong(text, max) && fold(text) == "" {
@@ -71,7 +72,7 @@ func (v *Violations) foldable(at place, name, text string, max int, fold func(st
 	}
 }
 
-// word checks a text that is one of a few; an empty one is for the caller.
+// word checks a text that must be one of a few.
 func (v *Violations) word(at place, name, text string, allowed ...string) {
 	for _, word := range allowed {
 		if text == word {

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Recordable tells whether an instant can be a fact's: from 1970, where Unix
+// Recordable reports whether an instant can be stored: from 1970, where Unix
 // time begins, to the end of 2199, well inside what Postgres can hold. Other
-// instants are refused before anything is acknowledged, never later.
+// instants are refused before anything is acknowledged.
 func Recordable(t time.Time) bool { return t.Year() >= 1970 && t.Year() < 2200 }
 
 // ErrBadDay refuses text that is no day on which something can be recorded.
 var ErrBadDay = errors.New("is not a day of the years 1970 to 2199, written YYYY-MM-DD")
 
-// ParseDay reads a day, YYYY-MM-DD, as its first instant in a time zone.
+// ParseDay reads a day, YYYY-MM-DD, and returns its first instant in a time zone.
 func ParseDay(text string, zone *time.Location) (time.Time, error) {
 	day, err := time.ParseInLocation(time.DateOnly, text, zone)
 	if err != nil || !Recordable(day) {

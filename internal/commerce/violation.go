@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Codes of violations: stable, clients of the API branch on them.
+// Codes of violations. They are stable: clients of the API branch on them.
 const (
 	CodeRequired          = "required"
 	CodeEmpty             = "empty"
@@ -32,7 +32,7 @@ const (
 type Violation struct {
 	Field   string // JSON path, e.g. "costs[1].frequency"; empty: the value as a whole
 	Code    string
-	Message string // for people: it follows the field's name
+	Message string // for people; it follows the field's name
 }
 
 // Violations are the rules that a request breaks, one a field. The zero value
@@ -46,10 +46,10 @@ type Violations struct {
 // 100,000 times.
 const maxViolations = 200
 
-// Any tells whether a rule is broken.
+// Any reports whether a rule is broken.
 func (v *Violations) Any() bool { return len(v.List) > 0 }
 
-// Of tells whether a field, or an object or list around it, breaks a rule.
+// Of reports whether a field, or an object or list around it, breaks a rule.
 func (v *Violations) Of(field string) bool {
 	return slices.ContainsFunc(v.List, func(known Violation) bool {
 		rest, found := strings.CutPrefix(field, known.Field)
@@ -57,8 +57,8 @@ func (v *Violations) Of(field string) bool {
 	})
 }
 
-// Add notes a violation, unless the field or what is around it has one already:
-// what is wrong there explains the rest.
+// Add adds a violation, unless the field, or an object or list around it, has one
+// already.
 func (v *Violations) Add(field, code, format string, args ...any) {
 	if v.Of(field) {
 		return
@@ -70,9 +70,9 @@ func (v *Violations) Add(field, code, format string, args ...any) {
 	v.List = append(v.List, Violation{Field: field, Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
-// AddAll adds what a check found in values of which some could not be read: a
-// field that has a violation already gets no second one, and a rate that could
-// not be read is not taken for none.
+// AddAll adds what a check found. Fields that could not be read have a violation
+// already and get no second one; where a rate of a cost could not be read, that
+// all rates are zero is no violation.
 func (v *Violations) AddAll(found Violations) {
 	known := *v
 	for _, it := range found.List {

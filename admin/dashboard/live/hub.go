@@ -58,8 +58,8 @@ func (h *Hub) followHints(ctx context.Context) {
 	}
 }
 
-// hint marks the orders of one results.v1 record. A value that is none is dropped:
-// a hint is never the truth.
+// hint marks the orders of one record of results.v1 as changed. A value that is
+// no such record is dropped.
 func (h *Hub) hint(value []byte) {
 	var result wire.Result
 	if json.Unmarshal(value, &result) != nil {
@@ -75,7 +75,7 @@ func (h *Hub) hint(value []byte) {
 			t.hint(id)
 		}
 	}
-	h.poke()
+	h.wakeUp()
 }
 
 func (h *Hub) markBehind() {
@@ -84,11 +84,11 @@ func (h *Hub) markBehind() {
 	for _, t := range h.topics {
 		t.behind = true
 	}
-	h.poke()
+	h.wakeUp()
 }
 
-// poke wakes refreshAll.
-func (h *Hub) poke() {
+// wakeUp makes refreshAll look for work.
+func (h *Hub) wakeUp() {
 	select {
 	case h.wake <- struct{}{}:
 	default:
@@ -125,8 +125,8 @@ func (h *Hub) refreshAll(ctx context.Context) {
 	}
 }
 
-// take makes the topics that are due busy, and tells how long until the next
-// that rests is due.
+// take marks the topics that are due as busy and returns them, and how long it is
+// until the next one is due.
 func (h *Hub) take(now time.Time) (due []*topic, wait time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -142,8 +142,9 @@ func (h *Hub) take(now time.Time) (due []*topic, wait time.Duration) {
 	return due, wait
 }
 
-// refresh reads one topic again and tells its sockets. The topic then rests for
-// four times what reading took, so that a big day cannot hold Postgres.
+// refresh reads one topic again and sends the changes to its sockets. Then the
+// topic waits for four times as long as that took, so that a day with many orders
+// does not keep Postgres busy.
 func (h *Hub) refresh(ctx context.Context, t *topic) {
 	started := time.Now()
 	h.mu.Lock()
@@ -164,7 +165,7 @@ func (h *Hub) refresh(ctx context.Context, t *topic) {
 	t.restAt = time.Now().Add(max(h.config.Interval, 4*took))
 	t.busy = false
 	if err != nil {
-		t.behind = true // nothing is lost: the cursor has not moved
+		t.behind = true // the cursor has not moved, so nothing is lost
 		t.restAt = time.Now().Add(h.config.Poll)
 		if ctx.Err() == nil {
 			h.deps.Log.Warn("live: cannot read sales, will try again", "company", t.key.companyID, "day", t.key.day, "error", err)
@@ -175,14 +176,14 @@ func (h *Hub) refresh(ctx context.Context, t *topic) {
 			s.send(update.Body)
 		}
 	}
-	h.poke()
+	h.wakeUp()
 }
 
-// read is the update for a topic; one without a body says that nothing is new.
+// read returns the update for a topic, without a body where nothing is new.
 func (h *Hub) read(ctx context.Context, t *topic, ids []string, behind bool) (Update, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	changed, err := h.deps.Feed.Changed(ctx, t.key.companyID, t.key.day, back(t.cursor))
+	changed, err := h.deps.Feed.Changed(ctx, t.key.companyID, t.key.day, beforeOverlap(t.cursor))
 	if err != nil {
 		return Update{}, err
 	}

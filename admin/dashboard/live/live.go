@@ -10,14 +10,14 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// Viewer is who watches, as the dashboard's log-in says.
+// Viewer is the person who has a page open.
 type Viewer struct {
 	PersonID string
 	Company  commerce.Access
-	Until    time.Time // the socket ends then, and the page comes back with a newer cookie
+	Until    time.Time // the socket is closed then, and the page opens another with a newer cookie
 }
 
-// Update is one message and how far it brings a page.
+// Update is one message, and the cursor of a page that has received it.
 type Update struct {
 	Cursor commerce.Cursor
 	Body   []byte // JSON
@@ -25,20 +25,20 @@ type Update struct {
 
 // Feed reads what pages show. Implemented by dashboard.Server.
 type Feed interface {
-	// Changed lists the orders of a day processed after the cursor; of many,
-	// those that were created last.
+	// Changed returns the orders of a day that were processed after the cursor.
+	// Of many it returns those that were created last.
 	Changed(ctx context.Context, companyID, day string, since commerce.Cursor) ([]commerce.Sale, error)
-	// Update is the day's sums and the named orders as they stand now.
+	// Update returns the day's sums and the named orders as they are now.
 	Update(ctx context.Context, company commerce.Access, day string, orderIDs []string) (Update, error)
 }
 
-// Config bounds the hub; a zero field takes its default.
+// Config bounds the hub. Every field has a default for its zero value.
 type Config struct {
 	Sockets          int           // open at once; default 1000
 	SocketsPerPerson int           // default 20
-	Queue            int           // messages waiting for one socket, then it is closed to catch up; default 16
+	Queue            int           // messages that may wait for one socket; with more it is closed, and the page opens another; default 16
 	Interval         time.Duration // least time between two messages to a page; default 200 ms
-	Poll             time.Duration // how often the cursor is compared in case hints were lost; default 5 s
+	Poll             time.Duration // how often changes are looked for without a hint; default 5 s
 	Origins          []string      // allowed besides the page's own host: "https://app.example.com"
 }
 
@@ -61,11 +61,11 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Deps is what the hub needs of others. All but Log are required.
+// Deps is what the hub uses. All but Log are required.
 type Deps struct {
 	Feed Feed
-	// Viewer tells who asks and whether they may watch the company; it may set
-	// cookies on w. On an error the socket is refused.
+	// Viewer returns the person who asks for a socket, or an error where they may
+	// not see the company. It may set cookies on w.
 	Viewer func(w http.ResponseWriter, r *http.Request, companyID string) (Viewer, error)
 	// Hints calls handle with the value of each new record of results.v1 until
 	// ctx ends. When it returns earlier it is called again after a pause.
@@ -83,7 +83,7 @@ type Hub struct {
 	sockets map[string]int // by person
 	open    int
 	stopped bool
-	wake    chan struct{} // capacity 1: some topic has work
+	wake    chan struct{} // of capacity 1: there is work for refreshAll
 	serving sync.WaitGroup
 }
 

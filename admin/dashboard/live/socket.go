@@ -15,11 +15,11 @@ import (
 
 const (
 	writeTimeout = 10 * time.Second
-	// pongTimeout is how long a silent peer is believed alive; pings go out well
-	// before (proxies commonly close what is idle for 60 s).
+	// pongTimeout is how long a client may send nothing. Pings are sent more
+	// often, also because many proxies close a connection that is idle for 60 s.
 	pongTimeout  = 60 * time.Second
 	pingInterval = 25 * time.Second
-	// readLimit: pages have nothing to say, so a larger message is no page.
+	// readLimit in bytes: our pages send no messages.
 	readLimit = 512
 )
 
@@ -31,7 +31,8 @@ const (
 	closeExpired   = 4001                         // the log-in has to be renewed
 )
 
-// socket is one open page. Its writer goroutine alone writes to conn.
+// socket is the connection of one open page. Only the goroutine of its request
+// writes to conn.
 type socket struct {
 	viewer Viewer
 	conn   *websocket.Conn
@@ -40,8 +41,8 @@ type socket struct {
 	code   int           // why; set before done is closed
 }
 
-// send queues a message, or ends a socket that does not keep up. The hub's
-// mutex is held.
+// send queues a message, or closes a socket whose queue is full. The caller holds
+// the hub's mutex.
 func (s *socket) send(body []byte) {
 	select {
 	case <-s.done:
@@ -51,7 +52,7 @@ func (s *socket) send(body []byte) {
 	}
 }
 
-// close asks the writer to end. The hub's mutex is held.
+// close makes the writer end. The caller holds the hub's mutex.
 func (s *socket) close(code int) {
 	select {
 	case <-s.done:
@@ -61,8 +62,8 @@ func (s *socket) close(code int) {
 	}
 }
 
-// ServeHTTP opens a socket for ?company=…&day=YYYY-MM-DD&cursor=…, catches it
-// up, and feeds it until it ends.
+// ServeHTTP opens a socket for ?company=…&day=YYYY-MM-DD&cursor=…, sends what
+// changed since the cursor, and then all updates until the socket is closed.
 func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	key, cursor, err := parseQuery(r.URL.Query())
 	if err != nil {
@@ -105,8 +106,8 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.serve(r.Context(), s, key, cursor)
 }
 
-// serve writes to an open socket while another goroutine, which it waits for,
-// reads what the peer says: nothing but pongs and its close.
+// serve writes to an open socket. Another goroutine, for which it waits, reads
+// pongs and the close from the client.
 func (h *Hub) serve(ctx context.Context, s *socket, key topicKey, cursor commerce.Cursor) {
 	read := make(chan struct{})
 	go func() {
@@ -114,15 +115,15 @@ func (h *Hub) serve(ctx context.Context, s *socket, key topicKey, cursor commerc
 		s.readUntilClosed()
 	}()
 	defer func() {
-		_ = s.conn.Close() // the peer may be gone
+		_ = s.conn.Close() // the client may have closed it
 		<-read
 	}()
-	// Since it has joined, what happens from now on is queued: between the two
-	// nothing is missed, and what comes twice is the same to the page.
+	// The socket has joined its topic, so updates from now on are queued and none
+	// is missed. A page shows an order that comes twice once.
 	first, err := h.catchUp(ctx, s.viewer.Company, key.day, cursor)
 	if err != nil {
 		h.deps.Log.Warn("live: cannot catch a page up", "company", key.companyID, "error", err)
-		s.sayClose(closeTooSlow)
+		s.sendClose(closeTooSlow)
 		return
 	}
 	if s.write(first.Body) != nil {
@@ -137,10 +138,10 @@ func (h *Hub) serve(ctx context.Context, s *socket, key topicKey, cursor commerc
 		case <-read:
 			return
 		case <-s.done:
-			s.sayClose(s.code)
+			s.sendClose(s.code)
 			return
 		case <-expire.C:
-			s.sayClose(closeExpired)
+			s.sendClose(closeExpired)
 			return
 		case <-ping.C:
 			if s.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeTimeout)) != nil {
@@ -157,7 +158,7 @@ func (h *Hub) serve(ctx context.Context, s *socket, key topicKey, cursor commerc
 func (h *Hub) catchUp(ctx context.Context, company commerce.Access, day string, cursor commerce.Cursor) (Update, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	changed, err := h.deps.Feed.Changed(ctx, company.CompanyID, day, back(cursor))
+	changed, err := h.deps.Feed.Changed(ctx, company.CompanyID, day, beforeOverlap(cursor))
 	if err != nil {
 		return Update{}, err
 	}
@@ -175,7 +176,7 @@ func (s *socket) write(body []byte) error {
 	return s.conn.WriteMessage(websocket.TextMessage, body)
 }
 
-func (s *socket) sayClose(code int) {
+func (s *socket) sendClose(code int) {
 	message := websocket.FormatCloseMessage(code, "")
 	_ = s.conn.WriteControl(websocket.CloseMessage, message, time.Now().Add(time.Second))
 }
@@ -224,8 +225,8 @@ func (h *Hub) leave(s *socket, t *topic) {
 	h.open--
 }
 
-// originAllowed refuses other sites' pages: a browser sends cookies with any
-// page's socket, and no preflight asks first.
+// originAllowed refuses pages of other sites: a browser sends our cookies with
+// their sockets too, and makes no preflight request.
 func (h *Hub) originAllowed(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	u, err := url.Parse(origin)

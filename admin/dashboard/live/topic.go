@@ -6,13 +6,13 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// overlap is how far behind a cursor catching up begins. Rows of one company
-// are written by one processor in order, but a partition may move to a machine
-// whose clock is behind; what comes twice is told apart by its processed_at.
+// overlap is how far before a cursor the look for changes begins. One processor
+// writes the rows of a company in order, but a partition may move to a machine
+// whose clock is behind. An order that is found twice has the same processed_at.
 const overlap = 5 * time.Second
 
-// maxHinted bounds the orders named by hints between two messages; beyond it
-// the topic catches up by its cursor.
+// maxHinted bounds the orders that hints name between two messages. Where there
+// are more, changes are looked for by the cursor.
 const maxHinted = 500
 
 // topicKey is what a page shows: one day of one company.
@@ -21,14 +21,14 @@ type topicKey struct {
 	day       string // YYYY-MM-DD
 }
 
-// topic is the sockets that show one page. The hub's mutex guards it, but for
-// cursor and seen, which belong to the goroutine that has it busy.
+// topic is the sockets of one page. The hub's mutex guards it, except cursor and
+// seen, which only the goroutine that refreshes it uses.
 type topic struct {
 	key     topicKey
 	company commerce.Access
 	sockets map[*socket]struct{}
 	hinted  map[string]struct{} // orders to read again
-	behind  bool                // hints may have been missed: compare by cursor
+	behind  bool                // hints may have been missed: look for changes by the cursor
 	busy    bool                // a goroutine is refreshing it
 	restAt  time.Time           // not to be refreshed before
 	cursor  commerce.Cursor
@@ -51,12 +51,12 @@ func (t *topic) hint(orderID string) {
 	t.hinted[orderID] = struct{}{}
 }
 
-// due tells whether the topic has work and has rested.
+// due reports whether the topic has work and has waited long enough.
 func (t *topic) due(now time.Time) bool {
 	return !t.busy && (t.behind || len(t.hinted) > 0) && !now.Before(t.restAt)
 }
 
-// news is those of the changed sales that were not sent yet.
+// news returns the ids of changed sales that were not sent yet.
 func (t *topic) news(changed []commerce.Sale) (ids []string) {
 	for _, s := range changed {
 		if at, ok := t.seen[s.OrderID]; !ok || s.ProcessedAt.After(at) {
@@ -66,7 +66,7 @@ func (t *topic) news(changed []commerce.Sale) (ids []string) {
 	return ids
 }
 
-// sent notes what was sent, and forgets what lies before the overlap.
+// sent remembers what was sent, and forgets what is before the overlap.
 func (t *topic) sent(changed []commerce.Sale, cursor commerce.Cursor) {
 	if t.cursor.Before(cursor) {
 		t.cursor = cursor
@@ -74,7 +74,7 @@ func (t *topic) sent(changed []commerce.Sale, cursor commerce.Cursor) {
 	for _, s := range changed {
 		t.seen[s.OrderID] = s.ProcessedAt
 	}
-	edge := back(t.cursor).At
+	edge := beforeOverlap(t.cursor).At
 	for id, at := range t.seen {
 		if at.Before(edge) {
 			delete(t.seen, id)
@@ -82,8 +82,8 @@ func (t *topic) sent(changed []commerce.Sale, cursor commerce.Cursor) {
 	}
 }
 
-// back is a cursor moved back by the overlap.
-func back(c commerce.Cursor) commerce.Cursor {
+// beforeOverlap returns a cursor moved back by the overlap.
+func beforeOverlap(c commerce.Cursor) commerce.Cursor {
 	if c.IsZero() {
 		return c
 	}
