@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"os"
 	"strings"
@@ -202,7 +203,8 @@ func TestSlowRequestIsCutOff(t *testing.T) {
 	buffer := make([]byte, 4096)
 	for {
 		if _, err := conn.Read(buffer); err != nil {
-			if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
+			var timeout net.Error
+			if errors.As(err, &timeout) && timeout.Timeout() {
 				t.Fatal("the connection was still open after 30 s")
 			}
 			return

@@ -25,7 +25,7 @@ const (
 	codeOriginNotAllowed     Code = "origin_not_allowed"
 	codeRateLimitExceeded    Code = "rate_limit_exceeded"
 	codeDirectoryNotFresh    Code = "directory_not_fresh"
-	codeWrongHashingSecret   Code = "wrong_hashing_secret"
+	codeWrongHashingSecret   Code = "wrong_hashing_secret" //nolint:gosec // a code, not a secret
 	codeUnavailable          Code = "unavailable"
 	codeInternalError        Code = "internal_error"
 )

@@ -76,7 +76,7 @@ func (c *Client) Close() { c.transport.CloseIdleConnections() }
 func (s SASL) mechanism() (sasl.Mechanism, error) {
 	switch s.Mechanism {
 	case "":
-		return nil, nil
+		return nil, nil //nolint:nilnil // kafka-go takes nil for no authentication
 	case "PLAIN":
 		return plain.Mechanism{Username: s.Username, Password: s.Password}, nil
 	case "SCRAM-SHA-256":

@@ -165,7 +165,7 @@ func (b *Batcher) Produce(ctx context.Context, topic string, records ...wire.Rec
 		for run < len(records) && string(records[run].Key) == string(records[0].Key) {
 			run++
 		}
-		more, err := b.Enqueue(topic, string(records[0].Key), records[:run:run], deadline, nil)
+		more, err := b.Enqueue(topic, string(records[0].Key), records[:run:run], deadline, nil) //nolint:contextcheck // bounded by the deadline: many callers share the answer
 		if err != nil {
 			return err // what is queued of the others may still be written
 		}

@@ -331,7 +331,9 @@ func TestBatchedProduceKeepsTheOrderOfItsCaller(t *testing.T) {
 	for _, call := range log.calls {
 		for _, value := range call {
 			var caller, version int
-			fmt.Sscanf(value, "%d/%d", &caller, &version)
+			if _, err := fmt.Sscanf(value, "%d/%d", &caller, &version); err != nil {
+				t.Fatalf("record %q: %v", value, err)
+			}
 			if version != next[caller] {
 				t.Errorf("%s after %d/%d", value, caller, next[caller]-1)
 			}
