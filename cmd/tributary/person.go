@@ -58,11 +58,7 @@ func newPersonCreate() *cobra.Command {
 			if _, err := db.PersonByEmail(ctx, email); !errors.Is(err, commerce.ErrNotFound) {
 				return alreadyThere(email, err)
 			}
-			text, generated, err := password.read(cmd)
-			if err != nil {
-				return err
-			}
-			hash, err := hashPassword(text)
+			text, generated, hash, err := password.readAndHash(cmd)
 			if err != nil {
 				return err
 			}
@@ -124,11 +120,7 @@ func newPersonPasswd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			text, generated, err := password.read(cmd)
-			if err != nil {
-				return err
-			}
-			hash, err := hashPassword(text)
+			text, generated, hash, err := password.readAndHash(cmd)
 			if err != nil {
 				return err
 			}
@@ -238,6 +230,15 @@ func firstLine(in io.Reader) (string, error) {
 		return "", err
 	}
 	return strings.TrimRight(line, "\r\n"), nil
+}
+
+// readAndHash returns the password and its hash.
+func (p *passwordFlag) readAndHash(cmd *cobra.Command) (text string, generated bool, hash string, err error) {
+	if text, generated, err = p.read(cmd); err != nil {
+		return "", false, "", err
+	}
+	hash, err = hashPassword(text)
+	return text, generated, hash, err
 }
 
 func hashPassword(text string) (string, error) {

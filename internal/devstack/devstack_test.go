@@ -218,21 +218,3 @@ func TestBrokerCarriesOnFromItsDirectory(t *testing.T) {
 		t.Errorf("cluster id %q, then %q: offsets would mean nothing", first, second)
 	}
 }
-
-func TestLockIsHeldByOneProcess(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "lock")
-	unlock, err := devstack.TryLock(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := devstack.TryLock(path); !errors.Is(err, devstack.ErrLocked) || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
-		t.Errorf("the second got %v, want the holder's name", err)
-	}
-	unlock()
-	unlock, err = devstack.TryLock(path)
-	if err != nil {
-		t.Fatalf("after unlock: %v", err)
-	}
-	unlock()
-}

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	embeddedpostgres "github.com/fergusstrange/embedded-postgres"
+
+	"github.com/tributary-io/tributary/internal/devstack/filelock"
 )
 
 // PostgresVersion is the server's version. The binaries are those of
@@ -95,7 +97,7 @@ func fetchPostgres(ctx context.Context, dir, configured string, progress func(st
 	if sum, err := treeSHA256(dir); err == nil && sum == want.tree {
 		return nil
 	}
-	unlock, err := lockFile(ctx, dir+".lock")
+	unlock, err := filelock.Wait(ctx, dir+".lock")
 	if err != nil {
 		return err
 	}

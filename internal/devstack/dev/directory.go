@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/tributary-io/tributary/internal/devstack"
+	"github.com/tributary-io/tributary/internal/devstack/filelock"
 )
 
 // lockDirectory makes the data directory and locks it.
@@ -17,8 +17,8 @@ func (p *program) lockDirectory() (unlock func(), err error) {
 	if err := os.MkdirAll(p.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("the data directory cannot be made: %w", err)
 	}
-	unlock, err = devstack.TryLock(filepath.Join(p.Dir, "dev.lock"))
-	if errors.Is(err, devstack.ErrLocked) {
+	unlock, err = filelock.Try(filepath.Join(p.Dir, "dev.lock"))
+	if errors.Is(err, filelock.ErrLocked) {
 		return nil, fmt.Errorf("another `tributary dev` runs on %s: %w", p.Dir, err)
 	}
 	if err != nil {

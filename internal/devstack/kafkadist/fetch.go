@@ -9,8 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
-	"time"
+
+	"github.com/tributary-io/tributary/internal/devstack/filelock"
 )
 
 // Version of Apache Kafka, the same as in pom.xml.
@@ -33,18 +33,11 @@ func fetch(ctx context.Context) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return "", fmt.Errorf("kafka artifacts: %w", err)
 	}
-	lock, err := os.OpenFile(dir+".lock", os.O_CREATE|os.O_RDWR, 0o644)
+	unlock, err := filelock.Wait(ctx, dir+".lock")
 	if err != nil {
 		return "", fmt.Errorf("kafka artifacts: %w", err)
 	}
-	defer lock.Close() // and the lock with it
-	for syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
-		select {
-		case <-ctx.Done():
-			return "", fmt.Errorf("kafka artifacts: another process is fetching them: %w", ctx.Err())
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
+	defer unlock()
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}

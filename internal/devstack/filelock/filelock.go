@@ -1,4 +1,8 @@
-package devstack
+// Package filelock lets one process at a time use a directory or a download.
+//
+// What may enter: locks on files. The kernel releases them when their process
+// ends.
+package filelock
 
 import (
 	"context"
@@ -13,9 +17,9 @@ import (
 // ErrLocked is returned for a lock that another process holds.
 var ErrLocked = errors.New("is in use by another process")
 
-// TryLock takes an exclusive lock on a file. It makes the file and writes our
+// Try takes an exclusive lock on a file. It makes the file and writes our
 // process id into it. The kernel releases the lock when this process ends.
-func TryLock(path string) (unlock func(), err error) {
+func Try(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
@@ -37,10 +41,10 @@ func TryLock(path string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil // the kernel unlocks in any case
 }
 
-// lockFile is TryLock, but waits for the lock until ctx ends.
-func lockFile(ctx context.Context, path string) (unlock func(), err error) {
+// Wait is Try, but waits for the lock until ctx ends.
+func Wait(ctx context.Context, path string) (unlock func(), err error) {
 	for {
-		unlock, err := TryLock(path)
+		unlock, err := Try(path)
 		if err == nil || !errors.Is(err, ErrLocked) {
 			return unlock, err
 		}
