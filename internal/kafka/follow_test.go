@@ -27,7 +27,7 @@ func TestASlowReaderIsNotCaughtUp(t *testing.T) {
 	cluster.ControlKey(int16(kmsg.Fetch), func(kmsg.Request) (kmsg.Response, error, bool) {
 		cluster.KeepControl()
 		if open.Load() {
-			return nil, nil, false //nolint:nilnil // kfake: false says that the request is not handled here
+			return nil, nil, false
 		}
 		return nil, errors.New("no records now"), true
 	})
