@@ -57,12 +57,15 @@ func (d *directory) reachedEnd(end int64) {
 			lacking++
 		}
 	}
-	if lacking > 0 || len(d.rebuilt.companies) == 0 {
-		d.refilling = true
+	d.refilling = lacking > 0 || len(d.rebuilt.companies) == 0
+	switch {
+	case lacking > 0:
 		d.log.Warn("directory: the topic lacks companies; those known before are served until no more come", "companies", len(d.rebuilt.companies), "lacking", lacking)
-		return
+	case d.refilling:
+		d.log.Info("directory: the topic holds no company yet")
+	default:
+		d.serveRebuilt()
 	}
-	d.serveRebuilt()
 }
 
 func (d *directory) serveRebuilt() {

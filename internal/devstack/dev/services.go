@@ -71,12 +71,16 @@ func anyBody([]byte) bool { return true }
 
 // knowsBothCompanies reads the edge's /readyz. The edge learns of a new store's
 // companies, live and sandbox, by directory.v1, a moment after it is ready. Until
-// then it refuses their events.
+// then it refuses their events. It is fresh once no more companies come: from
+// then on it tells an unknown company from one that it does not know yet.
 func knowsBothCompanies(body []byte) bool {
 	var answer struct {
-		Directory struct{ Companies int }
+		Directory struct {
+			Companies int
+			Fresh     bool
+		}
 	}
-	return json.Unmarshal(body, &answer) == nil && answer.Directory.Companies >= 2
+	return json.Unmarshal(body, &answer) == nil && answer.Directory.Companies >= 2 && answer.Directory.Fresh
 }
 
 // readyTimeout bounds the start of a service. It only connects and reads the directory.
