@@ -52,8 +52,8 @@ type Tx interface {
 	SetAside(ctx context.Context, companyID, orderID, failure string) error
 
 	// Read what a decision needs.
-	Cases(ctx context.Context, companyID string, reach facts.Reach, orderIDs []string) ([]*facts.Case, error)
-	Visitors(ctx context.Context, companyID string, reach facts.Reach, list []*facts.Case) (events int, err error)
+	Cases(ctx context.Context, companyID string, limits facts.Limits, orderIDs []string) ([]*facts.Case, error)
+	Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case) (events int, err error)
 
 	// Write outcomes.
 	OutcomeHashes(ctx context.Context, companyID string, orderIDs []string) (map[string][]byte, error)
@@ -306,7 +306,7 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 		}
 		lost = append(lost, keys...)
 	}
-	return replacing, a.concernByKeys(ctx, a.index.ConcernedByLoss(list, lost), true, facts.Cause{Kind: facts.CauseCopy, EventID: replacing[0].EventID})
+	return replacing, a.concernByKeys(ctx, a.index.ConcernedByReplacedCopies(list, lost), true, facts.Cause{Kind: facts.CauseCopy, EventID: replacing[0].EventID})
 }
 
 // deriveDay derives a visitor's sightings of a day from its stored events, and
@@ -450,14 +450,14 @@ func (a *application) ownOrders() []string {
 // concernByHubs finds the orders around which keys that came or went may have
 // become a hub, or ceased to be one.
 func (a *application) concernByHubs(ctx context.Context, moved []facts.OrderKey) error {
-	keys, reach := a.index.HubCandidates(moved), a.index.Reach()
-	ids, err := a.tx.OrdersOfChangedKeys(ctx, a.company, keys, reach.Window, reach.After, maxAtOnce+1)
+	keys, limits := a.index.HubCandidates(moved), a.index.Limits()
+	ids, err := a.tx.OrdersOfChangedKeys(ctx, a.company, keys, limits.Window, limits.SightingsAfter, maxAtOnce+1)
 	if err != nil {
 		return err
 	}
 	cause := facts.Cause{Kind: facts.CauseOrder, At: a.now}
 	if len(ids) > maxAtOnce {
-		return a.queued(a.tx.QueueOfChangedKeys(ctx, a.company, keys, reach.Window, reach.After, cause))
+		return a.queued(a.tx.QueueOfChangedKeys(ctx, a.company, keys, limits.Window, limits.SightingsAfter, cause))
 	}
 	a.concern(ids, cause)
 	return nil
@@ -534,17 +534,17 @@ func (a *application) decide(ctx context.Context) error {
 // decideOrders computes and stores the outcomes of orders. It returns how many
 // events of visitors it read.
 func (a *application) decideOrders(ctx context.Context, orderIDs []string) (events int, err error) {
-	reach := a.index.Reach()
-	list, err := a.tx.Cases(ctx, a.company, reach, orderIDs)
+	limits := a.index.Limits()
+	list, err := a.tx.Cases(ctx, a.company, limits, orderIDs)
 	if err != nil {
 		return 0, err
 	}
 	outcomes := make([]facts.Outcome, 0, len(list))
 	for group := range inGroups(list) {
 		for _, c := range group {
-			c.Visitors = attribution.Reached(c)
+			c.Visitors = attribution.ReachedVisitors(c)
 		}
-		read, err := a.tx.Visitors(ctx, a.company, reach, group)
+		read, err := a.tx.Visitors(ctx, a.company, limits, group)
 		if err != nil {
 			return 0, err
 		}

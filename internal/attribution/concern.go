@@ -21,13 +21,13 @@ const wholeDay = 24 * time.Hour
 // instant may concern: as a touch or a cut of its session, a window and a
 // session's reach later; as a sighting, a day before.
 func (x *Index) OrdersAround(first, last time.Time) (from, to time.Time) {
-	return first.Add(-afterOrder - wholeDay), last.Add(x.rules.Window + sessionReach)
+	return first.Add(-sightingsAfter - wholeDay), last.Add(x.rules.Window + eventsBefore)
 }
 
 // OrdersSharing is the span in which orders were created whose hubs an order
 // created between first and last is counted for.
 func (x *Index) OrdersSharing(first, last time.Time) (from, to time.Time) {
-	return first.Add(-afterOrder), last.Add(x.rules.Window)
+	return first.Add(-sightingsAfter), last.Add(x.rules.Window)
 }
 
 // ConcernedByEvents gives the keys whose orders new events may concern: each
@@ -49,9 +49,9 @@ func (x *Index) ConcernedByEvents(events []facts.Event) []facts.KeySpan {
 	return spans.list
 }
 
-// ConcernedByLoss gives the keys whose orders may change when events are
+// ConcernedByReplacedCopies gives the keys whose orders may change when events are
 // replaced by other copies: what was a hub may not be one any more.
-func (x *Index) ConcernedByLoss(days []facts.VisitorDay, lost []facts.Key) []facts.KeySpan {
+func (x *Index) ConcernedByReplacedCopies(days []facts.VisitorDay, lost []facts.Key) []facts.KeySpan {
 	if len(days) == 0 {
 		return nil
 	}

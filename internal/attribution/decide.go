@@ -18,7 +18,7 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 		x.match(&touches[i])
 	}
 	coupon, link := x.couponClaim(&order), linkClaim(&order, touches)
-	paid := x.pay(&order, coupon, link)
+	paid := x.decidePayout(&order, coupon, link)
 	models := x.models(&order, touches)
 
 	out := facts.Outcome{
@@ -43,8 +43,8 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 	return out
 }
 
-// modelled is one model's division of an order; portions goes with credits.
-type modelled struct {
+// modelCredits is one model's division of an order; portions goes with credits.
+type modelCredits struct {
 	model    string
 	credits  []facts.Credit
 	portions []string
@@ -52,10 +52,10 @@ type modelled struct {
 
 // models divides the order under every model. A marketplace order and one
 // without touches have one share, under a name that is no touch's.
-func (x *Index) models(o *Order, touches []Touch) []modelled {
-	var list []modelled
+func (x *Index) models(o *Order, touches []Touch) []modelCredits {
+	var list []modelCredits
 	for _, model := range Models {
-		m := modelled{model: model}
+		m := modelCredits{model: model}
 		shares := x.shares(model, touches)
 		switch {
 		case o.Source.Or(commerce.SourceWeb) == commerce.SourceMarketplace:
@@ -82,7 +82,7 @@ func (x *Index) models(o *Order, touches []Touch) []modelled {
 // foundBy lists by what a change of rules could concern the order: names and
 // codes that its touches carry, whether or not they match anyone today; and by
 // what a visit could: the visitors that its keys lead to.
-func foundBy(o *Order, touches []Touch, coupon *claim, visitors []visited) []facts.OrderKey {
+func foundBy(o *Order, touches []Touch, coupon *claim, visitors []reachedVisitor) []facts.OrderKey {
 	var keys []facts.OrderKey
 	seen := map[facts.Key]bool{}
 	add := func(k facts.Key, hub facts.Hub) {
@@ -112,7 +112,7 @@ func foundBy(o *Order, touches []Touch, coupon *claim, visitors []visited) []fac
 }
 
 // hubs lists the order's keys that join nothing.
-func hubs(o *Order, keys []reach) []facts.OrderKey {
+func hubs(o *Order, keys []orderKey) []facts.OrderKey {
 	var list []facts.OrderKey
 	for _, k := range keys {
 		if k.hub != facts.NoHub {

@@ -10,7 +10,7 @@ import (
 
 const stamp = "2006-01-02T15:04:05.000Z"
 
-func (x *Index) explain(o *Order, keys []reach, touches []Touch, coupon, link *claim, paid payout, models []modelled) facts.Explanation {
+func (x *Index) explain(o *Order, keys []orderKey, touches []Touch, coupon, link *claim, paid payout, models []modelCredits) facts.Explanation {
 	e := facts.Explanation{
 		Order: facts.ExplainedOrder{
 			OrderID: o.OrderID, Total: facts.Number(o.TotalMinor, o.Currency), Currency: o.Currency,
@@ -53,8 +53,8 @@ func (x *Index) explain(o *Order, keys []reach, touches []Touch, coupon, link *c
 		}
 		e.Models[m.model] = parts
 	}
-	e.Counterfactual.WithoutCoupon = x.explainPayout(o, x.pay(o, nil, link))
-	e.Counterfactual.WithoutLink = x.explainPayout(o, x.pay(o, coupon, nil))
+	e.Counterfactual.WithoutCoupon = x.explainPayout(o, x.decidePayout(o, nil, link))
+	e.Counterfactual.WithoutLink = x.explainPayout(o, x.decidePayout(o, coupon, nil))
 	return e
 }
 

@@ -16,8 +16,8 @@ const FirstOrderLimit = hubOrders
 // shares a customer, e-mail or phone key that is no hub. nil where nobody knows:
 // the order has no such key.
 func IsFirstOrder(c facts.FirstOrderCandidate) *bool {
-	if c.Said != nil {
-		return c.Said
+	if c.Sent != nil {
+		return c.Sent
 	}
 	known, first := false, true
 	for _, k := range c.Keys {

@@ -18,23 +18,23 @@ const (
 )
 
 const (
-	// afterOrder: a visitor seen with an order's key this long after it counts.
-	afterOrder = 24 * time.Hour
-	// sessionReach is how far before the window events are read to cut its first session.
-	sessionReach = 24 * time.Hour
-	// simultaneous: a touch this long after createdAt, whose stamps are whole
+	// sightingsAfter: a visitor seen with an order's key this long after it counts.
+	sightingsAfter = 24 * time.Hour
+	// eventsBefore is how far before the window events are read to cut its first session.
+	eventsBefore = 24 * time.Hour
+	// eventsAfter: a touch this long after createdAt, whose stamps are whole
 	// seconds, is before the order.
-	simultaneous = time.Second
+	eventsAfter = time.Second
 	// visitorEvents are read of one visitor for one order, the newest before it.
 	// A shopper makes a few hundred in a window; more is a machine that nobody
 	// named a bot.
 	visitorEvents = 2000
 )
 
-// Reach bounds what is read for a case under these rules.
-func (x *Index) Reach() facts.Reach {
-	return facts.Reach{
-		Window: x.rules.Window, After: afterOrder, SessionReach: sessionReach, Simultaneous: simultaneous,
+// Limits bounds what is read for a case under these rules.
+func (x *Index) Limits() facts.Limits {
+	return facts.Limits{
+		Window: x.rules.Window, SightingsAfter: sightingsAfter, EventsBefore: eventsBefore, EventsAfter: eventsAfter,
 		Visitors: hubVisitors, Orders: hubOrders, Identities: hubIdentities, Carts: hubCarts, Events: visitorEvents,
 	}
 }
@@ -44,7 +44,7 @@ func hubOfKey(k facts.KeyReach) facts.Hub {
 	switch {
 	case k.Orders > hubOrders:
 		return facts.HubOfOrders
-	case k.Seen > hubVisitors || len(k.Visitors) > hubVisitors:
+	case k.DayVisitors > hubVisitors || len(k.Visitors) > hubVisitors:
 		return facts.HubOfVisitors
 	}
 	return facts.NoHub
@@ -65,9 +65,9 @@ func HubCrossing(changed int) (least, most int) {
 	return hubOrders - changed + 1, hubOrders + changed
 }
 
-// Reached are the visitors to whom the case's keys lead, each once: a hub
+// ReachedVisitors are the visitors to whom the case's keys lead, each once: a hub
 // leads to none.
-func Reached(c *facts.Case) []facts.Visitor {
+func ReachedVisitors(c *facts.Case) []facts.Visitor {
 	var list []facts.Visitor
 	seen := map[string]bool{}
 	for _, k := range c.Keys {

@@ -72,20 +72,20 @@ func (x *Index) Rev() int64 { return x.rules.Rev }
 // DayOf is an instant's day in the store's time zone, YYYY-MM-DD.
 func (x *Index) DayOf(t time.Time) string { return t.In(x.rules.Location).Format(time.DateOnly) }
 
-// open tells whether a rule closed at an instant (zero: never) still held at t.
-func open(closed, t time.Time) bool { return closed.IsZero() || t.Before(closed) }
+// inForce tells whether a rule closed at an instant (zero: never) still held at t.
+func inForce(closed, t time.Time) bool { return closed.IsZero() || t.Before(closed) }
 
 // match gives a touch its influencer, campaign and channel: by trb_click's
 // link, else by utm_campaign and utm_content. When a rule was registered does
 // not matter; when it was closed does.
 func (x *Index) match(t *Touch) {
-	if link := x.links[t.Code]; t.Code != "" && link != nil && open(link.ArchivedAt, t.At) {
-		if f := x.byID[link.InfluencerID]; f != nil && open(f.ArchivedAt, t.At) {
+	if link := x.links[t.Code]; t.Code != "" && link != nil && inForce(link.ArchivedAt, t.At) {
+		if f := x.byID[link.InfluencerID]; f != nil && inForce(f.ArchivedAt, t.At) {
 			t.InfluencerID, t.InfluencerName, t.CampaignID = f.ID, f.Name, link.CampaignID
 		}
 	}
 	if t.InfluencerID == "" && t.Campaign != "" {
-		if f := x.named(commerce.FoldName(t.Campaign), t.At); f != nil {
+		if f := x.influencerNamed(commerce.FoldName(t.Campaign), t.At); f != nil {
 			t.InfluencerID, t.InfluencerName = f.ID, f.Name
 			t.CampaignID = x.campaignNamed(f.ID, commerce.FoldName(t.Content), t.At)
 		}
@@ -100,12 +100,12 @@ func (x *Index) match(t *Touch) {
 	}
 }
 
-// named is the one influencer of a folded name at an instant; nil where there
+// influencerNamed is the one influencer of a folded name at an instant; nil where there
 // is none or the name is ambiguous. Of several, the one who existed then.
-func (x *Index) named(folded string, at time.Time) *facts.Influencer {
+func (x *Index) influencerNamed(folded string, at time.Time) *facts.Influencer {
 	var candidates, then []*facts.Influencer
 	for _, f := range x.byName[folded] {
-		if !open(f.ArchivedAt, at) {
+		if !inForce(f.ArchivedAt, at) {
 			continue
 		}
 		candidates = append(candidates, f)
@@ -130,7 +130,7 @@ func (x *Index) campaignNamed(influencerID, folded string, at time.Time) string 
 	}
 	var best *facts.Campaign
 	for _, c := range x.campaigns[influencerID] {
-		if c.Folded != folded || !open(c.ArchivedAt, at) {
+		if c.Folded != folded || !inForce(c.ArchivedAt, at) {
 			continue
 		}
 		if best == nil || cmp.Or(c.CreatedAt.Compare(best.CreatedAt), cmp.Compare(c.ID, best.ID)) < 0 {
@@ -149,10 +149,10 @@ func (x *Index) coupon(codes []string, day string, createdAt time.Time) *facts.C
 	for _, code := range codes {
 		var best *facts.Coupon
 		for _, c := range x.coupons[code] {
-			if (c.From != "" && day < c.From) || (c.To != "" && day > c.To) || !open(c.DeletedAt, createdAt) {
+			if (c.From != "" && day < c.From) || (c.To != "" && day > c.To) || !inForce(c.DeletedAt, createdAt) {
 				continue
 			}
-			if f := x.byID[c.InfluencerID]; f == nil || !open(f.ArchivedAt, createdAt) {
+			if f := x.byID[c.InfluencerID]; f == nil || !inForce(f.ArchivedAt, createdAt) {
 				continue
 			}
 			if best == nil || earlierClosed(c, best) {
@@ -183,7 +183,7 @@ func (x *Index) costsFor(influencerID, campaignID string, evidence facts.Evidenc
 		switch {
 		case c.FixedFeeMinor == 0 && c.VarFee.IsZero(),
 			c.From != "" && day < c.From, c.To != "" && day > c.To,
-			!open(c.DeletedAt, createdAt),
+			!inForce(c.DeletedAt, createdAt),
 			c.CouponOnly && evidence != facts.EvidenceCoupon:
 		case c.CampaignID == "":
 			ofInfluencer = append(ofInfluencer, c)

@@ -6,23 +6,23 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
-// reach is one key after the hub limits.
-type reach struct {
+// orderKey is one key after the hub limits.
+type orderKey struct {
 	facts.KeyReach
 	hub facts.Hub
 }
 
-// visited is a visitor to whom a key that is no hub leads.
-type visited struct {
+// reachedVisitor is a visitor to whom a key that is no hub leads.
+type reachedVisitor struct {
 	id  string
 	hub facts.Hub
 }
 
 // joined is what an order's keys lead to.
 type joined struct {
-	keys     []reach   // strongest first
-	visitors []visited // also those that join nothing, since they are hubs
-	touches  []Touch   // oldest first
+	keys     []orderKey       // strongest first
+	visitors []reachedVisitor // also those that join nothing, since they are hubs
+	touches  []Touch          // oldest first
 }
 
 // join follows an order's keys to its visitors and their touches. A hub key
@@ -39,7 +39,7 @@ func (x *Index) join(c *facts.Case) joined {
 			if k.Kind != kind {
 				continue
 			}
-			r := reach{k, hubOfKey(k)}
+			r := orderKey{k, hubOfKey(k)}
 			out.keys = append(out.keys, r)
 			if r.hub != facts.NoHub {
 				continue
@@ -47,13 +47,13 @@ func (x *Index) join(c *facts.Case) joined {
 			for _, v := range k.Visitors {
 				if matchedBy[v] == "" {
 					matchedBy[v] = kind
-					out.visitors = append(out.visitors, visited{v, hubs[v]})
+					out.visitors = append(out.visitors, reachedVisitor{v, hubs[v]})
 				}
 			}
 		}
 	}
 	var touches []Touch
-	from, to := c.Order.CreatedAt.Add(-x.rules.Window), c.Order.CreatedAt.Add(simultaneous)
+	from, to := c.Order.CreatedAt.Add(-x.rules.Window), c.Order.CreatedAt.Add(eventsAfter)
 	for _, v := range c.Visitors {
 		if matchedBy[v.ID] == "" || hubs[v.ID] != facts.NoHub {
 			continue
@@ -68,7 +68,7 @@ func (x *Index) join(c *facts.Case) joined {
 			touches = append(touches, t)
 		}
 	}
-	out.touches = merge(touches)
+	out.touches = mergeTouches(touches)
 	return out
 }
 

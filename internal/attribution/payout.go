@@ -75,8 +75,8 @@ func linkClaim(o *Order, touches []Touch) *claim {
 	return nil
 }
 
-// pay decides between the two claims, either of which may be nil.
-func (x *Index) pay(o *Order, coupon, link *claim) payout {
+// decidePayout decides between the two claims, either of which may be nil.
+func (x *Index) decidePayout(o *Order, coupon, link *claim) payout {
 	var p payout
 	switch {
 	case coupon == nil:

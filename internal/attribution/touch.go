@@ -113,7 +113,7 @@ func compareTouches(a, b Touch) int {
 func (x *Index) arrivalOf(e *facts.Event) arrival {
 	if e.Event.Event == core.LinkClick && e.Click != nil && e.Click.ClickID != "" {
 		u, _ := url.Parse(e.Click.Destination)
-		return clicked(e.Click.ClickID, campaignOf(u))
+		return clickArrival(e.Click.ClickID, campaignOf(u))
 	}
 	campaign, clickIDs := e.Context.Campaign, e.Context.ClickIDs
 	var pageHost string
@@ -126,7 +126,7 @@ func (x *Index) arrivalOf(e *facts.Event) arrival {
 	}
 	referrer := x.foreignHost(e.Context.Page.Referrer, pageHost)
 	if click := clickIDs[core.TrbClick]; click != "" {
-		a := clicked(click, campaign)
+		a := clickArrival(click, campaign)
 		a.referrer = referrer
 		return a
 	}
@@ -148,7 +148,7 @@ func (x *Index) arrivalOf(e *facts.Event) arrival {
 	return arrival{Touch: Touch{Kind: facts.Direct}}
 }
 
-func clicked(click string, campaign wire.Campaign) arrival {
+func clickArrival(click string, campaign wire.Campaign) arrival {
 	code := ""
 	if i := strings.LastIndexByte(click, '.'); i > 0 {
 		code = click[:i]
@@ -184,10 +184,10 @@ func clickIDsOf(u *url.URL) map[string]string {
 	return ids
 }
 
-// merge joins the touches of all an order's visitors, oldest first. A click
+// mergeTouches joins the touches of all an order's visitors, oldest first. A click
 // and its landing within sessionIdle are one touch, even where the click is
 // known by the server's cookie and the landing by the SDK's.
-func merge(touches []Touch) []Touch {
+func mergeTouches(touches []Touch) []Touch {
 	slices.SortStableFunc(touches, compareTouches)
 	var out []Touch
 	lastClick := map[string]time.Time{}

@@ -228,7 +228,7 @@ type ChangedKey struct {
 type FirstOrderCandidate struct {
 	OrderID   string
 	CreatedAt time.Time
-	Said      *bool // isFirstOrder as the merchant sent it; nil where absent
+	Sent      *bool // isFirstOrder as the merchant sent it; nil where absent
 	Keys      []CustomerKey
 }
 

@@ -24,7 +24,7 @@ func In(tx pgx.Tx) Tx { return Tx{tx} }
 
 // Cases reads orders, by id, and where their keys lead. An order that is not
 // there is left out. Visitors are still to be read.
-func (t Tx) Cases(ctx context.Context, companyID string, reach facts.Reach, orderIDs []string) ([]*facts.Case, error) {
+func (t Tx) Cases(ctx context.Context, companyID string, limits facts.Limits, orderIDs []string) ([]*facts.Case, error) {
 	rows, err := t.tx.Query(ctx, `
 		select order_id, body from orders where company_id = @company_id and order_id = any(@order_ids) order by order_id`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
@@ -45,7 +45,7 @@ func (t Tx) Cases(ctx context.Context, companyID string, reach facts.Reach, orde
 	}); err != nil {
 		return nil, fmt.Errorf("read orders: %w", err)
 	}
-	if err := t.keys(ctx, companyID, reach, list, byID); err != nil {
+	if err := t.keys(ctx, companyID, limits, list, byID); err != nil {
 		return nil, fmt.Errorf("read keys of orders: %w", err)
 	}
 	return list, nil
@@ -90,21 +90,21 @@ var readKeys = `
 			order by s.day limit @most_sightings) d) v
 	order by o.order_id, k.kind, k.key`
 
-func (t Tx) keys(ctx context.Context, companyID string, reach facts.Reach, list []*facts.Case, byID map[string]*facts.Case) error {
+func (t Tx) keys(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case, byID map[string]*facts.Case) error {
 	intervals := make([]interval, len(list))
 	for i, c := range list {
-		intervals[i] = interval{c.Order.OrderID, c.Order.CreatedAt.Add(-reach.Window), c.Order.CreatedAt.Add(reach.After)}
+		intervals[i] = interval{c.Order.OrderID, c.Order.CreatedAt.Add(-limits.Window), c.Order.CreatedAt.Add(limits.SightingsAfter)}
 	}
 	rows, err := t.tx.Query(ctx, readKeys, intervalRows.Args(intervals, pgx.NamedArgs{
 		"company_id": companyID, "join_kinds": facts.JoinKinds,
-		"most_orders": reach.Orders + 1, "most_sightings": (reach.Visitors + 1) * days(reach),
+		"most_orders": limits.Orders + 1, "most_sightings": (limits.Visitors + 1) * days(limits),
 	}))
 	if err != nil {
 		return err
 	}
 	var id string
 	var k facts.KeyReach
-	_, err = pgx.ForEachRow(rows, []any{&id, &k.Kind, &k.Value, &k.Orders, &k.Seen, &k.Visitors}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&id, &k.Kind, &k.Value, &k.Orders, &k.DayVisitors, &k.Visitors}, func() error {
 		read := k
 		read.Visitors = slices.Clone(k.Visitors)
 		slices.Sort(read.Visitors)
@@ -115,8 +115,8 @@ func (t Tx) keys(ctx context.Context, companyID string, reach facts.Reach, list 
 }
 
 // days is how many UTC days an order's interval touches at most.
-func days(reach facts.Reach) int {
-	return int((reach.Window+reach.After)/(24*time.Hour)) + 2
+func days(limits facts.Limits) int {
+	return int((limits.Window+limits.SightingsAfter)/(24*time.Hour)) + 2
 }
 
 // visit asks for one visitor of one case.
@@ -142,15 +142,15 @@ var visitRows = postgres.Rows[visit]{
 // Visitors fills in the visitors that the caller has put into the cases by id:
 // how many identities each has, and its human events up to the order. It
 // returns how many events were read.
-func (t Tx) Visitors(ctx context.Context, companyID string, reach facts.Reach, list []*facts.Case) (events int, err error) {
+func (t Tx) Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case) (events int, err error) {
 	var visits []visit
 	var visitors []*facts.Visitor
 	for _, c := range list {
 		created := c.Order.CreatedAt
 		for i := range c.Visitors {
 			visits = append(visits, visit{
-				n: int32(len(visits)), visitor: c.Visitors[i].ID, from: created.Add(-reach.Window), to: created.Add(reach.After),
-				events: created.Add(-reach.Window - reach.SessionReach), until: created.Add(reach.Simultaneous),
+				n: int32(len(visits)), visitor: c.Visitors[i].ID, from: created.Add(-limits.Window), to: created.Add(limits.SightingsAfter),
+				events: created.Add(-limits.Window - limits.EventsBefore), until: created.Add(limits.EventsAfter),
 			})
 			visitors = append(visitors, &c.Visitors[i])
 		}
@@ -158,10 +158,10 @@ func (t Tx) Visitors(ctx context.Context, companyID string, reach facts.Reach, l
 	if len(visits) == 0 {
 		return 0, nil
 	}
-	if err := t.identities(ctx, companyID, reach, visits, visitors); err != nil {
+	if err := t.identities(ctx, companyID, limits, visits, visitors); err != nil {
 		return 0, fmt.Errorf("count identities of visitors: %w", err)
 	}
-	if err := t.events(ctx, companyID, reach, visits, visitors); err != nil {
+	if err := t.events(ctx, companyID, limits, visits, visitors); err != nil {
 		return 0, fmt.Errorf("read events of visitors: %w", err)
 	}
 	for _, v := range visitors {
@@ -184,9 +184,9 @@ var countIdentities = `
 		` + distinctKeys(facts.KeyPhone, "@most_identities") + ` as phones, ` + distinctKeys(facts.KeyCart, "@most_carts") + ` as carts
 	from ` + visitRows.Unnest("p")
 
-func (t Tx) identities(ctx context.Context, companyID string, reach facts.Reach, visits []visit, into []*facts.Visitor) error {
+func (t Tx) identities(ctx context.Context, companyID string, limits facts.Limits, visits []visit, into []*facts.Visitor) error {
 	rows, err := t.tx.Query(ctx, countIdentities, visitRows.Args(visits, pgx.NamedArgs{
-		"company_id": companyID, "most_identities": (reach.Identities + 1) * days(reach), "most_carts": (reach.Carts + 1) * days(reach),
+		"company_id": companyID, "most_identities": (limits.Identities + 1) * days(limits), "most_carts": (limits.Carts + 1) * days(limits),
 	}))
 	if err != nil {
 		return err
@@ -218,8 +218,8 @@ var readEvents = `
 			and f.id_time between m.first_id and m.last_id and f.bot = 'none'
 		order by f.at desc, f.event_id desc limit @most_events) e`
 
-func (t Tx) events(ctx context.Context, companyID string, reach facts.Reach, visits []visit, into []*facts.Visitor) error {
-	rows, err := t.tx.Query(ctx, readEvents, visitRows.Args(visits, pgx.NamedArgs{"company_id": companyID, "most_events": reach.Events}))
+func (t Tx) events(ctx context.Context, companyID string, limits facts.Limits, visits []visit, into []*facts.Visitor) error {
+	rows, err := t.tx.Query(ctx, readEvents, visitRows.Args(visits, pgx.NamedArgs{"company_id": companyID, "most_events": limits.Events}))
 	if err != nil {
 		return err
 	}

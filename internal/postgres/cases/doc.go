@@ -3,5 +3,5 @@
 // processor decides by it; previews and explanations can too.
 //
 // What belongs here: statements that only read. Limits come from the caller
-// (facts.Reach); no rule of attribution.
+// (facts.Limits); no rule of attribution.
 package cases

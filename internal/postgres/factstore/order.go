@@ -136,9 +136,9 @@ func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderID
 	var c facts.FirstOrderCandidate
 	var kind *facts.KeyKind
 	var k facts.CustomerKey
-	if _, err := pgx.ForEachRow(rows, []any{&c.OrderID, &c.CreatedAt, &c.Said, &kind, &k.Orders, &k.FirstID, &k.FirstAt}, func() error {
+	if _, err := pgx.ForEachRow(rows, []any{&c.OrderID, &c.CreatedAt, &c.Sent, &kind, &k.Orders, &k.FirstID, &k.FirstAt}, func() error {
 		if len(list) == 0 || list[len(list)-1].OrderID != c.OrderID {
-			list = append(list, facts.FirstOrderCandidate{OrderID: c.OrderID, CreatedAt: c.CreatedAt, Said: c.Said})
+			list = append(list, facts.FirstOrderCandidate{OrderID: c.OrderID, CreatedAt: c.CreatedAt, Sent: c.Sent})
 		}
 		if kind != nil {
 			last := &list[len(list)-1]
