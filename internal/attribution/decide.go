@@ -1,6 +1,8 @@
 package attribution
 
 import (
+	"slices"
+
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 )
@@ -13,6 +15,7 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 	touches := found.touches
 	if t, ok := orderTouch(&c); ok && allDirect(touches) {
 		touches = append(touches, t)
+		slices.SortFunc(touches, compareTouches) // a direct touch may be up to eventsAfter later
 	}
 	for i := range touches {
 		x.match(&touches[i])
