@@ -51,7 +51,7 @@ type TopicLag struct {
 }
 
 // began and ended say that this member owns a partition, and that it does not.
-func (p *Processor) began(partition int) *progress {
+func (p *Processor) addProgress(partition int) *progress {
 	own := &progress{topics: map[string]*topicProgress{}, moved: p.Now()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,14 +59,14 @@ func (p *Processor) began(partition int) *progress {
 	return own
 }
 
-func (p *Processor) ended(partition int) {
+func (p *Processor) removeProgress(partition int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.partitions, partition)
 }
 
 // at notes where a topic's partition begins to be read.
-func (p *progress) at(topic string, next, end int64, now time.Time) {
+func (p *progress) setStart(topic string, next, end int64, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.topics[topic] = &topicProgress{next: next, end: end, applied: now}
@@ -74,7 +74,7 @@ func (p *progress) at(topic string, next, end int64, now time.Time) {
 }
 
 // fetched notes how far the log goes.
-func (p *progress) fetched(topic string, r wire.Fetched, now time.Time) {
+func (p *progress) addFetched(topic string, r wire.Fetched, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t := p.topics[topic]
@@ -85,7 +85,7 @@ func (p *progress) fetched(topic string, r wire.Fetched, now time.Time) {
 }
 
 // applied notes that records were applied.
-func (p *progress) applied(records []record, now time.Time) {
+func (p *progress) addApplied(records []record, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.moved = now
@@ -97,7 +97,7 @@ func (p *progress) applied(records []record, now time.Time) {
 }
 
 // halted notes why nothing is applied any more.
-func (p *progress) halted(err error, now time.Time) {
+func (p *progress) setHalted(err error, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.halt == "" {
@@ -113,13 +113,13 @@ func (p *Processor) Partitions() []Partition {
 	defer p.mu.Unlock()
 	list := make([]Partition, 0, len(p.partitions))
 	for n, own := range p.partitions {
-		list = append(list, own.tell(n, now, p.config.StallAfter))
+		list = append(list, own.report(n, now, p.config.StallAfter))
 	}
 	slices.SortFunc(list, func(a, b Partition) int { return cmp.Compare(a.Partition, b.Partition) })
 	return list
 }
 
-func (p *progress) tell(partition int, now time.Time, stallAfter time.Duration) Partition {
+func (p *progress) report(partition int, now time.Time, stallAfter time.Duration) Partition {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := Partition{Partition: partition, State: Running, Topics: map[string]TopicLag{}}

@@ -32,7 +32,7 @@ type rejection struct {
 
 // read makes a batch of records, by company. What cannot be read is a
 // rejection and never holds up the rest.
-func (o *owner) read(ctx context.Context, records []record) (batch, []rejection, error) {
+func (o *owner) readBatch(ctx context.Context, records []record) (batch, []rejection, error) {
 	b := batch{clusterID: o.clusterID, now: o.Now().UTC()}
 	var rejected []rejection
 	companies := map[string]*companyBatch{}

@@ -13,7 +13,7 @@ import (
 
 // reject writes records that come to nothing to rejected.v1, before their
 // offsets are moved: an attempt that is repeated writes them again, none is lost.
-func (o *owner) reject(ctx context.Context, rejected []rejection) error {
+func (o *owner) publishRejected(ctx context.Context, rejected []rejection) error {
 	for _, r := range rejected {
 		out := wire.Rejected{
 			V: 1, Topic: r.record.topic, Code: r.code, Reason: r.reason,

@@ -79,7 +79,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		tx.ReplaceEvents(ctx, company, events),
 		tx.WidenSightings(ctx, company, facts.Sightings(events)),
 		second(tx.EventsOfDay(ctx, company, day, 10)),
-		second(tx.ForgetSightings(ctx, company, day)),
+		second(tx.DeleteSightings(ctx, company, day)),
 		tx.CountDelivery(ctx, company, []facts.DeliveryCount{{Day: day.Day, Outcome: facts.DeliveryStored, Events: 1}}),
 		second(tx.UpsertProducts(ctx, company, []facts.Product{product})),
 		tx.ReplaceVariants(ctx, company, []string{"p"}, []facts.Variant{{VariantID: "v", ProductID: "p"}}),

@@ -132,9 +132,9 @@ func (t *Tx) EventsOfDay(ctx context.Context, companyID string, d facts.VisitorD
 	return events, nil
 }
 
-// ForgetSightings removes what is stored of a visitor's day and returns the
+// DeleteSightings removes what is stored of a visitor's day and returns the
 // keys under which it was seen.
-func (t *Tx) ForgetSightings(ctx context.Context, companyID string, d facts.VisitorDay) ([]facts.Key, error) {
+func (t *Tx) DeleteSightings(ctx context.Context, companyID string, d facts.VisitorDay) ([]facts.Key, error) {
 	keys, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (k facts.Key, err error) {
 		return k, row.Scan(&k.Kind, &k.Value)
 	}, `delete from sighting where company_id = @company_id and visitor = @visitor and day = @day returning kind, key`,

@@ -3,6 +3,7 @@ package factstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,14 +25,15 @@ var insertKeys = `
 	select @company_id, kind, key, created_at, order_id, hub from ` + keyRows.Unnest("k") + `
 	on conflict (company_id, kind, key, created_at, order_id) do update set hub = excluded.hub where order_key.hub <> excluded.hub`
 
-// ReplaceKeys stores keys in the place of all of the given kinds that orders
-// have, and returns those.
+// ReplaceKeys stores keys in the place of all keys of the given kinds that the
+// orders have, and returns the keys that they had. A key of facts.JoinKinds that
+// stays keeps its Hub: only MarkHubs changes that.
 func (t *Tx) ReplaceKeys(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, keys []facts.OrderKey) (was []facts.OrderKey, err error) {
 	was, err = postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (k facts.OrderKey, err error) {
-		return k, row.Scan(&k.Kind, &k.Value, &k.CreatedAt, &k.OrderID)
+		return k, row.Scan(&k.Kind, &k.Value, &k.CreatedAt, &k.OrderID, &k.Hub)
 	}, `
 		delete from order_key where company_id = @company_id and order_id = any(@order_ids) and kind = any(@kinds)
-		returning kind, key, created_at, order_id`,
+		returning kind, key, created_at, order_id, hub`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": kinds})
 	if err != nil {
 		return nil, fmt.Errorf("remove keys of orders: %w", err)
@@ -39,7 +41,32 @@ func (t *Tx) ReplaceKeys(ctx context.Context, companyID string, orderIDs []strin
 	if len(keys) == 0 {
 		return was, nil
 	}
+	keys = withStoredHubs(keys, was)
 	return was, t.exec(ctx, "store keys of orders", insertKeys, keyRows.Args(keys, pgx.NamedArgs{"company_id": companyID}))
+}
+
+// withStoredHubs returns a copy of the keys in which each key of facts.JoinKinds
+// that an order had before, with the same createdAt, has the Hub that it had.
+func withStoredHubs(keys, was []facts.OrderKey) []facts.OrderKey {
+	type orderKey struct {
+		facts.Key
+		orderID   string
+		createdAt int64 // Unix microseconds, as stored
+	}
+	of := func(k facts.OrderKey) orderKey { return orderKey{k.Key, k.OrderID, k.CreatedAt.UnixMicro()} }
+	hubs := map[orderKey]facts.Hub{}
+	for _, k := range was {
+		if k.Hub != facts.NoHub && slices.Contains(facts.JoinKinds, k.Kind) {
+			hubs[of(k)] = k.Hub
+		}
+	}
+	keys = slices.Clone(keys)
+	for i, k := range keys {
+		if hub, marked := hubs[of(k)]; marked {
+			keys[i].Hub = hub
+		}
+	}
+	return keys
 }
 
 var markHubs = `
