@@ -302,11 +302,11 @@ func (o *owner) applyRecords(ctx context.Context, records []record) error {
 		o.next[m.Topic] = m.To
 	}
 	o.progress.addApplied(records, o.Now())
-	o.metrics.batch(time.Since(began), records, done)
+	o.metrics.addBatch(time.Since(began), records, done)
 	if done.queued > 0 {
 		o.queued = true
 	}
-	o.hint(done.computed)
+	o.sendHint(done.computed)
 	return nil
 }
 
@@ -371,7 +371,7 @@ func (o *owner) recomputeQueued(ctx context.Context) error {
 	case err == nil:
 		o.chunkLimit = min(2*o.chunkLimit, o.config.RecomputeChunk)
 		o.metrics.orders.Add(float64(len(done.computed)))
-		o.hint(done.computed)
+		o.sendHint(done.computed)
 	case o.chunkLimit > 1 && (errors.Is(err, facts.ErrData) || errors.Is(err, errTooLong)):
 		o.chunkLimit /= 2
 		return nil // the same company's turn again

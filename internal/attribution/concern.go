@@ -71,9 +71,6 @@ func (x *Index) ConcernedByReplacedCopies(days []facts.VisitorDay, lost []facts.
 	for _, k := range lost {
 		spans.add(k, from, to)
 	}
-	for i := range spans.list {
-		spans.list[i].Hubs = true
-	}
 	return spans.list
 }
 
@@ -138,7 +135,7 @@ func (x *Index) ConcernedByChange(c facts.Change) (Concern, error) {
 		return Concern{}, fmt.Errorf("change of %q: %w", c.Type, facts.ErrUnknownKind)
 	}
 	for _, k := range keys {
-		concern.Keys = append(concern.Keys, facts.KeySpan{Key: k, From: concern.From, To: concern.To, Hubs: true})
+		concern.Keys = append(concern.Keys, facts.KeySpan{Key: k, From: concern.From, To: concern.To})
 	}
 	return concern, nil
 }
