@@ -7,8 +7,8 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
-// Decide computes an order's outcome. It is pure: the same Case under the same
-// rules always gives the same Outcome.
+// Decide computes an order's outcome. The same case under the same rules always has
+// the same outcome.
 func (x *Index) Decide(c facts.Case) facts.Outcome {
 	order := Order{Order: &c.Order, Day: x.DayOf(c.Order.CreatedAt), Codes: facts.OrderCodes(&c.Order)}
 	found := x.join(&c)
@@ -46,15 +46,15 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 	return out
 }
 
-// modelCredits is one model's division of an order; portions goes with credits.
+// modelCredits is how one model divides an order.
 type modelCredits struct {
 	model    string
 	credits  []facts.Credit
-	portions []string
+	portions []string // of the order's total, 0 to 1; one for each credit
 }
 
-// models divides the order under every model. A marketplace order and one
-// without touches have one share, under a name that is no touch's.
+// models divides the order's total by every model. A marketplace order, and one
+// without touches, has a single credit without a touch.
 func (x *Index) models(o *Order, touches []Touch) []modelCredits {
 	var list []modelCredits
 	for _, model := range Models {
@@ -82,9 +82,9 @@ func (x *Index) models(o *Order, touches []Touch) []modelCredits {
 	return list
 }
 
-// foundBy lists by what a change of rules could concern the order: names and
-// codes that its touches carry, whether or not they match anyone today; and by
-// what a visit could: the visitors that its keys lead to.
+// foundBy returns the keys by which a later fact finds the order. A changed rule
+// finds it by the names and codes of its touches, even if they belong to nobody now,
+// and by its influencers. An event finds it by the visitors to whom its keys lead.
 func foundBy(o *Order, touches []Touch, coupon *claim, visitors []reachedVisitor) []facts.OrderKey {
 	var keys []facts.OrderKey
 	seen := map[facts.Key]bool{}
@@ -114,7 +114,7 @@ func foundBy(o *Order, touches []Touch, coupon *claim, visitors []reachedVisitor
 	return keys
 }
 
-// hubs lists the order's keys that join nothing.
+// hubs returns the order's keys that are hubs.
 func hubs(o *Order, keys []orderKey) []facts.OrderKey {
 	var list []facts.OrderKey
 	for _, k := range keys {

@@ -6,7 +6,7 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
-// orderKey is one key after the hub limits.
+// orderKey is one key of the order, and whether it is a hub.
 type orderKey struct {
 	facts.KeyReach
 	hub facts.Hub
@@ -21,12 +21,13 @@ type reachedVisitor struct {
 // joined is what an order's keys lead to.
 type joined struct {
 	keys     []orderKey       // strongest first
-	visitors []reachedVisitor // also those that join nothing, since they are hubs
+	visitors []reachedVisitor // also those that are hubs and have no touch here
 	touches  []Touch          // oldest first
 }
 
-// join follows an order's keys to its visitors and their touches. A hub key
-// and a hub visitor join nothing. matchedBy is each visitor's strongest key.
+// join follows an order's keys to its visitors, and these to their touches. A hub
+// joins nothing. Touch.MatchedBy is the kind of the strongest key that leads to the
+// touch's visitor.
 func (x *Index) join(c *facts.Case) joined {
 	var out joined
 	hubs := map[string]facts.Hub{}
@@ -58,7 +59,7 @@ func (x *Index) join(c *facts.Case) joined {
 		if matchedBy[v.ID] == "" || hubs[v.ID] != facts.NoHub {
 			continue
 		}
-		// Causality: what came after the order cuts none of its sessions either.
+		// Events after the order are left out, so that they cut no session of it.
 		v.Events = slices.DeleteFunc(slices.Clone(v.Events), func(e facts.Event) bool { return e.At.After(to) })
 		for _, t := range x.touchesOf(v) {
 			if t.At.Before(from) {
@@ -72,8 +73,8 @@ func (x *Index) join(c *facts.Case) joined {
 	return out
 }
 
-// orderTouch is the order's own UTMs as a touch, which counts only where no
-// other touch but direct ones matched.
+// orderTouch returns the order's own UTM values as a touch at createdAt, and false
+// where it has none. The touch counts only where all others are direct.
 func orderTouch(c *facts.Case) (Touch, bool) {
 	o := &c.Order
 	t := Touch{
