@@ -15,20 +15,21 @@ import (
 	"github.com/tributary-io/tributary/internal/ledger"
 )
 
-// Tx is one transaction of the store, in which a batch is applied: all of it
-// is written, or nothing. Each verb works on one company's rows and knows no
-// rule. internal/postgres/factstore.Tx is one.
+// Tx is one transaction of the store: everything that a batch writes is written,
+// or nothing. Each method but the first works on the rows of one company. None of
+// them knows a rule of attribution. internal/postgres/factstore.Tx is one, and
+// describes each method.
 type Tx interface {
-	// MoveOffsets is facts.ErrFenced where another owner has moved one.
+	// MoveOffsets returns facts.ErrFenced where another owner has moved an offset.
 	MoveOffsets(ctx context.Context, clusterID string, moves []facts.Move) error
 
-	// Store facts, each exactly once.
+	// Store facts, each once however often it comes.
 	InsertEvents(ctx context.Context, companyID string, events []facts.Event) (inserted map[string]bool, err error)
 	StoredCopies(ctx context.Context, companyID string, events []facts.Event) (map[string]facts.Copy, error)
 	ReplaceEvents(ctx context.Context, companyID string, events []facts.Event) error
 	EventsOfDay(ctx context.Context, companyID string, d facts.VisitorDay, limit int) ([]facts.Event, error)
 	WidenSightings(ctx context.Context, companyID string, sightings []facts.Sighting) error
-	ForgetSightings(ctx context.Context, companyID string, d facts.VisitorDay) ([]facts.Key, error)
+	DeleteSightings(ctx context.Context, companyID string, d facts.VisitorDay) ([]facts.Key, error)
 	CountDelivery(ctx context.Context, companyID string, counts []facts.DeliveryCount) error
 	UpsertProducts(ctx context.Context, companyID string, products []facts.Product) (changed []string, err error)
 	ReplaceVariants(ctx context.Context, companyID string, productIDs []string, variants []facts.Variant) error
@@ -41,7 +42,7 @@ type Tx interface {
 	FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, limit int) ([]facts.FirstOrderCandidate, error)
 	SetFirstOrders(ctx context.Context, companyID string, orders []facts.FirstOrder) error
 
-	// Find the orders that facts concern; put them off where they are too many.
+	// Find the orders that a fact concerns. Queue them where they are too many.
 	OrdersByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool, limit int) ([]string, error)
 	OrdersOfChangedKeys(ctx context.Context, companyID string, keys []facts.ChangedKey, before, after time.Duration, limit int) ([]string, error)
 	Queue(ctx context.Context, companyID string, orders []facts.Concerned) (int, error)
@@ -52,8 +53,8 @@ type Tx interface {
 	SetAside(ctx context.Context, companyID, orderID, failure string) error
 
 	// Read what a decision needs.
-	Cases(ctx context.Context, companyID string, reach facts.Reach, orderIDs []string) ([]*facts.Case, error)
-	Visitors(ctx context.Context, companyID string, reach facts.Reach, list []*facts.Case) (events int, err error)
+	Cases(ctx context.Context, companyID string, limits facts.Limits, orderIDs []string) ([]*facts.Case, error)
+	Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case) (events int, err error)
 
 	// Write outcomes.
 	OutcomeHashes(ctx context.Context, companyID string, orderIDs []string) (map[string][]byte, error)
@@ -62,24 +63,23 @@ type Tx interface {
 	AppendLedger(ctx context.Context, companyID string, now time.Time, ruleRev int64, postings []ledger.Posting) error
 }
 
-// Bounds of one transaction.
+// Bounds of one transaction. They keep its time and memory small beside
+// Config.ApplyTimeout; the numbers were chosen, not measured.
 const (
-	// maxAtOnce is how many orders a batch computes by itself, and how many are
-	// looked for by one fact; what it concerns beyond them is queued and worked
-	// off in chunks.
-	maxAtOnce = 1000
-	// eventsAtOnce is how many events of visitors a transaction reads before it
-	// queues the orders that are left. The batch's own orders are computed
-	// whatever it takes.
-	eventsAtOnce = 50_000
-	// casesAtOnce is how many orders are read and written in one step.
-	casesAtOnce = 100
-	// visitorsAtOnce bounds a step's memory: the visitors of whom events are
-	// held at a time, or one order's own.
-	visitorsAtOnce = 200
-	// eventsOfDay is how many events of a visitor's day are looked at to derive
-	// its sightings anew. A day of more is a machine's: it keeps its sightings.
-	eventsOfDay = 5000
+	// maxOrders is how many orders of other batches a transaction computes, and how
+	// many are looked for by one fact. The others are queued.
+	maxOrders = 1000
+	// maxEvents is how many events of visitors a transaction reads until the orders
+	// that are left are queued. The batch's own orders are always computed.
+	maxEvents = 50_000
+	// ordersPerStep is how many orders are read, computed and written together.
+	ordersPerStep = 100
+	// visitorsPerStep is of how many visitors the events are in memory together. One
+	// order's visitors always are.
+	visitorsPerStep = 200
+	// maxEventsOfDay is how many events of one visitor and day are read to make its
+	// sightings anew. A visitor with more is a machine: what was stored of that day stays.
+	maxEventsOfDay = 5000
 )
 
 // batch is what one transaction applies.
@@ -88,7 +88,7 @@ type batch struct {
 	moves     []facts.Move
 	companies []companyBatch
 	now       time.Time
-	factsOnly bool // outcomes are queued, none is computed
+	factsOnly bool // store the facts and queue the orders; compute no outcome
 }
 
 // companyBatch is one company's part of a batch.
@@ -98,20 +98,20 @@ type companyBatch struct {
 	orders   []facts.OrderVersion
 	products []facts.Product
 	changes  []facts.Change
-	rejected map[deliveryDay]int64 // records that came to nothing
+	rejected map[deliveryDay]int64 // how many records were rejected
 }
 
-// applied says what a batch did.
+// applied is what a transaction did.
 type applied struct {
 	stored, duplicate int        // events
-	computed          []orderRef // orders of which an outcome was computed
-	queued            int        // orders put off
+	computed          []orderRef // orders whose outcome was computed
+	queued            int        // orders that were queued
 }
 
 // orderRef names an order.
 type orderRef struct{ companyID, orderID string }
 
-// apply writes one batch and the offsets behind it in one transaction.
+// apply applies one batch and moves its offsets, in one transaction.
 func (p *Processor) apply(ctx context.Context, b batch) (applied, error) {
 	var done applied
 	err := p.Store.Transact(ctx, func(tx Tx) error {
@@ -133,8 +133,9 @@ func (p *Processor) apply(ctx context.Context, b batch) (applied, error) {
 	return done, nil
 }
 
-// recompute works off at most limit queued orders of one company, fenced by
-// the partition's offsets, which it leaves where they are.
+// recompute computes at most limit queued orders of each company of the batch, in
+// one transaction. It moves no offset, but fails with facts.ErrFenced where another
+// owner has moved one.
 func (p *Processor) recompute(ctx context.Context, b batch, limit int) (applied, error) {
 	var done applied
 	err := p.Store.Transact(ctx, func(tx Tx) error {
@@ -149,7 +150,7 @@ func (p *Processor) recompute(ctx context.Context, b batch, limit int) (applied,
 				return err
 			}
 			for _, q := range queued {
-				a.concern([]string{q.OrderID}, q.Cause)
+				a.addConcerned([]string{q.OrderID}, q.Cause)
 			}
 			if err := a.decide(ctx); err != nil {
 				return err
@@ -163,8 +164,8 @@ func (p *Processor) recompute(ctx context.Context, b batch, limit int) (applied,
 	return done, nil
 }
 
-// setAsideNext marks the next order of a company's queue as one that cannot be
-// stored, and returns its id.
+// setAsideNext marks the next order of a company's queue as failed, and returns
+// its id.
 func (p *Processor) setAsideNext(ctx context.Context, b batch, company string) (orderID string, err error) {
 	err = p.Store.Transact(ctx, func(tx Tx) error {
 		if err := tx.MoveOffsets(ctx, b.clusterID, b.moves); err != nil {
@@ -183,7 +184,8 @@ func (p *Processor) setAsideNext(ctx context.Context, b batch, company string) (
 	return orderID, err
 }
 
-// application applies one company's part of a batch within its transaction.
+// application is the work of applying one company's part of a batch, within the
+// batch's transaction.
 type application struct {
 	companyBatch
 	tx        Tx
@@ -192,12 +194,13 @@ type application struct {
 	factsOnly bool
 	done      *applied
 
-	concerned  map[string]facts.Cause // by order id: to be computed, and why
+	concerned  map[string]facts.Cause // by order id: the orders to compute, and why
 	deliveries map[deliveryDay]int64
 }
 
+// deliveryDay names one count of facts.DeliveryCount.
 type deliveryDay struct {
-	day     time.Time
+	day     time.Time // midnight UTC
 	outcome string
 }
 
@@ -232,12 +235,12 @@ func (a *application) run(ctx context.Context) error {
 	return a.countDelivery(ctx)
 }
 
-// storeEvents stores events exactly once by id, with the keys under which
-// their visitors were seen, and finds the orders that they concern.
+// storeEvents stores each event once by its id, stores with which keys the
+// visitors were seen, and finds the orders that the events concern.
 func (a *application) storeEvents(ctx context.Context) error {
 	chosen, others := facts.ChooseCopies(a.events)
 	for _, c := range others {
-		a.count(c.ReceivedAt, facts.DeliveryDuplicate, 1)
+		a.countEvents(c.ReceivedAt, facts.DeliveryDuplicate, 1)
 	}
 	inserted, err := a.tx.InsertEvents(ctx, a.company, chosen)
 	if err != nil {
@@ -246,7 +249,7 @@ func (a *application) storeEvents(ctx context.Context) error {
 	var fresh, again []facts.Event
 	for _, e := range chosen {
 		if inserted[e.EventID] {
-			a.count(e.ReceivedAt, facts.DeliveryStored, 1)
+			a.countEvents(e.ReceivedAt, facts.DeliveryStored, 1)
 			fresh = append(fresh, e)
 		} else {
 			again = append(again, e)
@@ -264,9 +267,10 @@ func (a *application) storeEvents(ctx context.Context) error {
 	return a.concernByEvents(ctx, append(fresh, replaced...))
 }
 
-// storeCopies looks at events whose id is stored already. Where the new copy
-// is the one that counts, it takes the old one's place, and what their
-// visitors' days say is derived anew. It returns those copies.
+// storeCopies compares events with the stored copies of their ids. Where the new
+// copy is the one that counts, it replaces the stored one, and the sightings of
+// both copies' visitors and days are made anew. It returns the events that replaced
+// a stored copy.
 func (a *application) storeCopies(ctx context.Context, events []facts.Event) (replacing []facts.Event, err error) {
 	stored, err := a.tx.StoredCopies(ctx, a.company, events)
 	if err != nil {
@@ -276,12 +280,12 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 	for _, e := range events {
 		old := stored[e.EventID]
 		if !e.Copy().Before(old) {
-			a.count(e.ReceivedAt, facts.DeliveryDuplicate, 1)
+			a.countEvents(e.ReceivedAt, facts.DeliveryDuplicate, 1)
 			continue
 		}
-		a.count(old.ReceivedAt, facts.DeliveryStored, -1)
-		a.count(old.ReceivedAt, facts.DeliveryDuplicate, 1)
-		a.count(e.ReceivedAt, facts.DeliveryStored, 1)
+		a.countEvents(old.ReceivedAt, facts.DeliveryStored, -1)
+		a.countEvents(old.ReceivedAt, facts.DeliveryDuplicate, 1)
+		a.countEvents(e.ReceivedAt, facts.DeliveryStored, 1)
 		replacing = append(replacing, e)
 		for _, c := range []facts.Copy{old, e.Copy()} {
 			if c.Visitor != "" {
@@ -300,31 +304,36 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 	})
 	var lost []facts.Key
 	for _, d := range list {
-		keys, err := a.deriveDay(ctx, d)
+		keys, err := a.rebuildSightings(ctx, d)
 		if err != nil {
 			return nil, err
 		}
 		lost = append(lost, keys...)
 	}
-	return replacing, a.concernByKeys(ctx, a.index.ConcernedByLoss(list, lost), true, facts.Cause{Kind: facts.CauseCopy, EventID: replacing[0].EventID})
-}
-
-// deriveDay derives a visitor's sightings of a day from its stored events, and
-// returns the keys under which it was seen before.
-func (a *application) deriveDay(ctx context.Context, d facts.VisitorDay) (was []facts.Key, err error) {
-	events, err := a.tx.EventsOfDay(ctx, a.company, d, eventsOfDay+1)
-	if err != nil {
+	// A day with more than maxEventsOfDay events is not made anew: it gets what the
+	// new copies add.
+	if err := a.tx.WidenSightings(ctx, a.company, facts.Sightings(replacing)); err != nil {
 		return nil, err
 	}
-	if len(events) <= eventsOfDay {
-		if was, err = a.tx.ForgetSightings(ctx, a.company, d); err != nil {
-			return nil, err
-		}
+	return replacing, a.concernByKeys(ctx, a.index.ConcernedByReplacedCopies(list, lost), true, facts.Cause{Kind: facts.CauseCopy, EventID: replacing[0].EventID})
+}
+
+// rebuildSightings makes a visitor's sightings of a day anew from its stored
+// events, and returns the keys that it was seen with before. Where there are more
+// than maxEventsOfDay events, nothing is removed and no key is returned.
+func (a *application) rebuildSightings(ctx context.Context, d facts.VisitorDay) (was []facts.Key, err error) {
+	events, err := a.tx.EventsOfDay(ctx, a.company, d, maxEventsOfDay+1)
+	if err != nil || len(events) > maxEventsOfDay {
+		return nil, err
+	}
+	if was, err = a.tx.DeleteSightings(ctx, a.company, d); err != nil {
+		return nil, err
 	}
 	return was, a.tx.WidenSightings(ctx, a.company, facts.Sightings(events))
 }
 
-// concernByEvents finds the orders that new events may concern.
+// concernByEvents finds the orders that new events may concern. The cause of all
+// of them is the first event.
 func (a *application) concernByEvents(ctx context.Context, events []facts.Event) error {
 	spans := a.index.ConcernedByEvents(events)
 	if len(spans) == 0 {
@@ -333,21 +342,21 @@ func (a *application) concernByEvents(ctx context.Context, events []facts.Event)
 	return a.concernByKeys(ctx, spans, false, facts.Cause{Kind: facts.CauseEvent, EventID: events[0].EventID})
 }
 
-// concernByKeys adds the orders of keys to those concerned; where they are too
-// many, it queues them.
+// concernByKeys adds the orders of keys to those concerned, or queues them where
+// they are more than maxOrders. hubs: also the orders around which the key is a hub.
 func (a *application) concernByKeys(ctx context.Context, spans []facts.KeySpan, hubs bool, cause facts.Cause) error {
-	ids, err := a.tx.OrdersByKeys(ctx, a.company, spans, hubs, maxAtOnce+1)
+	ids, err := a.tx.OrdersByKeys(ctx, a.company, spans, hubs, maxOrders+1)
 	if err != nil {
 		return err
 	}
-	if len(ids) > maxAtOnce {
-		return a.queued(a.tx.QueueByKeys(ctx, a.company, spans, hubs, cause))
+	if len(ids) > maxOrders {
+		return a.addQueued(a.tx.QueueByKeys(ctx, a.company, spans, hubs, cause))
 	}
-	a.concern(ids, cause)
+	a.addConcerned(ids, cause)
 	return nil
 }
 
-// concernByChange finds the orders that a change of a rule or a setting may concern.
+// concernByChange finds the orders that a changed rule or setting may concern.
 func (a *application) concernByChange(ctx context.Context, change facts.Change) error {
 	concern, err := a.index.ConcernedByChange(change)
 	if err != nil {
@@ -355,13 +364,13 @@ func (a *application) concernByChange(ctx context.Context, change facts.Change) 
 	}
 	cause := facts.Cause{Kind: facts.CauseRule, Rev: change.Rev, Rule: change.Type}
 	if concern.All {
-		return a.queued(a.tx.QueueCreated(ctx, a.company, concern.From, concern.To, cause))
+		return a.addQueued(a.tx.QueueCreated(ctx, a.company, concern.From, concern.To, cause))
 	}
 	return a.concernByKeys(ctx, concern.Keys, true, cause)
 }
 
-// concern notes orders to be computed; the first cause stays.
-func (a *application) concern(orderIDs []string, cause facts.Cause) {
+// addConcerned adds orders to those to compute. An order keeps its first cause.
+func (a *application) addConcerned(orderIDs []string, cause facts.Cause) {
 	for _, id := range orderIDs {
 		if _, known := a.concerned[id]; !known {
 			a.concerned[id] = cause
@@ -369,13 +378,14 @@ func (a *application) concern(orderIDs []string, cause facts.Cause) {
 	}
 }
 
-// queued counts orders that were put off.
-func (a *application) queued(n int, err error) error {
+// addQueued counts orders that were queued. It takes what a queueing method
+// returns, and returns its error.
+func (a *application) addQueued(n int, err error) error {
 	a.done.queued += n
 	return err
 }
 
-// storeProducts keeps each product's newest version, and its variants.
+// storeProducts stores each product's newest version, and its variants.
 func (a *application) storeProducts(ctx context.Context) error {
 	newest := facts.NewestProducts(a.products)
 	if len(newest) == 0 {
@@ -394,9 +404,9 @@ func (a *application) storeProducts(ctx context.Context) error {
 	return a.tx.ReplaceVariants(ctx, a.company, changed, variants)
 }
 
-// storeOrders stores versions of orders and folds each order's versions into
-// what the order is now. Those that changed are concerned, and so are the
-// orders around which a key became a hub, or ceased to be one.
+// storeOrders stores versions of orders, and the fold of each order's versions: the
+// current order. It finds the orders that this concerns: those that changed, and
+// those around which one of their keys became a hub, or ceased to be one.
 func (a *application) storeOrders(ctx context.Context) error {
 	if len(a.orders) == 0 {
 		return nil
@@ -423,21 +433,21 @@ func (a *application) storeOrders(ctx context.Context) error {
 	var keys []facts.OrderKey
 	for _, id := range changed {
 		order := folded[id]
-		a.concern([]string{id}, facts.Cause{Kind: facts.CauseOrder, At: order.VersionAt})
+		a.addConcerned([]string{id}, facts.Cause{Kind: facts.CauseOrder, At: order.VersionAt})
 		keys = append(keys, attribution.KeysOfOrder(&order.Order)...)
 	}
 	was, err := a.tx.ReplaceKeys(ctx, a.company, changed, attribution.OrderKinds, keys)
 	if err != nil {
 		return err
 	}
-	moved := append(was, keys...)
+	moved := slices.Concat(was, keys)
 	if err := a.concernByHubs(ctx, moved); err != nil {
 		return err
 	}
 	return a.inferFirstOrders(ctx, changed, moved)
 }
 
-// ownOrders are the ids of the batch's own orders, each once.
+// ownOrders returns the ids of the orders in the batch, each once, sorted.
 func (a *application) ownOrders() []string {
 	ids := make([]string, len(a.orders))
 	for i, v := range a.orders {
@@ -447,25 +457,25 @@ func (a *application) ownOrders() []string {
 	return slices.Compact(ids)
 }
 
-// concernByHubs finds the orders around which keys that came or went may have
-// become a hub, or ceased to be one.
+// concernByHubs finds the orders around which a key may have become a hub, or ceased
+// to be one, since orders with the key came or went.
 func (a *application) concernByHubs(ctx context.Context, moved []facts.OrderKey) error {
-	keys, reach := a.index.HubCandidates(moved), a.index.Reach()
-	ids, err := a.tx.OrdersOfChangedKeys(ctx, a.company, keys, reach.Window, reach.After, maxAtOnce+1)
+	keys, limits := a.index.HubCandidates(moved), a.index.Limits()
+	ids, err := a.tx.OrdersOfChangedKeys(ctx, a.company, keys, limits.Window, limits.SightingsAfter, maxOrders+1)
 	if err != nil {
 		return err
 	}
 	cause := facts.Cause{Kind: facts.CauseOrder, At: a.now}
-	if len(ids) > maxAtOnce {
-		return a.queued(a.tx.QueueOfChangedKeys(ctx, a.company, keys, reach.Window, reach.After, cause))
+	if len(ids) > maxOrders {
+		return a.addQueued(a.tx.QueueOfChangedKeys(ctx, a.company, keys, limits.Window, limits.SightingsAfter, cause))
 	}
-	a.concern(ids, cause)
+	a.addConcerned(ids, cause)
 	return nil
 }
 
-// inferFirstOrders tells, where the merchant did not, which of the changed
-// orders, and of those that share a customer, e-mail or phone with them, are
-// their customers' first.
+// inferFirstOrders stores which orders are their customer's first, where the
+// merchant did not say so: of the changed orders, and of those that share a
+// customer, e-mail or phone with them.
 func (a *application) inferFirstOrders(ctx context.Context, changed []string, moved []facts.OrderKey) error {
 	var shared []facts.Key
 	for _, k := range moved {
@@ -479,7 +489,7 @@ func (a *application) inferFirstOrders(ctx context.Context, changed []string, mo
 	}
 	ids = append(ids, changed...)
 	slices.Sort(ids)
-	for chunk := range slices.Chunk(slices.Compact(ids), maxAtOnce) {
+	for chunk := range slices.Chunk(slices.Compact(ids), maxOrders) {
 		candidates, err := a.tx.FirstOrderCandidates(ctx, a.company, chunk, attribution.FirstOrderKinds, attribution.FirstOrderLimit)
 		if err != nil {
 			return err
@@ -495,9 +505,9 @@ func (a *application) inferFirstOrders(ctx context.Context, changed []string, mo
 	return nil
 }
 
-// decide computes the outcome of every order concerned, the batch's own first,
-// and stores those that differ from what is stored. What is too much for one
-// transaction is queued.
+// decide computes the outcome of every order concerned, and stores those that
+// differ from what is stored. The batch's own orders come first and are always
+// computed. Of the others, what is too much for one transaction is queued.
 func (a *application) decide(ctx context.Context) error {
 	own := a.ownOrders()
 	rest := slices.DeleteFunc(slices.Sorted(maps.Keys(a.concerned)), func(id string) bool {
@@ -509,15 +519,15 @@ func (a *application) decide(ctx context.Context) error {
 		own, rest = nil, append(own, rest...)
 	}
 	events := 0
-	for chunk := range slices.Chunk(own, casesAtOnce) {
+	for chunk := range slices.Chunk(own, ordersPerStep) {
 		read, err := a.decideOrders(ctx, chunk)
 		if err != nil {
 			return err
 		}
 		events += read
 	}
-	for !a.factsOnly && len(rest) > 0 && len(own) < maxAtOnce && events < eventsAtOnce {
-		chunk := rest[:min(len(rest), casesAtOnce, maxAtOnce-len(own))]
+	for !a.factsOnly && len(rest) > 0 && len(own) < maxOrders && events < maxEvents {
+		chunk := rest[:min(len(rest), ordersPerStep, maxOrders-len(own))]
 		read, err := a.decideOrders(ctx, chunk)
 		if err != nil {
 			return err
@@ -528,30 +538,30 @@ func (a *application) decide(ctx context.Context) error {
 	for i, id := range rest {
 		put[i] = facts.Concerned{OrderID: id, Cause: a.concerned[id]}
 	}
-	return a.queued(a.tx.Queue(ctx, a.company, put))
+	return a.addQueued(a.tx.Queue(ctx, a.company, put))
 }
 
 // decideOrders computes and stores the outcomes of orders. It returns how many
-// events of visitors it read.
+// events of visitors it has read.
 func (a *application) decideOrders(ctx context.Context, orderIDs []string) (events int, err error) {
-	reach := a.index.Reach()
-	list, err := a.tx.Cases(ctx, a.company, reach, orderIDs)
+	limits := a.index.Limits()
+	list, err := a.tx.Cases(ctx, a.company, limits, orderIDs)
 	if err != nil {
 		return 0, err
 	}
 	outcomes := make([]facts.Outcome, 0, len(list))
 	for group := range inGroups(list) {
 		for _, c := range group {
-			c.Visitors = attribution.Reached(c)
+			c.Visitors = attribution.ReachedVisitors(c)
 		}
-		read, err := a.tx.Visitors(ctx, a.company, reach, group)
+		read, err := a.tx.Visitors(ctx, a.company, limits, group)
 		if err != nil {
 			return 0, err
 		}
 		events += read
 		for _, c := range group {
 			outcomes = append(outcomes, a.index.Decide(*c))
-			c.Visitors = nil // decided: its events may go
+			c.Visitors = nil // frees the memory of its events
 		}
 	}
 	for _, o := range outcomes {
@@ -560,8 +570,8 @@ func (a *application) decideOrders(ctx context.Context, orderIDs []string) (even
 	return events, a.storeOutcomes(ctx, outcomes)
 }
 
-// inGroups cuts cases into runs whose keys lead to at most visitorsAtOnce
-// visitors, or to one case's own.
+// inGroups cuts cases into groups whose keys lead to at most visitorsPerStep
+// visitors together. A case with more is a group of its own.
 func inGroups(list []*facts.Case) iter.Seq[[]*facts.Case] {
 	return func(yield func([]*facts.Case) bool) {
 		first, visitors := 0, 0
@@ -570,7 +580,7 @@ func inGroups(list []*facts.Case) iter.Seq[[]*facts.Case] {
 			for _, k := range c.Keys {
 				n += len(k.Visitors)
 			}
-			if i > first && visitors+n > visitorsAtOnce {
+			if i > first && visitors+n > visitorsPerStep {
 				if !yield(list[first:i]) {
 					return
 				}
@@ -584,8 +594,8 @@ func inGroups(list []*facts.Case) iter.Seq[[]*facts.Case] {
 	}
 }
 
-// storeOutcomes writes the outcomes that differ from what is stored, and
-// appends to the ledgers what makes them say the new lines.
+// storeOutcomes stores the outcomes that differ from what is stored, and appends
+// to each order's ledger the entries that make it equal the new lines.
 func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcome) error {
 	ids := make([]string, len(outcomes))
 	for i, o := range outcomes {
@@ -625,8 +635,8 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 	return a.tx.AppendLedger(ctx, a.company, a.now, a.index.Rev(), postings)
 }
 
-// count notes what became of an event received at an instant.
-func (a *application) count(at time.Time, outcome string, n int64) {
+// countEvents adds n events to a count of the day on which they were received.
+func (a *application) countEvents(at time.Time, outcome string, n int64) {
 	a.deliveries[deliveryDay{facts.DayOf(at), outcome}] += n
 }
 

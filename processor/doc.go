@@ -1,8 +1,9 @@
-// Package processor turns the two logs into facts and credits: it consumes
-// events.v1 and commerce.v1, one owner a partition, and writes facts, the
-// outcomes of the orders they concern and its own offsets in one transaction.
+// Package processor applies the records of events.v1 and commerce.v1. Each
+// partition has one owner, who stores the facts, computes the outcomes of the
+// orders that they concern, and moves the offsets, all in one transaction.
 //
-// What may enter: the corridor consume → facts → apply, its metrics and its
-// health. Rules of attribution live in internal/attribution; Kafka and
-// Postgres are known by the interfaces here only, wired in cmd.
+// It holds the way of a record (read, apply, publish), its metrics and its health.
+// The rules of attribution are in internal/attribution. Kafka and Postgres are
+// known by the interfaces Log, Results, Store and Tx only; cmd/tributary connects
+// them.
 package processor

@@ -308,7 +308,7 @@ func TestAnOwnersErrorIsToldAndAFencedOwnerPauses(t *testing.T) {
 		p := s.processor(group, s.producer)
 		p.Store = refusing{StoreOf(s.store), failure}
 		began := time.Now()
-		if err := p.own(s.ctx, partition); !errors.Is(err, want) {
+		if err := p.runPartition(s.ctx, partition); !errors.Is(err, want) {
 			t.Errorf("%v: own gave %v, want %v", failure, err, want)
 		}
 		return time.Since(began)
@@ -347,7 +347,7 @@ func TestOwnersOfManyPartitionsTakeTurns(t *testing.T) {
 	}
 	s.produce(records...)
 	store := &counting{Store: StoreOf(s.store), release: make(chan struct{})}
-	p := New(Config{AtOnce: 2}, Deps{Store: store, Log: kafka.NewGroup(s.client, "turns", nil, wire.TopicEvents, wire.TopicCommerce), Results: s.producer})
+	p := New(Config{MaxTransactions: 2}, Deps{Store: store, Log: kafka.NewGroup(s.client, "turns", nil, wire.TopicEvents, wire.TopicCommerce), Results: s.producer})
 	ctx, cancel := context.WithCancel(s.ctx)
 	done := make(chan error, 1)
 	go func() { done <- p.Run(ctx) }()

@@ -333,8 +333,8 @@ func (s *shop) owner() *owner {
 	s.t.Helper()
 	p := s.processor(nil, nil)
 	o := &owner{
-		Processor: p, clusterID: "test", next: map[string]int64{}, progress: p.began(0),
-		most: p.config.BatchRecords, chunk: p.config.RecomputeChunk,
+		Processor: p, clusterID: "test", next: map[string]int64{}, progress: p.addProgress(0),
+		batchLimit: p.config.BatchRecords, chunkLimit: p.config.RecomputeChunk,
 	}
 	for _, topic := range inputs {
 		next, err := s.store.Offset(s.ctx, topic, 0, o.clusterID, 0)
@@ -342,7 +342,7 @@ func (s *shop) owner() *owner {
 			s.t.Fatal(err)
 		}
 		o.next[topic] = next
-		o.progress.at(topic, next, next, p.Now())
+		o.progress.setStart(topic, next, next, p.Now())
 	}
 	return o
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
+// metrics are the processor's own; partitionCollector has those of partitions.
 type metrics struct {
 	records      *prometheus.CounterVec
 	rejected     *prometheus.CounterVec
@@ -41,7 +42,8 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 	return m
 }
 
-func (m *metrics) batch(took time.Duration, records []record, done applied) {
+// addBatch counts a batch that was applied.
+func (m *metrics) addBatch(took time.Duration, records []record, done applied) {
 	m.seconds.Observe(took.Seconds())
 	for _, r := range records {
 		m.records.WithLabelValues(r.topic).Inc()
@@ -51,11 +53,12 @@ func (m *metrics) batch(took time.Duration, records []record, done applied) {
 	m.orders.Add(float64(len(done.computed)))
 }
 
-// readyTimeout bounds one look at the dependencies.
+// readyTimeout bounds how long /readyz waits for Kafka and Postgres.
 const readyTimeout = 2 * time.Second
 
-// Handler serves /healthz (alive), /readyz (Postgres and Kafka answer, and each
-// owned partition moves; details in JSON) and /metrics.
+// Handler serves /healthz (200 while the process runs), /readyz and /metrics.
+// /readyz answers JSON: 200 where Kafka and Postgres answer and every owned
+// partition is running, else 503.
 func (p *Processor) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -69,8 +72,8 @@ func (p *Processor) Handler() http.Handler {
 
 // readiness is the body of /readyz.
 type readiness struct {
-	Kafka      string      `json:"kafka"` // ok | unavailable
-	Postgres   string      `json:"postgres"`
+	Kafka      string      `json:"kafka"`    // ok | unavailable
+	Postgres   string      `json:"postgres"` // ok | unavailable
 	Partitions []Partition `json:"partitions"`
 }
 
@@ -79,7 +82,7 @@ func (p *Processor) ready(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	answer := readiness{Kafka: "ok", Postgres: "ok", Partitions: p.Partitions()}
 	status := http.StatusOK
-	if _, err := p.Log.ClusterID(ctx); err != nil { // its text may name hosts: it is in the log
+	if _, err := p.Log.ClusterID(ctx); err != nil { // the error is not answered: it may contain host names
 		answer.Kafka, status = "unavailable", http.StatusServiceUnavailable
 	}
 	if err := p.Store.Ping(ctx); err != nil {

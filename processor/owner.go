@@ -12,12 +12,13 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// A partition of which the log and the stored offset do not belong together is
-// halted: nothing is skipped.
+// Errors after which a partition is halted: its log and its stored offset do not
+// match. No record is skipped; somebody has to repair it (docs/operations.md).
 var (
 	ErrPastEnd  = errors.New("the stored offset is past the log's end: the log was truncated or replaced")
 	ErrRetained = errors.New("records that were not yet read are gone from the log: its retention is too short")
-	// ErrUnreadable: what exactly is wrong is seen when the partition is begun anew.
+	// ErrUnreadable means that Kafka refused a read. The next start of the
+	// partition finds out which of the other two it is.
 	ErrUnreadable = errors.New("the log cannot be read on from the stored offset")
 )
 
@@ -27,57 +28,62 @@ type record struct {
 	topic string
 }
 
-// size is what a record counts for in memory.
+// size is how many bytes a record counts for in the read-ahead.
 func (r record) size() int64 { return int64(len(r.Key)+len(r.Value)) + recordOverhead }
 
-// recordOverhead is what a record costs in memory beside its bytes.
+// recordOverhead is about how many bytes a record takes in memory beside its key
+// and value: the struct, its slices' headers and its place in a channel.
 const recordOverhead = 256
 
-// owner is the single writer of one partition of both topics.
+// owner is the single writer of one partition of both topics. Only its loop
+// changes the fields without a lock; the two fetchers send to the channels.
 type owner struct {
 	*Processor
-	partition int
-	clusterID string
-	next      map[string]int64 // by topic: the first record not yet applied
-	commerce  chan record
-	events    chan record
-	held      atomic.Int64 // bytes of the read-ahead that wait here
-	most      int          // records of the next batch: fewer after one that took too long
-	queued    bool         // the recompute queue may have orders of this partition
-	chunk     int          // queued orders of the next transaction
-	progress  *progress
+	partition  int
+	clusterID  string
+	next       map[string]int64 // by topic: the first record not yet applied
+	commerce   chan record      // read and not yet applied
+	events     chan record      // read and not yet applied
+	held       atomic.Int64     // bytes of the shared read-ahead that this partition holds
+	batchLimit int              // records of the next batch; lower after a batch that took too long
+	queued     bool             // orders of this partition may be queued
+	queueTurns []string         // companies with queued orders whose turn is still to come
+	chunkLimit int              // queued orders of the next transaction
+	progress   *progress
 }
 
-// waiting is how many records of each topic wait in memory for the next batch
-// at most; their bytes are bounded over all partitions.
-const waiting = 1000
+// maxWaiting bounds how many records of each topic wait in memory for the next
+// batch. Config.ReadAheadBytes bounds their bytes, of all partitions together.
+const maxWaiting = 1000
 
+// inputs are the topics that the processor reads, commerce first.
 var inputs = []string{wire.TopicCommerce, wire.TopicEvents}
 
-// own runs one partition until ctx ends or another owner takes over (nil). A
-// partition that has halted is looked at again and again: others go on, and an
-// operator may mend it.
-func (p *Processor) own(ctx context.Context, partition int) error {
-	progress := p.began(partition)
-	defer p.ended(partition)
+// runPartition applies the records of one partition. It returns nil when ctx ends
+// or another owner has taken over. A halted partition is tried again after a
+// pause, for ever: the other partitions go on meanwhile. Any other error is
+// returned, and ends the processor.
+func (p *Processor) runPartition(ctx context.Context, partition int) error {
+	progress := p.addProgress(partition)
+	defer p.removeProgress(partition)
 	for {
 		o := &owner{
 			Processor: p, partition: partition, next: map[string]int64{}, queued: true, progress: progress,
-			most: p.config.BatchRecords, chunk: p.config.RecomputeChunk,
-			commerce: make(chan record, waiting), events: make(chan record, waiting),
+			batchLimit: p.config.BatchRecords, chunkLimit: p.config.RecomputeChunk,
+			commerce: make(chan record, maxWaiting), events: make(chan record, maxWaiting),
 		}
 		err := o.run(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return nil // taken away, or asked to end
+			return nil // the partition was taken away, or the processor is asked to stop
 		case errors.Is(err, facts.ErrFenced):
 			p.metrics.fenced.Inc()
 			p.Logger.Warn("partition lost to another owner", "partition", partition, "error", err)
 			pause(ctx, fencedPause)
 			return nil
 		case isHalting(err):
-			progress.halted(err, p.Now())
-			p.Logger.Error("partition halted: nothing of it is applied until this is mended; see docs/operations.md", "partition", partition, "error", err)
+			progress.setHalted(err, p.Now())
+			p.Logger.Error("partition halted: none of its records is applied until this is repaired; see docs/operations.md", "partition", partition, "error", err)
 			pause(ctx, p.config.HaltPause)
 		default:
 			return fmt.Errorf("partition %d: %w", partition, err)
@@ -85,17 +91,19 @@ func (p *Processor) own(ctx context.Context, partition int) error {
 	}
 }
 
-// isHalting tells of an error after which nothing more of a partition can be
-// applied until somebody mends it.
+// isHalting reports whether a partition is halted after err: no record of it can
+// be applied until somebody repairs it.
 func isHalting(err error) bool {
 	return errors.Is(err, ErrPastEnd) || errors.Is(err, ErrRetained) || errors.Is(err, ErrUnreadable)
 }
 
-// fencedPause is before the group is joined again: two owners that take turns
-// at fencing one another would keep all others from working.
+// fencedPause is the wait of a fenced owner before it returns and the group is
+// joined again. Without it two owners that fence each other in turn would keep
+// the group rebalancing, and no partition would be applied.
 const fencedPause = time.Second
 
-// run reads and applies until ctx ends or something fails that no waiting mends.
+// run reads and applies records until ctx ends, or until an error that no retry
+// can mend. It always returns an error, and leaves no goroutine behind.
 func (o *owner) run(ctx context.Context) error {
 	if err := o.start(ctx); err != nil {
 		return err
@@ -104,21 +112,23 @@ func (o *owner) run(ctx context.Context) error {
 	running, stop := context.WithCancelCause(ctx)
 	var readers sync.WaitGroup
 	for topic, records := range map[string]chan record{wire.TopicCommerce: o.commerce, wire.TopicEvents: o.events} {
+		from := o.next[topic] // read here: the loop changes the map
 		readers.Go(func() {
-			if err := o.fetch(running, topic, records); err != nil && running.Err() == nil {
+			if err := o.fetch(running, topic, from, records); err != nil && running.Err() == nil {
 				stop(err)
 			}
 		})
 	}
 	err := o.loop(running)
-	stop(err) // unless a reader's error was first
+	stop(err) // keeps a fetcher's error if that came first
 	err = context.Cause(running)
 	readers.Wait()
-	o.readAhead.Release(o.held.Swap(0)) // what was read and is not applied
+	o.readAhead.Release(o.held.Swap(0)) // of the records that were read and not applied
 	return err
 }
 
-// start learns where to begin, and refuses offsets that are not this log's.
+// start reads from where to begin. It returns an error where the stored offsets
+// are not of this log.
 func (o *owner) start(ctx context.Context) error {
 	return o.retry(ctx, "start", never, func(ctx context.Context) error {
 		var err error
@@ -140,17 +150,18 @@ func (o *owner) start(ctx context.Context) error {
 				return fmt.Errorf("%w: %s/%d: stored %d, log begins at %d", ErrRetained, topic, o.partition, next, first)
 			}
 			o.next[topic] = next
-			o.progress.at(topic, next, end, o.Now())
+			o.progress.setStart(topic, next, end, o.Now())
 		}
 		return nil
 	})
 }
 
-// fetch feeds one topic's records to the loop, as far ahead as memory allows.
-func (o *owner) fetch(ctx context.Context, topic string, records chan<- record) error {
-	expected := o.next[topic]
-	err := o.Log.Read(ctx, topic, o.partition, expected, func(fetched wire.Fetched) error {
-		if fetched.Offset != expected { // neither topic is compacted or transactional: a gap is a loss
+// fetch sends one topic's records, from an offset on, to the loop. It reads ahead
+// as far as Config.ReadAheadBytes and maxWaiting allow.
+func (o *owner) fetch(ctx context.Context, topic string, from int64, records chan<- record) error {
+	expected := from
+	err := o.Log.Read(ctx, topic, o.partition, from, func(fetched wire.Fetched) error {
+		if fetched.Offset != expected { // neither topic is compacted or transactional, so a gap means lost records
 			return fmt.Errorf("%w: %s/%d: expected %d, got %d", ErrRetained, topic, o.partition, expected, fetched.Offset)
 		}
 		expected++
@@ -160,7 +171,7 @@ func (o *owner) fetch(ctx context.Context, topic string, records chan<- record) 
 			return err
 		}
 		o.held.Add(size)
-		o.progress.fetched(topic, fetched, o.Now())
+		o.progress.addFetched(topic, fetched, o.Now())
 		select {
 		case records <- r:
 			return nil
@@ -174,7 +185,8 @@ func (o *owner) fetch(ctx context.Context, topic string, records chan<- record) 
 	return err
 }
 
-// loop applies batch after batch; between them it works off what is queued.
+// loop applies batch after batch, and between two batches one chunk of queued
+// orders. It returns an error only.
 func (o *owner) loop(ctx context.Context) error {
 	for {
 		records, err := o.collect(ctx)
@@ -200,15 +212,16 @@ func (o *owner) loop(ctx context.Context) error {
 	}
 }
 
-// collect waits for records and takes what is there, within the batch's
-// bounds. Of both topics waiting commerce goes first, with at most half of the
-// batch, so that neither starves the other. While orders are queued it does not wait.
+// collect waits for records and returns those that wait, within the bounds of a
+// batch. Where both topics have some, commerce comes first and takes at most half
+// of the records and of the bytes, so that neither topic keeps the other waiting.
+// While orders are queued it does not wait.
 func (o *owner) collect(ctx context.Context) ([]record, error) {
 	var records []record
-	size := 0
-	add := func(r record) { records, size = append(records, r), size+len(r.Value) }
-	drain := func(from <-chan record, most int) {
-		for len(records) < most && size < o.config.BatchBytes {
+	bytes := 0
+	add := func(r record) { records, bytes = append(records, r), bytes+len(r.Value) }
+	takeWaiting := func(from <-chan record, maxRecords, maxBytes int) {
+		for len(records) < maxRecords && bytes < maxBytes {
 			select {
 			case r := <-from:
 				add(r)
@@ -217,9 +230,11 @@ func (o *owner) collect(ctx context.Context) ([]record, error) {
 			}
 		}
 	}
-	half := max(1, o.most/2)
-	drain(o.commerce, half)
-	drain(o.events, o.most)
+	takeBoth := func() {
+		takeWaiting(o.commerce, max(1, o.batchLimit/2), o.config.BatchBytes/2)
+		takeWaiting(o.events, o.batchLimit, o.config.BatchBytes)
+	}
+	takeBoth()
 	if len(records) == 0 && !o.queued {
 		select {
 		case r := <-o.commerce:
@@ -228,20 +243,22 @@ func (o *owner) collect(ctx context.Context) ([]record, error) {
 			add(r)
 		case <-ctx.Done():
 		}
-		drain(o.commerce, half)
-		drain(o.events, o.most)
+		takeBoth()
 	}
 	return records, ctx.Err()
 }
 
-// moves is the step that a run of records makes.
+// moves returns how the offsets move when records are applied: one Move for each
+// topic, in a fixed order so that two owners cannot deadlock on the rows' locks. A
+// topic without a record moves from its offset to the same one, which still checks
+// that no other owner has moved it.
 func (o *owner) moves(records []record) []facts.Move {
 	to := map[string]int64{}
 	for _, r := range records {
 		to[r.topic] = r.Offset + 1
 	}
 	var moves []facts.Move
-	for _, topic := range inputs { // one order, so that row locks never cross
+	for _, topic := range inputs {
 		end, ok := to[topic]
 		if !ok {
 			end = o.next[topic]
@@ -251,22 +268,22 @@ func (o *owner) moves(records []record) []facts.Move {
 	return moves
 }
 
-// applyRecords writes records in one transaction. A batch that takes too long,
-// or that the store can never hold, is applied in halves. Of a single record
-// that the store cannot hold, the facts alone are written, and the orders that
-// it concerns are queued: so no record is rejected because of another's order.
-// Where its own facts cannot be held, the record is rejected.
+// applyRecords applies records in one transaction. A batch that takes too long, or
+// that has a value which cannot be stored, is split in halves, down to single
+// records. If a single record still cannot be stored, the reason may be an order
+// that it concerns and not the record: then its facts alone are stored and those
+// orders are queued. Only a record whose own facts cannot be stored is rejected.
 func (o *owner) applyRecords(ctx context.Context, records []record) error {
 	began := time.Now()
 	done, err := o.applyOnce(ctx, records, false)
 	if len(records) == 1 && errors.Is(err, facts.ErrData) {
-		o.Logger.Error("orders that a record concerns cannot be stored: they are queued", "topic", records[0].topic, "partition", o.partition, "offset", records[0].Offset, "error", err)
+		o.Logger.Error("the outcome of an order that a record concerns cannot be stored: the orders are queued", "topic", records[0].topic, "partition", o.partition, "offset", records[0].Offset, "error", err)
 		done, err = o.applyOnce(ctx, records, true)
 	}
 	switch {
 	case len(records) > 1 && (errors.Is(err, facts.ErrData) || errors.Is(err, errTooLong)):
 		if errors.Is(err, errTooLong) {
-			o.most = max(1, len(records)/2)
+			o.batchLimit = max(1, len(records)/2)
 		}
 		if err := o.applyRecords(ctx, records[:len(records)/2]); err != nil {
 			return err
@@ -279,36 +296,38 @@ func (o *owner) applyRecords(ctx context.Context, records []record) error {
 	case err != nil:
 		return err
 	default:
-		o.most = min(2*o.most, o.config.BatchRecords)
+		o.batchLimit = min(2*o.batchLimit, o.config.BatchRecords)
 	}
 	for _, m := range o.moves(records) {
 		o.next[m.Topic] = m.To
 	}
-	o.progress.applied(records, o.Now())
-	o.metrics.batch(time.Since(began), records, done)
+	o.progress.addApplied(records, o.Now())
+	o.metrics.addBatch(time.Since(began), records, done)
 	if done.queued > 0 {
 		o.queued = true
 	}
-	o.hint(done.computed)
+	o.sendHint(done.computed)
 	return nil
 }
 
-// applyOnce reads records and writes what they say in one transaction, tried
-// again until it succeeds or no waiting mends it. A batch of several records
-// that takes too long is errTooLong: a smaller one may not.
+// applyOnce applies records in one transaction, all or none of them. It tries
+// again until that succeeds or no retry can help. Errors: facts.ErrData where a
+// value cannot be stored, facts.ErrFenced, and errTooLong for a batch of several
+// records, since a smaller one may be fast enough. A single record is tried again
+// for ever.
 func (o *owner) applyOnce(ctx context.Context, records []record, factsOnly bool) (done applied, err error) {
 	giveUp := never
 	if len(records) > 1 {
 		giveUp = tookTooLong
 	}
 	err = o.retry(ctx, "apply a batch", giveUp, func(ctx context.Context) error {
-		return o.inSlot(ctx, func() error {
-			b, rejected, err := o.read(ctx, records)
+		return o.limitTransactions(ctx, func() error {
+			b, rejected, err := o.readBatch(ctx, records)
 			if err != nil {
 				return err
 			}
 			b.moves, b.factsOnly = o.moves(records), factsOnly
-			if err := o.reject(ctx, rejected); err != nil {
+			if err := o.publishRejected(ctx, rejected); err != nil {
 				return err
 			}
 			done, err = o.apply(ctx, b)
@@ -318,11 +337,12 @@ func (o *owner) applyOnce(ctx context.Context, records []record, factsOnly bool)
 	return done, err
 }
 
-// rejectRecord passes a record by: it is told and counted, nothing of it is kept.
+// rejectRecord publishes a record to rejected.v1 and moves its offset. None of its
+// facts is stored.
 func (o *owner) rejectRecord(ctx context.Context, r record, cause error) error {
 	o.Logger.Error("record rejected: it cannot be stored", "topic", r.topic, "partition", o.partition, "offset", r.Offset, "error", cause)
 	return o.retry(ctx, "reject a record", never, func(ctx context.Context) error {
-		if err := o.reject(ctx, []rejection{{r, codeUnstorable, "a value cannot be stored"}}); err != nil {
+		if err := o.publishRejected(ctx, []rejection{{r, codeUnstorable, "a value cannot be stored"}}); err != nil {
 			return err
 		}
 		_, err := o.apply(ctx, batch{clusterID: o.clusterID, moves: o.moves([]record{r}), now: o.Now().UTC()})
@@ -330,51 +350,63 @@ func (o *owner) rejectRecord(ctx context.Context, r record, cause error) error {
 	})
 }
 
-// recomputeQueued works off one chunk of the queue for each of the partition's
-// companies. A chunk that takes too long, or that cannot be stored, is made
-// smaller; a single order that cannot be stored is set aside.
+// recomputeQueued computes one chunk of queued orders, of one company: new records
+// wait no longer than that. The partition's companies take turns. A chunk that
+// takes too long, or that cannot be stored, is tried again with half as many
+// orders; a single order that cannot be stored is set aside.
 func (o *owner) recomputeQueued(ctx context.Context) error {
-	companies, err := o.queuedCompanies(ctx)
-	if err != nil {
-		return err
-	}
-	o.queued = len(companies) > 0
-	for _, id := range companies {
-		var done applied
-		err := o.retry(ctx, "compute queued orders", tookTooLong, func(ctx context.Context) error {
-			rules, err := o.rulesOf(ctx, []string{id})
-			if err != nil {
-				return err
-			}
-			b := batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC()}
-			if index := rules[id]; index != nil {
-				b.companies = []companyBatch{{index: index}}
-			}
-			return o.inSlot(ctx, func() (err error) {
-				done, err = o.recompute(ctx, b, o.chunk)
-				return err
-			})
-		})
-		switch {
-		case err == nil:
-			o.chunk = min(2*o.chunk, o.config.RecomputeChunk)
-			o.metrics.orders.Add(float64(len(done.computed)))
-			o.hint(done.computed)
-		case o.chunk > 1 && (errors.Is(err, facts.ErrData) || errors.Is(err, errTooLong)):
-			o.chunk /= 2
-		case errors.Is(err, facts.ErrData):
-			if err := o.setAside(ctx, id, err); err != nil {
-				return err
-			}
-		case errors.Is(err, errTooLong): // a single order: it is tried again, between batches
-		default:
+	if len(o.queueTurns) == 0 {
+		companies, err := o.queuedCompanies(ctx)
+		if err != nil {
 			return err
 		}
+		if o.queued = len(companies) > 0; !o.queued {
+			return nil
+		}
+		o.queueTurns = companies
 	}
+	company := o.queueTurns[0]
+	done, err := o.recomputeChunk(ctx, company)
+	switch {
+	case err == nil:
+		o.chunkLimit = min(2*o.chunkLimit, o.config.RecomputeChunk)
+		o.metrics.orders.Add(float64(len(done.computed)))
+		o.sendHint(done.computed)
+	case o.chunkLimit > 1 && (errors.Is(err, facts.ErrData) || errors.Is(err, errTooLong)):
+		o.chunkLimit /= 2
+		return nil // the same company's turn again
+	case errors.Is(err, facts.ErrData):
+		if err := o.setAside(ctx, company, err); err != nil {
+			return err
+		}
+	case errors.Is(err, errTooLong): // a single order: it is tried again at the company's next turn
+	default:
+		return err
+	}
+	o.queueTurns = o.queueTurns[1:]
 	return nil
 }
 
-// queuedCompanies are the partition's companies that have orders queued.
+// recomputeChunk computes at most o.chunkLimit queued orders of a company.
+func (o *owner) recomputeChunk(ctx context.Context, company string) (done applied, err error) {
+	err = o.retry(ctx, "compute queued orders", tookTooLong, func(ctx context.Context) error {
+		rules, err := o.rulesOf(ctx, []string{company})
+		if err != nil {
+			return err
+		}
+		b := batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC()}
+		if index := rules[company]; index != nil {
+			b.companies = []companyBatch{{index: index}}
+		}
+		return o.limitTransactions(ctx, func() (err error) {
+			done, err = o.recompute(ctx, b, o.chunkLimit)
+			return err
+		})
+	})
+	return done, err
+}
+
+// queuedCompanies returns the partition's companies that have orders queued.
 func (o *owner) queuedCompanies(ctx context.Context) (mine []string, err error) {
 	err = o.retry(ctx, "read the recompute queue", never, func(ctx context.Context) error {
 		mine = nil
@@ -396,8 +428,9 @@ func (o *owner) queuedCompanies(ctx context.Context) (mine []string, err error) 
 	return mine, err
 }
 
-// setAside passes a company's next queued order by, since its outcome cannot
-// be stored: the others go on, and it is tried again when something queues it.
+// setAside marks a company's next queued order as failed, since its outcome cannot
+// be stored (cause says why). The orders behind it go on. It is computed again
+// when another fact or rule queues it.
 func (o *owner) setAside(ctx context.Context, company string, cause error) error {
 	var order string
 	err := o.retry(ctx, "set a queued order aside", never, func(ctx context.Context) (err error) {
@@ -411,21 +444,24 @@ func (o *owner) setAside(ctx context.Context, company string, cause error) error
 	return err
 }
 
-// Pauses between attempts at something that may succeed later.
+// Waits between two attempts: firstPause, then twice as long each time, up to
+// lastPause.
 const (
 	firstPause = 100 * time.Millisecond
 	lastPause  = 5 * time.Second
 )
 
-// errTooLong: an attempt used up its time.
+// errTooLong means that an attempt did not end within Config.ApplyTimeout.
 var errTooLong = errors.New("took too long")
 
 func never(error) bool { return false }
 
 func tookTooLong(err error) bool { return errors.Is(err, errTooLong) }
 
-// retry tries until it succeeds, ctx ends, an error comes that no waiting
-// mends, or giveUp says so of an error.
+// retry calls try until it returns nil, and waits between two calls. Each call has
+// Config.ApplyTimeout. It returns the error where ctx has ended, where no retry can
+// help (facts.ErrFenced, ErrData, ErrOtherCluster, a halting one), or where giveUp
+// returns true for it.
 func (o *owner) retry(ctx context.Context, what string, giveUp func(error) bool, try func(ctx context.Context) error) error {
 	for wait := firstPause; ; wait = min(2*wait, lastPause) {
 		attempt, cancel := context.WithTimeout(ctx, o.config.ApplyTimeout)
@@ -451,7 +487,7 @@ func (o *owner) retry(ctx context.Context, what string, giveUp func(error) bool,
 	}
 }
 
-// pause waits; false where ctx ended first.
+// pause waits for d, and returns false where ctx ended first.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -16,108 +16,116 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// Store is where facts, outcomes and offsets live. StoreOf makes one of
+// Store keeps facts, outcomes and offsets. StoreOf makes one of
 // internal/postgres/factstore.Store.
 type Store interface {
-	Facts
+	StoreBase
 
-	// Transact runs f in one transaction: all of it is written when f returns
-	// nil, else nothing. facts.ErrFenced and facts.ErrData will not get better
-	// by trying again; any other error may.
+	// Transact runs f in one transaction: everything is written when f returns nil,
+	// and nothing otherwise. After facts.ErrFenced and facts.ErrData a retry fails
+	// again; after any other error a retry may succeed.
 	Transact(ctx context.Context, f func(tx Tx) error) error
 }
 
-// Facts is what is asked of the store outside its transactions.
-type Facts interface {
+// StoreBase is what the processor asks of the store outside a batch's transaction.
+type StoreBase interface {
+	// Ping returns an error where the store does not answer.
 	Ping(ctx context.Context) error
 
-	// Offset is a partition's first record not yet applied; where none is
-	// stored it becomes first. facts.ErrOtherCluster where the stored one is
-	// another cluster's.
+	// Offset returns a partition's first record that is not yet applied. Where none
+	// is stored, it stores first and returns it. facts.ErrOtherCluster where the
+	// stored offset belongs to another cluster.
 	Offset(ctx context.Context, topic string, partition int, clusterID string, first int64) (int64, error)
 
-	// Revisions reads the rule revisions of companies; unknown ones are left out.
+	// Revisions returns the rules' revision of each company, by company id. Unknown
+	// companies are left out.
 	Revisions(ctx context.Context, companyIDs []string) (map[string]int64, error)
 
-	// Rules reads all rules of a company as they are now.
+	// Rules returns all rules of a company as they are now.
 	Rules(ctx context.Context, companyID string) (*facts.Rules, error)
 
-	// MakeMonths prepares the store for events of the given id times.
+	// MakeMonths prepares the store for events whose ids were made at these instants.
 	MakeMonths(ctx context.Context, now time.Time, instants []time.Time) error
 
-	// QueuedCompanies lists companies that have orders queued.
+	// QueuedCompanies returns companies that have orders queued.
 	QueuedCompanies(ctx context.Context) ([]string, error)
 }
 
-// StoreOf makes a Store of an adapter whose transactions have a type of their own.
+// StoreOf makes a Store of an adapter whose Transact hands out a type of its own,
+// such as *factstore.Tx, instead of the interface Tx.
 func StoreOf[T Tx](adapter interface {
-	Facts
+	StoreBase
 	Transact(ctx context.Context, f func(tx T) error) error
 }) Store {
-	return adapted[T]{adapter, adapter.Transact}
+	return adaptedStore[T]{adapter, adapter.Transact}
 }
 
-type adapted[T Tx] struct {
-	Facts
+type adaptedStore[T Tx] struct {
+	StoreBase
 	transact func(ctx context.Context, f func(tx T) error) error
 }
 
-func (a adapted[T]) Transact(ctx context.Context, f func(tx Tx) error) error {
+func (a adaptedStore[T]) Transact(ctx context.Context, f func(tx Tx) error) error {
 	return a.transact(ctx, func(tx T) error { return f(tx) })
 }
 
-// Log is the two co-partitioned topics; internal/kafka.Group is one.
+// Log reads the two topics, which have the same number of partitions.
+// internal/kafka.Group is one.
 type Log interface {
+	// ClusterID returns the cluster's name: an offset means nothing in another one.
 	ClusterID(ctx context.Context) (string, error)
 
-	// Consume runs own for each partition this member owns until its context
-	// ends; it returns when ctx ends, or with the first error of an owner.
-	Consume(ctx context.Context, own func(ctx context.Context, partition int) error) error
+	// Consume calls run for each partition that this member owns. run's context ends
+	// when the partition is taken away. Consume returns nil when ctx ends, and else
+	// the first error that run returned.
+	Consume(ctx context.Context, run func(ctx context.Context, partition int) error) error
 
-	// Bounds tells where a partition's log begins, and its next offset.
+	// Bounds returns the offset of the first record of a partition's log, and that
+	// of the record that will be written next.
 	Bounds(ctx context.Context, topic string, partition int) (first, next int64, err error)
 
-	// Read hands over a partition's records from an offset on, in order, until
-	// ctx ends or handle fails. Key and value stay valid afterwards.
+	// Read calls handle with each record of a partition from an offset on, in order,
+	// until ctx ends or handle returns an error. Key and value stay valid afterwards.
 	Read(ctx context.Context, topic string, partition int, from int64, handle func(r wire.Fetched) error) error
 
-	// PartitionOf tells which partition a key belongs to.
+	// PartitionOf returns the partition to which a key belongs.
 	PartitionOf(ctx context.Context, key []byte) (int, error)
 }
 
-// Results takes what the processor says: hints and rejected records;
+// Results publishes hints (results.v1) and rejected records (rejected.v1).
 // internal/kafka.Producer is one.
 type Results interface {
 	// Publish returns once the record is durable.
 	Publish(ctx context.Context, topic string, key, value []byte) error
 }
 
-// Config bounds the processor's work. Zero values are defaults.
+// Config bounds the processor's work. A zero value is the default named here.
 type Config struct {
-	BatchRecords   int           // records a transaction; 2,000
-	BatchBytes     int           // bytes of records a transaction; 8 MiB
-	ReadAheadBytes int           // bytes of records that wait in memory, of all partitions together; 64 MiB
-	RecomputeChunk int           // queued orders a transaction; 200
-	ApplyTimeout   time.Duration // of one attempt at a transaction, its wait for a turn included; 2 min
-	AtOnce         int           // transactions at once, whatever the partitions owned; 4
-	HaltPause      time.Duration // before a halted partition is looked at again; 30 s
-	StallAfter     time.Duration // a partition that has records and does not move for so long is not ready; 5 min
+	BatchRecords    int           // records of one transaction; 2,000
+	BatchBytes      int           // bytes of the records of one transaction; 8 MiB
+	ReadAheadBytes  int           // bytes of the records that wait in memory, of all partitions together; 64 MiB
+	RecomputeChunk  int           // queued orders of one transaction; 200
+	ApplyTimeout    time.Duration // of one attempt at a transaction, with its wait for MaxTransactions; 2 min
+	MaxTransactions int           // that run at the same time, however many partitions are owned; 4
+	HaltPause       time.Duration // until a halted partition is tried again; 30 s
+	StallAfter      time.Duration // a partition that has records and applies none for so long makes /readyz fail; 5 min
 }
 
 func (c Config) withDefaults() Config {
 	return Config{
-		BatchRecords:   cmp.Or(c.BatchRecords, 2000),
-		BatchBytes:     cmp.Or(c.BatchBytes, 8<<20),
-		ReadAheadBytes: cmp.Or(c.ReadAheadBytes, 64<<20),
-		RecomputeChunk: cmp.Or(c.RecomputeChunk, 200),
-		ApplyTimeout:   cmp.Or(c.ApplyTimeout, 2*time.Minute),
-		AtOnce:         cmp.Or(c.AtOnce, 4),
-		HaltPause:      cmp.Or(c.HaltPause, 30*time.Second),
-		StallAfter:     cmp.Or(c.StallAfter, 5*time.Minute),
+		BatchRecords:    cmp.Or(c.BatchRecords, 2000),
+		BatchBytes:      cmp.Or(c.BatchBytes, 8<<20),
+		ReadAheadBytes:  cmp.Or(c.ReadAheadBytes, 64<<20),
+		RecomputeChunk:  cmp.Or(c.RecomputeChunk, 200),
+		ApplyTimeout:    cmp.Or(c.ApplyTimeout, 2*time.Minute),
+		MaxTransactions: cmp.Or(c.MaxTransactions, 4),
+		HaltPause:       cmp.Or(c.HaltPause, 30*time.Second),
+		StallAfter:      cmp.Or(c.StallAfter, 5*time.Minute),
 	}
 }
 
-// Deps is what the processor is given. All but Logger, Now and Registry are required.
+// Deps are the parts that the processor uses. Store, Log and Results are required;
+// the others have a default: no log, the system's clock, a registry of its own.
 type Deps struct {
 	Store    Store
 	Log      Log
@@ -127,21 +135,21 @@ type Deps struct {
 	Registry *prometheus.Registry
 }
 
-// Processor is one member of the processors' group.
+// Processor is one member of the processors' consumer group.
 type Processor struct {
 	Deps
-	config    Config
-	metrics   *metrics
-	hints     chan hint
-	slots     chan struct{}       // one place for each transaction at once
-	readAhead *semaphore.Weighted // bytes of records that wait in memory
+	config       Config
+	metrics      *metrics
+	hints        chan hint
+	transactions chan struct{}       // holds one value for each transaction that runs
+	readAhead    *semaphore.Weighted // bytes of records that wait in memory
 
-	mu         sync.Mutex
+	mu         sync.Mutex                    // of the two maps
 	rules      map[string]*attribution.Index // by company
 	partitions map[int]*progress             // owned now
 }
 
-// maxRules bounds the cache of rules; beyond it the cache starts anew.
+// maxRules bounds how many companies' rules are cached. A full cache is emptied.
 const maxRules = 10_000
 
 // New makes a processor; Run starts it.
@@ -158,7 +166,7 @@ func New(config Config, deps Deps) *Processor {
 	config = config.withDefaults()
 	p := &Processor{
 		Deps: deps, config: config, metrics: newMetrics(deps.Registry),
-		hints: make(chan hint, 64), slots: make(chan struct{}, config.AtOnce),
+		hints: make(chan hint, 64), transactions: make(chan struct{}, config.MaxTransactions),
 		readAhead: semaphore.NewWeighted(int64(config.ReadAheadBytes)),
 		rules:     map[string]*attribution.Index{}, partitions: map[int]*progress{},
 	}
@@ -166,13 +174,13 @@ func New(config Config, deps Deps) *Processor {
 	return p
 }
 
-// Run consumes until ctx ends (nil) or an error that waiting cannot mend: a
-// log that is not the one the stored offsets are of.
+// Run applies records until ctx ends, and then returns nil. It returns an error
+// where no retry can help, such as offsets that belong to another Kafka cluster.
 func (p *Processor) Run(ctx context.Context) error {
 	var hinting sync.WaitGroup
 	ctx, stop := context.WithCancel(ctx)
 	hinting.Go(func() { p.publishHints(ctx) })
-	err := p.Log.Consume(ctx, p.own)
+	err := p.Log.Consume(ctx, p.runPartition)
 	stop()
 	hinting.Wait()
 	if err != nil {
@@ -181,20 +189,21 @@ func (p *Processor) Run(ctx context.Context) error {
 	return nil
 }
 
-// inSlot runs f once it has one of the places for transactions: a member may
-// own all partitions, and each batch holds megabytes and a connection.
-func (p *Processor) inSlot(ctx context.Context, f func() error) error {
+// limitTransactions runs f once fewer than Config.MaxTransactions others run: a
+// member may own all partitions, and each transaction takes a connection and
+// megabytes of memory. It returns f's error, or ctx's where ctx ends first.
+func (p *Processor) limitTransactions(ctx context.Context, f func() error) error {
 	select {
-	case p.slots <- struct{}{}:
-		defer func() { <-p.slots }()
+	case p.transactions <- struct{}{}:
+		defer func() { <-p.transactions }()
 		return f()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// rulesOf gives companies' rules as they are now, read again only where the
-// revision moved. Unknown companies are left out.
+// rulesOf returns the rules of companies as they are now, by company id. They are
+// read again only where the revision has grown. Unknown companies are left out.
 func (p *Processor) rulesOf(ctx context.Context, companyIDs []string) (map[string]*attribution.Index, error) {
 	revisions, err := p.Store.Revisions(ctx, companyIDs)
 	if err != nil {

@@ -12,46 +12,48 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// progress is how far one owned partition has come. Safe for concurrent use.
+// progress is how many records of one owned partition are applied. Safe for
+// concurrent use.
 type progress struct {
 	mu     sync.Mutex
-	topics map[string]*topicProgress
-	moved  time.Time // when records were last applied, or there were none to apply
-	halt   string    // why nothing is applied; empty where it runs
+	topics map[string]*topicProgress // by topic
+	moved  time.Time                 // when records were last applied, or a first one came after a time without any
+	halt   string                    // why the partition is halted; empty where it is not
 }
 
-// topicProgress is one topic's part.
+// topicProgress is the progress of one topic.
 type topicProgress struct {
-	next, end int64     // the first record not applied; behind the last known one
-	applied   time.Time // when the newest applied record was produced
+	next    int64     // offset of the first record that is not applied
+	end     int64     // offset after the last record that is known
+	applied time.Time // when the newest applied record was produced
 }
 
-// Partition is what /readyz tells of an owned partition.
+// Partition describes an owned partition in /readyz.
 type Partition struct {
 	Partition int                 `json:"partition"`
 	State     PartitionState      `json:"state"`
 	Reason    string              `json:"reason,omitempty"` // why it is halted
-	Still     float64             `json:"still_seconds"`    // since records were last applied; 0 where none wait
-	Topics    map[string]TopicLag `json:"topics"`
+	Still     float64             `json:"still_seconds"`    // seconds since records were last applied; 0 where none wait
+	Topics    map[string]TopicLag `json:"topics"`           // by topic
 }
 
-// PartitionState says whether a partition's records are applied.
+// PartitionState says whether the records of a partition are applied.
 type PartitionState string
 
 const (
 	Running PartitionState = "running"
-	Stalled PartitionState = "stalled" // it has records and has not moved for long
-	Halted  PartitionState = "halted"  // its log and its stored offset do not belong together
+	Stalled PartitionState = "stalled" // it has records and has applied none for Config.StallAfter
+	Halted  PartitionState = "halted"  // its log and its stored offset do not match: see ErrPastEnd
 )
 
-// TopicLag is how far behind its log a topic's partition is.
+// TopicLag is how far the applied records are behind a topic's log.
 type TopicLag struct {
-	Records int64   `json:"lag_records"`
+	Records int64   `json:"lag_records"` // that are not applied
 	Seconds float64 `json:"lag_seconds"` // age of the newest applied record while others wait; 0 where none wait
 }
 
-// began and ended say that this member owns a partition, and that it does not.
-func (p *Processor) began(partition int) *progress {
+// addProgress adds a partition to those that this member owns.
+func (p *Processor) addProgress(partition int) *progress {
 	own := &progress{topics: map[string]*topicProgress{}, moved: p.Now()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,22 +61,23 @@ func (p *Processor) began(partition int) *progress {
 	return own
 }
 
-func (p *Processor) ended(partition int) {
+// removeProgress removes a partition that this member does not own any more.
+func (p *Processor) removeProgress(partition int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.partitions, partition)
 }
 
-// at notes where a topic's partition begins to be read.
-func (p *progress) at(topic string, next, end int64, now time.Time) {
+// setStart sets from which record a topic is read, and ends a halt.
+func (p *progress) setStart(topic string, next, end int64, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.topics[topic] = &topicProgress{next: next, end: end, applied: now}
 	p.moved, p.halt = now, ""
 }
 
-// fetched notes how far the log goes.
-func (p *progress) fetched(topic string, r wire.Fetched, now time.Time) {
+// addFetched adds a record that was read.
+func (p *progress) addFetched(topic string, r wire.Fetched, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t := p.topics[topic]
@@ -84,8 +87,8 @@ func (p *progress) fetched(topic string, r wire.Fetched, now time.Time) {
 	t.end = max(t.end, r.End, r.Offset+1)
 }
 
-// applied notes that records were applied.
-func (p *progress) applied(records []record, now time.Time) {
+// addApplied adds records that were applied.
+func (p *progress) addApplied(records []record, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.moved = now
@@ -96,8 +99,8 @@ func (p *progress) applied(records []record, now time.Time) {
 	}
 }
 
-// halted notes why nothing is applied any more.
-func (p *progress) halted(err error, now time.Time) {
+// setHalted sets why no record is applied any more.
+func (p *progress) setHalted(err error, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.halt == "" {
@@ -106,33 +109,34 @@ func (p *progress) halted(err error, now time.Time) {
 	p.halt = err.Error()
 }
 
-// Partitions tells of each owned partition how far it is, by number.
+// Partitions returns the owned partitions, ordered by number.
 func (p *Processor) Partitions() []Partition {
 	now := p.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	list := make([]Partition, 0, len(p.partitions))
 	for n, own := range p.partitions {
-		list = append(list, own.tell(n, now, p.config.StallAfter))
+		list = append(list, own.report(n, now, p.config.StallAfter))
 	}
 	slices.SortFunc(list, func(a, b Partition) int { return cmp.Compare(a.Partition, b.Partition) })
 	return list
 }
 
-func (p *progress) tell(partition int, now time.Time, stallAfter time.Duration) Partition {
+// report returns the partition's state at an instant.
+func (p *progress) report(partition int, now time.Time, stallAfter time.Duration) Partition {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := Partition{Partition: partition, State: Running, Topics: map[string]TopicLag{}}
-	waits := p.halt != ""
+	waiting := p.halt != ""
 	for topic, t := range p.topics {
 		lag := TopicLag{Records: t.end - t.next}
 		if lag.Records > 0 {
 			lag.Seconds = max(0, now.Sub(t.applied).Seconds())
-			waits = true
+			waiting = true
 		}
 		out.Topics[topic] = lag
 	}
-	if waits {
+	if waiting {
 		out.Still = max(0, now.Sub(p.moved).Seconds())
 	}
 	switch {
@@ -144,14 +148,15 @@ func (p *progress) tell(partition int, now time.Time, stallAfter time.Duration) 
 	return out
 }
 
-// partitionCollector tells Prometheus of the partitions that are owned now.
+// partitionCollector gives Prometheus the metrics of the partitions that are owned
+// now. A partition that is not owned any more disappears from them.
 type partitionCollector struct{ *Processor }
 
 var (
 	lagRecordsDesc = prometheus.NewDesc("tributary_processor_lag_records", "Records in the log that are not applied yet.", []string{"topic", "partition"}, nil)
 	lagSecondsDesc = prometheus.NewDesc("tributary_processor_lag_seconds", "Age of the newest applied record while others wait; 0 where none wait.", []string{"topic", "partition"}, nil)
 	stillDesc      = prometheus.NewDesc("tributary_processor_partition_still_seconds", "Time since records of the partition were last applied; 0 where none wait.", []string{"partition"}, nil)
-	haltedDesc     = prometheus.NewDesc("tributary_processor_partition_halted", "1 where the partition's log and stored offset do not belong together.", []string{"partition"}, nil)
+	haltedDesc     = prometheus.NewDesc("tributary_processor_partition_halted", "1 where the partition is halted: its log and its stored offset do not match.", []string{"partition"}, nil)
 	ownedDesc      = prometheus.NewDesc("tributary_processor_partitions", "Partitions owned now.", nil, nil)
 )
 

@@ -2,7 +2,6 @@ package processor
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,23 +15,24 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// Codes of rejected.v1 beside those of internal/facts.
+// Codes of rejected.v1, besides those of internal/facts.
 const (
 	codeUnknownCompany = "unknown_company"
 	codeUnstorable     = "unstorable"
 	codeCharacter      = "invalid_character" // U+0000, which no text in Postgres can hold
 )
 
-// rejection is a record that comes to nothing.
+// rejection is a record that is rejected, and why.
 type rejection struct {
 	record record
 	code   string
-	reason string // never quotes the record
+	reason string // for people; never contains a part of the record
 }
 
-// read makes a batch of records, by company. What cannot be read is a
-// rejection and never holds up the rest.
-func (o *owner) read(ctx context.Context, records []record) (batch, []rejection, error) {
+// readBatch parses records and groups their facts by company. A record that cannot
+// be parsed, or whose company is unknown, is returned as a rejection; the others are
+// applied all the same.
+func (o *owner) readBatch(ctx context.Context, records []record) (batch, []rejection, error) {
 	b := batch{clusterID: o.clusterID, now: o.Now().UTC()}
 	var rejected []rejection
 	companies := map[string]*companyBatch{}
@@ -40,7 +40,7 @@ func (o *owner) read(ctx context.Context, records []record) (batch, []rejection,
 	for _, r := range records {
 		company := string(r.Key)
 		if !utf8.Valid(r.Key) || hasNUL(r.Key) {
-			company = "" // nothing that a company could be called
+			company = "" // no company's id looks like this
 		}
 		if companies[company] == nil {
 			companies[company] = &companyBatch{rejected: map[deliveryDay]int64{}}
@@ -53,7 +53,7 @@ func (o *owner) read(ctx context.Context, records []record) (batch, []rejection,
 		}
 		recordsOf[company] = append(recordsOf[company], r)
 	}
-	ids := slices.Sorted(maps.Keys(companies)) // one order, so that row locks never cross
+	ids := slices.Sorted(maps.Keys(companies)) // a fixed order, so that transactions cannot deadlock
 	rules, err := o.rulesOf(ctx, ids)
 	if err != nil {
 		return batch{}, nil, fmt.Errorf("rules: %w", err)
@@ -78,7 +78,7 @@ func (o *owner) read(ctx context.Context, records []record) (batch, []rejection,
 	return b, rejected, nil
 }
 
-// oneOfEachMonth is one instant of each month among the times.
+// oneOfEachMonth returns one of the times for each month, oldest first.
 func oneOfEachMonth(times []time.Time) []time.Time {
 	var out []time.Time
 	seen := map[string]bool{}
@@ -92,7 +92,8 @@ func oneOfEachMonth(times []time.Time) []time.Time {
 	return out
 }
 
-// readInto reads one record into its company's part of the batch.
+// readInto parses one record and adds its facts to its company's part of the
+// batch. An error is one of those that codeOf knows.
 func readInto(r record, company string, into *companyBatch) error {
 	if company == "" {
 		return facts.ErrNoCompany
@@ -121,6 +122,7 @@ func readInto(r record, company string, into *companyBatch) error {
 	return readCommerce(c, into)
 }
 
+// readCommerce adds a record of commerce.v1 to its company's part of the batch.
 func readCommerce(c wire.Commerce, into *companyBatch) error {
 	switch c.Kind {
 	case wire.KindOrder:
@@ -149,7 +151,8 @@ func readCommerce(c wire.Commerce, into *companyBatch) error {
 
 var errCharacter = errors.New(codeCharacter)
 
-// codeOf is the stable code of a reading error: the text of its sentinel.
+// codeOf returns the code of a record's error in rejected.v1. It is the text of one
+// of the errors below and never changes.
 func codeOf(err error) string {
 	for _, known := range []error{
 		facts.ErrEventID, facts.ErrNoCompany, facts.ErrOtherCompany, facts.ErrTime, facts.ErrUnknownKind,
@@ -162,7 +165,8 @@ func codeOf(err error) string {
 	return facts.ErrNotJSON.Error()
 }
 
-// hasNUL finds a NUL, raw or as a JSON escape that is not itself escaped.
+// hasNUL reports whether JSON text has the character U+0000, as a byte or as the
+// escape \u0000. An escaped backslash before "u0000" is not that escape.
 func hasNUL(b []byte) bool {
 	if bytes.IndexByte(b, 0) >= 0 {
 		return true
@@ -181,9 +185,4 @@ func hasNUL(b []byte) bool {
 		}
 		rest = rest[i+1:]
 	}
-}
-
-// compareRefs orders hints by company and order.
-func compareRefs(a, b orderRef) int {
-	return cmp.Or(cmp.Compare(a.companyID, b.companyID), cmp.Compare(a.orderID, b.orderID))
 }

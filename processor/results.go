@@ -1,6 +1,7 @@
 package processor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,9 +12,9 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// reject writes records that come to nothing to rejected.v1, before their
-// offsets are moved: an attempt that is repeated writes them again, none is lost.
-func (o *owner) reject(ctx context.Context, rejected []rejection) error {
+// publishRejected writes rejected records to rejected.v1, before the transaction
+// that moves their offsets. So none is lost, and one may be written twice.
+func (o *owner) publishRejected(ctx context.Context, rejected []rejection) error {
 	for _, r := range rejected {
 		out := wire.Rejected{
 			V: 1, Topic: r.record.topic, Code: r.code, Reason: r.reason,
@@ -36,8 +37,8 @@ func (o *owner) reject(ctx context.Context, rejected []rejection) error {
 	return nil
 }
 
-// redact keeps of a record only what names it: no field that a shopper or a
-// merchant fills in.
+// redact returns the record's event id, and a JSON object of the fields that say
+// which record it is. Fields with content of shoppers or merchants are left out.
 func redact(value []byte) (eventID, body string) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(value, &fields) != nil {
@@ -57,15 +58,19 @@ func redact(value []byte) (eventID, body string) {
 	return kept["eventId"], string(out)
 }
 
-// bounded cuts a name to what a name may need.
-func bounded(text string) string { return text[:min(len(text), 128)] }
+// maxName bounds an id or a name in rejected.v1, in bytes: as long as the edge's
+// longest id (docs/edge.md, "Bounds").
+const maxName = 128
 
-// hint says which of a company's orders have a new outcome.
+// bounded cuts an id or a name to maxName bytes.
+func bounded(text string) string { return text[:min(len(text), maxName)] }
+
+// hint names orders whose outcome was computed. They may be of several companies.
 type hint struct{ orders []orderRef }
 
-// hint hands over orders for results.v1; where the queue is full they go
-// unsaid: pages catch up by reading Postgres.
-func (o *owner) hint(orders []orderRef) {
+// sendHint queues a hint for results.v1. Where the queue is full the hint is
+// dropped: the pages read Postgres from time to time as well.
+func (o *owner) sendHint(orders []orderRef) {
 	if len(orders) == 0 {
 		return
 	}
@@ -77,11 +82,11 @@ func (o *owner) hint(orders []orderRef) {
 }
 
 const (
-	ordersPerHint = 100 // wire.Result
-	hintTimeout   = 2 * time.Second
+	ordersPerHint = 100             // orders of one record, as wire.Result says
+	hintTimeout   = 2 * time.Second // of publishing one hint
 )
 
-// publishHints writes hints until ctx ends.
+// publishHints publishes hints until ctx ends.
 func (p *Processor) publishHints(ctx context.Context) {
 	for {
 		select {
@@ -93,6 +98,8 @@ func (p *Processor) publishHints(ctx context.Context) {
 	}
 }
 
+// publishHint publishes one hint, by company. After an error the rest of it is
+// dropped.
 func (p *Processor) publishHint(ctx context.Context, h hint) {
 	ctx, cancel := context.WithTimeout(ctx, hintTimeout)
 	defer cancel()
@@ -114,4 +121,9 @@ func (p *Processor) publishHint(ctx context.Context, h hint) {
 			}
 		}
 	}
+}
+
+// compareRefs orders by company id, then by order id.
+func compareRefs(a, b orderRef) int {
+	return cmp.Or(cmp.Compare(a.companyID, b.companyID), cmp.Compare(a.orderID, b.orderID))
 }

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Channels that are no influencer. Names and rules follow GA4's default
-// channel group (support.google.com/analytics/answer/9756891), shortened.
+// Channels of touches that belong to no influencer. Names and rules follow the
+// default channel group of Google Analytics 4, shortened
+// (support.google.com/analytics/answer/9756891).
 const (
 	ChannelDirect        = "Direct"
 	ChannelOrganicSearch = "Organic Search"
@@ -23,9 +24,9 @@ const (
 	Unattributed         = "unattributed" // orders without any touch
 )
 
-// adClicks are source and medium of each ad platform's click id. fbclid is on
-// every link out of Facebook and Instagram, paid or not. A test holds the names
-// to core.ClickIDs.
+// adClicks has the source and medium of each ad network's click id. fbclid is social,
+// not paid: Facebook and Instagram add it to every link. A test compares the names
+// with core.ClickIDs.
 var adClicks = map[string]struct{ source, medium string }{
 	"gclid":     {"google", "cpc"},
 	"gbraid":    {"google", "cpc"},
@@ -42,15 +43,17 @@ var adClicks = map[string]struct{ source, medium string }{
 	"rdt_cid":   {"reddit", "paid_social"},
 }
 
+// searchSources are the names of search engines, as a host or utm_source has them.
 var searchSources = []string{"google", "bing", "yahoo", "duckduckgo", "ecosia", "baidu", "yandex", "ask", "qwant", "brave"}
 
+// socialSources are the names of social networks, as a host or utm_source has them.
 var socialSources = []string{
 	"facebook", "fb", "instagram", "ig", "tiktok", "twitter", "x", "t", "linkedin", "lnkd", "pinterest", "youtube",
 	"youtu", "whatsapp", "wa", "telegram", "reddit", "kwai", "threads", "snapchat", "l.instagram", "l.facebook", "lm.facebook",
 }
 
-// notArrivals are hosts through which a shopper passes on the way of paying or
-// signing in: coming back from them is no arrival.
+// notArrivals are the hosts of payment and sign-in pages. A shopper who comes back
+// from one has not arrived again (docs/attribution.md, "Touches").
 var notArrivals = []string{
 	"accounts.google.com", "appleid.apple.com", "login.microsoftonline.com", "login.live.com", "login.yahoo.com",
 	"paypal.com", "mercadopago.com", "mercadopago.com.br", "mercadolivre.com.br", "pagseguro.uol.com.br", "pagseguro.com.br", "pagbank.com.br",
@@ -59,7 +62,8 @@ var notArrivals = []string{
 	"checkout.yampi.com.br", "seguro.yampi.com.br", "cartpanda.com", "appmax.com.br", "3dsecure.io", "cardinalcommerce.com",
 }
 
-// foreignHost is the referrer's host where it is another site's, else empty.
+// foreignHost returns the referrer's host where it is another site, and "" where it is
+// the page's own host, one of the store's hosts, or one of notArrivals.
 func (x *Index) foreignHost(referrer, pageHost string) string {
 	if referrer == "" {
 		return ""
@@ -82,12 +86,14 @@ func (x *Index) foreignHost(referrer, pageHost string) string {
 	return host
 }
 
+// bareHost returns a host in lower case, without "www." and a final dot.
 func bareHost(host string) string {
 	return strings.TrimPrefix(strings.TrimSuffix(strings.ToLower(host), "."), "www.")
 }
 
-// referrerSource names a referrer as GA does: a search engine or a social
-// network by its name, any other site by its host.
+// referrerSource returns the source and medium of a referrer's host, as Google
+// Analytics does: a search engine or a social network by its name, any other site by
+// its host.
 func referrerSource(host string) (source, medium string) {
 	if strings.HasPrefix(host, "mail.") || strings.HasPrefix(host, "outlook.") {
 		return host, "email"
@@ -105,14 +111,14 @@ func referrerSource(host string) (source, medium string) {
 	}
 	labels := strings.Split(host, ".")
 	for _, label := range labels[:len(labels)-1] {
-		if len(label) > 1 && slices.Contains(socialSources, label) { // a label "t" or "x" is anybody's
+		if len(label) > 1 && slices.Contains(socialSources, label) { // any site may have a label "t" or "x"
 			return label, "social"
 		}
 	}
 	return host, "referral"
 }
 
-// channelOf groups a source and a medium.
+// channelOf returns the channel of a source and a medium.
 func channelOf(source, medium string) string {
 	source, medium = strings.ToLower(strings.TrimSpace(source)), strings.ToLower(strings.TrimSpace(medium))
 	is := func(text string, list ...string) bool { return slices.Contains(list, text) }
@@ -143,8 +149,9 @@ func channelOf(source, medium string) string {
 	return ChannelOther
 }
 
-// bareName is "instagram" of "www.instagram.com". A host with one letter before
-// its first dot ("t.example.org") is a network only where it is one of its own.
+// bareName returns the name in a source, such as "instagram" for
+// "www.instagram.com". A host with one letter before its first dot, such as
+// "t.example.org", is returned whole, except x.com and t.co.
 func bareName(source string) string {
 	source = bareHost(source)
 	if i := strings.IndexByte(source, '.'); i == 1 && source != "x.com" && source != "t.co" {

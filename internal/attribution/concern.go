@@ -10,29 +10,31 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// What a new fact concerns: the orders whose outcome it may change, found by
-// index. Never fewer than there are, sometimes more: an order too many costs
-// time only, since an equal outcome writes nothing.
+// A fact concerns the orders whose outcome it may change. The functions of this
+// file return keys and spans of time that find all of these orders, and sometimes
+// others: computing an order in vain costs time only, since an equal outcome writes
+// nothing.
 
-// wholeDay widens spans to the UTC days on which hubs are counted.
+// wholeDay widens a span to the UTC days on which visitors and keys are counted for
+// the hub limits.
 const wholeDay = 24 * time.Hour
 
-// OrdersAround is the span in which orders were created that an event at an
-// instant may concern: as a touch or a cut of its session, a window and a
-// session's reach later; as a sighting, a day before.
+// OrdersAround returns the span of createdAt of the orders that events between two
+// instants may concern. Such an order may be a window and eventsBefore later, since
+// the event may be its touch or cut its session, or sightingsAfter earlier.
 func (x *Index) OrdersAround(first, last time.Time) (from, to time.Time) {
-	return first.Add(-afterOrder - wholeDay), last.Add(x.rules.Window + sessionReach)
+	return first.Add(-sightingsAfter - wholeDay), last.Add(x.rules.Window + eventsBefore)
 }
 
-// OrdersSharing is the span in which orders were created whose hubs an order
-// created between first and last is counted for.
+// OrdersSharing returns the span of createdAt of the orders in whose interval orders
+// created between two instants lie.
 func (x *Index) OrdersSharing(first, last time.Time) (from, to time.Time) {
-	return first.Add(-afterOrder), last.Add(x.rules.Window)
+	return first.Add(-sightingsAfter), last.Add(x.rules.Window)
 }
 
-// ConcernedByEvents gives the keys whose orders new events may concern: each
-// visitor's own, since its touches and its count of identities may change, and
-// the keys that the events were sent with.
+// ConcernedByEvents returns the keys whose orders new events may concern: the
+// visitors, since their touches and their count of identities may change, and the
+// keys of the events.
 func (x *Index) ConcernedByEvents(events []facts.Event) []facts.KeySpan {
 	spans := newSpans()
 	for i := range events {
@@ -49,9 +51,10 @@ func (x *Index) ConcernedByEvents(events []facts.Event) []facts.KeySpan {
 	return spans.list
 }
 
-// ConcernedByLoss gives the keys whose orders may change when events are
-// replaced by other copies: what was a hub may not be one any more.
-func (x *Index) ConcernedByLoss(days []facts.VisitorDay, lost []facts.Key) []facts.KeySpan {
+// ConcernedByReplacedCopies returns the keys whose orders may change when copies of
+// events replace others: the visitors whose days changed, and the keys with which
+// these were seen before. A key or a visitor may not be a hub any more.
+func (x *Index) ConcernedByReplacedCopies(days []facts.VisitorDay, lost []facts.Key) []facts.KeySpan {
 	if len(days) == 0 {
 		return nil
 	}
@@ -71,24 +74,21 @@ func (x *Index) ConcernedByLoss(days []facts.VisitorDay, lost []facts.Key) []fac
 	for _, k := range lost {
 		spans.add(k, from, to)
 	}
-	for i := range spans.list {
-		spans.list[i].Hubs = true
-	}
 	return spans.list
 }
 
-// spans collects spans of keys, one a key.
+// spans collects one span for each key, which covers all spans that were added.
 type spans struct {
-	list []facts.KeySpan
-	at   map[facts.Key]int
+	list  []facts.KeySpan
+	index map[facts.Key]int // into list
 }
 
-func newSpans() *spans { return &spans{at: map[facts.Key]int{}} }
+func newSpans() *spans { return &spans{index: map[facts.Key]int{}} }
 
 func (s *spans) add(k facts.Key, from, to time.Time) {
-	i, known := s.at[k]
+	i, known := s.index[k]
 	if !known {
-		s.at[k] = len(s.list)
+		s.index[k] = len(s.list)
 		s.list = append(s.list, facts.KeySpan{Key: k, From: from, To: to})
 		return
 	}
@@ -100,25 +100,26 @@ func (s *spans) add(k facts.Key, from, to time.Time) {
 	}
 }
 
-// Concern is what a change of rules may touch: all orders created in a span,
-// or those of some keys.
+// Concern says which orders a changed rule or setting may concern: where All is
+// true those created between From and To, else those of Keys.
 type Concern struct {
 	All      bool
-	From, To time.Time
+	From, To time.Time // both inclusive
 	Keys     []facts.KeySpan
 }
 
-// All orders that can be stored were created between these.
+// Every order that can be stored was created between these (core.Recordable is
+// narrower).
 var (
 	ever    = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
 	forEver = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// ConcernedByChange tells which orders a change of rules may touch: of a
-// coupon those with its code on its days; of a cost those whose evidence names
-// its influencer; of an influencer, a campaign or a link those whose touches
-// carry its name or code; of a setting all. A type that is not known is an
-// error: the caller rejects the change.
+// ConcernedByChange returns which orders a changed rule or setting may concern: for
+// a coupon, the orders with its code on its days; for a cost, those whose evidence
+// names its influencer, on its days; for an influencer, a campaign or a link, those
+// whose touches have one of the influencer's names or codes; for a setting, all. An
+// unknown type is facts.ErrUnknownKind.
 func (x *Index) ConcernedByChange(c facts.Change) (Concern, error) {
 	from, to := spanOfDays(c.From, c.To)
 	concern := Concern{From: from, To: to}
@@ -131,20 +132,21 @@ func (x *Index) ConcernedByChange(c facts.Change) (Concern, error) {
 	case wire.RuleCost:
 		keys = []facts.Key{{Kind: facts.KeyInfluencer, Value: c.InfluencerID}}
 	case wire.RuleInfluencer, wire.RuleCampaign, wire.RuleLink:
-		// What closes or opens an influencer does so to all of its rules, on any day.
+		// An influencer's rules are opened and closed with it, on any day.
 		concern.From, concern.To = ever, forEver
 		keys = x.keysOf(c.InfluencerID)
 	default:
 		return Concern{}, fmt.Errorf("change of %q: %w", c.Type, facts.ErrUnknownKind)
 	}
 	for _, k := range keys {
-		concern.Keys = append(concern.Keys, facts.KeySpan{Key: k, From: concern.From, To: concern.To, Hubs: true})
+		concern.Keys = append(concern.Keys, facts.KeySpan{Key: k, From: concern.From, To: concern.To})
 	}
 	return concern, nil
 }
 
-// spanOfDays holds the instants of days in any time zone, which lie within a
-// day around the same days in UTC. An empty day is unbounded.
+// spanOfDays returns a span that contains two days (YYYY-MM-DD) and those between
+// them, whatever the time zone: it begins a day before the first day in UTC, and ends
+// a day after the last. An empty day means no bound.
 func spanOfDays(first, last string) (from, to time.Time) {
 	from, to = ever, forEver
 	if day, err := time.Parse(time.DateOnly, first); err == nil {
@@ -156,7 +158,7 @@ func spanOfDays(first, last string) (from, to time.Time) {
 	return from, to
 }
 
-// keysOf is all by which an order's evidence may name an influencer.
+// keysOf returns every key by which an order's evidence may name an influencer.
 func (x *Index) keysOf(influencerID string) []facts.Key {
 	keys := []facts.Key{{Kind: facts.KeyInfluencer, Value: influencerID}}
 	if f := x.byID[influencerID]; f != nil {
@@ -175,11 +177,11 @@ func (x *Index) keysOf(influencerID string) []facts.Key {
 	return keys
 }
 
-// OrderKinds are the kinds of KeysOfOrder.
+// OrderKinds are the kinds of keys that KeysOfOrder returns.
 var OrderKinds = append(slices.Clone(facts.JoinKinds), facts.KeyCode)
 
-// KeysOfOrder are all keys that follow from the order alone: those that join
-// it to visitors, and its codes.
+// KeysOfOrder returns the keys that follow from the order alone: those that join it
+// to visitors, and its discount codes.
 func KeysOfOrder(o *wire.Order) []facts.OrderKey {
 	var keys []facts.OrderKey
 	for _, k := range facts.OrderKeys(o) {

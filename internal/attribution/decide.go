@@ -1,24 +1,27 @@
 package attribution
 
 import (
+	"slices"
+
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
-// Decide computes an order's outcome. It is pure: the same Case under the same
-// rules always gives the same Outcome.
+// Decide computes an order's outcome. The same case under the same rules always has
+// the same outcome.
 func (x *Index) Decide(c facts.Case) facts.Outcome {
 	order := Order{Order: &c.Order, Day: x.DayOf(c.Order.CreatedAt), Codes: facts.OrderCodes(&c.Order)}
 	found := x.join(&c)
 	touches := found.touches
 	if t, ok := orderTouch(&c); ok && allDirect(touches) {
 		touches = append(touches, t)
+		slices.SortFunc(touches, compareTouches) // a direct touch may be up to eventsAfter later
 	}
 	for i := range touches {
 		x.match(&touches[i])
 	}
 	coupon, link := x.couponClaim(&order), linkClaim(&order, touches)
-	paid := x.pay(&order, coupon, link)
+	paid := x.decidePayout(&order, coupon, link)
 	models := x.models(&order, touches)
 
 	out := facts.Outcome{
@@ -43,19 +46,19 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 	return out
 }
 
-// modelled is one model's division of an order; portions goes with credits.
-type modelled struct {
+// modelCredits is how one model divides an order.
+type modelCredits struct {
 	model    string
 	credits  []facts.Credit
-	portions []string
+	portions []string // of the order's total, 0 to 1; one for each credit
 }
 
-// models divides the order under every model. A marketplace order and one
-// without touches have one share, under a name that is no touch's.
-func (x *Index) models(o *Order, touches []Touch) []modelled {
-	var list []modelled
+// models divides the order's total by every model. A marketplace order, and one
+// without touches, has a single credit without a touch.
+func (x *Index) models(o *Order, touches []Touch) []modelCredits {
+	var list []modelCredits
 	for _, model := range Models {
-		m := modelled{model: model}
+		m := modelCredits{model: model}
 		shares := x.shares(model, touches)
 		switch {
 		case o.Source.Or(commerce.SourceWeb) == commerce.SourceMarketplace:
@@ -79,10 +82,10 @@ func (x *Index) models(o *Order, touches []Touch) []modelled {
 	return list
 }
 
-// foundBy lists by what a change of rules could concern the order: names and
-// codes that its touches carry, whether or not they match anyone today; and by
-// what a visit could: the visitors that its keys lead to.
-func foundBy(o *Order, touches []Touch, coupon *claim, visitors []visited) []facts.OrderKey {
+// foundBy returns the keys by which a later fact finds the order. A changed rule
+// finds it by the names and codes of its touches, even if they belong to nobody now,
+// and by its influencers. An event finds it by the visitors to whom its keys lead.
+func foundBy(o *Order, touches []Touch, coupon *claim, visitors []reachedVisitor) []facts.OrderKey {
 	var keys []facts.OrderKey
 	seen := map[facts.Key]bool{}
 	add := func(k facts.Key, hub facts.Hub) {
@@ -111,8 +114,8 @@ func foundBy(o *Order, touches []Touch, coupon *claim, visitors []visited) []fac
 	return keys
 }
 
-// hubs lists the order's keys that join nothing.
-func hubs(o *Order, keys []reach) []facts.OrderKey {
+// hubs returns the order's keys that are hubs.
+func hubs(o *Order, keys []orderKey) []facts.OrderKey {
 	var list []facts.OrderKey
 	for _, k := range keys {
 		if k.hub != facts.NoHub {

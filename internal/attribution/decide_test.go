@@ -159,7 +159,7 @@ func TestHubsJoinNothing(t *testing.T) {
 	f("a key of 21 visitors", "", func(c *facts.Case) { c.Keys[0].Visitors = append(many, "v") })
 	f("a key of 201 orders", "", func(c *facts.Case) { c.Keys[0].Orders = hubOrders + 1 })
 	f("a visitor of 21 customers", "", func(c *facts.Case) { c.Visitors[0].Customers = hubIdentities + 1 })
-	f("a key of 21 visitors on its days", "", func(c *facts.Case) { c.Keys[0].Seen = hubVisitors + 1 })
+	f("a key of 21 visitors on its days", "", func(c *facts.Case) { c.Keys[0].DayVisitors = hubVisitors + 1 })
 	f("a visitor of 21 phones", "", func(c *facts.Case) { c.Visitors[0].Phones = hubIdentities + 1 })
 	f("a visitor of 201 carts", "", func(c *facts.Case) { c.Visitors[0].Carts = hubCarts + 1 })
 	f("a visitor of 200 carts", "ana", func(c *facts.Case) { c.Visitors[0].Carts = hubCarts })

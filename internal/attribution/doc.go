@@ -1,7 +1,8 @@
-// Package attribution decides whom a sale is credited to, and why: sessions
-// and touches from events, the join's limits, channel credit by every model,
-// the payout and its explanation. Credits are a pure function of facts.
+// Package attribution decides whom an order is credited to, who is paid for it, and
+// why (docs/attribution.md): which orders a fact concerns, the limits above which a
+// key is a hub, sessions and touches, the channel models, the payout and its
+// explanation.
 //
-// What may enter: rules and arithmetic in integers, big numbers and exact
-// decimals. No I/O, no clock, no randomness, no pgx, no goroutine, no float.
+// Everything here is a pure function: no I/O, no clock, no randomness, no
+// goroutine. Arithmetic is exact: integers, big integers and decimals, no float.
 package attribution

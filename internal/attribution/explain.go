@@ -8,9 +8,11 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
-const stamp = "2006-01-02T15:04:05.000Z"
+// instantFormat is RFC 3339 in UTC with milliseconds.
+const instantFormat = "2006-01-02T15:04:05.000Z"
 
-func (x *Index) explain(o *Order, keys []reach, touches []Touch, coupon, link *claim, paid payout, models []modelled) facts.Explanation {
+// explain returns the explanation of an order's outcome, without its ledger.
+func (x *Index) explain(o *Order, keys []orderKey, touches []Touch, coupon, link *claim, paid payout, models []modelCredits) facts.Explanation {
 	e := facts.Explanation{
 		Order: facts.ExplainedOrder{
 			OrderID: o.OrderID, Total: facts.Number(o.TotalMinor, o.Currency), Currency: o.Currency,
@@ -28,7 +30,7 @@ func (x *Index) explain(o *Order, keys []reach, touches []Touch, coupon, link *c
 	}
 	for _, t := range touches {
 		touch := facts.ExplainedTouch{
-			ID: t.ID, At: t.At.UTC().Format(stamp), Source: t.Source, Medium: t.Medium, Campaign: t.Campaign, Channel: t.Channel,
+			ID: t.ID, At: t.At.UTC().Format(instantFormat), Source: t.Source, Medium: t.Medium, Campaign: t.Campaign, Channel: t.Channel,
 			Influencer: t.InfluencerName, Click: t.Click, Arrival: t.Kind, MatchedBy: t.MatchedBy, Used: true,
 		}
 		switch {
@@ -53,11 +55,12 @@ func (x *Index) explain(o *Order, keys []reach, touches []Touch, coupon, link *c
 		}
 		e.Models[m.model] = parts
 	}
-	e.Counterfactual.WithoutCoupon = x.explainPayout(o, x.pay(o, nil, link))
-	e.Counterfactual.WithoutLink = x.explainPayout(o, x.pay(o, coupon, nil))
+	e.Counterfactual.WithoutCoupon = x.explainPayout(o, x.decidePayout(o, nil, link))
+	e.Counterfactual.WithoutLink = x.explainPayout(o, x.decidePayout(o, coupon, nil))
 	return e
 }
 
+// allDirect reports whether no touch has evidence. It is true without touches.
 func allDirect(touches []Touch) bool {
 	for _, t := range touches {
 		if t.Kind != facts.Direct {
@@ -67,6 +70,7 @@ func allDirect(touches []Touch) bool {
 	return true
 }
 
+// explainPayout returns a payout as the explanation shows it, for the order's status.
 func (x *Index) explainPayout(o *Order, p payout) facts.ExplainedPayout {
 	out := facts.ExplainedPayout{
 		Rule: x.rules.PayoutRule, Losers: []facts.ExplainedLoser{}, Costs: []facts.ExplainedCost{},
@@ -97,6 +101,7 @@ func (x *Index) explainPayout(o *Order, p payout) facts.ExplainedPayout {
 	return out
 }
 
+// explainSums returns amounts as the explanation shows them.
 func explainSums(list []commerce.Amount) []facts.ExplainedSum {
 	sums := make([]facts.ExplainedSum, len(list))
 	for i, a := range list {
@@ -105,6 +110,7 @@ func explainSums(list []commerce.Amount) []facts.ExplainedSum {
 	return sums
 }
 
+// influencerName returns an influencer's name, and "" for an unknown id.
 func (x *Index) influencerName(id string) string {
 	if f := x.byID[id]; f != nil {
 		return f.Name
@@ -112,6 +118,7 @@ func (x *Index) influencerName(id string) string {
 	return ""
 }
 
+// campaignName returns a campaign's name, and "" for an unknown id.
 func (x *Index) campaignName(id string) string {
 	if c := x.campaignIDs[id]; c != nil {
 		return c.Name

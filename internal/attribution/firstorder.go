@@ -4,20 +4,21 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
-// FirstOrderKinds are the keys by which a customer's earlier orders are known.
+// FirstOrderKinds are the kinds of keys by which a customer's earlier orders are
+// found.
 var FirstOrderKinds = []facts.KeyKind{facts.KeyCustomer, facts.KeyEmail, facts.KeyPhone}
 
-// FirstOrderLimit is how many orders of a key are counted: a key with more is
-// a hub, and says nothing about who ordered before.
+// FirstOrderLimit is how many orders a key may have. A key with more is skipped: it
+// says nothing about one customer (docs/attribution.md, "Payout").
 const FirstOrderLimit = hubOrders
 
-// IsFirstOrder tells whether an order is its customer's first: what the
-// merchant said; else whether no earlier approved order (createdAt, orderId)
-// shares a customer, e-mail or phone key that is no hub. nil where nobody knows:
-// the order has no such key.
+// IsFirstOrder returns whether an order is its customer's first: what the merchant
+// sent, else whether no earlier approved order, by (createdAt, order id), shares a
+// key of FirstOrderKinds with it. It returns nil where the order has no such key, or
+// only keys above FirstOrderLimit.
 func IsFirstOrder(c facts.FirstOrderCandidate) *bool {
-	if c.Said != nil {
-		return c.Said
+	if c.Sent != nil {
+		return c.Sent
 	}
 	known, first := false, true
 	for _, k := range c.Keys {

@@ -7,9 +7,9 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
-// A hub joins nothing (docs/attribution.md, "Two hops"): so many shoppers share
-// it that it says nothing about one of them. Counts are read up to one more
-// than their limit.
+// The hub limits (docs/attribution.md, "Two hops"). So many shoppers share a hub
+// that it says nothing about one of them. Counts are read up to one more than their
+// limit.
 const (
 	hubVisitors   = 20  // visitors of one key, on the UTC days of the order's interval
 	hubOrders     = 200 // orders of one key, in the order's interval
@@ -18,39 +18,41 @@ const (
 )
 
 const (
-	// afterOrder: a visitor seen with an order's key this long after it counts.
-	afterOrder = 24 * time.Hour
-	// sessionReach is how far before the window events are read to cut its first session.
-	sessionReach = 24 * time.Hour
-	// simultaneous: a touch this long after createdAt, whose stamps are whole
-	// seconds, is before the order.
-	simultaneous = time.Second
-	// visitorEvents are read of one visitor for one order, the newest before it.
-	// A shopper makes a few hundred in a window; more is a machine that nobody
-	// named a bot.
+	// sightingsAfter is how long after an order a visitor may be seen with one of its
+	// keys and still be joined (docs/attribution.md, "Two hops").
+	sightingsAfter = 24 * time.Hour
+	// eventsBefore is how long before the window events are read, so that the window's
+	// first session is cut right (docs/attribution.md, "Two hops").
+	eventsBefore = 24 * time.Hour
+	// eventsAfter is how long after createdAt a touch still counts as before the order:
+	// createdAt has whole seconds only (docs/attribution.md, "Two hops").
+	eventsAfter = time.Second
+	// visitorEvents is how many events of one visitor are read for one order, the
+	// newest. A shopper makes a few hundred in a window; a visitor with more is a
+	// machine that was not recognised as a bot.
 	visitorEvents = 2000
 )
 
-// Reach bounds what is read for a case under these rules.
-func (x *Index) Reach() facts.Reach {
-	return facts.Reach{
-		Window: x.rules.Window, After: afterOrder, SessionReach: sessionReach, Simultaneous: simultaneous,
+// Limits returns what is read for a case under these rules.
+func (x *Index) Limits() facts.Limits {
+	return facts.Limits{
+		Window: x.rules.Window, SightingsAfter: sightingsAfter, EventsBefore: eventsBefore, EventsAfter: eventsAfter,
 		Visitors: hubVisitors, Orders: hubOrders, Identities: hubIdentities, Carts: hubCarts, Events: visitorEvents,
 	}
 }
 
-// hubOfKey tells why a key joins nothing around an order.
+// hubOfKey returns why a key is a hub around an order, or facts.NoHub.
 func hubOfKey(k facts.KeyReach) facts.Hub {
 	switch {
 	case k.Orders > hubOrders:
 		return facts.HubOfOrders
-	case k.Seen > hubVisitors || len(k.Visitors) > hubVisitors:
+	case k.DayVisitors > hubVisitors || len(k.Visitors) > hubVisitors:
 		return facts.HubOfVisitors
 	}
 	return facts.NoHub
 }
 
-// hubOfVisitor tells why a visitor joins nothing around an order.
+// hubOfVisitor returns why a visitor is a hub around an order, or facts.NoHub.
 func hubOfVisitor(v facts.Visitor) facts.Hub {
 	if max(v.Customers, v.Emails, v.Phones) > hubIdentities || v.Carts > hubCarts {
 		return facts.HubOfKeys
@@ -58,16 +60,16 @@ func hubOfVisitor(v facts.Visitor) facts.Hub {
 	return facts.NoHub
 }
 
-// HubCrossing gives the range of orders of a key around which the key may have
-// become a hub of orders, or ceased to be one, when changed of its orders came
-// or went: least and most are inclusive.
+// HubCrossing returns how many orders a key may have in an order's interval if,
+// after so many changed orders got or lost the key, it may have become a hub there or
+// ceased to be one. Both bounds are inclusive.
 func HubCrossing(changed int) (least, most int) {
 	return hubOrders - changed + 1, hubOrders + changed
 }
 
-// Reached are the visitors to whom the case's keys lead, each once: a hub
-// leads to none.
-func Reached(c *facts.Case) []facts.Visitor {
+// ReachedVisitors returns the visitors to whom the case's keys lead, each once, with
+// their id alone. A key that is a hub leads to none.
+func ReachedVisitors(c *facts.Case) []facts.Visitor {
 	var list []facts.Visitor
 	seen := map[string]bool{}
 	for _, k := range c.Keys {
@@ -84,8 +86,9 @@ func Reached(c *facts.Case) []facts.Visitor {
 	return list
 }
 
-// HubCandidates asks for the orders around which a key may have become a hub of
-// orders, or ceased to be one, since orders with it came or went.
+// HubCandidates returns the keys that may have become a hub, or ceased to be one,
+// since orders got or lost them, and around which orders. moved has the keys that
+// orders had before and those that they have now.
 func (x *Index) HubCandidates(moved []facts.OrderKey) []facts.ChangedKey {
 	type span struct {
 		first, last time.Time

@@ -10,22 +10,22 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
-// Index is one company's rules, ready to match. Read-only once made, so safe
-// for concurrent use.
+// Index is one company's rules, arranged for look-ups. It never changes, so it is
+// safe for concurrent use.
 type Index struct {
 	rules       *facts.Rules
-	hosts       []string // bare, lower case
-	byID        map[string]*facts.Influencer
-	byName      map[string][]*facts.Influencer // folded
+	hosts       []string                       // the store's own: see bareHost
+	byID        map[string]*facts.Influencer   // by influencer id
+	byName      map[string][]*facts.Influencer // by folded name
 	campaigns   map[string][]*facts.Campaign   // by influencer id
-	campaignIDs map[string]*facts.Campaign
-	links       map[string]*facts.Link // by code
-	coupons     map[string][]*facts.Coupon
-	costs       map[string][]*facts.Cost // by influencer id
-	halvings    []*big.Int               // see decay
+	campaignIDs map[string]*facts.Campaign     // by campaign id
+	links       map[string]*facts.Link         // by code
+	coupons     map[string][]*facts.Coupon     // by folded code
+	costs       map[string][]*facts.Cost       // by influencer id
+	halvings    []*big.Int                     // see decay
 }
 
-// NewIndex indexes rules, which must not change afterwards.
+// NewIndex makes an index of rules. The rules must not change afterwards.
 func NewIndex(rules *facts.Rules) *Index {
 	x := &Index{
 		rules: rules, byID: map[string]*facts.Influencer{}, byName: map[string][]*facts.Influencer{},
@@ -63,29 +63,30 @@ func NewIndex(rules *facts.Rules) *Index {
 	return x
 }
 
-// CompanyID names the company whose rules these are.
+// CompanyID returns the id of the company whose rules these are.
 func (x *Index) CompanyID() string { return x.rules.CompanyID }
 
-// Rev is the revision of the rules.
+// Rev returns the revision of the rules.
 func (x *Index) Rev() int64 { return x.rules.Rev }
 
-// DayOf is an instant's day in the store's time zone, YYYY-MM-DD.
+// DayOf returns an instant's day in the store's time zone, YYYY-MM-DD.
 func (x *Index) DayOf(t time.Time) string { return t.In(x.rules.Location).Format(time.DateOnly) }
 
-// open tells whether a rule closed at an instant (zero: never) still held at t.
-func open(closed, t time.Time) bool { return closed.IsZero() || t.Before(closed) }
+// inForce reports whether a rule that was closed at an instant (zero: never) was
+// still in force at t.
+func inForce(closed, t time.Time) bool { return closed.IsZero() || t.Before(closed) }
 
-// match gives a touch its influencer, campaign and channel: by trb_click's
-// link, else by utm_campaign and utm_content. When a rule was registered does
-// not matter; when it was closed does.
+// match sets a touch's influencer, campaign and channel: by the link of its
+// trb_click, else by utm_campaign and utm_content. It does not matter when a rule was
+// registered, only when it was closed.
 func (x *Index) match(t *Touch) {
-	if link := x.links[t.Code]; t.Code != "" && link != nil && open(link.ArchivedAt, t.At) {
-		if f := x.byID[link.InfluencerID]; f != nil && open(f.ArchivedAt, t.At) {
+	if link := x.links[t.Code]; t.Code != "" && link != nil && inForce(link.ArchivedAt, t.At) {
+		if f := x.byID[link.InfluencerID]; f != nil && inForce(f.ArchivedAt, t.At) {
 			t.InfluencerID, t.InfluencerName, t.CampaignID = f.ID, f.Name, link.CampaignID
 		}
 	}
 	if t.InfluencerID == "" && t.Campaign != "" {
-		if f := x.named(commerce.FoldName(t.Campaign), t.At); f != nil {
+		if f := x.influencerNamed(commerce.FoldName(t.Campaign), t.At); f != nil {
 			t.InfluencerID, t.InfluencerName = f.ID, f.Name
 			t.CampaignID = x.campaignNamed(f.ID, commerce.FoldName(t.Content), t.At)
 		}
@@ -100,12 +101,13 @@ func (x *Index) match(t *Touch) {
 	}
 }
 
-// named is the one influencer of a folded name at an instant; nil where there
-// is none or the name is ambiguous. Of several, the one who existed then.
-func (x *Index) named(folded string, at time.Time) *facts.Influencer {
+// influencerNamed returns the influencer with a folded name at an instant. Of several
+// it is the only one that existed then. It returns nil where there is none, or the
+// name is ambiguous.
+func (x *Index) influencerNamed(folded string, at time.Time) *facts.Influencer {
 	var candidates, then []*facts.Influencer
 	for _, f := range x.byName[folded] {
-		if !open(f.ArchivedAt, at) {
+		if !inForce(f.ArchivedAt, at) {
 			continue
 		}
 		candidates = append(candidates, f)
@@ -122,15 +124,16 @@ func (x *Index) named(folded string, at time.Time) *facts.Influencer {
 	return nil
 }
 
-// campaignNamed is the influencer's campaign of a folded name, empty where it
-// is unknown; of several, the oldest that was open.
+// campaignNamed returns the id of an influencer's campaign with a folded name that
+// was in force at an instant, and "" where there is none. Of several it is the
+// oldest.
 func (x *Index) campaignNamed(influencerID, folded string, at time.Time) string {
 	if folded == "" {
 		return ""
 	}
 	var best *facts.Campaign
 	for _, c := range x.campaigns[influencerID] {
-		if c.Folded != folded || !open(c.ArchivedAt, at) {
+		if c.Folded != folded || !inForce(c.ArchivedAt, at) {
 			continue
 		}
 		if best == nil || cmp.Or(c.CreatedAt.Compare(best.CreatedAt), cmp.Compare(c.ID, best.ID)) < 0 {
@@ -143,16 +146,16 @@ func (x *Index) campaignNamed(influencerID, folded string, at time.Time) string 
 	return best.ID
 }
 
-// coupon is the coupon an order's codes name on its day; nil where none does.
-// The whole field is tried first, then its parts, first part first.
+// coupon returns the coupon of the first of the codes that has one in force on the
+// order's day, and nil where none has.
 func (x *Index) coupon(codes []string, day string, createdAt time.Time) *facts.Coupon {
 	for _, code := range codes {
 		var best *facts.Coupon
 		for _, c := range x.coupons[code] {
-			if (c.From != "" && day < c.From) || (c.To != "" && day > c.To) || !open(c.DeletedAt, createdAt) {
+			if (c.From != "" && day < c.From) || (c.To != "" && day > c.To) || !inForce(c.DeletedAt, createdAt) {
 				continue
 			}
-			if f := x.byID[c.InfluencerID]; f == nil || !open(f.ArchivedAt, createdAt) {
+			if f := x.byID[c.InfluencerID]; f == nil || !inForce(f.ArchivedAt, createdAt) {
 				continue
 			}
 			if best == nil || earlierClosed(c, best) {
@@ -166,8 +169,8 @@ func (x *Index) coupon(codes []string, day string, createdAt time.Time) *facts.C
 	return nil
 }
 
-// earlierClosed prefers, of two coupons of one code that both hold, the one
-// that was closed first: its successor did not exist then.
+// earlierClosed reports whether coupon a is preferred to b, which has the same code
+// and was in force too: the one that was closed first, since the other took its place.
 func earlierClosed(a, b *facts.Coupon) bool {
 	if a.DeletedAt.IsZero() != b.DeletedAt.IsZero() {
 		return !a.DeletedAt.IsZero()
@@ -175,15 +178,15 @@ func earlierClosed(a, b *facts.Coupon) bool {
 	return cmp.Or(a.DeletedAt.Compare(b.DeletedAt), cmp.Compare(a.ID, b.ID)) < 0
 }
 
-// costsFor are the costs in force on an order's day for its winner: the
-// campaign's if any apply, else the influencer's.
+// costsFor returns the winner's costs that are in force on an order's day: those of
+// the campaign if there are any, else the influencer's. They are ordered by id.
 func (x *Index) costsFor(influencerID, campaignID string, evidence facts.Evidence, day string, createdAt time.Time) (level facts.CostLevel, costs []*facts.Cost) {
 	var ofCampaign, ofInfluencer []*facts.Cost
 	for _, c := range x.costs[influencerID] {
 		switch {
 		case c.FixedFeeMinor == 0 && c.VarFee.IsZero(),
 			c.From != "" && day < c.From, c.To != "" && day > c.To,
-			!open(c.DeletedAt, createdAt),
+			!inForce(c.DeletedAt, createdAt),
 			c.CouponOnly && evidence != facts.EvidenceCoupon:
 		case c.CampaignID == "":
 			ofInfluencer = append(ofInfluencer, c)

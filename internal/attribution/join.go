@@ -6,27 +6,28 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
-// reach is one key after the hub limits.
-type reach struct {
+// orderKey is one key of the order, and whether it is a hub.
+type orderKey struct {
 	facts.KeyReach
 	hub facts.Hub
 }
 
-// visited is a visitor to whom a key that is no hub leads.
-type visited struct {
+// reachedVisitor is a visitor to whom a key that is no hub leads.
+type reachedVisitor struct {
 	id  string
 	hub facts.Hub
 }
 
 // joined is what an order's keys lead to.
 type joined struct {
-	keys     []reach   // strongest first
-	visitors []visited // also those that join nothing, since they are hubs
-	touches  []Touch   // oldest first
+	keys     []orderKey       // strongest first
+	visitors []reachedVisitor // also those that are hubs and have no touch here
+	touches  []Touch          // oldest first
 }
 
-// join follows an order's keys to its visitors and their touches. A hub key
-// and a hub visitor join nothing. matchedBy is each visitor's strongest key.
+// join follows an order's keys to its visitors, and these to their touches. A hub
+// joins nothing. Touch.MatchedBy is the kind of the strongest key that leads to the
+// touch's visitor.
 func (x *Index) join(c *facts.Case) joined {
 	var out joined
 	hubs := map[string]facts.Hub{}
@@ -39,7 +40,7 @@ func (x *Index) join(c *facts.Case) joined {
 			if k.Kind != kind {
 				continue
 			}
-			r := reach{k, hubOfKey(k)}
+			r := orderKey{k, hubOfKey(k)}
 			out.keys = append(out.keys, r)
 			if r.hub != facts.NoHub {
 				continue
@@ -47,18 +48,18 @@ func (x *Index) join(c *facts.Case) joined {
 			for _, v := range k.Visitors {
 				if matchedBy[v] == "" {
 					matchedBy[v] = kind
-					out.visitors = append(out.visitors, visited{v, hubs[v]})
+					out.visitors = append(out.visitors, reachedVisitor{v, hubs[v]})
 				}
 			}
 		}
 	}
 	var touches []Touch
-	from, to := c.Order.CreatedAt.Add(-x.rules.Window), c.Order.CreatedAt.Add(simultaneous)
+	from, to := c.Order.CreatedAt.Add(-x.rules.Window), c.Order.CreatedAt.Add(eventsAfter)
 	for _, v := range c.Visitors {
 		if matchedBy[v.ID] == "" || hubs[v.ID] != facts.NoHub {
 			continue
 		}
-		// Causality: what came after the order cuts none of its sessions either.
+		// Events after the order are left out, so that they cut no session of it.
 		v.Events = slices.DeleteFunc(slices.Clone(v.Events), func(e facts.Event) bool { return e.At.After(to) })
 		for _, t := range x.touchesOf(v) {
 			if t.At.Before(from) {
@@ -68,12 +69,12 @@ func (x *Index) join(c *facts.Case) joined {
 			touches = append(touches, t)
 		}
 	}
-	out.touches = merge(touches)
+	out.touches = mergeTouches(touches)
 	return out
 }
 
-// orderTouch is the order's own UTMs as a touch, which counts only where no
-// other touch but direct ones matched.
+// orderTouch returns the order's own UTM values as a touch at createdAt, and false
+// where it has none. The touch counts only where all others are direct.
 func orderTouch(c *facts.Case) (Touch, bool) {
 	o := &c.Order
 	t := Touch{

@@ -9,7 +9,8 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
-// Models computed for every order, side by side.
+// The models. All are computed for every order (docs/attribution.md, "Channel
+// credit").
 const (
 	First         = "first"
 	Last          = "last"
@@ -19,17 +20,18 @@ const (
 	TimeDecay     = "time_decay"
 )
 
-// Models lists them in the order of docs/attribution.md, "Channel credit".
+// Models lists the models in the order in which they are shown.
 var Models = []string{First, Last, LastNonDirect, Linear, Position, TimeDecay}
 
-// share is one touch's part of a model: weight of the sum of all weights.
+// share is one touch's share under a model: weight divided by the sum of all weights.
 type share struct {
-	touch  int // index in the order's touches
-	weight *big.Int
+	touch  int      // index in the order's touches
+	weight *big.Int // above zero
 }
 
-// shares weighs an order's touches, oldest first, under a model. ignoreDirect
-// drops direct touches in every model but last, unless they are all there is.
+// shares returns the shares of an order's touches under a model. touches and shares
+// are ordered, oldest first. Direct touches are left out as docs/attribution.md,
+// "Channel credit", says, unless all touches are direct.
 func (x *Index) shares(model string, touches []Touch) []share {
 	var path []int
 	for i, t := range touches {
@@ -58,9 +60,10 @@ func (x *Index) shares(model string, touches []Touch) []share {
 		weight := big.NewInt(1)
 		switch {
 		case model == Position && n > 2 && (i == 0 || i == n-1):
-			weight = big.NewInt(2 * int64(n-2)) // .4 to .2/(n-2)
+			weight = big.NewInt(2 * int64(n-2)) // .4 against .2/(n-2), times 5(n-2)
 		case model == TimeDecay:
-			// Ages count from the newest touch: the common factor falls out.
+			// Ages count from the newest touch, not from the order: all weights have the
+			// factor between the two, and it changes no share.
 			weight = x.decay(touches[path[n-1]].At.Sub(touches[touch].At), x.rules.HalfLife)
 		}
 		out[i] = share{touch, weight}
@@ -69,11 +72,11 @@ func (x *Index) shares(model string, touches []Touch) []share {
 }
 
 const (
-	decayBits    = 512 // of the fraction: 2^-365 (a year of one-day half-lives) keeps 147 of them
-	fractionBits = 32  // of age/half-life
+	decayBits    = 512 // of a weight's fraction: the smallest, 2^-365 (a window of 365 days by a half-life of 1), has 147 of them
+	fractionBits = 32  // of the fraction of age/half-life
 )
 
-// halvings are 2^(-1/2), 2^(-1/4), … in fixed point.
+// halvings returns 2^(-1/2), 2^(-1/4), … in fixed point with decayBits.
 func halvings() []*big.Int {
 	list := make([]*big.Int, fractionBits)
 	r := new(big.Int).Lsh(big.NewInt(1), 2*decayBits-1)
@@ -85,8 +88,8 @@ func halvings() []*big.Int {
 	return list
 }
 
-// decay is 2^(-age/halfLife) in fixed point with decayBits: integers only, so
-// that it is the same on every architecture.
+// decay returns 2^(-age/halfLife) in fixed point with decayBits; age is not negative.
+// It uses integers only, so that every machine computes the same.
 func (x *Index) decay(age, halfLife time.Duration) *big.Int {
 	ratio := new(big.Int).Lsh(big.NewInt(age.Milliseconds()), fractionBits)
 	ratio.Quo(ratio, big.NewInt(halfLife.Milliseconds()))
@@ -100,8 +103,8 @@ func (x *Index) decay(age, halfLife time.Duration) *big.Int {
 	return weight.Rsh(weight, uint(min(whole.Uint64(), decayBits)))
 }
 
-// split divides an amount by shares, by largest remainder; of equal remainders
-// the earlier touch gets the cent. The parts sum to the amount exactly.
+// split divides minor units among shares by the largest remainder. Of equal
+// remainders the earlier touch gets the unit. The sum of the parts is the total.
 func split(total int64, shares []share) []int64 {
 	amount, negative := big.NewInt(total), total < 0
 	amount.Abs(amount)
@@ -121,7 +124,7 @@ func split(total int64, shares []share) []int64 {
 	slices.SortFunc(order, func(a, b int) int {
 		return cmp.Or(remainders[b].Cmp(remainders[a]), cmp.Compare(a, b))
 	})
-	for i := range left { // fewer than there are shares
+	for i := range left { // left is less than the number of shares
 		parts[order[i]]++
 	}
 	if negative {
@@ -132,7 +135,7 @@ func split(total int64, shares []share) []int64 {
 	return parts
 }
 
-// portion is a share as a decimal with six digits.
+// portion returns a share as a decimal between 0 and 1 with six decimal places.
 func portion(s share, all []share) string {
 	sum := new(big.Int)
 	for _, other := range all {

@@ -15,44 +15,47 @@ import (
 type Order struct {
 	*wire.Order
 	Day   string   // of createdAt in the store's time zone, YYYY-MM-DD
-	Codes []string // folded, in the order they are tried
+	Codes []string // facts.OrderCodes: in the order in which they are tried
 }
 
-// base is what commission is earned on: total without shipping.
+// base returns what commission is earned on, in minor units: the total without
+// shipping.
 func (o *Order) base() int64 { return o.TotalMinor - o.ShippingMinor.Or(0) }
 
 // claim is one influencer's evidence for an order.
 type claim struct {
 	influencerID, campaignID string
 	evidence                 facts.Evidence
-	at                       time.Time // of the touch, for link evidence
+	at                       time.Time // of the touch; zero for a coupon
 }
 
-// payout is who is paid what, before status is looked at.
+// payout is who is paid how much if the order is approved. Amounts are in minor units.
 type payout struct {
 	winner     *claim
 	losers     []loser
 	level      facts.CostLevel
 	costs      []commission
 	commission int64        // in the order's currency
-	fixedBRL   int64        // apart from commission; 0 on orders in BRL
+	fixedBRL   int64        // in BRL, not in commission; 0 on orders in BRL
 	reason     facts.Reason // why nothing is earned; empty where something is
 }
 
+// loser is a claim that is not paid, and why.
 type loser struct {
 	claim
 	reason facts.Reason
 }
 
-// commission is what one cost record earns on an order. In an order of another
-// currency the fixed fee, which is in BRL, stands for itself.
+// commission is what one cost earns on an order, in minor units. On an order in
+// another currency the fixed fee, which is in BRL, is an amount of its own.
 type commission struct {
 	cost     *facts.Cost
 	amount   int64 // in the order's currency
-	fixedBRL int64 // apart from amount; 0 on orders in BRL
+	fixedBRL int64 // in BRL, not in amount; 0 on orders in BRL
 }
 
-// couponClaim is the coupon's evidence; nil where no coupon holds.
+// couponClaim returns the claim of the order's coupon, and nil where it has none in
+// force.
 func (x *Index) couponClaim(o *Order) *claim {
 	c := x.coupon(o.Codes, o.Day, o.CreatedAt)
 	if c == nil {
@@ -61,8 +64,8 @@ func (x *Index) couponClaim(o *Order) *claim {
 	return &claim{influencerID: c.InfluencerID, campaignID: c.CampaignID, evidence: facts.EvidenceCoupon}
 }
 
-// linkClaim is the last touch that belongs to an influencer. Marketplace
-// orders take none.
+// linkClaim returns the claim of the last touch that belongs to an influencer, and
+// nil where there is none. A marketplace order has none.
 func linkClaim(o *Order, touches []Touch) *claim {
 	if o.Source.Or(commerce.SourceWeb) == commerce.SourceMarketplace {
 		return nil
@@ -75,8 +78,8 @@ func linkClaim(o *Order, touches []Touch) *claim {
 	return nil
 }
 
-// pay decides between the two claims, either of which may be nil.
-func (x *Index) pay(o *Order, coupon, link *claim) payout {
+// decidePayout decides who is paid, and how much, by two claims. Either may be nil.
+func (x *Index) decidePayout(o *Order, coupon, link *claim) payout {
 	var p payout
 	switch {
 	case coupon == nil:
@@ -125,8 +128,8 @@ func (x *Index) pay(o *Order, coupon, link *claim) payout {
 	return p
 }
 
-// commissionOf is what one cost record earns on an order; false where that is
-// more than an amount can be.
+// commissionOf returns what one cost earns on an order, and false where that is more
+// than maxMinor.
 func commissionOf(o *Order, c *facts.Cost) (line commission, ok bool) {
 	line.cost = c
 	if line.amount, ok = percent(o.base(), c.VarFee); !ok {
@@ -140,12 +143,12 @@ func commissionOf(o *Order, c *facts.Cost) (line commission, ok bool) {
 	return line, ok
 }
 
-// maxMinor is the largest amount that is posted, in minor units: a thousand
-// such amounts still fit a 64-bit integer.
+// maxMinor is the largest amount that is posted, in minor units. The sum of a
+// thousand such amounts still fits a 64-bit integer.
 const maxMinor = math.MaxInt64 / 1000
 
-// percent is fee % of minor units, rounded half-even to a minor unit; false
-// where that is more than maxMinor.
+// percent returns fee % of minor units, rounded half to even to a minor unit, and
+// false where that is more than maxMinor.
 func percent(minor int64, fee decimal.Decimal) (int64, bool) {
 	part := decimal.NewFromInt(minor).Mul(fee).Shift(-2).RoundBank(0)
 	if part.Abs().GreaterThan(decimal.NewFromInt(maxMinor)) {
@@ -154,13 +157,13 @@ func percent(minor int64, fee decimal.Decimal) (int64, bool) {
 	return part.IntPart(), true
 }
 
-// addMinor adds minor units; false where the sum is more than maxMinor.
+// addMinor returns the sum of minor units, and false where it is more than maxMinor.
 func addMinor(a, b int64) (int64, bool) {
-	sum := a + b // neither is above maxMinor: no overflow
+	sum := a + b // a is at most maxMinor; a sum that overflows is negative, below −maxMinor
 	return sum, sum <= maxMinor && sum >= -maxMinor
 }
 
-// lines are what the ledger must say: none unless the order is approved.
+// lines returns what is owed: nothing unless the order is approved.
 func (p *payout) lines(o *Order) []facts.Line {
 	if o.Status != commerce.OrderApproved {
 		return nil
@@ -177,8 +180,8 @@ func (p *payout) lines(o *Order) []facts.Line {
 	return lines
 }
 
-// amounts lists what is not zero, the order's currency first. Currencies are
-// never added to each other.
+// amounts returns the two amounts that are not zero, the order's currency first.
+// Amounts of different currencies are never added.
 func amounts(minor int64, currency string, fixedBRL int64) []commerce.Amount {
 	list := []commerce.Amount{}
 	if minor != 0 {
@@ -190,8 +193,8 @@ func amounts(minor int64, currency string, fixedBRL int64) []commerce.Amount {
 	return list
 }
 
-// state names what the commission is: none where nothing is earned whatever
-// the order's status, else by that status.
+// state returns whether the commission is owed: PayoutNone where nothing is earned
+// whatever the status, else by the order's status.
 func (p *payout) state(o *Order) facts.PayoutState {
 	switch {
 	case p.reason != "":

@@ -12,56 +12,57 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// Touch is one arrival of a visitor: (visitor, session, trb_click or UTM tuple
-// or referrer); reloads collapse into it.
+// Touch is one arrival of a visitor at the shop (docs/attribution.md, "Touches").
 type Touch struct {
-	ID        string // of the event it was first seen in
+	ID        string // of its first event; "order" for the order's own UTM values
 	At        time.Time
 	Visitor   string
 	Kind      facts.Arrival
 	Source    string
 	Medium    string
-	Campaign  string // utm_campaign as it came
-	Content   string // utm_content as it came
+	Campaign  string // utm_campaign, not folded
+	Content   string // utm_content, not folded
 	Click     string // trb_click
-	Code      string // the link's code, from trb_click
-	MatchedBy string // kind of the key that led to the visitor
+	Code      string // the short link's code, from trb_click
+	MatchedBy string // facts.KeyKind of the key that led to the visitor, or facts.ByOrderUTM
 
+	// What Index.match adds. All but Channel are empty where the touch is nobody's.
 	Channel        string
 	InfluencerID   string
 	InfluencerName string
 	CampaignID     string
 }
 
-// sessionIdle ends a session, and is how long after its click a landing is
-// still the same touch (docs/attribution.md, "Touches").
+// sessionIdle is the time without an event after which a session has ended. It is
+// also how long after its click a landing is the same touch (docs/attribution.md,
+// "Touches").
 const sessionIdle = 30 * time.Minute
 
-// arrival is what one event says of how its visitor came; key tells campaigns apart.
+// arrival is what one event says about how its visitor came.
 type arrival struct {
 	Touch
-	key      string
-	referrer string // foreign host, whatever else there is
+	key      string // of the campaign: another key is another campaign
+	referrer string // host of another site, whatever other evidence there is
 }
 
-// campaign tells whether it begins a session of its own.
+// campaign reports whether the arrival is by a campaign, which begins a session.
 func (a *arrival) campaign() bool {
 	return a.Kind == facts.ByClick || a.Kind == facts.ByUTM || a.Kind == facts.ByAdClick
 }
 
-// touchesOf cuts one visitor's events into sessions and gives their touches,
-// oldest first. Events need not be sorted.
+// touchesOf cuts one visitor's events, in any order, into sessions and returns their
+// touches, oldest first.
 func (x *Index) touchesOf(v facts.Visitor) []Touch {
 	events := slices.Clone(v.Events)
 	slices.SortFunc(events, func(a, b facts.Event) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.EventID, b.EventID))
 	})
 	var touches []Touch
-	var last time.Time
-	var seen map[string]bool // referrers of this run of activity
-	var current string       // the session's campaign; another one begins a session
-	var direct *Touch        // begins a session that has shown no evidence yet
-	flush := func() {
+	var last time.Time       // of the event before
+	var seen map[string]bool // referrers since the last pause of sessionIdle
+	var current string       // key of the session's campaign; another one begins a session
+	var direct *Touch        // the touch of a session without evidence so far
+	addDirect := func() {
 		if direct != nil {
 			touches = append(touches, *direct)
 			direct = nil
@@ -73,14 +74,14 @@ func (x *Index) touchesOf(v facts.Visitor) []Touch {
 			continue
 		}
 		if seen == nil || e.At.Sub(last) > sessionIdle {
-			flush()
+			addDirect()
 			seen, current = map[string]bool{}, ""
 			direct = &Touch{ID: e.EventID, At: e.At, Visitor: v.ID, Kind: facts.Direct}
 		}
 		last = e.At
 		a := x.arrivalOf(e)
-		// A single-page shop shows its first referrer on every page: the same
-		// referrer again is the same arrival, even where the URL lost its UTMs.
+		// In a single-page shop every page has the first page's referrer. So the same
+		// referrer again is no new arrival, even where the URL has no UTM values now.
 		again := a.Kind == facts.ByReferrer && seen[a.referrer]
 		if a.referrer != "" {
 			seen[a.referrer] = true
@@ -92,28 +93,30 @@ func (x *Index) touchesOf(v facts.Visitor) []Touch {
 			continue
 		}
 		if a.campaign() && direct != nil && direct.ID != e.EventID {
-			flush() // the session before the new campaign had none
+			addDirect() // the session before this campaign had no evidence
 		}
 		direct = nil
 		a.Touch.ID, a.Touch.At, a.Touch.Visitor = e.EventID, e.At, v.ID
 		touches = append(touches, a.Touch)
 	}
-	flush()
+	addDirect()
 	slices.SortStableFunc(touches, compareTouches)
 	return touches
 }
 
+// compareTouches orders touches by time, then by id.
 func compareTouches(a, b Touch) int {
 	return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID))
 }
 
-// arrivalOf reads one event. UTMs and click ids count where the page's URL
-// carries them: the SDK keeps them in the context for the whole window, so the
-// context speaks only where there is no URL (events of backends).
+// arrivalOf returns what one event says about how its visitor came. Where the event
+// has a page URL, only the UTM values and click ids in it count: the SDK repeats
+// them in the context of later pages. The context counts for events without a URL,
+// such as those of a backend.
 func (x *Index) arrivalOf(e *facts.Event) arrival {
 	if e.Event.Event == core.LinkClick && e.Click != nil && e.Click.ClickID != "" {
 		u, _ := url.Parse(e.Click.Destination)
-		return clicked(e.Click.ClickID, campaignOf(u))
+		return clickArrival(e.Click.ClickID, campaignOf(u))
 	}
 	campaign, clickIDs := e.Context.Campaign, e.Context.ClickIDs
 	var pageHost string
@@ -126,7 +129,7 @@ func (x *Index) arrivalOf(e *facts.Event) arrival {
 	}
 	referrer := x.foreignHost(e.Context.Page.Referrer, pageHost)
 	if click := clickIDs[core.TrbClick]; click != "" {
-		a := clicked(click, campaign)
+		a := clickArrival(click, campaign)
 		a.referrer = referrer
 		return a
 	}
@@ -148,7 +151,9 @@ func (x *Index) arrivalOf(e *facts.Event) arrival {
 	return arrival{Touch: Touch{Kind: facts.Direct}}
 }
 
-func clicked(click string, campaign wire.Campaign) arrival {
+// clickArrival returns the arrival by a short link, from a trb_click. It is the
+// link's code, a dot and a unique part.
+func clickArrival(click string, campaign wire.Campaign) arrival {
 	code := ""
 	if i := strings.LastIndexByte(click, '.'); i > 0 {
 		code = click[:i]
@@ -162,6 +167,7 @@ func clicked(click string, campaign wire.Campaign) arrival {
 	}
 }
 
+// campaignOf returns the UTM values of a URL, which may be nil.
 func campaignOf(u *url.URL) wire.Campaign {
 	if u == nil || u.RawQuery == "" {
 		return wire.Campaign{}
@@ -171,6 +177,7 @@ func campaignOf(u *url.URL) wire.Campaign {
 	return wire.Campaign{Source: get("utm_source"), Medium: get("utm_medium"), Name: get("utm_campaign"), Content: get("utm_content"), Term: get("utm_term")}
 }
 
+// clickIDsOf returns the click ids of a URL, by parameter: those of core.ClickIDs.
 func clickIDsOf(u *url.URL) map[string]string {
 	if u.RawQuery == "" {
 		return nil
@@ -184,10 +191,10 @@ func clickIDsOf(u *url.URL) map[string]string {
 	return ids
 }
 
-// merge joins the touches of all an order's visitors, oldest first. A click
-// and its landing within sessionIdle are one touch, even where the click is
-// known by the server's cookie and the landing by the SDK's.
-func merge(touches []Touch) []Touch {
+// mergeTouches merges the touches of all of an order's visitors, oldest first. A
+// click and its landing within sessionIdle are one touch, even where two visitor ids
+// know them: the server's cookie the click and the SDK's the landing.
+func mergeTouches(touches []Touch) []Touch {
 	slices.SortStableFunc(touches, compareTouches)
 	var out []Touch
 	lastClick := map[string]time.Time{}

@@ -6,43 +6,50 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// Case is all that an order's outcome depends on beside the rules.
+// Case is all that an order's outcome depends on, beside the company's rules.
+// The order's interval goes from createdAt − Limits.Window to createdAt +
+// Limits.SightingsAfter.
 type Case struct {
-	Order    wire.Order
-	Cause    Cause
-	Keys     []KeyReach
-	Visitors []Visitor
+	Order    wire.Order // the current order
+	Keys     []KeyReach // of the order
+	Visitors []Visitor  // those to whom the keys lead
 }
 
-// KeyReach is where one key of the order leads within its interval, each count
-// and list read up to one more than its limit (internal/attribution).
+// KeyReach is one key of the order, and the visitors to whom it leads. Orders
+// is counted up to one more than Limits.Orders. Of the other two only as many
+// rows are read as show that there are more than Limits.Visitors.
 type KeyReach struct {
 	Key
-	Orders   int      // orders that share the key
-	Seen     int      // visitors seen with the key on the interval's UTC days
-	Visitors []string // those seen within the interval itself; none where Orders is above its limit
+	Orders      int      // that have the key and were created in the interval
+	DayVisitors int      // visitors seen with the key on a UTC day of the interval
+	Visitors    []string // those of them seen in the interval itself, sorted; none where Orders is above its limit
 }
 
-// Visitor is one visitor to whom a key leads.
+// Visitor is one visitor to whom a key leads. Customers, Emails, Phones and
+// Carts count distinct keys on the UTC days of the interval; each count may
+// stop once it is above its limit.
 type Visitor struct {
 	ID        string
-	Customers int // distinct keys on the interval's UTC days, up to one more than the limit
+	Customers int
 	Emails    int
 	Phones    int
 	Carts     int
-	Events    []Event // human ones only, from a session's reach before the window to the order
+	// Events are those of people, not of bots, from Limits.EventsBefore before
+	// the window to Limits.EventsAfter after the order. Newest first.
+	Events []Event
 }
 
-// Reach bounds what is read for a case.
-type Reach struct {
-	Window       time.Duration // before the order
-	After        time.Duration // a sighting this long after the order joins
-	SessionReach time.Duration // before the window, to cut the first session
-	Simultaneous time.Duration // events this long after the order are read
+// Limits bounds what is read for a case. Each count is read up to one more, so
+// that a reader sees that the limit is exceeded.
+type Limits struct {
+	Window         time.Duration // before the order: touches in it count
+	SightingsAfter time.Duration // a visitor seen with a key this long after the order is joined
+	EventsBefore   time.Duration // events this long before the window are read too
+	EventsAfter    time.Duration // events this long after createdAt are read
 
-	Visitors   int // of a key
-	Orders     int // of a key
-	Identities int // customers, e-mails or phones of a visitor
-	Carts      int // of a visitor
-	Events     int // of a visitor, the newest
+	Visitors   int // of one key
+	Orders     int // of one key
+	Identities int // of one visitor: customers, e-mails or phones, each kind apart
+	Carts      int // of one visitor
+	Events     int // of one visitor; the newest ones are read, none more
 }

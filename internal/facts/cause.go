@@ -15,17 +15,18 @@ type CauseKind string
 
 const (
 	CauseOrder   CauseKind = "order"   // a version of the order, or of one that shares its keys
-	CauseEvent   CauseKind = "event"   // an event of a visitor it reaches
-	CauseCopy    CauseKind = "copy"    // an earlier copy of a stored event
-	CauseRule    CauseKind = "rule"    // a change of a rule or a setting
-	CauseUpgrade CauseKind = "upgrade" // a newer schema
+	CauseEvent   CauseKind = "event"   // an event that has a key of the order, or is of its visitor
+	CauseCopy    CauseKind = "copy"    // a copy that replaced a stored event
+	CauseRule    CauseKind = "rule"    // a changed rule or setting
+	CauseUpgrade CauseKind = "upgrade" // a new version of the tables
 )
 
-// Cause is why an outcome was computed; ledger entries keep it as text.
+// Cause is why an outcome was computed. Ledger entries keep it as text. One batch
+// gives all orders that its events concern the same cause: its first event.
 type Cause struct {
 	Kind    CauseKind
-	At      time.Time     // CauseOrder: the version's time; to the second
-	EventID string        // CauseEvent, CauseCopy; may be empty
+	At      time.Time     // CauseOrder: the version's time, or when another order's version was applied; seconds
+	EventID string        // CauseEvent, CauseCopy; empty in causes of the first versions
 	Rev     int64         // CauseRule: the rules' revision
 	Rule    wire.RuleType // CauseRule: what changed
 }
@@ -41,10 +42,11 @@ func (c Cause) String() string {
 	return strings.TrimSpace(string(c.Kind) + " " + c.EventID)
 }
 
-// ErrCause refuses text that Cause.String did not write.
+// ErrCause means that a text is not a cause.
 var ErrCause = errors.New("is not a cause")
 
-// ParseCause reads what String wrote, now or before.
+// ParseCause parses what String returns, or returned in earlier versions. Any other
+// text is ErrCause.
 func ParseCause(text string) (Cause, error) {
 	kind, rest, _ := strings.Cut(text, " ")
 	c := Cause{Kind: CauseKind(kind)}

@@ -2,13 +2,14 @@ package facts
 
 import "time"
 
-// DeliveryCount is how many events met an outcome on a UTC day, by receivedAt.
+// DeliveryCount is added to how many events of a UTC day had an outcome.
 type DeliveryCount struct {
-	Day     time.Time // midnight UTC
+	Day     time.Time // midnight UTC, of receivedAt; of a rejected record, when it was rejected
 	Outcome string    // DeliveryStored, DeliveryDuplicate, or DeliveryRejected and the code
-	Events  int64     // may be negative: an event that was counted otherwise before
+	Events  int64     // to add; negative where an event had another outcome until now
 }
 
+// Outcomes of DeliveryCount.
 const (
 	DeliveryStored    = "stored"
 	DeliveryDuplicate = "duplicate"

@@ -17,26 +17,27 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// Event is one copy of an event.
+// Event is one copy of an event. Several copies may have one id; see Copy.
 type Event struct {
 	wire.Event
-	IDTime  time.Time // the UUIDv7's own time: the fact's month
-	At      time.Time // corrected time, UTC, milliseconds
+	IDTime  time.Time // the time in the id, a UUIDv7; UTC, milliseconds. It chooses the table's month
+	At      time.Time // corrected time; UTC, milliseconds
 	Visitor string    // visitorId, else cookieId; may be empty
 	Digest  []byte    // SHA-256 of Raw
-	Raw     []byte    // the record as it came
+	Raw     []byte    // the record as it came, JSON
 }
 
-// Human tells whether the event counts for attribution: bots, prefetches and
-// link previews never do.
+// Human reports whether the event counts for attribution. Events of bots,
+// prefetches and link previews do not.
 func (e *Event) Human() bool { return e.Bot == "" || e.Bot == wire.BotNone }
 
-// skewIsLatency: a smaller difference between sentAt and receivedAt is the
-// network's, not the clock's (docs/attribution.md, "Facts").
+// skewIsLatency is the least difference between sentAt and receivedAt that is taken
+// for a wrong clock. A smaller one is the time of travel (docs/attribution.md,
+// "Facts").
 const skewIsLatency = 60 * time.Second
 
-// Errors of a record that can never be applied. Their text is the code of
-// rejected.v1.
+// Errors of a record that can never be applied. Their texts are the codes in
+// rejected.v1: they do not change.
 var (
 	ErrNotJSON      = errors.New("invalid_json")
 	ErrEventID      = errors.New("invalid_event_id")
@@ -49,7 +50,8 @@ var (
 	ErrCurrency     = errors.New("invalid_currency")
 )
 
-// ParseEvent reads a record of events.v1.
+// ParseEvent parses a record of events.v1. It returns one of the errors above for a
+// record that can never be applied. The event keeps raw.
 func ParseEvent(raw []byte) (Event, error) {
 	e := Event{Raw: raw}
 	if err := json.Unmarshal(raw, &e.Event); err != nil {
@@ -85,32 +87,33 @@ func ParseEvent(raw []byte) (Event, error) {
 	return e, nil
 }
 
-// storedPrecision is Postgres's. Times are cut to it before they are compared,
-// so that two copies compare alike in one batch and across batches.
+// storedPrecision is that of Postgres's timestamptz. Times are cut to it before they
+// are compared: a stored copy must compare like one that has just come.
 const storedPrecision = time.Microsecond
 
-// Copy is what a store keeps of an event to compare its copies by.
+// Copy is the part of an event by which copies of one id are compared, and whose
+// sightings change when it is replaced.
 type Copy struct {
 	EventID    string
 	ReceivedAt time.Time
-	Digest     []byte
-	Visitor    string
+	Digest     []byte // SHA-256 of the record
+	Visitor    string // may be empty
 	At         time.Time
 }
 
-// Copy is the event's own.
+// Copy returns that part of the event.
 func (e *Event) Copy() Copy {
 	return Copy{e.EventID, e.ReceivedAt, e.Digest, e.Visitor, e.At}
 }
 
-// Before tells which of two copies of one id counts: the one with the least
-// (receivedAt, digest).
+// Before reports whether c counts and not other, of two copies of one id: the one
+// with the least (receivedAt, digest) counts.
 func (c Copy) Before(other Copy) bool {
 	return cmp.Or(c.ReceivedAt.Compare(other.ReceivedAt), bytes.Compare(c.Digest, other.Digest)) < 0
 }
 
-// ChooseCopies gives of each event id the copy that counts, by id, and what
-// the other copies are.
+// ChooseCopies returns the copy that counts of each event id, ordered by id, and
+// the other copies.
 func ChooseCopies(events []Event) (chosen []Event, others []Copy) {
 	byID := make(map[string]int, len(events))
 	for _, e := range events {
@@ -130,8 +133,8 @@ func ChooseCopies(events []Event) (chosen []Event, others []Copy) {
 	return chosen, others
 }
 
-// Keys are what the event says its visitor is known by; none for bots or
-// where there is no visitor.
+// Keys returns the keys that the event's visitor was seen with. It returns none for
+// an event of a bot, or without a visitor.
 func (e *Event) Keys() []Key {
 	if e.Visitor == "" || !e.Human() {
 		return nil

@@ -9,8 +9,8 @@ import (
 
 // Explanation says who is credited and paid for an order, and why
 // (docs/attribution.md, "Explanation"). The API, the command line and the pages
-// all show this one type. Amounts are JSON numbers with at most the digits of
-// their currency.
+// show this one type. Amounts are JSON numbers in currency units, with at most as
+// many decimal places as the currency has.
 type Explanation struct {
 	Order          ExplainedOrder             `json:"order"`
 	Keys           []ExplainedKey             `json:"keys"`
@@ -18,10 +18,10 @@ type Explanation struct {
 	Payout         ExplainedPayout            `json:"payout"`
 	Models         map[string][]ExplainedPart `json:"models"`
 	Counterfactual ExplainedCounterfactual    `json:"counterfactual"`
-	Ledger         []ExplainedEntry           `json:"ledger,omitzero"` // added when it is read; an empty one says that nothing was posted
+	Ledger         []ExplainedEntry           `json:"ledger,omitzero"` // added when the explanation is served; empty: no entry
 }
 
-// ExplainedOrder is the order as it was decided.
+// ExplainedOrder is the order as its outcome was computed from it.
 type ExplainedOrder struct {
 	OrderID   string      `json:"orderId"`
 	Total     json.Number `json:"total"`
@@ -31,12 +31,12 @@ type ExplainedOrder struct {
 	Day       string      `json:"day"`       // YYYY-MM-DD in the store's time zone
 }
 
-// ExplainedKey is one key of the order and where it led.
+// ExplainedKey is one key of the order.
 type ExplainedKey struct {
 	Kind     KeyKind `json:"kind"`
 	Strength int     `json:"strength"` // 5 cart … 1 phone
 	Hub      bool    `json:"hub"`      // it joins nothing
-	Visitors int     `json:"visitors"`
+	Visitors int     `json:"visitors"` // to whom it leads; of a hub only as many as were read
 }
 
 // ExplainedTouch is one touch that the keys led to.
@@ -50,21 +50,22 @@ type ExplainedTouch struct {
 	Influencer string  `json:"influencer,omitempty"`
 	Click      string  `json:"click,omitempty"` // trb_click
 	Arrival    Arrival `json:"evidence"`
-	MatchedBy  string  `json:"matched_by"` // a KeyKind, or "order_utm"
-	Used       bool    `json:"used"`
+	MatchedBy  string  `json:"matched_by"`       // a KeyKind, or "order_utm"
+	Used       bool    `json:"used"`             // false: it counts in no model but last, if in that
 	Reason     string  `json:"reason,omitempty"` // why it is not used: Reason.Words
 }
 
-// Arrival is what shows that a visitor arrived, strongest first.
+// Arrival is what shows that a visitor arrived (docs/attribution.md, "Touches").
 type Arrival string
 
+// Kinds of Arrival. Of several in one event the first of this list counts.
 const (
-	ByClick    Arrival = "trb_click"
+	ByClick    Arrival = "trb_click" // the click on a short link, or its landing
 	ByUTM      Arrival = "utm"
-	ByAdClick  Arrival = "click_id"
+	ByAdClick  Arrival = "click_id" // of an ad network
 	ByReferrer Arrival = "referrer"
-	ByOrderUTM Arrival = "order_utm"
-	Direct     Arrival = "direct"
+	ByOrderUTM Arrival = "order_utm" // the order's own UTM values; of no event
+	Direct     Arrival = "direct"    // none of these
 )
 
 // ExplainedPayout is who is paid what, and why.
@@ -75,19 +76,19 @@ type ExplainedPayout struct {
 	Costs       []ExplainedCost  `json:"costs"`
 	Base        json.Number      `json:"base"`
 	Commission  json.Number      `json:"commission"`  // in the order's currency; 0 where reversed
-	Commissions []ExplainedSum   `json:"commissions"` // all that is not zero, one a currency; none where reversed
+	Commissions []ExplainedSum   `json:"commissions"` // each that is not zero, one for each currency; none where reversed
 	State       PayoutState      `json:"state"`
-	Reason      Reason           `json:"reason,omitempty"` // why none
+	Reason      Reason           `json:"reason,omitempty"` // why nothing is earned
 	Note        string           `json:"note,omitempty"`   // Reason.Words
 }
 
-// PayoutState says what becomes of a commission.
+// PayoutState says whether a commission is owed.
 type PayoutState string
 
 const (
 	PayoutEarned   PayoutState = "earned"   // the order is approved
-	PayoutExpected PayoutState = "expected" // it is pending
-	PayoutReversed PayoutState = "reversed" // it was cancelled
+	PayoutExpected PayoutState = "expected" // the order is pending
+	PayoutReversed PayoutState = "reversed" // the order is cancelled
 	PayoutNone     PayoutState = "none"     // nothing is earned, whatever the status
 )
 
@@ -107,15 +108,16 @@ type ExplainedLoser struct {
 	Reason     string   `json:"reason"` // Reason.Words
 }
 
-// CostLevel is what a cost record is agreed for.
+// CostLevel says whether a cost is one campaign's, or the influencer's.
 type CostLevel string
 
+// The two levels.
 const (
 	LevelCampaign   CostLevel = "campaign"
 	LevelInfluencer CostLevel = "influencer"
 )
 
-// ExplainedCost is what one cost record earns.
+// ExplainedCost is what the winner earns by one cost.
 type ExplainedCost struct {
 	CostID   string         `json:"cost_id"`
 	Level    CostLevel      `json:"level"`
@@ -123,11 +125,11 @@ type ExplainedCost struct {
 	VarFee   json.Number    `json:"var_fee"`   // percent
 	Revision int64          `json:"revision"`
 	Amount   json.Number    `json:"amount"`  // in the order's currency
-	Amounts  []ExplainedSum `json:"amounts"` // all that is not zero, one a currency
+	Amounts  []ExplainedSum `json:"amounts"` // each that is not zero, one for each currency
 }
 
-// ExplainedSum is an amount that says its currency: a fixed fee is in BRL,
-// whatever the order is in.
+// ExplainedSum is an amount with its currency: a fixed fee is in BRL, whatever the
+// order's currency is.
 type ExplainedSum struct {
 	Amount   json.Number `json:"amount"`
 	Currency string      `json:"currency"`
@@ -135,14 +137,14 @@ type ExplainedSum struct {
 
 // ExplainedPart is one share of the order under a model.
 type ExplainedPart struct {
-	Touch      string      `json:"touch,omitempty"` // none where the share is of no touch
+	Touch      string      `json:"touch,omitempty"` // id of the touch; none for Channel marketplace or unattributed
 	Channel    string      `json:"channel"`
 	Influencer string      `json:"influencer,omitempty"`
-	Share      json.Number `json:"share"`
+	Share      json.Number `json:"share"` // of the order's total, 0 to 1, six decimal places
 	Amount     json.Number `json:"amount"`
 }
 
-// ExplainedCounterfactual is the payout on less evidence.
+// ExplainedCounterfactual is what would be paid with less evidence.
 type ExplainedCounterfactual struct {
 	WithoutCoupon ExplainedPayout `json:"without_coupon"`
 	WithoutLink   ExplainedPayout `json:"without_link"`
@@ -150,20 +152,20 @@ type ExplainedCounterfactual struct {
 
 // ExplainedEntry is one entry of the order's ledger.
 type ExplainedEntry struct {
-	Entry        int         `json:"entry"`
-	At           time.Time   `json:"at"`
-	Kind         string      `json:"kind"` // ledger.Kind
+	Entry        int         `json:"entry"` // 1, 2, … within the order
+	At           time.Time   `json:"at"`    // when it was posted
+	Kind         string      `json:"kind"`  // ledger.Kind
 	Influencer   string      `json:"influencer"`
 	InfluencerID string      `json:"influencer_id"`
 	CostID       string      `json:"cost_id"`
 	RuleRev      int64       `json:"rule_rev"`
 	Amount       json.Number `json:"amount"`
 	Currency     string      `json:"currency"`
-	Reverses     int         `json:"reverses,omitempty"`
-	Cause        string      `json:"cause"` // Cause.String
+	Reverses     int         `json:"reverses,omitempty"` // the entry that it reverses
+	Cause        string      `json:"cause"`              // Cause.String
 }
 
-// Number writes minor units of a currency as an explanation's amount.
+// Number returns minor units of a currency as an amount of an explanation.
 func Number(minor int64, currency string) json.Number {
 	text, _ := commerce.Amount{Minor: minor, Currency: currency}.MarshalJSON() // never fails
 	return json.Number(text)

@@ -21,42 +21,44 @@ const (
 // JoinKinds lists the kinds that join orders to visitors, strongest first.
 var JoinKinds = []KeyKind{KeyCart, KeyVisitor, KeyCustomer, KeyEmail, KeyPhone}
 
-// Kinds by which a change finds the orders it concerns; they join nothing.
+// Kinds of keys by which the orders that a changed rule or a new event concerns
+// are found. They join nothing.
 const (
-	KeyCode       KeyKind = "code"       // folded discount code, or a part of it
-	KeyUTM        KeyKind = "utm"        // folded utm_campaign of a touch of the order
-	KeyLink       KeyKind = "link"       // short code of a touch of the order
-	KeyInfluencer KeyKind = "influencer" // whom the order's evidence names
-	KeyReached    KeyKind = "reached"    // a visitor to whom the order's keys lead
+	KeyCode       KeyKind = "code"       // RuleKey of the order's folded discount code, or of a part of it
+	KeyUTM        KeyKind = "utm"        // RuleKey of the folded utm_campaign of a touch of the order
+	KeyLink       KeyKind = "link"       // RuleKey of the short code of a touch of the order
+	KeyInfluencer KeyKind = "influencer" // id of the influencer of a touch or of the coupon
+	KeyReached    KeyKind = "reached"    // id of a visitor to whom the order's keys lead
 )
 
-// DerivedKinds are the kinds that an order's outcome writes; the others follow
-// from the order alone.
+// DerivedKinds are the kinds of keys that follow from an order's outcome. The
+// others follow from the order alone.
 var DerivedKinds = []KeyKind{KeyUTM, KeyLink, KeyInfluencer, KeyReached}
 
-// Key is one key of an order or a visitor. Its value is short enough for an
-// index, whatever it was made of.
+// Key is one key of an order or a visitor. Its value has at most maxID bytes, so
+// that an index can hold it.
 type Key struct {
 	Kind  KeyKind
 	Value string
 }
 
-// RuleKey is the key of a text by which rules are found: a code, a campaign's
-// name, a link's code. Shoppers and shops choose such texts, and folding can
-// make them eighteen times as long, so the value is a digest of 22 characters.
+// RuleKey returns the key of a discount code, a campaign's name or a link's code.
+// Shoppers and shops choose such texts, and folding can make one eighteen times as
+// long (U+FDFA), so the value is a digest of 22 characters.
 func RuleKey(kind KeyKind, text string) Key { return Key{kind, digestOf(text)} }
 
-// digestOf is the first 16 bytes of a text's SHA-256 as unpadded base64url.
+// digestOf returns the first 16 bytes of a text's SHA-256 as base64url without
+// padding.
 func digestOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// maxID is the longest id, in bytes, that is an index key as it is. An index
-// row of Postgres holds 2,704 bytes, and the widest index has two ids.
+// maxID is the longest id, in bytes, that is used as it is. A row of a Postgres
+// B-tree index holds 2,704 bytes, and the widest index has two ids and an order id.
 const maxID = 512
 
-// boundedID is the id itself, or a digest of one that no index could hold.
+// boundedID returns the id itself, or "d1:" and a digest of one above maxID.
 func boundedID(id string) string {
 	if len(id) <= maxID {
 		return id
@@ -64,7 +66,7 @@ func boundedID(id string) string {
 	return "d1:" + digestOf(id)
 }
 
-// Hub says why a key, or a visitor, joins nothing.
+// Hub says why a key or a visitor is a hub and joins nothing.
 type Hub string
 
 const (
@@ -74,17 +76,16 @@ const (
 	HubOfKeys     Hub = "identities" // the visitor was seen with too many keys of a kind
 )
 
-// OrderKey is a key under which an order is found.
+// OrderKey is a key by which an order is found.
 type OrderKey struct {
 	Key
 	OrderID   string
 	CreatedAt time.Time // the order's
-	Hub       Hub       // why it joins nothing around this order, as last computed
+	Hub       Hub       // why it joins nothing around this order, when the outcome was last computed
 }
 
-// KeySpan asks for the orders of a key that were created within a span.
+// KeySpan asks for the orders that have a key and were created in a span of time.
 type KeySpan struct {
 	Key
-	From, To time.Time // inclusive
-	Hubs     bool      // also where the key joined nothing when the order was computed
+	From, To time.Time // both inclusive
 }

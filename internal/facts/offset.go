@@ -4,23 +4,23 @@ import "errors"
 
 // Errors of a store.
 var (
-	// ErrFenced: the offset is not where this owner left it, so another owns
-	// the partition now. Nothing was written.
+	// ErrFenced means that the offset is not where this owner left it: another one
+	// owns the partition now. Nothing was written.
 	ErrFenced = errors.New("the partition's offset was moved by another owner")
-	// ErrOtherCluster: the stored offset belongs to another Kafka cluster.
+	// ErrOtherCluster means that the stored offset belongs to another Kafka cluster.
 	ErrOtherCluster = errors.New("the stored offset belongs to another Kafka cluster")
-	// ErrData: the store cannot hold some value, now or ever.
+	// ErrData means that the store can never hold one of the values.
 	ErrData = errors.New("a value cannot be stored")
 )
 
-// Move is a step of one partition's offset, written as compare-and-set.
+// Move moves a partition's offset. It is written only where the offset is From.
 type Move struct {
 	Topic     string
 	Partition int
-	From, To  int64 // next record to apply, before and after
+	From, To  int64 // the next record to apply, before and after
 }
 
-// StoredOffset is where one partition stands.
+// StoredOffset is the stored offset of one partition.
 type StoredOffset struct {
 	Topic     string `db:"topic"`
 	Partition int    `db:"partition"`

@@ -15,12 +15,13 @@ import (
 // OrderVersion is one version of an order.
 type OrderVersion struct {
 	OrderID     string
-	VersionAt   time.Time // updatedAt, else acceptedAt
-	AcceptedAt  time.Time
-	ContentHash []byte // SHA-256 of Body
-	Body        []byte // wire.Order without personal
-	Personal    []byte // personal alone; nil when absent
-	// PersonalDigest is the SHA-256 of Personal: it settles equal times.
+	VersionAt   time.Time // updatedAt, else acceptedAt; UTC, microseconds
+	AcceptedAt  time.Time // UTC, microseconds
+	ContentHash []byte    // SHA-256 of Body
+	Body        []byte    // wire.Order without its personal part, JSON
+	Personal    []byte    // wire.Personal alone, JSON; nil where absent
+	// PersonalDigest is the SHA-256 of Personal. Of two versions with equal times the
+	// one with the greater digest counts.
 	PersonalDigest []byte
 }
 
@@ -28,6 +29,7 @@ type OrderVersion struct {
 // admin API takes 255 characters, of at most four bytes each.
 const maxOrderID = 4 * 255
 
+// checkID returns ErrNoID for an empty id and ErrLongID for one above maxOrderID.
 func checkID(id string) error {
 	switch {
 	case id == "":
@@ -38,7 +40,8 @@ func checkID(id string) error {
 	return nil
 }
 
-// ParseOrder reads the body of an order record.
+// ParseOrder parses the body of an order's record. It returns one of the errors of
+// event.go for a record that can never be applied.
 func ParseOrder(c wire.Commerce) (OrderVersion, error) {
 	var order wire.Order
 	if err := json.Unmarshal(c.Body, &order); err != nil {
@@ -69,61 +72,62 @@ func ParseOrder(c wire.Commerce) (OrderVersion, error) {
 	return v, nil
 }
 
-// StoredVersion is one version of an order as the store gives it back.
+// StoredVersion is one version of an order, as the store returns it.
 type StoredVersion struct {
 	At    time.Time // VersionAt
 	Order wire.Order
 }
 
-// FoldedOrder is an order as it is now.
+// FoldedOrder is a current order: the fold of its versions.
 type FoldedOrder struct {
 	Order     wire.Order
 	Day       string    // of createdAt in the store's time zone, YYYY-MM-DD
 	VersionAt time.Time // of its newest version
 }
 
-// Fold is the current order: the last version, with each optional field that
-// it leaves out taken from the newest version that has it (a null counts as
-// having it). Versions come oldest first and there is at least one.
+// Fold returns the current order: the newest version, with each optional field that
+// it leaves out taken from the newest version that has it. A version that sets a
+// field to null has it. versions is ordered, oldest first, and not empty.
 func Fold(versions []StoredVersion) wire.Order {
 	out := versions[len(versions)-1].Order
 	for i := len(versions) - 2; i >= 0; i-- {
 		old := &versions[i].Order
-		keep(&out.UpdatedAt, old.UpdatedAt)
-		keep(&out.Number, old.Number)
-		keep(&out.Name, old.Name)
-		keep(&out.DiscountsMinor, old.DiscountsMinor)
-		keep(&out.ShippingMinor, old.ShippingMinor)
-		keep(&out.PaymentMethod, old.PaymentMethod)
-		keep(&out.Installments, old.Installments)
-		keep(&out.DiscountCode, old.DiscountCode)
-		keep(&out.ProvinceCode, old.ProvinceCode)
-		keep(&out.CountryCode, old.CountryCode)
-		keep(&out.UTMSource, old.UTMSource)
-		keep(&out.UTMMedium, old.UTMMedium)
-		keep(&out.UTMCampaign, old.UTMCampaign)
-		keep(&out.UTMContent, old.UTMContent)
-		keep(&out.UTMTerm, old.UTMTerm)
-		keep(&out.VisitorID, old.VisitorID)
-		keep(&out.Source, old.Source)
-		keep(&out.IsFirstOrder, old.IsFirstOrder)
-		keep(&out.IsRecurring, old.IsRecurring)
-		keep(&out.EmailKey, old.EmailKey)
-		keep(&out.PhoneKey, old.PhoneKey)
-		keep(&out.CustomerKey, old.CustomerKey)
-		keep(&out.CartKey, old.CartKey)
-		keep(&out.Items, old.Items)
+		fillFrom(&out.UpdatedAt, old.UpdatedAt)
+		fillFrom(&out.Number, old.Number)
+		fillFrom(&out.Name, old.Name)
+		fillFrom(&out.DiscountsMinor, old.DiscountsMinor)
+		fillFrom(&out.ShippingMinor, old.ShippingMinor)
+		fillFrom(&out.PaymentMethod, old.PaymentMethod)
+		fillFrom(&out.Installments, old.Installments)
+		fillFrom(&out.DiscountCode, old.DiscountCode)
+		fillFrom(&out.ProvinceCode, old.ProvinceCode)
+		fillFrom(&out.CountryCode, old.CountryCode)
+		fillFrom(&out.UTMSource, old.UTMSource)
+		fillFrom(&out.UTMMedium, old.UTMMedium)
+		fillFrom(&out.UTMCampaign, old.UTMCampaign)
+		fillFrom(&out.UTMContent, old.UTMContent)
+		fillFrom(&out.UTMTerm, old.UTMTerm)
+		fillFrom(&out.VisitorID, old.VisitorID)
+		fillFrom(&out.Source, old.Source)
+		fillFrom(&out.IsFirstOrder, old.IsFirstOrder)
+		fillFrom(&out.IsRecurring, old.IsRecurring)
+		fillFrom(&out.EmailKey, old.EmailKey)
+		fillFrom(&out.PhoneKey, old.PhoneKey)
+		fillFrom(&out.CustomerKey, old.CustomerKey)
+		fillFrom(&out.CartKey, old.CartKey)
+		fillFrom(&out.Items, old.Items)
 	}
 	return out
 }
 
-func keep[T any](field *wire.Optional[T], older wire.Optional[T]) {
+// fillFrom sets a field that is absent to its value in an older version.
+func fillFrom[T any](field *wire.Optional[T], older wire.Optional[T]) {
 	if !field.Present {
 		*field = older
 	}
 }
 
-// OrderKeys are the keys that join an order to visitors, strongest first.
+// OrderKeys returns the keys that join an order to visitors, strongest first.
 func OrderKeys(o *wire.Order) []Key {
 	var keys []Key
 	add := func(kind KeyKind, value wire.Optional[string]) {
@@ -139,8 +143,8 @@ func OrderKeys(o *wire.Order) []Key {
 	return keys
 }
 
-// OrderCodes are the folded codes by which a coupon may match the order: the
-// field whole, then its parts.
+// OrderCodes returns the folded codes by which a coupon may match the order: first
+// the whole discountCode, then its parts, each once.
 func OrderCodes(o *wire.Order) []string {
 	field := o.DiscountCode.Or("")
 	var codes []string
@@ -160,16 +164,18 @@ type Product struct {
 	UpdatedAt  time.Time // updatedAt, else acceptedAt
 	AcceptedAt time.Time
 	Digest     []byte // SHA-256 of Body
-	Body       []byte
+	Body       []byte // as it came, JSON
 }
 
-// Newer tells which of two versions of one product counts: the greatest
-// (UpdatedAt, AcceptedAt, Digest).
+// Newer reports whether p counts and not other, of two versions of one product: the
+// one with the greatest (UpdatedAt, AcceptedAt, Digest) counts.
 func (p *Product) Newer(other *Product) bool {
 	return cmp.Or(p.UpdatedAt.Compare(other.UpdatedAt), p.AcceptedAt.Compare(other.AcceptedAt), bytes.Compare(p.Digest, other.Digest)) > 0
 }
 
-// ParseProduct reads the body of a product record.
+// ParseProduct parses the body of a product's record. It returns one of the errors
+// of event.go for a record that can never be applied. An updatedAt that cannot be
+// parsed counts as absent.
 func ParseProduct(c wire.Commerce) (Product, error) {
 	digest := sha256.Sum256(c.Body)
 	accepted := c.AcceptedAt.UTC().Truncate(storedPrecision)
@@ -194,10 +200,10 @@ func ParseProduct(c wire.Commerce) (Product, error) {
 	return p, nil
 }
 
-// Variant is one variant of a product by which events name it.
+// Variant is one variant of a product. Events name products by VariantID.
 type Variant struct{ VariantID, ProductID, SKU string }
 
-// VariantsOf lists a product's variants that have an id, each id once.
+// VariantsOf returns a product's variants that have an id, each id once.
 func VariantsOf(p *Product) []Variant {
 	var list []Variant
 	seen := map[string]bool{"": true}
@@ -216,42 +222,44 @@ type Concerned struct {
 	Cause   Cause
 }
 
-// ChangedKey is a key of which orders came or went, and asks for orders around
-// which it may be a hub now, or none any more.
+// ChangedKey is a key that orders got or lost. It asks for the orders around which
+// the key may have become a hub, or ceased to be one.
 type ChangedKey struct {
 	Key
-	From, To    time.Time // of the orders asked for
-	Least, Most int       // how many orders share the key around them, inclusive
+	From, To    time.Time // asks for orders created between them, both inclusive
+	Least, Most int       // asks for orders with so many orders of the key in their interval, both inclusive
 }
 
-// FirstOrderCandidate is what tells whether an order is its customer's first.
+// FirstOrderCandidate is what is known to decide whether an order is its
+// customer's first.
 type FirstOrderCandidate struct {
 	OrderID   string
 	CreatedAt time.Time
-	Said      *bool // isFirstOrder as the merchant sent it; nil where absent
+	Sent      *bool // isFirstOrder as the merchant sent it; nil where absent
 	Keys      []CustomerKey
 }
 
 // CustomerKey is one customer, e-mail or phone key of an order.
 type CustomerKey struct {
-	Orders  int       // that share it, up to one more than the limit
-	FirstID string    // the earliest approved order with it; empty where there is none, or too many orders
-	FirstAt time.Time // its createdAt
+	Orders  int       // that have it, counted up to one more than the limit
+	FirstID string    // id of the earliest approved order with it; empty where there is none, or Orders is above the limit
+	FirstAt time.Time // createdAt of that order
 }
 
-// FirstOrder says whether an order is its customer's first; nil: nobody knows.
+// FirstOrder says whether an order is its customer's first. First is nil where that
+// is not known.
 type FirstOrder struct {
 	OrderID string
 	First   *bool
 }
 
-// NewestProducts gives each product's newest version.
+// NewestProducts returns the newest version of each product.
 func NewestProducts(products []Product) []Product {
 	return newest(products, func(p *Product) string { return p.ProductID }, (*Product).Newer)
 }
 
-// NewestPersonal gives, of each order that has personal fields, the newest
-// version with them.
+// NewestPersonal returns, of each order with a personal part, the newest version
+// that has one.
 func NewestPersonal(versions []OrderVersion) []OrderVersion {
 	var with []OrderVersion
 	for _, v := range versions {
@@ -264,7 +272,8 @@ func NewestPersonal(versions []OrderVersion) []OrderVersion {
 	})
 }
 
-// newest gives of each id the newest item, in the order in which ids come first.
+// newest returns the newest item of each id, in the order in which the ids first
+// appear.
 func newest[T any](items []T, id func(*T) string, newer func(item, other *T) bool) []T {
 	var list []T
 	at := map[string]int{}

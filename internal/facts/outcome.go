@@ -8,7 +8,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// Evidence is what shows that an influencer led to an order.
+// Evidence is what shows that an influencer led to an order: a coupon or a link.
 type Evidence = commerce.Evidence
 
 // The two kinds of evidence.
@@ -17,20 +17,21 @@ const (
 	EvidenceLink   = commerce.EvidenceLink
 )
 
-// Outcome is what follows from a Case: derived rows, ready to store.
+// Outcome is what follows from a Case and the rules. Amounts are in minor units
+// (cents) of Currency.
 type Outcome struct {
 	OrderID     string
 	Currency    string
 	Day         string // of createdAt, in the store's time zone
 	Credits     []Credit
 	Payout      Payout
-	Lines       []Line
-	FoundBy     []OrderKey // of DerivedKinds: by what a change of rules or a visit finds the order
-	Hubs        []OrderKey // the order's own keys that join nothing
+	Lines       []Line     // what is owed
+	FoundBy     []OrderKey // keys of DerivedKinds: by them a changed rule or a new event finds the order
+	Hubs        []OrderKey // the order's own keys that are hubs
 	Explanation Explanation
 }
 
-// Hash is the SHA-256 of the whole outcome: equal outcomes have equal hashes.
+// Hash returns the SHA-256 of the outcome as JSON: equal outcomes have equal hashes.
 func (o *Outcome) Hash() ([]byte, error) {
 	text, err := json.Marshal(o)
 	if err != nil {
@@ -42,8 +43,8 @@ func (o *Outcome) Hash() ([]byte, error) {
 
 // Credit is one touch's share of an order under one model.
 type Credit struct {
-	Model        string
-	Position     int // of the touch in the path, from 1; 0 where the share is of no touch
+	Model        string // attribution.Models
+	Position     int    // of the touch among the order's, from 1; 0 where there is no touch
 	TouchID      string
 	Channel      string
 	InfluencerID string
@@ -51,26 +52,28 @@ type Credit struct {
 	AmountMinor  int64
 }
 
-// Payout is who is paid; InfluencerID empty is nobody.
+// Payout is who is paid for an order, and how much. An empty InfluencerID means
+// nobody. Amounts are in minor units (cents).
 type Payout struct {
 	InfluencerID    string
 	CampaignID      string
 	Evidence        Evidence
 	BaseMinor       int64
 	CommissionMinor int64 // in the order's currency
-	FixedBRLMinor   int64 // fixed fees of an order in another currency: owed beside, never added
+	FixedBRLMinor   int64 // in BRL: the fixed fees of an order in another currency, never added to CommissionMinor
 }
 
-// Line is what the ledger must say net of its reversals for (order, cost, currency).
+// Line is one amount that is owed for an order: one for each cost and currency. The
+// net of the order's ledger must equal it.
 type Line struct {
 	InfluencerID string
 	CampaignID   string
 	CostID       string
-	AmountMinor  int64
+	AmountMinor  int64 // minor units of Currency
 	Currency     string
 }
 
-// StoredOutcome is an outcome with its hash, ready to store.
+// StoredOutcome is an outcome to store, with its hash.
 type StoredOutcome struct {
 	Outcome
 	Hash []byte

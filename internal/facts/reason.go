@@ -3,7 +3,8 @@ package facts
 // Reason says why somebody is not paid, or why a touch does not count.
 type Reason string
 
-// Why an order earns nobody anything, whatever its status.
+// Reasons why nobody earns anything on an order, whatever its status
+// (docs/attribution.md, "Explanation").
 const (
 	ReasonNoWinner   Reason = "no_winner"
 	ReasonBase       Reason = "base_not_positive"
@@ -13,7 +14,7 @@ const (
 	ReasonOutOfRange Reason = "amount_out_of_range"
 )
 
-// Why evidence does not count.
+// Reasons why a claim or a touch does not count.
 const (
 	ReasonLinkBeatsCoupon Reason = "link_beats_coupon"
 	ReasonCouponBeatsLink Reason = "coupon_beats_link"
@@ -21,7 +22,7 @@ const (
 	ReasonDirect          Reason = "direct"
 )
 
-// reasonWords is the one table of words for reasons.
+// reasonWords has the sentence for each reason. The API and the pages show it.
 var reasonWords = map[Reason]string{
 	ReasonNoWinner:        "no coupon and no link of an influencer led to the order",
 	ReasonBase:            "without shipping, the order's total is not above zero",
@@ -35,5 +36,5 @@ var reasonWords = map[Reason]string{
 	ReasonDirect:          "a direct visit counts in the model “last touch” alone",
 }
 
-// Words is the reason for people; empty for no reason and for an unknown one.
+// Words returns the reason's sentence, and "" for an unknown reason.
 func (r Reason) Words() string { return reasonWords[r] }

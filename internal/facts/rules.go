@@ -15,13 +15,13 @@ import (
 type Rules struct {
 	CompanyID    string
 	Rev          int64
-	Location     *time.Location // of the store's calendar days
+	Location     *time.Location // the store's time zone, for its calendar days
 	Hosts        []string       // the store's own hosts
-	PayoutRule   string         // coupon_first | last_touch
-	Window       time.Duration
-	HalfLife     time.Duration
-	IgnoreDirect bool
-	PayRecurring bool
+	PayoutRule   string         // CouponFirst or LastTouch
+	Window       time.Duration  // how long before an order a touch counts
+	HalfLife     time.Duration  // of the model time_decay
+	IgnoreDirect bool           // the models leave direct touches out
+	PayRecurring bool           // recurring orders earn too
 	Influencers  []Influencer
 	Campaigns    []Campaign
 	Links        []Link
@@ -35,55 +35,61 @@ const (
 	LastTouch   = commerce.LastTouch
 )
 
-// Influencer of a store. A closed rule (ArchivedAt, DeletedAt not zero) holds
-// for what was before.
+// Influencer is one influencer of a store. This and the rules below count for what
+// was before they were closed: ArchivedAt or DeletedAt is zero while one is open.
 type Influencer struct {
-	ID, Name, Folded string
-	CreatedAt        time.Time
-	ArchivedAt       time.Time
+	ID, Name   string
+	Folded     string // commerce.FoldName of Name
+	CreatedAt  time.Time
+	ArchivedAt time.Time
 }
 
+// Campaign is one campaign of an influencer.
 type Campaign struct {
-	ID, InfluencerID, Name, Folded string
-	CreatedAt, ArchivedAt          time.Time
+	ID, InfluencerID, Name string
+	Folded                 string // commerce.FoldName of Name
+	CreatedAt, ArchivedAt  time.Time
 }
 
+// Link is a short link of a campaign.
 type Link struct {
-	ID, InfluencerID, CampaignID, Code string
-	ArchivedAt                         time.Time
+	ID, InfluencerID, CampaignID string
+	Code                         string // the part of the short link's path, and of a click id
+	ArchivedAt                   time.Time
 }
 
-// Coupon holds on days From to To, inclusive, YYYY-MM-DD; empty is unbounded.
+// Coupon is a discount code of a campaign.
 type Coupon struct {
-	ID, InfluencerID, CampaignID, Code string // Code is folded
-	From, To                           string
-	DeletedAt                          time.Time
-}
-
-// Cost is what an order earns its influencer. FixedFeeMinor is in BRL cents;
-// VarFee in percent. From, To as in Coupon.
-type Cost struct {
-	ID, InfluencerID, CampaignID string // CampaignID empty: influencer-level
-	FixedFeeMinor                int64
-	VarFee                       decimal.Decimal
-	CouponOnly                   bool
-	From, To                     string
-	Rev                          int64
+	ID, InfluencerID, CampaignID string
+	Code                         string // commerce.FoldCode of the code
+	From, To                     string // the days on which it counts, YYYY-MM-DD, both inclusive; empty: no bound
 	DeletedAt                    time.Time
 }
 
-// Change is a rule or a setting that changed.
+// Cost is what an influencer earns on an order.
+type Cost struct {
+	ID, InfluencerID string
+	CampaignID       string          // empty: for all of the influencer's campaigns without a cost of their own
+	FixedFeeMinor    int64           // BRL cents
+	VarFee           decimal.Decimal // percent
+	CouponOnly       bool            // needs coupon evidence
+	From, To         string          // the days on which it counts, as in Coupon
+	Rev              int64           // the revision of the rules that made it
+	DeletedAt        time.Time
+}
+
+// Change is a changed rule or setting.
 type Change struct {
 	wire.Rule
 	Rev int64 // of the company's rules
 }
 
-// ParseChange reads the body of a rule's or a settings' record. A type that is
-// not known is ErrUnknownKind.
+// ParseChange parses the record of a changed rule, or of changed settings. A type
+// that is not known is ErrUnknownKind.
 func ParseChange(c wire.Commerce) (Change, error) {
 	change := Change{Rev: c.Rev}
 	if c.Kind == wire.KindSettings {
-		change.Type = wire.RuleSettings // its body says nothing more
+		change.Type = wire.RuleSettings // the record has no other content
 		return change, nil
 	}
 	if err := json.Unmarshal(c.Body, &change.Rule); err != nil {

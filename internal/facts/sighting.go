@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Sighting is a visitor who was seen with a key on a UTC day.
+// Sighting says that a visitor was seen with a key on a UTC day.
 type Sighting struct {
 	Key
 	Visitor         string
 	Day             time.Time // midnight UTC
-	First, Last     time.Time // corrected times of that day's events with the key
-	FirstID, LastID time.Time // least and greatest id time of these events: where they are stored
+	First, Last     time.Time // corrected times of the first and last event with the key on that day
+	FirstID, LastID time.Time // least and greatest IDTime of these events: the months in which they are stored
 }
 
 // VisitorDay is one visitor's UTC day.
@@ -21,11 +21,11 @@ type VisitorDay struct {
 	Day     time.Time // midnight UTC
 }
 
-// DayOf is the UTC day of an instant.
+// DayOf returns the UTC day of an instant, as its midnight.
 func DayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
-// Sightings are the keys under which the visitors of events were seen, one row
-// a key, visitor and day, in a fixed order.
+// Sightings returns with which keys the visitors of events were seen: one for each
+// key, visitor and day, ordered by kind, value, day and visitor.
 func Sightings(events []Event) []Sighting {
 	type id struct {
 		key     Key
@@ -36,10 +36,10 @@ func Sightings(events []Event) []Sighting {
 	for i := range events {
 		e := &events[i]
 		for _, k := range e.Keys() {
-			at := id{k, e.Visitor, DayOf(e.At)}
-			s := rows[at]
+			row := id{k, e.Visitor, DayOf(e.At)}
+			s := rows[row]
 			if s == nil {
-				rows[at] = &Sighting{k, e.Visitor, at.day, e.At, e.At, e.IDTime, e.IDTime}
+				rows[row] = &Sighting{k, e.Visitor, row.day, e.At, e.At, e.IDTime, e.IDTime}
 				continue
 			}
 			s.First, s.Last = earlier(s.First, e.At), later(s.Last, e.At)

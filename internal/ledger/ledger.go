@@ -1,8 +1,8 @@
-// Package ledger says which entries make an order's ledger equal what the
-// order owes. Entries are only ever appended: a line that is no longer owed is
-// taken back by an entry that points at it.
+// Package ledger computes which entries to append to an order's ledger so that its
+// net is what is owed (docs/attribution.md, "Payout"). Entries are only appended: an
+// entry for a line that is not owed any more is reversed by another entry.
 //
-// What belongs here: pure rules of entries. No I/O, no clock.
+// It holds pure functions only: no I/O, no clock.
 package ledger
 
 import (
@@ -16,41 +16,41 @@ type Kind string
 
 const (
 	Earned   Kind = "earned"   // a line is owed
-	Reversed Kind = "reversed" // an earlier entry is taken back in full
-	Adjusted Kind = "adjusted" // a line is owed in place of another of the same cost
+	Reversed Kind = "reversed" // an earlier entry is reversed in full
+	Adjusted Kind = "adjusted" // a line is owed in place of one of the same cost that is reversed now
 )
 
-// Entry is one entry of an order's ledger. A line is owed while its entry is
-// not reversed.
+// Entry is one entry of an order's ledger. Its line is owed until another entry
+// reverses it.
 type Entry struct {
-	facts.Line
-	Number   int // 1, 2, … within the order
-	Kind     Kind
-	Reverses int // the number of the entry it takes back; 0: none
+	facts.Line     // AmountMinor is negative in an entry that reverses another
+	Number     int // 1, 2, … within the order
+	Kind       Kind
+	Reverses   int // the number of the entry that it reverses; 0: none
 }
 
-// Post gives the entries to append to an order's ledger so that the lines owed
-// are the wanted ones: each line owed that is not wanted any more is reversed
-// in full, then each wanted line that is not owed yet is posted. A line whose
-// cost has an entry taken back just now is an adjustment. A line that is owed
-// and wanted is left alone. Numbers go on from the stored entries.
+// Post returns the entries to append to an order's stored ledger, so that exactly the
+// wanted lines are owed. First come the reversals of the lines that are not wanted any
+// more, then the wanted lines that are not owed yet. Such a line is Adjusted where an
+// entry of the same cost is reversed by this call, else Earned. A line that is owed
+// and wanted gets no entry. Numbers continue after the stored ones.
 func Post(stored []Entry, wanted []facts.Line) []Entry {
 	missing := slices.Clone(wanted)
 	var posts []Entry
-	takenBack := map[string]bool{} // by cost
+	reversed := map[string]bool{} // by cost id
 	for _, e := range Owed(stored) {
 		if i := slices.Index(missing, e.Line); i >= 0 {
 			missing = slices.Delete(missing, i, i+1)
 			continue
 		}
-		takenBack[e.CostID] = true
+		reversed[e.CostID] = true
 		reversal := Entry{Line: e.Line, Kind: Reversed, Reverses: e.Number}
 		reversal.AmountMinor = -reversal.AmountMinor
 		posts = append(posts, reversal)
 	}
 	for _, line := range missing {
 		kind := Earned
-		if takenBack[line.CostID] {
+		if reversed[line.CostID] {
 			kind = Adjusted
 		}
 		posts = append(posts, Entry{Line: line, Kind: kind})
@@ -65,9 +65,10 @@ func Post(stored []Entry, wanted []facts.Line) []Entry {
 	return posts
 }
 
-// Owed are the entries that no other takes back, by number.
+// Owed returns the entries whose lines are owed, ordered by number: those that reverse
+// none and that none reverses.
 func Owed(entries []Entry) []Entry {
-	reversed := map[int]bool{}
+	reversed := map[int]bool{} // by number
 	for _, e := range entries {
 		reversed[e.Reverses] = true
 	}
@@ -81,7 +82,7 @@ func Owed(entries []Entry) []Entry {
 	return owed
 }
 
-// Posting is an entry to append to an order's ledger, and what made it.
+// Posting is an entry to append to an order's ledger, and why.
 type Posting struct {
 	Entry
 	OrderID string

@@ -79,7 +79,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		tx.ReplaceEvents(ctx, company, events),
 		tx.WidenSightings(ctx, company, facts.Sightings(events)),
 		second(tx.EventsOfDay(ctx, company, day, 10)),
-		second(tx.ForgetSightings(ctx, company, day)),
+		second(tx.DeleteSightings(ctx, company, day)),
 		tx.CountDelivery(ctx, company, []facts.DeliveryCount{{Day: day.Day, Outcome: facts.DeliveryStored, Events: 1}}),
 		second(tx.UpsertProducts(ctx, company, []facts.Product{product})),
 		tx.ReplaceVariants(ctx, company, []string{"p"}, []facts.Variant{{VariantID: "v", ProductID: "p"}}),
@@ -114,8 +114,8 @@ func findOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 }
 
 func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
-	reach := facts.Reach{Window: 24 * time.Hour, After: time.Hour, Visitors: 20, Orders: 200, Identities: 20, Carts: 200, Events: 10}
-	list, err := tx.Cases(ctx, company, reach, []string{"o1"})
+	limits := facts.Limits{Window: 24 * time.Hour, SightingsAfter: time.Hour, Visitors: 20, Orders: 200, Identities: 20, Carts: 200, Events: 10}
+	list, err := tx.Cases(ctx, company, limits, []string{"o1"})
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 	}}
 	entry := ledger.Entry{Line: facts.Line{InfluencerID: influencer, CostID: cost, AmountMinor: 1, Currency: "BRL"}, Number: 1, Kind: ledger.Earned}
 	return errors.Join(
-		second(tx.Visitors(ctx, company, reach, list)),
+		second(tx.Visitors(ctx, company, limits, list)),
 		second(tx.OutcomeHashes(ctx, company, []string{"o1"})),
 		tx.WriteOutcomes(ctx, company, noon, []facts.StoredOutcome{outcome}),
 		second(tx.Ledgers(ctx, company, []string{"o1"})),

@@ -19,12 +19,12 @@ type Tx struct {
 	tx pgx.Tx
 }
 
-// In reads within a transaction of the caller's.
+// In returns a Tx that reads within the caller's transaction.
 func In(tx pgx.Tx) Tx { return Tx{tx} }
 
-// Cases reads orders, by id, and where their keys lead. An order that is not
-// there is left out. Visitors are still to be read.
-func (t Tx) Cases(ctx context.Context, companyID string, reach facts.Reach, orderIDs []string) ([]*facts.Case, error) {
+// Cases reads orders and the visitors to whom each of their keys leads, ordered by
+// order id. An unknown order is left out. Case.Visitors stays empty: see Visitors.
+func (t Tx) Cases(ctx context.Context, companyID string, limits facts.Limits, orderIDs []string) ([]*facts.Case, error) {
 	rows, err := t.tx.Query(ctx, `
 		select order_id, body from orders where company_id = @company_id and order_id = any(@order_ids) order by order_id`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
@@ -45,17 +45,17 @@ func (t Tx) Cases(ctx context.Context, companyID string, reach facts.Reach, orde
 	}); err != nil {
 		return nil, fmt.Errorf("read orders: %w", err)
 	}
-	if err := t.keys(ctx, companyID, reach, list, byID); err != nil {
+	if err := t.keys(ctx, companyID, limits, list, byID); err != nil {
 		return nil, fmt.Errorf("read keys of orders: %w", err)
 	}
 	return list, nil
 }
 
-// interval is one order's.
+// interval is the time around one order in which sightings and orders count.
 type interval struct {
 	orderID string
-	from    time.Time // a window before
-	to      time.Time // as long after as a sighting joins
+	from    time.Time // createdAt − Limits.Window
+	to      time.Time // createdAt + Limits.SightingsAfter
 }
 
 var intervalRows = postgres.Rows[interval]{
@@ -66,10 +66,10 @@ var intervalRows = postgres.Rows[interval]{
 	postgres.Col("last_day", "date", func(i *interval) time.Time { return facts.DayOf(i.to) }),
 }
 
-// A visitor has one row a key and day, so sightings of one more than the limit
-// of visitors are among the first (limit + 1) × days rows, or there are fewer
-// visitors and these are all rows: no more need to be read. The visitors of a
-// key with too many orders are not read at all.
+// readKeys reads no more rows than a hub limit needs. A visitor has one sighting for
+// each key and day. So the first (limit + 1) × days rows of a key have more visitors
+// than the limit, or they are all of its rows. The visitors of a key with too many
+// orders are not read at all.
 var readKeys = `
 	select o.order_id, k.kind, k.key, c.orders, v.seen, v.visitors
 	from ` + intervalRows.Unnest("o") + `
@@ -87,24 +87,25 @@ var readKeys = `
 			select visitor, first_at, last_at from sighting s
 			where s.company_id = @company_id and s.kind = k.kind and s.key = k.key and s.day between o.first_day and o.last_day
 				and c.orders < @most_orders
-			order by s.day limit @most_sightings) d) v
+			order by s.day, s.visitor limit @most_sightings) d) v
 	order by o.order_id, k.kind, k.key`
 
-func (t Tx) keys(ctx context.Context, companyID string, reach facts.Reach, list []*facts.Case, byID map[string]*facts.Case) error {
+// keys reads where the orders' keys lead, into the cases.
+func (t Tx) keys(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case, byID map[string]*facts.Case) error {
 	intervals := make([]interval, len(list))
 	for i, c := range list {
-		intervals[i] = interval{c.Order.OrderID, c.Order.CreatedAt.Add(-reach.Window), c.Order.CreatedAt.Add(reach.After)}
+		intervals[i] = interval{c.Order.OrderID, c.Order.CreatedAt.Add(-limits.Window), c.Order.CreatedAt.Add(limits.SightingsAfter)}
 	}
 	rows, err := t.tx.Query(ctx, readKeys, intervalRows.Args(intervals, pgx.NamedArgs{
 		"company_id": companyID, "join_kinds": facts.JoinKinds,
-		"most_orders": reach.Orders + 1, "most_sightings": (reach.Visitors + 1) * days(reach),
+		"most_orders": limits.Orders + 1, "most_sightings": (limits.Visitors + 1) * days(limits),
 	}))
 	if err != nil {
 		return err
 	}
 	var id string
 	var k facts.KeyReach
-	_, err = pgx.ForEachRow(rows, []any{&id, &k.Kind, &k.Value, &k.Orders, &k.Seen, &k.Visitors}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&id, &k.Kind, &k.Value, &k.Orders, &k.DayVisitors, &k.Visitors}, func() error {
 		read := k
 		read.Visitors = slices.Clone(k.Visitors)
 		slices.Sort(read.Visitors)
@@ -114,54 +115,55 @@ func (t Tx) keys(ctx context.Context, companyID string, reach facts.Reach, list 
 	return err
 }
 
-// days is how many UTC days an order's interval touches at most.
-func days(reach facts.Reach) int {
-	return int((reach.Window+reach.After)/(24*time.Hour)) + 2
+// days returns on how many UTC days an order's interval lies at most: its length,
+// and a part of the first and the last day.
+func days(limits facts.Limits) int {
+	return int((limits.Window+limits.SightingsAfter)/(24*time.Hour)) + 2
 }
 
-// visit asks for one visitor of one case.
-type visit struct {
-	n       int32 // index of the request
-	visitor string
-	from    time.Time // a window before the order
-	to      time.Time // as long after it as a sighting joins
-	events  time.Time // from when events are read: a session's reach before the window
-	until   time.Time // to when events are read
+// visitorRequest asks for one visitor of one case.
+type visitorRequest struct {
+	n           int32 // index of the request
+	visitor     string
+	from        time.Time // of the order's interval
+	to          time.Time // of the order's interval
+	eventsFrom  time.Time // from when events are read: Limits.EventsBefore before the interval
+	eventsUntil time.Time // until when events are read: createdAt + Limits.EventsAfter
 }
 
-var visitRows = postgres.Rows[visit]{
-	postgres.Col("n", "int", func(v *visit) int32 { return v.n }),
-	postgres.Col("visitor", "text", func(v *visit) string { return v.visitor }),
-	postgres.Col("first_day", "date", func(v *visit) time.Time { return facts.DayOf(v.from) }),
-	postgres.Col("last_day", "date", func(v *visit) time.Time { return facts.DayOf(v.to) }),
-	postgres.Col("events_day", "date", func(v *visit) time.Time { return facts.DayOf(v.events) }),
-	postgres.Col("events_from", "timestamptz", func(v *visit) time.Time { return v.events }),
-	postgres.Col("events_until", "timestamptz", func(v *visit) time.Time { return v.until }),
+var requestRows = postgres.Rows[visitorRequest]{
+	postgres.Col("n", "int", func(v *visitorRequest) int32 { return v.n }),
+	postgres.Col("visitor", "text", func(v *visitorRequest) string { return v.visitor }),
+	postgres.Col("first_day", "date", func(v *visitorRequest) time.Time { return facts.DayOf(v.from) }),
+	postgres.Col("last_day", "date", func(v *visitorRequest) time.Time { return facts.DayOf(v.to) }),
+	postgres.Col("events_day", "date", func(v *visitorRequest) time.Time { return facts.DayOf(v.eventsFrom) }),
+	postgres.Col("events_from", "timestamptz", func(v *visitorRequest) time.Time { return v.eventsFrom }),
+	postgres.Col("events_until", "timestamptz", func(v *visitorRequest) time.Time { return v.eventsUntil }),
 }
 
-// Visitors fills in the visitors that the caller has put into the cases by id:
-// how many identities each has, and its human events up to the order. It
-// returns how many events were read.
-func (t Tx) Visitors(ctx context.Context, companyID string, reach facts.Reach, list []*facts.Case) (events int, err error) {
-	var visits []visit
+// Visitors reads the visitors whose ids the caller has put into the cases: how many
+// keys of each kind they have, and their events up to the order. It returns how many
+// events it has read.
+func (t Tx) Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case) (events int, err error) {
+	var requests []visitorRequest
 	var visitors []*facts.Visitor
 	for _, c := range list {
 		created := c.Order.CreatedAt
 		for i := range c.Visitors {
-			visits = append(visits, visit{
-				n: int32(len(visits)), visitor: c.Visitors[i].ID, from: created.Add(-reach.Window), to: created.Add(reach.After),
-				events: created.Add(-reach.Window - reach.SessionReach), until: created.Add(reach.Simultaneous),
+			requests = append(requests, visitorRequest{
+				n: int32(len(requests)), visitor: c.Visitors[i].ID, from: created.Add(-limits.Window), to: created.Add(limits.SightingsAfter),
+				eventsFrom: created.Add(-limits.Window - limits.EventsBefore), eventsUntil: created.Add(limits.EventsAfter),
 			})
 			visitors = append(visitors, &c.Visitors[i])
 		}
 	}
-	if len(visits) == 0 {
+	if len(requests) == 0 {
 		return 0, nil
 	}
-	if err := t.identities(ctx, companyID, reach, visits, visitors); err != nil {
+	if err := t.identities(ctx, companyID, limits, requests, visitors); err != nil {
 		return 0, fmt.Errorf("count identities of visitors: %w", err)
 	}
-	if err := t.events(ctx, companyID, reach, visits, visitors); err != nil {
+	if err := t.events(ctx, companyID, limits, requests, visitors); err != nil {
 		return 0, fmt.Errorf("read events of visitors: %w", err)
 	}
 	for _, v := range visitors {
@@ -170,8 +172,9 @@ func (t Tx) Visitors(ctx context.Context, companyID string, reach facts.Reach, l
 	return events, nil
 }
 
-// distinctKeys counts a visitor's keys of a kind, up to one more than a limit,
-// on the days of the interval. As in readKeys, (limit + 1) × days rows suffice.
+// distinctKeys returns the SQL that counts a visitor's keys of one kind on the days of
+// the interval. As in readKeys, (limit + 1) × days rows are enough to see that a
+// limit is exceeded.
 func distinctKeys(kind facts.KeyKind, most string) string {
 	return `(select count(distinct key) from (
 		select key from sighting s
@@ -182,11 +185,12 @@ func distinctKeys(kind facts.KeyKind, most string) string {
 var countIdentities = `
 	select p.n, ` + distinctKeys(facts.KeyCustomer, "@most_identities") + ` as customers, ` + distinctKeys(facts.KeyEmail, "@most_identities") + ` as emails,
 		` + distinctKeys(facts.KeyPhone, "@most_identities") + ` as phones, ` + distinctKeys(facts.KeyCart, "@most_carts") + ` as carts
-	from ` + visitRows.Unnest("p")
+	from ` + requestRows.Unnest("p")
 
-func (t Tx) identities(ctx context.Context, companyID string, reach facts.Reach, visits []visit, into []*facts.Visitor) error {
-	rows, err := t.tx.Query(ctx, countIdentities, visitRows.Args(visits, pgx.NamedArgs{
-		"company_id": companyID, "most_identities": (reach.Identities + 1) * days(reach), "most_carts": (reach.Carts + 1) * days(reach),
+// identities counts the visitors' keys of each kind.
+func (t Tx) identities(ctx context.Context, companyID string, limits facts.Limits, requests []visitorRequest, into []*facts.Visitor) error {
+	rows, err := t.tx.Query(ctx, countIdentities, requestRows.Args(requests, pgx.NamedArgs{
+		"company_id": companyID, "most_identities": (limits.Identities + 1) * days(limits), "most_carts": (limits.Carts + 1) * days(limits),
 	}))
 	if err != nil {
 		return err
@@ -201,12 +205,12 @@ func (t Tx) identities(ctx context.Context, companyID string, reach facts.Reach,
 	return err
 }
 
-// The sightings of a visitor by its own id tell between which id times its
-// events lie, so that only those months of event_fact are looked at. Rows that
-// were stored before sightings told so (null) leave the range open.
+// readEvents reads only the months of event_fact in which a visitor has events: the
+// sightings with the visitor's own id say between which id times these lie. In old
+// rows of sighting the id times are null, and the range has no bound.
 var readEvents = `
 	select p.n, e.event_id::text, e.name, e.at, e.body->'context', e.body->'click'
-	from ` + visitRows.Unnest("p") + `
+	from ` + requestRows.Unnest("p") + `
 	cross join lateral (
 		select coalesce(min(coalesce(s.first_id, '-infinity')), 'infinity') as first_id, coalesce(max(coalesce(s.last_id, 'infinity')), '-infinity') as last_id
 		from sighting s
@@ -218,8 +222,9 @@ var readEvents = `
 			and f.id_time between m.first_id and m.last_id and f.bot = 'none'
 		order by f.at desc, f.event_id desc limit @most_events) e`
 
-func (t Tx) events(ctx context.Context, companyID string, reach facts.Reach, visits []visit, into []*facts.Visitor) error {
-	rows, err := t.tx.Query(ctx, readEvents, visitRows.Args(visits, pgx.NamedArgs{"company_id": companyID, "most_events": reach.Events}))
+// events reads the visitors' events, newest first.
+func (t Tx) events(ctx context.Context, companyID string, limits facts.Limits, requests []visitorRequest, into []*facts.Visitor) error {
+	rows, err := t.tx.Query(ctx, readEvents, requestRows.Args(requests, pgx.NamedArgs{"company_id": companyID, "most_events": limits.Events}))
 	if err != nil {
 		return err
 	}
@@ -243,6 +248,7 @@ func (t Tx) events(ctx context.Context, companyID string, reach facts.Reach, vis
 	return err
 }
 
+// unmarshal parses JSON that may be missing.
 func unmarshal(text []byte, into any) error {
 	if len(text) == 0 {
 		return nil

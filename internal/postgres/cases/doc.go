@@ -1,7 +1,7 @@
-// Package cases is the SQL of what an order's decision reads: the company's
-// rules, the order, where its keys lead, and what the visitors there did. The
-// processor decides by it; previews and explanations can too.
+// Package cases has the SQL that reads what the decision about an order depends on:
+// the company's rules, the order, where its keys lead, and what the visitors there
+// did. The processor uses it; previews and explanations can too.
 //
-// What belongs here: statements that only read. Limits come from the caller
-// (facts.Reach); no rule of attribution.
+// Its statements only read. The caller gives the limits (facts.Limits); there is no
+// rule of attribution here.
 package cases

@@ -20,7 +20,8 @@ type Reader struct {
 // NewReader makes a reader of a database.
 func NewReader(db *postgres.DB) *Reader { return &Reader{db: db} }
 
-// Revisions reads the rule revisions of companies; an unknown company is left out.
+// Revisions returns the rules' revision of each company, by company id. Unknown
+// companies are left out.
 func (r *Reader) Revisions(ctx context.Context, companyIDs []string) (map[string]int64, error) {
 	rows, err := r.db.Pool().Query(ctx, `select company_id, rules_rev from company where company_id = any($1)`, companyIDs)
 	if err != nil {
@@ -35,8 +36,8 @@ func (r *Reader) Revisions(ctx context.Context, companyIDs []string) (map[string
 	return revisions, nil
 }
 
-// Rules reads all rules of a company in one snapshot; commerce.ErrNotFound
-// where there is no such company.
+// Rules reads all rules of a company in one snapshot. An unknown company is
+// commerce.ErrNotFound.
 func (r *Reader) Rules(ctx context.Context, companyID string) (*facts.Rules, error) {
 	rules := &facts.Rules{CompanyID: companyID}
 	err := r.db.Snapshot(ctx, func(tx pgx.Tx) error {
@@ -88,6 +89,7 @@ func (r *Reader) Rules(ctx context.Context, companyID string) (*facts.Rules, err
 	return rules, nil
 }
 
+// readSettings reads the company's own row: revision, time zone and settings.
 func readSettings(ctx context.Context, tx pgx.Tx, rules *facts.Rules) error {
 	var timezone string
 	var windowDays, halfLifeDays int

@@ -1,7 +1,7 @@
-// Package factstore is the SQL verbs of one transaction of the processor:
-// facts, by what they are found, outcomes, the ledger, the queue of orders to
-// compute again, and the offsets behind all of it.
+// Package factstore has the SQL of one transaction of the processor: facts, the
+// keys by which orders are found, outcomes, the ledger, the queue of orders to
+// compute again, and the offsets.
 //
-// What belongs here: statements, each on one company's rows. What is stored
-// when, and why, is the processor's (processor/apply.go).
+// It holds statements only. Each works on the rows of one company. What is stored
+// when, and why, is in processor/apply.go.
 package factstore

@@ -33,8 +33,8 @@ var insertEvents = `
 	from ` + eventRows.Unnest("e") + `
 	on conflict (company_id, id_time, event_id) do nothing returning event_id`
 
-// InsertEvents stores events whose ids are not stored yet, and returns the ids
-// of those.
+// InsertEvents stores the events whose ids are not stored yet, and returns which
+// these are.
 func (t *Tx) InsertEvents(ctx context.Context, companyID string, events []facts.Event) (inserted map[string]bool, err error) {
 	ids, err := t.texts(ctx, "insert events", insertEvents, eventRows.Args(events, pgx.NamedArgs{"company_id": companyID}))
 	inserted = make(map[string]bool, len(ids))
@@ -44,7 +44,7 @@ func (t *Tx) InsertEvents(ctx context.Context, companyID string, events []facts.
 	return inserted, err
 }
 
-// idRows name events by their key.
+// idRows are the columns of an event's primary key.
 var idRows = eventRows[:2]
 
 var storedCopies = `
@@ -52,7 +52,7 @@ var storedCopies = `
 	from ` + idRows.Unnest("c") + `
 	join event_fact e on e.company_id = @company_id and e.id_time = c.id_time and e.event_id = c.event_id`
 
-// StoredCopies reads what is stored of events' ids, by id.
+// StoredCopies returns the stored copies of events' ids, by event id.
 func (t *Tx) StoredCopies(ctx context.Context, companyID string, events []facts.Event) (map[string]facts.Copy, error) {
 	list, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (c facts.Copy, err error) {
 		return c, row.Scan(&c.EventID, &c.ReceivedAt, &c.Digest, &c.Visitor, &c.At)
@@ -73,7 +73,7 @@ var replaceEvents = `
 	from ` + eventRows.Unnest("e") + `
 	where f.company_id = @company_id and f.id_time = e.id_time and f.event_id = e.event_id`
 
-// ReplaceEvents puts events in the place of stored copies of their ids.
+// ReplaceEvents replaces the stored copies of events' ids.
 func (t *Tx) ReplaceEvents(ctx context.Context, companyID string, events []facts.Event) error {
 	if len(events) == 0 {
 		return nil
@@ -92,8 +92,8 @@ var sightingRows = postgres.Rows[facts.Sighting]{
 	postgres.Col("last_id", "timestamptz", func(s *facts.Sighting) time.Time { return s.LastID }),
 }
 
-// A row without ids was written before they were kept, and stays so: its
-// events may lie anywhere.
+// widenSightings leaves first_id and last_id null where they are: such a row is older
+// than the columns, and its events may be stored in any month.
 var widenSightings = `
 	insert into sighting as s (company_id, kind, key, day, visitor, first_at, last_at, first_id, last_id)
 	select @company_id, kind, key, day, visitor, first_at, last_at, first_id, last_id
@@ -105,7 +105,8 @@ var widenSightings = `
 		where s.first_at > excluded.first_at or s.last_at < excluded.last_at
 			or s.first_id > excluded.first_id or s.last_id < excluded.last_id`
 
-// WidenSightings stores under which keys visitors were seen.
+// WidenSightings stores sightings. A stored one gets the earlier first and the later
+// last instants of both.
 func (t *Tx) WidenSightings(ctx context.Context, companyID string, sightings []facts.Sighting) error {
 	if len(sightings) == 0 {
 		return nil
@@ -113,7 +114,8 @@ func (t *Tx) WidenSightings(ctx context.Context, companyID string, sightings []f
 	return t.exec(ctx, "store sightings", widenSightings, sightingRows.Args(sightings, pgx.NamedArgs{"company_id": companyID}))
 }
 
-// EventsOfDay reads a visitor's events of one UTC day, at most limit.
+// EventsOfDay returns a visitor's events of one UTC day, at most limit of them, in no
+// order.
 func (t *Tx) EventsOfDay(ctx context.Context, companyID string, d facts.VisitorDay, limit int) ([]facts.Event, error) {
 	bodies, err := t.texts(ctx, "read a visitor's day", `
 		select body::text from event_fact
@@ -132,15 +134,14 @@ func (t *Tx) EventsOfDay(ctx context.Context, companyID string, d facts.VisitorD
 	return events, nil
 }
 
-// ForgetSightings removes what is stored of a visitor's day and returns the
-// keys under which it was seen.
-func (t *Tx) ForgetSightings(ctx context.Context, companyID string, d facts.VisitorDay) ([]facts.Key, error) {
+// DeleteSightings deletes the sightings of a visitor's day, and returns their keys.
+func (t *Tx) DeleteSightings(ctx context.Context, companyID string, d facts.VisitorDay) ([]facts.Key, error) {
 	keys, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (k facts.Key, err error) {
 		return k, row.Scan(&k.Kind, &k.Value)
 	}, `delete from sighting where company_id = @company_id and visitor = @visitor and day = @day returning kind, key`,
 		pgx.NamedArgs{"company_id": companyID, "visitor": d.Visitor, "day": d.Day})
 	if err != nil {
-		return nil, fmt.Errorf("forget a visitor's day: %w", err)
+		return nil, fmt.Errorf("delete sightings of a visitor's day: %w", err)
 	}
 	return keys, nil
 }
@@ -156,7 +157,7 @@ var countDelivery = `
 	select @company_id, day, outcome, events from ` + countRows.Unnest("n") + `
 	on conflict (company_id, day, outcome) do update set events = d.events + excluded.events`
 
-// CountDelivery adds to what became of the events of days.
+// CountDelivery adds counts to the table delivery.
 func (t *Tx) CountDelivery(ctx context.Context, companyID string, counts []facts.DeliveryCount) error {
 	if len(counts) == 0 {
 		return nil

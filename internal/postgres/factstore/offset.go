@@ -10,9 +10,9 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
-// Offset is the first record of a partition not yet applied. Where none is
-// stored it becomes first, the log's beginning. facts.ErrOtherCluster where the
-// stored one belongs to another cluster.
+// Offset returns a partition's first record that is not yet applied. Where none is
+// stored, it stores first, the beginning of the log, and returns it.
+// facts.ErrOtherCluster where the stored offset belongs to another cluster.
 func (s *Store) Offset(ctx context.Context, topic string, partition int, clusterID string, first int64) (int64, error) {
 	var next int64
 	var cluster string
@@ -33,7 +33,8 @@ func (s *Store) Offset(ctx context.Context, topic string, partition int, cluster
 	return next, nil
 }
 
-// Offsets lists where every partition stands that a processor has ever owned.
+// Offsets returns the stored offset of every partition that a processor has ever
+// owned, ordered by topic and partition.
 func (s *Store) Offsets(ctx context.Context) ([]facts.StoredOffset, error) {
 	rows, err := s.db.Pool().Query(ctx, `select topic, partition, cluster_id, next from consumer_offset order by topic, partition`)
 	if err != nil {
@@ -46,9 +47,9 @@ func (s *Store) Offsets(ctx context.Context) ([]facts.StoredOffset, error) {
 	return list, nil
 }
 
-// MoveOffsets is the compare-and-set that makes a batch exactly once: its row
-// locks also make a new owner wait for an old one's transaction.
-// facts.ErrFenced where an offset is not where the move begins.
+// MoveOffsets moves offsets, each by a compare-and-set, so that a batch is applied
+// once. The locks on the rows make a new owner wait until an old one's transaction
+// has ended. facts.ErrFenced where an offset is not where its move begins.
 func (t *Tx) MoveOffsets(ctx context.Context, clusterID string, moves []facts.Move) error {
 	for _, m := range moves {
 		tag, err := t.tx.Exec(ctx, `

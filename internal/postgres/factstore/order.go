@@ -26,7 +26,7 @@ var insertVersions = `
 	select @company_id, order_id, version_at, accepted_at, content_hash, body from ` + versionRows.Unnest("v") + `
 	on conflict (company_id, order_id, version_at, accepted_at, content_hash) do nothing`
 
-// InsertVersions stores versions of orders, each once.
+// InsertVersions stores the versions of orders that are not stored yet.
 func (t *Tx) InsertVersions(ctx context.Context, companyID string, versions []facts.OrderVersion) error {
 	return t.exec(ctx, "insert versions of orders", insertVersions, versionRows.Args(versions, pgx.NamedArgs{"company_id": companyID}))
 }
@@ -46,9 +46,9 @@ var upsertPersonal = `
 		set version_at = excluded.version_at, accepted_at = excluded.accepted_at, digest = excluded.digest, body = excluded.body
 		where (excluded.version_at, excluded.accepted_at, excluded.digest) > (p.version_at, p.accepted_at, p.digest)`
 
-// UpsertPersonal keeps personal fields of orders where they are newer than what
-// is stored; one version an order. Of versions with equal times the greater
-// digest is the newer, so that the order of arrival says nothing.
+// UpsertPersonal stores the personal part of orders, one version for each order,
+// where it is newer than the stored one. Of versions with equal times the one with
+// the greater digest is newer, so that the order of arrival does not matter.
 func (t *Tx) UpsertPersonal(ctx context.Context, companyID string, versions []facts.OrderVersion) error {
 	if len(versions) == 0 {
 		return nil
@@ -56,7 +56,7 @@ func (t *Tx) UpsertPersonal(ctx context.Context, companyID string, versions []fa
 	return t.exec(ctx, "store personal fields of orders", upsertPersonal, personalRows.Args(versions, pgx.NamedArgs{"company_id": companyID}))
 }
 
-// Versions reads all versions of orders, oldest first.
+// Versions returns all versions of orders, by order id; of one order oldest first.
 func (t *Tx) Versions(ctx context.Context, companyID string, orderIDs []string) (map[string][]facts.StoredVersion, error) {
 	rows, err := t.tx.Query(ctx, `
 		select order_id, version_at, body from order_version where company_id = @company_id and order_id = any(@order_ids)
@@ -102,15 +102,16 @@ var upsertOrders = `
 		where o.body is distinct from excluded.body
 	returning order_id`
 
-// UpsertOrders stores orders as they are now and returns the ids of those that
-// are new or changed.
+// UpsertOrders stores current orders, and returns the ids of those that are new or
+// have changed.
 func (t *Tx) UpsertOrders(ctx context.Context, companyID string, now time.Time, orders []facts.FoldedOrder) (changed []string, err error) {
 	return t.texts(ctx, "store orders", upsertOrders, orderRows.Args(orders, pgx.NamedArgs{"company_id": companyID, "now": now}))
 }
 
-// FirstOrderCandidates reads what tells whether orders are their customers'
-// first: for each of their keys of some kinds, how many orders share it, up to
-// limit + 1, and where these are no more than limit, the earliest approved one.
+// FirstOrderCandidates returns what is known to decide whether orders are their
+// customers' first: for each of their keys of the given kinds, how many orders have
+// it, counted up to limit + 1, and, where these are at most limit, the earliest
+// approved one of them.
 func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, limit int) ([]facts.FirstOrderCandidate, error) {
 	rows, err := t.tx.Query(ctx, `
 		select i.order_id, o.created_at, (o.body->>'isFirstOrder')::boolean, k.kind, coalesce(c.orders, 0), coalesce(f.order_id, ''), coalesce(f.created_at, o.created_at)
@@ -136,9 +137,9 @@ func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderID
 	var c facts.FirstOrderCandidate
 	var kind *facts.KeyKind
 	var k facts.CustomerKey
-	if _, err := pgx.ForEachRow(rows, []any{&c.OrderID, &c.CreatedAt, &c.Said, &kind, &k.Orders, &k.FirstID, &k.FirstAt}, func() error {
+	if _, err := pgx.ForEachRow(rows, []any{&c.OrderID, &c.CreatedAt, &c.Sent, &kind, &k.Orders, &k.FirstID, &k.FirstAt}, func() error {
 		if len(list) == 0 || list[len(list)-1].OrderID != c.OrderID {
-			list = append(list, facts.FirstOrderCandidate{OrderID: c.OrderID, CreatedAt: c.CreatedAt, Said: c.Said})
+			list = append(list, facts.FirstOrderCandidate{OrderID: c.OrderID, CreatedAt: c.CreatedAt, Sent: c.Sent})
 		}
 		if kind != nil {
 			last := &list[len(list)-1]
@@ -160,7 +161,7 @@ var setFirstOrders = `
 	update orders o set is_first_order = f.first from ` + firstRows.Unnest("f") + `
 	where o.company_id = @company_id and o.order_id = f.order_id and o.is_first_order is distinct from f.first`
 
-// SetFirstOrders stores which orders are their customers' first.
+// SetFirstOrders stores whether orders are their customers' first.
 func (t *Tx) SetFirstOrders(ctx context.Context, companyID string, orders []facts.FirstOrder) error {
 	return t.exec(ctx, "store first orders", setFirstOrders, firstRows.Args(orders, pgx.NamedArgs{"company_id": companyID}))
 }

@@ -3,6 +3,7 @@ package factstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,14 +25,15 @@ var insertKeys = `
 	select @company_id, kind, key, created_at, order_id, hub from ` + keyRows.Unnest("k") + `
 	on conflict (company_id, kind, key, created_at, order_id) do update set hub = excluded.hub where order_key.hub <> excluded.hub`
 
-// ReplaceKeys stores keys in the place of all of the given kinds that orders
-// have, and returns those.
+// ReplaceKeys stores keys in the place of all keys of the given kinds that the
+// orders have, and returns the keys that they had. A key of facts.JoinKinds that
+// stays keeps its Hub: only MarkHubs changes that.
 func (t *Tx) ReplaceKeys(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, keys []facts.OrderKey) (was []facts.OrderKey, err error) {
 	was, err = postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (k facts.OrderKey, err error) {
-		return k, row.Scan(&k.Kind, &k.Value, &k.CreatedAt, &k.OrderID)
+		return k, row.Scan(&k.Kind, &k.Value, &k.CreatedAt, &k.OrderID, &k.Hub)
 	}, `
 		delete from order_key where company_id = @company_id and order_id = any(@order_ids) and kind = any(@kinds)
-		returning kind, key, created_at, order_id`,
+		returning kind, key, created_at, order_id, hub`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": kinds})
 	if err != nil {
 		return nil, fmt.Errorf("remove keys of orders: %w", err)
@@ -39,7 +41,32 @@ func (t *Tx) ReplaceKeys(ctx context.Context, companyID string, orderIDs []strin
 	if len(keys) == 0 {
 		return was, nil
 	}
+	keys = withStoredHubs(keys, was)
 	return was, t.exec(ctx, "store keys of orders", insertKeys, keyRows.Args(keys, pgx.NamedArgs{"company_id": companyID}))
+}
+
+// withStoredHubs returns a copy of the keys in which each key of facts.JoinKinds
+// that an order had before, with the same createdAt, has the Hub that it had.
+func withStoredHubs(keys, was []facts.OrderKey) []facts.OrderKey {
+	type orderKey struct {
+		facts.Key
+		orderID   string
+		createdAt int64 // Unix microseconds, as stored
+	}
+	of := func(k facts.OrderKey) orderKey { return orderKey{k.Key, k.OrderID, k.CreatedAt.UnixMicro()} }
+	hubs := map[orderKey]facts.Hub{}
+	for _, k := range was {
+		if k.Hub != facts.NoHub && slices.Contains(facts.JoinKinds, k.Kind) {
+			hubs[of(k)] = k.Hub
+		}
+	}
+	keys = slices.Clone(keys)
+	for i, k := range keys {
+		if hub, marked := hubs[of(k)]; marked {
+			keys[i].Hub = hub
+		}
+	}
+	return keys
 }
 
 var markHubs = `
@@ -49,8 +76,8 @@ var markHubs = `
 	where k.company_id = @company_id and k.order_id = any(@order_ids) and k.kind = any(@kinds)
 		and k.hub <> coalesce((select h.hub from hubs h where h.order_id = k.order_id and h.kind = k.kind and h.key = k.key), '')`
 
-// MarkHubs stores which keys of orders, of the given kinds, join nothing; all
-// others of those orders and kinds join.
+// MarkHubs stores which keys of orders are hubs, and why. All other keys of those
+// orders and of the given kinds are none.
 func (t *Tx) MarkHubs(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, hubs []facts.OrderKey) error {
 	return t.exec(ctx, "mark hubs", markHubs, keyRows.Args(hubs, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": kinds}))
 }
@@ -62,9 +89,9 @@ var spanRows = postgres.Rows[facts.KeySpan]{
 	postgres.Col("hi", "timestamptz", func(s *facts.KeySpan) time.Time { return s.To }),
 }
 
-// ordersByKeys finds orders key by key: "offset 0" keeps the planner, which
-// cannot know how few they are, from joining the tables whole. where is a
-// condition on the keys of orders.
+// ordersByKeys returns the SQL that finds orders, key by key. "offset 0" stops the
+// planner from joining the whole tables instead: it cannot know how few orders a key
+// has. where is a condition on order_key.
 func ordersByKeys(where string) string {
 	return `
 	select x.company_id, x.order_id from ` + spanRows.Unnest("k") + `
@@ -73,11 +100,12 @@ func ordersByKeys(where string) string {
 		where company_id = @company_id and kind = k.kind and key = k.key and created_at between k.lo and k.hi` + where + ` offset 0) x`
 }
 
-// The condition is one of the partial index order_key_joining.
+// ordersOfKeys has the SQL without (false) and with (true) the orders around which
+// the key is a hub. "hub = ”" is the condition of the index order_key_joining.
 var ordersOfKeys = map[bool]string{false: ordersByKeys(" and hub = ''"), true: ordersByKeys("")}
 
-// OrdersByKeys finds the orders of keys, at most limit. hubs: also those around
-// which the key joins nothing; one answer for all spans.
+// OrdersByKeys returns the ids of the orders of keys, at most limit. hubs: also the
+// orders around which the key is a hub.
 func (t *Tx) OrdersByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool, limit int) ([]string, error) {
 	if len(spans) == 0 {
 		return nil, nil
@@ -86,8 +114,8 @@ func (t *Tx) OrdersByKeys(ctx context.Context, companyID string, spans []facts.K
 		spanRows.Args(spans, pgx.NamedArgs{"company_id": companyID, "most": limit}))
 }
 
-// QueueByKeys queues the orders of keys to be computed again, and returns how
-// many were not queued already.
+// QueueByKeys queues the orders that OrdersByKeys finds without a limit, and returns
+// how many were not queued already.
 func (t *Tx) QueueByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool, cause facts.Cause) (int, error) {
 	return t.queue(ctx, companyID, `select distinct company_id, order_id, @cause::text as cause from (`+ordersOfKeys[hubs]+`) q`,
 		spanRows.Args(spans, pgx.NamedArgs{"company_id": companyID, "cause": cause.String()}))
@@ -102,8 +130,8 @@ var changedKeyRows = postgres.Rows[facts.ChangedKey]{
 	postgres.Col("most", "int", func(k *facts.ChangedKey) int32 { return int32(k.Most) }),
 }
 
-// One pass over the key's orders, however dense, counts for each how many share
-// the key in its own interval.
+// ordersOfChangedKeys counts, for each order of a key, the key's orders in that
+// order's interval. It reads each of them once, however many they are.
 var ordersOfChangedKeys = `
 	select distinct x.company_id, x.order_id from ` + changedKeyRows.Unnest("k") + `
 	cross join lateral (
@@ -115,9 +143,9 @@ var ordersOfChangedKeys = `
 		where created_at between k.lo and k.hi offset 0) x
 	where x.orders between k.least and k.most`
 
-// OrdersOfChangedKeys finds the orders, created in each key's span, with whom
-// between Least and Most orders share the key from before them to after; at
-// most limit.
+// OrdersOfChangedKeys returns the ids of orders that were created in the span of a
+// key and whose interval, from before to after their createdAt, has between Least
+// and Most orders of the key; at most limit ids.
 func (t *Tx) OrdersOfChangedKeys(ctx context.Context, companyID string, keys []facts.ChangedKey, before, after time.Duration, limit int) ([]string, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -126,13 +154,15 @@ func (t *Tx) OrdersOfChangedKeys(ctx context.Context, companyID string, keys []f
 		changedKeyRows.Args(keys, pgx.NamedArgs{"company_id": companyID, "before": before, "after": after, "limit": limit}))
 }
 
-// QueueOfChangedKeys queues what OrdersOfChangedKeys finds.
+// QueueOfChangedKeys queues the orders that OrdersOfChangedKeys finds without a limit,
+// and returns how many were not queued already.
 func (t *Tx) QueueOfChangedKeys(ctx context.Context, companyID string, keys []facts.ChangedKey, before, after time.Duration, cause facts.Cause) (int, error) {
 	return t.queue(ctx, companyID, `select company_id, order_id, @cause::text as cause from (`+ordersOfChangedKeys+`) q`,
 		changedKeyRows.Args(keys, pgx.NamedArgs{"company_id": companyID, "before": before, "after": after, "cause": cause.String()}))
 }
 
-// OrdersWithKeys finds all orders that share keys, at most limit of each key.
+// OrdersWithKeys returns the ids of the orders that have one of the keys, at most
+// limit of each key.
 func (t *Tx) OrdersWithKeys(ctx context.Context, companyID string, keys []facts.Key, limit int) ([]string, error) {
 	if len(keys) == 0 {
 		return nil, nil

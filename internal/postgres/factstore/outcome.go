@@ -13,7 +13,7 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
-// OutcomeHashes reads the hashes of orders' stored outcomes.
+// OutcomeHashes returns the hashes of orders' stored outcomes, by order id.
 func (t *Tx) OutcomeHashes(ctx context.Context, companyID string, orderIDs []string) (map[string][]byte, error) {
 	rows, err := t.tx.Query(ctx, `
 		select order_id, outcome_hash from explanation where company_id = @company_id and order_id = any(@order_ids)`,
@@ -92,8 +92,8 @@ var setDays = `
 	update orders o set day = d.day, processed_at = @now::timestamptz from ` + dayRows.Unnest("d") + `
 	where o.company_id = @company_id and o.order_id = d.order_id`
 
-// WriteOutcomes stores outcomes in the place of what the orders had: credits,
-// payouts, explanations, by what they are found, and their day.
+// WriteOutcomes replaces the stored outcomes of orders: credits, payout, explanation,
+// the keys by which the order is found, its hubs, and its day.
 func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time, outcomes []facts.StoredOutcome) error {
 	ids := make([]string, len(outcomes))
 	var credits []credit
@@ -128,7 +128,7 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 	return t.exec(ctx, "store days of orders", setDays, dayRows.Args(outcomes, pgx.NamedArgs{"company_id": companyID, "now": now}))
 }
 
-// Ledgers reads the entries of orders.
+// Ledgers returns the ledger entries of orders, by order id; of one order by number.
 func (t *Tx) Ledgers(ctx context.Context, companyID string, orderIDs []string) (map[string][]ledger.Entry, error) {
 	rows, err := t.tx.Query(ctx, `
 		select order_id, entry, kind, coalesce(reverses, 0), influencer_id::text, coalesce(campaign_id, ''), cost_id::text, amount_minor, currency
@@ -166,16 +166,17 @@ var postingRows = postgres.Rows[ledger.Posting]{
 	postgres.Col("cause", "text", func(p *ledger.Posting) string { return p.Cause.String() }),
 }
 
-// No conflict can be: the single writer of the company numbers its entries.
-// The clause makes a repeated number fail in no other way than being left out,
-// so the rows are counted.
+// appendLedger meets no conflict: the company's single writer numbers the entries. An
+// insert of several rows has "on conflict" all the same (docs/tables.md), which would
+// leave a repeated number out, so AppendLedger counts the rows.
 var appendLedger = `
 	insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, campaign_id, cost_id, amount_minor, currency, reverses, rule_rev, cause)
 	select @company_id, order_id, entry, @now::timestamptz, kind, influencer_id, campaign_id, cost_id, amount_minor, currency, reverses, @rule_rev::bigint, cause
 	from ` + postingRows.Unnest("l") + `
 	on conflict (company_id, order_id, entry) do nothing returning 1`
 
-// AppendLedger appends entries under the rules' revision.
+// AppendLedger appends entries to the ledgers of orders. ruleRev is the revision of
+// the rules by which they were computed.
 func (t *Tx) AppendLedger(ctx context.Context, companyID string, now time.Time, ruleRev int64, postings []ledger.Posting) error {
 	if len(postings) == 0 {
 		return nil

@@ -27,8 +27,8 @@ var upsertProducts = `
 		where (excluded.updated_at, excluded.accepted_at, excluded.digest) > (p.updated_at, p.accepted_at, p.digest)
 	returning product_id`
 
-// UpsertProducts stores products where they are newer than what is stored, one
-// version a product, and returns the ids of those.
+// UpsertProducts stores products, one version of each, where they are newer than the
+// stored one, and returns the ids of those.
 func (t *Tx) UpsertProducts(ctx context.Context, companyID string, products []facts.Product) (changed []string, err error) {
 	return t.texts(ctx, "store products", upsertProducts, productRows.Args(products, pgx.NamedArgs{"company_id": companyID}))
 }
@@ -44,7 +44,7 @@ var insertVariants = `
 	select @company_id, variant_id, product_id, sku from ` + variantRows.Unnest("v") + `
 	on conflict (company_id, variant_id, product_id) do nothing`
 
-// ReplaceVariants stores the variants of products in the place of what they had.
+// ReplaceVariants replaces the stored variants of products.
 func (t *Tx) ReplaceVariants(ctx context.Context, companyID string, productIDs []string, variants []facts.Variant) error {
 	if err := t.exec(ctx, "remove variants", `delete from product_variant where company_id = @company_id and product_id = any(@product_ids)`,
 		pgx.NamedArgs{"company_id": companyID, "product_ids": productIDs}); err != nil || len(variants) == 0 {

@@ -11,9 +11,9 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
-// queue puts the orders that a query selects (company_id, order_id, cause) off
-// to be computed again. An order that is queued keeps its first cause; one that
-// failed before is tried again.
+// queue queues the orders that a query selects (company_id, order_id, cause), to be
+// computed again, and returns how many were not queued already. An order that is
+// queued keeps its cause. One that was set aside is tried again.
 func (t *Tx) queue(ctx context.Context, companyID, query string, args pgx.NamedArgs) (queued int, err error) {
 	rows, err := postgres.Collect(ctx, t.tx, pgx.RowTo[int], `
 		with queued as (
@@ -33,8 +33,8 @@ var queuedRows = postgres.Rows[facts.Concerned]{
 	postgres.Col("cause", "text", func(c *facts.Concerned) string { return c.Cause.String() }),
 }
 
-// Queue puts orders off to be computed again, and returns how many were not
-// queued already.
+// Queue queues orders to be computed again, and returns how many were not queued
+// already.
 func (t *Tx) Queue(ctx context.Context, companyID string, orders []facts.Concerned) (int, error) {
 	if len(orders) == 0 {
 		return 0, nil
@@ -42,14 +42,16 @@ func (t *Tx) Queue(ctx context.Context, companyID string, orders []facts.Concern
 	return t.queue(ctx, companyID, `select @company_id, order_id, cause from `+queuedRows.Unnest("q"), queuedRows.Args(orders, pgx.NamedArgs{"company_id": companyID}))
 }
 
-// QueueCreated queues all orders created in a span.
+// QueueCreated queues all orders that were created between two instants, both
+// inclusive, and returns how many were not queued already.
 func (t *Tx) QueueCreated(ctx context.Context, companyID string, from, to time.Time, cause facts.Cause) (int, error) {
 	return t.queue(ctx, companyID, `
 		select company_id, order_id, @cause::text from orders where company_id = @company_id and created_at between @lo and @hi`,
 		pgx.NamedArgs{"company_id": companyID, "lo": from, "hi": to, "cause": cause.String()})
 }
 
-// TakeQueued removes up to limit orders from a company's queue and returns them.
+// TakeQueued removes the first orders from a company's queue, at most limit, and
+// returns them. The queue is ordered by order id. Orders set aside stay.
 func (t *Tx) TakeQueued(ctx context.Context, companyID string, limit int) ([]facts.Concerned, error) {
 	list, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (c facts.Concerned, err error) {
 		var cause string
@@ -66,20 +68,21 @@ func (t *Tx) TakeQueued(ctx context.Context, companyID string, limit int) ([]fac
 		return nil, fmt.Errorf("take queued orders: %w", err)
 	}
 	if len(list) == 0 {
-		err = t.exec(ctx, "a company's queue is empty", `delete from recompute_company where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
+		err = t.exec(ctx, "remove a company from the queue", `delete from recompute_company where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
 	}
 	return list, err
 }
 
-// SetAside marks a queued order that cannot be computed: it waits until
-// something queues it again.
+// SetAside marks a queued order as failed. It stays in the table, and TakeQueued does
+// not return it, until a fact or a rule queues it again.
 func (t *Tx) SetAside(ctx context.Context, companyID, orderID, failure string) error {
 	return t.exec(ctx, "set a queued order aside", `
 		update recompute set failure = @failure where company_id = @company_id and order_id = @order_id`,
 		pgx.NamedArgs{"company_id": companyID, "order_id": orderID, "failure": failure})
 }
 
-// QueuedCompanies lists companies that have orders to compute again, at most 10,000.
+// QueuedCompanies returns the companies that have orders queued, at most 10,000, by
+// id.
 func (s *Store) QueuedCompanies(ctx context.Context) ([]string, error) {
 	list, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[string], `select company_id from recompute_company order by company_id limit 10000`)
 	if err != nil {

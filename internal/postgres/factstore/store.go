@@ -25,23 +25,24 @@ type Store struct {
 // New makes a store on a database.
 func New(db *postgres.DB) *Store { return &Store{Reader: cases.NewReader(db), db: db} }
 
-// Ping asks the server for an answer.
+// Ping returns an error where the server does not answer.
 func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 
-// Tx is one transaction. Its verbs return facts.ErrData for a value that can
-// never be stored; any other error may go away.
+// Tx is one transaction. Transact marks the errors of its methods: facts.ErrData is a
+// value that can never be stored; after any other error a retry may succeed, except
+// facts.ErrFenced.
 type Tx struct {
 	cases.Tx
 	tx pgx.Tx
 }
 
-// Transact runs f in one transaction: all of it is written when f returns nil,
-// else nothing.
+// Transact runs f in one transaction: everything is written when f returns nil, and
+// nothing otherwise.
 func (s *Store) Transact(ctx context.Context, f func(tx *Tx) error) error {
 	return dataError(s.db.InTx(ctx, func(tx pgx.Tx) error { return f(&Tx{cases.In(tx), tx}) }))
 }
 
-// exec runs a statement whose rows nobody reads.
+// exec runs a statement that returns no rows.
 func (t *Tx) exec(ctx context.Context, what, sql string, args pgx.NamedArgs) error {
 	if _, err := t.tx.Exec(ctx, sql, args); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -49,7 +50,7 @@ func (t *Tx) exec(ctx context.Context, what, sql string, args pgx.NamedArgs) err
 	return nil
 }
 
-// texts runs a statement that returns one text a row.
+// texts runs a statement whose rows have one text each.
 func (t *Tx) texts(ctx context.Context, what, sql string, args pgx.NamedArgs) ([]string, error) {
 	list, err := postgres.Collect(ctx, t.tx, pgx.RowTo[string], sql, args)
 	if err != nil {
@@ -58,8 +59,9 @@ func (t *Tx) texts(ctx context.Context, what, sql string, args pgx.NamedArgs) ([
 	return list, nil
 }
 
-// dataError marks errors that the same values will always meet: bad text or
-// numbers (class 22), broken constraints (23), limits such as an index row's (54).
+// dataError marks errors that the same values will always cause as facts.ErrData: bad
+// text or numbers (SQLSTATE class 22), broken constraints (23), exceeded limits such
+// as the size of an index row (54). See PostgreSQL's appendix A, "Error Codes".
 func dataError(err error) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && (strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "23") || strings.HasPrefix(pg.Code, "54")) {
