@@ -1,9 +1,8 @@
 package attribution
 
 import (
-	"encoding/json"
 	"fmt"
-	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,15 +42,6 @@ func sale(change func(*wire.Order), events ...facts.Event) facts.Case {
 		change(&c.Order)
 	}
 	return c
-}
-
-func explained(t *testing.T, o facts.Outcome) []byte {
-	t.Helper()
-	text, err := json.Marshal(o.Explanation)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }
 
 func code(text string) func(*wire.Order) {
@@ -126,61 +116,31 @@ func TestCouponDaysAreTheStores(t *testing.T) {
 	f("2026-03-11T03:00:00Z", "")
 }
 
-func TestPercentRoundsHalfToEven(t *testing.T) {
-	f := func(minor int64, fee string, want int64) {
-		t.Helper()
-		if got, ok := percent(minor, decimal.RequireFromString(fee)); got != want || !ok {
-			t.Errorf("%s %% of %d is %d, want %d", fee, minor, got, want)
-		}
-	}
-	f(10005, "10", 1000) // 1000.5
-	f(10015, "10", 1002) // 1001.5
-	f(10016, "10", 1002)
-	f(1, "50", 0)
-	f(3, "50", 2)
-	f(12345, "7.125", 880) // 879.58…
-}
-
-func TestHubsJoinNothing(t *testing.T) {
-	touch := at(0, "/?utm_campaign=ana")
-	many := make([]string, hubVisitors+1)
-	for i := range many {
-		many[i] = fmt.Sprint("v", i)
-	}
-	f := func(name string, want string, change func(*facts.Case)) {
-		t.Helper()
-		c := sale(nil, touch)
-		change(&c)
-		if o := shop(nil).Decide(c); o.Payout.InfluencerID != want {
-			t.Errorf("%s: %q, want %q", name, o.Payout.InfluencerID, want)
-		}
-	}
-	f("no hub", "ana", func(*facts.Case) {})
-	f("a key of 21 visitors", "", func(c *facts.Case) { c.Keys[0].Visitors = append(many, "v") })
-	f("a key of 201 orders", "", func(c *facts.Case) { c.Keys[0].Orders = hubOrders + 1 })
-	f("a visitor of 21 customers", "", func(c *facts.Case) { c.Visitors[0].Customers = hubIdentities + 1 })
-	f("a key of 21 visitors on its days", "", func(c *facts.Case) { c.Keys[0].DayVisitors = hubVisitors + 1 })
-	f("a visitor of 21 phones", "", func(c *facts.Case) { c.Visitors[0].Phones = hubIdentities + 1 })
-	f("a visitor of 201 carts", "", func(c *facts.Case) { c.Visitors[0].Carts = hubCarts + 1 })
-	f("a visitor of 200 carts", "ana", func(c *facts.Case) { c.Visitors[0].Carts = hubCarts })
-	f("a visitor of 20 e-mails", "ana", func(c *facts.Case) { c.Visitors[0].Emails = hubIdentities })
-	f("another key beside the hub", "ana", func(c *facts.Case) {
-		c.Keys[0].Visitors = many
-		c.Keys = append(c.Keys, facts.KeyReach{Key: facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}, Visitors: []string{"v"}, Orders: 1})
-	})
-}
-
+// docs/attribution.md, "Touches": a click and its landing within 30 minutes are
+// one touch, also when two cookies know them.
 func TestClickAndLandingOfTwoCookiesAreOneTouch(t *testing.T) {
 	const click = "xyz.0195b2c0-0000-7000-8000-000000000000"
-	c := sale(nil, at(1, "/?trb_click="+click))
-	c.Keys[0].Visitors = []string{"v", "cookie"}
-	c.Visitors = append(c.Visitors, facts.Visitor{ID: "cookie", Events: []facts.Event{at(0, "click "+click)}})
-	o := shop(nil).Decide(c)
-	for _, credit := range o.Credits {
-		if credit.TouchID != "e000" || credit.AmountMinor != 10005 {
-			t.Errorf("%s credits %s with %d", credit.Model, credit.TouchID, credit.AmountMinor)
+	f := func(name string, minute int, page string, want ...string) {
+		t.Helper()
+		c := sale(nil, at(minute, page))
+		c.Keys[0].Visitors = []string{"v", "cookie"}
+		c.Visitors = append(c.Visitors, facts.Visitor{ID: "cookie", Events: []facts.Event{at(0, "click "+click)}})
+		o := shop(nil).Decide(c)
+		var got []string
+		for _, credit := range o.Credits {
+			if credit.Model == Linear {
+				got = append(got, fmt.Sprintf("%d %s %s", credit.Position, credit.TouchID, credit.Channel))
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
+	f("a minute later", 1, "/?trb_click="+click, "1 e000 Ana")
+	f("30 minutes later", 30, "/?trb_click="+click, "1 e000 Ana")
+	f("later", 31, "/?trb_click="+click, "1 e000 Ana", "2 e031 Ana")
+	f("another click", 1, "/?trb_click=xyz.other", "1 e000 Ana", "2 e001 Ana")
+	f("no click", 1, "/?utm_source=ig&utm_campaign=beto", "1 e000 Ana", "2 e001 Beto")
 }
 
 func TestOrdersWithoutTouchesAreUnattributed(t *testing.T) {
@@ -195,107 +155,56 @@ func TestOrdersWithoutTouchesAreUnattributed(t *testing.T) {
 	f(sale(func(o *wire.Order) { o.Source = wire.Some(1) }, at(0, "/?utm_campaign=ana")), ChannelMarketplace)
 }
 
-func TestExplanationHasTheContractsShape(t *testing.T) {
-	o := shop(nil).Decide(sale(code("BETO"), at(0, "/?utm_source=ig&utm_campaign=ana&utm_content=inverno"), at(50, "/p")))
-	var got map[string]any
-	if err := json.Unmarshal(explained(t, o), &got); err != nil {
-		t.Fatal(err)
-	}
-	value := func(path string) (v any) {
-		v = got
-		for _, step := range strings.Split(path, ".") {
-			if list, ok := v.([]any); ok {
-				v = list[0]
-			}
-			v = v.(map[string]any)[step]
-		}
-		return v
-	}
-	f := func(path string, want any) {
+// docs/attribution.md, "What is computed again": by these an order is found
+// when a rule changes or a visitor comes again, whether or not anyone matched.
+func TestOutcomesNameWhatTheyAreFoundBy(t *testing.T) {
+	f := func(name string, c facts.Case, want ...facts.Key) {
 		t.Helper()
-		if v := value(path); !reflect.DeepEqual(v, want) {
-			t.Errorf("%s is %v, want %v", path, v, want)
+		var got []facts.Key
+		for _, k := range shop(nil).Decide(c).FoundBy {
+			if k.OrderID != "o1" || k.CreatedAt != c.Order.CreatedAt {
+				t.Errorf("%s: %+v", name, k)
+			}
+			got = append(got, k.Key)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
-	f("order.orderId", "o1")
-	f("order.total", 100.05)
-	f("order.createdAt", "2026-03-01T13:00:00Z")
-	f("keys.kind", "cart")
-	f("keys.hub", false)
-	f("keys.visitors", 1.0)
-	f("touches.influencer", "Ana")
-	f("touches.matched_by", "cart")
-	f("touches.used", true)
-	f("payout.winner.influencer", "Beto")
-	f("payout.winner.evidence", "coupon")
-	f("payout.rule", "coupon_first")
-	f("payout.losers.influencer", "Ana")
-	f("payout.losers.evidence", "link")
-	f("payout.costs.cost_id", "c2")
-	f("payout.costs.fixed_fee", 5.0)
-	f("payout.costs.var_fee", 0.0)
-	f("payout.costs.amount", 5.0)
-	f("payout.base", 100.05)
-	f("payout.commission", 5.0)
-	f("models.last.touch", "e050") // the direct session counts in last alone
-	f("models.linear.channel", "Ana")
-	f("models.linear.share", 1.0)
-	f("models.linear.amount", 100.05)
-	f("counterfactual.without_coupon.winner.influencer", "Ana")
-	f("counterfactual.without_coupon.commission", 10.0)
-	f("counterfactual.without_link.winner.influencer", "Beto")
+	influencer := func(id string) facts.Key { return facts.Key{Kind: facts.KeyInfluencer, Value: id} }
+	visitor := facts.Key{Kind: facts.KeyReached, Value: "v"}
+	f("a direct visit", sale(nil, at(0, "/")), visitor)
+	f("a name that nobody has", sale(nil, at(0, "/?utm_campaign=Cár%20la")), facts.RuleKey(facts.KeyUTM, "car la"), visitor)
+	f("an influencer's", sale(nil, at(0, "/?utm_campaign=ana"), at(50, "/?utm_campaign=ana&utm_source=x")), facts.RuleKey(facts.KeyUTM, "ana"), influencer("ana"), visitor)
+	f("a link that nobody has", sale(nil, at(0, "/?trb_click=abc.1")), facts.RuleKey(facts.KeyLink, "abc"), visitor)
+	f("a link", sale(nil, at(0, "/?trb_click=xyz.1")), facts.RuleKey(facts.KeyLink, "xyz"), influencer("ana"), visitor)
+	f("a coupon", sale(code("BETO")), influencer("beto"), visitor)
+	alone := sale(nil)
+	alone.Keys = nil
+	f("nothing", alone)
 }
 
-func TestPayoutSaysWhatIsOwedAndWhyNothingIs(t *testing.T) {
-	viaAna := at(0, "/?utm_campaign=ana")
-	f := func(name string, x *Index, c facts.Case, want string) {
-		t.Helper()
-		o := x.Decide(c)
-		var got struct {
-			Payout struct {
-				State, Reason string
-				Commission    json.RawMessage
-				Commissions   json.RawMessage
-				Costs         []struct{ Amounts json.RawMessage }
-			}
-		}
-		if err := json.Unmarshal(explained(t, o), &got); err != nil {
-			t.Fatal(err)
-		}
-		p := got.Payout
-		text := fmt.Sprintf("%s %s %s %s %s", p.State, p.Reason, p.Commission, p.Commissions, p.Costs)
-		if text != want {
-			t.Errorf("%s: %s, want %s", name, text, want)
-		}
+// A visitor that is a hub joins nothing, and is named all the same: it may
+// cease to be one.
+func TestOutcomesNameVisitorsThatAreHubs(t *testing.T) {
+	c := sale(nil, at(0, "/?utm_campaign=ana"))
+	c.Visitors[0].Emails = hubIdentities + 1
+	found := shop(nil).Decide(c).FoundBy
+	if len(found) != 1 || found[0].Kind != facts.KeyReached || found[0].Hub != facts.HubOfKeys {
+		t.Errorf("%+v", found)
 	}
-	order := func(discount string, change func(o *wire.Order)) func(*wire.Order) {
-		return func(o *wire.Order) { o.DiscountCode = wire.Some(discount); change(o) }
-	}
-	plain := func(*wire.Order) {}
-	const brl5, usd = `{"amount":5,"currency":"BRL"}`, `{"amount":10,"currency":"USD"}`
-	mixed := shop(func(r *facts.Rules) { r.Costs[1].VarFee = decimal.NewFromInt(10) })
-	f("earned", shop(nil), sale(order("BETO", plain)), `earned  5 [`+brl5+`] [{[`+brl5+`]}]`)
-	f("expected", shop(nil), sale(order("BETO", func(o *wire.Order) { o.Status = 1 })), `expected  5 [`+brl5+`] [{[`+brl5+`]}]`)
-	f("reversed", shop(nil), sale(order("BETO", func(o *wire.Order) { o.Status = 2 })), `reversed  0 [] [{[`+brl5+`]}]`)
-	f("a fixed fee beside another currency", shop(nil), sale(order("BETO", func(o *wire.Order) { o.Currency = "USD" })), `earned  0 [`+brl5+`] [{[`+brl5+`]}]`)
-	f("both fees in two currencies", mixed, sale(order("BETO", func(o *wire.Order) { o.Currency = "USD" })), `earned  10 [`+usd+`,`+brl5+`] [{[`+usd+`,`+brl5+`]}]`)
-	f("nobody", shop(nil), sale(plain), `none no_winner 0 [] []`)
-	f("nobody, cancelled", shop(nil), sale(func(o *wire.Order) { o.Status = 2 }), `none no_winner 0 [] []`)
-	f("all is shipping", shop(nil), sale(func(o *wire.Order) { o.ShippingMinor = wire.Some(o.TotalMinor) }, viaAna), `none base_not_positive 0 [] []`)
-	f("a subscription's next order", shop(nil), sale(func(o *wire.Order) { o.IsRecurring = wire.Some(true) }, viaAna), `none recurring_excluded 0 [] []`)
-	f("… pending", shop(nil), sale(func(o *wire.Order) { o.IsRecurring, o.Status = wire.Some(true), 1 }, viaAna), `none recurring_excluded 0 [] []`)
-	f("no agreement", shop(func(r *facts.Rules) { r.Costs = nil }), sale(plain, viaAna), `none no_agreement 0 [] []`)
-	f("less than a cent", shop(nil), sale(func(o *wire.Order) { o.TotalMinor = 1 }, viaAna), `none below_minor_unit 0 [] [{[]}]`)
 }
 
-func TestAShareOfNoTouchNamesNone(t *testing.T) {
-	f := func(c facts.Case, want bool) {
-		t.Helper()
-		text := string(explained(t, shop(nil).Decide(c)))
-		if strings.Contains(text, `"touch":`) != want {
-			t.Errorf("%s; names a touch: want %t", text, want)
+func TestCreditsNameTheirTouchByItsPlace(t *testing.T) {
+	c := sale(nil, at(0, "/?utm_campaign=ana"), at(10, "/?utm_campaign=beto"), at(20, "/?utm_source=google&utm_medium=cpc"))
+	var got []string
+	for _, credit := range shop(nil).Decide(c).Credits {
+		if credit.Model == Linear || credit.Model == Last {
+			got = append(got, fmt.Sprintf("%s %d %s %s %d", credit.Model, credit.Position, credit.TouchID, credit.Channel, credit.AmountMinor))
 		}
 	}
-	f(sale(nil), false)
-	f(sale(nil, at(0, "/?utm_campaign=ana")), true)
+	want := []string{"last 3 e020 Paid Search 10005", "linear 1 e000 Ana 3335", "linear 2 e010 Beto 3335", "linear 3 e020 Paid Search 3335"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }

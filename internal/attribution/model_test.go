@@ -78,9 +78,35 @@ func TestModelsDivideAsPublished(t *testing.T) {
 	f(TimeDecay, 1, 100, path("", 0, 365), "0:0 1:100")
 }
 
+// docs/attribution.md, "Channel credit": ignore_direct is a setting, and
+// last_non_direct leaves direct touches out in any case.
+func TestDirectTouchesCountWhereTheCompanySaysSo(t *testing.T) {
+	f := func(ignore bool, model, want string) {
+		t.Helper()
+		x := testIndex(func(r *facts.Rules) { r.IgnoreDirect = ignore })
+		var got []string
+		for _, s := range x.shares(model, path("dudd", 0, 1, 2, 3)) {
+			got = append(got, fmt.Sprint(s.touch))
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%s, ignored %t: %s, want %s", model, ignore, text, want)
+		}
+	}
+	f(true, First, "1")
+	f(false, First, "0")
+	f(true, Last, "3")
+	f(false, Last, "3")
+	f(true, LastNonDirect, "1")
+	f(false, LastNonDirect, "1")
+	f(true, Linear, "1")
+	f(false, Linear, "0 1 2 3")
+	f(false, Position, "0 1 2 3")
+	f(false, TimeDecay, "0 1 2 3")
+}
+
 func TestSplitNeverLosesACent(t *testing.T) {
 	for n := 1; n <= 30; n++ {
-		for _, total := range []int64{0, 1, 99, 100, 12345, 99999999999999999} {
+		for _, total := range []int64{0, 1, 99, 100, 12345, 99999999999999999, -1, -12345} {
 			var shares []share
 			for i := range n {
 				shares = append(shares, share{i, big.NewInt(int64(i*i + 1))})

@@ -38,6 +38,60 @@ func TestPost(t *testing.T) {
 	f("10 reversed a -90 BRL/7, 11 adjusted a 90 USD/0, 12 earned c 1 BRL/0", line("a", 90, "USD"), line("c", 1, "BRL"))
 }
 
+func TestOwedAreTheEntriesThatNoneTakesBackByNumber(t *testing.T) {
+	f := func(want string, entries ...Entry) {
+		t.Helper()
+		var got []string
+		for _, e := range Owed(entries) {
+			got = append(got, fmt.Sprint(e.Number))
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%v: owed %q, want %q", entries, text, want)
+		}
+	}
+	earned := func(number int) Entry { return Entry{Number: number, Kind: Earned} }
+	adjusted := func(number int) Entry { return Entry{Number: number, Kind: Adjusted} }
+	reversed := func(number, of int) Entry { return Entry{Number: number, Kind: Reversed, Reverses: of} }
+	f("")
+	f("1", earned(1))
+	f("1 2 3", earned(1), earned(2), earned(3))
+	f("1 2 3", earned(3), earned(1), earned(2))
+	f("1 2 10", earned(10), earned(2), earned(1))
+	f("", reversed(2, 1), earned(1))
+	f("2 4", adjusted(4), reversed(3, 1), earned(2), earned(1))
+}
+
+// docs/attribution.md, "Payout": what holds no more is taken back first, then
+// the new amounts are posted. The order in which the store gives its entries
+// says nothing.
+func TestPostsDoNotDependOnTheOrderOfStoredEntries(t *testing.T) {
+	stored := Post(nil, []facts.Line{line("a", 100, "BRL"), line("b", 5, "BRL"), line("c", 7, "BRL")})
+	stored = append(stored, Post(stored, []facts.Line{line("a", 90, "BRL"), line("c", 7, "BRL"), line("d", 1, "USD")})...)
+	wanted := []facts.Line{line("d", 2, "USD")}
+	want := Post(stored, wanted)
+	if len(want) != 4 {
+		t.Fatalf("posted %v, want three entries taken back and one in their place", want)
+	}
+	for seed := range uint64(50) {
+		shuffled := slices.Clone(stored)
+		r := rand.New(rand.NewPCG(seed, 0))
+		r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		if got := Post(shuffled, wanted); !slices.Equal(got, want) {
+			t.Fatalf("seed %d: posted %v, want %v", seed, got, want)
+		}
+	}
+}
+
+func TestPostLeavesItsArgumentsAlone(t *testing.T) {
+	stored := Post(nil, []facts.Line{line("a", 1, "BRL"), line("b", 2, "BRL")})
+	wanted := []facts.Line{line("b", 2, "BRL"), line("c", 3, "BRL")}
+	storedBefore, wantedBefore := slices.Clone(stored), slices.Clone(wanted)
+	Post(stored, wanted)
+	if !slices.Equal(stored, storedBefore) || !slices.Equal(wanted, wantedBefore) {
+		t.Errorf("stored %v, wanted %v", stored, wanted)
+	}
+}
+
 // Over any history of what is owed: the entries' net is what is owed now, no
 // entry is taken back twice or more than in full, numbers rise by one, and
 // posting the same again posts nothing.

@@ -11,21 +11,25 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// The statuses that gremlins reports and that count.
+// The statuses that gremlins reports and that are known here.
 const (
 	statusKilled     = "KILLED"
 	statusLived      = "LIVED"
 	statusNotCovered = "NOT COVERED"
-	statusTimedOut   = "TIMED OUT" // the mutant does not end: a test has noticed
+	statusTimedOut   = "TIMED OUT"  // the mutant does not end: a test has noticed
+	statusNotViable  = "NOT VIABLE" // it does not compile: it counts nowhere
 )
 
 // mutant is one changed operator and what became of it.
 type mutant struct {
 	name
-	line   int
+	line   int  // from 1
+	column int  // of the operator, from 1, in bytes
+	inCase bool // the operator is in the condition of a case
 	status string
 }
 
@@ -88,6 +92,10 @@ func readReport(directory string, report []byte, readFile func(string) ([]byte, 
 		if err != nil {
 			return nil, fmt.Errorf("report of gremlins on %s: %w", directory, err)
 		}
+		cases, err := caseSpans(text)
+		if err != nil {
+			return nil, fmt.Errorf("report of gremlins on %s: %w", directory, err)
+		}
 		for _, m := range file.Mutations {
 			if m.Line < 1 || m.Line > len(lines) || m.Column < 1 || m.Column > len(lines[m.Line-1]) {
 				return nil, fmt.Errorf("report of gremlins on %s: %s has no line %d with a column %d", directory, path, m.Line, m.Column)
@@ -97,7 +105,9 @@ func readReport(directory string, report []byte, readFile func(string) ([]byte, 
 			}
 			line := lines[m.Line-1]
 			marked := strings.TrimSpace(line[:m.Column-1] + "«" + line[m.Column-1:])
-			mutants = append(mutants, mutant{name{path, m.Type, marked}, m.Line, m.Status})
+			offset := offsetOf(text, m.Line, m.Column)
+			inCase := slices.ContainsFunc(cases, func(c span) bool { return c.from <= offset && offset < c.to })
+			mutants = append(mutants, mutant{name{path, m.Type, marked}, m.Line, m.Column, inCase, m.Status})
 		}
 	}
 	return mutants, nil

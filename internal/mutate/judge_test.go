@@ -49,7 +49,7 @@ func TestMutantsAreCounted(t *testing.T) {
 		}
 	}
 	f("", 100, 100, true)
-	f("", 100, 100, true, statusKilled, statusTimedOut, "NOT VIABLE")
+	f("", 100, 100, true, statusKilled, statusTimedOut, statusNotViable)
 	f("", 50, 100, false, statusLived, statusKilled)
 	f("", 100, 50, false, statusKilled, statusNotCovered)
 	f(named, 100, 100, true, statusLived, statusKilled)

@@ -5,8 +5,8 @@
 //
 //	go run ./internal/mutate [DIRECTORY...]
 //
-// What may enter: running gremlins (.ci/gremlins.mod), reading its report, and
-// the list of mutants that behave as the original does (equivalent.txt).
+// What may enter: running gremlins (.ci/gremlins.mod), reading its report,
+// running what it leaves out (the conditions of cases), and the list of mutants that behave as the original does (equivalent.txt).
 package main
 
 import (
@@ -64,6 +64,9 @@ func run(ctx context.Context, directories []string) (enough bool, err error) {
 		directory = filepath.ToSlash(filepath.Clean(directory))
 		mutants, err := gremlins(ctx, directory)
 		if err != nil {
+			return false, err
+		}
+		if err := runCases(ctx, ".", directory, mutants); err != nil {
 			return false, err
 		}
 		result := judge(directory, mutants, equivalent)

@@ -1,0 +1,160 @@
+package attribution
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// names are n distinct visitors.
+func names(n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprint("v", i)
+	}
+	return list
+}
+
+// docs/attribution.md, "Two hops": more than 200 orders, or more than 20 visitors.
+func TestKeysAreHubsAboveTheirLimits(t *testing.T) {
+	f := func(name string, k facts.KeyReach, want facts.Hub) {
+		t.Helper()
+		if got := hubOfKey(k); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	f("nobody's", facts.KeyReach{}, facts.NoHub)
+	f("at each limit", facts.KeyReach{Orders: 200, DayVisitors: 20, Visitors: names(20)}, facts.NoHub)
+	f("201 orders", facts.KeyReach{Orders: 201}, facts.HubOfOrders)
+	f("21 visitors on its days", facts.KeyReach{DayVisitors: 21}, facts.HubOfVisitors)
+	f("21 visitors in its interval", facts.KeyReach{Visitors: names(21)}, facts.HubOfVisitors)
+	f("both", facts.KeyReach{Orders: 201, DayVisitors: 21}, facts.HubOfOrders)
+}
+
+// docs/attribution.md, "Two hops": more than 20 customers, e-mails or phones
+// (each kind apart), or more than 200 carts.
+func TestVisitorsAreHubsAboveTheirLimits(t *testing.T) {
+	f := func(name string, v facts.Visitor, want facts.Hub) {
+		t.Helper()
+		if got := hubOfVisitor(v); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	f("nobody's", facts.Visitor{}, facts.NoHub)
+	f("at each limit", facts.Visitor{Customers: 20, Emails: 20, Phones: 20, Carts: 200}, facts.NoHub)
+	f("21 customers", facts.Visitor{Customers: 21}, facts.HubOfKeys)
+	f("21 e-mails", facts.Visitor{Emails: 21}, facts.HubOfKeys)
+	f("21 phones", facts.Visitor{Phones: 21}, facts.HubOfKeys)
+	f("201 carts", facts.Visitor{Carts: 201}, facts.HubOfKeys)
+}
+
+// Around an order, a key became a hub of orders, or ceased to be one, only where
+// its count is within the crossing; and each end of the crossing is reached.
+func TestTheCrossingHoldsWhateverBecameAHubOrCeasedToBeOne(t *testing.T) {
+	hub := func(orders int) bool { return hubOfKey(facts.KeyReach{Orders: orders}) == facts.HubOfOrders }
+	for changed := 1; changed <= 30; changed++ {
+		least, most := HubCrossing(changed)
+		for now := range 260 {
+			crossed := hub(now) != hub(now-changed) || hub(now) != hub(now+changed)
+			if within := least <= now && now <= most; within != crossed {
+				t.Errorf("%d changed, %d now: within %t, crossed %t", changed, now, within, crossed)
+			}
+		}
+	}
+}
+
+func TestReadsAreBoundedByTheHubLimits(t *testing.T) {
+	want := facts.Limits{
+		Window: 30 * day, SightingsAfter: day, EventsBefore: day, EventsAfter: time.Second,
+		Visitors: 20, Orders: 200, Identities: 20, Carts: 200, Events: 2000,
+	}
+	if got := testIndex(nil).Limits(); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+func TestReachedAreTheVisitorsOfKeysThatAreNoHubs(t *testing.T) {
+	f := func(name, want string, keys ...facts.KeyReach) {
+		t.Helper()
+		var got []string
+		for _, v := range ReachedVisitors(&facts.Case{Keys: keys}) {
+			got = append(got, v.ID)
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%s: %q, want %q", name, text, want)
+		}
+	}
+	f("no key", "")
+	f("two keys", "a b c", facts.KeyReach{Visitors: []string{"a", "b"}}, facts.KeyReach{Visitors: []string{"b", "c", "a"}})
+	f("hubs lead to nobody", "b", facts.KeyReach{Visitors: []string{"a"}, Orders: 201}, facts.KeyReach{Visitors: []string{"b"}},
+		facts.KeyReach{Visitors: []string{"c"}, DayVisitors: 21}, facts.KeyReach{Visitors: names(21)})
+}
+
+func TestHubCandidatesAreAskedForOnceAKey(t *testing.T) {
+	x := testIndex(nil)
+	moved := func(kind facts.KeyKind, value string, hour int) facts.OrderKey {
+		return facts.OrderKey{Key: facts.Key{Kind: kind, Value: value}, OrderID: "o", CreatedAt: start.Add(time.Duration(hour) * time.Hour)}
+	}
+	f := func(name, want string, keys ...facts.OrderKey) {
+		t.Helper()
+		var got []string
+		for _, c := range x.HubCandidates(keys) {
+			got = append(got, fmt.Sprintf("%s=%s %gh to %gh, %d to %d", c.Kind, c.Value, c.From.Sub(start).Hours(), c.To.Sub(start).Hours(), c.Least, c.Most))
+		}
+		expect(t, name, strings.Join(got, "\n"), want)
+	}
+	f("nothing", "")
+	f("one order", "phone=p -24h to 720h, 200 to 201", moved(facts.KeyPhone, "p", 0))
+	f("three orders of a key and one of another", "phone=p -29h to 727h, 198 to 203\ncart=c -23h to 721h, 200 to 201",
+		moved(facts.KeyPhone, "p", 0), moved(facts.KeyCart, "c", 1), moved(facts.KeyPhone, "p", -5), moved(facts.KeyPhone, "p", 7))
+	f("codes and names join nothing", "", moved(facts.KeyCode, "x", 0), moved(facts.KeyUTM, "x", 0), moved(facts.KeyLink, "x", 0),
+		moved(facts.KeyInfluencer, "x", 0), moved(facts.KeyReached, "x", 0))
+}
+
+func TestHubsJoinNothing(t *testing.T) {
+	touch := at(0, "/?utm_campaign=ana")
+	f := func(name string, want string, change func(*facts.Case)) {
+		t.Helper()
+		c := sale(nil, touch)
+		change(&c)
+		if o := shop(nil).Decide(c); o.Payout.InfluencerID != want {
+			t.Errorf("%s: %q, want %q", name, o.Payout.InfluencerID, want)
+		}
+	}
+	f("no hub", "ana", func(*facts.Case) {})
+	f("a key of 20 visitors", "ana", func(c *facts.Case) { c.Keys[0].Visitors = append(names(hubVisitors-1), "v") })
+	f("a key of 21 visitors", "", func(c *facts.Case) { c.Keys[0].Visitors = append(names(hubVisitors), "v") })
+	f("a key of 200 orders", "ana", func(c *facts.Case) { c.Keys[0].Orders = hubOrders })
+	f("a key of 201 orders", "", func(c *facts.Case) { c.Keys[0].Orders = hubOrders + 1 })
+	f("a key of 21 visitors on its days", "", func(c *facts.Case) { c.Keys[0].DayVisitors = hubVisitors + 1 })
+	f("a visitor of 21 customers", "", func(c *facts.Case) { c.Visitors[0].Customers = hubIdentities + 1 })
+	f("a visitor of 201 carts", "", func(c *facts.Case) { c.Visitors[0].Carts = hubCarts + 1 })
+	f("a visitor at each limit", "ana", func(c *facts.Case) {
+		v := &c.Visitors[0]
+		v.Customers, v.Emails, v.Phones, v.Carts = hubIdentities, hubIdentities, hubIdentities, hubCarts
+	})
+	f("another key beside the hub", "ana", func(c *facts.Case) {
+		c.Keys[0].Visitors = names(hubVisitors + 1)
+		c.Keys = append(c.Keys, facts.KeyReach{Key: facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}, Visitors: []string{"v"}, Orders: 1})
+	})
+}
+
+// A later change must find the order again by its hubs (docs/attribution.md,
+// "What is computed again").
+func TestOutcomesNameTheOrdersHubs(t *testing.T) {
+	c := sale(func(o *wire.Order) { o.CreatedAt = start })
+	c.Keys = []facts.KeyReach{
+		{Key: facts.Key{Kind: facts.KeyCart, Value: "c"}, Visitors: []string{"v"}},
+		{Key: facts.Key{Kind: facts.KeyEmail, Value: "m"}, Orders: hubOrders + 1},
+		{Key: facts.Key{Kind: facts.KeyPhone, Value: "p"}, DayVisitors: hubVisitors + 1},
+	}
+	var got []string
+	for _, k := range shop(nil).Decide(c).Hubs {
+		got = append(got, fmt.Sprintf("%s=%s %s of %s at %s", k.Kind, k.Value, k.Hub, k.OrderID, k.CreatedAt.Format(time.TimeOnly)))
+	}
+	expect(t, "hubs", strings.Join(got, "\n"), "email=m orders of o1 at 12:00:00\nphone=p visitors of o1 at 12:00:00")
+}

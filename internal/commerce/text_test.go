@@ -1,0 +1,174 @@
+package commerce
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+func TestCountryCodesAreISO3166(t *testing.T) {
+	t.Parallel()
+	f := func(code, want string) {
+		t.Helper()
+		o := wire.Order{OrderID: "1", CreatedAt: time.Unix(0, 0), Currency: BRL, CountryCode: wire.Some(code)}
+		if got := told(CheckOrder(&o, &wire.Personal{}, time.Unix(0, 0))); got != want {
+			t.Errorf("%q: %s; want %s", code, got, want)
+		}
+	}
+	f("BR", "")
+	f("AZ", "")
+	f("ZA", "")
+	f("br", "countryCode invalid_format")
+	f("076", "countryCode invalid_format")
+	f("", "countryCode invalid_format")
+	f("UK", "countryCode invalid_value") // reserved; the code is GB
+	f("XX", "countryCode invalid_value")
+	f("EU", "countryCode invalid_value") // no country
+}
+
+func TestProvinceCodesAreTwoCapitals(t *testing.T) {
+	t.Parallel()
+	f := func(code string, want bool) {
+		t.Helper()
+		o := wire.Order{OrderID: "1", CreatedAt: time.Unix(0, 0), Currency: BRL, ProvinceCode: wire.Some(code)}
+		bad := CheckOrder(&o, &wire.Personal{}, time.Unix(0, 0))
+		if bad.Any() == want || bad.Any() && told(bad) != "provinceCode invalid_format" {
+			t.Errorf("%q: %s; want it taken: %t", code, told(bad), want)
+		}
+	}
+	for _, code := range []string{"SP", "AA", "ZZ", "AZ", "ZA"} {
+		f(code, true)
+	}
+	for _, code := range []string{"", "S", "SPO", "@A", "[A", "A@", "A[", "sP", "Sp", "É"} {
+		f(code, false)
+	}
+}
+
+func TestABirthdateIsARealDay(t *testing.T) {
+	t.Parallel()
+	f := func(date wire.Optional[string], want string) {
+		t.Helper()
+		o, p := wire.Order{OrderID: "1", CreatedAt: time.Unix(0, 0), Currency: BRL}, wire.Personal{}
+		p.Customer = wire.Some(wire.Customer{Birthdate: date})
+		if got := told(CheckOrder(&o, &p, time.Unix(0, 0))); got != want {
+			t.Errorf("%+v: %s; want %s", date, got, want)
+		}
+	}
+	f(wire.Optional[string]{}, "")
+	f(wire.Null[string](), "")
+	f(wire.Some("2000-02-29"), "")
+	f(wire.Some("0001-01-01"), "")
+	f(wire.Some("2001-02-29"), "customer.birthdate invalid_date")
+	f(wire.Some("0000-01-01"), "customer.birthdate invalid_date")
+	f(wire.Some(""), "customer.birthdate invalid_date")
+}
+
+func TestAChoiceSaysWhatCanBeChosen(t *testing.T) {
+	t.Parallel()
+	o := wire.Order{OrderID: "1", CreatedAt: time.Unix(0, 0), Currency: BRL, Status: 7, PaymentMethod: wire.Some(7)}
+	bad := CheckOrder(&o, &wire.Personal{}, time.Unix(0, 0))
+	if len(bad.List) != 2 || bad.List[0].Message != "must be one of 0, 1, 2" || bad.List[1].Message != "must be one of 1, 2, 3, 4, 15" {
+		t.Errorf("%+v", bad.List)
+	}
+}
+
+func TestListsAreFullAtTheirBound(t *testing.T) {
+	t.Parallel()
+	f := func(name string, bad Violations) {
+		t.Helper()
+		if bad.Any() {
+			t.Errorf("%s: %s", name, told(bad))
+		}
+	}
+	o := wire.Order{OrderID: "1", CreatedAt: time.Unix(0, 0), Currency: BRL, Items: wire.Some(make([]wire.Item, MaxItems)), Installments: wire.Some(MaxInstallments)}
+	f("items", CheckOrder(&o, &wire.Personal{}, time.Unix(0, 0)))
+	f("links", Registration{Name: "Ana", Links: slices.Repeat([]string{"https://loja.example.com/"}, maxElements)}.Check())
+}
+
+func TestDiscountCodesAreCutIntoParts(t *testing.T) {
+	t.Parallel()
+	f := func(field string, want ...string) {
+		t.Helper()
+		if got := SplitCodes(field); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", field, got, want)
+		}
+	}
+	f("")
+	f("ANA10", "ANA10")
+	f("a b-c.d/e", "a b-c.d/e")
+	f("a,b;c|d", "a", "b", "c", "d")
+	f(",;|")
+}
+
+func TestIdempotencyKeys(t *testing.T) {
+	t.Parallel()
+	f := func(key, want string) {
+		t.Helper()
+		if got := told(CheckIdempotencyKey(key)); got != want {
+			t.Errorf("%.40q: %s; want %s", key, got, want)
+		}
+	}
+	f("a", "")
+	f(strings.Repeat("é", maxIdempotencyKey), "")
+	f(strings.Repeat("é", maxIdempotencyKey+1), "Idempotency-Key too_long")
+	f(" ", "Idempotency-Key empty")
+	f("\xff", "Idempotency-Key invalid_characters")
+}
+
+func TestIDsAreAPrefixAndEightyRandomBits(t *testing.T) {
+	t.Parallel()
+	id, err := NewID(bytes.NewReader(bytes.Repeat([]byte{0, 1}, 5)), "c_")
+	if err != nil || id != "c_aaaqaaiaaeaacaab" {
+		t.Errorf("%q, %v", id, err)
+	}
+	if id, err := NewID(bytes.NewReader(make([]byte, 9)), "c_"); !errors.Is(err, io.ErrUnexpectedEOF) || id != "" {
+		t.Errorf("%q, %v", id, err)
+	}
+}
+
+// A byte from 240 on would favour the first letters: it is drawn again.
+func TestEachLetterOfAShortCodeIsAsLikely(t *testing.T) {
+	t.Parallel()
+	times := map[rune]int{}
+	for b := range 256 {
+		drawn := bytes.Repeat([]byte{byte(b)}, CodeLength)
+		code, err := NewShortCode(bytes.NewReader(drawn))
+		if b >= 240 {
+			if !errors.Is(err, io.EOF) || code != "" {
+				t.Errorf("%d: %q, %v; want another draw", b, code, err)
+			}
+			continue
+		}
+		if err != nil || len(code) != CodeLength {
+			t.Fatalf("%d: %q, %v", b, code, err)
+		}
+		times[rune(code[0])]++
+	}
+	for _, letter := range codeAlphabet {
+		if times[letter] != 8 {
+			t.Errorf("%c is drawn for %d of 240 bytes, want 8", letter, times[letter])
+		}
+	}
+}
+
+func TestCursorsComeByTimeThenByID(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1_700_000_000, 0)
+	ordered := []Cursor{{}, {At: at}, {At: at, OrderID: "a"}, {At: at, OrderID: "b"}, {At: at.Add(time.Microsecond), OrderID: "a"}}
+	for i, a := range ordered {
+		for j, b := range ordered {
+			if a.Before(b) != (i < j) {
+				t.Errorf("%v before %v: %t", a, b, a.Before(b))
+			}
+		}
+	}
+	if got := (Sale{ProcessedAt: at, OrderID: "a", CreatedAt: at.Add(-1)}).Cursor(); got != ordered[2] {
+		t.Errorf("a sale is at %v", got)
+	}
+}

@@ -1,0 +1,91 @@
+package facts
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// seen is an event of a visitor with an e-mail some minutes after noon.
+func seen(visitor, email string, minute int) Event {
+	e := Event{Event: wire.Event{VisitorID: visitor, Identity: wire.Identity{EmailKey: email}}, Visitor: visitor}
+	e.At = noon.Add(time.Duration(minute) * time.Minute)
+	e.IDTime = e.At.Add(time.Hour)
+	return e
+}
+
+func sightings(events ...Event) string {
+	var rows []string
+	for _, s := range Sightings(events) {
+		minutes := func(at time.Time) int { return int(at.Sub(noon).Minutes()) }
+		rows = append(rows, fmt.Sprintf("%s=%s %s %s %d..%d %d..%d", s.Kind, s.Value, s.Visitor, s.Day.Format("02"),
+			minutes(s.First), minutes(s.Last), minutes(s.FirstID), minutes(s.LastID)))
+	}
+	return strings.Join(rows, "; ")
+}
+
+// docs/attribution.md, "Keys that join": one row for each (key, visitor, day).
+func TestSightingsAreOneAKeyVisitorAndDay(t *testing.T) {
+	f := func(name, want string, events ...Event) {
+		t.Helper()
+		if got := sightings(events...); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
+		}
+	}
+	const midnight = 12 * 60
+	bot := seen("v", "e", 0)
+	bot.Bot = wire.BotKnown
+	f("nothing", "")
+	f("one event", "email=e v 10 0..0 60..60; visitor=v v 10 0..0 60..60", seen("v", "e", 0))
+	f("one day", "visitor=v v 10 1..9 61..69", seen("v", "", 5), seen("v", "", 9), seen("v", "", 1))
+	f("two days", "visitor=v v 10 719..719 779..779; visitor=v v 11 720..720 780..780", seen("v", "", midnight), seen("v", "", midnight-1))
+	f("two visitors of one key", "email=e a 10 0..0 60..60; email=e b 10 1..1 61..61; visitor=a a 10 0..0 60..60; visitor=b b 10 1..1 61..61",
+		seen("b", "e", 1), seen("a", "e", 0))
+	f("bots are not seen", "", bot)
+	f("nobody is not seen", "", seen("", "e", 0))
+}
+
+func TestSightingsOfLateIDsKeepLeastAndGreatest(t *testing.T) {
+	early, late := seen("v", "", 0), seen("v", "", 1)
+	early.IDTime, late.IDTime = noon.Add(9*time.Minute), noon.Add(-9*time.Minute) // ids tell another order than corrected times
+	if got, want := sightings(early, late), "visitor=v v 10 0..1 -9..9"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestSightingsDoNotDependOnTheOrderOfEvents(t *testing.T) {
+	var events []Event
+	for i := range 60 {
+		events = append(events, seen(fmt.Sprint("v", i%4), fmt.Sprint("e", i%3), i*53))
+	}
+	want := sightings(events...)
+	for seed := range uint64(30) {
+		shuffled := slices.Clone(events)
+		rand.New(rand.NewPCG(seed, 0)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		if got := sightings(shuffled...); got != want {
+			t.Fatalf("seed %d:\n got %s\nwant %s", seed, got, want)
+		}
+	}
+}
+
+func TestDaysAreUTCs(t *testing.T) {
+	f := func(at, want string) {
+		t.Helper()
+		instant, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := DayOf(instant).Format(time.RFC3339); got != want {
+			t.Errorf("%s is on %s, want %s", at, got, want)
+		}
+	}
+	f("2026-03-10T00:00:00Z", "2026-03-10T00:00:00Z")
+	f("2026-03-10T23:59:59.999Z", "2026-03-10T00:00:00Z")
+	f("2026-03-10T22:00:00-03:00", "2026-03-11T00:00:00Z")
+	f("1970-01-01T00:00:01Z", "1970-01-01T00:00:00Z")
+}
