@@ -70,6 +70,12 @@ func TestEveryAnswerIsAnEnvelope(t *testing.T) {
 		t.Errorf("request id %q", got.RequestID)
 	}
 
+	for _, phone := range []string{"5511987654321", "req-11987654321"} { // the log would hold it
+		if got := f("GET", "/admin/v1/influencers", "", 200, "", "X-Request-Id", phone); strings.Contains(got.RequestID, "11987654321") {
+			t.Errorf("request id %q", got.RequestID)
+		}
+	}
+
 	response, err := http.Get(s.url + "/metrics")
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/identity"
 )
 
 const (
@@ -49,7 +50,7 @@ func (s *Server) runOnce(w http.ResponseWriter, r *http.Request, operation route
 		r = r.WithContext(ctx)
 	}
 	claimed, err := s.claim(r.Context(), commerce.Claim{
-		CompanyID: c.companyID, Key: key, Fingerprint: fingerprint(r, body), Lease: attemptLease, Keep: answerKept})
+		CompanyID: c.companyID, Key: c.keys.IdempotencyKey(key), Fingerprint: fingerprint(c.keys, r, body), Lease: attemptLease, Keep: answerKept})
 	switch {
 	case errors.Is(err, commerce.ErrKeyMismatch):
 		return answer{}, &problem{status: http.StatusUnprocessableEntity, code: codeKeyMismatch,
@@ -127,11 +128,11 @@ func idempotencyKey(values []string) (string, error) {
 	return values[0], brokenRules(&bad)
 }
 
-func fingerprint(r *http.Request, body []byte) [32]byte {
-	sum := sha256.New()
-	_, _ = io.WriteString(sum, r.Method+" "+r.URL.Path+"\n") // a hash never returns an error
-	sum.Write(body)
-	return [32]byte(sum.Sum(nil))
+// fingerprint tells two requests apart. It is of a keyed digest: a body names the
+// shopper, and is easy to guess from what is stored of it.
+func fingerprint(keys identity.Keys, r *http.Request, body []byte) [32]byte {
+	request := append([]byte(r.Method+" "+r.URL.Path+"\n"), body...)
+	return sha256.Sum256([]byte(keys.Digest(request)))
 }
 
 func keyInProgress() *problem {

@@ -1,6 +1,7 @@
 package admin_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -111,6 +112,20 @@ func (s *service) produced(kind wire.Kind, companyID string, f func() bool) {
 		}
 		return c.ID == "mark"
 	})
+}
+
+func TestIdempotencyKeyAndRequestAreStoredAsKeyedDigests(t *testing.T) {
+	t.Parallel()
+	s := start(t, admin.Config{})
+	s.want(s.call("POST", "/admin/v1/order", s.live, order1001, "Idempotency-Key", "ana@example.com 11987654321"), 200, "")
+	keys := s.hasher.Company(s.store.Live.CompanyID, "BR")
+	if n := s.count(`select count(*) from idempotency where idempotency_key = $1`, keys.IdempotencyKey("ana@example.com 11987654321")); n != 1 {
+		t.Errorf("%d rows have the key's digest, want 1", n)
+	}
+	plain := sha256.Sum256([]byte("POST /admin/v1/order\n" + order1001))
+	if n := s.count(`select count(*) from idempotency where idempotency_key like '%ana@%' or idempotency_key like '%11987654321%' or fingerprint = $1`, plain[:]); n != 0 {
+		t.Errorf("%d rows show the key, or a hash of the request without a secret", n)
+	}
 }
 
 func TestIdempotencyKeyIsOneTextOfAtMost255Characters(t *testing.T) {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/tributary-io/tributary/internal/identity"
 )
 
 // observer does what requests of the API and of the pages have in common: it
@@ -73,11 +75,12 @@ func (o *observer) serve(w http.ResponseWriter, r *http.Request, handler http.Ha
 // maxRequestID bounds an incoming X-Request-Id in bytes.
 const maxRequestID = 128
 
-// requestID returns the incoming id where it is short and of plain characters, else a new one.
+// requestID returns the incoming id where it is short and of plain characters,
+// else a new one. The log holds it, so an id that may be a phone number is not kept.
 func (o *observer) requestID(incoming string) string {
 	if incoming != "" && len(incoming) <= maxRequestID && !strings.ContainsFunc(incoming, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.:", r)
-	}) {
+	}) && identity.ScrubStrict(incoming) == incoming {
 		return incoming
 	}
 	id, err := uuid.NewV7FromReader(o.random)

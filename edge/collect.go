@@ -133,9 +133,6 @@ func (s *Server) arrival(ctx *fasthttp.RequestCtx, c *company, now time.Time, se
 	return a
 }
 
-// maxUserAgent is core's bound on context.userAgent, in bytes.
-const maxUserAgent = 512
-
 func cutText(text string, n int) string {
 	if len(text) > n {
 		text = strings.ToValidUTF8(text[:n], "")

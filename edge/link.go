@@ -125,7 +125,7 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 	e := core.Event{
 		ID: clickUUID, Name: core.LinkClick, Timestamp: now.UnixMilli(),
 		Context: core.Context{
-			Page:     core.Page{Referrer: cutText(string(ctx.Request.Header.Referer()), maxReferrer)},
+			Page:     core.Page{Referrer: cutText(string(ctx.Request.Header.Referer()), maxURL)},
 			Campaign: core.Campaign{Source: linkSource, Medium: linkMedium, Name: link.Influencer, Content: link.Campaign},
 			ClickIDs: []core.Param{{Name: "trb_click", Value: click.ClickID}},
 		},
@@ -161,9 +161,6 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 		}
 	}
 }
-
-// maxReferrer is core's bound on a URL, in bytes.
-const maxReferrer = 2048
 
 // answerNoLink answers with a page for the person who followed an unknown link.
 func (s *Server) answerNoLink(ctx *fasthttp.RequestCtx) {

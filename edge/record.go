@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -92,49 +93,79 @@ func appendMember(dst []byte, first int, name, value string) []byte {
 }
 
 // scrub removes e-mails and phones from every text of the event that a caller
-// can fill, and replaces ids that may be one by keyed digests. The path is
-// scrubbed with the host before it: only then "/<phone>" of wa.me shows what it
-// is.
+// can fill, and replaces ids that may be one by keyed digests.
 func scrub(e *core.Event, keys identity.Keys) {
 	c := &e.Context
-	c.Page.Path = scrubPath(c.Page.URL, c.Page.Path)
-	for _, text := range []*string{
-		&c.Page.URL, &c.Page.Referrer, &c.Page.Title,
-		&c.Campaign.Source, &c.Campaign.Medium, &c.Campaign.Name, &c.Campaign.Content, &c.Campaign.Term,
+	c.Page.Path = scrubPath(&c.Page)
+	for _, it := range []struct {
+		text  *string
+		bound int
+	}{
+		{&c.Page.URL, maxURL}, {&c.Page.Referrer, maxURL}, {&c.Page.Title, maxTitle},
+		{&c.Campaign.Source, maxCampaign}, {&c.Campaign.Medium, maxCampaign}, {&c.Campaign.Name, maxCampaign},
+		{&c.Campaign.Content, maxCampaign}, {&c.Campaign.Term, maxCampaign},
 	} {
-		if *text != "" {
-			*text = identity.Scrub(*text)
-		}
+		*it.text = scrubText(*it.text, it.bound, identity.Scrub)
 	}
 	for i := range c.ClickIDs {
-		c.ClickIDs[i].Value = identity.Scrub(c.ClickIDs[i].Value)
+		c.ClickIDs[i].Value = scrubText(c.ClickIDs[i].Value, maxCampaign, identity.Scrub)
 	}
-	for _, text := range []*string{&c.Locale, &c.Screen, &c.UserAgent, &c.Library.Name, &c.Library.Version} {
-		*text = identity.ScrubStrict(*text)
+	for _, text := range []*string{&c.Locale, &c.Screen, &c.Library.Name, &c.Library.Version} {
+		*text = scrubText(*text, maxShort, identity.ScrubStrict)
 	}
+	c.UserAgent = scrubText(c.UserAgent, maxUserAgent, identity.ScrubStrict)
 	e.VisitorID, e.SessionID, e.Stream = keys.VisitorID(e.VisitorID), keys.SessionID(e.SessionID), keys.Stream(e.Stream)
 	if e.Payload != "" {
 		e.Payload = identity.ScrubJSON(e.Payload)
 	}
 }
 
-// scrubPath scrubs a page's path as part of its URL.
-func scrubPath(url, path string) string {
+// core's bounds on texts, in bytes. It cuts longer ones.
+const (
+	maxURL       = 2048
+	maxTitle     = 512
+	maxUserAgent = 512
+	maxCampaign  = 256 // a UTM value or a click id
+	maxShort     = 64  // locale, screen, library
+)
+
+// wasCut tells whether a text may have lost its end at a bound. Of a cut text
+// less than one character is missing to the bound.
+func wasCut(text string, bound int) bool { return len(text) > bound-utf8.UTFMax }
+
+// scrubText scrubs a text that was cut where it was longer than bound.
+func scrubText(text string, bound int, scrub func(string) string) string {
+	if text == "" {
+		return ""
+	}
+	if wasCut(text, bound) {
+		text = identity.ScrubCut(text)
+	}
+	return scrub(text)
+}
+
+// scrubPath scrubs a page's path as part of its URL: only with the host before it
+// "/<phone>" of wa.me shows what it is.
+func scrubPath(page *core.Page) string {
+	path, scrub := page.Path, identity.Scrub
 	if path == "" {
 		return ""
 	}
-	scheme, rest, found := strings.Cut(url, "://")
+	if wasCut(path, maxURL) || wasCut(page.URL, maxURL) { // the path may be the end of the URL
+		scrub = identity.ScrubCut
+	}
+	scheme, rest, found := strings.Cut(page.URL, "://")
 	if !found {
-		return identity.Scrub(path)
+		return scrub(path)
 	}
 	host := rest
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
 		host = rest[:end]
 	}
 	site := scheme + "://" + host
-	scrubbed, kept := strings.CutPrefix(identity.Scrub(site+"/"+strings.TrimPrefix(path, "/")), site)
+	scrubbed, kept := strings.CutPrefix(scrub(site+"/"+strings.TrimPrefix(path, "/")), site)
 	if !kept { // an address in the host itself
-		return identity.Scrub(path)
+		return scrub(path)
 	}
 	return scrubbed
 }

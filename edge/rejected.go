@@ -40,8 +40,9 @@ func reason(v *core.Violation) string {
 const redacted = "(redacted)"
 
 // redact returns an event without whom it names: without its identity, and
-// without e-mails, phones and customer ids wherever they stand. A text that is
-// not JSON gives "".
+// without e-mails, phones and customer ids wherever they stand. Its eventId may
+// be one: the letter has it, as a UUID or a keyed digest. A text that is not JSON
+// gives "".
 func redact(text string) string {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
@@ -49,8 +50,12 @@ func redact(text string) string {
 	if decoder.Decode(&value) != nil || decoder.More() {
 		return ""
 	}
-	if envelope, ok := value.([]any); ok && len(envelope) > 5 && envelope[5] != nil {
-		envelope[5] = redacted // the identity
+	if envelope, ok := value.([]any); ok {
+		for _, i := range []int{1, 5} { // its eventId, which the letter has, and its identity
+			if len(envelope) > i && envelope[i] != nil {
+				envelope[i] = redacted
+			}
+		}
 	}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -92,7 +97,7 @@ func redactValue(name string, value any) any {
 func personal(spelled string) bool {
 	name := strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(spelled))
 	switch name {
-	case "identity", "customer", "customerid", "carttoken", "cpf", "document", "name", "firstname", "lastname", "address",
+	case "eventid", "identity", "customer", "customerid", "carttoken", "cpf", "document", "name", "firstname", "lastname", "address",
 		"user", "userid", "visitorid", "sessionid", "stream", "cookieid":
 		return true
 	}

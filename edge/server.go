@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"regexp"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/produce"
 )
 
@@ -154,9 +156,13 @@ func (l *logLimiter) allow(now time.Time) (leftOut int, allowed bool) {
 	return leftOut, true
 }
 
-// httpLog logs what fasthttp says of connections.
+// httpLog logs what fasthttp says of connections, without what it quotes: the
+// client's address and parts of its request.
 type httpLog struct{ log *slog.Logger }
 
 func (l httpLog) Printf(format string, args ...any) {
-	l.log.Debug("http", "message", fmt.Sprintf(format, args...))
+	l.log.Debug("http", "message", identity.ScrubStrict(quotedPattern.ReplaceAllString(fmt.Sprintf(format, args...), "(left out)")))
 }
+
+// quotedPattern is a text as %q writes it, up to the end if it has none.
+var quotedPattern = regexp.MustCompile(`"(?:[^"\\]|\\.)*(?:"|$)`)

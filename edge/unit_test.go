@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	"encoding/binary"
 	"log/slog"
 	"net"
@@ -140,14 +141,61 @@ func TestRedact(t *testing.T) {
 	}
 	f(`{"event":"X","identity":{"email":"ana@example.com","phone":1}}`, `{"event":"X","identity":"(redacted)"}`)
 	f(`{"payload":{"customer_id":42,"customerEmail":"x","n":1.50,"url":"/?e=ana%40example.com"}}`, `{"payload":{"customerEmail":"(redacted)","customer_id":"(redacted)","n":1.50,"url":"/?e=(email)"}}`)
-	f(`["r1","id","t","X","{\"phone\":\"x\",\"a\":1}","{\"email\":\"ana@example.com\"}",{"url":"u"}]`, `["r1","id","t","X","{\"a\":1,\"phone\":\"(redacted)\"}","(redacted)",{"url":"u"}]`)
+	f(`["r1","id","t","X","{\"phone\":\"x\",\"a\":1}","{\"email\":\"ana@example.com\"}",{"url":"u"}]`, `["r1","(redacted)","t","X","{\"a\":1,\"phone\":\"(redacted)\"}","(redacted)",{"url":"u"}]`)
 	f(`{"customer":{"anything":"ana"}}`, `{"customer":"(redacted)"}`)
 	// Encoded twice, a common mistake; and an envelope that lacks a member.
 	f(`{"payload":"{\"customer_id\":\"c-42\",\"a\":1}"}`, `{"payload":"{\"a\":1,\"customer_id\":\"(redacted)\"}"}`)
 	f(`{"payload":" [{\"customer_id\":\"c-42\""}`, `{"payload":""}`)
-	f(`["r1","X",null,"{\"customer_id\":\"c-42\"}"]`, `["r1","X",null,"{\"customer_id\":\"(redacted)\"}"]`)
+	f(`["r1","X",null,"{\"customer_id\":\"c-42\"}"]`, `["r1","(redacted)",null,"{\"customer_id\":\"(redacted)\"}"]`)
+	f(`{"eventId":"c-42","event":"X"}`, `{"event":"X","eventId":"(redacted)"}`)
+	f(`{"n":"x","user_id":"c-42","cart":{"token":"9f3b"},"cartToken":"9f3b"}`, `{"cart":{"token":"(id)"},"cartToken":"(redacted)","n":"x","user_id":"(redacted)"}`)
 	f(`ana@example.com`, ``)
 	f(`{"a":"`+strings.Repeat("x", maxRejectedBody)+`"}`, ``)
+}
+
+func TestTheHTTPLogQuotesNothingOfARequest(t *testing.T) {
+	f := func(message, want string) {
+		t.Helper()
+		var out bytes.Buffer
+		httpLog{slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))}.Printf("error: %s", message)
+		if !strings.Contains(out.String(), want) || strings.Contains(out.String(), "c-42") || strings.Contains(out.String(), "11987654321") {
+			t.Errorf("%s was logged as %s, want %s", message, out.String(), want)
+		}
+	}
+	f(`malformed mime header: missing colon: "c-42"`, `missing colon: (left out)`)
+	f(`invalid uri "/c-42\"c-42" in "GET c-42": end`, `invalid uri (left out) in (left out): end`)
+	f(`contents: "c-42`, `contents: (left out)`)
+	f(`cannot parse 11987654321`, `cannot parse (phone)`)
+}
+
+func TestATextThatCoreCutKeepsNoBeginningOfAnAddress(t *testing.T) {
+	keys := testHasher(t).Company("co_1", "BR")
+	const address = "shopper.q1z@example.com.br"
+	for _, field := range []struct {
+		path  string
+		bound int
+	}{
+		{"page.url", maxURL}, {"page.path", maxURL}, {"page.referrer", maxURL}, {"page.title", maxTitle}, {"userAgent", maxUserAgent},
+		{"campaign.source", maxCampaign}, {"campaign.term", maxCampaign}, {"clickIds.gclid", maxCampaign},
+		{"locale", maxShort}, {"screen", maxShort}, {"library.name", maxShort}, {"library.version", maxShort},
+	} {
+		for kept := len("shopper.q1z@"); kept <= len(address); kept++ {
+			text := "https://x.com/?a=" + strings.Repeat("x", field.bound-kept-len("https://x.com/?a=&e=")) + "&e=" + address
+			value := asJSON(t, text)
+			for _, name := range slices.Backward(strings.Split("context."+field.path, ".")) {
+				value = `{"` + name + `":` + value + `}`
+			}
+			batch, violation := core.ParseBatch(`{"companyId":"c","event":"X",`+value[1:], "", core.Options{})
+			if violation != nil || batch.Items[0].Err != nil {
+				t.Fatal(violation, batch.Items[0].Err)
+			}
+			e := &batch.Items[0].Event
+			scrub(e, keys)
+			if got := string(core.AppendEvent(nil, e)); strings.Contains(got, "q1z") || !strings.Contains(got, "xxx&e=(email)") {
+				t.Errorf("%s, cut after %d bytes of the address: …%s", field.path, kept, got[max(0, len(got)-200):])
+			}
+		}
+	}
 }
 
 func TestDuplicatesAreBounded(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -39,6 +41,8 @@ func (o *owner) publishRejected(ctx context.Context, rejected []rejection) error
 
 // redact returns the record's event id, and a JSON object of the fields that say
 // which record it is. Fields with content of shoppers or merchants are left out.
+// Not every record was written by the edge or the admin API, so an eventId that
+// is no UUID is left out too, and e-mails and phones are removed.
 func redact(value []byte) (eventID, body string) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(value, &fields) != nil {
@@ -47,8 +51,8 @@ func redact(value []byte) (eventID, body string) {
 	kept := map[string]string{}
 	for _, name := range []string{"companyId", "eventId", "event", "timestamp", "receivedAt", "kind", "acceptedAt", "actor", "via"} {
 		var text string
-		if json.Unmarshal(fields[name], &text) == nil && text != "" {
-			kept[name] = bounded(text)
+		if json.Unmarshal(fields[name], &text) == nil && text != "" && (name != "eventId" || commerce.IsUUID(text)) {
+			kept[name] = bounded(identity.ScrubStrict(text))
 		}
 	}
 	out, err := json.Marshal(kept)

@@ -17,7 +17,7 @@ var (
 // Claim asks to reserve an Idempotency-Key for one write.
 type Claim struct {
 	CompanyID   string
-	Key         string        // the caller's Idempotency-Key
+	Key         string        // a keyed digest of the caller's Idempotency-Key
 	Fingerprint [32]byte      // of the request; another request with the same key is ErrKeyMismatch
 	Lease       time.Duration // how long the key stays reserved when the process dies
 	Keep        time.Duration // how long the answer is replayed

@@ -31,8 +31,13 @@ func (k Keys) Stream(raw string) string {
 	return k.id("stream:", raw)
 }
 
+// IdempotencyKey is the form in which a caller's Idempotency-Key is stored: it may
+// be an e-mail or a phone. It is a keyed digest of the key letter by letter.
+func (k Keys) IdempotencyKey(raw string) string { return k.hashed("idempotency:", raw) }
+
 // Digest tells whether two dead letters hold the same original. It is keyed:
 // of a plain hash, the phone number inside could be found by trying them all.
+// The admin API tells by it whether two requests are the same.
 func (k Keys) Digest(original []byte) string { return k.hashed("digest:", string(original)) }
 
 func (k Keys) id(kind, raw string) string {

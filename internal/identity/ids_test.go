@@ -59,9 +59,12 @@ func TestIDsOfOtherKinds(t *testing.T) {
 	f("stream", k.Stream("999999999999"), false, "999999999999")
 	f("stream", k.Stream("0123456789abc"), false, "0123456789abc")
 	f("stream", k.Stream("0123456789xy"), false, "0123456789xy")
-	values := map[string]bool{k.VisitorID("x"): true, k.SessionID("x"): true, k.EventID("x"): true, k.Stream("x"): true, k.Customer("x"): true, k.Digest([]byte("x")): true}
-	if len(values) != 6 {
+	values := map[string]bool{k.VisitorID("x"): true, k.SessionID("x"): true, k.EventID("x"): true, k.Stream("x"): true, k.Customer("x"): true, k.Digest([]byte("x")): true, k.IdempotencyKey("x"): true}
+	if len(values) != 7 {
 		t.Errorf("kinds share digests: %v", values)
+	}
+	if k.IdempotencyKey("x") == k.IdempotencyKey("x ") || k.IdempotencyKey(anID) == anID || k.IdempotencyKey("0") == "" {
+		t.Error("an idempotency key is normalised, want it letter by letter")
 	}
 	if k.Digest([]byte("x")) == k.Digest([]byte("x ")) || k.Digest([]byte("0")) == "" {
 		t.Error("a digest is of what was normalised, want of the original")

@@ -9,15 +9,18 @@ import (
 const (
 	scrubbedEmail = "(email)"
 	scrubbedPhone = "(phone)"
+	scrubbedID    = "(id)"
 )
 
 // The signs as a URL may carry them: plain, percent-encoded, or encoded twice
-// (a URL inside a URL). The last form of at is the fullwidth sign, encoded.
+// (a URL inside a URL). Signs that need no escape have none after fold.
 const (
-	at    = `(?:@|%(?:25)*40|%(?:25)*[eE][fF]%(?:25)*[bB][cC]%(?:25)*[aA]0)`
+	at    = `(?:@|%(?:25)*40)`
 	plus  = `(?:\+|%(?:25)*2[bB])`
 	slash = `(?:/|%(?:25)*2[fF])`
 	colon = `(?::|%(?:25)*3[aA])`
+	space = `(?: |%(?:25)*20|\+)`
+	local = `(?:[\pL\pN._+\-!#$*'^{|}~]|%(?:25)*[0-9A-Fa-f]{2})+`
 	// gap is what people put between the groups of a number, at most three.
 	gap = `(?:[ .()\-+]|%(?:25)*(?:20|28|29|2[dD])){0,3}`
 )
@@ -25,19 +28,25 @@ const (
 var (
 	// emailPattern stops a local part at what separates values in a URL. The
 	// second group is the domain's last label: letters, as every TLD is.
-	emailPattern = pattern(`(?:[\pL\pN._+\-!#$*'^{|}~]|%(?:25)*[0-9A-Fa-f]{2})+`, at, `([\pL\pN\-]+(?:\.[\pL\pN\-]+)*\.[\pL][\pL\pN\-]+)`)
+	emailPattern = pattern(local, at, `([\pL\pN\-]+(?:\.[\pL\pN\-]+)*\.[\pL][\pL\pN\-]+)`)
 	atPattern    = regexp.MustCompile(at)
+	// cutPattern is an address that a text ends in, whole or not.
+	cutPattern = pattern(local, at, `[^\s&?=/#;,@]*$`)
 
 	// phonePattern takes what only a phone number looks like: an international
-	// prefix, or Brazil's groups with an area code or a hyphen. A bare row of
+	// prefix, Brazil's groups with an area code or a hyphen, or North America's with
+	// an area code in brackets. A bare row of
 	// digits is more often the id of a product, order or campaign: it is a phone
 	// only under a name that says so. Its group is what stays.
-	phonePattern = pattern(`(?:`, plus, `|(\b(?:tel|sms|smsto|callto)`, colon, `|wa\.me`, slash, `))`, plus, `?[0-9](?:`, gap, `[0-9]){7,14}`,
+	phonePattern = pattern(`(?:`, plus, `|((?i:\b(?:tel|sms|smsto|callto)`, colon, `|wa\.me`, slash, `)))`, plus, `?[0-9](?:`, gap, `[0-9]){7,14}`,
 		`|(?:\(|%28)0?[1-9][0-9](?:\)|%29)`, gap, `9?`, gap, `[2-9][0-9]{3}`, gap, `[0-9]{4}\b`,
-		`|\b[1-9][0-9](?: |%20|\+)9?[2-9][0-9]{3}-[0-9]{4}\b`)
+		`|(?:\(|%28)[2-9][0-9]{2}(?:\)|%29)`, gap, `[2-9][0-9]{2}`, gap, `[0-9]{4}\b`,
+		`|\b[1-9][0-9]`, space, `(?:9?[2-9][0-9]{3}-|9[0-9]{4}`, space, `)[0-9]{4}\b`)
 
 	// parameterPattern is a query parameter up to its value; the group is its name.
 	parameterPattern = regexp.MustCompile(`(?i)(?:^|[?&;#]|%(?:25)*(?:26|3F|23))((?:[a-z0-9_.\-\[\]]|%(?:25)*5[BD])+)(?:=|%(?:25)*3D)`)
+	// bracketPattern is a bracket in such a name: "customer%5Bid%5D".
+	bracketPattern = regexp.MustCompile(`(?i)%(?:25)*5[BD]`)
 	// separatorPattern ends a query parameter's value.
 	separatorPattern = regexp.MustCompile(`[&#;]|%(?:25)*(?:26|23|3[bB])`)
 
@@ -64,19 +73,34 @@ var (
 func pattern(parts ...string) *regexp.Regexp { return regexp.MustCompile(strings.Join(parts, "")) }
 
 // Scrub removes e-mail addresses and phone numbers from a text: a URL, a
-// referrer, a title. Percent-encoded and fullwidth ones go too. A date is no
-// phone. Text without either comes back as it is, without a copy.
-func Scrub(text string) string {
-	if folded := foldFullwidth(text); folded != text {
-		if scrubbed := scrubFolded(folded); scrubbed != folded {
-			return scrubbed
+// referrer, a title. Percent-encoded and fullwidth ones go too, and so do the
+// values of query parameters whose names say customer id or cart token. A date is
+// no phone. Text without any of these comes back as it is, without a copy.
+func Scrub(text string) string { return scrubFolded(text, scrubPlain) }
+
+// ScrubCut is Scrub for a text whose end may have been cut off: an address at its
+// end goes without the rest of its domain too.
+func ScrubCut(text string) string {
+	return scrubFolded(text, func(text string) string {
+		text = scrubPlain(text)
+		if !mayHoldEmail(text) {
+			return text
 		}
-		return text
-	}
-	return scrubFolded(text)
+		return cutPattern.ReplaceAllStringFunc(text, func(found string) string { return found[:leading(found)] + scrubbedEmail })
+	})
 }
 
-func scrubFolded(text string) string {
+// scrubFolded scrubs the folded form of a text. Where nothing is removed the
+// text comes back as it was.
+func scrubFolded(text string, scrub func(string) string) string {
+	folded := fold(text)
+	if scrubbed := scrub(folded); scrubbed != folded {
+		return scrubbed
+	}
+	return text
+}
+
+func scrubPlain(text string) string {
 	if mayHoldEmail(text) {
 		text = emailPattern.ReplaceAllStringFunc(text, func(found string) string {
 			if retina.MatchString(found[strings.LastIndexByte(found, '@')+1:]) {
@@ -86,12 +110,15 @@ func scrubFolded(text string) string {
 			return found[:leading(found)] + scrubbedEmail
 		})
 	}
+	if mentionsID(text) {
+		text = scrubParameters(text, namesID, isIDValue, scrubbedID)
+	}
 	if !mayHoldPhone(text) {
 		return text
 	}
 	// The patterns cost microseconds, and most texts with many digits are ids.
 	// Without one of these signs no part of the pattern can match.
-	if strings.ContainsAny(text, "+(%-:/") {
+	if strings.ContainsAny(text, " +(%-:/") {
 		text = replaceMatches(text, phonePattern, func(m []string) string {
 			number := m[0][len(m[1]):]
 			if isDate(number) || yearsPattern.MatchString(number) {
@@ -103,28 +130,36 @@ func scrubFolded(text string) string {
 	if !mentionsPhone(text) {
 		return text
 	}
-	text = scrubParameters(text)
+	text = scrubParameters(text, NamesPhone, looksLikePhone, scrubbedPhone)
 	return replaceMatches(text, labelledPattern, func(m []string) string { return m[1] + scrubbedPhone })
 }
 
-// scrubParameters removes the values of query parameters whose names say phone.
-func scrubParameters(text string) string {
+// scrubParameters puts a text in the place of the values of query parameters
+// whose names and values are of a kind.
+func scrubParameters(text string, names, is func(string) bool, scrubbed string) string {
+	if !strings.ContainsAny(text, "=%") {
+		return text
+	}
 	var out strings.Builder
 	copied := 0
 	for _, m := range parameterPattern.FindAllStringSubmatchIndex(text, -1) {
 		begin := m[1]
-		if !NamesPhone(text[m[2]:m[3]]) {
+		name := text[m[2]:m[3]]
+		if strings.Contains(name, "%") {
+			name = bracketPattern.ReplaceAllString(name, "_")
+		}
+		if !names(name) {
 			continue
 		}
 		end := min(len(text), begin+maxParameter)
 		if separator := separatorPattern.FindStringIndex(text[begin:end]); separator != nil {
 			end = begin + separator[0]
 		}
-		if !looksLikePhone(text[begin:end]) {
+		if !is(text[begin:end]) {
 			continue
 		}
 		out.WriteString(text[copied:begin])
-		out.WriteString(scrubbedPhone)
+		out.WriteString(scrubbed)
 		copied = end
 	}
 	if copied == 0 {
@@ -134,8 +169,8 @@ func scrubParameters(text string) string {
 	return out.String()
 }
 
-// maxParameter is how much of a parameter's value is taken for a phone number,
-// in bytes: with every sign of it encoded twice.
+// maxParameter is how much of a parameter's value is removed, in bytes: as much
+// as a phone number takes with every sign of it encoded twice.
 const maxParameter = 128
 
 // ScrubStrict is Scrub, and removes each row of ten to fifteen digits as well:
@@ -146,7 +181,11 @@ func ScrubStrict(text string) string {
 	if isUUID(text) {
 		return text
 	}
-	text = Scrub(text)
+	return scrubFolded(text, func(text string) string { return scrubRows(scrubPlain(text)) })
+}
+
+// scrubRows removes rows of ten to fifteen digits.
+func scrubRows(text string) string {
 	if !mayHoldPhone(text) {
 		return text
 	}
@@ -226,7 +265,7 @@ func mayHoldEmail(text string) bool {
 	if strings.Contains(text, "@") {
 		return true
 	}
-	return strings.Contains(text, "%") && (strings.Contains(text, "40") || strings.Contains(text, "A0") || strings.Contains(text, "a0"))
+	return strings.Contains(text, "%") && strings.Contains(text, "40")
 }
 
 // mayHoldPhone tells whether eight digits stand in a row, with nothing but what
@@ -263,24 +302,3 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 
 func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
-
-// foldFullwidth writes the fullwidth forms of ASCII (U+FF01 to U+FF5E), the
-// small @ and the ideographic full stops as their plain signs: "ana＠x．com" is
-// an address to a mail program too.
-func foldFullwidth(text string) string {
-	if !strings.Contains(text, "\xEF") { // the first byte of all that makes an address or number fullwidth
-		return text
-	}
-	return strings.Map(func(r rune) rune {
-		if r >= '！' && r <= '～' {
-			return r - '！' + '!'
-		}
-		switch r {
-		case '﹫':
-			return '@'
-		case '。', '｡':
-			return '.'
-		}
-		return r
-	}, text)
-}

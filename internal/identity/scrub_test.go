@@ -27,6 +27,11 @@ func TestScrubRemovesEmailsAndPhones(t *testing.T) {
 	f("https://x.com/?q=%2811%29%2098765-4321", "https://x.com/?q=(phone)")
 	f("+55 (11) 98765-4321", "(phone)")
 	f("ligue 11 98765-4321 hoje", "ligue (phone) hoje")
+	f("ligue 11 98765 4321 hoje", "ligue (phone) hoje")
+	f("https://x.com/?q=11+98765+4321&r=11%252098765%25204321", "https://x.com/?q=(phone)&r=(phone)")
+	f("call (415) 555-2671 now", "call (phone) now")
+	f("https://x.com/?q=%28415%29%20555-2671", "https://x.com/?q=(phone)")
+	f("Wa.me/5511987654321 TEL:11987654321", "Wa.me/(phone) TEL:(phone)")
 	f("https://wa.me/5511987654321?text=oi", "https://wa.me/(phone)?text=oi")
 	f("tel:+5511987654321", "tel:(phone)")
 	f("sms:5511987654321", "sms:(phone)")
@@ -52,6 +57,31 @@ func TestScrubRemovesEmailsAndPhones(t *testing.T) {
 	f("https://x.com/?phone=11987654321&tel=11987654322", "https://x.com/?phone=(phone)&tel=(phone)")
 	f("https://x.com/?e=ana%EF%BC%A0example.com", "https://x.com/?e=(email)")
 	f("https://x.com/?to=%2Fp%3Fe%3Dana%25ef%25bc%25a0example.com", "https://x.com/?to=%2Fp%3Fe%3D(email)")
+	f("https://x.com/?e=%61%6E%61%40%65%78%61%6d%70%6c%65%2E%63%6F%6D", "https://x.com/?e=(email)")
+	f("https://x.com/?e=ana%2540example%252Ecom", "https://x.com/?e=(email)")
+	f("https://x.com/?phone=%31%31987654321", "https://x.com/?phone=(phone)")
+	f("https://x.com/?t=%EF%BC%8B%EF%BC%95%EF%BC%951198765432%EF%BC%91", "https://x.com/?t=(phone)")
+	f("https://x.com/?t=%25EF%25BC%258B55119876543%25EF%25BC%2591", "https://x.com/?t=(phone)")
+	f("https://x.com/?customer_id=42&userId=c-42&cart_token=9f3b&x=1", "https://x.com/?customer_id=(id)&userId=(id)&cart_token=(id)&x=1")
+	f("https://x.com/?to=%2Fp%3Fuser%255Bid%255D%3Dc-42%26y%3D2", "https://x.com/?to=%2Fp%3Fuser%255Bid%255D%3D(id)%26y%3D2")
+}
+
+func TestScrubCut(t *testing.T) {
+	f := func(text, want string) {
+		t.Helper()
+		if got := ScrubCut(text); got != want {
+			t.Errorf("ScrubCut(%q)\n got %q\nwant %q", text, got, want)
+		}
+	}
+	f("https://x.com/?email=ana@exam", "https://x.com/?email=(email)")
+	f("https://x.com/?email=ana%40", "https://x.com/?email=(email)")
+	f("https://x.com/?u=%2Fp%3Femail%3Dana%2540example.c", "https://x.com/?u=%2Fp%3Femail%3D(email)")
+	f("https://x.com/?e=ana%40ex%", "https://x.com/?e=(email)")
+	f("ana@example.com e bia@exa", "(email) e (email)")
+	f("ａｎａ＠ｅｘ", "(email)")
+	for _, stays := range []string{"", "ana@exam wrote", "https://x.com/?u=ana@exam&y=2", "por @ana", "https://medium.com/@ana"} {
+		f(stays, stays)
+	}
 }
 
 func TestScrubStrict(t *testing.T) {
@@ -68,6 +98,7 @@ func TestScrubStrict(t *testing.T) {
 	f("2763704883000", "(phone)") // no time in milliseconds
 	f("763704883000", "(phone)")
 	f("17637048830 00", "(phone)")
+	f("５５１１９８７６５４３２１", "(phone)")
 	f("MyApp/1.0 (5511987654321)", "MyApp/1.0 ((phone))")
 	f("app ana%40example.com", "app (email)")
 	for _, stays := range []string{
@@ -119,11 +150,15 @@ func TestScrubLeavesTheRest(t *testing.T) {
 		"entre +21-11-2026 e depois",
 		"Top 10 2025-2026",
 		"Ana (11) 2025-2026",
+		"Kit 11 12345 6789",
+		"SKU 12-90001-2345, pedido 700 900 1234, (100) 200-3000",
 		"iPhone 44123456789012",
 		"https://loja.example.com/?mobile=true&hotel=12345678&phone=",
 		"https://loja.example.com/?phone_verified_at=2026-11-21&phoneSince=2026-11-21",
 		"１２３ Ａｎａ",
 		"https://loja.example.com/?q=%E3%82%A0%A0",
+		"https://loja.example.com/?q=%61%2D%7E&d=100%25&x=%EF%BC%81%EF%BC",
+		"https://loja.example.com/?user_type=new&item_id=42&cart=2&customer_id=&utm_id=42",
 	} {
 		if got := Scrub(text); got != text {
 			t.Errorf("Scrub(%q) = %q", text, got)
@@ -161,6 +196,27 @@ func TestScrubJSON(t *testing.T) {
 	f(`{"form":"{broken ana@example.com"}`, `{"form":"{broken (email)"}`)
 	f(`{"broken":"ana@example.com"`, ``)
 	f(`{"phone":null,"id":12345678901}`, `{"phone":null,"id":12345678901}`)
+	f(`{"customer_id":"c-42","item_id":"p-1","user":{"id":42,"plan":"gold","team":{"id":7}},"id":"9"}`, `{"customer_id":"(id)","item_id":"p-1","user":{"id":"(id)","plan":"gold","team":{"id":7}},"id":"9"}`)
+	f(`{"customerIds":["c-42",{"x":"c-43"}],"cart":{"token":"9f3b","total":1},"cartToken":"9f3b","cpf":"123.456.789-09","n":1}`, `{"customerIds":["(id)",{"x":"(id)"}],"cart":{"token":"(id)","total":1},"cartToken":"(id)","cpf":"(id)","n":1}`)
+	f(`{"customer":{"address":{"city":"x"},"id":"c-42"},"customerType":"new","customer_id":null,"user_id":"","id":"9"}`, `{"customer":{"address":{"city":"x"},"id":"(id)"},"customerType":"new","customer_id":null,"user_id":"","id":"9"}`)
+	f(`{"user_id":"ana@example.com","customer_id":"(redacted)"}`, `{"user_id":"(id)","customer_id":"(redacted)"}`)
+	f(`{"users":[{"id":"7"}],"user":["a"],"iduser":"1"}`, `{"users":[{"id":"7"}],"user":["a"],"iduser":"1"}`)
+}
+
+func TestNamesOfIDs(t *testing.T) {
+	for _, name := range []string{"customerId", "customer_id", "CUSTOMER_ID", "customerid", "customer[id]", "user.id", "billing_customer_id", "userIds", "clienteId", "client-id", "cart_token", "cartToken", "cartId", "cpf", "customerCPF"} {
+		if !namesID(name) {
+			t.Errorf("%s names no id", name)
+		}
+		if !mentionsID(name) {
+			t.Errorf("%s is not looked at", name)
+		}
+	}
+	for _, name := range []string{"", "id", "itemId", "item_id", "orderId", "userType", "user", "customer", "cart", "cartTotal", "tokenId", "utm_id", "clientele", "trb_click"} {
+		if namesID(name) {
+			t.Errorf("%s names an id", name)
+		}
+	}
 }
 
 func TestScrubJSONStrict(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 )
 
 // ScrubJSON is Scrub for each string of a valid JSON text, names included; a
-// number or text under a name that says "phone" goes whole, at any depth. JSON
-// inside a string is scrubbed as JSON. All else stays byte for byte. Text that
+// number or text under a name that says "phone" goes whole, at any depth, and so
+// does one under a name that says customer id or cart token. JSON inside a string is scrubbed as JSON. All else stays byte for byte. Text that
 // is not valid JSON gives "".
 func ScrubJSON(text string) string { return scrubJSON(text, Scrub, 0) }
 
@@ -18,7 +18,7 @@ func ScrubJSONStrict(text string) string { return scrubJSON(text, ScrubStrict, 0
 const maxNesting = 4
 
 func scrubJSON(text string, scrub func(string) string, nesting int) string {
-	if !mayHoldEmail(text) && !mayHoldPhone(text) && !strings.Contains(text, `\u`) && !strings.Contains(text, "\xEF") {
+	if !mayHoldEmail(text) && !mayHoldPhone(text) && !strings.Contains(text, `\u`) && fold(text) == text && !mentionsID(text) {
 		return text
 	}
 	if !json.Valid([]byte(text)) {
@@ -46,6 +46,9 @@ type jsonScrubber struct {
 	depth  int    // of open objects and lists
 	scope  int    // the depth around the list or object that has a phone's name; 0: none
 	name   string // of the member whose value follows; "" in a list
+
+	idScope int // the depth around the list or object that has an id's name; 0: none
+	inOwner int // the depth inside an object that namesOwner knows; 0: none
 }
 
 // token handles the token at i and returns where the next begins.
@@ -59,7 +62,9 @@ func (w *jsonScrubber) token(i int) int {
 		literal := w.text[i:]
 		literal = literal[:len(literal)-len(strings.TrimLeft(literal, "0123456789.eE+-"))]
 		end := i + len(literal)
-		if w.isPhone(literal) || w.scrub(literal) != literal {
+		if w.isID(literal) {
+			w.replace(i, end, scrubbedID)
+		} else if w.isPhone(literal) || w.scrub(literal) != literal {
 			w.replace(i, end, scrubbedPhone)
 		}
 		return end
@@ -67,11 +72,24 @@ func (w *jsonScrubber) token(i int) int {
 		if w.scope == 0 && NamesPhone(w.name) {
 			w.scope = w.depth
 		}
+		if w.idScope == 0 && w.namesID() {
+			w.idScope = w.depth
+		}
 		w.depth++
+		if w.inOwner == 0 && w.text[i] == '{' && mentionsID(w.name) && namesOwner(w.name) {
+			w.inOwner = w.depth
+		}
 		w.name = ""
 	case '}', ']':
-		if w.depth--; w.depth == w.scope {
+		if w.depth == w.inOwner {
+			w.inOwner = 0
+		}
+		w.depth--
+		if w.depth == w.scope {
 			w.scope = 0
+		}
+		if w.depth == w.idScope {
+			w.idScope = 0
 		}
 	case ',':
 		w.name = ""
@@ -90,7 +108,9 @@ func (w *jsonScrubber) str(i, end int) {
 		return
 	}
 	scrubbed := ""
-	if w.isPhone(value) {
+	if w.isID(value) {
+		scrubbed = scrubbedID
+	} else if w.isPhone(value) {
 		scrubbed = scrubbedPhone
 	} else if trimmed := strings.TrimSpace(value); w.nesting < maxNesting && (strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")) {
 		scrubbed = scrubJSON(value, w.scrub, w.nesting+1)
@@ -101,6 +121,17 @@ func (w *jsonScrubber) str(i, end int) {
 	if scrubbed != value {
 		w.replace(i, end, scrubbed)
 	}
+}
+
+// namesID tells whether the value that follows has an id's name.
+func (w *jsonScrubber) namesID() bool {
+	return mentionsID(w.name) && namesID(w.name) || w.inOwner == w.depth && isOwnID(w.name)
+}
+
+// isID tells whether a value is an id under such a name: its own, or that of a
+// list or object around it.
+func (w *jsonScrubber) isID(value string) bool {
+	return isIDValue(value) && (w.idScope > 0 || w.namesID())
 }
 
 // isPhone tells whether a value is a number under a phone's name: its own, or

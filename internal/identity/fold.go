@@ -1,0 +1,117 @@
+package identity
+
+import "strings"
+
+// fold writes a text as its plainest form that a URL or mail program takes for
+// the same: without escapes of signs that need none ("%61na%2Eb%31"; RFC 3986,
+// 6.2.2.2), and with the fullwidth forms of ASCII, escaped or not, as their plain
+// signs ("ana＠x．com"). Escapes inside of escapes are read at every level.
+func fold(text string) string { return foldFullwidth(foldEscapes(text)) }
+
+// foldFullwidth writes the fullwidth forms of ASCII (U+FF01 to U+FF5E), the
+// small @ and the ideographic full stops as their plain signs.
+func foldFullwidth(text string) string {
+	if !strings.Contains(text, "\xEF") && !strings.Contains(text, "。") { // U+FF01 to U+FF5E, ﹫ and ｡ begin with 0xEF
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if r >= '！' && r <= '～' {
+			return r - '！' + '!'
+		}
+		switch r {
+		case '﹫':
+			return '@'
+		case '。', '｡':
+			return '.'
+		}
+		return r
+	}, text)
+}
+
+func foldEscapes(text string) string {
+	if !strings.Contains(text, "%") {
+		return text
+	}
+	var out strings.Builder
+	copied := 0
+	for i := 0; i < len(text); {
+		sign, level, end := escapedSign(text, i)
+		if end == 0 {
+			i++
+			continue
+		}
+		if unreserved(sign) {
+			out.WriteString(text[copied:i])
+			out.WriteByte(sign)
+			copied = end
+		} else if end-i > len("%00")+2*level { // a fullwidth sign
+			out.WriteString(text[copied:i])
+			out.WriteString("%" + strings.Repeat("25", level) + string(hexDigits[sign>>4]) + string(hexDigits[sign&15]))
+			copied = end
+		}
+		i = end
+	}
+	if copied == 0 {
+		return text
+	}
+	out.WriteString(text[copied:])
+	return out.String()
+}
+
+const hexDigits = "0123456789ABCDEF"
+
+// unreserved tells whether a sign needs no escape in a URL (RFC 3986, 2.3).
+func unreserved(c byte) bool {
+	return isDigit(c) || isUpper(c) || isLower(c) || c == '-' || c == '.' || c == '_' || c == '~'
+}
+
+// escapedSign reads the escape at i: "%2E", "%252E" or the three bytes of a
+// fullwidth sign, for which it returns the plain one. level is how often it was
+// escaped again; end is 0 where no escape is.
+func escapedSign(text string, i int) (sign byte, level, end int) {
+	sign, level, end = escapedByte(text, i)
+	if end == 0 || sign != 0xEF {
+		return sign, level, end
+	}
+	second, level2, end2 := escapedByte(text, end)
+	if end2 == 0 || level2 != level || second != 0xBC && second != 0xBD {
+		return sign, level, end
+	}
+	third, level3, end3 := escapedByte(text, end2)
+	if end3 == 0 || level3 != level {
+		return sign, level, end
+	}
+	// U+FF01 to U+FF3F are EF BC 81 to BF, U+FF40 to U+FF5E are EF BD 80 to 9E.
+	switch {
+	case second == 0xBC && third >= 0x81 && third <= 0xBF:
+		return third - 0x81 + '!', level, end3
+	case second == 0xBD && third >= 0x80 && third <= 0x9E:
+		return third - 0x80 + '`', level, end3
+	}
+	return sign, level, end
+}
+
+// escapedByte reads one escape at i, which may be escaped again.
+func escapedByte(text string, i int) (value byte, level, end int) {
+	if i >= len(text) || text[i] != '%' {
+		return 0, 0, 0
+	}
+	i++
+	for ; strings.HasPrefix(text[i:], "25") && hexPair(text, i+2); i += 2 {
+		level++
+	}
+	if !hexPair(text, i) {
+		return 0, 0, 0
+	}
+	return hexValue(text[i])<<4 | hexValue(text[i+1]), level, i + 2
+}
+
+func hexPair(text string, i int) bool { return i+2 <= len(text) && isHex(text[i]) && isHex(text[i+1]) }
+
+// hexValue is the value of a hexadecimal digit.
+func hexValue(c byte) byte {
+	if isDigit(c) {
+		return c - '0'
+	}
+	return c&7 + 9
+}
