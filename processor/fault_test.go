@@ -296,7 +296,7 @@ type refusing struct {
 
 func (r refusing) Transact(context.Context, func(Tx) error) error { return r.err }
 
-func TestAnOwnersErrorIsToldAndAFencedOwnerPauses(t *testing.T) {
+func TestAnOwnersErrorIsReturnedAndAFencedOwnerPauses(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	s.produce(s.event("v1", noon, 1, nil))
@@ -340,7 +340,7 @@ func (c *counting) Transact(ctx context.Context, f func(Tx) error) error {
 	return c.Store.Transact(ctx, f)
 }
 
-func TestOwnersOfManyPartitionsTakeTurns(t *testing.T) {
+func TestTransactionsAtTheSameTimeAreLimited(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	var records []any

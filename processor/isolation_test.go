@@ -85,7 +85,7 @@ func TestABatchThatTakesTooLongIsHalvedUntilItDoesNot(t *testing.T) {
 	}
 }
 
-func TestAnOrderThatCannotBeStoredEndsNobodysQueue(t *testing.T) {
+func TestAnOrderThatCannotBeStoredDoesNotStopTheQueue(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	var records []any
