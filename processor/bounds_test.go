@@ -23,8 +23,9 @@ func incompressible(n int) string {
 	return b.String()[:n]
 }
 
-// Whatever anybody sends: an order is stored, unless it is unstorable itself.
-func TestNoEventAndNoOrderMakesAnOrderUnstorable(t *testing.T) {
+// An order is stored whatever events and other orders contain. It is rejected only
+// where one of its own values cannot be stored.
+func TestEveryOrderIsStoredWhateverOthersSent(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	hangul := strings.Map(func(r rune) rune { return r + '가' - '!' }, incompressible(674))
@@ -99,10 +100,10 @@ func (r *reads) read() (rows int64) {
 	return rows
 }
 
-// TestWhatAStrangerSendsBoundsNobodysReads sends the worst shapes that anybody
+// TestRowsReadForAnEventAreBoundedWhateverWasSent sends the worst shapes that anybody
 // may send, many of each, and counts the rows that one event more of the same
 // makes the server read: as many as a few do, whatever was sent before.
-func TestWhatAStrangerSendsBoundsNobodysReads(t *testing.T) {
+func TestRowsReadForAnEventAreBoundedWhateverWasSent(t *testing.T) {
 	t.Parallel()
 	const many = 3000
 	id := func(kind string, n int) string { return fmt.Sprintf("k1:%s:%d", kind, n) }

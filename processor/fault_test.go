@@ -143,21 +143,21 @@ func TestARestartGoesOnWhereItStopped(t *testing.T) {
 	}
 }
 
-func TestAZombieRollsBackWhatItWouldHaveWritten(t *testing.T) {
+func TestAnOwnerThatLostItsPartitionWritesNothing(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	zombie, successor := s.owner(), s.owner()
+	former, successor := s.owner(), s.owner()
 	first, second := s.record(s.event("v1", noon, 1, nil)), s.record(s.event("v2", noon, 2, nil))
 	if err := successor.applyRecords(s.ctx, []record{first}); err != nil {
 		t.Fatal(err)
 	}
-	if err := zombie.applyRecords(s.ctx, []record{second}); !errors.Is(err, facts.ErrFenced) {
-		t.Errorf("the zombie's batch: %v, want it fenced", err)
+	if err := former.applyRecords(s.ctx, []record{second}); !errors.Is(err, facts.ErrFenced) {
+		t.Errorf("the former owner's batch: %v, want it fenced", err)
 	}
 	wantTexts(t, "visitors", s.texts(`select visitor from event_fact`), "v1")
 }
 
-func TestPoisonIsRejectedRedactedAndBlocksNothing(t *testing.T) {
+func TestARecordThatCannotBeAppliedIsRejectedWithoutItsContent(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	s.run()
@@ -180,6 +180,8 @@ func TestPoisonIsRejectedRedactedAndBlocksNothing(t *testing.T) {
 	if events, orders := s.int(`select count(*) from event_fact`), s.int(`select count(*) from orders`); events != 1 || orders != 1 {
 		t.Errorf("%d events and %d orders, want 1 of both", events, orders)
 	}
+	wantTexts(t, "counted", s.texts(`select outcome || ' ' || events from delivery order by 1`), "rejected:company_mismatch 1", "rejected:invalid_character 1",
+		"rejected:invalid_currency 1", "rejected:invalid_event_id 1", "rejected:invalid_json 1", "rejected:unknown_kind 1", "rejected:unstorable 1", "stored 1")
 	want := map[string]bool{"invalid_currency": true, "invalid_json": true, "company_mismatch": true, "unknown_kind": true, "invalid_character": true, "unstorable": true, "invalid_event_id": true}
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()
@@ -296,7 +298,7 @@ type refusing struct {
 
 func (r refusing) Transact(context.Context, func(Tx) error) error { return r.err }
 
-func TestAnOwnersErrorIsToldAndAFencedOwnerPauses(t *testing.T) {
+func TestAnOwnersErrorIsReturnedAndAFencedOwnerPauses(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	s.produce(s.event("v1", noon, 1, nil))
@@ -340,7 +342,7 @@ func (c *counting) Transact(ctx context.Context, f func(Tx) error) error {
 	return c.Store.Transact(ctx, f)
 }
 
-func TestOwnersOfManyPartitionsTakeTurns(t *testing.T) {
+func TestTransactionsAtTheSameTimeAreLimited(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	var records []any

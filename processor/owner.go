@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/facts"
@@ -44,7 +43,7 @@ type owner struct {
 	next       map[string]int64 // by topic: the first record not yet applied
 	commerce   chan record      // read and not yet applied
 	events     chan record      // read and not yet applied
-	held       atomic.Int64     // bytes of the shared read-ahead that this partition holds
+	memory     share            // of the read-ahead
 	batchLimit int              // records of the next batch; lower after a batch that took too long
 	queued     bool             // orders of this partition may be queued
 	queueTurns []string         // companies with queued orders whose turn is still to come
@@ -70,7 +69,7 @@ func (p *Processor) runPartition(ctx context.Context, partition int) error {
 		o := &owner{
 			Processor: p, partition: partition, next: map[string]int64{}, queued: true, progress: progress,
 			batchLimit: p.config.BatchRecords, chunkLimit: p.config.RecomputeChunk,
-			commerce: make(chan record, maxWaiting), events: make(chan record, maxWaiting),
+			commerce: make(chan record, maxWaiting), events: make(chan record, maxWaiting), memory: share{of: p.readAhead},
 		}
 		err := o.run(ctx)
 		switch {
@@ -123,7 +122,7 @@ func (o *owner) run(ctx context.Context) error {
 	stop(err) // keeps a fetcher's error if that came first
 	err = context.Cause(running)
 	readers.Wait()
-	o.readAhead.Release(o.held.Swap(0)) // of the records that were read and not applied
+	o.memory.freeAll() // of the records that were read and not applied
 	return err
 }
 
@@ -166,11 +165,9 @@ func (o *owner) fetch(ctx context.Context, topic string, from int64, records cha
 		}
 		expected++
 		r := record{fetched, topic}
-		size := min(r.size(), int64(o.config.ReadAheadBytes))
-		if err := o.readAhead.Acquire(ctx, size); err != nil {
+		if err := o.memory.take(ctx, r.size()); err != nil {
 			return err
 		}
-		o.held.Add(size)
 		o.progress.addFetched(topic, fetched, o.Now())
 		select {
 		case records <- r:
@@ -199,10 +196,9 @@ func (o *owner) loop(ctx context.Context) error {
 			}
 			var size int64
 			for _, r := range records {
-				size += min(r.size(), int64(o.config.ReadAheadBytes))
+				size += r.size()
 			}
-			o.held.Add(-size)
-			o.readAhead.Release(size)
+			o.memory.free(size)
 		}
 		if o.queued {
 			if err := o.recomputeQueued(ctx); err != nil {
@@ -337,15 +333,25 @@ func (o *owner) applyOnce(ctx context.Context, records []record, factsOnly bool)
 	return done, err
 }
 
-// rejectRecord publishes a record to rejected.v1 and moves its offset. None of its
-// facts is stored.
+// rejectRecord publishes a record to rejected.v1, counts it and moves its offset.
+// None of its facts is stored.
 func (o *owner) rejectRecord(ctx context.Context, r record, cause error) error {
 	o.Logger.Error("record rejected: it cannot be stored", "topic", r.topic, "partition", o.partition, "offset", r.Offset, "error", cause)
 	return o.retry(ctx, "reject a record", never, func(ctx context.Context) error {
 		if err := o.publishRejected(ctx, []rejection{{r, codeUnstorable, "a value cannot be stored"}}); err != nil {
 			return err
 		}
-		_, err := o.apply(ctx, batch{clusterID: o.clusterID, moves: o.moves([]record{r}), now: o.Now().UTC()})
+		company := string(r.Key)
+		rules, err := o.rulesOf(ctx, []string{company})
+		if err != nil {
+			return err
+		}
+		b := batch{clusterID: o.clusterID, moves: o.moves([]record{r}), now: o.Now().UTC()}
+		if index := rules[company]; index != nil {
+			counted := deliveryDay{facts.DayOf(b.now), facts.DeliveryRejected + codeUnstorable}
+			b.companies = []companyBatch{{index: index, rejected: map[deliveryDay]int64{counted: 1}}}
+		}
+		_, err = o.apply(ctx, b)
 		return err
 	})
 }

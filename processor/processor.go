@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
@@ -103,7 +102,7 @@ type Results interface {
 type Config struct {
 	BatchRecords    int           // records of one transaction; 2,000
 	BatchBytes      int           // bytes of the records of one transaction; 8 MiB
-	ReadAheadBytes  int           // bytes of the records that wait in memory, of all partitions together; 64 MiB
+	ReadAheadBytes  int           // bytes of the records that wait in memory, of all partitions together, besides one record of each; 64 MiB
 	RecomputeChunk  int           // queued orders of one transaction; 200
 	ApplyTimeout    time.Duration // of one attempt at a transaction, with its wait for MaxTransactions; 2 min
 	MaxTransactions int           // that run at the same time, however many partitions are owned; 4
@@ -141,8 +140,8 @@ type Processor struct {
 	config       Config
 	metrics      *metrics
 	hints        chan hint
-	transactions chan struct{}       // holds one value for each transaction that runs
-	readAhead    *semaphore.Weighted // bytes of records that wait in memory
+	transactions chan struct{} // holds one value for each transaction that runs
+	readAhead    *readAhead
 
 	mu         sync.Mutex                    // of the two maps
 	rules      map[string]*attribution.Index // by company
@@ -167,7 +166,7 @@ func New(config Config, deps Deps) *Processor {
 	p := &Processor{
 		Deps: deps, config: config, metrics: newMetrics(deps.Registry),
 		hints: make(chan hint, 64), transactions: make(chan struct{}, config.MaxTransactions),
-		readAhead: semaphore.NewWeighted(int64(config.ReadAheadBytes)),
+		readAhead: newReadAhead(config.ReadAheadBytes),
 		rules:     map[string]*attribution.Index{}, partitions: map[int]*progress{},
 	}
 	deps.Registry.MustRegister(partitionCollector{p})

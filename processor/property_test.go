@@ -325,9 +325,9 @@ func TestAnOrderThatMovesLeavesItsHub(t *testing.T) {
 	}
 }
 
-// TestABusyHubCostsNothing: events of visitors whose key is a hub reach no
+// TestEventsOfAHubComputeNoOrder: events of visitors whose key is a hub reach no
 // order by it, so none is computed again or queued.
-func TestABusyHubCostsNothing(t *testing.T) {
+func TestEventsOfAHubComputeNoOrder(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.influencer("Ana Prado", "Inverno")

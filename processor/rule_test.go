@@ -56,7 +56,7 @@ func TestAChangeOfRulesReachesTheOrdersItConcerns(t *testing.T) {
 	wantTexts(t, "days in UTC", days(), "2026-03-10", "2026-03-10", "2026-03-11")
 }
 
-func TestFirstOrdersAreInferredWhereNobodySaidSo(t *testing.T) {
+func TestFirstOrdersAreInferredWhereTheMerchantDoesNotSendThem(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	s.run()

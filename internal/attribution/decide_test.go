@@ -155,7 +155,7 @@ func TestOrdersWithoutTouchesAreUnattributed(t *testing.T) {
 	f(sale(func(o *wire.Order) { o.Source = wire.Some(1) }, at(0, "/?utm_campaign=ana")), ChannelMarketplace)
 }
 
-// docs/attribution.md, "What is computed again": by these an order is found
+// docs/attribution.md, "Two hops": by these an order is found
 // when a rule changes or a visitor comes again, whether or not anyone matched.
 func TestOutcomesNameWhatTheyAreFoundBy(t *testing.T) {
 	f := func(name string, c facts.Case, want ...facts.Key) {

@@ -144,7 +144,7 @@ func TestHubsJoinNothing(t *testing.T) {
 }
 
 // A later change must find the order again by its hubs (docs/attribution.md,
-// "What is computed again").
+// "Two hops").
 func TestOutcomesNameTheOrdersHubs(t *testing.T) {
 	c := sale(func(o *wire.Order) { o.CreatedAt = start })
 	c.Keys = []facts.KeyReach{

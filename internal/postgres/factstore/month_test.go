@@ -13,10 +13,10 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 )
 
-// TestAMonthIsSettledOnce: every batch asks for its events' months. One that
+// TestAMonthIsCheckedOnce: every batch asks for its events' months. One that
 // is there, or lies in the default partition for good, costs no lock again: a
 // single event from a wrong clock must not have the table locked in each batch.
-func TestAMonthIsSettledOnce(t *testing.T) {
+func TestAMonthIsCheckedOnce(t *testing.T) {
 	ctx := t.Context()
 	dsn := devtest.Postgres(t)
 	db, err := postgres.Open(ctx, dsn)
@@ -48,7 +48,7 @@ func TestAMonthIsSettledOnce(t *testing.T) {
 	short, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if err := store.MakeMonths(short, now, instants); errors.Is(err, context.DeadlineExceeded) {
-		t.Error("settled months wait for the lock under which months are made")
+		t.Error("checked months wait for the lock under which months are made")
 	} else if err != nil {
 		t.Error(err)
 	}
