@@ -181,7 +181,7 @@ func TestARecordThatCannotBeAppliedIsRejectedWithoutItsContent(t *testing.T) {
 		t.Errorf("%d events and %d orders, want 1 of both", events, orders)
 	}
 	wantTexts(t, "counted", s.texts(`select outcome || ' ' || events from delivery order by 1`), "rejected:company_mismatch 1", "rejected:invalid_character 1",
-		"rejected:invalid_currency 1", "rejected:invalid_event_id 1", "rejected:invalid_json 1", "rejected:unknown_kind 1", "rejected:unstorable 1", "stored 1")
+		"rejected:invalid_currency 1", "rejected:invalid_event_id 2", "rejected:invalid_json 1", "rejected:unknown_kind 1", "rejected:unstorable 1", "stored 1")
 	want := map[string]bool{"invalid_currency": true, "invalid_json": true, "company_mismatch": true, "unknown_kind": true, "invalid_character": true, "unstorable": true, "invalid_event_id": true}
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()
