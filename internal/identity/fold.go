@@ -1,6 +1,9 @@
 package identity
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // fold writes a text as its plainest form that a URL or mail program takes for
 // the same: without escapes of signs that need none ("%61na%2Eb%31"; RFC 3986,
@@ -69,26 +72,20 @@ func unreserved(c byte) bool {
 // fullwidth sign, for which it returns the plain one. level is how often it was
 // escaped again; end is 0 where no escape is.
 func escapedSign(text string, i int) (sign byte, level, end int) {
-	sign, level, end = escapedByte(text, i)
-	if end == 0 || sign != 0xEF {
-		return sign, level, end
+	first, level, end := escapedByte(text, i)
+	if first != 0xEF {
+		return first, level, end
 	}
 	second, level2, end2 := escapedByte(text, end)
-	if end2 == 0 || level2 != level || second != 0xBC && second != 0xBD {
-		return sign, level, end
-	}
 	third, level3, end3 := escapedByte(text, end2)
-	if end3 == 0 || level3 != level {
-		return sign, level, end
+	if level2 != level || level3 != level {
+		return first, level, end
 	}
-	// U+FF01 to U+FF3F are EF BC 81 to BF, U+FF40 to U+FF5E are EF BD 80 to 9E.
-	switch {
-	case second == 0xBC && third >= 0x81 && third <= 0xBF:
-		return third - 0x81 + '!', level, end3
-	case second == 0xBD && third >= 0x80 && third <= 0x9E:
-		return third - 0x80 + '`', level, end3
+	// Where one is no escape it is 0 here, which gives no such rune.
+	if r, _ := utf8.DecodeRune([]byte{first, second, third}); r >= '！' && r <= '～' {
+		return byte(r - '！' + '!'), level, end3
 	}
-	return sign, level, end
+	return first, level, end
 }
 
 // escapedByte reads one escape at i, which may be escaped again.

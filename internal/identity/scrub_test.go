@@ -2,6 +2,7 @@ package identity
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -215,6 +216,22 @@ func TestNamesOfIDs(t *testing.T) {
 	for _, name := range []string{"", "id", "itemId", "item_id", "orderId", "userType", "user", "customer", "cart", "cartTotal", "tokenId", "utm_id", "clientele", "trb_click"} {
 		if namesID(name) {
 			t.Errorf("%s names an id", name)
+		}
+	}
+}
+
+func TestOwnersOfIDs(t *testing.T) {
+	for name, want := range map[string]bool{"customer": true, "billing_customer": true, "cart": true, "": false, "_": false, "customers": false, "item": false} {
+		if got := namesOwner(name); got != want {
+			t.Errorf("namesOwner(%q) = %v", name, got)
+		}
+	}
+	for value, want := range map[string]bool{
+		"42": true, strings.Repeat("x", maxID): true, strings.Repeat("0", maxID+1): true, strings.Repeat("0", maxID): false, "": false, "null": false,
+		"(id)": false, "(id": true, "id)": true,
+	} {
+		if got := isIDValue(value); got != want {
+			t.Errorf("isIDValue(%.20q) = %v", value, got)
 		}
 	}
 }
