@@ -58,8 +58,10 @@ func (t *Tx) TakeQueued(ctx context.Context, companyID string, limit int) ([]fac
 		if err := row.Scan(&c.OrderID, &cause); err != nil {
 			return c, err
 		}
-		c.Cause, err = facts.ParseCause(cause)
-		return c, err
+		if c.Cause, err = facts.ParseCause(cause); err != nil { // written by another version of the program
+			c.Cause = facts.Cause{Kind: facts.CauseUpgrade}
+		}
+		return c, nil
 	}, `
 		delete from recompute where company_id = @company_id and order_id in (
 			select order_id from recompute where company_id = @company_id and failure is null order by order_id limit @most)
@@ -84,7 +86,8 @@ func (t *Tx) SetAside(ctx context.Context, companyID, orderID, failure string) e
 // QueuedCompanies returns the companies that have orders queued, at most 10,000, by
 // id.
 func (s *Store) QueuedCompanies(ctx context.Context) ([]string, error) {
-	list, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[string], `select company_id from recompute_company order by company_id limit 10000`)
+	list, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[string], `
+		select q.company_id from recompute_company q join company c using (company_id) order by q.company_id limit 10000`)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: companies with queued orders: %w", postgres.Translate(err))
 	}
