@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/devstack"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/identity"
@@ -177,11 +178,7 @@ func (s *stand) start(change func(*Config, *Deps)) {
 // eventually polls: what it awaits shows in the edge's state alone.
 func (s *stand) eventually(what string, is func() bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("not within 30 s: %s", what)
-		}
-	}
+	await.Until(s.t, await.Long, is, func() string { return what })
 }
 
 // answerBody is the answer of POST /v1/events, or an error's.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/facts"
@@ -42,7 +43,7 @@ func TestMain(m *testing.M) {
 }
 
 func childProcessor(dsn, broker string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*await.Long)
 	defer cancel()
 	db, err := postgres.Open(ctx, dsn)
 	if err != nil {
@@ -183,7 +184,7 @@ func TestARecordThatCannotBeAppliedIsRejectedWithoutItsContent(t *testing.T) {
 	wantTexts(t, "counted", s.texts(`select outcome || ' ' || events from delivery order by 1`), "rejected:company_mismatch 1", "rejected:invalid_character 1",
 		"rejected:invalid_currency 1", "rejected:invalid_event_id 2", "rejected:invalid_json 1", "rejected:unknown_kind 1", "rejected:unstorable 1", "stored 1")
 	want := map[string]bool{"invalid_currency": true, "invalid_json": true, "company_mismatch": true, "unknown_kind": true, "invalid_character": true, "unstorable": true, "invalid_event_id": true}
-	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	ctx, cancel := context.WithTimeout(s.ctx, await.Long)
 	defer cancel()
 	err := s.client.Follow(ctx, wire.TopicRejected, 0, kafka.FromFirst, func(_ int64, r kafka.Record) error {
 		if strings.Contains(string(r.Value), secret) || strings.Contains(string(r.Value), "11987654321") {
@@ -210,7 +211,7 @@ func TestOffsetsOfAnotherClusterAreAClearError(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	s.exec(`insert into consumer_offset select 'events.v1', p, 'elsewhere', 0 from generate_series(0, 7) p`)
-	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	ctx, cancel := context.WithTimeout(s.ctx, await.Long)
 	defer cancel()
 	if err := s.processor(s.group(), s.producer).Run(ctx); !errors.Is(err, facts.ErrOtherCluster) {
 		t.Errorf("run: %v, want %v", err, facts.ErrOtherCluster)

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/kafka"
@@ -24,9 +25,6 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/wire"
 )
-
-// patience bounds every wait of a test.
-const patience = 60 * time.Second
 
 // shop is one store's company in a database of the test's own.
 type shop struct {
@@ -41,7 +39,7 @@ type shop struct {
 
 func newShop(t testing.TB) *shop {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*await.Long)
 	t.Cleanup(cancel)
 	dsn := devtest.Postgres(t)
 	db, err := postgres.Open(ctx, dsn)
@@ -299,11 +297,7 @@ func (s *shop) metric(p *Processor, name string) int {
 // await polls until the condition holds: what it looks at has no event to wait for.
 func (s *shop) await(what string, condition func() bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(patience); !condition(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("not within %v: %s", patience, what)
-		}
-	}
+	await.Until(s.t, await.Long, condition, func() string { return what })
 }
 
 // applied waits until all that was produced is in Postgres.
