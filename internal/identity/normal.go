@@ -38,6 +38,9 @@ func NormalPhone(raw, country string) string {
 	if number := brazilianMobile(raw, country); number != "" {
 		return number
 	}
+	if number := internationalNumber(raw); number != "" {
+		return number
+	}
 	return parsedPhone(raw, country)
 }
 
