@@ -98,6 +98,15 @@ func isEnvelope(text string) bool {
 // object reads a body that is an object: a batch if it has events, else one
 // event.
 func (b *Batch) object(body string, o *Options) *Violation {
+	if b.oneEvent(body, o) {
+		return nil
+	}
+	b.Items = nil
+	return b.members(body, o)
+}
+
+// members reads a body that is an object, member by member.
+func (b *Batch) members(body string, o *Options) *Violation {
 	var events, company, sentAt string
 	rest := body
 	first := true
@@ -135,6 +144,26 @@ func (b *Batch) object(body string, o *Options) *Violation {
 		return &Violation{CodeInvalidField, "events", "must be an array"}
 	}
 	return b.items(events, o)
+}
+
+// oneEvent reads a body that is one event without a fault and without what only
+// a batch has. It returns false for any other body, which is then read again.
+func (b *Batch) oneEvent(body string, o *Options) bool {
+	b.Items = make([]Item, 1)
+	item := &b.Items[0]
+	item.Text = body
+	p := parser{in: Scan(body, 0), event: &item.Event}
+	p.object()
+	if !p.in.Done() || p.err != nil || p.again || len(body) > MaxEventBytes || len(p.company) > maxCompanyID ||
+		p.company != "" && b.CompanyID != "" && p.company != b.CompanyID {
+		return false
+	}
+	p.complete(o)
+	item.Err = p.err
+	if p.company != "" {
+		b.CompanyID = p.company
+	}
+	return true
 }
 
 const (
