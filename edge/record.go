@@ -23,6 +23,8 @@ type arrival struct {
 	via        wire.Via // fixed by the route; empty: see viaLibrary
 	userAgent  string   // the request's: for events of a page that have none of their own
 	fromPage   bool     // a browser's page sent it
+
+	recent *identity.Recent // set with the first record
 }
 
 // appendRecord appends the event as the value of its record: wire.Event as
@@ -32,7 +34,10 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	if e.Context.UserAgent == "" && a.fromPage {
 		e.Context.UserAgent = a.userAgent
 	}
-	scrub(e, a.company.keys)
+	if a.recent == nil {
+		a.recent = a.company.keys.Recent()
+	}
+	scrub(e, a.recent)
 	consent := a.company.consent(e.Consent, a.signal)
 	bot := a.bot
 	if bot == wire.BotNone {
@@ -42,7 +47,7 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	dst = core.AppendString(dst, a.company.CompanyID)
 	dst = append(dst, ',')
 	dst = core.AppendFields(dst, e)
-	if keys := a.company.identityOf(&e.Identity, consent); keys != (wire.Identity{}) {
+	if keys := a.company.identityOf(a.recent, &e.Identity, consent); keys != (wire.Identity{}) {
 		dst = append(dst, `,"identity":{`...)
 		first := len(dst)
 		dst = appendMember(dst, first, "emailKey", keys.EmailKey)
@@ -95,7 +100,7 @@ func appendMember(dst []byte, first int, name, value string) []byte {
 // can fill, and replaces ids that may be one by keyed digests. The path is
 // scrubbed with the host before it: only then "/<phone>" of wa.me shows what it
 // is.
-func scrub(e *core.Event, keys identity.Keys) {
+func scrub(e *core.Event, keys *identity.Recent) {
 	c := &e.Context
 	c.Page.Path = scrubPath(c.Page.URL, c.Page.Path)
 	for _, text := range []*string{
@@ -120,8 +125,8 @@ func scrub(e *core.Event, keys identity.Keys) {
 
 // scrubPath scrubs a page's path as part of its URL.
 func scrubPath(url, path string) string {
-	if path == "" {
-		return ""
+	if path == "" || path[0] == '/' && !identity.MayHold(url) && !identity.MayHold(path) {
+		return path
 	}
 	scheme, rest, found := strings.Cut(url, "://")
 	if !found {
