@@ -33,6 +33,7 @@ vulnerabilities: # known ones that our code can reach
 
 bench: ## the benchmarks; each states its baseline beside it
 	go test -run '^$$' -bench . -benchmem ./...
+	go run ./cmd/edgebench
 
 fuzz-api: build ## schemathesis against the admin API, all checks, about two minutes (needs Python)
 	@.ci/fuzz-api

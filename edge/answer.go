@@ -48,8 +48,8 @@ const (
 
 // answer writes the results of a request whose events are all durable.
 func (s *Server) answer(ctx *fasthttp.RequestCtx, results []result, durable produce.Durability) {
-	body := make([]byte, 0, 80+len(results)*72)
-	body = append(body, `{"results":[`...)
+	kept := s.pools.answers.Get().(*[]byte)
+	body := append((*kept)[:0], `{"results":[`...)
 	for i, r := range results {
 		if i > 0 {
 			body = append(body, ',')
@@ -66,14 +66,17 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx, results []result, durable prod
 			body = core.AppendString(body, r.message)
 		}
 		body = append(body, '}')
-		s.metrics.events.WithLabelValues(string(r.status)).Inc()
 	}
+	s.metrics.countEvents(results)
 	body = append(body, `],"durability":`...)
 	body = core.AppendString(body, string(durable))
 	body = append(body, `,"request_id":`...)
 	body = core.AppendString(body, requestID(ctx))
+	body = append(body, '}')
 	ctx.SetContentType("application/json")
-	ctx.SetBody(append(body, '}'))
+	ctx.SetBody(body) // copies it
+	*kept = body
+	s.pools.answers.Put(kept)
 }
 
 // requestIDKey is the name of the user value that holds the request's id.

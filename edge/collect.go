@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"time"
@@ -24,7 +25,9 @@ func (s *Server) collect(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	encoding := strings.ToLower(strings.TrimSpace(string(ctx.Request.Header.ContentEncoding())))
-	body, err := s.inflater.inflate(encoding, ctx.PostBody())
+	inflated := s.pools.bodies.Get().(*bytes.Buffer)
+	defer s.pools.putBody(inflated)
+	body, err := s.inflater.inflate(encoding, ctx.PostBody(), inflated)
 	switch {
 	case errors.Is(err, errTooLarge):
 		s.refuse(ctx, refusedTooLarge)
@@ -58,6 +61,7 @@ func (s *Server) ingest(ctx *fasthttp.RequestCtx, body, companyID string, via wi
 	if refused != nil {
 		return nil, refused
 	}
+	defer s.pools.putBatch(d.batch)
 	defer d.finish(false) // after a panic: its events may be sent again
 	d.makeRecords()
 	if err := d.send(); err != nil {
@@ -71,7 +75,8 @@ func (s *Server) ingest(ctx *fasthttp.RequestCtx, body, companyID string, via wi
 // newDelivery parses the body and checks the request as a whole.
 func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, body, companyID string, via wire.Via) (*delivery, *refusal) {
 	now := s.deps.Now()
-	batch, violation := core.ParseBatch(body, companyID, core.Options{Now: now.UnixMilli(), NewID: s.deps.NewID})
+	batch := s.pools.batches.Get().(*core.Batch)
+	violation := batch.Parse(body, companyID, core.Options{Now: now.UnixMilli(), NewID: s.deps.NewID})
 	if violation != nil {
 		return nil, refusedBody(violation)
 	}
@@ -83,7 +88,7 @@ func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, body, companyID string, v
 		return nil, refusedRate(rateWait(c, len(batch.Items)))
 	}
 	d := &delivery{
-		server: s, batch: &batch, now: now, deadline: now.Add(s.config.ProduceTimeout),
+		server: s, batch: batch, now: now, deadline: now.Add(s.config.ProduceTimeout),
 		results: make([]result, len(batch.Items)), durable: produce.Kafka, attempt: newAttempt(),
 		arrival: s.arrival(ctx, c, now, batch.SentAt, via),
 	}

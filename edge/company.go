@@ -86,14 +86,14 @@ func (c *company) mayCookie(consent wire.Consent) bool {
 
 // identityOf returns the keyed hashes of whom the event names, and none where the
 // company honours the shopper's denial.
-func (c *company) identityOf(who *core.Identity, consent wire.Consent) wire.Identity {
+func (c *company) identityOf(keys *identity.Recent, who *core.Identity, consent wire.Consent) wire.Identity {
 	if *who == (core.Identity{}) || consent == wire.ConsentDenied && c.honoursDenial {
 		return wire.Identity{}
 	}
 	return wire.Identity{
-		EmailKey:    c.keys.Email(who.Email),
-		PhoneKey:    c.keys.Phone(who.Phone),
-		CustomerKey: c.keys.Customer(who.CustomerID),
-		CartKey:     c.keys.Cart(who.CartToken),
+		EmailKey:    keys.Email(who.Email),
+		PhoneKey:    keys.Phone(who.Phone),
+		CustomerKey: keys.Customer(who.CustomerID),
+		CartKey:     keys.Cart(who.CartToken),
 	}
 }

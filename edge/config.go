@@ -47,7 +47,7 @@ type Config struct {
 
 	EventsPerSecond float64 // of a company that has no limit of its own: 10,000
 	Burst           int     // 20,000
-	RememberedIDs   int     // acknowledged event ids known as duplicates: 131,072
+	RememberedIDs   int     // acknowledged event ids known as duplicates, about: 131,072
 
 	// DirectoryFresh is how long ago Kafka may have said last that the directory
 	// is read to its end; after that an unknown company gets 503, not 401: 15 s.

@@ -3,6 +3,7 @@ package edge
 import (
 	"encoding/hex"
 	"hash/maphash"
+	"slices"
 	"sync"
 )
 
@@ -41,71 +42,81 @@ func newAttempt() *attempt { return &attempt{done: make(chan struct{})} }
 // of those acknowledged lately. An older repeat is not recognised here: the
 // processor stores each id once.
 type duplicates struct {
-	seed   maphash.Seed
+	seeds  [2]maphash.Seed
 	shards [16]duplicateShard
 }
 
+// fingerprint stands for an eventKey: 128 bits that nobody outside can aim at.
+// It holds no pointer, so that the garbage collector need not look at the set.
+type fingerprint [2]uint64
+
 type duplicateShard struct {
 	mu      sync.Mutex
-	pending map[eventKey]*attempt
-	acked   map[eventKey]struct{}
-	ring    []eventKey // the acknowledged, oldest at next once it is full
-	next    int
-	maxSize int
+	pending map[fingerprint]*attempt
+	acked   []bucket
 }
 
+// bucket holds the last of the acknowledged events that fall into it.
+type bucket struct {
+	ids  [8]fingerprint
+	next uint8 // the oldest
+}
+
+// newDuplicates makes a set that forgets one of twenty events after remember
+// others, and nearly none after half of them: there are two places for each.
 func newDuplicates(remember int) *duplicates {
-	d := &duplicates{seed: maphash.MakeSeed()}
+	d := &duplicates{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
 	for i := range d.shards {
 		s := &d.shards[i]
-		s.pending, s.acked, s.maxSize = map[eventKey]*attempt{}, map[eventKey]struct{}{}, max(1, remember/len(d.shards))
+		s.pending = map[fingerprint]*attempt{}
+		s.acked = make([]bucket, 1+2*remember/len(d.shards)/len(bucket{}.ids))
 	}
 	return d
 }
 
-func (d *duplicates) shard(key eventKey) *duplicateShard {
-	// The last bytes of a UUIDv7 are random.
-	return &d.shards[maphash.Bytes(d.seed, key.id[8:])%uint64(len(d.shards))]
+func (d *duplicates) fingerprint(key eventKey) fingerprint {
+	return fingerprint{maphash.Comparable(d.seeds[0], key), maphash.Comparable(d.seeds[1], key)}
+}
+
+func (d *duplicates) shard(of fingerprint) *duplicateShard {
+	return &d.shards[of[0]%uint64(len(d.shards))]
+}
+
+func (s *duplicateShard) bucket(of fingerprint) *bucket {
+	return &s.acked[of[1]%uint64(len(s.acked))]
 }
 
 // claim takes an event for an attempt. If it is not the first to do so, other
 // is the attempt that has it, or nil when the event is acknowledged already.
 func (d *duplicates) claim(key eventKey, by *attempt) (first bool, other *attempt) {
-	s := d.shard(key)
+	id := d.fingerprint(key)
+	s := d.shard(id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, acked := s.acked[key]; acked {
+	if slices.Contains(s.bucket(id).ids[:], id) {
 		return false, nil
 	}
-	if other := s.pending[key]; other != nil {
+	if other := s.pending[id]; other != nil {
 		return false, other
 	}
-	s.pending[key] = by
+	s.pending[id] = by
 	return true, nil
 }
 
 // finish ends an attempt: its events are acknowledged, or may be claimed again.
 func (d *duplicates) finish(a *attempt, keys []eventKey, ok bool) {
 	for _, key := range keys {
-		s := d.shard(key)
+		id := d.fingerprint(key)
+		s := d.shard(id)
 		s.mu.Lock()
-		delete(s.pending, key)
+		delete(s.pending, id)
 		if ok {
-			s.remember(key)
+			b := s.bucket(id)
+			b.ids[b.next] = id
+			b.next = (b.next + 1) % uint8(len(b.ids))
 		}
 		s.mu.Unlock()
 	}
 	a.ok = ok
 	close(a.done)
-}
-
-func (s *duplicateShard) remember(key eventKey) {
-	if len(s.ring) < s.maxSize {
-		s.ring = append(s.ring, key)
-	} else {
-		delete(s.acked, s.ring[s.next])
-		s.ring[s.next] = key
-		s.next = (s.next + 1) % s.maxSize
-	}
-	s.acked[key] = struct{}{}
 }

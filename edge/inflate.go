@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"unsafe"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/flate"
@@ -38,42 +39,42 @@ func newInflater(limit int) *inflater {
 	}
 }
 
-// inflate returns the body's text in memory of its own: fasthttp reuses the
-// request's buffer, and events are parts of the text that they were parsed from.
-func (i *inflater) inflate(encoding string, body []byte) (string, error) {
+// inflate returns the body's text: body itself, or what it writes to into. The
+// text is valid until either changes, as fasthttp's buffer does after a request.
+func (i *inflater) inflate(encoding string, body []byte, into *bytes.Buffer) (string, error) {
 	switch encoding {
 	case "", "identity":
 		if len(body) > i.limit {
 			return "", errTooLarge
 		}
-		return string(body), nil
+		return textOf(body), nil
 	case "gzip", "x-gzip":
 		reader := i.gzips.Get().(*gzip.Reader)
 		defer i.gzips.Put(reader)
 		if err := reader.Reset(bytes.NewReader(body)); err != nil {
 			return "", fmt.Errorf("edge: inflate gzip: %w", err)
 		}
-		return i.read(reader)
+		return i.read(reader, into)
 	case "deflate":
 		// RFC 9110 means zlib; some senders send the bare deflate stream.
 		if reader, err := zlib.NewReader(bytes.NewReader(body)); err == nil {
-			return i.read(reader)
+			return i.read(reader, into)
 		}
-		return i.read(flate.NewReader(bytes.NewReader(body)))
+		return i.read(flate.NewReader(bytes.NewReader(body)), into)
 	case "br":
 		reader := i.brotlis.Get().(*brotli.Reader)
 		defer i.brotlis.Put(reader)
 		if err := reader.Reset(bytes.NewReader(body)); err != nil {
 			return "", fmt.Errorf("edge: inflate br: %w", err)
 		}
-		return i.read(reader)
+		return i.read(reader, into)
 	case "zstd":
-		return i.zstd(body)
+		return i.zstd(body, into)
 	}
 	return "", errUnknownEncoding
 }
 
-func (i *inflater) zstd(body []byte) (string, error) {
+func (i *inflater) zstd(body []byte, into *bytes.Buffer) (string, error) {
 	reader, _ := i.zstds.Get().(*zstd.Decoder)
 	if reader == nil {
 		made, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow))
@@ -86,17 +87,21 @@ func (i *inflater) zstd(body []byte) (string, error) {
 	if err := reader.Reset(bytes.NewReader(body)); err != nil {
 		return "", fmt.Errorf("edge: inflate zstd: %w", err)
 	}
-	return i.read(reader)
+	return i.read(reader, into)
 }
 
-func (i *inflater) read(from io.Reader) (string, error) {
-	var text bytes.Buffer
-	n, err := text.ReadFrom(io.LimitReader(from, int64(i.limit)+1))
+func (i *inflater) read(from io.Reader, into *bytes.Buffer) (string, error) {
+	n, err := into.ReadFrom(io.LimitReader(from, int64(i.limit)+1))
 	if err != nil {
 		return "", fmt.Errorf("edge: inflate the body: %w", err)
 	}
 	if n > int64(i.limit) {
 		return "", errTooLarge
 	}
-	return text.String(), nil
+	return textOf(into.Bytes()), nil
+}
+
+// textOf is a text in the memory of b, which must not change while it is used.
+func textOf(b []byte) string {
+	return unsafe.String(unsafe.SliceData(b), len(b)) //nolint:gosec // a copy of each body would be garbage at once
 }

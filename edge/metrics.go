@@ -1,9 +1,11 @@
 package edge
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/valyala/fasthttp"
 
 	"github.com/tributary-io/tributary/internal/kafka"
 )
@@ -20,6 +22,31 @@ type metrics struct {
 	produceSize  prometheus.Histogram // records
 	queuedBytes  prometheus.Gauge
 	lastProduced *lastProduce
+
+	taken          prometheus.Counter // events that are ok, found once
+	answeredEvents prometheus.Counter // requests of the route events that are answered 200
+}
+
+// countEvents counts the results of a request that was answered.
+func (m *metrics) countEvents(results []result) {
+	taken := 0
+	for i := range results {
+		if status := results[i].status; status == statusOK {
+			taken++
+		} else {
+			m.events.WithLabelValues(string(status)).Inc()
+		}
+	}
+	m.taken.Add(float64(taken))
+}
+
+// countRequest counts an answer.
+func (m *metrics) countRequest(route string, status int) {
+	if route == routeEvents && status == fasthttp.StatusOK {
+		m.answeredEvents.Inc()
+		return
+	}
+	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
 }
 
 func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
@@ -47,6 +74,8 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 		}),
 		lastProduced: &lastProduce{},
 	}
+	m.taken = m.events.WithLabelValues(string(statusOK))
+	m.answeredEvents = m.requests.WithLabelValues(routeEvents, strconv.Itoa(fasthttp.StatusOK))
 	registry.MustRegister(m.produceTime, m.produceSize, m.queuedBytes,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: "tributary", Subsystem: "edge", Name: "directory_age_seconds",

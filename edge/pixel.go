@@ -52,9 +52,7 @@ func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
 		s.refuse(ctx, *refused)
 		return
 	}
-	for _, r := range d.results {
-		s.metrics.events.WithLabelValues(string(r.status)).Inc()
-	}
+	s.metrics.countEvents(d.results)
 	ctx.SetContentType("image/gif")
 	ctx.SetBodyString(pixelGIF)
 }

@@ -24,6 +24,8 @@ type arrival struct {
 	via        wire.Via // fixed by the route; empty: see viaLibrary
 	userAgent  string   // the request's: for events of a page that have none of their own
 	fromPage   bool     // a browser's page sent it
+
+	recent *identity.Recent // set with the first record
 }
 
 // appendRecord appends the event as the value of its record: wire.Event as
@@ -33,7 +35,10 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	if e.Context.UserAgent == "" && a.fromPage {
 		e.Context.UserAgent = a.userAgent
 	}
-	scrub(e, a.company.keys)
+	if a.recent == nil {
+		a.recent = a.company.keys.Recent()
+	}
+	scrub(e, a.recent)
 	consent := a.company.consent(e.Consent, a.signal)
 	bot := a.bot
 	if bot == wire.BotNone {
@@ -43,7 +48,7 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	dst = core.AppendString(dst, a.company.CompanyID)
 	dst = append(dst, ',')
 	dst = core.AppendFields(dst, e)
-	if keys := a.company.identityOf(&e.Identity, consent); keys != (wire.Identity{}) {
+	if keys := a.company.identityOf(a.recent, &e.Identity, consent); keys != (wire.Identity{}) {
 		dst = append(dst, `,"identity":{`...)
 		first := len(dst)
 		dst = appendMember(dst, first, "emailKey", keys.EmailKey)
@@ -94,7 +99,7 @@ func appendMember(dst []byte, first int, name, value string) []byte {
 
 // scrub removes e-mails and phones from every text of the event that a caller
 // can fill, and replaces ids that may be one by keyed digests.
-func scrub(e *core.Event, keys identity.Keys) {
+func scrub(e *core.Event, keys *identity.Recent) {
 	c := &e.Context
 	c.Page.Path = scrubPath(&c.Page)
 	for _, it := range []struct {
@@ -148,8 +153,8 @@ func scrubText(text string, bound int, scrub func(string) string) string {
 // "/<phone>" of wa.me shows what it is.
 func scrubPath(page *core.Page) string {
 	path, scrub := page.Path, identity.Scrub
-	if path == "" {
-		return ""
+	if path == "" || path[0] == '/' && !wasCut(path, maxURL) && !wasCut(page.URL, maxURL) && !identity.MayHold(page.URL) && !identity.MayHold(path) {
+		return path
 	}
 	if wasCut(path, maxURL) || wasCut(page.URL, maxURL) { // the path may be the end of the URL
 		scrub = identity.ScrubCut

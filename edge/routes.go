@@ -25,7 +25,7 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	}
 	route := "none"
 	s.serveWithRecovery(ctx, id, func() { route = s.route(ctx) })
-	s.metrics.requests.WithLabelValues(route, strconv.Itoa(ctx.Response.StatusCode())).Inc()
+	s.metrics.countRequest(route, ctx.Response.StatusCode())
 }
 
 // guarded serves a request under its id, a new one if it is empty, and answers
@@ -50,6 +50,9 @@ func (s *Server) serveWithRecovery(ctx *fasthttp.RequestCtx, id string, serve fu
 	serve()
 }
 
+// routeEvents is POST /v1/events in the metrics.
+const routeEvents = "events"
+
 // route calls the handler of the request's path and returns the route's name
 // for metrics. These are all routes of the edge. The fixed paths come first, so
 // that a host for short links has them too.
@@ -63,7 +66,7 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) string {
 	switch {
 	case path == "/v1/events":
 		s.allowCrossOrigin(ctx, "POST", func() { s.collect(ctx) })
-		return "events"
+		return routeEvents
 	case path == "/v1/pixel.gif":
 		s.allowCrossOrigin(ctx, "GET", func() { s.pixel(ctx) })
 		return "pixel"

@@ -25,6 +25,7 @@ type Server struct {
 	batcher    *produce.Batcher
 	duplicates *duplicates
 	inflater   *inflater
+	pools      *pools
 	bots       *bots
 	assets     map[string]*asset
 	metrics    *metrics
@@ -52,6 +53,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		directory:  newDirectory(deps.Hasher, config, deps.Logger, deps.Now),
 		duplicates: newDuplicates(config.RememberedIDs),
 		inflater:   newInflater(config.MaxBody),
+		pools:      newPools(),
 		bots:       newBots(),
 		open:       connections{open: map[net.Conn]fasthttp.ConnState{}},
 	}

@@ -24,7 +24,7 @@ func NormalEmail(raw string) string {
 	if strings.Contains(domain, "@") || !strings.Contains(strings.Trim(domain, "."), ".") || junk(local) && junk(domain) {
 		return ""
 	}
-	return local + "@" + domain
+	return email[:len(local)+len("@")+len(domain)] // less the dot
 }
 
 // NormalPhone is a number in E.164, read in country (ISO 3166-1 alpha-2) when
@@ -36,6 +36,9 @@ func NormalPhone(raw, country string) string {
 	}
 	country = strings.ToUpper(country)
 	if number := brazilianMobile(raw, country); number != "" {
+		return number
+	}
+	if number := internationalNumber(raw); number != "" {
 		return number
 	}
 	return parsedPhone(raw, country)

@@ -261,6 +261,11 @@ func leading(found string) int {
 	return begin
 }
 
+// MayHold tells whether Scrub may find something in a text. It is a fast check.
+func MayHold(text string) bool {
+	return mayHoldEmail(text) || mayHoldPhone(text) || strings.Contains(text, "\xEF")
+}
+
 func mayHoldEmail(text string) bool {
 	if strings.Contains(text, "@") {
 		return true
@@ -269,17 +274,26 @@ func mayHoldEmail(text string) bool {
 }
 
 // mayHoldPhone tells whether eight digits stand in a row, with nothing but what
-// may group them between. It is a fast check before the slow patterns.
+// may group them between. It is a fast check before the slow patterns: such a row
+// has a sign in every eighth place, so only those are looked at first.
 func mayHoldPhone(text string) bool {
-	digits := 0
-	for i := 0; i < len(text); i++ {
-		if isDigit(text[i]) {
-			if digits++; digits == minDigits {
-				return true
-			}
-		} else if !isGroupSign(text[i]) {
-			digits = 0
+	for i := minDigits - 1; i < len(text); {
+		if !inNumber[text[i]] {
+			i += minDigits
+			continue
 		}
+		begin, digits := i, 0
+		for begin > 0 && inNumber[text[begin-1]] {
+			begin--
+		}
+		for i = begin; i < len(text) && inNumber[text[i]]; i++ {
+			if isDigit(text[i]) {
+				if digits++; digits == minDigits {
+					return true
+				}
+			}
+		}
+		i += minDigits
 	}
 	return false
 }
@@ -287,15 +301,14 @@ func mayHoldPhone(text string) bool {
 // minDigits is how many digits the shortest phone number has that is removed.
 const minDigits = 8
 
-// isGroupSign tells whether a character may stand between a number's groups; D is
-// of the hyphen's escape, %2D.
-func isGroupSign(c byte) bool {
-	switch c {
-	case ' ', '.', '(', ')', '-', '+', '%', 'D', 'd':
-		return true
+// inNumber are digits and what may stand between a number's groups; D is of the
+// hyphen's escape, %2D.
+var inNumber = func() (in [256]bool) {
+	for _, c := range []byte("0123456789 .()-+%Dd") {
+		in[c] = true
 	}
-	return false
-}
+	return in
+}()
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 

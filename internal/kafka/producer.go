@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,12 +12,14 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
 )
 
 // Producer writes records with acks=all. Safe for concurrent use; order within
 // a partition holds only between calls that wait for one another.
 type Producer struct {
 	client *Client
+	sets   sync.Pool // of *[]byte, for encoded records
 
 	mu         sync.Mutex
 	partitions map[string]int // by topic; counts are fixed for life
@@ -67,17 +70,21 @@ func (p *Producer) Produce(ctx context.Context, topic string, records ...Record)
 // ProducePartition writes one batch to one partition, once, without a retry.
 // A record's time is now, never an event's time: Kafka's retention counts from it.
 func (p *Producer) ProducePartition(ctx context.Context, topic string, partition int, batch []Record) error {
-	now := time.Now()
-	records := make([]kafka.Record, len(batch))
-	for i, r := range batch {
-		records[i] = kafka.Record{Time: now, Key: kafka.NewBytes(r.Key), Headers: versionHeader}
-		if r.Value != nil {
-			records[i].Value = kafka.NewBytes(r.Value)
-		}
+	if len(batch) == 0 {
+		return nil
 	}
-	response, err := p.client.client.Produce(ctx, &kafka.ProduceRequest{
-		Topic: topic, Partition: partition, RequiredAcks: kafka.RequireAll, Records: kafka.NewRecordReader(records...),
+	set, _ := p.sets.Get().(*[]byte)
+	if set == nil {
+		set = new([]byte)
+	}
+	*set = appendRecordSet((*set)[:0], batch, time.Now())
+	response, err := p.client.client.RawProduce(ctx, &kafka.RawProduceRequest{
+		Topic: topic, Partition: partition, RequiredAcks: kafka.RequireAll,
+		RawRecords: protocol.RawRecordSet{Reader: bytes.NewReader(*set)},
 	})
+	if err == nil && cap(*set) <= maxKeptSet {
+		p.sets.Put(set) // after an error the connection may still be reading it
+	}
 	if err == nil {
 		err = response.Error
 	}
@@ -87,7 +94,9 @@ func (p *Producer) ProducePartition(ctx context.Context, topic string, partition
 	return nil
 }
 
-var versionHeader = []kafka.Header{{Key: "v", Value: []byte("1")}}
+// maxKeptSet is the largest buffer that is used again, in bytes: twice a batch
+// of the edge.
+const maxKeptSet = 2 << 20
 
 // Partitions is the topic's partition count, asked once.
 func (p *Producer) Partitions(ctx context.Context, topic string) (int, error) {

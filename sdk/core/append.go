@@ -135,7 +135,7 @@ const hexDigits = "0123456789abcdef"
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	clean := 0 // s[clean:i] is not copied yet
-	for i := 0; i < len(s); {
+	for i := plainTo(s, 0); i < len(s); i = plainTo(s, i) {
 		c := s[i]
 		if c >= utf8.RuneSelf {
 			r, n := utf8.DecodeRuneInString(s[i:])
@@ -145,10 +145,6 @@ func AppendString(dst []byte, s string) []byte {
 				clean = i + 1
 			}
 			i += n
-			continue
-		}
-		if c >= 0x20 && c != '"' && c != '\\' {
-			i++
 			continue
 		}
 		dst = append(dst, s[clean:i]...)

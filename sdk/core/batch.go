@@ -56,15 +56,22 @@ type Batch struct {
 // A Violation refuses the whole body; a bad event sets Err of its Item only. The
 // result holds parts of body.
 func ParseBatch(body, companyID string, o Options) (Batch, *Violation) {
-	b := Batch{CompanyID: companyID}
+	var b Batch
+	v := b.Parse(body, companyID, o)
+	return b, v
+}
+
+// Parse is ParseBatch into a batch whose items' memory is used again.
+func (b *Batch) Parse(body, companyID string, o Options) *Violation {
+	*b = Batch{CompanyID: companyID, Items: b.Items[:0]}
 	body = strings.Trim(body, " \t\r\n")
 	if len(companyID) > maxCompanyID {
-		return b, &Violation{CodeCompanyIDRequired, "companyId", "is longer than 64 bytes"}
+		return &Violation{CodeCompanyIDRequired, "companyId", "is longer than 64 bytes"}
 	}
 	var v *Violation
 	switch {
 	case body == "":
-		return b, &Violation{Code: CodeInvalidJSON, Message: "the body is empty"}
+		return &Violation{Code: CodeInvalidJSON, Message: "the body is empty"}
 	case body[0] == '[' && !isEnvelope(body):
 		v = b.items(body, &o)
 	case body[0] == '[':
@@ -75,15 +82,15 @@ func ParseBatch(body, companyID string, o Options) (Batch, *Violation) {
 		v = notJSON()
 	}
 	if v != nil {
-		return b, v
+		return v
 	}
 	if b.CompanyID == "" {
-		return b, &Violation{CodeCompanyIDRequired, "companyId", "is missing from the body and the query"}
+		return &Violation{CodeCompanyIDRequired, "companyId", "is missing from the body and the query"}
 	}
 	if len(b.Items) == 0 {
-		return b, &Violation{CodeNoEvents, "events", "is empty"}
+		return &Violation{CodeNoEvents, "events", "is empty"}
 	}
-	return b, nil
+	return nil
 }
 
 func notJSON() *Violation {
@@ -98,6 +105,15 @@ func isEnvelope(text string) bool {
 // object reads a body that is an object: a batch if it has events, else one
 // event.
 func (b *Batch) object(body string, o *Options) *Violation {
+	if b.oneEvent(body, o) {
+		return nil
+	}
+	b.Items = b.Items[:0]
+	return b.members(body, o)
+}
+
+// members reads a body that is an object, member by member.
+func (b *Batch) members(body string, o *Options) *Violation {
 	var events, company, sentAt string
 	rest := body
 	first := true
@@ -135,6 +151,25 @@ func (b *Batch) object(body string, o *Options) *Violation {
 		return &Violation{CodeInvalidField, "events", "must be an array"}
 	}
 	return b.items(events, o)
+}
+
+// oneEvent reads a body that is one event without a fault and without what only
+// a batch has. It returns false for any other body, which is then read again.
+func (b *Batch) oneEvent(body string, o *Options) bool {
+	b.Items = append(b.Items[:0], Item{Text: body})
+	item := &b.Items[0]
+	p := parser{in: Scan(body, 0), event: &item.Event}
+	p.object()
+	if !p.in.Done() || p.err != nil || p.again || len(body) > MaxEventBytes || len(p.company) > maxCompanyID ||
+		p.company != "" && b.CompanyID != "" && p.company != b.CompanyID {
+		return false
+	}
+	p.complete(o)
+	item.Err = p.err
+	if p.company != "" {
+		b.CompanyID = p.company
+	}
+	return true
 }
 
 const (
@@ -223,8 +258,9 @@ func (b *Batch) items(text string, o *Options) *Violation {
 	if strings.HasPrefix(rest, "]") {
 		return b.rest(rest[1:])
 	}
-	// An event takes some 300 bytes. A good guess of their count saves copies.
-	b.Items = make([]Item, 0, min(MaxBatchEvents, 1+len(text)/256))
+	if b.Items == nil { // An event takes some 600 bytes. A good guess of their count saves copies.
+		b.Items = make([]Item, 0, min(MaxBatchEvents, 1+len(text)/512))
+	}
 	for {
 		n := extent(rest)
 		if n == 0 {

@@ -103,7 +103,7 @@ func TestTheCoreImportsLittle(t *testing.T) {
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
-	allowed := map[string]bool{"errors": true, "strings": true, "strconv": true, "slices": true, "unicode/utf8": true}
+	allowed := map[string]bool{"errors": true, "math/bits": true, "strings": true, "strconv": true, "slices": true, "unicode/utf8": true}
 	for _, path := range strings.Fields(string(out)) {
 		if !allowed[path] {
 			t.Errorf("the core imports %s", path)

@@ -25,6 +25,7 @@ type parser struct {
 	company string
 	payload string // to be checked once the event's name is known
 	hasTime bool
+	again   bool // it has members that Batch.members must judge
 	err     *Violation
 }
 
@@ -96,7 +97,9 @@ func (p *parser) object() {
 		case "timestamp":
 			p.timestamp()
 		case "companyId":
+			absent := p.in.Kind() == Null
 			p.company = p.text("companyId", CodeInvalidField)
+			p.again = p.again || p.company == "" && !absent
 		case "payload":
 			if p.isObject("payload", CodeInvalidPayload) {
 				p.payload = p.in.Raw()
@@ -109,6 +112,9 @@ func (p *parser) object() {
 			if p.isObject("context", CodeInvalidContext) {
 				p.context()
 			}
+		case "events", "sentAt":
+			p.again = true
+			p.in.Skip()
 		default:
 			if !p.deviceMember(key) {
 				p.in.Skip()

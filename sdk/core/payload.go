@@ -48,7 +48,7 @@ func itemList(payload string) (list, name string) {
 	if payload == "" {
 		return "", ""
 	}
-	s := Scan(payload, 1)
+	s := scanKnown(payload, 1)
 	s.Enter()
 	for key, ok := s.Key(); ok; key, ok = s.Key() {
 		switch key {
@@ -77,7 +77,7 @@ func itemList(payload string) (list, name string) {
 }
 
 func inCheckout(checkout string) (list string) {
-	s := Scan(checkout, 2)
+	s := scanKnown(checkout, 2)
 	s.Enter()
 	for key, ok := s.Key(); ok; key, ok = s.Key() {
 		if key == "lineItems" && s.Kind() == Array {
@@ -93,7 +93,7 @@ func inCheckout(checkout string) (list string) {
 // its members.
 func normalItems(list string, strict bool) (items string, changed bool, v *Violation) {
 	var b []byte
-	s := Scan(list, 2)
+	s := scanKnown(list, 2)
 	s.Enter()
 	n := 0
 	for s.Element() {
@@ -164,7 +164,7 @@ func readItem(raw string, n int, strict bool) (item, *Violation) {
 	invalid := func(field, message string) (item, *Violation) {
 		return it, &Violation{CodeInvalidPayload, "payload.items[" + strconv.Itoa(n) + "]" + field, message}
 	}
-	s := Scan(raw, 3)
+	s := scanKnown(raw, 3)
 	if s.Kind() != Object {
 		return invalid("", "must be an object")
 	}
@@ -207,7 +207,7 @@ func readItem(raw string, n int, strict bool) (item, *Violation) {
 
 // variantID is the id in Shopify's nested variant.
 func variantID(variant string) (id string) {
-	s := Scan(variant, 4)
+	s := scanKnown(variant, 4)
 	s.Enter()
 	for key, ok := s.Key(); ok; key, ok = s.Key() {
 		if key == "id" && s.Kind() == String {
@@ -232,7 +232,7 @@ func (it *item) append(dst []byte) []byte {
 	dst = AppendString(dst, it.id)
 	dst = append(dst, `,"item_quantity":`...)
 	dst = strconv.AppendInt(dst, it.quantity, 10)
-	s := Scan(it.raw, 3)
+	s := scanKnown(it.raw, 3)
 	s.Enter()
 	for {
 		key, ok := s.Key()
@@ -255,7 +255,7 @@ func (it *item) append(dst []byte) []byte {
 func replaceItems(payload, name, items string) string {
 	b := append(make([]byte, 0, len(payload)+len(items)), `{"items":`...)
 	b = append(b, items...)
-	s := Scan(payload, 1)
+	s := scanKnown(payload, 1)
 	s.Enter()
 	for {
 		key, ok := s.Key()

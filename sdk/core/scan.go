@@ -46,12 +46,18 @@ type Scanner struct {
 	fault Fault
 	fresh bool // just inside an object or array: no comma is expected
 	dirty bool // Raw: what was skipped is not in canonical form
+	known bool // the text is what Raw gave: it need not be checked again
 }
 
 // Scan starts at the beginning of text, which lies inside depth open objects
 // and arrays already.
 func Scan(text string, depth int) Scanner {
 	return Scanner{text: text, depth: depth}
+}
+
+// scanKnown is Scan for a text that Raw has checked.
+func scanKnown(text string, depth int) Scanner {
+	return Scanner{text: text, depth: depth, known: true}
 }
 
 // Fault is why the Scanner stopped, NoFault while it has not.
@@ -154,6 +160,11 @@ func (s *Scanner) Raw() string {
 // Skip checks the next value and moves behind it. It recurses at most MaxDepth
 // deep.
 func (s *Scanner) Skip() {
+	if s.known && s.fault == NoFault {
+		s.at += extent(s.text[s.at:])
+		s.fresh = false
+		return
+	}
 	switch s.Kind() {
 	case Object:
 		s.Enter()
@@ -270,7 +281,7 @@ func (s *Scanner) key() (raw string, decode, ok bool) {
 func (s *Scanner) quoted() (raw string, escaped, replace bool) {
 	start := s.at + 1
 	wide := false
-	for i := start; i < len(s.text); i++ {
+	for i := plainTo(s.text, start); i < len(s.text); i = plainTo(s.text, i+1) {
 		switch c := s.text[i]; {
 		case c == '"':
 			s.at = i + 1
@@ -286,7 +297,7 @@ func (s *Scanner) quoted() (raw string, escaped, replace bool) {
 			i += n - 1
 		case c < 0x20:
 			return "", false, s.fail(Malformed)
-		case c >= utf8.RuneSelf:
+		default:
 			wide = true
 		}
 	}
@@ -380,14 +391,7 @@ func extent(text string) int {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '"':
-			i++
-			for i < len(text) && text[i] != '"' {
-				if text[i] == '\\' {
-					i++
-				}
-				i++
-			}
-			if i >= len(text) {
+			if i = stringEnd(text, i+1); i < 0 {
 				return 0
 			}
 			if depth == 0 {
@@ -412,4 +416,24 @@ func extent(text string) int {
 		return 0
 	}
 	return len(text)
+}
+
+// stringEnd is the index of the quote that ends the string whose content begins
+// at i, -1 for none.
+func stringEnd(text string, i int) int {
+	for {
+		n := strings.IndexByte(text[i:], '"')
+		if n < 0 {
+			return -1
+		}
+		i += n
+		escapes := 0
+		for text[i-1-escapes] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return i
+		}
+		i++
+	}
 }

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// process is a server or broker that this program started from itself.
+type process struct {
+	command *exec.Cmd
+	stdin   io.Closer // its end tells the process to stop
+	addr    string
+}
+
+// start runs this program in a role and waits for the address that it prints.
+func (o options) start(ctx context.Context, role, broker string) (*process, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	command := exec.CommandContext(ctx, program, "-serve", role, "-broker", broker, "-profile", o.profile) //nolint:gosec // this program itself
+	command.Stderr = os.Stderr
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := command.Start(); err != nil {
+		return nil, err
+	}
+	p := &process{command: command, stdin: stdin}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		p.stop()
+		return nil, fmt.Errorf("%s did not start: %w", role, err)
+	}
+	p.addr = strings.TrimSpace(line)
+	return p, nil
+}
+
+func (p *process) stop() {
+	_ = p.stdin.Close()
+	_ = p.command.Wait() // its own words are on stderr
+}
+
+// ticks is USER_HZ, the unit of times in /proc, which is 100 on every Linux
+// that Go runs on (proc(5), sysconf(3)).
+const ticks = 100
+
+// cpu is the process's CPU time so far: user and system.
+func (p *process) cpu() (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.command.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	// proc(5): after the name in brackets, utime and stime are the 12th and 13th.
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 13 {
+		return 0, errors.New("/proc/…/stat is too short")
+	}
+	sum := 0
+	for _, field := range fields[11:13] {
+		n, err := strconv.Atoi(field)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return time.Duration(sum) * time.Second / ticks, nil
+}
+
+// memory is the process's share of the machine's memory, in bytes (PSS).
+func (p *process) memory() (int, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", p.command.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "Pss:" {
+			kilobytes, err := strconv.Atoi(fields[1])
+			return kilobytes << 10, err
+		}
+	}
+	return 0, errors.New("/proc/…/smaps_rollup names no Pss")
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime/pprof"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/valyala/fasthttp"
+
+	"github.com/tributary-io/tributary/edge"
+	"github.com/tributary-io/tributary/internal/devstack"
+	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+const (
+	roleBroker  = "broker"
+	roleNothing = "nothing" // answers 204
+	roleFranz   = "franz"   // fasthttp, a split of the JSON, franz-go
+	roleEdge    = "edge"
+)
+
+// linger is the same for both that produce; it is the edge's default.
+const linger = time.Millisecond
+
+const company = "co_bench"
+
+// serveRole is what a started process does until its stdin ends.
+func (o options) serveRole(ctx context.Context) error {
+	if o.profile != "" && o.serve != roleBroker {
+		file, err := os.Create(o.profile)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		if err := pprof.StartCPUProfile(file); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // ends with the process
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	switch o.serve {
+	case roleBroker:
+		return serveBroker(ctx)
+	case roleEdge:
+		return serveEdge(ctx, o.broker)
+	case roleFranz:
+		return serveFranz(ctx, o.broker)
+	case roleNothing:
+		return serveHTTP(ctx, func(ctx *fasthttp.RequestCtx) { ctx.SetStatusCode(fasthttp.StatusNoContent) })
+	}
+	return fmt.Errorf("no such role: %s", o.serve)
+}
+
+// serveBroker is an embedded broker in memory, with one company in its directory.
+func serveBroker(ctx context.Context) error {
+	broker, err := devstack.StartBroker(devstack.BrokerConfig{})
+	if err != nil {
+		return err
+	}
+	defer broker.Stop()
+	client, err := kafka.NewClient(kafka.Config{Brokers: []string{broker.Addr()}})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if err := client.EnsureTopics(ctx, kafka.TopicPlan{Partitions: 8, Replication: 1, MinInsyncReplicas: 1, KeepForever: true}); err != nil {
+		return err
+	}
+	hasher, err := benchHasher()
+	if err != nil {
+		return err
+	}
+	value, err := json.Marshal(wire.Company{
+		V: 1, Rev: 1, CompanyID: company, Environment: "live", Country: "BR", Timezone: "America/Sao_Paulo",
+		Limits: wire.Limits{EventsPerSecond: 1e9, Burst: 1e9}, KeyCheck: hasher.Check(company),
+	})
+	if err != nil {
+		return err
+	}
+	record := kafka.Record{Key: []byte(wire.CompanyKeyPrefix + company), Value: value}
+	if err := kafka.NewProducer(client).Produce(ctx, wire.TopicDirectory, record); err != nil {
+		return err
+	}
+	fmt.Println(broker.Addr())
+	<-ctx.Done()
+	return nil
+}
+
+func benchHasher() (*identity.Hasher, error) {
+	return identity.NewHasher(bytes.Repeat([]byte{7}, identity.MinSecret))
+}
+
+func listen() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }
+
+func serveEdge(ctx context.Context, broker string) error {
+	hasher, err := benchHasher()
+	if err != nil {
+		return err
+	}
+	client, err := kafka.NewClient(kafka.Config{Brokers: []string{broker}, ClientID: "edge"})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	server, err := edge.New(edge.Config{Linger: linger}, edge.Deps{Producer: kafka.NewProducer(client), Directory: client, Hasher: hasher})
+	if err != nil {
+		return err
+	}
+	listener, err := listen()
+	if err != nil {
+		return err
+	}
+	fmt.Println(listener.Addr())
+	return server.Serve(ctx, listener)
+}
+
+// serveFranz is the least that stores events: one record for each.
+func serveFranz(ctx context.Context, broker string) error {
+	client, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.DefaultProduceTopic(wire.TopicEvents), kgo.RequiredAcks(kgo.AllISRAcks()),
+		kgo.ProducerLinger(linger), kgo.ProducerBatchCompression(kgo.NoCompression()))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return serveHTTP(ctx, func(request *fasthttp.RequestCtx) {
+		body := request.PostBody()
+		if string(request.Request.Header.ContentEncoding()) == "gzip" {
+			inflated, err := request.Request.BodyGunzip()
+			if err != nil {
+				request.SetStatusCode(fasthttp.StatusBadRequest)
+				return
+			}
+			body = inflated
+		}
+		events, err := split(body)
+		if err != nil {
+			request.SetStatusCode(fasthttp.StatusBadRequest)
+			return
+		}
+		if err := produceEach(ctx, client, events); err != nil {
+			request.SetStatusCode(fasthttp.StatusServiceUnavailable)
+			return
+		}
+		request.SetStatusCode(fasthttp.StatusNoContent)
+	})
+}
+
+// split copies the events out of a body, which its server uses again.
+func split(body []byte) ([]json.RawMessage, error) {
+	body = bytes.TrimSpace(body)
+	if len(body) > 0 && body[0] == '[' {
+		var events []json.RawMessage
+		return events, json.Unmarshal(body, &events)
+	}
+	if !json.Valid(body) {
+		return nil, errors.New("not JSON")
+	}
+	return []json.RawMessage{append(json.RawMessage(nil), body...)}, nil
+}
+
+func produceEach(ctx context.Context, client *kgo.Client, events []json.RawMessage) error {
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	var failed error
+	wait.Add(len(events))
+	for _, event := range events {
+		client.Produce(ctx, &kgo.Record{Value: event}, func(_ *kgo.Record, err error) {
+			if err != nil {
+				mu.Lock()
+				failed = err
+				mu.Unlock()
+			}
+			wait.Done()
+		})
+	}
+	wait.Wait()
+	return failed
+}
+
+func serveHTTP(ctx context.Context, handler fasthttp.RequestHandler) error {
+	listener, err := listen()
+	if err != nil {
+		return err
+	}
+	fmt.Println(listener.Addr())
+	server := &fasthttp.Server{Handler: handler, NoDefaultServerHeader: true, CloseOnShutdown: true}
+	stopped := make(chan error, 1)
+	go func() {
+		<-ctx.Done()
+		stopped <- server.Shutdown()
+	}()
+	if err := server.Serve(listener); err != nil {
+		return err
+	}
+	return <-stopped
+}

@@ -1,0 +1,22 @@
+package identity
+
+import "testing"
+
+func TestARecentKeyIsTheKey(t *testing.T) {
+	k := newHasher(t, 7).Company("co_1", "BR")
+	r := k.Recent()
+	for _, raw := range []string{"", "42", "42", "a@example.com", "", "null", "+4915112345678", "42", "0190a1f0-7c00-7000-8000-00000000000A", "abcdef012345"} {
+		f := func(kind, got, want string) {
+			if got != want {
+				t.Errorf("%s of %q: %q, want %q", kind, raw, got, want)
+			}
+		}
+		f("email", r.Email(raw), k.Email(raw))
+		f("phone", r.Phone(raw), k.Phone(raw))
+		f("customer", r.Customer(raw), k.Customer(raw))
+		f("cart", r.Cart(raw), k.Cart(raw))
+		f("visitor", r.VisitorID(raw), k.VisitorID(raw))
+		f("session", r.SessionID(raw), k.SessionID(raw))
+		f("stream", r.Stream(raw), k.Stream(raw))
+	}
+}
