@@ -44,10 +44,10 @@ type Tx interface {
 
 	// Find the orders that a fact concerns. Queue them where they are too many.
 	OrdersByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool, limit int) ([]string, error)
-	OrdersOfChangedKeys(ctx context.Context, companyID string, keys []facts.ChangedKey, before, after time.Duration, limit int) ([]string, error)
+	OrdersOfChangedKeys(ctx context.Context, companyID string, changed []string, keys []facts.ChangedKey, before, after time.Duration, limit int) ([]string, error)
 	Queue(ctx context.Context, companyID string, orders []facts.Concerned) (int, error)
 	QueueByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool, cause facts.Cause) (int, error)
-	QueueOfChangedKeys(ctx context.Context, companyID string, keys []facts.ChangedKey, before, after time.Duration, cause facts.Cause) (int, error)
+	QueueOfChangedKeys(ctx context.Context, companyID string, changed []string, keys []facts.ChangedKey, before, after time.Duration, cause facts.Cause) (int, error)
 	QueueCreated(ctx context.Context, companyID string, from, to time.Time, cause facts.Cause) (int, error)
 	TakeQueued(ctx context.Context, companyID string, limit int) ([]facts.Concerned, error)
 	SetAside(ctx context.Context, companyID, orderID, failure string) error
@@ -441,7 +441,7 @@ func (a *application) storeOrders(ctx context.Context) error {
 		return err
 	}
 	moved := slices.Concat(was, keys)
-	if err := a.concernByHubs(ctx, moved); err != nil {
+	if err := a.concernByHubs(ctx, changed, a.index.HubCandidates(was, keys)); err != nil {
 		return err
 	}
 	return a.inferFirstOrders(ctx, changed, moved)
@@ -459,15 +459,15 @@ func (a *application) ownOrders() []string {
 
 // concernByHubs finds the orders around which a key may have become a hub, or ceased
 // to be one, since orders with the key came or went.
-func (a *application) concernByHubs(ctx context.Context, moved []facts.OrderKey) error {
-	keys, limits := a.index.HubCandidates(moved), a.index.Limits()
-	ids, err := a.tx.OrdersOfChangedKeys(ctx, a.company, keys, limits.Window, limits.SightingsAfter, maxOrders+1)
+func (a *application) concernByHubs(ctx context.Context, changed []string, keys []facts.ChangedKey) error {
+	limits := a.index.Limits()
+	ids, err := a.tx.OrdersOfChangedKeys(ctx, a.company, changed, keys, limits.Window, limits.SightingsAfter, maxOrders+1)
 	if err != nil {
 		return err
 	}
 	cause := facts.Cause{Kind: facts.CauseOrder, At: a.now}
 	if len(ids) > maxOrders {
-		return a.addQueued(a.tx.QueueOfChangedKeys(ctx, a.company, keys, limits.Window, limits.SightingsAfter, cause))
+		return a.addQueued(a.tx.QueueOfChangedKeys(ctx, a.company, changed, keys, limits.Window, limits.SightingsAfter, cause))
 	}
 	a.addConcerned(ids, cause)
 	return nil

@@ -229,3 +229,37 @@ func TestOnlyTheMonthsOfAVisitorsEventsAreLookedAt(t *testing.T) {
 	}
 	wantTexts(t, "months looked at", looked, "event_fact_2026_03")
 }
+
+// An order with a key of ever so many orders costs what one with a key of a few
+// hundred does.
+func TestAnOrderOfABusyHubReadsNoMoreThanOneOfASmallOne(t *testing.T) {
+	t.Parallel()
+	s := newReads(t)
+	o := s.owner()
+	n := 0
+	add := func(count int) {
+		var records []record
+		for range count {
+			n++
+			r := s.record(s.order(fmt.Sprint("o", n), noon.Add(time.Duration(n)*time.Minute), 1000, func(o *wire.Order) { o.EmailKey = wire.Some("k1:till") }))
+			r.Offset = o.next[r.topic] + int64(len(records))
+			records = append(records, r)
+		}
+		if err := o.applyRecords(s.ctx, records); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one := func() int64 {
+		s.exec(`analyze`)
+		add(1) // statistics and caches of the server are new
+		return s.of(func() { add(1) })
+	}
+	add(400)
+	few := one()
+	for range 8 {
+		add(400)
+	}
+	if most := one(); most > 2*few {
+		t.Errorf("one more order reads %d rows beside 3,600 others, %d beside 400", most, few)
+	}
+}

@@ -87,22 +87,19 @@ func ReachedVisitors(c *facts.Case) []facts.Visitor {
 }
 
 // HubCandidates returns the keys that may have become a hub, or ceased to be one,
-// since orders got or lost them, and around which orders. moved has the keys that
-// orders had before and those that they have now.
-func (x *Index) HubCandidates(moved []facts.OrderKey) []facts.ChangedKey {
+// and around which orders, since orders that had the keys was have the keys now.
+func (x *Index) HubCandidates(was, now []facts.OrderKey) []facts.ChangedKey {
 	type span struct {
 		first, last time.Time
 		changed     int
+		lost        bool
 	}
 	spans := map[facts.Key]*span{}
 	var keys []facts.Key
-	for _, k := range moved {
-		if !slices.Contains(facts.JoinKinds, k.Kind) {
-			continue
-		}
+	change := func(k facts.OrderKey, lost bool) {
 		s := spans[k.Key]
 		if s == nil {
-			s = &span{k.CreatedAt, k.CreatedAt, 0}
+			s = &span{first: k.CreatedAt, last: k.CreatedAt}
 			spans[k.Key], keys = s, append(keys, k.Key)
 		}
 		if k.CreatedAt.Before(s.first) {
@@ -111,14 +108,40 @@ func (x *Index) HubCandidates(moved []facts.OrderKey) []facts.ChangedKey {
 		if k.CreatedAt.After(s.last) {
 			s.last = k.CreatedAt
 		}
-		s.changed++
+		s.changed, s.lost = s.changed+1, s.lost || lost
+	}
+	for _, k := range without(was, now) {
+		change(k, true)
+	}
+	for _, k := range without(now, was) {
+		change(k, false)
 	}
 	list := make([]facts.ChangedKey, len(keys))
 	for i, k := range keys {
 		s := spans[k]
-		list[i] = facts.ChangedKey{Key: k}
+		list[i] = facts.ChangedKey{Key: k, Lost: s.lost}
 		list[i].From, list[i].To = x.OrdersSharing(s.first, s.last)
 		list[i].Least, list[i].Most = HubCrossing(s.changed)
+	}
+	return list
+}
+
+// without returns the keys that join orders to visitors and that others lack for
+// the same order, created at the same time.
+func without(keys, others []facts.OrderKey) []facts.OrderKey {
+	identity := func(k facts.OrderKey) facts.OrderKey {
+		k.CreatedAt, k.Hub = k.CreatedAt.UTC(), facts.NoHub
+		return k
+	}
+	known := map[facts.OrderKey]bool{}
+	for _, k := range others {
+		known[identity(k)] = true
+	}
+	var list []facts.OrderKey
+	for _, k := range keys {
+		if slices.Contains(facts.JoinKinds, k.Kind) && !known[identity(k)] {
+			list = append(list, k)
+		}
 	}
 	return list
 }

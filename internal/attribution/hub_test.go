@@ -102,7 +102,10 @@ func TestHubCandidatesAreAskedForOnceAKey(t *testing.T) {
 	f := func(name, want string, keys ...facts.OrderKey) {
 		t.Helper()
 		var got []string
-		for _, c := range x.HubCandidates(keys) {
+		for _, c := range x.HubCandidates(nil, keys) {
+			if c.Lost {
+				t.Errorf("%s: %s was lost by no order", name, c.Value)
+			}
 			got = append(got, fmt.Sprintf("%s=%s %gh to %gh, %d to %d", c.Kind, c.Value, c.From.Sub(start).Hours(), c.To.Sub(start).Hours(), c.Least, c.Most))
 		}
 		expect(t, name, strings.Join(got, "\n"), want)
@@ -113,6 +116,28 @@ func TestHubCandidatesAreAskedForOnceAKey(t *testing.T) {
 		moved(facts.KeyPhone, "p", 0), moved(facts.KeyCart, "c", 1), moved(facts.KeyPhone, "p", -5), moved(facts.KeyPhone, "p", 7))
 	f("codes and names join nothing", "", moved(facts.KeyCode, "x", 0), moved(facts.KeyUTM, "x", 0), moved(facts.KeyLink, "x", 0),
 		moved(facts.KeyInfluencer, "x", 0), moved(facts.KeyReached, "x", 0))
+}
+
+// An order that is sent again with the keys that it had changes no hub.
+func TestHubCandidatesAreKeysThatOrdersGotOrLost(t *testing.T) {
+	x := testIndex(nil)
+	key := func(value string, minute int) facts.OrderKey {
+		return facts.OrderKey{Key: facts.Key{Kind: facts.KeyEmail, Value: value}, OrderID: "o", CreatedAt: start.Add(time.Duration(minute) * time.Minute)}
+	}
+	f := func(name, want string, was, now []facts.OrderKey) {
+		t.Helper()
+		var got []string
+		for _, c := range x.HubCandidates(was, now) {
+			got = append(got, fmt.Sprintf("%s lost %t", c.Value, c.Lost))
+		}
+		expect(t, name, strings.Join(got, ", "), want)
+	}
+	same := key("a", 0)
+	same.CreatedAt, same.Hub = same.CreatedAt.Local(), facts.HubOfOrders
+	f("the same keys", "", []facts.OrderKey{same}, []facts.OrderKey{key("a", 0)})
+	f("another key", "b lost false", []facts.OrderKey{same}, []facts.OrderKey{key("a", 0), key("b", 0)})
+	f("a key less", "b lost true", []facts.OrderKey{key("a", 0), key("b", 0)}, []facts.OrderKey{key("a", 0)})
+	f("another time", "a lost true", []facts.OrderKey{key("a", 0)}, []facts.OrderKey{key("a", 1)})
 }
 
 func TestHubsJoinNothing(t *testing.T) {

@@ -228,6 +228,7 @@ type ChangedKey struct {
 	Key
 	From, To    time.Time // asks for orders created between them, both inclusive
 	Least, Most int       // asks for orders with so many orders of the key in their interval, both inclusive
+	Lost        bool      // an order lost the key, so it may have ceased to be a hub
 }
 
 // FirstOrderCandidate is what is known to decide whether an order is its

@@ -101,7 +101,7 @@ func ordersByKeys(where string) string {
 }
 
 // ordersOfKeys has the SQL without (false) and with (true) the orders around which
-// the key is a hub. "hub = ”" is the condition of the index order_key_joining.
+// the key is a hub. The index order_key_joining serves the first condition.
 var ordersOfKeys = map[bool]string{false: ordersByKeys(" and hub = ''"), true: ordersByKeys("")}
 
 // OrdersByKeys returns the ids of the orders of keys, at most limit. hubs: also the
@@ -128,12 +128,19 @@ var changedKeyRows = postgres.Rows[facts.ChangedKey]{
 	postgres.Col("hi", "timestamptz", func(k *facts.ChangedKey) time.Time { return k.To }),
 	postgres.Col("least", "int", func(k *facts.ChangedKey) int32 { return int32(k.Least) }),
 	postgres.Col("most", "int", func(k *facts.ChangedKey) int32 { return int32(k.Most) }),
+	postgres.Col("lost", "boolean", func(k *facts.ChangedKey) bool { return k.Lost }),
 }
 
 // ordersOfChangedKeys counts, for each order of a key, the key's orders in that
-// order's interval. It reads each of them once, however many they are.
+// order's interval, in one pass over them. Where orders only got the key, it reads
+// none of a key that is a hub around all other orders already: they stay so.
 var ordersOfChangedKeys = `
-	select distinct x.company_id, x.order_id from ` + changedKeyRows.Unnest("k") + `
+	select distinct x.company_id, x.order_id from (
+		select * from ` + changedKeyRows.Unnest("c") + `
+		where c.lost or exists (
+			select from order_key j
+			where j.company_id = @company_id and j.kind = c.kind and j.key = c.key and j.created_at between c.lo and c.hi
+				and j.hub in ('', 'visitors') and j.order_id <> all(@changed_ids)) offset 0) k
 	cross join lateral (
 		select company_id, order_id, orders from (
 			select company_id, order_id, created_at,
@@ -143,22 +150,23 @@ var ordersOfChangedKeys = `
 		where created_at between k.lo and k.hi offset 0) x
 	where x.orders between k.least and k.most`
 
-// OrdersOfChangedKeys returns the ids of orders that were created in the span of a
+// OrdersOfChangedKeys returns, beside the orders that got or lost keys (changed),
+// the ids of orders that were created in the span of a
 // key and whose interval, from before to after their createdAt, has between Least
 // and Most orders of the key; at most limit ids.
-func (t *Tx) OrdersOfChangedKeys(ctx context.Context, companyID string, keys []facts.ChangedKey, before, after time.Duration, limit int) ([]string, error) {
+func (t *Tx) OrdersOfChangedKeys(ctx context.Context, companyID string, changed []string, keys []facts.ChangedKey, before, after time.Duration, limit int) ([]string, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
 	return t.texts(ctx, "find orders of hubs", `select order_id from (`+ordersOfChangedKeys+`) q limit @limit`,
-		changedKeyRows.Args(keys, pgx.NamedArgs{"company_id": companyID, "before": before, "after": after, "limit": limit}))
+		changedKeyRows.Args(keys, pgx.NamedArgs{"company_id": companyID, "changed_ids": changed, "before": before, "after": after, "limit": limit}))
 }
 
 // QueueOfChangedKeys queues the orders that OrdersOfChangedKeys finds without a limit,
 // and returns how many were not queued already.
-func (t *Tx) QueueOfChangedKeys(ctx context.Context, companyID string, keys []facts.ChangedKey, before, after time.Duration, cause facts.Cause) (int, error) {
+func (t *Tx) QueueOfChangedKeys(ctx context.Context, companyID string, changed []string, keys []facts.ChangedKey, before, after time.Duration, cause facts.Cause) (int, error) {
 	return t.queue(ctx, companyID, `select company_id, order_id, @cause::text as cause from (`+ordersOfChangedKeys+`) q`,
-		changedKeyRows.Args(keys, pgx.NamedArgs{"company_id": companyID, "before": before, "after": after, "cause": cause.String()}))
+		changedKeyRows.Args(keys, pgx.NamedArgs{"company_id": companyID, "changed_ids": changed, "before": before, "after": after, "cause": cause.String()}))
 }
 
 // OrdersWithKeys returns the ids of the orders that have one of the keys, at most

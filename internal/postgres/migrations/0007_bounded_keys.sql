@@ -15,7 +15,7 @@ create index sighting_visitor on sighting (company_id, visitor, kind, day, key);
 -- nothing: '' | orders | visitors | identities. What such a key's visitors do
 -- concerns the order no more, so new events look at the others alone.
 alter table order_key add column hub text not null default '';
-create index order_key_joining on order_key (company_id, kind, key, created_at, order_id) where hub = '';
+create index order_key_joining on order_key (company_id, kind, key, created_at, order_id) where hub in ('', 'visitors');
 
 -- Texts that shops and shoppers choose are found by a digest (facts.RuleKey).
 update order_key set key = rtrim(translate(encode(substring(sha256(convert_to(key, 'UTF8')) for 16), 'base64'), '+/', '-_'), '=')
