@@ -1,10 +1,11 @@
 package edge
 
 import (
-	"encoding/hex"
 	"hash/maphash"
 	"slices"
 	"sync"
+
+	"github.com/google/uuid"
 )
 
 // eventKey names one event of one company.
@@ -14,18 +15,8 @@ type eventKey struct {
 }
 
 // uuidBytes reads a UUID that core has found valid.
-func uuidBytes(text string) (id [16]byte) {
-	if len(text) == 36 {
-		packed := [32]byte{}
-		n := 0
-		for i := 0; i < len(text) && n < len(packed); i++ {
-			if text[i] != '-' {
-				packed[n] = text[i]
-				n++
-			}
-		}
-		_, _ = hex.Decode(id[:], packed[:]) // valid by contract
-	}
+func uuidBytes(text string) uuid.UUID {
+	id, _ := uuid.Parse(text) // valid by contract
 	return id
 }
 

@@ -90,9 +90,18 @@ func NormalID(raw string) string {
 // junk tells whether a value is what a page sends when it knows nothing: empty,
 // the text of a JavaScript null, or only zeros ("0", "0.0", the nil UUID).
 func junk(s string) bool {
-	switch strings.ToLower(s) {
-	case "null", "undefined", "nil", "none", "nan", "n/a", "false", "true", "unknown", "anonymous", "guest", "[object object]":
-		return true
+	if len(s) <= len("[object object]") {
+		switch strings.ToLower(s) {
+		case "null", "undefined", "nil", "none", "nan", "n/a", "false", "true", "unknown", "anonymous", "guest", "[object object]":
+			return true
+		}
 	}
-	return strings.Trim(s, "0+-.()_/ ") == ""
+	for i := range len(s) {
+		switch s[i] {
+		case '0', '+', '-', '.', '(', ')', '_', '/', ' ':
+		default:
+			return false
+		}
+	}
+	return true
 }
