@@ -21,7 +21,7 @@ type delivery struct {
 
 	attempt  *attempt
 	finished bool
-	keys     []eventKey // of the events that this request claimed
+	claimed  []fingerprint // the events that this request claimed
 	events   []wire.Record
 	rejected []wire.Record // dead letters
 	others   []*attempt    // of requests that carry some of the same events
@@ -34,7 +34,7 @@ func (d *delivery) makeRecords() {
 	c := d.arrival.company
 	buffer := make([]byte, 0, d.sizeHint())
 	ends := make([]int, 0, len(d.batch.Items))
-	d.keys = make([]eventKey, 0, len(d.batch.Items))
+	d.claimed = make([]fingerprint, 0, len(d.batch.Items))
 	for i := range d.batch.Items {
 		item := &d.batch.Items[i]
 		d.results[i] = result{eventID: item.Event.ID, status: statusOK}
@@ -48,8 +48,8 @@ func (d *delivery) makeRecords() {
 			d.rejected = append(d.rejected, record)
 			continue
 		}
-		key := eventKey{c.CompanyID, uuidBytes(item.Event.ID)}
-		first, other := d.server.duplicates.claim(key, d.attempt)
+		id := d.server.duplicates.fingerprint(eventKey{c.CompanyID, uuidBytes(item.Event.ID)})
+		first, other := d.server.duplicates.claim(id, d.attempt)
 		if !first {
 			d.results[i].status = statusDuplicate
 			if other != nil && other != d.attempt {
@@ -57,7 +57,7 @@ func (d *delivery) makeRecords() {
 			}
 			continue
 		}
-		d.keys = append(d.keys, key)
+		d.claimed = append(d.claimed, id)
 		via := d.arrival.via
 		if via == "" {
 			via = viaLibrary(item.Event.Context.Library.Name, item.Raw)
@@ -144,6 +144,6 @@ func (d *delivery) await(chunks []*produce.Chunk, timeout <-chan time.Time) erro
 func (d *delivery) finish(ok bool) {
 	if !d.finished {
 		d.finished = true
-		d.server.duplicates.finish(d.attempt, d.keys, ok)
+		d.server.duplicates.finish(d.attempt, d.claimed, ok)
 	}
 }

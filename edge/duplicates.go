@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"encoding/binary"
 	"hash/maphash"
 	"slices"
 	"sync"
@@ -33,12 +34,13 @@ func newAttempt() *attempt { return &attempt{done: make(chan struct{})} }
 // of those acknowledged lately. An older repeat is not recognised here: the
 // processor stores each id once.
 type duplicates struct {
-	seeds  [2]maphash.Seed
+	seed   maphash.Seed
 	shards [16]duplicateShard
 }
 
-// fingerprint stands for an eventKey: 128 bits that nobody outside can aim at.
-// It holds no pointer, so that the garbage collector need not look at the set.
+// fingerprint stands for an eventKey: 64 bits of a hash that nobody outside can
+// aim at, and the id's random ones. It holds no pointer, so that the garbage
+// collector need not look at the set.
 type fingerprint [2]uint64
 
 type duplicateShard struct {
@@ -56,7 +58,7 @@ type bucket struct {
 // newDuplicates makes a set that forgets one of twenty events after remember
 // others, and nearly none after half of them: there are two places for each.
 func newDuplicates(remember int) *duplicates {
-	d := &duplicates{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
+	d := &duplicates{seed: maphash.MakeSeed()}
 	for i := range d.shards {
 		s := &d.shards[i]
 		s.pending = map[fingerprint]*attempt{}
@@ -66,7 +68,7 @@ func newDuplicates(remember int) *duplicates {
 }
 
 func (d *duplicates) fingerprint(key eventKey) fingerprint {
-	return fingerprint{maphash.Comparable(d.seeds[0], key), maphash.Comparable(d.seeds[1], key)}
+	return fingerprint{maphash.Comparable(d.seed, key), binary.BigEndian.Uint64(key.id[8:])}
 }
 
 func (d *duplicates) shard(of fingerprint) *duplicateShard {
@@ -74,13 +76,12 @@ func (d *duplicates) shard(of fingerprint) *duplicateShard {
 }
 
 func (s *duplicateShard) bucket(of fingerprint) *bucket {
-	return &s.acked[of[1]%uint64(len(s.acked))]
+	return &s.acked[of[0]>>8%uint64(len(s.acked))]
 }
 
 // claim takes an event for an attempt. If it is not the first to do so, other
 // is the attempt that has it, or nil when the event is acknowledged already.
-func (d *duplicates) claim(key eventKey, by *attempt) (first bool, other *attempt) {
-	id := d.fingerprint(key)
+func (d *duplicates) claim(id fingerprint, by *attempt) (first bool, other *attempt) {
 	s := d.shard(id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,9 +96,8 @@ func (d *duplicates) claim(key eventKey, by *attempt) (first bool, other *attemp
 }
 
 // finish ends an attempt: its events are acknowledged, or may be claimed again.
-func (d *duplicates) finish(a *attempt, keys []eventKey, ok bool) {
-	for _, key := range keys {
-		id := d.fingerprint(key)
+func (d *duplicates) finish(a *attempt, ids []fingerprint, ok bool) {
+	for _, id := range ids {
 		s := d.shard(id)
 		s.mu.Lock()
 		delete(s.pending, id)

@@ -200,11 +200,12 @@ func TestATextThatCoreCutKeepsNoBeginningOfAnAddress(t *testing.T) {
 
 func TestDuplicatesAreBounded(t *testing.T) {
 	d := newDuplicates(160) // ten a shard
-	key := func(i int) eventKey {
-		k := eventKey{company: "c"}
+	inCompany := func(company string, i int) fingerprint {
+		k := eventKey{company: company}
 		binary.BigEndian.PutUint64(k.id[8:], uint64(i))
-		return k
+		return d.fingerprint(k)
 	}
+	key := func(i int) fingerprint { return inCompany("c", i) }
 	const n = 2000
 	for i := range n {
 		f := &attempt{done: make(chan struct{})}
@@ -214,7 +215,7 @@ func TestDuplicatesAreBounded(t *testing.T) {
 		if first, other := d.claim(key(i), &attempt{}); first || other != f {
 			t.Fatalf("%d: the other is not found", i)
 		}
-		d.finish(f, []eventKey{key(i)}, i%2 == 0)
+		d.finish(f, []fingerprint{key(i)}, i%2 == 0)
 	}
 	remembered := 0
 	for i := range d.shards {
@@ -239,9 +240,7 @@ func TestDuplicatesAreBounded(t *testing.T) {
 	if first, _ := d.claim(key(n-1), &attempt{}); !first {
 		t.Error("a failed event counts as acknowledged")
 	}
-	other := key(n - 2)
-	other.company = "d"
-	if first, _ := d.claim(other, &attempt{}); !first {
+	if first, _ := d.claim(inCompany("d", n-2), &attempt{}); !first {
 		t.Error("another company's event with the same id is a duplicate")
 	}
 }

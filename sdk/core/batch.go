@@ -262,14 +262,8 @@ func (b *Batch) items(text string, o *Options) *Violation {
 		b.Items = make([]Item, 0, min(MaxBatchEvents, 1+len(text)/512))
 	}
 	for {
-		n := extent(rest)
-		if n == 0 {
-			return notJSON()
-		}
-		if len(b.Items) == MaxBatchEvents {
-			return &Violation{CodeTooManyEvents, "events", "holds more than 500 events"}
-		}
-		if v := b.add(rest[:n], o); v != nil {
+		n, v := b.next(rest, o)
+		if v != nil {
 			return v
 		}
 		rest = strings.TrimLeft(rest[n:], space)
@@ -281,6 +275,35 @@ func (b *Batch) items(text string, o *Options) *Violation {
 		}
 		rest = strings.TrimLeft(rest[1:], space)
 	}
+}
+
+// next reads the item that text begins with and returns its length. An event
+// object is parsed at once; if that finds a fault, its end is looked for first.
+func (b *Batch) next(text string, o *Options) (int, *Violation) {
+	if len(b.Items) < MaxBatchEvents && strings.HasPrefix(text, "{") {
+		b.Items = append(b.Items, Item{})
+		item := &b.Items[len(b.Items)-1]
+		p := parser{in: Scan(text, 0), event: &item.Event}
+		p.object()
+		if p.in.fault == NoFault && p.err == nil && p.in.at <= MaxEventBytes {
+			item.Text = text[:p.in.at]
+			p.complete(o)
+			item.Err = p.err
+			if p.company != "" {
+				return p.in.at, b.company(p.company)
+			}
+			return p.in.at, nil
+		}
+		b.Items = b.Items[:len(b.Items)-1]
+	}
+	n := extent(text)
+	if n == 0 {
+		return 0, notJSON()
+	}
+	if len(b.Items) == MaxBatchEvents {
+		return 0, &Violation{CodeTooManyEvents, "events", "holds more than 500 events"}
+	}
+	return n, b.add(text[:n], o)
 }
 
 func (b *Batch) rest(after string) *Violation {

@@ -36,6 +36,38 @@ func FuzzOneEvent(f *testing.F) {
 	})
 }
 
+// An item of a batch is parsed at once; that must be what cutting it out first
+// gives.
+func FuzzNextItem(f *testing.F) {
+	for _, text := range []string{
+		`{"event":"PAGE_VIEW"},{"event":"X"}]`, `{"event":"PAGE_VIEW","companyId":"a"}]`, `{"event":7,"x":"}"},1]`, `{"event":"X"`, `{"event":"X",}]`,
+		`{"event":"X","a":[}]`, `{"event":"X"}}]`, `{"event":"X"}x]`, `{}`, `{ } ,`, `{"payload":{"a":1e999},"event":"X"}]`, `{"seq":-1,"eventId":"x"}]`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if text == "" {
+			return
+		}
+		o := Options{Now: 1}
+		var fast, slow Batch
+		n, v := fast.next(text, &o)
+		if v != nil && v.Code == CodeInvalidJSON && n == 0 {
+			if extent(text) != 0 {
+				t.Fatalf("%s: %v", text, v)
+			}
+			return
+		}
+		if want := extent(text); n != want {
+			t.Fatalf("%s: %d bytes, want %d", text, n, want)
+		}
+		slowV := slow.add(text[:n], &o)
+		if !reflect.DeepEqual(fast, slow) || !reflect.DeepEqual(v, slowV) {
+			t.Errorf("%s:\n%+v %v\n%+v %v", text, fast, v, slow, slowV)
+		}
+	})
+}
+
 // Eight bytes at once find what a look at each byte finds.
 func FuzzPlainTo(f *testing.F) {
 	f.Add("a plain text of more than eight bytes, then \" and \\ and \x1f and \x7f and \x80", 3)
