@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"net"
 	"net/netip"
 	"strings"
 
@@ -10,11 +11,11 @@ import (
 // clientIP is the address of the client: the connection's, or, behind trusted
 // proxies, the last address in X-Forwarded-For that is not one of theirs.
 func clientIP(ctx *fasthttp.RequestCtx, trusted []netip.Prefix) netip.Addr {
-	remote, err := netip.ParseAddrPort(ctx.RemoteAddr().String())
-	if err != nil {
+	remote, ok := ctx.RemoteAddr().(*net.TCPAddr)
+	if !ok {
 		return netip.Addr{}
 	}
-	address := remote.Addr().Unmap()
+	address := remote.AddrPort().Addr().Unmap()
 	if !within(trusted, address) {
 		return address
 	}
