@@ -52,7 +52,11 @@ func (l *lane) add(chunks []*Chunk) error {
 	if err := l.queue.put(chunks); err != nil {
 		return err
 	}
-	l.signal()
+	// The goroutine sleeps only before an empty queue, or lingers until it is
+	// full: it is not woken for each request.
+	if _, bytes := l.queue.waiting(); waiting == 0 || bytes >= l.batcher.config.MaxBatchBytes {
+		l.signal()
+	}
 	return nil
 }
 
