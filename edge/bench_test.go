@@ -76,12 +76,13 @@ func benchRequest(n int) *fasthttp.RequestCtx {
 }
 
 // benchShapes are the events a request, and how often memory may be allocated
-// for each of them, all of the request's own included.
+// for each of them, all of the request's own included: 71 and 10 times, and more
+// under the race detector, which empties pools.
 var benchShapes = []struct {
 	name   string
 	events int
 	allocs float64
-}{{"1-event", 1, 90}, {"20-events", 20, 14}}
+}{{"1-event", 1, 120}, {"20-events", 20, 25}}
 
 func TestAnEventAllocatesLittle(t *testing.T) {
 	server := benchServer(t)

@@ -9,11 +9,11 @@ import (
 	"github.com/nyaruka/phonenumbers"
 )
 
-// Every country code and length, with every seventh beginning of three digits.
+// Every country code and length, with every 31st beginning of three digits.
 func TestInternationalNumbersAreReadAsTheLibraryReadsThem(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	read := 0
-	const step = 7
+	const step = 31
 	for code := range 1000 {
 		for length := 2; length <= 15-len(fmt.Sprint(code)); length++ {
 			for start := code % step; start < 1000; start += step {
@@ -33,7 +33,7 @@ func TestInternationalNumbersAreReadAsTheLibraryReadsThem(t *testing.T) {
 			}
 		}
 	}
-	if read < 100_000 {
+	if read < 20_000 {
 		t.Errorf("%d numbers were read", read)
 	}
 }
