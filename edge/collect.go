@@ -13,15 +13,16 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// importHeader is sent by `tributary import`: its events get no visitor cookie.
-const importHeader = "X-Tributary-Import"
-
 // collect is POST /v1/events.
 func (s *Server) collect(ctx *fasthttp.RequestCtx) {
 	switch mediaType(ctx.Request.Header.ContentType()) {
 	case "", "application/json", "text/plain":
 	default:
 		s.refuse(ctx, refusedMediaType)
+		return
+	}
+	if keyInBrowser(&ctx.Request.Header) {
+		s.refuse(ctx, refusedKeyInBrowser)
 		return
 	}
 	encoding := strings.ToLower(strings.TrimSpace(string(ctx.Request.Header.ContentEncoding())))
@@ -84,6 +85,12 @@ func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, body, companyID string, v
 	if refused != nil {
 		return nil, refused
 	}
+	by := sender{trust: wire.TrustOpen}
+	if via == "" { // other routes take no key
+		if by, refused = s.authorize(ctx, c.CompanyID, now); refused != nil {
+			return nil, refused
+		}
+	}
 	if !c.limiter.AllowN(now, len(batch.Items)) {
 		return nil, refusedRate(rateWait(c, len(batch.Items)))
 	}
@@ -92,6 +99,7 @@ func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, body, companyID string, v
 		results: make([]result, len(batch.Items)), durable: produce.Kafka, attempt: newAttempt(),
 		arrival: s.arrival(ctx, c, now, batch.SentAt, via),
 	}
+	d.arrival.sender = by
 	s.setVisitorCookie(ctx, d)
 	return d, nil
 }
@@ -126,7 +134,7 @@ func (s *Server) arrival(ctx *fasthttp.RequestCtx, c *company, now time.Time, se
 	a := arrival{
 		company: c, receivedAt: now.UnixMilli(), skew: clockSkew(now, sentAt), via: via,
 		ip: truncateIP(clientIP(ctx, s.config.TrustedProxies)), cookieID: visitorID(ctx), bot: wire.BotNone,
-		signal: privacySignal(h), imported: string(h.Peek(importHeader)) == "1",
+		signal: privacySignal(h), sender: sender{trust: wire.TrustOpen},
 		userAgent: cutText(string(h.UserAgent()), maxUserAgent),
 		fromPage:  via != "" || len(h.Peek("Origin")) > 0 || len(h.Peek("Sec-Fetch-Site")) > 0,
 	}
@@ -149,7 +157,7 @@ func cutText(text string, n int) string {
 // own site and the request's last event allows it by what it says of consent.
 func (s *Server) setVisitorCookie(ctx *fasthttp.RequestCtx, d *delivery) {
 	a := &d.arrival
-	if a.cookieID != "" || a.bot != wire.BotNone || a.imported || !fromSameSite(ctx) {
+	if a.cookieID != "" || a.bot != wire.BotNone || a.trust != wire.TrustOpen || !fromSameSite(ctx) {
 		return
 	}
 	last := d.batch.Items[len(d.batch.Items)-1]

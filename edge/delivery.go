@@ -48,7 +48,7 @@ func (d *delivery) makeRecords() {
 			d.rejected = append(d.rejected, record)
 			continue
 		}
-		key := eventKey{c.CompanyID, uuidBytes(item.Event.ID)}
+		key := eventKey{c.CompanyID, uuidBytes(item.Event.ID), d.arrival.trust}
 		first, other := d.server.duplicates.claim(key, d.attempt)
 		if !first {
 			d.results[i].status = statusDuplicate

@@ -20,7 +20,7 @@ type arrival struct {
 	cookieID   string
 	bot        wire.Bot // by the request's headers alone; an event's own user agent may say more
 	signal     bool     // GPC or DNT
-	imported   bool
+	sender
 	via        wire.Via // fixed by the route; empty: see viaLibrary
 	userAgent  string   // the request's: for events of a page that have none of their own
 	fromPage   bool     // a browser's page sent it
@@ -68,9 +68,7 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	dst = appendMember(dst, 0, "bot", string(bot))
 	dst = appendMember(dst, 0, "consent", string(consent))
 	dst = appendMember(dst, 0, "via", string(via))
-	if a.imported {
-		dst = append(dst, `,"imported":true`...)
-	}
+	dst = appendProof(dst, a)
 	if click != nil {
 		dst = append(dst, `,"click":{"code":`...)
 		dst = core.AppendString(dst, click.Code)
@@ -80,6 +78,12 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 		dst = append(dst, '}')
 	}
 	return append(dst, '}')
+}
+
+// appendProof appends what proves an event (docs/wire.md, "Event (Kafka)").
+func appendProof(dst []byte, a *arrival) []byte {
+	dst = appendMember(dst, 0, "trust", string(a.trust))
+	return appendMember(dst, 0, "keyId", a.keyID)
 }
 
 // appendMember appends a name and text unless it is empty, after a comma

@@ -27,7 +27,8 @@ type Event struct {
 	Bot         Bot       `json:"bot"`
 	Consent     Consent   `json:"consent"`
 	Via         Via       `json:"via"`
-	Imported    bool      `json:"imported,omitempty"` // sent by `tributary import`; nothing reads it yet
+	Trust       Trust     `json:"trust,omitempty"` // empty in records that are older than API keys at the edge
+	KeyID       string    `json:"keyId,omitempty"` // of the API key that sent it
 
 	Click *Click `json:"click,omitempty"` // LINK_CLICK only
 }
@@ -62,6 +63,15 @@ const (
 	ViaHTTP  Via = "http" // anybody else
 	ViaPixel Via = "pixel"
 	ViaLink  Via = "link" // made by a short link's redirect
+)
+
+// Trust is by which API key an event was sent (docs/wire.md, "Event (request)").
+type Trust string
+
+const (
+	TrustOpen   Trust = "open"   // without a key: a page, or anybody
+	TrustKey    Trust = "key"    // by a key with the scope events.write
+	TrustImport Trust = "import" // by a key with the scope events.import
 )
 
 // Identity holds keyed hashes: "k1:" + base64url(HMAC-SHA-256(pepper, kind + ":" + normalised)).
