@@ -131,9 +131,10 @@ func (s *Server) findCompany(ctx *fasthttp.RequestCtx, companyID string) (*compa
 // arrival reads what the request itself says of its events.
 func (s *Server) arrival(ctx *fasthttp.RequestCtx, c *company, now time.Time, sentAt int64, via wire.Via) arrival {
 	h := &ctx.Request.Header
+	address := clientIP(ctx, s.config.TrustedProxies)
 	a := arrival{
 		company: c, receivedAt: now.UnixMilli(), skew: clockSkew(now, sentAt), via: via,
-		ip: truncateIP(clientIP(ctx, s.config.TrustedProxies)), cookieID: visitorID(ctx), bot: wire.BotNone,
+		ip: truncateIP(address), netKey: c.keys.Network(address), frame: fromForeignFrame(h), cookieID: visitorID(ctx), bot: wire.BotNone,
 		signal: privacySignal(h), sender: sender{trust: wire.TrustOpen},
 		userAgent: cutText(string(h.UserAgent()), maxUserAgent),
 		fromPage:  via != "" || len(h.Peek("Origin")) > 0 || len(h.Peek("Sec-Fetch-Site")) > 0,

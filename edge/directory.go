@@ -22,7 +22,7 @@ type entries struct {
 	companies map[string]*company
 	links     map[string]*wire.Link
 	keys      map[string]*wire.APIKey // by hash
-	origins   map[string]int // how many companies allow the origin: for preflights, which name no company
+	origins   map[string]int          // how many companies allow the origin: for preflights, which name no company
 }
 
 func newEntries() *entries {

@@ -17,13 +17,15 @@ type arrival struct {
 	receivedAt int64 // Unix milliseconds
 	skew       int64 // receivedAt − sentAt in milliseconds; 0 where no sentAt came
 	ip         string
+	netKey     string
+	frame      bool // the browser says that a frame in a page of another site sent it
 	cookieID   string
 	bot        wire.Bot // by the request's headers alone; an event's own user agent may say more
 	signal     bool     // GPC or DNT
 	sender
-	via        wire.Via // fixed by the route; empty: see viaLibrary
-	userAgent  string   // the request's: for events of a page that have none of their own
-	fromPage   bool     // a browser's page sent it
+	via       wire.Via // fixed by the route; empty: see viaLibrary
+	userAgent string   // the request's: for events of a page that have none of their own
+	fromPage  bool     // a browser's page sent it
 
 	recent *identity.Recent // set with the first record
 }
@@ -39,6 +41,7 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 		a.recent = a.company.keys.Recent()
 	}
 	scrub(e, a.recent)
+	e.Frame = e.Frame || a.frame
 	consent := a.company.consent(e.Consent, a.signal)
 	bot := a.bot
 	if bot == wire.BotNone {
@@ -55,6 +58,10 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 		dst = appendMember(dst, first, "phoneKey", keys.PhoneKey)
 		dst = appendMember(dst, first, "customerKey", keys.CustomerKey)
 		dst = appendMember(dst, first, "cartKey", keys.CartKey)
+		dst = appendMember(dst, first, "cartNoKey", keys.CartNoKey)
+		if keys.Verified {
+			dst = appendTrue(dst, first, "verified")
+		}
 		dst = append(dst, '}')
 	}
 	dst = append(dst, `,"receivedAt":"`...)
@@ -83,7 +90,16 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 // appendProof appends what proves an event (docs/wire.md, "Event (Kafka)").
 func appendProof(dst []byte, a *arrival) []byte {
 	dst = appendMember(dst, 0, "trust", string(a.trust))
-	return appendMember(dst, 0, "keyId", a.keyID)
+	dst = appendMember(dst, 0, "keyId", a.keyID)
+	return appendMember(dst, 0, "netKey", a.netKey)
+}
+
+// appendTrue is appendMember of the value true.
+func appendTrue(dst []byte, first int, name string) []byte {
+	if len(dst) != first {
+		dst = append(dst, ',')
+	}
+	return append(append(append(dst, '"'), name...), `":true`...)
 }
 
 // appendMember appends a name and text unless it is empty, after a comma

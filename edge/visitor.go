@@ -56,6 +56,17 @@ func fromSameSite(ctx *fasthttp.RequestCtx) bool {
 	return found && sameSite(host, string(ctx.Host()))
 }
 
+// fromForeignFrame tells whether the browser says that the page which sends the
+// request is in a frame of a page of another site: to a server of the frame's own
+// site, it says how far the frame may use its cookies only then.
+func fromForeignFrame(h *fasthttp.RequestHeader) bool {
+	switch string(h.Peek("Sec-Fetch-Site")) {
+	case "same-origin", "same-site":
+		return len(h.Peek("Sec-Fetch-Storage-Access")) > 0
+	}
+	return false
+}
+
 // sameSite tells whether two hosts, with ports or without, share a registrable
 // domain, or are the same address.
 func sameSite(a, b string) bool {

@@ -78,7 +78,7 @@ func ParseEvent(raw []byte) (Event, error) {
 	if !commerce.Recordable(e.At) {
 		return e, ErrTime
 	}
-	for _, id := range []*string{&e.VisitorID, &e.CookieID, &e.Identity.CartKey, &e.Identity.CustomerKey, &e.Identity.EmailKey, &e.Identity.PhoneKey} {
+	for _, id := range []*string{&e.VisitorID, &e.CookieID, &e.Identity.CartKey, &e.Identity.CartNoKey, &e.Identity.CustomerKey, &e.Identity.EmailKey, &e.Identity.PhoneKey} {
 		*id = boundedID(*id)
 	}
 	e.Visitor = cmp.Or(e.VisitorID, e.CookieID)
@@ -139,13 +139,14 @@ func (e *Event) Keys() []Key {
 	if e.Visitor == "" || !e.Human() {
 		return nil
 	}
-	keys := make([]Key, 0, 6)
+	keys := make([]Key, 0, 7)
 	add := func(kind KeyKind, value string) {
 		if value != "" {
 			keys = append(keys, Key{kind, value})
 		}
 	}
 	add(KeyCart, e.Identity.CartKey)
+	add(KeyCart, e.Identity.CartNoKey)
 	add(KeyVisitor, e.Visitor)
 	if e.CookieID != e.Visitor {
 		add(KeyVisitor, e.CookieID)

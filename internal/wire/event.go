@@ -23,6 +23,8 @@ type Event struct {
 	ReceivedAt  time.Time `json:"receivedAt"`         // edge's clock, UTC, milliseconds
 	ClockSkewMs int64     `json:"clockSkewMs"`        // receivedAt − sentAt; 0 where no sentAt came
 	IP          string    `json:"ip,omitempty"`       // truncated to /24 or /48
+	NetKey      string    `json:"netKey,omitempty"`   // identity.Keys.Network of the peer's address
+	Frame       bool      `json:"frame,omitempty"`    // sent from a frame in a page of another site
 	CookieID    string    `json:"cookieId,omitempty"` // the server's visitor cookie, trb_vid
 	Bot         Bot       `json:"bot"`
 	Consent     Consent   `json:"consent"`
@@ -79,7 +81,9 @@ type Identity struct {
 	EmailKey    string `json:"emailKey,omitempty"`
 	PhoneKey    string `json:"phoneKey,omitempty"`
 	CustomerKey string `json:"customerKey,omitempty"`
-	CartKey     string `json:"cartKey,omitempty"`
+	CartKey     string `json:"cartKey,omitempty"`   // of a token that cannot be guessed
+	CartNoKey   string `json:"cartNoKey,omitempty"` // of any other: of one token there is one of the two
+	Verified    bool   `json:"verified,omitempty"`  // the sender says that the shopper is logged in there
 }
 
 type Context struct {

@@ -1,0 +1,34 @@
+package facts
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// A cart's number joins as before: also an event that was stored when there was
+// one kind of cart key.
+func TestBothKindsOfCartKeysJoin(t *testing.T) {
+	f := func(o wire.Order, want ...Key) {
+		t.Helper()
+		if got := OrderKeys(&o); !slices.Equal(got, want) {
+			t.Errorf("%+v: %v, want %v", o, got, want)
+		}
+	}
+	f(wire.Order{CartKey: wire.Some("k1:a"), CartNoKey: wire.Null[string]()}, Key{KeyCart, "k1:a"})
+	f(wire.Order{CartKey: wire.Null[string](), CartNoKey: wire.Some("k1:a")}, Key{KeyCart, "k1:a"})
+	for _, identity := range []wire.Identity{{CartKey: "k1:a"}, {CartNoKey: "k1:a"}} {
+		e := Event{Visitor: "v", Event: wire.Event{Identity: identity}}
+		if keys := e.Keys(); !slices.Contains(keys, Key{KeyCart, "k1:a"}) {
+			t.Errorf("%+v: %v", identity, keys)
+		}
+	}
+	// A token replaces the number that an older version had.
+	o := Fold([]StoredVersion{{Order: wire.Order{CartKey: wire.Some("k1:number"), NetKey: wire.Some("k1:net")}},
+		{Order: wire.Order{CartKey: wire.Null[string](), CartNoKey: wire.Some("k1:number")}}})
+	f(o, Key{KeyCart, "k1:number"})
+	if o.NetKey.Or("") != "k1:net" {
+		t.Errorf("network %+v", o.NetKey)
+	}
+}
