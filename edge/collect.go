@@ -134,10 +134,15 @@ func (s *Server) arrival(ctx *fasthttp.RequestCtx, c *company, now time.Time, se
 	address := clientIP(ctx, s.config.TrustedProxies)
 	a := arrival{
 		company: c, receivedAt: now.UnixMilli(), skew: clockSkew(now, sentAt), via: via,
-		ip: truncateIP(address), netKey: c.keys.Network(address), frame: fromForeignFrame(h), cookieID: visitorID(ctx), bot: wire.BotNone,
+		ip: truncateIP(address), netKey: c.keys.Network(address), frame: fromForeignFrame(h), bot: wire.BotNone,
 		signal: privacySignal(h), sender: sender{trust: wire.TrustOpen},
 		userAgent: cutText(string(h.UserAgent()), maxUserAgent),
 		fromPage:  via != "" || len(h.Peek("Origin")) > 0 || len(h.Peek("Sec-Fetch-Site")) > 0,
+	}
+	// On a request of another site's page the cookie would say whom that page made
+	// open the shop, and not who came.
+	if via == wire.ViaLink || fromSameSite(ctx) {
+		a.cookieID, a.oldCookie = s.visitorID(ctx)
 	}
 	if isPrefetch(h) {
 		a.bot = wire.BotPrefetch
@@ -158,11 +163,16 @@ func cutText(text string, n int) string {
 // own site and the request's last event allows it by what it says of consent.
 func (s *Server) setVisitorCookie(ctx *fasthttp.RequestCtx, d *delivery) {
 	a := &d.arrival
-	if a.cookieID != "" || a.bot != wire.BotNone || a.trust != wire.TrustOpen || !fromSameSite(ctx) {
+	if a.cookieID != "" && !a.oldCookie || a.bot != wire.BotNone || a.trust != wire.TrustOpen || !fromSameSite(ctx) {
 		return
 	}
 	last := d.batch.Items[len(d.batch.Items)-1]
-	if last.Err == nil && a.company.mayCookie(a.company.consent(last.Event.Consent, a.signal)) {
-		a.cookieID = s.newVisitorID(ctx)
+	if last.Err != nil || !a.company.mayCookie(a.company.consent(last.Event.Consent, a.signal)) {
+		return
 	}
+	if a.oldCookie { // signed anew, so that the former secret can be given up
+		s.setCookie(ctx, a.cookieID)
+		return
+	}
+	a.cookieID = s.newVisitorID(ctx)
 }

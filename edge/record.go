@@ -18,8 +18,9 @@ type arrival struct {
 	skew       int64 // receivedAt − sentAt in milliseconds; 0 where no sentAt came
 	ip         string
 	netKey     string
-	frame      bool // the browser says that a frame in a page of another site sent it
-	cookieID   string
+	frame      bool     // the browser says that a frame in a page of another site sent it
+	cookieID   string   // verified
+	oldCookie  bool     // … by the former hashing secret
 	bot        wire.Bot // by the request's headers alone; an event's own user agent may say more
 	signal     bool     // GPC or DNT
 	sender
@@ -36,6 +37,9 @@ type arrival struct {
 func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Via, click *wire.Click) []byte {
 	if e.Context.UserAgent == "" && a.fromPage {
 		e.Context.UserAgent = a.userAgent
+	}
+	if click == nil {
+		click = s.landingClick(e.Context.Page.URL)
 	}
 	if a.recent == nil {
 		a.recent = a.company.keys.Recent()
@@ -77,12 +81,7 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	dst = appendMember(dst, 0, "via", string(via))
 	dst = appendProof(dst, a)
 	if click != nil {
-		dst = append(dst, `,"click":{"code":`...)
-		dst = core.AppendString(dst, click.Code)
-		dst = appendMember(dst, 0, "linkId", click.LinkID)
-		dst = appendMember(dst, 0, "destination", identity.Scrub(click.Destination))
-		dst = appendMember(dst, 0, "trb_click", click.ClickID)
-		dst = append(dst, '}')
+		dst = appendClick(dst, click)
 	}
 	return append(dst, '}')
 }

@@ -119,7 +119,7 @@ without eventId and timestamp is rejected (timestamp_required).
 
 The API key needs the scope events.import, which only a key has that was made
 with it: tributary keys create NAME --company COMPANY --scope events.import.
-`+whereKeysAre,
+` + whereKeysAre,
 		Example: `  tributary import events events.jsonl.gz --edge https://collect.example.com --company c_… --key-file /run/secrets/tributary-key
   zcat history/*.gz | tributary import events - --edge http://127.0.0.1:7700 --company c_… --key-file key`,
 		Args: cobra.ExactArgs(1),
@@ -162,7 +162,7 @@ not undo their cancellations and changes. If an order has several lines, give
 each its updatedAt: of equal ones the last to arrive counts. Everything else in a
 line is sent unchanged.
 
-The API key needs the scope write_orders. `+whereKeysAre,
+The API key needs the scope write_orders. ` + whereKeysAre,
 		Example: `  tributary import orders orders.jsonl --admin https://admin.example.com/admin/v1 --key-file /run/secrets/tributary-key`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -32,7 +32,7 @@ type Event struct {
 	Trust       Trust     `json:"trust,omitempty"` // empty in records that are older than API keys at the edge
 	KeyID       string    `json:"keyId,omitempty"` // of the API key that sent it
 
-	Click *Click `json:"click,omitempty"` // LINK_CLICK only
+	Click *Click `json:"click,omitempty"` // where the page's URL has a trb_click, and of LINK_CLICK
 }
 
 // Bot tells people from programs.
@@ -115,12 +115,4 @@ type Campaign struct {
 type Library struct {
 	Name    string `json:"name,omitempty"`
 	Version string `json:"version,omitempty"`
-}
-
-// Click is what a short link's redirect knows.
-type Click struct {
-	Code        string `json:"code"`
-	LinkID      string `json:"linkId"`
-	Destination string `json:"destination"` // the URL redirected to
-	ClickID     string `json:"trb_click"`   // <code>.<UUIDv7>
 }
