@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -31,4 +32,25 @@ func TestBothKindsOfCartKeysJoin(t *testing.T) {
 	if o.NetKey.Or("") != "k1:net" {
 		t.Errorf("network %+v", o.NetKey)
 	}
+}
+
+func TestAnEventIsLateAWeekAfterItsTimeUnlessItIsImported(t *testing.T) {
+	f := func(trust, timestamp string, skewMs int, want bool) {
+		t.Helper()
+		raw := fmt.Sprintf(`{"companyId":"c","eventId":"016d849d-dbe8-70d2-8876-38788d4e84f7","timestamp":%q,"receivedAt":"2026-03-10T13:00:00Z","clockSkewMs":%d,"trust":%q}`, timestamp, skewMs, trust)
+		e, err := ParseEvent([]byte(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Late() != want || e.Copy().Late != want {
+			t.Errorf("%s %s %d: late %t, want %t", trust, timestamp, skewMs, e.Late(), want)
+		}
+	}
+	f("open", "2026-03-03T13:00:00Z", 0, false)
+	f("open", "2026-03-03T12:59:59Z", 0, true)
+	f("open", "2026-03-03T12:59:59Z", 60_000, false) // its clock was slow
+	f("open", "2026-03-20T00:00:00Z", 0, false)
+	f("key", "2026-03-03T12:59:59Z", 0, true)
+	f("import", "2019-03-03T12:59:59Z", 0, false)
+	f("", "2019-03-03T12:59:59Z", 0, false) // of before
 }
