@@ -43,7 +43,7 @@ func TestAcceptedOrderIsOnKafkaWithKeysAndPersonalDataApart(t *testing.T) {
 			t.Errorf("record %s %s", r.Key, r.Value)
 		}
 		if order.EmailKey.Value != keys.Email("ana@example.com") || order.PhoneKey.Value != keys.Phone("+5511988887777") ||
-			order.CustomerKey.Value != keys.Customer("cust-77") || order.CartKey.Value != keys.Cart("cart-123") {
+			order.CustomerKey.Value != keys.Customer("cust-77") || order.CartNoKey.Value != keys.Cart("cart-123") || order.CartKey != wire.Null[string]() {
 			t.Errorf("keys %s", c.Body)
 		}
 		if order.TotalMinor != 10050 || order.ShippingMinor.Value != 1000 || order.Items.Value[0].Price != "45.25" {

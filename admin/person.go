@@ -2,6 +2,7 @@ package admin
 
 import (
 	"fmt"
+	"net/netip"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
@@ -53,7 +54,18 @@ func conceal(order *wire.Order, person wire.Personal, keys identity.Keys) error 
 		// As the edge does it for items of events: the two still join.
 		item.ItemID, item.ProductID, item.VariantID = identity.Scrub(item.ItemID), identity.Scrub(item.ProductID), identity.Scrub(item.VariantID)
 	}
-	order.CartKey = hashed(person.CartToken, keys.Cart)
+	// Of a token one of the two is null: so it replaces the other kind's as well.
+	order.CartKey, order.CartNoKey = hashed(person.CartToken, keys.Cart), wire.Optional[string]{Present: person.CartToken.Present}
+	if !identity.SecretToken(person.CartToken.Value) {
+		order.CartKey, order.CartNoKey = order.CartNoKey, order.CartKey
+	}
+	order.NetKey = hashed(person.BrowserIP, func(text string) string {
+		address, err := netip.ParseAddr(text) // ipText has checked it
+		if err != nil {
+			return ""
+		}
+		return keys.Network(address)
+	})
 	if c := person.Customer; c.Valid {
 		order.EmailKey = hashed(c.Value.Email, keys.Email)
 		order.PhoneKey = hashed(c.Value.Phone, keys.Phone)

@@ -304,7 +304,7 @@ func TestOrderFieldsKeepPresence(t *testing.T) {
 	f(`"emailKey":null,"personal":{"customer":{"email":null}}`, `customer={"email":null}`)
 	f(`"emailKey":null,"personal":{"customer":{"email":"null"}}`, `customer={"email":"null"}`)
 	f(`"personal":{"customer":{"name":"Ana"}}`, `customer={"name":"Ana"}`)
-	f(`"cartKey":null,"personal":{"cartToken":null}`, `cartToken=null`)
+	f(`"cartKey":null,"cartNoKey":null,"personal":{"cartToken":null}`, `cartToken=null`)
 }
 
 func TestOrderHashesWhatNamesAPersonAndKeepsItOnlyInPersonal(t *testing.T) {
@@ -314,7 +314,7 @@ func TestOrderHashesWhatNamesAPersonAndKeepsItOnlyInPersonal(t *testing.T) {
 	if bad.Any() {
 		t.Fatal(found(bad))
 	}
-	for name, key := range map[string]wire.Optional[string]{"email": order.EmailKey, "phone": order.PhoneKey, "customer": order.CustomerKey, "cart": order.CartKey} {
+	for name, key := range map[string]wire.Optional[string]{"email": order.EmailKey, "phone": order.PhoneKey, "customer": order.CustomerKey, "cart number": order.CartNoKey, "network": order.NetKey} {
 		if !strings.HasPrefix(key.Value, "k1:") {
 			t.Errorf("%s key is %q, want k1:…", name, key.Value)
 		}

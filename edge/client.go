@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/tributary-io/tributary/internal/identity"
 )
 
 // clientIP is the address of the client: the connection's, or, behind trusted
@@ -45,19 +47,11 @@ func within(prefixes []netip.Prefix, address netip.Addr) bool {
 	return false
 }
 
-// truncateIP is the first address of the network that an address is in, /24 or
-// /48: it tells a region, and no person.
+// truncateIP is the first address of the network that an address is in.
 func truncateIP(address netip.Addr) string {
-	if !address.IsValid() {
+	network, ok := identity.Network(address)
+	if !ok {
 		return ""
 	}
-	bits := 48
-	if address.Is4() {
-		bits = 24
-	}
-	prefix, err := address.WithZone("").Prefix(bits)
-	if err != nil {
-		return ""
-	}
-	return prefix.Addr().String()
+	return network.Addr().String()
 }

@@ -13,15 +13,16 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// importHeader is sent by `tributary import`: its events get no visitor cookie.
-const importHeader = "X-Tributary-Import"
-
 // collect is POST /v1/events.
 func (s *Server) collect(ctx *fasthttp.RequestCtx) {
 	switch mediaType(ctx.Request.Header.ContentType()) {
 	case "", "application/json", "text/plain":
 	default:
 		s.refuse(ctx, refusedMediaType)
+		return
+	}
+	if keyInBrowser(&ctx.Request.Header) {
+		s.refuse(ctx, refusedKeyInBrowser)
 		return
 	}
 	encoding := strings.ToLower(strings.TrimSpace(string(ctx.Request.Header.ContentEncoding())))
@@ -84,6 +85,12 @@ func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, body, companyID string, v
 	if refused != nil {
 		return nil, refused
 	}
+	by := sender{trust: wire.TrustOpen}
+	if via == "" { // other routes take no key
+		if by, refused = s.authorize(ctx, c.CompanyID, now); refused != nil {
+			return nil, refused
+		}
+	}
 	if !c.limiter.AllowN(now, len(batch.Items)) {
 		return nil, refusedRate(rateWait(c, len(batch.Items)))
 	}
@@ -92,6 +99,7 @@ func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, body, companyID string, v
 		results: make([]result, len(batch.Items)), durable: produce.Kafka, attempt: newAttempt(),
 		arrival: s.arrival(ctx, c, now, batch.SentAt, via),
 	}
+	d.arrival.sender = by
 	s.setVisitorCookie(ctx, d)
 	return d, nil
 }
@@ -123,12 +131,18 @@ func (s *Server) findCompany(ctx *fasthttp.RequestCtx, companyID string) (*compa
 // arrival reads what the request itself says of its events.
 func (s *Server) arrival(ctx *fasthttp.RequestCtx, c *company, now time.Time, sentAt int64, via wire.Via) arrival {
 	h := &ctx.Request.Header
+	address := clientIP(ctx, s.config.TrustedProxies)
 	a := arrival{
 		company: c, receivedAt: now.UnixMilli(), skew: clockSkew(now, sentAt), via: via,
-		ip: truncateIP(clientIP(ctx, s.config.TrustedProxies)), cookieID: visitorID(ctx), bot: wire.BotNone,
-		signal: privacySignal(h), imported: string(h.Peek(importHeader)) == "1",
+		ip: truncateIP(address), netKey: c.keys.Network(address), frame: fromForeignFrame(h), bot: wire.BotNone,
+		signal: privacySignal(h), sender: sender{trust: wire.TrustOpen},
 		userAgent: cutText(string(h.UserAgent()), maxUserAgent),
 		fromPage:  via != "" || len(h.Peek("Origin")) > 0 || len(h.Peek("Sec-Fetch-Site")) > 0,
+	}
+	// On a request of another site's page the cookie would say whom that page made
+	// open the shop, and not who came.
+	if via == wire.ViaLink || fromSameSite(ctx) {
+		a.cookieID, a.oldCookie = s.visitorID(ctx)
 	}
 	if isPrefetch(h) {
 		a.bot = wire.BotPrefetch
@@ -149,11 +163,16 @@ func cutText(text string, n int) string {
 // own site and the request's last event allows it by what it says of consent.
 func (s *Server) setVisitorCookie(ctx *fasthttp.RequestCtx, d *delivery) {
 	a := &d.arrival
-	if a.cookieID != "" || a.bot != wire.BotNone || a.imported || !fromSameSite(ctx) {
+	if a.cookieID != "" && !a.oldCookie || a.bot != wire.BotNone || a.trust != wire.TrustOpen || !fromSameSite(ctx) {
 		return
 	}
 	last := d.batch.Items[len(d.batch.Items)-1]
-	if last.Err == nil && a.company.mayCookie(a.company.consent(last.Event.Consent, a.signal)) {
-		a.cookieID = s.newVisitorID(ctx)
+	if last.Err != nil || !a.company.mayCookie(a.company.consent(last.Event.Consent, a.signal)) {
+		return
 	}
+	if a.oldCookie { // signed anew, so that the former secret can be given up
+		s.setCookie(ctx, a.cookieID)
+		return
+	}
+	a.cookieID = s.newVisitorID(ctx)
 }

@@ -68,7 +68,8 @@ func TestEventIsHashedScrubbedAndEnriched(t *testing.T) {
 	f("bot", e.Bot, wire.BotNone)
 	f("consent", e.Consent, wire.ConsentUnknown)
 	f("via", e.Via, wire.ViaWASM) // canonical already: the worker made it
-	f("imported", e.Imported, false)
+	f("trust", e.Trust, wire.TrustOpen)
+	f("key", e.KeyID, "")
 	if e.ReceivedAt.Before(before) || e.ReceivedAt.After(time.Now()) {
 		t.Errorf("receivedAt %v", e.ReceivedAt)
 	}
@@ -301,14 +302,6 @@ func TestRefusals(t *testing.T) {
 	response, text = s.do("GET", "/readyz", "")
 	if err := json.Unmarshal(text, &state); err != nil || response.StatusCode != 503 || !slices.Equal(state.Directory.WrongKey, []string{"co_wrong"}) {
 		t.Errorf("readyz %d %s", response.StatusCode, text)
-	}
-}
-
-func TestImportedEventsSaySo(t *testing.T) {
-	s := newStand(t, nil)
-	s.post(200, batchOf(`{"event":"PAGE_VIEW","timestamp":"2019-10-01T00:00:00Z"}`), "X-Tributary-Import: 1")
-	if e := s.events(); len(e) != 1 || !e[0].Imported || e[0].Timestamp.Year() != 2019 || e[0].Via != "http" {
-		t.Errorf("%+v", e)
 	}
 }
 

@@ -90,10 +90,15 @@ func (c *company) identityOf(keys *identity.Recent, who *core.Identity, consent 
 	if *who == (core.Identity{}) || consent == wire.ConsentDenied && c.honoursDenial {
 		return wire.Identity{}
 	}
-	return wire.Identity{
+	hashed := wire.Identity{
 		EmailKey:    keys.Email(who.Email),
 		PhoneKey:    keys.Phone(who.Phone),
 		CustomerKey: keys.Customer(who.CustomerID),
 		CartKey:     keys.Cart(who.CartToken),
+		Verified:    who.Verified,
 	}
+	if !identity.SecretToken(who.CartToken) {
+		hashed.CartKey, hashed.CartNoKey = "", hashed.CartKey
+	}
+	return hashed
 }

@@ -132,7 +132,8 @@ type Deps struct {
 	Producer  produce.Producer
 	Directory Directory
 	Hasher    *identity.Hasher
-	Assets    fs.FS // the browser SDK's files, each perhaps with .br and .gz beside it; nil: none
+	Previous  *identity.Hasher // of the former hashing secret: cookies and clicks that it signed are taken; nil: none
+	Assets    fs.FS            // the browser SDK's files, each perhaps with .br and .gz beside it; nil: none
 	Logger    *slog.Logger
 	Now       func() time.Time
 	NewID     func() string // UUIDv7

@@ -48,7 +48,7 @@ func (d *delivery) makeRecords() {
 			d.rejected = append(d.rejected, record)
 			continue
 		}
-		id := d.server.duplicates.fingerprint(eventKey{c.CompanyID, uuidBytes(item.Event.ID)})
+		id := d.server.duplicates.fingerprint(eventKey{c.CompanyID, uuidBytes(item.Event.ID), d.arrival.trust})
 		first, other := d.server.duplicates.claim(id, d.attempt)
 		if !first {
 			d.results[i].status = statusDuplicate

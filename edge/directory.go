@@ -17,15 +17,16 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// entries are the companies and links of directory.v1.
+// entries are the companies, links and API keys of directory.v1.
 type entries struct {
 	companies map[string]*company
 	links     map[string]*wire.Link
-	origins   map[string]int // how many companies allow the origin: for preflights, which name no company
+	keys      map[string]*wire.APIKey // by hash
+	origins   map[string]int          // how many companies allow the origin: for preflights, which name no company
 }
 
 func newEntries() *entries {
-	return &entries{companies: map[string]*company{}, links: map[string]*wire.Link{}, origins: map[string]int{}}
+	return &entries{companies: map[string]*company{}, links: map[string]*wire.Link{}, keys: map[string]*wire.APIKey{}, origins: map[string]int{}}
 }
 
 // directory is the edge's view of directory.v1. Each time it begins to read the
@@ -125,6 +126,8 @@ func (d *directory) apply(key string, value []byte) {
 		d.applyCompany(state, strings.TrimPrefix(key, wire.CompanyKeyPrefix), value)
 	case strings.HasPrefix(key, wire.LinkKeyPrefix):
 		d.applyLink(state, strings.TrimPrefix(key, wire.LinkKeyPrefix), value)
+	case strings.HasPrefix(key, wire.APIKeyPrefix):
+		d.applyAPIKey(state, strings.TrimPrefix(key, wire.APIKeyPrefix), value)
 	default:
 		d.log.Warn("directory: a record with an unknown key was left out", "key", key)
 	}

@@ -7,12 +7,16 @@ import (
 	"sync"
 
 	"github.com/google/uuid"
+
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// eventKey names one event of one company.
+// eventKey names one event of one company as senders of one trust send it: a
+// stranger who sends an id first must not make a backend's copy a duplicate.
 type eventKey struct {
 	company string
 	id      [16]byte // the UUID's bytes
+	trust   wire.Trust
 }
 
 // uuidBytes reads a UUID that core has found valid.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
@@ -32,9 +33,10 @@ func (s *Server) shortLink(ctx *fasthttp.RequestCtx, code string) {
 		s.answerNoLink(ctx)
 		return
 	}
-	clickUUID := s.deps.NewID()
-	click := wire.Click{Code: code, LinkID: link.LinkID, ClickID: code + "." + clickUUID}
-	destination, err := s.destination(link, click.ClickID)
+	opened := openedAsDocument(&ctx.Request.Header)
+	click := wire.Click{ID: s.deps.NewID(), Code: code, Verified: true, LinkID: link.LinkID}
+	signed := s.signer.Sign(identity.SignedClick, click.Name())
+	destination, err := s.destination(link, signed, opened)
 	if err != nil {
 		s.deps.Logger.Error("short link: the destination is no URL", "code", code, "error", err)
 		s.answerNoLink(ctx)
@@ -44,31 +46,49 @@ func (s *Server) shortLink(ctx *fasthttp.RequestCtx, code string) {
 	ctx.SetStatusCode(http.StatusFound)
 	h.Set("Location", click.Destination)
 	switch {
+	case !opened:
+		s.metrics.countClick(clickEmbedded)
 	case ctx.IsHead():
 		s.metrics.countClick(clickHead)
 	case isPrefetch(&ctx.Request.Header):
 		s.metrics.countClick(clickPrefetch)
 	default:
-		s.countClick(ctx, link, click, clickUUID, destination.Host)
+		s.countClick(ctx, link, click, signed, destination.Host)
 	}
 }
 
-// destination is the link's URL with our parameters in place of its own of the
-// same names; its other parameters and its fragment stay as they are.
-func (s *Server) destination(link *wire.Link, clickID string) (*url.URL, error) {
+// destination is the link's URL, where it was opened with our parameters in place
+// of its own of the same names; its other parameters and its fragment stay as they
+// are.
+func (s *Server) destination(link *wire.Link, signedClick string, opened bool) (*url.URL, error) {
 	u, err := url.Parse(link.URL)
 	if err != nil {
 		return nil, fmt.Errorf("edge: destination of a link: %w", err)
 	}
+	if opened {
+		u.RawQuery = withOurs(u.RawQuery, link, signedClick)
+	}
+	if origin, found := s.config.RewriteHosts[u.Host]; found {
+		to, err := url.Parse(origin)
+		if err != nil {
+			return nil, fmt.Errorf("edge: rewrite of host %s: %w", u.Host, err)
+		}
+		u.Scheme, u.Host = to.Scheme, to.Host
+	}
+	return u, nil
+}
+
+// withOurs is a query with our parameters in it.
+func withOurs(query string, link *wire.Link, signedClick string) string {
 	ours := []core.Param{
 		{Name: "utm_source", Value: linkSource},
 		{Name: "utm_medium", Value: linkMedium},
 		{Name: "utm_campaign", Value: link.Influencer},
 		{Name: "utm_content", Value: link.Campaign},
-		{Name: "trb_click", Value: clickID},
+		{Name: core.TrbClick, Value: signedClick},
 	}
 	var pairs []string
-	for pair := range strings.SplitSeq(u.RawQuery, "&") {
+	for pair := range strings.SplitSeq(query, "&") {
 		name, _, _ := strings.Cut(pair, "=")
 		if unescaped, err := url.QueryUnescape(name); err == nil {
 			name = unescaped
@@ -82,15 +102,14 @@ func (s *Server) destination(link *wire.Link, clickID string) (*url.URL, error) 
 			pairs = append(pairs, p.Name+"="+url.QueryEscape(p.Value))
 		}
 	}
-	u.RawQuery = strings.Join(pairs, "&")
-	if origin, found := s.config.RewriteHosts[u.Host]; found {
-		to, err := url.Parse(origin)
-		if err != nil {
-			return nil, fmt.Errorf("edge: rewrite of host %s: %w", u.Host, err)
-		}
-		u.Scheme, u.Host = to.Scheme, to.Host
-	}
-	return u, nil
+	return strings.Join(pairs, "&")
+}
+
+// openedAsDocument tells whether a person may have opened the link: browsers say
+// for what else a page makes them fetch it (a picture, a frame, a script).
+func openedAsDocument(h *fasthttp.RequestHeader) bool {
+	dest := h.Peek("Sec-Fetch-Dest")
+	return len(dest) == 0 || string(dest) == "document"
 }
 
 func named(params []core.Param, name string) bool {
@@ -106,7 +125,7 @@ func named(params []core.Param, name string) bool {
 // Config.ClickWait: a shopper must not wait for Kafka. The landing carries the
 // click's id, so a click that is lost, and counted as lost, still leads to its
 // link.
-func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wire.Click, clickUUID, destinationHost string) {
+func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wire.Click, signed, destinationHost string) {
 	lost := func(err error) {
 		s.metrics.countClick(clickLost)
 		s.logFailure(err)
@@ -123,11 +142,11 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 		a.cookieID = s.newVisitorID(ctx)
 	}
 	e := core.Event{
-		ID: clickUUID, Name: core.LinkClick, Timestamp: now.UnixMilli(),
+		ID: click.ID, Name: core.LinkClick, Timestamp: now.UnixMilli(),
 		Context: core.Context{
 			Page:     core.Page{Referrer: cutText(string(ctx.Request.Header.Referer()), maxURL)},
 			Campaign: core.Campaign{Source: linkSource, Medium: linkMedium, Name: link.Influencer, Content: link.Campaign},
-			ClickIDs: []core.Param{{Name: "trb_click", Value: click.ClickID}},
+			ClickIDs: []core.Param{{Name: core.TrbClick, Value: signed}},
 		},
 	}
 	record := kafka.Record{Key: []byte(c.CompanyID), Value: s.appendRecord(nil, &e, &a, wire.ViaLink, &click)}

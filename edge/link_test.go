@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
@@ -26,8 +27,9 @@ func TestShortLinkRedirectsAndCountsTheClick(t *testing.T) {
 	}
 	q := u.Query()
 	click := q.Get("trb_click")
-	code, id, _ := strings.Cut(click, ".")
-	if code != testCode || !core.ValidUUIDv7(id) {
+	code, rest, _ := strings.Cut(click, ".")
+	id, _, _ := strings.Cut(rest, ".")
+	if code != testCode || !core.ValidUUIDv7(id) || click != testSigner(t).Sign(identity.SignedClick, code+"."+id) {
 		t.Errorf("trb_click %q", click)
 	}
 	want := "https://loja.example.com/p/camiseta?cor=azul&utm_source=influencer&utm_medium=link&utm_campaign=Ana+Prado&utm_content=Ver%C3%A3o+26&trb_click=" + click + "#frete"
@@ -43,7 +45,7 @@ func TestShortLinkRedirectsAndCountsTheClick(t *testing.T) {
 		e.Context.UserAgent != phone || e.Context.Page.Referrer != "https://www.instagram.com/?e=(email)" || e.Context.ClickIDs["trb_click"] != click {
 		t.Errorf("event %+v", e)
 	}
-	if e.Click == nil || *e.Click != (wire.Click{Code: testCode, LinkID: "link_1", Destination: location, ClickID: click}) {
+	if e.Click == nil || *e.Click != (wire.Click{ID: id, Code: testCode, Verified: true, LinkID: "link_1", Destination: location}) {
 		t.Errorf("click %+v", e.Click)
 	}
 	if (e.Context.Campaign != wire.Campaign{Source: "influencer", Medium: "link", Name: "Ana Prado", Content: "Verão 26"}) {
@@ -105,7 +107,7 @@ func TestDestination(t *testing.T) {
 	s := &Server{config: Config{RewriteHosts: map[string]string{"loja.example.com": "http://127.0.0.1:9"}}}
 	f := func(link, campaign, want string) {
 		t.Helper()
-		got, err := s.destination(&wire.Link{URL: link, Influencer: "Ana & Bia", Campaign: campaign}, "c.1")
+		got, err := s.destination(&wire.Link{URL: link, Influencer: "Ana & Bia", Campaign: campaign}, "c.1", true)
 		if err != nil || got.String() != want {
 			t.Errorf("%s: %s, %v\nwant %s", link, got, err, want)
 		}
@@ -144,12 +146,13 @@ func TestVisitorCookieIsFirstPartyAndConsented(t *testing.T) {
 		}
 	}
 	const same, cross = "Sec-Fetch-Site: same-site", "Sec-Fetch-Site: cross-site"
-	known := "Cookie: trb_vid=" + newID()
+	known := "Cookie: trb_vid=" + testSigner(t).Sign(identity.SignedCookie, newID())
 	f("same site", true, testCompany, "unknown", same)
 	f("by host", true, testCompany, "unknown", "Host: t.example.com")
 	f("another site", false, testCompany, "unknown", cross)
 	f("has one", false, testCompany, "unknown", same, known)
 	f("made up", true, testCompany, "unknown", same, "Cookie: trb_vid=1")
+	f("not signed", true, testCompany, "unknown", same, "Cookie: trb_vid="+newID())
 	f("required, unknown", false, "co_required", "unknown", same)
 	f("required, granted", true, "co_required", "granted", same)
 	f("GPC honoured", false, "co_gpc", "granted", same, "Sec-GPC: 1")
@@ -164,7 +167,7 @@ func TestVisitorCookieIsFirstPartyAndConsented(t *testing.T) {
 	cookie, _, _ := strings.Cut(strings.TrimPrefix(response.Header.Get("Set-Cookie"), "trb_vid="), ";")
 	found := false
 	for _, e := range s.events() {
-		found = found || e.Event == "LINK_CLICK" && e.CookieID == cookie && cookie != ""
+		found = found || e.Event == "LINK_CLICK" && cookie != "" && testSigner(t).Sign(identity.SignedCookie, e.CookieID) == cookie
 	}
 	if !found {
 		t.Errorf("no click with the cookie %q that the redirect set", cookie)

@@ -58,7 +58,7 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 	m := &metrics{
 		requests: counter("requests_total", "Answers by route and HTTP status.", "route", "status"),
 		events:   counter("events_total", "Events by status: ok, duplicate, rejected, failed.", "status"),
-		clicks:   counter("clicks_total", "Short-link openings: counted, bot, prefetch, head, late (redirected before Kafka acknowledged), lost (not durable).", "outcome"),
+		clicks:   counter("clicks_total", "Short-link openings: counted, bot, prefetch, head, embedded (not opened as a document), late (redirected before Kafka acknowledged), lost (not durable).", "outcome"),
 		refusals: counter("refusals_total", "Requests refused, by code.", "code"),
 		produces: counter("produces_total", "Produce calls by outcome: ok, temporary, permanent.", "outcome"),
 		produceTime: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -111,6 +111,7 @@ const (
 	clickBot      clickOutcome = "bot"      // stored, as a program's
 	clickPrefetch clickOutcome = "prefetch" // not stored
 	clickHead     clickOutcome = "head"     // not stored
+	clickEmbedded clickOutcome = "embedded" // not stored: a page fetched it as a picture, a frame or a script
 	clickLate     clickOutcome = "late"     // redirected before it was stored; counted again as what then became of it
 	clickLost     clickOutcome = "lost"     // not stored
 )

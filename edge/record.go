@@ -17,13 +17,16 @@ type arrival struct {
 	receivedAt int64 // Unix milliseconds
 	skew       int64 // receivedAt − sentAt in milliseconds; 0 where no sentAt came
 	ip         string
-	cookieID   string
+	netKey     string
+	frame      bool     // the browser says that a frame in a page of another site sent it
+	cookieID   string   // verified
+	oldCookie  bool     // … by the former hashing secret
 	bot        wire.Bot // by the request's headers alone; an event's own user agent may say more
 	signal     bool     // GPC or DNT
-	imported   bool
-	via        wire.Via // fixed by the route; empty: see viaLibrary
-	userAgent  string   // the request's: for events of a page that have none of their own
-	fromPage   bool     // a browser's page sent it
+	sender
+	via       wire.Via // fixed by the route; empty: see viaLibrary
+	userAgent string   // the request's: for events of a page that have none of their own
+	fromPage  bool     // a browser's page sent it
 
 	recent *identity.Recent // set with the first record
 }
@@ -35,10 +38,14 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	if e.Context.UserAgent == "" && a.fromPage {
 		e.Context.UserAgent = a.userAgent
 	}
+	if click == nil {
+		click = s.landingClick(e.Context.Page.URL)
+	}
 	if a.recent == nil {
 		a.recent = a.company.keys.Recent()
 	}
 	scrub(e, a.recent)
+	e.Frame = e.Frame || a.frame
 	consent := a.company.consent(e.Consent, a.signal)
 	bot := a.bot
 	if bot == wire.BotNone {
@@ -55,6 +62,10 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 		dst = appendMember(dst, first, "phoneKey", keys.PhoneKey)
 		dst = appendMember(dst, first, "customerKey", keys.CustomerKey)
 		dst = appendMember(dst, first, "cartKey", keys.CartKey)
+		dst = appendMember(dst, first, "cartNoKey", keys.CartNoKey)
+		if keys.Verified {
+			dst = appendTrue(dst, first, "verified")
+		}
 		dst = append(dst, '}')
 	}
 	dst = append(dst, `,"receivedAt":"`...)
@@ -68,18 +79,26 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	dst = appendMember(dst, 0, "bot", string(bot))
 	dst = appendMember(dst, 0, "consent", string(consent))
 	dst = appendMember(dst, 0, "via", string(via))
-	if a.imported {
-		dst = append(dst, `,"imported":true`...)
-	}
+	dst = appendProof(dst, a)
 	if click != nil {
-		dst = append(dst, `,"click":{"code":`...)
-		dst = core.AppendString(dst, click.Code)
-		dst = appendMember(dst, 0, "linkId", click.LinkID)
-		dst = appendMember(dst, 0, "destination", identity.Scrub(click.Destination))
-		dst = appendMember(dst, 0, "trb_click", click.ClickID)
-		dst = append(dst, '}')
+		dst = appendClick(dst, click)
 	}
 	return append(dst, '}')
+}
+
+// appendProof appends what proves an event (docs/wire.md, "Event (Kafka)").
+func appendProof(dst []byte, a *arrival) []byte {
+	dst = appendMember(dst, 0, "trust", string(a.trust))
+	dst = appendMember(dst, 0, "keyId", a.keyID)
+	return appendMember(dst, 0, "netKey", a.netKey)
+}
+
+// appendTrue is appendMember of the value true.
+func appendTrue(dst []byte, first int, name string) []byte {
+	if len(dst) != first {
+		dst = append(dst, ',')
+	}
+	return append(append(append(dst, '"'), name...), `":true`...)
 }
 
 // appendMember appends a name and text unless it is empty, after a comma

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
@@ -20,13 +21,14 @@ func FuzzRecordIsAWireEvent(f *testing.F) {
 	f.Add(`{"event":"A","context":{"page":{"url":"https://x.com/?a=\"&e=ana%40example.com","title":"\u2028<b>"},"clickIds":{"gclid":"x","trb_click":"c.1"}},"visitorId":"ana@example.com","seq":9223372036854775807}`)
 	f.Add(`["r1","018f3f5e-7b2a-7c3d-8e4f-0123456789ab","2026-11-21T06:00:00Z","X","{\"a\":[1,2.50,1e5]}",null,{"url":"https://x.com/","seq":1,"stream":"s","consent":"denied"}]`)
 	h := testHasher(f)
-	s := &Server{bots: newBots()}
+	s := &Server{bots: newBots(), signer: identity.NewSigner(testHasher(f), nil)}
 	a := &arrival{
 		company:    &company{Company: wire.Company{CompanyID: `co_"1"`}, keys: h.Company("co_1", "BR")},
 		receivedAt: 1763704800123, skew: -5, ip: "203.0.113.0", cookieID: "018f3f5e-7b2a-7c3d-8e4f-0123456789ab", bot: wire.BotNone,
 	}
 	f.Add(`{"event":"A","visitorId":"5511987654321","sessionId":"null","context":{"page":{"url":"https://wa.me/5511987654321?x#y"},"locale":"ana＠x.com"}}`)
-	click := &wire.Click{Code: "c", LinkID: "l", Destination: "https://x.com/?q=\"", ClickID: "c.1"}
+	click := &wire.Click{ID: newID(), Code: "c", Verified: true, LinkID: "l", Destination: "https://x.com/?q=\""}
+	f.Add(`{"event":"A","context":{"page":{"url":"https://x.com/?trb_click=Ab12Cd.018f3f5e-7b2a-7c3d-8e4f-0123456789ab.1aaaaaaaaaaaa"}}}`)
 	f.Fuzz(func(t *testing.T, body string) {
 		batch, violation := core.ParseBatch(body, "co_1", core.Options{Now: 1, NewID: newID})
 		if violation != nil {
@@ -41,6 +43,10 @@ func FuzzRecordIsAWireEvent(f *testing.F) {
 				continue
 			}
 			e := item.Event
+			if landed := s.appendRecord(nil, &e, a, wire.ViaHTTP, nil); !json.Valid(landed) {
+				t.Fatalf("%s of %q", landed, body)
+			}
+			e = item.Event
 			value := s.appendRecord(nil, &e, a, wire.ViaHTTP, click)
 			var got wire.Event
 			decoder := json.NewDecoder(bytes.NewReader(value))

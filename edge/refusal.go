@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -22,7 +23,10 @@ const (
 	codeMethodNotAllowed     Code = "method_not_allowed"
 	codeNotFound             Code = "not_found"
 	codeUnknownCompany       Code = "unknown_company"
+	codeUnauthorized         Code = "unauthorized"
 	codeOriginNotAllowed     Code = "origin_not_allowed"
+	codeKeyInBrowser         Code = "key_in_browser"
+	codeInsufficientScope    Code = "insufficient_scope"
 	codeRateLimitExceeded    Code = "rate_limit_exceeded"
 	codeDirectoryNotFresh    Code = "directory_not_fresh"
 	codeWrongHashingSecret   Code = "wrong_hashing_secret" //nolint:gosec // a code, no secret
@@ -34,7 +38,7 @@ const (
 func Codes() []Code {
 	return []Code{
 		codeUnsupportedMediaType, codeUnsupportedEncoding, codeInvalidEncoding, codePayloadTooLarge, codeHeadersTooLarge,
-		codeInvalidRequest, codeRequestTimeout, codeMethodNotAllowed, codeNotFound, codeUnknownCompany, codeOriginNotAllowed,
+		codeInvalidRequest, codeRequestTimeout, codeMethodNotAllowed, codeNotFound, codeUnknownCompany, codeUnauthorized, codeOriginNotAllowed, codeKeyInBrowser, codeInsufficientScope,
 		codeRateLimitExceeded, codeDirectoryNotFresh, codeWrongHashingSecret, codeUnavailable, codeInternalError,
 	}
 }
@@ -59,9 +63,13 @@ var (
 	refusedNotFound       = refusal{http.StatusNotFound, codeNotFound, "no such route", 0}
 	refusedNoAsset        = refusal{http.StatusNotFound, codeNotFound, "the SDK has no such file", 0}
 	refusedUnknownCompany = refusal{http.StatusUnauthorized, codeUnknownCompany, "companyId names no company of this installation", 0}
+	refusedUnauthorized   = refusal{http.StatusUnauthorized, codeUnauthorized, "the API key is unknown, has ended, or is another company's", 0}
+	refusedKeyInBrowser   = refusal{http.StatusForbidden, codeKeyInBrowser, "a page must not have an API key, since everybody can read it there: revoke it, and send without one", 0}
+	refusedScope          = refusal{http.StatusForbidden, codeInsufficientScope, "the API key needs the scope " + wire.ScopeWriteEvents + " or " + wire.ScopeImportEvents, 0}
 	refusedOrigin         = refusal{http.StatusForbidden, codeOriginNotAllowed, "the company does not list this origin", 0}
 	refusedPreflight      = refusal{http.StatusForbidden, codeOriginNotAllowed, "no company lists this origin", 0}
 	refusedNotFresh       = refusal{http.StatusServiceUnavailable, codeDirectoryNotFresh, "companies are being read; send the events again later", 2 * time.Second}
+	refusedKeyNotFresh    = refusal{http.StatusServiceUnavailable, codeDirectoryNotFresh, "API keys are being read; send the events again later", 2 * time.Second}
 	refusedWrongSecret    = refusal{http.StatusServiceUnavailable, codeWrongHashingSecret, "this edge is misconfigured; send the events again later", 30 * time.Second}
 	refusedUnavailable    = refusal{http.StatusServiceUnavailable, codeUnavailable, "events cannot be stored now; send them again later", 2 * time.Second}
 	refusedPanic          = refusal{http.StatusInternalServerError, codeInternalError, "the request failed; send it again later", 0}

@@ -27,6 +27,7 @@ type Server struct {
 	inflater   *inflater
 	pools      *pools
 	bots       *bots
+	signer     *identity.Signer
 	assets     map[string]*asset
 	metrics    *metrics
 	http       *fasthttp.Server
@@ -55,6 +56,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		inflater:   newInflater(config.MaxBody),
 		pools:      newPools(),
 		bots:       newBots(),
+		signer:     identity.NewSigner(deps.Hasher, deps.Previous),
 		open:       connections{open: map[net.Conn]fasthttp.ConnState{}},
 	}
 	if err := s.directory.loadSnapshot(); err != nil {

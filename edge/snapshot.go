@@ -14,14 +14,17 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// The snapshot is one JSON object a line: first its head, then companies and
-// links as they are on the topic. It holds nothing personal and no secret.
+// The snapshot is one JSON object a line: first its head, then companies, links
+// and API keys as they are on the topic. It holds nothing personal and no secret:
+// of a key's hash its text cannot be found.
 type snapshotLine struct {
 	Version int           `json:"tributary_directory,omitempty"` // head only
 	Lines   int           `json:"lines,omitempty"`               // head only: how many follow
 	Company *wire.Company `json:"company,omitempty"`
 	Code    string        `json:"code,omitempty"`
 	Link    *wire.Link    `json:"link,omitempty"`
+	Hash    string        `json:"hash,omitempty"`
+	Key     *wire.APIKey  `json:"key,omitempty"`
 }
 
 const snapshotVersion = 1
@@ -58,6 +61,8 @@ func (d *directory) loadSnapshot() error {
 			d.applyCompany(loaded, line.Company.CompanyID, value)
 		case line.Link != nil && line.Code != "":
 			loaded.links[line.Code] = line.Link
+		case line.Key != nil && line.Hash != "":
+			loaded.keys[line.Hash] = line.Key
 		}
 		d.mu.Unlock()
 	}
@@ -91,12 +96,15 @@ func (d *directory) saveSnapshot() error {
 		return nil
 	}
 	d.changed = false
-	lines := make([]snapshotLine, 1, 1+len(d.served.companies)+len(d.served.links))
+	lines := make([]snapshotLine, 1, 1+len(d.served.companies)+len(d.served.links)+len(d.served.keys))
 	for _, c := range d.served.companies {
 		lines = append(lines, snapshotLine{Company: &c.Company})
 	}
 	for code, l := range d.served.links {
 		lines = append(lines, snapshotLine{Code: code, Link: l})
+	}
+	for hash, k := range d.served.keys {
+		lines = append(lines, snapshotLine{Hash: hash, Key: k})
 	}
 	d.mu.Unlock()
 	lines[0] = snapshotLine{Version: snapshotVersion, Lines: len(lines) - 1}

@@ -7,6 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 	"golang.org/x/net/publicsuffix"
 
+	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -17,29 +18,39 @@ const (
 	visitorCookieAge = 400 * 24 * 60 * 60 // seconds
 )
 
-// visitorID is the visitor's cookie, if it is one of ours.
-func visitorID(ctx *fasthttp.RequestCtx) string {
-	id := string(ctx.Request.Header.Cookie(visitorCookie))
-	if !core.ValidUUIDv7(id) {
-		return ""
+// visitorID is the visitor's cookie, if an edge of this installation signed it: a
+// cookie that a shopper's browser was made to send must not join the shopper to
+// another. old says that the former hashing secret signed it.
+func (s *Server) visitorID(ctx *fasthttp.RequestCtx) (id string, old bool) {
+	signed := ctx.Request.Header.Cookie(visitorCookie)
+	if len(signed) == 0 {
+		return "", false
 	}
+	id, old, ok := s.signer.Verify(identity.SignedCookie, string(signed))
+	if !ok || !core.ValidUUIDv7(id) {
+		return "", false
+	}
+	return id, old
+}
+
+// newVisitorID sets a new visitor cookie and returns the visitor's id.
+func (s *Server) newVisitorID(ctx *fasthttp.RequestCtx) string {
+	id := s.deps.NewID()
+	s.setCookie(ctx, id)
 	return id
 }
 
-// newVisitorID sets a new visitor cookie and returns its value.
-func (s *Server) newVisitorID(ctx *fasthttp.RequestCtx) string {
-	id := s.deps.NewID()
+func (s *Server) setCookie(ctx *fasthttp.RequestCtx, id string) {
 	cookie := fasthttp.AcquireCookie()
 	defer fasthttp.ReleaseCookie(cookie)
 	cookie.SetKey(visitorCookie)
-	cookie.SetValue(id)
+	cookie.SetValue(s.signer.Sign(identity.SignedCookie, id))
 	cookie.SetPath("/")
 	cookie.SetMaxAge(visitorCookieAge)
 	cookie.SetHTTPOnly(true)
 	cookie.SetSecure(true)
 	cookie.SetSameSite(fasthttp.CookieSameSiteLaxMode)
 	ctx.Response.Header.SetCookie(cookie)
-	return id
 }
 
 // fromSameSite tells whether the page that sends the request is on the edge's
@@ -54,6 +65,17 @@ func fromSameSite(ctx *fasthttp.RequestCtx) bool {
 	origin := string(ctx.Request.Header.Peek("Origin"))
 	_, host, found := strings.Cut(origin, "://")
 	return found && sameSite(host, string(ctx.Host()))
+}
+
+// fromForeignFrame tells whether the browser says that the page which sends the
+// request is in a frame of a page of another site: to a server of the frame's own
+// site, it says how far the frame may use its cookies only then.
+func fromForeignFrame(h *fasthttp.RequestHeader) bool {
+	switch string(h.Peek("Sec-Fetch-Site")) {
+	case "same-origin", "same-site":
+		return len(h.Peek("Sec-Fetch-Storage-Access")) > 0
+	}
+	return false
 }
 
 // sameSite tells whether two hosts, with ports or without, share a registrable

@@ -104,6 +104,7 @@ type companyBatch struct {
 // applied is what a transaction did.
 type applied struct {
 	stored, duplicate int        // events
+	late              int        // … of the stored ones
 	computed          []orderRef // orders whose outcome was computed
 	queued            int        // orders that were queued
 }
@@ -250,6 +251,10 @@ func (a *application) storeEvents(ctx context.Context) error {
 	for _, e := range chosen {
 		if inserted[e.EventID] {
 			a.countEvents(e.ReceivedAt, facts.DeliveryStored, 1)
+			if e.Late() {
+				a.countEvents(e.ReceivedAt, facts.DeliveryLate, 1)
+				a.done.late++
+			}
 			fresh = append(fresh, e)
 		} else {
 			again = append(again, e)
@@ -286,6 +291,12 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 		a.countEvents(old.ReceivedAt, facts.DeliveryStored, -1)
 		a.countEvents(old.ReceivedAt, facts.DeliveryDuplicate, 1)
 		a.countEvents(e.ReceivedAt, facts.DeliveryStored, 1)
+		if old.Late {
+			a.countEvents(old.ReceivedAt, facts.DeliveryLate, -1)
+		}
+		if e.Late() {
+			a.countEvents(e.ReceivedAt, facts.DeliveryLate, 1)
+		}
 		replacing = append(replacing, e)
 		for _, c := range []facts.Copy{old, e.Copy()} {
 			if c.Visitor != "" {

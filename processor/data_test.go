@@ -51,7 +51,7 @@ func (s *stack) realEvents(t *testing.T) []any {
 		}
 		e := wire.Event{
 			CompanyID: s.company, EventID: in.EventID, Event: in.Event, Timestamp: in.Timestamp, Payload: in.Payload, Context: in.Context,
-			VisitorID: in.VisitorID, ReceivedAt: noon, Bot: "none", Consent: "unknown", Via: "http", Imported: true,
+			VisitorID: in.VisitorID, ReceivedAt: noon, Bot: "none", Consent: "unknown", Via: "http", Trust: wire.TrustImport,
 		}
 		if in.Identity.CartToken != "" {
 			e.Identity = wire.Identity{CartKey: "k1:cart:" + in.Identity.CartToken, CustomerKey: "k1:customer:" + in.Identity.CustomerID}

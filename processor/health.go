@@ -16,6 +16,7 @@ type metrics struct {
 	rejected     *prometheus.CounterVec
 	stored       prometheus.Counter
 	duplicate    prometheus.Counter
+	late         prometheus.Counter
 	orders       prometheus.Counter
 	fenced       prometheus.Counter
 	retries      prometheus.Counter
@@ -31,6 +32,7 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 		rejected:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("rejected_total"), Help: "Records written to rejected.v1, by code."}, []string{"code"}),
 		stored:       prometheus.NewCounter(prometheus.CounterOpts{Name: name("events_stored_total"), Help: "Events stored."}),
 		duplicate:    prometheus.NewCounter(prometheus.CounterOpts{Name: name("events_duplicate_total"), Help: "Copies of events already stored."}),
+		late:         prometheus.NewCounter(prometheus.CounterOpts{Name: name("events_late_total"), Help: "Events stored that were received over seven days after their time, but imported ones."}),
 		orders:       prometheus.NewCounter(prometheus.CounterOpts{Name: name("orders_computed_total"), Help: "Outcomes of orders computed."}),
 		fenced:       prometheus.NewCounter(prometheus.CounterOpts{Name: name("fenced_total"), Help: "Batches rolled back because another owner had moved the offset."}),
 		retries:      prometheus.NewCounter(prometheus.CounterOpts{Name: name("retries_total"), Help: "Attempts repeated after a failure, such as a database outage."}),
@@ -38,7 +40,7 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 		setAside:     prometheus.NewCounter(prometheus.CounterOpts{Name: name("orders_set_aside_total"), Help: "Queued orders whose outcome could not be stored."}),
 		seconds:      prometheus.NewHistogram(prometheus.HistogramOpts{Name: name("batch_seconds"), Help: "Time of a batch, reading to commit.", Buckets: prometheus.ExponentialBuckets(0.002, 2, 14)}),
 	}
-	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.orders, m.fenced, m.retries, m.hintsDropped, m.setAside, m.seconds)
+	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.late, m.orders, m.fenced, m.retries, m.hintsDropped, m.setAside, m.seconds)
 	return m
 }
 
@@ -49,6 +51,7 @@ func (m *metrics) addBatch(took time.Duration, records []record, done applied) {
 		m.records.WithLabelValues(r.topic).Inc()
 	}
 	m.stored.Add(float64(done.stored))
+	m.late.Add(float64(done.late))
 	m.duplicate.Add(float64(done.duplicate))
 	m.orders.Add(float64(len(done.computed)))
 }

@@ -67,3 +67,27 @@ func TestDuplicatesAndNewVersionsNeverPayTwice(t *testing.T) {
 	wantTexts(t, "ledger after cancelling", ledger(), "1 earned 1000", "2 reversed -1000 1", "3 adjusted 1200", "4 reversed -1200 3")
 	wantTexts(t, "payout after cancelling", s.payouts(), "o1 Ana Prado coupon 0")
 }
+
+// An event that comes long after its time may have been made up to fit an order.
+// It is counted, by the copy that counts.
+func TestLateEventsAreCounted(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	s.run()
+	after := func(received time.Duration, trust wire.Trust) func(*wire.Event) {
+		return func(e *wire.Event) { e.ReceivedAt, e.Trust = noon.Add(received), trust }
+	}
+	const week = 7 * 24 * time.Hour
+	counted := func(want ...string) {
+		t.Helper()
+		s.applied()
+		wantTexts(t, "delivery", s.texts(`select outcome || ' ' || sum(events) from delivery group by outcome having sum(events) <> 0 order by 1`), want...)
+	}
+	s.produce(s.event("v1", noon, 1, after(week, wire.TrustOpen)), s.event("v1", noon, 2, after(week+time.Hour, wire.TrustOpen)),
+		s.event("v1", noon, 3, after(week+time.Hour, wire.TrustKey)), s.event("v1", noon, 4, after(5000*time.Hour, wire.TrustImport)))
+	counted("late 2", "stored 4")
+	s.produce(s.event("v1", noon, 2, after(time.Hour, wire.TrustOpen)), s.event("v1", noon, 4, after(4000*time.Hour, wire.TrustImport)))
+	counted("duplicate 2", "late 1", "stored 4")
+	s.produce(s.event("v1", noon, 4, after(3000*time.Hour, wire.TrustOpen)))
+	counted("duplicate 3", "late 2", "stored 4")
+}

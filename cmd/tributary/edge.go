@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ func newEdge() *cobra.Command {
 	var common serviceFlags
 	var public publicFlags
 	var config edge.Config
+	var former secretFlag
 	cmd := &cobra.Command{
 		Use:   "edge",
 		Short: "Run the collector: events, short links and the browser SDK's files",
@@ -30,6 +32,9 @@ in-sync replicas.`,
 				return err
 			}
 			if setup.hasher, err = public.hashing.hasher(); err != nil {
+				return err
+			}
+			if err := setup.readFormer(&former); err != nil {
 				return err
 			}
 			if setup.config.TrustedProxies, err = public.proxies.prefixes(); err != nil {
@@ -48,6 +53,7 @@ in-sync replicas.`,
 	flags.StringVar(&config.SnapshotFile, "snapshot", "", "file that keeps the directory, so that the edge starts with Kafka down")
 	common.register(flags, "edge", "127.0.0.1:7700")
 	public.register(flags, &config.DrainTimeout)
+	former.register(flags, "previous-hashing-secret", "the former hashing secret: cookies and clicks that it signed are still recognised")
 	return cmd
 }
 
@@ -56,6 +62,20 @@ type edgeSetup struct {
 	service
 	config edge.Config
 	hasher *identity.Hasher
+
+	previous *identity.Hasher // nil: none
+}
+
+// readFormer reads the former hashing secret, if one is given.
+func (s *edgeSetup) readFormer(former *secretFlag) error {
+	secret, err := former.read()
+	if err != nil || len(secret) == 0 {
+		return err
+	}
+	if s.previous, err = identity.NewHasher(secret); err != nil {
+		return fmt.Errorf("--previous-hashing-secret: %w", err)
+	}
+	return nil
 }
 
 // runEdge serves until ctx ends.
@@ -71,7 +91,7 @@ func runEdge(ctx context.Context, s edgeSetup) error {
 		s.log.Warn("this binary was built without the browser SDK's files: use make build")
 	}
 	server, err := edge.New(s.config, edge.Deps{
-		Producer: kafka.NewProducer(client), Directory: client, Hasher: s.hasher, Assets: files, Logger: s.log,
+		Producer: kafka.NewProducer(client), Directory: client, Hasher: s.hasher, Previous: s.previous, Assets: files, Logger: s.log,
 	})
 	if err != nil {
 		return err

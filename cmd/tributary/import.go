@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/tributary-io/tributary/internal/importer"
@@ -76,9 +77,34 @@ func (f *importFlags) run(cmd *cobra.Command, file string, send func(context.Con
 	return nil
 }
 
+const whereKeysAre = `Keep it in a file (--key-file) or in
+the variable TRIBUTARY_KEY: a key on the command line (--key) is visible in every
+process list while the import runs, and in the shell's history afterwards.`
+
+// keyFlags give the API key of an import.
+type keyFlags struct {
+	text string
+	file secretFlag
+}
+
+func (k *keyFlags) register(flags *pflag.FlagSet, scope string) {
+	flags.StringVar(&k.text, "key", "", "the API key itself, which a process list then shows: --key-file or the variable is better")
+	k.file.register(flags, "key", "an API key with the scope "+scope+"; it goes before --key")
+}
+
+// read returns the key, "" for none.
+func (k *keyFlags) read() (string, error) {
+	if k.file.file == "" {
+		return k.text, nil
+	}
+	text, err := k.file.read()
+	return string(text), err
+}
+
 func newImportEvents() *cobra.Command {
 	var flags importFlags
 	var edge, company string
+	var key keyFlags
 	cmd := &cobra.Command{
 		Use:   "events FILE",
 		Short: "Send events to the edge",
@@ -89,29 +115,41 @@ A line without eventId gets one that is made of its timestamp and a digest of
 the company, the line's number and its bytes. So importing the same file again
 changes nothing, and equal lines of one file are different events. Lines may be
 added at the file's end; lines that are changed or moved get new ids. A line
-without eventId and timestamp is rejected (timestamp_required).`,
-		Example: `  tributary import events events.jsonl.gz --edge https://collect.example.com --company c_…
-  zcat history/*.gz | tributary import events - --edge http://127.0.0.1:7700 --company c_…`,
+without eventId and timestamp is rejected (timestamp_required).
+
+The API key needs the scope events.import, which only a key has that was made
+with it: tributary keys create NAME --company COMPANY --scope events.import.
+` + whereKeysAre,
+		Example: `  tributary import events events.jsonl.gz --edge https://collect.example.com --company c_… --key-file /run/secrets/tributary-key
+  zcat history/*.gz | tributary import events - --edge http://127.0.0.1:7700 --company c_… --key-file key`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if edge == "" || company == "" {
 				return errors.New("give --edge and --company")
 			}
+			text, err := key.read()
+			if err != nil {
+				return err
+			}
+			if text == "" {
+				return fmt.Errorf("give --key-file or $TRIBUTARY_KEY: an API key, which \"tributary keys create NAME --company %s --scope events.import\" makes", company)
+			}
 			return flags.run(cmd, args[0], func(ctx context.Context, config importer.Config) (importer.Summary, error) {
-				return importer.Events(ctx, config, edge, company)
+				return importer.Events(ctx, config, edge, company, text)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&edge, "edge", "", "the edge's URL (edge_url in dev.json)")
 	cmd.Flags().StringVar(&company, "company", "", "the companyId that the events belong to")
+	key.register(cmd.Flags(), "events.import")
 	flags.register(cmd, 4)
 	return cmd
 }
 
 func newImportOrders() *cobra.Command {
 	var flags importFlags
-	var admin, key string
-	var keyFile secretFlag
+	var admin string
+	var key keyFlags
 	cmd := &cobra.Command{
 		Use:   "orders FILE",
 		Short: "Send orders to the admin API",
@@ -124,30 +162,24 @@ not undo their cancellations and changes. If an order has several lines, give
 each its updatedAt: of equal ones the last to arrive counts. Everything else in a
 line is sent unchanged.
 
-The API key needs the scope write_orders. Keep it in a file (--key-file) or in
-the variable TRIBUTARY_KEY: a key on the command line (--key) is visible in every
-process list while the import runs, and in the shell's history afterwards.`,
+The API key needs the scope write_orders. ` + whereKeysAre,
 		Example: `  tributary import orders orders.jsonl --admin https://admin.example.com/admin/v1 --key-file /run/secrets/tributary-key`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if keyFile.file != "" {
-				text, err := keyFile.read()
-				if err != nil {
-					return err
-				}
-				key = string(text)
+			text, err := key.read()
+			if err != nil {
+				return err
 			}
-			if admin == "" || key == "" {
+			if admin == "" || text == "" {
 				return errors.New("give --admin, and --key-file or $TRIBUTARY_KEY")
 			}
 			return flags.run(cmd, args[0], func(ctx context.Context, config importer.Config) (importer.Summary, error) {
-				return importer.Orders(ctx, config, admin, key)
+				return importer.Orders(ctx, config, admin, text)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&admin, "admin", "", "the admin API's base URL, with /admin/v1 (admin_url in dev.json)")
-	cmd.Flags().StringVar(&key, "key", "", "the API key itself, which a process list then shows: --key-file or the variable is better")
-	keyFile.register(cmd.Flags(), "key", "an API key with the scope write_orders; it goes before --key")
+	key.register(cmd.Flags(), "write_orders")
 	flags.register(cmd, 8)
 	return cmd
 }

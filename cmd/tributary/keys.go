@@ -56,11 +56,8 @@ func newKeysCreate() *cobra.Command {
 		}
 		return nil
 	}
-	all := make([]string, len(commerce.Scopes))
-	for i, scope := range commerce.Scopes {
-		all[i] = string(scope)
-	}
-	cmd.Flags().StringSliceVar(&scopes, "scope", all, "what the key may do; repeat or separate by commas")
+	cmd.Flags().StringSliceVar(&scopes, "scope", scopeNames(commerce.AdminScopes), "what the key may do; repeat or separate by commas; also "+
+		strings.Join(scopeNames(commerce.Scopes[len(commerce.AdminScopes):]), ", "))
 	cmd.Flags().StringVar(&keyType, "type", commerce.OwnPlatform, commerce.OwnPlatform+" or "+commerce.Integration)
 	cmd.Flags().DurationVar(&lifetime, "expires-in", 0, "how long the key is valid; 0 is for ever")
 	return cmd
@@ -77,15 +74,19 @@ func newKeysList() *cobra.Command {
 			table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(table, "KEY\tNAME\tTYPE\tENDS IN\tCREATED\tLAST USED\tSTATE\tSCOPES")
 			for _, k := range keys {
-				scopes := make([]string, len(k.Scopes))
-				for i, scope := range k.Scopes {
-					scopes[i] = string(scope)
-				}
 				fmt.Fprintf(table, "%s\t%s\t%s\t…%s\t%s\t%s\t%s\t%s\n", k.KeyID, printable(k.Name), k.Type, k.Hint,
-					moment(k.CreatedAt), moment(k.LastUsedAt), keyState(k, time.Now()), strings.Join(scopes, ","))
+					moment(k.CreatedAt), moment(k.LastUsedAt), keyState(k, time.Now()), strings.Join(scopeNames(k.Scopes), ","))
 			}
 			return table.Flush()
 		})
+}
+
+func scopeNames(scopes []commerce.Scope) []string {
+	names := make([]string, len(scopes))
+	for i, scope := range scopes {
+		names[i] = string(scope)
+	}
+	return names
 }
 
 func keyState(k commerce.APIKey, now time.Time) string {

@@ -57,6 +57,21 @@ func TestKeysThatCannotBeMeantAreRefused(t *testing.T) {
 	}
 }
 
+// A key that sends events is believed more than a page: it is asked for by name.
+func TestAKeyHasTheScopesOfEventsOnlyWhereTheyAreNamed(t *testing.T) {
+	live, _ := installation(t)
+	for _, args := range [][]string{{"erp"}, {"backend", "--scope", "events.write,events.import"}} {
+		if out, status := command(t, append([]string{"keys", "create", "--company", live.CompanyID}, args...)...); status != 0 {
+			t.Fatal(out)
+		}
+	}
+	out, _ := command(t, "keys", "list", "--company", live.CompanyID)
+	if lines := strings.Split(out, "\n"); len(lines) != 4 || strings.Contains(lines[1], "events.") || !strings.Contains(lines[1], "costs.write") ||
+		!strings.HasSuffix(lines[2], " events.write,events.import") {
+		t.Errorf("the keys are\n%s", out)
+	}
+}
+
 func TestAKeyEndsOnce(t *testing.T) {
 	live, _ := installation(t)
 	out, status := command(t, "keys", "create", "erp", "--company", live.CompanyID)

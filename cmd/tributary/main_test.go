@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,7 +103,8 @@ func TestWhatIsMissingIsSaidInOneLine(t *testing.T) {
 	f("--short-base", "admin")
 	f("--company", "keys", "list", "--postgres", "postgres://localhost/x")
 	f("--edge and --company", "import", "events", "x.jsonl")
-	f("no such file", "import", "events", "/nowhere/x.jsonl", "--edge", "http://127.0.0.1:1", "--company", "c")
+	f("no such file", "import", "events", "/nowhere/x.jsonl", "--edge", "http://127.0.0.1:1", "--company", "c", "--key", "k")
+	f(`"tributary keys create NAME --company c --scope events.import"`, "import", "events", "x.jsonl", "--edge", "http://127.0.0.1:1", "--company", "c")
 	f("unknown command", "attribute")
 	f("unknown command", "import", "bogus")
 	f("unknown command", "keys", "bogus")
@@ -155,21 +157,30 @@ func TestExitStatusOfAnImport(t *testing.T) {
 
 func TestAKeyInAFileGoesBeforeTheFlag(t *testing.T) {
 	dir := t.TempDir()
-	orders, key := filepath.Join(dir, "orders.jsonl"), filepath.Join(dir, "key")
-	for path, text := range map[string]string{orders: `{"orderId":"1"}`, key: "from-the-file\n"} {
+	lines, key := filepath.Join(dir, "lines.jsonl"), filepath.Join(dir, "key")
+	for path, text := range map[string]string{lines: `{"orderId":"1","timestamp":"2026-01-01T00:00:00Z"}`, key: "from-the-file\n"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var got string
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.Header.Get("Authorization") }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header.Get("Authorization")
+		_, _ = io.WriteString(w, `{"results":[{"status":"ok"}]}`)
+	}))
 	defer server.Close()
 	f := func(variable, want string, args ...string) {
 		t.Helper()
 		t.Setenv("TRIBUTARY_KEY", variable)
-		out, status := command(t, append([]string{"import", "orders", orders, "--state-dir", t.TempDir(), "--admin", server.URL + "/admin/v1"}, args...)...)
-		if status != 0 || got != "Bearer "+want {
-			t.Errorf("$TRIBUTARY_KEY=%s %v: exit status %d with %q, want %q\n%s", variable, args, status, got, want, out)
+		for _, to := range [][]string{
+			{"import", "orders", lines, "--admin", server.URL + "/admin/v1"},
+			{"import", "events", lines, "--edge", server.URL, "--company", "c"},
+		} {
+			got = ""
+			out, status := command(t, slices.Concat(to, []string{"--state-dir", t.TempDir()}, args)...)
+			if status != 0 || got != "Bearer "+want {
+				t.Errorf("$TRIBUTARY_KEY=%s %v %v: exit status %d with %q, want %q\n%s", variable, to, args, status, got, want, out)
+			}
 		}
 	}
 	f("variable", "from-the-file", "--key-file", key)

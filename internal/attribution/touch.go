@@ -22,7 +22,7 @@ type Touch struct {
 	Medium    string
 	Campaign  string // utm_campaign, not folded
 	Content   string // utm_content, not folded
-	Click     string // trb_click
+	Click     string // trb_click without its mac: a click and its landing have the same
 	Code      string // the short link's code, from trb_click
 	MatchedBy string // facts.KeyKind of the key that led to the visitor, or facts.ByOrderUTM
 
@@ -114,9 +114,9 @@ func compareTouches(a, b Touch) int {
 // them in the context of later pages. The context counts for events without a URL,
 // such as those of a backend.
 func (x *Index) arrivalOf(e *facts.Event) arrival {
-	if e.Event.Event == core.LinkClick && e.Click != nil && e.Click.ClickID != "" {
+	if e.Event.Event == core.LinkClick && e.Click != nil && e.Click.Name() != "" {
 		u, _ := url.Parse(e.Click.Destination)
-		return clickArrival(e.Click.ClickID, campaignOf(u))
+		return clickArrival(e.Click.Name(), campaignOf(u))
 	}
 	campaign, clickIDs := e.Context.Campaign, e.Context.ClickIDs
 	var pageHost string
@@ -128,7 +128,7 @@ func (x *Index) arrivalOf(e *facts.Event) arrival {
 		}
 	}
 	referrer := x.foreignHost(e.Context.Page.Referrer, pageHost)
-	if click := clickIDs[core.TrbClick]; click != "" {
+	if click := wire.ClickName(clickIDs[core.TrbClick]); click != "" {
 		a := clickArrival(click, campaign)
 		a.referrer = referrer
 		return a

@@ -21,6 +21,11 @@ func at(minute int, text string) facts.Event {
 		e.Event.Event, e.Click = core.LinkClick, &wire.Click{ClickID: click, Destination: "https://loja.example.com/?utm_source=influencer"}
 		return e
 	}
+	if click, ok := strings.CutPrefix(page, "signed click "); ok {
+		code, id, _ := strings.Cut(click, ".")
+		e.Event.Event, e.Click = core.LinkClick, &wire.Click{ID: id, Code: code, Verified: true, Destination: "https://loja.example.com/?utm_source=influencer"}
+		return e
+	}
 	e.Event.Event = core.PageView
 	e.Context.Page = wire.Page{URL: "https://loja.example.com" + page, Referrer: referrer}
 	return e
@@ -67,6 +72,10 @@ func TestTouchesOfSessions(t *testing.T) {
 	f("a host label x is no social network", "0 referrer Referral", at(0, "/ < https://x.example.org/"))
 	f("a domain that ends as x.com does", "0 referrer Referral", at(0, "/ < https://netflix.com/"))
 	f("click and landing are one touch", "0 trb_click Other", at(0, "click "+code), at(1, "/?trb_click="+code+"&utm_source=influencer"))
+	const signed = "/?trb_click=" + code + ".1aB-_56789abc&utm_source=influencer"
+	f("so are they where they are signed", "0 trb_click Other", at(0, "signed click "+code), at(1, signed))
+	f("and a landing of before and of after", "0 trb_click Other", at(0, "click "+code), at(1, signed), at(2, "/?trb_click="+code))
+	f("a forwarded signed URL is its own", "0 trb_click Other; 40 trb_click Other", at(0, "signed click "+code), at(40, signed))
 	f("a forwarded URL is its own", "0 trb_click Other; 40 trb_click Other", at(0, "click "+code), at(40, "/?trb_click="+code+"&utm_source=influencer"))
 }
 

@@ -36,6 +36,11 @@ type APIKey struct {
 // Has reports whether the key has a scope.
 func (k APIKey) Has(scope Scope) bool { return slices.Contains(k.Scopes, scope) }
 
+// HasAll reports whether the key has all of some scopes.
+func (k APIKey) HasAll(scopes []Scope) bool {
+	return !slices.ContainsFunc(scopes, func(scope Scope) bool { return !k.Has(scope) })
+}
+
 // ActiveAt reports whether the key is valid at t.
 func (k APIKey) ActiveAt(t time.Time) bool {
 	return (k.ExpiresAt.IsZero() || t.Before(k.ExpiresAt)) && (k.RevokedAt.IsZero() || t.Before(k.RevokedAt))
@@ -103,7 +108,7 @@ func KeyEnvironment(text string) (string, error) {
 	return "", ErrKeyText
 }
 
-// KeyHash is what is stored and looked up. A fast hash is enough: the text has
+// KeyHash is what is stored and looked up; wire.APIKeyHash is the same for edges. A fast hash is enough: the text has
 // 160 random bits, so it cannot be guessed.
 func KeyHash(text string) [sha256.Size]byte { return sha256.Sum256([]byte(text)) }
 

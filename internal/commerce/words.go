@@ -21,7 +21,8 @@ const (
 	Sandbox = "sandbox"
 )
 
-// Scope is what an API key may do (specification, Authentication 4).
+// Scope is what an API key may do (specification, Authentication 4; the two for
+// events are ours).
 type Scope string
 
 const (
@@ -31,10 +32,16 @@ const (
 	WriteInfluencers Scope = "influencers.write"
 	ReadCosts        Scope = "costs.read"
 	WriteCosts       Scope = "costs.write"
+	WriteEvents      Scope = "events.write"  // at the edge: wire.ScopeWriteEvents
+	ImportEvents     Scope = "events.import" // at the edge: wire.ScopeImportEvents
 )
 
 // Scopes lists every scope, in the specification's order.
-var Scopes = []Scope{WriteOrders, WriteProducts, ReadInfluencers, WriteInfluencers, ReadCosts, WriteCosts}
+var Scopes = []Scope{WriteOrders, WriteProducts, ReadInfluencers, WriteInfluencers, ReadCosts, WriteCosts, WriteEvents, ImportEvents}
+
+// AdminScopes are the scopes of the admin API. A key gets them unless others are
+// named: one that sends events, whose word counts for more, is asked for by name.
+var AdminScopes = []Scope{WriteOrders, WriteProducts, ReadInfluencers, WriteInfluencers, ReadCosts, WriteCosts}
 
 // How often a cost falls due (specification, Cost.frequency).
 const (

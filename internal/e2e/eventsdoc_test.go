@@ -52,7 +52,7 @@ func TestHistoryWithoutIDsAndVersionsMayBeImportedAgain(t *testing.T) {
 	importBoth := func() {
 		t.Helper()
 		for _, args := range [][]string{
-			{"import", "events", events, "--edge", d.EdgeURL, "--company", d.CompanyID},
+			{"import", "events", events, "--edge", d.EdgeURL, "--company", d.CompanyID, "--key", d.APIKey},
 			{"import", "orders", orders, "--admin", d.AdminURL, "--key", d.APIKey},
 		} {
 			if out, status := runToEnd(t, args...); status != 0 {

@@ -37,7 +37,7 @@ func TestImportedHistoryIsExactToTheEventAndTheCent(t *testing.T) {
 			t.Fatalf("tributary import %v: exit status %d\n%s", args, status, out)
 		}
 	}
-	importFile("events", events, "--edge", d.EdgeURL, "--company", d.CompanyID)
+	importFile("events", events, "--edge", d.EdgeURL, "--company", d.CompanyID, "--key", d.APIKey)
 	importFile("orders", shop, "--admin", d.AdminURL, "--key", d.APIKey)
 	importFile("orders", olist, "--admin", d.SandboxURL, "--key", d.SandboxAPIKey)
 
@@ -70,7 +70,7 @@ func TestImportedHistoryIsExactToTheEventAndTheCent(t *testing.T) {
 		and coalesce(jsonb_array_length(nullif(body->'items', 'null')), 0) = 0`, d.SandboxCompanyID)
 
 	// Importing once more changes nothing: the same ids, the same versions.
-	importFile("events", events, "--edge", d.EdgeURL, "--company", d.CompanyID)
+	importFile("events", events, "--edge", d.EdgeURL, "--company", d.CompanyID, "--key", d.APIKey)
 	importFile("orders", shop, "--admin", d.AdminURL, "--key", d.APIKey)
 	mustCall(t, http.MethodPost, d.AdminURL+"/order", d.APIKey, order("after", "1.00", ""), nil)
 	d.explain(t, "after", nil) // the log is read in order: what came before it is applied

@@ -237,7 +237,7 @@ func (s *sender) importFiles() {
 		`{"event":"PAGE_VIEW","eventId":"` + p.email("import, eventId") + `"}`,
 		`{"event":"PAGE_VIEW","visitorId":"` + p.email("import, no timestamp") + `"}`,
 		p.email("import, not JSON"),
-	}, "\n")+"\n", 3, "--edge", s.dev.EdgeURL, "--company", s.dev.CompanyID)
+	}, "\n")+"\n", 3, "--edge", s.dev.EdgeURL, "--company", s.dev.CompanyID, "--key", s.dev.APIKey)
 	s.events += 3
 	s.rejected++
 

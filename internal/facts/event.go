@@ -21,7 +21,7 @@ import (
 type Event struct {
 	wire.Event
 	IDTime  time.Time // the time in the id, a UUIDv7; UTC, milliseconds. It chooses the table's month
-	At      time.Time // corrected time; UTC, milliseconds
+	At      time.Time // corrected time; UTC, milliseconds; never after ReceivedAt
 	Visitor string    // visitorId, else cookieId; may be empty
 	Digest  []byte    // SHA-256 of Raw
 	Raw     []byte    // the record as it came, JSON
@@ -35,6 +35,18 @@ func (e *Event) Human() bool { return e.Bot == "" || e.Bot == wire.BotNone }
 // for a wrong clock. A smaller one is the time of travel (docs/attribution.md,
 // "Facts").
 const skewIsLatency = 60 * time.Second
+
+// lateAfter is how long after its time an event may be received and still be
+// timely: longer than a phone is without a network, and far too short to make a
+// touch for an order of last month (docs/attribution.md, "Facts").
+const lateAfter = 7 * 24 * time.Hour
+
+// Late tells whether the event came so long after its time that it may have been
+// made up to fit an order. Imported ones are a history, and never late; neither
+// are records that are older than Trust.
+func (e *Event) Late() bool {
+	return e.Trust != "" && e.Trust != wire.TrustImport && e.ReceivedAt.Sub(e.At) > lateAfter
+}
 
 // Errors of a record that can never be applied. Their texts are the codes in
 // rejected.v1: they do not change.
@@ -74,11 +86,14 @@ func ParseEvent(raw []byte) (Event, error) {
 	if skew := time.Duration(e.ClockSkewMs) * time.Millisecond; skew >= skewIsLatency || skew <= -skewIsLatency {
 		e.At = e.At.Add(skew)
 	}
-	e.At = e.At.Truncate(time.Millisecond)
 	if !commerce.Recordable(e.At) {
 		return e, ErrTime
 	}
-	for _, id := range []*string{&e.VisitorID, &e.CookieID, &e.Identity.CartKey, &e.Identity.CustomerKey, &e.Identity.EmailKey, &e.Identity.PhoneKey} {
+	if e.At.After(e.ReceivedAt) { // nobody can send what is still to come
+		e.At = e.ReceivedAt
+	}
+	e.At = e.At.Truncate(time.Millisecond)
+	for _, id := range []*string{&e.VisitorID, &e.CookieID, &e.Identity.CartKey, &e.Identity.CartNoKey, &e.Identity.CustomerKey, &e.Identity.EmailKey, &e.Identity.PhoneKey} {
 		*id = boundedID(*id)
 	}
 	e.Visitor = cmp.Or(e.VisitorID, e.CookieID)
@@ -99,11 +114,12 @@ type Copy struct {
 	Digest     []byte // SHA-256 of the record
 	Visitor    string // may be empty
 	At         time.Time
+	Late       bool
 }
 
 // Copy returns that part of the event.
 func (e *Event) Copy() Copy {
-	return Copy{e.EventID, e.ReceivedAt, e.Digest, e.Visitor, e.At}
+	return Copy{e.EventID, e.ReceivedAt, e.Digest, e.Visitor, e.At, e.Late()}
 }
 
 // Before reports whether c counts and not other, of two copies of one id: the one
@@ -139,13 +155,14 @@ func (e *Event) Keys() []Key {
 	if e.Visitor == "" || !e.Human() {
 		return nil
 	}
-	keys := make([]Key, 0, 6)
+	keys := make([]Key, 0, 7)
 	add := func(kind KeyKind, value string) {
 		if value != "" {
 			keys = append(keys, Key{kind, value})
 		}
 	}
 	add(KeyCart, e.Identity.CartKey)
+	add(KeyCart, e.Identity.CartNoKey)
 	add(KeyVisitor, e.Visitor)
 	if e.CookieID != e.Visitor {
 		add(KeyVisitor, e.CookieID)

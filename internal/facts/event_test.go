@@ -36,6 +36,8 @@ func TestEventsTimeIsCorrectedByItsClockButTheirFactsByTheirID(t *testing.T) {
 	f(-59_999, "2026-03-10T12:00:00Z")
 	f(-60_000, "2026-03-10T11:59:00Z")
 	f(-3_600_000, "2026-03-10T11:00:00Z")
+	f(3_600_000, "2026-03-10T13:00:00Z")
+	f(3_660_000, "2026-03-10T13:00:00Z") // after it was received: an order to come would find it
 }
 
 func TestUnreadableEventsHaveACode(t *testing.T) {

@@ -115,6 +115,8 @@ func Fold(versions []StoredVersion) wire.Order {
 		fillFrom(&out.PhoneKey, old.PhoneKey)
 		fillFrom(&out.CustomerKey, old.CustomerKey)
 		fillFrom(&out.CartKey, old.CartKey)
+		fillFrom(&out.CartNoKey, old.CartNoKey)
+		fillFrom(&out.NetKey, old.NetKey)
 		fillFrom(&out.Items, old.Items)
 	}
 	return out
@@ -136,6 +138,7 @@ func OrderKeys(o *wire.Order) []Key {
 		}
 	}
 	add(KeyCart, o.CartKey)
+	add(KeyCart, o.CartNoKey)
 	add(KeyVisitor, o.VisitorID)
 	add(KeyCustomer, o.CustomerKey)
 	add(KeyEmail, o.EmailKey)

@@ -2,6 +2,7 @@ package identity
 
 import (
 	"bytes"
+	"net/netip"
 	"strings"
 	"testing"
 )
@@ -64,6 +65,7 @@ func TestKeysDifferByCompanyKindAndSecret(t *testing.T) {
 	}
 	f("customer", keys.Customer("42"))
 	f("cart", keys.Cart("42"))
+	f("network", keys.Network(netip.MustParseAddr("192.0.2.7")))
 	f("other company", h.Company("co_2", "BR").Customer("42"))
 	f("other secret", newHasher(t, 8).Company("co_1", "BR").Customer("42"))
 	f("email", keys.Email("42@x.com"))
@@ -142,5 +144,44 @@ func TestNormalID(t *testing.T) {
 	f(strings.Repeat("x", 512), strings.Repeat("x", 512))
 	for _, nothing := range []string{"", " ", "0", "000", "null", "Undefined", "NaN", "00000000-0000-0000-0000-000000000000", "[object Object]", strings.Repeat("x", 513)} {
 		f(nothing, "")
+	}
+}
+
+// The number of a cart is no proof: a stranger counts up to it.
+func TestOnlyACartTokenThatCannotBeGuessedIsASecret(t *testing.T) {
+	f := func(token string, secret bool) {
+		t.Helper()
+		if got := SecretToken(token); got != secret {
+			t.Errorf("%q is a secret: %t, want %t", token, got, secret)
+		}
+	}
+	f("9f3b", false)
+	f("123456789012345", false)
+	f("123456789012345678901234567890", false)
+	f("１２３４５６７８９０１２３４５６", false) // digits too
+	f("abcdefghijklmno", false)
+	f(" abcdefghijklmno ", false) // blanks are no part of it
+	f("ééééééééééééééé", false)   // fifteen characters in thirty bytes
+	f("abcdefghijklmnop", true)
+	f("c1-1a2b3c4d5e6f7081", true)
+	f("0000000000000000-0000", false) // junk
+}
+
+func TestANetworkIsItsKey(t *testing.T) {
+	keys := newHasher(t, 7).Company("co_1", "BR")
+	f := func(a, b string, same bool) {
+		t.Helper()
+		if x, y := keys.Network(netip.MustParseAddr(a)), keys.Network(netip.MustParseAddr(b)); x == "" || (x == y) != same {
+			t.Errorf("%s %q, %s %q; want the same: %t", a, x, b, y, same)
+		}
+	}
+	f("192.0.2.1", "192.0.2.255", true)
+	f("192.0.2.1", "::ffff:192.0.2.9", true)
+	f("192.0.2.1", "192.0.3.1", false)
+	f("2001:db8:1:2::3", "2001:db8:1:ffff::", true)
+	f("2001:db8:1:2::3", "2001:db8:2::", false)
+	f("fe80::1%eth0", "fe80::2", true)
+	if key := keys.Network(netip.Addr{}); key != "" {
+		t.Errorf("no address has the key %q", key)
 	}
 }

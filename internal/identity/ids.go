@@ -1,11 +1,16 @@
 package identity
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/tributary-io/tributary/internal/wire"
+)
 
 // VisitorID is the form in which a visitor's id is stored, and by which an
 // order's userId joins it: the edge and the admin API both take it from here.
 //
 //   - A UUID stays, in lower case: it is random and names nobody.
+//   - So does the UUID of a signed cookie (trb_vid); its mac is cut.
 //   - Junk ("null", "0", "guest") gives "": it would join strangers.
 //   - Anything else may be an e-mail, a phone or a customer id. It becomes a
 //     keyed digest, "k1:" + base64url(HMAC-SHA-256(pepper, "visitor:" + id)), so
@@ -13,7 +18,12 @@ import "strings"
 //
 // A text that looks like a digest is hashed as well: no client can name the
 // digest of another visitor.
-func (k Keys) VisitorID(raw string) string { return k.id("visitor:", raw) }
+func (k Keys) VisitorID(raw string) string {
+	if id, _, signed := wire.CutMAC(strings.TrimSpace(raw)); signed && isUUID(id) {
+		raw = id
+	}
+	return k.id("visitor:", raw)
+}
 
 // SessionID is VisitorID for a session's id.
 func (k Keys) SessionID(raw string) string { return k.id("session:", raw) }

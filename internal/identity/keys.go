@@ -8,7 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"net/netip"
+	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 )
 
 // MinSecret is the least length of the hashing secret, in bytes: the length of
@@ -74,8 +78,40 @@ func (k Keys) Phone(raw string) string { return k.hashed("phone:", NormalPhone(r
 // Customer is the key of the merchant's customer id.
 func (k Keys) Customer(raw string) string { return k.hashed("customer:", NormalID(raw)) }
 
-// Cart is the key of a cart token.
+// Cart is the key of a cart token, whether it is a secret or not.
 func (k Keys) Cart(raw string) string { return k.hashed("cart:", NormalID(raw)) }
+
+// minToken is how many characters a cart token has at least that cannot be
+// guessed: 16 hexadecimal digits are 64 random bits.
+const minToken = 16
+
+// SecretToken tells whether a cart token is a secret that only the browser and the
+// shop know: too long to guess, and no mere number.
+func SecretToken(raw string) bool {
+	token := NormalID(raw)
+	return utf8.RuneCountInString(token) >= minToken && strings.ContainsFunc(token, func(r rune) bool { return !unicode.IsDigit(r) })
+}
+
+// Network is the key of the network that an address is in.
+func (k Keys) Network(address netip.Addr) string {
+	network, ok := Network(address)
+	if !ok {
+		return ""
+	}
+	return k.hashed("network:", network.String())
+}
+
+// Network is the network that an address is in, /24 of IPv4 and /48 of IPv6: it
+// tells a region, and no person. ok is false for no address.
+func Network(address netip.Addr) (network netip.Prefix, ok bool) {
+	address = address.Unmap().WithZone("")
+	bits := 48
+	if address.Is4() {
+		bits = 24
+	}
+	network, err := address.Prefix(bits)
+	return network, err == nil && address.IsValid()
+}
 
 // hashed is the key of a normalised value, "" for none.
 func (k Keys) hashed(kind, normal string) string {

@@ -18,12 +18,14 @@ const (
 )
 
 // Events sends a file of events, one a line, to an edge (its origin and
-// prefix, as edge_url in dev.json) for a company. A header tells the edge that
-// they are imported, so that it accepts timestamps of years ago. A line without
-// eventId gets one that is computed from the line.
-func Events(ctx context.Context, config Config, edge, companyID string) (Summary, error) {
+// prefix, as edge_url in dev.json) for a company, by an API key with the scope
+// events.import. A line without eventId gets one that is computed from the line.
+func Events(ctx context.Context, config Config, edge, companyID, key string) (Summary, error) {
 	if companyID == "" {
 		return Summary{}, errors.New("no company given")
+	}
+	if key == "" {
+		return Summary{}, errors.New("no API key given")
 	}
 	target, err := endpoint(edge, "/v1/events")
 	if err != nil {
@@ -34,7 +36,7 @@ func Events(ctx context.Context, config Config, edge, companyID string) (Summary
 		config.Concurrency = 4
 	}
 	p := newPoster(config, target, http.Header{
-		"Content-Type": {"application/json"}, "X-Tributary-Import": {"1"},
+		"Content-Type": {"application/json"}, "Authorization": {"Bearer " + key},
 	})
 	sender := eventSender{p, companyID}
 	return run(ctx, config, plan{

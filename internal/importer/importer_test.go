@@ -45,7 +45,7 @@ func (e *edge) serve(w http.ResponseWriter, r *http.Request) {
 	if e.before != nil && e.before(e.requests, w) {
 		return
 	}
-	if r.URL.Path != "/v1/events" || r.URL.Query().Get("companyId") != "c_1" || r.Header.Get("X-Tributary-Import") != "1" {
+	if r.URL.Path != "/v1/events" || r.URL.Query().Get("companyId") != "c_1" || r.Header.Get("Authorization") != "Bearer k" {
 		http.Error(w, "not as an import should be sent: "+r.URL.String(), http.StatusBadRequest)
 		return
 	}
@@ -108,7 +108,7 @@ func TestEventsArriveInBatchesAndTheProgressIsRemoved(t *testing.T) {
 		text, lines := eventLines(1203)
 		e := newEdge(t)
 		path := writeFile(t, name, "\xef\xbb\xbf"+text+"\n\n") // byte-order mark, blank lines
-		s, err := Events(t.Context(), Config{File: path}, e.URL+"/", "c_1")
+		s, err := Events(t.Context(), Config{File: path}, e.URL+"/", "c_1", "k")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestEventsArriveInBatchesAndTheProgressIsRemoved(t *testing.T) {
 func TestBatchesStayBelowTheEdgesBytes(t *testing.T) {
 	e := newEdge(t)
 	long := fmt.Sprintf(`{"eventId":"1","x":%q}`, strings.Repeat("x", 400_000))
-	_, err := Events(t.Context(), Config{File: "-", Stdin: strings.NewReader(long + "\n" + long + "\n" + long), StateDir: t.TempDir()}, e.URL, "c_1")
+	_, err := Events(t.Context(), Config{File: "-", Stdin: strings.NewReader(long + "\n" + long + "\n" + long), StateDir: t.TempDir()}, e.URL, "c_1", "k")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestBatchesStayBelowTheEdgesBytes(t *testing.T) {
 func TestRejectedLinesAreKeptWithTheirReasons(t *testing.T) {
 	e := newEdge(t)
 	path := writeFile(t, "events.jsonl", `{"eventId":"1"}`+"\nnot json\n"+`{"eventId":"bad"}`+"\n"+strings.Repeat("y", maxLine+1)+"\n"+`{"eventId":"2"}`+"\n")
-	s, err := Events(t.Context(), Config{File: path}, e.URL, "c_1")
+	s, err := Events(t.Context(), Config{File: path}, e.URL, "c_1", "k")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestBusyServiceIsTriedAgain(t *testing.T) {
 			return false
 		}
 		text, _ := eventLines(10)
-		s, err := Events(t.Context(), Config{File: writeFile(t, "e.jsonl", text), Backoff: quick}, e.URL, "c_1")
+		s, err := Events(t.Context(), Config{File: writeFile(t, "e.jsonl", text), Backoff: quick}, e.URL, "c_1", "k")
 		if err != nil || s.Accepted != 10 || s.Retries != 3 {
 			t.Errorf("%s: %+v, %v; want 10 accepted after 3 retries", name, s, err)
 		}
@@ -219,7 +219,7 @@ func TestRefusalOfEverythingStopsAtOnce(t *testing.T) {
 	}
 	text, _ := eventLines(2000)
 	path := writeFile(t, "e.jsonl", text)
-	_, err := Events(t.Context(), Config{File: path}, e.URL, "c_1")
+	_, err := Events(t.Context(), Config{File: path}, e.URL, "c_1", "k")
 	if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "unknown_company") {
 		t.Errorf("error %v, want the edge's refusal", err)
 	}
@@ -241,7 +241,7 @@ func TestBatchRefusedWholeIsHalvedToTheLineAtFault(t *testing.T) {
 		e.serve(w, r)
 	})
 	text, _ := eventLines(20)
-	s, err := Events(t.Context(), Config{File: writeFile(t, "e.jsonl", text+poison+"\n"+text)}, e.URL, "c_1")
+	s, err := Events(t.Context(), Config{File: writeFile(t, "e.jsonl", text+poison+"\n"+text)}, e.URL, "c_1", "k")
 	if err != nil || s.Accepted != 40 || s.Rejected != 1 {
 		t.Errorf("%+v, %v; want 40 accepted and the one rejected", s, err)
 	}
@@ -262,7 +262,7 @@ func TestStoppedImportCarriesOnWhereItWas(t *testing.T) {
 		return false
 	}
 	config := Config{File: path, Concurrency: 2, SaveEvery: time.Nanosecond}
-	first, err := Events(ctx, config, e.URL, "c_1")
+	first, err := Events(ctx, config, e.URL, "c_1", "k")
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v, want the cancellation", err)
 	}
@@ -281,7 +281,7 @@ func TestStoppedImportCarriesOnWhereItWas(t *testing.T) {
 	e.before = nil
 	sent := len(e.batches)
 	e.mu.Unlock()
-	second, err := Events(t.Context(), config, e.URL, "c_1")
+	second, err := Events(t.Context(), config, e.URL, "c_1", "k")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +312,7 @@ func TestChangedFileStartsAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := newEdge(t)
-	s, err := Events(t.Context(), Config{File: path}, e.URL, "c_1")
+	s, err := Events(t.Context(), Config{File: path}, e.URL, "c_1", "k")
 	if err != nil || s.Resumed != 0 || len(e.events) != 1 {
 		t.Errorf("%+v, %v; want the line sent", s, err)
 	}
@@ -375,7 +375,7 @@ func TestGivesUpWhenNothingIsTaken(t *testing.T) {
 	e.before = func(_ int, w http.ResponseWriter) bool { w.WriteHeader(503); return true }
 	b := quick
 	b.GiveUp = 20 * time.Millisecond
-	s, err := Events(t.Context(), Config{File: writeFile(t, "e.jsonl", `{"eventId":"1"}`), Backoff: b}, e.URL, "c_1")
+	s, err := Events(t.Context(), Config{File: writeFile(t, "e.jsonl", `{"eventId":"1"}`), Backoff: b}, e.URL, "c_1", "k")
 	if err == nil || !strings.Contains(err.Error(), "503") || s.Lines != 0 {
 		t.Errorf("%+v, %v; want it to stop and say why", s, err)
 	}

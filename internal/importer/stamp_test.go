@@ -60,7 +60,7 @@ func TestEventsWithoutIDAreKnownWhenTheyComeAgain(t *testing.T) {
 	file := text + "\n" + text + "\r\n" + `{"eventId":null,` + text[1:] + "\n" + `["r1",null,"2026-03-15T12:00:00.5Z","PAGE_VIEW",null,null,{}]`
 	e := newEdge(t)
 	for run, want := range []int64{0, 4} {
-		s, err := Events(t.Context(), Config{File: writeFile(t, "e.jsonl", file)}, e.URL, "c_1")
+		s, err := Events(t.Context(), Config{File: writeFile(t, "e.jsonl", file)}, e.URL, "c_1", "k")
 		if err != nil || s.Accepted != 4 || s.Duplicates != want || !s.TellsDuplicates {
 			t.Fatalf("import %d: %+v, %v; want 4 accepted, %d of them known", run+1, s, err, want)
 		}
@@ -137,7 +137,7 @@ func TestEventThatNothingWouldMakeKnownIsRefused(t *testing.T) {
 	e := newEdge(t)
 	f := func(text string) {
 		t.Helper()
-		s, err := Events(t.Context(), Config{File: writeFile(t, "e.jsonl", text)}, e.URL, "c_1")
+		s, err := Events(t.Context(), Config{File: writeFile(t, "e.jsonl", text)}, e.URL, "c_1", "k")
 		if err != nil || s.Rejected != 1 || len(e.events) != 0 {
 			t.Errorf("%s: %+v, %v; want it rejected and not sent", text, s, err)
 		}

@@ -14,7 +14,7 @@ func TestStateDirectoryIsThereBeforeAnythingIsSent(t *testing.T) {
 	e := newEdge(t)
 	dir := filepath.Join(t.TempDir(), "not", "yet")
 	path := writeFile(t, "e.jsonl", `{"eventId":"1"}`+"\n"+`{"eventId":"bad"}`)
-	s, err := Events(t.Context(), Config{File: path, StateDir: dir}, e.URL, "c_1")
+	s, err := Events(t.Context(), Config{File: path, StateDir: dir}, e.URL, "c_1", "k")
 	if err != nil || s.RejectedFile != filepath.Join(dir, "e.jsonl.rejected.jsonl") {
 		t.Fatalf("%+v, %v", s, err)
 	}
@@ -23,7 +23,7 @@ func TestStateDirectoryIsThereBeforeAnythingIsSent(t *testing.T) {
 	}
 
 	sent := e.requests
-	_, err = Events(t.Context(), Config{File: path, StateDir: filepath.Join(path, "below a file")}, e.URL, "c_1")
+	_, err = Events(t.Context(), Config{File: path, StateDir: filepath.Join(path, "below a file")}, e.URL, "c_1", "k")
 	if err == nil || !strings.Contains(err.Error(), "state directory") || e.requests != sent {
 		t.Errorf("%v after %d requests; want it to fail before the first", err, e.requests-sent)
 	}
@@ -41,7 +41,7 @@ func TestRunThatJudgedNothingLeavesNoTrace(t *testing.T) {
 		}
 		b := quick
 		b.GiveUp = 10 * time.Millisecond
-		if _, err := Events(t.Context(), Config{File: path, Backoff: b}, e.URL, "c_1"); err == nil {
+		if _, err := Events(t.Context(), Config{File: path, Backoff: b}, e.URL, "c_1", "k"); err == nil {
 			t.Fatalf("%s: no error", name)
 		}
 		if left, _ := filepath.Glob(path + "*"); len(left) != 2 {
@@ -61,7 +61,7 @@ func TestEachStandardInputHasItsOwnRejections(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]bool{}
 	for range 3 {
-		s, err := Events(t.Context(), Config{File: "-", Stdin: strings.NewReader(`{"eventId":"bad"}`), StateDir: dir}, e.URL, "c_1")
+		s, err := Events(t.Context(), Config{File: "-", Stdin: strings.NewReader(`{"eventId":"bad"}`), StateDir: dir}, e.URL, "c_1", "k")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestGivesUpAtTheLimitAndSaysSo(t *testing.T) {
 	b := quick
 	b.GiveUp = 50 * time.Millisecond
 	started := time.Now()
-	_, err := Events(t.Context(), Config{File: writeFile(t, "e.jsonl", `{"eventId":"1"}`), Backoff: b}, e.URL, "c_1")
+	_, err := Events(t.Context(), Config{File: writeFile(t, "e.jsonl", `{"eventId":"1"}`), Backoff: b}, e.URL, "c_1", "k")
 	if err == nil || !strings.Contains(err.Error(), "nothing was taken for 50ms") || time.Since(started) > 5*time.Second {
 		t.Errorf("%v after %s", err, time.Since(started))
 	}
@@ -111,7 +111,7 @@ func TestWrongAddressIsHintedAt(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "404 http_404") || !strings.Contains(err.Error(), "does --admin end in /admin/v1?") {
 		t.Errorf("orders: %v", err)
 	}
-	_, err = Events(t.Context(), Config{File: writeFile(t, "e.jsonl", `{"eventId":"1"}`)}, e.URL+"/v1/events", "c_1")
+	_, err = Events(t.Context(), Config{File: writeFile(t, "e.jsonl", `{"eventId":"1"}`)}, e.URL+"/v1/events", "c_1", "k")
 	if err == nil || !strings.Contains(err.Error(), "--edge") {
 		t.Errorf("events: %v", err)
 	}

@@ -58,6 +58,8 @@ func (o *Order) AppendJSON(dst []byte) ([]byte, error) {
 	appendOptional(&w, "phoneKey", o.PhoneKey, w.text)
 	appendOptional(&w, "customerKey", o.CustomerKey, w.text)
 	appendOptional(&w, "cartKey", o.CartKey, w.text)
+	appendOptional(&w, "cartNoKey", o.CartNoKey, w.text)
+	appendOptional(&w, "netKey", o.NetKey, w.text)
 	appendOptional(&w, "items", o.Items, w.items)
 	if len(o.Personal) > 0 {
 		w.raw("personal", o.Personal)

@@ -61,6 +61,8 @@ type Order struct {
 	PhoneKey       Optional[string]    `json:"phoneKey,omitzero"`
 	CustomerKey    Optional[string]    `json:"customerKey,omitzero"`
 	CartKey        Optional[string]    `json:"cartKey,omitzero"`
+	CartNoKey      Optional[string]    `json:"cartNoKey,omitzero"` // as in Identity
+	NetKey         Optional[string]    `json:"netKey,omitzero"`    // identity.Keys.Network of browserIp
 	Items          Optional[[]Item]    `json:"items,omitzero"`
 	// Personal is the only place of raw personal data on Kafka; the processor
 	// stores it in order_personal alone.

@@ -1,10 +1,18 @@
 package wire
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"time"
+)
+
 // Keys of directory.v1. A record without a value (a tombstone) deletes; of two
 // values the one with the higher Rev wins.
 const (
 	CompanyKeyPrefix = "company/" // + companyId → Company
 	LinkKeyPrefix    = "link/"    // + short code → Link
+	APIKeyPrefix     = "key/"     // + APIKeyHash → APIKey
 )
 
 // Company is what the edge must know of a company.
@@ -49,4 +57,47 @@ type Link struct {
 	URL          string `json:"url"`        // destination, without our parameters
 	Influencer   string `json:"influencer"` // name: utm_campaign
 	Campaign     string `json:"campaign"`   // name: utm_content; may be empty
+}
+
+// Scopes with which an API key may send events.
+const (
+	ScopeWriteEvents  = "events.write"  // its events get TrustKey
+	ScopeImportEvents = "events.import" // its events get TrustImport
+)
+
+// APIKey is what the edge must know of an API key. It is found by the hash of the
+// key's text, from which the text cannot be made.
+type APIKey struct {
+	V         int        `json:"v"`   // 1
+	Rev       int64      `json:"rev"` // the company's rule revision, which each change of a key raises
+	CompanyID string     `json:"companyId"`
+	KeyID     string     `json:"keyId"`
+	Scopes    []string   `json:"scopes"`
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"` // nil: never
+	RevokedAt *time.Time `json:"revokedAt,omitempty"` // nil: not revoked; may lie ahead
+}
+
+// APIKeyHash is what follows APIKeyPrefix: the SHA-256 of a key's text in
+// lower-case hexadecimal digits. A fast hash is enough: the text has 160 random
+// bits, so it cannot be guessed.
+func APIKeyHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// ActiveAt reports whether the key is valid at t.
+func (k *APIKey) ActiveAt(t time.Time) bool {
+	return (k.ExpiresAt == nil || t.Before(*k.ExpiresAt)) && (k.RevokedAt == nil || t.Before(*k.RevokedAt))
+}
+
+// Trust is the trust of the events that the key sends; false where it may send
+// none.
+func (k *APIKey) Trust() (Trust, bool) {
+	switch {
+	case slices.Contains(k.Scopes, ScopeImportEvents):
+		return TrustImport, true
+	case slices.Contains(k.Scopes, ScopeWriteEvents):
+		return TrustKey, true
+	}
+	return "", false
 }

@@ -23,13 +23,16 @@ type Event struct {
 	ReceivedAt  time.Time `json:"receivedAt"`         // edge's clock, UTC, milliseconds
 	ClockSkewMs int64     `json:"clockSkewMs"`        // receivedAt − sentAt; 0 where no sentAt came
 	IP          string    `json:"ip,omitempty"`       // truncated to /24 or /48
+	NetKey      string    `json:"netKey,omitempty"`   // identity.Keys.Network of the peer's address
+	Frame       bool      `json:"frame,omitempty"`    // sent from a frame in a page of another site
 	CookieID    string    `json:"cookieId,omitempty"` // the server's visitor cookie, trb_vid
 	Bot         Bot       `json:"bot"`
 	Consent     Consent   `json:"consent"`
 	Via         Via       `json:"via"`
-	Imported    bool      `json:"imported,omitempty"` // sent by `tributary import`; nothing reads it yet
+	Trust       Trust     `json:"trust,omitempty"` // empty in records that are older than API keys at the edge
+	KeyID       string    `json:"keyId,omitempty"` // of the API key that sent it
 
-	Click *Click `json:"click,omitempty"` // LINK_CLICK only
+	Click *Click `json:"click,omitempty"` // where the page's URL has a trb_click, and of LINK_CLICK
 }
 
 // Bot tells people from programs.
@@ -64,12 +67,23 @@ const (
 	ViaLink  Via = "link" // made by a short link's redirect
 )
 
+// Trust is by which API key an event was sent (docs/wire.md, "Event (request)").
+type Trust string
+
+const (
+	TrustOpen   Trust = "open"   // without a key: a page, or anybody
+	TrustKey    Trust = "key"    // by a key with the scope events.write
+	TrustImport Trust = "import" // by a key with the scope events.import
+)
+
 // Identity holds keyed hashes: "k1:" + base64url(HMAC-SHA-256(pepper, kind + ":" + normalised)).
 type Identity struct {
 	EmailKey    string `json:"emailKey,omitempty"`
 	PhoneKey    string `json:"phoneKey,omitempty"`
 	CustomerKey string `json:"customerKey,omitempty"`
-	CartKey     string `json:"cartKey,omitempty"`
+	CartKey     string `json:"cartKey,omitempty"`   // of a token that cannot be guessed
+	CartNoKey   string `json:"cartNoKey,omitempty"` // of any other: of one token there is one of the two
+	Verified    bool   `json:"verified,omitempty"`  // the sender says that the shopper is logged in there
 }
 
 type Context struct {
@@ -101,12 +115,4 @@ type Campaign struct {
 type Library struct {
 	Name    string `json:"name,omitempty"`
 	Version string `json:"version,omitempty"`
-}
-
-// Click is what a short link's redirect knows.
-type Click struct {
-	Code        string `json:"code"`
-	LinkID      string `json:"linkId"`
-	Destination string `json:"destination"` // the URL redirected to
-	ClickID     string `json:"trb_click"`   // <code>.<UUIDv7>
 }

@@ -4,7 +4,7 @@ package wire
 const (
 	TopicEvents    = "events.v1"    // what shoppers do; key companyId
 	TopicCommerce  = "commerce.v1"  // what the merchant says; key companyId
-	TopicDirectory = "directory.v1" // compacted, one partition; key company/<id> or link/<code>
+	TopicDirectory = "directory.v1" // compacted, one partition; key company/<id>, link/<code> or key/<hash>
 	TopicRejected  = "rejected.v1"  // records refused, with their reason; key companyId
 	TopicResults   = "results.v1"   // hints for live views; key companyId
 )

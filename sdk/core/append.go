@@ -18,6 +18,7 @@ func AppendEvent(dst []byte, e *Event) []byte {
 		o.text("phone", e.Identity.Phone)
 		o.text("customer_id", e.Identity.CustomerID)
 		o.text("cart_token", e.Identity.CartToken)
+		o.truth("verified", e.Identity.Verified)
 		o.close()
 	}
 	o.text("consent", string(e.Consent))
@@ -47,6 +48,7 @@ func AppendFields(dst []byte, e *Event) []byte {
 		o.name("seq")
 		o.dst = strconv.AppendInt(o.dst, e.Seq, 10)
 	}
+	o.truth("frame", e.Frame)
 	return o.dst
 }
 
@@ -70,6 +72,13 @@ func (o *object) text(name, value string) {
 	if value != "" {
 		o.name(name)
 		o.dst = AppendString(o.dst, value)
+	}
+}
+
+func (o *object) truth(name string, value bool) {
+	if value {
+		o.name(name)
+		o.dst = append(o.dst, "true"...)
 	}
 }
 

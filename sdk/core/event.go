@@ -34,6 +34,7 @@ type Event struct {
 	Stream    string  // names the device's own numbering of its events
 	Seq       int64   // the event's number in its stream, from 1; 0 when absent
 	Consent   Consent // empty when absent
+	Frame     bool    // from a frame in a page of another site
 }
 
 // Identity is what the caller knows of the shopper, trimmed, junk removed.
@@ -43,6 +44,7 @@ type Identity struct {
 	Phone      string
 	CustomerID string
 	CartToken  string
+	Verified   bool // the shopper is logged in where the event comes from
 }
 
 // Context is where the event happened.

@@ -17,6 +17,8 @@ func (p *parser) identity() {
 			id.CustomerID = p.identityField("identity.customer_id")
 		case "cart_token":
 			id.CartToken = p.identityField("identity.cart_token")
+		case "verified":
+			id.Verified = p.boolean("identity.verified", CodeInvalidIdentity)
 		default:
 			p.in.Skip()
 		}

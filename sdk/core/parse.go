@@ -253,6 +253,8 @@ func (p *parser) deviceMember(key string) bool {
 		p.seq()
 	case "consent":
 		p.consent()
+	case "frame":
+		e.Frame = p.boolean("frame", CodeInvalidField)
 	default:
 		return false
 	}
@@ -297,6 +299,19 @@ func (p *parser) consent() {
 	default:
 		p.refuse(CodeInvalidField, "consent", "must be granted, denied or unknown")
 	}
+}
+
+// boolean reads true or false; null counts as absent.
+func (p *parser) boolean(field string, code Code) bool {
+	if p.in.IsNull() {
+		return false
+	}
+	if p.in.Kind() != Bool {
+		p.refuse(code, field, "must be true or false")
+		p.in.Skip()
+		return false
+	}
+	return p.in.Raw() == "true"
 }
 
 // complete checks an event whose text could be read, and fills what is absent.

@@ -87,17 +87,18 @@ func (p *program) ensureCompanies(ctx context.Context, db *merchant.Store) (stor
 	return storeID, nil
 }
 
-// ensureKey returns the known key if it is still valid, else a new one.
+// ensureKey returns the known key if it is still valid and has every scope, else a
+// new one.
 func (p *program) ensureKey(ctx context.Context, db *merchant.Store, companyID, known string) (string, error) {
 	if known != "" {
 		key, err := db.APIKeyByHash(ctx, commerce.KeyHash(known))
-		if err == nil && key.CompanyID == companyID && key.ActiveAt(time.Now()) {
+		if err == nil && key.CompanyID == companyID && key.ActiveAt(time.Now()) && key.HasAll(commerce.Scopes) {
 			return known, nil
 		}
 		if err != nil && !errors.Is(err, commerce.ErrNotFound) {
 			return "", err
 		}
-		fmt.Fprintf(p.Out, "The API key of %s is no longer valid: a new one was made.\n", companyID)
+		fmt.Fprintf(p.Out, "The API key of %s is no longer valid, or lacks a scope: a new one was made.\n", companyID)
 	}
 	_, text, err := db.CreateAPIKey(ctx, commerce.NewAPIKey{
 		CompanyID: companyID, Name: "dev", Scopes: commerce.Scopes, Actor: actor, Random: rand.Reader,

@@ -47,15 +47,17 @@ func (t *Tx) InsertEvents(ctx context.Context, companyID string, events []facts.
 // idRows are the columns of an event's primary key.
 var idRows = eventRows[:2]
 
+// The condition is facts.Event.Late's.
 var storedCopies = `
-	select e.event_id::text, e.received_at, e.digest, coalesce(e.visitor, ''), e.at
+	select e.event_id::text, e.received_at, e.digest, coalesce(e.visitor, ''), e.at,
+		coalesce(e.body->>'trust', '') not in ('', 'import') and e.received_at - e.at > interval '7 days'
 	from ` + idRows.Unnest("c") + `
 	join event_fact e on e.company_id = @company_id and e.id_time = c.id_time and e.event_id = c.event_id`
 
 // StoredCopies returns the stored copies of events' ids, by event id.
 func (t *Tx) StoredCopies(ctx context.Context, companyID string, events []facts.Event) (map[string]facts.Copy, error) {
 	list, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (c facts.Copy, err error) {
-		return c, row.Scan(&c.EventID, &c.ReceivedAt, &c.Digest, &c.Visitor, &c.At)
+		return c, row.Scan(&c.EventID, &c.ReceivedAt, &c.Digest, &c.Visitor, &c.At, &c.Late)
 	}, storedCopies, idRows.Args(events, pgx.NamedArgs{"company_id": companyID}))
 	if err != nil {
 		return nil, fmt.Errorf("read stored copies of events: %w", err)

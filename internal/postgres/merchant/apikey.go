@@ -37,6 +37,10 @@ func (s *Store) CreateAPIKey(ctx context.Context, k commerce.NewAPIKey) (key com
 	}
 	hash := commerce.KeyHash(text)
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		// First of all, so that changes of one company's keys are in one order.
+		if _, _, err := bumpRules(ctx, tx, k.CompanyID); err != nil {
+			return err
+		}
 		_, err := tx.Exec(ctx, `
 			insert into api_key (key_id, secret_sha256, company_id, name, type, hint, scopes, expires_at)
 			values (@key_id, @secret_sha256, @company_id, @name, @type, @hint, @scopes, @expires_at)`,
@@ -46,6 +50,9 @@ func (s *Store) CreateAPIKey(ctx context.Context, k commerce.NewAPIKey) (key com
 			return err
 		}
 		if key, err = apiKey(ctx, tx, id); err != nil {
+			return err
+		}
+		if err := putDirectoryKey(ctx, tx, id); err != nil {
 			return err
 		}
 		return audit(ctx, tx, Change{CompanyID: k.CompanyID, Actor: k.Actor, Action: "api_key.create", Subject: id,
@@ -78,6 +85,9 @@ func (s *Store) RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key c
 		if !old.ActiveAt(r.At) {
 			return pgx.ErrNoRows
 		}
+		if _, _, err := bumpRules(ctx, tx, r.CompanyID); err != nil { // after the key's row, as in RevokeAPIKey
+			return err
+		}
 		if text, err = commerce.NewKeyText(r.Random, old.Environment); err != nil {
 			return err
 		}
@@ -97,6 +107,11 @@ func (s *Store) RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key c
 		}
 		if key, err = apiKey(ctx, tx, id); err != nil {
 			return err
+		}
+		for _, changed := range []string{r.KeyID, id} {
+			if err := putDirectoryKey(ctx, tx, changed); err != nil {
+				return err
+			}
 		}
 		return audit(ctx, tx, Change{CompanyID: r.CompanyID, Actor: r.Actor, Action: "api_key.rotate", Subject: r.KeyID,
 			Detail: map[string]any{"new_key": id, "until": until.UTC()}})
@@ -132,7 +147,13 @@ func (s *Store) RevokeAPIKey(ctx context.Context, companyID, keyID string, at ti
 			return nil
 		}
 		ends = at
+		if _, _, err := bumpRules(ctx, tx, companyID); err != nil {
+			return err
+		}
 		if _, err := tx.Exec(ctx, `update api_key set revoked_at = $3 where company_id = $1 and key_id = $2`, companyID, keyID, at); err != nil {
+			return err
+		}
+		if err := putDirectoryKey(ctx, tx, keyID); err != nil {
 			return err
 		}
 		return audit(ctx, tx, Change{CompanyID: companyID, Actor: actor, Action: "api_key.revoke", Subject: keyID,

@@ -18,9 +18,10 @@ import (
 const directoryPage = 500
 
 // Directory calls f with pages of all records of directory.v1, as the tables are
-// now: companies, then each company's links. For what exists no more it makes a
-// tombstone, since an earlier one may have been lost: for archived links, and
-// for companies without a row and their links, which short_code still lists.
+// now: companies, then each company's links, then API keys. For what exists no
+// more it makes a tombstone, since an earlier one may have been lost: for archived
+// links, for companies without a row and their links, which short_code still
+// lists, and for API keys a day after their end.
 func (r *Relay) Directory(ctx context.Context, keyCheck func(string) string, f func(page []commerce.OutboxRecord) error) error {
 	pages := &directoryPages{f: f}
 	for _, part := range []struct {
@@ -53,6 +54,7 @@ func (r *Relay) Directory(ctx context.Context, keyCheck func(string) string, f f
 				where s.code > $1 and not exists (select from company c where c.company_id = s.company_id)
 				order by s.code limit $2`, func(code string) error { return pages.add(wire.LinkKeyPrefix+code, nil) })
 		}},
+		{"API keys", func() error { return r.directoryKeys(ctx, pages) }},
 	} {
 		err := part.walk()
 		if err == nil {

@@ -2,6 +2,8 @@ package merchant_test
 
 import (
 	"crypto/rand"
+	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -111,5 +113,101 @@ func TestRepublishingTakesArchivedLinksAndGoneCompaniesAway(t *testing.T) {
 	}
 	if want := 4 + len(kept) + len(archived); len(published) != want || pages < 4 {
 		t.Errorf("%d records in %d pages, want %d", len(published), pages, want)
+	}
+}
+
+// Edges check keys by the directory, so that each change of a key is published
+// with it, in the order of the changes.
+func TestTheDirectoryLearnsOfEachChangeOfAnAPIKey(t *testing.T) {
+	t.Parallel()
+	db, store, dsn := newStore(t)
+	ctx, company := t.Context(), store.Live.CompanyID
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	var before int64
+	published := func() (keys []wire.APIKey, hashes []string) { // since the last call
+		t.Helper()
+		rows, err := conn.Query(ctx, `select outbox_id, key, value from outbox where topic = $1 and starts_with(key, 'key/') and outbox_id > $2 order by 1`, wire.TopicDirectory, before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var key string
+			var value []byte
+			var k wire.APIKey
+			if err := errors.Join(rows.Scan(&before, &key, &value), json.Unmarshal(value, &k)); err != nil {
+				t.Fatal(err)
+			}
+			keys, hashes = append(keys, k), append(hashes, strings.TrimPrefix(key, wire.APIKeyPrefix))
+		}
+		return keys, hashes
+	}
+	ends := time.Now().Add(48 * time.Hour).Truncate(time.Microsecond).UTC()
+	made, text, err := db.CreateAPIKey(ctx, commerce.NewAPIKey{CompanyID: company, Scopes: []commerce.Scope{commerce.ImportEvents}, ExpiresAt: ends, Actor: "cli", Random: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, hashes := published()
+	if len(keys) != 1 || hashes[0] != wire.APIKeyHash(text) || keys[0].V != 1 || keys[0].KeyID != made.KeyID || keys[0].CompanyID != company ||
+		keys[0].ExpiresAt == nil || !keys[0].ExpiresAt.Equal(ends) || keys[0].RevokedAt != nil {
+		t.Fatalf("created: %+v %v", keys, hashes)
+	}
+	if trust, ok := keys[0].Trust(); !ok || trust != wire.TrustImport {
+		t.Errorf("trust %q %t", trust, ok)
+	}
+	rev := keys[0].Rev
+	now := time.Now().Truncate(time.Microsecond).UTC()
+	next, nextText, err := db.RotateAPIKey(ctx, commerce.KeyRotation{CompanyID: company, KeyID: made.KeyID, At: now, Grace: time.Hour, Actor: "cli", Random: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, hashes = published()
+	if len(keys) != 2 || hashes[0] != wire.APIKeyHash(text) || hashes[1] != wire.APIKeyHash(nextText) || keys[0].Rev <= rev || keys[1].KeyID != next.KeyID ||
+		keys[0].RevokedAt == nil || !keys[0].RevokedAt.Equal(now.Add(time.Hour)) || keys[1].RevokedAt != nil {
+		t.Fatalf("rotated: %+v %v", keys, hashes)
+	}
+	rev = keys[1].Rev
+	for range 2 { // the second time nothing is changed
+		if _, err := db.RevokeAPIKey(ctx, company, next.KeyID, now, "cli"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keys, _ = published()
+	if len(keys) != 1 || keys[0].Rev <= rev || keys[0].RevokedAt == nil || !keys[0].RevokedAt.Equal(now) {
+		t.Fatalf("revoked: %+v", keys)
+	}
+	// Republished: what ended over a day ago is taken away.
+	if _, err := conn.Exec(ctx, `update api_key set revoked_at = now() - interval '25 hours' where key_id = $1`, next.KeyID); err != nil {
+		t.Fatal(err)
+	}
+	relay, err := db.AcquireRelay(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer relay.Close()
+	there := map[string]bool{}
+	if err := relay.Directory(ctx, func(string) string { return "" }, func(page []commerce.OutboxRecord) error {
+		for _, r := range page {
+			there[r.Key] = r.Value != nil
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	old, oldListed := there[wire.APIKeyPrefix+wire.APIKeyHash(nextText)]
+	if !there[wire.APIKeyPrefix+wire.APIKeyHash(text)] || old || !oldListed {
+		t.Errorf("republished: %v", there)
+	}
+}
+
+// Both packages name the scopes, since the edge knows no commerce.
+func TestScopesOfEventsAreTheDirectorys(t *testing.T) {
+	t.Parallel()
+	if commerce.WriteEvents != wire.ScopeWriteEvents || commerce.ImportEvents != wire.ScopeImportEvents {
+		t.Error(commerce.Scopes)
 	}
 }
