@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tributary-io/tributary/edge/spool"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/produce"
@@ -132,7 +133,8 @@ type Deps struct {
 	Producer  produce.Producer
 	Directory Directory
 	Hasher    *identity.Hasher
-	Assets    fs.FS // the browser SDK's files, each perhaps with .br and .gz beside it; nil: none
+	Spool     *spool.Spool // keeps events while Kafka is away; nil: none. Close it after Serve
+	Assets    fs.FS        // the browser SDK's files, each perhaps with .br and .gz beside it; nil: none
 	Logger    *slog.Logger
 	Now       func() time.Time
 	NewID     func() string // UUIDv7

@@ -17,11 +17,12 @@ import (
 // The snapshot is one JSON object a line: first its head, then companies and
 // links as they are on the topic. It holds nothing personal and no secret.
 type snapshotLine struct {
-	Version int           `json:"tributary_directory,omitempty"` // head only
-	Lines   int           `json:"lines,omitempty"`               // head only: how many follow
-	Company *wire.Company `json:"company,omitempty"`
-	Code    string        `json:"code,omitempty"`
-	Link    *wire.Link    `json:"link,omitempty"`
+	Version int            `json:"tributary_directory,omitempty"` // head only
+	Lines   int            `json:"lines,omitempty"`               // head only: how many follow
+	Counts  map[string]int `json:"partitions,omitempty"`          // head only: of the topics
+	Company *wire.Company  `json:"company,omitempty"`
+	Code    string         `json:"code,omitempty"`
+	Link    *wire.Link     `json:"link,omitempty"`
 }
 
 const snapshotVersion = 1
@@ -62,7 +63,7 @@ func (d *directory) loadSnapshot() error {
 		d.mu.Unlock()
 	}
 	d.mu.Lock()
-	d.served = loaded
+	d.served, d.partitions = loaded, head.Counts
 	d.mu.Unlock()
 	return nil
 }
@@ -91,6 +92,7 @@ func (d *directory) saveSnapshot() error {
 		return nil
 	}
 	d.changed = false
+	counts := d.partitions
 	lines := make([]snapshotLine, 1, 1+len(d.served.companies)+len(d.served.links))
 	for _, c := range d.served.companies {
 		lines = append(lines, snapshotLine{Company: &c.Company})
@@ -99,7 +101,7 @@ func (d *directory) saveSnapshot() error {
 		lines = append(lines, snapshotLine{Code: code, Link: l})
 	}
 	d.mu.Unlock()
-	lines[0] = snapshotLine{Version: snapshotVersion, Lines: len(lines) - 1}
+	lines[0] = snapshotLine{Version: snapshotVersion, Lines: len(lines) - 1, Counts: counts}
 	err := replaceFile(d.config.SnapshotFile, func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
 		for _, line := range lines {

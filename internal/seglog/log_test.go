@@ -277,7 +277,7 @@ func TestAFlippedBitIsNeverAnotherRecord(t *testing.T) {
 	}
 	name := filepath.Join("q", segmentName(1))
 	whole := files.files[name].bytes
-	for bit := range len(whole) * 8 {
+	for bit := len(magic) * 8; bit < len(whole)*8; bit++ {
 		flipped := newMemFS()
 		bytes := slices.Clone(whole)
 		bytes[bit/8] ^= 1 << (bit % 8)
@@ -513,5 +513,19 @@ func TestTheDirectoryIsSyncedIntoItsParent(t *testing.T) {
 	defer l.Close()
 	if !slices.Contains(synced, "spool") {
 		t.Errorf("synced: %v", synced)
+	}
+}
+
+// Another version's file must not be taken for a torn one, and removed.
+func TestAFileOfAnotherVersionIsKept(t *testing.T) {
+	files := newMemFS()
+	name := filepath.Join("q", segmentName(1))
+	files.files[name] = &memFile{fs: files, name: name, bytes: []byte("TRBSEG02 and more")}
+	if _, _, err := Open("q", Options{FS: files}); !errors.Is(err, errForeign) || files.files[name] == nil {
+		t.Errorf("%v, file %v", err, files.files[name])
+	}
+	files.files[name].bytes = make([]byte, 100)
+	if l, recovered := open(t, files, Options{}); recovered.CutBytes != 100 || l.Bytes() != 0 {
+		t.Errorf("a file of zeros: %+v", recovered)
 	}
 }

@@ -17,6 +17,9 @@ type Recovered struct {
 	Missing  int64 // sequence numbers that no file has: records never acknowledged, or lost with a file
 }
 
+// errForeign: removing what another version wrote would lose it.
+var errForeign = errors.New("not a segment of this version")
+
 // Open opens the log in a directory, which it makes where there is none. A
 // directory that a dead process left behind is taken over with its records:
 // what is torn at a segment's end is cut off and counted. ErrLocked where
@@ -169,10 +172,13 @@ func (r *recordReader) readMagic() error {
 	if err := r.fill(head); err != nil {
 		return err
 	}
-	if string(head) != magic {
+	switch string(head) {
+	case magic:
+		return nil
+	case string(make([]byte, len(magic))): // the file's size was durable, its content not
 		return errTorn
 	}
-	return nil
+	return errForeign
 }
 
 // read reads a record; errTorn where there is no whole one with the expected
