@@ -50,6 +50,15 @@ func TestSDKReachesTheStandardLibraryOnly(t *testing.T) {
 	}
 }
 
+// So that the SDK can share it.
+func TestTheSegmentLogReachesTheStandardLibraryOnly(t *testing.T) {
+	for _, path := range deps(t, "./internal/seglog") {
+		if !isStandard(path) && path != module+"internal/seglog" {
+			t.Errorf("internal/seglog reaches %s", path)
+		}
+	}
+}
+
 func TestCoreStaysSmallEnoughForABrowser(t *testing.T) {
 	allowed := []string{"errors", "math/bits", "strings", "strconv", "slices", "unicode/utf8"} // bits are instructions
 	for from, paths := range imports(t, "./sdk/core") {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tributary-io/tributary/edge/spool"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/produce"
@@ -133,6 +134,7 @@ type Deps struct {
 	Directory Directory
 	Hasher    *identity.Hasher
 	Previous  *identity.Hasher // of the former hashing secret: cookies and clicks that it signed are taken; nil: none
+	Spool     *spool.Spool     // keeps events while Kafka is away; nil: none. Close it after Serve
 	Assets    fs.FS            // the browser SDK's files, each perhaps with .br and .gz beside it; nil: none
 	Logger    *slog.Logger
 	Now       func() time.Time

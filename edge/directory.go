@@ -56,6 +56,7 @@ type directory struct {
 	checked    time.Time          // when Kafka last said that next is the end
 	contact    time.Time          // when Kafka last said anything
 	changed    bool               // since the last snapshot
+	partitions map[string]int     // of topics, as Kafka last said, for a start without it
 	wrong      map[string]bool    // companies whose keys are made with another secret
 }
 

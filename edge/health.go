@@ -73,12 +73,13 @@ type readiness struct {
 	Status    string         `json:"status"` // ready | not_ready
 	Reasons   []string       `json:"reasons,omitempty"`
 	Kafka     kafkaState     `json:"kafka"`
+	Spool     *spoolState    `json:"spool,omitempty"`
 	Directory directoryState `json:"directory"`
 }
 
 func (s *Server) readiness() readiness {
-	r := readiness{Status: "ready", Kafka: s.kafkaState(), Directory: s.directory.state()}
-	if !r.Kafka.OK {
+	r := readiness{Status: "ready", Kafka: s.kafkaState(), Spool: s.spoolState(), Directory: s.directory.state()}
+	if !r.Kafka.OK && (r.Spool == nil || !r.Spool.Room) {
 		r.Reasons = append(r.Reasons, "kafka_unavailable")
 	}
 	if !r.Directory.CaughtUp && r.Directory.Companies == 0 {

@@ -63,10 +63,10 @@ func New(config Config, deps Deps) (*Server, error) {
 		deps.Logger.Error("the directory's snapshot is left aside", "error", err)
 	}
 	s.metrics = newMetrics(deps.Registry, s.directory)
-	s.batcher = produce.NewBatcher(deps.Producer, produce.Config{
+	s.batcher = produce.NewBatcher(deps.Producer, s.withSpool(produce.Config{
 		Linger: config.Linger, MaxBatchBytes: config.MaxBatchBytes, MaxQueuedBytes: config.MaxQueuedBytes, MaxPartitionBytes: config.MaxPartitionBytes,
 		Log: deps.Logger, Now: deps.Now, Produced: s.metrics.produced, Queued: func(bytes int) { s.metrics.queuedBytes.Add(float64(bytes)) },
-	})
+	}))
 	s.http = &fasthttp.Server{
 		Handler:                      s.handle,
 		ErrorHandler:                 s.refuseUnreadable,
@@ -90,8 +90,8 @@ func New(config Config, deps Deps) (*Server, error) {
 }
 
 // Serve takes requests from the listener until ctx ends. Then it accepts no
-// more, finishes those under way, sends what is queued, writes the directory's
-// snapshot and returns nil. If that takes longer than Config.DrainTimeout it
+// more, finishes those under way, sends or spools what is queued, writes the
+// directory's snapshot and returns nil. If that takes longer than Config.DrainTimeout it
 // returns an error; what was not acknowledged by then has been answered 503.
 // Serve closes the listener and leaves no goroutine behind.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
@@ -100,6 +100,10 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	background.Go(func() { s.directory.follow(following, s.deps.Directory) })
 	background.Go(func() { s.directory.checkEnd(following, s.deps.Directory) })
 	background.Go(func() { s.directory.saveSnapshots(following) })
+	if s.deps.Spool != nil {
+		s.batcher.Resume()
+		background.Go(func() { s.learnPartitions(following) })
+	}
 
 	served := make(chan error, 1)
 	go func() { served <- s.http.Serve(listener) }()

@@ -18,13 +18,14 @@ import (
 // and API keys as they are on the topic. It holds nothing personal and no secret:
 // of a key's hash its text cannot be found.
 type snapshotLine struct {
-	Version int           `json:"tributary_directory,omitempty"` // head only
-	Lines   int           `json:"lines,omitempty"`               // head only: how many follow
-	Company *wire.Company `json:"company,omitempty"`
-	Code    string        `json:"code,omitempty"`
-	Link    *wire.Link    `json:"link,omitempty"`
-	Hash    string        `json:"hash,omitempty"`
-	Key     *wire.APIKey  `json:"key,omitempty"`
+	Version int            `json:"tributary_directory,omitempty"` // head only
+	Lines   int            `json:"lines,omitempty"`               // head only: how many follow
+	Counts  map[string]int `json:"partitions,omitempty"`          // head only: of the topics
+	Company *wire.Company  `json:"company,omitempty"`
+	Code    string         `json:"code,omitempty"`
+	Link    *wire.Link     `json:"link,omitempty"`
+	Hash    string         `json:"hash,omitempty"`
+	Key     *wire.APIKey   `json:"key,omitempty"`
 }
 
 const snapshotVersion = 1
@@ -67,7 +68,7 @@ func (d *directory) loadSnapshot() error {
 		d.mu.Unlock()
 	}
 	d.mu.Lock()
-	d.served = loaded
+	d.served, d.partitions = loaded, head.Counts
 	d.mu.Unlock()
 	return nil
 }
@@ -96,6 +97,7 @@ func (d *directory) saveSnapshot() error {
 		return nil
 	}
 	d.changed = false
+	counts := d.partitions
 	lines := make([]snapshotLine, 1, 1+len(d.served.companies)+len(d.served.links)+len(d.served.keys))
 	for _, c := range d.served.companies {
 		lines = append(lines, snapshotLine{Company: &c.Company})
@@ -107,7 +109,7 @@ func (d *directory) saveSnapshot() error {
 		lines = append(lines, snapshotLine{Hash: hash, Key: k})
 	}
 	d.mu.Unlock()
-	lines[0] = snapshotLine{Version: snapshotVersion, Lines: len(lines) - 1}
+	lines[0] = snapshotLine{Version: snapshotVersion, Lines: len(lines) - 1, Counts: counts}
 	err := replaceFile(d.config.SnapshotFile, func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
 		for _, line := range lines {

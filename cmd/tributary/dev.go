@@ -8,6 +8,7 @@ import (
 	"github.com/tributary-io/tributary/admin"
 	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/edge"
+	"github.com/tributary-io/tributary/edge/spool"
 	"github.com/tributary-io/tributary/internal/devstack/dev"
 )
 
@@ -67,6 +68,7 @@ func devServices() dev.Services {
 		Edge: func(ctx context.Context, e dev.Environment) error {
 			return runEdge(ctx, edgeSetup{
 				config:  edge.Config{SnapshotFile: e.Snapshot, RewriteHosts: e.RewriteHosts},
+				spool:   spool.Config{Dir: e.Spool},
 				service: devService(e), hasher: e.Hasher,
 			})
 		},

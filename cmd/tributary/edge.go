@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/edge"
+	"github.com/tributary-io/tributary/edge/spool"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	sdkjs "github.com/tributary-io/tributary/sdk-js"
@@ -19,15 +20,17 @@ func newEdge() *cobra.Command {
 	var public publicFlags
 	var config edge.Config
 	var former secretFlag
+	var spooling spool.Config
 	cmd := &cobra.Command{
 		Use:   "edge",
 		Short: "Run the collector: events, short links and the browser SDK's files",
 		Long: `Run the collector. It needs Kafka alone: companies and short links come to it by
 the topic directory.v1. It acknowledges an event once Kafka has it on all
-in-sync replicas.`,
+in-sync replicas or, with --spool and while Kafka cannot take it, once it is on
+this machine's disk.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			setup := edgeSetup{config: config}
+			setup := edgeSetup{config: config, spool: spooling}
 			if setup.service, err = common.read(cmd); err != nil {
 				return err
 			}
@@ -51,6 +54,8 @@ in-sync replicas.`,
 	flags.StringVar(&config.ShortPath, "short-path", "/s", "path of short links")
 	flags.StringVar(&config.ShortHost, "short-host", "", "a host of its own for short links, which serves /<code>")
 	flags.StringVar(&config.SnapshotFile, "snapshot", "", "file that keeps the directory, so that the edge starts with Kafka down")
+	flags.StringVar(&spooling.Dir, "spool", "", "directory that keeps events while Kafka is away; edges of one machine may share it (default none: 503 while Kafka is away)")
+	flags.Int64Var(&spooling.MaxBytes, "spool-bytes", 1<<30, "most bytes that this edge keeps there")
 	common.register(flags, "edge", "127.0.0.1:7700")
 	public.register(flags, &config.DrainTimeout)
 	former.register(flags, "previous-hashing-secret", "the former hashing secret: cookies and clicks that it signed are still recognised")
@@ -61,6 +66,7 @@ in-sync replicas.`,
 type edgeSetup struct {
 	service
 	config edge.Config
+	spool  spool.Config // no Dir: none
 	hasher *identity.Hasher
 
 	previous *identity.Hasher // nil: none
@@ -79,7 +85,7 @@ func (s *edgeSetup) readFormer(former *secretFlag) error {
 }
 
 // runEdge serves until ctx ends.
-func runEdge(ctx context.Context, s edgeSetup) error {
+func runEdge(ctx context.Context, s edgeSetup) (err error) {
 	defer s.listener.Close()
 	client, err := kafka.NewClient(s.kafka)
 	if err != nil {
@@ -90,9 +96,15 @@ func runEdge(ctx context.Context, s edgeSetup) error {
 	if _, err := fs.Stat(files, "manifest.json"); errors.Is(err, fs.ErrNotExist) {
 		s.log.Warn("this binary was built without the browser SDK's files: use make build")
 	}
-	server, err := edge.New(s.config, edge.Deps{
-		Producer: kafka.NewProducer(client), Directory: client, Hasher: s.hasher, Previous: s.previous, Assets: files, Logger: s.log,
-	})
+	deps := edge.Deps{Producer: kafka.NewProducer(client), Directory: client, Hasher: s.hasher, Previous: s.previous, Assets: files, Logger: s.log}
+	if s.spool.Dir != "" {
+		s.spool.Log = s.log
+		if deps.Spool, err = spool.Open(s.spool); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, deps.Spool.Close()) }()
+	}
+	server, err := edge.New(s.config, deps)
 	if err != nil {
 		return err
 	}

@@ -155,6 +155,20 @@ func murmur2(data []byte) uint32 {
 	return h
 }
 
+// IsRefusal tells whether Kafka refused the records themselves: they will never
+// be taken, whatever becomes of the cluster.
+func IsRefusal(err error) bool {
+	var code kafka.Error
+	if !errors.As(err, &code) {
+		return false
+	}
+	switch code {
+	case kafka.MessageSizeTooLarge, kafka.RecordListTooLarge, kafka.InvalidTimestamp, kafka.UnsupportedForMessageFormat, kafka.InvalidRecord:
+		return true
+	}
+	return false
+}
+
 // IsTemporary tells whether the same produce may succeed later: the cluster
 // cannot take it now, rather than never.
 func IsTemporary(err error) bool {

@@ -19,6 +19,7 @@ var (
 	ErrTimeout   = errors.New("produce: not acknowledged in time")
 	ErrRefused   = errors.New("produce: the cluster refused the records")
 	ErrClosed    = errors.New("produce: shutting down")
+	ErrSpool     = errors.New("produce: neither the cluster nor the spool takes records")
 )
 
 // Config says how a Batcher behaves. The zero value of each field is its default.
@@ -29,6 +30,17 @@ type Config struct {
 	// Bounds of what is queued and not yet acknowledged, in bytes.
 	MaxQueuedBytes    int // of all partitions together: 64 MiB
 	MaxPartitionBytes int // of one partition: 16 MiB
+
+	// Spool keeps what Kafka does not take, or has not acknowledged within
+	// AwayAfter; nil: there is none, and requests fail.
+	Spool     Spool
+	AwayAfter time.Duration // 500 ms
+	// DrainRate is how much of what is spooled is sent in a second, in bytes,
+	// beside as much as is spooled in that second: 32 MiB.
+	DrainRate int
+	// Partitions are topics' partition counts as they were known in an earlier
+	// run: with a spool, good until Kafka says them.
+	Partitions map[string]int
 
 	Log *slog.Logger
 	Now func() time.Time
@@ -51,6 +63,12 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxPartitionBytes == 0 {
 		c.MaxPartitionBytes = 16 << 20
+	}
+	if c.AwayAfter == 0 {
+		c.AwayAfter = 500 * time.Millisecond
+	}
+	if c.DrainRate == 0 {
+		c.DrainRate = 32 << 20
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -85,9 +103,11 @@ type Batcher struct {
 	config   Config
 	budget   *budget // of all queues
 
-	cancel context.CancelFunc
-	base   context.Context // ends the produces under way, at the end of a drain
-	wait   sync.WaitGroup  // the lanes
+	cancel  context.CancelFunc
+	base    context.Context // ends the produces under way, at the end of Close
+	closing chan struct{}   // closed when Close begins
+	wait    sync.WaitGroup  // the lanes
+	drained drainBudget
 
 	mu     sync.Mutex
 	closed bool
@@ -105,9 +125,25 @@ func NewBatcher(producer Producer, config Config) *Batcher {
 	base, cancel := context.WithCancel(context.Background())
 	config = config.withDefaults()
 	return &Batcher{
-		producer: producer, config: config, base: base, cancel: cancel,
+		producer: producer, config: config, base: base, cancel: cancel, closing: make(chan struct{}),
 		budget: &budget{limit: config.MaxQueuedBytes, changed: config.Queued},
 		lanes:  map[laneKey]*lane{}, counts: map[string]*partitionCount{},
+		drained: newDrainBudget(config.DrainRate),
+	}
+}
+
+// Resume begins to send what the spool holds from an earlier run. Call it before
+// the first Enqueue.
+func (b *Batcher) Resume() {
+	if b.config.Spool == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range b.config.Spool.Partitions() {
+		if key := (laneKey{p.Topic, p.Number}); b.lanes[key] == nil && !b.closed {
+			b.begin(key, true)
+		}
 	}
 }
 
@@ -138,14 +174,20 @@ func (b *Batcher) lane(key laneKey) (*lane, error) {
 	}
 	l := b.lanes[key]
 	if l == nil {
-		l = &lane{
-			batcher: b, key: key, wake: make(chan struct{}, 1),
-			queue: &memoryQueue{shared: b.budget, limit: b.config.MaxPartitionBytes},
-		}
-		b.lanes[key] = l
-		b.wait.Go(l.run)
+		l = b.begin(key, false)
 	}
 	return l, nil
+}
+
+// begin makes a lane and runs it. The caller holds b.mu.
+func (b *Batcher) begin(key laneKey, spooling bool) *lane {
+	l := &lane{
+		batcher: b, key: key, wake: make(chan struct{}, 1), spooling: spooling,
+		queue: &memoryQueue{shared: b.budget, limit: b.config.MaxPartitionBytes},
+	}
+	b.lanes[key] = l
+	b.wait.Go(l.run)
+	return l
 }
 
 // produceTimeout bounds a Produce whose context has no deadline.
@@ -185,9 +227,13 @@ func (b *Batcher) Produce(ctx context.Context, topic string, records ...wire.Rec
 }
 
 // Close sends what is queued and returns once every lane has ended, at the
-// latest when ctx ends: what is not acknowledged by then fails.
+// latest when ctx ends: what is not acknowledged by then fails. What is spooled
+// stays in the spool, which the caller closes afterwards.
 func (b *Batcher) Close(ctx context.Context) {
 	b.mu.Lock()
+	if !b.closed {
+		close(b.closing)
+	}
 	b.closed = true
 	for _, l := range b.lanes {
 		l.close()

@@ -1,6 +1,7 @@
 package produce
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/wire"
@@ -9,9 +10,10 @@ import (
 // Durability says where a chunk is safe.
 type Durability string
 
-// Kafka: on all in-sync replicas. It is the only one until there is a queue on
-// disk.
-const Kafka Durability = "kafka"
+const (
+	Kafka   Durability = "kafka" // on all in-sync replicas
+	Spooled Durability = "spool" // on this machine's disk, to be sent to Kafka
+)
 
 // maxChunkBytes is what a large request is cut into, so that it shares produces
 // with others and one produce never outgrows its bound by more than this.
@@ -26,6 +28,7 @@ type Chunk struct {
 	durable  Durability  // once done is closed
 	err      error       // once done is closed
 	settled  func(error) // if not nil, called once, before done is closed
+	told     atomic.Bool // done is closed, or about to be
 }
 
 // chunksOf cuts records into chunks, in order.
@@ -72,13 +75,11 @@ func (c *Chunk) Await(timeout <-chan time.Time) (Durability, error) {
 	}
 }
 
-// settle tells those who wait. A queue on disk settles a chunk once it is written
-// there; a later call then does nothing.
+// settle tells those who wait. Only its first call counts: of a chunk that is
+// spooled while it is sent, the spool or Kafka may be the first.
 func (c *Chunk) settle(durable Durability, err error) {
-	select {
-	case <-c.done:
+	if !c.told.CompareAndSwap(false, true) {
 		return
-	default:
 	}
 	c.durable, c.err = durable, err
 	if c.settled != nil {

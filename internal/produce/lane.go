@@ -33,6 +33,14 @@ type lane struct {
 	sending bool
 	failing time.Time // since when produces fail; zero while they do not
 	closed  bool
+
+	// With a spool only; see away.go.
+	spooling bool     // the spool holds older records; what comes follows them there
+	ending   bool     // … but the last of them are being sent: what comes waits in the queue
+	sent     []*Chunk // is being sent, from memory
+	sentAt   time.Time
+	keeping  int // chunks handed to the spool that are not settled
+	handed   handedOver
 }
 
 // add queues all chunks of a request, or none of them.
@@ -41,6 +49,9 @@ func (l *lane) add(chunks []*Chunk) error {
 	defer l.mu.Unlock()
 	if l.closed {
 		return ErrClosed
+	}
+	if l.spooling && !l.ending {
+		return l.keepNew(chunks)
 	}
 	waiting, _ := l.queue.waiting()
 	busy := l.sending || waiting > 0
@@ -78,10 +89,25 @@ func (l *lane) close() {
 func (l *lane) run() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
+	var away spoolTimer = noTimer{}
+	if l.batcher.config.Spool != nil {
+		watch := time.AfterFunc(time.Hour, l.handOverLate)
+		defer watch.Stop()
+		away = watch
+	}
+	spooling := l.spooling // nobody else sets it before the first batch
 	for {
+		if spooling {
+			if !l.drain(away) {
+				return
+			}
+			spooling = false
+		}
 		batch, more := l.take(timer)
 		if len(batch) > 0 {
-			l.send(batch)
+			away.Reset(l.batcher.config.AwayAfter)
+			spooling = l.send(batch)
+			away.Stop()
 		}
 		if !more {
 			return
@@ -113,7 +139,11 @@ func (l *lane) take(timer *time.Timer) (batch []*Chunk, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sending = true
-	return l.queue.take(l.batcher.config.MaxBatchBytes), true
+	batch = l.queue.take(l.batcher.config.MaxBatchBytes)
+	if l.batcher.config.Spool != nil {
+		l.sent, l.sentAt = append(l.sent, batch...), l.batcher.config.Now()
+	}
+	return batch, true
 }
 
 // linger ends after Config.Linger, or as soon as a batch is full.
@@ -135,8 +165,9 @@ func (l *lane) linger(timer *time.Timer) {
 	}
 }
 
-// send writes the batch and settles its chunks.
-func (l *lane) send(batch []*Chunk) {
+// send writes the batch and settles its chunks, or hands them to the spool: then
+// it reports that.
+func (l *lane) send(batch []*Chunk) (spooling bool) {
 	if refused := l.produce(batch); len(refused) > 1 {
 		// One request's records may be the reason: each request's are sent alone.
 		for i := range refused {
@@ -146,8 +177,10 @@ func (l *lane) send(batch []*Chunk) {
 		l.settle(refused, "", ErrRefused)
 	}
 	l.mu.Lock()
-	l.sending = false
-	l.mu.Unlock()
+	defer l.mu.Unlock()
+	clear(l.sent)
+	l.sending, l.sent = false, l.sent[:0]
+	return l.spooling
 }
 
 // produce writes the chunks in one produce, tried again after temporary
@@ -183,6 +216,10 @@ func (l *lane) produce(batch []*Chunk) (refused []*Chunk) {
 		switch {
 		case err == nil:
 			l.settle(batch, Kafka, nil)
+			l.noteAcknowledged(batch)
+			return nil
+		case b.config.Spool != nil && l.isAway(err):
+			l.free(batch)
 			return nil
 		case b.base.Err() != nil:
 			l.settle(batch, "", ErrClosed)
@@ -194,6 +231,10 @@ func (l *lane) produce(batch []*Chunk) (refused []*Chunk) {
 		select {
 		case <-b.base.Done():
 		case <-time.After(retryPause):
+		}
+		if b.config.Spool != nil && l.isSpooling() {
+			l.free(batch)
+			return nil
 		}
 	}
 }
@@ -243,6 +284,11 @@ func (l *lane) settle(chunks []*Chunk, durable Durability, err error) {
 	for _, c := range chunks {
 		c.settle(durable, err)
 	}
+	l.free(chunks)
+}
+
+// free frees the bytes of chunks that were taken.
+func (l *lane) free(chunks []*Chunk) {
 	l.mu.Lock()
 	l.queue.free(chunks)
 	l.mu.Unlock()

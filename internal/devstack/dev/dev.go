@@ -55,6 +55,7 @@ type Environment struct {
 	TokenSecret []byte       // signs dashboard sessions
 	ShortBase   string       // the part of a short link before its code, without scheme
 	Snapshot    string       // file in which the edge keeps its directory
+	Spool       string       // directory in which the edge keeps events while Kafka is away
 	// RewriteHosts is for edge.Config: the demo shop's host, and its real address.
 	RewriteHosts map[string]string
 }

@@ -59,6 +59,7 @@ func (p *program) environment(service string, listener net.Listener) Environment
 		TokenSecret:  []byte(p.secrets.Token),
 		ShortBase:    addressOf(p.listeners.edge) + "/s",
 		Snapshot:     filepath.Join(p.Dir, "directory.json"),
+		Spool:        filepath.Join(p.Dir, "spool"),
 		RewriteHosts: map[string]string{demo.Host: p.info.StorefrontURL},
 	}
 }

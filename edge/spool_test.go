@@ -1,0 +1,212 @@
+package edge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/edge/spool"
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// openSpool opens a spool in dir, and returns what gives an edge that spool.
+func (s *stand) openSpool(dir string) func(*Config, *Deps) {
+	s.t.Helper()
+	opened, err := spool.Open(spool.Config{Dir: dir})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { // after the edge's end
+		if err := opened.Close(); err != nil {
+			s.t.Error(err)
+		}
+	})
+	return func(_ *Config, d *Deps) { d.Spool = opened }
+}
+
+// arrivals are the events' ids in the order of their first copies in the log.
+func (s *stand) arrivals() []string {
+	s.t.Helper()
+	var ids []string
+	seen := map[string]bool{}
+	for _, e := range s.events() {
+		if !seen[e.EventID] {
+			seen[e.EventID] = true
+			ids = append(ids, e.EventID)
+		}
+	}
+	return ids
+}
+
+// postNew sends a new event and wants its durability; "": either.
+func (s *stand) postNew(durability string) string {
+	s.t.Helper()
+	id := newID()
+	if answer := s.post(200, batchOf(pageView(id))); durability != "" && answer.Durability != durability {
+		s.t.Errorf("durability %q, want %q", answer.Durability, durability)
+	}
+	return id
+}
+
+func (s *stand) awaitDrained() {
+	s.t.Helper()
+	s.eventually("the spool is drained", func() bool { return len(s.edge.deps.Spool.Partitions()) == 0 })
+}
+
+func TestEventsAreSpooledWhileTheBrokerIsAway(t *testing.T) {
+	s := newBroker(t, t.TempDir())
+	s.publishCompany(wire.Company{})
+	s.start(s.openSpool(t.TempDir()))
+	sent := []string{s.postNew("kafka")}
+	addr := s.broker.Addr()
+	s.broker.Stop()
+	for range 5 {
+		sent = append(sent, s.postNew("spool"))
+	}
+	if answer := s.post(200, batchOf(pageView(sent[3]))); answer.Results[0].Status != "duplicate" {
+		t.Errorf("a repeat of a spooled event: %+v", answer)
+	}
+	rejected := s.post(200, batchOf(`{"event":"CHECKOUT_COMPLETED","payload":{}}`))
+	if rejected.Durability != "spool" || rejected.Results[0].Status != "rejected" {
+		t.Errorf("a dead letter: %+v", rejected)
+	}
+	if response, text := s.do("GET", "/readyz", ""); response.StatusCode != 200 || !strings.Contains(string(text), `"room":true`) {
+		t.Errorf("readyz %d %s", response.StatusCode, text)
+	}
+	_, metrics := s.do("GET", "/metrics", "")
+	if !strings.Contains(string(metrics), "tributary_edge_spool_spooled_records_total 6") {
+		t.Errorf("metrics: %s", metrics)
+	}
+	s.restartBroker(addr)
+	s.awaitDrained()
+	sent = append(sent, s.postNew(""))
+	if got := s.arrivals(); !slices.Equal(got, sent) {
+		t.Errorf("in the log:\n%v\nsent:\n%v", got, sent)
+	}
+	if letters := s.log(wire.TopicRejected); len(letters) == 0 {
+		t.Error("the dead letter is lost")
+	}
+}
+
+// The directory and the counts of partitions come from the snapshot.
+func TestAnEdgeThatStartsWithoutTheBrokerSpools(t *testing.T) {
+	s := newBroker(t, t.TempDir())
+	s.publishCompany(wire.Company{})
+	snapshot, dir := snapshotPath(t), t.TempDir()
+	begin := func() func() {
+		var opened *spool.Spool
+		s.start(func(c *Config, d *Deps) {
+			s.openSpool(dir)(c, d)
+			opened, c.SnapshotFile = d.Spool, snapshot
+		})
+		return func() {
+			if err := s.stop(); err != nil {
+				t.Fatal(err)
+			}
+			if err := opened.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	end := begin()
+	s.eventually("the counts are known", func() bool {
+		s.edge.directory.mu.Lock()
+		defer s.edge.directory.mu.Unlock()
+		return len(s.edge.directory.partitions) == 2
+	})
+	end()
+	addr := s.broker.Addr()
+	s.broker.Stop()
+	var sent []string
+	for range 2 { // the second finds what the first left
+		end = begin()
+		sent = append(sent, s.postNew("spool"), s.postNew("spool"))
+		end()
+	}
+	s.restartBroker(addr)
+	begin()
+	s.awaitDrained()
+	if got := s.arrivals(); !slices.Equal(got, sent) {
+		t.Errorf("in the log:\n%v\nsent:\n%v", got, sent)
+	}
+}
+
+// Senders go on through kills of the broker. Each waits for an answer before it
+// sends its next event, so its events have an order, and all are taken.
+func TestNothingIsLostOrReorderedOverKillsOfARealKafka(t *testing.T) {
+	broker := devtest.RealKafka(t)
+	s := standOn(t, broker.Addr)
+	s.publishCompany(wire.Company{})
+	s.start(s.openSpool(t.TempDir()))
+	const senders, kills = 4, 2
+	var (
+		group   sync.WaitGroup
+		stop    = make(chan struct{})
+		mu      sync.Mutex
+		sent    [senders][]string
+		spooled int
+		direct  int
+	)
+	for i := range senders {
+		group.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				case <-time.After(5 * time.Millisecond):
+				}
+				id := newID()
+				answer := s.post(200, batchOf(pageView(id)))
+				mu.Lock()
+				sent[i] = append(sent[i], id)
+				if answer.Durability == "spool" {
+					spooled++
+				} else {
+					direct++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	awaitDirect := func() {
+		mu.Lock()
+		before := direct
+		mu.Unlock()
+		s.eventually("events go to Kafka directly", func() bool { mu.Lock(); defer mu.Unlock(); return direct > before+50 })
+	}
+	for kill := range kills {
+		awaitDirect()
+		broker.Kill()
+		s.eventually(fmt.Sprint("events are spooled, kill ", kill), func() bool { mu.Lock(); defer mu.Unlock(); return spooled > 50*(kill+1) })
+		broker.Restart()
+	}
+	awaitDirect() // a drain ends under steady traffic
+	close(stop)
+	group.Wait()
+	s.awaitDrained()
+	got := s.arrivals()
+	at := map[string]int{}
+	for i, id := range got {
+		at[id] = i + 1
+	}
+	total := 0
+	for _, list := range sent {
+		total += len(list)
+		for i, id := range list {
+			if at[id] == 0 {
+				t.Errorf("%s is lost", id)
+			}
+			if i > 0 && at[id] < at[list[i-1]] {
+				t.Errorf("%s came before the event that its sender sent before it", id)
+			}
+		}
+	}
+	if len(got) != total {
+		t.Errorf("%d events in the log, %d sent", len(got), total)
+	}
+	t.Logf("%d events, %d of them spooled, %d copies", total, spooled, len(s.events())-total)
+}

@@ -1,0 +1,204 @@
+package produce
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+const (
+	// drainBytes is about what one produce from the spool has; each partition
+	// holds one in memory.
+	drainBytes = 256 << 10
+
+	// maxDrainPause is the longest wait before a failed produce from the spool is
+	// tried again. Each wait is twice the one before, from retryPause on.
+	maxDrainPause = 2 * time.Second
+
+	// refusedPause is the wait after Kafka has refused a spooled record for good:
+	// until somebody changes the topic's settings, no retry helps.
+	refusedPause = 30 * time.Second
+)
+
+// drain sends what the spool holds of the partition, oldest first, until it
+// holds nothing: then it returns true, and what comes goes to Kafka directly. It
+// returns false when the lane is closed.
+//
+// Once the spool's last records are being sent, what comes waits in memory for
+// them, or a partition with steady traffic would be drained for ever. If they
+// are not acknowledged in time, what waits follows them into the spool.
+func (l *lane) drain(away spoolTimer) bool {
+	defer away.Stop()
+	pause, maxBytes, sent := retryPause, int64(drainBytes), 0
+	l.forgetHanded()
+	for {
+		if l.drainedOrClosed() {
+			if sent > 0 {
+				l.batcher.config.Log.Info("spooled records are on Kafka", "topic", l.key.topic, "partition", l.key.partition, "records", sent, "all", !l.isSpooling())
+			}
+			return !l.isSpooling()
+		}
+		kept, err := l.batcher.config.Spool.Next(l.partition(), maxBytes)
+		if err == nil && len(kept.Records) == 0 {
+			if !l.awaitWake() { // until what is handed to the spool is durable
+				return false
+			}
+			continue
+		}
+		if err == nil {
+			err = l.sendKept(kept)
+		} else {
+			l.batcher.config.Log.Error("the spool cannot be read", "topic", l.key.topic, "partition", l.key.partition, "error", err)
+		}
+		switch {
+		case err == nil:
+			pause, maxBytes, sent = retryPause, drainBytes, sent+len(kept.Records)
+			l.sentFromSpool(kept.Last, len(kept.Records))
+			if kept.All {
+				l.beginEnding(away)
+			}
+			continue
+		case kafka.IsRefusal(err) && maxBytes > 0:
+			maxBytes = 0 // the records of one request may be the reason
+			continue
+		case kafka.IsRefusal(err):
+			l.batcher.config.Log.Error("Kafka refuses a spooled record for good: the partition's later ones wait behind it", "topic", l.key.topic, "partition", l.key.partition, "error", err)
+			pause = refusedPause
+		}
+		l.handOver(err)
+		select {
+		case <-l.batcher.closing:
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, maxDrainPause)
+	}
+}
+
+// beginEnding lets what comes wait in the queue.
+func (l *lane) beginEnding(away spoolTimer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ending && !l.closed {
+		l.ending, l.sentAt = true, l.batcher.config.Now()
+		away.Reset(l.batcher.config.AwayAfter)
+	}
+}
+
+// drainedOrClosed ends the spooling if nothing is left to send. While the lane
+// closes it waits until what is handed to the spool is durable.
+func (l *lane) drainedOrClosed() bool {
+	for {
+		l.mu.Lock()
+		if l.closed {
+			l.handOverLocked(ErrClosed)
+		}
+		closed, keeping := l.closed, l.keeping
+		if keeping == 0 && !l.batcher.config.Spool.Holds(l.partition()) {
+			l.spooling, l.ending = false, false
+			l.mu.Unlock()
+			return true
+		}
+		l.mu.Unlock()
+		if !closed || keeping == 0 || !l.awaitWake() {
+			return closed
+		}
+	}
+}
+
+// sendKept writes spooled records to Kafka, each to its key's partition. That is
+// the lane's, unless the count of partitions was not what it was thought to be.
+func (l *lane) sendKept(kept Kept) error {
+	b := l.batcher
+	open, end := context.WithCancel(b.base)
+	defer end()
+	defer b.whenClosing(end)()
+	size, misplaced := 0, false
+	for _, r := range kept.Records {
+		size += recordBytes(r)
+	}
+	if err := b.drained.wait(open, size); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(open, maxAttempt)
+	defer cancel()
+	n, err := b.ConfirmPartitions(ctx, l.key.topic)
+	if err != nil {
+		return err
+	}
+	for _, r := range kept.Records {
+		misplaced = misplaced || kafka.PartitionFor(r.Key, n) != l.key.partition
+	}
+	if !misplaced {
+		return l.produceKept(ctx, l.key.partition, kept.Records)
+	}
+	for i, r := range kept.Records {
+		if err := l.produceKept(ctx, kafka.PartitionFor(r.Key, n), kept.Records[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lane) produceKept(ctx context.Context, partition int, records []wire.Record) error {
+	b := l.batcher
+	began := b.config.Now()
+	err := b.producer.ProducePartition(ctx, l.key.topic, partition, records)
+	b.config.Produced(began, b.config.Now(), len(records), err)
+	l.note(err)
+	return err
+}
+
+// whenClosing calls end some time after Close has begun: an acknowledgement that
+// is on its way may still come. stop ends the wait.
+func (b *Batcher) whenClosing(end func()) (stop func()) {
+	stopped := make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		select {
+		case <-stopped:
+			return
+		case <-b.closing:
+		}
+		select {
+		case <-stopped:
+		case <-time.After(b.config.AwayAfter):
+			end()
+		}
+	})
+	return func() { close(stopped); wait.Wait() }
+}
+
+// drainBudget bounds how fast the spool is drained: DrainRate, and as much again
+// as is spooled meanwhile, so that a drain ends however much comes.
+type drainBudget struct {
+	limiter *rate.Limiter
+	mu      *sync.Mutex
+	free    *int // bytes that were spooled and are not used up
+	most    int
+}
+
+func newDrainBudget(perSecond int) drainBudget {
+	most := max(perSecond, 2*drainBytes, 1<<20)
+	return drainBudget{rate.NewLimiter(rate.Limit(perSecond), most), &sync.Mutex{}, new(int), most}
+}
+
+// add notes that bytes were spooled.
+func (d drainBudget) add(bytes int) {
+	d.mu.Lock()
+	*d.free = min(*d.free+bytes, d.most)
+	d.mu.Unlock()
+}
+
+// wait returns once bytes may be sent.
+func (d drainBudget) wait(ctx context.Context, bytes int) error {
+	d.mu.Lock()
+	used := min(bytes, *d.free)
+	*d.free -= used
+	d.mu.Unlock()
+	return d.limiter.WaitN(ctx, min(bytes-used, d.most))
+}
