@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -44,6 +47,9 @@ func TestWhatNamesAShopperIsInOrderPersonalOnly(t *testing.T) {
 	for _, url := range []string{d.EdgeURL + "/metrics", strings.TrimSuffix(d.AdminURL, "/admin/v1") + "/metrics"} {
 		all = append(all, stored{place: "metrics", text: search(s.get(url))})
 	}
+	snapshot := filepath.Join(d.dir, "directory.json")
+	await.Until(t, await.Long, func() bool { _, err := os.Stat(snapshot); return err == nil },
+		func() string { return "the edge saves its snapshot" })
 	d.stop(t) // the log is whole then
 	for line := range strings.Lines(d.output.String()) {
 		all = append(all, stored{place: "log", text: search(line)})
