@@ -201,6 +201,8 @@ func TestScrubJSON(t *testing.T) {
 	f(`{"customerIds":["c-42",{"x":"c-43"}],"cart":{"token":"9f3b","total":1},"cartToken":"9f3b","cpf":"123.456.789-09","n":1}`, `{"customerIds":["(id)",{"x":"(id)"}],"cart":{"token":"(id)","total":1},"cartToken":"(id)","cpf":"(id)","n":1}`)
 	f(`{"customer":{"address":{"city":"x"},"id":"c-42"},"customerType":"new","customer_id":null,"user_id":"","id":"9"}`, `{"customer":{"address":{"city":"x"},"id":"(id)"},"customerType":"new","customer_id":null,"user_id":"","id":"9"}`)
 	f(`{"user_id":"ana@example.com","customer_id":"(redacted)"}`, `{"user_id":"(id)","customer_id":"(redacted)"}`)
+	f(`{"customerIds":["a"],"n":"b"}`, `{"customerIds":["(id)"],"n":"b"}`)
+	f(`{"customerIds":[{"x":"a"},[],"b"],"n":"c"}`, `{"customerIds":[{"x":"(id)"},[],"(id)"],"n":"c"}`)
 	f(`{"users":[{"id":"7"}],"user":["a"],"iduser":"1"}`, `{"users":[{"id":"7"}],"user":["a"],"iduser":"1"}`)
 }
 

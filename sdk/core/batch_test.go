@@ -116,8 +116,11 @@ func TestOneBadEventDoesNotSinkItsBatch(t *testing.T) {
 func TestAFieldOfAnotherTypeIsNamed(t *testing.T) {
 	f := func(members, want string) {
 		t.Helper()
-		if got := one(t, `{"event":"PAGE_VIEW",`+members+`}`); got != want {
-			t.Errorf("%s: %s, want %s", members, got, want)
+		event := `{"event":"PAGE_VIEW",` + members + `}`
+		for _, body := range []string{event, "[" + event + "]"} {
+			if got := one(t, body); got != want {
+				t.Errorf("%s: %s, want %s", body, got, want)
+			}
 		}
 	}
 	f(`"eventId":7`, "invalid_event_id eventId")

@@ -88,6 +88,10 @@ func FuzzPlainTo(f *testing.F) {
 // FuzzKnownText: a payload that was checked is skipped by its brackets alone.
 func FuzzKnownText(f *testing.F) {
 	f.Add(`{"a":[1,"]",{"b\\":"\"}"}],"c":null,"d":-1e5,"e":"","f":{}}`)
+	f.Add(`12`)
+	f.Add(`null`)
+	f.Add(`"a"`)
+	f.Add(`[]`)
 	f.Fuzz(func(t *testing.T, text string) {
 		s := Scan(text, 0)
 		raw := s.Raw()

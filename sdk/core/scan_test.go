@@ -64,6 +64,19 @@ func TestDepthAndNumbersAreBounded(t *testing.T) {
 	f(`1e308`, OutOfRange)
 	f(`1e-0000000009`, NoFault)
 	f(strings.Repeat("9", 331), OutOfRange)
+	f("0."+strings.Repeat("9", 328), NoFault)
+	f("0."+strings.Repeat("9", 329), OutOfRange)
+	f("-0", NoFault)
+	f(`10`, NoFault)
+	f(`0.0`, NoFault)
+	f(`1E+5`, NoFault)
+	f(`1e+`, Malformed)
+	f(`-01`, Malformed)
+	f(`1e99`, NoFault)
+	f(`1e-307`, NoFault)
+	f(`1e0307`, NoFault)
+	f(`1e1000`, OutOfRange)
+	f("["+strings.Repeat("[],{},", 40)+"[]]", NoFault) // beside one another, not deep
 	f(`01`, Malformed)
 	f(`1.`, Malformed)
 	f(`-`, Malformed)
@@ -78,6 +91,73 @@ func TestDepthAndNumbersAreBounded(t *testing.T) {
 	f(`{"a"}`, Malformed)
 	f(`{a:1}`, Malformed)
 	f(`nul`, Malformed)
+	f(`"open`, Malformed)
+	f("\"open and longer", Malformed)
+	f("\"\x1f\"", Malformed)
+	f("\" ~\x7f\"", NoFault)
+	f(`[1,`, Malformed)
+	f(`[1`, Malformed)
+	f(`[`, Malformed)
+	f(`[1 2]`, Malformed)
+	f(`{"a":1,`, Malformed)
+	f(`{"a":1 "b":2}`, Malformed)
+	f(`{"a"`, Malformed)
+	f(`{"a" 1}`, Malformed)
+	f(`{"a`, Malformed)
+	f(`trueish`, NoFault) // Done tells that more follows
+	f(`/`, Malformed)
+	f(`:`, Malformed)
+	f(``, Malformed)
+}
+
+func TestAValuesExtent(t *testing.T) {
+	f := func(text string, want int) {
+		t.Helper()
+		if got := extent(text); got != want {
+			t.Errorf("extent(%s) = %d, want %d", text, got, want)
+		}
+	}
+	f(`{"a":[1,"]}"],"b":{}},7`, len(`{"a":[1,"]}"],"b":{}}`))
+	f(`[[],[]]]`, len(`[[],[]]`))
+	f(`"a\"b","c"`, len(`"a\"b"`))
+	f(`"a\\","c"`, len(`"a\\"`))
+	f(`""`, 2)
+	f(`12,3`, 2)
+	f(`12]`, 2)
+	f(`12}`, 2)
+	f("12 ", 2)
+	f("12\t", 2)
+	f("12\n", 2)
+	f("12\r", 2)
+	f(`12:`, 2)
+	f(`12`, 2)
+	f(`null`, 4)
+	f(``, 0)
+	f(`,`, 0)
+	f(`]`, 0)
+	f(`{"a":1`, 0)
+	f(`[[]`, 0)
+	f(`"a`, 0)
+	f(`"a\"`, 0)
+	f(`["a`, 0)
+}
+
+func TestWhereAPlainTextEnds(t *testing.T) {
+	for c := range 256 {
+		plain := c >= 0x20 && c != '"' && c != '\\' && c < 0x80
+		for n := range 20 { // whole rows of eight bytes, and what is left
+			text := strings.Repeat(" ", n) + string([]byte{byte(c)}) + strings.Repeat("~", 19-n)
+			for from := range n + 1 {
+				want := n
+				if plain {
+					want = len(text)
+				}
+				if got := plainTo(text, from); got != want {
+					t.Fatalf("plainTo(%q, %d) = %d, want %d", text, from, got, want)
+				}
+			}
+		}
+	}
 }
 
 // FuzzScanner holds the scanner to encoding/json: what one takes the other
