@@ -9,8 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
+	"github.com/tributary-io/tributary/internal/wholefile"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -110,7 +110,7 @@ func (d *directory) saveSnapshot() error {
 	}
 	d.mu.Unlock()
 	lines[0] = snapshotLine{Version: snapshotVersion, Lines: len(lines) - 1, Counts: counts}
-	err := replaceFile(d.config.SnapshotFile, func(w io.Writer) error {
+	err := wholefile.Write(d.config.SnapshotFile, func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
 		for _, line := range lines {
 			if err := encoder.Encode(line); err != nil {
@@ -125,34 +125,4 @@ func (d *directory) saveSnapshot() error {
 		d.mu.Unlock()
 	}
 	return err
-}
-
-// replaceFile writes beside path, syncs, and renames: a crash leaves the old
-// file or the new one, whole.
-func replaceFile(path string, write func(io.Writer) error) (err error) {
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("edge: write %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			_ = file.Close()
-			_ = os.Remove(file.Name())
-			err = fmt.Errorf("edge: write %s: %w", path, err)
-		}
-	}()
-	buffered := bufio.NewWriter(file)
-	if err := write(buffered); err != nil {
-		return err
-	}
-	if err := buffered.Flush(); err != nil {
-		return err
-	}
-	if err := file.Sync(); err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
 }
