@@ -114,20 +114,7 @@ type orderRef struct{ companyID, orderID string }
 
 // apply applies one batch and moves its offsets, in one transaction.
 func (p *Processor) apply(ctx context.Context, b batch) (applied, error) {
-	var done applied
-	err := p.Store.Transact(ctx, func(tx Tx) error {
-		done = applied{}
-		if err := tx.MoveOffsets(ctx, b.clusterID, b.moves); err != nil {
-			return err
-		}
-		for _, c := range b.companies {
-			a := newApplication(tx, b, c, &done)
-			if err := a.run(ctx); err != nil {
-				return fmt.Errorf("company %s: %w", a.company, err)
-			}
-		}
-		return nil
-	})
+	done, err := p.transact(ctx, b, func(a *application) error { return a.run(ctx) })
 	if err != nil {
 		return applied{}, fmt.Errorf("apply a batch: %w", err)
 	}
@@ -138,31 +125,39 @@ func (p *Processor) apply(ctx context.Context, b batch) (applied, error) {
 // one transaction. It moves no offset, but fails with facts.ErrFenced where another
 // owner has moved one.
 func (p *Processor) recompute(ctx context.Context, b batch, limit int) (applied, error) {
-	var done applied
-	err := p.Store.Transact(ctx, func(tx Tx) error {
+	done, err := p.transact(ctx, b, func(a *application) error {
+		queued, err := a.tx.TakeQueued(ctx, a.company, limit)
+		if err != nil {
+			return err
+		}
+		for _, q := range queued {
+			a.addConcerned([]string{q.OrderID}, q.Cause)
+		}
+		return a.decide(ctx)
+	})
+	if err != nil {
+		return applied{}, fmt.Errorf("compute queued orders: %w", err)
+	}
+	return done, nil
+}
+
+// transact moves the offsets of a batch and calls f for each of its companies, in
+// one transaction. It returns what was done.
+func (p *Processor) transact(ctx context.Context, b batch, f func(a *application) error) (done applied, err error) {
+	err = p.Store.Transact(ctx, func(tx Tx) error {
 		done = applied{}
 		if err := tx.MoveOffsets(ctx, b.clusterID, b.moves); err != nil {
 			return err
 		}
 		for _, c := range b.companies {
 			a := newApplication(tx, b, c, &done)
-			queued, err := tx.TakeQueued(ctx, a.company, limit)
-			if err != nil {
-				return err
-			}
-			for _, q := range queued {
-				a.addConcerned([]string{q.OrderID}, q.Cause)
-			}
-			if err := a.decide(ctx); err != nil {
-				return err
+			if err := f(a); err != nil {
+				return fmt.Errorf("company %s: %w", a.company, err)
 			}
 		}
 		return nil
 	})
-	if err != nil {
-		return applied{}, fmt.Errorf("compute queued orders: %w", err)
-	}
-	return done, nil
+	return done, err
 }
 
 // setAsideNext marks the next order of a company's queue as failed, and returns
