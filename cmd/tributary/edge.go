@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"github.com/spf13/cobra"
@@ -19,7 +18,7 @@ func newEdge() *cobra.Command {
 	var common serviceFlags
 	var public publicFlags
 	var config edge.Config
-	var former secretFlag
+	var former formerHashing
 	var spooling spool.Config
 	cmd := &cobra.Command{
 		Use:   "edge",
@@ -37,7 +36,7 @@ this machine's disk.`,
 			if setup.hasher, err = public.hashing.hasher(); err != nil {
 				return err
 			}
-			if err := setup.readFormer(&former); err != nil {
+			if setup.previous, err = former.hasher(); err != nil {
 				return err
 			}
 			if setup.config.TrustedProxies, err = public.proxies.prefixes(); err != nil {
@@ -58,7 +57,7 @@ this machine's disk.`,
 	flags.Int64Var(&spooling.MaxBytes, "spool-bytes", 1<<30, "most bytes that this edge keeps there")
 	common.register(flags, "edge", "127.0.0.1:7700")
 	public.register(flags, &config.DrainTimeout)
-	former.register(flags, "previous-hashing-secret", "the former hashing secret: cookies and clicks that it signed are still recognised")
+	former.register(flags)
 	return cmd
 }
 
@@ -70,18 +69,6 @@ type edgeSetup struct {
 	hasher *identity.Hasher
 
 	previous *identity.Hasher // nil: none
-}
-
-// readFormer reads the former hashing secret, if one is given.
-func (s *edgeSetup) readFormer(former *secretFlag) error {
-	secret, err := former.read()
-	if err != nil || len(secret) == 0 {
-		return err
-	}
-	if s.previous, err = identity.NewHasher(secret); err != nil {
-		return fmt.Errorf("--previous-hashing-secret: %w", err)
-	}
-	return nil
 }
 
 // runEdge serves until ctx ends.
