@@ -31,14 +31,16 @@ func newCompanyCreate() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			store.Name = strings.TrimSpace(args[0])
-			if err := checkStore(store); err != nil {
-				return err
-			}
+			var wrong problems
+			wrong.add(checkStore(store))
 			hasher, err := hashing.hasher()
-			if err != nil {
+			wrong.add(err)
+			dsn, err := database.require()
+			wrong.add(err)
+			if err := wrong.err(); err != nil {
 				return err
 			}
-			db, err := database.open(cmd.Context())
+			db, err := openStores(cmd.Context(), dsn)
 			if err != nil {
 				return err
 			}
