@@ -23,7 +23,8 @@ func newAdmin() *cobra.Command {
 	var database postgresFlags
 	var config admin.Config
 	var publicURL string
-	var tokens, former secretFlag
+	var tokens, formerTokens secretFlag
+	var former formerHashing
 	cmd := &cobra.Command{
 		Use:   "admin",
 		Short: "Run the admin API and the dashboard",
@@ -43,12 +44,14 @@ a time publishes the directory and the rules' changes.`,
 			wrong.add(err)
 			setup.hasher, err = public.hashing.hasher()
 			wrong.add(err)
+			setup.previous, err = former.hasher()
+			wrong.add(err)
 			trusted, err := public.proxies.prefixes()
 			wrong.add(err)
 			setup.dashboard.ClientIP = forwardedFor(trusted)
 			setup.dashboard.TokenSecret, err = tokens.require()
 			wrong.add(err)
-			setup.dashboard.PreviousTokenSecret, err = former.read()
+			setup.dashboard.PreviousTokenSecret, err = formerTokens.read()
 			wrong.add(err)
 			if err := wrong.err(); err != nil {
 				return err
@@ -68,9 +71,10 @@ a time publishes the directory and the rules' changes.`,
 	flags.IntVar(&config.RuleRate.Burst, "rule-burst", 40, "… and how many at once")
 	common.register(flags, "admin", "127.0.0.1:7701")
 	public.register(flags, &config.ShutdownTimeout)
+	former.register(flags)
 	database.register(flags)
 	tokens.register(flags, "token-secret", "the secret that signs dashboard sessions, at least 32 bytes")
-	former.register(flags, "previous-token-secret", "the former token secret: sessions that it signed stay valid")
+	formerTokens.register(flags, "previous-token-secret", "the former token secret: sessions that it signed stay valid")
 	return cmd
 }
 
@@ -81,6 +85,7 @@ type adminSetup struct {
 	dashboard dashboard.Config // runAdmin sets its ShortBase
 	dsn       string
 	hasher    *identity.Hasher
+	previous  *identity.Hasher // nil: none
 }
 
 // runAdmin serves until ctx ends.
@@ -126,7 +131,7 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	}})
 	defer func() { stopped(err) }()
 	api, err := admin.New(s.config, admin.Deps{
-		Metrics: registry, Database: db, Producer: batcher, Hasher: s.hasher, Log: s.log,
+		Metrics: registry, Database: db, Producer: batcher, Hasher: s.hasher, Previous: s.previous, Log: s.log,
 		Checks: map[string]func(context.Context) error{
 			"postgres": db.db.Ping,
 			"kafka": func(ctx context.Context) error {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,7 +20,7 @@ func newEdge() *cobra.Command {
 	var common serviceFlags
 	var public publicFlags
 	var config edge.Config
-	var former secretFlag
+	var former formerHashing
 	var spooling spool.Config
 	cmd := &cobra.Command{
 		Use:   "edge",
@@ -38,7 +37,8 @@ this machine's disk.`,
 			wrong.add(err)
 			setup.hasher, err = public.hashing.hasher()
 			wrong.add(err)
-			wrong.add(setup.readFormer(&former))
+			setup.previous, err = former.hasher()
+			wrong.add(err)
 			setup.config.TrustedProxies, err = public.proxies.prefixes()
 			wrong.add(err)
 			if err := wrong.err(); err != nil {
@@ -59,7 +59,7 @@ this machine's disk.`,
 	flags.Int64Var(&spooling.MaxBytes, "spool-bytes", defaultSpoolBytes, "most bytes that this edge keeps there")
 	common.register(flags, "edge", "127.0.0.1:7700")
 	public.register(flags, &config.DrainTimeout)
-	former.register(flags, "previous-hashing-secret", "the former hashing secret: cookies and clicks that it signed are still recognised")
+	former.register(flags)
 	return cmd
 }
 
@@ -74,18 +74,6 @@ type edgeSetup struct {
 	hasher *identity.Hasher
 
 	previous *identity.Hasher // nil: none
-}
-
-// readFormer reads the former hashing secret, if one is given.
-func (s *edgeSetup) readFormer(former *secretFlag) error {
-	secret, err := former.read()
-	if err != nil || len(secret) == 0 {
-		return err
-	}
-	if s.previous, err = identity.NewHasher(secret); err != nil {
-		return fmt.Errorf("--previous-hashing-secret: %w", err)
-	}
-	return nil
 }
 
 // runEdge serves until ctx ends.

@@ -123,6 +123,10 @@ func (k Keys) hashed(kind, normal string) string {
 	mac.Reset()
 	var buffer [64]byte // long enough for most of what is hashed, and for the hash
 	mac.Write(append(append(buffer[:0], kind...), normal...))
-	sum := mac.Sum(buffer[:0])
+	return encoded(mac.Sum(buffer[:0]))
+}
+
+// encoded is a hash as it is written in a key.
+func encoded(sum []byte) string {
 	return string(base64.RawURLEncoding.AppendEncode(append(make([]byte, 0, 64), version...), sum))
 }
