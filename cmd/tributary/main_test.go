@@ -152,7 +152,7 @@ func TestAllThatIsMissingIsSaidAtOnce(t *testing.T) {
 	t.Setenv("TRIBUTARY_PREVIOUS_HASHING_SECRET_FILE", filepath.Join(t.TempDir(), "gone"))
 	f([]string{"edge", "--log-level", "loud", "--kafka-sasl", "PLAIN", "--kafka-tls-cert", "x.pem", "--trusted-proxy", "home"},
 		"--log-level", "KAFKA_SASL_PASSWORD", "go together", "TRIBUTARY_HASHING_SECRET", "--previous-hashing-secret-file", "--trusted-proxy")
-	f([]string{"admin"}, "TRIBUTARY_SHORT_BASE", "TRIBUTARY_POSTGRES", "TRIBUTARY_HASHING_SECRET", "TRIBUTARY_TOKEN_SECRET")
+	f([]string{"admin"}, "TRIBUTARY_SHORT_BASE", "TRIBUTARY_POSTGRES", "TRIBUTARY_HASHING_SECRET", "--previous-hashing-secret-file", "TRIBUTARY_TOKEN_SECRET")
 	f([]string{"processor", "--kafka-tls-ca", "/nowhere.pem"}, "--kafka-tls-ca", "TRIBUTARY_POSTGRES")
 	f([]string{"migrate", "--kafka-tls-key", "x.pem"}, "go together", "TRIBUTARY_POSTGRES")
 	f([]string{"doctor", "--kafka-tls-key", "x.pem", "--hashing-secret-file", "/nowhere"}, "go together", "--hashing-secret-file")
