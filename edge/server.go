@@ -27,6 +27,7 @@ type Server struct {
 	inflater   *inflater
 	pools      *pools
 	bots       *bots
+	networks   *networks
 	signer     *identity.Signer
 	assets     map[string]*asset
 	metrics    *metrics
@@ -56,6 +57,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		inflater:   newInflater(config.MaxBody),
 		pools:      newPools(),
 		bots:       newBots(),
+		networks:   &networks{known: map[networkOf]network{}},
 		signer:     identity.NewSigner(deps.Hasher, deps.Previous),
 		open:       connections{open: map[net.Conn]fasthttp.ConnState{}},
 	}
