@@ -63,9 +63,9 @@ type network struct {
 	key string // its keyed hash
 }
 
-// networks remembers what is recorded of networks: many clients are in one, and a
+// knownNetworks remembers what is recorded of networks: many clients are in one, and a
 // client sends many requests. Safe for concurrent use.
-type networks struct {
+type knownNetworks struct {
 	mu    sync.RWMutex
 	known map[networkOf]network
 }
@@ -78,7 +78,7 @@ type networkOf struct {
 // maxKnownNetworks bounds the networks that are remembered. One more empties the memory.
 const maxKnownNetworks = 8192
 
-func (n *networks) of(c *company, address netip.Addr) network {
+func (n *knownNetworks) network(c *company, address netip.Addr) network {
 	prefix, ok := identity.Network(address)
 	if !ok {
 		return network{}

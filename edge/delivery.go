@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -46,12 +45,13 @@ func (d *delivery) makeRecords() {
 	c := d.arrival.company
 	sender := d.server.duplicates.sender(c.CompanyID, d.arrival.trust)
 	var buffer []byte
+	var rejected rejections
 	for i := range d.batch.Items {
 		item := &d.batch.Items[i]
 		d.results = append(d.results, result{eventID: item.Event.ID, status: statusOK})
 		if item.Err != nil {
 			d.results[i] = result{item.Event.ID, statusRejected, item.Err.Code, reason(item.Err)}
-			d.reject(item)
+			rejected.add(item)
 			continue
 		}
 		id := d.server.duplicates.fingerprint(sender, uuidBytes(item.Event.ID))
@@ -83,19 +83,18 @@ func (d *delivery) makeRecords() {
 			begin = end
 		}
 	}
+	d.reject(&rejected)
 }
 
-// reject makes an item's dead letter.
-func (d *delivery) reject(item *core.Item) {
-	record, err := rejectedRecord(d.arrival.company, item, d.now)
-	if err != nil {
-		d.err = errors.Join(d.err, err)
+// reject makes the dead letters.
+func (d *delivery) reject(items *rejections) {
+	if len(items.letters) == 0 {
 		return
 	}
-	if d.rejected == nil {
-		d.rejected = d.server.batcher.NewParcel()
-	}
-	d.rejected.Records = append(d.rejected.Records, record)
+	d.rejected = d.server.batcher.NewParcel()
+	var redacted int
+	d.rejected.Records, redacted, d.err = items.records(d.arrival.company, d.now)
+	d.server.metrics.redactedBytes.Add(float64(redacted))
 }
 
 // sizeHint is about how many bytes the records will take: the items' texts, and

@@ -119,3 +119,11 @@ func (k Keys) hashed(kind, normal string) string {
 	defer r.Release()
 	return string(r.append(nil, kind, normal))
 }
+
+// encoded is a hash as it is written in a key.
+func encoded(sum []byte) string { return string(appendEncoded(nil, sum)) }
+
+// appendEncoded is encoded, after dst.
+func appendEncoded(dst, sum []byte) []byte {
+	return base64.RawURLEncoding.AppendEncode(append(dst, version...), sum)
+}

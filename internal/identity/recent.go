@@ -1,9 +1,6 @@
 package identity
 
-import (
-	"encoding/base64"
-	"hash"
-)
+import "hash"
 
 // Recent makes the keys of a request's events. The events of one request are
 // mostly of one visitor: the last key of each kind is kept and not made again.
@@ -100,5 +97,5 @@ func (r *Recent) append(dst []byte, kind, normal string) []byte {
 	r.mac.Reset()
 	r.mac.Write(r.text)
 	r.text = r.mac.Sum(r.text[:0])
-	return base64.RawURLEncoding.AppendEncode(append(dst, version...), r.text)
+	return appendEncoded(dst, r.text)
 }
