@@ -65,6 +65,10 @@ type Config struct {
 	// is read to its end; after that an unknown company gets 503, not 401: 15 s.
 	DirectoryFresh time.Duration
 
+	// Internal says that Server.Internal is served on a port of its own: then the
+	// public one has no /metrics, and its /readyz says only ready or not.
+	Internal bool
+
 	// TrustedProxies may name the client in X-Forwarded-For.
 	TrustedProxies []netip.Prefix
 

@@ -79,7 +79,7 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) string {
 	case path == "/readyz":
 		s.allowMethods(ctx, "GET, HEAD", func() { s.readyz(ctx) })
 		return "readyz"
-	case path == "/metrics":
+	case path == "/metrics" && !s.config.Internal:
 		s.allowMethods(ctx, "GET, HEAD", func() { s.metricsPage(ctx) })
 		return "metrics"
 	}

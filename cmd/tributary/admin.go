@@ -55,7 +55,7 @@ a time publishes the directory and the rules' changes.`,
 			if setup.dashboard.PreviousTokenSecret, err = former.read(); err != nil {
 				return err
 			}
-			if err := common.listen(&setup.service); err != nil {
+			if err := public.listen(&common, &setup.service); err != nil {
 				return err
 			}
 			return runAdmin(cmd.Context(), setup)
@@ -116,6 +116,7 @@ func runAdmin(ctx context.Context, s adminSetup) error {
 		defer cancel()
 		batcher.Close(limited)
 	}()
+	s.config.Internal = s.internal != nil
 	api, err := admin.New(s.config, admin.Deps{
 		Database: db, Producer: batcher, Hasher: s.hasher, Log: s.log,
 		Checks: map[string]func(context.Context) error{
@@ -133,6 +134,7 @@ func runAdmin(ctx context.Context, s adminSetup) error {
 	// The pages' sockets end first: the server's shutdown would wait for them.
 	stop := context.AfterFunc(ctx, sockets.Cancel)
 	defer stop()
+	stopInternal := s.startInternal(ctx, api.Internal())
 	err = api.Serve(ctx, s.listener, admin.Mux(api, pages))
-	return errors.Join(err, sockets.Stop())
+	return errors.Join(err, sockets.Stop(), stopInternal())
 }

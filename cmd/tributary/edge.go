@@ -43,7 +43,7 @@ this machine's disk.`,
 			if setup.config.TrustedProxies, err = public.proxies.prefixes(); err != nil {
 				return err
 			}
-			if err := common.listen(&setup.service); err != nil {
+			if err := public.listen(&common, &setup.service); err != nil {
 				return err
 			}
 			return runEdge(cmd.Context(), setup)
@@ -107,9 +107,11 @@ func runEdge(ctx context.Context, s edgeSetup) (err error) {
 		}
 		defer func() { err = errors.Join(err, deps.Spool.Close()) }()
 	}
+	s.config.Internal = s.internal != nil
 	server, err := edge.New(s.config, deps)
 	if err != nil {
 		return err
 	}
-	return server.Serve(ctx, s.listener)
+	stop := s.startInternal(ctx, server.Internal())
+	return errors.Join(server.Serve(ctx, s.listener), stop())
 }
