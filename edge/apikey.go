@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"time"
@@ -44,20 +45,34 @@ func bearer(h *fasthttp.RequestHeader) (text string, given bool) {
 	return strings.TrimSpace(text), strings.EqualFold(scheme, "Bearer")
 }
 
-// keyInBrowser tells whether a page sends an API key, where everybody can read
-// it. Sec-Fetch-Mode alone is sent by the fetch of Node.js too; browsers send
-// the others beside it.
-func keyInBrowser(h *fasthttp.RequestHeader) bool {
+// refuseKeyInBrowser refuses a page that sends an API key, where everybody can
+// read it: browsers send Origin or a header Sec-Fetch-…, and pages cannot leave
+// them out. The fetch of Node.js sends Sec-Fetch-Mode too, alone and with a
+// User-Agent that no browser has.
+func refuseKeyInBrowser(h *fasthttp.RequestHeader) *refusal {
 	if _, given := bearer(h); !given {
-		return false
+		return nil
 	}
-	for _, name := range []string{"Origin", "Sec-Fetch-Site", "Sec-Fetch-Dest", "Sec-Fetch-User", "Sec-Fetch-Storage-Access"} {
-		if len(h.Peek(name)) > 0 {
-			return true
+	if len(h.Peek("Origin")) > 0 {
+		return &refusedKeyInBrowser
+	}
+	mode := false
+	for name := range h.All() {
+		switch {
+		case bytes.EqualFold(name, []byte("Sec-Fetch-Mode")):
+			mode = true
+		case len(name) > len(fetchPrefix) && bytes.EqualFold(name[:len(fetchPrefix)], []byte(fetchPrefix)):
+			return &refusedKeyInBrowser
 		}
 	}
-	return false
+	if agent := string(h.UserAgent()); mode && agent != "node" && agent != "undici" {
+		return &refusedFetchMode
+	}
+	return nil
 }
+
+// fetchPrefix begins the names of Fetch Metadata's headers (W3C).
+const fetchPrefix = "Sec-Fetch-"
 
 // apiKey is the key with a hash, nil for none. Of the served and the rebuilt
 // state's the newer counts: a revocation must not wait until all is rebuilt.

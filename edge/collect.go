@@ -21,8 +21,8 @@ func (s *Server) collect(ctx *fasthttp.RequestCtx) {
 		s.refuse(ctx, refusedMediaType)
 		return
 	}
-	if keyInBrowser(&ctx.Request.Header) {
-		s.refuse(ctx, refusedKeyInBrowser)
+	if refused := refuseKeyInBrowser(&ctx.Request.Header); refused != nil {
+		s.refuse(ctx, *refused)
 		return
 	}
 	encoding := strings.ToLower(strings.TrimSpace(string(ctx.Request.Header.ContentEncoding())))
@@ -123,7 +123,7 @@ func (s *Server) findCompany(ctx *fasthttp.RequestCtx, companyID string) (*compa
 		return nil, &refusedWrongSecret
 	}
 	if origin := ctx.Request.Header.Peek("Origin"); len(origin) > 0 && !c.origins[normalOrigin(string(origin))] {
-		return nil, &refusedOrigin
+		return nil, refuseOrigin(ctx)
 	}
 	return c, nil
 }

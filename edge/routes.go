@@ -70,6 +70,9 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) string {
 	case path == "/v1/pixel.gif":
 		s.allowCrossOrigin(ctx, "GET", func() { s.pixel(ctx) })
 		return "pixel"
+	case path == "/v1/schema.json":
+		s.allowMethods(ctx, "GET, HEAD", func() { s.serveAsset(ctx, s.schema) })
+		return "schema"
 	case strings.HasPrefix(path, "/sdk/v1/"):
 		s.allowMethods(ctx, "GET, HEAD", func() { s.asset(ctx, strings.TrimPrefix(path, "/sdk/v1/")) })
 		return "sdk"

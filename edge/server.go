@@ -29,6 +29,7 @@ type Server struct {
 	bots       *bots
 	signer     *identity.Signer
 	assets     map[string]*asset
+	schema     *asset
 	metrics    *metrics
 	http       *fasthttp.Server
 	open       connections
@@ -50,7 +51,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		config: config, deps: deps, assets: assets,
+		config: config, deps: deps, assets: assets, schema: newSchema(),
 		directory:  newDirectory(deps.Hasher, config, deps.Logger, deps.Now),
 		duplicates: newDuplicates(config.RememberedIDs),
 		inflater:   newInflater(config.MaxBody),
