@@ -123,7 +123,7 @@ func (s *Server) findCompany(ctx *fasthttp.RequestCtx, companyID string) (*compa
 		return nil, &refusedWrongSecret
 	}
 	if origin := ctx.Request.Header.Peek("Origin"); len(origin) > 0 && !c.origins[normalOrigin(string(origin))] {
-		return nil, refuseOrigin(ctx)
+		return nil, refuseOrigin(ctx, c.CompanyID)
 	}
 	return c, nil
 }

@@ -40,10 +40,15 @@ func (s *Server) allowOrigin(ctx *fasthttp.RequestCtx) (listed bool) {
 	return listed
 }
 
-// refuseOrigin is the refusal of a page whose origin the company does not list.
-func refuseOrigin(ctx *fasthttp.RequestCtx) *refusal {
+// refuseOrigin is the refusal of a page whose origin the company does not list. Its
+// message is for the page's developer: the browser SDK writes it to the console.
+func refuseOrigin(ctx *fasthttp.RequestCtx, companyID string) *refusal {
 	ctx.Response.Header.Del(headerAllowCredentials)
-	return &refusedOrigin
+	r, origin := refusedOrigin, string(ctx.Request.Header.Peek("Origin"))
+	if len(origin) <= maxOrigin && origin != "null" { // of a file, or of a frame without an origin
+		r.message += ": allow " + origin + " by `tributary company set " + companyID + " --origin " + origin + "`, and --origin again for each that stays"
+	}
+	return &r
 }
 
 // preflight answers OPTIONS. It says how a request may be made; whether the page

@@ -54,6 +54,10 @@ func TestCORS(t *testing.T) {
 	f("POST", "/v1/events", "http://loja.example.com", 403, false)
 	f("POST", "/v1/events", "https://loja.example.com:8443", 403, false)
 
+	// The developer of the page is told what to do.
+	if _, text := s.do("POST", "/v1/events", batchOf(pageView(newID())), "Origin: https://new.example"); !strings.Contains(string(text), "`tributary company set co_test --origin https://new.example`") {
+		t.Errorf("%s", text)
+	}
 	// Refusals for other reasons can be read, too.
 	if response, _ := s.do("POST", "/v1/events", "{", "Origin: https://evil.example"); response.StatusCode != 400 || response.Header.Get("Access-Control-Allow-Origin") != "https://evil.example" {
 		t.Errorf("a body that is no JSON: %d %v", response.StatusCode, response.Header)
