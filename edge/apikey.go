@@ -1,12 +1,7 @@
 package edge
 
 import (
-	"bytes"
 	"encoding/json"
-	"strings"
-	"time"
-
-	"github.com/valyala/fasthttp"
 
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -19,60 +14,39 @@ type sender struct {
 
 // authorize reads the request's API key. A request without one is open; one whose
 // key may not send the company's events is refused.
-func (s *Server) authorize(ctx *fasthttp.RequestCtx, companyID string, now time.Time) (sender, *refusal) {
-	text, given := bearer(&ctx.Request.Header)
-	if !given {
+func (s *Server) authorize(from *payer, companyID string) (sender, *refusal) {
+	if !from.bearer {
 		return sender{trust: wire.TrustOpen}, nil
 	}
-	key := s.directory.apiKey(wire.APIKeyHash(text))
-	if key == nil || key.CompanyID != companyID || !key.ActiveAt(now) {
+	if from.key == nil || from.key.CompanyID != companyID {
 		if !s.directory.fresh() {
 			return sender{}, &refusedKeyNotFresh
 		}
 		return sender{}, &refusedUnauthorized
 	}
-	trust, ok := key.Trust()
+	trust, ok := from.key.Trust()
 	if !ok {
 		return sender{}, &refusedScope
 	}
-	return sender{trust, key.KeyID}, nil
-}
-
-// bearer is the text of Authorization: Bearer. Other schemes belong to a proxy
-// before the edge.
-func bearer(h *fasthttp.RequestHeader) (text string, given bool) {
-	scheme, text, _ := strings.Cut(string(h.Peek("Authorization")), " ")
-	return strings.TrimSpace(text), strings.EqualFold(scheme, "Bearer")
+	return sender{trust, from.key.KeyID}, nil
 }
 
 // refuseKeyInBrowser refuses a page that sends an API key, where everybody can
 // read it: browsers send Origin or a header Sec-Fetch-…, and pages cannot leave
 // them out. The fetch of Node.js sends Sec-Fetch-Mode too, alone and with a
 // User-Agent that no browser has.
-func refuseKeyInBrowser(h *fasthttp.RequestHeader) *refusal {
-	if _, given := bearer(h); !given {
+func refuseKeyInBrowser(h *headers, userAgent []byte) *refusal {
+	if _, given := h.bearer(); !given {
 		return nil
 	}
-	if len(h.Peek("Origin")) > 0 {
+	if h.origin != nil || h.fetchSite != nil || h.fetchDest != nil || h.storageAccess != nil || h.fetchOther {
 		return &refusedKeyInBrowser
 	}
-	mode := false
-	for name := range h.All() {
-		switch {
-		case bytes.EqualFold(name, []byte("Sec-Fetch-Mode")):
-			mode = true
-		case len(name) > len(fetchPrefix) && bytes.EqualFold(name[:len(fetchPrefix)], []byte(fetchPrefix)):
-			return &refusedKeyInBrowser
-		}
-	}
-	if agent := string(h.UserAgent()); mode && agent != "node" && agent != "undici" {
+	if h.fetchMode && string(userAgent) != "node" && string(userAgent) != "undici" {
 		return &refusedFetchMode
 	}
 	return nil
 }
-
-// fetchPrefix begins the names of Fetch Metadata's headers (W3C).
-const fetchPrefix = "Sec-Fetch-"
 
 // apiKey is the key with a hash, nil for none. Of the served and the rebuilt
 // state's the newer counts: a revocation must not wait until all is rebuilt.

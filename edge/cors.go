@@ -26,9 +26,9 @@ const (
 // company lists the origin; findCompany checks which company's events the page
 // may send.
 func (s *Server) allowOrigin(ctx *fasthttp.RequestCtx) (listed bool) {
+	setHeader(ctx, headerVary, varyOrigin)
 	h := &ctx.Response.Header
-	h.Add("Vary", "Origin")
-	origin := string(ctx.Request.Header.Peek("Origin"))
+	origin := string(requestOf(ctx).headers.origin)
 	if origin == "" || len(origin) > maxOrigin || strings.ContainsAny(origin, "*, ") {
 		return false
 	}
@@ -44,7 +44,7 @@ func (s *Server) allowOrigin(ctx *fasthttp.RequestCtx) (listed bool) {
 // message is for the page's developer: the browser SDK writes it to the console.
 func refuseOrigin(ctx *fasthttp.RequestCtx, companyID string) *refusal {
 	ctx.Response.Header.Del(headerAllowCredentials)
-	r, origin := refusedOrigin, string(ctx.Request.Header.Peek("Origin"))
+	r, origin := refusedOrigin, string(requestOf(ctx).headers.origin)
 	if len(origin) <= maxOrigin && origin != "null" { // of a file, or of a frame without an origin
 		r.message += ": allow " + origin + " by `tributary company set " + companyID + " --origin " + origin + "`, and --origin again for each that stays"
 	}
@@ -58,7 +58,7 @@ func refuseOrigin(ctx *fasthttp.RequestCtx, companyID string) *refusal {
 func (s *Server) preflight(ctx *fasthttp.RequestCtx, methods string) {
 	h := &ctx.Response.Header
 	ctx.SetStatusCode(http.StatusNoContent)
-	origin := string(ctx.Request.Header.Peek("Origin"))
+	origin := string(requestOf(ctx).headers.origin)
 	if origin == "" {
 		h.Set("Allow", methods)
 		return

@@ -165,6 +165,7 @@ type Rejected struct {
 	Topic     string    `json:"topic"`             // where it came from, or was bound for
 	Code      string    `json:"code"`
 	Reason    string    `json:"reason"`
+	Count     int       `json:"count,omitempty"`     // rejections of one request that this record stands for; absent: 1
 	Digest    string    `json:"digest,omitempty"`    // identity.Keys.Digest of the original, keyed by the company's pepper
 	Partition *int      `json:"partition,omitempty"` // where the record lies in Topic; absent where it was not produced
 	Offset    *int64    `json:"offset,omitempty"`
