@@ -68,7 +68,7 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 	m := &metrics{
 		requests: counter("requests_total", "Answers by route and HTTP status.", "route", "status"),
 		events:   counter("events_total", "Events by status: ok, duplicate, rejected, failed.", "status"),
-		clicks:   counter("clicks_total", "Short-link openings: counted, bot, prefetch, head, embedded (not opened as a document), late (redirected before Kafka acknowledged), lost (not durable).", "outcome"),
+		clicks:   counter("clicks_total", "Short-link openings: counted, bot, prefetch, head, embedded (not opened as a document), late (redirected before Kafka acknowledged), lost (not durable), repeated (the same visitor has just opened the link), limited (too many of one network).", "outcome"),
 		refusals: counter("refusals_total", "Requests refused, by code.", "code"),
 		produces: counter("produces_total", "Produce calls by outcome: ok, temporary, permanent.", "outcome"),
 		produceTime: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -144,6 +144,8 @@ const (
 	clickEmbedded clickOutcome = "embedded" // not stored: a page fetched it as a picture, a frame or a script
 	clickLate     clickOutcome = "late"     // redirected before it was stored; counted again as what then became of it
 	clickLost     clickOutcome = "lost"     // not stored
+	clickRepeated clickOutcome = "repeated" // not stored: the same visitor has just opened the link
+	clickLimited  clickOutcome = "limited"  // not stored: too many of one network on one link
 )
 
 func (m *metrics) countClick(outcome clickOutcome) { m.clicks.WithLabelValues(string(outcome)).Inc() }

@@ -18,13 +18,20 @@ const pixelGIF = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf
 // on the way write queries to their logs.
 func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.Set("Cache-Control", "no-store")
+	now := s.deps.Now()
+	from := s.newPayer(ctx, now)
+	if refused := s.admit(&from, now); refused != nil {
+		s.refuse(ctx, *refused)
+		return
+	}
 	args := ctx.QueryArgs()
 	body, violation := pixelBody(args, string(ctx.Request.Header.Referer()))
 	if violation != nil {
+		s.charge(&from, now, tokensFor(1, len(args.Peek("payload"))))
 		s.refuse(ctx, *refusedBody(violation))
 		return
 	}
-	d, refused := s.ingest(ctx, string(body), string(args.Peek("companyId")), wire.ViaPixel)
+	d, refused := s.ingest(ctx, &from, now, string(body), string(args.Peek("companyId")), wire.ViaPixel)
 	if refused != nil {
 		s.refuse(ctx, *refused)
 		return
