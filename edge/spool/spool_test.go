@@ -119,21 +119,22 @@ func (e *edge) stop() {
 	}
 }
 
-// records are of one key.
-func records(values ...string) []wire.Record {
-	made := make([]wire.Record, len(values))
-	for i, v := range values {
-		made[i] = wire.Record{Key: []byte("co"), Value: []byte(v)}
+// enqueue hands over a request of some records; its caller waits for it.
+func (e *edge) enqueue(values ...string) (*produce.Parcel, error) {
+	p := e.NewParcel()
+	for _, v := range values {
+		p.Records = append(p.Records, wire.Record{Key: []byte("co"), Value: []byte(v)})
 	}
-	return made
+	return p, e.Enqueue(wire.TopicEvents, "co", p, time.Now().Add(await.Long))
 }
 
-func (e *edge) send(value string) (produce.Durability, error) {
-	chunks, err := e.Enqueue(wire.TopicEvents, "co", records(value), time.Now().Add(await.Long), nil)
+func (e *edge) send(values ...string) (produce.Durability, error) {
+	p, err := e.enqueue(values...)
+	defer p.Release()
 	if err != nil {
 		return "", err
 	}
-	return chunks[0].Await(time.After(await.Long))
+	return p.Wait()
 }
 
 // wantSent sends a value and wants its durability; "": either. Just after a drain
@@ -207,11 +208,7 @@ func TestWhatKafkaRefusesForGoodIsSetAsideUntilTheNextStart(t *testing.T) {
 	dir := t.TempDir()
 	e := start(t, c, spool.Config{Dir: dir})
 	e.wantSent("a", produce.Spooled)
-	chunks, err := e.Enqueue(wire.TopicEvents, "co", records("b", "poison1", "c", "poison2"), time.Now().Add(await.Long), nil)
-	if err != nil || len(chunks) != 1 {
-		t.Fatal(len(chunks), err)
-	}
-	if _, err := chunks[0].Await(time.After(await.Long)); err != nil {
+	if _, err := e.send("b", "poison1", "c", "poison2"); err != nil {
 		t.Fatal(err)
 	}
 	e.wantSent("d", produce.Spooled)
@@ -303,13 +300,13 @@ func TestWhatComesWhileTheLastPartIsSentIsNotSpooled(t *testing.T) {
 	waiting := c.waiting
 	close(first)
 	<-waiting // b: the last part
-	chunks, err := e.Enqueue(wire.TopicEvents, "co", records("c"), time.Now().Add(await.Long), nil)
+	parcel, err := e.enqueue("c")
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.set(func() { c.hang = nil })
 	close(second)
-	if where, err := chunks[0].Await(time.After(await.Long)); where != produce.Kafka || err != nil {
+	if where, err := parcel.Wait(); where != produce.Kafka || err != nil {
 		t.Errorf("c: %q, %v; want %q", where, err, produce.Kafka)
 	}
 	c.awaitValues(t, "a b c")
