@@ -386,6 +386,40 @@ func history(t *testing.T, seed uint64, r *rand.Rand) {
 	}
 }
 
+// A file that came back after a loss of power would bring its records once more,
+// however long ago they were done.
+func TestAFileThatIsRemovedStaysRemovedAfterAFlushOrAClose(t *testing.T) {
+	for _, end := range []func(l *Log) error{
+		func(l *Log) error { return l.Flush(t.Context()) },
+		(*Log).Close,
+	} {
+		files := newMemFS()
+		l, _ := open(t, files, Options{})
+		add(t, l, 0, "old")
+		done(t, l, 0, 1)
+		if again, _ := open(t, files.crash(nil), Options{}); payloads(t, again, 0) != "old" {
+			t.Error("the removal is durable by itself: this test shows nothing")
+		}
+		broken := errors.New("i/o error")
+		files.fail = func(op, _ string) error {
+			if op == "syncdir" {
+				return broken
+			}
+			return nil
+		}
+		if err := l.Flush(t.Context()); !errors.Is(err, broken) {
+			t.Errorf("%v, want %v", err, broken)
+		}
+		files.fail = nil
+		if err := end(l); err != nil {
+			t.Fatal(err)
+		}
+		if again, _ := open(t, files.crash(nil), Options{}); payloads(t, again, 0) != "" {
+			t.Errorf("there again: %s", payloads(t, again, 0))
+		}
+	}
+}
+
 // A segment that a crash left without a record must not keep its name from the next.
 func TestASegmentWithoutARecordDoesNotStopTheNext(t *testing.T) {
 	files := newMemFS()
