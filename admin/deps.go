@@ -62,7 +62,8 @@ type Deps struct {
 	Database Database
 	Producer Producer
 	Hasher   *identity.Hasher
-	Resolver Resolver // nil: the system's
+	Previous *identity.Hasher // of the former hashing secret: cookies that it signed are known in orders; nil: none
+	Resolver Resolver         // nil: the system's
 	Log      *slog.Logger
 	Now      func() time.Time     // nil: time.Now
 	Random   io.Reader            // nil: crypto/rand
@@ -116,6 +117,9 @@ type Database interface {
 	// processed yet. The Explanation is nil until there is one.
 	ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error)
 
+	// OutboxSize returns how many records wait to be published, and since when
+	// the oldest waits; zero where none does.
+	OutboxSize(ctx context.Context) (waiting int64, oldest time.Time, err error)
 	// AcquireRelay returns commerce.ErrConflict while another process publishes.
 	AcquireRelay(ctx context.Context) (commerce.OutboxRelay, error)
 }

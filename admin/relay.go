@@ -2,7 +2,9 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -18,6 +20,25 @@ const (
 	relayTimeout = 10 * time.Second
 	republishPer = 10 * time.Minute // so that a record that the topic lost comes back
 )
+
+// outboxMeasure is how often the outbox is measured, by every process: one that
+// does not hold the lock must see that nobody publishes.
+const outboxMeasure = 5 * time.Second
+
+// measureOutbox sets the metrics of the outbox.
+func (s *Server) measureOutbox(ctx context.Context) error {
+	waiting, oldest, err := s.deps.Database.OutboxSize(ctx)
+	if err != nil {
+		return err
+	}
+	age := 0.0
+	if waiting > 0 {
+		age = max(0, s.now().Sub(oldest).Seconds())
+	}
+	s.metrics.outboxWaiting.Set(float64(waiting))
+	s.metrics.outboxAge.Set(age)
+	return nil
+}
 
 // relay publishes the outbox whenever this process holds the lock.
 func (s *Server) relay(ctx context.Context) {
@@ -92,7 +113,6 @@ func (s *Server) publishPending(ctx context.Context, right commerce.OutboxRelay)
 	if err != nil {
 		return 0, err
 	}
-	s.metrics.outboxWaiting.Set(float64(len(records)))
 	if len(records) == 0 {
 		return 0, nil
 	}
@@ -107,7 +127,6 @@ func (s *Server) publishPending(ctx context.Context, right commerce.OutboxRelay)
 		return 0, err
 	}
 	s.metrics.published.Add(float64(len(records)))
-	s.metrics.outboxWaiting.Set(0)
 	return len(records), nil
 }
 
@@ -123,7 +142,7 @@ func (s *Server) publish(ctx context.Context, records []commerce.OutboxRecord) e
 		}
 		batch := make([]wire.Record, run)
 		for i, r := range records[:run] {
-			batch[i] = wire.Record{Key: []byte(r.Key), Value: r.Value}
+			batch[i] = wire.Record{Key: []byte(r.Key), Value: s.withKeyCheck(r)}
 		}
 		if err := s.deps.Producer.Produce(ctx, records[0].Topic, batch...); err != nil {
 			return err
@@ -131,6 +150,25 @@ func (s *Server) publish(ctx context.Context, records []commerce.OutboxRecord) e
 		records = records[run:]
 	}
 	return nil
+}
+
+// withKeyCheck is a record's value; a company's gets its key check here if it has
+// none: the command line has no hashing secret.
+func (s *Server) withKeyCheck(r commerce.OutboxRecord) []byte {
+	id, isCompany := strings.CutPrefix(r.Key, wire.CompanyKeyPrefix)
+	if r.Topic != wire.TopicDirectory || !isCompany || r.Value == nil {
+		return r.Value
+	}
+	var c wire.Company
+	if err := json.Unmarshal(r.Value, &c); err != nil || c.KeyCheck != "" {
+		return r.Value
+	}
+	c.KeyCheck = s.deps.Hasher.Check(id)
+	value, err := json.Marshal(c)
+	if err != nil { // a struct of texts and numbers: cannot be
+		return r.Value
+	}
+	return value
 }
 
 // signal wakes the goroutine that waits on a channel of capacity 1.

@@ -2,10 +2,6 @@ package edge
 
 import (
 	"encoding/json"
-	"strings"
-	"time"
-
-	"github.com/valyala/fasthttp"
 
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -18,45 +14,21 @@ type sender struct {
 
 // authorize reads the request's API key. A request without one is open; one whose
 // key may not send the company's events is refused.
-func (s *Server) authorize(ctx *fasthttp.RequestCtx, companyID string, now time.Time) (sender, *refusal) {
-	text, given := bearer(&ctx.Request.Header)
-	if !given {
+func (s *Server) authorize(from *payer, companyID string) (sender, *refusal) {
+	if !from.bearer {
 		return sender{trust: wire.TrustOpen}, nil
 	}
-	key := s.directory.apiKey(wire.APIKeyHash(text))
-	if key == nil || key.CompanyID != companyID || !key.ActiveAt(now) {
+	if from.key == nil || from.key.CompanyID != companyID {
 		if !s.directory.fresh() {
 			return sender{}, &refusedKeyNotFresh
 		}
 		return sender{}, &refusedUnauthorized
 	}
-	trust, ok := key.Trust()
+	trust, ok := from.key.Trust()
 	if !ok {
 		return sender{}, &refusedScope
 	}
-	return sender{trust, key.KeyID}, nil
-}
-
-// bearer is the text of Authorization: Bearer. Other schemes belong to a proxy
-// before the edge.
-func bearer(h *fasthttp.RequestHeader) (text string, given bool) {
-	scheme, text, _ := strings.Cut(string(h.Peek("Authorization")), " ")
-	return strings.TrimSpace(text), strings.EqualFold(scheme, "Bearer")
-}
-
-// keyInBrowser tells whether a page sends an API key, where everybody can read
-// it. Sec-Fetch-Mode alone is sent by the fetch of Node.js too; browsers send
-// the others beside it.
-func keyInBrowser(h *fasthttp.RequestHeader) bool {
-	if _, given := bearer(h); !given {
-		return false
-	}
-	for _, name := range []string{"Origin", "Sec-Fetch-Site", "Sec-Fetch-Dest", "Sec-Fetch-User", "Sec-Fetch-Storage-Access"} {
-		if len(h.Peek(name)) > 0 {
-			return true
-		}
-	}
-	return false
+	return sender{trust, from.key.KeyID}, nil
 }
 
 // apiKey is the key with a hash, nil for none. Of the served and the rebuilt

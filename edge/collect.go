@@ -1,8 +1,9 @@
 package edge
 
 import (
-	"bytes"
 	"errors"
+	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -15,33 +16,30 @@ import (
 
 // collect is POST /v1/events.
 func (s *Server) collect(ctx *fasthttp.RequestCtx) {
-	switch mediaType(ctx.Request.Header.ContentType()) {
-	case "", "application/json", "text/plain":
-	default:
+	r := requestOf(ctx)
+	if !takesMediaType(ctx.Request.Header.ContentType()) {
 		s.refuse(ctx, refusedMediaType)
 		return
 	}
-	if keyInBrowser(&ctx.Request.Header) {
+	if r.headers.keyInBrowser() {
 		s.refuse(ctx, refusedKeyInBrowser)
 		return
 	}
-	encoding := strings.ToLower(strings.TrimSpace(string(ctx.Request.Header.ContentEncoding())))
-	inflated := s.pools.bodies.Get().(*bytes.Buffer)
-	defer s.pools.putBody(inflated)
-	body, err := s.inflater.inflate(encoding, ctx.PostBody(), inflated)
-	switch {
-	case errors.Is(err, errTooLarge):
-		s.refuse(ctx, refusedTooLarge)
-		return
-	case errors.Is(err, errUnknownEncoding):
-		s.refuse(ctx, refusedEncoding)
-		return
-	case err != nil:
-		s.refuse(ctx, refusedBrokenEncoding)
+	now := s.deps.Now()
+	from := s.newPayer(ctx, now)
+	if refused := s.admit(&from, now); refused != nil {
+		s.refuse(ctx, *refused)
 		return
 	}
-	companyID := string(ctx.QueryArgs().Peek("companyId"))
-	d, refused := s.ingest(ctx, body, companyID, "")
+	encoding := strings.ToLower(strings.TrimSpace(textOf(r.headers.contentEncoding)))
+	body, err := s.inflater.inflate(encoding, ctx.PostBody(), &r.inflated)
+	if err != nil {
+		s.charge(&from, now, tokensFor(0, len(ctx.PostBody())+r.inflated.Len()))
+		s.refuse(ctx, refusedInflate(err))
+		return
+	}
+	companyID := textOf(ctx.QueryArgs().Peek("companyId"))
+	d, refused := s.ingest(ctx, &from, now, body, companyID, "")
 	if refused != nil {
 		s.refuse(ctx, *refused)
 		return
@@ -49,21 +47,36 @@ func (s *Server) collect(ctx *fasthttp.RequestCtx) {
 	s.answer(ctx, d.results, d.durable)
 }
 
-// mediaType is a content type without its parameters, in lower case.
-func mediaType(contentType []byte) string {
-	name, _, _ := strings.Cut(string(contentType), ";")
-	return strings.ToLower(strings.TrimSpace(name))
+// refusedInflate is why a body could not be inflated.
+func refusedInflate(err error) refusal {
+	switch {
+	case errors.Is(err, errTooLarge):
+		return refusedTooLarge
+	case errors.Is(err, errTooDense):
+		return refusal{http.StatusRequestEntityTooLarge, codePayloadTooLarge, "the body inflates to more than 100 times its length", 0}
+	case errors.Is(err, errUnknownEncoding):
+		return refusedEncoding
+	}
+	return refusedBrokenEncoding
+}
+
+// takesMediaType tells whether a body of this Content-Type is read: JSON, or plain text,
+// which a page may send to another origin without asking first. One without is taken
+// as JSON.
+func takesMediaType(contentType []byte) bool {
+	name, _, _ := strings.Cut(textOf(contentType), ";")
+	name = strings.TrimSpace(name)
+	return name == "" || strings.EqualFold(name, "application/json") || strings.EqualFold(name, "text/plain")
 }
 
 // ingest stores the events of a body and returns when each of them is durable:
 // as an event, or as a dead letter with its reason.
-func (s *Server) ingest(ctx *fasthttp.RequestCtx, body, companyID string, via wire.Via) (*delivery, *refusal) {
-	d, refused := s.newDelivery(ctx, body, companyID, via)
+func (s *Server) ingest(ctx *fasthttp.RequestCtx, from *payer, now time.Time, body, companyID string, via wire.Via) (*delivery, *refusal) {
+	d, refused := s.newDelivery(ctx, from, now, body, companyID, via)
 	if refused != nil {
 		return nil, refused
 	}
-	defer s.pools.putBatch(d.batch)
-	defer d.finish(false) // after a panic: its events may be sent again
+	defer d.end()
 	d.makeRecords()
 	if err := d.send(); err != nil {
 		s.metrics.events.WithLabelValues(string(statusFailed)).Add(float64(len(d.results)))
@@ -74,10 +87,12 @@ func (s *Server) ingest(ctx *fasthttp.RequestCtx, body, companyID string, via wi
 }
 
 // newDelivery parses the body and checks the request as a whole.
-func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, body, companyID string, via wire.Via) (*delivery, *refusal) {
-	now := s.deps.Now()
-	batch := s.pools.batches.Get().(*core.Batch)
+func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, from *payer, now time.Time, body, companyID string, via wire.Via) (*delivery, *refusal) {
+	d := &requestOf(ctx).delivery
+	batch := &d.batch
 	violation := batch.Parse(body, companyID, core.Options{Now: now.UnixMilli(), NewID: s.deps.NewID})
+	tokens := tokensFor(len(batch.Items), len(body))
+	s.charge(from, now, tokens)
 	if violation != nil {
 		return nil, refusedBody(violation)
 	}
@@ -87,27 +102,24 @@ func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, body, companyID string, v
 	}
 	by := sender{trust: wire.TrustOpen}
 	if via == "" { // other routes take no key
-		if by, refused = s.authorize(ctx, c.CompanyID, now); refused != nil {
+		if by, refused = s.authorize(from, c.CompanyID); refused != nil {
 			return nil, refused
 		}
 	}
-	if !c.limiter.AllowN(now, len(batch.Items)) {
-		return nil, refusedRate(rateWait(c, len(batch.Items)))
+	if by.trust == wire.TrustOpen && !c.open.AllowN(now, tokens) {
+		return nil, refusedRate(rateWait(c, tokens))
 	}
-	d := &delivery{
-		server: s, batch: batch, now: now, deadline: now.Add(s.config.ProduceTimeout),
-		results: make([]result, len(batch.Items)), durable: produce.Kafka, attempt: newAttempt(),
-		arrival: s.arrival(ctx, c, now, batch.SentAt, via),
-	}
+	d.server, d.now, d.deadline = s, now, now.Add(s.config.ProduceTimeout)
+	d.durable, d.attempt = produce.Kafka, new(attempt)
+	d.arrival = s.arrival(ctx, from.address, c, now, batch.SentAt, via)
 	d.arrival.sender = by
 	s.setVisitorCookie(ctx, d)
 	return d, nil
 }
 
-// rateWait is how long until the company's bucket holds n events again.
+// rateWait is how long until one of the company's buckets holds n tokens again.
 func rateWait(c *company, n int) time.Duration {
-	wait := time.Duration(float64(n) / c.perSecond * float64(time.Second))
-	return min(max(wait, time.Second), time.Minute)
+	return boundedWait(time.Duration(float64(n) / c.perSecond * float64(time.Second)))
 }
 
 // findCompany returns the company if the request's page may send events to it,
@@ -122,29 +134,29 @@ func (s *Server) findCompany(ctx *fasthttp.RequestCtx, companyID string) (*compa
 	case c.wrongKey:
 		return nil, &refusedWrongSecret
 	}
-	if origin := ctx.Request.Header.Peek("Origin"); len(origin) > 0 && !c.origins[normalOrigin(string(origin))] {
+	if origin := requestOf(ctx).headers.origin; len(origin) > 0 && !c.origins[normalOrigin(string(origin))] {
 		return nil, &refusedOrigin
 	}
 	return c, nil
 }
 
 // arrival reads what the request itself says of its events.
-func (s *Server) arrival(ctx *fasthttp.RequestCtx, c *company, now time.Time, sentAt int64, via wire.Via) arrival {
-	h := &ctx.Request.Header
-	address := clientIP(ctx, s.config.TrustedProxies)
+func (s *Server) arrival(ctx *fasthttp.RequestCtx, address netip.Addr, c *company, now time.Time, sentAt int64, via wire.Via) arrival {
+	h := &requestOf(ctx).headers
+	network := s.known.network(c, address)
 	a := arrival{
 		company: c, receivedAt: now.UnixMilli(), skew: clockSkew(now, sentAt), via: via,
-		ip: truncateIP(address), netKey: c.keys.Network(address), frame: fromForeignFrame(h), bot: wire.BotNone,
-		signal: privacySignal(h), sender: sender{trust: wire.TrustOpen},
-		userAgent: cutText(string(h.UserAgent()), maxUserAgent),
-		fromPage:  via != "" || len(h.Peek("Origin")) > 0 || len(h.Peek("Sec-Fetch-Site")) > 0,
+		ip: network.ip, netKey: network.key, frame: h.fromForeignFrame(), bot: wire.BotNone,
+		signal: h.privacySignal(), sender: sender{trust: wire.TrustOpen},
+		userAgent: cutText(textOf(ctx.Request.Header.UserAgent()), maxUserAgent),
+		fromPage:  via != "" || len(h.origin) > 0 || len(h.fetchSite) > 0,
 	}
 	// On a request of another site's page the cookie would say whom that page made
 	// open the shop, and not who came.
-	if via == wire.ViaLink || fromSameSite(ctx) {
+	if via == wire.ViaLink || h.fromSameSite(ctx.Host()) {
 		a.cookieID, a.oldCookie = s.visitorID(ctx)
 	}
-	if isPrefetch(h) {
+	if h.prefetch {
 		a.bot = wire.BotPrefetch
 	} else if a.fromPage {
 		a.bot = s.bots.kind(a.userAgent)
@@ -163,10 +175,10 @@ func cutText(text string, n int) string {
 // own site and the request's last event allows it by what it says of consent.
 func (s *Server) setVisitorCookie(ctx *fasthttp.RequestCtx, d *delivery) {
 	a := &d.arrival
-	if a.cookieID != "" && !a.oldCookie || a.bot != wire.BotNone || a.trust != wire.TrustOpen || !fromSameSite(ctx) {
+	if a.cookieID != "" && !a.oldCookie || a.bot != wire.BotNone || a.trust != wire.TrustOpen || !requestOf(ctx).headers.fromSameSite(ctx.Host()) {
 		return
 	}
-	last := d.batch.Items[len(d.batch.Items)-1]
+	last := &d.batch.Items[len(d.batch.Items)-1]
 	if last.Err != nil || !a.company.mayCookie(a.company.consent(last.Event.Consent, a.signal)) {
 		return
 	}

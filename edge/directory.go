@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -157,10 +155,8 @@ func (d *directory) applyCompany(state *entries, id string, value []byte) {
 	if limited == nil {
 		limited = d.served.companies[id]
 	}
-	if limited != nil { // what of its rate is used up stays used up
-		made.limiter = limited.limiter
-		made.limiter.SetLimit(rate.Limit(made.perSecond))
-		made.limiter.SetBurst(made.burst)
+	if limited != nil {
+		made.takeBuckets(limited)
 	}
 	if old != nil {
 		state.removeOrigins(old)
@@ -204,6 +200,13 @@ func (d *directory) applyLink(state *entries, code string, value []byte) {
 		return
 	}
 	state.links[code] = &l
+}
+
+// wrongKeys counts the companies whose keys are made with another hashing secret.
+func (d *directory) wrongKeys() int {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return len(d.wrong)
 }
 
 // directoryState is what /readyz and /metrics say of the directory.

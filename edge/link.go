@@ -1,9 +1,12 @@
 package edge
 
 import (
+	"errors"
 	"fmt"
+	"hash/maphash"
 	"html"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -11,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/tributary-io/tributary/internal/identity"
-	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
@@ -33,7 +36,7 @@ func (s *Server) shortLink(ctx *fasthttp.RequestCtx, code string) {
 		s.answerNoLink(ctx)
 		return
 	}
-	opened := openedAsDocument(&ctx.Request.Header)
+	opened := requestOf(ctx).headers.openedAsDocument()
 	click := wire.Click{ID: s.deps.NewID(), Code: code, Verified: true, LinkID: link.LinkID}
 	signed := s.signer.Sign(identity.SignedClick, click.Name())
 	destination, err := s.destination(link, signed, opened)
@@ -50,7 +53,7 @@ func (s *Server) shortLink(ctx *fasthttp.RequestCtx, code string) {
 		s.metrics.countClick(clickEmbedded)
 	case ctx.IsHead():
 		s.metrics.countClick(clickHead)
-	case isPrefetch(&ctx.Request.Header):
+	case requestOf(ctx).headers.prefetch:
 		s.metrics.countClick(clickPrefetch)
 	default:
 		s.countClick(ctx, link, click, signed, destination.Host)
@@ -105,13 +108,6 @@ func withOurs(query string, link *wire.Link, signedClick string) string {
 	return strings.Join(pairs, "&")
 }
 
-// openedAsDocument tells whether a person may have opened the link: browsers say
-// for what else a page makes them fetch it (a picture, a frame, a script).
-func openedAsDocument(h *fasthttp.RequestHeader) bool {
-	dest := h.Peek("Sec-Fetch-Dest")
-	return len(dest) == 0 || string(dest) == "document"
-}
-
 func named(params []core.Param, name string) bool {
 	for _, p := range params {
 		if p.Name == name {
@@ -136,10 +132,16 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 		return
 	}
 	now := s.deps.Now()
-	a := s.arrival(ctx, c, now, 0, wire.ViaLink)
+	from := clientIP(ctx, s.config.TrustedProxies)
+	a := s.arrival(ctx, from, c, now, 0, wire.ViaLink)
+	recorded := s.judgeClick(from, &a, click.Code, now)
 	consent := c.consent(core.ConsentUnknown, a.signal)
 	if a.cookieID == "" && a.bot == wire.BotNone && c.mayCookie(consent) && sameSite(destinationHost, string(ctx.Host())) {
 		a.cookieID = s.newVisitorID(ctx)
+	}
+	if recorded != clickCounted {
+		s.metrics.countClick(recorded)
+		return
 	}
 	e := core.Event{
 		ID: click.ID, Name: core.LinkClick, Timestamp: now.UnixMilli(),
@@ -149,7 +151,6 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 			ClickIDs: []core.Param{{Name: core.TrbClick, Value: signed}},
 		},
 	}
-	record := kafka.Record{Key: []byte(c.CompanyID), Value: s.appendRecord(nil, &e, &a, wire.ViaLink, &click)}
 	if _, err := s.batcher.Partitions(wire.TopicEvents, now.Add(s.config.ClickWait)); err != nil {
 		lost(err)
 		return
@@ -158,27 +159,51 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 	if a.bot != wire.BotNone {
 		outcome = clickBot
 	}
-	chunks, err := s.batcher.Enqueue(wire.TopicEvents, c.CompanyID, []kafka.Record{record}, now.Add(s.config.ProduceTimeout), func(err error) {
+	p := s.batcher.NewParcel()
+	defer p.Release()
+	p.Buffer = s.appendRecord(p.Buffer, &e, &a, wire.ViaLink, &click)
+	p.Records = append(p.Records, wire.Record{Key: []byte(c.CompanyID), Value: p.Buffer})
+	p.Settled = func(err error) {
 		if err != nil {
 			lost(err)
 			return
 		}
 		s.metrics.countClick(outcome)
-	})
-	if err != nil {
+	}
+	if err := s.batcher.Enqueue(wire.TopicEvents, c.CompanyID, p, now.Add(s.config.ProduceTimeout)); err != nil {
 		lost(err)
 		return
 	}
 	timer := time.NewTimer(s.config.ClickWait)
 	defer timer.Stop()
-	for _, c := range chunks {
-		select {
-		case <-c.Done():
-		case <-timer.C:
-			s.metrics.countClick(clickLate)
-			return
-		}
+	if _, err := p.Await(timer.C); errors.Is(err, produce.ErrTimeout) {
+		s.metrics.countClick(clickLate)
 	}
+}
+
+// judgeClick tells whether a click is recorded: clickCounted, or why it is not. The
+// redirect works in any case, and its landing still leads to the link.
+func (s *Server) judgeClick(address netip.Addr, a *arrival, code string, now time.Time) clickOutcome {
+	var h maphash.Hash
+	h.SetSeed(s.seed)
+	part := func(text string) {
+		_, _ = h.WriteString(text)
+		_ = h.WriteByte(0)
+	}
+	client := clientNetwork(address).As16()
+	_, _ = h.Write(client[:])
+	part(code)
+	part(a.userAgent)
+	part(a.cookieID)
+	if !s.repeats.take(h.Sum64(), now, 1) {
+		return clickRepeated
+	}
+	h.Reset()
+	part(code)
+	if !s.clicks.take(h.Sum64()^s.networkID(address), now, 1) {
+		return clickLimited
+	}
+	return clickCounted
 }
 
 // answerNoLink answers with a page for the person who followed an unknown link.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"net"
 	"regexp"
@@ -27,7 +28,12 @@ type Server struct {
 	inflater   *inflater
 	pools      *pools
 	bots       *bots
+	known      *knownNetworks
 	signer     *identity.Signer
+	seed       maphash.Seed // of the keys in the tables below
+	networks   *buckets     // what comes without an API key, by its network
+	repeats    *buckets     // clicks by who makes them: one of a kind holds for a while
+	clicks     *buckets     // clicks by network and link
 	assets     map[string]*asset
 	metrics    *metrics
 	http       *fasthttp.Server
@@ -56,7 +62,12 @@ func New(config Config, deps Deps) (*Server, error) {
 		inflater:   newInflater(config.MaxBody),
 		pools:      newPools(),
 		bots:       newBots(),
+		known:      &knownNetworks{known: map[networkOf]network{}},
 		signer:     identity.NewSigner(deps.Hasher, deps.Previous),
+		seed:       maphash.MakeSeed(),
+		networks:   newBuckets(config.NetworkPerSecond, float64(config.NetworkBurst), false),
+		repeats:    newBuckets(1/config.ClickRepeat.Seconds(), 1, true),
+		clicks:     newBuckets(config.ClicksPerSecond, float64(config.ClickBurst), false),
 		open:       connections{open: map[net.Conn]fasthttp.ConnState{}},
 	}
 	if err := s.directory.loadSnapshot(); err != nil {

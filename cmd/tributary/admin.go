@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/admin"
@@ -22,7 +23,8 @@ func newAdmin() *cobra.Command {
 	var database postgresFlags
 	var config admin.Config
 	var publicURL string
-	var tokens, former secretFlag
+	var tokens, formerTokens secretFlag
+	var former formerHashing
 	cmd := &cobra.Command{
 		Use:   "admin",
 		Short: "Run the admin API and the dashboard",
@@ -32,27 +34,26 @@ a time publishes the directory and the rules' changes.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			setup := adminSetup{config: config, dashboard: dashboard.Config{PublicURL: publicURL}}
-			if setup.service, err = common.read(cmd); err != nil {
-				return err
-			}
+			var wrong problems
+			setup.service, err = common.read(cmd)
+			wrong.add(err)
 			if config.ShortBase == "" {
-				return errors.New("give --short-base")
+				wrong.add(errors.New("give --short-base or $" + environmentName("short-base")))
 			}
-			if setup.dsn, err = database.require(); err != nil {
-				return err
-			}
-			if setup.hasher, err = public.hashing.hasher(); err != nil {
-				return err
-			}
+			setup.dsn, err = database.require()
+			wrong.add(err)
+			setup.hasher, err = public.hashing.hasher()
+			wrong.add(err)
+			setup.previous, err = former.hasher()
+			wrong.add(err)
 			trusted, err := public.proxies.prefixes()
-			if err != nil {
-				return err
-			}
+			wrong.add(err)
 			setup.dashboard.ClientIP = forwardedFor(trusted)
-			if setup.dashboard.TokenSecret, err = tokens.require(); err != nil {
-				return err
-			}
-			if setup.dashboard.PreviousTokenSecret, err = former.read(); err != nil {
+			setup.dashboard.TokenSecret, err = tokens.require()
+			wrong.add(err)
+			setup.dashboard.PreviousTokenSecret, err = formerTokens.read()
+			wrong.add(err)
+			if err := wrong.err(); err != nil {
 				return err
 			}
 			if err := common.listen(&setup.service); err != nil {
@@ -70,9 +71,10 @@ a time publishes the directory and the rules' changes.`,
 	flags.IntVar(&config.RuleRate.Burst, "rule-burst", 40, "… and how many at once")
 	common.register(flags, "admin", "127.0.0.1:7701")
 	public.register(flags, &config.ShutdownTimeout)
+	former.register(flags)
 	database.register(flags)
 	tokens.register(flags, "token-secret", "the secret that signs dashboard sessions, at least 32 bytes")
-	former.register(flags, "previous-token-secret", "the former token secret: sessions that it signed stay valid")
+	formerTokens.register(flags, "previous-token-secret", "the former token secret: sessions that it signed stay valid")
 	return cmd
 }
 
@@ -83,16 +85,23 @@ type adminSetup struct {
 	dashboard dashboard.Config // runAdmin sets its ShortBase
 	dsn       string
 	hasher    *identity.Hasher
+	previous  *identity.Hasher // nil: none
 }
 
 // runAdmin serves until ctx ends.
-func runAdmin(ctx context.Context, s adminSetup) error {
+func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	defer s.listener.Close()
 	client, err := kafka.NewClient(s.kafka)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
+	var wrong problems
+	wrong.add(checkTopics(ctx, client, allTopics...))
+	wrong.add(checkSchema(ctx, s.dsn))
+	if err := wrong.err(); err != nil {
+		return err
+	}
 	db, err := openStores(ctx, s.dsn)
 	if err != nil {
 		return err
@@ -116,8 +125,13 @@ func runAdmin(ctx context.Context, s adminSetup) error {
 		defer cancel()
 		batcher.Close(limited)
 	}()
+	registry := prometheus.NewRegistry()
+	ctx, stopped := watchStop(ctx, s.log, "admin", registry, stopMetrics{counted: map[string]string{
+		"tributary_admin_requests_total": "requests", "tributary_admin_outbox_published_total": "outbox_records",
+	}})
+	defer func() { stopped(err) }()
 	api, err := admin.New(s.config, admin.Deps{
-		Database: db, Producer: batcher, Hasher: s.hasher, Log: s.log,
+		Metrics: registry, Database: db, Producer: batcher, Hasher: s.hasher, Previous: s.previous, Log: s.log,
 		Checks: map[string]func(context.Context) error{
 			"postgres": db.db.Ping,
 			"kafka": func(ctx context.Context) error {

@@ -3,15 +3,16 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/edge"
 	"github.com/tributary-io/tributary/edge/spool"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/wire"
 	sdkjs "github.com/tributary-io/tributary/sdk-js"
 )
 
@@ -19,7 +20,7 @@ func newEdge() *cobra.Command {
 	var common serviceFlags
 	var public publicFlags
 	var config edge.Config
-	var former secretFlag
+	var former formerHashing
 	var spooling spool.Config
 	cmd := &cobra.Command{
 		Use:   "edge",
@@ -31,16 +32,16 @@ this machine's disk.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			setup := edgeSetup{config: config, spool: spooling}
-			if setup.service, err = common.read(cmd); err != nil {
-				return err
-			}
-			if setup.hasher, err = public.hashing.hasher(); err != nil {
-				return err
-			}
-			if err := setup.readFormer(&former); err != nil {
-				return err
-			}
-			if setup.config.TrustedProxies, err = public.proxies.prefixes(); err != nil {
+			var wrong problems
+			setup.service, err = common.read(cmd)
+			wrong.add(err)
+			setup.hasher, err = public.hashing.hasher()
+			wrong.add(err)
+			setup.previous, err = former.hasher()
+			wrong.add(err)
+			setup.config.TrustedProxies, err = public.proxies.prefixes()
+			wrong.add(err)
+			if err := wrong.err(); err != nil {
 				return err
 			}
 			if err := common.listen(&setup.service); err != nil {
@@ -55,12 +56,17 @@ this machine's disk.`,
 	flags.StringVar(&config.ShortHost, "short-host", "", "a host of its own for short links, which serves /<code>")
 	flags.StringVar(&config.SnapshotFile, "snapshot", "", "file that keeps the directory, so that the edge starts with Kafka down")
 	flags.StringVar(&spooling.Dir, "spool", "", "directory that keeps events while Kafka is away; edges of one machine may share it (default none: 503 while Kafka is away)")
-	flags.Int64Var(&spooling.MaxBytes, "spool-bytes", 1<<30, "most bytes that this edge keeps there")
+	flags.Int64Var(&spooling.MaxBytes, "spool-bytes", defaultSpoolBytes, "most bytes that this edge keeps there")
+	flags.Float64Var(&config.NetworkPerSecond, "network-events-per-second", 2000, "events a second that one network (/24, or /48 of IPv6) may send without an API key")
+	flags.IntVar(&config.NetworkBurst, "network-burst", 20_000, "… and how many at once")
 	common.register(flags, "edge", "127.0.0.1:7700")
 	public.register(flags, &config.DrainTimeout)
-	former.register(flags, "previous-hashing-secret", "the former hashing secret: cookies and clicks that it signed are still recognised")
+	former.register(flags)
 	return cmd
 }
+
+// defaultSpoolBytes is spool.Config.MaxBytes' default.
+const defaultSpoolBytes = 1 << 30
 
 // edgeSetup is everything that runEdge needs.
 type edgeSetup struct {
@@ -72,18 +78,6 @@ type edgeSetup struct {
 	previous *identity.Hasher // nil: none
 }
 
-// readFormer reads the former hashing secret, if one is given.
-func (s *edgeSetup) readFormer(former *secretFlag) error {
-	secret, err := former.read()
-	if err != nil || len(secret) == 0 {
-		return err
-	}
-	if s.previous, err = identity.NewHasher(secret); err != nil {
-		return fmt.Errorf("--previous-hashing-secret: %w", err)
-	}
-	return nil
-}
-
 // runEdge serves until ctx ends.
 func runEdge(ctx context.Context, s edgeSetup) (err error) {
 	defer s.listener.Close()
@@ -92,11 +86,26 @@ func runEdge(ctx context.Context, s edgeSetup) (err error) {
 		return err
 	}
 	defer client.Close()
+	if err := checkTopics(ctx, client, wire.TopicEvents, wire.TopicDirectory, wire.TopicRejected); err != nil {
+		if !hasRun(s.config.SnapshotFile) {
+			return err
+		}
+		s.log.Error("the edge goes on by its snapshot", "error", err)
+	}
 	files := sdkjs.Assets()
 	if _, err := fs.Stat(files, "manifest.json"); errors.Is(err, fs.ErrNotExist) {
 		s.log.Warn("this binary was built without the browser SDK's files: use make build")
 	}
-	deps := edge.Deps{Producer: kafka.NewProducer(client), Directory: client, Hasher: s.hasher, Previous: s.previous, Assets: files, Logger: s.log}
+	registry := prometheus.NewRegistry()
+	ctx, stopped := watchStop(ctx, s.log, "edge", registry, stopMetrics{
+		counted: map[string]string{
+			"tributary_edge_requests_total": "requests", "tributary_edge_events_total": "events",
+			"tributary_edge_spool_spooled_records_total": "spooled_records",
+		},
+		left: map[string]string{"tributary_edge_queued_bytes": "unsent_bytes", "tributary_edge_spool_bytes": "spool_bytes"},
+	})
+	defer func() { stopped(err) }()
+	deps := edge.Deps{Registry: registry, Producer: kafka.NewProducer(client), Directory: client, Hasher: s.hasher, Previous: s.previous, Assets: files, Logger: s.log}
 	if s.spool.Dir != "" {
 		s.spool.Log = s.log
 		if deps.Spool, err = spool.Open(s.spool); err != nil {

@@ -81,5 +81,5 @@ func orderTouch(c *facts.Case) (Touch, bool) {
 		ID: "order", At: o.CreatedAt, Kind: facts.ByOrderUTM, MatchedBy: string(facts.ByOrderUTM),
 		Source: o.UTMSource.Or(""), Medium: o.UTMMedium.Or(""), Campaign: o.UTMCampaign.Or(""), Content: o.UTMContent.Or(""),
 	}
-	return t, t.Source != "" || t.Medium != "" || t.Campaign != ""
+	return t, t.Source != "" || t.Medium != "" || t.Campaign != "" || t.Content != "" || o.UTMTerm.Or("") != ""
 }

@@ -107,7 +107,9 @@ func Fold(versions []StoredVersion) wire.Order {
 		fillFrom(&out.UTMCampaign, old.UTMCampaign)
 		fillFrom(&out.UTMContent, old.UTMContent)
 		fillFrom(&out.UTMTerm, old.UTMTerm)
-		fillFrom(&out.VisitorID, old.VisitorID)
+		if !out.VisitorID.Present {
+			out.VisitorID, out.UserIDMAC = old.VisitorID, old.UserIDMAC
+		}
 		fillFrom(&out.Source, old.Source)
 		fillFrom(&out.IsFirstOrder, old.IsFirstOrder)
 		fillFrom(&out.IsRecurring, old.IsRecurring)
