@@ -50,7 +50,10 @@ func (e *edgeProcess) snapshot() string { return filepath.Join(e.dir, "directory
 
 // start starts the edge and returns once it takes events.
 func (e *edgeProcess) start(ctx context.Context) error {
-	args := []string{"edge", "--addr", e.addr, "--kafka-brokers", strings.Join(e.brokers, ","), "--snapshot", e.snapshot()}
+	args := []string{
+		"edge", "--addr", e.addr, "--kafka-brokers", strings.Join(e.brokers, ","), "--snapshot", e.snapshot(),
+		"--network-events-per-second", "1e9", "--network-burst", "1000000000", // all clients share one network
+	}
 	if e.spool != "" {
 		args = append(args, "--spool", e.spool)
 	}

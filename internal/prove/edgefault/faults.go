@@ -64,38 +64,24 @@ func Faults() []Fault {
 		{Name: "edge-terminated", Title: "edge SIGTERMed in full load, three times", Nodes: oneNode, shape: fullLoad, do: edgeTerminated},
 		{Name: "slow-clients", Title: "64 slow clients beside the others", Nodes: oneNode, shape: slowClients, do: nothing},
 		{Name: "broker-killed", Title: "broker SIGKILLed and started again, three times", Nodes: oneNode, do: brokerKilled},
-		{Name: "no-spool", Title: "the same, an edge without a spool", Nodes: oneNode, NoSpool: true, do: brokerKilled, happened: refused},
-		{Name: "broker-stopped", Title: "broker SIGSTOPped for 15 s", Nodes: both, do: brokerStopped, happened: spooled},
+		{Name: "no-spool", Title: "the same, an edge without a spool", Nodes: oneNode, NoSpool: true, do: brokerKilled},
+		{Name: "broker-stopped", Title: "broker SIGSTOPped for 15 s", Nodes: both, do: brokerStopped},
 		{Name: "leader-killed", Title: "broker that leads SIGKILLed, each once", Nodes: threeNodes, do: leadersKilled},
 		{Name: "leader-moved", Title: "all leaders moved, ten times", Nodes: threeNodes, do: leadersMoved},
 		{Name: "rolling", Title: "brokers restarted one after the other", Nodes: threeNodes, do: rolling},
-		{Name: "minority", Title: "two of three brokers gone for 20 s", Nodes: threeNodes, do: minority, happened: spooled},
-		{Name: "broker-gone", Title: "all brokers gone for 60 s", Nodes: both, do: brokerGone, happened: spooled},
-		{Name: "both-gone", Title: "all brokers gone, edge SIGKILLed twice and SIGTERMed meanwhile", Nodes: both, do: bothGone, happened: spooled},
-		{Name: "drain-killed", Title: "edge SIGKILLed while it drains its spool", Nodes: oneNode, do: drainKilled, happened: spooled},
-		{Name: "partition", Title: "network cut between edge and broker for 20 s", Nodes: both, Proxied: true, do: partition, happened: allOf(held, spooled)},
-		{Name: "answers-lost", Title: "broker hears the edge, its answers are lost", Nodes: oneNode, Proxied: true, do: answersLost, happened: allOf(held, spooled)},
-		{Name: "disk-full", Title: "broker gone until the spool's disk of 4 MiB is full", Nodes: oneNode, SmallDisk: true, do: diskFull, happened: allOf(spooled, refused)},
+		{Name: "minority", Title: "two of three brokers gone for 20 s", Nodes: threeNodes, do: minority},
+		{Name: "broker-gone", Title: "all brokers gone for 60 s", Nodes: both, do: brokerGone},
+		{Name: "both-gone", Title: "all brokers gone, edge SIGKILLed twice and SIGTERMed meanwhile", Nodes: both, do: bothGone},
+		{Name: "drain-killed", Title: "edge SIGKILLed while it drains its spool", Nodes: oneNode, do: drainKilled},
+		{Name: "partition", Title: "network cut between edge and broker for 20 s", Nodes: both, Proxied: true, do: partition, happened: held},
+		{Name: "answers-lost", Title: "broker hears the edge, its answers are lost", Nodes: oneNode, Proxied: true, do: answersLost, happened: held},
+		{Name: "disk-full", Title: "broker gone until the spool's disk of 4 MiB is full, edge SIGKILLed then", Nodes: oneNode, SmallDisk: true, do: diskFull},
 	}
 }
 
 func fullLoad(s *shape) { s.pause /= 10 }
 
 func slowClients(s *shape) { s.slow = 64 }
-
-func spooled(s *stand) error {
-	if s.load.spooled.Load() == 0 {
-		return fmt.Errorf("nothing was spooled")
-	}
-	return nil
-}
-
-func refused(s *stand) error {
-	if s.load.refused.Load() == 0 {
-		return fmt.Errorf("no request was refused")
-	}
-	return nil
-}
 
 func held(s *stand) error {
 	for _, p := range s.proxies {
@@ -104,17 +90,6 @@ func held(s *stand) error {
 		}
 	}
 	return fmt.Errorf("the proxy held nothing")
-}
-
-func allOf(checks ...func(*stand) error) func(*stand) error {
-	return func(s *stand) error {
-		for _, check := range checks {
-			if err := check(s); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 }
 
 // steps runs one after the other until one fails.
@@ -147,6 +122,25 @@ func (s *stand) restartBrokers(ctx context.Context) func() error {
 	return func() error { return s.cluster.Restart(ctx) }
 }
 
+// outage begins a fault, lets it last for a time and until the edge spools, and
+// ends it.
+func (s *stand) outage(ctx context.Context, d time.Duration, begin, end func() error) error {
+	before := s.load.spooled.Load()
+	return steps(begin, s.hold(ctx, d),
+		func() error {
+			return until(ctx, "events are spooled", func() (bool, error) { return s.load.spooled.Load() > before, nil })
+		},
+		end)
+}
+
+// writeSnapshot makes the edge one that can start without Kafka: it writes its
+// snapshot when it stops, and every 10 s.
+func (s *stand) writeSnapshot(ctx context.Context) func() error {
+	return func() error {
+		return steps(s.edge.terminate, func() error { return s.edge.start(ctx) }, func() error { return s.awaitSnapshot(ctx) })
+	}
+}
+
 func nothing(ctx context.Context, s *stand) error { return s.awaitAcked(ctx, 3*s.size.between) }
 
 func edgeKilled(ctx context.Context, s *stand) error {
@@ -171,7 +165,7 @@ func brokerStopped(ctx context.Context, s *stand) error {
 		return err
 	}
 	broker := s.cluster.Brokers[leader]
-	return steps(broker.Pause, s.hold(ctx, s.size.stopped), broker.Continue)
+	return s.outage(ctx, s.size.stopped, broker.Pause, broker.Continue)
 }
 
 func leadersKilled(ctx context.Context, s *stand) error {
@@ -227,30 +221,31 @@ func rolling(ctx context.Context, s *stand) error {
 
 func minority(ctx context.Context, s *stand) error {
 	gone := s.cluster.Brokers[1:]
-	for _, broker := range gone {
-		broker.Kill()
-	}
-	if err := hold(ctx, s.size.cut); err != nil {
-		return err
-	}
-	for _, broker := range gone {
-		if err := broker.Restart(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.outage(ctx, s.size.cut,
+		func() error {
+			for _, broker := range gone {
+				broker.Kill()
+			}
+			return nil
+		},
+		func() error {
+			for _, broker := range gone {
+				if err := broker.Restart(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 }
 
 func brokerGone(ctx context.Context, s *stand) error {
-	return steps(s.killBrokers, s.hold(ctx, s.size.gone),
-		func() error { return s.awaitSpooled(ctx, s.size.between) },
-		s.restartBrokers(ctx))
+	return s.outage(ctx, s.size.gone, s.killBrokers, s.restartBrokers(ctx))
 }
 
 func bothGone(ctx context.Context, s *stand) error {
 	start := func() error { return s.edge.start(ctx) }
 	someSpooled := func() error { return s.awaitSpooled(ctx, s.size.between) }
-	return steps(func() error { return s.awaitSnapshot(ctx) },
+	return steps(s.writeSnapshot(ctx),
 		s.killBrokers, someSpooled,
 		s.edge.kill, start, someSpooled,
 		s.edge.kill, start, someSpooled,
@@ -276,29 +271,27 @@ func partition(ctx context.Context, s *stand) error {
 		return err
 	}
 	p := s.proxies[leader]
-	p.up.shut()
-	p.down.shut()
-	err = hold(ctx, s.size.cut)
-	p.up.release()
-	p.down.release()
-	return err
+	return s.outage(ctx, s.size.cut,
+		func() error { p.up.shut(); p.down.shut(); return nil },
+		func() error { p.up.release(); p.down.release(); return nil })
 }
 
 // answersLost resets the connections at its end, so that the answers that were
 // under way never come.
 func answersLost(ctx context.Context, s *stand) error {
+	p := s.proxies[0]
 	return s.rounds(ctx, func() error {
-		p := s.proxies[0]
-		p.down.shut()
-		err := hold(ctx, s.size.cut/4)
-		p.sever()
-		p.down.release()
-		return err
+		return s.outage(ctx, s.size.cut/4,
+			func() error { p.down.shut(); return nil },
+			func() error { p.sever(); p.down.release(); return nil })
 	})
 }
 
+// diskFull kills the edge too: its next life begins with a full disk.
 func diskFull(ctx context.Context, s *stand) error {
-	return steps(s.killBrokers,
-		func() error { return s.awaitMore(ctx, "refused", 1, s.load.refused.Load) },
-		s.hold(ctx, s.size.stopped), s.restartBrokers(ctx))
+	someRefused := func() error { return s.awaitMore(ctx, "refused", s.size.between/100, s.load.refused.Load) }
+	return steps(s.writeSnapshot(ctx),
+		s.killBrokers, someRefused, s.hold(ctx, s.size.stopped/3),
+		s.edge.kill, func() error { return s.edge.start(ctx) }, someRefused,
+		s.restartBrokers(ctx))
 }

@@ -135,8 +135,7 @@ func (s *stand) introduce(ctx context.Context, directory *kafka.Producer) error 
 	return directory.Produce(ctx, wire.TopicDirectory, records...)
 }
 
-// awaitSnapshot returns once the edge can start without Kafka. It is written each
-// 10 s.
+// awaitSnapshot returns once the edge can start without Kafka.
 func (s *stand) awaitSnapshot(ctx context.Context) error {
 	return until(ctx, "the edge's snapshot has the companies and the counts of partitions", func() (bool, error) {
 		text, err := os.ReadFile(s.edge.snapshot())
