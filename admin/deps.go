@@ -103,6 +103,8 @@ type Database interface {
 	DeleteCost(ctx context.Context, author commerce.Author, costID string, campaignOnly bool) error
 
 	AdditionalCosts(ctx context.Context, companyID string, filter commerce.CostFilter, limit int) ([]commerce.AdditionalCost, error)
+	// AdditionalCostVersions lists what counts on the days of a period.
+	AdditionalCostVersions(ctx context.Context, companyID string, filter commerce.CostFilter, limit int) ([]commerce.AdditionalCost, error)
 	AddAdditionalCost(ctx context.Context, author commerce.Author, cost commerce.AdditionalCost) error
 	// ChangeAdditionalCost lets change edit the cost of that id and frequency.
 	// Where change returns an error, that is returned and nothing is stored.

@@ -102,6 +102,9 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 	for _, outcome := range []produceOutcome{produceOK, produceTemporary, producePermanent} {
 		m.produces.WithLabelValues(string(outcome))
 	}
+	for _, code := range Codes() {
+		m.refusals.WithLabelValues(string(code))
+	}
 	m.taken = m.events.WithLabelValues(string(statusOK))
 	m.answeredEvents = m.requests.WithLabelValues(routeEvents, strconv.Itoa(fasthttp.StatusOK))
 	registry.MustRegister(m.produceTime, m.produceSize, m.queuedBytes, m.redactedBytes, m.refusedConnections,

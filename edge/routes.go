@@ -68,6 +68,11 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) string {
 			s.pixel(ctx)
 		}
 		return "pixel"
+	case path == "/v1/schema.json":
+		if s.allows(ctx, "GET, HEAD") {
+			s.serveAsset(ctx, s.schema)
+		}
+		return "schema"
 	case strings.HasPrefix(path, "/sdk/v1/"):
 		if s.allows(ctx, "GET, HEAD") {
 			s.asset(ctx, strings.TrimPrefix(path, "/sdk/v1/"))

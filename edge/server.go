@@ -35,6 +35,7 @@ type Server struct {
 	repeats    *buckets     // clicks by who makes them: one of a kind holds for a while
 	clicks     *buckets     // clicks by network and link
 	assets     map[string]*asset
+	schema     *asset
 	metrics    *metrics
 	http       *fasthttp.Server
 	open       *connections
@@ -56,7 +57,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		config: config, deps: deps, assets: assets,
+		config: config, deps: deps, assets: assets, schema: newSchema(),
 		directory:  newDirectory(deps.Hasher, config, deps.Logger, deps.Now),
 		duplicates: newDuplicates(config.RememberedIDs),
 		inflater:   newInflater(config.MaxBody),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/internal/background"
@@ -85,7 +84,7 @@ func runProcessor(ctx context.Context, s processorSetup) (err error) {
 	group := kafka.NewGroup(client, processorGroup, func(err error) {
 		s.log.Warn("processor waits for Kafka", "error", err)
 	}, wire.TopicEvents, wire.TopicCommerce)
-	registry := prometheus.NewRegistry()
+	registry := internalRegistry()
 	ctx, stopped := watchStop(ctx, s.log, "processor", registry, stopMetrics{
 		counted: map[string]string{"tributary_processor_records_total": "records", "tributary_processor_orders_computed_total": "orders"},
 		held:    map[string]string{"tributary_processor_partitions": "partitions_handed_over"},
