@@ -11,7 +11,7 @@ import (
 const pixelGIF = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
 
 // pixel is GET /v1/pixel.gif: one event in the query (companyId, event,
-// eventId, timestamp, visitorId, sessionId, url, referrer, title, payload as
+// eventId, timestamp, visitorId, sessionId, consent, url, referrer, title, payload as
 // JSON text), for mail and pages without scripts. It takes no identity: servers
 // on the way write queries to their logs.
 func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
@@ -34,7 +34,7 @@ func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
 	}
 	body := append([]byte(nil), `{"event":`...)
 	body = core.AppendString(body, name)
-	for _, member := range []string{"eventId", "timestamp", "visitorId", "sessionId"} {
+	for _, member := range []string{"eventId", "timestamp", "visitorId", "sessionId", "consent"} {
 		body = appendMember(body, 0, member, get(member))
 	}
 	if payload := get("payload"); payload != "" {
