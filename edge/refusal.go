@@ -34,7 +34,7 @@ const (
 	codeInternalError        Code = "internal_error"
 )
 
-// Codes are all codes but core's, for tests of the pages that explain them.
+// Codes are all codes but core's.
 func Codes() []Code {
 	return []Code{
 		codeUnsupportedMediaType, codeUnsupportedEncoding, codeInvalidEncoding, codePayloadTooLarge, codeHeadersTooLarge,
