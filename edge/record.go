@@ -47,6 +47,9 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	scrub(e, a.recent)
 	e.Frame = e.Frame || a.frame
 	consent := a.company.consent(e.Consent, a.signal)
+	if a.company.anonymous(consent) {
+		e.VisitorID, e.SessionID, e.Identity = "", "", core.Identity{}
+	}
 	bot := a.bot
 	if bot == wire.BotNone {
 		bot = s.bots.kind(e.Context.UserAgent)
@@ -55,7 +58,7 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	dst = core.AppendString(dst, a.company.CompanyID)
 	dst = append(dst, ',')
 	dst = core.AppendFields(dst, e)
-	dst = a.company.appendIdentity(dst, a.recent, &e.Identity, consent)
+	dst = a.company.appendIdentity(dst, a.recent, &e.Identity)
 	dst = append(dst, `,"receivedAt":"`...)
 	dst = core.AppendTime(dst, a.receivedAt)
 	dst = append(dst, `","clockSkewMs":`...)
