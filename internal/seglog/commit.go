@@ -12,7 +12,8 @@ import (
 type commit struct {
 	records []Record
 	bytes   int64
-	settled []func(seq uint64, err error) // of the records, in order; of those who flush behind them
+	settled []func(seq uint64, err error) // of the records, in order
+	flushed []func(err error)             // of those who wait for the marks alone
 }
 
 // nextCommit is the commit that gathers, and wakes the committer for it. The
@@ -46,10 +47,10 @@ func (l *Log) commitAll() {
 		}
 		l.mu.Unlock()
 		for i, settled := range c.settled {
-			if i >= len(c.records) {
-				i = 0 // one who flushes has no record
-			}
 			settled(first+uint64(i), err)
+		}
+		for _, flushed := range c.flushed {
+			flushed(err)
 		}
 	}
 }

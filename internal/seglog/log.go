@@ -102,7 +102,7 @@ func (l *Log) Flush(ctx context.Context) error {
 	}
 	done := make(chan error, 1)
 	c := l.nextCommit()
-	c.settled = append(c.settled, func(_ uint64, err error) { done <- err })
+	c.flushed = append(c.flushed, func(err error) { done <- err })
 	l.mu.Unlock()
 	return wait(ctx, done)
 }
@@ -155,7 +155,7 @@ func (l *Log) Close() error {
 	var marks error
 	if len(l.unmarked()) > 0 && len(l.segments) > 0 {
 		c := l.nextCommit()
-		c.settled = append(c.settled, func(_ uint64, err error) { marks = err })
+		c.flushed = append(c.flushed, func(err error) { marks = err })
 	}
 	close(l.wake) // nothing is enqueued any more
 	l.mu.Unlock()

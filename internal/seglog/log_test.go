@@ -200,6 +200,63 @@ func TestAnAppendThatIsNotWaitedForMayBeThere(t *testing.T) {
 	}
 }
 
+// One who flushes may wait before those who append. Each record still gets its own
+// number: with another's, Done would drop a record that comes after it.
+func TestRecordsBehindAFlushGetTheirOwnNumbers(t *testing.T) {
+	files := newMemFS()
+	l, _ := open(t, files, Options{})
+	add(t, l, 0, "first")
+	inSync, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	files.fail = func(op, _ string) error {
+		if op == "sync" {
+			once.Do(func() { close(inSync); <-goOn })
+		}
+		return nil
+	}
+	var waiting sync.WaitGroup
+	waiting.Go(func() { add(t, l, 0, "second") })
+	<-inSync
+	done(t, l, 0, 1) // so that the flush has something to say
+	waiting.Go(func() {
+		if err := l.Flush(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	await.Until(t, await.Long, func() bool { // nothing tells
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.pending != nil
+	}, func() string { return "the flush waits" })
+	given := map[string]uint64{}
+	var mu sync.Mutex
+	for _, payload := range []string{"a", "b", "c"} {
+		waiting.Add(1)
+		err := l.Enqueue(Record{Payload: []byte(payload)}, func(seq uint64, err error) {
+			defer waiting.Done()
+			mu.Lock()
+			defer mu.Unlock()
+			if given[payload] = seq; err != nil {
+				t.Error(err)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(goOn)
+	waiting.Wait()
+	records, err := l.Next(0, 10, 1<<20)
+	if err != nil || len(records) != 4 {
+		t.Fatalf("%d records, %v", len(records), err)
+	}
+	for _, r := range records[1:] {
+		if given[string(r.Payload)] != r.Seq {
+			t.Errorf("%s has the number %d and was told %d", r.Payload, r.Seq, given[string(r.Payload)])
+		}
+	}
+}
+
 // A write or a sync that fails is an error of those who wait for it; what
 // comes later goes into another file, and nothing that was acknowledged is lost.
 func TestAFailedWriteOrSyncEndsItsSegment(t *testing.T) {
