@@ -3,6 +3,7 @@ package edge
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -68,6 +69,9 @@ type Config struct {
 	// Internal says that Server.Internal is served on a port of its own: then the
 	// public one has no /metrics, and its /readyz says only ready or not.
 	Internal bool
+
+	// TLS serves HTTPS, of HTTP/1.1; nil: plain HTTP.
+	TLS *tls.Config
 
 	// TrustedProxies may name the client in X-Forwarded-For.
 	TrustedProxies []netip.Prefix
