@@ -54,8 +54,7 @@ a time publishes the directory and the rules' changes.`,
 			wrong.add(err)
 			setup.dashboard.PreviousTokenSecret, err = formerTokens.read()
 			wrong.add(err)
-			setup.certificate, err = public.tls.open()
-			wrong.add(err)
+			wrong.add(public.tls.read(&setup.service))
 			if err := wrong.err(); err != nil {
 				return err
 			}

@@ -21,19 +21,18 @@ func (f *certificateFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.key, "tls-key", "", "file with that certificate's key (PEM)")
 }
 
-// open reads the certificate; nil where none is given.
-func (f *certificateFlags) open() (*certificate.Pair, error) {
+// read reads the certificate, if one is given, for the service.
+func (f *certificateFlags) read(s *service) (err error) {
 	switch {
 	case f.cert == "" && f.key == "":
-		return nil, nil
+		return nil
 	case f.cert == "" || f.key == "":
-		return nil, errors.New("--tls-cert and --tls-key go together")
+		return errors.New("--tls-cert and --tls-key go together")
 	}
-	pair, err := certificate.Open(f.cert, f.key)
-	if err != nil {
-		return nil, fmt.Errorf("--tls-cert, --tls-key: %w", err)
+	if s.certificate, err = certificate.Open(f.cert, f.key); err != nil {
+		return fmt.Errorf("--tls-cert, --tls-key: %w", err)
 	}
-	return pair, nil
+	return nil
 }
 
 // watchCertificate takes new certificates until the returned function is called.

@@ -41,8 +41,7 @@ this machine's disk.`,
 			wrong.add(err)
 			setup.config.TrustedProxies, err = public.proxies.prefixes()
 			wrong.add(err)
-			setup.certificate, err = public.tls.open()
-			wrong.add(err)
+			wrong.add(public.tls.read(&setup.service))
 			if err := wrong.err(); err != nil {
 				return err
 			}
