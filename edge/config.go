@@ -81,6 +81,9 @@ type Config struct {
 	RewriteHosts map[string]string
 }
 
+// defaultMaxBody is Config.MaxBody's default in bytes.
+const defaultMaxBody = 1 << 20
+
 func (c Config) withDefaults() (Config, error) {
 	c.Prefix = "/" + strings.Trim(c.Prefix, "/")
 	if c.Prefix == "/" {
@@ -114,7 +117,7 @@ func (c Config) withDefaults() (Config, error) {
 	orInt(&c.MaxBatchBytes, 768<<10)
 	orInt(&c.MaxQueuedBytes, 64<<20)
 	orInt(&c.MaxPartitionBytes, 16<<20)
-	orInt(&c.MaxBody, 1<<20)
+	orInt(&c.MaxBody, defaultMaxBody)
 	orInt(&c.MaxConnections, 10_000)
 	orInt(&c.MaxConnsPerIP, 500)
 	orInt(&c.Burst, 20_000)
