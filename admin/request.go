@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -129,32 +128,6 @@ func (s *Server) unknownRoute(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	s.writeAnswer(w, r, answer{data: map[string]string{"status": "ok"}})
-}
-
-// checkTimeout bounds each check of /readyz.
-const checkTimeout = time.Second
-
-func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
-	state := map[string]string{}
-	failed := false
-	for name, check := range s.deps.Checks {
-		ctx, cancel := context.WithTimeout(r.Context(), checkTimeout)
-		err := check(ctx)
-		cancel()
-		state[name] = "ok"
-		if err != nil {
-			// The cause may name hosts and users, so it is only logged.
-			s.log.WarnContext(r.Context(), "not ready", "check", name, "error", err)
-			state[name], failed = "failing", true
-		}
-	}
-	if failed {
-		p := unavailable()
-		p.message, p.data = "not every dependency answers", state
-		s.writeProblem(w, r, p)
-		return
-	}
-	s.writeAnswer(w, r, answer{data: state})
 }
 
 // author returns the caller as the author of a change.

@@ -48,7 +48,8 @@ a time publishes the directory and the rules' changes.`,
 			wrong.add(err)
 			trusted, err := public.proxies.prefixes()
 			wrong.add(err)
-			setup.dashboard.ClientIP = forwardedFor(trusted)
+			setup.config.ClientIP = forwardedFor(trusted)
+			setup.dashboard.ClientIP = setup.config.ClientIP
 			setup.dashboard.TokenSecret, err = tokens.require()
 			wrong.add(err)
 			setup.dashboard.PreviousTokenSecret, err = formerTokens.read()
