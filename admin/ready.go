@@ -23,15 +23,22 @@ type readiness struct {
 	failed bool
 }
 
-func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
-	state, failed := s.readiness(r.Context())
-	if failed {
-		p := unavailable()
-		p.message, p.data = "not every dependency answers", state
-		s.writeProblem(w, r, p)
-		return
+// ready serves /readyz; details says whether it names the dependencies.
+func (s *Server) ready(details bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		state, failed := s.readiness(r.Context())
+		var data any
+		if details {
+			data = state
+		}
+		if failed {
+			p := unavailable()
+			p.message, p.data = "not every dependency answers", data
+			s.writeProblem(w, r, p)
+			return
+		}
+		s.writeAnswer(w, r, answer{data: data})
 	}
-	s.writeAnswer(w, r, answer{data: state})
 }
 
 // readiness runs the checks, unless they ran just now.
