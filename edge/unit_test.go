@@ -87,6 +87,17 @@ func TestBots(t *testing.T) {
 	f("Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)", "known")
 	f("Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)", "known")
 	f("Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)", "known")
+	f("Mozilla/5.0 (Windows NT 6.1; WOW64) AppleWebKit/534+ (KHTML, like Gecko) BingPreview/1.0b", "preview")
+	f("Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X Build/MMB29P) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.6478.126 Mobile Safari/537.36 (compatible; GoogleOther)", "known")
+	f("Mozilla/5.0 (X11; Linux x86_64; Storebot-Google/1.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/79.0.3945.88 Safari/537.36", "known")
+	f("Screaming Frog SEO Spider/20.2", "known")
+	f("curl/8.5.0", "known")
+	f("Wget/1.21.4", "known")
+	f("Go-http-client/1.1", "none")
+	f("Mozilla/5.0 (Linux; Android 14; CUBOT NOTE 50) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Mobile Safari/537.36", "none")
+	f("Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 Instagram 335.0.0.27.93 (iPhone14,5; iOS 17_5; pt_BR; pt; scale=3.00; 1170x2532; 612345678)", "none")
+	f("Mozilla/5.0 (Linux; Android 14; SM-A546E) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Mobile Safari/537.36 musical_ly_2023 BytedanceWebview/d8a21c6", "none")
+	f("Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 [Pinterest/iOS]", "none")
 }
 
 func TestSameSite(t *testing.T) {
@@ -105,32 +116,6 @@ func TestSameSite(t *testing.T) {
 	f("localhost:1", "localhost:2", true)
 	f("[::1]:1", "[::1]:2", true)
 	f("", "", false)
-}
-
-func TestConsentPolicies(t *testing.T) {
-	f := func(policy wire.ConsentPolicy, said core.Consent, signal bool, want wire.Consent, cookie, identified bool) {
-		t.Helper()
-		c := &company{
-			Company: wire.Company{ConsentPolicy: policy}, honoursDenial: policy == "required" || policy == "honor_gpc",
-			keys: testHasher(t).Company("c", "BR"),
-		}
-		got := c.consent(said, signal)
-		keys := string(c.appendIdentity(nil, c.keys.Recent(), &core.Identity{CustomerID: "42"}, got))
-		if got != want || c.mayCookie(got) != cookie || strings.Contains(keys, "customerKey") != identified {
-			t.Errorf("%s, said %q, signal %v: %s, cookie %v, keys %s", policy, said, signal, got, c.mayCookie(got), keys)
-		}
-	}
-	f("none", "", false, "unknown", true, true)
-	f("none", "", true, "unknown", true, true)
-	f("none", "denied", false, "denied", true, true)
-	f("required", "", false, "unknown", false, true)
-	f("required", "granted", false, "granted", true, true)
-	f("required", "granted", true, "granted", true, true) // the shop's own question is the later word
-	f("required", "", true, "denied", false, false)
-	f("required", "denied", false, "denied", false, false)
-	f("honor_gpc", "", false, "unknown", true, true)
-	f("honor_gpc", "granted", true, "denied", false, false)
-	f("honor_gpc", "denied", false, "denied", false, false)
 }
 
 func TestRedact(t *testing.T) {

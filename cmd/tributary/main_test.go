@@ -157,7 +157,7 @@ func TestAllThatIsMissingIsSaidAtOnce(t *testing.T) {
 	f([]string{"migrate", "--kafka-tls-key", "x.pem"}, "go together", "TRIBUTARY_POSTGRES")
 	f([]string{"doctor", "--kafka-tls-key", "x.pem", "--hashing-secret-file", "/nowhere"}, "go together", "--hashing-secret-file")
 	f([]string{"keys", "list"}, "--company", "TRIBUTARY_POSTGRES")
-	f([]string{"company", "create", "Loja", "--currency", "reais"}, "--currency", "TRIBUTARY_POSTGRES", "TRIBUTARY_HASHING_SECRET")
+	f([]string{"company", "create", "Loja", "--currency", "reais"}, "--currency", "TRIBUTARY_POSTGRES")
 	f([]string{"import", "events", "x.jsonl"}, "--edge and --company", "TRIBUTARY_KEY")
 	f([]string{"import", "orders", "x.jsonl"}, "--admin", "TRIBUTARY_KEY")
 	t.Setenv("TRIBUTARY_KAFKA_TLS", "perhaps")

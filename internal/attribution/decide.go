@@ -18,7 +18,7 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 		slices.SortFunc(touches, compareTouches) // a direct touch may be up to eventsAfter later
 	}
 	for i := range touches {
-		x.match(&touches[i], &order)
+		x.match(&touches[i], &c.Order)
 	}
 	coupon, link := x.couponClaim(&order), linkClaim(&order, touches)
 	paid := x.decidePayout(&order, coupon, link)

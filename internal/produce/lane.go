@@ -39,8 +39,8 @@ type lane struct {
 	joined []wire.Record // of batch; the goroutine's own
 
 	// With a spool only; see away.go.
-	spooling bool     // the spool holds older records; what comes follows them there
-	ending   bool     // … but the last of them are being sent: what comes waits in the queue
+	spooling bool // the spool holds older records; what comes follows them there
+	ending   bool // … but the last of them are being sent: what comes waits in the queue
 	sentAt   time.Time
 	keeping  int // chunks handed to the spool that are not settled
 	handed   handedOver

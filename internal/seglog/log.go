@@ -60,6 +60,7 @@ type Log struct {
 	pending  *commit
 	writing  bool // the committer has a commit in hand
 	closed   bool
+	removed  bool // a file, since the directory was synced
 
 	wake      chan struct{} // the committer's: something is pending
 	committer sync.WaitGroup
@@ -159,9 +160,10 @@ func (l *Log) Close() error {
 	close(l.wake) // nothing is enqueued any more
 	l.mu.Unlock()
 	l.committer.Wait()
+	removals := l.syncRemovals()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	failures := []error{marks}
+	failures := []error{marks, removals}
 	for _, s := range l.segments {
 		failures = append(failures, s.file.Close())
 	}
