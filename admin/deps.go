@@ -29,6 +29,10 @@ type Config struct {
 	// IngestRate limits each key on POST /order and POST /product; 100/s, burst 200.
 	IngestRate Rate
 
+	// Internal says that Server.Internal is served on a port of its own: then the
+	// public one has no /metrics, and its /readyz says only ready or not.
+	Internal bool
+
 	// DependencyTimeout bounds each wait for Postgres or Kafka; 1.8 s, so that
 	// a 503 is sent within 2 s.
 	DependencyTimeout time.Duration

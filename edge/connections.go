@@ -2,44 +2,117 @@ package edge
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/valyala/fasthttp"
 )
 
 // connections knows the server's open connections and the requests under way,
 // so that the end of Serve need not wait for clients: fasthttp closes an unused
 // connection after five seconds at the earliest, and one that sends its request
-// slowly not at all.
+// slowly not at all. It also bounds how many one address has.
 type connections struct {
 	handling atomic.Int64 // requests between their last byte and their answer
+	most     int          // of one address; 0: no bound
+	trusted  []netip.Prefix
+	tick     time.Duration // how much later than its deadline a read or write may end
 
-	mu   sync.Mutex
-	open map[net.Conn]fasthttp.ConnState
+	mu        sync.Mutex
+	open      map[*connection]struct{}
+	addresses map[netip.Addr]int // open connections of each, none of 0
+	refused   prometheus.Counter
 }
 
-// track is fasthttp.Server's ConnState.
-func (c *connections) track(conn net.Conn, state fasthttp.ConnState) {
+func newConnections(config Config, metrics *metrics) *connections {
+	shortest := min(config.ReadTimeout, config.WriteTimeout, config.IdleTimeout)
+	return &connections{
+		most: config.MaxConnsPerIP, trusted: config.TrustedProxies, refused: metrics.refusedConnections,
+		tick: min(max(shortest/20, 10*time.Millisecond), 500*time.Millisecond),
+		open: map[*connection]struct{}{}, addresses: map[netip.Addr]int{},
+	}
+}
+
+// counted is the address by which a connection is counted, the zero one for a
+// proxy's, which may have as many as it likes.
+func (c *connections) counted(conn net.Conn) netip.Addr {
+	remote, ok := conn.RemoteAddr().(*net.TCPAddr)
+	if !ok || c.most <= 0 {
+		return netip.Addr{}
+	}
+	address := remote.AddrPort().Addr().Unmap()
+	if within(c.trusted, address) {
+		return netip.Addr{}
+	}
+	return clientNetwork(address)
+}
+
+// bounded is a listener that closes the connections of an address beyond its bound.
+type bounded struct {
+	net.Listener
+	*connections
+}
+
+func (l bounded) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if c := l.admit(conn); c != nil {
+			return c, nil
+		}
+		_ = conn.Close()
+		l.refused.Inc()
+	}
+}
+
+// admit counts a connection until it is closed, or returns nil if its address has
+// as many as it may.
+func (c *connections) admit(conn net.Conn) *connection {
+	made := &connection{Conn: conn, of: c, address: c.counted(conn)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if state == fasthttp.StateClosed || state == fasthttp.StateHijacked {
-		delete(c.open, conn)
-		return
+	if made.address.IsValid() {
+		if c.addresses[made.address] >= c.most {
+			return nil
+		}
+		c.addresses[made.address]++
 	}
-	c.open[conn] = state
+	c.open[made] = struct{}{}
+	return made
+}
+
+// forget is called once for each connection, when it is closed.
+func (c *connections) forget(conn *connection) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.open, conn)
+	if conn.address.IsValid() {
+		if c.addresses[conn.address]--; c.addresses[conn.address] == 0 {
+			delete(c.addresses, conn.address)
+		}
+	}
+}
+
+// all are the open connections.
+func (c *connections) all() []*connection {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Collect(maps.Keys(c.open))
 }
 
 // closeUnused closes the connections between requests, or all of them.
 func (c *connections) closeUnused(all bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for conn, state := range c.open {
-		if all || state != fasthttp.StateActive {
-			_ = conn.Close() // its goroutine then calls track with StateClosed
+	for _, conn := range c.all() {
+		if all || fasthttp.ConnState(conn.state.Load()) != fasthttp.StateActive {
+			_ = conn.Close() // its goroutine then ends
 		}
 	}
 }

@@ -54,6 +54,9 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	}
 	e.Frame = e.Frame || a.frame
 	consent := a.company.consent(e.Consent, a.signal)
+	if a.company.anonymous(consent) {
+		e.VisitorID, e.SessionID, e.Identity = "", "", core.Identity{}
+	}
 	bot := a.bot
 	if bot == wire.BotNone {
 		bot = s.bots.kind(e.Context.UserAgent)
@@ -62,7 +65,7 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	dst = core.AppendString(dst, a.company.CompanyID)
 	dst = append(dst, ',')
 	dst = core.AppendFields(dst, e)
-	dst = a.company.appendIdentity(dst, a.recent, &e.Identity, consent)
+	dst = a.company.appendIdentity(dst, a.recent, &e.Identity)
 	dst = append(dst, `,"receivedAt":"`...)
 	dst = core.AppendTime(dst, a.receivedAt)
 	dst = append(dst, `","clockSkewMs":`...)
@@ -131,8 +134,11 @@ func appendKey(dst []byte, first int, name string, key []byte) []byte {
 // until keys makes others.
 func scrub(e *core.Event, keys *identity.Recent) {
 	c := &e.Context
-	c.Page.Path = scrubPath(&c.Page)
-	scrubText(&c.Page.URL, maxURL, identity.Scrub)
+	cleanURL := identity.Clean(c.Page.URL)
+	c.Page.Path = scrubPath(&c.Page, cleanURL)
+	if !cleanURL {
+		scrubText(&c.Page.URL, maxURL, identity.Scrub)
+	}
 	scrubText(&c.Page.Referrer, maxURL, identity.Scrub)
 	scrubText(&c.Page.Title, maxTitle, identity.Scrub)
 	scrubText(&c.Campaign.Source, maxCampaign, identity.Scrub)
@@ -179,10 +185,11 @@ func scrubText(text *string, bound int, scrub func(string) string) {
 }
 
 // scrubPath scrubs a page's path as part of its URL: only with the host before it
-// "/<phone>" of wa.me shows what it is.
-func scrubPath(page *core.Page) string {
+// "/<phone>" of wa.me shows what it is. cleanURL tells that nothing in the URL may be
+// scrubbed.
+func scrubPath(page *core.Page, cleanURL bool) string {
 	path, scrub := page.Path, identity.Scrub
-	if path == "" || path[0] == '/' && !wasCut(path, maxURL) && !wasCut(page.URL, maxURL) && identity.Clean(path) && identity.Clean(page.URL) {
+	if path == "" || path[0] == '/' && cleanURL && (strings.Contains(page.URL, path) || identity.Clean(path)) && !wasCut(path, maxURL) && !wasCut(page.URL, maxURL) {
 		return path
 	}
 	if wasCut(path, maxURL) || wasCut(page.URL, maxURL) { // the path may be the end of the URL

@@ -35,6 +35,9 @@ const linger = time.Millisecond
 
 const company = "co_bench"
 
+// key is the key of all records, so that both servers write to one partition.
+var key = []byte(company)
+
 // serveRole is what a started process does until its stdin ends.
 func (o options) serveRole(ctx context.Context) error {
 	if o.profile != "" && o.serve != roleBroker {
@@ -67,7 +70,8 @@ func (o options) serveRole(ctx context.Context) error {
 	return fmt.Errorf("no such role: %s", o.serve)
 }
 
-// serveBroker is an embedded broker in memory, with one company in its directory.
+// serveBroker is an embedded broker in memory, with one company and
+// one short link in its directory.
 func serveBroker(ctx context.Context) error {
 	broker, err := devstack.StartBroker(devstack.BrokerConfig{})
 	if err != nil {
@@ -93,9 +97,14 @@ func serveBroker(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	record := kafka.Record{Key: []byte(wire.CompanyKeyPrefix + company), Value: value}
-	if err := kafka.NewProducer(client).Produce(ctx, wire.TopicDirectory, record); err != nil {
+	link, err := json.Marshal(wire.Link{V: 1, Rev: 1, CompanyID: company, LinkID: "link_1", URL: "https://shop.example.com/p/sweater", Influencer: "Ana"})
+	if err != nil {
 		return err
+	}
+	for key, value := range map[string][]byte{wire.CompanyKeyPrefix + company: value, wire.LinkKeyPrefix + linkCode: link} {
+		if err := kafka.NewProducer(client).Produce(ctx, wire.TopicDirectory, kafka.Record{Key: []byte(key), Value: value}); err != nil {
+			return err
+		}
 	}
 	fmt.Println(broker.Addr())
 	<-ctx.Done()
@@ -130,7 +139,8 @@ func serveEdge(ctx context.Context, broker string) error {
 	return server.Serve(ctx, listener)
 }
 
-// serveFranz is the least that stores events: one record for each.
+// serveFranz is the least that stores events: one record for each, under the same
+// key as the edge's.
 func serveFranz(ctx context.Context, broker string) error {
 	client, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.DefaultProduceTopic(wire.TopicEvents), kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.ProducerLinger(linger), kgo.ProducerBatchCompression(kgo.NoCompression()))
@@ -157,8 +167,24 @@ func serveFranz(ctx context.Context, broker string) error {
 			request.SetStatusCode(fasthttp.StatusServiceUnavailable)
 			return
 		}
-		request.SetStatusCode(fasthttp.StatusNoContent)
+		answerLikeEdge(request, len(events))
 	})
+}
+
+// answerLikeEdge answers with as many bytes as the edge does, so that to send them
+// costs the same.
+func answerLikeEdge(request *fasthttp.RequestCtx, events int) {
+	request.SetContentType("application/json")
+	request.Response.Header.Set("Vary", "Origin")
+	request.Response.Header.Set("X-Request-Id", idMark)
+	request.Response.AppendBodyString(`{"results":[`)
+	for i := range events {
+		if i > 0 {
+			request.Response.AppendBodyString(",")
+		}
+		request.Response.AppendBodyString(`{"eventId":"` + idMark + `","status":"ok"}`)
+	}
+	request.Response.AppendBodyString(`],"durability":"kafka","request_id":"` + idMark + `"}`)
 }
 
 // split copies the events out of a body, which its server uses again.
@@ -180,7 +206,7 @@ func produceEach(ctx context.Context, client *kgo.Client, events []json.RawMessa
 	var failed error
 	wait.Add(len(events))
 	for _, event := range events {
-		client.Produce(ctx, &kgo.Record{Value: event}, func(_ *kgo.Record, err error) {
+		client.Produce(ctx, &kgo.Record{Key: key, Value: event}, func(_ *kgo.Record, err error) {
 			if err != nil {
 				mu.Lock()
 				failed = err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -199,6 +200,63 @@ func TestAnAppendThatIsNotWaitedForMayBeThere(t *testing.T) {
 	}
 }
 
+// One who flushes may wait before those who append. Each record still gets its own
+// number: with another's, Done would drop a record that comes after it.
+func TestRecordsBehindAFlushGetTheirOwnNumbers(t *testing.T) {
+	files := newMemFS()
+	l, _ := open(t, files, Options{})
+	add(t, l, 0, "first")
+	inSync, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	files.fail = func(op, _ string) error {
+		if op == "sync" {
+			once.Do(func() { close(inSync); <-goOn })
+		}
+		return nil
+	}
+	var waiting sync.WaitGroup
+	waiting.Go(func() { add(t, l, 0, "second") })
+	<-inSync
+	done(t, l, 0, 1) // so that the flush has something to say
+	waiting.Go(func() {
+		if err := l.Flush(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	await.Until(t, await.Long, func() bool { // nothing tells
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.pending != nil
+	}, func() string { return "the flush waits" })
+	given := map[string]uint64{}
+	var mu sync.Mutex
+	for _, payload := range []string{"a", "b", "c"} {
+		waiting.Add(1)
+		err := l.Enqueue(Record{Payload: []byte(payload)}, func(seq uint64, err error) {
+			defer waiting.Done()
+			mu.Lock()
+			defer mu.Unlock()
+			if given[payload] = seq; err != nil {
+				t.Error(err)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(goOn)
+	waiting.Wait()
+	records, err := l.Next(0, 10, 1<<20)
+	if err != nil || len(records) != 4 {
+		t.Fatalf("%d records, %v", len(records), err)
+	}
+	for _, r := range records[1:] {
+		if given[string(r.Payload)] != r.Seq {
+			t.Errorf("%s has the number %d and was told %d", r.Payload, r.Seq, given[string(r.Payload)])
+		}
+	}
+}
+
 // A write or a sync that fails is an error of those who wait for it; what
 // comes later goes into another file, and nothing that was acknowledged is lost.
 func TestAFailedWriteOrSyncEndsItsSegment(t *testing.T) {
@@ -386,6 +444,40 @@ func history(t *testing.T, seed uint64, r *rand.Rand) {
 	}
 }
 
+// A file that came back after a loss of power would bring its records once more,
+// however long ago they were done.
+func TestAFileThatIsRemovedStaysRemovedAfterAFlushOrAClose(t *testing.T) {
+	for _, end := range []func(l *Log) error{
+		func(l *Log) error { return l.Flush(t.Context()) },
+		(*Log).Close,
+	} {
+		files := newMemFS()
+		l, _ := open(t, files, Options{})
+		add(t, l, 0, "old")
+		done(t, l, 0, 1)
+		if again, _ := open(t, files.crash(nil), Options{}); payloads(t, again, 0) != "old" {
+			t.Error("the removal is durable by itself: this test shows nothing")
+		}
+		broken := errors.New("i/o error")
+		files.fail = func(op, _ string) error {
+			if op == "syncdir" {
+				return broken
+			}
+			return nil
+		}
+		if err := l.Flush(t.Context()); !errors.Is(err, broken) {
+			t.Errorf("%v, want %v", err, broken)
+		}
+		files.fail = nil
+		if err := end(l); err != nil {
+			t.Fatal(err)
+		}
+		if again, _ := open(t, files.crash(nil), Options{}); payloads(t, again, 0) != "" {
+			t.Errorf("there again: %s", payloads(t, again, 0))
+		}
+	}
+}
+
 // A segment that a crash left without a record must not keep its name from the next.
 func TestASegmentWithoutARecordDoesNotStopTheNext(t *testing.T) {
 	files := newMemFS()
@@ -529,3 +621,45 @@ func TestAFileOfAnotherVersionIsKept(t *testing.T) {
 		t.Errorf("a file of zeros: %+v", recovered)
 	}
 }
+
+// A loss of power may leave anything where a segment was begun. It must not keep
+// the segments before it from being read.
+func TestRubbishWhereASegmentWasBegunIsCut(t *testing.T) {
+	for _, rubbish := range []string{"T", "TRB\x00\x00\x00\x00\x00", "TRBSEG", "TRBSEG\x00\x00", "TRBSEGxy and more", strings.Repeat("\x00", 40), strings.Repeat("x", 100)} {
+		files := newMemFS()
+		l, _ := open(t, files, Options{})
+		add(t, l, 0, "one")
+		name := filepath.Join("q", segmentName(2))
+		files.files[name] = &memFile{fs: files, name: name, bytes: []byte(rubbish)}
+		again, recovered, err := Open("q", Options{FS: unlocked{files}})
+		if err != nil {
+			t.Errorf("%q: %v", rubbish, err)
+			continue
+		}
+		if got := payloads(t, again, 0); got != "one" || recovered != (Recovered{Records: 1, CutBytes: int64(len(rubbish))}) {
+			t.Errorf("%q: %q, %+v", rubbish, got, recovered)
+		}
+		add(t, again, 0, "two")
+		if err := again.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Records whose segment's first bytes have decayed are still whole.
+func TestRecordsBehindADecayedHeadAreRead(t *testing.T) {
+	files := newMemFS()
+	l, _ := open(t, files, Options{})
+	add(t, l, 0, "one")
+	add(t, l, 0, "two")
+	after := files.crash(nil)
+	copy(after.files[filepath.Join("q", segmentName(1))].bytes, "XX")
+	if again, recovered := open(t, after, Options{}); payloads(t, again, 0) != "one two" || recovered != (Recovered{Records: 2}) {
+		t.Errorf("%q, %+v", payloads(t, again, 0), recovered)
+	}
+}
+
+// unlocked is a file system whose locks nobody has.
+type unlocked struct{ *memFS }
+
+func (unlocked) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
