@@ -76,6 +76,7 @@ type Deps struct {
 	Producer Producer
 	Hasher   *identity.Hasher
 	Previous *identity.Hasher // of the former hashing secret: cookies that it signed are known in orders; nil: none
+	Names    Names            // nil: UTM values of orders that look like an e-mail or a phone are always removed
 	Resolver Resolver         // nil: the system's
 	Log      *slog.Logger
 	Now      func() time.Time     // nil: time.Now
@@ -143,6 +144,13 @@ type Database interface {
 // is temporary until ctx ends.
 type Producer interface {
 	Produce(ctx context.Context, topic string, records ...wire.Record) error
+}
+
+// Names knows the names of a company's influencers and campaigns.
+type Names interface {
+	// KnownNames returns those of some folded names (commerce.FoldName) that an
+	// influencer or a campaign has or had.
+	KnownNames(ctx context.Context, companyID string, folded []string) ([]string, error)
 }
 
 // Resolver looks up the addresses of a host; *net.Resolver is one.
