@@ -13,6 +13,21 @@ const (
 	LastTouch   = "last_touch"
 )
 
+// What is done with the link evidence of an influencer that nothing proves
+// (docs/attribution.md, "Proof").
+const (
+	UnprovenReview = "review" // it waits for a decision
+	UnprovenIgnore = "ignore"
+	UnprovenPay    = "pay"
+)
+
+// What a merchant may decide about an influencer's link evidence for an order.
+const (
+	EvidenceAccept   = "accept"
+	EvidenceRefuse   = "refuse"
+	EvidenceWithdraw = "withdraw" // as if nothing had been decided
+)
+
 // What a store wants done about shoppers' consent.
 const (
 	ConsentNone     = "none"      // nothing is asked
@@ -24,6 +39,9 @@ const (
 var (
 	ConsentPolicies = []string{ConsentNone, ConsentRequired, ConsentHonorGPC}
 	PayoutRules     = []string{CouponFirst, LastTouch}
+
+	UnprovenRules     = []string{UnprovenReview, UnprovenIgnore, UnprovenPay}
+	EvidenceDecisions = []string{EvidenceAccept, EvidenceRefuse, EvidenceWithdraw}
 )
 
 // mostDays bounds the days of a window and of a half-life, as the schema does.

@@ -83,6 +83,18 @@ type FoldedOrder struct {
 	Order     wire.Order
 	Day       string    // of createdAt in the store's time zone, YYYY-MM-DD
 	VersionAt time.Time // of its newest version
+
+	ApprovedSince time.Time // see ApprovedSince
+}
+
+// ApprovedSince returns when the unbroken run of approved versions began to which
+// the newest belongs, and zero where the newest is not approved. versions is ordered,
+// oldest first.
+func ApprovedSince(versions []StoredVersion) (since time.Time) {
+	for i := len(versions) - 1; i >= 0 && versions[i].Order.Status == commerce.OrderApproved; i-- {
+		since = versions[i].At
+	}
+	return since
 }
 
 // Fold returns the current order: the newest version, with each optional field that
@@ -107,7 +119,9 @@ func Fold(versions []StoredVersion) wire.Order {
 		fillFrom(&out.UTMCampaign, old.UTMCampaign)
 		fillFrom(&out.UTMContent, old.UTMContent)
 		fillFrom(&out.UTMTerm, old.UTMTerm)
-		fillFrom(&out.VisitorID, old.VisitorID)
+		if !out.VisitorID.Present { // the two are of one userId
+			out.VisitorID, out.UserCookie = old.VisitorID, old.UserCookie
+		}
 		fillFrom(&out.Source, old.Source)
 		fillFrom(&out.IsFirstOrder, old.IsFirstOrder)
 		fillFrom(&out.IsRecurring, old.IsRecurring)
@@ -117,6 +131,7 @@ func Fold(versions []StoredVersion) wire.Order {
 		fillFrom(&out.CartKey, old.CartKey)
 		fillFrom(&out.CartNoKey, old.CartNoKey)
 		fillFrom(&out.NetKey, old.NetKey)
+		fillFrom(&out.DeliveredAt, old.DeliveredAt)
 		fillFrom(&out.Items, old.Items)
 	}
 	return out
@@ -127,23 +142,6 @@ func fillFrom[T any](field *wire.Optional[T], older wire.Optional[T]) {
 	if !field.Present {
 		*field = older
 	}
-}
-
-// OrderKeys returns the keys that join an order to visitors, strongest first.
-func OrderKeys(o *wire.Order) []Key {
-	var keys []Key
-	add := func(kind KeyKind, value wire.Optional[string]) {
-		if text := value.Or(""); text != "" {
-			keys = append(keys, Key{kind, boundedID(text)})
-		}
-	}
-	add(KeyCart, o.CartKey)
-	add(KeyCart, o.CartNoKey)
-	add(KeyVisitor, o.VisitorID)
-	add(KeyCustomer, o.CustomerKey)
-	add(KeyEmail, o.EmailKey)
-	add(KeyPhone, o.PhoneKey)
-	return keys
 }
 
 // OrderCodes returns the folded codes by which a coupon may match the order: first
