@@ -62,7 +62,8 @@ type Deps struct {
 	Database Database
 	Producer Producer
 	Hasher   *identity.Hasher
-	Resolver Resolver // nil: the system's
+	Previous *identity.Hasher // of the former hashing secret: cookies that it signed are known in orders; nil: none
+	Resolver Resolver         // nil: the system's
 	Log      *slog.Logger
 	Now      func() time.Time     // nil: time.Now
 	Random   io.Reader            // nil: crypto/rand

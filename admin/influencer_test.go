@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -173,6 +174,38 @@ func TestPagesAreStableUnderInserts(t *testing.T) {
 	}
 	for _, query := range []string{"limit=0", "limit=101", "limit=x", "cursor=x", "cursor="} {
 		s.want(s.call("GET", "/admin/v1/influencers?"+query, s.live, ""), 400, "validation_error")
+	}
+}
+
+// The command line changes settings and has no hashing secret: who publishes the
+// change adds the key check, without which an edge refuses the company's events.
+func TestChangedSettingsAreInTheDirectoryWithTheirKeyCheck(t *testing.T) {
+	t.Parallel()
+	s := start(t, admin.Config{})
+	id := s.store.Live.CompanyID
+	_, _, err := s.db.ChangeSettings(t.Context(), commerce.SettingsChange{CompanyID: id, Actor: "cli", Change: func(s *commerce.Settings) {
+		s.Origins, s.ConsentPolicy, s.Limits = []string{"https://loja.example.com"}, commerce.ConsentRequired, wire.Limits{EventsPerSecond: 50, Burst: 600}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var company wire.Company
+	s.read(wire.TopicDirectory, 1, func(r kafka.Record) bool {
+		var c wire.Company
+		if string(r.Key) != wire.CompanyKeyPrefix+id {
+			return false
+		}
+		if err := json.Unmarshal(r.Value, &c); err != nil {
+			t.Error(err)
+		}
+		if c.KeyCheck != s.hasher.Check(id) {
+			t.Errorf("revision %d has the key check %q", c.Rev, c.KeyCheck)
+		}
+		company = c
+		return len(c.Origins) > 0
+	})
+	if company.ConsentPolicy != wire.ConsentRequired || company.Limits != (wire.Limits{EventsPerSecond: 50, Burst: 600}) || company.Origins[0] != "https://loja.example.com" {
+		t.Errorf("%+v", company)
 	}
 }
 

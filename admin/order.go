@@ -31,7 +31,7 @@ func (s *Server) postOrder(w http.ResponseWriter, r *http.Request, c caller) (an
 	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
-	if err := conceal(&order, person, c.keys); err != nil {
+	if err := conceal(&order, person, c.keys, s.signer); err != nil {
 		return answer{}, err
 	}
 	raw, err := order.AppendJSON(make([]byte, 0, orderBytes))

@@ -12,6 +12,7 @@ import (
 	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/devstack"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -24,7 +25,9 @@ const order1001 = `{"orderId":"1001","number":1001,"orderStatus":0,"createdAt":"
 func TestAcceptedOrderIsOnKafkaWithKeysAndPersonalDataApart(t *testing.T) {
 	t.Parallel()
 	s := start(t, admin.Config{})
-	got := s.call("POST", "/admin/v1/order", s.live, order1001)
+	const visitor = "018f3f5e-7b2a-7c3d-8e4f-0123456789ab"
+	cookie := identity.NewSigner(s.hasher, nil).Sign(identity.SignedCookie, visitor)
+	got := s.call("POST", "/admin/v1/order", s.live, strings.Replace(order1001, `"items"`, `"userId":"`+cookie+`","items"`, 1))
 	s.want(got, 200, "")
 	if got.Data != nil {
 		t.Errorf("data %s", got.Data)
@@ -46,6 +49,9 @@ func TestAcceptedOrderIsOnKafkaWithKeysAndPersonalDataApart(t *testing.T) {
 			order.CustomerKey.Value != keys.Customer("cust-77") || order.CartNoKey.Value != keys.Cart("cart-123") || order.CartKey != wire.Null[string]() {
 			t.Errorf("keys %s", c.Body)
 		}
+		if order.VisitorID != wire.Some(visitor) || order.UserIDMAC != wire.MACValid {
+			t.Errorf("visitor %s", c.Body)
+		}
 		if order.TotalMinor != 10050 || order.ShippingMinor.Value != 1000 || order.Items.Value[0].Price != "45.25" {
 			t.Errorf("amounts %s", c.Body)
 		}
@@ -53,7 +59,7 @@ func TestAcceptedOrderIsOnKafkaWithKeysAndPersonalDataApart(t *testing.T) {
 			t.Errorf("personal %s", order.Personal)
 		}
 		outside := bytes.Replace(r.Value, order.Personal, nil, 1)
-		for _, secret := range []string{"xample.com", "98888", "cust-77", "cart-123", "Souza"} {
+		for _, secret := range []string{"xample.com", "98888", "cust-77", "cart-123", "Souza", cookie} {
 			if bytes.Contains(outside, []byte(secret)) {
 				t.Errorf("%q stands outside personal: %s", secret, outside)
 			}

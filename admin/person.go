@@ -3,6 +3,7 @@ package admin
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
@@ -44,7 +45,7 @@ func readCustomer(o object) wire.Customer {
 // conceal removes what names the shopper from an order that was checked. Keyed
 // hashes replace ids, e-mails and phones; e-mails and phones in other texts are
 // removed; the raw values are in the personal part only.
-func conceal(order *wire.Order, person wire.Personal, keys identity.Keys) error {
+func conceal(order *wire.Order, person wire.Personal, keys identity.Keys, signer *identity.Signer) error {
 	for _, text := range []*wire.Optional[string]{&order.Name, &order.DiscountCode,
 		&order.UTMSource, &order.UTMMedium, &order.UTMCampaign, &order.UTMContent, &order.UTMTerm} {
 		text.Value = identity.Scrub(text.Value)
@@ -75,6 +76,7 @@ func conceal(order *wire.Order, person wire.Personal, keys identity.Keys) error 
 	}
 	userID := order.VisitorID
 	order.VisitorID = hashed(userID, keys.VisitorID)
+	order.UserIDMAC = userIDMAC(userID.Or(""), signer)
 	// An id that is no UUID may name a person.
 	if order.VisitorID.Valid && !commerce.IsUUID(order.VisitorID.Value) {
 		person.UserID = userID
@@ -87,6 +89,20 @@ func conceal(order *wire.Order, person wire.Personal, keys identity.Keys) error 
 		return fmt.Errorf("an order's personal part: %w", err)
 	}
 	return nil
+}
+
+// userIDMAC tells whether a userId is the edge's signed cookie. Only the raw
+// userId can say it: of <UUID>.<mac> the UUID alone is kept.
+func userIDMAC(raw string, signer *identity.Signer) wire.UserIDMAC {
+	raw = strings.TrimSpace(raw)
+	id, _, signed := wire.CutMAC(raw)
+	if !signed || !commerce.IsUUID(id) {
+		return wire.MACNone
+	}
+	if _, _, ours := signer.Verify(identity.SignedCookie, raw); ours {
+		return wire.MACValid
+	}
+	return wire.MACInvalid
 }
 
 // hashed returns the keyed hash of a value. A value such as "null" or "0" counts

@@ -18,7 +18,7 @@ func TestItemsOfAnOrderNameNobody(t *testing.T) {
 		{ItemID: "44123456789012", ProductID: "7891234567895", VariantID: "tee-m / 2026-03-15"},
 	}
 	order := wire.Order{Items: wire.Some(items)}
-	if err := conceal(&order, wire.Personal{}, hasher.Company("c_1", "BR")); err != nil {
+	if err := conceal(&order, wire.Personal{}, hasher.Company("c_1", "BR"), identity.NewSigner(hasher, nil)); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []wire.Item{

@@ -2,7 +2,9 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -123,7 +125,7 @@ func (s *Server) publish(ctx context.Context, records []commerce.OutboxRecord) e
 		}
 		batch := make([]wire.Record, run)
 		for i, r := range records[:run] {
-			batch[i] = wire.Record{Key: []byte(r.Key), Value: r.Value}
+			batch[i] = wire.Record{Key: []byte(r.Key), Value: s.withKeyCheck(r)}
 		}
 		if err := s.deps.Producer.Produce(ctx, records[0].Topic, batch...); err != nil {
 			return err
@@ -131,6 +133,25 @@ func (s *Server) publish(ctx context.Context, records []commerce.OutboxRecord) e
 		records = records[run:]
 	}
 	return nil
+}
+
+// withKeyCheck is a record's value; a company's gets its key check here if it has
+// none: the command line has no hashing secret.
+func (s *Server) withKeyCheck(r commerce.OutboxRecord) []byte {
+	id, isCompany := strings.CutPrefix(r.Key, wire.CompanyKeyPrefix)
+	if r.Topic != wire.TopicDirectory || !isCompany || r.Value == nil {
+		return r.Value
+	}
+	var c wire.Company
+	if err := json.Unmarshal(r.Value, &c); err != nil || c.KeyCheck != "" {
+		return r.Value
+	}
+	c.KeyCheck = s.deps.Hasher.Check(id)
+	value, err := json.Marshal(c)
+	if err != nil { // a struct of texts and numbers: cannot be
+		return r.Value
+	}
+	return value
 }
 
 // signal wakes the goroutine that waits on a channel of capacity 1.

@@ -165,7 +165,7 @@ func readTestOrder(t *testing.T, edits ...string) (wire.Order, *commerce.Violati
 	order, person := readOrder(o)
 	o.bad.AddAll(commerce.CheckOrder(&order, &person, testNow))
 	if !o.bad.Any() {
-		if err := conceal(&order, person, hasher.Company("c_test", "BR")); err != nil {
+		if err := conceal(&order, person, hasher.Company("c_test", "BR"), identity.NewSigner(hasher, nil)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -367,6 +367,48 @@ func TestAnOrdersUserIDIsTheVisitorIDOfTheEdge(t *testing.T) {
 			t.Errorf("%q stands outside personal: %s", raw, rest)
 		}
 	}
+}
+
+// A userId that is the edge's cookie is known by its mac, and only its UUID is kept.
+func TestAnOrdersUserIDSaysWhetherTheEdgeSignedIt(t *testing.T) {
+	t.Parallel()
+	hashers := map[string]*identity.Hasher{}
+	for _, secret := range []string{"now", "before", "foreign"} {
+		var err error
+		if hashers[secret], err = identity.NewHasher(bytes.Repeat([]byte(secret), 32)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const id = "018f3f5e-7b2a-7c3d-8e4f-0123456789ab"
+	signed := func(secret string, what identity.Signed, text string) string {
+		return identity.NewSigner(hashers[secret], nil).Sign(what, text)
+	}
+	keys, signer := hashers["now"].Company("c_test", "BR"), identity.NewSigner(hashers["now"], hashers["before"])
+	f := func(what string, userID wire.Optional[string], wantID string, want wire.UserIDMAC) {
+		t.Helper()
+		order := wire.Order{VisitorID: userID}
+		if err := conceal(&order, wire.Personal{}, keys, signer); err != nil {
+			t.Fatal(err)
+		}
+		if order.VisitorID.Or("") != wantID || order.UserIDMAC != want {
+			t.Errorf("%s: %q %q, want %q %q", what, order.VisitorID.Or(""), order.UserIDMAC, wantID, want)
+		}
+		if strings.Contains(fmt.Sprint(order), ".1") {
+			t.Errorf("%s: the mac is kept: %+v", what, order)
+		}
+	}
+	f("a cookie", wire.Some(signed("now", identity.SignedCookie, id)), id, wire.MACValid)
+	f("one with white space around it", wire.Some(" "+signed("now", identity.SignedCookie, id)+"\n"), id, wire.MACValid)
+	f("one that the former secret signed", wire.Some(signed("before", identity.SignedCookie, id)), id, wire.MACValid)
+	f("another installation's", wire.Some(signed("foreign", identity.SignedCookie, id)), id, wire.MACInvalid)
+	f("a click's signature", wire.Some(signed("now", identity.SignedClick, id)), id, wire.MACInvalid)
+	f("another cookie's mac", wire.Some(id+strings.TrimPrefix(signed("now", identity.SignedCookie, id[:35]+"c"), id[:35]+"c")), id, wire.MACInvalid)
+	f("trb_id", wire.Some(id), id, wire.MACNone)
+	f("the shop's own id", wire.Some("u-77"), keys.VisitorID("u-77"), wire.MACNone)
+	notID := signed("now", identity.SignedCookie, "u-77")
+	f("a signed text that is no id of ours", wire.Some(notID), keys.VisitorID(notID), wire.MACNone)
+	f("null", wire.Null[string](), "", wire.MACNone)
+	f("none", wire.Optional[string]{}, "", wire.MACNone)
 }
 
 func quoted(t *testing.T, text string) string {

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/identity"
 )
 
 // Server is the API; New makes it. It is an http.Handler, and Run is its
@@ -24,6 +26,7 @@ type Server struct {
 	random   io.Reader
 	mux      *http.ServeMux
 	keys     *keyCache
+	signer   *identity.Signer
 	limits   *limits
 	links    linkPolicy
 	metrics  *metrics
@@ -73,6 +76,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		observer: &observer{log: deps.Log, now: deps.Now, random: deps.Random, metrics: metrics},
 		mux:      http.NewServeMux(),
 		keys:     newKeyCache(deps.Database, deps.Hasher, deps.Now, config.DependencyTimeout),
+		signer:   identity.NewSigner(deps.Hasher, deps.Previous),
 		limits:   newLimits(config.RuleRate, config.IngestRate),
 		links:    newLinkPolicy(deps.Resolver, config.AcceptUnresolved),
 		metrics:  metrics,

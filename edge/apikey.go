@@ -3,7 +3,6 @@ package edge
 import (
 	"encoding/json"
 	"strings"
-	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -18,23 +17,21 @@ type sender struct {
 
 // authorize reads the request's API key. A request without one is open; one whose
 // key may not send the company's events is refused.
-func (s *Server) authorize(ctx *fasthttp.RequestCtx, companyID string, now time.Time) (sender, *refusal) {
-	text, given := bearer(&ctx.Request.Header)
-	if !given {
+func (s *Server) authorize(from *payer, companyID string) (sender, *refusal) {
+	if !from.bearer {
 		return sender{trust: wire.TrustOpen}, nil
 	}
-	key := s.directory.apiKey(wire.APIKeyHash(text))
-	if key == nil || key.CompanyID != companyID || !key.ActiveAt(now) {
+	if from.key == nil || from.key.CompanyID != companyID {
 		if !s.directory.fresh() {
 			return sender{}, &refusedKeyNotFresh
 		}
 		return sender{}, &refusedUnauthorized
 	}
-	trust, ok := key.Trust()
+	trust, ok := from.key.Trust()
 	if !ok {
 		return sender{}, &refusedScope
 	}
-	return sender{trust, key.KeyID}, nil
+	return sender{trust, from.key.KeyID}, nil
 }
 
 // bearer is the text of Authorization: Bearer. Other schemes belong to a proxy

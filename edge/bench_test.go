@@ -34,7 +34,7 @@ func (quietDirectory) LogEnd(context.Context, string, int) (int64, error) { retu
 func benchServer(b testing.TB) *Server {
 	b.Helper()
 	hasher := testHasher(b)
-	server, err := New(Config{EventsPerSecond: 1e9, Burst: 1e9}, Deps{Producer: sink{}, Directory: quietDirectory{}, Hasher: hasher})
+	server, err := New(Config{EventsPerSecond: 1e9, Burst: 1e9, NetworkPerSecond: 1e9, NetworkBurst: 1e9}, Deps{Producer: sink{}, Directory: quietDirectory{}, Hasher: hasher})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -3,6 +3,8 @@ package edge
 import (
 	"bytes"
 	"errors"
+	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -25,28 +27,41 @@ func (s *Server) collect(ctx *fasthttp.RequestCtx) {
 		s.refuse(ctx, refusedKeyInBrowser)
 		return
 	}
+	now := s.deps.Now()
+	from := s.newPayer(ctx, now)
+	if refused := s.admit(&from, now); refused != nil {
+		s.refuse(ctx, *refused)
+		return
+	}
 	encoding := strings.ToLower(strings.TrimSpace(string(ctx.Request.Header.ContentEncoding())))
 	inflated := s.pools.bodies.Get().(*bytes.Buffer)
 	defer s.pools.putBody(inflated)
 	body, err := s.inflater.inflate(encoding, ctx.PostBody(), inflated)
-	switch {
-	case errors.Is(err, errTooLarge):
-		s.refuse(ctx, refusedTooLarge)
-		return
-	case errors.Is(err, errUnknownEncoding):
-		s.refuse(ctx, refusedEncoding)
-		return
-	case err != nil:
-		s.refuse(ctx, refusedBrokenEncoding)
+	if err != nil {
+		s.charge(&from, now, tokensFor(0, len(ctx.PostBody())+inflated.Len()))
+		s.refuse(ctx, refusedInflate(err))
 		return
 	}
 	companyID := string(ctx.QueryArgs().Peek("companyId"))
-	d, refused := s.ingest(ctx, body, companyID, "")
+	d, refused := s.ingest(ctx, &from, now, body, companyID, "")
 	if refused != nil {
 		s.refuse(ctx, *refused)
 		return
 	}
 	s.answer(ctx, d.results, d.durable)
+}
+
+// refusedInflate is why a body could not be inflated.
+func refusedInflate(err error) refusal {
+	switch {
+	case errors.Is(err, errTooLarge):
+		return refusedTooLarge
+	case errors.Is(err, errTooDense):
+		return refusal{http.StatusRequestEntityTooLarge, codePayloadTooLarge, "the body inflates to more than 100 times its length", 0}
+	case errors.Is(err, errUnknownEncoding):
+		return refusedEncoding
+	}
+	return refusedBrokenEncoding
 }
 
 // mediaType is a content type without its parameters, in lower case.
@@ -57,8 +72,8 @@ func mediaType(contentType []byte) string {
 
 // ingest stores the events of a body and returns when each of them is durable:
 // as an event, or as a dead letter with its reason.
-func (s *Server) ingest(ctx *fasthttp.RequestCtx, body, companyID string, via wire.Via) (*delivery, *refusal) {
-	d, refused := s.newDelivery(ctx, body, companyID, via)
+func (s *Server) ingest(ctx *fasthttp.RequestCtx, from *payer, now time.Time, body, companyID string, via wire.Via) (*delivery, *refusal) {
+	d, refused := s.newDelivery(ctx, from, now, body, companyID, via)
 	if refused != nil {
 		return nil, refused
 	}
@@ -74,10 +89,11 @@ func (s *Server) ingest(ctx *fasthttp.RequestCtx, body, companyID string, via wi
 }
 
 // newDelivery parses the body and checks the request as a whole.
-func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, body, companyID string, via wire.Via) (*delivery, *refusal) {
-	now := s.deps.Now()
+func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, from *payer, now time.Time, body, companyID string, via wire.Via) (*delivery, *refusal) {
 	batch := s.pools.batches.Get().(*core.Batch)
 	violation := batch.Parse(body, companyID, core.Options{Now: now.UnixMilli(), NewID: s.deps.NewID})
+	tokens := tokensFor(len(batch.Items), len(body))
+	s.charge(from, now, tokens)
 	if violation != nil {
 		return nil, refusedBody(violation)
 	}
@@ -87,27 +103,26 @@ func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, body, companyID string, v
 	}
 	by := sender{trust: wire.TrustOpen}
 	if via == "" { // other routes take no key
-		if by, refused = s.authorize(ctx, c.CompanyID, now); refused != nil {
+		if by, refused = s.authorize(from, c.CompanyID); refused != nil {
 			return nil, refused
 		}
 	}
-	if !c.limiter.AllowN(now, len(batch.Items)) {
-		return nil, refusedRate(rateWait(c, len(batch.Items)))
+	if by.trust == wire.TrustOpen && !c.open.AllowN(now, tokens) {
+		return nil, refusedRate(rateWait(c, tokens))
 	}
 	d := &delivery{
 		server: s, batch: batch, now: now, deadline: now.Add(s.config.ProduceTimeout),
 		results: make([]result, len(batch.Items)), durable: produce.Kafka, attempt: newAttempt(),
-		arrival: s.arrival(ctx, c, now, batch.SentAt, via),
+		arrival: s.arrival(ctx, from.address, c, now, batch.SentAt, via),
 	}
 	d.arrival.sender = by
 	s.setVisitorCookie(ctx, d)
 	return d, nil
 }
 
-// rateWait is how long until the company's bucket holds n events again.
+// rateWait is how long until one of the company's buckets holds n tokens again.
 func rateWait(c *company, n int) time.Duration {
-	wait := time.Duration(float64(n) / c.perSecond * float64(time.Second))
-	return min(max(wait, time.Second), time.Minute)
+	return boundedWait(time.Duration(float64(n) / c.perSecond * float64(time.Second)))
 }
 
 // findCompany returns the company if the request's page may send events to it,
@@ -129,9 +144,8 @@ func (s *Server) findCompany(ctx *fasthttp.RequestCtx, companyID string) (*compa
 }
 
 // arrival reads what the request itself says of its events.
-func (s *Server) arrival(ctx *fasthttp.RequestCtx, c *company, now time.Time, sentAt int64, via wire.Via) arrival {
+func (s *Server) arrival(ctx *fasthttp.RequestCtx, address netip.Addr, c *company, now time.Time, sentAt int64, via wire.Via) arrival {
 	h := &ctx.Request.Header
-	address := clientIP(ctx, s.config.TrustedProxies)
 	a := arrival{
 		company: c, receivedAt: now.UnixMilli(), skew: clockSkew(now, sentAt), via: via,
 		ip: truncateIP(address), netKey: c.keys.Network(address), frame: fromForeignFrame(h), bot: wire.BotNone,

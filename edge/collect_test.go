@@ -286,7 +286,7 @@ func TestRefusals(t *testing.T) {
 	}
 	slow := `{"companyId":"co_slow","events":[` + strings.Join(full, ",") + `]}`
 	s.post(200, slow)
-	f(429, "rate_limit_exceeded", `{"companyId":"co_slow","event":"PAGE_VIEW"}`)
+	f(429, "rate_limit_exceeded", slow)
 	if n := len(s.events()); n != 500 {
 		t.Errorf("%d events in the log", n)
 	}

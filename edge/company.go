@@ -14,8 +14,9 @@ import (
 type company struct {
 	wire.Company
 	keys          identity.Keys
-	wrongKey      bool // the directory's keys are made with another hashing secret
-	limiter       *rate.Limiter
+	wrongKey      bool          // the directory's keys are made with another hashing secret
+	open          *rate.Limiter // what comes without an API key
+	keyed         *rate.Limiter // what comes with one of the company's: a stranger cannot use it up
 	origins       map[string]bool
 	burst         int
 	perSecond     float64
@@ -38,12 +39,23 @@ func (d *directory) newCompany(c wire.Company) *company {
 	if made.burst <= 0 {
 		made.burst = d.config.Burst
 	}
-	made.burst = max(made.burst, core.MaxBatchEvents) // or a full batch would always be refused
-	made.limiter = rate.NewLimiter(rate.Limit(made.perSecond), made.burst)
+	made.burst = max(made.burst, tokensFor(core.MaxBatchEvents, d.config.MaxBody)) // or a full batch would always be refused
+	made.open = rate.NewLimiter(rate.Limit(made.perSecond), made.burst)
+	made.keyed = rate.NewLimiter(rate.Limit(made.perSecond), made.burst)
 	for _, origin := range c.Origins {
 		made.origins[normalOrigin(origin)] = true
 	}
 	return made
+}
+
+// takeBuckets makes the company go on with the buckets of its former record: what
+// is used up stays used up.
+func (c *company) takeBuckets(former *company) {
+	c.open, c.keyed = former.open, former.keyed
+	for _, bucket := range []*rate.Limiter{c.open, c.keyed} {
+		bucket.SetLimit(rate.Limit(c.perSecond))
+		bucket.SetBurst(c.burst)
+	}
 }
 
 // normalOrigin is an origin as browsers send it: lower case, no path, no

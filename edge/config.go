@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,9 +47,19 @@ type Config struct {
 	IdleTimeout    time.Duration // between requests of a connection: 60 s
 	DrainTimeout   time.Duration // from the end of Serve's context to its return: 10 s
 
-	EventsPerSecond float64 // of a company that has no limit of its own: 10,000
-	Burst           int     // 20,000
-	RememberedIDs   int     // acknowledged event ids known as duplicates, about: 131,072
+	// What a request costs is one token for each event, or for each 2 KiB of its
+	// inflated body, whichever is more, also where it is refused.
+	EventsPerSecond  float64 // tokens of a company that has no limit of its own: 10,000
+	Burst            int     // 20,000
+	NetworkPerSecond float64 // tokens of one network (/24 or /48), for what comes without an API key: 2,000
+	NetworkBurst     int     // 20,000
+
+	// Clicks that are recorded; the redirect always works.
+	ClickRepeat     time.Duration // a click of the same visitor on the same link within this is the same click: 10 s
+	ClicksPerSecond float64       // of one network on one link: 10
+	ClickBurst      int           // 100
+
+	RememberedIDs int // acknowledged event ids known as duplicates, about: 131,072
 
 	// DirectoryFresh is how long ago Kafka may have said last that the directory
 	// is read to its end; after that an unknown company gets 503, not 401: 15 s.
@@ -99,9 +110,12 @@ func (c Config) withDefaults() (Config, error) {
 	orInt(&c.MaxConnections, 10_000)
 	orInt(&c.Burst, 20_000)
 	orInt(&c.RememberedIDs, 128<<10)
-	if c.EventsPerSecond == 0 {
-		c.EventsPerSecond = 10_000
-	}
+	orInt(&c.NetworkBurst, 20_000)
+	orInt(&c.ClickBurst, 100)
+	orDuration(&c.ClickRepeat, 10*time.Second)
+	c.EventsPerSecond = cmp.Or(c.EventsPerSecond, 10_000)
+	c.NetworkPerSecond = cmp.Or(c.NetworkPerSecond, 2_000)
+	c.ClicksPerSecond = cmp.Or(c.ClicksPerSecond, 10)
 	return c, nil
 }
 

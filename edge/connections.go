@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,4 +58,15 @@ func (c *connections) drain(ctx context.Context) {
 		c.closeUnused(time.Since(idleSince) > drainGrace)
 		pause(ctx, 20*time.Millisecond)
 	}
+}
+
+// clientNetwork is an address as one client may have it: of an IPv6 address the
+// /64, since one customer has all of it.
+func clientNetwork(address netip.Addr) netip.Addr {
+	address = address.Unmap().WithZone("")
+	if address.Is6() {
+		network, _ := address.Prefix(64) // 64 bits are always there
+		return network.Addr()
+	}
+	return address
 }

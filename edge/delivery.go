@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"errors"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/produce"
@@ -35,17 +34,13 @@ func (d *delivery) makeRecords() {
 	buffer := make([]byte, 0, d.sizeHint())
 	ends := make([]int, 0, len(d.batch.Items))
 	d.claimed = make([]fingerprint, 0, len(d.batch.Items))
+	var rejected rejections
 	for i := range d.batch.Items {
 		item := &d.batch.Items[i]
 		d.results[i] = result{eventID: item.Event.ID, status: statusOK}
 		if item.Err != nil {
 			d.results[i] = result{item.Event.ID, statusRejected, item.Err.Code, reason(item.Err)}
-			record, err := rejectedRecord(c, item, d.now)
-			if err != nil {
-				d.err = errors.Join(d.err, err)
-				continue
-			}
-			d.rejected = append(d.rejected, record)
+			rejected.add(item)
 			continue
 		}
 		id := d.server.duplicates.fingerprint(eventKey{c.CompanyID, uuidBytes(item.Event.ID), d.arrival.trust})
@@ -65,6 +60,9 @@ func (d *delivery) makeRecords() {
 		buffer = d.server.appendRecord(buffer, &item.Event, &d.arrival, via, nil)
 		ends = append(ends, len(buffer))
 	}
+	var redacted int
+	d.rejected, redacted, d.err = rejected.records(c, d.now)
+	d.server.metrics.redactedBytes.Add(float64(redacted))
 	key := []byte(c.CompanyID)
 	d.events = make([]wire.Record, len(ends))
 	begin := 0

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -157,10 +155,8 @@ func (d *directory) applyCompany(state *entries, id string, value []byte) {
 	if limited == nil {
 		limited = d.served.companies[id]
 	}
-	if limited != nil { // what of its rate is used up stays used up
-		made.limiter = limited.limiter
-		made.limiter.SetLimit(rate.Limit(made.perSecond))
-		made.limiter.SetBurst(made.burst)
+	if limited != nil {
+		made.takeBuckets(limited)
 	}
 	if old != nil {
 		state.removeOrigins(old)

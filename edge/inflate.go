@@ -17,6 +17,7 @@ import (
 
 var (
 	errTooLarge        = errors.New("edge: the body is larger than allowed")
+	errTooDense        = errors.New("edge: the body inflates to more than maxRatio times its length")
 	errUnknownEncoding = errors.New("edge: unknown content encoding")
 )
 
@@ -26,6 +27,10 @@ type inflater struct {
 	limit                 int
 	gzips, brotlis, zstds sync.Pool
 }
+
+// maxRatio is how many times its length a body may inflate to. Many small events,
+// each with an id of its own, reach about 10.
+const maxRatio = 100
 
 // maxZstdWindow bounds a decoder's memory: no body needs a larger window than
 // a body may be long.
@@ -54,20 +59,20 @@ func (i *inflater) inflate(encoding string, body []byte, into *bytes.Buffer) (st
 		if err := reader.Reset(bytes.NewReader(body)); err != nil {
 			return "", fmt.Errorf("edge: inflate gzip: %w", err)
 		}
-		return i.read(reader, into)
+		return i.read(reader, len(body), into)
 	case "deflate":
 		// RFC 9110 means zlib; some senders send the bare deflate stream.
 		if reader, err := zlib.NewReader(bytes.NewReader(body)); err == nil {
-			return i.read(reader, into)
+			return i.read(reader, len(body), into)
 		}
-		return i.read(flate.NewReader(bytes.NewReader(body)), into)
+		return i.read(flate.NewReader(bytes.NewReader(body)), len(body), into)
 	case "br":
 		reader := i.brotlis.Get().(*brotli.Reader)
 		defer i.brotlis.Put(reader)
 		if err := reader.Reset(bytes.NewReader(body)); err != nil {
 			return "", fmt.Errorf("edge: inflate br: %w", err)
 		}
-		return i.read(reader, into)
+		return i.read(reader, len(body), into)
 	case "zstd":
 		return i.zstd(body, into)
 	}
@@ -87,16 +92,21 @@ func (i *inflater) zstd(body []byte, into *bytes.Buffer) (string, error) {
 	if err := reader.Reset(bytes.NewReader(body)); err != nil {
 		return "", fmt.Errorf("edge: inflate zstd: %w", err)
 	}
-	return i.read(reader, into)
+	return i.read(reader, len(body), into)
 }
 
-func (i *inflater) read(from io.Reader, into *bytes.Buffer) (string, error) {
-	n, err := into.ReadFrom(io.LimitReader(from, int64(i.limit)+1))
+// read inflates a body of length bytes, no further than it may go.
+func (i *inflater) read(from io.Reader, length int, into *bytes.Buffer) (string, error) {
+	limit, tooLong := i.limit, errTooLarge
+	if length < limit/maxRatio {
+		limit, tooLong = maxRatio*length, errTooDense
+	}
+	n, err := into.ReadFrom(io.LimitReader(from, int64(limit)+1))
 	if err != nil {
 		return "", fmt.Errorf("edge: inflate the body: %w", err)
 	}
-	if n > int64(i.limit) {
-		return "", errTooLarge
+	if n > int64(limit) {
+		return "", tooLong
 	}
 	return textOf(into.Bytes()), nil
 }

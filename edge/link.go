@@ -2,8 +2,10 @@ package edge
 
 import (
 	"fmt"
+	"hash/maphash"
 	"html"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -136,10 +138,16 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 		return
 	}
 	now := s.deps.Now()
-	a := s.arrival(ctx, c, now, 0, wire.ViaLink)
+	from := clientIP(ctx, s.config.TrustedProxies)
+	a := s.arrival(ctx, from, c, now, 0, wire.ViaLink)
+	recorded := s.judgeClick(from, &a, click.Code, now)
 	consent := c.consent(core.ConsentUnknown, a.signal)
 	if a.cookieID == "" && a.bot == wire.BotNone && c.mayCookie(consent) && sameSite(destinationHost, string(ctx.Host())) {
 		a.cookieID = s.newVisitorID(ctx)
+	}
+	if recorded != clickCounted {
+		s.metrics.countClick(recorded)
+		return
 	}
 	e := core.Event{
 		ID: click.ID, Name: core.LinkClick, Timestamp: now.UnixMilli(),
@@ -179,6 +187,31 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 			return
 		}
 	}
+}
+
+// judgeClick tells whether a click is recorded: clickCounted, or why it is not. The
+// redirect works in any case, and its landing still leads to the link.
+func (s *Server) judgeClick(address netip.Addr, a *arrival, code string, now time.Time) clickOutcome {
+	var h maphash.Hash
+	h.SetSeed(s.seed)
+	part := func(text string) {
+		_, _ = h.WriteString(text)
+		_ = h.WriteByte(0)
+	}
+	client := clientNetwork(address).As16()
+	_, _ = h.Write(client[:])
+	part(code)
+	part(a.userAgent)
+	part(a.cookieID)
+	if !s.repeats.take(h.Sum64(), now, 1) {
+		return clickRepeated
+	}
+	h.Reset()
+	part(code)
+	if !s.clicks.take(h.Sum64()^s.networkID(address), now, 1) {
+		return clickLimited
+	}
+	return clickCounted
 }
 
 // answerNoLink answers with a page for the person who followed an unknown link.

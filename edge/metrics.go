@@ -23,21 +23,31 @@ type metrics struct {
 	queuedBytes  prometheus.Gauge
 	lastProduced *lastProduce
 
+	redactedBytes  prometheus.Counter // of rejected events
 	taken          prometheus.Counter // events that are ok, found once
 	answeredEvents prometheus.Counter // requests of the route events that are answered 200
 }
 
 // countEvents counts the results of a request that was answered.
 func (m *metrics) countEvents(results []result) {
-	taken := 0
+	var counts struct{ ok, duplicate, rejected int }
 	for i := range results {
-		if status := results[i].status; status == statusOK {
-			taken++
-		} else {
-			m.events.WithLabelValues(string(status)).Inc()
+		switch results[i].status {
+		case statusOK:
+			counts.ok++
+		case statusDuplicate:
+			counts.duplicate++
+		case statusRejected:
+			counts.rejected++
 		}
 	}
-	m.taken.Add(float64(taken))
+	m.taken.Add(float64(counts.ok))
+	if counts.duplicate > 0 {
+		m.events.WithLabelValues(string(statusDuplicate)).Add(float64(counts.duplicate))
+	}
+	if counts.rejected > 0 {
+		m.events.WithLabelValues(string(statusRejected)).Add(float64(counts.rejected))
+	}
 }
 
 // countRequest counts an answer.
@@ -58,7 +68,7 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 	m := &metrics{
 		requests: counter("requests_total", "Answers by route and HTTP status.", "route", "status"),
 		events:   counter("events_total", "Events by status: ok, duplicate, rejected, failed.", "status"),
-		clicks:   counter("clicks_total", "Short-link openings: counted, bot, prefetch, head, embedded (not opened as a document), late (redirected before Kafka acknowledged), lost (not durable).", "outcome"),
+		clicks:   counter("clicks_total", "Short-link openings: counted, bot, prefetch, head, embedded (not opened as a document), late (redirected before Kafka acknowledged), lost (not durable), repeated (the same visitor has just opened the link), limited (too many of one network).", "outcome"),
 		refusals: counter("refusals_total", "Requests refused, by code.", "code"),
 		produces: counter("produces_total", "Produce calls by outcome: ok, temporary, permanent.", "outcome"),
 		produceTime: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -72,11 +82,14 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 		queuedBytes: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: "tributary", Subsystem: "edge", Name: "queued_bytes", Help: "Bytes on their way to Kafka, not acknowledged yet.",
 		}),
+		redactedBytes: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: "tributary", Subsystem: "edge", Name: "redacted_bytes_total", Help: "Bytes of rejected events that were redacted for dead letters.",
+		}),
 		lastProduced: &lastProduce{},
 	}
 	m.taken = m.events.WithLabelValues(string(statusOK))
 	m.answeredEvents = m.requests.WithLabelValues(routeEvents, strconv.Itoa(fasthttp.StatusOK))
-	registry.MustRegister(m.produceTime, m.produceSize, m.queuedBytes,
+	registry.MustRegister(m.produceTime, m.produceSize, m.queuedBytes, m.redactedBytes,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: "tributary", Subsystem: "edge", Name: "directory_age_seconds",
 			Help: "Since Kafka last said that the directory is complete; -1 before that.",
@@ -114,6 +127,8 @@ const (
 	clickEmbedded clickOutcome = "embedded" // not stored: a page fetched it as a picture, a frame or a script
 	clickLate     clickOutcome = "late"     // redirected before it was stored; counted again as what then became of it
 	clickLost     clickOutcome = "lost"     // not stored
+	clickRepeated clickOutcome = "repeated" // not stored: the same visitor has just opened the link
+	clickLimited  clickOutcome = "limited"  // not stored: too many of one network on one link
 )
 
 func (m *metrics) countClick(outcome clickOutcome) { m.clicks.WithLabelValues(string(outcome)).Inc() }

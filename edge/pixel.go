@@ -16,6 +16,12 @@ const pixelGIF = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf
 // on the way write queries to their logs.
 func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.Set("Cache-Control", "no-store")
+	now := s.deps.Now()
+	from := s.newPayer(ctx, now)
+	if refused := s.admit(&from, now); refused != nil {
+		s.refuse(ctx, *refused)
+		return
+	}
 	args := ctx.QueryArgs()
 	get := func(name string) string { return string(args.Peek(name)) }
 	name := get("event")
@@ -35,6 +41,7 @@ func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
 		// One value and nothing after it: what follows would be members of the event.
 		value := core.Scan(payload, 1)
 		if value.Skip(); !value.Done() {
+			s.charge(&from, now, tokensFor(1, len(payload)))
 			s.refuse(ctx, *refusedBody(&core.Violation{Code: core.CodeInvalidPayload, Message: "payload is not JSON"}))
 			return
 		}
@@ -47,7 +54,7 @@ func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
 	body = appendMember(body, first, "referrer", get("referrer"))
 	body = appendMember(body, first, "title", get("title"))
 	body = append(body, `}}}`...)
-	d, refused := s.ingest(ctx, string(body), get("companyId"), wire.ViaPixel)
+	d, refused := s.ingest(ctx, &from, now, string(body), get("companyId"), wire.ViaPixel)
 	if refused != nil {
 		s.refuse(ctx, *refused)
 		return

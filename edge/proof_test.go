@@ -129,9 +129,9 @@ func TestOnlyAVerifiedFirstPartyCookieNamesTheVisitor(t *testing.T) {
 // bring neither a click nor a landing that looks like one.
 func TestAShortLinkThatIsNotOpenedAsADocumentIsNoClick(t *testing.T) {
 	s := newStand(t, nil)
-	cookie := newID()
 	f := func(dest string, opened bool) {
 		t.Helper()
+		cookie := newID() // another visitor each time
 		headers := []string{"User-Agent: " + phone, "Cookie: trb_vid=" + testSigner(t).Sign(identity.SignedCookie, cookie)}
 		if dest != "" {
 			headers = append(headers, "Sec-Fetch-Dest: "+dest)

@@ -12,22 +12,61 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// maxRejectedBody is what a dead letter keeps of an event, in bytes after
-// redaction; of a longer one only the digest stays.
+// maxRejectedBody is how many bytes of a request's rejected events are redacted,
+// and how many of one dead letter stay; of what is more only the digest stays.
 const maxRejectedBody = 8 << 10
 
-// rejectedRecord is the dead letter of an item that was refused.
-func rejectedRecord(c *company, item *core.Item, at time.Time) (kafka.Record, error) {
-	letter := wire.Rejected{
-		V: 1, CompanyID: c.CompanyID, EventID: c.keys.EventID(item.Event.ID), Topic: wire.TopicEvents,
-		Code: string(item.Err.Code), Reason: identity.Scrub(reason(item.Err)),
-		Digest: c.keys.Digest([]byte(item.Text)), At: at.UTC().Truncate(time.Millisecond),
+// rejections are the rejected items of one request. Those of one code share a
+// dead letter, so a request makes no more letters than there are codes.
+type rejections struct{ letters []rejection }
+
+type rejection struct {
+	first *core.Item // what the letter shows
+	count int
+}
+
+// add takes an item that was refused. It must stay as it is until records.
+func (r *rejections) add(item *core.Item) {
+	for i := range r.letters {
+		if r.letters[i].first.Err.Code == item.Err.Code {
+			r.letters[i].count++
+			return
+		}
 	}
-	if len(item.Text) <= core.MaxEventBytes { // a larger one would cost too much to redact
-		letter.Body = redact(item.Text)
+	r.letters = append(r.letters, rejection{item, 1})
+}
+
+// records makes the dead letters. redacted is how many bytes of the events were
+// redacted for them.
+func (r *rejections) records(c *company, at time.Time) (records []kafka.Record, redacted int, err error) {
+	for _, of := range r.letters {
+		item := of.first
+		letter := wire.Rejected{
+			V: 1, CompanyID: c.CompanyID, EventID: c.keys.EventID(item.Event.ID), Topic: wire.TopicEvents,
+			Code: string(item.Err.Code), Reason: identity.Scrub(reason(item.Err)), Count: of.count,
+			Digest: c.keys.Digest([]byte(item.Text)), At: at.UTC().Truncate(time.Millisecond),
+		}
+		if readable(item.Err.Code) && redacted+len(item.Text) <= maxRejectedBody {
+			redacted += len(item.Text)
+			letter.Body = redact(item.Text, 0)
+		}
+		value, err := json.Marshal(letter)
+		if err != nil {
+			return nil, redacted, err
+		}
+		records = append(records, kafka.Record{Key: []byte(c.CompanyID), Value: value})
 	}
-	value, err := json.Marshal(letter)
-	return kafka.Record{Key: []byte(c.CompanyID), Value: value}, err
+	return records, redacted, nil
+}
+
+// readable tells whether an event that was refused for this has a text that can
+// be redacted at a price that its size bounds.
+func readable(code core.Code) bool {
+	switch code {
+	case core.CodeEventTooLarge, core.CodeInvalidJSON, core.CodeTooDeep, core.CodeNumberOutOfRange:
+		return false
+	}
+	return true
 }
 
 func reason(v *core.Violation) string {
@@ -37,13 +76,18 @@ func reason(v *core.Violation) string {
 	return v.Field + " " + v.Message
 }
 
-const redacted = "(redacted)"
+const (
+	redacted = "(redacted)"
+
+	// maxRedactNesting bounds JSON within JSON within JSON: each level is read anew.
+	maxRedactNesting = 4
+)
 
 // redact returns an event without whom it names: without its identity, and
 // without e-mails, phones and customer ids wherever they stand. Its eventId may
 // be one: the letter has it, as a UUID or a keyed digest. A text that is not JSON
-// gives "".
-func redact(text string) string {
+// gives "". nesting is in how many texts of JSON it stands itself.
+func redact(text string, nesting int) string {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
 	var value any
@@ -60,7 +104,7 @@ func redact(text string) string {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	if encoder.Encode(redactValue("", value)) != nil {
+	if encoder.Encode(redactValue("", value, nesting)) != nil {
 		return ""
 	}
 	body := identity.ScrubJSONStrict(strings.TrimSuffix(out.String(), "\n"))
@@ -70,23 +114,26 @@ func redact(text string) string {
 	return body
 }
 
-func redactValue(name string, value any) any {
+func redactValue(name string, value any, nesting int) any {
 	if value != nil && personal(name) {
 		return redacted
 	}
 	switch v := value.(type) {
 	case map[string]any:
 		for member, inner := range v {
-			v[member] = redactValue(member, inner)
+			v[member] = redactValue(member, inner, nesting)
 		}
 	case []any:
 		for i, inner := range v {
-			v[i] = redactValue("", inner)
+			v[i] = redactValue("", inner, nesting)
 		}
 	case string:
 		// JSON within JSON: an envelope's payload, or one encoded twice by mistake.
 		if text := strings.TrimSpace(v); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
-			return redact(text)
+			if nesting == maxRedactNesting {
+				return redacted
+			}
+			return redact(text, nesting+1)
 		}
 	}
 	return value

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"net"
 	"regexp"
@@ -28,6 +29,10 @@ type Server struct {
 	pools      *pools
 	bots       *bots
 	signer     *identity.Signer
+	seed       maphash.Seed // of the keys in the tables below
+	networks   *buckets     // what comes without an API key, by its network
+	repeats    *buckets     // clicks by who makes them: one of a kind holds for a while
+	clicks     *buckets     // clicks by network and link
 	assets     map[string]*asset
 	metrics    *metrics
 	http       *fasthttp.Server
@@ -57,6 +62,10 @@ func New(config Config, deps Deps) (*Server, error) {
 		pools:      newPools(),
 		bots:       newBots(),
 		signer:     identity.NewSigner(deps.Hasher, deps.Previous),
+		seed:       maphash.MakeSeed(),
+		networks:   newBuckets(config.NetworkPerSecond, float64(config.NetworkBurst), false),
+		repeats:    newBuckets(1/config.ClickRepeat.Seconds(), 1, true),
+		clicks:     newBuckets(config.ClicksPerSecond, float64(config.ClickBurst), false),
 		open:       connections{open: map[net.Conn]fasthttp.ConnState{}},
 	}
 	if err := s.directory.loadSnapshot(); err != nil {

@@ -135,7 +135,7 @@ func TestConsentPolicies(t *testing.T) {
 func TestRedact(t *testing.T) {
 	f := func(text, want string) {
 		t.Helper()
-		if got := redact(text); got != want {
+		if got := redact(text, 0); got != want {
 			t.Errorf("redact(%s)\n got %s\nwant %s", text, got, want)
 		}
 	}

@@ -157,7 +157,7 @@ func (s *shop) randomFacts(r *rand.Rand) []record {
 				o.DeliveredAt = wire.Some(moment())
 			}
 			if r.IntN(3) == 0 {
-				o.VisitorID, o.UserCookie = wire.Some(visitorID(visitor())), wire.Some(r.IntN(2) == 0)
+				o.VisitorID, o.UserIDMAC = wire.Some(visitorID(visitor())), []wire.UserIDMAC{wire.MACNone, wire.MACValid, wire.MACInvalid}[r.IntN(3)]
 			}
 			if r.IntN(3) == 0 {
 				o.DiscountCode = wire.Some([]string{"ANA10", "x, beto", "other"}[r.IntN(3)])

@@ -99,6 +99,8 @@ type measured struct {
 	p99    time.Duration
 	rate   float64 // events a second
 	memory int     // bytes, after the load
+
+	user, kernel, switches float64 // instructions and context switches, an event; 0 unless they are counted
 }
 
 // phases of a load.
@@ -118,21 +120,26 @@ func (o options) apply(ctx context.Context, l load, server *process) (measured, 
 		group.Go(func() { clients[i].err = clients[i].run(ctx, &phase) })
 	}
 	time.Sleep(o.warm)
+	counting := func() (counters, error) { return counters{}, nil }
+	if o.perf {
+		counting = server.count(ctx)
+	}
 	before, err := server.cpu()
 	phase.Store(measuring)
 	began := time.Now()
 	time.Sleep(o.length)
 	phase.Store(ended)
 	took := time.Since(began)
-	group.Wait()
 	after, err2 := server.cpu()
+	counted, err4 := counting()
+	group.Wait()
 	memory, err3 := server.memory()
 	var waits []time.Duration
 	for i := range clients {
 		err = cmp.Or(err, clients[i].err) // one says enough
 		waits = append(waits, clients[i].waits...)
 	}
-	if err := cmp.Or(err, err2, err3); err != nil {
+	if err := cmp.Or(err, err2, err3, err4); err != nil {
 		return measured{}, err
 	}
 	if len(waits) == 0 {
@@ -141,6 +148,7 @@ func (o options) apply(ctx context.Context, l load, server *process) (measured, 
 	slices.Sort(waits)
 	events := len(waits) * l.events
 	return measured{
+		user: counted.user / float64(events), kernel: counted.kernel / float64(events), switches: counted.switches / float64(events),
 		cpu: (after - before) / time.Duration(events), p50: waits[len(waits)/2], p99: waits[len(waits)*99/100],
 		rate: float64(events) / took.Seconds(), memory: memory,
 	}, nil

@@ -34,6 +34,7 @@ type options struct {
 	only    string
 	load    string
 	profile string
+	perf    bool
 
 	serve  string // the role of a process that this program started
 	broker string // its broker
@@ -46,7 +47,8 @@ func run(ctx context.Context, args []string) error {
 	flags.DurationVar(&o.length, "for", 2*time.Second, "length of what is measured")
 	flags.DurationVar(&o.warm, "warm", time.Second, "load before that")
 	flags.StringVar(&o.only, "only", "", "measure these servers alone, comma-separated: nothing, franz, edge")
-	flags.StringVar(&o.load, "load", "", "measure the loads alone whose names hold this")
+	flags.StringVar(&o.load, "load", "", "measure the loads alone whose names hold this; with a dot at its end, the one load of that name")
+	flags.BoolVar(&o.perf, "perf", false, "count instructions and context switches by perf(1), which must be there")
 	flags.StringVar(&o.profile, "profile", "", "write a CPU profile of each server process to this file, the last one stays")
 	flags.StringVar(&o.serve, "serve", "", "internal: the role of a process that edgebench started")
 	flags.StringVar(&o.broker, "broker", "", "internal: its broker")
@@ -97,7 +99,7 @@ func (o options) measure(ctx context.Context, server string, results *table) err
 		return err
 	}
 	for _, load := range loads {
-		if !strings.Contains(load.name, o.load) {
+		if !o.wants(load) {
 			continue
 		}
 		result, err := o.apply(ctx, load, process)
@@ -107,4 +109,12 @@ func (o options) measure(ctx context.Context, server string, results *table) err
 		results.add(server, load, result)
 	}
 	return nil
+}
+
+// wants tells whether the flags name a load.
+func (o options) wants(l load) bool {
+	if name, whole := strings.CutSuffix(o.load, "."); whole {
+		return l.name == name
+	}
+	return strings.Contains(l.name, o.load)
 }

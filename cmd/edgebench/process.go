@@ -95,3 +95,33 @@ func (p *process) memory() (int, error) {
 	}
 	return 0, errors.New("/proc/…/smaps_rollup names no Pss")
 }
+
+// counters are what perf(1) counts of a process.
+type counters struct {
+	user, kernel float64 // instructions
+	switches     float64 // of context
+}
+
+// count begins to count. The function that it returns ends that.
+func (p *process) count(ctx context.Context) func() (counters, error) {
+	var out bytes.Buffer
+	perf := exec.CommandContext(ctx, "perf", "stat", "-x", ",", "-e", "instructions:u,instructions:k,context-switches", "-p", strconv.Itoa(p.command.Process.Pid)) //nolint:gosec // a process of our own
+	perf.Stderr = &out
+	err := perf.Start()
+	time.Sleep(200*time.Millisecond)
+	return func() (counters, error) {
+		if err != nil {
+			return counters{}, err
+		}
+		_ = perf.Process.Signal(os.Interrupt)
+		_ = perf.Wait()
+		var c counters
+		into := []*float64{&c.user, &c.kernel, &c.switches}
+		for line := range strings.Lines(out.String()) {
+			if n, err := strconv.ParseFloat(strings.Split(line, ",")[0], 64); err == nil && len(into) > 0 {
+				*into[0], into = n, into[1:]
+			}
+		}
+		return c, nil
+	}
+}

@@ -118,7 +118,7 @@ func serveEdge(ctx context.Context, broker string) error {
 		return err
 	}
 	defer client.Close()
-	server, err := edge.New(edge.Config{Linger: linger}, edge.Deps{Producer: kafka.NewProducer(client), Directory: client, Hasher: hasher})
+	server, err := edge.New(edge.Config{Linger: linger, NetworkPerSecond: 1e9, NetworkBurst: 1e9}, edge.Deps{Producer: kafka.NewProducer(client), Directory: client, Hasher: hasher})
 	if err != nil {
 		return err
 	}

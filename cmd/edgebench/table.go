@@ -57,7 +57,7 @@ func cpuOf(m measured) time.Duration { return m.cpu }
 // print writes the medians, with what the edge costs as a part of franz.
 func (t *table) print(to io.Writer) {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "load\tserver\tCPU s per 1M events\tmin–max\t÷ franz\tp50 ms\tp99 ms\tevents/s\tPSS MB\truns\t")
+	fmt.Fprintln(w, "load\tserver\tCPU s per 1M events\tmin–max\t÷ franz\tp50 ms\tp99 ms\tevents/s\tPSS MB\tinstr user\tkernel\tswitches\truns\t")
 	for _, l := range loads {
 		for _, server := range servers {
 			found := t.find(server, l)
@@ -71,12 +71,13 @@ func (t *table) print(to io.Writer) {
 			}
 			least := slices.MinFunc(found.runs, byCPU).cpu
 			most := slices.MaxFunc(found.runs, byCPU).cpu
-			fmt.Fprintf(w, "%s\t%s\t%.1f\t%.1f–%.1f\t%s\t%.1f\t%.1f\t%.0f\t%.0f\t%d\t\n", l.name, server,
+			fmt.Fprintf(w, "%s\t%s\t%.1f\t%.1f–%.1f\t%s\t%.1f\t%.1f\t%.0f\t%.0f\t%.0f\t%.0f\t%.2f\t%d\t\n", l.name, server,
 				micro(cpu), micro(least), micro(most), ratio,
 				micro(median(found.runs, func(m measured) time.Duration { return m.p50 }))/1000,
 				micro(median(found.runs, func(m measured) time.Duration { return m.p99 }))/1000,
 				median(found.runs, func(m measured) float64 { return m.rate }),
-				float64(median(found.runs, func(m measured) int { return m.memory }))/(1<<20), len(found.runs))
+				float64(median(found.runs, func(m measured) int { return m.memory }))/(1<<20),
+				median(found.runs, func(m measured) float64 { return m.user }), median(found.runs, func(m measured) float64 { return m.kernel }), median(found.runs, func(m measured) float64 { return m.switches }), len(found.runs))
 		}
 	}
 	_ = w.Flush()

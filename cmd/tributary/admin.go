@@ -22,7 +22,8 @@ func newAdmin() *cobra.Command {
 	var database postgresFlags
 	var config admin.Config
 	var publicURL string
-	var tokens, former secretFlag
+	var tokens, formerTokens secretFlag
+	var former formerHashing
 	cmd := &cobra.Command{
 		Use:   "admin",
 		Short: "Run the admin API and the dashboard",
@@ -44,6 +45,9 @@ a time publishes the directory and the rules' changes.`,
 			if setup.hasher, err = public.hashing.hasher(); err != nil {
 				return err
 			}
+			if setup.previous, err = former.hasher(); err != nil {
+				return err
+			}
 			trusted, err := public.proxies.prefixes()
 			if err != nil {
 				return err
@@ -52,7 +56,7 @@ a time publishes the directory and the rules' changes.`,
 			if setup.dashboard.TokenSecret, err = tokens.require(); err != nil {
 				return err
 			}
-			if setup.dashboard.PreviousTokenSecret, err = former.read(); err != nil {
+			if setup.dashboard.PreviousTokenSecret, err = formerTokens.read(); err != nil {
 				return err
 			}
 			if err := common.listen(&setup.service); err != nil {
@@ -70,9 +74,10 @@ a time publishes the directory and the rules' changes.`,
 	flags.IntVar(&config.RuleRate.Burst, "rule-burst", 40, "… and how many at once")
 	common.register(flags, "admin", "127.0.0.1:7701")
 	public.register(flags, &config.ShutdownTimeout)
+	former.register(flags)
 	database.register(flags)
 	tokens.register(flags, "token-secret", "the secret that signs dashboard sessions, at least 32 bytes")
-	former.register(flags, "previous-token-secret", "the former token secret: sessions that it signed stay valid")
+	formerTokens.register(flags, "previous-token-secret", "the former token secret: sessions that it signed stay valid")
 	return cmd
 }
 
@@ -83,6 +88,7 @@ type adminSetup struct {
 	dashboard dashboard.Config // runAdmin sets its ShortBase
 	dsn       string
 	hasher    *identity.Hasher
+	previous  *identity.Hasher // nil: none
 }
 
 // runAdmin serves until ctx ends.
@@ -117,7 +123,7 @@ func runAdmin(ctx context.Context, s adminSetup) error {
 		batcher.Close(limited)
 	}()
 	api, err := admin.New(s.config, admin.Deps{
-		Database: db, Producer: batcher, Hasher: s.hasher, Log: s.log,
+		Database: db, Producer: batcher, Hasher: s.hasher, Previous: s.previous, Log: s.log,
 		Checks: map[string]func(context.Context) error{
 			"postgres": db.db.Ping,
 			"kafka": func(ctx context.Context) error {

@@ -2,8 +2,10 @@ package main
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 
@@ -16,26 +18,21 @@ import (
 const actor = "cli"
 
 func newCompany() *cobra.Command {
-	return group("company", "Make and list stores and their companies", newCompanyCreate(), newCompanyList())
+	return group("company", "Make stores, and list, show and change their companies", newCompanyCreate(), newCompanyList(), newCompanyShow(), newCompanySet())
 }
 
 func newCompanyCreate() *cobra.Command {
 	var database postgresFlags
-	var hashing hashingFlags
 	store := commerce.NewStore{Actor: actor, Random: rand.Reader}
+	store.Defaults()
 	cmd := &cobra.Command{
-		Use:   "create NAME",
-		Short: "Make a store with its two companies, live and sandbox",
-		Example: `  tributary company create "Loja Exemplo" --origin https://loja.example.com --host loja.example.com \
-    --postgres "$DSN" --hashing-secret-file /run/secrets/hashing`,
-		Args: cobra.ExactArgs(1),
+		Use:     "create NAME",
+		Short:   "Make a store with its two companies, live and sandbox",
+		Example: `  tributary company create "Loja Exemplo" --origin https://loja.example.com --host loja.example.com --postgres "$DSN"`,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			store.Name = strings.TrimSpace(args[0])
-			if err := checkStore(store); err != nil {
-				return err
-			}
-			hasher, err := hashing.hasher()
-			if err != nil {
+			if err := settingsProblem(store.Check()); err != nil {
 				return err
 			}
 			db, err := database.open(cmd.Context())
@@ -43,7 +40,6 @@ func newCompanyCreate() *cobra.Command {
 				return err
 			}
 			defer db.Close()
-			store.KeyCheck = hasher.Check
 			made, err := db.CreateStore(cmd.Context(), store)
 			if err != nil {
 				return err
@@ -54,39 +50,10 @@ func newCompanyCreate() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	database.register(flags)
-	hashing.register(flags)
-	flags.StringVar(&store.Country, "country", "BR", "ISO 3166-1 code of the country that phone numbers without one belong to")
-	flags.StringVar(&store.Timezone, "timezone", "America/Sao_Paulo", "IANA time zone of the store's days")
-	flags.StringVar(&store.Currency, "currency", "BRL", "ISO 4217 code of the store's currency")
-	flags.StringSliceVar(&store.Origins, "origin", nil, "origin whose pages may send events, https://loja.example.com; repeat or separate by commas")
-	flags.StringSliceVar(&store.Hosts, "host", nil, "the store's own host, never a touch; repeat or separate by commas")
-	flags.StringVar(&store.ConsentPolicy, "consent", "none", "none, required (no cookie before consent, a denial or Global Privacy Control joins nothing) or honor_gpc (the latter only)")
-	flags.StringVar(&store.PayoutRule, "payout-rule", commerce.CouponFirst, "who is paid where a coupon and a link name different influencers: "+commerce.CouponFirst+" or "+commerce.LastTouch)
-	flags.IntVar(&store.WindowDays, "window-days", 30, "how many days before an order a touch counts")
-	flags.IntVar(&store.HalfLifeDays, "half-life-days", 7, "days after which a touch counts half in the model time_decay")
-	flags.BoolVar(&store.CountDirect, "count-direct", false, "let direct visits count in every model, not in the last touch's alone")
-	flags.BoolVar(&store.PayRecurring, "pay-recurring", false, "let recurring subscription orders earn commission")
-	return cmd
-}
-
-// settingFlags are the flags that set a store's settings, by the settings' names.
-var settingFlags = map[string]string{
-	"country": "--country", "timezone": "--timezone", "currency": "--currency", "consent_policy": "--consent", "payout_rule": "--payout-rule",
-	"window_days": "--window-days", "half_life_days": "--half-life-days", "origins": "--origin", "hosts": "--host",
-}
-
-// checkStore returns all that is wrong with a store's settings.
-func checkStore(s commerce.NewStore) error {
-	var wrong []error
-	for _, v := range s.Check().List {
-		setting, _, _ := strings.Cut(v.Field, "[")
-		flag := settingFlags[setting]
-		if flag == "" {
-			flag = v.Field
-		}
-		wrong = append(wrong, errors.New(flag+" "+v.Message))
+	for _, x := range settings {
+		x.register(flags, &store.Settings)
 	}
-	return errors.Join(wrong...)
+	return cmd
 }
 
 // mostCompanies bounds a list. Large installations have hundreds.
@@ -117,4 +84,140 @@ func newCompanyList() *cobra.Command {
 	}
 	database.register(cmd.Flags())
 	return cmd
+}
+
+func newCompanyShow() *cobra.Command {
+	var database postgresFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show COMPANY", Short: "Show a company and its settings", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			db, err := database.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			company, err := findCompany(cmd.Context(), db, args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeCompany(cmd.OutOrStdout(), company)
+			}
+			return printCompany(cmd.OutOrStdout(), company)
+		},
+	}
+	database.register(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
+	return cmd
+}
+
+// writeCompany writes a company as JSON: its ids, and under "settings" each
+// setting by its name.
+func writeCompany(out io.Writer, c commerce.Company) error {
+	values := map[string]any{}
+	for _, x := range settings {
+		values[x.field] = x.value(&c.Settings)
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(map[string]any{
+		"company_id": c.CompanyID, "store_id": c.StoreID, "environment": c.Environment, "name": c.Name,
+		"rules_rev": c.RulesRev, "created_at": moment(c.CreatedAt), "settings": values,
+	})
+}
+
+func printCompany(out io.Writer, c commerce.Company) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, line := range [][2]string{{"company", c.CompanyID}, {"environment", c.Environment}, {"name", printable(c.Name)}, {"store", c.StoreID}, {"created", moment(c.CreatedAt)}} {
+		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
+	}
+	for _, x := range settings {
+		fmt.Fprintf(table, "%s\t%s\n", x.flag, x.text(&c.Settings))
+	}
+	return table.Flush()
+}
+
+func newCompanySet() *cobra.Command {
+	var database postgresFlags
+	var given commerce.Settings
+	cmd := &cobra.Command{
+		Use:   "set COMPANY",
+		Short: "Change settings of a company",
+		Long: `Change settings of one company: a store's other environment keeps its own. What
+is not given stays. A list replaces the one before; --origin "" empties it.
+Services use the new settings within seconds.`,
+		Example: `  tributary company set c_… --origin https://loja.example.com --origin https://checkout.example.com --consent required`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			change := func(s *commerce.Settings) {
+				for _, x := range settings {
+					if cmd.Flags().Changed(x.flag) {
+						x.take(s, &given)
+					}
+				}
+			}
+			if err := checkChange(cmd, change); err != nil {
+				return err
+			}
+			db, err := database.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			if _, err := findCompany(cmd.Context(), db, args[0]); err != nil {
+				return err
+			}
+			before, after, err := db.ChangeSettings(cmd.Context(), commerce.SettingsChange{CompanyID: args[0], Actor: actor, Change: change})
+			var refused *commerce.SettingsError
+			if errors.As(err, &refused) {
+				return settingsProblem(refused.Bad)
+			}
+			if err != nil {
+				return err
+			}
+			return printChanges(cmd.OutOrStdout(), before, after)
+		},
+	}
+	database.register(cmd.Flags())
+	for _, x := range settings {
+		if !x.once {
+			x.register(cmd.Flags(), &given)
+		}
+	}
+	return cmd
+}
+
+// checkChange tells what is wrong with a change before the database is opened.
+func checkChange(cmd *cobra.Command, change func(*commerce.Settings)) error {
+	var names []string
+	some := false
+	for _, x := range settings {
+		if !x.once {
+			names = append(names, "--"+x.flag)
+		}
+		some = some || cmd.Flags().Changed(x.flag)
+	}
+	if !some {
+		return fmt.Errorf("give what to change: %s", strings.Join(names, ", "))
+	}
+	var s commerce.Settings
+	s.Defaults()
+	change(&s)
+	return settingsProblem(s.Check())
+}
+
+// printChanges prints each setting that changed.
+func printChanges(out io.Writer, before, after commerce.Settings) error {
+	changed := false
+	for _, x := range settings {
+		if from, to := x.text(&before), x.text(&after); from != to {
+			changed = true
+			fmt.Fprintf(out, "%s: %s, before %s\n", x.flag, to, from)
+		}
+	}
+	if !changed {
+		fmt.Fprintln(out, "Nothing was changed: the settings are so already.")
+	}
+	return nil
 }

@@ -1,10 +1,17 @@
 package main
 
 import (
-	"github.com/tributary-io/tributary/internal/postgres/cases"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres/cases"
+	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/sdk/core"
 )
 
 func TestCompaniesAreListedWithTheirSettings(t *testing.T) {
@@ -52,4 +59,160 @@ func TestACompanyHasTheSettingsItWasMadeWith(t *testing.T) {
 		t.Fatal(out)
 	}
 	f(strings.Fields(out)[3], "required", "last_touch", 60*day, 14*day, false, true)
+}
+
+// shown is what `company show --json` says of a company's settings.
+func shown(t *testing.T, companyID string) (settings map[string]any) {
+	t.Helper()
+	out, status := command(t, "company", "show", companyID, "--json")
+	var company struct {
+		CompanyID string         `json:"company_id"`
+		Settings  map[string]any `json:"settings"`
+	}
+	if err := json.Unmarshal([]byte(out), &company); err != nil || status != 0 || company.CompanyID != companyID {
+		t.Fatalf("exit status %d, %v in\n%s", status, err, out)
+	}
+	return company.Settings
+}
+
+func TestSettingsOfACompanyAreChangedOneByOne(t *testing.T) {
+	live, dsn := installation(t)
+	want := shown(t, live.CompanyID)
+	// f sets what args say and wants the settings in changed to differ, and no others.
+	f := func(said string, changed map[string]any, args ...string) {
+		t.Helper()
+		out, status := command(t, append([]string{"company", "set", live.CompanyID}, args...)...)
+		if status != 0 || !strings.Contains(out, said) {
+			t.Errorf("%v: exit status %d and\n%s", args, status, out)
+		}
+		for name, value := range changed {
+			want[name] = value
+		}
+		got, expected := text(t, shown(t, live.CompanyID)), text(t, want)
+		if got != expected {
+			t.Errorf("%v:\n got %s\nwant %s", args, got, expected)
+		}
+	}
+	f("origin: https://a.example,https://b.example, before -", map[string]any{"origins": []string{"https://a.example", "https://b.example"}},
+		"--origin", "https://a.example", "--origin", "https://b.example")
+	f("origin: https://c.example, before https://a.example,https://b.example", map[string]any{"origins": []string{"https://c.example"}}, "--origin", "https://c.example")
+	f("Nothing was changed", nil, "--origin", "https://c.example")
+	f("origin: -, before https://c.example", map[string]any{"origins": []string{}}, "--origin", "")
+	f("host: a.example", map[string]any{"hosts": []string{"a.example", "b.example"}}, "--host", "a.example,b.example")
+	f("events-per-second: 1000000, before the edge's default\nburst: 500", map[string]any{"events_per_second": 1000000, "burst": 500}, "--events-per-second", "1000000", "--burst", "500")
+	f("events-per-second: the edge's default, before 1000000", map[string]any{"events_per_second": 0}, "--events-per-second", "0")
+	f("consent: required, before none", map[string]any{"consent_policy": "required"}, "--consent", "required")
+	f("timezone: America/Argentina/Buenos_Aires", map[string]any{"country": "AR", "timezone": "America/Argentina/Buenos_Aires", "currency": "ARS"},
+		"--country", "AR", "--timezone", "America/Argentina/Buenos_Aires", "--currency", "ARS")
+
+	out, status := command(t, "company", "show", live.CompanyID)
+	for _, want := range []string{live.CompanyID, live.StoreID, "Loja Exemplo", "a.example,b.example", "required", "the edge's default", "500", "ARS", "coupon_first"} {
+		if status != 0 || !strings.Contains(out, want) {
+			t.Errorf("exit status %d, and %q is not in\n%s", status, want, out)
+		}
+	}
+	outboxAndAudit(t, dsn, live.CompanyID, 8)
+
+	// From the first order on, what is stored was made with these three.
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.Exec(t.Context(), `insert into order_version (company_id, order_id, version_at, accepted_at, content_hash, body)
+		values ($1, 'o', now(), now(), 'h', '{}')`, live.CompanyID); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(want string, args ...string) {
+		t.Helper()
+		out, status := command(t, append([]string{"company", "set", live.CompanyID}, args...)...)
+		if status != 1 || strings.Count(out, "\n") != strings.Count(want, "\n")+1 || !strings.Contains(out, want) {
+			t.Errorf("%v: exit status %d and\n%s\nwant 1 and %q", args, status, out, want)
+		}
+	}
+	refused("--country is AR and cannot become BR: the company has orders already", "--country", "BR", "--origin", "https://d.example")
+	refused("--timezone is America/Argentina/Buenos_Aires and cannot become UTC", "--timezone", "UTC")
+	refused("--currency is ARS and cannot become BRL", "--currency", "BRL")
+	f("Nothing was changed", nil, "--currency", "ARS") // nor was the origin beside a refused country
+	f("origin: https://d.example", map[string]any{"origins": []string{"https://d.example"}}, "--origin", "https://d.example", "--currency", "ARS")
+}
+
+func text(t *testing.T, value any) string {
+	t.Helper()
+	out, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// outboxAndAudit wants changes of a company's settings in the outbox, for edges
+// and for the processor, and in the audit log.
+func outboxAndAudit(t *testing.T, dsn, companyID string, changes int) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	var directory, settings, audited int
+	var last []byte
+	var from, to, actor string
+	if err := conn.QueryRow(t.Context(), `select
+			(select count(*) from outbox where topic = $2 and key = 'company/' || $1),
+			(select count(*) from outbox where topic = $3 and key = $1 and convert_from(value, 'utf8')::jsonb ->> 'kind' = 'settings'),
+			(select count(*) from audit_log where company_id = $1 and action = 'company.settings'),
+			(select value from outbox where topic = $2 and key = 'company/' || $1 order by outbox_id desc limit 1)`,
+		companyID, wire.TopicDirectory, wire.TopicCommerce).Scan(&directory, &settings, &audited, &last); err != nil {
+		t.Fatal(err)
+	}
+	if directory != changes+1 || settings != changes || audited != changes { // one of the company's creation
+		t.Errorf("%d records of the directory, %d of settings, %d lines of the audit log for %d changes", directory, settings, audited, changes)
+	}
+	var c wire.Company
+	if err := json.Unmarshal(last, &c); err != nil || c.Limits != (wire.Limits{Burst: 500}) || c.ConsentPolicy != "required" || c.Country != "AR" || len(c.Hosts) != 2 {
+		t.Errorf("the directory gets %s, %v", last, err)
+	}
+	if err := conn.QueryRow(t.Context(), `select detail -> 'country' ->> 'from', detail -> 'country' ->> 'to', actor from audit_log
+		where company_id = $1 and action = 'company.settings' order by audit_id desc limit 1`, companyID).Scan(&from, &to, &actor); err != nil || from != "BR" || to != "AR" || actor != "cli" {
+		t.Errorf("the audit log says from %q to %q by %q, %v", from, to, actor, err)
+	}
+}
+
+func TestMistakenSettingsAreRefusedByTheirFlags(t *testing.T) {
+	live, _ := installation(t)
+	before := text(t, shown(t, live.CompanyID))
+	f := func(want string, args ...string) {
+		t.Helper()
+		out, status := command(t, append([]string{"company", "set"}, args...)...)
+		if status != 1 || !strings.Contains(out, want) || strings.Count(out, "\n") != 1 {
+			t.Errorf("%v: exit status %d and\n%s\nwant 1 and a line with %q", args, status, out, want)
+		}
+	}
+	f("accepts 1 arg", "--origin", "https://a.example")
+	f("give what to change: --country, --timezone", live.CompanyID)
+	f("no such company: c_zz; `tributary company list`", "c_zz", "--consent", "none")
+	f("--consent must be one of", live.CompanyID, "--consent", "maybe")
+	f("--consent", live.CompanyID, "--consent", "")
+	f(`--origin "https://*.example.com" is no origin`, live.CompanyID, "--origin", "https://*.example.com")
+	f(`--origin "https://loja.example.com/" is no origin`, live.CompanyID, "--origin", "https://a.example", "--origin", "https://loja.example.com/")
+	f(`--host "https://loja.example.com" is no host`, live.CompanyID, "--host", "https://loja.example.com")
+	f("--events-per-second must be from 1 to 1000000", live.CompanyID, "--events-per-second", "-1")
+	f("--events-per-second must be from 1 to 1000000", live.CompanyID, "--events-per-second", "NaN")
+	f("--burst must be from 500", live.CompanyID, "--burst", "499")
+	f("--country is no ISO 3166-1", live.CompanyID, "--country", "Brasil")
+	out, status := command(t, "company", "show", "c_zz")
+	if status != 1 || !strings.Contains(out, "no such company: c_zz") {
+		t.Errorf("exit status %d and %s", status, out)
+	}
+	if after := text(t, shown(t, live.CompanyID)); after != before {
+		t.Errorf("after nothing but refusals:\n%s\nbefore\n%s", after, before)
+	}
+}
+
+// A burst below a full request's events would refuse it for ever.
+func TestTheLeastBurstIsAFullRequest(t *testing.T) {
+	if commerce.MinBurst != core.MaxBatchEvents {
+		t.Errorf("%d, and a request has up to %d events", commerce.MinBurst, core.MaxBatchEvents)
+	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"github.com/spf13/cobra"
@@ -19,7 +18,7 @@ func newEdge() *cobra.Command {
 	var common serviceFlags
 	var public publicFlags
 	var config edge.Config
-	var former secretFlag
+	var former formerHashing
 	var spooling spool.Config
 	cmd := &cobra.Command{
 		Use:   "edge",
@@ -37,7 +36,7 @@ this machine's disk.`,
 			if setup.hasher, err = public.hashing.hasher(); err != nil {
 				return err
 			}
-			if err := setup.readFormer(&former); err != nil {
+			if setup.previous, err = former.hasher(); err != nil {
 				return err
 			}
 			if setup.config.TrustedProxies, err = public.proxies.prefixes(); err != nil {
@@ -56,9 +55,11 @@ this machine's disk.`,
 	flags.StringVar(&config.SnapshotFile, "snapshot", "", "file that keeps the directory, so that the edge starts with Kafka down")
 	flags.StringVar(&spooling.Dir, "spool", "", "directory that keeps events while Kafka is away; edges of one machine may share it (default none: 503 while Kafka is away)")
 	flags.Int64Var(&spooling.MaxBytes, "spool-bytes", 1<<30, "most bytes that this edge keeps there")
+	flags.Float64Var(&config.NetworkPerSecond, "network-events-per-second", 2000, "events a second that one network (/24, or /48 of IPv6) may send without an API key")
+	flags.IntVar(&config.NetworkBurst, "network-burst", 20_000, "… and how many at once")
 	common.register(flags, "edge", "127.0.0.1:7700")
 	public.register(flags, &config.DrainTimeout)
-	former.register(flags, "previous-hashing-secret", "the former hashing secret: cookies and clicks that it signed are still recognised")
+	former.register(flags)
 	return cmd
 }
 
@@ -70,18 +71,6 @@ type edgeSetup struct {
 	hasher *identity.Hasher
 
 	previous *identity.Hasher // nil: none
-}
-
-// readFormer reads the former hashing secret, if one is given.
-func (s *edgeSetup) readFormer(former *secretFlag) error {
-	secret, err := former.read()
-	if err != nil || len(secret) == 0 {
-		return err
-	}
-	if s.previous, err = identity.NewHasher(secret); err != nil {
-		return fmt.Errorf("--previous-hashing-secret: %w", err)
-	}
-	return nil
 }
 
 // runEdge serves until ctx ends.

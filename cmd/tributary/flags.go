@@ -126,6 +126,26 @@ func (h *hashingFlags) hasher() (*identity.Hasher, error) {
 	return identity.NewHasher(secret)
 }
 
+// formerHashing is the hashing secret of before.
+type formerHashing struct{ secret secretFlag }
+
+func (f *formerHashing) register(flags *pflag.FlagSet) {
+	f.secret.register(flags, "previous-hashing-secret", "the former hashing secret: cookies and clicks that it signed are still recognised")
+}
+
+// hasher returns nil where no former secret is given.
+func (f *formerHashing) hasher() (*identity.Hasher, error) {
+	secret, err := f.secret.read()
+	if err != nil || len(secret) == 0 {
+		return nil, err
+	}
+	hasher, err := identity.NewHasher(secret)
+	if err != nil {
+		return nil, fmt.Errorf("--previous-hashing-secret: %w", err)
+	}
+	return hasher, nil
+}
+
 // kafkaFlags say how to reach the brokers.
 type kafkaFlags struct {
 	brokers   []string

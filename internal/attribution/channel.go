@@ -43,15 +43,6 @@ var adClicks = map[string]struct{ source, medium string }{
 	"rdt_cid":   {"reddit", "paid_social"},
 }
 
-// searchSources are the names of search engines, as a host or utm_source has them.
-var searchSources = []string{"google", "bing", "yahoo", "duckduckgo", "ecosia", "baidu", "yandex", "ask", "qwant", "brave"}
-
-// socialSources are the names of social networks, as a host or utm_source has them.
-var socialSources = []string{
-	"facebook", "fb", "instagram", "ig", "tiktok", "twitter", "x", "t", "linkedin", "lnkd", "pinterest", "youtube",
-	"youtu", "whatsapp", "wa", "telegram", "reddit", "kwai", "threads", "snapchat", "l.instagram", "l.facebook", "lm.facebook",
-}
-
 // notArrivals are the hosts of payment and sign-in pages. A shopper who comes back
 // from one has not arrived again (docs/attribution.md, "Touches").
 var notArrivals = []string{
@@ -65,18 +56,11 @@ var notArrivals = []string{
 // foreignHost returns the referrer's host where it is another site, and "" where it is
 // the page's own host, one of the store's hosts, or one of notArrivals.
 func (x *Index) foreignHost(referrer, pageHost string) string {
-	if referrer == "" {
-		return ""
+	scheme, host := siteOf(referrer)
+	if scheme == "android-app" || host == "" {
+		return host // an app's package name
 	}
-	u, err := url.Parse(referrer)
-	if err != nil {
-		return ""
-	}
-	host := bareHost(u.Hostname())
-	if u.Scheme == "android-app" {
-		return strings.ToLower(u.Host) // an app's package name
-	}
-	if host == "" || host == bareHost(pageHost) {
+	if host == bareHost(pageHost) {
 		return ""
 	}
 	within := func(parent string) bool { return host == parent || strings.HasSuffix(host, "."+parent) }
@@ -86,55 +70,48 @@ func (x *Index) foreignHost(referrer, pageHost string) string {
 	return host
 }
 
+// siteOf returns a URL's scheme and bareHost. What stands behind the host is not looked
+// at: a bare "%" there makes no URL another one.
+func siteOf(address string) (scheme, host string) {
+	scheme, rest, found := strings.Cut(address, "://")
+	if !found {
+		return "", ""
+	}
+	if end := strings.IndexAny(rest, "/?#\\"); end >= 0 {
+		rest = rest[:end]
+	}
+	u, err := url.Parse(scheme + "://" + rest)
+	if err != nil {
+		return "", ""
+	}
+	return u.Scheme, bareHost(u.Hostname())
+}
+
 // bareHost returns a host in lower case, without "www." and a final dot.
 func bareHost(host string) string {
 	return strings.TrimPrefix(strings.TrimSuffix(strings.ToLower(host), "."), "www.")
 }
 
-// referrerSource returns the source and medium of a referrer's host, as Google
-// Analytics does: a search engine or a social network by its name, any other site by
-// its host.
-func referrerSource(host string) (source, medium string) {
-	if strings.HasPrefix(host, "mail.") || strings.HasPrefix(host, "outlook.") {
-		return host, "email"
-	}
-	for _, label := range strings.Split(host, ".") {
-		if slices.Contains(searchSources, label) {
-			return label, "organic"
-		}
-	}
-	switch host {
-	case "x.com", "mobile.x.com":
-		return "x", "social"
-	case "t.co":
-		return "t", "social"
-	}
-	labels := strings.Split(host, ".")
-	for _, label := range labels[:len(labels)-1] {
-		if len(label) > 1 && slices.Contains(socialSources, label) { // any site may have a label "t" or "x"
-			return label, "social"
-		}
-	}
-	return host, "referral"
-}
-
-// channelOf returns the channel of a source and a medium.
+// channelOf returns the channel of the source and medium of a touch that has evidence.
 func channelOf(source, medium string) string {
 	source, medium = strings.ToLower(strings.TrimSpace(source)), strings.ToLower(strings.TrimSpace(medium))
 	is := func(text string, list ...string) bool { return slices.Contains(list, text) }
-	social, search := slices.Contains(socialSources, bareName(source)), slices.Contains(searchSources, bareName(source))
+	known, _ := knownSource(source)
+	social, search := known.medium == mediumSocial, known.medium == mediumOrganic
 	paid := strings.Contains(medium, "cp") || medium == "ppc" || medium == "retargeting" || strings.HasPrefix(medium, "paid")
 	switch {
-	case (source == "" || source == "direct" || source == "(direct)") && is(medium, "", "none", "(none)"):
+	case source == "" && medium == "":
+		return ChannelOther
+	case is(source, "", "direct", "(direct)") && is(medium, "", "none", "(none)"):
 		return ChannelDirect
-	case is(medium, "display", "banner", "expandable", "interstitial", "cpm"):
-		return ChannelDisplay
-	case is(medium, "affiliate", "affiliates"):
+	case isAffiliate(medium) || isAffiliate(source) && medium != mediumReferral:
 		return ChannelAffiliates
-	case is(source, "email", "e-mail", "e_mail", "newsletter") || is(medium, "email", "e-mail", "e_mail", "newsletter"):
-		return ChannelEmail
 	case paid && social || medium == "paid_social":
 		return ChannelPaidSocial
+	case is(medium, "display", "banner", "expandable", "interstitial", "cpm"):
+		return ChannelDisplay
+	case is(source, "email", "e-mail", "e_mail", "newsletter") || is(medium, "email", "e-mail", "e_mail", "newsletter") || known.medium == mediumEmail:
+		return ChannelEmail
 	case paid && search:
 		return ChannelPaidSearch
 	case paid && medium == "cpc":
@@ -149,16 +126,8 @@ func channelOf(source, medium string) string {
 	return ChannelOther
 }
 
-// bareName returns the name in a source, such as "instagram" for
-// "www.instagram.com". A host with one letter before its first dot, such as
-// "t.example.org", is returned whole, except x.com and t.co.
-func bareName(source string) string {
-	source = bareHost(source)
-	if i := strings.IndexByte(source, '.'); i == 1 && source != "x.com" && source != "t.co" {
-		return source
-	}
-	if i := strings.IndexByte(source, '.'); i > 0 {
-		return source[:i]
-	}
-	return source
+// isAffiliate reports whether a source or a medium says so, in English or Portuguese:
+// "affiliates", "afiliado", "programa-afiliados".
+func isAffiliate(text string) bool {
+	return strings.Contains(text, "affiliate") || strings.Contains(text, "afiliad")
 }

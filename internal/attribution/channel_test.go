@@ -29,7 +29,8 @@ func TestChannels(t *testing.T) {
 			t.Errorf("%s / %s is %s, want %s", source, medium, got, want)
 		}
 	}
-	f("", "", ChannelDirect)
+	f("", "", ChannelOther) // a touch without any evidence is not asked about
+	f("", "(none)", ChannelDirect)
 	f("(direct)", "(none)", ChannelDirect)
 	f("direct", "none", ChannelDirect)
 	f("google", "none", ChannelOrganicSearch)
@@ -60,6 +61,24 @@ func TestChannels(t *testing.T) {
 	f("x", "affiliate", ChannelAffiliates)
 	f("google", "display", ChannelDisplay)
 	f("google", "cpm", ChannelDisplay)
+	f("facebook", "cpm", ChannelPaidSocial)
+	f("m.facebook.com", "cpm", ChannelPaidSocial)
+	f("afiliados", "cpa", ChannelAffiliates)
+	f("Programa-Afiliados", "cpa", ChannelAffiliates)
+	f("lomadee", "afiliado", ChannelAffiliates)
+	f("blog-de-afiliados.com.br", "referral", ChannelReferral)
+	f("l.instagram.com", "", ChannelOrganicSocial)
+	f("l.instagram.com", "cpc", ChannelPaidSocial)
+	f("ig", "stories", ChannelOrganicSocial)
+	f("ig.com.br", "", ChannelOther)
+	f("ig.com.br", "referral", ChannelReferral)
+	f("google.com.br", "", ChannelOrganicSearch)
+	f("google.com.br", "cpc", ChannelPaidSearch)
+	f("docs.google.com", "referral", ChannelReferral)
+	f("mail.google.com", "", ChannelEmail)
+	f("br.mail.yahoo.com", "referral", ChannelEmail)
+	f("com.google.android.gm", "", ChannelEmail)
+	f("facebook.example.org", "", ChannelOther) // a label of somebody's own domain
 	f("qr", "poster", ChannelOther)
 	f("qr", "", ChannelOther)
 }
@@ -73,6 +92,28 @@ func TestReferrersHaveTheirSource(t *testing.T) {
 	}
 	f("google.com.br", "google", "organic")
 	f("br.search.yahoo.com", "yahoo", "organic")
+	f("google.co.uk", "google", "organic")
+	f("images.google.com", "google", "organic")
+	f("docs.google.com", "docs.google.com", "referral")
+	f("google.com.evil.example.org", "google.com.evil.example.org", "referral")
+	f("google", "google", "referral") // a host of an own network
+	f("google.localhost", "google.localhost", "referral")
+	f("yahoo.com", "yahoo", "organic")
+	f("br.noticias.yahoo.com", "br.noticias.yahoo.com", "referral")
+	f("br.mail.yahoo.com", "br.mail.yahoo.com", "email")
+	f("ig.com.br", "ig.com.br", "referral")
+	f("blog.ig.com.br", "blog.ig.com.br", "referral")
+	f("com.br", "com.br", "referral") // a public suffix
+	f("br.pinterest.com", "pinterest", "social")
+	f("pinterest.pt", "pinterest", "social")
+	f("web.whatsapp.com", "whatsapp", "social")
+	f("com.google.android.gm", "com.google.android.gm", "email")
+	f("com.instagram.android", "instagram", "social")
+	f("com.google.android.googlequicksearchbox", "google", "organic")
+	f("com.example.app", "com.example.app", "referral")
+	f("gmail.com", "gmail.com", "email")
+	f("webmail.example.com.br", "webmail.example.com.br", "email")
+	f("instagram.example.org", "instagram.example.org", "referral") // a label of somebody's own domain
 	f("mail.google.com", "mail.google.com", "email")
 	f("outlook.live.com", "outlook.live.com", "email")
 	f("mailing.example.org", "mailing.example.org", "referral")
@@ -107,4 +148,7 @@ func TestForeignHosts(t *testing.T) {
 	f("https://notpaypal.com/", "", "notpaypal.com")
 	f("android-app://com.Instagram.android/", "", "com.instagram.android")
 	f("about:blank", "", "")
+	f("https://blog.example.org/50%?q=%", "", "blog.example.org")
+	f("https://user:50%@blog.example.org/", "", "") // no host can be read
+	f("https://blog.example.org#50%", "", "blog.example.org")
 }

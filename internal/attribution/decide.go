@@ -13,7 +13,7 @@ import (
 func (x *Index) Decide(c facts.Case) facts.Outcome {
 	order := x.orderOf(&c.Order)
 	found := x.join(&c)
-	touches := x.withOrderTouch(&c, x.modelTouches(&c, found))
+	touches := x.withOrderTouch(order, x.modelTouches(order, found))
 	e := x.evidenceOf(order, &c, found, touches)
 	paid := x.decidePayout(order, &c, e.coupon, e.link, e.review)
 	models := x.models(order, touches)

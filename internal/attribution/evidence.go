@@ -26,10 +26,10 @@ type evidence struct {
 // evidenceOf returns the evidence for an order. all are the touches of the channel
 // models.
 func (x *Index) evidenceOf(o *Order, c *facts.Case, j joined, all []Touch) evidence {
-	e := evidence{coupon: x.couponClaim(o), touches: x.provenTouches(c, j)}
-	e.touches = x.withAccepted(c, j, e.touches)
+	e := evidence{coupon: x.couponClaim(o), touches: x.provenTouches(o, j)}
+	e.touches = x.withAccepted(o, c, j, e.touches)
 	e.touches = x.withPaidUnproven(o, e.touches, all)
-	e.touches = x.withOrderTouch(c, e.touches)
+	e.touches = x.withOrderTouch(o, e.touches)
 	for i := range e.touches {
 		if t := &e.touches[i]; c.Decisions.Of(t.InfluencerID).Decision == commerce.EvidenceRefuse {
 			t.Proof = facts.ProofRefused
@@ -57,12 +57,12 @@ func (x *Index) couponClaim(o *Order) *claim {
 
 // withAccepted adds the touches of influencers whose evidence the merchant accepted:
 // those made by events that were received no later than the decision.
-func (x *Index) withAccepted(c *facts.Case, j joined, touches []Touch) []Touch {
+func (x *Index) withAccepted(o *Order, c *facts.Case, j joined, touches []Touch) []Touch {
 	for _, d := range c.Decisions {
 		if d.Decision != commerce.EvidenceAccept {
 			continue
 		}
-		accepted := x.touchesOfOrder(c, j.visitors, func(v reached) ([]facts.Event, facts.KeyKind) {
+		accepted := x.touchesOfOrder(o, j.visitors, func(v reached) ([]facts.Event, facts.KeyKind) {
 			return slices.DeleteFunc(slices.Clone(v.Events), func(e facts.Event) bool { return e.ReceivedAt.After(d.AcceptedAt) }), v.by
 		})
 		places := placesOf(touches)

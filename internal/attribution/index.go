@@ -76,10 +76,10 @@ func (x *Index) DayOf(t time.Time) string { return t.In(x.rules.Location).Format
 // still in force at t.
 func inForce(closed, t time.Time) bool { return closed.IsZero() || t.Before(closed) }
 
-// match sets a touch's influencer, campaign and channel: by the link of its
-// trb_click, else by utm_campaign and utm_content. It does not matter when a rule was
-// registered, only when it was closed.
-func (x *Index) match(t *Touch) {
+// match sets the influencer, campaign and channel of a touch that led to an order: by
+// the link of its trb_click, else by utm_campaign and utm_content. It does not matter
+// when a rule was registered, only when it was closed.
+func (x *Index) match(t *Touch, o *Order) {
 	if link := x.links[t.Code]; t.Code != "" && link != nil && inForce(link.ArchivedAt, t.At) {
 		if f := x.byID[link.InfluencerID]; f != nil && inForce(f.ArchivedAt, t.At) {
 			t.InfluencerID, t.InfluencerName, t.CampaignID = f.ID, f.Name, link.CampaignID
@@ -88,7 +88,7 @@ func (x *Index) match(t *Touch) {
 	if t.InfluencerID == "" && t.Campaign != "" {
 		if f := x.influencerNamed(commerce.FoldName(t.Campaign), t.At); f != nil {
 			t.InfluencerID, t.InfluencerName = f.ID, f.Name
-			t.CampaignID = x.campaignNamed(f.ID, commerce.FoldName(t.Content), t.At)
+			t.CampaignID = x.campaignNamed(f.ID, commerce.FoldName(t.Content), t.At, o)
 		}
 	}
 	switch {
@@ -102,8 +102,9 @@ func (x *Index) match(t *Touch) {
 }
 
 // influencerNamed returns the influencer with a folded name at an instant. Of several
-// it is the only one that existed then. It returns nil where there is none, or the
-// name is ambiguous.
+// it is the only one that existed then; before all of them it is the first one, if that
+// was archived before the next one was registered. It returns nil where there is none,
+// or the name is ambiguous.
 func (x *Index) influencerNamed(folded string, at time.Time) *facts.Influencer {
 	var candidates, then []*facts.Influencer
 	for _, f := range x.byName[folded] {
@@ -115,29 +116,36 @@ func (x *Index) influencerNamed(folded string, at time.Time) *facts.Influencer {
 			then = append(then, f)
 		}
 	}
+	slices.SortFunc(candidates, func(a, b *facts.Influencer) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	switch {
 	case len(candidates) == 1:
 		return candidates[0]
 	case len(then) == 1:
 		return then[0]
+	case len(then) == 0 && len(candidates) > 1 && !inForce(candidates[0].ArchivedAt, candidates[1].CreatedAt):
+		return candidates[0]
 	}
 	return nil
 }
 
 // campaignNamed returns the id of an influencer's campaign with a folded name that
-// was in force at an instant, and "" where there is none. Of several it is the
-// oldest.
-func (x *Index) campaignNamed(influencerID, folded string, at time.Time) string {
+// was in force at an instant, and "" where there is none. Of several it is the newest
+// of those that have a cost in force for the order by a link, else the newest.
+func (x *Index) campaignNamed(influencerID, folded string, at time.Time, o *Order) string {
 	if folded == "" {
 		return ""
 	}
 	var best *facts.Campaign
+	bestPays := false
 	for _, c := range x.campaigns[influencerID] {
 		if c.Folded != folded || !inForce(c.ArchivedAt, at) {
 			continue
 		}
-		if best == nil || cmp.Or(c.CreatedAt.Compare(best.CreatedAt), cmp.Compare(c.ID, best.ID)) < 0 {
-			best = c
+		level, _ := x.costsFor(influencerID, c.ID, facts.EvidenceLink, o.Day, o.CreatedAt)
+		pays := level == facts.LevelCampaign
+		newer := best == nil || cmp.Or(c.CreatedAt.Compare(best.CreatedAt), cmp.Compare(c.ID, best.ID)) > 0
+		if best == nil || pays && !bestPays || pays == bestPays && newer {
+			best, bestPays = c, pays
 		}
 	}
 	if best == nil {
@@ -179,7 +187,8 @@ func earlierClosed(a, b *facts.Coupon) bool {
 }
 
 // costsFor returns the winner's costs that are in force on an order's day: those of
-// the campaign if there are any, else the influencer's. They are ordered by id.
+// the campaign if there are any, else the influencer's. They are ordered by id. Of two
+// that differ only in amount the later one alone is returned (see replaces).
 func (x *Index) costsFor(influencerID, campaignID string, evidence facts.Evidence, day string, createdAt time.Time) (level facts.CostLevel, costs []*facts.Cost) {
 	var ofCampaign, ofInfluencer []*facts.Cost
 	for _, c := range x.costs[influencerID] {
@@ -195,7 +204,14 @@ func (x *Index) costsFor(influencerID, campaignID string, evidence facts.Evidenc
 		}
 	}
 	if len(ofCampaign) > 0 {
-		return facts.LevelCampaign, ofCampaign
+		return facts.LevelCampaign, withoutReplaced(ofCampaign)
 	}
-	return facts.LevelInfluencer, ofInfluencer
+	return facts.LevelInfluencer, withoutReplaced(ofInfluencer)
+}
+
+// withoutReplaced returns the costs that no other of the list replaces.
+func withoutReplaced(costs []*facts.Cost) []*facts.Cost {
+	return slices.DeleteFunc(slices.Clone(costs), func(old *facts.Cost) bool {
+		return slices.ContainsFunc(costs, func(c *facts.Cost) bool { return c.Replaces(old) })
+	})
 }

@@ -91,10 +91,10 @@ func (v *reached) reachBy(kind facts.KeyKind) {
 // touchesOfOrder returns the touches of an order's visitors, oldest first, matched
 // to influencers. of selects the events of each visitor that count, and what its
 // touches were matched by; it returns no kind for a visitor that does not count.
-func (x *Index) touchesOfOrder(c *facts.Case, visitors []reached, of func(v reached) ([]facts.Event, facts.KeyKind)) []Touch {
+func (x *Index) touchesOfOrder(o *Order, visitors []reached, of func(v reached) ([]facts.Event, facts.KeyKind)) []Touch {
 	var touches []Touch
 	var counted []facts.Visitor
-	from, to := c.Order.CreatedAt.Add(-x.rules.SettingsAt(c.Order.CreatedAt).Window), c.Order.CreatedAt.Add(eventsAfter)
+	from, to := o.CreatedAt.Add(-o.settings.Window), o.CreatedAt.Add(eventsAfter)
 	for _, v := range visitors {
 		events, kind := of(v)
 		if kind == "" {
@@ -113,7 +113,7 @@ func (x *Index) touchesOfOrder(c *facts.Case, visitors []reached, of func(v reac
 		}
 	}
 	for i := range touches {
-		x.match(&touches[i])
+		x.match(&touches[i], o)
 	}
 	markAfterCheckout(touches, counted)
 	return mergeTouches(touches)
@@ -121,20 +121,19 @@ func (x *Index) touchesOfOrder(c *facts.Case, visitors []reached, of func(v reac
 
 // orderTouch returns the order's own UTM values as a touch at createdAt, and false
 // where it has none.
-func (x *Index) orderTouch(c *facts.Case) (Touch, bool) {
-	o := &c.Order
+func (x *Index) orderTouch(o *Order) (Touch, bool) {
 	t := Touch{
 		ID: "order", At: o.CreatedAt, Kind: facts.ByOrderUTM, MatchedBy: string(facts.ByOrderUTM), Proof: facts.ProofOrder,
 		Source: o.UTMSource.Or(""), Medium: o.UTMMedium.Or(""), Campaign: o.UTMCampaign.Or(""), Content: o.UTMContent.Or(""),
 	}
-	x.match(&t)
-	return t, t.Source != "" || t.Medium != "" || t.Campaign != ""
+	x.match(&t, o)
+	return t, t.Source != "" || t.Medium != "" || t.Campaign != "" || t.Content != "" || o.UTMTerm.Or("") != ""
 }
 
 // withOrderTouch adds the order's own UTM values to its touches where all of these
 // are direct.
-func (x *Index) withOrderTouch(c *facts.Case, touches []Touch) []Touch {
-	if t, ok := x.orderTouch(c); ok && allDirect(touches) {
+func (x *Index) withOrderTouch(o *Order, touches []Touch) []Touch {
+	if t, ok := x.orderTouch(o); ok && allDirect(touches) {
 		touches = append(touches, t)
 		slices.SortFunc(touches, compareTouches) // a direct touch may be up to eventsAfter later
 	}

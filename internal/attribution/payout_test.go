@@ -73,7 +73,7 @@ func TestACommissionOutOfRangeEarnsNothing(t *testing.T) {
 	}
 	all := facts.Cost{VarFee: decimal.NewFromInt(100)}
 	fixed := facts.Cost{FixedFeeMinor: maxMinor}
-	cent := facts.Cost{FixedFeeMinor: 1}
+	cent := facts.Cost{FixedFeeMinor: 1, From: "2020-01-01"} // another first day: it replaces none of the others
 	f("the largest commission", maxMinor, "BRL", "", all)
 	f("a larger one", maxMinor+1, "BRL", facts.ReasonOutOfRange, all)
 	f("with a fixed fee", maxMinor, "BRL", facts.ReasonOutOfRange, facts.Cost{VarFee: decimal.NewFromInt(100), FixedFeeMinor: 1})

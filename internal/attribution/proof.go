@@ -14,15 +14,15 @@ import (
 
 // modelTouches returns the touches that the channel models see: those of all
 // visitors to whom a key leads.
-func (x *Index) modelTouches(c *facts.Case, j joined) []Touch {
-	return x.touchesOfOrder(c, j.visitors, func(v reached) ([]facts.Event, facts.KeyKind) { return v.Events, v.by })
+func (x *Index) modelTouches(o *Order, j joined) []Touch {
+	return x.touchesOfOrder(o, j.visitors, func(v reached) ([]facts.Event, facts.KeyKind) { return v.Events, v.by })
 }
 
 // provenTouches returns the touches that the payout sees: their own sessions, their
 // own merging, as if no other event existed.
-func (x *Index) provenTouches(c *facts.Case, j joined) []Touch {
+func (x *Index) provenTouches(o *Order, j joined) []Touch {
 	keys := proofKeys(j)
-	return x.touchesOfOrder(c, j.visitors, func(v reached) ([]facts.Event, facts.KeyKind) {
+	return x.touchesOfOrder(o, j.visitors, func(v reached) ([]facts.Event, facts.KeyKind) {
 		return provenEvents(v, keys), v.proof
 	})
 }

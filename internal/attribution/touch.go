@@ -2,7 +2,6 @@ package attribution
 
 import (
 	"cmp"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -118,40 +117,62 @@ func compareTouches(a, b Touch) int {
 // such as those of a backend.
 func (x *Index) arrivalOf(e *facts.Event) arrival {
 	if e.Event.Event == core.LinkClick && e.Click != nil && e.Click.Name() != "" {
-		u, _ := url.Parse(e.Click.Destination)
-		return clickArrival(e.Click.Name(), campaignOf(u))
+		campaign, _ := urlArrival(e.Click.Destination)
+		return clickArrival(e.Click.Name(), campaign)
 	}
 	campaign, clickIDs := e.Context.Campaign, e.Context.ClickIDs
 	var pageHost string
 	if e.Context.Page.URL != "" {
-		campaign, clickIDs = wire.Campaign{}, nil
-		if u, err := url.Parse(e.Context.Page.URL); err == nil {
-			pageHost = u.Hostname()
-			campaign, clickIDs = campaignOf(u), clickIDsOf(u)
-		}
+		_, pageHost = siteOf(e.Context.Page.URL)
+		campaign, clickIDs = urlArrival(e.Context.Page.URL)
 	}
 	referrer := x.foreignHost(e.Context.Page.Referrer, pageHost)
+	a := arrival{Touch: Touch{Kind: facts.Direct}}
 	if click := wire.ClickName(clickIDs[core.TrbClick]); click != "" {
-		a := clickArrival(click, campaign)
-		a.referrer = referrer
-		return a
+		a = clickArrival(click, campaign)
+	} else if campaign != (wire.Campaign{}) {
+		a = utmArrival(campaign)
+	} else if ad := adArrival(clickIDs); ad.key != "" {
+		a = ad
+	} else if referrer != "" {
+		a.Kind = facts.ByReferrer
 	}
-	if campaign.Source != "" || campaign.Medium != "" || campaign.Name != "" {
-		a := arrival{key: "utm:" + strings.Join([]string{campaign.Source, campaign.Medium, campaign.Name, campaign.Content, campaign.Term}, "\x00"), referrer: referrer}
-		a.Touch = Touch{Kind: facts.ByUTM, Source: campaign.Source, Medium: campaign.Medium, Campaign: campaign.Name, Content: campaign.Content}
-		return a
+	a.referrer = referrer
+	if referrer != "" && a.Source == "" && a.Medium == "" { // nothing else says where the visitor came from
+		a.Source, a.Medium = referrerSource(referrer)
 	}
+	return a
+}
+
+// urlArrival returns the UTM values and the click ids of a URL, read as the edge reads
+// them: a bare "%" in it hides none.
+func urlArrival(address string) (wire.Campaign, map[string]string) {
+	c, ids := core.ParseCampaign(address)
+	clickIDs := make(map[string]string, len(ids))
+	for _, id := range ids {
+		clickIDs[id.Name] = id.Value
+	}
+	return wire.Campaign(c), clickIDs
+}
+
+// utmArrival returns the arrival by UTM values.
+func utmArrival(c wire.Campaign) arrival {
+	return arrival{
+		key:   "utm:" + strings.Join([]string{c.Source, c.Medium, c.Name, c.Content, c.Term}, "\x00"),
+		Touch: Touch{Kind: facts.ByUTM, Source: c.Source, Medium: c.Medium, Campaign: c.Name, Content: c.Content},
+	}
+}
+
+// adArrival returns the arrival by the click id of an ad network, and one without a key
+// where there is none.
+func adArrival(clickIDs map[string]string) arrival {
 	for _, name := range core.ClickIDs() {
-		if value := clickIDs[name]; value != "" {
+		if value := clickIDs[name]; value != "" && name != core.TrbClick {
 			ad := adClicks[name]
-			return arrival{Touch: Touch{Kind: facts.ByAdClick, Source: ad.source, Medium: ad.medium}, key: "ad:" + name + "=" + value, referrer: referrer}
+			return arrival{key: "ad:" + name + "=" + value, Touch: Touch{Kind: facts.ByAdClick, Source: ad.source, Medium: ad.medium}}
 		}
 	}
-	if referrer != "" {
-		source, medium := referrerSource(referrer)
-		return arrival{Touch: Touch{Kind: facts.ByReferrer, Source: source, Medium: medium}, referrer: referrer}
-	}
-	return arrival{Touch: Touch{Kind: facts.Direct}}
+	return arrival{}
 }
 
 // clickArrival returns the arrival by a short link, from a trb_click. It is the
@@ -168,30 +189,6 @@ func clickArrival(click string, campaign wire.Campaign) arrival {
 			Source: campaign.Source, Medium: campaign.Medium, Campaign: campaign.Name, Content: campaign.Content,
 		},
 	}
-}
-
-// campaignOf returns the UTM values of a URL, which may be nil.
-func campaignOf(u *url.URL) wire.Campaign {
-	if u == nil || u.RawQuery == "" {
-		return wire.Campaign{}
-	}
-	q := u.Query()
-	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
-	return wire.Campaign{Source: get("utm_source"), Medium: get("utm_medium"), Name: get("utm_campaign"), Content: get("utm_content"), Term: get("utm_term")}
-}
-
-// clickIDsOf returns the click ids of a URL, by parameter: those of core.ClickIDs.
-func clickIDsOf(u *url.URL) map[string]string {
-	if u.RawQuery == "" {
-		return nil
-	}
-	q, ids := u.Query(), map[string]string{}
-	for _, name := range core.ClickIDs() {
-		if value := q.Get(name); value != "" {
-			ids[name] = value
-		}
-	}
-	return ids
 }
 
 // mergeTouches merges the touches of all of an order's visitors, oldest first. A

@@ -38,7 +38,7 @@ func TestTouchesOfSessions(t *testing.T) {
 		var got []string
 		for _, touch := range x.touchesOf(facts.Visitor{ID: "v", Events: events}) {
 			touch.MatchedBy = ""
-			x.match(&touch)
+			x.match(&touch, orderAt(start))
 			got = append(got, fmt.Sprintf("%d %s %s", int(touch.At.Sub(start).Minutes()), touch.Kind, touch.Channel))
 		}
 		if text := strings.Join(got, "; "); text != want {
@@ -71,12 +71,36 @@ func TestTouchesOfSessions(t *testing.T) {
 	f("a host label t is no social network", "0 referrer Referral", at(0, "/ < https://t.example.org/"))
 	f("a host label x is no social network", "0 referrer Referral", at(0, "/ < https://x.example.org/"))
 	f("a domain that ends as x.com does", "0 referrer Referral", at(0, "/ < https://netflix.com/"))
+	f("a content alone", "0 utm Other", at(0, "/?utm_content=banner"), at(1, "/p"))
+	f("a term alone", "0 utm Other", at(0, "/?utm_term=tenis"))
+	f("a content alone, from another site", "0 utm Organic Search", at(0, "/?utm_content=banner < https://www.google.com/"))
+	f("a campaign alone is not direct", "0 utm Other", at(0, "/?utm_campaign=carla"))
+	f("a bare % in the path", "0 utm Organic Social", at(0, "/promo-50%-off"+ana))
+	f("… in the fragment", "0 utm Organic Social", at(0, ana+"#50%"))
+	f("… in a value", "0 utm Organic Social", at(0, ana+"&utm_content=50%+OFF"))
+	f("… before a click of ours", "0 trb_click Referral", at(0, "/50%/?utm_medium=link&trb_click="+code))
+	f("… before an ad's click", "0 click_id Paid Search", at(0, "/50%?gclid=1"))
+	f("… in another site's path", "0 referrer Organic Search", at(0, "/ < https://www.google.com/search/50%?q=100%"))
+	f("… in the store's own", "0 direct Direct", at(0, "/ < https://loja.example.com/50%"))
+	f("a single-page shop has its query in the fragment", "0 utm Organic Social", at(0, "/#/p?utm_source=ig&utm_campaign=ana"))
 	f("click and landing are one touch", "0 trb_click Other", at(0, "click "+code), at(1, "/?trb_click="+code+"&utm_source=influencer"))
 	const signed = "/?trb_click=" + code + ".1aB-_56789abc&utm_source=influencer"
 	f("so are they where they are signed", "0 trb_click Other", at(0, "signed click "+code), at(1, signed))
 	f("and a landing of before and of after", "0 trb_click Other", at(0, "click "+code), at(1, signed), at(2, "/?trb_click="+code))
 	f("a forwarded signed URL is its own", "0 trb_click Other; 40 trb_click Other", at(0, "signed click "+code), at(40, signed))
 	f("a forwarded URL is its own", "0 trb_click Other; 40 trb_click Other", at(0, "click "+code), at(40, "/?trb_click="+code+"&utm_source=influencer"))
+}
+
+// docs/attribution.md, "Touches": a bare "%" in a value is a sign like others.
+func TestABarePercentSignStaysInItsValue(t *testing.T) {
+	touches := testIndex(nil).touchesOf(facts.Visitor{Events: []facts.Event{at(0, "/50%/?utm_campaign=Ana&utm_content=50%+OFF#100%")}})
+	if len(touches) != 1 || touches[0].Campaign != "Ana" || touches[0].Content != "50% OFF" {
+		t.Errorf("touches %+v", touches)
+	}
+	touches = testIndex(nil).touchesOf(facts.Visitor{Events: []facts.Event{at(0, "/50%/?trb_click=abc.0195b2c0-0000-7000-8000-000000000000#100%")}})
+	if len(touches) != 1 || touches[0].Code != "abc" {
+		t.Errorf("touches %+v", touches)
+	}
 }
 
 func TestEventsOfBotsMakeNoTouches(t *testing.T) {

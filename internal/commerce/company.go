@@ -9,20 +9,15 @@ import (
 )
 
 // Company is one environment of a store. Every row of a store's data belongs to
-// one. Settings of attribution are not here: only the processor reads them.
+// one.
 type Company struct {
-	CompanyID     string
-	StoreID       string // UUID
-	Environment   string // Live | Sandbox
-	Name          string
-	Country       string // ISO 3166-1 alpha-2
-	Timezone      string // IANA
-	Currency      string // ISO 4217
-	Origins       []string
-	Hosts         []string
-	ConsentPolicy string // one of ConsentPolicies
-	RulesRev      int64
-	CreatedAt     time.Time
+	CompanyID   string
+	StoreID     string // UUID
+	Environment string // Live | Sandbox
+	Name        string
+	Settings
+	RulesRev  int64
+	CreatedAt time.Time
 }
 
 // Store is a merchant's store with its two companies.
@@ -36,50 +31,14 @@ type Store struct {
 // NewStore says which store to make. Defaults fills in what is empty.
 type NewStore struct {
 	Name     string
-	Country  string
-	Timezone string
-	Currency string
-	Origins  []string // allowed by CORS: "https://loja.example.com"
-	Hosts    []string // the store's own hosts: a visit from one is no touch
-	Actor    string   // who made it, for the audit log: "cli", "user/<id>"
-
-	ConsentPolicy string // one of ConsentPolicies; empty: ConsentNone
-	PayoutRule    string // one of PayoutRules; empty: CouponFirst
-	WindowDays    int    // how long before an order a touch counts, 1 to 365; 0: 30
-	HalfLifeDays  int    // of the model time_decay, 1 to 365; 0: 7
-	CountDirect   bool   // direct visits count in every model, not in the last touch's alone
-	PayRecurring  bool   // recurring subscription orders earn
+	Settings        // of both companies
+	Actor    string // who made it, for the audit log: "cli", "user/<id>"
 
 	// KeyCheck is identity.Hasher.Check. Its result goes into the directory, so
 	// that an edge with another hashing secret refuses events that could join no
-	// order.
+	// order. nil: the relay adds it.
 	KeyCheck func(companyID string) string
 	Random   io.Reader
-}
-
-// Defaults fills the empty fields.
-func (s *NewStore) Defaults() {
-	if s.Country == "" {
-		s.Country = "BR"
-	}
-	if s.Timezone == "" {
-		s.Timezone = "America/Sao_Paulo"
-	}
-	if s.Currency == "" {
-		s.Currency = BRL
-	}
-	if s.ConsentPolicy == "" {
-		s.ConsentPolicy = "none"
-	}
-	if s.PayoutRule == "" {
-		s.PayoutRule = "coupon_first"
-	}
-	if s.WindowDays == 0 {
-		s.WindowDays = 30
-	}
-	if s.HalfLifeDays == 0 {
-		s.HalfLifeDays = 7
-	}
 }
 
 // lowerBase32 is the alphabet of RFC 4648 in lower case. It is safe in URLs,

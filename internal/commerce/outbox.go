@@ -8,7 +8,7 @@ type OutboxRecord struct {
 	ID    int64
 	Topic string
 	Key   string
-	Value []byte // nil: a tombstone
+	Value []byte // nil: a tombstone. A wire.Company in the outbox may lack its KeyCheck: who publishes it adds it
 }
 
 // OutboxRelay publishes the outbox. One process at a time has it. It is not safe

@@ -3,6 +3,7 @@ package commerce
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,6 +127,21 @@ func TestSettingsTellEveryRuleTheyBreak(t *testing.T) {
 	f("origins[1] invalid_value; origins[2] invalid_value; origins[3] invalid_value", func(s *NewStore) {
 		s.Origins = []string{"https://a.example", "https://a.example/", "a.example", "ftp://a.example"}
 	})
+	f("origins[0] invalid_value; origins[1] invalid_value; origins[2] invalid_value; origins[3] invalid_value; origins[4] too_long", func(s *NewStore) {
+		s.Origins = []string{"https://*.a.example", "https://açaí.example", "https://ana@a.example", "https://", "https://" + strings.Repeat("a", 300)}
+	})
+	f("", func(s *NewStore) { s.Origins, s.Hosts = []string{"https://[2001:db8::1]:8443"}, make([]string, 0, 1) })
+	f("origins too_many; hosts too_many", func(s *NewStore) {
+		s.Origins, s.Hosts = slices.Repeat([]string{"https://a.example"}, 101), slices.Repeat([]string{"a.example"}, 101)
+	})
+	limits := func(perSecond float64, burst int) func(*NewStore) {
+		return func(s *NewStore) { s.Limits = wire.Limits{EventsPerSecond: perSecond, Burst: burst} }
+	}
+	f("", limits(1, 500))
+	f("", limits(1_000_000, 10_000_000))
+	f("events_per_second out_of_range; burst out_of_range", limits(0.5, 499))
+	f("events_per_second out_of_range; burst out_of_range", limits(1_000_001, 10_000_001))
+	f("events_per_second out_of_range; burst out_of_range", limits(math.NaN(), -1))
 	f("hosts[0] invalid_value; hosts[1] invalid_value", func(s *NewStore) { s.Hosts = []string{"", "a.example:80", "a.example"} })
 }
 

@@ -30,8 +30,8 @@ type Sale struct {
 	Influencer      string
 	Campaign        string
 	Evidence        Evidence
-	CommissionMinor int64 // the sum of the ledger, or what is expected while pending
-	FixedBRLMinor   int64 // fixed fees of an order in another currency, in BRL: beside CommissionMinor
+	CommissionMinor int64  // the sum of the ledger, or what is expected while pending
+	FixedBRLMinor   int64  // fixed fees of an order in another currency, in BRL: beside CommissionMinor
 	WaitsFor        string // why a commission waits for the merchant's decision; empty: none waits
 	ProcessedAt     time.Time
 	DiscountCode    string // as the shop sent it; may be empty

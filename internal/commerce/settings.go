@@ -1,10 +1,14 @@
 package commerce
 
 import (
+	"cmp"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/nyaruka/phonenumbers"
+
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // Who is paid where a coupon and a link name different influencers.
@@ -44,13 +48,56 @@ var (
 	EvidenceDecisions = []string{EvidenceAccept, EvidenceRefuse, EvidenceWithdraw}
 )
 
-// mostDays bounds the days of a window and of a half-life, as the schema does.
-const mostDays = 365
+// Bounds of settings.
+const (
+	mostDays   = 365 // of a window and of a half-life, as the schema has it
+	MaxListed  = 100 // origins, and hosts
+	maxAddress = 300 // bytes of one of them: a host has at most 253 (RFC 1035)
+
+	MaxEventsPerSecond = 1_000_000
+	MinBurst           = 500 // events of one request: a smaller burst would refuse a full one
+	MaxBurst           = 10_000_000
+)
+
+// Settings are what a store says about one of its companies.
+type Settings struct {
+	// These three cannot change after the company's first order (Frozen).
+	Country  string // ISO 3166-1 alpha-2; phone numbers without a country belong to it
+	Timezone string // IANA; of the store's days
+	Currency string // ISO 4217
+
+	Origins       []string // whose pages may send events: "https://loja.example.com"
+	Hosts         []string // the store's own: a visit from one is no touch
+	Limits        wire.Limits
+	ConsentPolicy string // one of ConsentPolicies
+	PayoutRule    string // one of PayoutRules
+	WindowDays    int    // how long before an order a touch counts, 1 to 365
+	HalfLifeDays  int    // of the model time_decay, 1 to 365
+	CountDirect   bool   // direct visits count in every model, not in the last touch's alone
+	PayRecurring  bool   // recurring subscription orders earn
+}
+
+// Defaults fills the empty fields that have a default.
+func (s *Settings) Defaults() {
+	s.Country = cmp.Or(s.Country, "BR")
+	s.Timezone = cmp.Or(s.Timezone, "America/Sao_Paulo")
+	s.Currency = cmp.Or(s.Currency, BRL)
+	s.ConsentPolicy = cmp.Or(s.ConsentPolicy, ConsentNone)
+	s.PayoutRule = cmp.Or(s.PayoutRule, CouponFirst)
+	s.WindowDays = cmp.Or(s.WindowDays, 30)
+	s.HalfLifeDays = cmp.Or(s.HalfLifeDays, 7)
+}
+
+// Check returns all that is wrong with a new store.
+func (s NewStore) Check() (bad Violations) {
+	bad.filled(place{}, "name", s.Name, MaxName)
+	bad.AddAll(s.Settings.Check())
+	return bad
+}
 
 // Check returns every setting with which the services could not work.
-func (s NewStore) Check() (bad Violations) {
+func (s Settings) Check() (bad Violations) {
 	var body place
-	bad.filled(body, "name", s.Name, MaxName)
 	if !phonenumbers.GetSupportedRegions()[s.Country] { // phone numbers without a country are read by it
 		bad.Add("country", CodeInvalidValue, "is no ISO 3166-1 code in capitals, such as BR")
 	}
@@ -60,22 +107,53 @@ func (s NewStore) Check() (bad Violations) {
 	if _, err := Exponent(s.Currency); err != nil {
 		bad.Add("currency", CodeInvalidValue, "%s, such as BRL", err)
 	}
+	bad.addresses("origins", s.Origins, isOrigin, "origin, such as https://loja.example.com: scheme and host in ASCII, without a path or a slash")
+	bad.addresses("hosts", s.Hosts, isHost, "host, such as loja.example.com: in ASCII, without scheme, port or path")
+	if n := s.Limits.EventsPerSecond; n != 0 && !(n >= 1 && n <= MaxEventsPerSecond) {
+		bad.Add("events_per_second", CodeOutOfRange, "must be from 1 to %d, or 0 for the edge's default", MaxEventsPerSecond)
+	}
+	if n := s.Limits.Burst; n != 0 && (n < MinBurst || n > MaxBurst) {
+		bad.Add("burst", CodeOutOfRange, "must be from %d, the events that one request may have, to %d, or 0 for the edge's default", MinBurst, MaxBurst)
+	}
 	bad.word(body, "consent_policy", s.ConsentPolicy, ConsentPolicies...)
 	bad.word(body, "payout_rule", s.PayoutRule, PayoutRules...)
 	bad.days("window_days", s.WindowDays)
 	bad.days("half_life_days", s.HalfLifeDays)
-	for i, text := range s.Origins {
-		if !isOrigin(text) {
-			bad.Add(element("origins", i).field(""), CodeInvalidValue,
-				"%q is no origin, such as https://loja.example.com: scheme and host, without a path or a slash", text)
-		}
-	}
-	for i, text := range s.Hosts {
-		if u, err := url.Parse("//" + text); err != nil || u.Hostname() != text || text == "" {
-			bad.Add(element("hosts", i).field(""), CodeInvalidValue, "%q is no host, such as loja.example.com: without scheme, port or path", text)
-		}
-	}
 	return bad
+}
+
+// Frozen returns a violation for each setting that differs from before and must
+// not, since the company has orders: keys of phone numbers, days and amounts that
+// are stored were made with it.
+func (s Settings) Frozen(before Settings) (bad Violations) {
+	f := func(field, old, wanted string) {
+		if wanted != old {
+			bad.Add(field, CodeConflict, "is %s and cannot become %s: the company has orders already", old, wanted)
+		}
+	}
+	f("country", before.Country, s.Country)
+	f("timezone", before.Timezone, s.Timezone)
+	f("currency", before.Currency, s.Currency)
+	return bad
+}
+
+// SettingsChange says how to change a company's settings.
+type SettingsChange struct {
+	CompanyID string
+	Actor     string // for the audit log
+	// Change changes what it is given. It may be called more than once.
+	Change func(s *Settings)
+}
+
+// SettingsError is a change that was refused as a whole.
+type SettingsError struct{ Bad Violations }
+
+func (e *SettingsError) Error() string {
+	var all []string
+	for _, v := range e.Bad.List {
+		all = append(all, v.Field+" "+v.Message)
+	}
+	return strings.Join(all, "; ")
 }
 
 func (v *Violations) days(name string, days int) {
@@ -84,8 +162,38 @@ func (v *Violations) days(name string, days int) {
 	}
 }
 
+// addresses checks a list of origins or hosts.
+func (v *Violations) addresses(name string, list []string, is func(text string) bool, what string) {
+	v.atMost(name, len(list), MaxListed)
+	for i, text := range list {
+		switch {
+		case len(text) > maxAddress:
+			v.Add(element(name, i).field(""), CodeTooLong, "must have at most %d characters", maxAddress)
+		case !is(text):
+			v.Add(element(name, i).field(""), CodeInvalidValue, "%q is no %s", text, what)
+		}
+	}
+}
+
 // isOrigin reports whether a text is an origin as browsers send it.
 func isOrigin(text string) bool {
 	u, err := url.Parse(text)
-	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") && u.Scheme+"://"+u.Host == text
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Scheme+"://"+u.Host == text && isHostName(u.Hostname())
+}
+
+func isHost(text string) bool {
+	u, err := url.Parse("//" + text)
+	return err == nil && u.Hostname() == text && isHostName(text)
+}
+
+// isHostName reports whether a text has the characters of a host alone: of a name,
+// which browsers send in ASCII, or of an address. A pattern such as *.example.com
+// would match nothing.
+func isHostName(text string) bool {
+	for _, c := range []byte(text) {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._:", c) >= 0) {
+			return false
+		}
+	}
+	return text != ""
 }

@@ -119,8 +119,8 @@ func Fold(versions []StoredVersion) wire.Order {
 		fillFrom(&out.UTMCampaign, old.UTMCampaign)
 		fillFrom(&out.UTMContent, old.UTMContent)
 		fillFrom(&out.UTMTerm, old.UTMTerm)
-		if !out.VisitorID.Present { // the two are of one userId
-			out.VisitorID, out.UserCookie = old.VisitorID, old.UserCookie
+		if !out.VisitorID.Present {
+			out.VisitorID, out.UserIDMAC = old.VisitorID, old.UserIDMAC
 		}
 		fillFrom(&out.Source, old.Source)
 		fillFrom(&out.IsFirstOrder, old.IsFirstOrder)

@@ -98,6 +98,34 @@ func TestFoldKeepsWhatIsAbsentAndClearsWhatIsNull(t *testing.T) {
 	}
 }
 
+// The mac of a userId is worth nothing beside another userId.
+func TestAUserIDsMACFollowsItsUserID(t *testing.T) {
+	f := func(what string, want wire.UserIDMAC, versions ...wire.Order) {
+		t.Helper()
+		var stored []StoredVersion
+		for _, o := range versions {
+			text, err := json.Marshal(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var read wire.Order // as it comes from Kafka and Postgres
+			if err := json.Unmarshal(text, &read); err != nil {
+				t.Fatal(err)
+			}
+			stored = append(stored, StoredVersion{Order: read})
+		}
+		if got := Fold(stored); got.UserIDMAC != want {
+			t.Errorf("%s: %q, want %q", what, got.UserIDMAC, want)
+		}
+	}
+	signed := wire.Order{VisitorID: wire.Some("a"), UserIDMAC: wire.MACValid}
+	f("a later version without a userId keeps it", wire.MACValid, signed, wire.Order{})
+	f("another userId has none", wire.MACNone, signed, wire.Order{VisitorID: wire.Some("b")})
+	f("another userId has its own", wire.MACInvalid, signed, wire.Order{VisitorID: wire.Some("b"), UserIDMAC: wire.MACInvalid})
+	f("null clears it", wire.MACNone, signed, wire.Order{VisitorID: wire.Null[string]()})
+	f("a later one counts", wire.MACValid, wire.Order{VisitorID: wire.Some("b")}, signed)
+}
+
 // Every optional field of an order, also one that is added later, is taken from
 // the newest version that has it.
 func TestFoldKnowsEveryOptionalField(t *testing.T) {

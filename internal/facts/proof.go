@@ -84,16 +84,19 @@ func OrderKeys(o *wire.Order) []Key {
 	add(&keys, KeyCart, o.CartKey.Or(""))
 	own := visitorKey(boundedID(o.VisitorID.Or("")))
 	switch {
-	case o.UserCookie.Or(false):
-		add(&keys, KeyCookie, own.Value)
-	case own.Kind == KeyVisitor:
-		add(&keys, KeyVisitor, own.Value)
+	case o.UserIDMAC == wire.MACValid:
+		own.Kind = KeyCookie
+	case o.UserIDMAC == wire.MACInvalid:
+		own.Kind = KeyUser // somebody made it up
+	}
+	if own.Kind != KeyUser {
+		add(&keys, own.Kind, own.Value)
 	}
 	add(&claimed, KeyCustomer, o.CustomerKey.Or(""))
 	add(&claimed, KeyEmail, o.EmailKey.Or(""))
 	add(&claimed, KeyPhone, o.PhoneKey.Or(""))
 	add(&claimed, KeyCartNo, o.CartNoKey.Or(""))
-	if own.Kind == KeyUser && !o.UserCookie.Or(false) {
+	if own.Kind == KeyUser {
 		add(&claimed, KeyUser, own.Value)
 	}
 	keys = append(keys, claimed...)

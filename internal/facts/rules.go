@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -130,8 +131,21 @@ type Cost struct {
 	VarFee           decimal.Decimal // percent
 	CouponOnly       bool            // needs coupon evidence
 	From, To         string          // the days on which it counts, as in Coupon
-	Rev              int64           // the revision of the rules that made it
+	Rev              int64           // the revision of the rules that made or ended it
+	CreatedAt        time.Time
 	DeletedAt        time.Time
+}
+
+// Replaces reports whether c alone counts where both count. c was made later, for the
+// same campaign, evidence and first day, and it either differs from old only in amount,
+// or was made after old was deleted. A fee and a share that were never deleted are no
+// two amounts of one kind: they add up.
+func (c *Cost) Replaces(old *Cost) bool {
+	same := c.InfluencerID == old.InfluencerID && c.CampaignID == old.CampaignID && c.CouponOnly == old.CouponOnly && c.From == old.From
+	later := cmp.Or(c.CreatedAt.Compare(old.CreatedAt), cmp.Compare(c.ID, old.ID)) > 0
+	otherAmount := c.To == old.To && (c.FixedFeeMinor == 0) == (old.FixedFeeMinor == 0) && c.VarFee.IsZero() == old.VarFee.IsZero()
+	remade := !old.DeletedAt.IsZero() && !old.DeletedAt.After(c.CreatedAt)
+	return same && later && (otherAmount || remade)
 }
 
 // Change is a changed rule or setting.

@@ -18,27 +18,33 @@ import (
 //
 // A text that looks like a digest is hashed as well: no client can name the
 // digest of another visitor.
-func (k Keys) VisitorID(raw string) string {
+func (k Keys) VisitorID(raw string) string { return k.stored(visitorID(k, raw)) }
+
+func visitorID(_ Keys, raw string) (kind, text string) {
 	if id, _, signed := wire.CutMAC(strings.TrimSpace(raw)); signed && isUUID(id) {
 		raw = id
 	}
-	return k.id("visitor:", raw)
+	return idText("visitor:", raw)
 }
 
 // SessionID is VisitorID for a session's id.
-func (k Keys) SessionID(raw string) string { return k.id("session:", raw) }
+func (k Keys) SessionID(raw string) string { return k.stored(sessionID(k, raw)) }
+
+func sessionID(_ Keys, raw string) (kind, text string) { return idText("session:", raw) }
 
 // EventID is VisitorID for an event's id that was refused, in a dead letter.
-func (k Keys) EventID(raw string) string { return k.id("event:", raw) }
+func (k Keys) EventID(raw string) string { return k.stored(idText("event:", raw)) }
 
 // Stream is VisitorID for the name of a device's own numbering of its events.
 // The browser SDK's twelve hexadecimal digits stay too, unless all of them are
 // decimal: then they may be a phone number.
-func (k Keys) Stream(raw string) string {
+func (k Keys) Stream(raw string) string { return k.stored(streamID(k, raw)) }
+
+func streamID(_ Keys, raw string) (kind, text string) {
 	if sdkStream(raw) {
-		return raw
+		return "", raw
 	}
-	return k.id("stream:", raw)
+	return idText("stream:", raw)
 }
 
 // IdempotencyKey is the form in which a caller's Idempotency-Key is stored: it may
@@ -48,14 +54,33 @@ func (k Keys) IdempotencyKey(raw string) string { return k.hashed("idempotency:"
 // Digest tells whether two dead letters hold the same original. It is keyed:
 // of a plain hash, the phone number inside could be found by trying them all.
 // The admin API tells by it whether two requests are the same.
-func (k Keys) Digest(original []byte) string { return k.hashed("digest:", string(original)) }
+func (k Keys) Digest(original []byte) string {
+	if len(original) == 0 {
+		return ""
+	}
+	r := k.Recent()
+	defer r.Release()
+	r.mac.Reset()
+	r.mac.Write([]byte("digest:"))
+	r.mac.Write(original) // it may be a megabyte, so it is not copied
+	return encoded(r.mac.Sum(nil))
+}
 
-func (k Keys) id(kind, raw string) string {
+// idText is an id as it is stored, with an empty kind, or what its digest is made of.
+func idText(kind, raw string) (kindOrNone, text string) {
 	id := NormalID(raw)
 	if isUUID(id) {
-		return strings.ToLower(id)
+		return "", strings.ToLower(id)
 	}
-	return k.hashed(kind, id)
+	return kind, id
+}
+
+// stored is the text itself where kind is empty, else its digest.
+func (k Keys) stored(kind, text string) string {
+	if kind == "" {
+		return text
+	}
+	return k.hashed(kind, text)
 }
 
 // isUUID tells whether a text is a UUID of any version (RFC 9562) in its form

@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"hash"
 	"net/netip"
 	"strings"
 	"sync"
@@ -38,7 +37,7 @@ func NewHasher(secret []byte) (*Hasher, error) {
 // a phone number without a country code belongs; the pepper does not depend on it.
 func (h *Hasher) Company(companyID, country string) Keys {
 	pepper := h.derive("tributary/k1/pepper/"+companyID, sha256.Size)
-	return Keys{country: country, macs: &sync.Pool{New: func() any { return hmac.New(sha256.New, pepper) }}}
+	return Keys{country: country, recents: &sync.Pool{New: func() any { return &Recent{mac: hmac.New(sha256.New, pepper)} }}}
 }
 
 // Check is a short text that only a holder of the same secret can make. An edge
@@ -64,9 +63,7 @@ func (h *Hasher) derive(label string, length int) []byte {
 // concurrent use.
 type Keys struct {
 	country string
-	// macs are HMACs with the company's pepper. Half of the work of one depends on
-	// the pepper alone, and is not done again after a reset.
-	macs *sync.Pool
+	recents *sync.Pool // of *Recent
 }
 
 // Email is the key of an e-mail address.
@@ -118,11 +115,15 @@ func (k Keys) hashed(kind, normal string) string {
 	if normal == "" {
 		return ""
 	}
-	mac := k.macs.Get().(hash.Hash)
-	defer k.macs.Put(mac)
-	mac.Reset()
-	var buffer [64]byte // long enough for most of what is hashed, and for the hash
-	mac.Write(append(append(buffer[:0], kind...), normal...))
-	sum := mac.Sum(buffer[:0])
-	return string(base64.RawURLEncoding.AppendEncode(append(make([]byte, 0, 64), version...), sum))
+	r := k.Recent()
+	defer r.Release()
+	return string(r.append(nil, kind, normal))
+}
+
+// encoded is a hash as it is written in a key.
+func encoded(sum []byte) string { return string(appendEncoded(nil, sum)) }
+
+// appendEncoded is encoded, after dst.
+func appendEncoded(dst, sum []byte) []byte {
+	return base64.RawURLEncoding.AppendEncode(append(dst, version...), sum)
 }

@@ -44,7 +44,9 @@ func companyStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
 	must(err)
 	_, err = db.Companies(ctx, 10)
 	must(err)
-	must(db.SetOrigins(ctx, store.Live.CompanyID, nil, nil, "test", noKeyCheck))
+	must(db.AddOrigins(ctx, store.Live.CompanyID, []string{"https://loja.example.com"}, nil, "test"))
+	_, _, err = db.ChangeSettings(ctx, commerce.SettingsChange{CompanyID: store.Live.CompanyID, Actor: "test", Change: func(s *commerce.Settings) { s.Country = "AR" }})
+	must(err)
 }
 
 func keyStatements(t *testing.T, db *merchant.Store, company string) {

@@ -51,6 +51,9 @@ func (o *Order) AppendJSON(dst []byte) ([]byte, error) {
 	appendOptional(&w, "utmContent", o.UTMContent, w.text)
 	appendOptional(&w, "utmTerm", o.UTMTerm, w.text)
 	appendOptional(&w, "userId", o.VisitorID, w.text)
+	if o.UserIDMAC != MACNone {
+		w.text("userIdMac", string(o.UserIDMAC))
+	}
 	appendOptional(&w, "source", o.Source, w.integer)
 	appendOptional(&w, "isFirstOrder", o.IsFirstOrder, w.boolean)
 	appendOptional(&w, "isRecurring", o.IsRecurring, w.boolean)

@@ -54,9 +54,9 @@ type Order struct {
 	UTMCampaign    Optional[string]    `json:"utmCampaign,omitzero"`
 	UTMContent     Optional[string]    `json:"utmContent,omitzero"`
 	UTMTerm        Optional[string]    `json:"utmTerm,omitzero"`
-	VisitorID      Optional[string]    `json:"userId,omitzero"`     // trb_id or trb_vid
-	UserCookie     Optional[bool]      `json:"userCookie,omitzero"` // userId came as trb_vid with a mac that holds
-	Source         Optional[int]       `json:"source,omitzero"`     // 0 web, 1 marketplace, 2 app, 3 other
+	VisitorID      Optional[string]    `json:"userId,omitzero"` // trb_id, or the UUID of trb_vid
+	UserIDMAC      UserIDMAC           `json:"userIdMac,omitempty"`
+	Source         Optional[int]       `json:"source,omitzero"` // 0 web, 1 marketplace, 2 app, 3 other
 	IsFirstOrder   Optional[bool]      `json:"isFirstOrder,omitzero"`
 	IsRecurring    Optional[bool]      `json:"isRecurring,omitzero"` // subscription.isRecurring
 	EmailKey       Optional[string]    `json:"emailKey,omitzero"`
@@ -71,6 +71,16 @@ type Order struct {
 	// stores it in order_personal alone.
 	Personal json.RawMessage `json:"personal,omitempty"` // {customer{…}, userAgent, browserIp, cartToken, userId where it names a person}
 }
+
+// UserIDMAC says what came with an order's userId: it belongs to the userId of the
+// same version, and is none where that is absent.
+type UserIDMAC string
+
+const (
+	MACNone    UserIDMAC = ""        // no mac: trb_id, or an id of the shop's own
+	MACValid   UserIDMAC = "valid"   // trb_vid as an edge of this installation signed it
+	MACInvalid UserIDMAC = "invalid" // <UUID>.<mac>, and the mac is not ours
+)
 
 // Item is one line of an order. Price and Discount are exact decimals as text:
 // they may have more digits than the currency.
@@ -165,6 +175,7 @@ type Rejected struct {
 	Topic     string    `json:"topic"`             // where it came from, or was bound for
 	Code      string    `json:"code"`
 	Reason    string    `json:"reason"`
+	Count     int       `json:"count,omitempty"`     // rejections of one request that this record stands for; absent: 1
 	Digest    string    `json:"digest,omitempty"`    // identity.Keys.Digest of the original, keyed by the company's pepper
 	Partition *int      `json:"partition,omitempty"` // where the record lies in Topic; absent where it was not produced
 	Offset    *int64    `json:"offset,omitempty"`

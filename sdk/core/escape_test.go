@@ -16,6 +16,7 @@ func TestEscapesAtTheirBounds(t *testing.T) {
 		}
 	}
 	f(`"\u0001"`, "\x01", `"\u0001"`)
+	f(`"\b\f\u0000"`, "\b\f\ufffd", "\"\\b\\f\ufffd\"") // no longer than it came
 	f(`"\u0000"`, "\ufffd", "\"\ufffd\"")
 	f(`"\ud7ff"`, "\ud7ff", `"\ud7ff"`)
 	f(`"\ud800"`, "\ufffd", "\"\ufffd\"")

@@ -54,12 +54,17 @@ func (i *Item) parse(o *Options) (company string) {
 	if p.err == nil {
 		p.complete(o)
 	}
-	if p.err == nil && i.Raw && len(i.Text) > MaxEventBytes/2 && len(AppendEvent(nil, p.event)) > MaxEventBytes {
+	if p.err == nil && i.Raw && len(i.Text) > MaxEventBytes/maxGrowth && len(AppendEvent(nil, p.event)) > MaxEventBytes {
 		p.err = tooLarge()
 	}
 	i.Err = p.err
 	return p.company
 }
+
+// maxGrowth bounds how many times longer than an envelope its canonical form can
+// be: a byte that is not UTF-8 becomes three, a page's URL gives its path and
+// campaign too, and an item's "id" becomes "item_id" with a quantity.
+const maxGrowth = 8
 
 func tooLarge() *Violation {
 	return &Violation{Code: CodeEventTooLarge, Message: "is larger than 32 KiB"}

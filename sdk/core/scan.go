@@ -29,9 +29,13 @@ const (
 	OutOfRange       // a number that no float64 holds; the database would refuse it
 )
 
-// maxNumber is the longest number literal taken: the digits of the largest
-// float64, its sign and a few decimals.
+// maxNumber is the longest number literal taken, in bytes.
 const maxNumber = 330
+
+// maxMagnitude is how many digits a number may have before its decimal point,
+// written without exponent: one of more is 1e308 or beyond, and the largest
+// float64 is 1.8e308 (IEEE 754, binary64).
+const maxMagnitude = 308
 
 // Scanner reads values from one JSON text. Strings without escapes are parts of
 // the text; nothing is allocated for them. After a fault every method returns its
@@ -331,24 +335,38 @@ func (s *Scanner) number() {
 		}
 	}
 	if s.at < len(s.text) && s.text[s.at]|0x20 == 'e' {
-		s.at++
-		if s.at < len(s.text) && (s.text[s.at] == '+' || s.text[s.at] == '-') {
-			s.at++
-		}
-		exponent := s.at
-		n := s.digits()
-		if n == 0 {
-			s.fail(Malformed)
+		exponent, ok := s.exponent()
+		if !ok {
 			return
 		}
-		if exp := strings.TrimLeft(s.text[exponent:s.at], "0"); len(exp) > 3 || len(exp) == 3 && exp > "307" {
-			s.fail(OutOfRange)
-			return
-		}
+		n += exponent
 	}
-	if s.at-start > maxNumber {
+	if n > maxMagnitude || s.at-start > maxNumber {
 		s.fail(OutOfRange)
 	}
+}
+
+// exponent moves behind an exponent and returns it.
+func (s *Scanner) exponent() (value int, ok bool) {
+	s.at++
+	negative := false
+	if s.at < len(s.text) && (s.text[s.at] == '+' || s.text[s.at] == '-') {
+		negative = s.text[s.at] == '-'
+		s.at++
+	}
+	begin := s.at
+	if s.digits() == 0 {
+		return 0, s.fail(Malformed)
+	}
+	for _, digit := range []byte(strings.TrimLeft(s.text[begin:s.at], "0")) {
+		if value = 10*value + int(digit-'0'); value >= maxMagnitude {
+			return 0, s.fail(OutOfRange)
+		}
+	}
+	if negative {
+		value = -value
+	}
+	return value, true
 }
 
 func (s *Scanner) digits() (n int) {

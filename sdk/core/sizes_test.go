@@ -72,6 +72,30 @@ func TestEnvelopesAreTakenUpToTheirCanonicalSize(t *testing.T) {
 	}
 }
 
+// Bytes that are no UTF-8 and items of other names take more room in the
+// canonical form: an envelope of less than half the bound can be beyond it.
+func TestAnEnvelopeThatGrowsIsTakenUpToItsCanonicalSize(t *testing.T) {
+	items := strings.Repeat(`,{\"id\":\"1\"}`, 850)[1:]
+	mended := strings.Repeat("\xffa", 200) // a run of such bytes would become one character
+	envelope := func(padding int) string {
+		return `["r1",null,null,"ADD_TO_CART","{\"items\":[` + items + `],\"a\":\"` + mended + strings.Repeat("x", padding) + `\"}",null,` +
+			`{"title":"` + mended + `","userAgent":"` + mended + `","locale":"` + mended + `"}]`
+	}
+	canonical := len(one(t, envelope(0)))
+	f := func(size int, want core.Code) {
+		t.Helper()
+		sent := envelope(size - canonical)
+		if len(sent) > core.MaxEventBytes/2 {
+			t.Errorf("%d bytes do not grow enough", len(sent))
+		}
+		if got := code(t, sent); got != want {
+			t.Errorf("%d bytes, sent as %d: %q, want %q", size, len(sent), got, want)
+		}
+	}
+	f(core.MaxEventBytes, "")
+	f(core.MaxEventBytes+1, "event_too_large")
+}
+
 func TestFieldsAreTakenUpToTheirBounds(t *testing.T) {
 	f := func(head string, most int, tail, want string) {
 		t.Helper()

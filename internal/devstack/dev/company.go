@@ -62,7 +62,7 @@ func (p *program) ensureCompanies(ctx context.Context, db *merchant.Store) (stor
 	}
 	if len(companies) == 0 {
 		store, err := db.CreateStore(ctx, commerce.NewStore{
-			Name: "Loja Exemplo", Origins: origins, Hosts: hosts, Actor: actor, KeyCheck: p.hasher.Check, Random: rand.Reader,
+			Name: "Loja Exemplo", Settings: commerce.Settings{Origins: origins, Hosts: hosts}, Actor: actor, Random: rand.Reader,
 		})
 		if err != nil {
 			return "", err
@@ -78,10 +78,9 @@ func (p *program) ensureCompanies(ctx context.Context, db *merchant.Store) (stor
 		} else {
 			p.info.SandboxCompanyID = c.CompanyID
 		}
-		if fmt.Sprint(c.Origins, c.Hosts) != fmt.Sprint(origins, hosts) { // the shop has another port now
-			if err := db.SetOrigins(ctx, c.CompanyID, origins, hosts, actor, p.hasher.Check); err != nil {
-				return "", err
-			}
+		// The shop may have another port now. What `company set` added stays.
+		if err := db.AddOrigins(ctx, c.CompanyID, origins, hosts, actor); err != nil {
+			return "", err
 		}
 	}
 	return storeID, nil

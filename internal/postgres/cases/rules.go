@@ -76,13 +76,13 @@ func (r *Reader) Rules(ctx context.Context, companyID string) (*facts.Rules, err
 		}
 		rules.Costs, err = postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Cost, err error) {
 			var fee string
-			if err := row.Scan(&c.ID, &c.InfluencerID, &c.CampaignID, &c.FixedFeeMinor, &fee, &c.CouponOnly, &c.From, &c.To, &c.Rev, postgres.ZeroIfNull(&c.DeletedAt)); err != nil {
+			if err := row.Scan(&c.ID, &c.InfluencerID, &c.CampaignID, &c.FixedFeeMinor, &fee, &c.CouponOnly, &c.From, &c.To, &c.Rev, &c.CreatedAt, postgres.ZeroIfNull(&c.DeletedAt)); err != nil {
 				return c, err
 			}
 			c.VarFee, err = decimal.NewFromString(fee)
 			return c, err
 		}, `select cost_id::text, influencer_id::text, coalesce(campaign_id, ''), fixed_fee_minor, var_fee::text, is_coupon_cost,
-				start_date::text, coalesce(end_date::text, ''), rev, deleted_at
+				start_date::text, coalesce(end_date::text, ''), rev, created_at, deleted_at
 			from cost where company_id = $1 and (fixed_fee_minor > 0 or var_fee > 0) order by cost_id`, companyID)
 		return err
 	})

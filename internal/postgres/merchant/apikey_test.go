@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +27,7 @@ func newStore(t *testing.T) (db *merchant.Store, store commerce.Store, dsn strin
 	}
 	t.Cleanup(opened.Close)
 	db = merchant.New(opened)
-	store, err = db.CreateStore(t.Context(), commerce.NewStore{Name: "Loja", Origins: []string{"https://loja.example.com"}, Actor: "cli",
+	store, err = db.CreateStore(t.Context(), commerce.NewStore{Name: "Loja", Settings: commerce.Settings{Origins: []string{"https://loja.example.com"}}, Actor: "cli",
 		KeyCheck: func(id string) string { return "check of " + id }, Random: rand.Reader})
 	if err != nil {
 		t.Fatal(err)
@@ -202,4 +203,36 @@ func TestRotatedKeyHasASuccessorAndAGracePeriod(t *testing.T) {
 	f(company, "key_none", now)
 	f(store.Sandbox.CompanyID, old.KeyID, now)
 	f(company, old.KeyID, now.Add(2*time.Hour)) // over by then
+}
+
+// `tributary dev` adds its shop's address at each start, and takes nothing away.
+func TestOriginsAreAddedToThoseThereAre(t *testing.T) {
+	t.Parallel()
+	db, store, _ := newStore(t)
+	id := store.Live.CompanyID
+	f := func(origins, hosts []string, wantOrigins, wantHosts string) {
+		t.Helper()
+		if err := db.AddOrigins(t.Context(), id, origins, hosts, "test"); err != nil {
+			t.Fatal(err)
+		}
+		c, err := db.Company(t.Context(), id)
+		if err != nil || strings.Join(c.Origins, " ") != wantOrigins || strings.Join(c.Hosts, " ") != wantHosts {
+			t.Errorf("%q %q, %v; want %s and %s", c.Origins, c.Hosts, err, wantOrigins, wantHosts)
+		}
+	}
+	f([]string{"http://127.0.0.1:1"}, []string{"127.0.0.1"}, "http://127.0.0.1:1 https://loja.example.com", "127.0.0.1")
+	f([]string{"https://loja.example.com", "http://127.0.0.1:2"}, nil, "http://127.0.0.1:2 http://127.0.0.1:1 https://loja.example.com", "127.0.0.1")
+	before, err := db.Company(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f([]string{"http://127.0.0.1:2"}, []string{"127.0.0.1"}, "http://127.0.0.1:2 http://127.0.0.1:1 https://loja.example.com", "127.0.0.1")
+	if after, err := db.Company(t.Context(), id); err != nil || after.RulesRev != before.RulesRev {
+		t.Errorf("what was there already made revision %d of %d, %v", after.RulesRev, before.RulesRev, err)
+	}
+	var many []string
+	for i := range commerce.MaxListed {
+		many = append(many, fmt.Sprintf("http://127.0.0.1:%d", 1000+i))
+	}
+	f(many, nil, strings.Join(many, " "), "127.0.0.1")
 }

@@ -3,6 +3,8 @@ package merchant
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -75,66 +77,149 @@ func (s *Store) Companies(ctx context.Context, limit int) ([]commerce.Company, e
 	return list, nil
 }
 
-// SetOrigins replaces the origins and hosts of a company, and writes the records
-// from which the edge and the processor learn of it.
-func (s *Store) SetOrigins(ctx context.Context, companyID string, origins, hosts []string, actor string, keyCheck func(string) string) error {
-	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
-		rev, _, err := bumpRules(ctx, tx, companyID)
+// AddOrigins adds those of the origins and hosts that a company lacks, before the
+// others; of more than a company may have, the last ones go.
+func (s *Store) AddOrigins(ctx context.Context, companyID string, origins, hosts []string, actor string) error {
+	add := func(list *[]string, more []string) {
+		more = slices.DeleteFunc(slices.Clone(more), func(text string) bool { return slices.Contains(*list, text) })
+		*list = append(more, *list...)
+		*list = (*list)[:min(len(*list), commerce.MaxListed)]
+	}
+	_, _, err := s.ChangeSettings(ctx, commerce.SettingsChange{CompanyID: companyID, Actor: actor, Change: func(s *commerce.Settings) {
+		add(&s.Origins, origins)
+		add(&s.Hosts, hosts)
+	}})
+	return err
+}
+
+// ChangeSettings changes settings of a company, and writes the records from
+// which edges and the processor learn of it; a change that changes nothing writes
+// nothing. It returns the settings as they were and as they are. Errors:
+// commerce.ErrNotFound, *commerce.SettingsError.
+func (s *Store) ChangeSettings(ctx context.Context, c commerce.SettingsChange) (before, after commerce.Settings, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		// As bumpRules, which comes once there is something to change.
+		before, err = postgres.One(ctx, tx, postgres.Scan(settingsColumns),
+			`select `+postgres.List(settingsColumns)+` from company where company_id = $1 for no key update`, c.CompanyID)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `update company set origins = $2, hosts = $3 where company_id = $1`, companyID, notNil(origins), notNil(hosts)); err != nil {
-			return err
+		after = before
+		after.Origins, after.Hosts = slices.Clone(before.Origins), slices.Clone(before.Hosts)
+		c.Change(&after)
+		after.Origins, after.Hosts = notNil(after.Origins), notNil(after.Hosts)
+		if reflect.DeepEqual(before, after) {
+			return nil
 		}
-		if err := putDirectoryCompany(ctx, tx, companyID, keyCheck); err != nil {
-			return err
+		bad := after.Check()
+		if frozen := after.Frozen(before); frozen.Any() {
+			// An order that is on Kafka alone does not count yet.
+			var ordered bool
+			if err := tx.QueryRow(ctx, `select exists (select from order_version where company_id = $1)`, c.CompanyID).Scan(&ordered); err != nil {
+				return err
+			}
+			if ordered {
+				bad.AddAll(frozen)
+			}
 		}
-		change := Change{CompanyID: companyID, Rev: rev, At: time.Now(), Actor: actor, Action: "company.origins", Subject: companyID,
-			Detail: map[string]any{"origins": notNil(origins), "hosts": notNil(hosts)}}
-		// The body is empty: the record only says that settings changed, and they are read from PostgreSQL.
-		if err := putCommerce(ctx, tx, change, wire.KindSettings, "settings", struct{}{}); err != nil {
-			return err
+		if bad.Any() {
+			return &commerce.SettingsError{Bad: bad}
 		}
-		return audit(ctx, tx, change)
+		return storeSettings(ctx, tx, c, before, after)
 	})
 	if err != nil {
-		return fmt.Errorf("postgres: origins of %s: %w", companyID, err)
+		return before, after, fmt.Errorf("postgres: settings of %s: %w", c.CompanyID, err)
 	}
-	return nil
+	return before, after, nil
 }
 
-func companyColumns(c *commerce.Company) postgres.Columns {
+// storeSettings writes changed settings, their audit row and their records.
+func storeSettings(ctx context.Context, tx pgx.Tx, c commerce.SettingsChange, before, after commerce.Settings) error {
+	rev, now, err := bumpRules(ctx, tx, c.CompanyID)
+	if err != nil {
+		return err
+	}
+	args := settingsArgs(after)
+	args["company_id"] = c.CompanyID
+	if _, err := tx.Exec(ctx, `
+		update company set country = @country, timezone = @timezone, currency = @currency, origins = @origins, hosts = @hosts, limits = @limits,
+			consent_policy = @consent_policy, payout_rule = @payout_rule, window_days = @window_days, half_life_days = @half_life_days,
+			ignore_direct = @ignore_direct, pay_recurring = @pay_recurring
+		where company_id = @company_id`, args); err != nil {
+		return err
+	}
+	if err := putDirectoryCompany(ctx, tx, c.CompanyID, nil); err != nil {
+		return err
+	}
+	change := Change{CompanyID: c.CompanyID, Rev: rev, At: now, Actor: c.Actor, Action: "company.settings", Subject: c.CompanyID, Detail: map[string]any{}}
+	old := settingsArgs(before)
+	for name, value := range settingsArgs(after) {
+		if !reflect.DeepEqual(old[name], value) {
+			change.Detail[name] = map[string]any{"from": old[name], "to": value}
+		}
+	}
+	// The body is empty: the record only says that settings changed, and they are read from PostgreSQL.
+	if err := putCommerce(ctx, tx, change, wire.KindSettings, "settings", struct{}{}); err != nil {
+		return err
+	}
+	return audit(ctx, tx, change)
+}
+
+func companyOwnColumns(c *commerce.Company) postgres.Columns {
 	return postgres.Columns{
 		postgres.Into("company_id", &c.CompanyID),
 		postgres.Into("store_id", &c.StoreID),
 		postgres.Into("environment", &c.Environment),
 		postgres.Into("name", &c.Name),
-		postgres.Into("country", &c.Country),
-		postgres.Into("timezone", &c.Timezone),
-		postgres.Into("currency", &c.Currency),
-		postgres.Into("origins", &c.Origins),
-		postgres.Into("hosts", &c.Hosts),
-		postgres.Into("consent_policy", &c.ConsentPolicy),
 		postgres.Into("rules_rev", &c.RulesRev),
 		postgres.Into("created_at", &c.CreatedAt),
+	}
+}
+
+// companyColumns are all of a company.
+func companyColumns(c *commerce.Company) postgres.Columns {
+	return append(companyOwnColumns(c), settingsColumns(&c.Settings)...)
+}
+
+// settingsColumns and settingsArgs name each setting once for reading and once
+// for writing.
+func settingsColumns(s *commerce.Settings) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("country", &s.Country),
+		postgres.Into("timezone", &s.Timezone),
+		postgres.Into("currency", &s.Currency),
+		postgres.Into("origins", &s.Origins),
+		postgres.Into("hosts", &s.Hosts),
+		postgres.Into("limits", &s.Limits),
+		postgres.Into("consent_policy", &s.ConsentPolicy),
+		postgres.Into("payout_rule", &s.PayoutRule),
+		postgres.Into("window_days", &s.WindowDays),
+		postgres.Into("half_life_days", &s.HalfLifeDays),
+		postgres.Into("not ignore_direct", &s.CountDirect),
+		postgres.Into("pay_recurring", &s.PayRecurring),
+	}
+}
+
+func settingsArgs(s commerce.Settings) pgx.NamedArgs {
+	return pgx.NamedArgs{
+		"country": s.Country, "timezone": s.Timezone, "currency": s.Currency,
+		"origins": notNil(s.Origins), "hosts": notNil(s.Hosts), "limits": s.Limits, "consent_policy": s.ConsentPolicy,
+		"payout_rule": s.PayoutRule, "window_days": s.WindowDays, "half_life_days": s.HalfLifeDays,
+		"ignore_direct": !s.CountDirect, "pay_recurring": s.PayRecurring,
 	}
 }
 
 // insertCompany stores a company of a new store: c has its ids and environment,
 // n all else.
 func insertCompany(ctx context.Context, tx pgx.Tx, n commerce.NewStore, c commerce.Company) (commerce.Company, error) {
+	args := settingsArgs(n.Settings)
+	args["company_id"], args["store_id"], args["environment"], args["name"] = c.CompanyID, c.StoreID, c.Environment, n.Name
 	return postgres.One(ctx, tx, postgres.Scan(companyColumns), `
-		insert into company (company_id, store_id, environment, name, country, timezone, currency, origins, hosts,
+		insert into company (company_id, store_id, environment, name, country, timezone, currency, origins, hosts, limits,
 			consent_policy, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring)
-		values (@company_id, @store_id, @environment, @name, @country, @timezone, @currency, @origins, @hosts,
+		values (@company_id, @store_id, @environment, @name, @country, @timezone, @currency, @origins, @hosts, @limits,
 			@consent_policy, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring)
-		returning `+postgres.List(companyColumns), pgx.NamedArgs{
-		"company_id": c.CompanyID, "store_id": c.StoreID, "environment": c.Environment,
-		"name": n.Name, "country": n.Country, "timezone": n.Timezone, "currency": n.Currency,
-		"origins": notNil(n.Origins), "hosts": notNil(n.Hosts),
-		"consent_policy": n.ConsentPolicy, "payout_rule": n.PayoutRule, "window_days": n.WindowDays, "half_life_days": n.HalfLifeDays,
-		"ignore_direct": !n.CountDirect, "pay_recurring": n.PayRecurring,
-	})
+		returning `+postgres.List(companyColumns), args)
 }
 
 // bumpRules locks the company's row, and returns its next rule revision and

@@ -48,8 +48,8 @@ with had as (
   from orders o
   cross join lateral (values
     ('cart', o.body->>'cartKey', false),
-    (case when (o.body->>'userCookie')::boolean then 'cookie' when o.body->>'userId' ~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' then 'visitor' else 'user' end, o.body->>'userId',
-      (o.body->>'userCookie')::boolean is not true and o.body->>'userId' !~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$'),
+    (case when o.body->>'userIdMac' = 'valid' then 'cookie' when o.body->>'userIdMac' is null and o.body->>'userId' ~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' then 'visitor' else 'user' end, o.body->>'userId',
+      coalesce(o.body->>'userIdMac', '') <> 'valid' and (o.body->>'userIdMac' = 'invalid' or o.body->>'userId' !~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$')),
     ('customer', o.body->>'customerKey', true), ('email', o.body->>'emailKey', true),
     ('phone', o.body->>'phoneKey', true), ('cart_no', o.body->>'cartNoKey', true)) k (kind, key, claimed)
   where k.key <> ''

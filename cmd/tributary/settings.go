@@ -1,0 +1,125 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+// setting is one of a company's settings on the command line: `company create`
+// has a flag for each, `company set` for each that is not made once, and
+// `company show` a line. A new setting is one more row of settings.
+type setting struct {
+	flag  string
+	field string // its name in commerce's violations, and in JSON
+	once  bool   // chosen when the store is made
+	usage string
+
+	// at is a pointer to it: to a string, a list of strings, an int, a float64
+	// or a bool.
+	at func(s *commerce.Settings) any
+}
+
+var settings = []setting{
+	{"country", "country", false, "ISO 3166-1 code of the country that phone numbers without one belong to; fixed from the first order on",
+		func(s *commerce.Settings) any { return &s.Country }},
+	{"timezone", "timezone", false, "IANA time zone of the store's days; fixed from the first order on",
+		func(s *commerce.Settings) any { return &s.Timezone }},
+	{"currency", "currency", false, "ISO 4217 code of the store's currency; fixed from the first order on",
+		func(s *commerce.Settings) any { return &s.Currency }},
+	{"origin", "origins", false, "origin whose pages may send events, https://loja.example.com; repeat or separate by commas",
+		func(s *commerce.Settings) any { return &s.Origins }},
+	{"host", "hosts", false, "the store's own host, never a touch; repeat or separate by commas",
+		func(s *commerce.Settings) any { return &s.Hosts }},
+	{"events-per-second", "events_per_second", false, "events that an edge takes of the company a second; 0 is the edge's default",
+		func(s *commerce.Settings) any { return &s.Limits.EventsPerSecond }},
+	{"burst", "burst", false, "… and how many at once; 0 is the edge's default",
+		func(s *commerce.Settings) any { return &s.Limits.Burst }},
+	{"consent", "consent_policy", false, "none, required (no cookie before consent, a denial or Global Privacy Control joins nothing) or honor_gpc (the latter only)",
+		func(s *commerce.Settings) any { return &s.ConsentPolicy }},
+	{"payout-rule", "payout_rule", true, "who is paid where a coupon and a link name different influencers: " + commerce.CouponFirst + " or " + commerce.LastTouch,
+		func(s *commerce.Settings) any { return &s.PayoutRule }},
+	{"window-days", "window_days", true, "how many days before an order a touch counts",
+		func(s *commerce.Settings) any { return &s.WindowDays }},
+	{"half-life-days", "half_life_days", true, "days after which a touch counts half in the model time_decay",
+		func(s *commerce.Settings) any { return &s.HalfLifeDays }},
+	{"count-direct", "count_direct", true, "let direct visits count in every model, not in the last touch's alone",
+		func(s *commerce.Settings) any { return &s.CountDirect }},
+	{"pay-recurring", "pay_recurring", true, "let recurring subscription orders earn commission",
+		func(s *commerce.Settings) any { return &s.PayRecurring }},
+}
+
+// register adds the setting's flag, which sets it in s. Its present value is the
+// default.
+func (x setting) register(flags *pflag.FlagSet, s *commerce.Settings) {
+	switch at := x.at(s).(type) {
+	case *string:
+		flags.StringVar(at, x.flag, *at, x.usage)
+	case *[]string:
+		flags.StringSliceVar(at, x.flag, *at, x.usage)
+	case *int:
+		flags.IntVar(at, x.flag, *at, x.usage)
+	case *float64:
+		flags.Float64Var(at, x.flag, *at, x.usage)
+	case *bool:
+		flags.BoolVar(at, x.flag, *at, x.usage)
+	default:
+		panic(fmt.Sprintf("--%s: no flag is made for a %T", x.flag, at))
+	}
+}
+
+// take sets the setting in to as it is in from.
+func (x setting) take(to, from *commerce.Settings) {
+	reflect.ValueOf(x.at(to)).Elem().Set(reflect.ValueOf(x.at(from)).Elem())
+}
+
+// value is the setting itself, for encoding/json; a list is never nil.
+func (x setting) value(s *commerce.Settings) any {
+	value := reflect.ValueOf(x.at(s)).Elem()
+	if value.Kind() == reflect.Slice && value.IsNil() {
+		return []string{}
+	}
+	return value.Interface()
+}
+
+// text is the setting for people.
+func (x setting) text(s *commerce.Settings) string {
+	value := x.value(s)
+	switch value := value.(type) {
+	case []string:
+		return listed(value)
+	case string:
+		return printable(value)
+	case float64:
+		if value != 0 {
+			return strconv.FormatFloat(value, 'f', -1, 64)
+		}
+	}
+	if (x.flag == "events-per-second" || x.flag == "burst") && reflect.ValueOf(value).IsZero() {
+		return "the edge's default"
+	}
+	return fmt.Sprint(value)
+}
+
+// settingsProblem tells what is wrong with settings by their flags; nil where
+// nothing is.
+func settingsProblem(bad commerce.Violations) error {
+	var wrong []error
+	for _, v := range bad.List {
+		field, _, _ := strings.Cut(v.Field, "[")
+		name := v.Field
+		for _, x := range settings {
+			if x.field == field {
+				name = "--" + x.flag
+			}
+		}
+		wrong = append(wrong, errors.New(name+" "+v.Message))
+	}
+	return errors.Join(wrong...)
+}
