@@ -117,6 +117,9 @@ type Database interface {
 	// processed yet. The Explanation is nil until there is one.
 	ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error)
 
+	// OutboxSize returns how many records wait to be published, and since when
+	// the oldest waits; zero where none does.
+	OutboxSize(ctx context.Context) (waiting int64, oldest time.Time, err error)
 	// AcquireRelay returns commerce.ErrConflict while another process publishes.
 	AcquireRelay(ctx context.Context) (commerce.OutboxRelay, error)
 }

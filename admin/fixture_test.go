@@ -63,6 +63,12 @@ func start(t *testing.T, config admin.Config) *service {
 
 func startOn(t *testing.T, config admin.Config, dsn, broker string) *service {
 	t.Helper()
+	return startWith(t, config, dsn, broker, nil)
+}
+
+// startWith starts the service on a producer; nil is a batcher on the broker.
+func startWith(t *testing.T, config admin.Config, dsn, broker string, producer admin.Producer) *service {
+	t.Helper()
 	s := &service{t: t, dsn: dsn}
 	db, err := postgres.Open(t.Context(), dsn)
 	if err != nil {
@@ -90,10 +96,13 @@ func startOn(t *testing.T, config admin.Config, dsn, broker string) *service {
 	if config.RuleRate == (admin.Rate{}) {
 		config.RuleRate = admin.Rate{PerSecond: 1000, Burst: 1000}
 	}
-	batcher := produce.NewBatcher(kafka.NewProducer(s.client), produce.Config{})
-	t.Cleanup(func() { batcher.Close(context.Background()) })
+	if producer == nil {
+		batcher := produce.NewBatcher(kafka.NewProducer(s.client), produce.Config{})
+		t.Cleanup(func() { batcher.Close(context.Background()) })
+		producer = batcher
+	}
 	s.server, err = admin.New(config, admin.Deps{
-		Database: s.db, Producer: batcher, Hasher: s.hasher, Resolver: everyNamePublic{},
+		Database: s.db, Producer: producer, Hasher: s.hasher, Resolver: everyNamePublic{},
 		Checks: map[string]func(context.Context) error{"postgres": db.Ping},
 	})
 	if err != nil {

@@ -16,6 +16,7 @@ type metrics struct {
 	seconds       *prometheus.HistogramVec
 	published     prometheus.Counter
 	outboxWaiting prometheus.Gauge
+	outboxAge     prometheus.Gauge // seconds
 	relaying      prometheus.Gauge
 }
 
@@ -33,11 +34,13 @@ func newMetrics(registry *prometheus.Registry) (*metrics, error) {
 		published: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "tributary_admin_outbox_published_total", Help: "Outbox records published by this process."}),
 		outboxWaiting: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "tributary_admin_outbox_waiting", Help: "Outbox records not yet published, as the relay last saw."}),
+			Name: "tributary_admin_outbox_waiting", Help: "Outbox records not yet published by any admin."}),
+		outboxAge: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "tributary_admin_outbox_oldest_age_seconds", Help: "How long the oldest of those has been waiting; 0 while none waits."}),
 		relaying: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "tributary_admin_outbox_relaying", Help: "1 where this process publishes the outbox."}),
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.seconds, m.published, m.outboxWaiting, m.relaying} {
+	for _, c := range []prometheus.Collector{m.requests, m.seconds, m.published, m.outboxWaiting, m.outboxAge, m.relaying} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}

@@ -21,6 +21,25 @@ const (
 	republishPer = 10 * time.Minute // so that a record that the topic lost comes back
 )
 
+// outboxMeasure is how often the outbox is measured, by every process: one that
+// does not hold the lock must see that nobody publishes.
+const outboxMeasure = 5 * time.Second
+
+// measureOutbox sets the metrics of the outbox.
+func (s *Server) measureOutbox(ctx context.Context) error {
+	waiting, oldest, err := s.deps.Database.OutboxSize(ctx)
+	if err != nil {
+		return err
+	}
+	age := 0.0
+	if waiting > 0 {
+		age = max(0, s.now().Sub(oldest).Seconds())
+	}
+	s.metrics.outboxWaiting.Set(float64(waiting))
+	s.metrics.outboxAge.Set(age)
+	return nil
+}
+
 // relay publishes the outbox whenever this process holds the lock.
 func (s *Server) relay(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -94,7 +113,6 @@ func (s *Server) publishPending(ctx context.Context, right commerce.OutboxRelay)
 	if err != nil {
 		return 0, err
 	}
-	s.metrics.outboxWaiting.Set(float64(len(records)))
 	if len(records) == 0 {
 		return 0, nil
 	}
@@ -109,7 +127,6 @@ func (s *Server) publishPending(ctx context.Context, right commerce.OutboxRelay)
 		return 0, err
 	}
 	s.metrics.published.Add(float64(len(records)))
-	s.metrics.outboxWaiting.Set(0)
 	return len(records), nil
 }
 

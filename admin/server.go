@@ -90,42 +90,48 @@ func New(config Config, deps Deps) (*Server, error) {
 }
 
 // Run does the background work until ctx ends: it publishes the outbox, renews
-// the keys in use, stores when they were used, and removes expired answers. It
-// returns when all of that has ended.
+// the keys in use, stores when they were used, measures the outbox, and removes
+// expired answers. It returns when all of that has ended.
 func (s *Server) Run(ctx context.Context) {
+	bounded := func(do func(ctx context.Context) error) func(ctx context.Context) error {
+		return func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
+			defer cancel()
+			return do(ctx)
+		}
+	}
+	flush := bounded(s.keys.flush)
 	var group sync.WaitGroup
 	group.Go(func() { s.relay(ctx) })
-	group.Go(func() { s.runPeriodically(ctx) })
+	// One goroutine each: none waits for another's statement.
+	group.Go(func() { s.every(ctx, keyRenew, "the API keys in use are not renewed", bounded(s.keys.renew)) })
+	group.Go(func() {
+		s.every(ctx, usedFlush, "the last use of API keys is not stored", func(ctx context.Context) error {
+			s.limits.forget(s.now())
+			return flush(ctx)
+		})
+	})
+	group.Go(func() { s.every(ctx, outboxMeasure, "the outbox is not measured", bounded(s.measureOutbox)) })
+	group.Go(func() { s.every(ctx, forgetEvery, "expired answers are not removed", s.forgetAnswers) }) // it bounds each of its steps
 	group.Wait()
 	// The uses since the last flush. ctx has ended.
-	if err := s.keys.flush(context.WithoutCancel(ctx)); err != nil {
+	if err := flush(context.WithoutCancel(ctx)); err != nil {
 		s.log.Warn("last use of API keys was not stored", "error", err)
 	}
 }
 
-// runPeriodically renews the keys in use, stores their uses and removes expired answers.
-func (s *Server) runPeriodically(ctx context.Context) {
-	renew, flush, forget := time.NewTicker(keyRenew), time.NewTicker(usedFlush), time.NewTicker(forgetEvery)
-	defer renew.Stop()
-	defer flush.Stop()
-	defer forget.Stop()
+// every calls do at each interval until ctx ends, and logs what fails.
+func (s *Server) every(ctx context.Context, interval time.Duration, failure string, do func(ctx context.Context) error) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
 	for {
-		var err error
 		select {
 		case <-ctx.Done():
 			return
-		case <-renew.C:
-			limited, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
-			err = s.keys.renew(limited)
-			cancel()
-		case <-flush.C:
-			s.limits.forget(s.now())
-			err = s.keys.flush(ctx)
-		case <-forget.C:
-			err = s.forgetAnswers(ctx)
+		case <-ticker.C:
 		}
-		if err != nil && ctx.Err() == nil {
-			s.log.Warn("API keys could not be renewed, or expired answers not forgotten", "error", err)
+		if err := do(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("postgres: "+failure, "error", err)
 		}
 	}
 }

@@ -48,9 +48,10 @@ const (
 
 // answer writes the results of a request whose events are all durable.
 func (s *Server) answer(ctx *fasthttp.RequestCtx, results []result, durable produce.Durability) {
-	kept := s.pools.answers.Get().(*[]byte)
-	body := append((*kept)[:0], `{"results":[`...)
-	for i, r := range results {
+	r := requestOf(ctx)
+	body := append(r.answer[:0], `{"results":[`...)
+	for i := range results {
+		r := &results[i]
 		if i > 0 {
 			body = append(body, ',')
 		}
@@ -71,18 +72,9 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx, results []result, durable prod
 	body = append(body, `],"durability":`...)
 	body = core.AppendString(body, string(durable))
 	body = append(body, `,"request_id":`...)
-	body = core.AppendString(body, requestID(ctx))
+	body = core.AppendString(body, textOf(r.id))
 	body = append(body, '}')
 	ctx.SetContentType("application/json")
 	ctx.SetBody(body) // copies it
-	*kept = body
-	s.pools.answers.Put(kept)
-}
-
-// requestIDKey is the name of the user value that holds the request's id.
-const requestIDKey = "request_id"
-
-func requestID(ctx *fasthttp.RequestCtx) string {
-	id, _ := ctx.UserValue(requestIDKey).(string)
-	return id
+	r.answer = body
 }

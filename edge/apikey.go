@@ -2,9 +2,6 @@ package edge
 
 import (
 	"encoding/json"
-	"strings"
-
-	"github.com/valyala/fasthttp"
 
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -32,28 +29,6 @@ func (s *Server) authorize(from *payer, companyID string) (sender, *refusal) {
 		return sender{}, &refusedScope
 	}
 	return sender{trust, from.key.KeyID}, nil
-}
-
-// bearer is the text of Authorization: Bearer. Other schemes belong to a proxy
-// before the edge.
-func bearer(h *fasthttp.RequestHeader) (text string, given bool) {
-	scheme, text, _ := strings.Cut(string(h.Peek("Authorization")), " ")
-	return strings.TrimSpace(text), strings.EqualFold(scheme, "Bearer")
-}
-
-// keyInBrowser tells whether a page sends an API key, where everybody can read
-// it. Sec-Fetch-Mode alone is sent by the fetch of Node.js too; browsers send
-// the others beside it.
-func keyInBrowser(h *fasthttp.RequestHeader) bool {
-	if _, given := bearer(h); !given {
-		return false
-	}
-	for _, name := range []string{"Origin", "Sec-Fetch-Site", "Sec-Fetch-Dest", "Sec-Fetch-User", "Sec-Fetch-Storage-Access"} {
-		if len(h.Peek(name)) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // apiKey is the key with a hash, nil for none. Of the served and the rebuilt

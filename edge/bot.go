@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/mileusna/useragent"
-	"github.com/valyala/fasthttp"
 
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -78,15 +77,4 @@ func classifyAgent(agent string) wire.Bot {
 		return wire.BotKnown
 	}
 	return wire.BotNone
-}
-
-// isPrefetch tells whether a browser loads a page that its user has not opened.
-func isPrefetch(h *fasthttp.RequestHeader) bool {
-	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
-		value := strings.ToLower(string(h.Peek(name)))
-		if strings.Contains(value, "prefetch") || strings.Contains(value, "prerender") || strings.Contains(value, "preview") {
-			return true
-		}
-	}
-	return false
 }

@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"bytes"
 	"errors"
 	"net/http"
 	"net/netip"
@@ -17,13 +16,12 @@ import (
 
 // collect is POST /v1/events.
 func (s *Server) collect(ctx *fasthttp.RequestCtx) {
-	switch mediaType(ctx.Request.Header.ContentType()) {
-	case "", "application/json", "text/plain":
-	default:
+	r := requestOf(ctx)
+	if !takesMediaType(ctx.Request.Header.ContentType()) {
 		s.refuse(ctx, refusedMediaType)
 		return
 	}
-	if keyInBrowser(&ctx.Request.Header) {
+	if r.headers.keyInBrowser() {
 		s.refuse(ctx, refusedKeyInBrowser)
 		return
 	}
@@ -33,16 +31,14 @@ func (s *Server) collect(ctx *fasthttp.RequestCtx) {
 		s.refuse(ctx, *refused)
 		return
 	}
-	encoding := strings.ToLower(strings.TrimSpace(string(ctx.Request.Header.ContentEncoding())))
-	inflated := s.pools.bodies.Get().(*bytes.Buffer)
-	defer s.pools.putBody(inflated)
-	body, err := s.inflater.inflate(encoding, ctx.PostBody(), inflated)
+	encoding := strings.ToLower(strings.TrimSpace(textOf(r.headers.contentEncoding)))
+	body, err := s.inflater.inflate(encoding, ctx.PostBody(), &r.inflated)
 	if err != nil {
-		s.charge(&from, now, tokensFor(0, len(ctx.PostBody())+inflated.Len()))
+		s.charge(&from, now, tokensFor(0, len(ctx.PostBody())+r.inflated.Len()))
 		s.refuse(ctx, refusedInflate(err))
 		return
 	}
-	companyID := string(ctx.QueryArgs().Peek("companyId"))
+	companyID := textOf(ctx.QueryArgs().Peek("companyId"))
 	d, refused := s.ingest(ctx, &from, now, body, companyID, "")
 	if refused != nil {
 		s.refuse(ctx, *refused)
@@ -64,10 +60,13 @@ func refusedInflate(err error) refusal {
 	return refusedBrokenEncoding
 }
 
-// mediaType is a content type without its parameters, in lower case.
-func mediaType(contentType []byte) string {
-	name, _, _ := strings.Cut(string(contentType), ";")
-	return strings.ToLower(strings.TrimSpace(name))
+// takesMediaType tells whether a body of this Content-Type is read: JSON, or plain text,
+// which a page may send to another origin without asking first. One without is taken
+// as JSON.
+func takesMediaType(contentType []byte) bool {
+	name, _, _ := strings.Cut(textOf(contentType), ";")
+	name = strings.TrimSpace(name)
+	return name == "" || strings.EqualFold(name, "application/json") || strings.EqualFold(name, "text/plain")
 }
 
 // ingest stores the events of a body and returns when each of them is durable:
@@ -77,8 +76,7 @@ func (s *Server) ingest(ctx *fasthttp.RequestCtx, from *payer, now time.Time, bo
 	if refused != nil {
 		return nil, refused
 	}
-	defer s.pools.putBatch(d.batch)
-	defer d.finish(false) // after a panic: its events may be sent again
+	defer d.end()
 	d.makeRecords()
 	if err := d.send(); err != nil {
 		s.metrics.events.WithLabelValues(string(statusFailed)).Add(float64(len(d.results)))
@@ -90,7 +88,8 @@ func (s *Server) ingest(ctx *fasthttp.RequestCtx, from *payer, now time.Time, bo
 
 // newDelivery parses the body and checks the request as a whole.
 func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, from *payer, now time.Time, body, companyID string, via wire.Via) (*delivery, *refusal) {
-	batch := s.pools.batches.Get().(*core.Batch)
+	d := &requestOf(ctx).delivery
+	batch := &d.batch
 	violation := batch.Parse(body, companyID, core.Options{Now: now.UnixMilli(), NewID: s.deps.NewID})
 	tokens := tokensFor(len(batch.Items), len(body))
 	s.charge(from, now, tokens)
@@ -110,11 +109,9 @@ func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, from *payer, now time.Tim
 	if by.trust == wire.TrustOpen && !c.open.AllowN(now, tokens) {
 		return nil, refusedRate(rateWait(c, tokens))
 	}
-	d := &delivery{
-		server: s, batch: batch, now: now, deadline: now.Add(s.config.ProduceTimeout),
-		results: make([]result, len(batch.Items)), durable: produce.Kafka, attempt: newAttempt(),
-		arrival: s.arrival(ctx, from.address, c, now, batch.SentAt, via),
-	}
+	d.server, d.now, d.deadline = s, now, now.Add(s.config.ProduceTimeout)
+	d.durable, d.attempt = produce.Kafka, new(attempt)
+	d.arrival = s.arrival(ctx, from.address, c, now, batch.SentAt, via)
 	d.arrival.sender = by
 	s.setVisitorCookie(ctx, d)
 	return d, nil
@@ -137,7 +134,7 @@ func (s *Server) findCompany(ctx *fasthttp.RequestCtx, companyID string) (*compa
 	case c.wrongKey:
 		return nil, &refusedWrongSecret
 	}
-	if origin := ctx.Request.Header.Peek("Origin"); len(origin) > 0 && !c.origins[normalOrigin(string(origin))] {
+	if origin := requestOf(ctx).headers.origin; len(origin) > 0 && !c.origins[normalOrigin(string(origin))] {
 		return nil, &refusedOrigin
 	}
 	return c, nil
@@ -145,20 +142,21 @@ func (s *Server) findCompany(ctx *fasthttp.RequestCtx, companyID string) (*compa
 
 // arrival reads what the request itself says of its events.
 func (s *Server) arrival(ctx *fasthttp.RequestCtx, address netip.Addr, c *company, now time.Time, sentAt int64, via wire.Via) arrival {
-	h := &ctx.Request.Header
+	h := &requestOf(ctx).headers
+	network := s.known.network(c, address)
 	a := arrival{
 		company: c, receivedAt: now.UnixMilli(), skew: clockSkew(now, sentAt), via: via,
-		ip: truncateIP(address), netKey: c.keys.Network(address), frame: fromForeignFrame(h), bot: wire.BotNone,
-		signal: privacySignal(h), sender: sender{trust: wire.TrustOpen},
-		userAgent: cutText(string(h.UserAgent()), maxUserAgent),
-		fromPage:  via != "" || len(h.Peek("Origin")) > 0 || len(h.Peek("Sec-Fetch-Site")) > 0,
+		ip: network.ip, netKey: network.key, frame: h.fromForeignFrame(), bot: wire.BotNone,
+		signal: h.privacySignal(), sender: sender{trust: wire.TrustOpen},
+		userAgent: cutText(textOf(ctx.Request.Header.UserAgent()), maxUserAgent),
+		fromPage:  via != "" || len(h.origin) > 0 || len(h.fetchSite) > 0,
 	}
 	// On a request of another site's page the cookie would say whom that page made
 	// open the shop, and not who came.
-	if via == wire.ViaLink || fromSameSite(ctx) {
+	if via == wire.ViaLink || h.fromSameSite(ctx.Host()) {
 		a.cookieID, a.oldCookie = s.visitorID(ctx)
 	}
-	if isPrefetch(h) {
+	if h.prefetch {
 		a.bot = wire.BotPrefetch
 	} else if a.fromPage {
 		a.bot = s.bots.kind(a.userAgent)
@@ -177,10 +175,10 @@ func cutText(text string, n int) string {
 // own site and the request's last event allows it by what it says of consent.
 func (s *Server) setVisitorCookie(ctx *fasthttp.RequestCtx, d *delivery) {
 	a := &d.arrival
-	if a.cookieID != "" && !a.oldCookie || a.bot != wire.BotNone || a.trust != wire.TrustOpen || !fromSameSite(ctx) {
+	if a.cookieID != "" && !a.oldCookie || a.bot != wire.BotNone || a.trust != wire.TrustOpen || !requestOf(ctx).headers.fromSameSite(ctx.Host()) {
 		return
 	}
-	last := d.batch.Items[len(d.batch.Items)-1]
+	last := &d.batch.Items[len(d.batch.Items)-1]
 	if last.Err != nil || !a.company.mayCookie(a.company.consent(last.Event.Consent, a.signal)) {
 		return
 	}

@@ -13,6 +13,7 @@ import (
 // company is a wire.Company with what requests need of it computed.
 type company struct {
 	wire.Company
+	key           []byte // of its records: the company's id
 	keys          identity.Keys
 	wrongKey      bool          // the directory's keys are made with another hashing secret
 	open          *rate.Limiter // what comes without an API key
@@ -26,6 +27,7 @@ type company struct {
 func (d *directory) newCompany(c wire.Company) *company {
 	made := &company{
 		Company:       c,
+		key:           []byte(c.CompanyID),
 		keys:          d.hasher.Company(c.CompanyID, c.Country),
 		wrongKey:      c.KeyCheck != d.hasher.Check(c.CompanyID),
 		origins:       map[string]bool{},
@@ -96,21 +98,28 @@ func (c *company) mayCookie(consent wire.Consent) bool {
 	return true
 }
 
-// identityOf returns the keyed hashes of whom the event names, and none where the
-// company honours the shopper's denial.
-func (c *company) identityOf(keys *identity.Recent, who *core.Identity, consent wire.Consent) wire.Identity {
+// appendIdentity appends the member "identity", with the keyed hashes of whom the
+// event names, and nothing where the company honours the shopper's denial.
+func (c *company) appendIdentity(dst []byte, keys *identity.Recent, who *core.Identity, consent wire.Consent) []byte {
 	if *who == (core.Identity{}) || consent == wire.ConsentDenied && c.honoursDenial {
-		return wire.Identity{}
+		return dst
 	}
-	hashed := wire.Identity{
-		EmailKey:    keys.Email(who.Email),
-		PhoneKey:    keys.Phone(who.Phone),
-		CustomerKey: keys.Customer(who.CustomerID),
-		CartKey:     keys.Cart(who.CartToken),
-		Verified:    who.Verified,
+	before := len(dst)
+	dst = append(dst, `,"identity":{`...)
+	first := len(dst)
+	dst = appendKey(dst, first, "emailKey", keys.Email(who.Email))
+	dst = appendKey(dst, first, "phoneKey", keys.Phone(who.Phone))
+	dst = appendKey(dst, first, "customerKey", keys.Customer(who.CustomerID))
+	cart := "cartNoKey"
+	if identity.SecretToken(who.CartToken) {
+		cart = "cartKey"
 	}
-	if !identity.SecretToken(who.CartToken) {
-		hashed.CartKey, hashed.CartNoKey = "", hashed.CartKey
+	dst = appendKey(dst, first, cart, keys.Cart(who.CartToken))
+	if who.Verified {
+		dst = appendTrue(dst, first, "verified")
 	}
-	return hashed
+	if len(dst) == first { // junk alone
+		return dst[:before]
+	}
+	return append(dst, '}')
 }

@@ -13,8 +13,8 @@ const preflightAge = "7200" // seconds
 // allowOrigin lets the page read the answer if any company lists its origin.
 // findCompany checks which company's events the page may send.
 func (s *Server) allowOrigin(ctx *fasthttp.RequestCtx) (allowed bool) {
-	ctx.Response.Header.Add("Vary", "Origin")
-	origin := string(ctx.Request.Header.Peek("Origin"))
+	setHeader(ctx, headerVary, varyOrigin)
+	origin := string(requestOf(ctx).headers.origin)
 	if origin == "" || !s.directory.allowsOrigin(normalOrigin(origin)) {
 		return false
 	}
@@ -28,7 +28,7 @@ func (s *Server) allowOrigin(ctx *fasthttp.RequestCtx) (allowed bool) {
 // preflight answers OPTIONS. It names a company in its query only; without one,
 // each origin that any company lists is allowed.
 func (s *Server) preflight(ctx *fasthttp.RequestCtx, methods string) {
-	origin := string(ctx.Request.Header.Peek("Origin"))
+	origin := string(requestOf(ctx).headers.origin)
 	if origin == "" {
 		ctx.Response.Header.Set("Allow", methods)
 		ctx.SetStatusCode(http.StatusNoContent)

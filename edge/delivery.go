@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/produce"
@@ -8,10 +9,10 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// delivery is one request's events on their way to Kafka.
+// delivery is one request's events on their way to Kafka. Its memory is used again.
 type delivery struct {
 	server   *Server
-	batch    *core.Batch
+	batch    core.Batch
 	arrival  arrival
 	now      time.Time
 	deadline time.Time
@@ -21,29 +22,39 @@ type delivery struct {
 	attempt  *attempt
 	finished bool
 	claimed  []fingerprint // the events that this request claimed
-	events   []wire.Record
-	rejected []wire.Record // dead letters
-	others   []*attempt    // of requests that carry some of the same events
+	ends     []int         // of their records, in the parcel's buffer
+	events   *produce.Parcel
+	rejected *produce.Parcel // dead letters
+	others   []*attempt      // of requests that carry some of the same events
 	err      error
+}
+
+// reset forgets the request and keeps its memory.
+func (d *delivery) reset() {
+	clear(d.batch.Items) // they hold the request's body
+	clear(d.results)
+	clear(d.others)
+	*d = delivery{
+		batch: core.Batch{Items: d.batch.Items[:0]}, results: d.results[:0], claimed: d.claimed[:0], ends: d.ends[:0], others: d.others[:0],
+	}
 }
 
 // makeRecords makes each item's record and result. It claims the events that
 // no other request carries; finish releases them.
 func (d *delivery) makeRecords() {
 	c := d.arrival.company
-	buffer := make([]byte, 0, d.sizeHint())
-	ends := make([]int, 0, len(d.batch.Items))
-	d.claimed = make([]fingerprint, 0, len(d.batch.Items))
+	sender := d.server.duplicates.sender(c.CompanyID, d.arrival.trust)
+	var buffer []byte
 	var rejected rejections
 	for i := range d.batch.Items {
 		item := &d.batch.Items[i]
-		d.results[i] = result{eventID: item.Event.ID, status: statusOK}
+		d.results = append(d.results, result{eventID: item.Event.ID, status: statusOK})
 		if item.Err != nil {
 			d.results[i] = result{item.Event.ID, statusRejected, item.Err.Code, reason(item.Err)}
 			rejected.add(item)
 			continue
 		}
-		id := d.server.duplicates.fingerprint(eventKey{c.CompanyID, uuidBytes(item.Event.ID), d.arrival.trust})
+		id := d.server.duplicates.fingerprint(sender, uuidBytes(item.Event.ID))
 		first, other := d.server.duplicates.claim(id, d.attempt)
 		if !first {
 			d.results[i].status = statusDuplicate
@@ -57,19 +68,33 @@ func (d *delivery) makeRecords() {
 		if via == "" {
 			via = viaLibrary(item.Event.Context.Library.Name, item.Raw)
 		}
+		if d.events == nil {
+			d.events = d.server.batcher.NewParcel()
+			buffer = slices.Grow(d.events.Buffer, d.sizeHint())
+		}
 		buffer = d.server.appendRecord(buffer, &item.Event, &d.arrival, via, nil)
-		ends = append(ends, len(buffer))
+		d.ends = append(d.ends, len(buffer))
 	}
+	if d.events != nil {
+		d.events.Buffer = buffer
+		begin := 0
+		for _, end := range d.ends {
+			d.events.Records = append(d.events.Records, wire.Record{Key: c.key, Value: buffer[begin:end:end]})
+			begin = end
+		}
+	}
+	d.reject(&rejected)
+}
+
+// reject makes the dead letters.
+func (d *delivery) reject(items *rejections) {
+	if len(items.letters) == 0 {
+		return
+	}
+	d.rejected = d.server.batcher.NewParcel()
 	var redacted int
-	d.rejected, redacted, d.err = rejected.records(c, d.now)
+	d.rejected.Records, redacted, d.err = items.records(d.arrival.company, d.now)
 	d.server.metrics.redactedBytes.Add(float64(redacted))
-	key := []byte(c.CompanyID)
-	d.events = make([]wire.Record, len(ends))
-	begin := 0
-	for i, end := range ends {
-		d.events[i] = wire.Record{Key: key, Value: buffer[begin:end:end]}
-		begin = end
-	}
 }
 
 // sizeHint is about how many bytes the records will take: the items' texts, and
@@ -86,52 +111,49 @@ func (d *delivery) sizeHint() int {
 // that other requests carry. After an error some may be in the log: the client
 // sends all again, and what was acknowledged comes back as a duplicate.
 func (d *delivery) send() error {
-	s := d.server
-	timer := time.NewTimer(d.deadline.Sub(s.deps.Now()))
-	defer timer.Stop()
 	// Dead letters first: if they were refused after the events, the events
 	// would be in the log of a request that failed.
 	err := d.err
-	var rejected, events []*produce.Chunk
-	if err == nil && len(d.rejected) > 0 {
-		rejected, err = s.batcher.Enqueue(wire.TopicRejected, d.arrival.company.CompanyID, d.rejected, d.deadline, nil)
+	if err == nil && d.rejected != nil {
+		err = d.server.batcher.Enqueue(wire.TopicRejected, d.arrival.company.CompanyID, d.rejected, d.deadline)
 	}
-	if err == nil && len(d.events) > 0 {
-		events, err = s.batcher.Enqueue(wire.TopicEvents, d.arrival.company.CompanyID, d.events, d.deadline, nil)
+	if err == nil && d.events != nil {
+		err = d.server.batcher.Enqueue(wire.TopicEvents, d.arrival.company.CompanyID, d.events, d.deadline)
 	}
-	if err == nil {
-		err = d.await(events, timer.C)
+	if err == nil && d.events != nil {
+		err = d.await(d.events)
 	}
 	// Other requests wait for these events, not for the dead letters.
 	d.finish(err == nil)
-	if err != nil {
-		return err
+	if err == nil && d.rejected != nil {
+		err = d.await(d.rejected)
 	}
-	if err := d.await(rejected, timer.C); err != nil {
-		return err
+	if err == nil && len(d.others) > 0 {
+		err = d.awaitOthers()
 	}
+	return err
+}
+
+// await waits until a parcel is durable, and keeps the weakest durability.
+func (d *delivery) await(p *produce.Parcel) error {
+	durable, err := p.Wait()
+	if err == nil && durable != produce.Kafka {
+		d.durable = durable
+	}
+	return err
+}
+
+func (d *delivery) awaitOthers() error {
+	timer := time.NewTimer(d.deadline.Sub(d.server.deps.Now()))
+	defer timer.Stop()
 	for _, other := range d.others {
 		select {
-		case <-other.done:
-			if !other.ok {
+		case <-other.done():
+			if !other.succeeded() {
 				return produce.ErrTimeout
 			}
 		case <-timer.C:
 			return produce.ErrTimeout
-		}
-	}
-	return nil
-}
-
-// await waits until all chunks are durable, and keeps the weakest durability.
-func (d *delivery) await(chunks []*produce.Chunk, timeout <-chan time.Time) error {
-	for _, c := range chunks {
-		durable, err := c.Await(timeout)
-		if err != nil {
-			return err
-		}
-		if durable != produce.Kafka {
-			d.durable = durable
 		}
 	}
 	return nil
@@ -144,4 +166,19 @@ func (d *delivery) finish(ok bool) {
 		d.finished = true
 		d.server.duplicates.finish(d.attempt, d.claimed, ok)
 	}
+}
+
+// end is called whatever happened: what is not finished, after a panic, may be sent
+// again.
+func (d *delivery) end() {
+	d.finish(false)
+	for _, p := range []*produce.Parcel{d.events, d.rejected} {
+		if p != nil {
+			p.Release()
+		}
+	}
+	if d.arrival.recent != nil {
+		d.arrival.recent.Release()
+	}
+	d.events, d.rejected, d.arrival.recent = nil, nil, nil
 }

@@ -202,6 +202,13 @@ func (d *directory) applyLink(state *entries, code string, value []byte) {
 	state.links[code] = &l
 }
 
+// wrongKeys counts the companies whose keys are made with another hashing secret.
+func (d *directory) wrongKeys() int {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return len(d.wrong)
+}
+
 // directoryState is what /readyz and /metrics say of the directory.
 type directoryState struct {
 	Companies int      `json:"companies"`

@@ -11,28 +11,48 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// eventKey names one event of one company as senders of one trust send it: a
-// stranger who sends an id first must not make a backend's copy a duplicate.
-type eventKey struct {
-	company string
-	id      [16]byte // the UUID's bytes
-	trust   wire.Trust
-}
-
 // uuidBytes reads a UUID that core has found valid.
 func uuidBytes(text string) uuid.UUID {
 	id, _ := uuid.Parse(text) // valid by contract
 	return id
 }
 
-// attempt is one request's try to store its events. ok may be read once done
-// is closed.
+// attempt is one request's try to store its events.
 type attempt struct {
-	done chan struct{}
-	ok   bool
+	mu     sync.Mutex
+	ended  chan struct{} // made for the first that waits
+	over   bool
+	stored bool
 }
 
-func newAttempt() *attempt { return &attempt{done: make(chan struct{})} }
+// done is closed once the attempt has ended.
+func (a *attempt) done() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ended == nil {
+		a.ended = make(chan struct{})
+		if a.over {
+			close(a.ended)
+		}
+	}
+	return a.ended
+}
+
+// succeeded tells, once the attempt has ended, whether its events are stored.
+func (a *attempt) succeeded() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.stored
+}
+
+func (a *attempt) end(stored bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.over, a.stored = true, stored
+	if a.ended != nil {
+		close(a.ended)
+	}
+}
 
 // duplicates knows the events that requests are storing now, and a bounded set
 // of those acknowledged lately. An older repeat is not recognised here: the
@@ -42,9 +62,9 @@ type duplicates struct {
 	shards [16]duplicateShard
 }
 
-// fingerprint stands for an eventKey: 64 bits of a hash that nobody outside can
-// aim at, and the id's random ones. It holds no pointer, so that the garbage
-// collector need not look at the set.
+// fingerprint stands for one event of one company as senders of one trust send it:
+// 64 bits of a hash that nobody outside can aim at, and the id's random ones. It
+// holds no pointer, so that the garbage collector need not look at the set.
 type fingerprint [2]uint64
 
 type duplicateShard struct {
@@ -71,8 +91,20 @@ func newDuplicates(remember int) *duplicates {
 	return d
 }
 
-func (d *duplicates) fingerprint(key eventKey) fingerprint {
-	return fingerprint{maphash.Comparable(d.seed, key), binary.BigEndian.Uint64(key.id[8:])}
+// sender stands for the senders of one trust to one company: a stranger who sends an
+// id first must not make a backend's copy a duplicate.
+func (d *duplicates) sender(company string, trust wire.Trust) uint64 {
+	return maphash.Comparable(d.seed, struct {
+		company string
+		trust   wire.Trust
+	}{company, trust})
+}
+
+func (d *duplicates) fingerprint(sender uint64, id uuid.UUID) fingerprint {
+	return fingerprint{maphash.Comparable(d.seed, struct {
+		sender uint64
+		id     uuid.UUID
+	}{sender, id}), binary.BigEndian.Uint64(id[8:])}
 }
 
 func (d *duplicates) shard(of fingerprint) *duplicateShard {
@@ -112,6 +144,5 @@ func (d *duplicates) finish(a *attempt, ids []fingerprint, ok bool) {
 		}
 		s.mu.Unlock()
 	}
-	a.ok = ok
-	close(a.done)
+	a.end(ok)
 }

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"html"
@@ -13,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/tributary-io/tributary/internal/identity"
-	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
@@ -35,7 +36,7 @@ func (s *Server) shortLink(ctx *fasthttp.RequestCtx, code string) {
 		s.answerNoLink(ctx)
 		return
 	}
-	opened := openedAsDocument(&ctx.Request.Header)
+	opened := requestOf(ctx).headers.openedAsDocument()
 	click := wire.Click{ID: s.deps.NewID(), Code: code, Verified: true, LinkID: link.LinkID}
 	signed := s.signer.Sign(identity.SignedClick, click.Name())
 	destination, err := s.destination(link, signed, opened)
@@ -52,7 +53,7 @@ func (s *Server) shortLink(ctx *fasthttp.RequestCtx, code string) {
 		s.metrics.countClick(clickEmbedded)
 	case ctx.IsHead():
 		s.metrics.countClick(clickHead)
-	case isPrefetch(&ctx.Request.Header):
+	case requestOf(ctx).headers.prefetch:
 		s.metrics.countClick(clickPrefetch)
 	default:
 		s.countClick(ctx, link, click, signed, destination.Host)
@@ -107,13 +108,6 @@ func withOurs(query string, link *wire.Link, signedClick string) string {
 	return strings.Join(pairs, "&")
 }
 
-// openedAsDocument tells whether a person may have opened the link: browsers say
-// for what else a page makes them fetch it (a picture, a frame, a script).
-func openedAsDocument(h *fasthttp.RequestHeader) bool {
-	dest := h.Peek("Sec-Fetch-Dest")
-	return len(dest) == 0 || string(dest) == "document"
-}
-
 func named(params []core.Param, name string) bool {
 	for _, p := range params {
 		if p.Name == name {
@@ -157,7 +151,6 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 			ClickIDs: []core.Param{{Name: core.TrbClick, Value: signed}},
 		},
 	}
-	record := kafka.Record{Key: []byte(c.CompanyID), Value: s.appendRecord(nil, &e, &a, wire.ViaLink, &click)}
 	if _, err := s.batcher.Partitions(wire.TopicEvents, now.Add(s.config.ClickWait)); err != nil {
 		lost(err)
 		return
@@ -166,26 +159,25 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 	if a.bot != wire.BotNone {
 		outcome = clickBot
 	}
-	chunks, err := s.batcher.Enqueue(wire.TopicEvents, c.CompanyID, []kafka.Record{record}, now.Add(s.config.ProduceTimeout), func(err error) {
+	p := s.batcher.NewParcel()
+	defer p.Release()
+	p.Buffer = s.appendRecord(p.Buffer, &e, &a, wire.ViaLink, &click)
+	p.Records = append(p.Records, wire.Record{Key: []byte(c.CompanyID), Value: p.Buffer})
+	p.Settled = func(err error) {
 		if err != nil {
 			lost(err)
 			return
 		}
 		s.metrics.countClick(outcome)
-	})
-	if err != nil {
+	}
+	if err := s.batcher.Enqueue(wire.TopicEvents, c.CompanyID, p, now.Add(s.config.ProduceTimeout)); err != nil {
 		lost(err)
 		return
 	}
 	timer := time.NewTimer(s.config.ClickWait)
 	defer timer.Stop()
-	for _, c := range chunks {
-		select {
-		case <-c.Done():
-		case <-timer.C:
-			s.metrics.countClick(clickLate)
-			return
-		}
+	if _, err := p.Await(timer.C); errors.Is(err, produce.ErrTimeout) {
+		s.metrics.countClick(clickLate)
 	}
 }
 

@@ -87,6 +87,16 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 		}),
 		lastProduced: &lastProduce{},
 	}
+	// A counter that first appears at 1 is no increase to Prometheus, so all are there from the start.
+	for _, s := range []status{statusDuplicate, statusRejected, statusFailed} {
+		m.events.WithLabelValues(string(s))
+	}
+	for _, outcome := range []clickOutcome{clickCounted, clickBot, clickPrefetch, clickHead, clickEmbedded, clickLate, clickLost} {
+		m.clicks.WithLabelValues(string(outcome))
+	}
+	for _, outcome := range []produceOutcome{produceOK, produceTemporary, producePermanent} {
+		m.produces.WithLabelValues(string(outcome))
+	}
 	m.taken = m.events.WithLabelValues(string(statusOK))
 	m.answeredEvents = m.requests.WithLabelValues(routeEvents, strconv.Itoa(fasthttp.StatusOK))
 	registry.MustRegister(m.produceTime, m.produceSize, m.queuedBytes, m.redactedBytes,
@@ -103,6 +113,10 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: "tributary", Subsystem: "edge", Name: "directory_companies", Help: "Companies in the directory.",
 		}, func() float64 { return float64(directory.state().Companies) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Namespace: "tributary", Subsystem: "edge", Name: "wrong_secret_companies",
+			Help: "Companies whose keys are made with another hashing secret than this edge's: their events are refused.",
+		}, func() float64 { return float64(directory.wrongKeys()) }),
 	)
 	return m
 }

@@ -37,7 +37,7 @@ func tokensFor(events, bytes int) int {
 func (s *Server) newPayer(ctx *fasthttp.RequestCtx, now time.Time) payer {
 	p := payer{address: clientIP(ctx, s.config.TrustedProxies)}
 	p.network = s.networkID(p.address)
-	text, given := bearer(&ctx.Request.Header)
+	text, given := requestOf(ctx).headers.bearer()
 	p.bearer = given
 	if !given || len(text) > maxAPIKey {
 		return p

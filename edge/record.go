@@ -28,7 +28,7 @@ type arrival struct {
 	userAgent string   // the request's: for events of a page that have none of their own
 	fromPage  bool     // a browser's page sent it
 
-	recent *identity.Recent // set with the first record
+	recent *identity.Recent // set with the first record, to be released after the last
 }
 
 // appendRecord appends the event as the value of its record: wire.Event as
@@ -55,19 +55,7 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	dst = core.AppendString(dst, a.company.CompanyID)
 	dst = append(dst, ',')
 	dst = core.AppendFields(dst, e)
-	if keys := a.company.identityOf(a.recent, &e.Identity, consent); keys != (wire.Identity{}) {
-		dst = append(dst, `,"identity":{`...)
-		first := len(dst)
-		dst = appendMember(dst, first, "emailKey", keys.EmailKey)
-		dst = appendMember(dst, first, "phoneKey", keys.PhoneKey)
-		dst = appendMember(dst, first, "customerKey", keys.CustomerKey)
-		dst = appendMember(dst, first, "cartKey", keys.CartKey)
-		dst = appendMember(dst, first, "cartNoKey", keys.CartNoKey)
-		if keys.Verified {
-			dst = appendTrue(dst, first, "verified")
-		}
-		dst = append(dst, '}')
-	}
+	dst = a.company.appendIdentity(dst, a.recent, &e.Identity, consent)
 	dst = append(dst, `,"receivedAt":"`...)
 	dst = core.AppendTime(dst, a.receivedAt)
 	dst = append(dst, `","clockSkewMs":`...)
@@ -116,30 +104,45 @@ func appendMember(dst []byte, first int, name, value string) []byte {
 	return core.AppendString(dst, value)
 }
 
+// appendKey is appendMember of a key, which needs no escape.
+func appendKey(dst []byte, first int, name string, key []byte) []byte {
+	if len(key) == 0 {
+		return dst
+	}
+	if len(dst) != first {
+		dst = append(dst, ',')
+	}
+	dst = append(dst, '"')
+	dst = append(dst, name...)
+	dst = append(dst, '"', ':', '"')
+	dst = append(dst, key...)
+	return append(dst, '"')
+}
+
 // scrub removes e-mails and phones from every text of the event that a caller
-// can fill, and replaces ids that may be one by keyed digests.
+// can fill, and replaces ids that may be one by keyed digests. The digests are good
+// until keys makes others.
 func scrub(e *core.Event, keys *identity.Recent) {
 	c := &e.Context
 	c.Page.Path = scrubPath(&c.Page)
-	for _, it := range []struct {
-		text  *string
-		bound int
-	}{
-		{&c.Page.URL, maxURL}, {&c.Page.Referrer, maxURL}, {&c.Page.Title, maxTitle},
-		{&c.Campaign.Source, maxCampaign}, {&c.Campaign.Medium, maxCampaign}, {&c.Campaign.Name, maxCampaign},
-		{&c.Campaign.Content, maxCampaign}, {&c.Campaign.Term, maxCampaign},
-	} {
-		*it.text = scrubText(*it.text, it.bound, identity.Scrub)
-	}
+	scrubText(&c.Page.URL, maxURL, identity.Scrub)
+	scrubText(&c.Page.Referrer, maxURL, identity.Scrub)
+	scrubText(&c.Page.Title, maxTitle, identity.Scrub)
+	scrubText(&c.Campaign.Source, maxCampaign, identity.Scrub)
+	scrubText(&c.Campaign.Medium, maxCampaign, identity.Scrub)
+	scrubText(&c.Campaign.Name, maxCampaign, identity.Scrub)
+	scrubText(&c.Campaign.Content, maxCampaign, identity.Scrub)
+	scrubText(&c.Campaign.Term, maxCampaign, identity.Scrub)
 	for i := range c.ClickIDs {
-		c.ClickIDs[i].Value = scrubText(c.ClickIDs[i].Value, maxCampaign, identity.Scrub)
+		scrubText(&c.ClickIDs[i].Value, maxCampaign, identity.Scrub)
 	}
-	for _, text := range []*string{&c.Locale, &c.Screen, &c.Library.Name, &c.Library.Version} {
-		*text = scrubText(*text, maxShort, identity.ScrubStrict)
-	}
-	c.UserAgent = scrubText(c.UserAgent, maxUserAgent, identity.ScrubStrict)
-	e.VisitorID, e.SessionID, e.Stream = keys.VisitorID(e.VisitorID), keys.SessionID(e.SessionID), keys.Stream(e.Stream)
-	if e.Payload != "" {
+	scrubText(&c.Locale, maxShort, identity.ScrubStrict)
+	scrubText(&c.Screen, maxShort, identity.ScrubStrict)
+	scrubText(&c.Library.Name, maxShort, identity.ScrubStrict)
+	scrubText(&c.Library.Version, maxShort, identity.ScrubStrict)
+	scrubText(&c.UserAgent, maxUserAgent, identity.ScrubStrict)
+	e.VisitorID, e.SessionID, e.Stream = textOf(keys.VisitorID(e.VisitorID)), textOf(keys.SessionID(e.SessionID)), textOf(keys.Stream(e.Stream))
+	if e.Payload != "" && (!identity.Clean(e.Payload) || strings.IndexByte(e.Payload, '\\') >= 0) {
 		e.Payload = identity.ScrubJSON(e.Payload)
 	}
 }
@@ -158,21 +161,21 @@ const (
 func wasCut(text string, bound int) bool { return len(text) > bound-utf8.UTFMax }
 
 // scrubText scrubs a text that was cut where it was longer than bound.
-func scrubText(text string, bound int, scrub func(string) string) string {
-	if text == "" {
-		return ""
+func scrubText(text *string, bound int, scrub func(string) string) {
+	if identity.Clean(*text) {
+		return
 	}
-	if wasCut(text, bound) {
-		text = identity.ScrubCut(text)
+	if wasCut(*text, bound) {
+		*text = identity.ScrubCut(*text)
 	}
-	return scrub(text)
+	*text = scrub(*text)
 }
 
 // scrubPath scrubs a page's path as part of its URL: only with the host before it
 // "/<phone>" of wa.me shows what it is.
 func scrubPath(page *core.Page) string {
 	path, scrub := page.Path, identity.Scrub
-	if path == "" || path[0] == '/' && !wasCut(path, maxURL) && !wasCut(page.URL, maxURL) && !identity.MayHold(page.URL) && !identity.MayHold(path) {
+	if path == "" || path[0] == '/' && !wasCut(path, maxURL) && !wasCut(page.URL, maxURL) && identity.Clean(path) && identity.Clean(page.URL) {
 		return path
 	}
 	if wasCut(path, maxURL) || wasCut(page.URL, maxURL) { // the path may be the end of the URL

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
-
-	"github.com/tributary-io/tributary/internal/identity"
 )
 
 // handle serves one request, with an id, and counts it. A panic is answered 500
@@ -19,35 +17,31 @@ import (
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	s.open.handling.Add(1)
 	defer s.open.handling.Add(-1)
-	id := string(ctx.Request.Header.Peek("X-Request-Id"))
-	if shortCode(id) == "" || identity.ScrubStrict(id) != id { // the log may hold it
-		id = ""
-	}
-	route := "none"
-	s.serveWithRecovery(ctx, id, func() { route = s.route(ctx) })
+	r := s.begin(ctx)
+	route := s.serve(ctx)
 	s.metrics.countRequest(route, ctx.Response.StatusCode())
+	s.pools.put(r)
 }
 
-// guarded serves a request under its id, a new one if it is empty, and answers
-// 500 if that panics.
-func (s *Server) serveWithRecovery(ctx *fasthttp.RequestCtx, id string, serve func()) {
-	defer func() {
-		cause := recover()
-		if cause == nil {
-			return
-		}
-		s.deps.Logger.Error("a request's handler panicked", "request_id", id, "method", string(ctx.Method()), "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
-		ctx.Response.Reset()
-		ctx.Response.Header.Set("X-Request-Id", id)
-		s.allowOrigin(ctx)
-		s.refuse(ctx, refusedPanic)
-	}()
-	if id == "" {
-		id = s.deps.NewID()
+// serve calls the route's handler and returns the route's name for metrics.
+func (s *Server) serve(ctx *fasthttp.RequestCtx) (route string) {
+	route = "none"
+	defer s.answerPanic(ctx)
+	return s.route(ctx)
+}
+
+// answerPanic is deferred around a request's handler. It answers a panic with 500.
+func (s *Server) answerPanic(ctx *fasthttp.RequestCtx) {
+	cause := recover()
+	if cause == nil {
+		return
 	}
-	ctx.SetUserValue(requestIDKey, id)
-	ctx.Response.Header.Set("X-Request-Id", id)
-	serve()
+	r := requestOf(ctx)
+	s.deps.Logger.Error("a request's handler panicked", "request_id", string(r.id), "method", string(ctx.Method()), "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
+	ctx.Response.Reset()
+	setHeader(ctx, headerRequestID, r.id)
+	s.allowOrigin(ctx)
+	s.refuse(ctx, refusedPanic)
 }
 
 // routeEvents is POST /v1/events in the metrics.
@@ -65,26 +59,40 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) string {
 	}
 	switch {
 	case path == "/v1/events":
-		s.allowCrossOrigin(ctx, "POST", func() { s.collect(ctx) })
+		if s.allowsCrossOrigin(ctx, "POST") {
+			s.collect(ctx)
+		}
 		return routeEvents
 	case path == "/v1/pixel.gif":
-		s.allowCrossOrigin(ctx, "GET", func() { s.pixel(ctx) })
+		if s.allowsCrossOrigin(ctx, "GET") {
+			s.pixel(ctx)
+		}
 		return "pixel"
 	case strings.HasPrefix(path, "/sdk/v1/"):
-		s.allowMethods(ctx, "GET, HEAD", func() { s.asset(ctx, strings.TrimPrefix(path, "/sdk/v1/")) })
+		if s.allows(ctx, "GET, HEAD") {
+			s.asset(ctx, strings.TrimPrefix(path, "/sdk/v1/"))
+		}
 		return "sdk"
 	case path == "/healthz":
-		s.allowMethods(ctx, "GET, HEAD", func() { s.healthz(ctx) })
+		if s.allows(ctx, "GET, HEAD") {
+			s.healthz(ctx)
+		}
 		return "healthz"
 	case path == "/readyz":
-		s.allowMethods(ctx, "GET, HEAD", func() { s.readyz(ctx) })
+		if s.allows(ctx, "GET, HEAD") {
+			s.readyz(ctx)
+		}
 		return "readyz"
 	case path == "/metrics":
-		s.allowMethods(ctx, "GET, HEAD", func() { s.metricsPage(ctx) })
+		if s.allows(ctx, "GET, HEAD") {
+			s.metricsPage(ctx)
+		}
 		return "metrics"
 	}
 	if code := s.linkCode(ctx, path); code != "" {
-		s.allowMethods(ctx, "GET, HEAD", func() { s.shortLink(ctx, code) })
+		if s.allows(ctx, "GET, HEAD") {
+			s.shortLink(ctx, code)
+		}
 		return "link"
 	}
 	if strings.HasPrefix(path, s.config.ShortPath+"/") {
@@ -106,31 +114,32 @@ func (s *Server) linkCode(ctx *fasthttp.RequestCtx, path string) string {
 	return ""
 }
 
-// allowMethods calls serve if the request has one of the methods ("GET, HEAD"),
-// and answers 405 otherwise.
-func (s *Server) allowMethods(ctx *fasthttp.RequestCtx, methods string, serve func()) {
-	method := string(ctx.Method())
-	for allowed := range strings.SplitSeq(methods, ", ") {
-		if method == allowed {
-			serve()
-			return
+// allows tells whether the request has one of the methods ("GET, HEAD"), and
+// answers 405 otherwise.
+func (s *Server) allows(ctx *fasthttp.RequestCtx, methods string) bool {
+	for rest, more := methods, true; more; {
+		var allowed string
+		if allowed, rest, more = strings.Cut(rest, ", "); allowed == string(ctx.Method()) {
+			return true
 		}
 	}
 	ctx.Response.Header.Set("Allow", methods)
 	s.refuse(ctx, refusedMethod(methods))
+	return false
 }
 
-// allowCrossOrigin is allowMethods for a route that pages of other origins use.
-func (s *Server) allowCrossOrigin(ctx *fasthttp.RequestCtx, methods string, serve func()) {
+// allowsCrossOrigin is allows for a route that pages of other origins use. It
+// answers preflights.
+func (s *Server) allowsCrossOrigin(ctx *fasthttp.RequestCtx, methods string) bool {
 	if ctx.IsOptions() {
 		s.preflight(ctx, methods)
-		return
+		return false
 	}
 	s.allowOrigin(ctx)
-	s.allowMethods(ctx, methods, serve)
+	return s.allows(ctx, methods)
 }
 
-// badRequest answers what fasthttp could not read as a request.
+// refuseUnreadable answers what fasthttp could not read as a request.
 func (s *Server) refuseUnreadable(ctx *fasthttp.RequestCtx, err error) {
 	r := refusedUnreadable
 	var small *fasthttp.ErrSmallBuffer
@@ -144,10 +153,10 @@ func (s *Server) refuseUnreadable(ctx *fasthttp.RequestCtx, err error) {
 	case errors.As(err, &network) && network.Timeout():
 		r = refusedTooSlow
 	}
-	s.serveWithRecovery(ctx, requestID(ctx), func() {
-		s.allowOrigin(ctx)
-		s.refuse(ctx, r)
-	})
+	made := s.begin(ctx)
+	s.allowOrigin(ctx)
+	s.refuse(ctx, r)
+	s.pools.put(made)
 	s.metrics.requests.WithLabelValues("none", strconv.Itoa(ctx.Response.StatusCode())).Inc()
 }
 

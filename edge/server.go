@@ -28,6 +28,7 @@ type Server struct {
 	inflater   *inflater
 	pools      *pools
 	bots       *bots
+	known      *knownNetworks
 	signer     *identity.Signer
 	seed       maphash.Seed // of the keys in the tables below
 	networks   *buckets     // what comes without an API key, by its network
@@ -61,6 +62,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		inflater:   newInflater(config.MaxBody),
 		pools:      newPools(),
 		bots:       newBots(),
+		known:      &knownNetworks{known: map[networkOf]network{}},
 		signer:     identity.NewSigner(deps.Hasher, deps.Previous),
 		seed:       maphash.MakeSeed(),
 		networks:   newBuckets(config.NetworkPerSecond, float64(config.NetworkBurst), false),

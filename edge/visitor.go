@@ -53,31 +53,6 @@ func (s *Server) setCookie(ctx *fasthttp.RequestCtx, id string) {
 	ctx.Response.Header.SetCookie(cookie)
 }
 
-// fromSameSite tells whether the page that sends the request is on the edge's
-// own site: only then is its cookie first-party.
-func fromSameSite(ctx *fasthttp.RequestCtx) bool {
-	switch string(ctx.Request.Header.Peek("Sec-Fetch-Site")) {
-	case "same-origin", "same-site":
-		return true
-	case "cross-site", "none":
-		return false
-	}
-	origin := string(ctx.Request.Header.Peek("Origin"))
-	_, host, found := strings.Cut(origin, "://")
-	return found && sameSite(host, string(ctx.Host()))
-}
-
-// fromForeignFrame tells whether the browser says that the page which sends the
-// request is in a frame of a page of another site: to a server of the frame's own
-// site, it says how far the frame may use its cookies only then.
-func fromForeignFrame(h *fasthttp.RequestHeader) bool {
-	switch string(h.Peek("Sec-Fetch-Site")) {
-	case "same-origin", "same-site":
-		return len(h.Peek("Sec-Fetch-Storage-Access")) > 0
-	}
-	return false
-}
-
 // sameSite tells whether two hosts, with ports or without, share a registrable
 // domain, or are the same address.
 func sameSite(a, b string) bool {
@@ -98,9 +73,4 @@ func hostname(host string) string {
 		host = name
 	}
 	return strings.ToLower(strings.Trim(host, "[]"))
-}
-
-// privacySignal tells whether the browser sends Global Privacy Control or Do Not Track.
-func privacySignal(h *fasthttp.RequestHeader) bool {
-	return string(h.Peek("Sec-GPC")) == "1" || string(h.Peek("DNT")) == "1"
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/tributary-io/tributary/internal/facts"
 )
 
 // metrics are the processor's own; partitionCollector has those of partitions.
@@ -39,6 +41,16 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 		hintsDropped: prometheus.NewCounter(prometheus.CounterOpts{Name: name("hints_dropped_total"), Help: "Hints for live views that were not published."}),
 		setAside:     prometheus.NewCounter(prometheus.CounterOpts{Name: name("orders_set_aside_total"), Help: "Queued orders whose outcome could not be stored."}),
 		seconds:      prometheus.NewHistogram(prometheus.HistogramOpts{Name: name("batch_seconds"), Help: "Time of a batch, reading to commit.", Buckets: prometheus.ExponentialBuckets(0.002, 2, 14)}),
+	}
+	// A counter that first appears at 1 is no increase to Prometheus, so all are there from the start.
+	for _, code := range []string{codeUnknownCompany, codeUnstorable, facts.ErrNotJSON.Error()} {
+		m.rejected.WithLabelValues(code)
+	}
+	for _, fault := range knownFaults {
+		m.rejected.WithLabelValues(fault.Error())
+	}
+	for _, topic := range inputs {
+		m.records.WithLabelValues(topic)
 	}
 	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.late, m.orders, m.fenced, m.retries, m.hintsDropped, m.setAside, m.seconds)
 	return m

@@ -157,13 +157,17 @@ func readCommerce(c wire.Commerce, into *companyBatch) error {
 
 var errCharacter = errors.New(codeCharacter)
 
+// knownFaults are the errors of records that cannot be parsed, but for
+// facts.ErrNotJSON, which stands for all others. Their texts are codes.
+var knownFaults = []error{
+	facts.ErrEventID, facts.ErrNoCompany, facts.ErrOtherCompany, facts.ErrTime, facts.ErrUnknownKind,
+	facts.ErrNoID, facts.ErrLongID, facts.ErrCurrency, errCharacter,
+}
+
 // codeOf returns the code of a record's error in rejected.v1. It is the text of one
 // of the errors below and never changes.
 func codeOf(err error) string {
-	for _, known := range []error{
-		facts.ErrEventID, facts.ErrNoCompany, facts.ErrOtherCompany, facts.ErrTime, facts.ErrUnknownKind,
-		facts.ErrNoID, facts.ErrLongID, facts.ErrCurrency, errCharacter,
-	} {
+	for _, known := range knownFaults {
 		if errors.Is(err, known) {
 			return known.Error()
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/admin"
@@ -33,30 +34,26 @@ a time publishes the directory and the rules' changes.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			setup := adminSetup{config: config, dashboard: dashboard.Config{PublicURL: publicURL}}
-			if setup.service, err = common.read(cmd); err != nil {
-				return err
-			}
+			var wrong problems
+			setup.service, err = common.read(cmd)
+			wrong.add(err)
 			if config.ShortBase == "" {
-				return errors.New("give --short-base")
+				wrong.add(errors.New("give --short-base or $" + environmentName("short-base")))
 			}
-			if setup.dsn, err = database.require(); err != nil {
-				return err
-			}
-			if setup.hasher, err = public.hashing.hasher(); err != nil {
-				return err
-			}
-			if setup.previous, err = former.hasher(); err != nil {
-				return err
-			}
+			setup.dsn, err = database.require()
+			wrong.add(err)
+			setup.hasher, err = public.hashing.hasher()
+			wrong.add(err)
+			setup.previous, err = former.hasher()
+			wrong.add(err)
 			trusted, err := public.proxies.prefixes()
-			if err != nil {
-				return err
-			}
+			wrong.add(err)
 			setup.dashboard.ClientIP = forwardedFor(trusted)
-			if setup.dashboard.TokenSecret, err = tokens.require(); err != nil {
-				return err
-			}
-			if setup.dashboard.PreviousTokenSecret, err = formerTokens.read(); err != nil {
+			setup.dashboard.TokenSecret, err = tokens.require()
+			wrong.add(err)
+			setup.dashboard.PreviousTokenSecret, err = formerTokens.read()
+			wrong.add(err)
+			if err := wrong.err(); err != nil {
 				return err
 			}
 			if err := common.listen(&setup.service); err != nil {
@@ -92,13 +89,19 @@ type adminSetup struct {
 }
 
 // runAdmin serves until ctx ends.
-func runAdmin(ctx context.Context, s adminSetup) error {
+func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	defer s.listener.Close()
 	client, err := kafka.NewClient(s.kafka)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
+	var wrong problems
+	wrong.add(checkTopics(ctx, client, allTopics...))
+	wrong.add(checkSchema(ctx, s.dsn))
+	if err := wrong.err(); err != nil {
+		return err
+	}
 	db, err := openStores(ctx, s.dsn)
 	if err != nil {
 		return err
@@ -122,8 +125,13 @@ func runAdmin(ctx context.Context, s adminSetup) error {
 		defer cancel()
 		batcher.Close(limited)
 	}()
+	registry := prometheus.NewRegistry()
+	ctx, stopped := watchStop(ctx, s.log, "admin", registry, stopMetrics{counted: map[string]string{
+		"tributary_admin_requests_total": "requests", "tributary_admin_outbox_published_total": "outbox_records",
+	}})
+	defer func() { stopped(err) }()
 	api, err := admin.New(s.config, admin.Deps{
-		Database: db, Producer: batcher, Hasher: s.hasher, Previous: s.previous, Log: s.log,
+		Metrics: registry, Database: db, Producer: batcher, Hasher: s.hasher, Previous: s.previous, Log: s.log,
 		Checks: map[string]func(context.Context) error{
 			"postgres": db.db.Ping,
 			"kafka": func(ctx context.Context) error {

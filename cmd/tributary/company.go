@@ -32,10 +32,14 @@ func newCompanyCreate() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			store.Name = strings.TrimSpace(args[0])
-			if err := settingsProblem(store.Check()); err != nil {
+			var wrong problems
+			wrong.add(settingsProblem(store.Check()))
+			dsn, err := database.require()
+			wrong.add(err)
+			if err := wrong.err(); err != nil {
 				return err
 			}
-			db, err := database.open(cmd.Context())
+			db, err := openStores(cmd.Context(), dsn)
 			if err != nil {
 				return err
 			}

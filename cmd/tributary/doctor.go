@@ -5,175 +5,149 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
-	"github.com/tributary-io/tributary/internal/postgres"
-	"github.com/tributary-io/tributary/internal/postgres/factstore"
-	"github.com/tributary-io/tributary/internal/postgres/merchant"
-	"github.com/tributary-io/tributary/internal/wire"
-	"github.com/tributary-io/tributary/processor"
 )
 
 func newDoctor() *cobra.Command {
 	var broker kafkaFlags
 	var database postgresFlags
-	var urls []string
+	var hashing secretFlag
+	var e examination
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check that an installation's parts can be reached and fit together",
-		Long: `Check that Kafka and PostgreSQL answer, that the schema is up to date, that the
-topics are there with equal partition counts, that the processor's offsets are of
-this Kafka and how far they are behind, that the outbox is being published and
-that running services say they are ready. Exit status 1 when a check fails.`,
+		Long: `Check an installation, and say for each thing found what to do:
+
+  Kafka       its brokers can be reached from here; the topics are there, with
+              the partitions, replicas and settings under which nothing that was
+              acknowledged is lost
+  PostgreSQL  version, schema and settings; the processor's offsets are of this
+              Kafka, and how far they are behind; the outbox is being published
+  clocks      this machine's, PostgreSQL's and the services' agree
+  disk        --snapshot and --spool can be written and have room
+  secret      --hashing-secret is the one that the companies' keys are made with
+  services    each --service says that it is ready
+
+What no flag or variable tells of is left out, and it says so: in the container
+of an edge, doctor checks what that edge needs. Nothing is changed. Exit status 1
+when something fails.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			dsn, err := database.require()
-			if err != nil {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			var wrong problems
+			e.dsn = database.dsn
+			e.kafka, err = broker.config("tributary-doctor")
+			wrong.add(err)
+			secret, err := hashing.read()
+			wrong.add(err)
+			if len(secret) > 0 {
+				e.hasher, err = identity.NewHasher(secret)
+				wrong.add(err)
+			}
+			if err := wrong.err(); err != nil {
 				return err
 			}
-			config, err := broker.config("tributary-doctor")
-			if err != nil {
-				return err
-			}
-			return examine(cmd.Context(), cmd.OutOrStdout(), dsn, config, urls)
+			return e.run(cmd.Context(), cmd.OutOrStdout())
 		},
 	}
-	broker.register(cmd.Flags())
-	database.register(cmd.Flags())
-	cmd.Flags().StringSliceVar(&urls, "service", nil, "origin of a running service to ask for /readyz; repeat or separate by commas")
+	flags := cmd.Flags()
+	broker.register(flags)
+	database.register(flags)
+	hashing.register(flags, "hashing-secret", "the secret of edge and admin, to be compared with the companies' keys")
+	flags.StringSliceVar(&e.services, "service", nil, "origin of a running service to ask for /readyz; repeat or separate by commas")
+	flags.IntVar(&e.replication, "replication", 3, "replicas that each partition must have, as given to migrate")
+	flags.IntVar(&e.minInSync, "min-insync-replicas", 2, "replicas that must have a record before it is acknowledged, as given to migrate")
+	flags.StringVar(&e.snapshot, "snapshot", "", "the edge's file for the directory, to be checked on this machine")
+	flags.StringVar(&e.spool, "spool", "", "the edge's directory for events while Kafka is away, to be checked on this machine")
+	flags.Int64Var(&e.spoolBytes, "spool-bytes", defaultSpoolBytes, "most bytes that the edge keeps there")
 	return cmd
 }
 
 // checkTimeout bounds each check.
 const checkTimeout = 10 * time.Second
 
-// staleOutbox is an age of the outbox's oldest record. The admin publishes
-// records within a second: one that waits longer than this means that none runs.
-const staleOutbox = time.Minute
+// examination says what to check. What is empty is left out; Kafka never is.
+type examination struct {
+	kafka                  kafka.Config
+	dsn                    string
+	hasher                 *identity.Hasher
+	services               []string // origins
+	replication, minInSync int
+	snapshot, spool        string // of an edge on this machine
+	spoolBytes             int64
+}
 
-func examine(ctx context.Context, out io.Writer, dsn string, config kafka.Config, urls []string) error {
-	db, err := postgres.Open(ctx, dsn)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	client, err := kafka.NewClient(config)
+// findings prints what the checks find and counts what is wrong.
+type findings struct {
+	out            io.Writer
+	failed, warned int
+}
+
+func (f *findings) line(level, about, what string) {
+	what = strings.Join(strings.Fields(what), " ") // errors of several lines too are one finding
+	fmt.Fprintf(f.out, "%-5s %-22s %s\n", level, about, what)
+}
+
+func (f *findings) ok(about, what string) { f.line("ok", about, what) }
+
+// leftOut says that something was not checked, and why.
+func (f *findings) leftOut(about, why string) { f.line("-", about, "not checked: "+why) }
+
+// fail says what does not work or loses data, and what to do.
+func (f *findings) fail(about, what, do string) {
+	f.failed++
+	f.line("FAIL", about, what)
+	f.line("", "", "to do: "+do)
+}
+
+// warn says what works and may be meant otherwise, and what to do.
+func (f *findings) warn(about, what, do string) {
+	f.warned++
+	f.line("WARN", about, what)
+	f.line("", "", "to do: "+do)
+}
+
+// run checks everything and prints what it finds. The error, which is printed
+// already, says how many checks failed.
+func (e *examination) run(ctx context.Context, out io.Writer) error {
+	f := &findings{out: out}
+	client, err := kafka.NewClient(e.kafka)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	failed := 0
-	check := func(name string, f func(ctx context.Context) (string, error)) {
+	bounded := func(check func(ctx context.Context)) {
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 		defer cancel()
-		said, err := f(ctx)
-		if err != nil {
-			failed++
-			fmt.Fprintf(out, "FAIL  %-24s %v\n", name, err)
-			return
-		}
-		fmt.Fprintf(out, "ok    %-24s %s\n", name, said)
+		check(ctx)
 	}
-	check("PostgreSQL", func(ctx context.Context) (string, error) { return "answers", db.Ping(ctx) })
-	check("schema", func(ctx context.Context) (string, error) {
-		pending, err := postgres.Pending(ctx, dsn)
-		if err == nil && pending {
-			err = errors.New("is not up to date: run tributary migrate")
-		}
-		return "up to date", err
-	})
-	check("Kafka", func(ctx context.Context) (string, error) {
-		id, err := client.ClusterID(ctx)
-		return "cluster " + id, err
-	})
-	check("topics", func(ctx context.Context) (string, error) { return examineTopics(ctx, client) })
-	check("processor's offsets", func(ctx context.Context) (string, error) { return examineOffsets(ctx, db, client) })
-	check("outbox", func(ctx context.Context) (string, error) {
-		waiting, oldest, err := merchant.New(db).OutboxSize(ctx)
-		if err == nil && waiting > 0 && time.Since(oldest) > staleOutbox {
-			err = fmt.Errorf("%d records wait since %s: is an admin running?", waiting, moment(oldest))
-		}
-		return fmt.Sprintf("%d records wait", waiting), err
-	})
-	for _, url := range urls {
-		check(url, func(ctx context.Context) (string, error) { return examineService(ctx, url) })
+	var answers bool
+	bounded(func(ctx context.Context) { answers = e.checkBrokers(ctx, f, client) })
+	if answers {
+		bounded(func(ctx context.Context) { e.checkTopics(ctx, f, client) })
+		bounded(func(ctx context.Context) { e.checkSecret(ctx, f, client) })
+	} else {
+		f.leftOut("topics, secret", "Kafka does not answer")
 	}
-	if failed > 0 {
-		return &statusError{status: statusFailed, shown: true, err: fmt.Errorf("%d checks failed", failed)}
+	bounded(func(ctx context.Context) { e.checkPostgres(ctx, f, client, answers) })
+	e.checkDisk(f)
+	for _, origin := range e.services {
+		bounded(func(ctx context.Context) { checkService(ctx, f, origin) })
+	}
+	if len(e.services) == 0 {
+		f.leftOut("services", "no --service is given")
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("the checks were not finished: %w", ctx.Err())
+	}
+	fmt.Fprintf(out, "\n%d failed, %d warnings\n", f.failed, f.warned)
+	if f.failed > 0 {
+		return &statusError{status: statusFailed, shown: true, err: errors.New("checks failed")}
 	}
 	return nil
-}
-
-// examineTopics counts the topics' partitions.
-func examineTopics(ctx context.Context, client *kafka.Client) (string, error) {
-	counts := map[string]int{}
-	for _, topic := range []string{wire.TopicEvents, wire.TopicCommerce, wire.TopicDirectory, wire.TopicRejected, wire.TopicResults} {
-		n, err := client.Partitions(ctx, topic)
-		if err != nil {
-			return "", err
-		}
-		counts[topic] = n
-	}
-	if counts[wire.TopicEvents] != counts[wire.TopicCommerce] {
-		return "", fmt.Errorf("%s has %d partitions and %s %d: they must be equal", wire.TopicEvents, counts[wire.TopicEvents], wire.TopicCommerce, counts[wire.TopicCommerce])
-	}
-	return fmt.Sprintf("%d partitions of events and commerce", counts[wire.TopicEvents]), nil
-}
-
-// examineOffsets compares the processor's stored offsets with the log. It finds
-// the same errors that the processor reports at its start.
-func examineOffsets(ctx context.Context, db *postgres.DB, client *kafka.Client) (string, error) {
-	stored, err := factstore.New(db).Offsets(ctx)
-	if err != nil {
-		return "", err
-	}
-	if len(stored) == 0 {
-		return "none yet: no processor has run", nil
-	}
-	cluster, err := client.ClusterID(ctx)
-	if err != nil {
-		return "", err
-	}
-	group := kafka.NewGroup(client, processorGroup, nil, wire.TopicEvents, wire.TopicCommerce)
-	behind := int64(0)
-	for _, o := range stored {
-		if o.ClusterID != cluster {
-			return "", fmt.Errorf("%s/%d: %w: %q, not %q", o.Topic, o.Partition, facts.ErrOtherCluster, o.ClusterID, cluster)
-		}
-		first, end, err := group.Bounds(ctx, o.Topic, o.Partition)
-		switch {
-		case err != nil:
-			return "", err
-		case o.Next > end:
-			return "", fmt.Errorf("%s/%d: %w: stored %d, log ends at %d", o.Topic, o.Partition, processor.ErrPastEnd, o.Next, end)
-		case o.Next < first:
-			return "", fmt.Errorf("%s/%d: %w: stored %d, log begins at %d", o.Topic, o.Partition, processor.ErrRetained, o.Next, first)
-		}
-		behind += end - o.Next
-	}
-	return fmt.Sprintf("%d records not yet applied", behind), nil
-}
-
-// examineService asks a running service for /readyz.
-func examineService(ctx context.Context, origin string) (string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(origin, "/")+"/readyz", nil)
-	if err != nil {
-		return "", err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return "", err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, 2000))
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", response.Status, text)
-	}
-	return "ready", err
 }

@@ -2,39 +2,245 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	kafkago "github.com/segmentio/kafka-go"
+
+	"github.com/tributary-io/tributary/internal/await"
+	"github.com/tributary-io/tributary/internal/devstack"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-func TestDoctorSeesOffsetsThatAreNotThisLogs(t *testing.T) {
-	dsn, config := devtest.Postgres(t), kafka.Config{Brokers: []string{devtest.Kafka(t)}}
-	db, err := postgres.Open(t.Context(), dsn)
+// patient runs doctor and looks for lines in what it prints.
+type patient struct {
+	t *testing.T
+	examination
+}
+
+// hasLine looks for a line of a level that begins and goes on with these texts.
+func hasLine(out, level, about, what string) bool {
+	for line := range strings.Lines(out) {
+		if strings.HasPrefix(line, level) && strings.Contains(line, about) && strings.Contains(line, what) {
+			return true
+		}
+	}
+	return false
+}
+
+// finds runs doctor, which must print such a line and, for a FAIL, fail.
+func (p *patient) finds(level, about, what string) string {
+	p.t.Helper()
+	var out bytes.Buffer
+	err := p.run(p.t.Context(), &out)
+	if !hasLine(out.String(), level, about, what) || level == "FAIL" && err == nil {
+		p.t.Errorf("%v; want a line %s %q %q in\n%s", err, level, about, what, out.String())
+	}
+	return out.String()
+}
+
+func oneBroker(addr string) examination {
+	return examination{kafka: kafka.Config{Brokers: []string{addr}}, replication: 1, minInSync: 1, spoolBytes: 1 << 20}
+}
+
+func hasherOf(t *testing.T, letter string) *identity.Hasher {
+	t.Helper()
+	h, err := identity.NewHasher([]byte(strings.Repeat(letter, identity.MinSecret)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
-	client, err := kafka.NewClient(config)
+	return h
+}
+
+// durablePostgres is a server of the test's own, as the product runs it: that of
+// devtest.Postgres makes nothing durable.
+func durablePostgres(t *testing.T) (dsn string) {
+	t.Helper()
+	devtest.NeedsIntegration(t)
+	dir, err := os.MkdirTemp("", "tributary-doctor-") // not t.TempDir: the server may run as nobody
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	server, err := devstack.StartPostgres(t.Context(), devstack.PostgresConfig{
+		Dir: filepath.Join(dir, "postgres"), Repository: os.Getenv("TRIBUTARY_POSTGRES_REPOSITORY"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	return server.DSN()
+}
+
+func TestDoctorFindsNothingInAWholeInstallation(t *testing.T) {
+	dsn, broker := durablePostgres(t), devtest.RealKafka(t)
+	p := &patient{t, oneBroker(broker.Addr)}
+	p.dsn = dsn
+	p.finds("FAIL", "schema", "older than this program")
+	if err := postgres.Migrate(t.Context(), dsn); err != nil {
+		t.Fatal(err)
+	}
+	publishCompany(t, broker.Addr, "c_1", hasherOf(t, "a"))
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "{}") }))
+	defer service.Close()
+	dir := t.TempDir()
+	p.hasher, p.services = hasherOf(t, "a"), []string{service.URL}
+	p.snapshot, p.spool = filepath.Join(dir, "directory.json"), filepath.Join(dir, "deep", "spool")
+	var out bytes.Buffer
+	// The tests' topics are kept for ever, as those of `tributary dev` are.
+	if err := p.run(t.Context(), &out); err != nil || !strings.Contains(out.String(), "\n0 failed, 1 warnings\n") ||
+		!hasLine(out.String(), "WARN", "topic commerce.v1", "longer than 7 days") {
+		t.Errorf("%v:\n%s", err, out.String())
+	}
+	if strings.Contains(out.String(), "not checked") {
+		t.Errorf("something was left out:\n%s", out.String())
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) > 0 {
+		t.Errorf("doctor left %v (%v)", left, err)
+	}
+}
+
+// publishCompany publishes a company to the directory.
+func publishCompany(t *testing.T, broker, id string, h *identity.Hasher) {
+	t.Helper()
+	client := newClient(t, broker)
+	value, err := json.Marshal(wire.Company{V: 1, Rev: 1, CompanyID: id, KeyCheck: h.Check(id)})
+	if err == nil {
+		err = kafka.NewProducer(client).Publish(t.Context(), wire.TopicDirectory, []byte(wire.CompanyKeyPrefix+id), value)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newClient(t *testing.T, broker string) *kafka.Client {
+	t.Helper()
+	client, err := kafka.NewClient(kafka.Config{Brokers: []string{broker}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client
+}
+
+// Each wrong setting is planted in a real Apache Kafka.
+func TestDoctorNamesEachWrongSettingOfATopic(t *testing.T) {
+	broker := devtest.RealKafka(t)
+	p := &patient{t, oneBroker(broker.Addr)}
+	admin := &kafkago.Client{Addr: kafkago.TCP(broker.Addr)}
+	set := func(topic, name, value string) {
+		t.Helper()
+		response, err := admin.IncrementalAlterConfigs(t.Context(), &kafkago.IncrementalAlterConfigsRequest{Resources: []kafkago.IncrementalAlterConfigsRequestResource{{
+			ResourceType: kafkago.ResourceTypeTopic, ResourceName: topic,
+			Configs: []kafkago.IncrementalAlterConfigsRequestConfig{{Name: name, Value: value, ConfigOperation: kafkago.ConfigOperationSet}},
+		}}})
+		if err == nil {
+			err = response.Resources[0].Error
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		await.Until(t, await.Long, func() bool { // the broker follows its controller
+			states, err := newClient(t, broker.Addr).Topics(t.Context(), topic)
+			return err == nil && states[0].Settings[name] == value
+		}, func() string { return topic + " has " + name + "=" + value })
+	}
+	var out bytes.Buffer
+	if err := p.run(t.Context(), &out); err != nil {
+		t.Fatalf("%v:\n%s", err, out.String())
+	}
+	f := func(topic, name, value, level, what, do string) {
+		t.Helper()
+		states, err := newClient(t, broker.Addr).Topics(t.Context(), topic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set(topic, name, value)
+		if out := p.finds(level, "topic "+topic, what); !strings.Contains(out, do) {
+			t.Errorf("%s=%s: what to do, %q, is not in\n%s", name, value, do, out)
+		}
+		set(topic, name, states[0].Settings[name])
+	}
+	f("events.v1", "unclean.leader.election.enable", "true", "FAIL", "may become the leader", "--topic events.v1 --add-config unclean.leader.election.enable=false")
+	f("commerce.v1", "unclean.leader.election.enable", "true", "FAIL", "may become the leader", "--topic commerce.v1")
+	f("events.v1", "cleanup.policy", "compact", "FAIL", "one record of each is kept", "cleanup.policy=delete")
+	f("directory.v1", "cleanup.policy", "delete", "FAIL", "companies and links disappear", "cleanup.policy=compact")
+	f("directory.v1", "cleanup.policy", "compact,delete", "FAIL", "companies and links disappear", "cleanup.policy=compact")
+	f("commerce.v1", "retention.ms", "3600000", "FAIL", "retention.ms is 3600000, 1h0m0s", "retention.ms=604800000")
+	f("commerce.v1", "retention.ms", "604800001", "WARN", "longer than 7 days", "retention.ms=604800000")
+	f("events.v1", "retention.bytes", "1000000000", "FAIL", "removed by size", "retention.bytes=-1")
+	f("events.v1", "max.message.bytes", "500000", "FAIL", "max.message.bytes is 500000", "max.message.bytes=1048576")
+
+	p.minInSync = 2
+	p.finds("FAIL", "topic events.v1", "min.insync.replicas is 1, not 2")
+	p.minInSync, p.replication = 1, 3
+	p.finds("FAIL", "topic commerce.v1", "has 1 replicas, not 3")
+	p.replication = 1
+	f("events.v1", "min.insync.replicas", "2", "FAIL", "1 replicas in sync, and min.insync.replicas is 2", "start the brokers")
+
+	response, err := admin.CreatePartitions(t.Context(), &kafkago.CreatePartitionsRequest{Topics: []kafkago.TopicPartitionsConfig{{Name: "commerce.v1", Count: devtest.Partitions + 1}}})
+	if err != nil || response.Errors["commerce.v1"] != nil {
+		t.Fatal(err, response)
+	}
+	p.finds("FAIL", "topics", "events.v1 has 8 partitions and commerce.v1 9")
+	if _, err := admin.DeleteTopics(t.Context(), &kafkago.DeleteTopicsRequest{Topics: []string{"directory.v1"}}); err != nil {
+		t.Fatal(err)
+	}
+	if out := p.finds("FAIL", "topic directory.v1", "is not there"); !strings.Contains(out, "run `tributary migrate`") {
+		t.Errorf("doctor does not say how to make the topic:\n%s", out)
+	}
+	broker.Kill()
+	if out := p.finds("FAIL", "Kafka", broker.Addr); !hasLine(out, "-", "topics", "not checked") {
+		t.Errorf("without Kafka:\n%s", out)
+	}
+}
+
+func TestDoctorSeesABrokerThatItCannotReach(t *testing.T) {
+	var out bytes.Buffer
+	f := &findings{out: &out}
+	e := oneBroker(devtest.Kafka(t))
+	client, err := kafka.NewClient(e.kafka)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	cluster, err := client.ClusterID(t.Context())
+	if !e.checkBrokers(t.Context(), f, client) || f.failed != 0 {
+		t.Errorf("a broker that answers: %s", out.String())
+	}
+	if err := client.Reach(t.Context(), "127.0.0.1:1"); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
+		t.Errorf("nothing listens there: %v", err)
+	}
+}
+
+func TestDoctorSeesOffsetsThatAreNotThisLogs(t *testing.T) {
+	p := &patient{t, oneBroker(devtest.Kafka(t))}
+	p.dsn = devtest.Postgres(t)
+	db, err := postgres.Open(t.Context(), p.dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := func(healthy bool, want string) {
-		t.Helper()
-		var out bytes.Buffer
-		err := examine(t.Context(), &out, dsn, config, nil)
-		if !strings.Contains(out.String(), want) || (err == nil) != healthy {
-			t.Errorf("%v; want %q in\n%s", err, want, out.String())
-		}
+	defer db.Close()
+	client := newClient(t, p.kafka.Brokers[0])
+	cluster, err := client.ClusterID(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
 	offset := func(partition int, cluster string, next int64) {
 		t.Helper()
@@ -42,7 +248,9 @@ func TestDoctorSeesOffsetsThatAreNotThisLogs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f(true, "no processor has run")
+	p.finds("ok", "processor's offsets", "no processor has run")
+	p.finds("FAIL", "PostgreSQL", "fsync is off") // of the tests' server
+	p.finds("FAIL", "PostgreSQL", "synchronous_commit is off")
 	offset(0, cluster, 0)
 	key := []byte("c_1")
 	for kafka.PartitionFor(key, devtest.Partitions) != 0 {
@@ -51,7 +259,100 @@ func TestDoctorSeesOffsetsThatAreNotThisLogs(t *testing.T) {
 	if err := kafka.NewProducer(client).Publish(t.Context(), wire.TopicEvents, key, []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
-	f(true, "1 records not yet applied")
+	p.finds("ok", "processor's offsets", "1 records not yet applied")
 	offset(1, cluster, 5)
-	f(false, "past the log's end")
+	p.finds("FAIL", "processor's offsets", "past the log's end")
+	offset(2, "another", 0)
+	p.finds("FAIL", "processor's offsets", `"another"`)
+	p.dsn = "postgres://nobody@127.0.0.1:1/none?connect_timeout=2"
+	p.finds("FAIL", "PostgreSQL", "127.0.0.1")
+}
+
+func TestDoctorComparesTheHashingSecret(t *testing.T) {
+	broker := devtest.Kafka(t)
+	p := &patient{t, oneBroker(broker)}
+	p.finds("-", "hashing secret", "no --hashing-secret-file")
+	p.hasher = hasherOf(t, "a")
+	p.finds("-", "hashing secret", "no company yet")
+	publishCompany(t, broker, "c_1", hasherOf(t, "a"))
+	p.finds("ok", "hashing secret", "fits all 1")
+	publishCompany(t, broker, "c_2", hasherOf(t, "b"))
+	p.finds("FAIL", "hashing secret", "the keys of 1 of 2 companies are made with, such as c_2")
+}
+
+func TestDoctorLooksAtTheDisk(t *testing.T) {
+	f := func(change func(e *examination, dir string), level, about, what string) {
+		t.Helper()
+		dir := t.TempDir()
+		e := examination{spoolBytes: 1 << 20}
+		change(&e, dir)
+		var out bytes.Buffer
+		if e.checkDisk(&findings{out: &out}); !hasLine(out.String(), level, about, what) {
+			t.Errorf("want %s %q %q in\n%s", level, about, what, out.String())
+		}
+	}
+	file := func(path string) string {
+		if err := os.WriteFile(path, make([]byte, 4096), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	f(func(*examination, string) {}, "-", "disk", "neither")
+	f(func(e *examination, dir string) { e.spool = dir }, "ok", "spool", "can be written")
+	f(func(e *examination, dir string) { e.spool = filepath.Join(dir, "a", "b") }, "ok", "spool", "can be written")
+	f(func(e *examination, dir string) { e.spool, e.spoolBytes = dir, 1<<60 }, "FAIL", "spool", "may be needed")
+	f(func(e *examination, dir string) { e.spool = file(filepath.Join(dir, "x")) }, "FAIL", "spool", "is no directory")
+	f(func(e *examination, _ string) { e.snapshot = "/proc/directory.json" }, "FAIL", "snapshot", "cannot be written")
+	// What is in the spool already needs no room any more.
+	f(func(e *examination, dir string) { file(filepath.Join(dir, "1.seg")); e.spool, e.spoolBytes = dir, 4096 }, "ok", "spool", "can be written")
+}
+
+func TestDoctorComparesClocks(t *testing.T) {
+	asked := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+	f := func(other, took, precision time.Duration, level, what string) {
+		t.Helper()
+		var out bytes.Buffer
+		checkClock(&findings{out: &out}, "PostgreSQL", asked.Add(other), asked, asked.Add(took), precision)
+		if !hasLine(out.String(), level, "clock of PostgreSQL", what) {
+			t.Errorf("%v, asked for %v: want %s %q in\n%s", other, took, level, what, out.String())
+		}
+	}
+	f(0, 0, 0, "ok", "agrees")
+	f(2*time.Second, 0, 0, "ok", "agrees")
+	f(-2*time.Second, 0, 0, "ok", "agrees")
+	f(2001*time.Millisecond, 0, 0, "FAIL", "2.001s ahead of")
+	f(-2001*time.Millisecond, 0, 0, "FAIL", "2.001s behind")
+	f(5*time.Second, 3*time.Second, 0, "ok", "agrees") // it may have been read at the end
+	f(-3*time.Second, 0, time.Second, "ok", "agrees")  // a Date without its fraction
+	f(-3100*time.Millisecond, 0, time.Second, "FAIL", "behind")
+}
+
+func TestDoctorAsksServices(t *testing.T) {
+	status, date := http.StatusOK, ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if date != "" {
+			w.Header().Set("Date", date)
+		}
+		w.WriteHeader(status)
+		io.WriteString(w, `{"status":"not_ready","reasons":["kafka_unavailable"]}`+"\x1b[2J")
+	}))
+	defer server.Close()
+	f := func(origin, level, about, what string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), checkTimeout)
+		defer cancel()
+		var out bytes.Buffer
+		checkService(ctx, &findings{out: &out}, origin)
+		if !hasLine(out.String(), level, about, what) || strings.Contains(out.String(), "\x1b") {
+			t.Errorf("want %s %q %q in\n%q", level, about, what, out.String())
+		}
+	}
+	f(server.URL+"/", "ok", "service", "is ready")
+	f(server.URL, "ok", "clock", "agrees")
+	status = http.StatusServiceUnavailable
+	f(server.URL, "FAIL", "service", "kafka_unavailable")
+	date = time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat)
+	f(server.URL, "FAIL", "clock", "behind")
+	f("http://127.0.0.1:1", "FAIL", "service", "127.0.0.1:1")
+	f("::", "FAIL", "service", "missing protocol scheme")
 }

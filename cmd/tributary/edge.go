@@ -5,12 +5,14 @@ import (
 	"errors"
 	"io/fs"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/edge"
 	"github.com/tributary-io/tributary/edge/spool"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/wire"
 	sdkjs "github.com/tributary-io/tributary/sdk-js"
 )
 
@@ -30,16 +32,16 @@ this machine's disk.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			setup := edgeSetup{config: config, spool: spooling}
-			if setup.service, err = common.read(cmd); err != nil {
-				return err
-			}
-			if setup.hasher, err = public.hashing.hasher(); err != nil {
-				return err
-			}
-			if setup.previous, err = former.hasher(); err != nil {
-				return err
-			}
-			if setup.config.TrustedProxies, err = public.proxies.prefixes(); err != nil {
+			var wrong problems
+			setup.service, err = common.read(cmd)
+			wrong.add(err)
+			setup.hasher, err = public.hashing.hasher()
+			wrong.add(err)
+			setup.previous, err = former.hasher()
+			wrong.add(err)
+			setup.config.TrustedProxies, err = public.proxies.prefixes()
+			wrong.add(err)
+			if err := wrong.err(); err != nil {
 				return err
 			}
 			if err := common.listen(&setup.service); err != nil {
@@ -54,7 +56,7 @@ this machine's disk.`,
 	flags.StringVar(&config.ShortHost, "short-host", "", "a host of its own for short links, which serves /<code>")
 	flags.StringVar(&config.SnapshotFile, "snapshot", "", "file that keeps the directory, so that the edge starts with Kafka down")
 	flags.StringVar(&spooling.Dir, "spool", "", "directory that keeps events while Kafka is away; edges of one machine may share it (default none: 503 while Kafka is away)")
-	flags.Int64Var(&spooling.MaxBytes, "spool-bytes", 1<<30, "most bytes that this edge keeps there")
+	flags.Int64Var(&spooling.MaxBytes, "spool-bytes", defaultSpoolBytes, "most bytes that this edge keeps there")
 	flags.Float64Var(&config.NetworkPerSecond, "network-events-per-second", 2000, "events a second that one network (/24, or /48 of IPv6) may send without an API key")
 	flags.IntVar(&config.NetworkBurst, "network-burst", 20_000, "… and how many at once")
 	common.register(flags, "edge", "127.0.0.1:7700")
@@ -62,6 +64,9 @@ this machine's disk.`,
 	former.register(flags)
 	return cmd
 }
+
+// defaultSpoolBytes is spool.Config.MaxBytes' default.
+const defaultSpoolBytes = 1 << 30
 
 // edgeSetup is everything that runEdge needs.
 type edgeSetup struct {
@@ -81,11 +86,26 @@ func runEdge(ctx context.Context, s edgeSetup) (err error) {
 		return err
 	}
 	defer client.Close()
+	if err := checkTopics(ctx, client, wire.TopicEvents, wire.TopicDirectory, wire.TopicRejected); err != nil {
+		if !hasRun(s.config.SnapshotFile) {
+			return err
+		}
+		s.log.Error("the edge goes on by its snapshot", "error", err)
+	}
 	files := sdkjs.Assets()
 	if _, err := fs.Stat(files, "manifest.json"); errors.Is(err, fs.ErrNotExist) {
 		s.log.Warn("this binary was built without the browser SDK's files: use make build")
 	}
-	deps := edge.Deps{Producer: kafka.NewProducer(client), Directory: client, Hasher: s.hasher, Previous: s.previous, Assets: files, Logger: s.log}
+	registry := prometheus.NewRegistry()
+	ctx, stopped := watchStop(ctx, s.log, "edge", registry, stopMetrics{
+		counted: map[string]string{
+			"tributary_edge_requests_total": "requests", "tributary_edge_events_total": "events",
+			"tributary_edge_spool_spooled_records_total": "spooled_records",
+		},
+		left: map[string]string{"tributary_edge_queued_bytes": "unsent_bytes", "tributary_edge_spool_bytes": "spool_bytes"},
+	})
+	defer func() { stopped(err) }()
+	deps := edge.Deps{Registry: registry, Producer: kafka.NewProducer(client), Directory: client, Hasher: s.hasher, Previous: s.previous, Assets: files, Logger: s.log}
 	if s.spool.Dir != "" {
 		s.spool.Log = s.log
 		if deps.Spool, err = spool.Open(s.spool); err != nil {

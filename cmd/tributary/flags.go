@@ -22,16 +22,31 @@ func environmentName(flag string) string {
 	return "TRIBUTARY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
+// problems collects what is wrong with flags and variables: all of it is said at
+// once, a line each.
+type problems []error
+
+// add adds an error; nil adds nothing.
+func (p *problems) add(err error) {
+	if err != nil {
+		*p = append(*p, err)
+	}
+}
+
+// err is nil where nothing is wrong.
+func (p problems) err() error { return errors.Join(p...) }
+
 // readEnvironment sets every flag that is not on the command line from its variable.
-func readEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) (err error) {
+func readEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
+	var wrong problems
 	flags.VisitAll(func(f *pflag.Flag) {
-		if value, ok := lookup(environmentName(f.Name)); ok && !f.Changed && ourFlag(f.Name) && err == nil {
-			if setErr := flags.Set(f.Name, value); setErr != nil {
-				err = fmt.Errorf("%s: %w", environmentName(f.Name), setErr)
+		if value, ok := lookup(environmentName(f.Name)); ok && !f.Changed && ourFlag(f.Name) {
+			if err := flags.Set(f.Name, value); err != nil {
+				wrong.add(fmt.Errorf("%s: %w", environmentName(f.Name), err))
 			}
 		}
 	})
-	return err
+	return wrong.err()
 }
 
 // describeFlags adds to each flag's help its default and its variable, in that
@@ -170,38 +185,45 @@ func (k *kafkaFlags) register(flags *pflag.FlagSet) {
 
 func (k *kafkaFlags) config(clientID string) (kafka.Config, error) {
 	config := kafka.Config{Brokers: k.brokers, ClientID: clientID}
-	if k.tls || k.ca != "" || k.cert != "" {
-		secured := &tls.Config{MinVersion: tls.VersionTLS12}
-		if k.ca != "" {
-			pem, err := os.ReadFile(k.ca)
-			if err != nil {
-				return config, fmt.Errorf("--kafka-tls-ca: %w", err)
-			}
-			secured.RootCAs = x509.NewCertPool()
-			if !secured.RootCAs.AppendCertsFromPEM(pem) {
-				return config, fmt.Errorf("--kafka-tls-ca: %s holds no certificate", k.ca)
-			}
-		}
-		if (k.cert == "") != (k.key == "") {
-			return config, errors.New("--kafka-tls-cert and --kafka-tls-key go together")
-		}
-		if k.cert != "" {
-			pair, err := tls.LoadX509KeyPair(k.cert, k.key)
-			if err != nil {
-				return config, fmt.Errorf("--kafka-tls-cert: %w", err)
-			}
-			secured.Certificates = []tls.Certificate{pair}
-		}
+	var wrong problems
+	if k.tls || k.ca != "" || k.cert != "" || k.key != "" {
+		secured, err := k.secured()
+		wrong.add(err)
 		config.TLS = secured
 	}
 	if k.mechanism != "" {
 		password, err := k.password.require()
-		if err != nil {
-			return config, err
-		}
+		wrong.add(err)
 		config.SASL = kafka.SASL{Mechanism: k.mechanism, Username: k.username, Password: string(password)}
 	}
-	return config, nil
+	return config, wrong.err()
+}
+
+// secured reads the files for TLS.
+func (k *kafkaFlags) secured() (*tls.Config, error) {
+	secured := &tls.Config{MinVersion: tls.VersionTLS12}
+	var wrong problems
+	if k.ca != "" {
+		pem, err := os.ReadFile(k.ca)
+		secured.RootCAs = x509.NewCertPool()
+		switch {
+		case err != nil:
+			wrong.add(fmt.Errorf("--kafka-tls-ca: %w", err))
+		case !secured.RootCAs.AppendCertsFromPEM(pem):
+			wrong.add(fmt.Errorf("--kafka-tls-ca: %s holds no certificate", k.ca))
+		}
+	}
+	switch {
+	case (k.cert == "") != (k.key == ""):
+		wrong.add(errors.New("--kafka-tls-cert and --kafka-tls-key go together"))
+	case k.cert != "":
+		pair, err := tls.LoadX509KeyPair(k.cert, k.key)
+		if err != nil {
+			wrong.add(fmt.Errorf("--kafka-tls-cert: %w", err))
+		}
+		secured.Certificates = []tls.Certificate{pair}
+	}
+	return secured, wrong.err()
 }
 
 // postgresFlags say how to reach the database.

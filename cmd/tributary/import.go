@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,15 +125,17 @@ with it: tributary keys create NAME --company COMPANY --scope events.import.
   zcat history/*.gz | tributary import events - --edge http://127.0.0.1:7700 --company c_… --key-file key`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			var wrong problems
 			if edge == "" || company == "" {
-				return errors.New("give --edge and --company")
+				wrong.add(errors.New("give --edge and --company"))
 			}
 			text, err := key.read()
-			if err != nil {
-				return err
+			wrong.add(err)
+			if err == nil && text == "" {
+				wrong.add(fmt.Errorf("give --key-file or $TRIBUTARY_KEY: an API key, which \"tributary keys create NAME --company %s --scope events.import\" makes", cmp.Or(company, "COMPANY")))
 			}
-			if text == "" {
-				return fmt.Errorf("give --key-file or $TRIBUTARY_KEY: an API key, which \"tributary keys create NAME --company %s --scope events.import\" makes", company)
+			if err := wrong.err(); err != nil {
+				return err
 			}
 			return flags.run(cmd, args[0], func(ctx context.Context, config importer.Config) (importer.Summary, error) {
 				return importer.Events(ctx, config, edge, company, text)
@@ -166,12 +169,17 @@ The API key needs the scope write_orders. ` + whereKeysAre,
 		Example: `  tributary import orders orders.jsonl --admin https://admin.example.com/admin/v1 --key-file /run/secrets/tributary-key`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := key.read()
-			if err != nil {
-				return err
+			var wrong problems
+			if admin == "" {
+				wrong.add(errors.New("give --admin"))
 			}
-			if admin == "" || text == "" {
-				return errors.New("give --admin, and --key-file or $TRIBUTARY_KEY")
+			text, err := key.read()
+			wrong.add(err)
+			if err == nil && text == "" {
+				wrong.add(errors.New("give --key-file or $TRIBUTARY_KEY"))
+			}
+			if err := wrong.err(); err != nil {
+				return err
 			}
 			return flags.run(cmd, args[0], func(ctx context.Context, config importer.Config) (importer.Summary, error) {
 				return importer.Orders(ctx, config, admin, text)

@@ -60,7 +60,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		status = own.status
 	}
 	if own == nil || !own.shown {
-		fmt.Fprintln(stderr, "tributary:", err)
+		for line := range strings.Lines(err.Error()) { // several things may be wrong at once
+			fmt.Fprintln(stderr, "tributary:", strings.TrimSuffix(line, "\n"))
+		}
 	}
 	return status
 }

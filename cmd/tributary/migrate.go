@@ -24,12 +24,12 @@ processor owns the same partition of both. A cluster whose counts differ is
 refused.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			var wrong problems
 			dsn, err := database.require()
-			if err != nil {
-				return err
-			}
+			wrong.add(err)
 			config, err := broker.config("tributary-migrate")
-			if err != nil {
+			wrong.add(err)
+			if err := wrong.err(); err != nil {
 				return err
 			}
 			if err := migrate(cmd.Context(), dsn, config, plan); err != nil {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/internal/background"
@@ -31,10 +32,12 @@ committed when it died is done by the next.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			setup := processorSetup{config: config}
-			if setup.service, err = common.read(cmd); err != nil {
-				return err
-			}
-			if setup.dsn, err = database.require(); err != nil {
+			var wrong problems
+			setup.service, err = common.read(cmd)
+			wrong.add(err)
+			setup.dsn, err = database.require()
+			wrong.add(err)
+			if err := wrong.err(); err != nil {
 				return err
 			}
 			if err := common.listen(&setup.service); err != nil {
@@ -62,7 +65,7 @@ type processorSetup struct {
 const processorGroup = "tributary-processor"
 
 // runProcessor runs a processor until ctx ends.
-func runProcessor(ctx context.Context, s processorSetup) error {
+func runProcessor(ctx context.Context, s processorSetup) (err error) {
 	if s.listener != nil {
 		defer s.listener.Close()
 	}
@@ -71,6 +74,12 @@ func runProcessor(ctx context.Context, s processorSetup) error {
 		return err
 	}
 	defer client.Close()
+	var wrong problems
+	wrong.add(checkTopics(ctx, client, wire.TopicEvents, wire.TopicCommerce, wire.TopicRejected, wire.TopicResults))
+	wrong.add(checkSchema(ctx, s.dsn))
+	if err := wrong.err(); err != nil {
+		return err
+	}
 	db, err := postgres.Open(ctx, s.dsn)
 	if err != nil {
 		return err
@@ -80,8 +89,15 @@ func runProcessor(ctx context.Context, s processorSetup) error {
 	group := kafka.NewGroup(client, processorGroup, func(err error) {
 		s.log.Warn("processor waits for Kafka", "error", err)
 	}, wire.TopicEvents, wire.TopicCommerce)
+	registry := prometheus.NewRegistry()
+	ctx, stopped := watchStop(ctx, s.log, "processor", registry, stopMetrics{
+		counted: map[string]string{"tributary_processor_records_total": "records", "tributary_processor_orders_computed_total": "orders"},
+		held:    map[string]string{"tributary_processor_partitions": "partitions_handed_over"},
+	})
+	defer func() { stopped(err) }()
 	p := processor.New(s.config, processor.Deps{
-		Store: processor.StoreOf(factstore.New(db)), Log: group, Results: kafka.NewProducer(client), Logger: s.log,
+		Registry: registry,
+		Store:    processor.StoreOf(factstore.New(db)), Log: group, Results: kafka.NewProducer(client), Logger: s.log,
 	})
 	if s.listener == nil {
 		return p.Run(ctx)

@@ -38,11 +38,12 @@ func (f *serviceFlags) register(flags *pflag.FlagSet, name, addr string) {
 
 // read reads the flags and opens nothing.
 func (f *serviceFlags) read(cmd *cobra.Command) (s service, err error) {
-	if s.log, err = f.logging.logger(cmd); err != nil {
-		return s, err
-	}
+	var wrong problems
+	s.log, err = f.logging.logger(cmd)
+	wrong.add(err)
 	s.kafka, err = f.broker.config("tributary-" + f.name)
-	return s, err
+	wrong.add(err)
+	return s, wrong.err()
 }
 
 // listen opens the port. Call it last: a missing flag is reported first.

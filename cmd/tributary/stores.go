@@ -49,10 +49,16 @@ func companyCommand(use, short string, args cobra.PositionalArgs, run func(ctx c
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			var wrong problems
 			if company == "" {
-				return errors.New("give --company")
+				wrong.add(errors.New("give --company or $" + environmentName("company")))
 			}
-			db, err := database.open(cmd.Context())
+			dsn, err := database.require()
+			wrong.add(err)
+			if err := wrong.err(); err != nil {
+				return err
+			}
+			db, err := openStores(cmd.Context(), dsn)
 			if err != nil {
 				return err
 			}

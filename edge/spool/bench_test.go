@@ -26,12 +26,15 @@ func BenchmarkRequest(b *testing.B) {
 		b.SetParallelism(32)
 		b.ReportAllocs()
 		b.RunParallel(func(pb *testing.PB) {
-			record := []wire.Record{{Key: []byte("co"), Value: make([]byte, 800)}}
+			record := wire.Record{Key: []byte("co"), Value: make([]byte, 800)}
 			for pb.Next() {
-				chunks, err := batcher.Enqueue(wire.TopicEvents, "co", record, time.Now().Add(time.Minute), nil)
+				p := batcher.NewParcel()
+				p.Records = append(p.Records, record)
+				err := batcher.Enqueue(wire.TopicEvents, "co", p, time.Now().Add(time.Minute))
 				if err == nil {
-					_, err = chunks[0].Await(nil)
+					_, err = p.Wait()
 				}
+				p.Release()
 				if err != nil {
 					b.Error(err)
 					return

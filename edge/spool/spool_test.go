@@ -119,11 +119,13 @@ func (e *edge) stop() {
 }
 
 func (e *edge) send(value string) (produce.Durability, error) {
-	chunks, err := e.Enqueue(wire.TopicEvents, "co", []wire.Record{{Key: []byte("co"), Value: []byte(value)}}, time.Now().Add(await.Long), nil)
-	if err != nil {
+	p := e.NewParcel()
+	defer p.Release()
+	p.Records = append(p.Records, wire.Record{Key: []byte("co"), Value: []byte(value)})
+	if err := e.Enqueue(wire.TopicEvents, "co", p, time.Now().Add(await.Long)); err != nil {
 		return "", err
 	}
-	return chunks[0].Await(time.After(await.Long))
+	return p.Wait()
 }
 
 // wantSent sends a value and wants its durability; "": either. Just after a drain

@@ -117,12 +117,12 @@ func (p *Producer) Partitions(ctx context.Context, topic string) (int, error) {
 }
 
 // PartitionFor is the partition of a key among n, by Kafka's Murmur2.
-func PartitionFor(key []byte, n int) int {
+func PartitionFor[Key []byte | string](key Key, n int) int {
 	return int(murmur2(key)&0x7fffffff) % n
 }
 
 // murmur2 is the hash of Kafka's DefaultPartitioner (org.apache.kafka.common.utils.Utils.murmur2).
-func murmur2(data []byte) uint32 {
+func murmur2[Key []byte | string](data Key) uint32 {
 	const (
 		seed uint32 = 0x9747b28c
 		m    uint32 = 0x5bd1e995

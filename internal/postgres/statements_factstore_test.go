@@ -28,6 +28,8 @@ func factstoreStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	db, err := postgres.Open(t.Context(), devtest.Postgres(t), postgres.WithTracer(recorder))
 	must(err)
 	defer db.Close()
+	_, err = db.ServerState(t.Context())
+	must(err)
 	stores, err := merchant.New(db).CreateStore(t.Context(), commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
 	must(err)
 	store, ctx, company := factstore.New(db), t.Context(), stores.Live.CompanyID

@@ -81,7 +81,7 @@ func (l *lane) handOverLocked(why error) {
 	l.spooling, l.ending = true, false
 	var failed error
 	for _, c := range l.sent { // its bytes are freed when the produce ends
-		if c.told.Load() {
+		if c.settled.Load() {
 			continue // refused for good, or acknowledged alone
 		}
 		if failed = l.keep(c, true, failed); failed != nil {
@@ -89,7 +89,7 @@ func (l *lane) handOverLocked(why error) {
 		}
 	}
 	for {
-		waiting := l.queue.take(l.batcher.config.MaxBatchBytes)
+		waiting := l.queue.take(nil, l.batcher.config.MaxBatchBytes)
 		if len(waiting) == 0 {
 			break
 		}
@@ -105,12 +105,11 @@ func (l *lane) handOverLocked(why error) {
 
 // keepNew hands a new request's chunks to the spool. After an error some may be
 // kept: the request fails, and is sent again.
-func (l *lane) keepNew(chunks []*Chunk) error {
-	bytes := bytesOf(chunks)
-	if err := l.queue.put(chunks); err != nil { // they count while they are not durable
+func (l *lane) keepNew(p *Parcel) error {
+	if err := l.queue.put(p); err != nil { // they count while they are not durable
 		return err
 	}
-	chunks = l.queue.take(bytes)
+	chunks := l.queue.take(nil, p.bytes())
 	for i, c := range chunks {
 		if err := l.keep(c, false, nil); err != nil {
 			l.queue.free(chunks[i:])
@@ -122,7 +121,7 @@ func (l *lane) keepNew(chunks []*Chunk) error {
 
 // keep hands a chunk to the spool, unless failed is an error already. The
 // caller holds l.mu.
-func (l *lane) keep(c *Chunk, sent bool, failed error) error {
+func (l *lane) keep(c *chunk, sent bool, failed error) error {
 	if failed != nil {
 		return failed
 	}
@@ -142,7 +141,7 @@ func (l *lane) keep(c *Chunk, sent bool, failed error) error {
 }
 
 // kept is called once a chunk is durable in the spool, or is not.
-func (l *lane) kept(c *Chunk, sent bool, at Position, err error) {
+func (l *lane) kept(c *chunk, sent bool, at Position, err error) {
 	if err != nil {
 		c.settle("", fmt.Errorf("%w: %w", ErrSpool, err))
 	} else {
@@ -153,7 +152,7 @@ func (l *lane) kept(c *Chunk, sent bool, at Position, err error) {
 	if sent {
 		l.handed.keeping--
 	} else {
-		l.queue.free([]*Chunk{c})
+		l.queue.free([]*chunk{c})
 	}
 	if sent && err == nil {
 		l.handed.last, l.handed.records = at, l.handed.records+len(c.records)
@@ -165,7 +164,7 @@ func (l *lane) kept(c *Chunk, sent bool, at Position, err error) {
 
 // noteAcknowledged is called when Kafka acknowledged a batch from memory: if it
 // was handed over, and is acknowledged whole, its copies need not be sent.
-func (l *lane) noteAcknowledged(batch []*Chunk) {
+func (l *lane) noteAcknowledged(batch []*chunk) {
 	if l.batcher.config.Spool != nil {
 		l.mu.Lock()
 		l.handed.acknowledged = l.spooling && len(batch) == len(l.sent)

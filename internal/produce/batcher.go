@@ -90,7 +90,8 @@ type Producer interface {
 	// Partitions is the topic's partition count.
 	Partitions(ctx context.Context, topic string) (int, error)
 	// ProducePartition writes one batch, once, with acks=all. After an error the
-	// batch may or may not be in the log.
+	// batch may or may not be in the log. The batch is not kept: its memory is used
+	// again as soon as it returns.
 	ProducePartition(ctx context.Context, topic string, partition int, batch []wire.Record) error
 }
 
@@ -108,6 +109,9 @@ type Batcher struct {
 	closing chan struct{}   // closed when Close begins
 	wait    sync.WaitGroup  // the lanes
 	drained drainBudget
+
+	parcels   sync.Pool // of *Parcel
+	deadlines deadlines
 
 	mu     sync.Mutex
 	closed bool
@@ -128,7 +132,7 @@ func NewBatcher(producer Producer, config Config) *Batcher {
 		producer: producer, config: config, base: base, cancel: cancel, closing: make(chan struct{}),
 		budget: &budget{limit: config.MaxQueuedBytes, changed: config.Queued},
 		lanes:  map[laneKey]*lane{}, counts: map[string]*partitionCount{},
-		drained: newDrainBudget(config.DrainRate),
+		drained: newDrainBudget(config.DrainRate), deadlines: deadlines{now: config.Now},
 	}
 }
 
@@ -147,23 +151,20 @@ func (b *Batcher) Resume() {
 	}
 }
 
-// Enqueue hands records of one key to the partition of that key, in order.
-// The records belong to the batcher until each chunk is done: their bytes must
-// not be reused, even by a caller that stopped waiting. settled may be nil.
-func (b *Batcher) Enqueue(topic, key string, records []wire.Record, deadline time.Time, settled func(error)) ([]*Chunk, error) {
+// Enqueue hands a parcel's records, which have one key, to the partition of that
+// key, in order. They belong to the batcher until the parcel is released, also when
+// the caller stops waiting. After an error nothing waits for the parcel.
+func (b *Batcher) Enqueue(topic, key string, p *Parcel, deadline time.Time) error {
 	n, err := b.Partitions(topic, deadline)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	l, err := b.lane(laneKey{topic, kafka.PartitionFor([]byte(key), n)})
+	l, err := b.lane(laneKey{topic, kafka.PartitionFor(key, n)})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	chunks := chunksOf(records, deadline, settled)
-	if err := l.add(chunks); err != nil {
-		return nil, err
-	}
-	return chunks, nil
+	p.cut(deadline)
+	return l.add(p)
 }
 
 func (b *Batcher) lane(key laneKey) (*lane, error) {
@@ -201,24 +202,26 @@ func (b *Batcher) Produce(ctx context.Context, topic string, records ...wire.Rec
 	if !ok {
 		deadline = b.config.Now().Add(produceTimeout)
 	}
-	var chunks []*Chunk
+	var parcels []*Parcel
 	for len(records) > 0 {
 		run := 1
 		for run < len(records) && string(records[run].Key) == string(records[0].Key) {
 			run++
 		}
-		more, err := b.Enqueue(topic, string(records[0].Key), records[:run:run], deadline, nil) //nolint:contextcheck // deadline is ctx's; what is queued outlives ctx
-		if err != nil {
+		p := b.NewParcel()
+		p.Records = append(p.Records, records[:run]...)
+		if err := b.Enqueue(topic, string(records[0].Key), p, deadline); err != nil { //nolint:contextcheck // deadline is ctx's; what is queued outlives ctx
 			return err // what is queued of the others may still be written
 		}
-		chunks, records = append(chunks, more...), records[run:]
+		parcels, records = append(parcels, p), records[run:]
 	}
-	for _, c := range chunks {
+	for _, p := range parcels {
 		select {
-		case <-c.done:
-			if c.err != nil {
-				return c.err
+		case <-p.ended:
+			if _, err := p.outcome(); err != nil {
+				return err
 			}
+			p.Release()
 		case <-ctx.Done():
 			return fmt.Errorf("%w: %w", ErrTimeout, ctx.Err())
 		}

@@ -61,17 +61,24 @@ func records(values ...string) []wire.Record {
 	return made
 }
 
+// enqueue hands the batcher a parcel of records.
+func enqueue(b *Batcher, key string, records []wire.Record, deadline time.Time) (*Parcel, error) {
+	p := b.NewParcel()
+	p.Records = append(p.Records, records...)
+	return p, b.Enqueue("events", key, p, deadline)
+}
+
 func TestWhatGathersBehindAProduceGoesTogetherInOrder(t *testing.T) {
 	log := &memoryLog{entered: make(chan struct{}, 8), release: make(chan struct{})}
 	b := testBatcher(log, Config{})
 	soon := time.Now().Add(10 * time.Second)
-	var all []*Chunk
+	var all []*Parcel
 	add := func(value string) {
-		chunks, err := b.Enqueue("events", "c", records(value), soon, nil)
+		p, err := enqueue(b, "c", records(value), soon)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, chunks...)
+		all = append(all, p)
 	}
 	add("first")
 	<-log.entered
@@ -79,7 +86,7 @@ func TestWhatGathersBehindAProduceGoesTogetherInOrder(t *testing.T) {
 		add(fmt.Sprint(i))
 	}
 	select {
-	case <-all[0].done:
+	case <-all[0].ended:
 		t.Fatal("acknowledged before Kafka did")
 	default:
 	}
@@ -112,11 +119,11 @@ func TestTemporaryErrorsAreTriedAgainPermanentOnesNot(t *testing.T) {
 	}}
 	b := testBatcher(log, Config{})
 	send := func() error {
-		chunks, err := b.Enqueue("events", "c", records("x"), time.Now().Add(10*time.Second), nil)
+		p, err := enqueue(b, "c", records("x"), time.Now().Add(10*time.Second))
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = chunks[0].Await(time.After(10 * time.Second))
+		_, err = p.Await(time.After(10 * time.Second))
 		return err
 	}
 	if err := send(); err != nil {
@@ -142,13 +149,13 @@ func TestRefusedRecordsDoNotSpoilTheOthers(t *testing.T) {
 		return nil
 	}
 	b := testBatcher(log, Config{})
-	var all []*Chunk
+	var all []*Parcel
 	for i, value := range []string{"first", "a", "poison", "b"} {
-		chunks, err := b.Enqueue("events", "c", records(value), time.Now().Add(10*time.Second), nil)
+		p, err := enqueue(b, "c", records(value), time.Now().Add(10*time.Second))
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, chunks...)
+		all = append(all, p)
 		if i == 0 {
 			<-log.entered // the others gather behind it
 		}
@@ -168,16 +175,16 @@ func TestQueueIsBounded(t *testing.T) {
 	soon := time.Now().Add(10 * time.Second)
 	value := string(make([]byte, 300))
 	for range 3 {
-		if _, err := b.Enqueue("events", "c", records(value), soon, nil); err != nil {
+		if _, err := enqueue(b, "c", records(value), soon); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := b.Enqueue("events", "c", records(value), soon, nil); !errors.Is(err, ErrQueueFull) {
+	if _, err := enqueue(b, "c", records(value), soon); !errors.Is(err, ErrQueueFull) {
 		t.Errorf("beyond the bound: %v", err)
 	}
 	close(log.release)
 	b.Close(t.Context())
-	if _, err := b.Enqueue("events", "c", records("x"), soon, nil); !errors.Is(err, ErrClosed) {
+	if _, err := enqueue(b, "c", records("x"), soon); !errors.Is(err, ErrClosed) {
 		t.Errorf("after close: %v", err)
 	}
 	for _, l := range b.lanes {
@@ -198,7 +205,7 @@ func TestQueuesAreBoundedTogether(t *testing.T) {
 	value := string(make([]byte, 300))
 	taken, full := 0, 0
 	for key := range 64 {
-		switch _, err := b.Enqueue("events", fmt.Sprint(key), records(value), soon, nil); {
+		switch _, err := enqueue(b, fmt.Sprint(key), records(value), soon); {
 		case err == nil:
 			taken++
 		case errors.Is(err, ErrQueueFull):
@@ -220,11 +227,11 @@ func TestQueuesAreBoundedTogether(t *testing.T) {
 // diskLike settles what it is given at once, as a queue on disk will.
 type diskLike struct{ queue }
 
-func (q diskLike) put(chunks []*Chunk) error {
-	for _, c := range chunks {
-		c.settle("spool", nil)
+func (q diskLike) put(p *Parcel) error {
+	for i := range p.chunks {
+		p.chunks[i].settle("spool", nil)
 	}
-	return q.queue.put(chunks)
+	return q.queue.put(p)
 }
 
 func TestAChunkThatIsDurableElsewhereIsSentPastItsDeadline(t *testing.T) {
@@ -235,7 +242,7 @@ func TestAChunkThatIsDurableElsewhereIsSentPastItsDeadline(t *testing.T) {
 		return nil
 	}}
 	b := testBatcher(log, Config{})
-	if _, err := b.Enqueue("events", "c", records("first"), time.Now().Add(time.Minute), nil); err != nil {
+	if _, err := enqueue(b, "c", records("first"), time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	for _, l := range b.lanes {
@@ -244,11 +251,13 @@ func TestAChunkThatIsDurableElsewhereIsSentPastItsDeadline(t *testing.T) {
 		l.mu.Unlock()
 	}
 	var settled atomic.Int64
-	chunks, err := b.Enqueue("events", "c", records("late"), time.Now().Add(-time.Minute), func(error) { settled.Add(1) })
-	if err != nil {
+	p := b.NewParcel()
+	p.Records = append(p.Records, records("late")...)
+	p.Settled = func(error) { settled.Add(1) }
+	if err := b.Enqueue("events", "c", p, time.Now().Add(-time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	if where, err := chunks[0].Await(nil); where != "spool" || err != nil {
+	if where, err := p.Await(nil); where != "spool" || err != nil {
 		t.Errorf("%q %v", where, err)
 	}
 	b.Close(t.Context())
@@ -265,14 +274,12 @@ func TestLargeRequestIsCutIntoSeveralProduces(t *testing.T) {
 	for i := range values {
 		values[i] = fmt.Sprintf("%02d%030000d", i, 0)
 	}
-	chunks, err := b.Enqueue("events", "c", records(values...), time.Now().Add(10*time.Second), nil)
+	p, err := enqueue(b, "c", records(values...), time.Now().Add(10*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range chunks {
-		if _, err := p.Await(time.After(10 * time.Second)); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := p.Await(time.After(10 * time.Second)); err != nil {
+		t.Fatal(err)
 	}
 	b.Close(t.Context())
 	n := 0
@@ -297,7 +304,7 @@ func TestLargeRequestIsCutIntoSeveralProduces(t *testing.T) {
 func TestCloseEndsWithKafkaHanging(t *testing.T) {
 	log := &memoryLog{entered: make(chan struct{}, 8), release: make(chan struct{})}
 	b := testBatcher(log, Config{})
-	chunks, err := b.Enqueue("events", "c", records("x"), time.Now().Add(time.Minute), nil)
+	p, err := enqueue(b, "c", records("x"), time.Now().Add(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +312,7 @@ func TestCloseEndsWithKafkaHanging(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	b.Close(ctx)
-	if _, err := chunks[0].Await(nil); !errors.Is(err, ErrClosed) {
+	if _, err := p.Await(nil); !errors.Is(err, ErrClosed) {
 		t.Errorf("%v", err)
 	}
 }

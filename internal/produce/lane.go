@@ -31,27 +31,30 @@ type lane struct {
 	mu      sync.Mutex
 	queue   queue
 	sending bool
+	sent    []*chunk  // is being sent, from memory
 	failing time.Time // since when produces fail; zero while they do not
 	closed  bool
 
+	batch  []*chunk      // of sent, what produce has yet to settle; the goroutine's own
+	joined []wire.Record // of batch; the goroutine's own
+
 	// With a spool only; see away.go.
-	spooling bool     // the spool holds older records; what comes follows them there
-	ending   bool     // … but the last of them are being sent: what comes waits in the queue
-	sent     []*Chunk // is being sent, from memory
+	spooling bool // the spool holds older records; what comes follows them there
+	ending   bool // … but the last of them are being sent: what comes waits in the queue
 	sentAt   time.Time
 	keeping  int // chunks handed to the spool that are not settled
 	handed   handedOver
 }
 
-// add queues all chunks of a request, or none of them.
-func (l *lane) add(chunks []*Chunk) error {
+// add queues all chunks of a parcel, or none of them.
+func (l *lane) add(p *Parcel) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return ErrClosed
 	}
 	if l.spooling && !l.ending {
-		return l.keepNew(chunks)
+		return l.keepNew(p)
 	}
 	waiting, _ := l.queue.waiting()
 	busy := l.sending || waiting > 0
@@ -60,7 +63,7 @@ func (l *lane) add(chunks []*Chunk) error {
 		// refused at once: they would hold their connections until the deadline.
 		return ErrDown
 	}
-	if err := l.queue.put(chunks); err != nil {
+	if err := l.queue.put(p); err != nil {
 		return err
 	}
 	// The goroutine sleeps only before an empty queue, or lingers until it is
@@ -117,7 +120,7 @@ func (l *lane) run() {
 
 // take waits for a first chunk, and lingers for others only if it had to wait:
 // what gathered behind the last produce goes at once.
-func (l *lane) take(timer *time.Timer) (batch []*Chunk, more bool) {
+func (l *lane) take(timer *time.Timer) (batch []*chunk, more bool) {
 	idle := false
 	for {
 		l.mu.Lock()
@@ -139,11 +142,12 @@ func (l *lane) take(timer *time.Timer) (batch []*Chunk, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sending = true
-	batch = l.queue.take(l.batcher.config.MaxBatchBytes)
+	l.sent = l.queue.take(l.sent, l.batcher.config.MaxBatchBytes)
 	if l.batcher.config.Spool != nil {
-		l.sent, l.sentAt = append(l.sent, batch...), l.batcher.config.Now()
+		l.sentAt = l.batcher.config.Now()
 	}
-	return batch, true
+	l.batch = append(l.batch[:0], l.sent...)
+	return l.batch, true
 }
 
 // linger ends after Config.Linger, or as soon as a batch is full.
@@ -167,7 +171,7 @@ func (l *lane) linger(timer *time.Timer) {
 
 // send writes the batch and settles its chunks, or hands them to the spool: then
 // it reports that.
-func (l *lane) send(batch []*Chunk) (spooling bool) {
+func (l *lane) send(batch []*chunk) (spooling bool) {
 	if refused := l.produce(batch); len(refused) > 1 {
 		// One request's records may be the reason: each request's are sent alone.
 		for i := range refused {
@@ -178,7 +182,13 @@ func (l *lane) send(batch []*Chunk) (spooling bool) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !l.spooling { // or the spool may have some of them
+		for _, c := range l.sent {
+			c.parcel.leave()
+		}
+	}
 	clear(l.sent)
+	clear(l.batch[:cap(l.batch)])
 	l.sending, l.sent = false, l.sent[:0]
 	return l.spooling
 }
@@ -186,7 +196,7 @@ func (l *lane) send(batch []*Chunk) (spooling bool) {
 // produce writes the chunks in one produce, tried again after temporary
 // failures until nobody waits for it any more. It returns, unsettled, the
 // chunks that Kafka refused for good.
-func (l *lane) produce(batch []*Chunk) (refused []*Chunk) {
+func (l *lane) produce(batch []*chunk) (refused []*chunk) {
 	b := l.batcher
 	for {
 		batch = l.dropExpired(batch)
@@ -197,20 +207,21 @@ func (l *lane) produce(batch []*Chunk) (refused []*Chunk) {
 		last, count := began, 0
 		for _, c := range batch {
 			count += len(c.records)
-			if c.deadline.After(last) {
-				last = c.deadline
+			if c.parcel.deadline.After(last) {
+				last = c.parcel.deadline
 			}
 		}
 		if last.Equal(began) { // all are durable elsewhere, and nobody waits
 			last = began.Add(maxAttempt)
 		}
-		joined := make([]wire.Record, 0, count)
+		l.joined = l.joined[:0]
 		for _, c := range batch {
-			joined = append(joined, c.records...)
+			l.joined = append(l.joined, c.records...)
 		}
 		ctx, cancel := context.WithTimeout(b.base, last.Sub(began))
-		err := b.producer.ProducePartition(ctx, l.key.topic, l.key.partition, joined)
+		err := b.producer.ProducePartition(ctx, l.key.topic, l.key.partition, l.joined)
 		cancel()
+		clear(l.joined)
 		b.config.Produced(began, b.config.Now(), count, err)
 		l.note(err)
 		switch {
@@ -261,9 +272,9 @@ func (l *lane) note(err error) {
 }
 
 // dropExpired settles the chunks nobody waits for and keeps the rest.
-func (l *lane) dropExpired(batch []*Chunk) []*Chunk {
+func (l *lane) dropExpired(batch []*chunk) []*chunk {
 	now := l.batcher.config.Now()
-	var expired []*Chunk
+	var expired []*chunk
 	kept := batch[:0]
 	for _, c := range batch {
 		if c.expired(now) {
@@ -277,7 +288,7 @@ func (l *lane) dropExpired(batch []*Chunk) []*Chunk {
 }
 
 // settle tells those who wait for the chunks, and frees the chunks' bytes.
-func (l *lane) settle(chunks []*Chunk, durable Durability, err error) {
+func (l *lane) settle(chunks []*chunk, durable Durability, err error) {
 	if len(chunks) == 0 {
 		return
 	}
@@ -288,7 +299,7 @@ func (l *lane) settle(chunks []*Chunk, durable Durability, err error) {
 }
 
 // free frees the bytes of chunks that were taken.
-func (l *lane) free(chunks []*Chunk) {
+func (l *lane) free(chunks []*chunk) {
 	l.mu.Lock()
 	l.queue.free(chunks)
 	l.mu.Unlock()

@@ -5,12 +5,12 @@ import "sync"
 // queue holds one partition's chunks from the request until they are settled,
 // oldest first. Its lane calls it under its own lock.
 type queue interface {
-	// put takes all of the chunks or, with ErrQueueFull, none.
-	put(chunks []*Chunk) error
-	// take hands over the oldest chunks, of maxBytes together or a single one.
-	take(maxBytes int) []*Chunk
+	// put takes all of the parcel's chunks or, with ErrQueueFull, none.
+	put(p *Parcel) error
+	// take appends the oldest chunks, of maxBytes together or a single one.
+	take(dst []*chunk, maxBytes int) []*chunk
 	// free stops counting the bytes of chunks that were taken and are settled.
-	free(chunks []*Chunk)
+	free(chunks []*chunk)
 	// waiting is how many chunks can be taken, and how many bytes they and
 	// those taken but not yet freed have.
 	waiting() (chunks, bytes int)
@@ -51,33 +51,35 @@ type memoryQueue struct {
 	shared *budget
 	limit  int // of this queue alone, in bytes
 	bytes  int
-	chunks []*Chunk
+	chunks []*chunk
 }
 
-func (q *memoryQueue) put(chunks []*Chunk) error {
-	bytes := bytesOf(chunks)
+func (q *memoryQueue) put(p *Parcel) error {
+	bytes := p.bytes()
 	if q.bytes+bytes > q.limit || !q.shared.reserve(bytes) {
 		return ErrQueueFull
 	}
-	q.chunks = append(q.chunks, chunks...)
+	for i := range p.chunks {
+		q.chunks = append(q.chunks, &p.chunks[i])
+	}
 	q.bytes += bytes
 	return nil
 }
 
-func (q *memoryQueue) take(maxBytes int) []*Chunk {
+func (q *memoryQueue) take(dst []*chunk, maxBytes int) []*chunk {
 	size, n := 0, 0
 	for n < len(q.chunks) && (n == 0 || size+q.chunks[n].bytes <= maxBytes) {
 		size += q.chunks[n].bytes
 		n++
 	}
-	taken := append([]*Chunk(nil), q.chunks[:n]...)
+	dst = append(dst, q.chunks[:n]...)
 	rest := copy(q.chunks, q.chunks[n:])
 	clear(q.chunks[rest:])
 	q.chunks = q.chunks[:rest]
-	return taken
+	return dst
 }
 
-func (q *memoryQueue) free(chunks []*Chunk) {
+func (q *memoryQueue) free(chunks []*chunk) {
 	bytes := bytesOf(chunks)
 	q.bytes -= bytes
 	q.shared.release(bytes)

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tributary-io/tributary/internal/devstack"
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/identity"
+)
+
+// emptyBroker is a broker as it is before migrate.
+func emptyBroker(t *testing.T) string {
+	t.Helper()
+	broker, err := devstack.StartBroker(devstack.BrokerConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(broker.Stop)
+	return broker.Addr()
+}
+
+func TestServicesBeforeMigrateSayToRunIt(t *testing.T) {
+	dsn, empty, made := durablePostgres(t), emptyBroker(t), devtest.Kafka(t)
+	secret := strings.Repeat("s", identity.MinSecret)
+	t.Setenv("TRIBUTARY_HASHING_SECRET", secret)
+	t.Setenv("TRIBUTARY_TOKEN_SECRET", secret)
+	t.Setenv("TRIBUTARY_POSTGRES", dsn)
+	t.Setenv("TRIBUTARY_SHORT_BASE", "go.example.com")
+	f := func(service, broker string, want ...string) {
+		t.Helper()
+		out, status := command(t, service, "--addr", "127.0.0.1:0", "--kafka-brokers", broker)
+		if status != 1 {
+			t.Errorf("%s: exit status %d, want 1", service, status)
+		}
+		for _, text := range append(want, "run `tributary migrate`") {
+			if !strings.Contains(out, text) {
+				t.Errorf("%s says nothing of %q:\n%s", service, text, out)
+			}
+		}
+	}
+	f("edge", empty, "no topic events.v1, directory.v1, rejected.v1")
+	f("admin", empty, "no topic events.v1, commerce.v1", "schema is older")
+	f("processor", empty, "no topic events.v1, commerce.v1", "schema is older")
+	f("admin", made, "schema is older")
+	f("processor", made, "schema is older")
+}
+
+// An edge that has run before goes on without its topics: it serves what its
+// snapshot knows.
+func TestAnEdgeWithASnapshotStartsWithoutTopics(t *testing.T) {
+	snapshot := filepath.Join(t.TempDir(), "directory.json")
+	if hasRun("") || hasRun(snapshot) {
+		t.Error("no snapshot, and yet it has run")
+	}
+	if err := os.WriteFile(snapshot, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TRIBUTARY_HASHING_SECRET", strings.Repeat("s", identity.MinSecret))
+	edge := start(t, "edge", "--addr", "127.0.0.1:0", "--kafka-brokers", emptyBroker(t), "--snapshot", snapshot)
+	edge.says("goes on by its snapshot")
+	edge.stop()
+}
+
+// A store that does not answer keeps no service from starting.
+func TestStartChecksPassWhereNobodyAnswers(t *testing.T) {
+	if err := checkTopics(t.Context(), newClient(t, "127.0.0.1:1"), allTopics...); err != nil {
+		t.Error(err)
+	}
+	if err := checkSchema(t.Context(), "postgres://nobody@127.0.0.1:1/none"); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,120 @@
+package edge
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+)
+
+// headers are the fields of a request by which it is judged, read in one pass: to
+// look each up by its name costs more. They are parts of fasthttp's memory and good
+// while the request is handled. Of a field that comes twice the first counts.
+type headers struct {
+	requestID, origin, authorization, contentEncoding []byte
+	fetchSite, fetchDest, fetchUser, storageAccess    []byte // Sec-Fetch-…
+	gpc, dnt                                          []byte
+	prefetch                                          bool // a browser loads a page that its user has not opened
+}
+
+func (h *headers) read(from *fasthttp.RequestHeader) {
+	*h = headers{}
+	for name, value := range from.All() {
+		if field := h.field(name); field != nil {
+			if *field == nil {
+				*field = value
+			}
+			continue
+		}
+		switch string(name) {
+		case "Sec-Purpose", "Purpose", "X-Purpose", "X-Moz":
+			h.prefetch = h.prefetch || saysPrefetch(value)
+		}
+	}
+}
+
+// field is where the value of a header goes, nil for any other header. fasthttp
+// writes names in this form.
+func (h *headers) field(name []byte) *[]byte {
+	switch string(name) {
+	case "X-Request-Id":
+		return &h.requestID
+	case "Origin":
+		return &h.origin
+	case "Authorization":
+		return &h.authorization
+	case "Content-Encoding":
+		return &h.contentEncoding
+	case "Sec-Fetch-Site":
+		return &h.fetchSite
+	case "Sec-Fetch-Dest":
+		return &h.fetchDest
+	case "Sec-Fetch-User":
+		return &h.fetchUser
+	case "Sec-Fetch-Storage-Access":
+		return &h.storageAccess
+	case "Sec-Gpc":
+		return &h.gpc
+	case "Dnt":
+		return &h.dnt
+	}
+	return nil
+}
+
+func saysPrefetch(value []byte) bool {
+	value = bytes.ToLower(value)
+	return bytes.Contains(value, []byte("prefetch")) || bytes.Contains(value, []byte("prerender")) || bytes.Contains(value, []byte("preview"))
+}
+
+// bearer is the text of Authorization: Bearer. Other schemes belong to a proxy
+// before the edge.
+func (h *headers) bearer() (text string, given bool) {
+	if len(h.authorization) == 0 {
+		return "", false
+	}
+	scheme, text, _ := strings.Cut(string(h.authorization), " ")
+	return strings.TrimSpace(text), strings.EqualFold(scheme, "Bearer")
+}
+
+// keyInBrowser tells whether a page sends an API key, where everybody can read
+// it. Sec-Fetch-Mode alone is sent by the fetch of Node.js too; browsers send
+// the others beside it.
+func (h *headers) keyInBrowser() bool {
+	if _, given := h.bearer(); !given {
+		return false
+	}
+	return len(h.origin)+len(h.fetchSite)+len(h.fetchDest)+len(h.fetchUser)+len(h.storageAccess) > 0
+}
+
+// privacySignal tells whether the browser sends Global Privacy Control or Do Not Track.
+func (h *headers) privacySignal() bool { return string(h.gpc) == "1" || string(h.dnt) == "1" }
+
+// openedAsDocument tells whether a person may have opened the link: browsers say
+// for what else a page makes them fetch it (a picture, a frame, a script).
+func (h *headers) openedAsDocument() bool {
+	return len(h.fetchDest) == 0 || string(h.fetchDest) == "document"
+}
+
+// fromSameSite tells whether the page that sends the request is on the edge's
+// own site: only then is its cookie first-party.
+func (h *headers) fromSameSite(ownHost []byte) bool {
+	switch string(h.fetchSite) {
+	case "same-origin", "same-site":
+		return true
+	case "cross-site", "none":
+		return false
+	}
+	_, host, found := strings.Cut(string(h.origin), "://")
+	return found && sameSite(host, string(ownHost))
+}
+
+// fromForeignFrame tells whether the browser says that the page which sends the
+// request is in a frame of a page of another site: to a server of the frame's own
+// site, it says how far the frame may use its cookies only then.
+func (h *headers) fromForeignFrame() bool {
+	switch string(h.fetchSite) {
+	case "same-origin", "same-site":
+		return len(h.storageAccess) > 0
+	}
+	return false
+}

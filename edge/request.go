@@ -1,0 +1,76 @@
+package edge
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"math/rand/v2"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/tributary-io/tributary/internal/identity"
+)
+
+// request is what the edge knows of one request while it is handled. Its memory is
+// used again afterwards. Nothing that outlives the request may hold a part of it:
+// records, which wait for Kafka, have memory of their own.
+type request struct {
+	id       []byte // UUIDv7, or the client's own
+	headers  headers
+	inflated bytes.Buffer
+	delivery delivery
+	answer   []byte
+}
+
+// requestKey is the name of the user value that is the request.
+const requestKey = "request"
+
+// requestOf is the request that begin has made.
+func requestOf(ctx *fasthttp.RequestCtx) *request { return ctx.UserValue(requestKey).(*request) }
+
+// begin reads the headers and gives the request an id: the client's own, if the
+// log may hold it.
+func (s *Server) begin(ctx *fasthttp.RequestCtx) *request {
+	r := s.pools.requests.Get().(*request)
+	ctx.SetUserValue(requestKey, r)
+	r.headers.read(&ctx.Request.Header)
+	if id := string(r.headers.requestID); shortCode(id) != "" && identity.ScrubStrict(id) == id {
+		r.id = append(r.id[:0], id...)
+	} else {
+		r.id = appendRequestID(r.id[:0], ctx.Time())
+	}
+	setHeader(ctx, headerRequestID, r.id)
+	return r
+}
+
+// requestID is the request's id; good while the request is handled.
+func requestID(ctx *fasthttp.RequestCtx) string { return textOf(requestOf(ctx).id) }
+
+// appendRequestID appends a UUIDv7 (RFC 9562, 5.7). It is no secret: the runtime's
+// generator is good enough for it.
+func appendRequestID(dst []byte, at time.Time) []byte {
+	var id [16]byte
+	binary.BigEndian.PutUint64(id[:], uint64(at.UnixMilli())<<16|0x7000|rand.Uint64()&0xfff) //nolint:gosec // see above
+	binary.BigEndian.PutUint64(id[8:], 1<<63|rand.Uint64()>>2)                               //nolint:gosec // see above
+	for i, end := range [...]int{4, 6, 8, 10, 16} {
+		begin := 0
+		if i > 0 {
+			dst = append(dst, '-')
+			begin = [...]int{4, 6, 8, 10}[i-1]
+		}
+		dst = hex.AppendEncode(dst, id[begin:end])
+	}
+	return dst
+}
+
+// Names of fields of answers, as fasthttp writes them.
+var (
+	headerRequestID = []byte("X-Request-Id")
+	headerVary      = []byte("Vary")
+	varyOrigin      = []byte("Origin")
+)
+
+func setHeader(ctx *fasthttp.RequestCtx, name, value []byte) {
+	ctx.Response.Header.SetCanonical(name, value)
+}

@@ -1,0 +1,89 @@
+package produce
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	segment "github.com/segmentio/kafka-go"
+)
+
+// A parcel's memory is used again, and never before what was in it has been
+// written: whatever fails on the way, each value arrives as it was sent.
+func TestAParcelsMemoryIsUsedAgainOnlyWhenNothingReadsIt(t *testing.T) {
+	log := &memoryLog{fail: func(call int) error {
+		if call%5 == 1 {
+			return segment.NotLeaderForPartition
+		}
+		return nil
+	}}
+	b := testBatcher(log, Config{Linger: time.Microsecond})
+	const senders, each = 8, 50
+	var want []string
+	var wait sync.WaitGroup
+	for sender := range senders {
+		for i := range each {
+			want = append(want, fmt.Sprintf("sender %d, value %d", sender, i))
+		}
+		wait.Go(func() {
+			for i := range each {
+				p := b.NewParcel()
+				p.Buffer = fmt.Appendf(p.Buffer, "sender %d, value %d", sender, i)
+				p.Records = append(p.Records, records("")...)
+				p.Records[0].Value = p.Buffer
+				if err := b.Enqueue("events", "c", p, time.Now().Add(time.Minute)); err != nil {
+					t.Error(err)
+				}
+				if where, err := p.Wait(); where != Kafka || err != nil {
+					t.Errorf("%q %v", where, err)
+				}
+				p.Release()
+			}
+		})
+	}
+	wait.Wait()
+	b.Close(t.Context())
+	slices.Sort(want)
+	var got []string
+	for i, call := range log.calls {
+		if i%5 != 1 {
+			got = append(got, call...)
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("%d values arrived, %d were sent: %q", len(got), len(want), got)
+	}
+}
+
+// A wait ends at its deadline although the produce does not, and the parcel, whose
+// records are still being sent, is not used again.
+func TestAWaitEndsAtItsDeadline(t *testing.T) {
+	log := &memoryLog{entered: make(chan struct{}, 8), release: make(chan struct{})}
+	b := testBatcher(log, Config{})
+	if _, err := enqueue(b, "c", records("long"), time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	<-log.entered // what comes now waits behind it, past its own deadline
+	p, err := enqueue(b, "c", records("short"), time.Now().Add(time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Wait(); !errors.Is(err, ErrTimeout) {
+		t.Errorf("%v", err)
+	}
+	p.Release()
+	for range 100 {
+		if other := b.NewParcel(); other == p {
+			t.Fatal("its memory is used again")
+		}
+	}
+	close(log.release)
+	b.Close(t.Context())
+	if b.deadlines.first != nil {
+		t.Error("a wait that has ended is still known")
+	}
+}
