@@ -96,7 +96,7 @@ func opened(t *testing.T, raw string) string {
 		switch name {
 		case "url", "referrer", "title":
 			page[name] = value
-		case "visitorId", "sessionId", "stream", "seq", "consent":
+		case "visitorId", "sessionId", "stream", "seq", "consent", "frame":
 			event[name] = value
 		default:
 			context[name] = value

@@ -45,7 +45,9 @@ func (s *Server) listCosts(_ http.ResponseWriter, r *http.Request, c caller) (an
 	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
-	costs, err := s.additionalCosts(r.Context(), c, filter)
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+	defer cancel()
+	costs, err := s.deps.Database.AdditionalCosts(ctx, c.companyID, filter, maxAdditionalCosts)
 	if err != nil {
 		return answer{}, err
 	}
@@ -73,12 +75,6 @@ func queryObject(query url.Values) object {
 		values[name] = query.Get(name)
 	}
 	return object{values: values, bad: &commerce.Violations{}}
-}
-
-func (s *Server) additionalCosts(ctx context.Context, c caller, filter commerce.CostFilter) ([]commerce.AdditionalCost, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
-	defer cancel()
-	return s.deps.Database.AdditionalCosts(ctx, c.companyID, filter, maxAdditionalCosts)
 }
 
 // createCost is POST /costs.
@@ -111,7 +107,8 @@ func (s *Server) createCost(w http.ResponseWriter, r *http.Request, c caller) (a
 	return answer{data: map[string]string{"additional_cost_id": cost.ID}}, nil
 }
 
-// updateCost is PUT /costs: the fields that are sent change, the others stay.
+// updateCost is PUT /costs: the fields that are sent change, from today on; the others
+// stay.
 func (s *Server) updateCost(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	o, err := readObject(w, r)
 	if err != nil {
@@ -136,7 +133,7 @@ func (s *Server) updateCost(w http.ResponseWriter, r *http.Request, c caller) (a
 	return answer{}, err
 }
 
-// deleteCost is DELETE /costs.
+// deleteCost is DELETE /costs: the cost ends before today.
 func (s *Server) deleteCost(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	o, err := readObject(w, r)
 	if err != nil {
@@ -204,7 +201,9 @@ func (s *Server) costHistory(_ http.ResponseWriter, r *http.Request, c caller) (
 	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
-	costs, err := s.additionalCosts(r.Context(), c, commerce.CostFilter{From: from, To: to})
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+	defer cancel()
+	costs, err := s.deps.Database.AdditionalCostVersions(ctx, c.companyID, commerce.CostFilter{From: from, To: to}, maxAdditionalCosts)
 	if err != nil {
 		return answer{}, err
 	}

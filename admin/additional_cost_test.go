@@ -69,6 +69,63 @@ func TestAdditionalCostsComeChangeAndGo(t *testing.T) {
 	list("", "["+fairGroup+"]")
 }
 
+// A change counts from its day on, and so does a removal: the past stays as it was.
+func TestAChangedCostKeepsItsPast(t *testing.T) {
+	t.Parallel()
+	s := start(t, admin.Config{})
+	const path = "/admin/v1/costs"
+	add := func(body string) string {
+		t.Helper()
+		got := s.call("POST", path, s.live, body)
+		s.want(got, 200, "")
+		var data map[string]string
+		if err := json.Unmarshal(got.Data, &data); err != nil {
+			t.Fatal(err)
+		}
+		return data["additional_cost_id"]
+	}
+	// What a day's costs sum to: "2026-02-01" is past for ever, "2190-02-01" to come.
+	total := func(day, want string) {
+		t.Helper()
+		got := s.call("GET", path+"/historical?start_date="+day+"&end_date="+day, s.live, "")
+		s.want(got, 200, "")
+		var days []struct{ Total json.Number }
+		if err := json.Unmarshal(got.Data, &days); err != nil || len(days) != 1 || days[0].Total.String() != want {
+			t.Errorf("%s: %s %v, want %s", day, got.Data, err, want)
+		}
+	}
+	const past, ahead = "2026-02-01", "2190-02-01"
+	rent := add(`{"name":"Aluguel","value":100,"frequency":"daily","start_date":"2026-01-01"}`)
+	later := add(`{"name":"Feira","value":7,"frequency":"daily","start_date":"2190-01-01"}`)
+	pair := func(id, rest string) string {
+		return `{"additional_cost_id":"` + id + `","frequency":"daily"` + rest + `}`
+	}
+	f := func(method, body, wantPast, wantAhead string) {
+		t.Helper()
+		s.want(s.call(method, path, s.live, body), 200, "")
+		total(past, wantPast)
+		total(ahead, wantAhead)
+	}
+	total(past, "100")
+	total(ahead, "107")
+	f("PUT", pair(rent, `,"value":120`), "100", "127")
+	f("PUT", pair(rent, `,"value":130,"end_date":"2190-12-31"`), "100", "137") // twice on one day, or on two: the same
+	f("PUT", pair(later, `,"value":8`), "100", "138")
+	got := s.call("GET", path, s.live, "")
+	s.want(got, 200, "")
+	if text := string(got.Data); strings.Count(text, "additional_cost_id") != 2 || !strings.Contains(text, `"value":130`) {
+		t.Errorf("listed: %s", text)
+	}
+	f("DELETE", pair(later, ""), "100", "130")
+	f("DELETE", pair(rent, ""), "100", "0")
+	if n := s.count(`select count(*) from additional_cost where until is null`); n != 0 {
+		t.Errorf("%d costs go on", n)
+	}
+	s.want(s.call("DELETE", path, s.live, pair(rent, "")), 404, "not_found")
+	s.want(s.call("PUT", path, s.live, pair(rent, `,"value":1`)), 404, "not_found")
+	s.want(s.call("DELETE", path, s.live, pair(later, "")), 404, "not_found")
+}
+
 func TestCostHistoryHasEveryDayAndSumsExactly(t *testing.T) {
 	t.Parallel()
 	s := start(t, admin.Config{})

@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,6 +79,42 @@ func TestCouponsOfACampaignComeAndGo(t *testing.T) {
 	}
 	// The code is free again.
 	s.want(s.call("POST", path, s.live, `{"campaign_id":"inv26","cupom":"ana10"}`), 200, "")
+}
+
+// docs/attribution.md, "Payout", 4: the answer tells which costs a new one replaces.
+func TestACostThatReplacesAnotherSaysSo(t *testing.T) {
+	t.Parallel()
+	s := start(t, admin.Config{})
+	s.want(s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Ana","campaign":"Inverno","campaign_id":"inv","links":[{"url":"https://loja.example.com/"}]}`), 200, "")
+	const path = "/admin/v1/influencers/costs"
+	add := func(terms string, wantReplaced ...string) string {
+		t.Helper()
+		got := s.call("POST", path, s.live, `{"name":"Ana","start_date":"2026-01-01",`+terms+`}`)
+		s.want(got, 200, "")
+		var data map[string]string
+		if err := json.Unmarshal(got.Data, &data); err != nil {
+			t.Fatalf("%s: %v", got.Data, err)
+		}
+		want := ""
+		if len(wantReplaced) > 0 {
+			slices.Sort(wantReplaced)
+			want = "from 2026-01-01 on it counts in place of " + strings.Join(wantReplaced, ", ") + ", which differs only in amount or was removed"
+		}
+		if data["note"] != want {
+			t.Errorf("%s: note %q, want %q", terms, data["note"], want)
+		}
+		return data["cost_id"]
+	}
+	share := add(`"var_fee":10`)
+	fee := add(`"fixed_fee":5`)
+	add(`"var_fee":10,"is_coupon_cost":true`)
+	add(`"var_fee":10,"end_date":"2026-12-31"`)
+	add(`"var_fee":10,"is_campaign_cost":true,"campaign_id":"inv"`)
+	add(`"value":10,"frequency":"daily"`)
+	again := add(`"var_fee":12`, share)
+	s.want(s.call("DELETE", path, s.live, `{"cost_id":"`+fee+`"}`), 200, "")
+	add(`"fixed_fee":6,"end_date":"2026-11-30"`, fee)
+	add(`"var_fee":12`, share, again, fee)
 }
 
 func TestCostsOfAnInfluencerComeAndGo(t *testing.T) {

@@ -29,6 +29,10 @@ type Config struct {
 	// IngestRate limits each key on POST /order and POST /product; 100/s, burst 200.
 	IngestRate Rate
 
+	// Internal says that Server.Internal is served on a port of its own: then the
+	// public one has no /metrics, and its /readyz says only ready or not.
+	Internal bool
+
 	// DependencyTimeout bounds each wait for Postgres or Kafka; 1.8 s, so that
 	// a 503 is sent within 2 s.
 	DependencyTimeout time.Duration
@@ -99,6 +103,8 @@ type Database interface {
 	DeleteCost(ctx context.Context, author commerce.Author, costID string, campaignOnly bool) error
 
 	AdditionalCosts(ctx context.Context, companyID string, filter commerce.CostFilter, limit int) ([]commerce.AdditionalCost, error)
+	// AdditionalCostVersions lists what counts on the days of a period.
+	AdditionalCostVersions(ctx context.Context, companyID string, filter commerce.CostFilter, limit int) ([]commerce.AdditionalCost, error)
 	AddAdditionalCost(ctx context.Context, author commerce.Author, cost commerce.AdditionalCost) error
 	// ChangeAdditionalCost lets change edit the cost of that id and frequency.
 	// Where change returns an error, that is returned and nothing is stored.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -25,18 +26,23 @@ const (
 	abandonTimeout = 150 * time.Millisecond
 )
 
-// runOnce runs a write that has an Idempotency-Key at most once, and sends the
-// stored answer when the same request comes again. Only successes are stored: a
-// request that was refused changed nothing, so it may be corrected and sent again
-// with its key. Without the header there is no query.
+// runOnce runs a write that has an Idempotency-Key, or that repeatKept knows, at most
+// once, and sends the stored answer when the same request comes again. Only successes
+// are stored: a request that was refused changed nothing, so it may be corrected and
+// sent again with its key. For other requests there is no query.
 func (s *Server) runOnce(w http.ResponseWriter, r *http.Request, operation route, c caller) (answer, error) {
 	keys := r.Header.Values("Idempotency-Key")
-	if len(keys) == 0 || r.Method == http.MethodGet || r.Method == http.MethodHead {
+	kept := repeatKept(operation)
+	if len(keys) == 0 && kept == 0 || r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return operation.handle(w, r, c)
 	}
-	key, err := idempotencyKey(keys)
-	if err != nil {
-		return answer{}, err
+	key := ""
+	if len(keys) > 0 {
+		var err error
+		if key, err = idempotencyKey(keys); err != nil {
+			return answer{}, err
+		}
+		key, kept = c.keys.IdempotencyKey(key), answerKept
 	}
 	body, err := readBody(w, r)
 	if err != nil {
@@ -49,8 +55,13 @@ func (s *Server) runOnce(w http.ResponseWriter, r *http.Request, operation route
 		defer cancel()
 		r = r.WithContext(ctx)
 	}
-	claimed, err := s.claim(r.Context(), commerce.Claim{
-		CompanyID: c.companyID, Key: c.keys.IdempotencyKey(key), Fingerprint: fingerprint(c.keys, r, body), Lease: attemptLease, Keep: answerKept})
+	claim := commerce.Claim{CompanyID: c.companyID, Key: key, Fingerprint: fingerprint(c.keys, r, body), Lease: attemptLease, Keep: kept}
+	var claimed commerce.Claimed
+	if key == "" {
+		claimed, err = s.claimRepeat(r.Context(), claim)
+	} else {
+		claimed, err = s.claim(r.Context(), claim)
+	}
 	switch {
 	case errors.Is(err, commerce.ErrKeyMismatch):
 		return answer{}, &problem{status: http.StatusUnprocessableEntity, code: codeKeyMismatch,
@@ -76,6 +87,43 @@ func (s *Server) runOnce(w http.ResponseWriter, r *http.Request, operation route
 		return answer{}, err
 	}
 	return result, s.finish(r, operation, claimed.Attempt, result)
+}
+
+// registrationKept is for how long the same registration, sent again, gets the first
+// one's answer: a form sent twice registers no second set of links and costs.
+const registrationKept = time.Minute
+
+// repeatKept returns for how long the same request without an Idempotency-Key gets the
+// first one's answer. Most operations have no such time: it is 0.
+func repeatKept(operation route) time.Duration {
+	if operation.method == http.MethodPost && operation.path == "/influencers" {
+		return registrationKept
+	}
+	return 0
+}
+
+// repeatPause is how long a repeated request waits before it looks again whether the
+// first one has its answer.
+const repeatPause = 50 * time.Millisecond
+
+// claimRepeat claims a request without an Idempotency-Key by its own fingerprint. While
+// the same request is under way it waits for that one's answer, as long as for a
+// dependency; then the error is commerce.ErrKeyInProgress.
+func (s *Server) claimRepeat(ctx context.Context, c commerce.Claim) (commerce.Claimed, error) {
+	c.Key = commerce.RepeatKeyPrefix + hex.EncodeToString(c.Fingerprint[:])
+	ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
+	defer cancel()
+	for {
+		claimed, err := s.claim(ctx, c)
+		if !errors.Is(err, commerce.ErrKeyInProgress) {
+			return claimed, err
+		}
+		select {
+		case <-ctx.Done():
+			return claimed, err
+		case <-time.After(repeatPause):
+		}
+	}
 }
 
 func (s *Server) claim(ctx context.Context, c commerce.Claim) (commerce.Claimed, error) {
@@ -137,7 +185,7 @@ func fingerprint(keys identity.Keys, r *http.Request, body []byte) [32]byte {
 
 func keyInProgress() *problem {
 	return &problem{status: http.StatusConflict, code: codeKeyInProgress, retryAfter: time.Second,
-		message: "a request with this Idempotency-Key is under way; retry for its answer"}
+		message: "a request with this Idempotency-Key, or this very request, is under way; retry for its answer"}
 }
 
 // How expired answers are removed.

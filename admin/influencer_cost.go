@@ -3,7 +3,9 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 )
@@ -91,11 +93,22 @@ func (s *Server) createInfluencerCost(w http.ResponseWriter, r *http.Request, c 
 		return answer{}, err
 	}
 	signal(s.wake)
-	data := map[string]string{"influencer_cost_id": influencerID, "cost_id": cost.CostID}
+	data := createdCost{InfluencerCostID: influencerID, CostID: cost.CostID}
+	if len(cost.Replaces) > 0 {
+		data.Note = fmt.Sprintf("from %s on it counts in place of %s, which differs only in amount or was removed", cost.StartDate, strings.Join(cost.Replaces, ", "))
+	}
 	if cost.CampaignID != "" {
-		data["campaign_cost_id"] = cost.CostID
+		data.CampaignCostID = cost.CostID
 	}
 	return answer{data: data}, nil
+}
+
+// createdCost is the data of POST /influencers/costs.
+type createdCost struct {
+	InfluencerCostID string `json:"influencer_cost_id"`
+	CostID           string `json:"cost_id"`
+	CampaignCostID   string `json:"campaign_cost_id,omitempty"`
+	Note             string `json:"note,omitempty"` // which costs do not count where this one does
 }
 
 // deleteInfluencerCost is DELETE /influencers/costs: ends the cost now.

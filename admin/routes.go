@@ -74,7 +74,22 @@ func (s *Server) mount(mux *http.ServeMux) {
 		mux.Handle(base+"/", unknown)
 	}
 	mux.Handle(healthPath, plain(healthPath, http.HandlerFunc(s.health)))
-	mux.Handle(readyPath, plain(readyPath, http.HandlerFunc(s.ready)))
-	mux.Handle(metricsPath, plain(metricsPath, s.metrics.handler()))
+	mux.Handle(readyPath, plain(readyPath, s.ready(!s.config.Internal)))
+	if !s.config.Internal {
+		mux.Handle(metricsPath, plain(metricsPath, s.metrics.handler()))
+	}
 	mux.Handle("/", unknown)
+}
+
+// Internal serves what is for the installation's own people, on a port that the
+// internet does not reach: /healthz, /readyz with all details, and /metrics. See
+// Config.Internal.
+func (s *Server) Internal() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET "+healthPath, plain(healthPath, http.HandlerFunc(s.health)))
+	mux.Handle("GET "+readyPath, plain(readyPath, s.ready(true)))
+	mux.Handle("GET "+metricsPath, plain(metricsPath, s.metrics.handler()))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.observer.serve(w, r, mux, s.writeProblem)
+	})
 }

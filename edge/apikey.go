@@ -31,6 +31,23 @@ func (s *Server) authorize(from *payer, companyID string) (sender, *refusal) {
 	return sender{trust, from.key.KeyID}, nil
 }
 
+// refuseKeyInBrowser refuses a page that sends an API key, where everybody can
+// read it: browsers send Origin or a header Sec-Fetch-…, and pages cannot leave
+// them out. The fetch of Node.js sends Sec-Fetch-Mode too, alone and with a
+// User-Agent that no browser has.
+func refuseKeyInBrowser(h *headers, userAgent []byte) *refusal {
+	if _, given := h.bearer(); !given {
+		return nil
+	}
+	if h.origin != nil || h.fetchSite != nil || h.fetchDest != nil || h.storageAccess != nil || h.fetchOther {
+		return &refusedKeyInBrowser
+	}
+	if h.fetchMode && string(userAgent) != "node" && string(userAgent) != "undici" {
+		return &refusedFetchMode
+	}
+	return nil
+}
+
 // apiKey is the key with a hash, nil for none. Of the served and the rebuilt
 // state's the newer counts: a revocation must not wait until all is rebuilt.
 func (d *directory) apiKey(hash string) *wire.APIKey {

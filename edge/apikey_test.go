@@ -50,7 +50,7 @@ func TestAnAPIKeySaysHowFarEventsAreTrusted(t *testing.T) {
 	accepted(wire.TrustOpen, "", "Authorization: Basic dTpw")
 	accepted(wire.TrustKey, "key_w", by("write"))
 	accepted(wire.TrustKey, "key_w", "Authorization: bearer  write")
-	accepted(wire.TrustKey, "key_w", by("write"), "Sec-Fetch-Mode: cors") // Node's fetch
+	accepted(wire.TrustKey, "key_w", by("write"), "Sec-Fetch-Mode: cors", "User-Agent: node") // Node's fetch
 	accepted(wire.TrustImport, "key_i", by("import"))
 	accepted(wire.TrustImport, "key_b", by("both"))
 
@@ -70,6 +70,13 @@ func TestAnAPIKeySaysHowFarEventsAreTrusted(t *testing.T) {
 	refused(403, "key_in_browser", by("write"), "Origin: "+testOrigin)
 	refused(403, "key_in_browser", by("write"), "Sec-Fetch-Site: none")
 	refused(403, "key_in_browser", by("write"), "Sec-Fetch-Dest: empty")
+	refused(403, "key_in_browser", by("write"), "Sec-Fetch-User: ?1")
+	refused(403, "key_in_browser", by("write"), "Sec-Fetch-Storage-Access: none")
+	refused(403, "key_in_browser", by("write"), "sec-fetch-of-tomorrow: x")
+	refused(403, "key_in_browser", by("write"), "Sec-Fetch-Mode: cors")
+	refused(403, "key_in_browser", by("write"), "Sec-Fetch-Mode: cors", "User-Agent: Mozilla/5.0 (X11; Linux x86_64) node")
+	refused(403, "key_in_browser", by("write"), "Sec-Fetch-Mode: cors", "Sec-Fetch-Site: none", "User-Agent: node")
+	refused(403, "key_in_browser", by("write"), "Origin: null", "User-Agent: node")
 
 	var got []string
 	for _, e := range s.events() {

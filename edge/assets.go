@@ -100,13 +100,16 @@ func cacheFor(name string) string {
 	return "public, max-age=300, stale-while-revalidate=3600"
 }
 
-// asset is GET /sdk/v1/<file>. Any page may load it.
-func (s *Server) asset(ctx *fasthttp.RequestCtx, name string) {
+// asset is GET /sdk/v1/<file>.
+func (s *Server) asset(ctx *fasthttp.RequestCtx, name string) { s.serveAsset(ctx, s.assets[name]) }
+
+// serveAsset answers with a file in the best coding that the client takes, or with
+// 304 where the client has it; nil is 404. Any page may load it.
+func (s *Server) serveAsset(ctx *fasthttp.RequestCtx, a *asset) {
 	h := &ctx.Response.Header
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 	h.Set("X-Content-Type-Options", "nosniff")
-	a := s.assets[name]
 	if a == nil {
 		s.refuse(ctx, refusedNoAsset)
 		return

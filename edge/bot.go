@@ -15,10 +15,22 @@ var previewers = []string{
 	"facebookexternalhit", "facebookcatalog", "meta-externalfetcher", "twitterbot", "linkedinbot", "slackbot", "slack-imgproxy",
 	"discordbot", "telegrambot", "skypeuripreview", "pinterestbot", "redditbot", "embedly", "iframely", "vkshare",
 	"viber", "line-poker", "mastodon/", "bluesky cardyb", "google-pagerenderer", "snap url preview", "whatsapp/",
+	"bingpreview", "microsoftpreview", "google web preview", "yahoo link preview", "snapurlpreview", "blueskypreviewbot", "facebot",
 }
 
-// crawlers are names that useragent's list lacks.
+// crawlers are names that useragent's list lacks: of what reads shops' pages, chosen
+// from github.com/monperrus/crawler-user-agents 1.67.0. That list itself also names
+// in-app browsers and the HTTP libraries by which a shop's own programs speak.
 var crawlers = []string{
+	"googleother", "storebot-google", "google-inspectiontool", "adsbot-google", "apis-google", "mediapartners-google", "feedfetcher-google",
+	"google-read-aloud", "google-site-verification", "google-safety", "googleproducer", "google-agent", "googleagent-", "google favicon",
+	"google-adwords", "google-structured-data", "adidxbot", "slurp", "duckduckbot", "duckassistbot", "yandex.com/bots", "baiduspider", "mojeekbot", "seznambot",
+	"coccocbot", "criteobot", "tiktokspider", "facebookbot", "meta-webindexer", "meta-externalads", "claude-user", "claude-searchbot", "claude-web",
+	"anthropic-ai", "perplexity-user", "cohere-ai", "mistralai-user", "archive.org_bot", "ia_archiver", "heritrix", "turnitin", "brightedge",
+	"screaming frog", "sitebulb", "semrush", "ahrefs", "mj12bot", "dotbot", "rogerbot", "serpstatbot", "seokicks", "sistrix", "xenu link", "deepcrawl", "oncrawl",
+	"botify", "siteaudit", "gtmetrix", "dareboost", "site24x7", "checkly", "newrelicsynthetics", "datadogsynthetics", "ptst/", "uptime-kuma", "better uptime",
+	"freshpingbot", "hetrixtools", "virustotal", "censysinspect", "zgrab", "masscan", "nikto", "sqlmap", "wpscan", "nmap scripting", "scrapy", "phantomjs",
+	"curl/", "wget/", "httpie/", "libwww-perl", "datafeedwatch", "productsup",
 	"gptbot", "oai-searchbot", "chatgpt-user", "claudebot", "perplexitybot", "ccbot", "bytespider", "amazonbot", "petalbot",
 	"dataforseobot", "applebot", "uptimerobot", "pingdom", "statuscake", "lighthouse", "meta-externalagent", "google-extended",
 }

@@ -21,8 +21,8 @@ func (s *Server) collect(ctx *fasthttp.RequestCtx) {
 		s.refuse(ctx, refusedMediaType)
 		return
 	}
-	if r.headers.keyInBrowser() {
-		s.refuse(ctx, refusedKeyInBrowser)
+	if refused := refuseKeyInBrowser(&r.headers, ctx.Request.Header.UserAgent()); refused != nil {
+		s.refuse(ctx, *refused)
 		return
 	}
 	now := s.deps.Now()
@@ -135,7 +135,7 @@ func (s *Server) findCompany(ctx *fasthttp.RequestCtx, companyID string) (*compa
 		return nil, &refusedWrongSecret
 	}
 	if origin := requestOf(ctx).headers.origin; len(origin) > 0 && !c.origins[normalOrigin(string(origin))] {
-		return nil, &refusedOrigin
+		return nil, refuseOrigin(ctx, c.CompanyID)
 	}
 	return c, nil
 }

@@ -298,10 +298,12 @@ func TestRefusals(t *testing.T) {
 	if response, text = s.do("GET", "/nowhere", ""); response.StatusCode != 404 {
 		t.Errorf("unknown route: %d %s", response.StatusCode, text)
 	}
-	var state readiness
 	response, text = s.do("GET", "/readyz", "")
-	if err := json.Unmarshal(text, &state); err != nil || response.StatusCode != 503 || !slices.Equal(state.Directory.WrongKey, []string{"co_wrong"}) {
+	if response.StatusCode != 503 || !strings.Contains(string(text), `"reasons":["wrong_hashing_secret"]`) || strings.Contains(string(text), "co_wrong") {
 		t.Errorf("readyz %d %s", response.StatusCode, text)
+	}
+	if status, text := s.internal("/readyz"); status != 503 || !strings.Contains(text, `"wrong_hashing_secret":["co_wrong"]`) {
+		t.Errorf("the internal readyz %d %s", status, text)
 	}
 }
 

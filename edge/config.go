@@ -41,7 +41,7 @@ type Config struct {
 
 	MaxBody        int           // request body, before and after inflation: 1 MiB
 	MaxConnections int           // 10,000
-	MaxConnsPerIP  int           // 0: unbounded, since proxies and offices share addresses
+	MaxConnsPerIP  int           // of one IPv4 address or one /64 of IPv6, but for TrustedProxies: 500; below 0: no bound
 	ReadTimeout    time.Duration // headers and body of one request: 15 s
 	WriteTimeout   time.Duration // 15 s
 	IdleTimeout    time.Duration // between requests of a connection: 60 s
@@ -64,6 +64,10 @@ type Config struct {
 	// DirectoryFresh is how long ago Kafka may have said last that the directory
 	// is read to its end; after that an unknown company gets 503, not 401: 15 s.
 	DirectoryFresh time.Duration
+
+	// Internal says that Server.Internal is served on a port of its own: then the
+	// public one has no /metrics, and its /readyz says only ready or not.
+	Internal bool
 
 	// TrustedProxies may name the client in X-Forwarded-For.
 	TrustedProxies []netip.Prefix
@@ -108,6 +112,7 @@ func (c Config) withDefaults() (Config, error) {
 	orInt(&c.MaxPartitionBytes, 16<<20)
 	orInt(&c.MaxBody, 1<<20)
 	orInt(&c.MaxConnections, 10_000)
+	orInt(&c.MaxConnsPerIP, 500)
 	orInt(&c.Burst, 20_000)
 	orInt(&c.RememberedIDs, 128<<10)
 	orInt(&c.NetworkBurst, 20_000)

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/valyala/fasthttp"
 )
@@ -10,45 +11,70 @@ import (
 // keeps none longer.
 const preflightAge = "7200" // seconds
 
-// allowOrigin lets the page read the answer if any company lists its origin.
-// findCompany checks which company's events the page may send.
-func (s *Server) allowOrigin(ctx *fasthttp.RequestCtx) (allowed bool) {
+// maxOrigin bounds the origin that is echoed, in bytes: a host has at most 253
+// (RFC 1035).
+const maxOrigin = 300
+
+// Headers of CORS that more than one place sets.
+const (
+	headerAllowOrigin      = "Access-Control-Allow-Origin"
+	headerAllowCredentials = "Access-Control-Allow-Credentials"
+)
+
+// allowOrigin lets the page read the answer, whatever it says, so that a page
+// whose origin is not listed can read that. Credentials are allowed only if some
+// company lists the origin; findCompany checks which company's events the page
+// may send.
+func (s *Server) allowOrigin(ctx *fasthttp.RequestCtx) (listed bool) {
 	setHeader(ctx, headerVary, varyOrigin)
+	h := &ctx.Response.Header
 	origin := string(requestOf(ctx).headers.origin)
-	if origin == "" || !s.directory.allowsOrigin(normalOrigin(origin)) {
+	if origin == "" || len(origin) > maxOrigin || strings.ContainsAny(origin, "*, ") {
 		return false
 	}
-	h := &ctx.Response.Header
-	h.Set("Access-Control-Allow-Origin", origin)
-	h.Set("Access-Control-Allow-Credentials", "true")
+	h.Set(headerAllowOrigin, origin)
 	h.Set("Access-Control-Expose-Headers", "Retry-After, X-Request-Id")
-	return true
+	if listed = s.directory.allowsOrigin(normalOrigin(origin)); listed {
+		h.Set(headerAllowCredentials, "true")
+	}
+	return listed
 }
 
-// preflight answers OPTIONS. It names a company in its query only; without one,
-// each origin that any company lists is allowed.
+// refuseOrigin is the refusal of a page whose origin the company does not list. Its
+// message is for the page's developer: the browser SDK writes it to the console.
+func refuseOrigin(ctx *fasthttp.RequestCtx, companyID string) *refusal {
+	ctx.Response.Header.Del(headerAllowCredentials)
+	r, origin := refusedOrigin, string(requestOf(ctx).headers.origin)
+	if len(origin) <= maxOrigin && origin != "null" { // of a file, or of a frame without an origin
+		r.message += ": allow " + origin + " by `tributary company set " + companyID + " --origin " + origin + "`, and --origin again for each that stays"
+	}
+	return &r
+}
+
+// preflight answers OPTIONS. It says how a request may be made; whether the page
+// may send a company's events is said by the answer to the events, which the page
+// can read. It names a company in its query only: without one, the origins that
+// any company lists may send credentials.
 func (s *Server) preflight(ctx *fasthttp.RequestCtx, methods string) {
+	h := &ctx.Response.Header
+	ctx.SetStatusCode(http.StatusNoContent)
 	origin := string(requestOf(ctx).headers.origin)
 	if origin == "" {
-		ctx.Response.Header.Set("Allow", methods)
-		ctx.SetStatusCode(http.StatusNoContent)
+		h.Set("Allow", methods)
 		return
 	}
-	allowed := s.allowOrigin(ctx)
-	if id := string(ctx.QueryArgs().Peek("companyId")); allowed && id != "" {
-		c, known := s.directory.company(id)
-		allowed = known && c.origins[normalOrigin(origin)]
+	listed := s.allowOrigin(ctx)
+	if id := string(ctx.QueryArgs().Peek("companyId")); listed && id != "" {
+		if c, known := s.directory.company(id); !known || !c.origins[normalOrigin(origin)] {
+			listed = false
+			h.Del(headerAllowCredentials)
+		}
 	}
-	switch {
-	case !allowed && !s.directory.fresh():
-		s.refuse(ctx, refusedNotFresh)
-	case !allowed:
-		s.refuse(ctx, refusedPreflight)
-	default:
-		h := &ctx.Response.Header
-		h.Set("Access-Control-Allow-Methods", methods)
-		h.Set("Access-Control-Allow-Headers", "Content-Type, Content-Encoding, X-Request-Id")
+	h.Set("Access-Control-Allow-Methods", methods)
+	h.Set("Access-Control-Allow-Headers", "Content-Type, Content-Encoding, X-Request-Id")
+	if listed {
 		h.Set("Access-Control-Max-Age", preflightAge)
-		ctx.SetStatusCode(http.StatusNoContent)
+	} else {
+		h.Set("Access-Control-Max-Age", "0") // the origin may be listed a moment later
 	}
 }

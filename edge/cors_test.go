@@ -14,36 +14,65 @@ func TestCORS(t *testing.T) {
 	s := newStand(t, nil)
 	s.publishCompany(wire.Company{CompanyID: "co_other", Origins: []string{"https://outra.example.com:443/"}})
 	s.eventually("all companies are known", func() bool { return s.edge.directory.state().Companies == 2 })
-	f := func(method, path, origin string, status int, allowed bool) {
+	f := func(method, path, origin string, status int, credentials bool) {
 		t.Helper()
-		response, text := s.do(method, path, batchOf(pageView(newID())), "Origin: "+origin, "Access-Control-Request-Method: POST")
+		response, text := s.do(method, path, batchOf(pageView(newID())), "Origin: "+origin, "Access-Control-Request-Method: POST", "Sec-Fetch-Site: same-site")
 		h := response.Header
-		if response.StatusCode != status {
+		if response.StatusCode != status || status == 403 && !strings.Contains(string(text), `"code":"origin_not_allowed"`) {
 			t.Errorf("%s %s from %s: %d %s", method, path, origin, response.StatusCode, text)
 		}
-		if got := h.Get("Access-Control-Allow-Origin"); got != map[bool]string{true: origin}[allowed] {
+		if got := h.Get("Access-Control-Allow-Origin"); got != origin {
 			t.Errorf("%s %s from %s: allows %q", method, path, origin, got)
 		}
 		if !strings.Contains(strings.Join(h.Values("Vary"), ","), "Origin") {
 			t.Errorf("%s %s from %s: Vary %q", method, path, origin, h.Values("Vary"))
 		}
-		if allowed && h.Get("Access-Control-Allow-Credentials") != "true" {
-			t.Errorf("%s %s from %s: no credentials", method, path, origin)
+		if got := h.Get("Access-Control-Allow-Credentials"); got != map[bool]string{true: "true"}[credentials] {
+			t.Errorf("%s %s from %s: credentials %q", method, path, origin, got)
+		}
+		if got := len(h.Values("Set-Cookie")) > 0; got != (status == 200) {
+			t.Errorf("%s %s from %s: a cookie: %t", method, path, origin, got)
+		}
+		if method == "OPTIONS" {
+			// An origin that is not listed may be listed a moment later.
+			if age := h.Get("Access-Control-Max-Age"); age != map[bool]string{true: "7200", false: "0"}[credentials] || h.Get("Access-Control-Allow-Methods") != "POST" ||
+				h.Get("Access-Control-Allow-Headers") != "Content-Type, Content-Encoding, X-Request-Id" {
+				t.Errorf("preflight from %s: %v", origin, h)
+			}
 		}
 	}
 	f("OPTIONS", "/v1/events", testOrigin, 204, true)
 	f("OPTIONS", "/v1/events", "https://outra.example.com", 204, true)
 	f("OPTIONS", "/v1/events?companyId=co_test", testOrigin, 204, true)
-	f("OPTIONS", "/v1/events?companyId=co_other", testOrigin, 403, true)
-	f("OPTIONS", "/v1/events", "https://evil.example", 403, false)
+	f("OPTIONS", "/v1/events?companyId=co_other", testOrigin, 204, false)
+	f("OPTIONS", "/v1/events?companyId=co_nobody", testOrigin, 204, false)
+	f("OPTIONS", "/v1/events", "https://evil.example", 204, false)
 	f("POST", "/v1/events", testOrigin, 200, true)
-	f("POST", "/v1/events", "https://outra.example.com", 403, true) // another company's
+	f("POST", "/v1/events", "https://outra.example.com", 403, false) // another company's
 	f("POST", "/v1/events", "https://evil.example", 403, false)
 	f("POST", "/v1/events", "null", 403, false)
 	f("POST", "/v1/events", "http://loja.example.com", 403, false)
-	response, _ := s.do("OPTIONS", "/v1/events", "", "Origin: "+testOrigin)
-	if h := response.Header; h.Get("Access-Control-Allow-Methods") != "POST" || !strings.Contains(h.Get("Access-Control-Allow-Headers"), "Content-Type") || h.Get("Access-Control-Max-Age") == "" {
-		t.Errorf("preflight %v", h)
+	f("POST", "/v1/events", "https://loja.example.com:8443", 403, false)
+
+	// The developer of the page is told what to do.
+	if _, text := s.do("POST", "/v1/events", batchOf(pageView(newID())), "Origin: https://new.example"); !strings.Contains(string(text), "`tributary company set co_test --origin https://new.example`") {
+		t.Errorf("%s", text)
+	}
+	// Refusals for other reasons can be read, too.
+	if response, _ := s.do("POST", "/v1/events", "{", "Origin: https://evil.example"); response.StatusCode != 400 || response.Header.Get("Access-Control-Allow-Origin") != "https://evil.example" {
+		t.Errorf("a body that is no JSON: %d %v", response.StatusCode, response.Header)
+	}
+	for _, odd := range []string{"*", "https://a.example, https://b.example", "https://" + strings.Repeat("a", 300)} {
+		if response, _ := s.do("POST", "/v1/events", batchOf(pageView(newID())), "Origin: "+odd); response.StatusCode != 403 || response.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("the origin %.20s: %d %v", odd, response.StatusCode, response.Header)
+		}
+	}
+	response, _ := s.do("OPTIONS", "/v1/events", "")
+	if h := response.Header; response.StatusCode != 204 || h.Get("Allow") != "POST" || h.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("OPTIONS without an origin: %d %v", response.StatusCode, h)
+	}
+	if events := s.events(); len(events) != 1 {
+		t.Errorf("%d events", len(events))
 	}
 }
 

@@ -12,8 +12,10 @@ import (
 // while the request is handled. Of a field that comes twice the first counts.
 type headers struct {
 	requestID, origin, authorization, contentEncoding []byte
-	fetchSite, fetchDest, fetchUser, storageAccess    []byte // Sec-Fetch-…
+	fetchSite, fetchDest, storageAccess               []byte // Sec-Fetch-…
 	gpc, dnt                                          []byte
+	fetchMode                                         bool // Sec-Fetch-Mode came
+	fetchOther                                        bool // … or any other of that prefix
 	prefetch                                          bool // a browser loads a page that its user has not opened
 }
 
@@ -29,9 +31,16 @@ func (h *headers) read(from *fasthttp.RequestHeader) {
 		switch string(name) {
 		case "Sec-Purpose", "Purpose", "X-Purpose", "X-Moz":
 			h.prefetch = h.prefetch || saysPrefetch(value)
+		case "Sec-Fetch-Mode":
+			h.fetchMode = true
+		default:
+			h.fetchOther = h.fetchOther || bytes.HasPrefix(name, fetchPrefix)
 		}
 	}
 }
+
+// fetchPrefix begins the names of Fetch Metadata's headers (W3C).
+var fetchPrefix = []byte("Sec-Fetch-")
 
 // field is where the value of a header goes, nil for any other header. fasthttp
 // writes names in this form.
@@ -49,8 +58,6 @@ func (h *headers) field(name []byte) *[]byte {
 		return &h.fetchSite
 	case "Sec-Fetch-Dest":
 		return &h.fetchDest
-	case "Sec-Fetch-User":
-		return &h.fetchUser
 	case "Sec-Fetch-Storage-Access":
 		return &h.storageAccess
 	case "Sec-Gpc":
@@ -74,16 +81,6 @@ func (h *headers) bearer() (text string, given bool) {
 	}
 	scheme, text, _ := strings.Cut(string(h.authorization), " ")
 	return strings.TrimSpace(text), strings.EqualFold(scheme, "Bearer")
-}
-
-// keyInBrowser tells whether a page sends an API key, where everybody can read
-// it. Sec-Fetch-Mode alone is sent by the fetch of Node.js too; browsers send
-// the others beside it.
-func (h *headers) keyInBrowser() bool {
-	if _, given := h.bearer(); !given {
-		return false
-	}
-	return len(h.origin)+len(h.fetchSite)+len(h.fetchDest)+len(h.fetchUser)+len(h.storageAccess) > 0
 }
 
 // privacySignal tells whether the browser sends Global Privacy Control or Do Not Track.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/common/expfmt"
 	"github.com/valyala/fasthttp"
 )
@@ -68,17 +69,22 @@ func age(now, at time.Time) int64 {
 	return now.Sub(at).Milliseconds()
 }
 
-// readiness is the body of /readyz.
+// readiness is the body of /readyz. What a stranger may see of it is in public.
 type readiness struct {
-	Status    string         `json:"status"` // ready | not_ready
+	Status    string         `json:"status"` // statusReady | statusNotReady
 	Reasons   []string       `json:"reasons,omitempty"`
 	Kafka     kafkaState     `json:"kafka"`
 	Spool     *spoolState    `json:"spool,omitempty"`
 	Directory directoryState `json:"directory"`
 }
 
+const (
+	statusReady    = "ready"
+	statusNotReady = "not_ready"
+)
+
 func (s *Server) readiness() readiness {
-	r := readiness{Status: "ready", Kafka: s.kafkaState(), Spool: s.spoolState(), Directory: s.directory.state()}
+	r := readiness{Status: statusReady, Kafka: s.kafkaState(), Spool: s.spoolState(), Directory: s.directory.state()}
 	if !r.Kafka.OK && (r.Spool == nil || !r.Spool.Room) {
 		r.Reasons = append(r.Reasons, "kafka_unavailable")
 	}
@@ -92,28 +98,67 @@ func (s *Server) readiness() readiness {
 		r.Reasons = append(r.Reasons, "draining")
 	}
 	if len(r.Reasons) > 0 {
-		r.Status = "not_ready"
+		r.Status = statusNotReady
 	}
 	return r
 }
 
+// public is what a stranger may see: without the companies' ids, and nothing but the
+// status where Internal serves the rest.
+func (r readiness) public(bare bool) any {
+	if bare {
+		return struct {
+			Status string `json:"status"`
+		}{r.Status}
+	}
+	r.Directory.WrongKey = nil // reasons has wrong_hashing_secret
+	return r
+}
+
+const healthy = `{"status":"ok"}`
+
 func (s *Server) healthz(ctx *fasthttp.RequestCtx) {
 	ctx.SetContentType("application/json")
-	ctx.SetBodyString(`{"status":"ok"}`)
+	ctx.SetBodyString(healthy)
 }
 
 func (s *Server) readyz(ctx *fasthttp.RequestCtx) {
 	r := s.readiness()
-	body, err := json.Marshal(r)
+	body, err := json.Marshal(r.public(s.config.Internal))
 	if err != nil {
 		s.refuse(ctx, refusedPanic)
 		return
 	}
-	if r.Status != "ready" {
-		ctx.SetStatusCode(http.StatusServiceUnavailable)
-	}
+	ctx.SetStatusCode(r.code())
 	ctx.SetContentType("application/json")
 	ctx.SetBody(body)
+}
+
+// code is /readyz's HTTP status.
+func (r readiness) code() int {
+	if r.Status != statusReady {
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusOK
+}
+
+// Internal serves what is for the installation's own people, on a port that the
+// internet does not reach: /healthz, /readyz with all details, and /metrics. See
+// Config.Internal.
+func (s *Server) Internal() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(healthy))
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		r := s.readiness()
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(r.code())
+		_ = json.NewEncoder(w).Encode(r)
+	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.deps.Registry, promhttp.HandlerOpts{}))
+	return mux
 }
 
 func (s *Server) metricsPage(ctx *fasthttp.RequestCtx) {

@@ -23,9 +23,11 @@ type metrics struct {
 	queuedBytes  prometheus.Gauge
 	lastProduced *lastProduce
 
-	redactedBytes  prometheus.Counter // of rejected events
-	taken          prometheus.Counter // events that are ok, found once
-	answeredEvents prometheus.Counter // requests of the route events that are answered 200
+	redactedBytes prometheus.Counter // of rejected events
+
+	refusedConnections prometheus.Counter
+	taken              prometheus.Counter // events that are ok, found once
+	answeredEvents     prometheus.Counter // requests of the route events that are answered 200
 }
 
 // countEvents counts the results of a request that was answered.
@@ -82,6 +84,9 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 		queuedBytes: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: "tributary", Subsystem: "edge", Name: "queued_bytes", Help: "Bytes on their way to Kafka, not acknowledged yet.",
 		}),
+		refusedConnections: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: "tributary", Subsystem: "edge", Name: "connections_refused_total", Help: "Connections closed at once, since their address had too many.",
+		}),
 		redactedBytes: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "tributary", Subsystem: "edge", Name: "redacted_bytes_total", Help: "Bytes of rejected events that were redacted for dead letters.",
 		}),
@@ -97,9 +102,12 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 	for _, outcome := range []produceOutcome{produceOK, produceTemporary, producePermanent} {
 		m.produces.WithLabelValues(string(outcome))
 	}
+	for _, code := range Codes() {
+		m.refusals.WithLabelValues(string(code))
+	}
 	m.taken = m.events.WithLabelValues(string(statusOK))
 	m.answeredEvents = m.requests.WithLabelValues(routeEvents, strconv.Itoa(fasthttp.StatusOK))
-	registry.MustRegister(m.produceTime, m.produceSize, m.queuedBytes, m.redactedBytes,
+	registry.MustRegister(m.produceTime, m.produceSize, m.queuedBytes, m.redactedBytes, m.refusedConnections,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: "tributary", Subsystem: "edge", Name: "directory_age_seconds",
 			Help: "Since Kafka last said that the directory is complete; -1 before that.",

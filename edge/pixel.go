@@ -1,6 +1,8 @@
 package edge
 
 import (
+	"cmp"
+
 	"github.com/valyala/fasthttp"
 
 	"github.com/tributary-io/tributary/internal/wire"
@@ -23,38 +25,13 @@ func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	args := ctx.QueryArgs()
-	get := func(name string) string { return string(args.Peek(name)) }
-	name := get("event")
-	if name == "" {
-		name = core.PageView
+	body, violation := pixelBody(args, string(ctx.Request.Header.Referer()))
+	if violation != nil {
+		s.charge(&from, now, tokensFor(1, len(args.Peek("payload"))))
+		s.refuse(ctx, *refusedBody(violation))
+		return
 	}
-	page := get("url")
-	if page == "" {
-		page = string(ctx.Request.Header.Referer())
-	}
-	body := append([]byte(nil), `{"event":`...)
-	body = core.AppendString(body, name)
-	for _, member := range []string{"eventId", "timestamp", "visitorId", "sessionId"} {
-		body = appendMember(body, 0, member, get(member))
-	}
-	if payload := get("payload"); payload != "" {
-		// One value and nothing after it: what follows would be members of the event.
-		value := core.Scan(payload, 1)
-		if value.Skip(); !value.Done() {
-			s.charge(&from, now, tokensFor(1, len(payload)))
-			s.refuse(ctx, *refusedBody(&core.Violation{Code: core.CodeInvalidPayload, Message: "payload is not JSON"}))
-			return
-		}
-		body = append(body, `,"payload":`...)
-		body = append(body, payload...)
-	}
-	body = append(body, `,"context":{"page":{`...)
-	first := len(body)
-	body = appendMember(body, first, "url", page)
-	body = appendMember(body, first, "referrer", get("referrer"))
-	body = appendMember(body, first, "title", get("title"))
-	body = append(body, `}}}`...)
-	d, refused := s.ingest(ctx, &from, now, string(body), get("companyId"), wire.ViaPixel)
+	d, refused := s.ingest(ctx, &from, now, string(body), string(args.Peek("companyId")), wire.ViaPixel)
 	if refused != nil {
 		s.refuse(ctx, *refused)
 		return
@@ -62,4 +39,29 @@ func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
 	s.metrics.countEvents(d.results)
 	ctx.SetContentType("image/gif")
 	ctx.SetBodyString(pixelGIF)
+}
+
+// pixelBody is the event of a query, as a body of POST /v1/events. The page is
+// referer where the query does not name one.
+func pixelBody(args *fasthttp.Args, referer string) ([]byte, *core.Violation) {
+	get := func(name string) string { return string(args.Peek(name)) }
+	body := core.AppendString([]byte(`{"event":`), cmp.Or(get("event"), core.PageView))
+	for _, member := range []string{"eventId", "timestamp", "visitorId", "sessionId"} {
+		body = appendMember(body, 0, member, get(member))
+	}
+	if payload := get("payload"); payload != "" {
+		// One value and nothing after it: what follows would be members of the event.
+		value := core.Scan(payload, 1)
+		if value.Skip(); !value.Done() {
+			return nil, &core.Violation{Code: core.CodeInvalidPayload, Message: "payload is not JSON"}
+		}
+		body = append(body, `,"payload":`...)
+		body = append(body, payload...)
+	}
+	body = append(body, `,"context":{"page":{`...)
+	first := len(body)
+	body = appendMember(body, first, "url", cmp.Or(get("url"), referer))
+	body = appendMember(body, first, "referrer", get("referrer"))
+	body = appendMember(body, first, "title", get("title"))
+	return append(body, `}}}`...), nil
 }

@@ -124,8 +124,11 @@ func appendKey(dst []byte, first int, name string, key []byte) []byte {
 // until keys makes others.
 func scrub(e *core.Event, keys *identity.Recent) {
 	c := &e.Context
-	c.Page.Path = scrubPath(&c.Page)
-	scrubText(&c.Page.URL, maxURL, identity.Scrub)
+	cleanURL := identity.Clean(c.Page.URL)
+	c.Page.Path = scrubPath(&c.Page, cleanURL)
+	if !cleanURL {
+		scrubText(&c.Page.URL, maxURL, identity.Scrub)
+	}
 	scrubText(&c.Page.Referrer, maxURL, identity.Scrub)
 	scrubText(&c.Page.Title, maxTitle, identity.Scrub)
 	scrubText(&c.Campaign.Source, maxCampaign, identity.Scrub)
@@ -172,10 +175,11 @@ func scrubText(text *string, bound int, scrub func(string) string) {
 }
 
 // scrubPath scrubs a page's path as part of its URL: only with the host before it
-// "/<phone>" of wa.me shows what it is.
-func scrubPath(page *core.Page) string {
+// "/<phone>" of wa.me shows what it is. cleanURL tells that nothing in the URL may be
+// scrubbed.
+func scrubPath(page *core.Page, cleanURL bool) string {
 	path, scrub := page.Path, identity.Scrub
-	if path == "" || path[0] == '/' && !wasCut(path, maxURL) && !wasCut(page.URL, maxURL) && identity.Clean(path) && identity.Clean(page.URL) {
+	if path == "" || path[0] == '/' && cleanURL && (strings.Contains(page.URL, path) || identity.Clean(path)) && !wasCut(path, maxURL) && !wasCut(page.URL, maxURL) {
 		return path
 	}
 	if wasCut(path, maxURL) || wasCut(page.URL, maxURL) { // the path may be the end of the URL

@@ -34,7 +34,7 @@ const (
 	codeInternalError        Code = "internal_error"
 )
 
-// Codes are all codes but core's, for tests of the pages that explain them.
+// Codes are all codes but core's.
 func Codes() []Code {
 	return []Code{
 		codeUnsupportedMediaType, codeUnsupportedEncoding, codeInvalidEncoding, codePayloadTooLarge, codeHeadersTooLarge,
@@ -65,9 +65,9 @@ var (
 	refusedUnknownCompany = refusal{http.StatusUnauthorized, codeUnknownCompany, "companyId names no company of this installation", 0}
 	refusedUnauthorized   = refusal{http.StatusUnauthorized, codeUnauthorized, "the API key is unknown, has ended, or is another company's", 0}
 	refusedKeyInBrowser   = refusal{http.StatusForbidden, codeKeyInBrowser, "a page must not have an API key, since everybody can read it there: revoke it, and send without one", 0}
+	refusedFetchMode      = refusal{http.StatusForbidden, codeKeyInBrowser, "Sec-Fetch-Mode beside an API key: a page must not have one. If this is a server's fetch, send it without a User-Agent of your own, or by another client", 0}
 	refusedScope          = refusal{http.StatusForbidden, codeInsufficientScope, "the API key needs the scope " + wire.ScopeWriteEvents + " or " + wire.ScopeImportEvents, 0}
-	refusedOrigin         = refusal{http.StatusForbidden, codeOriginNotAllowed, "the company does not list this origin", 0}
-	refusedPreflight      = refusal{http.StatusForbidden, codeOriginNotAllowed, "no company lists this origin", 0}
+	refusedOrigin         = refusal{http.StatusForbidden, codeOriginNotAllowed, "the company does not list this page's origin", 0}
 	refusedNotFresh       = refusal{http.StatusServiceUnavailable, codeDirectoryNotFresh, "companies are being read; send the events again later", 2 * time.Second}
 	refusedKeyNotFresh    = refusal{http.StatusServiceUnavailable, codeDirectoryNotFresh, "API keys are being read; send the events again later", 2 * time.Second}
 	refusedWrongSecret    = refusal{http.StatusServiceUnavailable, codeWrongHashingSecret, "this edge is misconfigured; send the events again later", 30 * time.Second}

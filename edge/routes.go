@@ -68,6 +68,11 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) string {
 			s.pixel(ctx)
 		}
 		return "pixel"
+	case path == "/v1/schema.json":
+		if s.allows(ctx, "GET, HEAD") {
+			s.serveAsset(ctx, s.schema)
+		}
+		return "schema"
 	case strings.HasPrefix(path, "/sdk/v1/"):
 		if s.allows(ctx, "GET, HEAD") {
 			s.asset(ctx, strings.TrimPrefix(path, "/sdk/v1/"))
@@ -83,7 +88,7 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) string {
 			s.readyz(ctx)
 		}
 		return "readyz"
-	case path == "/metrics":
+	case path == "/metrics" && !s.config.Internal:
 		if s.allows(ctx, "GET, HEAD") {
 			s.metricsPage(ctx)
 		}
@@ -146,7 +151,9 @@ func (s *Server) refuseUnreadable(ctx *fasthttp.RequestCtx, err error) {
 	var network net.Error
 	switch {
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		readRest(ctx.Conn(), s.config.MaxBody)
+		deadline := s.open.requestSince(ctx.Conn()).Add(s.config.ReadTimeout)
+		rest := readRest(ctx.Conn(), restBodies*s.config.MaxBody, deadline, time.Now)
+		s.charge(&payer{network: s.networkID(clientIP(ctx, s.config.TrustedProxies))}, s.deps.Now(), tokensFor(0, s.config.MaxBody+rest))
 		r = refusedTooLarge
 	case errors.As(err, &small):
 		r = refusedHeaders
@@ -166,19 +173,25 @@ const (
 	restBodies = 4 // times the largest body
 )
 
-// readRest reads on after a body that was refused for its size, within bounds.
-// A connection that is closed with unread data is reset, and a client that is
-// still writing would see the reset instead of its answer.
-func readRest(conn net.Conn, maxBody int) {
+// readRest reads on after a body that was refused for its size, at most so many
+// bytes, and not beyond the deadline that the whole request has. A connection that
+// is closed with unread data is reset, and a client that is still writing would
+// see the reset instead of its answer. It returns how many bytes it read.
+func readRest(conn net.Conn, most int, deadline time.Time, now func() time.Time) (read int) {
 	buffer := make([]byte, 64<<10)
-	for left := restBodies * maxBody; left > 0; {
-		if conn.SetReadDeadline(time.Now().Add(restPause)) != nil {
-			return
+	for read < most {
+		pause := now().Add(restPause)
+		if pause.After(deadline) {
+			pause = deadline
+		}
+		if conn.SetReadDeadline(pause) != nil {
+			return read
 		}
 		n, err := conn.Read(buffer)
+		read += n
 		if err != nil {
-			return
+			return read
 		}
-		left -= n
 	}
+	return read
 }

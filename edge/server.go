@@ -35,9 +35,10 @@ type Server struct {
 	repeats    *buckets     // clicks by who makes them: one of a kind holds for a while
 	clicks     *buckets     // clicks by network and link
 	assets     map[string]*asset
+	schema     *asset
 	metrics    *metrics
 	http       *fasthttp.Server
-	open       connections
+	open       *connections
 	draining   atomic.Bool
 	failureLog logLimiter
 }
@@ -56,7 +57,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		config: config, deps: deps, assets: assets,
+		config: config, deps: deps, assets: assets, schema: newSchema(),
 		directory:  newDirectory(deps.Hasher, config, deps.Logger, deps.Now),
 		duplicates: newDuplicates(config.RememberedIDs),
 		inflater:   newInflater(config.MaxBody),
@@ -68,12 +69,12 @@ func New(config Config, deps Deps) (*Server, error) {
 		networks:   newBuckets(config.NetworkPerSecond, float64(config.NetworkBurst), false),
 		repeats:    newBuckets(1/config.ClickRepeat.Seconds(), 1, true),
 		clicks:     newBuckets(config.ClicksPerSecond, float64(config.ClickBurst), false),
-		open:       connections{open: map[net.Conn]fasthttp.ConnState{}},
 	}
 	if err := s.directory.loadSnapshot(); err != nil {
 		deps.Logger.Error("the directory's snapshot is left aside", "error", err)
 	}
 	s.metrics = newMetrics(deps.Registry, s.directory)
+	s.open = newConnections(config, s.metrics)
 	s.batcher = produce.NewBatcher(deps.Producer, s.withSpool(produce.Config{
 		Linger: config.Linger, MaxBatchBytes: config.MaxBatchBytes, MaxQueuedBytes: config.MaxQueuedBytes, MaxPartitionBytes: config.MaxPartitionBytes,
 		Log: deps.Logger, Now: deps.Now, Produced: s.metrics.produced, Queued: func(bytes int) { s.metrics.queuedBytes.Add(float64(bytes)) },
@@ -84,7 +85,6 @@ func New(config Config, deps Deps) (*Server, error) {
 		ConnState:                    s.open.track,
 		Logger:                       httpLog{deps.Logger},
 		Concurrency:                  config.MaxConnections,
-		MaxConnsPerIP:                config.MaxConnsPerIP,
 		MaxRequestBodySize:           config.MaxBody,
 		ReadBufferSize:               16 << 10, // bounds the headers: an edge on the shop's own domain gets the shop's cookies too
 		ReadTimeout:                  config.ReadTimeout,
@@ -117,7 +117,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	}
 
 	served := make(chan error, 1)
-	go func() { served <- s.http.Serve(listener) }()
+	go func() { served <- s.http.Serve(bounded{listener, s.open}) }()
 	var err error
 	select {
 	case err = <-served:

@@ -58,8 +58,12 @@ func TestAnEdgeWithoutAnyCompanyRefusesNobodyForGood(t *testing.T) {
 	if response, _ := s.do("GET", "/s/"+testCode, ""); response.StatusCode != 503 || response.Header.Get("Retry-After") == "" {
 		t.Errorf("short link: %d", response.StatusCode)
 	}
-	if response, _ := s.do("OPTIONS", "/v1/events", "", "Origin: "+testOrigin); response.StatusCode != 503 {
-		t.Errorf("preflight: %d", response.StatusCode)
+	// A preflight that browsers forget, so that the page reads the 503 itself.
+	if response, _ := s.do("OPTIONS", "/v1/events", "", "Origin: "+testOrigin); response.StatusCode != 204 || response.Header.Get("Access-Control-Max-Age") != "0" {
+		t.Errorf("preflight: %d %v", response.StatusCode, response.Header)
+	}
+	if response, _ := s.do("POST", "/v1/events", batchOf(pageView(newID())), "Origin: "+testOrigin); response.StatusCode != 503 || response.Header.Get("Access-Control-Allow-Origin") != testOrigin {
+		t.Errorf("a page: %d %v", response.StatusCode, response.Header)
 	}
 	s.publishCompany(wire.Company{})
 	s.eventually("the company is let in", func() bool {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -285,4 +286,44 @@ func TestClicksOfOneNetworkOnOneLinkAreLimited(t *testing.T) {
 		click(testCode, fmt.Sprintf("2001:db8:1:2::%x", i), phone)
 	}
 	count(8, 98, 46)
+}
+
+// internal asks the edge's internal routes.
+func (s *stand) internal(path string) (status int, body string) {
+	s.t.Helper()
+	recorder := httptest.NewRecorder()
+	s.edge.Internal().ServeHTTP(recorder, httptest.NewRequestWithContext(s.t.Context(), "GET", path, nil))
+	return recorder.Code, recorder.Body.String()
+}
+
+func TestWithAnInternalPortThePublicOneOnlySaysReadyOrNot(t *testing.T) {
+	s := newStand(t, func(c *Config, _ *Deps) { c.Internal = true })
+	f := func(path string, status int, want string) {
+		t.Helper()
+		response, text := s.do("GET", path, "")
+		if response.StatusCode != status || want != "" && string(text) != want {
+			t.Errorf("%s: %d %s", path, response.StatusCode, text)
+		}
+	}
+	s.post(200, batchOf(pageView(newID())))
+	f("/healthz", 200, `{"status":"ok"}`)
+	f("/readyz", 200, `{"status":"ready"}`)
+	f("/metrics", 404, "")
+	if status, text := s.internal("/readyz"); status != 200 || !strings.Contains(text, `"last_produce_ms":`) || !strings.Contains(text, `"companies":1`) {
+		t.Errorf("the internal readyz: %d %s", status, text)
+	}
+	if status, text := s.internal("/metrics"); status != 200 || !strings.Contains(text, `tributary_edge_events_total{status="ok"} 1`) {
+		t.Errorf("the internal metrics: %d %.200s", status, text)
+	}
+	if status, text := s.internal("/healthz"); status != 200 || text != `{"status":"ok"}` {
+		t.Errorf("the internal healthz: %d %s", status, text)
+	}
+	for _, path := range []string{"/v1/events", "/s/" + testCode} {
+		if status, _ := s.internal(path); status != 404 {
+			t.Errorf("%s on the internal port: %d", path, status)
+		}
+	}
+	s.publishCompany(wire.Company{CompanyID: "co_wrong", KeyCheck: "k1:other"})
+	s.eventually("the wrong secret is seen", func() bool { status, _ := s.internal("/readyz"); return status == 503 })
+	f("/readyz", 503, `{"status":"not_ready"}`)
 }

@@ -38,9 +38,10 @@ type Tx interface {
 	Versions(ctx context.Context, companyID string, orderIDs []string) (map[string][]facts.StoredVersion, error)
 	UpsertOrders(ctx context.Context, companyID string, now time.Time, orders []facts.FoldedOrder) (changed []string, err error)
 	ReplaceKeys(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, keys []facts.OrderKey) (was []facts.OrderKey, err error)
-	OrdersWithKeys(ctx context.Context, companyID string, keys []facts.Key, limit int) ([]string, error)
+	OrdersFollowing(ctx context.Context, companyID string, keys []facts.OrderKey, limit int) ([]string, error)
+	QueueFollowing(ctx context.Context, companyID string, keys []facts.OrderKey, cause facts.Cause) (int, error)
 	InsertDecisions(ctx context.Context, companyID string, decisions []facts.Decision) (orderIDs []string, err error)
-	FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, limit int) ([]facts.FirstOrderCandidate, error)
+	FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, limits facts.Limits) ([]facts.FirstOrderCandidate, error)
 	SetFirstOrders(ctx context.Context, companyID string, orders []facts.FirstOrder) error
 
 	// Find the orders that a fact concerns. Queue them where they are too many.
@@ -133,8 +134,13 @@ func (p *Processor) recompute(ctx context.Context, b batch, limit int) (applied,
 		if err != nil {
 			return err
 		}
-		for _, q := range queued {
-			a.addConcerned([]string{q.OrderID}, q.Cause)
+		ids := make([]string, len(queued))
+		for i, q := range queued {
+			ids[i] = q.OrderID
+			a.addConcerned(ids[i:i+1], q.Cause)
+		}
+		if err := a.inferFirstOrders(ctx, ids); err != nil {
+			return err
 		}
 		return a.decide(ctx)
 	})
@@ -451,11 +457,15 @@ func (a *application) storeOrders(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	moved := slices.Concat(was, keys)
-	if err := a.concernByHubs(ctx, changed, a.index.HubCandidates(was, keys)); err != nil {
+	around, err := a.concernByHubs(ctx, changed, a.index.HubCandidates(was, keys))
+	if err != nil {
 		return err
 	}
-	return a.inferFirstOrders(ctx, changed, moved)
+	following, err := a.followingOrders(ctx, slices.Concat(was, keys))
+	if err != nil {
+		return err
+	}
+	return a.inferFirstOrders(ctx, slices.Concat(changed, around, following))
 }
 
 // ownOrders returns the ids of the orders in the batch, each once, sorted.
@@ -469,24 +479,26 @@ func (a *application) ownOrders() []string {
 }
 
 // concernByHubs finds the orders around which a key may have become a hub, or ceased
-// to be one, since orders with the key came or went.
-func (a *application) concernByHubs(ctx context.Context, changed []string, keys []facts.ChangedKey) error {
+// to be one, since orders with the key came or went. It returns those that it did not
+// queue.
+func (a *application) concernByHubs(ctx context.Context, changed []string, keys []facts.ChangedKey) (around []string, err error) {
 	after := a.index.Limits().SightingsAfter
 	cause := facts.Cause{Kind: facts.CauseOrder, At: a.now}
 	for _, window := range a.index.Windows() { // of whatever settings an order's interval was made
 		ids, err := a.tx.OrdersOfChangedKeys(ctx, a.company, changed, keys, window, after, maxOrders+1)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if len(ids) <= maxOrders {
 			a.addConcerned(ids, cause)
+			around = append(around, ids...)
 			continue
 		}
 		if err := a.addQueued(a.tx.QueueOfChangedKeys(ctx, a.company, changed, keys, window, after, cause)); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return around, nil
 }
 
 // storeDecisions stores what the merchant decided about the evidence for orders. The
@@ -507,24 +519,24 @@ func (a *application) storeDecisions(ctx context.Context) error {
 	return nil
 }
 
-// inferFirstOrders stores which orders are their customer's first, where the
-// merchant did not say so: of the changed orders, and of those that share a
-// customer, e-mail or phone with them.
-func (a *application) inferFirstOrders(ctx context.Context, changed []string, moved []facts.OrderKey) error {
-	var shared []facts.Key
-	for _, k := range moved {
-		if slices.Contains(attribution.FirstOrderKinds, k.Kind) && !slices.Contains(shared, k.Key) {
-			shared = append(shared, k.Key)
-		}
+// followingOrders returns the orders that may become their customer's first, or cease to
+// be it, since orders that have or had the keys changed. Where these are more than
+// maxOrders it queues them.
+func (a *application) followingOrders(ctx context.Context, keys []facts.OrderKey) ([]string, error) {
+	keys = slices.DeleteFunc(keys, func(k facts.OrderKey) bool { return !slices.Contains(attribution.FirstOrderKinds, k.Kind) })
+	ids, err := a.tx.OrdersFollowing(ctx, a.company, keys, maxOrders+1)
+	if err == nil && len(ids) > maxOrders {
+		return nil, a.addQueued(a.tx.QueueFollowing(ctx, a.company, keys, facts.Cause{Kind: facts.CauseOrder, At: a.now}))
 	}
-	ids, err := a.tx.OrdersWithKeys(ctx, a.company, shared, attribution.FirstOrderLimit+len(changed)+1)
-	if err != nil {
-		return err
-	}
-	ids = append(ids, changed...)
+	return ids, err
+}
+
+// inferFirstOrders stores which of the orders are their customer's first, where the
+// merchant did not say so.
+func (a *application) inferFirstOrders(ctx context.Context, ids []string) error {
 	slices.Sort(ids)
 	for chunk := range slices.Chunk(slices.Compact(ids), maxOrders) {
-		candidates, err := a.tx.FirstOrderCandidates(ctx, a.company, chunk, attribution.FirstOrderKinds, attribution.FirstOrderLimit)
+		candidates, err := a.tx.FirstOrderCandidates(ctx, a.company, chunk, attribution.FirstOrderKinds, a.index.Limits())
 		if err != nil {
 			return err
 		}

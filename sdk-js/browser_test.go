@@ -3,6 +3,7 @@ package sdkjs_test
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -40,7 +41,10 @@ func TestInChromium(t *testing.T) {
 	f("a content policy against workers costs no event", strictPolicy)
 	f("the module works as the script does", module)
 	f("page views follow the history", history)
-	f("a refusal is never repeated", refusal)
+	f("a refusal is never repeated, and said once", refusal)
+	f("a page whose origin is not listed keeps its events and says so once", originNotAllowed)
+	f("an outage is not asked about without credentials again and again", outageAskedOnce)
+	f("a frame of another site's page says so", frames)
 	f("nothing is stored or sent before consent is granted", consentRequired)
 	f("denied consent forgets", consentDenied)
 	f("consent denied before the start forgets too", consentDeniedFirst)
@@ -288,7 +292,7 @@ func history(t *testing.T, e *edge, b *rod.Browser) {
 }
 
 func refusal(t *testing.T, e *edge, b *rod.Browser) {
-	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("ONE")`)})
+	s := shop(t, map[string]string{"/": listen + e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("ONE")`)})
 	e.answer(http.StatusUnauthorized)
 	page := open(t, b, s.URL+"/")
 	e.wait(t, "the refusal", func(s seen) bool { return len(s.refused) == 1 })
@@ -298,6 +302,112 @@ func refusal(t *testing.T, e *edge, b *rod.Browser) {
 	}
 	if len(e.seen().refused) != 1 {
 		t.Errorf("%d attempts, want 1", len(e.seen().refused))
+	}
+	page.MustEval(`() => { tributary.track("TWO"); return tributary.flush() }`)
+	if said := page.MustEval(`() => errors.join("|")`).Str(); said != "[tributary] refused 401 unknown_company no such company" {
+		t.Errorf("the console says %q", said)
+	}
+}
+
+// listen keeps what is written to the console as an error.
+const listen = `<script>window.errors = []; console.error = function () { errors.push([].join.call(arguments, " ")) }</script>`
+
+func originNotAllowed(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": listen + e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("ONE")`)})
+	e.answer(http.StatusForbidden)
+	page := open(t, b, s.URL+"/")
+	page.MustWait(`() => errors.length > 0`)
+	page.MustEval(`() => tributary.flush()`)
+	if said := page.MustEval(`() => errors.join("|")`).Str(); said != "[tributary] refused 403 origin_not_allowed allow it" {
+		t.Errorf("the console says %q", said)
+	}
+	// With credentials the answer cannot be read: without them it was asked once.
+	if n := strings.Count(strings.Join(e.seen().cookies, ""), "-"); n != 1 {
+		t.Errorf("%d requests without credentials of %q, want 1", n, e.seen().cookies)
+	}
+	e.answer(http.StatusOK)
+	page.MustEval(`() => tributary.flush()`)
+	e.wait(t, "the event", func(s seen) bool { return s.named("ONE") != nil })
+	page.MustWait(`() => !Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
+}
+
+func outageAskedOnce(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": listen + e.stubbed(`
+		const real = fetch;
+		window.asked = [];
+		window.away = true;
+		window.fetch = (url, options) => (asked.push(options.credentials), away ? Promise.reject(new TypeError("away")) : real(url, options));
+		tributary.init({companyId:"loja",linger:0,pageViews:false,worker:false});
+		tributary.track("ONE")`)})
+	page := open(t, b, s.URL+"/")
+	page.MustWait(`() => asked.length == 2`)
+	page.MustEval(`() => tributary.flush().then(() => tributary.flush())`)
+	if asked := page.MustEval(`() => asked.slice(0, 4).join()`).Str(); asked != "include,omit,include,include" {
+		t.Errorf("asked with %s", asked)
+	}
+	page.MustEval(`() => { away = false; return tributary.flush() }`)
+	e.wait(t, "the event", func(s seen) bool { return s.named("ONE") != nil })
+	if said := page.MustEval(`() => errors.join("|")`).Str(); said != "" {
+		t.Errorf("the console says %q", said)
+	}
+}
+
+// The shop is at 127.0.0.1; localhost is another site, and another port another
+// origin of the same site.
+func frames(t *testing.T, e *edge, b *rod.Browser) {
+	init := `tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track(location.hash.slice(1))`
+	s := shop(t, map[string]string{"/": e.stubbed(init), "/asks": e.stubbed(strings.Replace(init, "linger", "requireConsent:true,linger", 1)),
+		"/raw": e.stubbed(strings.Replace(init, "linger", "worker:false,linger", 1))})
+	around := func(inner string) *httptest.Server {
+		return shop(t, map[string]string{"/": `<iframe src="` + inner + `"></iframe>`})
+	}
+	foreign := func(server *httptest.Server) string {
+		return strings.Replace(server.URL, "127.0.0.1", "localhost", 1) + "/"
+	}
+	f := func(name, url string, frame bool) {
+		t.Helper()
+		open(t, b, url)
+		e.wait(t, name, func(s seen) bool { return s.named(name) != nil })
+		if got := e.seen().named(name); got.Frame != frame {
+			t.Errorf("%s: frame %t, want %t: %s", name, got.Frame, frame, got.text)
+		}
+	}
+	f("ALONE", s.URL+"/#ALONE", false)
+	f("FOREIGN", foreign(around(s.URL+"/#FOREIGN")), true)
+	f("RAW", foreign(around(s.URL+"/raw#RAW")), true)
+	f("OWN", shop(t, map[string]string{"/": `<iframe src="` + s.URL + `/#OWN"></iframe>`}).URL+"/", false) // another port
+	f("WITHIN", foreign(around(around(s.URL+"/#WITHIN").URL)), true)                                       // in its own frame, in a foreign one
+	same := httptest.NewServer(s.Config.Handler)
+	t.Cleanup(same.Close)
+	f("BARE", same.URL+"/#BARE", false)
+
+	// By the worker's core, the canonical event says it too.
+	page := open(t, b, foreign(around(s.URL+"/#FIRST")))
+	e.wait(t, "FIRST", func(s seen) bool { return s.named("FIRST") != nil })
+	inner := page.MustElement("iframe").MustFrame()
+	await.Until(t, await.Long, func() bool {
+		inner.MustEval(`() => { tributary.track("CANONICAL"); return tributary.flush() }`)
+		got := e.seen().named("CANONICAL")
+		for _, event := range e.seen().events {
+			if event.Name == "CANONICAL" && !event.raw {
+				got = &event
+			}
+		}
+		return got != nil && !got.raw && got.Frame
+	}, func() string { return "a canonical event with frame" })
+
+	// Before consent nothing is stored, so that another origin of the same site is
+	// taken for a foreign one; once consent is given it is known.
+	page = open(t, b, around(s.URL+"/asks#ASKED").URL+"/").MustWaitLoad()
+	inner = page.MustElement("iframe").MustFrame()
+	inner.MustWait(`() => window.tributary && tributary.loaded`)
+	if cookie := inner.MustEval(`() => document.cookie`).Str(); strings.Contains(cookie, "trb_f") {
+		t.Errorf("before consent there is the cookie %s", cookie)
+	}
+	inner.MustEval(`() => tributary.consent("granted")`)
+	e.wait(t, "ASKED", func(s seen) bool { return s.named("ASKED") != nil })
+	if e.seen().named("ASKED").Frame {
+		t.Error("after consent, a page of the same site is taken for another site's")
 	}
 }
 

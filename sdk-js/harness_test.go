@@ -40,6 +40,7 @@ type seen struct {
 	types    []string // content types of the requests
 	events   []got    // each id once, as in the real edge
 	refused  []got    // those of requests that were not answered 200
+	cookies  []string // of each request: "+" where it brought some, else "-"
 }
 
 func newEdge(t *testing.T, dist string) *edge {
@@ -59,7 +60,6 @@ func newEdge(t *testing.T, dist string) *edge {
 
 func (e *edge) take(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
-	w.Header().Set("Access-Control-Allow-Credentials", "true")
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the page was closed
@@ -69,6 +69,7 @@ func (e *edge) take(w http.ResponseWriter, r *http.Request) {
 	defer e.mu.Unlock()
 	e.so.requests++
 	e.so.types = append(e.so.types, r.Header.Get("Content-Type"))
+	e.so.cookies = append(e.so.cookies, map[bool]string{true: "+", false: "-"}[r.Header.Get("Cookie") != ""])
 	var results []string
 	for _, item := range batch.Items {
 		g := got{Event: item.Event, raw: item.Raw, text: item.Text}
@@ -92,9 +93,22 @@ func (e *edge) take(w http.ResponseWriter, r *http.Request) {
 	close(e.changed)
 	e.changed = make(chan struct{})
 	if v != nil || batch.CompanyID != "loja" {
+		w.Header().Set("Access-Control-Allow-Credentials", "true")
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
+	switch e.status { // as the real one answers
+	case http.StatusUnauthorized:
+		w.Header().Set("Access-Control-Allow-Credentials", "true")
+		w.WriteHeader(e.status)
+		_, _ = io.WriteString(w, `{"error":{"code":"unknown_company","message":"no such company"}}`)
+		return
+	case http.StatusForbidden: // without credentials
+		w.WriteHeader(e.status)
+		_, _ = io.WriteString(w, `{"error":{"code":"origin_not_allowed","message":"allow it"}}`)
+		return
+	}
+	w.Header().Set("Access-Control-Allow-Credentials", "true")
 	w.WriteHeader(e.status)
 	_, _ = fmt.Fprintf(w, `{"results":[%s],"durability":"kafka"}`, strings.Join(results, ","))
 }

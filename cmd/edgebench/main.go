@@ -35,6 +35,7 @@ type options struct {
 	load    string
 	profile string
 	perf    bool
+	attacks bool
 
 	serve  string // the role of a process that this program started
 	broker string // its broker
@@ -49,6 +50,7 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&o.only, "only", "", "measure these servers alone, comma-separated: nothing, franz, edge")
 	flags.StringVar(&o.load, "load", "", "measure the loads alone whose names hold this; with a dot at its end, the one load of that name")
 	flags.BoolVar(&o.perf, "perf", false, "count instructions and context switches by perf(1), which must be there")
+	flags.BoolVar(&o.attacks, "attacks", false, "measure what a stranger's requests cost the edge, and not the loads; -load names some")
 	flags.StringVar(&o.profile, "profile", "", "write a CPU profile of each server process to this file, the last one stays")
 	flags.StringVar(&o.serve, "serve", "", "internal: the role of a process that edgebench started")
 	flags.StringVar(&o.broker, "broker", "", "internal: its broker")
@@ -61,7 +63,20 @@ func run(ctx context.Context, args []string) error {
 	if o.serve != "" {
 		return o.serveRole(ctx)
 	}
+	if o.attacks {
+		return o.measureAllAttacks(ctx)
+	}
 	return o.measureAll(ctx)
+}
+
+func (o options) measureAllAttacks(ctx context.Context) error {
+	costs := map[string]*cost{}
+	var failed error
+	for range o.runs {
+		failed = errors.Join(failed, o.measureAttacks(ctx, costs))
+	}
+	printAttacks(os.Stdout, costs)
+	return failed
 }
 
 // servers are what is measured, by their roles.

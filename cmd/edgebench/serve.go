@@ -67,7 +67,8 @@ func (o options) serveRole(ctx context.Context) error {
 	return fmt.Errorf("no such role: %s", o.serve)
 }
 
-// serveBroker is an embedded broker in memory, with one company in its directory.
+// serveBroker is an embedded broker in memory, with one company and
+// one short link in its directory.
 func serveBroker(ctx context.Context) error {
 	broker, err := devstack.StartBroker(devstack.BrokerConfig{})
 	if err != nil {
@@ -93,9 +94,14 @@ func serveBroker(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	record := kafka.Record{Key: []byte(wire.CompanyKeyPrefix + company), Value: value}
-	if err := kafka.NewProducer(client).Produce(ctx, wire.TopicDirectory, record); err != nil {
+	link, err := json.Marshal(wire.Link{V: 1, Rev: 1, CompanyID: company, LinkID: "link_1", URL: "https://shop.example.com/p/sweater", Influencer: "Ana"})
+	if err != nil {
 		return err
+	}
+	for key, value := range map[string][]byte{wire.CompanyKeyPrefix + company: value, wire.LinkKeyPrefix + linkCode: link} {
+		if err := kafka.NewProducer(client).Produce(ctx, wire.TopicDirectory, kafka.Record{Key: []byte(key), Value: value}); err != nil {
+			return err
+		}
 	}
 	fmt.Println(broker.Addr())
 	<-ctx.Done()

@@ -56,7 +56,7 @@ a time publishes the directory and the rules' changes.`,
 			if err := wrong.err(); err != nil {
 				return err
 			}
-			if err := common.listen(&setup.service); err != nil {
+			if err := public.listen(&common, &setup.service); err != nil {
 				return err
 			}
 			return runAdmin(cmd.Context(), setup)
@@ -125,6 +125,7 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 		defer cancel()
 		batcher.Close(limited)
 	}()
+	s.config.Internal = s.internal != nil
 	registry := prometheus.NewRegistry()
 	ctx, stopped := watchStop(ctx, s.log, "admin", registry, stopMetrics{counted: map[string]string{
 		"tributary_admin_requests_total": "requests", "tributary_admin_outbox_published_total": "outbox_records",
@@ -147,6 +148,7 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	// The pages' sockets end first: the server's shutdown would wait for them.
 	stop := context.AfterFunc(ctx, sockets.Cancel)
 	defer stop()
+	stopInternal := s.startInternal(ctx, api.Internal())
 	err = api.Serve(ctx, s.listener, admin.Mux(api, pages))
-	return errors.Join(err, sockets.Stop())
+	return errors.Join(err, sockets.Stop(), stopInternal())
 }

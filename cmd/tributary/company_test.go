@@ -110,7 +110,6 @@ func TestSettingsOfACompanyAreChangedOneByOne(t *testing.T) {
 	f("timezone: America/Argentina/Buenos_Aires", map[string]any{"country": "AR", "timezone": "America/Argentina/Buenos_Aires", "currency": "ARS"},
 		"--country", "AR", "--timezone", "America/Argentina/Buenos_Aires", "--currency", "ARS")
 
-
 	out, status := command(t, "company", "show", live.CompanyID)
 	for _, want := range []string{live.CompanyID, live.StoreID, "Loja Exemplo", "a.example,b.example", "required", "the edge's default", "500", "ARS", "coupon_first"} {
 		if status != 0 || !strings.Contains(out, want) {

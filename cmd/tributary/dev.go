@@ -67,7 +67,8 @@ func devServices() dev.Services {
 		},
 		Edge: func(ctx context.Context, e dev.Environment) error {
 			return runEdge(ctx, edgeSetup{
-				config:  edge.Config{SnapshotFile: e.Snapshot, RewriteHosts: e.RewriteHosts},
+				// All of dev's shoppers are on one machine: its network gets what a company gets.
+				config:  edge.Config{SnapshotFile: e.Snapshot, RewriteHosts: e.RewriteHosts, NetworkPerSecond: 10_000},
 				spool:   spool.Config{Dir: e.Spool},
 				service: devService(e), hasher: e.Hasher,
 			})

@@ -44,7 +44,7 @@ this machine's disk.`,
 			if err := wrong.err(); err != nil {
 				return err
 			}
-			if err := common.listen(&setup.service); err != nil {
+			if err := public.listen(&common, &setup.service); err != nil {
 				return err
 			}
 			return runEdge(cmd.Context(), setup)
@@ -59,6 +59,7 @@ this machine's disk.`,
 	flags.Int64Var(&spooling.MaxBytes, "spool-bytes", defaultSpoolBytes, "most bytes that this edge keeps there")
 	flags.Float64Var(&config.NetworkPerSecond, "network-events-per-second", 2000, "events a second that one network (/24, or /48 of IPv6) may send without an API key")
 	flags.IntVar(&config.NetworkBurst, "network-burst", 20_000, "… and how many at once")
+	flags.IntVar(&config.MaxConnsPerIP, "address-connections", 500, "most connections of one address (of IPv6: one /64), but for --trusted-proxy; -1: no bound")
 	common.register(flags, "edge", "127.0.0.1:7700")
 	public.register(flags, &config.DrainTimeout)
 	former.register(flags)
@@ -113,9 +114,11 @@ func runEdge(ctx context.Context, s edgeSetup) (err error) {
 		}
 		defer func() { err = errors.Join(err, deps.Spool.Close()) }()
 	}
+	s.config.Internal = s.internal != nil
 	server, err := edge.New(s.config, deps)
 	if err != nil {
 		return err
 	}
-	return server.Serve(ctx, s.listener)
+	stop := s.startInternal(ctx, server.Internal())
+	return errors.Join(server.Serve(ctx, s.listener), stop())
 }

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -48,6 +52,76 @@ func TestMetricsKeepPrometheusConventions(t *testing.T) {
 		}
 		if ours < 5 {
 			t.Errorf("%s has %d metrics", name, ours)
+		}
+	}
+}
+
+// metricNames finds our metrics in an expression, and those of the process.
+var metricNames = regexp.MustCompile(`\b(?:tributary|process|go)_[a-z0-9_]+`)
+
+// What the alerts and the dashboard ask for is there from a service's start.
+func TestAlertsAndDashboardNameWhatServicesExport(t *testing.T) {
+	s := startServices(t, "--spool", t.TempDir())
+	exported := map[string]bool{}
+	for _, service := range []*running{s.edge, s.admin, s.processor} {
+		for name, family := range families(t, service.metrics()) {
+			exported[name] = true
+			if family.GetType() == dto.MetricType_HISTOGRAM {
+				for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+					exported[name+suffix] = true
+				}
+			}
+		}
+	}
+	for _, path := range []string{"prometheus/alerts.yml", "prometheus/alerts_test.yml", "grafana/tributary.json"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "deploy", filepath.FromSlash(path)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := metricNames.FindAllString(string(text), -1)
+		if len(names) < 10 {
+			t.Errorf("deploy/%s names %d metrics", path, len(names))
+		}
+		for _, name := range names {
+			if !exported[name] {
+				t.Errorf("deploy/%s names %s, which no service exports", path, name)
+			}
+		}
+	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range exported {
+		if base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_sum"), "_count"); strings.HasPrefix(name, "tributary_") && !strings.Contains(string(page), "`"+base) {
+			t.Errorf("docs/operations.md does not tell of %s", base)
+		}
+	}
+	for _, name := range metricNames.FindAllString(string(page), -1) {
+		if !exported[name] {
+			t.Errorf("docs/operations.md tells of %s, which no service exports", name)
+		}
+	}
+}
+
+// No word of a client becomes a label.
+func TestStrangersMakeNoLabels(t *testing.T) {
+	s := startServices(t)
+	for _, service := range []*running{s.edge, s.admin} {
+		for _, method := range []string{"GET", "POST", "STRANGER"} {
+			for _, path := range []string{"/stranger", "/v1/events", "/v1/stranger", "/s/stranger", "/admin/v1/order", "/admin/v1/stranger", "/admin/v1/influencers/stranger"} {
+				request := s.request(method, service.origin()+path, `{"companyId":"stranger","event":"stranger"}`)
+				request.Header.Set("Origin", "https://stranger.example")
+				request.Header.Set("Content-Encoding", "identity")
+				response, err := http.DefaultClient.Do(request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				response.Body.Close()
+			}
+		}
+		if page := service.metrics(); strings.Contains(strings.ToLower(page), "stranger") {
+			t.Errorf("a stranger's word is in\n%s", page)
 		}
 	}
 }

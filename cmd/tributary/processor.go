@@ -3,12 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net"
-	"net/http"
-	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/internal/background"
@@ -89,7 +84,7 @@ func runProcessor(ctx context.Context, s processorSetup) (err error) {
 	group := kafka.NewGroup(client, processorGroup, func(err error) {
 		s.log.Warn("processor waits for Kafka", "error", err)
 	}, wire.TopicEvents, wire.TopicCommerce)
-	registry := prometheus.NewRegistry()
+	registry := internalRegistry()
 	ctx, stopped := watchStop(ctx, s.log, "processor", registry, stopMetrics{
 		counted: map[string]string{"tributary_processor_records_total": "records", "tributary_processor_orders_computed_total": "orders"},
 		held:    map[string]string{"tributary_processor_partitions": "partitions_handed_over"},
@@ -103,25 +98,7 @@ func runProcessor(ctx context.Context, s processorSetup) (err error) {
 		return p.Run(ctx)
 	}
 	health := background.Start(ctx, s.log, "health", func(ctx context.Context) error {
-		return serveHealth(ctx, p.Handler(), s.listener)
+		return serveInternal(ctx, p.Handler(), s.listener)
 	})
 	return errors.Join(p.Run(ctx), health.Stop())
-}
-
-// serveHealth serves the health routes until ctx ends.
-func serveHealth(ctx context.Context, handler http.Handler, listener net.Listener) error {
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	var closed error
-	select {
-	case <-ctx.Done():
-		closed = server.Close()
-	case err := <-served:
-		return fmt.Errorf("health: serve: %w", err)
-	}
-	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-		return errors.Join(closed, fmt.Errorf("health: serve: %w", err))
-	}
-	return closed
 }

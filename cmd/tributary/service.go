@@ -1,16 +1,19 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/kafka"
 )
 
@@ -18,6 +21,7 @@ import (
 type service struct {
 	kafka    kafka.Config
 	listener net.Listener
+	internal net.Listener // of /metrics and the details of /readyz; nil: they are on listener
 	log      *slog.Logger
 }
 
@@ -58,14 +62,42 @@ func (f *serviceFlags) listen(s *service) (err error) {
 // publicFlags are the flags of the services that the internet reaches: edge
 // and admin.
 type publicFlags struct {
-	hashing hashingFlags
-	proxies proxyFlag
+	hashing  hashingFlags
+	proxies  proxyFlag
+	internal string // address
 }
 
 func (f *publicFlags) register(flags *pflag.FlagSet, drain *time.Duration) {
 	flags.DurationVar(drain, "drain", 10*time.Second, "longest wait for requests in flight at the end")
 	f.hashing.register(flags)
 	f.proxies.register(flags)
+	flags.StringVar(&f.internal, "internal-addr", "", "address for /metrics and the details of /readyz, which the internet should not reach (default none: both are at --addr)")
+}
+
+// listen opens the ports. Call it last.
+func (f *publicFlags) listen(common *serviceFlags, s *service) (err error) {
+	if f.internal != "" {
+		if s.internal, err = listen("internal-addr", f.internal); err != nil {
+			return err
+		}
+		s.log.Info(common.name+" listens for its own people", "addr", s.internal.Addr().String())
+	}
+	if err = common.listen(s); err != nil && s.internal != nil {
+		err = errors.Join(err, s.internal.Close())
+	}
+	return err
+}
+
+// startInternal serves a service's internal routes until the returned function is
+// called, which gives the error that ended them before. Without an internal port
+// it does nothing.
+func (s *service) startInternal(ctx context.Context, routes http.Handler) (stop func() error) {
+	if s.internal == nil {
+		return func() error { return nil }
+	}
+	return background.Start(ctx, s.log, "internal", func(ctx context.Context) error {
+		return serveInternal(ctx, routes, s.internal)
+	}).Stop
 }
 
 // listen is net.Listen on TCP, with an error that names the flag.
@@ -78,4 +110,22 @@ func listen(flag, addr string) (net.Listener, error) {
 		return nil, fmt.Errorf("--%s: %w", flag, err)
 	}
 	return l, nil
+}
+
+// serveInternal serves /healthz, /readyz and /metrics until ctx ends.
+func serveInternal(ctx context.Context, handler http.Handler, listener net.Listener) error {
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	var closed error
+	select {
+	case <-ctx.Done():
+		closed = server.Close()
+	case err := <-served:
+		return fmt.Errorf("health: serve: %w", err)
+	}
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return errors.Join(closed, fmt.Errorf("health: serve: %w", err))
+	}
+	return closed
 }

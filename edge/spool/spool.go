@@ -41,7 +41,8 @@ type Spool struct {
 	config Config
 	own    *seglog.Log // logs[0]
 	logs   []*seglog.Log
-	cut    int64 // bytes that were torn, in all logs
+	aside  *seglog.Log // this edge's records that Kafka refuses for good
+	cut    int64       // bytes that were torn, in all logs
 
 	spooled, sent, failures atomic.Int64
 	lastFailure, lastFlush  atomic.Int64 // Unix nanoseconds; 0: none
@@ -80,6 +81,9 @@ func Open(config Config) (*Spool, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.openAside(own); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	if err := s.adopt(own); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -95,7 +99,7 @@ func (s *Spool) openOwn() (number int, err error) {
 			s.own = s.logs[0]
 			return number, nil
 		case !errors.Is(err, seglog.ErrLocked):
-			s.config.Log.Error("a spool's directory is left aside", "error", err)
+			s.config.Log.Error("a spool's directory is left out", "error", err)
 			if broken = append(broken, err); len(broken) == maxBroken {
 				return 0, fmt.Errorf("spool: %w", errors.Join(broken...))
 			}
@@ -116,8 +120,11 @@ func (s *Spool) adopt(own int) error {
 		if err != nil || number == own || number < 1 || number > maxEdges || strconv.Itoa(number) != name {
 			continue
 		}
-		if err := s.open(name); err != nil && !errors.Is(err, seglog.ErrLocked) {
-			s.config.Log.Error("a spool's directory is left aside", "error", err)
+		switch err := s.open(name); {
+		case err == nil:
+			s.adoptAside(name)
+		case !errors.Is(err, seglog.ErrLocked):
+			s.config.Log.Error("a spool's directory is left out", "error", err)
 		}
 	}
 	for i := range s.logs {
@@ -148,6 +155,9 @@ func (s *Spool) open(name string) error {
 // after Batcher.Close.
 func (s *Spool) Close() error {
 	var failures []error
+	if s.aside != nil {
+		failures = append(failures, s.aside.Close())
+	}
 	for _, l := range s.logs {
 		failures = append(failures, l.Close())
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	segment "github.com/segmentio/kafka-go"
@@ -118,11 +119,19 @@ func (e *edge) stop() {
 	}
 }
 
-func (e *edge) send(value string) (produce.Durability, error) {
+// enqueue hands over a request of some records; its caller waits for it.
+func (e *edge) enqueue(values ...string) (*produce.Parcel, error) {
 	p := e.NewParcel()
+	for _, v := range values {
+		p.Records = append(p.Records, wire.Record{Key: []byte("co"), Value: []byte(v)})
+	}
+	return p, e.Enqueue(wire.TopicEvents, "co", p, time.Now().Add(await.Long))
+}
+
+func (e *edge) send(values ...string) (produce.Durability, error) {
+	p, err := e.enqueue(values...)
 	defer p.Release()
-	p.Records = append(p.Records, wire.Record{Key: []byte("co"), Value: []byte(value)})
-	if err := e.Enqueue(wire.TopicEvents, "co", p, time.Now().Add(await.Long)); err != nil {
+	if err != nil {
 		return "", err
 	}
 	return p.Wait()
@@ -180,6 +189,127 @@ func TestRecordsThatKafkaRefusesAreNotSpooled(t *testing.T) {
 		t.Errorf("%v, want %v", err, produce.ErrRefused)
 	}
 	e.wantSent("a", produce.Kafka)
+}
+
+// refusing stands for a topic whose max.message.bytes was lowered.
+func refusing(word string) func(values string) error {
+	return func(values string) error {
+		if strings.Contains(values, word) {
+			return segment.MessageSizeTooLarge
+		}
+		return nil
+	}
+}
+
+// What was acknowledged and is refused for good later is neither lost nor in
+// the way of the others, of its request and of its partition.
+func TestWhatKafkaRefusesForGoodIsSetAsideUntilTheNextStart(t *testing.T) {
+	c := &cluster{answer: func(string) error { return segment.TopicAuthorizationFailed }}
+	dir := t.TempDir()
+	e := start(t, c, spool.Config{Dir: dir})
+	e.wantSent("a", produce.Spooled)
+	if _, err := e.send("b", "poison1", "c", "poison2"); err != nil {
+		t.Fatal(err)
+	}
+	e.wantSent("d", produce.Spooled)
+	c.set(func() { c.answer = refusing("poison") })
+	e.awaitEmpty()
+	e.wantSent("e", "")
+	c.awaitValues(t, "a b c d e")
+	if state := e.spool.State(); state.Refused != 2 || state.Bytes == 0 {
+		t.Errorf("set aside: %+v", state)
+	}
+	e.stop()
+	e = start(t, c, spool.Config{Dir: dir}) // refused once more
+	e.awaitEmpty()
+	await.Until(t, await.Long, func() bool { return e.spool.State().Refused == 2 }, func() string { return fmt.Sprintf("%+v", e.spool.State()) })
+	e.stop()
+	c.set(func() { c.answer = nil })
+	e = start(t, c, spool.Config{Dir: dir})
+	e.awaitEmpty()
+	c.awaitValues(t, "a b c d e poison1 poison2")
+	if state := e.spool.State(); state.Refused != 0 || state.Bytes != 0 {
+		t.Errorf("sent: %+v", state)
+	}
+}
+
+// What a dead edge had set aside is tried again by the edge that adopts it.
+func TestWhatADeadEdgeHadSetAsideIsAdopted(t *testing.T) {
+	c := &cluster{answer: func(string) error { return segment.TopicAuthorizationFailed }}
+	dir := t.TempDir()
+	first, second := start(t, c, spool.Config{Dir: dir}), start(t, c, spool.Config{Dir: dir})
+	second.wantSent("poison", produce.Spooled)
+	c.set(func() { c.answer = refusing("poison") })
+	second.awaitEmpty()
+	await.Until(t, await.Long, func() bool { return second.spool.State().Refused == 1 }, func() string { return "it is set aside" })
+	second.stop()
+	first.stop()
+	c.set(func() { c.answer = nil })
+	third := start(t, c, spool.Config{Dir: dir}) // in the first's directory
+	third.awaitEmpty()
+	c.awaitValues(t, "poison")
+}
+
+// Where the place for refused records is full, the partition waits, and nothing
+// is lost.
+func TestAFullPlaceForRefusedRecordsHoldsThePartition(t *testing.T) {
+	dir := t.TempDir() // outside: files know no virtual time
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{answer: func(string) error { return segment.TopicAuthorizationFailed }}
+		e := start(t, c, spool.Config{Dir: dir, MaxBytes: spool.MinBytes})
+		poison := "poison" + strings.Repeat("x", 30<<10)
+		const n = 6 // 128 KiB take four
+		for range n {
+			e.wantSent(poison, produce.Spooled)
+		}
+		e.wantSent("last", produce.Spooled)
+		c.set(func() { c.answer = refusing("poison") })
+		time.Sleep(10 * time.Minute)
+		if state := e.spool.State(); state.Refused != 4 || c.values() != "" || !e.spool.Holds(produce.Partition{Topic: wire.TopicEvents}) {
+			t.Errorf("%d are set aside, in the log %d bytes", state.Refused, len(c.values()))
+		}
+		c.set(func() { c.answer = nil })
+		time.Sleep(time.Minute)
+		if got := c.values(); strings.Count(got, "poison") != n-4 || !strings.HasSuffix(got, "last") {
+			t.Errorf("sent: %d", strings.Count(got, "poison"))
+		}
+	})
+}
+
+// Once a drain sends its last part, what comes waits for it in memory: else a
+// drain under steady traffic, with always something new behind, would not end.
+func TestWhatComesWhileTheLastPartIsSentIsNotSpooled(t *testing.T) {
+	c := &cluster{answer: func(string) error { return segment.TopicAuthorizationFailed }}
+	opened, err := spool.Open(spool.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A produce that hangs is not what this is about.
+	e := &edge{t, opened, produce.NewBatcher(c, produce.Config{Spool: opened, AwayAfter: time.Hour})}
+	t.Cleanup(e.stop)
+	e.wantSent("a", produce.Spooled)
+	hang := func() chan struct{} {
+		held := make(chan struct{})
+		c.set(func() { c.answer, c.hang, c.waiting = nil, held, make(chan struct{}, 1) })
+		return held
+	}
+	first := hang()
+	<-c.waiting // a, from the spool
+	e.wantSent("b", produce.Spooled)
+	second := hang()
+	waiting := c.waiting
+	close(first)
+	<-waiting // b: the last part
+	parcel, err := e.enqueue("c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.set(func() { c.hang = nil })
+	close(second)
+	if where, err := parcel.Wait(); where != produce.Kafka || err != nil {
+		t.Errorf("c: %q, %v; want %q", where, err, produce.Kafka)
+	}
+	c.awaitValues(t, "a b c")
 }
 
 // A produce that is late but comes needs no second copy.

@@ -8,21 +8,18 @@ import (
 // found.
 var FirstOrderKinds = []facts.KeyKind{facts.KeyCustomer, facts.KeyEmail, facts.KeyPhone}
 
-// FirstOrderLimit is how many orders a key may have. A key with more is skipped: it
-// says nothing about one customer (docs/attribution.md, "Payout").
-const FirstOrderLimit = hubOrders
-
 // IsFirstOrder returns whether an order is its customer's first: what the merchant
 // sent, else whether no earlier approved order, by (createdAt, order id), shares a
 // key of FirstOrderKinds with it. It returns nil where the order has no such key, or
-// only keys above FirstOrderLimit.
+// only keys that are hubs in its own interval: these say nothing about one customer
+// (docs/attribution.md, "Payout"). How many orders a key ever had does not matter.
 func IsFirstOrder(c facts.FirstOrderCandidate) *bool {
 	if c.Sent != nil {
 		return c.Sent
 	}
 	known, first := false, true
 	for _, k := range c.Keys {
-		if k.Orders > FirstOrderLimit {
+		if k.Orders > hubOrders {
 			continue
 		}
 		known = true

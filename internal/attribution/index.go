@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // Index is one company's rules, arranged for look-ups. It never changes, so it is
@@ -79,7 +80,7 @@ func inForce(closed, t time.Time) bool { return closed.IsZero() || t.Before(clos
 // match sets the influencer, campaign and channel of a touch that led to an order: by
 // the link of its trb_click, else by utm_campaign and utm_content. It does not matter
 // when a rule was registered, only when it was closed.
-func (x *Index) match(t *Touch, o *Order) {
+func (x *Index) match(t *Touch, o *wire.Order) {
 	if link := x.links[t.Code]; t.Code != "" && link != nil && inForce(link.ArchivedAt, t.At) {
 		if f := x.byID[link.InfluencerID]; f != nil && inForce(f.ArchivedAt, t.At) {
 			t.InfluencerID, t.InfluencerName, t.CampaignID = f.ID, f.Name, link.CampaignID
@@ -131,27 +132,31 @@ func (x *Index) influencerNamed(folded string, at time.Time) *facts.Influencer {
 // campaignNamed returns the id of an influencer's campaign with a folded name that
 // was in force at an instant, and "" where there is none. Of several it is the newest
 // of those that have a cost in force for the order by a link, else the newest.
-func (x *Index) campaignNamed(influencerID, folded string, at time.Time, o *Order) string {
+func (x *Index) campaignNamed(influencerID, folded string, at time.Time, o *wire.Order) string {
 	if folded == "" {
 		return ""
 	}
-	var best *facts.Campaign
-	bestPays := false
+	var named []*facts.Campaign
 	for _, c := range x.campaigns[influencerID] {
-		if c.Folded != folded || !inForce(c.ArchivedAt, at) {
-			continue
-		}
-		level, _ := x.costsFor(influencerID, c.ID, facts.EvidenceLink, o.Day, o.CreatedAt)
-		pays := level == facts.LevelCampaign
-		newer := best == nil || cmp.Or(c.CreatedAt.Compare(best.CreatedAt), cmp.Compare(c.ID, best.ID)) > 0
-		if best == nil || pays && !bestPays || pays == bestPays && newer {
-			best, bestPays = c, pays
+		if c.Folded == folded && inForce(c.ArchivedAt, at) {
+			named = append(named, c)
 		}
 	}
-	if best == nil {
+	if len(named) == 0 {
 		return ""
 	}
-	return best.ID
+	slices.SortFunc(named, func(a, b *facts.Campaign) int {
+		return -cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	if len(named) > 1 {
+		day := x.DayOf(o.CreatedAt)
+		for _, c := range named {
+			if level, _ := x.costsFor(influencerID, c.ID, facts.EvidenceLink, day, o.CreatedAt); level == facts.LevelCampaign {
+				return c.ID
+			}
+		}
+	}
+	return named[0].ID
 }
 
 // coupon returns the coupon of the first of the codes that has one in force on the

@@ -274,7 +274,4 @@ func TestTheOrdersOwnUTMsAreATouchWhereOneIsSaid(t *testing.T) {
 	})
 }
 
-// orderAt is an order of the day 2026-03-01.
-func orderAt(at time.Time) *Order {
-	return &Order{Order: &wire.Order{CreatedAt: at}, Day: "2026-03-01"}
-}
+func orderAt(at time.Time) *wire.Order { return &wire.Order{CreatedAt: at} }

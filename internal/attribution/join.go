@@ -113,7 +113,7 @@ func (x *Index) touchesOfOrder(o *Order, visitors []reached, of func(v reached) 
 		}
 	}
 	for i := range touches {
-		x.match(&touches[i], o)
+		x.match(&touches[i], o.Order)
 	}
 	markAfterCheckout(touches, counted)
 	return mergeTouches(touches)
@@ -126,7 +126,7 @@ func (x *Index) orderTouch(o *Order) (Touch, bool) {
 		ID: "order", At: o.CreatedAt, Kind: facts.ByOrderUTM, MatchedBy: string(facts.ByOrderUTM), Proof: facts.ProofOrder,
 		Source: o.UTMSource.Or(""), Medium: o.UTMMedium.Or(""), Campaign: o.UTMCampaign.Or(""), Content: o.UTMContent.Or(""),
 	}
-	x.match(&t, o)
+	x.match(&t, o.Order)
 	return t, t.Source != "" || t.Medium != "" || t.Campaign != "" || t.Content != "" || o.UTMTerm.Or("") != ""
 }
 

@@ -3,7 +3,8 @@ package commerce
 import "time"
 
 // AdditionalCost is a cost of running the store: rent, platforms, marketing.
-// Dates are YYYY-MM-DD; without an EndDate the cost goes on.
+// Dates are YYYY-MM-DD; without an EndDate the cost goes on. It is one version of the
+// cost: a change makes another, which counts from the day of the change on.
 type AdditionalCost struct {
 	ID         string // UUID
 	Name       string
@@ -12,6 +13,8 @@ type AdditionalCost struct {
 	Frequency  string
 	StartDate  string
 	EndDate    string // inclusive
+	Since      string // the first day on which this version counts; empty: StartDate
+	Until      string // the day from which on another version counts, or none; empty: this is the current version
 }
 
 // CostFilter narrows a list of costs; an empty field does not narrow it. From and To
@@ -22,6 +25,9 @@ type CostFilter struct {
 	To        string
 }
 
+// HasPast reports whether the version counted on a day before today, or may have.
+func (c AdditionalCost) HasPast(today string) bool { return max(c.StartDate, c.Since) < today }
+
 // On returns what a cost amounts to on a day, and whether it is in force then. A
 // specific cost counts whole on its first day, a daily one whole on each day, a
 // weekly one a seventh, a monthly one divided by the days of that month. Cents
@@ -29,7 +35,7 @@ type CostFilter struct {
 // or a full month, always sum to the value.
 func (c AdditionalCost) On(day time.Time) (minor int64, inForce bool) {
 	text := day.Format(time.DateOnly)
-	if text < c.StartDate || c.EndDate != "" && text > c.EndDate {
+	if text < c.StartDate || c.EndDate != "" && text > c.EndDate || text < c.Since || c.Until != "" && text >= c.Until {
 		return 0, false
 	}
 	switch c.Frequency {

@@ -62,4 +62,13 @@ func TestFolding(t *testing.T) {
 	f(FoldCode, " ana10\u200b", "ANA10")
 	f(FoldCode, "ＡＮＡ１０", "ANA10")
 	f(FoldCode, "verão", "VERÃO")
+	f(FoldCode, "straße", "STRASSE")
+	f(FoldCode, "STRAẞE", "STRASSE")
+	f(FoldCode, "é", "É")
+	for _, invisible := range []string{"\uFE0F", "\uFE00", "\U000E0100", "\u034F", "\u3164", "\uFFA0", "\u115F", "\u1160", "\u17B4", "\u180B", "\u2800", "\u200D", "\u2060", "\uFEFF", "\u00AD"} {
+		f(FoldCode, invisible+" ANA"+invisible+"10"+invisible+" ", "ANA10")
+		f(FoldName, invisible+" Ana"+invisible+" Prado"+invisible, "ana prado")
+		f(FoldCode, invisible, "")
+		f(FoldName, invisible, "")
+	}
 }

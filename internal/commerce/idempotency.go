@@ -14,6 +14,12 @@ var (
 	ErrKeyInProgress = errors.New("a request with the idempotency key is under way")
 )
 
+// RepeatKeyPrefix begins the keys of requests that came without an Idempotency-Key and
+// are told by their content alone. Those of callers are keyed digests, which begin with
+// their version. What ends or changes a rule forgets them: then the same request means
+// something new.
+const RepeatKeyPrefix = "repeat:"
+
 // Claim asks to reserve an Idempotency-Key for one write.
 type Claim struct {
 	CompanyID   string

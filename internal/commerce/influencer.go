@@ -87,6 +87,9 @@ type Cost struct {
 	CostID     string
 	CampaignID string // empty: influencer-level
 	CostTerms
+	// Replaces has the ids of the costs that do not count where this one does. It is
+	// set on a cost that was added just now.
+	Replaces []string
 }
 
 // Archived says what was archived or ended.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bojanz/currency"
 	"github.com/shopspring/decimal"
-	"golang.org/x/text/currency"
 )
 
 // BRL is the currency of fees and costs (specification: "in currency units (BRL)").
@@ -27,18 +27,24 @@ var (
 	maxDecimalTextBytes = 64
 )
 
+// withdrawn are currencies that left ISO 4217's list of current ones since 2015, with
+// the digits that it gave them: a store may still import or change orders in them.
+// Source: ISO 4217, list three, and the last editions of list one that had them.
+var withdrawn = map[string]int{
+	"ANG": 2, "BGN": 2, "BYR": 0, "CUC": 2, "HRK": 2, "LTL": 2, "MRO": 2, "SLL": 2, "STD": 2, "VEF": 2, "ZWL": 2,
+}
+
 // Exponent is the number of minor-unit digits of an ISO 4217 currency: 2 for
-// BRL, 0 for JPY, 3 for KWD.
+// BRL, 0 for JPY, 3 for KWD. The digits are ISO's own (list one, edition of
+// 2026-01-01, as github.com/bojanz/currency carries it), not those that people write.
 func Exponent(code string) (int, error) {
-	if len(code) != 3 || strings.ToUpper(code) != code {
-		return 0, ErrUnknownCurrency
+	if digits, current := currency.GetDigits(code); current {
+		return int(digits), nil
 	}
-	unit, err := currency.ParseISO(code)
-	if err != nil {
-		return 0, ErrUnknownCurrency
+	if digits, known := withdrawn[code]; known {
+		return digits, nil
 	}
-	scale, _ := currency.Standard.Rounding(unit)
-	return scale, nil
+	return 0, ErrUnknownCurrency
 }
 
 // ParseDecimal reads an exact decimal from JSON number text, bounded in length

@@ -47,6 +47,44 @@ func TestAmountsOfOneCurrencyAreParsedUpToTheirBound(t *testing.T) {
 	f("1", "", 0, ErrUnknownCurrency)
 }
 
+// iso4217 is ISO 4217's list one, edition of 2026-01-01: all currencies that have minor
+// units, by their number of digits.
+var iso4217 = map[int]string{
+	0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF",
+	2: "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW CNY COP COU CRC CUP CVE CZK DKK DOP DZD " +
+		"EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS INR IRR JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK " +
+		"MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN NAD NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN " +
+		"SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED VES WST XAD XCD XCG YER ZAR ZMW ZWG",
+	3: "BHD IQD JOD KWD LYD OMR TND",
+	4: "CLF UYW",
+}
+
+func TestCurrenciesHaveTheDigitsOfISO4217(t *testing.T) {
+	t.Parallel()
+	for digits, codes := range iso4217 {
+		for code := range strings.FieldsSeq(codes) {
+			if got, err := Exponent(code); err != nil || got != digits {
+				t.Errorf("%s has %d digits, %v; want %d", code, got, err, digits)
+			}
+			if _, gone := withdrawn[code]; gone {
+				t.Errorf("%s is current, and is said to be withdrawn", code)
+			}
+		}
+	}
+	f := func(code string, want int, wantErr error) {
+		t.Helper()
+		if got, err := Exponent(code); got != want || !errors.Is(err, wantErr) {
+			t.Errorf("%s has %d digits, %v; want %d, %v", code, got, err, want, wantErr)
+		}
+	}
+	f("BGN", 2, nil) // withdrawn on 2026-01-01
+	f("BYR", 0, nil)
+	f("SLL", 2, nil)
+	for _, code := range []string{"XAU", "XXX", "XTS", "brl", "BRLX", "BR", "", "ZZZ"} {
+		f(code, 0, ErrUnknownCurrency)
+	}
+}
+
 func TestAmountsAreWritten(t *testing.T) {
 	t.Parallel()
 	f := func(minor int64, code, want string) {

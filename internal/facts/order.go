@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -53,6 +55,9 @@ func ParseOrder(c wire.Commerce) (OrderVersion, error) {
 	if _, err := commerce.Exponent(order.Currency); err != nil {
 		return OrderVersion{}, ErrCurrency
 	}
+	if c.V < wire.CommerceVersion {
+		inDigitsOfISO(&order)
+	}
 	v := OrderVersion{OrderID: order.OrderID, AcceptedAt: c.AcceptedAt.UTC().Truncate(storedPrecision), Personal: order.Personal}
 	v.VersionAt = order.UpdatedAt.Or(v.AcceptedAt).UTC().Truncate(storedPrecision)
 	if !commerce.Recordable(order.CreatedAt) || !commerce.Recordable(v.VersionAt) || !commerce.Recordable(v.AcceptedAt) {
@@ -70,6 +75,28 @@ func ParseOrder(c wire.Commerce) (OrderVersion, error) {
 		v.PersonalDigest = hash[:]
 	}
 	return v, nil
+}
+
+// fewerDigits are the currencies whose minor units had fewer digits than ISO 4217's in
+// records of version 1, and how many fewer. Migration 0008 did the same for what was
+// stored.
+var fewerDigits = map[string]int{
+	"AFN": 2, "ALL": 2, "AMD": 2, "COP": 2, "GYD": 2, "IDR": 2, "IQD": 3, "IRR": 2, "KPW": 2, "LAK": 2, "LBP": 2, "MGA": 2, "MMK": 2, "MNT": 2,
+	"MRO": 2, "MUR": 2, "PKR": 2, "RSD": 2, "SLL": 2, "SOS": 2, "STD": 2, "SYP": 2, "TZS": 2, "UZS": 2, "YER": 2,
+}
+
+// inDigitsOfISO writes the amounts of an order from a record of version 1 in minor units
+// of ISO 4217.
+func inDigitsOfISO(o *wire.Order) {
+	digits := fewerDigits[o.Currency]
+	o.TotalMinor = moved(o.TotalMinor, digits)
+	o.DiscountsMinor.Value, o.ShippingMinor.Value = moved(o.DiscountsMinor.Value, digits), moved(o.ShippingMinor.Value, digits)
+}
+
+// moved returns an amount with so many more minor-unit digits, or fewer where digits is
+// negative; then it is rounded half to even.
+func moved(minor int64, digits int) int64 {
+	return decimal.New(minor, int32(digits)).RoundBank(0).IntPart()
 }
 
 // StoredVersion is one version of an order, as the store returns it.
@@ -99,7 +126,8 @@ func ApprovedSince(versions []StoredVersion) (since time.Time) {
 
 // Fold returns the current order: the newest version, with each optional field that
 // it leaves out taken from the newest version that has it. A version that sets a
-// field to null has it. versions is ordered, oldest first, and not empty.
+// field to null has it. An amount of a version in another currency stays the number
+// that the store sent: 20.00 is 20.00. versions is ordered, oldest first, and not empty.
 func Fold(versions []StoredVersion) wire.Order {
 	out := versions[len(versions)-1].Order
 	for i := len(versions) - 2; i >= 0; i-- {
@@ -107,8 +135,8 @@ func Fold(versions []StoredVersion) wire.Order {
 		fillFrom(&out.UpdatedAt, old.UpdatedAt)
 		fillFrom(&out.Number, old.Number)
 		fillFrom(&out.Name, old.Name)
-		fillFrom(&out.DiscountsMinor, old.DiscountsMinor)
-		fillFrom(&out.ShippingMinor, old.ShippingMinor)
+		fillFrom(&out.DiscountsMinor, inCurrency(old.DiscountsMinor, old.Currency, out.Currency))
+		fillFrom(&out.ShippingMinor, inCurrency(old.ShippingMinor, old.Currency, out.Currency))
 		fillFrom(&out.PaymentMethod, old.PaymentMethod)
 		fillFrom(&out.Installments, old.Installments)
 		fillFrom(&out.DiscountCode, old.DiscountCode)
@@ -142,6 +170,16 @@ func fillFrom[T any](field *wire.Optional[T], older wire.Optional[T]) {
 	if !field.Present {
 		*field = older
 	}
+}
+
+// inCurrency writes an amount of one currency in the minor units of another.
+func inCurrency(amount wire.Optional[int64], from, to string) wire.Optional[int64] {
+	before, errBefore := commerce.Exponent(from)
+	after, errAfter := commerce.Exponent(to)
+	if errBefore == nil && errAfter == nil {
+		amount.Value = moved(amount.Value, after-before)
+	}
+	return amount
 }
 
 // OrderCodes returns the folded codes by which a coupon may match the order: first
@@ -243,7 +281,7 @@ type FirstOrderCandidate struct {
 
 // CustomerKey is one customer, e-mail or phone key of an order.
 type CustomerKey struct {
-	Orders  int       // that have it, counted up to one more than the limit
+	Orders  int       // of the order's interval that have it, counted up to one more than the limit
 	FirstID string    // id of the earliest approved order with it; empty where there is none, or Orders is above the limit
 	FirstAt time.Time // createdAt of that order
 }

@@ -128,6 +128,64 @@ func TestAUserIDsMACFollowsItsUserID(t *testing.T) {
 
 // Every optional field of an order, also one that is added later, is taken from
 // the newest version that has it.
+// A version in another currency that leaves an amount out keeps the number that was
+// sent, not its minor units.
+func TestAnAmountIsKeptOverAChangeOfCurrency(t *testing.T) {
+	f := func(from, to string, shipping, want int64) {
+		t.Helper()
+		old := StoredVersion{Order: wire.Order{Currency: from, ShippingMinor: wire.Some(shipping), DiscountsMinor: wire.Some(shipping)}}
+		now := StoredVersion{Order: wire.Order{Currency: to}}
+		o := Fold([]StoredVersion{old, now})
+		if o.ShippingMinor != wire.Some(want) || o.DiscountsMinor != wire.Some(want) {
+			t.Errorf("%d of %s is %d of shipping and %d of discounts in %s, want %d", shipping, from, o.ShippingMinor.Value, o.DiscountsMinor.Value, to, want)
+		}
+	}
+	f("BRL", "USD", 2000, 2000)
+	f("BRL", "JPY", 2000, 20)
+	f("JPY", "BRL", 20, 2000)
+	f("BRL", "KWD", 2000, 20000)
+	f("BRL", "JPY", 2050, 20) // half to even
+	f("BRL", "JPY", 2150, 22)
+	f("BRL", "ZZZ", 2000, 2000) // no currency: an order of before
+	versions := []StoredVersion{
+		{Order: wire.Order{Currency: "BRL", ShippingMinor: wire.Some(int64(2000))}},
+		{Order: wire.Order{Currency: "JPY", ShippingMinor: wire.Null[int64]()}},
+		{Order: wire.Order{Currency: "JPY"}},
+	}
+	if o := Fold(versions); o.ShippingMinor != wire.Null[int64]() {
+		t.Errorf("a null is not kept: %+v", o.ShippingMinor)
+	}
+	if o := Fold([]StoredVersion{versions[2], versions[2]}); o.ShippingMinor.Present {
+		t.Errorf("an amount that was never sent: %+v", o.ShippingMinor)
+	}
+}
+
+// Records of version 1 have the digits of CLDR.
+func TestAmountsOfVersionOneAreReadInDigitsOfISO(t *testing.T) {
+	f := func(v int, currency string, wantTotal, wantShipping int64) {
+		t.Helper()
+		c := orderRecord(`{"orderId":"1","currency":"` + currency + `","createdAt":"2026-03-10T12:00:00Z","totalMinor":1500,"shippingMinor":7,"discountsMinor":null}`)
+		c.V = v
+		version, err := ParseOrder(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var o wire.Order
+		if err := json.Unmarshal(version.Body, &o); err != nil {
+			t.Fatal(err)
+		}
+		if o.TotalMinor != wantTotal || o.ShippingMinor != wire.Some(wantShipping) || o.DiscountsMinor != wire.Null[int64]() {
+			t.Errorf("version %d, %s: total %d, shipping %+v, discounts %+v", v, currency, o.TotalMinor, o.ShippingMinor, o.DiscountsMinor)
+		}
+	}
+	f(1, "BRL", 1500, 7)
+	f(2, "BRL", 1500, 7)
+	f(1, "COP", 150000, 700)
+	f(2, "COP", 1500, 7)
+	f(1, "IQD", 1500000, 7000)
+	f(1, "JPY", 1500, 7)
+}
+
 func TestFoldKnowsEveryOptionalField(t *testing.T) {
 	fields, known := reflect.TypeFor[wire.Order](), 0
 	for i := range fields.NumField() {

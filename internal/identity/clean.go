@@ -6,27 +6,23 @@ package identity
 // a phone number, or what a customer id's name begins with. ScrubJSON leaves a JSON
 // text that is clean and has no backslash as it is.
 func Clean(text string) bool {
-	var found, names, digits uint64
+	var names, named, seen uint64
 	for i := range len(text) {
 		class := classes[text[i]]
 		names = (names<<1 | nameStarts) & class
-		digits = (digits + class>>digitBit&1) & -(class >> numberBit & 1) // those in a row
-		found |= names&nameEnds | class&signs | digits&minDigits
+		named |= names
+		seen |= class
 	}
-	return found == 0
+	return named&nameEnds == 0 && seen&sign == 0 && !mayHoldPhone(text)
 }
 
 // idBeginnings are what the words begin with that mentionsID looks for, as much
 // of each as other words seldom have.
 var idBeginnings = []string{"cust", "clie", "cart", "comp", "cpf", "user", "buye", "shopp"}
 
-// A class has a bit for each letter of idBeginnings that a byte is, and these.
-const (
-	digitBit  = 60
-	numberBit = 61 // a digit or what may stand between a number's groups
-	signBit   = 62
-	signs     = 1 << signBit
-)
+// A class has a bit for each letter of idBeginnings that a byte is, 32 in all, and
+// this one for signs that only what is scrubbed needs.
+const sign = 1 << 32
 
 // classes are the classes of all bytes. Of names, which has the letters' bits, a bit
 // is set when the bytes so far end with the word up to that letter (the shift-and
@@ -42,16 +38,8 @@ var classes, nameStarts, nameEnds = func() (classes [256]uint64, starts, ends ui
 		}
 		ends |= 1 << (bit - 1)
 	}
-	for c := range classes {
-		if inNumber[c] {
-			classes[c] |= 1 << numberBit
-		}
-		if isDigit(byte(c)) {
-			classes[c] |= 1 << digitBit
-		}
-	}
 	for _, c := range []byte("@%\xEF\xE3") { // fullwidth forms and "。" begin with the last two
-		classes[c] |= signs
+		classes[c] |= sign
 	}
 	return classes, starts, ends
 }()

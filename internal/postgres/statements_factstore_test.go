@@ -91,7 +91,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.UpsertOrders(ctx, company, noon, []facts.FoldedOrder{order})),
 		second(tx.ReplaceKeys(ctx, company, []string{"o1"}, facts.JoinKinds, []facts.OrderKey{key})),
 		second(tx.InsertDecisions(ctx, company, []facts.Decision{{OrderID: "o1", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Decision: commerce.EvidenceAccept, Rev: 1, AcceptedAt: noon, Actor: "cli"}})),
-		second(tx.FirstOrderCandidates(ctx, company, []string{"o1"}, []facts.KeyKind{facts.KeyEmail}, 200)),
+		second(tx.FirstOrderCandidates(ctx, company, []string{"o1"}, []facts.KeyKind{facts.KeyEmail}, facts.Limits{Window: time.Hour, Orders: 200})),
 		tx.SetFirstOrders(ctx, company, []facts.FirstOrder{{OrderID: "o1", First: &yes}}),
 	)
 }
@@ -102,7 +102,8 @@ func findOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 	changed := []facts.ChangedKey{{Key: key, From: noon, To: noon, Least: 0, Most: 9}}
 	cause := facts.Cause{Kind: facts.CauseEvent}
 	return errors.Join(
-		second(tx.OrdersWithKeys(ctx, company, []facts.Key{key}, 10)),
+		second(tx.OrdersFollowing(ctx, company, []facts.OrderKey{{Key: key, CreatedAt: noon}}, 10)),
+		second(tx.QueueFollowing(ctx, company, []facts.OrderKey{{Key: key, CreatedAt: noon}}, cause)),
 		second(tx.OrdersByKeys(ctx, company, spans, false, 10)),
 		second(tx.OrdersByKeys(ctx, company, spans, true, 10)),
 		second(tx.OrdersOfChangedKeys(ctx, company, []string{"o2"}, changed, time.Hour, time.Hour, 10)),

@@ -113,7 +113,12 @@ func additionalCostStatements(t *testing.T, db *merchant.Store, author commerce.
 	must, ctx := mustOf(t), t.Context()
 	rent := commerce.AdditionalCost{ID: "0195b2c0-0000-7000-8000-000000000000", Name: "Aluguel", ValueMinor: 1, Frequency: commerce.Monthly, StartDate: "2026-01-01"}
 	must(db.AddAdditionalCost(ctx, author, rent))
-	must(db.ChangeAdditionalCost(ctx, author, rent.ID, rent.Frequency, func(c *commerce.AdditionalCost) error { return nil }))
+	ahead := rent
+	ahead.ID, ahead.StartDate = "0195b2c0-0000-7000-8000-000000000001", "2190-01-01" // a change of it has no past to keep
+	must(db.AddAdditionalCost(ctx, author, ahead))
+	for _, c := range []commerce.AdditionalCost{rent, ahead} {
+		must(db.ChangeAdditionalCost(ctx, author, c.ID, c.Frequency, func(*commerce.AdditionalCost) error { return nil }))
+	}
 	_, err := db.AdditionalCosts(ctx, author.CompanyID, commerce.CostFilter{From: "2026-01-01"}, 10)
 	must(err)
 	must(db.DeleteAdditionalCost(ctx, author, rent.ID, rent.Frequency))

@@ -2,6 +2,8 @@ package produce
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -20,10 +22,14 @@ const (
 	// tried again. Each wait is twice the one before, from retryPause on.
 	maxDrainPause = 2 * time.Second
 
-	// refusedPause is the wait after Kafka has refused a spooled record for good:
-	// until somebody changes the topic's settings, no retry helps.
+	// refusedPause is the wait where a record that Kafka refuses for good cannot be
+	// set aside: until somebody makes room, or changes the topic's settings, no
+	// retry helps.
 	refusedPause = 30 * time.Second
 )
+
+// errNotSetAside: what Kafka refuses for good holds the records behind it.
+var errNotSetAside = errors.New("the spool cannot set aside what Kafka refuses for good")
 
 // drain sends what the spool holds of the partition, oldest first, until it
 // holds nothing: then it returns true, and what comes goes to Kafka directly. It
@@ -50,10 +56,10 @@ func (l *lane) drain(away spoolTimer) bool {
 			}
 			continue
 		}
-		if err == nil {
-			err = l.sendKept(kept)
-		} else {
+		if err != nil {
 			l.batcher.config.Log.Error("the spool cannot be read", "topic", l.key.topic, "partition", l.key.partition, "error", err)
+		} else if err = l.sendKept(kept); kafka.IsRefusal(err) && maxBytes == 0 {
+			err = l.sendEach(kept)
 		}
 		switch {
 		case err == nil:
@@ -66,7 +72,7 @@ func (l *lane) drain(away spoolTimer) bool {
 		case kafka.IsRefusal(err) && maxBytes > 0:
 			maxBytes = 0 // the records of one request may be the reason
 			continue
-		case kafka.IsRefusal(err):
+		case errors.Is(err, errNotSetAside):
 			l.batcher.config.Log.Error("Kafka refuses a spooled record for good: the partition's later ones wait behind it", "topic", l.key.topic, "partition", l.key.partition, "error", err)
 			pause = refusedPause
 		}
@@ -138,6 +144,26 @@ func (l *lane) sendKept(kept Kept) error {
 	}
 	for i, r := range kept.Records {
 		if err := l.produceKept(ctx, kafka.PartitionFor(r.Key, n), kept.Records[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendEach sends one request's records one by one, and sets those aside that
+// Kafka refuses for good: they were acknowledged, so they may not be lost, and
+// they must not hold those behind them for ever.
+func (l *lane) sendEach(kept Kept) error {
+	for i := range kept.Records {
+		one := kept.Records[i : i+1]
+		err := l.sendKept(Kept{Records: one})
+		if kafka.IsRefusal(err) {
+			l.batcher.config.Log.Error("Kafka refuses a spooled record for good: it is set aside, and tried again at the next start", "topic", l.key.topic, "partition", l.key.partition, "bytes", recordBytes(one[0]), "error", err)
+			if err = l.batcher.config.Spool.SetAside(l.partition(), one); err != nil {
+				err = fmt.Errorf("%w: %w", errNotSetAside, err)
+			}
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,8 @@ import (
 type commit struct {
 	records []Record
 	bytes   int64
-	settled []func(seq uint64, err error) // of the records, in order; of those who flush behind them
+	settled []func(seq uint64, err error) // of the records, in order
+	flushed []func(err error)             // of those who wait for the marks alone
 }
 
 // nextCommit is the commit that gathers, and wakes the committer for it. The
@@ -46,10 +47,10 @@ func (l *Log) commitAll() {
 		}
 		l.mu.Unlock()
 		for i, settled := range c.settled {
-			if i >= len(c.records) {
-				i = 0 // one who flushes has no record
-			}
 			settled(first+uint64(i), err)
+		}
+		for _, flushed := range c.flushed {
+			flushed(err)
 		}
 	}
 }
@@ -61,7 +62,7 @@ func (l *Log) write(c *commit) (first uint64, err error) {
 	nothing := len(c.records) == 0 && (len(l.unmarked()) == 0 || len(l.segments) == 0)
 	l.mu.Unlock()
 	if nothing { // without a file, nothing can come once more
-		return 0, nil
+		return 0, l.syncRemovals()
 	}
 	s, err := l.writable()
 	if err != nil {
@@ -174,19 +175,38 @@ func (l *Log) writable() (*segment, error) {
 	if err == nil {
 		err = l.options.FS.SyncDir(l.dir)
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("seglog: create %s: %w", segmentName(first), err), l.remove(s))
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.segments, l.bytes = append(l.segments, s), l.bytes+s.size
+	l.segments, l.bytes, l.removed = append(l.segments, s), l.bytes+s.size, false
 	return s, nil
 }
 
-// remove removes a segment's file. That it is gone need not be durable: its
-// records are done, and if it came back they would be read once more. The next
-// segment's SyncDir makes it durable before another record is acknowledged.
+// syncRemovals makes durable that files are gone: one that came back after a
+// loss of power would bring its records once more.
+func (l *Log) syncRemovals() error {
+	l.mu.Lock()
+	removed := l.removed
+	l.removed = false
+	l.mu.Unlock()
+	if !removed {
+		return nil
+	}
+	if err := l.options.FS.SyncDir(l.dir); err != nil {
+		l.mu.Lock()
+		l.removed = true
+		l.mu.Unlock()
+		return fmt.Errorf("seglog: sync %s: %w", l.dir, err)
+	}
+	return nil
+}
+
+// remove removes a segment's file. It is durable with the next segment, Flush or
+// Close. The caller holds l.mu, or nobody else has the log yet.
 func (l *Log) remove(s *segment) error {
+	l.removed = true
 	if err := errors.Join(s.file.Close(), l.options.FS.Remove(filepath.Join(l.dir, segmentName(s.first)))); err != nil {
 		return fmt.Errorf("seglog: remove %s: %w", segmentName(s.first), err)
 	}

@@ -60,6 +60,7 @@ type Log struct {
 	pending  *commit
 	writing  bool // the committer has a commit in hand
 	closed   bool
+	removed  bool // a file, since the directory was synced
 
 	wake      chan struct{} // the committer's: something is pending
 	committer sync.WaitGroup
@@ -101,7 +102,7 @@ func (l *Log) Flush(ctx context.Context) error {
 	}
 	done := make(chan error, 1)
 	c := l.nextCommit()
-	c.settled = append(c.settled, func(_ uint64, err error) { done <- err })
+	c.flushed = append(c.flushed, func(err error) { done <- err })
 	l.mu.Unlock()
 	return wait(ctx, done)
 }
@@ -154,14 +155,15 @@ func (l *Log) Close() error {
 	var marks error
 	if len(l.unmarked()) > 0 && len(l.segments) > 0 {
 		c := l.nextCommit()
-		c.settled = append(c.settled, func(_ uint64, err error) { marks = err })
+		c.flushed = append(c.flushed, func(err error) { marks = err })
 	}
 	close(l.wake) // nothing is enqueued any more
 	l.mu.Unlock()
 	l.committer.Wait()
+	removals := l.syncRemovals()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	failures := []error{marks}
+	failures := []error{marks, removals}
 	for _, s := range l.segments {
 		failures = append(failures, s.file.Close())
 	}

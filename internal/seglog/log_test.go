@@ -199,6 +199,63 @@ func TestAnAppendThatIsNotWaitedForMayBeThere(t *testing.T) {
 	}
 }
 
+// One who flushes may wait before those who append. Each record still gets its own
+// number: with another's, Done would drop a record that comes after it.
+func TestRecordsBehindAFlushGetTheirOwnNumbers(t *testing.T) {
+	files := newMemFS()
+	l, _ := open(t, files, Options{})
+	add(t, l, 0, "first")
+	inSync, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	files.fail = func(op, _ string) error {
+		if op == "sync" {
+			once.Do(func() { close(inSync); <-goOn })
+		}
+		return nil
+	}
+	var waiting sync.WaitGroup
+	waiting.Go(func() { add(t, l, 0, "second") })
+	<-inSync
+	done(t, l, 0, 1) // so that the flush has something to say
+	waiting.Go(func() {
+		if err := l.Flush(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	await.Until(t, await.Long, func() bool { // nothing tells
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.pending != nil
+	}, func() string { return "the flush waits" })
+	given := map[string]uint64{}
+	var mu sync.Mutex
+	for _, payload := range []string{"a", "b", "c"} {
+		waiting.Add(1)
+		err := l.Enqueue(Record{Payload: []byte(payload)}, func(seq uint64, err error) {
+			defer waiting.Done()
+			mu.Lock()
+			defer mu.Unlock()
+			if given[payload] = seq; err != nil {
+				t.Error(err)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(goOn)
+	waiting.Wait()
+	records, err := l.Next(0, 10, 1<<20)
+	if err != nil || len(records) != 4 {
+		t.Fatalf("%d records, %v", len(records), err)
+	}
+	for _, r := range records[1:] {
+		if given[string(r.Payload)] != r.Seq {
+			t.Errorf("%s has the number %d and was told %d", r.Payload, r.Seq, given[string(r.Payload)])
+		}
+	}
+}
+
 // A write or a sync that fails is an error of those who wait for it; what
 // comes later goes into another file, and nothing that was acknowledged is lost.
 func TestAFailedWriteOrSyncEndsItsSegment(t *testing.T) {
@@ -382,6 +439,40 @@ func history(t *testing.T, seed uint64, r *rand.Rand) {
 			}
 			l, _ = open(t, files, options)
 			check("reopened")
+		}
+	}
+}
+
+// A file that came back after a loss of power would bring its records once more,
+// however long ago they were done.
+func TestAFileThatIsRemovedStaysRemovedAfterAFlushOrAClose(t *testing.T) {
+	for _, end := range []func(l *Log) error{
+		func(l *Log) error { return l.Flush(t.Context()) },
+		(*Log).Close,
+	} {
+		files := newMemFS()
+		l, _ := open(t, files, Options{})
+		add(t, l, 0, "old")
+		done(t, l, 0, 1)
+		if again, _ := open(t, files.crash(nil), Options{}); payloads(t, again, 0) != "old" {
+			t.Error("the removal is durable by itself: this test shows nothing")
+		}
+		broken := errors.New("i/o error")
+		files.fail = func(op, _ string) error {
+			if op == "syncdir" {
+				return broken
+			}
+			return nil
+		}
+		if err := l.Flush(t.Context()); !errors.Is(err, broken) {
+			t.Errorf("%v, want %v", err, broken)
+		}
+		files.fail = nil
+		if err := end(l); err != nil {
+			t.Fatal(err)
+		}
+		if again, _ := open(t, files.crash(nil), Options{}); payloads(t, again, 0) != "" {
+			t.Errorf("there again: %s", payloads(t, again, 0))
 		}
 	}
 }

@@ -18,9 +18,14 @@ const (
 	KindErasure   Kind = "erasure"
 )
 
+// CommerceVersion is the version of records of commerce.v1 that are written now. In
+// those of version 1 an order's amounts have the minor-unit digits that Unicode's CLDR
+// gives a currency, since version 2 those of ISO 4217.
+const CommerceVersion = 2
+
 // Commerce is the value of a record of commerce.v1: full state in each.
 type Commerce struct {
-	V          int             `json:"v"` // 1
+	V          int             `json:"v"` // CommerceVersion
 	Kind       Kind            `json:"kind"`
 	ID         string          `json:"id"`  // orderId, productId, or the rule's "<type>/<id>"
 	Rev        int64           `json:"rev"` // company's rule revision; 0 for orders and products

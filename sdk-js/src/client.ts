@@ -7,7 +7,7 @@ import { Queue } from "./queue";
 import { Sender } from "./sender";
 import { get, put } from "./store";
 import type { Config, Consent, Identity } from "./types";
-import { arrival, forget, session, visitor } from "./visitor";
+import { arrival, forget, framed, session, visitor } from "./visitor";
 
 declare const VERSION: string; // set by the build
 
@@ -111,6 +111,7 @@ export function take(at: number, name: string, payload?: unknown, identity?: unk
       stream,
       seq: ++seq,
       locale: navigator.language,
+      frame: framed(free()) || undefined,
       screen: screen.width + "x" + screen.height,
       library: { name: "sdk-js", version: VERSION },
     };
@@ -155,6 +156,7 @@ export function consent(given: Consent): void {
     const raw = JSON.parse(e.raw);
     if (raw[6].visitorId) continue;
     know(raw[6], raw[6].url, Date.now());
+    raw[6].frame = framed(true) || undefined;
     e.raw = JSON.stringify(raw);
   }
   queue.persist();

@@ -19,6 +19,8 @@ export class Sender {
   private timer: any;
   private due = 0;
   private failures = 0;
+  private asked = false; // without credentials, once a page
+  private told = 0; // the last refusal's status, which the console was told
 
   constructor(
     private company: string,
@@ -90,12 +92,20 @@ export class Sender {
     const raws = batch.map((e) => e.raw);
     const core = await canonical("[" + raws.join() + "]");
     const events = core && core.items && core.items.length == batch.length ? this.texts(core, batch) : raws;
-    const response = await fetch(this.url, {
-      method: "POST",
-      body: this.body(events),
-      credentials: "include", // with the server's visitor cookie
-      headers: { "Content-Type": "text/plain" }, // needs no preflight
-      signal: attempt(() => AbortSignal.timeout(TIMEOUT)), // older browsers have their own timeout
+    const ask = (credentials: RequestCredentials) =>
+      fetch(this.url, {
+        method: "POST",
+        body: this.body(events),
+        credentials,
+        headers: { "Content-Type": "text/plain" }, // needs no preflight
+        signal: attempt(() => AbortSignal.timeout(TIMEOUT)), // older browsers have their own timeout
+      });
+    // With the server's visitor cookie. A page whose origin is not listed can read
+    // that only where it sends none.
+    const response = await ask("include").catch((error) => {
+      if (this.asked) throw error;
+      this.asked = true;
+      return ask("omit");
     });
     const answer: any = (await response.json().catch(() => 0)) || {};
     const status = response.status;
@@ -111,13 +121,16 @@ export class Sender {
       return moved ? -1 : 0;
     }
     if (status >= 400 && status < 500 && status != 408 && status != 429) {
-      this.log("refused", status, answer.error || "");
+      const { code, message } = answer.error || ({} as any);
+      this.log("refused", status, code);
+      if (this.told != status) console.error("[tributary] refused", (this.told = status), code, message);
+      if (code == "origin_not_allowed") return 0; // it may be allowed soon: the message says how
       for (const e of batch) this.queue.remove(e.id);
       this.queue.dropped += batch.length;
       return -1;
     }
     const after = response.headers.get("Retry-After") || "";
-    this.log("status " + status + ", will be tried again");
+    this.log(status, "will be tried again");
     return Math.min(MOST * 10, Math.max(0, +after * 1000 || Date.parse(after) - Date.now() || 0));
   }
 

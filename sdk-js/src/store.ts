@@ -30,14 +30,17 @@ export function cookie(name: string): string | undefined {
 /**
  * Sets a cookie on the widest domain the browser takes, which is the
  * registrable one: wider ones ("com.br") are refused. maxAge is in seconds.
+ * Returns that domain, or undefined where no cookie can be set.
  */
-export function setCookie(name: string, value: string, maxAge: number): void {
-  attempt(() => {
+export function setCookie(name: string, value: string, maxAge: number): string | undefined {
+  return attempt(() => {
     const rest = "; path=/; SameSite=Lax; max-age=" + maxAge + (location.protocol == "https:" ? "; Secure" : "");
     const labels = location.hostname.split(".");
     for (let n = labels.length == 1 || /^[\d.]+$|:/.test(location.hostname) ? 0 : 2; n <= labels.length; n++) {
-      document.cookie = name + "=" + value + (n ? "; domain=" + labels.slice(-n).join(".") : "") + rest;
-      if (!n || (maxAge ? cookie(name) == value : !cookie(name))) return;
+      const domain = n ? labels.slice(-n).join(".") : location.hostname;
+      document.cookie = name + "=" + value + (n ? "; domain=" + domain : "") + rest;
+      if (maxAge ? cookie(name) == value : !cookie(name)) return domain;
+      if (!n) return;
     }
   });
 }

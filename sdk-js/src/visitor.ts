@@ -1,9 +1,10 @@
 import { uuid } from "./id";
-import { cookie, del, get, put, setCookie, tabDel, tabGet, tabPut } from "./store";
+import { attempt, cookie, del, get, put, setCookie, tabDel, tabGet, tabPut } from "./store";
 
 const ID = "trb_id";
 const SESSION = "trb_s";
 const KEPT = "trb_c";
+const PROBE = "trb_f";
 const MAX_AGE = 400 * 86400; // seconds: browsers keep a cookie no longer (RFC 6265bis)
 const IDLE = 1800000; // ms: a session ends after half an hour without an event
 
@@ -20,6 +21,21 @@ export function visitor(): string {
   if (cookie(ID) != id) setCookie(ID, id, MAX_AGE);
   if (get(ID) != id) put(ID, id);
   return id;
+}
+
+/**
+ * Whether this page is in a frame of another site's page. Another origin of its
+ * own site it knows only where it may store something, and where the browser
+ * names the pages around.
+ */
+export function framed(store: boolean): boolean {
+  const around = location.ancestorOrigins;
+  if (!around) return top != window && !attempt(() => top!.location.href);
+  return Array.from(around).some((origin) => {
+    if (origin == location.origin) return false;
+    const site = store && setCookie(PROBE, "1", 1);
+    return !site || !("." + origin.split(/\/|:\d/)[2]).endsWith("." + site);
+  });
 }
 
 export function forget(): void {

@@ -20,13 +20,14 @@ const (
 // parser fills one event. It keeps the first violation. If the rest of the text
 // can still be read, it goes on, to find the event's id.
 type parser struct {
-	in      Scanner
-	event   *Event
-	company string
-	payload string // to be checked once the event's name is known
-	hasTime bool
-	again   bool // it has members that Batch.members must judge
-	err     *Violation
+	in        Scanner
+	event     *Event
+	company   string
+	payload   string // to be checked once the event's name is known, unless it is canonical
+	canonical bool
+	hasTime   bool
+	again     bool // it has members that Batch.members must judge
+	err       *Violation
 }
 
 // parse reads the item's text into its Event or Err and returns the companyId
@@ -107,7 +108,7 @@ func (p *parser) object() {
 			p.again = p.again || p.company == "" && !absent
 		case "payload":
 			if p.isObject("payload", CodeInvalidPayload) {
-				p.payload = p.in.Raw()
+				p.payload, p.canonical = p.in.rawPayload()
 			}
 		case "identity":
 			if p.isObject("identity", CodeInvalidIdentity) {
@@ -181,7 +182,7 @@ func (p *parser) quoted(field string, code Code) {
 	p.in = Scan(text, 1)
 	if p.isObject(field, code) {
 		if field == "payload" {
-			p.payload = p.in.Raw()
+			p.payload, p.canonical = p.in.rawPayload()
 		} else {
 			p.identity()
 		}
@@ -194,6 +195,9 @@ func (p *parser) quoted(field string, code Code) {
 
 // text reads a string; null counts as absent.
 func (p *parser) text(field string, code Code) string {
+	if text, plain := p.in.plain(); plain {
+		return text
+	}
 	if p.in.IsNull() {
 		return ""
 	}
@@ -332,8 +336,11 @@ func (p *parser) complete(o *Options) {
 		return
 	}
 	e.Name = name
-	if p.err = normalPayload(name, p.payload, &e.Payload); p.err != nil {
-		return
+	e.Payload = p.payload
+	if !p.canonical {
+		if p.err = normalPayload(name, p.payload, &e.Payload); p.err != nil {
+			return
+		}
 	}
 	if !p.hasTime {
 		e.Timestamp = o.Now

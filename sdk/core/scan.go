@@ -145,11 +145,20 @@ func (s *Scanner) Text() string {
 // tokens, and with the same characters replaced as in Text. It is a part of the
 // Scanner's text if that was canonical already.
 func (s *Scanner) Raw() string {
-	s.space()
-	dirty := s.dirty
-	s.dirty = false
-	start := s.at
+	start, dirty := s.beginRaw()
 	s.Skip()
+	return s.endRaw(start, dirty)
+}
+
+// beginRaw and endRaw stand around what moves behind the value.
+func (s *Scanner) beginRaw() (start int, dirty bool) {
+	s.space()
+	dirty = s.dirty
+	s.dirty = false
+	return s.at, dirty
+}
+
+func (s *Scanner) endRaw(start int, dirty bool) string {
 	raw := s.text[start:s.at]
 	if s.fault != NoFault {
 		return ""
@@ -184,6 +193,9 @@ func (s *Scanner) Skip() {
 			s.Skip()
 		}
 	case String:
+		if _, plain := s.plain(); plain {
+			return
+		}
 		if _, _, replace := s.quoted(); replace {
 			s.dirty = true
 		}
@@ -264,6 +276,16 @@ func (s *Scanner) next(end byte) bool {
 }
 
 func (s *Scanner) key() (raw string, decode, ok bool) {
+	if at, fresh := s.at, s.fresh; fresh || at < len(s.text) && s.text[at] == ',' { // nearly all names stand so
+		if !fresh {
+			s.at++
+		}
+		if name, plain := s.plain(); plain && s.at < len(s.text) && s.text[s.at] == ':' {
+			s.at++
+			return name, false, true
+		}
+		s.at, s.fresh = at, fresh
+	}
 	if !s.next('}') {
 		return "", false, false
 	}
@@ -278,6 +300,21 @@ func (s *Scanner) key() (raw string, decode, ok bool) {
 	}
 	s.at++
 	return raw, escaped || replace, true
+}
+
+// plain is the string that begins right here, if it has nothing to decode or to
+// replace; the Scanner then moves behind it, and stays where it is otherwise.
+func (s *Scanner) plain() (text string, ok bool) {
+	if s.fault != NoFault || s.at >= len(s.text) || s.text[s.at] != '"' {
+		return "", false
+	}
+	start := s.at + 1
+	end := plainTo(s.text, start)
+	if end == len(s.text) || s.text[end] != '"' {
+		return "", false
+	}
+	s.at, s.fresh = end+1, false
+	return s.text[start:end], true
 }
 
 // quoted moves behind a string and returns what is between its quotes. replace

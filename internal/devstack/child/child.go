@@ -56,6 +56,10 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 // Err returns how the process ended, as exec.Cmd.Wait does. Call it after Done.
 func (p *Process) Err() error { return p.err }
 
+// Signal sends one signal, and does not wait. It is an error if the process has
+// ended.
+func (p *Process) Signal(signal os.Signal) error { return p.cmd.Process.Signal(signal) }
+
 // Stop sends the signals one after the other, each after waiting for patience at
 // most, until the process has ended. It returns when the process has ended.
 func (p *Process) Stop(patience time.Duration, signals ...os.Signal) {

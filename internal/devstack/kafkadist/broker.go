@@ -1,7 +1,3 @@
-// Package kafkadist runs a real Apache Kafka (KRaft, one node) on loopback, for
-// tests that kill a broker and start it again.
-//
-// What may enter: downloading its jars with Maven and running it with Java.
 package kafkadist
 
 import (
@@ -9,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -23,8 +19,11 @@ import (
 // Broker is one node, broker and controller in one process. Its data stays when
 // the process ends.
 type Broker struct {
+	id               int // from 1 on
 	dir, jars, java  string
 	addr, controller string // host:port
+	side             string // a second address of the broker; empty: none
+	advertised       string // what the second address tells clients to dial
 	process          *child.Process
 }
 
@@ -36,45 +35,25 @@ const (
 // Start formats dir the first time and starts a broker on free ports. Call Stop
 // when it is no longer needed; when we end, it is killed.
 func Start(ctx context.Context, dir string) (*Broker, error) {
-	java, err := exec.LookPath("java")
-	if err != nil {
-		return nil, fmt.Errorf("java: %w", ErrNoTool)
-	}
-	jars, err := fetch(ctx)
+	cluster, err := StartCluster(ctx, ClusterConfig{Dir: dir, Nodes: 1})
 	if err != nil {
 		return nil, err
 	}
-	b := &Broker{dir: dir, jars: jars, java: java}
-	if err := b.choosePorts(); err != nil {
-		return nil, fmt.Errorf("kafka: free port: %w", err)
-	}
-	if err := b.configure(ctx); err != nil {
-		return nil, err
-	}
-	return b, b.Restart(ctx)
+	return cluster.Brokers[0], nil
 }
 
 // Addr returns the broker's host:port; it stays the same over restarts.
 func (b *Broker) Addr() string { return b.addr }
 
-func (b *Broker) choosePorts() error {
-	for _, addr := range []*string{&b.addr, &b.controller} {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		defer listener.Close() // both are held until both are chosen
-		*addr = listener.Addr().String()
-	}
-	return nil
-}
+// SideAddr is where a client that was told ClusterConfig.Advertise is heard.
+func (b *Broker) SideAddr() string { return b.side }
 
 // configure writes the node's files and formats its storage.
-func (b *Broker) configure(ctx context.Context) error {
+func (b *Broker) configure(ctx context.Context, of clusterSettings) error {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return fmt.Errorf("kafka directory: %w", err)
 	}
-	files := map[string]string{"log4j2.properties": logging, "server.properties": b.properties()}
+	files := map[string]string{"log4j2.properties": logging, "server.properties": b.properties(of)}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(b.dir, name), []byte(text), 0o600); err != nil {
 			return fmt.Errorf("kafka directory: %w", err)
@@ -107,26 +86,36 @@ appender.o.layout.type=PatternLayout
 appender.o.layout.pattern=[%d] %p %m (%c{1})%n
 `
 
-func (b *Broker) properties() string {
-	return strings.NewReplacer("BROKER", b.addr, "CONTROL", b.controller, "DATA", filepath.Join(b.dir, "data")).Replace(`process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@CONTROL
-listeners=PLAINTEXT://BROKER,CONTROLLER://CONTROL
-advertised.listeners=PLAINTEXT://BROKER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+func (b *Broker) properties(of clusterSettings) string {
+	listeners, advertised, protocols := "PLAINTEXT://"+b.addr, "PLAINTEXT://"+b.addr, "PLAINTEXT:PLAINTEXT"
+	if b.side != "" {
+		listeners += ",SIDE://" + b.side
+		advertised += ",SIDE://" + b.advertised
+		protocols += ",SIDE:PLAINTEXT"
+	}
+	return strings.NewReplacer(
+		"$node", strconv.Itoa(b.id), "$voters", of.voters, "$listeners", listeners, "$advertised", advertised, "$protocols", protocols,
+		"$control", b.controller, "$data", filepath.Join(b.dir, "data"),
+		"$replicas", strconv.Itoa(of.replicas), "$insync", strconv.Itoa(of.inSync),
+	).Replace(`process.roles=broker,controller
+node.id=$node
+controller.quorum.voters=$voters
+listeners=$listeners,CONTROLLER://$control
+advertised.listeners=$advertised
+listener.security.protocol.map=$protocols,CONTROLLER:PLAINTEXT
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
-log.dirs=DATA
+log.dirs=$data
 auto.create.topics.enable=false
-default.replication.factor=1
-min.insync.replicas=1
-offsets.topic.replication.factor=1
+default.replication.factor=$replicas
+min.insync.replicas=$insync
+offsets.topic.replication.factor=$replicas
 offsets.topic.num.partitions=8
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
+transaction.state.log.replication.factor=$replicas
+transaction.state.log.min.isr=$insync
 transaction.state.log.num.partitions=8
-share.coordinator.state.topic.replication.factor=1
-share.coordinator.state.topic.min.isr=1
+share.coordinator.state.topic.replication.factor=$replicas
+share.coordinator.state.topic.min.isr=$insync
 share.coordinator.state.topic.num.partitions=4
 group.initial.rebalance.delay.ms=0
 broker.session.timeout.ms=3000
@@ -137,22 +126,34 @@ controlled.shutdown.enable=true
 
 // Restart starts the broker again after Kill or Stop and returns once it is ready.
 func (b *Broker) Restart(ctx context.Context) error {
-	logPath := filepath.Join(b.dir, "broker.log")
-	log, err := os.Create(logPath)
+	if err := b.launch(); err != nil {
+		return err
+	}
+	return b.awaitReady(ctx)
+}
+
+func (b *Broker) logPath() string { return filepath.Join(b.dir, "broker.log") }
+
+// launch starts the process. Of several nodes none is ready before most are up.
+func (b *Broker) launch() error {
+	log, err := os.Create(b.logPath())
 	if err != nil {
 		return fmt.Errorf("kafka log: %w", err)
 	}
 	defer log.Close()
 	cmd := exec.Command(b.java, b.arguments("kafka.Kafka", filepath.Join(b.dir, "server.properties"))...)
 	cmd.Stdout, cmd.Stderr = log, log
-	b.process, err = child.Start(cmd, syscall.SIGKILL)
-	if err != nil {
+	if b.process, err = child.Start(cmd, syscall.SIGKILL); err != nil {
 		return fmt.Errorf("kafka: %w", err)
 	}
+	return nil
+}
+
+func (b *Broker) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	for {
-		text, err := os.ReadFile(logPath)
+		text, err := os.ReadFile(b.logPath())
 		if err != nil {
 			return fmt.Errorf("kafka log: %w", err)
 		}
@@ -169,6 +170,13 @@ func (b *Broker) Restart(ctx context.Context) error {
 		}
 	}
 }
+
+// Pause stops the broker by SIGSTOP: its connections stay open, and nothing
+// answers on them. Continue lets it go on.
+func (b *Broker) Pause() error { return b.process.Signal(syscall.SIGSTOP) }
+
+// Continue ends Pause.
+func (b *Broker) Continue() error { return b.process.Signal(syscall.SIGCONT) }
 
 // Kill ends the broker by SIGKILL, as a crash would.
 func (b *Broker) Kill() {

@@ -168,22 +168,3 @@ func (t *Tx) QueueOfChangedKeys(ctx context.Context, companyID string, changed [
 	return t.queue(ctx, companyID, `select company_id, order_id, @cause::text as cause from (`+ordersOfChangedKeys+`) q`,
 		changedKeyRows.Args(keys, pgx.NamedArgs{"company_id": companyID, "changed_ids": changed, "before": before, "after": after, "cause": cause.String()}))
 }
-
-// OrdersWithKeys returns the ids of the orders that have one of the keys, at most
-// limit of each key.
-func (t *Tx) OrdersWithKeys(ctx context.Context, companyID string, keys []facts.Key, limit int) ([]string, error) {
-	if len(keys) == 0 {
-		return nil, nil
-	}
-	spans := make([]facts.KeySpan, len(keys))
-	for i, k := range keys {
-		spans[i].Key = k
-	}
-	return t.texts(ctx, "find orders that share keys", `
-		select distinct x.order_id from `+keyOnlyRows.Unnest("k")+`
-		cross join lateral (
-			select order_id from order_key where company_id = @company_id and kind = k.kind and key = k.key limit @most) x`,
-		keyOnlyRows.Args(spans, pgx.NamedArgs{"company_id": companyID, "most": limit}))
-}
-
-var keyOnlyRows = spanRows[:2]

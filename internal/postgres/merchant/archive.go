@@ -40,6 +40,9 @@ func (s *Store) ArchiveInfluencer(ctx context.Context, author commerce.Author, n
 		if archived.Costs, err = c.endCosts(ctx, ofInfluencer, within); err != nil {
 			return err
 		}
+		if err := c.forgetRepeats(ctx); err != nil {
+			return err
+		}
 		c.change.Action, c.change.Subject, c.change.Detail = "influencer.archive", id, map[string]any{"campaign_id": campaignID}
 		if campaignID != "" {
 			return nil

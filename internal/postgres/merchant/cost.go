@@ -92,6 +92,9 @@ func (s *Store) AddCost(ctx context.Context, author commerce.Author, name, campa
 		if terms.CampaignCost {
 			cost.CampaignID = campaignID
 		}
+		if cost.Replaces, err = reg.replacedBy(ctx, cost); err != nil {
+			return err
+		}
 		c.change.Action, c.change.Subject, c.change.Detail = "cost.create", cost.CostID, map[string]any{"influencer_id": influencerID, "campaign_id": cost.CampaignID}
 		return nil
 	})
@@ -99,6 +102,26 @@ func (s *Store) AddCost(ctx context.Context, author commerce.Author, name, campa
 		return "", commerce.Cost{}, fmt.Errorf("postgres: add cost: %w", err)
 	}
 	return influencerID, cost, nil
+}
+
+// replacedBy returns the ids of the influencer's costs that a new one replaces
+// (facts.Cost.Replaces): with the same campaign, evidence and first day, and either
+// only another amount, or deleted before.
+func (reg *registering) replacedBy(ctx context.Context, cost commerce.Cost) ([]string, error) {
+	if cost.FixedFeeMinor == 0 && cost.VarFee.IsZero() {
+		return nil, nil // a marketing cost by day is no part of a payout
+	}
+	return postgres.Collect(ctx, reg.tx, pgx.RowTo[string], `
+		select cost_id::text from cost
+		where company_id = @company_id and influencer_id = @influencer_id and cost_id <> @cost_id
+			and coalesce(campaign_id, '') = @campaign_id and is_coupon_cost = @is_coupon_cost and start_date = @start_date::date
+			and (fixed_fee_minor > 0 or var_fee > 0)
+			and (deleted_at is not null
+				or end_date is not distinct from @end_date::date and (fixed_fee_minor > 0) = @has_fee and (var_fee > 0) = @has_share)
+		order by cost_id`,
+		pgx.NamedArgs{"company_id": reg.change.CompanyID, "influencer_id": reg.influencerID, "cost_id": cost.CostID, "campaign_id": cost.CampaignID,
+			"is_coupon_cost": cost.CouponCost, "start_date": cost.StartDate, "end_date": postgres.NullIfEmpty(cost.EndDate),
+			"has_fee": cost.FixedFeeMinor > 0, "has_share": !cost.VarFee.IsZero()})
 }
 
 // DeleteCost ends a cost now. An unknown one is commerce.ErrNotFound, and with
@@ -109,6 +132,9 @@ func (s *Store) DeleteCost(ctx context.Context, author commerce.Author, costID s
 			pgx.NamedArgs{"cost_id": costID, "campaign_only": campaignOnly})
 		if err == nil && ended == 0 {
 			err = pgx.ErrNoRows
+		}
+		if err == nil {
+			err = c.forgetRepeats(ctx)
 		}
 		c.change.Action, c.change.Subject = "cost.delete", costID
 		return err

@@ -159,6 +159,9 @@ func (s *Store) DeleteCoupon(ctx context.Context, author commerce.Author, campai
 		if err == nil && len(ended) == 0 {
 			err = pgx.ErrNoRows
 		}
+		if err == nil {
+			err = c.forgetRepeats(ctx)
+		}
 		c.change.Action, c.change.Subject, c.change.Detail = "coupon.delete", campaignID, map[string]any{"code": code, "coupons": len(ended)}
 		return err
 	})

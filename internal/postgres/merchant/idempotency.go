@@ -168,6 +168,15 @@ func (a *attempt) Abandon(ctx context.Context) error {
 	return nil
 }
 
+// forgetRepeats deletes the answers that are kept for requests sent again without an
+// Idempotency-Key. What was registered may be gone now, or changed, and may be
+// registered again.
+func (c *ruleChange) forgetRepeats(ctx context.Context) error {
+	_, err := c.tx.Exec(ctx, `
+		delete from idempotency where company_id = $1 and idempotency_key like $2 || '%' and answer is not null`, c.change.CompanyID, commerce.RepeatKeyPrefix)
+	return err
+}
+
 // forgetCompanies bounds the companies that one call of ForgetAnswers looks at.
 const forgetCompanies = 100
 

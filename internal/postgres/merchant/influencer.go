@@ -174,7 +174,10 @@ func (s *Store) UpdateInfluencer(ctx context.Context, author commerce.Author, na
 			return err
 		}
 		c.change.Action, c.change.Subject, c.change.Detail = "influencer.update", id, map[string]any{"category": category}
-		return c.setCategory(ctx, id, category)
+		if err := c.setCategory(ctx, id, category); err != nil {
+			return err
+		}
+		return c.forgetRepeats(ctx)
 	})
 	if err != nil {
 		return fmt.Errorf("postgres: update influencer: %w", err)

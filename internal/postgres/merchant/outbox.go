@@ -95,7 +95,7 @@ func commerceRecord(c Change, kind wire.Kind, id string, body any) (wire.Commerc
 		return wire.Commerce{}, fmt.Errorf("outbox %s: %w", id, err)
 	}
 	return wire.Commerce{
-		V: 1, Kind: kind, ID: id, Rev: c.Rev, CompanyID: c.CompanyID,
+		V: wire.CommerceVersion, Kind: kind, ID: id, Rev: c.Rev, CompanyID: c.CompanyID,
 		AcceptedAt: c.At.UTC().Truncate(time.Microsecond), Actor: c.Actor, Body: raw,
 	}, nil
 }

@@ -1,0 +1,183 @@
+package edge
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// from is a client whose connections come from an address of this machine.
+func from(t *testing.T, address string) *http.Client {
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	transport := &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, Timeout: testClient.Timeout}
+}
+
+func TestTheSocketsOfOneAddressShutNobodyOut(t *testing.T) {
+	s := newStand(t, func(c *Config, _ *Deps) { c.MaxConnections, c.MaxConnsPerIP = 10, 6 })
+	testClient.CloseIdleConnections() // of other tests too: they open new ones
+	addr := strings.TrimPrefix(s.url, "http://")
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP("127.0.0.3")}}
+	const sockets = 40
+	var open []net.Conn
+	for range sockets {
+		conn, err := dialer.DialContext(t.Context(), "tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		open = append(open, conn)
+	}
+	s.eventually("the edge has seen all sockets", func() bool {
+		return s.metric("connections_refused_total") == sockets-6
+	})
+	response, err := from(t, "127.0.0.2").Post(s.url+"/v1/events", "application/json", strings.NewReader(batchOf(pageView(newID()))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != 200 {
+		t.Errorf("another address: %d", response.StatusCode)
+	}
+	// Sockets that are closed make room for others of the address.
+	for _, conn := range open {
+		conn.Close()
+	}
+	s.eventually("the address has room again", func() bool {
+		response, err := from(t, "127.0.0.3").Get(s.url + "/healthz")
+		if err != nil {
+			return false
+		}
+		response.Body.Close()
+		return response.StatusCode == 200
+	})
+}
+
+// addressed is a connection that only has an address.
+type addressed struct {
+	net.Conn
+	of string
+}
+
+func (a *addressed) RemoteAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(a.of), 1))
+}
+
+func TestConnectionsAreCountedByClient(t *testing.T) {
+	config, err := Config{MaxConnsPerIP: 2, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newConnections(config, benchServer(t).metrics)
+	f := func(address string, may bool) *addressed {
+		t.Helper()
+		conn := &addressed{of: address}
+		if c.mayOpen(conn) != may {
+			t.Errorf("%s: may open: %v", address, !may)
+		}
+		if may {
+			c.track(conn, fasthttp.StateNew)
+			c.track(conn, fasthttp.StateActive)
+			c.track(conn, fasthttp.StateIdle)
+		}
+		return conn
+	}
+	first := f("203.0.113.7", true)
+	f("203.0.113.7", true)
+	f("203.0.113.7", false)
+	f("::ffff:203.0.113.7", false)
+	f("203.0.113.8", true)
+	f("2001:db8:1:2::1", true)
+	f("2001:db8:1:2::2", true)
+	f("2001:db8:1:2:3::1", false) // the same /64
+	f("2001:db8:1:3::1", true)
+	for range 5 {
+		f("10.0.0.1", true) // a proxy of ours
+	}
+	c.track(first, fasthttp.StateClosed)
+	c.track(first, fasthttp.StateClosed) // as after a hijack
+	f("203.0.113.7", true)
+	f("203.0.113.7", false)
+	if len(c.addresses) != 4 {
+		t.Errorf("addresses %v", c.addresses)
+	}
+	for conn := range c.open {
+		c.track(conn, fasthttp.StateClosed)
+	}
+	if len(c.addresses) != 0 || len(c.open) != 0 {
+		t.Errorf("after all have ended: %v, %d open", c.addresses, len(c.open))
+	}
+}
+
+// dripping is a client that has another byte every 10 ms, for ever.
+type dripping struct {
+	net.Conn
+	now      time.Time
+	deadline time.Time
+	reads    int
+}
+
+func (d *dripping) SetReadDeadline(at time.Time) error {
+	d.deadline = at
+	return nil
+}
+
+func (d *dripping) Read(p []byte) (int, error) {
+	d.reads++
+	if d.now = d.now.Add(10 * time.Millisecond); d.now.After(d.deadline) {
+		return 0, os.ErrDeadlineExceeded
+	}
+	p[0] = 'x'
+	return 1, nil
+}
+
+func TestTheRestOfARefusedBodyHasItsRequestsDeadline(t *testing.T) {
+	f := func(left time.Duration, most, want int) {
+		t.Helper()
+		began := time.Unix(1_700_000_000, 0)
+		client := &dripping{now: began}
+		read := readRest(client, most, began.Add(left), func() time.Time { return client.now })
+		if read != want || client.reads > want+1 {
+			t.Errorf("%v before the deadline: %d bytes in %d reads, want %d", left, read, client.reads, want)
+		}
+	}
+	f(15*time.Second, 4<<20, 1500)
+	f(time.Second, 4<<20, 100)
+	f(0, 4<<20, 0)
+	f(-time.Second, 4<<20, 0)
+	f(time.Hour, 1000, 1000) // and a bound in bytes
+}
+
+// A refused body that drips in must not hold its connection: its client sees the
+// end, whatever it goes on to send.
+func TestARefusedBodyThatDripsInIsCutOff(t *testing.T) {
+	s := newStand(t, func(c *Config, _ *Deps) { c.ReadTimeout = 300 * time.Millisecond })
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(testClient.Timeout)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Write([]byte("POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	ticks := time.NewTicker(10 * time.Millisecond)
+	defer ticks.Stop()
+	for range ticks.C {
+		if _, err := conn.Write([]byte("x")); err != nil {
+			if os.IsTimeout(err) {
+				t.Error("the connection was still open at the test's end")
+			}
+			return
+		}
+	}
+}

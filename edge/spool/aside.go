@@ -1,0 +1,129 @@
+package spool
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/tributary-io/tributary/internal/produce"
+	"github.com/tributary-io/tributary/internal/seglog"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// What Kafka refuses for good, as records that are larger than a topic's
+// max.message.bytes has become, lies in a log of its own below its edge's
+// directory: in the edge's log it would keep all newer files. The next start
+// puts it behind the edge's other records, to be sent once more.
+
+const (
+	asideDir   = "refused"
+	asideShare = 8 // it has MaxBytes divided by this, beside MaxBytes
+)
+
+func (s *Spool) asideLog(name string) (*seglog.Log, error) {
+	bound := s.config.MaxBytes / asideShare
+	l, recovered, err := seglog.Open(filepath.Join(s.config.Dir, name, asideDir), seglog.Options{
+		MaxBytes: bound, SegmentBytes: min(1<<20, bound/asideShare), FS: s.config.FS,
+	})
+	s.cut += recovered.CutBytes
+	return l, err
+}
+
+// openAside opens the log of what is refused, and takes what an earlier run left
+// in it.
+func (s *Spool) openAside(number int) error {
+	l, err := s.asideLog(strconv.Itoa(number))
+	if err != nil {
+		return fmt.Errorf("spool: %w", err)
+	}
+	s.aside = l
+	s.takeAside(l)
+	return nil
+}
+
+// adoptAside takes what a dead edge left.
+func (s *Spool) adoptAside(name string) {
+	names, err := s.config.FS.ReadDir(filepath.Join(s.config.Dir, name))
+	if err == nil && !slices.Contains(names, asideDir) {
+		return
+	}
+	var l *seglog.Log
+	if err == nil {
+		l, err = s.asideLog(name)
+	}
+	if err != nil {
+		s.config.Log.Error("a spool's directory of refused records is left out", "error", err)
+		return
+	}
+	s.takeAside(l)
+	if err := l.Close(); err != nil {
+		s.config.Log.Error("a spool's directory of refused records cannot be closed", "error", err)
+	}
+}
+
+// takeAside puts a log's records behind this edge's own. What does not fit, or
+// what a failing disk does not take, stays where it is until the next start.
+func (s *Spool) takeAside(from *seglog.Log) {
+	taken := 0
+	for _, lane := range from.Lanes() {
+		for from.Len(lane) > 0 {
+			n, err := s.takePart(from, lane)
+			taken += n
+			if err != nil {
+				s.config.Log.Error("records that Kafka refused stay aside", "error", err)
+				return
+			}
+		}
+	}
+	if taken > 0 {
+		s.config.Log.Warn("records that Kafka refused are tried again", "records", taken)
+	}
+}
+
+// takePart takes a lane's oldest records. They are forgotten where they were
+// once they are durable in this edge's log.
+func (s *Spool) takePart(from *seglog.Log, lane uint32) (taken int, err error) {
+	entries, err := from.Next(lane, maxEntries, MinBytes)
+	if err != nil {
+		return 0, err
+	}
+	settled := make(chan error, len(entries))
+	for _, e := range entries {
+		if err = s.own.Enqueue(seglog.Record{Lane: lane, Payload: e.Payload}, func(_ uint64, err error) { settled <- err }); err != nil {
+			break
+		}
+		taken++
+	}
+	for i := range taken {
+		if failure := <-settled; failure != nil { // those behind it may be there, and come twice
+			return i, failure
+		}
+	}
+	if taken > 0 {
+		if failure := from.Done(lane, entries[taken-1].Seq); failure != nil {
+			return taken, failure
+		}
+	}
+	return taken, err
+}
+
+// SetAside is produce.Spool's.
+func (s *Spool) SetAside(p produce.Partition, records []wire.Record) error {
+	lane, err := laneOf(p)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+	defer cancel()
+	return s.aside.Append(ctx, seglog.Record{Lane: lane, Payload: encode(s.config.Now(), records)})
+}
+
+// refused is how many entries lie aside; the batcher makes one for each record.
+func (s *Spool) refused() (n int) {
+	for _, lane := range s.aside.Lanes() {
+		n += s.aside.Len(lane)
+	}
+	return n
+}

@@ -1,0 +1,112 @@
+package factstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres"
+)
+
+// FirstOrderCandidates returns what is known to decide whether orders are their
+// customers' first: for each of their keys of the given kinds, how many orders of the
+// order's interval have it, counted up to Limits.Orders + 1, and, where these are at
+// most Limits.Orders, the earliest approved order with it, however old.
+func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, limits facts.Limits) ([]facts.FirstOrderCandidate, error) {
+	rows, err := t.tx.Query(ctx, `
+		select i.order_id, o.created_at, (o.body->>'isFirstOrder')::boolean, k.kind, coalesce(c.orders, 0), coalesce(f.order_id, ''), coalesce(f.created_at, o.created_at)
+		from unnest(@order_ids::text[]) with ordinality as i (order_id, n)
+		join orders o on o.company_id = @company_id and o.order_id = i.order_id
+		left join lateral (
+			select kind, key from order_key
+			where company_id = @company_id and order_id = i.order_id and kind = any(@kinds) offset 0) k on true
+		left join lateral (
+			select count(*) as orders from (
+				select 1 from order_key x
+				where x.company_id = @company_id and x.kind = k.kind and x.key = k.key
+					and x.created_at between o.created_at - @before::interval and o.created_at + @after::interval
+				limit @most_orders) x) c on true
+		left join lateral (
+			select e.order_id, e.created_at from order_key e
+			join orders p on p.company_id = @company_id and p.order_id = e.order_id and p.status = 0
+			where e.company_id = @company_id and e.kind = k.kind and e.key = k.key and c.orders < @most_orders
+			order by e.created_at, e.order_id collate "C" limit 1) f on true
+		order by i.n`,
+		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": kinds, "most_orders": limits.Orders + 1,
+			"before": limits.Window, "after": limits.SightingsAfter})
+	if err != nil {
+		return nil, fmt.Errorf("read first orders: %w", err)
+	}
+	var list []facts.FirstOrderCandidate
+	var c facts.FirstOrderCandidate
+	var kind *facts.KeyKind
+	var k facts.CustomerKey
+	if _, err := pgx.ForEachRow(rows, []any{&c.OrderID, &c.CreatedAt, &c.Sent, &kind, &k.Orders, &k.FirstID, &k.FirstAt}, func() error {
+		if len(list) == 0 || list[len(list)-1].OrderID != c.OrderID {
+			list = append(list, facts.FirstOrderCandidate{OrderID: c.OrderID, CreatedAt: c.CreatedAt, Sent: c.Sent})
+		}
+		if kind != nil {
+			last := &list[len(list)-1]
+			last.Keys = append(last.Keys, k)
+		}
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("read first orders: %w", err)
+	}
+	return list, nil
+}
+
+var firstRows = postgres.Rows[facts.FirstOrder]{
+	postgres.Col("order_id", "text", func(f *facts.FirstOrder) string { return f.OrderID }),
+	postgres.Col("first", "boolean", func(f *facts.FirstOrder) *bool { return f.First }),
+}
+
+var setFirstOrders = `
+	update orders o set is_first_order = f.first from ` + firstRows.Unnest("f") + `
+	where o.company_id = @company_id and o.order_id = f.order_id and o.is_first_order is distinct from f.first`
+
+// SetFirstOrders stores whether orders are their customers' first.
+func (t *Tx) SetFirstOrders(ctx context.Context, companyID string, orders []facts.FirstOrder) error {
+	return t.exec(ctx, "store first orders", setFirstOrders, firstRows.Args(orders, pgx.NamedArgs{"company_id": companyID}))
+}
+
+var followRows = postgres.Rows[facts.OrderKey]{
+	postgres.Col("kind", "text", func(k *facts.OrderKey) facts.KeyKind { return k.Kind }),
+	postgres.Col("key", "text", func(k *facts.OrderKey) string { return k.Value }),
+	postgres.Col("created_at", "timestamptz", func(k *facts.OrderKey) time.Time { return k.CreatedAt }),
+}
+
+// ordersFollowing selects, for each key of an order, the orders with that key from its
+// createdAt on up to the next approved one. Later ones have that one before them, so
+// that the key's order makes no difference to them.
+var ordersFollowing = `
+	select distinct x.company_id, x.order_id from ` + followRows.Unnest("k") + `
+	left join lateral (
+		select e.created_at from order_key e
+		join orders p on p.company_id = @company_id and p.order_id = e.order_id and p.status = 0
+		where e.company_id = @company_id and e.kind = k.kind and e.key = k.key and e.created_at > k.created_at
+		order by e.created_at limit 1) n on true
+	cross join lateral (
+		select company_id, order_id from order_key e
+		where e.company_id = @company_id and e.kind = k.kind and e.key = k.key
+			and e.created_at between k.created_at and coalesce(n.created_at, 'infinity')) x`
+
+// OrdersFollowing returns the ids of the orders that may become their customer's first,
+// or cease to be it, since orders got, lost or have changed with keys; at most limit.
+func (t *Tx) OrdersFollowing(ctx context.Context, companyID string, keys []facts.OrderKey, limit int) ([]string, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	return t.texts(ctx, "find first orders", `select order_id from (`+ordersFollowing+`) q limit @most`,
+		followRows.Args(keys, pgx.NamedArgs{"company_id": companyID, "most": limit}))
+}
+
+// QueueFollowing queues the orders that OrdersFollowing finds without a limit, and
+// returns how many were not queued already.
+func (t *Tx) QueueFollowing(ctx context.Context, companyID string, keys []facts.OrderKey, cause facts.Cause) (int, error) {
+	return t.queue(ctx, companyID, `select company_id, order_id, @cause::text as cause from (`+ordersFollowing+`) q`,
+		followRows.Args(keys, pgx.NamedArgs{"company_id": companyID, "cause": cause.String()}))
+}
