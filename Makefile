@@ -1,5 +1,5 @@
 # The few commands of this project; `make help` lists them.
-.PHONY: help run build sdk check lint test mutate vulnerabilities bench prove needs screenshots fuzz-api
+.PHONY: help run build sdk check lint test mutate vulnerabilities bench prove needs screenshots fuzz fuzz-api
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ prove: ## real Kafka and services broken in every way, checked by a linearizabil
 
 fuzz-api: build ## schemathesis against the admin API, all checks, about two minutes (needs Python)
 	@.ci/fuzz-api
+
+fuzz: ## every fuzz target for a time (FUZZ_TIME=30s each; PKG=./edge: one package's)
+	@FUZZ_TIME="$(FUZZ_TIME)" PKG="$(PKG)" .ci/fuzz
 
 needs:
 	@.ci/needs

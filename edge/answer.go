@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"net/http"
 	"strconv"
 	"time"
 
@@ -16,6 +17,9 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, r refusal) {
 	if r.retryAfter > 0 {
 		seconds := int(r.retryAfter.Round(time.Second) / time.Second)
 		ctx.Response.Header.Set("Retry-After", strconv.Itoa(max(1, seconds)))
+	}
+	if r.status == http.StatusUnauthorized {
+		ctx.Response.Header.Set("WWW-Authenticate", "Bearer") // RFC 9110, 15.5.2
 	}
 	ctx.SetStatusCode(r.status)
 	ctx.SetContentType("application/json")
