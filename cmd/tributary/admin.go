@@ -6,7 +6,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/admin"
@@ -49,7 +48,8 @@ a time publishes the directory and the rules' changes.`,
 			wrong.add(err)
 			trusted, err := public.proxies.prefixes()
 			wrong.add(err)
-			setup.dashboard.ClientIP = forwardedFor(trusted)
+			setup.config.ClientIP = forwardedFor(trusted)
+			setup.dashboard.ClientIP = setup.config.ClientIP
 			setup.dashboard.TokenSecret, err = tokens.require()
 			wrong.add(err)
 			setup.dashboard.PreviousTokenSecret, err = formerTokens.read()
@@ -128,7 +128,7 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 		batcher.Close(limited)
 	}()
 	s.config.Internal = s.internal != nil
-	registry := prometheus.NewRegistry()
+	registry := newRegistry(s.internal != nil)
 	ctx, stopped := watchStop(ctx, s.log, "admin", registry, stopMetrics{counted: map[string]string{
 		"tributary_admin_requests_total": "requests", "tributary_admin_outbox_published_total": "outbox_records",
 	}})
@@ -139,7 +139,7 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	}
 	defer func() { err = errors.Join(err, stopWatching()) }()
 	api, err := admin.New(s.config, admin.Deps{
-		Metrics: registry, Database: db, Producer: batcher, Hasher: s.hasher, Previous: s.previous, Log: s.log,
+		Metrics: registry, Database: db, Names: db, Producer: batcher, Hasher: s.hasher, Previous: s.previous, Log: s.log,
 		Checks: map[string]func(context.Context) error{
 			"postgres": db.db.Ping,
 			"kafka": func(ctx context.Context) error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/edge"
@@ -98,7 +97,7 @@ func runEdge(ctx context.Context, s edgeSetup) (err error) {
 	if _, err := fs.Stat(files, "manifest.json"); errors.Is(err, fs.ErrNotExist) {
 		s.log.Warn("this binary was built without the browser SDK's files: use make build")
 	}
-	registry := prometheus.NewRegistry()
+	registry := newRegistry(s.internal != nil)
 	ctx, stopped := watchStop(ctx, s.log, "edge", registry, stopMetrics{
 		counted: map[string]string{
 			"tributary_edge_requests_total": "requests", "tributary_edge_events_total": "events",
