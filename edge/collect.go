@@ -34,7 +34,11 @@ func (s *Server) collect(ctx *fasthttp.RequestCtx) {
 	encoding := strings.ToLower(strings.TrimSpace(textOf(r.headers.contentEncoding)))
 	body, err := s.inflater.inflate(encoding, ctx.PostBody(), &r.inflated)
 	if err != nil {
-		s.charge(&from, now, tokensFor(0, len(ctx.PostBody())+r.inflated.Len()))
+		inflated := len(ctx.PostBody()) + r.inflated.Len()
+		if errors.Is(err, errTooDense) {
+			inflated = max(inflated, tooDenseBytes)
+		}
+		s.charge(&from, now, tokensFor(0, inflated))
 		s.refuse(ctx, refusedInflate(err))
 		return
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"time"
 
@@ -53,6 +54,7 @@ a time publishes the directory and the rules' changes.`,
 			wrong.add(err)
 			setup.dashboard.PreviousTokenSecret, err = formerTokens.read()
 			wrong.add(err)
+			wrong.add(public.tls.read(&setup.service))
 			if err := wrong.err(); err != nil {
 				return err
 			}
@@ -131,8 +133,13 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 		"tributary_admin_requests_total": "requests", "tributary_admin_outbox_published_total": "outbox_records",
 	}})
 	defer func() { stopped(err) }()
+	stopWatching, err := s.watchCertificate(ctx, "admin", registry)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopWatching()) }()
 	api, err := admin.New(s.config, admin.Deps{
-		Metrics: registry, Database: db, Producer: batcher, Hasher: s.hasher, Previous: s.previous, Log: s.log,
+		Metrics: registry, Database: db, Names: db, Producer: batcher, Hasher: s.hasher, Previous: s.previous, Log: s.log,
 		Checks: map[string]func(context.Context) error{
 			"postgres": db.db.Ping,
 			"kafka": func(ctx context.Context) error {
@@ -149,6 +156,10 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	stop := context.AfterFunc(ctx, sockets.Cancel)
 	defer stop()
 	stopInternal := s.startInternal(ctx, api.Internal())
-	err = api.Serve(ctx, s.listener, admin.Mux(api, pages))
+	listener, handler := s.listener, admin.Mux(api, pages)
+	if s.certificate != nil {
+		listener, handler = tls.NewListener(listener, s.certificate.Config()), strict(handler)
+	}
+	err = api.Serve(ctx, listener, handler)
 	return errors.Join(err, sockets.Stop(), stopInternal())
 }

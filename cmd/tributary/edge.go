@@ -40,6 +40,7 @@ this machine's disk.`,
 			wrong.add(err)
 			setup.config.TrustedProxies, err = public.proxies.prefixes()
 			wrong.add(err)
+			wrong.add(public.tls.read(&setup.service))
 			if err := wrong.err(); err != nil {
 				return err
 			}
@@ -112,6 +113,14 @@ func runEdge(ctx context.Context, s edgeSetup) (err error) {
 			return err
 		}
 		defer func() { err = errors.Join(err, deps.Spool.Close()) }()
+	}
+	stopWatching, err := s.watchCertificate(ctx, "edge", registry)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopWatching()) }()
+	if s.certificate != nil {
+		s.config.TLS = s.certificate.Config()
 	}
 	s.config.Internal = s.internal != nil
 	server, err := edge.New(s.config, deps)
