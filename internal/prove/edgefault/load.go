@@ -260,6 +260,7 @@ func (l *load) silence() (seconds int, company time.Duration) {
 		slices.Sort(times)
 		before := time.Duration(0)
 		for _, at := range append(times, l.lasted) {
+			at = min(at, l.lasted)
 			company, before = max(company, at-before), at
 			heard[at/time.Second] = true
 		}
