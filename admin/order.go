@@ -83,6 +83,7 @@ func readOrder(o object) (order wire.Order, person wire.Personal) {
 	order.DiscountsMinor = optional(o, "totalDiscounts", amount)
 	order.ShippingMinor = optional(o, "shippingPrice", amount)
 	order.UpdatedAt = optional(o, "updatedAt", timestamp)
+	order.DeliveredAt = optional(o, "deliveredAt", timestamp)
 	order.Number = optional(o, "number", integer)
 	order.Name = optional(o, "name", text)
 	order.PaymentMethod = optional(o, "paymentMethod", choice)

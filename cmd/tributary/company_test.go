@@ -102,6 +102,11 @@ func TestSettingsOfACompanyAreChangedOneByOne(t *testing.T) {
 	f("events-per-second: 1000000, before the edge's default\nburst: 500", map[string]any{"events_per_second": 1000000, "burst": 500}, "--events-per-second", "1000000", "--burst", "500")
 	f("events-per-second: the edge's default, before 1000000", map[string]any{"events_per_second": 0}, "--events-per-second", "0")
 	f("consent: required, before none", map[string]any{"consent_policy": "required"}, "--consent", "required")
+	f("payout-rule: last_touch, before coupon_first\nwindow-days: 60, before 30\nhalf-life-days: 14", map[string]any{"payout_rule": "last_touch", "window_days": 60, "half_life_days": 14},
+		"--payout-rule", "last_touch", "--window-days", "60", "--half-life-days", "14")
+	f("unproven: ignore, before review\nhold-days: 0, before 30", map[string]any{"unproven": "ignore", "hold_days": 0, "count_direct": true, "pay_recurring": true},
+		"--unproven", "ignore", "--hold-days", "0", "--count-direct", "--pay-recurring")
+	f("payout-rule: coupon_first", map[string]any{"payout_rule": "coupon_first"}, "--payout-rule", "coupon_first")
 	f("timezone: America/Argentina/Buenos_Aires", map[string]any{"country": "AR", "timezone": "America/Argentina/Buenos_Aires", "currency": "ARS"},
 		"--country", "AR", "--timezone", "America/Argentina/Buenos_Aires", "--currency", "ARS")
 
@@ -111,7 +116,7 @@ func TestSettingsOfACompanyAreChangedOneByOne(t *testing.T) {
 			t.Errorf("exit status %d, and %q is not in\n%s", status, want, out)
 		}
 	}
-	outboxAndAudit(t, dsn, live.CompanyID, 8)
+	outboxAndAudit(t, dsn, live.CompanyID, 11)
 
 	// From the first order on, what is stored was made with these three.
 	conn, err := pgx.Connect(t.Context(), dsn)
@@ -215,4 +220,19 @@ func TestTheLeastBurstIsAFullRequest(t *testing.T) {
 	if commerce.MinBurst != core.MaxBatchEvents {
 		t.Errorf("%d, and a request has up to %d events", commerce.MinBurst, core.MaxBatchEvents)
 	}
+}
+
+func TestAnInfluencerMayHaveASettingOfItsOwn(t *testing.T) {
+	live, _ := installation(t)
+	f := func(wantStatus int, want string, args ...string) {
+		t.Helper()
+		out, status := command(t, append([]string{"company", "set", live.CompanyID}, args...)...)
+		if status != wantStatus || !strings.Contains(out, want) {
+			t.Errorf("%v: exit status %d and\n%s\nwant %q", args, status, out, want)
+		}
+	}
+	f(1, `has no influencer "Ana"`, "--influencer", "Ana", "--unproven", "pay")
+	f(1, "--unproven must be one of review, ignore, pay, or empty", "--influencer", "Ana", "--unproven", "perhaps")
+	f(1, "--influencer goes with --unproven, and with no other setting", "--influencer", "Ana", "--unproven", "pay", "--hold-days", "3")
+	f(1, "--influencer goes with --unproven, and with no other setting", "--influencer", "Ana")
 }

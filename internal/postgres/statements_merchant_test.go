@@ -48,7 +48,7 @@ func companyStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
 	_, err = db.Companies(ctx, 10)
 	must(err)
 	must(db.AddOrigins(ctx, store.Live.CompanyID, []string{"https://loja.example.com"}, nil, "test"))
-	_, _, err = db.ChangeSettings(ctx, commerce.SettingsChange{CompanyID: store.Live.CompanyID, Actor: "test", Change: func(s *commerce.Settings) { s.Country = "AR" }})
+	_, _, err = db.ChangeSettings(ctx, commerce.SettingsChange{CompanyID: store.Live.CompanyID, Actor: "test", Change: func(s *commerce.Settings) { s.Country, s.HoldDays = "AR", 7 }})
 	must(err)
 }
 
@@ -100,6 +100,8 @@ func ruleStatements(t *testing.T, db *merchant.Store, author commerce.Author) {
 	must(err)
 	must(db.DeleteCost(ctx, author, cost.CostID, true))
 	must(db.UpdateInfluencer(ctx, author, "Ana", "casa"))
+	must(db.SetUnproven(ctx, author, "Ana", commerce.UnprovenPay))
+	must(db.DecideEvidence(ctx, author, commerce.EvidenceDecision{OrderID: "o1", InfluencerID: made.InfluencerID, Decision: commerce.EvidenceAccept}))
 	_, err = db.Influencers(ctx, author.CompanyID, commerce.InfluencerCursor{}, 10)
 	must(err)
 	_, err = db.InfluencersWithCosts(ctx, author.CompanyID, commerce.InfluencerCursor{}, 10)

@@ -139,12 +139,17 @@ func storeSettings(ctx context.Context, tx pgx.Tx, c commerce.SettingsChange, be
 	if err != nil {
 		return err
 	}
+	if !before.SameForOrders(after) {
+		if err := keepPast(ctx, tx, c.CompanyID, before, rev, now); err != nil {
+			return err
+		}
+	}
 	args := settingsArgs(after)
 	args["company_id"] = c.CompanyID
 	if _, err := tx.Exec(ctx, `
 		update company set country = @country, timezone = @timezone, currency = @currency, origins = @origins, hosts = @hosts, limits = @limits,
 			consent_policy = @consent_policy, payout_rule = @payout_rule, window_days = @window_days, half_life_days = @half_life_days,
-			ignore_direct = @ignore_direct, pay_recurring = @pay_recurring
+			ignore_direct = @ignore_direct, pay_recurring = @pay_recurring, unproven = @unproven, hold_days = @hold_days
 		where company_id = @company_id`, args); err != nil {
 		return err
 	}
@@ -163,6 +168,20 @@ func storeSettings(ctx context.Context, tx pgx.Tx, c commerce.SettingsChange, be
 		return err
 	}
 	return audit(ctx, tx, change)
+}
+
+// keepPast keeps the settings that were in force until now: they still decide about
+// the orders that were created before.
+func keepPast(ctx context.Context, tx pgx.Tx, companyID string, before commerce.Settings, rev int64, now time.Time) error {
+	args := pgx.NamedArgs{
+		"company_id": companyID, "rev": rev, "until": now, "payout_rule": before.PayoutRule, "window_days": before.WindowDays,
+		"half_life_days": before.HalfLifeDays, "ignore_direct": !before.CountDirect, "pay_recurring": before.PayRecurring,
+		"unproven": before.Unproven, "hold_days": before.HoldDays,
+	}
+	_, err := tx.Exec(ctx, `
+		insert into past_setting (company_id, until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, unproven, hold_days)
+		values (@company_id, @until, @rev, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring, @unproven, @hold_days)`, args)
+	return err
 }
 
 func companyOwnColumns(c *commerce.Company) postgres.Columns {
@@ -197,6 +216,8 @@ func settingsColumns(s *commerce.Settings) postgres.Columns {
 		postgres.Into("half_life_days", &s.HalfLifeDays),
 		postgres.Into("not ignore_direct", &s.CountDirect),
 		postgres.Into("pay_recurring", &s.PayRecurring),
+		postgres.Into("unproven", &s.Unproven),
+		postgres.Into("hold_days", &s.HoldDays),
 	}
 }
 
@@ -206,6 +227,7 @@ func settingsArgs(s commerce.Settings) pgx.NamedArgs {
 		"origins": notNil(s.Origins), "hosts": notNil(s.Hosts), "limits": s.Limits, "consent_policy": s.ConsentPolicy,
 		"payout_rule": s.PayoutRule, "window_days": s.WindowDays, "half_life_days": s.HalfLifeDays,
 		"ignore_direct": !s.CountDirect, "pay_recurring": s.PayRecurring,
+		"unproven": s.Unproven, "hold_days": s.HoldDays,
 	}
 }
 
@@ -216,9 +238,9 @@ func insertCompany(ctx context.Context, tx pgx.Tx, n commerce.NewStore, c commer
 	args["company_id"], args["store_id"], args["environment"], args["name"] = c.CompanyID, c.StoreID, c.Environment, n.Name
 	return postgres.One(ctx, tx, postgres.Scan(companyColumns), `
 		insert into company (company_id, store_id, environment, name, country, timezone, currency, origins, hosts, limits,
-			consent_policy, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring)
+			consent_policy, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, unproven, hold_days)
 		values (@company_id, @store_id, @environment, @name, @country, @timezone, @currency, @origins, @hosts, @limits,
-			@consent_policy, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring)
+			@consent_policy, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring, @unproven, @hold_days)
 		returning `+postgres.List(companyColumns), args)
 }
 
