@@ -34,7 +34,11 @@ func (s *Server) collect(ctx *fasthttp.RequestCtx) {
 	encoding := strings.ToLower(strings.TrimSpace(textOf(r.headers.contentEncoding)))
 	body, err := s.inflater.inflate(encoding, ctx.PostBody(), &r.inflated)
 	if err != nil {
-		s.charge(&from, now, tokensFor(0, len(ctx.PostBody())+r.inflated.Len()))
+		inflated := len(ctx.PostBody()) + r.inflated.Len()
+		if errors.Is(err, errTooDense) {
+			inflated = max(inflated, tooDenseBytes)
+		}
+		s.charge(&from, now, tokensFor(0, inflated))
 		s.refuse(ctx, refusedInflate(err))
 		return
 	}
@@ -171,20 +175,23 @@ func cutText(text string, n int) string {
 	return text
 }
 
-// setVisitorCookie gives a new visitor a cookie, if the page is on the edge's
-// own site and the request's last event allows it by what it says of consent.
+// setVisitorCookie gives a new visitor a cookie, and takes it back from one who
+// denies, if the page is on the edge's own site, by what the request's last event
+// says of consent.
 func (s *Server) setVisitorCookie(ctx *fasthttp.RequestCtx, d *delivery) {
 	a := &d.arrival
-	if a.cookieID != "" && !a.oldCookie || a.bot != wire.BotNone || a.trust != wire.TrustOpen || !requestOf(ctx).headers.fromSameSite(ctx.Host()) {
-		return
-	}
 	last := &d.batch.Items[len(d.batch.Items)-1]
-	if last.Err != nil || !a.company.mayCookie(a.company.consent(last.Event.Consent, a.signal)) {
+	if last.Err != nil || a.bot != wire.BotNone || a.trust != wire.TrustOpen || !requestOf(ctx).headers.fromSameSite(ctx.Host()) {
 		return
 	}
-	if a.oldCookie { // signed anew, so that the former secret can be given up
+	consent := a.company.consent(last.Event.Consent, a.signal)
+	switch {
+	case a.company.anonymous(consent) && a.cookieID != "":
+		s.expireCookie(ctx)
+	case !a.company.mayCookie(consent):
+	case a.cookieID == "":
+		a.cookieID = s.newVisitorID(ctx)
+	case a.oldCookie: // signed anew, so that the former secret can be given up
 		s.setCookie(ctx, a.cookieID)
-		return
 	}
-	a.cookieID = s.newVisitorID(ctx)
 }

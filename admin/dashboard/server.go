@@ -16,6 +16,7 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/throttle"
 )
 
 // Config of the dashboard. Every field but TokenSecret has a default for its zero value.
@@ -88,9 +89,10 @@ type Server struct {
 	pages        pages
 	assets       assets
 	attempts     *attempts
-	hashing      chan struct{} // holds an element for each password that is being checked
-	publicOrigin string        // of Config.PublicURL; empty where that is not given
-	dummyHash    string        // what an unknown e-mail's password is compared with
+	guesses      *throttle.Guesses // of refresh tokens
+	hashing      chan struct{}     // holds an element for each password that is being checked
+	publicOrigin string            // of Config.PublicURL; empty where that is not given
+	dummyHash    string            // what an unknown e-mail's password is compared with
 }
 
 // hashingAtOnce bounds memory: each check takes 19 MiB.
@@ -108,11 +110,11 @@ func New(config Config, deps Deps) (*Server, error) {
 		config.RefreshFor = 14 * 24 * time.Hour
 	}
 	if config.ClientIP == nil {
-		config.ClientIP = remoteIP
+		config.ClientIP = throttle.RemoteIP
 	}
 	s := &Server{
 		config: config, db: deps.Database, log: deps.Log, now: deps.Now, random: deps.Random,
-		attempts: newAttempts(), hashing: make(chan struct{}, hashingAtOnce),
+		attempts: newAttempts(), guesses: throttle.NewGuesses(), hashing: make(chan struct{}, hashingAtOnce),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

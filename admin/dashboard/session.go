@@ -15,6 +15,7 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/throttle"
 )
 
 const (
@@ -31,6 +32,10 @@ var defaultRandom = rand.Reader
 // errNotLoggedIn says that a request comes from nobody who is logged in.
 var errNotLoggedIn = errors.New("dashboard: not logged in")
 
+// errTooManyGuesses says that a network has shown too many refresh tokens that
+// nobody has: another is not looked up.
+var errTooManyGuesses = errors.New("dashboard: too many unknown refresh tokens from this network")
+
 // authenticate returns who is logged in. An expired access token is renewed with
 // the refresh token, and new cookies are set on w.
 func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (access, error) {
@@ -44,14 +49,21 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (access, e
 	if !ok {
 		return access{}, errNotLoggedIn
 	}
+	network := throttle.Network(s.config.ClientIP(r))
+	if !s.guesses.Begin(network, now).OK {
+		return access{}, errTooManyGuesses
+	}
 	next := s.keys.successor(token)
 	session, err := s.db.RotateSession(r.Context(), commerce.SessionRotation{
 		Token: hashToken(token), Next: hashToken(next),
 		At: now, ExpiresAt: now.Add(s.config.RefreshFor), Leeway: refreshLeeway,
 	})
+	if !errors.Is(err, commerce.ErrNotFound) {
+		s.guesses.Known(network)
+	}
 	switch {
 	case errors.Is(err, commerce.ErrConflict):
-		s.log.Warn("dashboard: a refresh token was used twice; its session is ended", "network", networkOf(s.config.ClientIP(r)))
+		s.log.Warn("dashboard: a refresh token was used twice; its session is ended", "network", network)
 		s.clearCookies(w, r)
 		return access{}, errNotLoggedIn
 	case errors.Is(err, commerce.ErrNotFound):

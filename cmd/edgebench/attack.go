@@ -111,7 +111,7 @@ func (a attack) send(ctx context.Context, addr string, phase *atomic.Int32, answ
 	var reader *bufio.Reader
 	defer func() {
 		if conn != nil {
-			conn.Close()
+			_ = conn.Close()
 		}
 	}()
 	for phase.Load() != ended {
@@ -125,7 +125,7 @@ func (a attack) send(ctx context.Context, addr string, phase *atomic.Int32, answ
 		if _, err := io.WriteString(conn, a.request); err != nil {
 			return err
 		}
-		response, err := http.ReadResponse(reader, nil)
+		response, err := http.ReadResponse(reader, nil) //nolint:bodyclose // read to its end; the connection is used again
 		if err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func (a attack) send(ctx context.Context, addr string, phase *atomic.Int32, answ
 			answered.Add(1)
 		}
 		if response.Close {
-			conn.Close()
+			_ = conn.Close()
 			conn = nil
 		}
 	}

@@ -153,6 +153,9 @@ func encodings() []attack {
 		add("500 rejected events", encoding, 200, "["+strings.TrimSuffix(filled("1,", 1000), ",")+"]")
 		add("as dense as may be", encoding, 200, event(`"`+filled("%25", 300_000)+noise(14_000)+`"`))
 	}
+	// RFC 8878: a window of 8 MiB, and one last block that repeats a byte 131,071 times.
+	frame := "\x28\xb5\x2f\xfd\x00\x68" + "\xfb\xff\x0f" + " "
+	all = append(all, attack{"a window of 8 MiB, zstd", post("Content-Encoding: zstd\r\n", frame), len(post("Content-Encoding: zstd\r\n", "")) + maxRatio*len(frame), 413})
 	return all
 }
 

@@ -2,6 +2,7 @@ package spool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -102,7 +103,10 @@ func (s *Spool) takePart(from *seglog.Log, lane uint32) (taken int, err error) {
 		}
 	}
 	if taken > 0 {
-		if failure := from.Done(lane, entries[taken-1].Seq); failure != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+		defer cancel()
+		// Without the flush, a crash would bring them once more.
+		if failure := errors.Join(from.Done(lane, entries[taken-1].Seq), from.Flush(ctx)); failure != nil {
 			return taken, failure
 		}
 	}

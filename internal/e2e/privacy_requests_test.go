@@ -141,7 +141,7 @@ func (s *sender) sendOrders() {
 			send(nil, map[string]any{name: value})
 		}
 	}
-	for _, name := range []string{"utmSource", "utmMedium", "utmCampaign", "utmContent", "utmTerm", "name", "discountCode"} {
+	for _, name := range []string{"utmSource", "utmMedium", "utmCampaign", "utmContent", "utmTerm", "name"} {
 		field(name, p.email("order."+name), escaped(p.email("order."+name+", %40"), 1), fullwidth(p.email("order."+name+", fullwidth")),
 			"+"+p.foreign("order."+name), grouped(p.phone("order."+name)), "https://wa.me/55"+p.phone("order."+name+", wa.me"))
 	}

@@ -30,6 +30,9 @@ func merchantStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	keyStatements(t, db, store.Live.CompanyID)
 	author := commerce.Author{CompanyID: store.Live.CompanyID, Actor: "test", At: time.Now()}
 	ruleStatements(t, db, author)
+	if _, err := db.KnownNames(t.Context(), store.Live.CompanyID, []string{"ana"}); err != nil {
+		t.Fatal(err)
+	}
 	additionalCostStatements(t, db, author)
 	idempotencyStatements(t, db, store.Live.CompanyID)
 	personStatements(t, db, store.StoreID)
@@ -120,6 +123,8 @@ func additionalCostStatements(t *testing.T, db *merchant.Store, author commerce.
 		must(db.ChangeAdditionalCost(ctx, author, c.ID, c.Frequency, func(*commerce.AdditionalCost) error { return nil }))
 	}
 	_, err := db.AdditionalCosts(ctx, author.CompanyID, commerce.CostFilter{From: "2026-01-01"}, 10)
+	must(err)
+	_, err = db.AdditionalCostVersions(ctx, author.CompanyID, commerce.CostFilter{From: "2026-01-01", To: "2026-01-31"}, 10)
 	must(err)
 	must(db.DeleteAdditionalCost(ctx, author, rent.ID, rent.Frequency))
 }

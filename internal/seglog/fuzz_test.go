@@ -77,7 +77,7 @@ func contents(t *testing.T, l *Log) []byte {
 // wholeRecords counts the records at a segment's beginning.
 func wholeRecords(content []byte) (n int, err error) {
 	r := &recordReader{in: bytes.NewReader(content), left: int64(len(content)), seq: 1}
-	for err = r.readMagic(); err == nil; {
+	for _, err = r.readMagic(); err == nil; {
 		if _, _, err = r.read(); err == nil {
 			n++
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -620,3 +621,45 @@ func TestAFileOfAnotherVersionIsKept(t *testing.T) {
 		t.Errorf("a file of zeros: %+v", recovered)
 	}
 }
+
+// A loss of power may leave anything where a segment was begun. It must not keep
+// the segments before it from being read.
+func TestRubbishWhereASegmentWasBegunIsCut(t *testing.T) {
+	for _, rubbish := range []string{"T", "TRB\x00\x00\x00\x00\x00", "TRBSEG", "TRBSEG\x00\x00", "TRBSEGxy and more", strings.Repeat("\x00", 40), strings.Repeat("x", 100)} {
+		files := newMemFS()
+		l, _ := open(t, files, Options{})
+		add(t, l, 0, "one")
+		name := filepath.Join("q", segmentName(2))
+		files.files[name] = &memFile{fs: files, name: name, bytes: []byte(rubbish)}
+		again, recovered, err := Open("q", Options{FS: unlocked{files}})
+		if err != nil {
+			t.Errorf("%q: %v", rubbish, err)
+			continue
+		}
+		if got := payloads(t, again, 0); got != "one" || recovered != (Recovered{Records: 1, CutBytes: int64(len(rubbish))}) {
+			t.Errorf("%q: %q, %+v", rubbish, got, recovered)
+		}
+		add(t, again, 0, "two")
+		if err := again.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Records whose segment's first bytes have decayed are still whole.
+func TestRecordsBehindADecayedHeadAreRead(t *testing.T) {
+	files := newMemFS()
+	l, _ := open(t, files, Options{})
+	add(t, l, 0, "one")
+	add(t, l, 0, "two")
+	after := files.crash(nil)
+	copy(after.files[filepath.Join("q", segmentName(1))].bytes, "XX")
+	if again, recovered := open(t, after, Options{}); payloads(t, again, 0) != "one two" || recovered != (Recovered{Records: 2}) {
+		t.Errorf("%q, %+v", payloads(t, again, 0), recovered)
+	}
+}
+
+// unlocked is a file system whose locks nobody has.
+type unlocked struct{ *memFS }
+
+func (unlocked) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Recovered says what Open found.
@@ -17,7 +19,9 @@ type Recovered struct {
 	Missing  int64 // sequence numbers that no file has: records never acknowledged, or lost with a file
 }
 
-// errForeign: removing what another version wrote would lose it.
+// errForeign: removing what another version wrote would lose it. Rubbish is not
+// foreign: after a loss of power it may stand where a segment was begun, of which
+// nothing was acknowledged.
 var errForeign = errors.New("not a segment of this version")
 
 // Open opens the log in a directory, which it makes where there is none. A
@@ -126,11 +130,15 @@ func (l *Log) recoverSegment(first uint64) (cut int64, err error) {
 func (l *Log) readSegment(s *segment, size int64) (whole int64, err error) {
 	file := bufio.NewReaderSize(io.NewSectionReader(s.file, 0, size), int(min(size, 256<<10)))
 	reader := &recordReader{in: file, left: size, seq: s.first}
-	if err := reader.readMagic(); err != nil {
+	begun, err := reader.readMagic()
+	if err != nil {
 		return 0, tornIsEnd(err)
 	}
 	for at := int64(len(magic)); ; {
 		n, payload, err := reader.read()
+		if err != nil && !begun && s.open == 0 {
+			return 0, tornIsEnd(err)
+		}
 		if err != nil {
 			return at, tornIsEnd(err)
 		}
@@ -167,18 +175,25 @@ type recordReader struct {
 	payload []byte // the last one's
 }
 
-func (r *recordReader) readMagic() error {
+// readMagic reads a segment's first bytes. begun: they are what they should be.
+// Where they are not, what follows may still be whole records: their own CRCs
+// tell.
+func (r *recordReader) readMagic() (begun bool, err error) {
 	head := make([]byte, len(magic))
 	if err := r.fill(head); err != nil {
-		return err
+		return false, err
 	}
-	switch string(head) {
-	case magic:
-		return nil
-	case string(make([]byte, len(magic))): // the file's size was durable, its content not
-		return errTorn
+	if isForeign(string(head)) {
+		return false, errForeign
 	}
-	return errForeign
+	return string(head) == magic, nil
+}
+
+// isForeign tells whether a head is another version's.
+func isForeign(head string) bool {
+	version, ours := strings.CutPrefix(head, magic[:len(magic)-2])
+	_, err := strconv.ParseUint(version, 10, 8)
+	return ours && err == nil && head != magic
 }
 
 // read reads a record; errTorn where there is no whole one with the expected
