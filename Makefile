@@ -1,5 +1,5 @@
 # The few commands of this project; `make help` lists them.
-.PHONY: help run build sdk check lint test mutate vulnerabilities bench prove needs screenshots fuzz-api
+.PHONY: help run build sdk check lint test mutate vulnerabilities bench prove needs screenshots fuzz fuzz-api
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,12 +34,16 @@ vulnerabilities: # known ones that our code can reach
 bench: ## the benchmarks; each states its baseline beside it
 	go test -run '^$$' -bench . -benchmem ./...
 	go run ./cmd/edgebench
+	go run ./cmd/edgebench -attacks -runs 3
 
 prove: ## real Kafka and services broken in every way, checked by a linearizability checker; writes docs/proof.md (about 20 minutes)
 	go run ./cmd/prove
 
 fuzz-api: build ## schemathesis against the admin API, all checks, about two minutes (needs Python)
 	@.ci/fuzz-api
+
+fuzz: ## every fuzz target for a time (FUZZ_TIME=30s each; PKG=./edge: one package's)
+	@FUZZ_TIME="$(FUZZ_TIME)" PKG="$(PKG)" .ci/fuzz
 
 needs:
 	@.ci/needs

@@ -34,7 +34,11 @@ func (s *Server) collect(ctx *fasthttp.RequestCtx) {
 	encoding := strings.ToLower(strings.TrimSpace(textOf(r.headers.contentEncoding)))
 	body, err := s.inflater.inflate(encoding, ctx.PostBody(), &r.inflated)
 	if err != nil {
-		s.charge(&from, now, tokensFor(0, len(ctx.PostBody())+r.inflated.Len()))
+		inflated := len(ctx.PostBody()) + r.inflated.Len()
+		if errors.Is(err, errTooDense) {
+			inflated = max(inflated, tooDenseBytes)
+		}
+		s.charge(&from, now, tokensFor(0, inflated))
 		s.refuse(ctx, refusedInflate(err))
 		return
 	}
@@ -145,12 +149,13 @@ func (s *Server) arrival(ctx *fasthttp.RequestCtx, address netip.Addr, c *compan
 	h := &requestOf(ctx).headers
 	network := s.known.network(c, address)
 	a := arrival{
-		company: c, receivedAt: now.UnixMilli(), skew: clockSkew(now, sentAt), via: via,
+		company: c, skew: clockSkew(now, sentAt), via: via,
 		ip: network.ip, netKey: network.key, frame: h.fromForeignFrame(), bot: wire.BotNone,
 		signal: h.privacySignal(), sender: sender{trust: wire.TrustOpen},
 		userAgent: cutText(textOf(ctx.Request.Header.UserAgent()), maxUserAgent),
 		fromPage:  via != "" || len(h.origin) > 0 || len(h.fetchSite) > 0,
 	}
+	core.AppendTime(a.receivedAt[:0], now.UnixMilli())
 	// On a request of another site's page the cookie would say whom that page made
 	// open the shop, and not who came.
 	if via == wire.ViaLink || h.fromSameSite(ctx.Host()) {
@@ -171,20 +176,23 @@ func cutText(text string, n int) string {
 	return text
 }
 
-// setVisitorCookie gives a new visitor a cookie, if the page is on the edge's
-// own site and the request's last event allows it by what it says of consent.
+// setVisitorCookie gives a new visitor a cookie, and takes it back from one who
+// denies, if the page is on the edge's own site, by what the request's last event
+// says of consent.
 func (s *Server) setVisitorCookie(ctx *fasthttp.RequestCtx, d *delivery) {
 	a := &d.arrival
-	if a.cookieID != "" && !a.oldCookie || a.bot != wire.BotNone || a.trust != wire.TrustOpen || !requestOf(ctx).headers.fromSameSite(ctx.Host()) {
-		return
-	}
 	last := &d.batch.Items[len(d.batch.Items)-1]
-	if last.Err != nil || !a.company.mayCookie(a.company.consent(last.Event.Consent, a.signal)) {
+	if last.Err != nil || a.bot != wire.BotNone || a.trust != wire.TrustOpen || !requestOf(ctx).headers.fromSameSite(ctx.Host()) {
 		return
 	}
-	if a.oldCookie { // signed anew, so that the former secret can be given up
+	consent := a.company.consent(last.Event.Consent, a.signal)
+	switch {
+	case a.company.anonymous(consent) && a.cookieID != "":
+		s.expireCookie(ctx)
+	case !a.company.mayCookie(consent):
+	case a.cookieID == "":
+		a.cookieID = s.newVisitorID(ctx)
+	case a.oldCookie: // signed anew, so that the former secret can be given up
 		s.setCookie(ctx, a.cookieID)
-		return
 	}
-	a.cookieID = s.newVisitorID(ctx)
 }

@@ -98,10 +98,16 @@ func (c *company) mayCookie(consent wire.Consent) bool {
 	return true
 }
 
+// anonymous tells whether an event with this consent must name nobody: neither an
+// identity nor a visitor.
+func (c *company) anonymous(consent wire.Consent) bool {
+	return consent == wire.ConsentDenied && c.honoursDenial
+}
+
 // appendIdentity appends the member "identity", with the keyed hashes of whom the
-// event names, and nothing where the company honours the shopper's denial.
-func (c *company) appendIdentity(dst []byte, keys *identity.Recent, who *core.Identity, consent wire.Consent) []byte {
-	if *who == (core.Identity{}) || consent == wire.ConsentDenied && c.honoursDenial {
+// event names.
+func (c *company) appendIdentity(dst []byte, keys *identity.Recent, who *core.Identity) []byte {
+	if *who == (core.Identity{}) {
 		return dst
 	}
 	before := len(dst)

@@ -2,8 +2,10 @@ package edge
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,50 +22,20 @@ type connections struct {
 	handling atomic.Int64 // requests between their last byte and their answer
 	most     int          // of one address; 0: no bound
 	trusted  []netip.Prefix
+	tick     time.Duration // how much later than its deadline a read or write may end
 
 	mu        sync.Mutex
-	open      map[net.Conn]*connection
+	open      map[*connection]struct{}
 	addresses map[netip.Addr]int // open connections of each, none of 0
 	refused   prometheus.Counter
 }
 
-type connection struct {
-	state   fasthttp.ConnState
-	since   time.Time  // the beginning of its request, while one arrives
-	address netip.Addr // by which it is counted; zero: it is not
-}
-
 func newConnections(config Config, metrics *metrics) *connections {
+	shortest := min(config.ReadTimeout, config.WriteTimeout, config.IdleTimeout)
 	return &connections{
 		most: config.MaxConnsPerIP, trusted: config.TrustedProxies, refused: metrics.refusedConnections,
-		open: map[net.Conn]*connection{}, addresses: map[netip.Addr]int{},
-	}
-}
-
-// track is fasthttp.Server's ConnState.
-func (c *connections) track(conn net.Conn, state fasthttp.ConnState) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	known := c.open[conn]
-	if state == fasthttp.StateClosed || state == fasthttp.StateHijacked {
-		delete(c.open, conn)
-		if known != nil && known.address.IsValid() {
-			if c.addresses[known.address]--; c.addresses[known.address] == 0 {
-				delete(c.addresses, known.address)
-			}
-		}
-		return
-	}
-	if known == nil {
-		known = &connection{address: c.counted(conn)}
-		c.open[conn] = known
-		if known.address.IsValid() {
-			c.addresses[known.address]++
-		}
-	}
-	known.state = state
-	if state == fasthttp.StateActive {
-		known.since = time.Now()
+		tick: min(max(shortest/20, 10*time.Millisecond), 500*time.Millisecond),
+		open: map[*connection]struct{}{}, addresses: map[netip.Addr]int{},
 	}
 }
 
@@ -81,16 +53,6 @@ func (c *connections) counted(conn net.Conn) netip.Addr {
 	return clientNetwork(address)
 }
 
-// requestSince is when the request that the connection sends began to arrive.
-func (c *connections) requestSince(conn net.Conn) time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if known := c.open[conn]; known != nil {
-		return known.since
-	}
-	return time.Time{}
-}
-
 // bounded is a listener that closes the connections of an address beyond its bound.
 type bounded struct {
 	net.Listener
@@ -100,30 +62,57 @@ type bounded struct {
 func (l bounded) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
-		if err != nil || l.mayOpen(conn) {
-			return conn, err
+		if err != nil {
+			return nil, err
+		}
+		if c := l.admit(conn); c != nil {
+			return c, nil
 		}
 		_ = conn.Close()
 		l.refused.Inc()
 	}
 }
 
-// mayOpen tells whether a connection's address has room for it. It is counted
-// once fasthttp, which accepts one at a time, has called track.
-func (c *connections) mayOpen(conn net.Conn) bool {
-	address := c.counted(conn)
+// admit counts a connection until it is closed, or returns nil if its address has
+// as many as it may.
+func (c *connections) admit(conn net.Conn) *connection {
+	made := &connection{Conn: conn, of: c, address: c.counted(conn)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !address.IsValid() || c.addresses[address] < c.most
+	if made.address.IsValid() {
+		if c.addresses[made.address] >= c.most {
+			return nil
+		}
+		c.addresses[made.address]++
+	}
+	c.open[made] = struct{}{}
+	return made
+}
+
+// forget is called once for each connection, when it is closed.
+func (c *connections) forget(conn *connection) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.open, conn)
+	if conn.address.IsValid() {
+		if c.addresses[conn.address]--; c.addresses[conn.address] == 0 {
+			delete(c.addresses, conn.address)
+		}
+	}
+}
+
+// all are the open connections.
+func (c *connections) all() []*connection {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Collect(maps.Keys(c.open))
 }
 
 // closeUnused closes the connections between requests, or all of them.
 func (c *connections) closeUnused(all bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for conn, of := range c.open {
-		if all || of.state != fasthttp.StateActive {
-			_ = conn.Close() // its goroutine then calls track with StateClosed
+	for _, conn := range c.all() {
+		if all || fasthttp.ConnState(conn.state.Load()) != fasthttp.StateActive {
+			_ = conn.Close() // its goroutine then ends
 		}
 	}
 }

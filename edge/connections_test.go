@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -8,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/valyala/fasthttp"
 )
 
 // from is a client whose connections come from an address of this machine.
@@ -66,7 +65,9 @@ type addressed struct {
 	of string
 }
 
-func (a *addressed) RemoteAddr() net.Addr {
+func (a addressed) Close() error { return nil }
+
+func (a addressed) RemoteAddr() net.Addr {
 	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(a.of), 1))
 }
 
@@ -76,16 +77,11 @@ func TestConnectionsAreCountedByClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newConnections(config, benchServer(t).metrics)
-	f := func(address string, may bool) *addressed {
+	f := func(address string, may bool) *connection {
 		t.Helper()
-		conn := &addressed{of: address}
-		if c.mayOpen(conn) != may {
+		conn := c.admit(addressed{of: address})
+		if (conn != nil) != may {
 			t.Errorf("%s: may open: %v", address, !may)
-		}
-		if may {
-			c.track(conn, fasthttp.StateNew)
-			c.track(conn, fasthttp.StateActive)
-			c.track(conn, fasthttp.StateIdle)
 		}
 		return conn
 	}
@@ -101,16 +97,14 @@ func TestConnectionsAreCountedByClient(t *testing.T) {
 	for range 5 {
 		f("10.0.0.1", true) // a proxy of ours
 	}
-	c.track(first, fasthttp.StateClosed)
-	c.track(first, fasthttp.StateClosed) // as after a hijack
+	first.Close()
+	first.Close() // by fasthttp and by the drain
 	f("203.0.113.7", true)
 	f("203.0.113.7", false)
 	if len(c.addresses) != 4 {
 		t.Errorf("addresses %v", c.addresses)
 	}
-	for conn := range c.open {
-		c.track(conn, fasthttp.StateClosed)
-	}
+	c.closeUnused(true)
 	if len(c.addresses) != 0 || len(c.open) != 0 {
 		t.Errorf("after all have ended: %v, %d open", c.addresses, len(c.open))
 	}
@@ -179,5 +173,62 @@ func TestARefusedBodyThatDripsInIsCutOff(t *testing.T) {
 			}
 			return
 		}
+	}
+}
+
+// A deadline that has passed is forgotten when a new one is set: what comes then is read.
+func TestANewDeadlineReplacesOneThatHasPassed(t *testing.T) {
+	config, err := Config{}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newConnections(config, benchServer(t).metrics)
+	ours, theirs := net.Pipe()
+	defer theirs.Close()
+	conn := c.admit(ours)
+	defer conn.Close()
+	now := time.Now()
+	if err := conn.SetDeadline(now.Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	conn.enforce(now.Add(time.Second))
+	go func() { _, _ = theirs.Write([]byte("in time")) }()
+	text := make([]byte, 20)
+	if n, err := conn.Read(text); string(text[:n]) != "in time" || err != nil {
+		t.Errorf("before the deadline: %q %v", text[:n], err)
+	}
+	conn.enforce(now.Add(2 * time.Second))
+	if _, err := conn.Read(text); !os.IsTimeout(err) {
+		t.Errorf("after the deadline: %v", err)
+	}
+	if _, err := conn.Write(text); !os.IsTimeout(err) {
+		t.Errorf("after the deadline: %v", err)
+	}
+	if err := conn.SetReadDeadline(now.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	conn.enforce(now.Add(3 * time.Second))
+	go func() { _, _ = theirs.Write([]byte("again")) }()
+	if n, err := conn.Read(text); string(text[:n]) != "again" || err != nil {
+		t.Errorf("with a new deadline: %q %v", text[:n], err)
+	}
+}
+
+// A connection without requests is closed after its time.
+func TestAnIdleConnectionIsClosed(t *testing.T) {
+	s := newStand(t, func(c *Config, _ *Deps) { c.IdleTimeout = 100 * time.Millisecond })
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(testClient.Timeout)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Write([]byte("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 200") {
+		t.Errorf("%q %v", answer, err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 const pixelGIF = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
 
 // pixel is GET /v1/pixel.gif: one event in the query (companyId, event,
-// eventId, timestamp, visitorId, sessionId, url, referrer, title, payload as
+// eventId, timestamp, visitorId, sessionId, consent, url, referrer, title, payload as
 // JSON text), for mail and pages without scripts. It takes no identity: servers
 // on the way write queries to their logs.
 func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
@@ -46,7 +46,7 @@ func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
 func pixelBody(args *fasthttp.Args, referer string) ([]byte, *core.Violation) {
 	get := func(name string) string { return string(args.Peek(name)) }
 	body := core.AppendString([]byte(`{"event":`), cmp.Or(get("event"), core.PageView))
-	for _, member := range []string{"eventId", "timestamp", "visitorId", "sessionId"} {
+	for _, member := range []string{"eventId", "timestamp", "visitorId", "sessionId", "consent"} {
 		body = appendMember(body, 0, member, get(member))
 	}
 	if payload := get("payload"); payload != "" {

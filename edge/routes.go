@@ -40,6 +40,7 @@ func (s *Server) answerPanic(ctx *fasthttp.RequestCtx) {
 	s.deps.Logger.Error("a request's handler panicked", "request_id", string(r.id), "method", string(ctx.Method()), "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
 	ctx.Response.Reset()
 	setHeader(ctx, headerRequestID, r.id)
+	s.setStrict(ctx)
 	s.allowOrigin(ctx)
 	s.refuse(ctx, refusedPanic)
 }
@@ -151,8 +152,8 @@ func (s *Server) refuseUnreadable(ctx *fasthttp.RequestCtx, err error) {
 	var network net.Error
 	switch {
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		deadline := s.open.requestSince(ctx.Conn()).Add(s.config.ReadTimeout)
-		rest := readRest(ctx.Conn(), restBodies*s.config.MaxBody, deadline, time.Now)
+		conn := connectionOf(ctx.Conn())
+		rest := readRest(conn.Conn, restBodies*s.config.MaxBody, conn.readDeadline(), time.Now)
 		s.charge(&payer{network: s.networkID(clientIP(ctx, s.config.TrustedProxies))}, s.deps.Now(), tokensFor(0, s.config.MaxBody+rest))
 		r = refusedTooLarge
 	case errors.As(err, &small):

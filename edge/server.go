@@ -82,7 +82,7 @@ func New(config Config, deps Deps) (*Server, error) {
 	s.http = &fasthttp.Server{
 		Handler:                      s.handle,
 		ErrorHandler:                 s.refuseUnreadable,
-		ConnState:                    s.open.track,
+		ConnState:                    track,
 		Logger:                       httpLog{deps.Logger},
 		Concurrency:                  config.MaxConnections,
 		MaxRequestBodySize:           config.MaxBody,
@@ -90,7 +90,6 @@ func New(config Config, deps Deps) (*Server, error) {
 		ReadTimeout:                  config.ReadTimeout,
 		WriteTimeout:                 config.WriteTimeout,
 		IdleTimeout:                  config.IdleTimeout,
-		TCPKeepalive:                 true,
 		CloseOnShutdown:              true,
 		NoDefaultServerHeader:        true,
 		NoDefaultContentType:         true,
@@ -111,13 +110,14 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	background.Go(func() { s.directory.follow(following, s.deps.Directory) })
 	background.Go(func() { s.directory.checkEnd(following, s.deps.Directory) })
 	background.Go(func() { s.directory.saveSnapshots(following) })
+	background.Go(func() { s.open.watch(following) })
 	if s.deps.Spool != nil {
 		s.batcher.Resume()
 		background.Go(func() { s.learnPartitions(following) })
 	}
 
 	served := make(chan error, 1)
-	go func() { served <- s.http.Serve(bounded{listener, s.open}) }()
+	go func() { served <- s.http.Serve(s.secured(bounded{listener, s.open})) }()
 	var err error
 	select {
 	case err = <-served:

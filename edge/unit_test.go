@@ -118,32 +118,6 @@ func TestSameSite(t *testing.T) {
 	f("", "", false)
 }
 
-func TestConsentPolicies(t *testing.T) {
-	f := func(policy wire.ConsentPolicy, said core.Consent, signal bool, want wire.Consent, cookie, identified bool) {
-		t.Helper()
-		c := &company{
-			Company: wire.Company{ConsentPolicy: policy}, honoursDenial: policy == "required" || policy == "honor_gpc",
-			keys: testHasher(t).Company("c", "BR"),
-		}
-		got := c.consent(said, signal)
-		keys := string(c.appendIdentity(nil, c.keys.Recent(), &core.Identity{CustomerID: "42"}, got))
-		if got != want || c.mayCookie(got) != cookie || strings.Contains(keys, "customerKey") != identified {
-			t.Errorf("%s, said %q, signal %v: %s, cookie %v, keys %s", policy, said, signal, got, c.mayCookie(got), keys)
-		}
-	}
-	f("none", "", false, "unknown", true, true)
-	f("none", "", true, "unknown", true, true)
-	f("none", "denied", false, "denied", true, true)
-	f("required", "", false, "unknown", false, true)
-	f("required", "granted", false, "granted", true, true)
-	f("required", "granted", true, "granted", true, true) // the shop's own question is the later word
-	f("required", "", true, "denied", false, false)
-	f("required", "denied", false, "denied", false, false)
-	f("honor_gpc", "", false, "unknown", true, true)
-	f("honor_gpc", "granted", true, "denied", false, false)
-	f("honor_gpc", "denied", false, "denied", false, false)
-}
-
 func TestRedact(t *testing.T) {
 	f := func(text, want string) {
 		t.Helper()
@@ -236,8 +210,8 @@ func TestDuplicatesAreBounded(t *testing.T) {
 			t.Errorf("shard %d: %d pending, %d buckets", i, len(s.pending), len(s.acked))
 		}
 		for _, bucket := range s.acked {
-			for _, id := range bucket.ids {
-				if id != (fingerprint{}) {
+			for i := range bucket.first {
+				if bucket.first[i] != 0 || bucket.second[i] != 0 {
 					remembered++
 				}
 			}

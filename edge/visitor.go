@@ -41,12 +41,21 @@ func (s *Server) newVisitorID(ctx *fasthttp.RequestCtx) string {
 }
 
 func (s *Server) setCookie(ctx *fasthttp.RequestCtx, id string) {
+	writeCookie(ctx, s.signer.Sign(identity.SignedCookie, id), func(c *fasthttp.Cookie) { c.SetMaxAge(visitorCookieAge) })
+}
+
+// expireCookie makes the browser forget the visitor's cookie.
+func (s *Server) expireCookie(ctx *fasthttp.RequestCtx) {
+	writeCookie(ctx, "", func(c *fasthttp.Cookie) { c.SetExpire(fasthttp.CookieExpireDelete) })
+}
+
+func writeCookie(ctx *fasthttp.RequestCtx, value string, last func(c *fasthttp.Cookie)) {
 	cookie := fasthttp.AcquireCookie()
 	defer fasthttp.ReleaseCookie(cookie)
 	cookie.SetKey(visitorCookie)
-	cookie.SetValue(s.signer.Sign(identity.SignedCookie, id))
+	cookie.SetValue(value)
 	cookie.SetPath("/")
-	cookie.SetMaxAge(visitorCookieAge)
+	last(cookie)
 	cookie.SetHTTPOnly(true)
 	cookie.SetSecure(true)
 	cookie.SetSameSite(fasthttp.CookieSameSiteLaxMode)

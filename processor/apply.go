@@ -40,6 +40,7 @@ type Tx interface {
 	ReplaceKeys(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, keys []facts.OrderKey) (was []facts.OrderKey, err error)
 	OrdersFollowing(ctx context.Context, companyID string, keys []facts.OrderKey, limit int) ([]string, error)
 	QueueFollowing(ctx context.Context, companyID string, keys []facts.OrderKey, cause facts.Cause) (int, error)
+	InsertDecisions(ctx context.Context, companyID string, decisions []facts.Decision) (orderIDs []string, err error)
 	FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, limits facts.Limits) ([]facts.FirstOrderCandidate, error)
 	SetFirstOrders(ctx context.Context, companyID string, orders []facts.FirstOrder) error
 
@@ -99,7 +100,9 @@ type companyBatch struct {
 	orders   []facts.OrderVersion
 	products []facts.Product
 	changes  []facts.Change
-	rejected map[deliveryDay]int64 // how many records were rejected
+
+	decisions []facts.Decision
+	rejected  map[deliveryDay]int64 // how many records were rejected
 }
 
 // applied is what a transaction did.
@@ -226,6 +229,9 @@ func (a *application) run(ctx context.Context) error {
 	if err := a.storeOrders(ctx); err != nil {
 		return err
 	}
+	if err := a.storeDecisions(ctx); err != nil {
+		return err
+	}
 	for _, change := range a.changes {
 		if err := a.concernByChange(ctx, change); err != nil {
 			return err
@@ -299,10 +305,8 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 			a.countEvents(e.ReceivedAt, facts.DeliveryLate, 1)
 		}
 		replacing = append(replacing, e)
-		for _, c := range []facts.Copy{old, e.Copy()} {
-			if c.Visitor != "" {
-				days[facts.VisitorDay{Visitor: c.Visitor, Day: facts.DayOf(c.At)}] = true
-			}
+		for _, d := range append(old.Days(), e.Copy().Days()...) {
+			days[d] = true
 		}
 	}
 	if len(replacing) == 0 {
@@ -312,7 +316,7 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 		return nil, err
 	}
 	list := slices.SortedFunc(maps.Keys(days), func(x, y facts.VisitorDay) int {
-		return cmp.Or(cmp.Compare(x.Visitor, y.Visitor), x.Day.Compare(y.Day))
+		return cmp.Or(cmp.Compare(x.Visitor, y.Visitor), x.Day.Compare(y.Day), cmp.Compare(fmt.Sprint(x.Hour), fmt.Sprint(y.Hour)))
 	})
 	var lost []facts.Key
 	for _, d := range list {
@@ -341,7 +345,8 @@ func (a *application) rebuildSightings(ctx context.Context, d facts.VisitorDay) 
 	if was, err = a.tx.DeleteSightings(ctx, a.company, d); err != nil {
 		return nil, err
 	}
-	return was, a.tx.WidenSightings(ctx, a.company, facts.Sightings(events))
+	of := slices.DeleteFunc(facts.Sightings(events), func(s facts.Sighting) bool { return !d.Has(s) })
+	return was, a.tx.WidenSightings(ctx, a.company, of)
 }
 
 // concernByEvents finds the orders that new events may concern. The cause of all
@@ -436,7 +441,7 @@ func (a *application) storeOrders(ctx context.Context) error {
 	folded := make(map[string]facts.FoldedOrder, len(versions))
 	for id, list := range versions {
 		order := facts.Fold(list)
-		folded[id] = facts.FoldedOrder{Order: order, Day: a.index.DayOf(order.CreatedAt), VersionAt: list[len(list)-1].At}
+		folded[id] = facts.FoldedOrder{Order: order, Day: a.index.DayOf(order.CreatedAt), VersionAt: list[len(list)-1].At, ApprovedSince: facts.ApprovedSince(list)}
 	}
 	changed, err := a.tx.UpsertOrders(ctx, a.company, a.now, slices.Collect(maps.Values(folded)))
 	if err != nil || len(changed) == 0 {
@@ -476,18 +481,42 @@ func (a *application) ownOrders() []string {
 // concernByHubs finds the orders around which a key may have become a hub, or ceased
 // to be one, since orders with the key came or went. It returns those that it did not
 // queue.
-func (a *application) concernByHubs(ctx context.Context, changed []string, keys []facts.ChangedKey) ([]string, error) {
-	limits := a.index.Limits()
-	ids, err := a.tx.OrdersOfChangedKeys(ctx, a.company, changed, keys, limits.Window, limits.SightingsAfter, maxOrders+1)
-	if err != nil {
-		return nil, err
-	}
+func (a *application) concernByHubs(ctx context.Context, changed []string, keys []facts.ChangedKey) (around []string, err error) {
+	after := a.index.Limits().SightingsAfter
 	cause := facts.Cause{Kind: facts.CauseOrder, At: a.now}
-	if len(ids) > maxOrders {
-		return nil, a.addQueued(a.tx.QueueOfChangedKeys(ctx, a.company, changed, keys, limits.Window, limits.SightingsAfter, cause))
+	for _, window := range a.index.Windows() { // of whatever settings an order's interval was made
+		ids, err := a.tx.OrdersOfChangedKeys(ctx, a.company, changed, keys, window, after, maxOrders+1)
+		if err != nil {
+			return nil, err
+		}
+		if len(ids) <= maxOrders {
+			a.addConcerned(ids, cause)
+			around = append(around, ids...)
+			continue
+		}
+		if err := a.addQueued(a.tx.QueueOfChangedKeys(ctx, a.company, changed, keys, window, after, cause)); err != nil {
+			return nil, err
+		}
 	}
-	a.addConcerned(ids, cause)
-	return ids, nil
+	return around, nil
+}
+
+// storeDecisions stores what the merchant decided about the evidence for orders. The
+// orders that this concerns are those of the decisions.
+func (a *application) storeDecisions(ctx context.Context) error {
+	if len(a.decisions) == 0 {
+		return nil
+	}
+	ids, err := a.tx.InsertDecisions(ctx, a.company, a.decisions)
+	if err != nil {
+		return err
+	}
+	for _, d := range a.decisions {
+		if slices.Contains(ids, d.OrderID) {
+			a.addConcerned([]string{d.OrderID}, facts.Cause{Kind: facts.CauseEvidence, Rev: d.Rev})
+		}
+	}
+	return nil
 }
 
 // followingOrders returns the orders that may become their customer's first, or cease to

@@ -35,6 +35,9 @@ const linger = time.Millisecond
 
 const company = "co_bench"
 
+// key is the key of all records, so that both servers write to one partition.
+var key = []byte(company)
+
 // serveRole is what a started process does until its stdin ends.
 func (o options) serveRole(ctx context.Context) error {
 	if o.profile != "" && o.serve != roleBroker {
@@ -47,6 +50,7 @@ func (o options) serveRole(ctx context.Context) error {
 			return err
 		}
 		defer pprof.StopCPUProfile()
+		defer o.profileHeap()
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -65,6 +69,19 @@ func (o options) serveRole(ctx context.Context) error {
 		return serveHTTP(ctx, func(ctx *fasthttp.RequestCtx) { ctx.SetStatusCode(fasthttp.StatusNoContent) })
 	}
 	return fmt.Errorf("no such role: %s", o.serve)
+}
+
+// profileHeap writes what is in memory beside the CPU profile.
+func (o options) profileHeap() {
+	file, err := os.Create(o.profile + ".heap")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "edgebench:", err)
+		return
+	}
+	defer file.Close()
+	if err := pprof.Lookup("heap").WriteTo(file, 0); err != nil {
+		fmt.Fprintln(os.Stderr, "edgebench:", err)
+	}
 }
 
 // serveBroker is an embedded broker in memory, with one company and
@@ -136,7 +153,8 @@ func serveEdge(ctx context.Context, broker string) error {
 	return server.Serve(ctx, listener)
 }
 
-// serveFranz is the least that stores events: one record for each.
+// serveFranz is the least that stores events: one record for each, under the same
+// key as the edge's.
 func serveFranz(ctx context.Context, broker string) error {
 	client, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.DefaultProduceTopic(wire.TopicEvents), kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.ProducerLinger(linger), kgo.ProducerBatchCompression(kgo.NoCompression()))
@@ -163,8 +181,24 @@ func serveFranz(ctx context.Context, broker string) error {
 			request.SetStatusCode(fasthttp.StatusServiceUnavailable)
 			return
 		}
-		request.SetStatusCode(fasthttp.StatusNoContent)
+		answerLikeEdge(request, len(events))
 	})
+}
+
+// answerLikeEdge answers with as many bytes as the edge does, so that to send them
+// costs the same.
+func answerLikeEdge(request *fasthttp.RequestCtx, events int) {
+	request.SetContentType("application/json")
+	request.Response.Header.Set("Vary", "Origin")
+	request.Response.Header.Set("X-Request-Id", idMark)
+	request.Response.AppendBodyString(`{"results":[`)
+	for i := range events {
+		if i > 0 {
+			request.Response.AppendBodyString(",")
+		}
+		request.Response.AppendBodyString(`{"eventId":"` + idMark + `","status":"ok"}`)
+	}
+	request.Response.AppendBodyString(`],"durability":"kafka","request_id":"` + idMark + `"}`)
 }
 
 // split copies the events out of a body, which its server uses again.
@@ -186,7 +220,7 @@ func produceEach(ctx context.Context, client *kgo.Client, events []json.RawMessa
 	var failed error
 	wait.Add(len(events))
 	for _, event := range events {
-		client.Produce(ctx, &kgo.Record{Value: event}, func(_ *kgo.Record, err error) {
+		client.Produce(ctx, &kgo.Record{Key: key, Value: event}, func(_ *kgo.Record, err error) {
 			if err != nil {
 				mu.Lock()
 				failed = err

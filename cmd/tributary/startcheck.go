@@ -27,7 +27,7 @@ func checkTopics(ctx context.Context, client *kafka.Client, topics ...string) er
 		return nil //nolint:nilerr // Kafka does not answer: see startTimeout
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("Kafka has no topic %s: %s", strings.Join(missing, ", "), runMigrate)
+		return fmt.Errorf("no topic %s in Kafka: %s", strings.Join(missing, ", "), runMigrate)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func watchStop(ctx context.Context, log *slog.Logger, service string, registry *
 // cannot be gathered is left out: a stop must not fail for it.
 func sums(registry *prometheus.Registry) map[string]float64 {
 	values := map[string]float64{}
-	families, _ := registry.Gather() //nolint:errcheck // see above
+	families, _ := registry.Gather()
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
 			values[family.GetName()] += m.GetCounter().GetValue() + m.GetGauge().GetValue()

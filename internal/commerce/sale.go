@@ -30,8 +30,9 @@ type Sale struct {
 	Influencer      string
 	Campaign        string
 	Evidence        Evidence
-	CommissionMinor int64 // the sum of the ledger, or what is expected while pending
-	FixedBRLMinor   int64 // fixed fees of an order in another currency, in BRL: beside CommissionMinor
+	CommissionMinor int64  // the sum of the ledger, or what is expected while pending
+	FixedBRLMinor   int64  // fixed fees of an order in another currency, in BRL: beside CommissionMinor
+	WaitsFor        string // why a commission waits for the merchant's decision; empty: none waits
 	ProcessedAt     time.Time
 	DiscountCode    string // as the shop sent it; may be empty
 }
@@ -94,6 +95,7 @@ type LedgerEntry struct {
 	AmountMinor  int64
 	Currency     string
 	Reverses     int    // the entry it takes back; 0: none
+	PayableOn    string // the day from which it counts as payable, YYYY-MM-DD
 	CostID       string // the cost for which it was posted
 	// The cost's terms, which never change. Both are zero where the cost is not
 	// known any more.

@@ -119,8 +119,12 @@ func (c *Client) logEnd(ctx context.Context, topic string, partition int) (logRa
 	}
 	for _, p := range response.Topics[topic] {
 		if p.Partition == partition {
-			if p.Error != nil {
-				return logRange{}, fmt.Errorf("kafka: offsets of %s/%d: %w", topic, partition, p.Error)
+			err := p.Error
+			if errors.Is(err, kafka.Unknown) { // kafka-go says so where the leader could not be reached
+				err = kafka.NetworkException
+			}
+			if err != nil {
+				return logRange{}, fmt.Errorf("kafka: offsets of %s/%d: %w", topic, partition, err)
 			}
 			return logRange{first: p.FirstOffset, next: p.LastOffset}, nil
 		}

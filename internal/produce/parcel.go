@@ -147,8 +147,8 @@ func (p *Parcel) cut(deadline time.Time) {
 		c.parcel, c.records, c.bytes = p, records[:count:count], size
 		records = records[count:]
 	}
-	p.unsettled.Store(int32(len(p.chunks))) //nolint:gosec // a request's
-	p.holders.Add(int32(len(p.chunks)))     //nolint:gosec // a request's
+	p.unsettled.Store(int32(len(p.chunks)))
+	p.holders.Add(int32(len(p.chunks)))
 }
 
 func recordBytes(r wire.Record) int {

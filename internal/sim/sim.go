@@ -64,25 +64,23 @@ type World struct {
 
 // Build builds the world of the module at root, with planted bugs. Remove it when
 // done.
-func Build(ctx context.Context, root string, bugs ...Bug) (w *World, err error) {
+func Build(ctx context.Context, root string, bugs ...Bug) (*World, error) {
 	dir, err := os.MkdirTemp("", "tributary-sim-")
 	if err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
 	}
-	w = &World{dir, filepath.Join(dir, "world.wasm"), filepath.Join(dir, "simulate")}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, w.Remove())
-		}
-	}()
+	w := &World{dir, filepath.Join(dir, "world.wasm"), filepath.Join(dir, "simulate")}
 	overlay, err := writeOverlay(root, dir, bugs)
+	if err == nil {
+		err = build(ctx, root, []string{"GOOS=wasip1", "GOARCH=wasm"}, "-overlay", overlay, "-o", w.binary, "./internal/sim/world")
+	}
+	if err == nil {
+		err = build(ctx, root, nil, "-o", w.program, "./internal/sim/simulate")
+	}
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, w.Remove())
 	}
-	if err := build(ctx, root, []string{"GOOS=wasip1", "GOARCH=wasm"}, "-overlay", overlay, "-o", w.binary, "./internal/sim/world"); err != nil {
-		return nil, err
-	}
-	return w, build(ctx, root, nil, "-o", w.program, "./internal/sim/simulate")
+	return w, nil
 }
 
 func build(ctx context.Context, root string, environment []string, args ...string) error {

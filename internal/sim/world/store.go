@@ -91,7 +91,9 @@ func (s session) Revisions(ctx context.Context, companyIDs []string) (map[string
 }
 
 func (s session) Rules(ctx context.Context, companyID string) (*facts.Rules, error) {
-	return &facts.Rules{CompanyID: companyID, Rev: 1, Location: time.UTC, PayoutRule: facts.CouponFirst, Window: 30 * 24 * time.Hour, HalfLife: 7 * 24 * time.Hour}, s.trip(ctx)
+	return &facts.Rules{CompanyID: companyID, Rev: 1, Location: time.UTC, Settings: facts.Settings{
+		PayoutRule: facts.CouponFirst, Window: 30 * 24 * time.Hour, HalfLife: 7 * 24 * time.Hour,
+	}}, s.trip(ctx)
 }
 
 func (s session) MakeMonths(ctx context.Context, _ time.Time, _ []time.Time) error {

@@ -1,0 +1,125 @@
+package edge
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// connection is a client's connection. fasthttp sets three deadlines for each
+// request; they are kept here, and connections.watch enforces them. To set the
+// runtime's own each time costs as much as reading a request's header does.
+type connection struct {
+	net.Conn
+	of      *connections
+	address netip.Addr   // by which it is counted; zero: it is not
+	state   atomic.Int32 // fasthttp.ConnState
+
+	mu          sync.Mutex
+	read, write deadline
+	closed      bool
+}
+
+// deadline is one of a connection's.
+type deadline struct {
+	at   time.Time // zero: none
+	over bool      // it has passed, and the runtime has been told
+}
+
+// set keeps a new deadline. tell sets the runtime's own.
+func (d *deadline) set(at time.Time, tell func(time.Time) error) error {
+	d.at = at
+	if !d.over {
+		return nil
+	}
+	d.over = false
+	return tell(time.Time{})
+}
+
+// enforce ends what waits, if the deadline has passed.
+func (d *deadline) enforce(now time.Time, tell func(time.Time) error) {
+	if !d.over && !d.at.IsZero() && now.After(d.at) {
+		d.over = true
+		_ = tell(d.at) // of a closed connection: it ends anyway
+	}
+}
+
+// SetReadDeadline ends reads that take longer, up to a tick later.
+func (c *connection) SetReadDeadline(at time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.read.set(at, c.Conn.SetReadDeadline)
+}
+
+// SetWriteDeadline ends writes that take longer, up to a tick later.
+func (c *connection) SetWriteDeadline(at time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.write.set(at, c.Conn.SetWriteDeadline)
+}
+
+// SetDeadline is both.
+func (c *connection) SetDeadline(at time.Time) error {
+	if err := c.SetReadDeadline(at); err != nil {
+		return err
+	}
+	return c.SetWriteDeadline(at)
+}
+
+// readDeadline is until when the request that arrives must have arrived.
+func (c *connection) readDeadline() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.read.at
+}
+
+func (c *connection) enforce(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.read.enforce(now, c.Conn.SetReadDeadline)
+	c.write.enforce(now, c.Conn.SetWriteDeadline)
+}
+
+// Close closes the connection and makes room for another of its address.
+func (c *connection) Close() error {
+	c.mu.Lock()
+	first := !c.closed
+	c.closed = true
+	c.mu.Unlock()
+	if first {
+		c.of.forget(c)
+	}
+	return c.Conn.Close()
+}
+
+// track is fasthttp.Server's ConnState.
+func track(conn net.Conn, state fasthttp.ConnState) {
+	if c := connectionOf(conn); c != nil {
+		c.state.Store(int32(state))
+	}
+}
+
+// connectionOf is the connection that fasthttp reads from, below TLS where there is any;
+// nil for one that bounded has not accepted.
+func connectionOf(conn net.Conn) *connection {
+	if over, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		conn = over.NetConn()
+	}
+	c, _ := conn.(*connection)
+	return c
+}
+
+// watch enforces the deadlines of all connections until ctx ends.
+func (c *connections) watch(ctx context.Context) {
+	for pause(ctx, c.tick); ctx.Err() == nil; pause(ctx, c.tick) {
+		now := time.Now()
+		for _, conn := range c.all() {
+			conn.enforce(now)
+		}
+	}
+}
