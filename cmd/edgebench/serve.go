@@ -258,7 +258,10 @@ func serveHTTP(ctx context.Context, handler fasthttp.RequestHandler) error {
 		return err
 	}
 	fmt.Println(listener.Addr())
-	server := &fasthttp.Server{Handler: handler, NoDefaultServerHeader: true, CloseOnShutdown: true}
+	server := &fasthttp.Server{
+		Handler: handler, NoDefaultServerHeader: true, CloseOnShutdown: true,
+		ReadTimeout: 15 * time.Second, WriteTimeout: 15 * time.Second, IdleTimeout: time.Minute, // the edge's
+	}
 	stopped := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
