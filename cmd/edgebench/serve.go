@@ -155,7 +155,7 @@ func (o options) serveEdge(ctx context.Context) (err error) {
 			return err
 		}
 		defer os.RemoveAll(dir)
-		if deps.Spool, err = spool.Open(spool.Config{Dir: dir}); err != nil {
+		if deps.Spool, err = spool.Open(spool.Config{Dir: dir}); err != nil { //nolint:contextcheck // it waits for nothing
 			return err
 		}
 		defer func() { err = errors.Join(err, deps.Spool.Close()) }()
