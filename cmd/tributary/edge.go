@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -47,6 +48,7 @@ this machine's disk.`,
 			if err := public.listen(&common, &setup.service); err != nil {
 				return err
 			}
+			edge.TuneMemory(os.LookupEnv, os.DirFS("/"))
 			return runEdge(cmd.Context(), setup)
 		},
 	}
