@@ -127,7 +127,7 @@ func smallWindow(first byte, limit int) byte {
 	for bits > minBrotliBits && 1<<(bits-1)-16 > limit {
 		bits--
 	}
-	return first&^0xE | byte(bits-17)<<1 //nolint:gosec // at most 7
+	return first&^0xE | byte(bits-17)<<1
 }
 
 // read inflates a body of length bytes, no further than it may go.

@@ -81,7 +81,7 @@ type edgeSetup struct {
 
 // runEdge serves until ctx ends.
 func runEdge(ctx context.Context, s edgeSetup) (err error) {
-	defer s.listener.Close()
+	defer s.closeListeners()
 	client, err := kafka.NewClient(s.kafka)
 	if err != nil {
 		return err
