@@ -132,8 +132,10 @@ func Planted() []Bug {
 		{
 			Name: "the ids of a failed request are remembered",
 			Changes: []Change{{duplicates, `		if ok {
-			b := s.bucket(id)`, `		if ok || true {
-			b := s.bucket(id)`}},
+			s.bucket(id).put(id)
+		}
+`, `		s.bucket(id).put(id)
+`}},
 			Seed:  1,
 			Finds: "is answered duplicate and is neither",
 		},

@@ -37,7 +37,7 @@ func notShort(t *testing.T) {
 // Worlds with other seeds than here are run by `make prove`.
 func TestWhatIsPromisedIsKept(t *testing.T) {
 	notShort(t)
-	reports, cpu, err := built(t).Run(t.Context(), 1, 8, 4, nil)
+	reports, cpu, err := built(t).Run(t.Context(), 1, 6, 4, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestWhatIsPromisedIsKept(t *testing.T) {
 		all.Add(r)
 	}
 	// It is not for lack of trouble.
-	if all.Hours < 32 || all.Acked < 10_000 || all.Faults < 200 || all.Kills == 0 || all.PowerLost == 0 || all.Leaders == 0 || all.Refused == 0 || all.Copies == 0 || all.Crashed == 0 {
+	if all.Hours < 24 || all.Acked < 4000 || all.Faults < 120 || all.Kills == 0 || all.PowerLost == 0 || all.Leaders == 0 || all.Refused == 0 || all.Copies == 0 {
 		t.Errorf("%+v", all)
 	}
 	t.Logf("%.0f hours in %v: %+v", all.Hours, cpu, all)
@@ -98,6 +98,20 @@ func TestPlantedBugsAreFound(t *testing.T) {
 			}
 			t.Logf("found by seed %d within %.1f hours, %v: %s", found.Seed, found.Hours, cpu, found.Violations[0])
 		})
+	}
+}
+
+// A change of the code that a bug is planted in needs a change of the bug.
+func TestEveryBugsTextIsThere(t *testing.T) {
+	names := map[string]bool{}
+	for _, bug := range Planted() {
+		if _, err := writeOverlay(root, t.TempDir(), []Bug{bug}); err != nil {
+			t.Error(err)
+		}
+		if names[bug.Name] || bug.Finds == "" || bug.Seed == 0 {
+			t.Errorf("%+v: want a name of its own, what finds it, and a seed", bug)
+		}
+		names[bug.Name] = true
 	}
 }
 

@@ -130,7 +130,10 @@ func (f *diskFile) tear(random *dice) {
 		if e.to <= e.from {
 			continue
 		}
-		kept := e.from + random.intn(e.to-e.from+1)
+		kept := e.to // all of it, though nobody was told
+		if !random.chance(0.3) {
+			kept = e.from + random.intn(e.to-e.from)
+		}
 		f.disk = place(f.disk, e.from, f.bytes[e.from:kept])
 		switch rest := e.to - kept; random.intn(4) {
 		case 0:

@@ -109,7 +109,7 @@ func (s *sender) track(id string, size int) {
 	s.seq++
 	seq := s.seq
 	s.mu.Unlock()
-	s.w.noteTracked(s, id, size)
+	s.w.noteTracked(s, id)
 	err := client.TrackEvent(context.Background(), sdk.Event{
 		ID: id, Name: sdk.PageView, Payload: fmt.Sprintf(`{"sender":%d,"n":%d,"fill":%q}`, s.number, seq, strings.Repeat("x", size)),
 	})

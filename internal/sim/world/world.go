@@ -147,7 +147,7 @@ func (w *world) noteDurable(b []byte) {
 	}
 }
 
-func (w *world) noteTracked(s *sender, id string, _ int) {
+func (w *world) noteTracked(s *sender, id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.report.Tracked++
