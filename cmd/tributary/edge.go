@@ -109,7 +109,7 @@ func runEdge(ctx context.Context, s edgeSetup) (err error) {
 	deps := edge.Deps{Registry: registry, Producer: kafka.NewProducer(client), Directory: client, Hasher: s.hasher, Previous: s.previous, Assets: files, Logger: s.log}
 	if s.spool.Dir != "" {
 		s.spool.Log = s.log
-		if deps.Spool, err = spool.Open(s.spool); err != nil {
+		if deps.Spool, err = spool.Open(s.spool); err != nil { //nolint:contextcheck // it bounds its waits for the disk itself
 			return err
 		}
 		defer func() { err = errors.Join(err, deps.Spool.Close()) }()
