@@ -118,7 +118,7 @@ func TestAChangedCostKeepsItsPast(t *testing.T) {
 	}
 	f("DELETE", pair(later, ""), "100", "130")
 	f("DELETE", pair(rent, ""), "100", "0")
-	if n := s.count(`select count(*) from additional_cost where until is null`); n != 0 {
+	if n := s.count(`select count(*) from additional_cost where deleted_at is null`); n != 0 {
 		t.Errorf("%d costs go on", n)
 	}
 	s.want(s.call("DELETE", path, s.live, pair(rent, "")), 404, "not_found")

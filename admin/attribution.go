@@ -49,7 +49,7 @@ func withLedger(stored json.RawMessage, entries []commerce.LedgerEntry) (facts.E
 			Entry: e.Entry, At: e.At.UTC(), Kind: e.Kind, Influencer: e.Influencer,
 			InfluencerID: e.InfluencerID, CostID: e.CostID, RuleRev: e.RuleRev,
 			Amount: facts.Number(e.AmountMinor, e.Currency), Currency: e.Currency,
-			Reverses: e.Reverses, Cause: e.Cause,
+			Reverses: e.Reverses, PayableOn: e.PayableOn, Cause: e.Cause,
 		}
 	}
 	return x, nil

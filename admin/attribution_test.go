@@ -16,8 +16,9 @@ import (
 // storedExplanation is one as the processor stores it.
 const storedExplanation = `{"order":{"orderId":"A/1","total":100.5,"currency":"BRL","createdAt":"2026-11-20T12:00:00Z","status":0,"day":"2026-11-20"},
 "keys":[{"kind":"cart","strength":5,"hub":false,"visitors":1}],
-"touches":[{"id":"t1","at":"2026-11-20T11:00:00.000Z","source":"influencer","medium":"link","campaign":"Ana Prado","channel":"Ana Prado","influencer":"Ana Prado","click":"k","evidence":"click","matched_by":"cart","used":true}],
-"payout":{"winner":{"influencer":"Ana Prado","influencer_id":"01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2","campaign":"","evidence":"coupon"},"rule":"coupon_first","losers":[],
+"touches":[{"id":"t1","at":"2026-11-20T11:00:00.000Z","source":"influencer","medium":"link","campaign":"Ana Prado","channel":"Ana Prado","influencer":"Ana Prado","click":"k","evidence":"click","matched_by":"cart","proof":"cart","used":true}],
+"cuts":[],
+"payout":{"winner":{"influencer":"Ana Prado","influencer_id":"01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2","campaign":"","evidence":"coupon","proof":"order"},"rule":"coupon_first","losers":[],
   "costs":[{"cost_id":"01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b3","level":"influencer","fixed_fee":0,"var_fee":10,"revision":3,"amount":10.05,"amounts":[{"amount":10.05,"currency":"BRL"}]}],"base":100.5,"commission":10.05,"commissions":[{"amount":10.05,"currency":"BRL"}],"state":"earned"},
 "models":{"last":[{"touch":"t1","channel":"Ana Prado","influencer":"Ana Prado","share":1,"amount":100.5}]},
 "counterfactual":{"without_coupon":{"winner":null,"rule":"coupon_first","losers":[],"costs":[],"base":100.5,"commission":0,"commissions":[],"state":"none","reason":"no_winner"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/throttle"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -33,6 +35,10 @@ type Config struct {
 	// public one has no /metrics, and its /readyz says only ready or not.
 	Internal bool
 
+	// ClientIP returns the address that a request comes from; the connection's.
+	// Behind a proxy, read the header that the proxy sets.
+	ClientIP func(*http.Request) string
+
 	// DependencyTimeout bounds each wait for Postgres or Kafka; 1.8 s, so that
 	// a 503 is sent within 2 s.
 	DependencyTimeout time.Duration
@@ -53,6 +59,9 @@ func (c *Config) defaults() {
 	if c.IngestRate == (Rate{}) {
 		c.IngestRate = Rate{PerSecond: 100, Burst: 200}
 	}
+	if c.ClientIP == nil {
+		c.ClientIP = throttle.RemoteIP
+	}
 	if c.DependencyTimeout == 0 {
 		c.DependencyTimeout = 1800 * time.Millisecond
 	}
@@ -67,6 +76,7 @@ type Deps struct {
 	Producer Producer
 	Hasher   *identity.Hasher
 	Previous *identity.Hasher // of the former hashing secret: cookies that it signed are known in orders; nil: none
+	Names    Names            // nil: UTM values of orders that look like an e-mail or a phone are always removed
 	Resolver Resolver         // nil: the system's
 	Log      *slog.Logger
 	Now      func() time.Time     // nil: time.Now
@@ -126,6 +136,10 @@ type Database interface {
 	// OutboxSize returns how many records wait to be published, and since when
 	// the oldest waits; zero where none does.
 	OutboxSize(ctx context.Context) (waiting int64, oldest time.Time, err error)
+	// DecideEvidence writes nothing where the decision is so already. It returns
+	// commerce.ErrNotFound where the author's company has no such influencer.
+	DecideEvidence(ctx context.Context, author commerce.Author, d commerce.EvidenceDecision) error
+
 	// AcquireRelay returns commerce.ErrConflict while another process publishes.
 	AcquireRelay(ctx context.Context) (commerce.OutboxRelay, error)
 }
@@ -134,6 +148,13 @@ type Database interface {
 // is temporary until ctx ends.
 type Producer interface {
 	Produce(ctx context.Context, topic string, records ...wire.Record) error
+}
+
+// Names knows the names of a company's influencers and campaigns.
+type Names interface {
+	// KnownNames returns those of some folded names (commerce.FoldName) that an
+	// influencer or a campaign has or had.
+	KnownNames(ctx context.Context, companyID string, folded []string) ([]string, error)
 }
 
 // Resolver looks up the addresses of a host; *net.Resolver is one.

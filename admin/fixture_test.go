@@ -102,7 +102,7 @@ func startWith(t *testing.T, config admin.Config, dsn, broker string, producer a
 		producer = batcher
 	}
 	s.server, err = admin.New(config, admin.Deps{
-		Database: s.db, Producer: producer, Hasher: s.hasher, Resolver: everyNamePublic{},
+		Database: s.db, Names: s.db, Producer: producer, Hasher: s.hasher, Resolver: everyNamePublic{},
 		Checks: map[string]func(context.Context) error{"postgres": db.Ping},
 	})
 	if err != nil {

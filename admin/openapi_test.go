@@ -123,7 +123,7 @@ func breach(request *http.Request, sent string, response *http.Response, got []b
 		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true},
 	}
 	if _, after, found := strings.Cut(request.URL.Path, "/order/"); found {
-		input.PathParams["orderId"] = strings.TrimSuffix(after, "/attribution")
+		input.PathParams["orderId"] = strings.TrimSuffix(strings.TrimSuffix(after, "/attribution"), "/evidence")
 	}
 	if response.StatusCode < 300 && request.Method != http.MethodHead {
 		if request.Header.Get("Content-Encoding") == "gzip" {
@@ -175,9 +175,11 @@ func find(doc *openapi3.T, request *http.Request) *routers.Route {
 		method = http.MethodGet
 	}
 	item := doc.Paths.Value(path)
-	if strings.HasPrefix(path, "/order/") && strings.HasSuffix(path, "/attribution") {
-		path = "/order/{orderId}/attribution"
-		item = doc.Paths.Value(path)
+	for _, of := range []string{"/attribution", "/evidence"} {
+		if strings.HasPrefix(path, "/order/") && strings.HasSuffix(path, of) {
+			path = "/order/{orderId}" + of
+			item = doc.Paths.Value(path)
+		}
 	}
 	route := &routers.Route{Spec: doc, Server: &openapi3.Server{URL: "/"}, Path: path, PathItem: item, Method: method}
 	if item != nil {

@@ -20,7 +20,7 @@ const (
 )
 
 // postOrder is POST /order. The order is on Kafka, on all in-sync replicas,
-// before the 200, and no query is made.
+// before the 200, and no query is made, but for keepNames.
 func (s *Server) postOrder(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	o, err := readObject(w, r)
 	if err != nil {
@@ -31,7 +31,14 @@ func (s *Server) postOrder(w http.ResponseWriter, r *http.Request, c caller) (an
 	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
+	sent := make([]string, 0, 5)
+	for _, text := range utmValues(&order) {
+		sent = append(sent, text.Value)
+	}
 	if err := conceal(&order, person, c.keys, s.signer); err != nil {
+		return answer{}, err
+	}
+	if err := s.keepNames(r.Context(), c.companyID, &order, sent); err != nil {
 		return answer{}, err
 	}
 	raw, err := order.AppendJSON(make([]byte, 0, orderBytes))
@@ -76,6 +83,7 @@ func readOrder(o object) (order wire.Order, person wire.Personal) {
 	order.DiscountsMinor = optional(o, "totalDiscounts", amount)
 	order.ShippingMinor = optional(o, "shippingPrice", amount)
 	order.UpdatedAt = optional(o, "updatedAt", timestamp)
+	order.DeliveredAt = optional(o, "deliveredAt", timestamp)
 	order.Number = optional(o, "number", integer)
 	order.Name = optional(o, "name", text)
 	order.PaymentMethod = optional(o, "paymentMethod", choice)

@@ -1,8 +1,10 @@
 package admin
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -42,12 +44,44 @@ func readCustomer(o object) wire.Customer {
 	}
 }
 
+// utmValues are the UTM values of an order.
+func utmValues(order *wire.Order) []*wire.Optional[string] {
+	return []*wire.Optional[string]{&order.UTMSource, &order.UTMMedium, &order.UTMCampaign, &order.UTMContent, &order.UTMTerm}
+}
+
+// keepNames puts back those UTM values of an order that were scrubbed although they are
+// names of the company's influencers or campaigns. sent are the values as they were
+// sent. A query is made only where scrubbing changed one.
+func (s *Server) keepNames(ctx context.Context, companyID string, order *wire.Order, sent []string) error {
+	var changed []string
+	for i, text := range utmValues(order) {
+		if text.Value != sent[i] {
+			changed = append(changed, commerce.FoldName(sent[i]))
+		}
+	}
+	if len(changed) == 0 || s.deps.Names == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
+	defer cancel()
+	known, err := s.deps.Names.KnownNames(ctx, companyID, changed)
+	if err != nil {
+		return err
+	}
+	for i, text := range utmValues(order) {
+		if slices.Contains(known, commerce.FoldName(sent[i])) {
+			text.Value = sent[i]
+		}
+	}
+	return nil
+}
+
 // conceal removes what names the shopper from an order that was checked. Keyed
 // hashes replace ids, e-mails and phones; e-mails and phones in other texts are
-// removed; the raw values are in the personal part only.
+// removed, but for the discount code, which a shop may write as it likes; the raw
+// values are in the personal part only.
 func conceal(order *wire.Order, person wire.Personal, keys identity.Keys, signer *identity.Signer) error {
-	for _, text := range []*wire.Optional[string]{&order.Name, &order.DiscountCode,
-		&order.UTMSource, &order.UTMMedium, &order.UTMCampaign, &order.UTMContent, &order.UTMTerm} {
+	for _, text := range append(utmValues(order), &order.Name) {
 		text.Value = identity.Scrub(text.Value)
 	}
 	for i := range order.Items.Value {

@@ -47,6 +47,7 @@ func (s *Server) routes() []route {
 		{http.MethodGet, "/costs/historical", commerce.ReadCosts, ruleRate, s.costHistory},
 		{http.MethodPost, "/order", commerce.WriteOrders, ingestRate, s.postOrder},
 		{http.MethodGet, "/order/{orderId}/attribution", commerce.ReadInfluencers, ruleRate, s.orderAttribution},
+		{http.MethodPost, "/order/{orderId}/evidence", commerce.WriteEvidence, ruleRate, s.decideEvidence},
 		{http.MethodPost, "/product", commerce.WriteProducts, ingestRate, s.postProduct},
 	}
 }

@@ -37,13 +37,17 @@ func (s *Server) readClick(text string) *wire.Click {
 	return &wire.Click{ID: strings.ToLower(id), Code: code, Verified: verified}
 }
 
-func appendClick(dst []byte, click *wire.Click) []byte {
+func (s *Server) appendClick(dst []byte, click *wire.Click, companyID string) []byte {
 	dst = append(dst, `,"click":{"id":`...)
 	dst = core.AppendString(dst, click.ID)
 	dst = appendMember(dst, 0, "code", click.Code)
 	dst = append(dst, `,"verified":`...)
 	dst = strconv.AppendBool(dst, click.Verified)
 	dst = appendMember(dst, 0, "linkId", click.LinkID)
-	dst = appendMember(dst, 0, "destination", identity.Scrub(click.Destination))
+	if !identity.Clean(click.Destination) {
+		keep := func(value string) bool { return s.directory.isName(companyID, value) }
+		click.Destination = identity.ScrubKeeping(click.Destination, keep, identity.Scrub)
+	}
+	dst = appendMember(dst, 0, "destination", click.Destination)
 	return append(dst, '}')
 }

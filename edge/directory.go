@@ -18,13 +18,14 @@ import (
 // entries are the companies, links and API keys of directory.v1.
 type entries struct {
 	companies map[string]*company
-	links     map[string]*wire.Link
+	links     map[string]*wire.Link   // written by putLink and deleteLink alone
+	names     map[string]names        // of the links, by company
 	keys      map[string]*wire.APIKey // by hash
 	origins   map[string]int          // how many companies allow the origin: for preflights, which name no company
 }
 
 func newEntries() *entries {
-	return &entries{companies: map[string]*company{}, links: map[string]*wire.Link{}, keys: map[string]*wire.APIKey{}, origins: map[string]int{}}
+	return &entries{companies: map[string]*company{}, links: map[string]*wire.Link{}, names: map[string]names{}, keys: map[string]*wire.APIKey{}, origins: map[string]int{}}
 }
 
 // directory is the edge's view of directory.v1. Each time it begins to read the
@@ -184,7 +185,7 @@ func (s *entries) removeOrigins(c *company) {
 
 func (d *directory) applyLink(state *entries, code string, value []byte) {
 	if len(value) == 0 {
-		delete(state.links, code)
+		state.deleteLink(code)
 		return
 	}
 	var l wire.Link
@@ -199,7 +200,7 @@ func (d *directory) applyLink(state *entries, code string, value []byte) {
 	if old := state.links[code]; old != nil && old.Rev > l.Rev {
 		return
 	}
-	state.links[code] = &l
+	state.putLink(code, &l)
 }
 
 // wrongKeys counts the companies whose keys are made with another hashing secret.

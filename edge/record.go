@@ -14,8 +14,8 @@ import (
 // arrival is what the edge knows of a request's events from the request itself.
 type arrival struct {
 	company    *company
-	receivedAt int64 // Unix milliseconds
-	skew       int64 // receivedAt − sentAt in milliseconds; 0 where no sentAt came
+	receivedAt [len("2006-01-02T15:04:05.000Z")]byte // as core.AppendTime writes it
+	skew       int64                                 // receivedAt − sentAt in milliseconds; 0 where no sentAt came
 	ip         string
 	netKey     string
 	frame      bool     // the browser says that a frame in a page of another site sent it
@@ -28,7 +28,8 @@ type arrival struct {
 	userAgent string   // the request's: for events of a page that have none of their own
 	fromPage  bool     // a browser's page sent it
 
-	recent *identity.Recent // set with the first record, to be released after the last
+	recent   *identity.Recent // set with the first record, to be released after the last
+	hasNames bool             // directory.hasNames of the company: set with recent
 }
 
 // appendRecord appends the event as the value of its record: wire.Event as
@@ -42,9 +43,15 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 		click = s.landingClick(e.Context.Page.URL)
 	}
 	if a.recent == nil {
-		a.recent = a.company.keys.Recent()
+		a.recent, a.hasNames = a.company.keys.Recent(), s.directory.hasNames(a.company.CompanyID)
 	}
-	scrub(e, a.recent)
+	if a.hasNames {
+		was := sent{e.Context.Page.URL, e.Context.Campaign}
+		scrub(e, a.recent)
+		s.keepNames(e, a.company.CompanyID, was)
+	} else {
+		scrub(e, a.recent)
+	}
 	e.Frame = e.Frame || a.frame
 	consent := a.company.consent(e.Consent, a.signal)
 	if a.company.anonymous(consent) {
@@ -60,7 +67,7 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	dst = core.AppendFields(dst, e)
 	dst = a.company.appendIdentity(dst, a.recent, &e.Identity)
 	dst = append(dst, `,"receivedAt":"`...)
-	dst = core.AppendTime(dst, a.receivedAt)
+	dst = append(dst, a.receivedAt[:]...)
 	dst = append(dst, `","clockSkewMs":`...)
 	dst = strconv.AppendInt(dst, skewFor(e, a.skew), 10)
 	dst = appendMember(dst, 0, "ip", a.ip)
@@ -72,7 +79,7 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	dst = appendMember(dst, 0, "via", string(via))
 	dst = appendProof(dst, a)
 	if click != nil {
-		dst = appendClick(dst, click)
+		dst = s.appendClick(dst, click, a.company.CompanyID)
 	}
 	return append(dst, '}')
 }

@@ -61,7 +61,7 @@ func (d *directory) loadSnapshot() error {
 			value, _ := json.Marshal(line.Company) // what was read as JSON marshals
 			d.applyCompany(loaded, line.Company.CompanyID, value)
 		case line.Link != nil && line.Code != "":
-			loaded.links[line.Code] = line.Link
+			loaded.putLink(line.Code, line.Link)
 		case line.Key != nil && line.Hash != "":
 			loaded.keys[line.Hash] = line.Key
 		}

@@ -155,7 +155,7 @@ func TestAnOwnerThatLostItsPartitionWritesNothing(t *testing.T) {
 	if err := former.applyRecords(s.ctx, []record{second}); !errors.Is(err, facts.ErrFenced) {
 		t.Errorf("the former owner's batch: %v, want it fenced", err)
 	}
-	wantTexts(t, "visitors", s.texts(`select visitor from event_fact`), "v1")
+	wantTexts(t, "visitors", s.texts(`select visitor from event_fact`), visitorID("v1"))
 }
 
 func TestARecordThatCannotBeAppliedIsRejectedWithoutItsContent(t *testing.T) {

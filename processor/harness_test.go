@@ -35,6 +35,8 @@ type shop struct {
 	pool    *pgxpool.Pool
 	company string
 	rev     int64
+
+	influencers []string // the ids of those registered
 }
 
 func newShop(t testing.TB) *shop {
@@ -96,6 +98,7 @@ func (s *shop) influencer(name, campaign string) (influencerID, campaignID strin
 	influencerID, campaignID = uuid.NewString(), uuid.NewString()
 	s.exec(`insert into influencer (company_id, influencer_id, name, name_folded, rev) values ($1, $2, $3, $4, 1)`, s.company, influencerID, name, commerce.FoldName(name))
 	s.exec(`insert into campaign (company_id, campaign_id, influencer_id, name, name_folded, rev) values ($1, $2, $3, $4, $5, 1)`, s.company, campaignID, influencerID, campaign, commerce.FoldName(campaign))
+	s.influencers = append(s.influencers, influencerID)
 	s.bump()
 	return influencerID, campaignID
 }
@@ -137,9 +140,14 @@ func uuid7(at time.Time, n int) string {
 	return id.String()
 }
 
+// visitorID is the id of a shopper's browser, a UUID, by a short name.
+func visitorID(name string) string {
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String()
+}
+
 func (s *shop) event(visitor string, at time.Time, n int, change func(*wire.Event)) wire.Event {
 	e := wire.Event{
-		CompanyID: s.company, EventID: uuid7(at, n), Event: "PAGE_VIEW", Timestamp: at, VisitorID: visitor,
+		CompanyID: s.company, EventID: uuid7(at, n), Event: "PAGE_VIEW", Timestamp: at, VisitorID: visitorID(visitor),
 		ReceivedAt: at.Add(time.Second), Bot: "none", Consent: "granted", Via: "sdk-js",
 	}
 	e.Context.Page.URL = "https://loja.example.com/p/1"

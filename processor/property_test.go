@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -18,16 +19,17 @@ func (s *shop) outcomes() string {
 	var b strings.Builder
 	for _, query := range []string{
 		`select concat_ws(' ', order_id, model, position, touch_id, channel, influencer_id, campaign_id, amount_minor, currency) from credit order by 1`,
-		`select concat_ws(' ', order_id, influencer_id, campaign_id, evidence, base_minor, commission_minor, fixed_brl_minor) from payout order by 1`,
-		`select concat_ws(' ', order_id, influencer_id, campaign_id, cost_id, currency, sum(amount_minor)) from ledger_entry
-			group by order_id, influencer_id, campaign_id, cost_id, currency having sum(amount_minor) <> 0 order by 1`,
+		`select concat_ws(' ', order_id, state, reason, proof, payable_on, influencer_id, campaign_id, evidence, base_minor, commission_minor, fixed_brl_minor) from payout order by 1`,
+		`select concat_ws(' ', order_id, influencer_id, campaign_id, cost_id, currency, payable_on, sum(amount_minor)) from ledger_entry
+			group by order_id, influencer_id, campaign_id, cost_id, currency, payable_on having sum(amount_minor) <> 0 order by 1`,
 		`select order_id || body::text from explanation order by 1`,
-		`select concat_ws(' ', order_id, is_first_order, day, body) from orders order by 1`,
+		`select concat_ws(' ', order_id, is_first_order, day, approved_since, body) from orders order by 1`,
 		`select concat_ws(' ', kind, key, visitor, day, first_at, last_at) from sighting order by 1`,
 		`select concat_ws(' ', event_id, received_at, encode(digest, 'hex')) from event_fact order by 1`,
 		`select concat_ws(' ', product_id, name, updated_at) from product order by 1`,
 		`select concat_ws(' ', variant_id, product_id, sku) from product_variant order by 1`,
 		`select concat_ws(' ', order_id, body) from order_personal order by 1`,
+		`select concat_ws(' ', order_id, influencer_id, rev, decision, accepted_at) from evidence_decision order by 1`,
 	} {
 		for _, line := range s.texts(query) {
 			b.WriteString(line + "\n")
@@ -39,7 +41,7 @@ func (s *shop) outcomes() string {
 
 // clear forgets all facts and what is derived from them, but not the rules.
 func (s *shop) clear() {
-	s.exec(`truncate recompute_company, event_fact, sighting, order_version, order_personal, orders, order_key, product, product_variant, credit, payout, ledger_entry, explanation, recompute, delivery, consumer_offset`)
+	s.exec(`truncate recompute_company, event_fact, sighting, order_version, order_personal, orders, order_key, product, product_variant, credit, payout, ledger_entry, explanation, recompute, delivery, consumer_offset, evidence_decision`)
 }
 
 // apply gives records to an owner in batches of the given sizes, as Kafka would.
@@ -85,7 +87,7 @@ func (s *shop) record(value any) record {
 // meet; events near the edges of sessions, windows and the day after an order.
 func (s *shop) randomFacts(r *rand.Rand) []record {
 	var records []record
-	visitor := func() string { return fmt.Sprint("v", r.IntN(6)) }
+	visitor := func() string { return fmt.Sprint("v", r.IntN(6)) } // visitorID makes an id of it
 	key := func(kind string, n int) string { return fmt.Sprintf("k1:%s:%d", kind, r.IntN(n)) }
 	moment := func() time.Time {
 		near := []time.Duration{0, 29 * time.Minute, 31 * time.Minute, 24 * time.Hour, 25 * time.Hour, 29 * 24 * time.Hour, 31 * 24 * time.Hour}
@@ -93,7 +95,20 @@ func (s *shop) randomFacts(r *rand.Rand) []record {
 	}
 	for n := range 60 {
 		e := s.event(visitor(), moment(), n, func(e *wire.Event) {
-			switch r.IntN(6) {
+			e.NetKey = fmt.Sprint("net", r.IntN(3))
+			switch r.IntN(10) {
+			case 6:
+				e.Trust, e.Identity.Verified, e.Identity.EmailKey = wire.TrustKey, r.IntN(2) == 0, key("email", 5)
+				landing("Ana+Prado", "Inverno")(e)
+			case 7: // a backend's, without a visitor
+				e.Trust, e.VisitorID, e.Identity.CustomerKey = wire.TrustImport, "", key("customer", 5)
+				landing("beto+lima", "x")(e)
+			case 8:
+				e.ReceivedAt = e.ReceivedAt.Add(time.Duration(r.IntN(10)) * 24 * time.Hour)
+				e.Identity.CartNoKey = key("cart", 8)
+			case 9:
+				e.Frame, e.Event = r.IntN(2) == 0, []string{"PAGE_VIEW", "INITIATE_CHECKOUT"}[r.IntN(2)]
+				landing("beto+lima", "x")(e)
 			case 0:
 				landing([]string{"Ana+Prado", "beto+lima", "Nobody"}[r.IntN(3)], []string{"Inverno", "x"}[r.IntN(2)])(e)
 			case 1:
@@ -103,7 +118,7 @@ func (s *shop) randomFacts(r *rand.Rand) []record {
 			case 3:
 				e.Identity.EmailKey, e.Identity.CustomerKey = key("email", 5), key("customer", 5)
 			case 4:
-				e.CookieID = visitor()
+				e.CookieID = visitorID(visitor())
 			case 5:
 				e.Bot = []wire.Bot{wire.BotNone, wire.BotKnown}[r.IntN(2)]
 			}
@@ -112,8 +127,9 @@ func (s *shop) randomFacts(r *rand.Rand) []record {
 		if r.IntN(4) == 0 { // another copy, later or earlier, with another clock, visitor or key
 			e.ReceivedAt = e.ReceivedAt.Add(time.Duration(r.IntN(3)-1) * time.Minute)
 			e.ClockSkewMs = int64(r.IntN(3)) * 7_200_000
+			e.Trust = []wire.Trust{wire.TrustOpen, wire.TrustKey, wire.TrustImport}[r.IntN(3)]
 			if r.IntN(2) == 0 {
-				e.VisitorID, e.Identity.CartKey = visitor(), key("cart", 8)
+				e.VisitorID, e.Identity.CartKey = visitorID(visitor()), key("cart", 8)
 			}
 			records = append(records, s.record(e))
 		}
@@ -131,8 +147,17 @@ func (s *shop) randomFacts(r *rand.Rand) []record {
 			if r.IntN(5) == 0 {
 				o.EmailKey = wire.Null[string]()
 			}
+			if r.IntN(2) == 0 {
+				o.NetKey = wire.Some(fmt.Sprint("net", r.IntN(3)))
+			}
+			if r.IntN(4) == 0 {
+				o.CustomerKey, o.CartNoKey = wire.Some(key("customer", 5)), wire.Some(key("cart", 8))
+			}
+			if r.IntN(4) == 0 {
+				o.DeliveredAt = wire.Some(moment())
+			}
 			if r.IntN(3) == 0 {
-				o.VisitorID = wire.Some(visitor())
+				o.VisitorID, o.UserIDMAC = wire.Some(visitorID(visitor())), []wire.UserIDMAC{wire.MACNone, wire.MACValid, wire.MACInvalid}[r.IntN(3)]
 			}
 			if r.IntN(3) == 0 {
 				o.DiscountCode = wire.Some([]string{"ANA10", "x, beto", "other"}[r.IntN(3)])
@@ -141,6 +166,13 @@ func (s *shop) randomFacts(r *rand.Rand) []record {
 				o.UpdatedAt = wire.Optional[time.Time]{}
 			}
 		})
+		records = append(records, s.record(c))
+	}
+	for n := range 10 {
+		id := fmt.Sprint("o", r.IntN(12))
+		c := s.commerce(wire.KindEvidence, id, noon.Add(time.Duration(n)*12*time.Hour), wire.Evidence{
+			OrderID: id, InfluencerID: s.influencers[r.IntN(len(s.influencers))], Decision: commerce.EvidenceDecisions[r.IntN(3)]})
+		c.Rev = s.rev + int64(n)
 		records = append(records, s.record(c))
 	}
 	for n := range 8 { // of one updatedAt, sometimes of one acceptedAt, sharing a variant
@@ -189,7 +221,7 @@ func (s *shop) crowdedFacts(r *rand.Rand) []record {
 		})
 		records = append(records, s.record(e))
 		if n%3 == 0 {
-			e.ReceivedAt, e.VisitorID = e.ReceivedAt.Add(-time.Second), fmt.Sprint("v", n%23)
+			e.ReceivedAt, e.VisitorID = e.ReceivedAt.Add(-time.Second), visitorID(fmt.Sprint("v", n%23))
 			records = append(records, s.record(e))
 		}
 	}
@@ -245,7 +277,7 @@ func TestCreditsDependOnTheSetOfFactsAlone(t *testing.T) {
 	}
 }
 
-// TestAKeyBecomesAHubForAllItsOrders: the 201st order of an e-mail changes the
+// TestAKeyBecomesAHubForAllItsOrders: the 201st order of a cart changes the
 // 200 before it, however they were batched, and a batch of more than 200 works.
 func TestAKeyBecomesAHubForAllItsOrders(t *testing.T) {
 	t.Parallel()
@@ -254,11 +286,11 @@ func TestAKeyBecomesAHubForAllItsOrders(t *testing.T) {
 	var records []record
 	records = append(records, s.record(s.event("v1", noon, 1, func(e *wire.Event) {
 		landing("Ana+Prado", "Inverno")(e)
-		e.Identity.EmailKey = "k1:a"
+		e.Identity.CartKey = "k1:a"
 	})))
 	const n = 260
 	for i := range n {
-		records = append(records, s.record(s.order(fmt.Sprint("o", i), noon.Add(time.Duration(i)*time.Minute), 1000, func(o *wire.Order) { o.EmailKey = wire.Some("k1:a") })))
+		records = append(records, s.record(s.order(fmt.Sprint("o", i), noon.Add(time.Duration(i)*time.Minute), 1000, func(o *wire.Order) { o.CartKey = wire.Some("k1:a") })))
 	}
 	credited := func() int64 { return s.int(`select count(*) from payout where influencer_id is not null`) }
 	f := func(name string, batches func() int, want int64) string {
@@ -301,11 +333,11 @@ func TestAnOrderThatMovesLeavesItsHub(t *testing.T) {
 	s.influencer("Ana Prado", "Inverno")
 	records := []record{s.record(s.event("v1", noon, 1, func(e *wire.Event) {
 		landing("Ana+Prado", "Inverno")(e)
-		e.Identity.EmailKey = "k1:a"
+		e.Identity.CartKey = "k1:a"
 	}))}
 	order := func(i int, at time.Time, version time.Time) record {
 		return s.record(s.order(fmt.Sprint("o", i), at, 1000, func(o *wire.Order) {
-			o.EmailKey, o.UpdatedAt = wire.Some("k1:a"), wire.Some(version)
+			o.CartKey, o.UpdatedAt = wire.Some("k1:a"), wire.Some(version)
 		}))
 	}
 	for i := range 201 {

@@ -137,6 +137,12 @@ func readCommerce(c wire.Commerce, into *companyBatch) error {
 			return err
 		}
 		into.products = append(into.products, p)
+	case wire.KindEvidence:
+		d, err := facts.ParseDecision(c)
+		if err != nil {
+			return err
+		}
+		into.decisions = append(into.decisions, d)
 	case wire.KindRule, wire.KindSettings:
 		change, err := facts.ParseChange(c)
 		if err != nil {

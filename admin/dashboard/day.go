@@ -252,6 +252,9 @@ func viewSale(s commerce.Sale, companyID string, zone *time.Location) orderRow {
 	}
 	if s.InfluencerID == "" {
 		row.Credited = "Nobody"
+		if s.WaitsFor != "" {
+			row.EvidenceIs = "In review"
+		}
 	} else if owed := s.Commissions(); owed != nil {
 		parts := make([]string, len(owed))
 		for i, a := range owed {

@@ -31,6 +31,7 @@ type orderPage struct {
 	Total     []string // commission, a line a currency
 	State     string   // what the commission is, in a word
 	StateIs   string   // approved | pending | cancelled: a class
+	PayableOn string   // the day from which it may be paid; empty: nothing is owed
 	TakenBack bool     // cancelled: the costs are what was owed before
 	Ledger    []ledgerLine
 	Net       []string
@@ -51,6 +52,7 @@ type touchLine struct {
 	Campaign    string
 	Influencer  string
 	By          string
+	Proof       string
 	Used        bool
 	Reason      string
 }
@@ -174,6 +176,9 @@ func (p *orderPage) explain(x facts.Explanation, sale commerce.Sale, zone *time.
 		if name, _ := keyWords(t.MatchedBy); name != "" {
 			line.By = strings.ToLower(name)
 		}
+		if t.Influencer != "" {
+			line.Proof = proofWords(t.Proof)
+		}
 		p.Touches = append(p.Touches, line)
 	}
 	for _, l := range x.Payout.Losers {
@@ -181,6 +186,12 @@ func (p *orderPage) explain(x facts.Explanation, sale commerce.Sale, zone *time.
 	}
 	p.Verdict = verdict(sale, x.Payout.State == facts.PayoutNone)
 	p.Reason = unpaidWords(x.Payout.Reason)
+	if x.Payout.State == facts.PayoutReview && x.Payout.Winner != nil {
+		p.Verdict = x.Payout.Winner.Influencer + " may have brought this sale by a link. Nothing is owed until you decide."
+	}
+	if day, err := time.Parse(time.DateOnly, x.Payout.PayableOn); err == nil {
+		p.PayableOn = day.Format("2 Jan 2006")
+	}
 	p.State, p.StateIs = stateWords(x.Payout.State, len(p.Ledger) > 0)
 	p.TakenBack = x.Payout.State == facts.PayoutReversed
 	p.Base = amount(x.Payout.Base, sale.Currency)

@@ -19,8 +19,18 @@ func keyWords(matchedBy string) (name, about string) {
 	switch matchedBy {
 	case string(facts.KeyCart):
 		return "Cart", "the same shopping cart"
+	case string(facts.KeyCartNo):
+		return "Cart number", "the same number of a cart, which may be guessed"
+	case string(facts.KeyCookie):
+		return "Signed cookie", "the signed cookie that the shop sent with the order"
 	case string(facts.KeyVisitor):
 		return "Device", "the visitor id that the shop sent with the order"
+	case string(facts.KeyUser):
+		return "Visitor's name", "an id of the shop's own, which may be guessed"
+	case string(facts.KeyNetwork):
+		return "Network", "the customer, in the network that the order came from"
+	case string(facts.KeyVerified):
+		return "Log-in", "the customer, logged in as the shop's backend said"
 	case string(facts.KeyCustomer):
 		return "Customer", "the shop's own customer id"
 	case string(facts.KeyEmail):
@@ -31,6 +41,24 @@ func keyWords(matchedBy string) (name, about string) {
 		return "Order's own UTM", "the campaign that the shop sent with the order"
 	}
 	return matchedBy, ""
+}
+
+// proofWords says by what an influencer's touch is known to be the buyer's.
+func proofWords(proof facts.Proof) string {
+	switch proof {
+	case "":
+		return "" // an explanation of before
+	case facts.ProofClaimed:
+		return "not proven"
+	case facts.ProofAccepted:
+		return "accepted by you"
+	case facts.ProofRefused:
+		return "refused by you"
+	case facts.ProofOrder:
+		return "proven by the order itself"
+	}
+	name, _ := keyWords(string(proof))
+	return "proven by " + strings.ToLower(name)
 }
 
 // levelWord returns the word for what a cost is agreed for.
@@ -69,6 +97,8 @@ func whatIf(x facts.Explanation) []string {
 		}
 		text := without + ", " + p.Winner.Influencer + " would be credited by " + string(p.Winner.Evidence)
 		switch {
+		case p.State == facts.PayoutReview:
+			text = without + ", the link of " + p.Winner.Influencer + " would wait for your decision."
 		case p.State == facts.PayoutReversed:
 			text += "; the order being cancelled, nothing would be owed."
 		case len(p.Commissions) == 0:
@@ -102,6 +132,8 @@ func stateWords(state facts.PayoutState, posted bool) (text, class string) {
 		return "Earned", "approved"
 	case facts.PayoutExpected:
 		return "Expected", "pending"
+	case facts.PayoutReview:
+		return "In review", "pending"
 	case facts.PayoutReversed:
 		if posted {
 			return "Taken back", "cancelled"

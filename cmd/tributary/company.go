@@ -1,13 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -145,15 +148,26 @@ func printCompany(out io.Writer, c commerce.Company) error {
 func newCompanySet() *cobra.Command {
 	var database postgresFlags
 	var given commerce.Settings
+	var influencer string
 	cmd := &cobra.Command{
 		Use:   "set COMPANY",
 		Short: "Change settings of a company",
 		Long: `Change settings of one company: a store's other environment keeps its own. What
 is not given stays. A list replaces the one before; --origin "" empties it.
-Services use the new settings within seconds.`,
-		Example: `  tributary company set c_… --origin https://loja.example.com --origin https://checkout.example.com --consent required`,
-		Args:    cobra.ExactArgs(1),
+Services use the new settings within seconds.
+
+Those that decide about orders (--payout-rule, --window-days, --half-life-days,
+--count-direct, --pay-recurring, --unproven, --hold-days) count for orders created
+from now on. With --influencer NAME, --unproven is that influencer's own;
+--unproven "" gives it back to the company's.`,
+		Example: `  tributary company set c_… --origin https://loja.example.com --origin https://checkout.example.com --consent required
+  tributary company set c_… --hold-days 14
+  tributary company set c_… --influencer "Ana Prado" --unproven pay`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("influencer") {
+				return setOfInfluencer(cmd, &database, args[0], influencer, given.Unproven)
+			}
 			change := func(s *commerce.Settings) {
 				for _, x := range settings {
 					if cmd.Flags().Changed(x.flag) {
@@ -185,11 +199,38 @@ Services use the new settings within seconds.`,
 	}
 	database.register(cmd.Flags())
 	for _, x := range settings {
-		if !x.once {
-			x.register(cmd.Flags(), &given)
+		x.register(cmd.Flags(), &given)
+	}
+	cmd.Flags().StringVar(&influencer, "influencer", "", "set --unproven for the influencer of this name alone")
+	return cmd
+}
+
+// setOfInfluencer changes the one setting that an influencer may have of its own.
+func setOfInfluencer(cmd *cobra.Command, database *postgresFlags, company, name, unproven string) error {
+	for _, x := range settings {
+		if cmd.Flags().Changed(x.flag) != (x.field == "unproven") {
+			return errors.New("--influencer goes with --unproven, and with no other setting")
 		}
 	}
-	return cmd
+	if unproven != "" && !slices.Contains(commerce.UnprovenRules, unproven) {
+		return fmt.Errorf("--unproven must be one of %s, or empty for the company's", strings.Join(commerce.UnprovenRules, ", "))
+	}
+	db, err := database.open(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if _, err := findCompany(cmd.Context(), db, company); err != nil {
+		return err
+	}
+	err = db.SetUnproven(cmd.Context(), commerce.Author{CompanyID: company, Actor: actor, At: time.Now()}, name, unproven)
+	if errors.Is(err, commerce.ErrNotFound) {
+		return fmt.Errorf("%s has no influencer %q", company, name)
+	}
+	if err == nil {
+		fmt.Fprintf(cmd.OutOrStdout(), "unproven of %s: %s, for orders created from now on\n", printable(name), cmp.Or(unproven, "as the company's"))
+	}
+	return err
 }
 
 // checkChange tells what is wrong with a change before the database is opened.
@@ -197,9 +238,7 @@ func checkChange(cmd *cobra.Command, change func(*commerce.Settings)) error {
 	var names []string
 	some := false
 	for _, x := range settings {
-		if !x.once {
-			names = append(names, "--"+x.flag)
-		}
+		names = append(names, "--"+x.flag)
 		some = some || cmd.Flags().Changed(x.flag)
 	}
 	if !some {

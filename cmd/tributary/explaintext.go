@@ -88,6 +88,11 @@ func (t *explainer) verdict(s commerce.Sale, p facts.ExplainedPayout) {
 		t.line("Credited to nobody%s.", because(p.Note))
 		return
 	}
+	if p.State == facts.PayoutReview {
+		t.line("Credited to nobody yet: the link of %s waits for a decision.", named(p.Winner.Influencer, p.Winner.Campaign))
+		t.line("In review%s. Commission if accepted: %s.", because(p.Note), strings.Join(t.amounts(p), " and "))
+		return
+	}
 	evidence := string(p.Winner.Evidence)
 	if p.Winner.Evidence == facts.EvidenceLink {
 		evidence = "the last link opened"
@@ -100,6 +105,9 @@ func (t *explainer) verdict(s commerce.Sale, p facts.ExplainedPayout) {
 		t.line("No commission%s.", because(p.Note))
 	default:
 		t.line("Commission %s, %s.", strings.Join(t.amounts(p), " and "), stateWords(p.State))
+	}
+	if p.PayableOn != "" {
+		t.line("It may be paid from %s on.", p.PayableOn)
 	}
 }
 
@@ -149,13 +157,24 @@ func (t *explainer) evidence(x facts.Explanation) {
 	rows = nil
 	for _, touch := range x.Touches {
 		used := "used"
-		if !touch.Used {
+		switch {
+		case !touch.Used:
 			used = "not used: " + touch.Reason
+		case touch.Reason != "":
+			used += ": " + touch.Reason
 		}
 		rows = append(rows, []string{instant(touch.At), touch.Channel, cameFrom(touch.Source, touch.Medium, touch.Campaign),
-			"by " + touch.MatchedBy, used})
+			"by " + touch.MatchedBy, proofWords(touch.Proof), used})
 	}
 	t.table("Touches before the order, the oldest first", "none", rows)
+
+	rows = nil
+	for _, c := range x.Cuts {
+		rows = append(rows, []string{strings.TrimSpace(string(c.What) + " " + string(c.Kind)), "too many " + string(c.Limit)})
+	}
+	if len(rows) > 0 {
+		t.table("Left out by a limit", "", rows)
+	}
 }
 
 func (t *explainer) ledger(entries []commerce.LedgerEntry) {
@@ -166,7 +185,7 @@ func (t *explainer) ledger(entries []commerce.LedgerEntry) {
 			kind += fmt.Sprintf(" (takes back %d)", e.Reverses)
 		}
 		rows = append(rows, []string{fmt.Sprint(e.Entry), clock(e.At), kind, e.Influencer,
-			commerce.Amount{Minor: e.AmountMinor, Currency: e.Currency}.String(), e.Cause})
+			commerce.Amount{Minor: e.AmountMinor, Currency: e.Currency}.String(), "payable " + e.PayableOn, e.Cause})
 	}
 	t.table("Ledger", "nothing was posted", rows)
 }
@@ -177,6 +196,8 @@ func (t *explainer) whatIf(x facts.Explanation) {
 		switch {
 		case p.Winner == nil:
 			rows = append(rows, []string{without, "nobody would be credited"})
+		case p.State == facts.PayoutReview:
+			rows = append(rows, []string{without, fmt.Sprintf("the link of %s would wait for a decision", named(p.Winner.Influencer, p.Winner.Campaign))})
 		default:
 			commission := strings.Join(t.amounts(p), " and ")
 			if commission == "" {
@@ -228,6 +249,19 @@ func named(influencer, campaign string) string {
 		return influencer
 	}
 	return fmt.Sprintf("%s (campaign %s)", influencer, campaign)
+}
+
+// proofWords says by what a touch is known to be the buyer's.
+func proofWords(proof facts.Proof) string {
+	switch proof {
+	case "": // an explanation of before
+		return ""
+	case facts.ProofClaimed:
+		return "not proven"
+	case facts.ProofAccepted, facts.ProofRefused:
+		return string(proof)
+	}
+	return "proven by " + string(proof)
 }
 
 func stateWords(state facts.PayoutState) string {

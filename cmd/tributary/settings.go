@@ -13,12 +13,10 @@ import (
 )
 
 // setting is one of a company's settings on the command line: `company create`
-// has a flag for each, `company set` for each that is not made once, and
-// `company show` a line. A new setting is one more row of settings.
+// and `company set` have a flag for each, and `company show` a line. A new setting is one more row of settings.
 type setting struct {
 	flag  string
 	field string // its name in commerce's violations, and in JSON
-	once  bool   // chosen when the store is made
 	usage string
 
 	// at is a pointer to it: to a string, a list of strings, an int, a float64
@@ -27,32 +25,36 @@ type setting struct {
 }
 
 var settings = []setting{
-	{"country", "country", false, "ISO 3166-1 code of the country that phone numbers without one belong to; fixed from the first order on",
+	{"country", "country", "ISO 3166-1 code of the country that phone numbers without one belong to; fixed from the first order on",
 		func(s *commerce.Settings) any { return &s.Country }},
-	{"timezone", "timezone", false, "IANA time zone of the store's days; fixed from the first order on",
+	{"timezone", "timezone", "IANA time zone of the store's days; fixed from the first order on",
 		func(s *commerce.Settings) any { return &s.Timezone }},
-	{"currency", "currency", false, "ISO 4217 code of the store's currency; fixed from the first order on",
+	{"currency", "currency", "ISO 4217 code of the store's currency; fixed from the first order on",
 		func(s *commerce.Settings) any { return &s.Currency }},
-	{"origin", "origins", false, "origin whose pages may send events, https://loja.example.com; repeat or separate by commas",
+	{"origin", "origins", "origin whose pages may send events, https://loja.example.com; repeat or separate by commas",
 		func(s *commerce.Settings) any { return &s.Origins }},
-	{"host", "hosts", false, "the store's own host, never a touch; repeat or separate by commas",
+	{"host", "hosts", "the store's own host, never a touch; repeat or separate by commas",
 		func(s *commerce.Settings) any { return &s.Hosts }},
-	{"events-per-second", "events_per_second", false, "events that an edge takes of the company a second; 0 is the edge's default",
+	{"events-per-second", "events_per_second", "events that an edge takes of the company a second; 0 is the edge's default",
 		func(s *commerce.Settings) any { return &s.Limits.EventsPerSecond }},
-	{"burst", "burst", false, "… and how many at once; 0 is the edge's default",
+	{"burst", "burst", "… and how many at once; 0 is the edge's default",
 		func(s *commerce.Settings) any { return &s.Limits.Burst }},
-	{"consent", "consent_policy", false, "none, required (no cookie before consent, a denial or Global Privacy Control joins nothing) or honor_gpc (the latter only)",
+	{"consent", "consent_policy", "none, required (no cookie before consent, a denial or Global Privacy Control joins nothing) or honor_gpc (the latter only)",
 		func(s *commerce.Settings) any { return &s.ConsentPolicy }},
-	{"payout-rule", "payout_rule", true, "who is paid where a coupon and a link name different influencers: " + commerce.CouponFirst + " or " + commerce.LastTouch,
+	{"payout-rule", "payout_rule", "who is paid where a coupon and a link name different influencers: " + commerce.CouponFirst + " or " + commerce.LastTouch,
 		func(s *commerce.Settings) any { return &s.PayoutRule }},
-	{"window-days", "window_days", true, "how many days before an order a touch counts",
+	{"window-days", "window_days", "how many days before an order a touch counts",
 		func(s *commerce.Settings) any { return &s.WindowDays }},
-	{"half-life-days", "half_life_days", true, "days after which a touch counts half in the model time_decay",
+	{"half-life-days", "half_life_days", "days after which a touch counts half in the model time_decay",
 		func(s *commerce.Settings) any { return &s.HalfLifeDays }},
-	{"count-direct", "count_direct", true, "let direct visits count in every model, not in the last touch's alone",
+	{"count-direct", "count_direct", "let direct visits count in every model, not in the last touch's alone",
 		func(s *commerce.Settings) any { return &s.CountDirect }},
-	{"pay-recurring", "pay_recurring", true, "let recurring subscription orders earn commission",
+	{"pay-recurring", "pay_recurring", "let recurring subscription orders earn commission",
 		func(s *commerce.Settings) any { return &s.PayRecurring }},
+	{"unproven", "unproven", "what is done with an influencer's link that nothing proves to be the buyer's: " + commerce.UnprovenReview + " (it waits for a decision), " + commerce.UnprovenIgnore + ", or " + commerce.UnprovenPay + " (anybody who knows a customer's e-mail can then claim the sale)",
+		func(s *commerce.Settings) any { return &s.Unproven }},
+	{"hold-days", "hold_days", "days from an order's approval until its commission may be paid",
+		func(s *commerce.Settings) any { return &s.HoldDays }},
 }
 
 // register adds the setting's flag, which sets it in s. Its present value is the

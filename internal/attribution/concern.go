@@ -23,13 +23,13 @@ const wholeDay = 24 * time.Hour
 // instants may concern. Such an order may be a window and eventsBefore later, since
 // the event may be its touch or cut its session, or sightingsAfter earlier.
 func (x *Index) OrdersAround(first, last time.Time) (from, to time.Time) {
-	return first.Add(-sightingsAfter - wholeDay), last.Add(x.rules.Window + eventsBefore)
+	return first.Add(-sightingsAfter - wholeDay), last.Add(x.longestWindow() + eventsBefore)
 }
 
 // OrdersSharing returns the span of createdAt of the orders in whose interval orders
 // created between two instants lie.
 func (x *Index) OrdersSharing(first, last time.Time) (from, to time.Time) {
-	return first.Add(-sightingsAfter), last.Add(x.rules.Window)
+	return first.Add(-sightingsAfter), last.Add(x.longestWindow())
 }
 
 // ConcernedByEvents returns the keys whose orders new events may concern: the
@@ -45,6 +45,10 @@ func (x *Index) ConcernedByEvents(events []facts.Event) []facts.KeySpan {
 		from, to := x.OrdersAround(e.At, e.At)
 		spans.add(facts.Key{Kind: facts.KeyReached, Value: e.Visitor}, from, to)
 		for _, k := range e.Keys() {
+			if k.Kind == facts.KeyNetwork { // counts by when it was received
+				spans.add(k, facts.HourOf(e.ReceivedAt).Add(-networkAfter), facts.HourOf(e.ReceivedAt).Add(time.Hour+networkBefore))
+				continue
+			}
 			spans.add(k, from, to)
 		}
 	}

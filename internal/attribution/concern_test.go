@@ -84,10 +84,16 @@ func TestWhatEventsConcern(t *testing.T) {
 		expect(t, name, told(x.ConcernedByEvents(events)), want)
 	}
 	f("nothing", "")
-	f("a visitor", "reached=v -48h to 744h\nvisitor=v -48h to 744h", event("v", 0, nil))
-	f("its keys too", "reached=v -48h to 744h\nvisitor=v -48h to 744h\nemail=m -48h to 744h", event("v", 0, mail))
-	f("each key once, over all its events", "reached=v -51h to 754h\nvisitor=v -51h to 754h\nemail=m -51h to 754h\nreached=w -48h to 744h\nvisitor=w -48h to 744h",
+	f("a visitor", "reached=v -48h to 744h\nuser=v -48h to 744h", event("v", 0, nil))
+	f("its keys too", "reached=v -48h to 744h\nemail=m -48h to 744h\nuser=v -48h to 744h", event("v", 0, mail))
+	f("each key once, over all its events", "reached=v -51h to 754h\nemail=m -51h to 754h\nuser=v -51h to 754h\nreached=w -48h to 744h\nuser=w -48h to 744h",
 		event("v", 0, mail), event("v", -3, mail), event("w", 0, nil), event("v", 10, mail))
+	network := event("v", 0, func(e *facts.Event) {
+		e.Identity.EmailKey, e.NetKey, e.ReceivedAt = "m", "n", start.Add(30*time.Minute)
+	})
+	if text := told(x.ConcernedByEvents([]facts.Event{network})); !strings.Contains(text, " -1h to 3h") {
+		t.Errorf("a network by the hour of receipt: %s", text)
+	}
 	f("bots concern nobody", "", event("v", 0, func(e *facts.Event) { e.Bot = wire.BotPreview }))
 	f("nor do events of nobody", "", event("", 0, mail))
 }
@@ -168,7 +174,7 @@ func TestSpansOfDaysHoldThemInEachTimeZone(t *testing.T) {
 func TestKeysOfAnOrderAreItsJoinKeysAndCodes(t *testing.T) {
 	o := wire.Order{OrderID: "o1", CreatedAt: start, PhoneKey: wire.Some("p"), CartKey: wire.Some("c"), DiscountCode: wire.Some("ana10;beto")}
 	want := []facts.Key{
-		{Kind: facts.KeyCart, Value: "c"}, {Kind: facts.KeyPhone, Value: "p"},
+		{Kind: facts.KeyCart, Value: "c"}, {Kind: facts.KeyPhone, Value: "p"}, {Kind: facts.KeyVerified, Value: "huGYRsNX2kA7Dq9RKSHaTg"},
 		facts.RuleKey(facts.KeyCode, "ANA10;BETO"), facts.RuleKey(facts.KeyCode, "ANA10"), facts.RuleKey(facts.KeyCode, "BETO"),
 	}
 	var got []facts.Key

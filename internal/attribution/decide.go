@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -10,39 +11,42 @@ import (
 // Decide computes an order's outcome. The same case under the same rules always has
 // the same outcome.
 func (x *Index) Decide(c facts.Case) facts.Outcome {
-	order := Order{Order: &c.Order, Day: x.DayOf(c.Order.CreatedAt), Codes: facts.OrderCodes(&c.Order)}
+	order := x.orderOf(&c.Order)
 	found := x.join(&c)
-	touches := found.touches
-	if t, ok := orderTouch(&c); ok && allDirect(touches) {
-		touches = append(touches, t)
-		slices.SortFunc(touches, compareTouches) // a direct touch may be up to eventsAfter later
-	}
-	for i := range touches {
-		x.match(&touches[i], &c.Order)
-	}
-	coupon, link := x.couponClaim(&order), linkClaim(&order, touches)
-	paid := x.decidePayout(&order, coupon, link)
-	models := x.models(&order, touches)
+	touches := x.withOrderTouch(order, x.modelTouches(order, found))
+	e := x.evidenceOf(order, &c, found, touches)
+	paid := x.decidePayout(order, &c, e.coupon, e.link, e.review)
+	models := x.models(order, touches)
 
 	out := facts.Outcome{
 		OrderID: order.OrderID, Currency: order.Currency, Day: order.Day,
-		Lines:   paid.lines(&order),
-		FoundBy: foundBy(&order, touches, coupon, found.visitors),
-		Hubs:    hubs(&order, found.keys),
-		Payout:  facts.Payout{BaseMinor: order.base(), CommissionMinor: paid.commission, FixedBRLMinor: paid.fixedBRL},
-	}
-	if paid.winner != nil {
-		out.Payout.InfluencerID, out.Payout.CampaignID, out.Payout.Evidence = paid.winner.influencerID, paid.winner.campaignID, paid.winner.evidence
-	}
-	if order.Status == commerce.OrderCancelled {
-		out.Payout.CommissionMinor, out.Payout.FixedBRLMinor = 0, 0
+		Lines:   paid.lines(order),
+		FoundBy: foundBy(order, append(slices.Clone(touches), e.touches...), e.coupon, found.visitors),
+		Hubs:    hubs(order, found.keys),
+		Payout:  paid.stored(order),
 	}
 	if order.Status == commerce.OrderApproved {
 		for _, m := range models {
 			out.Credits = append(out.Credits, m.credits...)
 		}
 	}
-	out.Explanation = x.explain(&order, found.keys, touches, coupon, link, paid, models)
+	out.Explanation = x.explain(order, &c, found, touches, e, paid, models)
+	return out
+}
+
+// stored returns the payout as it is stored, for the order's status.
+func (p *payout) stored(o *Order) facts.Payout {
+	out := facts.Payout{State: p.state(o), Reason: p.reason, BaseMinor: o.base(), CommissionMinor: p.commission, FixedBRLMinor: p.fixedBRL}
+	if w := p.winner; w != nil {
+		out.InfluencerID, out.CampaignID, out.Evidence, out.Proof = w.influencerID, w.campaignID, w.evidence, w.proof
+		out.Reason = cmp.Or(p.reason, w.reason)
+	}
+	if o.Status == commerce.OrderCancelled {
+		out.CommissionMinor, out.FixedBRLMinor = 0, 0
+	}
+	if out.State == facts.PayoutEarned {
+		out.PayableOn = p.payableOn
+	}
 	return out
 }
 
@@ -59,7 +63,7 @@ func (x *Index) models(o *Order, touches []Touch) []modelCredits {
 	var list []modelCredits
 	for _, model := range Models {
 		m := modelCredits{model: model}
-		shares := x.shares(model, touches)
+		shares := x.shares(&o.settings, model, touches)
 		switch {
 		case o.Source.Or(commerce.SourceWeb) == commerce.SourceMarketplace:
 			m.credits = []facts.Credit{{Model: model, Channel: ChannelMarketplace, AmountMinor: o.TotalMinor}}
@@ -85,7 +89,7 @@ func (x *Index) models(o *Order, touches []Touch) []modelCredits {
 // foundBy returns the keys by which a later fact finds the order. A changed rule
 // finds it by the names and codes of its touches, even if they belong to nobody now,
 // and by its influencers. An event finds it by the visitors to whom its keys lead.
-func foundBy(o *Order, touches []Touch, coupon *claim, visitors []reachedVisitor) []facts.OrderKey {
+func foundBy(o *Order, touches []Touch, coupon *claim, visitors []reached) []facts.OrderKey {
 	var keys []facts.OrderKey
 	seen := map[facts.Key]bool{}
 	add := func(k facts.Key, hub facts.Hub) {
@@ -109,7 +113,7 @@ func foundBy(o *Order, touches []Touch, coupon *claim, visitors []reachedVisitor
 		add(facts.Key{Kind: facts.KeyInfluencer, Value: coupon.influencerID}, facts.NoHub)
 	}
 	for _, v := range visitors {
-		add(facts.Key{Kind: facts.KeyReached, Value: v.id}, v.hub)
+		add(facts.Key{Kind: facts.KeyReached, Value: v.ID}, v.hub)
 	}
 	return keys
 }

@@ -31,12 +31,18 @@ func shop(change func(*facts.Rules)) *Index {
 	})
 }
 
+// Ids of visitors: a stranger knows neither.
+const (
+	shopper = "0195b2c0-0000-4000-8000-00000000000a"
+	cookie  = "0195b2c0-0000-7000-8000-00000000000b"
+)
+
 // sale is an approved order of R$ 100.05 an hour in, whose cart leads to the events' visitor.
 func sale(change func(*wire.Order), events ...facts.Event) facts.Case {
 	c := facts.Case{
 		Order:    wire.Order{OrderID: "o1", CreatedAt: start.Add(time.Hour), Currency: "BRL", TotalMinor: 10005},
-		Keys:     []facts.KeyReach{{Key: facts.Key{Kind: facts.KeyCart, Value: "k1:a"}, Visitors: []string{"v"}, Orders: 1}},
-		Visitors: []facts.Visitor{{ID: "v", Events: events}},
+		Keys:     []facts.KeyReach{{Key: facts.Key{Kind: facts.KeyCart, Value: "k1:a"}, Visitors: []string{shopper}, Orders: 1}},
+		Visitors: []facts.Visitor{{ID: shopper, Events: events}},
 	}
 	if change != nil {
 		change(&c.Order)
@@ -123,8 +129,8 @@ func TestClickAndLandingOfTwoCookiesAreOneTouch(t *testing.T) {
 	f := func(name string, minute int, page string, want ...string) {
 		t.Helper()
 		c := sale(nil, at(minute, page))
-		c.Keys[0].Visitors = []string{"v", "cookie"}
-		c.Visitors = append(c.Visitors, facts.Visitor{ID: "cookie", Events: []facts.Event{at(0, "click "+click)}})
+		c.Keys[0].Visitors = []string{shopper, cookie}
+		c.Visitors = append(c.Visitors, facts.Visitor{ID: cookie, Events: []facts.Event{at(0, "click "+click)}})
 		o := shop(nil).Decide(c)
 		var got []string
 		for _, credit := range o.Credits {
@@ -172,7 +178,7 @@ func TestOutcomesNameWhatTheyAreFoundBy(t *testing.T) {
 		}
 	}
 	influencer := func(id string) facts.Key { return facts.Key{Kind: facts.KeyInfluencer, Value: id} }
-	visitor := facts.Key{Kind: facts.KeyReached, Value: "v"}
+	visitor := facts.Key{Kind: facts.KeyReached, Value: shopper}
 	f("a direct visit", sale(nil, at(0, "/")), visitor)
 	f("a name that nobody has", sale(nil, at(0, "/?utm_campaign=Cár%20la")), facts.RuleKey(facts.KeyUTM, "car la"), visitor)
 	f("an influencer's", sale(nil, at(0, "/?utm_campaign=ana"), at(50, "/?utm_campaign=ana&utm_source=x")), facts.RuleKey(facts.KeyUTM, "ana"), influencer("ana"), visitor)
@@ -188,7 +194,7 @@ func TestOutcomesNameWhatTheyAreFoundBy(t *testing.T) {
 // cease to be one.
 func TestOutcomesNameVisitorsThatAreHubs(t *testing.T) {
 	c := sale(nil, at(0, "/?utm_campaign=ana"))
-	c.Visitors[0].Emails = hubIdentities + 1
+	c.Visitors[0].Carts = hubCarts + 1
 	found := shop(nil).Decide(c).FoundBy
 	if len(found) != 1 || found[0].Kind != facts.KeyReached || found[0].Hub != facts.HubOfKeys {
 		t.Errorf("%+v", found)

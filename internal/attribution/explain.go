@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -12,34 +13,21 @@ import (
 const instantFormat = "2006-01-02T15:04:05.000Z"
 
 // explain returns the explanation of an order's outcome, without its ledger.
-func (x *Index) explain(o *Order, keys []orderKey, touches []Touch, coupon, link *claim, paid payout, models []modelCredits) facts.Explanation {
+func (x *Index) explain(o *Order, c *facts.Case, found joined, touches []Touch, ev evidence, paid payout, models []modelCredits) facts.Explanation {
 	e := facts.Explanation{
 		Order: facts.ExplainedOrder{
 			OrderID: o.OrderID, Total: facts.Number(o.TotalMinor, o.Currency), Currency: o.Currency,
 			CreatedAt: o.CreatedAt.UTC().Format(time.RFC3339), Status: o.Status, Day: o.Day,
 		},
-		Keys: []facts.ExplainedKey{}, Touches: []facts.ExplainedTouch{}, Models: map[string][]facts.ExplainedPart{},
-		Payout: x.explainPayout(o, paid),
+		Keys: []facts.ExplainedKey{}, Touches: x.explainTouches(o, c, touches, ev.touches), Models: map[string][]facts.ExplainedPart{},
+		Cuts: append([]facts.Cut{}, found.cuts...), Payout: x.explainPayout(o, paid),
 	}
 	strength := map[facts.KeyKind]int{}
 	for i, kind := range facts.JoinKinds {
 		strength[kind] = len(facts.JoinKinds) - i
 	}
-	for _, k := range keys {
+	for _, k := range found.keys {
 		e.Keys = append(e.Keys, facts.ExplainedKey{Kind: k.Kind, Strength: strength[k.Kind], Hub: k.hub != facts.NoHub, Visitors: len(k.Visitors)})
-	}
-	for _, t := range touches {
-		touch := facts.ExplainedTouch{
-			ID: t.ID, At: t.At.UTC().Format(instantFormat), Source: t.Source, Medium: t.Medium, Campaign: t.Campaign, Channel: t.Channel,
-			Influencer: t.InfluencerName, Click: t.Click, Arrival: t.Kind, MatchedBy: t.MatchedBy, Used: true,
-		}
-		switch {
-		case o.Source.Or(commerce.SourceWeb) == commerce.SourceMarketplace:
-			touch.Used, touch.Reason = false, facts.ReasonMarketplace.Words()
-		case t.Kind == facts.Direct && x.rules.IgnoreDirect && !allDirect(touches):
-			touch.Used, touch.Reason = false, facts.ReasonDirect.Words()
-		}
-		e.Touches = append(e.Touches, touch)
 	}
 	for _, m := range models {
 		parts := []facts.ExplainedPart{}
@@ -55,9 +43,49 @@ func (x *Index) explain(o *Order, keys []orderKey, touches []Touch, coupon, link
 		}
 		e.Models[m.model] = parts
 	}
-	e.Counterfactual.WithoutCoupon = x.explainPayout(o, x.decidePayout(o, nil, link))
-	e.Counterfactual.WithoutLink = x.explainPayout(o, x.decidePayout(o, coupon, nil))
+	e.Counterfactual.WithoutCoupon = x.explainPayout(o, x.decidePayout(o, c, nil, ev.link, ev.review))
+	e.Counterfactual.WithoutLink = x.explainPayout(o, x.decidePayout(o, c, ev.coupon, nil, nil))
 	return e
+}
+
+// explainTouches returns the touches of the models and those of the payout, oldest
+// first, with the proof of each.
+func (x *Index) explainTouches(o *Order, c *facts.Case, touches, ofPayout []Touch) []facts.ExplainedTouch {
+	direct, places, proven := allDirect(touches), placesOf(touches), placesOf(ofPayout)
+	all := slices.Clone(touches)
+	for _, t := range ofPayout {
+		if _, known := places[t.ID]; !known {
+			all = append(all, t)
+		}
+	}
+	slices.SortStableFunc(all, compareTouches)
+	list := []facts.ExplainedTouch{}
+	for _, t := range all {
+		touch := facts.ExplainedTouch{
+			ID: t.ID, At: t.At.UTC().Format(instantFormat), Source: t.Source, Medium: t.Medium, Campaign: t.Campaign, Channel: t.Channel,
+			Influencer: t.InfluencerName, Click: t.Click, Arrival: t.Kind, MatchedBy: t.MatchedBy, Proof: facts.ProofClaimed, Used: true,
+		}
+		if i, known := proven[t.ID]; known {
+			touch.Proof, t.AfterCheckout = ofPayout[i].Proof, ofPayout[i].AfterCheckout
+		} else if c.Decisions.Of(t.InfluencerID).Decision == commerce.EvidenceRefuse {
+			touch.Proof = facts.ProofRefused
+		}
+		_, ofModels := places[t.ID]
+		switch {
+		case o.Source.Or(commerce.SourceWeb) == commerce.SourceMarketplace:
+			touch.Used, touch.Reason = false, facts.ReasonMarketplace.Words()
+		case !ofModels:
+			touch.Used, touch.Reason = false, facts.ReasonPayoutAlone.Words()
+		case t.Kind == facts.Direct && o.settings.IgnoreDirect && !direct:
+			touch.Used, touch.Reason = false, facts.ReasonDirect.Words()
+		case touch.Proof == facts.ProofRefused:
+			touch.Reason = facts.ReasonRefused.Words()
+		case t.AfterCheckout && touch.Proof != facts.ProofAccepted:
+			touch.Reason = facts.ReasonAfterCheckout.Words()
+		}
+		list = append(list, touch)
+	}
+	return list
 }
 
 // allDirect reports whether no touch has evidence. It is true without touches.
@@ -73,12 +101,13 @@ func allDirect(touches []Touch) bool {
 // explainPayout returns a payout as the explanation shows it, for the order's status.
 func (x *Index) explainPayout(o *Order, p payout) facts.ExplainedPayout {
 	out := facts.ExplainedPayout{
-		Rule: x.rules.PayoutRule, Losers: []facts.ExplainedLoser{}, Costs: []facts.ExplainedCost{},
+		Rule: o.settings.PayoutRule, Losers: []facts.ExplainedLoser{}, Costs: []facts.ExplainedCost{},
 		Base:        facts.Number(o.base(), o.Currency),
 		Commission:  facts.Number(p.commission, o.Currency),
 		Commissions: explainSums(amounts(p.commission, o.Currency, p.fixedBRL)),
-		State:       p.state(o), Reason: p.reason, Note: p.reason.Words(),
+		State:       p.state(o), Reason: p.stored(o).Reason, PayableOn: p.stored(o).PayableOn,
 	}
+	out.Note = out.Reason.Words()
 	if o.Status == commerce.OrderCancelled {
 		out.Commission, out.Commissions = facts.Number(0, o.Currency), []facts.ExplainedSum{}
 	}
@@ -86,6 +115,7 @@ func (x *Index) explainPayout(o *Order, p payout) facts.ExplainedPayout {
 		out.Winner = &facts.ExplainedWinner{
 			Influencer: x.influencerName(p.winner.influencerID), InfluencerID: p.winner.influencerID,
 			Campaign: x.campaignName(p.winner.campaignID), CampaignID: p.winner.campaignID, Evidence: p.winner.evidence,
+			Proof: p.winner.proof,
 		}
 	}
 	for _, l := range p.losers {

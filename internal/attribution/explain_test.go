@@ -136,9 +136,9 @@ func TestKeysAreExplainedStrongestFirst(t *testing.T) {
 		k := facts.KeyReach{Key: facts.Key{Kind: kind, Value: "k"}, Orders: 1}
 		switch kind {
 		case facts.KeyCart:
-			k.Orders, k.Visitors = hubOrders+1, []string{"v"}
+			k.Orders, k.Visitors = hubOrders+1, []string{shopper}
 		case facts.KeyCustomer, facts.KeyPhone:
-			k.Visitors = []string{"v"}
+			k.Visitors = []string{shopper}
 		}
 		c.Keys = append(c.Keys, k)
 	}
@@ -147,7 +147,7 @@ func TestKeysAreExplainedStrongestFirst(t *testing.T) {
 	for _, k := range o.Explanation.Keys {
 		got = append(got, fmt.Sprintf("%s %d hub %t of %d", k.Kind, k.Strength, k.Hub, k.Visitors))
 	}
-	expect(t, "keys", strings.Join(got, "\n"), "cart 5 hub true of 1\nvisitor 4 hub false of 0\ncustomer 3 hub false of 1\nemail 2 hub false of 0\nphone 1 hub false of 1")
+	expect(t, "keys", strings.Join(got, "\n"), "cart 10 hub true of 1\nvisitor 8 hub false of 0\ncustomer 7 hub false of 1\nemail 6 hub false of 0\nphone 5 hub false of 1")
 	if matched := o.Explanation.Touches[0].MatchedBy; matched != "customer" {
 		t.Errorf("matched by %s", matched)
 	}

@@ -14,13 +14,17 @@ const (
 	hubVisitors   = 20  // visitors of one key, on the UTC days of the order's interval
 	hubOrders     = 200 // orders of one key, in the order's interval
 	hubIdentities = 20  // customers, e-mails or phones of one visitor, each kind apart, on those days
-	hubCarts      = 200 // carts of one visitor, on those days
+	hubCarts      = 200 // carts, cart numbers or verified keys of one visitor, each kind apart, on those days
 )
 
 const (
 	// sightingsAfter is how long after an order a visitor may be seen with one of its
 	// keys and still be joined (docs/attribution.md, "Two hops").
 	sightingsAfter = 24 * time.Hour
+	// networkBefore and networkAfter bound the hours of receipt in which a network
+	// proves something about an order (docs/attribution.md, "Proof").
+	networkBefore = 2 * time.Hour
+	networkAfter  = time.Hour
 	// eventsBefore is how long before the window events are read, so that the window's
 	// first session is cut right (docs/attribution.md, "Two hops").
 	eventsBefore = 24 * time.Hour
@@ -28,15 +32,24 @@ const (
 	// createdAt has whole seconds only (docs/attribution.md, "Two hops").
 	eventsAfter = time.Second
 	// visitorEvents is how many events of one visitor are read for one order, the
-	// newest. A shopper makes a few hundred in a window; a visitor with more is a
-	// machine that was not recognised as a bot.
+	// newest, and how many older ones that came by a campaign. A shopper makes a few
+	// hundred in a window.
 	visitorEvents = 2000
 )
+
+// longestWindow returns the longest window of all settings, past ones included.
+func (x *Index) longestWindow() time.Duration { return x.rules.Windows()[0] }
+
+// Windows returns the windows of all settings, past ones included, the longest
+// first.
+func (x *Index) Windows() []time.Duration { return x.rules.Windows() }
 
 // Limits returns what is read for a case under these rules.
 func (x *Index) Limits() facts.Limits {
 	return facts.Limits{
-		Window: x.rules.Window, SightingsAfter: sightingsAfter, EventsBefore: eventsBefore, EventsAfter: eventsAfter,
+		Window: x.longestWindow(), WindowAt: func(createdAt time.Time) time.Duration { return x.rules.SettingsAt(createdAt).Window },
+		SightingsAfter: sightingsAfter, EventsBefore: eventsBefore, EventsAfter: eventsAfter,
+		NetworkBefore: networkBefore, NetworkAfter: networkAfter,
 		Visitors: hubVisitors, Orders: hubOrders, Identities: hubIdentities, Carts: hubCarts, Events: visitorEvents,
 	}
 }
@@ -52,12 +65,23 @@ func hubOfKey(k facts.KeyReach) facts.Hub {
 	return facts.NoHub
 }
 
-// hubOfVisitor returns why a visitor is a hub around an order, or facts.NoHub.
+// hubOfVisitor returns why proofs do not lead to a visitor around an order, or
+// facts.NoHub: only what a stranger cannot send is counted, so that a stranger can
+// cut nobody's proven evidence.
 func hubOfVisitor(v facts.Visitor) facts.Hub {
-	if max(v.Customers, v.Emails, v.Phones) > hubIdentities || v.Carts > hubCarts {
+	if max(v.Carts, v.Verified) > hubCarts {
 		return facts.HubOfKeys
 	}
 	return facts.NoHub
+}
+
+// hubOfClaims returns why claimed keys do not lead to a visitor around an order, or
+// facts.NoHub.
+func hubOfClaims(v facts.Visitor) facts.Hub {
+	if max(v.Customers, v.Emails, v.Phones) > hubIdentities || v.CartNos > hubCarts {
+		return facts.HubOfKeys
+	}
+	return hubOfVisitor(v)
 }
 
 // HubCrossing returns how many orders a key may have in an order's interval if,

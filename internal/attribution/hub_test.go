@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -35,21 +36,27 @@ func TestKeysAreHubsAboveTheirLimits(t *testing.T) {
 	f("both", facts.KeyReach{Orders: 201, DayVisitors: 21}, facts.HubOfOrders)
 }
 
-// docs/attribution.md, "Two hops": more than 20 customers, e-mails or phones
-// (each kind apart), or more than 200 carts.
+// docs/attribution.md, "Two hops": more than 20 customers, e-mails or phones (each
+// kind apart), or more than 200 carts, cart numbers or verified keys; and claims cut
+// claims alone.
 func TestVisitorsAreHubsAboveTheirLimits(t *testing.T) {
-	f := func(name string, v facts.Visitor, want facts.Hub) {
+	f := func(name string, v facts.Visitor, ofClaims, ofProofs facts.Hub) {
 		t.Helper()
-		if got := hubOfVisitor(v); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
+		if got := hubOfClaims(v); got != ofClaims {
+			t.Errorf("%s, claimed keys: %q, want %q", name, got, ofClaims)
+		}
+		if got := hubOfVisitor(v); got != ofProofs {
+			t.Errorf("%s, proofs: %q, want %q", name, got, ofProofs)
 		}
 	}
-	f("nobody's", facts.Visitor{}, facts.NoHub)
-	f("at each limit", facts.Visitor{Customers: 20, Emails: 20, Phones: 20, Carts: 200}, facts.NoHub)
-	f("21 customers", facts.Visitor{Customers: 21}, facts.HubOfKeys)
-	f("21 e-mails", facts.Visitor{Emails: 21}, facts.HubOfKeys)
-	f("21 phones", facts.Visitor{Phones: 21}, facts.HubOfKeys)
-	f("201 carts", facts.Visitor{Carts: 201}, facts.HubOfKeys)
+	f("nobody's", facts.Visitor{}, facts.NoHub, facts.NoHub)
+	f("at each limit", facts.Visitor{Customers: 20, Emails: 20, Phones: 20, Carts: 200, CartNos: 200, Verified: 200}, facts.NoHub, facts.NoHub)
+	f("21 customers", facts.Visitor{Customers: 21}, facts.HubOfKeys, facts.NoHub)
+	f("21 e-mails", facts.Visitor{Emails: 21}, facts.HubOfKeys, facts.NoHub)
+	f("21 phones", facts.Visitor{Phones: 21}, facts.HubOfKeys, facts.NoHub)
+	f("201 cart numbers", facts.Visitor{CartNos: 201}, facts.HubOfKeys, facts.NoHub)
+	f("201 carts", facts.Visitor{Carts: 201}, facts.HubOfKeys, facts.HubOfKeys)
+	f("201 verified", facts.Visitor{Verified: 201}, facts.HubOfKeys, facts.HubOfKeys)
 }
 
 // Around an order, a key became a hub of orders, or ceased to be one, only where
@@ -69,10 +76,14 @@ func TestTheCrossingHoldsWhateverBecameAHubOrCeasedToBeOne(t *testing.T) {
 
 func TestReadsAreBoundedByTheHubLimits(t *testing.T) {
 	want := facts.Limits{
-		Window: 30 * day, SightingsAfter: day, EventsBefore: day, EventsAfter: time.Second,
+		Window: 30 * day, SightingsAfter: day, NetworkBefore: 2 * time.Hour, NetworkAfter: time.Hour, EventsBefore: day, EventsAfter: time.Second,
 		Visitors: 20, Orders: 200, Identities: 20, Carts: 200, Events: 2000,
 	}
-	if got := testIndex(nil).Limits(); got != want {
+	got := testIndex(nil).Limits()
+	if window := got.WindowAt(start); window != want.Window {
+		t.Errorf("the window of an order is %s", window)
+	}
+	if got.WindowAt = nil; !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
@@ -151,12 +162,12 @@ func TestHubsJoinNothing(t *testing.T) {
 		}
 	}
 	f("no hub", "ana", func(*facts.Case) {})
-	f("a key of 20 visitors", "ana", func(c *facts.Case) { c.Keys[0].Visitors = append(names(hubVisitors-1), "v") })
-	f("a key of 21 visitors", "", func(c *facts.Case) { c.Keys[0].Visitors = append(names(hubVisitors), "v") })
+	f("a key of 20 visitors", "ana", func(c *facts.Case) { c.Keys[0].Visitors = append(names(hubVisitors-1), shopper) })
+	f("a key of 21 visitors", "", func(c *facts.Case) { c.Keys[0].Visitors = append(names(hubVisitors), shopper) })
 	f("a key of 200 orders", "ana", func(c *facts.Case) { c.Keys[0].Orders = hubOrders })
 	f("a key of 201 orders", "", func(c *facts.Case) { c.Keys[0].Orders = hubOrders + 1 })
 	f("a key of 21 visitors on its days", "", func(c *facts.Case) { c.Keys[0].DayVisitors = hubVisitors + 1 })
-	f("a visitor of 21 customers", "", func(c *facts.Case) { c.Visitors[0].Customers = hubIdentities + 1 })
+	f("a visitor of 21 claimed customers, reached by a secret", "ana", func(c *facts.Case) { c.Visitors[0].Customers = hubIdentities + 1 })
 	f("a visitor of 201 carts", "", func(c *facts.Case) { c.Visitors[0].Carts = hubCarts + 1 })
 	f("a visitor at each limit", "ana", func(c *facts.Case) {
 		v := &c.Visitors[0]
@@ -164,7 +175,7 @@ func TestHubsJoinNothing(t *testing.T) {
 	})
 	f("another key beside the hub", "ana", func(c *facts.Case) {
 		c.Keys[0].Visitors = names(hubVisitors + 1)
-		c.Keys = append(c.Keys, facts.KeyReach{Key: facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}, Visitors: []string{"v"}, Orders: 1})
+		c.Keys = append(c.Keys, facts.KeyReach{Key: facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}, Visitors: []string{shopper}, Orders: 1})
 	})
 }
 
@@ -173,7 +184,7 @@ func TestHubsJoinNothing(t *testing.T) {
 func TestOutcomesNameTheOrdersHubs(t *testing.T) {
 	c := sale(func(o *wire.Order) { o.CreatedAt = start })
 	c.Keys = []facts.KeyReach{
-		{Key: facts.Key{Kind: facts.KeyCart, Value: "c"}, Visitors: []string{"v"}},
+		{Key: facts.Key{Kind: facts.KeyCart, Value: "c"}, Visitors: []string{shopper}},
 		{Key: facts.Key{Kind: facts.KeyEmail, Value: "m"}, Orders: hubOrders + 1},
 		{Key: facts.Key{Kind: facts.KeyPhone, Value: "p"}, DayVisitors: hubVisitors + 1},
 	}

@@ -258,7 +258,7 @@ func TestTheOrdersOwnUTMsAreATouchWhereOneIsSaid(t *testing.T) {
 	f := func(want bool, change func(o *wire.Order)) {
 		t.Helper()
 		c := sale(change)
-		touch, got := orderTouch(&c)
+		touch, got := testIndex(nil).orderTouch(&Order{Order: &c.Order})
 		if got != want || touch.At != c.Order.CreatedAt || touch.Kind != facts.ByOrderUTM || touch.MatchedBy != "order_utm" {
 			t.Errorf("%+v is a touch: %t, want %t", touch, got, want)
 		}

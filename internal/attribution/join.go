@@ -12,29 +12,30 @@ type orderKey struct {
 	hub facts.Hub
 }
 
-// reachedVisitor is a visitor to whom a key that is no hub leads.
-type reachedVisitor struct {
-	id  string
-	hub facts.Hub
+// reached is a visitor to whom a key that is no hub leads.
+type reached struct {
+	facts.Visitor
+	by    facts.KeyKind // of the strongest key that leads to it; empty: the visitor is a hub
+	proof facts.KeyKind // of the strongest proof key that leads to it; empty: none does, or the visitor is a hub
+	hub   facts.Hub     // why it joins nothing at all
 }
 
 // joined is what an order's keys lead to.
 type joined struct {
-	keys     []orderKey       // strongest first
-	visitors []reachedVisitor // also those that are hubs and have no touch here
-	touches  []Touch          // oldest first
+	keys     []orderKey // strongest first
+	visitors []reached  // also those that are hubs, in the order in which keys lead to them
+	cuts     []facts.Cut
 }
 
-// join follows an order's keys to its visitors, and these to their touches. A hub
-// joins nothing. Touch.MatchedBy is the kind of the strongest key that leads to the
-// touch's visitor.
+// join follows an order's keys to visitors. A hub joins nothing. Claims cut claims
+// only: a visitor with too many claimed identities is still reached by a proof key.
 func (x *Index) join(c *facts.Case) joined {
 	var out joined
-	hubs := map[string]facts.Hub{}
+	index := map[string]int{} // into out.visitors
+	known := map[string]facts.Visitor{}
 	for _, v := range c.Visitors {
-		hubs[v.ID] = hubOfVisitor(v)
+		known[v.ID] = v
 	}
-	matchedBy := map[string]facts.KeyKind{}
 	for _, kind := range facts.JoinKinds { // strongest first
 		for _, k := range c.Keys {
 			if k.Kind != kind {
@@ -43,43 +44,102 @@ func (x *Index) join(c *facts.Case) joined {
 			r := orderKey{k, hubOfKey(k)}
 			out.keys = append(out.keys, r)
 			if r.hub != facts.NoHub {
+				out.cuts = append(out.cuts, facts.Cut{What: facts.CutKey, Kind: kind, Limit: r.hub})
 				continue
 			}
-			for _, v := range k.Visitors {
-				if matchedBy[v] == "" {
-					matchedBy[v] = kind
-					out.visitors = append(out.visitors, reachedVisitor{v, hubs[v]})
+			for _, id := range k.Visitors {
+				i, found := index[id]
+				if !found {
+					i = len(out.visitors)
+					index[id] = i
+					out.visitors = append(out.visitors, reached{Visitor: facts.Visitor{ID: id}})
+					if v, read := known[id]; read {
+						out.visitors[i].Visitor = v
+					}
 				}
+				out.visitors[i].reachBy(kind)
 			}
 		}
 	}
-	var touches []Touch
-	from, to := c.Order.CreatedAt.Add(-x.rules.Window), c.Order.CreatedAt.Add(eventsAfter)
-	for _, v := range c.Visitors {
-		if matchedBy[v.ID] == "" || hubs[v.ID] != facts.NoHub {
-			continue
-		}
-		// Events after the order are left out, so that they cut no session of it.
-		v.Events = slices.DeleteFunc(slices.Clone(v.Events), func(e facts.Event) bool { return e.At.After(to) })
-		for _, t := range x.touchesOf(v) {
-			if t.At.Before(from) {
-				continue
-			}
-			t.MatchedBy = string(matchedBy[v.ID])
-			touches = append(touches, t)
+	for i := range out.visitors {
+		v := &out.visitors[i]
+		switch {
+		case v.by == "":
+			v.hub = hubOfClaims(v.Visitor)
+			out.cuts = append(out.cuts, facts.Cut{What: facts.CutVisitor, Limit: v.hub})
+		case v.Cut:
+			out.cuts = append(out.cuts, facts.Cut{What: facts.CutEvents, Limit: facts.HubOfEvents})
 		}
 	}
-	out.touches = mergeTouches(touches)
 	return out
 }
 
+// reachBy adds that a key of a kind leads to the visitor. Kinds come strongest first.
+func (v *reached) reachBy(kind facts.KeyKind) {
+	isProof := slices.Contains(facts.ProofKinds, kind)
+	hub := hubOfClaims
+	if isProof {
+		hub = hubOfVisitor
+	}
+	if hub(v.Visitor) != facts.NoHub {
+		return
+	}
+	if v.by == "" {
+		v.by = kind
+	}
+	if isProof && kind.Stronger(v.proof) {
+		v.proof = kind
+	}
+}
+
+// touchesOfOrder returns the touches of an order's visitors, oldest first, matched
+// to influencers. of selects the events of each visitor that count, and what its
+// touches were matched by; it returns no kind for a visitor that does not count.
+func (x *Index) touchesOfOrder(o *Order, visitors []reached, of func(v reached) ([]facts.Event, facts.KeyKind)) []Touch {
+	var touches []Touch
+	var counted []facts.Visitor
+	from, to := o.CreatedAt.Add(-o.settings.Window), o.CreatedAt.Add(eventsAfter)
+	for _, v := range visitors {
+		events, kind := of(v)
+		if kind == "" {
+			continue
+		}
+		// Events after the order are left out, so that they cut no session of it. Those
+		// of a frame in another site's page make no touch.
+		events = slices.DeleteFunc(slices.Clone(events), func(e facts.Event) bool { return e.At.After(to) || e.Frame })
+		counted = append(counted, facts.Visitor{ID: v.ID, Events: events})
+		for _, t := range x.touchesOf(counted[len(counted)-1]) {
+			if t.At.Before(from) {
+				continue
+			}
+			t.MatchedBy, t.Proof = string(kind), facts.Proof(kind)
+			touches = append(touches, t)
+		}
+	}
+	for i := range touches {
+		x.match(&touches[i], o.Order)
+	}
+	markAfterCheckout(touches, counted)
+	return mergeTouches(touches)
+}
+
 // orderTouch returns the order's own UTM values as a touch at createdAt, and false
-// where it has none. The touch counts only where all others are direct.
-func orderTouch(c *facts.Case) (Touch, bool) {
-	o := &c.Order
+// where it has none.
+func (x *Index) orderTouch(o *Order) (Touch, bool) {
 	t := Touch{
-		ID: "order", At: o.CreatedAt, Kind: facts.ByOrderUTM, MatchedBy: string(facts.ByOrderUTM),
+		ID: "order", At: o.CreatedAt, Kind: facts.ByOrderUTM, MatchedBy: string(facts.ByOrderUTM), Proof: facts.ProofOrder,
 		Source: o.UTMSource.Or(""), Medium: o.UTMMedium.Or(""), Campaign: o.UTMCampaign.Or(""), Content: o.UTMContent.Or(""),
 	}
+	x.match(&t, o.Order)
 	return t, t.Source != "" || t.Medium != "" || t.Campaign != "" || t.Content != "" || o.UTMTerm.Or("") != ""
+}
+
+// withOrderTouch adds the order's own UTM values to its touches where all of these
+// are direct.
+func (x *Index) withOrderTouch(o *Order, touches []Touch) []Touch {
+	if t, ok := x.orderTouch(o); ok && allDirect(touches) {
+		touches = append(touches, t)
+		slices.SortFunc(touches, compareTouches) // a direct touch may be up to eventsAfter later
+	}
+	return touches
 }

@@ -32,10 +32,10 @@ type share struct {
 // shares returns the shares of an order's touches under a model. touches and shares
 // are ordered, oldest first. Direct touches are left out as docs/attribution.md,
 // "Channel credit", says, unless all touches are direct.
-func (x *Index) shares(model string, touches []Touch) []share {
+func (x *Index) shares(settings *facts.Settings, model string, touches []Touch) []share {
 	var path []int
 	for i, t := range touches {
-		if model == Last || t.Kind != facts.Direct || !x.rules.IgnoreDirect && model != LastNonDirect {
+		if model == Last || t.Kind != facts.Direct || !settings.IgnoreDirect && model != LastNonDirect {
 			path = append(path, i)
 		}
 	}
@@ -64,7 +64,7 @@ func (x *Index) shares(model string, touches []Touch) []share {
 		case model == TimeDecay:
 			// Ages count from the newest touch, not from the order: all weights have the
 			// factor between the two, and it changes no share.
-			weight = x.decay(touches[path[n-1]].At.Sub(touches[touch].At), x.rules.HalfLife)
+			weight = x.decay(touches[path[n-1]].At.Sub(touches[touch].At), settings.HalfLife)
 		}
 		out[i] = share{touch, weight}
 	}

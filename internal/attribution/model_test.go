@@ -18,7 +18,7 @@ var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func testIndex(change func(*facts.Rules)) *Index {
 	rules := &facts.Rules{
 		CompanyID: "c_1", Rev: 1, Location: time.FixedZone("BRT", -3*60*60), Hosts: []string{"loja.example.com"},
-		PayoutRule: facts.CouponFirst, Window: 30 * day, HalfLife: 7 * day, IgnoreDirect: true,
+		Settings: facts.Settings{PayoutRule: facts.CouponFirst, Window: 30 * day, HalfLife: 7 * day, IgnoreDirect: true, HoldDays: 30},
 	}
 	if change != nil {
 		change(rules)
@@ -43,7 +43,7 @@ func TestModelsDivideAsPublished(t *testing.T) {
 	f := func(model string, halfLifeDays int, total int64, touches []Touch, want string) {
 		t.Helper()
 		x := testIndex(func(r *facts.Rules) { r.HalfLife = time.Duration(halfLifeDays) * day })
-		shares := x.shares(model, touches)
+		shares := x.shares(&x.rules.Settings, model, touches)
 		var parts []string
 		var sum int64
 		for i, amount := range split(total, shares) {
@@ -85,7 +85,7 @@ func TestDirectTouchesCountWhereTheCompanySaysSo(t *testing.T) {
 		t.Helper()
 		x := testIndex(func(r *facts.Rules) { r.IgnoreDirect = ignore })
 		var got []string
-		for _, s := range x.shares(model, path("dudd", 0, 1, 2, 3)) {
+		for _, s := range x.shares(&x.rules.Settings, model, path("dudd", 0, 1, 2, 3)) {
 			got = append(got, fmt.Sprint(s.touch))
 		}
 		if text := strings.Join(got, " "); text != want {

@@ -1,8 +1,8 @@
 package attribution
 
 import (
+	"cmp"
 	"math"
-	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -16,18 +16,20 @@ type Order struct {
 	*wire.Order
 	Day   string   // of createdAt in the store's time zone, YYYY-MM-DD
 	Codes []string // facts.OrderCodes: in the order in which they are tried
+
+	settings facts.Settings // in force when the order was created
+}
+
+// orderOf returns what the payout reads of an order.
+func (x *Index) orderOf(o *wire.Order) *Order {
+	settings := x.rules.SettingsAt(o.CreatedAt)
+	settings.Unproven = cmp.Or(settings.Unproven, commerce.UnprovenReview)
+	return &Order{Order: o, Day: x.DayOf(o.CreatedAt), Codes: facts.OrderCodes(o), settings: settings}
 }
 
 // base returns what commission is earned on, in minor units: the total without
 // shipping.
 func (o *Order) base() int64 { return o.TotalMinor - o.ShippingMinor.Or(0) }
-
-// claim is one influencer's evidence for an order.
-type claim struct {
-	influencerID, campaignID string
-	evidence                 facts.Evidence
-	at                       time.Time // of the touch; zero for a coupon
-}
 
 // payout is who is paid how much if the order is approved. Amounts are in minor units.
 type payout struct {
@@ -38,6 +40,7 @@ type payout struct {
 	commission int64        // in the order's currency
 	fixedBRL   int64        // in BRL, not in commission; 0 on orders in BRL
 	reason     facts.Reason // why nothing is earned; empty where something is
+	payableOn  string       // see payableOn
 }
 
 // loser is a claim that is not paid, and why.
@@ -54,45 +57,38 @@ type commission struct {
 	fixedBRL int64 // in BRL, not in amount; 0 on orders in BRL
 }
 
-// couponClaim returns the claim of the order's coupon, and nil where it has none in
-// force.
-func (x *Index) couponClaim(o *Order) *claim {
-	c := x.coupon(o.Codes, o.Day, o.CreatedAt)
-	if c == nil {
-		return nil
+// decidePayout decides who is paid, and how much, by an order's claims. What waits
+// for a decision is computed as if it were paid, and named only where it would be.
+func (x *Index) decidePayout(o *Order, c *facts.Case, coupon, link, review *claim) payout {
+	p := x.commissionFor(o, chooseWinner(o, coupon, link, review))
+	if p.winner != nil && p.winner.reason != "" && p.reason != "" {
+		p = payout{reason: facts.ReasonNoWinner}
 	}
-	return &claim{influencerID: c.InfluencerID, campaignID: c.CampaignID, evidence: facts.EvidenceCoupon}
+	p.payableOn = x.payableOn(o, c, p.winner)
+	return p
 }
 
-// linkClaim returns the claim of the last touch that belongs to an influencer, and
-// nil where there is none. A marketplace order has none.
-func linkClaim(o *Order, touches []Touch) *claim {
-	if o.Source.Or(commerce.SourceWeb) == commerce.SourceMarketplace {
-		return nil
-	}
-	for i := len(touches) - 1; i >= 0; i-- {
-		if t := touches[i]; t.InfluencerID != "" {
-			return &claim{influencerID: t.InfluencerID, campaignID: t.CampaignID, evidence: facts.EvidenceLink, at: t.At}
-		}
-	}
-	return nil
-}
-
-// decidePayout decides who is paid, and how much, by two claims. Either may be nil.
-func (x *Index) decidePayout(o *Order, coupon, link *claim) payout {
-	var p payout
+// chooseWinner chooses whose claim counts. Any claim may be nil.
+func chooseWinner(o *Order, coupon, link, review *claim) (p payout) {
 	switch {
+	case coupon == nil && link == nil:
+		p.winner = review
 	case coupon == nil:
 		p.winner = link
 	case link == nil || coupon.influencerID == link.influencerID:
 		p.winner = coupon // the coupon's campaign wins
-	case x.rules.PayoutRule == facts.LastTouch:
+	case o.settings.PayoutRule == facts.LastTouch:
 		p.winner = link
 		p.losers = []loser{{*coupon, facts.ReasonLinkBeatsCoupon}}
 	default:
 		p.winner = coupon
 		p.losers = []loser{{*link, facts.ReasonCouponBeatsLink}}
 	}
+	return p
+}
+
+// commissionFor adds what the winner earns.
+func (x *Index) commissionFor(o *Order, p payout) payout {
 	switch {
 	case p.winner == nil:
 		p.reason = facts.ReasonNoWinner
@@ -100,7 +96,7 @@ func (x *Index) decidePayout(o *Order, coupon, link *claim) payout {
 	case o.base() <= 0:
 		p.reason = facts.ReasonBase
 		return p
-	case o.IsRecurring.Or(false) && !x.rules.PayRecurring:
+	case o.IsRecurring.Or(false) && !o.settings.PayRecurring:
 		p.reason = facts.ReasonRecurring
 		return p
 	}
@@ -163,9 +159,10 @@ func addMinor(a, b int64) (int64, bool) {
 	return sum, sum <= maxMinor && sum >= -maxMinor
 }
 
-// lines returns what is owed: nothing unless the order is approved.
+// lines returns what is owed: nothing unless the order is approved, and nothing that
+// waits for a decision.
 func (p *payout) lines(o *Order) []facts.Line {
-	if o.Status != commerce.OrderApproved {
+	if p.state(o) != facts.PayoutEarned {
 		return nil
 	}
 	var lines []facts.Line
@@ -173,7 +170,7 @@ func (p *payout) lines(o *Order) []facts.Line {
 		for _, m := range amounts(c.amount, o.Currency, c.fixedBRL) {
 			lines = append(lines, facts.Line{
 				InfluencerID: p.winner.influencerID, CampaignID: p.winner.campaignID, CostID: c.cost.ID,
-				AmountMinor: m.Minor, Currency: m.Currency,
+				AmountMinor: m.Minor, Currency: m.Currency, PayableOn: p.payableOn,
 			})
 		}
 	}
@@ -194,11 +191,14 @@ func amounts(minor int64, currency string, fixedBRL int64) []commerce.Amount {
 }
 
 // state returns whether the commission is owed: PayoutNone where nothing is earned
-// whatever the status, else by the order's status.
+// whatever the status, PayoutReview where it waits for a decision, else by the order's
+// status.
 func (p *payout) state(o *Order) facts.PayoutState {
 	switch {
 	case p.reason != "":
 		return facts.PayoutNone
+	case p.winner.reason != "":
+		return facts.PayoutReview
 	case o.Status == commerce.OrderApproved:
 		return facts.PayoutEarned
 	case o.Status == commerce.OrderPending:

@@ -24,6 +24,9 @@ type Touch struct {
 	Click     string // trb_click without its mac: a click and its landing have the same
 	Code      string // the short link's code, from trb_click
 	MatchedBy string // facts.KeyKind of the key that led to the visitor, or facts.ByOrderUTM
+	Proof     facts.Proof
+
+	AfterCheckout bool // an influencer's, after the visitor began the checkout
 
 	// What Index.match adds. All but Channel are empty where the touch is nobody's.
 	Channel        string

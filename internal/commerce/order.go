@@ -40,6 +40,9 @@ func CheckOrder(order *wire.Order, person *wire.Personal, now time.Time) (bad Vi
 			bad.Add("updatedAt", CodeOutOfRange, "is more than 24 hours ahead")
 		}
 	}
+	if order.DeliveredAt.Valid {
+		bad.instant("deliveredAt", order.DeliveredAt.Value)
+	}
 	bad.text(body, "name", order.Name.Value, MaxID)
 	if order.PaymentMethod.Valid {
 		bad.choice("paymentMethod", order.PaymentMethod.Value, 1, 2, 3, 4, 15)

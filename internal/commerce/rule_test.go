@@ -118,10 +118,12 @@ func TestSettingsTellEveryRuleTheyBreak(t *testing.T) {
 	}
 	f("", func(*NewStore) {})
 	f("name empty; country invalid_value; timezone invalid_value; currency invalid_value; consent_policy invalid_value; "+
-		"payout_rule invalid_value; window_days out_of_range; half_life_days out_of_range", func(s *NewStore) { *s = NewStore{} })
+		"payout_rule invalid_value; window_days out_of_range; half_life_days out_of_range; unproven invalid_value", func(s *NewStore) { *s = NewStore{} })
 	f("country invalid_value", func(s *NewStore) { s.Country = "br" })
 	f("timezone invalid_value", func(s *NewStore) { s.Timezone = "Local" })
 	f("window_days out_of_range", func(s *NewStore) { s.WindowDays = 366 })
+	f("unproven invalid_value; hold_days out_of_range", func(s *NewStore) { s.Unproven, s.HoldDays = "maybe", 366 })
+	f("", func(s *NewStore) { s.Unproven, s.HoldDays = UnprovenPay, 0 })
 	f("", func(s *NewStore) { s.WindowDays, s.HalfLifeDays = 365, 1 })
 	f("", func(s *NewStore) { s.Origins = []string{"https://loja.example.com", "http://127.0.0.1:8080"} })
 	f("origins[1] invalid_value; origins[2] invalid_value; origins[3] invalid_value", func(s *NewStore) {
@@ -137,9 +139,9 @@ func TestSettingsTellEveryRuleTheyBreak(t *testing.T) {
 	limits := func(perSecond float64, burst int) func(*NewStore) {
 		return func(s *NewStore) { s.Limits = wire.Limits{EventsPerSecond: perSecond, Burst: burst} }
 	}
-	f("", limits(1, 500))
+	f("", limits(1, 512))
 	f("", limits(1_000_000, 10_000_000))
-	f("events_per_second out_of_range; burst out_of_range", limits(0.5, 499))
+	f("events_per_second out_of_range; burst out_of_range", limits(0.5, 511))
 	f("events_per_second out_of_range; burst out_of_range", limits(1_000_001, 10_000_001))
 	f("events_per_second out_of_range; burst out_of_range", limits(math.NaN(), -1))
 	f("hosts[0] invalid_value; hosts[1] invalid_value", func(s *NewStore) { s.Hosts = []string{"", "a.example:80", "a.example"} })

@@ -30,8 +30,9 @@ type Sale struct {
 	Influencer      string
 	Campaign        string
 	Evidence        Evidence
-	CommissionMinor int64 // the sum of the ledger, or what is expected while pending
-	FixedBRLMinor   int64 // fixed fees of an order in another currency, in BRL: beside CommissionMinor
+	CommissionMinor int64  // the sum of the ledger, or what is expected while pending
+	FixedBRLMinor   int64  // fixed fees of an order in another currency, in BRL: beside CommissionMinor
+	WaitsFor        string // why a commission waits for the merchant's decision; empty: none waits
 	ProcessedAt     time.Time
 	DiscountCode    string // as the shop sent it; may be empty
 }
@@ -94,6 +95,7 @@ type LedgerEntry struct {
 	AmountMinor  int64
 	Currency     string
 	Reverses     int    // the entry it takes back; 0: none
+	PayableOn    string // the day from which it counts as payable, YYYY-MM-DD
 	CostID       string // the cost for which it was posted
 	// The cost's terms, which never change. Both are zero where the cost is not
 	// known any more.
@@ -101,6 +103,18 @@ type LedgerEntry struct {
 	VarFee        decimal.Decimal // percent
 	RuleRev       int64           // of the company's rules when it was posted
 	Cause         string          // "order <updatedAt>", "event <id>", "rule <rev> <type>"
+}
+
+// Balance is what one influencer has in one currency, in minor units. Held and payable
+// are sums of the ledger; what is expected or in review has no entries.
+type Balance struct {
+	InfluencerID  string
+	Influencer    string
+	Currency      string
+	ExpectedMinor decimal.Decimal // of pending orders
+	ReviewMinor   decimal.Decimal // waits for the merchant's decision
+	HeldMinor     decimal.Decimal // earned; may be paid later
+	PayableMinor  decimal.Decimal // earned; may be paid now
 }
 
 // ExplainedSale is an order with the explanation of its credit and its ledger.

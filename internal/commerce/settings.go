@@ -3,6 +3,7 @@ package commerce
 import (
 	"cmp"
 	"net/url"
+	"reflect"
 	"strings"
 	"time"
 
@@ -17,6 +18,21 @@ const (
 	LastTouch   = "last_touch"
 )
 
+// What is done with the link evidence of an influencer that nothing proves
+// (docs/attribution.md, "Proof").
+const (
+	UnprovenReview = "review" // it waits for a decision
+	UnprovenIgnore = "ignore"
+	UnprovenPay    = "pay"
+)
+
+// What a merchant may decide about an influencer's link evidence for an order.
+const (
+	EvidenceAccept   = "accept"
+	EvidenceRefuse   = "refuse"
+	EvidenceWithdraw = "withdraw" // as if nothing had been decided
+)
+
 // What a store wants done about shoppers' consent.
 const (
 	ConsentNone     = "none"      // nothing is asked
@@ -28,6 +44,9 @@ const (
 var (
 	ConsentPolicies = []string{ConsentNone, ConsentRequired, ConsentHonorGPC}
 	PayoutRules     = []string{CouponFirst, LastTouch}
+
+	UnprovenRules     = []string{UnprovenReview, UnprovenIgnore, UnprovenPay}
+	EvidenceDecisions = []string{EvidenceAccept, EvidenceRefuse, EvidenceWithdraw}
 )
 
 // Bounds of settings.
@@ -37,7 +56,7 @@ const (
 	maxAddress = 300 // bytes of one of them: a host has at most 253 (RFC 1035)
 
 	MaxEventsPerSecond = 1_000_000
-	MinBurst           = 500 // events of one request: a smaller burst would refuse a full one
+	MinBurst           = 512 // edge.LeastBurst: a smaller burst would refuse a full request
 	MaxBurst           = 10_000_000
 )
 
@@ -57,6 +76,22 @@ type Settings struct {
 	HalfLifeDays  int    // of the model time_decay, 1 to 365
 	CountDirect   bool   // direct visits count in every model, not in the last touch's alone
 	PayRecurring  bool   // recurring subscription orders earn
+	Unproven      string // one of UnprovenRules
+	HoldDays      int    // from an order's approval until its commission may be paid, 0 to 365; of a new store 0 is 30
+}
+
+// ofOrders are the settings that decide about an order: of each order those count
+// that were in force when it was created.
+func (s Settings) ofOrders() Settings {
+	return Settings{
+		PayoutRule: s.PayoutRule, WindowDays: s.WindowDays, HalfLifeDays: s.HalfLifeDays, CountDirect: s.CountDirect,
+		PayRecurring: s.PayRecurring, Unproven: s.Unproven, HoldDays: s.HoldDays,
+	}
+}
+
+// SameForOrders reports whether both decide alike about an order.
+func (s Settings) SameForOrders(other Settings) bool {
+	return reflect.DeepEqual(s.ofOrders(), other.ofOrders())
 }
 
 // Defaults fills the empty fields that have a default.
@@ -68,6 +103,8 @@ func (s *Settings) Defaults() {
 	s.PayoutRule = cmp.Or(s.PayoutRule, CouponFirst)
 	s.WindowDays = cmp.Or(s.WindowDays, 30)
 	s.HalfLifeDays = cmp.Or(s.HalfLifeDays, 7)
+	s.Unproven = cmp.Or(s.Unproven, UnprovenReview)
+	s.HoldDays = cmp.Or(s.HoldDays, 30)
 }
 
 // Check returns all that is wrong with a new store.
@@ -95,12 +132,16 @@ func (s Settings) Check() (bad Violations) {
 		bad.Add("events_per_second", CodeOutOfRange, "must be from 1 to %d, or 0 for the edge's default", MaxEventsPerSecond)
 	}
 	if n := s.Limits.Burst; n != 0 && (n < MinBurst || n > MaxBurst) {
-		bad.Add("burst", CodeOutOfRange, "must be from %d, the events that one request may have, to %d, or 0 for the edge's default", MinBurst, MaxBurst)
+		bad.Add("burst", CodeOutOfRange, "must be from %d, what one request may cost, to %d, or 0 for the edge's default", MinBurst, MaxBurst)
 	}
 	bad.word(body, "consent_policy", s.ConsentPolicy, ConsentPolicies...)
 	bad.word(body, "payout_rule", s.PayoutRule, PayoutRules...)
 	bad.days("window_days", s.WindowDays)
 	bad.days("half_life_days", s.HalfLifeDays)
+	bad.word(body, "unproven", s.Unproven, UnprovenRules...)
+	if s.HoldDays < 0 || s.HoldDays > mostDays {
+		bad.Add("hold_days", CodeOutOfRange, "must be from 0 to %d", mostDays)
+	}
 	return bad
 }
 
@@ -116,6 +157,23 @@ func (s Settings) Frozen(before Settings) (bad Violations) {
 	f("country", before.Country, s.Country)
 	f("timezone", before.Timezone, s.Timezone)
 	f("currency", before.Currency, s.Currency)
+	return bad
+}
+
+// EvidenceDecision is what a merchant decides about an influencer's link evidence for
+// an order (docs/attribution.md, "Proof").
+type EvidenceDecision struct {
+	OrderID      string
+	InfluencerID string // UUID
+	Decision     string // one of EvidenceDecisions
+}
+
+// Check returns every rule that a decision breaks.
+func (d EvidenceDecision) Check() (bad Violations) {
+	if !IsUUID(d.InfluencerID) {
+		bad.Add("influencer_id", CodeInvalidValue, "must be an influencer's id, a UUID")
+	}
+	bad.word(place{}, "decision", d.Decision, EvidenceDecisions...)
 	return bad
 }
 

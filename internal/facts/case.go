@@ -13,6 +13,9 @@ type Case struct {
 	Order    wire.Order // the current order
 	Keys     []KeyReach // of the order
 	Visitors []Visitor  // those to whom the keys lead
+
+	ApprovedSince time.Time // when the unbroken run of approved versions began; zero: the order is not approved
+	Decisions     Decisions
 }
 
 // KeyReach is one key of the order, and the visitors to whom it leads. Orders
@@ -25,31 +28,38 @@ type KeyReach struct {
 	Visitors    []string // those of them seen in the interval itself, sorted; none where Orders is above its limit
 }
 
-// Visitor is one visitor to whom a key leads. Customers, Emails, Phones and
-// Carts count distinct keys on the UTC days of the interval; each count may
-// stop once it is above its limit.
+// Visitor is one visitor to whom a key leads. The counts are of distinct keys on
+// the UTC days of the interval; each may stop once it is above its limit.
 type Visitor struct {
 	ID        string
 	Customers int
 	Emails    int
 	Phones    int
-	Carts     int
+	CartNos   int // of KeyCartNo
+	Carts     int // of KeyCart
+	Verified  int // of KeyVerified
 	// Events are those of people, not of bots, from Limits.EventsBefore before
-	// the window to Limits.EventsAfter after the order. Newest first.
+	// the window to Limits.EventsAfter after the order. Newest first. Where there are
+	// more than Limits.Events, Cut is set: the newest so many are there, and of those
+	// before them the newest so many that came by a campaign (Event.Arrived).
 	Events []Event
+	Cut    bool
 }
 
 // Limits bounds what is read for a case. Each count is read up to one more, so
 // that a reader sees that the limit is exceeded.
 type Limits struct {
-	Window         time.Duration // before the order: touches in it count
-	SightingsAfter time.Duration // a visitor seen with a key this long after the order is joined
-	EventsBefore   time.Duration // events this long before the window are read too
-	EventsAfter    time.Duration // events this long after createdAt are read
+	Window         time.Duration                           // before the order: touches in it count; the longest of all orders'
+	WindowAt       func(createdAt time.Time) time.Duration // the window of an order
+	SightingsAfter time.Duration                           // a visitor seen with a key this long after the order is joined
+	NetworkBefore  time.Duration                           // before the order: keys of KeyNetwork count in hours of receipt from then on
+	NetworkAfter   time.Duration                           // after the order: … up to then
+	EventsBefore   time.Duration                           // events this long before the window are read too
+	EventsAfter    time.Duration                           // events this long after createdAt are read
 
 	Visitors   int // of one key
 	Orders     int // of one key
 	Identities int // of one visitor: customers, e-mails or phones, each kind apart
-	Carts      int // of one visitor
-	Events     int // of one visitor; the newest ones are read, none more
+	Carts      int // of one visitor: carts, cart numbers or verified keys, each kind apart
+	Events     int // of one visitor: the newest ones; and as many older ones that came by a campaign
 }

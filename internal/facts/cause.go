@@ -14,11 +14,12 @@ import (
 type CauseKind string
 
 const (
-	CauseOrder   CauseKind = "order"   // a version of the order, or of one that shares its keys
-	CauseEvent   CauseKind = "event"   // an event that has a key of the order, or is of its visitor
-	CauseCopy    CauseKind = "copy"    // a copy that replaced a stored event
-	CauseRule    CauseKind = "rule"    // a changed rule or setting
-	CauseUpgrade CauseKind = "upgrade" // a new version of the tables
+	CauseOrder    CauseKind = "order"    // a version of the order, or of one that shares its keys
+	CauseEvent    CauseKind = "event"    // an event that has a key of the order, or is of its visitor
+	CauseCopy     CauseKind = "copy"     // a copy that replaced a stored event
+	CauseRule     CauseKind = "rule"     // a changed rule or setting
+	CauseEvidence CauseKind = "evidence" // a decision about an influencer's evidence
+	CauseUpgrade  CauseKind = "upgrade"  // a new version of the tables
 )
 
 // Cause is why an outcome was computed. Ledger entries keep it as text. One batch
@@ -27,17 +28,20 @@ type Cause struct {
 	Kind    CauseKind
 	At      time.Time     // CauseOrder: the version's time, or when another order's version was applied; seconds
 	EventID string        // CauseEvent, CauseCopy; empty in causes of the first versions
-	Rev     int64         // CauseRule: the rules' revision
+	Rev     int64         // CauseRule, CauseEvidence: the rules' revision
 	Rule    wire.RuleType // CauseRule: what changed
 }
 
-// String is "order <time>", "event <id>", "copy <id>", "rule <rev> <type>" or "upgrade".
+// String is "order <time>", "event <id>", "copy <id>", "rule <rev> <type>",
+// "evidence <rev>" or "upgrade".
 func (c Cause) String() string {
 	switch c.Kind {
 	case CauseOrder:
 		return "order " + c.At.UTC().Format(time.RFC3339)
 	case CauseRule:
 		return fmt.Sprintf("rule %d %s", c.Rev, c.Rule)
+	case CauseEvidence:
+		return fmt.Sprintf("evidence %d", c.Rev)
 	}
 	return strings.TrimSpace(string(c.Kind) + " " + c.EventID)
 }
@@ -61,6 +65,11 @@ func ParseCause(text string) (Cause, error) {
 	case CauseOrder:
 		if at, err := time.Parse(time.RFC3339, rest); err == nil {
 			c.At = at
+			return c, nil
+		}
+	case CauseEvidence:
+		if n, err := strconv.ParseInt(rest, 10, 64); err == nil {
+			c.Rev = n
 			return c, nil
 		}
 	case CauseRule:

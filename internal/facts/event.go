@@ -15,6 +15,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/sdk/core"
 )
 
 // Event is one copy of an event. Several copies may have one id; see Copy.
@@ -22,7 +23,7 @@ type Event struct {
 	wire.Event
 	IDTime  time.Time // the time in the id, a UUIDv7; UTC, milliseconds. It chooses the table's month
 	At      time.Time // corrected time; UTC, milliseconds; never after ReceivedAt
-	Visitor string    // visitorId, else cookieId; may be empty
+	Visitor string    // visitorId, else cookieId, else keyedVisitor; empty: nothing reads the event
 	Digest  []byte    // SHA-256 of Raw
 	Raw     []byte    // the record as it came, JSON
 }
@@ -30,6 +31,21 @@ type Event struct {
 // Human reports whether the event counts for attribution. Events of bots,
 // prefetches and link previews do not.
 func (e *Event) Human() bool { return e.Bot == "" || e.Bot == wire.BotNone }
+
+// Arrived reports whether the event shows that its visitor came by a campaign: by a
+// short link, UTM values or the click id of an ad network. An event with a page's URL
+// shows it by that alone, since the SDK repeats the campaign in the context of later
+// pages.
+func (e *Event) Arrived() bool {
+	if e.Event.Event == core.LinkClick {
+		return true
+	}
+	if url := e.Context.Page.URL; url != "" {
+		campaign, clickIDs := core.ParseCampaign(url)
+		return campaign != (core.Campaign{}) || len(clickIDs) > 0
+	}
+	return e.Context.Campaign != (wire.Campaign{}) || len(e.Context.ClickIDs) > 0
+}
 
 // skewIsLatency is the least difference between sentAt and receivedAt that is taken
 // for a wrong clock. A smaller one is the time of travel (docs/attribution.md,
@@ -93,12 +109,31 @@ func ParseEvent(raw []byte) (Event, error) {
 		e.At = e.ReceivedAt
 	}
 	e.At = e.At.Truncate(time.Millisecond)
-	for _, id := range []*string{&e.VisitorID, &e.CookieID, &e.Identity.CartKey, &e.Identity.CartNoKey, &e.Identity.CustomerKey, &e.Identity.EmailKey, &e.Identity.PhoneKey} {
-		*id = boundedID(*id)
+	e.boundIDs()
+	if !e.Late() {
+		e.Visitor = cmp.Or(e.VisitorID, e.CookieID, e.keyedVisitor())
 	}
-	e.Visitor = cmp.Or(e.VisitorID, e.CookieID)
 	digest := sha256.Sum256(raw)
 	e.Digest = digest[:]
+	return e, nil
+}
+
+// boundIDs replaces ids that are too long for an index by a digest.
+func (e *Event) boundIDs() {
+	for _, id := range []*string{&e.VisitorID, &e.CookieID, &e.Identity.CartKey, &e.Identity.CartNoKey, &e.Identity.CustomerKey, &e.Identity.EmailKey, &e.Identity.PhoneKey, &e.NetKey} {
+		*id = boundedID(*id)
+	}
+}
+
+// ReadEvent reads what decisions need of a stored event: its record, which may
+// lack the payload, and the columns beside it. The record was parsed before.
+func ReadEvent(record []byte, at time.Time, visitor string) (Event, error) {
+	e := Event{At: at.UTC(), Visitor: visitor}
+	if err := json.Unmarshal(record, &e.Event); err != nil {
+		return e, fmt.Errorf("%w: %w", ErrNotJSON, err)
+	}
+	e.ReceivedAt = e.ReceivedAt.UTC().Truncate(storedPrecision)
+	e.boundIDs()
 	return e, nil
 }
 
@@ -110,6 +145,7 @@ const storedPrecision = time.Microsecond
 // sightings change when it is replaced.
 type Copy struct {
 	EventID    string
+	Trust      wire.Trust
 	ReceivedAt time.Time
 	Digest     []byte // SHA-256 of the record
 	Visitor    string // may be empty
@@ -119,13 +155,25 @@ type Copy struct {
 
 // Copy returns that part of the event.
 func (e *Event) Copy() Copy {
-	return Copy{e.EventID, e.ReceivedAt, e.Digest, e.Visitor, e.At, e.Late()}
+	return Copy{e.EventID, e.Trust, e.ReceivedAt, e.Digest, e.Visitor, e.At, e.Late()}
 }
 
 // Before reports whether c counts and not other, of two copies of one id: the one
-// with the least (receivedAt, digest) counts.
+// of the greatest trust counts, then the one with the least (receivedAt, digest).
 func (c Copy) Before(other Copy) bool {
-	return cmp.Or(c.ReceivedAt.Compare(other.ReceivedAt), bytes.Compare(c.Digest, other.Digest)) < 0
+	return cmp.Or(cmp.Compare(rankOf(other.Trust), rankOf(c.Trust)), c.ReceivedAt.Compare(other.ReceivedAt), bytes.Compare(c.Digest, other.Digest)) < 0
+}
+
+// rankOf orders trust (docs/attribution.md, "Facts"). Records that are older than
+// trust count as open.
+func rankOf(trust wire.Trust) int {
+	switch trust {
+	case wire.TrustImport:
+		return 2
+	case wire.TrustKey:
+		return 1
+	}
+	return 0
 }
 
 // ChooseCopies returns the copy that counts of each event id, ordered by id, and
@@ -147,28 +195,4 @@ func ChooseCopies(events []Event) (chosen []Event, others []Copy) {
 	}
 	slices.SortFunc(chosen, func(a, b Event) int { return cmp.Compare(a.EventID, b.EventID) })
 	return chosen, others
-}
-
-// Keys returns the keys that the event's visitor was seen with. It returns none for
-// an event of a bot, or without a visitor.
-func (e *Event) Keys() []Key {
-	if e.Visitor == "" || !e.Human() {
-		return nil
-	}
-	keys := make([]Key, 0, 7)
-	add := func(kind KeyKind, value string) {
-		if value != "" {
-			keys = append(keys, Key{kind, value})
-		}
-	}
-	add(KeyCart, e.Identity.CartKey)
-	add(KeyCart, e.Identity.CartNoKey)
-	add(KeyVisitor, e.Visitor)
-	if e.CookieID != e.Visitor {
-		add(KeyVisitor, e.CookieID)
-	}
-	add(KeyCustomer, e.Identity.CustomerKey)
-	add(KeyEmail, e.Identity.EmailKey)
-	add(KeyPhone, e.Identity.PhoneKey)
-	return keys
 }

@@ -112,10 +112,10 @@ func TestKeysOfAnEvent(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
-	f("all", "cart=c visitor=v visitor=k customer=i email=e phone=p", func(*wire.Event) {})
-	f("no identity", "visitor=v visitor=k", func(e *wire.Event) { e.Identity = wire.Identity{} })
-	f("no cookie", "visitor=v phone=p", func(e *wire.Event) { e.CookieID, e.Identity = "", wire.Identity{PhoneKey: "p"} })
-	f("the cookie alone is the visitor, once", "visitor=k email=e", func(e *wire.Event) { e.VisitorID, e.Identity = "", wire.Identity{EmailKey: "e"} })
+	f("all", "cart=c cookie=k customer=i email=e phone=p user=v", func(*wire.Event) {})
+	f("no identity", "cookie=k user=v", func(e *wire.Event) { e.Identity = wire.Identity{} })
+	f("no cookie", "phone=p user=v", func(e *wire.Event) { e.CookieID, e.Identity = "", wire.Identity{PhoneKey: "p"} })
+	f("the cookie alone is the visitor, once", "cookie=k email=e user=k", func(e *wire.Event) { e.VisitorID, e.Identity = "", wire.Identity{EmailKey: "e"} })
 	f("nobody", "", func(e *wire.Event) { e.VisitorID, e.CookieID = "", "" })
 	f("a bot", "", func(e *wire.Event) { e.Bot = wire.BotKnown })
 }
@@ -130,6 +130,14 @@ func TestOfTwoCopiesTheFirstReceivedCounts(t *testing.T) {
 	at := func(offset time.Duration, digest byte) Copy {
 		return Copy{ReceivedAt: noon.Add(offset), Digest: []byte{digest}}
 	}
+	of := func(trust wire.Trust, offset time.Duration) Copy {
+		c := at(offset, 1)
+		c.Trust = trust
+		return c
+	}
+	f("a backend's before a stranger's, whenever it comes", of(wire.TrustKey, time.Hour), of(wire.TrustOpen, 0), true, false)
+	f("an import's before a backend's", of(wire.TrustImport, time.Hour), of(wire.TrustKey, 0), true, false)
+	f("one from before API keys is a stranger's", of("", 0), of(wire.TrustOpen, time.Hour), true, false)
 	f("the earlier", at(0, 2), at(time.Microsecond, 1), true, false)
 	f("at one time the least digest", at(0, 1), at(0, 2), true, false)
 	f("the same copy is not before itself", at(0, 1), at(0, 1), false, false)

@@ -15,6 +15,7 @@ type Explanation struct {
 	Order          ExplainedOrder             `json:"order"`
 	Keys           []ExplainedKey             `json:"keys"`
 	Touches        []ExplainedTouch           `json:"touches"`
+	Cuts           []Cut                      `json:"cuts"`
 	Payout         ExplainedPayout            `json:"payout"`
 	Models         map[string][]ExplainedPart `json:"models"`
 	Counterfactual ExplainedCounterfactual    `json:"counterfactual"`
@@ -34,7 +35,7 @@ type ExplainedOrder struct {
 // ExplainedKey is one key of the order.
 type ExplainedKey struct {
 	Kind     KeyKind `json:"kind"`
-	Strength int     `json:"strength"` // 5 cart … 1 phone
+	Strength int     `json:"strength"` // 10 cart … 1 verified: the place in JoinKinds
 	Hub      bool    `json:"hub"`      // it joins nothing
 	Visitors int     `json:"visitors"` // to whom it leads; of a hub only as many as were read
 }
@@ -50,10 +51,28 @@ type ExplainedTouch struct {
 	Influencer string  `json:"influencer,omitempty"`
 	Click      string  `json:"click,omitempty"` // trb_click
 	Arrival    Arrival `json:"evidence"`
-	MatchedBy  string  `json:"matched_by"`       // a KeyKind, or "order_utm"
+	MatchedBy  string  `json:"matched_by"` // a KeyKind, or "order_utm"
+	Proof      Proof   `json:"proof"`
 	Used       bool    `json:"used"`             // false: it counts in no model but last, if in that
-	Reason     string  `json:"reason,omitempty"` // why it is not used: Reason.Words
+	Reason     string  `json:"reason,omitempty"` // why it is not used, or takes no payout: Reason.Words
 }
+
+// Cut is evidence that a limit left out.
+type Cut struct {
+	What  CutWhat `json:"what"`
+	Kind  KeyKind `json:"kind,omitempty"` // of the key
+	Limit Hub     `json:"limit"`          // which limit was exceeded; HubOfEvents of CutEvents
+}
+
+// CutWhat is what a limit left out.
+type CutWhat string
+
+// What a limit may leave out.
+const (
+	CutKey     CutWhat = "key"     // a key of the order
+	CutVisitor CutWhat = "visitor" // a visitor to whom keys lead
+	CutEvents  CutWhat = "events"  // old events of a visitor that came by no campaign
+)
 
 // Arrival is what shows that a visitor arrived (docs/attribution.md, "Touches").
 type Arrival string
@@ -78,8 +97,9 @@ type ExplainedPayout struct {
 	Commission  json.Number      `json:"commission"`  // in the order's currency; 0 where reversed
 	Commissions []ExplainedSum   `json:"commissions"` // each that is not zero, one for each currency; none where reversed
 	State       PayoutState      `json:"state"`
-	Reason      Reason           `json:"reason,omitempty"` // why nothing is earned
-	Note        string           `json:"note,omitempty"`   // Reason.Words
+	Reason      Reason           `json:"reason,omitempty"`     // why it waits, or nothing is earned
+	Note        string           `json:"note,omitempty"`       // Reason.Words
+	PayableOn   string           `json:"payable_on,omitempty"` // the day from which it may be paid, YYYY-MM-DD in the store's time zone
 }
 
 // PayoutState says whether a commission is owed.
@@ -88,17 +108,19 @@ type PayoutState string
 const (
 	PayoutEarned   PayoutState = "earned"   // the order is approved
 	PayoutExpected PayoutState = "expected" // the order is pending
+	PayoutReview   PayoutState = "review"   // it waits for the merchant's decision; nothing is posted
 	PayoutReversed PayoutState = "reversed" // the order is cancelled
 	PayoutNone     PayoutState = "none"     // nothing is earned, whatever the status
 )
 
-// ExplainedWinner is the influencer who is paid.
+// ExplainedWinner is the influencer who is paid, or would be in PayoutReview.
 type ExplainedWinner struct {
 	Influencer   string   `json:"influencer"`
 	InfluencerID string   `json:"influencer_id"`
 	Campaign     string   `json:"campaign"`
 	CampaignID   string   `json:"campaign_id,omitempty"`
 	Evidence     Evidence `json:"evidence"`
+	Proof        Proof    `json:"proof"`
 }
 
 // ExplainedLoser is an influencer with evidence who is not paid.
@@ -162,6 +184,7 @@ type ExplainedEntry struct {
 	Amount       json.Number `json:"amount"`
 	Currency     string      `json:"currency"`
 	Reverses     int         `json:"reverses,omitempty"` // the entry that it reverses
+	PayableOn    string      `json:"payable_on"`         // the day from which it counts as payable, YYYY-MM-DD
 	Cause        string      `json:"cause"`              // Cause.String
 }
 

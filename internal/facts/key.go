@@ -4,22 +4,37 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 // KeyKind says what a key names.
 type KeyKind string
 
-// Kinds of keys that join orders to visitors, strongest first.
+// Kinds of keys that join orders to visitors. The first five are proofs: secrets
+// that a stranger cannot know. The others are claims that anybody can make
+// (docs/attribution.md, "Proof").
 const (
-	KeyCart     KeyKind = "cart"
-	KeyVisitor  KeyKind = "visitor"
+	KeyCart     KeyKind = "cart"     // a token that cannot be guessed
+	KeyCookie   KeyKind = "cookie"   // the server's cookie, whose mac holds
+	KeyVisitor  KeyKind = "visitor"  // the SDK's cookie, a UUID
+	KeyNetwork  KeyKind = "network"  // digest of a claimed key and a keyed network
+	KeyVerified KeyKind = "verified" // digest of a claimed key of which a backend says that the shopper is logged in
+
 	KeyCustomer KeyKind = "customer"
 	KeyEmail    KeyKind = "email"
 	KeyPhone    KeyKind = "phone"
+	KeyCartNo   KeyKind = "cart_no" // a cart token that can be guessed
+	KeyUser     KeyKind = "user"    // a visitor's id that is no UUID
 )
 
-// JoinKinds lists the kinds that join orders to visitors, strongest first.
-var JoinKinds = []KeyKind{KeyCart, KeyVisitor, KeyCustomer, KeyEmail, KeyPhone}
+// ProofKinds lists the kinds that the payout joins by, strongest first.
+var ProofKinds = []KeyKind{KeyCart, KeyCookie, KeyVisitor, KeyNetwork, KeyVerified}
+
+// JoinKinds lists the kinds that join orders to visitors, strongest first. A
+// network and a verified key hold a claimed key; they come last, so that a touch
+// is said to be matched by the claimed one.
+var JoinKinds = []KeyKind{KeyCart, KeyCookie, KeyVisitor, KeyCustomer, KeyEmail, KeyPhone, KeyCartNo, KeyUser, KeyNetwork, KeyVerified}
 
 // Kinds of keys by which the orders that a changed rule or a new event concerns
 // are found. They join nothing.
@@ -54,6 +69,32 @@ func digestOf(text string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
+// heldBy returns the proof keys that hold a claimed key: with a keyed network where
+// net is not empty, and as a verified one.
+func heldBy(claimed Key, net string, verified bool) []Key {
+	var keys []Key
+	if net != "" {
+		keys = append(keys, Key{KeyNetwork, digestOf(string(claimed.Kind) + ":" + claimed.Value + " " + net)})
+	}
+	if verified {
+		keys = append(keys, Key{KeyVerified, digestOf(string(claimed.Kind) + ":" + claimed.Value)})
+	}
+	return keys
+}
+
+// visitorKey returns the key of a visitor's id. A UUID is made at random in the
+// shopper's browser, so nobody else knows it; any other id may be guessed.
+func visitorKey(id string) Key {
+	if IsSecretID(id) {
+		return Key{KeyVisitor, id}
+	}
+	return Key{KeyUser, id}
+}
+
+// IsSecretID reports whether a visitor's id is one that a stranger cannot know: a
+// UUID.
+func IsSecretID(id string) bool { return commerce.IsUUID(id) }
+
 // maxID is the longest id, in bytes, that is used as it is. A row of a Postgres
 // B-tree index holds 2,704 bytes, and the widest index has two ids and an order id.
 const maxID = 512
@@ -74,6 +115,7 @@ const (
 	HubOfOrders   Hub = "orders"     // too many orders share the key
 	HubOfVisitors Hub = "visitors"   // too many visitors were seen with the key
 	HubOfKeys     Hub = "identities" // the visitor was seen with too many keys of a kind
+	HubOfEvents   Hub = "events"     // the visitor made too many events; it is no hub by that
 )
 
 // OrderKey is a key by which an order is found.

@@ -55,7 +55,7 @@ func TestJoinKindsAreTheKeysOfAnOrderStrongestFirst(t *testing.T) {
 	for _, kind := range JoinKinds {
 		kinds = append(kinds, string(kind))
 	}
-	if got := strings.Join(kinds, " "); got != "cart visitor customer email phone" {
+	if got := strings.Join(kinds, " "); got != "cart cookie visitor customer email phone cart_no user network verified" {
 		t.Error(got)
 	}
 }

@@ -110,6 +110,18 @@ type FoldedOrder struct {
 	Order     wire.Order
 	Day       string    // of createdAt in the store's time zone, YYYY-MM-DD
 	VersionAt time.Time // of its newest version
+
+	ApprovedSince time.Time // see ApprovedSince
+}
+
+// ApprovedSince returns when the unbroken run of approved versions began to which
+// the newest belongs, and zero where the newest is not approved. versions is ordered,
+// oldest first.
+func ApprovedSince(versions []StoredVersion) (since time.Time) {
+	for i := len(versions) - 1; i >= 0 && versions[i].Order.Status == commerce.OrderApproved; i-- {
+		since = versions[i].At
+	}
+	return since
 }
 
 // Fold returns the current order: the newest version, with each optional field that
@@ -147,6 +159,7 @@ func Fold(versions []StoredVersion) wire.Order {
 		fillFrom(&out.CartKey, old.CartKey)
 		fillFrom(&out.CartNoKey, old.CartNoKey)
 		fillFrom(&out.NetKey, old.NetKey)
+		fillFrom(&out.DeliveredAt, old.DeliveredAt)
 		fillFrom(&out.Items, old.Items)
 	}
 	return out
@@ -167,23 +180,6 @@ func inCurrency(amount wire.Optional[int64], from, to string) wire.Optional[int6
 		amount.Value = moved(amount.Value, after-before)
 	}
 	return amount
-}
-
-// OrderKeys returns the keys that join an order to visitors, strongest first.
-func OrderKeys(o *wire.Order) []Key {
-	var keys []Key
-	add := func(kind KeyKind, value wire.Optional[string]) {
-		if text := value.Or(""); text != "" {
-			keys = append(keys, Key{kind, boundedID(text)})
-		}
-	}
-	add(KeyCart, o.CartKey)
-	add(KeyCart, o.CartNoKey)
-	add(KeyVisitor, o.VisitorID)
-	add(KeyCustomer, o.CustomerKey)
-	add(KeyEmail, o.EmailKey)
-	add(KeyPhone, o.PhoneKey)
-	return keys
 }
 
 // OrderCodes returns the folded codes by which a coupon may match the order: first

@@ -53,11 +53,15 @@ type Credit struct {
 }
 
 // Payout is who is paid for an order, and how much. An empty InfluencerID means
-// nobody. Amounts are in minor units (cents).
+// nobody; in PayoutReview it is who would be paid. Amounts are in minor units (cents).
 type Payout struct {
+	State           PayoutState
+	Reason          Reason // why it waits, or nothing is earned
 	InfluencerID    string
 	CampaignID      string
 	Evidence        Evidence
+	Proof           Proof  // of the evidence
+	PayableOn       string // YYYY-MM-DD in the store's time zone; empty: nothing is owed
 	BaseMinor       int64
 	CommissionMinor int64 // in the order's currency
 	FixedBRLMinor   int64 // in BRL: the fixed fees of an order in another currency, never added to CommissionMinor
@@ -71,6 +75,7 @@ type Line struct {
 	CostID       string
 	AmountMinor  int64 // minor units of Currency
 	Currency     string
+	PayableOn    string // the day from which it may be paid, YYYY-MM-DD in the store's time zone
 }
 
 // StoredOutcome is an outcome to store, with its hash.

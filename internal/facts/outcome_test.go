@@ -89,7 +89,7 @@ func TestNumbersOfAnExplanationHaveAtMostTheirCurrencysDigits(t *testing.T) {
 func TestEachReasonHasWordsOfItsOwn(t *testing.T) {
 	reasons := []Reason{
 		ReasonNoWinner, ReasonBase, ReasonRecurring, ReasonNoCost, ReasonTooLittle, ReasonOutOfRange,
-		ReasonLinkBeatsCoupon, ReasonCouponBeatsLink, ReasonMarketplace, ReasonDirect,
+		ReasonLinkBeatsCoupon, ReasonCouponBeatsLink, ReasonMarketplace, ReasonDirect, ReasonUnproven, ReasonAfterCheckout, ReasonRefused, ReasonPayoutAlone,
 	}
 	seen := map[string]bool{}
 	for _, r := range reasons {

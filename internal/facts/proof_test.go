@@ -3,47 +3,130 @@ package facts
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// A cart's number joins as before: also an event that was stored when there was
-// one kind of cart key.
-func TestBothKindsOfCartKeysJoin(t *testing.T) {
-	f := func(o wire.Order, want ...Key) {
+const (
+	shopper = "0195b2c0-0000-4000-8000-00000000000a"
+	browser = "0195b2c0-0000-7000-8000-00000000000b"
+)
+
+func kindsOf(keys []Key) string {
+	var kinds []string
+	for _, k := range keys {
+		kinds = append(kinds, string(k.Kind))
+	}
+	return strings.Join(kinds, " ")
+}
+
+// docs/attribution.md, "Proof": which keys an event proves, and which it claims.
+func TestKeysThatAnEventProves(t *testing.T) {
+	f := func(name, want string, e wire.Event) {
 		t.Helper()
-		if got := OrderKeys(&o); !slices.Equal(got, want) {
-			t.Errorf("%+v: %v, want %v", o, got, want)
+		event := Event{Event: e, Visitor: e.VisitorID}
+		if got := kindsOf(event.Keys()); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
-	f(wire.Order{CartKey: wire.Some("k1:a"), CartNoKey: wire.Null[string]()}, Key{KeyCart, "k1:a"})
-	f(wire.Order{CartKey: wire.Null[string](), CartNoKey: wire.Some("k1:a")}, Key{KeyCart, "k1:a"})
-	for _, identity := range []wire.Identity{{CartKey: "k1:a"}, {CartNoKey: "k1:a"}} {
-		e := Event{Visitor: "v", Event: wire.Event{Identity: identity}}
-		if keys := e.Keys(); !slices.Contains(keys, Key{KeyCart, "k1:a"}) {
-			t.Errorf("%+v: %v", identity, keys)
+	mail := wire.Identity{EmailKey: "k1:e"}
+	f("a visitor", "visitor", wire.Event{VisitorID: shopper})
+	f("an id that may be guessed", "user", wire.Event{VisitorID: "k1:digest"})
+	f("a cookie", "cookie visitor", wire.Event{VisitorID: shopper, CookieID: browser})
+	f("a cart", "cart visitor", wire.Event{VisitorID: shopper, Identity: wire.Identity{CartKey: "k1:c"}})
+	f("a cart's number", "visitor cart_no", wire.Event{VisitorID: shopper, Identity: wire.Identity{CartNoKey: "k1:c"}})
+	f("an e-mail", "visitor email", wire.Event{VisitorID: shopper, Identity: mail})
+	f("an e-mail in a network", "visitor email network", wire.Event{VisitorID: shopper, Identity: mail, NetKey: "n"})
+	f("a backend's network is no shopper's", "visitor email", wire.Event{VisitorID: shopper, Identity: mail, NetKey: "n", Trust: wire.TrustKey})
+	verified := mail
+	verified.Verified = true
+	f("an e-mail that a backend verified", "visitor email verified", wire.Event{VisitorID: shopper, Identity: verified, Trust: wire.TrustKey})
+	f("… of a history", "visitor email verified", wire.Event{VisitorID: shopper, Identity: verified, Trust: wire.TrustImport})
+	f("a stranger verifies nothing", "visitor email", wire.Event{VisitorID: shopper, Identity: verified, Trust: wire.TrustOpen})
+	f("a bot", "", wire.Event{VisitorID: shopper, Identity: mail, Bot: wire.BotKnown})
+}
+
+func TestKeysThatAnOrderProves(t *testing.T) {
+	f := func(name, want string, o wire.Order) {
+		t.Helper()
+		if got := kindsOf(OrderKeys(&o)); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
-	// A token replaces the number that an older version had.
-	o := Fold([]StoredVersion{{Order: wire.Order{CartKey: wire.Some("k1:number"), NetKey: wire.Some("k1:net")}},
-		{Order: wire.Order{CartKey: wire.Null[string](), CartNoKey: wire.Some("k1:number")}}})
-	f(o, Key{KeyCart, "k1:number"})
-	if o.NetKey.Or("") != "k1:net" {
-		t.Errorf("network %+v", o.NetKey)
+	f("a cart", "cart", wire.Order{CartKey: wire.Some("k1:a"), CartNoKey: wire.Null[string]()})
+	f("a cart's number", "cart_no verified", wire.Order{CartKey: wire.Null[string](), CartNoKey: wire.Some("k1:a")})
+	f("the SDK's visitor", "visitor", wire.Order{VisitorID: wire.Some(shopper)})
+	f("the server's cookie", "cookie", wire.Order{VisitorID: wire.Some(browser), UserIDMAC: wire.MACValid})
+	f("a cookie that somebody made up", "user verified", wire.Order{VisitorID: wire.Some(browser), UserIDMAC: wire.MACInvalid})
+	f("an id of the shop's", "user verified", wire.Order{VisitorID: wire.Some("k1:digest")})
+	f("an e-mail", "email verified", wire.Order{EmailKey: wire.Some("k1:e")})
+	f("an e-mail in a network", "email network verified", wire.Order{EmailKey: wire.Some("k1:e"), NetKey: wire.Some("n")})
+	f("a network alone", "", wire.Order{NetKey: wire.Some("n")})
+}
+
+// The two sides make the same keys.
+func TestAnEventAndAnOrderOfOneShopperShareTheirKeys(t *testing.T) {
+	o := wire.Order{CartKey: wire.Some("k1:c"), VisitorID: wire.Some(shopper), CustomerKey: wire.Some("k1:i"), EmailKey: wire.Some("k1:e"),
+		PhoneKey: wire.Some("k1:p"), NetKey: wire.Some("n")}
+	e := Event{Visitor: shopper, Event: wire.Event{VisitorID: shopper, NetKey: "n",
+		Identity: wire.Identity{CartKey: "k1:c", CustomerKey: "k1:i", EmailKey: "k1:e", PhoneKey: "k1:p"}}}
+	keys := e.Keys()
+	for _, k := range OrderKeys(&o) {
+		if shared := slices.Contains(keys, k); shared != (k.Kind != KeyVerified) {
+			t.Errorf("%v is shared: %t", k, shared)
+		}
 	}
+	e.Trust, e.Identity.Verified = wire.TrustKey, true
+	keys = e.Keys()
+	for _, k := range OrderKeys(&o) {
+		if shared := slices.Contains(keys, k); shared != (k.Kind != KeyNetwork) {
+			t.Errorf("%v of a backend's event is shared: %t", k, shared)
+		}
+	}
+}
+
+// docs/attribution.md, "Proof": a backend's event without a visitor is a visitor of
+// its own. A stranger's is none.
+func TestABackendsEventIsNamedByItsStrongestKey(t *testing.T) {
+	f := func(name string, trust wire.Trust, identity, like string) {
+		t.Helper()
+		parse := func(identity string) string {
+			raw := fmt.Sprintf(`{"companyId":"c","eventId":"016d849d-dbe8-70d2-8876-38788d4e84f7","timestamp":"2026-03-10T12:00:00Z","receivedAt":"2026-03-10T13:00:00Z","trust":%q,"identity":%s}`, trust, identity)
+			e, err := ParseEvent([]byte(raw))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e.Visitor
+		}
+		got, want := parse(identity), ""
+		if like != "" {
+			want = parse(like)
+		}
+		if got != want || (like != "") != strings.HasPrefix(got, "key:") {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	f("an e-mail", "key", `{"emailKey":"e","phoneKey":"p"}`, `{"emailKey":"e"}`)
+	f("a cart", "import", `{"emailKey":"e","cartKey":"p"}`, `{"cartKey":"p","customerKey":"x"}`)
+	f("no key", "key", `{}`, "")
+	f("a stranger's", "open", `{"emailKey":"e"}`, "")
 }
 
 func TestAnEventIsLateAWeekAfterItsTimeUnlessItIsImported(t *testing.T) {
 	f := func(trust, timestamp string, skewMs int, want bool) {
 		t.Helper()
-		raw := fmt.Sprintf(`{"companyId":"c","eventId":"016d849d-dbe8-70d2-8876-38788d4e84f7","timestamp":%q,"receivedAt":"2026-03-10T13:00:00Z","clockSkewMs":%d,"trust":%q}`, timestamp, skewMs, trust)
+		raw := fmt.Sprintf(`{"companyId":"c","eventId":"016d849d-dbe8-70d2-8876-38788d4e84f7","visitorId":"v","timestamp":%q,"receivedAt":"2026-03-10T13:00:00Z","clockSkewMs":%d,"trust":%q}`, timestamp, skewMs, trust)
 		e, err := ParseEvent([]byte(raw))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if e.Late() != want || e.Copy().Late != want {
 			t.Errorf("%s %s %d: late %t, want %t", trust, timestamp, skewMs, e.Late(), want)
+		}
+		if read := len(e.Keys()) > 0; read == want {
+			t.Errorf("%s %s %d: late %t, and it is read: %t", trust, timestamp, skewMs, want, read)
 		}
 	}
 	f("open", "2026-03-03T13:00:00Z", 0, false)
@@ -53,4 +136,25 @@ func TestAnEventIsLateAWeekAfterItsTimeUnlessItIsImported(t *testing.T) {
 	f("key", "2026-03-03T12:59:59Z", 0, true)
 	f("import", "2019-03-03T12:59:59Z", 0, false)
 	f("", "2019-03-03T12:59:59Z", 0, false) // of before
+}
+
+func TestAnEventShowsThatItsVisitorCameByACampaign(t *testing.T) {
+	f := func(want bool, change func(e *wire.Event)) {
+		t.Helper()
+		e := Event{Event: wire.Event{Event: "PAGE_VIEW"}}
+		change(&e.Event)
+		if got := e.Arrived(); got != want {
+			t.Errorf("%+v: %t, want %t", e.Context, got, want)
+		}
+	}
+	page := func(url string) func(e *wire.Event) { return func(e *wire.Event) { e.Context.Page.URL = url } }
+	f(false, page("https://loja.example.com/p?id=1"))
+	f(true, page("https://loja.example.com/?utm_content=x"))
+	f(true, page("https://loja.example.com/?trb_click=a.b"))
+	f(true, page("https://loja.example.com/?gclid=1"))
+	f(false, func(e *wire.Event) { page("https://loja.example.com/")(e); e.Context.Campaign.Source = "ig" })
+	f(true, func(e *wire.Event) { e.Context.Campaign.Source = "ig" })
+	f(true, func(e *wire.Event) { e.Context.ClickIDs = map[string]string{"gclid": "1"} })
+	f(false, func(e *wire.Event) { e.Context.Page.Referrer = "https://www.google.com/" })
+	f(true, func(e *wire.Event) { e.Event = "LINK_CLICK" })
 }

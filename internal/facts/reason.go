@@ -14,12 +14,20 @@ const (
 	ReasonOutOfRange Reason = "amount_out_of_range"
 )
 
+// Reasons why a commission waits for the merchant's decision.
+const (
+	ReasonUnproven      Reason = "unproven"
+	ReasonAfterCheckout Reason = "after_checkout"
+)
+
 // Reasons why a claim or a touch does not count.
 const (
 	ReasonLinkBeatsCoupon Reason = "link_beats_coupon"
 	ReasonCouponBeatsLink Reason = "coupon_beats_link"
 	ReasonMarketplace     Reason = "marketplace"
 	ReasonDirect          Reason = "direct"
+	ReasonRefused         Reason = "refused"
+	ReasonPayoutAlone     Reason = "payout_alone"
 )
 
 // reasonWords has the sentence for each reason. The API and the pages show it.
@@ -33,6 +41,10 @@ var reasonWords = map[Reason]string{
 	ReasonLinkBeatsCoupon: "a link beats a coupon: the store's rule is “last touch”",
 	ReasonCouponBeatsLink: "a coupon beats a link: the store's rule is “coupon first”",
 	ReasonMarketplace:     "marketplace orders take no link evidence",
+	ReasonUnproven:        "nothing proves that the buyer is who came by this link: the store decides",
+	ReasonAfterCheckout:   "the link was opened after the checkout had begun: the store decides",
+	ReasonRefused:         "the store refused this influencer's link for the order",
+	ReasonPayoutAlone:     "counts for the payout; in the models another touch of the same click stands for it",
 	ReasonDirect:          "a direct visit counts in the model “last touch” alone",
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -14,20 +15,56 @@ import (
 
 // Rules are all rules and settings of one company at a revision.
 type Rules struct {
-	CompanyID    string
-	Rev          int64
-	Location     *time.Location // the store's time zone, for its calendar days
-	Hosts        []string       // the store's own hosts
-	PayoutRule   string         // CouponFirst or LastTouch
-	Window       time.Duration  // how long before an order a touch counts
-	HalfLife     time.Duration  // of the model time_decay
-	IgnoreDirect bool           // the models leave direct touches out
-	PayRecurring bool           // recurring orders earn too
-	Influencers  []Influencer
-	Campaigns    []Campaign
-	Links        []Link
-	Coupons      []Coupon
-	Costs        []Cost
+	CompanyID string
+	Rev       int64
+	Location  *time.Location // the store's time zone, for its calendar days
+	Hosts     []string       // the store's own hosts
+	Settings                 // of orders created now
+	Past      []PastSettings // of orders created before, the oldest first
+
+	Influencers []Influencer
+	Campaigns   []Campaign
+	Links       []Link
+	Coupons     []Coupon
+	Costs       []Cost
+}
+
+// Settings decide about the orders that were created while they were in force.
+type Settings struct {
+	PayoutRule   string        // CouponFirst or LastTouch
+	Window       time.Duration // how long before an order a touch counts
+	HalfLife     time.Duration // of the model time_decay
+	IgnoreDirect bool          // the models leave direct touches out
+	PayRecurring bool          // recurring orders earn too
+	Unproven     string        // one of commerce.UnprovenRules; empty: review
+	HoldDays     int           // from an order's approval until its commission may be paid
+}
+
+// PastSettings were in force until an instant.
+type PastSettings struct {
+	Settings
+	Until time.Time // exclusive
+}
+
+// SettingsAt returns the settings that were in force at an instant.
+func (r *Rules) SettingsAt(t time.Time) Settings {
+	for _, past := range r.Past {
+		if t.Before(past.Until) {
+			return past.Settings
+		}
+	}
+	return r.Settings
+}
+
+// Windows returns the windows of all settings, each once, the longest first.
+func (r *Rules) Windows() []time.Duration {
+	windows := []time.Duration{r.Window}
+	for _, past := range r.Past {
+		windows = append(windows, past.Window)
+	}
+	slices.Sort(windows)
+	slices.Reverse(windows)
+	return slices.Compact(windows)
 }
 
 // Payout rules (company.payout_rule).
@@ -43,6 +80,25 @@ type Influencer struct {
 	Folded     string // commerce.FoldName of Name
 	CreatedAt  time.Time
 	ArchivedAt time.Time
+	Unproven   []UnprovenSince // the influencer's own setting, the oldest first
+}
+
+// UnprovenSince is an influencer's own setting of what is done with evidence that
+// nothing proves.
+type UnprovenSince struct {
+	Since    time.Time
+	Unproven string // one of commerce.UnprovenRules; empty: the store's
+}
+
+// UnprovenAt returns the influencer's own setting at an instant, and "" where the
+// store's counts.
+func (f *Influencer) UnprovenAt(t time.Time) (unproven string) {
+	for _, u := range f.Unproven {
+		if !t.Before(u.Since) {
+			unproven = u.Unproven
+		}
+	}
+	return unproven
 }
 
 // Campaign is one campaign of an influencer.

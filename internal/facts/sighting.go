@@ -6,26 +6,55 @@ import (
 	"time"
 )
 
-// Sighting says that a visitor was seen with a key on a UTC day.
+// Sighting says that a visitor was seen with a key on a UTC day. With a key of
+// KeyNetwork it was seen in an hour, by the edge's clock: its corrected time is what
+// the sender says.
 type Sighting struct {
 	Key
 	Visitor         string
-	Day             time.Time // midnight UTC
-	First, Last     time.Time // corrected times of the first and last event with the key on that day
+	Day             time.Time // midnight UTC; of KeyNetwork the hour of receipt
+	First, Last     time.Time // corrected times of the first and last event with the key in it; of KeyNetwork when they were received
 	FirstID, LastID time.Time // least and greatest IDTime of these events: the months in which they are stored
 }
 
-// VisitorDay is one visitor's UTC day.
+// VisitorDay is one visitor's UTC day, or an hour in which events of the visitor
+// were received.
 type VisitorDay struct {
 	Visitor string
-	Day     time.Time // midnight UTC
+	Day     time.Time // midnight UTC, or the hour
+	Hour    bool      // an hour of receipt: the sightings of KeyNetwork
+}
+
+// Events returns between which corrected times the day's events lie, the second
+// exclusive. An event of KeyNetwork is never late.
+func (d VisitorDay) Events() (from, to time.Time) {
+	if d.Hour {
+		return d.Day.Add(-lateAfter), d.Day.Add(time.Hour)
+	}
+	return d.Day, d.Day.Add(24 * time.Hour)
+}
+
+// Has reports whether a sighting of the visitor is one of the day's.
+func (d VisitorDay) Has(s Sighting) bool {
+	return d.Hour == (s.Kind == KeyNetwork) && d.Day.Equal(s.Day)
+}
+
+// Days returns the visitor's days to which an event's sightings belong.
+func (c Copy) Days() []VisitorDay {
+	if c.Visitor == "" {
+		return nil
+	}
+	return []VisitorDay{{Visitor: c.Visitor, Day: DayOf(c.At)}, {Visitor: c.Visitor, Day: HourOf(c.ReceivedAt), Hour: true}}
 }
 
 // DayOf returns the UTC day of an instant, as its midnight.
 func DayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
+// HourOf returns the hour of an instant, as its first instant.
+func HourOf(t time.Time) time.Time { return t.UTC().Truncate(time.Hour) }
+
 // Sightings returns with which keys the visitors of events were seen: one for each
-// key, visitor and day, ordered by kind, value, day and visitor.
+// key, visitor and day (of KeyNetwork: hour), ordered by kind, value, day and visitor.
 func Sightings(events []Event) []Sighting {
 	type id struct {
 		key     Key
@@ -36,13 +65,17 @@ func Sightings(events []Event) []Sighting {
 	for i := range events {
 		e := &events[i]
 		for _, k := range e.Keys() {
-			row := id{k, e.Visitor, DayOf(e.At)}
+			at, day := e.At, DayOf(e.At)
+			if k.Kind == KeyNetwork {
+				at, day = e.ReceivedAt, HourOf(e.ReceivedAt)
+			}
+			row := id{k, e.Visitor, day}
 			s := rows[row]
 			if s == nil {
-				rows[row] = &Sighting{k, e.Visitor, row.day, e.At, e.At, e.IDTime, e.IDTime}
+				rows[row] = &Sighting{k, e.Visitor, row.day, at, at, e.IDTime, e.IDTime}
 				continue
 			}
-			s.First, s.Last = earlier(s.First, e.At), later(s.Last, e.At)
+			s.First, s.Last = earlier(s.First, at), later(s.Last, at)
 			s.FirstID, s.LastID = earlier(s.FirstID, e.IDTime), later(s.LastID, e.IDTime)
 		}
 	}

@@ -41,11 +41,20 @@ func TestSightingsAreOneAKeyVisitorAndDay(t *testing.T) {
 	bot := seen("v", "e", 0)
 	bot.Bot = wire.BotKnown
 	f("nothing", "")
-	f("one event", "email=e v 10 0..0 60..60; visitor=v v 10 0..0 60..60", seen("v", "e", 0))
-	f("one day", "visitor=v v 10 1..9 61..69", seen("v", "", 5), seen("v", "", 9), seen("v", "", 1))
-	f("two days", "visitor=v v 10 719..719 779..779; visitor=v v 11 720..720 780..780", seen("v", "", midnight), seen("v", "", midnight-1))
-	f("two visitors of one key", "email=e a 10 0..0 60..60; email=e b 10 1..1 61..61; visitor=a a 10 0..0 60..60; visitor=b b 10 1..1 61..61",
+	f("one event", "email=e v 10 0..0 60..60; user=v v 10 0..0 60..60", seen("v", "e", 0))
+	f("one day", "user=v v 10 1..9 61..69", seen("v", "", 5), seen("v", "", 9), seen("v", "", 1))
+	f("two days", "user=v v 10 719..719 779..779; user=v v 11 720..720 780..780", seen("v", "", midnight), seen("v", "", midnight-1))
+	f("two visitors of one key", "email=e a 10 0..0 60..60; email=e b 10 1..1 61..61; user=a a 10 0..0 60..60; user=b b 10 1..1 61..61",
 		seen("b", "e", 1), seen("a", "e", 0))
+	const id = "0195b2c0-0000-4000-8000-00000000000a"
+	inNetwork := func(minute, received int) Event {
+		e := seen(id, "e", minute)
+		e.NetKey, e.ReceivedAt = "n", noon.Add(time.Duration(received)*time.Minute)
+		return e
+	}
+	net := "network=" + heldBy(Key{KeyEmail, "e"}, "n", false)[0].Value + " " + id
+	f("a network by hour of receipt", "email=e "+id+" 10 0..2 60..62; "+net+" 10 10..20 60..61; "+net+" 10 70..70 62..62; visitor="+id+" "+id+" 10 0..2 60..62",
+		inNetwork(0, 10), inNetwork(1, 20), inNetwork(2, 70))
 	f("bots are not seen", "", bot)
 	f("nobody is not seen", "", seen("", "e", 0))
 }
@@ -53,7 +62,7 @@ func TestSightingsAreOneAKeyVisitorAndDay(t *testing.T) {
 func TestSightingsOfLateIDsKeepLeastAndGreatest(t *testing.T) {
 	early, late := seen("v", "", 0), seen("v", "", 1)
 	early.IDTime, late.IDTime = noon.Add(9*time.Minute), noon.Add(-9*time.Minute) // ids tell another order than corrected times
-	if got, want := sightings(early, late), "visitor=v v 10 0..1 -9..9"; got != want {
+	if got, want := sightings(early, late), "user=v v 10 0..1 -9..9"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

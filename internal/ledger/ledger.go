@@ -33,7 +33,10 @@ type Entry struct {
 // wanted lines are owed. First come the reversals of the lines that are not wanted any
 // more, then the wanted lines that are not owed yet. Such a line is Adjusted where an
 // entry of the same cost is reversed by this call, else Earned. A line that is owed
-// and wanted gets no entry. Numbers continue after the stored ones.
+// and wanted gets no entry. A line that may be paid from another day on is another
+// line. A reversal has the day of the entry that it reverses, so that the sum of the
+// entries up to any day is what may be paid by then. Numbers continue after the stored
+// ones.
 func Post(stored []Entry, wanted []facts.Line) []Entry {
 	missing := slices.Clone(wanted)
 	var posts []Entry

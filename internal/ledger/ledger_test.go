@@ -92,6 +92,61 @@ func TestPostLeavesItsArgumentsAlone(t *testing.T) {
 	}
 }
 
+// Over any history of one order: approved, pending or cancelled, refunds, costs that
+// come and go, holds that become shorter or longer. On every day the sum of the entries
+// that may be paid by then is what the order owes, if it may be paid by then, and else
+// nothing; so nothing is paid twice, and never is more taken back than was earned.
+func TestWhatMayBePaidIsTheSumOfTheEntriesPastTheirHold(t *testing.T) {
+	day := func(n int) string { return fmt.Sprintf("2026-03-%02d", n) }
+	paid := 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		var entries []Entry
+		for range 25 {
+			var wanted []facts.Line
+			hold := day(1 + r.IntN(28))
+			if r.IntN(4) > 0 { // else it is not approved
+				for cost := range 1 + r.IntN(3) {
+					l := line(fmt.Sprint("cost", cost), 1+r.Int64N(1000), "BRL")
+					l.PayableOn = hold
+					wanted = append(wanted, l)
+				}
+			}
+			entries = append(entries, Post(entries, wanted)...)
+			check(t, seed, entries, wanted)
+			var owed int64
+			for _, l := range wanted {
+				owed += l.AmountMinor
+			}
+			for n := 1; n <= 28; n++ {
+				var payable, earned, taken int64
+				for _, e := range entries {
+					if e.PayableOn > day(n) {
+						continue
+					}
+					payable += e.AmountMinor
+					if e.AmountMinor > 0 {
+						earned += e.AmountMinor
+					} else {
+						taken -= e.AmountMinor
+					}
+				}
+				want := owed
+				if len(wanted) == 0 || hold > day(n) {
+					want = 0
+				}
+				if payable != want || taken > earned {
+					t.Fatalf("seed %d: %d may be paid by %s, want %d; %d was earned and %d taken back", seed, payable, day(n), want, earned, taken)
+				}
+				paid += int(want)
+			}
+		}
+	}
+	if paid == 0 {
+		t.Error("nothing was ever payable")
+	}
+}
+
 // Over any history of what is owed: the entries' net is what is owed now, no
 // entry is taken back twice or more than in full, numbers rise by one, and
 // posting the same again posts nothing.

@@ -30,6 +30,9 @@ func merchantStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	keyStatements(t, db, store.Live.CompanyID)
 	author := commerce.Author{CompanyID: store.Live.CompanyID, Actor: "test", At: time.Now()}
 	ruleStatements(t, db, author)
+	if _, err := db.KnownNames(t.Context(), store.Live.CompanyID, []string{"ana"}); err != nil {
+		t.Fatal(err)
+	}
 	additionalCostStatements(t, db, author)
 	idempotencyStatements(t, db, store.Live.CompanyID)
 	personStatements(t, db, store.StoreID)
@@ -45,7 +48,7 @@ func companyStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
 	_, err = db.Companies(ctx, 10)
 	must(err)
 	must(db.AddOrigins(ctx, store.Live.CompanyID, []string{"https://loja.example.com"}, nil, "test"))
-	_, _, err = db.ChangeSettings(ctx, commerce.SettingsChange{CompanyID: store.Live.CompanyID, Actor: "test", Change: func(s *commerce.Settings) { s.Country = "AR" }})
+	_, _, err = db.ChangeSettings(ctx, commerce.SettingsChange{CompanyID: store.Live.CompanyID, Actor: "test", Change: func(s *commerce.Settings) { s.Country, s.HoldDays = "AR", 7 }})
 	must(err)
 }
 
@@ -97,6 +100,8 @@ func ruleStatements(t *testing.T, db *merchant.Store, author commerce.Author) {
 	must(err)
 	must(db.DeleteCost(ctx, author, cost.CostID, true))
 	must(db.UpdateInfluencer(ctx, author, "Ana", "casa"))
+	must(db.SetUnproven(ctx, author, "Ana", commerce.UnprovenPay))
+	must(db.DecideEvidence(ctx, author, commerce.EvidenceDecision{OrderID: "o1", InfluencerID: made.InfluencerID, Decision: commerce.EvidenceAccept}))
 	_, err = db.Influencers(ctx, author.CompanyID, commerce.InfluencerCursor{}, 10)
 	must(err)
 	_, err = db.InfluencersWithCosts(ctx, author.CompanyID, commerce.InfluencerCursor{}, 10)
@@ -118,6 +123,8 @@ func additionalCostStatements(t *testing.T, db *merchant.Store, author commerce.
 		must(db.ChangeAdditionalCost(ctx, author, c.ID, c.Frequency, func(*commerce.AdditionalCost) error { return nil }))
 	}
 	_, err := db.AdditionalCosts(ctx, author.CompanyID, commerce.CostFilter{From: "2026-01-01"}, 10)
+	must(err)
+	_, err = db.AdditionalCostVersions(ctx, author.CompanyID, commerce.CostFilter{From: "2026-01-01", To: "2026-01-31"}, 10)
 	must(err)
 	must(db.DeleteAdditionalCost(ctx, author, rent.ID, rent.Frequency))
 }
@@ -149,6 +156,8 @@ func personStatements(t *testing.T, db *merchant.Store, storeID string) {
 	person, err := db.CreatePerson(ctx, "ana@loja.example", "hash")
 	must(err)
 	must(db.SetMembership(ctx, storeID, person.ID, commerce.RoleOwner))
+	_, err = db.CreateMember(ctx, storeID, commerce.RoleOwner, "bia@loja.example", "hash")
+	must(err)
 	_, err = db.PersonByEmail(ctx, person.Email)
 	must(err)
 	_, err = db.Accesses(ctx, person.ID)

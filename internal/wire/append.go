@@ -63,6 +63,7 @@ func (o *Order) AppendJSON(dst []byte) ([]byte, error) {
 	appendOptional(&w, "cartKey", o.CartKey, w.text)
 	appendOptional(&w, "cartNoKey", o.CartNoKey, w.text)
 	appendOptional(&w, "netKey", o.NetKey, w.text)
+	appendOptional(&w, "deliveredAt", o.DeliveredAt, w.time)
 	appendOptional(&w, "items", o.Items, w.items)
 	if len(o.Personal) > 0 {
 		w.raw("personal", o.Personal)

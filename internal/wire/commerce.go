@@ -13,6 +13,7 @@ const (
 	KindProduct   Kind = "product"
 	KindRule      Kind = "rule"     // an influencer, campaign, link, coupon or cost changed
 	KindSettings  Kind = "settings" // the company's settings changed
+	KindEvidence  Kind = "evidence" // a decision about an influencer's evidence for an order
 	KindStatement Kind = "statement"
 	KindErasure   Kind = "erasure"
 )
@@ -69,6 +70,7 @@ type Order struct {
 	CartKey        Optional[string]    `json:"cartKey,omitzero"`
 	CartNoKey      Optional[string]    `json:"cartNoKey,omitzero"` // as in Identity
 	NetKey         Optional[string]    `json:"netKey,omitzero"`    // identity.Keys.Network of browserIp
+	DeliveredAt    Optional[time.Time] `json:"deliveredAt,omitzero"`
 	Items          Optional[[]Item]    `json:"items,omitzero"`
 	// Personal is the only place of raw personal data on Kafka; the processor
 	// stores it in order_personal alone.
@@ -152,6 +154,14 @@ type Rule struct {
 	From         string     `json:"from,omitempty"` // first day it can concern, YYYY-MM-DD; empty: unbounded
 	To           string     `json:"to,omitempty"`   // last day, inclusive; empty: unbounded
 	At           time.Time  `json:"at"`
+}
+
+// Evidence is the body of an evidence record: what the merchant decided about an
+// influencer's link evidence for an order.
+type Evidence struct {
+	OrderID      string `json:"orderId"`
+	InfluencerID string `json:"influencerId"`
+	Decision     string `json:"decision"` // accept | refuse | withdraw
 }
 
 // Result is the value of a record of results.v1: a hint, never the truth.

@@ -60,13 +60,14 @@ func (s *Store) visit(ctx context.Context, v visit, links []Link) error {
 	items := []any{map[string]any{"item_id": v.product, "item_quantity": 1}}
 	var events []any
 	now := time.Now().UTC()
+	visitor := uuid.NewSHA1(uuid.NameSpaceURL, []byte(v.visitor)).String() // as the SDK's cookie is: a UUID
 	for i, name := range v.events {
 		id, err := uuid.NewV7()
 		if err != nil {
 			return err
 		}
 		event := map[string]any{
-			"eventId": id.String(), "event": name, "visitorId": v.visitor, "payload": map[string]any{"items": items},
+			"eventId": id.String(), "event": name, "visitorId": visitor, "payload": map[string]any{"items": items},
 			"timestamp": now.Add(time.Duration(i-len(v.events)) * time.Second).Format("2006-01-02T15:04:05.000Z"),
 			"context":   map[string]any{"page": map[string]any{"url": page, "referrer": referrer}},
 		}
@@ -82,7 +83,7 @@ func (s *Store) visit(ctx context.Context, v visit, links []Link) error {
 		return nil
 	}
 	at := now.Format("2006-01-02T15:04:05Z")
-	order := map[string]any{"orderStatus": 0, "createdAt": at, "updatedAt": at, "currency": "BRL", "cartToken": cart, "userId": v.visitor,
+	order := map[string]any{"orderStatus": 0, "createdAt": at, "updatedAt": at, "currency": "BRL", "cartToken": cart, "userId": visitor,
 		"items": []any{map[string]any{"item_id": v.product, "productId": v.product, "variantId": v.product, "quantity": 1}}}
 	for key, value := range v.order {
 		order[key] = value

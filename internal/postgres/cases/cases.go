@@ -11,7 +11,6 @@ import (
 
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
-	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // Tx reads cases within a transaction.
@@ -26,7 +25,7 @@ func In(tx pgx.Tx) Tx { return Tx{tx} }
 // order id. An unknown order is left out. Case.Visitors stays empty: see Visitors.
 func (t Tx) Cases(ctx context.Context, companyID string, limits facts.Limits, orderIDs []string) ([]*facts.Case, error) {
 	rows, err := t.tx.Query(ctx, `
-		select order_id, body from orders where company_id = @company_id and order_id = any(@order_ids) order by order_id`,
+		select order_id, body, approved_since from orders where company_id = @company_id and order_id = any(@order_ids) order by order_id`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 	if err != nil {
 		return nil, fmt.Errorf("read orders: %w", err)
@@ -35,8 +34,9 @@ func (t Tx) Cases(ctx context.Context, companyID string, limits facts.Limits, or
 	byID := map[string]*facts.Case{}
 	var id string
 	var body []byte
-	if _, err := pgx.ForEachRow(rows, []any{&id, &body}, func() error {
-		c := &facts.Case{}
+	var approved time.Time
+	if _, err := pgx.ForEachRow(rows, []any{&id, &body, postgres.ZeroIfNull(&approved)}, func() error {
+		c := &facts.Case{ApprovedSince: approved}
 		if err := json.Unmarshal(body, &c.Order); err != nil {
 			return fmt.Errorf("order %s: %w", id, err)
 		}
@@ -48,7 +48,33 @@ func (t Tx) Cases(ctx context.Context, companyID string, limits facts.Limits, or
 	if err := t.keys(ctx, companyID, limits, list, byID); err != nil {
 		return nil, fmt.Errorf("read keys of orders: %w", err)
 	}
+	if err := t.decisions(ctx, companyID, orderIDs, byID); err != nil {
+		return nil, fmt.Errorf("read decisions about orders: %w", err)
+	}
 	return list, nil
+}
+
+// decisions reads the merchant's decisions about orders, into the cases.
+func (t Tx) decisions(ctx context.Context, companyID string, orderIDs []string, byID map[string]*facts.Case) error {
+	all, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (d facts.Decision, err error) {
+		return d, row.Scan(&d.OrderID, &d.InfluencerID, &d.Decision, &d.Rev, &d.AcceptedAt)
+	}, `
+		select order_id, influencer_id::text, decision, rev, accepted_at from evidence_decision
+		where company_id = @company_id and order_id = any(@order_ids)`,
+		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
+	if err != nil {
+		return err
+	}
+	of := map[string][]facts.Decision{}
+	for _, d := range all {
+		of[d.OrderID] = append(of[d.OrderID], d)
+	}
+	for id, list := range of {
+		if c := byID[id]; c != nil {
+			c.Decisions = facts.FoldDecisions(list)
+		}
+	}
+	return nil
 }
 
 // interval is the time around one order in which sightings and orders count.
@@ -56,25 +82,31 @@ type interval struct {
 	orderID string
 	from    time.Time // createdAt − Limits.Window
 	to      time.Time // createdAt + Limits.SightingsAfter
+	netFrom time.Time // createdAt − Limits.NetworkBefore
+	netTo   time.Time // createdAt + Limits.NetworkAfter
 }
 
 var intervalRows = postgres.Rows[interval]{
 	postgres.Col("order_id", "text", func(i *interval) string { return i.orderID }),
 	postgres.Col("lo", "timestamptz", func(i *interval) time.Time { return i.from }),
 	postgres.Col("hi", "timestamptz", func(i *interval) time.Time { return i.to }),
-	postgres.Col("first_day", "date", func(i *interval) time.Time { return facts.DayOf(i.from) }),
-	postgres.Col("last_day", "date", func(i *interval) time.Time { return facts.DayOf(i.to) }),
+	postgres.Col("first_day", "timestamptz", func(i *interval) time.Time { return facts.DayOf(i.from) }),
+	postgres.Col("last_day", "timestamptz", func(i *interval) time.Time { return facts.DayOf(i.to) }),
+	postgres.Col("first_hour", "timestamptz", func(i *interval) time.Time { return facts.HourOf(i.netFrom) }),
+	postgres.Col("last_hour", "timestamptz", func(i *interval) time.Time { return facts.HourOf(i.netTo) }),
 }
 
 // readKeys reads no more rows than a hub limit needs. A visitor has one sighting for
 // each key and day. So the first (limit + 1) × days rows of a key have more visitors
 // than the limit, or they are all of its rows. The visitors of a key with too many
-// orders are not read at all.
+// orders are not read at all. Sightings of kind network are by hour, and all of an
+// hour's count.
 var readKeys = `
 	select o.order_id, k.kind, k.key, c.orders, v.seen, v.visitors
 	from ` + intervalRows.Unnest("o") + `
 	cross join lateral (
-		select kind, key from order_key where company_id = @company_id and order_id = o.order_id and kind = any(@join_kinds) offset 0) k
+		select kind, key, kind = @network as by_hour from order_key
+		where company_id = @company_id and order_id = o.order_id and kind = any(@join_kinds) offset 0) k
 	cross join lateral (
 		select count(*) as orders from (
 			select 1 from order_key x
@@ -82,10 +114,11 @@ var readKeys = `
 			limit @most_orders) n) c
 	cross join lateral (
 		select count(distinct visitor) as seen,
-			coalesce(array_agg(distinct visitor) filter (where first_at between o.lo and o.hi or last_at between o.lo and o.hi), '{}') as visitors
+			coalesce(array_agg(distinct visitor) filter (where k.by_hour or first_at between o.lo and o.hi or last_at between o.lo and o.hi), '{}') as visitors
 		from (
 			select visitor, first_at, last_at from sighting s
-			where s.company_id = @company_id and s.kind = k.kind and s.key = k.key and s.day between o.first_day and o.last_day
+			where s.company_id = @company_id and s.kind = k.kind and s.key = k.key
+				and s.day between case when k.by_hour then o.first_hour else o.first_day end and case when k.by_hour then o.last_hour else o.last_day end
 				and c.orders < @most_orders
 			order by s.day, s.visitor limit @most_sightings) d) v
 	order by o.order_id, k.kind, k.key`
@@ -94,10 +127,11 @@ var readKeys = `
 func (t Tx) keys(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case, byID map[string]*facts.Case) error {
 	intervals := make([]interval, len(list))
 	for i, c := range list {
-		intervals[i] = interval{c.Order.OrderID, c.Order.CreatedAt.Add(-limits.Window), c.Order.CreatedAt.Add(limits.SightingsAfter)}
+		created := c.Order.CreatedAt
+		intervals[i] = interval{c.Order.OrderID, created.Add(-limits.WindowAt(created)), created.Add(limits.SightingsAfter), created.Add(-limits.NetworkBefore), created.Add(limits.NetworkAfter)}
 	}
 	rows, err := t.tx.Query(ctx, readKeys, intervalRows.Args(intervals, pgx.NamedArgs{
-		"company_id": companyID, "join_kinds": facts.JoinKinds,
+		"company_id": companyID, "join_kinds": facts.JoinKinds, "network": facts.KeyNetwork,
 		"most_orders": limits.Orders + 1, "most_sightings": (limits.Visitors + 1) * days(limits),
 	}))
 	if err != nil {
@@ -129,14 +163,15 @@ type visitorRequest struct {
 	to          time.Time // of the order's interval
 	eventsFrom  time.Time // from when events are read: Limits.EventsBefore before the interval
 	eventsUntil time.Time // until when events are read: createdAt + Limits.EventsAfter
+	untilID     string    // of readArrivals: of events at eventsUntil, those up to this id
 }
 
 var requestRows = postgres.Rows[visitorRequest]{
 	postgres.Col("n", "int", func(v *visitorRequest) int32 { return v.n }),
 	postgres.Col("visitor", "text", func(v *visitorRequest) string { return v.visitor }),
-	postgres.Col("first_day", "date", func(v *visitorRequest) time.Time { return facts.DayOf(v.from) }),
-	postgres.Col("last_day", "date", func(v *visitorRequest) time.Time { return facts.DayOf(v.to) }),
-	postgres.Col("events_day", "date", func(v *visitorRequest) time.Time { return facts.DayOf(v.eventsFrom) }),
+	postgres.Col("first_day", "timestamptz", func(v *visitorRequest) time.Time { return facts.DayOf(v.from) }),
+	postgres.Col("last_day", "timestamptz", func(v *visitorRequest) time.Time { return facts.DayOf(v.to) }),
+	postgres.Col("events_day", "timestamptz", func(v *visitorRequest) time.Time { return facts.DayOf(v.eventsFrom) }),
 	postgres.Col("events_from", "timestamptz", func(v *visitorRequest) time.Time { return v.eventsFrom }),
 	postgres.Col("events_until", "timestamptz", func(v *visitorRequest) time.Time { return v.eventsUntil }),
 }
@@ -149,10 +184,11 @@ func (t Tx) Visitors(ctx context.Context, companyID string, limits facts.Limits,
 	var visitors []*facts.Visitor
 	for _, c := range list {
 		created := c.Order.CreatedAt
+		window := limits.WindowAt(created)
 		for i := range c.Visitors {
 			requests = append(requests, visitorRequest{
-				n: int32(len(requests)), visitor: c.Visitors[i].ID, from: created.Add(-limits.Window), to: created.Add(limits.SightingsAfter),
-				eventsFrom: created.Add(-limits.Window - limits.EventsBefore), eventsUntil: created.Add(limits.EventsAfter),
+				n: int32(len(requests)), visitor: c.Visitors[i].ID, from: created.Add(-window), to: created.Add(limits.SightingsAfter),
+				eventsFrom: created.Add(-window - limits.EventsBefore), eventsUntil: created.Add(limits.EventsAfter),
 			})
 			visitors = append(visitors, &c.Visitors[i])
 		}
@@ -184,7 +220,8 @@ func distinctKeys(kind facts.KeyKind, most string) string {
 
 var countIdentities = `
 	select p.n, ` + distinctKeys(facts.KeyCustomer, "@most_identities") + ` as customers, ` + distinctKeys(facts.KeyEmail, "@most_identities") + ` as emails,
-		` + distinctKeys(facts.KeyPhone, "@most_identities") + ` as phones, ` + distinctKeys(facts.KeyCart, "@most_carts") + ` as carts
+		` + distinctKeys(facts.KeyPhone, "@most_identities") + ` as phones, ` + distinctKeys(facts.KeyCartNo, "@most_carts") + ` as cart_nos,
+		` + distinctKeys(facts.KeyCart, "@most_carts") + ` as carts, ` + distinctKeys(facts.KeyVerified, "@most_carts") + ` as verified
 	from ` + requestRows.Unnest("p")
 
 // identities counts the visitors' keys of each kind.
@@ -197,7 +234,7 @@ func (t Tx) identities(ctx context.Context, companyID string, limits facts.Limit
 	}
 	var n int32
 	var v facts.Visitor
-	_, err = pgx.ForEachRow(rows, []any{&n, &v.Customers, &v.Emails, &v.Phones, &v.Carts}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&n, &v.Customers, &v.Emails, &v.Phones, &v.CartNos, &v.Carts, &v.Verified}, func() error {
 		v.ID = into[n].ID
 		*into[n] = v
 		return nil
@@ -209,49 +246,78 @@ func (t Tx) identities(ctx context.Context, companyID string, limits facts.Limit
 // sightings with the visitor's own id say between which id times these lie. In old
 // rows of sighting the id times are null, and the range has no bound.
 var readEvents = `
-	select p.n, e.event_id::text, e.name, e.at, e.body->'context', e.body->'click'
+	select p.n, e.at, e.body - 'payload'
 	from ` + requestRows.Unnest("p") + `
 	cross join lateral (
 		select coalesce(min(coalesce(s.first_id, '-infinity')), 'infinity') as first_id, coalesce(max(coalesce(s.last_id, 'infinity')), '-infinity') as last_id
 		from sighting s
-		where s.company_id = @company_id and s.kind = 'visitor' and s.key = p.visitor and s.visitor = p.visitor
+		where s.company_id = @company_id and s.kind = any(@own_kinds) and s.key = p.visitor and s.visitor = p.visitor
 			and s.day between p.events_day and p.last_day) m
 	cross join lateral (
-		select event_id, name, at, body from event_fact f
+		select at, body from event_fact f
 		where f.company_id = @company_id and f.visitor = p.visitor and f.at between p.events_from and p.events_until
 			and f.id_time between m.first_id and m.last_id and f.bot = 'none'
 		order by f.at desc, f.event_id desc limit @most_events) e`
 
-// events reads the visitors' events, newest first.
+// ownKinds are the kinds of the key that every event's visitor is seen with: its own
+// id.
+var ownKinds = []facts.KeyKind{facts.KeyVisitor, facts.KeyUser}
+
+// events reads the visitors' events, newest first. Of a visitor with more than
+// Limits.Events it reads the older ones that came by a campaign, too.
 func (t Tx) events(ctx context.Context, companyID string, limits facts.Limits, requests []visitorRequest, into []*facts.Visitor) error {
-	rows, err := t.tx.Query(ctx, readEvents, requestRows.Args(requests, pgx.NamedArgs{"company_id": companyID, "most_events": limits.Events}))
+	rows, err := t.tx.Query(ctx, readEvents, requestRows.Args(requests, pgx.NamedArgs{"company_id": companyID, "most_events": limits.Events + 1, "own_kinds": ownKinds}))
 	if err != nil {
 		return err
 	}
+	if err := addEvents(rows, into); err != nil {
+		return err
+	}
+	var older []visitorRequest
+	for i, v := range into {
+		if len(v.Events) <= limits.Events {
+			continue
+		}
+		first := v.Events[limits.Events]
+		v.Events, v.Cut = v.Events[:limits.Events], true
+		r := requests[i]
+		r.eventsUntil, r.untilID = first.At, first.EventID
+		older = append(older, r)
+	}
+	if len(older) == 0 {
+		return nil
+	}
+	rows, err = t.tx.Query(ctx, readArrivals, olderRows.Args(older, pgx.NamedArgs{"company_id": companyID, "most_events": limits.Events}))
+	if err != nil {
+		return err
+	}
+	return addEvents(rows, into)
+}
+
+// olderRows are requests for what is at or before an event.
+var olderRows = append(slices.Clone(requestRows), postgres.Col("until_id", "uuid", func(v *visitorRequest) string { return v.untilID }))
+
+var readArrivals = `
+	select p.n, e.at, e.body - 'payload'
+	from ` + olderRows.Unnest("p") + `
+	cross join lateral (
+		select at, body from event_fact f
+		where f.company_id = @company_id and f.visitor = p.visitor and f.arrived and f.visitor is not null and f.bot = 'none'
+			and f.at between p.events_from and p.events_until and (f.at, f.event_id) <= (p.events_until, p.until_id)
+		order by f.at desc, f.event_id desc limit @most_events) e`
+
+// addEvents adds the events of rows to their visitors.
+func addEvents(rows pgx.Rows, into []*facts.Visitor) error {
 	var n int32
-	var e facts.Event
-	var where, click []byte
-	_, err = pgx.ForEachRow(rows, []any{&n, &e.EventID, &e.Event.Event, &e.At, &where, &click}, func() error {
-		read := e
-		if err := unmarshal(where, &read.Context); err != nil {
-			return fmt.Errorf("event %s: %w", e.EventID, err)
+	var at time.Time
+	var body []byte
+	_, err := pgx.ForEachRow(rows, []any{&n, &at, &body}, func() error {
+		e, err := facts.ReadEvent(body, at, into[n].ID)
+		if err != nil {
+			return fmt.Errorf("an event of a visitor: %w", err)
 		}
-		if click != nil {
-			read.Click = new(wire.Click)
-			if err := unmarshal(click, read.Click); err != nil {
-				return fmt.Errorf("event %s: %w", e.EventID, err)
-			}
-		}
-		into[n].Events = append(into[n].Events, read)
+		into[n].Events = append(into[n].Events, e)
 		return nil
 	})
 	return err
-}
-
-// unmarshal parses JSON that may be missing.
-func unmarshal(text []byte, into any) error {
-	if len(text) == 0 {
-		return nil
-	}
-	return json.Unmarshal(text, into)
 }

@@ -51,6 +51,9 @@ func (r *Reader) Rules(ctx context.Context, companyID string) (*facts.Rules, err
 		if err != nil {
 			return err
 		}
+		if err := readOwnUnproven(ctx, tx, rules); err != nil {
+			return err
+		}
 		rules.Campaigns, err = postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Campaign, err error) {
 			return c, row.Scan(&c.ID, &c.InfluencerID, &c.Name, &c.Folded, &c.CreatedAt, postgres.ZeroIfNull(&c.ArchivedAt))
 		}, `select campaign_id, influencer_id::text, name, name_folded, created_at, archived_at from campaign where company_id = $1 order by campaign_id`, companyID)
@@ -89,20 +92,70 @@ func (r *Reader) Rules(ctx context.Context, companyID string) (*facts.Rules, err
 	return rules, nil
 }
 
-// readSettings reads the company's own row: revision, time zone and settings.
+// readSettings reads the company's own row: revision, time zone and settings; and
+// the settings that were in force before.
 func readSettings(ctx context.Context, tx pgx.Tx, rules *facts.Rules) error {
 	var timezone string
-	var windowDays, halfLifeDays int
+	var now settingsRow
 	err := tx.QueryRow(ctx, `
-		select rules_rev, timezone, hosts, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring
+		select rules_rev, timezone, hosts, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, unproven, hold_days
 		from company where company_id = $1`, rules.CompanyID).
-		Scan(&rules.Rev, &timezone, &rules.Hosts, &rules.PayoutRule, &windowDays, &halfLifeDays, &rules.IgnoreDirect, &rules.PayRecurring)
+		Scan(append([]any{&rules.Rev, &timezone, &rules.Hosts}, now.columns()...)...)
 	if err != nil {
 		return err
 	}
-	rules.Window, rules.HalfLife = time.Duration(windowDays)*24*time.Hour, time.Duration(halfLifeDays)*24*time.Hour
+	rules.Settings = now.settings()
 	if rules.Location, err = time.LoadLocation(timezone); err != nil {
 		return fmt.Errorf("time zone of %s: %w", rules.CompanyID, err)
 	}
-	return nil
+	rules.Past, err = postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (past facts.PastSettings, err error) {
+		var was settingsRow
+		if err := row.Scan(append([]any{&past.Until}, was.columns()...)...); err != nil {
+			return past, err
+		}
+		past.Settings = was.settings()
+		return past, nil
+	}, `
+		select until, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, unproven, hold_days
+		from past_setting where company_id = $1 order by until`, rules.CompanyID)
+	return err
+}
+
+// settingsRow is the columns of settings, in days.
+type settingsRow struct {
+	facts.Settings
+	windowDays, halfLifeDays int
+}
+
+func (s *settingsRow) columns() []any {
+	return []any{&s.PayoutRule, &s.windowDays, &s.halfLifeDays, &s.IgnoreDirect, &s.PayRecurring, &s.Unproven, &s.HoldDays}
+}
+
+func (s *settingsRow) settings() facts.Settings {
+	s.Window, s.HalfLife = time.Duration(s.windowDays)*24*time.Hour, time.Duration(s.halfLifeDays)*24*time.Hour
+	return s.Settings
+}
+
+// readOwnUnproven reads the influencers' own settings of what is done with evidence
+// that nothing proves.
+func readOwnUnproven(ctx context.Context, tx pgx.Tx, rules *facts.Rules) error {
+	place := map[string]int{}
+	for i, f := range rules.Influencers {
+		place[f.ID] = i
+	}
+	rows, err := tx.Query(ctx, `
+		select influencer_id::text, since, coalesce(unproven, '') from influencer_unproven
+		where company_id = $1 order by influencer_id, since, rev`, rules.CompanyID)
+	if err != nil {
+		return err
+	}
+	var id string
+	var own facts.UnprovenSince
+	_, err = pgx.ForEachRow(rows, []any{&id, &own.Since, &own.Unproven}, func() error {
+		if i, known := place[id]; known {
+			rules.Influencers[i].Unproven = append(rules.Influencers[i].Unproven, own)
+		}
+		return nil
+	})
+	return err
 }

@@ -24,12 +24,13 @@ var eventRows = postgres.Rows[facts.Event]{
 	postgres.Col("visitor", "text", func(e *facts.Event) *string { return postgres.NullIfEmpty(e.Visitor) }),
 	postgres.Col("bot", "text", func(e *facts.Event) wire.Bot { return cmp.Or(e.Bot, wire.BotNone) }),
 	postgres.Col("via", "text", func(e *facts.Event) wire.Via { return e.Via }),
+	postgres.Col("arrived", "boolean", func(e *facts.Event) bool { return e.Arrived() }),
 	postgres.Col("body", "jsonb", func(e *facts.Event) string { return string(e.Raw) }),
 }
 
 var insertEvents = `
-	insert into event_fact (company_id, id_time, event_id, name, at, received_at, digest, visitor, bot, via, body)
-	select @company_id, id_time, event_id, name, at, received_at, digest, visitor, bot, via, body
+	insert into event_fact (company_id, id_time, event_id, name, at, received_at, digest, visitor, bot, via, arrived, body)
+	select @company_id, id_time, event_id, name, at, received_at, digest, visitor, bot, via, arrived, body
 	from ` + eventRows.Unnest("e") + `
 	on conflict (company_id, id_time, event_id) do nothing returning event_id`
 
@@ -49,7 +50,7 @@ var idRows = eventRows[:2]
 
 // The condition is facts.Event.Late's.
 var storedCopies = `
-	select e.event_id::text, e.received_at, e.digest, coalesce(e.visitor, ''), e.at,
+	select e.event_id::text, coalesce(e.body->>'trust', ''), e.received_at, e.digest, coalesce(e.visitor, ''), e.at,
 		coalesce(e.body->>'trust', '') not in ('', 'import') and e.received_at - e.at > interval '7 days'
 	from ` + idRows.Unnest("c") + `
 	join event_fact e on e.company_id = @company_id and e.id_time = c.id_time and e.event_id = c.event_id`
@@ -57,7 +58,7 @@ var storedCopies = `
 // StoredCopies returns the stored copies of events' ids, by event id.
 func (t *Tx) StoredCopies(ctx context.Context, companyID string, events []facts.Event) (map[string]facts.Copy, error) {
 	list, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (c facts.Copy, err error) {
-		return c, row.Scan(&c.EventID, &c.ReceivedAt, &c.Digest, &c.Visitor, &c.At, &c.Late)
+		return c, row.Scan(&c.EventID, &c.Trust, &c.ReceivedAt, &c.Digest, &c.Visitor, &c.At, &c.Late)
 	}, storedCopies, idRows.Args(events, pgx.NamedArgs{"company_id": companyID}))
 	if err != nil {
 		return nil, fmt.Errorf("read stored copies of events: %w", err)
@@ -71,7 +72,7 @@ func (t *Tx) StoredCopies(ctx context.Context, companyID string, events []facts.
 
 var replaceEvents = `
 	update event_fact f set name = e.name, at = e.at, received_at = e.received_at, digest = e.digest, visitor = e.visitor,
-		bot = e.bot, via = e.via, body = e.body
+		bot = e.bot, via = e.via, arrived = e.arrived, body = e.body
 	from ` + eventRows.Unnest("e") + `
 	where f.company_id = @company_id and f.id_time = e.id_time and f.event_id = e.event_id`
 
@@ -86,7 +87,7 @@ func (t *Tx) ReplaceEvents(ctx context.Context, companyID string, events []facts
 var sightingRows = postgres.Rows[facts.Sighting]{
 	postgres.Col("kind", "text", func(s *facts.Sighting) facts.KeyKind { return s.Kind }),
 	postgres.Col("key", "text", func(s *facts.Sighting) string { return s.Value }),
-	postgres.Col("day", "date", func(s *facts.Sighting) time.Time { return s.Day }),
+	postgres.Col("day", "timestamptz", func(s *facts.Sighting) time.Time { return s.Day }),
 	postgres.Col("visitor", "text", func(s *facts.Sighting) string { return s.Visitor }),
 	postgres.Col("first_at", "timestamptz", func(s *facts.Sighting) time.Time { return s.First }),
 	postgres.Col("last_at", "timestamptz", func(s *facts.Sighting) time.Time { return s.Last }),
@@ -116,14 +117,15 @@ func (t *Tx) WidenSightings(ctx context.Context, companyID string, sightings []f
 	return t.exec(ctx, "store sightings", widenSightings, sightingRows.Args(sightings, pgx.NamedArgs{"company_id": companyID}))
 }
 
-// EventsOfDay returns a visitor's events of one UTC day, at most limit of them, in no
-// order.
+// EventsOfDay returns the events in which a visitor's day may have sightings, at
+// most limit of them, in no order.
 func (t *Tx) EventsOfDay(ctx context.Context, companyID string, d facts.VisitorDay, limit int) ([]facts.Event, error) {
+	from, to := d.Events()
 	bodies, err := t.texts(ctx, "read a visitor's day", `
 		select body::text from event_fact
 		where company_id = @company_id and visitor = @visitor and at >= @day_start and at < @day_end
 		limit @most`,
-		pgx.NamedArgs{"company_id": companyID, "visitor": d.Visitor, "day_start": d.Day, "day_end": d.Day.Add(24 * time.Hour), "most": limit})
+		pgx.NamedArgs{"company_id": companyID, "visitor": d.Visitor, "day_start": from, "day_end": to, "most": limit})
 	if err != nil {
 		return nil, err
 	}
@@ -140,8 +142,10 @@ func (t *Tx) EventsOfDay(ctx context.Context, companyID string, d facts.VisitorD
 func (t *Tx) DeleteSightings(ctx context.Context, companyID string, d facts.VisitorDay) ([]facts.Key, error) {
 	keys, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (k facts.Key, err error) {
 		return k, row.Scan(&k.Kind, &k.Value)
-	}, `delete from sighting where company_id = @company_id and visitor = @visitor and day = @day returning kind, key`,
-		pgx.NamedArgs{"company_id": companyID, "visitor": d.Visitor, "day": d.Day})
+	}, `
+		delete from sighting where company_id = @company_id and visitor = @visitor and day = @day and (kind = @network) = @hour
+		returning kind, key`,
+		pgx.NamedArgs{"company_id": companyID, "visitor": d.Visitor, "day": d.Day, "network": facts.KeyNetwork, "hour": d.Hour})
 	if err != nil {
 		return nil, fmt.Errorf("delete sightings of a visitor's day: %w", err)
 	}

@@ -90,20 +90,41 @@ var orderRows = postgres.Rows[facts.FoldedOrder]{
 	postgres.Col("total_minor", "bigint", func(o *facts.FoldedOrder) int64 { return o.Order.TotalMinor }),
 	postgres.Col("shipping_minor", "bigint", func(o *facts.FoldedOrder) int64 { return o.Order.ShippingMinor.Or(0) }),
 	postgres.Col("body", "jsonb", func(o *facts.FoldedOrder) wire.Order { return o.Order }),
+	postgres.Col("approved_since", "timestamptz", func(o *facts.FoldedOrder) *time.Time { return postgres.NullIfZero(o.ApprovedSince) }),
 }
 
 var upsertOrders = `
-	insert into orders as o (company_id, order_id, created_at, day, status, currency, total_minor, shipping_minor, body, processed_at)
-	select @company_id, order_id, created_at, day, status, currency, total_minor, shipping_minor, body, @now::timestamptz
+	insert into orders as o (company_id, order_id, created_at, day, status, currency, total_minor, shipping_minor, body, approved_since, processed_at)
+	select @company_id, order_id, created_at, day, status, currency, total_minor, shipping_minor, body, approved_since, @now::timestamptz
 	from ` + orderRows.Unnest("n") + `
 	on conflict (company_id, order_id) do update set created_at = excluded.created_at, day = excluded.day, status = excluded.status,
 		currency = excluded.currency, total_minor = excluded.total_minor, shipping_minor = excluded.shipping_minor,
-		body = excluded.body, processed_at = excluded.processed_at
-		where o.body is distinct from excluded.body
+		body = excluded.body, approved_since = excluded.approved_since, processed_at = excluded.processed_at
+		where o.body is distinct from excluded.body or o.approved_since is distinct from excluded.approved_since
 	returning order_id`
 
 // UpsertOrders stores current orders, and returns the ids of those that are new or
 // have changed.
 func (t *Tx) UpsertOrders(ctx context.Context, companyID string, now time.Time, orders []facts.FoldedOrder) (changed []string, err error) {
 	return t.texts(ctx, "store orders", upsertOrders, orderRows.Args(orders, pgx.NamedArgs{"company_id": companyID, "now": now}))
+}
+
+var decisionRows = postgres.Rows[facts.Decision]{
+	postgres.Col("order_id", "text", func(d *facts.Decision) string { return d.OrderID }),
+	postgres.Col("influencer_id", "uuid", func(d *facts.Decision) string { return d.InfluencerID }),
+	postgres.Col("rev", "bigint", func(d *facts.Decision) int64 { return d.Rev }),
+	postgres.Col("decision", "text", func(d *facts.Decision) string { return d.Decision }),
+	postgres.Col("accepted_at", "timestamptz", func(d *facts.Decision) time.Time { return d.AcceptedAt }),
+	postgres.Col("actor", "text", func(d *facts.Decision) string { return d.Actor }),
+}
+
+var insertDecisions = `
+	insert into evidence_decision (company_id, order_id, influencer_id, rev, decision, accepted_at, actor)
+	select @company_id, order_id, influencer_id, rev, decision, accepted_at, actor from ` + decisionRows.Unnest("d") + `
+	on conflict (company_id, order_id, influencer_id, rev) do nothing returning order_id`
+
+// InsertDecisions stores decisions about orders that are not stored yet, and returns
+// the ids of these orders.
+func (t *Tx) InsertDecisions(ctx context.Context, companyID string, decisions []facts.Decision) (orderIDs []string, err error) {
+	return t.texts(ctx, "store decisions about orders", insertDecisions, decisionRows.Args(decisions, pgx.NamedArgs{"company_id": companyID}))
 }

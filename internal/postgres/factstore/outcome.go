@@ -59,17 +59,22 @@ var payoutRows = postgres.Rows[facts.StoredOutcome]{
 	postgres.Col("influencer_id", "uuid", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(o.Payout.InfluencerID) }),
 	postgres.Col("campaign_id", "text", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(o.Payout.CampaignID) }),
 	postgres.Col("evidence", "text", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(string(o.Payout.Evidence)) }),
+	postgres.Col("state", "text", func(o *facts.StoredOutcome) facts.PayoutState { return o.Payout.State }),
+	postgres.Col("reason", "text", func(o *facts.StoredOutcome) facts.Reason { return o.Payout.Reason }),
+	postgres.Col("proof", "text", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(string(o.Payout.Proof)) }),
+	postgres.Col("payable_on", "date", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(o.Payout.PayableOn) }),
 	postgres.Col("base_minor", "bigint", func(o *facts.StoredOutcome) int64 { return o.Payout.BaseMinor }),
 	postgres.Col("commission_minor", "bigint", func(o *facts.StoredOutcome) int64 { return o.Payout.CommissionMinor }),
 	postgres.Col("fixed_brl_minor", "bigint", func(o *facts.StoredOutcome) int64 { return o.Payout.FixedBRLMinor }),
 }
 
 var upsertPayouts = `
-	insert into payout (company_id, order_id, influencer_id, campaign_id, evidence, base_minor, commission_minor, fixed_brl_minor)
-	select @company_id, order_id, influencer_id, campaign_id, evidence, base_minor, commission_minor, fixed_brl_minor
+	insert into payout (company_id, order_id, influencer_id, campaign_id, evidence, state, reason, proof, payable_on, base_minor, commission_minor, fixed_brl_minor)
+	select @company_id, order_id, influencer_id, campaign_id, evidence, state, reason, proof, payable_on, base_minor, commission_minor, fixed_brl_minor
 	from ` + payoutRows.Unnest("p") + `
 	on conflict (company_id, order_id) do update set influencer_id = excluded.influencer_id, campaign_id = excluded.campaign_id,
-		evidence = excluded.evidence, base_minor = excluded.base_minor, commission_minor = excluded.commission_minor,
+		evidence = excluded.evidence, state = excluded.state, reason = excluded.reason, proof = excluded.proof, payable_on = excluded.payable_on,
+		base_minor = excluded.base_minor, commission_minor = excluded.commission_minor,
 		fixed_brl_minor = excluded.fixed_brl_minor`
 
 var explanationRows = postgres.Rows[facts.StoredOutcome]{
@@ -131,7 +136,7 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 // Ledgers returns the ledger entries of orders, by order id; of one order by number.
 func (t *Tx) Ledgers(ctx context.Context, companyID string, orderIDs []string) (map[string][]ledger.Entry, error) {
 	rows, err := t.tx.Query(ctx, `
-		select order_id, entry, kind, coalesce(reverses, 0), influencer_id::text, coalesce(campaign_id, ''), cost_id::text, amount_minor, currency
+		select order_id, entry, kind, coalesce(reverses, 0), influencer_id::text, coalesce(campaign_id, ''), cost_id::text, amount_minor, currency, payable_on::text
 		from ledger_entry where company_id = @company_id and order_id = any(@order_ids) order by order_id, entry`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 	if err != nil {
@@ -140,7 +145,7 @@ func (t *Tx) Ledgers(ctx context.Context, companyID string, orderIDs []string) (
 	entries := map[string][]ledger.Entry{}
 	var id string
 	var e ledger.Entry
-	if _, err := pgx.ForEachRow(rows, []any{&id, &e.Number, &e.Kind, &e.Reverses, &e.InfluencerID, &e.CampaignID, &e.CostID, &e.AmountMinor, &e.Currency},
+	if _, err := pgx.ForEachRow(rows, []any{&id, &e.Number, &e.Kind, &e.Reverses, &e.InfluencerID, &e.CampaignID, &e.CostID, &e.AmountMinor, &e.Currency, &e.PayableOn},
 		func() error { entries[id] = append(entries[id], e); return nil }); err != nil {
 		return nil, fmt.Errorf("read ledgers: %w", err)
 	}
@@ -156,6 +161,7 @@ var postingRows = postgres.Rows[ledger.Posting]{
 	postgres.Col("cost_id", "uuid", func(p *ledger.Posting) string { return p.CostID }),
 	postgres.Col("amount_minor", "bigint", func(p *ledger.Posting) int64 { return p.AmountMinor }),
 	postgres.Col("currency", "text", func(p *ledger.Posting) string { return p.Currency }),
+	postgres.Col("payable_on", "date", func(p *ledger.Posting) string { return p.PayableOn }),
 	postgres.Col("reverses", "int", func(p *ledger.Posting) *int32 {
 		if p.Reverses == 0 {
 			return nil
@@ -170,8 +176,8 @@ var postingRows = postgres.Rows[ledger.Posting]{
 // insert of several rows has "on conflict" all the same (docs/tables.md), which would
 // leave a repeated number out, so AppendLedger counts the rows.
 var appendLedger = `
-	insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, campaign_id, cost_id, amount_minor, currency, reverses, rule_rev, cause)
-	select @company_id, order_id, entry, @now::timestamptz, kind, influencer_id, campaign_id, cost_id, amount_minor, currency, reverses, @rule_rev::bigint, cause
+	insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, campaign_id, cost_id, amount_minor, currency, payable_on, reverses, rule_rev, cause)
+	select @company_id, order_id, entry, @now::timestamptz, kind, influencer_id, campaign_id, cost_id, amount_minor, currency, payable_on, reverses, @rule_rev::bigint, cause
 	from ` + postingRows.Unnest("l") + `
 	on conflict (company_id, order_id, entry) do nothing returning 1`
 

@@ -37,29 +37,42 @@ func additionalCostArgs(companyID string, c commerce.AdditionalCost) pgx.NamedAr
 // AdditionalCosts lists a company's additional costs as they are now, oldest first; at
 // most limit.
 func (s *Store) AdditionalCosts(ctx context.Context, companyID string, filter commerce.CostFilter, limit int) ([]commerce.AdditionalCost, error) {
-	return s.additionalCosts(ctx, companyID, filter, false, limit)
+	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(additionalCostColumns), `
+		select `+postgres.List(additionalCostColumns)+` from additional_cost
+		where company_id = @company_id and deleted_at is null and (@frequency = '' or frequency = @frequency) and `+overlapsFilter+`
+		order by created_at, additional_cost_id limit @limit`, filterArgs(companyID, filter, limit))
+	if err != nil {
+		return nil, fmt.Errorf("postgres: additional costs: %w", postgres.Translate(err))
+	}
+	return list, nil
 }
 
 // AdditionalCostVersions lists every version of a company's additional costs that counts
 // on a day of the filter's period, removed costs included; at most limit.
 func (s *Store) AdditionalCostVersions(ctx context.Context, companyID string, filter commerce.CostFilter, limit int) ([]commerce.AdditionalCost, error) {
-	return s.additionalCosts(ctx, companyID, filter, true, limit)
-}
-
-func (s *Store) additionalCosts(ctx context.Context, companyID string, filter commerce.CostFilter, versions bool, limit int) ([]commerce.AdditionalCost, error) {
 	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(additionalCostColumns), `
-		select `+postgres.List(additionalCostColumns)+` from additional_cost
-		where company_id = @company_id and (@frequency = '' or frequency = @frequency)
-			and daterange(start_date, case when frequency = 'specific' then start_date else end_date end, '[]')
-				&& daterange(@from::date, @to::date, '[]')
-			and case when @versions then daterange(since, until) && daterange(@from::date, @to::date, '[]') else until is null end
-		order by created_at, additional_cost_id, version limit @limit`,
-		pgx.NamedArgs{"company_id": companyID, "frequency": filter.Frequency, "versions": versions, "limit": limit,
-			"from": postgres.NullIfEmpty(filter.From), "to": postgres.NullIfEmpty(filter.To)})
+		select `+postgres.List(additionalCostColumns)+` from (
+			select `+postgres.List(additionalCostColumns)+`, created_at from additional_cost `+countsInFilter+`
+			union all
+			select `+postgres.List(additionalCostColumns)+`, created_at from additional_cost_version `+countsInFilter+`) v
+		order by created_at, additional_cost_id, until limit @limit`, filterArgs(companyID, filter, limit))
 	if err != nil {
-		return nil, fmt.Errorf("postgres: additional costs: %w", postgres.Translate(err))
+		return nil, fmt.Errorf("postgres: versions of additional costs: %w", postgres.Translate(err))
 	}
 	return list, nil
+}
+
+// overlapsFilter is true for costs with a day in a filter's period.
+const overlapsFilter = `daterange(start_date, case when frequency = 'specific' then start_date else end_date end, '[]')
+				&& daterange(@from::date, @to::date, '[]')`
+
+// countsInFilter is true for versions that count on a day of a filter's period.
+const countsInFilter = `where company_id = @company_id and (@frequency = '' or frequency = @frequency) and ` + overlapsFilter + `
+				and daterange(since, until) && daterange(@from::date, @to::date, '[]')`
+
+func filterArgs(companyID string, filter commerce.CostFilter, limit int) pgx.NamedArgs {
+	return pgx.NamedArgs{"company_id": companyID, "frequency": filter.Frequency, "limit": limit,
+		"from": postgres.NullIfEmpty(filter.From), "to": postgres.NullIfEmpty(filter.To)}
 }
 
 // AddAdditionalCost stores a cost under its ID.
@@ -79,42 +92,39 @@ func (s *Store) AddAdditionalCost(ctx context.Context, author commerce.Author, c
 	return nil
 }
 
-// ChangeAdditionalCost calls change with the current version of the cost of that id and
-// frequency while its row is locked, and stores what change made of it: as a version
-// that counts from today on, in the store's time zone. A pair that does not match is
-// commerce.ErrNotFound. Where change returns an error, nothing is stored and that
-// error is returned.
+// ChangeAdditionalCost calls change with the cost of that id and frequency while its row
+// is locked, and stores what change made of it. That counts from today on, in the
+// store's time zone: what the cost was on the days before is kept as a version. A pair
+// that does not match is commerce.ErrNotFound. Where change returns an error, nothing
+// is stored and that error is returned.
 func (s *Store) ChangeAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string, change func(c *commerce.AdditionalCost) error) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		c, today, err := lockedCost(ctx, tx, author.CompanyID, id, frequency)
 		if err != nil {
 			return err
 		}
-		splits := c.HasPast(today)
+		since := c.Since
+		if c.HasPast(today) {
+			since = today
+			if _, err := tx.Exec(ctx, `
+				insert into additional_cost_version (company_id, additional_cost_id, until, since, name, category, value_minor, frequency, start_date, end_date, created_at)
+				select company_id, additional_cost_id, @today::date, since, name, category, value_minor, frequency, start_date, end_date, created_at
+				from additional_cost where company_id = @company_id and additional_cost_id = @additional_cost_id
+				on conflict (company_id, additional_cost_id, until) do nothing`,
+				pgx.NamedArgs{"company_id": author.CompanyID, "additional_cost_id": id, "today": today}); err != nil {
+				return err
+			}
+		}
 		if err := change(&c); err != nil {
 			return err
 		}
 		c.ID = id
-		if splits {
-			if err := endCostVersion(ctx, tx, author.CompanyID, id, today, false); err != nil {
-				return err
-			}
-			c.Since = today
-			args := additionalCostArgs(author.CompanyID, c)
-			args["since"] = today
-			_, err = tx.Exec(ctx, `
-				insert into additional_cost (company_id, additional_cost_id, version, name, category, value_minor, frequency, start_date, end_date, since, created_at)
-				select company_id, additional_cost_id, version + 1, @name, @category, @value_minor, @frequency, @start_date::date, @end_date::date, @since::date, created_at
-				from additional_cost where company_id = @company_id and additional_cost_id = @additional_cost_id
-				order by version desc limit 1
-				on conflict (company_id, additional_cost_id, version) do nothing`, args)
-		} else {
-			_, err = tx.Exec(ctx, `
-				update additional_cost set name = @name, category = @category, value_minor = @value_minor, frequency = @frequency,
-					start_date = @start_date, end_date = @end_date
-				where company_id = @company_id and additional_cost_id = @additional_cost_id and until is null`, additionalCostArgs(author.CompanyID, c))
-		}
-		if err != nil {
+		args := additionalCostArgs(author.CompanyID, c)
+		args["since"] = postgres.NullIfEmpty(since)
+		if _, err := tx.Exec(ctx, `
+			update additional_cost set name = @name, category = @category, value_minor = @value_minor, frequency = @frequency,
+				start_date = @start_date, end_date = @end_date, since = @since
+			where company_id = @company_id and additional_cost_id = @additional_cost_id`, args); err != nil {
 			return err
 		}
 		return auditCost(ctx, tx, author, "additional_cost.update", c)
@@ -125,13 +135,13 @@ func (s *Store) ChangeAdditionalCost(ctx context.Context, author commerce.Author
 	return nil
 }
 
-// lockedCost reads the current version of the cost of an id and frequency, locks its
-// row, and returns today in the company's time zone. Its error is pgx.ErrNoRows where
-// there is no such cost.
+// lockedCost reads the live cost of an id and frequency, locks its row, and returns
+// today in the company's time zone. Its error is pgx.ErrNoRows where there is no such
+// cost.
 func lockedCost(ctx context.Context, tx pgx.Tx, companyID, id, frequency string) (c commerce.AdditionalCost, today string, err error) {
 	if c, err = postgres.One(ctx, tx, postgres.Scan(additionalCostColumns), `
 		select `+postgres.List(additionalCostColumns)+` from additional_cost
-		where company_id = $1 and additional_cost_id = $2 and frequency = $3 and until is null for update`, companyID, id, frequency); err != nil {
+		where company_id = $1 and additional_cost_id = $2 and frequency = $3 and deleted_at is null for update`, companyID, id, frequency); err != nil {
 		return c, "", err
 	}
 	var timezone string
@@ -146,28 +156,23 @@ func lockedCost(ctx context.Context, tx pgx.Tx, companyID, id, frequency string)
 	return c, now.In(zone).Format(time.DateOnly), nil
 }
 
-// endCostVersion ends the current version of a cost before a day.
-func endCostVersion(ctx context.Context, tx pgx.Tx, companyID, id, day string, removed bool) error {
-	_, err := tx.Exec(ctx, `
-		update additional_cost set until = @day::date, deleted_at = case when @removed then now() end
-		where company_id = @company_id and additional_cost_id = @additional_cost_id and until is null`,
-		pgx.NamedArgs{"company_id": companyID, "additional_cost_id": id, "day": day, "removed": removed})
-	return err
-}
-
-// DeleteAdditionalCost removes the cost of that id and frequency: it counts on no day
-// from today on, in the store's time zone. A pair that does not match is
-// commerce.ErrNotFound.
+// DeleteAdditionalCost removes the cost of that id and frequency: it is listed no more,
+// and counts on no day from today on, in the store's time zone. A pair that does not
+// match is commerce.ErrNotFound.
 func (s *Store) DeleteAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		c, today, err := lockedCost(ctx, tx, author.CompanyID, id, frequency)
 		if err != nil {
 			return err
 		}
+		until := today
 		if !c.HasPast(today) {
-			today = max(c.StartDate, c.Since) // it counts on no day at all
+			until = max(c.StartDate, c.Since) // it counts on no day at all
 		}
-		if err := endCostVersion(ctx, tx, author.CompanyID, id, today, true); err != nil {
+		if _, err := tx.Exec(ctx, `
+			update additional_cost set deleted_at = now(), until = @until
+			where company_id = @company_id and additional_cost_id = @additional_cost_id`,
+			pgx.NamedArgs{"company_id": author.CompanyID, "additional_cost_id": id, "until": until}); err != nil {
 			return err
 		}
 		return auditCost(ctx, tx, author, "additional_cost.delete", commerce.AdditionalCost{ID: id, Frequency: frequency})

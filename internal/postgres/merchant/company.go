@@ -93,7 +93,7 @@ func (s *Store) AddOrigins(ctx context.Context, companyID string, origins, hosts
 }
 
 // ChangeSettings changes settings of a company, and writes the records from
-// which edges and the processor learn of it; a change that changes nothing writes
+// which edges and, where it concerns orders, the processor learn of it; a change that changes nothing writes
 // nothing. It returns the settings as they were and as they are. Errors:
 // commerce.ErrNotFound, *commerce.SettingsError.
 func (s *Store) ChangeSettings(ctx context.Context, c commerce.SettingsChange) (before, after commerce.Settings, err error) {
@@ -139,12 +139,17 @@ func storeSettings(ctx context.Context, tx pgx.Tx, c commerce.SettingsChange, be
 	if err != nil {
 		return err
 	}
+	if !before.SameForOrders(after) {
+		if err := keepPast(ctx, tx, c.CompanyID, before, rev, now); err != nil {
+			return err
+		}
+	}
 	args := settingsArgs(after)
 	args["company_id"] = c.CompanyID
 	if _, err := tx.Exec(ctx, `
 		update company set country = @country, timezone = @timezone, currency = @currency, origins = @origins, hosts = @hosts, limits = @limits,
 			consent_policy = @consent_policy, payout_rule = @payout_rule, window_days = @window_days, half_life_days = @half_life_days,
-			ignore_direct = @ignore_direct, pay_recurring = @pay_recurring
+			ignore_direct = @ignore_direct, pay_recurring = @pay_recurring, unproven = @unproven, hold_days = @hold_days
 		where company_id = @company_id`, args); err != nil {
 		return err
 	}
@@ -152,17 +157,38 @@ func storeSettings(ctx context.Context, tx pgx.Tx, c commerce.SettingsChange, be
 		return err
 	}
 	change := Change{CompanyID: c.CompanyID, Rev: rev, At: now, Actor: c.Actor, Action: "company.settings", Subject: c.CompanyID, Detail: map[string]any{}}
-	old := settingsArgs(before)
+	old, concernsOrders := settingsArgs(before), false
 	for name, value := range settingsArgs(after) {
 		if !reflect.DeepEqual(old[name], value) {
 			change.Detail[name] = map[string]any{"from": old[name], "to": value}
+			concernsOrders = concernsOrders || !edgeSettings[name]
 		}
 	}
-	// The body is empty: the record only says that settings changed, and they are read from PostgreSQL.
-	if err := putCommerce(ctx, tx, change, wire.KindSettings, "settings", struct{}{}); err != nil {
-		return err
+	if concernsOrders {
+		// The body is empty: the record only says that settings changed, and they are read from PostgreSQL.
+		if err := putCommerce(ctx, tx, change, wire.KindSettings, "settings", struct{}{}); err != nil {
+			return err
+		}
 	}
 	return audit(ctx, tx, change)
+}
+
+// edgeSettings are those that edges alone read: after their change no order has to
+// be computed again.
+var edgeSettings = map[string]bool{"country": true, "origins": true, "limits": true, "consent_policy": true}
+
+// keepPast keeps the settings that were in force until now: they still decide about
+// the orders that were created before.
+func keepPast(ctx context.Context, tx pgx.Tx, companyID string, before commerce.Settings, rev int64, now time.Time) error {
+	args := pgx.NamedArgs{
+		"company_id": companyID, "rev": rev, "until": now, "payout_rule": before.PayoutRule, "window_days": before.WindowDays,
+		"half_life_days": before.HalfLifeDays, "ignore_direct": !before.CountDirect, "pay_recurring": before.PayRecurring,
+		"unproven": before.Unproven, "hold_days": before.HoldDays,
+	}
+	_, err := tx.Exec(ctx, `
+		insert into past_setting (company_id, until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, unproven, hold_days)
+		values (@company_id, @until, @rev, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring, @unproven, @hold_days)`, args)
+	return err
 }
 
 func companyOwnColumns(c *commerce.Company) postgres.Columns {
@@ -197,6 +223,8 @@ func settingsColumns(s *commerce.Settings) postgres.Columns {
 		postgres.Into("half_life_days", &s.HalfLifeDays),
 		postgres.Into("not ignore_direct", &s.CountDirect),
 		postgres.Into("pay_recurring", &s.PayRecurring),
+		postgres.Into("unproven", &s.Unproven),
+		postgres.Into("hold_days", &s.HoldDays),
 	}
 }
 
@@ -206,6 +234,7 @@ func settingsArgs(s commerce.Settings) pgx.NamedArgs {
 		"origins": notNil(s.Origins), "hosts": notNil(s.Hosts), "limits": s.Limits, "consent_policy": s.ConsentPolicy,
 		"payout_rule": s.PayoutRule, "window_days": s.WindowDays, "half_life_days": s.HalfLifeDays,
 		"ignore_direct": !s.CountDirect, "pay_recurring": s.PayRecurring,
+		"unproven": s.Unproven, "hold_days": s.HoldDays,
 	}
 }
 
@@ -216,9 +245,9 @@ func insertCompany(ctx context.Context, tx pgx.Tx, n commerce.NewStore, c commer
 	args["company_id"], args["store_id"], args["environment"], args["name"] = c.CompanyID, c.StoreID, c.Environment, n.Name
 	return postgres.One(ctx, tx, postgres.Scan(companyColumns), `
 		insert into company (company_id, store_id, environment, name, country, timezone, currency, origins, hosts, limits,
-			consent_policy, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring)
+			consent_policy, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, unproven, hold_days)
 		values (@company_id, @store_id, @environment, @name, @country, @timezone, @currency, @origins, @hosts, @limits,
-			@consent_policy, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring)
+			@consent_policy, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring, @unproven, @hold_days)
 		returning `+postgres.List(companyColumns), args)
 }
 

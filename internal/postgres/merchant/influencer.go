@@ -96,6 +96,19 @@ func (c *ruleChange) setCategory(ctx context.Context, influencerID, category str
 	return c.outbox.rule(c.change, influencerID, wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleUpdated, InfluencerID: influencerID})
 }
 
+// KnownNames returns those of some folded names (commerce.FoldName) that an influencer
+// or a campaign of a company has or had.
+func (s *Store) KnownNames(ctx context.Context, companyID string, folded []string) ([]string, error) {
+	known, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[string], `
+		select name_folded from influencer where company_id = @company_id and name_folded = any(@names)
+		union select name_folded from campaign where company_id = @company_id and name_folded = any(@names)`,
+		pgx.NamedArgs{"company_id": companyID, "names": folded})
+	if err != nil {
+		return nil, fmt.Errorf("postgres: known names: %w", postgres.Translate(err))
+	}
+	return known, nil
+}
+
 // registering is one registration, in its transaction.
 type registering struct {
 	commerce.Registration

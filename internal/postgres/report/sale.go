@@ -26,16 +26,19 @@ func saleColumns(s *commerce.Sale) postgres.Columns {
 		postgres.Into("coalesce(p.evidence, '')", &s.Evidence),
 		postgres.Into("coalesce(p.commission_minor, 0)", &s.CommissionMinor),
 		postgres.Into("coalesce(p.fixed_brl_minor, 0)", &s.FixedBRLMinor),
+		postgres.Into("coalesce(r.reason, '')", &s.WaitsFor),
 		postgres.Into("o.processed_at", &s.ProcessedAt),
 		postgres.Into("coalesce(o.body->>'discountCode', '')", &s.DiscountCode),
 	}
 }
 
-// selectSales begins a statement on orders (o), with who is paid for them.
+// selectSales begins a statement on orders (o), with who is paid for them. Nobody is
+// paid for an order in review (r).
 var selectSales = `
 	select ` + postgres.List(saleColumns) + `
 	from orders o
-	left join payout p on p.company_id = o.company_id and p.order_id = o.order_id
+	left join payout p on p.company_id = o.company_id and p.order_id = o.order_id and p.state <> 'review'
+	left join payout r on r.company_id = o.company_id and r.order_id = o.order_id and r.state = 'review'
 	left join influencer i on i.company_id = p.company_id and i.influencer_id = p.influencer_id
 	left join campaign c on c.company_id = p.company_id and c.campaign_id = p.campaign_id`
 
@@ -116,7 +119,7 @@ func daySums(ctx context.Context, tx pgx.Tx, companyID, day string, d *commerce.
 			select p.influencer_id, p.evidence, o.status, o.currency, count(*) orders,
 				sum(o.total_minor) total, coalesce(sum(p.commission_minor), 0) commission,
 				coalesce(sum(p.fixed_brl_minor), 0) fixed
-			from orders o left join payout p on p.company_id = o.company_id and p.order_id = o.order_id
+			from orders o left join payout p on p.company_id = o.company_id and p.order_id = o.order_id and p.state <> 'review'
 			where o.company_id = $1 and o.day = $2
 			group by p.influencer_id, p.evidence, o.status, o.currency
 		) g left join influencer i on i.company_id = $1 and i.influencer_id = g.influencer_id
@@ -201,6 +204,7 @@ func ledgerColumns(l *commerce.LedgerEntry) postgres.Columns {
 		postgres.Into("l.cost_id", &l.CostID),
 		postgres.Into("coalesce(k.fixed_fee_minor, 0)", &l.FixedFeeMinor),
 		postgres.Into("coalesce(k.var_fee, 0)::text", &l.VarFee),
+		postgres.Into("l.payable_on", postgres.Day(&l.PayableOn)),
 		postgres.Into("l.rule_rev", &l.RuleRev),
 		postgres.Into("l.cause", &l.Cause),
 	}

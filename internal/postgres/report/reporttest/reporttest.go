@@ -7,6 +7,7 @@
 package reporttest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -104,7 +105,8 @@ type Order struct {
 	CommissionMinor     int64
 	FixedFeeMinor       int64 // in BRL, beside the commission of an order in another currency
 	DiscountCode        string
-	Explanation         any // marshalled; nil: none
+	State, Reason       string // of the payout; empty: "none" and no reason
+	Explanation         any    // marshalled; nil: none
 }
 
 // Put writes an order as the processor does: in one transaction, a new version
@@ -133,25 +135,25 @@ func (f *Fixture) Put(o Order) {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `
-			insert into payout (company_id, order_id, influencer_id, campaign_id, evidence, base_minor, commission_minor, fixed_brl_minor)
-			values (@company_id, @order_id, @influencer_id, @campaign_id, @evidence, @base, @commission, @fixed)
+			insert into payout (company_id, order_id, influencer_id, campaign_id, evidence, state, reason, base_minor, commission_minor, fixed_brl_minor)
+			values (@company_id, @order_id, @influencer_id, @campaign_id, @evidence, @state, @reason, @base, @commission, @fixed)
 			on conflict (company_id, order_id) do update set influencer_id = excluded.influencer_id,
 				campaign_id = excluded.campaign_id, evidence = excluded.evidence,
-				base_minor = excluded.base_minor, commission_minor = excluded.commission_minor,
+				state = excluded.state, reason = excluded.reason, base_minor = excluded.base_minor, commission_minor = excluded.commission_minor,
 				fixed_brl_minor = excluded.fixed_brl_minor`,
 			pgx.NamedArgs{"company_id": o.CompanyID, "order_id": o.ID, "influencer_id": postgres.NullIfEmpty(o.InfluencerID),
 				"campaign_id": postgres.NullIfEmpty(o.CampaignID), "evidence": postgres.NullIfEmpty(string(o.Evidence)),
-				"base": o.TotalMinor, "commission": o.CommissionMinor, "fixed": o.FixedFeeMinor}); err != nil {
+				"state": cmp.Or(o.State, "none"), "reason": o.Reason, "base": o.TotalMinor, "commission": o.CommissionMinor, "fixed": o.FixedFeeMinor}); err != nil {
 			return err
 		}
-		if o.InfluencerID != "" && o.Status == commerce.OrderApproved {
+		if o.InfluencerID != "" && o.Status == commerce.OrderApproved && o.State != "review" {
 			post := func(currency string, minor int64) error {
 				_, err := tx.Exec(ctx, `
-					insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, rule_rev, cause)
-					select @company_id, @order_id, coalesce(max(entry), 0) + 1, now(), 'earned', @influencer_id, @cost_id, @minor, @currency, 1, 'order'
+					insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, payable_on, rule_rev, cause)
+					select @company_id, @order_id, coalesce(max(entry), 0) + 1, now(), 'earned', @influencer_id, @cost_id, @minor, @currency, @payable_on, 1, 'order'
 					from ledger_entry where company_id = @company_id and order_id = @order_id`,
 					pgx.NamedArgs{"company_id": o.CompanyID, "order_id": o.ID, "influencer_id": o.InfluencerID, "cost_id": uuid.NewString(),
-						"minor": minor, "currency": currency})
+						"minor": minor, "currency": currency, "payable_on": o.CreatedAt.AddDate(0, 0, 30)})
 				return err
 			}
 			if o.CommissionMinor != 0 {

@@ -1,0 +1,71 @@
+package admin_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// A decision is a record of commerce.v1 under a revision of the company's rules; one
+// that is so already, or that names nothing of the store, is none.
+func TestEvidenceIsDecided(t *testing.T) {
+	t.Parallel()
+	s := start(t, admin.Config{})
+	s.want(s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Ana Prado","campaign":"Inverno","links":[{"url":"https://loja.example.com/"}]}`), 200, "")
+	got := s.call("GET", "/admin/v1/influencers", s.live, "")
+	s.want(got, 200, "")
+	var list []struct{ ID string }
+	if err := json.Unmarshal(got.Data, &list); err != nil || len(list) != 1 || !commerce.IsUUID(list[0].ID) {
+		t.Fatalf("%s, %v", got.Data, err)
+	}
+	ana := list[0].ID
+	const order = `{"orderId":"A 1","orderStatus":0,"createdAt":"2026-11-20T12:00:00Z","totalPrice":10,"currency":"BRL"}`
+	s.want(s.call("POST", "/admin/v1/order", s.live, order), 200, "")
+
+	decide := func(path, key, influencer, decision string) answer {
+		body, err := json.Marshal(map[string]string{"influencer_id": influencer, "decision": decision})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.call("POST", "/admin/v1/order/"+path+"/evidence", key, string(body))
+	}
+	s.want(decide("A%201", s.live, ana, "withdraw"), 200, "") // nothing was decided
+	s.want(decide("A%201", s.live, ana, "accept"), 200, "")
+	s.want(decide("A%201", s.live, ana, "refuse"), 200, "")
+	s.want(decide("A%201", s.live, ana, "perhaps"), 400, "validation_error")
+	s.want(decide("A%201", s.live, "ana", "accept"), 400, "validation_error")
+	s.want(s.call("POST", "/admin/v1/order/A%201/evidence", s.live, `{}`), 400, "validation_error")
+	s.want(decide("other", s.live, ana, "accept"), 404, "not_found")
+	s.want(decide("A%201", s.live, "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2", "accept"), 404, "not_found")
+	s.want(decide("A%201", s.key(s.store.Live.CompanyID, commerce.WriteOrders), ana, "accept"), 403, "insufficient_scope")
+	s.want(s.call("POST", "/sandbox/admin/v1/order/A%201/evidence", s.test, `{"influencer_id":"`+ana+`","decision":"accept"}`), 404, "not_found")
+
+	var records []wire.Commerce
+	s.read(wire.TopicCommerce, devtest.Partitions, func(r kafka.Record) bool {
+		var c wire.Commerce
+		if err := json.Unmarshal(r.Value, &c); err != nil {
+			t.Errorf("%s: %v", r.Value, err)
+		}
+		if c.Kind == wire.KindEvidence {
+			records = append(records, c)
+		}
+		return len(records) == 2
+	})
+	for i, want := range []string{commerce.EvidenceAccept, commerce.EvidenceRefuse} {
+		var body wire.Evidence
+		if err := json.Unmarshal(records[i].Body, &body); err != nil {
+			t.Fatal(err)
+		}
+		if body != (wire.Evidence{OrderID: "A 1", InfluencerID: ana, Decision: want}) || records[i].CompanyID != s.store.Live.CompanyID {
+			t.Errorf("%+v %+v", records[i], body)
+		}
+	}
+	if records[0].Rev >= records[1].Rev || records[0].AcceptedAt.After(records[1].AcceptedAt) {
+		t.Errorf("revisions %d and %d", records[0].Rev, records[1].Rev)
+	}
+}

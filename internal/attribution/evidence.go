@@ -1,0 +1,170 @@
+package attribution
+
+import (
+	"slices"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+)
+
+// claim is one influencer's evidence for an order.
+type claim struct {
+	influencerID, campaignID string
+	evidence                 facts.Evidence
+	proof                    facts.Proof
+	reason                   facts.Reason // why it waits for a decision; empty: it does not
+}
+
+// evidence is what the payout decides by. Each claim may be nil.
+type evidence struct {
+	touches []Touch // those of the payout, oldest first
+	coupon  *claim
+	link    *claim // proven
+	review  *claim // what a decision of the merchant's could make a link; nil where there is a link
+}
+
+// evidenceOf returns the evidence for an order. all are the touches of the channel
+// models.
+func (x *Index) evidenceOf(o *Order, c *facts.Case, j joined, all []Touch) evidence {
+	e := evidence{coupon: x.couponClaim(o), touches: x.provenTouches(o, j)}
+	e.touches = x.withAccepted(o, c, j, e.touches)
+	e.touches = x.withPaidUnproven(o, e.touches, all)
+	e.touches = x.withOrderTouch(o, e.touches)
+	for i := range e.touches {
+		if t := &e.touches[i]; c.Decisions.Of(t.InfluencerID).Decision == commerce.EvidenceRefuse {
+			t.Proof = facts.ProofRefused
+		}
+	}
+	if o.Source.Or(commerce.SourceWeb) == commerce.SourceMarketplace {
+		return e // takes no link evidence
+	}
+	e.link = linkClaim(e.touches)
+	if e.link == nil && o.Status != commerce.OrderCancelled {
+		e.review = x.reviewClaim(o, c, e.touches, all)
+	}
+	return e
+}
+
+// couponClaim returns the claim of the order's coupon, and nil where it has none in
+// force.
+func (x *Index) couponClaim(o *Order) *claim {
+	c := x.coupon(o.Codes, o.Day, o.CreatedAt)
+	if c == nil {
+		return nil
+	}
+	return &claim{influencerID: c.InfluencerID, campaignID: c.CampaignID, evidence: facts.EvidenceCoupon, proof: facts.ProofOrder}
+}
+
+// withAccepted adds the touches of influencers whose evidence the merchant accepted:
+// those made by events that were received no later than the decision.
+func (x *Index) withAccepted(o *Order, c *facts.Case, j joined, touches []Touch) []Touch {
+	for _, d := range c.Decisions {
+		if d.Decision != commerce.EvidenceAccept {
+			continue
+		}
+		accepted := x.touchesOfOrder(o, j.visitors, func(v reached) ([]facts.Event, facts.KeyKind) {
+			return slices.DeleteFunc(slices.Clone(v.Events), func(e facts.Event) bool { return e.ReceivedAt.After(d.AcceptedAt) }), v.by
+		})
+		places := placesOf(touches)
+		for _, t := range accepted {
+			i, proven := places[t.ID]
+			switch {
+			case t.InfluencerID != d.InfluencerID:
+			case !proven:
+				t.Proof = facts.ProofAccepted
+				touches = append(touches, t)
+			case touches[i].AfterCheckout:
+				touches[i].Proof = facts.ProofAccepted
+			}
+		}
+	}
+	slices.SortStableFunc(touches, compareTouches)
+	return touches
+}
+
+// withPaidUnproven adds the touches that nothing proves of the influencers whose
+// setting says that such touches pay.
+func (x *Index) withPaidUnproven(o *Order, touches, all []Touch) []Touch {
+	places := placesOf(touches)
+	for _, t := range all {
+		if _, known := places[t.ID]; known || t.InfluencerID == "" || x.unproven(o, t.InfluencerID) != commerce.UnprovenPay {
+			continue
+		}
+		t.Proof = facts.ProofClaimed
+		touches = append(touches, t)
+	}
+	slices.SortStableFunc(touches, compareTouches)
+	return touches
+}
+
+// unproven returns what an order's settings do with evidence of an influencer that
+// nothing proves: one of commerce.UnprovenRules.
+func (x *Index) unproven(o *Order, influencerID string) string {
+	if f := x.byID[influencerID]; f != nil {
+		if own := f.UnprovenAt(o.CreatedAt); own != "" {
+			return own
+		}
+	}
+	return o.settings.Unproven
+}
+
+// linkClaim returns the claim of the last touch that belongs to an influencer, and
+// nil where there is none. One after the checkout counts only where the merchant
+// accepted it and no other touch is an influencer's.
+func linkClaim(touches []Touch) *claim {
+	if t := lastTouch(touches, func(t *Touch) bool { return t.Proof != facts.ProofRefused && !t.AfterCheckout }); t != nil {
+		return claimOf(t)
+	}
+	if t := lastTouch(touches, func(t *Touch) bool { return t.Proof == facts.ProofAccepted }); t != nil {
+		return claimOf(t)
+	}
+	return nil
+}
+
+// reviewClaim returns the claim of the last influencer's touch that waits for the
+// merchant's decision, since nothing proves it or it came after the checkout. It
+// returns nil where there is none.
+func (x *Index) reviewClaim(o *Order, c *facts.Case, proven, all []Touch) *claim {
+	waits, places := slices.Clone(proven), placesOf(proven)
+	for _, t := range all {
+		if _, known := places[t.ID]; !known && x.unproven(o, t.InfluencerID) == commerce.UnprovenReview {
+			t.Proof = facts.ProofClaimed
+			waits = append(waits, t)
+		}
+	}
+	slices.SortStableFunc(waits, compareTouches)
+	t := lastTouch(waits, func(t *Touch) bool { return c.Decisions.Of(t.InfluencerID).Decision != commerce.EvidenceRefuse })
+	if t == nil {
+		return nil
+	}
+	waiting := claimOf(t)
+	waiting.reason = facts.ReasonAfterCheckout
+	if _, known := places[t.ID]; !known {
+		waiting.reason = facts.ReasonUnproven
+	}
+	return waiting
+}
+
+// lastTouch returns the last touch of an influencer that a condition holds for, and
+// nil where there is none.
+func lastTouch(touches []Touch, condition func(t *Touch) bool) *Touch {
+	for i := len(touches) - 1; i >= 0; i-- {
+		if t := &touches[i]; t.InfluencerID != "" && condition(t) {
+			return t
+		}
+	}
+	return nil
+}
+
+func claimOf(t *Touch) *claim {
+	return &claim{influencerID: t.InfluencerID, campaignID: t.CampaignID, evidence: facts.EvidenceLink, proof: t.Proof}
+}
+
+// placesOf returns the index of each touch by its id.
+func placesOf(touches []Touch) map[string]int {
+	places := make(map[string]int, len(touches))
+	for i, t := range touches {
+		places[t.ID] = i
+	}
+	return places
+}

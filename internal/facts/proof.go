@@ -1,0 +1,132 @@
+package facts
+
+import (
+	"cmp"
+
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// ByAPIKey reports whether a backend sent the event, not a browser.
+func (e *Event) ByAPIKey() bool { return e.Trust == wire.TrustKey || e.Trust == wire.TrustImport }
+
+// Network returns the keyed network that the event came from, and "" for a backend's:
+// that is not the shopper's.
+func (e *Event) Network() string {
+	if e.ByAPIKey() {
+		return ""
+	}
+	return e.NetKey
+}
+
+// keyedVisitor returns the visitor of an event that a backend sends without one: a
+// visitor of its own, named by the digest of the event's strongest key. It returns
+// "" where the event has no key, and for events of strangers.
+func (e *Event) keyedVisitor() string {
+	if !e.ByAPIKey() {
+		return ""
+	}
+	id := &e.Identity
+	for _, k := range []Key{{KeyCart, id.CartKey}, {KeyCustomer, id.CustomerKey}, {KeyEmail, id.EmailKey}, {KeyPhone, id.PhoneKey}, {KeyCartNo, id.CartNoKey}} {
+		if k.Value != "" {
+			return "key:" + digestOf(string(k.Kind)+":"+k.Value)
+		}
+	}
+	return ""
+}
+
+// claimed returns the keys of the event that anybody could have sent.
+func (e *Event) claimed() []Key {
+	keys := make([]Key, 0, 5)
+	for _, k := range []Key{{KeyCustomer, e.Identity.CustomerKey}, {KeyEmail, e.Identity.EmailKey}, {KeyPhone, e.Identity.PhoneKey}, {KeyCartNo, e.Identity.CartNoKey}} {
+		if k.Value != "" {
+			keys = append(keys, k)
+		}
+	}
+	if own := visitorKey(e.Visitor); own.Kind == KeyUser {
+		keys = append(keys, own)
+	}
+	return keys
+}
+
+// Keys returns the keys that the event's visitor was seen with: its own id among
+// them, as a visitor or a user. It returns none for an event of a bot, and for one
+// without a visitor.
+func (e *Event) Keys() []Key {
+	if e.Visitor == "" || !e.Human() {
+		return nil
+	}
+	keys := make([]Key, 0, 8)
+	if e.Identity.CartKey != "" {
+		keys = append(keys, Key{KeyCart, e.Identity.CartKey})
+	}
+	if e.CookieID != "" {
+		keys = append(keys, Key{KeyCookie, e.CookieID})
+	}
+	if own := visitorKey(e.Visitor); own.Kind == KeyVisitor {
+		keys = append(keys, own)
+	}
+	claimed := e.claimed()
+	keys = append(keys, claimed...)
+	for _, k := range claimed {
+		keys = append(keys, heldBy(k, e.Network(), e.ByAPIKey() && e.Identity.Verified)...)
+	}
+	return keys
+}
+
+// OrderKeys returns the keys that join an order to visitors.
+func OrderKeys(o *wire.Order) []Key {
+	var keys, claimed []Key
+	add := func(to *[]Key, kind KeyKind, value string) {
+		if value != "" {
+			*to = append(*to, Key{kind, boundedID(value)})
+		}
+	}
+	add(&keys, KeyCart, o.CartKey.Or(""))
+	own := visitorKey(boundedID(o.VisitorID.Or("")))
+	switch {
+	case o.UserIDMAC == wire.MACValid:
+		own.Kind = KeyCookie
+	case o.UserIDMAC == wire.MACInvalid:
+		own.Kind = KeyUser // somebody made it up
+	}
+	if own.Kind != KeyUser {
+		add(&keys, own.Kind, own.Value)
+	}
+	add(&claimed, KeyCustomer, o.CustomerKey.Or(""))
+	add(&claimed, KeyEmail, o.EmailKey.Or(""))
+	add(&claimed, KeyPhone, o.PhoneKey.Or(""))
+	add(&claimed, KeyCartNo, o.CartNoKey.Or(""))
+	if own.Kind == KeyUser {
+		add(&claimed, KeyUser, own.Value)
+	}
+	keys = append(keys, claimed...)
+	for _, k := range claimed {
+		keys = append(keys, heldBy(k, boundedID(o.NetKey.Or("")), true)...)
+	}
+	return keys
+}
+
+// Proof says by what a touch is known to be the buyer's (docs/attribution.md,
+// "Proof"): a kind of ProofKinds, or one of these.
+type Proof string
+
+const (
+	ProofOrder    Proof = "order"    // the order's own UTM values
+	ProofAccepted Proof = "accepted" // a decision of the merchant's
+	ProofRefused  Proof = "refused"  // a decision of the merchant's: it counts for no payout
+	ProofClaimed  Proof = "claimed"  // nothing proves it
+)
+
+// Stronger reports whether a proof key's kind stands before another in ProofKinds.
+// Every kind stands before "".
+func (k KeyKind) Stronger(other KeyKind) bool {
+	place := func(kind KeyKind) int {
+		for i, known := range ProofKinds {
+			if known == kind {
+				return i
+			}
+		}
+		return len(ProofKinds)
+	}
+	return cmp.Less(place(k), place(other))
+}

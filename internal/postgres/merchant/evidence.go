@@ -1,0 +1,73 @@
+package merchant
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// SetUnproven sets what is done with evidence of one influencer that nothing proves,
+// for orders created from now on: one of commerce.UnprovenRules, or "" for what the
+// company does. The influencer is named; an unknown one is commerce.ErrNotFound.
+func (s *Store) SetUnproven(ctx context.Context, author commerce.Author, name, unproven string) error {
+	err := s.changeRules(ctx, author, func(c *ruleChange) error {
+		id, known, err := c.influencerByName(ctx, name)
+		if err != nil {
+			return err
+		}
+		if _, err := c.tx.Exec(ctx, `
+			insert into influencer_unproven (company_id, influencer_id, since, rev, unproven)
+			values (@company_id, @influencer_id, @now, @rev, @unproven)`,
+			c.args(pgx.NamedArgs{"influencer_id": id, "unproven": postgres.NullIfEmpty(unproven)})); err != nil {
+			return err
+		}
+		c.change.Action, c.change.Subject = "influencer.unproven", id
+		c.change.Detail = map[string]any{"name": known, "unproven": unproven}
+		return c.outbox.rule(c.change, id, wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleUpdated, InfluencerID: id})
+	})
+	if err != nil {
+		return fmt.Errorf("postgres: evidence of %q that nothing proves: %w", name, err)
+	}
+	return nil
+}
+
+// DecideEvidence records what the merchant decided about an influencer's link evidence
+// for an order. A decision that is so already writes nothing. An unknown influencer is
+// commerce.ErrNotFound.
+func (s *Store) DecideEvidence(ctx context.Context, author commerce.Author, d commerce.EvidenceDecision) error {
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
+		// As bumpRules, which comes once there is something to decide.
+		if _, err := tx.Exec(ctx, `select from company where company_id = $1 for no key update`, author.CompanyID); err != nil {
+			return err
+		}
+		var current string
+		err := tx.QueryRow(ctx, `
+			select coalesce((select e.decision from evidence_decision e
+				where e.company_id = i.company_id and e.influencer_id = i.influencer_id and e.order_id = @order_id order by e.rev desc limit 1), '')
+			from influencer i where i.company_id = @company_id and i.influencer_id = @influencer_id`,
+			pgx.NamedArgs{"company_id": author.CompanyID, "influencer_id": d.InfluencerID, "order_id": d.OrderID}).Scan(&current)
+		if err != nil || current == d.Decision || current == "" && d.Decision == commerce.EvidenceWithdraw {
+			return err
+		}
+		rev, now, err := bumpRules(ctx, tx, author.CompanyID)
+		if err != nil {
+			return err
+		}
+		change := Change{CompanyID: author.CompanyID, Rev: rev, At: now, Actor: author.Actor, Action: "order.evidence", Subject: d.OrderID,
+			Detail: map[string]any{"influencer_id": d.InfluencerID, "decision": d.Decision}}
+		record := wire.Evidence{OrderID: d.OrderID, InfluencerID: d.InfluencerID, Decision: d.Decision}
+		if err := putCommerce(ctx, tx, change, wire.KindEvidence, d.OrderID+"/"+d.InfluencerID, record); err != nil {
+			return err
+		}
+		return audit(ctx, tx, change)
+	})
+	if err != nil {
+		return fmt.Errorf("postgres: evidence for an order: %w", err)
+	}
+	return nil
+}
