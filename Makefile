@@ -34,6 +34,7 @@ vulnerabilities: # known ones that our code can reach
 bench: ## the benchmarks; each states its baseline beside it
 	go test -run '^$$' -bench . -benchmem ./...
 	go run ./cmd/edgebench
+	go run ./cmd/edgebench -attacks -runs 3
 
 prove: ## real Kafka and services broken in every way, checked by a linearizability checker; writes docs/proof.md (about 20 minutes)
 	go run ./cmd/prove

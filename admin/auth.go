@@ -12,6 +12,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/throttle"
 )
 
 // A revoked key is refused within keyFresh: an entry older than that is looked
@@ -34,6 +35,7 @@ type keyCache struct {
 	hasher  *identity.Hasher
 	now     func() time.Time
 	timeout time.Duration // of a look-up
+	guesses *throttle.Guesses
 	flight  singleflight.Group
 
 	mu      sync.Mutex
@@ -50,12 +52,13 @@ type keyEntry struct {
 }
 
 func newKeyCache(db Database, hasher *identity.Hasher, now func() time.Time, timeout time.Duration) *keyCache {
-	return &keyCache{db: db, hasher: hasher, now: now, timeout: timeout, entries: map[[32]byte]*keyEntry{}, used: map[string]time.Time{}}
+	return &keyCache{db: db, hasher: hasher, now: now, timeout: timeout, guesses: throttle.NewGuesses(), entries: map[[32]byte]*keyEntry{}, used: map[string]time.Time{}}
 }
 
 // find returns the entry of a key's text, or commerce.ErrNotFound. Entries are
-// looked up by hash, so that the time it takes says nothing about the text.
-func (r *keyCache) find(ctx context.Context, text string) (keyEntry, error) {
+// looked up by hash, so that the time it takes says nothing about the text. A
+// network that has shown too many unknown keys is refused before the look-up.
+func (r *keyCache) find(ctx context.Context, text, network string) (keyEntry, error) {
 	if _, err := commerce.KeyEnvironment(text); err != nil {
 		return keyEntry{}, commerce.ErrNotFound
 	}
@@ -69,7 +72,14 @@ func (r *keyCache) find(ctx context.Context, text string) (keyEntry, error) {
 		r.mu.Unlock()
 		return found.orNotFound()
 	}
+	guessed := entry == nil || !entry.known
 	r.mu.Unlock()
+	if guessed {
+		if got := r.guesses.Begin(network, now); !got.OK {
+			return keyEntry{}, &problem{status: http.StatusTooManyRequests, code: codeRateLimit, retryAfter: got.Wait,
+				message: "too many unknown API keys came from this network; come back after Retry-After seconds"}
+		}
+	}
 	value, err, _ := r.flight.Do(string(hash[:]), func() (any, error) {
 		// Other requests wait for this answer too, so it must not end with the
 		// request that asked first.
@@ -81,10 +91,14 @@ func (r *keyCache) find(ctx context.Context, text string) (keyEntry, error) {
 		}
 		return r.keep(hash, key, err == nil, true, now), nil
 	})
+	found, _ := value.(keyEntry) // the zero entry with an error
+	if guessed && (err != nil || found.known) {
+		r.guesses.Known(network)
+	}
 	if err != nil {
 		return keyEntry{}, err
 	}
-	return value.(keyEntry).orNotFound()
+	return found.orNotFound()
 }
 
 func (e keyEntry) orNotFound() (keyEntry, error) {
@@ -181,7 +195,7 @@ func (s *Server) authenticate(r *http.Request, environment string) (keyEntry, er
 	if err != nil {
 		return keyEntry{}, err
 	}
-	entry, err := s.keys.find(r.Context(), text)
+	entry, err := s.keys.find(r.Context(), text, throttle.Network(s.config.ClientIP(r)))
 	switch {
 	case errors.Is(err, commerce.ErrNotFound):
 		return entry, unauthorized("the API key is not known")

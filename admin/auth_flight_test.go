@@ -44,15 +44,15 @@ func TestACallerThatHangsUpFailsNobodyElse(t *testing.T) {
 		store := &slowStore{release: make(chan struct{})}
 		ring := newKeyCache(store, hasher, time.Now, time.Second)
 		first, hangUp := context.WithCancel(t.Context())
-		go func() { _, _ = ring.find(first, text) }() // it hangs up
-		synctest.Wait()                               // it asks the store
+		go func() { _, _ = ring.find(first, text, "203.0.113.0/24") }() // it hangs up
+		synctest.Wait()                                                 // it asks the store
 		type result struct {
 			entry keyEntry
 			err   error
 		}
 		second := make(chan result, 1)
 		go func() {
-			entry, err := ring.find(t.Context(), text)
+			entry, err := ring.find(t.Context(), text, "203.0.113.0/24")
 			second <- result{entry, err}
 		}()
 		synctest.Wait() // it waits for the first one's answer
@@ -76,7 +76,7 @@ func TestALookUpOfAKeyEndsByItself(t *testing.T) {
 			t.Fatal(err)
 		}
 		ring := newKeyCache(&slowStore{release: make(chan struct{})}, nil, time.Now, time.Second)
-		if _, err := ring.find(t.Context(), text); err == nil {
+		if _, err := ring.find(t.Context(), text, "203.0.113.0/24"); err == nil {
 			t.Error("a store that does not answer gave a key")
 		}
 	})
@@ -118,7 +118,7 @@ func TestARevocationIsKnownWithinFiveSeconds(t *testing.T) {
 			ring := newKeyCache(db, hasher, time.Now, time.Second)
 			active := func() bool {
 				t.Helper()
-				entry, err := ring.find(t.Context(), text)
+				entry, err := ring.find(t.Context(), text, "203.0.113.0/24")
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/throttle"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -33,6 +35,10 @@ type Config struct {
 	// public one has no /metrics, and its /readyz says only ready or not.
 	Internal bool
 
+	// ClientIP returns the address that a request comes from; the connection's.
+	// Behind a proxy, read the header that the proxy sets.
+	ClientIP func(*http.Request) string
+
 	// DependencyTimeout bounds each wait for Postgres or Kafka; 1.8 s, so that
 	// a 503 is sent within 2 s.
 	DependencyTimeout time.Duration
@@ -52,6 +58,9 @@ func (c *Config) defaults() {
 	}
 	if c.IngestRate == (Rate{}) {
 		c.IngestRate = Rate{PerSecond: 100, Burst: 200}
+	}
+	if c.ClientIP == nil {
+		c.ClientIP = throttle.RemoteIP
 	}
 	if c.DependencyTimeout == 0 {
 		c.DependencyTimeout = 1800 * time.Millisecond

@@ -18,6 +18,7 @@ func testServer(t *testing.T, log *bytes.Buffer) *Server {
 		t.Fatal(err)
 	}
 	s := rulesServer()
+	s.config.defaults()
 	s.log, s.metrics, s.mux = slog.New(slog.NewJSONHandler(log, nil)), metrics, http.NewServeMux()
 	s.observer = &observer{log: s.log, now: s.now, random: strings.NewReader(strings.Repeat("r", 1000)), metrics: metrics}
 	s.mount(s.mux)

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -129,44 +128,6 @@ func (s *Server) unknownRoute(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	s.writeAnswer(w, r, answer{data: map[string]string{"status": "ok"}})
-}
-
-// checkTimeout bounds each check of /readyz.
-const checkTimeout = time.Second
-
-// ready serves /readyz; details says whether it names the dependencies.
-func (s *Server) ready(details bool) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		state, failed := s.checks(r.Context())
-		var data any
-		if details {
-			data = state
-		}
-		if failed {
-			p := unavailable()
-			p.message, p.data = "not every dependency answers", data
-			s.writeProblem(w, r, p)
-			return
-		}
-		s.writeAnswer(w, r, answer{data: data})
-	}
-}
-
-// checks tells which dependencies answer.
-func (s *Server) checks(ctx context.Context) (state map[string]string, failed bool) {
-	state = map[string]string{}
-	for name, check := range s.deps.Checks {
-		limited, cancel := context.WithTimeout(ctx, checkTimeout)
-		err := check(limited)
-		cancel()
-		state[name] = "ok"
-		if err != nil {
-			// The cause may name hosts and users, so it is only logged.
-			s.log.WarnContext(ctx, "not ready", "check", name, "error", err)
-			state[name], failed = "failing", true
-		}
-	}
-	return state, failed
 }
 
 // author returns the caller as the author of a change.

@@ -18,20 +18,21 @@ import (
 // Server is the API; New makes it. It is an http.Handler, and Run is its
 // background work: a server whose Run does not run publishes no outbox.
 type Server struct {
-	observer *observer
-	config   Config
-	deps     Deps
-	log      *slog.Logger
-	now      func() time.Time
-	random   io.Reader
-	mux      *http.ServeMux
-	keys     *keyCache
-	signer   *identity.Signer
-	limits   *limits
-	links    linkPolicy
-	metrics  *metrics
-	accepted *acceptedOrders
-	clock    *increasingClock
+	observer      *observer
+	config        Config
+	deps          Deps
+	log           *slog.Logger
+	now           func() time.Time
+	random        io.Reader
+	mux           *http.ServeMux
+	keys          *keyCache
+	signer        *identity.Signer
+	limits        *limits
+	links         linkPolicy
+	metrics       *metrics
+	accepted      *acceptedOrders
+	lastReadiness readiness
+	clock         *increasingClock
 
 	reference map[string]*document // of the API, for people and machines, by path below a base
 

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"net/http"
 	"strconv"
 	"time"
 
@@ -16,6 +17,9 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, r refusal) {
 	if r.retryAfter > 0 {
 		seconds := int(r.retryAfter.Round(time.Second) / time.Second)
 		ctx.Response.Header.Set("Retry-After", strconv.Itoa(max(1, seconds)))
+	}
+	if r.status == http.StatusUnauthorized {
+		ctx.Response.Header.Set("WWW-Authenticate", "Bearer") // RFC 9110, 15.5.2
 	}
 	ctx.SetStatusCode(r.status)
 	ctx.SetContentType("application/json")
@@ -36,6 +40,11 @@ type result struct {
 	message string
 }
 
+// saysAs tells whether another result says the same, of another event.
+func (r *result) saysAs(other *result) bool {
+	return r.status == other.status && r.code == other.code && r.message == other.message
+}
+
 // status is what became of one event.
 type status string
 
@@ -50,6 +59,7 @@ const (
 func (s *Server) answer(ctx *fasthttp.RequestCtx, results []result, durable produce.Durability) {
 	r := requestOf(ctx)
 	body := append(r.answer[:0], `{"results":[`...)
+	begin, end := 0, 0 // in body, of what follows the id in the result before
 	for i := range results {
 		r := &results[i]
 		if i > 0 {
@@ -57,6 +67,11 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx, results []result, durable prod
 		}
 		body = append(body, `{"eventId":`...)
 		body = core.AppendString(body, r.eventID)
+		if i > 0 && r.saysAs(&results[i-1]) {
+			body = append(body, body[begin:end]...)
+			continue
+		}
+		begin = len(body)
 		body = append(body, `,"status":"`...)
 		body = append(body, r.status...)
 		body = append(body, '"')
@@ -67,6 +82,7 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx, results []result, durable prod
 			body = core.AppendString(body, r.message)
 		}
 		body = append(body, '}')
+		end = len(body)
 	}
 	s.metrics.countEvents(results)
 	body = append(body, `],"durability":`...)

@@ -50,8 +50,7 @@ func (b *buckets) filled(bucket *tokenBucket, now int64) float64 {
 	if bucket.key == 0 {
 		return b.burst
 	}
-	passed := time.Duration(max(0, now-bucket.at))
-	return min(b.burst, bucket.tokens+passed.Seconds()*b.perSecond)
+	return min(b.burst, bucket.tokens+float64(max(0, now-bucket.at))*b.perSecond/1e9)
 }
 
 // with calls use with the tokens that a key has now, and keeps what it returns.
@@ -62,18 +61,20 @@ func (b *buckets) with(key uint64, now time.Time, use func(tokens float64) (left
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
 	set := &shard.sets[key>>32%bucketSets]
+	for i := range set {
+		if set[i].key == key {
+			set[i].tokens = use(b.filled(&set[i], at))
+			set[i].at = at
+			return
+		}
+	}
 	place, most := 0, -b.burst-1
 	for i := range set {
-		tokens := b.filled(&set[i], at)
-		if set[i].key == key {
-			place, most = i, tokens
-			break
-		}
-		if tokens > most {
+		if tokens := b.filled(&set[i], at); tokens > most {
 			place, most = i, tokens
 		}
 	}
-	if set[place].key != key && b.fresh {
+	if b.fresh {
 		most = b.burst
 	}
 	set[place] = tokenBucket{key: key, at: at, tokens: use(most)}

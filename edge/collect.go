@@ -34,7 +34,11 @@ func (s *Server) collect(ctx *fasthttp.RequestCtx) {
 	encoding := strings.ToLower(strings.TrimSpace(textOf(r.headers.contentEncoding)))
 	body, err := s.inflater.inflate(encoding, ctx.PostBody(), &r.inflated)
 	if err != nil {
-		s.charge(&from, now, tokensFor(0, len(ctx.PostBody())+r.inflated.Len()))
+		inflated := len(ctx.PostBody()) + r.inflated.Len()
+		if errors.Is(err, errTooDense) {
+			inflated = max(inflated, tooDenseBytes)
+		}
+		s.charge(&from, now, tokensFor(0, inflated))
 		s.refuse(ctx, refusedInflate(err))
 		return
 	}
@@ -145,12 +149,13 @@ func (s *Server) arrival(ctx *fasthttp.RequestCtx, address netip.Addr, c *compan
 	h := &requestOf(ctx).headers
 	network := s.known.network(c, address)
 	a := arrival{
-		company: c, receivedAt: now.UnixMilli(), skew: clockSkew(now, sentAt), via: via,
+		company: c, skew: clockSkew(now, sentAt), via: via,
 		ip: network.ip, netKey: network.key, frame: h.fromForeignFrame(), bot: wire.BotNone,
 		signal: h.privacySignal(), sender: sender{trust: wire.TrustOpen},
 		userAgent: cutText(textOf(ctx.Request.Header.UserAgent()), maxUserAgent),
 		fromPage:  via != "" || len(h.origin) > 0 || len(h.fetchSite) > 0,
 	}
+	core.AppendTime(a.receivedAt[:0], now.UnixMilli())
 	// On a request of another site's page the cookie would say whom that page made
 	// open the shop, and not who came.
 	if via == wire.ViaLink || h.fromSameSite(ctx.Host()) {

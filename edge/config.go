@@ -3,6 +3,7 @@ package edge
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -69,6 +70,9 @@ type Config struct {
 	// public one has no /metrics, and its /readyz says only ready or not.
 	Internal bool
 
+	// TLS serves HTTPS, of HTTP/1.1; nil: plain HTTP.
+	TLS *tls.Config
+
 	// TrustedProxies may name the client in X-Forwarded-For.
 	TrustedProxies []netip.Prefix
 
@@ -76,6 +80,9 @@ type Config struct {
 	// dev's edge turns https://loja.example.com into the storefront. For dev only.
 	RewriteHosts map[string]string
 }
+
+// defaultMaxBody is Config.MaxBody's default in bytes.
+const defaultMaxBody = 1 << 20
 
 func (c Config) withDefaults() (Config, error) {
 	c.Prefix = "/" + strings.Trim(c.Prefix, "/")
@@ -110,7 +117,7 @@ func (c Config) withDefaults() (Config, error) {
 	orInt(&c.MaxBatchBytes, 768<<10)
 	orInt(&c.MaxQueuedBytes, 64<<20)
 	orInt(&c.MaxPartitionBytes, 16<<20)
-	orInt(&c.MaxBody, 1<<20)
+	orInt(&c.MaxBody, defaultMaxBody)
 	orInt(&c.MaxConnections, 10_000)
 	orInt(&c.MaxConnsPerIP, 500)
 	orInt(&c.Burst, 20_000)

@@ -100,7 +100,7 @@ func (c *connection) Close() error {
 // track is fasthttp.Server's ConnState.
 func track(conn net.Conn, state fasthttp.ConnState) {
 	if c := connectionOf(conn); c != nil {
-		c.state.Store(int32(state)) //nolint:gosec // one of five
+		c.state.Store(int32(state))
 	}
 }
 

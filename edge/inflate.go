@@ -67,6 +67,10 @@ func (i *inflater) inflate(encoding string, body []byte, into *bytes.Buffer) (st
 		}
 		return i.read(flate.NewReader(bytes.NewReader(body)), len(body), into)
 	case "br":
+		if len(body) > 0 {
+			defer func(first byte) { body[0] = first }(body[0])
+			body[0] = smallWindow(body[0], i.limitOf(len(body)))
+		}
 		reader := i.brotlis.Get().(*brotli.Reader)
 		defer i.brotlis.Put(reader)
 		if err := reader.Reset(bytes.NewReader(body)); err != nil {
@@ -95,20 +99,51 @@ func (i *inflater) zstd(body []byte, into *bytes.Buffer) (string, error) {
 	return i.read(reader, len(body), into)
 }
 
+// limitOf is how many bytes a body of a length may inflate to.
+func (i *inflater) limitOf(length int) int {
+	if length < i.limit/maxRatio {
+		return maxRatio * length
+	}
+	return i.limit
+}
+
+// The windows that a brotli stream's first four bits can say: 1, and the window's
+// bits minus 17 (RFC 7932, 9.1).
+const minBrotliBits = 18
+
+// tooDenseBytes is what a body that inflates too far is charged for at least: the
+// smallest of these windows, which the decoder fills before we see a byte of it.
+const tooDenseBytes = 1 << minBrotliBits
+
+// smallWindow is the first byte of a brotli stream with the smallest window that
+// makes no difference for what the stream may inflate to. The decoder fills the
+// whole window before it hands out anything, so a few bytes would cost as much as
+// 16 MiB.
+func smallWindow(first byte, limit int) byte {
+	if first&1 == 0 || first&0xE == 0 { // 64 KiB, or less than that or 128 KiB in another form
+		return first
+	}
+	bits := 17 + int(first>>1&7)
+	for bits > minBrotliBits && 1<<(bits-1)-16 > limit {
+		bits--
+	}
+	return first&^0xE | byte(bits-17)<<1
+}
+
 // read inflates a body of length bytes, no further than it may go.
 func (i *inflater) read(from io.Reader, length int, into *bytes.Buffer) (string, error) {
-	limit, tooLong := i.limit, errTooLarge
-	if length < limit/maxRatio {
-		limit, tooLong = maxRatio*length, errTooDense
-	}
+	limit := i.limitOf(length)
 	n, err := into.ReadFrom(io.LimitReader(from, int64(limit)+1))
 	if err != nil {
 		return "", fmt.Errorf("edge: inflate the body: %w", err)
 	}
-	if n > int64(limit) {
-		return "", tooLong
+	switch {
+	case n <= int64(limit):
+		return textOf(into.Bytes()), nil
+	case limit < i.limit:
+		return "", errTooDense
 	}
-	return textOf(into.Bytes()), nil
+	return "", errTooLarge
 }
 
 // textOf is a text in the memory of b, which must not change while it is used.

@@ -96,7 +96,7 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 	for _, s := range []status{statusDuplicate, statusRejected, statusFailed} {
 		m.events.WithLabelValues(string(s))
 	}
-	for _, outcome := range []clickOutcome{clickCounted, clickBot, clickPrefetch, clickHead, clickEmbedded, clickLate, clickLost} {
+	for _, outcome := range []clickOutcome{clickCounted, clickBot, clickPrefetch, clickHead, clickEmbedded, clickLate, clickLost, clickLimited} {
 		m.clicks.WithLabelValues(string(outcome))
 	}
 	for _, outcome := range []produceOutcome{produceOK, produceTemporary, producePermanent} {

@@ -221,16 +221,6 @@ func TestNothingAcknowledgedIsLostOverABrokerRestart(t *testing.T) {
 	})
 }
 
-func TestNothingAcknowledgedIsLostOverAKillOfARealKafka(t *testing.T) {
-	broker := devtest.RealKafka(t)
-	s := standOn(t, broker.Addr)
-	s.publishCompany(wire.Company{})
-	s.trafficOver(func() {
-		broker.Kill()
-		broker.Restart()
-	})
-}
-
 // trafficOver sends events all through the outage, again until each is
 // acknowledged, and wants every one of them in the log.
 func (s *stand) trafficOver(outage func()) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/sdk/core"
 )
 
 // payer is whose tokens a request takes: those of an API key's company, or of the
@@ -26,6 +27,10 @@ type payer struct {
 // tokenBytes are the inflated bytes that cost as much as one event, about twice
 // an ordinary event's.
 const tokenBytes = 2 << 10
+
+// LeastBurst is what the largest request costs, with the default Config.MaxBody: a
+// company's burst is never smaller, or such a request would always be refused.
+const LeastBurst = max(core.MaxBatchEvents, defaultMaxBody/tokenBytes)
 
 // tokensFor is what a request costs: one for each event, or for each tokenBytes
 // of its inflated body, whichever is more; at least one.

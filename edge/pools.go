@@ -1,6 +1,10 @@
 package edge
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/tributary-io/tributary/sdk/core"
+)
 
 // pools keep memory for the next request.
 type pools struct {
@@ -14,7 +18,7 @@ func newPools() *pools {
 // A request that needed more than this is not kept: few need as much.
 const (
 	maxKeptBody  = 64 << 10
-	maxKeptItems = 64
+	maxKeptItems = core.MaxBatchEvents * 5 / 4 // 256 KiB, which many small events would take anew each time; append takes some more
 )
 
 func (p *pools) put(r *request) {

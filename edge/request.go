@@ -41,6 +41,7 @@ func (s *Server) begin(ctx *fasthttp.RequestCtx) *request {
 		r.id = appendRequestID(r.id[:0], ctx.Time())
 	}
 	setHeader(ctx, headerRequestID, r.id)
+	s.setStrict(ctx)
 	return r
 }
 

@@ -40,6 +40,7 @@ func (s *Server) answerPanic(ctx *fasthttp.RequestCtx) {
 	s.deps.Logger.Error("a request's handler panicked", "request_id", string(r.id), "method", string(ctx.Method()), "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
 	ctx.Response.Reset()
 	setHeader(ctx, headerRequestID, r.id)
+	s.setStrict(ctx)
 	s.allowOrigin(ctx)
 	s.refuse(ctx, refusedPanic)
 }

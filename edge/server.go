@@ -117,7 +117,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	}
 
 	served := make(chan error, 1)
-	go func() { served <- s.http.Serve(bounded{listener, s.open}) }()
+	go func() { served <- s.http.Serve(s.secured(bounded{listener, s.open})) }()
 	var err error
 	select {
 	case err = <-served:

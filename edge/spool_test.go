@@ -1,15 +1,11 @@
 package edge
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/tributary-io/tributary/edge/spool"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -133,80 +129,4 @@ func TestAnEdgeThatStartsWithoutTheBrokerSpools(t *testing.T) {
 	if got := s.arrivals(); !slices.Equal(got, sent) {
 		t.Errorf("in the log:\n%v\nsent:\n%v", got, sent)
 	}
-}
-
-// Senders go on through kills of the broker. Each waits for an answer before it
-// sends its next event, so its events have an order, and all are taken.
-func TestNothingIsLostOrReorderedOverKillsOfARealKafka(t *testing.T) {
-	broker := devtest.RealKafka(t)
-	s := standOn(t, broker.Addr)
-	s.publishCompany(wire.Company{})
-	s.start(s.openSpool(t.TempDir()))
-	const senders, kills = 4, 2
-	var (
-		group   sync.WaitGroup
-		stop    = make(chan struct{})
-		mu      sync.Mutex
-		sent    [senders][]string
-		spooled int
-		direct  int
-	)
-	for i := range senders {
-		group.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				case <-time.After(5 * time.Millisecond):
-				}
-				id := newID()
-				answer := s.post(200, batchOf(pageView(id)))
-				mu.Lock()
-				sent[i] = append(sent[i], id)
-				if answer.Durability == "spool" {
-					spooled++
-				} else {
-					direct++
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	awaitDirect := func() {
-		mu.Lock()
-		before := direct
-		mu.Unlock()
-		s.eventually("events go to Kafka directly", func() bool { mu.Lock(); defer mu.Unlock(); return direct > before+50 })
-	}
-	for kill := range kills {
-		awaitDirect()
-		broker.Kill()
-		s.eventually(fmt.Sprint("events are spooled, kill ", kill), func() bool { mu.Lock(); defer mu.Unlock(); return spooled > 50*(kill+1) })
-		broker.Restart()
-	}
-	awaitDirect() // a drain ends under steady traffic
-	close(stop)
-	group.Wait()
-	s.awaitDrained()
-	got := s.arrivals()
-	at := map[string]int{}
-	for i, id := range got {
-		at[id] = i + 1
-	}
-	total := 0
-	for _, list := range sent {
-		total += len(list)
-		for i, id := range list {
-			if at[id] == 0 {
-				t.Errorf("%s is lost", id)
-			}
-			if i > 0 && at[id] < at[list[i-1]] {
-				t.Errorf("%s came before the event that its sender sent before it", id)
-			}
-		}
-	}
-	if len(got) != total {
-		t.Errorf("%d events in the log, %d sent", len(got), total)
-	}
-	t.Logf("%d events, %d of them spooled, %d copies", total, spooled, len(s.events())-total)
 }

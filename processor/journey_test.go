@@ -19,11 +19,6 @@ type journey struct {
 	orders  int
 }
 
-type (
-	onEvent []func(e *wire.Event)
-	onOrder []func(o *wire.Order)
-)
-
 // sees adds an event of a visitor, so long before the order.
 func (j *journey) sees(visitor string, before time.Duration, changes ...func(e *wire.Event)) {
 	j.events++

@@ -57,7 +57,7 @@ func TestASaleAppearsOnTheOpenPage(t *testing.T) {
 	}
 
 	for i, o := range []reporttest.Order{
-		{ID: "1002", TotalMinor: 8900, CreatedAt: now.Add(-time.Minute)},
+		{ID: "1002", TotalMinor: 8900, CreatedAt: now.Add(-2 * time.Second)},
 		{ID: "1003", TotalMinor: 45950, InfluencerID: bia, Evidence: "link", CommissionMinor: 2297, CreatedAt: now.Add(-time.Second)},
 		{ID: "1004", TotalMinor: 23000, InfluencerID: ana, Evidence: "link", CommissionMinor: 2300, Status: commerce.OrderPending},
 		{ID: "1005", TotalMinor: 15000, Currency: "USD", InfluencerID: bia, Evidence: "coupon", CommissionMinor: 750, FixedFeeMinor: 500},

@@ -11,6 +11,7 @@ import (
 	"github.com/alexedwards/argon2id"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/throttle"
 )
 
 const (
@@ -46,12 +47,12 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	if len(email) > maxEmail || !commerce.IsID(email) { // nobody has such an e-mail
 		email, page.Email = "", ""
 	}
-	network, device := networkOf(s.config.ClientIP(r)), s.deviceOf(r, email)
-	if got := s.attempts.allow(email, network, device, s.now()); !got.ok {
-		if got.first {
+	network, device := throttle.Network(s.config.ClientIP(r)), s.deviceOf(r, email)
+	if got := s.attempts.allow(email, network, device, s.now()); !got.OK {
+		if got.First {
 			s.log.Warn("dashboard: too many log-in attempts, refusing more for a while", "network", network, "known_device", device != "")
 		}
-		seconds := int(math.Ceil(got.wait.Seconds()))
+		seconds := int(math.Ceil(got.Wait.Seconds()))
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))
 		page.Message = "Too many attempts. Try again in " + waitText(seconds) + "."
 		s.render(w, http.StatusTooManyRequests, "login.html", page)

@@ -2,9 +2,11 @@ package dashboard
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"html/template"
 	"io/fs"
@@ -128,10 +130,16 @@ func (s *Server) problemOf(w http.ResponseWriter, _ *http.Request, _ access, sta
 	s.render(w, status, "problem.html", problemPage{Title: title, Text: text, LoggedIn: true, Back: "/dashboard/"})
 }
 
-// unavailable answers 503 after an error, which is logged and not shown.
+// unavailable answers 503 after an error, which is logged and not shown. Guesses
+// are answered 429 and not logged: whoever guesses must not fill the log.
 func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Err() != nil {
+	if errors.Is(r.Context().Err(), context.Canceled) {
 		return // the client hung up
+	}
+	if errors.Is(err, errTooManyGuesses) {
+		w.Header().Set("Retry-After", "1")
+		s.problem(w, r, http.StatusTooManyRequests, "Too many attempts", "Too many unknown log-ins came from your network. Try again in a moment.")
+		return
 	}
 	s.log.Error("dashboard: request failed", "path", r.URL.Path, "error", err)
 	w.Header().Set("Retry-After", "5")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/throttle"
 )
 
 // Config of the dashboard. Every field but TokenSecret has a default for its zero value.
@@ -88,9 +89,10 @@ type Server struct {
 	pages        pages
 	assets       assets
 	attempts     *attempts
-	hashing      chan struct{} // holds an element for each password that is being checked
-	publicOrigin string        // of Config.PublicURL; empty where that is not given
-	dummyHash    string        // what an unknown e-mail's password is compared with
+	guesses      *throttle.Guesses // of refresh tokens
+	hashing      chan struct{}     // holds an element for each password that is being checked
+	publicOrigin string            // of Config.PublicURL; empty where that is not given
+	dummyHash    string            // what an unknown e-mail's password is compared with
 }
 
 // hashingAtOnce bounds memory: each check takes 19 MiB.
@@ -108,11 +110,11 @@ func New(config Config, deps Deps) (*Server, error) {
 		config.RefreshFor = 14 * 24 * time.Hour
 	}
 	if config.ClientIP == nil {
-		config.ClientIP = remoteIP
+		config.ClientIP = throttle.RemoteIP
 	}
 	s := &Server{
 		config: config, db: deps.Database, log: deps.Log, now: deps.Now, random: deps.Random,
-		attempts: newAttempts(), hashing: make(chan struct{}, hashingAtOnce),
+		attempts: newAttempts(), guesses: throttle.NewGuesses(), hashing: make(chan struct{}, hashingAtOnce),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -182,7 +184,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /dashboard/login", s.login)
 	mux.HandleFunc("POST /dashboard/logout", s.logout)
 	mux.HandleFunc("GET /dashboard/assets/{name}", s.assets.serve)
-	mux.Handle("GET /dashboard/live", s.live)
+	mux.Handle("GET "+livePath, s.live)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, http.StatusNotFound, "No such page", "The address may be mistyped, or the page has moved.")
 	})
@@ -197,9 +199,21 @@ func (s *Server) routes() http.Handler {
 	inner := forms.Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setSecurityHeaders(w.Header())
+		if r.URL.Path != livePath { // a socket lives longer; Viewer and the hub bound what it reads
+			ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+			defer cancel()
+			r = r.WithContext(ctx)
+		}
 		inner.ServeHTTP(w, r)
 	})
 }
+
+const (
+	livePath = "/dashboard/live"
+	// pageTimeout bounds what a page waits for the database and for its turn to
+	// check a password.
+	pageTimeout = 10 * time.Second
+)
 
 // policy lets a page load its own embedded files and nothing else: no inline
 // script or style, no other host, no frame around it.

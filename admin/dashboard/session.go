@@ -15,6 +15,7 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/throttle"
 )
 
 const (
@@ -31,6 +32,10 @@ var defaultRandom = rand.Reader
 // errNotLoggedIn says that a request comes from nobody who is logged in.
 var errNotLoggedIn = errors.New("dashboard: not logged in")
 
+// errTooManyGuesses says that a network has shown too many refresh tokens that
+// nobody has: another is not looked up.
+var errTooManyGuesses = errors.New("dashboard: too many unknown refresh tokens from this network")
+
 // authenticate returns who is logged in. An expired access token is renewed with
 // the refresh token, and new cookies are set on w.
 func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (access, error) {
@@ -44,14 +49,21 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (access, e
 	if !ok {
 		return access{}, errNotLoggedIn
 	}
+	network := throttle.Network(s.config.ClientIP(r))
+	if !s.guesses.Begin(network, now).OK {
+		return access{}, errTooManyGuesses
+	}
 	next := s.keys.successor(token)
 	session, err := s.db.RotateSession(r.Context(), commerce.SessionRotation{
 		Token: hashToken(token), Next: hashToken(next),
 		At: now, ExpiresAt: now.Add(s.config.RefreshFor), Leeway: refreshLeeway,
 	})
+	if !errors.Is(err, commerce.ErrNotFound) {
+		s.guesses.Known(network)
+	}
 	switch {
 	case errors.Is(err, commerce.ErrConflict):
-		s.log.Warn("dashboard: a refresh token was used twice; its session is ended", "network", networkOf(s.config.ClientIP(r)))
+		s.log.Warn("dashboard: a refresh token was used twice; its session is ended", "network", network)
 		s.clearCookies(w, r)
 		return access{}, errNotLoggedIn
 	case errors.Is(err, commerce.ErrNotFound):
@@ -180,18 +192,28 @@ func (s *Server) pageRequestOf(ctx context.Context, a access, companyID string) 
 
 // Viewer is live.Deps.Viewer: the same cookies open a websocket.
 func (s *Server) Viewer(w http.ResponseWriter, r *http.Request, companyID string) (live.Viewer, error) {
-	a, err := s.authenticate(w, r)
+	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+	defer cancel()
+	a, err := s.authenticate(w, r.WithContext(ctx))
 	if err != nil {
-		return live.Viewer{}, err
+		return live.Viewer{}, viewerError(err)
 	}
 	if companyID == "" {
 		return live.Viewer{}, fmt.Errorf("dashboard: company: %w", commerce.ErrNotFound)
 	}
-	v, err := s.pageRequestOf(r.Context(), a, companyID)
+	v, err := s.pageRequestOf(ctx, a, companyID)
 	if err != nil {
-		return live.Viewer{}, err
+		return live.Viewer{}, viewerError(err)
 	}
 	return live.Viewer{PersonID: a.personID, Company: v.current, Until: a.until}, nil
+}
+
+// viewerError tells a person who may not look from a store that does not answer.
+func viewerError(err error) error {
+	if errors.Is(err, errNotLoggedIn) || errors.Is(err, errNoStore) || errors.Is(err, commerce.ErrNotFound) || errors.Is(err, commerce.ErrUnavailable) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", commerce.ErrUnavailable, err)
 }
 
 // sessionAlive lets the page's script find out whether it lost the connection or

@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/admin"
@@ -48,11 +48,13 @@ a time publishes the directory and the rules' changes.`,
 			wrong.add(err)
 			trusted, err := public.proxies.prefixes()
 			wrong.add(err)
-			setup.dashboard.ClientIP = forwardedFor(trusted)
+			setup.config.ClientIP = forwardedFor(trusted)
+			setup.dashboard.ClientIP = setup.config.ClientIP
 			setup.dashboard.TokenSecret, err = tokens.require()
 			wrong.add(err)
 			setup.dashboard.PreviousTokenSecret, err = formerTokens.read()
 			wrong.add(err)
+			wrong.add(public.tls.read(&setup.service))
 			if err := wrong.err(); err != nil {
 				return err
 			}
@@ -90,7 +92,7 @@ type adminSetup struct {
 
 // runAdmin serves until ctx ends.
 func runAdmin(ctx context.Context, s adminSetup) (err error) {
-	defer s.listener.Close()
+	defer s.closeListeners()
 	client, err := kafka.NewClient(s.kafka)
 	if err != nil {
 		return err
@@ -126,11 +128,16 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 		batcher.Close(limited)
 	}()
 	s.config.Internal = s.internal != nil
-	registry := prometheus.NewRegistry()
+	registry := newRegistry(s.internal != nil)
 	ctx, stopped := watchStop(ctx, s.log, "admin", registry, stopMetrics{counted: map[string]string{
 		"tributary_admin_requests_total": "requests", "tributary_admin_outbox_published_total": "outbox_records",
 	}})
 	defer func() { stopped(err) }()
+	stopWatching, err := s.watchCertificate(ctx, "admin", registry)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopWatching()) }()
 	api, err := admin.New(s.config, admin.Deps{
 		Metrics: registry, Database: db, Names: db, Producer: batcher, Hasher: s.hasher, Previous: s.previous, Log: s.log,
 		Checks: map[string]func(context.Context) error{
@@ -149,6 +156,10 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	stop := context.AfterFunc(ctx, sockets.Cancel)
 	defer stop()
 	stopInternal := s.startInternal(ctx, api.Internal())
-	err = api.Serve(ctx, s.listener, admin.Mux(api, pages))
+	listener, handler := s.listener, admin.Mux(api, pages)
+	if s.certificate != nil {
+		listener, handler = tls.NewListener(listener, s.certificate.Config()), strict(handler)
+	}
+	err = api.Serve(ctx, listener, handler)
 	return errors.Join(err, sockets.Stop(), stopInternal())
 }

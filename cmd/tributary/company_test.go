@@ -8,10 +8,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tributary-io/tributary/edge"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres/cases"
 	"github.com/tributary-io/tributary/internal/wire"
-	"github.com/tributary-io/tributary/sdk/core"
 )
 
 func TestCompaniesAreListedWithTheirSettings(t *testing.T) {
@@ -99,7 +99,7 @@ func TestSettingsOfACompanyAreChangedOneByOne(t *testing.T) {
 	f("Nothing was changed", nil, "--origin", "https://c.example")
 	f("origin: -, before https://c.example", map[string]any{"origins": []string{}}, "--origin", "")
 	f("host: a.example", map[string]any{"hosts": []string{"a.example", "b.example"}}, "--host", "a.example,b.example")
-	f("events-per-second: 1000000, before the edge's default\nburst: 500", map[string]any{"events_per_second": 1000000, "burst": 500}, "--events-per-second", "1000000", "--burst", "500")
+	f("events-per-second: 1000000, before the edge's default\nburst: 512", map[string]any{"events_per_second": 1000000, "burst": 512}, "--events-per-second", "1000000", "--burst", "512")
 	f("events-per-second: the edge's default, before 1000000", map[string]any{"events_per_second": 0}, "--events-per-second", "0")
 	f("consent: required, before none", map[string]any{"consent_policy": "required"}, "--consent", "required")
 	f("payout-rule: last_touch, before coupon_first\nwindow-days: 60, before 30\nhalf-life-days: 14", map[string]any{"payout_rule": "last_touch", "window_days": 60, "half_life_days": 14},
@@ -111,12 +111,12 @@ func TestSettingsOfACompanyAreChangedOneByOne(t *testing.T) {
 		"--country", "AR", "--timezone", "America/Argentina/Buenos_Aires", "--currency", "ARS")
 
 	out, status := command(t, "company", "show", live.CompanyID)
-	for _, want := range []string{live.CompanyID, live.StoreID, "Loja Exemplo", "a.example,b.example", "required", "the edge's default", "500", "ARS", "coupon_first"} {
+	for _, want := range []string{live.CompanyID, live.StoreID, "Loja Exemplo", "a.example,b.example", "required", "the edge's default", "512", "ARS", "coupon_first"} {
 		if status != 0 || !strings.Contains(out, want) {
 			t.Errorf("exit status %d, and %q is not in\n%s", status, want, out)
 		}
 	}
-	outboxAndAudit(t, dsn, live.CompanyID, 11)
+	outboxAndAudit(t, dsn, live.CompanyID, 11, 5) // of orders: host, time zone, and what decides about payouts
 
 	// From the first order on, what is stored was made with these three.
 	conn, err := pgx.Connect(t.Context(), dsn)
@@ -151,9 +151,9 @@ func text(t *testing.T, value any) string {
 	return string(out)
 }
 
-// outboxAndAudit wants changes of a company's settings in the outbox, for edges
-// and for the processor, and in the audit log.
-func outboxAndAudit(t *testing.T, dsn, companyID string, changes int) {
+// outboxAndAudit wants changes of a company's settings in the outbox for edges, in
+// the audit log, and those that concern orders in the outbox for the processor.
+func outboxAndAudit(t *testing.T, dsn, companyID string, changes, ofOrders int) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
 	if err != nil {
@@ -171,11 +171,11 @@ func outboxAndAudit(t *testing.T, dsn, companyID string, changes int) {
 		companyID, wire.TopicDirectory, wire.TopicCommerce).Scan(&directory, &settings, &audited, &last); err != nil {
 		t.Fatal(err)
 	}
-	if directory != changes+1 || settings != changes || audited != changes { // one of the company's creation
+	if directory != changes+1 || settings != ofOrders || audited != changes { // one of the company's creation
 		t.Errorf("%d records of the directory, %d of settings, %d lines of the audit log for %d changes", directory, settings, audited, changes)
 	}
 	var c wire.Company
-	if err := json.Unmarshal(last, &c); err != nil || c.Limits != (wire.Limits{Burst: 500}) || c.ConsentPolicy != "required" || c.Country != "AR" || len(c.Hosts) != 2 {
+	if err := json.Unmarshal(last, &c); err != nil || c.Limits != (wire.Limits{Burst: 512}) || c.ConsentPolicy != "required" || c.Country != "AR" || len(c.Hosts) != 2 {
 		t.Errorf("the directory gets %s, %v", last, err)
 	}
 	if err := conn.QueryRow(t.Context(), `select detail -> 'country' ->> 'from', detail -> 'country' ->> 'to', actor from audit_log
@@ -204,7 +204,7 @@ func TestMistakenSettingsAreRefusedByTheirFlags(t *testing.T) {
 	f(`--host "https://loja.example.com" is no host`, live.CompanyID, "--host", "https://loja.example.com")
 	f("--events-per-second must be from 1 to 1000000", live.CompanyID, "--events-per-second", "-1")
 	f("--events-per-second must be from 1 to 1000000", live.CompanyID, "--events-per-second", "NaN")
-	f("--burst must be from 500", live.CompanyID, "--burst", "499")
+	f("--burst must be from 512", live.CompanyID, "--burst", "511")
 	f("--country is no ISO 3166-1", live.CompanyID, "--country", "Brasil")
 	out, status := command(t, "company", "show", "c_zz")
 	if status != 1 || !strings.Contains(out, "no such company: c_zz") {
@@ -215,10 +215,10 @@ func TestMistakenSettingsAreRefusedByTheirFlags(t *testing.T) {
 	}
 }
 
-// A burst below a full request's events would refuse it for ever.
+// A burst below a full request's cost would refuse it for ever.
 func TestTheLeastBurstIsAFullRequest(t *testing.T) {
-	if commerce.MinBurst != core.MaxBatchEvents {
-		t.Errorf("%d, and a request has up to %d events", commerce.MinBurst, core.MaxBatchEvents)
+	if commerce.MinBurst != edge.LeastBurst {
+		t.Errorf("%d, and a request costs up to %d", commerce.MinBurst, edge.LeastBurst)
 	}
 }
 

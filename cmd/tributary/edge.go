@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/edge"
@@ -41,6 +40,7 @@ this machine's disk.`,
 			wrong.add(err)
 			setup.config.TrustedProxies, err = public.proxies.prefixes()
 			wrong.add(err)
+			wrong.add(public.tls.read(&setup.service))
 			if err := wrong.err(); err != nil {
 				return err
 			}
@@ -81,7 +81,7 @@ type edgeSetup struct {
 
 // runEdge serves until ctx ends.
 func runEdge(ctx context.Context, s edgeSetup) (err error) {
-	defer s.listener.Close()
+	defer s.closeListeners()
 	client, err := kafka.NewClient(s.kafka)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func runEdge(ctx context.Context, s edgeSetup) (err error) {
 	if _, err := fs.Stat(files, "manifest.json"); errors.Is(err, fs.ErrNotExist) {
 		s.log.Warn("this binary was built without the browser SDK's files: use make build")
 	}
-	registry := prometheus.NewRegistry()
+	registry := newRegistry(s.internal != nil)
 	ctx, stopped := watchStop(ctx, s.log, "edge", registry, stopMetrics{
 		counted: map[string]string{
 			"tributary_edge_requests_total": "requests", "tributary_edge_events_total": "events",
@@ -113,6 +113,14 @@ func runEdge(ctx context.Context, s edgeSetup) (err error) {
 			return err
 		}
 		defer func() { err = errors.Join(err, deps.Spool.Close()) }()
+	}
+	stopWatching, err := s.watchCertificate(ctx, "edge", registry)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopWatching()) }()
+	if s.certificate != nil {
+		s.config.TLS = s.certificate.Config()
 	}
 	s.config.Internal = s.internal != nil
 	server, err := edge.New(s.config, deps)

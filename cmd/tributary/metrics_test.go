@@ -32,7 +32,7 @@ var labelsOf = map[string]int{
 }
 
 func TestMetricsKeepPrometheusConventions(t *testing.T) {
-	s := startServices(t, "--spool", t.TempDir())
+	s := startServices(t, "--spool", t.TempDir(), "--internal-addr", "127.0.0.1:0")
 	for name, service := range map[string]*running{"edge": s.edge, "admin": s.admin, "processor": s.processor} {
 		page := service.metrics()
 		problems, err := promlint.New(strings.NewReader(page)).Lint()
@@ -124,6 +124,24 @@ func TestStrangersMakeNoLabels(t *testing.T) {
 			t.Errorf("a stranger's word is in\n%s", page)
 		}
 	}
+}
+
+// Only where operators alone reach them, metrics tell what load does and which
+// version runs.
+func TestMetricsOfTheProcessAreInternal(t *testing.T) {
+	f := func(service *running, want bool) {
+		t.Helper()
+		page := service.metrics()
+		for _, metric := range []string{"process_resident_memory_bytes", "go_goroutines", "tributary_build_info"} {
+			if strings.Contains(page, "\n"+metric) != want {
+				t.Errorf("%s is there: %t, want %t", metric, !want, want)
+			}
+		}
+	}
+	s := startServices(t, "--internal-addr", "127.0.0.1:0")
+	f(s.edge, true)
+	f(s.admin, false)
+	f(s.processor, true)
 }
 
 func checkFamily(t *testing.T, service string, family *dto.MetricFamily) {

@@ -61,9 +61,7 @@ const processorGroup = "tributary-processor"
 
 // runProcessor runs a processor until ctx ends.
 func runProcessor(ctx context.Context, s processorSetup) (err error) {
-	if s.listener != nil {
-		defer s.listener.Close()
-	}
+	defer s.closeListeners()
 	client, err := kafka.NewClient(s.kafka)
 	if err != nil {
 		return err
@@ -84,7 +82,7 @@ func runProcessor(ctx context.Context, s processorSetup) (err error) {
 	group := kafka.NewGroup(client, processorGroup, func(err error) {
 		s.log.Warn("processor waits for Kafka", "error", err)
 	}, wire.TopicEvents, wire.TopicCommerce)
-	registry := internalRegistry()
+	registry := newRegistry(true)
 	ctx, stopped := watchStop(ctx, s.log, "processor", registry, stopMetrics{
 		counted: map[string]string{"tributary_processor_records_total": "records", "tributary_processor_orders_computed_total": "orders"},
 		held:    map[string]string{"tributary_processor_partitions": "partitions_handed_over"},

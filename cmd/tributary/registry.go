@@ -7,11 +7,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// internalRegistry returns a registry for a service whose /metrics only operators
-// reach: with the Go runtime's metrics, the process's and the build's. To a
+// newRegistry returns a registry for a service's metrics. Where only operators
+// reach them it has those of the Go runtime, the process and the build too: to a
 // stranger these would say what load does, and which version runs.
-func internalRegistry() *prometheus.Registry {
+func newRegistry(internal bool) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
+	if !internal {
+		return registry
+	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "tributary_build_info", Help: "1; its labels say what was built.",
 		ConstLabels: prometheus.Labels{"version": version(debug.ReadBuildInfo())},

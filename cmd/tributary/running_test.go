@@ -61,7 +61,10 @@ func (r *running) says(text string) {
 		func() string { return "want " + text + " in\n" + r.out.String() })
 }
 
-var listensAt = regexp.MustCompile(`listens.* addr=(\S+)`)
+var listensAt = regexp.MustCompile(`msg="\w+ listens" addr=(\S+)`)
+
+// internalAt finds the address of --internal-addr.
+var internalAt = regexp.MustCompile(`msg="\w+ listens for its own people" addr=(\S+)`)
 
 // origin waits until the service listens and returns its origin.
 func (r *running) origin() string {
@@ -159,8 +162,12 @@ func (r *running) is(status int, request func() *http.Request) string {
 // metrics is what the service answers to Prometheus.
 func (r *running) metrics() string {
 	r.t.Helper()
+	origin := r.origin()
+	if internal := internalAt.FindStringSubmatch(r.out.String()); internal != nil { // said before the other
+		origin = "http://" + internal[1]
+	}
 	return r.is(http.StatusOK, func() *http.Request {
-		request, err := http.NewRequest(http.MethodGet, r.origin()+"/metrics", nil)
+		request, err := http.NewRequest(http.MethodGet, origin+"/metrics", nil)
 		if err != nil {
 			r.t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tributary-io/tributary/internal/background"
+	"github.com/tributary-io/tributary/internal/certificate"
 	"github.com/tributary-io/tributary/internal/kafka"
 )
 
@@ -21,8 +22,10 @@ import (
 type service struct {
 	kafka    kafka.Config
 	listener net.Listener
-	internal net.Listener // of /metrics and the details of /readyz; nil: they are on listener
-	log      *slog.Logger
+	// certificate serves HTTPS on listener; nil: plain HTTP.
+	certificate *certificate.Pair
+	internal    net.Listener // of /metrics and the details of /readyz; nil: they are on listener
+	log         *slog.Logger
 }
 
 // serviceFlags are the flags that edge, admin and processor share.
@@ -64,6 +67,7 @@ func (f *serviceFlags) listen(s *service) (err error) {
 type publicFlags struct {
 	hashing  hashingFlags
 	proxies  proxyFlag
+	tls      certificateFlags
 	internal string // address
 }
 
@@ -71,6 +75,7 @@ func (f *publicFlags) register(flags *pflag.FlagSet, drain *time.Duration) {
 	flags.DurationVar(drain, "drain", 10*time.Second, "longest wait for requests in flight at the end")
 	f.hashing.register(flags)
 	f.proxies.register(flags)
+	f.tls.register(flags)
 	flags.StringVar(&f.internal, "internal-addr", "", "address for /metrics and the details of /readyz, which the internet should not reach (default none: both are at --addr)")
 }
 
@@ -86,6 +91,16 @@ func (f *publicFlags) listen(common *serviceFlags, s *service) (err error) {
 		err = errors.Join(err, s.internal.Close())
 	}
 	return err
+}
+
+// closeListeners closes what is open, also where a service ends before it serves.
+// Whoever serves on a listener closes it too, which is no fault.
+func (s *service) closeListeners() {
+	for _, l := range []net.Listener{s.listener, s.internal} {
+		if l != nil {
+			_ = l.Close()
+		}
+	}
 }
 
 // startInternal serves a service's internal routes until the returned function is

@@ -161,11 +161,11 @@ func TestWhatKafkaDoesNotTakeIsSpooledAndSentLaterInOrder(t *testing.T) {
 	c.set(func() { c.answer = nil })
 	e.awaitEmpty()
 	c.awaitValues(t, "a b c")
-	e.wantSent("d", "")
-	c.awaitValues(t, "a b c d")
 	if state := e.spool.State(); state.Spooled != 2 || state.Sent != 2 || state.Bytes != 0 || state.Oldest != 0 || !state.Room {
 		t.Errorf("%+v", state)
 	}
+	e.wantSent("d", "")
+	c.awaitValues(t, "a b c d")
 }
 
 // An error that no retry mends, but not of the records themselves.

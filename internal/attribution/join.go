@@ -62,9 +62,13 @@ func (x *Index) join(c *facts.Case) joined {
 		}
 	}
 	for i := range out.visitors {
-		if v := &out.visitors[i]; v.by == "" {
+		v := &out.visitors[i]
+		switch {
+		case v.by == "":
 			v.hub = hubOfClaims(v.Visitor)
 			out.cuts = append(out.cuts, facts.Cut{What: facts.CutVisitor, Limit: v.hub})
+		case v.Cut:
+			out.cuts = append(out.cuts, facts.Cut{What: facts.CutEvents, Limit: facts.HubOfEvents})
 		}
 	}
 	return out

@@ -139,9 +139,9 @@ func TestSettingsTellEveryRuleTheyBreak(t *testing.T) {
 	limits := func(perSecond float64, burst int) func(*NewStore) {
 		return func(s *NewStore) { s.Limits = wire.Limits{EventsPerSecond: perSecond, Burst: burst} }
 	}
-	f("", limits(1, 500))
+	f("", limits(1, 512))
 	f("", limits(1_000_000, 10_000_000))
-	f("events_per_second out_of_range; burst out_of_range", limits(0.5, 499))
+	f("events_per_second out_of_range; burst out_of_range", limits(0.5, 511))
 	f("events_per_second out_of_range; burst out_of_range", limits(1_000_001, 10_000_001))
 	f("events_per_second out_of_range; burst out_of_range", limits(math.NaN(), -1))
 	f("hosts[0] invalid_value; hosts[1] invalid_value", func(s *NewStore) { s.Hosts = []string{"", "a.example:80", "a.example"} })

@@ -56,7 +56,7 @@ const (
 	maxAddress = 300 // bytes of one of them: a host has at most 253 (RFC 1035)
 
 	MaxEventsPerSecond = 1_000_000
-	MinBurst           = 500 // events of one request: a smaller burst would refuse a full one
+	MinBurst           = 512 // edge.LeastBurst: a smaller burst would refuse a full request
 	MaxBurst           = 10_000_000
 )
 
@@ -134,7 +134,7 @@ func (s Settings) Check() (bad Violations) {
 		bad.Add("events_per_second", CodeOutOfRange, "must be from 1 to %d, or 0 for the edge's default", MaxEventsPerSecond)
 	}
 	if n := s.Limits.Burst; n != 0 && (n < MinBurst || n > MaxBurst) {
-		bad.Add("burst", CodeOutOfRange, "must be from %d, the events that one request may have, to %d, or 0 for the edge's default", MinBurst, MaxBurst)
+		bad.Add("burst", CodeOutOfRange, "must be from %d, what one request may cost, to %d, or 0 for the edge's default", MinBurst, MaxBurst)
 	}
 	bad.word(body, "consent_policy", s.ConsentPolicy, ConsentPolicies...)
 	bad.word(body, "payout_rule", s.PayoutRule, PayoutRules...)

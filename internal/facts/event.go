@@ -15,6 +15,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/sdk/core"
 )
 
 // Event is one copy of an event. Several copies may have one id; see Copy.
@@ -30,6 +31,21 @@ type Event struct {
 // Human reports whether the event counts for attribution. Events of bots,
 // prefetches and link previews do not.
 func (e *Event) Human() bool { return e.Bot == "" || e.Bot == wire.BotNone }
+
+// Arrived reports whether the event shows that its visitor came by a campaign: by a
+// short link, UTM values or the click id of an ad network. An event with a page's URL
+// shows it by that alone, since the SDK repeats the campaign in the context of later
+// pages.
+func (e *Event) Arrived() bool {
+	if e.Event.Event == core.LinkClick {
+		return true
+	}
+	if url := e.Context.Page.URL; url != "" {
+		campaign, clickIDs := core.ParseCampaign(url)
+		return campaign != (core.Campaign{}) || len(clickIDs) > 0
+	}
+	return e.Context.Campaign != (wire.Campaign{}) || len(e.Context.ClickIDs) > 0
+}
 
 // skewIsLatency is the least difference between sentAt and receivedAt that is taken
 // for a wrong clock. A smaller one is the time of travel (docs/attribution.md,

@@ -80,7 +80,7 @@ type ExplainedTouch struct {
 type Cut struct {
 	What  CutWhat `json:"what"`
 	Kind  KeyKind `json:"kind,omitempty"` // of the key
-	Limit Hub     `json:"limit"`          // which limit was exceeded
+	Limit Hub     `json:"limit"`          // which limit was exceeded; HubOfEvents of CutEvents
 }
 
 // CutWhat is what a limit left out.
@@ -90,6 +90,7 @@ type CutWhat string
 const (
 	CutKey     CutWhat = "key"     // a key of the order
 	CutVisitor CutWhat = "visitor" // a visitor to whom keys lead
+	CutEvents  CutWhat = "events"  // old events of a visitor that came by no campaign
 )
 
 // Arrival is what shows that a visitor arrived (docs/attribution.md, "Touches").

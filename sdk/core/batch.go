@@ -1,6 +1,9 @@
 package core
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Bounds of what is accepted (docs/edge.md, "Bounds").
 const (
@@ -262,6 +265,9 @@ func (b *Batch) items(text string, o *Options) *Violation {
 		b.Items = make([]Item, 0, min(MaxBatchEvents, 1+len(text)/512))
 	}
 	for {
+		if n := len(b.Items); n > 0 && n == cap(b.Items) { // as many more as there will be if the rest is like the beginning
+			b.Items = slices.Grow(b.Items, min(MaxBatchEvents-n, 1+n*len(rest)/(len(text)-len(rest))))
+		}
 		n, v := b.next(rest, o)
 		if v != nil {
 			return v

@@ -163,6 +163,7 @@ type visitorRequest struct {
 	to          time.Time // of the order's interval
 	eventsFrom  time.Time // from when events are read: Limits.EventsBefore before the interval
 	eventsUntil time.Time // until when events are read: createdAt + Limits.EventsAfter
+	untilID     string    // of readArrivals: of events at eventsUntil, those up to this id
 }
 
 var requestRows = postgres.Rows[visitorRequest]{
@@ -262,16 +263,55 @@ var readEvents = `
 // id.
 var ownKinds = []facts.KeyKind{facts.KeyVisitor, facts.KeyUser}
 
-// events reads the visitors' events, newest first.
+// events reads the visitors' events, newest first. Of a visitor with more than
+// Limits.Events it reads the older ones that came by a campaign, too.
 func (t Tx) events(ctx context.Context, companyID string, limits facts.Limits, requests []visitorRequest, into []*facts.Visitor) error {
-	rows, err := t.tx.Query(ctx, readEvents, requestRows.Args(requests, pgx.NamedArgs{"company_id": companyID, "most_events": limits.Events, "own_kinds": ownKinds}))
+	rows, err := t.tx.Query(ctx, readEvents, requestRows.Args(requests, pgx.NamedArgs{"company_id": companyID, "most_events": limits.Events + 1, "own_kinds": ownKinds}))
 	if err != nil {
 		return err
 	}
+	if err := addEvents(rows, into); err != nil {
+		return err
+	}
+	var older []visitorRequest
+	for i, v := range into {
+		if len(v.Events) <= limits.Events {
+			continue
+		}
+		first := v.Events[limits.Events]
+		v.Events, v.Cut = v.Events[:limits.Events], true
+		r := requests[i]
+		r.eventsUntil, r.untilID = first.At, first.EventID
+		older = append(older, r)
+	}
+	if len(older) == 0 {
+		return nil
+	}
+	rows, err = t.tx.Query(ctx, readArrivals, olderRows.Args(older, pgx.NamedArgs{"company_id": companyID, "most_events": limits.Events}))
+	if err != nil {
+		return err
+	}
+	return addEvents(rows, into)
+}
+
+// olderRows are requests for what is at or before an event.
+var olderRows = append(slices.Clone(requestRows), postgres.Col("until_id", "uuid", func(v *visitorRequest) string { return v.untilID }))
+
+var readArrivals = `
+	select p.n, e.at, e.body - 'payload'
+	from ` + olderRows.Unnest("p") + `
+	cross join lateral (
+		select at, body from event_fact f
+		where f.company_id = @company_id and f.visitor = p.visitor and f.arrived and f.visitor is not null and f.bot = 'none'
+			and f.at between p.events_from and p.events_until and (f.at, f.event_id) <= (p.events_until, p.until_id)
+		order by f.at desc, f.event_id desc limit @most_events) e`
+
+// addEvents adds the events of rows to their visitors.
+func addEvents(rows pgx.Rows, into []*facts.Visitor) error {
 	var n int32
 	var at time.Time
 	var body []byte
-	_, err = pgx.ForEachRow(rows, []any{&n, &at, &body}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&n, &at, &body}, func() error {
 		e, err := facts.ReadEvent(body, at, into[n].ID)
 		if err != nil {
 			return fmt.Errorf("an event of a visitor: %w", err)

@@ -49,7 +49,10 @@ func (e *edgeProcess) url() string { return "http://" + e.addr }
 func (e *edgeProcess) snapshot() string { return filepath.Join(e.dir, "directory.json") }
 
 // start starts the edge and returns once it takes events.
-func (e *edgeProcess) start(ctx context.Context) error {
+func (e *edgeProcess) start(ctx context.Context) error { return e.startUntil(ctx, "/readyz") }
+
+// startUntil starts the edge and returns once a path is answered with 200.
+func (e *edgeProcess) startUntil(ctx context.Context, path string) error {
 	args := []string{
 		"edge", "--addr", e.addr, "--kafka-brokers", strings.Join(e.brokers, ","), "--snapshot", e.snapshot(),
 		"--network-events-per-second", "1e9", "--network-burst", "1000000000", // all clients share one network
@@ -68,11 +71,11 @@ func (e *edgeProcess) start(ctx context.Context) error {
 	if e.process, err = child.Start(cmd, syscall.SIGKILL); err != nil {
 		return fmt.Errorf("edge: %w", err)
 	}
-	return until(ctx, "the edge is ready", func() (bool, error) {
+	return until(ctx, "the edge answers "+path, func() (bool, error) {
 		if err := e.alive(); err != nil {
 			return false, err
 		}
-		_, err := e.readiness(ctx)
+		_, err := e.get(ctx, path)
 		return err == nil, nil
 	})
 }

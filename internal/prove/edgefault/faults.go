@@ -287,11 +287,12 @@ func answersLost(ctx context.Context, s *stand) error {
 	})
 }
 
-// diskFull kills the edge too: its next life begins with a full disk.
+// diskFull kills the edge too: its next life begins with a full disk, so it is not
+// ready.
 func diskFull(ctx context.Context, s *stand) error {
 	someRefused := func() error { return s.awaitMore(ctx, "refused", s.size.between/100, s.load.refused.Load) }
 	return steps(s.writeSnapshot(ctx),
 		s.killBrokers, someRefused, s.hold(ctx, s.size.stopped/3),
-		s.edge.kill, func() error { return s.edge.start(ctx) }, someRefused,
+		s.edge.kill, func() error { return s.edge.startUntil(ctx, "/healthz") }, someRefused,
 		s.restartBrokers(ctx))
 }
