@@ -32,6 +32,7 @@ type orderPage struct {
 	Total     []string // commission, a line a currency
 	State     string   // what the commission is, in a word
 	StateIs   string   // approved | pending | cancelled: a class
+	Unproven  bool     // paid though nothing proves it
 	PayableOn string   // the day from which it may be paid; empty: nothing is owed
 	TakenBack bool     // cancelled: the costs are what was owed before
 	Ledger    []ledgerLine
@@ -197,6 +198,7 @@ func (p *orderPage) explain(x facts.Explanation, sale commerce.Sale, zone *time.
 	if x.Payout.State == facts.PayoutReview && x.Payout.Winner != nil {
 		p.Verdict = x.Payout.Winner.Influencer + " may have brought this sale by a link. Nothing is owed until you decide."
 	}
+	p.Unproven = x.Payout.State == facts.PayoutEarned && x.Payout.Winner != nil && x.Payout.Winner.Proof == facts.ProofClaimed
 	if day, err := time.Parse(time.DateOnly, x.Payout.PayableOn); err == nil {
 		p.PayableOn = day.Format("2 Jan 2006")
 	}
