@@ -16,9 +16,19 @@ import (
 
 // Bounds of additional costs.
 const (
-	maxAdditionalCosts = 5000 // in a list or a history; more than a store has
-	maxHistory         = 366  // days
+	maxAdditionalCosts = 5000   // in a list or a history; more than a store has
+	maxHistory         = 366    // days
+	maxHistoryCosts    = 50_000 // in all days of a history together: about 5 MB of JSON
 )
+
+// allCosts refuses a list that is longer than maxAdditionalCosts: it was read with
+// one more. A list that leaves costs out would make wrong totals.
+func allCosts(costs []commerce.AdditionalCost, bad *commerce.Violations) error {
+	if len(costs) > maxAdditionalCosts {
+		bad.Add("start_date", commerce.CodeTooMany, "and the other filters find more than %d costs: ask for a shorter period", maxAdditionalCosts)
+	}
+	return brokenRules(bad)
+}
 
 // additionalCostRecord is a cost of GET /costs.
 type additionalCostRecord struct {
@@ -47,7 +57,10 @@ func (s *Server) listCosts(_ http.ResponseWriter, r *http.Request, c caller) (an
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	costs, err := s.deps.Database.AdditionalCosts(ctx, c.companyID, filter, maxAdditionalCosts)
+	costs, err := s.deps.Database.AdditionalCosts(ctx, c.companyID, filter, maxAdditionalCosts+1)
+	if err == nil {
+		err = allCosts(costs, o.bad)
+	}
 	if err != nil {
 		return answer{}, err
 	}
@@ -203,11 +216,14 @@ func (s *Server) costHistory(_ http.ResponseWriter, r *http.Request, c caller) (
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	costs, err := s.deps.Database.AdditionalCostVersions(ctx, c.companyID, commerce.CostFilter{From: from, To: to}, maxAdditionalCosts)
+	costs, err := s.deps.Database.AdditionalCostVersions(ctx, c.companyID, commerce.CostFilter{From: from, To: to}, maxAdditionalCosts+1)
+	if err == nil {
+		err = allCosts(costs, o.bad)
+	}
 	if err != nil {
 		return answer{}, err
 	}
-	days := []costDay{}
+	days, listed := []costDay{}, 0
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
 		record := costDay{Date: day.Format(time.DateOnly), Total: commerce.Sum{Currency: commerce.BRL}, Costs: []projectedCost{}}
 		for _, cost := range costs {
@@ -215,6 +231,10 @@ func (s *Server) costHistory(_ http.ResponseWriter, r *http.Request, c caller) (
 				record.Total.Minor = record.Total.Minor.Add(decimal.NewFromInt(minor))
 				record.Costs = append(record.Costs, projectedCost{cost.ID, cost.Name, cost.Frequency, commerce.Amount{Minor: minor, Currency: commerce.BRL}})
 			}
+		}
+		if listed += len(record.Costs); listed > maxHistoryCosts {
+			o.bad.Add("end_date", commerce.CodeTooMany, "makes a history of more than %d costs, counted on each day: ask for fewer days", maxHistoryCosts)
+			return answer{}, brokenRules(o.bad)
 		}
 		days = append(days, record)
 	}

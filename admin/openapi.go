@@ -8,9 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -58,9 +56,7 @@ func (s *Server) serve(d *document) http.HandlerFunc {
 		header.Set("Cache-Control", "public, max-age="+strconv.Itoa(documentMaxAge))
 		header.Set("ETag", d.etag)
 		header.Set("X-Content-Type-Options", "nosniff")
-		if slices.ContainsFunc(strings.Split(r.Header.Get("If-None-Match"), ","), func(tag string) bool {
-			return strings.TrimPrefix(strings.TrimSpace(tag), "W/") == d.etag
-		}) {
+		if noneMatch(r.Header.Values("If-None-Match"), d.etag) {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}

@@ -149,12 +149,13 @@ func (s *Server) arrival(ctx *fasthttp.RequestCtx, address netip.Addr, c *compan
 	h := &requestOf(ctx).headers
 	network := s.known.network(c, address)
 	a := arrival{
-		company: c, receivedAt: now.UnixMilli(), skew: clockSkew(now, sentAt), via: via,
+		company: c, skew: clockSkew(now, sentAt), via: via,
 		ip: network.ip, netKey: network.key, frame: h.fromForeignFrame(), bot: wire.BotNone,
 		signal: h.privacySignal(), sender: sender{trust: wire.TrustOpen},
 		userAgent: cutText(textOf(ctx.Request.Header.UserAgent()), maxUserAgent),
 		fromPage:  via != "" || len(h.origin) > 0 || len(h.fetchSite) > 0,
 	}
+	core.AppendTime(a.receivedAt[:0], now.UnixMilli())
 	// On a request of another site's page the cookie would say whom that page made
 	// open the shop, and not who came.
 	if via == wire.ViaLink || h.fromSameSite(ctx.Host()) {

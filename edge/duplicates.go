@@ -3,7 +3,6 @@ package edge
 import (
 	"encoding/binary"
 	"hash/maphash"
-	"slices"
 	"sync"
 
 	"github.com/google/uuid"
@@ -75,8 +74,24 @@ type duplicateShard struct {
 
 // bucket holds the last of the acknowledged events that fall into it.
 type bucket struct {
-	ids  [8]fingerprint
-	next uint8 // the oldest
+	first, second [8]uint64 // the halves of their fingerprints, the newest first
+}
+
+// holds looks at the first halves, which lie in one line of the processor's cache.
+func (b *bucket) holds(id fingerprint) bool {
+	for i, first := range b.first {
+		if first == id[0] && b.second[i] == id[1] {
+			return true
+		}
+	}
+	return false
+}
+
+// put takes the place of the oldest.
+func (b *bucket) put(id fingerprint) {
+	copy(b.first[1:], b.first[:])
+	copy(b.second[1:], b.second[:])
+	b.first[0], b.second[0] = id[0], id[1]
 }
 
 // newDuplicates makes a set that forgets one of twenty events after remember
@@ -86,7 +101,7 @@ func newDuplicates(remember int) *duplicates {
 	for i := range d.shards {
 		s := &d.shards[i]
 		s.pending = map[fingerprint]*attempt{}
-		s.acked = make([]bucket, 1+2*remember/len(d.shards)/len(bucket{}.ids))
+		s.acked = make([]bucket, 1+2*remember/len(d.shards)/len(bucket{}.first))
 	}
 	return d
 }
@@ -121,7 +136,7 @@ func (d *duplicates) claim(id fingerprint, by *attempt) (first bool, other *atte
 	s := d.shard(id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if slices.Contains(s.bucket(id).ids[:], id) {
+	if s.bucket(id).holds(id) {
 		return false, nil
 	}
 	if other := s.pending[id]; other != nil {
@@ -138,9 +153,7 @@ func (d *duplicates) finish(a *attempt, ids []fingerprint, ok bool) {
 		s.mu.Lock()
 		delete(s.pending, id)
 		if ok {
-			b := s.bucket(id)
-			b.ids[b.next] = id
-			b.next = (b.next + 1) % uint8(len(b.ids))
+			s.bucket(id).put(id)
 		}
 		s.mu.Unlock()
 	}

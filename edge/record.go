@@ -14,8 +14,8 @@ import (
 // arrival is what the edge knows of a request's events from the request itself.
 type arrival struct {
 	company    *company
-	receivedAt int64 // Unix milliseconds
-	skew       int64 // receivedAt − sentAt in milliseconds; 0 where no sentAt came
+	receivedAt [len("2006-01-02T15:04:05.000Z")]byte // as core.AppendTime writes it
+	skew       int64                                 // receivedAt − sentAt in milliseconds; 0 where no sentAt came
 	ip         string
 	netKey     string
 	frame      bool     // the browser says that a frame in a page of another site sent it
@@ -67,7 +67,7 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	dst = core.AppendFields(dst, e)
 	dst = a.company.appendIdentity(dst, a.recent, &e.Identity)
 	dst = append(dst, `,"receivedAt":"`...)
-	dst = core.AppendTime(dst, a.receivedAt)
+	dst = append(dst, a.receivedAt[:]...)
 	dst = append(dst, `","clockSkewMs":`...)
 	dst = strconv.AppendInt(dst, skewFor(e, a.skew), 10)
 	dst = appendMember(dst, 0, "ip", a.ip)

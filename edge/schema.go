@@ -18,7 +18,7 @@ func newSchema() *asset {
 		tag:         hex.EncodeToString(sum[:8]),
 		encoded: map[string][]byte{
 			"":     docs.EventSchema,
-			"br":   fasthttp.AppendBrotliBytesLevel(nil, docs.EventSchema, fasthttp.CompressBrotliBestCompression),
+			"br":   fasthttp.AppendBrotliBytesLevel(nil, docs.EventSchema, fasthttp.CompressBrotliDefaultCompression), // the best holds 32 MiB of memory
 			"gzip": fasthttp.AppendGzipBytesLevel(nil, docs.EventSchema, fasthttp.CompressBestCompression),
 		},
 	}

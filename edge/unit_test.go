@@ -210,8 +210,8 @@ func TestDuplicatesAreBounded(t *testing.T) {
 			t.Errorf("shard %d: %d pending, %d buckets", i, len(s.pending), len(s.acked))
 		}
 		for _, bucket := range s.acked {
-			for _, id := range bucket.ids {
-				if id != (fingerprint{}) {
+			for i := range bucket.first {
+				if bucket.first[i] != 0 || bucket.second[i] != 0 {
 					remembered++
 				}
 			}

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -132,7 +133,7 @@ func (s *Server) problemOf(w http.ResponseWriter, _ *http.Request, _ access, sta
 // unavailable answers 503 after an error, which is logged and not shown. Guesses
 // are answered 429 and not logged: whoever guesses must not fill the log.
 func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Err() != nil {
+	if errors.Is(r.Context().Err(), context.Canceled) {
 		return // the client hung up
 	}
 	if errors.Is(err, errTooManyGuesses) {

@@ -184,7 +184,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /dashboard/login", s.login)
 	mux.HandleFunc("POST /dashboard/logout", s.logout)
 	mux.HandleFunc("GET /dashboard/assets/{name}", s.assets.serve)
-	mux.Handle("GET /dashboard/live", s.live)
+	mux.Handle("GET "+livePath, s.live)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, http.StatusNotFound, "No such page", "The address may be mistyped, or the page has moved.")
 	})
@@ -199,9 +199,21 @@ func (s *Server) routes() http.Handler {
 	inner := forms.Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setSecurityHeaders(w.Header())
+		if r.URL.Path != livePath { // a socket lives longer; Viewer and the hub bound what it reads
+			ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+			defer cancel()
+			r = r.WithContext(ctx)
+		}
 		inner.ServeHTTP(w, r)
 	})
 }
+
+const (
+	livePath = "/dashboard/live"
+	// pageTimeout bounds what a page waits for the database and for its turn to
+	// check a password.
+	pageTimeout = 10 * time.Second
+)
 
 // policy lets a page load its own embedded files and nothing else: no inline
 // script or style, no other host, no frame around it.

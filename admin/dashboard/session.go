@@ -192,18 +192,28 @@ func (s *Server) pageRequestOf(ctx context.Context, a access, companyID string) 
 
 // Viewer is live.Deps.Viewer: the same cookies open a websocket.
 func (s *Server) Viewer(w http.ResponseWriter, r *http.Request, companyID string) (live.Viewer, error) {
-	a, err := s.authenticate(w, r)
+	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+	defer cancel()
+	a, err := s.authenticate(w, r.WithContext(ctx))
 	if err != nil {
-		return live.Viewer{}, err
+		return live.Viewer{}, viewerError(err)
 	}
 	if companyID == "" {
 		return live.Viewer{}, fmt.Errorf("dashboard: company: %w", commerce.ErrNotFound)
 	}
-	v, err := s.pageRequestOf(r.Context(), a, companyID)
+	v, err := s.pageRequestOf(ctx, a, companyID)
 	if err != nil {
-		return live.Viewer{}, err
+		return live.Viewer{}, viewerError(err)
 	}
 	return live.Viewer{PersonID: a.personID, Company: v.current, Until: a.until}, nil
+}
+
+// viewerError tells a person who may not look from a store that does not answer.
+func viewerError(err error) error {
+	if errors.Is(err, errNotLoggedIn) || errors.Is(err, errNoStore) || errors.Is(err, commerce.ErrNotFound) || errors.Is(err, commerce.ErrUnavailable) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", commerce.ErrUnavailable, err)
 }
 
 // sessionAlive lets the page's script find out whether it lost the connection or

@@ -21,7 +21,7 @@ import (
 // attack is a request that a stranger sends again and again.
 type attack struct {
 	name    string
-	request string // as it is written to the connection
+	request string // as it is written to the connection, with numbers where it has changing
 	bytes   int    // of it, with its body inflated as far as the edge may
 	status  int    // of the answer
 }
@@ -109,6 +109,7 @@ func (o options) attack(ctx context.Context, a attack, server *process) (time.Du
 func (a attack) send(ctx context.Context, addr string, phase *atomic.Int32, answered *atomic.Int64) error {
 	var conn net.Conn
 	var reader *bufio.Reader
+	request := []byte(a.request)
 	defer func() {
 		if conn != nil {
 			_ = conn.Close()
@@ -122,7 +123,16 @@ func (a attack) send(ctx context.Context, addr string, phase *atomic.Int32, answ
 			}
 			reader = bufio.NewReader(conn)
 		}
-		if _, err := io.WriteString(conn, a.request); err != nil {
+		n := next.Add(1)
+		for rest := a.request; ; {
+			i := strings.LastIndex(rest, changing)
+			if i < 0 {
+				break
+			}
+			number(request, mark{i, len(changing)}, n)
+			rest = rest[:i]
+		}
+		if _, err := conn.Write(request); err != nil {
 			return err
 		}
 		response, err := http.ReadResponse(reader, nil) //nolint:bodyclose // read to its end; the connection is used again

@@ -18,6 +18,9 @@ const (
 	maxRatio   = 100
 )
 
+// changing stands in a request where each one has another number.
+const changing = "########"
+
 // linkCode is a short link of the benchmark's company.
 const linkCode = "Ab12Cd"
 
@@ -112,6 +115,9 @@ func texts() []attack {
 		plain("campaigns in every text", 200, page("https://x.com/?"+filled("utm_source=a&", 2000))),
 		plain("click ids in every text", 200, page("https://x.com/?"+filled("trb_click=a.1&gclid=1&", 2000))),
 		plain("ids in every text", 200, page("https://x.com/?"+filled("user_id=1&", 2000))),
+		plain("an unknown user agent", 200, `{"event":"X","context":{"userAgent":"`+changing+filled("(a;b)", 500)+`"}}`),
+		plain("an unknown user agent of words", 200, `{"event":"X","context":{"userAgent":"`+changing+filled("a/1 ", 500)+`"}}`),
+		plain("an unknown page and phone", 200, `{"event":"X","identity":{"phone":"+49`+changing+`","email":"`+changing+`@x.com"},"visitorId":"`+changing+`","context":{"page":{"url":"https://x.com/`+changing+`"}}}`),
 		plain("an identity that is no phone", 200, `{"event":"X","identity":{"phone":"+`+filled("٤", 300)+`","email":"`+filled("a@", 300)+`"}}`),
 		plain("an identity of digits", 200, `{"event":"X","identity":{"phone":"`+filled("5511987654321", 300)+`","customer_id":"`+filled("Ａ", 300)+`"}}`),
 	}
@@ -171,7 +177,14 @@ func requests() []attack {
 		return attack{name, request, len(request), status}
 	}
 	const headerRoom = 14 << 10
+	chunked := "POST /v1/events?companyId=" + company + " HTTP/1.1\r\nHost: edge.example.com\r\nTransfer-Encoding: chunked\r\n\r\n"
+	for _, c := range event(`"` + filled("a", 5000) + `"`) {
+		chunked += "1\r\n" + string(c) + "\r\n"
+	}
+	chunked += "0\r\n\r\n"
 	return []attack{
+		{"chunks of one byte", chunked, len(chunked), 200},
+		{"a short link under a long host", "GET /s/" + linkCode + " HTTP/1.1\r\nHost: " + filled("a.", headerRoom) + "com\r\n\r\n", headerRoom, 302},
 		{"an unknown company", strings.Replace(post("", small), company, "co_nobody", 1), len(post("", small)), 401},
 		with("a wrong API key", "Authorization: Bearer trb_live_0123456789abcdefghijklmnopqrstuvwxyz0123\r\n", 401),
 		with("a long API key", "Authorization: Bearer "+filled("k", headerRoom)+"\r\n", 401),

@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&o.load, "load", "", "measure the loads alone whose names hold this; with a dot at its end, the one load of that name")
 	flags.BoolVar(&o.perf, "perf", false, "count instructions and context switches by perf(1), which must be there")
 	flags.BoolVar(&o.attacks, "attacks", false, "measure what a stranger's requests cost the edge, and not the loads; -load names some")
-	flags.StringVar(&o.profile, "profile", "", "write a CPU profile of each server process to this file, the last one stays")
+	flags.StringVar(&o.profile, "profile", "", "write a CPU profile of each server process to this file, and what is in its memory beside it with .heap; the last one stays")
 	flags.StringVar(&o.serve, "serve", "", "internal: the role of a process that edgebench started")
 	flags.StringVar(&o.broker, "broker", "", "internal: its broker")
 	if err := flags.Parse(args); err != nil {

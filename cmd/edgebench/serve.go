@@ -50,6 +50,7 @@ func (o options) serveRole(ctx context.Context) error {
 			return err
 		}
 		defer pprof.StopCPUProfile()
+		defer o.profileHeap()
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -68,6 +69,19 @@ func (o options) serveRole(ctx context.Context) error {
 		return serveHTTP(ctx, func(ctx *fasthttp.RequestCtx) { ctx.SetStatusCode(fasthttp.StatusNoContent) })
 	}
 	return fmt.Errorf("no such role: %s", o.serve)
+}
+
+// profileHeap writes what is in memory beside the CPU profile.
+func (o options) profileHeap() {
+	file, err := os.Create(o.profile + ".heap")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "edgebench:", err)
+		return
+	}
+	defer file.Close()
+	if err := pprof.Lookup("heap").WriteTo(file, 0); err != nil {
+		fmt.Fprintln(os.Stderr, "edgebench:", err)
+	}
 }
 
 // serveBroker is an embedded broker in memory, with one company and

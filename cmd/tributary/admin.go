@@ -92,7 +92,7 @@ type adminSetup struct {
 
 // runAdmin serves until ctx ends.
 func runAdmin(ctx context.Context, s adminSetup) (err error) {
-	defer s.listener.Close()
+	defer s.closeListeners()
 	client, err := kafka.NewClient(s.kafka)
 	if err != nil {
 		return err

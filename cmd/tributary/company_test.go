@@ -116,7 +116,7 @@ func TestSettingsOfACompanyAreChangedOneByOne(t *testing.T) {
 			t.Errorf("exit status %d, and %q is not in\n%s", status, want, out)
 		}
 	}
-	outboxAndAudit(t, dsn, live.CompanyID, 11)
+	outboxAndAudit(t, dsn, live.CompanyID, 11, 5) // of orders: host, time zone, and what decides about payouts
 
 	// From the first order on, what is stored was made with these three.
 	conn, err := pgx.Connect(t.Context(), dsn)
@@ -151,9 +151,9 @@ func text(t *testing.T, value any) string {
 	return string(out)
 }
 
-// outboxAndAudit wants changes of a company's settings in the outbox, for edges
-// and for the processor, and in the audit log.
-func outboxAndAudit(t *testing.T, dsn, companyID string, changes int) {
+// outboxAndAudit wants changes of a company's settings in the outbox for edges, in
+// the audit log, and those that concern orders in the outbox for the processor.
+func outboxAndAudit(t *testing.T, dsn, companyID string, changes, ofOrders int) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
 	if err != nil {
@@ -171,7 +171,7 @@ func outboxAndAudit(t *testing.T, dsn, companyID string, changes int) {
 		companyID, wire.TopicDirectory, wire.TopicCommerce).Scan(&directory, &settings, &audited, &last); err != nil {
 		t.Fatal(err)
 	}
-	if directory != changes+1 || settings != changes || audited != changes { // one of the company's creation
+	if directory != changes+1 || settings != ofOrders || audited != changes { // one of the company's creation
 		t.Errorf("%d records of the directory, %d of settings, %d lines of the audit log for %d changes", directory, settings, audited, changes)
 	}
 	var c wire.Company

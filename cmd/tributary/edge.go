@@ -81,7 +81,7 @@ type edgeSetup struct {
 
 // runEdge serves until ctx ends.
 func runEdge(ctx context.Context, s edgeSetup) (err error) {
-	defer s.listener.Close()
+	defer s.closeListeners()
 	client, err := kafka.NewClient(s.kafka)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func runEdge(ctx context.Context, s edgeSetup) (err error) {
 	deps := edge.Deps{Registry: registry, Producer: kafka.NewProducer(client), Directory: client, Hasher: s.hasher, Previous: s.previous, Assets: files, Logger: s.log}
 	if s.spool.Dir != "" {
 		s.spool.Log = s.log
-		if deps.Spool, err = spool.Open(s.spool); err != nil {
+		if deps.Spool, err = spool.Open(s.spool); err != nil { //nolint:contextcheck // the spool bounds its own flushes
 			return err
 		}
 		defer func() { err = errors.Join(err, deps.Spool.Close()) }()

@@ -62,15 +62,12 @@ func newPersonCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			person, err := db.CreatePerson(ctx, email, hash)
+			_, err = db.CreateMember(ctx, storeID, membership.role, email, hash)
 			if errors.Is(err, commerce.ErrConflict) {
 				return alreadyThere(email, nil)
 			}
 			if err != nil {
 				return err
-			}
-			if err := db.SetMembership(ctx, storeID, person.ID, membership.role); err != nil {
-				return fmt.Errorf("%s was made, but not let into the store (try `tributary person grant`): %w", email, err)
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s may log in to store %s as %s.\n", email, storeID, membership.role)
 			showGenerated(cmd, text, generated)

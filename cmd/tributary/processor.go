@@ -61,9 +61,7 @@ const processorGroup = "tributary-processor"
 
 // runProcessor runs a processor until ctx ends.
 func runProcessor(ctx context.Context, s processorSetup) (err error) {
-	if s.listener != nil {
-		defer s.listener.Close()
-	}
+	defer s.closeListeners()
 	client, err := kafka.NewClient(s.kafka)
 	if err != nil {
 		return err

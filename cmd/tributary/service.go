@@ -93,6 +93,16 @@ func (f *publicFlags) listen(common *serviceFlags, s *service) (err error) {
 	return err
 }
 
+// closeListeners closes what is open, also where a service ends before it serves.
+// Whoever serves on a listener closes it too, which is no fault.
+func (s *service) closeListeners() {
+	for _, l := range []net.Listener{s.listener, s.internal} {
+		if l != nil {
+			_ = l.Close()
+		}
+	}
+}
+
 // startInternal serves a service's internal routes until the returned function is
 // called, which gives the error that ended them before. Without an internal port
 // it does nothing.

@@ -73,3 +73,28 @@ func TestStartChecksPassWhereNobodyAnswers(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A service that ends before it serves gives both ports back.
+func TestPortsAreFreeAfterAFailedStart(t *testing.T) {
+	var ports []string
+	for range 2 {
+		l, err := listen("addr", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ports = append(ports, l.Addr().String())
+		l.Close()
+	}
+	t.Setenv("TRIBUTARY_HASHING_SECRET", strings.Repeat("s", identity.MinSecret))
+	if out, status := command(t, "edge", "--addr", ports[0], "--internal-addr", ports[1], "--kafka-brokers", emptyBroker(t)); status != 1 {
+		t.Fatalf("%d:\n%s", status, out)
+	}
+	for _, addr := range ports {
+		l, err := listen("addr", addr)
+		if err != nil {
+			t.Errorf("%v", err)
+			continue
+		}
+		l.Close()
+	}
+}

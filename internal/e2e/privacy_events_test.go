@@ -278,8 +278,9 @@ func (s *sender) sendRejectedEvents() {
 			`\"}","{\"customer_id\":\"` + p.customer("rejected, an envelope, identity") + `\"}",{"visitorId":"` + p.customer("rejected, an envelope, visitorId") + `"}]`,
 	}
 	for _, one := range list {
-		// After an event that is a list, so that one alone is no envelope.
-		s.post(`[{"event":"PAGE_VIEW","eventId":"x"},`+one+`]`, map[string]string{"Content-Type": "application/json"}, 2, "rejected")
+		// After another event, so that a list alone is no envelope. It is rejected for a
+		// reason of its own: those of one request that have the same share a dead letter.
+		s.post(`[{"event":"PAGE_VIEW","payload":{"n":1e400}},`+one+`]`, map[string]string{"Content-Type": "application/json"}, 2, "rejected")
 		s.rejected += 2
 	}
 

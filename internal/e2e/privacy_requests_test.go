@@ -39,7 +39,8 @@ func (s *sender) sendPixels() {
 	s.rejected += 2
 }
 
-// openLink opens a short link with values around it.
+// openLink opens a short link with values around it, each time as another browser:
+// who opens a link twice within seconds makes one click.
 func (s *sender) openLink() {
 	p := &s.planted
 	open := func(query string, header map[string]string) {
@@ -50,7 +51,7 @@ func (s *sender) openLink() {
 	open("?email="+p.email("link, query")+"&phone=55"+p.phone("link, query"), nil)
 	open("", map[string]string{"Referer": "https://wa.me/55" + p.phone("link, Referer"), "User-Agent": "Mozilla/5.0 " + p.email("link, User-Agent")})
 	open("", map[string]string{"Referer": "https://mail.example.com/?to=" + escaped(p.email("link, Referer"), 2), "User-Agent": "Mozilla/5.0 55" + p.phone("link, User-Agent")})
-	open("", map[string]string{"Cookie": "trb_vid=" + p.email("link, cookie trb_vid") + "; trb_id=" + p.phone("link, cookie trb_id"), "Accept-Language": p.email("link, Accept-Language")})
+	open("", map[string]string{"Cookie": "trb_vid=" + p.email("link, cookie trb_vid") + "; trb_id=" + p.phone("link, cookie trb_id"), "User-Agent": "Mozilla/5.0 another", "Accept-Language": p.email("link, Accept-Language")})
 	request, err := s.request(http.MethodGet, s.short+"/"+p.email("link, path"), "", nil)
 	s.do(request, err, http.StatusNotFound, http.StatusServiceUnavailable)
 }

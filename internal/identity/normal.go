@@ -90,7 +90,7 @@ func NormalID(raw string) string {
 // junk tells whether a value is what a page sends when it knows nothing: empty,
 // the text of a JavaScript null, or only zeros ("0", "0.0", the nil UUID).
 func junk(s string) bool {
-	if len(s) <= len("[object object]") {
+	if len(s) <= len("[object object]") && (s == "" || s[0] == '[' || s[0] >= 'A') {
 		switch strings.ToLower(s) {
 		case "null", "undefined", "nil", "none", "nan", "n/a", "false", "true", "unknown", "anonymous", "guest", "[object object]":
 			return true

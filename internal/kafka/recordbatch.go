@@ -3,6 +3,7 @@ package kafka
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"slices"
 	"time"
 )
 
@@ -16,6 +17,7 @@ func appendRecordSet(dst []byte, records []Record, at time.Time) []byte {
 		size, length, crc, checked = 0, 12, 21, 25 // where these fields begin
 		none                       = 0xff          // of -1, which stands for no producer id
 	)
+	dst = slices.Grow(dst, setSize(records))
 	begin := len(dst)
 	now := uint64(at.UnixMilli())
 	dst = append(dst, 0, 0, 0, 0)             // size
@@ -38,6 +40,16 @@ func appendRecordSet(dst []byte, records []Record, at time.Time) []byte {
 	binary.BigEndian.PutUint32(set[length:], uint32(len(set)-length-4))
 	binary.BigEndian.PutUint32(set[crc:], crc32.Checksum(set[checked:], castagnoli))
 	return dst
+}
+
+// setSize is at least the size of a record set, in bytes.
+func setSize(records []Record) int {
+	const batch, record = 65, 32 // at most, of what stands around the records and around a key and a value
+	size := batch
+	for _, r := range records {
+		size += record + len(r.Key) + len(r.Value)
+	}
+	return size
 }
 
 // headers are one header: v=1, in the form of a record.

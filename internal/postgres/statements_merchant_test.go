@@ -156,6 +156,8 @@ func personStatements(t *testing.T, db *merchant.Store, storeID string) {
 	person, err := db.CreatePerson(ctx, "ana@loja.example", "hash")
 	must(err)
 	must(db.SetMembership(ctx, storeID, person.ID, commerce.RoleOwner))
+	_, err = db.CreateMember(ctx, storeID, commerce.RoleOwner, "bia@loja.example", "hash")
+	must(err)
 	_, err = db.PersonByEmail(ctx, person.Email)
 	must(err)
 	_, err = db.Accesses(ctx, person.ID)

@@ -23,7 +23,8 @@ func Machine() string {
 		}
 	}
 	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
-		words = append(words, "Linux "+strings.TrimSpace(string(text)))
+		numbers := strings.SplitN(string(text), ".", 3)
+		words = append(words, "Linux "+strings.Join(numbers[:min(2, len(numbers))], "."))
 	}
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
 		words = append(words, "load "+strings.Fields(string(text))[0]+" by others when it began")

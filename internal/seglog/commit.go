@@ -35,13 +35,16 @@ func (l *Log) commitAll() {
 		l.mu.Lock()
 		c := l.pending
 		l.pending, l.writing = nil, c != nil
+		if c != nil {
+			l.inHand = c.bytes
+		}
 		l.mu.Unlock()
 		if c == nil {
 			continue // it was taken with the one before
 		}
 		first, err := l.write(c)
 		l.mu.Lock()
-		l.writing = false
+		l.writing, l.inHand = false, 0
 		if err == nil {
 			_ = l.trim() // what was done meanwhile; a file that stays is read once more at the next Open
 		}
@@ -94,7 +97,7 @@ func (l *Log) write(c *commit) (first uint64, err error) {
 	defer l.mu.Unlock()
 	l.nextSeq = seq
 	s.size += int64(len(buffer))
-	l.bytes += int64(len(buffer))
+	l.bytes, l.inHand = l.bytes+int64(len(buffer)), 0
 	for i, r := range c.records {
 		lane := l.laneOf(r.Lane)
 		lane.entries = append(lane.entries, entries[i])

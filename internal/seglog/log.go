@@ -58,7 +58,8 @@ type Log struct {
 	nextSeq  uint64
 	bytes    int64 // of all segments
 	pending  *commit
-	writing  bool // the committer has a commit in hand
+	writing  bool  // the committer has a commit in hand
+	inHand   int64 // … of so many bytes, which are not counted in bytes yet
 	closed   bool
 	removed  bool // a file, since the directory was synced
 
@@ -86,7 +87,8 @@ type entry struct {
 // other error, or when ctx ends first, the record may be in the queue or not.
 func (l *Log) Append(ctx context.Context, r Record) error {
 	done := make(chan error, 1)
-	if err := l.Enqueue(r, func(_ uint64, err error) { done <- err }); err != nil {
+	err := l.Enqueue(r, func(_ uint64, err error) { done <- err })
+	if err != nil {
 		return err
 	}
 	return wait(ctx, done)
@@ -135,7 +137,7 @@ func (l *Log) Enqueue(r Record, settled func(seq uint64, err error)) error {
 		waiting = l.pending.bytes
 	}
 	size := recordHeader + int64(len(r.Payload))
-	if l.bytes+waiting+size+int64(len(magic)) > l.options.MaxBytes {
+	if l.bytes+l.inHand+waiting+size+int64(len(magic)) > l.options.MaxBytes {
 		return ErrFull
 	}
 	c := l.nextCommit()

@@ -183,6 +183,9 @@ func (f *memFile) Sync() error {
 }
 
 func (f *memFile) Truncate(size int64) error {
+	if err := f.fs.refuse("truncate", f.name); err != nil {
+		return err
+	}
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
 	f.bytes = f.bytes[:size]

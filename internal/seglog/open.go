@@ -136,7 +136,7 @@ func (l *Log) readSegment(s *segment, size int64) (whole int64, err error) {
 	}
 	for at := int64(len(magic)); ; {
 		n, payload, err := reader.read()
-		if err != nil && !begun && s.open == 0 {
+		if err != nil && !begun && at == int64(len(magic)) {
 			return 0, tornIsEnd(err)
 		}
 		if err != nil {

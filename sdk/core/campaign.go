@@ -72,14 +72,18 @@ func urlPath(url string) string {
 	if !ok {
 		return ""
 	}
-	if i := strings.IndexAny(rest, "?#"); i >= 0 {
-		rest = rest[:i]
+	begin := -1
+	for i := 0; i < len(rest); i++ {
+		if c := rest[i]; c == '?' || c == '#' {
+			rest = rest[:i]
+		} else if c == '/' && begin < 0 {
+			begin = i
+		}
 	}
-	i := strings.IndexByte(rest, '/')
-	if i < 0 {
+	if begin < 0 {
 		return "/"
 	}
-	return rest[i:]
+	return rest[begin:]
 }
 
 // unescapeQuery decodes a query's escapes. A malformed escape stays as it is.

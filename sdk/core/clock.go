@@ -1,7 +1,5 @@
 package core
 
-import "strings"
-
 const (
 	second = 1000 // milliseconds
 	day    = 24 * 60 * 60 * second
@@ -98,30 +96,24 @@ func AppendTime(dst []byte, ms int64) []byte {
 		days--
 	}
 	year, month, date := civil(days)
-	dst = appendDigits(dst, year, 4)
-	dst = append(dst, '-')
-	dst = appendDigits(dst, month, 2)
-	dst = append(dst, '-')
-	dst = appendDigits(dst, date, 2)
-	dst = append(dst, 'T')
-	dst = appendDigits(dst, rest/(3600*second), 2)
-	dst = append(dst, ':')
-	dst = appendDigits(dst, rest/(60*second)%60, 2)
-	dst = append(dst, ':')
-	dst = appendDigits(dst, rest/second%60, 2)
-	dst = append(dst, '.')
-	dst = appendDigits(dst, rest%second, 3)
-	return append(dst, 'Z')
+	seconds, millis := uint32(rest/second), uint32(rest%second)
+	const form = "0000-00-00T00:00:00.000Z"
+	begin := len(dst)
+	dst = append(dst, form...)
+	b := dst[begin : begin+len(form)]
+	twoDigits(b[0:2], uint32(year/100))
+	twoDigits(b[2:4], uint32(year%100))
+	twoDigits(b[5:7], uint32(month))
+	twoDigits(b[8:10], uint32(date))
+	twoDigits(b[11:13], seconds/3600)
+	twoDigits(b[14:16], seconds/60%60)
+	twoDigits(b[17:19], seconds%60)
+	b[20] = byte('0' + millis/100)
+	twoDigits(b[21:23], millis%100)
+	return dst
 }
 
-func appendDigits(dst []byte, n int64, width int) []byte {
-	var b [4]byte
-	for i := width - 1; i >= 0; i-- {
-		b[i] = byte('0' + n%10)
-		n /= 10
-	}
-	return append(dst, b[:width]...)
-}
+func twoDigits(to []byte, n uint32) { to[0], to[1] = byte('0'+n/10), byte('0'+n%10) }
 
 func daysIn(year, month int64) int64 {
 	switch month {
@@ -174,7 +166,7 @@ func floor(a, b int64) int64 {
 // ValidUUIDv7 tells whether s is a UUID of version 7 (RFC 9562) in its
 // 36-character form, in either case.
 func ValidUUIDv7(s string) bool {
-	if len(s) != 36 || s[14] != '7' || !strings.ContainsRune("89abAB", rune(s[19])) {
+	if len(s) != 36 || s[14] != '7' || unhex(s[19])&^3 != 8 { // 8, 9, a, b
 		return false
 	}
 	for i := 0; i < len(s); i++ {

@@ -56,16 +56,13 @@ func hex4(text string) (r rune, ok bool) {
 	return r, true
 }
 
-func unhex(c byte) int {
-	switch {
-	case c >= '0' && c <= '9':
-		return int(c - '0')
-	case c >= 'a' && c <= 'f':
-		return int(c-'a') + 10
-	case c >= 'A' && c <= 'F':
-		return int(c-'A') + 10
-	}
-	return -1
+// unhex is the value of a hexadecimal digit, -1 for any other byte.
+func unhex(c byte) int { return int(hexValues[c]) - 1 }
+
+// hexValues has one more than the value, 0 for what is no digit.
+var hexValues = [256]uint8{
+	'0': 1, '1': 2, '2': 3, '3': 4, '4': 5, '5': 6, '6': 7, '7': 8, '8': 9, '9': 10,
+	'a': 11, 'b': 12, 'c': 13, 'd': 14, 'e': 15, 'f': 16, 'A': 11, 'B': 12, 'C': 13, 'D': 14, 'E': 15, 'F': 16,
 }
 
 // unescape decodes what is between the quotes of a checked string.

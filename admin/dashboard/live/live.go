@@ -65,7 +65,8 @@ func (c Config) withDefaults() Config {
 type Deps struct {
 	Feed Feed
 	// Viewer returns the person who asks for a socket, or an error where they may
-	// not see the company. It may set cookies on w.
+	// not see the company; commerce.ErrUnavailable where that cannot be found out
+	// now. It may set cookies on w.
 	Viewer func(w http.ResponseWriter, r *http.Request, companyID string) (Viewer, error)
 	// Hints calls handle with the value of each new record of results.v1 until
 	// ctx ends. When it returns earlier it is called again after a pause.

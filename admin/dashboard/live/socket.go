@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -75,7 +76,12 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	viewer, err := h.deps.Viewer(w, r, key.companyID)
-	if err != nil {
+	switch {
+	case errors.Is(err, commerce.ErrUnavailable):
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, "not available just now", http.StatusServiceUnavailable)
+		return
+	case err != nil:
 		http.Error(w, "log in first", http.StatusUnauthorized)
 		return
 	}

@@ -93,7 +93,7 @@ func (s *Store) AddOrigins(ctx context.Context, companyID string, origins, hosts
 }
 
 // ChangeSettings changes settings of a company, and writes the records from
-// which edges and the processor learn of it; a change that changes nothing writes
+// which edges and, where it concerns orders, the processor learn of it; a change that changes nothing writes
 // nothing. It returns the settings as they were and as they are. Errors:
 // commerce.ErrNotFound, *commerce.SettingsError.
 func (s *Store) ChangeSettings(ctx context.Context, c commerce.SettingsChange) (before, after commerce.Settings, err error) {
@@ -157,18 +157,25 @@ func storeSettings(ctx context.Context, tx pgx.Tx, c commerce.SettingsChange, be
 		return err
 	}
 	change := Change{CompanyID: c.CompanyID, Rev: rev, At: now, Actor: c.Actor, Action: "company.settings", Subject: c.CompanyID, Detail: map[string]any{}}
-	old := settingsArgs(before)
+	old, concernsOrders := settingsArgs(before), false
 	for name, value := range settingsArgs(after) {
 		if !reflect.DeepEqual(old[name], value) {
 			change.Detail[name] = map[string]any{"from": old[name], "to": value}
+			concernsOrders = concernsOrders || !edgeSettings[name]
 		}
 	}
-	// The body is empty: the record only says that settings changed, and they are read from PostgreSQL.
-	if err := putCommerce(ctx, tx, change, wire.KindSettings, "settings", struct{}{}); err != nil {
-		return err
+	if concernsOrders {
+		// The body is empty: the record only says that settings changed, and they are read from PostgreSQL.
+		if err := putCommerce(ctx, tx, change, wire.KindSettings, "settings", struct{}{}); err != nil {
+			return err
+		}
 	}
 	return audit(ctx, tx, change)
 }
+
+// edgeSettings are those that edges alone read: after their change no order has to
+// be computed again.
+var edgeSettings = map[string]bool{"country": true, "origins": true, "limits": true, "consent_policy": true}
 
 // keepPast keeps the settings that were in force until now: they still decide about
 // the orders that were created before.

@@ -19,21 +19,44 @@ func FoldEmail(email string) string { return strings.ToLower(strings.TrimSpace(e
 
 // CreatePerson adds someone who may log in; a known e-mail is
 // commerce.ErrConflict. The hash is a PHC string (dashboard.HashPassword).
-// A person sees a store's data only with a membership: see SetMembership.
-func (s *Store) CreatePerson(ctx context.Context, email, passwordHash string) (commerce.Person, error) {
-	id, err := uuid.NewV7()
+// A person sees a store's data only with a membership: see CreateMember and
+// SetMembership.
+func (s *Store) CreatePerson(ctx context.Context, email, passwordHash string) (p commerce.Person, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		p, err = addPerson(ctx, tx, email, passwordHash)
+		return err
+	})
 	if err != nil {
 		return commerce.Person{}, fmt.Errorf("postgres: create person: %w", err)
 	}
-	p := commerce.Person{ID: id.String(), Email: FoldEmail(email), PasswordHash: passwordHash}
-	if p.Email == "" {
-		return commerce.Person{}, errors.New("postgres: create person: no e-mail given")
-	}
-	if _, err := s.db.Pool().Exec(ctx, `insert into person (person_id, email, password_hash) values ($1, $2, $3)`,
-		p.ID, p.Email, p.PasswordHash); err != nil {
-		return commerce.Person{}, fmt.Errorf("postgres: create person: %w", postgres.Translate(err))
+	return p, nil
+}
+
+// CreateMember is CreatePerson and SetMembership: both are stored, or nothing.
+func (s *Store) CreateMember(ctx context.Context, storeID, role, email, passwordHash string) (p commerce.Person, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if p, err = addPerson(ctx, tx, email, passwordHash); err != nil {
+			return err
+		}
+		return addMembership(ctx, tx, storeID, p.ID, role)
+	})
+	if err != nil {
+		return commerce.Person{}, fmt.Errorf("postgres: create member: %w", err)
 	}
 	return p, nil
+}
+
+func addPerson(ctx context.Context, tx pgx.Tx, email, passwordHash string) (commerce.Person, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return commerce.Person{}, err
+	}
+	p := commerce.Person{ID: id.String(), Email: FoldEmail(email), PasswordHash: passwordHash}
+	if p.Email == "" {
+		return commerce.Person{}, errors.New("no e-mail given")
+	}
+	_, err = tx.Exec(ctx, `insert into person (person_id, email, password_hash) values ($1, $2, $3)`, p.ID, p.Email, p.PasswordHash)
+	return p, err
 }
 
 // SetPassword replaces a person's password and ends all of the person's sessions.
@@ -57,12 +80,17 @@ func (s *Store) SetPassword(ctx context.Context, personID, passwordHash string) 
 
 // SetMembership makes a person a member of a store with a role, or changes the role.
 func (s *Store) SetMembership(ctx context.Context, storeID, personID, role string) error {
-	_, err := s.db.Pool().Exec(ctx, `insert into membership (store_id, person_id, role) values ($1, $2, $3)
-		on conflict (store_id, person_id) do update set role = excluded.role`, storeID, personID, role)
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error { return addMembership(ctx, tx, storeID, personID, role) })
 	if err != nil {
-		return fmt.Errorf("postgres: set membership: %w", postgres.Translate(err))
+		return fmt.Errorf("postgres: set membership: %w", err)
 	}
 	return nil
+}
+
+func addMembership(ctx context.Context, tx pgx.Tx, storeID, personID, role string) error {
+	_, err := tx.Exec(ctx, `insert into membership (store_id, person_id, role) values ($1, $2, $3)
+		on conflict (store_id, person_id) do update set role = excluded.role`, storeID, personID, role)
+	return err
 }
 
 // PersonByEmail returns the person with an e-mail address; commerce.ErrNotFound

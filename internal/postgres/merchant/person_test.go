@@ -2,6 +2,7 @@ package merchant_test
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"testing"
@@ -39,6 +40,34 @@ func TestPersonIsFoundByEMailHoweverItIsTyped(t *testing.T) {
 	}
 	if _, err := db.PersonByEmail(ctx, "bia@loja.example"); !errors.Is(err, commerce.ErrNotFound) {
 		t.Errorf("unknown e-mail: %v, want not found", err)
+	}
+}
+
+// A person whose membership cannot be stored is not stored: nobody would know the
+// password that was made.
+func TestAMemberIsStoredWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	db, ctx := openPeople(t), t.Context()
+	if _, err := db.CreateMember(ctx, "00000000-0000-0000-0000-000000000000", commerce.RoleOwner, "ana@loja.example", "hash"); err == nil {
+		t.Fatal("a member of a store that does not exist was made")
+	}
+	if _, err := db.PersonByEmail(ctx, "ana@loja.example"); !errors.Is(err, commerce.ErrNotFound) {
+		t.Errorf("half of a member is stored: %v", err)
+	}
+	store, err := db.CreateStore(ctx, commerce.NewStore{Actor: "test", Name: "Loja", Random: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := db.CreateMember(ctx, store.StoreID, commerce.RoleAnalyst, "ana@loja.example", "hash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := db.Accesses(ctx, made.ID)
+	if err != nil || len(list) != 2 || list[0].Role != commerce.RoleAnalyst {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if _, err := db.CreateMember(ctx, store.StoreID, commerce.RoleOwner, "ana@loja.example", "hash"); !errors.Is(err, commerce.ErrConflict) {
+		t.Errorf("a second log-in of one e-mail: %v", err)
 	}
 }
 

@@ -40,16 +40,16 @@ func (s *stand) layout(ctx context.Context) ([]segment.Partition, error) {
 }
 
 // leader is the index of the broker that leads the first company's partition.
-func (s *stand) leader(ctx context.Context) (int, error) {
-	layout, err := s.layout(ctx)
-	if err != nil {
-		return 0, err
-	}
-	id := layout[kafka.PartitionFor([]byte(s.companies[0]), partitions)].Leader.ID
-	if id < 1 || id > len(s.cluster.Brokers) {
-		return 0, fmt.Errorf("no leader: %d", id)
-	}
-	return id - 1, nil // nodes are numbered from 1 on
+func (s *stand) leader(ctx context.Context) (index int, err error) {
+	err = until(ctx, "the partition has a leader", func() (bool, error) {
+		layout, err := s.layout(ctx)
+		if err != nil {
+			return false, nil //nolint:nilerr // it is asked again
+		}
+		index = layout[kafka.PartitionFor([]byte(s.companies[0]), partitions)].Leader.ID - 1 // nodes are numbered from 1 on
+		return index >= 0 && index < len(s.cluster.Brokers), nil
+	})
+	return index, err
 }
 
 // awaitInSync returns once every partition of events.v1 has all of its replicas
@@ -103,7 +103,7 @@ func (s *stand) moveLeaders(ctx context.Context) (moved int, err error) {
 		return 0, fmt.Errorf("elect: %w", err)
 	}
 	for _, p := range elected.PartitionResults {
-		if p.Error != nil {
+		if p.Error != nil && !errors.Is(p.Error, segment.ElectionNotNeeded) {
 			return 0, fmt.Errorf("elect a leader of partition %d: %w", p.Partition, p.Error)
 		}
 	}

@@ -35,7 +35,7 @@ type load struct {
 	url       string
 	companies []string
 	began     time.Time
-	lasted    time.Duration // once it has ended
+	lasted    time.Duration // until it was told to end
 	clients   sync.WaitGroup
 	ending    chan struct{} // closed: no new request
 	cancel    context.CancelFunc
@@ -74,12 +74,12 @@ func (l *load) start(ctx context.Context) {
 
 // end returns once every client has ended.
 func (l *load) end() {
+	l.lasted = time.Since(l.began)
 	close(l.ending)
 	bound := time.AfterFunc(settleTime, l.cancel)
 	l.clients.Wait()
 	bound.Stop()
 	l.cancel()
-	l.lasted = time.Since(l.began)
 }
 
 func (l *load) random(client int, purpose uint64) *rand.Rand {
@@ -260,6 +260,7 @@ func (l *load) silence() (seconds int, company time.Duration) {
 		slices.Sort(times)
 		before := time.Duration(0)
 		for _, at := range append(times, l.lasted) {
+			at = min(at, l.lasted)
 			company, before = max(company, at-before), at
 			heard[at/time.Second] = true
 		}

@@ -1,0 +1,73 @@
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+// hangingStore answers nothing until whoever asks gives up, as a server does that
+// is stopped in the middle.
+type hangingStore struct{ Database }
+
+func (hangingStore) Accesses(ctx context.Context, _ string) ([]commerce.Access, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (hangingStore) PersonByEmail(ctx context.Context, _ string) (commerce.Person, error) {
+	<-ctx.Done()
+	return commerce.Person{}, ctx.Err()
+}
+
+func (hangingStore) RotateSession(ctx context.Context, _ commerce.SessionRotation) (commerce.Session, error) {
+	<-ctx.Done()
+	return commerce.Session{}, ctx.Err()
+}
+
+func TestAPageDoesNotWaitForEverForTheDatabase(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := New(Config{TokenSecret: bytes.Repeat([]byte("t"), 32)}, Deps{
+			Database: hangingStore{}, Hints: func(context.Context, func([]byte) error) error { return nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := time.Now()
+		signed, err := s.keys.sign(access{personID: "p", family: "f", until: now.Add(time.Hour)}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := func(method, path, cookie, value string, want int) {
+			t.Helper()
+			request := httptest.NewRequest(method, path, nil)
+			request.Header.Set("Origin", "http://example.com")
+			request.AddCookie(&http.Cookie{Name: cookie, Value: value})
+			out := httptest.NewRecorder()
+			began := time.Now() // of the bubble's clock
+			done := make(chan struct{})
+			go func() { defer close(done); s.ServeHTTP(out, request) }()
+			select {
+			case <-done:
+			case <-time.After(time.Hour):
+				t.Fatalf("%s %s waits for ever", method, path)
+			}
+			if took := time.Since(began); out.Code != want || took > time.Minute {
+				t.Errorf("%s %s: %d after %v, want %d", method, path, out.Code, took, want)
+			}
+		}
+		const refresh = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+		f(http.MethodGet, "/dashboard/", accessCookie, signed, http.StatusServiceUnavailable)
+		f(http.MethodGet, "/dashboard/", refreshCookie, refresh, http.StatusServiceUnavailable)
+		f(http.MethodGet, "/dashboard/session", refreshCookie, refresh, http.StatusServiceUnavailable)
+		f(http.MethodPost, "/dashboard/login", "none", "x", http.StatusServiceUnavailable)
+		f(http.MethodGet, "/dashboard/live?company=c_1&day=2026-11-21", accessCookie, signed, http.StatusServiceUnavailable)
+	})
+}
