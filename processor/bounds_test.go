@@ -263,3 +263,41 @@ func TestAnOrderOfABusyHubReadsNoMoreThanOneOfASmallOne(t *testing.T) {
 		t.Errorf("one more order reads %d rows beside 3,600 others, %d beside 400", most, few)
 	}
 }
+
+// However many pages a visitor looks at after it came by a link, the link counts.
+func TestNoNumberOfPageViewsHidesAnArrival(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	ana, _ := s.influencer("Ana Prado", "Inverno")
+	s.cost(ana, "", 0, "10")
+	came := noon.Add(-20 * 24 * time.Hour)
+	records := []record{
+		s.record(s.event("v", came, 1, landing("Ana+Prado", "Inverno"))),
+		s.record(s.event("v", noon, 2, checkout("k1:a"))),
+		s.record(s.order("o1", noon.Add(time.Minute), 1000, cart("k1:a"))),
+	}
+	s.apply(records, func() int { return 10 })
+	cuts := func() int64 { return s.int(`select jsonb_array_length(body->'cuts') from explanation`) }
+	if n := cuts(); n != 0 {
+		t.Fatalf("%d cuts of two events", n)
+	}
+	// As many pages as are read, then one more, all between the two.
+	pages := func(from, to int) {
+		s.exec(`
+			insert into event_fact (company_id, id_time, event_id, name, at, received_at, digest, visitor, bot, via, arrived, body)
+			select company_id, id_time, gen_random_uuid(), name, $1::timestamptz + n * interval '1 minute', received_at, digest, visitor, bot, via, false, body
+			from event_fact, generate_series($2::int, $3::int) n where at = $4`, came.Add(24*time.Hour), from, to, noon)
+		s.exec(`update explanation set outcome_hash = ''`)
+		s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
+		s.exec(`insert into recompute_company values ($1)`, s.company)
+		s.workOff()
+	}
+	pages(1, 1998)
+	wantTexts(t, "at the limit", s.payouts(), "o1 Ana Prado link 100")
+	if n := cuts(); n != 0 {
+		t.Errorf("%d cuts of 2,000 events", n)
+	}
+	pages(1999, 4500)
+	wantTexts(t, "beyond it", s.payouts(), "o1 Ana Prado link 100")
+	wantTexts(t, "cuts", s.texts(`select body->>'cuts' from explanation`), `[{"what": "events", "limit": "events"}]`)
+}

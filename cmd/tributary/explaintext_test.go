@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -99,4 +101,28 @@ func TestExplainSaysWhatIsUnknown(t *testing.T) {
 	}
 	f("unknown, or not processed yet", "1001", "--company", live.CompanyID)
 	f("no such company", "1001", "--company", "c_zz")
+}
+
+func TestPayoutsAreShownByInfluencer(t *testing.T) {
+	live, dsn := installation(t)
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	const ana = "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2"
+	for _, sql := range []string{
+		`insert into influencer (company_id, influencer_id, name, name_folded, rev) values ($1, '` + ana + `', 'Ana Prado', 'ana prado', 1)`,
+		`insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, payable_on, rule_rev, cause)
+			values ($1, 'o', 1, now(), 'earned', '` + ana + `', '` + ana + `', 1050, 'BRL', '2026-01-01', 1, 'order'), ($1, 'o', 2, now(), 'earned', '` + ana + `', '` + ana + `', 7, 'BRL', '9000-01-01', 1, 'order')`,
+	} {
+		if _, err := conn.Exec(t.Context(), sql, live.CompanyID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, status := command(t, "payouts", "--company", live.CompanyID)
+	const want = "INFLUENCER  CURRENCY  EXPECTED  REVIEW  HELD  PAYABLE\nAna Prado   BRL       0.00      0.00    0.07  10.50\n"
+	if status != 0 || out != want {
+		t.Errorf("exit status %d and\n%s\nwant\n%s", status, out, want)
+	}
 }

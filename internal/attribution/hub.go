@@ -32,8 +32,8 @@ const (
 	// createdAt has whole seconds only (docs/attribution.md, "Two hops").
 	eventsAfter = time.Second
 	// visitorEvents is how many events of one visitor are read for one order, the
-	// newest. A shopper makes a few hundred in a window; a visitor with more is a
-	// machine that was not recognised as a bot.
+	// newest, and how many older ones that came by a campaign. A shopper makes a few
+	// hundred in a window.
 	visitorEvents = 2000
 )
 

@@ -62,9 +62,13 @@ func (x *Index) join(c *facts.Case) joined {
 		}
 	}
 	for i := range out.visitors {
-		if v := &out.visitors[i]; v.by == "" {
+		v := &out.visitors[i]
+		switch {
+		case v.by == "":
 			v.hub = hubOfClaims(v.Visitor)
 			out.cuts = append(out.cuts, facts.Cut{What: facts.CutVisitor, Limit: v.hub})
+		case v.Cut:
+			out.cuts = append(out.cuts, facts.Cut{What: facts.CutEvents, Limit: facts.HubOfEvents})
 		}
 	}
 	return out
@@ -104,7 +108,7 @@ func (x *Index) touchesOfOrder(o *Order, visitors []reached, of func(v reached) 
 		// of a frame in another site's page make no touch.
 		events = slices.DeleteFunc(slices.Clone(events), func(e facts.Event) bool { return e.At.After(to) || e.Frame })
 		counted = append(counted, facts.Visitor{ID: v.ID, Events: events})
-		for _, t := range x.touchesOf(counted[len(counted)-1]) {
+		for _, t := range x.touchesOf(&o.settings, counted[len(counted)-1]) {
 			if t.At.Before(from) {
 				continue
 			}

@@ -105,9 +105,22 @@ type LedgerEntry struct {
 	Cause         string          // "order <updatedAt>", "event <id>", "rule <rev> <type>"
 }
 
+// Balance is what one influencer has in one currency, in minor units. Held and payable
+// are sums of the ledger; what is expected or in review has no entries.
+type Balance struct {
+	InfluencerID  string
+	Influencer    string
+	Currency      string
+	ExpectedMinor decimal.Decimal // of pending orders
+	ReviewMinor   decimal.Decimal // waits for the merchant's decision
+	HeldMinor     decimal.Decimal // earned; may be paid later
+	PayableMinor  decimal.Decimal // earned; may be paid now
+}
+
 // ExplainedSale is an order with the explanation of its credit and its ledger.
 type ExplainedSale struct {
 	Sale        Sale
 	Explanation json.RawMessage // as in docs/attribution.md, "Explanation", without its ledger; nil until there is one
 	Ledger      []LedgerEntry
+	Recomputing bool // the order is queued to be computed again
 }

@@ -39,8 +39,11 @@ type Visitor struct {
 	Carts     int // of KeyCart
 	Verified  int // of KeyVerified
 	// Events are those of people, not of bots, from Limits.EventsBefore before
-	// the window to Limits.EventsAfter after the order. Newest first.
+	// the window to Limits.EventsAfter after the order. Newest first. Where there are
+	// more than Limits.Events, Cut is set: the newest so many are there, and of those
+	// before them the newest so many that came by a campaign (Event.Arrived).
 	Events []Event
+	Cut    bool
 }
 
 // Limits bounds what is read for a case. Each count is read up to one more, so
@@ -58,5 +61,5 @@ type Limits struct {
 	Orders     int // of one key
 	Identities int // of one visitor: customers, e-mails or phones, each kind apart
 	Carts      int // of one visitor: carts, cart numbers or verified keys, each kind apart
-	Events     int // of one visitor; the newest ones are read, none more
+	Events     int // of one visitor: the newest ones; and as many older ones that came by a campaign
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/sdk/core"
 )
 
 // Event is one copy of an event. Several copies may have one id; see Copy.
@@ -30,6 +31,21 @@ type Event struct {
 // Human reports whether the event counts for attribution. Events of bots,
 // prefetches and link previews do not.
 func (e *Event) Human() bool { return e.Bot == "" || e.Bot == wire.BotNone }
+
+// Arrived reports whether the event shows that its visitor came by a campaign: by a
+// short link, UTM values or the click id of an ad network. An event with a page's URL
+// shows it by that alone, since the SDK repeats the campaign in the context of later
+// pages.
+func (e *Event) Arrived() bool {
+	if e.Event.Event == core.LinkClick {
+		return true
+	}
+	if url := e.Context.Page.URL; url != "" {
+		campaign, clickIDs := core.ParseCampaign(url)
+		return campaign != (core.Campaign{}) || len(clickIDs) > 0
+	}
+	return e.Context.Campaign != (wire.Campaign{}) || len(e.Context.ClickIDs) > 0
+}
 
 // skewIsLatency is the least difference between sentAt and receivedAt that is taken
 // for a wrong clock. A smaller one is the time of travel (docs/attribution.md,
@@ -77,7 +93,7 @@ func ParseEvent(raw []byte) (Event, error) {
 		return e, ErrEventID
 	}
 	e.EventID = id.String()
-	e.IDTime = time.UnixMilli(int64(binary.BigEndian.Uint64(append([]byte{0, 0}, id[:6]...)))).UTC()
+	e.IDTime = idTime(id)
 	if !commerce.Recordable(e.Timestamp) || !commerce.Recordable(e.ReceivedAt) || !commerce.Recordable(e.IDTime) {
 		return e, ErrTime
 	}
@@ -119,6 +135,11 @@ func ReadEvent(record []byte, at time.Time, visitor string) (Event, error) {
 	e.ReceivedAt = e.ReceivedAt.UTC().Truncate(storedPrecision)
 	e.boundIDs()
 	return e, nil
+}
+
+// idTime returns the instant at which a UUIDv7 was made.
+func idTime(id uuid.UUID) time.Time {
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(append([]byte{0, 0}, id[:6]...)))).UTC()
 }
 
 // storedPrecision is that of Postgres's timestamptz. Times are cut to it before they

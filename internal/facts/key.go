@@ -115,6 +115,7 @@ const (
 	HubOfOrders   Hub = "orders"     // too many orders share the key
 	HubOfVisitors Hub = "visitors"   // too many visitors were seen with the key
 	HubOfKeys     Hub = "identities" // the visitor was seen with too many keys of a kind
+	HubOfEvents   Hub = "events"     // the visitor made too many events; it is no hub by that
 )
 
 // OrderKey is a key by which an order is found.

@@ -137,3 +137,24 @@ func TestAnEventIsLateAWeekAfterItsTimeUnlessItIsImported(t *testing.T) {
 	f("import", "2019-03-03T12:59:59Z", 0, false)
 	f("", "2019-03-03T12:59:59Z", 0, false) // of before
 }
+
+func TestAnEventShowsThatItsVisitorCameByACampaign(t *testing.T) {
+	f := func(want bool, change func(e *wire.Event)) {
+		t.Helper()
+		e := Event{Event: wire.Event{Event: "PAGE_VIEW"}}
+		change(&e.Event)
+		if got := e.Arrived(); got != want {
+			t.Errorf("%+v: %t, want %t", e.Context, got, want)
+		}
+	}
+	page := func(url string) func(e *wire.Event) { return func(e *wire.Event) { e.Context.Page.URL = url } }
+	f(false, page("https://loja.example.com/p?id=1"))
+	f(true, page("https://loja.example.com/?utm_content=x"))
+	f(true, page("https://loja.example.com/?trb_click=a.b"))
+	f(true, page("https://loja.example.com/?gclid=1"))
+	f(false, func(e *wire.Event) { page("https://loja.example.com/")(e); e.Context.Campaign.Source = "ig" })
+	f(true, func(e *wire.Event) { e.Context.Campaign.Source = "ig" })
+	f(true, func(e *wire.Event) { e.Context.ClickIDs = map[string]string{"gclid": "1"} })
+	f(false, func(e *wire.Event) { e.Context.Page.Referrer = "https://www.google.com/" })
+	f(true, func(e *wire.Event) { e.Event = "LINK_CLICK" })
+}

@@ -82,6 +82,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		tx.WidenSightings(ctx, company, facts.Sightings(events)),
 		second(tx.EventsOfDay(ctx, company, day, 10)),
 		second(tx.DeleteSightings(ctx, company, day)),
+		tx.WidenSightings(ctx, company, facts.Sightings(events)), // again: the visitor's event is read below
 		tx.CountDelivery(ctx, company, []facts.DeliveryCount{{Day: day.Day, Outcome: facts.DeliveryStored, Events: 1}}),
 		second(tx.UpsertProducts(ctx, company, []facts.Product{product})),
 		tx.ReplaceVariants(ctx, company, []string{"p"}, []facts.Variant{{VariantID: "v", ProductID: "p"}}),
@@ -90,7 +91,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.Versions(ctx, company, []string{"o1"})),
 		second(tx.UpsertOrders(ctx, company, noon, []facts.FoldedOrder{order})),
 		second(tx.ReplaceKeys(ctx, company, []string{"o1"}, facts.JoinKinds, []facts.OrderKey{key})),
-		second(tx.InsertDecisions(ctx, company, []facts.Decision{{OrderID: "o1", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Decision: commerce.EvidenceAccept, Rev: 1, AcceptedAt: noon, Actor: "cli"}})),
+		second(tx.InsertDecisions(ctx, company, []facts.Decision{{OrderID: "o1", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Decision: commerce.EvidenceAccept, Rev: 1, AcceptedAt: noon, Actor: "cli", Touches: e.EventID}})),
 		second(tx.FirstOrderCandidates(ctx, company, []string{"o1"}, []facts.KeyKind{facts.KeyEmail}, facts.Limits{Window: time.Hour, Orders: 200})),
 		tx.SetFirstOrders(ctx, company, []facts.FirstOrder{{OrderID: "o1", First: &yes}}),
 	)
@@ -118,7 +119,7 @@ func findOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 }
 
 func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
-	limits := facts.Limits{Window: 24 * time.Hour, WindowAt: func(time.Time) time.Duration { return 24 * time.Hour }, SightingsAfter: time.Hour, Visitors: 20, Orders: 200, Identities: 20, Carts: 200, Events: 10}
+	limits := facts.Limits{Window: 24 * time.Hour, WindowAt: func(time.Time) time.Duration { return 24 * time.Hour }, SightingsAfter: time.Hour, Visitors: 20, Orders: 200, Identities: 20, Carts: 200, Events: 0}
 	list, err := tx.Cases(ctx, company, limits, []string{"o1"})
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 )
@@ -57,9 +58,9 @@ func (t Tx) Cases(ctx context.Context, companyID string, limits facts.Limits, or
 // decisions reads the merchant's decisions about orders, into the cases.
 func (t Tx) decisions(ctx context.Context, companyID string, orderIDs []string, byID map[string]*facts.Case) error {
 	all, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (d facts.Decision, err error) {
-		return d, row.Scan(&d.OrderID, &d.InfluencerID, &d.Decision, &d.Rev, &d.AcceptedAt)
+		return d, row.Scan(&d.OrderID, &d.InfluencerID, &d.Decision, &d.Rev, &d.AcceptedAt, &d.Touches)
 	}, `
-		select order_id, influencer_id::text, decision, rev, accepted_at from evidence_decision
+		select order_id, influencer_id::text, decision, rev, accepted_at, touches from evidence_decision
 		where company_id = @company_id and order_id = any(@order_ids)`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 	if err != nil {
@@ -70,11 +71,46 @@ func (t Tx) decisions(ctx context.Context, companyID string, orderIDs []string, 
 		of[d.OrderID] = append(of[d.OrderID], d)
 	}
 	for id, list := range of {
-		if c := byID[id]; c != nil {
-			c.Decisions = facts.FoldDecisions(list)
+		c := byID[id]
+		if c == nil {
+			continue
+		}
+		c.Decisions = facts.FoldDecisions(list)
+		for i := range c.Decisions {
+			if err := t.acceptedEvents(ctx, companyID, &c.Decisions[i]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// acceptedEvents reads the events of the touches that a decision accepted.
+func (t Tx) acceptedEvents(ctx context.Context, companyID string, d *facts.Decision) error {
+	ids, instants := d.TouchIDs()
+	if d.Decision != commerce.EvidenceAccept || len(ids) == 0 {
+		return nil
+	}
+	rows, err := t.tx.Query(ctx, `
+		select f.at, f.visitor, f.body - 'payload'
+		from unnest(@ids::uuid[], @instants::timestamptz[]) as i (event_id, id_time)
+		join event_fact f on f.company_id = @company_id and f.id_time = i.id_time and f.event_id = i.event_id and f.visitor is not null and f.bot = 'none'`,
+		pgx.NamedArgs{"company_id": companyID, "ids": ids, "instants": instants})
+	if err != nil {
+		return err
+	}
+	var at time.Time
+	var visitor string
+	var body []byte
+	_, err = pgx.ForEachRow(rows, []any{&at, &visitor, &body}, func() error {
+		e, err := facts.ReadEvent(body, at, visitor)
+		if err != nil {
+			return fmt.Errorf("an accepted event: %w", err)
+		}
+		d.Events = append(d.Events, e)
+		return nil
+	})
+	return err
 }
 
 // interval is the time around one order in which sightings and orders count.
@@ -163,6 +199,7 @@ type visitorRequest struct {
 	to          time.Time // of the order's interval
 	eventsFrom  time.Time // from when events are read: Limits.EventsBefore before the interval
 	eventsUntil time.Time // until when events are read: createdAt + Limits.EventsAfter
+	untilID     string    // of readArrivals: of events at eventsUntil, those up to this id
 }
 
 var requestRows = postgres.Rows[visitorRequest]{
@@ -262,16 +299,55 @@ var readEvents = `
 // id.
 var ownKinds = []facts.KeyKind{facts.KeyVisitor, facts.KeyUser}
 
-// events reads the visitors' events, newest first.
+// events reads the visitors' events, newest first. Of a visitor with more than
+// Limits.Events it reads the older ones that came by a campaign, too.
 func (t Tx) events(ctx context.Context, companyID string, limits facts.Limits, requests []visitorRequest, into []*facts.Visitor) error {
-	rows, err := t.tx.Query(ctx, readEvents, requestRows.Args(requests, pgx.NamedArgs{"company_id": companyID, "most_events": limits.Events, "own_kinds": ownKinds}))
+	rows, err := t.tx.Query(ctx, readEvents, requestRows.Args(requests, pgx.NamedArgs{"company_id": companyID, "most_events": limits.Events + 1, "own_kinds": ownKinds}))
 	if err != nil {
 		return err
 	}
+	if err := addEvents(rows, into); err != nil {
+		return err
+	}
+	var older []visitorRequest
+	for i, v := range into {
+		if len(v.Events) <= limits.Events {
+			continue
+		}
+		first := v.Events[limits.Events]
+		v.Events, v.Cut = v.Events[:limits.Events], true
+		r := requests[i]
+		r.eventsUntil, r.untilID = first.At, first.EventID
+		older = append(older, r)
+	}
+	if len(older) == 0 {
+		return nil
+	}
+	rows, err = t.tx.Query(ctx, readArrivals, olderRows.Args(older, pgx.NamedArgs{"company_id": companyID, "most_events": limits.Events}))
+	if err != nil {
+		return err
+	}
+	return addEvents(rows, into)
+}
+
+// olderRows are requests for what is at or before an event.
+var olderRows = append(slices.Clone(requestRows), postgres.Col("until_id", "uuid", func(v *visitorRequest) string { return v.untilID }))
+
+var readArrivals = `
+	select p.n, e.at, e.body - 'payload'
+	from ` + olderRows.Unnest("p") + `
+	cross join lateral (
+		select at, body from event_fact f
+		where f.company_id = @company_id and f.visitor = p.visitor and f.arrived and f.visitor is not null and f.bot = 'none'
+			and f.at between p.events_from and p.events_until and (f.at, f.event_id) <= (p.events_until, p.until_id)
+		order by f.at desc, f.event_id desc limit @most_events) e`
+
+// addEvents adds the events of rows to their visitors.
+func addEvents(rows pgx.Rows, into []*facts.Visitor) error {
 	var n int32
 	var at time.Time
 	var body []byte
-	_, err = pgx.ForEachRow(rows, []any{&n, &at, &body}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&n, &at, &body}, func() error {
 		e, err := facts.ReadEvent(body, at, into[n].ID)
 		if err != nil {
 			return fmt.Errorf("an event of a visitor: %w", err)

@@ -24,12 +24,13 @@ var eventRows = postgres.Rows[facts.Event]{
 	postgres.Col("visitor", "text", func(e *facts.Event) *string { return postgres.NullIfEmpty(e.Visitor) }),
 	postgres.Col("bot", "text", func(e *facts.Event) wire.Bot { return cmp.Or(e.Bot, wire.BotNone) }),
 	postgres.Col("via", "text", func(e *facts.Event) wire.Via { return e.Via }),
+	postgres.Col("arrived", "boolean", func(e *facts.Event) bool { return e.Arrived() }),
 	postgres.Col("body", "jsonb", func(e *facts.Event) string { return string(e.Raw) }),
 }
 
 var insertEvents = `
-	insert into event_fact (company_id, id_time, event_id, name, at, received_at, digest, visitor, bot, via, body)
-	select @company_id, id_time, event_id, name, at, received_at, digest, visitor, bot, via, body
+	insert into event_fact (company_id, id_time, event_id, name, at, received_at, digest, visitor, bot, via, arrived, body)
+	select @company_id, id_time, event_id, name, at, received_at, digest, visitor, bot, via, arrived, body
 	from ` + eventRows.Unnest("e") + `
 	on conflict (company_id, id_time, event_id) do nothing returning event_id`
 
@@ -71,7 +72,7 @@ func (t *Tx) StoredCopies(ctx context.Context, companyID string, events []facts.
 
 var replaceEvents = `
 	update event_fact f set name = e.name, at = e.at, received_at = e.received_at, digest = e.digest, visitor = e.visitor,
-		bot = e.bot, via = e.via, body = e.body
+		bot = e.bot, via = e.via, arrived = e.arrived, body = e.body
 	from ` + eventRows.Unnest("e") + `
 	where f.company_id = @company_id and f.id_time = e.id_time and f.event_id = e.event_id`
 

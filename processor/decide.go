@@ -1,0 +1,145 @@
+package processor
+
+// This file computes the orders concerned, and writes what differs.
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/tributary-io/tributary/internal/attribution"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/ledger"
+)
+
+// decide computes the outcome of every order concerned, and stores those that
+// differ from what is stored. The batch's own orders come first and are always
+// computed. Of the others, what is too much for one transaction is queued.
+func (a *application) decide(ctx context.Context) error {
+	own := a.ownOrders()
+	rest := slices.DeleteFunc(slices.Sorted(maps.Keys(a.concerned)), func(id string) bool {
+		_, isOwn := slices.BinarySearch(own, id)
+		return isOwn
+	})
+	own = slices.DeleteFunc(own, func(id string) bool { _, concerned := a.concerned[id]; return !concerned })
+	if a.factsOnly {
+		own, rest = nil, append(own, rest...)
+	}
+	events := 0
+	for chunk := range slices.Chunk(own, ordersPerStep) {
+		read, err := a.decideOrders(ctx, chunk)
+		if err != nil {
+			return err
+		}
+		events += read
+	}
+	for !a.factsOnly && len(rest) > 0 && len(own) < maxOrders && events < maxEvents {
+		chunk := rest[:min(len(rest), ordersPerStep, maxOrders-len(own))]
+		read, err := a.decideOrders(ctx, chunk)
+		if err != nil {
+			return err
+		}
+		own, rest, events = append(own, chunk...), rest[len(chunk):], events+read
+	}
+	put := make([]facts.Concerned, len(rest))
+	for i, id := range rest {
+		put[i] = facts.Concerned{OrderID: id, Cause: a.concerned[id]}
+	}
+	return a.addQueued(a.tx.Queue(ctx, a.company, put))
+}
+
+// decideOrders computes and stores the outcomes of orders. It returns how many
+// events of visitors it has read.
+func (a *application) decideOrders(ctx context.Context, orderIDs []string) (events int, err error) {
+	limits := a.index.Limits()
+	list, err := a.tx.Cases(ctx, a.company, limits, orderIDs)
+	if err != nil {
+		return 0, err
+	}
+	outcomes := make([]facts.Outcome, 0, len(list))
+	for group := range inGroups(list) {
+		for _, c := range group {
+			c.Visitors = attribution.ReachedVisitors(c)
+		}
+		read, err := a.tx.Visitors(ctx, a.company, limits, group)
+		if err != nil {
+			return 0, err
+		}
+		events += read
+		for _, c := range group {
+			outcomes = append(outcomes, a.index.Decide(*c))
+			c.Visitors = nil // frees the memory of its events
+		}
+	}
+	for _, o := range outcomes {
+		a.done.computed = append(a.done.computed, orderRef{a.company, o.OrderID})
+	}
+	return events, a.storeOutcomes(ctx, outcomes)
+}
+
+// inGroups cuts cases into groups whose keys lead to at most visitorsPerStep
+// visitors together. A case with more is a group of its own.
+func inGroups(list []*facts.Case) iter.Seq[[]*facts.Case] {
+	return func(yield func([]*facts.Case) bool) {
+		first, visitors := 0, 0
+		for i, c := range list {
+			n := 0
+			for _, k := range c.Keys {
+				n += len(k.Visitors)
+			}
+			if i > first && visitors+n > visitorsPerStep {
+				if !yield(list[first:i]) {
+					return
+				}
+				first, visitors = i, 0
+			}
+			visitors += n
+		}
+		if first < len(list) {
+			yield(list[first:])
+		}
+	}
+}
+
+// storeOutcomes stores the outcomes that differ from what is stored, and appends
+// to each order's ledger the entries that make it equal the new lines.
+func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcome) error {
+	ids := make([]string, len(outcomes))
+	for i, o := range outcomes {
+		ids[i] = o.OrderID
+	}
+	stored, err := a.tx.OutcomeHashes(ctx, a.company, ids)
+	if err != nil {
+		return err
+	}
+	var changed []facts.StoredOutcome
+	var changedIDs []string
+	for _, o := range outcomes {
+		hash, err := o.Hash()
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(hash, stored[o.OrderID]) {
+			changed, changedIDs = append(changed, facts.StoredOutcome{Outcome: o, Hash: hash}), append(changedIDs, o.OrderID)
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	if err := a.tx.WriteOutcomes(ctx, a.company, a.now, changed); err != nil {
+		return err
+	}
+	ledgers, err := a.tx.Ledgers(ctx, a.company, changedIDs)
+	if err != nil {
+		return err
+	}
+	var postings []ledger.Posting
+	for _, o := range changed {
+		for _, e := range ledger.Post(ledgers[o.OrderID], o.Lines) {
+			postings = append(postings, ledger.Posting{Entry: e, OrderID: o.OrderID, Cause: a.concerned[o.OrderID]})
+		}
+	}
+	return a.tx.AppendLedger(ctx, a.company, a.now, a.index.Rev(), postings)
+}

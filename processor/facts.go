@@ -1,0 +1,230 @@
+package processor
+
+// This file stores the facts of a batch.
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/attribution"
+	"github.com/tributary-io/tributary/internal/facts"
+)
+
+// storeEvents stores each event once by its id, stores with which keys the
+// visitors were seen, and finds the orders that the events concern.
+func (a *application) storeEvents(ctx context.Context) error {
+	chosen, others := facts.ChooseCopies(a.events)
+	for _, c := range others {
+		a.countEvents(c.ReceivedAt, facts.DeliveryDuplicate, 1)
+	}
+	inserted, err := a.tx.InsertEvents(ctx, a.company, chosen)
+	if err != nil {
+		return err
+	}
+	var fresh, again []facts.Event
+	for _, e := range chosen {
+		if inserted[e.EventID] {
+			a.countEvents(e.ReceivedAt, facts.DeliveryStored, 1)
+			if e.Late() {
+				a.countEvents(e.ReceivedAt, facts.DeliveryLate, 1)
+				a.done.late++
+			}
+			fresh = append(fresh, e)
+		} else {
+			again = append(again, e)
+		}
+	}
+	a.done.stored += len(fresh)
+	a.done.duplicate += len(a.events) - len(fresh)
+	if err := a.tx.WidenSightings(ctx, a.company, facts.Sightings(fresh)); err != nil {
+		return err
+	}
+	replaced, err := a.storeCopies(ctx, again)
+	if err != nil {
+		return err
+	}
+	return a.concernByEvents(ctx, append(fresh, replaced...))
+}
+
+// storeCopies compares events with the stored copies of their ids. Where the new
+// copy is the one that counts, it replaces the stored one, and the sightings of
+// both copies' visitors and days are made anew. It returns the events that replaced
+// a stored copy.
+func (a *application) storeCopies(ctx context.Context, events []facts.Event) (replacing []facts.Event, err error) {
+	stored, err := a.tx.StoredCopies(ctx, a.company, events)
+	if err != nil {
+		return nil, err
+	}
+	days := map[facts.VisitorDay]bool{}
+	for _, e := range events {
+		old := stored[e.EventID]
+		if !e.Copy().Before(old) {
+			a.countEvents(e.ReceivedAt, facts.DeliveryDuplicate, 1)
+			continue
+		}
+		a.countEvents(old.ReceivedAt, facts.DeliveryStored, -1)
+		a.countEvents(old.ReceivedAt, facts.DeliveryDuplicate, 1)
+		a.countEvents(e.ReceivedAt, facts.DeliveryStored, 1)
+		if old.Late {
+			a.countEvents(old.ReceivedAt, facts.DeliveryLate, -1)
+		}
+		if e.Late() {
+			a.countEvents(e.ReceivedAt, facts.DeliveryLate, 1)
+		}
+		replacing = append(replacing, e)
+		for _, d := range append(old.Days(), e.Copy().Days()...) {
+			days[d] = true
+		}
+	}
+	if len(replacing) == 0 {
+		return nil, nil
+	}
+	if err := a.tx.ReplaceEvents(ctx, a.company, replacing); err != nil {
+		return nil, err
+	}
+	list := slices.SortedFunc(maps.Keys(days), func(x, y facts.VisitorDay) int {
+		return cmp.Or(cmp.Compare(x.Visitor, y.Visitor), x.Day.Compare(y.Day), cmp.Compare(fmt.Sprint(x.Hour), fmt.Sprint(y.Hour)))
+	})
+	var lost []facts.Key
+	for _, d := range list {
+		keys, err := a.rebuildSightings(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		lost = append(lost, keys...)
+	}
+	// A day with more than maxEventsOfDay events is not made anew: it gets what the
+	// new copies add.
+	if err := a.tx.WidenSightings(ctx, a.company, facts.Sightings(replacing)); err != nil {
+		return nil, err
+	}
+	return replacing, a.concernByKeys(ctx, a.index.ConcernedByReplacedCopies(list, lost), true, facts.Cause{Kind: facts.CauseCopy, EventID: replacing[0].EventID})
+}
+
+// rebuildSightings makes a visitor's sightings of a day anew from its stored
+// events, and returns the keys that it was seen with before. Where there are more
+// than maxEventsOfDay events, nothing is removed and no key is returned.
+func (a *application) rebuildSightings(ctx context.Context, d facts.VisitorDay) (was []facts.Key, err error) {
+	events, err := a.tx.EventsOfDay(ctx, a.company, d, maxEventsOfDay+1)
+	if err != nil || len(events) > maxEventsOfDay {
+		return nil, err
+	}
+	if was, err = a.tx.DeleteSightings(ctx, a.company, d); err != nil {
+		return nil, err
+	}
+	of := slices.DeleteFunc(facts.Sightings(events), func(s facts.Sighting) bool { return !d.Has(s) })
+	return was, a.tx.WidenSightings(ctx, a.company, of)
+}
+
+// storeProducts stores each product's newest version, and its variants.
+func (a *application) storeProducts(ctx context.Context) error {
+	newest := facts.NewestProducts(a.products)
+	if len(newest) == 0 {
+		return nil
+	}
+	changed, err := a.tx.UpsertProducts(ctx, a.company, newest)
+	if err != nil || len(changed) == 0 {
+		return err
+	}
+	var variants []facts.Variant
+	for i := range newest {
+		if slices.Contains(changed, newest[i].ProductID) {
+			variants = append(variants, facts.VariantsOf(&newest[i])...)
+		}
+	}
+	return a.tx.ReplaceVariants(ctx, a.company, changed, variants)
+}
+
+// storeOrders stores versions of orders, and the fold of each order's versions: the
+// current order. It finds the orders that this concerns: those that changed, and
+// those around which one of their keys became a hub, or ceased to be one.
+func (a *application) storeOrders(ctx context.Context) error {
+	if len(a.orders) == 0 {
+		return nil
+	}
+	if err := a.tx.InsertVersions(ctx, a.company, a.orders); err != nil {
+		return err
+	}
+	if err := a.tx.UpsertPersonal(ctx, a.company, facts.NewestPersonal(a.orders)); err != nil {
+		return err
+	}
+	versions, err := a.tx.Versions(ctx, a.company, a.ownOrders())
+	if err != nil {
+		return err
+	}
+	folded := make(map[string]facts.FoldedOrder, len(versions))
+	for id, list := range versions {
+		order := facts.Fold(list)
+		folded[id] = facts.FoldedOrder{Order: order, Day: a.index.DayOf(order.CreatedAt), VersionAt: list[len(list)-1].At, ApprovedSince: facts.ApprovedSince(list)}
+	}
+	changed, err := a.tx.UpsertOrders(ctx, a.company, a.now, slices.Collect(maps.Values(folded)))
+	if err != nil || len(changed) == 0 {
+		return err
+	}
+	var keys []facts.OrderKey
+	for _, id := range changed {
+		order := folded[id]
+		a.addConcerned([]string{id}, facts.Cause{Kind: facts.CauseOrder, At: order.VersionAt})
+		keys = append(keys, attribution.KeysOfOrder(&order.Order)...)
+	}
+	was, err := a.tx.ReplaceKeys(ctx, a.company, changed, attribution.OrderKinds, keys)
+	if err != nil {
+		return err
+	}
+	around, err := a.concernByHubs(ctx, changed, a.index.HubCandidates(was, keys))
+	if err != nil {
+		return err
+	}
+	following, err := a.followingOrders(ctx, slices.Concat(was, keys))
+	if err != nil {
+		return err
+	}
+	return a.inferFirstOrders(ctx, slices.Concat(changed, around, following))
+}
+
+// ownOrders returns the ids of the orders in the batch, each once, sorted.
+func (a *application) ownOrders() []string {
+	ids := make([]string, len(a.orders))
+	for i, v := range a.orders {
+		ids[i] = v.OrderID
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// storeDecisions stores what the merchant decided about the evidence for orders. The
+// orders that this concerns are those of the decisions.
+func (a *application) storeDecisions(ctx context.Context) error {
+	if len(a.decisions) == 0 {
+		return nil
+	}
+	ids, err := a.tx.InsertDecisions(ctx, a.company, a.decisions)
+	if err != nil {
+		return err
+	}
+	for _, d := range a.decisions {
+		if slices.Contains(ids, d.OrderID) {
+			a.addConcerned([]string{d.OrderID}, facts.Cause{Kind: facts.CauseEvidence, Rev: d.Rev})
+		}
+	}
+	return nil
+}
+
+// countEvents adds n events to a count of the day on which they were received.
+func (a *application) countEvents(at time.Time, outcome string, n int64) {
+	a.deliveries[deliveryDay{facts.DayOf(at), outcome}] += n
+}
+
+func (a *application) countDelivery(ctx context.Context) error {
+	var counts []facts.DeliveryCount
+	for d, n := range a.deliveries {
+		if n != 0 {
+			counts = append(counts, facts.DeliveryCount{Day: d.day, Outcome: d.outcome, Events: n})
+		}
+	}
+	return a.tx.CountDelivery(ctx, a.company, counts)
+}
