@@ -166,8 +166,9 @@ func (s Settings) Frozen(before Settings) (bad Violations) {
 // an order (docs/attribution.md, "Proof").
 type EvidenceDecision struct {
 	OrderID      string
-	InfluencerID string // UUID
-	Decision     string // one of EvidenceDecisions
+	InfluencerID string   // UUID
+	Decision     string   // one of EvidenceDecisions
+	Touches      []string // wire.Evidence.Touches
 }
 
 // Check returns every rule that a decision breaks.

@@ -60,19 +60,20 @@ func (k ExplainedKey) MarshalJSON() ([]byte, error) {
 
 // ExplainedTouch is one touch that the keys led to.
 type ExplainedTouch struct {
-	ID         string  `json:"id"`
-	At         string  `json:"at"` // RFC 3339, UTC, milliseconds
-	Source     string  `json:"source"`
-	Medium     string  `json:"medium"`
-	Campaign   string  `json:"campaign"`
-	Channel    string  `json:"channel"`
-	Influencer string  `json:"influencer,omitempty"`
-	Click      string  `json:"click,omitempty"` // trb_click
-	Arrival    Arrival `json:"evidence"`
-	MatchedBy  string  `json:"matched_by"` // a KeyKind, or "order_utm"
-	Proof      Proof   `json:"proof"`
-	Used       bool    `json:"used"`             // false: it counts in no model but last, if in that
-	Reason     string  `json:"reason,omitempty"` // why it is not used, or takes no payout: Reason.Words
+	ID           string  `json:"id"`
+	At           string  `json:"at"` // RFC 3339, UTC, milliseconds
+	Source       string  `json:"source"`
+	Medium       string  `json:"medium"`
+	Campaign     string  `json:"campaign"`
+	Channel      string  `json:"channel"`
+	Influencer   string  `json:"influencer,omitempty"`
+	InfluencerID string  `json:"influencer_id,omitempty"`
+	Click        string  `json:"click,omitempty"` // trb_click
+	Arrival      Arrival `json:"evidence"`
+	MatchedBy    string  `json:"matched_by"` // a KeyKind, or "order_utm"
+	Proof        Proof   `json:"proof"`
+	Used         bool    `json:"used"`             // false: it counts in no model but last, if in that
+	Reason       string  `json:"reason,omitempty"` // why it is not used, or takes no payout: Reason.Words
 }
 
 // Cut is evidence that a limit left out.
