@@ -42,7 +42,7 @@ type Config struct {
 
 	MaxBody        int           // request body, before and after inflation: 1 MiB
 	MaxConnections int           // 10,000
-	MaxConnsPerIP  int           // of one IPv4 address or one /64 of IPv6, but for TrustedProxies: 500; below 0: no bound
+	MaxConnsPerIP  int           // of one IPv4 address or one /64 of IPv6, but for TrustedProxies: 500; of one network four times as many; below 0: no bound
 	ReadTimeout    time.Duration // headers and body of one request: 15 s
 	WriteTimeout   time.Duration // 15 s
 	IdleTimeout    time.Duration // between requests of a connection: 60 s

@@ -12,12 +12,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/valyala/fasthttp"
+
+	"github.com/tributary-io/tributary/internal/identity"
 )
 
 // connections knows the server's open connections and the requests under way,
 // so that the end of Serve need not wait for clients: fasthttp closes an unused
 // connection after five seconds at the earliest, and one that sends its request
-// slowly not at all. It also bounds how many one address has.
+// slowly not at all. It also bounds how many one address and one network have.
 type connections struct {
 	handling atomic.Int64 // requests between their last byte and their answer
 	most     int          // of one address; 0: no bound
@@ -26,7 +28,8 @@ type connections struct {
 
 	mu        sync.Mutex
 	open      map[*connection]struct{}
-	addresses map[netip.Addr]int // open connections of each, none of 0
+	addresses map[netip.Addr]int   // open connections of each, none of 0
+	networks  map[netip.Prefix]int // likewise, of identity.Network
 	refused   prometheus.Counter
 }
 
@@ -35,9 +38,13 @@ func newConnections(config Config, metrics *metrics) *connections {
 	return &connections{
 		most: config.MaxConnsPerIP, trusted: config.TrustedProxies, refused: metrics.refusedConnections,
 		tick: min(max(shortest/20, 10*time.Millisecond), 500*time.Millisecond),
-		open: map[*connection]struct{}{}, addresses: map[netip.Addr]int{},
+		open: map[*connection]struct{}{}, addresses: map[netip.Addr]int{}, networks: map[netip.Prefix]int{},
 	}
 }
+
+// networkShare is how many times as many connections as one address one network has
+// at most: whoever has a network of IPv6 has 65,536 addresses of ours.
+const networkShare = 4
 
 // counted is the address by which a connection is counted, the zero one for a
 // proxy's, which may have as many as it likes.
@@ -73,17 +80,19 @@ func (l bounded) Accept() (net.Conn, error) {
 	}
 }
 
-// admit counts a connection until it is closed, or returns nil if its address has
-// as many as it may.
+// admit counts a connection until it is closed, or returns nil if its address or
+// its network has as many as it may.
 func (c *connections) admit(conn net.Conn) *connection {
 	made := &connection{Conn: conn, of: c, address: c.counted(conn)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if made.address.IsValid() {
-		if c.addresses[made.address] >= c.most {
+		network, _ := identity.Network(made.address)
+		if c.addresses[made.address] >= c.most || c.networks[network] >= networkShare*c.most {
 			return nil
 		}
 		c.addresses[made.address]++
+		c.networks[network]++
 	}
 	c.open[made] = struct{}{}
 	return made
@@ -95,9 +104,15 @@ func (c *connections) forget(conn *connection) {
 	defer c.mu.Unlock()
 	delete(c.open, conn)
 	if conn.address.IsValid() {
-		if c.addresses[conn.address]--; c.addresses[conn.address] == 0 {
-			delete(c.addresses, conn.address)
-		}
+		network, _ := identity.Network(conn.address)
+		oneLess(c.addresses, conn.address)
+		oneLess(c.networks, network)
+	}
+}
+
+func oneLess[K comparable](counts map[K]int, of K) {
+	if counts[of]--; counts[of] == 0 {
+		delete(counts, of)
 	}
 }
 

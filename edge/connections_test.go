@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -97,15 +98,21 @@ func TestConnectionsAreCountedByClient(t *testing.T) {
 	for range 5 {
 		f("10.0.0.1", true) // a proxy of ours
 	}
+	// A network has four times as many as an address.
+	for i := range 5 {
+		f(fmt.Sprintf("2001:db8:1:%d::1", 10+i), true)
+	}
+	f("2001:db8:1:20::1", false)
+	f("2001:db8:2::1", true)
 	first.Close()
 	first.Close() // by fasthttp and by the drain
 	f("203.0.113.7", true)
 	f("203.0.113.7", false)
-	if len(c.addresses) != 4 {
-		t.Errorf("addresses %v", c.addresses)
+	if len(c.addresses) != 10 || len(c.networks) != 3 {
+		t.Errorf("addresses %v, networks %v", c.addresses, c.networks)
 	}
 	c.closeUnused(true)
-	if len(c.addresses) != 0 || len(c.open) != 0 {
+	if len(c.addresses)+len(c.networks)+len(c.open) != 0 {
 		t.Errorf("after all have ended: %v, %d open", c.addresses, len(c.open))
 	}
 }

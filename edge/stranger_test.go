@@ -2,6 +2,7 @@ package edge
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,11 +12,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/andybalholm/brotli"
+	"github.com/valyala/fasthttp"
 
+	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -372,4 +377,70 @@ func TestWithAnInternalPortThePublicOneOnlySaysReadyOrNot(t *testing.T) {
 	s.publishCompany(wire.Company{CompanyID: "co_wrong", KeyCheck: "k1:other"})
 	s.eventually("the wrong secret is seen", func() bool { status, _ := s.internal("/readyz"); return status == 503 })
 	f("/readyz", 503, `{"status":"not_ready"}`)
+}
+
+// tally counts the records that are produced, by topic.
+type tally struct {
+	sink
+	mu      sync.Mutex
+	records map[string]int
+	bytes   int
+}
+
+func (p *tally) ProducePartition(_ context.Context, topic string, _ int, records []kafka.Record) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.records[topic] += len(records)
+	for _, r := range records {
+		p.bytes += len(r.Value)
+	}
+	return nil
+}
+
+// What a hostile request makes the edge produce and allocate. How much CPU it
+// takes is measured by cmd/edgebench -attacks.
+func TestAHostileRequestCostsLittle(t *testing.T) {
+	s := benchServer(t)
+	full := func(text string) string {
+		return `{"companyId":"` + testCompany + `","event":"X","payload":{"a":"` + strings.Repeat(text, 32_000/len(text)) + `"}}`
+	}
+	f := func(name, body string, events, letters, bytes int, allocs float64) {
+		t.Helper()
+		produced := &tally{records: map[string]int{}}
+		s.batcher.Close(t.Context())
+		s.batcher = produce.NewBatcher(produced, produce.Config{Linger: time.Millisecond})
+		const runs = 20
+		requests := make([]*fasthttp.RequestCtx, runs+1) // AllocsPerRun warms up with one
+		for i := range requests {
+			requests[i] = benchRequest(1)
+			requests[i].Request.SetBodyString(body)
+		}
+		next := 0
+		got := testing.AllocsPerRun(runs, func() {
+			s.handle(requests[next])
+			next++
+		})
+		if status := requests[0].Response.StatusCode(); status != 200 {
+			t.Fatalf("%s: %d %s", name, status, requests[0].Response.Body())
+		}
+		produced.mu.Lock()
+		defer produced.mu.Unlock()
+		if n, m := produced.records[wire.TopicEvents], produced.records[wire.TopicRejected]; n != events*(runs+1) || m != letters*(runs+1) {
+			t.Errorf("%s: %d events and %d letters of %d requests", name, n, m, runs+1)
+		}
+		if produced.bytes > bytes*(runs+1) {
+			t.Errorf("%s: %d bytes a request, more than %d", name, produced.bytes/(runs+1), bytes)
+		}
+		if got > allocs {
+			t.Errorf("%s: %v allocations, more than %v", name, got, allocs)
+		}
+		t.Logf("%s: %d bytes a request, %v allocations", name, produced.bytes/(runs+1), got)
+	}
+	item := func(event string) string { return batchOf(slices.Repeat([]string{event}, 500)...) }
+	f("500 items that are no events", item("1"), 0, 1, 500, 700)
+	f("an oversized event", `{"companyId":"`+testCompany+`","event":"X","payload":{"a":"`+strings.Repeat("%25", 300_000)+`"}}`, 0, 1, 500, 100)
+	f("phones", full("+5511987654321 "), 1, 0, 33_000, 120)
+	f("e-mails", full("a@b.cc "), 1, 0, 45_000, 120)
+	f("escapes", full("%2540"), 1, 0, 33_000, 120)
+	f("no UTF-8", full("\xffa"), 1, 0, 65_000, 120)
 }

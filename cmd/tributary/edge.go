@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -47,6 +48,7 @@ this machine's disk.`,
 			if err := public.listen(&common, &setup.service); err != nil {
 				return err
 			}
+			edge.TuneMemory(os.LookupEnv, os.DirFS("/"))
 			return runEdge(cmd.Context(), setup)
 		},
 	}
@@ -59,7 +61,7 @@ this machine's disk.`,
 	flags.Int64Var(&spooling.MaxBytes, "spool-bytes", defaultSpoolBytes, "most bytes that this edge keeps there")
 	flags.Float64Var(&config.NetworkPerSecond, "network-events-per-second", 2000, "events a second that one network (/24, or /48 of IPv6) may send without an API key")
 	flags.IntVar(&config.NetworkBurst, "network-burst", 20_000, "… and how many at once")
-	flags.IntVar(&config.MaxConnsPerIP, "address-connections", 500, "most connections of one address (of IPv6: one /64), but for --trusted-proxy; -1: no bound")
+	flags.IntVar(&config.MaxConnsPerIP, "address-connections", 500, "most connections of one address (of IPv6: one /64), but for --trusted-proxy; of one network four times as many; -1: no bound")
 	common.register(flags, "edge", "127.0.0.1:7700")
 	public.register(flags, &config.DrainTimeout)
 	former.register(flags)
