@@ -109,6 +109,7 @@ func (s *shop) randomFacts(r *rand.Rand) []record {
 		near := []time.Duration{0, 29 * time.Minute, 31 * time.Minute, 24 * time.Hour, 25 * time.Hour, 29 * 24 * time.Hour, 31 * 24 * time.Hour}
 		return noon.Add(near[r.IntN(len(near))]).Add(time.Duration(r.IntN(4*60)) * time.Minute)
 	}
+	var ids []string
 	for n := range 60 {
 		e := s.event(visitor(), moment(), n, func(e *wire.Event) {
 			e.NetKey = fmt.Sprint("net", r.IntN(3))
@@ -139,7 +140,7 @@ func (s *shop) randomFacts(r *rand.Rand) []record {
 				e.Bot = []wire.Bot{wire.BotNone, wire.BotKnown}[r.IntN(2)]
 			}
 		})
-		records = append(records, s.record(e))
+		records, ids = append(records, s.record(e)), append(ids, e.EventID)
 		if r.IntN(4) == 0 { // another copy, later or earlier, with another clock, visitor or key
 			e.ReceivedAt = e.ReceivedAt.Add(time.Duration(r.IntN(3)-1) * time.Minute)
 			e.ClockSkewMs = int64(r.IntN(3)) * 7_200_000
@@ -187,7 +188,8 @@ func (s *shop) randomFacts(r *rand.Rand) []record {
 	for n := range 10 {
 		id := fmt.Sprint("o", r.IntN(12))
 		c := s.commerce(wire.KindEvidence, id, noon.Add(time.Duration(n)*12*time.Hour), wire.Evidence{
-			OrderID: id, InfluencerID: s.influencers[r.IntN(len(s.influencers))], Decision: commerce.EvidenceDecisions[r.IntN(3)]})
+			OrderID: id, InfluencerID: s.influencers[r.IntN(len(s.influencers))], Decision: commerce.EvidenceDecisions[r.IntN(3)],
+			Touches: []string{ids[r.IntN(60)], ids[r.IntN(60)], ids[r.IntN(60)]}})
 		c.Rev = s.rev + int64(n)
 		records = append(records, s.record(c))
 	}
@@ -249,7 +251,7 @@ func (s *shop) crowdedFacts(r *rand.Rand) []record {
 			if r.IntN(2) == 0 {
 				o.CustomerKey = wire.Some(fmt.Sprint("k1:customer:", r.IntN(23)))
 			}
-			if r.IntN(4) == 0 {
+			if n == 0 || r.IntN(4) == 0 {
 				o.DiscountCode = wire.Some("ANA10")
 			}
 		})))

@@ -44,6 +44,9 @@ func (x *Index) ConcernedByEvents(events []facts.Event) []facts.KeySpan {
 		}
 		from, to := x.OrdersAround(e.At, e.At)
 		spans.add(facts.Key{Kind: facts.KeyReached, Value: e.Visitor}, from, to)
+		if e.Arrived() {
+			spans.add(facts.Key{Kind: facts.KeyTouch, Value: e.EventID}, from, to)
+		}
 		for _, k := range e.Keys() {
 			if k.Kind == facts.KeyNetwork { // counts by when it was received
 				spans.add(k, facts.HourOf(e.ReceivedAt).Add(-networkAfter), facts.HourOf(e.ReceivedAt).Add(time.Hour+networkBefore))

@@ -21,7 +21,7 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 	out := facts.Outcome{
 		OrderID: order.OrderID, Currency: order.Currency, Day: order.Day,
 		Lines:   paid.lines(order),
-		FoundBy: foundBy(order, append(slices.Clone(touches), e.touches...), e.coupon, found.visitors),
+		FoundBy: foundBy(order, append(slices.Clone(touches), e.touches...), e.coupon, c.Decisions, found.visitors),
 		Hubs:    hubs(order, found.keys),
 		Payout:  paid.stored(order),
 	}
@@ -89,7 +89,7 @@ func (x *Index) models(o *Order, touches []Touch) []modelCredits {
 // foundBy returns the keys by which a later fact finds the order. A changed rule
 // finds it by the names and codes of its touches, even if they belong to nobody now,
 // and by its influencers. An event finds it by the visitors to whom its keys lead.
-func foundBy(o *Order, touches []Touch, coupon *claim, visitors []reached) []facts.OrderKey {
+func foundBy(o *Order, touches []Touch, coupon *claim, decisions facts.Decisions, visitors []reached) []facts.OrderKey {
 	var keys []facts.OrderKey
 	seen := map[facts.Key]bool{}
 	add := func(k facts.Key, hub facts.Hub) {
@@ -111,6 +111,12 @@ func foundBy(o *Order, touches []Touch, coupon *claim, visitors []reached) []fac
 	}
 	if coupon != nil {
 		add(facts.Key{Kind: facts.KeyInfluencer, Value: coupon.influencerID}, facts.NoHub)
+	}
+	for _, d := range decisions {
+		ids, _ := d.TouchIDs()
+		for _, id := range ids {
+			add(facts.Key{Kind: facts.KeyTouch, Value: id}, facts.NoHub)
+		}
 	}
 	for _, v := range visitors {
 		add(facts.Key{Kind: facts.KeyReached, Value: v.ID}, v.hub)

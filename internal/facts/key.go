@@ -44,11 +44,12 @@ const (
 	KeyLink       KeyKind = "link"       // RuleKey of the short code of a touch of the order
 	KeyInfluencer KeyKind = "influencer" // id of the influencer of a touch or of the coupon
 	KeyReached    KeyKind = "reached"    // id of a visitor to whom the order's keys lead
+	KeyTouch      KeyKind = "touch"      // event id of a touch that a decision accepted
 )
 
 // DerivedKinds are the kinds of keys that follow from an order's outcome. The
 // others follow from the order alone.
-var DerivedKinds = []KeyKind{KeyUTM, KeyLink, KeyInfluencer, KeyReached}
+var DerivedKinds = []KeyKind{KeyUTM, KeyLink, KeyInfluencer, KeyReached, KeyTouch}
 
 // Key is one key of an order or a visitor. Its value has at most maxID bytes, so
 // that an index can hold it.
