@@ -100,12 +100,7 @@ func (i *inflater) zstd(body []byte, into *bytes.Buffer) (string, error) {
 }
 
 // limitOf is how many bytes a body of a length may inflate to.
-func (i *inflater) limitOf(length int) int {
-	if length < i.limit/maxRatio {
-		return maxRatio * length
-	}
-	return i.limit
-}
+func (i *inflater) limitOf(length int) int { return min(i.limit, maxRatio*length) }
 
 // The windows that a brotli stream's first four bits can say: 1, and the window's
 // bits minus 17 (RFC 7932, 9.1).
