@@ -34,6 +34,7 @@ func (s *Server) orderAttribution(_ http.ResponseWriter, r *http.Request, c call
 	if err != nil {
 		return answer{}, fmt.Errorf("explanation of an order: %w", err)
 	}
+	explanation.Recomputing = sale.Recomputing
 	return answer{data: explanation}, nil
 }
 

@@ -79,6 +79,20 @@ func TestExplanationIsServedWithItsLedger(t *testing.T) {
 	if l := data.Ledger[0]; l.InfluencerID != ana || l.CostID == "" || l.RuleRev != 1 || l.Currency != "BRL" {
 		t.Errorf("the entry does not say what it rests on: %+v", l)
 	}
+	recomputing := func(want string) {
+		t.Helper()
+		got := s.call("GET", "/admin/v1/order/A%2F1/attribution", key, "")
+		s.want(got, 200, "")
+		var data struct{ Recomputing json.RawMessage }
+		if err := json.Unmarshal(got.Data, &data); err != nil || string(data.Recomputing) != want {
+			t.Errorf("recomputing is %s, %v; want %s", data.Recomputing, err, want)
+		}
+	}
+	recomputing("false")
+	fixture.Queue(fixture.Store.Sandbox.CompanyID, "A/1")
+	recomputing("false")
+	fixture.Queue(company, "A/1")
+	recomputing("true")
 	got = s.call("GET", "/admin/v1/order/A2/attribution", key, "")
 	if s.want(got, 404, "not_found"); got.Error.Message != "accepted, not processed yet" {
 		t.Errorf("message %q", got.Error.Message)

@@ -9,6 +9,7 @@ import (
 	"github.com/tributary-io/tributary/admin"
 	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
 )
 
 func TestKeysOpenTheirOwnEnvironmentAndScopeOnly(t *testing.T) {
@@ -81,7 +82,9 @@ func TestLastUseIsStoredAtTheLatestWhenTheServiceStops(t *testing.T) {
 
 func TestEmptyBucketIs429AndTellsWhenToComeBack(t *testing.T) {
 	t.Parallel()
-	s := start(t, admin.Config{RuleRate: admin.Rate{PerSecond: 1, Burst: 3}, IngestRate: admin.Rate{PerSecond: 1, Burst: 1}})
+	now := time.Now() // it stands still: on a busy machine a second passes between two requests
+	s := startWith(t, admin.Config{RuleRate: admin.Rate{PerSecond: 1, Burst: 3}, IngestRate: admin.Rate{PerSecond: 1, Burst: 1}},
+		devtest.Postgres(t), devtest.Kafka(t), func(d *admin.Deps) { d.Now = func() time.Time { return now } })
 	for i := range 3 {
 		got := s.call("GET", "/admin/v1/influencers", s.live, "")
 		s.want(got, 200, "")

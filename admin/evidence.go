@@ -2,10 +2,13 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // decideEvidence is POST /order/{orderId}/evidence: what the merchant decides about an
@@ -25,15 +28,18 @@ func (s *Server) decideEvidence(w http.ResponseWriter, r *http.Request, c caller
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	if !s.accepted.has(c.companyID, decision.OrderID) {
-		if !commerce.IsID(decision.OrderID) { // no order has such an id
-			return answer{}, notFound("there is no such order in this store")
-		}
-		if _, err := s.deps.Database.ExplainedSale(ctx, c.companyID, decision.OrderID); errors.Is(err, commerce.ErrNotFound) {
-			return answer{}, notFound("there is no such order in this store")
-		} else if err != nil {
-			return answer{}, err
-		}
+	if !commerce.IsID(decision.OrderID) { // no order has such an id
+		return answer{}, notFound("there is no such order in this store")
+	}
+	sale, err := s.deps.Database.ExplainedSale(ctx, c.companyID, decision.OrderID)
+	switch {
+	case errors.Is(err, commerce.ErrNotFound) && s.accepted.has(c.companyID, decision.OrderID): // not processed yet
+	case errors.Is(err, commerce.ErrNotFound):
+		return answer{}, notFound("there is no such order in this store")
+	case err != nil:
+		return answer{}, err
+	default:
+		decision.Touches = touchesOf(sale.Explanation, decision.InfluencerID)
 	}
 	err = s.deps.Database.DecideEvidence(ctx, c.author(s.now()), decision)
 	if errors.Is(err, commerce.ErrNotFound) {
@@ -44,4 +50,20 @@ func (s *Server) decideEvidence(w http.ResponseWriter, r *http.Request, c caller
 	}
 	signal(s.wake)
 	return answer{}, nil
+}
+
+// touchesOf returns the event ids of an influencer's touches in a stored explanation,
+// the newest wire.MaxAccepted.
+func touchesOf(stored json.RawMessage, influencerID string) []string {
+	var x facts.Explanation
+	if len(stored) == 0 || json.Unmarshal(stored, &x) != nil {
+		return nil // not explained yet, or by another version
+	}
+	var ids []string
+	for _, t := range x.Touches {
+		if t.InfluencerID == influencerID && commerce.IsUUID(t.ID) {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids[max(0, len(ids)-wire.MaxAccepted):]
 }

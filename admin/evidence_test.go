@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 
 	"github.com/tributary-io/tributary/admin"
@@ -61,7 +62,7 @@ func TestEvidenceIsDecided(t *testing.T) {
 		if err := json.Unmarshal(records[i].Body, &body); err != nil {
 			t.Fatal(err)
 		}
-		if body != (wire.Evidence{OrderID: "A 1", InfluencerID: ana, Decision: want}) || records[i].CompanyID != s.store.Live.CompanyID {
+		if !reflect.DeepEqual(body, wire.Evidence{OrderID: "A 1", InfluencerID: ana, Decision: want}) || records[i].CompanyID != s.store.Live.CompanyID {
 			t.Errorf("%+v %+v", records[i], body)
 		}
 	}

@@ -66,8 +66,8 @@ func startOn(t *testing.T, config admin.Config, dsn, broker string) *service {
 	return startWith(t, config, dsn, broker, nil)
 }
 
-// startWith starts the service on a producer; nil is a batcher on the broker.
-func startWith(t *testing.T, config admin.Config, dsn, broker string, producer admin.Producer) *service {
+// startWith starts the service with other parts; nil: with its own.
+func startWith(t *testing.T, config admin.Config, dsn, broker string, change func(*admin.Deps)) *service {
 	t.Helper()
 	s := &service{t: t, dsn: dsn}
 	db, err := postgres.Open(t.Context(), dsn)
@@ -96,15 +96,16 @@ func startWith(t *testing.T, config admin.Config, dsn, broker string, producer a
 	if config.RuleRate == (admin.Rate{}) {
 		config.RuleRate = admin.Rate{PerSecond: 1000, Burst: 1000}
 	}
-	if producer == nil {
-		batcher := produce.NewBatcher(kafka.NewProducer(s.client), produce.Config{})
-		t.Cleanup(func() { batcher.Close(context.Background()) })
-		producer = batcher
-	}
-	s.server, err = admin.New(config, admin.Deps{
-		Database: s.db, Names: s.db, Producer: producer, Hasher: s.hasher, Resolver: everyNamePublic{},
+	batcher := produce.NewBatcher(kafka.NewProducer(s.client), produce.Config{})
+	t.Cleanup(func() { batcher.Close(context.Background()) })
+	deps := admin.Deps{
+		Database: s.db, Names: s.db, Producer: batcher, Hasher: s.hasher, Resolver: everyNamePublic{},
 		Checks: map[string]func(context.Context) error{"postgres": db.Ping},
-	})
+	}
+	if change != nil {
+		change(&deps)
+	}
+	s.server, err = admin.New(config, deps)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func (s *service) metric(name string) float64 {
 func TestTheOutboxIsMeasuredWhoeverPublishes(t *testing.T) {
 	t.Parallel()
 	dsn, broker := devtest.Postgres(t), devtest.Kafka(t)
-	s := startWith(t, admin.Config{}, dsn, broker, awayKafka{})
+	s := startWith(t, admin.Config{}, dsn, broker, func(d *admin.Deps) { d.Producer = awayKafka{} })
 	await.Until(t, await.Long, func() bool {
 		return s.metric("tributary_admin_outbox_waiting") > 0 && s.metric("tributary_admin_outbox_oldest_age_seconds") > 0
 	}, func() string { return "the store's companies wait, and no metric says so" })

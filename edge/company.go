@@ -64,11 +64,11 @@ func (c *company) takeBuckets(former *company) {
 // default port.
 func normalOrigin(origin string) string {
 	origin = strings.TrimRight(strings.ToLower(strings.TrimSpace(origin)), "/")
-	if rest, found := strings.CutPrefix(origin, "https://"); found {
-		return "https://" + strings.TrimSuffix(rest, ":443")
-	}
-	if rest, found := strings.CutPrefix(origin, "http://"); found {
-		return "http://" + strings.TrimSuffix(rest, ":80")
+	switch {
+	case strings.HasPrefix(origin, "https://"):
+		return strings.TrimSuffix(origin, ":443")
+	case strings.HasPrefix(origin, "http://"):
+		return strings.TrimSuffix(origin, ":80")
 	}
 	return origin
 }

@@ -100,7 +100,9 @@ func (i *inflater) zstd(body []byte, into *bytes.Buffer) (string, error) {
 }
 
 // limitOf is how many bytes a body of a length may inflate to.
-func (i *inflater) limitOf(length int) int { return min(i.limit, maxRatio*length) }
+func (i *inflater) limitOf(length int) int {
+	return min(i.limit, maxRatio*length)
+}
 
 // The windows that a brotli stream's first four bits can say: 1, and the window's
 // bits minus 17 (RFC 7932, 9.1).

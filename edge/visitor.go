@@ -78,8 +78,10 @@ func sameSite(a, b string) bool {
 }
 
 func hostname(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
+	if strings.Contains(host, ":") { // or SplitHostPort makes an error
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
 	}
 	return strings.ToLower(strings.Trim(host, "[]"))
 }

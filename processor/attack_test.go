@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -43,6 +44,11 @@ func sold(by string) func(j *journey) {
 			j.buys(hasCart, hasMail, hasCode("ANA10"))
 		},
 		"utm": func(j *journey) { j.buys(hasMail, hasUTM("Ana Prado")) },
+		"accepted": func(j *journey) {
+			j.sees("v", 2*days, of("ana+prado"), mail, withID(99))
+			j.buys(hasMail)
+			j.decides(ana, commerce.EvidenceAccept, noon.Add(days), uuid7(noon.Add(-time.Hour), 99))
+		},
 		"late": func(j *journey) { // created long ago, and imported now
 			j.buysAt(noon.Add(240*days), hasMail, hasPhone)
 		},
@@ -137,7 +143,8 @@ func TestAttacks(t *testing.T) {
 	f("the last touch, by a cookie's sale", "visitor", "", last)
 	f("the last touch, beside a coupon", "coupon", "", last)
 	f("a touch beside the order's own campaign", "utm", "", last)
-	for _, sale := range []string{"cart", "network", "verified", "visitor"} {
+	f("the last touch, after the shop accepted Ana's", "accepted", "", last)
+	for _, sale := range []string{"cart", "network", "verified", "visitor", "accepted"} {
 		f("21 visitors of an e-mail, "+sale, sale, "", func(j *journey) {
 			for i := range 21 {
 				j.sees(fmt.Sprint("x", i), hours, mail, link)
@@ -236,7 +243,7 @@ func TestStrangersChangeNothingThatIsPosted(t *testing.T) {
 			select concat_ws(' ', state, influencer_id, campaign_id, evidence, proof, payable_on, commission_minor) from payout where state = 'earned'`)...), "\n")
 	}
 	earned := 0
-	for _, sale := range []string{"organic", "cart", "network", "verified", "visitor", "guessable", "coupon", "utm"} {
+	for _, sale := range []string{"organic", "cart", "network", "verified", "visitor", "guessable", "coupon", "utm", "accepted"} {
 		j.run(sold(sale))
 		want := posted()
 		if want != "" {

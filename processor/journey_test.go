@@ -44,10 +44,11 @@ func (j *journey) buysAt(at time.Time, changes ...func(o *wire.Order)) {
 	j.records = append(j.records, j.record(c))
 }
 
-// decides adds a decision of the merchant's about an influencer.
-func (j *journey) decides(influencer int, decision string, at time.Time) {
+// decides adds a decision of the merchant's about an influencer, with the touches that
+// the explanation had then.
+func (j *journey) decides(influencer int, decision string, at time.Time, touches ...string) {
 	j.orders++
-	c := j.commerce(wire.KindEvidence, "o", at, wire.Evidence{OrderID: "o", InfluencerID: j.influencers[influencer], Decision: decision})
+	c := j.commerce(wire.KindEvidence, "o", at, wire.Evidence{OrderID: "o", InfluencerID: j.influencers[influencer], Decision: decision, Touches: touches})
 	c.Rev = j.rev + int64(j.orders)
 	j.records = append(j.records, j.record(c))
 }

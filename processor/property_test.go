@@ -39,6 +39,22 @@ func (s *shop) outcomes() string {
 	return b.String()
 }
 
+// unbalanced names the orders whose ledger is not what their payout says: on each day
+// the entries' sum is what may be paid by then, and nothing is posted for an order that
+// earns nothing.
+func (s *shop) unbalanced() []string {
+	return s.texts(`
+		with posted as (
+			select order_id, currency, payable_on, sum(amount_minor) as amount from ledger_entry group by order_id, currency, payable_on having sum(amount_minor) <> 0
+		), owed as (
+			select p.order_id, m.currency, p.payable_on, sum(m.amount) as amount from payout p join orders o using (company_id, order_id)
+			cross join lateral (values (o.currency, p.commission_minor), ('BRL', p.fixed_brl_minor)) m (currency, amount)
+			where p.state = 'earned' group by p.order_id, m.currency, p.payable_on having sum(m.amount) <> 0
+		)
+		select order_id || ': ' || coalesce(posted.amount, 0) || ' posted, ' || coalesce(owed.amount, 0) || ' owed on ' || payable_on
+		from posted full join owed using (order_id, currency, payable_on) where posted.amount is distinct from owed.amount`)
+}
+
 // clear forgets all facts and what is derived from them, but not the rules.
 func (s *shop) clear() {
 	s.exec(`truncate recompute_company, event_fact, sighting, order_version, order_personal, orders, order_key, product, product_variant, credit, payout, ledger_entry, explanation, recompute, delivery, consumer_offset, evidence_decision`)
@@ -259,6 +275,9 @@ func TestCreditsDependOnTheSetOfFactsAlone(t *testing.T) {
 		s.clear()
 		s.apply(slices.Clone(facts), func() int { return len(facts) })
 		want := s.outcomes()
+		if wrong := s.unbalanced(); len(wrong) > 0 {
+			t.Fatalf("seed %d: %v", seed, wrong)
+		}
 		for range 4 {
 			again := slices.Clone(facts)
 			for range 20 {
@@ -269,6 +288,9 @@ func TestCreditsDependOnTheSetOfFactsAlone(t *testing.T) {
 			s.apply(again, func() int { return 1 + r.IntN(12) })
 			if got := s.outcomes(); got != want {
 				t.Fatalf("seed %d: %s", seed, firstDifference(got, want))
+			}
+			if wrong := s.unbalanced(); len(wrong) > 0 {
+				t.Fatalf("seed %d: %v", seed, wrong)
 			}
 		}
 		if !strings.Contains(want, "Ana Prado") || s.int(`select count(*) from ledger_entry`) == 0 {

@@ -22,6 +22,7 @@ type orderPage struct {
 	Back      string
 	Verdict   string // one sentence: who is paid and why
 	Explained bool   // false: the order has no explanation yet
+	Changing  bool   // it is being computed again
 	Keys      []keyLine
 	Touches   []touchLine
 	Losers    []string
@@ -31,6 +32,7 @@ type orderPage struct {
 	Total     []string // commission, a line a currency
 	State     string   // what the commission is, in a word
 	StateIs   string   // approved | pending | cancelled: a class
+	Unproven  bool     // paid though nothing proves it
 	PayableOn string   // the day from which it may be paid; empty: nothing is owed
 	TakenBack bool     // cancelled: the costs are what was owed before
 	Ledger    []ledgerLine
@@ -42,7 +44,7 @@ type orderPage struct {
 type keyLine struct {
 	Name     string
 	About    string
-	Visitors string
+	Visitors string // how many devices it leads to, or why it is not used
 	Hub      bool
 }
 
@@ -112,7 +114,7 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request, v pageRequest) {
 			// The page still shows the order and its ledger.
 			s.log.Error("dashboard: explanation is not in its shape", "company", v.current.CompanyID, "order", id, "error", err)
 		} else {
-			page.Explained = true
+			page.Explained, page.Changing = true, e.Recomputing
 			page.explain(x, e.Sale, zone)
 		}
 	}
@@ -159,7 +161,14 @@ func (p *orderPage) ledger(e commerce.ExplainedSale, zone *time.Location) {
 func (p *orderPage) explain(x facts.Explanation, sale commerce.Sale, zone *time.Location) {
 	for _, k := range x.Keys {
 		name, about := keyWords(string(k.Kind))
-		p.Keys = append(p.Keys, keyLine{Name: name, About: about, Visitors: plural(int64(k.Visitors), "device"), Hub: k.Hub})
+		line := keyLine{Name: name, About: about, Hub: k.Hub, Visitors: plural(int64(k.Visitors), "device")}
+		switch {
+		case !k.Counted():
+			line.Visitors = "not used: too many orders share it"
+		case k.Hub:
+			line.Visitors = "not used: too many people share it"
+		}
+		p.Keys = append(p.Keys, line)
 	}
 	for _, t := range x.Touches {
 		line := touchLine{When: t.At, Stamp: t.At, Campaign: t.Campaign, Influencer: t.Influencer, Used: t.Used, Reason: t.Reason}
@@ -189,6 +198,7 @@ func (p *orderPage) explain(x facts.Explanation, sale commerce.Sale, zone *time.
 	if x.Payout.State == facts.PayoutReview && x.Payout.Winner != nil {
 		p.Verdict = x.Payout.Winner.Influencer + " may have brought this sale by a link. Nothing is owed until you decide."
 	}
+	p.Unproven = x.Payout.State == facts.PayoutEarned && x.Payout.Winner != nil && x.Payout.Winner.Proof == facts.ProofClaimed
 	if day, err := time.Parse(time.DateOnly, x.Payout.PayableOn); err == nil {
 		p.PayableOn = day.Format("2 Jan 2006")
 	}

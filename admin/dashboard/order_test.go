@@ -49,7 +49,9 @@ const (
 		"base":100,"commission":0,"commissions":[],"state":"reversed"}`
 	waits = `{"winner":{"influencer":"Ana Prado","campaign":"","evidence":"link","proof":"claimed"},"rule":"coupon_first","losers":[],"costs":[],
 		"base":100,"commission":10,"commissions":[{"amount":10,"currency":"BRL"}],"state":"review","reason":"unproven"}`
-	held      = anaWins + `"costs":[],"base":100,"commission":10,"commissions":[{"amount":10,"currency":"BRL"}],"state":"earned","payable_on":"2026-04-09"}`
+	held    = anaWins + `"costs":[],"base":100,"commission":10,"commissions":[{"amount":10,"currency":"BRL"}],"state":"earned","payable_on":"2026-04-09"}`
+	trusted = `{"winner":{"influencer":"Ana Prado","campaign":"","evidence":"link","proof":"claimed"},"rule":"coupon_first","losers":[],"costs":[],
+		"base":100,"commission":10,"commissions":[{"amount":10,"currency":"BRL"}],"state":"earned","payable_on":"2026-04-09"}`
 	recurring = anaWins + `"costs":[],"base":100,"commission":0,"commissions":[],"state":"none","reason":"recurring_excluded"}`
 )
 
@@ -68,6 +70,7 @@ func putOdd(s *site) {
 	put("returned", reporttest.Order{Status: commerce.OrderCancelled, Explanation: explainedWith(cancelled, nobodyWins, cancelled)})
 	put("recurring", reporttest.Order{Status: commerce.OrderPending, Explanation: explainedWith(recurring, nobodyWins, recurring)})
 	put("held", reporttest.Order{CommissionMinor: 1000, Explanation: explainedWith(held, nobodyWins, held)})
+	put("trusted", reporttest.Order{CommissionMinor: 1000, Explanation: explainedWith(trusted, trusted, nobodyWins)})
 	put("waits", reporttest.Order{CommissionMinor: 1000, State: "review", Reason: "unproven", Explanation: explainedWith(waits, waits, nobodyWins)})
 	s.Put(reporttest.Order{CompanyID: s.live, ID: "nobody", TotalMinor: 10000, Explanation: explainedWith(nobodyWins, nobodyWins, nobodyWins)})
 }
@@ -96,6 +99,7 @@ func TestEveryCurrencyAndEveryZeroIsTold(t *testing.T) {
 	f(orderOf("returned"), []string{"What was owed for it", "Taken back", "Commission now R$ 0.00"})
 	f(orderOf("recurring"), []string{"recurring subscription orders are not paid"}, "falls due", "Expected")
 	f(orderOf("held"), []string{"It may be paid from 9 Apr 2026 on."})
+	f(orderOf("trusted"), []string{"Nothing proves that the buyer came by this link. It is paid since"})
 	f(orderOf("waits"), []string{"Ana Prado may have brought this sale by a link. Nothing is owed until you decide.", "In review", "Nothing is owed: nothing proves that"}, "is credited", "falls due")
 	f(orderOf("nobody"), []string{"No influencer is credited", "Nothing is owed: no coupon and no link of an influencer led to the order."}, "Without the")
 }

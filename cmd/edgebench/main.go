@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -47,7 +48,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.runs, "runs", 5, "runs of each line; the table has their medians")
 	flags.DurationVar(&o.length, "for", 2*time.Second, "length of what is measured")
 	flags.DurationVar(&o.warm, "warm", time.Second, "load before that")
-	flags.StringVar(&o.only, "only", "", "measure these servers alone, comma-separated: nothing, franz, edge")
+	flags.StringVar(&o.only, "only", "", "measure these servers alone, separated by semicolons: nothing; franz; edge; edge, acks=1; edge, spool")
 	flags.StringVar(&o.load, "load", "", "measure the loads alone whose names hold this; with a dot at its end, the one load of that name")
 	flags.BoolVar(&o.perf, "perf", false, "count instructions and context switches by perf(1), which must be there")
 	flags.BoolVar(&o.attacks, "attacks", false, "measure what a stranger's requests cost the edge, and not the loads; -load names some")
@@ -80,13 +81,20 @@ func (o options) measureAllAttacks(ctx context.Context) error {
 }
 
 // servers are what is measured, by their roles.
-var servers = []string{roleNothing, roleFranz, roleEdge}
+var servers = []string{roleNothing, roleFranz, roleEdge, roleLossy, roleSpool}
+
+// variants price one choice of the edge each, under two loads.
+var variants = []string{roleLossy, roleSpool}
+
+func (l load) isFor(server string) bool {
+	return !slices.Contains(variants, server) || l.name == "single" || l.name == "batch of 20"
+}
 
 func (o options) measureAll(ctx context.Context) error {
 	table := table{}
 	for n := range o.runs {
 		for _, server := range servers {
-			if o.only != "" && !strings.Contains(","+o.only+",", ","+server+",") {
+			if o.only != "" && !slices.Contains(strings.Split(o.only, ";"), server) {
 				continue
 			}
 			if err := o.measure(ctx, server, &table); err != nil {
@@ -114,7 +122,7 @@ func (o options) measure(ctx context.Context, server string, results *table) err
 		return err
 	}
 	for _, load := range loads {
-		if !o.wants(load) {
+		if !o.wants(load) || !load.isFor(server) {
 			continue
 		}
 		result, err := o.apply(ctx, load, process)

@@ -108,7 +108,7 @@ func (p *process) count(ctx context.Context) func() (counters, error) {
 	perf := exec.CommandContext(ctx, "perf", "stat", "-x", ",", "-e", "instructions:u,instructions:k,context-switches", "-p", strconv.Itoa(p.command.Process.Pid)) //nolint:gosec // a process of our own
 	perf.Stderr = &out
 	err := perf.Start()
-	time.Sleep(200 * time.Millisecond)
+	time.Sleep(200 * time.Millisecond) // it attaches meanwhile; what it misses of seconds does not matter
 	return func() (counters, error) {
 		if err != nil {
 			return counters{}, err

@@ -17,6 +17,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/tributary-io/tributary/edge"
+	"github.com/tributary-io/tributary/edge/spool"
 	"github.com/tributary-io/tributary/internal/devstack"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
@@ -28,6 +29,8 @@ const (
 	roleNothing = "nothing" // answers 204
 	roleFranz   = "franz"   // fasthttp, a split of the JSON, franz-go
 	roleEdge    = "edge"
+	roleLossy   = "edge, acks=1"
+	roleSpool   = "edge, spool" // which is not in use
 )
 
 // linger is the same for both that produce; it is the edge's default.
@@ -61,8 +64,8 @@ func (o options) serveRole(ctx context.Context) error {
 	switch o.serve {
 	case roleBroker:
 		return serveBroker(ctx)
-	case roleEdge:
-		return serveEdge(ctx, o.broker)
+	case roleEdge, roleLossy, roleSpool:
+		return o.serveEdge(ctx)
 	case roleFranz:
 		return serveFranz(ctx, o.broker)
 	case roleNothing:
@@ -131,17 +134,33 @@ func benchHasher() (*identity.Hasher, error) {
 
 func listen() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }
 
-func serveEdge(ctx context.Context, broker string) error {
+func (o options) serveEdge(ctx context.Context) (err error) {
+	edge.TuneMemory(os.LookupEnv, os.DirFS("/"))
 	hasher, err := benchHasher()
 	if err != nil {
 		return err
 	}
-	client, err := kafka.NewClient(kafka.Config{Brokers: []string{broker}, ClientID: "edge"})
+	client, err := kafka.NewClient(kafka.Config{Brokers: []string{o.broker}, ClientID: "edge"})
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	server, err := edge.New(edge.Config{Linger: linger, NetworkPerSecond: 1e9, NetworkBurst: 1e9}, edge.Deps{Producer: kafka.NewProducer(client), Directory: client, Hasher: hasher})
+	deps := edge.Deps{Producer: kafka.NewProducer(client), Directory: client, Hasher: hasher}
+	switch o.serve {
+	case roleLossy:
+		deps.Producer = kafka.NewLossyProducer(client)
+	case roleSpool:
+		dir, err := os.MkdirTemp("", "edgebench")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		if deps.Spool, err = spool.Open(spool.Config{Dir: dir}); err != nil { //nolint:contextcheck // it waits for nothing
+			return err
+		}
+		defer func() { err = errors.Join(err, deps.Spool.Close()) }()
+	}
+	server, err := edge.New(edge.Config{Linger: linger, NetworkPerSecond: 1e9, NetworkBurst: 1e9}, deps)
 	if err != nil {
 		return err
 	}
@@ -239,7 +258,10 @@ func serveHTTP(ctx context.Context, handler fasthttp.RequestHandler) error {
 		return err
 	}
 	fmt.Println(listener.Addr())
-	server := &fasthttp.Server{Handler: handler, NoDefaultServerHeader: true, CloseOnShutdown: true}
+	server := &fasthttp.Server{
+		Handler: handler, NoDefaultServerHeader: true, CloseOnShutdown: true,
+		ReadTimeout: 15 * time.Second, WriteTimeout: 15 * time.Second, IdleTimeout: time.Minute, // the edge's
+	}
 	stopped := make(chan error, 1)
 	go func() {
 		<-ctx.Done()

@@ -54,33 +54,47 @@ func median[T cmp.Ordered](runs []measured, of func(measured) T) T {
 
 func cpuOf(m measured) time.Duration { return m.cpu }
 
-// print writes the medians, with what the edge costs as a part of franz.
+// print writes the medians, with what each costs as a part of franz, and, where they were
+// counted, the instructions of an event.
 func (t *table) print(to io.Writer) {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "load\tserver\tCPU s per 1M events\tmin–max\t÷ franz\tp50 ms\tp99 ms\tevents/s\tPSS MB\tinstr user\tkernel\tswitches\truns\t")
+	fmt.Fprint(w, "load\tserver\tCPU s per 1M events\tmin–max\t÷ franz\tp50 ms\tp99 ms\tevents/s\tPSS MB\truns\t")
+	if t.counted() {
+		fmt.Fprint(w, "instructions\tof the kernel\tswitches\t")
+	}
+	fmt.Fprintln(w)
 	for _, l := range loads {
 		for _, server := range servers {
-			found := t.find(server, l)
-			if len(found.runs) == 0 {
-				continue
+			if found := t.find(server, l); len(found.runs) > 0 {
+				t.printLine(w, found)
 			}
-			cpu := median(found.runs, cpuOf)
-			ratio := ""
-			if base := median(t.find(roleFranz, l).runs, cpuOf); base > 0 {
-				ratio = fmt.Sprintf("%.2f", float64(cpu)/float64(base))
-			}
-			least := slices.MinFunc(found.runs, byCPU).cpu
-			most := slices.MaxFunc(found.runs, byCPU).cpu
-			fmt.Fprintf(w, "%s\t%s\t%.1f\t%.1f–%.1f\t%s\t%.1f\t%.1f\t%.0f\t%.0f\t%.0f\t%.0f\t%.2f\t%d\t\n", l.name, server,
-				micro(cpu), micro(least), micro(most), ratio,
-				micro(median(found.runs, func(m measured) time.Duration { return m.p50 }))/1000,
-				micro(median(found.runs, func(m measured) time.Duration { return m.p99 }))/1000,
-				median(found.runs, func(m measured) float64 { return m.rate }),
-				float64(median(found.runs, func(m measured) int { return m.memory }))/(1<<20),
-				median(found.runs, func(m measured) float64 { return m.user }), median(found.runs, func(m measured) float64 { return m.kernel }), median(found.runs, func(m measured) float64 { return m.switches }), len(found.runs))
 		}
 	}
 	_ = w.Flush()
+}
+
+// counted tells whether perf counted.
+func (t *table) counted() bool { return len(t.lines) > 0 && t.lines[0].runs[0].user > 0 }
+
+func (t *table) printLine(to io.Writer, l line) {
+	cpu := median(l.runs, cpuOf)
+	ratio := ""
+	if base := median(t.find(roleFranz, l.load).runs, cpuOf); base > 0 {
+		ratio = fmt.Sprintf("%.2f", float64(cpu)/float64(base))
+	}
+	least := slices.MinFunc(l.runs, byCPU).cpu
+	most := slices.MaxFunc(l.runs, byCPU).cpu
+	fmt.Fprintf(to, "%s\t%s\t%.1f\t%.1f–%.1f\t%s\t%.1f\t%.1f\t%.0f\t%.0f\t%d\t", l.load.name, l.server,
+		micro(cpu), micro(least), micro(most), ratio,
+		micro(median(l.runs, func(m measured) time.Duration { return m.p50 }))/1000,
+		micro(median(l.runs, func(m measured) time.Duration { return m.p99 }))/1000,
+		median(l.runs, func(m measured) float64 { return m.rate }),
+		float64(median(l.runs, func(m measured) int { return m.memory }))/(1<<20), len(l.runs))
+	if t.counted() {
+		user, kernel := median(l.runs, func(m measured) float64 { return m.user }), median(l.runs, func(m measured) float64 { return m.kernel })
+		fmt.Fprintf(to, "%.0f\t%.0f\t%.2f\t", user+kernel, kernel, median(l.runs, func(m measured) float64 { return m.switches }))
+	}
+	fmt.Fprintln(to)
 }
 
 func byCPU(a, b measured) int { return cmp.Compare(a.cpu, b.cpu) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -47,6 +48,7 @@ this machine's disk.`,
 			if err := public.listen(&common, &setup.service); err != nil {
 				return err
 			}
+			edge.TuneMemory(os.LookupEnv, os.DirFS("/"))
 			return runEdge(cmd.Context(), setup)
 		},
 	}
@@ -109,7 +111,7 @@ func runEdge(ctx context.Context, s edgeSetup) (err error) {
 	deps := edge.Deps{Registry: registry, Producer: kafka.NewProducer(client), Directory: client, Hasher: s.hasher, Previous: s.previous, Assets: files, Logger: s.log}
 	if s.spool.Dir != "" {
 		s.spool.Log = s.log
-		if deps.Spool, err = spool.Open(s.spool); err != nil {
+		if deps.Spool, err = spool.Open(s.spool); err != nil { //nolint:contextcheck // the spool bounds its own flushes
 			return err
 		}
 		defer func() { err = errors.Join(err, deps.Spool.Close()) }()

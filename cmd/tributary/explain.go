@@ -39,6 +39,9 @@ func newExplain() *cobra.Command {
 				return fmt.Errorf("stored explanation of %s: %w", args[0], err)
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), indented.String())
+			if sale.Recomputing {
+				fmt.Fprintln(cmd.ErrOrStderr(), "This order is being computed again: it may change.")
+			}
 			return nil
 		})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the stored explanation as JSON, the channel models' shares with it")

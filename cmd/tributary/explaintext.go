@@ -41,6 +41,10 @@ func explainInWords(sale commerce.ExplainedSale) (string, error) {
 		return "", fmt.Errorf("stored explanation of %s (--json shows it as it is): %w", sale.Sale.OrderID, err)
 	}
 	t := explainer{currency: sale.Sale.Currency}
+	if sale.Recomputing {
+		t.line("This order is being computed again: what follows may change.")
+		t.line("")
+	}
 	t.verdict(sale.Sale, x.Payout)
 	t.payout(x)
 	t.evidence(x)
@@ -140,17 +144,25 @@ func (t *explainer) payout(x facts.Explanation) {
 	t.table("Costs that apply", "none", rows)
 }
 
+// foundBy says to whom a key of the order leads.
+func foundBy(k facts.ExplainedKey) string {
+	if !k.Counted() {
+		return "shared by too many orders to tell anything, not used"
+	}
+	found := fmt.Sprintf("%d visitors", k.Visitors)
+	if k.Visitors == 1 {
+		found = "1 visitor"
+	}
+	if k.Hub {
+		found += "; shared by too many to tell anything, not used"
+	}
+	return found
+}
+
 func (t *explainer) evidence(x facts.Explanation) {
 	var rows [][]string
 	for _, k := range x.Keys {
-		found := fmt.Sprintf("%d visitors", k.Visitors)
-		if k.Visitors == 1 {
-			found = "1 visitor"
-		}
-		if k.Hub {
-			found += "; shared by too many to tell anything, not used"
-		}
-		rows = append(rows, []string{string(k.Kind), found})
+		rows = append(rows, []string{string(k.Kind), foundBy(k)})
 	}
 	t.table("Keys of the order, the strongest first", "none: the order carries nothing that a visit carries too", rows)
 

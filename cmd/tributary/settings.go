@@ -53,6 +53,8 @@ var settings = []setting{
 		func(s *commerce.Settings) any { return &s.PayRecurring }},
 	{"unproven", "unproven", "what is done with an influencer's link that nothing proves to be the buyer's: " + commerce.UnprovenReview + " (it waits for a decision), " + commerce.UnprovenIgnore + ", or " + commerce.UnprovenPay + " (anybody who knows a customer's e-mail can then claim the sale)",
 		func(s *commerce.Settings) any { return &s.Unproven }},
+	{"passing-host", "passing_hosts", "host through which a shopper passes on the way to an order, such as a payment page: never a touch; with - before it one that is known by itself and shall count; repeat or separate by commas",
+		func(s *commerce.Settings) any { return &s.PassingHosts }},
 	{"hold-days", "hold_days", "days from an order's approval until its commission may be paid",
 		func(s *commerce.Settings) any { return &s.HoldDays }},
 }

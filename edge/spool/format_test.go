@@ -37,8 +37,10 @@ func TestLanesNameTheirPartitions(t *testing.T) {
 			t.Errorf("%+v has the lane %d", p, lane)
 		}
 	}
-	if p, err := partitionOf(9 << partitionBits); err == nil {
-		t.Errorf("an unknown topic is %+v", p)
+	for _, topic := range []uint32{uint32(len(topics())), 9} {
+		if p, err := partitionOf(topic << partitionBits); err == nil {
+			t.Errorf("an unknown topic is %+v", p)
+		}
 	}
 }
 

@@ -4,6 +4,9 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
 )
 
 // Channels of touches that belong to no influencer. Names and rules follow the
@@ -43,19 +46,10 @@ var adClicks = map[string]struct{ source, medium string }{
 	"rdt_cid":   {"reddit", "paid_social"},
 }
 
-// notArrivals are the hosts of payment and sign-in pages. A shopper who comes back
-// from one has not arrived again (docs/attribution.md, "Touches").
-var notArrivals = []string{
-	"accounts.google.com", "appleid.apple.com", "login.microsoftonline.com", "login.live.com", "login.yahoo.com",
-	"paypal.com", "mercadopago.com", "mercadopago.com.br", "mercadolivre.com.br", "pagseguro.uol.com.br", "pagseguro.com.br", "pagbank.com.br",
-	"checkout.stripe.com", "hooks.stripe.com", "js.stripe.com", "pay.google.com", "pay.amazon.com", "payments.amazon.com", "checkout.shopify.com", "shop.app",
-	"adyen.com", "klarna.com", "cielo.com.br", "userede.com.br", "getnet.com.br", "pagar.me", "iugu.com", "picpay.com", "ebanx.com", "pay.ebanx.com",
-	"checkout.yampi.com.br", "seguro.yampi.com.br", "cartpanda.com", "appmax.com.br", "3dsecure.io", "cardinalcommerce.com",
-}
-
 // foreignHost returns the referrer's host where it is another site, and "" where it is
-// the page's own host, one of the store's hosts, or one of notArrivals.
-func (x *Index) foreignHost(referrer, pageHost string) string {
+// the page's own host, one of the store's hosts, or one through which a shopper passes
+// (commerce.Passing).
+func (x *Index) foreignHost(settings *facts.Settings, referrer, pageHost string) string {
 	scheme, host := siteOf(referrer)
 	if scheme == "android-app" || host == "" {
 		return host // an app's package name
@@ -64,7 +58,7 @@ func (x *Index) foreignHost(referrer, pageHost string) string {
 		return ""
 	}
 	within := func(parent string) bool { return host == parent || strings.HasSuffix(host, "."+parent) }
-	if slices.ContainsFunc(x.hosts, within) || slices.ContainsFunc(notArrivals, within) {
+	if slices.ContainsFunc(x.hosts, within) || commerce.Passing(host, settings.PassingHosts) {
 		return ""
 	}
 	return host

@@ -3,6 +3,7 @@ package attribution
 import (
 	"testing"
 
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -133,7 +134,7 @@ func TestForeignHosts(t *testing.T) {
 	x := testIndex(nil) // its own host is loja.example.com
 	f := func(referrer, page, want string) {
 		t.Helper()
-		if got := x.foreignHost(referrer, page); got != want {
+		if got := x.foreignHost(&facts.Settings{PassingHosts: []string{"pay.example.org", "-hotmart.com"}}, referrer, page); got != want {
 			t.Errorf("%q on %q: %q, want %q", referrer, page, got, want)
 		}
 	}
@@ -146,6 +147,8 @@ func TestForeignHosts(t *testing.T) {
 	f("https://malloja.example.com/", "", "malloja.example.com")
 	f("https://www.paypal.com/", "", "")
 	f("https://notpaypal.com/", "", "notpaypal.com")
+	f("https://www.pay.example.org/x", "", "")
+	f("https://hotmart.com/", "", "hotmart.com")
 	f("android-app://com.Instagram.android/", "", "com.instagram.android")
 	f("about:blank", "", "")
 	f("https://blog.example.org/50%?q=%", "", "blog.example.org")

@@ -65,6 +65,7 @@ func (x *Index) withAccepted(o *Order, c *facts.Case, j joined, touches []Touch)
 		accepted := x.touchesOfOrder(o, j.visitors, func(v reached) ([]facts.Event, facts.KeyKind) {
 			return slices.DeleteFunc(slices.Clone(v.Events), func(e facts.Event) bool { return e.ReceivedAt.After(d.AcceptedAt) }), v.by
 		})
+		accepted = append(accepted, x.touchesOfOrder(o, acceptedAlone(d), func(v reached) ([]facts.Event, facts.KeyKind) { return v.Events, facts.KeyKind(facts.ProofAccepted) })...)
 		places := placesOf(touches)
 		for _, t := range accepted {
 			i, proven := places[t.ID]
@@ -72,6 +73,7 @@ func (x *Index) withAccepted(o *Order, c *facts.Case, j joined, touches []Touch)
 			case t.InfluencerID != d.InfluencerID:
 			case !proven:
 				t.Proof = facts.ProofAccepted
+				places[t.ID] = len(touches)
 				touches = append(touches, t)
 			case touches[i].AfterCheckout:
 				touches[i].Proof = facts.ProofAccepted
@@ -80,6 +82,18 @@ func (x *Index) withAccepted(o *Order, c *facts.Case, j joined, touches []Touch)
 	}
 	slices.SortStableFunc(touches, compareTouches)
 	return touches
+}
+
+// acceptedAlone returns each event that a decision accepted as a visitor of its own:
+// no key leads to it, so nothing that strangers send hides it.
+func acceptedAlone(d facts.Decision) []reached {
+	var list []reached
+	for _, e := range d.Events {
+		if !e.ReceivedAt.After(d.AcceptedAt) {
+			list = append(list, reached{Visitor: facts.Visitor{ID: e.Visitor, Events: []facts.Event{e}}})
+		}
+	}
+	return list
 }
 
 // withPaidUnproven adds the touches that nothing proves of the influencers whose

@@ -27,7 +27,7 @@ func (x *Index) explain(o *Order, c *facts.Case, found joined, touches []Touch, 
 		strength[kind] = len(facts.JoinKinds) - i
 	}
 	for _, k := range found.keys {
-		e.Keys = append(e.Keys, facts.ExplainedKey{Kind: k.Kind, Strength: strength[k.Kind], Hub: k.hub != facts.NoHub, Visitors: len(k.Visitors)})
+		e.Keys = append(e.Keys, facts.ExplainedKey{Kind: k.Kind, Strength: strength[k.Kind], Hub: k.hub != facts.NoHub, HubOf: k.hub, Visitors: len(k.Visitors)})
 	}
 	for _, m := range models {
 		parts := []facts.ExplainedPart{}
@@ -63,7 +63,7 @@ func (x *Index) explainTouches(o *Order, c *facts.Case, touches, ofPayout []Touc
 	for _, t := range all {
 		touch := facts.ExplainedTouch{
 			ID: t.ID, At: t.At.UTC().Format(instantFormat), Source: t.Source, Medium: t.Medium, Campaign: t.Campaign, Channel: t.Channel,
-			Influencer: t.InfluencerName, Click: t.Click, Arrival: t.Kind, MatchedBy: t.MatchedBy, Proof: facts.ProofClaimed, Used: true,
+			Influencer: t.InfluencerName, InfluencerID: t.InfluencerID, Click: t.Click, Arrival: t.Kind, MatchedBy: t.MatchedBy, Proof: facts.ProofClaimed, Used: true,
 		}
 		if i, known := proven[t.ID]; known {
 			touch.Proof, t.AfterCheckout = ofPayout[i].Proof, ofPayout[i].AfterCheckout

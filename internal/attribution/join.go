@@ -108,7 +108,7 @@ func (x *Index) touchesOfOrder(o *Order, visitors []reached, of func(v reached) 
 		// of a frame in another site's page make no touch.
 		events = slices.DeleteFunc(slices.Clone(events), func(e facts.Event) bool { return e.At.After(to) || e.Frame })
 		counted = append(counted, facts.Visitor{ID: v.ID, Events: events})
-		for _, t := range x.touchesOf(counted[len(counted)-1]) {
+		for _, t := range x.touchesOf(&o.settings, counted[len(counted)-1]) {
 			if t.At.Before(from) {
 				continue
 			}

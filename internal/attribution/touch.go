@@ -53,8 +53,8 @@ func (a *arrival) campaign() bool {
 }
 
 // touchesOf cuts one visitor's events, in any order, into sessions and returns their
-// touches, oldest first.
-func (x *Index) touchesOf(v facts.Visitor) []Touch {
+// touches under the settings of an order, oldest first.
+func (x *Index) touchesOf(settings *facts.Settings, v facts.Visitor) []Touch {
 	events := slices.Clone(v.Events)
 	slices.SortFunc(events, func(a, b facts.Event) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.EventID, b.EventID))
@@ -81,7 +81,7 @@ func (x *Index) touchesOf(v facts.Visitor) []Touch {
 			direct = &Touch{ID: e.EventID, At: e.At, Visitor: v.ID, Kind: facts.Direct}
 		}
 		last = e.At
-		a := x.arrivalOf(e)
+		a := x.arrivalOf(settings, e)
 		// In a single-page shop every page has the first page's referrer. So the same
 		// referrer again is no new arrival, even where the URL has no UTM values now.
 		again := a.Kind == facts.ByReferrer && seen[a.referrer]
@@ -115,7 +115,7 @@ func compareTouches(a, b Touch) int {
 // has a page URL, only the UTM values and click ids in it count: the SDK repeats
 // them in the context of later pages. The context counts for events without a URL,
 // such as those of a backend.
-func (x *Index) arrivalOf(e *facts.Event) arrival {
+func (x *Index) arrivalOf(settings *facts.Settings, e *facts.Event) arrival {
 	if e.Event.Event == core.LinkClick && e.Click != nil && e.Click.Name() != "" {
 		campaign, _ := urlArrival(e.Click.Destination)
 		return clickArrival(e.Click.Name(), campaign)
@@ -126,7 +126,7 @@ func (x *Index) arrivalOf(e *facts.Event) arrival {
 		_, pageHost = siteOf(e.Context.Page.URL)
 		campaign, clickIDs = urlArrival(e.Context.Page.URL)
 	}
-	referrer := x.foreignHost(e.Context.Page.Referrer, pageHost)
+	referrer := x.foreignHost(settings, e.Context.Page.Referrer, pageHost)
 	a := arrival{Touch: Touch{Kind: facts.Direct}}
 	if click := wire.ClickName(clickIDs[core.TrbClick]); click != "" {
 		a = clickArrival(click, campaign)

@@ -122,4 +122,5 @@ type ExplainedSale struct {
 	Sale        Sale
 	Explanation json.RawMessage // as in docs/attribution.md, "Explanation", without its ledger; nil until there is one
 	Ledger      []LedgerEntry
+	Recomputing bool // the order is queued to be computed again
 }

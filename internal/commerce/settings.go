@@ -70,14 +70,15 @@ type Settings struct {
 	Origins       []string // whose pages may send events: "https://loja.example.com"
 	Hosts         []string // the store's own: a visit from one is no touch
 	Limits        wire.Limits
-	ConsentPolicy string // one of ConsentPolicies
-	PayoutRule    string // one of PayoutRules
-	WindowDays    int    // how long before an order a touch counts, 1 to 365
-	HalfLifeDays  int    // of the model time_decay, 1 to 365
-	CountDirect   bool   // direct visits count in every model, not in the last touch's alone
-	PayRecurring  bool   // recurring subscription orders earn
-	Unproven      string // one of UnprovenRules
-	HoldDays      int    // from an order's approval until its commission may be paid, 0 to 365; of a new store 0 is 30
+	ConsentPolicy string   // one of ConsentPolicies
+	PayoutRule    string   // one of PayoutRules
+	WindowDays    int      // how long before an order a touch counts, 1 to 365
+	HalfLifeDays  int      // of the model time_decay, 1 to 365
+	CountDirect   bool     // direct visits count in every model, not in the last touch's alone
+	PayRecurring  bool     // recurring subscription orders earn
+	Unproven      string   // one of UnprovenRules
+	PassingHosts  []string // see Passing: hosts to add to those that are known, or with "-" before them to take away
+	HoldDays      int      // from an order's approval until its commission may be paid, 0 to 365; of a new store 0 is 30
 }
 
 // ofOrders are the settings that decide about an order: of each order those count
@@ -85,7 +86,7 @@ type Settings struct {
 func (s Settings) ofOrders() Settings {
 	return Settings{
 		PayoutRule: s.PayoutRule, WindowDays: s.WindowDays, HalfLifeDays: s.HalfLifeDays, CountDirect: s.CountDirect,
-		PayRecurring: s.PayRecurring, Unproven: s.Unproven, HoldDays: s.HoldDays,
+		PayRecurring: s.PayRecurring, Unproven: s.Unproven, HoldDays: s.HoldDays, PassingHosts: s.PassingHosts,
 	}
 }
 
@@ -128,6 +129,7 @@ func (s Settings) Check() (bad Violations) {
 	}
 	bad.addresses("origins", s.Origins, isOrigin, "origin, such as https://loja.example.com: scheme and host in ASCII, without a path or a slash")
 	bad.addresses("hosts", s.Hosts, isHost, "host, such as loja.example.com: in ASCII, without scheme, port or path")
+	bad.addresses("passing_hosts", s.PassingHosts, isPassingHost, "host in lower case, such as pay.example.com, or -pay.example.com to take it away")
 	if n := s.Limits.EventsPerSecond; n != 0 && !(n >= 1 && n <= MaxEventsPerSecond) {
 		bad.Add("events_per_second", CodeOutOfRange, "must be from 1 to %d, or 0 for the edge's default", MaxEventsPerSecond)
 	}
@@ -164,8 +166,9 @@ func (s Settings) Frozen(before Settings) (bad Violations) {
 // an order (docs/attribution.md, "Proof").
 type EvidenceDecision struct {
 	OrderID      string
-	InfluencerID string // UUID
-	Decision     string // one of EvidenceDecisions
+	InfluencerID string   // UUID
+	Decision     string   // one of EvidenceDecisions
+	Touches      []string // wire.Evidence.Touches
 }
 
 // Check returns every rule that a decision breaks.
@@ -224,6 +227,13 @@ func isOrigin(text string) bool {
 func isHost(text string) bool {
 	u, err := url.Parse("//" + text)
 	return err == nil && u.Hostname() == text && isHostName(text)
+}
+
+// isPassingHost reports whether a text is a host in lower case, with or without "-"
+// before it.
+func isPassingHost(text string) bool {
+	host := strings.TrimPrefix(text, "-")
+	return isHost(host) && host == strings.ToLower(host)
 }
 
 // isHostName reports whether a text has the characters of a host alone: of a name,

@@ -34,7 +34,7 @@ func TestADeveloperIsToldWhichOriginToAllow(t *testing.T) {
 		<script async src="`+d.EdgeURL+`/sdk/v1/tributary.js" data-company="`+d.CompanyID+`"></script>`)
 	browser := devtest.Browser(t)
 	view := browser.MustPage(shop.URL).Timeout(2 * time.Minute)
-	view.MustWait(`() => said.length > 0`)
+	view.MustWait(`() => window.said && said.length > 0`)
 	view.MustEval(`() => tributary.flush()`) // says it no second time
 	said := view.MustEval(`() => said.join("\n")`).Str()
 	command := regexp.MustCompile("`tributary (company set [^`]*)`").FindStringSubmatch(said)

@@ -14,7 +14,7 @@ import (
 // clients.
 func TestNothingAcknowledgedIsLostOrReordered(t *testing.T) {
 	devtest.NeedsIntegration(t)
-	names := []string{"edge-terminated", "no-spool", "both-gone", "drain-killed", "partition", "answers-lost"}
+	names := []string{"edge-terminated", "no-spool", "both-gone", "drain-killed", "broker-hung", "answers-lost"}
 	for _, fault := range edgefault.Faults() {
 		if !slices.Contains(names, fault.Name) {
 			continue

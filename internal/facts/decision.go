@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -20,6 +23,20 @@ type Decision struct {
 	Rev          int64  // of the company's rules: of several decisions the highest counts
 	AcceptedAt   time.Time
 	Actor        string // as wire.Commerce's
+	Touches      string // wire.Evidence.Touches: event ids, joined by commas
+
+	Events []Event // those of Touches that are stored; a case has them where Decision is to accept
+}
+
+// TouchIDs returns the ids of Touches, and of each the instant in it, by which its event
+// is stored.
+func (d *Decision) TouchIDs() (ids []string, instants []time.Time) {
+	for id := range strings.SplitSeq(d.Touches, ",") {
+		if parsed, err := uuid.Parse(id); err == nil {
+			ids, instants = append(ids, parsed.String()), append(instants, idTime(parsed))
+		}
+	}
+	return ids, instants
 }
 
 // Decisions are the current decisions about an order, one for each influencer.
@@ -51,7 +68,11 @@ func ParseDecision(c wire.Commerce) (Decision, error) {
 	if !slices.Contains(commerce.EvidenceDecisions, body.Decision) {
 		return Decision{}, ErrUnknownKind
 	}
-	d := Decision{body.OrderID, body.InfluencerID, body.Decision, c.Rev, c.AcceptedAt.UTC().Truncate(storedPrecision), c.Actor}
+	d := Decision{
+		OrderID: body.OrderID, InfluencerID: body.InfluencerID, Decision: body.Decision, Rev: c.Rev,
+		AcceptedAt: c.AcceptedAt.UTC().Truncate(storedPrecision), Actor: c.Actor,
+		Touches: strings.Join(body.Touches[:min(len(body.Touches), wire.MaxAccepted)], ","),
+	}
 	if !commerce.Recordable(d.AcceptedAt) {
 		return Decision{}, ErrTime
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -56,12 +57,17 @@ func TestADecisionIsReadFromItsRecord(t *testing.T) {
 		if !errors.Is(err, want) {
 			t.Errorf("%+v: %v, want %v", body, err, want)
 		}
-		if want == nil && d != (Decision{body.OrderID, body.InfluencerID, body.Decision, 7, at, "cli"}) {
+		if want == nil && !reflect.DeepEqual(d, Decision{OrderID: body.OrderID, InfluencerID: body.InfluencerID, Decision: body.Decision, Rev: 7, AcceptedAt: at, Actor: "cli", Touches: strings.Join(body.Touches, ",")}) {
 			t.Errorf("%+v", d)
 		}
 	}
 	good := wire.Evidence{OrderID: "o", InfluencerID: shopper, Decision: commerce.EvidenceAccept}
 	f(good, noon, nil)
+	f(wire.Evidence{OrderID: "o", InfluencerID: shopper, Decision: commerce.EvidenceAccept, Touches: []string{shopper, browser}}, noon, nil)
+	ids, instants := (&Decision{Touches: "order,016D849D-DBE8-70D2-8876-38788D4E84F7"}).TouchIDs()
+	if len(ids) != 1 || ids[0] != "016d849d-dbe8-70d2-8876-38788d4e84f7" || instants[0].Format(time.DateOnly) != "2019-10-01" {
+		t.Errorf("%v %v", ids, instants)
+	}
 	f(wire.Evidence{InfluencerID: shopper, Decision: "accept"}, noon, ErrNoID)
 	f(wire.Evidence{OrderID: strings.Repeat("x", 2000), InfluencerID: shopper, Decision: "accept"}, noon, ErrLongID)
 	f(wire.Evidence{OrderID: "o", InfluencerID: "ana", Decision: "accept"}, noon, ErrNoID)

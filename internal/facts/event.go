@@ -93,7 +93,7 @@ func ParseEvent(raw []byte) (Event, error) {
 		return e, ErrEventID
 	}
 	e.EventID = id.String()
-	e.IDTime = time.UnixMilli(int64(binary.BigEndian.Uint64(append([]byte{0, 0}, id[:6]...)))).UTC()
+	e.IDTime = idTime(id)
 	if !commerce.Recordable(e.Timestamp) || !commerce.Recordable(e.ReceivedAt) || !commerce.Recordable(e.IDTime) {
 		return e, ErrTime
 	}
@@ -135,6 +135,11 @@ func ReadEvent(record []byte, at time.Time, visitor string) (Event, error) {
 	e.ReceivedAt = e.ReceivedAt.UTC().Truncate(storedPrecision)
 	e.boundIDs()
 	return e, nil
+}
+
+// idTime returns the instant at which a UUIDv7 was made.
+func idTime(id uuid.UUID) time.Time {
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(append([]byte{0, 0}, id[:6]...)))).UTC()
 }
 
 // storedPrecision is that of Postgres's timestamptz. Times are cut to it before they

@@ -20,6 +20,7 @@ type Explanation struct {
 	Models         map[string][]ExplainedPart `json:"models"`
 	Counterfactual ExplainedCounterfactual    `json:"counterfactual"`
 	Ledger         []ExplainedEntry           `json:"ledger,omitzero"` // added when the explanation is served; empty: no entry
+	Recomputing    bool                       `json:"recomputing"`     // likewise: the order is queued to be computed again, so that all else may change
 }
 
 // ExplainedOrder is the order as its outcome was computed from it.
@@ -35,26 +36,45 @@ type ExplainedOrder struct {
 // ExplainedKey is one key of the order.
 type ExplainedKey struct {
 	Kind     KeyKind `json:"kind"`
-	Strength int     `json:"strength"` // 10 cart … 1 verified: the place in JoinKinds
-	Hub      bool    `json:"hub"`      // it joins nothing
-	Visitors int     `json:"visitors"` // to whom it leads; of a hub only as many as were read
+	Strength int     `json:"strength"`         // 10 cart … 1 verified: the place in JoinKinds
+	Hub      bool    `json:"hub"`              // it joins nothing
+	HubOf    Hub     `json:"hub_of,omitempty"` // why: HubOfOrders or HubOfVisitors
+	Visitors int     `json:"visitors"`         // to whom it leads; of a hub of visitors as many as were read; see Counted
+}
+
+// Counted reports whether the key's visitors were read. Those of a hub of orders are
+// not, and its JSON has no "visitors".
+func (k ExplainedKey) Counted() bool { return k.HubOf != HubOfOrders }
+
+// MarshalJSON leaves out visitors that were not counted: 0 would say that there are
+// none.
+func (k ExplainedKey) MarshalJSON() ([]byte, error) {
+	type plain ExplainedKey
+	if k.Counted() {
+		return json.Marshal(plain(k))
+	}
+	return json.Marshal(struct {
+		plain
+		Visitors *int `json:"visitors,omitempty"`
+	}{plain: plain(k)})
 }
 
 // ExplainedTouch is one touch that the keys led to.
 type ExplainedTouch struct {
-	ID         string  `json:"id"`
-	At         string  `json:"at"` // RFC 3339, UTC, milliseconds
-	Source     string  `json:"source"`
-	Medium     string  `json:"medium"`
-	Campaign   string  `json:"campaign"`
-	Channel    string  `json:"channel"`
-	Influencer string  `json:"influencer,omitempty"`
-	Click      string  `json:"click,omitempty"` // trb_click
-	Arrival    Arrival `json:"evidence"`
-	MatchedBy  string  `json:"matched_by"` // a KeyKind, or "order_utm"
-	Proof      Proof   `json:"proof"`
-	Used       bool    `json:"used"`             // false: it counts in no model but last, if in that
-	Reason     string  `json:"reason,omitempty"` // why it is not used, or takes no payout: Reason.Words
+	ID           string  `json:"id"`
+	At           string  `json:"at"` // RFC 3339, UTC, milliseconds
+	Source       string  `json:"source"`
+	Medium       string  `json:"medium"`
+	Campaign     string  `json:"campaign"`
+	Channel      string  `json:"channel"`
+	Influencer   string  `json:"influencer,omitempty"`
+	InfluencerID string  `json:"influencer_id,omitempty"`
+	Click        string  `json:"click,omitempty"` // trb_click
+	Arrival      Arrival `json:"evidence"`
+	MatchedBy    string  `json:"matched_by"` // a KeyKind, or "order_utm"
+	Proof        Proof   `json:"proof"`
+	Used         bool    `json:"used"`             // false: it counts in no model but last, if in that
+	Reason       string  `json:"reason,omitempty"` // why it is not used, or takes no payout: Reason.Words
 }
 
 // Cut is evidence that a limit left out.

@@ -38,6 +38,7 @@ type Settings struct {
 	PayRecurring bool          // recurring orders earn too
 	Unproven     string        // one of commerce.UnprovenRules; empty: review
 	HoldDays     int           // from an order's approval until its commission may be paid
+	PassingHosts []string      // changes to the hosts that commerce.Passing knows
 }
 
 // PastSettings were in force until an instant.

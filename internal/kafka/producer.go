@@ -19,6 +19,7 @@ import (
 // a partition holds only between calls that wait for one another.
 type Producer struct {
 	client *Client
+	acks   kafka.RequiredAcks
 	sets   sync.Pool // of *[]byte, for encoded records
 
 	mu         sync.Mutex
@@ -27,7 +28,13 @@ type Producer struct {
 
 // NewProducer makes a producer on the client's connections.
 func NewProducer(client *Client) *Producer {
-	return &Producer{client: client, partitions: map[string]int{}}
+	return &Producer{client: client, acks: kafka.RequireAll, partitions: map[string]int{}}
+}
+
+// NewLossyProducer makes a producer whose records the partition's leader alone has
+// acknowledged: they are lost with it. It is there to price acks=all (cmd/edgebench).
+func NewLossyProducer(client *Client) *Producer {
+	return &Producer{client: client, acks: kafka.RequireOne, partitions: map[string]int{}}
 }
 
 // retryPause is the wait before a failed produce is tried again; a leader
@@ -79,7 +86,7 @@ func (p *Producer) ProducePartition(ctx context.Context, topic string, partition
 	}
 	*set = appendRecordSet((*set)[:0], batch, time.Now())
 	response, err := p.client.client.RawProduce(ctx, &kafka.RawProduceRequest{
-		Topic: topic, Partition: partition, RequiredAcks: kafka.RequireAll,
+		Topic: topic, Partition: partition, RequiredAcks: p.acks,
 		RawRecords: protocol.RawRecordSet{Reader: bytes.NewReader(*set)},
 	})
 	if err == nil && cap(*set) <= maxKeptSet {

@@ -162,7 +162,14 @@ type Evidence struct {
 	OrderID      string `json:"orderId"`
 	InfluencerID string `json:"influencerId"`
 	Decision     string `json:"decision"` // accept | refuse | withdraw
+	// Touches are the event ids of the influencer's touches that the order's explanation
+	// had when it was decided, the newest MaxAccepted: what strangers send later cannot
+	// hide them.
+	Touches []string `json:"touches,omitempty"`
 }
+
+// MaxAccepted bounds Evidence.Touches.
+const MaxAccepted = 20
 
 // Result is the value of a record of results.v1: a hint, never the truth.
 type Result struct {

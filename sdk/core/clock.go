@@ -96,15 +96,15 @@ func AppendTime(dst []byte, ms int64) []byte {
 		days--
 	}
 	year, month, date := civil(days)
-	seconds, millis := uint32(rest/second), uint32(rest%second) //nolint:gosec // of a day
+	seconds, millis := uint32(rest/second), uint32(rest%second)
 	const form = "0000-00-00T00:00:00.000Z"
 	begin := len(dst)
 	dst = append(dst, form...)
 	b := dst[begin : begin+len(form)]
-	twoDigits(b[0:2], uint32(year/100)) //nolint:gosec // to 99
-	twoDigits(b[2:4], uint32(year%100)) //nolint:gosec // to 99
-	twoDigits(b[5:7], uint32(month))    //nolint:gosec // to 12
-	twoDigits(b[8:10], uint32(date))    //nolint:gosec // to 31
+	twoDigits(b[0:2], uint32(year/100))
+	twoDigits(b[2:4], uint32(year%100))
+	twoDigits(b[5:7], uint32(month))
+	twoDigits(b[8:10], uint32(date))
 	twoDigits(b[11:13], seconds/3600)
 	twoDigits(b[14:16], seconds/60%60)
 	twoDigits(b[17:19], seconds%60)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 )
@@ -57,9 +58,9 @@ func (t Tx) Cases(ctx context.Context, companyID string, limits facts.Limits, or
 // decisions reads the merchant's decisions about orders, into the cases.
 func (t Tx) decisions(ctx context.Context, companyID string, orderIDs []string, byID map[string]*facts.Case) error {
 	all, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (d facts.Decision, err error) {
-		return d, row.Scan(&d.OrderID, &d.InfluencerID, &d.Decision, &d.Rev, &d.AcceptedAt)
+		return d, row.Scan(&d.OrderID, &d.InfluencerID, &d.Decision, &d.Rev, &d.AcceptedAt, &d.Touches)
 	}, `
-		select order_id, influencer_id::text, decision, rev, accepted_at from evidence_decision
+		select order_id, influencer_id::text, decision, rev, accepted_at, touches from evidence_decision
 		where company_id = @company_id and order_id = any(@order_ids)`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 	if err != nil {
@@ -70,11 +71,46 @@ func (t Tx) decisions(ctx context.Context, companyID string, orderIDs []string, 
 		of[d.OrderID] = append(of[d.OrderID], d)
 	}
 	for id, list := range of {
-		if c := byID[id]; c != nil {
-			c.Decisions = facts.FoldDecisions(list)
+		c := byID[id]
+		if c == nil {
+			continue
+		}
+		c.Decisions = facts.FoldDecisions(list)
+		for i := range c.Decisions {
+			if err := t.acceptedEvents(ctx, companyID, &c.Decisions[i]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// acceptedEvents reads the events of the touches that a decision accepted.
+func (t Tx) acceptedEvents(ctx context.Context, companyID string, d *facts.Decision) error {
+	ids, instants := d.TouchIDs()
+	if d.Decision != commerce.EvidenceAccept || len(ids) == 0 {
+		return nil
+	}
+	rows, err := t.tx.Query(ctx, `
+		select f.at, f.visitor, f.body - 'payload'
+		from unnest(@ids::uuid[], @instants::timestamptz[]) as i (event_id, id_time)
+		join event_fact f on f.company_id = @company_id and f.id_time = i.id_time and f.event_id = i.event_id and f.visitor is not null and f.bot = 'none'`,
+		pgx.NamedArgs{"company_id": companyID, "ids": ids, "instants": instants})
+	if err != nil {
+		return err
+	}
+	var at time.Time
+	var visitor string
+	var body []byte
+	_, err = pgx.ForEachRow(rows, []any{&at, &visitor, &body}, func() error {
+		e, err := facts.ReadEvent(body, at, visitor)
+		if err != nil {
+			return fmt.Errorf("an accepted event: %w", err)
+		}
+		d.Events = append(d.Events, e)
+		return nil
+	})
+	return err
 }
 
 // interval is the time around one order in which sightings and orders count.

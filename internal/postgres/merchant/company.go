@@ -105,9 +105,9 @@ func (s *Store) ChangeSettings(ctx context.Context, c commerce.SettingsChange) (
 			return err
 		}
 		after = before
-		after.Origins, after.Hosts = slices.Clone(before.Origins), slices.Clone(before.Hosts)
+		after.Origins, after.Hosts, after.PassingHosts = slices.Clone(before.Origins), slices.Clone(before.Hosts), slices.Clone(before.PassingHosts)
 		c.Change(&after)
-		after.Origins, after.Hosts = notNil(after.Origins), notNil(after.Hosts)
+		after.Origins, after.Hosts, after.PassingHosts = notNil(after.Origins), notNil(after.Hosts), notNil(after.PassingHosts)
 		if reflect.DeepEqual(before, after) {
 			return nil
 		}
@@ -149,7 +149,8 @@ func storeSettings(ctx context.Context, tx pgx.Tx, c commerce.SettingsChange, be
 	if _, err := tx.Exec(ctx, `
 		update company set country = @country, timezone = @timezone, currency = @currency, origins = @origins, hosts = @hosts, limits = @limits,
 			consent_policy = @consent_policy, payout_rule = @payout_rule, window_days = @window_days, half_life_days = @half_life_days,
-			ignore_direct = @ignore_direct, pay_recurring = @pay_recurring, unproven = @unproven, hold_days = @hold_days
+			ignore_direct = @ignore_direct, pay_recurring = @pay_recurring, unproven = @unproven, hold_days = @hold_days,
+			passing_hosts = @passing_hosts
 		where company_id = @company_id`, args); err != nil {
 		return err
 	}
@@ -183,11 +184,11 @@ func keepPast(ctx context.Context, tx pgx.Tx, companyID string, before commerce.
 	args := pgx.NamedArgs{
 		"company_id": companyID, "rev": rev, "until": now, "payout_rule": before.PayoutRule, "window_days": before.WindowDays,
 		"half_life_days": before.HalfLifeDays, "ignore_direct": !before.CountDirect, "pay_recurring": before.PayRecurring,
-		"unproven": before.Unproven, "hold_days": before.HoldDays,
+		"unproven": before.Unproven, "hold_days": before.HoldDays, "passing_hosts": notNil(before.PassingHosts),
 	}
 	_, err := tx.Exec(ctx, `
-		insert into past_setting (company_id, until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, unproven, hold_days)
-		values (@company_id, @until, @rev, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring, @unproven, @hold_days)`, args)
+		insert into past_setting (company_id, until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, unproven, hold_days, passing_hosts)
+		values (@company_id, @until, @rev, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring, @unproven, @hold_days, @passing_hosts)`, args)
 	return err
 }
 
@@ -225,6 +226,7 @@ func settingsColumns(s *commerce.Settings) postgres.Columns {
 		postgres.Into("pay_recurring", &s.PayRecurring),
 		postgres.Into("unproven", &s.Unproven),
 		postgres.Into("hold_days", &s.HoldDays),
+		postgres.Into("passing_hosts", &s.PassingHosts),
 	}
 }
 
@@ -234,7 +236,7 @@ func settingsArgs(s commerce.Settings) pgx.NamedArgs {
 		"origins": notNil(s.Origins), "hosts": notNil(s.Hosts), "limits": s.Limits, "consent_policy": s.ConsentPolicy,
 		"payout_rule": s.PayoutRule, "window_days": s.WindowDays, "half_life_days": s.HalfLifeDays,
 		"ignore_direct": !s.CountDirect, "pay_recurring": s.PayRecurring,
-		"unproven": s.Unproven, "hold_days": s.HoldDays,
+		"unproven": s.Unproven, "hold_days": s.HoldDays, "passing_hosts": notNil(s.PassingHosts),
 	}
 }
 
@@ -245,9 +247,9 @@ func insertCompany(ctx context.Context, tx pgx.Tx, n commerce.NewStore, c commer
 	args["company_id"], args["store_id"], args["environment"], args["name"] = c.CompanyID, c.StoreID, c.Environment, n.Name
 	return postgres.One(ctx, tx, postgres.Scan(companyColumns), `
 		insert into company (company_id, store_id, environment, name, country, timezone, currency, origins, hosts, limits,
-			consent_policy, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, unproven, hold_days)
+			consent_policy, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, unproven, hold_days, passing_hosts)
 		values (@company_id, @store_id, @environment, @name, @country, @timezone, @currency, @origins, @hosts, @limits,
-			@consent_policy, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring, @unproven, @hold_days)
+			@consent_policy, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring, @unproven, @hold_days, @passing_hosts)
 		returning `+postgres.List(companyColumns), args)
 }
 

@@ -60,7 +60,7 @@ func (s *Store) DecideEvidence(ctx context.Context, author commerce.Author, d co
 		}
 		change := Change{CompanyID: author.CompanyID, Rev: rev, At: now, Actor: author.Actor, Action: "order.evidence", Subject: d.OrderID,
 			Detail: map[string]any{"influencer_id": d.InfluencerID, "decision": d.Decision}}
-		record := wire.Evidence{OrderID: d.OrderID, InfluencerID: d.InfluencerID, Decision: d.Decision}
+		record := wire.Evidence{OrderID: d.OrderID, InfluencerID: d.InfluencerID, Decision: d.Decision, Touches: d.Touches}
 		if err := putCommerce(ctx, tx, change, wire.KindEvidence, d.OrderID+"/"+d.InfluencerID, record); err != nil {
 			return err
 		}

@@ -23,6 +23,11 @@ create table additional_cost_version (
   primary key (company_id, additional_cost_id, until)
 );
 
+-- What a store adds to, or with "-" before it takes from, the hosts through which a
+-- shopper passes without arriving (commerce.Passing).
+alter table company add column passing_hosts text[] not null default '{}';
+
 -- +goose Down
+alter table company drop column passing_hosts;
 drop table additional_cost_version;
 alter table additional_cost drop column since, drop column until;

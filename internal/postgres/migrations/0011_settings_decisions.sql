@@ -16,6 +16,7 @@ create table past_setting (
   pay_recurring  boolean not null,
   unproven       text not null,
   hold_days      int not null,
+  passing_hosts  text[] not null,
   primary key (company_id, until, rev)
 );
 

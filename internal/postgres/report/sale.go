@@ -177,6 +177,10 @@ func (r *Reader) ExplainedSale(ctx context.Context, companyID, orderID string) (
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
+		if err := tx.QueryRow(ctx, `select exists (select from recompute where company_id = $1 and order_id = $2)`,
+			companyID, orderID).Scan(&e.Recomputing); err != nil {
+			return err
+		}
 		e.Ledger, err = postgres.Collect(ctx, tx, postgres.Scan(ledgerColumns), `
 			select `+postgres.List(ledgerColumns)+`
 			from ledger_entry l

@@ -66,6 +66,7 @@ func Faults() []Fault {
 		{Name: "broker-killed", Title: "broker SIGKILLed and started again, three times", Nodes: oneNode, do: brokerKilled},
 		{Name: "no-spool", Title: "the same, an edge without a spool", Nodes: oneNode, NoSpool: true, do: brokerKilled},
 		{Name: "broker-stopped", Title: "broker SIGSTOPped for 15 s", Nodes: both, do: brokerStopped},
+		{Name: "broker-hung", Title: "broker SIGSTOPped for 15 s, then SIGKILLed and started again", Nodes: both, do: brokerHung},
 		{Name: "leader-killed", Title: "broker that leads SIGKILLed, each once", Nodes: threeNodes, do: leadersKilled},
 		{Name: "leader-moved", Title: "all leaders moved, ten times", Nodes: threeNodes, do: leadersMoved},
 		{Name: "rolling", Title: "brokers restarted one after the other", Nodes: threeNodes, do: rolling},
@@ -166,6 +167,19 @@ func brokerStopped(ctx context.Context, s *stand) error {
 	}
 	broker := s.cluster.Brokers[leader]
 	return s.outage(ctx, s.size.stopped, broker.Pause, broker.Continue)
+}
+
+// brokerHung loses what was under way to the broker: it never reads it.
+func brokerHung(ctx context.Context, s *stand) error {
+	leader, err := s.leader(ctx)
+	if err != nil {
+		return err
+	}
+	broker := s.cluster.Brokers[leader]
+	return s.outage(ctx, s.size.stopped, broker.Pause, func() error {
+		broker.Kill()
+		return broker.Restart(ctx)
+	})
 }
 
 func leadersKilled(ctx context.Context, s *stand) error {

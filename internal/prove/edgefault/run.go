@@ -63,8 +63,8 @@ func (r Run) Do(ctx context.Context) (o Outcome, err error) {
 	}
 	o, err = s.prove(ctx)
 	err = errors.Join(err, s.close())
-	if err == nil && o.Good() {
-		err = os.RemoveAll(r.Dir)
+	if err == nil && o.Good() || ctx.Err() != nil {
+		return o, errors.Join(err, os.RemoveAll(r.Dir))
 	}
 	if err != nil {
 		err = fmt.Errorf("%w (files: %s)", err, r.Dir)

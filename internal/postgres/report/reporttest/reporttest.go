@@ -71,6 +71,14 @@ func (f *Fixture) NewStore(name string) commerce.Store {
 	return store
 }
 
+// Queue queues an order to be computed again.
+func (f *Fixture) Queue(companyID, orderID string) {
+	f.t.Helper()
+	if _, err := f.pool.Exec(context.Background(), `insert into recompute (company_id, order_id, cause) values ($1, $2, 'upgrade')`, companyID, orderID); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
 // Influencer makes an influencer and returns the id.
 func (f *Fixture) Influencer(companyID, name string) string {
 	f.t.Helper()

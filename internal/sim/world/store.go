@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/processor"
+)
+
+// store is a model of Postgres as the processor uses it for events: what a
+// transaction writes is there together, or not at all.
+type store struct {
+	w      *world
+	random *dice
+
+	mu     sync.Mutex
+	tables tables
+	away   bool
+	slow   time.Duration
+	lost   float64       // share of commits whose answer is lost
+	row    chan struct{} // the lock of the offsets' rows: one token
+}
+
+type tables struct {
+	events  map[string]facts.Copy // by company and id
+	offsets map[string]int64      // by topic and partition
+	counts  map[string]int64      // by outcome
+}
+
+var errAway = errors.New("store: connection refused")
+
+func newStore(w *world, random *dice) *store {
+	return &store{w: w, random: random, row: make(chan struct{}, 1),
+		tables: tables{events: map[string]facts.Copy{}, offsets: map[string]int64{}, counts: map[string]int64{}}}
+}
+
+// trip is the way to the store and back.
+func (s *store) trip(ctx context.Context) error {
+	s.mu.Lock()
+	away, slow := s.away, s.slow
+	s.mu.Unlock()
+	if away {
+		return errAway
+	}
+	d := s.random.between(100*time.Microsecond, 3*time.Millisecond)
+	if slow > 0 {
+		d += s.random.between(0, slow)
+	}
+	select {
+	case <-time.After(d):
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// session is the store as one life of a processor sees it.
+type session struct {
+	*store
+	by *process
+}
+
+func (s session) Ping(ctx context.Context) error { return s.trip(ctx) }
+
+func (s session) Offset(ctx context.Context, topic string, partition int, _ string, first int64) (int64, error) {
+	if err := s.trip(ctx); err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := offsetName(topic, partition)
+	if _, known := s.tables.offsets[name]; !known {
+		s.tables.offsets[name] = first
+	}
+	return s.tables.offsets[name], nil
+}
+
+func offsetName(topic string, partition int) string { return fmt.Sprintf("%s/%d", topic, partition) }
+
+func (s session) Revisions(ctx context.Context, companyIDs []string) (map[string]int64, error) {
+	revisions := map[string]int64{}
+	for _, id := range companyIDs {
+		revisions[id] = 1
+	}
+	return revisions, s.trip(ctx)
+}
+
+func (s session) Rules(ctx context.Context, companyID string) (*facts.Rules, error) {
+	return &facts.Rules{CompanyID: companyID, Rev: 1, Location: time.UTC, Settings: facts.Settings{
+		PayoutRule: facts.CouponFirst, Window: 30 * 24 * time.Hour, HalfLife: 7 * 24 * time.Hour,
+	}}, s.trip(ctx)
+}
+
+func (s session) MakeMonths(ctx context.Context, _ time.Time, _ []time.Time) error {
+	return s.trip(ctx)
+}
+func (s session) QueuedCompanies(ctx context.Context) ([]string, error) { return nil, s.trip(ctx) }
+
+// Transact runs f with what it writes held back until the commit.
+func (s session) Transact(ctx context.Context, f func(tx processor.Tx) error) error {
+	if err := s.trip(ctx); err != nil {
+		return err
+	}
+	tx := &transaction{session: s, written: tables{events: map[string]facts.Copy{}, offsets: map[string]int64{}, counts: map[string]int64{}}}
+	defer tx.release()
+	if err := f(tx); err != nil {
+		return err
+	}
+	if err := s.trip(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	if s.by.isDead() || s.away {
+		s.mu.Unlock()
+		return errAway
+	}
+	maps.Copy(s.tables.events, tx.written.events)
+	maps.Copy(s.tables.offsets, tx.written.offsets)
+	for outcome, n := range tx.written.counts {
+		s.tables.counts[outcome] += n
+	}
+	lost := s.random.chance(s.lost)
+	s.mu.Unlock()
+	s.w.trace("commit %v", len(tx.written.events))
+	if lost {
+		return errAway
+	}
+	return nil
+}
+
+// transaction is a Tx for events alone: what it does not have would be called
+// for orders, of which there are none.
+type transaction struct {
+	processor.Tx
+	session session
+	written tables
+	locked  bool
+}
+
+func (t *transaction) release() {
+	if t.locked {
+		<-t.session.row
+	}
+}
+
+func (t *transaction) MoveOffsets(ctx context.Context, _ string, moves []facts.Move) error {
+	select {
+	case t.session.row <- struct{}{}:
+		t.locked = true
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	t.session.mu.Lock()
+	defer t.session.mu.Unlock()
+	for _, m := range moves {
+		name := offsetName(m.Topic, m.Partition)
+		if t.session.tables.offsets[name] != m.From {
+			return fmt.Errorf("%s: %w", name, facts.ErrFenced)
+		}
+		t.written.offsets[name] = m.To
+	}
+	return t.trip(ctx)
+}
+
+// trip is a statement's way, without the lock on the tables.
+func (t *transaction) trip(ctx context.Context) error {
+	t.session.mu.Unlock()
+	defer t.session.mu.Lock()
+	return t.session.trip(ctx)
+}
+
+func eventName(companyID, id string) string { return companyID + " " + id }
+
+func (t *transaction) InsertEvents(ctx context.Context, companyID string, events []facts.Event) (map[string]bool, error) {
+	t.session.mu.Lock()
+	defer t.session.mu.Unlock()
+	inserted := map[string]bool{}
+	for i := range events {
+		name := eventName(companyID, events[i].EventID)
+		if _, known := t.session.tables.events[name]; !known {
+			t.written.events[name], inserted[events[i].EventID] = events[i].Copy(), true
+		}
+	}
+	return inserted, t.trip(ctx)
+}
+
+func (t *transaction) StoredCopies(ctx context.Context, companyID string, events []facts.Event) (map[string]facts.Copy, error) {
+	t.session.mu.Lock()
+	defer t.session.mu.Unlock()
+	copies := map[string]facts.Copy{}
+	for i := range events {
+		if c, known := t.session.tables.events[eventName(companyID, events[i].EventID)]; known {
+			copies[events[i].EventID] = c
+		}
+	}
+	return copies, t.trip(ctx)
+}
+
+func (t *transaction) ReplaceEvents(_ context.Context, companyID string, events []facts.Event) error {
+	for i := range events {
+		t.written.events[eventName(companyID, events[i].EventID)] = events[i].Copy()
+	}
+	return nil
+}
+
+func (t *transaction) CountDelivery(_ context.Context, _ string, counts []facts.DeliveryCount) error {
+	for _, c := range counts {
+		t.written.counts[c.Outcome] += c.Events
+	}
+	return nil
+}
+
+func (t *transaction) EventsOfDay(context.Context, string, facts.VisitorDay, int) ([]facts.Event, error) {
+	return nil, nil
+}
+
+func (t *transaction) WidenSightings(context.Context, string, []facts.Sighting) error { return nil }
+
+func (t *transaction) DeleteSightings(context.Context, string, facts.VisitorDay) ([]facts.Key, error) {
+	return nil, nil
+}
+
+func (t *transaction) OrdersByKeys(context.Context, string, []facts.KeySpan, bool, int) ([]string, error) {
+	return nil, nil
+}
+
+func (t *transaction) Queue(context.Context, string, []facts.Concerned) (int, error) { return 0, nil }
