@@ -114,14 +114,6 @@ func Planted() []Bug {
 			Finds: "is lost",
 		},
 		{
-			Name: "a record that Kafka refuses for good holds its partition",
-			Changes: []Change{{drainFile, `			err = l.sendEach(kept)
-`, `			err = fmt.Errorf("%w: %w", errNotSetAside, err)
-`}},
-			Seed:  1,
-			Finds: "drained",
-		},
-		{
 			Name: "the ids of a failed request are remembered",
 			Changes: []Change{{duplicates, `		if ok {
 			s.bucket(id).put(id)
