@@ -34,8 +34,14 @@ func (s *Server) orderAttribution(_ http.ResponseWriter, r *http.Request, c call
 	if err != nil {
 		return answer{}, fmt.Errorf("explanation of an order: %w", err)
 	}
-	explanation.Recomputing = sale.Recomputing
-	return answer{data: explanation}, nil
+	return answer{data: servedExplanation{explanation, sale.Recomputing}}, nil
+}
+
+// servedExplanation is an explanation, and whether its order is queued to be computed
+// again, so that all else may change.
+type servedExplanation struct {
+	facts.Explanation
+	Recomputing bool `json:"recomputing"`
 }
 
 // withLedger is a stored explanation with the order's ledger.

@@ -56,7 +56,8 @@ func deflated(t testing.TB, encoding, text string) []byte {
 }
 
 // FuzzInflate holds that no body panics, that none becomes longer than it may,
-// that what the standard library reads of gzip and zlib is what we read, and that
+// that what the standard library reads of gzip and zlib, and an untouched decoder of
+// brotli, is what we read, and that
 // a decoder which met garbage reads the next body right.
 func FuzzInflate(f *testing.F) {
 	const limit = 8 << 10
@@ -90,6 +91,8 @@ func FuzzInflate(f *testing.F) {
 				if reference, refused = stdzlib.NewReader(bytes.NewReader(body)); refused != nil {
 					continue // a bare stream
 				}
+			case "br": // we read it with a smaller window
+				reference = brotli.NewReader(bytes.NewReader(body))
 			default:
 				continue
 			}
@@ -98,7 +101,7 @@ func FuzzInflate(f *testing.F) {
 				want, refused = io.ReadAll(io.LimitReader(reference, int64(most)+1))
 			}
 			if (refused == nil && len(want) <= most) != (err == nil) || err == nil && string(want) != text {
-				t.Errorf("%s of %q: %q, %v; the standard library %q, %v", encoding, body, text, err, want, refused)
+				t.Errorf("%s of %q: %q, %v; want %q, %v", encoding, body, text, err, want, refused)
 			}
 		}
 		for encoding := range encodings {

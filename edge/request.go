@@ -38,7 +38,11 @@ func (s *Server) begin(ctx *fasthttp.RequestCtx) *request {
 	if id := string(r.headers.requestID); shortCode(id) != "" && identity.ScrubStrict(id) == id {
 		r.id = append(r.id[:0], id...)
 	} else {
-		r.id = appendRequestID(r.id[:0], ctx.Time())
+		at := ctx.Time()
+		if at.IsZero() { // a connection's first request, which could not be read
+			at = time.Now()
+		}
+		r.id = appendRequestID(r.id[:0], at)
 	}
 	setHeader(ctx, headerRequestID, r.id)
 	s.setStrict(ctx)

@@ -3,7 +3,6 @@ package spool
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -32,16 +31,20 @@ func (s *Spool) asideLog(name string) (*seglog.Log, error) {
 	return l, err
 }
 
+// errNoAside: the log of what is refused could not be opened at the start.
+var errNoAside = errors.New("spool: there is no place for what Kafka refuses for good")
+
 // openAside opens the log of what is refused, and takes what an earlier run left
-// in it.
-func (s *Spool) openAside(number int) error {
+// in it. Without it the edge still spools: a refused record then holds its
+// partition.
+func (s *Spool) openAside(number int) {
 	l, err := s.asideLog(strconv.Itoa(number))
 	if err != nil {
-		return fmt.Errorf("spool: %w", err)
+		s.config.Log.Error("what Kafka refuses for good cannot be set aside", "error", err)
+		return
 	}
 	s.aside = l
 	s.takeAside(l)
-	return nil
 }
 
 // adoptAside takes what a dead edge left.
@@ -119,15 +122,21 @@ func (s *Spool) SetAside(p produce.Partition, records []wire.Record) error {
 	if err != nil {
 		return err
 	}
+	if s.aside == nil {
+		return errNoAside
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
 	return s.aside.Append(ctx, seglog.Record{Lane: lane, Payload: encode(s.config.Now(), records)})
 }
 
-// refused is how many entries lie aside; the batcher makes one for each record.
-func (s *Spool) refused() (n int) {
+// refused is how many entries lie aside, one for each record, and their bytes.
+func (s *Spool) refused() (n int, bytes int64) {
+	if s.aside == nil {
+		return 0, 0
+	}
 	for _, lane := range s.aside.Lanes() {
 		n += s.aside.Len(lane)
 	}
-	return n
+	return n, s.aside.Bytes()
 }

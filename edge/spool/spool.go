@@ -41,7 +41,7 @@ type Spool struct {
 	config Config
 	own    *seglog.Log // logs[0]
 	logs   []*seglog.Log
-	aside  *seglog.Log // this edge's records that Kafka refuses for good
+	aside  *seglog.Log // this edge's records that Kafka refuses for good; nil: it could not be opened
 	cut    int64       // bytes that were torn, in all logs
 
 	spooled, sent, failures atomic.Int64
@@ -81,9 +81,7 @@ func Open(config Config) (*Spool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.openAside(own); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
+	s.openAside(own)
 	if err := s.adopt(own); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

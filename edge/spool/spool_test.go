@@ -276,6 +276,34 @@ func TestAFullPlaceForRefusedRecordsHoldsThePartition(t *testing.T) {
 	})
 }
 
+// A place for refused records that cannot be read does not keep an edge from
+// starting, nor from spooling.
+func TestWithoutAPlaceForRefusedRecordsThePartitionWaits(t *testing.T) {
+	dir := t.TempDir()
+	aside := filepath.Join(dir, "1", "refused")
+	if err := os.MkdirAll(aside, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(aside, "0000000000000001.seg"), []byte("TRBSEG99 of a later version"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{answer: func(string) error { return segment.TopicAuthorizationFailed }}
+		e := start(t, c, spool.Config{Dir: dir})
+		e.wantSent("poison", produce.Spooled)
+		c.set(func() { c.answer = refusing("poison") })
+		time.Sleep(2 * time.Minute)
+		if state := e.spool.State(); state.Refused != 0 || len(e.spool.Partitions()) != 1 {
+			t.Errorf("%+v", state)
+		}
+		c.set(func() { c.answer = nil })
+		time.Sleep(time.Minute)
+		if c.values() != "poison" {
+			t.Errorf("in the log: %q", c.values())
+		}
+	})
+}
+
 // Once a drain sends its last part, what comes waits for it in memory: else a
 // drain under steady traffic, with always something new behind, would not end.
 func TestWhatComesWhileTheLastPartIsSentIsNotSpooled(t *testing.T) {

@@ -26,7 +26,7 @@ func (s *Spool) State() State {
 	state := State{
 		MaxBytes: s.config.MaxBytes, Spooled: s.spooled.Load(), Sent: s.sent.Load(), Failures: s.failures.Load(), CutBytes: s.cut,
 	}
-	state.Refused, state.Bytes = s.refused(), s.aside.Bytes()
+	state.Refused, state.Bytes = s.refused()
 	now := s.config.Now()
 	for _, l := range s.logs {
 		state.Bytes += l.Bytes()

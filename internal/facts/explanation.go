@@ -20,7 +20,6 @@ type Explanation struct {
 	Models         map[string][]ExplainedPart `json:"models"`
 	Counterfactual ExplainedCounterfactual    `json:"counterfactual"`
 	Ledger         []ExplainedEntry           `json:"ledger,omitzero"` // added when the explanation is served; empty: no entry
-	Recomputing    bool                       `json:"recomputing"`     // likewise: the order is queued to be computed again, so that all else may change
 }
 
 // ExplainedOrder is the order as its outcome was computed from it.

@@ -52,14 +52,6 @@ func Planted() []Bug {
 			Finds: "is lost",
 		},
 		{
-			Name: "sequence numbers of a failed write are used again",
-			Changes: []Change{{commitFile, `	s.last, l.nextSeq = true, next
-`, `	s.last = true
-`}},
-			Seed:  1,
-			Finds: "is lost",
-		},
-		{
 			Name: "a torn record is adopted",
 			Changes: []Change{{openFile, `	if crc32.Update(crc32.Checksum(header[4:], castagnoli), castagnoli, r.payload) != sum {
 `, `	if crc32.Update(crc32.Checksum(header[4:], castagnoli), castagnoli, r.payload) == sum+1 {

@@ -2,7 +2,7 @@
 // processor, on models of the disk, the network, Kafka and the store, which fail
 // and lie (internal/sim/world). The world is compiled for wasip1, and
 // internal/sim/simulate runs it with a virtual clock and with random numbers of
-// its seed alone. So an hour takes half a second of CPU, and a seed always gives
+// its seed alone. So an hour takes less than a second of CPU, and a seed always gives
 // the same run (docs/adr/0010-the-simulation-runs-in-webassembly.md).
 //
 // What may enter: building and running worlds, what they report, and the bugs

@@ -17,7 +17,7 @@ const (
 	machines   = 2
 	sendersOf  = 3 // of each machine; two of them are of one company
 	companies  = 2
-	storm      = 5 * time.Minute
+	storm      = 4 * time.Minute
 	quietEvery = time.Hour // a storm, then calm
 )
 
