@@ -21,11 +21,14 @@ import (
 	"github.com/tributary-io/tributary/internal/devstack/kafkadist"
 	"github.com/tributary-io/tributary/internal/prove"
 	"github.com/tributary-io/tributary/internal/prove/edgefault"
+	"github.com/tributary-io/tributary/internal/prove/simulated"
 	"github.com/tributary-io/tributary/internal/wholefile"
 )
 
 // sections are all of them, in the page's order.
-func sections() []prove.Section { return []prove.Section{edgefault.Section()} }
+func sections() []prove.Section {
+	return []prove.Section{edgefault.Section(), simulated.Section()}
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
