@@ -61,7 +61,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	if own == nil || !own.shown {
 		for line := range strings.Lines(err.Error()) { // several things may be wrong at once
-			fmt.Fprintln(stderr, "tributary:", strings.TrimSuffix(line, "\n"))
+			if line = strings.TrimSpace(line); line != "" {
+				fmt.Fprintln(stderr, "tributary:", line)
+			}
 		}
 	}
 	return status

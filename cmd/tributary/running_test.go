@@ -64,7 +64,7 @@ func (r *running) says(text string) {
 var listensAt = regexp.MustCompile(`msg="\w+ listens" addr=(\S+)`)
 
 // internalAt finds the address of --internal-addr.
-var internalAt = regexp.MustCompile(`msg="\w+ listens for its own people" addr=(\S+)`)
+var internalAt = regexp.MustCompile(`msg="\w+ listens for metrics and health" addr=(\S+)`)
 
 // origin waits until the service listens and returns its origin.
 func (r *running) origin() string {
