@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bufio"
 	"crypto/tls"
 	"log/slog"
 	"net"
@@ -94,4 +95,57 @@ func TestAnEdgeOutlivesAShortageOfFileDescriptors(t *testing.T) {
 	if _, err := listener.Accept(); err == nil {
 		t.Error("a closed listener accepts")
 	}
+}
+
+// A connection's first answer must have been sent by a deadline. The next one has its own,
+// also where fasthttp sets none: after what it could not read, and before a body that
+// the client asks whether to send.
+func TestALaterAnswerHasADeadlineOfItsOwn(t *testing.T) {
+	s := newStand(t, func(c *Config, _ *Deps) { c.WriteTimeout = 50 * time.Millisecond })
+	f := func(request, want string) {
+		t.Helper()
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := conn.SetDeadline(time.Now().Add(await.Long)); err != nil {
+			t.Fatal(err)
+		}
+		answers := bufio.NewReader(conn)
+		ask := func(request, want string) {
+			t.Helper()
+			if _, err := conn.Write([]byte(request)); err != nil {
+				t.Fatal(err)
+			}
+			if line, err := answers.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 "+want) {
+				t.Fatalf("%.40q: %q %v, want %s", request, line, err, want)
+			}
+		}
+		ask("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", "200")
+		for line := "-"; strings.TrimSpace(line) != ""; {
+			if line, err = answers.ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := answers.Discard(len(healthy)); err != nil {
+			t.Fatal(err)
+		}
+		s.eventually("the first answer's deadline has passed", func() bool {
+			for _, c := range s.edge.open.all() {
+				c.mu.Lock()
+				passed := c.write.over && c.RemoteAddr().String() == conn.LocalAddr().String()
+				c.mu.Unlock()
+				if passed {
+					return true
+				}
+			}
+			return false
+		})
+		ask(request, want)
+	}
+	f("NO HTTP AT ALL\r\n\r\n", "400")
+	f("POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n", "413")
+	f("POST /v1/events HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n", "100")
+	f("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", "200")
 }

@@ -82,6 +82,7 @@ func New(config Config, deps Deps) (*Server, error) {
 	s.http = &fasthttp.Server{
 		Handler:                      s.handle,
 		ErrorHandler:                 s.refuseUnreadable,
+		ExpectHandler:                s.expectBody,
 		ConnState:                    track,
 		Logger:                       httpLog{deps.Logger},
 		Concurrency:                  2 * config.MaxConnections, // connections has the bound: fasthttp would answer one too many before it accepts the next, with TLS as late as the client likes
