@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/await"
 )
 
 // With TLS, a connection too many must not be answered by whoever accepts: the answer
@@ -66,7 +68,7 @@ func (e *exhausted) Accept() (net.Conn, error) {
 
 // Whoever opens many connections must not end the edge.
 func TestAnEdgeOutlivesAShortageOfFileDescriptors(t *testing.T) {
-	var log lockedBuffer
+	var log await.Buffer
 	s := benchServer(t)
 	s.deps.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
