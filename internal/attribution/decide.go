@@ -78,8 +78,8 @@ func (x *Index) models(o *Order, touches []Touch) []modelCredits {
 					Model: model, Position: shares[i].touch + 1, TouchID: t.ID, Channel: t.Channel,
 					InfluencerID: t.InfluencerID, CampaignID: t.CampaignID, AmountMinor: amount,
 				})
-				m.portions = append(m.portions, portion(shares[i], shares))
 			}
+			m.portions = portions(shares)
 		}
 		list = append(list, m)
 	}
