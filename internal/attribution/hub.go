@@ -35,6 +35,9 @@ const (
 	// newest, and how many older ones that came by a campaign. A shopper makes a few
 	// hundred in a window.
 	visitorEvents = 2000
+	// claimedTouches is how many touches that no proof key leads to count for one order,
+	// the newest. A shopper makes a few dozen in a window; strangers any number.
+	claimedTouches = 1000
 )
 
 // longestWindow returns the longest window of all settings, past ones included.
