@@ -229,6 +229,33 @@ func TestLiveTrafficDoesNotDisturbAReplay(t *testing.T) {
 	}
 }
 
+// TestAReplayComputesWhatItQueued: orders that are too many for one part are computed
+// at the end.
+func TestAReplayComputesWhatItQueued(t *testing.T) {
+	t.Parallel()
+	s := replayShop(t)
+	records := []record{}
+	for i := range 3 {
+		records = append(records, s.record(s.order(fmt.Sprint("o", i), noon, 1000, nil)))
+	}
+	s.apply(records, func() int { return 3 })
+	want := s.outcomes()
+	s.exec(`delete from credit`)
+	s.exec(`update explanation set outcome_hash = ''`)
+	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
+	s.exec(`insert into recompute_company (company_id) values ($1)`, s.company)
+	none := func(func(facts.Stored, error) bool) {}
+	if err := New(Config{RecomputeChunk: 2}, Deps{Store: StoreOf(s.store)}).Replay(s.ctx, none); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.outcomes(); got != want {
+		t.Error(firstDifference(got, want))
+	}
+	if n := s.int(`select count(*) from recompute`) + s.int(`select count(*) from recompute_company`); n != 0 {
+		t.Errorf("%d rows are still queued", n)
+	}
+}
+
 // TestAReplayNeedsTheRules: a company that the store does not have is an error.
 func TestAReplayNeedsTheRules(t *testing.T) {
 	t.Parallel()

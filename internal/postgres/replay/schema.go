@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"time"
 
@@ -31,7 +32,11 @@ const dropTimeout = time.Minute
 func Create(ctx context.Context, live *postgres.DB, dsn string, now time.Time, options ...postgres.Option) (s *Schema, err error) {
 	s = &Schema{Name: prefix + now.UTC().Format("20060102_150405_") + randomName(), live: live}
 	if _, err := live.Pool().Exec(ctx, "create schema "+pgx.Identifier{s.Name}.Sanitize()); err != nil {
-		return nil, fmt.Errorf("postgres: create schema %s (the role needs CREATE on the database): %w", s.Name, postgres.Translate(err))
+		err = fmt.Errorf("postgres: create schema %s (the role needs CREATE on the database): %w", s.Name, postgres.Translate(err))
+		if ctx.Err() != nil { // stopped: the server may have made it all the same
+			err = errors.Join(err, s.Drop(ctx))
+		}
+		return nil, err
 	}
 	if s.DB, err = postgres.Open(ctx, dsn, append(options, postgres.WithSchema(s.Name))...); err == nil {
 		err = s.DB.Ping(ctx) // first: a connection that sees another schema must not write
@@ -40,10 +45,7 @@ func Create(ctx context.Context, live *postgres.DB, dsn string, now time.Time, o
 		err = postgres.MigrateSchema(ctx, dsn, s.Name)
 	}
 	if err != nil {
-		if dropErr := s.Drop(ctx); dropErr != nil {
-			err = fmt.Errorf("%w; %w", err, dropErr)
-		}
-		return nil, err
+		return nil, errors.Join(err, s.Drop(ctx))
 	}
 	return s, nil
 }

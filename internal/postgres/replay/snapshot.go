@@ -33,6 +33,10 @@ type Snapshot struct {
 func InSnapshot(ctx context.Context, live *postgres.DB, f func(s *Snapshot) error) error {
 	return live.Snapshot(ctx, func(tx pgx.Tx) (err error) {
 		s := &Snapshot{tx: tx}
+		// The snapshot is idle while a part is applied, however long that takes.
+		if _, err := tx.Exec(ctx, `set local idle_in_transaction_session_timeout = 0`); err != nil {
+			return fmt.Errorf("snapshot: %w", err)
+		}
 		if s.Companies, err = postgres.Collect(ctx, tx, pgx.RowTo[string], `select company_id from company order by company_id collate "C"`); err != nil {
 			return fmt.Errorf("companies: %w", err)
 		}
