@@ -111,6 +111,14 @@ func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// oneArgument lets a command run with exactly one argument, as its usage names it.
+func oneArgument(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return nil
+	}
+	return fmt.Errorf("give one argument, not %d: %s", len(args), cmd.UseLine())
+}
+
 // version returns the module's version, and its commit if that is known.
 func version(info *debug.BuildInfo, ok bool) string {
 	if !ok {
