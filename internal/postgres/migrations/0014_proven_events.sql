@@ -11,5 +11,14 @@ create index event_fact_network on event_fact (company_id, visitor, (body->>'net
 create index event_fact_keyed on event_fact (company_id, visitor, at)
   where length(visitor) <> 36 and body->>'trust' in ('key', 'import');
 
+-- Orders of which a limit left something out, or that have more touches than now count,
+-- are computed again.
+insert into recompute (company_id, order_id, cause)
+select company_id, order_id, 'upgrade' from explanation
+where coalesce(body->'cuts', '[]') <> '[]' or jsonb_array_length(body->'touches') > 1000
+on conflict (company_id, order_id) do nothing;
+insert into recompute_company (company_id)
+select distinct company_id from recompute on conflict (company_id) do nothing;
+
 -- +goose Down
 drop index event_fact_cart, event_fact_cookie, event_fact_network, event_fact_keyed;
