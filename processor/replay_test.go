@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -226,6 +227,34 @@ func TestLiveTrafficDoesNotDisturbAReplay(t *testing.T) {
 	}
 	if again, err := s.replay(s.ctx, replay.Options{}); err != nil || !again.Equal() || again.Orders != 2 || again.LiveHash == found.LiveHash {
 		t.Errorf("%+v, %v", again, err)
+	}
+}
+
+// TestAReplayHasTheRulesWithTheirHistory reads the rules of both schemas.
+func TestAReplayHasTheRulesWithTheirHistory(t *testing.T) {
+	t.Parallel()
+	s := replayShop(t)
+	dora, junho := s.influencer("Dora \"D\" Nuñez", "Junho")
+	s.exec(`update influencer set archived_at = '2026-03-11 12:34:56.123456Z' where influencer_id = $1`, dora)
+	s.exec(`insert into link (company_id, link_id, influencer_id, campaign_id, url, code, rev) values ($1, $2, $2, $3, 'https://loja.example.com/?a=b', 'abc', 2)`, s.company, dora, junho)
+	s.exec(`insert into coupon (company_id, coupon_id, influencer_id, campaign_id, code, code_folded, period, rev, deleted_at)
+		values ($1, $2, $2, $3, 'D', 'D', '[2026-03-01,2026-04-01)', 2, now())`, s.company, dora, junho)
+	s.cost(dora, junho, 9_000_000_000, "0.0123456789")
+	s.exec(`update cost set end_date = '2026-12-31', deleted_at = now() where influencer_id = $1`, dora)
+	s.exec(`update company set passing_hosts = '{pay.example.com,-x.example.com}', hosts = '{loja.example.com}', timezone = 'America/Manaus' where company_id = $1`, s.company)
+	err := replay.Run(s.ctx, s.db, s.dsn, replay.Options{}, replayInto, func(_ *replay.Snapshot, fresh *replay.Schema) error {
+		want, err := s.store.Rules(s.ctx, s.company)
+		if err != nil {
+			return err
+		}
+		got, err := factstore.New(fresh.DB).Rules(s.ctx, s.company)
+		if err == nil && !reflect.DeepEqual(got, want) {
+			t.Errorf("got  %+v\nwant %+v", got, want)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
