@@ -12,15 +12,17 @@ import (
 func TestSavedRowsAreCopiedIntoTheSameTables(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	open := func() *Database {
-		d, err := Open(ctx, devtest.Postgres(t))
+	dsns := []string{devtest.Postgres(t), devtest.Postgres(t)}
+	open := func(dsn string) *Database {
+		d, err := Open(ctx, dsn)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = d.Close(t.Context()) })
 		return d
 	}
-	from, to := open(), open()
+	from, to := open(dsns[0]), open(dsns[1])
+	defer from.Close(ctx)
+	defer to.Close(ctx)
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
