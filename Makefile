@@ -35,6 +35,7 @@ bench: ## the benchmarks; each states its baseline beside it
 	go test -run '^$$' -bench . -benchmem ./...
 	go run ./cmd/edgebench
 	go run ./cmd/edgebench -attacks -runs 3
+	go run ./cmd/processorbench
 
 prove: ## real Kafka and services broken in every way, checked by a linearizability checker; writes docs/proof.md (about 20 minutes)
 	go run ./cmd/prove

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/devstack/procstat"
 )
 
 // process is a server or broker that this program started from itself.
@@ -55,46 +56,11 @@ func (p *process) stop() {
 	_ = p.command.Wait() // its own words are on stderr
 }
 
-// ticks is USER_HZ, the unit of times in /proc, which is 100 on every Linux
-// that Go runs on (proc(5), sysconf(3)).
-const ticks = 100
-
 // cpu is the process's CPU time so far: user and system.
-func (p *process) cpu() (time.Duration, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.command.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	// proc(5): after the name in brackets, utime and stime are the 12th and 13th.
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	if len(fields) < 13 {
-		return 0, errors.New("/proc/…/stat is too short")
-	}
-	sum := 0
-	for _, field := range fields[11:13] {
-		n, err := strconv.Atoi(field)
-		if err != nil {
-			return 0, err
-		}
-		sum += n
-	}
-	return time.Duration(sum) * time.Second / ticks, nil
-}
+func (p *process) cpu() (time.Duration, error) { return procstat.CPU(p.command.Process.Pid) }
 
 // memory is the process's share of the machine's memory, in bytes (PSS).
-func (p *process) memory() (int, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", p.command.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(text)) {
-		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "Pss:" {
-			kilobytes, err := strconv.Atoi(fields[1])
-			return kilobytes << 10, err
-		}
-	}
-	return 0, errors.New("/proc/…/smaps_rollup names no Pss")
-}
+func (p *process) memory() (int, error) { return procstat.PSS(p.command.Process.Pid) }
 
 // counters are what perf(1) counts of a process.
 type counters struct {

@@ -21,6 +21,7 @@ import (
 	"github.com/tributary-io/tributary/internal/devstack"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/memory"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -135,7 +136,7 @@ func benchHasher() (*identity.Hasher, error) {
 func listen() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }
 
 func (o options) serveEdge(ctx context.Context) (err error) {
-	edge.TuneMemory(os.LookupEnv, os.DirFS("/"))
+	memory.Tune(memory.Edge, os.LookupEnv, os.DirFS("/"))
 	hasher, err := benchHasher()
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/tributary-io/tributary/edge/spool"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/memory"
 	"github.com/tributary-io/tributary/internal/wire"
 	sdkjs "github.com/tributary-io/tributary/sdk-js"
 )
@@ -48,7 +49,7 @@ this machine's disk.`,
 			if err := public.listen(&common, &setup.service); err != nil {
 				return err
 			}
-			edge.TuneMemory(os.LookupEnv, os.DirFS("/"))
+			memory.Tune(memory.Edge, os.LookupEnv, os.DirFS("/"))
 			return runEdge(cmd.Context(), setup)
 		},
 	}

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/memory"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -38,6 +40,7 @@ committed when it died is done by the next.`,
 			if err := common.listen(&setup.service); err != nil {
 				return err
 			}
+			memory.Tune(memory.Processor, os.LookupEnv, os.DirFS("/"))
 			return runProcessor(cmd.Context(), setup)
 		},
 	}

@@ -1,4 +1,4 @@
-package edge
+package memory
 
 import (
 	"math"
@@ -10,7 +10,7 @@ import (
 func TestTheMemoryLimitIsTheContainers(t *testing.T) {
 	f := func(want int64, name, text string) {
 		t.Helper()
-		if got := memoryLimit(fstest.MapFS{name: {Data: []byte(text)}}); got != want {
+		if got := containerLimit(fstest.MapFS{name: {Data: []byte(text)}}); got != want {
 			t.Errorf("%s %q: %d, want %d", name, text, got, want)
 		}
 	}
@@ -23,22 +23,22 @@ func TestTheMemoryLimitIsTheContainers(t *testing.T) {
 }
 
 // What the environment says stays, and what it leaves open is set.
-func TestTheEnvironmentGoesBeforeTheEdgesOwnMemoryLimit(t *testing.T) {
+func TestTheEnvironmentGoesBeforeOurOwnLimits(t *testing.T) {
 	limit, percent := debug.SetMemoryLimit(-1), debug.SetGCPercent(77)
 	t.Cleanup(func() { debug.SetMemoryLimit(limit); debug.SetGCPercent(percent) })
 	container := fstest.MapFS{"sys/fs/cgroup/memory.max": {Data: []byte("10737418240")}}
-	TuneMemory(func(string) (string, bool) { return "", true }, container)
+	Tune(Processor, func(string) (string, bool) { return "", true }, container)
 	if got := debug.SetMemoryLimit(-1); got != limit {
 		t.Errorf("the limit became %d", got)
 	}
 	if got := debug.SetGCPercent(77); got != 77 {
 		t.Errorf("GOGC became %d", got)
 	}
-	TuneMemory(func(string) (string, bool) { return "", false }, container)
+	Tune(Processor, func(string) (string, bool) { return "", false }, container)
 	if got := debug.SetMemoryLimit(limit); got != 9663676416 {
 		t.Errorf("the limit is %d", got)
 	}
-	if got := debug.SetGCPercent(77); got != gcPercent {
+	if got := debug.SetGCPercent(77); got != Processor {
 		t.Errorf("GOGC is %d", got)
 	}
 }
