@@ -136,8 +136,8 @@ type Database interface {
 	// OutboxSize returns how many records wait to be published, and since when
 	// the oldest waits; zero where none does.
 	OutboxSize(ctx context.Context) (waiting int64, oldest time.Time, err error)
-	// DecideEvidence writes nothing where the decision is so already. It returns
-	// commerce.ErrNotFound where the author's company has no such influencer.
+	// DecideEvidence returns commerce.ErrNotFound where the author's company has no such
+	// influencer.
 	DecideEvidence(ctx context.Context, author commerce.Author, d commerce.EvidenceDecision) error
 
 	// AcquireRelay returns commerce.ErrConflict while another process publishes.

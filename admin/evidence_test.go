@@ -13,7 +13,8 @@ import (
 )
 
 // A decision is a record of commerce.v1 under a revision of the company's rules; one
-// that is so already, or that names nothing of the store, is none.
+// that names nothing of the store is none. The last decision counts, even where the
+// processor has not applied the one before (here it applies none at all).
 func TestEvidenceIsDecided(t *testing.T) {
 	t.Parallel()
 	s := start(t, admin.Config{})
@@ -38,6 +39,7 @@ func TestEvidenceIsDecided(t *testing.T) {
 	s.want(decide("A%201", s.live, ana, "withdraw"), 200, "") // nothing was decided
 	s.want(decide("A%201", s.live, ana, "accept"), 200, "")
 	s.want(decide("A%201", s.live, ana, "refuse"), 200, "")
+	s.want(decide("A%201", s.live, ana, "withdraw"), 200, "")
 	s.want(decide("A%201", s.live, ana, "perhaps"), 400, "validation_error")
 	s.want(decide("A%201", s.live, "ana", "accept"), 400, "validation_error")
 	s.want(s.call("POST", "/admin/v1/order/A%201/evidence", s.live, `{}`), 400, "validation_error")
@@ -55,9 +57,9 @@ func TestEvidenceIsDecided(t *testing.T) {
 		if c.Kind == wire.KindEvidence {
 			records = append(records, c)
 		}
-		return len(records) == 2
+		return len(records) == 4
 	})
-	for i, want := range []string{commerce.EvidenceAccept, commerce.EvidenceRefuse} {
+	for i, want := range []string{commerce.EvidenceWithdraw, commerce.EvidenceAccept, commerce.EvidenceRefuse, commerce.EvidenceWithdraw} {
 		var body wire.Evidence
 		if err := json.Unmarshal(records[i].Body, &body); err != nil {
 			t.Fatal(err)
@@ -66,7 +68,9 @@ func TestEvidenceIsDecided(t *testing.T) {
 			t.Errorf("%+v %+v", records[i], body)
 		}
 	}
-	if records[0].Rev >= records[1].Rev || records[0].AcceptedAt.After(records[1].AcceptedAt) {
-		t.Errorf("revisions %d and %d", records[0].Rev, records[1].Rev)
+	for i := range records[1:] {
+		if records[i].Rev >= records[i+1].Rev || records[i].AcceptedAt.After(records[i+1].AcceptedAt) {
+			t.Errorf("revisions %d and %d", records[i].Rev, records[i+1].Rev)
+		}
 	}
 }

@@ -2,12 +2,15 @@ package edge
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"maps"
 	"net"
 	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,9 +22,11 @@ import (
 // connections knows the server's open connections and the requests under way,
 // so that the end of Serve need not wait for clients: fasthttp closes an unused
 // connection after five seconds at the earliest, and one that sends its request
-// slowly not at all. It also bounds how many one address and one network have.
+// slowly not at all. It also bounds how many there are, and how many of them one
+// address and one network have.
 type connections struct {
 	handling atomic.Int64 // requests between their last byte and their answer
+	mostOpen int          // of all addresses together
 	most     int          // of one address; 0: no bound
 	trusted  []netip.Prefix
 	tick     time.Duration // how much later than its deadline a read or write may end
@@ -36,7 +41,7 @@ type connections struct {
 func newConnections(config Config, metrics *metrics) *connections {
 	shortest := min(config.ReadTimeout, config.WriteTimeout, config.IdleTimeout)
 	return &connections{
-		most: config.MaxConnsPerIP, trusted: config.TrustedProxies, refused: metrics.refusedConnections,
+		mostOpen: config.MaxConnections, most: config.MaxConnsPerIP, trusted: config.TrustedProxies, refused: metrics.refusedConnections,
 		tick: min(max(shortest/20, 10*time.Millisecond), 500*time.Millisecond),
 		open: map[*connection]struct{}{}, addresses: map[netip.Addr]int{}, networks: map[netip.Prefix]int{},
 	}
@@ -60,15 +65,29 @@ func (c *connections) counted(conn net.Conn) netip.Addr {
 	return clientNetwork(address)
 }
 
-// bounded is a listener that closes the connections of an address beyond its bound.
+// bounded is a listener that closes the connections beyond a bound.
 type bounded struct {
 	net.Listener
 	*connections
+	log     *slog.Logger
+	limiter *logLimiter
+}
+
+// admitted is the listener with the bounds of open connections.
+func (s *Server) admitted(listener net.Listener) net.Listener {
+	return bounded{listener, s.open, s.deps.Logger, &logLimiter{}}
 }
 
 func (l bounded) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
+		if exhausting(err) { // fasthttp would end the server
+			if leftOut, allowed := l.limiter.allow(time.Now()); allowed {
+				l.log.Error("a connection could not be accepted", "error", err, "more_since_the_last_line", leftOut)
+			}
+			time.Sleep(exhaustedPause)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -80,12 +99,24 @@ func (l bounded) Accept() (net.Conn, error) {
 	}
 }
 
-// admit counts a connection until it is closed, or returns nil if its address or
-// its network has as many as it may.
+// exhaustedPause is the wait before the next connection is accepted, where the last one
+// could not be for want of something that others will give back.
+const exhaustedPause = 50 * time.Millisecond
+
+// exhausting tells whether there was no file descriptor or no memory for a connection.
+func exhausting(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM)
+}
+
+// admit counts a connection until it is closed, or returns nil if the server, its
+// address or its network has as many as it may.
 func (c *connections) admit(conn net.Conn) *connection {
 	made := &connection{Conn: conn, of: c, address: c.counted(conn)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if len(c.open) >= c.mostOpen {
+		return nil
+	}
 	if made.address.IsValid() {
 		network, _ := identity.Network(made.address)
 		if c.addresses[made.address] >= c.most || c.networks[network] >= networkShare*c.most {

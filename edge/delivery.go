@@ -17,7 +17,7 @@ type delivery struct {
 	now      time.Time
 	deadline time.Time
 	results  []result           // one for each item, in order
-	durable  produce.Durability // the weakest of its records'
+	durable  produce.Durability // the weakest of its events'
 
 	attempt  *attempt
 	finished bool
@@ -131,7 +131,15 @@ func (d *delivery) send() error {
 	if err == nil && len(d.others) > 0 {
 		err = d.awaitOthers()
 	}
+	if err == nil && d.hasDuplicate() && d.server.batcher.Spools(wire.TopicEvents, d.arrival.company.CompanyID, d.deadline) {
+		d.durable = produce.Spooled // the first copy may be there alone
+	}
 	return err
+}
+
+// hasDuplicate tells whether another request has stored one of the events.
+func (d *delivery) hasDuplicate() bool {
+	return slices.ContainsFunc(d.results, func(r result) bool { return r.status == statusDuplicate })
 }
 
 // await waits until a parcel is durable, and keeps the weakest durability.

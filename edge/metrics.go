@@ -85,7 +85,7 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 			Namespace: "tributary", Subsystem: "edge", Name: "queued_bytes", Help: "Bytes on their way to Kafka, not acknowledged yet.",
 		}),
 		refusedConnections: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "tributary", Subsystem: "edge", Name: "connections_refused_total", Help: "Connections closed at once, since their address had too many.",
+			Namespace: "tributary", Subsystem: "edge", Name: "connections_refused_total", Help: "Connections closed at once, since the edge, their address or their network had too many.",
 		}),
 		redactedBytes: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "tributary", Subsystem: "edge", Name: "redacted_bytes_total", Help: "Bytes of rejected events that were redacted for dead letters.",
@@ -96,7 +96,7 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 	for _, s := range []status{statusDuplicate, statusRejected, statusFailed} {
 		m.events.WithLabelValues(string(s))
 	}
-	for _, outcome := range []clickOutcome{clickCounted, clickBot, clickPrefetch, clickHead, clickEmbedded, clickLate, clickLost, clickLimited} {
+	for _, outcome := range []clickOutcome{clickCounted, clickBot, clickPrefetch, clickHead, clickEmbedded, clickLate, clickLost, clickRepeated, clickLimited} {
 		m.clicks.WithLabelValues(string(outcome))
 	}
 	for _, outcome := range []produceOutcome{produceOK, produceTemporary, producePermanent} {

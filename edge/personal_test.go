@@ -7,31 +7,13 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 
+	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
-
-// lockedBuffer keeps what a logger writes.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
 
 // planter makes personal values that no two places share.
 type planter struct {
@@ -109,7 +91,7 @@ func asJSON(t *testing.T, value any) string {
 }
 
 func TestPersonalValuesReachNeitherKafkaNorTheLog(t *testing.T) {
-	var log lockedBuffer
+	var log await.Buffer
 	s := newStand(t, func(_ *Config, deps *Deps) {
 		deps.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})

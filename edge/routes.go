@@ -166,6 +166,19 @@ func (s *Server) refuseUnreadable(ctx *fasthttp.RequestCtx, err error) {
 	s.refuse(ctx, r)
 	s.pools.put(made)
 	s.metrics.requests.WithLabelValues("none", strconv.Itoa(ctx.Response.StatusCode())).Inc()
+	s.renewWriteDeadline(ctx)
+}
+
+// expectBody lets every client send its body that asks first (Expect: 100-continue).
+func (s *Server) expectBody(ctx *fasthttp.RequestCtx) (status int) {
+	s.renewWriteDeadline(ctx)
+	return fasthttp.StatusContinue
+}
+
+// renewWriteDeadline is for the answers before which fasthttp sets no deadline: that of
+// the answer before, or of the TLS handshake, may have passed.
+func (s *Server) renewWriteDeadline(ctx *fasthttp.RequestCtx) {
+	_ = ctx.Conn().SetWriteDeadline(time.Now().Add(s.config.WriteTimeout)) // of a closed connection: the write fails too
 }
 
 // Bounds of readRest. A client that pauses has written all, or waits.

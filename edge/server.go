@@ -82,9 +82,10 @@ func New(config Config, deps Deps) (*Server, error) {
 	s.http = &fasthttp.Server{
 		Handler:                      s.handle,
 		ErrorHandler:                 s.refuseUnreadable,
+		ExpectHandler:                s.expectBody,
 		ConnState:                    track,
 		Logger:                       httpLog{deps.Logger},
-		Concurrency:                  config.MaxConnections,
+		Concurrency:                  2 * config.MaxConnections, // connections has the bound: fasthttp would answer one too many before it accepts the next, with TLS as late as the client likes
 		MaxRequestBodySize:           config.MaxBody,
 		ReadBufferSize:               16 << 10, // bounds the headers: an edge on the shop's own domain gets the shop's cookies too
 		ReadTimeout:                  config.ReadTimeout,
@@ -117,7 +118,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	}
 
 	served := make(chan error, 1)
-	go func() { served <- s.http.Serve(s.secured(bounded{listener, s.open})) }()
+	go func() { served <- s.http.Serve(s.secured(s.admitted(listener))) }()
 	var err error
 	select {
 	case err = <-served:

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -27,7 +28,7 @@ func (p *panickyProducer) Partitions(ctx context.Context, topic string) (int, er
 }
 
 func TestAPanicIsAnswered500AndEndsItsRequestAlone(t *testing.T) {
-	var log lockedBuffer
+	var log await.Buffer
 	s := newStand(t, func(_ *Config, deps *Deps) {
 		deps.Producer = &panickyProducer{Producer: deps.Producer}
 		deps.Logger = slog.New(slog.NewTextHandler(&log, nil))
@@ -94,7 +95,7 @@ func TestAHostOfShortLinksHasTheFixedRoutesToo(t *testing.T) {
 }
 
 func TestReadyzTellsNoBrokersAddress(t *testing.T) {
-	var log lockedBuffer
+	var log await.Buffer
 	s := newStand(t, func(c *Config, deps *Deps) {
 		c.ProduceTimeout = 500 * time.Millisecond
 		deps.Logger = slog.New(slog.NewTextHandler(&log, nil))

@@ -63,7 +63,7 @@ func TestEventsAreSpooledWhileTheBrokerIsAway(t *testing.T) {
 	for range 5 {
 		sent = append(sent, s.postNew("spool"))
 	}
-	if answer := s.post(200, batchOf(pageView(sent[3]))); answer.Results[0].Status != "duplicate" {
+	if answer := s.post(200, batchOf(pageView(sent[3]))); answer.Results[0].Status != "duplicate" || answer.Durability != "spool" {
 		t.Errorf("a repeat of a spooled event: %+v", answer)
 	}
 	rejected := s.post(200, batchOf(`{"event":"CHECKOUT_COMPLETED","payload":{}}`))
@@ -79,6 +79,9 @@ func TestEventsAreSpooledWhileTheBrokerIsAway(t *testing.T) {
 	}
 	s.restartBroker(addr)
 	s.awaitDrained()
+	if answer := s.post(200, batchOf(pageView(sent[3]))); answer.Results[0].Status != "duplicate" || answer.Durability != "kafka" {
+		t.Errorf("a repeat of an event that was spooled: %+v", answer)
+	}
 	sent = append(sent, s.postNew(""))
 	if got := s.arrivals(); !slices.Equal(got, sent) {
 		t.Errorf("in the log:\n%v\nsent:\n%v", got, sent)

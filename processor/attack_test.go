@@ -166,6 +166,11 @@ func TestAttacks(t *testing.T) {
 			})
 		}
 	})
+	f("… with 201 carts that nobody has", "guessable", "", func(j *journey) {
+		for i := range 201 {
+			j.sees("", hours, guessable, func(e *wire.Event) { e.Identity = wire.Identity{CartKey: fmt.Sprint("k1:made-up-cart-", i)} })
+		}
+	})
 	f("a relayed form before a true log-in without a visitor", "organic", waits, func(j *journey) {
 		j.sees("", 2*hours, link, nobody, mail, byKey)
 		j.sees("", hours, nobody, mail, byKey, loggedIn)

@@ -301,3 +301,38 @@ func TestNoNumberOfPageViewsHidesAnArrival(t *testing.T) {
 	wantTexts(t, "beyond it", s.payouts(), "o1 Ana Prado link 100")
 	wantTexts(t, "cuts", s.texts(`select body->>'cuts' from explanation`), `[{"what": "events", "limit": "events"}]`)
 }
+
+// Anybody can send events with a visitor's id that may be guessed. However many they
+// are, what is proven by the order's cart, or by the network of an event with it, stays.
+func TestNoNumberOfEventsHidesAProvenOne(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	ana, _ := s.influencer("Ana Prado", "Inverno")
+	s.cost(ana, "", 0, "10")
+	eve, _ := s.influencer("Eve Silva", "x")
+	s.cost(eve, "", 0, "10")
+	from := func(net string, change func(e *wire.Event)) func(e *wire.Event) {
+		return func(e *wire.Event) {
+			change(e)
+			e.VisitorID, e.NetKey = "k1:guessed", net
+		}
+	}
+	came := noon.Add(-20 * 24 * time.Hour)
+	s.apply([]record{
+		s.record(s.event("", came, 1, from("k1:home", landing("Ana+Prado", "Inverno")))),
+		s.record(s.event("", noon, 2, from("k1:home", checkout("k1:a")))),
+		s.record(s.event("", noon.Add(-time.Hour), 3, from("k1:elsewhere", landing("Eve+Silva", "x")))),
+		s.record(s.order("o1", noon.Add(time.Minute), 1000, cart("k1:a"))),
+	}, func() int { return 10 })
+	wantTexts(t, "before", s.payouts(), "o1 Ana Prado link 100")
+	s.exec(`
+		insert into event_fact (company_id, id_time, event_id, name, at, received_at, digest, visitor, bot, via, arrived, body)
+		select company_id, id_time, gen_random_uuid(), name, at + n * interval '1 millisecond', received_at, digest, visitor, bot, via, arrived, body
+		from event_fact, generate_series(1, 4500) n where body->>'netKey' = 'k1:elsewhere'`)
+	s.exec(`update explanation set outcome_hash = ''`)
+	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
+	s.exec(`insert into recompute_company values ($1)`, s.company)
+	s.workOff()
+	wantTexts(t, "after", s.payouts(), "o1 Ana Prado link 100")
+	wantTexts(t, "cuts", s.texts(`select body->>'cuts' from explanation`), `[{"what": "events", "limit": "events"}]`)
+}

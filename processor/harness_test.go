@@ -31,6 +31,7 @@ type shop struct {
 	t       testing.TB
 	ctx     context.Context
 	db      *postgres.DB
+	dsn     string
 	store   *factstore.Store
 	pool    *pgxpool.Pool
 	company string
@@ -58,7 +59,7 @@ func newShop(t testing.TB) *shop {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &shop{t: t, ctx: ctx, db: db, store: factstore.New(db), pool: pool, company: store.Live.CompanyID, rev: 1}
+	return &shop{t: t, ctx: ctx, db: db, dsn: dsn, store: factstore.New(db), pool: pool, company: store.Live.CompanyID, rev: 1}
 }
 
 func (s *shop) exec(sql string, args ...any) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/postgres/replay"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -66,6 +67,9 @@ func TestDuplicatesAndNewVersionsNeverPayTwice(t *testing.T) {
 	s.applied()
 	wantTexts(t, "ledger after cancelling", ledger(), "1 earned 1000", "2 reversed -1000 1", "3 adjusted 1200", "4 reversed -1200 3")
 	wantTexts(t, "payout after cancelling", s.payouts(), "o1 Ana Prado coupon 0")
+	if found, err := s.replay(s.ctx, replay.Options{}); err != nil || !found.Equal() || found.Orders != 1 {
+		t.Errorf("replayed: %+v, %v", found, err)
+	}
 }
 
 // An event that comes long after its time may have been made up to fit an order.

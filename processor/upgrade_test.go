@@ -62,4 +62,5 @@ func TestDataOfAnEarlierVersionIsKept(t *testing.T) {
 		}
 	}, "0007_bounded_keys.sql")
 	f("0010", func(*shop) {}, "0010_proof.sql")
+	f("0014", func(*shop) {}, "0014_proven_events.sql")
 }

@@ -209,7 +209,7 @@ func influencerRows(d commerce.DaySales, home string) (rows []influencerRow, hid
 			row.Pending = "+ " + count(t.pending) + " pending"
 		}
 		if t.id == "" {
-			row.Name, row.Nobody, row.Commission, row.Evidence = "Nobody", true, []string{"–"}, "no coupon or link of an influencer"
+			row.Name, row.Nobody, row.Commission, row.Evidence = "Nobody", true, []string{"–"}, "no coupon or proven link"
 		} else {
 			if both := t.coupons + t.links; both > 0 {
 				row.CouponPart = int((t.coupons*200 + both) / (2 * both))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -33,6 +34,7 @@ type orderPage struct {
 	State     string   // what the commission is, in a word
 	StateIs   string   // approved | pending | cancelled: a class
 	Unproven  bool     // paid though nothing proves it
+	Decide    string   // the operation of the admin API that ends the review; empty: it is in none
 	PayableOn string   // the day from which it may be paid; empty: nothing is owed
 	TakenBack bool     // cancelled: the costs are what was owed before
 	Ledger    []ledgerLine
@@ -125,7 +127,7 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request, v pageRequest) {
 // the order's status.
 func verdict(s commerce.Sale, unpaid bool) string {
 	if s.InfluencerID == "" {
-		return "No influencer is credited: the order carries no coupon of an influencer, and no link of one was opened in time."
+		return "No influencer is credited: the order carries no coupon of an influencer, and no proven link of one led to it."
 	}
 	text := s.Influencer + " is credited, because the order used their coupon."
 	if s.DiscountCode != "" {
@@ -197,6 +199,7 @@ func (p *orderPage) explain(x facts.Explanation, sale commerce.Sale, zone *time.
 	p.Reason = unpaidWords(x.Payout.Reason)
 	if x.Payout.State == facts.PayoutReview && x.Payout.Winner != nil {
 		p.Verdict = x.Payout.Winner.Influencer + " may have brought this sale by a link. Nothing is owed until you decide."
+		p.Decide = "POST /order/" + url.PathEscape(sale.OrderID) + "/evidence"
 	}
 	p.Unproven = x.Payout.State == facts.PayoutEarned && x.Payout.Winner != nil && x.Payout.Winner.Proof == facts.ProofClaimed
 	if day, err := time.Parse(time.DateOnly, x.Payout.PayableOn); err == nil {

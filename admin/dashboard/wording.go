@@ -180,6 +180,8 @@ func causeWords(text string, zone *time.Location) string {
 		return "a visit became known"
 	case facts.CauseRule:
 		return ruleWords(cause.Rule) + " changed (revision " + strconv.FormatInt(cause.Rev, 10) + ")"
+	case facts.CauseEvidence:
+		return "decision about the link (revision " + strconv.FormatInt(cause.Rev, 10) + ")"
 	case facts.CauseUpgrade:
 		return "computed again by a newer version"
 	}

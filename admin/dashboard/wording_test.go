@@ -30,6 +30,7 @@ func TestCausesAreToldInTheStoresTime(t *testing.T) {
 	f("rule 5 cost", "agreement changed (revision 5)")
 	f("rule 6 coupon", "coupon changed (revision 6)")
 	f("rule 6 settings", "settings changed (revision 6)")
+	f("evidence 9", "decision about the link (revision 9)")
 	f("event copy", "a visit became known")
 	f("upgrade", "computed again by a newer version")
 	f("rule 7", "rule 7")

@@ -32,7 +32,7 @@ func newCompanyCreate() *cobra.Command {
 		Use:     "create NAME",
 		Short:   "Make a store with its two companies, live and sandbox",
 		Example: `  tributary company create "Loja Exemplo" --origin https://loja.example.com --host loja.example.com --postgres "$DSN"`,
-		Args:    cobra.ExactArgs(1),
+		Args:    oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			store.Name = strings.TrimSpace(args[0])
 			var wrong problems
@@ -97,7 +97,7 @@ func newCompanyShow() *cobra.Command {
 	var database postgresFlags
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "show COMPANY", Short: "Show a company and its settings", Args: cobra.ExactArgs(1),
+		Use: "show COMPANY", Short: "Show a company and its settings", Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			db, err := database.open(cmd.Context())
 			if err != nil {
@@ -163,7 +163,7 @@ from now on. With --influencer NAME, --unproven is that influencer's own;
 		Example: `  tributary company set c_… --origin https://loja.example.com --origin https://checkout.example.com --consent required
   tributary company set c_… --hold-days 14
   tributary company set c_… --influencer "Ana Prado" --unproven pay`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("influencer") {
 				return setOfInfluencer(cmd, &database, args[0], influencer, given.Unproven)

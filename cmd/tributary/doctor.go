@@ -145,7 +145,7 @@ func (e *examination) run(ctx context.Context, out io.Writer) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("the checks were not finished: %w", ctx.Err())
 	}
-	fmt.Fprintf(out, "\n%d failed, %d warnings\n", f.failed, f.warned)
+	fmt.Fprintf(out, "\nfailed: %d, warnings: %d\n", f.failed, f.warned)
 	if f.failed > 0 {
 		return &statusError{status: statusFailed, shown: true, err: errors.New("checks failed")}
 	}

@@ -25,7 +25,7 @@ func (e *examination) checkBrokers(ctx context.Context, f *findings, client *kaf
 		f.fail("Kafka", err.Error(), "start it, or correct --kafka-brokers and the --kafka-tls and --kafka-sasl flags: "+strings.Join(e.kafka.Brokers, ", ")+" was asked")
 		return false
 	}
-	f.ok("Kafka", fmt.Sprintf("cluster %s, %d brokers", cluster.ID, len(cluster.Brokers)))
+	f.ok("Kafka", fmt.Sprintf("cluster %s, brokers: %d", cluster.ID, len(cluster.Brokers)))
 	for _, broker := range cluster.Brokers {
 		if err := client.Reach(ctx, broker); err != nil {
 			f.fail("broker "+broker, err.Error(), "start that broker, or correct its advertised.listeners: by that address clients must reach it from here")

@@ -14,7 +14,7 @@ import (
 
 func newExplain() *cobra.Command {
 	var asJSON bool
-	cmd := companyCommand("explain ORDER_ID", "Show who is credited for an order, and why", cobra.ExactArgs(1),
+	cmd := companyCommand("explain ORDER_ID", "Show who is credited for an order, and why", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			sale, err := db.ExplainedSale(ctx, company, args[0])
 			if errors.Is(err, commerce.ErrNotFound) {

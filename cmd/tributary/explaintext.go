@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -95,6 +96,7 @@ func (t *explainer) verdict(s commerce.Sale, p facts.ExplainedPayout) {
 	if p.State == facts.PayoutReview {
 		t.line("Credited to nobody yet: the link of %s waits for a decision.", named(p.Winner.Influencer, p.Winner.Campaign))
 		t.line("In review%s. Commission if accepted: %s.", because(p.Note), strings.Join(t.amounts(p), " and "))
+		t.line("To decide, send the admin API POST /order/%s/evidence with accept or refuse.", url.PathEscape(s.OrderID))
 		return
 	}
 	evidence := string(p.Winner.Evidence)
@@ -169,6 +171,9 @@ func (t *explainer) evidence(x facts.Explanation) {
 	rows = nil
 	for _, touch := range x.Touches {
 		used := "used"
+		if touch.Proof == facts.ProofClaimed || touch.Proof == facts.ProofRefused {
+			used = "used by the channel models"
+		}
 		switch {
 		case !touch.Used:
 			used = "not used: " + touch.Reason

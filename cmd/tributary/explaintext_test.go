@@ -54,7 +54,7 @@ Keys of the order, the strongest first
   phone  21 visitors; shared by too many to tell anything, not used
 
 Touches before the order, the oldest first
-  2026-11-20 10:00:00 UTC  Ana Prado  influencer / link / Ana�[31m  by cart  not proven      used
+  2026-11-20 10:00:00 UTC  Ana Prado  influencer / link / Ana�[31m  by cart  not proven      used by the channel models
   2026-11-20 11:00:00 UTC  Direct     direct                        by cart  proven by cart  not used: direct: only the model last counts it
 
 Left out by a limit
@@ -86,7 +86,7 @@ What if
 	f(commerce.OrderApproved, `"state":"earned"`, `"state":"none","note":"no cost was in force"`, "No commission: no cost was in force.")
 	f(commerce.OrderApproved, `{"influencer":"Beto Lima","campaign":"Inverno","evidence":"coupon"}`, `null`, "Credited to nobody.")
 	f(commerce.OrderApproved, `"state":"earned"`, `"state":"review","note":"nothing proves it"`,
-		"the link of Beto Lima (campaign Inverno) waits for a decision.\nIn review: nothing proves it. Commission if accepted: 20.40 USD and 12.50 BRL.")
+		"the link of Beto Lima (campaign Inverno) waits for a decision.\nIn review: nothing proves it. Commission if accepted: 20.40 USD and 12.50 BRL.\nTo decide, send the admin API POST /order/1001/evidence with accept or refuse.")
 	f(commerce.OrderApproved, explainedExample, `{}`, "Credited to nobody.")
 }
 

@@ -78,9 +78,10 @@ func (f *importFlags) run(cmd *cobra.Command, file string, send func(context.Con
 	return nil
 }
 
-const whereKeysAre = `Keep it in a file (--key-file) or in
-the variable TRIBUTARY_KEY: a key on the command line (--key) is visible in every
-process list while the import runs, and in the shell's history afterwards.`
+const whereKeysAre = `
+Keep the key in a file (--key-file) or in the variable TRIBUTARY_KEY: a key on
+the command line (--key) is visible in every process list while the import runs,
+and in the shell's history afterwards.`
 
 // keyFlags give the API key of an import.
 type keyFlags struct {
@@ -123,7 +124,7 @@ with it: tributary keys create NAME --company COMPANY --scope events.import.
 ` + whereKeysAre,
 		Example: `  tributary import events events.jsonl.gz --edge https://collect.example.com --company c_… --key-file /run/secrets/tributary-key
   zcat history/*.gz | tributary import events - --edge http://127.0.0.1:7700 --company c_… --key-file key`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var wrong problems
 			if edge == "" || company == "" {
@@ -165,9 +166,10 @@ not undo their cancellations and changes. If an order has several lines, give
 each its updatedAt: of equal ones the last to arrive counts. Everything else in a
 line is sent unchanged.
 
-The API key needs the scope write_orders. ` + whereKeysAre,
+The API key needs the scope write_orders.
+` + whereKeysAre,
 		Example: `  tributary import orders orders.jsonl --admin https://admin.example.com/admin/v1 --key-file /run/secrets/tributary-key`,
-		Args:    cobra.ExactArgs(1),
+		Args:    oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var wrong problems
 			if admin == "" {

@@ -22,7 +22,7 @@ func newKeysCreate() *cobra.Command {
 	var scopes []string
 	var keyType string
 	var lifetime time.Duration
-	cmd := companyCommand("create NAME", "Make an API key and show it, once", cobra.ExactArgs(1),
+	cmd := companyCommand("create NAME", "Make an API key and show it, once", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			key := commerce.NewAPIKey{CompanyID: company, Name: strings.TrimSpace(args[0]), Type: keyType, Actor: actor, Random: rand.Reader}
 			for _, name := range scopes {
@@ -103,7 +103,7 @@ func keyState(k commerce.APIKey, now time.Time) string {
 
 func newKeysRotate() *cobra.Command {
 	var grace time.Duration
-	cmd := companyCommand("rotate KEY_ID", "Replace an API key by a new one and show it, once; the old one stays valid for a time", cobra.ExactArgs(1),
+	cmd := companyCommand("rotate KEY_ID", "Replace an API key by a new one and show it, once; the old one stays valid for a time", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			now := time.Now()
 			made, text, err := db.RotateAPIKey(ctx, commerce.KeyRotation{CompanyID: company, KeyID: args[0], At: now, Grace: grace, Actor: actor, Random: rand.Reader})
@@ -125,7 +125,7 @@ func newKeysRotate() *cobra.Command {
 
 func newKeysRevoke() *cobra.Command {
 	var grace time.Duration
-	cmd := companyCommand("revoke KEY_ID", "Revoke an API key, at once or after a time", cobra.ExactArgs(1),
+	cmd := companyCommand("revoke KEY_ID", "Revoke an API key, at once or after a time", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			now := time.Now().Truncate(time.Microsecond) // as it is stored
 			at := now.Add(grace)

@@ -61,7 +61,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	if own == nil || !own.shown {
 		for line := range strings.Lines(err.Error()) { // several things may be wrong at once
-			fmt.Fprintln(stderr, "tributary:", strings.TrimSuffix(line, "\n"))
+			if line = strings.TrimSpace(line); line != "" {
+				fmt.Fprintln(stderr, "tributary:", line)
+			}
 		}
 	}
 	return status
@@ -88,7 +90,7 @@ flag's name in capitals, with _ for -. Secrets are read from a file
 	root.AddCommand(
 		newDev(), newEdge(), newAdmin(), newProcessor(),
 		newMigrate(), newCompany(), newKeys(), newPerson(),
-		newImport(), newExplain(), newPayouts(), newDoctor(),
+		newImport(), newExplain(), newPayouts(), newReplay(), newVerify(), newDoctor(),
 	)
 	describeFlags(root)
 	return root
@@ -109,6 +111,14 @@ func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	}
 	cmd.AddCommand(commands...)
 	return cmd
+}
+
+// oneArgument lets a command run with exactly one argument, as its usage names it.
+func oneArgument(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return nil
+	}
+	return fmt.Errorf("give one argument, not %d: %s", len(args), cmd.UseLine())
 }
 
 // version returns the module's version, and its commit if that is known.

@@ -97,7 +97,7 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 		out, status := command(t, args...)
 		said := 0
 		for line := range strings.Lines(out) {
-			if !strings.HasPrefix(line, "tributary: ") {
+			if words, ours := strings.CutPrefix(line, "tributary: "); !ours || strings.TrimSpace(words) == "" {
 				t.Errorf("%v: %q says not who speaks", args, line)
 			}
 			if strings.Contains(line, want) {
@@ -116,6 +116,8 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 	f("no such file", "import", "events", "/nowhere/x.jsonl", "--edge", "http://127.0.0.1:1", "--company", "c", "--key", "k")
 	f(`"tributary keys create NAME --company c --scope events.import"`, "import", "events", "x.jsonl", "--edge", "http://127.0.0.1:1", "--company", "c")
 	f("unknown command", "attribute")
+	f("unknown command", "impotr")
+	f("give one argument, not 0: tributary explain ORDER_ID", "explain")
 	f("unknown command", "import", "bogus")
 	f("unknown command", "keys", "bogus")
 	f("keys needs a command: create, list, ", "keys")

@@ -27,7 +27,7 @@ func newPerson() *cobra.Command {
 func personCommand(use, short string, run func(ctx context.Context, cmd *cobra.Command, db stores, email string) error) *cobra.Command {
 	var database postgresFlags
 	cmd := &cobra.Command{
-		Use: use, Short: short, Args: cobra.ExactArgs(1),
+		Use: use, Short: short, Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			email := merchant.FoldEmail(args[0])
 			if parsed, err := mail.ParseAddress(email); err != nil || parsed.Address != email {

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/uuid"
@@ -17,28 +15,10 @@ import (
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 )
 
-// lockedBuffer collects the output of a command that runs.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
 // running is a command that runs until stop.
 type running struct {
 	t      *testing.T
-	out    lockedBuffer
+	out    await.Buffer
 	cancel context.CancelFunc
 	ended  chan int // its exit status
 	done   bool
@@ -64,7 +44,7 @@ func (r *running) says(text string) {
 var listensAt = regexp.MustCompile(`msg="\w+ listens" addr=(\S+)`)
 
 // internalAt finds the address of --internal-addr.
-var internalAt = regexp.MustCompile(`msg="\w+ listens for its own people" addr=(\S+)`)
+var internalAt = regexp.MustCompile(`msg="\w+ listens for metrics and health" addr=(\S+)`)
 
 // origin waits until the service listens and returns its origin.
 func (r *running) origin() string {

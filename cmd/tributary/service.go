@@ -85,7 +85,7 @@ func (f *publicFlags) listen(common *serviceFlags, s *service) (err error) {
 		if s.internal, err = listen("internal-addr", f.internal); err != nil {
 			return err
 		}
-		s.log.Info(common.name+" listens for its own people", "addr", s.internal.Addr().String())
+		s.log.Info(common.name+" listens for metrics and health", "addr", s.internal.Addr().String())
 	}
 	if err = common.listen(s); err != nil && s.internal != nil {
 		err = errors.Join(err, s.internal.Close())

@@ -1,7 +1,6 @@
 package spool
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -45,7 +44,9 @@ type Spool struct {
 	cut    int64       // bytes that were torn, in all logs
 
 	spooled, sent, failures atomic.Int64
-	lastFailure, lastFlush  atomic.Int64 // Unix nanoseconds; 0: none
+	lastFailure             atomic.Int64 // Unix nanoseconds; 0: none
+
+	flusher *flusher
 
 	mu     sync.Mutex
 	closed map[int]bool // logs of others that are drained
@@ -69,17 +70,17 @@ func Open(config Config) (*Spool, error) {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	s := &Spool{config: config, closed: map[int]bool{}}
+	s := &Spool{config: config, closed: map[int]bool{}, flusher: startFlusher(config.Log)}
 	err := config.FS.MkdirAll(config.Dir)
 	if err == nil {
 		err = config.FS.SyncDir(filepath.Dir(filepath.Clean(config.Dir)))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("spool: make %s: %w", config.Dir, err)
+		return nil, errors.Join(fmt.Errorf("spool: make %s: %w", config.Dir, err), s.Close())
 	}
 	own, err := s.openOwn()
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, s.Close())
 	}
 	s.openAside(own)
 	if err := s.adopt(own); err != nil {
@@ -152,6 +153,7 @@ func (s *Spool) open(name string) error {
 // Close ends the spool; what it holds is there when it is opened again. Call it
 // after Batcher.Close.
 func (s *Spool) Close() error {
+	s.flusher.stop()
 	var failures []error
 	if s.aside != nil {
 		failures = append(failures, s.aside.Close())
@@ -243,14 +245,7 @@ func (s *Spool) Next(p produce.Partition, maxBytes int64) (produce.Kept, error) 
 // maxEntries is the most requests that one Next reads.
 const maxEntries = 4096
 
-// flushPause is how often it is made durable which records Kafka has, while no
-// others come that carry it: so much of a drain is repeated after a SIGKILL.
-const flushPause = time.Second
-
-// flushTimeout bounds the wait for that: a disk that hangs must not hold a lane.
-const flushTimeout = 10 * time.Second
-
-// Sent is produce.Spool's.
+// Sent is produce.Spool's. That it is so is durable within flushPause.
 func (s *Spool) Sent(p produce.Partition, last produce.Position, records int) error {
 	lane, err := laneOf(p)
 	if err != nil {
@@ -258,23 +253,13 @@ func (s *Spool) Sent(p produce.Partition, last produce.Position, records int) er
 	}
 	s.sent.Add(int64(records))
 	l := s.logs[last.Log]
-	if err := l.Done(lane, last.Seq); err != nil {
-		return err
-	}
+	err = l.Done(lane, last.Seq)
 	if last.Log > 0 && len(l.Lanes()) == 0 {
 		s.closeDrained(last.Log)
-		return nil
-	}
-	now := s.config.Now().UnixNano()
-	if before := s.lastFlush.Load(); l.Len(lane) > 0 && (now-before < int64(flushPause) || !s.lastFlush.CompareAndSwap(before, now)) {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
-	defer cancel()
-	if err := l.Flush(ctx); err != nil && !errors.Is(err, seglog.ErrClosed) {
 		return err
 	}
-	return nil
+	s.flusher.owe(l)
+	return err
 }
 
 // closeDrained gives a dead edge's directory free once it is empty.

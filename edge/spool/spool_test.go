@@ -415,6 +415,7 @@ func TestADeadEdgesDirectoryIsAdopted(t *testing.T) {
 type failingFS struct {
 	seglog.OS
 	sync, write atomic.Pointer[error]
+	failed      atomic.Int32 // syncs
 }
 
 func (f *failingFS) Create(name string) (seglog.File, error) {
@@ -429,6 +430,7 @@ type failingFile struct {
 
 func (f failingFile) Sync() error {
 	if err := f.fs.sync.Load(); err != nil {
+		f.fs.failed.Add(1)
 		return *err
 	}
 	return f.File.Sync()
@@ -467,6 +469,57 @@ func TestNothingIsAcknowledgedThatTheDiskDoesNotTake(t *testing.T) {
 	if got := c.values(); !strings.Contains(got, "kept-fsync") || !strings.Contains(got, "kept-write") {
 		t.Error(got)
 	}
+}
+
+// That Kafka has records is written again until the disk takes it, even when
+// nothing else is written: hours later, a crash would bring them back.
+func TestWhatKafkaHasIsWrittenOnceTheDiskTakesIt(t *testing.T) {
+	files, dir := &failingFS{}, t.TempDir()
+	s, err := spool.Open(spool.Config{Dir: dir, FS: files})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	sent, other := produce.Partition{Topic: wire.TopicEvents}, produce.Partition{Topic: wire.TopicRejected}
+	for _, p := range []produce.Partition{sent, other} {
+		kept := make(chan error, 1)
+		if err := s.Keep(p, []wire.Record{{Key: []byte("co"), Value: []byte("a")}}, func(_ produce.Position, err error) { kept <- err }); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-kept; err != nil {
+			t.Fatal(err)
+		}
+	}
+	broken := error(syscall.EIO)
+	files.sync.Store(&broken)
+	first, err := s.Next(sent, 1<<20)
+	if err == nil {
+		err = s.Sent(sent, first.Last, 1)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, await.Long, func() bool { return files.failed.Load() > 0 }, func() string { return "a flush that fails" })
+	files.sync.Store(nil)
+	await.Until(t, await.Long, func() bool {
+		crashed := t.TempDir()
+		if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		after, err := spool.Open(spool.Config{Dir: crashed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, kept := after.Holds(sent), after.Holds(other)
+		if err := after.Close(); err != nil || !kept {
+			t.Fatal(err, kept)
+		}
+		return !again
+	}, func() string { return "a crash that does not bring back what Kafka has" })
 }
 
 func TestAFullSpoolRefusesAndHasRoomAgain(t *testing.T) {

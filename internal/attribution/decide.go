@@ -13,7 +13,11 @@ import (
 func (x *Index) Decide(c facts.Case) facts.Outcome {
 	order := x.orderOf(&c.Order)
 	found := x.join(&c)
-	touches := x.withOrderTouch(order, x.modelTouches(order, found))
+	touches, cut := withoutTooMany(x.modelTouches(order, found), found.visitors)
+	if cut {
+		found.cuts = append(found.cuts, facts.Cut{What: facts.CutEvents, Limit: facts.HubOfEvents})
+	}
+	touches = x.withOrderTouch(order, touches)
 	e := x.evidenceOf(order, &c, found, touches)
 	paid := x.decidePayout(order, &c, e.coupon, e.link, e.review)
 	models := x.models(order, touches)
@@ -78,8 +82,8 @@ func (x *Index) models(o *Order, touches []Touch) []modelCredits {
 					Model: model, Position: shares[i].touch + 1, TouchID: t.ID, Channel: t.Channel,
 					InfluencerID: t.InfluencerID, CampaignID: t.CampaignID, AmountMinor: amount,
 				})
-				m.portions = append(m.portions, portion(shares[i], shares))
 			}
+			m.portions = portions(shares)
 		}
 		list = append(list, m)
 	}

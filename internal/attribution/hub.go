@@ -35,6 +35,9 @@ const (
 	// newest, and how many older ones that came by a campaign. A shopper makes a few
 	// hundred in a window.
 	visitorEvents = 2000
+	// claimedTouches is how many touches that no proof key leads to count for one order,
+	// the newest. A shopper makes a few dozen in a window; strangers any number.
+	claimedTouches = 1000
 )
 
 // longestWindow returns the longest window of all settings, past ones included.
@@ -67,9 +70,11 @@ func hubOfKey(k facts.KeyReach) facts.Hub {
 
 // hubOfVisitor returns why proofs do not lead to a visitor around an order, or
 // facts.NoHub: only what a stranger cannot send is counted, so that a stranger can
-// cut nobody's proven evidence.
+// cut nobody's proven evidence. For an id that may be guessed a stranger can make up
+// any number of carts, so nothing is counted: of its events only those that are
+// proven themselves count (provenEvents).
 func hubOfVisitor(v facts.Visitor) facts.Hub {
-	if max(v.Carts, v.Verified) > hubCarts {
+	if facts.IsSecretID(v.ID) && max(v.Carts, v.Verified) > hubCarts {
 		return facts.HubOfKeys
 	}
 	return facts.NoHub
@@ -78,10 +83,10 @@ func hubOfVisitor(v facts.Visitor) facts.Hub {
 // hubOfClaims returns why claimed keys do not lead to a visitor around an order, or
 // facts.NoHub.
 func hubOfClaims(v facts.Visitor) facts.Hub {
-	if max(v.Customers, v.Emails, v.Phones) > hubIdentities || v.CartNos > hubCarts {
+	if max(v.Customers, v.Emails, v.Phones) > hubIdentities || max(v.CartNos, v.Carts, v.Verified) > hubCarts {
 		return facts.HubOfKeys
 	}
-	return hubOfVisitor(v)
+	return facts.NoHub
 }
 
 // HubCrossing returns how many orders a key may have in an order's interval if,

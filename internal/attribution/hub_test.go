@@ -55,8 +55,11 @@ func TestVisitorsAreHubsAboveTheirLimits(t *testing.T) {
 	f("21 e-mails", facts.Visitor{Emails: 21}, facts.HubOfKeys, facts.NoHub)
 	f("21 phones", facts.Visitor{Phones: 21}, facts.HubOfKeys, facts.NoHub)
 	f("201 cart numbers", facts.Visitor{CartNos: 201}, facts.HubOfKeys, facts.NoHub)
-	f("201 carts", facts.Visitor{Carts: 201}, facts.HubOfKeys, facts.HubOfKeys)
-	f("201 verified", facts.Visitor{Verified: 201}, facts.HubOfKeys, facts.HubOfKeys)
+	const secret = "0b0a4c1e-9e0f-4d58-8a0e-3a1f2f6f7f01"
+	f("201 carts", facts.Visitor{ID: secret, Carts: 201}, facts.HubOfKeys, facts.HubOfKeys)
+	f("201 verified", facts.Visitor{ID: secret, Verified: 201}, facts.HubOfKeys, facts.HubOfKeys)
+	f("201 carts of an id that may be guessed", facts.Visitor{ID: "42", Carts: 201}, facts.HubOfKeys, facts.NoHub)
+	f("201 verified of an id that may be guessed", facts.Visitor{ID: "42", Verified: 201}, facts.HubOfKeys, facts.NoHub)
 }
 
 // Around an order, a key became a hub of orders, or ceased to be one, only where

@@ -135,11 +135,15 @@ func split(total int64, shares []share) []int64 {
 	return parts
 }
 
-// portion returns a share as a decimal between 0 and 1 with six decimal places.
-func portion(s share, all []share) string {
+// portions returns each share as a decimal between 0 and 1 with six decimal places.
+func portions(shares []share) []string {
 	sum := new(big.Int)
-	for _, other := range all {
-		sum.Add(sum, other.weight)
+	for _, s := range shares {
+		sum.Add(sum, s.weight)
 	}
-	return new(big.Rat).SetFrac(s.weight, sum).FloatString(6)
+	list := make([]string, len(shares))
+	for i, s := range shares {
+		list[i] = new(big.Rat).SetFrac(s.weight, sum).FloatString(6)
+	}
+	return list
 }

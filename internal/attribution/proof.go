@@ -18,6 +18,27 @@ func (x *Index) modelTouches(o *Order, j joined) []Touch {
 	return x.touchesOfOrder(o, j.visitors, func(v reached) ([]facts.Event, facts.KeyKind) { return v.Events, v.by })
 }
 
+// withoutTooMany returns the touches of visitors to whom a proof key leads, and of the
+// others the newest claimedTouches. Each touch is a row of several models, and anybody can
+// make touches in a customer's name. It tells whether it has left any out.
+func withoutTooMany(touches []Touch, visitors []reached) (kept []Touch, cut bool) {
+	proven := map[string]bool{}
+	for _, v := range visitors {
+		proven[v.ID] = v.proof != "" && facts.IsSecretID(v.ID)
+	}
+	claimed := 0
+	for _, t := range slices.Backward(touches) {
+		if !proven[t.Visitor] {
+			claimed++
+		}
+		if proven[t.Visitor] || claimed <= claimedTouches {
+			kept = append(kept, t)
+		}
+	}
+	slices.Reverse(kept)
+	return kept, len(kept) < len(touches)
+}
+
 // provenTouches returns the touches that the payout sees: their own sessions, their
 // own merging, as if no other event existed.
 func (x *Index) provenTouches(o *Order, j joined) []Touch {

@@ -1,7 +1,7 @@
 // Package await waits, in tests, for a state that no event announces: a row, a
-// count, an answer over HTTP.
+// count, an answer over HTTP; and keeps what is written meanwhile.
 //
-// What may enter: waiting in tests. Where there is a channel or a callback, use
+// What may enter: waiting in tests, and what it reads. Where there is a channel or a callback, use
 // that instead.
 package await
 

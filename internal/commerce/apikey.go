@@ -120,7 +120,7 @@ func keySum(text string) string {
 // ParseScope reads a scope by its name.
 func ParseScope(name string) (Scope, error) {
 	if !slices.Contains(Scopes, Scope(name)) {
-		return "", fmt.Errorf("unknown scope %q", name)
+		return "", fmt.Errorf("unknown scope %q: there are %v", name, Scopes)
 	}
 	return Scope(name), nil
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -77,4 +78,8 @@ func TestImportedHistoryIsExactToTheEventAndTheCent(t *testing.T) {
 	f("events after a second import", 5003, `select count(*) from event_fact where company_id = $1`, d.CompanyID)
 	f("shop total after a second import", 5944263+100, `select sum(total_minor) from orders where company_id = $1`, d.CompanyID)
 	f("Ana Prado after a second import", 1093571, credited, d.CompanyID, "Ana Prado")
+
+	if out, status := runToEnd(t, "verify", "--postgres", d.Postgres); status != 0 || !strings.Contains(out, "Equal: 2201 orders.") {
+		t.Errorf("tributary verify: exit status %d\n%s", status, out)
+	}
 }

@@ -41,7 +41,8 @@ type Visitor struct {
 	// Events are those of people, not of bots, from Limits.EventsBefore before
 	// the window to Limits.EventsAfter after the order. Newest first. Where there are
 	// more than Limits.Events, Cut is set: the newest so many are there, and of those
-	// before them the newest so many that came by a campaign (Event.Arrived).
+	// before them the newest so many that came by a campaign (Event.Arrived). Of an ID
+	// that is no secret (IsSecretID) those that may be proven follow, in no order.
 	Events []Event
 	Cut    bool
 }

@@ -90,7 +90,7 @@ type CutWhat string
 const (
 	CutKey     CutWhat = "key"     // a key of the order
 	CutVisitor CutWhat = "visitor" // a visitor to whom keys lead
-	CutEvents  CutWhat = "events"  // old events of a visitor that came by no campaign
+	CutEvents  CutWhat = "events"  // old events of a visitor, or old touches that nothing proves
 )
 
 // Arrival is what shows that a visitor arrived (docs/attribution.md, "Touches").

@@ -32,7 +32,7 @@ const (
 
 // reasonWords has the sentence for each reason. The API and the pages show it.
 var reasonWords = map[Reason]string{
-	ReasonNoWinner:        "no coupon and no link of an influencer led to the order",
+	ReasonNoWinner:        "no coupon and no proven link of an influencer led to the order",
 	ReasonBase:            "without shipping, the order's total is not above zero",
 	ReasonRecurring:       "recurring subscription orders are not paid",
 	ReasonNoCost:          "no cost was in force for this evidence when the order was made",
@@ -41,8 +41,8 @@ var reasonWords = map[Reason]string{
 	ReasonLinkBeatsCoupon: "a link beats a coupon: the store's rule is “last touch”",
 	ReasonCouponBeatsLink: "a coupon beats a link: the store's rule is “coupon first”",
 	ReasonMarketplace:     "marketplace orders take no link evidence",
-	ReasonUnproven:        "nothing proves that the buyer is who came by this link: the store decides",
-	ReasonAfterCheckout:   "the link was opened after the checkout had begun: the store decides",
+	ReasonUnproven:        "nothing proves that the buyer is who came by this link; the store decides",
+	ReasonAfterCheckout:   "the link was opened after the checkout had begun; the store decides",
 	ReasonRefused:         "the store refused this influencer's link for the order",
 	ReasonPayoutAlone:     "counts for the payout; in the models another touch of the same click stands for it",
 	ReasonDirect:          "a direct visit counts in the model “last touch” alone",

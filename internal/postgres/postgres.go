@@ -37,6 +37,29 @@ func WithTracer(tracer pgx.QueryTracer) Option {
 	return func(config *pgxpool.Config) { config.ConnConfig.Tracer = tracer }
 }
 
+// WithSchema makes every connection see one schema alone. A connection that sees another,
+// because a pooler in between drops the setting, is an error.
+func WithSchema(schema string) Option {
+	return func(config *pgxpool.Config) {
+		seeOnly(config.ConnConfig, schema)
+		config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+			var seen string
+			if err := conn.QueryRow(ctx, `select coalesce(current_schema(), '')`).Scan(&seen); err != nil {
+				return err
+			}
+			if seen != schema {
+				return fmt.Errorf("the connection sees the schema %q, not %q: connect to PostgreSQL itself, without a pooler", seen, schema)
+			}
+			return nil
+		}
+	}
+}
+
+// seeOnly makes a connection see one schema alone.
+func seeOnly(config *pgx.ConnConfig, schema string) {
+	config.RuntimeParams["search_path"] = pgx.Identifier{schema}.Sanitize()
+}
+
 // Open makes a pool for a connection string (URL or keyword/value); nothing is
 // dialled until first use. Close it when done.
 func Open(ctx context.Context, dsn string, options ...Option) (*DB, error) {
@@ -64,7 +87,13 @@ func (db *DB) Ping(ctx context.Context) error {
 
 // Migrate brings the schema up to date, under an advisory lock.
 func Migrate(ctx context.Context, dsn string) error {
-	return withMigrations(dsn, func(provider *goose.Provider) error {
+	return MigrateSchema(ctx, dsn, "")
+}
+
+// MigrateSchema does what Migrate does in one schema, which must exist; "": in the one
+// that the connection string says.
+func MigrateSchema(ctx context.Context, dsn, schema string) error {
+	return withMigrations(dsn, schema, func(provider *goose.Provider) error {
 		if _, err := provider.Up(ctx); err != nil {
 			return fmt.Errorf("postgres: migrate: %w", err)
 		}
@@ -74,7 +103,7 @@ func Migrate(ctx context.Context, dsn string) error {
 
 // Pending tells whether the schema is older than this program.
 func Pending(ctx context.Context, dsn string) (pending bool, err error) {
-	err = withMigrations(dsn, func(provider *goose.Provider) error {
+	err = withMigrations(dsn, "", func(provider *goose.Provider) error {
 		if pending, err = provider.HasPending(ctx); err != nil {
 			return fmt.Errorf("postgres: schema version: %w", err)
 		}
@@ -83,10 +112,13 @@ func Pending(ctx context.Context, dsn string) (pending bool, err error) {
 	return pending, err
 }
 
-func withMigrations(dsn string, f func(provider *goose.Provider) error) error {
+func withMigrations(dsn, schema string, f func(provider *goose.Provider) error) error {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return fmt.Errorf("postgres: connection string: %w", err)
+	}
+	if schema != "" {
+		seeOnly(config, schema)
 	}
 	db := stdlib.OpenDB(*config)
 	defer db.Close()

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	segment "github.com/segmentio/kafka-go"
+
+	"github.com/tributary-io/tributary/internal/await"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // A parcel's memory is used again, and never before what was in it has been
@@ -85,5 +88,66 @@ func TestAWaitEndsAtItsDeadline(t *testing.T) {
 	b.Close(t.Context())
 	if b.deadlines.first != nil {
 		t.Error("a wait that has ended is still known")
+	}
+}
+
+// slowSpool is a disk that has not yet made durable what it was given.
+type slowSpool struct {
+	Spool
+	mu      sync.Mutex
+	holds   bool
+	settled chan func(Position, error)
+}
+
+func (s *slowSpool) Keep(_ Partition, _ []wire.Record, settled func(Position, error)) error {
+	s.mu.Lock()
+	s.holds = true
+	s.mu.Unlock()
+	s.settled <- settled
+	return nil
+}
+
+func (s *slowSpool) Holds(Partition) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.holds
+}
+
+func (s *slowSpool) Sent(Partition, Position, int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holds = false
+	return nil
+}
+
+// What was handed to the spool, and is acknowledged by Kafka first, is still the
+// spool's to settle: another request's records in its place would count as durable.
+func TestAParcelIsNotUsedAgainBeforeTheSpoolHasSettledIt(t *testing.T) {
+	for range 10 { // a pool may forget what it is given
+		log := &memoryLog{entered: make(chan struct{}, 8), release: make(chan struct{})}
+		disk := &slowSpool{settled: make(chan func(Position, error), 8)}
+		b := testBatcher(log, Config{Spool: disk, AwayAfter: time.Millisecond})
+		p, err := enqueue(b, "c", records("acknowledged by both"), time.Now().Add(time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		settle := <-disk.settled
+		close(log.release)
+		if where, err := p.Wait(); where != Kafka || err != nil {
+			t.Errorf("%q %v", where, err)
+		}
+		p.Release()
+		for _, l := range b.lanes {
+			await.Until(t, await.Long, func() bool {
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				return !l.sending
+			}, func() string { return "the produce has ended" })
+		}
+		if b.NewParcel() == p {
+			t.Error("its memory is used again")
+		}
+		settle(Position{Seq: 1}, nil)
+		b.Close(t.Context())
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/kafka"
 )
 
 // partitionCount is a topic's partition count. The first that needs it asks
@@ -41,6 +43,16 @@ func (b *Batcher) Partitions(topic string, deadline time.Time) (int, error) {
 		return count.assumed, nil
 	}
 	return n, err
+}
+
+// Spools tells whether the spool holds, or may hold, records of a key's partition: what
+// was acknowledged of the partition need not be on Kafka yet.
+func (b *Batcher) Spools(topic, key string, deadline time.Time) bool {
+	if b.config.Spool == nil {
+		return false
+	}
+	n, err := b.Partitions(topic, deadline)
+	return err != nil || b.config.Spool.Holds(Partition{topic, kafka.PartitionFor(key, n)})
 }
 
 // ConfirmPartitions is the topic's partition count as Kafka says it.

@@ -19,7 +19,7 @@ Tributary is running. Ctrl-C stops it; the data stays in %s.
                log in as %s with the password %s
   Admin API    %s    sandbox: %s
   Edge         %s    short links: %s/…
-  Kafka        %s    PostgreSQL: see postgres in dev.json
+  Kafka        %s    PostgreSQL: TRIBUTARY_POSTGRES below
 
   companyId    %s    sandbox: %s
   API key      %s
@@ -37,7 +37,7 @@ Tributary is running. Ctrl-C stops it; the data stays in %s.
 	}
 	order := fmt.Sprintf(`{"orderId":"1001","orderStatus":0,"createdAt":"%s","totalPrice":200.00,"currency":"BRL"%s}`,
 		time.Now().UTC().Format("2006-01-02T15:04:05Z"), coupon)
-	// The values are all made by dev: none has a character that needs quoting.
+	// The values are all made by dev: none has a quote.
 	fmt.Fprintf(p.Out, `
 For a shell of yours, to paste:
 
@@ -46,13 +46,14 @@ export ADMIN_URL=%s
 export SANDBOX_URL=%s
 export COMPANY_ID=%s
 export API_KEY=%s
-`, i.EdgeURL, i.AdminURL, i.SandboxURL, i.CompanyID, i.APIKey)
+export TRIBUTARY_POSTGRES='%s'
+`, i.EdgeURL, i.AdminURL, i.SandboxURL, i.CompanyID, i.APIKey, i.Postgres)
 	fmt.Fprintf(p.Out, `
 Post an order, as your platform would:
 
 curl -sS -X POST %s/order -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '%s'
 
-See who gets the credit, and why:
+A moment later, see who gets the credit, and why:
 
 curl -sS %s/order/1001/attribution -H 'Authorization: Bearer %s'
 

@@ -218,6 +218,7 @@ var requestRows = postgres.Rows[visitorRequest]{
 func (t Tx) Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case) (events int, err error) {
 	var requests []visitorRequest
 	var visitors []*facts.Visitor
+	var of []*facts.Case // of each request
 	for _, c := range list {
 		created := c.Order.CreatedAt
 		window := limits.WindowAt(created)
@@ -226,7 +227,7 @@ func (t Tx) Visitors(ctx context.Context, companyID string, limits facts.Limits,
 				n: int32(len(requests)), visitor: c.Visitors[i].ID, from: created.Add(-window), to: created.Add(limits.SightingsAfter),
 				eventsFrom: created.Add(-window - limits.EventsBefore), eventsUntil: created.Add(limits.EventsAfter),
 			})
-			visitors = append(visitors, &c.Visitors[i])
+			visitors, of = append(visitors, &c.Visitors[i]), append(of, c)
 		}
 	}
 	if len(requests) == 0 {
@@ -237,6 +238,13 @@ func (t Tx) Visitors(ctx context.Context, companyID string, limits facts.Limits,
 	}
 	if err := t.events(ctx, companyID, limits, requests, visitors); err != nil {
 		return 0, fmt.Errorf("read events of visitors: %w", err)
+	}
+	for i, v := range visitors {
+		if v.Cut && !facts.IsSecretID(v.ID) {
+			if err := t.provenEvents(ctx, companyID, limits, of[i], requests[i], v); err != nil {
+				return 0, fmt.Errorf("read proven events of a visitor: %w", err)
+			}
+		}
 	}
 	for _, v := range visitors {
 		events += len(v.Events)

@@ -37,25 +37,18 @@ func (s *Store) SetUnproven(ctx context.Context, author commerce.Author, name, u
 }
 
 // DecideEvidence records what the merchant decided about an influencer's link evidence
-// for an order. A decision that is so already writes nothing. An unknown influencer is
-// commerce.ErrNotFound.
+// for an order. It records a repeat too: the decision that counts may still be on its
+// way to the processor, and what is stored one that it takes back. A repeat changes
+// nothing (facts.FoldDecisions). An unknown influencer is commerce.ErrNotFound.
 func (s *Store) DecideEvidence(ctx context.Context, author commerce.Author, d commerce.EvidenceDecision) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
-		// As bumpRules, which comes once there is something to decide.
-		if _, err := tx.Exec(ctx, `select from company where company_id = $1 for no key update`, author.CompanyID); err != nil {
-			return err
-		}
-		var current string
-		err := tx.QueryRow(ctx, `
-			select coalesce((select e.decision from evidence_decision e
-				where e.company_id = i.company_id and e.influencer_id = i.influencer_id and e.order_id = @order_id order by e.rev desc limit 1), '')
-			from influencer i where i.company_id = @company_id and i.influencer_id = @influencer_id`,
-			pgx.NamedArgs{"company_id": author.CompanyID, "influencer_id": d.InfluencerID, "order_id": d.OrderID}).Scan(&current)
-		if err != nil || current == d.Decision || current == "" && d.Decision == commerce.EvidenceWithdraw {
-			return err
-		}
 		rev, now, err := bumpRules(ctx, tx, author.CompanyID)
 		if err != nil {
+			return err
+		}
+		var known int
+		if err := tx.QueryRow(ctx, `select 1 from influencer where company_id = @company_id and influencer_id = @influencer_id`,
+			pgx.NamedArgs{"company_id": author.CompanyID, "influencer_id": d.InfluencerID}).Scan(&known); err != nil {
 			return err
 		}
 		change := Change{CompanyID: author.CompanyID, Rev: rev, At: now, Actor: author.Actor, Action: "order.evidence", Subject: d.OrderID,

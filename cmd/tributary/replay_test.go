@@ -1,0 +1,60 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+func TestVerifyComparesLiveWithReplayed(t *testing.T) {
+	live, dsn := installation(t)
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	exec := func(sql string, args ...any) {
+		t.Helper()
+		if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := func(wantStatus int, want []string, args ...string) string {
+		t.Helper()
+		out, status := command(t, args...)
+		if status != wantStatus {
+			t.Errorf("%v: exit status %d, want %d\n%s", args, status, wantStatus, out)
+		}
+		for _, w := range want {
+			if !strings.Contains(out, w) {
+				t.Errorf("%v: %q is not in\n%s", args, w, out)
+			}
+		}
+		return out
+	}
+	hashes := func(out string) []string { return regexp.MustCompile(`\b[0-9a-f]{64}\b`).FindAllString(out, -1) }
+
+	exec(`delete from outbox`)
+	out := f(0, []string{"Equal: 0 orders"}, "verify")
+	if h := hashes(out); len(h) != 2 || h[0] != h[1] {
+		t.Errorf("hashes %v", h)
+	}
+	exec(`insert into order_version (company_id, order_id, version_at, accepted_at, content_hash, body)
+		values ($1, 'o1', now(), now(), 'h', '{"orderId":"o1","createdAt":"2026-03-10T12:00:00Z","currency":"BRL","totalMinor":1000,"orderStatus":0}')`, live.CompanyID)
+	out = f(1, []string{"company " + live.CompanyID + ", order o1", "replayed  credit", "1 of 1 orders differ"}, "verify")
+	if h := hashes(out); len(h) != 2 || h[0] == h[1] {
+		t.Errorf("hashes %v", h)
+	}
+	f(1, []string{"and 1 more"}, "verify", "--show", "0")
+	f(1, []string{"--show -1"}, "verify", "--show", "-1")
+	if h := hashes(f(0, []string{"1 orders"}, "replay")); len(h) != 1 || h[0] != hashes(out)[1] {
+		t.Errorf("replay says %v", h)
+	}
+	exec(`insert into recompute (company_id, order_id, cause) values ($1, 'o1', 'upgrade')`, live.CompanyID)
+	f(1, []string{"orders wait to be computed again: 1 of company " + live.CompanyID}, "verify", "--wait", "0s")
+	exec(`delete from recompute`)
+	f(0, []string{"The fresh schema is replay_"}, "replay", "--keep")
+	f(0, []string{"kept or killed: replay_"}, "replay")
+}

@@ -1,0 +1,44 @@
+package attribution
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// Strangers may send as many touches in a customer's name as are read for an order. The
+// newest of them count for the models, and the explanation says so; what is proven stays.
+// The time grows with their number, not with its square: with 80,000 that was minutes.
+func TestTheNewestOfTooManyClaimedTouchesCount(t *testing.T) {
+	limits := shop(nil).Limits()
+	c := sale(nil, at(0, "/?utm_campaign=ana"))
+	c.Order.EmailKey = wire.Some("k1:e")
+	key := facts.KeyReach{Key: facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}, Orders: 1}
+	for v := range limits.Visitors {
+		visitor := facts.Visitor{ID: fmt.Sprintf("0195b2c0-0000-4000-8000-%012d", v)}
+		for n := range 2 * limits.Events {
+			e := at(1, fmt.Sprint("/?utm_campaign=beto&utm_term=", n))
+			e.EventID = fmt.Sprintf("0195b2c0-0000-7000-8000-%06d%06d", v, n)
+			e.At = start.Add(time.Duration(n) * time.Millisecond)
+			visitor.Events = append(visitor.Events, e)
+		}
+		key.Visitors, c.Visitors = append(key.Visitors, visitor.ID), append(c.Visitors, visitor)
+	}
+	c.Keys = append(c.Keys, key)
+	out := shop(nil).Decide(c)
+	if touches, credits := len(out.Explanation.Touches), len(out.Credits); touches != 1+claimedTouches || credits != 3+3*touches {
+		t.Errorf("%d touches, %d credits", touches, credits)
+	}
+	if cuts := out.Explanation.Cuts; len(cuts) != 1 || cuts[0] != (facts.Cut{What: facts.CutEvents, Limit: facts.HubOfEvents}) {
+		t.Errorf("cuts %+v", cuts)
+	}
+	if first := out.Explanation.Touches[0]; first.InfluencerID != "ana" || first.Proof != facts.Proof(facts.KeyCart) {
+		t.Errorf("first touch %+v", first)
+	}
+	if out.Payout.InfluencerID != "ana" || out.Payout.State != facts.PayoutEarned {
+		t.Errorf("%+v", out.Payout)
+	}
+}

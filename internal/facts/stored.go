@@ -1,0 +1,9 @@
+package facts
+
+// Stored is a part of one company's facts, as a store has them.
+type Stored struct {
+	CompanyID string
+	Events    []Event
+	Decisions []Decision
+	Orders    []OrderVersion
+}

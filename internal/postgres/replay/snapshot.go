@@ -1,0 +1,191 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// Errors of a live schema whose outcomes are not those of its facts yet.
+var (
+	ErrQueued   = errors.New("orders wait to be computed again")
+	ErrSetAside = errors.New("orders are set aside: their outcomes cannot be stored")
+	ErrOutbox   = errors.New("changes of rules wait to be published")
+)
+
+// Snapshot is one unchanging view of the live schema.
+type Snapshot struct {
+	tx        pgx.Tx
+	Companies []string // all, by id
+}
+
+// InSnapshot runs f on a snapshot of the live schema in which the recompute queue is
+// empty, and no change of rules is still to be published. It returns ErrQueued,
+// ErrSetAside or ErrOutbox where that is not so.
+func InSnapshot(ctx context.Context, live *postgres.DB, f func(s *Snapshot) error) error {
+	return live.Snapshot(ctx, func(tx pgx.Tx) (err error) {
+		s := &Snapshot{tx: tx}
+		// The snapshot is idle while a part is applied, however long that takes.
+		if _, err := tx.Exec(ctx, `set local idle_in_transaction_session_timeout = 0`); err != nil {
+			return fmt.Errorf("snapshot: %w", err)
+		}
+		if s.Companies, err = postgres.Collect(ctx, tx, pgx.RowTo[string], `select company_id from company order by company_id collate "C"`); err != nil {
+			return fmt.Errorf("companies: %w", err)
+		}
+		if err := s.settled(ctx); err != nil {
+			return err
+		}
+		return f(s)
+	})
+}
+
+// settled returns an error where outcomes are not those of the facts and rules yet.
+func (s *Snapshot) settled(ctx context.Context) error {
+	var waiting int64
+	if err := s.tx.QueryRow(ctx, `select count(*) from outbox where topic = $1`, wire.TopicCommerce).Scan(&waiting); err != nil {
+		return fmt.Errorf("outbox: %w", err)
+	}
+	if waiting > 0 {
+		return fmt.Errorf("%w: %d", ErrOutbox, waiting)
+	}
+	for _, company := range s.Companies {
+		var queued, aside int64
+		if err := s.tx.QueryRow(ctx, `
+			select count(*) filter (where failure is null), count(*) filter (where failure is not null)
+			from recompute where company_id = $1`, company).Scan(&queued, &aside); err != nil {
+			return fmt.Errorf("recompute queue: %w", err)
+		}
+		if queued > 0 {
+			return fmt.Errorf("%w: %d of company %s", ErrQueued, queued, company)
+		}
+		if aside > 0 {
+			return fmt.Errorf("%w: %d of company %s", ErrSetAside, aside, company)
+		}
+	}
+	return nil
+}
+
+// Rows of one page. They bound what is in memory and in one transaction; the numbers
+// were chosen, not measured. An order may have many items, so its pages are smaller.
+const (
+	eventsPerPage    = 500
+	decisionsPerPage = 500
+	versionsPerPage  = 200
+)
+
+// Facts returns a company's stored facts, in parts: first its events, then decisions,
+// then versions of orders, so that most orders are computed once.
+func (s *Snapshot) Facts(ctx context.Context, companyID string) iter.Seq2[facts.Stored, error] {
+	return func(yield func(facts.Stored, error) bool) {
+		goOn := pages(eventsPerPage, func(after *facts.Event) ([]facts.Event, error) { return s.events(ctx, companyID, after) },
+			func(page []facts.Event, err error) bool {
+				return yield(facts.Stored{CompanyID: companyID, Events: page}, err)
+			})
+		goOn = goOn && pages(decisionsPerPage, func(after *facts.Decision) ([]facts.Decision, error) { return s.decisions(ctx, companyID, after) },
+			func(page []facts.Decision, err error) bool {
+				return yield(facts.Stored{CompanyID: companyID, Decisions: page}, err)
+			})
+		_ = goOn && pages(versionsPerPage, func(after *facts.OrderVersion) ([]facts.OrderVersion, error) {
+			return s.versions(ctx, companyID, after)
+		}, func(page []facts.OrderVersion, err error) bool {
+			return yield(facts.Stored{CompanyID: companyID, Orders: page}, err)
+		})
+	}
+}
+
+// pages hands out page after page; each is read after the last row of the one before.
+// It reports whether to go on: an error ends it.
+func pages[T any](most int, read func(after *T) ([]T, error), yield func(page []T, err error) bool) (goOn bool) {
+	after := new(T)
+	for {
+		page, err := read(after)
+		if err != nil {
+			yield(nil, err)
+			return false
+		}
+		if len(page) > 0 && !yield(page, nil) {
+			return false
+		}
+		if len(page) < most {
+			return true
+		}
+		after = &page[len(page)-1]
+	}
+}
+
+// noID is before every event's id.
+const noID = "00000000-0000-0000-0000-000000000000"
+
+// events reads events by id. What the columns say is computed from the record again.
+func (s *Snapshot) events(ctx context.Context, companyID string, after *facts.Event) ([]facts.Event, error) {
+	id := after.EventID
+	if id == "" {
+		id = noID
+	}
+	list, err := postgres.Collect(ctx, s.tx, func(row pgx.CollectableRow) (e facts.Event, err error) {
+		var eventID string
+		var record []byte
+		if err := row.Scan(&eventID, &record); err != nil {
+			return e, err
+		}
+		if e, err = facts.ParseEvent(record); err != nil {
+			return e, fmt.Errorf("event %s: %w", eventID, err)
+		}
+		return e, nil
+	}, `
+		select event_id::text, body from event_fact
+		where company_id = @company_id and id_time >= @id_time and (id_time, event_id) > (@id_time, @event_id::uuid)
+		order by id_time, event_id limit @most`,
+		pgx.NamedArgs{"company_id": companyID, "id_time": after.IDTime, "event_id": id, "most": eventsPerPage})
+	if err != nil {
+		return nil, fmt.Errorf("stored events of %s: %w", companyID, err)
+	}
+	return list, nil
+}
+
+func (s *Snapshot) decisions(ctx context.Context, companyID string, after *facts.Decision) ([]facts.Decision, error) {
+	id := after.InfluencerID
+	if id == "" {
+		id = noID
+	}
+	list, err := postgres.Collect(ctx, s.tx, func(row pgx.CollectableRow) (d facts.Decision, err error) {
+		return d, row.Scan(&d.OrderID, &d.InfluencerID, &d.Rev, &d.Decision, &d.AcceptedAt, &d.Actor, &d.Touches)
+	}, `
+		select order_id, influencer_id::text, rev, decision, accepted_at, actor, touches from evidence_decision
+		where company_id = @company_id and (order_id, influencer_id, rev) > (@order_id, @influencer_id::uuid, @rev)
+		order by order_id, influencer_id, rev limit @most`,
+		pgx.NamedArgs{"company_id": companyID, "order_id": after.OrderID, "influencer_id": id, "rev": after.Rev, "most": decisionsPerPage})
+	if err != nil {
+		return nil, fmt.Errorf("stored decisions of %s: %w", companyID, err)
+	}
+	return list, nil
+}
+
+func (s *Snapshot) versions(ctx context.Context, companyID string, after *facts.OrderVersion) ([]facts.OrderVersion, error) {
+	hash := after.ContentHash
+	if hash == nil {
+		hash = []byte{}
+	}
+	list, err := postgres.Collect(ctx, s.tx, func(row pgx.CollectableRow) (v facts.OrderVersion, err error) {
+		var versionAt, acceptedAt time.Time
+		err = row.Scan(&v.OrderID, &versionAt, &acceptedAt, &v.ContentHash, &v.Body)
+		v.VersionAt, v.AcceptedAt = versionAt.UTC(), acceptedAt.UTC()
+		return v, err
+	}, `
+		select order_id, version_at, accepted_at, content_hash, body from order_version
+		where company_id = @company_id and (order_id, version_at, accepted_at, content_hash) > (@order_id, @version_at, @accepted_at, @content_hash)
+		order by order_id, version_at, accepted_at, content_hash limit @most`,
+		pgx.NamedArgs{"company_id": companyID, "order_id": after.OrderID, "version_at": after.VersionAt, "accepted_at": after.AcceptedAt, "content_hash": hash, "most": versionsPerPage})
+	if err != nil {
+		return nil, fmt.Errorf("stored versions of orders of %s: %w", companyID, err)
+	}
+	return list, nil
+}

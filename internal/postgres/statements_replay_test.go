@@ -1,0 +1,45 @@
+package postgres_test
+
+import (
+	"context"
+	"crypto/rand"
+	"iter"
+	"testing"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/ledger"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/merchant"
+	"github.com/tributary-io/tributary/internal/postgres/replay"
+	"github.com/tributary-io/tributary/internal/postgres/sqlrules"
+)
+
+func replayStatements(t *testing.T, recorder *sqlrules.Recorder) {
+	must := mustOf(t)
+	dsn := devtest.Postgres(t)
+	db, err := postgres.Open(t.Context(), dsn, postgres.WithTracer(recorder))
+	must(err)
+	defer db.Close()
+	_, err = merchant.New(db).CreateStore(t.Context(), commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
+	must(err)
+	_, err = db.Pool().Exec(t.Context(), `delete from outbox`)
+	must(err)
+	read := func(_ context.Context, _ *replay.Schema, parts iter.Seq2[facts.Stored, error]) error {
+		for _, err := range parts {
+			must(err)
+		}
+		return nil
+	}
+	must(replay.Run(t.Context(), db, dsn, replay.Options{Connect: []postgres.Option{postgres.WithTracer(recorder)}}, read, func(live *replay.Snapshot, fresh *replay.Schema) error {
+		for _, nets := range []iter.Seq2[ledger.Net, error]{live.Nets(t.Context()), fresh.Nets(t.Context(), live.Companies)} {
+			for _, err := range nets {
+				must(err)
+			}
+		}
+		return nil
+	}))
+	_, err = replay.LeftOver(t.Context(), db)
+	must(err)
+}
