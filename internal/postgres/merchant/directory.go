@@ -95,24 +95,32 @@ func (p *directoryPages) flush() error {
 	return p.f(page)
 }
 
-// eachText calls f with each text that a query returns, page by page: $1 is the
-// text after which the next page begins, $2 the number of texts in a page.
-func (r *Relay) eachText(ctx context.Context, sql string, f func(text string) error) error {
-	for after := ""; ; {
-		texts, err := postgres.Collect(ctx, r.conn, pgx.RowTo[string], sql, after, directoryPage)
+// eachRow calls f with each row that page reads, page by page: page returns the
+// first directoryPage rows whose key is above after.
+func eachRow[T any](after string, page func(after string) ([]T, error), key func(*T) string, f func(*T) error) error {
+	for {
+		rows, err := page(after)
 		if err != nil {
 			return err
 		}
-		for _, text := range texts {
-			if err := f(text); err != nil {
+		for i := range rows {
+			if err := f(&rows[i]); err != nil {
 				return err
 			}
-			after = text
+			after = key(&rows[i])
 		}
-		if len(texts) < directoryPage {
+		if len(rows) < directoryPage {
 			return nil
 		}
 	}
+}
+
+// eachText calls f with each text that a query returns, page by page: $1 is the
+// text after which the next page begins, $2 the number of texts in a page.
+func (r *Relay) eachText(ctx context.Context, sql string, f func(text string) error) error {
+	return eachRow("", func(after string) ([]string, error) {
+		return postgres.Collect(ctx, r.conn, pgx.RowTo[string], sql, after, directoryPage)
+	}, func(text *string) string { return *text }, func(text *string) error { return f(*text) })
 }
 
 type directoryLink struct {
@@ -138,32 +146,21 @@ func directoryLinkColumns(l *directoryLink) postgres.Columns {
 
 // directoryLinks adds every link of a company, the archived ones as tombstones.
 func (r *Relay) directoryLinks(ctx context.Context, companyID string, pages *directoryPages) error {
-	for after := uuid.Nil.String(); ; {
-		links, err := postgres.Collect(ctx, r.conn, postgres.Scan(directoryLinkColumns), `
+	return eachRow(uuid.Nil.String(), func(after string) ([]directoryLink, error) {
+		return postgres.Collect(ctx, r.conn, postgres.Scan(directoryLinkColumns), `
 			select `+postgres.List(directoryLinkColumns)+`
 			from link l
 			join influencer i on i.company_id = l.company_id and i.influencer_id = l.influencer_id
 			join campaign c on c.company_id = l.company_id and c.campaign_id = l.campaign_id
 			where l.company_id = $1 and l.link_id > $2
 			order by l.link_id limit $3`, companyID, after, directoryPage)
-		if err != nil {
-			return err
+	}, func(l *directoryLink) string { return l.link.LinkID }, func(l *directoryLink) error {
+		if l.archived {
+			return pages.add(wire.LinkKeyPrefix+l.code, nil)
 		}
-		for _, l := range links {
-			var value any
-			if !l.archived {
-				l.link.V = 1
-				value = l.link
-			}
-			if err := pages.add(wire.LinkKeyPrefix+l.code, value); err != nil {
-				return err
-			}
-			after = l.link.LinkID
-		}
-		if len(links) < directoryPage {
-			return nil
-		}
-	}
+		l.link.V = 1
+		return pages.add(wire.LinkKeyPrefix+l.code, l.link)
+	})
 }
 
 func directoryCompanyColumns(c *wire.Company) postgres.Columns {

@@ -44,28 +44,16 @@ func (k *directoryKey) value() wire.APIKey {
 // directoryKeys adds every API key, those that ended over a day ago as
 // tombstones: till then a key that ended is known and says so.
 func (r *Relay) directoryKeys(ctx context.Context, pages *directoryPages) error {
-	for after := ""; ; {
-		keys, err := postgres.Collect(ctx, r.conn, postgres.Scan(directoryKeyColumns), `
+	return eachRow("", func(after string) ([]directoryKey, error) {
+		return postgres.Collect(ctx, r.conn, postgres.Scan(directoryKeyColumns), `
 			select `+postgres.List(directoryKeyColumns)+keysAndCompanies+`
 			where k.key_id > $1 order by k.key_id limit $2`, after, directoryPage)
-		if err != nil {
-			return err
+	}, func(k *directoryKey) string { return k.key.KeyID }, func(k *directoryKey) error {
+		if k.gone {
+			return pages.add(wire.APIKeyPrefix+k.hash, nil)
 		}
-		for i := range keys {
-			k := &keys[i]
-			var value any
-			if !k.gone {
-				value = k.value()
-			}
-			if err := pages.add(wire.APIKeyPrefix+k.hash, value); err != nil {
-				return err
-			}
-			after = k.key.KeyID
-		}
-		if len(keys) < directoryPage {
-			return nil
-		}
-	}
+		return pages.add(wire.APIKeyPrefix+k.hash, k.value())
+	})
 }
 
 // putDirectoryKey adds the record from which edges learn of a key's change.
