@@ -1,7 +1,6 @@
 package tributary_test
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/tributary-io/tributary/internal/vectors"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -66,7 +66,11 @@ func TestEventSchemaAgreesWithTheGoldenEvents(t *testing.T) {
 			t.Errorf("%s: the canonical event does not pass the schema", file)
 		}
 		// The vector's envelope, written as an event object, meets the same fate.
-		if agree(t, schema, file, opened(t, raw)) != canonical {
+		object, err := vectors.Object(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if agree(t, schema, file, object) != canonical {
 			t.Errorf("%s: the schema judges the event otherwise than the vector", file)
 		}
 		if !canonical {
@@ -76,39 +80,6 @@ func TestEventSchemaAgreesWithTheGoldenEvents(t *testing.T) {
 	if refused < 3 {
 		t.Errorf("only %d golden events are refused: nothing shows that the schema refuses any", refused)
 	}
-}
-
-// opened is a raw envelope as an event object.
-func opened(t *testing.T, raw string) string {
-	t.Helper()
-	var envelope []any
-	if err := json.Unmarshal([]byte(raw), &envelope); err != nil || len(envelope) != 7 {
-		t.Fatalf("%v: %s", err, raw)
-	}
-	event := map[string]any{"eventId": envelope[1], "timestamp": envelope[2], "event": envelope[3]}
-	for i, name := range map[int]string{4: "payload", 5: "identity"} {
-		if text, ok := envelope[i].(string); ok {
-			event[name] = json.RawMessage(text)
-		}
-	}
-	context, page := map[string]any{}, map[string]any{}
-	for name, value := range envelope[6].(map[string]any) {
-		switch name {
-		case "url", "referrer", "title":
-			page[name] = value
-		case "visitorId", "sessionId", "stream", "seq", "consent", "frame":
-			event[name] = value
-		default:
-			context[name] = value
-		}
-	}
-	context["page"] = page
-	event["context"] = context
-	text, err := json.Marshal(event)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 func TestEventSchemaAgreesWithTheParser(t *testing.T) {

@@ -160,11 +160,7 @@ func TestTheRestOfARefusedBodyHasItsRequestsDeadline(t *testing.T) {
 // end, whatever it goes on to send.
 func TestARefusedBodyThatDripsInIsCutOff(t *testing.T) {
 	s := newStand(t, func(c *Config, _ *Deps) { c.ReadTimeout = 300 * time.Millisecond })
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := s.dial()
 	if err := conn.SetDeadline(time.Now().Add(testClient.Timeout)); err != nil {
 		t.Fatal(err)
 	}
@@ -224,11 +220,7 @@ func TestANewDeadlineReplacesOneThatHasPassed(t *testing.T) {
 // A connection without requests is closed after its time.
 func TestAnIdleConnectionIsClosed(t *testing.T) {
 	s := newStand(t, func(c *Config, _ *Deps) { c.IdleTimeout = 100 * time.Millisecond })
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := s.dial()
 	if err := conn.SetDeadline(time.Now().Add(testClient.Timeout)); err != nil {
 		t.Fatal(err)
 	}

@@ -54,6 +54,17 @@ type stand struct {
 	stop   func() error // ends the edge and waits for it
 }
 
+// dial opens a connection to the edge; it is closed at the test's end.
+func (s *stand) dial() net.Conn {
+	s.t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
 // newStand starts a broker with our topics and one company, and an edge before it.
 func newStand(t testing.TB, change func(*Config, *Deps)) *stand {
 	t.Helper()

@@ -104,11 +104,7 @@ func TestALaterAnswerHasADeadlineOfItsOwn(t *testing.T) {
 	s := newStand(t, func(c *Config, _ *Deps) { c.WriteTimeout = 50 * time.Millisecond })
 	f := func(request, want string) {
 		t.Helper()
-		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
+		conn := s.dial()
 		if err := conn.SetDeadline(time.Now().Add(await.Long)); err != nil {
 			t.Fatal(err)
 		}
@@ -124,9 +120,11 @@ func TestALaterAnswerHasADeadlineOfItsOwn(t *testing.T) {
 		}
 		ask("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", "200")
 		for line := "-"; strings.TrimSpace(line) != ""; {
-			if line, err = answers.ReadString('\n'); err != nil {
+			next, err := answers.ReadString('\n')
+			if err != nil {
 				t.Fatal(err)
 			}
+			line = next
 		}
 		if _, err := answers.Discard(len(healthy)); err != nil {
 			t.Fatal(err)

@@ -134,16 +134,8 @@ func TestDrainAnswersWhatIsUnderWay(t *testing.T) {
 		c.ReadTimeout, c.IdleTimeout, c.DrainTimeout = time.Hour, time.Hour, 30*time.Second
 	})
 	// An open connection that never sends its request must not hold the drain.
-	idle, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer idle.Close()
-	slow, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer slow.Close()
+	s.dial() // it stays idle
+	slow := s.dial()
 	if _, err := slow.Write([]byte("POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-")); err != nil {
 		t.Fatal(err)
 	}
@@ -189,11 +181,7 @@ func TestServeEndsWhenItsContextHasEndedAlready(t *testing.T) {
 
 func TestSlowRequestIsCutOff(t *testing.T) {
 	s := newStand(t, func(c *Config, _ *Deps) { c.ReadTimeout = 200 * time.Millisecond })
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := s.dial()
 	if _, err := conn.Write([]byte("POST /v1/events HTTP/1.1\r\nHost: x\r\n")); err != nil {
 		t.Fatal(err)
 	}

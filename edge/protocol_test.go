@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"regexp"
@@ -20,11 +19,7 @@ import (
 // raw sends bytes and reads the answer, the request's end included or not.
 func (s *stand) raw(bytes string) (status int, code, text string) {
 	s.t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := s.dial()
 	if _, err := io.WriteString(conn, bytes); err != nil {
 		s.t.Fatal(err)
 	}

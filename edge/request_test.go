@@ -2,9 +2,7 @@ package edge
 
 import (
 	"bufio"
-	"net"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,11 +14,7 @@ func TestEveryAnswerHasATimedRequestID(t *testing.T) {
 	s := newStand(t, nil)
 	f := func(request string, status int) {
 		t.Helper()
-		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
+		conn := s.dial()
 		if err := conn.SetDeadline(time.Now().Add(testClient.Timeout)); err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/tributary-io/tributary/docs"
+	"github.com/tributary-io/tributary/internal/vectors"
 )
 
 // schema compiles what the edge serves.
@@ -88,7 +88,11 @@ func TestTheServedSchemaJudgesEventsAsTheEdgeDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		raw, _, _ := strings.Cut(string(text), "\n----------\n")
-		f(file, objectOf(t, raw))
+		object, err := vectors.Object(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f(file, object)
 	}
 	f("no name", `{"payload":{}}`)
 	f("nulls", `{"event":"PAGE_VIEW","eventId":null,"payload":null,"identity":null,"context":null,"consent":null,"seq":null,"frame":null}`)
@@ -98,36 +102,4 @@ func TestTheServedSchemaJudgesEventsAsTheEdgeDoes(t *testing.T) {
 	if verdicts["ok"] < 6 || verdicts["rejected"] < 6 || len(verdicts) != 2 {
 		t.Errorf("verdicts %v: too few of one kind", verdicts)
 	}
-}
-
-// objectOf is a raw envelope of testdata as an event object.
-func objectOf(t *testing.T, raw string) string {
-	t.Helper()
-	var envelope []any
-	if err := json.Unmarshal([]byte(raw), &envelope); err != nil || len(envelope) != 7 {
-		t.Fatalf("%v: %s", err, raw)
-	}
-	event, page := map[string]any{"eventId": envelope[1], "timestamp": envelope[2], "event": envelope[3]}, map[string]any{}
-	context := map[string]any{"page": page}
-	for i, name := range map[int]string{4: "payload", 5: "identity"} {
-		if text, ok := envelope[i].(string); ok {
-			event[name] = json.RawMessage(text)
-		}
-	}
-	for name, value := range envelope[6].(map[string]any) {
-		switch name {
-		case "url", "referrer", "title":
-			page[name] = value
-		case "visitorId", "sessionId", "stream", "seq", "consent", "frame":
-			event[name] = value
-		default:
-			context[name] = value
-		}
-	}
-	event["context"] = context
-	text, err := json.Marshal(event)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
