@@ -56,6 +56,7 @@ type Tx interface {
 
 	// Write outcomes.
 	OutcomeHashes(ctx context.Context, companyID string, orderIDs []string) (map[string][]byte, error)
+	Outcomes(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Outcome, error)
 	WriteOutcomes(ctx context.Context, companyID string, now time.Time, outcomes []facts.StoredOutcome) error
 	Ledgers(ctx context.Context, companyID string, orderIDs []string) (map[string][]ledger.Entry, error)
 	AppendLedger(ctx context.Context, companyID string, now time.Time, ruleRev int64, postings []ledger.Posting) error
