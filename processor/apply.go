@@ -73,9 +73,6 @@ const (
 	maxEvents = 50_000
 	// ordersPerStep is how many orders are read, computed and written together.
 	ordersPerStep = 100
-	// visitorsPerStep is of how many visitors the events are in memory together. One
-	// order's visitors always are.
-	visitorsPerStep = 200
 	// maxEventsOfDay is how many events of one visitor and day are read to make its
 	// sightings anew. A visitor with more is a machine: what was stored of that day stays.
 	maxEventsOfDay = 5000
