@@ -90,6 +90,13 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 	if len(changed) == 0 {
 		return nil
 	}
+	was, err := a.tx.Outcomes(ctx, a.company, slices.DeleteFunc(slices.Clone(changedIDs), func(id string) bool { return stored[id] == nil }))
+	if err != nil {
+		return err
+	}
+	for i := range changed {
+		changed[i].Was = was[changed[i].OrderID]
+	}
 	if err := a.tx.WriteOutcomes(ctx, a.company, a.now, changed); err != nil {
 		return err
 	}
