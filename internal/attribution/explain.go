@@ -33,7 +33,7 @@ func (x *Index) explain(o *Order, c *facts.Case, found joined, touches []Touch, 
 		parts := []facts.ExplainedPart{}
 		for i, touch := range d.touches {
 			c := creditOf(o, touches, touch)
-			part := facts.ExplainedPart{Touch: c.TouchID, Channel: c.Channel, Influencer: x.influencerName(c.InfluencerID), Share: json.Number(d.portions[i]), Amount: facts.Number(d.amounts[i], o.Currency)}
+			part := facts.ExplainedPart{Touch: c.TouchID, Channel: c.Channel, Influencer: x.InfluencerName(c.InfluencerID), Share: json.Number(d.portions[i]), Amount: facts.Number(d.amounts[i], o.Currency)}
 			if o.Status == commerce.OrderCancelled {
 				part.Amount = facts.Number(0, o.Currency)
 			}

@@ -123,15 +123,18 @@ func same(a, b *Share) bool {
 	return x == y && a.Amount.Minor.Equal(b.Amount.Minor)
 }
 
+// addCredit adds what the touches have of an order by every model.
 func (f *findings) addCredit(currency string, was, is []facts.Credit) {
-	for _, c := range was {
-		s := sumOf(f.credit, creditKey{c.Model, c.Channel, c.InfluencerID, currency})
-		s.before = s.before.Add(decimal.NewFromInt(c.AmountMinor))
+	add := func(list []facts.Credit, to func(s *beforeAfter) *decimal.Decimal) {
+		for _, c := range list {
+			for i, model := range facts.Models {
+				sum := to(sumOf(f.credit, creditKey{model, c.Channel, c.InfluencerID, currency}))
+				*sum = sum.Add(decimal.NewFromInt(c.Parts[i].Minor))
+			}
+		}
 	}
-	for _, c := range is {
-		s := sumOf(f.credit, creditKey{c.Model, c.Channel, c.InfluencerID, currency})
-		s.after = s.after.Add(decimal.NewFromInt(c.AmountMinor))
-	}
+	add(was, func(s *beforeAfter) *decimal.Decimal { return &s.before })
+	add(is, func(s *beforeAfter) *decimal.Decimal { return &s.after })
 }
 
 func sumOf[K comparable](sums map[K]*beforeAfter, key K) *beforeAfter {
