@@ -299,7 +299,7 @@ func (o *owner) applyRecords(ctx context.Context, records []record) error {
 	}
 	o.progress.addApplied(records, o.Now())
 	o.metrics.addBatch(time.Since(began), records, done)
-	if done.queued > 0 {
+	if done.queued > 0 || done.statements > 0 {
 		o.queued = true
 	}
 	o.sendHint(done.computed)

@@ -24,7 +24,7 @@ func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	_, err = db.DaySalesOf(ctx, company, day, []string{"1"})
 	must(err)
 	fix.Put(reporttest.Order{CompanyID: company, ID: "1", Explanation: map[string]any{}})
-	_, err = db.Balances(ctx, company, day, 10)
+	_, err = db.Balances(ctx, company, day, commerce.BalanceCursor{}, 10)
 	must(err)
 	_, err = db.ExplainedSale(ctx, company, "1")
 	must(err)

@@ -24,8 +24,7 @@ func (t *Tx) queue(ctx context.Context, companyID, query string, args pgx.NamedA
 	if err != nil {
 		return 0, fmt.Errorf("queue orders: %w", err)
 	}
-	return rows[0], t.exec(ctx, "queue a company", `insert into recompute_company (company_id) values (@company_id) on conflict (company_id) do nothing`,
-		pgx.NamedArgs{"company_id": companyID})
+	return rows[0], t.QueueCompany(ctx, companyID)
 }
 
 var queuedRows = postgres.Rows[facts.Concerned]{
