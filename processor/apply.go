@@ -58,6 +58,7 @@ type Tx interface {
 
 	// Write outcomes.
 	OutcomeHashes(ctx context.Context, companyID string, orderIDs []string) (map[string][]byte, error)
+	Outcomes(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Outcome, error)
 	WriteOutcomes(ctx context.Context, companyID string, now time.Time, outcomes []facts.StoredOutcome) error
 	Ledgers(ctx context.Context, companyID string, orderIDs []string) (map[string][]ledger.Entry, error)
 	AppendLedger(ctx context.Context, companyID string, now time.Time, ruleRev int64, postings []ledger.Posting) error
@@ -82,9 +83,6 @@ const (
 	maxEvents = 50_000
 	// ordersPerStep is how many orders are read, computed and written together.
 	ordersPerStep = 100
-	// visitorsPerStep is of how many visitors the events are in memory together. One
-	// order's visitors always are.
-	visitorsPerStep = 200
 	// maxEventsOfDay is how many events of one visitor and day are read to make its
 	// sightings anew. A visitor with more is a machine: what was stored of that day stays.
 	maxEventsOfDay = 5000

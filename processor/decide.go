@@ -5,11 +5,10 @@ package processor
 import (
 	"bytes"
 	"context"
-	"iter"
 	"maps"
 	"slices"
 
-	"github.com/tributary-io/tributary/internal/attribution"
+	"github.com/tributary-io/tributary/internal/caseload"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/ledger"
 )
@@ -53,54 +52,17 @@ func (a *application) decide(ctx context.Context) error {
 // decideOrders computes and stores the outcomes of orders. It returns how many
 // events of visitors it has read.
 func (a *application) decideOrders(ctx context.Context, orderIDs []string) (events int, err error) {
-	limits := a.index.Limits()
-	list, err := a.tx.Cases(ctx, a.company, limits, orderIDs)
+	outcomes := make([]facts.Outcome, 0, len(orderIDs))
+	events, err = caseload.Each(ctx, a.tx, a.company, a.index.Limits(), orderIDs, func(c *facts.Case) {
+		outcomes = append(outcomes, a.index.Decide(*c))
+	})
 	if err != nil {
 		return 0, err
-	}
-	outcomes := make([]facts.Outcome, 0, len(list))
-	for group := range inGroups(list) {
-		for _, c := range group {
-			c.Visitors = attribution.ReachedVisitors(c)
-		}
-		read, err := a.tx.Visitors(ctx, a.company, limits, group)
-		if err != nil {
-			return 0, err
-		}
-		events += read
-		for _, c := range group {
-			outcomes = append(outcomes, a.index.Decide(*c))
-			c.Visitors = nil // frees the memory of its events
-		}
 	}
 	for _, o := range outcomes {
 		a.done.computed = append(a.done.computed, orderRef{a.company, o.OrderID})
 	}
 	return events, a.storeOutcomes(ctx, outcomes)
-}
-
-// inGroups cuts cases into groups whose keys lead to at most visitorsPerStep
-// visitors together. A case with more is a group of its own.
-func inGroups(list []*facts.Case) iter.Seq[[]*facts.Case] {
-	return func(yield func([]*facts.Case) bool) {
-		first, visitors := 0, 0
-		for i, c := range list {
-			n := 0
-			for _, k := range c.Keys {
-				n += len(k.Visitors)
-			}
-			if i > first && visitors+n > visitorsPerStep {
-				if !yield(list[first:i]) {
-					return
-				}
-				first, visitors = i, 0
-			}
-			visitors += n
-		}
-		if first < len(list) {
-			yield(list[first:])
-		}
-	}
 }
 
 // storeOutcomes stores the outcomes that differ from what is stored, and appends
@@ -127,6 +89,13 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 	}
 	if len(changed) == 0 {
 		return nil
+	}
+	was, err := a.tx.Outcomes(ctx, a.company, slices.DeleteFunc(slices.Clone(changedIDs), func(id string) bool { return stored[id] == nil }))
+	if err != nil {
+		return err
+	}
+	for i := range changed {
+		changed[i].Was = was[changed[i].OrderID]
 	}
 	if err := a.tx.WriteOutcomes(ctx, a.company, a.now, changed); err != nil {
 		return err

@@ -157,3 +157,37 @@ func TestASocketRenewsTheLogIn(t *testing.T) {
 		t.Errorf("without a log-in: %v, %v, %v", conn, answer, err)
 	}
 }
+
+// "Access ends with the session": not when the access token expires.
+func TestAnEndedSessionIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	client := s.loggedIn()
+	home, err := url.Parse(s.url + "/dashboard/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := s.client() // another browser with the same cookies
+	for _, cookie := range client.Jar.Cookies(home) {
+		cookie.Path = "/dashboard/"
+		copied.Jar.SetCookies(home, []*http.Cookie{cookie})
+	}
+	f := func(who string, client *http.Client, path string, want int) {
+		t.Helper()
+		answer, err := client.Get(s.url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("%s, %s: %s, want %d", who, path, answer.Status, want)
+		}
+	}
+	f("the copy, before", copied, "/dashboard/", http.StatusOK)
+	if _, err := client.PostForm(s.url+"/dashboard/logout", nil); err != nil {
+		t.Fatal(err)
+	}
+	f("the copy, after the log-out", copied, "/dashboard/session", http.StatusUnauthorized)
+	f("the copy, after the log-out", copied, "/dashboard/login", http.StatusOK)
+	f("the copy, after the log-out", copied, "/dashboard/", http.StatusSeeOther)
+}

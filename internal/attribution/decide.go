@@ -23,16 +23,14 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 	models := x.models(order, touches)
 
 	out := facts.Outcome{
-		OrderID: order.OrderID, Currency: order.Currency, Day: order.Day,
+		OrderID: order.OrderID, Currency: order.Currency, Day: order.Day, Status: order.Status, TotalMinor: order.TotalMinor,
 		Lines:   paid.lines(order),
 		FoundBy: foundBy(order, append(slices.Clone(touches), e.touches...), e.coupon, c.Decisions, found.visitors),
 		Hubs:    hubs(order, found.keys),
 		Payout:  paid.stored(order),
 	}
 	if order.Status == commerce.OrderApproved {
-		for _, m := range models {
-			out.Credits = append(out.Credits, m.credits...)
-		}
+		out.Credits = creditsOf(order, models, touches)
 	}
 	out.Explanation = x.explain(order, &c, found, touches, e, paid, models)
 	return out
@@ -54,38 +52,72 @@ func (p *payout) stored(o *Order) facts.Payout {
 	return out
 }
 
-// modelCredits is how one model divides an order.
-type modelCredits struct {
+// division is how one model divides an order: one part for each touch that the model
+// counts.
+type division struct {
 	model    string
-	credits  []facts.Credit
-	portions []string // of the order's total, 0 to 1; one for each credit
+	touches  []int    // indexes in the order's touches; -1: no touch
+	amounts  []int64  // in minor units
+	portions []string // of the order's total, 0 to 1
 }
 
+// noTouch is the place of a part that is no touch's.
+const noTouch = -1
+
 // models divides the order's total by every model. A marketplace order, and one
-// without touches, has a single credit without a touch.
-func (x *Index) models(o *Order, touches []Touch) []modelCredits {
-	var list []modelCredits
-	for _, model := range Models {
-		m := modelCredits{model: model}
+// without touches, has a single part without a touch.
+func (x *Index) models(o *Order, touches []Touch) [facts.ModelCount]division {
+	var all [facts.ModelCount]division
+	for i, model := range facts.Models {
 		shares := x.shares(&o.settings, model, touches)
-		switch {
-		case o.Source.Or(commerce.SourceWeb) == commerce.SourceMarketplace:
-			m.credits = []facts.Credit{{Model: model, Channel: ChannelMarketplace, AmountMinor: o.TotalMinor}}
-			m.portions = []string{"1"}
-		case len(shares) == 0:
-			m.credits = []facts.Credit{{Model: model, Channel: Unattributed, AmountMinor: o.TotalMinor}}
-			m.portions = []string{"1"}
-		default:
-			for i, amount := range split(o.TotalMinor, shares) {
-				t := touches[shares[i].touch]
-				m.credits = append(m.credits, facts.Credit{
-					Model: model, Position: shares[i].touch + 1, TouchID: t.ID, Channel: t.Channel,
-					InfluencerID: t.InfluencerID, CampaignID: t.CampaignID, AmountMinor: amount,
-				})
-			}
-			m.portions = portions(shares)
+		if isMarketplace(o) || len(shares) == 0 {
+			all[i] = division{model, []int{noTouch}, []int64{o.TotalMinor}, []string{"1"}}
+			continue
 		}
-		list = append(list, m)
+		d := division{model: model, amounts: split(o.TotalMinor, shares), portions: portions(shares)}
+		for _, s := range shares {
+			d.touches = append(d.touches, s.touch)
+		}
+		all[i] = d
+	}
+	return all
+}
+
+func isMarketplace(o *Order) bool {
+	return o.Source.Or(commerce.SourceWeb) == commerce.SourceMarketplace
+}
+
+// creditOf returns a touch's credit without its parts; touch is its index, or noTouch.
+func creditOf(o *Order, touches []Touch, touch int) facts.Credit {
+	switch {
+	case touch != noTouch:
+		t := &touches[touch]
+		return facts.Credit{Position: touch + 1, TouchID: t.ID, Channel: t.Channel, InfluencerID: t.InfluencerID, CampaignID: t.CampaignID}
+	case isMarketplace(o):
+		return facts.Credit{Channel: ChannelMarketplace}
+	default:
+		return facts.Credit{Channel: Unattributed}
+	}
+}
+
+// creditsOf returns the credit of each touch that a model counts, by position.
+func creditsOf(o *Order, models [facts.ModelCount]division, touches []Touch) []facts.Credit {
+	credits := make([]facts.Credit, len(touches)+1) // by position
+	counted := make([]bool, len(credits))
+	for i, d := range models {
+		for n, touch := range d.touches {
+			position := touch + 1
+			if !counted[position] {
+				credits[position], counted[position] = creditOf(o, touches, touch), true
+			}
+			credits[position].Parts[i] = facts.Part{Given: true, Minor: d.amounts[n]}
+		}
+	}
+	var list []facts.Credit
+	for position, c := range credits {
+		if counted[position] {
+			list = append(list, c)
+		}
 	}
 	return list
 }

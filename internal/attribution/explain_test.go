@@ -181,7 +181,7 @@ func TestPartsOfACancelledOrderAreNothing(t *testing.T) {
 			t.Errorf("status %d: %s and %d credits, want %s and %d", status, got, len(o.Credits), want, credits)
 		}
 	}
-	f(0, "Ana 1.000000 100.05", len(Models))
+	f(0, "Ana 1.000000 100.05", 1)
 	f(1, "Ana 1.000000 100.05", 0) // shown, not stored
 	f(2, "Ana 1.000000 0", 0)
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
-// The models. All are computed for every order (docs/attribution.md, "Channel
-// credit").
+// The models, facts.Models.
 const (
 	First         = "first"
 	Last          = "last"
@@ -19,9 +18,6 @@ const (
 	Position      = "position"
 	TimeDecay     = "time_decay"
 )
-
-// Models lists the models in the order in which they are shown.
-var Models = []string{First, Last, LastNonDirect, Linear, Position, TimeDecay}
 
 // share is one touch's share under a model: weight divided by the sum of all weights.
 type share struct {

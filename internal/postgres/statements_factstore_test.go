@@ -129,7 +129,7 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 	const influencer, cost = "019cd7a4-2e00-7000-8000-000000000002", "019cd7a4-2e00-7000-8000-000000000003"
 	outcome := facts.StoredOutcome{Hash: []byte("h"), Outcome: facts.Outcome{
 		OrderID: "o1", Currency: "BRL", Day: "2026-03-10", Payout: facts.Payout{State: facts.PayoutNone},
-		Credits: []facts.Credit{{Model: "last", Channel: "Direct", AmountMinor: 100}},
+		Credits: []facts.Credit{{Channel: "Direct", Parts: [facts.ModelCount]facts.Part{{Given: true, Minor: 100}}}},
 		FoundBy: []facts.OrderKey{{Key: facts.Key{Kind: facts.KeyReached, Value: "v"}, OrderID: "o1", CreatedAt: noon}},
 	}}
 	entry := ledger.Entry{Line: facts.Line{InfluencerID: influencer, CostID: cost, AmountMinor: 1, Currency: "BRL", PayableOn: "2026-04-09"}, Number: 1, Kind: ledger.Earned}
@@ -137,6 +137,8 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.Visitors(ctx, company, limits, list)),
 		second(tx.OutcomeHashes(ctx, company, []string{"o1"})),
 		tx.WriteOutcomes(ctx, company, noon, []facts.StoredOutcome{outcome}),
+		second(tx.Outcomes(ctx, company, []string{"o1"})),
+		tx.WriteOutcomes(ctx, company, noon, []facts.StoredOutcome{{Outcome: facts.Outcome{OrderID: "o1", Currency: "BRL", Day: "2026-03-10", Payout: facts.Payout{State: facts.PayoutNone}}, Hash: []byte("i"), Was: &outcome.Outcome}}),
 		second(tx.Ledgers(ctx, company, []string{"o1"})),
 		tx.AppendLedger(ctx, company, noon, 1, []ledger.Posting{{Entry: entry, OrderID: "o1", Cause: facts.Cause{Kind: facts.CauseEvent}}}),
 	)

@@ -162,6 +162,8 @@ func personStatements(t *testing.T, db *merchant.Store, storeID string) {
 	must(err)
 	_, err = db.Accesses(ctx, person.ID)
 	must(err)
+	_, err = db.SessionAccesses(ctx, person.ID, "0195b2c0-0000-7000-8000-000000000000")
+	must(err, commerce.ErrNotFound)
 	token := func(name string) [32]byte { return sha256.Sum256([]byte(name)) }
 	now := time.Now()
 	must(db.LogInFailed(ctx, "ana@loja.example", now))

@@ -201,7 +201,7 @@ func (h *Hub) read(ctx context.Context, t *topic, ids []string, behind bool) (Up
 	if len(ids) == 0 {
 		return Update{}, nil
 	}
-	update, err := h.deps.Feed.Update(ctx, t.company, t.key.day, ids)
+	update, err := h.deps.Feed.Update(ctx, t.company, t.key.day, t.key.lang, ids)
 	if err != nil {
 		return Update{}, err
 	}

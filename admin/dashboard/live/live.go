@@ -28,8 +28,9 @@ type Feed interface {
 	// Changed returns the orders of a day that were processed after the cursor.
 	// Of many it returns those that were created last.
 	Changed(ctx context.Context, companyID, day string, since commerce.Cursor) ([]commerce.Sale, error)
-	// Update returns the day's sums and the named orders as they are now.
-	Update(ctx context.Context, company commerce.Access, day string, orderIDs []string) (Update, error)
+	// Update returns the day's sums and the named orders as they are now, in a
+	// language; the first one where there is none of that tag.
+	Update(ctx context.Context, company commerce.Access, day, lang string, orderIDs []string) (Update, error)
 }
 
 // Config bounds the hub. Every field has a default for its zero value.

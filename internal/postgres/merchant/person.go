@@ -138,6 +138,20 @@ func (s *Store) Accesses(ctx context.Context, personID string) ([]commerce.Acces
 	return list, nil
 }
 
+// SessionAccesses is Accesses for a request of a session. One that has ended is
+// commerce.ErrNotFound: access ends with it.
+func (s *Store) SessionAccesses(ctx context.Context, personID, family string) ([]commerce.Access, error) {
+	var alive bool
+	if err := s.db.Pool().QueryRow(ctx, `select exists (select from person_session where family = $1 and person_id = $2)`,
+		family, personID).Scan(&alive); err != nil {
+		return nil, fmt.Errorf("postgres: session: %w", postgres.Translate(err))
+	}
+	if !alive {
+		return nil, fmt.Errorf("postgres: session: %w", commerce.ErrNotFound)
+	}
+	return s.Accesses(ctx, personID)
+}
+
 // StartSession begins a family of refresh tokens and deletes the person's expired
 // ones. It returns how many log-ins failed since the last session, and counts
 // from zero again.
