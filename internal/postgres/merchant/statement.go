@@ -149,7 +149,7 @@ func askFor(ctx context.Context, tx pgx.Tx, change Change, endDate string, list 
 	if err := insertAll(ctx, tx, len(made), `
 		insert into statement (company_id, statement_id, rev, influencer_id, currency, end_date, minimum_minor, asked_at, actor)
 		select @company_id, statement_id, @rev::bigint, influencer_id, currency, @end_date::date, minimum_minor, @now::timestamptz, @actor from `+newStatements.Unnest("s")+`
-		on conflict (company_id, statement_id) do nothing returning statement_id::text`,
+		on conflict (company_id, statement_id) do nothing returning statement_id`,
 		newStatements.Args(made, pgx.NamedArgs{"company_id": change.CompanyID, "rev": change.Rev, "end_date": endDate, "now": change.At, "actor": change.Actor})); err != nil {
 		return err
 	}
