@@ -21,7 +21,7 @@ var eventRows = postgres.Rows[facts.Event]{
 	postgres.Col("name", "text", func(e *facts.Event) string { return e.Event.Event }),
 	postgres.Col("visitor", "bytea", (*facts.Event).PackedVisitor),
 	postgres.Col("sources", "text", sourcesText),
-	postgres.Col("record", "bytea", func(e *facts.Event) []byte { return packed.AppendRecord(nil, e.Raw, e.Came, e.Beside()) }),
+	postgres.Col("record", "bytea", (*facts.Event).Packed),
 }
 
 // sourcesText returns facts.Event.Sources as the text of an array: an array of arrays has

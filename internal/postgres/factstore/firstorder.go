@@ -11,6 +11,14 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
+// hubsOfKey are the values of hub that a key k may have, as h: in each of them the primary
+// key has the key's orders by time. Most keys are a hub around no order.
+const hubsOfKey = `(
+	select 0::smallint as hub
+	union all
+	select hub from unnest('{1,2,3}'::smallint[]) as hubs (hub)
+	where exists (select from order_key g where g.company_id = @company_id and g.kind = k.kind and g.key = k.key and g.hub > 0)) h`
+
 // FirstOrderCandidates returns what is known to decide whether orders are their
 // customers' first: for each of their keys of the given kinds, how many orders of the
 // order's interval have it, counted up to Limits.Orders + 1, and, where these are at
@@ -30,7 +38,7 @@ func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderID
 					and x.created_at between o.created_at - @before::interval and o.created_at + @after::interval
 				limit @most_orders) x) c on true
 		left join lateral (
-			select e.order_id, e.created_at from unnest('{0,1,2,3}'::smallint[]) as h (hub)
+			select e.order_id, e.created_at from `+hubsOfKey+`
 			cross join lateral (
 				select e.order_id, e.created_at from order_key e
 				join orders p on p.company_id = @company_id and p.order_id = e.order_id and p.status = 0
@@ -89,7 +97,7 @@ var followRows = postgres.Rows[facts.OrderKey]{
 var ordersFollowing = `
 	select distinct x.company_id, x.order_id from ` + followRows.Unnest("k") + `
 	left join lateral (
-		select min(e.created_at) as created_at from unnest('{0,1,2,3}'::smallint[]) as h (hub)
+		select min(e.created_at) as created_at from ` + hubsOfKey + `
 		cross join lateral (
 			select e.created_at from order_key e
 			join orders p on p.company_id = @company_id and p.order_id = e.order_id and p.status = 0
