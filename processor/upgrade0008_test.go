@@ -31,7 +31,7 @@ func ways(t testing.TB, name string) (up, down string) {
 
 // ofOutcomes are the migrations since 0008 that change the tables of outcomes. A test of
 // an older one takes them back first.
-var ofOutcomes = []string{"0017_credit_of_a_touch.sql"}
+var ofOutcomes = []string{"0017_credit_of_a_touch.sql", "0022_rollups.sql"}
 
 // takeBack takes the schema back to what it was before the migrations, and returns a
 // function that brings it up again.

@@ -53,7 +53,7 @@ func TestDataOfAnEarlierVersionIsKept(t *testing.T) {
 			t.Errorf("codes that the version before would not have written: %v", left)
 		}
 	}, "0007_bounded_keys.sql")
-	f("0010", func(*shop, string) {}, "0010_proof.sql")
+	f("0010", func(*shop, string) {}, "0010_proof.sql", "0022_rollups.sql")
 	f("0014", func(*shop, string) {}, append([]string{"0014_proven_events.sql"}, ofOutcomes...)...)
 	f("0017", func(s *shop, hash string) {
 		// The ledger hash, as the program before 0017 computed it.
