@@ -12,6 +12,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/throttle"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -75,6 +76,7 @@ func (c *Config) defaults() {
 type Deps struct {
 	Database Database
 	Producer Producer
+	Previews Previews // nil: POST /preview is 404
 	Hasher   *identity.Hasher
 	Previous *identity.Hasher // of the former hashing secret: cookies that it signed are known in orders; nil: none
 	Names    Names            // nil: UTM values of orders that look like an e-mail or a phone are always removed
@@ -150,6 +152,14 @@ type Database interface {
 
 	// AcquireRelay returns commerce.ErrConflict while another process publishes.
 	AcquireRelay(ctx context.Context) (commerce.OutboxRelay, error)
+}
+
+// Previews says what a change of rules would move. internal/preview.Previewer is one.
+type Previews interface {
+	// Preview makes the change and undoes it. The change writes to Database with the
+	// context that it is given. Besides the change's own errors it returns
+	// preview.ErrBusy.
+	Preview(ctx context.Context, companyID string, change preview.Change) (*preview.Answer, error)
 }
 
 // Producer writes records with acks=all, in order within a key, retrying what

@@ -114,7 +114,7 @@ func (a *application) inferFirstOrders(ctx context.Context, ids []string) error 
 		if err := a.remember(ctx, chunk); err != nil {
 			return err
 		}
-		if err := a.tx.SetFirstOrders(ctx, a.company, inferred); err != nil {
+		if err := a.tx.SetFirstOrders(ctx, a.company, a.now, inferred); err != nil {
 			return err
 		}
 	}

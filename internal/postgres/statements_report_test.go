@@ -41,6 +41,17 @@ func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
 		_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: day, End: day})
 		must(err)
 	}
+	_, err = db.Statements(ctx, company, commerce.StatementFilter{}, commerce.StatementCursor{}, 10)
+	must(err)
+	const id = "019cd7a4-2e00-7000-8000-000000000001"
+	_, err = db.Statement(ctx, company, id)
+	must(err, commerce.ErrNotFound)
+	_, err = db.LinkedStatement(ctx, company, id, id, 0)
+	must(err, commerce.ErrNotFound)
+	_, err = db.StatementLines(ctx, company, id, "", 10)
+	must(err)
+	_, err = db.Ledger(ctx, company, noon, commerce.LedgerFilter{}, commerce.LedgerCursor{}, 10)
+	must(err)
 }
 
 // mustOf gives a check that ends the test at an error that is none of want.
