@@ -40,7 +40,7 @@ type Tx interface {
 	InsertStatements(ctx context.Context, companyID string, statements []facts.Statement) error
 	InsertPayments(ctx context.Context, companyID string, payments []facts.Payment) error
 	FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, limits facts.Limits) ([]facts.FirstOrderCandidate, error)
-	SetFirstOrders(ctx context.Context, companyID string, orders []facts.FirstOrder) error
+	SetFirstOrders(ctx context.Context, companyID string, now time.Time, orders []facts.FirstOrder) error
 
 	// Find the orders that a fact concerns. Queue them where they are too many.
 	OrdersByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool, limit int) ([]string, error)
@@ -50,6 +50,7 @@ type Tx interface {
 	QueueOfChangedKeys(ctx context.Context, companyID string, changed []string, keys []facts.ChangedKey, before, after time.Duration, cause facts.Cause) (int, error)
 	QueueCreated(ctx context.Context, companyID string, from, to time.Time, cause facts.Cause) (int, error)
 	TakeQueued(ctx context.Context, companyID string, limit int) ([]facts.Concerned, error)
+	Unqueue(ctx context.Context, companyID string, orderIDs []string) (removed []string, err error)
 	SetAside(ctx context.Context, companyID, orderID, failure string) error
 
 	// Read what a decision needs.
@@ -95,6 +96,7 @@ type batch struct {
 	companies []companyBatch
 	now       time.Time
 	factsOnly bool // store the facts and queue the orders; compute no outcome
+	queued    bool // orders of the companies may be queued
 }
 
 // companyBatch is one company's part of a batch.
@@ -207,6 +209,7 @@ type application struct {
 	company   string
 	now       time.Time
 	factsOnly bool
+	queued    bool
 	done      *applied
 
 	concerned  map[string]facts.Cause // by order id: the orders to compute, and why
@@ -221,7 +224,7 @@ type deliveryDay struct {
 
 func newApplication(tx Tx, b batch, c companyBatch, done *applied) *application {
 	a := &application{
-		companyBatch: c, tx: tx, company: c.index.CompanyID(), now: b.now, factsOnly: b.factsOnly, done: done,
+		companyBatch: c, tx: tx, company: c.index.CompanyID(), now: b.now, factsOnly: b.factsOnly, queued: b.queued, done: done,
 		concerned: map[string]facts.Cause{}, deliveries: map[deliveryDay]int64{},
 	}
 	maps.Copy(a.deliveries, c.rejected)

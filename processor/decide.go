@@ -42,11 +42,27 @@ func (a *application) decide(ctx context.Context) error {
 		}
 		own, rest, events = append(own, chunk...), rest[len(chunk):], events+read
 	}
+	if err := a.unqueue(ctx, own); err != nil {
+		return err
+	}
 	put := make([]facts.Concerned, len(rest))
 	for i, id := range rest {
 		put[i] = facts.Concerned{OrderID: id, Cause: a.concerned[id]}
 	}
 	return a.addQueued(a.tx.Queue(ctx, a.company, put))
+}
+
+// unqueue removes orders that were computed from the queue, and does what else is done
+// for a queued order.
+func (a *application) unqueue(ctx context.Context, orderIDs []string) error {
+	if !a.queued || len(orderIDs) == 0 {
+		return nil
+	}
+	removed, err := a.tx.Unqueue(ctx, a.company, orderIDs)
+	if err != nil || len(removed) == 0 {
+		return err
+	}
+	return a.inferFirstOrders(ctx, removed)
 }
 
 // decideOrders computes and stores the outcomes of orders. It returns how many

@@ -280,14 +280,18 @@ func TestCreditsDependOnTheSetOfFactsAlone(t *testing.T) {
 		if wrong := s.unbalanced(); len(wrong) > 0 {
 			t.Fatalf("seed %d: %v", seed, wrong)
 		}
-		for range 4 {
+		for n := range 4 {
 			again := slices.Clone(facts)
 			for range 20 {
 				again = append(again, facts[r.IntN(len(facts))])
 			}
 			r.Shuffle(len(again), func(i, j int) { again[i], again[j] = again[j], again[i] })
 			s.clear()
-			s.apply(again, func() int { return 1 + r.IntN(12) })
+			if n%2 == 0 {
+				s.apply(again, func() int { return 1 + r.IntN(12) })
+			} else {
+				s.applyBehind(again, func() int { return 1 + r.IntN(12) }, r)
+			}
 			if got := s.outcomes(); got != want {
 				t.Fatalf("seed %d: %s", seed, firstDifference(got, want))
 			}

@@ -94,7 +94,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.ReplaceKeys(ctx, company, []string{"o1"}, facts.JoinKinds, []facts.OrderKey{key})),
 		second(tx.InsertDecisions(ctx, company, []facts.Decision{{OrderID: "o1", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Decision: commerce.EvidenceAccept, Rev: 1, AcceptedAt: noon, Actor: "cli", Touches: e.EventID}})),
 		second(tx.FirstOrderCandidates(ctx, company, []string{"o1"}, []facts.KeyKind{facts.KeyEmail}, facts.Limits{Window: time.Hour, Orders: 200})),
-		tx.SetFirstOrders(ctx, company, []facts.FirstOrder{{OrderID: "o1", First: &yes}}),
+		tx.SetFirstOrders(ctx, company, noon, []facts.FirstOrder{{OrderID: "o1", First: &yes}}),
 	)
 }
 
@@ -116,6 +116,7 @@ func findOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.QueueCreated(ctx, company, noon, noon, cause)),
 		tx.SetAside(ctx, company, "o1", "why"),
 		second(tx.TakeQueued(ctx, company, 10)),
+		second(tx.Unqueue(ctx, company, []string{"o2"})),
 	)
 }
 

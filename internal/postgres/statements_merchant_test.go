@@ -37,6 +37,7 @@ func merchantStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	statementStatements(t, db, opened, author)
 	idempotencyStatements(t, db, store.Live.CompanyID)
 	personStatements(t, db, store.StoreID)
+	memberStatements(t, db, store)
 	outboxStatements(t, db)
 }
 
@@ -190,7 +191,7 @@ func personStatements(t *testing.T, db *merchant.Store, storeID string) {
 	token := func(name string) [32]byte { return sha256.Sum256([]byte(name)) }
 	now := time.Now()
 	must(db.LogInFailed(ctx, "ana@loja.example", now))
-	session, err := db.StartSession(ctx, person.ID, token("a"), now, now.Add(time.Hour))
+	session, err := db.StartSession(ctx, person.ID, "Chrome", token("a"), now, now.Add(time.Hour))
 	must(err)
 	rotation := commerce.SessionRotation{Token: token("a"), Next: token("b"), At: now, ExpiresAt: now.Add(time.Hour), Leeway: time.Minute}
 	_, err = db.RotateSession(ctx, rotation)
@@ -203,6 +204,48 @@ func personStatements(t *testing.T, db *merchant.Store, storeID string) {
 	must(db.EndSession(ctx, session.Family))
 	must(db.EndSessionOf(ctx, token("b")))
 	must(db.SetPassword(ctx, person.ID, "new"))
+}
+
+func memberStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
+	must, ctx := mustOf(t), t.Context()
+	now := time.Now()
+	ana, err := db.PersonByEmail(ctx, "ana@loja.example")
+	must(err)
+	_, err = db.PersonByID(ctx, ana.ID)
+	must(err)
+	token := func(name string) [32]byte { return sha256.Sum256([]byte(name)) }
+	asked := commerce.NewInvitation{StoreID: store.StoreID, CompanyID: store.Live.CompanyID, Email: "carla@loja.example", Role: commerce.RoleAnalyst,
+		MadeBy: ana.ID, At: now, Life: time.Hour, Random: rand.Reader}
+	must(db.Invite(ctx, asked, token("i")))
+	_, err = db.InvitationOf(ctx, token("i"), now)
+	must(err)
+	carla, err := db.UseInvitation(ctx, token("i"), now, "", "hash")
+	must(err)
+	asked.PersonID, asked.Role = carla, ""
+	must(db.Invite(ctx, asked, token("j")))
+	_, err = db.UseInvitation(ctx, token("j"), now, "", "hash")
+	must(err)
+	must(db.Invite(ctx, asked, token("k")))
+	open, err := db.Invitations(ctx, store.StoreID, now)
+	must(err)
+	change := commerce.MembershipChange{StoreID: store.StoreID, CompanyID: store.Live.CompanyID, PersonID: carla, Role: commerce.RoleOwner, Actor: "test"}
+	must(db.WithdrawInvitation(ctx, change, open[0].ID))
+	_, err = db.Members(ctx, store.StoreID, 10)
+	must(err)
+	must(db.ChangeMembership(ctx, change))
+	change.Role = ""
+	must(db.ChangeMembership(ctx, change))
+	login, err := db.StartSession(ctx, ana.ID, "Chrome", token("l"), now, now.Add(time.Hour))
+	must(err)
+	_, err = db.OpenSessions(ctx, ana.ID, now, 10)
+	must(err)
+	_, err = db.SessionAccesses(ctx, ana.ID, login.Family)
+	must(err)
+	_, err = db.StillWatching(ctx, []commerce.Watch{{PersonID: ana.ID, Family: login.Family, CompanyID: store.Live.CompanyID}})
+	must(err)
+	must(db.EndSessions(ctx, ana.ID, login.Family, false))
+	_, err = db.AuditLog(ctx, store.Live.CompanyID, "", "person.", 10)
+	must(err)
 }
 
 func outboxStatements(t *testing.T, db *merchant.Store) {
