@@ -6,13 +6,13 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/statementlink"
 )
 
@@ -149,7 +149,7 @@ func (s *Server) linkedCSV(w http.ResponseWriter, r *http.Request, l statementli
 		_ = out.Write([]string{"opening", "", "", amount(statement.OpeningMinor), statement.Currency})
 	}
 	err = s.eachLine(r.Context(), l, first, func(line commerce.StatementLine) {
-		_ = out.Write([]string{"order", csvText(identity.Scrub(line.OrderID)), line.Day, amount(line.AmountMinor), statement.Currency})
+		_ = out.Write([]string{"order", reports.CSVText(identity.Scrub(line.OrderID)), line.Day, amount(line.AmountMinor), statement.Currency})
 	})
 	out.Flush()
 	if err != nil || out.Error() != nil {
@@ -170,12 +170,4 @@ func (s *Server) eachLine(ctx context.Context, l statementlink.Link, lines []com
 			return err
 		}
 	}
-}
-
-// csvText returns a text as a cell that no spreadsheet takes for a formula.
-func csvText(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
-		return "'" + text
-	}
-	return text
 }

@@ -205,7 +205,9 @@ func TestALongStatementHasPagesAndAWholeCSV(t *testing.T) {
 		t.Fatalf("%d lines, %v", len(table), err)
 	}
 	if !slices.Equal(table[0], []string{"kind", "order", "day", "amount", "currency"}) ||
-		!slices.ContainsFunc(table, func(row []string) bool { return slices.Equal(row, []string{"order", "'=1+2", "2026-03-22", "-0.50", "BRL"}) }) {
+		!slices.ContainsFunc(table, func(row []string) bool {
+			return slices.Equal(row, []string{"order", "'=1+2", "2026-03-22", "-0.50", "BRL"})
+		}) {
 		t.Errorf("%v …", table[:3])
 	}
 	if answer, _ := s.get(path+"?after=%00", "en"); answer.StatusCode != http.StatusBadRequest {
