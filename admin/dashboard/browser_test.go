@@ -121,7 +121,8 @@ func TestASaleAppearsOnTheOpenPage(t *testing.T) {
 	page.MustNavigate(s.url + "/dashboard/nowhere").MustWaitLoad()
 	shots.take("problem")
 	page.MustNavigate(s.url + "/dashboard/").MustWaitLoad()
-	page.MustElementR("button", "Log out").MustClick()
+	page.MustElement(".account summary").MustClick()
+	page.MustElementR("button", "Log out").MustWaitVisible().MustClick()
 	page.MustElement("#email")
 	for len(violations) > 0 {
 		if violation := <-violations; !contains(violation, "401") && !contains(violation, "404") {

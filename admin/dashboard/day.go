@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -66,17 +67,17 @@ type orderRow struct {
 	Href       string `json:"href"`
 }
 
-func viewDay(d commerce.DaySales, c commerce.Access, zone *time.Location) dayView {
+func viewDay(l *lang.Printer, d commerce.DaySales, c commerce.Access, zone *time.Location) dayView {
 	v := dayView{AsOf: d.AsOf.UnixMicro(), Cursor: d.Cursor.String(), Orders: []orderRow{}}
-	v.Tiles = tiles(d, c.Currency)
-	v.Influencers, v.Hidden = influencerRows(d, c.Currency)
+	v.Tiles = tiles(l, d, c.Currency)
+	v.Influencers, v.Hidden = influencerRows(l, d, c.Currency)
 	for _, sale := range d.Sales {
-		v.Orders = append(v.Orders, viewSale(sale, c.CompanyID, zone))
+		v.Orders = append(v.Orders, viewSale(l, sale, c.CompanyID, zone))
 	}
 	return v
 }
 
-func tiles(d commerce.DaySales, home string) []tile {
+func tiles(l *lang.Printer, d commerce.DaySales, home string) []tile {
 	byStatus := map[int]int64{}
 	approved, pending, credited, expected, earned := sums{}, sums{}, sums{}, sums{}, sums{}
 	var approvedOrders, creditedOrders int64
@@ -102,34 +103,34 @@ func tiles(d commerce.DaySales, home string) []tile {
 	var states, shares []string
 	for status, word := range statusWords {
 		if n := byStatus[status]; n > 0 {
-			states = append(states, count(n)+" "+word)
+			states = append(states, l.N("sales.count_"+word, n))
 		}
 	}
 	for _, code := range approved.codes(home) {
-		share := percent(credited[code], approved[code])
+		share := l.Share(credited[code], approved[code])
 		if len(approved.codes(home)) > 1 {
 			share = code + " " + share
 		}
 		shares = append(shares, share)
 	}
-	note := func(s sums, before, after string) string {
+	note := func(s sums, key string) string {
 		var list []string
 		for _, code := range s.codes(home) {
 			if !s[code].IsZero() {
-				list = append(list, sumText(s[code], code))
+				list = append(list, l.Sum(s[code], code))
 			}
 		}
 		if list == nil {
 			return ""
 		}
-		return before + strings.Join(list, " and ") + after
+		return l.T(key, and(l, list))
 	}
 	list := []tile{
-		{"orders", "Orders", []string{count(byStatus[0] + byStatus[1] + byStatus[2])}, strings.Join(states, " · "), ""},
-		{"approved", "Approved sales", approved.lines(home), note(pending, "+ ", " pending"), ""},
-		{"credited", "Credited to influencers", credited.lines(home), plural(creditedOrders, "order"), ""},
-		{"commission", "Commission", earned.lines(home), note(expected, "+ ", " when approved"), ""},
-		{"share", "Share credited", shares, count(creditedOrders) + " of " + plural(approvedOrders, "order"), ""},
+		{"orders", l.T("sales.orders"), []string{l.Count(byStatus[0] + byStatus[1] + byStatus[2])}, strings.Join(states, " · "), ""},
+		{"approved", l.T("sales.approved"), approved.lines(l, home), note(pending, "sales.plus_pending"), ""},
+		{"credited", l.T("sales.credited"), credited.lines(l, home), l.N("sales.n_orders", creditedOrders), ""},
+		{"commission", l.T("sales.commission"), earned.lines(l, home), note(expected, "sales.plus_expected"), ""},
+		{"share", l.T("sales.share"), shares, l.N("sales.of_orders", approvedOrders, creditedOrders), ""},
 	}
 	for i := range list {
 		list[i].Size = sizeOf(list[i].Lines...)
@@ -140,10 +141,11 @@ func tiles(d commerce.DaySales, home string) []tile {
 	return list
 }
 
-// statusWords are the words for orderStatus, by its number.
+// statusWords are the classes and the last words of the keys for orderStatus, by
+// its number.
 var statusWords = [...]string{commerce.OrderApproved: "approved", commerce.OrderPending: "pending", commerce.OrderCancelled: "cancelled"}
 
-func influencerRows(d commerce.DaySales, home string) (rows []influencerRow, hidden string) {
+func influencerRows(l *lang.Printer, d commerce.DaySales, home string) (rows []influencerRow, hidden string) {
 	type total struct {
 		id, name                        string
 		orders, pending, coupons, links int64
@@ -193,7 +195,7 @@ func influencerRows(d commerce.DaySales, home string) (rows []influencerRow, hid
 			strings.Compare(a.name, b.name), strings.Compare(a.id, b.id))
 	})
 	if extra := len(totals) - maxInfluencers; extra > 0 {
-		hidden = "… and " + plural(int64(extra), "more influencer") + " with fewer sales"
+		hidden = l.N("sales.hidden", int64(extra))
 		last := totals[len(totals)-1]
 		totals = totals[:maxInfluencers]
 		if last.id == "" {
@@ -203,80 +205,82 @@ func influencerRows(d commerce.DaySales, home string) (rows []influencerRow, hid
 	rows = []influencerRow{}
 	for _, t := range totals {
 		row := influencerRow{
-			Name: t.name, Orders: count(t.orders), Credited: t.credited.lines(home), Commission: t.commission.lines(home),
+			Name: t.name, Orders: l.Count(t.orders), Credited: t.credited.lines(l, home), Commission: t.commission.lines(l, home),
 		}
 		if t.pending > 0 {
-			row.Pending = "+ " + count(t.pending) + " pending"
+			row.Pending = l.T("sales.plus_pending", t.pending)
 		}
 		if t.id == "" {
-			row.Name, row.Nobody, row.Commission, row.Evidence = "Nobody", true, []string{"–"}, "no coupon or proven link"
+			row.Name, row.Nobody, row.Commission, row.Evidence = l.T("sales.nobody"), true, []string{"–"}, l.T("sales.no_evidence")
 		} else {
 			if both := t.coupons + t.links; both > 0 {
 				row.CouponPart = int((t.coupons*200 + both) / (2 * both))
 				row.LinkPart = 100 - row.CouponPart
 			}
-			row.Evidence = evidenceSplit(t.coupons, t.links)
+			row.Evidence = evidenceSplit(l, t.coupons, t.links)
 		}
 		rows = append(rows, row)
 	}
 	return rows, hidden
 }
 
-func evidenceSplit(coupons, links int64) string {
+func evidenceSplit(l *lang.Printer, coupons, links int64) string {
 	var parts []string
 	if coupons > 0 {
-		parts = append(parts, count(coupons)+" coupon")
+		parts = append(parts, l.N("sales.by_coupon", coupons))
 	}
 	if links > 0 {
-		parts = append(parts, count(links)+" link")
+		parts = append(parts, l.N("sales.by_link", links))
 	}
 	return strings.Join(parts, " · ")
 }
 
-func viewSale(s commerce.Sale, companyID string, zone *time.Location) orderRow {
+func viewSale(l *lang.Printer, s commerce.Sale, companyID string, zone *time.Location) orderRow {
 	at := s.CreatedAt.In(zone)
 	row := orderRow{
 		ID: s.OrderID, Rev: s.ProcessedAt.UnixMicro(), At: s.CreatedAt.UnixMicro(),
 		Time: at.Format("15:04"), Stamp: at.Format(time.RFC3339), Name: orderName(s),
-		Total: money(s.TotalMinor, s.Currency), Credited: s.Influencer, Campaign: s.Campaign,
+		Total: l.Money(s.TotalMinor, s.Currency), Credited: s.Influencer, Campaign: s.Campaign,
 		Evidence: "none", Href: orderPath(companyID, s.OrderID),
 	}
 	row.Size = sizeOf(row.Total)
 	row.Total = breakable(row.Total, row.Size)
-	row.Status, row.StatusText = statusOf(s.Status)
+	row.Status, row.StatusText = statusOf(l, s.Status)
 	switch s.Evidence {
 	case commerce.EvidenceCoupon:
-		row.Evidence, row.EvidenceIs = "coupon", "Coupon"
+		row.Evidence, row.EvidenceIs = "coupon", l.T("evidence.coupon")
 	case commerce.EvidenceLink:
-		row.Evidence, row.EvidenceIs = "link", "Link"
+		row.Evidence, row.EvidenceIs = "link", l.T("evidence.link")
 	}
 	if s.InfluencerID == "" {
-		row.Credited = "Nobody"
+		row.Credited = l.T("sales.nobody")
 		if s.WaitsFor != "" {
-			row.EvidenceIs = "In review"
+			row.EvidenceIs = l.T("state.review")
 		}
 	} else if owed := s.Commissions(); owed != nil {
 		parts := make([]string, len(owed))
 		for i, a := range owed {
-			parts[i] = money(a.Minor, a.Currency)
+			parts[i] = l.Money(a.Minor, a.Currency)
 		}
-		row.Commission = strings.Join(parts, " and ")
+		key := "sales.row_commission"
 		if s.Status == commerce.OrderPending {
-			row.Commission += " expected"
-		} else {
-			row.Commission += " commission"
+			key = "sales.row_expected"
 		}
+		row.Commission = l.T(key, and(l, parts))
 	}
 	return row
 }
 
-func statusOf(status int) (class, text string) {
+func statusOf(l *lang.Printer, status int) (class, text string) {
 	if status < 0 || status >= len(statusWords) {
-		return "pending", "Unknown"
+		return "pending", l.T("status.unknown")
 	}
 	word := statusWords[status]
-	return word, strings.ToUpper(word[:1]) + word[1:]
+	return word, l.T("status." + word)
 }
+
+// and joins texts as a sentence does: "R$ 1.00 and US$ 2.00".
+func and(l *lang.Printer, list []string) string { return strings.Join(list, " "+l.T("word.and")+" ") }
 
 func orderName(s commerce.Sale) string {
 	if s.Name != "" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -26,7 +27,7 @@ func (s *Server) tellFailures(w http.ResponseWriter, r *http.Request, login comm
 }
 
 // failureNotice returns what a page says about failed attempts, or "".
-func failureNotice(r *http.Request, zone *time.Location) string {
+func failureNotice(l *lang.Printer, r *http.Request, zone *time.Location) string {
 	cookie, err := r.Cookie(failedCookie)
 	if err != nil {
 		return ""
@@ -41,6 +42,5 @@ func failureNotice(r *http.Request, zone *time.Location) string {
 	if err != nil || !commerce.Recordable(at) {
 		return ""
 	}
-	return plural(n, "failed attempt") + " to log in with your e-mail since your last log-in, the latest on " +
-		at.In(zone).Format("2 Jan 2006, 15:04") + ". If that was not you, have your password changed."
+	return l.N("login.failed", n, l.Time(at.In(zone)))
 }

@@ -2,10 +2,10 @@ package dashboard
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -44,10 +44,14 @@ type couponLine struct {
 
 type agreementLine struct{ Formula, For, Period string }
 
+func (s *Server) influencerRoutes() []route {
+	return []route{{pattern: "GET /dashboard/influencers", handle: s.influencers}}
+}
+
 func (s *Server) influencers(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	after, err := commerce.ParseInfluencerCursor(r.URL.Query().Get("after"))
 	if err != nil {
-		s.problemOf(w, r, v.access, http.StatusBadRequest, "Bad address", "The address does not say which influencers to show.")
+		s.problemOf(w, r, http.StatusBadRequest, "bad_address")
 		return
 	}
 	list, err := s.db.Influencers(r.Context(), v.current.CompanyID, after, influencersPerPage+1)
@@ -55,50 +59,51 @@ func (s *Server) influencers(w http.ResponseWriter, r *http.Request, v pageReque
 		s.unavailable(w, r, err)
 		return
 	}
-	page := influencersPage{head: v.head("Influencers", "influencers"), APIPath: apiPath(v.current.Environment, "influencers")}
+	page := influencersPage{head: v.head(v.lang.T("influencers.title"), "influencers"), APIPath: apiPath(v.current.Environment, "influencers")}
 	if len(list) > influencersPerPage {
 		list = list[:influencersPerPage]
 		last := list[len(list)-1]
 		next := commerce.InfluencerCursor{CreatedAt: last.CreatedAt, InfluencerID: last.InfluencerID}
-		page.More = page.InfluencersPath + "&after=" + url.QueryEscape(next.String())
+		page.More = storePath("/dashboard/influencers", v.current.CompanyID, "after", next.String())
 	}
 	if !after.IsZero() {
-		page.First = page.InfluencersPath
+		page.First = storePath("/dashboard/influencers", v.current.CompanyID)
 	}
 	today := s.now().In(zoneOf(v.current.Timezone)).Format(time.DateOnly)
 	page.StartDate = today
 	for _, influencer := range list {
-		page.List = append(page.List, s.viewInfluencer(influencer, today))
+		page.List = append(page.List, s.viewInfluencer(v.lang, influencer, today))
 	}
-	s.render(w, http.StatusOK, "influencers.html", page)
+	s.render(w, r, http.StatusOK, "influencers.html", page)
 }
 
-func (s *Server) viewInfluencer(i commerce.Influencer, today string) influencerCard {
+func (s *Server) viewInfluencer(l *lang.Printer, i commerce.Influencer, today string) influencerCard {
 	card := influencerCard{Name: i.Name, Category: i.Category}
 	campaigns := map[string]string{}
 	for _, c := range i.Campaigns {
 		campaigns[c.CampaignID] = c.Name
 	}
-	for _, l := range i.Links {
-		line := linkLine{Short: l.Code, Destination: l.URL, Campaign: campaigns[l.CampaignID]}
+	for _, link := range i.Links {
+		line := linkLine{Short: link.Code, Destination: link.URL, Campaign: campaigns[link.CampaignID]}
 		if s.config.ShortBase != "" {
-			line.Short = strings.TrimSuffix(s.config.ShortBase, "/") + "/" + l.Code
+			line.Short = strings.TrimSuffix(s.config.ShortBase, "/") + "/" + link.Code
 			line.Copy = s.shortScheme() + line.Short
 		}
 		card.Links = append(card.Links, line)
 	}
 	for _, c := range i.Coupons {
-		line := couponLine{Code: c.Code, Campaign: campaigns[c.CampaignID], Period: periodText(c.StartDate, c.EndDate), State: "active", StateText: "Active"}
+		line := couponLine{Code: c.Code, Campaign: campaigns[c.CampaignID], Period: l.Period(c.StartDate, c.EndDate), State: "active"}
 		switch {
 		case c.StartDate != "" && c.StartDate > today:
-			line.State, line.StateText = "ahead", "Not yet"
+			line.State = "ahead"
 		case c.EndDate != "" && c.EndDate < today:
-			line.State, line.StateText = "over", "Ended"
+			line.State = "over"
 		}
+		line.StateText = l.T("coupon." + line.State)
 		card.Coupons = append(card.Coupons, line)
 	}
 	for _, c := range i.Costs {
-		card.Costs = append(card.Costs, viewCost(c, campaigns[c.CampaignID]))
+		card.Costs = append(card.Costs, viewCost(l, c, campaigns[c.CampaignID]))
 	}
 	return card
 }
@@ -114,65 +119,36 @@ func (s *Server) shortScheme() string {
 	return "https://"
 }
 
-func viewCost(c commerce.Cost, campaign string) agreementLine {
-	var parts []string
-	if c.FixedFeeMinor > 0 {
-		parts = append(parts, money(c.FixedFeeMinor, commerce.BRL)+" an order")
+func viewCost(l *lang.Printer, c commerce.Cost, campaign string) agreementLine {
+	line := agreementLine{Formula: costFormula(l, c.CostTerms), For: l.T("cost.any_sale"), Period: l.Period(c.StartDate, c.EndDate)}
+	whatever := c.FixedFeeMinor == 0 && !c.VarFee.IsPositive() // a value is owed whatever the evidence
+	switch {
+	case whatever && campaign != "":
+		line.For = l.T("cost.campaign_whatever", campaign)
+	case whatever:
+		line.For = l.T("cost.whatever")
+	case campaign != "":
+		line.For = l.T("cost.campaign", campaign)
 	}
-	if c.VarFee.IsPositive() {
-		parts = append(parts, c.VarFee.String()+"% of sales")
-	}
-	if c.ValueMinor > 0 {
-		text := money(c.ValueMinor, commerce.BRL)
-		switch c.Frequency {
-		case commerce.Specific:
-			text += " once"
-		case commerce.Daily:
-			text += " a day"
-		case commerce.Weekly:
-			text += " a week"
-		case commerce.Monthly:
-			text += " a month"
-		}
-		parts = append(parts, text)
-	}
-	line := agreementLine{Formula: strings.Join(parts, " + "), For: "any sale of theirs", Period: periodText(c.StartDate, c.EndDate)}
-	if campaign != "" {
-		line.For = "campaign " + campaign
-	}
-	if c.FixedFeeMinor == 0 && !c.VarFee.IsPositive() {
-		line.For = "for the influencer, whatever is sold" // a value is owed whatever the evidence
-		if campaign != "" {
-			line.For = "for campaign " + campaign + ", whatever is sold"
-		}
-	} else if c.CouponCost {
-		line.For += ", by coupon only"
+	if c.CouponCost && !whatever {
+		line.For += ", " + l.T("cost.coupon_only")
 	}
 	return line
 }
 
-// periodText writes inclusive days: "from 1 Nov 2026", "1 Nov 2026 – 30 Nov 2026".
-func periodText(start, end string) string {
-	from, to := dayText(start), dayText(end)
-	switch {
-	case from == "" && to == "":
-		return "always"
-	case to == "":
-		return "from " + from
-	case from == "":
-		return "until " + to
-	case from == to:
-		return "on " + from
+// costFormula says what a cost pays: "R$ 5.00 an order + 10% of sales".
+func costFormula(l *lang.Printer, c commerce.CostTerms) string {
+	var parts []string
+	if c.FixedFeeMinor > 0 {
+		parts = append(parts, l.T("cost.per_order", l.Money(c.FixedFeeMinor, commerce.BRL)))
 	}
-	return from + " – " + to
-}
-
-func dayText(day string) string {
-	date, err := time.Parse(time.DateOnly, day)
-	if err != nil {
-		return day
+	if c.VarFee.IsPositive() {
+		parts = append(parts, l.T("cost.of_sales", l.Number(c.VarFee)))
 	}
-	return date.Format("2 Jan 2006")
+	if c.ValueMinor > 0 {
+		parts = append(parts, l.T("cost."+c.Frequency, l.Money(c.ValueMinor, commerce.BRL)))
+	}
+	return strings.Join(parts, " + ")
 }
 
 // apiPath is where the store's platform calls an operation.

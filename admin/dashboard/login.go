@@ -10,18 +10,21 @@ import (
 
 	"github.com/alexedwards/argon2id"
 
+	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/throttle"
 )
 
 const (
-	maxForm  = 8 << 10
-	maxEmail = 254 // RFC 5321, 4.5.3.1.3, less the brackets
+	maxForm   = 8 << 10
+	loginPath = "/dashboard/login"
+	maxEmail  = 254 // RFC 5321, 4.5.3.1.3, less the brackets
 )
 
 // loginPage is what templates/login.html shows.
 type loginPage struct {
 	Title   string
+	Here    string // path of this page, to come back to
 	Next    string
 	Email   string
 	Message string
@@ -29,21 +32,22 @@ type loginPage struct {
 
 func (s *Server) loginForm(w http.ResponseWriter, r *http.Request) {
 	next := localPath(r.URL.Query().Get("next"))
-	if _, err := s.authenticate(w, r); err == nil {
+	if a, err := s.authenticate(w, r); err == nil && s.alive(w, r, a) {
 		http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // localPath leads to our pages alone
 		return
 	}
-	s.render(w, http.StatusOK, "login.html", loginPage{Title: "Log in", Next: next})
+	s.render(w, r, http.StatusOK, "login.html", loginPage{Title: s.langOf(r).T("login.title"), Here: r.URL.RequestURI(), Next: next})
 }
 
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
-		s.problem(w, r, http.StatusBadRequest, "Bad request", "The form could not be read.")
+		s.problem(w, r, http.StatusBadRequest, "bad_form")
 		return
 	}
 	email := strings.ToLower(strings.TrimSpace(r.PostForm.Get("email")))
-	page := loginPage{Title: "Log in", Next: localPath(r.PostForm.Get("next")), Email: email}
+	l := s.langOf(r)
+	page := loginPage{Title: l.T("login.title"), Here: loginPath, Next: localPath(r.PostForm.Get("next")), Email: email}
 	if len(email) > maxEmail || !commerce.IsID(email) { // nobody has such an e-mail
 		email, page.Email = "", ""
 	}
@@ -54,16 +58,16 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		}
 		seconds := int(math.Ceil(got.Wait.Seconds()))
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))
-		page.Message = "Too many attempts. Try again in " + waitText(seconds) + "."
-		s.render(w, http.StatusTooManyRequests, "login.html", page)
+		page.Message = l.T("login.too_many", waitText(l, seconds))
+		s.render(w, r, http.StatusTooManyRequests, "login.html", page)
 		return
 	}
 	personID, err := s.check(r.Context(), email, r.PostForm.Get("password"))
 	if errors.Is(err, errNotLoggedIn) {
 		s.noteFailure(r.Context(), email, network)
 		// The same text after the same work, for a wrong e-mail and a wrong password.
-		page.Message = "E-mail or password is not right."
-		s.render(w, http.StatusUnauthorized, "login.html", page)
+		page.Message = l.T("login.wrong")
+		s.render(w, r, http.StatusUnauthorized, "login.html", page)
 		return
 	}
 	var login commerce.LogIn
@@ -133,16 +137,17 @@ func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	s.clearCookies(w, r)
+	s.live.Recheck()
 	if err != nil {
 		s.unavailable(w, r, err)
 		return
 	}
-	http.Redirect(w, r, "/dashboard/login", http.StatusSeeOther)
+	http.Redirect(w, r, loginPath, http.StatusSeeOther)
 }
 
-func waitText(seconds int) string {
+func waitText(l *lang.Printer, seconds int) string {
 	if seconds < 60 {
-		return plural(int64(seconds), "second")
+		return l.N("login.seconds", int64(seconds))
 	}
-	return plural(int64((seconds+59)/60), "minute")
+	return l.N("login.minutes", int64((seconds+59)/60))
 }

@@ -2,39 +2,13 @@ package dashboard
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
-	"golang.org/x/text/currency"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/admin/dashboard/lang"
 )
-
-// money writes minor units for people: (123450, "BRL") is "R$ 1,234.50", with a
-// no-break space. An amount without a currency is written without one.
-func money(minor int64, code string) string { return sumText(decimal.NewFromInt(minor), code) }
-
-// sumText writes a sum of minor units as money does.
-func sumText(minor decimal.Decimal, code string) string {
-	text := commerce.FormatSum(minor, code)
-	sign := ""
-	if strings.HasPrefix(text, "-") {
-		sign, text = "−", text[1:]
-	}
-	whole, cents, hasCents := strings.Cut(text, ".")
-	text = group(whole)
-	if hasCents {
-		text += "." + cents
-	}
-	if code == "" {
-		return sign + text
-	}
-	return sign + symbol(code) + "\u00a0" + text
-}
 
 // sizeOf returns the CSS class by which amounts of that length fit their place:
 // "long" from ten million on, "longer" from a hundred billion on.
@@ -60,51 +34,16 @@ func breakable(line, size string) string {
 	return line
 }
 
-// symbol returns a currency's sign as English texts write it, R$ or US$; a
-// currency without a sign of its own has its code.
-func symbol(code string) string {
-	unit, err := currency.ParseISO(code)
-	if err != nil {
-		return code
-	}
-	text := message.NewPrinter(language.English).Sprint(currency.Symbol(unit))
-	if text == "$" {
-		return "US$" // "$" is the sign of many currencies
-	}
-	return text
-}
-
-// group puts a comma between each three digits.
-func group(digits string) string {
-	var out strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			out.WriteByte(',')
-		}
-		out.WriteRune(d)
-	}
-	return out.String()
-}
-
-func count(n int64) string { return group(strconv.FormatInt(n, 10)) }
-
-func plural(n int64, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return count(n) + " " + word + "s"
-}
-
 // sums holds an amount per currency. Currencies are never added to each other.
 type sums map[string]decimal.Decimal
 
 func (m sums) add(code string, minor decimal.Decimal) { m[code] = m[code].Add(minor) }
 
 // lines writes each currency on a line, the home currency first, even when it is zero.
-func (m sums) lines(home string) []string {
+func (m sums) lines(l *lang.Printer, home string) []string {
 	var out []string
 	for _, code := range m.codes(home) {
-		out = append(out, sumText(m[code], code))
+		out = append(out, l.Sum(m[code], code))
 	}
 	return out
 }
@@ -121,12 +60,4 @@ func (m sums) codes(home string) []string {
 		return others
 	}
 	return append([]string{home}, others...)
-}
-
-// percent writes part of whole with one decimal, rounded half up: "41.7%".
-func percent(part, whole decimal.Decimal) string {
-	if !whole.IsPositive() {
-		return "–"
-	}
-	return part.Shift(2).DivRound(whole, 1).StringFixed(1) + "%"
 }

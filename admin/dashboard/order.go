@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 )
@@ -34,7 +34,7 @@ type orderPage struct {
 	State     string   // what the commission is, in a word
 	StateIs   string   // approved | pending | cancelled: a class
 	Unproven  bool     // paid though nothing proves it
-	Decide    string   // the operation of the admin API that ends the review; empty: it is in none
+	Decide    string   // the id of the influencer about whose link the store decides; empty: nothing waits
 	PayableOn string   // the day from which it may be paid; empty: nothing is owed
 	TakenBack bool     // cancelled: the costs are what was owed before
 	Ledger    []ledgerLine
@@ -85,6 +85,10 @@ type modelLine struct {
 
 type modelPart struct{ Who, Share, Amount string }
 
+func (s *Server) orderRoutes() []route {
+	return []route{{pattern: "GET /dashboard/order", handle: s.order}}
+}
+
 func (s *Server) order(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	id := r.URL.Query().Get("id")
 	var e commerce.ExplainedSale
@@ -93,8 +97,7 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request, v pageRequest) {
 		e, err = s.db.ExplainedSale(r.Context(), v.current.CompanyID, id)
 	}
 	if errors.Is(err, commerce.ErrNotFound) {
-		s.problemOf(w, r, v.access, http.StatusNotFound, "No such order here (yet)",
-			"An order shows within moments of being accepted. Check its id, and whether it was sent to live or to sandbox.")
+		s.problemOf(w, r, http.StatusNotFound, "no_order")
 		return
 	}
 	if err != nil {
@@ -103,12 +106,12 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	}
 	zone := zoneOf(v.current.Timezone)
 	page := orderPage{
-		head: v.head("Order "+orderName(e.Sale), ""), Order: viewSale(e.Sale, v.current.CompanyID, zone), ID: e.Sale.OrderID,
-		When: e.Sale.CreatedAt.In(zone).Format("Monday, 2 January 2006, 15:04"), Back: dayPath(v.current.CompanyID, e.Sale.Day),
+		head: v.head(v.lang.T("order.title", orderName(e.Sale)), "orders"), Order: viewSale(v.lang, e.Sale, v.current.CompanyID, zone), ID: e.Sale.OrderID,
+		When: v.lang.LongDate(e.Sale.CreatedAt.In(zone)) + e.Sale.CreatedAt.In(zone).Format(", 15:04"), Back: dayPath(v.current.CompanyID, e.Sale.Day),
 	}
-	page.ledger(e, zone)
+	page.ledger(v.lang, e, zone)
 	if e.Sale.InfluencerID != "" {
-		page.Verdict = verdict(e.Sale, false)
+		page.Verdict = verdict(v.lang, e.Sale, false)
 	}
 	var x facts.Explanation
 	if len(e.Explanation) > 0 {
@@ -117,122 +120,140 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request, v pageRequest) {
 			s.log.Error("dashboard: explanation is not in its shape", "company", v.current.CompanyID, "order", id, "error", err)
 		} else {
 			page.Explained, page.Changing = true, e.Recomputing
-			page.explain(x, e.Sale, zone)
+			page.explain(v.lang, x, e.Sale, zone)
 		}
 	}
-	s.render(w, http.StatusOK, "order.html", page)
+	s.render(w, r, http.StatusOK, "order.html", page)
 }
 
 // verdict says who is credited and why. unpaid: no commission is owed, whatever
 // the order's status.
-func verdict(s commerce.Sale, unpaid bool) string {
+func verdict(l *lang.Printer, s commerce.Sale, unpaid bool) string {
 	if s.InfluencerID == "" {
-		return "No influencer is credited: the order carries no coupon of an influencer, and no proven link of one led to it."
+		return l.T("verdict.nobody")
 	}
-	text := s.Influencer + " is credited, because the order used their coupon."
+	text := l.T("verdict.coupon", s.Influencer)
 	if s.DiscountCode != "" {
-		text = s.Influencer + " is credited, because the order used their coupon: " + s.DiscountCode + "."
+		text = l.T("verdict.coupon_code", s.Influencer, s.DiscountCode)
 	}
 	if s.Evidence == commerce.EvidenceLink {
-		text = s.Influencer + " is credited, because the shopper came through their link."
+		text = l.T("verdict.link", s.Influencer)
 	}
 	switch {
 	case unpaid: // the page says why
 	case s.Status == commerce.OrderPending:
-		text += " The commission falls due when the order is approved."
+		text += " " + l.T("verdict.pending")
 	case s.Status == commerce.OrderCancelled:
-		text += " The order was cancelled, so nothing is owed."
+		text += " " + l.T("verdict.cancelled")
 	}
 	return text
 }
 
-func (p *orderPage) ledger(e commerce.ExplainedSale, zone *time.Location) {
+func (p *orderPage) ledger(l *lang.Printer, e commerce.ExplainedSale, zone *time.Location) {
 	net := sums{}
-	for _, l := range e.Ledger {
-		net.add(l.Currency, decimal.NewFromInt(l.AmountMinor))
+	for _, entry := range e.Ledger {
+		net.add(entry.Currency, decimal.NewFromInt(entry.AmountMinor))
 		p.Ledger = append(p.Ledger, ledgerLine{
-			Entry: l.Entry, When: l.At.In(zone).Format("2 Jan 2006, 15:04:05"), Stamp: l.At.In(zone).Format(time.RFC3339),
-			Kind: strings.ToUpper(l.Kind[:1]) + l.Kind[1:], Who: l.Influencer,
-			Agreement: agreement(l, e.Sale.Currency), Cause: causeWords(l.Cause, zone),
-			Amount: money(l.AmountMinor, l.Currency), Negative: l.AmountMinor < 0, ReversesEntryShown: l.Reverses,
+			Entry: entry.Entry, When: l.Instant(entry.At.In(zone)), Stamp: entry.At.In(zone).Format(time.RFC3339),
+			Kind: textOf(l, "entry."+entry.Kind, entry.Kind), Who: entry.Influencer,
+			Agreement: agreement(l, entry, e.Sale.Currency), Cause: causeWords(l, entry.Cause, zone),
+			Amount: l.Money(entry.AmountMinor, entry.Currency), Negative: entry.AmountMinor < 0, ReversesEntryShown: entry.Reverses,
 		})
 	}
-	p.Net = net.lines(e.Sale.Currency)
+	p.Net = net.lines(l, e.Sale.Currency)
 }
 
-func (p *orderPage) explain(x facts.Explanation, sale commerce.Sale, zone *time.Location) {
+func (p *orderPage) explain(l *lang.Printer, x facts.Explanation, sale commerce.Sale, zone *time.Location) {
 	for _, k := range x.Keys {
-		name, about := keyWords(string(k.Kind))
-		line := keyLine{Name: name, About: about, Hub: k.Hub, Visitors: plural(int64(k.Visitors), "device")}
+		name, about := keyWords(l, string(k.Kind))
+		line := keyLine{Name: name, About: about, Hub: k.Hub, Visitors: l.N("order.devices", int64(k.Visitors))}
 		switch {
 		case !k.Counted():
-			line.Visitors = "not used: too many orders share it"
+			line.Visitors = l.T("order.hub_of_orders")
 		case k.Hub:
-			line.Visitors = "not used: too many people share it"
+			line.Visitors = l.T("order.hub_of_people")
 		}
 		p.Keys = append(p.Keys, line)
 	}
 	for _, t := range x.Touches {
-		line := touchLine{When: t.At, Stamp: t.At, Campaign: t.Campaign, Influencer: t.Influencer, Used: t.Used, Reason: t.Reason}
-		if at, err := time.Parse(time.RFC3339, t.At); err == nil {
-			line.When = at.In(zone).Format("2 Jan 2006, 15:04")
-		}
-		line.What = strings.Join(present(t.Source, t.Medium), " / ")
-		if t.Source == "(direct)" {
-			line.What = "Direct visit"
-		}
-		if line.What == "" {
-			line.What = t.Channel
-		}
-		if name, _ := keyWords(t.MatchedBy); name != "" {
-			line.By = strings.ToLower(name)
-		}
-		if t.Influencer != "" {
-			line.Proof = proofWords(t.Proof)
-		}
-		p.Touches = append(p.Touches, line)
+		p.Touches = append(p.Touches, viewTouch(l, t, zone))
 	}
-	for _, l := range x.Payout.Losers {
-		p.Losers = append(p.Losers, l.Influencer+" had a "+string(l.Evidence)+": "+l.Reason)
+	for _, loser := range x.Payout.Losers {
+		p.Losers = append(p.Losers, l.T("order.loser_"+string(loser.Evidence), loser.Influencer, reasonWords(l, loser.Reason)))
 	}
-	p.Verdict = verdict(sale, x.Payout.State == facts.PayoutNone)
-	p.Reason = unpaidWords(x.Payout.Reason)
+	p.Verdict = verdict(l, sale, x.Payout.State == facts.PayoutNone)
+	p.Reason = unpaidWords(l, x.Payout.Reason)
 	if x.Payout.State == facts.PayoutReview && x.Payout.Winner != nil {
-		p.Verdict = x.Payout.Winner.Influencer + " may have brought this sale by a link. Nothing is owed until you decide."
-		p.Decide = "POST /order/" + url.PathEscape(sale.OrderID) + "/evidence"
+		p.Verdict = l.T("verdict.review", x.Payout.Winner.Influencer)
+		p.Decide = x.Payout.Winner.InfluencerID
 	}
 	p.Unproven = x.Payout.State == facts.PayoutEarned && x.Payout.Winner != nil && x.Payout.Winner.Proof == facts.ProofClaimed
-	if day, err := time.Parse(time.DateOnly, x.Payout.PayableOn); err == nil {
-		p.PayableOn = day.Format("2 Jan 2006")
+	if x.Payout.PayableOn != "" {
+		p.PayableOn = l.Day(x.Payout.PayableOn)
 	}
-	p.State, p.StateIs = stateWords(x.Payout.State, len(p.Ledger) > 0)
+	p.State, p.StateIs = stateWords(l, x.Payout.State, len(p.Ledger) > 0)
 	p.TakenBack = x.Payout.State == facts.PayoutReversed
-	p.Base = amount(x.Payout.Base, sale.Currency)
+	p.Base = amount(l, x.Payout.Base, sale.Currency)
 	for _, c := range x.Payout.Costs {
-		line := costLine{Level: levelWord(c.Level), Revision: c.Revision, Amounts: amounts(c.Amounts, sale.Currency)}
+		line := costLine{Level: levelWord(l, c.Level), Revision: c.Revision, Amounts: amounts(l, c.Amounts, sale.Currency)}
 		var parts []string
 		if f := c.FixedFee.String(); f != "" && f != "0" {
-			parts = append(parts, amount(c.FixedFee, commerce.BRL)+" an order")
+			parts = append(parts, l.T("cost.per_order", amount(l, c.FixedFee, commerce.BRL)))
 		}
 		if f := c.VarFee.String(); f != "" && f != "0" {
-			parts = append(parts, f+"% of "+p.Base)
+			parts = append(parts, l.T("cost.percent_of", percentOf(l, c.VarFee), p.Base))
 		}
 		line.Formula = strings.Join(parts, " + ")
 		p.Costs = append(p.Costs, line)
 	}
-	p.Total = amounts(x.Payout.Commissions, sale.Currency)
-	p.WhatIf = whatIf(x)
+	p.Total = amounts(l, x.Payout.Commissions, sale.Currency)
+	p.WhatIf = whatIf(l, x)
 	for _, name := range modelOrder {
 		if parts, ok := x.Models[name]; ok {
-			line := modelLine{Name: modelWords[name][0], About: modelWords[name][1]}
+			line := modelLine{Name: l.T("model." + name), About: l.T("model.about." + name)}
 			for _, part := range parts {
 				who := part.Influencer
 				if who == "" {
-					who = part.Channel
+					who = channelWords(l, part.Channel)
 				}
-				line.Parts = append(line.Parts, modelPart{who, sharePercent(part.Share), amount(part.Amount, sale.Currency)})
+				line.Parts = append(line.Parts, modelPart{who, sharePercent(l, part.Share), amount(l, part.Amount, sale.Currency)})
 			}
 			p.Models = append(p.Models, line)
 		}
 	}
+}
+
+func viewTouch(l *lang.Printer, t facts.ExplainedTouch, zone *time.Location) touchLine {
+	line := touchLine{When: t.At, Stamp: t.At, Campaign: t.Campaign, Influencer: t.Influencer, Used: t.Used, Reason: reasonWords(l, t.Reason)}
+	if at, err := time.Parse(time.RFC3339, t.At); err == nil {
+		line.When = l.Time(at.In(zone))
+	}
+	line.What = strings.Join(present(t.Source, t.Medium), " / ")
+	if t.Source == "(direct)" {
+		line.What = l.T("order.direct")
+	}
+	if line.What == "" {
+		line.What = channelWords(l, t.Channel)
+	}
+	if name, _ := keyWords(l, t.MatchedBy); name != "" {
+		line.By = strings.ToLower(name)
+	}
+	if t.Influencer != "" {
+		line.Proof = proofWords(l, t.Proof)
+	}
+	return line
+}
+
+// percentOf writes the percentage of a cost.
+func percentOf(l *lang.Printer, fee json.Number) string {
+	d, err := commerce.ParseDecimal(fee.String())
+	if err != nil {
+		return fee.String() + "%"
+	}
+	return l.Number(d) + "%"
+}
+
+// channelWords returns the words for a channel of internal/attribution.
+func channelWords(l *lang.Printer, channel string) string {
+	return textOf(l, "channel."+strings.ReplaceAll(strings.ToLower(channel), " ", "_"), channel)
 }

@@ -47,7 +47,7 @@ const (
 		"base":100,"commission":10,"commissions":[{"amount":10,"currency":"USD"},{"amount":12.5,"currency":"BRL"}],"state":"earned"}`
 	cancelled = anaWins + `"costs":[{"cost_id":"1","level":"influencer","fixed_fee":0,"var_fee":10,"revision":2,"amount":10,"amounts":[{"amount":10,"currency":"BRL"}]}],
 		"base":100,"commission":0,"commissions":[],"state":"reversed"}`
-	waits = `{"winner":{"influencer":"Ana Prado","campaign":"","evidence":"link","proof":"claimed"},"rule":"coupon_first","losers":[],
+	waits = `{"winner":{"influencer":"Ana Prado","influencer_id":"0195b2c0-0000-7000-8000-00000000000a","campaign":"","evidence":"link","proof":"claimed"},"rule":"coupon_first","losers":[],
 		"costs":[{"cost_id":"1","level":"influencer","fixed_fee":0,"var_fee":10,"revision":2,"amount":10,"amounts":[{"amount":10,"currency":"BRL"}]}],
 		"base":100,"commission":10,"commissions":[{"amount":10,"currency":"BRL"}],"state":"review","reason":"unproven"}`
 	held    = anaWins + `"costs":[],"base":100,"commission":10,"commissions":[{"amount":10,"currency":"BRL"}],"state":"earned","payable_on":"2026-04-09"}`
@@ -101,7 +101,7 @@ func TestEveryCurrencyAndEveryZeroIsTold(t *testing.T) {
 	f(orderOf("recurring"), []string{"recurring subscription orders are not paid"}, "falls due", "Expected")
 	f(orderOf("held"), []string{"It may be paid from 9 Apr 2026 on."})
 	f(orderOf("trusted"), []string{"Nothing proves that the buyer came by this link. It is paid since"})
-	f(orderOf("waits"), []string{"Ana Prado may have brought this sale by a link. Nothing is owed until you decide.", "In review", "Commission if you accept", "Nothing is owed: nothing proves that", "To decide, send the admin API POST /order/waits/evidence with accept or refuse."}, "is credited", "falls due")
+	f(orderOf("waits"), []string{"Ana Prado may have brought this sale by a link. Nothing is owed until you decide.", "In review", "Commission if you accept", "Nothing is owed: nothing proves that", "Accept and pay", "Refuse"}, "is credited", "falls due")
 	f(orderOf("nobody"), []string{"No influencer is credited", "Nothing is owed: no coupon and no proven link of an influencer led to the order."}, "Without the")
 }
 

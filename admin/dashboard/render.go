@@ -13,6 +13,8 @@ import (
 	"mime"
 	"net/http"
 	"path"
+
+	"github.com/tributary-io/tributary/admin/dashboard/lang"
 )
 
 //go:embed templates/*.html
@@ -80,18 +82,39 @@ func (a assets) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(file.body)
 }
 
-// pages are the parsed templates, each with the layout around it.
+// pages are the parsed templates of one language, each with the layout around it.
 type pages map[string]*template.Template
 
-func parsePages(a assets) (pages, error) {
-	layout, err := template.New("layout.html").Funcs(template.FuncMap{"asset": a.url}).
-		ParseFS(templateFiles, "templates/layout.html", "templates/parts.html")
+// parsePages parses every file of templates/ but the layout and the parts, which
+// all of them have.
+func parsePages(a assets, l *lang.Printer) (pages, error) {
+	layout, err := template.New("layout.html").Funcs(template.FuncMap{
+		"asset": a.url, "t": l.T, "n": l.N, "count": l.Count, "day": l.Day, "lang": func() string { return l.Tag },
+		// th is a text of the catalogue with its markup. Arguments are escaped.
+		"th": func(key string, args ...any) template.HTML {
+			for i, arg := range args {
+				if text, ok := arg.(string); ok {
+					args[i] = template.HTMLEscapeString(text)
+				}
+			}
+			return template.HTML(l.T(key, args...)) //nolint:gosec // the catalogue is ours, and the arguments are escaped
+		},
+		"tags": func() []string { return lang.Tags },
+	}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html")
+	if err != nil {
+		return nil, fmt.Errorf("dashboard: templates: %w", err)
+	}
+	files, err := fs.Glob(templateFiles, "templates/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("dashboard: templates: %w", err)
 	}
 	list := pages{}
-	for _, name := range []string{"login.html", "today.html", "order.html", "influencers.html", "problem.html"} {
-		page, err := template.Must(layout.Clone()).ParseFS(templateFiles, "templates/"+name)
+	for _, file := range files {
+		name := path.Base(file)
+		if name == "layout.html" || name == "parts.html" {
+			continue
+		}
+		page, err := template.Must(layout.Clone()).ParseFS(templateFiles, file)
 		if err != nil {
 			return nil, fmt.Errorf("dashboard: templates: %w", err)
 		}
@@ -100,10 +123,11 @@ func parsePages(a assets) (pages, error) {
 	return list, nil
 }
 
-// render writes a page whole, or an error page if the template fails.
-func (s *Server) render(w http.ResponseWriter, status int, name string, data any) {
+// render writes a page whole, in the language of the request, or an error page if
+// the template fails.
+func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, name string, data any) {
 	var page bytes.Buffer
-	if err := s.pages[name].ExecuteTemplate(&page, "layout.html", data); err != nil {
+	if err := s.pages[s.langOf(r).Tag][name].ExecuteTemplate(&page, "layout.html", data); err != nil {
 		s.log.Error("dashboard: render", "page", name, "error", err)
 		http.Error(w, "The page could not be made. Try again.", http.StatusInternalServerError)
 		return
@@ -121,13 +145,20 @@ type problemPage struct {
 	Back     string
 }
 
-func (s *Server) problem(w http.ResponseWriter, _ *http.Request, status int, title, text string) {
-	s.render(w, status, "problem.html", problemPage{Title: title, Text: text, Back: "/dashboard/"})
+// problem answers with a page whose words are the texts "problem.<key>" and
+// "problem.<key>_text".
+func (s *Server) problem(w http.ResponseWriter, r *http.Request, status int, key string) {
+	s.showProblem(w, r, status, key, false)
 }
 
 // problemOf is problem for somebody who is logged in: the page has a log-out.
-func (s *Server) problemOf(w http.ResponseWriter, _ *http.Request, _ access, status int, title, text string) {
-	s.render(w, status, "problem.html", problemPage{Title: title, Text: text, LoggedIn: true, Back: "/dashboard/"})
+func (s *Server) problemOf(w http.ResponseWriter, r *http.Request, status int, key string) {
+	s.showProblem(w, r, status, key, true)
+}
+
+func (s *Server) showProblem(w http.ResponseWriter, r *http.Request, status int, key string, loggedIn bool) {
+	l := s.langOf(r)
+	s.render(w, r, status, "problem.html", problemPage{Title: l.T("problem." + key), Text: l.T("problem." + key + "_text"), LoggedIn: loggedIn, Back: "/dashboard/"})
 }
 
 // unavailable answers 503 after an error, which is logged and not shown. Guesses
@@ -138,10 +169,10 @@ func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, err error) 
 	}
 	if errors.Is(err, errTooManyGuesses) {
 		w.Header().Set("Retry-After", "1")
-		s.problem(w, r, http.StatusTooManyRequests, "Too many attempts", "Too many unknown log-ins came from your network. Try again in a moment.")
+		s.problem(w, r, http.StatusTooManyRequests, "too_many")
 		return
 	}
 	s.log.Error("dashboard: request failed", "path", r.URL.Path, "error", err)
 	w.Header().Set("Retry-After", "5")
-	s.problem(w, r, http.StatusServiceUnavailable, "Not available just now", "The data could not be read. Try again in a moment.")
+	s.problem(w, r, http.StatusServiceUnavailable, "unavailable")
 }

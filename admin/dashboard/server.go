@@ -14,6 +14,7 @@ import (
 
 	"github.com/alexedwards/argon2id"
 
+	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/throttle"
@@ -43,10 +44,11 @@ type Config struct {
 type Database interface {
 	// PersonByEmail returns commerce.ErrNotFound for an unknown e-mail.
 	PersonByEmail(ctx context.Context, email string) (commerce.Person, error)
-	Accesses(ctx context.Context, personID string) ([]commerce.Access, error)
+	// SessionAccesses returns commerce.ErrNotFound for a session that has ended.
+	SessionAccesses(ctx context.Context, personID, family string) ([]commerce.Access, error)
 
 	// StartSession logs a person in, and returns how many attempts failed before.
-	StartSession(ctx context.Context, personID string, token [32]byte, at, expires time.Time) (commerce.LogIn, error)
+	StartSession(ctx context.Context, personID, browser string, token [32]byte, at, expires time.Time) (commerce.LogIn, error)
 	// LogInFailed counts a failed attempt; an unknown e-mail is no error.
 	LogInFailed(ctx context.Context, email string, at time.Time) error
 	// RotateSession returns commerce.ErrNotFound for an unknown or expired token,
@@ -54,6 +56,7 @@ type Database interface {
 	RotateSession(ctx context.Context, r commerce.SessionRotation) (commerce.Session, error)
 	EndSession(ctx context.Context, family string) error
 	EndSessionOf(ctx context.Context, token [32]byte) error
+	StillWatching(ctx context.Context, list []commerce.Watch) ([]commerce.Watch, error)
 
 	DaySales(ctx context.Context, companyID, day string, before commerce.Cursor, limit int) (commerce.DaySales, error)
 	DaySalesOf(ctx context.Context, companyID, day string, orderIDs []string) (commerce.DaySales, error)
@@ -86,7 +89,8 @@ type Server struct {
 	keys         signingKeys
 	handler      http.Handler
 	live         *live.Hub
-	pages        pages
+	languages    *lang.Languages
+	pages        map[string]pages // by language
 	assets       assets
 	attempts     *attempts
 	guesses      *throttle.Guesses // of refresh tokens
@@ -135,8 +139,14 @@ func New(config Config, deps Deps) (*Server, error) {
 	if s.assets, err = loadAssets(); err != nil {
 		return nil, err
 	}
-	if s.pages, err = parsePages(s.assets); err != nil {
+	if s.languages, err = lang.Load(); err != nil {
 		return nil, err
+	}
+	s.pages = map[string]pages{}
+	for _, l := range s.languages.All() {
+		if s.pages[l.Tag], err = parsePages(s.assets, l); err != nil {
+			return nil, err
+		}
 	}
 	params := argon2
 	if s.dummyHash, err = argon2id.CreateHash("nobody has this password", &params); err != nil {
@@ -146,7 +156,7 @@ func New(config Config, deps Deps) (*Server, error) {
 	if s.publicOrigin != "" {
 		sockets.Origins = append(slices.Clip(sockets.Origins), s.publicOrigin)
 	}
-	s.live = live.New(sockets, live.Deps{Feed: s, Viewer: s.Viewer, Hints: deps.Hints, Log: s.log})
+	s.live = live.New(sockets, live.Deps{Feed: s, Viewer: s.Viewer, Still: s.db.StillWatching, Hints: deps.Hints, Log: s.log})
 	s.handler = s.routes()
 	return s, nil
 }
@@ -176,17 +186,18 @@ func (s *Server) routes() http.Handler {
 	first := func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/dashboard/", http.StatusFound) }
 	mux.HandleFunc("GET /{$}", first)
 	mux.HandleFunc("GET /dashboard", first)
-	mux.HandleFunc("GET /dashboard/{$}", s.loggedIn(s.today))
-	mux.HandleFunc("GET /dashboard/order", s.loggedIn(s.order))
-	mux.HandleFunc("GET /dashboard/influencers", s.loggedIn(s.influencers))
+	for _, page := range s.memberRoutes() {
+		mux.HandleFunc(page.pattern, s.loggedIn(page))
+	}
 	mux.HandleFunc("GET /dashboard/session", s.sessionAlive)
-	mux.HandleFunc("GET /dashboard/login", s.loginForm)
-	mux.HandleFunc("POST /dashboard/login", s.login)
+	mux.HandleFunc("GET "+loginPath, s.loginForm)
+	mux.HandleFunc("POST "+loginPath, s.login)
 	mux.HandleFunc("POST /dashboard/logout", s.logout)
+	mux.HandleFunc("POST "+languagePath, s.chooseLanguage)
 	mux.HandleFunc("GET /dashboard/assets/{name}", s.assets.serve)
 	mux.Handle("GET "+livePath, s.live)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.problem(w, r, http.StatusNotFound, "No such page", "The address may be mistyped, or the page has moved.")
+		s.problem(w, r, http.StatusNotFound, "no_page")
 	})
 	var forms http.CrossOriginProtection
 	if s.publicOrigin != "" {
@@ -194,7 +205,7 @@ func (s *Server) routes() http.Handler {
 		_ = forms.AddTrustedOrigin(s.publicOrigin)
 	}
 	forms.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.problem(w, r, http.StatusForbidden, "Refused", "This form was sent from another site.")
+		s.problem(w, r, http.StatusForbidden, "other_site")
 	}))
 	inner := forms.Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/throttle"
@@ -82,7 +83,7 @@ func (s *Server) startSession(w http.ResponseWriter, r *http.Request, personID s
 		return commerce.LogIn{}, fmt.Errorf("dashboard: make a refresh token: %w", err)
 	}
 	now := s.now()
-	login, err := s.db.StartSession(r.Context(), personID, hashToken(token), now, now.Add(s.config.RefreshFor))
+	login, err := s.db.StartSession(r.Context(), personID, browserOf(r), hashToken(token), now, now.Add(s.config.RefreshFor))
 	if err != nil {
 		return commerce.LogIn{}, err
 	}
@@ -134,45 +135,76 @@ type pageRequest struct {
 	access   access
 	accesses []commerce.Access // never empty
 	current  commerce.Access   // the company whose page it is
-	notice   string            // what every page says above its content; may be empty
+	lang     *lang.Printer
+	here     string // path of the page, with its query
+	done     string // what the form before did; may be empty
+	notice   string // what every page says above its content; may be empty
 }
 
 // loggedIn serves a page to those who are logged in and may see the company
 // asked for (?company=, else their first).
-func (s *Server) loggedIn(page func(w http.ResponseWriter, r *http.Request, v pageRequest)) http.HandlerFunc {
+//
+// Forms of an analyst that only owners may send are refused, and so are forms that
+// cannot be read.
+func (s *Server) loggedIn(page route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		a, err := s.authenticate(w, r)
-		if errors.Is(err, errNotLoggedIn) {
-			to := "/dashboard/login"
-			if next := r.URL.RequestURI(); next != "/dashboard/" {
-				to += "?next=" + url.QueryEscape(next)
-			}
-			http.Redirect(w, r, to, http.StatusSeeOther)
-			return
+		var v pageRequest
+		if err == nil {
+			v, err = s.pageRequestOf(r.Context(), a, r.URL.Query().Get("company"))
 		}
-		if err != nil {
-			s.unavailable(w, r, err)
-			return
-		}
-		v, err := s.pageRequestOf(r.Context(), a, r.URL.Query().Get("company"))
 		switch {
+		case errors.Is(err, errNotLoggedIn):
+			s.clearCookies(w, r)
+			http.Redirect(w, r, loginFor(r), http.StatusSeeOther)
+			return
 		case errors.Is(err, errNoStore):
-			s.problemOf(w, r, a, http.StatusForbidden, "No store yet", "Your log-in works, but no store has let you in. Ask its owner to add you.")
+			s.problemOf(w, r, http.StatusForbidden, "no_store")
+			return
 		case errors.Is(err, commerce.ErrNotFound):
-			s.problemOf(w, r, a, http.StatusNotFound, "No such store", "It does not exist, or you are not one of its people.")
+			s.problemOf(w, r, http.StatusNotFound, "not_your_store")
+			return
 		case err != nil:
 			s.unavailable(w, r, err)
-		default:
-			v.notice = failureNotice(r, zoneOf(v.current.Timezone))
-			page(w, r, v)
+			return
 		}
+		if page.owner && v.current.Role != commerce.RoleOwner {
+			s.problemOf(w, r, http.StatusForbidden, "owners_only")
+			return
+		}
+		if r.Method == http.MethodPost {
+			r.Body = http.MaxBytesReader(w, r.Body, maxPageForm)
+			if err := r.ParseForm(); err != nil {
+				s.problemOf(w, r, http.StatusBadRequest, "bad_form")
+				return
+			}
+		}
+		v.lang, v.here = s.langOf(r), r.URL.RequestURI()
+		if key := "done." + r.URL.Query().Get("done"); v.lang.Has(key) {
+			v.done = v.lang.T(key)
+		}
+		v.notice = failureNotice(v.lang, r, zoneOf(v.current.Timezone))
+		page.handle(w, r, v)
 	}
+}
+
+// loginFor is the log-in that leads back to where a request went; a form's answer
+// is not to be asked for, so it leads to the first page.
+func loginFor(r *http.Request) string {
+	next := r.URL.RequestURI()
+	if next == "/dashboard/" || r.Method != http.MethodGet {
+		return loginPath
+	}
+	return loginPath + "?next=" + url.QueryEscape(next)
 }
 
 var errNoStore = errors.New("dashboard: the person belongs to no store")
 
 func (s *Server) pageRequestOf(ctx context.Context, a access, companyID string) (pageRequest, error) {
-	accesses, err := s.db.Accesses(ctx, a.personID)
+	accesses, err := s.db.SessionAccesses(ctx, a.personID, a.family)
+	if errors.Is(err, commerce.ErrNotFound) {
+		return pageRequest{}, errNotLoggedIn
+	}
 	if err != nil {
 		return pageRequest{}, err
 	}
@@ -205,7 +237,7 @@ func (s *Server) Viewer(w http.ResponseWriter, r *http.Request, companyID string
 	if err != nil {
 		return live.Viewer{}, viewerError(err)
 	}
-	return live.Viewer{PersonID: a.personID, Company: v.current, Until: a.until}, nil
+	return live.Viewer{PersonID: a.personID, Family: a.family, Company: v.current, Until: a.until}, nil
 }
 
 // viewerError tells a person who may not look from a store that does not answer.
@@ -219,14 +251,29 @@ func viewerError(err error) error {
 // sessionAlive lets the page's script find out whether it lost the connection or
 // the log-in.
 func (s *Server) sessionAlive(w http.ResponseWriter, r *http.Request) {
-	switch _, err := s.authenticate(w, r); {
-	case err == nil:
+	a, err := s.authenticate(w, r)
+	if err == nil {
+		_, err = s.pageRequestOf(r.Context(), a, "")
+	}
+	switch {
+	case err == nil || errors.Is(err, errNoStore):
 		w.WriteHeader(http.StatusNoContent)
 	case errors.Is(err, errNotLoggedIn):
 		w.WriteHeader(http.StatusUnauthorized)
 	default:
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
+}
+
+// alive reports whether a log-in has not been ended meanwhile. One that was is
+// forgotten by the browser.
+func (s *Server) alive(w http.ResponseWriter, r *http.Request, a access) bool {
+	_, err := s.pageRequestOf(r.Context(), a, "")
+	if errors.Is(err, errNotLoggedIn) {
+		s.clearCookies(w, r)
+		return false
+	}
+	return true
 }
 
 // localPath returns the page to show after the log-in: next where that is one of

@@ -16,7 +16,7 @@ import (
 // is stopped in the middle.
 type hangingStore struct{ Database }
 
-func (hangingStore) Accesses(ctx context.Context, _ string) ([]commerce.Access, error) {
+func (hangingStore) SessionAccesses(ctx context.Context, _, _ string) ([]commerce.Access, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }

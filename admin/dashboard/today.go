@@ -12,59 +12,10 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// head is what every page of a store shows above its content.
-type head struct {
-	Title           string
-	Notice          string // may be empty
-	Store           string
-	Role            string
-	Live            string // path of the same page in each environment; empty where there is none
-	Sandbox         string
-	IsLive          bool
-	Stores          []storeLink // other stores of this person
-	Timezone        string
-	Page            string // today | influencers | empty: which page this is
-	TodayPath       string
-	InfluencersPath string
-}
-
-type storeLink struct {
-	Name string
-	Path string
-}
-
-func (v pageRequest) head(title, page string) head {
-	h := head{Page: page, TodayPath: dayPath(v.current.CompanyID, ""),
-		InfluencersPath: "/dashboard/influencers?" + url.Values{"company": {v.current.CompanyID}}.Encode(),
-		Title:           title, Notice: v.notice, Store: v.current.Name, Role: v.current.Role, IsLive: v.current.Environment == commerce.Live, Timezone: v.current.Timezone}
-	seen := map[string]bool{v.current.StoreID: true}
-	for _, a := range v.accesses {
-		switch {
-		case a.StoreID == v.current.StoreID && a.Environment == commerce.Live:
-			h.Live = v.samePage(page, a.CompanyID)
-		case a.StoreID == v.current.StoreID:
-			h.Sandbox = v.samePage(page, a.CompanyID)
-		case !seen[a.StoreID]:
-			seen[a.StoreID] = true
-			h.Stores = append(h.Stores, storeLink{a.Name, dayPath(a.CompanyID, "")})
-		}
-	}
-	return h
-}
-
-// samePage is a page's path in another environment.
-func (v pageRequest) samePage(page, companyID string) string {
-	if page == "influencers" {
-		return "/dashboard/influencers?" + url.Values{"company": {companyID}}.Encode()
-	}
-	return dayPath(companyID, "")
-}
-
 // todayPage is what templates/today.html shows.
 type todayPage struct {
 	head
 	dayView
-	Company   string
 	Day       string // YYYY-MM-DD
 	DayText   string
 	LastDay   string // today: later days cannot be picked
@@ -81,6 +32,10 @@ type todayPage struct {
 	BlankLine influencerRow
 }
 
+func (s *Server) salesRoutes() []route {
+	return []route{{pattern: "GET /dashboard/{$}", handle: s.today}}
+}
+
 func (s *Server) today(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	zone := zoneOf(v.current.Timezone)
 	now := s.now().In(zone)
@@ -92,12 +47,12 @@ func (s *Server) today(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	}
 	date, err := commerce.ParseDay(day, zone)
 	if err != nil {
-		s.problemOf(w, r, v.access, http.StatusBadRequest, "No such day", "A day is written like 2026-11-21.")
+		s.problemOf(w, r, http.StatusBadRequest, "no_day")
 		return
 	}
 	before, err := commerce.ParseCursor(query.Get("before"))
 	if err != nil {
-		s.problemOf(w, r, v.access, http.StatusBadRequest, "Bad address", "The address does not say which orders to show.")
+		s.problemOf(w, r, http.StatusBadRequest, "bad_address")
 		return
 	}
 	d, err := s.db.DaySales(r.Context(), v.current.CompanyID, day, before, feedLength)
@@ -106,15 +61,15 @@ func (s *Server) today(w http.ResponseWriter, r *http.Request, v pageRequest) {
 		return
 	}
 	page := todayPage{
-		head: v.head("Today", "today"), dayView: viewDay(d, v.current, zone),
-		Company: v.current.CompanyID, Day: day, DayText: date.Format("Monday, 2 January 2006"), LastDay: today, IsToday: day == today,
+		head: v.head(v.lang.T("sales.today"), "today"), dayView: viewDay(v.lang, d, v.current, zone),
+		Day: day, DayText: v.lang.LongDate(date), LastDay: today, IsToday: day == today,
 		EndsIn:   time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 1, 0, zone).Sub(now).Milliseconds(),
 		Watch:    before.IsZero(),
 		Previous: dayPath(v.current.CompanyID, date.AddDate(0, 0, -1).Format(time.DateOnly)), FeedLimit: feedLength,
 		APIPath: apiPath(v.current.Environment, "order"),
 	}
 	if !page.IsToday {
-		page.Title = date.Format("2 January 2006")
+		page.Title = v.lang.Date(date)
 	}
 	if day < today {
 		page.Next = dayPath(v.current.CompanyID, date.AddDate(0, 0, 1).Format(time.DateOnly))
@@ -127,7 +82,7 @@ func (s *Server) today(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	if !before.IsZero() {
 		page.Newest = dayPath(v.current.CompanyID, day)
 	}
-	s.render(w, http.StatusOK, "today.html", page)
+	s.render(w, r, http.StatusOK, "today.html", page)
 }
 
 // zoneOf returns a store's time zone, or UTC where this machine does not know it.
@@ -146,7 +101,11 @@ func (s *Server) Changed(ctx context.Context, companyID, day string, since comme
 
 // Update implements live.Feed: it returns the day's sums and some of its orders
 // as texts of the page.
-func (s *Server) Update(ctx context.Context, company commerce.Access, day string, orderIDs []string) (live.Update, error) {
+func (s *Server) Update(ctx context.Context, company commerce.Access, day, tag string, orderIDs []string) (live.Update, error) {
+	l := s.languages.Of(tag)
+	if l == nil {
+		l = s.languages.All()[0]
+	}
 	d, err := s.db.DaySalesOf(ctx, company.CompanyID, day, orderIDs)
 	if err != nil {
 		return live.Update{}, err
@@ -162,7 +121,7 @@ func (s *Server) Update(ctx context.Context, company commerce.Access, day string
 		}
 	}
 	d.Sales = ofDay
-	view := viewDay(d, company, zoneOf(company.Timezone))
+	view := viewDay(l, d, company, zoneOf(company.Timezone))
 	view.Gone = gone
 	body, err := json.Marshal(view)
 	if err != nil {

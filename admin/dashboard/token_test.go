@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
-	"github.com/shopspring/decimal"
 )
 
 func TestAccessTokens(t *testing.T) {
@@ -95,33 +94,6 @@ func TestWhereALogInLeads(t *testing.T) {
 	f("/dashboard/logout", first)
 	f("/elsewhere", first)
 	f("javascript:alert(1)", first)
-}
-
-func TestMoneyForPeople(t *testing.T) {
-	t.Parallel()
-	f := func(minor int64, code, want string) {
-		t.Helper()
-		if got := money(minor, code); got != want {
-			t.Errorf("money(%d, %s) = %q, want %q", minor, code, got, want)
-		}
-	}
-	f(123450, "BRL", "R$\u00a01,234.50")
-	f(-5, "BRL", "−R$\u00a00.05")
-	f(100, "JPY", "¥\u00a0100")
-	f(1234567, "KWD", "KWD\u00a01,234.567")
-	f(100000000, "USD", "US$\u00a01,000,000.00")
-	f(0, "EUR", "€\u00a00.00")
-	g := func(part, whole int64, want string) {
-		t.Helper()
-		if got := percent(decimal.NewFromInt(part), decimal.NewFromInt(whole)); got != want {
-			t.Errorf("percent(%d, %d) = %q, want %q", part, whole, got, want)
-		}
-	}
-	g(1, 3, "33.3%")
-	g(2, 3, "66.7%")
-	g(3, 3, "100.0%")
-	g(1, 16, "6.3%") // rounded half up
-	g(0, 0, "–")
 }
 
 func TestPasswordsOfAUsefulLength(t *testing.T) {

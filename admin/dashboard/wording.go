@@ -2,214 +2,185 @@ package dashboard
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
+// textOf returns the text of a key, or fallback where there is none: for words
+// that the explanation of a newer version may have.
+func textOf(l *lang.Printer, key, fallback string) string {
+	if !l.Has(key) {
+		return fallback
+	}
+	return l.T(key)
+}
+
 // keyWords returns words for what joins an order to a touch: a kind of key, or
 // the order's own UTM values.
-func keyWords(matchedBy string) (name, about string) {
-	switch matchedBy {
-	case string(facts.KeyCart):
-		return "Cart", "the same shopping cart"
-	case string(facts.KeyCartNo):
-		return "Cart number", "the same number of a cart, which may be guessed"
-	case string(facts.KeyCookie):
-		return "Signed cookie", "the signed cookie that the shop sent with the order"
-	case string(facts.KeyVisitor):
-		return "Device", "the visitor id that the shop sent with the order"
-	case string(facts.KeyUser):
-		return "Visitor's name", "an id of the shop's own, which may be guessed"
-	case string(facts.KeyNetwork):
-		return "Network", "the customer, in the network that the order came from"
-	case string(facts.KeyVerified):
-		return "Log-in", "the customer, logged in as the shop's backend said"
-	case string(facts.KeyCustomer):
-		return "Customer", "the shop's own customer id"
-	case string(facts.KeyEmail):
-		return "E-mail", "the customer's e-mail, kept as a hash"
-	case string(facts.KeyPhone):
-		return "Phone", "the customer's phone, kept as a hash"
-	case string(facts.ByOrderUTM):
-		return "Order's own UTM", "the campaign that the shop sent with the order"
-	}
-	return matchedBy, ""
+func keyWords(l *lang.Printer, matchedBy string) (name, about string) {
+	return textOf(l, "key."+matchedBy, matchedBy), textOf(l, "key.about."+matchedBy, "")
 }
 
 // proofWords says by what an influencer's touch is known to be the buyer's.
-func proofWords(proof facts.Proof) string {
+func proofWords(l *lang.Printer, proof facts.Proof) string {
 	switch proof {
 	case "":
 		return "" // an explanation of before
-	case facts.ProofClaimed:
-		return "not proven"
-	case facts.ProofAccepted:
-		return "accepted by you"
-	case facts.ProofRefused:
-		return "refused by you"
-	case facts.ProofOrder:
-		return "proven by the order itself"
+	case facts.ProofClaimed, facts.ProofAccepted, facts.ProofRefused, facts.ProofOrder:
+		return l.T("proof." + string(proof))
 	}
-	name, _ := keyWords(string(proof))
-	return "proven by " + strings.ToLower(name)
+	name, _ := keyWords(l, string(proof))
+	return l.T("proof.by", strings.ToLower(name))
 }
 
 // levelWord returns the word for what a cost is agreed for.
-func levelWord(level facts.CostLevel) string {
-	switch level {
-	case facts.LevelCampaign:
-		return "Campaign"
-	case facts.LevelInfluencer:
-		return "Influencer"
-	}
-	return string(level)
+func levelWord(l *lang.Printer, level facts.CostLevel) string {
+	return textOf(l, "level."+string(level), string(level))
 }
 
 // modelOrder is the order in which models are shown. Others are not shown.
 var modelOrder = []string{"last", "first", "last_non_direct", "linear", "position", "time_decay"}
 
-var modelWords = map[string][2]string{
-	"last":            {"Last touch", "all to the last"},
-	"first":           {"First touch", "all to the first"},
-	"last_non_direct": {"Last non-direct", "all to the last that was not a direct visit"},
-	"linear":          {"Linear", "the same to each"},
-	"position":        {"Position", "most to the first and the last"},
-	"time_decay":      {"Time decay", "more to the later"},
+// reasonWords is a stored reason of a touch or a loser in the language of the
+// page: explanations have the words of the English reason.
+func reasonWords(l *lang.Printer, words string) string {
+	for _, reason := range facts.Reasons() {
+		if reason.Words() == words {
+			return l.T("reason." + string(reason))
+		}
+	}
+	return words
 }
 
 // whatIf says who would have been paid with less evidence. It leaves out evidence
 // that the order does not have: there is a coupon where somebody wins without the
 // link, and a link where somebody wins without the coupon.
-func whatIf(x facts.Explanation) []string {
+func whatIf(l *lang.Printer, x facts.Explanation) []string {
 	withoutCoupon, withoutLink := x.Counterfactual.WithoutCoupon, x.Counterfactual.WithoutLink
 	var list []string
 	tell := func(without string, p facts.ExplainedPayout) {
 		if p.Winner == nil {
-			list = append(list, without+", nobody would be credited.")
+			list = append(list, l.T("whatif.nobody", without))
 			return
 		}
-		text := without + ", " + p.Winner.Influencer + " would be credited by " + string(p.Winner.Evidence)
+		by := l.T("whatif.by_" + string(p.Winner.Evidence))
 		switch {
 		case p.State == facts.PayoutReview:
-			text = without + ", the link of " + p.Winner.Influencer + " would wait for your decision."
+			list = append(list, l.T("whatif.review", without, p.Winner.Influencer))
 		case p.State == facts.PayoutReversed:
-			text += "; the order being cancelled, nothing would be owed."
+			list = append(list, l.T("whatif.cancelled", without, p.Winner.Influencer, by))
 		case len(p.Commissions) == 0:
-			text += ", and nothing would be owed."
+			list = append(list, l.T("whatif.nothing", without, p.Winner.Influencer, by))
 		default:
-			text += ", with " + strings.Join(amounts(p.Commissions, ""), " and ") + "."
+			list = append(list, l.T("whatif.paid", without, p.Winner.Influencer, by, and(l, amounts(l, p.Commissions, ""))))
 		}
-		list = append(list, text)
 	}
 	if withoutLink.Winner != nil {
-		tell("Without the coupon", withoutCoupon)
+		tell(l.T("whatif.without_coupon"), withoutCoupon)
 	}
 	if withoutCoupon.Winner != nil {
-		tell("Without the link", withoutLink)
+		tell(l.T("whatif.without_link"), withoutLink)
 	}
 	return list
 }
 
 // unpaidWords says why nothing is owed, as a sentence; empty where something is.
-func unpaidWords(reason facts.Reason) string {
-	if words := reason.Words(); words != "" {
-		return "Nothing is owed: " + words + "."
+func unpaidWords(l *lang.Printer, reason facts.Reason) string {
+	if reason.Words() == "" {
+		return ""
 	}
-	return ""
+	return l.T("order.nothing_owed", l.T("reason."+string(reason)))
 }
 
 // stateWords says what a commission is, and by which class it is shown.
-func stateWords(state facts.PayoutState, posted bool) (text, class string) {
+func stateWords(l *lang.Printer, state facts.PayoutState, posted bool) (text, class string) {
 	switch state {
 	case facts.PayoutEarned:
-		return "Earned", "approved"
+		return l.T("state.earned"), "approved"
 	case facts.PayoutExpected:
-		return "Expected", "pending"
+		return l.T("state.expected"), "pending"
 	case facts.PayoutReview:
-		return "In review", "pending"
+		return l.T("state.review"), "pending"
 	case facts.PayoutReversed:
 		if posted {
-			return "Taken back", "cancelled"
+			return l.T("state.taken_back"), "cancelled"
 		}
-		return "Not owed: cancelled", "cancelled"
+		return l.T("state.not_owed"), "cancelled"
 	}
 	return "", ""
 }
 
 // agreement names the cost for which a ledger entry was posted: "10% agreement".
 // Where the order is not in BRL, an entry is for the fee or for the percentage.
-func agreement(l commerce.LedgerEntry, orderCurrency string) string {
+func agreement(l *lang.Printer, e commerce.LedgerEntry, orderCurrency string) string {
 	fixed, share := "", ""
-	if l.FixedFeeMinor > 0 {
-		fixed = money(l.FixedFeeMinor, commerce.BRL) + " an order"
+	if e.FixedFeeMinor > 0 {
+		fixed = l.T("cost.per_order", l.Money(e.FixedFeeMinor, commerce.BRL))
 	}
-	if l.VarFee.IsPositive() {
-		share = l.VarFee.String() + "%"
+	if e.VarFee.IsPositive() {
+		share = l.Number(e.VarFee) + "%"
 	}
 	switch {
-	case l.Currency != commerce.BRL:
+	case e.Currency != commerce.BRL:
 		fixed = ""
 	case orderCurrency != commerce.BRL:
 		share = ""
 	}
 	list := present(fixed, share)
 	if list == nil {
-		return "agreement"
+		return l.T("cost.agreement")
 	}
-	return strings.Join(list, " + ") + " agreement"
+	return l.T("cost.agreement_of", strings.Join(list, " + "))
 }
 
 // causeWords says why an entry was posted, in the store's time zone. A text
 // that is no cause is returned as it is.
-func causeWords(text string, zone *time.Location) string {
+func causeWords(l *lang.Printer, text string, zone *time.Location) string {
 	cause, err := facts.ParseCause(text)
 	if err != nil {
 		return text
 	}
 	switch cause.Kind {
 	case facts.CauseOrder:
-		return "order as of " + cause.At.In(zone).Format("2 Jan 2006, 15:04")
+		return l.T("cause.order", l.Time(cause.At.In(zone)))
 	case facts.CauseEvent, facts.CauseCopy:
-		return "a visit became known"
+		return l.T("cause.event")
 	case facts.CauseRule:
-		return ruleWords(cause.Rule) + " changed (revision " + strconv.FormatInt(cause.Rev, 10) + ")"
+		return l.T("cause.rule", ruleWords(l, cause.Rule), cause.Rev)
 	case facts.CauseEvidence:
-		return "decision about the link (revision " + strconv.FormatInt(cause.Rev, 10) + ")"
+		return l.T("cause.evidence", cause.Rev)
 	case facts.CauseUpgrade:
-		return "computed again by a newer version"
+		return l.T("cause.upgrade")
 	}
 	return text
 }
 
 // ruleWords says which rule changed.
-func ruleWords(rule wire.RuleType) string {
-	if rule == wire.RuleCost {
-		return "agreement"
-	}
-	return string(rule)
+func ruleWords(l *lang.Printer, rule wire.RuleType) string {
+	return textOf(l, "rule."+string(rule), string(rule))
 }
 
 // amounts writes an amount for each currency. Without any it writes zero of the
 // currency home, unless home is empty.
-func amounts(list []facts.ExplainedSum, home string) (out []string) {
+func amounts(l *lang.Printer, list []facts.ExplainedSum, home string) (out []string) {
 	for _, a := range list {
-		out = append(out, amount(a.Amount, a.Currency))
+		out = append(out, amount(l, a.Amount, a.Currency))
 	}
 	if out == nil && home != "" {
-		out = []string{amount("0", home)}
+		out = []string{amount(l, "0", home)}
 	}
 	return out
 }
 
 // amount writes a number of the explanation as money, with its exact digits.
-func amount(number json.Number, code string) string {
+func amount(l *lang.Printer, number json.Number, code string) string {
 	if number == "" {
 		number = "0"
 	}
@@ -217,16 +188,16 @@ func amount(number json.Number, code string) string {
 	if err != nil {
 		return code + "\u00a0" + number.String()
 	}
-	return money(minor, code)
+	return l.Money(minor, code)
 }
 
 // sharePercent writes a share of one as a percentage: 0.4 is "40%".
-func sharePercent(share json.Number) string {
+func sharePercent(l *lang.Printer, share json.Number) string {
 	d, err := commerce.ParseDecimal(share.String())
 	if err != nil {
 		return share.String()
 	}
-	return d.Mul(decimal.NewFromInt(100)).Round(1).String() + "%"
+	return l.Number(d.Mul(decimal.NewFromInt(100)).Round(1)) + "%"
 }
 
 // present returns the words that are not empty and not "(none)".

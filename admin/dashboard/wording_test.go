@@ -8,9 +8,20 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 )
+
+// english is the first language.
+func english(t *testing.T) *lang.Printer {
+	t.Helper()
+	l, err := lang.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.Of("en")
+}
 
 func TestCausesAreToldInTheStoresTime(t *testing.T) {
 	t.Parallel()
@@ -20,7 +31,7 @@ func TestCausesAreToldInTheStoresTime(t *testing.T) {
 	}
 	f := func(cause, want string) {
 		t.Helper()
-		if got := causeWords(cause, zone); got != want {
+		if got := causeWords(english(t), cause, zone); got != want {
 			t.Errorf("%s: %q, want %q", cause, got, want)
 		}
 	}
@@ -42,7 +53,7 @@ func TestLedgerEntriesNameTheirAgreement(t *testing.T) {
 	f := func(fixed int64, share, entry, order, want string) {
 		t.Helper()
 		l := commerce.LedgerEntry{FixedFeeMinor: fixed, VarFee: decimal.RequireFromString(share), Currency: entry}
-		if got := strings.ReplaceAll(agreement(l, order), "\u00a0", " "); got != want {
+		if got := strings.ReplaceAll(agreement(english(t), l, order), "\u00a0", " "); got != want {
 			t.Errorf("%d and %s%% in %s of an order in %s: %q, want %q", fixed, share, entry, order, got, want)
 		}
 	}
@@ -65,7 +76,7 @@ func TestWhatIfSpeaksOnlyOfEvidenceThatTheOrderHas(t *testing.T) {
 		if err := json.Unmarshal([]byte(`{"counterfactual":{"without_coupon":`+withoutCoupon+`,"without_link":`+withoutLink+`}}`), &x); err != nil {
 			t.Fatal(err)
 		}
-		got := strings.ReplaceAll(strings.Join(whatIf(x), "|"), "\u00a0", " ")
+		got := strings.ReplaceAll(strings.Join(whatIf(english(t), x), "|"), "\u00a0", " ")
 		if got != strings.Join(want, "|") {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
@@ -81,11 +92,11 @@ func TestWhatIfSpeaksOnlyOfEvidenceThatTheOrderHas(t *testing.T) {
 func TestEachReasonOfNoPayHasWords(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []facts.Reason{facts.ReasonNoWinner, facts.ReasonBase, facts.ReasonRecurring, facts.ReasonNoCost, facts.ReasonTooLittle, facts.ReasonOutOfRange} {
-		if got := unpaidWords(reason); len(got) < len("Nothing is owed: .")+10 {
+		if got := unpaidWords(english(t), reason); len(got) < len("Nothing is owed: .")+10 {
 			t.Errorf("%s: %q", reason, got)
 		}
 	}
-	if got := unpaidWords(""); got != "" {
+	if got := unpaidWords(english(t), ""); got != "" {
 		t.Errorf("no reason: %q", got)
 	}
 }

@@ -1,5 +1,10 @@
 package facts
 
+import (
+	"maps"
+	"slices"
+)
+
 // Reason says why somebody is not paid, or why a touch does not count.
 type Reason string
 
@@ -47,6 +52,9 @@ var reasonWords = map[Reason]string{
 	ReasonPayoutAlone:     "counts for the payout; in the models another touch of the same click stands for it",
 	ReasonDirect:          "a direct visit counts in the model “last touch” alone",
 }
+
+// Reasons lists every reason, in alphabetical order.
+func Reasons() []Reason { return slices.Sorted(maps.Keys(reasonWords)) }
 
 // Words returns the reason's sentence, and "" for an unknown reason.
 func (r Reason) Words() string { return reasonWords[r] }

@@ -10,9 +10,10 @@
       } catch {
         return;
       }
-      button.textContent = 'Copied';
-      document.getElementById('copied').textContent = 'Copied ' + button.dataset.copy;
-      setTimeout(() => { button.textContent = 'Copy'; }, 2000);
+      button.dataset.label ??= button.textContent;
+      button.textContent = button.dataset.done;
+      document.getElementById('copied').textContent = button.dataset.done + ': ' + button.dataset.copy;
+      setTimeout(() => { button.textContent = button.dataset.label; }, 2000);
     });
   }
 })();

@@ -25,9 +25,9 @@
   function open() {
     clearTimeout(retry);
     if (socket) return;
-    const query = new URLSearchParams({company: day.company, day: day.day, cursor});
+    const query = new URLSearchParams({company: day.company, day: day.day, lang: document.documentElement.lang, cursor});
     const ws = socket = new WebSocket(location.origin.replace(/^http/, 'ws') + '/dashboard/live?' + query);
-    ws.onopen = () => { misses = 0; state('on', 'Live updates'); };
+    ws.onopen = () => { misses = 0; state('on', day.wordsOn); };
     ws.onmessage = (message) => show(JSON.parse(message.data));
     ws.onclose = () => {
       if (socket !== ws) return;
@@ -40,7 +40,7 @@
   async function closed() {
     misses++;
     if (misses > 1) {
-      state('off', 'Reconnecting…');
+      state('off', day.wordsOff);
       try {
         const answer = await fetch('/dashboard/session', {cache: 'no-store'});
         if (answer.status === 401) { location.reload(); return; }
@@ -68,7 +68,7 @@
     while (feed.children.length > Number(day.limit)) feed.lastElementChild.remove();
     at('orders-full').hidden = feed.children.length === 0;
     at('orders-empty').hidden = feed.children.length > 0;
-    if (last) at('news').textContent = `Order ${last.name}, ${last.total}, credited to ${last.credited}`;
+    if (last) at('news').textContent = day.wordsNews.replace('{0}', last.name).replace('{1}', last.total).replace('{2}', last.credited);
   }
 
   // Cursors are "<microseconds>.<order id>".

@@ -26,6 +26,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	running.Go(func() { h.followHints(ctx) })
 	running.Go(func() { h.refreshAll(ctx) })
+	running.Go(func() { h.closeEnded(ctx) })
 	<-ctx.Done()
 	h.mu.Lock()
 	h.stopped = true
@@ -201,7 +202,7 @@ func (h *Hub) read(ctx context.Context, t *topic, ids []string, behind bool) (Up
 	if len(ids) == 0 {
 		return Update{}, nil
 	}
-	update, err := h.deps.Feed.Update(ctx, t.company, t.key.day, ids)
+	update, err := h.deps.Feed.Update(ctx, t.company, t.key.day, t.key.lang, ids)
 	if err != nil {
 		return Update{}, err
 	}

@@ -22,7 +22,11 @@ const (
 	pingInterval = 25 * time.Second
 	// readLimit in bytes: our pages send no messages.
 	readLimit = 512
+	// maxLang bounds the tag of a language, in bytes (RFC 5646, 4.4.1).
+	maxLang = 35
 )
+
+var errBadLang = errors.New("lang is no tag of a language")
 
 // Reasons for which the hub closes a socket (RFC 6455, 7.4.1). The page opens
 // another with its cursor in all three cases.
@@ -63,7 +67,7 @@ func (s *socket) close(code int) {
 	}
 }
 
-// ServeHTTP opens a socket for ?company=…&day=YYYY-MM-DD&cursor=…, sends what
+// ServeHTTP opens a socket for ?company=…&day=YYYY-MM-DD&lang=…&cursor=…, sends what
 // changed since the cursor, and then all updates until the socket is closed.
 func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	key, cursor, err := parseQuery(r.URL.Query())
@@ -126,7 +130,7 @@ func (h *Hub) serve(ctx context.Context, s *socket, key topicKey, cursor commerc
 	}()
 	// The socket has joined its topic, so updates from now on are queued and none
 	// is missed. A page shows an order that comes twice once.
-	first, err := h.catchUp(ctx, s.viewer.Company, key.day, cursor)
+	first, err := h.catchUp(ctx, s.viewer.Company, key, cursor)
 	if err != nil {
 		h.deps.Log.Warn("live: cannot catch a page up", "company", key.companyID, "error", err)
 		s.sendClose(closeTooSlow)
@@ -161,10 +165,10 @@ func (h *Hub) serve(ctx context.Context, s *socket, key topicKey, cursor commerc
 	}
 }
 
-func (h *Hub) catchUp(ctx context.Context, company commerce.Access, day string, cursor commerce.Cursor) (Update, error) {
+func (h *Hub) catchUp(ctx context.Context, company commerce.Access, key topicKey, cursor commerce.Cursor) (Update, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	changed, err := h.deps.Feed.Changed(ctx, company.CompanyID, day, beforeOverlap(cursor))
+	changed, err := h.deps.Feed.Changed(ctx, company.CompanyID, key.day, beforeOverlap(cursor))
 	if err != nil {
 		return Update{}, err
 	}
@@ -172,7 +176,7 @@ func (h *Hub) catchUp(ctx context.Context, company commerce.Access, day string, 
 	for i, sale := range changed {
 		ids[i] = sale.OrderID
 	}
-	return h.deps.Feed.Update(ctx, company, day, ids)
+	return h.deps.Feed.Update(ctx, company, key.day, key.lang, ids)
 }
 
 func (s *socket) write(body []byte) error {
@@ -243,7 +247,10 @@ func (h *Hub) originAllowed(r *http.Request) bool {
 }
 
 func parseQuery(q url.Values) (topicKey, commerce.Cursor, error) {
-	key := topicKey{companyID: q.Get("company"), day: q.Get("day")}
+	key := topicKey{companyID: q.Get("company"), day: q.Get("day"), lang: q.Get("lang")}
+	if len(key.lang) > maxLang {
+		return topicKey{}, commerce.Cursor{}, errBadLang
+	}
 	if _, err := commerce.ParseDay(key.day, time.UTC); err != nil {
 		return topicKey{}, commerce.Cursor{}, err
 	}

@@ -15,10 +15,11 @@ const overlap = 5 * time.Second
 // are more, changes are looked for by the cursor.
 const maxHinted = 500
 
-// topicKey is what a page shows: one day of one company.
+// topicKey is what a page shows: one day of one company, in one language.
 type topicKey struct {
 	companyID string
 	day       string // YYYY-MM-DD
+	lang      string // RFC 5646 tag of the page's language
 }
 
 // topic is the sockets of one page. The hub's mutex guards it, except cursor and

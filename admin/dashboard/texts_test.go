@@ -1,0 +1,183 @@
+package dashboard
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/tributary-io/tributary/admin/dashboard/lang"
+	"github.com/tributary-io/tributary/internal/facts"
+)
+
+// keysInUse are the keys, and the beginnings of keys that are put together, that
+// the Go files and the templates ask the catalogue for.
+type keysInUse struct{ whole, plural, prefix map[string]string } // the value is where
+
+// inTemplates matches {{t "key" …}}, {{n "key" …}} and {{t (printf "key.%s" …)}}.
+var inTemplates = regexp.MustCompile(`\b(t|th|n) (?:\(printf )?"([^"]+)"`)
+
+func usedKeys(t *testing.T) keysInUse {
+	t.Helper()
+	used := keysInUse{map[string]string{}, map[string]string{}, map[string]string{}}
+	files, err := os.ReadDir("templates")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		body, err := os.ReadFile("templates/" + file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range inTemplates.FindAllStringSubmatch(string(body), -1) {
+			key, _, composed := strings.Cut(match[2], "%s")
+			switch {
+			case composed:
+				used.prefix[key] = file.Name()
+			case match[1] == "n":
+				used.plural[key] = file.Name()
+			default:
+				used.whole[key] = file.Name()
+			}
+		}
+	}
+	for _, dir := range []string{".", "lang"} {
+		sources, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, source := range sources {
+			if strings.HasSuffix(source.Name(), ".go") && !strings.HasSuffix(source.Name(), "_test.go") {
+				used.source(t, dir+"/"+source.Name())
+			}
+		}
+	}
+	return used
+}
+
+// textArgument says which argument of our functions is a key, by their names.
+var textArgument = map[string]int{"T": 0, "N": 0, "Has": 0, "format": 0, "textOf": 1, "note": 1, "problem": 3, "problemOf": 3}
+
+func (u keysInUse) source(t *testing.T, file string) {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		// A key that a variable takes, and literals of keys in tables: every text of
+		// the form "section.name" counts as a use.
+		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+			if text, err := strconv.Unquote(literal.Value); err == nil && keyForm.MatchString(text) && !strings.HasSuffix(text, ".html") && !strings.HasSuffix(text, "_") {
+				u.plural[text], u.whole[text] = file, file
+			}
+		}
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		name := ""
+		switch f := call.Fun.(type) {
+		case *ast.SelectorExpr:
+			name = f.Sel.Name
+		case *ast.Ident:
+			name = f.Name
+		}
+		index, ours := textArgument[name]
+		if !ours || len(call.Args) <= index {
+			return true
+		}
+		if key, ok := call.Args[index].(*ast.BasicLit); ok && strings.HasPrefix(name, "problem") {
+			if text, err := strconv.Unquote(key.Value); err == nil {
+				u.whole["problem."+text], u.whole["problem."+text+"_text"] = file, file
+			}
+		}
+		if sum, ok := call.Args[index].(*ast.BinaryExpr); ok {
+			for { // the leftmost operand
+				left, ok := sum.X.(*ast.BinaryExpr)
+				if !ok {
+					break
+				}
+				sum = left
+			}
+			if literal, ok := sum.X.(*ast.BasicLit); ok {
+				if text, err := strconv.Unquote(literal.Value); err == nil && strings.Contains(text, ".") {
+					u.prefix[text] = file
+				}
+			}
+		}
+		return true
+	})
+}
+
+var keyForm = regexp.MustCompile(`^[a-z]+(\.[a-z_0-9]+)+$`)
+
+func TestEveryTextIsThereAndUsed(t *testing.T) {
+	t.Parallel()
+	texts, used := english(t), usedKeys(t)
+	for key, file := range used.whole {
+		inGo := strings.HasSuffix(file, ".go")
+		if !texts.Has(key) && !(inGo && (texts.Has(key+".one") || !isSection(texts, key))) {
+			t.Errorf("%s asks for the text %s, which is not there", file, key)
+		}
+	}
+	for key, file := range used.plural {
+		inGo := strings.HasSuffix(file, ".go")
+		if !inGo && (!texts.Has(key+".one") || !texts.Has(key+".other")) {
+			t.Errorf("%s asks for the plural %s, which is not there", file, key)
+		}
+	}
+	for _, key := range texts.Keys() {
+		base := strings.TrimSuffix(strings.TrimSuffix(key, ".one"), ".other")
+		if used.whole[key] != "" || used.plural[base] != "" ||
+			slices.ContainsFunc(slices.Collect(maps.Keys(used.prefix)), func(prefix string) bool { return strings.HasPrefix(key, prefix) }) {
+			continue
+		}
+		t.Errorf("nothing uses the text %s", key)
+	}
+}
+
+// isSection reports whether a key's section is one of the catalogue's: other texts
+// with a dot, such as the name of a file, are no keys.
+func isSection(l *lang.Printer, key string) bool {
+	section, _, _ := strings.Cut(key, ".")
+	return slices.ContainsFunc(l.Keys(), func(known string) bool { return strings.HasPrefix(known, section+".") })
+}
+
+// The words of the explanation: a reason, model or kind of key that is added needs
+// its text in each language.
+func TestEveryReasonHasWords(t *testing.T) {
+	t.Parallel()
+	l, err := lang.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range l.All() {
+		for _, reason := range facts.Reasons() {
+			if !p.Has("reason." + string(reason)) {
+				t.Errorf("%s has no text for the reason %s", p.Tag, reason)
+			}
+		}
+		for _, kind := range facts.JoinKinds {
+			if !p.Has("key."+string(kind)) || !p.Has("key.about."+string(kind)) {
+				t.Errorf("%s has no text for keys of the kind %s", p.Tag, kind)
+			}
+		}
+		for _, model := range modelOrder {
+			if !p.Has("model."+model) || !p.Has("model.about."+model) {
+				t.Errorf("%s has no text for the model %s", p.Tag, model)
+			}
+		}
+	}
+	for _, reason := range facts.Reasons() {
+		if got := english(t).T("reason." + string(reason)); got != reason.Words() {
+			t.Errorf("%s: %q, and the API says %q", reason, got, reason.Words())
+		}
+	}
+}
