@@ -24,6 +24,11 @@ func readObject(w http.ResponseWriter, r *http.Request) (object, error) {
 	if err != nil {
 		return object{}, err
 	}
+	return parseObject(body)
+}
+
+// parseObject reads a body that must be one JSON object.
+func parseObject(body []byte) (object, error) {
 	if !utf8.Valid(body) {
 		return object{}, invalidJSON("the body is not UTF-8")
 	}

@@ -20,59 +20,43 @@ type couponRecord struct {
 }
 
 // createCoupon is POST /influencers/coupons: a coupon of a campaign.
-func (s *Server) createCoupon(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	o, err := readObject(w, r)
-	if err != nil {
-		return answer{}, err
-	}
+func (s *Server) createCoupon(_ context.Context, _ caller, o object) (change, error) {
 	asked := commerce.NewCoupon{CampaignID: required(o, "campaign_id", text), CouponTerms: readCoupon(o)}
 	o.bad.AddAll(asked.Check())
-	if err := brokenRules(o.bad); err != nil {
-		return answer{}, err
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
-	made, err := s.deps.Database.AddCoupon(ctx, c.author(s.now()), asked.CampaignID, asked.CouponTerms, s.random)
-	var conflict *commerce.CouponConflictError
-	switch {
-	case errors.As(err, &conflict):
-		return answer{}, couponConflict(conflict, "cupom")
-	case errors.Is(err, commerce.ErrNotFound):
-		return answer{}, notFound("there is no such campaign")
-	case err != nil:
-		return answer{}, err
-	}
-	signal(s.wake)
-	return answer{data: couponRecord{made.CouponID, made.CampaignID, made.Code, made.StartDate, made.EndDate}}, nil
+	return func(ctx context.Context, author commerce.Author) (answer, error) {
+		made, err := s.deps.Database.AddCoupon(ctx, author, asked.CampaignID, asked.CouponTerms, s.random)
+		var conflict *commerce.CouponConflictError
+		switch {
+		case errors.As(err, &conflict):
+			return answer{}, couponConflict(conflict, "cupom")
+		case errors.Is(err, commerce.ErrNotFound):
+			return answer{}, notFound("there is no such campaign")
+		case err != nil:
+			return answer{}, err
+		}
+		return answer{data: couponRecord{made.CouponID, made.CampaignID, made.Code, made.StartDate, made.EndDate}}, nil
+	}, brokenRules(o.bad)
 }
 
 // deleteCoupon is DELETE /influencers/coupons: ends the coupon now; earlier
 // orders keep their credit.
-func (s *Server) deleteCoupon(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	o, err := readObject(w, r)
-	if err != nil {
-		return answer{}, err
-	}
+func (s *Server) deleteCoupon(_ context.Context, _ caller, o object) (change, error) {
 	named := commerce.NewCoupon{CampaignID: required(o, "campaign_id", text), CouponTerms: commerce.CouponTerms{Code: required(o, "cupom", text)}}
 	o.bad.AddAll(named.Check())
-	if err := brokenRules(o.bad); err != nil {
-		return answer{}, err
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
-	ended, err := s.deps.Database.DeleteCoupon(ctx, c.author(s.now()), named.CampaignID, named.Code)
-	if errors.Is(err, commerce.ErrNotFound) {
-		return answer{}, nothingDeleted("there is no such coupon in that campaign")
-	}
-	if err != nil {
-		return answer{}, err
-	}
-	signal(s.wake)
-	data := outcomes{Message: "coupon removed"}
-	for _, coupon := range ended {
-		data.Data = append(data.Data, outcome{Message: fmt.Sprintf("%s removed; it was valid %s", coupon.Code, periodWords(coupon.StartDate, coupon.EndDate)), Status: http.StatusOK})
-	}
-	return answer{data: data}, nil
+	return func(ctx context.Context, author commerce.Author) (answer, error) {
+		ended, err := s.deps.Database.DeleteCoupon(ctx, author, named.CampaignID, named.Code)
+		if errors.Is(err, commerce.ErrNotFound) {
+			return answer{}, nothingDeleted("there is no such coupon in that campaign")
+		}
+		if err != nil {
+			return answer{}, err
+		}
+		data := outcomes{Message: "coupon removed"}
+		for _, coupon := range ended {
+			data.Data = append(data.Data, outcome{Message: fmt.Sprintf("%s removed; it was valid %s", coupon.Code, periodWords(coupon.StartDate, coupon.EndDate)), Status: http.StatusOK})
+		}
+		return answer{data: data}, nil
+	}, brokenRules(o.bad)
 }
 
 // readCoupon reads a coupon. The caller checks it.

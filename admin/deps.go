@@ -12,6 +12,8 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/preview"
+	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/throttle"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -74,6 +76,7 @@ func (c *Config) defaults() {
 type Deps struct {
 	Database Database
 	Producer Producer
+	Previews Previews // nil: POST /preview is 404
 	Hasher   *identity.Hasher
 	Previous *identity.Hasher // of the former hashing secret: cookies that it signed are known in orders; nil: none
 	Names    Names            // nil: UTM values of orders that look like an e-mail or a phone are always removed
@@ -133,6 +136,13 @@ type Database interface {
 	// processed yet. The Explanation is nil until there is one.
 	ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error)
 
+	// Report returns reports.ErrTooManyRows where the report would have too many rows.
+	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
+	// Order returns commerce.ErrNotFound for an order that is not processed yet.
+	Order(ctx context.Context, companyID, orderID string) (commerce.StoredOrder, error)
+	Orders(ctx context.Context, companyID string, filter commerce.OrderFilter) ([]commerce.StoredOrder, error)
+	Products(ctx context.Context, companyID string, after commerce.ProductCursor, limit int) ([]commerce.StoredProduct, error)
+
 	// OutboxSize returns how many records wait to be published, and since when
 	// the oldest waits; zero where none does.
 	OutboxSize(ctx context.Context) (waiting int64, oldest time.Time, err error)
@@ -142,6 +152,14 @@ type Database interface {
 
 	// AcquireRelay returns commerce.ErrConflict while another process publishes.
 	AcquireRelay(ctx context.Context) (commerce.OutboxRelay, error)
+}
+
+// Previews says what a change of rules would move. internal/preview.Previewer is one.
+type Previews interface {
+	// Preview makes the change and undoes it. The change writes to Database with the
+	// context that it is given. Besides the change's own errors it returns
+	// preview.ErrBusy.
+	Preview(ctx context.Context, companyID string, change preview.Change) (*preview.Answer, error)
 }
 
 // Producer writes records with acks=all, in order within a key, retrying what

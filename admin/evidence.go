@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
@@ -14,42 +13,31 @@ import (
 // decideEvidence is POST /order/{orderId}/evidence: what the merchant decides about an
 // influencer's link evidence for the order (docs/attribution.md, "Proof"). The order
 // may still be on its way to the processor.
-func (s *Server) decideEvidence(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	o, err := readObject(w, r)
-	if err != nil {
-		return answer{}, err
-	}
+func (s *Server) decideEvidence(_ context.Context, c caller, o object) (change, error) {
 	decision := commerce.EvidenceDecision{
-		OrderID: r.PathValue("orderId"), InfluencerID: required(o, "influencer_id", text), Decision: required(o, "decision", word),
+		OrderID: required(o, "orderId", text), InfluencerID: required(o, "influencer_id", text), Decision: required(o, "decision", word),
 	}
 	o.bad.AddAll(decision.Check())
-	if err := brokenRules(o.bad); err != nil {
+	return func(ctx context.Context, author commerce.Author) (answer, error) {
+		if !commerce.IsID(decision.OrderID) { // no order has such an id
+			return answer{}, notFound("there is no such order in this store")
+		}
+		sale, err := s.deps.Database.ExplainedSale(ctx, c.companyID, decision.OrderID)
+		switch {
+		case errors.Is(err, commerce.ErrNotFound) && s.accepted.has(c.companyID, decision.OrderID): // not processed yet
+		case errors.Is(err, commerce.ErrNotFound):
+			return answer{}, notFound("there is no such order in this store")
+		case err != nil:
+			return answer{}, err
+		default:
+			decision.Touches = touchesOf(sale.Explanation, decision.InfluencerID)
+		}
+		err = s.deps.Database.DecideEvidence(ctx, author, decision)
+		if errors.Is(err, commerce.ErrNotFound) {
+			return answer{}, notFound("there is no influencer with that id")
+		}
 		return answer{}, err
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
-	if !commerce.IsID(decision.OrderID) { // no order has such an id
-		return answer{}, notFound("there is no such order in this store")
-	}
-	sale, err := s.deps.Database.ExplainedSale(ctx, c.companyID, decision.OrderID)
-	switch {
-	case errors.Is(err, commerce.ErrNotFound) && s.accepted.has(c.companyID, decision.OrderID): // not processed yet
-	case errors.Is(err, commerce.ErrNotFound):
-		return answer{}, notFound("there is no such order in this store")
-	case err != nil:
-		return answer{}, err
-	default:
-		decision.Touches = touchesOf(sale.Explanation, decision.InfluencerID)
-	}
-	err = s.deps.Database.DecideEvidence(ctx, c.author(s.now()), decision)
-	if errors.Is(err, commerce.ErrNotFound) {
-		return answer{}, notFound("there is no influencer with that id")
-	}
-	if err != nil {
-		return answer{}, err
-	}
-	signal(s.wake)
-	return answer{}, nil
+	}, brokenRules(o.bad)
 }
 
 // touchesOf returns the event ids of an influencer's touches in a stored explanation,

@@ -23,6 +23,8 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/postgres/report"
+	"github.com/tributary-io/tributary/internal/postgres/trial"
+	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/produce"
 )
 
@@ -100,7 +102,8 @@ func startWith(t *testing.T, config admin.Config, dsn, broker string, change fun
 	t.Cleanup(func() { batcher.Close(context.Background()) })
 	deps := admin.Deps{
 		Database: s.db, Names: s.db, Producer: batcher, Hasher: s.hasher, Resolver: everyNamePublic{},
-		Checks: map[string]func(context.Context) error{"postgres": db.Ping},
+		Previews: preview.New(trial.New(db), preview.Limits{Time: time.Hour, Wait: time.Minute}),
+		Checks:   map[string]func(context.Context) error{"postgres": db.Ping},
 	}
 	if change != nil {
 		change(&deps)

@@ -33,7 +33,7 @@ const (
 func (s *Server) runOnce(w http.ResponseWriter, r *http.Request, operation route, c caller) (answer, error) {
 	keys := r.Header.Values("Idempotency-Key")
 	kept := repeatKept(operation)
-	if len(keys) == 0 && kept == 0 || r.Method == http.MethodGet || r.Method == http.MethodHead {
+	if len(keys) == 0 && kept == 0 || !operation.writes() {
 		return operation.handle(w, r, c)
 	}
 	key := ""

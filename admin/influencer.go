@@ -14,37 +14,29 @@ import (
 const maxElements = 100
 
 // createInfluencer is POST /influencers. All of it is stored or nothing.
-func (s *Server) createInfluencer(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	o, err := readObject(w, r)
-	if err != nil {
-		return answer{}, err
-	}
-	registration := s.readRegistration(r.Context(), o)
-	if err := brokenRules(o.bad); err != nil {
-		return answer{}, err
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
-	made, err := s.deps.Database.RegisterInfluencer(ctx, c.author(s.now()), registration, s.random)
-	switch {
-	case errors.Is(err, commerce.ErrTooManyCosts):
-		o.bad.Add("costs", commerce.CodeTooMany, "the influencer would have more than %d costs that are not removed", commerce.MaxLiveCosts)
-		return answer{}, brokenRules(o.bad)
-	case errors.Is(err, commerce.ErrCampaignTaken):
-		o.bad.Add("campaign_id", commerce.CodeNotYours, "belongs to another influencer or to a deleted campaign")
-		return answer{}, brokenRules(o.bad)
-	case errors.Is(err, commerce.ErrCampaignName):
-		o.bad.Add("campaign", commerce.CodeConflict, "is not the name of the campaign that campaign_id names")
-		return answer{}, brokenRules(o.bad)
-	case err != nil:
-		return answer{}, err
-	}
-	signal(s.wake)
-	urls := make([]string, len(made.Codes))
-	for i, code := range made.Codes {
-		urls[i] = s.shortURL(code)
-	}
-	return answer{data: urls}, nil
+func (s *Server) createInfluencer(ctx context.Context, _ caller, o object) (change, error) {
+	registration := s.readRegistration(ctx, o)
+	return func(ctx context.Context, author commerce.Author) (answer, error) {
+		made, err := s.deps.Database.RegisterInfluencer(ctx, author, registration, s.random)
+		switch {
+		case errors.Is(err, commerce.ErrTooManyCosts):
+			o.bad.Add("costs", commerce.CodeTooMany, "the influencer would have more than %d costs that are not removed", commerce.MaxLiveCosts)
+			return answer{}, brokenRules(o.bad)
+		case errors.Is(err, commerce.ErrCampaignTaken):
+			o.bad.Add("campaign_id", commerce.CodeNotYours, "belongs to another influencer or to a deleted campaign")
+			return answer{}, brokenRules(o.bad)
+		case errors.Is(err, commerce.ErrCampaignName):
+			o.bad.Add("campaign", commerce.CodeConflict, "is not the name of the campaign that campaign_id names")
+			return answer{}, brokenRules(o.bad)
+		case err != nil:
+			return answer{}, err
+		}
+		urls := make([]string, len(made.Codes))
+		for i, code := range made.Codes {
+			urls[i] = s.shortURL(code)
+		}
+		return answer{data: urls}, nil
+	}, brokenRules(o.bad)
 }
 
 // shortURL returns a short link, without scheme. Only its code is stored.
@@ -82,53 +74,37 @@ func (s *Server) readRegistration(ctx context.Context, o object) commerce.Regist
 }
 
 // updateInfluencer is PUT /influencers: the category of the influencer of that name.
-func (s *Server) updateInfluencer(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	o, err := readObject(w, r)
-	if err != nil {
-		return answer{}, err
-	}
+func (s *Server) updateInfluencer(_ context.Context, _ caller, o object) (change, error) {
 	name, category := required(o, "name", text), required(o, "category", text)
 	o.bad.AddAll(commerce.CheckCategory(name, category))
-	if err := brokenRules(o.bad); err != nil {
+	return func(ctx context.Context, author commerce.Author) (answer, error) {
+		err := s.deps.Database.UpdateInfluencer(ctx, author, name, strings.TrimSpace(category))
+		if errors.Is(err, commerce.ErrNotFound) {
+			return answer{}, notFound("there is no influencer of that name")
+		}
 		return answer{}, err
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
-	err = s.deps.Database.UpdateInfluencer(ctx, c.author(s.now()), name, strings.TrimSpace(category))
-	if errors.Is(err, commerce.ErrNotFound) {
-		return answer{}, notFound("there is no influencer of that name")
-	}
-	signal(s.wake)
-	return answer{}, err
+	}, brokenRules(o.bad)
 }
 
 // deleteInfluencer is DELETE /influencers: archives the influencer, or one
 // campaign. History and past attribution stay.
-func (s *Server) deleteInfluencer(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	o, err := readObject(w, r)
-	if err != nil {
-		return answer{}, err
-	}
+func (s *Server) deleteInfluencer(_ context.Context, _ caller, o object) (change, error) {
 	ref := commerce.InfluencerRef{Name: required(o, "name", text), CampaignID: optional(o, "campaign_id", given).Value}
 	o.bad.AddAll(ref.Check())
-	if err := brokenRules(o.bad); err != nil {
-		return answer{}, err
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
-	archived, err := s.deps.Database.ArchiveInfluencer(ctx, c.author(s.now()), ref.Name, ref.CampaignID)
-	if errors.Is(err, commerce.ErrNotFound) {
-		return answer{}, nothingDeleted("there is no such influencer or campaign")
-	}
-	if err != nil {
-		return answer{}, err
-	}
-	signal(s.wake)
-	data := outcomes{Message: "archived: past orders keep their attribution", Data: []outcome{}}
-	for _, campaign := range archived.Campaigns {
-		data.Data = append(data.Data, outcome{Message: fmt.Sprintf("campaign %s archived", campaign.CampaignID), Status: http.StatusOK})
-	}
-	return answer{data: data}, nil
+	return func(ctx context.Context, author commerce.Author) (answer, error) {
+		archived, err := s.deps.Database.ArchiveInfluencer(ctx, author, ref.Name, ref.CampaignID)
+		if errors.Is(err, commerce.ErrNotFound) {
+			return answer{}, nothingDeleted("there is no such influencer or campaign")
+		}
+		if err != nil {
+			return answer{}, err
+		}
+		data := outcomes{Message: "archived: past orders keep their attribution", Data: []outcome{}}
+		for _, campaign := range archived.Campaigns {
+			data.Data = append(data.Data, outcome{Message: fmt.Sprintf("campaign %s archived", campaign.CampaignID), Status: http.StatusOK})
+		}
+		return answer{data: data}, nil
+	}, brokenRules(o.bad)
 }
 
 // influencerRecord is an influencer of GET /influencers (specification, listing record).

@@ -64,43 +64,35 @@ func groupCosts(i commerce.Influencer) costGroup {
 }
 
 // createInfluencerCost is POST /influencers/costs.
-func (s *Server) createInfluencerCost(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	o, err := readObject(w, r)
-	if err != nil {
-		return answer{}, err
-	}
+func (s *Server) createInfluencerCost(_ context.Context, _ caller, o object) (change, error) {
 	asked := commerce.NewCost{
 		InfluencerRef: commerce.InfluencerRef{Name: required(o, "name", text), CampaignID: optional(o, "campaign_id", given).Value},
 		CostTerms:     readCost(o),
 	}
 	o.bad.AddAll(asked.Check())
-	if err := brokenRules(o.bad); err != nil {
-		return answer{}, err
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
-	influencerID, cost, err := s.deps.Database.AddCost(ctx, c.author(s.now()), asked.Name, asked.CampaignID, asked.CostTerms, s.random)
-	switch {
-	case errors.Is(err, commerce.ErrTooManyCosts):
-		o.bad.Add("name", commerce.CodeTooMany, "the influencer would have more than %d costs that are not removed", commerce.MaxLiveCosts)
-		return answer{}, brokenRules(o.bad)
-	case errors.Is(err, commerce.ErrCampaignTaken):
-		o.bad.Add("campaign_id", commerce.CodeNotYours, "belongs to another influencer or to a deleted campaign")
-		return answer{}, brokenRules(o.bad)
-	case errors.Is(err, commerce.ErrNotFound):
-		return answer{}, notFound("there is no such influencer or campaign")
-	case err != nil:
-		return answer{}, err
-	}
-	signal(s.wake)
-	data := createdCost{InfluencerCostID: influencerID, CostID: cost.CostID}
-	if len(cost.Replaces) > 0 {
-		data.Note = fmt.Sprintf("from %s on it counts in place of %s, which differs only in amount or was removed", cost.StartDate, strings.Join(cost.Replaces, ", "))
-	}
-	if cost.CampaignID != "" {
-		data.CampaignCostID = cost.CostID
-	}
-	return answer{data: data}, nil
+	return func(ctx context.Context, author commerce.Author) (answer, error) {
+		influencerID, cost, err := s.deps.Database.AddCost(ctx, author, asked.Name, asked.CampaignID, asked.CostTerms, s.random)
+		switch {
+		case errors.Is(err, commerce.ErrTooManyCosts):
+			o.bad.Add("name", commerce.CodeTooMany, "the influencer would have more than %d costs that are not removed", commerce.MaxLiveCosts)
+			return answer{}, brokenRules(o.bad)
+		case errors.Is(err, commerce.ErrCampaignTaken):
+			o.bad.Add("campaign_id", commerce.CodeNotYours, "belongs to another influencer or to a deleted campaign")
+			return answer{}, brokenRules(o.bad)
+		case errors.Is(err, commerce.ErrNotFound):
+			return answer{}, notFound("there is no such influencer or campaign")
+		case err != nil:
+			return answer{}, err
+		}
+		data := createdCost{InfluencerCostID: influencerID, CostID: cost.CostID}
+		if len(cost.Replaces) > 0 {
+			data.Note = fmt.Sprintf("from %s on it counts in place of %s, which differs only in amount or was removed", cost.StartDate, strings.Join(cost.Replaces, ", "))
+		}
+		if cost.CampaignID != "" {
+			data.CampaignCostID = cost.CostID
+		}
+		return answer{data: data}, nil
+	}, brokenRules(o.bad)
 }
 
 // createdCost is the data of POST /influencers/costs.
@@ -112,11 +104,7 @@ type createdCost struct {
 }
 
 // deleteInfluencerCost is DELETE /influencers/costs: ends the cost now.
-func (s *Server) deleteInfluencerCost(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	o, err := readObject(w, r)
-	if err != nil {
-		return answer{}, err
-	}
+func (s *Server) deleteInfluencerCost(_ context.Context, _ caller, o object) (change, error) {
 	costID, campaignCostID := optional(o, "cost_id", given), optional(o, "campaign_cost_id", given)
 	switch {
 	case costID.Valid && campaignCostID.Valid && costID.Value != campaignCostID.Value:
@@ -124,22 +112,18 @@ func (s *Server) deleteInfluencerCost(w http.ResponseWriter, r *http.Request, c 
 	case !costID.Valid && !campaignCostID.Valid && !o.bad.Any():
 		o.bad.Add("cost_id", commerce.CodeRequired, "is required, or campaign_cost_id")
 	}
-	if err := brokenRules(o.bad); err != nil {
-		return answer{}, err
-	}
 	id := costID.Or(campaignCostID.Value)
-	err = commerce.ErrNotFound // ids of costs are UUIDs
-	if commerce.IsUUID(id) {
-		ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-		defer cancel()
-		err = s.deps.Database.DeleteCost(ctx, c.author(s.now()), id, campaignCostID.Valid)
-	}
-	if errors.Is(err, commerce.ErrNotFound) {
-		return answer{}, nothingDeleted("there is no such cost")
-	}
-	if err != nil {
-		return answer{}, err
-	}
-	signal(s.wake)
-	return answer{data: outcomes{Message: "cost removed", Data: []outcome{{Message: "cost " + id + " removed", Status: http.StatusOK}}}}, nil
+	return func(ctx context.Context, author commerce.Author) (answer, error) {
+		err := commerce.ErrNotFound // ids of costs are UUIDs
+		if commerce.IsUUID(id) {
+			err = s.deps.Database.DeleteCost(ctx, author, id, campaignCostID.Valid)
+		}
+		if errors.Is(err, commerce.ErrNotFound) {
+			return answer{}, nothingDeleted("there is no such cost")
+		}
+		if err != nil {
+			return answer{}, err
+		}
+		return answer{data: outcomes{Message: "cost removed", Data: []outcome{{Message: "cost " + id + " removed", Status: http.StatusOK}}}}, nil
+	}, brokenRules(o.bad)
 }

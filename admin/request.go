@@ -15,6 +15,7 @@ type caller struct {
 	companyID string
 	actor     string        // "key/<keyId>"
 	keys      identity.Keys // of the company
+	scopes    []commerce.Scope
 }
 
 // ServeHTTP serves the API.
@@ -91,15 +92,15 @@ func (s *Server) operate(w http.ResponseWriter, r *http.Request, operation route
 		return
 	}
 	requestOf(r).company = entry.key.CompanyID
-	if !entry.key.Has(operation.scope) {
-		fail(&problem{status: http.StatusForbidden, code: codeScope, message: "this needs an API key with the scope " + string(operation.scope)})
+	if operation.scope != "" && !entry.key.Has(operation.scope) {
+		fail(missingScope(operation.scope))
 		return
 	}
 	if err := s.limits.take(w.Header(), entry.key.KeyID, operation.rate, s.now()); err != nil {
 		fail(err)
 		return
 	}
-	result, err := s.runOnce(w, r, operation, caller{companyID: entry.key.CompanyID, actor: "key/" + entry.key.KeyID, keys: entry.keys})
+	result, err := s.runOnce(w, r, operation, caller{companyID: entry.key.CompanyID, actor: "key/" + entry.key.KeyID, keys: entry.keys, scopes: entry.key.Scopes})
 	unchanged := false
 	if err == nil && operation.method == http.MethodGet {
 		unchanged, err = revalidated(w, r, result)

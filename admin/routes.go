@@ -23,23 +23,28 @@ const (
 type route struct {
 	method string
 	path   string
-	scope  commerce.Scope
+	scope  commerce.Scope // empty: the operation checks it, by what is asked
 	rate   rateClass
 	handle func(w http.ResponseWriter, r *http.Request, c caller) (answer, error)
 }
 
+// writes reports whether the operation changes anything.
+func (r route) writes() bool {
+	return r.method != http.MethodGet && r.method != http.MethodHead && r.path != previewPath
+}
+
 // routes is every operation, each served under both base paths.
 func (s *Server) routes() []route {
-	return []route{
-		{http.MethodPost, "/influencers", commerce.WriteInfluencers, ruleRate, s.createInfluencer},
+	return append([]route{
+		{http.MethodPost, "/influencers", commerce.WriteInfluencers, ruleRate, s.makes(s.createInfluencer)},
 		{http.MethodGet, "/influencers", commerce.ReadInfluencers, ruleRate, s.listInfluencers},
-		{http.MethodPut, "/influencers", commerce.WriteInfluencers, ruleRate, s.updateInfluencer},
-		{http.MethodDelete, "/influencers", commerce.WriteInfluencers, ruleRate, s.deleteInfluencer},
+		{http.MethodPut, "/influencers", commerce.WriteInfluencers, ruleRate, s.makes(s.updateInfluencer)},
+		{http.MethodDelete, "/influencers", commerce.WriteInfluencers, ruleRate, s.makes(s.deleteInfluencer)},
 		{http.MethodGet, "/influencers/costs", commerce.ReadInfluencers, ruleRate, s.listInfluencerCosts},
-		{http.MethodPost, "/influencers/costs", commerce.WriteInfluencers, ruleRate, s.createInfluencerCost},
-		{http.MethodDelete, "/influencers/costs", commerce.WriteInfluencers, ruleRate, s.deleteInfluencerCost},
-		{http.MethodPost, "/influencers/coupons", commerce.WriteInfluencers, ruleRate, s.createCoupon},
-		{http.MethodDelete, "/influencers/coupons", commerce.WriteInfluencers, ruleRate, s.deleteCoupon},
+		{http.MethodPost, "/influencers/costs", commerce.WriteInfluencers, ruleRate, s.makes(s.createInfluencerCost)},
+		{http.MethodDelete, "/influencers/costs", commerce.WriteInfluencers, ruleRate, s.makes(s.deleteInfluencerCost)},
+		{http.MethodPost, "/influencers/coupons", commerce.WriteInfluencers, ruleRate, s.makes(s.createCoupon)},
+		{http.MethodDelete, "/influencers/coupons", commerce.WriteInfluencers, ruleRate, s.makes(s.deleteCoupon)},
 		{http.MethodGet, "/costs", commerce.ReadCosts, ruleRate, s.listCosts},
 		{http.MethodPost, "/costs", commerce.WriteCosts, ruleRate, s.createCost},
 		{http.MethodPut, "/costs", commerce.WriteCosts, ruleRate, s.updateCost},
@@ -47,9 +52,13 @@ func (s *Server) routes() []route {
 		{http.MethodGet, "/costs/historical", commerce.ReadCosts, ruleRate, s.costHistory},
 		{http.MethodPost, "/order", commerce.WriteOrders, ingestRate, s.postOrder},
 		{http.MethodGet, "/order/{orderId}/attribution", commerce.ReadInfluencers, ruleRate, s.orderAttribution},
-		{http.MethodPost, "/order/{orderId}/evidence", commerce.WriteEvidence, ruleRate, s.decideEvidence},
+		{http.MethodPost, "/order/{orderId}/evidence", commerce.WriteEvidence, ruleRate, s.makes(s.decideEvidence)},
+		{http.MethodPost, previewPath, "", ruleRate, s.preview},
 		{http.MethodPost, "/product", commerce.WriteProducts, ingestRate, s.postProduct},
-	}
+		{http.MethodGet, "/order/{orderId}", commerce.ReadReports, ruleRate, s.getOrder},
+		{http.MethodGet, "/orders", commerce.ReadReports, ruleRate, s.listOrders},
+		{http.MethodGet, "/products", commerce.ReadReports, ruleRate, s.listProducts},
+	}, s.reportRoutes()...)
 }
 
 // mount registers every path of the API on a mux. Patterns have no method, so

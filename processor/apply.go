@@ -37,8 +37,10 @@ type Tx interface {
 	OrdersFollowing(ctx context.Context, companyID string, keys []facts.OrderKey, limit int) ([]string, error)
 	QueueFollowing(ctx context.Context, companyID string, keys []facts.OrderKey, cause facts.Cause) (int, error)
 	InsertDecisions(ctx context.Context, companyID string, decisions []facts.Decision) (orderIDs []string, err error)
+	InsertStatements(ctx context.Context, companyID string, statements []facts.Statement) error
+	InsertPayments(ctx context.Context, companyID string, payments []facts.Payment) error
 	FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, limits facts.Limits) ([]facts.FirstOrderCandidate, error)
-	SetFirstOrders(ctx context.Context, companyID string, orders []facts.FirstOrder) error
+	SetFirstOrders(ctx context.Context, companyID string, now time.Time, orders []facts.FirstOrder) error
 
 	// Find the orders that a fact concerns. Queue them where they are too many.
 	OrdersByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool, limit int) ([]string, error)
@@ -48,6 +50,7 @@ type Tx interface {
 	QueueOfChangedKeys(ctx context.Context, companyID string, changed []string, keys []facts.ChangedKey, before, after time.Duration, cause facts.Cause) (int, error)
 	QueueCreated(ctx context.Context, companyID string, from, to time.Time, cause facts.Cause) (int, error)
 	TakeQueued(ctx context.Context, companyID string, limit int) ([]facts.Concerned, error)
+	Unqueue(ctx context.Context, companyID string, orderIDs []string) (removed []string, err error)
 	SetAside(ctx context.Context, companyID, orderID, failure string) error
 
 	// Read what a decision needs.
@@ -56,9 +59,18 @@ type Tx interface {
 
 	// Write outcomes.
 	OutcomeHashes(ctx context.Context, companyID string, orderIDs []string) (map[string][]byte, error)
+	Outcomes(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Outcome, error)
 	WriteOutcomes(ctx context.Context, companyID string, now time.Time, outcomes []facts.StoredOutcome) error
 	Ledgers(ctx context.Context, companyID string, orderIDs []string) (map[string][]ledger.Entry, error)
 	AppendLedger(ctx context.Context, companyID string, now time.Time, ruleRev int64, postings []ledger.Posting) error
+
+	// Close statements.
+	NextStatement(ctx context.Context, companyID string) (*facts.Statement, error)
+	FreezeEntries(ctx context.Context, companyID string, s facts.Statement, limit int) (int, error)
+	ClosedBefore(ctx context.Context, companyID string, s facts.Statement) (*ledger.Closed, error)
+	SumStatement(ctx context.Context, companyID, statementID string) (*ledger.Sum, error)
+	CloseStatement(ctx context.Context, companyID string, now time.Time, c ledger.Closed) error
+	QueueCompany(ctx context.Context, companyID string) error
 }
 
 // Bounds of one transaction. They keep its time and memory small beside
@@ -72,9 +84,6 @@ const (
 	maxEvents = 50_000
 	// ordersPerStep is how many orders are read, computed and written together.
 	ordersPerStep = 100
-	// visitorsPerStep is of how many visitors the events are in memory together. One
-	// order's visitors always are.
-	visitorsPerStep = 200
 	// maxEventsOfDay is how many events of one visitor and day are read to make its
 	// sightings anew. A visitor with more is a machine: what was stored of that day stays.
 	maxEventsOfDay = 5000
@@ -87,6 +96,7 @@ type batch struct {
 	companies []companyBatch
 	now       time.Time
 	factsOnly bool // store the facts and queue the orders; compute no outcome
+	queued    bool // orders of the companies may be queued
 }
 
 // companyBatch is one company's part of a batch.
@@ -97,8 +107,10 @@ type companyBatch struct {
 	products []facts.Product
 	changes  []facts.Change
 
-	decisions []facts.Decision
-	rejected  map[deliveryDay]int64 // how many records were rejected
+	decisions  []facts.Decision
+	statements []facts.Statement
+	payments   []facts.Payment
+	rejected   map[deliveryDay]int64 // how many records were rejected
 }
 
 // applied is what a transaction did.
@@ -107,6 +119,7 @@ type applied struct {
 	late              int        // … of the stored ones
 	computed          []orderRef // orders whose outcome was computed
 	queued            int        // orders that were queued
+	statements        int        // statements that are to be closed
 }
 
 // orderRef names an order.
@@ -122,7 +135,7 @@ func (p *Processor) apply(ctx context.Context, b batch) (applied, error) {
 }
 
 // recompute computes at most limit queued orders of each company of the batch, in
-// one transaction. It moves no offset, but fails with facts.ErrFenced where another
+// one transaction; where none is queued, it goes on with the company's statements. It moves no offset, but fails with facts.ErrFenced where another
 // owner has moved one.
 func (p *Processor) recompute(ctx context.Context, b batch, limit int) (applied, error) {
 	done, err := p.transact(ctx, b, func(a *application) error {
@@ -134,6 +147,9 @@ func (p *Processor) recompute(ctx context.Context, b batch, limit int) (applied,
 		for i, q := range queued {
 			ids[i] = q.OrderID
 			a.addConcerned(ids[i:i+1], q.Cause)
+		}
+		if len(queued) == 0 {
+			return a.closeNext(ctx, p.config.StatementChunk)
 		}
 		if err := a.inferFirstOrders(ctx, ids); err != nil {
 			return err
@@ -193,6 +209,7 @@ type application struct {
 	company   string
 	now       time.Time
 	factsOnly bool
+	queued    bool
 	done      *applied
 
 	concerned  map[string]facts.Cause // by order id: the orders to compute, and why
@@ -207,7 +224,7 @@ type deliveryDay struct {
 
 func newApplication(tx Tx, b batch, c companyBatch, done *applied) *application {
 	a := &application{
-		companyBatch: c, tx: tx, company: c.index.CompanyID(), now: b.now, factsOnly: b.factsOnly, done: done,
+		companyBatch: c, tx: tx, company: c.index.CompanyID(), now: b.now, factsOnly: b.factsOnly, queued: b.queued, done: done,
 		concerned: map[string]facts.Cause{}, deliveries: map[deliveryDay]int64{},
 	}
 	maps.Copy(a.deliveries, c.rejected)
@@ -226,6 +243,9 @@ func (a *application) run(ctx context.Context) error {
 		return err
 	}
 	if err := a.storeDecisions(ctx); err != nil {
+		return err
+	}
+	if err := a.storeStatements(ctx); err != nil {
 		return err
 	}
 	for _, change := range a.changes {

@@ -5,11 +5,10 @@ package processor
 import (
 	"bytes"
 	"context"
-	"iter"
 	"maps"
 	"slices"
 
-	"github.com/tributary-io/tributary/internal/attribution"
+	"github.com/tributary-io/tributary/internal/caseload"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/ledger"
 )
@@ -43,6 +42,9 @@ func (a *application) decide(ctx context.Context) error {
 		}
 		own, rest, events = append(own, chunk...), rest[len(chunk):], events+read
 	}
+	if err := a.unqueue(ctx, own); err != nil {
+		return err
+	}
 	put := make([]facts.Concerned, len(rest))
 	for i, id := range rest {
 		put[i] = facts.Concerned{OrderID: id, Cause: a.concerned[id]}
@@ -50,57 +52,33 @@ func (a *application) decide(ctx context.Context) error {
 	return a.addQueued(a.tx.Queue(ctx, a.company, put))
 }
 
+// unqueue removes orders that were computed from the queue, and does what else is done
+// for a queued order.
+func (a *application) unqueue(ctx context.Context, orderIDs []string) error {
+	if !a.queued || len(orderIDs) == 0 {
+		return nil
+	}
+	removed, err := a.tx.Unqueue(ctx, a.company, orderIDs)
+	if err != nil || len(removed) == 0 {
+		return err
+	}
+	return a.inferFirstOrders(ctx, removed)
+}
+
 // decideOrders computes and stores the outcomes of orders. It returns how many
 // events of visitors it has read.
 func (a *application) decideOrders(ctx context.Context, orderIDs []string) (events int, err error) {
-	limits := a.index.Limits()
-	list, err := a.tx.Cases(ctx, a.company, limits, orderIDs)
+	outcomes := make([]facts.Outcome, 0, len(orderIDs))
+	events, err = caseload.Each(ctx, a.tx, a.company, a.index.Limits(), orderIDs, func(c *facts.Case) {
+		outcomes = append(outcomes, a.index.Decide(*c))
+	})
 	if err != nil {
 		return 0, err
-	}
-	outcomes := make([]facts.Outcome, 0, len(list))
-	for group := range inGroups(list) {
-		for _, c := range group {
-			c.Visitors = attribution.ReachedVisitors(c)
-		}
-		read, err := a.tx.Visitors(ctx, a.company, limits, group)
-		if err != nil {
-			return 0, err
-		}
-		events += read
-		for _, c := range group {
-			outcomes = append(outcomes, a.index.Decide(*c))
-			c.Visitors = nil // frees the memory of its events
-		}
 	}
 	for _, o := range outcomes {
 		a.done.computed = append(a.done.computed, orderRef{a.company, o.OrderID})
 	}
 	return events, a.storeOutcomes(ctx, outcomes)
-}
-
-// inGroups cuts cases into groups whose keys lead to at most visitorsPerStep
-// visitors together. A case with more is a group of its own.
-func inGroups(list []*facts.Case) iter.Seq[[]*facts.Case] {
-	return func(yield func([]*facts.Case) bool) {
-		first, visitors := 0, 0
-		for i, c := range list {
-			n := 0
-			for _, k := range c.Keys {
-				n += len(k.Visitors)
-			}
-			if i > first && visitors+n > visitorsPerStep {
-				if !yield(list[first:i]) {
-					return
-				}
-				first, visitors = i, 0
-			}
-			visitors += n
-		}
-		if first < len(list) {
-			yield(list[first:])
-		}
-	}
 }
 
 // storeOutcomes stores the outcomes that differ from what is stored, and appends
@@ -127,6 +105,13 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 	}
 	if len(changed) == 0 {
 		return nil
+	}
+	was, err := a.tx.Outcomes(ctx, a.company, slices.DeleteFunc(slices.Clone(changedIDs), func(id string) bool { return stored[id] == nil }))
+	if err != nil {
+		return err
+	}
+	for i := range changed {
+		changed[i].Was = was[changed[i].OrderID]
 	}
 	if err := a.tx.WriteOutcomes(ctx, a.company, a.now, changed); err != nil {
 		return err

@@ -183,7 +183,11 @@ func (a *application) storeOrders(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.inferFirstOrders(ctx, slices.Concat(changed, around, following))
+	ids := slices.Concat(changed, around, following)
+	if a.factsOnly { // those that are queued below have it done when they are computed
+		ids = slices.DeleteFunc(ids, func(id string) bool { _, queued := a.concerned[id]; return queued })
+	}
+	return a.inferFirstOrders(ctx, ids)
 }
 
 // ownOrders returns the ids of the orders in the batch, each once, sorted.

@@ -46,6 +46,7 @@ type owner struct {
 	memory     share            // of the read-ahead
 	batchLimit int              // records of the next batch; lower after a batch that took too long
 	queued     bool             // orders of this partition may be queued
+	catchUp    catchUp          // on the events, where these are behind
 	queueTurns []string         // companies with queued orders whose turn is still to come
 	chunkLimit int              // queued orders of the next transaction
 	progress   *progress
@@ -183,7 +184,7 @@ func (o *owner) fetch(ctx context.Context, topic string, from int64, records cha
 }
 
 // loop applies batch after batch, and between two batches one chunk of queued
-// orders. It returns an error only.
+// orders, unless these are to wait. It returns an error only.
 func (o *owner) loop(ctx context.Context) error {
 	for {
 		records, err := o.collect(ctx)
@@ -200,7 +201,7 @@ func (o *owner) loop(ctx context.Context) error {
 			}
 			o.memory.free(size)
 		}
-		if o.queued {
+		if o.queued && !o.defersOrders(0) {
 			if err := o.recomputeQueued(ctx); err != nil {
 				return err
 			}
@@ -211,7 +212,8 @@ func (o *owner) loop(ctx context.Context) error {
 // collect waits for records and returns those that wait, within the bounds of a
 // batch. Where both topics have some, commerce comes first and takes at most half
 // of the records and of the bytes, so that neither topic keeps the other waiting.
-// While orders are queued it does not wait.
+// While orders are queued it does not wait; while these wait, it waits no longer than
+// they may.
 func (o *owner) collect(ctx context.Context) ([]record, error) {
 	var records []record
 	bytes := 0
@@ -231,14 +233,17 @@ func (o *owner) collect(ctx context.Context) ([]record, error) {
 		takeWaiting(o.events, o.batchLimit, o.config.BatchBytes)
 	}
 	takeBoth()
-	if len(records) == 0 && !o.queued {
+	if len(records) == 0 && (!o.queued || o.defersOrders(0)) {
+		until, stop := o.catchUp.timer(o.Now())
 		select {
 		case r := <-o.commerce:
 			add(r)
 		case r := <-o.events:
 			add(r)
+		case <-until:
 		case <-ctx.Done():
 		}
+		stop()
 		takeBoth()
 	}
 	return records, ctx.Err()
@@ -271,7 +276,7 @@ func (o *owner) moves(records []record) []facts.Move {
 // orders are queued. Only a record whose own facts cannot be stored is rejected.
 func (o *owner) applyRecords(ctx context.Context, records []record) error {
 	began := time.Now()
-	done, err := o.applyOnce(ctx, records, false)
+	done, err := o.applyOnce(ctx, records, o.defersOrders(eventsIn(records)))
 	if len(records) == 1 && errors.Is(err, facts.ErrData) {
 		o.Logger.Error("the outcome of an order that a record concerns cannot be stored: the orders are queued", "topic", records[0].topic, "partition", o.partition, "offset", records[0].Offset, "error", err)
 		done, err = o.applyOnce(ctx, records, true)
@@ -299,7 +304,7 @@ func (o *owner) applyRecords(ctx context.Context, records []record) error {
 	}
 	o.progress.addApplied(records, o.Now())
 	o.metrics.addBatch(time.Since(began), records, done)
-	if done.queued > 0 {
+	if done.queued > 0 || done.statements > 0 {
 		o.queued = true
 	}
 	o.sendHint(done.computed)
@@ -322,7 +327,7 @@ func (o *owner) applyOnce(ctx context.Context, records []record, factsOnly bool)
 			if err != nil {
 				return err
 			}
-			b.moves, b.factsOnly = o.moves(records), factsOnly
+			b.moves, b.factsOnly, b.queued = o.moves(records), factsOnly, o.queued
 			if err := o.publishRejected(ctx, rejected); err != nil {
 				return err
 			}
@@ -367,6 +372,7 @@ func (o *owner) recomputeQueued(ctx context.Context) error {
 			return err
 		}
 		if o.queued = len(companies) > 0; !o.queued {
+			o.catchUp = catchUp{}
 			return nil
 		}
 		o.queueTurns = companies

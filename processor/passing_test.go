@@ -38,6 +38,6 @@ func TestPassingHostsAreASettingOfTheOrdersTime(t *testing.T) {
 	f("taken-since", "https://pay.hotmart.com/", after)
 	f("known-since", "https://www.asaas.com/", after)
 	s.apply(records, func() int { return 3 })
-	wantTexts(t, "channels", s.texts(`select order_id || ' ' || channel from credit where model = 'first' order by 1`),
+	wantTexts(t, "channels", s.texts(`select order_id || ' ' || channel from credit where first_minor is not null order by 1`),
 		"added-before Referral", "added-since Direct", "known-since Direct", "taken-before Direct", "taken-since Referral")
 }

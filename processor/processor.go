@@ -104,9 +104,11 @@ type Config struct {
 	BatchBytes      int           // bytes of the records of one transaction; 8 MiB
 	ReadAheadBytes  int           // bytes of the records that wait in memory, of all partitions together, besides one record of each; 64 MiB
 	RecomputeChunk  int           // queued orders of one transaction; 200
+	StatementChunk  int           // ledger entries that one transaction puts into a statement; 10,000
 	ApplyTimeout    time.Duration // of one attempt at a transaction, with its wait for MaxTransactions; 2 min
 	MaxTransactions int           // that run at the same time, however many partitions are owned; 4
 	HaltPause       time.Duration // until a halted partition is tried again; 30 s
+	DeferOrders     time.Duration // so long orders wait to be computed while events of their partition are behind; 30 s
 	StallAfter      time.Duration // a partition that has records and applies none for so long makes /readyz fail; 5 min
 }
 
@@ -116,9 +118,11 @@ func (c Config) withDefaults() Config {
 		BatchBytes:      cmp.Or(c.BatchBytes, 8<<20),
 		ReadAheadBytes:  cmp.Or(c.ReadAheadBytes, 64<<20),
 		RecomputeChunk:  cmp.Or(c.RecomputeChunk, 200),
+		StatementChunk:  cmp.Or(c.StatementChunk, 10_000),
 		ApplyTimeout:    cmp.Or(c.ApplyTimeout, 2*time.Minute),
 		MaxTransactions: cmp.Or(c.MaxTransactions, 4),
 		HaltPause:       cmp.Or(c.HaltPause, 30*time.Second),
+		DeferOrders:     cmp.Or(c.DeferOrders, 30*time.Second),
 		StallAfter:      cmp.Or(c.StallAfter, 5*time.Minute),
 	}
 }

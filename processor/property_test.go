@@ -18,8 +18,8 @@ import (
 func (s *shop) outcomes() string {
 	var b strings.Builder
 	for _, query := range []string{
-		`select concat_ws(' ', order_id, model, position, touch_id, channel, influencer_id, campaign_id, amount_minor, currency) from credit order by 1`,
-		`select concat_ws(' ', order_id, state, reason, proof, payable_on, influencer_id, campaign_id, evidence, base_minor, commission_minor, fixed_brl_minor) from payout order by 1`,
+		`select credit::text from credit order by 1`,
+		`select concat_ws(' ', order_id, day, status, currency, total_minor, state, reason, proof, payable_on, influencer_id, campaign_id, evidence, base_minor, commission_minor, fixed_brl_minor) from payout order by 1`,
 		`select concat_ws(' ', order_id, influencer_id, campaign_id, cost_id, currency, payable_on, sum(amount_minor)) from ledger_entry
 			group by order_id, influencer_id, campaign_id, cost_id, currency, payable_on having sum(amount_minor) <> 0 order by 1`,
 		`select order_id || body::text from explanation order by 1`,
@@ -280,14 +280,18 @@ func TestCreditsDependOnTheSetOfFactsAlone(t *testing.T) {
 		if wrong := s.unbalanced(); len(wrong) > 0 {
 			t.Fatalf("seed %d: %v", seed, wrong)
 		}
-		for range 4 {
+		for n := range 4 {
 			again := slices.Clone(facts)
 			for range 20 {
 				again = append(again, facts[r.IntN(len(facts))])
 			}
 			r.Shuffle(len(again), func(i, j int) { again[i], again[j] = again[j], again[i] })
 			s.clear()
-			s.apply(again, func() int { return 1 + r.IntN(12) })
+			if n%2 == 0 {
+				s.apply(again, func() int { return 1 + r.IntN(12) })
+			} else {
+				s.applyBehind(again, func() int { return 1 + r.IntN(12) }, r)
+			}
 			if got := s.outcomes(); got != want {
 				t.Fatalf("seed %d: %s", seed, firstDifference(got, want))
 			}

@@ -143,6 +143,18 @@ func readCommerce(c wire.Commerce, into *companyBatch) error {
 			return err
 		}
 		into.decisions = append(into.decisions, d)
+	case wire.KindStatement:
+		s, err := facts.ParseStatement(c)
+		if err != nil {
+			return err
+		}
+		into.statements = append(into.statements, s)
+	case wire.KindPayment:
+		p, err := facts.ParsePayment(c)
+		if err != nil {
+			return err
+		}
+		into.payments = append(into.payments, p)
 	case wire.KindRule, wire.KindSettings:
 		change, err := facts.ParseChange(c)
 		if err != nil {

@@ -113,9 +113,10 @@ func TestAReplayFindsWhatWasChanged(t *testing.T) {
 		s.exec(`create table backup_` + table + ` as table ` + table)
 	}
 	for _, planted := range []struct{ name, change string }{
-		{"a credit's amount", `update credit set amount_minor = amount_minor + 1 where order_id = 'o1' and model = 'last'`},
-		{"whose credit it is", `update credit set influencer_id = null where order_id = 'o1' and model = 'first'`},
-		{"a credit that is gone", `delete from credit where order_id = 'o1' and model = 'linear'`},
+		{"a credit's amount", `update credit set last_minor = last_minor + 1 where order_id = 'o1'`},
+		{"whose credit it is", `update credit set influencer_id = null where order_id = 'o1'`},
+		{"a credit that is gone", `delete from credit where order_id = 'o1'`},
+		{"a part of a credit that is gone", `update credit set linear_minor = null where order_id = 'o1'`},
 		{"a ledger entry that is gone", `delete from ledger_entry where order_id = 'o1'`},
 		{"a ledger entry's amount", `update ledger_entry set amount_minor = 1 where order_id = 'o1'`},
 		{"a payout's state", `update payout set state = 'expected' where order_id = 'o1'`},
@@ -138,7 +139,7 @@ func TestAReplayFindsWhatWasChanged(t *testing.T) {
 	if found, err := s.replay(s.ctx, replay.Options{}); err != nil || !found.Equal() {
 		t.Fatalf("the rows were not put back: %+v, %v", found, err)
 	}
-	s.exec(`update credit set amount_minor = amount_minor + 1`)
+	s.exec(`update credit set time_decay_minor = time_decay_minor + 1`)
 	s.exec(`update ledger_entry set at = now(), cause = 'other', rule_rev = 99`)
 	if found, err := s.replay(s.ctx, replay.Options{}); err != nil || found.Different != 3 {
 		t.Errorf("%+v, %v", found, err)

@@ -2,10 +2,12 @@ package processor
 
 import (
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/ledger"
+	"github.com/tributary-io/tributary/internal/postgres/replay"
 )
 
 // TestDataOfAnEarlierVersionIsKept takes the schema back to what it was before a
@@ -13,7 +15,7 @@ import (
 // sighting is what it was.
 func TestDataOfAnEarlierVersionIsKept(t *testing.T) {
 	t.Parallel()
-	f := func(before string, as func(s *shop), migrations ...string) {
+	f := func(before string, as func(s *shop, hash string), migrations ...string) {
 		t.Run(before, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t)
@@ -28,31 +30,21 @@ func TestDataOfAnEarlierVersionIsKept(t *testing.T) {
 				return s.texts(`select concat_ws(' ', kind, key, order_id, hub) from order_key order by 1`)
 			}
 			wantKeys := keys()
-			var ups []string
-			for _, name := range migrations {
-				text, err := os.ReadFile(filepath.Join("..", "internal", "postgres", "migrations", name))
-				if err != nil {
-					t.Fatal(err)
-				}
-				up, down, found := strings.Cut(string(text), "-- +goose Down")
-				if !found {
-					t.Fatalf("%s has no way down", name)
-				}
-				s.exec(down)
-				ups = append(ups, up)
-			}
-			as(s)
-			for _, up := range ups {
-				s.exec(up)
-			}
+			wantHash := s.ledgerHash()
+			up := s.takeBack(migrations...)
+			as(s, wantHash)
+			up()
 			s.workOff()
+			if got := s.ledgerHash(); got != wantHash {
+				t.Errorf("ledger hash %s, want %s", got, wantHash)
+			}
 			if got := s.outcomes(); got != want {
 				t.Error(firstDifference(got, want))
 			}
 			wantTexts(t, "keys", keys(), wantKeys...)
 		})
 	}
-	f("0007", func(s *shop) {
+	f("0007", func(s *shop, _ string) {
 		for _, code := range []string{"ANA10", "BETO", "X", "X, BETO", "OTHER"} {
 			s.exec(`update order_key set key = $1::text
 				where kind = 'code' and key = rtrim(translate(encode(substring(sha256(convert_to($1::text, 'UTF8')) for 16), 'base64'), '+/', '-_'), '=')`, code)
@@ -61,6 +53,54 @@ func TestDataOfAnEarlierVersionIsKept(t *testing.T) {
 			t.Errorf("codes that the version before would not have written: %v", left)
 		}
 	}, "0007_bounded_keys.sql")
-	f("0010", func(*shop) {}, "0010_proof.sql")
-	f("0014", func(*shop) {}, "0014_proven_events.sql")
+	f("0010", func(*shop, string) {}, "0010_proof.sql")
+	f("0014", func(*shop, string) {}, append([]string{"0014_proven_events.sql"}, ofOutcomes...)...)
+	f("0017", func(s *shop, hash string) {
+		// The ledger hash, as the program before 0017 computed it.
+		rows, err := s.pool.Query(s.ctx, `
+			select order_id, kind, of, touch_id, influencer_id, currency, amount from (
+				select order_id, 'credit' as kind, model as of, touch_id, coalesce(influencer_id::text, '') as influencer_id, currency, sum(amount_minor)::text as amount
+				from credit group by order_id, model, touch_id, influencer_id, currency
+				union all
+				select order_id, 'ledger', '', '', influencer_id::text, currency, sum(amount_minor)::text
+				from ledger_entry group by order_id, influencer_id, currency having sum(amount_minor) <> 0
+				union all
+				select p.order_id, 'payout', p.state, '', coalesce(p.influencer_id::text, ''), o.currency, p.commission_minor::text
+				from payout p join orders o using (company_id, order_id)
+				union all
+				select order_id, 'payout', state, '', coalesce(influencer_id::text, ''), 'BRL', fixed_brl_minor::text
+				from payout where fixed_brl_minor <> 0) n
+			order by order_id collate "C"`)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		before, orders, err := ledger.Hash(func(yield func(ledger.Net, error) bool) {
+			n := ledger.Net{CompanyID: s.company}
+			_, err := pgx.ForEachRow(rows, []any{&n.OrderID, &n.Kind, &n.Of, &n.TouchID, &n.InfluencerID, &n.Currency, &n.AmountMinor}, func() error {
+				yield(n, nil)
+				return nil
+			})
+			if err != nil {
+				yield(n, err)
+			}
+		})
+		if err != nil || orders == 0 {
+			s.t.Fatalf("%d orders, %v", orders, err)
+		}
+		if before != hash {
+			s.t.Errorf("the ledger hash was %s before the migration and is %s after it", before, hash)
+		}
+	}, ofOutcomes...)
+}
+
+// ledgerHash is the hash that tributary verify prints of the live rows.
+func (s *shop) ledgerHash() (hash string) {
+	s.t.Helper()
+	if err := replay.InSnapshot(s.ctx, s.db, func(live *replay.Snapshot) (err error) {
+		hash, _, err = ledger.Hash(live.Nets(s.ctx))
+		return err
+	}); err != nil {
+		s.t.Fatal(err)
+	}
+	return hash
 }

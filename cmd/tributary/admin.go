@@ -139,7 +139,7 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	}
 	defer func() { err = errors.Join(err, stopWatching()) }()
 	api, err := admin.New(s.config, admin.Deps{
-		Metrics: registry, Database: db, Names: db, Producer: batcher, Hasher: s.hasher, Previous: s.previous, Log: s.log,
+		Metrics: registry, Database: db, Names: db, Previews: db, Producer: batcher, Hasher: s.hasher, Previous: s.previous, Log: s.log,
 		Checks: map[string]func(context.Context) error{
 			"postgres": db.db.Ping,
 			"kafka": func(ctx context.Context) error {

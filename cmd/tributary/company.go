@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -149,6 +150,7 @@ func newCompanySet() *cobra.Command {
 	var database postgresFlags
 	var given commerce.Settings
 	var influencer string
+	var shows previewFlags
 	cmd := &cobra.Command{
 		Use:   "set COMPANY",
 		Short: "Change settings of a company",
@@ -158,7 +160,8 @@ Services use the new settings within seconds.
 
 Those that decide about orders (--payout-rule, --window-days, --half-life-days,
 --count-direct, --pay-recurring, --unproven, --hold-days) count for orders created
-from now on. With --influencer NAME, --unproven is that influencer's own;
+from now on. With --preview nothing is changed: it says which orders the change
+would move, and from whom to whom. With --influencer NAME, --unproven is that influencer's own;
 --unproven "" gives it back to the company's.`,
 		Example: `  tributary company set c_… --origin https://loja.example.com --origin https://checkout.example.com --consent required
   tributary company set c_… --hold-days 14
@@ -166,7 +169,7 @@ from now on. With --influencer NAME, --unproven is that influencer's own;
 		Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("influencer") {
-				return setOfInfluencer(cmd, &database, args[0], influencer, given.Unproven)
+				return setOfInfluencer(cmd, &database, &shows, args[0], influencer, given.Unproven)
 			}
 			change := func(s *commerce.Settings) {
 				for _, x := range settings {
@@ -186,12 +189,16 @@ from now on. With --influencer NAME, --unproven is that influencer's own;
 			if _, err := findCompany(cmd.Context(), db, args[0]); err != nil {
 				return err
 			}
-			before, after, err := db.ChangeSettings(cmd.Context(), commerce.SettingsChange{CompanyID: args[0], Actor: actor, Change: change})
+			var before, after commerce.Settings
+			err = shows.change(cmd, db, args[0], func(ctx context.Context) (err error) {
+				before, after, err = db.ChangeSettings(ctx, commerce.SettingsChange{CompanyID: args[0], Actor: actor, Change: change})
+				return err
+			})
 			var refused *commerce.SettingsError
 			if errors.As(err, &refused) {
 				return settingsProblem(refused.Bad)
 			}
-			if err != nil {
+			if err != nil || shows.asked {
 				return err
 			}
 			return printChanges(cmd.OutOrStdout(), before, after)
@@ -201,12 +208,14 @@ from now on. With --influencer NAME, --unproven is that influencer's own;
 	for _, x := range settings {
 		x.register(cmd.Flags(), &given)
 	}
+	shows.register(cmd.Flags())
+	cmd.Flags().BoolVar(&shows.asked, "preview", false, "change nothing; say what the change would move")
 	cmd.Flags().StringVar(&influencer, "influencer", "", "set --unproven for the influencer of this name alone")
 	return cmd
 }
 
 // setOfInfluencer changes the one setting that an influencer may have of its own.
-func setOfInfluencer(cmd *cobra.Command, database *postgresFlags, company, name, unproven string) error {
+func setOfInfluencer(cmd *cobra.Command, database *postgresFlags, shows *previewFlags, company, name, unproven string) error {
 	for _, x := range settings {
 		if cmd.Flags().Changed(x.flag) != (x.field == "unproven") {
 			return errors.New("--influencer goes with --unproven, and with no other setting")
@@ -223,11 +232,13 @@ func setOfInfluencer(cmd *cobra.Command, database *postgresFlags, company, name,
 	if _, err := findCompany(cmd.Context(), db, company); err != nil {
 		return err
 	}
-	err = db.SetUnproven(cmd.Context(), commerce.Author{CompanyID: company, Actor: actor, At: time.Now()}, name, unproven)
+	err = shows.change(cmd, db, company, func(ctx context.Context) error {
+		return db.SetUnproven(ctx, commerce.Author{CompanyID: company, Actor: actor, At: time.Now()}, name, unproven)
+	})
 	if errors.Is(err, commerce.ErrNotFound) {
 		return fmt.Errorf("%s has no influencer %q", company, name)
 	}
-	if err == nil {
+	if err == nil && !shows.asked {
 		fmt.Fprintf(cmd.OutOrStdout(), "unproven of %s: %s, for orders created from now on\n", printable(name), cmp.Or(unproven, "as the company's"))
 	}
 	return err

@@ -26,7 +26,7 @@ func newPayouts() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("time zone of %s: %w", company, err)
 			}
-			list, err := db.Balances(ctx, company, time.Now().In(zone).Format(time.DateOnly), mostBalances)
+			list, err := db.Balances(ctx, company, time.Now().In(zone).Format(time.DateOnly), commerce.BalanceCursor{}, mostBalances)
 			if err != nil {
 				return err
 			}

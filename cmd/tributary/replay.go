@@ -67,7 +67,8 @@ func newVerify() *cobra.Command {
 		Long: `Compute everything from the stored facts, as replay does, and compare the result
 with the live rows: credits, payouts and the net of each ledger. Both ledger
 hashes are printed. Where they differ, some orders that differ are named and the
-exit status is 1.
+exit status is 1. The entries of closed statements are facts; verify checks that
+each statement still has those with which it was closed.
 
 Facts that come meanwhile are in neither side. Change no rule in the moment
 before it starts: what the processors have not read yet would be a difference.`,
@@ -81,7 +82,8 @@ before it starts: what the processors have not read yet would be a difference.`,
 				if err != nil {
 					return err
 				}
-				return showComparison(cmd.OutOrStdout(), found)
+				err = showComparison(cmd.OutOrStdout(), found)
+				return errors.Join(err, checkStatements(cmd.Context(), cmd.OutOrStdout(), live, most))
 			})
 		},
 	}
@@ -163,6 +165,23 @@ func showComparison(out io.Writer, found *ledger.Comparison) error {
 		fmt.Fprintf(out, "… and %d more\n", n)
 	}
 	return fmt.Errorf("%d of %d orders differ; where a rule was changed just before, run it again", found.Different, found.Orders)
+}
+
+// checkStatements prints whether the closed statements have the entries with which they
+// were closed. Where some have not it names most of them and returns an error.
+func checkStatements(ctx context.Context, out io.Writer, live *replay.Snapshot, most int) error {
+	statements, altered, err := live.AlteredStatements(ctx, max(most, 1))
+	if err != nil {
+		return err
+	}
+	if len(altered) == 0 {
+		fmt.Fprintf(out, "Closed statements: %d, all as they were closed.\n", statements)
+		return nil
+	}
+	for _, a := range altered[:min(most, len(altered))] {
+		fmt.Fprintf(out, "company %s, statement %s\n", a.CompanyID, a.StatementID)
+	}
+	return errors.New("closed statements have not the entries with which they were closed")
 }
 
 func showAmounts(out io.Writer, side string, nets []ledger.Net) {

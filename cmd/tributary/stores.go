@@ -11,12 +11,15 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/postgres/report"
+	"github.com/tributary-io/tributary/internal/postgres/trial"
+	"github.com/tributary-io/tributary/internal/preview"
 )
 
 // stores is the database as the admin API, the pages and the commands use it.
 type stores struct {
 	*merchant.Store
 	*report.Reader
+	*preview.Previewer
 	db *postgres.DB
 }
 
@@ -26,7 +29,7 @@ func openStores(ctx context.Context, dsn string) (stores, error) {
 	if err != nil {
 		return stores{}, err
 	}
-	return stores{merchant.New(db), report.New(db), db}, nil
+	return stores{merchant.New(db), report.New(db), preview.New(trial.New(db), preview.Limits{}), db}, nil
 }
 
 // Close waits for connections in use and closes all connections.

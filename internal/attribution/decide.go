@@ -6,6 +6,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/models"
 )
 
 // Decide computes an order's outcome. The same case under the same rules always has
@@ -20,21 +21,19 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 	touches = x.withOrderTouch(order, touches)
 	e := x.evidenceOf(order, &c, found, touches)
 	paid := x.decidePayout(order, &c, e.coupon, e.link, e.review)
-	models := x.models(order, touches)
+	divisions := x.divide(order, touches)
 
 	out := facts.Outcome{
-		OrderID: order.OrderID, Currency: order.Currency, Day: order.Day,
+		OrderID: order.OrderID, Currency: order.Currency, Day: order.Day, Status: order.Status, TotalMinor: order.TotalMinor,
 		Lines:   paid.lines(order),
 		FoundBy: foundBy(order, append(slices.Clone(touches), e.touches...), e.coupon, c.Decisions, found.visitors),
 		Hubs:    hubs(order, found.keys),
 		Payout:  paid.stored(order),
 	}
 	if order.Status == commerce.OrderApproved {
-		for _, m := range models {
-			out.Credits = append(out.Credits, m.credits...)
-		}
+		out.Credits = creditsOf(order, divisions, touches)
 	}
-	out.Explanation = x.explain(order, &c, found, touches, e, paid, models)
+	out.Explanation = x.explain(order, &c, found, touches, e, paid, divisions)
 	return out
 }
 
@@ -54,38 +53,73 @@ func (p *payout) stored(o *Order) facts.Payout {
 	return out
 }
 
-// modelCredits is how one model divides an order.
-type modelCredits struct {
+// division is how one model divides an order: one part for each touch that the model
+// counts.
+type division struct {
 	model    string
-	credits  []facts.Credit
-	portions []string // of the order's total, 0 to 1; one for each credit
+	touches  []int    // indexes in the order's touches; -1: no touch
+	amounts  []int64  // in minor units
+	portions []string // of the order's total, 0 to 1
 }
 
-// models divides the order's total by every model. A marketplace order, and one
-// without touches, has a single credit without a touch.
-func (x *Index) models(o *Order, touches []Touch) []modelCredits {
-	var list []modelCredits
-	for _, model := range Models {
-		m := modelCredits{model: model}
-		shares := x.shares(&o.settings, model, touches)
-		switch {
-		case o.Source.Or(commerce.SourceWeb) == commerce.SourceMarketplace:
-			m.credits = []facts.Credit{{Model: model, Channel: ChannelMarketplace, AmountMinor: o.TotalMinor}}
-			m.portions = []string{"1"}
-		case len(shares) == 0:
-			m.credits = []facts.Credit{{Model: model, Channel: Unattributed, AmountMinor: o.TotalMinor}}
-			m.portions = []string{"1"}
-		default:
-			for i, amount := range split(o.TotalMinor, shares) {
-				t := touches[shares[i].touch]
-				m.credits = append(m.credits, facts.Credit{
-					Model: model, Position: shares[i].touch + 1, TouchID: t.ID, Channel: t.Channel,
-					InfluencerID: t.InfluencerID, CampaignID: t.CampaignID, AmountMinor: amount,
-				})
-			}
-			m.portions = portions(shares)
+// noTouch is the place of a part that is no touch's.
+const noTouch = -1
+
+// divide divides the order's total by every model. A marketplace order, and one
+// without touches, has a single part without a touch.
+func (x *Index) divide(o *Order, touches []Touch) [facts.ModelCount]division {
+	path := make([]models.Touch, len(touches))
+	for i, t := range touches {
+		path[i] = models.Touch{At: t.At, Direct: t.Kind == facts.Direct}
+	}
+	rules := models.Rules{HalfLife: o.settings.HalfLife, IgnoreDirect: o.settings.IgnoreDirect}
+	var all [facts.ModelCount]division
+	for i, model := range facts.Models {
+		credited, weights := x.calculator.Shares(model, path, rules)
+		if isMarketplace(o) || len(credited) == 0 {
+			all[i] = division{model, []int{noTouch}, []int64{o.TotalMinor}, []string{"1"}}
+			continue
 		}
-		list = append(list, m)
+		all[i] = division{model, credited, models.Split(o.TotalMinor, weights), models.Portions(weights)}
+	}
+	return all
+}
+
+func isMarketplace(o *Order) bool {
+	return o.Source.Or(commerce.SourceWeb) == commerce.SourceMarketplace
+}
+
+// creditOf returns a touch's credit without its parts; touch is its index, or noTouch.
+func creditOf(o *Order, touches []Touch, touch int) facts.Credit {
+	switch {
+	case touch != noTouch:
+		t := &touches[touch]
+		return facts.Credit{Position: touch + 1, TouchID: t.ID, Channel: t.Channel, InfluencerID: t.InfluencerID, CampaignID: t.CampaignID}
+	case isMarketplace(o):
+		return facts.Credit{Channel: ChannelMarketplace}
+	default:
+		return facts.Credit{Channel: Unattributed}
+	}
+}
+
+// creditsOf returns the credit of each touch that a model counts, by position.
+func creditsOf(o *Order, divisions [facts.ModelCount]division, touches []Touch) []facts.Credit {
+	credits := make([]facts.Credit, len(touches)+1) // by position
+	counted := make([]bool, len(credits))
+	for i, d := range divisions {
+		for n, touch := range d.touches {
+			position := touch + 1
+			if !counted[position] {
+				credits[position], counted[position] = creditOf(o, touches, touch), true
+			}
+			credits[position].Parts[i] = facts.Part{Given: true, Minor: d.amounts[n]}
+		}
+	}
+	var list []facts.Credit
+	for position, c := range credits {
+		if counted[position] {
+			list = append(list, c)
+		}
 	}
 	return list
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/models"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -134,7 +135,7 @@ func TestClickAndLandingOfTwoCookiesAreOneTouch(t *testing.T) {
 		o := shop(nil).Decide(c)
 		var got []string
 		for _, credit := range o.Credits {
-			if credit.Model == Linear {
+			if credit.Of(models.Linear).Given {
 				got = append(got, fmt.Sprintf("%d %s %s", credit.Position, credit.TouchID, credit.Channel))
 			}
 		}
@@ -149,12 +150,20 @@ func TestClickAndLandingOfTwoCookiesAreOneTouch(t *testing.T) {
 	f("no click", 1, "/?utm_source=ig&utm_campaign=beto", "1 e000 Ana", "2 e001 Beto")
 }
 
+// all is an amount under every model.
+func all(minor int64) (parts [facts.ModelCount]facts.Part) {
+	for i := range parts {
+		parts[i] = facts.Part{Given: true, Minor: minor}
+	}
+	return parts
+}
+
 func TestOrdersWithoutTouchesAreUnattributed(t *testing.T) {
 	f := func(c facts.Case, want string) {
 		t.Helper()
 		o := shop(nil).Decide(c)
-		if len(o.Credits) != len(Models) || o.Credits[0].Channel != want || o.Credits[0].Position != 0 {
-			t.Errorf("credits %+v, want one of %s a model", o.Credits, want)
+		if len(o.Credits) != 1 || o.Credits[0] != (facts.Credit{Channel: want, Parts: all(c.Order.TotalMinor)}) {
+			t.Errorf("credits %+v, want all of %s by every model", o.Credits, want)
 		}
 	}
 	f(sale(nil), Unattributed)
@@ -205,11 +214,9 @@ func TestCreditsNameTheirTouchByItsPlace(t *testing.T) {
 	c := sale(nil, at(0, "/?utm_campaign=ana"), at(10, "/?utm_campaign=beto"), at(20, "/?utm_source=google&utm_medium=cpc"))
 	var got []string
 	for _, credit := range shop(nil).Decide(c).Credits {
-		if credit.Model == Linear || credit.Model == Last {
-			got = append(got, fmt.Sprintf("%s %d %s %s %d", credit.Model, credit.Position, credit.TouchID, credit.Channel, credit.AmountMinor))
-		}
+		got = append(got, fmt.Sprintf("%d %s %s %v %v %v", credit.Position, credit.TouchID, credit.Channel, credit.Of(models.First), credit.Of(models.Last), credit.Of(models.Linear)))
 	}
-	want := []string{"last 3 e020 Paid Search 10005", "linear 1 e000 Ana 3335", "linear 2 e010 Beto 3335", "linear 3 e020 Paid Search 3335"}
+	want := []string{"1 e000 Ana {true 10005} {false 0} {true 3335}", "2 e010 Beto {false 0} {false 0} {true 3335}", "3 e020 Paid Search {false 0} {true 10005} {true 3335}"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -13,7 +13,7 @@ import (
 const instantFormat = "2006-01-02T15:04:05.000Z"
 
 // explain returns the explanation of an order's outcome, without its ledger.
-func (x *Index) explain(o *Order, c *facts.Case, found joined, touches []Touch, ev evidence, paid payout, models []modelCredits) facts.Explanation {
+func (x *Index) explain(o *Order, c *facts.Case, found joined, touches []Touch, ev evidence, paid payout, divisions [facts.ModelCount]division) facts.Explanation {
 	e := facts.Explanation{
 		Order: facts.ExplainedOrder{
 			OrderID: o.OrderID, Total: facts.Number(o.TotalMinor, o.Currency), Currency: o.Currency,
@@ -29,19 +29,17 @@ func (x *Index) explain(o *Order, c *facts.Case, found joined, touches []Touch, 
 	for _, k := range found.keys {
 		e.Keys = append(e.Keys, facts.ExplainedKey{Kind: k.Kind, Strength: strength[k.Kind], Hub: k.hub != facts.NoHub, HubOf: k.hub, Visitors: len(k.Visitors)})
 	}
-	for _, m := range models {
+	for _, d := range divisions {
 		parts := []facts.ExplainedPart{}
-		for i, c := range m.credits {
-			part := facts.ExplainedPart{Touch: c.TouchID, Channel: c.Channel, Share: json.Number(m.portions[i]), Amount: facts.Number(c.AmountMinor, o.Currency)}
+		for i, touch := range d.touches {
+			c := creditOf(o, touches, touch)
+			part := facts.ExplainedPart{Touch: c.TouchID, Channel: c.Channel, Influencer: x.InfluencerName(c.InfluencerID), Share: json.Number(d.portions[i]), Amount: facts.Number(d.amounts[i], o.Currency)}
 			if o.Status == commerce.OrderCancelled {
 				part.Amount = facts.Number(0, o.Currency)
 			}
-			if f := x.byID[c.InfluencerID]; f != nil {
-				part.Influencer = f.Name
-			}
 			parts = append(parts, part)
 		}
-		e.Models[m.model] = parts
+		e.Models[d.model] = parts
 	}
 	e.Counterfactual.WithoutCoupon = x.explainPayout(o, x.decidePayout(o, c, nil, ev.link, ev.review))
 	e.Counterfactual.WithoutLink = x.explainPayout(o, x.decidePayout(o, c, ev.coupon, nil, nil))
@@ -72,7 +70,7 @@ func (x *Index) explainTouches(o *Order, c *facts.Case, touches, ofPayout []Touc
 		}
 		_, ofModels := places[t.ID]
 		switch {
-		case o.Source.Or(commerce.SourceWeb) == commerce.SourceMarketplace:
+		case isMarketplace(o):
 			touch.Used, touch.Reason = false, facts.ReasonMarketplace.Words()
 		case !ofModels:
 			touch.Used, touch.Reason = false, facts.ReasonPayoutAlone.Words()
@@ -113,13 +111,13 @@ func (x *Index) explainPayout(o *Order, p payout) facts.ExplainedPayout {
 	}
 	if p.winner != nil {
 		out.Winner = &facts.ExplainedWinner{
-			Influencer: x.influencerName(p.winner.influencerID), InfluencerID: p.winner.influencerID,
-			Campaign: x.campaignName(p.winner.campaignID), CampaignID: p.winner.campaignID, Evidence: p.winner.evidence,
+			Influencer: x.InfluencerName(p.winner.influencerID), InfluencerID: p.winner.influencerID,
+			Campaign: x.CampaignName(p.winner.campaignID), CampaignID: p.winner.campaignID, Evidence: p.winner.evidence,
 			Proof: p.winner.proof,
 		}
 	}
 	for _, l := range p.losers {
-		out.Losers = append(out.Losers, facts.ExplainedLoser{Influencer: x.influencerName(l.influencerID), Evidence: l.evidence, Reason: l.reason.Words()})
+		out.Losers = append(out.Losers, facts.ExplainedLoser{Influencer: x.InfluencerName(l.influencerID), Evidence: l.evidence, Reason: l.reason.Words()})
 	}
 	for _, c := range p.costs {
 		out.Costs = append(out.Costs, facts.ExplainedCost{
@@ -140,16 +138,16 @@ func explainSums(list []commerce.Amount) []facts.ExplainedSum {
 	return sums
 }
 
-// influencerName returns an influencer's name, and "" for an unknown id.
-func (x *Index) influencerName(id string) string {
+// InfluencerName returns an influencer's name, and "" for an unknown id.
+func (x *Index) InfluencerName(id string) string {
 	if f := x.byID[id]; f != nil {
 		return f.Name
 	}
 	return ""
 }
 
-// campaignName returns a campaign's name, and "" for an unknown id.
-func (x *Index) campaignName(id string) string {
+// CampaignName returns a campaign's name, and "" for an unknown id.
+func (x *Index) CampaignName(id string) string {
 	if c := x.campaignIDs[id]; c != nil {
 		return c.Name
 	}

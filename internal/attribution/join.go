@@ -127,7 +127,7 @@ func (x *Index) touchesOfOrder(o *Order, visitors []reached, of func(v reached) 
 // where it has none.
 func (x *Index) orderTouch(o *Order) (Touch, bool) {
 	t := Touch{
-		ID: "order", At: o.CreatedAt, Kind: facts.ByOrderUTM, MatchedBy: string(facts.ByOrderUTM), Proof: facts.ProofOrder,
+		ID: facts.OrderTouch, At: o.CreatedAt, Kind: facts.ByOrderUTM, MatchedBy: string(facts.ByOrderUTM), Proof: facts.ProofOrder,
 		Source: o.UTMSource.Or(""), Medium: o.UTMMedium.Or(""), Campaign: o.UTMCampaign.Or(""), Content: o.UTMContent.Or(""),
 	}
 	x.match(&t, o.Order)

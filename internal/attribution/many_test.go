@@ -29,7 +29,7 @@ func TestTheNewestOfTooManyClaimedTouchesCount(t *testing.T) {
 	}
 	c.Keys = append(c.Keys, key)
 	out := shop(nil).Decide(c)
-	if touches, credits := len(out.Explanation.Touches), len(out.Credits); touches != 1+claimedTouches || credits != 3+3*touches {
+	if touches, credits := len(out.Explanation.Touches), len(out.Credits); touches != 1+claimedTouches || credits != touches {
 		t.Errorf("%d touches, %d credits", touches, credits)
 	}
 	if cuts := out.Explanation.Cuts; len(cuts) != 1 || cuts[0] != (facts.Cut{What: facts.CutEvents, Limit: facts.HubOfEvents}) {

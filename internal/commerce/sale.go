@@ -105,8 +105,8 @@ type LedgerEntry struct {
 	Cause         string          // "order <updatedAt>", "event <id>", "rule <rev> <type>"
 }
 
-// Balance is what one influencer has in one currency, in minor units. Held and payable
-// are sums of the ledger; what is expected or in review has no entries.
+// Balance is what one influencer has in one currency, in minor units. Held, payable and
+// paid together are the sum of the ledger; what is expected or in review has no entries.
 type Balance struct {
 	InfluencerID  string
 	Influencer    string
@@ -115,6 +115,7 @@ type Balance struct {
 	ReviewMinor   decimal.Decimal // waits for the merchant's decision
 	HeldMinor     decimal.Decimal // earned; may be paid later
 	PayableMinor  decimal.Decimal // earned; may be paid now
+	PaidMinor     decimal.Decimal // the totals of the statements that were paid
 }
 
 // ExplainedSale is an order with the explanation of its credit and its ledger.

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,8 +23,17 @@ type Event struct {
 	IDTime  time.Time // the time in the id, a UUIDv7; UTC, milliseconds. It chooses the table's month
 	At      time.Time // corrected time; UTC, milliseconds; never after ReceivedAt
 	Visitor string    // visitorId, else cookieId, else keyedVisitor; empty: nothing reads the event
-	Digest  []byte    // SHA-256 of Raw
 	Raw     []byte    // the record as it came, JSON
+	Came    []byte    // the digest of the record as it came; nil: Raw is that record, not another text of it
+}
+
+// Digest returns the SHA-256 of the record as it came.
+func (e *Event) Digest() []byte {
+	if e.Came != nil {
+		return e.Came
+	}
+	sum := sha256.Sum256(e.Raw)
+	return sum[:]
 }
 
 // Human reports whether the event counts for attribution. Events of bots,
@@ -82,7 +90,8 @@ var (
 // record that can never be applied. The event keeps raw.
 func ParseEvent(raw []byte) (Event, error) {
 	e := Event{Raw: raw}
-	if err := json.Unmarshal(raw, &e.Event); err != nil {
+	var err error
+	if e.Event, err = parseRecord(raw); err != nil {
 		return e, fmt.Errorf("%w: %w", ErrNotJSON, err)
 	}
 	if e.CompanyID == "" {
@@ -113,8 +122,6 @@ func ParseEvent(raw []byte) (Event, error) {
 	if !e.Late() {
 		e.Visitor = cmp.Or(e.VisitorID, e.CookieID, e.keyedVisitor())
 	}
-	digest := sha256.Sum256(raw)
-	e.Digest = digest[:]
 	return e, nil
 }
 
@@ -125,17 +132,26 @@ func (e *Event) boundIDs() {
 	}
 }
 
-// ReadEvent reads what decisions need of a stored event: its record, which may
-// lack the payload, and the columns beside it. The record was parsed before.
-func ReadEvent(record []byte, at time.Time, visitor string) (Event, error) {
-	e := Event{At: at.UTC(), Visitor: visitor}
-	if err := json.Unmarshal(record, &e.Event); err != nil {
+// ReadEvent reads what decisions need of a stored event: its record without the
+// payload, and the columns beside it. The record was parsed before.
+func ReadEvent(record []byte, at time.Time, visitor string) (e Event, err error) {
+	e.At, e.Visitor = at.UTC(), visitor
+	if e.Event, err = parseRecord(record); err == nil && len(e.Payload) > keptPayload {
+		// The event's texts are parts of one that has the payload: of many events that is too
+		// much memory.
+		e.Event, err = parseRecord(bytes.Replace(record, e.Payload, []byte("{}"), 1))
+	}
+	if err != nil {
 		return e, fmt.Errorf("%w: %w", ErrNotJSON, err)
 	}
+	e.Payload = nil
 	e.ReceivedAt = e.ReceivedAt.UTC().Truncate(storedPrecision)
 	e.boundIDs()
 	return e, nil
 }
+
+// keptPayload is how long a payload may be, in bytes, that stays in memory with the event.
+const keptPayload = 512
 
 // idTime returns the instant at which a UUIDv7 was made.
 func idTime(id uuid.UUID) time.Time {
@@ -160,7 +176,7 @@ type Copy struct {
 
 // Copy returns that part of the event.
 func (e *Event) Copy() Copy {
-	return Copy{e.EventID, e.Trust, e.ReceivedAt, e.Digest, e.Visitor, e.At, e.Late()}
+	return Copy{e.EventID, e.Trust, e.ReceivedAt, e.Digest(), e.Visitor, e.At, e.Late()}
 }
 
 // Before reports whether c counts and not other, of two copies of one id: the one

@@ -23,7 +23,9 @@ type Outcome struct {
 	OrderID     string
 	Currency    string
 	Day         string // of createdAt, in the store's time zone
-	Credits     []Credit
+	Status      int    // commerce.OrderApproved …
+	TotalMinor  int64
+	Credits     []Credit // by Position; of an approved order only
 	Payout      Payout
 	Lines       []Line     // what is owed
 	FoundBy     []OrderKey // keys of DerivedKinds: by them a changed rule or a new event finds the order
@@ -39,17 +41,6 @@ func (o *Outcome) Hash() ([]byte, error) {
 	}
 	sum := sha256.Sum256(text)
 	return sum[:], nil
-}
-
-// Credit is one touch's share of an order under one model.
-type Credit struct {
-	Model        string // attribution.Models
-	Position     int    // of the touch among the order's, from 1; 0 where there is no touch
-	TouchID      string
-	Channel      string
-	InfluencerID string
-	CampaignID   string
-	AmountMinor  int64
 }
 
 // Payout is who is paid for an order, and how much. An empty InfluencerID means
@@ -78,8 +69,11 @@ type Line struct {
 	PayableOn    string // the day from which it may be paid, YYYY-MM-DD in the store's time zone
 }
 
-// StoredOutcome is an outcome to store, with its hash.
+// StoredOutcome is an outcome to store.
 type StoredOutcome struct {
 	Outcome
-	Hash []byte
+	Hash []byte // Outcome.Hash
+	// Was is what was stored of the order's outcome before: OrderID, Currency, Day,
+	// Status, TotalMinor, Credits and Payout. nil: nothing was.
+	Was *Outcome
 }

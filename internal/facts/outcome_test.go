@@ -10,8 +10,8 @@ import (
 
 func outcome() Outcome {
 	return Outcome{
-		OrderID: "o", Currency: "BRL", Day: "2026-03-10",
-		Credits: []Credit{{Model: "last", Position: 1, TouchID: "t", Channel: "Ana", AmountMinor: 100}},
+		OrderID: "o", Currency: "BRL", Day: "2026-03-10", Status: 1, TotalMinor: 100,
+		Credits: []Credit{{Position: 1, TouchID: "t", Channel: "Ana", Parts: [ModelCount]Part{1: {true, 100}}}},
 		Payout:  Payout{InfluencerID: "i", Evidence: EvidenceLink, BaseMinor: 100, CommissionMinor: 10},
 		Lines:   []Line{{InfluencerID: "i", CostID: "c", AmountMinor: 10, Currency: "BRL"}},
 		FoundBy: []OrderKey{{Key: RuleKey(KeyUTM, "ana"), OrderID: "o", CreatedAt: noon}},
@@ -51,7 +51,8 @@ func TestEqualOutcomesAloneHaveEqualHashes(t *testing.T) {
 	for i := range reflect.TypeFor[Outcome]().NumField() {
 		f(reflect.TypeFor[Outcome]().Field(i).Name, func(o *Outcome) { reflect.ValueOf(o).Elem().Field(i).SetZero() })
 	}
-	f("a credit's amount", func(o *Outcome) { o.Credits[0].AmountMinor++ })
+	f("a credit's amount", func(o *Outcome) { o.Credits[0].Parts[1].Minor++ })
+	f("a part of nothing", func(o *Outcome) { o.Credits[0].Parts[0].Given = true })
 	f("a line's cost", func(o *Outcome) { o.Lines[0].CostID = "d" })
 	f("a key's hub", func(o *Outcome) { o.Hubs[0].Hub = HubOfVisitors })
 	f("when a key's order was created", func(o *Outcome) { o.FoundBy[0].CreatedAt = noon.Add(time.Second) })

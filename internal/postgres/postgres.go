@@ -150,6 +150,18 @@ func (db *DB) Snapshot(ctx context.Context, f func(tx pgx.Tx) error) error {
 	return Translate(pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, f))
 }
 
+// Undone runs f in one transaction and rolls it back, whatever f returns: nothing that f
+// writes stays, and nobody else sees it.
+func (db *DB) Undone(ctx context.Context, f func(tx pgx.Tx) error) error {
+	tx, err := db.pool.Begin(ctx)
+	if err != nil {
+		return Translate(err)
+	}
+	// Where ctx has ended, the rollback closes the connection, which rolls back too.
+	defer func() { _ = tx.Rollback(ctx) }()
+	return f(tx)
+}
+
 // Transactor runs functions in a transaction that it keeps open across calls,
 // and commits it by its own rule.
 type Transactor interface {

@@ -47,7 +47,8 @@ func factstoreStatements(t *testing.T, recorder *sqlrules.Recorder) {
 		must(tx.MoveOffsets(ctx, "cluster", []facts.Move{{Topic: wire.TopicEvents, From: 0, To: 1}}), facts.ErrFenced)
 		must(storeFacts(ctx, tx, company))
 		must(findOrders(ctx, tx, company))
-		return decideOrders(ctx, tx, company)
+		must(decideOrders(ctx, tx, company))
+		return closeStatement(ctx, tx, company)
 	}))
 	companies, err := store.QueuedCompanies(ctx)
 	must(err)
@@ -93,7 +94,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.ReplaceKeys(ctx, company, []string{"o1"}, facts.JoinKinds, []facts.OrderKey{key})),
 		second(tx.InsertDecisions(ctx, company, []facts.Decision{{OrderID: "o1", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Decision: commerce.EvidenceAccept, Rev: 1, AcceptedAt: noon, Actor: "cli", Touches: e.EventID}})),
 		second(tx.FirstOrderCandidates(ctx, company, []string{"o1"}, []facts.KeyKind{facts.KeyEmail}, facts.Limits{Window: time.Hour, Orders: 200})),
-		tx.SetFirstOrders(ctx, company, []facts.FirstOrder{{OrderID: "o1", First: &yes}}),
+		tx.SetFirstOrders(ctx, company, noon, []facts.FirstOrder{{OrderID: "o1", First: &yes}}),
 	)
 }
 
@@ -115,6 +116,7 @@ func findOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.QueueCreated(ctx, company, noon, noon, cause)),
 		tx.SetAside(ctx, company, "o1", "why"),
 		second(tx.TakeQueued(ctx, company, 10)),
+		second(tx.Unqueue(ctx, company, []string{"o2"})),
 	)
 }
 
@@ -128,7 +130,7 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 	const influencer, cost = "019cd7a4-2e00-7000-8000-000000000002", "019cd7a4-2e00-7000-8000-000000000003"
 	outcome := facts.StoredOutcome{Hash: []byte("h"), Outcome: facts.Outcome{
 		OrderID: "o1", Currency: "BRL", Day: "2026-03-10", Payout: facts.Payout{State: facts.PayoutNone},
-		Credits: []facts.Credit{{Model: "last", Channel: "Direct", AmountMinor: 100}},
+		Credits: []facts.Credit{{Channel: "Direct", Parts: [facts.ModelCount]facts.Part{{Given: true, Minor: 100}}}},
 		FoundBy: []facts.OrderKey{{Key: facts.Key{Kind: facts.KeyReached, Value: "v"}, OrderID: "o1", CreatedAt: noon}},
 	}}
 	entry := ledger.Entry{Line: facts.Line{InfluencerID: influencer, CostID: cost, AmountMinor: 1, Currency: "BRL", PayableOn: "2026-04-09"}, Number: 1, Kind: ledger.Earned}
@@ -136,9 +138,29 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.Visitors(ctx, company, limits, list)),
 		second(tx.OutcomeHashes(ctx, company, []string{"o1"})),
 		tx.WriteOutcomes(ctx, company, noon, []facts.StoredOutcome{outcome}),
+		second(tx.Outcomes(ctx, company, []string{"o1"})),
+		tx.WriteOutcomes(ctx, company, noon, []facts.StoredOutcome{{Outcome: facts.Outcome{OrderID: "o1", Currency: "BRL", Day: "2026-03-10", Payout: facts.Payout{State: facts.PayoutNone}}, Hash: []byte("i"), Was: &outcome.Outcome}}),
 		second(tx.Ledgers(ctx, company, []string{"o1"})),
 		tx.AppendLedger(ctx, company, noon, 1, []ledger.Posting{{Entry: entry, OrderID: "o1", Cause: facts.Cause{Kind: facts.CauseEvent}}}),
 	)
+}
+
+func closeStatement(ctx context.Context, tx *factstore.Tx, company string) error {
+	statement := facts.Statement{StatementID: "019cd7a4-2e00-7000-8000-000000000004", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Currency: "BRL", EndDate: "2026-04-30", Rev: 1, AskedAt: noon, Actor: "cli"}
+	if err := errors.Join(
+		tx.InsertStatements(ctx, company, []facts.Statement{statement}),
+		tx.InsertPayments(ctx, company, []facts.Payment{{StatementID: statement.StatementID, PaidAt: noon, Reference: "1", Rev: 1, RecordedAt: noon, Actor: "cli"}}),
+		second(tx.NextStatement(ctx, company)),
+		second(tx.FreezeEntries(ctx, company, statement, 10)),
+		second(tx.ClosedBefore(ctx, company, statement)),
+	); err != nil {
+		return err
+	}
+	sum, err := tx.SumStatement(ctx, company, statement.StatementID)
+	if err == nil {
+		err = tx.CloseStatement(ctx, company, noon, ledger.Close(statement, nil, sum))
+	}
+	return err
 }
 
 func second[T any](_ T, err error) error { return err }

@@ -34,6 +34,7 @@ func merchantStatements(t *testing.T, recorder *sqlrules.Recorder) {
 		t.Fatal(err)
 	}
 	additionalCostStatements(t, db, author)
+	statementStatements(t, db, opened, author)
 	idempotencyStatements(t, db, store.Live.CompanyID)
 	personStatements(t, db, store.StoreID)
 	memberStatements(t, db, store)
@@ -128,6 +129,28 @@ func additionalCostStatements(t *testing.T, db *merchant.Store, author commerce.
 	_, err = db.AdditionalCostVersions(ctx, author.CompanyID, commerce.CostFilter{From: "2026-01-01", To: "2026-01-31"}, 10)
 	must(err)
 	must(db.DeleteAdditionalCost(ctx, author, rent.ID, rent.Frequency))
+}
+
+func statementStatements(t *testing.T, db *merchant.Store, opened *postgres.DB, author commerce.Author) {
+	must, ctx := mustOf(t), t.Context()
+	const id = "0195b2c0-0000-7000-8000-000000000001"
+	_, err := opened.Pool().Exec(ctx, `insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, rule_rev, cause, payable_on)
+		select company_id, 'o1', 1, now(), 'earned', influencer_id, influencer_id, 100, 'BRL', 1, 'upgrade', '2026-01-01' from influencer where company_id = $1 limit 1`, author.CompanyID)
+	must(err)
+	_, err = db.AskStatements(ctx, author, commerce.Closing{EndDate: "2026-01-31", InfluencerID: id}, rand.Reader)
+	must(err, commerce.ErrNotFound)
+	asked, err := db.AskStatements(ctx, author, commerce.Closing{EndDate: "2026-01-31"}, rand.Reader)
+	must(err)
+	if len(asked) != 1 {
+		t.Fatalf("asked for %+v", asked)
+	}
+	_, err = opened.Pool().Exec(ctx, `update statement set closed_at = now(), carried = false where company_id = $1`, author.CompanyID)
+	must(err)
+	must(db.PayStatement(ctx, author, commerce.StatementPayment{StatementID: asked[0].StatementID, PaidAt: noon, Reference: "1"}))
+	for _, revoke := range []bool{false, true} {
+		_, err = db.LinkNumber(ctx, author, asked[0].StatementID, revoke)
+		must(err)
+	}
 }
 
 func idempotencyStatements(t *testing.T, db *merchant.Store, company string) {

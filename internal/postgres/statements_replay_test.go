@@ -32,7 +32,12 @@ func replayStatements(t *testing.T, recorder *sqlrules.Recorder) {
 		}
 		return nil
 	}
+	_, err = db.Pool().Exec(t.Context(), `insert into statement (company_id, statement_id, rev, influencer_id, currency, end_date, minimum_minor, asked_at, actor, closed_at, opening_minor, total_minor, digest)
+		select company_id, gen_random_uuid(), 1, gen_random_uuid(), 'BRL', '2026-04-30', 0, now(), 'cli', now(), 0, 0, '' from company`)
+	must(err)
 	must(replay.Run(t.Context(), db, dsn, replay.Options{Connect: []postgres.Option{postgres.WithTracer(recorder)}}, read, func(live *replay.Snapshot, fresh *replay.Schema) error {
+		_, _, err := live.AlteredStatements(t.Context(), 1)
+		must(err)
 		for _, nets := range []iter.Seq2[ledger.Net, error]{live.Nets(t.Context()), fresh.Nets(t.Context(), live.Companies)} {
 			for _, err := range nets {
 				must(err)

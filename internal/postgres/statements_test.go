@@ -19,6 +19,7 @@ var scenarios = map[string]func(t *testing.T, recorder *sqlrules.Recorder){
 	"report":    reportStatements,
 	"factstore": factstoreStatements, // and cases
 	"replay":    replayStatements,
+	"trial":     trialStatements,
 }
 
 // notProduct names packages below this one that no program uses, and why they

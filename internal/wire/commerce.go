@@ -11,10 +11,11 @@ type Kind string
 const (
 	KindOrder     Kind = "order"
 	KindProduct   Kind = "product"
-	KindRule      Kind = "rule"     // an influencer, campaign, link, coupon or cost changed
-	KindSettings  Kind = "settings" // the company's settings changed
-	KindEvidence  Kind = "evidence" // a decision about an influencer's evidence for an order
-	KindStatement Kind = "statement"
+	KindRule      Kind = "rule"      // an influencer, campaign, link, coupon or cost changed
+	KindSettings  Kind = "settings"  // the company's settings changed
+	KindEvidence  Kind = "evidence"  // a decision about an influencer's evidence for an order
+	KindStatement Kind = "statement" // a statement of an influencer is to be closed
+	KindPayment   Kind = "payment"   // a statement was paid
 	KindErasure   Kind = "erasure"
 )
 
@@ -32,7 +33,7 @@ type Commerce struct {
 	CompanyID  string          `json:"companyId"`
 	AcceptedAt time.Time       `json:"acceptedAt"` // UTC, microseconds: of two orders one process accepted, the later has the later time
 	Actor      string          `json:"actor"`      // "key/<keyId>", "user/<userId>" or "cli"
-	Body       json.RawMessage `json:"body"`       // Order, Product or Rule
+	Body       json.RawMessage `json:"body"`       // Order, Product, Rule, Evidence, Statement or Payment
 }
 
 // Order is the body of an order record: one version as the merchant sent it.
@@ -170,6 +171,23 @@ type Evidence struct {
 
 // MaxAccepted bounds Evidence.Touches.
 const MaxAccepted = 20
+
+// Statement is the body of a statement record: which lines of an influencer's ledger
+// are to be closed.
+type Statement struct {
+	StatementID  string `json:"statementId"`
+	InfluencerID string `json:"influencerId"`
+	Currency     string `json:"currency"`     // ISO 4217
+	EndDate      string `json:"endDate"`      // takes lines that may be paid up to this day, YYYY-MM-DD
+	MinimumMinor int64  `json:"minimumMinor"` // a total below it is carried; minor units of Currency
+}
+
+// Payment is the body of a payment record.
+type Payment struct {
+	StatementID string    `json:"statementId"`
+	PaidAt      time.Time `json:"paidAt"`
+	Reference   string    `json:"reference"`
+}
 
 // Result is the value of a record of results.v1: a hint, never the truth.
 type Result struct {

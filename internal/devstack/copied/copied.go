@@ -46,7 +46,7 @@ func (d *Database) Progress(ctx context.Context) (p Progress, err error) {
 // among which the model linear divides all orders.
 func (d *Database) Attributed(ctx context.Context) (orders, touches int, err error) {
 	return orders, touches, d.conn.QueryRow(ctx, `
-		select (select count(*) from payout where influencer_id is not null), (select count(*) from credit where model = 'linear' and position > 0)`).Scan(&orders, &touches)
+		select (select count(*) from payout where influencer_id is not null), (select count(*) from credit where linear_minor is not null and position > 0)`).Scan(&orders, &touches)
 }
 
 // Checkpoint writes all that is in memory to disk, so that what is measured next does

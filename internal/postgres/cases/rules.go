@@ -38,56 +38,66 @@ func (r *Reader) Revisions(ctx context.Context, companyIDs []string) (map[string
 
 // Rules reads all rules of a company in one snapshot. An unknown company is
 // commerce.ErrNotFound.
-func (r *Reader) Rules(ctx context.Context, companyID string) (*facts.Rules, error) {
-	rules := &facts.Rules{CompanyID: companyID}
-	err := r.db.Snapshot(ctx, func(tx pgx.Tx) error {
-		if err := readSettings(ctx, tx, rules); err != nil {
-			return err
-		}
-		var err error
-		rules.Influencers, err = postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (f facts.Influencer, err error) {
-			return f, row.Scan(&f.ID, &f.Name, &f.Folded, &f.CreatedAt, postgres.ZeroIfNull(&f.ArchivedAt))
-		}, `select influencer_id::text, name, name_folded, created_at, archived_at from influencer where company_id = $1 order by influencer_id`, companyID)
-		if err != nil {
-			return err
-		}
-		if err := readOwnUnproven(ctx, tx, rules); err != nil {
-			return err
-		}
-		rules.Campaigns, err = postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Campaign, err error) {
-			return c, row.Scan(&c.ID, &c.InfluencerID, &c.Name, &c.Folded, &c.CreatedAt, postgres.ZeroIfNull(&c.ArchivedAt))
-		}, `select campaign_id, influencer_id::text, name, name_folded, created_at, archived_at from campaign where company_id = $1 order by campaign_id`, companyID)
-		if err != nil {
-			return err
-		}
-		rules.Links, err = postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (l facts.Link, err error) {
-			return l, row.Scan(&l.ID, &l.InfluencerID, &l.CampaignID, &l.Code, postgres.ZeroIfNull(&l.ArchivedAt))
-		}, `select link_id::text, influencer_id::text, campaign_id, code, archived_at from link where company_id = $1 order by link_id`, companyID)
-		if err != nil {
-			return err
-		}
-		rules.Coupons, err = postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Coupon, err error) {
-			return c, row.Scan(&c.ID, &c.InfluencerID, &c.CampaignID, &c.Code, &c.From, &c.To, postgres.ZeroIfNull(&c.DeletedAt))
-		}, `select coupon_id::text, influencer_id::text, campaign_id, code_folded,
-				coalesce(lower(period)::text, ''), coalesce((upper(period) - 1)::text, ''), deleted_at
-			from coupon where company_id = $1 and not isempty(period) order by coupon_id`, companyID)
-		if err != nil {
-			return err
-		}
-		rules.Costs, err = postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Cost, err error) {
-			var fee string
-			if err := row.Scan(&c.ID, &c.InfluencerID, &c.CampaignID, &c.FixedFeeMinor, &fee, &c.CouponOnly, &c.From, &c.To, &c.Rev, &c.CreatedAt, postgres.ZeroIfNull(&c.DeletedAt)); err != nil {
-				return c, err
-			}
-			c.VarFee, err = decimal.NewFromString(fee)
-			return c, err
-		}, `select cost_id::text, influencer_id::text, coalesce(campaign_id, ''), fixed_fee_minor, var_fee::text, is_coupon_cost,
-				start_date::text, coalesce(end_date::text, ''), rev, created_at, deleted_at
-			from cost where company_id = $1 and (fixed_fee_minor > 0 or var_fee > 0) order by cost_id`, companyID)
+func (r *Reader) Rules(ctx context.Context, companyID string) (rules *facts.Rules, err error) {
+	err = r.db.Snapshot(ctx, func(tx pgx.Tx) error {
+		rules, err = In(tx).Rules(ctx, companyID)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("postgres: rules of %s: %w", companyID, err)
+	}
+	return rules, nil
+}
+
+// Rules reads all rules of a company. They are of one revision where the transaction
+// sees one snapshot, or has locked the company's row.
+func (t Tx) Rules(ctx context.Context, companyID string) (*facts.Rules, error) {
+	rules, tx := &facts.Rules{CompanyID: companyID}, t.tx
+	if err := readSettings(ctx, tx, rules); err != nil {
+		return nil, err
+	}
+	var err error
+	rules.Influencers, err = postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (f facts.Influencer, err error) {
+		return f, row.Scan(&f.ID, &f.Name, &f.Folded, &f.CreatedAt, postgres.ZeroIfNull(&f.ArchivedAt))
+	}, `select influencer_id::text, name, name_folded, created_at, archived_at from influencer where company_id = $1 order by influencer_id`, companyID)
+	if err != nil {
+		return nil, err
+	}
+	if err := readOwnUnproven(ctx, tx, rules); err != nil {
+		return nil, err
+	}
+	rules.Campaigns, err = postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Campaign, err error) {
+		return c, row.Scan(&c.ID, &c.InfluencerID, &c.Name, &c.Folded, &c.CreatedAt, postgres.ZeroIfNull(&c.ArchivedAt))
+	}, `select campaign_id, influencer_id::text, name, name_folded, created_at, archived_at from campaign where company_id = $1 order by campaign_id`, companyID)
+	if err != nil {
+		return nil, err
+	}
+	rules.Links, err = postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (l facts.Link, err error) {
+		return l, row.Scan(&l.ID, &l.InfluencerID, &l.CampaignID, &l.Code, postgres.ZeroIfNull(&l.ArchivedAt))
+	}, `select link_id::text, influencer_id::text, campaign_id, code, archived_at from link where company_id = $1 order by link_id`, companyID)
+	if err != nil {
+		return nil, err
+	}
+	rules.Coupons, err = postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Coupon, err error) {
+		return c, row.Scan(&c.ID, &c.InfluencerID, &c.CampaignID, &c.Code, &c.From, &c.To, postgres.ZeroIfNull(&c.DeletedAt))
+	}, `select coupon_id::text, influencer_id::text, campaign_id, code_folded,
+			coalesce(lower(period)::text, ''), coalesce((upper(period) - 1)::text, ''), deleted_at
+		from coupon where company_id = $1 and not isempty(period) order by coupon_id`, companyID)
+	if err != nil {
+		return nil, err
+	}
+	rules.Costs, err = postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Cost, err error) {
+		var fee string
+		if err := row.Scan(&c.ID, &c.InfluencerID, &c.CampaignID, &c.FixedFeeMinor, &fee, &c.CouponOnly, &c.From, &c.To, &c.Rev, &c.CreatedAt, postgres.ZeroIfNull(&c.DeletedAt)); err != nil {
+			return c, err
+		}
+		c.VarFee, err = decimal.NewFromString(fee)
+		return c, err
+	}, `select cost_id::text, influencer_id::text, coalesce(campaign_id, ''), fixed_fee_minor, var_fee::text, is_coupon_cost,
+			start_date::text, coalesce(end_date::text, ''), rev, created_at, deleted_at
+		from cost where company_id = $1 and (fixed_fee_minor > 0 or var_fee > 0) order by cost_id`, companyID)
+	if err != nil {
+		return nil, err
 	}
 	return rules, nil
 }

@@ -20,7 +20,7 @@ var eventRows = postgres.Rows[facts.Event]{
 	postgres.Col("name", "text", func(e *facts.Event) string { return e.Event.Event }),
 	postgres.Col("at", "timestamptz", func(e *facts.Event) time.Time { return e.At }),
 	postgres.Col("received_at", "timestamptz", func(e *facts.Event) time.Time { return e.ReceivedAt }),
-	postgres.Col("digest", "bytea", func(e *facts.Event) []byte { return e.Digest }),
+	postgres.Col("digest", "bytea", func(e *facts.Event) []byte { return e.Digest() }),
 	postgres.Col("visitor", "text", func(e *facts.Event) *string { return postgres.NullIfEmpty(e.Visitor) }),
 	postgres.Col("bot", "text", func(e *facts.Event) wire.Bot { return cmp.Or(e.Bot, wire.BotNone) }),
 	postgres.Col("via", "text", func(e *facts.Event) wire.Via { return e.Via }),

@@ -24,8 +24,7 @@ func (t *Tx) queue(ctx context.Context, companyID, query string, args pgx.NamedA
 	if err != nil {
 		return 0, fmt.Errorf("queue orders: %w", err)
 	}
-	return rows[0], t.exec(ctx, "queue a company", `insert into recompute_company (company_id) values (@company_id) on conflict (company_id) do nothing`,
-		pgx.NamedArgs{"company_id": companyID})
+	return rows[0], t.QueueCompany(ctx, companyID)
 }
 
 var queuedRows = postgres.Rows[facts.Concerned]{
@@ -73,6 +72,13 @@ func (t *Tx) TakeQueued(ctx context.Context, companyID string, limit int) ([]fac
 		err = t.exec(ctx, "remove a company from the queue", `delete from recompute_company where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
 	}
 	return list, err
+}
+
+// Unqueue removes those of the orders from a company's queue that are in it, and returns
+// their ids.
+func (t *Tx) Unqueue(ctx context.Context, companyID string, orderIDs []string) (removed []string, err error) {
+	return t.texts(ctx, "remove orders from the queue", `delete from recompute where company_id = @company_id and order_id = any(@order_ids) returning order_id`,
+		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 }
 
 // SetAside marks a queued order as failed. It stays in the table, and TakeQueued does

@@ -12,8 +12,11 @@ import (
 // in the order of their bytes, as ledger.Compare wants them.
 const netAmounts = `
 	select order_id, kind, of, touch_id, influencer_id, currency, amount from (
-		select order_id, 'credit' as kind, model as of, touch_id, coalesce(influencer_id::text, '') as influencer_id, currency, sum(amount_minor)::text as amount
-		from credit where company_id = $1 group by order_id, model, touch_id, influencer_id, currency
+		select c.order_id, 'credit' as kind, m.model as of, case when c.position = 0 then '' else coalesce(c.touch_id::text, 'order') end as touch_id,
+			coalesce(c.influencer_id::text, '') as influencer_id, c.currency, m.amount::text as amount
+		from credit c cross join lateral (values ('first', c.first_minor), ('last', c.last_minor), ('last_non_direct', c.last_non_direct_minor),
+			('linear', c.linear_minor), ('position', c.position_minor), ('time_decay', c.time_decay_minor)) as m (model, amount)
+		where c.company_id = $1 and m.amount is not null
 		union all
 		select order_id, 'ledger', '', '', influencer_id::text, currency, sum(amount_minor)::text
 		from ledger_entry where company_id = $1 group by order_id, influencer_id, currency having sum(amount_minor) <> 0

@@ -14,20 +14,22 @@ import (
 type ruleTable struct {
 	name    string
 	columns string // all but company_id
+	where   string // which rows; empty: all
 }
 
 // ruleTables are all that internal/postgres/cases reads of a company's rules. The
 // company's own row comes first: it says which store it belongs to.
 var ruleTables = []ruleTable{
-	{"company", `store_id, environment, name, country, timezone, currency, origins, hosts, limits, consent_policy, payout_rule, window_days,
-		half_life_days, ignore_direct, pay_recurring, rules_rev, created_at, passing_hosts, unproven, hold_days`},
-	{"past_setting", `until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, unproven, hold_days, passing_hosts`},
-	{"influencer", `influencer_id, name, name_folded, category, rev, created_at, archived_at`},
-	{"influencer_unproven", `influencer_id, since, rev, unproven`},
-	{"campaign", `campaign_id, influencer_id, name, name_folded, rev, created_at, archived_at`},
-	{"link", `link_id, influencer_id, campaign_id, url, code, rev, created_at, archived_at`},
-	{"coupon", `coupon_id, influencer_id, campaign_id, code, code_folded, period, rev, created_at, deleted_at`},
-	{"cost", `cost_id, influencer_id, campaign_id, fixed_fee_minor, var_fee, value_minor, frequency, is_coupon_cost, start_date, end_date, rev,
+	{name: "company", columns: `store_id, environment, name, country, timezone, currency, origins, hosts, limits, consent_policy, payout_rule, window_days,
+		half_life_days, ignore_direct, pay_recurring, rules_rev, created_at, passing_hosts, unproven, hold_days,
+		minimum_payout`},
+	{name: "past_setting", columns: `until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, unproven, hold_days, passing_hosts`},
+	{name: "influencer", columns: `influencer_id, name, name_folded, category, rev, created_at, archived_at`},
+	{name: "influencer_unproven", columns: `influencer_id, since, rev, unproven`},
+	{name: "campaign", columns: `campaign_id, influencer_id, name, name_folded, rev, created_at, archived_at`},
+	{name: "link", columns: `link_id, influencer_id, campaign_id, url, code, rev, created_at, archived_at`},
+	{name: "coupon", columns: `coupon_id, influencer_id, campaign_id, code, code_folded, period, rev, created_at, deleted_at`},
+	{name: "cost", columns: `cost_id, influencer_id, campaign_id, fixed_fee_minor, var_fee, value_minor, frequency, is_coupon_cost, start_date, end_date, rev,
 		created_at, deleted_at`},
 }
 
@@ -70,7 +72,11 @@ func (s *Snapshot) copyStore(ctx context.Context, companyID string, to pgx.Tx) e
 // copyTable copies a company's rows of one table. The rows are read as JSON, and are
 // not all in memory at once.
 func (s *Snapshot) copyTable(ctx context.Context, companyID string, t ruleTable, to pgx.Tx) error {
-	read := "select to_jsonb(r)::text from (select " + t.columns + " from " + t.name + " where company_id = @company_id) r"
+	which := ""
+	if t.where != "" {
+		which = " and " + t.where
+	}
+	read := "select to_jsonb(r)::text from (select " + t.columns + " from " + t.name + " where company_id = @company_id" + which + ") r"
 	write := "insert into " + t.name + " (company_id, " + t.columns + ") select @company_id, " + t.columns +
 		" from jsonb_populate_recordset(null::" + t.name + ", @rows::jsonb) on conflict do nothing returning 1"
 	put := func(page []string) error {

@@ -20,7 +20,7 @@ func TestAllColumnsOfRulesAreCopied(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(context.Background())
-	for _, table := range ruleTables {
+	for _, table := range slices.Concat(ruleTables, statementTables) {
 		want, err := postgres.Collect(t.Context(), conn, pgx.RowTo[string], `
 			select column_name::text from information_schema.columns
 			where table_schema = 'public' and table_name = $1 and column_name <> 'company_id' order by 1`, table.name)

@@ -81,6 +81,9 @@ func (s *Snapshot) replay(ctx context.Context, live *postgres.DB, dsn string, o 
 		if err := s.CopyRules(ctx, company, fresh); err != nil {
 			return err
 		}
+		if err := s.CopyStatements(ctx, company, fresh); err != nil {
+			return err
+		}
 		if err := apply(ctx, fresh, s.counted(ctx, company, &progress, o.Progress)); err != nil {
 			return fmt.Errorf("company %s: %w", company, err)
 		}

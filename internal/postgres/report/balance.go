@@ -19,38 +19,54 @@ func balanceColumns(b *commerce.Balance) postgres.Columns {
 		postgres.Into("b.review", &b.ReviewMinor),
 		postgres.Into("b.held", &b.HeldMinor),
 		postgres.Into("b.payable", &b.PayableMinor),
+		postgres.Into("b.paid", &b.PaidMinor),
 	}
 }
 
-// balances sums the ledger by the day from which each entry may be paid, and what has
-// no entries: the current outcomes of orders that are pending or in review.
+// balances sums what is not closed yet, and the statements. Of the ledger it reads the
+// entries that are in no statement, and those of statements that are closing; of a closed
+// statement it reads the total: one that is paid or may be paid, or the last one's that
+// is carried. What has no entries are the current outcomes of orders that are pending
+// or in review.
 var balances = `
 	select ` + postgres.List(balanceColumns) + `
 	from (
-		select influencer_id, currency, sum(expected) as expected, sum(review) as review, sum(held) as held, sum(payable) as payable
+		select influencer_id, currency, sum(expected) as expected, sum(review) as review, sum(held) as held, sum(payable) as payable, sum(paid) as paid
 		from (
 			select influencer_id, currency, 0 as expected, 0 as review,
 				case when payable_on > @day::date then amount_minor else 0 end as held,
-				case when payable_on > @day::date then 0 else amount_minor end as payable
-			from ledger_entry where company_id = @company_id
+				case when payable_on > @day::date then 0 else amount_minor end as payable, 0 as paid
+			from ledger_entry where company_id = @company_id and statement_id is null
+			union all
+			select s.influencer_id, s.currency, 0, 0, 0, l.amount_minor, 0
+			from statement s join ledger_entry l on l.company_id = s.company_id and l.statement_id = s.statement_id
+			where s.company_id = @company_id and s.closed_at is null
+			union all
+			select s.influencer_id, s.currency, 0, 0, 0, case when p.statement_id is null then s.total_minor else 0 end, case when p.statement_id is null then 0 else s.total_minor end
+			from (
+				select statement_id, influencer_id, currency, total_minor, carried, row_number() over (partition by influencer_id, currency order by rev desc) as place
+				from statement where company_id = @company_id and closed_at is not null) s
+			left join statement_payment p on p.company_id = @company_id and p.statement_id = s.statement_id
+			where not s.carried or s.place = 1
 			union all
 			select p.influencer_id, m.currency,
-				case when p.state = 'expected' then m.amount else 0 end, case when p.state = 'review' then m.amount else 0 end, 0, 0
+				case when p.state = 'expected' then m.amount else 0 end, case when p.state = 'review' then m.amount else 0 end, 0, 0, 0
 			from payout p
 			join orders o on o.company_id = p.company_id and o.order_id = p.order_id
 			cross join lateral (values (o.currency, p.commission_minor), ('BRL', p.fixed_brl_minor)) m (currency, amount)
 			where p.company_id = @company_id and p.state in ('expected', 'review') and m.amount <> 0) a
 		group by influencer_id, currency
-		having sum(abs(expected) + abs(review)) <> 0 or sum(held) <> 0 or sum(payable) <> 0) b
+		having sum(abs(expected) + abs(review)) <> 0 or sum(held) <> 0 or sum(payable) <> 0 or sum(paid) <> 0) b
 	left join influencer i on i.company_id = @company_id and i.influencer_id = b.influencer_id
-	order by coalesce(i.name, ''), b.influencer_id, b.currency limit @most`
+	where (coalesce(i.name, ''), b.influencer_id::text, b.currency) > (@name, @influencer_id, @currency)
+	order by coalesce(i.name, ''), b.influencer_id::text, b.currency limit @most`
 
 // Balances returns what a company's influencers have on a day (YYYY-MM-DD, in the
-// company's time zone), ordered by name and currency; at most limit. Amounts of
-// different currencies are never added.
-func (r *Reader) Balances(ctx context.Context, companyID, day string, limit int) ([]commerce.Balance, error) {
+// company's time zone), ordered by name and currency, after a cursor; at most limit.
+// Amounts of different currencies are never added.
+func (r *Reader) Balances(ctx context.Context, companyID, day string, after commerce.BalanceCursor, limit int) ([]commerce.Balance, error) {
 	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(balanceColumns), balances,
-		pgx.NamedArgs{"company_id": companyID, "day": day, "most": limit})
+		pgx.NamedArgs{"company_id": companyID, "day": day, "name": after.Influencer, "influencer_id": after.InfluencerID, "currency": after.Currency, "most": limit})
 	if err != nil {
 		return nil, fmt.Errorf("postgres: balances of %s: %w", companyID, postgres.Translate(err))
 	}

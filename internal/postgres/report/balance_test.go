@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 )
 
@@ -29,7 +30,7 @@ func TestBalances(t *testing.T) {
 	put("6", fix.Store.Sandbox.CompanyID, reporttest.Order{InfluencerID: fix.Influencer(fix.Store.Sandbox.CompanyID, "Ana Prado"), CommissionMinor: 9})
 	f := func(day string, limit int, want ...string) {
 		t.Helper()
-		list, err := fix.DB.Balances(t.Context(), live, day, limit)
+		list, err := fix.DB.Balances(t.Context(), live, day, commerce.BalanceCursor{}, limit)
 		if err != nil {
 			t.Fatal(err)
 		}

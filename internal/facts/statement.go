@@ -1,0 +1,75 @@
+package facts
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// Statement is a statement that the merchant has asked for: the processor closes it
+// (docs/attribution.md, "Statements").
+type Statement struct {
+	StatementID  string // UUID
+	InfluencerID string // UUID
+	Currency     string // ISO 4217
+	EndDate      string // takes lines that may be paid up to this day, YYYY-MM-DD
+	MinimumMinor int64  // a total below it is carried to the next statement
+	Rev          int64  // of the company's rules: statements are closed in this order
+	AskedAt      time.Time
+	Actor        string // as wire.Commerce's
+}
+
+// Payment says that a statement was paid.
+type Payment struct {
+	StatementID string // UUID
+	PaidAt      time.Time
+	Reference   string // of the transfer, as the merchant wrote it
+	Rev         int64  // of the company's rules
+	RecordedAt  time.Time
+	Actor       string
+}
+
+// ParseStatement parses the body of a statement's record. It returns one of the errors
+// of event.go for a record that can never be applied.
+func ParseStatement(c wire.Commerce) (Statement, error) {
+	var body wire.Statement
+	if err := json.Unmarshal(c.Body, &body); err != nil {
+		return Statement{}, fmt.Errorf("%w: %w", ErrNotJSON, err)
+	}
+	if !commerce.IsUUID(body.StatementID) || !commerce.IsUUID(body.InfluencerID) {
+		return Statement{}, ErrNoID
+	}
+	if _, err := commerce.Exponent(body.Currency); err != nil {
+		return Statement{}, ErrCurrency
+	}
+	s := Statement{
+		StatementID: body.StatementID, InfluencerID: body.InfluencerID, Currency: body.Currency, EndDate: body.EndDate,
+		MinimumMinor: body.MinimumMinor, Rev: c.Rev, AskedAt: c.AcceptedAt.UTC().Truncate(storedPrecision), Actor: c.Actor,
+	}
+	if _, err := commerce.ParseDay(s.EndDate, time.UTC); err != nil || !commerce.Recordable(s.AskedAt) {
+		return Statement{}, ErrTime
+	}
+	return s, nil
+}
+
+// ParsePayment parses the body of a payment's record, as ParseStatement does.
+func ParsePayment(c wire.Commerce) (Payment, error) {
+	var body wire.Payment
+	if err := json.Unmarshal(c.Body, &body); err != nil {
+		return Payment{}, fmt.Errorf("%w: %w", ErrNotJSON, err)
+	}
+	if !commerce.IsUUID(body.StatementID) {
+		return Payment{}, ErrNoID
+	}
+	p := Payment{
+		StatementID: body.StatementID, PaidAt: body.PaidAt.UTC().Truncate(storedPrecision), Reference: body.Reference,
+		Rev: c.Rev, RecordedAt: c.AcceptedAt.UTC().Truncate(storedPrecision), Actor: c.Actor,
+	}
+	if !commerce.Recordable(p.PaidAt) || !commerce.Recordable(p.RecordedAt) {
+		return Payment{}, ErrTime
+	}
+	return p, nil
+}

@@ -1,0 +1,112 @@
+package ledger
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"hash"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/internal/facts"
+)
+
+// Closed is a statement that is closed: it never changes. Amounts are in minor units
+// of the statement's currency.
+type Closed struct {
+	facts.Statement
+	StartDate string // YYYY-MM-DD
+	Opening   decimal.Decimal
+	Total     decimal.Decimal // Opening and the sum of the entries
+	Entries   int64
+	Lines     int64 // orders of which it has a sum that is not zero
+	Carried   bool  // the total is paid with the next statement
+	RunID     string
+	Digest    []byte
+}
+
+// Close closes a statement over its entries. before is the statement of the same
+// influencer and currency that was closed before; nil: it is the first.
+//
+// What is not paid is carried: a total that is not above zero, and one below the
+// statement's minimum. It is the opening of the next statement. A run is a number of
+// statements that are paid together: some of which the total was carried, and the one
+// after them.
+func Close(s facts.Statement, before *Closed, entries *Sum) Closed {
+	entries.endOrder()
+	c := Closed{Statement: s, StartDate: entries.firstDay, Entries: entries.count, Lines: entries.lines, Digest: entries.Digest(), RunID: s.StatementID}
+	if before != nil {
+		c.StartDate = dayAfter(before.EndDate)
+		if before.Carried {
+			c.Opening, c.RunID = before.Total, before.RunID
+		}
+	}
+	if c.StartDate == "" || c.StartDate > s.EndDate {
+		c.StartDate = s.EndDate
+	}
+	c.Total = c.Opening.Add(entries.Amount())
+	c.Carried = !c.Total.IsPositive() || c.Total.LessThan(decimal.NewFromInt(s.MinimumMinor))
+	return c
+}
+
+// dayAfter returns the day after one, both YYYY-MM-DD; "" for what is no day.
+func dayAfter(day string) string {
+	t, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return ""
+	}
+	return t.AddDate(0, 0, 1).Format(time.DateOnly)
+}
+
+// Sum sums the entries of a statement. The zero value has none.
+type Sum struct {
+	amount   decimal.Decimal
+	count    int64
+	lines    int64
+	firstDay string
+	order    string          // the last entry's
+	net      decimal.Decimal // of that order
+	hash     hash.Hash
+}
+
+// Add adds an entry of an order. Entries come by order, byte by byte, and by number.
+func (s *Sum) Add(orderID string, e Entry) {
+	if s.hash == nil {
+		s.hash = sha256.New()
+	}
+	if s.count == 0 || s.order != orderID {
+		s.endOrder()
+		s.order, s.net = orderID, decimal.Zero
+	}
+	s.count++
+	amount := decimal.NewFromInt(e.AmountMinor)
+	s.amount, s.net = s.amount.Add(amount), s.net.Add(amount)
+	if s.firstDay == "" || e.PayableOn < s.firstDay {
+		s.firstDay = e.PayableOn
+	}
+	// JSON, so that no two entries have one text, whatever is in an order's id.
+	text, err := json.Marshal([]any{orderID, e.Number, e.Kind, e.InfluencerID, e.CampaignID, e.CostID, e.AmountMinor, e.Currency, e.PayableOn, e.Reverses})
+	if err != nil {
+		panic(err) // texts and numbers are always JSON
+	}
+	s.hash.Write(append(text, '\n'))
+}
+
+// endOrder counts the order whose entries have all been added.
+func (s *Sum) endOrder() {
+	if !s.net.IsZero() {
+		s.lines++
+	}
+	s.net = decimal.Zero
+}
+
+// Amount is the sum of the entries.
+func (s *Sum) Amount() decimal.Decimal { return s.amount }
+
+// Digest is the SHA-256 of the entries.
+func (s *Sum) Digest() []byte {
+	if s.hash == nil {
+		s.hash = sha256.New()
+	}
+	return s.hash.Sum(nil)
+}

@@ -1,0 +1,165 @@
+package factstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/ledger"
+	"github.com/tributary-io/tributary/internal/postgres"
+)
+
+var statementRows = postgres.Rows[facts.Statement]{
+	postgres.Col("statement_id", "uuid", func(s *facts.Statement) string { return s.StatementID }),
+	postgres.Col("rev", "bigint", func(s *facts.Statement) int64 { return s.Rev }),
+	postgres.Col("influencer_id", "uuid", func(s *facts.Statement) string { return s.InfluencerID }),
+	postgres.Col("currency", "text", func(s *facts.Statement) string { return s.Currency }),
+	postgres.Col("end_date", "date", func(s *facts.Statement) string { return s.EndDate }),
+	postgres.Col("minimum_minor", "bigint", func(s *facts.Statement) int64 { return s.MinimumMinor }),
+	postgres.Col("asked_at", "timestamptz", func(s *facts.Statement) time.Time { return s.AskedAt }),
+	postgres.Col("actor", "text", func(s *facts.Statement) string { return s.Actor }),
+}
+
+var insertStatements = `
+	insert into statement (company_id, statement_id, rev, influencer_id, currency, end_date, minimum_minor, asked_at, actor)
+	select @company_id, statement_id, rev, influencer_id, currency, end_date, minimum_minor, asked_at, actor from ` + statementRows.Unnest("s") + `
+	on conflict (company_id, statement_id) do nothing`
+
+// InsertStatements stores statements that are asked for and not stored yet, and queues
+// the company: they are closed once none of its orders is queued.
+func (t *Tx) InsertStatements(ctx context.Context, companyID string, statements []facts.Statement) error {
+	if len(statements) == 0 {
+		return nil
+	}
+	if err := t.exec(ctx, "store statements", insertStatements, statementRows.Args(statements, pgx.NamedArgs{"company_id": companyID})); err != nil {
+		return err
+	}
+	return t.QueueCompany(ctx, companyID)
+}
+
+var paymentRows = postgres.Rows[facts.Payment]{
+	postgres.Col("statement_id", "uuid", func(p *facts.Payment) string { return p.StatementID }),
+	postgres.Col("rev", "bigint", func(p *facts.Payment) int64 { return p.Rev }),
+	postgres.Col("paid_at", "timestamptz", func(p *facts.Payment) time.Time { return p.PaidAt }),
+	postgres.Col("reference", "text", func(p *facts.Payment) string { return p.Reference }),
+	postgres.Col("recorded_at", "timestamptz", func(p *facts.Payment) time.Time { return p.RecordedAt }),
+	postgres.Col("actor", "text", func(p *facts.Payment) string { return p.Actor }),
+}
+
+var insertPayments = `
+	insert into statement_payment (company_id, statement_id, rev, paid_at, reference, recorded_at, actor)
+	select @company_id, statement_id, rev, paid_at, reference, recorded_at, actor from ` + paymentRows.Unnest("p") + `
+	on conflict (company_id, statement_id) do nothing`
+
+// InsertPayments stores payments of statements that have none yet.
+func (t *Tx) InsertPayments(ctx context.Context, companyID string, payments []facts.Payment) error {
+	if len(payments) == 0 {
+		return nil
+	}
+	return t.exec(ctx, "store payments", insertPayments, paymentRows.Args(payments, pgx.NamedArgs{"company_id": companyID}))
+}
+
+// NextStatement returns the first statement of a company that is not closed, nil where
+// there is none.
+func (t *Tx) NextStatement(ctx context.Context, companyID string) (*facts.Statement, error) {
+	s, err := postgres.One(ctx, t.tx, func(row pgx.CollectableRow) (s facts.Statement, err error) {
+		err = row.Scan(&s.StatementID, &s.InfluencerID, &s.Currency, postgres.Day(&s.EndDate), &s.MinimumMinor, &s.Rev, &s.AskedAt, &s.Actor)
+		return s, err
+	}, `
+		select statement_id::text, influencer_id::text, currency, end_date, minimum_minor, rev, asked_at, actor from statement
+		where company_id = @company_id and closed_at is null order by rev, statement_id limit 1`, pgx.NamedArgs{"company_id": companyID})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil //nolint:nilnil // none is no error, as the comment says
+	}
+	if err != nil {
+		return nil, fmt.Errorf("next statement: %w", err)
+	}
+	return &s, nil
+}
+
+// FreezeEntries puts ledger entries of a statement's influencer and currency into the
+// statement, at most limit: those that are in none and may be paid by its last day. It
+// returns how many there were.
+func (t *Tx) FreezeEntries(ctx context.Context, companyID string, s facts.Statement, limit int) (int, error) {
+	rows, err := postgres.Collect(ctx, t.tx, pgx.RowTo[int], `
+		update ledger_entry l set statement_id = @statement_id::uuid
+		from (
+			select order_id, entry from ledger_entry
+			where company_id = @company_id and influencer_id = @influencer_id and currency = @currency and statement_id is null and payable_on <= @end_date::date
+			order by payable_on limit @most) f
+		where l.company_id = @company_id and l.order_id = f.order_id and l.entry = f.entry and l.statement_id is null
+		returning 1`, pgx.NamedArgs{"company_id": companyID, "statement_id": s.StatementID, "influencer_id": s.InfluencerID,
+		"currency": s.Currency, "end_date": s.EndDate, "most": limit})
+	if err != nil {
+		return 0, fmt.Errorf("freeze entries: %w", err)
+	}
+	return len(rows), nil
+}
+
+// ClosedBefore returns the newest closed statement of a statement's influencer and
+// currency, nil where there is none.
+func (t *Tx) ClosedBefore(ctx context.Context, companyID string, s facts.Statement) (*ledger.Closed, error) {
+	c, err := postgres.One(ctx, t.tx, func(row pgx.CollectableRow) (c ledger.Closed, err error) {
+		err = row.Scan(&c.StatementID, postgres.Day(&c.EndDate), &c.Total, &c.Carried, &c.RunID)
+		return c, err
+	}, `
+		select statement_id::text, end_date, total_minor, carried, run_id::text from statement
+		where company_id = @company_id and influencer_id = @influencer_id and currency = @currency and closed_at is not null
+		order by rev desc limit 1`, pgx.NamedArgs{"company_id": companyID, "influencer_id": s.InfluencerID, "currency": s.Currency})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil //nolint:nilnil // none is no error, as the comment says
+	}
+	if err != nil {
+		return nil, fmt.Errorf("statement before: %w", err)
+	}
+	return &c, nil
+}
+
+// SumStatement sums the entries that are in a statement.
+func (t *Tx) SumStatement(ctx context.Context, companyID, statementID string) (*ledger.Sum, error) {
+	return SumStatement(ctx, t.tx, companyID, statementID)
+}
+
+// SumStatement sums the entries that are in a statement.
+func SumStatement(ctx context.Context, q postgres.Querier, companyID, statementID string) (*ledger.Sum, error) {
+	rows, err := q.Query(ctx, `
+		select order_id, entry, kind, coalesce(reverses, 0), influencer_id::text, coalesce(campaign_id, ''), cost_id::text, amount_minor, currency, payable_on
+		from ledger_entry where company_id = @company_id and statement_id = @statement_id
+		order by order_id collate "C", entry`, pgx.NamedArgs{"company_id": companyID, "statement_id": statementID})
+	if err != nil {
+		return nil, fmt.Errorf("entries of a statement: %w", err)
+	}
+	sum := &ledger.Sum{}
+	var order string
+	var e ledger.Entry
+	if _, err := pgx.ForEachRow(rows, []any{&order, &e.Number, &e.Kind, &e.Reverses, &e.InfluencerID, &e.CampaignID, &e.CostID, &e.AmountMinor, &e.Currency, postgres.Day(&e.PayableOn)},
+		func() error { sum.Add(order, e); return nil }); err != nil {
+		return nil, fmt.Errorf("entries of a statement: %w", err)
+	}
+	return sum, nil
+}
+
+// CloseStatement stores what a statement has. One that is closed stays as it is.
+func (t *Tx) CloseStatement(ctx context.Context, companyID string, now time.Time, c ledger.Closed) error {
+	return t.exec(ctx, "close a statement", `
+		update statement set closed_at = @now::timestamptz, start_date = @start_date::date, opening_minor = @opening::numeric, total_minor = @total::numeric,
+			entries = @entries::bigint, lines = @lines::bigint, carried = @carried::boolean, run_id = @run_id::uuid, digest = @digest::bytea
+		where company_id = @company_id and statement_id = @statement_id and closed_at is null`,
+		pgx.NamedArgs{"company_id": companyID, "statement_id": c.StatementID, "now": now, "start_date": c.StartDate, "opening": whole(c.Opening), "total": whole(c.Total),
+			"entries": c.Entries, "lines": c.Lines, "carried": c.Carried, "run_id": c.RunID, "digest": c.Digest})
+}
+
+// whole is a whole number as an argument of type numeric.
+func whole(n decimal.Decimal) string { return n.StringFixed(0) }
+
+// QueueCompany makes the company's queue be looked at, though no order is queued: a
+// statement of it may be to close.
+func (t *Tx) QueueCompany(ctx context.Context, companyID string) error {
+	return t.exec(ctx, "queue a company", `insert into recompute_company (company_id) values (@company_id) on conflict (company_id) do nothing`,
+		pgx.NamedArgs{"company_id": companyID})
+}

@@ -1,0 +1,100 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/factstore"
+)
+
+// statementTables are a company's statements, with their payments and the ledger entries
+// that they have. They are facts: which entries there were when a statement was closed
+// does not follow from the other facts. What is owed beside them is computed: the
+// entries that are in no statement are the difference.
+var statementTables = []ruleTable{
+	{name: "statement", columns: `statement_id, rev, influencer_id, currency, end_date, minimum_minor, asked_at, actor, closed_at, start_date, opening_minor,
+		total_minor, entries, lines, carried, run_id, digest`},
+	{name: "statement_payment", columns: `statement_id, rev, paid_at, reference, recorded_at, actor`},
+	{name: "ledger_entry", where: "statement_id is not null", columns: `order_id, entry, at, kind, influencer_id, campaign_id, cost_id, amount_minor, currency,
+		reverses, rule_rev, cause, payable_on, statement_id`},
+}
+
+// CopyStatements copies a company's statements from the snapshot into a fresh schema,
+// before facts are applied to it.
+func (s *Snapshot) CopyStatements(ctx context.Context, companyID string, to *Schema) error {
+	err := to.DB.InTx(ctx, func(tx pgx.Tx) error {
+		for _, t := range statementTables {
+			if err := s.copyTable(ctx, companyID, t, tx); err != nil {
+				return fmt.Errorf("table %s: %w", t.name, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("postgres: copy the statements of %s: %w", companyID, err)
+	}
+	return nil
+}
+
+// AlteredStatement is a closed statement that has not the entries with which it was
+// closed.
+type AlteredStatement struct{ CompanyID, StatementID string }
+
+// AlteredStatements sums the entries of each closed statement again. It returns how many
+// statements there are, and those that differ, the first most of them.
+func (s *Snapshot) AlteredStatements(ctx context.Context, most int) (statements int, altered []AlteredStatement, err error) {
+	for _, company := range s.Companies {
+		goOn := pages(statementsPerPage, func(after *closedStatement) ([]closedStatement, error) {
+			return s.closedStatements(ctx, company, after)
+		},
+			func(page []closedStatement, failed error) bool {
+				if err = failed; err != nil {
+					return false
+				}
+				for _, c := range page {
+					sum, failed := factstore.SumStatement(ctx, s.tx, company, c.id)
+					if err = failed; err != nil {
+						return false
+					}
+					same := bytes.Equal(sum.Digest(), c.digest) && sum.Amount().Equal(c.amount)
+					if !same && len(altered) < most {
+						altered = append(altered, AlteredStatement{company, c.id})
+					}
+				}
+				statements += len(page)
+				return true
+			})
+		if !goOn {
+			return 0, nil, fmt.Errorf("postgres: statements of %s: %w", company, postgres.Translate(err))
+		}
+	}
+	return statements, altered, nil
+}
+
+// statementsPerPage is how many statements are read together.
+const statementsPerPage = 500
+
+// closedStatement is what a statement says of its entries.
+type closedStatement struct {
+	id     string
+	amount decimal.Decimal // their sum
+	digest []byte
+}
+
+func (s *Snapshot) closedStatements(ctx context.Context, companyID string, after *closedStatement) ([]closedStatement, error) {
+	id := after.id
+	if id == "" {
+		id = noID
+	}
+	return postgres.Collect(ctx, s.tx, func(row pgx.CollectableRow) (c closedStatement, err error) {
+		return c, row.Scan(&c.id, &c.amount, &c.digest)
+	}, `
+		select statement_id::text, total_minor - opening_minor, digest from statement
+		where company_id = @company_id and closed_at is not null and statement_id > @after::uuid
+		order by statement_id limit @most`, pgx.NamedArgs{"company_id": companyID, "after": id, "most": statementsPerPage})
+}

@@ -1,0 +1,246 @@
+package preview
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/attribution"
+	"github.com/tributary-io/tributary/internal/caseload"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+)
+
+// Change makes the change to preview. It writes through the same store as a change that
+// is to stay (internal/postgres/merchant), with the context that it is given: what it
+// writes there is undone. Its error is Preview's.
+type Change func(ctx context.Context) error
+
+// Store is what a preview reads. internal/postgres/trial.Store is one.
+type Store interface {
+	// Try makes a change and undoes it. Nothing of it stays, and nobody else sees it.
+	// An unknown company is commerce.ErrNotFound.
+	Try(ctx context.Context, companyID string, change Change) (Tried, error)
+
+	// Read runs f on one unchanging view of a company's facts.
+	Read(ctx context.Context, companyID string, f func(v View) error) error
+}
+
+// Tried is what a change that was undone would have done.
+type Tried struct {
+	Before, After *facts.Rules
+	Changes       []facts.Change   // what the processor would be told of
+	Decisions     []facts.Decision // likewise
+}
+
+// View reads one company's facts.
+type View interface {
+	caseload.Reader
+
+	// OrdersByKeys returns the ids of the orders of keys, at most limit, in no order.
+	OrdersByKeys(ctx context.Context, spans []facts.KeySpan, limit int) ([]string, error)
+	// OrdersCreated returns the ids of the orders created between two instants, both
+	// inclusive, the newest first, at most limit.
+	OrdersCreated(ctx context.Context, from, to time.Time, limit int) ([]string, error)
+	// Newest returns those of the ids that are orders, the newest first, at most limit.
+	Newest(ctx context.Context, orderIDs []string, limit int) ([]string, error)
+	// AcceptedEvents reads the stored events of a decision's touches into it.
+	AcceptedEvents(ctx context.Context, d *facts.Decision) error
+}
+
+// Limits bound a preview. A zero value is the default named here.
+type Limits struct {
+	Orders  int           // that are computed, the newest; 2,000
+	Counted int           // orders that are counted at most; 100,000
+	Moves   int           // that are listed, of the newest orders; 1,000
+	Time    time.Duration // after which no more orders are computed; 5 s
+	AtOnce  int           // previews that run at the same time; 2
+	Wait    time.Duration // of a preview for its turn; 2 s
+}
+
+func (l Limits) withDefaults() Limits {
+	return Limits{
+		Orders: cmp.Or(l.Orders, 2000), Counted: cmp.Or(l.Counted, 100_000), Moves: cmp.Or(l.Moves, 1000),
+		Time: cmp.Or(l.Time, 5*time.Second), AtOnce: cmp.Or(l.AtOnce, 2), Wait: cmp.Or(l.Wait, 2*time.Second),
+	}
+}
+
+// Previewer makes previews; safe for concurrent use.
+type Previewer struct {
+	store  Store
+	limits Limits
+	turns  chan struct{} // holds one value for each preview that runs
+	now    func() time.Time
+}
+
+// New makes a previewer.
+func New(store Store, limits Limits) *Previewer {
+	limits = limits.withDefaults()
+	return &Previewer{store: store, limits: limits, turns: make(chan struct{}, limits.AtOnce), now: time.Now}
+}
+
+// Why a preview is not complete.
+const (
+	CutOrders = "orders" // the change concerns more orders than are computed
+	CutTime   = "time"   // it took too long
+)
+
+// ErrBusy says that as many previews run as may. It is commerce.ErrUnavailable.
+var ErrBusy = fmt.Errorf("%w: other previews are running", commerce.ErrUnavailable)
+
+// Preview says what a change would move. Errors are those of the change and of the
+// store, and ErrBusy.
+func (p *Previewer) Preview(ctx context.Context, companyID string, change Change) (*Answer, error) {
+	turn := time.NewTimer(p.limits.Wait)
+	defer turn.Stop()
+	select {
+	case p.turns <- struct{}{}:
+		defer func() { <-p.turns }()
+	case <-turn.C:
+		return nil, ErrBusy
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	began := p.now()
+	tried, err := p.store.Try(ctx, companyID, change)
+	if err != nil {
+		return nil, err
+	}
+	c := comparison{
+		before: attribution.NewIndex(tried.Before), after: attribution.NewIndex(tried.After), tried: tried,
+		company: companyID, until: began.Add(p.limits.Time), limits: p.limits, now: p.now, found: newFindings(p.limits.Moves),
+	}
+	if err := p.store.Read(ctx, companyID, func(v View) error { return c.run(ctx, v) }); err != nil {
+		return nil, fmt.Errorf("preview: %w", err)
+	}
+	return c.answer(), nil
+}
+
+// comparison is one preview while it is made.
+type comparison struct {
+	before, after *attribution.Index
+	tried         Tried
+	company       string
+	limits        Limits
+	until         time.Time // no more orders are computed then
+	now           func() time.Time
+
+	concerned int  // orders
+	more      bool // they are more than were counted
+	computed  int
+	cut       string
+	found     *findings
+}
+
+// ordersPerStep is after how many orders the time is looked at.
+const ordersPerStep = 50
+
+// run compares the orders that the change concerns, the newest first.
+func (c *comparison) run(ctx context.Context, v View) error {
+	for i := range c.tried.Decisions {
+		if err := v.AcceptedEvents(ctx, &c.tried.Decisions[i]); err != nil {
+			return err
+		}
+	}
+	ids, err := c.orders(ctx, v)
+	if err != nil {
+		return err
+	}
+	for len(ids) > 0 {
+		if !c.now().Before(c.until) {
+			c.cut = CutTime
+			return nil
+		}
+		step := ids[:min(len(ids), ordersPerStep)]
+		if err := c.compare(ctx, v, step); err != nil {
+			return err
+		}
+		c.found.endStep()
+		ids, c.computed = ids[len(step):], c.computed+len(step)
+	}
+	return nil
+}
+
+// orders returns the orders to compare, the newest first, and counts all that the
+// change concerns.
+func (c *comparison) orders(ctx context.Context, v View) ([]string, error) {
+	var ids []string
+	var spans []facts.KeySpan
+	for _, change := range c.tried.Changes {
+		concern, err := c.after.ConcernedByChange(change)
+		if err != nil {
+			return nil, err
+		}
+		if concern.All {
+			if ids, err = v.OrdersCreated(ctx, concern.From, concern.To, c.limits.Counted+1); err != nil {
+				return nil, err
+			}
+			return c.newest(ids), nil
+		}
+		spans = append(spans, concern.Keys...)
+	}
+	if len(spans) > 0 {
+		var err error
+		if ids, err = v.OrdersByKeys(ctx, spans, c.limits.Counted+1); err != nil {
+			return nil, err
+		}
+	}
+	for _, d := range c.tried.Decisions {
+		ids = append(ids, d.OrderID)
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	ids, err := v.Newest(ctx, ids, c.limits.Counted+1)
+	return c.newest(ids), err
+}
+
+// newest counts orders, which are ordered the newest first, and returns those to
+// compare.
+func (c *comparison) newest(ids []string) []string {
+	c.concerned, c.more = min(len(ids), c.limits.Counted), len(ids) > c.limits.Counted
+	if len(ids) > c.limits.Orders {
+		c.cut = CutOrders
+		ids = ids[:c.limits.Orders]
+	}
+	return ids
+}
+
+// compare decides orders by both rules.
+func (c *comparison) compare(ctx context.Context, v View, ids []string) error {
+	was := map[string]facts.Outcome{}
+	decideBefore := func(k *facts.Case) { was[k.Order.OrderID] = c.before.Decide(*k) }
+	decideAfter := func(k *facts.Case) {
+		for _, d := range c.tried.Decisions {
+			if d.OrderID == k.Order.OrderID {
+				k.Decisions = facts.FoldDecisions(append(k.Decisions, d))
+			}
+		}
+		old := was[k.Order.OrderID]
+		delete(was, k.Order.OrderID)
+		c.found.add(&k.Order, &old, c.after.Decide(*k), c.before, c.after)
+	}
+	if c.readsDiffer() {
+		if _, err := caseload.Each(ctx, v, c.company, c.before.Limits(), ids, decideBefore); err != nil {
+			return err
+		}
+		_, err := caseload.Each(ctx, v, c.company, c.after.Limits(), ids, decideAfter)
+		return err
+	}
+	_, err := caseload.Each(ctx, v, c.company, c.after.Limits(), ids, func(k *facts.Case) { decideBefore(k); decideAfter(k) })
+	return err
+}
+
+// readsDiffer reports whether a case has to be read for each of the rules apart: after
+// a change of settings an order may have another window.
+func (c *comparison) readsDiffer() bool {
+	for _, change := range c.tried.Changes {
+		concern, err := c.after.ConcernedByChange(change)
+		if errors.Is(err, facts.ErrUnknownKind) || concern.All {
+			return true
+		}
+	}
+	return false
+}
