@@ -214,9 +214,9 @@ func (f *Fixture) FindBy(companyID, orderID, influencerID, discountCode string) 
 		keys = append(keys, facts.RuleKey(facts.KeyCode, code))
 	}
 	for _, k := range keys {
-		f.exec(`insert into order_key (company_id, kind, key, created_at, order_id)
-			select company_id, @kind, @key, created_at, order_id from orders where company_id = @company_id and order_id = @order_id`,
-			pgx.NamedArgs{"company_id": companyID, "order_id": orderID, "kind": string(k.Kind), "key": k.Value})
+		f.exec(`insert into order_key (company_id, kind, key, hub, created_at, order_id)
+			select company_id, @kind, @key, 0, created_at, order_id from orders where company_id = @company_id and order_id = @order_id`,
+			pgx.NamedArgs{"company_id": companyID, "order_id": orderID, "kind": k.Kind.Code(), "key": k.Pack()})
 	}
 }
 
