@@ -93,6 +93,26 @@ func (s *shop) texts(sql string, args ...any) []string {
 	return list
 }
 
+// events are the stored events, by id.
+func (s *shop) events() []facts.Event {
+	s.t.Helper()
+	rows, err := s.pool.Query(s.ctx, `select company_id, event_id, name, visitor, at, record from event_fact order by event_id`)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (facts.Event, error) {
+		var e facts.StoredEvent
+		if err := row.Scan(&e.CompanyID, (*[16]byte)(&e.EventID), &e.Name, &e.Visitor, &e.At, &e.Record); err != nil {
+			return facts.Event{}, err
+		}
+		return e.Parse()
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return list
+}
+
 // bump moves the rules' revision, as admin does with every change.
 func (s *shop) bump() {
 	s.rev = s.int(`update company set rules_rev = rules_rev + 1 where company_id = $1 returning rules_rev`, s.company)

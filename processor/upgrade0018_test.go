@@ -29,7 +29,7 @@ func TestExplanationsOfBeforeAreServedAsTheyWere(t *testing.T) {
 	if len(texts) < 5 {
 		t.Fatalf("only %d orders", len(texts))
 	}
-	up := s.takeBack("0018_packed_explanations.sql")
+	up := s.takeBack(18)
 	for id, text := range texts {
 		s.exec(`update explanation set body = $2::text::jsonb where order_id = $1`, id, string(text))
 	}
@@ -63,7 +63,7 @@ func TestAPackedExplanationIsComputedAgainByTheProgramBefore(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.apply([]record{s.record(s.order("o1", noon, 1000, nil))}, func() int { return 1 })
-	up := s.takeBack("0018_packed_explanations.sql")
+	up := s.takeBack(18)
 	wantTexts(t, "explanations", s.texts(`select order_id || ' ' || body from explanation where outcome_hash = ''`), "o1 {}")
 	wantTexts(t, "queued", s.texts(`select order_id || ' ' || cause from recompute join recompute_company using (company_id)`), "o1 upgrade")
 	up()

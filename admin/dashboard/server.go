@@ -17,6 +17,7 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/internal/throttle"
 )
 
@@ -65,6 +66,12 @@ type Database interface {
 	ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error)
 
 	Influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error)
+
+	// LinkedStatement returns commerce.ErrNotFound where the links of that number were
+	// revoked.
+	LinkedStatement(ctx context.Context, companyID, statementID, influencerID string, number int64) (commerce.Statement, error)
+	StatementLines(ctx context.Context, companyID, statementID, after string, limit int) ([]commerce.StatementLine, error)
+	CompanyName(ctx context.Context, companyID string) (string, error)
 }
 
 // Deps is what the dashboard uses. Database and Hints are required.
@@ -87,6 +94,7 @@ type Server struct {
 	now          func() time.Time
 	random       io.Reader
 	keys         signingKeys
+	links        *statementlink.Signer
 	handler      http.Handler
 	live         *live.Hub
 	languages    *lang.Languages
@@ -134,6 +142,9 @@ func New(config Config, deps Deps) (*Server, error) {
 		return nil, err
 	}
 	if s.keys, err = newSigningKeys(config.TokenSecret, config.PreviousTokenSecret); err != nil {
+		return nil, err
+	}
+	if s.links, err = statementlink.NewSigner(config.TokenSecret, config.PreviousTokenSecret); err != nil {
 		return nil, err
 	}
 	if s.assets, err = loadAssets(); err != nil {
@@ -195,6 +206,8 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /dashboard/logout", s.logout)
 	mux.HandleFunc("POST "+languagePath, s.chooseLanguage)
 	mux.HandleFunc("GET /dashboard/assets/{name}", s.assets.serve)
+	mux.HandleFunc("GET "+statementlink.Path+"{token}", s.withLink(s.linked))
+	mux.HandleFunc("GET "+statementlink.Path+"{token}/csv", s.withLink(s.linkedCSV))
 	mux.Handle("GET "+livePath, s.live)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, http.StatusNotFound, "no_page")
