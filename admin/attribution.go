@@ -16,17 +16,16 @@ import (
 func (s *Server) orderAttribution(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	orderID := r.PathValue("orderId")
 	if !commerce.IsID(orderID) { // no order has such an id
-		return answer{}, notFound("there is no such order in this store")
+		return answer{}, s.missingOrder(c.companyID, orderID)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
 	sale, err := s.deps.Database.ExplainedSale(ctx, c.companyID, orderID)
 	switch {
-	case errors.Is(err, commerce.ErrNotFound) || err == nil && sale.Explanation == nil:
-		if err == nil || s.accepted.has(c.companyID, orderID) {
-			return answer{}, notFound("accepted, not processed yet")
-		}
-		return answer{}, notFound("there is no such order in this store")
+	case err == nil && sale.Explanation == nil:
+		return answer{}, notProcessedYet()
+	case errors.Is(err, commerce.ErrNotFound):
+		return answer{}, s.missingOrder(c.companyID, orderID)
 	case err != nil:
 		return answer{}, err
 	}
@@ -36,6 +35,16 @@ func (s *Server) orderAttribution(_ http.ResponseWriter, r *http.Request, c call
 	}
 	return answer{data: servedExplanation{explanation, sale.Recomputing}}, nil
 }
+
+// missingOrder is the answer about an order that is not stored.
+func (s *Server) missingOrder(companyID, orderID string) error {
+	if s.accepted.has(companyID, orderID) {
+		return notProcessedYet()
+	}
+	return notFound("there is no such order in this store")
+}
+
+func notProcessedYet() error { return notFound("accepted, not processed yet") }
 
 // servedExplanation is an explanation, and whether its order is queued to be computed
 // again, so that all else may change.

@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/preview"
+	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/throttle"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -134,6 +135,13 @@ type Database interface {
 	// ExplainedSale returns commerce.ErrNotFound for an order that is not
 	// processed yet. The Explanation is nil until there is one.
 	ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error)
+
+	// Report returns reports.ErrTooManyRows where the report would have too many rows.
+	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
+	// Order returns commerce.ErrNotFound for an order that is not processed yet.
+	Order(ctx context.Context, companyID, orderID string) (commerce.StoredOrder, error)
+	Orders(ctx context.Context, companyID string, filter commerce.OrderFilter) ([]commerce.StoredOrder, error)
+	Products(ctx context.Context, companyID string, after commerce.ProductCursor, limit int) ([]commerce.StoredProduct, error)
 
 	// OutboxSize returns how many records wait to be published, and since when
 	// the oldest waits; zero where none does.

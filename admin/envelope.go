@@ -55,13 +55,35 @@ type outcome struct {
 type answer struct {
 	data       any
 	pagination *pagination
+	tagged     any    // what its ETag covers; nil: data
+	csv        []byte // sent instead of the envelope, where it is not nil
 }
 
 // timestampFormat is the specification's only one: UTC, whole seconds.
 const timestampFormat = "2006-01-02T15:04:05Z"
 
 func (s *Server) writeAnswer(w http.ResponseWriter, r *http.Request, a answer) {
+	if a.csv != nil {
+		s.writeCSV(w, r, a)
+		return
+	}
 	s.writeEnvelope(w, r, http.StatusOK, envelope{Success: true, Data: a.data, Pagination: a.pagination})
+}
+
+// writeCSV sends a table. It has no envelope: the request id and the cursor of the next
+// page are headers.
+func (s *Server) writeCSV(w http.ResponseWriter, r *http.Request, a answer) {
+	header := w.Header()
+	header.Set("Content-Type", csvMedia)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Content-Length", strconv.Itoa(len(a.csv)))
+	if a.pagination != nil && a.pagination.NextCursor != nil {
+		header.Set("Next-Cursor", *a.pagination.NextCursor)
+	}
+	w.WriteHeader(http.StatusOK)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(a.csv) // an error says that the client hung up
+	}
 }
 
 func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, p *problem) {

@@ -12,9 +12,16 @@ import (
 // it already. The tag is weak: it covers data and pagination, while request_id
 // and timestamp are different in each answer.
 func revalidated(w http.ResponseWriter, r *http.Request, a answer) (bool, error) {
-	body, err := json.Marshal(envelope{Data: a.data, Pagination: a.pagination})
+	covered := envelope{Data: a.data, Pagination: a.pagination}
+	if a.tagged != nil {
+		covered.Data = a.tagged
+	}
+	body, err := json.Marshal(covered)
 	if err != nil {
 		return false, err
+	}
+	if a.csv != nil {
+		body = a.csv
 	}
 	sum := sha256.Sum256(body)
 	opaque := `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`

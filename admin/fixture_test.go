@@ -103,7 +103,7 @@ func startWith(t *testing.T, config admin.Config, dsn, broker string, change fun
 	deps := admin.Deps{
 		Database: s.db, Names: s.db, Producer: batcher, Hasher: s.hasher, Resolver: everyNamePublic{},
 		Previews: preview.New(trial.New(db), preview.Limits{Time: time.Hour, Wait: time.Minute}),
-		Checks: map[string]func(context.Context) error{"postgres": db.Ping},
+		Checks:   map[string]func(context.Context) error{"postgres": db.Ping},
 	}
 	if change != nil {
 		change(&deps)

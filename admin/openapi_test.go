@@ -175,11 +175,14 @@ func find(doc *openapi3.T, request *http.Request) *routers.Route {
 		method = http.MethodGet
 	}
 	item := doc.Paths.Value(path)
-	for _, of := range []string{"/attribution", "/evidence"} {
-		if strings.HasPrefix(path, "/order/") && strings.HasSuffix(path, of) {
-			path = "/order/{orderId}" + of
-			item = doc.Paths.Value(path)
+	if rest, ok := strings.CutPrefix(path, "/order/"); ok {
+		path = "/order/{orderId}"
+		for _, of := range []string{"/attribution", "/evidence"} {
+			if strings.HasSuffix(rest, of) {
+				path += of
+			}
 		}
+		item = doc.Paths.Value(path)
 	}
 	route := &routers.Route{Spec: doc, Server: &openapi3.Server{URL: "/"}, Path: path, PathItem: item, Method: method}
 	if item != nil {

@@ -35,7 +35,7 @@ func (r route) writes() bool {
 
 // routes is every operation, each served under both base paths.
 func (s *Server) routes() []route {
-	return []route{
+	return append([]route{
 		{http.MethodPost, "/influencers", commerce.WriteInfluencers, ruleRate, s.makes(s.createInfluencer)},
 		{http.MethodGet, "/influencers", commerce.ReadInfluencers, ruleRate, s.listInfluencers},
 		{http.MethodPut, "/influencers", commerce.WriteInfluencers, ruleRate, s.makes(s.updateInfluencer)},
@@ -55,7 +55,10 @@ func (s *Server) routes() []route {
 		{http.MethodPost, "/order/{orderId}/evidence", commerce.WriteEvidence, ruleRate, s.makes(s.decideEvidence)},
 		{http.MethodPost, previewPath, "", ruleRate, s.preview},
 		{http.MethodPost, "/product", commerce.WriteProducts, ingestRate, s.postProduct},
-	}
+		{http.MethodGet, "/order/{orderId}", commerce.ReadReports, ruleRate, s.getOrder},
+		{http.MethodGet, "/orders", commerce.ReadReports, ruleRate, s.listOrders},
+		{http.MethodGet, "/products", commerce.ReadReports, ruleRate, s.listProducts},
+	}, s.reportRoutes()...)
 }
 
 // mount registers every path of the API on a mux. Patterns have no method, so

@@ -6,9 +6,12 @@ import (
 	"maps"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/ledger"
+	"github.com/tributary-io/tributary/internal/rollup"
 )
 
 // Tx is one transaction of the store: everything that a batch writes is written,
@@ -20,7 +23,7 @@ type Tx interface {
 	MoveOffsets(ctx context.Context, clusterID string, moves []facts.Move) error
 
 	// Store facts, each once however often it comes.
-	InsertEvents(ctx context.Context, companyID string, events []facts.Event) (inserted map[string]bool, err error)
+	InsertEvents(ctx context.Context, companyID string, events []facts.Event) (inserted map[uuid.UUID]bool, err error)
 	StoredCopies(ctx context.Context, companyID string, events []facts.Event) (map[string]facts.Copy, error)
 	ReplaceEvents(ctx context.Context, companyID string, events []facts.Event) error
 	EventsOfDay(ctx context.Context, companyID string, d facts.VisitorDay, limit int) ([]facts.Event, error)
@@ -40,7 +43,7 @@ type Tx interface {
 	InsertStatements(ctx context.Context, companyID string, statements []facts.Statement) error
 	InsertPayments(ctx context.Context, companyID string, payments []facts.Payment) error
 	FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, limits facts.Limits) ([]facts.FirstOrderCandidate, error)
-	SetFirstOrders(ctx context.Context, companyID string, orders []facts.FirstOrder) error
+	SetFirstOrders(ctx context.Context, companyID string, now time.Time, orders []facts.FirstOrder) error
 
 	// Find the orders that a fact concerns. Queue them where they are too many.
 	OrdersByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool, limit int) ([]string, error)
@@ -50,6 +53,7 @@ type Tx interface {
 	QueueOfChangedKeys(ctx context.Context, companyID string, changed []string, keys []facts.ChangedKey, before, after time.Duration, cause facts.Cause) (int, error)
 	QueueCreated(ctx context.Context, companyID string, from, to time.Time, cause facts.Cause) (int, error)
 	TakeQueued(ctx context.Context, companyID string, limit int) ([]facts.Concerned, error)
+	Unqueue(ctx context.Context, companyID string, orderIDs []string) (removed []string, err error)
 	SetAside(ctx context.Context, companyID, orderID, failure string) error
 
 	// Read what a decision needs.
@@ -61,6 +65,8 @@ type Tx interface {
 	Outcomes(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Outcome, error)
 	WriteOutcomes(ctx context.Context, companyID string, now time.Time, outcomes []facts.StoredOutcome) error
 	Ledgers(ctx context.Context, companyID string, orderIDs []string) (map[string][]ledger.Entry, error)
+	CountedOrders(ctx context.Context, companyID string, orderIDs []string) (map[string]rollup.Counted, error)
+	AddSums(ctx context.Context, companyID string, sums *rollup.Sums) error
 	AppendLedger(ctx context.Context, companyID string, now time.Time, ruleRev int64, postings []ledger.Posting) error
 
 	// Close statements.
@@ -95,6 +101,7 @@ type batch struct {
 	companies []companyBatch
 	now       time.Time
 	factsOnly bool // store the facts and queue the orders; compute no outcome
+	queued    bool // orders of the companies may be queued
 }
 
 // companyBatch is one company's part of a batch.
@@ -173,6 +180,9 @@ func (p *Processor) transact(ctx context.Context, b batch, f func(a *application
 			if err := f(a); err != nil {
 				return fmt.Errorf("company %s: %w", a.company, err)
 			}
+			if err := a.sum(ctx); err != nil {
+				return fmt.Errorf("company %s: %w", a.company, err)
+			}
 		}
 		return nil
 	})
@@ -207,9 +217,11 @@ type application struct {
 	company   string
 	now       time.Time
 	factsOnly bool
+	queued    bool
 	done      *applied
 
 	concerned  map[string]facts.Cause // by order id: the orders to compute, and why
+	summed     summing
 	deliveries map[deliveryDay]int64
 }
 
@@ -221,8 +233,8 @@ type deliveryDay struct {
 
 func newApplication(tx Tx, b batch, c companyBatch, done *applied) *application {
 	a := &application{
-		companyBatch: c, tx: tx, company: c.index.CompanyID(), now: b.now, factsOnly: b.factsOnly, done: done,
-		concerned: map[string]facts.Cause{}, deliveries: map[deliveryDay]int64{},
+		companyBatch: c, tx: tx, company: c.index.CompanyID(), now: b.now, factsOnly: b.factsOnly, queued: b.queued, done: done,
+		concerned: map[string]facts.Cause{}, deliveries: map[deliveryDay]int64{}, summed: newSumming(),
 	}
 	maps.Copy(a.deliveries, c.rejected)
 	return a

@@ -42,11 +42,27 @@ func (a *application) decide(ctx context.Context) error {
 		}
 		own, rest, events = append(own, chunk...), rest[len(chunk):], events+read
 	}
+	if err := a.unqueue(ctx, own); err != nil {
+		return err
+	}
 	put := make([]facts.Concerned, len(rest))
 	for i, id := range rest {
 		put[i] = facts.Concerned{OrderID: id, Cause: a.concerned[id]}
 	}
 	return a.addQueued(a.tx.Queue(ctx, a.company, put))
+}
+
+// unqueue removes orders that were computed from the queue, and does what else is done
+// for a queued order.
+func (a *application) unqueue(ctx context.Context, orderIDs []string) error {
+	if !a.queued || len(orderIDs) == 0 {
+		return nil
+	}
+	removed, err := a.tx.Unqueue(ctx, a.company, orderIDs)
+	if err != nil || len(removed) == 0 {
+		return err
+	}
+	return a.inferFirstOrders(ctx, removed)
 }
 
 // decideOrders computes and stores the outcomes of orders. It returns how many
@@ -78,13 +94,13 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 	}
 	var changed []facts.StoredOutcome
 	var changedIDs []string
-	for _, o := range outcomes {
-		hash, err := o.Hash()
+	for i := range outcomes {
+		o, err := outcomes[i].ToStore()
 		if err != nil {
 			return err
 		}
-		if !bytes.Equal(hash, stored[o.OrderID]) {
-			changed, changedIDs = append(changed, facts.StoredOutcome{Outcome: o, Hash: hash}), append(changedIDs, o.OrderID)
+		if !bytes.Equal(o.Hash, stored[o.OrderID]) {
+			changed, changedIDs = append(changed, o), append(changedIDs, o.OrderID)
 		}
 	}
 	if len(changed) == 0 {
@@ -100,6 +116,7 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 	if err := a.tx.WriteOutcomes(ctx, a.company, a.now, changed); err != nil {
 		return err
 	}
+	a.summed.outcomes(changed)
 	ledgers, err := a.tx.Ledgers(ctx, a.company, changedIDs)
 	if err != nil {
 		return err

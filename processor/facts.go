@@ -27,7 +27,7 @@ func (a *application) storeEvents(ctx context.Context) error {
 	}
 	var fresh, again []facts.Event
 	for _, e := range chosen {
-		if inserted[e.EventID] {
+		if inserted[e.ID] {
 			a.countEvents(e.ReceivedAt, facts.DeliveryStored, 1)
 			if e.Late() {
 				a.countEvents(e.ReceivedAt, facts.DeliveryLate, 1)
@@ -161,6 +161,9 @@ func (a *application) storeOrders(ctx context.Context) error {
 		order := facts.Fold(list)
 		folded[id] = facts.FoldedOrder{Order: order, Day: a.index.DayOf(order.CreatedAt), VersionAt: list[len(list)-1].At, ApprovedSince: facts.ApprovedSince(list)}
 	}
+	if err := a.remember(ctx, a.ownOrders()); err != nil {
+		return err
+	}
 	changed, err := a.tx.UpsertOrders(ctx, a.company, a.now, slices.Collect(maps.Values(folded)))
 	if err != nil || len(changed) == 0 {
 		return err
@@ -183,7 +186,11 @@ func (a *application) storeOrders(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.inferFirstOrders(ctx, slices.Concat(changed, around, following))
+	ids := slices.Concat(changed, around, following)
+	if a.factsOnly { // those that are queued below have it done when they are computed
+		ids = slices.DeleteFunc(ids, func(id string) bool { _, queued := a.concerned[id]; return queued })
+	}
+	return a.inferFirstOrders(ctx, ids)
 }
 
 // ownOrders returns the ids of the orders in the batch, each once, sorted.

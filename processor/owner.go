@@ -46,6 +46,7 @@ type owner struct {
 	memory     share            // of the read-ahead
 	batchLimit int              // records of the next batch; lower after a batch that took too long
 	queued     bool             // orders of this partition may be queued
+	catchUp    catchUp          // on the events, where these are behind
 	queueTurns []string         // companies with queued orders whose turn is still to come
 	chunkLimit int              // queued orders of the next transaction
 	chunkTook  time.Duration    // the last transaction of queued orders
@@ -185,7 +186,7 @@ func (o *owner) fetch(ctx context.Context, topic string, from int64, records cha
 }
 
 // loop applies batch after batch, and between two batches one chunk of queued
-// orders. It returns an error only.
+// orders, unless these are to wait. It returns an error only.
 func (o *owner) loop(ctx context.Context) error {
 	for {
 		records, err := o.collect(ctx)
@@ -203,7 +204,7 @@ func (o *owner) loop(ctx context.Context) error {
 			}
 			o.memory.free(size)
 		}
-		if o.queued {
+		if o.queued && !o.defersOrders(0) {
 			if err := o.recomputeQueued(ctx); err != nil {
 				return err
 			}
@@ -214,7 +215,8 @@ func (o *owner) loop(ctx context.Context) error {
 // collect waits for records and returns those that wait, within the bounds of a
 // batch. Where both topics have some, commerce comes first and takes at most half
 // of the records and of the bytes, so that neither topic keeps the other waiting.
-// While orders are queued it does not wait.
+// While orders are queued it does not wait; while these wait, it waits no longer than
+// they may.
 func (o *owner) collect(ctx context.Context) ([]record, error) {
 	var records []record
 	bytes := 0
@@ -234,14 +236,17 @@ func (o *owner) collect(ctx context.Context) ([]record, error) {
 		takeWaiting(o.events, o.batchLimit, o.config.BatchBytes)
 	}
 	takeBoth()
-	if len(records) == 0 && !o.queued {
+	if len(records) == 0 && (!o.queued || o.defersOrders(0)) {
+		until, stop := o.catchUp.timer(o.Now())
 		select {
 		case r := <-o.commerce:
 			add(r)
 		case r := <-o.events:
 			add(r)
+		case <-until:
 		case <-ctx.Done():
 		}
+		stop()
 		takeBoth()
 	}
 	return records, ctx.Err()
@@ -274,7 +279,7 @@ func (o *owner) moves(records []record) []facts.Move {
 // orders are queued. Only a record whose own facts cannot be stored is rejected.
 func (o *owner) applyRecords(ctx context.Context, records []record) error {
 	began := time.Now()
-	done, err := o.applyOnce(ctx, records, false)
+	done, err := o.applyOnce(ctx, records, o.defersOrders(eventsIn(records)))
 	if len(records) == 1 && errors.Is(err, facts.ErrData) {
 		o.Logger.Error("the outcome of an order that a record concerns cannot be stored: the orders are queued", "topic", records[0].topic, "partition", o.partition, "offset", records[0].Offset, "error", err)
 		done, err = o.applyOnce(ctx, records, true)
@@ -325,7 +330,7 @@ func (o *owner) applyOnce(ctx context.Context, records []record, factsOnly bool)
 			if err != nil {
 				return err
 			}
-			b.moves, b.factsOnly = o.moves(records), factsOnly
+			b.moves, b.factsOnly, b.queued = o.moves(records), factsOnly, o.queued
 			if err := o.publishRejected(ctx, rejected); err != nil {
 				return err
 			}
@@ -370,6 +375,7 @@ func (o *owner) recomputeQueued(ctx context.Context) error {
 			return err
 		}
 		if o.queued = len(companies) > 0; !o.queued {
+			o.catchUp = catchUp{}
 			o.chunkLimit = min(leastChunk, o.config.RecomputeChunk) // of the next job; it grows
 			return nil
 		}

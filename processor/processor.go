@@ -108,6 +108,7 @@ type Config struct {
 	ApplyTimeout    time.Duration // of one attempt at a transaction, with its wait for MaxTransactions; 2 min
 	MaxTransactions int           // that run at the same time, however many partitions are owned; 4
 	HaltPause       time.Duration // until a halted partition is tried again; 30 s
+	DeferOrders     time.Duration // so long orders wait to be computed while events of their partition are behind; 30 s
 	StallAfter      time.Duration // a partition that has records and applies none for so long makes /readyz fail; 5 min
 }
 
@@ -121,6 +122,7 @@ func (c Config) withDefaults() Config {
 		ApplyTimeout:    cmp.Or(c.ApplyTimeout, 2*time.Minute),
 		MaxTransactions: cmp.Or(c.MaxTransactions, 4),
 		HaltPause:       cmp.Or(c.HaltPause, 30*time.Second),
+		DeferOrders:     cmp.Or(c.DeferOrders, 30*time.Second),
 		StallAfter:      cmp.Or(c.StallAfter, 5*time.Minute),
 	}
 }

@@ -99,6 +99,14 @@ func (p *progress) addApplied(records []record, now time.Time) {
 	}
 }
 
+// waiting is how many records of a topic are in the log and not applied.
+func (p *progress) waiting(topic string) int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.topics[topic]
+	return t.end - t.next
+}
+
 // setHalted sets why no record is applied any more.
 func (p *progress) setHalted(err error, now time.Time) {
 	p.mu.Lock()

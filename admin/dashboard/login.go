@@ -137,6 +137,7 @@ func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	s.clearCookies(w, r)
+	s.live.Recheck()
 	if err != nil {
 		s.unavailable(w, r, err)
 		return

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 )
 
 func TestLogInAndOut(t *testing.T) {
@@ -190,4 +192,35 @@ func TestAnEndedSessionIsRefusedAtOnce(t *testing.T) {
 	f("the copy, after the log-out", copied, "/dashboard/session", http.StatusUnauthorized)
 	f("the copy, after the log-out", copied, "/dashboard/login", http.StatusOK)
 	f("the copy, after the log-out", copied, "/dashboard/", http.StatusSeeOther)
+}
+
+func TestASocketEndsWithTheSession(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	client, other := s.loggedIn(), s.loggedIn()
+	open := func(client *http.Client) *websocket.Conn {
+		t.Helper()
+		dialer := websocket.Dialer{Jar: client.Jar}
+		conn, _, err := dialer.Dial("ws"+strings.TrimPrefix(s.url, "http")+"/dashboard/live?day=2026-11-21&company="+s.live, http.Header{"Origin": {s.url}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		if _, _, err := conn.ReadMessage(); err != nil {
+			t.Fatal(err)
+		}
+		return conn
+	}
+	ends, stays := open(client), open(other)
+	if _, err := client.PostForm(s.url+"/dashboard/logout", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := ends.ReadMessage(); !websocket.IsCloseError(err, 4001) {
+		t.Errorf("the socket of the ended session: %v", err)
+	}
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "1", CreatedAt: time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)})
+	s.hint(s.live, "1")
+	if _, _, err := stays.ReadMessage(); err != nil {
+		t.Errorf("the socket of the other session: %v", err)
+	}
 }

@@ -48,7 +48,7 @@ type Database interface {
 	SessionAccesses(ctx context.Context, personID, family string) ([]commerce.Access, error)
 
 	// StartSession logs a person in, and returns how many attempts failed before.
-	StartSession(ctx context.Context, personID string, token [32]byte, at, expires time.Time) (commerce.LogIn, error)
+	StartSession(ctx context.Context, personID, browser string, token [32]byte, at, expires time.Time) (commerce.LogIn, error)
 	// LogInFailed counts a failed attempt; an unknown e-mail is no error.
 	LogInFailed(ctx context.Context, email string, at time.Time) error
 	// RotateSession returns commerce.ErrNotFound for an unknown or expired token,
@@ -56,6 +56,7 @@ type Database interface {
 	RotateSession(ctx context.Context, r commerce.SessionRotation) (commerce.Session, error)
 	EndSession(ctx context.Context, family string) error
 	EndSessionOf(ctx context.Context, token [32]byte) error
+	StillWatching(ctx context.Context, list []commerce.Watch) ([]commerce.Watch, error)
 
 	DaySales(ctx context.Context, companyID, day string, before commerce.Cursor, limit int) (commerce.DaySales, error)
 	DaySalesOf(ctx context.Context, companyID, day string, orderIDs []string) (commerce.DaySales, error)
@@ -155,7 +156,7 @@ func New(config Config, deps Deps) (*Server, error) {
 	if s.publicOrigin != "" {
 		sockets.Origins = append(slices.Clip(sockets.Origins), s.publicOrigin)
 	}
-	s.live = live.New(sockets, live.Deps{Feed: s, Viewer: s.Viewer, Hints: deps.Hints, Log: s.log})
+	s.live = live.New(sockets, live.Deps{Feed: s, Viewer: s.Viewer, Still: s.db.StillWatching, Hints: deps.Hints, Log: s.log})
 	s.handler = s.routes()
 	return s, nil
 }

@@ -83,7 +83,7 @@ func (s *Server) startSession(w http.ResponseWriter, r *http.Request, personID s
 		return commerce.LogIn{}, fmt.Errorf("dashboard: make a refresh token: %w", err)
 	}
 	now := s.now()
-	login, err := s.db.StartSession(r.Context(), personID, hashToken(token), now, now.Add(s.config.RefreshFor))
+	login, err := s.db.StartSession(r.Context(), personID, browserOf(r), hashToken(token), now, now.Add(s.config.RefreshFor))
 	if err != nil {
 		return commerce.LogIn{}, err
 	}
@@ -237,7 +237,7 @@ func (s *Server) Viewer(w http.ResponseWriter, r *http.Request, companyID string
 	if err != nil {
 		return live.Viewer{}, viewerError(err)
 	}
-	return live.Viewer{PersonID: a.personID, Company: v.current, Until: a.until}, nil
+	return live.Viewer{PersonID: a.personID, Family: a.family, Company: v.current, Until: a.until}, nil
 }
 
 // viewerError tells a person who may not look from a store that does not answer.

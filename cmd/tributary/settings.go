@@ -55,6 +55,8 @@ var settings = []setting{
 		func(s *commerce.Settings) any { return &s.Unproven }},
 	{"passing-host", "passing_hosts", "host through which a shopper passes on the way to an order, such as a payment page: never a touch; with - before it one that is known by itself and shall count; repeat or separate by commas",
 		func(s *commerce.Settings) any { return &s.PassingHosts }},
+	{"minimum-payout", "minimum_payout", "least total of a statement that is paid, in units of the store's currency; a smaller one is carried to the next statement",
+		func(s *commerce.Settings) any { return &s.MinimumPayout }},
 	{"hold-days", "hold_days", "days from an order's approval until its commission may be paid",
 		func(s *commerce.Settings) any { return &s.HoldDays }},
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/models"
 )
 
 // Decide computes an order's outcome. The same case under the same rules always has
@@ -20,7 +21,7 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 	touches = x.withOrderTouch(order, touches)
 	e := x.evidenceOf(order, &c, found, touches)
 	paid := x.decidePayout(order, &c, e.coupon, e.link, e.review)
-	models := x.models(order, touches)
+	divisions := x.divide(order, touches)
 
 	out := facts.Outcome{
 		OrderID: order.OrderID, Currency: order.Currency, Day: order.Day, Status: order.Status, TotalMinor: order.TotalMinor,
@@ -30,9 +31,9 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 		Payout:  paid.stored(order),
 	}
 	if order.Status == commerce.OrderApproved {
-		out.Credits = creditsOf(order, models, touches)
+		out.Credits = creditsOf(order, divisions, touches)
 	}
-	out.Explanation = x.explain(order, &c, found, touches, e, paid, models)
+	out.Explanation = x.explain(order, &c, found, touches, e, paid, divisions)
 	return out
 }
 
@@ -40,7 +41,7 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 func (p *payout) stored(o *Order) facts.Payout {
 	out := facts.Payout{State: p.state(o), Reason: p.reason, BaseMinor: o.base(), CommissionMinor: p.commission, FixedBRLMinor: p.fixedBRL}
 	if w := p.winner; w != nil {
-		out.InfluencerID, out.CampaignID, out.Evidence, out.Proof = w.influencerID, w.campaignID, w.evidence, w.proof
+		out.InfluencerID, out.CampaignID, out.Evidence, out.CouponID, out.Proof = w.influencerID, w.campaignID, w.evidence, w.couponID, w.proof
 		out.Reason = cmp.Or(p.reason, w.reason)
 	}
 	if o.Status == commerce.OrderCancelled {
@@ -64,21 +65,22 @@ type division struct {
 // noTouch is the place of a part that is no touch's.
 const noTouch = -1
 
-// models divides the order's total by every model. A marketplace order, and one
+// divide divides the order's total by every model. A marketplace order, and one
 // without touches, has a single part without a touch.
-func (x *Index) models(o *Order, touches []Touch) [facts.ModelCount]division {
+func (x *Index) divide(o *Order, touches []Touch) [facts.ModelCount]division {
+	path := make([]models.Touch, len(touches))
+	for i, t := range touches {
+		path[i] = models.Touch{At: t.At, Direct: t.Kind == facts.Direct}
+	}
+	rules := models.Rules{HalfLife: o.settings.HalfLife, IgnoreDirect: o.settings.IgnoreDirect}
 	var all [facts.ModelCount]division
 	for i, model := range facts.Models {
-		shares := x.shares(&o.settings, model, touches)
-		if isMarketplace(o) || len(shares) == 0 {
+		credited, weights := x.calculator.Shares(model, path, rules)
+		if isMarketplace(o) || len(credited) == 0 {
 			all[i] = division{model, []int{noTouch}, []int64{o.TotalMinor}, []string{"1"}}
 			continue
 		}
-		d := division{model: model, amounts: split(o.TotalMinor, shares), portions: portions(shares)}
-		for _, s := range shares {
-			d.touches = append(d.touches, s.touch)
-		}
-		all[i] = d
+		all[i] = division{model, credited, models.Split(o.TotalMinor, weights), models.Portions(weights)}
 	}
 	return all
 }
@@ -101,10 +103,10 @@ func creditOf(o *Order, touches []Touch, touch int) facts.Credit {
 }
 
 // creditsOf returns the credit of each touch that a model counts, by position.
-func creditsOf(o *Order, models [facts.ModelCount]division, touches []Touch) []facts.Credit {
+func creditsOf(o *Order, divisions [facts.ModelCount]division, touches []Touch) []facts.Credit {
 	credits := make([]facts.Credit, len(touches)+1) // by position
 	counted := make([]bool, len(credits))
-	for i, d := range models {
+	for i, d := range divisions {
 		for n, touch := range d.touches {
 			position := touch + 1
 			if !counted[position] {

@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/models"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -134,7 +135,7 @@ func TestClickAndLandingOfTwoCookiesAreOneTouch(t *testing.T) {
 		o := shop(nil).Decide(c)
 		var got []string
 		for _, credit := range o.Credits {
-			if credit.Of(Linear).Given {
+			if credit.Of(models.Linear).Given {
 				got = append(got, fmt.Sprintf("%d %s %s", credit.Position, credit.TouchID, credit.Channel))
 			}
 		}
@@ -213,7 +214,7 @@ func TestCreditsNameTheirTouchByItsPlace(t *testing.T) {
 	c := sale(nil, at(0, "/?utm_campaign=ana"), at(10, "/?utm_campaign=beto"), at(20, "/?utm_source=google&utm_medium=cpc"))
 	var got []string
 	for _, credit := range shop(nil).Decide(c).Credits {
-		got = append(got, fmt.Sprintf("%d %s %s %v %v %v", credit.Position, credit.TouchID, credit.Channel, credit.Of(First), credit.Of(Last), credit.Of(Linear)))
+		got = append(got, fmt.Sprintf("%d %s %s %v %v %v", credit.Position, credit.TouchID, credit.Channel, credit.Of(models.First), credit.Of(models.Last), credit.Of(models.Linear)))
 	}
 	want := []string{"1 e000 Ana {true 10005} {false 0} {true 3335}", "2 e010 Beto {false 0} {false 0} {true 3335}", "3 e020 Paid Search {false 0} {true 10005} {true 3335}"}
 	if !slices.Equal(got, want) {

@@ -13,7 +13,7 @@ import (
 const instantFormat = "2006-01-02T15:04:05.000Z"
 
 // explain returns the explanation of an order's outcome, without its ledger.
-func (x *Index) explain(o *Order, c *facts.Case, found joined, touches []Touch, ev evidence, paid payout, models [facts.ModelCount]division) facts.Explanation {
+func (x *Index) explain(o *Order, c *facts.Case, found joined, touches []Touch, ev evidence, paid payout, divisions [facts.ModelCount]division) facts.Explanation {
 	e := facts.Explanation{
 		Order: facts.ExplainedOrder{
 			OrderID: o.OrderID, Total: facts.Number(o.TotalMinor, o.Currency), Currency: o.Currency,
@@ -29,7 +29,7 @@ func (x *Index) explain(o *Order, c *facts.Case, found joined, touches []Touch, 
 	for _, k := range found.keys {
 		e.Keys = append(e.Keys, facts.ExplainedKey{Kind: k.Kind, Strength: strength[k.Kind], Hub: k.hub != facts.NoHub, HubOf: k.hub, Visitors: len(k.Visitors)})
 	}
-	for _, d := range models {
+	for _, d := range divisions {
 		parts := []facts.ExplainedPart{}
 		for i, touch := range d.touches {
 			c := creditOf(o, touches, touch)

@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/models"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -176,7 +177,7 @@ func TestPartsOfACancelledOrderAreNothing(t *testing.T) {
 	f := func(status int, want string, credits int) {
 		t.Helper()
 		o := shop(nil).Decide(sale(func(o *wire.Order) { o.Status = status }, at(0, "/?utm_campaign=ana")))
-		part := o.Explanation.Models[Linear][0]
+		part := o.Explanation.Models[models.Linear][0]
 		if got := fmt.Sprintf("%s %s %s", part.Influencer, part.Share, part.Amount); got != want || len(o.Credits) != credits {
 			t.Errorf("status %d: %s and %d credits, want %s and %d", status, got, len(o.Credits), want, credits)
 		}

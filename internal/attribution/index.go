@@ -2,12 +2,12 @@ package attribution
 
 import (
 	"cmp"
-	"math/big"
 	"slices"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/models"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -23,7 +23,7 @@ type Index struct {
 	links       map[string]*facts.Link         // by code
 	coupons     map[string][]*facts.Coupon     // by folded code
 	costs       map[string][]*facts.Cost       // by influencer id
-	halvings    []*big.Int                     // see decay
+	calculator  *models.Calculator
 }
 
 // NewIndex makes an index of rules. The rules must not change afterwards.
@@ -32,7 +32,7 @@ func NewIndex(rules *facts.Rules) *Index {
 		rules: rules, byID: map[string]*facts.Influencer{}, byName: map[string][]*facts.Influencer{},
 		campaigns: map[string][]*facts.Campaign{}, campaignIDs: map[string]*facts.Campaign{},
 		links: map[string]*facts.Link{}, coupons: map[string][]*facts.Coupon{}, costs: map[string][]*facts.Cost{},
-		halvings: halvings(),
+		calculator: models.NewCalculator(),
 	}
 	for _, host := range rules.Hosts {
 		x.hosts = append(x.hosts, bareHost(host))

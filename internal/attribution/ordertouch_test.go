@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/models"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -19,7 +20,7 @@ func TestTheOrdersOwnCampaignIsSortedByTime(t *testing.T) {
 	if len(touches) != 2 || touches[0].ID != facts.OrderTouch || touches[1].Arrival != facts.Direct {
 		t.Fatalf("touches %+v, want the order's own and then the direct one", touches)
 	}
-	for model, want := range map[string]int64{First: 10005, Last: 0, Linear: 5003, TimeDecay: 5002} {
+	for model, want := range map[string]int64{models.First: 10005, models.Last: 0, models.Linear: 5003, models.TimeDecay: 5002} {
 		var got int64
 		for _, c := range o.Credits {
 			if c.TouchID == facts.OrderTouch {

@@ -38,24 +38,58 @@ func (c AdditionalCost) On(day time.Time) (minor int64, inForce bool) {
 	if text < c.StartDate || c.EndDate != "" && text > c.EndDate || text < c.Since || c.Until != "" && text >= c.Until {
 		return 0, false
 	}
+	start, err := time.Parse(time.DateOnly, c.StartDate)
+	if err != nil || c.Frequency == Specific && text != c.StartDate {
+		return 0, false
+	}
+	return c.part(start, day), true
+}
+
+// Each calls f with each day of a period, both ends inclusive, on which the cost is in
+// force, and with what it amounts to on that day (see On).
+func (c AdditionalCost) Each(first, last time.Time, f func(day time.Time, minor int64)) {
+	start, err := time.Parse(time.DateOnly, c.StartDate)
+	if err != nil {
+		return
+	}
+	bound := func(text string, days int, tighten func(day time.Time)) {
+		if day, err := time.Parse(time.DateOnly, text); err == nil { // an empty text is no bound
+			tighten(day.AddDate(0, 0, days))
+		}
+	}
+	notBefore := func(day time.Time) {
+		if day.After(first) {
+			first = day
+		}
+	}
+	notAfter := func(day time.Time) {
+		if day.Before(last) {
+			last = day
+		}
+	}
+	notBefore(start)
+	bound(c.Since, 0, notBefore)
+	bound(c.EndDate, 0, notAfter)
+	bound(c.Until, -1, notAfter)
+	if c.Frequency == Specific {
+		notAfter(start)
+	}
+	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
+		f(day, c.part(start, day))
+	}
+}
+
+// part returns what the cost amounts to on a day on which it is in force.
+func (c AdditionalCost) part(start, day time.Time) int64 {
 	switch c.Frequency {
-	case Specific:
-		if text != c.StartDate {
-			return 0, false
-		}
-		return c.ValueMinor, true
 	case Weekly:
-		start, err := time.Parse(time.DateOnly, c.StartDate)
-		if err != nil {
-			return 0, false
-		}
 		elapsed := int64(day.Sub(start) / (24 * time.Hour))
-		return share(c.ValueMinor, 7, elapsed%7), true
+		return share(c.ValueMinor, 7, elapsed%7)
 	case Monthly:
 		days := time.Date(day.Year(), day.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
-		return share(c.ValueMinor, int64(days), int64(day.Day()-1)), true
+		return share(c.ValueMinor, int64(days), int64(day.Day()-1))
 	}
-	return c.ValueMinor, true
+	return c.ValueMinor
 }
 
 // share returns the part at an index when a value is divided into n parts that

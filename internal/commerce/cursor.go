@@ -53,19 +53,6 @@ func ParseCursor(text string) (Cursor, error) {
 	return c, nil
 }
 
-// BalanceCursor is a place in the list of balances: after the one of that influencer and
-// currency. The zero value is the beginning.
-type BalanceCursor struct {
-	Influencer   string // name
-	InfluencerID string
-	Currency     string
-}
-
-// Cursor returns the balance's place in the list.
-func (b Balance) Cursor() BalanceCursor {
-	return BalanceCursor{b.Influencer, b.InfluencerID, b.Currency}
-}
-
 // InfluencerCursor is a place in the list of influencers: after the one
 // created then with that id. The zero value is the beginning.
 type InfluencerCursor struct {

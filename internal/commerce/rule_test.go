@@ -118,10 +118,14 @@ func TestSettingsTellEveryRuleTheyBreak(t *testing.T) {
 	}
 	f("", func(*NewStore) {})
 	f("name empty; country invalid_value; timezone invalid_value; currency invalid_value; consent_policy invalid_value; "+
-		"payout_rule invalid_value; window_days out_of_range; half_life_days out_of_range; unproven invalid_value", func(s *NewStore) { *s = NewStore{} })
+		"payout_rule invalid_value; window_days out_of_range; half_life_days out_of_range; unproven invalid_value; minimum_payout out_of_range", func(s *NewStore) { *s = NewStore{} })
 	f("country invalid_value", func(s *NewStore) { s.Country = "br" })
 	f("timezone invalid_value", func(s *NewStore) { s.Timezone = "Local" })
 	f("window_days out_of_range", func(s *NewStore) { s.WindowDays = 366 })
+	f("minimum_payout out_of_range", func(s *NewStore) { s.MinimumPayout = "-1" })
+	f("minimum_payout out_of_range", func(s *NewStore) { s.MinimumPayout = "many" })
+	f("minimum_payout out_of_range", func(s *NewStore) { s.MinimumPayout = "10000000000.01" })
+	f("", func(s *NewStore) { s.MinimumPayout = "49.90" })
 	f("unproven invalid_value; hold_days out_of_range", func(s *NewStore) { s.Unproven, s.HoldDays = "maybe", 366 })
 	f("", func(s *NewStore) { s.Unproven, s.HoldDays = UnprovenPay, 0 })
 	f("", func(s *NewStore) { s.WindowDays, s.HalfLifeDays = 365, 1 })

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nyaruka/phonenumbers"
+	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -60,6 +61,9 @@ const (
 	MaxBurst           = 10_000_000
 )
 
+// maxMinimum bounds MinimumPayout: the greatest amount in BRL.
+var maxMinimum = decimal.New(MaxAmountMinor, -2)
+
 // Settings are what a store says about one of its companies.
 type Settings struct {
 	// These three cannot change after the company's first order (Frozen).
@@ -79,6 +83,10 @@ type Settings struct {
 	Unproven      string   // one of UnprovenRules
 	PassingHosts  []string // see Passing: hosts to add to those that are known, or with "-" before them to take away
 	HoldDays      int      // from an order's approval until its commission may be paid, 0 to 365; of a new store 0 is 30
+
+	// MinimumPayout is the least total of a statement that is paid, of those asked for
+	// from now on: a decimal in units of Currency, "50" or "49.9".
+	MinimumPayout string
 }
 
 // ofOrders are the settings that decide about an order: of each order those count
@@ -106,6 +114,7 @@ func (s *Settings) Defaults() {
 	s.HalfLifeDays = cmp.Or(s.HalfLifeDays, 7)
 	s.Unproven = cmp.Or(s.Unproven, UnprovenReview)
 	s.HoldDays = cmp.Or(s.HoldDays, 30)
+	s.MinimumPayout = cmp.Or(s.MinimumPayout, "0")
 }
 
 // Check returns all that is wrong with a new store.
@@ -143,6 +152,9 @@ func (s Settings) Check() (bad Violations) {
 	bad.word(body, "unproven", s.Unproven, UnprovenRules...)
 	if s.HoldDays < 0 || s.HoldDays > mostDays {
 		bad.Add("hold_days", CodeOutOfRange, "must be from 0 to %d", mostDays)
+	}
+	if d, err := ParseDecimal(s.MinimumPayout); err != nil || d.IsNegative() || d.GreaterThan(maxMinimum) {
+		bad.Add("minimum_payout", CodeOutOfRange, "must be an amount from 0 to %s, in units of the store's currency", maxMinimum)
 	}
 	return bad
 }

@@ -22,7 +22,7 @@ const (
 )
 
 // Scope is what an API key may do (specification, Authentication 4; those for
-// evidence and events are ours).
+// reports, evidence and events are ours).
 type Scope string
 
 const (
@@ -32,17 +32,18 @@ const (
 	WriteInfluencers Scope = "influencers.write"
 	ReadCosts        Scope = "costs.read"
 	WriteCosts       Scope = "costs.write"
+	ReadReports      Scope = "reports.read"
 	WriteEvidence    Scope = "evidence.write"
 	WriteEvents      Scope = "events.write"  // at the edge: wire.ScopeWriteEvents
 	ImportEvents     Scope = "events.import" // at the edge: wire.ScopeImportEvents
 )
 
 // Scopes lists every scope, in the specification's order.
-var Scopes = []Scope{WriteOrders, WriteProducts, ReadInfluencers, WriteInfluencers, ReadCosts, WriteCosts, WriteEvidence, WriteEvents, ImportEvents}
+var Scopes = []Scope{WriteOrders, WriteProducts, ReadInfluencers, WriteInfluencers, ReadCosts, WriteCosts, ReadReports, WriteEvidence, WriteEvents, ImportEvents}
 
 // AdminScopes are the scopes of the admin API. A key gets them unless others are
 // named: one that sends events, whose word counts for more, is asked for by name.
-var AdminScopes = []Scope{WriteOrders, WriteProducts, ReadInfluencers, WriteInfluencers, ReadCosts, WriteCosts, WriteEvidence}
+var AdminScopes = []Scope{WriteOrders, WriteProducts, ReadInfluencers, WriteInfluencers, ReadCosts, WriteCosts, ReadReports, WriteEvidence}
 
 // How often a cost falls due (specification, Cost.frequency).
 const (

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,11 +20,21 @@ import (
 // Event is one copy of an event. Several copies may have one id; see Copy.
 type Event struct {
 	wire.Event
+	ID      uuid.UUID // EventID
 	IDTime  time.Time // the time in the id, a UUIDv7; UTC, milliseconds. It chooses the table's month
 	At      time.Time // corrected time; UTC, milliseconds; never after ReceivedAt
 	Visitor string    // visitorId, else cookieId, else keyedVisitor; empty: nothing reads the event
-	Digest  []byte    // SHA-256 of Raw
 	Raw     []byte    // the record as it came, JSON
+	Came    []byte    // the digest of the record as it came; nil: Raw is that record, not another text of it
+}
+
+// Digest returns the SHA-256 of the record as it came.
+func (e *Event) Digest() []byte {
+	if e.Came != nil {
+		return e.Came
+	}
+	sum := sha256.Sum256(e.Raw)
+	return sum[:]
 }
 
 // Human reports whether the event counts for attribution. Events of bots,
@@ -82,7 +91,8 @@ var (
 // record that can never be applied. The event keeps raw.
 func ParseEvent(raw []byte) (Event, error) {
 	e := Event{Raw: raw}
-	if err := json.Unmarshal(raw, &e.Event); err != nil {
+	var err error
+	if e.Event, err = parseRecord(raw); err != nil {
 		return e, fmt.Errorf("%w: %w", ErrNotJSON, err)
 	}
 	if e.CompanyID == "" {
@@ -92,7 +102,7 @@ func ParseEvent(raw []byte) (Event, error) {
 	if err != nil || id.Version() != 7 {
 		return e, ErrEventID
 	}
-	e.EventID = id.String()
+	e.ID, e.EventID = id, id.String()
 	e.IDTime = idTime(id)
 	if !commerce.Recordable(e.Timestamp) || !commerce.Recordable(e.ReceivedAt) || !commerce.Recordable(e.IDTime) {
 		return e, ErrTime
@@ -113,8 +123,6 @@ func ParseEvent(raw []byte) (Event, error) {
 	if !e.Late() {
 		e.Visitor = cmp.Or(e.VisitorID, e.CookieID, e.keyedVisitor())
 	}
-	digest := sha256.Sum256(raw)
-	e.Digest = digest[:]
 	return e, nil
 }
 
@@ -123,18 +131,6 @@ func (e *Event) boundIDs() {
 	for _, id := range []*string{&e.VisitorID, &e.CookieID, &e.Identity.CartKey, &e.Identity.CartNoKey, &e.Identity.CustomerKey, &e.Identity.EmailKey, &e.Identity.PhoneKey, &e.NetKey} {
 		*id = boundedID(*id)
 	}
-}
-
-// ReadEvent reads what decisions need of a stored event: its record, which may
-// lack the payload, and the columns beside it. The record was parsed before.
-func ReadEvent(record []byte, at time.Time, visitor string) (Event, error) {
-	e := Event{At: at.UTC(), Visitor: visitor}
-	if err := json.Unmarshal(record, &e.Event); err != nil {
-		return e, fmt.Errorf("%w: %w", ErrNotJSON, err)
-	}
-	e.ReceivedAt = e.ReceivedAt.UTC().Truncate(storedPrecision)
-	e.boundIDs()
-	return e, nil
 }
 
 // idTime returns the instant at which a UUIDv7 was made.
@@ -160,7 +156,7 @@ type Copy struct {
 
 // Copy returns that part of the event.
 func (e *Event) Copy() Copy {
-	return Copy{e.EventID, e.Trust, e.ReceivedAt, e.Digest, e.Visitor, e.At, e.Late()}
+	return Copy{e.EventID, e.Trust, e.ReceivedAt, e.Digest(), e.Visitor, e.At, e.Late()}
 }
 
 // Before reports whether c counts and not other, of two copies of one id: the one

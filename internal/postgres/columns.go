@@ -2,11 +2,13 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/shopspring/decimal"
 )
 
 // Selected is one column that a statement gives: its expression, and where its
@@ -74,6 +76,19 @@ func (d *dayText) ScanDate(v pgtype.Date) error {
 		*d.text = v.Time.AddDate(0, 0, d.shift).Format(time.DateOnly)
 	}
 	return nil
+}
+
+// Number scans a number into text, with the digits that it needs: 50.00 is "50".
+func Number(text *string) sql.Scanner { return &numberText{text} }
+
+type numberText struct{ text *string }
+
+// Scan implements sql.Scanner.
+func (n *numberText) Scan(value any) error {
+	var d decimal.Decimal
+	err := d.Scan(value)
+	*n.text = d.String()
+	return err
 }
 
 // NullIfEmpty is a text as an argument: null where it is empty.

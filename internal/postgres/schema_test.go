@@ -21,6 +21,7 @@ var controlPlane = map[string]string{
 	"person":            "a person may belong to several stores",
 	"membership":        "joins people and stores",
 	"person_session":    "is looked up by hash before anything is known",
+	"invitation":        "is looked up by hash before anything is known",
 	"outbox":            "is one queue, in the order of commits",
 	"short_code":        "is unique over all companies",
 	"recompute_company": "is the small local queue of companies that have orders to compute again",

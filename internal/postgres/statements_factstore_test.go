@@ -16,6 +16,7 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/postgres/sqlrules"
+	"github.com/tributary-io/tributary/internal/rollup"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -94,7 +95,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.ReplaceKeys(ctx, company, []string{"o1"}, facts.JoinKinds, []facts.OrderKey{key})),
 		second(tx.InsertDecisions(ctx, company, []facts.Decision{{OrderID: "o1", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Decision: commerce.EvidenceAccept, Rev: 1, AcceptedAt: noon, Actor: "cli", Touches: e.EventID}})),
 		second(tx.FirstOrderCandidates(ctx, company, []string{"o1"}, []facts.KeyKind{facts.KeyEmail}, facts.Limits{Window: time.Hour, Orders: 200})),
-		tx.SetFirstOrders(ctx, company, []facts.FirstOrder{{OrderID: "o1", First: &yes}}),
+		tx.SetFirstOrders(ctx, company, noon, []facts.FirstOrder{{OrderID: "o1", First: &yes}}),
 	)
 }
 
@@ -116,6 +117,7 @@ func findOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.QueueCreated(ctx, company, noon, noon, cause)),
 		tx.SetAside(ctx, company, "o1", "why"),
 		second(tx.TakeQueued(ctx, company, 10)),
+		second(tx.Unqueue(ctx, company, []string{"o2"})),
 	)
 }
 
@@ -138,6 +140,8 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.OutcomeHashes(ctx, company, []string{"o1"})),
 		tx.WriteOutcomes(ctx, company, noon, []facts.StoredOutcome{outcome}),
 		second(tx.Outcomes(ctx, company, []string{"o1"})),
+		second(tx.CountedOrders(ctx, company, []string{"o1"})),
+		tx.AddSums(ctx, company, sumsOf(outcome.Outcome)),
 		tx.WriteOutcomes(ctx, company, noon, []facts.StoredOutcome{{Outcome: facts.Outcome{OrderID: "o1", Currency: "BRL", Day: "2026-03-10", Payout: facts.Payout{State: facts.PayoutNone}}, Hash: []byte("i"), Was: &outcome.Outcome}}),
 		second(tx.Ledgers(ctx, company, []string{"o1"})),
 		tx.AppendLedger(ctx, company, noon, 1, []ledger.Posting{{Entry: entry, OrderID: "o1", Cause: facts.Cause{Kind: facts.CauseEvent}}}),
@@ -163,3 +167,15 @@ func closeStatement(ctx context.Context, tx *factstore.Tx, company string) error
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// sumsOf are what reports count of an order, in rows of every table of sums.
+func sumsOf(o facts.Outcome) *rollup.Sums {
+	o.Credits[0].Parts = [facts.ModelCount]facts.Part{}
+	for i := range o.Credits[0].Parts {
+		o.Credits[0].Parts[i] = facts.Part{Given: true, Minor: 100}
+	}
+	o.TotalMinor = 100
+	var s rollup.Sums
+	s.Add(rollup.Order{Outcome: &o, Counted: rollup.Counted{Items: `[{"productId":"p1","quantity":1}]`}}, 1)
+	return &s
+}

@@ -34,8 +34,10 @@ func merchantStatements(t *testing.T, recorder *sqlrules.Recorder) {
 		t.Fatal(err)
 	}
 	additionalCostStatements(t, db, author)
+	statementStatements(t, db, opened, author)
 	idempotencyStatements(t, db, store.Live.CompanyID)
 	personStatements(t, db, store.StoreID)
+	memberStatements(t, db, store)
 	outboxStatements(t, db)
 }
 
@@ -129,6 +131,28 @@ func additionalCostStatements(t *testing.T, db *merchant.Store, author commerce.
 	must(db.DeleteAdditionalCost(ctx, author, rent.ID, rent.Frequency))
 }
 
+func statementStatements(t *testing.T, db *merchant.Store, opened *postgres.DB, author commerce.Author) {
+	must, ctx := mustOf(t), t.Context()
+	const id = "0195b2c0-0000-7000-8000-000000000001"
+	_, err := opened.Pool().Exec(ctx, `insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, rule_rev, cause, payable_on)
+		select company_id, 'o1', 1, now(), 'earned', influencer_id, influencer_id, 100, 'BRL', 1, 'upgrade', '2026-01-01' from influencer where company_id = $1 limit 1`, author.CompanyID)
+	must(err)
+	_, err = db.AskStatements(ctx, author, commerce.Closing{EndDate: "2026-01-31", InfluencerID: id}, rand.Reader)
+	must(err, commerce.ErrNotFound)
+	asked, err := db.AskStatements(ctx, author, commerce.Closing{EndDate: "2026-01-31"}, rand.Reader)
+	must(err)
+	if len(asked) != 1 {
+		t.Fatalf("asked for %+v", asked)
+	}
+	_, err = opened.Pool().Exec(ctx, `update statement set closed_at = now(), carried = false where company_id = $1`, author.CompanyID)
+	must(err)
+	must(db.PayStatement(ctx, author, commerce.StatementPayment{StatementID: asked[0].StatementID, PaidAt: noon, Reference: "1"}))
+	for _, revoke := range []bool{false, true} {
+		_, err = db.LinkNumber(ctx, author, asked[0].StatementID, revoke)
+		must(err)
+	}
+}
+
 func idempotencyStatements(t *testing.T, db *merchant.Store, company string) {
 	must, ctx := mustOf(t), t.Context()
 	claim := commerce.Claim{CompanyID: company, Key: "k", Keep: time.Hour} // a lease that is over at once
@@ -167,7 +191,7 @@ func personStatements(t *testing.T, db *merchant.Store, storeID string) {
 	token := func(name string) [32]byte { return sha256.Sum256([]byte(name)) }
 	now := time.Now()
 	must(db.LogInFailed(ctx, "ana@loja.example", now))
-	session, err := db.StartSession(ctx, person.ID, token("a"), now, now.Add(time.Hour))
+	session, err := db.StartSession(ctx, person.ID, "Chrome", token("a"), now, now.Add(time.Hour))
 	must(err)
 	rotation := commerce.SessionRotation{Token: token("a"), Next: token("b"), At: now, ExpiresAt: now.Add(time.Hour), Leeway: time.Minute}
 	_, err = db.RotateSession(ctx, rotation)
@@ -180,6 +204,48 @@ func personStatements(t *testing.T, db *merchant.Store, storeID string) {
 	must(db.EndSession(ctx, session.Family))
 	must(db.EndSessionOf(ctx, token("b")))
 	must(db.SetPassword(ctx, person.ID, "new"))
+}
+
+func memberStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
+	must, ctx := mustOf(t), t.Context()
+	now := time.Now()
+	ana, err := db.PersonByEmail(ctx, "ana@loja.example")
+	must(err)
+	_, err = db.PersonByID(ctx, ana.ID)
+	must(err)
+	token := func(name string) [32]byte { return sha256.Sum256([]byte(name)) }
+	asked := commerce.NewInvitation{StoreID: store.StoreID, CompanyID: store.Live.CompanyID, Email: "carla@loja.example", Role: commerce.RoleAnalyst,
+		MadeBy: ana.ID, At: now, Life: time.Hour, Random: rand.Reader}
+	must(db.Invite(ctx, asked, token("i")))
+	_, err = db.InvitationOf(ctx, token("i"), now)
+	must(err)
+	carla, err := db.UseInvitation(ctx, token("i"), now, "", "hash")
+	must(err)
+	asked.PersonID, asked.Role = carla, ""
+	must(db.Invite(ctx, asked, token("j")))
+	_, err = db.UseInvitation(ctx, token("j"), now, "", "hash")
+	must(err)
+	must(db.Invite(ctx, asked, token("k")))
+	open, err := db.Invitations(ctx, store.StoreID, now)
+	must(err)
+	change := commerce.MembershipChange{StoreID: store.StoreID, CompanyID: store.Live.CompanyID, PersonID: carla, Role: commerce.RoleOwner, Actor: "test"}
+	must(db.WithdrawInvitation(ctx, change, open[0].ID))
+	_, err = db.Members(ctx, store.StoreID, 10)
+	must(err)
+	must(db.ChangeMembership(ctx, change))
+	change.Role = ""
+	must(db.ChangeMembership(ctx, change))
+	login, err := db.StartSession(ctx, ana.ID, "Chrome", token("l"), now, now.Add(time.Hour))
+	must(err)
+	_, err = db.OpenSessions(ctx, ana.ID, now, 10)
+	must(err)
+	_, err = db.SessionAccesses(ctx, ana.ID, login.Family)
+	must(err)
+	_, err = db.StillWatching(ctx, []commerce.Watch{{PersonID: ana.ID, Family: login.Family, CompanyID: store.Live.CompanyID}})
+	must(err)
+	must(db.EndSessions(ctx, ana.ID, login.Family, false))
+	_, err = db.AuditLog(ctx, store.Live.CompanyID, "", "person.", 10)
+	must(err)
 }
 
 func outboxStatements(t *testing.T, db *merchant.Store) {

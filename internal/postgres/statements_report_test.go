@@ -3,11 +3,13 @@ package postgres_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/postgres/sqlrules"
+	"github.com/tributary-io/tributary/internal/reports"
 )
 
 func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
@@ -25,6 +27,30 @@ func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	_, err = db.Balances(ctx, company, day, commerce.BalanceCursor{}, 10)
 	must(err)
 	_, err = db.ExplainedSale(ctx, company, "1")
+	must(err)
+	_, err = db.Order(ctx, company, "1")
+	must(err)
+	for _, f := range []commerce.OrderFilter{{}, {Coupon: "ANA10"}, {UpdatedSince: time.Now()}} {
+		f.Limit = 1
+		_, err = db.Orders(ctx, company, f)
+		must(err)
+	}
+	_, err = db.Products(ctx, company, commerce.ProductCursor{}, 10)
+	must(err)
+	for _, spec := range reports.Specs() {
+		_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: day, End: day})
+		must(err)
+	}
+	_, err = db.Statements(ctx, company, commerce.StatementFilter{}, commerce.StatementCursor{}, 10)
+	must(err)
+	const id = "019cd7a4-2e00-7000-8000-000000000001"
+	_, err = db.Statement(ctx, company, id)
+	must(err, commerce.ErrNotFound)
+	_, err = db.LinkedStatement(ctx, company, id, id, 0)
+	must(err, commerce.ErrNotFound)
+	_, err = db.StatementLines(ctx, company, id, "", 10)
+	must(err)
+	_, err = db.Ledger(ctx, company, noon, commerce.LedgerFilter{}, commerce.LedgerCursor{}, 10)
 	must(err)
 }
 

@@ -26,6 +26,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	running.Go(func() { h.followHints(ctx) })
 	running.Go(func() { h.refreshAll(ctx) })
+	running.Go(func() { h.closeEnded(ctx) })
 	<-ctx.Done()
 	h.mu.Lock()
 	h.stopped = true

@@ -13,6 +13,7 @@ import (
 // Viewer is the person who has a page open.
 type Viewer struct {
 	PersonID string
+	Family   string // of the session
 	Company  commerce.Access
 	Until    time.Time // the socket is closed then, and the page opens another with a newer cookie
 }
@@ -40,6 +41,7 @@ type Config struct {
 	Queue            int           // messages that may wait for one socket; with more it is closed, and the page opens another; default 16
 	Interval         time.Duration // least time between two messages to a page; default 200 ms
 	Poll             time.Duration // how often changes are looked for without a hint; default 5 s
+	Check            time.Duration // how often sessions that have ended are looked for; default 5 s
 	Origins          []string      // allowed besides the page's own host: "https://app.example.com"
 }
 
@@ -59,6 +61,9 @@ func (c Config) withDefaults() Config {
 	if c.Poll == 0 {
 		c.Poll = 5 * time.Second
 	}
+	if c.Check == 0 {
+		c.Check = 5 * time.Second
+	}
 	return c
 }
 
@@ -69,6 +74,10 @@ type Deps struct {
 	// not see the company; commerce.ErrUnavailable where that cannot be found out
 	// now. It may set cookies on w.
 	Viewer func(w http.ResponseWriter, r *http.Request, companyID string) (Viewer, error)
+	// Still returns those who may still look. It is asked for all open sockets every
+	// Config.Check and after Recheck; the sockets of the others are closed. nil: a
+	// socket lasts until Viewer.Until.
+	Still func(ctx context.Context, list []commerce.Watch) ([]commerce.Watch, error)
 	// Hints calls handle with the value of each new record of results.v1 until
 	// ctx ends. When it returns earlier it is called again after a pause.
 	Hints func(ctx context.Context, handle func(value []byte) error) error
@@ -86,6 +95,7 @@ type Hub struct {
 	open    int
 	stopped bool
 	wake    chan struct{} // of capacity 1: there is work for refreshAll
+	ended   chan struct{} // of capacity 1: a session may have ended
 	serving sync.WaitGroup
 }
 
@@ -96,6 +106,6 @@ func New(config Config, deps Deps) *Hub {
 	}
 	return &Hub{
 		config: config.withDefaults(), deps: deps,
-		topics: map[topicKey]*topic{}, sockets: map[string]int{}, wake: make(chan struct{}, 1),
+		topics: map[topicKey]*topic{}, sockets: map[string]int{}, wake: make(chan struct{}, 1), ended: make(chan struct{}, 1),
 	}
 }

@@ -74,6 +74,13 @@ func (t *Tx) TakeQueued(ctx context.Context, companyID string, limit int) ([]fac
 	return list, err
 }
 
+// Unqueue removes those of the orders from a company's queue that are in it, and returns
+// their ids.
+func (t *Tx) Unqueue(ctx context.Context, companyID string, orderIDs []string) (removed []string, err error) {
+	return t.texts(ctx, "remove orders from the queue", `delete from recompute where company_id = @company_id and order_id = any(@order_ids) returning order_id`,
+		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
+}
+
 // SetAside marks a queued order as failed. It stays in the table, and TakeQueued does
 // not return it, until a fact or a rule queues it again.
 func (t *Tx) SetAside(ctx context.Context, companyID, orderID, failure string) error {

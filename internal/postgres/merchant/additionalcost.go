@@ -50,7 +50,12 @@ func (s *Store) AdditionalCosts(ctx context.Context, companyID string, filter co
 // AdditionalCostVersions lists every version of a company's additional costs that counts
 // on a day of the filter's period, removed costs included; at most limit.
 func (s *Store) AdditionalCostVersions(ctx context.Context, companyID string, filter commerce.CostFilter, limit int) ([]commerce.AdditionalCost, error) {
-	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(additionalCostColumns), `
+	return AdditionalCostVersions(ctx, s.db.Pool(), companyID, filter, limit)
+}
+
+// AdditionalCostVersions is Store.AdditionalCostVersions, in a transaction of the caller.
+func AdditionalCostVersions(ctx context.Context, q postgres.Querier, companyID string, filter commerce.CostFilter, limit int) ([]commerce.AdditionalCost, error) {
+	list, err := postgres.Collect(ctx, q, postgres.Scan(additionalCostColumns), `
 		select `+postgres.List(additionalCostColumns)+` from (
 			select `+postgres.List(additionalCostColumns)+`, created_at from additional_cost `+countsInFilter+`
 			union all

@@ -61,21 +61,23 @@ func addPerson(ctx context.Context, tx pgx.Tx, email, passwordHash string) (comm
 
 // SetPassword replaces a person's password and ends all of the person's sessions.
 func (s *Store) SetPassword(ctx context.Context, personID, passwordHash string) error {
-	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `update person set password_hash = $2 where person_id = $1`, personID, passwordHash)
-		if err != nil {
-			return err
-		}
-		if tag.RowsAffected() == 0 {
-			return pgx.ErrNoRows
-		}
-		_, err = tx.Exec(ctx, `delete from person_session where person_id = $1`, personID)
-		return err
-	})
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error { return setPassword(ctx, tx, personID, passwordHash) })
 	if err != nil {
 		return fmt.Errorf("postgres: set password: %w", err)
 	}
 	return nil
+}
+
+func setPassword(ctx context.Context, tx pgx.Tx, personID, passwordHash string) error {
+	tag, err := tx.Exec(ctx, `update person set password_hash = $2 where person_id = $1`, personID, passwordHash)
+	if err != nil {
+		return err
+	}
+	if tag.RowsAffected() == 0 {
+		return pgx.ErrNoRows
+	}
+	_, err = tx.Exec(ctx, `delete from person_session where person_id = $1`, personID)
+	return err
 }
 
 // SetMembership makes a person a member of a store with a role, or changes the role.
@@ -153,9 +155,9 @@ func (s *Store) SessionAccesses(ctx context.Context, personID, family string) ([
 }
 
 // StartSession begins a family of refresh tokens and deletes the person's expired
-// ones. It returns how many log-ins failed since the last session, and counts
+// ones. browser says for people in which browser it is. It returns how many log-ins failed since the last session, and counts
 // from zero again.
-func (s *Store) StartSession(ctx context.Context, personID string, token [32]byte, at, expires time.Time) (commerce.LogIn, error) {
+func (s *Store) StartSession(ctx context.Context, personID, browser string, token [32]byte, at, expires time.Time) (commerce.LogIn, error) {
 	login := commerce.LogIn{Session: commerce.Session{PersonID: personID, Family: uuid.NewString()}}
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if err := tx.QueryRow(ctx, `select failed_log_ins, last_failed_log_in from person where person_id = $1 for update`,
@@ -170,7 +172,7 @@ func (s *Store) StartSession(ctx context.Context, personID string, token [32]byt
 		if _, err := tx.Exec(ctx, `delete from person_session where person_id = $1 and expires_at < $2`, personID, at); err != nil {
 			return err
 		}
-		return insertToken(ctx, tx, token, login.Session, at, expires)
+		return insertToken(ctx, tx, token, login.Session, browser, at, expires)
 	})
 	if err != nil {
 		return commerce.LogIn{}, fmt.Errorf("postgres: start session: %w", err)
@@ -198,17 +200,18 @@ func (s *Store) LogInFailed(ctx context.Context, email string, at time.Time) err
 }
 
 // insertToken stores a refresh token of a session.
-func insertToken(ctx context.Context, tx pgx.Tx, token [32]byte, session commerce.Session, at, expires time.Time) error {
+func insertToken(ctx context.Context, tx pgx.Tx, token [32]byte, session commerce.Session, browser string, at, expires time.Time) error {
 	_, err := tx.Exec(ctx, `
-		insert into person_session (token_sha256, family, person_id, created_at, expires_at)
-		values (@token_sha256, @family, @person_id, @created_at, @expires_at)`,
-		pgx.NamedArgs{"token_sha256": token[:], "family": session.Family, "person_id": session.PersonID, "created_at": at, "expires_at": expires})
+		insert into person_session (token_sha256, family, person_id, browser, created_at, expires_at)
+		values (@token_sha256, @family, @person_id, @browser, @created_at, @expires_at)`,
+		pgx.NamedArgs{"token_sha256": token[:], "family": session.Family, "person_id": session.PersonID, "browser": browser, "created_at": at, "expires_at": expires})
 	return err
 }
 
 type storedToken struct {
 	commerce.Session
 	expires, used time.Time // used: zero where it was not
+	browser       string
 }
 
 func tokenColumns(t *storedToken) postgres.Columns {
@@ -216,6 +219,7 @@ func tokenColumns(t *storedToken) postgres.Columns {
 		postgres.Into("person_id", &t.PersonID),
 		postgres.Into("family", &t.Family),
 		postgres.Into("expires_at", &t.expires),
+		postgres.Into("browser", &t.browser),
 		postgres.Into("used_at", postgres.ZeroIfNull(&t.used)),
 	}
 }
@@ -240,7 +244,7 @@ func (s *Store) RotateSession(ctx context.Context, r commerce.SessionRotation) (
 			if _, err := tx.Exec(ctx, `update person_session set used_at = $2 where token_sha256 = $1`, r.Token[:], r.At); err != nil {
 				return err
 			}
-			return insertToken(ctx, tx, r.Next, token.Session, r.At, r.ExpiresAt)
+			return insertToken(ctx, tx, r.Next, token.Session, token.browser, r.At, r.ExpiresAt)
 		}
 		if r.At.Sub(token.used) <= r.Leeway {
 			var fresh bool

@@ -82,7 +82,7 @@ func TestRefreshTokens(t *testing.T) {
 	start := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	begin := func(name string) commerce.Session {
 		t.Helper()
-		s, err := db.StartSession(ctx, person.ID, token(name), start, start.Add(time.Hour))
+		s, err := db.StartSession(ctx, person.ID, "Chrome, Windows", token(name), start, start.Add(time.Hour))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,14 +145,14 @@ func TestFailedLogInsAreCountedUntilTheNextLogIn(t *testing.T) {
 	}
 	f := func(token byte, failures int64, last time.Time) {
 		t.Helper()
-		got, err := db.StartSession(ctx, person.ID, [32]byte{token}, start, start.Add(time.Hour))
+		got, err := db.StartSession(ctx, person.ID, "", [32]byte{token}, start, start.Add(time.Hour))
 		if err != nil || got.Failures != failures || !got.LastFailure.Equal(last) {
 			t.Errorf("logged in: %+v, %v; want %d failures, the last at %s", got, err, failures, last)
 		}
 	}
 	f(1, 3, start.Add(2*time.Minute))
 	f(2, 0, time.Time{})
-	if _, err := db.StartSession(ctx, "00000000-0000-0000-0000-000000000000", [32]byte{3}, start, start); !errors.Is(err, commerce.ErrNotFound) {
+	if _, err := db.StartSession(ctx, "00000000-0000-0000-0000-000000000000", "", [32]byte{3}, start, start); !errors.Is(err, commerce.ErrNotFound) {
 		t.Errorf("a session of nobody: %v", err)
 	}
 }

@@ -21,9 +21,12 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/explained"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/postgres/report"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // Stores is what the dashboard reads and writes.
@@ -129,7 +132,11 @@ func (f *Fixture) Put(o Order) {
 		o.CreatedAt = time.Now()
 	}
 	err := pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error {
-		body, _ := json.Marshal(map[string]any{"orderId": o.ID, "name": o.Name, "discountCode": o.DiscountCode})
+		body, err := json.Marshal(wire.Order{OrderID: o.ID, Status: o.Status, CreatedAt: o.CreatedAt, Currency: o.Currency, TotalMinor: o.TotalMinor,
+			Name: wire.Some(o.Name), DiscountCode: wire.Some(o.DiscountCode)})
+		if err != nil {
+			return err
+		}
 		if _, err := tx.Exec(ctx, `
 			insert into orders (company_id, order_id, created_at, day, status, currency, total_minor, body, processed_at)
 			select @company_id, @order_id, @created_at, (@created_at::timestamptz at time zone c.timezone)::date, @status, @currency,
@@ -180,7 +187,11 @@ func (f *Fixture) Put(o Order) {
 		if o.Explanation == nil {
 			return nil
 		}
-		explanation, err := json.Marshal(o.Explanation)
+		text, err := json.Marshal(o.Explanation)
+		if err != nil {
+			return err
+		}
+		explanation, err := explained.Pack(text)
 		if err != nil {
 			return err
 		}
@@ -191,6 +202,38 @@ func (f *Fixture) Put(o Order) {
 	if err != nil {
 		f.t.Fatal(fmt.Errorf("put order %s: %w", o.ID, err))
 	}
+}
+
+// FindBy stores the keys by which an order is found: those of an influencer and of a
+// discount code.
+func (f *Fixture) FindBy(companyID, orderID, influencerID, discountCode string) {
+	f.t.Helper()
+	keys := []facts.Key{{Kind: facts.KeyInfluencer, Value: influencerID}}
+	for _, code := range facts.OrderCodes(&wire.Order{DiscountCode: wire.Some(discountCode)}) {
+		keys = append(keys, facts.RuleKey(facts.KeyCode, code))
+	}
+	for _, k := range keys {
+		f.exec(`insert into order_key (company_id, kind, key, created_at, order_id)
+			select company_id, @kind, @key, created_at, order_id from orders where company_id = @company_id and order_id = @order_id`,
+			pgx.NamedArgs{"company_id": companyID, "order_id": orderID, "kind": string(k.Kind), "key": k.Value})
+	}
+}
+
+// Product stores a product with variants, the SKU of each of which is "sku-" and its id.
+func (f *Fixture) Product(companyID, productID, name string, variantIDs ...string) {
+	f.t.Helper()
+	product := wire.Product{ProductID: productID, Name: name, Variants: []wire.Variant{}}
+	for _, id := range variantIDs {
+		product.Variants = append(product.Variants, wire.Variant{VariantID: id, SKU: "sku-" + id})
+		f.exec(`insert into product_variant (company_id, variant_id, product_id, sku) values (@company_id, @variant_id, @product_id, @sku)`,
+			pgx.NamedArgs{"company_id": companyID, "variant_id": id, "product_id": productID, "sku": "sku-" + id})
+	}
+	body, err := json.Marshal(product)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.exec(`insert into product (company_id, product_id, name, updated_at, accepted_at, digest, body) values (@company_id, @product_id, @name, now(), now(), '', @body)`,
+		pgx.NamedArgs{"company_id": companyID, "product_id": productID, "name": name, "body": body})
 }
 
 func (f *Fixture) exec(sql string, arguments ...any) {

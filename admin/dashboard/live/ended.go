@@ -1,0 +1,78 @@
+package live
+
+import (
+	"context"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+// Recheck makes the hub look at once for sockets whose session has ended, or whose
+// person has left the store.
+func (h *Hub) Recheck() {
+	select {
+	case h.ended <- struct{}{}:
+	default:
+	}
+}
+
+// closeEnded closes the sockets of those who may not look any more, until ctx ends.
+func (h *Hub) closeEnded(ctx context.Context) {
+	if h.deps.Still == nil {
+		return
+	}
+	tick := time.NewTicker(h.config.Check)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-h.ended:
+		}
+		if err := h.closeThoseWhoMayNot(ctx); err != nil && ctx.Err() == nil {
+			h.deps.Log.Warn("live: cannot find out whose sessions have ended, will try again", "error", err)
+		}
+	}
+}
+
+func (h *Hub) closeThoseWhoMayNot(ctx context.Context) error {
+	asked := map[commerce.Watch]bool{}
+	h.mu.Lock()
+	for _, t := range h.topics {
+		for s := range t.sockets {
+			asked[s.viewer.watch()] = true
+		}
+	}
+	h.mu.Unlock()
+	if len(asked) == 0 {
+		return nil
+	}
+	list := make([]commerce.Watch, 0, len(asked))
+	for watch := range asked {
+		list = append(list, watch)
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	still, err := h.deps.Still(ctx, list)
+	if err != nil {
+		return err
+	}
+	for _, watch := range still {
+		delete(asked, watch)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, t := range h.topics {
+		for s := range t.sockets {
+			if asked[s.viewer.watch()] { // not one that came meanwhile
+				s.close(closeExpired)
+			}
+		}
+	}
+	return nil
+}
+
+func (v Viewer) watch() commerce.Watch {
+	return commerce.Watch{PersonID: v.PersonID, Family: v.Family, CompanyID: v.Company.CompanyID}
+}

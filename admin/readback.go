@@ -1,0 +1,321 @@
+package admin
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// Orders and products of a page.
+const (
+	maxListed     = 100
+	defaultListed = 50
+)
+
+// orderRecord is an order as it is read back: the fields of POST /order without what
+// names or describes the shopper, and who is paid.
+type orderRecord struct {
+	OrderID        string        `json:"orderId"`
+	Number         *int64        `json:"number"`
+	Name           *string       `json:"name"`
+	OrderStatus    int           `json:"orderStatus"`
+	CreatedAt      string        `json:"createdAt"`
+	UpdatedAt      *string       `json:"updatedAt"`
+	DeliveredAt    *string       `json:"deliveredAt"`
+	TotalPrice     json.Number   `json:"totalPrice"`
+	TotalDiscounts *json.Number  `json:"totalDiscounts"`
+	ShippingPrice  *json.Number  `json:"shippingPrice"`
+	PaymentMethod  *int          `json:"paymentMethod"`
+	Installments   *int          `json:"installments"`
+	Currency       string        `json:"currency"`
+	DiscountCode   *string       `json:"discountCode"`
+	ProvinceCode   *string       `json:"provinceCode"`
+	CountryCode    *string       `json:"countryCode"`
+	UTMSource      *string       `json:"utmSource"`
+	UTMMedium      *string       `json:"utmMedium"`
+	UTMCampaign    *string       `json:"utmCampaign"`
+	UTMContent     *string       `json:"utmContent"`
+	UTMTerm        *string       `json:"utmTerm"`
+	UserID         *string       `json:"userId"`
+	IsFirstOrder   *bool         `json:"isFirstOrder"`
+	Source         int           `json:"source"`
+	Subscription   *subscription `json:"subscription"`
+	Items          []itemRecord  `json:"items"`
+	Payout         *payoutRecord `json:"payout"` // null until it is computed
+	ProcessedAt    string        `json:"processedAt"`
+}
+
+type subscription struct {
+	IsRecurring bool `json:"isRecurring"`
+}
+
+type itemRecord struct {
+	ItemID    *string      `json:"item_id"`
+	ProductID *string      `json:"productId"`
+	VariantID *string      `json:"variantId"`
+	Quantity  int64        `json:"quantity"`
+	Price     *json.Number `json:"price"`
+	Discount  *json.Number `json:"discount"`
+	CreatedAt *string      `json:"createdAt"`
+	UpdatedAt *string      `json:"updatedAt"`
+}
+
+// payoutRecord is who is paid for an order. Its words are those of the explanation.
+type payoutRecord struct {
+	State        string               `json:"state"`
+	Reason       *string              `json:"reason"`
+	InfluencerID *string              `json:"influencer_id"`
+	Influencer   *string              `json:"influencer"`
+	CampaignID   *string              `json:"campaign_id"`
+	Campaign     *string              `json:"campaign"`
+	Evidence     *string              `json:"evidence"`
+	Proof        *string              `json:"proof"`
+	Commissions  []facts.ExplainedSum `json:"commissions"` // each that is not zero, one for each currency
+	PayableOn    *string              `json:"payable_on"`
+}
+
+// getOrder is GET /order/{orderId}.
+func (s *Server) getOrder(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+	orderID := r.PathValue("orderId")
+	if !commerce.IsID(orderID) { // no order has such an id
+		return answer{}, s.missingOrder(c.companyID, orderID)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+	defer cancel()
+	stored, err := s.deps.Database.Order(ctx, c.companyID, orderID)
+	if errors.Is(err, commerce.ErrNotFound) {
+		return answer{}, s.missingOrder(c.companyID, orderID)
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	record, err := recordOrder(&stored)
+	return answer{data: record}, err
+}
+
+// listOrders is GET /orders.
+func (s *Server) listOrders(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+	o := queryObject(r.URL.Query())
+	filter, asCSV := readOrderFilter(o, r.URL.Query())
+	if err := brokenRules(o.bad); err != nil {
+		return answer{}, err
+	}
+	size := filter.Limit
+	filter.Limit++ // there is another page where one more is found
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+	defer cancel()
+	list, err := s.deps.Database.Orders(ctx, c.companyID, filter)
+	if err != nil {
+		return answer{}, err
+	}
+	more := len(list) > size
+	if more {
+		list = list[:size]
+	}
+	records := make([]*orderRecord, len(list))
+	for i := range list {
+		if records[i], err = recordOrder(&list[i]); err != nil {
+			return answer{}, err
+		}
+	}
+	a := answer{data: records, pagination: &pagination{HasMore: more}}
+	if more {
+		next := encodeCursor(list[size-1].Cursor(records[size-1].OrderID, !filter.UpdatedSince.IsZero()))
+		a.pagination.NextCursor = &next
+	}
+	if asCSV {
+		a.csv = ordersCSV(records)
+	}
+	return a, nil
+}
+
+// readOrderFilter reads the query of GET /orders.
+func readOrderFilter(o object, query url.Values) (f commerce.OrderFilter, asCSV bool) {
+	f = commerce.OrderFilter{Limit: defaultListed, InfluencerID: optional(o, "influencer_id", given).Value}
+	if status := optional(o, "status", word); status.Valid {
+		switch status.Value {
+		case "0", "1", "2":
+			n := int(status.Value[0] - '0')
+			f.Status = &n
+		default:
+			o.bad.Add("status", commerce.CodeInvalidValue, "must be 0 (approved), 1 (pending) or 2 (cancelled)")
+		}
+	}
+	if f.InfluencerID != "" && !commerce.IsUUID(f.InfluencerID) {
+		o.bad.Add("influencer_id", commerce.CodeInvalidFormat, "must be a UUID")
+	}
+	if coupon := optional(o, "coupon", given); coupon.Valid {
+		if f.Coupon = commerce.FoldCode(coupon.Value); f.Coupon == "" {
+			o.bad.Add("coupon", commerce.CodeEmpty, "has no visible character")
+		}
+	}
+	from, to := optional(o, "start_date", day), optional(o, "end_date", day)
+	for name, text := range map[string]string{"start_date": from.Value, "end_date": to.Value} {
+		if _, err := commerce.ParseDay(text, time.UTC); text != "" && err != nil {
+			o.bad.Add(name, commerce.CodeInvalidDate, "must be a real date written YYYY-MM-DD, of the years 1970 to 2199")
+		}
+	}
+	if f.From, f.To = from.Value, to.Value; f.From != "" && f.To != "" && f.To < f.From {
+		o.bad.Add("end_date", commerce.CodeInvalidDate, "is before start_date")
+	}
+	f.UpdatedSince = optional(o, "updated_since", timestamp).Value
+	if query.Has("limit") {
+		f.Limit = readLimit(query, maxListed, o.bad)
+	}
+	if query.Has("cursor") {
+		var err error
+		if f.After, err = decodeCursor(query.Get("cursor")); err != nil {
+			o.bad.Add("cursor", commerce.CodeInvalidValue, "must be a next_cursor of an earlier page")
+		}
+	}
+	return f, readFormat(o)
+}
+
+// encodeCursor writes a place in a list of orders in base64, so that clients do not take
+// it apart.
+func encodeCursor(c commerce.Cursor) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(c.String()))
+}
+
+func decodeCursor(text string) (commerce.Cursor, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return commerce.Cursor{}, commerce.ErrBadCursor
+	}
+	c, err := commerce.ParseCursor(string(raw))
+	if err == nil && (c.IsZero() || c.OrderID == "") {
+		err = commerce.ErrBadCursor
+	}
+	return c, err
+}
+
+// recordOrder is a stored order as it is read back.
+func recordOrder(stored *commerce.StoredOrder) (*orderRecord, error) {
+	var o wire.Order
+	if err := json.Unmarshal(stored.Body, &o); err != nil {
+		return nil, fmt.Errorf("stored order: %w", err)
+	}
+	amount := func(minor wire.Optional[int64]) *json.Number {
+		if !minor.Valid {
+			return nil
+		}
+		n := facts.Number(minor.Value, o.Currency)
+		return &n
+	}
+	record := &orderRecord{
+		OrderID: o.OrderID, Number: pointer(o.Number), Name: pointer(o.Name), OrderStatus: o.Status,
+		CreatedAt: o.CreatedAt.UTC().Format(timestampFormat), UpdatedAt: instant(o.UpdatedAt), DeliveredAt: instant(o.DeliveredAt),
+		TotalPrice: facts.Number(o.TotalMinor, o.Currency), TotalDiscounts: amount(o.DiscountsMinor), ShippingPrice: amount(o.ShippingMinor),
+		PaymentMethod: pointer(o.PaymentMethod), Installments: pointer(o.Installments), Currency: o.Currency, DiscountCode: pointer(o.DiscountCode),
+		ProvinceCode: pointer(o.ProvinceCode), CountryCode: pointer(o.CountryCode),
+		UTMSource: pointer(o.UTMSource), UTMMedium: pointer(o.UTMMedium), UTMCampaign: pointer(o.UTMCampaign), UTMContent: pointer(o.UTMContent), UTMTerm: pointer(o.UTMTerm),
+		UserID: pointer(o.VisitorID), IsFirstOrder: stored.IsFirstOrder, Source: o.Source.Or(commerce.SourceWeb),
+		Items: []itemRecord{}, Payout: recordPayout(stored.Payout, o.Currency), ProcessedAt: stored.ProcessedAt.UTC().Format(timestampFormat),
+	}
+	if o.IsRecurring.Valid {
+		record.Subscription = &subscription{o.IsRecurring.Value}
+	}
+	for _, item := range o.Items.Value {
+		record.Items = append(record.Items, itemRecord{
+			ItemID: orNull(item.ItemID), ProductID: orNull(item.ProductID), VariantID: orNull(item.VariantID), Quantity: item.Quantity,
+			Price: decimalOrNull(item.Price), Discount: decimalOrNull(item.Discount), CreatedAt: orNull(item.CreatedAt), UpdatedAt: orNull(item.UpdatedAt),
+		})
+	}
+	return record, nil
+}
+
+func recordPayout(p commerce.StoredPayout, currency string) *payoutRecord {
+	if p.State == "" {
+		return nil
+	}
+	record := &payoutRecord{
+		State: p.State, Reason: orNull(p.Reason), InfluencerID: orNull(p.InfluencerID), Influencer: orNull(p.Influencer),
+		CampaignID: orNull(p.CampaignID), Campaign: orNull(p.Campaign), Evidence: orNull(string(p.Evidence)), Proof: orNull(p.Proof),
+		Commissions: []facts.ExplainedSum{}, PayableOn: orNull(p.PayableOn),
+	}
+	for _, sum := range []commerce.Amount{{Minor: p.CommissionMinor, Currency: currency}, {Minor: p.FixedBRLMinor, Currency: commerce.BRL}} {
+		if sum.Minor != 0 {
+			record.Commissions = append(record.Commissions, facts.ExplainedSum{Amount: facts.Number(sum.Minor, sum.Currency), Currency: sum.Currency})
+		}
+	}
+	return record
+}
+
+// pointer is an optional field of an answer.
+func pointer[T any](field wire.Optional[T]) *T {
+	if !field.Valid {
+		return nil
+	}
+	return &field.Value
+}
+
+func instant(field wire.Optional[time.Time]) *string {
+	if !field.Valid {
+		return nil
+	}
+	text := field.Value.UTC().Format(timestampFormat)
+	return &text
+}
+
+func orNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func decimalOrNull(text string) *json.Number {
+	if text == "" {
+		return nil
+	}
+	n := json.Number(text)
+	return &n
+}
+
+// ordersCSV writes orders as a table: one line an order, without items.
+func ordersCSV(records []*orderRecord) []byte {
+	header := []string{"orderId", "number", "name", "orderStatus", "createdAt", "updatedAt", "deliveredAt", "totalPrice", "totalDiscounts", "shippingPrice",
+		"currency", "discountCode", "utmSource", "utmMedium", "utmCampaign", "utmContent", "utmTerm", "isFirstOrder", "source", "items",
+		"payout_state", "payout_reason", "influencer_id", "influencer", "campaign_id", "campaign", "evidence", "commission", "commission_brl", "payable_on", "processedAt"}
+	lines := make([][]string, len(records))
+	for i, o := range records {
+		p := o.Payout
+		if p == nil {
+			p = &payoutRecord{}
+		}
+		commission, brl := "", ""
+		for _, sum := range p.Commissions {
+			if sum.Currency == o.Currency {
+				commission = sum.Amount.String()
+			} else {
+				brl = sum.Amount.String()
+			}
+		}
+		lines[i] = []string{reports.CSVText(o.OrderID), cell(o.Number), textCell(o.Name), fmt.Sprint(o.OrderStatus), o.CreatedAt, cell(o.UpdatedAt), cell(o.DeliveredAt),
+			o.TotalPrice.String(), cell(o.TotalDiscounts), cell(o.ShippingPrice), o.Currency, textCell(o.DiscountCode),
+			textCell(o.UTMSource), textCell(o.UTMMedium), textCell(o.UTMCampaign), textCell(o.UTMContent), textCell(o.UTMTerm), cell(o.IsFirstOrder), fmt.Sprint(o.Source), fmt.Sprint(len(o.Items)),
+			p.State, cell(p.Reason), cell(p.InfluencerID), textCell(p.Influencer), textCell(p.CampaignID), textCell(p.Campaign), cell(p.Evidence), commission, brl, cell(p.PayableOn), o.ProcessedAt}
+	}
+	return reports.WriteCSV(header, lines)
+}
+
+// cell is a value of ours in a table; "" where there is none.
+func cell[T any](value *T) string {
+	if value == nil {
+		return ""
+	}
+	return fmt.Sprint(*value)
+}
+
+// textCell is a text that somebody else chose.
+func textCell(text *string) string { return reports.CSVText(cell(text)) }

@@ -1,0 +1,79 @@
+package commerce
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// StoredOrder is an order as it stands, with who is paid for it.
+type StoredOrder struct {
+	Body         json.RawMessage // the current order, a wire.Order without its personal part
+	CreatedAt    time.Time
+	IsFirstOrder *bool     // as the merchant sent it, or as it is inferred; nil: not known
+	ProcessedAt  time.Time // when the order or who is paid for it last changed here
+	Payout       StoredPayout
+}
+
+// Cursor returns the order's place in the list of orders by their creation, or with
+// processed by when they last changed here.
+func (o *StoredOrder) Cursor(orderID string, processed bool) Cursor {
+	if processed {
+		return Cursor{At: o.ProcessedAt, OrderID: orderID}
+	}
+	return Cursor{At: o.CreatedAt, OrderID: orderID}
+}
+
+// StoredPayout is who is paid for an order. Amounts are minor units. An empty State
+// means that it is not computed yet.
+type StoredPayout struct {
+	State           string // earned | expected | review | reversed | none
+	Reason          string
+	InfluencerID    string
+	Influencer      string
+	CampaignID      string
+	Campaign        string
+	Evidence        Evidence
+	Proof           string
+	CommissionMinor int64 // in the order's currency
+	FixedBRLMinor   int64 // in BRL, beside CommissionMinor
+	PayableOn       string
+}
+
+// OrderFilter narrows a list of orders. An empty field does not narrow it.
+type OrderFilter struct {
+	Status       *int
+	InfluencerID string // who is paid, or would be after a review
+	Coupon       string // the discount code or a part of it, folded (FoldCode)
+	From, To     string // days on which the orders were created, YYYY-MM-DD, inclusive
+	// UpdatedSince lists the orders that changed here from then on, those that changed
+	// first first. Without it the newest orders come first.
+	UpdatedSince time.Time
+	After        Cursor // of the last order of the page before
+	Limit        int
+}
+
+// StoredProduct is a product as the merchant sent it last: a wire.Product.
+type StoredProduct struct {
+	ProductID string
+	Body      json.RawMessage
+}
+
+// ProductCursor is a place in a company's list of products: after the product of that
+// id. The zero value is the beginning.
+type ProductCursor struct{ ProductID string }
+
+// String returns the cursor in base64, or "" for the zero cursor.
+func (c ProductCursor) String() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(c.ProductID))
+}
+
+// ParseProductCursor reads what String wrote.
+func ParseProductCursor(text string) (ProductCursor, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(raw) > 0 && !IsID(string(raw)) {
+		return ProductCursor{}, fmt.Errorf("%.40q %w", text, ErrBadCursor)
+	}
+	return ProductCursor{ProductID: string(raw)}, nil
+}

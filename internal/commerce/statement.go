@@ -1,0 +1,266 @@
+package commerce
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+)
+
+// States of a statement.
+const (
+	StatementClosing = "closing" // the processor has not closed it yet
+	StatementClosed  = "closed"
+	StatementPaid    = "paid"
+)
+
+// States of a ledger entry.
+const (
+	EntryHeld    = "held"    // may be paid from a later day on
+	EntryPayable = "payable" // may be paid
+	EntryPaid    = "paid"    // is in a statement that was paid, or that was carried to one
+)
+
+// The states by which lists can be narrowed.
+var (
+	StatementStates = []string{StatementClosing, StatementClosed, StatementPaid}
+	EntryStates     = []string{EntryHeld, EntryPayable, EntryPaid}
+)
+
+// Statement is a statement of one influencer and currency. Amounts are in minor units.
+// What is closed has StartDate, OpeningMinor, TotalMinor and those below it.
+type Statement struct {
+	StatementID  string // UUID
+	InfluencerID string
+	Influencer   string
+	Currency     string
+	StartDate    string // YYYY-MM-DD
+	EndDate      string
+	State        string // one of StatementStates
+	MinimumMinor int64  // a total below it is carried
+	Rev          int64  // statements are closed in this order
+	AskedAt      time.Time
+
+	OpeningMinor decimal.Decimal // carried from the statement before
+	TotalMinor   decimal.Decimal // OpeningMinor and the sum of its entries
+	Lines        int64           // orders of which it has a sum that is not zero
+	Carried      bool            // the total is paid with the next statement
+	ClosedAt     time.Time
+	PaidAt       time.Time // zero: not paid
+	Reference    string    // of the payment
+}
+
+// Cursor returns the statement's place in the list.
+func (s Statement) Cursor() StatementCursor { return StatementCursor{s.Rev, s.StatementID} }
+
+// StatementLine is what a statement has of one order, in minor units of the statement's
+// currency.
+type StatementLine struct {
+	OrderID     string
+	Day         string // on which the order was created, YYYY-MM-DD; empty: not known any more
+	AmountMinor decimal.Decimal
+}
+
+// StatementFilter narrows a list of statements. An empty field does not narrow it.
+type StatementFilter struct {
+	InfluencerID string
+	State        string
+}
+
+// Check returns every rule that the filter breaks.
+func (f StatementFilter) Check() (bad Violations) {
+	bad.optionalUUID("influencer_id", f.InfluencerID)
+	if f.State != "" {
+		bad.word(place{}, "state", f.State, StatementStates...)
+	}
+	return bad
+}
+
+// StatementCursor is a place in the list of statements, of which the newest come first:
+// after the one of that revision and id. The zero value is the beginning.
+type StatementCursor struct {
+	Rev         int64
+	StatementID string
+}
+
+// IsZero reports whether the cursor is the beginning.
+func (c StatementCursor) IsZero() bool { return c.StatementID == "" }
+
+// String returns the cursor in base64, so that clients do not take it apart.
+func (c StatementCursor) String() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(c.Rev, 36) + "." + c.StatementID))
+}
+
+// ParseStatementCursor reads what String wrote.
+func ParseStatementCursor(text string) (StatementCursor, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	rev, id, found := strings.Cut(string(raw), ".")
+	if err != nil || !found || !IsUUID(id) {
+		return StatementCursor{}, fmt.Errorf("%.40q %w", text, ErrBadCursor)
+	}
+	n, err := strconv.ParseInt(rev, 36, 64)
+	if err != nil {
+		return StatementCursor{}, fmt.Errorf("%.40q %w", text, ErrBadCursor)
+	}
+	return StatementCursor{n, id}, nil
+}
+
+// Closing asks for statements.
+type Closing struct {
+	EndDate      string // YYYY-MM-DD
+	InfluencerID string // empty: all influencers
+}
+
+// Check returns every rule that it breaks, but for that the day may not be in the future.
+func (c Closing) Check() (bad Violations) {
+	if c.EndDate != "" {
+		if _, err := ParseDay(c.EndDate, time.UTC); err != nil {
+			bad.Add("end_date", CodeInvalidDate, "must be a real date written YYYY-MM-DD, of the years 1970 to 2199")
+		}
+	}
+	bad.optionalUUID("influencer_id", c.InfluencerID)
+	return bad
+}
+
+// StatementPayment says that a statement was paid.
+type StatementPayment struct {
+	StatementID string // UUID
+	PaidAt      time.Time
+	Reference   string // of the transfer
+}
+
+// Check returns every rule that a payment breaks at an instant.
+func (p StatementPayment) Check(now time.Time) (bad Violations) {
+	if p.PaidAt.After(now.Add(MaxAhead)) {
+		bad.Add("paid_at", CodeOutOfRange, "is in the future")
+	}
+	bad.filled(place{}, "reference", p.Reference, MaxName)
+	return bad
+}
+
+// Errors of closing and paying statements.
+var (
+	ErrFutureDay         = errors.New("the day is in the future")
+	ErrTooManyStatements = errors.New("too many statements at once")
+	ErrNotClosed         = errors.New("the statement is not closed yet")
+	ErrCarried           = errors.New("the statement's total is carried to the next one")
+	ErrPaidOtherwise     = errors.New("the statement has another payment already")
+)
+
+// LedgerItem is an entry of a company's ledger.
+type LedgerItem struct {
+	LedgerEntry
+	OrderID     string
+	State       string // one of EntryStates
+	StatementID string // empty: it is in none yet
+}
+
+// EntryID names an entry among all of a company: "<order id>/<number>".
+func (i LedgerItem) EntryID() string { return entryID(i.OrderID, i.Entry) }
+
+// ReversesID is the EntryID of the entry that this one reverses; "": none.
+func (i LedgerItem) ReversesID() string {
+	if i.Reverses == 0 {
+		return ""
+	}
+	return entryID(i.OrderID, i.Reverses)
+}
+
+func entryID(orderID string, number int) string { return orderID + "/" + strconv.Itoa(number) }
+
+// Cursor returns the entry's place in the list.
+func (i LedgerItem) Cursor() LedgerCursor { return LedgerCursor{i.At, i.OrderID, i.Entry} }
+
+// LedgerFilter narrows a list of ledger entries. An empty field does not narrow it.
+type LedgerFilter struct {
+	InfluencerID string
+	State        string // one of EntryStates
+	From, To     string // days on which the entries were posted, YYYY-MM-DD, inclusive
+}
+
+// Check returns every rule that the filter breaks.
+func (f LedgerFilter) Check() (bad Violations) {
+	bad.optionalUUID("influencer_id", f.InfluencerID)
+	if f.State != "" {
+		bad.word(place{}, "state", f.State, EntryStates...)
+	}
+	for _, day := range []struct{ name, text string }{{"start_date", f.From}, {"end_date", f.To}} {
+		if _, err := ParseDay(day.text, time.UTC); day.text != "" && err != nil {
+			bad.Add(day.name, CodeInvalidDate, "must be a real date written YYYY-MM-DD, of the years 1970 to 2199")
+		}
+	}
+	if f.From != "" && f.To != "" && f.To < f.From {
+		bad.Add("end_date", CodeInvalidDate, "is before start_date")
+	}
+	return bad
+}
+
+// LedgerCursor is a place in the list of ledger entries, of which the newest come first:
+// after the one posted then. The zero value is the beginning.
+type LedgerCursor struct {
+	At      time.Time
+	OrderID string
+	Entry   int
+}
+
+// IsZero reports whether the cursor is the beginning.
+func (c LedgerCursor) IsZero() bool { return c.OrderID == "" }
+
+// String returns the cursor in base64, so that clients do not take it apart.
+func (c LedgerCursor) String() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(c.At.UnixMicro(), 36) + "." + strconv.Itoa(c.Entry) + "." + c.OrderID))
+}
+
+// ParseLedgerCursor reads what String wrote.
+func ParseLedgerCursor(text string) (LedgerCursor, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	parts := strings.SplitN(string(raw), ".", 3)
+	if err != nil || len(parts) != 3 || !IsID(parts[2]) {
+		return LedgerCursor{}, fmt.Errorf("%.40q %w", text, ErrBadCursor)
+	}
+	micros, badTime := strconv.ParseInt(parts[0], 36, 64)
+	entry, badEntry := strconv.ParseInt(parts[1], 10, 32)
+	c := LedgerCursor{time.UnixMicro(micros).UTC(), parts[2], int(entry)}
+	if badTime != nil || badEntry != nil || !Recordable(c.At) {
+		return LedgerCursor{}, fmt.Errorf("%.40q %w", text, ErrBadCursor)
+	}
+	return c, nil
+}
+
+// BalanceCursor is a place in the list of balances: after the one of that influencer and
+// currency. The zero value is the beginning.
+type BalanceCursor struct {
+	Influencer   string // name
+	InfluencerID string
+	Currency     string
+}
+
+// Cursor returns the balance's place in the list.
+func (b Balance) Cursor() BalanceCursor {
+	return BalanceCursor{b.Influencer, b.InfluencerID, b.Currency}
+}
+
+// String returns the cursor in base64, so that clients do not take it apart.
+func (c BalanceCursor) String() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(c.Currency + "." + c.InfluencerID + "." + c.Influencer))
+}
+
+// ParseBalanceCursor reads what String wrote.
+func ParseBalanceCursor(text string) (BalanceCursor, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	parts := strings.SplitN(string(raw), ".", 3)
+	if err != nil || len(parts) != 3 || !IsUUID(parts[1]) || parts[2] != "" && !IsID(parts[2]) || !IsID(parts[0]) {
+		return BalanceCursor{}, fmt.Errorf("%.40q %w", text, ErrBadCursor)
+	}
+	return BalanceCursor{parts[2], parts[1], parts[0]}, nil
+}
+
+func (v *Violations) optionalUUID(name, text string) {
+	if text != "" && !IsUUID(text) {
+		v.Add(name, CodeInvalidFormat, "must be a UUID")
+	}
+}

@@ -1,0 +1,53 @@
+package models
+
+import (
+	"cmp"
+	"math/big"
+	"slices"
+)
+
+// Split divides minor units by weights, by the largest remainder. Of equal
+// remainders the earlier gets the unit. The sum of the parts is the total. A weight
+// is not negative, and at least one is above zero.
+func Split(total int64, weights []*big.Int) []int64 {
+	amount := big.NewInt(total)
+	parts := make([]int64, len(weights))
+	for i, part := range divide(amount.Abs(amount), weights) {
+		parts[i] = part.Int64()
+		if total < 0 {
+			parts[i] = -parts[i]
+		}
+	}
+	return parts
+}
+
+// divide is Split for a total of any size that is not negative.
+func divide(total *big.Int, weights []*big.Int) []*big.Int {
+	whole := sum(weights)
+	parts, remainders, order := zeros(len(weights)), zeros(len(weights)), make([]int, len(weights))
+	left := new(big.Int).Set(total)
+	for i, weight := range weights {
+		parts[i].QuoRem(parts[i].Mul(total, weight), whole, remainders[i])
+		left.Sub(left, parts[i])
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(remainders[b].Cmp(remainders[a]), cmp.Compare(a, b))
+	})
+	one := big.NewInt(1)
+	for i := range left.Int64() { // less than the number of weights
+		parts[order[i]].Add(parts[order[i]], one)
+	}
+	return parts
+}
+
+// Portions returns each weight's part of their sum as a decimal between 0 and 1
+// with six decimal places. At least one weight is above zero.
+func Portions(weights []*big.Int) []string {
+	whole := sum(weights)
+	list := make([]string, len(weights))
+	for i, weight := range weights {
+		list[i] = new(big.Rat).SetFrac(weight, whole).FloatString(6)
+	}
+	return list
+}

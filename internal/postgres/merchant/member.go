@@ -1,0 +1,383 @@
+package merchant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
+)
+
+func memberColumns(m *commerce.Member) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("p.person_id", &m.PersonID),
+		postgres.Into("p.email", &m.Email),
+		postgres.Into("m.role", &m.Role),
+		postgres.Into("(select max(s.created_at) from person_session s where s.person_id = p.person_id)", postgres.ZeroIfNull(&m.LastSeen)),
+	}
+}
+
+// Members lists who may log in to a store, by e-mail; at most limit.
+func (s *Store) Members(ctx context.Context, storeID string, limit int) ([]commerce.Member, error) {
+	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(memberColumns), `
+		select `+postgres.List(memberColumns)+` from membership m join person p using (person_id)
+		where m.store_id = $1 order by p.email limit $2`, storeID, limit)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: members: %w", postgres.Translate(err))
+	}
+	return list, nil
+}
+
+// ChangeMembership changes a member's role, or ends the membership: access to the
+// store ends with it. Errors: commerce.ErrNotFound, commerce.ErrLastOwner.
+func (s *Store) ChangeMembership(ctx context.Context, c commerce.MembershipChange) error {
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
+		// All owners' rows are locked, so that two changes cannot take the last two.
+		owners, err := postgres.Collect(ctx, tx, pgx.RowTo[string],
+			`select person_id::text from membership where store_id = $1 and role = 'owner' order by person_id for update`, c.StoreID)
+		if err != nil {
+			return err
+		}
+		if len(owners) == 1 && owners[0] == c.PersonID && c.Role != commerce.RoleOwner {
+			return commerce.ErrLastOwner
+		}
+		change := Change{CompanyID: c.CompanyID, Actor: c.Actor, Action: "person.role", Subject: c.PersonID, Detail: map[string]any{"role": c.Role}}
+		var tag pgconn.CommandTag
+		if c.Role == "" {
+			change.Action, change.Detail = "person.remove", nil
+			tag, err = tx.Exec(ctx, `delete from membership where store_id = $1 and person_id = $2`, c.StoreID, c.PersonID)
+		} else {
+			tag, err = tx.Exec(ctx, `update membership set role = $3 where store_id = $1 and person_id = $2`, c.StoreID, c.PersonID, c.Role)
+		}
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return pgx.ErrNoRows
+		}
+		return audit(ctx, tx, change)
+	})
+	if err != nil {
+		return fmt.Errorf("postgres: change membership: %w", err)
+	}
+	return nil
+}
+
+func sessionColumns(o *commerce.OpenSession) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("family", &o.Family),
+		postgres.Into("coalesce((array_agg(browser order by created_at desc))[1], '')", &o.Browser),
+		postgres.Into("min(created_at)", &o.Started),
+		postgres.Into("max(created_at)", &o.LastSeen),
+		postgres.Into("max(expires_at)", &o.Expires),
+	}
+}
+
+// OpenSessions lists a person's log-ins that have not ended at an instant, the last
+// used first; at most limit.
+func (s *Store) OpenSessions(ctx context.Context, personID string, at time.Time, limit int) ([]commerce.OpenSession, error) {
+	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(sessionColumns), `
+		select `+postgres.List(sessionColumns)+` from person_session where person_id = $1
+		group by family having max(expires_at) > $2 order by max(created_at) desc, family limit $3`, personID, at, limit)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: open sessions: %w", postgres.Translate(err))
+	}
+	return list, nil
+}
+
+// EndSessions ends one of a person's sessions, or all but one: the one with the
+// given family.
+func (s *Store) EndSessions(ctx context.Context, personID, family string, allOthers bool) error {
+	if _, err := s.db.Pool().Exec(ctx, `delete from person_session where person_id = $1 and (family = $2) <> $3`, personID, family, allOthers); err != nil {
+		return fmt.Errorf("postgres: end sessions: %w", postgres.Translate(err))
+	}
+	return nil
+}
+
+var watches = postgres.Rows[commerce.Watch]{
+	postgres.Col("person_id", "uuid", func(w *commerce.Watch) string { return w.PersonID }),
+	postgres.Col("family", "uuid", func(w *commerce.Watch) string { return w.Family }),
+	postgres.Col("company_id", "text", func(w *commerce.Watch) string { return w.CompanyID }),
+}
+
+func watchColumns(w *commerce.Watch) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("w.person_id", &w.PersonID),
+		postgres.Into("w.family", &w.Family),
+		postgres.Into("w.company_id", &w.CompanyID),
+	}
+}
+
+// StillWatching returns those whose session lasts and who are members of the
+// company's store.
+func (s *Store) StillWatching(ctx context.Context, list []commerce.Watch) ([]commerce.Watch, error) {
+	still, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(watchColumns), `
+		select `+postgres.List(watchColumns)+` from `+watches.Unnest("w")+`
+		join company c on c.company_id = w.company_id
+		join membership m on m.store_id = c.store_id and m.person_id = w.person_id
+		where exists (select from person_session s where s.family = w.family and s.person_id = w.person_id)`, watches.Args(list, nil))
+	if err != nil {
+		return nil, fmt.Errorf("postgres: who may watch: %w", postgres.Translate(err))
+	}
+	return still, nil
+}
+
+func invitationColumns(i *commerce.Invitation) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("i.invitation_id", &i.ID),
+		postgres.Into("i.store_id", &i.StoreID),
+		postgres.Into("s.name", &i.Store),
+		postgres.Into("i.email", &i.Email),
+		postgres.Into("coalesce(i.role, '')", &i.Role),
+		postgres.Into("coalesce(i.person_id::text, '')", &i.PersonID),
+		postgres.Into("i.created_at", &i.CreatedAt),
+		postgres.Into("i.expires_at", &i.ExpiresAt),
+	}
+}
+
+type madeInvitation struct {
+	commerce.Invitation
+	madeBy string
+}
+
+func madeInvitationColumns(i *madeInvitation) postgres.Columns {
+	return append(invitationColumns(&i.Invitation), postgres.Into("i.made_by", &i.madeBy))
+}
+
+var selectInvitations = `select ` + postgres.List(invitationColumns) + ` from invitation i join store s using (store_id)`
+
+// Invitations lists a store's links that can still be used at an instant, the
+// newest first.
+func (s *Store) Invitations(ctx context.Context, storeID string, at time.Time) ([]commerce.Invitation, error) {
+	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(invitationColumns),
+		selectInvitations+` where i.store_id = $1 and i.expires_at > $2 order by i.created_at desc, i.invitation_id limit $3`, storeID, at, commerce.MaxInvitations)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: invitations: %w", postgres.Translate(err))
+	}
+	return list, nil
+}
+
+// Invite stores a one-time link by its token's SHA-256. Errors: commerce.ErrNotFound
+// for a PersonID who is no member, commerce.ErrElsewhere for one who is also in a
+// store that MadeBy does not own, commerce.ErrTooManyInvitations.
+func (s *Store) Invite(ctx context.Context, n commerce.NewInvitation, token [32]byte) error {
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
+		var open int
+		if err := tx.QueryRow(ctx, `select 1 from store where store_id = $1 for update`, n.StoreID).Scan(&open); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `delete from invitation where store_id = $1 and expires_at <= $2`, n.StoreID, n.At); err != nil {
+			return err
+		}
+		if err := tx.QueryRow(ctx, `select count(*) from invitation where store_id = $1`, n.StoreID).Scan(&open); err != nil {
+			return err
+		}
+		if open >= commerce.MaxInvitations {
+			return commerce.ErrTooManyInvitations
+		}
+		action, detail := "person.invite", map[string]any{"role": n.Role}
+		if n.PersonID != "" {
+			var err error
+			if n.Email, err = resettable(ctx, tx, n.StoreID, n.PersonID, n.MadeBy); err != nil {
+				return err
+			}
+			action, detail = "person.reset_link", nil
+		}
+		id, err := uuid.NewV7FromReader(n.Random)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `
+			insert into invitation (invitation_id, token_sha256, store_id, email, role, person_id, made_by, created_at, expires_at)
+			values (@invitation_id, @token_sha256, @store_id, @email, @role, @person_id, @made_by, @created_at, @expires_at)`,
+			pgx.NamedArgs{"invitation_id": id.String(), "token_sha256": token[:], "store_id": n.StoreID, "email": FoldEmail(n.Email),
+				"role": postgres.NullIfEmpty(n.Role), "person_id": postgres.NullIfEmpty(n.PersonID), "made_by": n.MadeBy,
+				"created_at": n.At, "expires_at": n.At.Add(n.Life)}); err != nil {
+			return err
+		}
+		subject := n.PersonID
+		if subject == "" {
+			subject = id.String()
+		}
+		return audit(ctx, tx, Change{CompanyID: n.CompanyID, Actor: "user/" + n.MadeBy, Action: action, Subject: subject, Detail: detail})
+	})
+	if err != nil {
+		return fmt.Errorf("postgres: invite: %w", err)
+	}
+	return nil
+}
+
+// resettable returns the e-mail of a member whose password an owner may set anew:
+// one who is in no store that the owner does not own. Else whoever owns one store
+// could come into another.
+func resettable(ctx context.Context, tx pgx.Tx, storeID, personID, ownerID string) (email string, err error) {
+	var elsewhere bool
+	if err := tx.QueryRow(ctx, `
+		select p.email, exists (select from membership o where o.person_id = m.person_id and not exists (
+			select from membership mine where mine.store_id = o.store_id and mine.person_id = $3 and mine.role = 'owner'))
+		from membership m join person p using (person_id) where m.store_id = $1 and m.person_id = $2`,
+		storeID, personID, ownerID).Scan(&email, &elsewhere); err != nil {
+		return "", err
+	}
+	if elsewhere {
+		return "", commerce.ErrElsewhere
+	}
+	return email, nil
+}
+
+// WithdrawInvitation makes a link useless; an unknown one is commerce.ErrNotFound.
+func (s *Store) WithdrawInvitation(ctx context.Context, c commerce.MembershipChange, id string) error {
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `delete from invitation where store_id = $1 and invitation_id = $2`, c.StoreID, id)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return pgx.ErrNoRows
+		}
+		return audit(ctx, tx, Change{CompanyID: c.CompanyID, Actor: c.Actor, Action: "person.withdraw", Subject: id})
+	})
+	if err != nil {
+		return fmt.Errorf("postgres: withdraw invitation: %w", err)
+	}
+	return nil
+}
+
+// InvitationOf returns the link of a token's SHA-256; commerce.ErrNotFound where it
+// was used, withdrawn or is expired.
+func (s *Store) InvitationOf(ctx context.Context, token [32]byte, at time.Time) (commerce.Invitation, error) {
+	i, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(invitationColumns),
+		selectInvitations+` where i.token_sha256 = $1 and i.expires_at > $2`, token[:], at)
+	if err != nil {
+		return i, fmt.Errorf("postgres: invitation: %w", postgres.Translate(err))
+	}
+	return i, nil
+}
+
+// UseInvitation uses a link, once: it makes the e-mail's person, with the password,
+// a member, or sets a member's password and ends the sessions. personID is the
+// e-mail's person, where there is one already; their password stays. It returns
+// whose link it was. A link that was used meanwhile is commerce.ErrNotFound; errors
+// of Invite are possible too.
+func (s *Store) UseInvitation(ctx context.Context, token [32]byte, at time.Time, personID, passwordHash string) (string, error) {
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
+		i, err := postgres.One(ctx, tx, postgres.Scan(madeInvitationColumns), `
+			select `+postgres.List(madeInvitationColumns)+` from invitation i join store s using (store_id)
+			where i.token_sha256 = $1 and i.expires_at > $2 for update of i`, token[:], at)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `delete from invitation where invitation_id = $1`, i.ID); err != nil {
+			return err
+		}
+		var live string
+		if err := tx.QueryRow(ctx, `select company_id from company where store_id = $1 and environment = 'live'`, i.StoreID).Scan(&live); err != nil {
+			return err
+		}
+		change := Change{CompanyID: live, Action: "person.join", Detail: map[string]any{"role": i.Role}}
+		switch {
+		case i.Reset():
+			personID = i.PersonID
+			change.Action, change.Detail = "person.password", nil
+			// As when the link was made: the person may have come into another store.
+			if _, err := resettable(ctx, tx, i.StoreID, personID, i.madeBy); err != nil {
+				return err
+			}
+			if err := setPassword(ctx, tx, personID, passwordHash); err != nil {
+				return err
+			}
+		case personID == "":
+			made, err := addPerson(ctx, tx, i.Email, passwordHash)
+			if err != nil {
+				return err
+			}
+			personID = made.ID
+			fallthrough
+		default:
+			if err := addMembership(ctx, tx, i.StoreID, personID, i.Role); err != nil {
+				return err
+			}
+		}
+		change.Actor, change.Subject = "user/"+personID, personID
+		return audit(ctx, tx, change)
+	})
+	if err != nil {
+		return "", fmt.Errorf("postgres: use invitation: %w", err)
+	}
+	return personID, nil
+}
+
+// PersonByID returns a person; commerce.ErrNotFound where there is none.
+func (s *Store) PersonByID(ctx context.Context, id string) (commerce.Person, error) {
+	p, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(personColumns), `select `+postgres.List(personColumns)+` from person where person_id = $1`, id)
+	if err != nil {
+		return commerce.Person{}, fmt.Errorf("postgres: person: %w", postgres.Translate(err))
+	}
+	return p, nil
+}
+
+func auditColumns(e *commerce.AuditEntry) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("a.audit_id", &e.ID),
+		postgres.Into("a.at", &e.At),
+		postgres.Into("a.actor", &e.Actor),
+		postgres.Into("a.action", &e.Action),
+		postgres.Into("a.subject", &e.Subject),
+		postgres.Into("a.detail::text", &e.Detail),
+	}
+}
+
+// AuditLog lists what was changed of a company, the newest first, before an entry
+// ("": from the newest on); at most limit. action narrows it to those that begin
+// with a text.
+func (s *Store) AuditLog(ctx context.Context, companyID, before, action string, limit int) ([]commerce.AuditEntry, error) {
+	fail := func(err error) ([]commerce.AuditEntry, error) {
+		return nil, fmt.Errorf("postgres: audit log of %s: %w", companyID, postgres.Translate(err))
+	}
+	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(auditColumns), `
+		select `+postgres.List(auditColumns)+` from audit_log a
+		where a.company_id = @company_id and (@before::uuid is null or a.audit_id < @before) and starts_with(a.action, @action)
+		order by a.audit_id desc limit @limit`,
+		pgx.NamedArgs{"company_id": companyID, "before": postgres.NullIfEmpty(before), "action": action, "limit": limit})
+	if err != nil {
+		return fail(err)
+	}
+	actors := map[string]bool{}
+	for _, e := range list {
+		actors[e.Actor] = true
+	}
+	names, err := s.actorNames(ctx, companyID, actors)
+	if err != nil {
+		return fail(err)
+	}
+	for i := range list {
+		list[i].Name = names[list[i].Actor]
+	}
+	return list, nil
+}
+
+// actorNames returns the e-mails and keys' names of actors.
+func (s *Store) actorNames(ctx context.Context, companyID string, actors map[string]bool) (map[string]string, error) {
+	list := make([]string, 0, len(actors))
+	for actor := range actors {
+		list = append(list, actor)
+	}
+	rows, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[[]string], `
+		select array['user/' || person_id::text, email] from person where 'user/' || person_id::text = any($1)
+		union all
+		select array['key/' || key_id, name] from api_key where company_id = $2 and 'key/' || key_id = any($1)`, list, companyID)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return nil, err
+	}
+	names := map[string]string{}
+	for _, row := range rows {
+		names[row[0]] = row[1]
+	}
+	return names, nil
+}

@@ -1,0 +1,262 @@
+package merchant_test
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres/merchant"
+)
+
+// crew is a store whose owner is Ana.
+type crew struct {
+	t     *testing.T
+	db    *merchant.Store
+	store commerce.Store
+	ana   string // person
+	now   time.Time
+}
+
+func newCrew(t *testing.T) *crew {
+	t.Helper()
+	c := &crew{t: t, db: openPeople(t), now: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}
+	c.store = c.newStore("Loja")
+	c.ana = c.member(c.store, commerce.RoleOwner, "ana@loja.example")
+	return c
+}
+
+func (c *crew) newStore(name string) commerce.Store {
+	c.t.Helper()
+	store, err := c.db.CreateStore(c.t.Context(), commerce.NewStore{Actor: "test", Name: name, Random: rand.Reader})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return store
+}
+
+func (c *crew) member(store commerce.Store, role, email string) string {
+	c.t.Helper()
+	p, err := c.db.CreateMember(c.t.Context(), store.StoreID, role, email, "hash of "+email)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return p.ID
+}
+
+func (c *crew) change(store commerce.Store, personID, role string) error {
+	return c.db.ChangeMembership(context.Background(), commerce.MembershipChange{StoreID: store.StoreID, CompanyID: store.Live.CompanyID, PersonID: personID, Role: role, Actor: "test"})
+}
+
+func (c *crew) invite(store commerce.Store, by, personID, email, role, token string) error {
+	return c.db.Invite(context.Background(), commerce.NewInvitation{StoreID: store.StoreID, CompanyID: store.Live.CompanyID, Email: email, Role: role,
+		PersonID: personID, MadeBy: by, At: c.now, Life: time.Hour, Random: rand.Reader}, sha256.Sum256([]byte(token)))
+}
+
+func (c *crew) use(token, personID string, after time.Duration) (string, error) {
+	return c.db.UseInvitation(context.Background(), sha256.Sum256([]byte(token)), c.now.Add(after), personID, "new hash")
+}
+
+func TestAStoreKeepsAnOwner(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t)
+	bia := c.member(c.store, commerce.RoleAnalyst, "bia@loja.example")
+	f := func(what, person, role string, want error) {
+		t.Helper()
+		if err := c.change(c.store, person, role); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", what, err, want)
+		}
+	}
+	f("the last owner leaves", c.ana, "", commerce.ErrLastOwner)
+	f("the last owner becomes an analyst", c.ana, commerce.RoleAnalyst, commerce.ErrLastOwner)
+	f("somebody else's person", "00000000-0000-0000-0000-000000000000", commerce.RoleOwner, commerce.ErrNotFound)
+	f("a second owner", bia, commerce.RoleOwner, nil)
+	f("the first becomes an analyst", c.ana, commerce.RoleAnalyst, nil)
+	f("the second may not", bia, commerce.RoleAnalyst, commerce.ErrLastOwner)
+	f("an analyst leaves", c.ana, "", nil)
+	f("and is gone", c.ana, "", commerce.ErrNotFound)
+	list, err := c.db.Members(t.Context(), c.store.StoreID, 10)
+	if err != nil || len(list) != 1 || list[0].Email != "bia@loja.example" {
+		t.Errorf("the members are %+v, %v", list, err)
+	}
+}
+
+func TestALinkIsUsedOnce(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t)
+	if err := c.invite(c.store, c.ana, "", "Carla@loja.example ", commerce.RoleAnalyst, "a"); err != nil {
+		t.Fatal(err)
+	}
+	f := func(what, token string, after time.Duration, want error) {
+		t.Helper()
+		if _, err := c.use(token, "", after); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", what, err, want)
+		}
+	}
+	f("another token", "b", 0, commerce.ErrNotFound)
+	f("too late", "a", time.Hour, commerce.ErrNotFound)
+	f("in time", "a", time.Minute, nil)
+	f("twice", "a", time.Minute, commerce.ErrNotFound)
+	carla, err := c.db.PersonByEmail(t.Context(), "carla@loja.example")
+	if err != nil || carla.PasswordHash != "new hash" {
+		t.Fatalf("%+v, %v", carla, err)
+	}
+	if list, err := c.db.Accesses(t.Context(), carla.ID); err != nil || len(list) != 2 || list[0].Role != commerce.RoleAnalyst {
+		t.Errorf("Carla may see %+v, %v", list, err)
+	}
+}
+
+// Somebody with a log-in comes into a second store by it, and keeps the password.
+func TestALinkForSomebodyWithALogIn(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t)
+	other := c.newStore("Outra")
+	bia := c.member(other, commerce.RoleOwner, "bia@loja.example")
+	if err := c.invite(c.store, c.ana, "", "bia@loja.example", commerce.RoleAnalyst, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if who, err := c.use("a", bia, 0); err != nil || who != bia {
+		t.Fatalf("%s, %v", who, err)
+	}
+	p, err := c.db.PersonByID(t.Context(), bia)
+	if err != nil || p.PasswordHash != "hash of bia@loja.example" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if list, _ := c.db.Accesses(t.Context(), bia); len(list) != 4 {
+		t.Errorf("Bia may see %+v", list)
+	}
+}
+
+// An owner sets the password of somebody who is in no other store anew; of somebody
+// who is, that would open the other store.
+func TestAnOwnerCannotComeIntoAnotherStoreByAReset(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t)
+	other := c.newStore("Outra")
+	bia := c.member(c.store, commerce.RoleAnalyst, "bia@loja.example")
+	carla := c.member(other, commerce.RoleOwner, "carla@loja.example")
+	if err := c.db.SetMembership(t.Context(), c.store.StoreID, carla, commerce.RoleOwner); err != nil {
+		t.Fatal(err)
+	}
+	f := func(what, by, of, token string, want error) {
+		t.Helper()
+		if err := c.invite(c.store, by, of, "", "", token); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", what, err, want)
+		}
+	}
+	f("somebody of this store alone", c.ana, bia, "a", nil)
+	f("somebody who owns another", c.ana, carla, "b", commerce.ErrElsewhere)
+	f("somebody of another store", c.ana, "00000000-0000-0000-0000-000000000000", "c", commerce.ErrNotFound)
+	// Between the link and its use Bia came into the other store.
+	if err := c.db.SetMembership(t.Context(), other.StoreID, bia, commerce.RoleAnalyst); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.use("a", "", 0); !errors.Is(err, commerce.ErrElsewhere) {
+		t.Errorf("a link of before: %v", err)
+	}
+	f("somebody who came into another", c.ana, bia, "d", commerce.ErrElsewhere)
+	f("by an owner of both", carla, bia, "e", nil)
+	token := sha256.Sum256([]byte("session"))
+	login, err := c.db.StartSession(t.Context(), bia, "Firefox, Linux", token, c.now, c.now.Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.use("e", "", 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.db.SessionAccesses(t.Context(), bia, login.Family); !errors.Is(err, commerce.ErrNotFound) {
+		t.Errorf("the session of before the reset: %v", err)
+	}
+}
+
+func TestOpenLinksAreBounded(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t)
+	for i := range commerce.MaxInvitations {
+		if err := c.invite(c.store, c.ana, "", "x@loja.example", commerce.RoleAnalyst, string(rune('a'+i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.invite(c.store, c.ana, "", "x@loja.example", commerce.RoleAnalyst, "one more"); !errors.Is(err, commerce.ErrTooManyInvitations) {
+		t.Errorf("one more: %v", err)
+	}
+	c.now = c.now.Add(2 * time.Hour) // the others are expired
+	if err := c.invite(c.store, c.ana, "", "x@loja.example", commerce.RoleAnalyst, "later"); err != nil {
+		t.Error(err)
+	}
+	open, err := c.db.Invitations(t.Context(), c.store.StoreID, c.now)
+	if err != nil || len(open) != 1 || open[0].Store != "Loja" {
+		t.Fatalf("%+v, %v", open, err)
+	}
+	change := commerce.MembershipChange{StoreID: c.store.StoreID, CompanyID: c.store.Live.CompanyID, Actor: "test"}
+	if err := c.db.WithdrawInvitation(t.Context(), change, open[0].ID); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.use("later", "", 0); !errors.Is(err, commerce.ErrNotFound) {
+		t.Errorf("a withdrawn link: %v", err)
+	}
+}
+
+func TestSessionsAreListedAndEnded(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t)
+	start := func(name, browser string, after time.Duration) string {
+		t.Helper()
+		login, err := c.db.StartSession(t.Context(), c.ana, browser, sha256.Sum256([]byte(name)), c.now.Add(after), c.now.Add(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return login.Family
+	}
+	phone, laptop, old := start("phone", "Chrome, Android", 0), start("laptop", "Firefox, Linux", time.Minute), start("old", "", -time.Minute)
+	if _, err := c.db.RotateSession(t.Context(), commerce.SessionRotation{Token: sha256.Sum256([]byte("phone")), Next: sha256.Sum256([]byte("phone2")),
+		At: c.now.Add(10 * time.Minute), ExpiresAt: c.now.Add(2 * time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	f := func(after time.Duration, want ...string) {
+		t.Helper()
+		list, err := c.db.OpenSessions(t.Context(), c.ana, c.now.Add(after), 10)
+		var got []string
+		for _, s := range list {
+			got = append(got, s.Family)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("after %s: %v, %v; want %v", after, got, err, want)
+		}
+	}
+	f(0, phone, laptop, old)
+	f(90*time.Minute, phone)
+	list, err := c.db.OpenSessions(t.Context(), c.ana, c.now, 10)
+	if err != nil || list[0].Browser != "Chrome, Android" || !list[0].Started.Equal(c.now) || !list[0].LastSeen.Equal(c.now.Add(10*time.Minute)) {
+		t.Errorf("the phone's session is %+v, %v", list[0], err)
+	}
+	watch := func(family, company string) commerce.Watch {
+		return commerce.Watch{PersonID: c.ana, Family: family, CompanyID: company}
+	}
+	live, other := c.store.Live.CompanyID, c.newStore("Outra").Live.CompanyID
+	may := func(want ...commerce.Watch) {
+		t.Helper()
+		still, err := c.db.StillWatching(t.Context(), []commerce.Watch{watch(phone, live), watch(laptop, live), watch(phone, other)})
+		byFamily := func(a, b commerce.Watch) int { return strings.Compare(a.Family, b.Family) }
+		slices.SortFunc(still, byFamily)
+		slices.SortFunc(want, byFamily)
+		if err != nil || !slices.Equal(still, want) {
+			t.Errorf("still watching: %v, %v; want %v", still, err, want)
+		}
+	}
+	may(watch(phone, live), watch(laptop, live))
+	if err := c.db.EndSessions(t.Context(), c.ana, old, false); err != nil {
+		t.Fatal(err)
+	}
+	f(0, phone, laptop)
+	if err := c.db.EndSessions(t.Context(), c.ana, laptop, true); err != nil {
+		t.Fatal(err)
+	}
+	f(0, laptop)
+	may(watch(laptop, live))
+}

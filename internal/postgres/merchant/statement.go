@@ -1,0 +1,254 @@
+package merchant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// mostStatements bounds the statements that are asked for at once.
+const mostStatements = 10_000
+
+var newStatements = postgres.Rows[commerce.Statement]{
+	postgres.Col("statement_id", "uuid", func(s *commerce.Statement) string { return s.StatementID }),
+	postgres.Col("influencer_id", "uuid", func(s *commerce.Statement) string { return s.InfluencerID }),
+	postgres.Col("currency", "text", func(s *commerce.Statement) string { return s.Currency }),
+	postgres.Col("minimum_minor", "bigint", func(s *commerce.Statement) int64 { return s.MinimumMinor }),
+}
+
+// AskStatements asks for a statement of each influencer and currency that has something
+// to close up to a day: entries in no statement, or a total that was carried and reaches
+// the minimum payout now. Where one up to that day is closing already, that is the one.
+// The processor closes them. Errors: commerce.ErrNotFound for an unknown influencer,
+// commerce.ErrFutureDay, commerce.ErrTooManyStatements.
+func (s *Store) AskStatements(ctx context.Context, author commerce.Author, asked commerce.Closing, random io.Reader) (list []commerce.Statement, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		// The lock on the company's row: two who ask at once come one after the other.
+		rev, now, err := bumpRules(ctx, tx, author.CompanyID)
+		if err != nil {
+			return err
+		}
+		minimum, err := closingDay(ctx, tx, author, asked)
+		if err != nil {
+			return err
+		}
+		if list, err = toClose(ctx, tx, author.CompanyID, asked, minimum); err != nil {
+			return err
+		}
+		return askFor(ctx, tx, Change{CompanyID: author.CompanyID, Rev: rev, At: now, Actor: author.Actor}, asked.EndDate, list, random)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("postgres: ask for statements: %w", err)
+	}
+	return list, nil
+}
+
+// minimumPayout is the least total that is paid, in minor units of the store's currency.
+type minimumPayout struct {
+	currency string
+	minor    int64
+}
+
+// closingDay checks what is asked for, and returns the company's minimum payout.
+func closingDay(ctx context.Context, tx pgx.Tx, author commerce.Author, asked commerce.Closing) (m minimumPayout, err error) {
+	var timezone string
+	var units decimal.Decimal
+	if err := tx.QueryRow(ctx, `select timezone, currency, minimum_payout from company where company_id = $1`, author.CompanyID).
+		Scan(&timezone, &m.currency, &units); err != nil {
+		return m, err
+	}
+	zone, err := time.LoadLocation(timezone)
+	if err != nil {
+		return m, fmt.Errorf("time zone: %w", err)
+	}
+	if asked.EndDate > author.At.In(zone).Format(time.DateOnly) {
+		return m, commerce.ErrFutureDay
+	}
+	digits, err := commerce.Exponent(m.currency)
+	if err != nil {
+		return m, err
+	}
+	m.minor = units.Shift(int32(digits)).Ceil().IntPart()
+	if asked.InfluencerID == "" {
+		return m, nil
+	}
+	var known int
+	return m, tx.QueryRow(ctx, `select 1 from influencer where company_id = @company_id and influencer_id = @influencer_id`,
+		pgx.NamedArgs{"company_id": author.CompanyID, "influencer_id": asked.InfluencerID}).Scan(&known)
+}
+
+// toClose returns the statements to make, without an id, and those that are closing
+// already.
+func toClose(ctx context.Context, tx pgx.Tx, companyID string, asked commerce.Closing, minimum minimumPayout) ([]commerce.Statement, error) {
+	list, err := postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (s commerce.Statement, err error) {
+		s.EndDate, s.State = asked.EndDate, commerce.StatementClosing
+		return s, row.Scan(&s.InfluencerID, &s.Currency, &s.StatementID)
+	}, `
+		select due.influencer_id::text, due.currency, coalesce(min(c.statement_id::text), '')
+		from (
+			select influencer_id, currency from ledger_entry
+			where company_id = @company_id and statement_id is null and payable_on <= @end_date::date and (@influencer_id::uuid is null or influencer_id = @influencer_id)
+			group by influencer_id, currency
+			union
+			select influencer_id, currency from (
+				select influencer_id, currency, carried, total_minor, row_number() over (partition by influencer_id, currency order by rev desc) as place
+				from statement where company_id = @company_id and (@influencer_id::uuid is null or influencer_id = @influencer_id)) last
+			where place = 1 and carried and total_minor > 0 and total_minor >= case when currency = @currency then @minimum::bigint else 0 end) due
+		left join statement c on c.company_id = @company_id and c.influencer_id = due.influencer_id and c.currency = due.currency
+			and c.closed_at is null and c.end_date >= @end_date::date
+		group by due.influencer_id, due.currency order by due.influencer_id, due.currency limit @most`,
+		pgx.NamedArgs{"company_id": companyID, "end_date": asked.EndDate, "influencer_id": postgres.NullIfEmpty(asked.InfluencerID),
+			"currency": minimum.currency, "minimum": minimum.minor, "most": mostStatements + 1})
+	if err == nil && len(list) > mostStatements {
+		err = commerce.ErrTooManyStatements
+	}
+	for i := range list {
+		if list[i].Currency == minimum.currency {
+			list[i].MinimumMinor = minimum.minor
+		}
+	}
+	return list, err
+}
+
+// askFor gives ids to the statements that have none, and stores those with their records.
+func askFor(ctx context.Context, tx pgx.Tx, change Change, endDate string, list []commerce.Statement, random io.Reader) error {
+	var made []commerce.Statement
+	var records outboxBatch
+	for i := range list {
+		if list[i].StatementID != "" {
+			continue
+		}
+		id, err := uuid.NewV7FromReader(random)
+		if err != nil {
+			return err
+		}
+		list[i].StatementID = id.String()
+		record, err := commerceRecord(change, wire.KindStatement, id.String(), wire.Statement{StatementID: id.String(), InfluencerID: list[i].InfluencerID,
+			Currency: list[i].Currency, EndDate: endDate, MinimumMinor: list[i].MinimumMinor})
+		if err != nil {
+			return err
+		}
+		if err := records.add(wire.TopicCommerce, change.CompanyID, record); err != nil {
+			return err
+		}
+		made = append(made, list[i])
+	}
+	if len(made) == 0 {
+		return nil
+	}
+	if err := insertAll(ctx, tx, len(made), `
+		insert into statement (company_id, statement_id, rev, influencer_id, currency, end_date, minimum_minor, asked_at, actor)
+		select @company_id, statement_id, @rev::bigint, influencer_id, currency, @end_date::date, minimum_minor, @now::timestamptz, @actor from `+newStatements.Unnest("s")+`
+		on conflict (company_id, statement_id) do nothing returning statement_id`,
+		newStatements.Args(made, pgx.NamedArgs{"company_id": change.CompanyID, "rev": change.Rev, "end_date": endDate, "now": change.At, "actor": change.Actor})); err != nil {
+		return err
+	}
+	if err := records.insert(ctx, tx); err != nil {
+		return err
+	}
+	change.Action, change.Subject = "statement.close", endDate
+	change.Detail = map[string]any{"statements": len(made)}
+	return audit(ctx, tx, change)
+}
+
+// PayStatement records that a statement was paid. A repeat of the payment that is
+// recorded changes nothing. Errors: commerce.ErrNotFound, commerce.ErrNotClosed,
+// commerce.ErrCarried, commerce.ErrPaidOtherwise.
+func (s *Store) PayStatement(ctx context.Context, author commerce.Author, p commerce.StatementPayment) error {
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
+		// The lock on the company's row, as bumpRules takes it.
+		if _, err := tx.Exec(ctx, `select 1 from company where company_id = $1 for no key update`, author.CompanyID); err != nil {
+			return err
+		}
+		if done, err := payable(ctx, tx, author.CompanyID, p); done || err != nil {
+			return err
+		}
+		rev, now, err := bumpRules(ctx, tx, author.CompanyID)
+		if err != nil {
+			return err
+		}
+		change := Change{CompanyID: author.CompanyID, Rev: rev, At: now, Actor: author.Actor, Action: "statement.pay", Subject: p.StatementID,
+			Detail: map[string]any{"paid_at": p.PaidAt.UTC(), "reference": p.Reference}}
+		if _, err := tx.Exec(ctx, `
+			insert into statement_payment (company_id, statement_id, rev, paid_at, reference, recorded_at, actor)
+			values (@company_id, @statement_id, @rev, @paid_at, @reference, @now, @actor)`,
+			pgx.NamedArgs{"company_id": author.CompanyID, "statement_id": p.StatementID, "rev": rev, "paid_at": p.PaidAt, "reference": p.Reference,
+				"now": now, "actor": author.Actor}); err != nil {
+			return err
+		}
+		if err := putCommerce(ctx, tx, change, wire.KindPayment, p.StatementID, wire.Payment{StatementID: p.StatementID, PaidAt: p.PaidAt.UTC(), Reference: p.Reference}); err != nil {
+			return err
+		}
+		return audit(ctx, tx, change)
+	})
+	if err != nil {
+		return fmt.Errorf("postgres: pay statement %s: %w", p.StatementID, err)
+	}
+	return nil
+}
+
+// payable returns nil where a statement may be paid; done where it has this very payment.
+func payable(ctx context.Context, tx pgx.Tx, companyID string, p commerce.StatementPayment) (done bool, err error) {
+	var closed, carried bool
+	var paidAt time.Time
+	var reference string
+	if err := tx.QueryRow(ctx, `
+		select s.closed_at is not null, coalesce(s.carried, false), p.paid_at, coalesce(p.reference, '')
+		from statement s left join statement_payment p on p.company_id = s.company_id and p.statement_id = s.statement_id
+		where s.company_id = @company_id and s.statement_id = @statement_id`,
+		pgx.NamedArgs{"company_id": companyID, "statement_id": p.StatementID}).Scan(&closed, &carried, postgres.ZeroIfNull(&paidAt), &reference); err != nil {
+		return false, err
+	}
+	switch {
+	case !paidAt.IsZero():
+		if paidAt.Equal(p.PaidAt) && reference == p.Reference {
+			return true, nil
+		}
+		return false, commerce.ErrPaidOtherwise
+	case !closed:
+		return false, commerce.ErrNotClosed
+	case carried:
+		return false, commerce.ErrCarried
+	}
+	return false, nil
+}
+
+// LinkNumber returns the number with which links to a statement are made now: how often
+// they were revoked. With revoke it is one more from now on, so that links of before do
+// not work any more. An unknown statement is commerce.ErrNotFound.
+func (s *Store) LinkNumber(ctx context.Context, author commerce.Author, statementID string, revoke bool) (number int64, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		args := pgx.NamedArgs{"company_id": author.CompanyID, "statement_id": statementID}
+		var known int
+		if err := tx.QueryRow(ctx, `select 1 from statement where company_id = @company_id and statement_id = @statement_id`, args).Scan(&known); err != nil {
+			return err
+		}
+		if !revoke {
+			err := tx.QueryRow(ctx, `select revoked from statement_link where company_id = @company_id and statement_id = @statement_id`, args).Scan(&number)
+			if errors.Is(err, pgx.ErrNoRows) {
+				return nil
+			}
+			return err
+		}
+		if err := tx.QueryRow(ctx, `
+			insert into statement_link as l (company_id, statement_id, revoked) values (@company_id, @statement_id, 1)
+			on conflict (company_id, statement_id) do update set revoked = l.revoked + 1 returning revoked`, args).Scan(&number); err != nil {
+			return err
+		}
+		return audit(ctx, tx, Change{CompanyID: author.CompanyID, Actor: author.Actor, Action: "statement.revoke_links", Subject: statementID})
+	})
+	if err != nil {
+		return 0, fmt.Errorf("postgres: links of statement %s: %w", statementID, err)
+	}
+	return number, nil
+}

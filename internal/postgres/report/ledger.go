@@ -1,0 +1,68 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
+)
+
+func itemColumns(i *commerce.LedgerItem) postgres.Columns {
+	return append(ledgerColumns(&i.LedgerEntry),
+		postgres.Into("l.order_id", &i.OrderID),
+		postgres.Into("l.state", &i.State),
+		postgres.Into("coalesce(l.statement_id::text, '')", &i.StatementID))
+}
+
+// entries are a company's ledger entries with their states. One in a statement is paid
+// where a statement of the same run is: that one was carried to it.
+const entries = `
+	select e.*, case when e.statement_id is null and e.payable_on > @day::date then 'held'
+		when s.run_id is not null and exists (
+			select from statement n join statement_payment p on p.company_id = n.company_id and p.statement_id = n.statement_id
+			where n.company_id = @company_id and n.influencer_id = s.influencer_id and n.currency = s.currency and n.run_id = s.run_id) then 'paid'
+		else 'payable' end as state
+	from ledger_entry e
+	left join statement s on s.company_id = @company_id and s.statement_id = e.statement_id
+	where e.company_id = @company_id and (@influencer_id::uuid is null or e.influencer_id = @influencer_id)
+		and (@state::text is null or @state = 'payable' or (@state = 'held') = (e.statement_id is null))
+		and (@from::timestamptz is null or e.at >= @from) and (@before::timestamptz is null or e.at < @before)
+		and (@after_at::timestamptz is null or (e.at, e.order_id, e.entry) < (@after_at, @after_order, @after_entry::int))`
+
+// Ledger returns a company's ledger entries after a cursor, those posted last first; at
+// most limit. now says on which day an entry is held or payable.
+func (r *Reader) Ledger(ctx context.Context, companyID string, now time.Time, filter commerce.LedgerFilter, after commerce.LedgerCursor, limit int) ([]commerce.LedgerItem, error) {
+	zone, day, err := r.Today(ctx, companyID, now)
+	if err != nil {
+		return nil, err
+	}
+	args := pgx.NamedArgs{"company_id": companyID, "day": day, "influencer_id": postgres.NullIfEmpty(filter.InfluencerID), "state": postgres.NullIfEmpty(filter.State),
+		"from": dayStart(filter.From, 0, zone), "before": dayStart(filter.To, 1, zone),
+		"after_at": postgres.NullIfZero(after.At), "after_order": after.OrderID, "after_entry": after.Entry, "most": limit}
+	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(itemColumns), `
+		select `+postgres.List(itemColumns)+`
+		from (
+			select * from (`+entries+`) e where @state::text is null or state = @state
+			order by at desc, order_id desc, entry desc limit @most) l
+		left join influencer i on i.company_id = @company_id and i.influencer_id = l.influencer_id
+		left join cost k on k.company_id = @company_id and k.cost_id = l.cost_id
+		order by l.at desc, l.order_id desc, l.entry desc`, args)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: ledger of %s: %w", companyID, postgres.Translate(err))
+	}
+	return list, nil
+}
+
+// dayStart is the first instant of a day, or of one some days later; nil for no day.
+func dayStart(day string, later int, zone *time.Location) *time.Time {
+	t, err := time.ParseInLocation(time.DateOnly, day, zone)
+	if err != nil {
+		return nil
+	}
+	t = t.AddDate(0, 0, later)
+	return &t
+}

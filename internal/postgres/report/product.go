@@ -1,0 +1,29 @@
+package report
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
+)
+
+func productColumns(p *commerce.StoredProduct) postgres.Columns {
+	return postgres.Columns{postgres.Into("product_id", &p.ProductID), postgres.Into("body", &p.Body)}
+}
+
+var products = `
+	select ` + postgres.List(productColumns) + ` from product
+	where company_id = @company_id and product_id > @after order by product_id limit @most`
+
+// Products lists a company's products by their ids, at most limit of them.
+func (r *Reader) Products(ctx context.Context, companyID string, after commerce.ProductCursor, limit int) ([]commerce.StoredProduct, error) {
+	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(productColumns), products,
+		pgx.NamedArgs{"company_id": companyID, "after": after.ProductID, "most": limit})
+	if err != nil {
+		return nil, fmt.Errorf("postgres: products of %s: %w", companyID, postgres.Translate(err))
+	}
+	return list, nil
+}

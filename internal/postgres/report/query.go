@@ -1,0 +1,129 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/reports"
+)
+
+// reading is the reading of one report, in one snapshot.
+type reading struct {
+	tx    pgx.Tx
+	query reports.Query // with nothing left open
+	zone  *time.Location
+	asOf  time.Time
+	*reports.Builder
+}
+
+// loaders add to a report what it is made of.
+var loaders = map[reports.Name][]func(r *reading, ctx context.Context) error{
+	reports.Costs:    {(*reading).costs},
+	reports.Delivery: {(*reading).delivery},
+}
+
+// Report reads a report, and the one with which it is compared, in one snapshot. The
+// query must have passed its Check. The error is reports.ErrTooManyRows where the report
+// would have too many rows.
+func (r *Reader) Report(ctx context.Context, q reports.Query) (*reports.Report, error) {
+	var report *reports.Report
+	err := r.db.Snapshot(ctx, func(tx pgx.Tx) error {
+		var timezone, currency string
+		var asOf time.Time
+		if err := tx.QueryRow(ctx, `select timezone, currency, now() from company where company_id = $1`, q.CompanyID).Scan(&timezone, &currency, &asOf); err != nil {
+			return err
+		}
+		zone, err := time.LoadLocation(timezone)
+		if err != nil {
+			return fmt.Errorf("time zone: %w", err)
+		}
+		q = q.WithDefaults(currency)
+		if report, err = load(ctx, &reading{tx: tx, query: q, zone: zone, asOf: asOf}); err != nil {
+			return err
+		}
+		if compared, is := q.Compared(); is {
+			report.Comparison, err = load(ctx, &reading{tx: tx, query: compared, zone: zone, asOf: asOf})
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, reports.ErrTooManyRows) {
+		err = fmt.Errorf("postgres: report %s of %s: %w", q.Name, q.CompanyID, err)
+	}
+	return report, err
+}
+
+func load(ctx context.Context, r *reading) (*reports.Report, error) {
+	r.Builder = reports.NewBuilder(r.query)
+	for _, add := range loaders[r.query.Name] {
+		if err := add(r, ctx); err != nil {
+			return nil, err
+		}
+	}
+	return r.Builder.Report(r.asOf), nil
+}
+
+// periodOf is the SQL of the first day of a column's period (reports.Query.PeriodOf).
+// It needs the arguments of args.
+func periodOf(day string) string {
+	return strings.ReplaceAll(`(case @by::text when 'day' then DAY when 'week' then DAY - (extract(isodow from DAY)::int - 1)
+		when 'month' then DAY - (extract(day from DAY)::int - 1) else @from::date end)`, "DAY", day)
+}
+
+// args returns those of a report's arguments that a statement has.
+func (r *reading) args(sql string) pgx.NamedArgs {
+	all := pgx.NamedArgs{"company_id": r.query.CompanyID, "from": r.query.Start, "to": r.query.End, "by": string(r.query.By),
+		"currency": r.query.Currency, "most": reports.MaxRows + 1}
+	args := pgx.NamedArgs{}
+	for _, found := range argument.FindAllStringSubmatch(sql, -1) {
+		args[found[1]] = all[found[1]]
+	}
+	return args
+}
+
+var argument = regexp.MustCompile(`@([a-z_]+)`)
+
+// columns returns the places of metrics of the report.
+func (r *reading) columns(names ...string) []int {
+	places := make([]int, len(names))
+	for i, name := range names {
+		places[i] = reports.SpecOf(r.query.Name).Column(name)
+	}
+	return places
+}
+
+// add runs a statement that gives a period, as many texts as the report has dimensions,
+// and a number for each of the metrics named, and adds its rows to the report.
+func (r *reading) add(ctx context.Context, sql string, metrics ...string) error {
+	rows, err := r.tx.Query(ctx, sql, r.args(sql))
+	if err != nil {
+		return err
+	}
+	var period string
+	texts, sums := make([]string, len(reports.SpecOf(r.query.Name).Dimensions)), make([]decimal.Decimal, len(metrics))
+	into := []any{postgres.Day(&period)}
+	for i := range texts {
+		into = append(into, &texts[i])
+	}
+	for i := range sums {
+		into = append(into, &sums[i])
+	}
+	columns := r.columns(metrics...)
+	_, err = pgx.ForEachRow(rows, into, func() error {
+		row := append([]string{}, texts...)
+		for i, column := range columns {
+			if err := r.Add(period, row, column, sums[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return err
+}

@@ -1,0 +1,122 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
+)
+
+func statementColumns(s *commerce.Statement) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("s.statement_id::text", &s.StatementID),
+		postgres.Into("s.influencer_id::text", &s.InfluencerID),
+		postgres.Into("coalesce(i.name, '')", &s.Influencer),
+		postgres.Into("s.currency", &s.Currency),
+		postgres.Into("s.start_date", postgres.Day(&s.StartDate)),
+		postgres.Into("s.end_date", postgres.Day(&s.EndDate)),
+		postgres.Into(statementState, &s.State),
+		postgres.Into("s.minimum_minor", &s.MinimumMinor),
+		postgres.Into("s.rev", &s.Rev),
+		postgres.Into("s.asked_at", &s.AskedAt),
+		postgres.Into("coalesce(s.opening_minor, 0)", &s.OpeningMinor),
+		postgres.Into("coalesce(s.total_minor, 0)", &s.TotalMinor),
+		postgres.Into("coalesce(s.lines, 0)", &s.Lines),
+		postgres.Into("coalesce(s.carried, false)", &s.Carried),
+		postgres.Into("s.closed_at", postgres.ZeroIfNull(&s.ClosedAt)),
+		postgres.Into("p.paid_at", postgres.ZeroIfNull(&s.PaidAt)),
+		postgres.Into("coalesce(p.reference, '')", &s.Reference),
+	}
+}
+
+// statementState is one of commerce.StatementStates.
+const statementState = "case when p.statement_id is not null then 'paid' when s.closed_at is not null then 'closed' else 'closing' end"
+
+// selectStatements begins a statement on statements (s), with their payments (p).
+var selectStatements = `
+	select ` + postgres.List(statementColumns) + `
+	from statement s
+	left join statement_payment p on p.company_id = s.company_id and p.statement_id = s.statement_id
+	left join influencer i on i.company_id = s.company_id and i.influencer_id = s.influencer_id
+	where s.company_id = @company_id`
+
+// Statements returns a company's statements after a cursor, the newest first; at most
+// limit.
+func (r *Reader) Statements(ctx context.Context, companyID string, filter commerce.StatementFilter, after commerce.StatementCursor, limit int) ([]commerce.Statement, error) {
+	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(statementColumns), selectStatements+`
+			and (@influencer_id::uuid is null or s.influencer_id = @influencer_id) and (@state::text is null or `+statementState+` = @state)
+			and (@after_id::uuid is null or (s.rev, s.statement_id) < (@after_rev::bigint, @after_id))
+		order by s.rev desc, s.statement_id desc limit @most`,
+		pgx.NamedArgs{"company_id": companyID, "influencer_id": postgres.NullIfEmpty(filter.InfluencerID), "state": postgres.NullIfEmpty(filter.State),
+			"after_rev": after.Rev, "after_id": postgres.NullIfEmpty(after.StatementID), "most": limit})
+	if err != nil {
+		return nil, fmt.Errorf("postgres: statements of %s: %w", companyID, postgres.Translate(err))
+	}
+	return list, nil
+}
+
+// Statement returns one statement. An unknown one is commerce.ErrNotFound.
+func (r *Reader) Statement(ctx context.Context, companyID, statementID string) (commerce.Statement, error) {
+	s, err := postgres.One(ctx, r.db.Pool(), postgres.Scan(statementColumns), selectStatements+` and s.statement_id = @statement_id`,
+		pgx.NamedArgs{"company_id": companyID, "statement_id": statementID})
+	if err != nil {
+		return s, fmt.Errorf("postgres: statement %s of %s: %w", statementID, companyID, postgres.Translate(err))
+	}
+	return s, nil
+}
+
+// LinkedStatement returns a statement to somebody with a link to it, which was made with
+// a number (merchant.Store.LinkNumber). Where the links of that number were revoked, or
+// the statement is not the influencer's, it is commerce.ErrNotFound.
+func (r *Reader) LinkedStatement(ctx context.Context, companyID, statementID, influencerID string, number int64) (commerce.Statement, error) {
+	s, err := postgres.One(ctx, r.db.Pool(), postgres.Scan(statementColumns), selectStatements+`
+			and s.statement_id = @statement_id and s.influencer_id = @influencer_id
+			and coalesce((select revoked from statement_link k where k.company_id = @company_id and k.statement_id = s.statement_id), 0) = @number::bigint`,
+		pgx.NamedArgs{"company_id": companyID, "statement_id": statementID, "influencer_id": influencerID, "number": number})
+	if err != nil {
+		return s, fmt.Errorf("postgres: linked statement %s of %s: %w", statementID, companyID, postgres.Translate(err))
+	}
+	return s, nil
+}
+
+func lineColumns(l *commerce.StatementLine) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("l.order_id", &l.OrderID),
+		postgres.Into("o.day", postgres.Day(&l.Day)),
+		postgres.Into("l.amount", &l.AmountMinor),
+	}
+}
+
+// StatementLines returns what a statement has of each order: sums that are not zero,
+// by order id, after one; at most limit.
+func (r *Reader) StatementLines(ctx context.Context, companyID, statementID, after string, limit int) ([]commerce.StatementLine, error) {
+	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(lineColumns), `
+		select `+postgres.List(lineColumns)+`
+		from (
+			select order_id, sum(amount_minor) as amount from ledger_entry
+			where company_id = @company_id and statement_id = @statement_id and order_id > @after
+			group by order_id having sum(amount_minor) <> 0 order by order_id limit @most) l
+		left join orders o on o.company_id = @company_id and o.order_id = l.order_id
+		order by l.order_id`, pgx.NamedArgs{"company_id": companyID, "statement_id": statementID, "after": after, "most": limit})
+	if err != nil {
+		return nil, fmt.Errorf("postgres: lines of statement %s of %s: %w", statementID, companyID, postgres.Translate(err))
+	}
+	return list, nil
+}
+
+// Today returns a company's time zone, and its day at an instant, YYYY-MM-DD. An unknown
+// company is commerce.ErrNotFound.
+func (r *Reader) Today(ctx context.Context, companyID string, now time.Time) (zone *time.Location, day string, err error) {
+	var name string
+	if err := r.db.Pool().QueryRow(ctx, `select timezone from company where company_id = $1`, companyID).Scan(&name); err != nil {
+		return nil, "", fmt.Errorf("postgres: time zone of %s: %w", companyID, postgres.Translate(err))
+	}
+	if zone, err = time.LoadLocation(name); err != nil {
+		return nil, "", fmt.Errorf("postgres: time zone of %s: %w", companyID, err)
+	}
+	return zone, now.In(zone).Format(time.DateOnly), nil
+}

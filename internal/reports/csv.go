@@ -1,0 +1,66 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/csv"
+	"strings"
+)
+
+// Ranges of a CSV with a comparison: the first column says to which days a row belongs.
+const (
+	rangeAsked    = "asked"
+	rangeCompared = "compared"
+)
+
+// CSV returns the rows as RFC 4180 writes them, in UTF-8, with a header. Totals are not
+// among them. Of a report with a comparison the rows of both have a first column more:
+// range, "asked" or "compared".
+func (r *Report) CSV() []byte {
+	header := []string{"period"}
+	header = append(header, r.Spec.Dimensions...)
+	for _, m := range r.Spec.Metrics {
+		header = append(header, m.Name)
+	}
+	if r.Comparison == nil {
+		return WriteCSV(header, r.lines(nil))
+	}
+	lines := append(r.lines([]string{rangeAsked}), r.Comparison.lines([]string{rangeCompared})...)
+	return WriteCSV(append([]string{"range"}, header...), lines)
+}
+
+func (r *Report) lines(first []string) [][]string {
+	lines := make([][]string, len(r.Rows))
+	for i, row := range r.Rows {
+		line := append([]string{}, first...)
+		line = append(line, row.Period)
+		for _, text := range row.Texts {
+			line = append(line, CSVText(text))
+		}
+		for column := range r.Spec.Metrics {
+			line = append(line, r.number(row, column))
+		}
+		lines[i] = line
+	}
+	return lines
+}
+
+// WriteCSV writes a header and lines as RFC 4180 says. A text that somebody else chose
+// must have gone through CSVText.
+func WriteCSV(header []string, lines [][]string) []byte {
+	var out bytes.Buffer
+	w := csv.NewWriter(&out)
+	w.UseCRLF = true
+	_ = w.Write(header) // a buffer takes everything
+	_ = w.WriteAll(lines)
+	return out.Bytes()
+}
+
+// CSVText returns a text as a cell that no spreadsheet takes for a formula: one that
+// begins with = + - @, a tab or a line's end gets a ' before it, as OWASP's page on CSV
+// injection says.
+func CSVText(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}

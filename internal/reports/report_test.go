@@ -1,0 +1,148 @@
+package reports
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+)
+
+// testSpec has a metric of each kind.
+var testSpec = &Spec{
+	Name: "test", Dimensions: []string{"influencer"}, SortBy: "sales",
+	Metrics: []Metric{{Name: "orders", Kind: Count}, {Name: "sales", Kind: Money}, {Name: "cost", Kind: Money}, {Name: "part", Kind: Share},
+		{Name: "roas", Kind: Ratio, Over: []string{"sales"}, Under: []string{"cost"}}, {Name: "cac", Kind: MoneyRatio, Over: []string{"cost"}, Under: []string{"orders"}}},
+}
+
+func builder(q Query) *Builder { return &Builder{query: q, spec: testSpec, rows: map[string]*Row{}} }
+
+func add(t *testing.T, b *Builder, period, text string, sums ...int64) {
+	t.Helper()
+	for column, sum := range sums {
+		if err := b.Add(period, []string{text}, column, decimal.NewFromInt(sum)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestRowsAreSummedSortedAndTotalled(t *testing.T) {
+	t.Parallel()
+	b := builder(Query{Start: "2026-03-01", End: "2026-03-02", By: ByDay, Currency: "BRL"})
+	add(t, b, "2026-03-02", "Ana", 1, 1000, 300, 333_333)
+	add(t, b, "2026-03-01", "Ana", 1, 1050)
+	add(t, b, "2026-03-01", "", 2, 5000)
+	add(t, b, "2026-03-02", "Ana", 2, 2005)
+	add(t, b, "2026-03-01", "Beto", 0, 0)
+	got, err := json.Marshal(b.Report(time.Date(2026, 3, 2, 12, 0, 0, 5, time.UTC)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"start_date":"2026-03-01","end_date":"2026-03-02","by":"day","model":null,"currency":"BRL","other_currencies":[],"as_of":"2026-03-02T12:00:00Z",` +
+		`"rows":[{"period":"2026-03-01","influencer":null,"orders":2,"sales":50,"cost":0,"part":0,"roas":null,"cac":0},` +
+		`{"period":"2026-03-01","influencer":"Ana","orders":1,"sales":10.5,"cost":0,"part":0,"roas":null,"cac":0},` +
+		`{"period":"2026-03-02","influencer":"Ana","orders":3,"sales":30.05,"cost":3,"part":0.333333,"roas":10.016667,"cac":1}],` +
+		`"totals":{"orders":6,"sales":90.55,"cost":3,"part":0.333333,"roas":30.183333,"cac":0.5}}`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestMoneyHasTheDigitsOfItsCurrency(t *testing.T) {
+	t.Parallel()
+	f := func(currency, want string) {
+		t.Helper()
+		b := builder(Query{Start: "2026-03-01", End: "2026-03-01", By: ByDay, Currency: currency})
+		add(t, b, "2026-03-01", "", 3, 1234, 1000)
+		r := b.Report(time.Time{})
+		if got := r.number(r.Rows[0], 1) + " " + r.number(r.Rows[0], 5); got != want {
+			t.Errorf("%s: %s, want %s", currency, got, want)
+		}
+	}
+	f("BRL", "12.34 3.33")
+	f("JPY", "1234 333")
+	f("KWD", "1.234 0.333")
+}
+
+func TestAReportHasABoundedNumberOfRows(t *testing.T) {
+	t.Parallel()
+	b := builder(Query{Start: "2026-03-01", End: "2026-03-01", By: ByDay})
+	for i := range MaxRows {
+		if err := b.Add("2026-03-01", []string{fmt.Sprint(i)}, 0, decimal.NewFromInt(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Add("2026-03-01", []string{"0"}, 0, decimal.NewFromInt(1)); err != nil {
+		t.Errorf("a row that is there: %v", err)
+	}
+	if err := b.Add("2026-03-01", []string{"one more"}, 0, decimal.NewFromInt(1)); !errors.Is(err, ErrTooManyRows) {
+		t.Errorf("%v, want %v", err, ErrTooManyRows)
+	}
+}
+
+func TestPagesHaveEachRowOnce(t *testing.T) {
+	t.Parallel()
+	b := builder(Query{Start: "2026-03-01", End: "2026-03-01", By: ByDay})
+	for i := range 5 {
+		add(t, b, "2026-03-01", fmt.Sprint(i), 1)
+	}
+	r := b.Report(time.Time{})
+	for _, limit := range []int{1, 2, 3, 5, 6} {
+		var texts string
+		for from, more := 0, true; more; from += limit {
+			var page *Report
+			if page, more = r.Page(from, limit); len(page.Rows) > limit || !page.Totals.Sums[0].Equal(decimal.NewFromInt(5)) {
+				t.Fatalf("limit %d: %+v", limit, page)
+			}
+			for _, row := range page.Rows {
+				texts += row.Texts[0]
+			}
+		}
+		if texts != "01234" {
+			t.Errorf("limit %d: %s", limit, texts)
+		}
+	}
+	if page, more := r.Page(99, 5); len(page.Rows) != 0 || more {
+		t.Errorf("beyond the end: %+v", page.Rows)
+	}
+}
+
+func TestNoTextOfATableIsAFormula(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"": "", "Ana": "Ana", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "\r=1": "'\r=1", "a=1": "a=1", "'x": "'x", "é": "é"} {
+		if got := CSVText(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	b := builder(Query{Start: "2026-03-01", End: "2026-03-01", By: ByDay, Currency: "BRL"})
+	add(t, b, "2026-03-01", "=1,\"2\"", 1, -5)
+	if got, want := string(b.Report(time.Time{}).CSV()), "period,influencer,orders,sales,cost,part,roas,cac\r\n2026-03-01,\"'=1,\"\"2\"\"\",1,-0.05,0,0,,0\r\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestEverySpecNamesColumnsThatItHas(t *testing.T) {
+	t.Parallel()
+	seen := map[Name]bool{}
+	for _, s := range Specs() {
+		if seen[s.Name] {
+			t.Errorf("%s is there twice", s.Name)
+		}
+		seen[s.Name] = true
+		if s.SortBy != "" {
+			s.Column(s.SortBy)
+		}
+		for _, m := range s.Metrics {
+			if m.isQuotient() != (len(m.Over) > 0 && len(m.Under) > 0) {
+				t.Errorf("%s.%s: a quotient has two sides", s.Name, m.Name)
+			}
+			for _, of := range append(append([]string{}, m.Over...), m.Under...) {
+				if s.Metrics[s.Column(of)].isQuotient() {
+					t.Errorf("%s.%s is a quotient of the quotient %s", s.Name, m.Name, of)
+				}
+			}
+		}
+	}
+}
