@@ -16,23 +16,22 @@ import (
 
 // textOfFaults is what the page says above the table of faults.
 const textOfFaults = "" +
-	"Twelve stores, a thousand shoppers each: visits by links, UTM values, ads and search, carts, e-mails, log-ins, cookies, late events, bots,\n" +
+	"Twelve stores, three hundred shoppers each: visits by links, UTM values, ads and search, carts, e-mails, log-ins, cookies, late events, bots,\n" +
 	"other copies of an id; orders with up to three versions, coupons, partial refunds and cancellations; decisions. The built processor\n" +
 	"applies all of it, in order, from a real Apache Kafka. Then the tables are emptied, and the same records come shuffled, a fifth of them once\n" +
-	"more, in eight parts, with the fault in each part. *Same ledger* says whether the ledger hash of both is one, and that of `tributary verify`, which\n" +
+	"more, in five parts, with the fault in each part. *Same ledger* says whether the ledger hash of both is one, and that of `tributary verify`, which\n" +
 	"computes everything again from the stored facts. A kill inside of a transaction comes while it waits for a table that is held, after it has\n" +
 	"written much."
 
-// Short is the size of faults for tests, Full that of `make prove`: about a hundred times
-// the records.
+// Short is the size of faults for tests.
 func Short() Size { return Size{Stores: 2, Shoppers: 60, Rounds: 2} }
 
-// Full is the size of `make prove`.
-func Full() Size { return Size{Stores: 12, Shoppers: 1000, Rounds: 8} }
+// Full is the size of `make prove`, thirty times that of the tests.
+func Full() Size { return Size{Stores: 12, Shoppers: 300, Rounds: 5} }
 
 // textOfJob is what the page says above the table of jobs.
 const textOfJob = "" +
-	"A store gets a coupon whose code a hundred thousand of its orders have. They are computed again as a durable job: in chunks, interleaved\n" +
+	"A store gets a coupon whose code forty thousand of its orders have. They are computed again as a durable job: in chunks, interleaved\n" +
 	"with live records of the same store and partition, an order at most once in the queue, though the change is told twice. During the job each\n" +
 	"waiting order is shown as recomputing, and the processor is SIGKILLed and started again. Live orders, and live events that credit an older\n" +
 	"order, are sent one after the other: the times are from Kafka's acknowledgement of the record until the credit can be read. Those *alone* are\n" +
@@ -43,7 +42,7 @@ const textOfJob = "" +
 func ShortJob(p Place) JobRun { return JobRun{Place: p, Orders: 3000, Live: 5, Kills: 1} }
 
 // FullJob is the size of `make prove`.
-func FullJob(p Place) JobRun { return JobRun{Place: p, Orders: 100_000, Live: 200, Kills: 2} }
+func FullJob(p Place) JobRun { return JobRun{Place: p, Orders: 40_000, Live: 100, Kills: 2} }
 
 // jobSection is the line about a job beside live traffic.
 func jobSection() prove.Section {
