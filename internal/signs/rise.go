@@ -59,7 +59,6 @@ func part(amount, count, all int64) int64 {
 	return share.Quo(share, big.NewInt(all)).Int64()
 }
 
-
 func (r Rate) plus(o Rate) Rate  { return Rate{r.Count + o.Count, r.Of + o.Of} }
 func (r Rate) minus(o Rate) Rate { return Rate{r.Count - o.Count, r.Of - o.Of} }
 
