@@ -23,6 +23,7 @@ import (
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/explained"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/postgres/report"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -186,7 +187,11 @@ func (f *Fixture) Put(o Order) {
 		if o.Explanation == nil {
 			return nil
 		}
-		explanation, err := json.Marshal(o.Explanation)
+		text, err := json.Marshal(o.Explanation)
+		if err != nil {
+			return err
+		}
+		explanation, err := explained.Pack(text)
 		if err != nil {
 			return err
 		}
