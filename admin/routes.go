@@ -58,6 +58,7 @@ func (s *Server) routes() []route {
 		{http.MethodGet, "/order/{orderId}", commerce.ReadReports, ruleRate, s.getOrder},
 		{http.MethodGet, "/orders", commerce.ReadReports, ruleRate, s.listOrders},
 		{http.MethodGet, "/products", commerce.ReadReports, ruleRate, s.listProducts},
+		{http.MethodGet, "/reports/signs", commerce.ReadReports, ruleRate, s.listSigns},
 	}, s.reportRoutes()...)
 }
 

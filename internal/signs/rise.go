@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math/big"
 	"slices"
+
+	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 // The bounds of a sign. A store has thousands of codes, influencers and days to look
@@ -112,6 +114,10 @@ func costs(sales []*Sale) []Cost {
 	for _, s := range sales {
 		c := byCurrency[s.Currency]
 		byCurrency[s.Currency] = Cost{s.Currency, c.Commission + s.Commission, c.Turnover + s.Total}
+		if s.FixedBRL != 0 {
+			c := byCurrency[commerce.BRL]
+			byCurrency[commerce.BRL] = Cost{commerce.BRL, c.Commission + s.FixedBRL, c.Turnover}
+		}
 	}
 	var list []Cost
 	for _, currency := range sortedKeys(byCurrency) {
