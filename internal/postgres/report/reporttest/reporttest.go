@@ -102,6 +102,14 @@ func (f *Fixture) Campaign(companyID, influencerID, name string) string {
 	return id
 }
 
+// Coupon makes a coupon of an influencer that is always in force.
+func (f *Fixture) Coupon(companyID, influencerID, code string) {
+	f.t.Helper()
+	f.exec(`insert into coupon (company_id, coupon_id, influencer_id, campaign_id, code, code_folded, period, rev)
+		values (@company_id, @id, @influencer_id, '', @code, @folded, '(,)', 1)`,
+		pgx.NamedArgs{"company_id": companyID, "id": uuid.NewString(), "influencer_id": influencerID, "code": code, "folded": commerce.FoldCode(code)})
+}
+
 // Order is one processed order. The zero values are an approved order in BRL,
 // created now, credited to nobody.
 type Order struct {
@@ -117,6 +125,8 @@ type Order struct {
 	CommissionMinor     int64
 	FixedFeeMinor       int64 // in BRL, beside the commission of an order in another currency
 	DiscountCode        string
+	EmailKey, NetKey    string // keyed hashes; empty: none
+	Zip                 string // of the buyer; empty: nothing personal is stored
 	State, Reason       string // of the payout; empty: "none" and no reason
 	Explanation         any    // marshalled; nil: none
 }
@@ -134,7 +144,7 @@ func (f *Fixture) Put(o Order) {
 	}
 	err := pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error {
 		body, err := json.Marshal(wire.Order{OrderID: o.ID, Status: o.Status, CreatedAt: o.CreatedAt, Currency: o.Currency, TotalMinor: o.TotalMinor,
-			Name: wire.Some(o.Name), DiscountCode: wire.Some(o.DiscountCode)})
+			Name: wire.Some(o.Name), DiscountCode: wire.Some(o.DiscountCode), EmailKey: wire.Some(o.EmailKey), NetKey: wire.Some(o.NetKey)})
 		if err != nil {
 			return err
 		}
@@ -183,6 +193,16 @@ func (f *Fixture) Put(o Order) {
 				if err := post(commerce.BRL, o.FixedFeeMinor); err != nil {
 					return err
 				}
+			}
+		}
+		if o.Zip != "" {
+			personal, err := json.Marshal(wire.Personal{Customer: wire.Some(wire.Customer{Zip: wire.Some(o.Zip)})})
+			if err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, `insert into order_personal (company_id, order_id, version_at, accepted_at, digest, body) values ($1, $2, now(), now(), '', $3)`,
+				o.CompanyID, o.ID, personal); err != nil {
+				return err
 			}
 		}
 		if o.Explanation == nil {
