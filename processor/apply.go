@@ -6,6 +6,8 @@ import (
 	"maps"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/ledger"
@@ -21,7 +23,7 @@ type Tx interface {
 	MoveOffsets(ctx context.Context, clusterID string, moves []facts.Move) error
 
 	// Store facts, each once however often it comes.
-	InsertEvents(ctx context.Context, companyID string, events []facts.Event) (inserted map[string]bool, err error)
+	InsertEvents(ctx context.Context, companyID string, events []facts.Event) (inserted map[uuid.UUID]bool, err error)
 	StoredCopies(ctx context.Context, companyID string, events []facts.Event) (map[string]facts.Copy, error)
 	ReplaceEvents(ctx context.Context, companyID string, events []facts.Event) error
 	EventsOfDay(ctx context.Context, companyID string, d facts.VisitorDay, limit int) ([]facts.Event, error)

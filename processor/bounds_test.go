@@ -284,8 +284,8 @@ func TestNoNumberOfPageViewsHidesAnArrival(t *testing.T) {
 	// As many pages as are read, then one more, all between the two.
 	pages := func(from, to int) {
 		s.exec(`
-			insert into event_fact (company_id, id_time, event_id, name, at, received_at, digest, visitor, bot, via, arrived, body)
-			select company_id, id_time, gen_random_uuid(), name, $1::timestamptz + n * interval '1 minute', received_at, digest, visitor, bot, via, false, body
+			insert into event_fact (company_id, at, event_id, class, name, visitor, sources, record)
+			select company_id, $1::timestamptz + n * interval '1 minute', overlay(event_id::text placing lpad(to_hex(n + 9), 12, '0') from 25)::uuid, 1, name, visitor, sources, record
 			from event_fact, generate_series($2::int, $3::int) n where at = $4`, came.Add(24*time.Hour), from, to, noon)
 		s.exec(`update explanation set outcome_hash = ''`)
 		s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
@@ -326,9 +326,9 @@ func TestNoNumberOfEventsHidesAProvenOne(t *testing.T) {
 	}, func() int { return 10 })
 	wantTexts(t, "before", s.payouts(), "o1 Ana Prado link 100")
 	s.exec(`
-		insert into event_fact (company_id, id_time, event_id, name, at, received_at, digest, visitor, bot, via, arrived, body)
-		select company_id, id_time, gen_random_uuid(), name, at + n * interval '1 millisecond', received_at, digest, visitor, bot, via, arrived, body
-		from event_fact, generate_series(1, 4500) n where body->>'netKey' = 'k1:elsewhere'`)
+		insert into event_fact (company_id, at, event_id, class, name, visitor, sources, record)
+		select company_id, at + n * interval '1 millisecond', overlay(event_id::text placing lpad(to_hex(n + 9), 12, '0') from 25)::uuid, class, name, visitor, sources, record
+		from event_fact, generate_series(1, 4500) n where at = $1`, noon.Add(-time.Hour))
 	s.exec(`update explanation set outcome_hash = ''`)
 	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
 	s.exec(`insert into recompute_company values ($1)`, s.company)

@@ -27,7 +27,7 @@ func (a *application) storeEvents(ctx context.Context) error {
 	}
 	var fresh, again []facts.Event
 	for _, e := range chosen {
-		if inserted[e.EventID] {
+		if inserted[e.ID] {
 			a.countEvents(e.ReceivedAt, facts.DeliveryStored, 1)
 			if e.Late() {
 				a.countEvents(e.ReceivedAt, facts.DeliveryLate, 1)

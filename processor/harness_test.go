@@ -19,6 +19,7 @@ import (
 	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
@@ -86,6 +87,26 @@ func (s *shop) texts(sql string, args ...any) []string {
 	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		s.t.Fatalf("%s: %v", sql, err)
+	}
+	return list
+}
+
+// events are the stored events, by id.
+func (s *shop) events() []facts.Event {
+	s.t.Helper()
+	rows, err := s.pool.Query(s.ctx, `select company_id, event_id, name, visitor, at, record from event_fact order by event_id`)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (facts.Event, error) {
+		var e facts.StoredEvent
+		if err := row.Scan(&e.CompanyID, (*[16]byte)(&e.EventID), &e.Name, &e.Visitor, &e.At, &e.Record); err != nil {
+			return facts.Event{}, err
+		}
+		return e.Parse()
+	})
+	if err != nil {
+		s.t.Fatal(err)
 	}
 	return list
 }

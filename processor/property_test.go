@@ -26,7 +26,7 @@ func (s *shop) outcomes() string {
 		`select order_id || body::text from explanation order by 1`,
 		`select concat_ws(' ', order_id, is_first_order, day, approved_since, body) from orders order by 1`,
 		`select concat_ws(' ', kind, key, visitor, day, first_at, last_at) from sighting order by 1`,
-		`select concat_ws(' ', event_id, received_at, encode(digest, 'hex')) from event_fact order by 1`,
+		`select concat_ws(' ', event_id, at, class, name, encode(visitor, 'hex'), sources) from event_fact order by 1`,
 		`select concat_ws(' ', product_id, name, updated_at) from product order by 1`,
 		`select concat_ws(' ', variant_id, product_id, sku) from product_variant order by 1`,
 		`select concat_ws(' ', order_id, body) from order_personal order by 1`,
@@ -39,6 +39,9 @@ func (s *shop) outcomes() string {
 			b.WriteString(line + "\n")
 		}
 		b.WriteString("--\n")
+	}
+	for _, e := range s.events() {
+		fmt.Fprintf(&b, "%s %s %x\n", e.EventID, e.ReceivedAt, e.Digest())
 	}
 	return b.String()
 }

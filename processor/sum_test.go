@@ -125,7 +125,7 @@ func TestSumsOfBeforeAreThereAfterTheMigration(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 22))
 	records := s.randomFacts(r)
 	s.apply(records, func() int { return len(records) })
-	s.takeBack("0022_rollups.sql")()
+	s.takeBack(22)()
 	s.wantSums("after the migration")
 	if s.int(`select count(*) from sale_day where coupon_id <> ''`) > 0 {
 		t.Error("which coupon it was is not known yet")
