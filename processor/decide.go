@@ -94,13 +94,13 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 	}
 	var changed []facts.StoredOutcome
 	var changedIDs []string
-	for _, o := range outcomes {
-		hash, err := o.Hash()
+	for i := range outcomes {
+		o, err := outcomes[i].ToStore()
 		if err != nil {
 			return err
 		}
-		if !bytes.Equal(hash, stored[o.OrderID]) {
-			changed, changedIDs = append(changed, facts.StoredOutcome{Outcome: o, Hash: hash}), append(changedIDs, o.OrderID)
+		if !bytes.Equal(o.Hash, stored[o.OrderID]) {
+			changed, changedIDs = append(changed, o), append(changedIDs, o.OrderID)
 		}
 	}
 	if len(changed) == 0 {

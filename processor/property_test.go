@@ -3,6 +3,7 @@ package processor
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -18,12 +19,19 @@ import (
 // payouts, net ledger, explanations, current orders, sightings.
 func (s *shop) outcomes() string {
 	var b strings.Builder
+	explanations := s.explanations()
+	for _, id := range slices.Sorted(maps.Keys(explanations)) {
+		text, err := json.Marshal(explanations[id])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		b.Write(append(text, '\n'))
+	}
 	for _, query := range []string{
 		`select credit::text from credit order by 1`,
 		`select concat_ws(' ', order_id, day, status, currency, total_minor, state, reason, proof, payable_on, influencer_id, campaign_id, evidence, base_minor, commission_minor, fixed_brl_minor) from payout order by 1`,
 		`select concat_ws(' ', order_id, influencer_id, campaign_id, cost_id, currency, payable_on, sum(amount_minor)) from ledger_entry
 			group by order_id, influencer_id, campaign_id, cost_id, currency, payable_on having sum(amount_minor) <> 0 order by 1`,
-		`select order_id || body::text from explanation order by 1`,
 		`select concat_ws(' ', order_id, is_first_order, day, approved_since, body) from orders order by 1`,
 		`select concat_ws(' ', kind, key, visitor, day, first_at, last_at) from sighting order by 1`,
 		`select concat_ws(' ', event_id, at, class, name, encode(visitor, 'hex'), sources) from event_fact order by 1`,

@@ -48,7 +48,7 @@ func TestSumsFollowEveryChange(t *testing.T) {
 	s.cost(beto, "", 0, "3")
 	seen := map[string]int64{ // what is summed in some history
 		`select count(*) from sale_day where orders > 0 and influencer_id <> '' and coupon_id <> ''`: 0,
-		`select count(*) from sale_day where returning_orders > 0`: 0, `select count(*) from sale_day where cancelled_orders > 0`: 0,
+		`select count(*) from sale_day where returning_orders > 0`:                                   0, `select count(*) from sale_day where cancelled_orders > 0`: 0,
 		`select count(*) from credit_day where linear_orders > 0 and linear_orders < 1`: 0, `select count(*) from product_day where sales > 0`: 0,
 		`select count(*) from path_day where cardinality(path) > 1 and orders > 0`: 0,
 	}

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/ledger"
 	"github.com/tributary-io/tributary/internal/postgres/replay"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // TestDataOfAnEarlierVersionIsKept takes the schema back to what it was before a
@@ -105,4 +107,32 @@ func (s *shop) ledgerHash() (hash string) {
 		s.t.Fatal(err)
 	}
 	return hash
+}
+
+// An order that waited for a decision about a link after the checkout, though it names
+// another influencer itself, is paid after the upgrade.
+func TestAnOrderThatNamesAnInfluencerIsPaidAfterTheUpgrade(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	ana, _ := s.influencer("Ana Prado", "Inverno")
+	eve, _ := s.influencer("Eve Silva", "x")
+	s.cost(ana, "", 0, "10")
+	s.cost(eve, "", 0, "10")
+	s.apply([]record{
+		s.record(s.event("v1", noon, 1, func(e *wire.Event) { e.Event, e.Identity.CartKey = "INITIATE_CHECKOUT", "k1:a" })),
+		s.record(s.event("v1", noon.Add(time.Minute), 2, landing("eve+silva", "x"))),
+		s.record(s.order("o1", noon.Add(2*time.Minute), 10_000, func(o *wire.Order) {
+			o.CartKey, o.UTMCampaign = wire.Some("k1:a"), wire.Some("Ana Prado")
+		})),
+	}, func() int { return 3 })
+	want := s.outcomes()
+	wantTexts(t, "now", s.payouts(), "o1 Ana Prado link 1000")
+	up := s.takeBack(19)
+	s.exec(`update payout set influencer_id = $1, state = 'review', reason = 'after_checkout', proof = 'cart'`, eve)
+	s.exec(`update explanation set outcome_hash = '\x00'`)
+	up()
+	s.workOff()
+	if got := s.outcomes(); got != want {
+		t.Error(firstDifference(got, want))
+	}
 }

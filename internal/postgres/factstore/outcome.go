@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/explained"
 )
 
 // OutcomeHashes returns the hashes of orders' stored outcomes, by order id.
@@ -109,10 +110,16 @@ var upsertPayouts = `
 		base_minor = excluded.base_minor, commission_minor = excluded.commission_minor, fixed_brl_minor = excluded.fixed_brl_minor,
 		day = excluded.day, status = excluded.status, currency = excluded.currency, total_minor = excluded.total_minor`
 
-var explanationRows = postgres.Rows[facts.StoredOutcome]{
-	postgres.Col("order_id", "text", func(o *facts.StoredOutcome) string { return o.OrderID }),
-	postgres.Col("body", "jsonb", func(o *facts.StoredOutcome) facts.Explanation { return o.Explanation }),
-	postgres.Col("outcome_hash", "bytea", func(o *facts.StoredOutcome) []byte { return o.Hash }),
+// explanation is one row of the table explanation.
+type explanation struct {
+	orderID    string
+	body, hash []byte
+}
+
+var explanationRows = postgres.Rows[explanation]{
+	postgres.Col("order_id", "text", func(e *explanation) string { return e.orderID }),
+	postgres.Col("body", "bytea", func(e *explanation) []byte { return e.body }),
+	postgres.Col("outcome_hash", "bytea", func(e *explanation) []byte { return e.hash }),
 }
 
 var upsertExplanations = `
@@ -136,9 +143,14 @@ var setDays = `
 // be what Outcomes returned in this transaction.
 func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time, outcomes []facts.StoredOutcome) error {
 	ids := make([]string, len(outcomes))
+	explanations := make([]explanation, len(outcomes))
 	var found, hubs []facts.OrderKey
 	for i, o := range outcomes {
-		ids[i] = o.OrderID
+		body, err := explained.Pack(o.Text)
+		if err != nil {
+			return fmt.Errorf("order %s: %w", o.OrderID, err)
+		}
+		ids[i], explanations[i] = o.OrderID, explanation{o.OrderID, body, o.Hash}
 		found, hubs = append(found, o.FoundBy...), append(hubs, o.Hubs...)
 	}
 	company := pgx.NamedArgs{"company_id": companyID}
@@ -148,7 +160,7 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 	if err := t.exec(ctx, "store payouts", upsertPayouts, payoutRows.Args(outcomes, company)); err != nil {
 		return err
 	}
-	if err := t.exec(ctx, "store explanations", upsertExplanations, explanationRows.Args(outcomes, company)); err != nil {
+	if err := t.exec(ctx, "store explanations", upsertExplanations, explanationRows.Args(explanations, company)); err != nil {
 		return err
 	}
 	if _, err := t.ReplaceKeys(ctx, companyID, ids, facts.DerivedKinds, found); err != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/explained"
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/postgres/report"
@@ -41,9 +42,9 @@ type Fixture struct {
 	DB    Stores
 	Store commerce.Store
 
-	t     testing.TB
-	pool  *pgxpool.Pool
-	facts *factstore.Store
+	t    testing.TB
+	db   *postgres.DB
+	pool *pgxpool.Pool
 }
 
 // New makes the database and the store "Loja Exemplo" (America/Sao_Paulo, BRL).
@@ -59,7 +60,7 @@ func New(t testing.TB, options ...postgres.Option) *Fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { pool.Close(); db.Close() })
-	f := &Fixture{DB: Stores{merchant.New(db), report.New(db)}, t: t, pool: pool, facts: factstore.New(db)}
+	f := &Fixture{DB: Stores{merchant.New(db), report.New(db)}, t: t, db: db, pool: pool}
 	f.Store = f.NewStore("Loja Exemplo")
 	return f
 }
@@ -189,7 +190,11 @@ func (f *Fixture) Put(o Order) {
 		if o.Explanation == nil {
 			return nil
 		}
-		explanation, err := json.Marshal(o.Explanation)
+		text, err := json.Marshal(o.Explanation)
+		if err != nil {
+			return err
+		}
+		explanation, err := explained.Pack(text)
 		if err != nil {
 			return err
 		}
@@ -241,7 +246,7 @@ func (f *Fixture) Sum(companyID string, orders ...rollup.Order) {
 	for _, o := range orders {
 		sums.Add(o, 1)
 	}
-	if err := f.facts.Transact(context.Background(), func(tx *factstore.Tx) error { return tx.AddSums(context.Background(), companyID, &sums) }); err != nil {
+	if err := factstore.New(f.db).Transact(context.Background(), func(tx *factstore.Tx) error { return tx.AddSums(context.Background(), companyID, &sums) }); err != nil {
 		f.t.Fatal(err)
 	}
 }
