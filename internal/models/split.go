@@ -13,7 +13,7 @@ import (
 func Split(total int64, weights []*big.Int) []int64 {
 	amount := big.NewInt(total)
 	parts := make([]int64, len(weights))
-	for i, part := range divide(amount.Abs(amount), weights) {
+	for i, part := range Divide(amount.Abs(amount), weights) {
 		parts[i] = part.Int64()
 		if total < 0 {
 			parts[i] = -parts[i]
@@ -22,8 +22,8 @@ func Split(total int64, weights []*big.Int) []int64 {
 	return parts
 }
 
-// divide is Split for a total of any size that is not negative.
-func divide(total *big.Int, weights []*big.Int) []*big.Int {
+// Divide is Split for a total of any size that is not negative.
+func Divide(total *big.Int, weights []*big.Int) []*big.Int {
 	whole := sum(weights)
 	parts, remainders, order := zeros(len(weights)), zeros(len(weights)), make([]int, len(weights))
 	left := new(big.Int).Set(total)
