@@ -38,6 +38,7 @@ type Stores struct {
 // Fixture is one isolated database with one store.
 type Fixture struct {
 	DB    Stores
+	DSN   string // its connection string
 	Store commerce.Store
 
 	t    testing.TB
@@ -58,7 +59,7 @@ func New(t testing.TB, options ...postgres.Option) *Fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { pool.Close(); db.Close() })
-	f := &Fixture{DB: Stores{merchant.New(db), report.New(db)}, t: t, db: db, pool: pool}
+	f := &Fixture{DSN: dsn, DB: Stores{merchant.New(db), report.New(db)}, t: t, db: db, pool: pool}
 	f.Store = f.NewStore("Loja Exemplo")
 	return f
 }
