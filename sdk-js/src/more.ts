@@ -1,13 +1,14 @@
 // What can wait until the page is idle: sending by fetch, recovery, the mirror, page views
 // of single-page shops, the worker, and what the console is told.
 
+import { batchOf } from "./batch";
 import { start as startCore, worthIt } from "./core";
 import { decorate, handedOver } from "./link";
 import { log, setDebug, tell, watchLog } from "./log";
 import { Mirror } from "./mirror";
 import { Hook, type Entry, type Page } from "./page";
 import { recover } from "./recovery";
-import { batchOf, Sender } from "./sender";
+import { Sender } from "./sender";
 import { attempt, del, get, put } from "./store";
 import type { Config, Consent } from "./types";
 import { Views } from "./views";

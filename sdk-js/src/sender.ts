@@ -1,6 +1,7 @@
 // Sends events to the edge by fetch, in batches, while the page is open. After an outage it
 // tries again as long as the page is open, and the next page goes on.
 
+import { batchOf } from "./batch";
 import { canonical, type Canonical } from "./core";
 import { advice, log, tell } from "./log";
 import type { Entry, Page } from "./page";
@@ -20,10 +21,6 @@ export interface Answer {
   /** ms */
   wait: number;
 }
-
-/** The body of a request (docs/wire.md). */
-export const batchOf = (companyId: string, events: { text_?: string }[]): string =>
-  '{"companyId":' + JSON.stringify(companyId) + ',"sentAt":"' + new Date().toISOString() + '","events":[' + events.map((e) => e.text_) + "]}";
 
 export class Sender {
   private busy: Promise<boolean> | undefined;
