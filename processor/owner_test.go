@@ -116,8 +116,8 @@ func TestAReplacedEventOfAVeryBusyDayKeepsItsKeys(t *testing.T) {
 	late := noon.Add(6 * time.Hour)
 	s.apply([]record{s.record(s.event("v", noon, 1, landing("Ana+Prado", "Inverno"))), s.record(s.event("v", late, 2, nil))}, func() int { return 2 })
 	s.exec(`
-		insert into event_fact (company_id, id_time, event_id, name, at, received_at, digest, visitor, bot, via, body)
-		select company_id, id_time, gen_random_uuid(), name, at + n * interval '1 second', received_at, digest, visitor, bot, via, body
+		insert into event_fact (company_id, at, event_id, class, name, visitor, sources, record)
+		select company_id, at + n * interval '1 second', overlay(event_id::text placing lpad(to_hex(n + 9), 12, '0') from 25)::uuid, class, name, visitor, sources, record
 		from event_fact, generate_series(1, $1::int) n where at = $2`, maxEventsOfDay+10, noon)
 	replacing := s.event("v", late, 2, checkout("k1:cart"))
 	replacing.ReceivedAt = replacing.ReceivedAt.Add(-time.Millisecond)

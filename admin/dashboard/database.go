@@ -16,6 +16,7 @@ type Database interface {
 	keys
 	rules
 	sales
+	statements
 }
 
 // logins is what logging in needs.
@@ -96,4 +97,13 @@ type sales interface {
 	Signals(ctx context.Context, companyID string) (commerce.Signals, error)
 	HasOrders(ctx context.Context, companyID string) (bool, error)
 	Balances(ctx context.Context, companyID, day string, after commerce.BalanceCursor, limit int) ([]commerce.Balance, error)
+}
+
+// statements is what the page of a signed link reads.
+type statements interface {
+	// LinkedStatement returns commerce.ErrNotFound where the links of that number were
+	// revoked.
+	LinkedStatement(ctx context.Context, companyID, statementID, influencerID string, number int64) (commerce.Statement, error)
+	StatementLines(ctx context.Context, companyID, statementID, after string, limit int) ([]commerce.StatementLine, error)
+	CompanyName(ctx context.Context, companyID string) (string, error)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/admin/dashboard/live"
+	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/internal/throttle"
 )
 
@@ -60,6 +61,7 @@ type Server struct {
 	now          func() time.Time
 	random       io.Reader
 	keys         signingKeys
+	links        *statementlink.Signer
 	handler      http.Handler
 	live         *live.Hub
 	languages    *lang.Languages
@@ -107,6 +109,9 @@ func New(config Config, deps Deps) (*Server, error) {
 		return nil, err
 	}
 	if s.keys, err = newSigningKeys(config.TokenSecret, config.PreviousTokenSecret); err != nil {
+		return nil, err
+	}
+	if s.links, err = statementlink.NewSigner(config.TokenSecret, config.PreviousTokenSecret); err != nil {
 		return nil, err
 	}
 	if s.assets, err = loadAssets(); err != nil {
@@ -170,6 +175,8 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST "+joinPath, s.useLink)
 	mux.HandleFunc("POST "+languagePath, s.chooseLanguage)
 	mux.HandleFunc("GET /dashboard/assets/{name}", s.assets.serve)
+	mux.HandleFunc("GET "+statementlink.Path+"{token}", s.withLink(s.linked))
+	mux.HandleFunc("GET "+statementlink.Path+"{token}/csv", s.withLink(s.linkedCSV))
 	mux.Handle("GET "+livePath, s.live)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, http.StatusNotFound, "no_page")

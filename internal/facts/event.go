@@ -20,6 +20,7 @@ import (
 // Event is one copy of an event. Several copies may have one id; see Copy.
 type Event struct {
 	wire.Event
+	ID      uuid.UUID // EventID
 	IDTime  time.Time // the time in the id, a UUIDv7; UTC, milliseconds. It chooses the table's month
 	At      time.Time // corrected time; UTC, milliseconds; never after ReceivedAt
 	Visitor string    // visitorId, else cookieId, else keyedVisitor; empty: nothing reads the event
@@ -101,7 +102,7 @@ func ParseEvent(raw []byte) (Event, error) {
 	if err != nil || id.Version() != 7 {
 		return e, ErrEventID
 	}
-	e.EventID = id.String()
+	e.ID, e.EventID = id, id.String()
 	e.IDTime = idTime(id)
 	if !commerce.Recordable(e.Timestamp) || !commerce.Recordable(e.ReceivedAt) || !commerce.Recordable(e.IDTime) {
 		return e, ErrTime
@@ -131,27 +132,6 @@ func (e *Event) boundIDs() {
 		*id = boundedID(*id)
 	}
 }
-
-// ReadEvent reads what decisions need of a stored event: its record without the
-// payload, and the columns beside it. The record was parsed before.
-func ReadEvent(record []byte, at time.Time, visitor string) (e Event, err error) {
-	e.At, e.Visitor = at.UTC(), visitor
-	if e.Event, err = parseRecord(record); err == nil && len(e.Payload) > keptPayload {
-		// The event's texts are parts of one that has the payload: of many events that is too
-		// much memory.
-		e.Event, err = parseRecord(bytes.Replace(record, e.Payload, []byte("{}"), 1))
-	}
-	if err != nil {
-		return e, fmt.Errorf("%w: %w", ErrNotJSON, err)
-	}
-	e.Payload = nil
-	e.ReceivedAt = e.ReceivedAt.UTC().Truncate(storedPrecision)
-	e.boundIDs()
-	return e, nil
-}
-
-// keptPayload is how long a payload may be, in bytes, that stays in memory with the event.
-const keptPayload = 512
 
 // idTime returns the instant at which a UUIDv7 was made.
 func idTime(id uuid.UUID) time.Time {

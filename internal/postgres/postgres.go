@@ -21,7 +21,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-//go:embed migrations/*.sql
+//go:embed migrations/*.sql migrations/moved/*.sql
 var migrations embed.FS
 
 // DB is a pool of connections to one database; safe for concurrent use.
@@ -101,6 +101,17 @@ func MigrateSchema(ctx context.Context, dsn, schema string) error {
 	})
 }
 
+// MigrateBack takes the schema of a database back to a version that it had, with what it
+// stores.
+func MigrateBack(ctx context.Context, dsn string, version int64) error {
+	return withMigrations(dsn, "", func(provider *goose.Provider) error {
+		if _, err := provider.DownTo(ctx, version); err != nil {
+			return fmt.Errorf("postgres: migrate back: %w", err)
+		}
+		return nil
+	})
+}
+
 // Pending tells whether the schema is older than this program.
 func Pending(ctx context.Context, dsn string) (pending bool, err error) {
 	err = withMigrations(dsn, "", func(provider *goose.Provider) error {
@@ -126,7 +137,7 @@ func withMigrations(dsn, schema string, f func(provider *goose.Provider) error) 
 	if err != nil {
 		return fmt.Errorf("postgres: migrations: %w", err)
 	}
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, files)
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithGoMigrations(goMigrations()...))
 	if err != nil {
 		return fmt.Errorf("postgres: migrations: %w", err)
 	}

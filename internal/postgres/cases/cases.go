@@ -11,6 +11,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/packed"
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
@@ -87,23 +88,20 @@ func (t Tx) decisions(ctx context.Context, companyID string, orderIDs []string, 
 
 // acceptedEvents reads the events of the touches that a decision accepted.
 func (t Tx) acceptedEvents(ctx context.Context, companyID string, d *facts.Decision) error {
-	ids, instants := d.TouchIDs()
+	ids, _ := d.TouchIDs()
 	if d.Decision != commerce.EvidenceAccept || len(ids) == 0 {
 		return nil
 	}
 	rows, err := t.tx.Query(ctx, `
-		select f.at, f.visitor, f.body - 'payload'
-		from unnest(@ids::uuid[], @instants::timestamptz[]) as i (event_id, id_time)
-		join event_fact f on f.company_id = @company_id and f.id_time = i.id_time and f.event_id = i.event_id and f.visitor is not null and f.bot = 'none'`,
-		pgx.NamedArgs{"company_id": companyID, "ids": ids, "instants": instants})
+		select `+storedColumns+` from unnest(@ids::uuid[]) as i (id)
+		join event_fact f on f.company_id = @company_id and f.event_id = i.id and f.visitor is not null and f.class > 0`,
+		pgx.NamedArgs{"company_id": companyID, "ids": ids})
 	if err != nil {
 		return err
 	}
-	var at time.Time
-	var visitor string
-	var body []byte
-	_, err = pgx.ForEachRow(rows, []any{&at, &visitor, &body}, func() error {
-		e, err := facts.ReadEvent(body, at, visitor)
+	var s facts.StoredEvent
+	_, err = pgx.ForEachRow(rows, into(&s), func() error {
+		e, err := s.Read()
 		if err != nil {
 			return fmt.Errorf("an accepted event: %w", err)
 		}
@@ -111,6 +109,14 @@ func (t Tx) acceptedEvents(ctx context.Context, companyID string, d *facts.Decis
 		return nil
 	})
 	return err
+}
+
+// storedColumns are the columns of event_fact f of which a decision reads an event.
+const storedColumns = "f.company_id, f.event_id, f.name, f.visitor, f.at, f.record"
+
+// into is where storedColumns are read into.
+func into(s *facts.StoredEvent) []any {
+	return []any{&s.CompanyID, (*[16]byte)(&s.EventID), &s.Name, &s.Visitor, &s.At, &s.Record}
 }
 
 // interval is the time around one order in which sightings and orders count.
@@ -205,6 +211,7 @@ type visitorRequest struct {
 var requestRows = postgres.Rows[visitorRequest]{
 	postgres.Col("n", "int", func(v *visitorRequest) int32 { return v.n }),
 	postgres.Col("visitor", "text", func(v *visitorRequest) string { return v.visitor }),
+	postgres.Col("packed", "bytea", func(v *visitorRequest) []byte { return packed.ID(v.visitor) }),
 	postgres.Col("first_day", "timestamptz", func(v *visitorRequest) time.Time { return facts.DayOf(v.from) }),
 	postgres.Col("last_day", "timestamptz", func(v *visitorRequest) time.Time { return facts.DayOf(v.to) }),
 	postgres.Col("events_day", "timestamptz", func(v *visitorRequest) time.Time { return facts.DayOf(v.eventsFrom) }),
@@ -290,18 +297,23 @@ func (t Tx) identities(ctx context.Context, companyID string, limits facts.Limit
 // sightings with the visitor's own id say between which id times these lie. In old
 // rows of sighting the id times are null, and the range has no bound.
 var readEvents = `
-	select p.n, e.at, e.body - 'payload'
+	select p.n, e.*
 	from ` + requestRows.Unnest("p") + `
 	cross join lateral (
-		select coalesce(min(coalesce(s.first_id, '-infinity')), 'infinity') as first_id, coalesce(max(coalesce(s.last_id, 'infinity')), '-infinity') as last_id
+		select ` + idOf("coalesce(min(coalesce(s.first_id, '1970-01-01')), '2200-01-01')") + ` as first_id, ` + idOf("coalesce(max(coalesce(s.last_id, '2200-01-01')), '1970-01-01') + interval '1 millisecond'") + ` as end_id
 		from sighting s
 		where s.company_id = @company_id and s.kind = any(@own_kinds) and s.key = p.visitor and s.visitor = p.visitor
 			and s.day between p.events_day and p.last_day) m
 	cross join lateral (
-		select at, body from event_fact f
-		where f.company_id = @company_id and f.visitor = p.visitor and f.at between p.events_from and p.events_until
-			and f.id_time between m.first_id and m.last_id and f.bot = 'none'
+		select ` + storedColumns + ` from event_fact f
+		where f.company_id = @company_id and f.visitor = p.packed and f.at between p.events_from and p.events_until
+			and f.event_id >= m.first_id and f.event_id < m.end_id and f.class > 0
 		order by f.at desc, f.event_id desc limit @most_events) e`
+
+// idOf returns the SQL of facts.FirstID of an instant.
+func idOf(instant string) string {
+	return `(lpad(to_hex((extract(epoch from ` + instant + `) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid`
+}
 
 // ownKinds are the kinds of the key that every event's visitor is seen with: its own
 // id.
@@ -342,25 +354,25 @@ func (t Tx) events(ctx context.Context, companyID string, limits facts.Limits, r
 var olderRows = append(slices.Clone(requestRows), postgres.Col("until_id", "uuid", func(v *visitorRequest) string { return v.untilID }))
 
 var readArrivals = `
-	select p.n, e.at, e.body - 'payload'
+	select p.n, e.*
 	from ` + olderRows.Unnest("p") + `
 	cross join lateral (
-		select at, body from event_fact f
-		where f.company_id = @company_id and f.visitor = p.visitor and f.arrived and f.visitor is not null and f.bot = 'none'
+		select ` + storedColumns + ` from event_fact f
+		where f.company_id = @company_id and f.visitor = p.packed and f.class = 2 and f.visitor is not null
 			and f.at between p.events_from and p.events_until and (f.at, f.event_id) <= (p.events_until, p.until_id)
 		order by f.at desc, f.event_id desc limit @most_events) e`
 
-// addEvents adds the events of rows to their visitors.
-func addEvents(rows pgx.Rows, into []*facts.Visitor) error {
+// addEvents adds the events of rows to their visitors: a number of a visitor, and
+// storedColumns.
+func addEvents(rows pgx.Rows, visitors []*facts.Visitor) error {
 	var n int32
-	var at time.Time
-	var body []byte
-	_, err := pgx.ForEachRow(rows, []any{&n, &at, &body}, func() error {
-		e, err := facts.ReadEvent(body, at, into[n].ID)
+	var s facts.StoredEvent
+	_, err := pgx.ForEachRow(rows, append([]any{&n}, into(&s)...), func() error {
+		e, err := s.Read()
 		if err != nil {
 			return fmt.Errorf("an event of a visitor: %w", err)
 		}
-		into[n].Events = append(into[n].Events, e)
+		visitors[n].Events = append(visitors[n].Events, e)
 		return nil
 	})
 	return err

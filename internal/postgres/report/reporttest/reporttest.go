@@ -23,6 +23,7 @@ import (
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/explained"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/postgres/report"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -40,6 +41,7 @@ type Fixture struct {
 	Store commerce.Store
 
 	t    testing.TB
+	db   *postgres.DB
 	pool *pgxpool.Pool
 }
 
@@ -56,7 +58,7 @@ func New(t testing.TB, options ...postgres.Option) *Fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { pool.Close(); db.Close() })
-	f := &Fixture{DB: Stores{merchant.New(db), report.New(db)}, t: t, pool: pool}
+	f := &Fixture{DB: Stores{merchant.New(db), report.New(db)}, t: t, db: db, pool: pool}
 	f.Store = f.NewStore("Loja Exemplo")
 	return f
 }
@@ -194,7 +196,11 @@ func (f *Fixture) Put(o Order) {
 		if o.Explanation == nil {
 			return nil
 		}
-		explanation, err := json.Marshal(o.Explanation)
+		text, err := json.Marshal(o.Explanation)
+		if err != nil {
+			return err
+		}
+		explanation, err := explained.Pack(text)
 		if err != nil {
 			return err
 		}
