@@ -13,7 +13,7 @@ import (
 
 // Signals tells what has come from a company's pages and platform so far.
 func (r *Reader) Signals(ctx context.Context, companyID string) (s commerce.Signals, err error) {
-	err = r.db.Pool().QueryRow(ctx, `select name, received_at from event_fact where company_id = $1 order by id_time desc limit 1`, companyID).
+	err = r.db.Pool().QueryRow(ctx, `select name, at from event_fact where company_id = $1 order by event_id desc limit 1`, companyID).
 		Scan(&s.Event, &s.EventAt)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return s, fmt.Errorf("postgres: events of %s: %w", companyID, postgres.Translate(err))
