@@ -67,8 +67,8 @@ func TestDataOfAnEarlierVersionIsKept(t *testing.T) {
 				select order_id, 'credit' as kind, model as of, touch_id, coalesce(influencer_id::text, '') as influencer_id, currency, sum(amount_minor)::text as amount
 				from credit group by order_id, model, touch_id, influencer_id, currency
 				union all
-				select order_id, 'ledger', '', '', influencer_id::text, currency, sum(amount_minor)::text
-				from ledger_entry group by order_id, influencer_id, currency having sum(amount_minor) <> 0
+				select order_id, 'ledger', cost_id || ' ' || payable_on, '', influencer_id::text, currency, sum(amount_minor)::text
+				from ledger_entry group by order_id, influencer_id, cost_id, payable_on, currency having sum(amount_minor) <> 0
 				union all
 				select p.order_id, 'payout', p.state, '', coalesce(p.influencer_id::text, ''), o.currency, p.commission_minor::text
 				from payout p join orders o using (company_id, order_id)
