@@ -53,6 +53,9 @@ func packedEvent(rows pgx.Rows) ([]any, error) {
 		return nil, fmt.Errorf("event %s: %w", id, err)
 	}
 	// The columns stay what they were; the record's own are what they were made of.
+	if e.ID, err = uuid.Parse(id); err != nil {
+		return nil, fmt.Errorf("event %s: %w", id, err)
+	}
 	e.EventID, e.CompanyID, e.Event.Event, e.Visitor = id, company, name, ""
 	if visitor != nil {
 		e.Visitor = *visitor
