@@ -25,14 +25,30 @@ var (
 type record struct {
 	wire.Fetched
 	topic string
+	event *parsedEvent // nil: it is parsed with its batch
+}
+
+// parsedEvent is what readEvent made of a record.
+type parsedEvent struct {
+	facts.Event
+	err error
 }
 
 // size is how many bytes a record counts for in the read-ahead.
-func (r record) size() int64 { return int64(len(r.Key)+len(r.Value)) + recordOverhead }
+func (r record) size() int64 {
+	if r.topic == wire.TopicEvents {
+		return int64(len(r.Key)+3*len(r.Value)) + eventOverhead
+	}
+	return int64(len(r.Key)+len(r.Value)) + recordOverhead
+}
 
-// recordOverhead is about how many bytes a record takes in memory beside its key
-// and value: the struct, its slices' headers and its place in a channel.
-const recordOverhead = 256
+const (
+	// recordOverhead is about how many bytes a record takes in memory beside its key
+	// and value: the struct, its slices' headers and its place in a channel.
+	recordOverhead = 256
+	// eventOverhead is the same with a parsed event, beside its texts and its packed form.
+	eventOverhead = 1280
+)
 
 // owner is the single writer of one partition of both topics. Only its loop
 // changes the fields without a lock; the two fetchers send to the channels.
@@ -167,7 +183,10 @@ func (o *owner) fetch(ctx context.Context, topic string, from int64, records cha
 			return fmt.Errorf("%w: %s/%d: expected %d, got %d", ErrRetained, topic, o.partition, expected, fetched.Offset)
 		}
 		expected++
-		r := record{fetched, topic}
+		r := record{Fetched: fetched, topic: topic}
+		if topic == wire.TopicEvents { // while the batch before is applied
+			r.event = readEvent(r.Value)
+		}
 		if err := o.memory.take(ctx, r.size()); err != nil {
 			return err
 		}

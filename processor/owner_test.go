@@ -102,7 +102,7 @@ func TestAnOrderSentAgainKeepsItsHubs(t *testing.T) {
 		records, again = append(records, order(i, "first")), append(again, order(i, "second"))
 	}
 	s.apply(append(records, again...), func() int { return n })
-	if marked := s.int(`select count(*) from order_key where hub = 'orders' and kind = 'email'`); marked != n {
+	if marked := s.int(`select count(*) from order_key where hub = $1 and kind = $2`, facts.HubOfOrders.Code(), facts.KeyEmail.Code()); marked != n {
 		t.Errorf("%d of %d orders know that their key joins nothing", marked, n)
 	}
 }
@@ -123,7 +123,7 @@ func TestAReplacedEventOfAVeryBusyDayKeepsItsKeys(t *testing.T) {
 	replacing.ReceivedAt = replacing.ReceivedAt.Add(-time.Millisecond)
 	s.exec(`update consumer_offset set next = 0`)
 	s.apply([]record{s.record(replacing), s.record(s.order("o1", late.Add(time.Minute), 1000, cart("k1:cart")))}, func() int { return 1 })
-	if n := s.int(`select count(*) from sighting where kind = $1`, facts.KeyCart); n != 1 {
+	if n := s.int(`select count(*) from sighting where kind = $1`, facts.KeyCart.Code()); n != 1 {
 		t.Errorf("%d sightings of the cart, want one", n)
 	}
 }

@@ -38,9 +38,13 @@ func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	_, err = db.Products(ctx, company, commerce.ProductCursor{}, 10)
 	must(err)
 	for _, spec := range reports.Specs() {
-		_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: day, End: day})
-		must(err)
+		for _, model := range append([]string{""}, spec.Models...) {
+			_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: day, End: day, Model: model})
+			must(err)
+		}
 	}
+	_, err = db.Signs(ctx, company, day, day)
+	must(err)
 	_, err = db.Statements(ctx, company, commerce.StatementFilter{}, commerce.StatementCursor{}, 10)
 	must(err)
 	const id = "019cd7a4-2e00-7000-8000-000000000001"
@@ -49,6 +53,8 @@ func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	_, err = db.LinkedStatement(ctx, company, id, id, 0)
 	must(err, commerce.ErrNotFound)
 	_, err = db.StatementLines(ctx, company, id, "", 10)
+	must(err)
+	_, err = db.CompanyName(ctx, company)
 	must(err)
 	_, err = db.Ledger(ctx, company, noon, commerce.LedgerFilter{}, commerce.LedgerCursor{}, 10)
 	must(err)
