@@ -40,6 +40,7 @@ type Stores struct {
 // Fixture is one isolated database with one store.
 type Fixture struct {
 	DB    Stores
+	DSN   string // its connection string
 	Store commerce.Store
 
 	t    testing.TB
@@ -60,7 +61,7 @@ func New(t testing.TB, options ...postgres.Option) *Fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { pool.Close(); db.Close() })
-	f := &Fixture{DB: Stores{merchant.New(db), report.New(db)}, t: t, db: db, pool: pool}
+	f := &Fixture{DSN: dsn, DB: Stores{merchant.New(db), report.New(db)}, t: t, db: db, pool: pool}
 	f.Store = f.NewStore("Loja Exemplo")
 	return f
 }
@@ -102,14 +103,6 @@ func (f *Fixture) Campaign(companyID, influencerID, name string) string {
 		values (@company_id, @id, @influencer_id, @name, @folded, 1)`,
 		pgx.NamedArgs{"company_id": companyID, "id": id, "influencer_id": influencerID, "name": name, "folded": commerce.FoldName(name)})
 	return id
-}
-
-// Coupon makes a coupon of an influencer that is always in force.
-func (f *Fixture) Coupon(companyID, influencerID, code string) {
-	f.t.Helper()
-	f.exec(`insert into coupon (company_id, coupon_id, influencer_id, campaign_id, code, code_folded, period, rev)
-		values (@company_id, @id, @influencer_id, '', @code, @folded, '(,)', 1)`,
-		pgx.NamedArgs{"company_id": companyID, "id": uuid.NewString(), "influencer_id": influencerID, "code": code, "folded": commerce.FoldCode(code)})
 }
 
 // Order is one processed order. The zero values are an approved order in BRL,
