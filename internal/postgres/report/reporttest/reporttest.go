@@ -86,6 +86,17 @@ func (f *Fixture) Queue(companyID, orderID string) {
 	}
 }
 
+// Event stores an event, as the processor does, that was received at an instant.
+func (f *Fixture) Event(companyID, name string, at time.Time) {
+	f.t.Helper()
+	id, err := uuid.NewV7()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.exec(`insert into event_fact (company_id, event_id, class, name, at, record) values (@company_id, @event_id, 1, @name, @at, '')`,
+		pgx.NamedArgs{"company_id": companyID, "at": at, "event_id": id.String(), "name": name})
+}
+
 // Influencer makes an influencer and returns the id.
 func (f *Fixture) Influencer(companyID, name string) string {
 	f.t.Helper()
