@@ -146,6 +146,14 @@ func (d *duplicates) claim(id fingerprint, by *attempt) (first bool, other *atte
 	return true, nil
 }
 
+// acknowledged tells whether an event was acknowledged lately.
+func (d *duplicates) acknowledged(id fingerprint) bool {
+	s := d.shard(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bucket(id).holds(id)
+}
+
 // finish ends an attempt: its events are acknowledged, or may be claimed again.
 func (d *duplicates) finish(a *attempt, ids []fingerprint, ok bool) {
 	for _, id := range ids {

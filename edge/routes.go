@@ -64,6 +64,16 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) string {
 			s.collect(ctx)
 		}
 		return routeEvents
+	case path == "/v1/known":
+		if s.allowsCrossOrigin(ctx, "POST") {
+			s.knownEvents(ctx)
+		}
+		return "known"
+	case path == "/v1/forget":
+		if s.allowsCrossOrigin(ctx, "POST") {
+			s.forgetVisitor(ctx)
+		}
+		return "forget"
 	case path == "/v1/pixel.gif":
 		if s.allowsCrossOrigin(ctx, "GET") {
 			s.pixel(ctx)

@@ -116,6 +116,7 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 	if err := a.tx.WriteOutcomes(ctx, a.company, a.now, changed); err != nil {
 		return err
 	}
+	a.summed.outcomes(changed)
 	ledgers, err := a.tx.Ledgers(ctx, a.company, changedIDs)
 	if err != nil {
 		return err

@@ -161,6 +161,9 @@ func (a *application) storeOrders(ctx context.Context) error {
 		order := facts.Fold(list)
 		folded[id] = facts.FoldedOrder{Order: order, Day: a.index.DayOf(order.CreatedAt), VersionAt: list[len(list)-1].At, ApprovedSince: facts.ApprovedSince(list)}
 	}
+	if err := a.remember(ctx, a.ownOrders()); err != nil {
+		return err
+	}
 	changed, err := a.tx.UpsertOrders(ctx, a.company, a.now, slices.Collect(maps.Values(folded)))
 	if err != nil || len(changed) == 0 {
 		return err

@@ -270,7 +270,9 @@ func TestAReplayComputesWhatItQueued(t *testing.T) {
 	}
 	s.apply(records, func() int { return 3 })
 	want := s.outcomes()
-	s.exec(`delete from credit`)
+	for _, table := range []string{"credit", "credit_day", "path_day"} {
+		s.exec(`delete from ` + table)
+	}
 	s.exec(`update explanation set outcome_hash = ''`)
 	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
 	s.exec(`insert into recompute_company (company_id) values ($1)`, s.company)

@@ -127,10 +127,10 @@ func TestAnOrderThatNamesAnInfluencerIsPaidAfterTheUpgrade(t *testing.T) {
 	}, func() int { return 3 })
 	want := s.outcomes()
 	wantTexts(t, "now", s.payouts(), "o1 Ana Prado link 1000")
+	up := s.takeBack(19)
 	s.exec(`update payout set influencer_id = $1, state = 'review', reason = 'after_checkout', proof = 'cart'`, eve)
 	s.exec(`update explanation set outcome_hash = '\x00'`)
-	up, _ := ways(t, "0019_own_campaign_before_a_late_link.sql")
-	s.exec(up)
+	up()
 	s.workOff()
 	if got := s.outcomes(); got != want {
 		t.Error(firstDifference(got, want))

@@ -204,7 +204,7 @@ func workerPath(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": e.stubbed(`
 		window.said = [];
 		console.log = function () { said.push([].join.call(arguments, " ")) };
-		tributary.init({companyId:"loja",linger:0,pageViews:false,debug:true})`)})
+		tributary.init({companyId:"loja",linger:0,pageViews:false,debug:true,worker:true})`)})
 	page := open(t, b, s.URL+"/p?x=1")
 	page.MustNavigate(s.URL + "/?utm_source=a&utm_campaign=%C3%A9&fbclid=F")
 	page.MustWait(`() => said.some(s => s.includes("worker is ready"))`)
@@ -241,7 +241,7 @@ func strictPolicy(t *testing.T, e *edge, b *rod.Browser) {
 		e.stubbed(`
 		window.said = [];
 		console.log = function () { said.push([].join.call(arguments, " ")) };
-		tributary.init({companyId:"loja",linger:0,pageViews:false,debug:true})`)})
+		tributary.init({companyId:"loja",linger:0,pageViews:false,debug:true,worker:true})`)})
 	page := open(t, b, s.URL+"/")
 	page.MustWait(`() => said.some(s => s.includes("worker failed"))`)
 	page.MustEval(`() => tributary.track("add_to_cart", {items:[{item_id:"tee", quantity:1}]})`)
@@ -304,7 +304,7 @@ func refusal(t *testing.T, e *edge, b *rod.Browser) {
 		t.Errorf("%d attempts, want 1", len(e.seen().refused))
 	}
 	page.MustEval(`() => { tributary.track("TWO"); return tributary.flush() }`)
-	if said := page.MustEval(`() => errors.join("|")`).Str(); said != "[tributary] refused 401 unknown_company no such company" {
+	if said := page.MustEval(`() => errors.join("|")`).Str(); said != "[tributary] refused: no such company (401 unknown_company). Check data-company of the script's tag, or companyId of init()." {
 		t.Errorf("the console says %q", said)
 	}
 }
@@ -318,7 +318,7 @@ func originNotAllowed(t *testing.T, e *edge, b *rod.Browser) {
 	page := open(t, b, s.URL+"/")
 	page.MustWait(`() => window.errors && errors.length > 0`)
 	page.MustEval(`() => tributary.flush()`)
-	if said := page.MustEval(`() => errors.join("|")`).Str(); said != "[tributary] refused 403 origin_not_allowed allow it" {
+	if said := page.MustEval(`() => errors.join("|")`).Str(); said != "[tributary] refused: allow it (403 origin_not_allowed)." {
 		t.Errorf("the console says %q", said)
 	}
 	// With credentials the answer cannot be read: without them it was asked once.
@@ -356,9 +356,9 @@ func outageAskedOnce(t *testing.T, e *edge, b *rod.Browser) {
 // The shop is at 127.0.0.1; localhost is another site, and another port another
 // origin of the same site.
 func frames(t *testing.T, e *edge, b *rod.Browser) {
-	init := `tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track(location.hash.slice(1))`
+	init := `tributary.init({companyId:"loja",worker:true,linger:0,pageViews:false});tributary.track(location.hash.slice(1))`
 	s := shop(t, map[string]string{"/": e.stubbed(init), "/asks": e.stubbed(strings.Replace(init, "linger", "requireConsent:true,linger", 1)),
-		"/raw": e.stubbed(strings.Replace(init, "linger", "worker:false,linger", 1))})
+		"/raw": e.stubbed(strings.Replace(init, "worker:true", "worker:false", 1))})
 	around := func(inner string) *httptest.Server {
 		return shop(t, map[string]string{"/": `<iframe src="` + inner + `"></iframe>`})
 	}
@@ -464,7 +464,7 @@ func consentDeniedElsewhere(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:3600000,pageViews:false})`)})
 	one, two := open(t, b, s.URL+"/"), open(t, b, s.URL+"/")
 	for _, page := range []*rod.Page{one, two} {
-		page.MustWait(`() => tributary.loaded`)
+		page.MustWait(`() => tributary.loaded && !tributary._`)
 		page.MustEval(`() => tributary.track("NOTE")`)
 		page.MustWait(`() => Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
 	}

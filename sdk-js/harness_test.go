@@ -1,6 +1,7 @@
 package sdkjs_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -41,6 +42,10 @@ type seen struct {
 	events   []got    // each id once, as in the real edge
 	refused  []got    // those of requests that were not answered 200
 	cookies  []string // of each request: "+" where it brought some, else "-"
+
+	asked     int // requests that ask which events are known
+	forgotten int // requests that end the server's cookie
+	again     int // events that came again
 }
 
 func newEdge(t *testing.T, dist string) *edge {
@@ -53,6 +58,8 @@ func newEdge(t *testing.T, dist string) *edge {
 		files.ServeHTTP(w, r)
 	})
 	mux.HandleFunc("POST /t/v1/events", e.take)
+	mux.HandleFunc("POST /t/v1/known", e.tell)
+	mux.HandleFunc("POST /t/v1/forget", e.forget)
 	e.Server = httptest.NewServer(mux)
 	t.Cleanup(e.Close)
 	return e
@@ -83,6 +90,7 @@ func (e *edge) take(w http.ResponseWriter, r *http.Request) {
 		results = append(results, fmt.Sprintf(`{"eventId":%q,"status":%q}`, item.Event.ID, status))
 		switch {
 		case status == "duplicate":
+			e.so.again++
 		case e.status == http.StatusOK:
 			e.known[g.ID] = true
 			e.so.events = append(e.so.events, g)
@@ -111,6 +119,49 @@ func (e *edge) take(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Access-Control-Allow-Credentials", "true")
 	w.WriteHeader(e.status)
 	_, _ = fmt.Fprintf(w, `{"results":[%s],"durability":"kafka"}`, strings.Join(results, ","))
+}
+
+// tell says which events it knows.
+func (e *edge) tell(w http.ResponseWriter, r *http.Request) {
+	allowPage(w, r)
+	var asked struct {
+		CompanyID string   `json:"companyId"`
+		EventIDs  []string `json:"eventIds"`
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.so.asked++
+	if e.status != http.StatusOK {
+		w.WriteHeader(e.status)
+		return
+	}
+	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || asked.CompanyID != "loja" {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	known := []string{}
+	for _, id := range asked.EventIDs {
+		if e.known[id] {
+			known = append(known, id)
+		}
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"known": known})
+}
+
+// forget counts the requests that end the server's cookie.
+func (e *edge) forget(w http.ResponseWriter, r *http.Request) {
+	allowPage(w, r)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.so.forgotten++
+	close(e.changed)
+	e.changed = make(chan struct{})
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func allowPage(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
+	w.Header().Set("Access-Control-Allow-Credentials", "true")
 }
 
 func (e *edge) answer(status int) {

@@ -24,7 +24,11 @@ var navigation = []struct {
 }
 
 // storeMenu is what the store's name leads to.
-var storeMenu = []navPage{}
+var storeMenu = []navPage{
+	{id: "keys", path: keysPath, owner: true},
+	{id: "people", path: peoplePath, owner: true},
+	{id: "audit", path: auditPath, owner: true},
+}
 
 // head is what every page of a store shows above its content.
 type head struct {

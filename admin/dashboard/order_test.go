@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"regexp"
@@ -21,7 +22,13 @@ var tags = regexp.MustCompile(`<[^>]*>|\s+`)
 // read is a page's text, its spaces plain and single.
 func (s *site) read(path string) string {
 	s.t.Helper()
-	answer, err := s.loggedIn().Get(s.url + path)
+	return s.readAs(s.loggedIn(), path)
+}
+
+// readAs is a page's text as somebody reads it.
+func (s *site) readAs(client *http.Client, path string) string {
+	s.t.Helper()
+	answer, err := client.Get(s.url + path)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 func (p *payout) stored(o *Order) facts.Payout {
 	out := facts.Payout{State: p.state(o), Reason: p.reason, BaseMinor: o.base(), CommissionMinor: p.commission, FixedBRLMinor: p.fixedBRL}
 	if w := p.winner; w != nil {
-		out.InfluencerID, out.CampaignID, out.Evidence, out.Proof = w.influencerID, w.campaignID, w.evidence, w.proof
+		out.InfluencerID, out.CampaignID, out.Evidence, out.CouponID, out.Proof = w.influencerID, w.campaignID, w.evidence, w.couponID, w.proof
 		out.Reason = cmp.Or(p.reason, w.reason)
 	}
 	if o.Status == commerce.OrderCancelled {

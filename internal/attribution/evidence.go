@@ -11,6 +11,7 @@ import (
 type claim struct {
 	influencerID, campaignID string
 	evidence                 facts.Evidence
+	couponID                 string
 	proof                    facts.Proof
 	reason                   facts.Reason // why it waits for a decision; empty: it does not
 }
@@ -52,7 +53,7 @@ func (x *Index) couponClaim(o *Order) *claim {
 	if c == nil {
 		return nil
 	}
-	return &claim{influencerID: c.InfluencerID, campaignID: c.CampaignID, evidence: facts.EvidenceCoupon, proof: facts.ProofOrder}
+	return &claim{influencerID: c.InfluencerID, campaignID: c.CampaignID, evidence: facts.EvidenceCoupon, couponID: c.ID, proof: facts.ProofOrder}
 }
 
 // withAccepted adds the touches of influencers whose evidence the merchant accepted:

@@ -40,6 +40,7 @@ type Payout struct {
 	InfluencerID    string
 	CampaignID      string
 	Evidence        Evidence
+	CouponID        string // where Evidence is a coupon
 	Proof           Proof  // of the evidence
 	PayableOn       string // YYYY-MM-DD in the store's time zone; empty: nothing is owed
 	BaseMinor       int64

@@ -16,6 +16,7 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/postgres/sqlrules"
+	"github.com/tributary-io/tributary/internal/rollup"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -139,6 +140,8 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.OutcomeHashes(ctx, company, []string{"o1"})),
 		tx.WriteOutcomes(ctx, company, noon, []facts.StoredOutcome{outcome}),
 		second(tx.Outcomes(ctx, company, []string{"o1"})),
+		second(tx.CountedOrders(ctx, company, []string{"o1"})),
+		tx.AddSums(ctx, company, sumsOf(outcome.Outcome)),
 		tx.WriteOutcomes(ctx, company, noon, []facts.StoredOutcome{{Outcome: facts.Outcome{OrderID: "o1", Currency: "BRL", Day: "2026-03-10", Payout: facts.Payout{State: facts.PayoutNone}}, Hash: []byte("i"), Was: &outcome.Outcome}}),
 		second(tx.Ledgers(ctx, company, []string{"o1"})),
 		tx.AppendLedger(ctx, company, noon, 1, []ledger.Posting{{Entry: entry, OrderID: "o1", Cause: facts.Cause{Kind: facts.CauseEvent}}}),
@@ -164,3 +167,15 @@ func closeStatement(ctx context.Context, tx *factstore.Tx, company string) error
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// sumsOf are what reports count of an order, in rows of every table of sums.
+func sumsOf(o facts.Outcome) *rollup.Sums {
+	o.Credits[0].Parts = [facts.ModelCount]facts.Part{}
+	for i := range o.Credits[0].Parts {
+		o.Credits[0].Parts[i] = facts.Part{Given: true, Minor: 100}
+	}
+	o.TotalMinor = 100
+	var s rollup.Sums
+	s.Add(rollup.Order{Outcome: &o, Counted: rollup.Counted{Items: `[{"productId":"p1","quantity":1}]`}}, 1)
+	return &s
+}

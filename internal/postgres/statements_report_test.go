@@ -52,6 +52,8 @@ func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	must(err, commerce.ErrNotFound)
 	_, err = db.StatementLines(ctx, company, id, "", 10)
 	must(err)
+	_, err = db.CompanyName(ctx, company)
+	must(err)
 	_, err = db.Ledger(ctx, company, noon, commerce.LedgerFilter{}, commerce.LedgerCursor{}, 10)
 	must(err)
 }

@@ -25,6 +25,7 @@ type bundler struct {
 	root, out string
 	quick     bool
 	version   string
+	mangled   map[string]any // how the build has shortened names
 	made      []made
 }
 
@@ -41,6 +42,8 @@ type manifest struct {
 	Version string `json:"version"`
 	Loader  string `json:"loader"` // the edge lets it be cached for a short time
 	Script  string `json:"script"` // the same bytes under a hashed name
+	More    string `json:"more"`   // what the script fetches when the page is idle
+	Overlay string `json:"overlay"`
 	Worker  string `json:"worker"`
 	WASM    string `json:"wasm"`
 	Files   []made `json:"files"`
@@ -50,7 +53,7 @@ func run(ctx context.Context, root, out string, quick bool) error {
 	if out == "" {
 		out = filepath.Join(root, "sdk-js", "dist")
 	}
-	b := &bundler{root: root, out: out, quick: quick}
+	b := &bundler{root: root, out: out, quick: quick, mangled: map[string]any{}}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
@@ -106,11 +109,32 @@ func (b *bundler) all(ctx context.Context) (m manifest, err error) {
 	if err := b.write(m.Worker, worker); err != nil {
 		return m, err
 	}
+	overlay, err := b.script("overlay.ts", api.FormatIIFE, nil)
+	if err != nil {
+		return m, err
+	}
+	m.Overlay = hashed("tributary-overlay", ".js", overlay)
+	if err := b.write(m.Overlay, overlay); err != nil {
+		return m, err
+	}
 	clickIDs := core.ClickIDs()
 	names := map[string]string{
-		"WASM": m.WASM, "WORKER": m.Worker, "VERSION": b.version,
-		"CLICK_IDS": strings.Join(clickIDs[:], "|"),
+		"WASM": m.WASM, "WORKER": m.Worker, "OVERLAY": m.Overlay, "VERSION": b.version,
+		"CLICK_IDS": strings.Join(clickIDs[:], "|"), "MORE": "",
 	}
+	// Both files must shorten names alike: the first that is built chooses them.
+	if _, err := b.script("script.ts", api.FormatIIFE, names); err != nil {
+		return m, err
+	}
+	more, err := b.script("more-script.ts", api.FormatIIFE, names)
+	if err != nil {
+		return m, err
+	}
+	m.More = hashed("tributary-more", ".js", more)
+	if err := b.write(m.More, more); err != nil {
+		return m, err
+	}
+	names["MORE"] = m.More
 	script, err := b.script("script.ts", api.FormatIIFE, names)
 	if err != nil {
 		return m, err
@@ -178,19 +202,21 @@ func (b *bundler) script(entry string, format api.Format, names map[string]strin
 		Bundle:            true,
 		Format:            format,
 		Platform:          api.PlatformBrowser,
-		Target:            api.ES2018, // nearly all browsers with WebAssembly
+		Target:            api.ES2021, // browsers since 2020: Chrome 85, Firefox 79, Safari 14
 		MinifyWhitespace:  true,
 		MinifyIdentifiers: true,
 		MinifySyntax:      true,
 		Charset:           api.CharsetUTF8,
 		LegalComments:     api.LegalCommentsNone,
 		Define:            define,
-		Supported:         map[string]bool{"bigint": true}, // only in the worker, which needs WebAssembly
+		MangleProps:       "[a-z]_$", // ours alone: see src/page.ts
+		MangleCache:       b.mangled,
 	})
 	if len(result.Errors) > 0 {
 		lines := api.FormatMessages(result.Errors, api.FormatMessagesOptions{Kind: api.ErrorMessage})
 		return nil, fmt.Errorf("bundle %s:\n%s", entry, strings.Join(lines, ""))
 	}
+	b.mangled = result.MangleCache
 	if len(result.OutputFiles) != 1 {
 		return nil, fmt.Errorf("bundle %s: %d files came out, want 1", entry, len(result.OutputFiles))
 	}
@@ -200,7 +226,7 @@ func (b *bundler) script(entry string, format api.Format, names map[string]strin
 // hashed returns a name that no other content has: browsers may keep it for ever.
 func hashed(stem, ext string, data []byte) string {
 	sum := sha256.Sum256(data)
-	return stem + "." + hex.EncodeToString(sum[:6]) + ext
+	return stem + "." + hex.EncodeToString(sum[:4]) + ext
 }
 
 // write writes a file and its compressed copies. If the file has not changed, the

@@ -2,6 +2,7 @@
 // raw envelopes. It starts when the page is loaded and idle. Where it does not
 // start nothing is lost: the edge runs the same core.
 
+import { log } from "./log";
 import { attempt } from "./store";
 
 export interface Canonical {
@@ -25,12 +26,25 @@ function stop(): void {
   for (const call in left) left[call](null);
 }
 
+/**
+ * Whether the worker pays its way: from the second page of a visit on, and never where
+ * 449 KB are dear. Somebody who leaves after one page has no use for it.
+ */
+export function worthIt(pages: number): boolean {
+  const { connection = {}, deviceMemory } = navigator as any;
+  return (
+    pages > 1 &&
+    !connection.saveData &&
+    !/2g|3g/.test(connection.effectiveType) &&
+    connection.type != "cellular" && // most are metered; desktop browsers name no type
+    !(deviceMemory < 4) && // GiB
+    !(matchMedia && matchMedia("(prefers-reduced-data: reduce)").matches)
+  );
+}
+
 /** Starts the worker when the page has nothing else to do; base ends in "/". */
-export function start(base: string, log: (...what: unknown[]) => void): void {
-  const connection = (navigator as any).connection || {};
-  if (typeof Worker == "undefined" || typeof WebAssembly == "undefined" || connection.saveData || /2g/.test(connection.effectiveType)) {
-    return log("no worker: the edge does its work");
-  }
+export function start(base: string): void {
+  if (typeof Worker == "undefined" || typeof WebAssembly == "undefined") return log("no worker here: the edge does its work");
   const begin = () =>
     attempt(() => {
       // A worker's script must have the page's origin. Scripts that it imports need not.

@@ -1,37 +1,73 @@
-// The entry of the script build: takes over the stub's calls, and starts by
-// itself if its tag has data-company.
+// The entry of tributary.js: takes over the stub's calls, starts by itself if its tag has
+// data-company, and fetches the rest when the page is idle.
 
-import { consent, flush, init, reset, take, track } from "./client";
-import { attempt } from "./store";
+import { consent, identify, leave, page, persist, reset, start, take } from "./page";
 import type { Config } from "./types";
+
+declare const MORE: string; // a file's name, set by the build
+
+/** A call as the stub keeps it. */
+type Call = [name: string, at: number, args: ArrayLike<any>];
 
 const scope = window as any;
 const tag = document.currentScript as HTMLScriptElement | null;
 const found = scope.tributary;
 
 // If the script is included twice, the second does nothing.
-if (!found || !found.loaded) {
+if (!found?.loaded) {
+  let queue: Call[] = found || [];
+  const config: any = {};
   // {edge}/sdk/v1/tributary.js → {edge}
-  const origin = tag && tag.src ? tag.src.replace(/\/sdk\/v1\/[^/]*$/, "") : "";
-  const api = {
-    loaded: true,
-    init: (config: Config) => init(config, origin),
-    track,
-    consent,
-    reset,
-    flush,
-    /** A call as the stub keeps it: [method, time of the call, arguments]. */
-    push([method, at, args]: [string, number, ArrayLike<any>]) {
-      if (method == "track") take(at, args[0], args[1], args[2]);
-      else if (method != "push") attempt(() => (api as any)[method](...Array.from(args)));
+  const edge = (endpoint?: string): string => (endpoint || tag!.src).replace(/\/(sdk\/v1\/.*)?$/, "");
+  const calls: any = {
+    init(_: number, config: Config) {
+      if (!page.config_) {
+        start(config, edge(config.endpoint));
+        drain();
+      }
     },
+    track: take,
+    page: (at: number, payload: unknown) => take(at, "PAGE_VIEW", payload),
+    consent,
+    optOut: () => consent(0, "denied"),
+    optIn: () => consent(0, "granted"),
+    reset,
+    identify,
+    flush: leave,
+    getVisitorId: () => page.visitor_,
+    debug: 0, // waits for more.ts
   };
+  const run = ([name, at, args]: Call): unknown => {
+    try {
+      if (calls[name] && (page.config_ || /nit|con/.test(name))) return calls[name](at, ...(args as any)); // init, consent
+      queue[999] || queue.push([name, at, args]);
+    } catch (e) {
+      console.error("[tributary]", e);
+    }
+  };
+  const drain = () => {
+    const all = queue;
+    queue = [];
+    all.forEach(run);
+  };
+  const api: any = { loaded: true, push: run, _: [page, calls, drain, persist] };
+  for (const name in calls) api[name] = async (...args: any[]) => run([name, Date.now(), args]);
   scope.tributary = api;
-  const company = tag && tag.getAttribute("data-company");
-  const calls: any[] = Array.isArray(found) ? found : [];
-  // First the answer to the consent question, then the start, then the rest.
-  for (const method of ["consent", "init", ""]) {
-    if (method == "init" && company) api.init({ companyId: company, endpoint: tag!.getAttribute("data-endpoint") || undefined, debug: tag!.hasAttribute("data-debug"), requireConsent: tag!.hasAttribute("data-require-consent") });
-    for (const call of calls) if (method ? call[0] == method : call[0] != "consent" && call[0] != "init") api.push(call);
+  for (const name in tag?.dataset) {
+    const value = tag!.dataset[name]; // data-page-views is pageViews
+    config[name] = value == "false" ? 0 : value || 1;
   }
+  // First the answer to the consent question, then the start, then the rest.
+  queue = queue.filter((call) => call[0] != "consent" || run(call));
+  if ((config.companyId = config.company)) api.init(config);
+  drain();
+  (scope.requestIdleCallback || setTimeout)(
+    () => {
+      const more = document.createElement("script");
+      more.src = edge(page.edge_) + "/sdk/v1/" + MORE;
+      more.nonce = tag?.nonce;
+      document.head.append(more);
+    },
+    { timeout: 3e3 },
+  );
 }

@@ -1,57 +1,54 @@
-// Sends events to the edge: batches by fetch while the page is open, beacons when
-// it may be about to close. What is refused (4xx) is never sent again. After
-// an outage it is sent again as long as the page is open, and by the next page.
+// Sends events to the edge by fetch, in batches, while the page is open. After an outage it
+// tries again as long as the page is open, and the next page goes on.
 
-import { Canonical, canonical } from "./core";
-import { Entry, Queue } from "./queue";
+import { canonical, type Canonical } from "./core";
+import { advice, log, tell } from "./log";
+import type { Entry, Page } from "./page";
 import { attempt } from "./store";
 
-const CHUNK = 60000; // bytes: browsers refuse beacons of 64 KiB
+const CHUNK = 60000; // bytes of a batch
 const BATCH = 50;
+const ASK = 500; // ids
 const BASE = 1000; // ms
 const MOST = 60000; // ms
 const TIMEOUT = 30000; // ms, of one attempt
-const UNANSWERED = 30000; // ms: what was sent by beacon is sent again after this, to get an answer
+const UNANSWERED = 10000; // ms: after that it is asked whether a beacon of this page arrived
+
+export interface Answer {
+  status: number;
+  json: any;
+  /** ms */
+  wait: number;
+}
+
+/** The body of a request (docs/wire.md). */
+export const batchOf = (companyId: string, events: { text_?: string }[]): string =>
+  '{"companyId":' + JSON.stringify(companyId) + ',"sentAt":"' + new Date().toISOString() + '","events":[' + events.map((e) => e.text_) + "]}";
 
 export class Sender {
-  private url: string;
   private busy: Promise<boolean> | undefined;
   private timer: any;
   private due = 0;
   private failures = 0;
   private asked = false; // without credentials, once a page
-  private told = 0; // the last refusal's status, which the console was told
+  private askAt = 0; // when to ask for what went by beacon
 
   constructor(
-    private company: string,
-    endpoint: string,
-    private queue: Queue,
+    private page: Page,
     private allowed: () => boolean,
-    private log: (...what: unknown[]) => void,
-  ) {
-    this.url = endpoint + "/v1/events";
-  }
+    private remove: (e: Entry) => void,
+    private ready: (list: Entry[]) => void,
+    private refused: (code: string) => void,
+  ) {}
 
-  private body(events: string[]): string {
-    return '{"companyId":' + JSON.stringify(this.company) + ',"sentAt":"' + new Date().toISOString() + '","events":[' + events.join() + "]}";
-  }
-
-  /** Returns entries of at most CHUNK bytes and BATCH events. A UTF-16 unit has at most three bytes. */
-  private chunk(entries: Entry[]): Entry[] {
-    let room = CHUNK - 200;
-    const out: Entry[] = [];
-    for (const e of entries) {
-      const size = e.raw.length > CHUNK / 3 - 200 ? new Blob([e.raw]).size : e.raw.length * 3;
-      if (out.length == BATCH || (out.length && size > room)) break;
-      room -= size + 1;
-      out.push(e);
-    }
-    return out;
+  /** The page was hidden or left: what went by beacon is asked for later. */
+  left(): void {
+    this.askAt = Date.now() + UNANSWERED;
+    if (this.waiting().length) this.schedule(UNANSWERED);
   }
 
   private waiting(): Entry[] {
-    const all = this.queue.entries;
-    return Object.keys(all).map((id) => all[id]);
+    return Array.from(this.page.entries_.values()).filter((e) => e.text_);
   }
 
   /** Sends after ms, or sooner if an earlier call asked for that. */
@@ -73,84 +70,118 @@ export class Sender {
 
   private async run(): Promise<boolean> {
     for (;;) {
-      const batch = this.allowed() ? this.chunk(this.waiting().filter((e) => !(e.beaconed! > Date.now() - UNANSWERED))) : [];
-      if (!batch.length) return !this.waiting().length;
-      const wait = await this.post(batch).catch((error) => (this.log("not sent, will be tried again", error), 0));
+      if (!this.allowed()) return !this.page.entries_.size;
+      const beacons = this.waiting().filter((e) => e.sent_);
+      const ask = beacons.length && Date.now() >= this.askAt ? beacons.slice(0, ASK) : [];
+      const batch = this.chunk(this.waiting().filter((e) => !e.sent_));
+      if (!ask.length && !batch.length) {
+        if (beacons.length) this.schedule(Math.max(0, this.askAt - Date.now()));
+        return !this.page.entries_.size;
+      }
+      const wait = await (batch.length ? this.post(batch) : this.ask(ask)).catch((error) => (log("not sent, will be tried again", error), 0));
       if (wait < 0) {
         this.failures = 0;
         continue;
       }
+      if (this.page.halted_) return false;
       this.failures++;
-      const ceiling = Math.min(MOST, BASE * 2 ** (this.failures - 1));
-      this.schedule(Math.max(wait, Math.random() * ceiling)); // full jitter
+      this.schedule(Math.max(wait, Math.random() * Math.min(MOST, BASE * 2 ** (this.failures - 1)))); // full jitter
       return false;
     }
   }
 
-  /** Makes one attempt. Resolves to -1 if it was answered, else to the least wait in milliseconds. Rejects if the edge does not answer. */
-  private async post(batch: Entry[]): Promise<number> {
-    const raws = batch.map((e) => e.raw);
-    const core = await canonical("[" + raws.join() + "]");
-    const events = core && core.items && core.items.length == batch.length ? this.texts(core, batch) : raws;
-    const ask = (credentials: RequestCredentials) =>
-      fetch(this.url, {
+  /** Returns entries of at most CHUNK bytes and BATCH events. A UTF-16 unit has at most three bytes. */
+  private chunk(entries: Entry[]): Entry[] {
+    this.ready(entries);
+    let room = CHUNK - 200;
+    const out: Entry[] = [];
+    for (const e of entries) {
+      const text = e.text_!;
+      const size = text.length > CHUNK / 3 - 200 ? new Blob([text]).size : text.length * 3;
+      if (out.length == BATCH || (out.length && size > room)) break;
+      room -= size + 1;
+      out.push(e);
+    }
+    return out;
+  }
+
+  /** Makes one request. Rejects if the edge does not answer. */
+  private async request(path: string, text: string): Promise<Answer> {
+    const once = (credentials: RequestCredentials) =>
+      fetch(this.page.edge_ + path, {
         method: "POST",
-        body: this.body(events),
+        body: text,
         credentials,
         headers: { "Content-Type": "text/plain" }, // needs no preflight
         signal: attempt(() => AbortSignal.timeout(TIMEOUT)), // older browsers have their own timeout
       });
     // With the server's visitor cookie. A page whose origin is not listed can read
     // that only where it sends none.
-    const response = await ask("include").catch((error) => {
+    const response = await once("include").catch((error) => {
       if (this.asked) throw error;
       this.asked = true;
-      return ask("omit");
+      return once("omit");
     });
-    const answer: any = (await response.json().catch(() => 0)) || {};
-    const status = response.status;
-    if (status == 200 && answer.results) {
+    const after = response.headers.get("Retry-After") || "";
+    return {
+      status: response.status,
+      json: (await response.json().catch(() => 0)) || {},
+      wait: Math.min(MOST * 10, Math.max(0, +after * 1000 || Date.parse(after) - Date.now() || 0)),
+    };
+  }
+
+  /**
+   * Asks which events that went by beacon have arrived, so that they need not be sent
+   * again to get an answer. The others are sent as if they had not been, and so are all
+   * where the edge cannot be asked. Resolves as post.
+   */
+  private async ask(list: Entry[]): Promise<number> {
+    const text = JSON.stringify({ companyId: this.page.config_!.companyId, eventIds: list.map((e) => e.id_) });
+    const answer = await this.request("/v1/known", text).catch(() => undefined);
+    if (answer && (answer.status >= 500 || answer.status == 408 || answer.status == 429)) return answer.wait;
+    const known = new Set(answer && Array.isArray(answer.json.known) ? answer.json.known : []);
+    for (const e of list) {
+      if (known.has(e.id_)) {
+        log("arrived by beacon", e.id_);
+        this.remove(e);
+      } else e.sent_ = undefined;
+    }
+    return -1;
+  }
+
+  /** Makes one attempt. Resolves to -1 if it was answered, else to the least wait in milliseconds. */
+  private async post(batch: Entry[]): Promise<number> {
+    const core = await canonical("[" + batch.map((e) => e.text_) + "]");
+    const events = core && core.items && core.items.length == batch.length ? this.texts(core, batch) : batch;
+    const { status, json, wait } = await this.request("/v1/events", batchOf(this.page.config_!.companyId, events));
+    if (status == 200 && Array.isArray(json.results)) {
       let moved = false;
-      for (const r of answer.results) {
-        if (/^(ok|duplicate|rejected)$/.test(r.status)) {
-          moved = moved || !!this.queue.entries[r.eventId];
-          this.queue.remove(r.eventId);
-          this.log(r.status, r.eventId, r.code || "", r.message || "");
-        }
+      for (const r of json.results) {
+        const e = this.page.entries_.get(r.eventId);
+        if (!e || !/^(ok|duplicate|rejected)$/.test(r.status)) continue;
+        moved = true;
+        this.remove(e);
+        if (r.status == "rejected") tell(r.code, "rejected " + e.raw_[3] + ": " + r.message + " (" + r.code + ")." + advice(r.code));
+        else log(r.status, e.raw_[3], r.eventId);
       }
       return moved ? -1 : 0;
     }
     if (status >= 400 && status < 500 && status != 408 && status != 429) {
-      const { code, message } = answer.error || ({} as any);
-      this.log("refused", status, code);
-      if (this.told != status) console.error("[tributary] refused", (this.told = status), code, message);
-      if (code == "origin_not_allowed") return 0; // it may be allowed soon: the message says how
-      for (const e of batch) this.queue.remove(e.id);
-      this.queue.dropped += batch.length;
-      return -1;
+      const { code, message } = json.error || ({} as any);
+      tell("" + status, "refused: " + (message || "") + " (" + status + " " + (code || "without a code") + ")." + advice(code));
+      // The origin may be listed soon: the next page tries again.
+      if (code != "origin_not_allowed") for (const e of batch) this.remove(e);
+      this.refused(code);
+      return code == "origin_not_allowed" ? 0 : -1;
     }
-    const after = response.headers.get("Retry-After") || "";
-    this.log(status, "will be tried again");
-    return Math.min(MOST * 10, Math.max(0, +after * 1000 || Date.parse(after) - Date.now() || 0));
+    log(status, "will be tried again");
+    return wait;
   }
 
-  /** Returns the canonical events. What the core refuses is sent as it was taken, and the edge keeps it with the reason. */
-  private texts(core: Canonical, batch: Entry[]): string[] {
-    return core.items.map((item, i) => item.event || (this.log("invalid", batch[i].id, item.code, item.field, item.message), batch[i].raw));
-  }
-
-  /** Sends what is not acknowledged by beacon, when the page may be about to close. It stays stored. */
-  beacon(): void {
-    if (!this.allowed()) return;
-    let left = this.waiting().filter((e) => !e.beaconed);
-    if (left.length) setTimeout(() => this.send(), UNANSWERED + 1);
-    while (left.length) {
-      const part = this.chunk(left);
-      left = left.slice(part.length);
-      const body = this.body(part.map((e) => e.raw));
-      const sent = attempt(() => navigator.sendBeacon(this.url, new Blob([body], { type: "text/plain" })));
-      for (const e of part) e.beaconed = sent ? Date.now() : 0;
-      if (!sent) attempt(() => fetch(this.url, { method: "POST", body, keepalive: true, credentials: "include", headers: { "Content-Type": "text/plain" } }).catch(() => {}));
-    }
+  /** The canonical events. What the core refuses is sent as it was taken, and the edge keeps it with the reason. */
+  private texts(core: Canonical, batch: Entry[]): { text_?: string }[] {
+    return core.items.map((item, i) => ({
+      text_: item.event || (log("invalid", batch[i].id_, item.code, item.field, item.message), batch[i].text_),
+    }));
   }
 }

@@ -1,32 +1,49 @@
 // The public types. This file becomes dist/tributary.d.ts, so it has no imports
 // and no code.
 
-/** One thing sold or looked at. GA4's `quantity` is understood too. */
+/** One thing sold. GA4's `quantity` is understood too. */
 export interface Item {
   item_id: string;
   /** A whole number from 1. */
   item_quantity: number;
-  [more: string]: unknown;
 }
 
-/** Payloads of the standard events; a custom name matches [A-Z][A-Z0-9_]{0,63}. */
+/** One thing looked at or put into the cart. */
+export interface ItemHint {
+  item_id?: string;
+  item_quantity?: number;
+}
+
+export interface ItemsHint {
+  items?: readonly ItemHint[];
+}
+
+/** Payloads of the standard events. Further members are welcome; a custom name matches [A-Z][A-Z0-9_]{0,63}. */
 export interface Payloads {
-  PAGE_VIEW: Record<string, unknown> | null | undefined;
-  PRODUCT_VIEW: { items?: Partial<Item>[]; [more: string]: unknown } | null | undefined;
-  ADD_TO_CART: { items?: Partial<Item>[]; [more: string]: unknown } | null | undefined;
-  INITIATE_CHECKOUT: { items?: Partial<Item>[]; [more: string]: unknown } | null | undefined;
-  CHECKOUT_COMPLETED: { items: Item[]; [more: string]: unknown };
+  PAGE_VIEW: object | null | undefined;
+  PRODUCT_VIEW: ItemsHint | null | undefined;
+  ADD_TO_CART: ItemsHint | null | undefined;
+  INITIATE_CHECKOUT: ItemsHint | null | undefined;
+  CHECKOUT_COMPLETED: { items: readonly Item[] };
 }
 
-/** What the page knows of the shopper. Only keyed hashes of it are kept. */
+/** What the page knows of the shopper. Only keyed hashes of it are kept, and they are made at the edge. */
 export interface Identity {
-  email?: string;
-  phone?: string;
-  customer_id?: string;
-  cart_token?: string;
+  email?: string | null;
+  phone?: string | null;
+  customer_id?: string | null;
+  cart_token?: string | null;
 }
 
 export type Consent = "granted" | "denied";
+
+/** An event as before_send sees it. */
+export interface Draft {
+  event: string;
+  payload?: unknown;
+  identity?: Identity | null;
+  context: { url: string; referrer: string; title: string; [more: string]: unknown };
+}
 
 export interface Config {
   companyId: string;
@@ -36,32 +53,71 @@ export interface Config {
   pageViews?: boolean;
   /** Keep events in memory and store nothing until consent("granted"). Default: false. */
   requireConsent?: boolean;
-  /** Run the core in a worker. Default: true. */
-  worker?: boolean;
+  /** Take a browser's Global Privacy Control for a denial until the shopper answers. Default: false. */
+  honorGPC?: boolean;
+  /** Run the core in a worker: "auto" from the second page of a visit on, where data and memory are not scarce. Default: "auto". */
+  worker?: boolean | "auto";
   /** Explain each event in the console. Default: false. */
   debug?: boolean;
   /** How long an event waits for others, in milliseconds. Default: 1000. */
   linger?: number;
+  /** Your other domains, to which a click hands the visitor over. */
+  domains?: readonly string[] | string;
+  /** Changes an event before it is stored, or drops it: return null. */
+  before_send?: (event: Draft) => Draft | null | undefined | false;
 }
+
+/** What the payload of an event must have. Further members are welcome. */
+export type PayloadOf<N> = N extends keyof Payloads ? Payloads[N] : object | null | undefined;
+
+/** A call's payload and identity: both may be left out where the event needs no payload. */
+export type Rest<N, P> = N extends "CHECKOUT_COMPLETED" ? [payload: P, identity?: Identity | null] : [payload?: P, identity?: Identity | null];
 
 /** Starts the SDK. The second and later calls do nothing. */
 export declare function init(config: Config): void;
-/** Takes an event at once, with its id and time; it is sent soon after. */
-export declare function track<N extends keyof Payloads>(
-  name: N,
-  ...rest: undefined extends Payloads[N]
-    ? [payload?: Payloads[N], identity?: Identity | null]
-    : [payload: Payloads[N], identity?: Identity | null]
-): void;
-/** Your own event: [A-Z][A-Z0-9_]{0,63}, or another tool's spelling of a standard one. */
-export declare function track<N extends string>(
-  name: N extends keyof Payloads ? never : N,
-  payload?: Record<string, unknown> | null,
-  identity?: Identity | null,
-): void;
-/** The shopper's answer. "denied" deletes the visitor's id and the events not yet sent. */
-export declare function consent(answer: Consent): void;
+/**
+ * Takes an event at once, with its id and time; it is sent soon after. The name is one
+ * of the five standard ones, your own ([A-Z][A-Z0-9_]{0,63}), or another tool's spelling
+ * of a standard one.
+ */
+export declare function track<N extends keyof Payloads | (string & {}), P extends PayloadOf<N>>(name: N, ...rest: Rest<N, P>): void;
+/** Takes a page view, where pageViews is false. */
+export declare function page(payload?: object | null): void;
+/** What is known of the shopper goes with the following events of the visit, until reset() or a denial. */
+export declare function identify(who: Identity): void;
 /** A new visitor and session, as at a log-out. */
 export declare function reset(): void;
+/** The shopper's answer. "denied" deletes the visitor's id and the events not yet sent. */
+export declare function consent(answer: Consent): void;
+/** consent("denied"). */
+export declare function optOut(): void;
+/** consent("granted"). */
+export declare function optIn(): void;
+/** The visitor's id, for an order's userId: null where it may not be stored, or before the SDK has loaded. */
+export declare function getVisitorId(): Promise<string | null | undefined>;
 /** Sends what is queued. Resolves after the attempt: true when nothing is left. */
-export declare function flush(): Promise<boolean>;
+export declare function flush(): Promise<boolean | undefined>;
+/** Turns debug mode on, or off. */
+export declare function debug(on?: boolean): void;
+
+/** `window.tributary`, of the script's tag. The calls may be made before the script has loaded. */
+export interface Tributary {
+  init: typeof init;
+  track: typeof track;
+  page: typeof page;
+  identify: typeof identify;
+  reset: typeof reset;
+  consent: typeof consent;
+  optOut: typeof optOut;
+  optIn: typeof optIn;
+  getVisitorId: typeof getVisitorId;
+  flush: typeof flush;
+  debug: typeof debug;
+}
+
+declare global {
+  interface Window {
+    tributary: Tributary;
+  }
+  var tributary: Tributary;
+}

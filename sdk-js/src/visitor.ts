@@ -1,11 +1,11 @@
-import { uuid } from "./id";
-import { attempt, cookie, del, get, put, setCookie, tabDel, tabGet, tabPut } from "./store";
+// What more.ts adds to an envelope about the visitor. All of it is stored: it is
+// called only where that is allowed.
 
-const ID = "trb_id";
+import { uuid } from "./id";
+import { attempt, del, get, put, setCookie } from "./store";
+
 const SESSION = "trb_s";
-const KEPT = "trb_c";
 const PROBE = "trb_f";
-const MAX_AGE = 400 * 86400; // seconds: browsers keep a cookie no longer (RFC 6265bis)
 const IDLE = 1800000; // ms: a session ends after half an hour without an event
 
 type Values = { [name: string]: string };
@@ -14,35 +14,19 @@ const UTM: Values = { utm_source: "source", utm_medium: "medium", utm_campaign: 
 declare const CLICK_IDS: string; // the core's list with "|" between, set by the build
 const CLICK = RegExp("^(" + CLICK_IDS + ")$");
 
-/** The visitor's id: kept in a first-party cookie and in localStorage. */
-export function visitor(): string {
-  const known = cookie(ID) || get(ID);
-  const id = known || uuid(Date.now());
-  if (cookie(ID) != id) setCookie(ID, id, MAX_AGE);
-  if (get(ID) != id) put(ID, id);
-  return id;
-}
-
 /**
- * Whether this page is in a frame of another site's page. Another origin of its
- * own site it knows only where it may store something, and where the browser
- * names the pages around.
+ * Whether this page is in a frame of another site's page. Another origin of its own
+ * site it knows only where the browser names the pages around.
  */
-export function framed(store: boolean): boolean {
+export function framed(): boolean {
   const around = location.ancestorOrigins;
   if (!around) return top != window && !attempt(() => top!.location.href);
   return Array.from(around).some((origin) => {
     if (origin == location.origin) return false;
-    const site = store && setCookie(PROBE, "1", 1);
-    return !site || !("." + origin.split(/\/|:\d/)[2]).endsWith("." + site);
+    const site = setCookie(PROBE, "1");
+    setCookie(PROBE, "");
+    return site === undefined || !("." + origin.split(/\/|:\d/)[2]).endsWith("." + (site || location.hostname));
   });
-}
-
-export function forget(): void {
-  setCookie(ID, "", 0);
-  del(ID);
-  del(SESSION);
-  tabDel(KEPT);
 }
 
 /** The session's id. It is only a hint: the processor divides visits into sessions itself. */
@@ -53,17 +37,22 @@ export function session(now: number): string {
   return id;
 }
 
+export const endSession = (): void => {
+  del(SESSION);
+  attempt(() => delete sessionStorage.trb_c);
+};
+
 /**
  * The campaign and click ids that brought the visitor, for the pages after the
- * landing: kept for this window and session. A URL that has its own needs
- * none beside it, the core reads them there.
+ * landing: kept for this tab and session. A URL that has its own needs none beside
+ * it, the core reads them there.
  */
 export function arrival(url: string, session: string): { campaign?: Values; clickIds?: Values } {
   const campaign: Values = {};
   const clickIds: Values = {};
   let found = false;
   const cut = url.indexOf("?");
-  if (cut >= 0 && typeof URLSearchParams != "undefined") {
+  if (cut >= 0) {
     new URLSearchParams(url.slice(cut).split("#")[0]).forEach((value, name) => {
       const to = UTM[name] ? campaign : CLICK.test(name) ? clickIds : null;
       const key = UTM[name] || name;
@@ -74,13 +63,9 @@ export function arrival(url: string, session: string): { campaign?: Values; clic
     });
   }
   if (found) {
-    tabPut(KEPT, JSON.stringify({ session, campaign, clickIds }));
+    attempt(() => (sessionStorage.trb_c = JSON.stringify({ session, campaign, clickIds })));
     return {};
   }
-  try {
-    const kept = JSON.parse(tabGet(KEPT) || "{}");
-    return kept.session == session ? { campaign: kept.campaign, clickIds: kept.clickIds } : {};
-  } catch {
-    return {};
-  }
+  const kept = attempt(() => JSON.parse(sessionStorage.trb_c || "{}")) || {};
+  return kept.session == session ? { campaign: kept.campaign, clickIds: kept.clickIds } : {};
 }

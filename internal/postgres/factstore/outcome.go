@@ -40,6 +40,7 @@ func payoutColumns(o *facts.Outcome) postgres.Columns {
 		postgres.Into("coalesce(influencer_id::text, '')", &o.Payout.InfluencerID),
 		postgres.Into("coalesce(campaign_id, '')", &o.Payout.CampaignID),
 		postgres.Into("coalesce(evidence, '')", &o.Payout.Evidence),
+		postgres.Into("coalesce(coupon_id::text, '')", &o.Payout.CouponID),
 		postgres.Into("state", &o.Payout.State),
 		postgres.Into("reason", &o.Payout.Reason),
 		postgres.Into("coalesce(proof, '')", &o.Payout.Proof),
@@ -84,6 +85,7 @@ var payoutRows = postgres.Rows[facts.StoredOutcome]{
 	postgres.Col("influencer_id", "uuid", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(o.Payout.InfluencerID) }),
 	postgres.Col("campaign_id", "text", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(o.Payout.CampaignID) }),
 	postgres.Col("evidence", "text", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(string(o.Payout.Evidence)) }),
+	postgres.Col("coupon_id", "uuid", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(o.Payout.CouponID) }),
 	postgres.Col("state", "text", func(o *facts.StoredOutcome) facts.PayoutState { return o.Payout.State }),
 	postgres.Col("reason", "text", func(o *facts.StoredOutcome) facts.Reason { return o.Payout.Reason }),
 	postgres.Col("proof", "text", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(string(o.Payout.Proof)) }),
@@ -98,13 +100,13 @@ var payoutRows = postgres.Rows[facts.StoredOutcome]{
 }
 
 var upsertPayouts = `
-	insert into payout (company_id, order_id, influencer_id, campaign_id, evidence, state, reason, proof, payable_on, base_minor, commission_minor, fixed_brl_minor,
+	insert into payout (company_id, order_id, influencer_id, campaign_id, evidence, coupon_id, state, reason, proof, payable_on, base_minor, commission_minor, fixed_brl_minor,
 		day, status, currency, total_minor)
-	select @company_id, order_id, influencer_id, campaign_id, evidence, state, reason, proof, payable_on, base_minor, commission_minor, fixed_brl_minor,
+	select @company_id, order_id, influencer_id, campaign_id, evidence, coupon_id, state, reason, proof, payable_on, base_minor, commission_minor, fixed_brl_minor,
 		day, status, currency, total_minor
 	from ` + payoutRows.Unnest("p") + `
 	on conflict (company_id, order_id) do update set influencer_id = excluded.influencer_id, campaign_id = excluded.campaign_id,
-		evidence = excluded.evidence, state = excluded.state, reason = excluded.reason, proof = excluded.proof, payable_on = excluded.payable_on,
+		evidence = excluded.evidence, coupon_id = excluded.coupon_id, state = excluded.state, reason = excluded.reason, proof = excluded.proof, payable_on = excluded.payable_on,
 		base_minor = excluded.base_minor, commission_minor = excluded.commission_minor, fixed_brl_minor = excluded.fixed_brl_minor,
 		day = excluded.day, status = excluded.status, currency = excluded.currency, total_minor = excluded.total_minor`
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -159,23 +160,45 @@ func (o *signOrder) read(owners map[[2]string]bool, names map[string]string) (si
 	if len(o.explanation) == 0 {
 		return s, nil
 	}
-	text, err := explained.Unpack(o.explanation)
+	touches, err := explainedTouches(o.explanation)
 	if err != nil {
 		return s, err
 	}
-	var x struct {
-		Touches []facts.ExplainedTouch `json:"touches"`
-	}
-	if err := json.Unmarshal(text, &x); err != nil {
-		return s, err
-	}
-	s.Explain(x.Touches)
-	for _, t := range x.Touches {
+	s.Explain(touches)
+	for _, t := range touches {
 		if t.InfluencerID != "" {
 			names[t.InfluencerID] = t.Influencer
 		}
 	}
 	return s, nil
+}
+
+// explainedTouches reads the touches of a stored explanation. It stops after them: the
+// models' parts are the most of an explanation.
+func explainedTouches(stored []byte) (touches []facts.ExplainedTouch, err error) {
+	text, err := explained.Unpack(stored)
+	if err != nil {
+		return nil, err
+	}
+	fields := json.NewDecoder(bytes.NewReader(text))
+	if _, err := fields.Token(); err != nil { // {
+		return nil, err
+	}
+	for fields.More() {
+		name, err := fields.Token()
+		if err != nil {
+			return nil, err
+		}
+		if name == "touches" {
+			err := fields.Decode(&touches)
+			return touches, err
+		}
+		var other json.RawMessage
+		if err := fields.Decode(&other); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
 }
 
 // placeOf returns a digest of a postal code, without its signs; "" for none.

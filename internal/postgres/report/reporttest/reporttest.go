@@ -41,6 +41,7 @@ type Fixture struct {
 	Store commerce.Store
 
 	t    testing.TB
+	db   *postgres.DB
 	pool *pgxpool.Pool
 }
 
@@ -57,7 +58,7 @@ func New(t testing.TB, options ...postgres.Option) *Fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { pool.Close(); db.Close() })
-	f := &Fixture{DB: Stores{merchant.New(db), report.New(db)}, t: t, pool: pool}
+	f := &Fixture{DB: Stores{merchant.New(db), report.New(db)}, t: t, db: db, pool: pool}
 	f.Store = f.NewStore("Loja Exemplo")
 	return f
 }

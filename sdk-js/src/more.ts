@@ -1,0 +1,209 @@
+// What can wait until the page is idle: sending by fetch, recovery, the mirror, page views
+// of single-page shops, the worker, and what the console is told.
+
+import { start as startCore, worthIt } from "./core";
+import { decorate, handedOver } from "./link";
+import { log, setDebug, tell, watchLog } from "./log";
+import { Mirror } from "./mirror";
+import { Hook, type Entry, type Page } from "./page";
+import { recover } from "./recovery";
+import { batchOf, Sender } from "./sender";
+import { attempt, del, get, put } from "./store";
+import type { Config, Consent } from "./types";
+import { Views } from "./views";
+import { arrival, endSession, framed, session } from "./visitor";
+
+declare const OVERLAY: string; // a file's name, set by the build
+
+const ANSWER = "trb_consent";
+const RECOVER = 3000; // ms after the start, so that the page's own work is done first
+const LINGER = 1000; // ms
+const WAIT = 3600000; // ms: how long an unknown company is not asked for again in a tab
+
+export type Calls = { [name: string]: any };
+
+const on = (value: unknown): boolean => !!value && value != "false";
+
+/** Connects to the page. calls are the public methods, which get the time of the call first; persist is page.ts's. */
+export function connect(page: Page, calls: Calls, persist: () => void): void {
+  let begun = false;
+  let dead = false; // every event would be refused
+  const mirror = new Mirror();
+  const views = new Views(page);
+  const free = (): boolean => (page.answer_ ? page.answer_ == "granted" : !page.config_!.requireConsent);
+
+  const remove = (e: Entry): void => {
+    page.entries_.delete(e.id_);
+    del(e.key_);
+    mirror.set(e.key_, null);
+  };
+  const refused = (code: string): void => {
+    page.halted_ = 1;
+    if (code == "origin_not_allowed") return;
+    dead = true;
+    if (code == "unknown_company") attempt(() => (sessionStorage.trb_no = page.prefix_ + " " + Date.now()));
+  };
+  const sender = new Sender(
+    page,
+    () => free() && !page.halted_,
+    remove,
+    () => views.settle(),
+    refused,
+  );
+
+  /** Adds what is stored of the visitor. */
+  const complete = (e: Entry): void => {
+    const context = e.raw_[6];
+    if (context.frame && !framed()) context.frame = undefined;
+    context.sessionId = session(Date.parse(e.raw_[2]));
+    const { campaign, clickIds } = arrival(context.url, context.sessionId);
+    context.campaign = campaign;
+    context.clickIds = clickIds;
+  };
+  const linger = (): number => {
+    const { linger } = page.config_!;
+    return linger === undefined ? LINGER : +linger;
+  };
+
+  page.on_ = (what, e) => {
+    if (what == Hook.Complete) {
+      complete(e);
+      if (!page.halted_) sender.schedule(linger());
+      Promise.resolve().then(() => e.text_ && page.entries_.has(e.id_) && mirror.set(e.key_, e.text_));
+      return;
+    }
+    log("taken", e.raw_[3], e.id_, e.raw_[4], e.raw_[5]);
+    if (dead) setTimeout(() => remove(e), 1); // after it was stored
+    if (e.raw_[3] == "PAGE_VIEW") views.taken(e);
+  };
+
+  /** Once there is a config. */
+  const begin = (): void => {
+    const config = page.config_!;
+    begun = true;
+    if (on(config.debug)) setDebug(1);
+    const { domains } = config;
+    const others: readonly string[] | undefined = typeof domains == "string" ? domains.split(/[\s,]+/) : domains;
+    const [prefix, since] = (attempt(() => sessionStorage.trb_no as string) || "").split(" ");
+    if (prefix == page.prefix_ && Date.now() - +since < WAIT) {
+      log("nothing is sent: the edge does not know this company");
+      refused("");
+    }
+    if (others && free()) {
+      const visitor = handedOver(others);
+      if (visitor) page.visitor_ = visitor;
+    }
+    if (others) decorate(others, () => (free() ? page.visitor_ : undefined));
+    persist();
+    if (page.answer_ == "denied") mirror.clear();
+    for (const e of Array.from(page.entries_.values())) {
+      if (e.raw_[3] == "PAGE_VIEW") views.taken(e);
+      if (!e.text_ || e.sent_) continue;
+      if (page.visitor_) e.raw_[6].visitorId = page.visitor_;
+      complete(e);
+      e.text_ = JSON.stringify(e.raw_);
+      if (get(e.key_)) put(e.key_, e.text_);
+      mirror.set(e.key_, e.text_);
+      log("taken before", e.raw_[3], e.id_);
+    }
+    if (config.pageViews != false) views.watch(() => calls.page(Date.now()));
+    // In the capturing phase: before the beacon, which the page's own listener sends.
+    addEventListener("pagehide", () => views.settle(), true);
+    addEventListener("visibilitychange", () => views.settle(), true);
+    addEventListener("pagehide", left);
+    addEventListener("visibilitychange", () => document.hidden && left());
+    addEventListener("online", () => sender.schedule(0));
+    addEventListener("storage", ({ key, newValue }) => {
+      if (key == ANSWER && newValue) calls.consent(0, newValue); // answered in another tab
+      else if (key && newValue === null && key.indexOf(page.prefix_) == 0) page.entries_.delete(key.slice(key.lastIndexOf(":") + 1)); // acknowledged there
+    });
+    setTimeout(resume, Math.max(0, RECOVER - performance.now()));
+    if (page.entries_.size) sender.schedule(linger());
+    const answer = get(ANSWER); // given in another tab before this file was there
+    if (answer && answer != page.answer_) calls.consent(0, answer);
+    const pages = +(attempt(() => sessionStorage.trb_n) || 0) + 1;
+    if (free()) attempt(() => (sessionStorage.trb_n = pages));
+    const worker = config.worker === undefined ? "auto" : config.worker;
+    if (worker == "auto" ? worthIt(pages) : on(worker)) startCore(page.edge_ + "/sdk/v1/");
+  };
+
+  /** What no beacon has taken is sent by a fetch that may outlive the page. */
+  const left = (): void => {
+    sender.left();
+    const rest = Array.from(page.entries_.values()).filter((e) => e.text_ && !e.sent_);
+    if (!rest.length || !free() || page.halted_ || "sendBeacon" in navigator) return;
+    const body = batchOf(page.config_!.companyId, rest.slice(0, 50));
+    attempt(() => fetch(page.edge_ + "/v1/events", { method: "POST", body, keepalive: true, credentials: "include" }).catch(() => {}));
+  };
+
+  /** Sends what earlier pages left, one tab at a time, and what is queued. */
+  const resume = (): void => {
+    if (!free()) return;
+    const take = async (lock?: unknown) => {
+      if (lock === null) return;
+      if (await recover(page, mirror)) await sender.send();
+    };
+    const locks = (navigator as any).locks;
+    if (locks) locks.request("trb:recover", { ifAvailable: true }, take).catch(() => take());
+    else take();
+  };
+
+  // The server's own cookie ends too, where it is on the shop's site.
+  const forgetServer = () => attempt(() => fetch(page.edge_ + "/v1/forget?companyId=" + encodeURIComponent(page.config_!.companyId), { method: "POST", credentials: "include", keepalive: true }).catch(() => {}));
+  const { consent, reset } = calls;
+  calls.consent = (_: number, given: Consent): void => {
+    if (given != "granted" && given != "denied") return tell("consent", 'consent() takes "granted" or "denied"');
+    consent(0, given);
+    if (!begun) return;
+    if (given == "denied") {
+      log("consent is denied: nothing is taken, and what was stored is forgotten");
+      endSession();
+      mirror.clear();
+      forgetServer();
+    } else {
+      sender.schedule(0);
+      resume();
+    }
+  };
+  calls.optOut = () => calls.consent(0, "denied");
+  calls.optIn = () => calls.consent(0, "granted");
+  calls.reset = (): void => {
+    reset(0);
+    endSession();
+    if (free()) forgetServer();
+    log("reset: a new visitor");
+  };
+  calls.flush = (): Promise<boolean> => {
+    if (!dead) page.halted_ = undefined;
+    persist();
+    return sender.send();
+  };
+  calls.getVisitorId = (): string | null => {
+    if (!free()) return null;
+    persist();
+    return page.visitor_ || null;
+  };
+  calls.debug = (_: number, to: unknown = true): void => setDebug(to);
+  const { init } = calls;
+  calls.init = (at: number, options: Config): void => {
+    if (!options || !options.companyId) return tell("company", NO_COMPANY);
+    init(at, options);
+    if (!begun && page.config_) begin();
+  };
+
+  if (/[?&]trb_debug=1/.test(location.search)) overlay(page);
+  if (page.config_) begin();
+  else setTimeout(() => begun || tell("company", NO_COMPANY), RECOVER);
+}
+
+const NO_COMPANY = "nothing is sent: no company. Add data-company to the script's tag, or call tributary.init({ companyId: … }).";
+
+/** Shows each event on the page (?trb_debug=1). */
+function overlay(page: Page): void {
+  const script = document.createElement("script");
+  const tag = document.querySelector<HTMLScriptElement>("script[src*='/sdk/v1/tributary']");
+  script.src = (page.edge_ || (tag ? tag.src.replace(/\/sdk\/v1\/.*/, "") : "")) + "/sdk/v1/" + OVERLAY;
+  if (tag && tag.nonce) script.nonce = tag.nonce;
+  (window as any).tributaryOverlay = watchLog;
+  document.head.append(script);
+}

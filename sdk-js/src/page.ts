@@ -1,0 +1,196 @@
+// What must be there before the page may be left: an event's id and time, its
+// envelope, its place in storage, and the beacon. All else is in more.ts, which is
+// fetched when the page is idle and connects itself by `page`. tributary.js may have
+// 2 KB (gzip) and has nearly that: names that end in "_" are shortened by the build,
+// alike in both files.
+
+import { uuid } from "./id";
+import { attempt, cookie, del, get, keys, put, setCookie } from "./store";
+import type { Config, Consent, Identity } from "./types";
+
+declare const VERSION: string; // set by the build
+
+export const enum Hook {
+  Taken,
+  /** Before an envelope becomes text: from now on what is stored of the visitor may be added. */
+  Complete,
+}
+
+export interface Entry {
+  id_: string;
+  /** Of localStorage. */
+  key_: string;
+  /** The raw envelope (docs/wire.md). */
+  raw_: any[];
+  /** The envelope as JSON text, once it is complete. */
+  text_?: string;
+  /** It was sent by a beacon, which has no answer. In storage a blank at the text's end says so. */
+  sent_?: 1;
+}
+
+/** What this file and more.ts share. */
+export interface Page {
+  config_?: Config;
+  /** The edge: origin and prefix, without a slash at the end. */
+  edge_: string;
+  /** Of the events' keys in localStorage: "trb:<company>:". */
+  prefix_: string;
+  answer_?: Consent | null | false;
+  visitor_?: string;
+  who_?: Identity;
+  referrer_: string;
+  /** Nothing is sent any more: it was refused for a reason that stays. */
+  halted_?: 1;
+  /** The events that are not acknowledged, in the order of their calls. */
+  entries_: Map<string, Entry>;
+  on_(what: Hook, entry: Entry): void;
+}
+
+export const page = { entries_: new Map(), on_() {} } as any as Page;
+
+const ANSWER = "trb_consent";
+const ID = "trb_id";
+
+/**
+ * What may be stored, so that the shop's own storage is never filled: 256 Ki UTF-16
+ * units (512 KB), and by EXTRA, which counts for each event, 1,000 events.
+ */
+const MAX_UNITS = 1 << 18;
+const EXTRA = 262;
+
+let fresh: Entry[] = []; // not yet in storage
+let stream: string;
+let seq = 0;
+let known = 0; // the visitor may be read or made: no other tab is at it
+
+/** Whether events may be stored and sent now. */
+const free = (): unknown => (page.answer_ ? page.answer_ == "granted" : !page.config_!.requireConsent);
+
+export const start = (config: Config, edge: string): void => {
+  page.config_ = config;
+  page.edge_ = edge;
+  page.prefix_ = "trb:" + config.companyId + ":";
+  page.who_ ||= attempt(() => JSON.parse(sessionStorage.trb_u));
+  page.referrer_ = document.referrer;
+  stream = uuid(0).slice(24);
+  consent(0, page.answer_ || (get(ANSWER) as Consent));
+  addEventListener("pagehide", leave);
+  addEventListener("visibilitychange", () => document.hidden && leave());
+  const open = () => {
+    known = 1;
+    persist();
+  };
+  // Two tabs that are opened at once must not make two visitors.
+  (navigator as any).locks?.request("trb", open).catch(open) || setTimeout(open);
+  config.pageViews == false || take(Date.now(), "PAGE_VIEW");
+};
+
+const text = (value: unknown): string => JSON.stringify(value ?? void 0);
+
+/** Takes an event. at is the time of the call in Unix milliseconds: a call of the stub is older than this one. */
+export const take = (at: number, event: string, payload?: unknown, identity?: unknown): void => {
+  const id = uuid(at);
+  let made: any = {
+    event,
+    payload,
+    identity: page.who_ ? { ...page.who_, ...(identity as any) } : identity,
+    context: {
+      url: location.href,
+      referrer: page.referrer_,
+      title: document.title,
+      stream,
+      seq: ++seq,
+      locale: navigator.language,
+      screen: screen.width + "x" + screen.height,
+      library: { name: "sdk-js", version: VERSION },
+    },
+  };
+  const hook = page.config_!.before_send;
+  if (page.answer_ == "denied" || page.entries_.size > 999 || (hook && !(made = hook(made)))) return;
+  const entry: Entry = {
+    id_: id,
+    key_: page.prefix_ + id,
+    raw_: ["r1", id, new Date(at).toISOString(), made.event, text(made.payload), text(made.identity), made.context],
+  };
+  page.entries_.set(id, entry);
+  fresh.push(entry) > 1 || setTimeout(persist);
+  page.on_(Hook.Taken, entry);
+};
+
+/** The visitor's id, in a first-party cookie and in localStorage. */
+const visitor = (again?: 1): string => {
+  const id = (!again && (cookie(ID) || get(ID))) || uuid(Date.now());
+  setCookie(ID, id);
+  put(ID, id);
+  return id;
+};
+
+/** Completes and stores what is only in memory. */
+export const persist = (): void => {
+  if (known && free()) {
+    let room = MAX_UNITS;
+    for (const key of keys(page.prefix_)) room -= get(key)!.length + EXTRA;
+    for (const e of fresh) {
+      const context = e.raw_[6];
+      context.visitorId = page.visitor_ ||= visitor();
+      context.consent = page.answer_ || void 0;
+      context.frame = !attempt(() => top!.location.href) || void 0; // more.ts knows the site's other origins
+      page.on_(Hook.Complete, e);
+      e.text_ = JSON.stringify(e.raw_);
+      if ((room -= e.text_.length + EXTRA) > 0) put(e.key_, e.text_);
+    }
+    fresh = [];
+  }
+};
+
+const body = (list: Entry[]): string =>
+  '{"companyId":' + text(page.config_!.companyId) + ',"sentAt":"' + new Date().toISOString() + '","events":[' + list.map((e) => e.text_) + "]}";
+
+/** Sends by beacon. A browser that refuses (most take 64 KiB at one time) is asked for half. */
+const beacon = (list: Entry[]): void => {
+  if (attempt(() => navigator.sendBeacon(page.edge_ + "/v1/events", body(list)))) {
+    for (const e of list) {
+      e.sent_ = 1;
+      get(e.key_) && put(e.key_, e.text_ + " ");
+    }
+  } else if (list[1]) {
+    beacon(list.splice(list.length >> 1));
+    beacon(list);
+  }
+};
+
+/** The last chance of what is not acknowledged. It stays stored. */
+export const leave = (): void => {
+  known = 1;
+  persist();
+  const list = [...page.entries_.values()].filter((e) => !e.sent_);
+  list[0] && free() && !page.halted_ && beacon(list);
+};
+
+export const consent = (_: unknown, given?: Consent | false | null): void => {
+  page.answer_ = given || (page.config_?.honorGPC && (navigator as any).globalPrivacyControl && "denied");
+  if (page.config_) {
+    if (page.answer_ == "denied") {
+      page.entries_.clear();
+      fresh = [];
+      keys("trb").forEach(del);
+      setCookie(ID, "");
+      reset();
+    }
+    persist();
+  }
+  given && put(ANSWER, given);
+};
+
+/** A new visitor, as at a log-out. */
+export const reset = (): void => {
+  persist(); // with the visitor who made them
+  page.who_ = void 0;
+  attempt(() => delete sessionStorage.trb_u);
+  page.visitor_ = free() ? visitor(1) : void 0;
+};
+
+export const identify = (_: unknown, who: Identity): void => {
+  page.who_ = { ...page.who_, ...who };
+  free() && attempt(() => (sessionStorage.trb_u = text(page.who_)));
+};

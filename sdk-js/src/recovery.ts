@@ -1,0 +1,33 @@
+// Events that earlier pages, closed tabs or a killed browser left.
+
+import type { Entry, Page } from "./page";
+import type { Mirror } from "./mirror";
+import { attempt, del, get, keys } from "./store";
+
+const LIVE = 3000; // ms: a younger event belongs to a page that is open
+const MAX_AGE = 7 * 86400000; // ms: what could not be sent for a week is given up
+
+/** Takes over what others left. Resolves to whether there was anything. */
+export async function recover(page: Page, mirror: Mirror): Promise<boolean> {
+  const now = Date.now();
+  let found = false;
+  const take = (key: string, text: string | undefined): void => {
+    const id = key.slice(key.lastIndexOf(":") + 1);
+    const age = now - parseInt(id.replace("-", "").slice(0, 12), 16); // the time in the UUIDv7
+    if (page.entries_.has(id) || age < LIVE) return;
+    const raw = attempt(() => JSON.parse(text!));
+    if (!raw || raw[1] != id || age > MAX_AGE) {
+      del(key); // broken: it would make its whole batch unreadable
+      mirror.set(key, null);
+    } else if (page.entries_.size < 1000) {
+      found = true;
+      const entry: Entry = { id_: id, key_: key, raw_: raw, text_: text!.trim() };
+      if (text!.slice(-1) == " ") entry.sent_ = 1;
+      page.entries_.set(id, entry);
+    }
+  };
+  for (const key of keys(page.prefix_)) take(key, get(key));
+  // What is gone from localStorage since the mirror was read is acknowledged.
+  for (const [key, text] of await mirror.all(page.prefix_)) take(key, text);
+  return found;
+}

@@ -1,0 +1,60 @@
+// Page views after the first: of a single-page shop's addresses, and of pages that the
+// back-forward cache shows again.
+
+import type { Entry, Page } from "./page";
+import { attempt, get, put } from "./store";
+
+export class Views {
+  /** The last page view: its title is the page's, which comes after the address. */
+  private open: Entry | undefined;
+  private title = "";
+
+  constructor(private page: Page) {}
+
+  /** Watches the history. view takes a page view. */
+  watch(view: () => void): void {
+    let path = location.pathname;
+    let url = location.href;
+    const look = () => {
+      if (location.pathname != path) {
+        path = location.pathname;
+        this.page.referrer_ = url;
+        view();
+      }
+      url = location.href;
+    };
+    for (const method of ["pushState", "replaceState"] as const) {
+      const original = history[method];
+      history[method] = (...args: any): void => {
+        this.settle(); // from now on the title may be the next page's
+        original.apply(history, args);
+        attempt(look);
+      };
+    }
+    addEventListener("popstate", () => attempt(look));
+    addEventListener("pageshow", (e) => e.persisted && view());
+  }
+
+  /** A page view was taken. */
+  taken(e: Entry): void {
+    this.settle();
+    this.open = e;
+    this.title = document.title;
+    if (e.raw_[6].title != this.title) this.open = undefined; // before_send has changed it
+  }
+
+  /** Gives the open page view the title that the page has now. */
+  settle(): void {
+    const e = this.open;
+    if (!e || e.sent_ || document.title == this.title) return;
+    e.raw_[6].title = this.title = document.title;
+    if (!e.text_) return;
+    e.text_ = JSON.stringify(e.raw_);
+    if (get(e.key_)) put(e.key_, e.text_);
+  }
+
+  /** The page view was sent: its title stays. */
+  sent(e: Entry): void {
+    if (e == this.open) this.open = undefined;
+  }
+}
