@@ -116,7 +116,7 @@ func (r *Reader) Signs(ctx context.Context, companyID, from, to string) (*signs.
 		sales = sales[:signs.MostOrders]
 		report.Start = sales[len(sales)-1].Day
 	}
-	report.Orders, report.Signs = len(sales), signs.Find(sales, nil)
+	report.Orders, report.Signs = len(sales), signs.Find(sales)
 	report.Limit()
 	return report, nil
 }
