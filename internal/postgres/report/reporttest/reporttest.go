@@ -24,8 +24,10 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/explained"
+	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/postgres/report"
+	"github.com/tributary-io/tributary/internal/rollup"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -100,14 +102,6 @@ func (f *Fixture) Campaign(companyID, influencerID, name string) string {
 		values (@company_id, @id, @influencer_id, @name, @folded, 1)`,
 		pgx.NamedArgs{"company_id": companyID, "id": id, "influencer_id": influencerID, "name": name, "folded": commerce.FoldName(name)})
 	return id
-}
-
-// Coupon makes a coupon of an influencer that is always in force.
-func (f *Fixture) Coupon(companyID, influencerID, code string) {
-	f.t.Helper()
-	f.exec(`insert into coupon (company_id, coupon_id, influencer_id, campaign_id, code, code_folded, period, rev)
-		values (@company_id, @id, @influencer_id, '', @code, @folded, '(,)', 1)`,
-		pgx.NamedArgs{"company_id": companyID, "id": uuid.NewString(), "influencer_id": influencerID, "code": code, "folded": commerce.FoldCode(code)})
 }
 
 // Order is one processed order. The zero values are an approved order in BRL,
@@ -234,9 +228,9 @@ func (f *Fixture) FindBy(companyID, orderID, influencerID, discountCode string) 
 		keys = append(keys, facts.RuleKey(facts.KeyCode, code))
 	}
 	for _, k := range keys {
-		f.exec(`insert into order_key (company_id, kind, key, created_at, order_id)
-			select company_id, @kind, @key, created_at, order_id from orders where company_id = @company_id and order_id = @order_id`,
-			pgx.NamedArgs{"company_id": companyID, "order_id": orderID, "kind": string(k.Kind), "key": k.Value})
+		f.exec(`insert into order_key (company_id, kind, key, hub, created_at, order_id)
+			select company_id, @kind, @key, 0, created_at, order_id from orders where company_id = @company_id and order_id = @order_id`,
+			pgx.NamedArgs{"company_id": companyID, "order_id": orderID, "kind": k.Kind.Code(), "key": k.Pack()})
 	}
 }
 
@@ -255,6 +249,37 @@ func (f *Fixture) Product(companyID, productID, name string, variantIDs ...strin
 	}
 	f.exec(`insert into product (company_id, product_id, name, updated_at, accepted_at, digest, body) values (@company_id, @product_id, @name, now(), now(), '', @body)`,
 		pgx.NamedArgs{"company_id": companyID, "product_id": productID, "name": name, "body": body})
+}
+
+// Sum adds orders to the sums by day, as the processor does.
+func (f *Fixture) Sum(companyID string, orders ...rollup.Order) {
+	f.t.Helper()
+	var sums rollup.Sums
+	for _, o := range orders {
+		sums.Add(o, 1)
+	}
+	if err := factstore.New(f.db).Transact(context.Background(), func(tx *factstore.Tx) error { return tx.AddSums(context.Background(), companyID, &sums) }); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// Coupon makes a coupon without bounds and returns the id.
+func (f *Fixture) Coupon(companyID, influencerID, campaignID, code string) string {
+	f.t.Helper()
+	id := uuid.NewString()
+	f.exec(`insert into coupon (company_id, coupon_id, influencer_id, campaign_id, code, code_folded, period, rev)
+		values (@company_id, @id, @influencer_id, @campaign_id, @code, @folded, '(,)', 1)`,
+		pgx.NamedArgs{"company_id": companyID, "id": id, "influencer_id": influencerID, "campaign_id": campaignID, "code": code, "folded": commerce.FoldCode(code)})
+	return id
+}
+
+// Cost makes an influencer's cost with a value, in BRL cents.
+func (f *Fixture) Cost(companyID, influencerID, campaignID string, valueMinor int64, frequency, start string) {
+	f.t.Helper()
+	f.exec(`insert into cost (company_id, cost_id, influencer_id, campaign_id, value_minor, frequency, is_coupon_cost, start_date, rev)
+		values (@company_id, @id, @influencer_id, @campaign_id, @value, @frequency, false, @start, 1)`,
+		pgx.NamedArgs{"company_id": companyID, "id": uuid.NewString(), "influencer_id": influencerID, "campaign_id": postgres.NullIfEmpty(campaignID),
+			"value": valueMinor, "frequency": frequency, "start": start})
 }
 
 func (f *Fixture) exec(sql string, arguments ...any) {
