@@ -17,18 +17,15 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/explained"
 	"github.com/tributary-io/tributary/internal/signs"
-	"github.com/tributary-io/tributary/internal/wire"
 )
 
-const (
-	signPage    = 1_000   // orders that are read at once: an explanation has some KB
-	mostCoupons = 100_000 // of a company, to know whose a code is
-)
+// signPage is how many orders are read at once: an explanation has some KB.
+const signPage = 1_000
 
 // signOrder is what is read of one order.
 type signOrder struct {
 	sale                   signs.Sale
-	name, evidence, code   string
+	name                   string
 	customer, email, phone string
 	network, country, zip  string
 	explanation            []byte
@@ -45,8 +42,7 @@ func signColumns(o *signOrder) postgres.Columns {
 		postgres.Into("coalesce(p.fixed_brl_minor, 0)", &o.sale.FixedBRL),
 		postgres.Into("coalesce(p.influencer_id::text, '')", &o.sale.Influencer),
 		postgres.Into("coalesce(i.name, '')", &o.name),
-		postgres.Into("coalesce(p.evidence, '')", &o.evidence),
-		postgres.Into("coalesce(o.body->>'discountCode', '')", &o.code),
+		postgres.Into("coalesce(k.code_folded, '')", &o.sale.Code),
 		postgres.Into("coalesce(o.body->>'customerKey', '')", &o.customer),
 		postgres.Into("coalesce(o.body->>'emailKey', '')", &o.email),
 		postgres.Into("coalesce(o.body->>'phoneKey', '')", &o.phone),
@@ -63,6 +59,7 @@ var signOrders = `
 	select ` + postgres.List(signColumns) + ` from orders o
 	left join payout p on p.company_id = o.company_id and p.order_id = o.order_id
 	left join influencer i on i.company_id = p.company_id and i.influencer_id = p.influencer_id
+	left join coupon k on k.company_id = p.company_id and k.coupon_id = p.coupon_id
 	left join order_personal n on n.company_id = o.company_id and n.order_id = o.order_id
 	left join explanation e on e.company_id = o.company_id and e.order_id = o.order_id and p.influencer_id is not null
 	where o.company_id = @company_id and o.created_at >= @lo::timestamptz and (o.created_at, o.order_id) < (@before::timestamptz, @before_id::text)
@@ -76,10 +73,6 @@ func (r *Reader) Signs(ctx context.Context, companyID, from, to string) (*signs.
 	var sales []signs.Sale
 	err := r.db.Snapshot(ctx, func(tx pgx.Tx) error {
 		if err := tx.QueryRow(ctx, `select now()`).Scan(&report.AsOf); err != nil {
-			return err
-		}
-		owners, err := codeOwners(ctx, tx, companyID)
-		if err != nil {
 			return err
 		}
 		args := pgx.NamedArgs{"company_id": companyID, "from": from, "to": to, "cancelled": commerce.OrderCancelled, "lo": beginning, "before": end, "before_id": ""}
@@ -96,7 +89,7 @@ func (r *Reader) Signs(ctx context.Context, companyID, from, to string) (*signs.
 				return err
 			}
 			for i := range page {
-				sale, err := page[i].read(owners, report.Names)
+				sale, err := page[i].read(report.Names)
 				if err != nil {
 					return fmt.Errorf("order %q: %w", page[i].sale.OrderID, err)
 				}
@@ -121,35 +114,11 @@ func (r *Reader) Signs(ctx context.Context, companyID, from, to string) (*signs.
 	return report, nil
 }
 
-// codeOwners returns to whom each code ever belonged, folded code and influencer.
-func codeOwners(ctx context.Context, tx pgx.Tx, companyID string) (map[[2]string]bool, error) {
-	rows, err := tx.Query(ctx, `select distinct code_folded, influencer_id::text from coupon where company_id = @company_id limit @most`,
-		pgx.NamedArgs{"company_id": companyID, "most": mostCoupons})
-	if err != nil {
-		return nil, err
-	}
-	owners := map[[2]string]bool{}
-	var owned [2]string
-	_, err = pgx.ForEachRow(rows, []any{&owned[0], &owned[1]}, func() error {
-		owners[owned] = true
-		return nil
-	})
-	return owners, err
-}
-
 // read returns the sale, and adds the influencers' names that it tells.
-func (o *signOrder) read(owners map[[2]string]bool, names map[string]string) (signs.Sale, error) {
+func (o *signOrder) read(names map[string]string) (signs.Sale, error) {
 	s := o.sale
 	if s.Influencer != "" {
 		names[s.Influencer] = o.name
-	}
-	if o.evidence == string(commerce.EvidenceCoupon) {
-		for _, code := range facts.OrderCodes(&wire.Order{DiscountCode: wire.Some(o.code)}) {
-			if owners[[2]string{code, s.Influencer}] {
-				s.Code = code
-				break
-			}
-		}
 	}
 	for _, key := range []facts.Key{{Kind: facts.KeyCustomer, Value: o.customer}, {Kind: facts.KeyEmail, Value: o.email}, {Kind: facts.KeyPhone, Value: o.phone}} {
 		if key.Value != "" {
