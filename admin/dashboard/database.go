@@ -93,7 +93,7 @@ type sales interface {
 	SalesSince(ctx context.Context, companyID, day string, since commerce.Cursor, limit int) ([]commerce.Sale, error)
 	// ExplainedSale returns commerce.ErrNotFound for an order that is not there (yet).
 	ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error)
-	Balances(ctx context.Context, companyID, day string, limit int) ([]commerce.Balance, error)
+	Balances(ctx context.Context, companyID, day string, after commerce.BalanceCursor, limit int) ([]commerce.Balance, error)
 }
 
 // statements is what the page of a signed link reads.

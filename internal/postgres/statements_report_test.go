@@ -43,6 +43,8 @@ func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
 			must(err)
 		}
 	}
+	_, err = db.Signs(ctx, company, day, day)
+	must(err)
 	_, err = db.Statements(ctx, company, commerce.StatementFilter{}, commerce.StatementCursor{}, 10)
 	must(err)
 	const id = "019cd7a4-2e00-7000-8000-000000000001"

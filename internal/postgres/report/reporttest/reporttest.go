@@ -105,6 +105,16 @@ func (f *Fixture) Campaign(companyID, influencerID, name string) string {
 	return id
 }
 
+// Coupon makes a coupon of an influencer that is always in force, and returns the id.
+func (f *Fixture) Coupon(companyID, influencerID, code string) string {
+	f.t.Helper()
+	id := uuid.NewString()
+	f.exec(`insert into coupon (company_id, coupon_id, influencer_id, campaign_id, code, code_folded, period, rev)
+		values (@company_id, @id, @influencer_id, '', @code, @folded, '(,)', 1)`,
+		pgx.NamedArgs{"company_id": companyID, "id": id, "influencer_id": influencerID, "code": code, "folded": commerce.FoldCode(code)})
+	return id
+}
+
 // Order is one processed order. The zero values are an approved order in BRL,
 // created now, credited to nobody.
 type Order struct {
@@ -120,6 +130,8 @@ type Order struct {
 	CommissionMinor     int64
 	FixedFeeMinor       int64 // in BRL, beside the commission of an order in another currency
 	DiscountCode        string
+	EmailKey, NetKey    string // keyed hashes; empty: none
+	Zip                 string // of the buyer; empty: nothing personal is stored
 	State, Reason       string // of the payout; empty: "none" and no reason
 	Explanation         any    // marshalled; nil: none
 }
@@ -137,7 +149,7 @@ func (f *Fixture) Put(o Order) {
 	}
 	err := pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error {
 		body, err := json.Marshal(wire.Order{OrderID: o.ID, Status: o.Status, CreatedAt: o.CreatedAt, Currency: o.Currency, TotalMinor: o.TotalMinor,
-			Name: wire.Some(o.Name), DiscountCode: wire.Some(o.DiscountCode)})
+			Name: wire.Some(o.Name), DiscountCode: wire.Some(o.DiscountCode), EmailKey: wire.Some(o.EmailKey), NetKey: wire.Some(o.NetKey)})
 		if err != nil {
 			return err
 		}
@@ -188,6 +200,16 @@ func (f *Fixture) Put(o Order) {
 				}
 			}
 		}
+		if o.Zip != "" {
+			personal, err := json.Marshal(wire.Personal{Customer: wire.Some(wire.Customer{Zip: wire.Some(o.Zip)})})
+			if err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, `insert into order_personal (company_id, order_id, version_at, accepted_at, digest, body) values ($1, $2, now(), now(), '', $3)`,
+				o.CompanyID, o.ID, personal); err != nil {
+				return err
+			}
+		}
 		if o.Explanation == nil {
 			return nil
 		}
@@ -217,9 +239,9 @@ func (f *Fixture) FindBy(companyID, orderID, influencerID, discountCode string) 
 		keys = append(keys, facts.RuleKey(facts.KeyCode, code))
 	}
 	for _, k := range keys {
-		f.exec(`insert into order_key (company_id, kind, key, created_at, order_id)
-			select company_id, @kind, @key, created_at, order_id from orders where company_id = @company_id and order_id = @order_id`,
-			pgx.NamedArgs{"company_id": companyID, "order_id": orderID, "kind": string(k.Kind), "key": k.Value})
+		f.exec(`insert into order_key (company_id, kind, key, hub, created_at, order_id)
+			select company_id, @kind, @key, 0, created_at, order_id from orders where company_id = @company_id and order_id = @order_id`,
+			pgx.NamedArgs{"company_id": companyID, "order_id": orderID, "kind": k.Kind.Code(), "key": k.Pack()})
 	}
 }
 
@@ -273,16 +295,6 @@ func (f *Fixture) Link(companyID, influencerID, campaignID, code string) {
 func (f *Fixture) Analyze() {
 	f.t.Helper()
 	f.exec(`vacuum analyze`)
-}
-
-// Coupon makes a coupon without bounds and returns the id.
-func (f *Fixture) Coupon(companyID, influencerID, campaignID, code string) string {
-	f.t.Helper()
-	id := uuid.NewString()
-	f.exec(`insert into coupon (company_id, coupon_id, influencer_id, campaign_id, code, code_folded, period, rev)
-		values (@company_id, @id, @influencer_id, @campaign_id, @code, @folded, '(,)', 1)`,
-		pgx.NamedArgs{"company_id": companyID, "id": id, "influencer_id": influencerID, "campaign_id": campaignID, "code": code, "folded": commerce.FoldCode(code)})
-	return id
 }
 
 // Cost makes an influencer's cost with a value, in BRL cents.
