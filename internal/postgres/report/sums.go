@@ -261,7 +261,7 @@ func modelPaths(list []pathOf) (channels []string, paths []models.Path) {
 	}
 	channels = slices.Sorted(maps.Keys(places))
 	for i, channel := range channels {
-		places[channel] = int32(i) //nolint:gosec // far fewer: MaxRows paths of 1,000 touches
+		places[channel] = int32(i)
 	}
 	for _, p := range list {
 		path := models.Path{Conversions: p.orders.BigInt(), Null: new(big.Int), Value: p.sales.BigInt()}

@@ -17,11 +17,10 @@ import (
 // summed is a store of which orders are summed.
 type summed struct {
 	*reporttest.Fixture
-	t                      *testing.T
-	company                string
-	ana, beto              string
-	spring, anaCoupon      string
-	influencers, campaigns map[string]string
+	t                 *testing.T
+	company           string
+	ana, beto         string
+	spring, anaCoupon string
 }
 
 func sum(t *testing.T) *summed {
