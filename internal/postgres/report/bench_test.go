@@ -38,7 +38,7 @@ func fill(b *testing.B) *reporttest.Fixture {
 	for i := range benchInfluencers {
 		id := fix.Influencer(company, fmt.Sprint("Influencer ", i))
 		campaign := fix.Campaign(company, id, fmt.Sprint("Campaign ", i))
-		all = append(all, channel{fmt.Sprint("Influencer ", i), id, campaign, fix.Coupon(company, id, fmt.Sprint("CODE", i))})
+		all = append(all, channel{fmt.Sprint("Influencer ", i), id, campaign, fix.Coupon(company, id, campaign, fmt.Sprint("CODE", i))})
 	}
 	first := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 	yes, no := true, false

@@ -25,7 +25,7 @@ func TestSignsAreFoundInWhatIsStored(t *testing.T) {
 	f := reporttest.New(t)
 	company := f.Store.Live.CompanyID
 	ana, ext := f.Influencer(company, "Ana Prado"), f.Influencer(company, "Extension")
-	f.Coupon(company, ana, "ANA10")
+	f.Coupon(company, ana, "", "ANA10")
 	first := time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
 	sell := func(n int, day int, set func(i int, o *reporttest.Order)) {
 		t.Helper()
@@ -102,7 +102,7 @@ func TestSignsKnowPlaces(t *testing.T) {
 	f := reporttest.New(t)
 	company := f.Store.Live.CompanyID
 	ana := f.Influencer(company, "Ana Prado")
-	f.Coupon(company, ana, "ANA10")
+	f.Coupon(company, ana, "", "ANA10")
 	at := time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
 	for i := range 80 {
 		o := reporttest.Order{CompanyID: company, ID: fmt.Sprint(i), CreatedAt: at, TotalMinor: 100, EmailKey: fmt.Sprint("k1:", i), Zip: fmt.Sprintf("%05d-000", 10_000+i), NetKey: fmt.Sprint("n", i)}

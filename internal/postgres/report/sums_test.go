@@ -29,7 +29,7 @@ func sum(t *testing.T) *summed {
 	s.company = s.Store.Live.CompanyID
 	s.ana, s.beto = s.Influencer(s.company, "Ana Prado"), s.Influencer(s.company, "Beto Lima")
 	s.spring = s.Campaign(s.company, s.ana, "Spring")
-	s.anaCoupon = s.Coupon(s.company, s.ana, "ANA10")
+	s.anaCoupon = s.Coupon(s.company, s.ana, s.spring, "ANA10")
 	return s
 }
 

@@ -41,6 +41,7 @@ type Stores struct {
 // Fixture is one isolated database with one store.
 type Fixture struct {
 	DB    Stores
+	DSN   string // its connection string
 	Store commerce.Store
 
 	t    testing.TB
@@ -61,7 +62,7 @@ func New(t testing.TB, options ...postgres.Option) *Fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { pool.Close(); db.Close() })
-	f := &Fixture{DB: Stores{merchant.New(db), report.New(db)}, t: t, db: db, pool: pool}
+	f := &Fixture{DSN: dsn, DB: Stores{merchant.New(db), report.New(db)}, t: t, db: db, pool: pool}
 	f.Store = f.NewStore("Loja Exemplo")
 	return f
 }
@@ -86,6 +87,17 @@ func (f *Fixture) Queue(companyID, orderID string) {
 	}
 }
 
+// Event stores an event, as the processor does, that was received at an instant.
+func (f *Fixture) Event(companyID, name string, at time.Time) {
+	f.t.Helper()
+	id, err := uuid.NewV7()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.exec(`insert into event_fact (company_id, event_id, class, name, at, record) values (@company_id, @event_id, 1, @name, @at, '')`,
+		pgx.NamedArgs{"company_id": companyID, "at": at, "event_id": id.String(), "name": name})
+}
+
 // Influencer makes an influencer and returns the id.
 func (f *Fixture) Influencer(companyID, name string) string {
 	f.t.Helper()
@@ -102,16 +114,6 @@ func (f *Fixture) Campaign(companyID, influencerID, name string) string {
 	f.exec(`insert into campaign (company_id, campaign_id, influencer_id, name, name_folded, rev)
 		values (@company_id, @id, @influencer_id, @name, @folded, 1)`,
 		pgx.NamedArgs{"company_id": companyID, "id": id, "influencer_id": influencerID, "name": name, "folded": commerce.FoldName(name)})
-	return id
-}
-
-// Coupon makes a coupon of an influencer that is always in force, and returns the id.
-func (f *Fixture) Coupon(companyID, influencerID, code string) string {
-	f.t.Helper()
-	id := uuid.NewString()
-	f.exec(`insert into coupon (company_id, coupon_id, influencer_id, campaign_id, code, code_folded, period, rev)
-		values (@company_id, @id, @influencer_id, '', @code, @folded, '(,)', 1)`,
-		pgx.NamedArgs{"company_id": companyID, "id": id, "influencer_id": influencerID, "code": code, "folded": commerce.FoldCode(code)})
 	return id
 }
 
@@ -295,6 +297,16 @@ func (f *Fixture) Link(companyID, influencerID, campaignID, code string) {
 func (f *Fixture) Analyze() {
 	f.t.Helper()
 	f.exec(`vacuum analyze`)
+}
+
+// Coupon makes a coupon without bounds and returns the id. campaignID may be empty.
+func (f *Fixture) Coupon(companyID, influencerID, campaignID, code string) string {
+	f.t.Helper()
+	id := uuid.NewString()
+	f.exec(`insert into coupon (company_id, coupon_id, influencer_id, campaign_id, code, code_folded, period, rev)
+		values (@company_id, @id, @influencer_id, @campaign_id, @code, @folded, '(,)', 1)`,
+		pgx.NamedArgs{"company_id": companyID, "id": id, "influencer_id": influencerID, "campaign_id": campaignID, "code": code, "folded": commerce.FoldCode(code)})
+	return id
 }
 
 // Cost makes an influencer's cost with a value, in BRL cents.
