@@ -11,6 +11,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -276,7 +277,30 @@ func (f *Fixture) Sum(companyID string, orders ...rollup.Order) {
 	}
 }
 
-// Coupon makes a coupon without bounds and returns the id.
+// Traffic adds to the numbers of visitors and clicks by day, as the processor does.
+func (f *Fixture) Traffic(companyID string, traffic []facts.Traffic, clicks []facts.Clicks) {
+	f.t.Helper()
+	if err := factstore.New(f.db).Transact(context.Background(), func(tx *factstore.Tx) error {
+		return errors.Join(tx.AddTraffic(context.Background(), companyID, traffic), tx.AddClicks(context.Background(), companyID, clicks))
+	}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// Link makes a short link of an influencer's campaign.
+func (f *Fixture) Link(companyID, influencerID, campaignID, code string) {
+	f.t.Helper()
+	f.exec(`insert into link (company_id, link_id, influencer_id, campaign_id, url, code, rev) values (@company_id, @id, @influencer_id, @campaign_id, 'https://loja.example.com/', @code, 1)`,
+		pgx.NamedArgs{"company_id": companyID, "id": uuid.NewString(), "influencer_id": influencerID, "campaign_id": campaignID, "code": code})
+}
+
+// Analyze lets PostgreSQL look at what was put, as autovacuum does some time later.
+func (f *Fixture) Analyze() {
+	f.t.Helper()
+	f.exec(`vacuum analyze`)
+}
+
+// Coupon makes a coupon without bounds and returns the id. campaignID may be empty.
 func (f *Fixture) Coupon(companyID, influencerID, campaignID, code string) string {
 	f.t.Helper()
 	id := uuid.NewString()
