@@ -109,6 +109,8 @@ func ruleStatements(t *testing.T, db *merchant.Store, author commerce.Author) {
 	must(db.DecideEvidence(ctx, author, commerce.EvidenceDecision{OrderID: "o1", InfluencerID: made.InfluencerID, Decision: commerce.EvidenceAccept}))
 	_, err = db.Influencers(ctx, author.CompanyID, commerce.InfluencerCursor{}, 10)
 	must(err)
+	_, err = db.Influencer(ctx, author.CompanyID, made.InfluencerID)
+	must(err)
 	_, err = db.InfluencersWithCosts(ctx, author.CompanyID, commerce.InfluencerCursor{}, 10)
 	must(err)
 	// The directory has a link only as long as it is live.

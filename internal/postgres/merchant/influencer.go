@@ -241,17 +241,32 @@ func (s *Store) influencers(ctx context.Context, companyID string, after commerc
 			page.ids = append(page.ids, list[i].InfluencerID)
 			page.byID[list[i].InfluencerID] = &list[i]
 		}
-		for _, fill := range []func(context.Context, pgx.Tx) error{page.campaigns, page.links, page.coupons, page.costs} {
-			if err := fill(ctx, tx); err != nil {
-				return err
-			}
-		}
-		return nil
+		return page.fill(ctx, tx)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("postgres: influencers: %w", err)
 	}
 	return list, nil
+}
+
+// Influencer returns one influencer that is not archived, with all that is live of
+// it; commerce.ErrNotFound where there is none.
+func (s *Store) Influencer(ctx context.Context, companyID, influencerID string) (commerce.Influencer, error) {
+	var found commerce.Influencer
+	err := s.db.Snapshot(ctx, func(tx pgx.Tx) (err error) {
+		found, err = postgres.One(ctx, tx, postgres.Scan(influencerColumns), `
+			select `+postgres.List(influencerColumns)+` from influencer i
+			where company_id = $1 and influencer_id = $2 and archived_at is null`, companyID, influencerID)
+		if err != nil {
+			return err
+		}
+		page := influencerPage{companyID: companyID, ids: []string{influencerID}, byID: map[string]*commerce.Influencer{influencerID: &found}}
+		return page.fill(ctx, tx)
+	})
+	if err != nil {
+		return commerce.Influencer{}, fmt.Errorf("postgres: influencer %s: %w", influencerID, err)
+	}
+	return found, nil
 }
 
 // influencerPage is the influencers of one page. Each of its methods reads one
@@ -260,6 +275,16 @@ type influencerPage struct {
 	companyID string
 	ids       []string
 	byID      map[string]*commerce.Influencer
+}
+
+// fill reads all that is live of the influencers.
+func (p *influencerPage) fill(ctx context.Context, tx pgx.Tx) error {
+	for _, fill := range []func(context.Context, pgx.Tx) error{p.campaigns, p.links, p.coupons, p.costs} {
+		if err := fill(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // owned is something with the influencer that it belongs to.
