@@ -14,6 +14,7 @@ import (
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/internal/signs"
 	"github.com/tributary-io/tributary/internal/throttle"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -136,8 +137,25 @@ type Database interface {
 	// processed yet. The Explanation is nil until there is one.
 	ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error)
 
+	// AskStatements returns commerce.ErrNotFound for an unknown influencer, else
+	// commerce.ErrFutureDay or commerce.ErrTooManyStatements.
+	AskStatements(ctx context.Context, author commerce.Author, asked commerce.Closing, random io.Reader) ([]commerce.Statement, error)
+	// PayStatement returns commerce.ErrNotFound, commerce.ErrNotClosed,
+	// commerce.ErrCarried or commerce.ErrPaidOtherwise.
+	PayStatement(ctx context.Context, author commerce.Author, p commerce.StatementPayment) error
+	Statements(ctx context.Context, companyID string, filter commerce.StatementFilter, after commerce.StatementCursor, limit int) ([]commerce.Statement, error)
+	// Statement returns commerce.ErrNotFound for an unknown one.
+	Statement(ctx context.Context, companyID, statementID string) (commerce.Statement, error)
+	StatementLines(ctx context.Context, companyID, statementID, after string, limit int) ([]commerce.StatementLine, error)
+	Balances(ctx context.Context, companyID, day string, after commerce.BalanceCursor, limit int) ([]commerce.Balance, error)
+	Ledger(ctx context.Context, companyID string, now time.Time, filter commerce.LedgerFilter, after commerce.LedgerCursor, limit int) ([]commerce.LedgerItem, error)
+	// Today returns a company's time zone and day.
+	Today(ctx context.Context, companyID string, now time.Time) (zone *time.Location, day string, err error)
+
 	// Report returns reports.ErrTooManyRows where the report would have too many rows.
 	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
+	// Signs looks at the orders of some days, YYYY-MM-DD.
+	Signs(ctx context.Context, companyID, from, to string) (*signs.Report, error)
 	// Order returns commerce.ErrNotFound for an order that is not processed yet.
 	Order(ctx context.Context, companyID, orderID string) (commerce.StoredOrder, error)
 	Orders(ctx context.Context, companyID string, filter commerce.OrderFilter) ([]commerce.StoredOrder, error)

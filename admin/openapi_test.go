@@ -125,6 +125,9 @@ func breach(request *http.Request, sent string, response *http.Response, got []b
 	if _, after, found := strings.Cut(request.URL.Path, "/order/"); found {
 		input.PathParams["orderId"] = strings.TrimSuffix(strings.TrimSuffix(after, "/attribution"), "/evidence")
 	}
+	if _, after, found := strings.Cut(request.URL.Path, "/statements/"); found {
+		input.PathParams["id"] = strings.TrimSuffix(after, "/payment")
+	}
 	if response.StatusCode < 300 && request.Method != http.MethodHead {
 		if request.Header.Get("Content-Encoding") == "gzip" {
 			inflated, err := gzip.NewReader(strings.NewReader(sent))
@@ -181,6 +184,13 @@ func find(doc *openapi3.T, request *http.Request) *routers.Route {
 			if strings.HasSuffix(rest, of) {
 				path += of
 			}
+		}
+		item = doc.Paths.Value(path)
+	}
+	if rest, ok := strings.CutPrefix(path, "/statements/"); ok {
+		path = "/statements/{id}"
+		if strings.HasSuffix(rest, "/payment") {
+			path += "/payment"
 		}
 		item = doc.Paths.Value(path)
 	}

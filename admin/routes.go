@@ -58,6 +58,13 @@ func (s *Server) routes() []route {
 		{http.MethodGet, "/order/{orderId}", commerce.ReadReports, ruleRate, s.getOrder},
 		{http.MethodGet, "/orders", commerce.ReadReports, ruleRate, s.listOrders},
 		{http.MethodGet, "/products", commerce.ReadReports, ruleRate, s.listProducts},
+		{http.MethodGet, "/payouts", commerce.ReadReports, ruleRate, s.listPayouts},
+		{http.MethodGet, "/ledger", commerce.ReadReports, ruleRate, s.listLedger},
+		{http.MethodPost, "/statements", commerce.WriteInfluencers, ruleRate, s.closeStatements},
+		{http.MethodGet, "/statements", commerce.ReadReports, ruleRate, s.listStatements},
+		{http.MethodGet, "/statements/{id}", commerce.ReadReports, ruleRate, s.getStatement},
+		{http.MethodPost, "/statements/{id}/payment", commerce.WriteInfluencers, ruleRate, s.payStatement},
+		{http.MethodGet, "/reports/signs", commerce.ReadReports, ruleRate, s.listSigns},
 	}, s.reportRoutes()...)
 }
 

@@ -6,9 +6,12 @@ import (
 	"maps"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/ledger"
+	"github.com/tributary-io/tributary/internal/rollup"
 )
 
 // Tx is one transaction of the store: everything that a batch writes is written,
@@ -20,7 +23,7 @@ type Tx interface {
 	MoveOffsets(ctx context.Context, clusterID string, moves []facts.Move) error
 
 	// Store facts, each once however often it comes.
-	InsertEvents(ctx context.Context, companyID string, events []facts.Event) (inserted map[string]bool, err error)
+	InsertEvents(ctx context.Context, companyID string, events []facts.Event) (inserted map[uuid.UUID]bool, err error)
 	StoredCopies(ctx context.Context, companyID string, events []facts.Event) (map[string]facts.Copy, error)
 	ReplaceEvents(ctx context.Context, companyID string, events []facts.Event) error
 	EventsOfDay(ctx context.Context, companyID string, d facts.VisitorDay, limit int) ([]facts.Event, error)
@@ -62,6 +65,8 @@ type Tx interface {
 	Outcomes(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Outcome, error)
 	WriteOutcomes(ctx context.Context, companyID string, now time.Time, outcomes []facts.StoredOutcome) error
 	Ledgers(ctx context.Context, companyID string, orderIDs []string) (map[string][]ledger.Entry, error)
+	CountedOrders(ctx context.Context, companyID string, orderIDs []string) (map[string]rollup.Counted, error)
+	AddSums(ctx context.Context, companyID string, sums *rollup.Sums) error
 	AppendLedger(ctx context.Context, companyID string, now time.Time, ruleRev int64, postings []ledger.Posting) error
 
 	// Close statements.
@@ -175,6 +180,9 @@ func (p *Processor) transact(ctx context.Context, b batch, f func(a *application
 			if err := f(a); err != nil {
 				return fmt.Errorf("company %s: %w", a.company, err)
 			}
+			if err := a.sum(ctx); err != nil {
+				return fmt.Errorf("company %s: %w", a.company, err)
+			}
 		}
 		return nil
 	})
@@ -213,6 +221,7 @@ type application struct {
 	done      *applied
 
 	concerned  map[string]facts.Cause // by order id: the orders to compute, and why
+	summed     summing
 	deliveries map[deliveryDay]int64
 }
 
@@ -225,7 +234,7 @@ type deliveryDay struct {
 func newApplication(tx Tx, b batch, c companyBatch, done *applied) *application {
 	a := &application{
 		companyBatch: c, tx: tx, company: c.index.CompanyID(), now: b.now, factsOnly: b.factsOnly, queued: b.queued, done: done,
-		concerned: map[string]facts.Cause{}, deliveries: map[deliveryDay]int64{},
+		concerned: map[string]facts.Cause{}, deliveries: map[deliveryDay]int64{}, summed: newSumming(),
 	}
 	maps.Copy(a.deliveries, c.rejected)
 	return a

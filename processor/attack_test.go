@@ -184,6 +184,16 @@ func TestAttacks(t *testing.T) {
 		j.sees("v", 8*minutes, link)
 		j.buysAt(noon.Add(minutes), hasCart)
 	})
+	f("an extension's link in a checkout whose order names Ana", "organic", "earned Ana link order, Ana has 1000", func(j *journey) {
+		j.sees("v", 9*minutes, began, secret)
+		j.sees("v", 8*minutes, link)
+		j.buysAt(noon.Add(minutes), hasCart, hasUTM("ana prado"))
+	})
+	f("an extension's link in the checkout that writes the order's campaign too", "organic", "review Eve link cart after_checkout", func(j *journey) {
+		j.sees("v", 9*minutes, began, secret)
+		j.sees("v", 8*minutes, link)
+		j.buysAt(noon.Add(minutes), hasCart, hasUTM("Eve Silva"))
+	})
 	f("… by its short link, whose click the cookie alone knows", "organic", "review Eve link cookie after_checkout", func(j *journey) {
 		click := func(e *wire.Event) {
 			e.Context.Page.URL = "https://loja.example.com/?trb_click=abc.0195b2c0-0000-7000-8000-000000000000&utm_campaign=Eve+Silva"

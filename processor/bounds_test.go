@@ -3,12 +3,14 @@ package processor
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -54,7 +56,7 @@ func TestEveryOrderIsStoredWhateverOthersSent(t *testing.T) {
 	if events := s.int(`select count(*) from event_fact`); events != 2 {
 		t.Errorf("%d events stored, want both", events)
 	}
-	if touches := s.int(`select jsonb_array_length(body->'touches') from explanation where order_id = 'o1'`); touches != 2 {
+	if touches := len(s.explanations()["o1"].Touches); touches != 2 {
 		t.Errorf("the order has %d touches, want one of each visitor", touches)
 	}
 }
@@ -218,7 +220,7 @@ func TestOnlyTheMonthsOfAVisitorsEventsAreLookedAt(t *testing.T) {
 	if err := o.applyRecords(s.ctx, []record{order}); err != nil {
 		t.Fatal(err)
 	}
-	if touches := s.int(`select jsonb_array_length(body->'touches') from explanation`); touches != 1 {
+	if touches := len(s.onlyExplanation().Touches); touches != 1 {
 		t.Fatalf("%d touches, want the visitor's", touches)
 	}
 	var looked []string
@@ -277,15 +279,15 @@ func TestNoNumberOfPageViewsHidesAnArrival(t *testing.T) {
 		s.record(s.order("o1", noon.Add(time.Minute), 1000, cart("k1:a"))),
 	}
 	s.apply(records, func() int { return 10 })
-	cuts := func() int64 { return s.int(`select jsonb_array_length(body->'cuts') from explanation`) }
+	cuts := func() int { return len(s.onlyExplanation().Cuts) }
 	if n := cuts(); n != 0 {
 		t.Fatalf("%d cuts of two events", n)
 	}
 	// As many pages as are read, then one more, all between the two.
 	pages := func(from, to int) {
 		s.exec(`
-			insert into event_fact (company_id, id_time, event_id, name, at, received_at, digest, visitor, bot, via, arrived, body)
-			select company_id, id_time, gen_random_uuid(), name, $1::timestamptz + n * interval '1 minute', received_at, digest, visitor, bot, via, false, body
+			insert into event_fact (company_id, at, event_id, class, name, visitor, sources, record)
+			select company_id, $1::timestamptz + n * interval '1 minute', overlay(event_id::text placing lpad(to_hex(n + 9), 12, '0') from 25)::uuid, 1, name, visitor, sources, record
 			from event_fact, generate_series($2::int, $3::int) n where at = $4`, came.Add(24*time.Hour), from, to, noon)
 		s.exec(`update explanation set outcome_hash = ''`)
 		s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
@@ -299,7 +301,9 @@ func TestNoNumberOfPageViewsHidesAnArrival(t *testing.T) {
 	}
 	pages(1999, 4500)
 	wantTexts(t, "beyond it", s.payouts(), "o1 Ana Prado link 100")
-	wantTexts(t, "cuts", s.texts(`select body->>'cuts' from explanation`), `[{"what": "events", "limit": "events"}]`)
+	if got := s.onlyExplanation().Cuts; !slices.Equal(got, []facts.Cut{{What: facts.CutEvents, Limit: facts.HubOfEvents}}) {
+		t.Errorf("cuts %v", got)
+	}
 }
 
 // Anybody can send events with a visitor's id that may be guessed. However many they
@@ -326,13 +330,15 @@ func TestNoNumberOfEventsHidesAProvenOne(t *testing.T) {
 	}, func() int { return 10 })
 	wantTexts(t, "before", s.payouts(), "o1 Ana Prado link 100")
 	s.exec(`
-		insert into event_fact (company_id, id_time, event_id, name, at, received_at, digest, visitor, bot, via, arrived, body)
-		select company_id, id_time, gen_random_uuid(), name, at + n * interval '1 millisecond', received_at, digest, visitor, bot, via, arrived, body
-		from event_fact, generate_series(1, 4500) n where body->>'netKey' = 'k1:elsewhere'`)
+		insert into event_fact (company_id, at, event_id, class, name, visitor, sources, record)
+		select company_id, at + n * interval '1 millisecond', overlay(event_id::text placing lpad(to_hex(n + 9), 12, '0') from 25)::uuid, class, name, visitor, sources, record
+		from event_fact, generate_series(1, 4500) n where at = $1`, noon.Add(-time.Hour))
 	s.exec(`update explanation set outcome_hash = ''`)
 	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
 	s.exec(`insert into recompute_company values ($1)`, s.company)
 	s.workOff()
 	wantTexts(t, "after", s.payouts(), "o1 Ana Prado link 100")
-	wantTexts(t, "cuts", s.texts(`select body->>'cuts' from explanation`), `[{"what": "events", "limit": "events"}]`)
+	if got := s.onlyExplanation().Cuts; !slices.Equal(got, []facts.Cut{{What: facts.CutEvents, Limit: facts.HubOfEvents}}) {
+		t.Errorf("cuts %v", got)
+	}
 }

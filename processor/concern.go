@@ -111,6 +111,9 @@ func (a *application) inferFirstOrders(ctx context.Context, ids []string) error 
 		for i, c := range candidates {
 			inferred[i] = facts.FirstOrder{OrderID: c.OrderID, First: attribution.IsFirstOrder(c)}
 		}
+		if err := a.remember(ctx, chunk); err != nil {
+			return err
+		}
 		if err := a.tx.SetFirstOrders(ctx, a.company, a.now, inferred); err != nil {
 			return err
 		}

@@ -94,13 +94,13 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 	}
 	var changed []facts.StoredOutcome
 	var changedIDs []string
-	for _, o := range outcomes {
-		hash, err := o.Hash()
+	for i := range outcomes {
+		o, err := outcomes[i].ToStore()
 		if err != nil {
 			return err
 		}
-		if !bytes.Equal(hash, stored[o.OrderID]) {
-			changed, changedIDs = append(changed, facts.StoredOutcome{Outcome: o, Hash: hash}), append(changedIDs, o.OrderID)
+		if !bytes.Equal(o.Hash, stored[o.OrderID]) {
+			changed, changedIDs = append(changed, o), append(changedIDs, o.OrderID)
 		}
 	}
 	if len(changed) == 0 {
@@ -116,6 +116,7 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 	if err := a.tx.WriteOutcomes(ctx, a.company, a.now, changed); err != nil {
 		return err
 	}
+	a.summed.outcomes(changed)
 	ledgers, err := a.tx.Ledgers(ctx, a.company, changedIDs)
 	if err != nil {
 		return err

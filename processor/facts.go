@@ -27,7 +27,7 @@ func (a *application) storeEvents(ctx context.Context) error {
 	}
 	var fresh, again []facts.Event
 	for _, e := range chosen {
-		if inserted[e.EventID] {
+		if inserted[e.ID] {
 			a.countEvents(e.ReceivedAt, facts.DeliveryStored, 1)
 			if e.Late() {
 				a.countEvents(e.ReceivedAt, facts.DeliveryLate, 1)
@@ -160,6 +160,9 @@ func (a *application) storeOrders(ctx context.Context) error {
 	for id, list := range versions {
 		order := facts.Fold(list)
 		folded[id] = facts.FoldedOrder{Order: order, Day: a.index.DayOf(order.CreatedAt), VersionAt: list[len(list)-1].At, ApprovedSince: facts.ApprovedSince(list)}
+	}
+	if err := a.remember(ctx, a.ownOrders()); err != nil {
+		return err
 	}
 	changed, err := a.tx.UpsertOrders(ctx, a.company, a.now, slices.Collect(maps.Values(folded)))
 	if err != nil || len(changed) == 0 {

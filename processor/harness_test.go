@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -19,8 +20,10 @@ import (
 	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/explained"
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -86,6 +89,26 @@ func (s *shop) texts(sql string, args ...any) []string {
 	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		s.t.Fatalf("%s: %v", sql, err)
+	}
+	return list
+}
+
+// events are the stored events, by id.
+func (s *shop) events() []facts.Event {
+	s.t.Helper()
+	rows, err := s.pool.Query(s.ctx, `select company_id, event_id, name, visitor, at, record from event_fact order by event_id`)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (facts.Event, error) {
+		var e facts.StoredEvent
+		if err := row.Scan(&e.CompanyID, (*[16]byte)(&e.EventID), &e.Name, &e.Visitor, &e.At, &e.Record); err != nil {
+			return facts.Event{}, err
+		}
+		return e.Parse()
+	})
+	if err != nil {
+		s.t.Fatal(err)
 	}
 	return list
 }
@@ -193,6 +216,40 @@ func (s *shop) payouts() []string {
 	return s.texts(`
 		select concat_ws(' ', p.order_id, coalesce(i.name, 'nobody'), coalesce(p.evidence, '-'), p.commission_minor)
 		from payout p left join influencer i using (company_id, influencer_id) where p.company_id = $1 order by p.order_id`, s.company)
+}
+
+// explanations are all that are stored, by order id.
+func (s *shop) explanations() map[string]facts.Explanation {
+	s.t.Helper()
+	rows, err := s.pool.Query(s.ctx, `select order_id, body from explanation`)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	list := map[string]facts.Explanation{}
+	var id string
+	var stored []byte
+	if _, err := pgx.ForEachRow(rows, []any{&id, &stored}, func() error {
+		var e facts.Explanation
+		text, err := explained.Unpack(stored)
+		if err == nil {
+			err = json.Unmarshal(text, &e)
+		}
+		list[id] = e
+		return err
+	}); err != nil {
+		s.t.Fatal(err)
+	}
+	return list
+}
+
+// onlyExplanation is that of the only order.
+func (s *shop) onlyExplanation() facts.Explanation {
+	s.t.Helper()
+	list := s.explanations()
+	if len(list) != 1 {
+		s.t.Fatalf("%d explanations, want one", len(list))
+	}
+	return slices.Collect(maps.Values(list))[0]
 }
 
 // stack is a shop with a broker.

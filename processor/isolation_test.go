@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -32,7 +34,7 @@ type watchedTx struct {
 	watched
 }
 
-func (w watchedTx) InsertEvents(ctx context.Context, companyID string, events []facts.Event) (map[string]bool, error) {
+func (w watchedTx) InsertEvents(ctx context.Context, companyID string, events []facts.Event) (map[uuid.UUID]bool, error) {
 	if w.insert != nil {
 		if err := w.insert(ctx, events); err != nil {
 			return nil, err

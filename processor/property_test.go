@@ -3,6 +3,7 @@ package processor
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres/replay"
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -17,24 +20,37 @@ import (
 // payouts, net ledger, explanations, current orders, sightings.
 func (s *shop) outcomes() string {
 	var b strings.Builder
+	explanations := s.explanations()
+	for _, id := range slices.Sorted(maps.Keys(explanations)) {
+		text, err := json.Marshal(explanations[id])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		b.Write(append(text, '\n'))
+	}
 	for _, query := range []string{
 		`select credit::text from credit order by 1`,
 		`select concat_ws(' ', order_id, day, status, currency, total_minor, state, reason, proof, payable_on, influencer_id, campaign_id, evidence, base_minor, commission_minor, fixed_brl_minor) from payout order by 1`,
 		`select concat_ws(' ', order_id, influencer_id, campaign_id, cost_id, currency, payable_on, sum(amount_minor)) from ledger_entry
 			group by order_id, influencer_id, campaign_id, cost_id, currency, payable_on having sum(amount_minor) <> 0 order by 1`,
-		`select order_id || body::text from explanation order by 1`,
 		`select concat_ws(' ', order_id, is_first_order, day, approved_since, body) from orders order by 1`,
-		`select concat_ws(' ', kind, key, visitor, day, first_at, last_at) from sighting order by 1`,
-		`select concat_ws(' ', event_id, received_at, encode(digest, 'hex')) from event_fact order by 1`,
+		`select concat_ws(' ', kind, encode(key, 'hex'), encode(visitor, 'hex'), slot, first_ms, last_ms) from sighting order by 1`,
+		`select concat_ws(' ', event_id, at, class, name, encode(visitor, 'hex'), sources) from event_fact order by 1`,
 		`select concat_ws(' ', product_id, name, updated_at) from product order by 1`,
 		`select concat_ws(' ', variant_id, product_id, sku) from product_variant order by 1`,
 		`select concat_ws(' ', order_id, body) from order_personal order by 1`,
 		`select concat_ws(' ', order_id, influencer_id, rev, decision, accepted_at) from evidence_decision order by 1`,
+		`select row(day, currency, influencer_id, campaign_id, coupon_id, orders, sales_minor, new_customers, returning_orders, commission_minor, pending_orders, review_orders)::text
+			from sale_day where orders + pending_orders + cancelled_orders + abs(commission_minor) <> 0 order by 1`,
+		`select concat_ws(' ', day, currency, path, orders, sales_minor) from path_day where orders <> 0 order by 1`,
 	} {
 		for _, line := range s.texts(query) {
 			b.WriteString(line + "\n")
 		}
 		b.WriteString("--\n")
+	}
+	for _, e := range s.events() {
+		fmt.Fprintf(&b, "%s %s %x\n", e.EventID, e.ReceivedAt, e.Digest())
 	}
 	return b.String()
 }
@@ -55,9 +71,22 @@ func (s *shop) unbalanced() []string {
 		from posted full join owed using (order_id, currency, payable_on) where posted.amount is distinct from owed.amount`)
 }
 
+// wrongSums names the tables of sums by day that differ from what the outcomes sum to.
+func (s *shop) wrongSums() []replay.DifferentSums {
+	s.t.Helper()
+	var wrong []replay.DifferentSums
+	if err := replay.InSnapshot(s.ctx, s.db, func(snapshot *replay.Snapshot) (err error) {
+		wrong, err = snapshot.CheckSums(s.ctx)
+		return err
+	}); err != nil {
+		s.t.Fatal(err)
+	}
+	return wrong
+}
+
 // clear forgets all facts and what is derived from them, but not the rules.
 func (s *shop) clear() {
-	s.exec(`truncate recompute_company, event_fact, sighting, order_version, order_personal, orders, order_key, product, product_variant, credit, payout, ledger_entry, explanation, recompute, delivery, consumer_offset, evidence_decision`)
+	s.exec(`truncate recompute_company, event_fact, sighting, order_version, order_personal, orders, order_key, product, product_variant, credit, payout, ledger_entry, explanation, recompute, delivery, consumer_offset, evidence_decision, sale_day, credit_day, product_day, path_day`)
 }
 
 // apply gives records to an owner in batches of the given sizes, as Kafka would.
@@ -182,6 +211,20 @@ func (s *shop) randomFacts(r *rand.Rand) []record {
 			if r.IntN(3) == 0 {
 				o.UpdatedAt = wire.Optional[time.Time]{}
 			}
+			switch r.IntN(4) {
+			case 0:
+				o.Items = wire.Some([]wire.Item{{ProductID: "p1", VariantID: "v", Quantity: 2, Price: "10.005", Discount: "0.01"}, {ProductID: "p1", Quantity: 1}, {ItemID: "x", Quantity: int64(r.IntN(3)), Price: "1"}})
+			case 1:
+				o.Items = wire.Some([]wire.Item{{VariantID: "v", Quantity: 1, Price: "3"}, {Quantity: 9}})
+			case 2:
+				o.Items = wire.Null[[]wire.Item]()
+			}
+			if r.IntN(4) == 0 {
+				o.Currency = "USD"
+			}
+			if r.IntN(8) == 0 {
+				o.TotalMinor = 0
+			}
 		})
 		records = append(records, s.record(c))
 	}
@@ -297,6 +340,9 @@ func TestCreditsDependOnTheSetOfFactsAlone(t *testing.T) {
 			}
 			if wrong := s.unbalanced(); len(wrong) > 0 {
 				t.Fatalf("seed %d: %v", seed, wrong)
+			}
+			if wrong := s.wrongSums(); len(wrong) > 0 {
+				t.Fatalf("seed %d: sums differ: %v", seed, wrong)
 			}
 		}
 		if !strings.Contains(want, "Ana Prado") || s.int(`select count(*) from ledger_entry`) == 0 {
@@ -439,7 +485,7 @@ func TestTooManyOrdersForABatchAreQueued(t *testing.T) {
 	if queued, err := s.store.QueuedCompanies(s.ctx); err != nil || len(queued) != 0 {
 		t.Errorf("companies queued after all was computed: %v, %v", queued, err)
 	}
-	if reached := s.int(`select count(*) from order_key where kind = 'reached'`); reached != n {
+	if reached := s.int(`select count(*) from order_key where kind = $1`, facts.KeyReached.Code()); reached != n {
 		t.Errorf("%d orders lead to their visitor, want %d", reached, n)
 	}
 }

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"context"
 	"errors"
-	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -48,7 +47,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	email := strings.ToLower(strings.TrimSpace(r.PostForm.Get("email")))
 	l := s.langOf(r)
 	page := loginPage{Title: l.T("login.title"), Here: loginPath, Next: localPath(r.PostForm.Get("next")), Email: email}
-	if len(email) > maxEmail || !commerce.IsID(email) { // nobody has such an e-mail
+	if len(email) > commerce.MaxEmail || !commerce.IsID(email) { // nobody has such an e-mail
 		email, page.Email = "", ""
 	}
 	network, device := throttle.Network(s.config.ClientIP(r)), s.deviceOf(r, email)
@@ -56,7 +55,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		if got.First {
 			s.log.Warn("dashboard: too many log-in attempts, refusing more for a while", "network", network, "known_device", device != "")
 		}
-		seconds := int(math.Ceil(got.Wait.Seconds()))
+		seconds := secondsOf(got.Wait)
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))
 		page.Message = l.T("login.too_many", waitText(l, seconds))
 		s.render(w, r, http.StatusTooManyRequests, "login.html", page)

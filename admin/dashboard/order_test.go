@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"regexp"
@@ -21,7 +22,13 @@ var tags = regexp.MustCompile(`<[^>]*>|\s+`)
 // read is a page's text, its spaces plain and single.
 func (s *site) read(path string) string {
 	s.t.Helper()
-	answer, err := s.loggedIn().Get(s.url + path)
+	return s.readAs(s.loggedIn(), path)
+}
+
+// readAs is a page's text as somebody reads it.
+func (s *site) readAs(client *http.Client, path string) string {
+	s.t.Helper()
+	answer, err := client.Get(s.url + path)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -102,7 +109,7 @@ func TestEveryCurrencyAndEveryZeroIsTold(t *testing.T) {
 	f(orderOf("held"), []string{"It may be paid from 9 Apr 2026 on."})
 	f(orderOf("trusted"), []string{"Nothing proves that the buyer came by this link. It is paid since"})
 	f(orderOf("waits"), []string{"Ana Prado may have brought this sale by a link. Nothing is owed until you decide.", "In review", "Commission if you accept", "Nothing is owed: nothing proves that", "Accept and pay", "Refuse"}, "is credited", "falls due")
-	f(orderOf("nobody"), []string{"No influencer is credited", "Nothing is owed: no coupon and no proven link of an influencer led to the order."}, "Without the")
+	f(orderOf("nobody"), []string{"No influencer is credited", "Nothing is owed: no coupon of an influencer led to the order, and no link that counts for the payout."}, "Without the")
 }
 
 func TestLongAmountsStayInTheirPlaces(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/admin/dashboard/live"
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/internal/throttle"
 )
 
@@ -29,6 +29,7 @@ type Config struct {
 	PreviousTokenSecret []byte
 
 	PublicURL  string        // where browsers reach it; https makes cookies Secure behind a proxy that ends TLS
+	EdgeURL    string        // where the pages' script is loaded from; empty: the page shows an example
 	ShortBase  string        // the part of a short link before its code; empty: pages show the codes alone
 	AccessFor  time.Duration // life of an access cookie; default 10 min
 	RefreshFor time.Duration // life of an unused refresh cookie; default 14 days
@@ -38,33 +39,6 @@ type Config struct {
 	// ClientIP returns the address that attempts a log-in. The default is the
 	// connection's. Behind a proxy, read the header that the proxy sets.
 	ClientIP func(*http.Request) string
-}
-
-// Database is what the pages read and keep; implemented by internal/postgres.
-type Database interface {
-	// PersonByEmail returns commerce.ErrNotFound for an unknown e-mail.
-	PersonByEmail(ctx context.Context, email string) (commerce.Person, error)
-	// SessionAccesses returns commerce.ErrNotFound for a session that has ended.
-	SessionAccesses(ctx context.Context, personID, family string) ([]commerce.Access, error)
-
-	// StartSession logs a person in, and returns how many attempts failed before.
-	StartSession(ctx context.Context, personID, browser string, token [32]byte, at, expires time.Time) (commerce.LogIn, error)
-	// LogInFailed counts a failed attempt; an unknown e-mail is no error.
-	LogInFailed(ctx context.Context, email string, at time.Time) error
-	// RotateSession returns commerce.ErrNotFound for an unknown or expired token,
-	// and commerce.ErrConflict for a used one, whose family it ends.
-	RotateSession(ctx context.Context, r commerce.SessionRotation) (commerce.Session, error)
-	EndSession(ctx context.Context, family string) error
-	EndSessionOf(ctx context.Context, token [32]byte) error
-	StillWatching(ctx context.Context, list []commerce.Watch) ([]commerce.Watch, error)
-
-	DaySales(ctx context.Context, companyID, day string, before commerce.Cursor, limit int) (commerce.DaySales, error)
-	DaySalesOf(ctx context.Context, companyID, day string, orderIDs []string) (commerce.DaySales, error)
-	SalesSince(ctx context.Context, companyID, day string, since commerce.Cursor, limit int) ([]commerce.Sale, error)
-	// ExplainedSale returns commerce.ErrNotFound for an order that is not there (yet).
-	ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error)
-
-	Influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error)
 }
 
 // Deps is what the dashboard uses. Database and Hints are required.
@@ -87,6 +61,7 @@ type Server struct {
 	now          func() time.Time
 	random       io.Reader
 	keys         signingKeys
+	links        *statementlink.Signer
 	handler      http.Handler
 	live         *live.Hub
 	languages    *lang.Languages
@@ -134,6 +109,9 @@ func New(config Config, deps Deps) (*Server, error) {
 		return nil, err
 	}
 	if s.keys, err = newSigningKeys(config.TokenSecret, config.PreviousTokenSecret); err != nil {
+		return nil, err
+	}
+	if s.links, err = statementlink.NewSigner(config.TokenSecret, config.PreviousTokenSecret); err != nil {
 		return nil, err
 	}
 	if s.assets, err = loadAssets(); err != nil {
@@ -193,8 +171,12 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET "+loginPath, s.loginForm)
 	mux.HandleFunc("POST "+loginPath, s.login)
 	mux.HandleFunc("POST /dashboard/logout", s.logout)
+	mux.HandleFunc("GET "+joinPath, s.join)
+	mux.HandleFunc("POST "+joinPath, s.useLink)
 	mux.HandleFunc("POST "+languagePath, s.chooseLanguage)
 	mux.HandleFunc("GET /dashboard/assets/{name}", s.assets.serve)
+	mux.HandleFunc("GET "+statementlink.Path+"{token}", s.withLink(s.linked))
+	mux.HandleFunc("GET "+statementlink.Path+"{token}/csv", s.withLink(s.linkedCSV))
 	mux.Handle("GET "+livePath, s.live)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, http.StatusNotFound, "no_page")

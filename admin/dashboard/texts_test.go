@@ -70,11 +70,12 @@ func (u keysInUse) source(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	u.forms(parsed, file)
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		// A key that a variable takes, and literals of keys in tables: every text of
 		// the form "section.name" counts as a use.
 		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
-			if text, err := strconv.Unquote(literal.Value); err == nil && keyForm.MatchString(text) && !strings.HasSuffix(text, ".html") && !strings.HasSuffix(text, "_") {
+			if text, err := strconv.Unquote(literal.Value); err == nil && formOfKeys.MatchString(text) && !strings.HasSuffix(text, ".html") && !strings.HasSuffix(text, "_") {
 				u.plural[text], u.whole[text] = file, file
 			}
 		}
@@ -116,7 +117,53 @@ func (u keysInUse) source(t *testing.T, file string) {
 	})
 }
 
-var keyForm = regexp.MustCompile(`^[a-z]+(\.[a-z_0-9]+)+$`)
+// forms finds the texts of the forms of a file: "keys.name" of a field "name" and
+// "keys.life_" of its options where the file calls newForm(…, "keys", …), and
+// "done.<what>".
+func (u keysInUse) forms(parsed *ast.File, file string) {
+	var forms, fields, options []string
+	literal := func(n ast.Expr) string {
+		if basic, ok := n.(*ast.BasicLit); ok && basic.Kind == token.STRING {
+			text, _ := strconv.Unquote(basic.Value)
+			return text
+		}
+		return ""
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BasicLit:
+			if text := literal(n); text != "" && !strings.ContainsAny(text, " ./") {
+				u.plural["done."+text] = file
+			}
+		case *ast.KeyValueExpr:
+			if name, ok := n.Key.(*ast.Ident); ok && name.Name == "Name" {
+				fields = append(fields, literal(n.Value))
+			}
+		case *ast.CallExpr:
+			switch f := n.Fun.(type) {
+			case *ast.Ident:
+				if f.Name == "newForm" {
+					forms = append(forms, literal(n.Args[1]))
+				}
+			case *ast.SelectorExpr:
+				if f.Sel.Name == "options" {
+					options = append(options, literal(n.Args[0]))
+				}
+			}
+		}
+		return true
+	})
+	for _, form := range forms {
+		for _, name := range fields {
+			u.plural[form+"."+name], u.plural[form+"."+name+"_help"] = file, file
+		}
+		for _, name := range options {
+			u.prefix[form+"."+name+"_"] = file
+		}
+	}
+}
+
+var formOfKeys = regexp.MustCompile(`^[a-z]+(\.[a-z_0-9]+)+$`)
 
 func TestEveryTextIsThereAndUsed(t *testing.T) {
 	t.Parallel()

@@ -46,7 +46,7 @@ are a day apart.`,
 				return err
 			}
 			if slices.Equal(paths.Columns, []string{"path"}) {
-				fmt.Fprintln(cmd.ErrOrStderr(), "The file has only paths: no total_conversions, total_conversion_value or total_null. So all results are 0.")
+				fmt.Fprintln(cmd.ErrOrStderr(), "The file has no column total_conversions, total_conversion_value or total_null: all results are 0.")
 			}
 			write := pathfile.WriteCSV
 			if asJSON {

@@ -33,7 +33,7 @@ func TestModelsAreComputedFromAFile(t *testing.T) {
 	write("path,total_null\na,-3\n")
 	f(1, "tributary: "+path+": line 2, column total_null: \"-3\" is negative\n", path)
 	write("path\na > b\n")
-	f(0, "The file has only paths: no total_conversions, total_conversion_value or total_null. So all results are 0.\n", path)
+	f(0, "The file has no column total_conversions, total_conversion_value or total_null: all results are 0.\n", path)
 }
 
 func TestModelsAreComputedFromStandardInput(t *testing.T) {

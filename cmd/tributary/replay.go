@@ -83,7 +83,7 @@ before it starts: what the processors have not read yet would be a difference.`,
 					return err
 				}
 				err = showComparison(cmd.OutOrStdout(), found)
-				return errors.Join(err, checkStatements(cmd.Context(), cmd.OutOrStdout(), live, most))
+				return errors.Join(err, checkStatements(cmd.Context(), cmd.OutOrStdout(), live, most), checkSums(cmd.Context(), cmd.OutOrStdout(), live))
 			})
 		},
 	}
@@ -193,4 +193,23 @@ func showAmounts(out io.Writer, side string, nets []ledger.Net) {
 		fmt.Fprintf(out, "  %-8s  %s\n", side, printable(strings.Join(strings.Fields(strings.Join([]string{
 			string(n.Kind), n.Of, n.TouchID, n.InfluencerID, n.AmountMinor, n.Currency}, " ")), " ")))
 	}
+}
+
+// checkSums sums what reports read again from all outcomes, and prints the tables that
+// differ. Where there are some it returns an error.
+func checkSums(ctx context.Context, out io.Writer, live *replay.Snapshot) error {
+	wrong, err := live.CheckSums(ctx)
+	if err != nil {
+		return err
+	}
+	if len(wrong) == 0 {
+		fmt.Fprintln(out, "Equal: the sums of the reports.")
+		return nil
+	}
+	var rows int64
+	for _, d := range wrong {
+		rows += d.Rows
+		fmt.Fprintf(out, "company %s: %d rows of %s are not the sum of its orders\n", d.CompanyID, d.Rows, d.Table)
+	}
+	return fmt.Errorf("%d rows of the sums that reports read differ from the orders", rows)
 }

@@ -14,12 +14,13 @@ import (
 func (x *Index) Decide(c facts.Case) facts.Outcome {
 	order := x.orderOf(&c.Order)
 	found := x.join(&c)
-	touches, cut := withoutTooMany(x.modelTouches(order, found), found.visitors)
+	ofVisitors := x.modelTouches(order, found)
+	touches, cut := withoutTooMany(ofVisitors, found.visitors)
 	if cut {
 		found.cuts = append(found.cuts, facts.Cut{What: facts.CutEvents, Limit: facts.HubOfEvents})
 	}
 	touches = x.withOrderTouch(order, touches)
-	e := x.evidenceOf(order, &c, found, touches)
+	e := x.evidenceOf(order, &c, found, ofVisitors, touches)
 	paid := x.decidePayout(order, &c, e.coupon, e.link, e.review)
 	divisions := x.divide(order, touches)
 
@@ -41,7 +42,7 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 func (p *payout) stored(o *Order) facts.Payout {
 	out := facts.Payout{State: p.state(o), Reason: p.reason, BaseMinor: o.base(), CommissionMinor: p.commission, FixedBRLMinor: p.fixedBRL}
 	if w := p.winner; w != nil {
-		out.InfluencerID, out.CampaignID, out.Evidence, out.Proof = w.influencerID, w.campaignID, w.evidence, w.proof
+		out.InfluencerID, out.CampaignID, out.Evidence, out.CouponID, out.Proof = w.influencerID, w.campaignID, w.evidence, w.couponID, w.proof
 		out.Reason = cmp.Or(p.reason, w.reason)
 	}
 	if o.Status == commerce.OrderCancelled {

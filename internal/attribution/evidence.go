@@ -11,6 +11,7 @@ import (
 type claim struct {
 	influencerID, campaignID string
 	evidence                 facts.Evidence
+	couponID                 string
 	proof                    facts.Proof
 	reason                   facts.Reason // why it waits for a decision; empty: it does not
 }
@@ -23,13 +24,13 @@ type evidence struct {
 	review  *claim // what a decision of the merchant's could make a link; nil where there is a link
 }
 
-// evidenceOf returns the evidence for an order. all are the touches of the channel
-// models.
-func (x *Index) evidenceOf(o *Order, c *facts.Case, j joined, all []Touch) evidence {
-	e := evidence{coupon: x.couponClaim(o), touches: x.provenTouches(o, j)}
+// evidenceOf returns the evidence for an order. found are the touches of
+// its visitors, all those that the channel models count.
+func (x *Index) evidenceOf(o *Order, c *facts.Case, j joined, found, all []Touch) evidence {
+	e := evidence{coupon: x.couponClaim(o), touches: x.provenTouches(o, j, found)}
 	e.touches = x.withAccepted(o, c, j, e.touches)
 	e.touches = x.withPaidUnproven(o, e.touches, all)
-	e.touches = x.withOrderTouch(o, e.touches)
+	e.touches = x.withOrderTouchOfPayout(o, e.touches)
 	for i := range e.touches {
 		if t := &e.touches[i]; c.Decisions.Of(t.InfluencerID).Decision == commerce.EvidenceRefuse {
 			t.Proof = facts.ProofRefused
@@ -52,7 +53,7 @@ func (x *Index) couponClaim(o *Order) *claim {
 	if c == nil {
 		return nil
 	}
-	return &claim{influencerID: c.InfluencerID, campaignID: c.CampaignID, evidence: facts.EvidenceCoupon, proof: facts.ProofOrder}
+	return &claim{influencerID: c.InfluencerID, campaignID: c.CampaignID, evidence: facts.EvidenceCoupon, couponID: c.ID, proof: facts.ProofOrder}
 }
 
 // withAccepted adds the touches of influencers whose evidence the merchant accepted:
@@ -120,6 +121,30 @@ func (x *Index) unproven(o *Order, influencerID string) string {
 		}
 	}
 	return o.settings.Unproven
+}
+
+// withOrderTouchOfPayout adds the order's own UTM values to the touches that the payout
+// sees where all of these are direct, or came after the checkout: such a touch displaces
+// no influencer whom the order itself names. Where it is of the very influencer, it may
+// have made the order's UTM values, and they are not added.
+func (x *Index) withOrderTouchOfPayout(o *Order, touches []Touch) []Touch {
+	own, ok := x.orderTouch(o)
+	if !ok {
+		return touches
+	}
+	late := slices.ContainsFunc(touches, func(t Touch) bool { return t.AfterCheckout })
+	if !late {
+		return x.withOrderTouch(o, touches)
+	}
+	displaces := func(t Touch) bool {
+		return t.Kind != facts.Direct && !t.AfterCheckout || t.AfterCheckout && t.InfluencerID == own.InfluencerID
+	}
+	if own.InfluencerID == "" || slices.ContainsFunc(touches, displaces) {
+		return touches
+	}
+	touches = append(touches, own)
+	slices.SortFunc(touches, compareTouches)
+	return touches
 }
 
 // linkClaim returns the claim of the last touch that belongs to an influencer, and

@@ -70,6 +70,11 @@ func TestExplanationsOfEachKindOfDecision(t *testing.T) {
 	f("reversed", plain, sale(status(commerce.OrderCancelled), viaAna))
 	f("review_unproven", plain, claimed(sale(nil, viaAna)))
 	f("review_after_checkout", plain, sale(nil, began, late))
+	ownUTM := func(name string) func(*wire.Order) {
+		return func(o *wire.Order) { o.UTMSource, o.UTMCampaign = wire.Some("ig"), wire.Some(name) }
+	}
+	f("earned_by_the_orders_own_campaign_before_a_late_link", plain, sale(ownUTM("Ana"), began, at(20, "/?utm_source=ext&utm_campaign=beto")))
+	f("review_after_checkout_with_its_own_campaign", plain, sale(ownUTM("Ana"), began, late))
 	f("none_refused", plain, decided(sale(nil, viaAna), commerce.EvidenceRefuse))
 	f("none_ignored", shop(func(r *facts.Rules) { r.Unproven = commerce.UnprovenIgnore }), claimed(sale(nil, viaAna)))
 	f("none_nobody", plain, sale(nil, at(0, "/")))

@@ -57,6 +57,29 @@ type NewAPIKey struct {
 	Random    io.Reader
 }
 
+// MaxKeyName bounds the name of a key, in characters.
+const MaxKeyName = 100
+
+// KeyTypes lists the types of keys.
+var KeyTypes = []string{OwnPlatform, Integration}
+
+// Check returns every rule that a new key breaks.
+func (k NewAPIKey) Check() (bad Violations) {
+	bad.filled(place{}, "name", k.Name, MaxKeyName)
+	if k.Type != "" {
+		bad.word(place{}, "type", k.Type, KeyTypes...)
+	}
+	if len(k.Scopes) == 0 {
+		bad.Add("scopes", CodeTooFew, "needs at least one")
+	}
+	for _, scope := range k.Scopes {
+		if !slices.Contains(Scopes, scope) {
+			bad.Add("scopes", CodeInvalidValue, "has one that there is not")
+		}
+	}
+	return bad
+}
+
 // KeyRotation asks to replace a key by one of the same name, type, scopes and lifetime.
 type KeyRotation struct {
 	CompanyID string

@@ -121,6 +121,14 @@ type Sum struct {
 	Currency string
 }
 
+// SumOf returns a function that makes sums of a currency.
+func SumOf(currency string) func(minor decimal.Decimal) Sum {
+	return func(minor decimal.Decimal) Sum { return Sum{minor, currency} }
+}
+
+// String writes {1230, "BRL"} as 12.30.
+func (s Sum) String() string { return FormatSum(s.Minor, s.Currency) }
+
 // MarshalJSON writes {1230, "BRL"} as 12.3.
 func (s Sum) MarshalJSON() ([]byte, error) {
 	text := FormatSum(s.Minor, s.Currency)

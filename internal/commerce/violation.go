@@ -33,6 +33,9 @@ type Violation struct {
 	Field   string // JSON path, e.g. "costs[1].frequency"; empty: the value as a whole
 	Code    string
 	Message string // for people; it follows the field's name
+	// Of Message, for pages in other languages: a format of fmt and its arguments.
+	Format string
+	Args   []any
 }
 
 // Violations are the rules that a request breaks, one a field. The zero value
@@ -60,14 +63,18 @@ func (v *Violations) Of(field string) bool {
 // Add adds a violation, unless the field, or an object or list around it, has one
 // already.
 func (v *Violations) Add(field, code, format string, args ...any) {
-	if v.Of(field) {
+	v.add(Violation{Field: field, Code: code, Message: fmt.Sprintf(format, args...), Format: format, Args: args})
+}
+
+func (v *Violations) add(it Violation) {
+	if v.Of(it.Field) {
 		return
 	}
 	if len(v.List) == maxViolations {
 		v.More++
 		return
 	}
-	v.List = append(v.List, Violation{Field: field, Code: code, Message: fmt.Sprintf(format, args...)})
+	v.List = append(v.List, it)
 }
 
 // AddAll adds what a check found. Fields that could not be read have a violation
@@ -79,7 +86,7 @@ func (v *Violations) AddAll(found Violations) {
 		if it.Code == CodeNoRate && slices.ContainsFunc(rates, func(rate string) bool { return known.Of(join(it.Field, rate)) }) {
 			continue
 		}
-		v.Add(it.Field, it.Code, "%s", it.Message)
+		v.add(it)
 	}
 	v.More += found.More
 }

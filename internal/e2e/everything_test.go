@@ -12,6 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tributary-io/tributary/internal/facts"
+
 	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -107,6 +109,7 @@ func allRows(t *testing.T, dsn string) (all []stored) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	all = unpackedRows(t, conn)
 	for _, output := range []string{"escape", "hex"} {
 		if _, err := conn.Exec(t.Context(), "set bytea_output = "+output); err != nil {
 			t.Fatal(err)
@@ -125,7 +128,35 @@ func allRows(t *testing.T, dsn string) (all []stored) {
 			}
 		}
 	}
+	for _, e := range storedEvents(t, dsn) { // their rows are packed
+		all = append(all, stored{place: "public.event_fact", text: search(string(e.Raw))})
+	}
 	return all
+}
+
+// storedEvents reads all stored events.
+func storedEvents(t *testing.T, dsn string) []facts.Event {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	rows, err := conn.Query(t.Context(), `select company_id, event_id, name, visitor, at, record from event_fact`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (facts.Event, error) {
+		var s facts.StoredEvent
+		if err := row.Scan(&s.CompanyID, (*[16]byte)(&s.EventID), &s.Name, &s.Visitor, &s.At, &s.Record); err != nil {
+			return facts.Event{}, err
+		}
+		return s.Parse()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events
 }
 
 // allFiles reads the logs that servers write into dev's directory, and what the

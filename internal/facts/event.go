@@ -20,10 +20,12 @@ import (
 // Event is one copy of an event. Several copies may have one id; see Copy.
 type Event struct {
 	wire.Event
+	ID      uuid.UUID // EventID
 	IDTime  time.Time // the time in the id, a UUIDv7; UTC, milliseconds. It chooses the table's month
 	At      time.Time // corrected time; UTC, milliseconds; never after ReceivedAt
 	Visitor string    // visitorId, else cookieId, else keyedVisitor; empty: nothing reads the event
 	Raw     []byte    // the record as it came, JSON
+	packed  []byte    // see Pack
 	Came    []byte    // the digest of the record as it came; nil: Raw is that record, not another text of it
 }
 
@@ -101,7 +103,7 @@ func ParseEvent(raw []byte) (Event, error) {
 	if err != nil || id.Version() != 7 {
 		return e, ErrEventID
 	}
-	e.EventID = id.String()
+	e.ID, e.EventID = id, id.String()
 	e.IDTime = idTime(id)
 	if !commerce.Recordable(e.Timestamp) || !commerce.Recordable(e.ReceivedAt) || !commerce.Recordable(e.IDTime) {
 		return e, ErrTime
@@ -131,27 +133,6 @@ func (e *Event) boundIDs() {
 		*id = boundedID(*id)
 	}
 }
-
-// ReadEvent reads what decisions need of a stored event: its record without the
-// payload, and the columns beside it. The record was parsed before.
-func ReadEvent(record []byte, at time.Time, visitor string) (e Event, err error) {
-	e.At, e.Visitor = at.UTC(), visitor
-	if e.Event, err = parseRecord(record); err == nil && len(e.Payload) > keptPayload {
-		// The event's texts are parts of one that has the payload: of many events that is too
-		// much memory.
-		e.Event, err = parseRecord(bytes.Replace(record, e.Payload, []byte("{}"), 1))
-	}
-	if err != nil {
-		return e, fmt.Errorf("%w: %w", ErrNotJSON, err)
-	}
-	e.Payload = nil
-	e.ReceivedAt = e.ReceivedAt.UTC().Truncate(storedPrecision)
-	e.boundIDs()
-	return e, nil
-}
-
-// keptPayload is how long a payload may be, in bytes, that stays in memory with the event.
-const keptPayload = 512
 
 // idTime returns the instant at which a UUIDv7 was made.
 func idTime(id uuid.UUID) time.Time {
@@ -197,23 +178,42 @@ func rankOf(trust wire.Trust) int {
 	return 0
 }
 
+// inOrder returns events ordered by id. It moves each of them once: they are large.
+func inOrder(events []Event) []Event {
+	places := make([]int, len(events))
+	for i := range places {
+		places[i] = i
+	}
+	byID := func(a, b int) int { return cmp.Compare(events[a].EventID, events[b].EventID) }
+	if slices.IsSortedFunc(places, byID) {
+		return events
+	}
+	slices.SortFunc(places, byID)
+	list := make([]Event, len(events))
+	for i, place := range places {
+		list[i] = events[place]
+	}
+	return list
+}
+
 // ChooseCopies returns the copy that counts of each event id, ordered by id, and
 // the other copies.
 func ChooseCopies(events []Event) (chosen []Event, others []Copy) {
 	byID := make(map[string]int, len(events))
-	for _, e := range events {
+	chosen = make([]Event, 0, len(events))
+	for place := range events {
+		e := &events[place]
 		i, known := byID[e.EventID]
 		switch {
 		case !known:
 			byID[e.EventID] = len(chosen)
-			chosen = append(chosen, e)
+			chosen = append(chosen, *e)
 		case e.Copy().Before(chosen[i].Copy()):
 			others = append(others, chosen[i].Copy())
-			chosen[i] = e
+			chosen[i] = *e
 		default:
 			others = append(others, e.Copy())
 		}
 	}
-	slices.SortFunc(chosen, func(a, b Event) int { return cmp.Compare(a.EventID, b.EventID) })
-	return chosen, others
+	return inOrder(chosen), others
 }

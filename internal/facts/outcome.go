@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 
@@ -33,16 +32,6 @@ type Outcome struct {
 	Explanation Explanation
 }
 
-// Hash returns the SHA-256 of the outcome as JSON: equal outcomes have equal hashes.
-func (o *Outcome) Hash() ([]byte, error) {
-	text, err := json.Marshal(o)
-	if err != nil {
-		return nil, fmt.Errorf("outcome of order %s: %w", o.OrderID, err)
-	}
-	sum := sha256.Sum256(text)
-	return sum[:], nil
-}
-
 // Payout is who is paid for an order, and how much. An empty InfluencerID means
 // nobody; in PayoutReview it is who would be paid. Amounts are in minor units (cents).
 type Payout struct {
@@ -51,6 +40,7 @@ type Payout struct {
 	InfluencerID    string
 	CampaignID      string
 	Evidence        Evidence
+	CouponID        string // where Evidence is a coupon
 	Proof           Proof  // of the evidence
 	PayableOn       string // YYYY-MM-DD in the store's time zone; empty: nothing is owed
 	BaseMinor       int64
@@ -72,8 +62,18 @@ type Line struct {
 // StoredOutcome is an outcome to store.
 type StoredOutcome struct {
 	Outcome
-	Hash []byte // Outcome.Hash
+	Text []byte // Explanation as JSON
+	Hash []byte // SHA-256 of the outcome: equal outcomes have equal hashes
 	// Was is what was stored of the order's outcome before: OrderID, Currency, Day,
 	// Status, TotalMinor, Credits and Payout. nil: nothing was.
 	Was *Outcome
+}
+
+// ToStore returns the outcome with its text and its hash.
+func (o *Outcome) ToStore() (StoredOutcome, error) {
+	text, err := json.Marshal(&o.Explanation)
+	if err != nil {
+		return StoredOutcome{}, fmt.Errorf("outcome of order %s: %w", o.OrderID, err)
+	}
+	return StoredOutcome{Outcome: *o, Text: text, Hash: o.hash(text)}, nil
 }

@@ -3,6 +3,7 @@ package facts
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -11,7 +12,7 @@ import (
 func outcome() Outcome {
 	return Outcome{
 		OrderID: "o", Currency: "BRL", Day: "2026-03-10", Status: 1, TotalMinor: 100,
-		Credits: []Credit{{Position: 1, TouchID: "t", Channel: "Ana", Parts: [ModelCount]Part{1: {true, 100}}}},
+		Credits: []Credit{{Position: 1, TouchID: "t", Channel: "Ana", Parts: [ModelCount]Part{{true, 0}, {true, 100}, {true, 0}, {true, 1}, {true, 2}, {true, 3}}}},
 		Payout:  Payout{InfluencerID: "i", Evidence: EvidenceLink, BaseMinor: 100, CommissionMinor: 10},
 		Lines:   []Line{{InfluencerID: "i", CostID: "c", AmountMinor: 10, Currency: "BRL"}},
 		FoundBy: []OrderKey{{Key: RuleKey(KeyUTM, "ana"), OrderID: "o", CreatedAt: noon}},
@@ -28,11 +29,11 @@ func outcome() Outcome {
 func TestEqualOutcomesAloneHaveEqualHashes(t *testing.T) {
 	hash := func(o Outcome) []byte {
 		t.Helper()
-		sum, err := o.Hash()
-		if err != nil || len(sum) != 32 {
-			t.Fatalf("%x, %v", sum, err)
+		stored, err := o.ToStore()
+		if err != nil || len(stored.Hash) != 32 || !json.Valid(stored.Text) || !reflect.DeepEqual(stored.Outcome, o) {
+			t.Fatalf("%+v, %v", stored, err)
 		}
-		return sum
+		return stored.Hash
 	}
 	want := hash(outcome())
 	for range 20 {
@@ -51,19 +52,48 @@ func TestEqualOutcomesAloneHaveEqualHashes(t *testing.T) {
 	for i := range reflect.TypeFor[Outcome]().NumField() {
 		f(reflect.TypeFor[Outcome]().Field(i).Name, func(o *Outcome) { reflect.ValueOf(o).Elem().Field(i).SetZero() })
 	}
+	// Each value of what the lists and the payout are made of, whatever is added to them.
+	var each func(name string, of func(o *Outcome) reflect.Value)
+	each = func(name string, of func(o *Outcome) reflect.Value) {
+		o := outcome()
+		switch v := of(&o); {
+		case v.Type() == reflect.TypeFor[time.Time]():
+			f(name, func(o *Outcome) { of(o).Set(reflect.ValueOf(noon.Add(time.Hour))) })
+		case v.Kind() == reflect.Struct:
+			for i := range v.NumField() {
+				each(name+"."+v.Type().Field(i).Name, func(o *Outcome) reflect.Value { return of(o).Field(i) })
+			}
+		case v.Kind() == reflect.Array:
+			for i := range v.Len() {
+				each(fmt.Sprint(name, " ", i), func(o *Outcome) reflect.Value { return of(o).Index(i) })
+			}
+		case v.Kind() == reflect.String:
+			f(name, func(o *Outcome) { of(o).SetString(of(o).String() + "x") })
+		case v.Kind() == reflect.Bool:
+			f(name, func(o *Outcome) { of(o).SetBool(!of(o).Bool()) })
+		case v.CanInt():
+			f(name, func(o *Outcome) { of(o).SetInt(of(o).Int() + 1) })
+		default:
+			t.Errorf("%s: a %s", name, v.Kind())
+		}
+	}
+	each("a credit", func(o *Outcome) reflect.Value { return reflect.ValueOf(&o.Credits[0]).Elem() })
+	each("the payout", func(o *Outcome) reflect.Value { return reflect.ValueOf(&o.Payout).Elem() })
+	each("a line", func(o *Outcome) reflect.Value { return reflect.ValueOf(&o.Lines[0]).Elem() })
+	each("a key", func(o *Outcome) reflect.Value { return reflect.ValueOf(&o.FoundBy[0]).Elem() })
+	each("a hub", func(o *Outcome) reflect.Value { return reflect.ValueOf(&o.Hubs[0]).Elem() })
 	f("a credit's amount", func(o *Outcome) { o.Credits[0].Parts[1].Minor++ })
-	f("a part of nothing", func(o *Outcome) { o.Credits[0].Parts[0].Given = true })
 	f("a line's cost", func(o *Outcome) { o.Lines[0].CostID = "d" })
 	f("a key's hub", func(o *Outcome) { o.Hubs[0].Hub = HubOfVisitors })
 	f("when a key's order was created", func(o *Outcome) { o.FoundBy[0].CreatedAt = noon.Add(time.Second) })
 	f("a touch that was found", func(o *Outcome) { o.Explanation.Touches = []ExplainedTouch{{ID: "t"}} })
 }
 
-func TestAnOutcomeThatCannotBeWrittenHasNoHash(t *testing.T) {
+func TestAnOutcomeThatCannotBeWrittenIsNotStored(t *testing.T) {
 	o := outcome()
 	o.Explanation.Order.Total = "a lot"
-	if sum, err := o.Hash(); err == nil || sum != nil {
-		t.Errorf("%x, %v", sum, err)
+	if stored, err := o.ToStore(); err == nil || stored.Hash != nil {
+		t.Errorf("%+v, %v", stored, err)
 	}
 }
 

@@ -37,7 +37,7 @@ const (
 
 // reasonWords has the sentence for each reason. The API and the pages show it.
 var reasonWords = map[Reason]string{
-	ReasonNoWinner:        "no coupon and no proven link of an influencer led to the order",
+	ReasonNoWinner:        "no coupon of an influencer led to the order, and no link that counts for the payout",
 	ReasonBase:            "without shipping, the order's total is not above zero",
 	ReasonRecurring:       "recurring subscription orders are not paid",
 	ReasonNoCost:          "no cost was in force for this evidence when the order was made",
@@ -49,7 +49,7 @@ var reasonWords = map[Reason]string{
 	ReasonUnproven:        "nothing proves that the buyer is who came by this link; the store decides",
 	ReasonAfterCheckout:   "the link was opened after the checkout had begun; the store decides",
 	ReasonRefused:         "the store refused this influencer's link for the order",
-	ReasonPayoutAlone:     "counts for the payout; in the models another touch of the same click stands for it",
+	ReasonPayoutAlone:     "counts for the payout alone; in the models other touches stand for it",
 	ReasonDirect:          "a direct visit counts in the model “last touch” alone",
 }
 

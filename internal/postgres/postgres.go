@@ -19,6 +19,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres/moves"
 )
 
 //go:embed migrations/*.sql
@@ -101,6 +102,17 @@ func MigrateSchema(ctx context.Context, dsn, schema string) error {
 	})
 }
 
+// MigrateBack takes the schema of a database back to a version that it had, with what it
+// stores.
+func MigrateBack(ctx context.Context, dsn string, version int64) error {
+	return withMigrations(dsn, "", func(provider *goose.Provider) error {
+		if _, err := provider.DownTo(ctx, version); err != nil {
+			return fmt.Errorf("postgres: migrate back: %w", err)
+		}
+		return nil
+	})
+}
+
 // Pending tells whether the schema is older than this program.
 func Pending(ctx context.Context, dsn string) (pending bool, err error) {
 	err = withMigrations(dsn, "", func(provider *goose.Provider) error {
@@ -126,7 +138,7 @@ func withMigrations(dsn, schema string, f func(provider *goose.Provider) error) 
 	if err != nil {
 		return fmt.Errorf("postgres: migrations: %w", err)
 	}
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, files)
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithGoMigrations(moves.Migrations()...))
 	if err != nil {
 		return fmt.Errorf("postgres: migrations: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/postgres/sqlrules"
+	"github.com/tributary-io/tributary/internal/rollup"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -75,7 +76,8 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 	product := facts.Product{Product: wire.Product{ProductID: "p"}, UpdatedAt: noon, AcceptedAt: noon, Digest: []byte("d"), Body: []byte(`{}`)}
 	order := facts.FoldedOrder{Order: wire.Order{OrderID: "o1", CreatedAt: noon, Currency: "BRL", TotalMinor: 100}, Day: "2026-03-10"}
 	key := facts.OrderKey{Key: facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}, OrderID: "o1", CreatedAt: noon}
-	yes := true
+	marked, yes := key, true
+	marked.Hub = facts.HubOfOrders
 	return errors.Join(
 		second(tx.InsertEvents(ctx, company, events)),
 		second(tx.StoredCopies(ctx, company, events)),
@@ -92,6 +94,10 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.Versions(ctx, company, []string{"o1"})),
 		second(tx.UpsertOrders(ctx, company, noon, []facts.FoldedOrder{order})),
 		second(tx.ReplaceKeys(ctx, company, []string{"o1"}, facts.JoinKinds, []facts.OrderKey{key})),
+		second(tx.ReplaceKeys(ctx, company, []string{"o1"}, facts.JoinKinds, nil)),
+		second(tx.ReplaceKeys(ctx, company, []string{"o1"}, facts.JoinKinds, []facts.OrderKey{key})),
+		tx.MarkHubs(ctx, company, []string{"o1"}, facts.JoinKinds, []facts.OrderKey{marked}),
+		tx.MarkHubs(ctx, company, []string{"o1"}, facts.JoinKinds, nil),
 		second(tx.InsertDecisions(ctx, company, []facts.Decision{{OrderID: "o1", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Decision: commerce.EvidenceAccept, Rev: 1, AcceptedAt: noon, Actor: "cli", Touches: e.EventID}})),
 		second(tx.FirstOrderCandidates(ctx, company, []string{"o1"}, []facts.KeyKind{facts.KeyEmail}, facts.Limits{Window: time.Hour, Orders: 200})),
 		tx.SetFirstOrders(ctx, company, noon, []facts.FirstOrder{{OrderID: "o1", First: &yes}}),
@@ -139,6 +145,8 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.OutcomeHashes(ctx, company, []string{"o1"})),
 		tx.WriteOutcomes(ctx, company, noon, []facts.StoredOutcome{outcome}),
 		second(tx.Outcomes(ctx, company, []string{"o1"})),
+		second(tx.CountedOrders(ctx, company, []string{"o1"})),
+		tx.AddSums(ctx, company, sumsOf(outcome.Outcome)),
 		tx.WriteOutcomes(ctx, company, noon, []facts.StoredOutcome{{Outcome: facts.Outcome{OrderID: "o1", Currency: "BRL", Day: "2026-03-10", Payout: facts.Payout{State: facts.PayoutNone}}, Hash: []byte("i"), Was: &outcome.Outcome}}),
 		second(tx.Ledgers(ctx, company, []string{"o1"})),
 		tx.AppendLedger(ctx, company, noon, 1, []ledger.Posting{{Entry: entry, OrderID: "o1", Cause: facts.Cause{Kind: facts.CauseEvent}}}),
@@ -164,3 +172,15 @@ func closeStatement(ctx context.Context, tx *factstore.Tx, company string) error
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// sumsOf are what reports count of an order, in rows of every table of sums.
+func sumsOf(o facts.Outcome) *rollup.Sums {
+	o.Credits[0].Parts = [facts.ModelCount]facts.Part{}
+	for i := range o.Credits[0].Parts {
+		o.Credits[0].Parts[i] = facts.Part{Given: true, Minor: 100}
+	}
+	o.TotalMinor = 100
+	var s rollup.Sums
+	s.Add(rollup.Order{Outcome: &o, Counted: rollup.Counted{Items: `[{"productId":"p1","quantity":1}]`}}, 1)
+	return &s
+}

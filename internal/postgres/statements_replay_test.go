@@ -38,6 +38,10 @@ func replayStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	must(replay.Run(t.Context(), db, dsn, replay.Options{Connect: []postgres.Option{postgres.WithTracer(recorder)}}, read, func(live *replay.Snapshot, fresh *replay.Schema) error {
 		_, _, err := live.AlteredStatements(t.Context(), 1)
 		must(err)
+		_, err = live.CheckSums(t.Context())
+		must(err)
+		_, err = fresh.CheckSums(t.Context(), live.Companies)
+		must(err)
 		for _, nets := range []iter.Seq2[ledger.Net, error]{live.Nets(t.Context()), fresh.Nets(t.Context(), live.Companies)} {
 			for _, err := range nets {
 				must(err)

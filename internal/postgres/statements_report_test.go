@@ -24,6 +24,18 @@ func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	_, err = db.DaySalesOf(ctx, company, day, []string{"1"})
 	must(err)
 	fix.Put(reporttest.Order{CompanyID: company, ID: "1", Explanation: map[string]any{}})
+	_, err = db.FindOrders(ctx, company, commerce.OrderSearch{Text: "1", Limit: 10})
+	must(err)
+	_, err = db.SalesOf(ctx, company, []string{"1"})
+	must(err)
+	_, err = db.Reviews(ctx, company, commerce.Cursor{}, 10)
+	must(err)
+	_, err = db.FindInfluencers(ctx, company, commerce.InfluencerSearch{Sort: commerce.SortBySales, From: day, Today: day, Currency: "BRL", Limit: 10})
+	must(err)
+	_, err = db.Signals(ctx, company)
+	must(err)
+	_, err = db.HasOrders(ctx, company)
+	must(err)
 	_, err = db.Balances(ctx, company, day, commerce.BalanceCursor{}, 10)
 	must(err)
 	_, err = db.ExplainedSale(ctx, company, "1")
@@ -38,9 +50,13 @@ func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	_, err = db.Products(ctx, company, commerce.ProductCursor{}, 10)
 	must(err)
 	for _, spec := range reports.Specs() {
-		_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: day, End: day})
-		must(err)
+		for _, model := range append([]string{""}, spec.Models...) {
+			_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: day, End: day, Model: model})
+			must(err)
+		}
 	}
+	_, err = db.Signs(ctx, company, day, day)
+	must(err)
 	_, err = db.Statements(ctx, company, commerce.StatementFilter{}, commerce.StatementCursor{}, 10)
 	must(err)
 	const id = "019cd7a4-2e00-7000-8000-000000000001"
@@ -49,6 +65,8 @@ func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	_, err = db.LinkedStatement(ctx, company, id, id, 0)
 	must(err, commerce.ErrNotFound)
 	_, err = db.StatementLines(ctx, company, id, "", 10)
+	must(err)
+	_, err = db.CompanyName(ctx, company)
 	must(err)
 	_, err = db.Ledger(ctx, company, noon, commerce.LedgerFilter{}, commerce.LedgerCursor{}, 10)
 	must(err)

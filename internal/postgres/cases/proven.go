@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/packed"
 )
 
 // maxSources bounds the cookies and the networks by which the proven events of one
@@ -16,27 +17,28 @@ const maxSources = 20
 
 // readBy returns the SQL that reads the newest events of a visitor whose id may be
 // guessed, for each of several values that their record has.
-func readBy(value string) string {
+func readBy(source string) string {
 	return `
-	select 0 as n, e.at, e.body - 'payload'
-	from unnest(@values::text[]) as v (value)
+	select 0 as n, e.*
+	from unnest(@values::bytea[]) as v (value)
 	cross join lateral (
-		select at, body from event_fact f
-		where f.company_id = @company_id and f.visitor = @visitor and length(f.visitor) <> 36 and ` + value + ` = v.value
-			and f.at between @events_from and @events_until and f.bot = 'none'
+		select ` + storedColumns + ` from event_fact f
+		where f.company_id = @company_id and f.visitor = @visitor and ` + source + ` = v.value
+			and f.at between @events_from and @events_until and f.class > 0
 		order by f.at desc, f.event_id desc limit @most_events) e`
 }
 
+// The places are those of facts.Event.Sources; an array's first is 1.
 var (
-	readByCart    = readBy(`f.body->'identity'->>'cartKey'`)
-	readByCookie  = readBy(`f.body->>'cookieId'`)
-	readByNetwork = readBy(`f.body->>'netKey'`)
+	readByCart    = readBy("f.sources[1]")
+	readByCookie  = readBy("f.sources[2]")
+	readByNetwork = readBy("f.sources[3]")
 )
 
 const readKeyed = `
-	select 0 as n, f.at, f.body - 'payload' from event_fact f
-	where f.company_id = @company_id and f.visitor = @visitor and length(f.visitor) <> 36 and f.body->>'trust' in ('key', 'import')
-		and f.at between @events_from and @events_until and f.bot = 'none'
+	select 0 as n, ` + storedColumns + ` from event_fact f
+	where f.company_id = @company_id and f.visitor = @visitor and f.sources[4] is not null
+		and f.at between @events_from and @events_until and f.class > 0
 	order by f.at desc, f.event_id desc limit @most_events`
 
 // provenEvents adds to a visitor whose id may be guessed, and of whom not all events
@@ -73,7 +75,7 @@ func (t Tx) provenEvents(ctx context.Context, companyID string, limits facts.Lim
 		return nil
 	}
 	args := func(more pgx.NamedArgs) pgx.NamedArgs {
-		all := pgx.NamedArgs{"company_id": companyID, "visitor": v.ID, "events_from": r.eventsFrom, "events_until": r.eventsUntil, "most_events": limits.Events}
+		all := pgx.NamedArgs{"company_id": companyID, "visitor": packed.ID(v.ID), "events_from": r.eventsFrom, "events_until": r.eventsUntil, "most_events": limits.Events}
 		maps.Copy(all, more)
 		return all
 	}
@@ -90,11 +92,11 @@ func (t Tx) provenEvents(ctx context.Context, companyID string, limits facts.Lim
 	if err := collect(t.tx.Query(ctx, readKeyed, args(nil))); err != nil {
 		return err
 	}
-	if err := collect(t.tx.Query(ctx, readByCart, args(pgx.NamedArgs{"values": carts}))); err != nil {
+	if err := collect(t.tx.Query(ctx, readByCart, args(pgx.NamedArgs{"values": packedSources(carts)}))); err != nil {
 		return err
 	}
 	for range 2 {
-		ofCookies, ofNetworks := pgx.NamedArgs{"values": cookies}, pgx.NamedArgs{"values": networks}
+		ofCookies, ofNetworks := pgx.NamedArgs{"values": packedSources(cookies)}, pgx.NamedArgs{"values": packedSources(networks)}
 		if err := collect(t.tx.Query(ctx, readByCookie, args(ofCookies))); err != nil {
 			return err
 		}
@@ -103,4 +105,13 @@ func (t Tx) provenEvents(ctx context.Context, companyID string, limits facts.Lim
 		}
 	}
 	return nil
+}
+
+// packedSources are carts, cookies or networks as facts.Event.Sources has them.
+func packedSources(ids []string) [][]byte {
+	list := make([][]byte, len(ids))
+	for i, id := range ids {
+		list[i] = facts.PackSource(id)
+	}
+	return list
 }

@@ -1,115 +1,143 @@
 package factstore
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/packed"
 	"github.com/tributary-io/tributary/internal/postgres"
-	"github.com/tributary-io/tributary/internal/wire"
 )
 
 var eventRows = postgres.Rows[facts.Event]{
-	postgres.Col("id_time", "timestamptz", func(e *facts.Event) time.Time { return e.IDTime }),
-	postgres.Col("event_id", "uuid", func(e *facts.Event) string { return e.EventID }),
-	postgres.Col("name", "text", func(e *facts.Event) string { return e.Event.Event }),
+	postgres.Col("event_id", "uuid", func(e *facts.Event) [16]byte { return e.ID }),
 	postgres.Col("at", "timestamptz", func(e *facts.Event) time.Time { return e.At }),
-	postgres.Col("received_at", "timestamptz", func(e *facts.Event) time.Time { return e.ReceivedAt }),
-	postgres.Col("digest", "bytea", func(e *facts.Event) []byte { return e.Digest() }),
-	postgres.Col("visitor", "text", func(e *facts.Event) *string { return postgres.NullIfEmpty(e.Visitor) }),
-	postgres.Col("bot", "text", func(e *facts.Event) wire.Bot { return cmp.Or(e.Bot, wire.BotNone) }),
-	postgres.Col("via", "text", func(e *facts.Event) wire.Via { return e.Via }),
-	postgres.Col("arrived", "boolean", func(e *facts.Event) bool { return e.Arrived() }),
-	postgres.Col("body", "jsonb", func(e *facts.Event) string { return string(e.Raw) }),
+	postgres.Col("class", "smallint", func(e *facts.Event) int16 { return int16(e.Class()) }),
+	postgres.Col("name", "text", func(e *facts.Event) string { return e.Event.Event }),
+	postgres.Col("visitor", "bytea", (*facts.Event).PackedVisitor),
+	postgres.Col("sources", "text", sourcesText),
+	postgres.Col("record", "bytea", (*facts.Event).Packed),
+}
+
+// sourcesText returns facts.Event.Sources as the text of an array: an array of arrays has
+// rows of one length.
+func sourcesText(e *facts.Event) *string {
+	list := e.Sources()
+	if list == nil {
+		return nil
+	}
+	parts := make([]string, len(list))
+	for i, source := range list {
+		parts[i] = "NULL"
+		if source != nil {
+			parts[i] = fmt.Sprintf(`"\\x%x"`, source)
+		}
+	}
+	text := "{" + strings.Join(parts, ",") + "}"
+	return &text
 }
 
 var insertEvents = `
-	insert into event_fact (company_id, id_time, event_id, name, at, received_at, digest, visitor, bot, via, arrived, body)
-	select @company_id, id_time, event_id, name, at, received_at, digest, visitor, bot, via, arrived, body
-	from ` + eventRows.Unnest("e") + `
-	on conflict (company_id, id_time, event_id) do nothing returning event_id`
+	with stored as (
+		insert into event_fact (company_id, at, event_id, class, name, visitor, sources, record)
+		select @company_id, at, event_id, class, name, visitor, sources::bytea[], record
+		from ` + eventRows.Unnest("e") + `
+		on conflict (company_id, event_id) do nothing returning event_id)
+	select coalesce(array_agg(event_id), '{}') from stored`
 
 // InsertEvents stores the events whose ids are not stored yet, and returns which
 // these are.
-func (t *Tx) InsertEvents(ctx context.Context, companyID string, events []facts.Event) (inserted map[string]bool, err error) {
-	ids, err := t.texts(ctx, "insert events", insertEvents, eventRows.Args(events, pgx.NamedArgs{"company_id": companyID}))
-	inserted = make(map[string]bool, len(ids))
+func (t *Tx) InsertEvents(ctx context.Context, companyID string, events []facts.Event) (inserted map[uuid.UUID]bool, err error) {
+	if len(events) == 0 {
+		return nil, nil
+	}
+	ids, err := postgres.One(ctx, t.tx, pgx.RowTo[[][16]byte], insertEvents, eventRows.Args(events, pgx.NamedArgs{"company_id": companyID}))
+	if err != nil {
+		return nil, fmt.Errorf("insert events: %w", err)
+	}
+	inserted = make(map[uuid.UUID]bool, len(ids))
 	for _, id := range ids {
 		inserted[id] = true
 	}
-	return inserted, err
+	return inserted, nil
 }
 
 // idRows are the columns of an event's primary key.
-var idRows = eventRows[:2]
+var idRows = eventRows[:1]
 
-// The condition is facts.Event.Late's.
 var storedCopies = `
-	select e.event_id::text, coalesce(e.body->>'trust', ''), e.received_at, e.digest, coalesce(e.visitor, ''), e.at,
-		coalesce(e.body->>'trust', '') not in ('', 'import') and e.received_at - e.at > interval '7 days'
+	select ` + storedColumns + `
 	from ` + idRows.Unnest("c") + `
-	join event_fact e on e.company_id = @company_id and e.id_time = c.id_time and e.event_id = c.event_id`
+	join event_fact e on e.company_id = @company_id and e.event_id = c.event_id`
+
+// storedColumns are those that scanStored reads.
+const storedColumns = "e.company_id, e.event_id, e.name, e.visitor, e.at, e.record"
+
+// scanStored reads a stored event, and parses its record again.
+func scanStored(row pgx.CollectableRow) (facts.Event, error) {
+	var s facts.StoredEvent
+	if err := row.Scan(&s.CompanyID, (*[16]byte)(&s.EventID), &s.Name, &s.Visitor, &s.At, &s.Record); err != nil {
+		return facts.Event{}, err
+	}
+	return s.Parse()
+}
 
 // StoredCopies returns the stored copies of events' ids, by event id.
 func (t *Tx) StoredCopies(ctx context.Context, companyID string, events []facts.Event) (map[string]facts.Copy, error) {
 	if len(events) == 0 { // as for most batches; to plan the statement takes longer than to run it
 		return nil, nil
 	}
-	list, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (c facts.Copy, err error) {
-		return c, row.Scan(&c.EventID, &c.Trust, &c.ReceivedAt, &c.Digest, &c.Visitor, &c.At, &c.Late)
-	}, storedCopies, idRows.Args(events, pgx.NamedArgs{"company_id": companyID}))
+	list, err := postgres.Collect(ctx, t.tx, scanStored, storedCopies, idRows.Args(events, pgx.NamedArgs{"company_id": companyID}))
 	if err != nil {
 		return nil, fmt.Errorf("read stored copies of events: %w", err)
 	}
 	byID := make(map[string]facts.Copy, len(list))
-	for _, c := range list {
-		byID[c.EventID] = c
+	for _, e := range list {
+		byID[e.EventID] = e.Copy()
 	}
 	return byID, nil
 }
 
-var replaceEvents = `
-	update event_fact f set name = e.name, at = e.at, received_at = e.received_at, digest = e.digest, visitor = e.visitor,
-		bot = e.bot, via = e.via, arrived = e.arrived, body = e.body
-	from ` + eventRows.Unnest("e") + `
-	where f.company_id = @company_id and f.id_time = e.id_time and f.event_id = e.event_id`
+var deleteEvents = `
+	delete from event_fact f using ` + idRows.Unnest("e") + ` where f.company_id = @company_id and f.event_id = e.event_id`
 
 // ReplaceEvents replaces the stored copies of events' ids.
 func (t *Tx) ReplaceEvents(ctx context.Context, companyID string, events []facts.Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	return t.exec(ctx, "replace events", replaceEvents, eventRows.Args(events, pgx.NamedArgs{"company_id": companyID}))
+	if err := t.exec(ctx, "remove copies of events", deleteEvents, idRows.Args(events, pgx.NamedArgs{"company_id": companyID})); err != nil {
+		return err
+	}
+	_, err := t.InsertEvents(ctx, companyID, events)
+	return err
 }
 
 var sightingRows = postgres.Rows[facts.Sighting]{
-	postgres.Col("kind", "text", func(s *facts.Sighting) facts.KeyKind { return s.Kind }),
-	postgres.Col("key", "text", func(s *facts.Sighting) string { return s.Value }),
-	postgres.Col("day", "timestamptz", func(s *facts.Sighting) time.Time { return s.Day }),
-	postgres.Col("visitor", "text", func(s *facts.Sighting) string { return s.Visitor }),
-	postgres.Col("first_at", "timestamptz", func(s *facts.Sighting) time.Time { return s.First }),
-	postgres.Col("last_at", "timestamptz", func(s *facts.Sighting) time.Time { return s.Last }),
-	postgres.Col("first_id", "timestamptz", func(s *facts.Sighting) time.Time { return s.FirstID }),
-	postgres.Col("last_id", "timestamptz", func(s *facts.Sighting) time.Time { return s.LastID }),
+	postgres.Col("kind", "smallint", func(s *facts.Sighting) int16 { return s.Kind.Code() }),
+	postgres.Col("key", "bytea", func(s *facts.Sighting) []byte { return s.Key.Pack() }),
+	postgres.Col("slot", "int", func(s *facts.Sighting) int32 { return s.Pack().Slot }),
+	postgres.Col("visitor", "bytea", func(s *facts.Sighting) []byte { return packed.ID(s.Visitor) }),
+	postgres.Col("first_ms", "int", func(s *facts.Sighting) int32 { return s.Pack().FirstMS }),
+	postgres.Col("last_ms", "int", func(s *facts.Sighting) int32 { return s.Pack().LastMS }),
+	postgres.Col("first_hour", "int", func(s *facts.Sighting) int32 { return s.Pack().FirstHour }),
+	postgres.Col("last_hour", "int", func(s *facts.Sighting) int32 { return s.Pack().LastHour }),
 }
 
-// widenSightings leaves first_id and last_id null where they are: such a row is older
-// than the columns, and its events may be stored in any month.
 var widenSightings = `
-	insert into sighting as s (company_id, kind, key, day, visitor, first_at, last_at, first_id, last_id)
-	select @company_id, kind, key, day, visitor, first_at, last_at, first_id, last_id
+	insert into sighting as s (company_id, kind, key, slot, visitor, first_ms, last_ms, first_hour, last_hour)
+	select @company_id, kind, key, slot, visitor, first_ms, last_ms, first_hour, last_hour
 	from ` + sightingRows.Unnest("n") + `
-	on conflict (company_id, kind, key, day, visitor) do update
-		set first_at = least(s.first_at, excluded.first_at), last_at = greatest(s.last_at, excluded.last_at),
-			first_id = case when s.first_id is not null then least(s.first_id, excluded.first_id) end,
-			last_id = case when s.last_id is not null then greatest(s.last_id, excluded.last_id) end
-		where s.first_at > excluded.first_at or s.last_at < excluded.last_at
-			or s.first_id > excluded.first_id or s.last_id < excluded.last_id`
+	on conflict (company_id, kind, key, slot, visitor) do update
+		set first_ms = least(s.first_ms, excluded.first_ms), last_ms = greatest(s.last_ms, excluded.last_ms),
+			first_hour = least(s.first_hour, excluded.first_hour), last_hour = greatest(s.last_hour, excluded.last_hour)
+		where s.first_ms > excluded.first_ms or s.last_ms < excluded.last_ms
+			or s.first_hour > excluded.first_hour or s.last_hour < excluded.last_hour`
 
 // WidenSightings stores sightings. A stored one gets the earlier first and the later
 // last instants of both.
@@ -124,35 +152,56 @@ func (t *Tx) WidenSightings(ctx context.Context, companyID string, sightings []f
 // most limit of them, in no order.
 func (t *Tx) EventsOfDay(ctx context.Context, companyID string, d facts.VisitorDay, limit int) ([]facts.Event, error) {
 	from, to := d.Events()
-	bodies, err := t.texts(ctx, "read a visitor's day", `
-		select body::text from event_fact
-		where company_id = @company_id and visitor = @visitor and at >= @day_start and at < @day_end
+	events, err := postgres.Collect(ctx, t.tx, scanStored, `
+		select `+storedColumns+` from event_fact e
+		where e.company_id = @company_id and e.visitor = @visitor and e.at >= @day_start and e.at < @day_end
 		limit @most`,
-		pgx.NamedArgs{"company_id": companyID, "visitor": d.Visitor, "day_start": from, "day_end": to, "most": limit})
+		pgx.NamedArgs{"company_id": companyID, "visitor": packed.ID(d.Visitor), "day_start": from, "day_end": to, "most": limit})
 	if err != nil {
-		return nil, err
-	}
-	events := make([]facts.Event, len(bodies))
-	for i, body := range bodies {
-		if events[i], err = facts.ParseEvent(json.RawMessage(body)); err != nil {
-			return nil, fmt.Errorf("stored event: %w", err)
-		}
+		return nil, fmt.Errorf("read a visitor's day: %w", err)
 	}
 	return events, nil
 }
 
+// The index sighting_visitor finds the sightings of a visitor, but for those with its own
+// id: the primary key finds these. 4 is facts.KeyNetwork, 3 and 10 are facts.KeyVisitor
+// and facts.KeyUser.
+const (
+	deleteSightings = `
+		delete from sighting
+		where company_id = @company_id and visitor = @visitor and slot = @slot and kind <> 3 and kind <> 10 and (kind = 4) = @hour
+		returning kind, key`
+	deleteOwnSightings = `
+		delete from sighting
+		where company_id = @company_id and kind in (3, 10) and key = @visitor and visitor = @visitor and slot = @slot
+		returning kind, key`
+)
+
 // DeleteSightings deletes the sightings of a visitor's day, and returns their keys.
-func (t *Tx) DeleteSightings(ctx context.Context, companyID string, d facts.VisitorDay) ([]facts.Key, error) {
-	keys, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (k facts.Key, err error) {
-		return k, row.Scan(&k.Kind, &k.Value)
-	}, `
-		delete from sighting where company_id = @company_id and visitor = @visitor and day = @day and (kind = @network) = @hour
-		returning kind, key`,
-		pgx.NamedArgs{"company_id": companyID, "visitor": d.Visitor, "day": d.Day, "network": facts.KeyNetwork, "hour": d.Hour})
+func (t *Tx) DeleteSightings(ctx context.Context, companyID string, d facts.VisitorDay) (keys []facts.Key, err error) {
+	visitor, slot := packed.ID(d.Visitor), facts.SlotOf(d.Day)
+	keys, err = postgres.Collect(ctx, t.tx, scanSighted, deleteSightings,
+		pgx.NamedArgs{"company_id": companyID, "visitor": visitor, "slot": slot, "hour": d.Hour})
 	if err != nil {
 		return nil, fmt.Errorf("delete sightings of a visitor's day: %w", err)
 	}
-	return keys, nil
+	if d.Hour {
+		return keys, nil
+	}
+	own, err := postgres.Collect(ctx, t.tx, scanSighted, deleteOwnSightings, pgx.NamedArgs{"company_id": companyID, "visitor": visitor, "slot": slot})
+	if err != nil {
+		return nil, fmt.Errorf("delete sightings of a visitor's own id: %w", err)
+	}
+	return append(keys, own...), nil
+}
+
+func scanSighted(row pgx.CollectableRow) (facts.Key, error) {
+	var kind int16
+	var key []byte
+	if err := row.Scan(&kind, &key); err != nil {
+		return facts.Key{}, err
+	}
+	return facts.UnpackKey(kind, key)
 }
 
 var countRows = postgres.Rows[facts.DeliveryCount]{

@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/tributary-io/tributary/internal/facts"
 )
 
 // Months before and after now for which event_fact gets a partition. Imports go
@@ -48,7 +50,7 @@ func (s *Store) MakeMonths(ctx context.Context, now time.Time, instants []time.T
 				return err
 			}
 			_, err := tx.Exec(ctx, fmt.Sprintf(`create table %s partition of event_fact for values from ('%s') to ('%s')`,
-				name, from.Format(time.RFC3339), from.AddDate(0, 1, 0).Format(time.RFC3339)))
+				name, facts.FirstID(from), facts.FirstID(from.AddDate(0, 1, 0))))
 			return err
 		})
 		var pg *pgconn.PgError

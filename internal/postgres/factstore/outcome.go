@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/explained"
 )
 
 // OutcomeHashes returns the hashes of orders' stored outcomes, by order id.
@@ -39,6 +40,7 @@ func payoutColumns(o *facts.Outcome) postgres.Columns {
 		postgres.Into("coalesce(influencer_id::text, '')", &o.Payout.InfluencerID),
 		postgres.Into("coalesce(campaign_id, '')", &o.Payout.CampaignID),
 		postgres.Into("coalesce(evidence, '')", &o.Payout.Evidence),
+		postgres.Into("coalesce(coupon_id::text, '')", &o.Payout.CouponID),
 		postgres.Into("state", &o.Payout.State),
 		postgres.Into("reason", &o.Payout.Reason),
 		postgres.Into("coalesce(proof, '')", &o.Payout.Proof),
@@ -83,6 +85,7 @@ var payoutRows = postgres.Rows[facts.StoredOutcome]{
 	postgres.Col("influencer_id", "uuid", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(o.Payout.InfluencerID) }),
 	postgres.Col("campaign_id", "text", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(o.Payout.CampaignID) }),
 	postgres.Col("evidence", "text", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(string(o.Payout.Evidence)) }),
+	postgres.Col("coupon_id", "uuid", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(o.Payout.CouponID) }),
 	postgres.Col("state", "text", func(o *facts.StoredOutcome) facts.PayoutState { return o.Payout.State }),
 	postgres.Col("reason", "text", func(o *facts.StoredOutcome) facts.Reason { return o.Payout.Reason }),
 	postgres.Col("proof", "text", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(string(o.Payout.Proof)) }),
@@ -97,20 +100,26 @@ var payoutRows = postgres.Rows[facts.StoredOutcome]{
 }
 
 var upsertPayouts = `
-	insert into payout (company_id, order_id, influencer_id, campaign_id, evidence, state, reason, proof, payable_on, base_minor, commission_minor, fixed_brl_minor,
+	insert into payout (company_id, order_id, influencer_id, campaign_id, evidence, coupon_id, state, reason, proof, payable_on, base_minor, commission_minor, fixed_brl_minor,
 		day, status, currency, total_minor)
-	select @company_id, order_id, influencer_id, campaign_id, evidence, state, reason, proof, payable_on, base_minor, commission_minor, fixed_brl_minor,
+	select @company_id, order_id, influencer_id, campaign_id, evidence, coupon_id, state, reason, proof, payable_on, base_minor, commission_minor, fixed_brl_minor,
 		day, status, currency, total_minor
 	from ` + payoutRows.Unnest("p") + `
 	on conflict (company_id, order_id) do update set influencer_id = excluded.influencer_id, campaign_id = excluded.campaign_id,
-		evidence = excluded.evidence, state = excluded.state, reason = excluded.reason, proof = excluded.proof, payable_on = excluded.payable_on,
+		evidence = excluded.evidence, coupon_id = excluded.coupon_id, state = excluded.state, reason = excluded.reason, proof = excluded.proof, payable_on = excluded.payable_on,
 		base_minor = excluded.base_minor, commission_minor = excluded.commission_minor, fixed_brl_minor = excluded.fixed_brl_minor,
 		day = excluded.day, status = excluded.status, currency = excluded.currency, total_minor = excluded.total_minor`
 
-var explanationRows = postgres.Rows[facts.StoredOutcome]{
-	postgres.Col("order_id", "text", func(o *facts.StoredOutcome) string { return o.OrderID }),
-	postgres.Col("body", "jsonb", func(o *facts.StoredOutcome) facts.Explanation { return o.Explanation }),
-	postgres.Col("outcome_hash", "bytea", func(o *facts.StoredOutcome) []byte { return o.Hash }),
+// explanation is one row of the table explanation.
+type explanation struct {
+	orderID    string
+	body, hash []byte
+}
+
+var explanationRows = postgres.Rows[explanation]{
+	postgres.Col("order_id", "text", func(e *explanation) string { return e.orderID }),
+	postgres.Col("body", "bytea", func(e *explanation) []byte { return e.body }),
+	postgres.Col("outcome_hash", "bytea", func(e *explanation) []byte { return e.hash }),
 }
 
 var upsertExplanations = `
@@ -134,10 +143,19 @@ var setDays = `
 // be what Outcomes returned in this transaction.
 func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time, outcomes []facts.StoredOutcome) error {
 	ids := make([]string, len(outcomes))
+	explanations := make([]explanation, len(outcomes))
 	var found, hubs []facts.OrderKey
+	var marked []string // orders whose keys are hubs, or may have been
 	for i, o := range outcomes {
-		ids[i] = o.OrderID
+		body, err := explained.Pack(o.Text)
+		if err != nil {
+			return fmt.Errorf("order %s: %w", o.OrderID, err)
+		}
+		ids[i], explanations[i] = o.OrderID, explanation{o.OrderID, body, o.Hash}
 		found, hubs = append(found, o.FoundBy...), append(hubs, o.Hubs...)
+		if o.Was != nil || len(o.Hubs) > 0 {
+			marked = append(marked, o.OrderID)
+		}
 	}
 	company := pgx.NamedArgs{"company_id": companyID}
 	if err := t.writeCredits(ctx, companyID, outcomes); err != nil {
@@ -146,14 +164,16 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 	if err := t.exec(ctx, "store payouts", upsertPayouts, payoutRows.Args(outcomes, company)); err != nil {
 		return err
 	}
-	if err := t.exec(ctx, "store explanations", upsertExplanations, explanationRows.Args(outcomes, company)); err != nil {
+	if err := t.exec(ctx, "store explanations", upsertExplanations, explanationRows.Args(explanations, company)); err != nil {
 		return err
 	}
 	if _, err := t.ReplaceKeys(ctx, companyID, ids, facts.DerivedKinds, found); err != nil {
 		return err
 	}
-	if err := t.MarkHubs(ctx, companyID, ids, facts.JoinKinds, hubs); err != nil {
-		return err
+	if len(marked) > 0 {
+		if err := t.MarkHubs(ctx, companyID, marked, facts.JoinKinds, hubs); err != nil {
+			return err
+		}
 	}
 	return t.exec(ctx, "store days of orders", setDays, dayRows.Args(outcomes, pgx.NamedArgs{"company_id": companyID, "now": now}))
 }

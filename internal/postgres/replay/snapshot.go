@@ -126,25 +126,17 @@ const noID = "00000000-0000-0000-0000-000000000000"
 
 // events reads events by id. What the columns say is computed from the record again.
 func (s *Snapshot) events(ctx context.Context, companyID string, after *facts.Event) ([]facts.Event, error) {
-	id := after.EventID
-	if id == "" {
-		id = noID
-	}
-	list, err := postgres.Collect(ctx, s.tx, func(row pgx.CollectableRow) (e facts.Event, err error) {
-		var eventID string
-		var record []byte
-		if err := row.Scan(&eventID, &record); err != nil {
-			return e, err
+	list, err := postgres.Collect(ctx, s.tx, func(row pgx.CollectableRow) (facts.Event, error) {
+		var e facts.StoredEvent
+		if err := row.Scan(&e.CompanyID, (*[16]byte)(&e.EventID), &e.Name, &e.Visitor, &e.Record); err != nil {
+			return facts.Event{}, err
 		}
-		if e, err = facts.ParseEvent(record); err != nil {
-			return e, fmt.Errorf("event %s: %w", eventID, err)
-		}
-		return e, nil
+		return e.Parse()
 	}, `
-		select event_id::text, body from event_fact
-		where company_id = @company_id and id_time >= @id_time and (id_time, event_id) > (@id_time, @event_id::uuid)
-		order by id_time, event_id limit @most`,
-		pgx.NamedArgs{"company_id": companyID, "id_time": after.IDTime, "event_id": id, "most": eventsPerPage})
+		select company_id, event_id, name, visitor, record from event_fact
+		where company_id = @company_id and event_id > @event_id
+		order by event_id limit @most`,
+		pgx.NamedArgs{"company_id": companyID, "event_id": [16]byte(after.ID), "most": eventsPerPage})
 	if err != nil {
 		return nil, fmt.Errorf("stored events of %s: %w", companyID, err)
 	}

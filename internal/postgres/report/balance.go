@@ -52,8 +52,7 @@ var balances = `
 			select p.influencer_id, m.currency,
 				case when p.state = 'expected' then m.amount else 0 end, case when p.state = 'review' then m.amount else 0 end, 0, 0, 0
 			from payout p
-			join orders o on o.company_id = p.company_id and o.order_id = p.order_id
-			cross join lateral (values (o.currency, p.commission_minor), ('BRL', p.fixed_brl_minor)) m (currency, amount)
+			cross join lateral (values (p.currency, p.commission_minor), ('BRL', p.fixed_brl_minor)) m (currency, amount)
 			where p.company_id = @company_id and p.state in ('expected', 'review') and m.amount <> 0) a
 		group by influencer_id, currency
 		having sum(abs(expected) + abs(review)) <> 0 or sum(held) <> 0 or sum(payable) <> 0 or sum(paid) <> 0) b

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/explained"
 )
 
 func saleColumns(s *commerce.Sale) postgres.Columns {
@@ -172,8 +173,12 @@ func (r *Reader) ExplainedSale(ctx context.Context, companyID, orderID string) (
 		if err != nil {
 			return err
 		}
+		var stored []byte
 		err = tx.QueryRow(ctx, `select body from explanation where company_id = $1 and order_id = $2`,
-			companyID, orderID).Scan(&e.Explanation)
+			companyID, orderID).Scan(&stored)
+		if err == nil {
+			e.Explanation, err = explained.Unpack(stored)
+		}
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}

@@ -105,7 +105,7 @@ func TestExplainedSale(t *testing.T) {
 	fix.Put(reporttest.Order{CompanyID: live, ID: "a/1", TotalMinor: 10000, InfluencerID: ana, Evidence: "coupon", CommissionMinor: 1000,
 		Currency: "USD", FixedFeeMinor: 500, Explanation: map[string]any{"keys": []any{}}})
 	e, err := fix.DB.ExplainedSale(ctx, live, "a/1")
-	if err != nil || e.Sale.OrderID != "a/1" || string(e.Explanation) != `{"keys": []}` || len(e.Ledger) != 2 || e.Ledger[0].AmountMinor != 1000 {
+	if err != nil || e.Sale.OrderID != "a/1" || string(e.Explanation) != `{"keys":[]}` || len(e.Ledger) != 2 || e.Ledger[0].AmountMinor != 1000 {
 		t.Fatalf("explained %+v, %v", e, err)
 	}
 	if l := e.Ledger[1]; l.Currency != "BRL" || l.AmountMinor != 500 || l.InfluencerID != ana || l.CostID == "" || l.RuleRev != 1 {

@@ -108,6 +108,14 @@ func (r *Reader) StatementLines(ctx context.Context, companyID, statementID, aft
 	return list, nil
 }
 
+// CompanyName returns a company's name. An unknown company is commerce.ErrNotFound.
+func (r *Reader) CompanyName(ctx context.Context, companyID string) (name string, err error) {
+	if err := r.db.Pool().QueryRow(ctx, `select name from company where company_id = $1`, companyID).Scan(&name); err != nil {
+		return "", fmt.Errorf("postgres: name of %s: %w", companyID, postgres.Translate(err))
+	}
+	return name, nil
+}
+
 // Today returns a company's time zone, and its day at an instant, YYYY-MM-DD. An unknown
 // company is commerce.ErrNotFound.
 func (r *Reader) Today(ctx context.Context, companyID string, now time.Time) (zone *time.Location, day string, err error) {

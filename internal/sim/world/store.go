@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/processor"
 )
@@ -176,14 +178,14 @@ func (t *transaction) trip(ctx context.Context) error {
 
 func eventName(companyID, id string) string { return companyID + " " + id }
 
-func (t *transaction) InsertEvents(ctx context.Context, companyID string, events []facts.Event) (map[string]bool, error) {
+func (t *transaction) InsertEvents(ctx context.Context, companyID string, events []facts.Event) (map[uuid.UUID]bool, error) {
 	t.session.mu.Lock()
 	defer t.session.mu.Unlock()
-	inserted := map[string]bool{}
+	inserted := map[uuid.UUID]bool{}
 	for i := range events {
 		name := eventName(companyID, events[i].EventID)
 		if _, known := t.session.tables.events[name]; !known {
-			t.written.events[name], inserted[events[i].EventID] = events[i].Copy(), true
+			t.written.events[name], inserted[events[i].ID] = events[i].Copy(), true
 		}
 	}
 	return inserted, t.trip(ctx)

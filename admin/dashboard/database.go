@@ -1,0 +1,109 @@
+package dashboard
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+// Database is what the pages read and keep; implemented by internal/postgres.
+// Errors are internal/commerce's kinds.
+type Database interface {
+	logins
+	people
+	keys
+	rules
+	sales
+	statements
+}
+
+// logins is what logging in needs.
+type logins interface {
+	// PersonByEmail returns commerce.ErrNotFound for an unknown e-mail.
+	PersonByEmail(ctx context.Context, email string) (commerce.Person, error)
+	PersonByID(ctx context.Context, id string) (commerce.Person, error)
+	// SessionAccesses returns commerce.ErrNotFound for a session that has ended.
+	SessionAccesses(ctx context.Context, personID, family string) ([]commerce.Access, error)
+	StillWatching(ctx context.Context, list []commerce.Watch) ([]commerce.Watch, error)
+
+	// StartSession logs a person in, and returns how many attempts failed before.
+	StartSession(ctx context.Context, personID, browser string, token [32]byte, at, expires time.Time) (commerce.LogIn, error)
+	// LogInFailed counts a failed attempt; an unknown e-mail is no error.
+	LogInFailed(ctx context.Context, email string, at time.Time) error
+	// RotateSession returns commerce.ErrNotFound for an unknown or expired token,
+	// and commerce.ErrConflict for a used one, whose family it ends.
+	RotateSession(ctx context.Context, r commerce.SessionRotation) (commerce.Session, error)
+	EndSession(ctx context.Context, family string) error
+	EndSessionOf(ctx context.Context, token [32]byte) error
+	OpenSessions(ctx context.Context, personID string, at time.Time, limit int) ([]commerce.OpenSession, error)
+	EndSessions(ctx context.Context, personID, family string, allOthers bool) error
+	SetPassword(ctx context.Context, personID, passwordHash string) error
+}
+
+// people is a store's members, one-time links and audit log.
+type people interface {
+	Members(ctx context.Context, storeID string, limit int) ([]commerce.Member, error)
+	// ChangeMembership may return commerce.ErrLastOwner.
+	ChangeMembership(ctx context.Context, c commerce.MembershipChange) error
+	Invitations(ctx context.Context, storeID string, at time.Time) ([]commerce.Invitation, error)
+	// Invite may return commerce.ErrElsewhere and commerce.ErrTooManyInvitations.
+	Invite(ctx context.Context, n commerce.NewInvitation, token [32]byte) error
+	WithdrawInvitation(ctx context.Context, c commerce.MembershipChange, id string) error
+	InvitationOf(ctx context.Context, token [32]byte, at time.Time) (commerce.Invitation, error)
+	UseInvitation(ctx context.Context, token [32]byte, at time.Time, personID, passwordHash string) (string, error)
+	AuditLog(ctx context.Context, companyID, before, action string, limit int) ([]commerce.AuditEntry, error)
+}
+
+// keys is a company's API keys.
+type keys interface {
+	ListAPIKeys(ctx context.Context, companyID string, limit int) ([]commerce.APIKey, error)
+	CreateAPIKey(ctx context.Context, k commerce.NewAPIKey) (key commerce.APIKey, text string, err error)
+	RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key commerce.APIKey, text string, err error)
+	RevokeAPIKey(ctx context.Context, companyID, keyID string, at time.Time, actor string) (ends time.Time, err error)
+}
+
+// rules is what the merchant sets up. What changes rules is as of admin.Database.
+type rules interface {
+	Company(ctx context.Context, companyID string) (commerce.Company, error)
+	// ChangeSettings may return a *commerce.SettingsError.
+	ChangeSettings(ctx context.Context, c commerce.SettingsChange) (before, after commerce.Settings, err error)
+	Influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error)
+	RegisterInfluencer(ctx context.Context, author commerce.Author, r commerce.Registration, random io.Reader) (commerce.Registered, error)
+	UpdateInfluencer(ctx context.Context, author commerce.Author, name, category string) error
+	ArchiveInfluencer(ctx context.Context, author commerce.Author, name, campaignID string) (commerce.Archived, error)
+	AddCoupon(ctx context.Context, author commerce.Author, campaignID string, terms commerce.CouponTerms, random io.Reader) (commerce.Coupon, error)
+	DeleteCoupon(ctx context.Context, author commerce.Author, campaignID, code string) ([]commerce.Coupon, error)
+	AddCost(ctx context.Context, author commerce.Author, name, campaignID string, terms commerce.CostTerms, random io.Reader) (influencerID string, cost commerce.Cost, err error)
+	DeleteCost(ctx context.Context, author commerce.Author, costID string, campaignOnly bool) error
+	DecideEvidence(ctx context.Context, author commerce.Author, d commerce.EvidenceDecision) error
+
+	AdditionalCosts(ctx context.Context, companyID string, filter commerce.CostFilter, limit int) ([]commerce.AdditionalCost, error)
+	AdditionalCostVersions(ctx context.Context, companyID string, filter commerce.CostFilter, limit int) ([]commerce.AdditionalCost, error)
+	AddAdditionalCost(ctx context.Context, author commerce.Author, cost commerce.AdditionalCost) error
+	ChangeAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string, change func(cost *commerce.AdditionalCost) error) error
+	DeleteAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string) error
+}
+
+// sales is what the processor computed.
+type sales interface {
+	DaySales(ctx context.Context, companyID, day string, before commerce.Cursor, limit int) (commerce.DaySales, error)
+	DaySalesOf(ctx context.Context, companyID, day string, orderIDs []string) (commerce.DaySales, error)
+	SalesSince(ctx context.Context, companyID, day string, since commerce.Cursor, limit int) ([]commerce.Sale, error)
+	// ExplainedSale returns commerce.ErrNotFound for an order that is not there (yet).
+	ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error)
+	// Signals tells what has come last.
+	Signals(ctx context.Context, companyID string) (commerce.Signals, error)
+	HasOrders(ctx context.Context, companyID string) (bool, error)
+	Balances(ctx context.Context, companyID, day string, after commerce.BalanceCursor, limit int) ([]commerce.Balance, error)
+}
+
+// statements is what the page of a signed link reads.
+type statements interface {
+	// LinkedStatement returns commerce.ErrNotFound where the links of that number were
+	// revoked.
+	LinkedStatement(ctx context.Context, companyID, statementID, influencerID string, number int64) (commerce.Statement, error)
+	StatementLines(ctx context.Context, companyID, statementID, after string, limit int) ([]commerce.StatementLine, error)
+	CompanyName(ctx context.Context, companyID string) (string, error)
+}

@@ -1,0 +1,139 @@
+package dashboard
+
+import (
+	"encoding/base64"
+	"errors"
+	"net/http"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/throttle"
+)
+
+// joinPath is where a one-time link leads.
+const joinPath = "/dashboard/join"
+
+// joinPage is what templates/join.html shows.
+type joinPage struct {
+	Title  string
+	Lead   string
+	Here   string
+	Token  string
+	Email  string
+	Form   *form
+	Button string
+}
+
+// join shows the page of a one-time link. It changes nothing: what previews links
+// must not use them.
+func (s *Server) join(w http.ResponseWriter, r *http.Request) {
+	i, _, ok := s.invitationBy(w, r, r.URL.Query().Get("token"))
+	if ok {
+		s.showJoin(w, r, http.StatusOK, i, r.URL.Query().Get("token"), s.passwordForm(r))
+	}
+}
+
+func (s *Server) passwordForm(r *http.Request) *form {
+	f := newForm(s.langOf(r), "join", nil)
+	f.add(field{Name: "password", Type: "password", Required: true, Max: MaxPasswordBytes, Fill: "new-password"})
+	return f
+}
+
+// invitationBy returns the link of a token, or answers that there is none. Guesses
+// are limited as those at refresh tokens are.
+func (s *Server) invitationBy(w http.ResponseWriter, r *http.Request, text string) (i commerce.Invitation, token [32]byte, ok bool) {
+	network := throttle.Network(s.config.ClientIP(r))
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(raw) != len(token) {
+		s.problem(w, r, http.StatusNotFound, "no_link")
+		return i, token, false
+	}
+	if !s.guesses.Begin(network, s.now()).OK {
+		s.unavailable(w, r, errTooManyGuesses)
+		return i, token, false
+	}
+	token = hashToken([32]byte(raw))
+	i, err = s.db.InvitationOf(r.Context(), token, s.now())
+	if errors.Is(err, commerce.ErrNotFound) {
+		s.problem(w, r, http.StatusNotFound, "no_link")
+		return i, token, false
+	}
+	s.guesses.Known(network)
+	if err != nil {
+		s.unavailable(w, r, err)
+		return i, token, false
+	}
+	return i, token, true
+}
+
+func (s *Server) showJoin(w http.ResponseWriter, r *http.Request, status int, i commerce.Invitation, token string, f *form) {
+	l := s.langOf(r)
+	page := joinPage{Title: l.T("join.title", i.Store), Lead: l.T("join.lead", i.Email, l.T("role."+i.Role)), Here: joinPath + "?token=" + token,
+		Token: token, Email: i.Email, Form: f, Button: l.T("join.enter")}
+	if i.Reset() {
+		page.Title, page.Lead, page.Button = l.T("join.reset"), l.T("join.reset_lead", i.Email), l.T("join.save")
+	}
+	s.render(w, r, status, "join.html", page)
+}
+
+// useLink uses a one-time link with the password that was typed, and logs the
+// person in. Somebody who has a log-in types its password.
+func (s *Server) useLink(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		s.problem(w, r, http.StatusBadRequest, "bad_form")
+		return
+	}
+	text, password := r.PostForm.Get("token"), r.PostForm.Get("password")
+	i, token, ok := s.invitationBy(w, r, text)
+	if !ok {
+		return
+	}
+	f, l := s.passwordForm(r), s.langOf(r)
+	personID, hash := "", ""
+	_, err := s.db.PersonByEmail(r.Context(), i.Email)
+	switch known := err == nil; {
+	case err != nil && !errors.Is(err, commerce.ErrNotFound):
+		s.unavailable(w, r, err)
+		return
+	case known && !i.Reset():
+		network := throttle.Network(s.config.ClientIP(r))
+		if got := s.attempts.allow(i.Email, network, "", s.now()); !got.OK {
+			f.fail("password", l.T("login.too_many", waitText(l, secondsOf(got.Wait))))
+			s.showJoin(w, r, http.StatusTooManyRequests, i, text, f)
+			return
+		}
+		if personID, err = s.check(r.Context(), i.Email, password); errors.Is(err, errNotLoggedIn) {
+			s.noteFailure(r.Context(), i.Email, network)
+			f.fail("password", l.T("join.wrong"))
+			s.showJoin(w, r, http.StatusUnprocessableEntity, i, text, f)
+			return
+		}
+	default:
+		hash, err = s.hash(r.Context(), password)
+	}
+	if errors.Is(err, ErrPasswordLength) {
+		f.fail("password", l.T("join.length", MinPasswordBytes, MaxPasswordBytes))
+		s.showJoin(w, r, http.StatusUnprocessableEntity, i, text, f)
+		return
+	}
+	if err == nil {
+		personID, err = s.db.UseInvitation(r.Context(), token, s.now(), personID, hash)
+	}
+	if errors.Is(err, commerce.ErrNotFound) || errors.Is(err, commerce.ErrConflict) || errors.Is(err, commerce.ErrElsewhere) {
+		s.problem(w, r, http.StatusNotFound, "no_link") // used or withdrawn meanwhile
+		return
+	}
+	if err == nil {
+		s.live.Recheck() // a new password has ended the sessions
+		_, err = s.startSession(w, r, personID)
+	}
+	if err == nil {
+		err = s.rememberDevice(w, r, i.Email)
+	}
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	s.log.Info("dashboard: a one-time link was used", "person", personID, "reset", i.Reset())
+	http.Redirect(w, r, "/dashboard/", http.StatusSeeOther)
+}

@@ -1,0 +1,211 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+const (
+	keysPath = "/dashboard/keys"
+	// mostKeys bounds the list of one environment.
+	mostKeys = 500
+)
+
+// keyGraces are the hours for which a rotated key still works.
+var keyGraces = []string{"0", "1", "24", "168"}
+
+// keyLives are the days for which a key is valid; 0 is for ever.
+var keyLives = []string{"0", "30", "90", "365"}
+
+// keysPage is what templates/keys.html shows.
+type keysPage struct {
+	head
+	Form   *form
+	List   []keyRow
+	Key    string // the text of a key that was made just now: it is shown once
+	KeyOf  string // its name
+	Graces []option
+}
+
+type keyRow struct {
+	ID, Name, Type, Hint  string
+	Scopes                []string
+	Created, Used, Ends   string
+	State, StateText      string // active | ahead (ends) | over: also a class
+	Environment, CompanyQ string
+	Works                 bool
+}
+
+func (s *Server) keyRoutes() []route {
+	return []route{
+		{pattern: "GET " + keysPath, owner: true, handle: s.keysPage},
+		{pattern: "POST " + keysPath, owner: true, handle: s.createKey},
+		{pattern: "POST " + keysPath + "/rotate", owner: true, handle: s.rotateKey},
+		{pattern: "POST " + keysPath + "/revoke", owner: true, handle: s.revokeKey},
+	}
+}
+
+func (s *Server) keysPage(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	s.showKeys(w, r, v, http.StatusOK, keysPage{Form: keyForm(v, nil)})
+}
+
+// showKeys shows the page with the keys of both environments.
+func (s *Server) showKeys(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page keysPage) {
+	v.here = storePath(keysPath, v.current.CompanyID)
+	page.head = v.head(v.lang.T("keys.title"), "keys")
+	for _, environment := range []string{commerce.Live, commerce.Sandbox} {
+		company := v.companyOf(environment)
+		if company == "" {
+			continue
+		}
+		list, err := s.db.ListAPIKeys(r.Context(), company, mostKeys)
+		if err != nil {
+			s.unavailable(w, r, err)
+			return
+		}
+		slices.Reverse(list) // the newest first
+		for _, k := range list {
+			page.List = append(page.List, s.viewKey(v, k))
+		}
+	}
+	// Those that work come first.
+	slices.SortStableFunc(page.List, func(a, b keyRow) int {
+		switch {
+		case a.Works == b.Works:
+			return 0
+		case a.Works:
+			return -1
+		}
+		return 1
+	})
+	f := newForm(v.lang, "keys", nil)
+	page.Graces = f.options("grace", keyGraces...)
+	page.Graces[2].Chosen = true
+	s.render(w, r, status, "keys.html", page)
+}
+
+func (s *Server) viewKey(v pageRequest, k commerce.APIKey) keyRow {
+	l, zone, now := v.lang, zoneOf(v.current.Timezone), s.now()
+	row := keyRow{
+		ID: k.KeyID, Name: k.Name, Type: l.T("keys.type_" + k.Type), Hint: k.Hint, Created: l.Time(k.CreatedAt.In(zone)),
+		Used: l.T("keys.never"), State: "active", Environment: l.T("nav." + k.Environment), CompanyQ: k.CompanyID, Works: k.ActiveAt(now),
+	}
+	for _, scope := range k.Scopes {
+		row.Scopes = append(row.Scopes, string(scope))
+	}
+	if !k.LastUsedAt.IsZero() {
+		row.Used = l.Time(k.LastUsedAt.In(zone))
+	}
+	ends := k.ExpiresAt
+	if !k.RevokedAt.IsZero() && (ends.IsZero() || k.RevokedAt.Before(ends)) {
+		ends = k.RevokedAt
+	}
+	switch {
+	case !row.Works && !k.RevokedAt.IsZero() && !now.Before(k.RevokedAt):
+		row.State, row.StateText = "over", l.T("keys.revoked", l.Time(ends.In(zone)))
+	case !row.Works:
+		row.State, row.StateText = "over", l.T("keys.expired", l.Time(ends.In(zone)))
+	case !ends.IsZero():
+		row.State, row.StateText = "ahead", l.T("keys.until", l.Time(ends.In(zone)))
+	default:
+		row.StateText = l.T("keys.active")
+	}
+	return row
+}
+
+func keyForm(v pageRequest, values map[string][]string) *form {
+	f := newForm(v.lang, "keys", values)
+	f.add(field{Name: "name", Required: true, Max: commerce.MaxKeyName})
+	f.add(field{Name: "environment", Type: "select", Value: v.current.Environment, Options: f.options("environment", commerce.Live, commerce.Sandbox)})
+	f.add(field{Name: "type", Type: "select", Value: commerce.OwnPlatform, Options: f.options("type", commerce.KeyTypes...)})
+	f.add(field{Name: "scopes", Type: "checks", Values: scopeNames(commerce.AdminScopes), Options: f.options("scope", scopeNames(commerce.Scopes)...)})
+	f.add(field{Name: "life", Type: "select", Value: "0", Options: f.options("life", keyLives...)})
+	return f
+}
+
+func scopeNames(scopes []commerce.Scope) []string {
+	names := make([]string, len(scopes))
+	for i, scope := range scopes {
+		names[i] = string(scope)
+	}
+	return names
+}
+
+func (s *Server) createKey(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	f := keyForm(v, r.PostForm)
+	key := commerce.NewAPIKey{CompanyID: v.companyOf(r.PostForm.Get("environment")), Name: strings.TrimSpace(r.PostForm.Get("name")),
+		Type: r.PostForm.Get("type"), Actor: v.actor(), Random: s.random}
+	for _, scope := range r.PostForm["scopes"] {
+		key.Scopes = append(key.Scopes, commerce.Scope(scope))
+	}
+	if key.CompanyID == "" {
+		f.fail("environment", v.lang.T("form.choose"))
+	}
+	if !slices.Contains(keyLives, r.PostForm.Get("life")) {
+		f.fail("life", v.lang.T("form.choose"))
+	}
+	if !slices.Contains(commerce.KeyTypes, key.Type) {
+		f.fail("type", v.lang.T("form.choose"))
+	}
+	f.refuse(key.Check(), nil)
+	if f.Failed() {
+		s.showKeys(w, r, v, http.StatusUnprocessableEntity, keysPage{Form: f})
+		return
+	}
+	if days, _ := strconv.Atoi(r.PostForm.Get("life")); days > 0 {
+		key.ExpiresAt = s.now().AddDate(0, 0, days)
+	}
+	_, text, err := s.db.CreateAPIKey(r.Context(), key)
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	s.showKeys(w, r, v, http.StatusOK, keysPage{Form: keyForm(v, nil), Key: text, KeyOf: key.Name})
+}
+
+func (s *Server) rotateKey(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	grace := r.PostForm.Get("grace")
+	if !slices.Contains(keyGraces, grace) {
+		s.problemOf(w, r, http.StatusBadRequest, "bad_form")
+		return
+	}
+	hours, _ := strconv.Atoi(grace)
+	key, text, err := s.db.RotateAPIKey(r.Context(), commerce.KeyRotation{CompanyID: v.current.CompanyID, KeyID: idOf(r, "key"), At: s.now(),
+		Grace: time.Duration(hours) * time.Hour, Actor: v.actor(), Random: s.random})
+	if err != nil {
+		s.notFoundOr(w, r, err, "no_key")
+		return
+	}
+	s.showKeys(w, r, v, http.StatusOK, keysPage{Form: keyForm(v, nil), Key: text, KeyOf: key.Name})
+}
+
+func (s *Server) revokeKey(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	if _, err := s.db.RevokeAPIKey(r.Context(), v.current.CompanyID, idOf(r, "key"), s.now(), v.actor()); err != nil {
+		s.notFoundOr(w, r, err, "no_key")
+		return
+	}
+	done(w, r, storePath(keysPath, v.current.CompanyID), "key_revoked")
+}
+
+// idOf returns a form's id; empty where it can be none.
+func idOf(r *http.Request, name string) string {
+	if id := r.PostForm.Get(name); commerce.IsID(id) {
+		return id
+	}
+	return ""
+}
+
+// notFoundOr answers a form that named what is not there, or unavailable.
+func (s *Server) notFoundOr(w http.ResponseWriter, r *http.Request, err error, key string) {
+	if errors.Is(err, commerce.ErrNotFound) {
+		s.problemOf(w, r, http.StatusNotFound, key)
+		return
+	}
+	s.unavailable(w, r, err)
+}

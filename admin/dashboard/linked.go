@@ -1,0 +1,173 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/admin/dashboard/lang"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/internal/statementlink"
+)
+
+// linesPerPage bounds the orders of one page of a statement, and how many are read at
+// once for its CSV.
+const linesPerPage = 500
+
+// linkedPage is what templates/linked.html shows: a statement to its influencer, who has
+// a link to it and no log-in.
+type linkedPage struct {
+	Store, Influencer   string
+	Period              string
+	Closed              bool // false: it is being closed
+	State               string
+	StateIs             string // closed | carried | paid: a class
+	Reference           string // of the payment
+	Opening, Sum, Total string
+	Carry               bool // an amount was carried here from the statement before
+	Lines               []linkedLine
+	Orders              int64
+	More, First         string // paths of the next page and of the first
+	CSV                 string
+}
+
+type linkedLine struct {
+	Order, Day, Amount string
+	Negative           bool
+}
+
+// linkedPolicy is stricter than that of the other pages: it has no script.
+const linkedPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+
+// withLink answers a request for a linked statement: by serve, or with why the link shows
+// nothing. A refused link says no more than that, so that nobody learns which there are.
+func (s *Server) withLink(serve func(w http.ResponseWriter, r *http.Request, l statementlink.Link, statement commerce.Statement)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		// No search engine keeps the page, and no other site learns its address.
+		w.Header().Set("X-Robots-Tag", "noindex, nofollow, noarchive")
+		w.Header().Set("Referrer-Policy", "no-referrer")
+		l, err := s.links.Read(r.PathValue("token"), s.now())
+		if errors.Is(err, statementlink.ErrExpired) {
+			s.problem(w, r, http.StatusGone, "link_expired")
+			return
+		}
+		if err != nil {
+			s.problem(w, r, http.StatusNotFound, "link_refused")
+			return
+		}
+		statement, err := s.db.LinkedStatement(r.Context(), l.CompanyID, l.StatementID, l.InfluencerID, l.Number)
+		if errors.Is(err, commerce.ErrNotFound) { // its links were revoked
+			s.problem(w, r, http.StatusNotFound, "link_refused")
+			return
+		}
+		if err != nil {
+			s.unavailable(w, r, err)
+			return
+		}
+		serve(w, r, l, statement)
+	}
+}
+
+// linked is the page of a linked statement.
+func (s *Server) linked(w http.ResponseWriter, r *http.Request, l statementlink.Link, statement commerce.Statement) {
+	printer, path := s.langOf(r), statementlink.Path+r.PathValue("token")
+	page := linkedPage{Influencer: statement.Influencer, Period: printer.Period(statement.StartDate, statement.EndDate), CSV: path + "/csv",
+		Closed: statement.State != commerce.StatementClosing, Orders: statement.Lines}
+	var err error
+	if page.Store, err = s.db.CompanyName(r.Context(), l.CompanyID); err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	if page.Closed {
+		page.amounts(printer, statement)
+		after := r.URL.Query().Get("after")
+		if after != "" && !commerce.IsID(after) {
+			s.problem(w, r, http.StatusBadRequest, "bad_address")
+			return
+		}
+		lines, err := s.db.StatementLines(r.Context(), l.CompanyID, l.StatementID, after, linesPerPage+1)
+		if err != nil {
+			s.unavailable(w, r, err)
+			return
+		}
+		if len(lines) > linesPerPage {
+			lines = lines[:linesPerPage]
+			page.More = path + "?after=" + url.QueryEscape(lines[linesPerPage-1].OrderID)
+		}
+		if after != "" {
+			page.First = path
+		}
+		for _, line := range lines {
+			page.Lines = append(page.Lines, linkedLine{Order: identity.Scrub(line.OrderID), Day: printer.Day(line.Day),
+				Amount: printer.Sum(line.AmountMinor, statement.Currency), Negative: line.AmountMinor.IsNegative()})
+		}
+	}
+	w.Header().Set("Content-Security-Policy", linkedPolicy)
+	s.render(w, r, http.StatusOK, "linked.html", page)
+}
+
+// amounts writes what a closed statement has, and what becomes of it.
+func (p *linkedPage) amounts(l *lang.Printer, s commerce.Statement) {
+	sum := func(minor decimal.Decimal) string { return l.Sum(minor, s.Currency) }
+	p.Opening, p.Sum, p.Total = sum(s.OpeningMinor), sum(s.TotalMinor.Sub(s.OpeningMinor)), sum(s.TotalMinor)
+	p.Carry = !s.OpeningMinor.IsZero()
+	switch {
+	case s.State == commerce.StatementPaid:
+		p.StateIs, p.State, p.Reference = "paid", l.T("linked.paid", l.Date(s.PaidAt)), s.Reference
+	case s.Carried:
+		p.StateIs, p.State = "carried", l.T("linked.carried")
+	default:
+		p.StateIs, p.State = "closed", l.T("linked.due")
+	}
+}
+
+// linkedCSV is a linked statement as a table: the amount that was carried to it, then
+// each order. The amounts sum to the total.
+func (s *Server) linkedCSV(w http.ResponseWriter, r *http.Request, l statementlink.Link, statement commerce.Statement) {
+	if statement.State == commerce.StatementClosing {
+		s.problem(w, r, http.StatusNotFound, "link_closing")
+		return
+	}
+	first, err := s.db.StatementLines(r.Context(), l.CompanyID, l.StatementID, "", linesPerPage)
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
+	w.Header().Set("Content-Disposition", `attachment; filename="statement-`+statement.EndDate+`.csv"`)
+	out := csv.NewWriter(w)
+	out.UseCRLF = true
+	amount := func(minor decimal.Decimal) string { return commerce.FormatSum(minor, statement.Currency) }
+	_ = out.Write([]string{"kind", "order", "day", "amount", "currency"}) // an error is kept, for Error below
+	if !statement.OpeningMinor.IsZero() {
+		_ = out.Write([]string{"opening", "", "", amount(statement.OpeningMinor), statement.Currency})
+	}
+	err = s.eachLine(r.Context(), l, first, func(line commerce.StatementLine) {
+		_ = out.Write([]string{"order", reports.CSVText(identity.Scrub(line.OrderID)), line.Day, amount(line.AmountMinor), statement.Currency})
+	})
+	out.Flush()
+	if err != nil || out.Error() != nil {
+		panic(http.ErrAbortHandler) // the table is not whole: the connection ends in the middle
+	}
+}
+
+// eachLine calls f with each line of a statement, of which the first ones are read.
+func (s *Server) eachLine(ctx context.Context, l statementlink.Link, lines []commerce.StatementLine, f func(commerce.StatementLine)) (err error) {
+	for {
+		for _, line := range lines {
+			f(line)
+		}
+		if len(lines) < linesPerPage {
+			return nil
+		}
+		if lines, err = s.db.StatementLines(ctx, l.CompanyID, l.StatementID, lines[len(lines)-1].OrderID, linesPerPage); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package dashboard
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+const (
+	peoplePath = "/dashboard/people"
+	// mostMembers bounds the list of a store's people.
+	mostMembers = 500
+	// Lives of one-time links.
+	invitationLife = 7 * 24 * time.Hour
+	resetLife      = 24 * time.Hour
+)
+
+// peoplePage is what templates/people.html shows.
+type peoplePage struct {
+	head
+	Form  *form
+	List  []memberRow
+	Links []linkRow
+	// Link is a one-time link that was made just now, for LinkOf: it is shown once.
+	Link, LinkOf string
+}
+
+type memberRow struct {
+	ID, Email, Role, RoleText string
+	Seen                      string
+	You                       bool
+}
+
+type linkRow struct{ ID, Email, What, Until string }
+
+func (s *Server) peopleRoutes() []route {
+	return []route{
+		{pattern: "GET " + peoplePath, owner: true, handle: s.peoplePage},
+		{pattern: "POST " + peoplePath + "/invite", owner: true, handle: s.invite},
+		{pattern: "POST " + peoplePath + "/reset", owner: true, handle: s.resetPassword},
+		{pattern: "POST " + peoplePath + "/withdraw", owner: true, handle: s.withdraw},
+		{pattern: "POST " + peoplePath + "/role", owner: true, handle: s.changeMember},
+		{pattern: "POST " + peoplePath + "/remove", owner: true, handle: s.changeMember},
+	}
+}
+
+func (s *Server) peoplePage(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	s.showPeople(w, r, v, http.StatusOK, peoplePage{Form: invitationForm(v, nil)})
+}
+
+func (s *Server) showPeople(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page peoplePage) {
+	v.here = storePath(peoplePath, v.current.CompanyID)
+	page.head = v.head(v.lang.T("people.title"), "people")
+	members, err := s.db.Members(r.Context(), v.current.StoreID, mostMembers)
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	zone := zoneOf(v.current.Timezone)
+	for _, m := range members {
+		row := memberRow{ID: m.PersonID, Email: m.Email, Role: m.Role, RoleText: v.lang.T("role." + m.Role), You: m.PersonID == v.access.personID}
+		if !m.LastSeen.IsZero() {
+			row.Seen = v.lang.Time(m.LastSeen.In(zone))
+		}
+		page.List = append(page.List, row)
+	}
+	open, err := s.db.Invitations(r.Context(), v.current.StoreID, s.now())
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	for _, i := range open {
+		what := v.lang.T("people.link_reset")
+		if !i.Reset() {
+			what = v.lang.T("people.link_invitation", v.lang.T("role."+i.Role))
+		}
+		page.Links = append(page.Links, linkRow{i.ID, i.Email, what, v.lang.Time(i.ExpiresAt.In(zone))})
+	}
+	s.render(w, r, status, "people.html", page)
+}
+
+func invitationForm(v pageRequest, values map[string][]string) *form {
+	f := newForm(v.lang, "people", values)
+	f.add(field{Name: "email", Type: "email", Required: true, Max: commerce.MaxEmail})
+	f.add(field{Name: "role", Type: "select", Value: commerce.RoleAnalyst, Options: f.options("role", commerce.RoleAnalyst, commerce.RoleOwner)})
+	return f
+}
+
+func (s *Server) invite(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	f := invitationForm(v, r.PostForm)
+	asked := s.invitationOf(v, invitationLife)
+	asked.Email, asked.Role = strings.ToLower(strings.TrimSpace(r.PostForm.Get("email"))), r.PostForm.Get("role")
+	f.refuse(asked.Check(), nil)
+	if f.Failed() {
+		s.showPeople(w, r, v, http.StatusUnprocessableEntity, peoplePage{Form: f})
+		return
+	}
+	s.makeLink(w, r, v, f, asked, asked.Email)
+}
+
+func (s *Server) resetPassword(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	asked := s.invitationOf(v, resetLife)
+	if asked.PersonID = r.PostForm.Get("person"); !commerce.IsUUID(asked.PersonID) {
+		s.problemOf(w, r, http.StatusNotFound, "no_person")
+		return
+	}
+	s.makeLink(w, r, v, invitationForm(v, nil), asked, r.PostForm.Get("email"))
+}
+
+func (s *Server) invitationOf(v pageRequest, life time.Duration) commerce.NewInvitation {
+	return commerce.NewInvitation{StoreID: v.current.StoreID, CompanyID: v.liveCompany(), MadeBy: v.access.personID, At: s.now(), Life: life, Random: s.random}
+}
+
+// makeLink makes a one-time link and shows it, once: there is no mail server, so
+// the owner hands it on.
+func (s *Server) makeLink(w http.ResponseWriter, r *http.Request, v pageRequest, f *form, asked commerce.NewInvitation, of string) {
+	var token [32]byte
+	if _, err := io.ReadFull(s.random, token[:]); err != nil {
+		s.unavailable(w, r, fmt.Errorf("dashboard: make a link: %w", err))
+		return
+	}
+	err := s.db.Invite(r.Context(), asked, hashToken(token))
+	switch {
+	case errors.Is(err, commerce.ErrElsewhere):
+		f.fail("", v.lang.T("people.elsewhere", of))
+	case errors.Is(err, commerce.ErrTooManyInvitations):
+		f.fail("", v.lang.T("people.too_many", commerce.MaxInvitations))
+	case err != nil:
+		s.notFoundOr(w, r, err, "no_person")
+		return
+	}
+	if f.Failed() {
+		s.showPeople(w, r, v, http.StatusConflict, peoplePage{Form: f})
+		return
+	}
+	s.showPeople(w, r, v, http.StatusOK, peoplePage{
+		Form: invitationForm(v, nil), LinkOf: of,
+		Link: s.originFor(r) + joinPath + "?token=" + base64.RawURLEncoding.EncodeToString(token[:]),
+	})
+}
+
+// originFor is where browsers reach the dashboard.
+func (s *Server) originFor(r *http.Request) string {
+	if s.publicOrigin != "" {
+		return s.publicOrigin
+	}
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}
+
+func (s *Server) withdraw(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	id := r.PostForm.Get("link")
+	err := error(commerce.ErrNotFound)
+	if commerce.IsUUID(id) {
+		err = s.db.WithdrawInvitation(r.Context(), s.membershipOf(v, ""), id)
+	}
+	if err != nil {
+		s.notFoundOr(w, r, err, "no_person")
+		return
+	}
+	done(w, r, storePath(peoplePath, v.current.CompanyID), "link_withdrawn")
+}
+
+func (s *Server) membershipOf(v pageRequest, personID string) commerce.MembershipChange {
+	return commerce.MembershipChange{StoreID: v.current.StoreID, CompanyID: v.liveCompany(), PersonID: personID, Actor: v.actor()}
+}
+
+// changeMember changes a role, or takes somebody from the store.
+func (s *Server) changeMember(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	change, what := s.membershipOf(v, r.PostForm.Get("person")), "person_removed"
+	if strings.HasSuffix(r.URL.Path, "/role") {
+		change.Role, what = r.PostForm.Get("role"), "role_changed"
+		if change.Role != commerce.RoleOwner && change.Role != commerce.RoleAnalyst {
+			s.problemOf(w, r, http.StatusBadRequest, "bad_form")
+			return
+		}
+	}
+	err := error(commerce.ErrNotFound)
+	if commerce.IsUUID(change.PersonID) {
+		err = s.db.ChangeMembership(r.Context(), change)
+	}
+	if errors.Is(err, commerce.ErrLastOwner) {
+		f := invitationForm(v, nil)
+		f.fail("", v.lang.T("people.last_owner"))
+		s.showPeople(w, r, v, http.StatusConflict, peoplePage{Form: f})
+		return
+	}
+	if err != nil {
+		s.notFoundOr(w, r, err, "no_person")
+		return
+	}
+	s.live.Recheck()
+	if change.PersonID == v.access.personID { // they may not see this page any more
+		http.Redirect(w, r, "/dashboard/", http.StatusSeeOther)
+		return
+	}
+	done(w, r, storePath(peoplePath, v.current.CompanyID), what)
+}

@@ -1,0 +1,250 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/reports"
+)
+
+// Codes of errors about statements.
+const (
+	codeStatementClosing = "statement_closing"
+	codeStatementCarried = "statement_carried"
+	codeStatementPaid    = "statement_paid"
+)
+
+// statementRef names a statement, and its state.
+type statementRef struct {
+	ID           string `json:"id"`
+	InfluencerID string `json:"influencer_id"`
+	Currency     string `json:"currency"`
+	State        string `json:"state"`
+}
+
+// statementRecord is a statement as it is read. What only a closed one has is null
+// until then.
+type statementRecord struct {
+	ID           string           `json:"id"`
+	InfluencerID string           `json:"influencer_id"`
+	Influencer   string           `json:"influencer"`
+	Currency     string           `json:"currency"`
+	StartDate    *string          `json:"start_date"`
+	EndDate      string           `json:"end_date"`
+	State        string           `json:"state"`
+	Opening      *commerce.Sum    `json:"opening"`
+	Lines        []statementLine  `json:"lines,omitzero"` // of one statement alone, not in a list
+	LineCount    *int64           `json:"line_count"`
+	Total        *commerce.Sum    `json:"total"`
+	Carried      *bool            `json:"carried"`
+	Minimum      commerce.Amount  `json:"minimum_payout"`
+	AskedAt      string           `json:"asked_at"`
+	ClosedAt     *string          `json:"closed_at"`
+	Payment      *statementPaying `json:"payment"`
+}
+
+type statementLine struct {
+	OrderID string       `json:"orderId"`
+	Date    *string      `json:"date"` // on which the order was created
+	Amount  commerce.Sum `json:"amount"`
+}
+
+type statementPaying struct {
+	PaidAt    string `json:"paid_at"`
+	Reference string `json:"reference"`
+}
+
+// maxStatementLines bounds the lines of one page of a statement; without limit there are
+// as many.
+const maxStatementLines = 1000
+
+// closeStatements is POST /statements: asks for a statement of each influencer and
+// currency. The processor closes them.
+func (s *Server) closeStatements(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+	o, err := readObject(w, r)
+	if err != nil {
+		return answer{}, err
+	}
+	asked := commerce.Closing{EndDate: required(o, "end_date", day), InfluencerID: optional(o, "influencer_id", given).Value}
+	o.bad.AddAll(asked.Check())
+	if err := brokenRules(o.bad); err != nil {
+		return answer{}, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+	defer cancel()
+	list, err := s.deps.Database.AskStatements(ctx, c.author(s.now()), asked, s.random)
+	switch {
+	case errors.Is(err, commerce.ErrFutureDay):
+		o.bad.Add("end_date", commerce.CodeInvalidDate, "is in the future: the last day may be today or before, in the store's time zone")
+		return answer{}, brokenRules(o.bad)
+	case errors.Is(err, commerce.ErrTooManyStatements):
+		o.bad.Add("influencer_id", commerce.CodeTooMany, "is needed: all influencers together make too many statements")
+		return answer{}, brokenRules(o.bad)
+	case errors.Is(err, commerce.ErrNotFound):
+		return answer{}, notFound("there is no influencer with that id")
+	case err != nil:
+		return answer{}, err
+	}
+	signal(s.wake)
+	refs := make([]statementRef, len(list))
+	for i, statement := range list {
+		refs[i] = statementRef{statement.StatementID, statement.InfluencerID, statement.Currency, statement.State}
+	}
+	return answer{data: refs}, nil
+}
+
+// payStatement is POST /statements/{id}/payment.
+func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+	o, err := readObject(w, r)
+	if err != nil {
+		return answer{}, err
+	}
+	payment := commerce.StatementPayment{StatementID: strings.ToLower(r.PathValue("id")), PaidAt: required(o, "paid_at", timestamp), Reference: required(o, "reference", text)}
+	o.bad.AddAll(payment.Check(s.now()))
+	if err := brokenRules(o.bad); err != nil {
+		return answer{}, err
+	}
+	if !commerce.IsUUID(payment.StatementID) {
+		return answer{}, noStatement()
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+	defer cancel()
+	err = s.deps.Database.PayStatement(ctx, c.author(s.now()), payment)
+	switch {
+	case errors.Is(err, commerce.ErrNotFound):
+		return answer{}, noStatement()
+	case errors.Is(err, commerce.ErrNotClosed):
+		return answer{}, &problem{status: http.StatusConflict, code: codeStatementClosing, message: "the statement is not closed yet; retry in a moment", retryAfter: time.Second}
+	case errors.Is(err, commerce.ErrCarried):
+		return answer{}, &problem{status: http.StatusConflict, code: codeStatementCarried, message: "the statement's total is carried to the influencer's next statement: pay that one"}
+	case errors.Is(err, commerce.ErrPaidOtherwise):
+		return answer{}, &problem{status: http.StatusConflict, code: codeStatementPaid, message: "another payment of the statement is recorded already; it never changes"}
+	case err != nil:
+		return answer{}, err
+	}
+	signal(s.wake)
+	return answer{}, nil
+}
+
+func noStatement() *problem { return notFound("there is no statement with that id") }
+
+// listStatements is GET /statements.
+func (s *Server) listStatements(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+	q := readListQuery(r, commerce.ParseStatementCursor)
+	filter := commerce.StatementFilter{InfluencerID: optional(q.object, "influencer_id", given).Value, State: optional(q.object, "state", word).Value}
+	q.bad.AddAll(filter.Check())
+	if err := brokenRules(q.bad); err != nil {
+		return answer{}, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+	defer cancel()
+	list, err := s.deps.Database.Statements(ctx, c.companyID, filter, q.after, q.limit+1)
+	if err != nil {
+		return answer{}, err
+	}
+	list, paging := pageOf(list, q.limit, func(s commerce.Statement) string { return s.Cursor().String() })
+	records := make([]statementRecord, len(list))
+	lines := make([][]string, len(list))
+	for i := range list {
+		records[i] = recordStatement(&list[i])
+		lines[i] = statementCells(&records[i])
+	}
+	return q.answer(records, paging, statementHeader, lines), nil
+}
+
+// getStatement is GET /statements/{id}, with a page of its lines.
+func (s *Server) getStatement(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+	query := r.URL.Query()
+	o := queryObject(query)
+	limit, after := maxStatementLines, ""
+	if query.Has("limit") {
+		limit = readLimit(query, maxStatementLines, o.bad)
+	}
+	if query.Has("cursor") {
+		var err error
+		if after, err = parseOrderCursor(query.Get("cursor")); err != nil {
+			o.bad.Add("cursor", commerce.CodeInvalidValue, "must be a next_cursor of an earlier page")
+		}
+	}
+	asCSV, id := readFormat(o), strings.ToLower(r.PathValue("id"))
+	if err := brokenRules(o.bad); err != nil {
+		return answer{}, err
+	}
+	if !commerce.IsUUID(id) {
+		return answer{}, noStatement()
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+	defer cancel()
+	statement, err := s.deps.Database.Statement(ctx, c.companyID, id)
+	if errors.Is(err, commerce.ErrNotFound) {
+		return answer{}, noStatement()
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	record, paging := recordStatement(&statement), &pagination{}
+	record.Lines = []statementLine{}
+	var cells [][]string
+	if statement.State != commerce.StatementClosing { // what it has while it is closing may still grow
+		list, err := s.deps.Database.StatementLines(ctx, c.companyID, id, after, limit+1)
+		if err != nil {
+			return answer{}, err
+		}
+		list, paging = pageOf(list, limit, func(l commerce.StatementLine) string { return orderCursor(l.OrderID) })
+		sum := commerce.SumOf(statement.Currency)
+		for _, l := range list {
+			record.Lines = append(record.Lines, statementLine{l.OrderID, orNull(l.Day), sum(l.AmountMinor)})
+			cells = append(cells, []string{reports.CSVText(l.OrderID), l.Day, sum(l.AmountMinor).String(), statement.Currency})
+		}
+	}
+	a := answer{data: record, pagination: paging}
+	if asCSV {
+		a.csv = reports.WriteCSV([]string{"orderId", "date", "amount", "currency"}, cells)
+	}
+	return a, nil
+}
+
+// recordStatement is a statement as it is read, without its lines.
+func recordStatement(s *commerce.Statement) statementRecord {
+	record := statementRecord{
+		ID: s.StatementID, InfluencerID: s.InfluencerID, Influencer: s.Influencer, Currency: s.Currency, StartDate: orNull(s.StartDate), EndDate: s.EndDate,
+		State: s.State, Minimum: commerce.Amount{Minor: s.MinimumMinor, Currency: s.Currency}, AskedAt: s.AskedAt.UTC().Format(timestampFormat),
+	}
+	if !s.ClosedAt.IsZero() {
+		sum := commerce.SumOf(s.Currency)
+		opening, total, closed := sum(s.OpeningMinor), sum(s.TotalMinor), s.ClosedAt.UTC().Format(timestampFormat)
+		record.Opening, record.Total, record.LineCount, record.Carried, record.ClosedAt = &opening, &total, &s.Lines, &s.Carried, &closed
+	}
+	if !s.PaidAt.IsZero() {
+		record.Payment = &statementPaying{s.PaidAt.UTC().Format(timestampFormat), s.Reference}
+	}
+	return record
+}
+
+var statementHeader = []string{"id", "influencer_id", "influencer", "currency", "start_date", "end_date", "state", "opening", "line_count", "total", "carried",
+	"minimum_payout", "asked_at", "closed_at", "paid_at", "reference"}
+
+// statementCells is a statement as a line of a table.
+func statementCells(s *statementRecord) []string {
+	amount := func(sum *commerce.Sum) string {
+		if sum == nil {
+			return ""
+		}
+		return sum.String()
+	}
+	paid := statementPaying{}
+	if s.Payment != nil {
+		paid = *s.Payment
+	}
+	count := ""
+	if s.LineCount != nil {
+		count = strconv.FormatInt(*s.LineCount, 10)
+	}
+	return []string{s.ID, s.InfluencerID, reports.CSVText(s.Influencer), s.Currency, cell(s.StartDate), s.EndDate, s.State, amount(s.Opening), count, amount(s.Total),
+		cell(s.Carried), commerce.FormatMinor(s.Minimum.Minor, s.Currency), s.AskedAt, cell(s.ClosedAt), paid.PaidAt, reports.CSVText(paid.Reference)}
+}

@@ -1,0 +1,124 @@
+package factstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/rollup"
+)
+
+var countedOrders = `
+	select order_id, is_first_order, coalesce((body->'items')::text, '') from orders where company_id = @company_id and order_id = any(@order_ids)`
+
+// CountedOrders returns what reports count of orders beside their outcomes, by order id.
+// Orders that are not stored are left out.
+func (t *Tx) CountedOrders(ctx context.Context, companyID string, orderIDs []string) (map[string]rollup.Counted, error) {
+	if len(orderIDs) == 0 {
+		return nil, nil
+	}
+	rows, err := t.tx.Query(ctx, countedOrders, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
+	if err != nil {
+		return nil, fmt.Errorf("read what is counted of orders: %w", err)
+	}
+	counted := make(map[string]rollup.Counted, len(orderIDs))
+	var id string
+	var c rollup.Counted
+	if _, err := pgx.ForEachRow(rows, []any{&id, &c.First, &c.Items}, func() error { counted[id] = c; return nil }); err != nil {
+		return nil, fmt.Errorf("read what is counted of orders: %w", err)
+	}
+	return counted, nil
+}
+
+// sumRows describes the rows of a table of sums: its key, and its columns of sums.
+func sumRows[K comparable](key postgres.Rows[rollup.Row[K]], columns []string) postgres.Rows[rollup.Row[K]] {
+	rows := slices.Clone(key)
+	for i, name := range columns {
+		rows = append(rows, postgres.Col(name, "numeric", func(r *rollup.Row[K]) string { return r.Sums[i].String() }))
+	}
+	return rows
+}
+
+// upsertSums is the statement that adds rows to a table of sums. more are columns of the
+// table that are neither key nor sums, with their expressions.
+func upsertSums[K comparable](table string, rows postgres.Rows[rollup.Row[K]], key, columns []string, more ...[2]string) string {
+	names, values := slices.Concat(key, columns), slices.Concat(key, columns)
+	for _, m := range more {
+		names, values = append(names, m[0]), append(values, m[1])
+	}
+	set := make([]string, len(columns))
+	for i, c := range columns {
+		set[i] = c + " = s." + c + " + excluded." + c
+	}
+	return `
+	insert into ` + table + ` as s (company_id, ` + strings.Join(names, ", ") + `)
+	select @company_id, ` + strings.Join(values, ", ") + ` from ` + rows.Unnest("n") + `
+	on conflict (company_id, ` + strings.Join(key, ", ") + `) do update set ` + strings.Join(set, ", ")
+}
+
+var (
+	saleKey  = []string{"day", "currency", "influencer_id", "campaign_id", "coupon_id"}
+	saleRows = sumRows(postgres.Rows[rollup.Row[rollup.SaleKey]]{
+		postgres.Col("day", "date", func(r *rollup.Row[rollup.SaleKey]) string { return r.Key.Day }),
+		postgres.Col("currency", "text", func(r *rollup.Row[rollup.SaleKey]) string { return r.Key.Currency }),
+		postgres.Col("influencer_id", "text", func(r *rollup.Row[rollup.SaleKey]) string { return r.Key.InfluencerID }),
+		postgres.Col("campaign_id", "text", func(r *rollup.Row[rollup.SaleKey]) string { return r.Key.CampaignID }),
+		postgres.Col("coupon_id", "text", func(r *rollup.Row[rollup.SaleKey]) string { return r.Key.CouponID }),
+	}, rollup.SaleColumns)
+	addSales = upsertSums("sale_day", saleRows, saleKey, rollup.SaleColumns)
+
+	channelKey  = []string{"day", "currency", "channel", "influencer_id", "campaign_id"}
+	channelRows = sumRows(postgres.Rows[rollup.Row[rollup.CreditKey]]{
+		postgres.Col("day", "date", func(r *rollup.Row[rollup.CreditKey]) string { return r.Key.Day }),
+		postgres.Col("currency", "text", func(r *rollup.Row[rollup.CreditKey]) string { return r.Key.Currency }),
+		postgres.Col("channel", "text", func(r *rollup.Row[rollup.CreditKey]) string { return r.Key.Channel }),
+		postgres.Col("influencer_id", "text", func(r *rollup.Row[rollup.CreditKey]) string { return r.Key.InfluencerID }),
+		postgres.Col("campaign_id", "text", func(r *rollup.Row[rollup.CreditKey]) string { return r.Key.CampaignID }),
+	}, rollup.CreditColumns)
+	addChannels = upsertSums("credit_day", channelRows, channelKey, rollup.CreditColumns)
+
+	itemKey  = []string{"day", "currency", "item"}
+	itemRows = sumRows(postgres.Rows[rollup.Row[rollup.ProductKey]]{
+		postgres.Col("day", "date", func(r *rollup.Row[rollup.ProductKey]) string { return r.Key.Day }),
+		postgres.Col("currency", "text", func(r *rollup.Row[rollup.ProductKey]) string { return r.Key.Currency }),
+		postgres.Col("item", "text", func(r *rollup.Row[rollup.ProductKey]) string { return r.Key.Item }),
+	}, rollup.ProductColumns)
+	addItems = upsertSums("product_day", itemRows, itemKey, rollup.ProductColumns)
+
+	pathKey  = []string{"day", "currency", "path_id"}
+	pathRows = sumRows(postgres.Rows[rollup.Row[rollup.PathKey]]{
+		postgres.Col("day", "date", func(r *rollup.Row[rollup.PathKey]) string { return r.Key.Day }),
+		postgres.Col("currency", "text", func(r *rollup.Row[rollup.PathKey]) string { return r.Key.Currency }),
+		postgres.Col("path_id", "bytea", func(r *rollup.Row[rollup.PathKey]) []byte { return []byte(r.Key.ID) }),
+		postgres.Col("channels", "text", func(r *rollup.Row[rollup.PathKey]) string { return strings.Join(r.Path, rollup.PathSeparator) }),
+	}, rollup.PathColumns)
+	addPaths = upsertSums("path_day", pathRows, pathKey, rollup.PathColumns, [2]string{"path", `string_to_array(channels, E'\x1f')`})
+)
+
+// AddSums adds to the tables of sums by day.
+func (t *Tx) AddSums(ctx context.Context, companyID string, s *rollup.Sums) error {
+	company := pgx.NamedArgs{"company_id": companyID}
+	if rows := s.Sales(); len(rows) > 0 {
+		if err := t.exec(ctx, "sum sales", addSales, saleRows.Args(rows, company)); err != nil {
+			return err
+		}
+	}
+	if rows := s.Credits(); len(rows) > 0 {
+		if err := t.exec(ctx, "sum credits", addChannels, channelRows.Args(rows, company)); err != nil {
+			return err
+		}
+	}
+	if rows := s.Products(); len(rows) > 0 {
+		if err := t.exec(ctx, "sum products", addItems, itemRows.Args(rows, company)); err != nil {
+			return err
+		}
+	}
+	if rows := s.Paths(); len(rows) > 0 {
+		return t.exec(ctx, "sum paths", addPaths, pathRows.Args(rows, company))
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/rollup"
+)
+
+// DifferentSums says in how many rows a table of sums by day differs from what the orders'
+// outcomes sum to.
+type DifferentSums struct {
+	CompanyID string
+	Table     string
+	Rows      int64
+}
+
+// CheckSums sums all outcomes again, and compares that with what the processor has summed
+// change by change. It returns the tables that differ.
+func (s *Snapshot) CheckSums(ctx context.Context) ([]DifferentSums, error) {
+	return checkSums(ctx, s.tx, s.Companies)
+}
+
+// CheckSums does what Snapshot.CheckSums does, in the fresh schema.
+func (s *Schema) CheckSums(ctx context.Context, companies []string) ([]DifferentSums, error) {
+	return checkSums(ctx, s.DB.Pool(), companies)
+}
+
+func checkSums(ctx context.Context, q postgres.Querier, companies []string) (list []DifferentSums, err error) {
+	for _, company := range companies {
+		found, err := postgres.Collect(ctx, q, func(row pgx.CollectableRow) (d DifferentSums, err error) {
+			d.CompanyID = company
+			return d, row.Scan(&d.Table, &d.Rows)
+		}, differentSums, pgx.NamedArgs{"company_id": company})
+		if err != nil {
+			return nil, fmt.Errorf("postgres: sums of %s: %w", company, postgres.Translate(err))
+		}
+		list = append(list, found...)
+	}
+	return list, nil
+}
+
+// differentSums counts the rows that differ, table by table.
+var differentSums = strings.Join([]string{
+	different("sale_day", []string{"day", "currency", "influencer_id", "campaign_id", "coupon_id"}, rollup.SaleColumns, salesOfAll),
+	different("credit_day", []string{"day", "currency", "channel", "influencer_id", "campaign_id"}, rollup.CreditColumns, creditsOfAll()),
+	different("product_day", []string{"day", "currency", "item"}, rollup.ProductColumns, productsOfAll),
+	different("path_day", []string{"day", "currency", "path_id"}, rollup.PathColumns, pathsOfAll),
+}, `
+	union all`)
+
+// different is the statement that counts the rows in which a table differs from what a
+// query gives. The query's columns are the key and the sums, in their order.
+func different(table string, key, columns []string, query string) string {
+	names := strings.Join(append(append([]string{}, key...), columns...), ", ")
+	var live, again []string
+	for _, c := range columns {
+		live, again = append(live, "coalesce(l."+c+", 0)"), append(again, "coalesce(a."+c+", 0)")
+	}
+	return `
+	select '` + table + `', count(*) from (
+		select ` + names + ` from ` + table + ` where company_id = @company_id) l
+	full join (` + query + `) a (` + names + `) using (` + strings.Join(key, ", ") + `)
+	where (` + strings.Join(live, ", ") + `) <> (` + strings.Join(again, ", ") + `) having count(*) > 0`
+}
+
+// What all outcomes sum to. Migration 0022 sums the same.
+const (
+	salesOfAll = `
+		select p.day, m.currency, case when p.state = 'review' then '' else coalesce(p.influencer_id::text, '') end,
+			case when p.state = 'review' then '' else coalesce(p.campaign_id, '') end, case when p.state = 'review' then '' else coalesce(p.coupon_id::text, '') end,
+			coalesce(sum(m.own) filter (where p.status = 0), 0), coalesce(sum(p.total_minor * m.own) filter (where p.status = 0), 0),
+			coalesce(sum(m.own) filter (where p.status = 0 and o.is_first_order), 0), coalesce(sum(m.own) filter (where p.status = 0 and not o.is_first_order), 0),
+			coalesce(sum(m.commission) filter (where p.state = 'earned'), 0),
+			coalesce(sum(m.own) filter (where p.status = 1), 0), coalesce(sum(p.total_minor * m.own) filter (where p.status = 1), 0),
+			coalesce(sum(m.commission) filter (where p.state = 'expected'), 0),
+			coalesce(sum(m.own) filter (where p.status = 2), 0), coalesce(sum(p.total_minor * m.own) filter (where p.status = 2), 0),
+			coalesce(sum(m.own) filter (where p.state = 'review'), 0)
+		from payout p
+		join orders o on o.company_id = p.company_id and o.order_id = p.order_id
+		cross join lateral (values (p.currency, p.commission_minor, 1), ('BRL', p.fixed_brl_minor, 0)) m (currency, commission, own)
+		where p.company_id = @company_id and (m.own = 1 or m.commission <> 0 and p.state in ('earned', 'expected'))
+		group by 1, 2, 3, 4, 5`
+
+	productsOfAll = `
+		select day, currency, item, count(*), sum(quantity), sum(sales)
+		from (
+			select p.day, p.currency, p.order_id, coalesce(nullif(i.item->>'productId', ''), nullif(i.item->>'variantId', ''), i.item->>'itemId') as item,
+				sum((i.item->>'quantity')::numeric) as quantity,
+				sum(coalesce((i.item->>'price')::numeric, 0) * (i.item->>'quantity')::numeric - coalesce((i.item->>'discount')::numeric, 0)) as sales
+			from payout p
+			join orders o on o.company_id = p.company_id and o.order_id = p.order_id
+			cross join lateral jsonb_array_elements(case jsonb_typeof(o.body->'items') when 'array' then o.body->'items' else '[]' end) as i (item)
+			where p.company_id = @company_id and p.status = 0 group by 1, 2, 3, 4) i
+		where item <> '' group by 1, 2, 3`
+
+	pathsOfAll = `
+		select day, currency, substring(sha256(convert_to(array_to_string(path, E'\x1f'), 'UTF8')) for 16), count(*), sum(total_minor)
+		from (
+			select p.day, p.currency, p.order_id, p.total_minor, array_agg(c.channel order by c.position) as path
+			from payout p
+			join credit c on c.company_id = p.company_id and c.order_id = p.order_id and c.linear_minor is not null
+			where p.company_id = @company_id and p.status = 0 group by 1, 2, 3, 4) o
+		group by 1, 2, 3`
+)
+
+func creditsOfAll() string {
+	var counts, sums []string
+	for _, model := range facts.Models {
+		column := model + "_minor"
+		counts = append(counts, "count("+column+") over o as of_"+model)
+		sums = append(sums, "coalesce(sum(case when p.total_minor = 0 then round(1.0 / c.of_"+model+", 12) else round(c."+column+"::numeric / p.total_minor, 12) end) filter (where c."+column+" is not null), 0)",
+			"coalesce(sum(c."+column+"), 0)")
+	}
+	return `
+		select p.day, c.currency, c.channel, coalesce(c.influencer_id::text, ''), coalesce(c.campaign_id, ''), ` + strings.Join(sums, ", ") + `
+		from (
+			select c.*, ` + strings.Join(counts, ", ") + `
+			from credit c where c.company_id = @company_id window o as (partition by c.company_id, c.order_id)) c
+		join payout p on p.company_id = c.company_id and p.order_id = c.order_id and p.status = 0
+		group by 1, 2, 3, 4, 5`
+}

@@ -1,0 +1,155 @@
+package rollup
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/internal/facts"
+)
+
+// The sums of a row of sale_day, in the order of SaleColumns.
+const (
+	Orders = iota
+	Sales
+	NewCustomers
+	ReturningOrders
+	Commission
+	PendingOrders
+	PendingSales
+	PendingCommission
+	CancelledOrders
+	CancelledSales
+	ReviewOrders
+)
+
+// SaleColumns are the columns of sale_day that are sums. Those of money end with _minor.
+var SaleColumns = []string{"orders", "sales_minor", "new_customers", "returning_orders", "commission_minor", "pending_orders", "pending_minor",
+	"pending_commission_minor", "cancelled_orders", "cancelled_minor", "review_orders"}
+
+// The sums of a row of product_day. Sales are in currency units: prices may have more
+// digits than their currency.
+const (
+	ProductOrders = iota
+	ProductQuantity
+	ProductSales
+)
+
+// ProductColumns are the columns of product_day that are sums.
+var ProductColumns = []string{"orders", "quantity", "sales"}
+
+// The sums of a row of path_day.
+const (
+	PathOrders = iota
+	PathSales
+)
+
+// PathColumns are the columns of path_day that are sums.
+var PathColumns = []string{"orders", "sales_minor"}
+
+// CreditColumns are the columns of credit_day that are sums: of each model the orders, as
+// the sum of shares, and the sales.
+var CreditColumns = creditColumns()
+
+func creditColumns() (columns []string) {
+	for _, model := range facts.Models {
+		columns = append(columns, model+"_orders", model+"_minor")
+	}
+	return columns
+}
+
+// Keys of the rows. Days are YYYY-MM-DD in the store's time zone; an empty text is none.
+type (
+	// SaleKey is of who is paid, and by which coupon. Amounts of a review are of nobody.
+	SaleKey struct{ Day, Currency, InfluencerID, CampaignID, CouponID string }
+	// CreditKey is of a channel, or of an influencer as a channel.
+	CreditKey struct{ Day, Currency, Channel, InfluencerID, CampaignID string }
+	// ProductKey has the product's or variant's id, as the order has it.
+	ProductKey struct{ Day, Currency, Item string }
+	// PathKey has a digest of a path of 16 bytes.
+	PathKey struct{ Day, Currency, ID string }
+)
+
+// Row is a row of one of the tables: its key, and its sums in the order of the columns.
+type Row[K comparable] struct {
+	Key  K
+	Path []string // of path_day
+	Sums []decimal.Decimal
+}
+
+func (r *Row[K]) add(column int, sum decimal.Decimal) { r.Sums[column] = r.Sums[column].Add(sum) }
+
+// Sums are rows of all tables. The zero value has none.
+type Sums struct {
+	sales    map[SaleKey]*Row[SaleKey]
+	credits  map[CreditKey]*Row[CreditKey]
+	products map[ProductKey]*Row[ProductKey]
+	paths    map[PathKey]*Row[PathKey]
+}
+
+func row[K comparable](rows *map[K]*Row[K], key K, columns int) *Row[K] {
+	if *rows == nil {
+		*rows = map[K]*Row[K]{}
+	}
+	r := (*rows)[key]
+	if r == nil {
+		r = &Row[K]{Key: key, Sums: make([]decimal.Decimal, columns)}
+		(*rows)[key] = r
+	}
+	return r
+}
+
+func (s *Sums) sale(k SaleKey) *Row[SaleKey]       { return row(&s.sales, k, len(SaleColumns)) }
+func (s *Sums) credit(k CreditKey) *Row[CreditKey] { return row(&s.credits, k, len(CreditColumns)) }
+func (s *Sums) product(k ProductKey) *Row[ProductKey] {
+	return row(&s.products, k, len(ProductColumns))
+}
+
+func (s *Sums) path(k PathKey, path []string) *Row[PathKey] {
+	r := row(&s.paths, k, len(PathColumns))
+	r.Path = path
+	return r
+}
+
+// changed returns the rows in which a sum is not 0, ordered by key, so that transactions
+// lock them in one order.
+func changed[K comparable](rows map[K]*Row[K], compare func(a, b K) int) (list []Row[K]) {
+	for _, r := range rows {
+		if slices.ContainsFunc(r.Sums, func(d decimal.Decimal) bool { return !d.IsZero() }) {
+			list = append(list, *r)
+		}
+	}
+	slices.SortFunc(list, func(a, b Row[K]) int { return compare(a.Key, b.Key) })
+	return list
+}
+
+// Sales returns the changed rows of sale_day.
+func (s *Sums) Sales() []Row[SaleKey] {
+	return changed(s.sales, func(a, b SaleKey) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Currency, b.Currency), cmp.Compare(a.InfluencerID, b.InfluencerID),
+			cmp.Compare(a.CampaignID, b.CampaignID), cmp.Compare(a.CouponID, b.CouponID))
+	})
+}
+
+// Credits returns the changed rows of credit_day.
+func (s *Sums) Credits() []Row[CreditKey] {
+	return changed(s.credits, func(a, b CreditKey) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Currency, b.Currency), cmp.Compare(a.Channel, b.Channel),
+			cmp.Compare(a.InfluencerID, b.InfluencerID), cmp.Compare(a.CampaignID, b.CampaignID))
+	})
+}
+
+// Products returns the changed rows of product_day.
+func (s *Sums) Products() []Row[ProductKey] {
+	return changed(s.products, func(a, b ProductKey) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Currency, b.Currency), cmp.Compare(a.Item, b.Item))
+	})
+}
+
+// Paths returns the changed rows of path_day.
+func (s *Sums) Paths() []Row[PathKey] {
+	return changed(s.paths, func(a, b PathKey) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Currency, b.Currency), cmp.Compare(a.ID, b.ID))
+	})
+}

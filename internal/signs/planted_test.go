@@ -1,0 +1,146 @@
+package signs_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/tributary-io/tributary/internal/attribution"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/signs"
+	"github.com/tributary-io/tributary/testdata/leaks"
+)
+
+// score counts what was found of what was planted.
+type score struct{ found, wrong, missed int }
+
+func (s score) precision() float64 { return float64(s.found) / float64(max(s.found+s.wrong, 1)) }
+func (s score) recall() float64    { return float64(s.found) / float64(max(s.found+s.missed, 1)) }
+
+func (s score) String() string {
+	return fmt.Sprintf("%d found, %d wrong, %d missed: precision %.4f, recall %.4f", s.found, s.wrong, s.missed, s.precision(), s.recall())
+}
+
+// report gives the score to the output of a benchmark.
+func (s score) report(b *testing.B) {
+	b.ReportMetric(s.precision(), "precision")
+	b.ReportMetric(s.recall(), "recall")
+	b.ReportMetric(float64(s.found+s.missed), "planted")
+}
+
+// hold fails the test where the score is under what docs/signs.md says.
+func (s score) hold(t testing.TB, what string) {
+	t.Helper()
+	if s.precision() < .99 || s.recall() < .95 {
+		t.Errorf("%s: %v; the goals are .99 and .95", what, s)
+	}
+}
+
+// leakedCodes looks for the 4 leaked of 40 codes, with one seed after the other.
+func leakedCodes(t testing.TB, from, seeds uint64) score {
+	var s score
+	var days int
+	for seed := from; seed < from+seeds; seed++ {
+		sales, planted := leaks.Codes(seed, 40, 4)
+		since := map[string]leaks.Leaked{}
+		for _, l := range planted {
+			since[l.Code] = l
+		}
+		for _, sign := range signs.Find(sales, nil) {
+			if sign.Kind != signs.CouponSpread {
+				t.Errorf("seed %d: %s of %s", seed, sign.Kind, sign.Influencer)
+				continue
+			}
+			l, leaked := since[sign.Code]
+			if !leaked {
+				s.wrong++
+				t.Logf("seed %d: %s, %v after %v since %s", seed, sign.Code, sign.Observed, sign.Usual, sign.Since)
+				continue
+			}
+			s.found++
+			delete(since, sign.Code)
+			if near(sign.Since, l.Since) {
+				days++
+			}
+		}
+		s.missed += len(since)
+		for _, l := range since {
+			t.Logf("seed %d: %s since %s with %d orders is missed", seed, l.Code, l.Since, l.Extra)
+		}
+	}
+	s.hold(t, fmt.Sprintf("leaked codes of %d stores", seeds))
+	if days*10 < s.found*9 {
+		t.Errorf("of %d leaks %d have the day on which they began, or one within a week of it", s.found, days)
+	}
+	return s
+}
+
+func near(day, other string) bool {
+	a, b := signs.DayNumber(day), signs.DayNumber(other)
+	return a-b <= 7 && b-a <= 7
+}
+
+// hijackedJourneys looks for the hijacked journeys of stores: the events go through
+// the rules that decide every order.
+func hijackedJourneys(t testing.TB, seeds uint64, journeys int) score {
+	var s score
+	rules := leaks.Store()
+	index := attribution.NewIndex(rules)
+	for seed := range seeds {
+		cases, planted := leaks.Journeys(seed, journeys, 8)
+		var sales []signs.Sale
+		for _, c := range cases {
+			sales = append(sales, saleOf(c, index.Decide(c)))
+		}
+		flagged := map[string]bool{}
+		for _, sign := range signs.Find(sales, nil) {
+			if sign.Kind != signs.AfterCheckout {
+				t.Errorf("seed %d: %s of %s, %v after %v", seed, sign.Kind, sign.Influencer, sign.Observed, sign.Usual)
+				continue
+			}
+			for _, id := range sign.Orders {
+				flagged[id] = true
+			}
+		}
+		for id := range flagged {
+			if planted[id] {
+				s.found++
+			} else {
+				s.wrong++
+			}
+		}
+		for id := range planted {
+			if !flagged[id] {
+				s.missed++
+			}
+		}
+	}
+	s.hold(t, fmt.Sprintf("hijacked of %d × %d journeys", seeds, journeys))
+	return s
+}
+
+// saleOf is what the store knows of a decided order.
+func saleOf(c facts.Case, out facts.Outcome) signs.Sale {
+	s := signs.Sale{
+		OrderID: c.Order.OrderID, At: c.Order.CreatedAt, Day: out.Day, Currency: out.Currency, Total: c.Order.TotalMinor,
+		Commission: out.Payout.CommissionMinor, Influencer: out.Payout.InfluencerID, Buyers: []string{"b" + c.Order.OrderID},
+	}
+	s.Explain(out.Explanation.Touches)
+	return s
+}
+
+func TestLeakedCodesAreFoundAmongHonestOnes(t *testing.T) { leakedCodes(t, 3, 5) }
+
+func TestHijackedJourneysAreFoundAmongHonestOnes(t *testing.T) { hijackedJourneys(t, 1, 2_000) }
+
+// The full sizes. Both fail under the goals.
+func BenchmarkLeakedCodesOf60Stores(b *testing.B) {
+	for b.Loop() {
+		leakedCodes(b, 0, 60).report(b)
+	}
+}
+
+func BenchmarkHijackedOf10000Journeys(b *testing.B) {
+	for b.Loop() {
+		hijackedJourneys(b, 5, 10_000).report(b)
+	}
+}

@@ -1,0 +1,174 @@
+package signs
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// The bounds of CouponSpread.
+const (
+	spreadOrders = 30  // before and after, at least: a share of fewer says little
+	spreadDays   = 7   // with orders, since it began: what goes on for days is no single post
+	spreadPoints = 15  // of a hundred: how much the share of untouched orders rises at least
+	spreadPeak   = 3   // days with the most orders that are left out: a viral post lasts as long
+	spreadGrowth = 150 // of a hundred: how much more untouched orders there are a day at least
+)
+
+// codeDays are the sales by one code.
+type codeDays struct {
+	influencer string
+	sales      []*Sale // by time
+	days       []dayOf // by day, days without orders left out
+}
+
+type dayOf struct {
+	number int  // days since 1970
+	rate   Rate // untouched orders of all
+}
+
+// spread finds codes that spread: the share of their orders whose buyer never came
+// by the influencer has risen on some day, stayed so, and such orders have become
+// more. sales are ordered by time.
+func spread(sales []Sale) []Sign {
+	codes := map[string]*codeDays{}
+	for i := range sales {
+		if s := &sales[i]; s.Code != "" && s.Influencer != "" {
+			key := s.Code + "\x00" + s.Influencer
+			if codes[key] == nil {
+				codes[key] = &codeDays{influencer: s.Influencer}
+			}
+			codes[key].add(s)
+		}
+	}
+	var found []Sign
+	for _, key := range sortedKeys(codes) {
+		c := codes[key]
+		began, before, after, rises := c.began()
+		if !rises {
+			continue
+		}
+		// A season, or a change of the shop, concerns all codes.
+		if trend := trend(codes, key, c.days[began].number); trend > 0 && !above(after, before, spreadPoints+trend) {
+			continue
+		}
+		found = append(found, c.sign(began, before, after))
+	}
+	return found
+}
+
+func (c *codeDays) add(s *Sale) {
+	c.sales = append(c.sales, s)
+	number := dayNumber(s.Day)
+	if n := len(c.days); n == 0 || c.days[n-1].number != number {
+		c.days = append(c.days, dayOf{number: number})
+	}
+	rate := &c.days[len(c.days)-1].rate
+	rate.Of++
+	if !s.touched() {
+		rate.Count++
+	}
+}
+
+// dayNumber returns the days from 1970 to a day; 0 for what is none.
+func dayNumber(day string) int {
+	at, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return 0
+	}
+	return int(at.Unix() / (24 * 60 * 60))
+}
+
+// began returns the day, as an index, since when the share is higher: of all days
+// the one where before and after differ most.
+func (c *codeDays) began() (day int, before, after Rate, rises bool) {
+	var all, sofar Rate
+	for _, d := range c.days {
+		all = all.plus(d.rate)
+	}
+	for i, d := range c.days {
+		rest := all.minus(sofar)
+		if sofar.Of >= spreadOrders && rest.Of >= spreadOrders && (!rises || distance(sofar, rest).Cmp(distance(before, after)) > 0) {
+			day, before, after, rises = i, sofar, rest, compareRates(rest, sofar) > 0
+		}
+		sofar = sofar.plus(d.rate)
+	}
+	if !rises || len(c.days)-day < spreadDays {
+		return 0, before, after, false
+	}
+	usual := after
+	for _, d := range c.busiest(day) {
+		usual = usual.minus(d.rate)
+	}
+	if usual.Of < spreadOrders || !above(usual, before, spreadPoints) || !c.more(day, before, usual) {
+		return 0, before, after, false
+	}
+	return day, before, after, true
+}
+
+// busiest returns the days with the most orders from a day on.
+func (c *codeDays) busiest(from int) []dayOf {
+	days := slices.Clone(c.days[from:])
+	slices.SortFunc(days, func(a, b dayOf) int {
+		return cmp.Or(cmp.Compare(b.rate.Of, a.rate.Of), cmp.Compare(a.number, b.number))
+	})
+	return days[:min(spreadPeak, len(days))]
+}
+
+// more reports whether the untouched orders of a day have become more, by
+// spreadGrowth hundredths, days without orders counted.
+func (c *codeDays) more(from int, before, after Rate) bool {
+	daysBefore := c.days[from].number - c.days[0].number
+	daysAfter := c.days[len(c.days)-1].number + 1 - c.days[from].number - spreadPeak
+	return after.Count*100*daysBefore >= spreadGrowth*before.Count*daysAfter
+}
+
+// trend returns by how many points the share rose on a day for the code in the
+// middle of all others.
+func trend(codes map[string]*codeDays, but string, day int) int {
+	var rises []int
+	for key, c := range codes {
+		var before, after Rate
+		for _, d := range c.days {
+			if d.number < day {
+				before = before.plus(d.rate)
+			} else {
+				after = after.plus(d.rate)
+			}
+		}
+		if key != but && before.Of >= spreadOrders && after.Of >= spreadOrders {
+			rises = append(rises, after.Count*100/after.Of-before.Count*100/before.Of)
+		}
+	}
+	if len(rises) == 0 {
+		return 0
+	}
+	slices.Sort(rises)
+	return rises[len(rises)/2]
+}
+
+func (c *codeDays) sign(began int, before, after Rate) Sign {
+	from := c.days[began].number
+	var untouched []*Sale
+	sources := map[string]int{}
+	for _, s := range c.sales {
+		if dayNumber(s.Day) >= from && !s.touched() {
+			untouched = append(untouched, s)
+			sources[s.Source]++
+		}
+	}
+	s := sign(CouponSpread, c.influencer, after, before, untouched)
+	s.Code, s.Since = c.sales[0].Code, time.Unix(int64(from)*24*60*60, 0).UTC().Format(time.DateOnly)
+	// As many would have had no touch as before; the others are what it costs.
+	excess := int64(after.Count)*int64(before.Of) - int64(before.Count)*int64(after.Of)
+	for i := range s.Costs {
+		part := func(minor int64) int64 { return part(minor, excess, int64(after.Count)*int64(before.Of)) }
+		s.Costs[i].Commission, s.Costs[i].Turnover = part(s.Costs[i].Commission), part(s.Costs[i].Turnover)
+	}
+	for _, name := range sortedKeys(sources) {
+		s.Sources = append(s.Sources, Source{name, sources[name]})
+	}
+	slices.SortStableFunc(s.Sources, func(a, b Source) int { return cmp.Compare(b.Orders, a.Orders) })
+	s.Sources = s.Sources[:min(mostSources, len(s.Sources))]
+	return s
+}
