@@ -16,6 +16,8 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/admin/dashboard/live"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/internal/throttle"
 )
@@ -44,6 +46,12 @@ type Config struct {
 // Deps is what the dashboard uses. Database and Hints are required.
 type Deps struct {
 	Database Database
+	// CheckLinks says of each destination of a short link why it is refused, or nil; the
+	// hosts are looked up. nil: all are refused.
+	CheckLinks func(ctx context.Context, urls []string) []error
+	// Hasher makes the keyed hash by which orders are found by an e-mail. nil: they are
+	// not found by it.
+	Hasher *identity.Hasher
 	// Hints calls handle with the value of each new record of results.v1 until
 	// ctx ends. When it returns earlier it is called again after a pause.
 	Hints  func(ctx context.Context, handle func(value []byte) error) error
@@ -67,6 +75,8 @@ type Server struct {
 	languages    *lang.Languages
 	pages        map[string]pages // by language
 	assets       assets
+	checkLinks   func(ctx context.Context, urls []string) []error
+	hasher       *identity.Hasher
 	attempts     *attempts
 	guesses      *throttle.Guesses // of refresh tokens
 	hashing      chan struct{}     // holds an element for each password that is being checked
@@ -94,6 +104,10 @@ func New(config Config, deps Deps) (*Server, error) {
 	s := &Server{
 		config: config, db: deps.Database, log: deps.Log, now: deps.Now, random: deps.Random,
 		attempts: newAttempts(), guesses: throttle.NewGuesses(), hashing: make(chan struct{}, hashingAtOnce),
+	}
+	s.checkLinks, s.hasher = deps.CheckLinks, deps.Hasher
+	if s.checkLinks == nil {
+		s.checkLinks = refuseAll
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -137,6 +151,14 @@ func New(config Config, deps Deps) (*Server, error) {
 	s.live = live.New(sockets, live.Deps{Feed: s, Viewer: s.Viewer, Still: s.db.StillWatching, Hints: deps.Hints, Log: s.log})
 	s.handler = s.routes()
 	return s, nil
+}
+
+func refuseAll(_ context.Context, urls []string) []error {
+	list := make([]error, len(urls))
+	for i := range list {
+		list[i] = commerce.ErrURLHost
+	}
+	return list
 }
 
 // Run sends updates to open pages until ctx ends; then it closes their sockets
