@@ -14,6 +14,7 @@ import (
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/internal/signs"
 	"github.com/tributary-io/tributary/internal/throttle"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -153,6 +154,8 @@ type Database interface {
 
 	// Report returns reports.ErrTooManyRows where the report would have too many rows.
 	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
+	// Signs looks at the orders of some days, YYYY-MM-DD.
+	Signs(ctx context.Context, companyID, from, to string) (*signs.Report, error)
 	// Order returns commerce.ErrNotFound for an order that is not processed yet.
 	Order(ctx context.Context, companyID, orderID string) (commerce.StoredOrder, error)
 	Orders(ctx context.Context, companyID string, filter commerce.OrderFilter) ([]commerce.StoredOrder, error)

@@ -267,18 +267,12 @@ func (s *stand) log(topic string) []kafka.Record {
 	for p := range partitions {
 		var found []kafka.Record
 		s.eventually("the partition is read", func() bool { // a broker just back may still elect its leader
-			found = found[:0]
 			ctx, cancel := context.WithTimeout(s.t.Context(), 15*time.Second)
 			defer cancel()
-			caughtUp := false
-			err := s.kafka.Follow(ctx, topic, p, kafka.FromFirst, func(_ int64, r kafka.Record) error {
-				found = append(found, r)
-				return nil
-			}, func() { caughtUp = true; cancel() })
-			if !caughtUp && !kafka.IsTemporary(err) {
+			if found, err = s.kafka.ReadPartition(ctx, topic, p); err != nil && !kafka.IsTemporary(err) {
 				s.t.Fatal(err)
 			}
-			return caughtUp
+			return err == nil
 		})
 		for _, r := range found {
 			if kafka.PartitionFor(r.Key, partitions) != p {

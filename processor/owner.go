@@ -25,14 +25,30 @@ var (
 type record struct {
 	wire.Fetched
 	topic string
+	event *parsedEvent // nil: it is parsed with its batch
+}
+
+// parsedEvent is what readEvent made of a record.
+type parsedEvent struct {
+	facts.Event
+	err error
 }
 
 // size is how many bytes a record counts for in the read-ahead.
-func (r record) size() int64 { return int64(len(r.Key)+len(r.Value)) + recordOverhead }
+func (r record) size() int64 {
+	if r.topic == wire.TopicEvents {
+		return int64(len(r.Key)+3*len(r.Value)) + eventOverhead
+	}
+	return int64(len(r.Key)+len(r.Value)) + recordOverhead
+}
 
-// recordOverhead is about how many bytes a record takes in memory beside its key
-// and value: the struct, its slices' headers and its place in a channel.
-const recordOverhead = 256
+const (
+	// recordOverhead is about how many bytes a record takes in memory beside its key
+	// and value: the struct, its slices' headers and its place in a channel.
+	recordOverhead = 256
+	// eventOverhead is the same with a parsed event, beside its texts and its packed form.
+	eventOverhead = 1280
+)
 
 // owner is the single writer of one partition of both topics. Only its loop
 // changes the fields without a lock; the two fetchers send to the channels.
@@ -49,6 +65,8 @@ type owner struct {
 	catchUp    catchUp          // on the events, where these are behind
 	queueTurns []string         // companies with queued orders whose turn is still to come
 	chunkLimit int              // queued orders of the next transaction
+	chunkTook  time.Duration    // the last transaction of queued orders
+	came       bool             // records have come since then
 	progress   *progress
 }
 
@@ -69,7 +87,7 @@ func (p *Processor) runPartition(ctx context.Context, partition int) error {
 	for {
 		o := &owner{
 			Processor: p, partition: partition, next: map[string]int64{}, queued: true, progress: progress,
-			batchLimit: p.config.BatchRecords, chunkLimit: p.config.RecomputeChunk,
+			batchLimit: p.config.BatchRecords, chunkLimit: min(leastChunk, p.config.RecomputeChunk),
 			commerce: make(chan record, maxWaiting), events: make(chan record, maxWaiting), memory: share{of: p.readAhead},
 		}
 		err := o.run(ctx)
@@ -165,7 +183,10 @@ func (o *owner) fetch(ctx context.Context, topic string, from int64, records cha
 			return fmt.Errorf("%w: %s/%d: expected %d, got %d", ErrRetained, topic, o.partition, expected, fetched.Offset)
 		}
 		expected++
-		r := record{fetched, topic}
+		r := record{Fetched: fetched, topic: topic}
+		if topic == wire.TopicEvents { // while the batch before is applied
+			r.event = readEvent(r.Value)
+		}
 		if err := o.memory.take(ctx, r.size()); err != nil {
 			return err
 		}
@@ -192,6 +213,7 @@ func (o *owner) loop(ctx context.Context) error {
 			return err
 		}
 		if len(records) > 0 {
+			o.came = true
 			if err := o.applyRecords(ctx, records); err != nil {
 				return err
 			}
@@ -373,6 +395,7 @@ func (o *owner) recomputeQueued(ctx context.Context) error {
 		}
 		if o.queued = len(companies) > 0; !o.queued {
 			o.catchUp = catchUp{}
+			o.chunkLimit = min(leastChunk, o.config.RecomputeChunk) // of the next job; it grows
 			return nil
 		}
 		o.queueTurns = companies
@@ -381,7 +404,7 @@ func (o *owner) recomputeQueued(ctx context.Context) error {
 	done, err := o.recomputeChunk(ctx, company)
 	switch {
 	case err == nil:
-		o.chunkLimit = min(2*o.chunkLimit, o.config.RecomputeChunk)
+		o.chunkLimit, o.came = nextChunk(o.chunkLimit, o.chunkTook, o.came, o.config.RecomputeChunk), false
 		o.metrics.orders.Add(float64(len(done.computed)))
 		o.sendHint(done.computed)
 	case o.chunkLimit > 1 && (errors.Is(err, facts.ErrData) || errors.Is(err, errTooLong)):
@@ -411,11 +434,32 @@ func (o *owner) recomputeChunk(ctx context.Context, company string) (done applie
 			b.companies = []companyBatch{{index: index}}
 		}
 		return o.limitTransactions(ctx, func() (err error) {
+			began := time.Now()
 			done, err = o.recompute(ctx, b, o.chunkLimit)
+			o.chunkTook = time.Since(began)
 			return err
 		})
 	})
 	return done, err
+}
+
+// While records come, a chunk of queued orders is to take so long: each record waits for
+// one chunk. A chunk of fewer than leastChunk orders would do little but begin and commit.
+// Both were chosen, not measured.
+const (
+	chunkTime  = 50 * time.Millisecond
+	leastChunk = 10
+)
+
+// nextChunk returns how many queued orders the next transaction computes: at most most.
+// limit is how many the last one had, took how long it took. came: records have come
+// meanwhile, so that others may wait for the next chunk.
+func nextChunk(limit int, took time.Duration, came bool, most int) int {
+	next := min(2*limit, most)
+	if !came {
+		return next
+	}
+	return min(next, max(leastChunk, int(int64(limit)*int64(chunkTime)/int64(max(took, 1)))))
 }
 
 // queuedCompanies returns the partition's companies that have orders queued.

@@ -113,6 +113,9 @@ func difference(before, after map[netKey]decimal.Decimal, label func(id string) 
 		for k, amount := range nets {
 			if k.kind != string(ledger.NetPayout) {
 				k.order = ""
+				if k.kind == string(ledger.NetEntry) {
+					k.of = "" // a preview sums over costs and days
+				}
 			} else if !isAmount(facts.PayoutState(k.of)) {
 				continue
 			}

@@ -103,7 +103,7 @@ type Config struct {
 	BatchRecords    int           // records of one transaction; 2,000
 	BatchBytes      int           // bytes of the records of one transaction; 8 MiB
 	ReadAheadBytes  int           // bytes of the records that wait in memory, of all partitions together, besides one record of each; 64 MiB
-	RecomputeChunk  int           // queued orders of one transaction; 200
+	RecomputeChunk  int           // queued orders of one transaction at most; 200
 	StatementChunk  int           // ledger entries that one transaction puts into a statement; 10,000
 	ApplyTimeout    time.Duration // of one attempt at a transaction, with its wait for MaxTransactions; 2 min
 	MaxTransactions int           // that run at the same time, however many partitions are owned; 4

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres/replay"
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -33,7 +34,7 @@ func (s *shop) outcomes() string {
 		`select concat_ws(' ', order_id, influencer_id, campaign_id, cost_id, currency, payable_on, sum(amount_minor)) from ledger_entry
 			group by order_id, influencer_id, campaign_id, cost_id, currency, payable_on having sum(amount_minor) <> 0 order by 1`,
 		`select concat_ws(' ', order_id, is_first_order, day, approved_since, body) from orders order by 1`,
-		`select concat_ws(' ', kind, key, visitor, day, first_at, last_at) from sighting order by 1`,
+		`select concat_ws(' ', kind, encode(key, 'hex'), encode(visitor, 'hex'), slot, first_ms, last_ms) from sighting order by 1`,
 		`select concat_ws(' ', event_id, at, class, name, encode(visitor, 'hex'), sources) from event_fact order by 1`,
 		`select concat_ws(' ', product_id, name, updated_at) from product order by 1`,
 		`select concat_ws(' ', variant_id, product_id, sku) from product_variant order by 1`,
@@ -484,7 +485,7 @@ func TestTooManyOrdersForABatchAreQueued(t *testing.T) {
 	if queued, err := s.store.QueuedCompanies(s.ctx); err != nil || len(queued) != 0 {
 		t.Errorf("companies queued after all was computed: %v, %v", queued, err)
 	}
-	if reached := s.int(`select count(*) from order_key where kind = 'reached'`); reached != n {
+	if reached := s.int(`select count(*) from order_key where kind = $1`, facts.KeyReached.Code()); reached != n {
 		t.Errorf("%d orders lead to their visitor, want %d", reached, n)
 	}
 }

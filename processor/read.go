@@ -98,19 +98,22 @@ func readInto(r record, company string, into *companyBatch) error {
 	if company == "" {
 		return facts.ErrNoCompany
 	}
-	if hasNUL(r.Value) {
-		return errCharacter
-	}
 	if r.topic == wire.TopicEvents {
-		e, err := facts.ParseEvent(r.Value)
-		if err != nil {
-			return err
+		e := r.event
+		if e == nil {
+			e = readEvent(r.Value)
+		}
+		if e.err != nil {
+			return e.err
 		}
 		if e.CompanyID != company {
 			return facts.ErrOtherCompany
 		}
-		into.events = append(into.events, e)
+		into.events = append(into.events, e.Event)
 		return nil
+	}
+	if hasNUL(r.Value) {
+		return errCharacter
 	}
 	var c wire.Commerce
 	if err := json.Unmarshal(r.Value, &c); err != nil {
@@ -120,6 +123,18 @@ func readInto(r record, company string, into *companyBatch) error {
 		return facts.ErrOtherCompany
 	}
 	return readCommerce(c, into)
+}
+
+// readEvent parses a record of events.v1, and packs it as it is stored.
+func readEvent(value []byte) *parsedEvent {
+	if hasNUL(value) {
+		return &parsedEvent{err: errCharacter}
+	}
+	e, err := facts.ParseEvent(value)
+	if err == nil {
+		e.Pack()
+	}
+	return &parsedEvent{e, err}
 }
 
 // readCommerce adds a record of commerce.v1 to its company's part of the batch.

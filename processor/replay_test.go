@@ -119,6 +119,8 @@ func TestAReplayFindsWhatWasChanged(t *testing.T) {
 		{"a part of a credit that is gone", `update credit set linear_minor = null where order_id = 'o1'`},
 		{"a ledger entry that is gone", `delete from ledger_entry where order_id = 'o1'`},
 		{"a ledger entry's amount", `update ledger_entry set amount_minor = 1 where order_id = 'o1'`},
+		{"from which day it may be paid", `update ledger_entry set payable_on = payable_on + 1 where order_id = 'o1'`},
+		{"for which cost it was posted", `update ledger_entry set cost_id = influencer_id where order_id = 'o1'`},
 		{"a payout's state", `update payout set state = 'expected' where order_id = 'o1'`},
 		{"an event that is lost", `delete from event_fact where event_id = '` + uuid7(noon, 1) + `'`},
 		{"an order whose versions are lost", `delete from order_version where order_id = 'o1'`},

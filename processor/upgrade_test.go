@@ -30,7 +30,7 @@ func TestDataOfAnEarlierVersionIsKept(t *testing.T) {
 			s.apply(s.randomFacts(r), func() int { return 50 })
 			want := s.outcomes()
 			keys := func() []string {
-				return s.texts(`select concat_ws(' ', kind, key, order_id, hub) from order_key order by 1`)
+				return s.texts(`select concat_ws(' ', kind, encode(key, 'hex'), order_id, hub) from order_key order by 1`)
 			}
 			wantKeys := keys()
 			wantHash := s.ledgerHash()
@@ -59,6 +59,7 @@ func TestDataOfAnEarlierVersionIsKept(t *testing.T) {
 	f(10, func(*shop, string) {})
 	f(14, func(*shop, string) {})
 	f(15, func(*shop, string) {})
+	f(16, func(*shop, string) {})
 	f(17, func(s *shop, hash string) {
 		// The ledger hash, as the program before 0017 computed it.
 		rows, err := s.pool.Query(s.ctx, `
@@ -66,8 +67,8 @@ func TestDataOfAnEarlierVersionIsKept(t *testing.T) {
 				select order_id, 'credit' as kind, model as of, touch_id, coalesce(influencer_id::text, '') as influencer_id, currency, sum(amount_minor)::text as amount
 				from credit group by order_id, model, touch_id, influencer_id, currency
 				union all
-				select order_id, 'ledger', '', '', influencer_id::text, currency, sum(amount_minor)::text
-				from ledger_entry group by order_id, influencer_id, currency having sum(amount_minor) <> 0
+				select order_id, 'ledger', cost_id || ' ' || payable_on, '', influencer_id::text, currency, sum(amount_minor)::text
+				from ledger_entry group by order_id, influencer_id, cost_id, payable_on, currency having sum(amount_minor) <> 0
 				union all
 				select p.order_id, 'payout', p.state, '', coalesce(p.influencer_id::text, ''), o.currency, p.commission_minor::text
 				from payout p join orders o using (company_id, order_id)

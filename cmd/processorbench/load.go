@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -38,6 +40,9 @@ const (
 	// together is how many visitors of a store are in the shop at the same time: their
 	// events come in turn.
 	together = 50
+	// betweenGroups is how long after one such group of page views the next one comes: as in
+	// a shop, the ids of events come in the order of their times.
+	betweenGroups = 400 * time.Second
 	// perBatch is how many records are produced together, below a broker's limit on a
 	// batch's bytes.
 	perBatch = 500
@@ -151,10 +156,9 @@ func visitorID(i int) string {
 
 // key is a keyed hash as identity makes them, of something of visitor i.
 func key(kind string, i int) string {
-	return fmt.Sprintf("k1:%-43.43s", fmt.Sprintf("%s%08d", kind, i)+filler)
+	sum := sha256.Sum256(fmt.Append(nil, kind, i))
+	return "k1:" + base64.RawURLEncoding.EncodeToString(sum[:])
 }
-
-const filler = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJ"
 
 // products are the demo shop's.
 var products = []string{"vestido", "bolsa", "camiseta", "chapeu"}
@@ -163,7 +167,7 @@ var products = []string{"vestido", "bolsa", "camiseta", "chapeu"}
 // visitor with an order comes five times, the last an hour before it, and looks at two
 // pages each time. Other visitors come once, from a search.
 func (l load) event(company string, i, n int, now time.Time) *wire.Event {
-	at := now.Add(-2*time.Hour + time.Duration(n)*20*time.Second)
+	at := now.Add(-24*time.Hour + time.Duration(i/together)*betweenGroups + time.Duration(n)*20*time.Second)
 	page, referrer := "https://demo.example.com/p/"+products[(i+n)%len(products)], "https://demo.example.com/"
 	if n == 0 {
 		referrer = "https://www.google.com/"
@@ -183,7 +187,7 @@ func (l load) event(company string, i, n int, now time.Time) *wire.Event {
 	}
 	e.Context = wire.Context{
 		Page:    wire.Page{URL: page, Path: "/p/" + products[(i+n)%len(products)], Referrer: referrer, Title: "Vestido de linho – Loja Demo"},
-		Library: wire.Library{Name: "tributary-js", Version: "1.0.0"}, Locale: "pt-BR", Screen: "390x844",
+		Library: wire.Library{Name: "sdk-js", Version: "1.0.0"}, Locale: "pt-BR", Screen: "390x844",
 		UserAgent: "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1",
 	}
 	return e

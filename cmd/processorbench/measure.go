@@ -239,6 +239,12 @@ func (b *bench) lookAfter(ctx context.Context, db *copied.Database, l load, name
 	if err != nil {
 		return err
 	}
+	if b.statements {
+		fmt.Println("bytes a unit, with indexes  table")
+		for _, table := range tables {
+			fmt.Printf("%27d  %s\n", (after[table]-before[table])/int64(m.units), table)
+		}
+	}
 	var events, others int64
 	for table, size := range after {
 		if slices.Contains(tablesOfEvents, table) {

@@ -14,12 +14,13 @@ import (
 func (x *Index) Decide(c facts.Case) facts.Outcome {
 	order := x.orderOf(&c.Order)
 	found := x.join(&c)
-	touches, cut := withoutTooMany(x.modelTouches(order, found), found.visitors)
+	ofVisitors := x.modelTouches(order, found)
+	touches, cut := withoutTooMany(ofVisitors, found.visitors)
 	if cut {
 		found.cuts = append(found.cuts, facts.Cut{What: facts.CutEvents, Limit: facts.HubOfEvents})
 	}
 	touches = x.withOrderTouch(order, touches)
-	e := x.evidenceOf(order, &c, found, touches)
+	e := x.evidenceOf(order, &c, found, ofVisitors, touches)
 	paid := x.decidePayout(order, &c, e.coupon, e.link, e.review)
 	divisions := x.divide(order, touches)
 

@@ -24,10 +24,10 @@ type evidence struct {
 	review  *claim // what a decision of the merchant's could make a link; nil where there is a link
 }
 
-// evidenceOf returns the evidence for an order. all are the touches of the channel
-// models.
-func (x *Index) evidenceOf(o *Order, c *facts.Case, j joined, all []Touch) evidence {
-	e := evidence{coupon: x.couponClaim(o), touches: x.provenTouches(o, j)}
+// evidenceOf returns the evidence for an order. found are the touches of
+// its visitors, all those that the channel models count.
+func (x *Index) evidenceOf(o *Order, c *facts.Case, j joined, found, all []Touch) evidence {
+	e := evidence{coupon: x.couponClaim(o), touches: x.provenTouches(o, j, found)}
 	e.touches = x.withAccepted(o, c, j, e.touches)
 	e.touches = x.withPaidUnproven(o, e.touches, all)
 	e.touches = x.withOrderTouchOfPayout(o, e.touches)

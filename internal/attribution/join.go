@@ -97,7 +97,7 @@ func (v *reached) reachBy(kind facts.KeyKind) {
 // touches were matched by; it returns no kind for a visitor that does not count.
 func (x *Index) touchesOfOrder(o *Order, visitors []reached, of func(v reached) ([]facts.Event, facts.KeyKind)) []Touch {
 	var touches []Touch
-	var counted []facts.Visitor
+	var counted []visit
 	from, to := o.CreatedAt.Add(-o.settings.Window), o.CreatedAt.Add(eventsAfter)
 	for _, v := range visitors {
 		events, kind := of(v)
@@ -106,9 +106,9 @@ func (x *Index) touchesOfOrder(o *Order, visitors []reached, of func(v reached) 
 		}
 		// Events after the order are left out, so that they cut no session of it. Those
 		// of a frame in another site's page make no touch.
-		events = slices.DeleteFunc(slices.Clone(events), func(e facts.Event) bool { return e.At.After(to) || e.Frame })
-		counted = append(counted, facts.Visitor{ID: v.ID, Events: events})
-		for _, t := range x.touchesOf(&o.settings, counted[len(counted)-1]) {
+		did := visitOf(v.ID, events, func(e *facts.Event) bool { return !e.At.After(to) && !e.Frame })
+		counted = append(counted, did)
+		for _, t := range x.touchesOf(&o.settings, did) {
 			if t.At.Before(from) {
 				continue
 			}

@@ -40,11 +40,22 @@ func withoutTooMany(touches []Touch, visitors []reached) (kept []Touch, cut bool
 }
 
 // provenTouches returns the touches that the payout sees: their own sessions, their
-// own merging, as if no other event existed.
-func (x *Index) provenTouches(o *Order, j joined) []Touch {
+// own merging, as if no other event existed. ofModels are those of modelTouches.
+func (x *Index) provenTouches(o *Order, j joined, ofModels []Touch) []Touch {
+	if allProven(j.visitors) {
+		return slices.Clone(ofModels)
+	}
 	keys := proofKeys(j)
 	return x.touchesOfOrder(o, j.visitors, func(v reached) ([]facts.Event, facts.KeyKind) {
 		return provenEvents(v, keys), v.proof
+	})
+}
+
+// allProven reports whether a proof key is the strongest that leads to each visitor who
+// counts, and all events of them are proven: then the payout sees what the models see.
+func allProven(visitors []reached) bool {
+	return !slices.ContainsFunc(visitors, func(v reached) bool {
+		return v.by != v.proof || v.by != "" && !facts.IsSecretID(v.ID)
 	})
 }
 
@@ -86,7 +97,7 @@ func provenEvents(v reached, keys map[facts.Key]bool) []facts.Event {
 // began the checkout, in the same run of activity: a browser extension makes such
 // touches to claim a sale that is being made. A visitor's run has its own events and
 // those with its id as cookie.
-func markAfterCheckout(touches []Touch, visitors []facts.Visitor) {
+func markAfterCheckout(touches []Touch, visits []visit) {
 	runs := map[string]activity{}      // by visitor id
 	marked := map[string][]time.Time{} // by click
 	for i := range touches {
@@ -95,7 +106,7 @@ func markAfterCheckout(touches []Touch, visitors []facts.Visitor) {
 			continue
 		}
 		if _, made := runs[t.Visitor]; !made {
-			runs[t.Visitor] = activityOf(t.Visitor, visitors)
+			runs[t.Visitor] = activityOf(t.Visitor, visits)
 		}
 		t.AfterCheckout = runs[t.Visitor].inCheckoutAt(t)
 		if t.AfterCheckout && t.Click != "" {
@@ -119,22 +130,22 @@ func markAfterCheckout(touches []Touch, visitors []facts.Visitor) {
 
 // activity is what a browser did, oldest first.
 type activity struct {
-	events     []facts.Event
+	events     []*facts.Event
 	inCheckout []bool // of each event: its run of activity has an INITIATE_CHECKOUT up to it
 }
 
 // activityOf returns the activity of a browser: the events of a visitor, and those
 // with the visitor's id as cookie.
-func activityOf(id string, visitors []facts.Visitor) activity {
+func activityOf(id string, visits []visit) activity {
 	var a activity
-	for _, v := range visitors {
-		for _, e := range v.Events {
-			if (v.ID == id || e.CookieID == id) && e.Human() {
+	for _, v := range visits {
+		for _, e := range v.events {
+			if (v.visitor == id || e.CookieID == id) && e.Human() {
 				a.events = append(a.events, e)
 			}
 		}
 	}
-	slices.SortFunc(a.events, func(x, y facts.Event) int { return compareEvents(&x, y.At, y.EventID) })
+	slices.SortFunc(a.events, func(x, y *facts.Event) int { return compareEvents(x, y.At, y.EventID) })
 	a.inCheckout = make([]bool, len(a.events))
 	for i := range a.events {
 		before := i > 0 && a.inCheckout[i-1] && a.events[i].At.Sub(a.events[i-1].At) <= sessionIdle
@@ -151,6 +162,6 @@ func compareEvents(e *facts.Event, at time.Time, id string) int {
 // inCheckoutAt reports whether a touch comes after an INITIATE_CHECKOUT in the same
 // run of activity.
 func (a activity) inCheckoutAt(t *Touch) bool {
-	before, _ := slices.BinarySearchFunc(a.events, t, func(e facts.Event, t *Touch) int { return compareEvents(&e, t.At, t.ID) })
+	before, _ := slices.BinarySearchFunc(a.events, t, func(e *facts.Event, t *Touch) int { return compareEvents(e, t.At, t.ID) })
 	return before > 0 && a.inCheckout[before-1] && t.At.Sub(a.events[before-1].At) <= sessionIdle
 }

@@ -52,13 +52,28 @@ func (a *arrival) campaign() bool {
 	return a.Kind == facts.ByClick || a.Kind == facts.ByUTM || a.Kind == facts.ByAdClick
 }
 
-// touchesOf cuts one visitor's events, in any order, into sessions and returns their
-// touches under the settings of an order, oldest first.
-func (x *Index) touchesOf(settings *facts.Settings, v facts.Visitor) []Touch {
-	events := slices.Clone(v.Events)
-	slices.SortFunc(events, func(a, b facts.Event) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.EventID, b.EventID))
-	})
+// visit is what one visitor did: events, oldest first. They are not copied: an event is
+// large, and an order may have thousands.
+type visit struct {
+	visitor string
+	events  []*facts.Event
+}
+
+// visitOf returns those events of a visitor that count, which are in any order.
+func visitOf(visitor string, events []facts.Event, counts func(e *facts.Event) bool) visit {
+	v := visit{visitor: visitor, events: make([]*facts.Event, 0, len(events))}
+	for i := range events {
+		if e := &events[i]; counts(e) {
+			v.events = append(v.events, e)
+		}
+	}
+	slices.SortFunc(v.events, func(a, b *facts.Event) int { return compareEvents(a, b.At, b.EventID) })
+	return v
+}
+
+// touchesOf cuts one visitor's events into sessions and returns their touches under the
+// settings of an order, oldest first.
+func (x *Index) touchesOf(settings *facts.Settings, v visit) []Touch {
 	var touches []Touch
 	var last time.Time       // of the event before
 	var seen map[string]bool // referrers since the last pause of sessionIdle
@@ -70,15 +85,14 @@ func (x *Index) touchesOf(settings *facts.Settings, v facts.Visitor) []Touch {
 			direct = nil
 		}
 	}
-	for i := range events {
-		e := &events[i]
+	for _, e := range v.events {
 		if !e.Human() {
 			continue
 		}
 		if seen == nil || e.At.Sub(last) > sessionIdle {
 			addDirect()
 			seen, current = map[string]bool{}, ""
-			direct = &Touch{ID: e.EventID, At: e.At, Visitor: v.ID, Kind: facts.Direct}
+			direct = &Touch{ID: e.EventID, At: e.At, Visitor: v.visitor, Kind: facts.Direct}
 		}
 		last = e.At
 		a := x.arrivalOf(settings, e)
@@ -98,7 +112,7 @@ func (x *Index) touchesOf(settings *facts.Settings, v facts.Visitor) []Touch {
 			addDirect() // the session before this campaign had no evidence
 		}
 		direct = nil
-		a.Touch.ID, a.Touch.At, a.Touch.Visitor = e.EventID, e.At, v.ID
+		a.Touch.ID, a.Touch.At, a.Touch.Visitor = e.EventID, e.At, v.visitor
 		touches = append(touches, a.Touch)
 	}
 	addDirect()

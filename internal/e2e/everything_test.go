@@ -109,6 +109,7 @@ func allRows(t *testing.T, dsn string) (all []stored) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	all = unpackedRows(t, conn)
 	for _, output := range []string{"escape", "hex"} {
 		if _, err := conn.Exec(t.Context(), "set bytea_output = "+output); err != nil {
 			t.Fatal(err)

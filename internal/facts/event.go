@@ -25,6 +25,7 @@ type Event struct {
 	At      time.Time // corrected time; UTC, milliseconds; never after ReceivedAt
 	Visitor string    // visitorId, else cookieId, else keyedVisitor; empty: nothing reads the event
 	Raw     []byte    // the record as it came, JSON
+	packed  []byte    // see Pack
 	Came    []byte    // the digest of the record as it came; nil: Raw is that record, not another text of it
 }
 
@@ -177,23 +178,42 @@ func rankOf(trust wire.Trust) int {
 	return 0
 }
 
+// inOrder returns events ordered by id. It moves each of them once: they are large.
+func inOrder(events []Event) []Event {
+	places := make([]int, len(events))
+	for i := range places {
+		places[i] = i
+	}
+	byID := func(a, b int) int { return cmp.Compare(events[a].EventID, events[b].EventID) }
+	if slices.IsSortedFunc(places, byID) {
+		return events
+	}
+	slices.SortFunc(places, byID)
+	list := make([]Event, len(events))
+	for i, place := range places {
+		list[i] = events[place]
+	}
+	return list
+}
+
 // ChooseCopies returns the copy that counts of each event id, ordered by id, and
 // the other copies.
 func ChooseCopies(events []Event) (chosen []Event, others []Copy) {
 	byID := make(map[string]int, len(events))
-	for _, e := range events {
+	chosen = make([]Event, 0, len(events))
+	for place := range events {
+		e := &events[place]
 		i, known := byID[e.EventID]
 		switch {
 		case !known:
 			byID[e.EventID] = len(chosen)
-			chosen = append(chosen, e)
+			chosen = append(chosen, *e)
 		case e.Copy().Before(chosen[i].Copy()):
 			others = append(others, chosen[i].Copy())
-			chosen[i] = e
+			chosen[i] = *e
 		default:
 			others = append(others, e.Copy())
 		}
 	}
-	slices.SortFunc(chosen, func(a, b Event) int { return cmp.Compare(a.EventID, b.EventID) })
-	return chosen, others
+	return inOrder(chosen), others
 }

@@ -26,7 +26,7 @@ func (o *Outcome) hash(explanation []byte) []byte {
 		}
 	}
 	p := &o.Payout
-	w.texts(string(p.State), string(p.Reason), p.InfluencerID, p.CampaignID, string(p.Evidence), string(p.Proof), p.PayableOn)
+	w.texts(string(p.State), string(p.Reason), p.InfluencerID, p.CampaignID, string(p.Evidence), p.CouponID, string(p.Proof), p.PayableOn)
 	w.numbers(p.BaseMinor, p.CommissionMinor, p.FixedBRLMinor)
 	w.numbers(int64(len(o.Lines)))
 	for _, l := range o.Lines {

@@ -19,7 +19,7 @@ func parseRecord(raw []byte) (wire.Event, error) {
 	if text := string(raw); !hasOddities(text) {
 		p := eventParser{Scanner: core.Scan(text, 0)}
 		var e wire.Event
-		if p.event(&e); !p.odd && p.Done() && (e.Payload == nil || strings.Contains(text, string(e.Payload))) {
+		if p.event(&e); !p.odd && p.Done() && (e.Payload == nil || strings.Contains(text, `"payload":`+string(e.Payload))) {
 			return e, nil
 		}
 	}
@@ -125,8 +125,7 @@ func (p *eventParser) event(e *wire.Event) {
 		case "timestamp":
 			p.time(&e.Timestamp)
 		case "payload":
-			if p.Kind() == core.Null {
-				p.odd = true
+			if p.odd = e.Payload != nil || p.Kind() == core.Null; p.odd {
 				return
 			}
 			e.Payload = json.RawMessage(p.Raw())

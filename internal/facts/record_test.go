@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,6 +101,7 @@ func TestRecordsAreParsedAsEncodingJSONDoes(t *testing.T) {
 	f(`"payload":{`, `"payload": { `)
 	f(`"payload":{`, `"payload":null,"x":{`)
 	f(`"payload":{`, `"payload":{"a":1},"payload":{`)
+	f(`"payload":{`, `"payload":{"a":1},"payload": {"a":1},"x":{`)
 	f(`"clickIds":{`, `"clickIds":{"a":"b"},"clickIds":{`)
 	f(`"clickIds":{`, `"clickIds":null,"x":{`)
 	f(`"click":{`, `"click":null,"x":{`)
@@ -124,6 +126,7 @@ func TestRandomRecordsAreParsedAsEncodingJSONDoes(t *testing.T) {
 	for name := range members {
 		names = append(names, name)
 	}
+	slices.Sort(names)
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 20_000 {
 		var list []string

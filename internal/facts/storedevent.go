@@ -31,6 +31,23 @@ func (e *Event) Class() Class {
 	return ClassPerson
 }
 
+// Pack makes the record's packed form, if it is not there yet: it is made once, however
+// often the event is stored.
+func (e *Event) Pack() {
+	if e.packed == nil {
+		e.packed = packed.AppendRecord(make([]byte, 0, packedSize), e.Raw, e.Came, e.Beside())
+	}
+}
+
+// packedSize is about how many bytes a page view has, packed.
+const packedSize = 320
+
+// Packed returns the record's packed form.
+func (e *Event) Packed() []byte {
+	e.Pack()
+	return e.packed
+}
+
 // Beside is what an event's row has in columns beside its packed record.
 func (e *Event) Beside() packed.Beside {
 	return packed.Beside{CompanyID: e.CompanyID, EventID: e.EventID, Name: e.Event.Event, Visitor: e.Visitor}

@@ -17,7 +17,7 @@ type NetKind string
 
 const (
 	NetCredit NetKind = "credit" // of a touch, under one channel model
-	NetEntry  NetKind = "ledger" // of an influencer: the sum of the ledger's entries
+	NetEntry  NetKind = "ledger" // of an influencer: the sum of the ledger's entries of a cost and a day
 	NetPayout NetKind = "payout" // of an influencer: what the current outcome says
 )
 
@@ -26,7 +26,7 @@ type Net struct {
 	CompanyID    string
 	OrderID      string
 	Kind         NetKind
-	Of           string // the channel model of a credit, the state of a payout
+	Of           string // the channel model of a credit, the state of a payout, the cost of an entry with the day from which it may be paid
 	TouchID      string // of a credit
 	InfluencerID string // empty: nobody's
 	Currency     string // ISO 4217

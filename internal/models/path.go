@@ -62,7 +62,7 @@ func (c *Calculator) steps(model string, n int) []*big.Int {
 		touches[i].At = time.Unix(0, 0).Add(time.Duration(i) * day)
 	}
 	_, weights := c.Shares(model, touches, Rules{HalfLife: halfLife})
-	return divide(new(big.Int).Lsh(big.NewInt(1), shareBits), weights)
+	return Divide(new(big.Int).Lsh(big.NewInt(1), shareBits), weights)
 }
 
 // lastNonDirect returns which touch of a path is the last that is not direct: the

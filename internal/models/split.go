@@ -2,6 +2,7 @@ package models
 
 import (
 	"cmp"
+	"fmt"
 	"math/big"
 	"slices"
 )
@@ -12,7 +13,7 @@ import (
 func Split(total int64, weights []*big.Int) []int64 {
 	amount := big.NewInt(total)
 	parts := make([]int64, len(weights))
-	for i, part := range divide(amount.Abs(amount), weights) {
+	for i, part := range Divide(amount.Abs(amount), weights) {
 		parts[i] = part.Int64()
 		if total < 0 {
 			parts[i] = -parts[i]
@@ -21,8 +22,8 @@ func Split(total int64, weights []*big.Int) []int64 {
 	return parts
 }
 
-// divide is Split for a total of any size that is not negative.
-func divide(total *big.Int, weights []*big.Int) []*big.Int {
+// Divide is Split for a total of any size that is not negative.
+func Divide(total *big.Int, weights []*big.Int) []*big.Int {
 	whole := sum(weights)
 	parts, remainders, order := zeros(len(weights)), zeros(len(weights)), make([]int, len(weights))
 	left := new(big.Int).Set(total)
@@ -42,12 +43,15 @@ func divide(total *big.Int, weights []*big.Int) []*big.Int {
 }
 
 // Portions returns each weight's part of their sum as a decimal between 0 and 1
-// with six decimal places. At least one weight is above zero.
+// with six decimal places, halves rounded up. At least one weight is above zero.
 func Portions(weights []*big.Int) []string {
 	whole := sum(weights)
+	twice, million := new(big.Int).Lsh(whole, 1), big.NewInt(2*1_000_000)
+	part := new(big.Int)
 	list := make([]string, len(weights))
 	for i, weight := range weights {
-		list[i] = new(big.Rat).SetFrac(weight, whole).FloatString(6)
+		part.Quo(part.Add(part.Mul(weight, million), whole), twice)
+		list[i] = fmt.Sprintf("%d.%06d", part.Int64()/1_000_000, part.Int64()%1_000_000)
 	}
 	return list
 }

@@ -19,9 +19,10 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres/moves"
 )
 
-//go:embed migrations/*.sql migrations/moved/*.sql
+//go:embed migrations/*.sql
 var migrations embed.FS
 
 // DB is a pool of connections to one database; safe for concurrent use.
@@ -137,7 +138,7 @@ func withMigrations(dsn, schema string, f func(provider *goose.Provider) error) 
 	if err != nil {
 		return fmt.Errorf("postgres: migrations: %w", err)
 	}
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithGoMigrations(goMigrations()...))
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithGoMigrations(moves.Migrations()...))
 	if err != nil {
 		return fmt.Errorf("postgres: migrations: %w", err)
 	}

@@ -76,7 +76,8 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 	product := facts.Product{Product: wire.Product{ProductID: "p"}, UpdatedAt: noon, AcceptedAt: noon, Digest: []byte("d"), Body: []byte(`{}`)}
 	order := facts.FoldedOrder{Order: wire.Order{OrderID: "o1", CreatedAt: noon, Currency: "BRL", TotalMinor: 100}, Day: "2026-03-10"}
 	key := facts.OrderKey{Key: facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}, OrderID: "o1", CreatedAt: noon}
-	yes := true
+	marked, yes := key, true
+	marked.Hub = facts.HubOfOrders
 	return errors.Join(
 		second(tx.InsertEvents(ctx, company, events)),
 		second(tx.StoredCopies(ctx, company, events)),
@@ -93,6 +94,10 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.Versions(ctx, company, []string{"o1"})),
 		second(tx.UpsertOrders(ctx, company, noon, []facts.FoldedOrder{order})),
 		second(tx.ReplaceKeys(ctx, company, []string{"o1"}, facts.JoinKinds, []facts.OrderKey{key})),
+		second(tx.ReplaceKeys(ctx, company, []string{"o1"}, facts.JoinKinds, nil)),
+		second(tx.ReplaceKeys(ctx, company, []string{"o1"}, facts.JoinKinds, []facts.OrderKey{key})),
+		tx.MarkHubs(ctx, company, []string{"o1"}, facts.JoinKinds, []facts.OrderKey{marked}),
+		tx.MarkHubs(ctx, company, []string{"o1"}, facts.JoinKinds, nil),
 		second(tx.InsertDecisions(ctx, company, []facts.Decision{{OrderID: "o1", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Decision: commerce.EvidenceAccept, Rev: 1, AcceptedAt: noon, Actor: "cli", Touches: e.EventID}})),
 		second(tx.FirstOrderCandidates(ctx, company, []string{"o1"}, []facts.KeyKind{facts.KeyEmail}, facts.Limits{Window: time.Hour, Orders: 200})),
 		tx.SetFirstOrders(ctx, company, noon, []facts.FirstOrder{{OrderID: "o1", First: &yes}}),

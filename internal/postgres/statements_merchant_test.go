@@ -34,6 +34,9 @@ func merchantStatements(t *testing.T, recorder *sqlrules.Recorder) {
 		t.Fatal(err)
 	}
 	additionalCostStatements(t, db, author)
+	if _, err := db.InfluencerID(t.Context(), store.Live.CompanyID, "ana"); err != nil {
+		t.Fatal(err)
+	}
 	statementStatements(t, db, opened, author)
 	idempotencyStatements(t, db, store.Live.CompanyID)
 	personStatements(t, db, store.StoreID)

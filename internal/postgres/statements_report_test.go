@@ -50,9 +50,13 @@ func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	_, err = db.Products(ctx, company, commerce.ProductCursor{}, 10)
 	must(err)
 	for _, spec := range reports.Specs() {
-		_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: day, End: day})
-		must(err)
+		for _, model := range append([]string{""}, spec.Models...) {
+			_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: day, End: day, Model: model})
+			must(err)
+		}
 	}
+	_, err = db.Signs(ctx, company, day, day)
+	must(err)
 	_, err = db.Statements(ctx, company, commerce.StatementFilter{}, commerce.StatementCursor{}, 10)
 	must(err)
 	const id = "019cd7a4-2e00-7000-8000-000000000001"

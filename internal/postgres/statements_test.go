@@ -22,11 +22,11 @@ var scenarios = map[string]func(t *testing.T, recorder *sqlrules.Recorder){
 	"trial":     trialStatements,
 }
 
-// notProduct names packages below this one that no program uses, and why they
-// may send what they want.
+// notProduct names packages below this one that may send what they want, and why.
 var notProduct = map[string]string{
 	"sqlrules":   "reads the catalogue, for this test",
 	"reporttest": "puts rows into test databases",
+	"moves":      "is migrations, as the files of SQL are",
 }
 
 // exempt names what may break a rule, as "package.Function rule N", and what may

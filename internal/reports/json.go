@@ -22,8 +22,8 @@ func (r *Report) number(row Row, column int) string {
 		text, _ := commerce.Sum{Minor: value.RoundBank(0), Currency: r.Query.Currency}.MarshalJSON() // never fails
 		return string(text)
 	case Share:
-		value = value.Shift(-ratioDigits)
-	case Count, Ratio:
+		value = value.Round(ratioDigits)
+	case Count, Ratio, Portion:
 	}
 	return value.String()
 }

@@ -69,15 +69,7 @@ const DefaultModel = "last_non_direct"
 
 // Check returns the rules that a query breaks, by the names of its parameters.
 func (q Query) Check() (bad commerce.Violations) {
-	first, firstOK := checkDay(&bad, "start_date", q.Start)
-	last, lastOK := checkDay(&bad, "end_date", q.End)
-	switch {
-	case !firstOK || !lastOK:
-	case last.Before(first):
-		bad.Add("end_date", commerce.CodeInvalidDate, "is before start_date")
-	case daysOf(first, last) > MaxDays:
-		bad.Add("end_date", commerce.CodeOutOfRange, "makes more than %d days", MaxDays)
-	}
+	CheckDays(&bad, q.Start, q.End)
 	if q.By != "" && !slices.Contains(Bys, q.By) {
 		bad.Add("by", commerce.CodeInvalidValue, "must be one of %s", words(Bys))
 	}
@@ -98,6 +90,19 @@ func (q Query) Check() (bad commerce.Violations) {
 		}
 	}
 	return bad
+}
+
+// CheckDays adds what is wrong with the days of a report, start_date and end_date.
+func CheckDays(bad *commerce.Violations, start, end string) {
+	first, firstOK := checkDay(bad, "start_date", start)
+	last, lastOK := checkDay(bad, "end_date", end)
+	switch {
+	case !firstOK || !lastOK:
+	case last.Before(first):
+		bad.Add("end_date", commerce.CodeInvalidDate, "is before start_date")
+	case daysOf(first, last) > MaxDays:
+		bad.Add("end_date", commerce.CodeOutOfRange, "makes more than %d days", MaxDays)
+	}
 }
 
 func checkDay(bad *commerce.Violations, field, text string) (time.Time, bool) {

@@ -20,6 +20,8 @@ type Report struct {
 	// OtherCurrencies are the currencies, beside the report's, in which there are amounts
 	// in its days.
 	OtherCurrencies []string
+
+	periods map[string]Row // the sums of all rows of a period, by period
 }
 
 // Row is one line: one period and one value of each dimension.
@@ -60,8 +62,11 @@ func (b *Builder) Add(period string, texts []string, column int, sum decimal.Dec
 // Report returns the report of what was added. Rows in which all is 0 are left out,
 // but for those of Spec.Every.
 func (b *Builder) Report(asOf time.Time) *Report {
-	r := &Report{Query: b.query, Spec: b.spec, AsOf: asOf, Rows: []Row{},
-		Totals: Row{Texts: make([]string, len(b.spec.Dimensions)), Sums: make([]decimal.Decimal, len(b.spec.Metrics))}}
+	noRow := func() Row {
+		return Row{Texts: make([]string, len(b.spec.Dimensions)), Sums: make([]decimal.Decimal, len(b.spec.Metrics))}
+	}
+	r := &Report{Query: b.query, Spec: b.spec, AsOf: asOf, Rows: []Row{}, Totals: noRow(), periods: map[string]Row{}}
+	r.periods[""] = r.Totals
 	if b.spec.Every {
 		for _, period := range b.query.Periods() {
 			_ = b.Add(period, make([]string, len(b.spec.Dimensions)), 0, decimal.Zero) // few: MaxDays at most
@@ -72,8 +77,13 @@ func (b *Builder) Report(asOf time.Time) *Report {
 			continue
 		}
 		r.Rows = append(r.Rows, *row)
+		if _, known := r.periods[row.Period]; !known {
+			r.periods[row.Period] = noRow()
+		}
 		for i, sum := range row.Sums {
-			r.Totals.Sums[i] = r.Totals.Sums[i].Add(sum)
+			for _, of := range []Row{r.Totals, r.periods[row.Period]} {
+				of.Sums[i] = of.Sums[i].Add(sum)
+			}
 		}
 	}
 	by := -1
@@ -93,14 +103,17 @@ func (b *Builder) Report(asOf time.Time) *Report {
 	return r
 }
 
-// Value returns what a metric of a row is: money in minor units, shares in millionths,
-// quotients with six decimal places. ok is false where a quotient has the divisor 0.
+// Value returns what a metric of a row is: money in minor units, quotients with six
+// decimal places. ok is false where a quotient has the divisor 0.
 func (r *Report) Value(row Row, column int) (value decimal.Decimal, ok bool) {
 	m := r.Spec.Metrics[column]
 	if !m.isQuotient() {
 		return row.Sums[column], true
 	}
 	over, under := r.sum(row, m.Over), r.sum(row, m.Under)
+	if m.Kind == Portion {
+		under = r.sum(r.periods[row.Period], m.Over)
+	}
 	if under.IsZero() {
 		return decimal.Zero, false
 	}

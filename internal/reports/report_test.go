@@ -13,7 +13,7 @@ import (
 // testSpec has a metric of each kind.
 var testSpec = &Spec{
 	Name: "test", Dimensions: []string{"influencer"}, SortBy: "sales",
-	Metrics: []Metric{{Name: "orders", Kind: Count}, {Name: "sales", Kind: Money}, {Name: "cost", Kind: Money}, {Name: "part", Kind: Share},
+	Metrics: []Metric{{Name: "orders", Kind: Count}, {Name: "sales", Kind: Money}, {Name: "cost", Kind: Money}, {Name: "part", Kind: Share}, {Name: "share", Kind: Portion, Over: []string{"sales"}},
 		{Name: "roas", Kind: Ratio, Over: []string{"sales"}, Under: []string{"cost"}}, {Name: "cac", Kind: MoneyRatio, Over: []string{"cost"}, Under: []string{"orders"}}},
 }
 
@@ -31,7 +31,10 @@ func add(t *testing.T, b *Builder, period, text string, sums ...int64) {
 func TestRowsAreSummedSortedAndTotalled(t *testing.T) {
 	t.Parallel()
 	b := builder(Query{Start: "2026-03-01", End: "2026-03-02", By: ByDay, Currency: "BRL"})
-	add(t, b, "2026-03-02", "Ana", 1, 1000, 300, 333_333)
+	add(t, b, "2026-03-02", "Ana", 1, 1000, 300)
+	if err := b.Add("2026-03-02", []string{"Ana"}, 3, decimal.RequireFromString("0.333333333333")); err != nil {
+		t.Fatal(err)
+	}
 	add(t, b, "2026-03-01", "Ana", 1, 1050)
 	add(t, b, "2026-03-01", "", 2, 5000)
 	add(t, b, "2026-03-02", "Ana", 2, 2005)
@@ -41,10 +44,10 @@ func TestRowsAreSummedSortedAndTotalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{"start_date":"2026-03-01","end_date":"2026-03-02","by":"day","model":null,"currency":"BRL","other_currencies":[],"as_of":"2026-03-02T12:00:00Z",` +
-		`"rows":[{"period":"2026-03-01","influencer":null,"orders":2,"sales":50,"cost":0,"part":0,"roas":null,"cac":0},` +
-		`{"period":"2026-03-01","influencer":"Ana","orders":1,"sales":10.5,"cost":0,"part":0,"roas":null,"cac":0},` +
-		`{"period":"2026-03-02","influencer":"Ana","orders":3,"sales":30.05,"cost":3,"part":0.333333,"roas":10.016667,"cac":1}],` +
-		`"totals":{"orders":6,"sales":90.55,"cost":3,"part":0.333333,"roas":30.183333,"cac":0.5}}`
+		`"rows":[{"period":"2026-03-01","influencer":null,"orders":2,"sales":50,"cost":0,"part":0,"share":0.826446,"roas":null,"cac":0},` +
+		`{"period":"2026-03-01","influencer":"Ana","orders":1,"sales":10.5,"cost":0,"part":0,"share":0.173554,"roas":null,"cac":0},` +
+		`{"period":"2026-03-02","influencer":"Ana","orders":3,"sales":30.05,"cost":3,"part":0.333333,"share":1,"roas":10.016667,"cac":1}],` +
+		`"totals":{"orders":6,"sales":90.55,"cost":3,"part":0.333333,"share":1,"roas":30.183333,"cac":0.5}}`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -57,7 +60,7 @@ func TestMoneyHasTheDigitsOfItsCurrency(t *testing.T) {
 		b := builder(Query{Start: "2026-03-01", End: "2026-03-01", By: ByDay, Currency: currency})
 		add(t, b, "2026-03-01", "", 3, 1234, 1000)
 		r := b.Report(time.Time{})
-		if got := r.number(r.Rows[0], 1) + " " + r.number(r.Rows[0], 5); got != want {
+		if got := r.number(r.Rows[0], 1) + " " + r.number(r.Rows[0], 6); got != want {
 			t.Errorf("%s: %s, want %s", currency, got, want)
 		}
 	}
@@ -118,7 +121,7 @@ func TestNoTextOfATableIsAFormula(t *testing.T) {
 	}
 	b := builder(Query{Start: "2026-03-01", End: "2026-03-01", By: ByDay, Currency: "BRL"})
 	add(t, b, "2026-03-01", "=1,\"2\"", 1, -5)
-	if got, want := string(b.Report(time.Time{}).CSV()), "period,influencer,orders,sales,cost,part,roas,cac\r\n2026-03-01,\"'=1,\"\"2\"\"\",1,-0.05,0,0,,0\r\n"; got != want {
+	if got, want := string(b.Report(time.Time{}).CSV()), "period,influencer,orders,sales,cost,part,share,roas,cac\r\n2026-03-01,\"'=1,\"\"2\"\"\",1,-0.05,0,0,1,,0\r\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -135,7 +138,7 @@ func TestEverySpecNamesColumnsThatItHas(t *testing.T) {
 			s.Column(s.SortBy)
 		}
 		for _, m := range s.Metrics {
-			if m.isQuotient() != (len(m.Over) > 0 && len(m.Under) > 0) {
+			if m.isQuotient() != (len(m.Over) > 0) || (m.Kind == Ratio || m.Kind == MoneyRatio) != (len(m.Under) > 0) {
 				t.Errorf("%s.%s: a quotient has two sides", s.Name, m.Name)
 			}
 			for _, of := range append(append([]string{}, m.Over...), m.Under...) {

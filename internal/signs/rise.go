@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math/big"
 	"slices"
+
+	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 // The bounds of a sign. A store has thousands of codes, influencers and days to look
@@ -59,7 +61,6 @@ func part(amount, count, all int64) int64 {
 	return share.Quo(share, big.NewInt(all)).Int64()
 }
 
-
 func (r Rate) plus(o Rate) Rate  { return Rate{r.Count + o.Count, r.Of + o.Of} }
 func (r Rate) minus(o Rate) Rate { return Rate{r.Count - o.Count, r.Of - o.Of} }
 
@@ -113,6 +114,10 @@ func costs(sales []*Sale) []Cost {
 	for _, s := range sales {
 		c := byCurrency[s.Currency]
 		byCurrency[s.Currency] = Cost{s.Currency, c.Commission + s.Commission, c.Turnover + s.Total}
+		if s.FixedBRL != 0 {
+			c := byCurrency[commerce.BRL]
+			byCurrency[commerce.BRL] = Cost{commerce.BRL, c.Commission + s.FixedBRL, c.Turnover}
+		}
 	}
 	var list []Cost
 	for _, currency := range sortedKeys(byCurrency) {

@@ -10,6 +10,7 @@ type Sale struct {
 	Currency   string // ISO 4217
 	Total      int64  // minor units
 	Commission int64  // minor units: earned, expected or waiting for a decision
+	FixedBRL   int64  // centavos: fixed fees of an order in another currency
 
 	Influencer string  // id of who is paid, or waits; "": nobody
 	Code       string  // the coupon that decided for Influencer, folded; "": none did

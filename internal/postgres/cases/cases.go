@@ -1,10 +1,12 @@
 package cases
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -132,38 +134,41 @@ var intervalRows = postgres.Rows[interval]{
 	postgres.Col("order_id", "text", func(i *interval) string { return i.orderID }),
 	postgres.Col("lo", "timestamptz", func(i *interval) time.Time { return i.from }),
 	postgres.Col("hi", "timestamptz", func(i *interval) time.Time { return i.to }),
-	postgres.Col("first_day", "timestamptz", func(i *interval) time.Time { return facts.DayOf(i.from) }),
-	postgres.Col("last_day", "timestamptz", func(i *interval) time.Time { return facts.DayOf(i.to) }),
-	postgres.Col("first_hour", "timestamptz", func(i *interval) time.Time { return facts.HourOf(i.netFrom) }),
-	postgres.Col("last_hour", "timestamptz", func(i *interval) time.Time { return facts.HourOf(i.netTo) }),
+	postgres.Col("lo_ms", "bigint", func(i *interval) int64 { return i.from.Add(time.Millisecond - 1).UnixMilli() }),
+	postgres.Col("hi_ms", "bigint", func(i *interval) int64 { return i.to.UnixMilli() }),
+	postgres.Col("first_day", "int", func(i *interval) int32 { return facts.SlotOf(facts.DayOf(i.from)) }),
+	postgres.Col("last_day", "int", func(i *interval) int32 { return facts.SlotOf(facts.DayOf(i.to)) }),
+	postgres.Col("first_hour", "int", func(i *interval) int32 { return facts.SlotOf(facts.HourOf(i.netFrom)) }),
+	postgres.Col("last_hour", "int", func(i *interval) int32 { return facts.SlotOf(facts.HourOf(i.netTo)) }),
 }
 
 // readKeys reads no more rows than a hub limit needs. A visitor has one sighting for
 // each key and day. So the first (limit + 1) × days rows of a key have more visitors
 // than the limit, or they are all of its rows. The visitors of a key with too many
 // orders are not read at all. Sightings of kind network are by hour, and all of an
-// hour's count.
+// hour's count. A sighting has milliseconds: lo_ms and hi_ms are the first and the last of
+// the interval.
 var readKeys = `
 	select o.order_id, k.kind, k.key, c.orders, v.seen, v.visitors
 	from ` + intervalRows.Unnest("o") + `
 	cross join lateral (
-		select kind, key, kind = @network as by_hour from order_key
+		select kind, key, kind = 4 as by_hour from order_key
 		where company_id = @company_id and order_id = o.order_id and kind = any(@join_kinds) offset 0) k
 	cross join lateral (
 		select count(*) as orders from (
 			select 1 from order_key x
-			where x.company_id = @company_id and x.kind = k.kind and x.key = k.key and x.created_at between o.lo and o.hi
+			where x.company_id = @company_id and x.kind = k.kind and x.key = k.key and x.hub = any('{0,1,2,3}'::smallint[]) and x.created_at between o.lo and o.hi
 			limit @most_orders) n) c
 	cross join lateral (
 		select count(distinct visitor) as seen,
-			coalesce(array_agg(distinct visitor) filter (where k.by_hour or first_at between o.lo and o.hi or last_at between o.lo and o.hi), '{}') as visitors
+			coalesce(array_agg(distinct visitor) filter (where k.by_hour or first_at between o.lo_ms and o.hi_ms or last_at between o.lo_ms and o.hi_ms), '{}') as visitors
 		from (
-			select visitor, first_at, last_at from sighting s
+			select visitor, slot::bigint * 3600000 + first_ms as first_at, slot::bigint * 3600000 + last_ms as last_at from sighting s
 			where s.company_id = @company_id and s.kind = k.kind and s.key = k.key
-				and s.day between case when k.by_hour then o.first_hour else o.first_day end and case when k.by_hour then o.last_hour else o.last_day end
+				and s.slot between case when k.by_hour then o.first_hour else o.first_day end and case when k.by_hour then o.last_hour else o.last_day end
 				and c.orders < @most_orders
-			order by s.day, s.visitor limit @most_sightings) d) v
-	order by o.order_id, k.kind, k.key`
+			order by s.slot, s.visitor limit @most_sightings) d) v
+	order by o.order_id`
 
 // keys reads where the orders' keys lead, into the cases.
 func (t Tx) keys(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case, byID map[string]*facts.Case) error {
@@ -173,21 +178,37 @@ func (t Tx) keys(ctx context.Context, companyID string, limits facts.Limits, lis
 		intervals[i] = interval{c.Order.OrderID, created.Add(-limits.WindowAt(created)), created.Add(limits.SightingsAfter), created.Add(-limits.NetworkBefore), created.Add(limits.NetworkAfter)}
 	}
 	rows, err := t.tx.Query(ctx, readKeys, intervalRows.Args(intervals, pgx.NamedArgs{
-		"company_id": companyID, "join_kinds": facts.JoinKinds, "network": facts.KeyNetwork,
+		"company_id": companyID, "join_kinds": facts.Codes(facts.JoinKinds),
 		"most_orders": limits.Orders + 1, "most_sightings": (limits.Visitors + 1) * days(limits),
 	}))
 	if err != nil {
 		return err
 	}
 	var id string
+	var kind int16
+	var key []byte
 	var k facts.KeyReach
-	_, err = pgx.ForEachRow(rows, []any{&id, &k.Kind, &k.Value, &k.Orders, &k.DayVisitors, &k.Visitors}, func() error {
+	var visitors [][]byte
+	_, err = pgx.ForEachRow(rows, []any{&id, &kind, &key, &k.Orders, &k.DayVisitors, &visitors}, func() (err error) {
 		read := k
-		read.Visitors = slices.Clone(k.Visitors)
+		if read.Key, err = facts.UnpackKey(kind, key); err != nil {
+			return err
+		}
+		read.Visitors = make([]string, len(visitors))
+		for i, v := range visitors {
+			if read.Visitors[i], err = packed.Text(v); err != nil {
+				return err
+			}
+		}
 		slices.Sort(read.Visitors)
 		byID[id].Keys = append(byID[id].Keys, read)
 		return nil
 	})
+	for _, c := range list {
+		slices.SortFunc(c.Keys, func(a, b facts.KeyReach) int {
+			return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Value, b.Value))
+		})
+	}
 	return err
 }
 
@@ -210,11 +231,10 @@ type visitorRequest struct {
 
 var requestRows = postgres.Rows[visitorRequest]{
 	postgres.Col("n", "int", func(v *visitorRequest) int32 { return v.n }),
-	postgres.Col("visitor", "text", func(v *visitorRequest) string { return v.visitor }),
-	postgres.Col("packed", "bytea", func(v *visitorRequest) []byte { return packed.ID(v.visitor) }),
-	postgres.Col("first_day", "timestamptz", func(v *visitorRequest) time.Time { return facts.DayOf(v.from) }),
-	postgres.Col("last_day", "timestamptz", func(v *visitorRequest) time.Time { return facts.DayOf(v.to) }),
-	postgres.Col("events_day", "timestamptz", func(v *visitorRequest) time.Time { return facts.DayOf(v.eventsFrom) }),
+	postgres.Col("visitor", "bytea", func(v *visitorRequest) []byte { return packed.ID(v.visitor) }),
+	postgres.Col("first_day", "int", func(v *visitorRequest) int32 { return facts.SlotOf(facts.DayOf(v.from)) }),
+	postgres.Col("last_day", "int", func(v *visitorRequest) int32 { return facts.SlotOf(facts.DayOf(v.to)) }),
+	postgres.Col("events_day", "int", func(v *visitorRequest) int32 { return facts.SlotOf(facts.DayOf(v.eventsFrom)) }),
 	postgres.Col("events_from", "timestamptz", func(v *visitorRequest) time.Time { return v.eventsFrom }),
 	postgres.Col("events_until", "timestamptz", func(v *visitorRequest) time.Time { return v.eventsUntil }),
 }
@@ -265,8 +285,8 @@ func (t Tx) Visitors(ctx context.Context, companyID string, limits facts.Limits,
 func distinctKeys(kind facts.KeyKind, most string) string {
 	return `(select count(distinct key) from (
 		select key from sighting s
-		where s.company_id = @company_id and s.visitor = p.visitor and s.kind = '` + string(kind) + `' and s.day between p.first_day and p.last_day
-		order by s.day limit ` + most + `) d)`
+		where s.company_id = @company_id and s.visitor = p.visitor and s.kind = ` + strconv.Itoa(int(kind.Code())) + ` and s.slot between p.first_day and p.last_day
+		order by s.slot limit ` + most + `) d)`
 }
 
 var countIdentities = `
@@ -294,25 +314,24 @@ func (t Tx) identities(ctx context.Context, companyID string, limits facts.Limit
 }
 
 // readEvents reads only the months of event_fact in which a visitor has events: the
-// sightings with the visitor's own id say between which id times these lie. In old
-// rows of sighting the id times are null, and the range has no bound.
+// sightings with the visitor's own id say between which ids these lie.
 var readEvents = `
 	select p.n, e.*
 	from ` + requestRows.Unnest("p") + `
 	cross join lateral (
-		select ` + idOf("coalesce(min(coalesce(s.first_id, '1970-01-01')), '2200-01-01')") + ` as first_id, ` + idOf("coalesce(max(coalesce(s.last_id, '2200-01-01')), '1970-01-01') + interval '1 millisecond'") + ` as end_id
+		select ` + firstID("min(s.first_hour)") + ` as first_id, ` + firstID("max(s.last_hour) + 1") + ` as end_id
 		from sighting s
 		where s.company_id = @company_id and s.kind = any(@own_kinds) and s.key = p.visitor and s.visitor = p.visitor
-			and s.day between p.events_day and p.last_day) m
+			and s.slot between p.events_day and p.last_day) m
 	cross join lateral (
 		select ` + storedColumns + ` from event_fact f
-		where f.company_id = @company_id and f.visitor = p.packed and f.at between p.events_from and p.events_until
+		where f.company_id = @company_id and f.visitor = p.visitor and f.at between p.events_from and p.events_until
 			and f.event_id >= m.first_id and f.event_id < m.end_id and f.class > 0
 		order by f.at desc, f.event_id desc limit @most_events) e`
 
-// idOf returns the SQL of facts.FirstID of an instant.
-func idOf(instant string) string {
-	return `(lpad(to_hex((extract(epoch from ` + instant + `) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid`
+// firstID returns the SQL of facts.FirstID of an hour since 1970.
+func firstID(hour string) string {
+	return `(lpad(to_hex((` + hour + `)::bigint * 3600000), 12, '0') || repeat('0', 20))::uuid`
 }
 
 // ownKinds are the kinds of the key that every event's visitor is seen with: its own
@@ -322,7 +341,7 @@ var ownKinds = []facts.KeyKind{facts.KeyVisitor, facts.KeyUser}
 // events reads the visitors' events, newest first. Of a visitor with more than
 // Limits.Events it reads the older ones that came by a campaign, too.
 func (t Tx) events(ctx context.Context, companyID string, limits facts.Limits, requests []visitorRequest, into []*facts.Visitor) error {
-	rows, err := t.tx.Query(ctx, readEvents, requestRows.Args(requests, pgx.NamedArgs{"company_id": companyID, "most_events": limits.Events + 1, "own_kinds": ownKinds}))
+	rows, err := t.tx.Query(ctx, readEvents, requestRows.Args(requests, pgx.NamedArgs{"company_id": companyID, "most_events": limits.Events + 1, "own_kinds": facts.Codes(ownKinds)}))
 	if err != nil {
 		return err
 	}
@@ -358,7 +377,7 @@ var readArrivals = `
 	from ` + olderRows.Unnest("p") + `
 	cross join lateral (
 		select ` + storedColumns + ` from event_fact f
-		where f.company_id = @company_id and f.visitor = p.packed and f.class = 2 and f.visitor is not null
+		where f.company_id = @company_id and f.visitor = p.visitor and f.class = 2 and f.visitor is not null
 			and f.at between p.events_from and p.events_until and (f.at, f.event_id) <= (p.events_until, p.until_id)
 		order by f.at desc, f.event_id desc limit @most_events) e`
 

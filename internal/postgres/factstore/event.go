@@ -21,7 +21,7 @@ var eventRows = postgres.Rows[facts.Event]{
 	postgres.Col("name", "text", func(e *facts.Event) string { return e.Event.Event }),
 	postgres.Col("visitor", "bytea", (*facts.Event).PackedVisitor),
 	postgres.Col("sources", "text", sourcesText),
-	postgres.Col("record", "bytea", func(e *facts.Event) []byte { return packed.AppendRecord(nil, e.Raw, e.Came, e.Beside()) }),
+	postgres.Col("record", "bytea", (*facts.Event).Packed),
 }
 
 // sourcesText returns facts.Event.Sources as the text of an array: an array of arrays has
@@ -103,42 +103,41 @@ func (t *Tx) StoredCopies(ctx context.Context, companyID string, events []facts.
 	return byID, nil
 }
 
-var replaceEvents = `
-	update event_fact f set at = e.at, class = e.class, name = e.name, visitor = e.visitor, sources = e.sources::bytea[], record = e.record
-	from ` + eventRows.Unnest("e") + `
-	where f.company_id = @company_id and f.event_id = e.event_id`
+var deleteEvents = `
+	delete from event_fact f using ` + idRows.Unnest("e") + ` where f.company_id = @company_id and f.event_id = e.event_id`
 
 // ReplaceEvents replaces the stored copies of events' ids.
 func (t *Tx) ReplaceEvents(ctx context.Context, companyID string, events []facts.Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	return t.exec(ctx, "replace events", replaceEvents, eventRows.Args(events, pgx.NamedArgs{"company_id": companyID}))
+	if err := t.exec(ctx, "remove copies of events", deleteEvents, idRows.Args(events, pgx.NamedArgs{"company_id": companyID})); err != nil {
+		return err
+	}
+	_, err := t.InsertEvents(ctx, companyID, events)
+	return err
 }
 
 var sightingRows = postgres.Rows[facts.Sighting]{
-	postgres.Col("kind", "text", func(s *facts.Sighting) facts.KeyKind { return s.Kind }),
-	postgres.Col("key", "text", func(s *facts.Sighting) string { return s.Value }),
-	postgres.Col("day", "timestamptz", func(s *facts.Sighting) time.Time { return s.Day }),
-	postgres.Col("visitor", "text", func(s *facts.Sighting) string { return s.Visitor }),
-	postgres.Col("first_at", "timestamptz", func(s *facts.Sighting) time.Time { return s.First }),
-	postgres.Col("last_at", "timestamptz", func(s *facts.Sighting) time.Time { return s.Last }),
-	postgres.Col("first_id", "timestamptz", func(s *facts.Sighting) time.Time { return s.FirstID }),
-	postgres.Col("last_id", "timestamptz", func(s *facts.Sighting) time.Time { return s.LastID }),
+	postgres.Col("kind", "smallint", func(s *facts.Sighting) int16 { return s.Kind.Code() }),
+	postgres.Col("key", "bytea", func(s *facts.Sighting) []byte { return s.Key.Pack() }),
+	postgres.Col("slot", "int", func(s *facts.Sighting) int32 { return s.Pack().Slot }),
+	postgres.Col("visitor", "bytea", func(s *facts.Sighting) []byte { return packed.ID(s.Visitor) }),
+	postgres.Col("first_ms", "int", func(s *facts.Sighting) int32 { return s.Pack().FirstMS }),
+	postgres.Col("last_ms", "int", func(s *facts.Sighting) int32 { return s.Pack().LastMS }),
+	postgres.Col("first_hour", "int", func(s *facts.Sighting) int32 { return s.Pack().FirstHour }),
+	postgres.Col("last_hour", "int", func(s *facts.Sighting) int32 { return s.Pack().LastHour }),
 }
 
-// widenSightings leaves first_id and last_id null where they are: such a row is older
-// than the columns, and its events may be stored in any month.
 var widenSightings = `
-	insert into sighting as s (company_id, kind, key, day, visitor, first_at, last_at, first_id, last_id)
-	select @company_id, kind, key, day, visitor, first_at, last_at, first_id, last_id
+	insert into sighting as s (company_id, kind, key, slot, visitor, first_ms, last_ms, first_hour, last_hour)
+	select @company_id, kind, key, slot, visitor, first_ms, last_ms, first_hour, last_hour
 	from ` + sightingRows.Unnest("n") + `
-	on conflict (company_id, kind, key, day, visitor) do update
-		set first_at = least(s.first_at, excluded.first_at), last_at = greatest(s.last_at, excluded.last_at),
-			first_id = case when s.first_id is not null then least(s.first_id, excluded.first_id) end,
-			last_id = case when s.last_id is not null then greatest(s.last_id, excluded.last_id) end
-		where s.first_at > excluded.first_at or s.last_at < excluded.last_at
-			or s.first_id > excluded.first_id or s.last_id < excluded.last_id`
+	on conflict (company_id, kind, key, slot, visitor) do update
+		set first_ms = least(s.first_ms, excluded.first_ms), last_ms = greatest(s.last_ms, excluded.last_ms),
+			first_hour = least(s.first_hour, excluded.first_hour), last_hour = greatest(s.last_hour, excluded.last_hour)
+		where s.first_ms > excluded.first_ms or s.last_ms < excluded.last_ms
+			or s.first_hour > excluded.first_hour or s.last_hour < excluded.last_hour`
 
 // WidenSightings stores sightings. A stored one gets the earlier first and the later
 // last instants of both.
@@ -164,18 +163,45 @@ func (t *Tx) EventsOfDay(ctx context.Context, companyID string, d facts.VisitorD
 	return events, nil
 }
 
+// The index sighting_visitor finds the sightings of a visitor, but for those with its own
+// id: the primary key finds these. 4 is facts.KeyNetwork, 3 and 10 are facts.KeyVisitor
+// and facts.KeyUser.
+const (
+	deleteSightings = `
+		delete from sighting
+		where company_id = @company_id and visitor = @visitor and slot = @slot and kind <> 3 and kind <> 10 and (kind = 4) = @hour
+		returning kind, key`
+	deleteOwnSightings = `
+		delete from sighting
+		where company_id = @company_id and kind in (3, 10) and key = @visitor and visitor = @visitor and slot = @slot
+		returning kind, key`
+)
+
 // DeleteSightings deletes the sightings of a visitor's day, and returns their keys.
-func (t *Tx) DeleteSightings(ctx context.Context, companyID string, d facts.VisitorDay) ([]facts.Key, error) {
-	keys, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (k facts.Key, err error) {
-		return k, row.Scan(&k.Kind, &k.Value)
-	}, `
-		delete from sighting where company_id = @company_id and visitor = @visitor and day = @day and (kind = @network) = @hour
-		returning kind, key`,
-		pgx.NamedArgs{"company_id": companyID, "visitor": d.Visitor, "day": d.Day, "network": facts.KeyNetwork, "hour": d.Hour})
+func (t *Tx) DeleteSightings(ctx context.Context, companyID string, d facts.VisitorDay) (keys []facts.Key, err error) {
+	visitor, slot := packed.ID(d.Visitor), facts.SlotOf(d.Day)
+	keys, err = postgres.Collect(ctx, t.tx, scanSighted, deleteSightings,
+		pgx.NamedArgs{"company_id": companyID, "visitor": visitor, "slot": slot, "hour": d.Hour})
 	if err != nil {
 		return nil, fmt.Errorf("delete sightings of a visitor's day: %w", err)
 	}
-	return keys, nil
+	if d.Hour {
+		return keys, nil
+	}
+	own, err := postgres.Collect(ctx, t.tx, scanSighted, deleteOwnSightings, pgx.NamedArgs{"company_id": companyID, "visitor": visitor, "slot": slot})
+	if err != nil {
+		return nil, fmt.Errorf("delete sightings of a visitor's own id: %w", err)
+	}
+	return append(keys, own...), nil
+}
+
+func scanSighted(row pgx.CollectableRow) (facts.Key, error) {
+	var kind int16
+	var key []byte
+	if err := row.Scan(&kind, &key); err != nil {
+		return facts.Key{}, err
+	}
+	return facts.UnpackKey(kind, key)
 }
 
 var countRows = postgres.Rows[facts.DeliveryCount]{

@@ -11,6 +11,14 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
+// hubsOfKey are the values of hub that a key k may have, as h: in each of them the primary
+// key has the key's orders by time. Most keys are a hub around no order.
+const hubsOfKey = `(
+	select 0::smallint as hub
+	union all
+	select hub from unnest('{1,2,3}'::smallint[]) as hubs (hub)
+	where exists (select from order_key g where g.company_id = @company_id and g.kind = k.kind and g.key = k.key and g.hub > 0)) h`
+
 // FirstOrderCandidates returns what is known to decide whether orders are their
 // customers' first: for each of their keys of the given kinds, how many orders of the
 // order's interval have it, counted up to Limits.Orders + 1, and, where these are at
@@ -26,23 +34,26 @@ func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderID
 		left join lateral (
 			select count(*) as orders from (
 				select 1 from order_key x
-				where x.company_id = @company_id and x.kind = k.kind and x.key = k.key
+				where x.company_id = @company_id and x.kind = k.kind and x.key = k.key and x.hub `+anyHub+`
 					and x.created_at between o.created_at - @before::interval and o.created_at + @after::interval
 				limit @most_orders) x) c on true
 		left join lateral (
-			select e.order_id, e.created_at from order_key e
-			join orders p on p.company_id = @company_id and p.order_id = e.order_id and p.status = 0
-			where e.company_id = @company_id and e.kind = k.kind and e.key = k.key and c.orders < @most_orders
+			select e.order_id, e.created_at from `+hubsOfKey+`
+			cross join lateral (
+				select e.order_id, e.created_at from order_key e
+				join orders p on p.company_id = @company_id and p.order_id = e.order_id and p.status = 0
+				where e.company_id = @company_id and e.kind = k.kind and e.key = k.key and e.hub = h.hub and c.orders < @most_orders
+				order by e.created_at, e.order_id collate "C" limit 1) e
 			order by e.created_at, e.order_id collate "C" limit 1) f on true
 		order by i.n`,
-		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": kinds, "most_orders": limits.Orders + 1,
+		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": facts.Codes(kinds), "most_orders": limits.Orders + 1,
 			"before": limits.Window, "after": limits.SightingsAfter})
 	if err != nil {
 		return nil, fmt.Errorf("read first orders: %w", err)
 	}
 	var list []facts.FirstOrderCandidate
 	var c facts.FirstOrderCandidate
-	var kind *facts.KeyKind
+	var kind *int16
 	var k facts.CustomerKey
 	if _, err := pgx.ForEachRow(rows, []any{&c.OrderID, &c.CreatedAt, &c.Sent, &kind, &k.Orders, &k.FirstID, &k.FirstAt}, func() error {
 		if len(list) == 0 || list[len(list)-1].OrderID != c.OrderID {
@@ -75,8 +86,8 @@ func (t *Tx) SetFirstOrders(ctx context.Context, companyID string, now time.Time
 }
 
 var followRows = postgres.Rows[facts.OrderKey]{
-	postgres.Col("kind", "text", func(k *facts.OrderKey) facts.KeyKind { return k.Kind }),
-	postgres.Col("key", "text", func(k *facts.OrderKey) string { return k.Value }),
+	postgres.Col("kind", "smallint", func(k *facts.OrderKey) int16 { return k.Kind.Code() }),
+	postgres.Col("key", "bytea", func(k *facts.OrderKey) []byte { return k.Key.Pack() }),
 	postgres.Col("created_at", "timestamptz", func(k *facts.OrderKey) time.Time { return k.CreatedAt }),
 }
 
@@ -86,13 +97,15 @@ var followRows = postgres.Rows[facts.OrderKey]{
 var ordersFollowing = `
 	select distinct x.company_id, x.order_id from ` + followRows.Unnest("k") + `
 	left join lateral (
-		select e.created_at from order_key e
-		join orders p on p.company_id = @company_id and p.order_id = e.order_id and p.status = 0
-		where e.company_id = @company_id and e.kind = k.kind and e.key = k.key and e.created_at > k.created_at
-		order by e.created_at limit 1) n on true
+		select min(e.created_at) as created_at from ` + hubsOfKey + `
+		cross join lateral (
+			select e.created_at from order_key e
+			join orders p on p.company_id = @company_id and p.order_id = e.order_id and p.status = 0
+			where e.company_id = @company_id and e.kind = k.kind and e.key = k.key and e.hub = h.hub and e.created_at > k.created_at
+			order by e.created_at limit 1) e) n on true
 	cross join lateral (
 		select company_id, order_id from order_key e
-		where e.company_id = @company_id and e.kind = k.kind and e.key = k.key
+		where e.company_id = @company_id and e.kind = k.kind and e.key = k.key and e.hub ` + anyHub + `
 			and e.created_at between k.created_at and coalesce(n.created_at, 'infinity')) x`
 
 // OrdersFollowing returns the ids of the orders that may become their customer's first,

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 )
@@ -33,8 +34,7 @@ func TestAMonthIsCheckedOnce(t *testing.T) {
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	stray := now.AddDate(0, 1, 0)
 	if _, err := conn.Exec(ctx, `
-		insert into event_fact (company_id, id_time, event_id, name, at, received_at, digest, bot, via, body)
-		values ('c', $1, '0195b2c0-0000-7000-8000-000000000000', 'PAGE_VIEW', $1, $1, '', 'none', 'http', '{}')`, stray); err != nil {
+		insert into event_fact (company_id, event_id, at, class, name, record) values ('c', $1, $2, 1, 'PAGE_VIEW', '')`, facts.FirstID(stray), stray); err != nil {
 		t.Fatal(err)
 	}
 	instants := []time.Time{now, stray, now.AddDate(-30, 0, 0)}

@@ -13,48 +13,97 @@ import (
 )
 
 var keyRows = postgres.Rows[facts.OrderKey]{
-	postgres.Col("kind", "text", func(k *facts.OrderKey) facts.KeyKind { return k.Kind }),
-	postgres.Col("key", "text", func(k *facts.OrderKey) string { return k.Value }),
+	postgres.Col("kind", "smallint", func(k *facts.OrderKey) int16 { return k.Kind.Code() }),
+	postgres.Col("key", "bytea", func(k *facts.OrderKey) []byte { return k.Key.Pack() }),
 	postgres.Col("created_at", "timestamptz", func(k *facts.OrderKey) time.Time { return k.CreatedAt }),
 	postgres.Col("order_id", "text", func(k *facts.OrderKey) string { return k.OrderID }),
-	postgres.Col("hub", "text", func(k *facts.OrderKey) facts.Hub { return k.Hub }),
+	postgres.Col("hub", "smallint", func(k *facts.OrderKey) int16 { return k.Hub.Code() }),
 }
 
-var insertKeys = `
+var (
+	insertKeys = `
 	insert into order_key (company_id, kind, key, created_at, order_id, hub)
 	select @company_id, kind, key, created_at, order_id, hub from ` + keyRows.Unnest("k") + `
-	on conflict (company_id, kind, key, created_at, order_id) do update set hub = excluded.hub where order_key.hub <> excluded.hub`
+	on conflict (company_id, kind, key, hub, created_at, order_id) do nothing`
+
+	deleteKeys = `
+	delete from order_key k using ` + keyRows.Unnest("n") + `
+	where k.company_id = @company_id and k.kind = n.kind and k.key = n.key and k.hub = n.hub and k.created_at = n.created_at and k.order_id = n.order_id`
+)
+
+const selectKeys = `
+	select kind, key, created_at, order_id, hub from order_key
+	where company_id = @company_id and order_id = any(@order_ids) and kind = any(@kinds)`
+
+func scanKey(row pgx.CollectableRow) (k facts.OrderKey, err error) {
+	var kind, hub int16
+	var key []byte
+	if err := row.Scan(&kind, &key, &k.CreatedAt, &k.OrderID, &hub); err != nil {
+		return k, err
+	}
+	if k.Key, err = facts.UnpackKey(kind, key); err != nil {
+		return k, err
+	}
+	k.Hub, err = facts.HubOf(hub)
+	return k, err
+}
 
 // ReplaceKeys stores keys in the place of all keys of the given kinds that the
 // orders have, and returns the keys that they had. A key of facts.JoinKinds that
-// stays keeps its Hub: only MarkHubs changes that.
+// stays keeps its Hub: only MarkHubs changes that. What stays is not written again.
 func (t *Tx) ReplaceKeys(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, keys []facts.OrderKey) (was []facts.OrderKey, err error) {
-	was, err = postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (k facts.OrderKey, err error) {
-		return k, row.Scan(&k.Kind, &k.Value, &k.CreatedAt, &k.OrderID, &k.Hub)
-	}, `
-		delete from order_key where company_id = @company_id and order_id = any(@order_ids) and kind = any(@kinds)
-		returning kind, key, created_at, order_id, hub`,
-		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": kinds})
+	company := pgx.NamedArgs{"company_id": companyID}
+	was, err = postgres.Collect(ctx, t.tx, scanKey, selectKeys,
+		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": facts.Codes(kinds)})
 	if err != nil {
-		return nil, fmt.Errorf("remove keys of orders: %w", err)
-	}
-	if len(keys) == 0 {
-		return was, nil
+		return nil, fmt.Errorf("read keys of orders: %w", err)
 	}
 	keys = withStoredHubs(keys, was)
-	return was, t.exec(ctx, "store keys of orders", insertKeys, keyRows.Args(keys, pgx.NamedArgs{"company_id": companyID}))
+	if lost := without(was, keys); len(lost) > 0 {
+		if err := t.exec(ctx, "remove keys of orders", deleteKeys, keyRows.Args(lost, company)); err != nil {
+			return nil, err
+		}
+	}
+	if got := without(keys, was); len(got) > 0 {
+		return was, t.exec(ctx, "store keys of orders", insertKeys, keyRows.Args(got, company))
+	}
+	return was, nil
+}
+
+// storedKey tells rows of order_key apart.
+type storedKey struct {
+	facts.Key
+	orderID   string
+	createdAt int64 // Unix microseconds, as stored
+	hub       facts.Hub
+}
+
+func rowOf(k facts.OrderKey) storedKey {
+	return storedKey{k.Key, k.OrderID, k.CreatedAt.UnixMicro(), k.Hub}
+}
+
+// without returns the keys that are not among others.
+func without(keys, others []facts.OrderKey) (list []facts.OrderKey) {
+	known := make(map[storedKey]bool, len(others))
+	for _, k := range others {
+		known[rowOf(k)] = true
+	}
+	for _, k := range keys {
+		if !known[rowOf(k)] {
+			list = append(list, k)
+		}
+	}
+	return list
 }
 
 // withStoredHubs returns a copy of the keys in which each key of facts.JoinKinds
 // that an order had before, with the same createdAt, has the Hub that it had.
 func withStoredHubs(keys, was []facts.OrderKey) []facts.OrderKey {
-	type orderKey struct {
-		facts.Key
-		orderID   string
-		createdAt int64 // Unix microseconds, as stored
+	of := func(k facts.OrderKey) storedKey {
+		k.Hub = facts.NoHub
+		return rowOf(k)
 	}
-	of := func(k facts.OrderKey) orderKey { return orderKey{k.Key, k.OrderID, k.CreatedAt.UnixMicro()} }
-	hubs := map[orderKey]facts.Hub{}
+	hubs := map[storedKey]facts.Hub{}
 	for _, k := range was {
 		if k.Hub != facts.NoHub && slices.Contains(facts.JoinKinds, k.Kind) {
 			hubs[of(k)] = k.Hub
@@ -69,40 +118,50 @@ func withStoredHubs(keys, was []facts.OrderKey) []facts.OrderKey {
 	return keys
 }
 
+// unmarkHubs finds what is marked by the index order_key_hub, which has little.
+var unmarkHubs = `
+	update order_key k set hub = 0
+	where k.company_id = @company_id and k.order_id = any(@order_ids) and k.kind = any(@kinds) and k.hub <> 0
+		and not exists (select from ` + keyRows.Unnest("h") + ` where h.order_id = k.order_id and h.kind = k.kind and h.key = k.key)`
+
 var markHubs = `
-	with hubs as (select kind, key, order_id, hub from ` + keyRows.Unnest("h") + `)
-	update order_key k set hub = coalesce((
-		select h.hub from hubs h where h.order_id = k.order_id and h.kind = k.kind and h.key = k.key), '')
-	where k.company_id = @company_id and k.order_id = any(@order_ids) and k.kind = any(@kinds)
-		and k.hub <> coalesce((select h.hub from hubs h where h.order_id = k.order_id and h.kind = k.kind and h.key = k.key), '')`
+	update order_key k set hub = h.hub from ` + keyRows.Unnest("h") + `
+	where k.company_id = @company_id and k.order_id = h.order_id and k.kind = h.kind and k.key = h.key and k.hub <> h.hub`
 
 // MarkHubs stores which keys of orders are hubs, and why. All other keys of those
 // orders and of the given kinds are none.
 func (t *Tx) MarkHubs(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, hubs []facts.OrderKey) error {
-	return t.exec(ctx, "mark hubs", markHubs, keyRows.Args(hubs, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": kinds}))
+	if err := t.exec(ctx, "unmark hubs", unmarkHubs, keyRows.Args(hubs, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": facts.Codes(kinds)})); err != nil || len(hubs) == 0 {
+		return err
+	}
+	return t.exec(ctx, "mark hubs", markHubs, keyRows.Args(hubs, pgx.NamedArgs{"company_id": companyID}))
 }
 
 var spanRows = postgres.Rows[facts.KeySpan]{
-	postgres.Col("kind", "text", func(s *facts.KeySpan) facts.KeyKind { return s.Kind }),
-	postgres.Col("key", "text", func(s *facts.KeySpan) string { return s.Value }),
+	postgres.Col("kind", "smallint", func(s *facts.KeySpan) int16 { return s.Kind.Code() }),
+	postgres.Col("key", "bytea", func(s *facts.KeySpan) []byte { return s.Key.Pack() }),
 	postgres.Col("lo", "timestamptz", func(s *facts.KeySpan) time.Time { return s.From }),
 	postgres.Col("hi", "timestamptz", func(s *facts.KeySpan) time.Time { return s.To }),
 }
 
 // ordersByKeys returns the SQL that finds orders, key by key. "offset 0" stops the
 // planner from joining the whole tables instead: it cannot know how few orders a key
-// has. where is a condition on order_key.
-func ordersByKeys(where string) string {
+// has. hub is the condition on it.
+func ordersByKeys(hub string) string {
 	return `
 	select x.company_id, x.order_id from ` + spanRows.Unnest("k") + `
 	cross join lateral (
 		select company_id, order_id from order_key
-		where company_id = @company_id and kind = k.kind and key = k.key and created_at between k.lo and k.hi` + where + ` offset 0) x`
+		where company_id = @company_id and kind = k.kind and key = k.key and hub ` + hub + ` and created_at between k.lo and k.hi offset 0) x`
 }
 
 // ordersOfKeys has the SQL without (false) and with (true) the orders around which
-// the key is a hub. The index order_key_joining serves the first condition.
-var ordersOfKeys = map[bool]string{false: ordersByKeys(" and hub = ''"), true: ordersByKeys("")}
+// the key is a hub.
+var ordersOfKeys = map[bool]string{false: ordersByKeys("= 0"), true: ordersByKeys(anyHub)}
+
+// anyHub is the condition on hub for all orders of a key: with it the primary key finds
+// those of a span of time in one range for each value (facts.Hub.Code).
+const anyHub = "= any('{0,1,2,3}'::smallint[])"
 
 // OrdersByKeys returns the ids of the orders of keys, at most limit. hubs: also the
 // orders around which the key is a hub.
@@ -122,8 +181,8 @@ func (t *Tx) QueueByKeys(ctx context.Context, companyID string, spans []facts.Ke
 }
 
 var changedKeyRows = postgres.Rows[facts.ChangedKey]{
-	postgres.Col("kind", "text", func(k *facts.ChangedKey) facts.KeyKind { return k.Kind }),
-	postgres.Col("key", "text", func(k *facts.ChangedKey) string { return k.Value }),
+	postgres.Col("kind", "smallint", func(k *facts.ChangedKey) int16 { return k.Kind.Code() }),
+	postgres.Col("key", "bytea", func(k *facts.ChangedKey) []byte { return k.Key.Pack() }),
 	postgres.Col("lo", "timestamptz", func(k *facts.ChangedKey) time.Time { return k.From }),
 	postgres.Col("hi", "timestamptz", func(k *facts.ChangedKey) time.Time { return k.To }),
 	postgres.Col("least", "int", func(k *facts.ChangedKey) int32 { return int32(k.Least) }),
@@ -133,19 +192,20 @@ var changedKeyRows = postgres.Rows[facts.ChangedKey]{
 
 // ordersOfChangedKeys counts, for each order of a key, the key's orders in that
 // order's interval, in one pass over them. Where orders only got the key, it reads
-// none of a key that is a hub around all other orders already: they stay so.
+// none of a key that is a hub around all other orders already: they stay so. Of a key
+// with too many visitors (hub 2) the orders are counted all the same.
 var ordersOfChangedKeys = `
 	select distinct x.company_id, x.order_id from (
 		select * from ` + changedKeyRows.Unnest("c") + `
 		where c.lost or exists (
 			select from order_key j
-			where j.company_id = @company_id and j.kind = c.kind and j.key = c.key and j.created_at between c.lo and c.hi
-				and j.hub in ('', 'visitors') and j.order_id <> all(@changed_ids)) offset 0) k
+			where j.company_id = @company_id and j.kind = c.kind and j.key = c.key and j.hub in (0, 2) and j.created_at between c.lo and c.hi
+				and j.order_id <> all(@changed_ids)) offset 0) k
 	cross join lateral (
 		select company_id, order_id, orders from (
 			select company_id, order_id, created_at,
 				count(*) over (order by created_at range between @before::interval preceding and @after::interval following) as orders
-			from order_key where company_id = @company_id and kind = k.kind and key = k.key
+			from order_key where company_id = @company_id and kind = k.kind and key = k.key and hub ` + anyHub + `
 				and created_at between k.lo - @before::interval and k.hi + @after::interval offset 0) w
 		where created_at between k.lo and k.hi offset 0) x
 	where x.orders between k.least and k.most`

@@ -145,6 +145,7 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 	ids := make([]string, len(outcomes))
 	explanations := make([]explanation, len(outcomes))
 	var found, hubs []facts.OrderKey
+	var marked []string // orders whose keys are hubs, or may have been
 	for i, o := range outcomes {
 		body, err := explained.Pack(o.Text)
 		if err != nil {
@@ -152,6 +153,9 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 		}
 		ids[i], explanations[i] = o.OrderID, explanation{o.OrderID, body, o.Hash}
 		found, hubs = append(found, o.FoundBy...), append(hubs, o.Hubs...)
+		if o.Was != nil || len(o.Hubs) > 0 {
+			marked = append(marked, o.OrderID)
+		}
 	}
 	company := pgx.NamedArgs{"company_id": companyID}
 	if err := t.writeCredits(ctx, companyID, outcomes); err != nil {
@@ -166,8 +170,10 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 	if _, err := t.ReplaceKeys(ctx, companyID, ids, facts.DerivedKinds, found); err != nil {
 		return err
 	}
-	if err := t.MarkHubs(ctx, companyID, ids, facts.JoinKinds, hubs); err != nil {
-		return err
+	if len(marked) > 0 {
+		if err := t.MarkHubs(ctx, companyID, marked, facts.JoinKinds, hubs); err != nil {
+			return err
+		}
 	}
 	return t.exec(ctx, "store days of orders", setDays, dayRows.Args(outcomes, pgx.NamedArgs{"company_id": companyID, "now": now}))
 }

@@ -292,3 +292,16 @@ type owned[T any] struct {
 	influencerID string
 	it           T
 }
+
+// InfluencerID returns the id of an influencer by name, however it is written: the one
+// that has the name now, else the one that had it last. An unknown name is
+// commerce.ErrNotFound.
+func (s *Store) InfluencerID(ctx context.Context, companyID, name string) (id string, err error) {
+	if err := s.db.Pool().QueryRow(ctx, `
+		select influencer_id::text from influencer where company_id = @company_id and name_folded = @folded
+		order by archived_at desc nulls first, created_at desc limit 1`,
+		pgx.NamedArgs{"company_id": companyID, "folded": commerce.FoldName(name)}).Scan(&id); err != nil {
+		return "", fmt.Errorf("postgres: influencer %q: %w", name, postgres.Translate(err))
+	}
+	return id, nil
+}

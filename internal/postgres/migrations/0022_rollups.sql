@@ -74,6 +74,9 @@ create table path_day (
   primary key (company_id, day, currency, path_id)
 );
 
+-- Items of orders and events may name a SKU.
+create index product_variant_sku on product_variant (company_id, sku) where sku is not null;
+
 -- What is stored already.
 insert into sale_day
 select p.company_id, p.day, m.currency,
@@ -138,5 +141,6 @@ insert into recompute_company (company_id)
 select distinct company_id from recompute on conflict (company_id) do nothing;
 
 -- +goose Down
+drop index product_variant_sku;
 drop table path_day, product_day, credit_day, sale_day;
 alter table payout drop column coupon_id;

@@ -59,7 +59,7 @@ var (
 		select ` + postgres.List(orderColumns) + `
 		from order_key k
 		join orders o on o.company_id = k.company_id and o.order_id = k.order_id` + orderJoins + `
-		where k.company_id = @company_id and k.kind = @kind and k.key = @key
+		where k.company_id = @company_id and k.kind = @kind and k.key = @key and k.hub = 0
 			and k.created_at >= @lo::timestamptz and (k.created_at, k.order_id) < (@before::timestamptz, @before_id::text)` + ofFilter + `
 		order by k.created_at desc, k.order_id desc limit @most`
 
@@ -67,8 +67,8 @@ var (
 	changedOrders = `
 		select ` + postgres.List(orderColumns) + ` from orders o` + orderJoins + `
 		where o.company_id = @company_id and (o.processed_at, o.order_id) > (@since::timestamptz, @since_id::text)` + ofFilter + `
-			and (@key::text is null or exists (
-				select from order_key k where k.company_id = @company_id and k.kind = @kind::text and k.key = @key and k.created_at = o.created_at and k.order_id = o.order_id))
+			and (@key::bytea is null or exists (
+				select from order_key k where k.company_id = @company_id and k.kind = @kind::smallint and k.key = @key and k.hub = 0 and k.created_at = o.created_at and k.order_id = o.order_id))
 		order by o.processed_at, o.order_id limit @most`
 )
 
@@ -105,7 +105,7 @@ func (r *Reader) Orders(ctx context.Context, companyID string, f commerce.OrderF
 	if !f.UpdatedSince.IsZero() {
 		args["kind"], args["key"] = nil, nil
 		if f.Coupon != "" {
-			args["kind"], args["key"] = key.Kind, key.Value
+			args["kind"], args["key"] = key.Kind.Code(), key.Pack()
 		}
 		args["since"], args["since_id"] = f.UpdatedSince, "" // inclusive: every order id is greater than ""
 		if !f.After.IsZero() {
@@ -124,7 +124,7 @@ func (r *Reader) Orders(ctx context.Context, companyID string, f commerce.OrderF
 		args["before"], args["before_id"] = f.After.At, f.After.OrderID
 	}
 	if key != nil {
-		args["kind"], args["key"] = key.Kind, key.Value
+		args["kind"], args["key"] = key.Kind.Code(), key.Pack()
 		return r.orders(ctx, ordersOfKey, args)
 	}
 	return r.orders(ctx, newestOrders, args)

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/reports"
 )
@@ -26,8 +27,14 @@ type reading struct {
 
 // loaders add to a report what it is made of.
 var loaders = map[reports.Name][]func(r *reading, ctx context.Context) error{
-	reports.Costs:    {(*reading).costs},
-	reports.Delivery: {(*reading).delivery},
+	reports.Sales:       {(*reading).sales, (*reading).costsOfStore},
+	reports.Influencers: {(*reading).salesOfInfluencers, (*reading).costsOfInfluencers, (*reading).creditsOfInfluencers},
+	reports.Coupons:     {(*reading).coupons},
+	reports.Channels:    {(*reading).channels},
+	reports.Products:    {(*reading).products},
+	reports.Paths:       {(*reading).paths},
+	reports.Costs:       {(*reading).costs},
+	reports.Delivery:    {(*reading).delivery},
 }
 
 // Report reads a report, and the one with which it is compared, in one snapshot. The
@@ -50,8 +57,12 @@ func (r *Reader) Report(ctx context.Context, q reports.Query) (*reports.Report, 
 			return err
 		}
 		if compared, is := q.Compared(); is {
-			report.Comparison, err = load(ctx, &reading{tx: tx, query: compared, zone: zone, asOf: asOf})
+			if report.Comparison, err = load(ctx, &reading{tx: tx, query: compared, zone: zone, asOf: asOf}); err != nil {
+				return err
+			}
 		}
+		report.OtherCurrencies, err = postgres.Collect(ctx, tx, pgx.RowTo[string], otherCurrencies,
+			pgx.NamedArgs{"company_id": q.CompanyID, "from": q.Start, "to": q.End, "currency": q.Currency})
 		return err
 	})
 	if err != nil && !errors.Is(err, reports.ErrTooManyRows) {
@@ -70,6 +81,17 @@ func load(ctx context.Context, r *reading) (*reports.Report, error) {
 	return r.Builder.Report(r.asOf), nil
 }
 
+// otherCurrencies are those in which there are amounts beside the report's.
+var otherCurrencies = `
+	select distinct currency from sale_day
+	where company_id = @company_id and day between @from and @to and currency <> @currency order by currency limit 100`
+
+// digits are the decimal places of the report's currency.
+func (r *reading) digits() int32 {
+	digits, _ := commerce.Exponent(r.query.Currency) // the query has passed its Check
+	return int32(digits)
+}
+
 // periodOf is the SQL of the first day of a column's period (reports.Query.PeriodOf).
 // It needs the arguments of args.
 func periodOf(day string) string {
@@ -80,7 +102,7 @@ func periodOf(day string) string {
 // args returns those of a report's arguments that a statement has.
 func (r *reading) args(sql string) pgx.NamedArgs {
 	all := pgx.NamedArgs{"company_id": r.query.CompanyID, "from": r.query.Start, "to": r.query.End, "by": string(r.query.By),
-		"currency": r.query.Currency, "most": reports.MaxRows + 1}
+		"currency": r.query.Currency, "model": r.query.Model, "most": reports.MaxRows + 1}
 	args := pgx.NamedArgs{}
 	for _, found := range argument.FindAllStringSubmatch(sql, -1) {
 		args[found[1]] = all[found[1]]

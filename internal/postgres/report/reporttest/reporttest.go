@@ -24,8 +24,10 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/explained"
+	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/postgres/report"
+	"github.com/tributary-io/tributary/internal/rollup"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -38,6 +40,7 @@ type Stores struct {
 // Fixture is one isolated database with one store.
 type Fixture struct {
 	DB    Stores
+	DSN   string // its connection string
 	Store commerce.Store
 
 	t    testing.TB
@@ -58,7 +61,7 @@ func New(t testing.TB, options ...postgres.Option) *Fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { pool.Close(); db.Close() })
-	f := &Fixture{DB: Stores{merchant.New(db), report.New(db)}, t: t, db: db, pool: pool}
+	f := &Fixture{DSN: dsn, DB: Stores{merchant.New(db), report.New(db)}, t: t, db: db, pool: pool}
 	f.Store = f.NewStore("Loja Exemplo")
 	return f
 }
@@ -135,6 +138,8 @@ type Order struct {
 	CommissionMinor     int64
 	FixedFeeMinor       int64 // in BRL, beside the commission of an order in another currency
 	DiscountCode        string
+	EmailKey, NetKey    string // keyed hashes; empty: none
+	Zip                 string // of the buyer; empty: nothing personal is stored
 	State, Reason       string // of the payout; empty: "none" and no reason
 	Explanation         any    // marshalled; nil: none
 }
@@ -152,7 +157,7 @@ func (f *Fixture) Put(o Order) {
 	}
 	err := pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error {
 		body, err := json.Marshal(wire.Order{OrderID: o.ID, Status: o.Status, CreatedAt: o.CreatedAt, Currency: o.Currency, TotalMinor: o.TotalMinor,
-			Name: wire.Some(o.Name), DiscountCode: wire.Some(o.DiscountCode)})
+			Name: wire.Some(o.Name), DiscountCode: wire.Some(o.DiscountCode), EmailKey: wire.Some(o.EmailKey), NetKey: wire.Some(o.NetKey)})
 		if err != nil {
 			return err
 		}
@@ -203,6 +208,16 @@ func (f *Fixture) Put(o Order) {
 				}
 			}
 		}
+		if o.Zip != "" {
+			personal, err := json.Marshal(wire.Personal{Customer: wire.Some(wire.Customer{Zip: wire.Some(o.Zip)})})
+			if err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, `insert into order_personal (company_id, order_id, version_at, accepted_at, digest, body) values ($1, $2, now(), now(), '', $3)`,
+				o.CompanyID, o.ID, personal); err != nil {
+				return err
+			}
+		}
 		if o.Explanation == nil {
 			return nil
 		}
@@ -232,9 +247,9 @@ func (f *Fixture) FindBy(companyID, orderID, influencerID, discountCode string) 
 		keys = append(keys, facts.RuleKey(facts.KeyCode, code))
 	}
 	for _, k := range keys {
-		f.exec(`insert into order_key (company_id, kind, key, created_at, order_id)
-			select company_id, @kind, @key, created_at, order_id from orders where company_id = @company_id and order_id = @order_id`,
-			pgx.NamedArgs{"company_id": companyID, "order_id": orderID, "kind": string(k.Kind), "key": k.Value})
+		f.exec(`insert into order_key (company_id, kind, key, hub, created_at, order_id)
+			select company_id, @kind, @key, 0, created_at, order_id from orders where company_id = @company_id and order_id = @order_id`,
+			pgx.NamedArgs{"company_id": companyID, "order_id": orderID, "kind": k.Kind.Code(), "key": k.Pack()})
 	}
 }
 
@@ -253,6 +268,37 @@ func (f *Fixture) Product(companyID, productID, name string, variantIDs ...strin
 	}
 	f.exec(`insert into product (company_id, product_id, name, updated_at, accepted_at, digest, body) values (@company_id, @product_id, @name, now(), now(), '', @body)`,
 		pgx.NamedArgs{"company_id": companyID, "product_id": productID, "name": name, "body": body})
+}
+
+// Sum adds orders to the sums by day, as the processor does.
+func (f *Fixture) Sum(companyID string, orders ...rollup.Order) {
+	f.t.Helper()
+	var sums rollup.Sums
+	for _, o := range orders {
+		sums.Add(o, 1)
+	}
+	if err := factstore.New(f.db).Transact(context.Background(), func(tx *factstore.Tx) error { return tx.AddSums(context.Background(), companyID, &sums) }); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// Coupon makes a coupon without bounds and returns the id.
+func (f *Fixture) Coupon(companyID, influencerID, campaignID, code string) string {
+	f.t.Helper()
+	id := uuid.NewString()
+	f.exec(`insert into coupon (company_id, coupon_id, influencer_id, campaign_id, code, code_folded, period, rev)
+		values (@company_id, @id, @influencer_id, @campaign_id, @code, @folded, '(,)', 1)`,
+		pgx.NamedArgs{"company_id": companyID, "id": id, "influencer_id": influencerID, "campaign_id": campaignID, "code": code, "folded": commerce.FoldCode(code)})
+	return id
+}
+
+// Cost makes an influencer's cost with a value, in BRL cents.
+func (f *Fixture) Cost(companyID, influencerID, campaignID string, valueMinor int64, frequency, start string) {
+	f.t.Helper()
+	f.exec(`insert into cost (company_id, cost_id, influencer_id, campaign_id, value_minor, frequency, is_coupon_cost, start_date, rev)
+		values (@company_id, @id, @influencer_id, @campaign_id, @value, @frequency, false, @start, 1)`,
+		pgx.NamedArgs{"company_id": companyID, "id": uuid.NewString(), "influencer_id": influencerID, "campaign_id": postgres.NullIfEmpty(campaignID),
+			"value": valueMinor, "frequency": frequency, "start": start})
 }
 
 func (f *Fixture) exec(sql string, arguments ...any) {

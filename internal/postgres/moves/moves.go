@@ -1,8 +1,9 @@
-package postgres
+package moves
 
 import (
 	"context"
 	"database/sql"
+	"embed"
 	"errors"
 	"fmt"
 
@@ -12,11 +13,11 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// goMigrations are the migrations that a statement of SQL cannot do. Each moves the rows
-// of tables into tables of another form, table by table, month by month: what is done
-// stays done where one is stopped, and the next run goes on. The definitions of
-// the tables are in migrations/moved.
-func goMigrations() []*goose.Migration {
+//go:embed *.sql
+var definitions embed.FS
+
+// Migrations are those of this package, for goose.
+func Migrations() []*goose.Migration {
 	of := func(version int64, up, down func(ctx context.Context, m *mover) error) *goose.Migration {
 		run := func(f func(ctx context.Context, m *mover) error) *goose.GoFunc {
 			return &goose.GoFunc{RunDB: func(ctx context.Context, db *sql.DB) error { return withMover(ctx, db, f) }}
@@ -25,6 +26,7 @@ func goMigrations() []*goose.Migration {
 	}
 	return []*goose.Migration{
 		of(15, packEvents, unpackEvents),
+		of(16, packKeys, unpackKeys),
 	}
 }
 
@@ -92,10 +94,13 @@ func (m *mover) run(ctx context.Context, t move) error {
 	return nil
 }
 
-func execAll(ctx context.Context, q interface {
-	Exec(ctx context.Context, sql string, arguments ...any) (pgconn.CommandTag, error)
-}, statements []string,
-) error {
+// querier is a connection or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+}
+
+func execAll(ctx context.Context, q querier, statements []string) error {
 	for _, statement := range statements {
 		if _, err := q.Exec(ctx, statement); err != nil {
 			return fmt.Errorf("%.60s: %w", statement, err)
@@ -111,7 +116,7 @@ type partition struct {
 }
 
 // setAside renames a partitioned table and its partitions, and makes the new one by a
-// file of migrations/moved; unless a run before has done it. It returns the partitions
+// file of definitions; unless a run before has done it. It returns the partitions
 // whose rows are still to be moved.
 func (m *mover) setAside(ctx context.Context, table, suffix, definition string) ([]partition, error) {
 	old := table + suffix
@@ -124,8 +129,12 @@ func (m *mover) setAside(ctx context.Context, table, suffix, definition string) 
 		if err != nil {
 			return err
 		}
-		indexes, err := Collect(ctx, tx, pgx.RowTo[string], `
+		rows, err := tx.Query(ctx, `
 			select c.relname from pg_index x join pg_class c on c.oid = x.indexrelid where x.indrelid = to_regclass($1) and not x.indisprimary`, table)
+		if err != nil {
+			return err
+		}
+		indexes, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		if err != nil {
 			return err
 		}
@@ -137,7 +146,7 @@ func (m *mover) setAside(ctx context.Context, table, suffix, definition string) 
 			statements = append(statements, "alter table "+quoted(p.name)+" rename to "+quoted(p.name+suffix), "alter table "+quoted(p.name+suffix)+" rename constraint "+quoted(p.name+"_pkey")+" to "+quoted(p.name+suffix+"_pkey"))
 		}
 		statements = append(statements, "alter table "+quoted(table)+" rename to "+quoted(old), "alter table "+quoted(old)+" rename constraint "+quoted(table+"_pkey")+" to "+quoted(old+"_pkey"))
-		text, err := migrations.ReadFile("migrations/moved/" + definition)
+		text, err := definitions.ReadFile(definition)
 		if err != nil {
 			return err
 		}
@@ -149,12 +158,16 @@ func (m *mover) setAside(ctx context.Context, table, suffix, definition string) 
 	return partitionsOf(ctx, m.write, old)
 }
 
-func partitionsOf(ctx context.Context, q Querier, table string) ([]partition, error) {
-	return Collect(ctx, q, func(row pgx.CollectableRow) (p partition, err error) {
-		return p, row.Scan(&p.name, &p.bound)
-	}, `
+func partitionsOf(ctx context.Context, q querier, table string) ([]partition, error) {
+	rows, err := q.Query(ctx, `
 		select c.relname, pg_get_expr(c.relpartbound, c.oid) from pg_inherits i join pg_class c on c.oid = i.inhrelid
 		where i.inhparent = to_regclass($1) order by c.relname`, table)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (p partition, err error) {
+		return p, row.Scan(&p.name, &p.bound)
+	})
 }
 
 func quoted(name string) string { return pgx.Identifier{name}.Sanitize() }

@@ -1,4 +1,4 @@
-package postgres
+package moves
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 )
 
 // Migration 0015: an event's record is packed, not JSON with columns beside it.
-// migrations/moved has both tables.
+// The files beside this one have both tables.
 
 // setAsideEvents ends the names of the table and its partitions that are still to be
 // moved.
@@ -149,12 +149,16 @@ func unpackedEvent(rows pgx.Rows) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	var visitor *string
+	if e.Visitor != "" {
+		visitor = &e.Visitor
+	}
 	bot := e.Bot
 	if e.Human() {
 		bot = wire.BotNone
 	}
 	return []any{
-		e.CompanyID, e.IDTime, e.ID, e.Event.Event, e.At, e.ReceivedAt, e.Digest(), NullIfEmpty(e.Visitor), string(bot), string(e.Via),
+		e.CompanyID, e.IDTime, e.ID, e.Event.Event, e.At, e.ReceivedAt, e.Digest(), visitor, string(bot), string(e.Via),
 		e.Class() == facts.ClassArrival, json.RawMessage(e.Raw),
 	}, nil
 }

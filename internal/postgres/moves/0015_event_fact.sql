@@ -1,4 +1,4 @@
--- Migration 0015 moves events into this table (internal/postgres/move_events.go). Its
+-- Migration 0015 moves events into this table (moves/events.go). Its
 -- columns stand so that no row has bytes between them.
 create table event_fact (
   at         timestamptz not null, -- corrected time

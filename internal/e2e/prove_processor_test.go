@@ -1,0 +1,58 @@
+package e2e
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/prove/processing"
+)
+
+// place is what a run of package processing needs. The run asks for an empty Kafka of
+// its own now and then, a real one or an embedded one.
+func place(t *testing.T, real bool) processing.Place {
+	t.Helper()
+	return processing.Place{
+		Binary: binary, Dir: filepath.Join(t.TempDir(), "run"), DSN: devtest.Postgres(t), Say: t.Logf,
+		Kafka: func(context.Context) (string, func(), error) {
+			if real {
+				return devtest.RealKafka(t).Addr, func() {}, nil
+			}
+			return devtest.Kafka(t), func() {}, nil
+		},
+	}
+}
+
+// TestTheLedgerIsThatOfTheFacts is the short form of `make prove`'s lines about the
+// processor: whatever happens to it, the ledger is that of the facts. Partitions move on
+// a real Kafka, the other faults come on the embedded broker.
+func TestTheLedgerIsThatOfTheFacts(t *testing.T) {
+	devtest.NeedsIntegration(t)
+	for _, fault := range processing.Faults() {
+		t.Run(fault.Name, func(t *testing.T) {
+			t.Parallel()
+			o, err := processing.Run{Place: place(t, fault.Name == "moved"), Fault: fault, Size: processing.Short(), Seed: 1}.Do(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, problem := range o.Problems {
+				t.Error(problem)
+			}
+			t.Logf("%d records, %d orders, %d kills, %d moves: %s", o.Records, o.Orders, o.Kills, o.Moves, o.Faulted)
+		})
+	}
+}
+
+// TestLiveOrdersDoNotWaitForAJob is the short form of its line of `make prove`.
+func TestLiveOrdersDoNotWaitForAJob(t *testing.T) {
+	devtest.NeedsIntegration(t)
+	o, err := processing.ShortJob(place(t, false)).Do(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range o.Problems {
+		t.Error(problem)
+	}
+	t.Logf("%+v", o)
+}

@@ -1,0 +1,194 @@
+package report
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/explained"
+	"github.com/tributary-io/tributary/internal/signs"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+const (
+	signPage    = 1_000   // orders that are read at once: an explanation has some KB
+	mostCoupons = 100_000 // of a company, to know whose a code is
+)
+
+// signOrder is what is read of one order.
+type signOrder struct {
+	sale                   signs.Sale
+	name, evidence, code   string
+	customer, email, phone string
+	network, country, zip  string
+	explanation            []byte
+}
+
+func signColumns(o *signOrder) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("o.order_id", &o.sale.OrderID),
+		postgres.Into("o.created_at", &o.sale.At),
+		postgres.Into("o.day", postgres.Day(&o.sale.Day)),
+		postgres.Into("o.currency", &o.sale.Currency),
+		postgres.Into("o.total_minor", &o.sale.Total),
+		postgres.Into("coalesce(p.commission_minor, 0)", &o.sale.Commission),
+		postgres.Into("coalesce(p.fixed_brl_minor, 0)", &o.sale.FixedBRL),
+		postgres.Into("coalesce(p.influencer_id::text, '')", &o.sale.Influencer),
+		postgres.Into("coalesce(i.name, '')", &o.name),
+		postgres.Into("coalesce(p.evidence, '')", &o.evidence),
+		postgres.Into("coalesce(o.body->>'discountCode', '')", &o.code),
+		postgres.Into("coalesce(o.body->>'customerKey', '')", &o.customer),
+		postgres.Into("coalesce(o.body->>'emailKey', '')", &o.email),
+		postgres.Into("coalesce(o.body->>'phoneKey', '')", &o.phone),
+		postgres.Into("coalesce(o.body->>'netKey', '')", &o.network),
+		postgres.Into("coalesce(n.body->'customer'->>'countryCode', '')", &o.country),
+		postgres.Into("coalesce(n.body->'customer'->>'zip', '')", &o.zip),
+		postgres.Into("e.body", &o.explanation),
+	}
+}
+
+// signOrders goes by the index orders_created, as newestOrders does. Orders that are
+// credited to nobody count for what is usual: nothing of their explanation is asked.
+var signOrders = `
+	select ` + postgres.List(signColumns) + ` from orders o
+	left join payout p on p.company_id = o.company_id and p.order_id = o.order_id
+	left join influencer i on i.company_id = p.company_id and i.influencer_id = p.influencer_id
+	left join order_personal n on n.company_id = o.company_id and n.order_id = o.order_id
+	left join explanation e on e.company_id = o.company_id and e.order_id = o.order_id and p.influencer_id is not null
+	where o.company_id = @company_id and o.created_at >= @lo::timestamptz and (o.created_at, o.order_id) < (@before::timestamptz, @before_id::text)
+		and o.day between @from::date and @to::date and o.status <> @cancelled
+	order by o.created_at desc, o.order_id desc limit @most`
+
+// Signs looks for signs in a company's orders of some days, YYYY-MM-DD in the store's
+// time zone, in one snapshot.
+func (r *Reader) Signs(ctx context.Context, companyID, from, to string) (*signs.Report, error) {
+	report := &signs.Report{Start: from, End: to, Names: map[string]string{}}
+	var sales []signs.Sale
+	err := r.db.Snapshot(ctx, func(tx pgx.Tx) error {
+		if err := tx.QueryRow(ctx, `select now()`).Scan(&report.AsOf); err != nil {
+			return err
+		}
+		owners, err := codeOwners(ctx, tx, companyID)
+		if err != nil {
+			return err
+		}
+		args := pgx.NamedArgs{"company_id": companyID, "from": from, "to": to, "cancelled": commerce.OrderCancelled, "lo": beginning, "before": end, "before_id": ""}
+		if day, err := commerce.ParseDay(from, time.UTC); err == nil {
+			args["lo"] = day.Add(-aroundZones)
+		}
+		if day, err := commerce.ParseDay(to, time.UTC); err == nil {
+			args["before"] = day.Add(24*time.Hour + aroundZones)
+		}
+		for {
+			args["most"] = min(signPage, signs.MostOrders+1-len(sales))
+			page, err := postgres.Collect(ctx, tx, postgres.Scan(signColumns), signOrders, args)
+			if err != nil {
+				return err
+			}
+			for i := range page {
+				sale, err := page[i].read(owners, report.Names)
+				if err != nil {
+					return fmt.Errorf("order %q: %w", page[i].sale.OrderID, err)
+				}
+				sales = append(sales, sale)
+			}
+			if len(page) < signPage {
+				return nil
+			}
+			last := &page[len(page)-1].sale
+			args["before"], args["before_id"] = last.At, last.OrderID
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("postgres: signs of %s: %w", companyID, err)
+	}
+	if report.Cut = len(sales) > signs.MostOrders; report.Cut {
+		sales = sales[:signs.MostOrders]
+		report.Start = sales[len(sales)-1].Day
+	}
+	report.Orders, report.Signs = len(sales), signs.Find(sales, nil)
+	report.Limit()
+	return report, nil
+}
+
+// codeOwners returns to whom each code ever belonged, folded code and influencer.
+func codeOwners(ctx context.Context, tx pgx.Tx, companyID string) (map[[2]string]bool, error) {
+	rows, err := tx.Query(ctx, `select distinct code_folded, influencer_id::text from coupon where company_id = @company_id limit @most`,
+		pgx.NamedArgs{"company_id": companyID, "most": mostCoupons})
+	if err != nil {
+		return nil, err
+	}
+	owners := map[[2]string]bool{}
+	var owned [2]string
+	_, err = pgx.ForEachRow(rows, []any{&owned[0], &owned[1]}, func() error {
+		owners[owned] = true
+		return nil
+	})
+	return owners, err
+}
+
+// read returns the sale, and adds the influencers' names that it tells.
+func (o *signOrder) read(owners map[[2]string]bool, names map[string]string) (signs.Sale, error) {
+	s := o.sale
+	if s.Influencer != "" {
+		names[s.Influencer] = o.name
+	}
+	if o.evidence == string(commerce.EvidenceCoupon) {
+		for _, code := range facts.OrderCodes(&wire.Order{DiscountCode: wire.Some(o.code)}) {
+			if owners[[2]string{code, s.Influencer}] {
+				s.Code = code
+				break
+			}
+		}
+	}
+	for _, key := range []facts.Key{{Kind: facts.KeyCustomer, Value: o.customer}, {Kind: facts.KeyEmail, Value: o.email}, {Kind: facts.KeyPhone, Value: o.phone}} {
+		if key.Value != "" {
+			s.Buyers = append(s.Buyers, string(key.Kind)+":"+key.Value)
+		}
+	}
+	s.Place, s.Network = placeOf(o.country, o.zip), o.network
+	if len(o.explanation) == 0 {
+		return s, nil
+	}
+	text, err := explained.Unpack(o.explanation)
+	if err != nil {
+		return s, err
+	}
+	var x struct {
+		Touches []facts.ExplainedTouch `json:"touches"`
+	}
+	if err := json.Unmarshal(text, &x); err != nil {
+		return s, err
+	}
+	s.Explain(x.Touches)
+	for _, t := range x.Touches {
+		if t.InfluencerID != "" {
+			names[t.InfluencerID] = t.Influencer
+		}
+	}
+	return s, nil
+}
+
+// placeOf returns a digest of a postal code, without its signs; "" for none.
+func placeOf(country, zip string) string {
+	code := strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return -1
+	}, strings.ToUpper(zip))
+	if strings.Trim(code, "0") == "" {
+		return ""
+	}
+	digest := sha256.Sum256([]byte(strings.ToUpper(country) + " " + code))
+	return base64.RawURLEncoding.EncodeToString(digest[:16])
+}

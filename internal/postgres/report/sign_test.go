@@ -1,0 +1,121 @@
+package report_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
+	"github.com/tributary-io/tributary/internal/signs"
+)
+
+// touchBy is one touch of an influencer in an explanation.
+func touchBy(id, name string, reason facts.Reason) facts.Explanation {
+	return facts.Explanation{Touches: []facts.ExplainedTouch{{
+		At: "2026-03-01T12:00:00.000Z", Channel: name, Influencer: name, InfluencerID: id, Arrival: facts.ByClick, Proof: facts.Proof(facts.KeyCart),
+		Used: true, Reason: reason.Words(),
+	}}}
+}
+
+// What the processor wrote of orders shows the signs that are in them.
+func TestSignsAreFoundInWhatIsStored(t *testing.T) {
+	t.Parallel()
+	f := reporttest.New(t)
+	company := f.Store.Live.CompanyID
+	ana, ext := f.Influencer(company, "Ana Prado"), f.Influencer(company, "Extension")
+	f.Coupon(company, ana, "", "ANA10")
+	first := time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
+	sell := func(n int, day int, set func(i int, o *reporttest.Order)) {
+		t.Helper()
+		for i := range n {
+			o := reporttest.Order{CompanyID: company, CreatedAt: first.AddDate(0, 0, day).Add(time.Duration(i) * time.Second), TotalMinor: 10_000,
+				CommissionMinor: 1_000, State: "earned", Evidence: commerce.EvidenceLink, EmailKey: fmt.Sprintf("k1:%d-%d-%p", day, i, set)}
+			o.ID = fmt.Sprintf("o%02d-%03d", day, i)
+			set(i, &o)
+			f.Put(o)
+		}
+	}
+	byCode := func(touched bool) func(int, *reporttest.Order) {
+		return func(_ int, o *reporttest.Order) {
+			o.InfluencerID, o.Evidence, o.DiscountCode = ana, commerce.EvidenceCoupon, "frete; ana10"
+			o.Explanation = facts.Explanation{Touches: []facts.ExplainedTouch{{Channel: "Referral", Source: "coupons.example.com", Arrival: facts.ByReferrer}}}
+			if touched {
+				o.Explanation, o.ID = touchBy(ana, "Ana Prado", ""), "t"+o.ID
+			}
+		}
+	}
+	for day := range 10 {
+		sell(8, day, byCode(true))
+		sell(1, day, byCode(false))
+	}
+	for day := range 10 {
+		sell(6, 10+day, byCode(true))
+		sell(9, 10+day, byCode(false))
+	}
+	sell(9, 21, func(i int, o *reporttest.Order) { // opened in the middle of the checkout
+		o.InfluencerID, o.Explanation = ext, touchBy(ext, "Extension", facts.ReasonAfterCheckout)
+	})
+	sell(7, 22, func(i int, o *reporttest.Order) { // one buyer; nobody is paid
+		o.EmailKey, o.CommissionMinor, o.State, o.Evidence = "k1:same", 0, "none", ""
+	})
+	sell(3, 23, func(i int, o *reporttest.Order) { // cancelled orders are not looked at
+		o.Status, o.InfluencerID, o.Explanation = commerce.OrderCancelled, ext, touchBy(ext, "Extension", "")
+	})
+
+	report, err := f.DB.Signs(t.Context(), company, "2026-03-01", "2026-03-31")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Orders != 10*9+10*15+9+7 || report.Cut || report.AsOf.IsZero() {
+		t.Errorf("%d orders, cut %t, as of %v", report.Orders, report.Cut, report.AsOf)
+	}
+	var got []string
+	for _, s := range report.Signs {
+		got = append(got, fmt.Sprintf("%s %s %s %s %v %v %d %v %v", s.Kind, report.Names[s.Influencer], s.Code, s.Since, s.Observed, s.Usual, len(s.Orders), s.Sources, s.Costs))
+	}
+	want := []string{
+		"coupon_spread Ana Prado ANA10 2026-03-11 {90 150} {10 90} 90 [{Referral: coupons.example.com 90}] [{BRL 73333 733333}]",
+		"after_checkout Extension  2026-03-22 {9 9} {0 140} 9 [] [{BRL 9000 90000}]",
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got\n%q\nwant\n%q", got, want)
+	}
+
+	// Days are the store's, and another company's orders are not there.
+	for _, days := range [][2]string{{"2026-03-22", "2026-03-22"}, {"2026-03-25", "2026-03-25"}} {
+		report, err := f.DB.Signs(t.Context(), company, days[0], days[1])
+		if err != nil || report.Orders != map[string]int{"2026-03-22": 9}[days[0]] {
+			t.Errorf("%v: %+v, %v", days, report, err)
+		}
+	}
+	other, err := f.DB.Signs(t.Context(), f.Store.Sandbox.CompanyID, "2026-03-01", "2026-03-31")
+	if err != nil || other.Orders != 0 || len(other.Signs) != 0 {
+		t.Errorf("%+v, %v", other, err)
+	}
+}
+
+// Buyers of one postal code are told apart from those of others, however it is written.
+func TestSignsKnowPlaces(t *testing.T) {
+	t.Parallel()
+	f := reporttest.New(t)
+	company := f.Store.Live.CompanyID
+	ana := f.Influencer(company, "Ana Prado")
+	f.Coupon(company, ana, "", "ANA10")
+	at := time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
+	for i := range 80 {
+		o := reporttest.Order{CompanyID: company, ID: fmt.Sprint(i), CreatedAt: at, TotalMinor: 100, EmailKey: fmt.Sprint("k1:", i), Zip: fmt.Sprintf("%05d-000", 10_000+i), NetKey: fmt.Sprint("n", i)}
+		if i < 8 {
+			o.InfluencerID, o.Evidence, o.DiscountCode, o.Zip = ana, commerce.EvidenceCoupon, "ANA10", "01310-100"
+			if i%2 == 0 {
+				o.Zip = "01310100"
+			}
+		}
+		f.Put(o)
+	}
+	report, err := f.DB.Signs(t.Context(), company, "2026-03-01", "2026-03-01")
+	if err != nil || len(report.Signs) != 1 || report.Signs[0].Kind != signs.SharedPlace || report.Signs[0].Observed != (signs.Rate{Count: 8, Of: 8}) {
+		t.Errorf("%+v, %v", report, err)
+	}
+}

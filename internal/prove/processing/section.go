@@ -1,0 +1,140 @@
+package processing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/devstack"
+	"github.com/tributary-io/tributary/internal/devstack/kafkadist"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/prove"
+)
+
+// textOfFaults is what the page says above the table of faults.
+const textOfFaults = "" +
+	"Twelve stores, three hundred shoppers each: visits by links, UTM values, ads and search, carts, e-mails, log-ins, cookies, late events, bots,\n" +
+	"other copies of an id; orders with up to three versions, coupons, partial refunds and cancellations; decisions. The built processor\n" +
+	"applies all of it, in order, from a real Apache Kafka. Then the tables are emptied, and the same records come shuffled, a fifth of them once\n" +
+	"more, in five parts, with the fault in each part. *Same ledger* says whether the ledger hash of both is one, and that of `tributary verify`, which\n" +
+	"computes everything again from the stored facts. A kill inside of a transaction comes while it waits for a table that is held, after it has\n" +
+	"written much."
+
+// Short is the size of faults for tests.
+func Short() Size { return Size{Stores: 2, Shoppers: 60, Rounds: 2} }
+
+// Full is the size of `make prove`, thirty times that of the tests.
+func Full() Size { return Size{Stores: 12, Shoppers: 300, Rounds: 5} }
+
+// textOfJob is what the page says above the table of jobs.
+const textOfJob = "" +
+	"A store gets a coupon whose code forty thousand of its orders have. They are computed again as a durable job: in chunks, interleaved\n" +
+	"with live records of the same store and partition, an order at most once in the queue, though the change is told twice. During the job each\n" +
+	"waiting order is shown as recomputing, and the processor is SIGKILLed and started again. Live orders, and live events that credit an older\n" +
+	"order, are sent one after the other: the times are from Kafka's acknowledgement of the record until the credit can be read. Those *alone* are\n" +
+	"of the same store before the job. No time is asserted; that live orders do not wait for the job is: the first is credited while at least\n" +
+	"half of the job waits. In the end every order of the job is paid once, and `tributary verify` finds no difference."
+
+// ShortJob is the size of the job for tests.
+func ShortJob(p Place) JobRun { return JobRun{Place: p, Orders: 3000, Live: 5, Kills: 1} }
+
+// FullJob is the size of `make prove`.
+func FullJob(p Place) JobRun { return JobRun{Place: p, Orders: 40_000, Live: 100, Kills: 2} }
+
+// jobSection is the line about a job beside live traffic.
+func jobSection() prove.Section {
+	return prove.Section{
+		Name: "job", Title: "Live orders beside a job", Text: textOfJob,
+		Columns: []string{"orders of the job", "it took", "kills", "live orders alone: median, p99", "beside it", "live events alone", "beside it", "credited before its end"},
+		Cases: []prove.Case{{Name: "wide-coupon", Title: "a coupon's period", Run: onPlace(func(ctx context.Context, p Place, _ prove.Env) (prove.Result, error) {
+			r := FullJob(p)
+			o, err := r.Do(ctx)
+			if err != nil {
+				return prove.Result{}, err
+			}
+			both := func(times []time.Duration) string {
+				return fmt.Sprintf("%d ms, %d ms", percentile(times, 50).Milliseconds(), percentile(times, 99).Milliseconds())
+			}
+			return prove.Result{
+				Cells: []string{
+					fmt.Sprint(r.Orders), fmt.Sprintf("%.0f s", o.Job.Seconds()), fmt.Sprint(o.Kills), both(o.Alone.Orders), both(o.Beside.Orders),
+					both(o.Alone.Events), both(o.Beside.Events), fmt.Sprintf("%d of %d", o.BeforeTheEnd, len(o.Beside.Orders)+len(o.Beside.Events)),
+				},
+				Problems: o.Problems,
+			}, nil
+		})}},
+	}
+}
+
+// Sections are the processor's part of `make prove`.
+func Sections() []prove.Section {
+	faults := prove.Section{
+		Name: "ledger", Title: "The ledger is that of the facts", Text: textOfFaults,
+		Columns: []string{"records", "orders", "kills", "moves", "**same ledger**", "hash"},
+	}
+	for _, fault := range Faults() {
+		faults.Cases = append(faults.Cases, prove.Case{Name: fault.Name, Title: fault.Title,
+			Run: onPlace(func(ctx context.Context, p Place, e prove.Env) (prove.Result, error) {
+				o, err := Run{Place: p, Fault: fault, Size: Full(), Seed: e.Seed}.Do(ctx)
+				if err != nil {
+					return prove.Result{}, err
+				}
+				same := "yes"
+				if len(o.Problems) > 0 {
+					same = "**no**"
+				}
+				return prove.Result{
+					Cells:    []string{fmt.Sprint(o.Records), fmt.Sprint(o.Orders), fmt.Sprint(o.Kills), fmt.Sprint(o.Moves), same, o.Faulted[:12] + "…"},
+					Problems: o.Problems,
+				}, nil
+			})})
+	}
+	return []prove.Section{faults, jobSection()}
+}
+
+// onPlace runs a case on a PostgreSQL of its own, with real Kafkas of its own.
+func onPlace(run func(ctx context.Context, p Place, e prove.Env) (prove.Result, error)) func(ctx context.Context, e prove.Env) (prove.Result, error) {
+	return func(ctx context.Context, e prove.Env) (result prove.Result, err error) {
+		// Not a private directory: PostgreSQL may run as nobody.
+		if err := os.MkdirAll(e.Dir, 0o755); err != nil { //nolint:gosec // PostgreSQL's account reads below it
+			return result, err
+		}
+		for dir := e.Dir; dir != filepath.Dir(filepath.Dir(e.Dir)); dir = filepath.Dir(dir) {
+			if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // likewise
+				return result, err
+			}
+		}
+		server, err := devstack.StartPostgres(ctx, devstack.PostgresConfig{Dir: filepath.Join(e.Dir, "postgres"), Repository: os.Getenv("TRIBUTARY_POSTGRES_REPOSITORY")})
+		if err != nil {
+			return result, err
+		}
+		defer server.Stop()
+		dsn, err := server.CreateDatabase(ctx, "prove")
+		if err == nil {
+			err = postgres.Migrate(ctx, dsn)
+		}
+		if err != nil {
+			return result, err
+		}
+		kafkas := 0
+		p := Place{Binary: e.Binary, Dir: filepath.Join(e.Dir, "output"), DSN: dsn, ServerPid: server.Pid(), Say: e.Say,
+			Kafka: func(ctx context.Context) (string, func(), error) {
+				kafkas++
+				cluster, err := kafkadist.StartCluster(ctx, kafkadist.ClusterConfig{Dir: filepath.Join(e.Dir, fmt.Sprint("kafka-", kafkas)), Nodes: 1})
+				if err != nil {
+					return "", nil, err
+				}
+				return cluster.Addrs()[0], cluster.Kill, nil
+			},
+		}
+		result, err = run(ctx, p, e)
+		if err == nil && len(result.Problems) == 0 || ctx.Err() != nil {
+			server.Stop()
+			err = errors.Join(err, os.RemoveAll(e.Dir))
+		}
+		return result, err
+	}
+}
