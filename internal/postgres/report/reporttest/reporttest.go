@@ -98,6 +98,13 @@ func (f *Fixture) Event(companyID, name string, at time.Time) {
 		pgx.NamedArgs{"company_id": companyID, "at": at, "event_id": id.String(), "name": name})
 }
 
+// Key makes an order be found by a key.
+func (f *Fixture) Key(companyID, orderID, kind, key string, createdAt time.Time) {
+	f.t.Helper()
+	f.exec(`insert into order_key (company_id, kind, key, created_at, order_id) values (@company_id, @kind, @key, @created_at, @order_id)`,
+		pgx.NamedArgs{"company_id": companyID, "kind": kind, "key": key, "created_at": createdAt, "order_id": orderID})
+}
+
 // Influencer makes an influencer and returns the id.
 func (f *Fixture) Influencer(companyID, name string) string {
 	f.t.Helper()
