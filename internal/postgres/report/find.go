@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/explained"
 )
@@ -19,9 +20,10 @@ func (r *Reader) FindOrders(ctx context.Context, companyID string, s commerce.Or
 			select f.order_id from orders f where f.company_id = @company_id and f.order_id = @text
 			union all select f.order_id from orders f where f.company_id = @company_id and f.body->>'name' in (@text, @hashed)
 			union all select f.order_id from orders f where f.company_id = @company_id and f.body->>'number' = @text
-			union all select k.order_id from order_key k where k.company_id = @company_id and k.kind = 'email' and k.key = @email and @email <> '')
+			union all select k.order_id from order_key k where k.company_id = @company_id and k.kind = @kind and k.key = @email and @found)
 		order by o.created_at desc, o.order_id desc limit @limit`,
-		pgx.NamedArgs{"company_id": companyID, "text": s.Text, "hashed": "#" + s.Text, "email": s.Email, "limit": s.Limit})
+		pgx.NamedArgs{"company_id": companyID, "text": s.Text, "hashed": "#" + s.Text, "kind": facts.KeyEmail.Code(),
+			"email": facts.Key{Value: s.Email}.Pack(), "found": s.Email != "", "limit": s.Limit})
 	if err != nil {
 		return nil, fmt.Errorf("postgres: find orders of %s: %w", companyID, postgres.Translate(err))
 	}
