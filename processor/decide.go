@@ -93,7 +93,7 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 		return err
 	}
 	var changed []facts.StoredOutcome
-	var changedIDs []string
+	var changedIDs, before []string // before: those of them that had an outcome
 	for i := range outcomes {
 		o, err := outcomes[i].ToStore()
 		if err != nil {
@@ -101,12 +101,15 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 		}
 		if !bytes.Equal(o.Hash, stored[o.OrderID]) {
 			changed, changedIDs = append(changed, o), append(changedIDs, o.OrderID)
+			if _, had := stored[o.OrderID]; had {
+				before = append(before, o.OrderID)
+			}
 		}
 	}
 	if len(changed) == 0 {
 		return nil
 	}
-	was, err := a.tx.Outcomes(ctx, a.company, slices.DeleteFunc(slices.Clone(changedIDs), func(id string) bool { return stored[id] == nil }))
+	was, err := a.tx.Outcomes(ctx, a.company, before)
 	if err != nil {
 		return err
 	}
