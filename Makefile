@@ -37,7 +37,7 @@ bench: ## the benchmarks; each states its baseline beside it
 	go run ./cmd/edgebench -attacks -runs 3
 	go run ./cmd/processorbench
 
-prove: ## real Kafka and services broken in every way, checked by a linearizability checker; writes docs/proof.md (about 20 minutes)
+prove: ## real Kafka and services broken in every way, checked by a linearizability checker; writes docs/proof.md (about 40 minutes)
 	go run ./cmd/prove
 
 fuzz-api: build ## schemathesis against the admin API, all checks, about two minutes (needs Python)
