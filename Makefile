@@ -40,7 +40,7 @@ bench: ## the benchmarks; each states its baseline beside it
 bench-sdk: ## what the browser SDK costs, beside its budgets and others' packages (needs npm)
 	go run ./sdk-js/bench
 
-prove: ## real Kafka and services broken in every way, checked by a linearizability checker; writes docs/proof.md (about 20 minutes)
+prove: ## real Kafka and services broken in every way, checked by a linearizability checker; writes docs/proof.md (about 40 minutes)
 	go run ./cmd/prove
 
 fuzz-api: build ## schemathesis against the admin API, all checks, about two minutes (needs Python)

@@ -22,6 +22,7 @@ import (
 	"github.com/tributary-io/tributary/internal/prove"
 	"github.com/tributary-io/tributary/internal/prove/edgefault"
 	"github.com/tributary-io/tributary/internal/prove/equivalence"
+	"github.com/tributary-io/tributary/internal/prove/processing"
 	"github.com/tributary-io/tributary/internal/prove/simulated"
 	"github.com/tributary-io/tributary/internal/prove/visits"
 	"github.com/tributary-io/tributary/internal/wholefile"
@@ -29,7 +30,8 @@ import (
 
 // sections are all of them, in the page's order.
 func sections() []prove.Section {
-	return []prove.Section{edgefault.Section(), simulated.Section(), visits.Section(), equivalence.Section(visits.Browser)}
+	all := append([]prove.Section{edgefault.Section(), simulated.Section()}, processing.Sections()...)
+	return append(all, visits.Section(), equivalence.Section(visits.Browser))
 }
 
 func main() {

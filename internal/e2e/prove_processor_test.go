@@ -17,9 +17,9 @@ func place(t *testing.T, real bool) processing.Place {
 		Binary: binary, Dir: filepath.Join(t.TempDir(), "run"), DSN: devtest.Postgres(t), Say: t.Logf,
 		Kafka: func(context.Context) (string, func(), error) {
 			if real {
-				return devtest.RealKafka(t).Addr, func() {}, nil
+				return devtest.RealKafka(t).Addr, func() {}, nil //nolint:contextcheck // devtest has its own
 			}
-			return devtest.Kafka(t), func() {}, nil
+			return devtest.Kafka(t), func() {}, nil //nolint:contextcheck // likewise
 		},
 	}
 }

@@ -155,8 +155,8 @@ func (r Run) Do(ctx context.Context) (o Outcome, err error) {
 	if err != nil {
 		return o, err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	g := &generator{r: rand.New(rand.NewPCG(r.Seed, 1))}
+	defer func() { err = errors.Join(err, s.close(ctx)) }()
+	g := &generator{r: rand.New(rand.NewPCG(r.Seed, 1))} //nolint:gosec // a load, repeatable
 	for _, c := range s.companies {
 		g.facts(c, r.Size.Shoppers)
 	}

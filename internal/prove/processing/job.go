@@ -54,7 +54,7 @@ func (r JobRun) Do(ctx context.Context) (o JobOutcome, err error) {
 	if err != nil {
 		return o, err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.close(ctx)) }()
 	t, err := s.newTopics(ctx)
 	if err != nil {
 		return o, err

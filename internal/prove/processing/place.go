@@ -77,7 +77,7 @@ func newStand(ctx context.Context, p Place, stores int) (s *stand, err error) {
 	s = &stand{Place: p}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.close())
+			err = errors.Join(err, s.close(ctx))
 		}
 	}()
 	if err := os.MkdirAll(p.Dir, 0o700); err != nil {
@@ -133,7 +133,7 @@ func (s *stand) author(c company) commerce.Author {
 	return commerce.Author{CompanyID: c.id, Actor: "cli", At: time.Now()}
 }
 
-func (s *stand) close() (err error) {
+func (s *stand) close(ctx context.Context) (err error) {
 	for _, p := range s.processes {
 		p.child.Stop(patience, syscall.SIGKILL)
 	}
@@ -141,7 +141,7 @@ func (s *stand) close() (err error) {
 		s.postgres.Close()
 	}
 	if s.db != nil {
-		err = s.db.Close(context.Background())
+		err = s.db.Close(context.WithoutCancel(ctx))
 	}
 	return err
 }
@@ -304,7 +304,7 @@ func (p *process) partitionsOwned(ctx context.Context) int {
 var ownedMetric = regexp.MustCompile(`(?m)^tributary_processor_partitions (\d+)$`)
 
 func freeAddr() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // on loopback it does not wait
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
