@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/postgres/replay"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres/replay"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 

@@ -87,7 +87,11 @@ func (e *edge) take(w http.ResponseWriter, r *http.Request) {
 		case e.known[item.Event.ID]:
 			status = "duplicate"
 		}
-		results = append(results, fmt.Sprintf(`{"eventId":%q,"status":%q}`, item.Event.ID, status))
+		result := fmt.Sprintf(`{"eventId":%q,"status":%q`, item.Event.ID, status)
+		if item.Err != nil {
+			result += fmt.Sprintf(`,"code":%q,"message":%q`, item.Err.Code, item.Err.Message)
+		}
+		results = append(results, result+"}")
 		switch {
 		case status == "duplicate":
 			e.so.again++

@@ -93,6 +93,9 @@ type sales interface {
 	SalesSince(ctx context.Context, companyID, day string, since commerce.Cursor, limit int) ([]commerce.Sale, error)
 	// ExplainedSale returns commerce.ErrNotFound for an order that is not there (yet).
 	ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error)
+	// Signals tells what has come last.
+	Signals(ctx context.Context, companyID string) (commerce.Signals, error)
+	HasOrders(ctx context.Context, companyID string) (bool, error)
 	Balances(ctx context.Context, companyID, day string, after commerce.BalanceCursor, limit int) ([]commerce.Balance, error)
 }
 

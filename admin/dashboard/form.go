@@ -91,8 +91,9 @@ func (f *form) refuse(bad commerce.Violations, names map[string]string) {
 		path := v.Field
 		name, known := names[path]
 		if !known {
-			if name, known = names[strings.TrimRight(path, "[]0123456789")]; !known {
-				name = path
+			list, _, _ := strings.Cut(path, "[")
+			if name, known = names[list]; !known {
+				name = list
 			}
 		}
 		f.fail(name, violationText(f.l, v))
@@ -143,11 +144,10 @@ func violationText(l *lang.Printer, v commerce.Violation) string {
 	if words == "%s" || words == "" {
 		words = v.Message
 	}
-	key := "violation." + violationKey(words)
-	if !l.Has(key) {
+	if !l.Has("violation." + violationKey(words)) {
 		return v.Message
 	}
-	return l.T(key, v.Args...)
+	return l.T("violation."+violationKey(words), v.Args...)
 }
 
 // violationKey makes a key of a message's format: "must be at most %s" is

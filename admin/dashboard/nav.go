@@ -25,7 +25,9 @@ var navigation = []struct {
 
 // storeMenu is what the store's name leads to.
 var storeMenu = []navPage{
+	{id: "install", path: installPath, owner: true},
 	{id: "keys", path: keysPath, owner: true},
+	{id: "settings", path: settingsPath},
 	{id: "people", path: peoplePath, owner: true},
 	{id: "audit", path: auditPath, owner: true},
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
+// anyKey is an API key's text.
+var anyKey = regexp.MustCompile(`trb_(live|test)_[a-z0-9]+`)
+
 var oneTimeLink = regexp.MustCompile(`http://[^<]*/dashboard/join\?token=([A-Za-z0-9_-]+)`)
 
 func TestSomebodyComesInByALink(t *testing.T) {
@@ -160,7 +163,7 @@ func TestKeysAreMadeRotatedAndRevoked(t *testing.T) {
 	s := newSite(t)
 	owner, at := s.loggedIn(), "?company="+s.live
 	asked := url.Values{"name": {"ERP"}, "environment": {"sandbox"}, "type": {"integration"}, "scopes": {"write_orders", "costs.read"}, "life": {"30"}}
-	key := regexp.MustCompile(`trb_(live|test)_[a-z0-9]+`)
+	key := anyKey
 	status, text, _ := s.send(owner, "/dashboard/keys"+at, asked)
 	made := key.FindString(text)
 	if status != http.StatusOK || !strings.HasPrefix(made, "trb_test_") {

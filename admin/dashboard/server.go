@@ -29,6 +29,7 @@ type Config struct {
 	PreviousTokenSecret []byte
 
 	PublicURL  string        // where browsers reach it; https makes cookies Secure behind a proxy that ends TLS
+	EdgeURL    string        // where the pages' script is loaded from; empty: the page shows an example
 	ShortBase  string        // the part of a short link before its code; empty: pages show the codes alone
 	AccessFor  time.Duration // life of an access cookie; default 10 min
 	RefreshFor time.Duration // life of an unused refresh cookie; default 14 days

@@ -21,13 +21,15 @@ import (
 	"github.com/tributary-io/tributary/internal/devstack/kafkadist"
 	"github.com/tributary-io/tributary/internal/prove"
 	"github.com/tributary-io/tributary/internal/prove/edgefault"
+	"github.com/tributary-io/tributary/internal/prove/equivalence"
 	"github.com/tributary-io/tributary/internal/prove/simulated"
+	"github.com/tributary-io/tributary/internal/prove/visits"
 	"github.com/tributary-io/tributary/internal/wholefile"
 )
 
 // sections are all of them, in the page's order.
 func sections() []prove.Section {
-	return []prove.Section{edgefault.Section(), simulated.Section()}
+	return []prove.Section{edgefault.Section(), simulated.Section(), visits.Section(), equivalence.Section(visits.Browser)}
 }
 
 func main() {

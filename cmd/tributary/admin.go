@@ -22,7 +22,7 @@ func newAdmin() *cobra.Command {
 	var public publicFlags
 	var database postgresFlags
 	var config admin.Config
-	var publicURL string
+	var publicURL, edgeURL string
 	var tokens, formerTokens secretFlag
 	var former formerHashing
 	cmd := &cobra.Command{
@@ -33,7 +33,7 @@ dashboard (/dashboard/). It needs Kafka and PostgreSQL. Several may run; one at
 a time publishes the directory and the rules' changes.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			setup := adminSetup{config: config, dashboard: dashboard.Config{PublicURL: publicURL}}
+			setup := adminSetup{config: config, dashboard: dashboard.Config{PublicURL: publicURL, EdgeURL: edgeURL}}
 			var wrong problems
 			setup.service, err = common.read(cmd)
 			wrong.add(err)
@@ -67,6 +67,7 @@ a time publishes the directory and the rules' changes.`,
 	flags := cmd.Flags()
 	flags.StringVar(&config.ShortBase, "short-base", "", "the part of a short link before its code, without scheme: go.example.com or edge.example.com/s")
 	flags.StringVar(&publicURL, "public-url", "", "where browsers reach the dashboard; with https its cookies are Secure behind a proxy that ends TLS")
+	flags.StringVar(&edgeURL, "edge-url", "", "where shops load the script from, https://collect.example.com: for the snippet that the dashboard shows")
 	flags.IntVar(&config.IngestRate.PerSecond, "ingest-rate", 100, "orders and products a key may send a second")
 	flags.IntVar(&config.IngestRate.Burst, "ingest-burst", 200, "… and how many at once")
 	flags.IntVar(&config.RuleRate.PerSecond, "rule-rate", 10, "other requests a key may send a second")

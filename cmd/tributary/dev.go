@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -61,7 +62,7 @@ func devServices() dev.Services {
 					// High enough to import a history.
 					IngestRate: admin.Rate{PerSecond: 2000, Burst: 4000}, RuleRate: admin.Rate{PerSecond: 200, Burst: 400},
 				},
-				dashboard: dashboard.Config{TokenSecret: e.TokenSecret},
+				dashboard: dashboard.Config{TokenSecret: e.TokenSecret, EdgeURL: "http://" + strings.TrimSuffix(e.ShortBase, "/s")},
 				service:   devService(e), dsn: e.DSN, hasher: e.Hasher,
 			})
 		},

@@ -90,7 +90,8 @@ flag's name in capitals, with _ for -. Secrets are read from a file
 	root.AddCommand(
 		newDev(), newEdge(), newAdmin(), newProcessor(),
 		newMigrate(), newCompany(), newKeys(), newPerson(),
-		newImport(), newExplain(), newPreview(), newPayouts(), newSigns(), newModels(), newReplay(), newVerify(), newDoctor(),
+		newImport(), newExplain(), newPreview(), newPayouts(), newStatement(), newSigns(), newModels(),
+		newReplay(), newVerify(), newDoctor(),
 	)
 	describeFlags(root)
 	return root

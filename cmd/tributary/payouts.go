@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -15,37 +13,35 @@ import (
 // mostBalances bounds the list: one for each influencer and currency.
 const mostBalances = 10_000
 
-func newPayouts() *cobra.Command {
-	return companyCommand("payouts", "Show what each influencer has: expected, in review, held and payable", cobra.NoArgs,
-		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) error {
-			c, err := db.Company(ctx, company)
-			if err != nil {
-				return err
-			}
-			zone, err := time.LoadLocation(c.Timezone)
-			if err != nil {
-				return fmt.Errorf("time zone of %s: %w", company, err)
-			}
-			list, err := db.Balances(ctx, company, time.Now().In(zone).Format(time.DateOnly), commerce.BalanceCursor{}, mostBalances)
-			if err != nil {
-				return err
-			}
-			table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(table, "INFLUENCER\tCURRENCY\tEXPECTED\tREVIEW\tHELD\tPAYABLE")
-			for _, b := range list {
-				units := func(minor decimal.Decimal) string { return unitsOf(minor, b.Currency) }
-				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", printable(b.Influencer), b.Currency,
-					units(b.ExpectedMinor), units(b.ReviewMinor), units(b.HeldMinor), units(b.PayableMinor))
-			}
-			return table.Flush()
-		})
+var balanceColumns = []column[commerce.Balance]{
+	{"influencer_id", "", func(b *commerce.Balance) any { return b.InfluencerID }},
+	{"influencer", "INFLUENCER", func(b *commerce.Balance) any { return b.Influencer }},
+	{"currency", "CURRENCY", func(b *commerce.Balance) any { return b.Currency }},
+	{"expected", "EXPECTED", func(b *commerce.Balance) any { return sumOf(b.ExpectedMinor, b.Currency) }},
+	{"review", "REVIEW", func(b *commerce.Balance) any { return sumOf(b.ReviewMinor, b.Currency) }},
+	{"held", "HELD", func(b *commerce.Balance) any { return sumOf(b.HeldMinor, b.Currency) }},
+	{"payable", "PAYABLE", func(b *commerce.Balance) any { return sumOf(b.PayableMinor, b.Currency) }},
+	{"paid", "PAID", func(b *commerce.Balance) any { return sumOf(b.PaidMinor, b.Currency) }},
 }
 
-// unitsOf writes minor units of a currency in the currency's units.
-func unitsOf(minor decimal.Decimal, currency string) string {
-	digits, err := commerce.Exponent(currency)
-	if err != nil {
-		return minor.String()
-	}
-	return minor.Shift(-int32(digits)).StringFixed(int32(digits))
+func sumOf(minor decimal.Decimal, currency string) commerce.Sum {
+	return commerce.SumOf(currency)(minor)
+}
+
+func newPayouts() *cobra.Command {
+	var how listing
+	cmd := companyCommand("payouts", "Show what each influencer has: expected, in review, held, payable and paid", cobra.NoArgs,
+		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) error {
+			_, today, err := db.Today(ctx, company, time.Now())
+			if err != nil {
+				return err
+			}
+			list, err := db.Balances(ctx, company, today, commerce.BalanceCursor{}, mostBalances)
+			if err != nil {
+				return err
+			}
+			return writeList(cmd.OutOrStdout(), how, balanceColumns, list)
+		})
+	how.register(cmd)
+	return cmd
 }

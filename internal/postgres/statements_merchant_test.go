@@ -34,6 +34,9 @@ func merchantStatements(t *testing.T, recorder *sqlrules.Recorder) {
 		t.Fatal(err)
 	}
 	additionalCostStatements(t, db, author)
+	if _, err := db.InfluencerID(t.Context(), store.Live.CompanyID, "ana"); err != nil {
+		t.Fatal(err)
+	}
 	statementStatements(t, db, opened, author)
 	idempotencyStatements(t, db, store.Live.CompanyID)
 	personStatements(t, db, store.StoreID)
@@ -105,6 +108,8 @@ func ruleStatements(t *testing.T, db *merchant.Store, author commerce.Author) {
 	must(db.SetUnproven(ctx, author, "Ana", commerce.UnprovenPay))
 	must(db.DecideEvidence(ctx, author, commerce.EvidenceDecision{OrderID: "o1", InfluencerID: made.InfluencerID, Decision: commerce.EvidenceAccept}))
 	_, err = db.Influencers(ctx, author.CompanyID, commerce.InfluencerCursor{}, 10)
+	must(err)
+	_, err = db.Influencer(ctx, author.CompanyID, made.InfluencerID)
 	must(err)
 	_, err = db.InfluencersWithCosts(ctx, author.CompanyID, commerce.InfluencerCursor{}, 10)
 	must(err)

@@ -12,6 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/andybalholm/brotli"
@@ -23,6 +25,7 @@ import (
 // bundler makes the files of dist.
 type bundler struct {
 	root, out string
+	npm       string // where the npm packages go; empty: nowhere
 	quick     bool
 	version   string
 	mangled   map[string]any // how the build has shortened names
@@ -49,11 +52,11 @@ type manifest struct {
 	Files   []made `json:"files"`
 }
 
-func run(ctx context.Context, root, out string, quick bool) error {
+func run(ctx context.Context, root, out, npm string, quick bool) error {
 	if out == "" {
 		out = filepath.Join(root, "sdk-js", "dist")
 	}
-	b := &bundler{root: root, out: out, quick: quick, mangled: map[string]any{}}
+	b := &bundler{root: root, out: out, npm: npm, quick: quick, mangled: map[string]any{}}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
@@ -84,6 +87,7 @@ func run(ctx context.Context, root, out string, quick bool) error {
 		return err
 	}
 	fmt.Printf("%-32s %9s %9s %9s\n", "sdk-js/dist", "bytes", "gzip", "brotli")
+	slices.SortFunc(m.Files, func(a, b made) int { return strings.Compare(a.Name, b.Name) })
 	for _, f := range m.Files {
 		fmt.Printf("%-32s %9d %9d %9d\n", f.Name, f.Size, f.Gzip, f.Brotli)
 	}
@@ -140,31 +144,49 @@ func (b *bundler) all(ctx context.Context) (m manifest, err error) {
 		return m, err
 	}
 	m.Script = hashed("tributary", ".js", script)
-	esm, err := b.script("index.ts", api.FormatESModule, names)
-	if err != nil {
+	if err := b.write(m.Loader, script); err != nil {
 		return m, err
 	}
-	cjs, err := b.script("index.ts", api.FormatCommonJS, names)
-	if err != nil {
+	if err := b.write(m.Script, script); err != nil {
 		return m, err
 	}
-	types, err := os.ReadFile(filepath.Join(b.root, "sdk-js", "src", "types.ts"))
-	if err != nil {
+	if err := b.modules(names); err != nil {
 		return m, err
-	}
-	for _, f := range []struct {
-		name string
-		data []byte
-	}{
-		{m.Loader, script}, {m.Script, script}, {"tributary.mjs", esm}, {"tributary.cjs", cjs},
-		{"tributary.d.ts", types}, {"tributary.d.cts", types},
-	} {
-		if err := b.write(f.name, f.data); err != nil {
-			return m, err
-		}
 	}
 	m.Files = b.made
-	return m, nil
+	if b.npm != "" {
+		err = b.packages(m)
+	}
+	return m, err
+}
+
+// comments are those of a type's declaration, with their line.
+var comments = regexp.MustCompile(`(?s:[ ]*/\*\*.*?\*/\n)|(?m:^//.*\n)`)
+
+// modules builds what bundlers take: for pages, and for servers and sandboxes.
+func (b *bundler) modules(names map[string]string) error {
+	for _, module := range []struct{ entry, types, name string }{{"index.ts", "types.ts", "tributary"}, {"server.ts", "server-types.ts", "server"}} {
+		for ext, format := range map[string]api.Format{".mjs": api.FormatESModule, ".cjs": api.FormatCommonJS} {
+			code, err := b.script(module.entry, format, names)
+			if err != nil {
+				return err
+			}
+			if err := b.write(module.name+ext, code); err != nil {
+				return err
+			}
+		}
+		types, err := os.ReadFile(filepath.Join(b.root, "sdk-js", "src", module.types))
+		if err != nil {
+			return err
+		}
+		if err := b.write(module.name+".d.ts", types); err != nil {
+			return err
+		}
+		if err := b.write(module.name+".d.cts", comments.ReplaceAll(types, nil)); err != nil { // the package stays small
+			return err
+		}
+	}
+	return nil
 }
 
 // wasm compiles the core. Every shopper downloads it, so size is more important
@@ -197,6 +219,9 @@ func (b *bundler) script(entry string, format api.Format, names map[string]strin
 		}
 		define[name] = string(text)
 	}
+	if format == api.FormatCommonJS {
+		define["import.meta.url"] = "tributaryHere"
+	}
 	result := api.Build(api.BuildOptions{
 		EntryPoints:       []string{filepath.Join(b.root, "sdk-js", "src", entry)},
 		Bundle:            true,
@@ -209,6 +234,8 @@ func (b *bundler) script(entry string, format api.Format, names map[string]strin
 		Charset:           api.CharsetUTF8,
 		LegalComments:     api.LegalCommentsNone,
 		Define:            define,
+		Supported:         map[string]bool{"bigint": true, "dynamic-import": true},
+		External:          []string{"node:*"},
 		MangleProps:       "[a-z]_$", // ours alone: see src/page.ts
 		MangleCache:       b.mangled,
 	})

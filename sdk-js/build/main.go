@@ -16,8 +16,9 @@ func main() {
 	root := flag.String("root", ".", "the module's root directory")
 	quick := flag.Bool("quick", false, "compress little: for tests and development")
 	out := flag.String("out", "", "where the files go (default: sdk-js/dist under the root)")
+	npm := flag.String("npm", "", "also write the npm packages below this directory: sdk and core-wasm")
 	flag.Parse()
-	if err := run(context.Background(), *root, *out, *quick); err != nil {
+	if err := run(context.Background(), *root, *out, *npm, *quick); err != nil {
 		fmt.Fprintln(os.Stderr, "sdk-js build:", err)
 		os.Exit(1)
 	}

@@ -1,13 +1,14 @@
 // What can wait until the page is idle: sending by fetch, recovery, the mirror, page views
 // of single-page shops, the worker, and what the console is told.
 
+import { batchOf } from "./batch";
 import { start as startCore, worthIt } from "./core";
 import { decorate, handedOver } from "./link";
 import { log, setDebug, tell, watchLog } from "./log";
 import { Mirror } from "./mirror";
 import { Hook, type Entry, type Page } from "./page";
 import { recover } from "./recovery";
-import { batchOf, Sender } from "./sender";
+import { Sender } from "./sender";
 import { attempt, del, get, put } from "./store";
 import type { Config, Consent } from "./types";
 import { Views } from "./views";
@@ -41,13 +42,14 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     page.halted_ = 1;
     if (code == "origin_not_allowed") return;
     dead = true;
+    for (const e of Array.from(page.entries_.values())) remove(e);
     if (code == "unknown_company") attempt(() => (sessionStorage.trb_no = page.prefix_ + " " + Date.now()));
   };
   const sender = new Sender(
     page,
     () => free() && !page.halted_,
     remove,
-    () => views.settle(),
+    (e) => views.held(e, Date.now() - linger()),
     refused,
   );
 
@@ -91,7 +93,10 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     }
     if (others && free()) {
       const visitor = handedOver(others);
-      if (visitor) page.visitor_ = visitor;
+      if (visitor) {
+        page.visitor_ = visitor;
+        for (const e of page.entries_.values()) if (!e.sent_) e.raw_[6].visitorId = visitor;
+      }
     }
     if (others) decorate(others, () => (free() ? page.visitor_ : undefined));
     persist();
@@ -99,7 +104,6 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     for (const e of Array.from(page.entries_.values())) {
       if (e.raw_[3] == "PAGE_VIEW") views.taken(e);
       if (!e.text_ || e.sent_) continue;
-      if (page.visitor_) e.raw_[6].visitorId = page.visitor_;
       complete(e);
       e.text_ = JSON.stringify(e.raw_);
       if (get(e.key_)) put(e.key_, e.text_);
@@ -176,6 +180,8 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
   calls.flush = (): Promise<boolean> => {
     if (!dead) page.halted_ = undefined;
     persist();
+    views.settle();
+    views.close();
     return sender.send();
   };
   calls.getVisitorId = (): string | null => {

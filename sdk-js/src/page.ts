@@ -24,7 +24,7 @@ export interface Entry {
   raw_: any[];
   /** The envelope as JSON text, once it is complete. */
   text_?: string;
-  /** It was sent by a beacon, which has no answer. In storage a blank at the text's end says so. */
+  /** It may have arrived: it was sent by a beacon, which has no answer, or by another page. */
   sent_?: 1;
 }
 
@@ -127,7 +127,7 @@ const visitor = (again?: 1): string => {
 
 /** Completes and stores what is only in memory. */
 export const persist = (): void => {
-  if (known && free()) {
+  if ((known || cookie(ID)) && free()) {
     let room = MAX_UNITS;
     for (const key of keys(page.prefix_)) room -= get(key)!.length + EXTRA;
     for (const e of fresh) {
@@ -149,10 +149,7 @@ const body = (list: Entry[]): string =>
 /** Sends by beacon. A browser that refuses (most take 64 KiB at one time) is asked for half. */
 const beacon = (list: Entry[]): void => {
   if (attempt(() => navigator.sendBeacon(page.edge_ + "/v1/events", body(list)))) {
-    for (const e of list) {
-      e.sent_ = 1;
-      get(e.key_) && put(e.key_, e.text_ + " ");
-    }
+    for (const e of list) e.sent_ = 1;
   } else if (list[1]) {
     beacon(list.splice(list.length >> 1));
     beacon(list);

@@ -21,8 +21,8 @@ export async function recover(page: Page, mirror: Mirror): Promise<boolean> {
       mirror.set(key, null);
     } else if (page.entries_.size < 1000) {
       found = true;
-      const entry: Entry = { id_: id, key_: key, raw_: raw, text_: text!.trim() };
-      if (text!.slice(-1) == " ") entry.sent_ = 1;
+      // It may have been sent: by beacon, or by a page that another tab or a kill has kept from removing it.
+      const entry: Entry = { id_: id, key_: key, raw_: raw, text_: text!.trim(), sent_: 1 };
       page.entries_.set(id, entry);
     }
   };

@@ -1,6 +1,7 @@
 // Sends events to the edge by fetch, in batches, while the page is open. After an outage it
 // tries again as long as the page is open, and the next page goes on.
 
+import { batchOf } from "./batch";
 import { canonical, type Canonical } from "./core";
 import { advice, log, tell } from "./log";
 import type { Entry, Page } from "./page";
@@ -12,6 +13,7 @@ const ASK = 500; // ids
 const BASE = 1000; // ms
 const MOST = 60000; // ms
 const TIMEOUT = 30000; // ms, of one attempt
+const HELD = 200; // ms: after that a page view that waits for its title is looked at again
 const UNANSWERED = 10000; // ms: after that it is asked whether a beacon of this page arrived
 
 export interface Answer {
@@ -20,10 +22,6 @@ export interface Answer {
   /** ms */
   wait: number;
 }
-
-/** The body of a request (docs/wire.md). */
-export const batchOf = (companyId: string, events: { text_?: string }[]): string =>
-  '{"companyId":' + JSON.stringify(companyId) + ',"sentAt":"' + new Date().toISOString() + '","events":[' + events.map((e) => e.text_) + "]}";
 
 export class Sender {
   private busy: Promise<boolean> | undefined;
@@ -37,7 +35,7 @@ export class Sender {
     private page: Page,
     private allowed: () => boolean,
     private remove: (e: Entry) => void,
-    private ready: (list: Entry[]) => void,
+    private held: (e: Entry) => boolean,
     private refused: (code: string) => void,
   ) {}
 
@@ -73,9 +71,11 @@ export class Sender {
       if (!this.allowed()) return !this.page.entries_.size;
       const beacons = this.waiting().filter((e) => e.sent_);
       const ask = beacons.length && Date.now() >= this.askAt ? beacons.slice(0, ASK) : [];
-      const batch = this.chunk(this.waiting().filter((e) => !e.sent_));
+      const fresh = this.waiting().filter((e) => !e.sent_);
+      const batch = this.chunk(fresh.filter((e) => !this.held(e)));
       if (!ask.length && !batch.length) {
         if (beacons.length) this.schedule(Math.max(0, this.askAt - Date.now()));
+        if (fresh.length) this.schedule(HELD);
         return !this.page.entries_.size;
       }
       const wait = await (batch.length ? this.post(batch) : this.ask(ask)).catch((error) => (log("not sent, will be tried again", error), 0));
@@ -92,7 +92,6 @@ export class Sender {
 
   /** Returns entries of at most CHUNK bytes and BATCH events. A UTF-16 unit has at most three bytes. */
   private chunk(entries: Entry[]): Entry[] {
-    this.ready(entries);
     let room = CHUNK - 200;
     const out: Entry[] = [];
     for (const e of entries) {

@@ -53,8 +53,16 @@ export class Views {
     if (get(e.key_)) put(e.key_, e.text_);
   }
 
-  /** The page view was sent: its title stays. */
-  sent(e: Entry): void {
-    if (e == this.open) this.open = undefined;
+  /** Whether a page view waits for its title: it is the open one, and was taken after since (Unix milliseconds). */
+  held(e: Entry, since: number): boolean {
+    if (e != this.open) return false;
+    if (Date.parse(e.raw_[2]) > since) return true;
+    this.settle();
+    return false;
+  }
+
+  /** The page view waits no longer. */
+  close(): void {
+    this.open = undefined;
   }
 }

@@ -6,13 +6,13 @@
     button.hidden = false;
     button.addEventListener('click', async () => {
       try {
-        await navigator.clipboard.writeText(button.dataset.copy);
+        await navigator.clipboard.writeText(button.dataset.copy || document.getElementById(button.dataset.from).textContent);
       } catch {
         return;
       }
       button.dataset.label ??= button.textContent;
       button.textContent = button.dataset.done;
-      document.getElementById('copied').textContent = button.dataset.done + ': ' + button.dataset.copy;
+      document.getElementById('copied').textContent = button.dataset.done + ': ' + (button.dataset.copy || '');
       setTimeout(() => { button.textContent = button.dataset.label; }, 2000);
     });
   }

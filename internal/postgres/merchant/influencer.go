@@ -241,17 +241,32 @@ func (s *Store) influencers(ctx context.Context, companyID string, after commerc
 			page.ids = append(page.ids, list[i].InfluencerID)
 			page.byID[list[i].InfluencerID] = &list[i]
 		}
-		for _, fill := range []func(context.Context, pgx.Tx) error{page.campaigns, page.links, page.coupons, page.costs} {
-			if err := fill(ctx, tx); err != nil {
-				return err
-			}
-		}
-		return nil
+		return page.fill(ctx, tx)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("postgres: influencers: %w", err)
 	}
 	return list, nil
+}
+
+// Influencer returns one influencer that is not archived, with all that is live of
+// it; commerce.ErrNotFound where there is none.
+func (s *Store) Influencer(ctx context.Context, companyID, influencerID string) (commerce.Influencer, error) {
+	var found commerce.Influencer
+	err := s.db.Snapshot(ctx, func(tx pgx.Tx) (err error) {
+		found, err = postgres.One(ctx, tx, postgres.Scan(influencerColumns), `
+			select `+postgres.List(influencerColumns)+` from influencer i
+			where company_id = $1 and influencer_id = $2 and archived_at is null`, companyID, influencerID)
+		if err != nil {
+			return err
+		}
+		page := influencerPage{companyID: companyID, ids: []string{influencerID}, byID: map[string]*commerce.Influencer{influencerID: &found}}
+		return page.fill(ctx, tx)
+	})
+	if err != nil {
+		return commerce.Influencer{}, fmt.Errorf("postgres: influencer %s: %w", influencerID, err)
+	}
+	return found, nil
 }
 
 // influencerPage is the influencers of one page. Each of its methods reads one
@@ -262,8 +277,31 @@ type influencerPage struct {
 	byID      map[string]*commerce.Influencer
 }
 
+// fill reads all that is live of the influencers.
+func (p *influencerPage) fill(ctx context.Context, tx pgx.Tx) error {
+	for _, fill := range []func(context.Context, pgx.Tx) error{p.campaigns, p.links, p.coupons, p.costs} {
+		if err := fill(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // owned is something with the influencer that it belongs to.
 type owned[T any] struct {
 	influencerID string
 	it           T
+}
+
+// InfluencerID returns the id of an influencer by name, however it is written: the one
+// that has the name now, else the one that had it last. An unknown name is
+// commerce.ErrNotFound.
+func (s *Store) InfluencerID(ctx context.Context, companyID, name string) (id string, err error) {
+	if err := s.db.Pool().QueryRow(ctx, `
+		select influencer_id::text from influencer where company_id = @company_id and name_folded = @folded
+		order by archived_at desc nulls first, created_at desc limit 1`,
+		pgx.NamedArgs{"company_id": companyID, "folded": commerce.FoldName(name)}).Scan(&id); err != nil {
+		return "", fmt.Errorf("postgres: influencer %q: %w", name, postgres.Translate(err))
+	}
+	return id, nil
 }

@@ -40,6 +40,7 @@ type Stores struct {
 // Fixture is one isolated database with one store.
 type Fixture struct {
 	DB    Stores
+	DSN   string // its connection string
 	Store commerce.Store
 
 	t    testing.TB
@@ -60,7 +61,7 @@ func New(t testing.TB, options ...postgres.Option) *Fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { pool.Close(); db.Close() })
-	f := &Fixture{DB: Stores{merchant.New(db), report.New(db)}, t: t, db: db, pool: pool}
+	f := &Fixture{DSN: dsn, DB: Stores{merchant.New(db), report.New(db)}, t: t, db: db, pool: pool}
 	f.Store = f.NewStore("Loja Exemplo")
 	return f
 }
@@ -83,6 +84,17 @@ func (f *Fixture) Queue(companyID, orderID string) {
 	if _, err := f.pool.Exec(context.Background(), `insert into recompute (company_id, order_id, cause) values ($1, $2, 'upgrade')`, companyID, orderID); err != nil {
 		f.t.Fatal(err)
 	}
+}
+
+// Event stores an event, as the processor does, that was received at an instant.
+func (f *Fixture) Event(companyID, name string, at time.Time) {
+	f.t.Helper()
+	id, err := uuid.NewV7()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.exec(`insert into event_fact (company_id, event_id, class, name, at, record) values (@company_id, @event_id, 1, @name, @at, '')`,
+		pgx.NamedArgs{"company_id": companyID, "at": at, "event_id": id.String(), "name": name})
 }
 
 // Influencer makes an influencer and returns the id.

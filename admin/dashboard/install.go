@@ -1,0 +1,174 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+const installPath = "/dashboard/install"
+
+// installPage is what templates/install.html shows.
+type installPage struct {
+	head
+	Form    *form
+	Origins []string
+	Script  string // where the pages' script is loaded from
+	Tokens  []installToken
+	Signals signalsView
+	APIPath string
+}
+
+// installToken is an integration token that was made just now: it is shown once.
+type installToken struct{ Name, Text string }
+
+// signalsView is what has come, as texts; assets/install.js puts newer ones into
+// the page.
+type signalsView struct {
+	Event string `json:"event"` // empty: none has come
+	Order string `json:"order"`
+}
+
+func (s *Server) installRoutes() []route {
+	return []route{
+		{pattern: "GET " + installPath, owner: true, handle: s.installPage},
+		{pattern: "GET " + installPath + "/signals", owner: true, handle: s.installSignals},
+		{pattern: "POST " + installPath + "/tokens", owner: true, handle: s.makeTokens},
+		{pattern: "POST " + installPath + "/origin", owner: true, handle: s.addOrigin},
+	}
+}
+
+func (s *Server) installPage(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	s.showInstall(w, r, v, http.StatusOK, installPage{Form: originForm(v, nil)})
+}
+
+func originForm(v pageRequest, typed map[string][]string) *form {
+	f := newForm(v.lang, "install", typed)
+	f.add(field{Name: "origin", Type: "url", Required: true, Max: 300, Fill: "url"})
+	return f
+}
+
+func (s *Server) showInstall(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page installPage) {
+	v.here = storePath(installPath, v.current.CompanyID)
+	page.head = v.head(v.lang.T("install.title"), "install")
+	company, err := s.db.Company(r.Context(), v.current.CompanyID)
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	page.Origins, page.APIPath = company.Origins, s.originFor(r)+apiPath(v.current.Environment, "")
+	page.Script = "https://collect.your-shop.com/sdk/v1/tributary.js"
+	if s.config.EdgeURL != "" {
+		page.Script = strings.TrimSuffix(s.config.EdgeURL, "/") + "/sdk/v1/tributary.js"
+	}
+	if page.Signals, err = s.signals(r, v); err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	s.render(w, r, status, "install.html", page)
+}
+
+func (s *Server) signals(r *http.Request, v pageRequest) (view signalsView, err error) {
+	got, err := s.db.Signals(r.Context(), v.current.CompanyID)
+	if err != nil {
+		return view, err
+	}
+	zone := zoneOf(v.current.Timezone)
+	if got.Event != "" {
+		view.Event = v.lang.T("install.event_came", got.Event, v.lang.Instant(got.EventAt.In(zone)))
+	}
+	if got.OrderID != "" {
+		view.Order = v.lang.T("install.order_came", got.OrderID, v.lang.Instant(got.OrderAt.In(zone)))
+	}
+	return view, nil
+}
+
+// installSignals is what the page's script asks for every few seconds.
+func (s *Server) installSignals(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	view, err := s.signals(r, v)
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	body, err := json.Marshal(view)
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(body)
+}
+
+// integrationTokens are the two tokens of the platform "API" (specification,
+// Authentication 2), by the texts "install.token_<name>".
+var integrationTokens = []struct {
+	name  string
+	scope commerce.Scope
+}{{"orders", commerce.WriteOrders}, {"products", commerce.WriteProducts}}
+
+// makeTokens makes the two integration tokens and shows them, once.
+func (s *Server) makeTokens(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	page := installPage{Form: originForm(v, nil)}
+	for _, token := range integrationTokens {
+		name := v.lang.T("install.token_" + token.name)
+		_, text, err := s.db.CreateAPIKey(r.Context(), commerce.NewAPIKey{CompanyID: v.current.CompanyID, Name: name,
+			Type: commerce.Integration, Scopes: []commerce.Scope{token.scope}, Actor: v.actor(), Random: s.random})
+		if err != nil {
+			s.unavailable(w, r, err)
+			return
+		}
+		page.Tokens = append(page.Tokens, installToken{name, text})
+	}
+	s.showInstall(w, r, v, http.StatusOK, page)
+}
+
+// addOrigin lets the pages of an address send events.
+func (s *Server) addOrigin(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	f := originForm(v, r.PostForm)
+	origin, host := shopOrigin(r.PostForm.Get("origin"))
+	_, _, err := s.db.ChangeSettings(r.Context(), commerce.SettingsChange{CompanyID: v.current.CompanyID, Actor: v.actor(), Change: func(now *commerce.Settings) {
+		now.Origins = with(now.Origins, origin)
+		if host != "" {
+			now.Hosts = with(now.Hosts, host)
+		}
+	}})
+	var refused *commerce.SettingsError
+	switch {
+	case errors.As(err, &refused):
+		f.fail("origin", v.lang.T("install.bad_origin"))
+		s.showInstall(w, r, v, http.StatusUnprocessableEntity, installPage{Form: f})
+	case err != nil:
+		s.unavailable(w, r, err)
+	default:
+		done(w, r, storePath(installPath, v.current.CompanyID), "origin_added")
+	}
+}
+
+// shopOrigin reads the address of a shop as people type it: with or without
+// scheme, with or without path. host has no port.
+func shopOrigin(text string) (origin, host string) {
+	text = strings.ToLower(strings.TrimSpace(text))
+	if !strings.Contains(text, "://") {
+		text = "https://" + text
+	}
+	origin, err := originOf(text)
+	if err != nil || origin == "" {
+		return text, ""
+	}
+	_, host, _ = strings.Cut(origin, "://")
+	host, _, _ = strings.Cut(host, ":")
+	return origin, host
+}
+
+// with returns a list with a text in it, once.
+func with(list []string, text string) []string {
+	for _, known := range list {
+		if known == text {
+			return list
+		}
+	}
+	return append(list, text)
+}

@@ -1,0 +1,113 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
+)
+
+// typedSettings is the settings' form of a new store, as a browser sends it.
+func typedSettings(change map[string]string) url.Values {
+	form := url.Values{
+		"origins": {"https://loja.example.com\r\nhttps://checkout.example.com"}, "hosts": {"loja.example.com"}, "passing_hosts": {""},
+		"consent_policy": {"none"}, "payout_rule": {"coupon_first"}, "unproven": {"review"}, "window_days": {"30"}, "hold_days": {"30"},
+		"minimum_payout": {"1.050,50"}, "half_life_days": {"7"}, "timezone": {"America/Sao_Paulo"}, "currency": {"BRL"}, "country": {"BR"},
+		"events_per_second": {"0"}, "burst": {"0"}, "pay_recurring": {"yes"},
+	}
+	for name, value := range change {
+		form.Set(name, value)
+	}
+	return form
+}
+
+func TestSettingsAreCheckedAndStored(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner, at := s.loggedIn(), "?company="+s.live
+	save := func(change map[string]string) (int, string) {
+		t.Helper()
+		status, text, _ := s.send(owner, "/dashboard/settings"+at, typedSettings(change))
+		return status, text
+	}
+	if status, _ := save(nil); status != http.StatusSeeOther {
+		t.Fatalf("saved: %d", status)
+	}
+	company, err := s.DB.Company(t.Context(), s.live)
+	if err != nil || len(company.Origins) != 2 || company.MinimumPayout != "1050.5" || !company.PayRecurring || company.CountDirect || company.Hosts[0] != "loja.example.com" {
+		t.Errorf("%+v, %v", company.Settings, err)
+	}
+	for name, c := range map[string]struct{ value, want string }{
+		"window_days":       {"366", "must be from 1 to 365"},
+		"hold_days":         {"soon", "must be a whole number"},
+		"origins":           {"https://*.example.com", "is no origin"},
+		"hosts":             {"https://loja.example.com", "is no host"},
+		"consent_policy":    {"maybe", "choose one of the list"},
+		"unproven":          {"", "choose one of the list"},
+		"timezone":          {"Mars", "is no IANA time zone"},
+		"currency":          {"Reais", "ISO 4217"},
+		"events_per_second": {"x", "must be a number"},
+		"burst":             {"511", "must be from 512"},
+		"minimum_payout":    {"-1", "must be an amount"},
+	} {
+		status, text := save(map[string]string{name: c.value})
+		if status != http.StatusUnprocessableEntity || !contains(text, c.want, `href="#f-`+name) {
+			t.Errorf("%s %q: %d, without %q at it", name, c.value, status, c.want)
+		}
+	}
+	if after, err := s.DB.Company(t.Context(), s.live); err != nil || after.RulesRev != company.RulesRev {
+		t.Errorf("a refused form changed something: %v", err)
+	}
+	if other, err := s.DB.Company(t.Context(), s.box); err != nil || len(other.Origins) != 0 {
+		t.Errorf("the sandbox has %v, %v", other.Origins, err)
+	}
+	analyst := s.join(commerce.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
+	if text := s.readAs(analyst, "/dashboard/settings"+at); !contains(text, "An owner may change them") || strings.Contains(text, ">Save<") {
+		t.Error("an analyst is shown a form to save")
+	}
+}
+
+// The specification, Authentication 2: choosing "API" shows two integration tokens.
+func TestAStoreIsConnected(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner, at := s.loggedIn(), "?company="+s.live
+	_, text, _ := s.send(owner, "/dashboard/install/tokens"+at, nil)
+	tokens := anyKey.FindAllString(tags.ReplaceAllString(text, " "), -1)
+	if len(tokens) != 2 {
+		t.Fatalf("tokens: %q", tokens)
+	}
+	for i, scope := range []commerce.Scope{commerce.WriteOrders, commerce.WriteProducts} {
+		key, err := s.DB.APIKeyByHash(t.Context(), commerce.KeyHash(tokens[i]))
+		if err != nil || key.Type != commerce.Integration || len(key.Scopes) != 1 || !key.Has(scope) || key.CompanyID != s.live {
+			t.Errorf("token %d: %+v, %v", i, key, err)
+		}
+	}
+	if page := s.readAs(owner, "/dashboard/install"+at); anyKey.MatchString(page) || !contains(page, "Waiting for your first event", `data-company="`+s.live) {
+		t.Errorf("the page reads %q", page)
+	}
+	add := func(address string, want int) {
+		t.Helper()
+		if status, _, _ := s.send(owner, "/dashboard/install/origin"+at, url.Values{"origin": {address}}); status != want {
+			t.Errorf("%q: %d, want %d", address, status, want)
+		}
+	}
+	add("Loja.example.com/produtos?x=1", http.StatusSeeOther)
+	add("https://loja.example.com", http.StatusSeeOther)
+	add("http://localhost:8080/", http.StatusSeeOther)
+	add("javascript:alert(1)", http.StatusUnprocessableEntity)
+	add("", http.StatusUnprocessableEntity)
+	company, err := s.DB.Company(t.Context(), s.live)
+	if err != nil || strings.Join(company.Origins, " ") != "https://loja.example.com http://localhost:8080" || strings.Join(company.Hosts, " ") != "loja.example.com localhost" {
+		t.Errorf("%v %v, %v", company.Origins, company.Hosts, err)
+	}
+	s.Event(s.live, "PAGE_VIEW", time.Now())
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "1001"})
+	if text := s.readAs(owner, "/dashboard/install/signals"+at); !contains(text, "Events arrive: PAGE_VIEW", "Orders arrive: 1001") {
+		t.Errorf("the signals are %s", text)
+	}
+}

@@ -1,0 +1,305 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/statementlink"
+)
+
+func newStatement() *cobra.Command {
+	return group("statement", "Close, list, show and pay the influencers' statements, and make links to them",
+		newStatementList(), newStatementShow(), newStatementClose(), newStatementPay(), newStatementLink())
+}
+
+var statementColumns = []column[commerce.Statement]{
+	{"id", "STATEMENT", func(s *commerce.Statement) any { return s.StatementID }},
+	{"influencer_id", "", func(s *commerce.Statement) any { return s.InfluencerID }},
+	{"influencer", "INFLUENCER", func(s *commerce.Statement) any { return s.Influencer }},
+	{"currency", "CURRENCY", func(s *commerce.Statement) any { return s.Currency }},
+	{"start_date", "FROM", func(s *commerce.Statement) any { return orNone(s.StartDate) }},
+	{"end_date", "TO", func(s *commerce.Statement) any { return s.EndDate }},
+	{"state", "STATE", func(s *commerce.Statement) any { return s.State }},
+	{"opening", "OPENING", func(s *commerce.Statement) any { return ofClosed(s, sumOf(s.OpeningMinor, s.Currency)) }},
+	{"line_count", "ORDERS", func(s *commerce.Statement) any { return ofClosed(s, s.Lines) }},
+	{"total", "TOTAL", func(s *commerce.Statement) any { return ofClosed(s, sumOf(s.TotalMinor, s.Currency)) }},
+	{"carried", "CARRIED", func(s *commerce.Statement) any { return ofClosed(s, s.Carried) }},
+	{"paid_at", "PAID", func(s *commerce.Statement) any {
+		if s.PaidAt.IsZero() {
+			return nil
+		}
+		return moment(s.PaidAt)
+	}},
+	{"reference", "", func(s *commerce.Statement) any { return orNone(s.Reference) }},
+}
+
+// ofClosed is a value that only a closed statement has.
+func ofClosed(s *commerce.Statement, value any) any {
+	if s.State == commerce.StatementClosing {
+		return nil
+	}
+	return value
+}
+
+func newStatementList() *cobra.Command {
+	var how listing
+	var influencer string
+	var filter commerce.StatementFilter
+	var limit int
+	cmd := companyCommand("list", "List a company's statements, the newest first", cobra.NoArgs,
+		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) (err error) {
+			if filter.InfluencerID, err = influencerID(ctx, db, company, influencer); err != nil {
+				return err
+			}
+			if limit < 1 || limit > mostListed {
+				return fmt.Errorf("--limit %d: it must be from 1 to %d", limit, mostListed)
+			}
+			if bad := filter.Check(); bad.Any() {
+				return fmt.Errorf("--%s %s", bad.List[0].Field, bad.List[0].Message)
+			}
+			list, err := db.Statements(ctx, company, filter, commerce.StatementCursor{}, limit)
+			if err != nil {
+				return err
+			}
+			return writeList(cmd.OutOrStdout(), how, statementColumns, list)
+		})
+	how.register(cmd)
+	cmd.Flags().StringVar(&influencer, "influencer", "", "only the statements of this influencer: the name or the id")
+	cmd.Flags().StringVar(&filter.State, "state", "", "only those in a state: "+strings.Join(commerce.StatementStates, ", "))
+	cmd.Flags().IntVar(&limit, "limit", 100, "how many statements are listed at most")
+	needs(cmd)
+	return cmd
+}
+
+// mostListed bounds a list of statements.
+const mostListed = 10_000
+
+var lineColumns = []column[commerce.StatementLine]{
+	{"orderId", "ORDER", func(l *commerce.StatementLine) any { return l.OrderID }},
+	{"date", "ORDERED", func(l *commerce.StatementLine) any { return orNone(l.Day) }},
+}
+
+// linesAtOnce is how many lines of a statement are read together.
+const linesAtOnce = 1000
+
+func newStatementShow() *cobra.Command {
+	var how listing
+	cmd := companyCommand("show STATEMENT_ID", "Show a statement with its orders", oneArgument,
+		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
+			s, err := findStatement(ctx, db, company, args[0])
+			if err != nil {
+				return err
+			}
+			lines, err := linesOf(ctx, db, company, s)
+			if err != nil {
+				return err
+			}
+			out := cmd.OutOrStdout()
+			columns := append(lineColumns[:len(lineColumns):len(lineColumns)],
+				column[commerce.StatementLine]{"amount", "AMOUNT", func(l *commerce.StatementLine) any { return sumOf(l.AmountMinor, s.Currency) }},
+				column[commerce.StatementLine]{"currency", "", func(*commerce.StatementLine) any { return s.Currency }})
+			if how.asJSON {
+				whole := objects(statementColumns, []commerce.Statement{s})[0]
+				whole["lines"] = objects(columns, lines)
+				return writeJSON(out, whole)
+			}
+			if !how.asCSV {
+				if err := writeList(out, how, statementColumns, []commerce.Statement{s}); err != nil {
+					return err
+				}
+				fmt.Fprintln(out)
+			}
+			return writeList(out, how, columns, lines)
+		})
+	how.register(cmd)
+	needs(cmd)
+	return cmd
+}
+
+// findStatement returns a statement. The error for an unknown one says how to list them.
+func findStatement(ctx context.Context, db stores, company, id string) (commerce.Statement, error) {
+	s, err := commerce.Statement{}, error(commerce.ErrNotFound)
+	if commerce.IsUUID(id) {
+		s, err = db.Statement(ctx, company, id)
+	}
+	if errors.Is(err, commerce.ErrNotFound) {
+		return s, fmt.Errorf("%s has no statement %s; `tributary statement list` shows those there are", company, printable(id))
+	}
+	return s, err
+}
+
+// linesOf reads all lines of a closed statement; of one that is closing there are none.
+func linesOf(ctx context.Context, db stores, company string, s commerce.Statement) (lines []commerce.StatementLine, err error) {
+	for after := ""; s.State != commerce.StatementClosing; {
+		page, err := db.StatementLines(ctx, company, s.StatementID, after, linesAtOnce)
+		if err != nil {
+			return nil, err
+		}
+		if lines = append(lines, page...); len(page) < linesAtOnce {
+			break
+		}
+		after = page[len(page)-1].OrderID
+	}
+	return lines, nil
+}
+
+func newStatementClose() *cobra.Command {
+	var how listing
+	var asked commerce.Closing
+	var influencer string
+	cmd := companyCommand("close", "Close statements up to a day, one for each influencer and currency", cobra.NoArgs,
+		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) (err error) {
+			if bad := asked.Check(); bad.Any() {
+				return fmt.Errorf("--end-date %s", bad.List[0].Message)
+			}
+			if asked.InfluencerID, err = influencerID(ctx, db, company, influencer); err != nil {
+				return err
+			}
+			list, err := db.AskStatements(ctx, commerce.Author{CompanyID: company, Actor: actor, At: time.Now()}, asked, rand.Reader)
+			switch {
+			case errors.Is(err, commerce.ErrFutureDay):
+				return fmt.Errorf("--end-date %s is in the future: it may be today or before, in the store's time zone", asked.EndDate)
+			case errors.Is(err, commerce.ErrNotFound):
+				return fmt.Errorf("--influencer: %s has no influencer %s", company, asked.InfluencerID)
+			case errors.Is(err, commerce.ErrTooManyStatements):
+				return errors.New("too many statements at once: give --influencer")
+			case err != nil:
+				return err
+			}
+			if len(list) == 0 {
+				fmt.Fprintf(cmd.ErrOrStderr(), "There is nothing to close up to %s.\n", asked.EndDate)
+			}
+			for i, s := range list { // with the influencers' names
+				if list[i], err = db.Statement(ctx, company, s.StatementID); err != nil {
+					return err
+				}
+			}
+			return writeList(cmd.OutOrStdout(), how, statementColumns, list)
+		})
+	cmd.Long = `Ask for a statement of each influencer and currency with commissions that may be
+paid by a day and are in no statement yet. The processor closes them within seconds,
+once an admin service has published what was asked for; from then on they never
+change. Sent again, the same makes no second statement.`
+	cmd.Example = `  tributary statement close --company c_… --end-date 2026-10-31`
+	how.register(cmd)
+	cmd.Flags().StringVar(&asked.EndDate, "end-date", "", "the last day, YYYY-MM-DD, in the store's time zone: today or before")
+	cmd.Flags().StringVar(&influencer, "influencer", "", "only the statements of this influencer: the name or the id")
+	needs(cmd, "end-date")
+	return cmd
+}
+
+func newStatementPay() *cobra.Command {
+	var paidAt, reference string
+	cmd := companyCommand("pay STATEMENT_ID", "Record that a statement was paid", oneArgument,
+		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
+			at, err := time.Parse(time.RFC3339, paidAt)
+			if err != nil {
+				return fmt.Errorf("--paid-at %q: write it as 2026-11-05T12:00:00Z", paidAt)
+			}
+			s, err := findStatement(ctx, db, company, args[0])
+			if err != nil {
+				return err
+			}
+			payment := commerce.StatementPayment{StatementID: s.StatementID, PaidAt: at.UTC().Truncate(time.Microsecond), Reference: reference}
+			if bad := payment.Check(time.Now()); bad.Any() {
+				return fmt.Errorf("--%s %s", strings.ReplaceAll(bad.List[0].Field, "_", "-"), bad.List[0].Message)
+			}
+			err = db.PayStatement(ctx, commerce.Author{CompanyID: company, Actor: actor, At: time.Now()}, payment)
+			switch {
+			case errors.Is(err, commerce.ErrNotClosed):
+				return errors.New("the statement is not closed yet: try again in a moment. A processor and an admin service must run")
+			case errors.Is(err, commerce.ErrCarried):
+				return errors.New("the statement's total is carried to the influencer's next statement: pay that one")
+			case errors.Is(err, commerce.ErrPaidOtherwise):
+				return fmt.Errorf("the statement was paid on %s already (%s); that never changes", moment(s.PaidAt), printable(s.Reference))
+			case err != nil:
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s of %s is paid: %s\n", printable(s.Influencer), s.EndDate, sumWords(sumOf(s.TotalMinor, s.Currency)))
+			return nil
+		})
+	cmd.Example = `  tributary statement pay 01938a4e-… --company c_… --paid-at 2026-11-05T12:00:00Z --reference "PIX 8127"`
+	cmd.Flags().StringVar(&paidAt, "paid-at", "", "when it was paid, such as 2026-11-05T12:00:00Z")
+	cmd.Flags().StringVar(&reference, "reference", "", "what names the transfer, up to 200 characters; the influencer sees it")
+	needs(cmd, "paid-at", "reference")
+	return cmd
+}
+
+// Days that a link works.
+const (
+	linkDays     = 30
+	mostLinkDays = 365
+)
+
+func newStatementLink() *cobra.Command {
+	var tokens secretFlag
+	var publicURL string
+	var days int
+	var revoke bool
+	cmd := companyCommand("link STATEMENT_ID", "Make a link that shows an influencer the own statement without a log-in", oneArgument,
+		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
+			base, err := url.Parse(publicURL)
+			if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
+				return fmt.Errorf("--public-url %q is not https://host", publicURL)
+			}
+			if days < 1 || days > mostLinkDays {
+				return fmt.Errorf("--days %d: it must be from 1 to %d", days, mostLinkDays)
+			}
+			secret, err := tokens.require()
+			if err != nil {
+				return err
+			}
+			signer, err := statementlink.NewSigner(secret, nil)
+			if err != nil {
+				return err
+			}
+			s, err := findStatement(ctx, db, company, args[0])
+			if err != nil {
+				return err
+			}
+			number, err := db.LinkNumber(ctx, commerce.Author{CompanyID: company, Actor: actor, At: time.Now()}, s.StatementID, revoke)
+			if err != nil {
+				return err
+			}
+			expires := time.Now().AddDate(0, 0, days).Truncate(time.Second)
+			token, err := signer.Token(statementlink.Link{CompanyID: company, StatementID: s.StatementID, InfluencerID: s.InfluencerID, Number: number, Expires: expires})
+			if err != nil {
+				return err
+			}
+			if revoke {
+				fmt.Fprintln(cmd.ErrOrStderr(), "The links to this statement that were made before do not work any more.")
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "For %s, until %s:\n", printable(s.Influencer), moment(expires))
+			fmt.Fprintln(cmd.OutOrStdout(), base.Scheme+"://"+base.Host+statementlink.Path+token)
+			return nil
+		})
+	cmd.Long = `Make a link that shows an influencer the own statement and its orders, as a page and
+as CSV, without a log-in. Whoever has the link can open it, until it expires.
+--revoke ends all links to the statement that were made before.`
+	cmd.Flags().StringVar(&publicURL, "public-url", "", "where browsers reach the dashboard, https://host")
+	cmd.Flags().IntVar(&days, "days", linkDays, "for how many days the link works")
+	cmd.Flags().BoolVar(&revoke, "revoke", false, "first end all links to this statement that were made before")
+	tokens.register(cmd.Flags(), "token-secret", "the admin service's token secret, which signs the link")
+	needs(cmd, "public-url")
+	return cmd
+}
+
+// influencerID returns the id of an influencer that is named, or given by id; "" for "".
+func influencerID(ctx context.Context, db stores, company, named string) (string, error) {
+	if named == "" || commerce.IsUUID(named) {
+		return named, nil
+	}
+	id, err := db.InfluencerID(ctx, company, named)
+	if errors.Is(err, commerce.ErrNotFound) {
+		return "", fmt.Errorf("--influencer: %s has no influencer %q", company, named)
+	}
+	return id, err
+}

@@ -1,0 +1,130 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/explained"
+)
+
+// FindOrders looks for orders, the newest first.
+func (r *Reader) FindOrders(ctx context.Context, companyID string, s commerce.OrderSearch) ([]commerce.Sale, error) {
+	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(saleColumns), selectSales+`
+		where o.company_id = @company_id and o.order_id in (
+			select f.order_id from orders f where f.company_id = @company_id and f.order_id = @text
+			union all select f.order_id from orders f where f.company_id = @company_id and f.body->>'name' in (@text, @hashed)
+			union all select f.order_id from orders f where f.company_id = @company_id and f.body->>'number' = @text
+			union all select k.order_id from order_key k where k.company_id = @company_id and k.kind = 'email' and k.key = @email and @email <> '')
+		order by o.created_at desc, o.order_id desc limit @limit`,
+		pgx.NamedArgs{"company_id": companyID, "text": s.Text, "hashed": "#" + s.Text, "email": s.Email, "limit": s.Limit})
+	if err != nil {
+		return nil, fmt.Errorf("postgres: find orders of %s: %w", companyID, postgres.Translate(err))
+	}
+	return list, nil
+}
+
+// SalesOf reads the named orders, the newest first.
+func (r *Reader) SalesOf(ctx context.Context, companyID string, orderIDs []string) ([]commerce.Sale, error) {
+	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(saleColumns), selectSales+`
+		where o.company_id = $1 and o.order_id = any($2) order by o.created_at desc, o.order_id desc`, companyID, orderIDs)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %d sales of %s: %w", len(orderIDs), companyID, postgres.Translate(err))
+	}
+	return list, nil
+}
+
+type storedReview struct {
+	commerce.Review
+	stored []byte // the explanation, packed
+}
+
+func reviewColumns(v *storedReview) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("o.order_id", &v.Sale.OrderID),
+		postgres.Into("coalesce(o.body->>'name', '')", &v.Sale.Name),
+		postgres.Into("o.created_at", &v.Sale.CreatedAt),
+		postgres.Into("o.day", postgres.Day(&v.Sale.Day)),
+		postgres.Into("o.status", &v.Sale.Status),
+		postgres.Into("o.currency", &v.Sale.Currency),
+		postgres.Into("o.total_minor", &v.Sale.TotalMinor),
+		postgres.Into("o.processed_at", &v.Sale.ProcessedAt),
+		postgres.Into("coalesce(p.influencer_id::text, '')", &v.InfluencerID),
+		postgres.Into("coalesce(i.name, '')", &v.Influencer),
+		postgres.Into("p.commission_minor", &v.CommissionMinor),
+		postgres.Into("p.fixed_brl_minor", &v.FixedBRLMinor),
+		postgres.Into("p.reason", &v.Reason),
+		postgres.Into("e.body", &v.stored),
+	}
+}
+
+// Reviews lists the orders whose commission waits for a decision, the newest first,
+// created before the given instant and id where before is not zero.
+func (r *Reader) Reviews(ctx context.Context, companyID string, before commerce.Cursor, limit int) ([]commerce.Review, error) {
+	if before.IsZero() {
+		before.At = time.Date(2201, 1, 1, 0, 0, 0, 0, time.UTC) // after all orders (commerce.Recordable)
+	}
+	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(reviewColumns), `
+		select `+postgres.List(reviewColumns)+`
+		from payout p
+		join orders o on o.company_id = p.company_id and o.order_id = p.order_id
+		left join influencer i on i.company_id = p.company_id and i.influencer_id = p.influencer_id
+		left join explanation e on e.company_id = p.company_id and e.order_id = p.order_id
+		where p.company_id = @company_id and p.state = 'review' and (o.created_at, o.order_id) < (@before::timestamptz, @before_id::text)
+		order by o.created_at desc, o.order_id desc limit @limit`,
+		pgx.NamedArgs{"company_id": companyID, "before": before.At, "before_id": before.OrderID, "limit": limit})
+	if err != nil {
+		return nil, fmt.Errorf("postgres: reviews of %s: %w", companyID, postgres.Translate(err))
+	}
+	reviews := make([]commerce.Review, len(list))
+	for i := range list {
+		reviews[i] = list[i].Review
+		if list[i].stored == nil {
+			continue
+		}
+		if reviews[i].Explanation, err = explained.Unpack(list[i].stored); err != nil {
+			return nil, fmt.Errorf("postgres: explanation of %s of %s: %w", list[i].Sale.OrderID, companyID, err)
+		}
+	}
+	return reviews, nil
+}
+
+func summaryColumns(s *commerce.InfluencerSummary) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("i.influencer_id", &s.InfluencerID),
+		postgres.Into("i.name", &s.Name),
+		postgres.Into("coalesce(i.category, '')", &s.Category),
+		postgres.Into("(select count(*) from link l where l.company_id = @company_id and l.influencer_id = i.influencer_id and l.archived_at is null)", &s.Links),
+		postgres.Into("(select count(*) from coupon c where c.company_id = @company_id and c.influencer_id = i.influencer_id and c.deleted_at is null and c.period @> @today::date)", &s.Coupons),
+		postgres.Into("(select count(*) from cost k where k.company_id = @company_id and k.influencer_id = i.influencer_id and k.deleted_at is null)", &s.Costs),
+		postgres.Into("coalesce(s.orders, 0)", &s.Orders),
+		postgres.Into("coalesce(s.total, 0)", &s.TotalMinor),
+		postgres.Into("coalesce(s.commission, 0)", &s.CommissionMinor),
+	}
+}
+
+// FindInfluencers lists influencers that are not archived, with what they sold.
+func (r *Reader) FindInfluencers(ctx context.Context, companyID string, s commerce.InfluencerSearch) ([]commerce.InfluencerSummary, error) {
+	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(summaryColumns), `
+		select `+postgres.List(summaryColumns)+`
+		from influencer i
+		left join (
+			select p.influencer_id, count(*) as orders, sum(o.total_minor) as total, sum(p.commission_minor) as commission
+			from orders o join payout p on p.company_id = o.company_id and p.order_id = o.order_id and p.state <> 'review'
+			where o.company_id = @company_id and o.day >= @from::date and o.status = 0 and o.currency = @currency and p.influencer_id is not null
+			group by p.influencer_id) s on s.influencer_id = i.influencer_id
+		where i.company_id = @company_id and i.archived_at is null and (strpos(i.name_folded, @name) > 0 or exists (
+			select from coupon x where x.company_id = @company_id and x.influencer_id = i.influencer_id and x.code_folded = @code and x.deleted_at is null))
+		order by case when @sort = 'sales' then coalesce(s.total, 0) end desc, case when @sort = 'new' then i.created_at end desc,
+			i.name_folded, i.influencer_id limit @limit offset @offset`,
+		pgx.NamedArgs{"company_id": companyID, "from": s.From, "today": s.Today, "currency": s.Currency, "name": commerce.FoldName(s.Text),
+			"code": commerce.FoldCode(s.Text), "sort": s.Sort, "limit": s.Limit, "offset": s.Offset})
+	if err != nil {
+		return nil, fmt.Errorf("postgres: find influencers of %s: %w", companyID, postgres.Translate(err))
+	}
+	return list, nil
+}

@@ -1,0 +1,36 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
+)
+
+// Signals tells what has come from a company's pages and platform so far.
+func (r *Reader) Signals(ctx context.Context, companyID string) (s commerce.Signals, err error) {
+	err = r.db.Pool().QueryRow(ctx, `select name, at from event_fact where company_id = $1 order by event_id desc limit 1`, companyID).
+		Scan(&s.Event, &s.EventAt)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return s, fmt.Errorf("postgres: events of %s: %w", companyID, postgres.Translate(err))
+	}
+	err = r.db.Pool().QueryRow(ctx, `select order_id, processed_at from orders where company_id = $1 order by processed_at desc, order_id desc limit 1`, companyID).
+		Scan(&s.OrderID, &s.OrderAt)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return s, fmt.Errorf("postgres: orders of %s: %w", companyID, postgres.Translate(err))
+	}
+	return s, nil
+}
+
+// HasOrders reports whether a company has orders: then some settings are fixed.
+func (r *Reader) HasOrders(ctx context.Context, companyID string) (ordered bool, err error) {
+	err = r.db.Pool().QueryRow(ctx, `select exists (select from order_version where company_id = $1)`, companyID).Scan(&ordered)
+	if err != nil {
+		return false, fmt.Errorf("postgres: orders of %s: %w", companyID, postgres.Translate(err))
+	}
+	return ordered, nil
+}

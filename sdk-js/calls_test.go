@@ -1,0 +1,306 @@
+package sdkjs_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-rod/rod"
+
+	"github.com/tributary-io/tributary/internal/await"
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/sdk/core"
+)
+
+// The public calls, in Chromium.
+func TestCallsInChromium(t *testing.T) {
+	t.Parallel()
+	dist := build(t, true)
+	browser := devtest.Browser(t)
+	f := func(name string, test func(*testing.T, *edge, *rod.Browser)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			context := browser.MustIncognito()
+			defer context.MustClose()
+			test(t, newEdge(t, dist), context)
+		})
+	}
+	f("an identity goes with the visit's events until reset", identify)
+	f("a denial ends the identity and the server's cookie", denialForgets)
+	f("before_send changes and drops events", beforeSend)
+	f("every option is an attribute", attributes)
+	f("a single-page shop: titles, anchors, unchanged paths", singlePage)
+	f("two tabs opened at once are one visitor", twoTabs)
+	f("the console says what to mend, once", toldOnce)
+	f("an unknown company is not asked again in the tab", unknownCompany)
+	f("a privacy signal is a denial where that is configured", privacySignal)
+	f("the old stub works with the new script", oldStub)
+	f("the visitor's id can be asked for", visitorID)
+	f("the overlay shows the events", overlay)
+	f("another domain of the shop takes the visitor over", handOver)
+	f("the worker starts from the second page of a visit on", workerAuto)
+}
+
+func identify(t *testing.T, e *edge, b *rod.Browser) {
+	init := `tributary.init({companyId:"loja",linger:0,pageViews:false})`
+	s := shop(t, map[string]string{
+		"/":    e.stubbed(`tributary.identify({email:"ana@example.com"});` + init + `;tributary.track("ONE");tributary.track("TWO", null, {cart_token:"c-1"})`),
+		"/two": e.stubbed(init + `;tributary.track("THREE");tributary.reset();tributary.track("FOUR")`),
+	})
+	page := open(t, b, s.URL+"/")
+	e.wait(t, "the first page's", func(s seen) bool { return len(s.events) == 2 })
+	page.MustNavigate(s.URL + "/two")
+	e.wait(t, "the second page's", func(s seen) bool { return len(s.events) == 4 })
+	so := e.seen()
+	f := func(name, email, cart string) {
+		t.Helper()
+		if who := so.named(name).Identity; who.Email != email || who.CartToken != cart {
+			t.Errorf("%s: identity %+v", name, who)
+		}
+	}
+	f("ONE", "ana@example.com", "")
+	f("TWO", "ana@example.com", "c-1")
+	f("THREE", "ana@example.com", "")
+	f("FOUR", "", "")
+	if so.named("ONE").VisitorID != so.named("THREE").VisitorID || so.named("THREE").VisitorID == so.named("FOUR").VisitorID {
+		t.Errorf("visitors %s, %s, %s", so.named("ONE").VisitorID, so.named("THREE").VisitorID, so.named("FOUR").VisitorID)
+	}
+}
+
+func denialForgets(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:0});tributary.identify({email:"ana@example.com"})`)})
+	page := open(t, b, s.URL+"/")
+	ready(page)
+	e.wait(t, "a view", func(s seen) bool { return len(s.events) == 1 })
+	page.MustEval(`() => tributary.reset()`)
+	e.wait(t, "reset ends the server's cookie", func(s seen) bool { return s.forgotten == 1 })
+	page.MustEval(`() => tributary.optOut()`)
+	e.wait(t, "a denial ends the server's cookie", func(s seen) bool { return s.forgotten == 2 })
+	left := page.MustEval(`() => document.cookie + Object.keys(localStorage) + Object.keys(sessionStorage).filter(k => k != "trb_n")`).Str()
+	if left != "trb_consent" {
+		t.Errorf("left are %q", left)
+	}
+	page.MustEval(`() => { tributary.track("NO"); tributary.optIn(); tributary.track("YES") }`)
+	e.wait(t, "an event after opting in", func(s seen) bool { return s.named("YES") != nil })
+	if yes := e.seen().named("YES"); yes.Identity.Email != "" || yes.Consent != core.ConsentGranted || e.seen().named("NO") != nil {
+		t.Errorf("after a denial: %+v", yes.Event)
+	}
+}
+
+func beforeSend(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:0,before_send(event) {
+		if (event.event == "SECRET") return null;
+		if (event.event == "BROKEN") throw new Error("a bug");
+		event.context.url = event.context.url.split("?")[0];
+		if (event.payload) event.payload = {...event.payload, added: 1};
+		return event;
+	}});
+	tributary.track("SECRET"); tributary.track("BROKEN"); tributary.track("NOTE", {n: 1})`)})
+	open(t, b, s.URL+"/?token=1")
+	e.wait(t, "two events", func(s seen) bool { return len(s.events) == 2 })
+	so := e.seen()
+	if url := so.named(core.PageView).Context.Page.URL; strings.Contains(url, "token") {
+		t.Errorf("url %s", url)
+	}
+	if payload := so.named("NOTE").Payload; payload != `{"n":1,"added":1}` {
+		t.Errorf("payload %s", payload)
+	}
+}
+
+func attributes(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{
+		"/":     stub() + e.tag(`data-company="loja" data-page-views="false" data-linger="0" data-debug data-worker="false" data-endpoint="`+e.URL+`/t/"`) + `<script>tributary.track("ONE")</script>`,
+		"/asks": e.tag(`data-company="loja" data-require-consent data-linger="0"`),
+	})
+	page := open(t, b, s.URL+"/")
+	e.wait(t, "the event", func(s seen) bool { return s.named("ONE") != nil })
+	page.MustNavigate(s.URL + "/asks")
+	ready(page)
+	page.MustEval(`() => tributary.flush()`)
+	if n := len(e.seen().events); n != 1 {
+		t.Errorf("%d events, want 1: %s", n, names(e.seen().events))
+	}
+	page.MustEval(`() => tributary.consent("granted")`)
+	e.wait(t, "the view, after consent", func(s seen) bool { return s.named(core.PageView) != nil })
+}
+
+func singlePage(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:300})`)})
+	page := open(t, b, s.URL+"/")
+	ready(page)
+	e.wait(t, "the first view", func(s seen) bool { return s.copies(core.PageView) == 1 })
+	page.MustEval(`() => {
+		location.hash = "reviews";
+		history.pushState({}, "", "/#more");
+		history.replaceState({}, "", "/?variant=2");
+		history.pushState({}, "", "/p/1");
+		setTimeout(() => { document.title = "One"; }, 30);
+		setTimeout(() => { history.pushState({}, "", "/p/2"); document.title = "Two"; tributary.track("LAST") }, 60);
+	}`)
+	e.wait(t, "the last event and three views", func(s seen) bool { return s.named("LAST") != nil && s.copies(core.PageView) == 3 })
+	var views []string
+	for _, event := range e.seen().events {
+		if event.Name == core.PageView {
+			views = append(views, event.Context.Page.Path+" "+event.Context.Page.Title)
+		}
+	}
+	if got := strings.Join(views, ", "); got != "/ Loja /, /p/1 One, /p/2 Two" {
+		t.Errorf("views %s", got)
+	}
+}
+
+func twoTabs(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{
+		"/":    e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("ONE")`),
+		"/two": e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("ONE")`),
+	})
+	opener := open(t, b, s.URL+"/none")
+	opener.MustEval(`() => { for (let i = 0; i < 6; i++) { const f = document.createElement("iframe"); f.src = i % 2 ? "/two" : "/"; document.body.append(f) } }`)
+	e.wait(t, "six events", func(s seen) bool { return s.copies("ONE") == 6 })
+	visitors := map[string]bool{}
+	for _, event := range e.seen().events {
+		visitors[event.VisitorID] = true
+	}
+	if len(visitors) != 1 {
+		t.Errorf("%d visitors", len(visitors))
+	}
+}
+
+func toldOnce(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{
+		"/none": listen + e.tag(""),
+		"/":     listen + e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("lower case");tributary.track("lower case")`),
+	})
+	page := open(t, b, s.URL+"/none")
+	page.MustWait(`() => window.errors && errors.length > 0`)
+	if said := page.MustEval(`() => errors.join("|")`).Str(); !strings.Contains(said, "data-company") || strings.Contains(said, "|") {
+		t.Errorf("without a company the console says %q", said)
+	}
+	page.MustNavigate(s.URL + "/")
+	page.MustWait(`() => window.errors && errors.length > 0`)
+	page.MustEval(`() => tributary.flush()`)
+	page.MustWait(noneStored)
+	said := page.MustEval(`() => errors.join("|")`).Str()
+	if !strings.Contains(said, "rejected lower case") || !strings.Contains(said, "[A-Z][A-Z0-9_]") || strings.Contains(said, "|") {
+		t.Errorf("of an invalid event the console says %q", said)
+	}
+}
+
+func unknownCompany(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("ONE")`)})
+	e.answer(401)
+	page := open(t, b, s.URL+"/")
+	ready(page)
+	e.wait(t, "the refusal", func(s seen) bool { return len(s.refused) == 1 })
+	page.MustWait(noneStored)
+	page.MustEval(`() => { tributary.track("TWO"); return new Promise((done) => setTimeout(done, 100)) }`)
+	page.MustWait(noneStored)
+	page.MustNavigate(s.URL + "/") // leaving sends nothing either
+	ready(page)
+	page.MustWait(noneStored)
+	if n := e.seen().requests; n != 1 {
+		t.Errorf("%d requests, want 1", n)
+	}
+}
+
+func privacySignal(t *testing.T, e *edge, b *rod.Browser) {
+	const signal = `<script>Object.defineProperty(navigator, "globalPrivacyControl", {value: true})</script>`
+	s := shop(t, map[string]string{
+		"/":      signal + e.tag(`data-company="loja" data-honor-g-p-c data-linger="0"`),
+		"/plain": signal + e.tag(`data-company="loja" data-linger="0"`),
+	})
+	page := open(t, b, s.URL+"/")
+	ready(page)
+	page.MustEval(`() => tributary.flush()`)
+	if cookie := page.MustEval(`() => document.cookie`).Str(); e.seen().requests != 0 || cookie != "" {
+		t.Errorf("%d requests, cookie %q", e.seen().requests, cookie)
+	}
+	page.MustNavigate(s.URL + "/plain")
+	e.wait(t, "a view where it is not configured", func(s seen) bool { return len(s.events) == 1 })
+}
+
+// oldStub is the stub that the READMEs showed before this script.
+const oldStubText = `<script>
+  window.tributary = window.tributary || [];
+  ["init", "track", "consent", "reset", "flush"].forEach(function (call) {
+    tributary[call] = tributary[call] || function () {
+      tributary.length > 999 || tributary.push([call, Date.now(), arguments]);
+      return Promise.resolve(false);
+    };
+  });
+</script>`
+
+func oldStub(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": oldStubText + `<script>
+		tributary.track("EARLY"); tributary.consent("denied"); tributary.consent("granted");
+		// An event that an older version has stored.
+		const id = "01a20000-0000-7000-8000-000000000001";
+		localStorage["trb:loja:0123456789ab:" + id] = JSON.stringify(["r1", id, new Date().toISOString(), "STORED", null, null, {url: location.href}]);
+	</script>` + e.tag(`data-company="loja" data-linger="0"`)})
+	page := open(t, b, s.URL+"/")
+	e.wait(t, "view, early and stored event", func(s seen) bool {
+		return s.named(core.PageView) != nil && s.named("EARLY") != nil
+	})
+	ready(page)
+	page.MustEval(`() => tributary.identify({email: "a@example.com"})`)
+}
+
+func visitorID(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.tag(`data-company="loja" data-linger="0"`), "/asks": e.tag(`data-company="loja" data-require-consent`)})
+	page := open(t, b, s.URL+"/")
+	ready(page)
+	e.wait(t, "a view", func(s seen) bool { return len(s.events) == 1 })
+	if id := page.MustEval(`() => tributary.getVisitorId()`).Str(); id == "" || id != e.seen().events[0].VisitorID {
+		t.Errorf("visitor %q, the event's %q", id, e.seen().events[0].VisitorID)
+	}
+	page.MustEval(`() => { localStorage.clear(); document.cookie = "trb_id=; max-age=0; path=/" }`)
+	page.MustNavigate(s.URL + "/asks")
+	ready(page)
+	if id := page.MustEval(`() => tributary.getVisitorId()`); !id.Nil() {
+		t.Errorf("before consent the visitor is %v", id)
+	}
+}
+
+func overlay(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.tag(`data-company="loja" data-linger="0"`) + "<body>"})
+	page := open(t, b, s.URL+"/?trb_debug=1")
+	page.MustWait(`() => { const box = document.getElementById("tributary-overlay"); return !!box && box.textContent.includes("PAGE_VIEW") }`)
+	page.MustEval(`() => tributary.track("NOTE", {n: 1})`)
+	page.MustWait(`() => document.getElementById("tributary-overlay").textContent.includes("ok NOTE")`)
+}
+
+// The shop's other domain is localhost here.
+func handOver(t *testing.T, e *edge, b *rod.Browser) {
+	tag := e.tag(`data-company="loja" data-linger="0" data-domains="127.0.0.1,localhost"`)
+	pages := map[string]string{"/two": tag}
+	s := shop(t, pages)
+	other := strings.Replace(s.URL, "127.0.0.1", "localhost", 1) + "/two"
+	pages["/"] = tag + `<meta name="referrer" content="unsafe-url"><body><a href="` + other + `">pay</a>`
+	page := open(t, b, s.URL+"/")
+	ready(page)
+	e.wait(t, "the first view", func(s seen) bool { return len(s.events) == 1 })
+	page.MustElement("a").MustClick()
+	e.wait(t, "the second view", func(s seen) bool { return len(s.events) == 2 })
+	one, two := e.seen().events[0], e.seen().events[1]
+	if one.VisitorID == "" || one.VisitorID != two.VisitorID {
+		t.Errorf("visitors %s, %s", one.VisitorID, two.VisitorID)
+	}
+	await.Until(t, await.Long, func() bool { return page.MustEval(`() => location.search`).Str() == "" }, func() string { return "the address without the visitor" })
+}
+
+func workerAuto(t *testing.T, e *edge, b *rod.Browser) {
+	page := `<script>window.workers = 0; window.Worker = class extends Worker { constructor(...args) { super(...args); workers++ } }</script>` + e.tag(`data-company="loja" data-linger="0" data-debug`)
+	s := shop(t, map[string]string{"/": page, "/two": page, "/saving": `<script>Object.defineProperty(navigator, "connection", {value: {saveData: true}})</script>` + page})
+	p := open(t, b, s.URL+"/")
+	ready(p)
+	e.wait(t, "the first view", func(s seen) bool { return len(s.events) == 1 })
+	if n := p.MustEval(`() => new Promise((done) => requestIdleCallback(() => requestIdleCallback(() => done(workers))))`).Int(); n != 0 {
+		t.Error("a visit of one page gets the worker")
+	}
+	p.MustNavigate(s.URL + "/two")
+	p.MustWait(`() => workers === 1`)
+	p.MustNavigate(s.URL + "/saving")
+	ready(p)
+	if n := p.MustEval(`() => new Promise((done) => requestIdleCallback(() => requestIdleCallback(() => done(workers))))`).Int(); n != 0 {
+		t.Error("Save-Data gets the worker")
+	}
+}

@@ -1,0 +1,245 @@
+package sdkjs_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/go-rod/rod"
+	"github.com/go-rod/rod/lib/devices"
+	"github.com/go-rod/rod/lib/proto"
+
+	"github.com/tributary-io/tributary/internal/await"
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/sdk/core"
+)
+
+// What may go wrong around a page, in Chromium.
+func TestFaultsInChromium(t *testing.T) {
+	t.Parallel()
+	dist := build(t, true)
+	browser := devtest.Browser(t)
+	f := func(name string, test func(*testing.T, *edge, *rod.Browser)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			context := browser.MustIncognito()
+			defer context.MustClose()
+			test(t, newEdge(t, dist), context)
+		})
+	}
+	f("without the second file page views arrive and nothing is lost", secondFileBlocked)
+	f("offline, then online", offline)
+	f("errors, too many requests and half an answer", badAnswers)
+	f("a full storage loses nothing that can be sent", quotaFull)
+	f("a page of the back-forward cache is another view", backForward)
+	f("a policy that names the script alone, with a nonce", nonce)
+	f("on a phone", phone)
+	f("on a slow machine the SDK makes no long task", slowMachine)
+	f("what a closed tab left goes three seconds after the next page starts", leftovers)
+}
+
+// ready waits until the second file has connected itself.
+func ready(page *rod.Page) {
+	page.MustWait(`() => !!window.tributary && tributary.loaded && !tributary._`)
+}
+
+func block(t *testing.T, page *rod.Page, patterns ...string) {
+	t.Helper()
+	if err := (proto.NetworkEnable{}).Call(page); err != nil {
+		t.Fatal(err)
+	}
+	if err := (proto.NetworkSetBlockedURLs{Urls: append([]string{}, patterns...)}).Call(page); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func secondFileBlocked(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.tag(`data-company="loja"`), "/two": e.tag(`data-company="loja"`)})
+	page := b.MustPage("").Timeout(await.Long)
+	block(t, page, "*/tributary-more*")
+	page.MustNavigate(s.URL + "/").MustWait(`() => !!window.tributary`)
+	page.MustEval(`() => { tributary.track("NOTE"); tributary.identify({email: "ana@example.com"}); tributary.track("KNOWN") }`)
+	page.MustNavigate(s.URL + "/two").MustWait(`() => !!window.tributary`)
+	e.wait(t, "the first page's events", func(s seen) bool { return len(s.events) == 3 })
+	if who := e.seen().named("KNOWN").Identity.Email; who != "ana@example.com" {
+		t.Errorf("identity %q", who)
+	}
+	// The edge is away when the second page is left: its event waits in storage for a page
+	// that gets the second file.
+	e.answer(http.StatusServiceUnavailable)
+	page.MustEval(`() => tributary.track("DURING")`)
+	page.MustNavigate("about:blank")
+	e.wait(t, "the beacon", func(s seen) bool { return len(s.refused) >= 2 })
+	e.answer(http.StatusOK)
+	block(t, page)
+	page.MustNavigate(s.URL + "/")
+	e.wait(t, "the event of the outage", func(s seen) bool { return s.named("DURING") != nil && s.copies(core.PageView) >= 2 })
+	page.MustWait(noneStored)
+}
+
+const noneStored = `() => !Object.keys(localStorage).some(k => k.startsWith("trb:"))`
+
+func offline(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false})`)})
+	page := open(t, b, s.URL+"/")
+	ready(page)
+	network := func(offline bool) {
+		if err := (proto.NetworkEmulateNetworkConditions{Offline: offline, DownloadThroughput: -1, UploadThroughput: -1}).Call(page); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := (proto.NetworkEnable{}).Call(page); err != nil {
+		t.Fatal(err)
+	}
+	network(true)
+	page.MustEval(`async () => { for (let i = 0; i < 5; i++) tributary.track("NOTE_" + i); await tributary.flush() }`)
+	if n := len(e.seen().events); n != 0 {
+		t.Errorf("%d events while offline", n)
+	}
+	network(false)
+	e.wait(t, "five events", func(s seen) bool { return len(s.events) == 5 })
+	page.MustWait(noneStored)
+	if e.seen().again != 0 {
+		t.Errorf("%d copies", e.seen().again)
+	}
+}
+
+func badAnswers(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.stubbed(`
+		const real = fetch;
+		window.answers = [
+			() => new Response("oops", {status: 500}),
+			() => new Response("{}", {status: 429, headers: {"Retry-After": "0"}}),
+			async (url, options) => { // the first of three events only
+				const { events } = JSON.parse(options.body);
+				await real(url, {...options, body: JSON.stringify({...JSON.parse(options.body), events: events.slice(0, 1)})});
+				return new Response(JSON.stringify({results: [{eventId: events[0].eventId || events[0][1], status: "ok"}]}));
+			},
+			() => new Promise((_, fail) => setTimeout(() => fail(new TypeError("late")), 200)),
+		];
+		window.fetch = (url, options) => /events$/.test(url) && answers.length ? Promise.resolve(answers.shift()(url, options)) : real(url, options);
+		tributary.init({companyId:"loja",linger:20,pageViews:false,worker:false});
+		for (const name of ["ONE", "TWO", "THREE"]) tributary.track(name)`)})
+	page := open(t, b, s.URL+"/")
+	e.wait(t, "three events", func(s seen) bool { return len(s.events) == 3 })
+	page.MustWait(noneStored)
+	if left := page.MustEval(`() => answers.length`).Int(); left != 0 || e.seen().again != 0 {
+		t.Errorf("%d bad answers not seen, %d copies", left, e.seen().again)
+	}
+}
+
+func quotaFull(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": `<script>
+		try { for (let i = 0, s = "x".repeat(1 << 20); ; i++) localStorage["own" + i] = s } catch {}
+		try { for (let i = 0; ; i++) localStorage["tiny" + i] = "xxxxxxxx" } catch {}
+		</script>` + e.stubbed(`tributary.init({companyId:"loja",linger:0});tributary.track("NOTE")`)})
+	page := b.MustPage("").Timeout(await.Long)
+	failOnErrors(t, page, false)
+	page.MustNavigate(s.URL + "/")
+	e.wait(t, "both events", func(s seen) bool { return len(s.events) == 2 })
+	if n := page.MustEval(`() => Object.keys(localStorage).filter(k => k.startsWith("own")).length`).Int(); n < 4 {
+		t.Errorf("%d of the shop's own keys are left", n)
+	}
+}
+
+func backForward(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.tag(`data-company="loja" data-linger="0"`), "/two": "another"})
+	page := open(t, b, s.URL+"/")
+	ready(page)
+	e.wait(t, "the first view", func(s seen) bool { return s.copies(core.PageView) == 1 })
+	page.MustEval(`() => { addEventListener("pageshow", (e) => { window.cached = e.persisted }) }`)
+	page.MustWait(noneStored)
+	page.MustNavigate(s.URL + "/two")
+	page.MustNavigateBack()
+	page.MustWait(`() => window.cached === true`) // the SDK does not keep the page out of the cache
+	e.wait(t, "the second view", func(s seen) bool { return s.copies(core.PageView) == 2 })
+}
+
+// A strict policy: no inline code but by a nonce, and no other origin.
+func nonce(t *testing.T, e *edge, b *rod.Browser) {
+	policy := fmt.Sprintf(`default-src 'none'; script-src 'nonce-abc'; connect-src %s; img-src data:`, e.URL)
+	s := shop(t, map[string]string{"/": `<meta http-equiv="Content-Security-Policy" content="` + policy + `">` +
+		strings.ReplaceAll(stub(), "<script>", `<script nonce="abc">`) + e.tag(`nonce="abc" data-company="loja" data-linger="0"`)})
+	page := b.MustPage("").Timeout(await.Long)
+	failOnErrors(t, page, true)
+	page.MustNavigate(s.URL + "/")
+	e.wait(t, "the view, sent by the second file", func(s seen) bool { return s.named(core.PageView) != nil })
+	ready(page)
+}
+
+func phone(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.tag(`data-company="loja"`), "/two": "another"})
+	page := b.MustPage("").Timeout(await.Long).MustEmulate(devices.Pixel2)
+	page.MustNavigate(s.URL + "/").MustWait(`() => !!window.tributary`)
+	page.MustEval(`() => { tributary.track("NOTE"); location.href = "/two" }`)
+	e.wait(t, "both events", func(s seen) bool { return len(s.events) == 2 })
+	if size := e.seen().named("NOTE").Context.Screen; !strings.HasPrefix(size, "411x") && !strings.HasPrefix(size, "412x") {
+		t.Errorf("screen %s", size)
+	}
+}
+
+// throttle is how much slower than this machine the phone is for which the SDK is measured.
+const throttle = 4
+
+// Each run of the SDK's code, in CPU time of the page's main thread, which other work on this
+// machine does not change, must be no long task (50 ms) on a machine of a quarter of the speed.
+func slowMachine(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:0,worker:true})`)})
+	page := b.MustPage("").Timeout(await.Long)
+	done := make(chan struct{})
+	longest, runs := 0.0, 0
+	wait := page.EachEvent(func(collected *proto.TracingDataCollected) {
+		for _, event := range collected.Value {
+			switch event["name"].Str() {
+			case "EvaluateScript", "FunctionCall", "TimerFire", "v8.compile":
+			default:
+				continue
+			}
+			if data := event["args"].Get("data"); strings.Contains(data.Get("url").Str(), "/sdk/v1/") {
+				runs++
+				longest = max(longest, event["tdur"].Num()/1000) // microseconds
+			}
+		}
+	}, func(*proto.TracingTracingComplete) bool { return true })
+	go func() {
+		defer close(done)
+		wait()
+	}()
+	if err := (proto.TracingStart{TransferMode: proto.TracingStartTransferModeReportEvents, TraceConfig: &proto.TracingTraceConfig{
+		IncludedCategories: []string{"devtools.timeline", "v8"}, ExcludedCategories: []string{"*"},
+	}}).Call(page); err != nil {
+		t.Fatal(err)
+	}
+	page.MustNavigate(s.URL + "/")
+	ready(page)
+	page.MustEval(`async () => { for (let i = 0; i < 20; i++) tributary.track("NOTE_" + i, {n: i}); await tributary.flush() }`)
+	e.wait(t, "the events", func(s seen) bool { return len(s.events) >= 21 })
+	if err := (proto.TracingEnd{}).Call(page); err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	t.Logf("%d runs of the SDK's code, the longest takes %.1f ms of CPU", runs, longest)
+	if runs == 0 || longest*throttle > 50 {
+		t.Errorf("%d runs, the longest takes %.1f ms, %d times slower %.1f ms", runs, longest, throttle, longest*throttle)
+	}
+}
+
+func leftovers(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false,worker:false})`)})
+	e.answer(http.StatusServiceUnavailable)
+	page := open(t, b, s.URL+"/")
+	ready(page)
+	page.MustEval(`() => tributary.track("LEFT")`)
+	e.wait(t, "an attempt", func(s seen) bool { return len(s.refused) > 0 })
+	page.MustClose()
+	e.answer(http.StatusOK)
+	next := open(t, b, s.URL+"/")
+	e.wait(t, "the event of the closed tab", func(s seen) bool { return s.named("LEFT") != nil })
+	if ms := next.MustEval(`() => performance.now()`).Num(); ms < 2900 {
+		t.Errorf("it came %.0f ms after the page's start: before the page's own work is done", ms)
+	}
+	if got := names(e.seen().events); got != "LEFT" {
+		t.Errorf("events %s", got)
+	}
+}

@@ -1,0 +1,172 @@
+package sdkjs_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/sdk/core"
+)
+
+// packages builds the npm packages and puts them where Node finds them.
+func packages(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if out, err := exec.Command("go", "run", "./build", "-root", "..", "-quick", "-out", filepath.Join(dir, "dist"), "-npm", filepath.Join(dir, "node_modules", "@tributary-io")).CombinedOutput(); err != nil { //nolint:gosec // ours
+		t.Fatalf("build the SDK: %v\n%s", err, out)
+	}
+	return dir
+}
+
+// node runs a script in a directory and returns what it prints.
+func node(t *testing.T, dir string, arguments ...string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "node", arguments...) //nolint:gosec // a test's own script
+	command.Dir = dir
+	var out, wrong bytes.Buffer
+	command.Stdout, command.Stderr = &out, &wrong
+	if err := command.Run(); err != nil {
+		t.Fatalf("node: %v\n%s%s", err, out.String(), wrong.String())
+	}
+	return strings.TrimSpace(out.String())
+}
+
+func TestTheServersClientInNode(t *testing.T) {
+	devtest.NeedsIntegration(t)
+	dir := packages(t)
+	e := newEdge(t, filepath.Join(dir, "dist"))
+	const use = `
+		const client = new Client({ companyId: "loja", endpoint: ENDPOINT + "/t", core: CORE });
+		client.identify({ email: "ana@example.com" });
+		client.track("purchase", { items: [{ item_id: "tee", quantity: 2 }] }, { cart_token: "c-1" }, { context: { visitorId: "v-1", url: "https://loja.example.com/" } });
+		client.track(NAME);
+		client.close().then((done) => console.log(done, client.track("LATE")));`
+	f := func(name, imports, core string, canonical bool, arguments ...string) {
+		t.Helper()
+		script := imports + strings.NewReplacer("ENDPOINT", `"`+e.URL+`"`, "CORE", core, "NAME", `"`+name+`"`).Replace(use)
+		if got := node(t, dir, append(arguments, "-e", script)...); got != "true undefined" {
+			t.Errorf("%s: prints %q", name, got)
+		}
+		note := e.seen().named(name)
+		if note == nil {
+			t.Fatalf("%s did not arrive", name)
+		}
+		if note.raw == canonical || note.Identity.Email != "ana@example.com" {
+			t.Errorf("%s: raw %t, %+v", name, note.raw, note.Event)
+		}
+	}
+	f("ESM", `import { Client } from "@tributary-io/sdk/server"; import { load } from "@tributary-io/core-wasm";`, "load()", true, "--input-type=module")
+	f("CJS", `const { Client } = require("@tributary-io/sdk/server"); const { load } = require("@tributary-io/core-wasm");`, "load()", true)
+	f("WITHOUT_CORE", `const { Client } = require("@tributary-io/sdk/server");`, "undefined", false)
+	f("NO_GLOBALS", `
+		const kept = { fetch, crypto, setTimeout, clearTimeout }; // of a host that has nothing when the package is imported
+		for (const name of ["fetch", "crypto", "setTimeout", "clearTimeout", "process", "window"]) try { delete globalThis[name] } catch {}
+		const { Client } = require("@tributary-io/sdk/server"); require("@tributary-io/sdk");
+		Object.assign(globalThis, { setTimeout: kept.setTimeout, clearTimeout: kept.clearTimeout, fetch: kept.fetch });
+		Object.defineProperty(globalThis, "crypto", { value: kept.crypto, configurable: true });`, "undefined", false)
+	sale := e.seen().named(core.CheckoutCompleted)
+	if sale == nil || sale.VisitorID != "v-1" || sale.Identity.CartToken != "c-1" || sale.Payload != `{"items":[{"item_id":"tee","item_quantity":2}]}` {
+		t.Errorf("sale %+v", sale)
+	}
+
+	// In a worker thread.
+	got := node(t, dir, "-e", `new (require("node:worker_threads").Worker)(`+"`"+`
+		const { Client } = require("@tributary-io/sdk/server");
+		const client = new Client({ companyId: "loja", endpoint: "`+e.URL+`/t", core: require("@tributary-io/core-wasm").load() });
+		client.track("THREAD");
+		client.close().then(console.log)`+"`"+`, { eval: true })`)
+	if got != "true" || e.seen().named("THREAD") == nil {
+		t.Errorf("in a worker thread: %q", got)
+	}
+
+	// A refusal is said, and an outage is not an error.
+	e.answer(http.StatusUnauthorized)
+	got = node(t, dir, "-e", `
+		const { Client } = require("@tributary-io/sdk/server");
+		const said = [];
+		const client = new Client({ companyId: "loja", endpoint: "`+e.URL+`/t", onError: (e) => said.push(e.code) });
+		client.track("REFUSED");
+		client.flush().then((done) => console.log(done, said.join()))`)
+	if got != "true unknown_company" {
+		t.Errorf("a refusal: %q", got)
+	}
+	e.answer(http.StatusServiceUnavailable)
+	got = node(t, dir, "-e", `
+		const { Client } = require("@tributary-io/sdk/server");
+		const client = new Client({ companyId: "loja", endpoint: "`+e.URL+`/t" });
+		client.track("OUTAGE");
+		client.flush().then((done) => console.log(done))`) // the process ends: an outage keeps none alive
+	if got != "false" {
+		t.Errorf("an outage: %q", got)
+	}
+}
+
+// hostScript is a host without a page, as a sandbox for a shop's pixels: it dies at a random
+// moment, and its storage and transport are asynchronous. What it was told to store is stored.
+const hostScript = `
+const { Client } = require("@tributary-io/sdk/server");
+let state = 20261122;
+const random = () => ((state = (Math.imul(state, 1103515245) + 12345) >>> 0) / 2 ** 32);
+const stored = new Map(), arrived = new Map();
+const turn = () => new Promise((done) => setImmediate(done));
+const later = async (life, n) => { for (let i = 0; i < n; i++) { await turn(); if (life.dead) await new Promise(() => {}); } };
+function host(life) {
+  return {
+    companyId: "loja", endpoint: "http://edge.test", linger: 0, onError: (e) => { throw new Error(e.message) },
+    storage: {
+      get: async (key) => (await later(life, random() * 3), stored.get(key)),
+      set: async (key, value) => { stored.set(key, value); await later(life, random() * 3) }, // a message that is sent arrives
+      remove: async (key) => { stored.delete(key); await later(life, 1) },
+      keys: async () => (await later(life, random() * 3), [...stored.keys()]),
+    },
+    transport: async (url, body) => {
+      await later(life, random() * 4);
+      if (random() < 0.2) throw new Error("no network");
+      const { events } = JSON.parse(body);
+      const results = events.map((raw) => {
+        const [, eventId, , name] = raw;
+        arrived.set(eventId, { name, times: (arrived.get(eventId)?.times || 0) + 1 });
+        return { eventId, status: "ok" };
+      });
+      await later(life, random() * 4);
+      return { status: 200, body: JSON.stringify({ results }) };
+    },
+  };
+}
+(async () => {
+  for (let visit = 0; visit < 200; visit++) {
+    const life = { dead: false };
+    const client = new Client(host(life));
+    await later(life, random() * 4);
+    client.track("VISIT_" + visit);
+    await later(life, random() * 8);
+    life.dead = true;
+  }
+  const client = new Client(host({ dead: false }));
+  for (let i = 0; i < 100 && !(await client.flush()); i++);
+  await client.close();
+  const names = new Set([...arrived.values()].map((e) => e.name));
+  let lost = 0;
+  for (let visit = 0; visit < 200; visit++) if (!names.has("VISIT_" + visit)) lost++;
+  let copies = 0;
+  for (const e of arrived.values()) copies += e.times;
+  console.log(JSON.stringify({ lost, left: stored.size, events: arrived.size, copies }));
+  process.exit(0);
+})();`
+
+func TestAHostThatDiesAtRandomLosesNothing(t *testing.T) {
+	devtest.NeedsIntegration(t)
+	var saw struct{ Lost, Left, Events, Copies int }
+	if err := json.Unmarshal([]byte(node(t, packages(t), "-e", hostScript)), &saw); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%+v", saw)
+	if saw.Lost != 0 || saw.Left != 0 || saw.Events != 200 {
+		t.Errorf("of 200 visits %d are lost, %d are still stored, %d arrived", saw.Lost, saw.Left, saw.Events)
+	}
+}

@@ -1,0 +1,26 @@
+package sdkjs_test
+
+import (
+	"testing"
+
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/prove/visits"
+)
+
+// The short form of `make prove`'s section: it makes 200 of each.
+func TestVisitsThatAreLeftAtOnce(t *testing.T) {
+	devtest.NeedsIntegration(t)
+	dist := build(t, true)
+	for _, kind := range visits.Kinds() {
+		t.Run(kind.Name, func(t *testing.T) {
+			o, err := visits.Do(t.Context(), kind, 50, dist, t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%+v", o)
+			if !o.Good() {
+				t.Errorf("%d of %d lost, %.3f copies of an event", o.Lost, o.Visits, o.Copies)
+			}
+		})
+	}
+}
