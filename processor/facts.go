@@ -47,6 +47,9 @@ func (a *application) storeEvents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := a.countTraffic(ctx, fresh, replaced); err != nil {
+		return err
+	}
 	return a.concernByEvents(ctx, append(fresh, replaced...))
 }
 

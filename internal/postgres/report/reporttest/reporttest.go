@@ -11,6 +11,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -95,6 +96,13 @@ func (f *Fixture) Event(companyID, name string, at time.Time) {
 	}
 	f.exec(`insert into event_fact (company_id, event_id, class, name, at, record) values (@company_id, @event_id, 1, @name, @at, '')`,
 		pgx.NamedArgs{"company_id": companyID, "at": at, "event_id": id.String(), "name": name})
+}
+
+// Key makes an order be found by a key.
+func (f *Fixture) Key(companyID, orderID, kind, key string, createdAt time.Time) {
+	f.t.Helper()
+	f.exec(`insert into order_key (company_id, kind, key, created_at, order_id) values (@company_id, @kind, @key, @created_at, @order_id)`,
+		pgx.NamedArgs{"company_id": companyID, "kind": kind, "key": key, "created_at": createdAt, "order_id": orderID})
 }
 
 // Influencer makes an influencer and returns the id.
@@ -276,7 +284,30 @@ func (f *Fixture) Sum(companyID string, orders ...rollup.Order) {
 	}
 }
 
-// Coupon makes a coupon without bounds and returns the id.
+// Traffic adds to the numbers of visitors and clicks by day, as the processor does.
+func (f *Fixture) Traffic(companyID string, traffic []facts.Traffic, clicks []facts.Clicks) {
+	f.t.Helper()
+	if err := factstore.New(f.db).Transact(context.Background(), func(tx *factstore.Tx) error {
+		return errors.Join(tx.AddTraffic(context.Background(), companyID, traffic), tx.AddClicks(context.Background(), companyID, clicks))
+	}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// Link makes a short link of an influencer's campaign.
+func (f *Fixture) Link(companyID, influencerID, campaignID, code string) {
+	f.t.Helper()
+	f.exec(`insert into link (company_id, link_id, influencer_id, campaign_id, url, code, rev) values (@company_id, @id, @influencer_id, @campaign_id, 'https://loja.example.com/', @code, 1)`,
+		pgx.NamedArgs{"company_id": companyID, "id": uuid.NewString(), "influencer_id": influencerID, "campaign_id": campaignID, "code": code})
+}
+
+// Analyze lets PostgreSQL look at what was put, as autovacuum does some time later.
+func (f *Fixture) Analyze() {
+	f.t.Helper()
+	f.exec(`vacuum analyze`)
+}
+
+// Coupon makes a coupon without bounds and returns the id. campaignID may be empty.
 func (f *Fixture) Coupon(companyID, influencerID, campaignID, code string) string {
 	f.t.Helper()
 	id := uuid.NewString()
