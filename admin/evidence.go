@@ -32,7 +32,11 @@ func (s *Server) decideEvidence(_ context.Context, c caller, o object) (change, 
 			decision.Touches = facts.TouchesOf(sale.Explanation, decision.InfluencerID, wire.MaxAccepted)
 		}
 		err = s.deps.Database.DecideEvidence(ctx, author, decision)
-		if errors.Is(err, commerce.ErrNotFound) {
+		switch {
+		case errors.Is(err, commerce.ErrTooManyDecisions):
+			o.bad.Add("decision", commerce.CodeTooMany, "the order has %d decisions already: no more are taken", commerce.MaxDecisions)
+			return answer{}, brokenRules(o.bad)
+		case errors.Is(err, commerce.ErrNotFound):
 			return answer{}, notFound("there is no influencer with that id")
 		}
 		return answer{}, err
