@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net"
 	"slices"
 	"strconv"
 	"sync"
@@ -108,12 +109,21 @@ func (p linkPolicy) checkAll(ctx context.Context, links []pathURL, bad *commerce
 // CheckLinks says of each destination why it is refused, or nil, as POST /influencers
 // does.
 func (s *Server) CheckLinks(ctx context.Context, urls []string) []error {
+	return s.links.refused(ctx, urls)
+}
+
+// CheckLinks is Server.CheckLinks without a server; the system looks the hosts up.
+func CheckLinks(ctx context.Context, urls []string) []error {
+	return newLinkPolicy(net.DefaultResolver, false).refused(ctx, urls)
+}
+
+func (p linkPolicy) refused(ctx context.Context, urls []string) []error {
 	list, refused := make([]pathURL, len(urls)), make([]error, len(urls))
 	for i, url := range urls {
 		list[i] = pathURL{strconv.Itoa(i), url}
 	}
 	var bad commerce.Violations
-	s.links.checkAll(ctx, list, &bad)
+	p.checkAll(ctx, list, &bad)
 	for _, v := range bad.List {
 		if i, err := strconv.Atoi(v.Field); err == nil {
 			refused[i] = errors.New(v.Message)

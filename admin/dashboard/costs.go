@@ -163,7 +163,7 @@ func (s *Server) typedMoney(v pageRequest, f *form, name, text string) int64 {
 	if text == "" {
 		return 0
 	}
-	minor, err := commerce.ParseMinor(typedDecimal(text), commerce.BRL)
+	minor, err := commerce.ParseMinor(commerce.TypedDecimal(text), commerce.BRL)
 	if err != nil {
 		f.fail(name, v.lang.T("form.money"))
 	}

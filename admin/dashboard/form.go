@@ -168,7 +168,7 @@ func done(w http.ResponseWriter, r *http.Request, path, what string) {
 	if strings.Contains(path, "?") {
 		separator = "&"
 	}
-	http.Redirect(w, r, path+separator+"done="+what, http.StatusSeeOther) //nolint:gosec // paths are ours
+	http.Redirect(w, r, path+separator+"done="+what, http.StatusSeeOther)
 }
 
 // author says who changes a company's rules.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 )
 
@@ -112,7 +113,7 @@ func TestOrdersAreFound(t *testing.T) {
 	s.Put(reporttest.Order{CompanyID: s.live, ID: "gid-1", Name: "#1001", TotalMinor: 100, InfluencerID: ana, Evidence: "coupon", CreatedAt: now})
 	s.Put(reporttest.Order{CompanyID: s.live, ID: "gid-2", Name: "#1002", TotalMinor: 200, Status: commerce.OrderCancelled, CreatedAt: now.Add(-time.Hour)})
 	s.Put(reporttest.Order{CompanyID: s.box, ID: "gid-3", Name: "#1001", TotalMinor: 300})
-	s.Key(s.live, "gid-2", "email", s.hasher.Company(s.live, "BR").Email("maria@example.com"), now.Add(-time.Hour))
+	s.Key(s.live, "gid-2", facts.Key{Kind: facts.KeyEmail, Value: s.hasher.Company(s.live, "BR").Email("maria@example.com")}, now.Add(-time.Hour))
 	f := func(query string, want ...string) {
 		t.Helper()
 		page := s.readAs(owner, "/dashboard/orders"+at+query)

@@ -157,7 +157,7 @@ func (s *Server) typedCost(r *http.Request, v pageRequest, f *form) commerce.Cos
 	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
 	c := commerce.CostTerms{FixedFeeMinor: s.typedMoney(v, f, "fixed_fee", get("fixed_fee")), ValueMinor: s.typedMoney(v, f, "value", get("value")),
 		Frequency: get("frequency"), StartDate: get("cost_start"), EndDate: get("cost_end"), CouponCost: get("coupon_only") == "yes"}
-	if text := typedDecimal(strings.TrimSuffix(get("var_fee"), "%")); text != "" {
+	if text := commerce.TypedDecimal(strings.TrimSuffix(get("var_fee"), "%")); text != "" {
 		var err error
 		if c.VarFee, err = commerce.ParseDecimal(text); err != nil {
 			f.fail("var_fee", v.lang.T("form.number"))

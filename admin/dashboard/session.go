@@ -156,7 +156,7 @@ func (s *Server) loggedIn(page route) http.HandlerFunc {
 		switch {
 		case errors.Is(err, errNotLoggedIn):
 			s.clearCookies(w, r)
-			http.Redirect(w, r, loginFor(r), http.StatusSeeOther)
+			http.Redirect(w, r, loginFor(r), http.StatusSeeOther) //nolint:gosec // always our log-in
 			return
 		case errors.Is(err, errNoStore):
 			s.problemOf(w, r, http.StatusForbidden, "no_store")

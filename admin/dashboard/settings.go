@@ -94,22 +94,6 @@ func yes(is bool) string {
 	return ""
 }
 
-// typedDecimal reads a decimal as people type it, with a comma or a point before
-// the decimals.
-func typedDecimal(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r == ' ' || r == '\u00a0' {
-			return -1
-		}
-		return r
-	}, text)
-	comma, point := strings.LastIndex(text, ","), strings.LastIndex(text, ".")
-	if comma > point { // 1.234,5 and 1234,5
-		return strings.ReplaceAll(strings.ReplaceAll(text, ".", ""), ",", ".")
-	}
-	return strings.ReplaceAll(text, ",", "") // 1,234.5 and 1234.5
-}
-
 // typedList reads a list of one a line, or separated by commas.
 func typedList(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == ',' || r == ' ' || r == '\t' })
@@ -157,7 +141,7 @@ func (s *Server) typedSettings(v pageRequest, f *form, get func(name string) str
 		}
 		return get(name)
 	}
-	perSecond, err := strconv.ParseFloat(typedDecimal(get("events_per_second")), 64)
+	perSecond, err := strconv.ParseFloat(commerce.TypedDecimal(get("events_per_second")), 64)
 	if err != nil {
 		f.fail("events_per_second", v.lang.T("form.number"))
 	}
@@ -165,7 +149,7 @@ func (s *Server) typedSettings(v pageRequest, f *form, get func(name string) str
 		Origins: typedList(get("origins")), Hosts: typedList(get("hosts")), PassingHosts: typedList(get("passing_hosts")),
 		ConsentPolicy: word("consent_policy", commerce.ConsentPolicies), PayoutRule: word("payout_rule", commerce.PayoutRules),
 		Unproven: word("unproven", commerce.UnprovenRules), WindowDays: whole("window_days"), HoldDays: whole("hold_days"),
-		HalfLifeDays: whole("half_life_days"), MinimumPayout: typedDecimal(get("minimum_payout")),
+		HalfLifeDays: whole("half_life_days"), MinimumPayout: commerce.TypedDecimal(get("minimum_payout")),
 		PayRecurring: get("pay_recurring") == "yes", CountDirect: get("count_direct") == "yes",
 		Country: strings.TrimSpace(get("country")), Timezone: strings.TrimSpace(get("timezone")), Currency: strings.TrimSpace(get("currency")),
 	}

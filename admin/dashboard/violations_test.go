@@ -94,7 +94,7 @@ func TestNumbersAsPeopleTypeThem(t *testing.T) {
 	t.Parallel()
 	f := func(text, want string) {
 		t.Helper()
-		if got := typedDecimal(text); got != want {
+		if got := commerce.TypedDecimal(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

@@ -31,10 +31,19 @@ func (d *duration) Set(text string) error {
 }
 
 // String implements pflag.Value.
-func (d *duration) String() string { return time.Duration(*d).String() }
+func (d *duration) String() string {
+	switch span := time.Duration(*d); {
+	case span == 0:
+		return "0"
+	case span%(24*time.Hour) == 0:
+		return strconv.Itoa(int(span/(24*time.Hour))) + "d"
+	default:
+		return span.String()
+	}
+}
 
-// Type implements pflag.Value.
-func (d *duration) Type() string { return "duration" }
+// Type implements pflag.Value. It is not pflag's "duration", whose zero is another.
+func (d *duration) Type() string { return "time" }
 
 // durationVar is pflag's DurationVar, with days.
 func durationVar(flags *pflag.FlagSet, at *time.Duration, name string, value time.Duration, usage string) {

@@ -89,7 +89,7 @@ flag's name in capitals, with _ for -. Secrets are read from a file
 	}
 	root.AddCommand(
 		newDev(), newEdge(), newAdmin(), newProcessor(),
-		newMigrate(), newCompany(), newKeys(), newPerson(),
+		newMigrate(), newCompany(), newKeys(), newPerson(), newInfluencers(),
 		newImport(), newExplain(), newPreview(), newPayouts(), newStatement(), newSigns(), newModels(),
 		newReplay(), newVerify(), newDoctor(),
 	)

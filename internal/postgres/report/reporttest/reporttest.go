@@ -99,10 +99,10 @@ func (f *Fixture) Event(companyID, name string, at time.Time) {
 }
 
 // Key makes an order be found by a key.
-func (f *Fixture) Key(companyID, orderID, kind, key string, createdAt time.Time) {
+func (f *Fixture) Key(companyID, orderID string, key facts.Key, createdAt time.Time) {
 	f.t.Helper()
 	f.exec(`insert into order_key (company_id, kind, key, hub, created_at, order_id) values (@company_id, @kind, @key, 0, @created_at, @order_id)`,
-		pgx.NamedArgs{"company_id": companyID, "kind": facts.KeyKind(kind).Code(), "key": facts.Key{Value: key}.Pack(), "created_at": createdAt, "order_id": orderID})
+		pgx.NamedArgs{"company_id": companyID, "kind": key.Kind.Code(), "key": key.Pack(), "created_at": createdAt, "order_id": orderID})
 }
 
 // Influencer makes an influencer and returns the id.

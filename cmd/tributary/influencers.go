@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+const (
+	// mostImported bounds the lines of a spreadsheet, and maxSpreadsheet its bytes.
+	mostImported   = 10_000
+	maxSpreadsheet = 16 << 20
+)
+
+// spreadsheetColumns are the columns that are read, by their names in the first
+// line. Only name and links are needed.
+var spreadsheetColumns = []string{"name", "category", "campaign", "links", "coupon", "coupon_start", "coupon_end",
+	"var_fee", "fixed_fee", "cost_start", "cost_end", "coupon_only"}
+
+// importedLine is one line of a spreadsheet.
+type importedLine struct {
+	number int // of the line in the file
+	asked  commerce.Registration
+	bad    []string // what is wrong with it
+}
+
+func newInfluencers() *cobra.Command {
+	return group("influencers", "Register influencers from a spreadsheet", newInfluencersImport())
+}
+
+func newInfluencersImport() *cobra.Command {
+	var dryRun bool
+	cmd := companyCommand("import FILE.csv", "Register a spreadsheet's influencers with links, coupons and fees", oneArgument,
+		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
+			file, err := os.Open(args[0])
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			lines, err := readSpreadsheet(file)
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			for i := range lines {
+				checkLinks(ctx, &lines[i])
+			}
+			return importInfluencers(ctx, cmd, db, company, lines, dryRun)
+		})
+	cmd.Long = `Register a spreadsheet's influencers with links, coupons and fees. The file is CSV in
+UTF-8, separated by commas or semicolons; its first line names the columns:
+` + strings.Join(spreadsheetColumns, ", ") + `.
+Several links of one line are separated by spaces. A name that is known already adds
+to that influencer. Nothing is stored while a line breaks a rule.`
+	cmd.Example = `  tributary influencers import parceiros.csv --company c_… --dry-run`
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be registered, and store nothing")
+	return cmd
+}
+
+// readSpreadsheet reads and checks every line.
+func readSpreadsheet(in io.Reader) ([]importedLine, error) {
+	buffered := bufio.NewReaderSize(io.LimitReader(in, maxSpreadsheet), 64<<10)
+	first, _ := buffered.Peek(4 << 10) // shorter files are fine
+	head, _, _ := strings.Cut(string(first), "\n")
+	reader := csv.NewReader(buffered)
+	if strings.Count(head, ";") > strings.Count(head, ",") {
+		reader.Comma = ';'
+	}
+	names, err := reader.Read()
+	if err != nil {
+		return nil, fmt.Errorf("its first line: %w", err)
+	}
+	for i := range names {
+		names[i] = strings.ToLower(strings.TrimSpace(strings.TrimPrefix(names[i], "\ufeff")))
+		if !slices.Contains(spreadsheetColumns, names[i]) {
+			return nil, fmt.Errorf("its first line has a column %q: there are %s", names[i], strings.Join(spreadsheetColumns, ", "))
+		}
+	}
+	if !slices.Contains(names, "name") || !slices.Contains(names, "links") {
+		return nil, errors.New("its first line needs the columns name and links")
+	}
+	var lines []importedLine
+	for {
+		cells, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return lines, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(lines) == mostImported {
+			return nil, fmt.Errorf("it has more than %d lines: split it", mostImported)
+		}
+		at, _ := reader.FieldPos(0)
+		row := map[string]string{}
+		for i, name := range names {
+			row[name] = strings.TrimSpace(cells[i])
+		}
+		lines = append(lines, readImportedLine(at, row))
+	}
+}
+
+func readImportedLine(number int, row map[string]string) importedLine {
+	line := importedLine{number: number, asked: commerce.Registration{Name: row["name"], Category: row["category"], Campaign: row["campaign"], Links: strings.Fields(row["links"])}}
+	if row["coupon"] != "" {
+		line.asked.Coupons = []commerce.CouponTerms{{Code: strings.ToUpper(row["coupon"]), StartDate: row["coupon_start"], EndDate: row["coupon_end"]}}
+	}
+	if row["var_fee"]+row["fixed_fee"] != "" {
+		cost := commerce.CostTerms{StartDate: row["cost_start"], EndDate: row["cost_end"], CouponCost: slices.Contains([]string{"yes", "true", "1", "sim"}, strings.ToLower(row["coupon_only"]))}
+		if cost.StartDate == "" {
+			cost.StartDate = time.Now().UTC().Format(time.DateOnly)
+		}
+		var err error
+		if text := commerce.TypedDecimal(strings.TrimSuffix(row["var_fee"], "%")); text != "" {
+			if cost.VarFee, err = commerce.ParseDecimal(text); err != nil {
+				line.bad = append(line.bad, fmt.Sprintf("var_fee %q is no number", row["var_fee"]))
+			}
+		}
+		if text := commerce.TypedDecimal(row["fixed_fee"]); text != "" {
+			if cost.FixedFeeMinor, err = commerce.ParseMinor(text, commerce.BRL); err != nil {
+				line.bad = append(line.bad, fmt.Sprintf("fixed_fee %q is no amount", row["fixed_fee"]))
+			}
+		}
+		line.asked.Costs = []commerce.CostTerms{cost}
+	}
+	if len(line.bad) > 0 {
+		return line
+	}
+	for _, v := range line.asked.Check().List {
+		line.bad = append(line.bad, v.Field+" "+v.Message)
+	}
+	return line
+}
+
+// checkLinks looks up the hosts of a line's links, where all else is right.
+func checkLinks(ctx context.Context, line *importedLine) {
+	if len(line.bad) > 0 {
+		return
+	}
+	for i, err := range admin.CheckLinks(ctx, line.asked.Links) {
+		if err != nil {
+			line.bad = append(line.bad, line.asked.Links[i]+" "+err.Error())
+		}
+	}
+}
+
+// importInfluencers stores the lines one by one, or shows them. Lines that break a
+// rule keep all from being stored.
+func importInfluencers(ctx context.Context, cmd *cobra.Command, db stores, company string, lines []importedLine, dryRun bool) error {
+	out, refused := cmd.OutOrStdout(), 0
+	for _, line := range lines {
+		for _, text := range line.bad {
+			refused++
+			fmt.Fprintf(out, "line %d, %s: %s\n", line.number, printable(line.asked.Name), printable(text))
+		}
+	}
+	if refused > 0 {
+		return fmt.Errorf("%d problems: nothing was stored", refused)
+	}
+	for _, line := range lines {
+		what := fmt.Sprintf("line %d: %s, %d links", line.number, printable(line.asked.Name), len(line.asked.Links))
+		if len(line.asked.Coupons) > 0 {
+			what += ", coupon " + printable(line.asked.Coupons[0].Code)
+		}
+		if len(line.asked.Costs) > 0 {
+			what += ", an agreement"
+		}
+		if dryRun {
+			fmt.Fprintln(out, what+": would be registered")
+			continue
+		}
+		author := commerce.Author{CompanyID: company, Actor: actor, At: time.Now()}
+		_, err := db.RegisterInfluencer(ctx, author, line.asked, rand.Reader)
+		var conflict *commerce.CouponConflictError
+		switch {
+		case errors.As(err, &conflict):
+			refused++
+			c := conflict.Conflicts[0]
+			fmt.Fprintf(out, "%s: refused, %s is already %s's\n", what, printable(c.Code), printable(c.Influencer))
+		case errors.Is(err, commerce.ErrConflict):
+			refused++
+			fmt.Fprintf(out, "%s: refused, %s\n", what, printable(err.Error()))
+		case err != nil:
+			return fmt.Errorf("line %d: %w; the lines before are stored", line.number, err)
+		default:
+			fmt.Fprintln(out, what+": registered")
+		}
+	}
+	if refused > 0 {
+		return fmt.Errorf("%d of %d lines were refused; the others are stored", refused, len(lines))
+	}
+	return nil
+}

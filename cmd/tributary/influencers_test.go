@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+func TestASpreadsheetIsReadAsPeopleWriteIt(t *testing.T) {
+	f := func(file, want string) []importedLine {
+		t.Helper()
+		lines, err := readSpreadsheet(strings.NewReader(file))
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		for _, line := range lines {
+			text += strings.Join(line.bad, "; ")
+		}
+		if want == "" && text != "" || !strings.Contains(text, want) {
+			t.Errorf("%q: %q, want %q", file, text, want)
+		}
+		return lines
+	}
+	lines := f("\ufeffname;links;coupon;var_fee;fixed_fee;cost_start;coupon_only\r\n"+
+		"Ana Prado;https://loja.example.com/a https://loja.example.com/b;ana20;12,5%;1.234,50;2026-03-01;sim\r\n"+
+		"Beto;https://loja.example.com/;;;;;\r\n", "")
+	if len(lines) != 2 || len(lines[0].asked.Links) != 2 || lines[0].asked.Coupons[0].Code != "ANA20" || lines[0].asked.Costs[0].FixedFeeMinor != 123450 ||
+		lines[0].asked.Costs[0].VarFee.String() != "12.5" || !lines[0].asked.Costs[0].CouponCost || lines[1].number != 3 || len(lines[1].asked.Costs) != 0 {
+		t.Errorf("%+v", lines)
+	}
+	f("name,links\nAna,\n", "links must have at least 1 element")
+	f("name,links\n,https://loja.example.com/\n", "name is empty")
+	f("name,links,var_fee\nAna,https://loja.example.com/,much\n", `var_fee "much" is no number`)
+	f("name,links,coupon,coupon_start\nAna,https://loja.example.com/,A,31/03/2026\n", "must be a real date")
+	f("name,url\n", `a column "url"`)
+	f("name\n", "needs the columns name and links")
+	f("", "its first line")
+	f("name,links\nAna\n", "wrong number of fields")
+	f("name,links\n"+strings.Repeat("a,b\n", mostImported+1), "more than 10000 lines")
+}
+
+// openInstallation opens the database of installation, and a command that writes
+// into a buffer.
+func openInstallation(t *testing.T) (stores, *cobra.Command, *bytes.Buffer) {
+	t.Helper()
+	db, err := openStores(t.Context(), os.Getenv("TRIBUTARY_POSTGRES"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	var out bytes.Buffer
+	cmd := &cobra.Command{}
+	cmd.SetOut(&out)
+	return db, cmd, &out
+}
+
+func TestADryRunStoresNothing(t *testing.T) {
+	live, _ := installation(t)
+	lines := []importedLine{readImportedLine(2, map[string]string{"name": "Ana", "links": "https://loja.example.com/", "coupon": "ana20", "var_fee": "10"}),
+		readImportedLine(3, map[string]string{"name": "Beto", "links": "https://loja.example.com/", "coupon": "ANA20"})}
+	db, cmd, out := openInstallation(t)
+	f := func(dryRun bool, wantError string, want ...string) {
+		t.Helper()
+		out.Reset()
+		err := importInfluencers(t.Context(), cmd, db, live.CompanyID, lines, dryRun)
+		if (err == nil) != (wantError == "") || err != nil && !strings.Contains(err.Error(), wantError) {
+			t.Errorf("dry %t: %v, want %q", dryRun, err, wantError)
+		}
+		for _, text := range want {
+			if !strings.Contains(out.String(), text) {
+				t.Errorf("dry %t: %q, want %q", dryRun, out.String(), text)
+			}
+		}
+	}
+	f(true, "", "line 2: Ana, 1 links, coupon ANA20, an agreement: would be registered")
+	f(false, "1 of 2 lines were refused", "line 2: Ana, 1 links, coupon ANA20, an agreement: registered", "line 3: Beto, 1 links, coupon ANA20: refused, ANA20 is already Ana's")
+	lines[0].bad = []string{"something"}
+	f(false, "nothing was stored", "line 2, Ana: something")
+}
