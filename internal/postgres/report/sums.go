@@ -170,18 +170,27 @@ func (r *reading) products(ctx context.Context) error {
 	return err
 }
 
-// pathsOfPeriods are all paths of each period, with what came of them.
+// pathsOfPeriods are all paths of each period, with what came of them, and the last day
+// that has the path's channels.
 var pathsOfPeriods = `
-	select ` + periodOf("s.day") + ` as period, path_id, min(path) as path, sum(orders) as orders, sum(sales_minor) as sales
+	select ` + periodOf("s.day") + ` as period, path_id, max(s.day) as day, sum(orders) as orders, sum(sales_minor) as sales
 	from path_day s` + inDays + ` group by 1, 2 having sum(orders) > 0`
+
+// channelsOfPath adds to rows of pathsOfPeriods (g) their channels (d.path).
+const channelsOfPath = `
+	left join path_day d on d.company_id = @company_id and d.day = g.day and d.currency = @currency and d.path_id = g.path_id`
 
 // mostPaths is how many paths a period of the report paths has. The others are one row.
 const mostPaths = "200"
 
 var salesOfPaths = `
-	select period, case when place <= ` + mostPaths + ` then path end, sum(orders), sum(sales)
-	from (select g.*, row_number() over (partition by period order by orders desc, sales desc, path_id) as place from (` + pathsOfPeriods + `) g) r
-	group by period, case when place <= ` + mostPaths + ` then path end`
+	select g.period, d.path, g.orders, g.sales
+	from (
+		select period, path_id, min(day) as day, sum(orders) as orders, sum(sales) as sales
+		from (
+			select period, case when place <= ` + mostPaths + ` then path_id end as path_id, case when place <= ` + mostPaths + ` then day end as day, orders, sales
+			from (select p.*, row_number() over (partition by period order by orders desc, sales desc, path_id) as place from (` + pathsOfPeriods + `) p) r) o
+		group by period, path_id) g` + channelsOfPath
 
 // pathOf is one path of one period, with what came of it.
 type pathOf struct {
@@ -194,7 +203,7 @@ type pathOf struct {
 // statement reads one more.
 const maxModelPaths = 400_000
 
-var pathsOfModels = `select period, path, orders, sales from (` + pathsOfPeriods + `) g limit 400001`
+var pathsOfModels = `select g.period, d.path, g.orders, g.sales from (` + pathsOfPeriods + ` limit 400001) g` + channelsOfPath
 
 // eachPath calls f with each row of a statement: a path of a period.
 func (r *reading) eachPath(ctx context.Context, sql string, f func(p *pathOf) error) error {
