@@ -138,19 +138,22 @@ func (r *reading) channels(ctx context.Context) error {
 // An item of an order is the id of a product, else of a variant, else a SKU. Of several
 // products with a variant or a SKU it is the first by its id.
 var salesOfProducts = `
-	select g.period, coalesce(p.product_id, ''), coalesce(p.name, ''), case when p.product_id is null then g.item else '' end, g.orders, g.quantity, g.sales
-	from (
+	with g as materialized (
 		select ` + periodOf("s.day") + ` as period, item, sum(orders) as orders, sum(quantity) as quantity, sum(sales) as sales
-		from product_day s` + inDays + ` group by 1, 2 limit @most) g` + productOfItem
+		from product_day s` + inDays + ` group by 1, 2 limit @most),` + productsOfItems + `
+	select g.period, coalesce(p.product_id, ''), coalesce(p.name, ''), case when p.product_id is null then g.item else '' end, g.orders, g.quantity, g.sales
+	from g join products p on p.item = g.item`
 
-// productOfItem finds the product (p) of an item (g.item).
-const productOfItem = `
-	left join product d on d.company_id = @company_id and d.product_id = g.item
+// productsOfItems finds the product of each item of g, once.
+const productsOfItems = `
+	products as (
+	select n.item, p.product_id, p.name from (select distinct item from g) n
+	left join product d on d.company_id = @company_id and d.product_id = n.item
 	left join lateral (
-		select product_id from product_variant v where d.product_id is null and v.company_id = @company_id and v.variant_id = g.item order by product_id limit 1) v on true
+		select product_id from product_variant v where d.product_id is null and v.company_id = @company_id and v.variant_id = n.item order by product_id limit 1) v on true
 	left join lateral (
-		select product_id from product_variant u where d.product_id is null and v.product_id is null and u.company_id = @company_id and u.sku = g.item order by product_id limit 1) u on true
-	left join product p on p.company_id = @company_id and p.product_id = coalesce(d.product_id, v.product_id, u.product_id)`
+		select product_id from product_variant u where d.product_id is null and v.product_id is null and u.company_id = @company_id and u.sku = n.item order by product_id limit 1) u on true
+	left join product p on p.company_id = @company_id and p.product_id = coalesce(d.product_id, v.product_id, u.product_id))`
 
 // products adds the items of orders.
 func (r *reading) products(ctx context.Context) error {
