@@ -138,19 +138,22 @@ func (r *reading) channels(ctx context.Context) error {
 // An item of an order is the id of a product, else of a variant, else a SKU. Of several
 // products with a variant or a SKU it is the first by its id.
 var salesOfProducts = `
-	select g.period, coalesce(p.product_id, ''), coalesce(p.name, ''), case when p.product_id is null then g.item else '' end, g.orders, g.quantity, g.sales
-	from (
+	with g as materialized (
 		select ` + periodOf("s.day") + ` as period, item, sum(orders) as orders, sum(quantity) as quantity, sum(sales) as sales
-		from product_day s` + inDays + ` group by 1, 2 limit @most) g` + productOfItem
+		from product_day s` + inDays + ` group by 1, 2 limit @most),` + productsOfItems + `
+	select g.period, coalesce(p.product_id, ''), coalesce(p.name, ''), case when p.product_id is null then g.item else '' end, g.orders, g.quantity, g.sales
+	from g join products p on p.item = g.item`
 
-// productOfItem finds the product (p) of an item (g.item).
-const productOfItem = `
-	left join product d on d.company_id = @company_id and d.product_id = g.item
+// productsOfItems finds the product of each item of g, once.
+const productsOfItems = `
+	products as (
+	select n.item, p.product_id, p.name from (select distinct item from g) n
+	left join product d on d.company_id = @company_id and d.product_id = n.item
 	left join lateral (
-		select product_id from product_variant v where d.product_id is null and v.company_id = @company_id and v.variant_id = g.item order by product_id limit 1) v on true
+		select product_id from product_variant v where d.product_id is null and v.company_id = @company_id and v.variant_id = n.item order by product_id limit 1) v on true
 	left join lateral (
-		select product_id from product_variant u where d.product_id is null and v.product_id is null and u.company_id = @company_id and u.sku = g.item order by product_id limit 1) u on true
-	left join product p on p.company_id = @company_id and p.product_id = coalesce(d.product_id, v.product_id, u.product_id)`
+		select product_id from product_variant u where d.product_id is null and v.product_id is null and u.company_id = @company_id and u.sku = n.item order by product_id limit 1) u on true
+	left join product p on p.company_id = @company_id and p.product_id = coalesce(d.product_id, v.product_id, u.product_id))`
 
 // products adds the items of orders.
 func (r *reading) products(ctx context.Context) error {
@@ -170,18 +173,27 @@ func (r *reading) products(ctx context.Context) error {
 	return err
 }
 
-// pathsOfPeriods are all paths of each period, with what came of them.
+// pathsOfPeriods are all paths of each period, with what came of them, and the last day
+// that has the path's channels.
 var pathsOfPeriods = `
-	select ` + periodOf("s.day") + ` as period, path_id, min(path) as path, sum(orders) as orders, sum(sales_minor) as sales
+	select ` + periodOf("s.day") + ` as period, path_id, max(s.day) as day, sum(orders) as orders, sum(sales_minor) as sales
 	from path_day s` + inDays + ` group by 1, 2 having sum(orders) > 0`
+
+// channelsOfPath adds to rows of pathsOfPeriods (g) their channels (d.path).
+const channelsOfPath = `
+	left join path_day d on d.company_id = @company_id and d.day = g.day and d.currency = @currency and d.path_id = g.path_id`
 
 // mostPaths is how many paths a period of the report paths has. The others are one row.
 const mostPaths = "200"
 
 var salesOfPaths = `
-	select period, case when place <= ` + mostPaths + ` then path end, sum(orders), sum(sales)
-	from (select g.*, row_number() over (partition by period order by orders desc, sales desc, path_id) as place from (` + pathsOfPeriods + `) g) r
-	group by period, case when place <= ` + mostPaths + ` then path end`
+	select g.period, d.path, g.orders, g.sales
+	from (
+		select period, path_id, min(day) as day, sum(orders) as orders, sum(sales) as sales
+		from (
+			select period, case when place <= ` + mostPaths + ` then path_id end as path_id, case when place <= ` + mostPaths + ` then day end as day, orders, sales
+			from (select p.*, row_number() over (partition by period order by orders desc, sales desc, path_id) as place from (` + pathsOfPeriods + `) p) r) o
+		group by period, path_id) g` + channelsOfPath
 
 // pathOf is one path of one period, with what came of it.
 type pathOf struct {
@@ -194,7 +206,7 @@ type pathOf struct {
 // statement reads one more.
 const maxModelPaths = 400_000
 
-var pathsOfModels = `select period, path, orders, sales from (` + pathsOfPeriods + `) g limit 400001`
+var pathsOfModels = `select g.period, d.path, g.orders, g.sales from (` + pathsOfPeriods + ` limit 400001) g` + channelsOfPath
 
 // eachPath calls f with each row of a statement: a path of a period.
 func (r *reading) eachPath(ctx context.Context, sql string, f func(p *pathOf) error) error {

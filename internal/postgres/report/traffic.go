@@ -31,10 +31,11 @@ var (
 	left join campaign c on c.company_id = @company_id and c.campaign_id = l.campaign_id`
 
 	funnelOfProducts = `
-	select g.period, coalesce(p.product_id, ''), coalesce(p.name, ''), case when p.product_id is null then g.item else '' end, viewed, added, checkout, bought
-	from (
+	with g as materialized (
 		select ` + periodOf("s.day") + ` as period, substring(of from 3) as item, sum(viewed) as viewed, sum(added) as added, sum(checkout) as checkout, sum(bought) as bought
-		from traffic_day s` + onDays + ` and of >= 'p:' and of < 'p;' group by 1, 2 limit @most) g` + productOfItem
+		from traffic_day s` + onDays + ` and of >= 'p:' and of < 'p;' group by 1, 2 limit @most),` + productsOfItems + `
+	select g.period, coalesce(p.product_id, ''), coalesce(p.name, ''), case when p.product_id is null then g.item else '' end, viewed, added, checkout, bought
+	from g join products p on p.item = g.item`
 )
 
 // visitsOfStore adds the visitors of each day.

@@ -301,6 +301,16 @@ func (f *Fixture) Link(companyID, influencerID, campaignID, code string) {
 		pgx.NamedArgs{"company_id": companyID, "id": uuid.NewString(), "influencer_id": influencerID, "campaign_id": campaignID, "code": code})
 }
 
+// Backends returns the process ids of PostgreSQL's connections to the database.
+func (f *Fixture) Backends() []int {
+	f.t.Helper()
+	pids, err := postgres.Collect(context.Background(), f.pool, pgx.RowTo[int], `select pid from pg_stat_activity where datname = current_database() order by pid`)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return pids
+}
+
 // Analyze lets PostgreSQL look at what was put, as autovacuum does some time later.
 func (f *Fixture) Analyze() {
 	f.t.Helper()
