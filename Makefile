@@ -1,5 +1,5 @@
 # The few commands of this project; `make help` lists them.
-.PHONY: help run build sdk check lint test mutate vulnerabilities bench prove needs screenshots fuzz fuzz-api
+.PHONY: help run build sdk check lint test mutate vulnerabilities bench bench-sdk prove needs screenshots fuzz fuzz-api
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ bench: ## the benchmarks; each states its baseline beside it
 	go run ./cmd/edgebench
 	go run ./cmd/edgebench -attacks -runs 3
 	go run ./cmd/processorbench
+
+bench-sdk: ## what the browser SDK costs, beside its budgets and others' packages (needs npm)
+	go run ./sdk-js/bench
 
 prove: ## real Kafka and services broken in every way, checked by a linearizability checker; writes docs/proof.md (about 20 minutes)
 	go run ./cmd/prove

@@ -89,6 +89,31 @@ func gzipped(t *testing.T, text string) int {
 	return b.Len()
 }
 
+// packageBudget is what the npm package may take unpacked, in bytes. The core is in a package of its own.
+const packageBudget = 60_000
+
+func TestTheNpmPackageKeepsItsBudget(t *testing.T) {
+	t.Parallel()
+	size := 0
+	err := filepath.WalkDir(filepath.Join(packages(t), "node_modules", "@tributary-io", "sdk"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			size += int(info.Size())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the npm package is %d bytes unpacked", size)
+	if size > packageBudget {
+		t.Errorf("the npm package is %d bytes unpacked, at most %d", size, packageBudget)
+	}
+}
+
 // The core is loaded after the page is idle, but on a shopper's data plan.
 func TestTheCoreKeepsItsBudget(t *testing.T) {
 	t.Parallel()

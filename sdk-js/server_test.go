@@ -17,7 +17,7 @@ import (
 func packages(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	if out, err := exec.Command("go", "run", "./build", "-root", "..", "-quick", "-out", filepath.Join(dir, "dist"), "-npm", filepath.Join(dir, "node_modules", "@tributary-io")).CombinedOutput(); err != nil { //nolint:gosec // ours
+	if out, err := exec.Command("go", "run", "./build", "-root", "..", "-quick", "-out", filepath.Join(dir, "dist"), "-npm", filepath.Join(dir, "node_modules", "@tributary-io")).CombinedOutput(); err != nil {
 		t.Fatalf("build the SDK: %v\n%s", err, out)
 	}
 	return dir
@@ -26,7 +26,7 @@ func packages(t *testing.T) (dir string) {
 // node runs a script in a directory and returns what it prints.
 func node(t *testing.T, dir string, arguments ...string) string {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "node", arguments...) //nolint:gosec // a test's own script
+	command := exec.CommandContext(t.Context(), "node", arguments...)
 	command.Dir = dir
 	var out, wrong bytes.Buffer
 	command.Stdout, command.Stderr = &out, &wrong

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -17,7 +18,7 @@ import (
 )
 
 // readmes returns the pages that show the snippet.
-func readmes() []string { return []string{"../README.md", "README.md"} }
+func readmes() []string { return []string{"../README.md", "README.md", "../docs/sdk.md"} }
 
 // code returns the first block of a page in a language.
 func code(t *testing.T, page, language string) string {
@@ -38,6 +39,27 @@ func TestTheReadmesShowTheSameSnippet(t *testing.T) {
 	for _, page := range readmes() {
 		if got := code(t, page, "html"); got != want {
 			t.Errorf("%s shows\n%s\nwant\n%s", page, got, want)
+		}
+	}
+}
+
+// A tag without the stub is an error in the page that calls it too early.
+func TestNoPageShowsTheTagWithoutTheStub(t *testing.T) {
+	pages, err := filepath.Glob("../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := filepath.Glob("npm/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(append(pages, more...), readmes()...) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tags, stubs := strings.Count(string(text), "<script async src"), strings.Count(string(text), "window.tributary = window.tributary || []"); tags != stubs {
+			t.Errorf("%s shows %d tags and %d stubs", page, tags, stubs)
 		}
 	}
 }

@@ -40,7 +40,7 @@ export interface ClientConfig {
   transport?: Transport;
   /** The core, of load() of @tributary-io/core-wasm. Without it the edge does its work. */
   core?: Promise<(body: string, now: number) => string>;
-  /** What every event says of where it happened: url, referrer, title, visitorId, … (docs/wire.md, "Raw envelope"). */
+  /** What every event says of where it happened: url, referrer, title, visitorId, … (docs/wire.md, "Event (request)"). */
   context?: () => { [name: string]: unknown };
   /** Changes an event before it is stored, or drops it: return null. */
   before_send?: (event: Draft) => Draft | null | undefined | false;

@@ -90,7 +90,7 @@ func Compare(ctx context.Context, n int, seed uint64, root, dir string, browser 
 func keep(root, body, want string) error {
 	sum := sha256.Sum256([]byte(body))
 	dir := filepath.Join(root, "testdata", "equivalence")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, hex.EncodeToString(sum[:6])+".txt"), []byte(body+"\n----------\n"+want+"\n"), 0o644) //nolint:gosec // a vector, for everybody

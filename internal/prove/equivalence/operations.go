@@ -94,7 +94,7 @@ func golden(root string) (envelopes, differed []string, err error) {
 			return nil, nil, err
 		}
 		for _, file := range files {
-			text, err := os.ReadFile(file)
+			text, err := os.ReadFile(file) //nolint:gosec // of testdata
 			if err != nil {
 				return nil, nil, err
 			}

@@ -1,0 +1,22 @@
+// Each call is wrong. The comment before it is what the compiler's message must name.
+import { identify, init, track } from "@tributary-io/sdk";
+import { Client } from "@tributary-io/sdk/server";
+
+// arguments
+track("CHECKOUT_COMPLETED");
+// items
+track("CHECKOUT_COMPLETED", { total: 1 });
+// item_quantity
+track("CHECKOUT_COMPLETED", { items: [{ item_id: "a" }] });
+// number
+track("CHECKOUT_COMPLETED", { items: [{ item_id: "a", item_quantity: "1" }] });
+// string
+track("ADD_TO_CART", { items: [{ item_id: 1 }] });
+// object
+track("MY_EVENT", "text");
+// email
+identify({ mail: "x" });
+// companyId
+init({ company: "c" });
+// endpoint
+new Client({ companyId: "c" });
