@@ -1,0 +1,47 @@
+package facts
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+func TestRecordsOfStatementsAndPayments(t *testing.T) {
+	const id, influencer = "019cd7a4-2e00-7000-8000-000000000001", "019cd7a4-2e00-7000-8000-000000000002"
+	f := func(parse func(c wire.Commerce) error, want error, body string) {
+		t.Helper()
+		if err := parse(wire.Commerce{Rev: 7, AcceptedAt: noon, Actor: "cli", Body: json.RawMessage(body)}); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", body, err, want)
+		}
+	}
+	statement := func(c wire.Commerce) error {
+		s, err := ParseStatement(c)
+		if want := (Statement{StatementID: id, InfluencerID: influencer, Currency: "BRL", EndDate: "2026-04-30", MinimumMinor: 5, Rev: 7, AskedAt: noon, Actor: "cli"}); err == nil && s != want {
+			t.Errorf("%+v, want %+v", s, want)
+		}
+		return err
+	}
+	f(statement, nil, `{"statementId":"`+id+`","influencerId":"`+influencer+`","currency":"BRL","endDate":"2026-04-30","minimumMinor":5}`)
+	f(statement, ErrNotJSON, `{`)
+	f(statement, ErrNoID, `{"statementId":"x","influencerId":"`+influencer+`","currency":"BRL","endDate":"2026-04-30"}`)
+	f(statement, ErrNoID, `{"statementId":"`+id+`","currency":"BRL","endDate":"2026-04-30"}`)
+	f(statement, ErrCurrency, `{"statementId":"`+id+`","influencerId":"`+influencer+`","currency":"XYZ","endDate":"2026-04-30"}`)
+	f(statement, ErrTime, `{"statementId":"`+id+`","influencerId":"`+influencer+`","currency":"BRL","endDate":"2026-02-30"}`)
+	payment := func(c wire.Commerce) error {
+		p, err := ParsePayment(c)
+		if want := (Payment{StatementID: id, PaidAt: noon, Reference: "PIX", Rev: 7, RecordedAt: noon, Actor: "cli"}); err == nil && p != want {
+			t.Errorf("%+v, want %+v", p, want)
+		}
+		return err
+	}
+	at, err := json.Marshal(noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f(payment, nil, `{"statementId":"`+id+`","paidAt":`+string(at)+`,"reference":"PIX"}`)
+	f(payment, ErrNotJSON, `[]`)
+	f(payment, ErrNoID, `{"paidAt":`+string(at)+`,"reference":"PIX"}`)
+	f(payment, ErrTime, `{"statementId":"`+id+`","reference":"PIX"}`)
+}

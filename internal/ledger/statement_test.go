@@ -1,0 +1,65 @@
+package ledger
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/internal/facts"
+)
+
+func TestATotalThatIsNotPaidIsCarried(t *testing.T) {
+	before := func(end string, total int64, carried bool) *Closed {
+		return &Closed{Statement: facts.Statement{EndDate: end}, Total: decimal.NewFromInt(total), Carried: carried, RunID: "first"}
+	}
+	f := func(want string, carried bool, run string, minimum int64, last *Closed, amounts ...int64) {
+		t.Helper()
+		var sum Sum
+		for i, minor := range amounts {
+			l := line("a", minor, "BRL")
+			l.PayableOn = "2026-04-10"
+			sum.Add([]string{"o1", "o1", "o2"}[i], Entry{Line: l, Number: i + 1, Kind: Earned})
+		}
+		c := Close(facts.Statement{StatementID: "this", EndDate: "2026-04-30", MinimumMinor: minimum}, last, &sum)
+		got := c.StartDate + " " + c.Opening.String() + " " + c.Total.String()
+		if got != want || c.Carried != carried || c.RunID != run || c.Entries != int64(len(amounts)) {
+			t.Errorf("%s, carried %t, run %s, %d entries; want %s, %t, %s", got, c.Carried, c.RunID, c.Entries, want, carried, run)
+		}
+	}
+	f("2026-04-10 0 30", false, "this", 0, nil, 10, 20)
+	f("2026-04-10 0 30", false, "this", 30, nil, 10, 20)
+	f("2026-04-10 0 30", true, "this", 31, nil, 10, 20)
+	f("2026-04-10 0 0", true, "this", 0, nil, 10, -10)
+	f("2026-04-30 0 0", true, "this", 0, nil)
+	f("2026-04-16 0 10", false, "this", 0, before("2026-04-15", 99, false), 10)
+	f("2026-04-16 99 109", false, "first", 100, before("2026-04-15", 99, true), 10)
+	f("2026-04-16 -20 -10", true, "first", 0, before("2026-04-15", -20, true), 10)
+	f("2026-04-30 5 15", false, "first", 0, before("2026-04-30", 5, true), 10) // the same day again
+	f("2026-04-30 0 10", false, "this", 0, before("2026-06-30", 5, false), 10) // an earlier day
+}
+
+func TestASumCountsOrdersThatAreNotZeroAndTellsEntriesApart(t *testing.T) {
+	digest := func(wantLines int64, entries ...Entry) []byte {
+		t.Helper()
+		var sum Sum
+		for i, e := range entries {
+			sum.Add([]string{"o1", "o1", "o2"}[i], e)
+		}
+		c := Close(facts.Statement{}, nil, &sum)
+		if c.Lines != wantLines {
+			t.Errorf("%v: %d lines, want %d", entries, c.Lines, wantLines)
+		}
+		return c.Digest
+	}
+	entry := func(number int, minor int64) Entry { return Entry{Line: line("a", minor, "BRL"), Number: number} }
+	one := digest(2, entry(1, 10), entry(2, 5), entry(1, 7))
+	if !bytes.Equal(one, digest(2, entry(1, 10), entry(2, 5), entry(1, 7))) {
+		t.Error("equal entries have two digests")
+	}
+	for _, other := range [][]byte{digest(1, entry(1, 10), entry(2, -10), entry(1, 7)), digest(0), digest(2, entry(1, 5), entry(2, 10), entry(1, 7)), digest(2, entry(1, 10), entry(3, 5), entry(1, 7))} {
+		if bytes.Equal(one, other) {
+			t.Error("other entries have the same digest")
+		}
+	}
+}
