@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -30,28 +29,16 @@ func (s *Server) decideEvidence(_ context.Context, c caller, o object) (change, 
 		case err != nil:
 			return answer{}, err
 		default:
-			decision.Touches = touchesOf(sale.Explanation, decision.InfluencerID)
+			decision.Touches = facts.TouchesOf(sale.Explanation, decision.InfluencerID, wire.MaxAccepted)
 		}
 		err = s.deps.Database.DecideEvidence(ctx, author, decision)
-		if errors.Is(err, commerce.ErrNotFound) {
+		switch {
+		case errors.Is(err, commerce.ErrTooManyDecisions):
+			o.bad.Add("decision", commerce.CodeTooMany, "the order has %d decisions already: no more are taken", commerce.MaxDecisions)
+			return answer{}, brokenRules(o.bad)
+		case errors.Is(err, commerce.ErrNotFound):
 			return answer{}, notFound("there is no influencer with that id")
 		}
 		return answer{}, err
 	}, brokenRules(o.bad)
-}
-
-// touchesOf returns the event ids of an influencer's touches in a stored explanation,
-// the newest wire.MaxAccepted.
-func touchesOf(stored json.RawMessage, influencerID string) []string {
-	var x facts.Explanation
-	if len(stored) == 0 || json.Unmarshal(stored, &x) != nil {
-		return nil // not explained yet, or by another version
-	}
-	var ids []string
-	for _, t := range x.Touches {
-		if t.InfluencerID == influencerID && commerce.IsUUID(t.ID) {
-			ids = append(ids, t.ID)
-		}
-	}
-	return ids[max(0, len(ids)-wire.MaxAccepted):]
 }

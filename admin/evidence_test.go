@@ -1,9 +1,12 @@
 package admin_test
 
 import (
+	"context"
 	"encoding/json"
 	"reflect"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/admin"
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -19,13 +22,7 @@ func TestEvidenceIsDecided(t *testing.T) {
 	t.Parallel()
 	s := start(t, admin.Config{})
 	s.want(s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Ana Prado","campaign":"Inverno","links":[{"url":"https://loja.example.com/"}]}`), 200, "")
-	got := s.call("GET", "/admin/v1/influencers", s.live, "")
-	s.want(got, 200, "")
-	var list []struct{ ID string }
-	if err := json.Unmarshal(got.Data, &list); err != nil || len(list) != 1 || !commerce.IsUUID(list[0].ID) {
-		t.Fatalf("%s, %v", got.Data, err)
-	}
-	ana := list[0].ID
+	ana := s.influencerID()
 	const order = `{"orderId":"A 1","orderStatus":0,"createdAt":"2026-11-20T12:00:00Z","totalPrice":10,"currency":"BRL"}`
 	s.want(s.call("POST", "/admin/v1/order", s.live, order), 200, "")
 
@@ -73,4 +70,48 @@ func TestEvidenceIsDecided(t *testing.T) {
 			t.Errorf("revisions %d and %d", records[i].Rev, records[i+1].Rev)
 		}
 	}
+}
+
+// Each decision about an order is read whenever the order is computed, so there is an end
+// to them.
+func TestDecisionsAboutAnOrderAreBounded(t *testing.T) {
+	t.Parallel()
+	s := start(t, admin.Config{})
+	s.want(s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Ana Prado","links":[{"url":"https://loja.example.com/"}]}`), 200, "")
+	s.want(s.call("POST", "/admin/v1/order", s.live, `{"orderId":"1","orderStatus":0,"createdAt":"2026-11-20T12:00:00Z","totalPrice":10,"currency":"BRL"}`), 200, "")
+	conn, err := pgx.Connect(t.Context(), s.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	decide := func() answer {
+		return s.call("POST", "/admin/v1/order/1/evidence", s.live, `{"influencer_id":"`+s.influencerID()+`","decision":"accept"}`)
+	}
+	put := func(first, last int) {
+		t.Helper()
+		if _, err := conn.Exec(t.Context(), `
+			insert into evidence_decision (company_id, order_id, influencer_id, rev, decision, accepted_at, actor)
+			select $1, '1', $2, n, 'accept', now(), 'test' from generate_series($3::int, $4::int) n`, s.store.Live.CompanyID, s.influencerID(), first, last); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(1, commerce.MaxDecisions-1)
+	s.want(decide(), 200, "")
+	put(commerce.MaxDecisions, commerce.MaxDecisions)
+	got := decide()
+	s.want(got, 400, "validation_error")
+	if len(got.Error.Details) != 1 || got.Error.Details[0].Field != "decision" || got.Error.Details[0].Code != commerce.CodeTooMany {
+		t.Errorf("%+v", got.Error)
+	}
+}
+
+// influencerID is the id of the only influencer.
+func (s *service) influencerID() string {
+	s.t.Helper()
+	got := s.call("GET", "/admin/v1/influencers", s.live, "")
+	var list []struct{ ID string }
+	if err := json.Unmarshal(got.Data, &list); err != nil || len(list) != 1 {
+		s.t.Fatalf("%s, %v", got.Data, err)
+	}
+	return list[0].ID
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -102,6 +103,23 @@ func (p linkPolicy) checkAll(ctx context.Context, links []pathURL, bad *commerce
 			bad.Add(link.path, codeInvalidURL, "%s", err)
 		}
 	}
+}
+
+// CheckLinks says of each destination why it is refused, or nil, as POST /influencers
+// does.
+func (s *Server) CheckLinks(ctx context.Context, urls []string) []error {
+	list, refused := make([]pathURL, len(urls)), make([]error, len(urls))
+	for i, url := range urls {
+		list[i] = pathURL{strconv.Itoa(i), url}
+	}
+	var bad commerce.Violations
+	s.links.checkAll(ctx, list, &bad)
+	for _, v := range bad.List {
+		if i, err := strconv.Atoi(v.Field); err == nil {
+			refused[i] = errors.New(v.Message)
+		}
+	}
+	return refused
 }
 
 // pathURL is a URL and the path of its field in the body.

@@ -38,6 +38,8 @@ type Server struct {
 
 	wake  chan struct{} // tells the relay that a change was committed
 	again chan struct{} // tells the relay to publish the directory again
+
+	signing chan struct{} // full while a report of signs is being read
 }
 
 // New makes the API.
@@ -85,6 +87,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		clock:    &increasingClock{now: deps.Now},
 		wake:     make(chan struct{}, 1),
 		again:    make(chan struct{}, 1),
+		signing:  make(chan struct{}, 1),
 	}
 	s.mount(s.mux)
 	return s, nil

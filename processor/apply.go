@@ -30,6 +30,10 @@ type Tx interface {
 	WidenSightings(ctx context.Context, companyID string, sightings []facts.Sighting) error
 	DeleteSightings(ctx context.Context, companyID string, d facts.VisitorDay) ([]facts.Key, error)
 	CountDelivery(ctx context.Context, companyID string, counts []facts.DeliveryCount) error
+	Shoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (map[facts.ShopperKey]facts.Stage, error)
+	PutShoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) error
+	AddTraffic(ctx context.Context, companyID string, traffic []facts.Traffic) error
+	AddClicks(ctx context.Context, companyID string, clicks []facts.Clicks) error
 	UpsertProducts(ctx context.Context, companyID string, products []facts.Product) (changed []string, err error)
 	ReplaceVariants(ctx context.Context, companyID string, productIDs []string, variants []facts.Variant) error
 	InsertVersions(ctx context.Context, companyID string, versions []facts.OrderVersion) error

@@ -47,6 +47,9 @@ func (a *application) storeEvents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := a.countTraffic(ctx, fresh, replaced); err != nil {
+		return err
+	}
 	return a.concernByEvents(ctx, append(fresh, replaced...))
 }
 
@@ -102,7 +105,7 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 	if err := a.tx.WidenSightings(ctx, a.company, facts.Sightings(replacing)); err != nil {
 		return nil, err
 	}
-	return replacing, a.concernByKeys(ctx, a.index.ConcernedByReplacedCopies(list, lost), true, facts.Cause{Kind: facts.CauseCopy, EventID: replacing[0].EventID})
+	return replacing, a.concernByKeys(ctx, a.index.ConcernedByReplacedCopies(list, lost, replacing), true, facts.Cause{Kind: facts.CauseCopy, EventID: replacing[0].EventID})
 }
 
 // rebuildSightings makes a visitor's sightings of a day anew from its stored

@@ -101,9 +101,15 @@ func TestASaleAppearsOnTheOpenPage(t *testing.T) {
 	}
 	registerSample(s)
 	page.MustReload().MustWaitLoad()
-	if got := page.MustElement("main").MustText(); !contains(got, "Carla Souza", "go.example.com/", "CARLA15", "from 1 Nov 2026", "12.5% of sales", "R$\u00a0400.00 a month") {
+	if got := page.MustElement("main").MustText(); !contains(got, "Carla Souza", "2 links", "1 coupon today", "2 agreements") {
 		t.Errorf("the influencers read %q", got)
 	}
+	page.MustElementR("a", "Carla Souza").MustClick()
+	page.MustElementR("h1", "Carla Souza")
+	if got := page.MustElement("main").MustText(); !contains(got, "go.example.com/", "CARLA15", "from 1 Nov 2026", "12.5% of sales", "R$\u00a0400.00 a month") {
+		t.Errorf("the influencer reads %q", got)
+	}
+	shots.take("influencer")
 	if err := (proto.BrowserGrantPermissions{Permissions: []proto.BrowserPermissionType{
 		proto.BrowserPermissionTypeClipboardReadWrite, proto.BrowserPermissionTypeClipboardSanitizedWrite,
 	}}).Call(browser); err != nil {

@@ -67,6 +67,14 @@ type keys interface {
 // rules is what the merchant sets up. What changes rules is as of admin.Database.
 type rules interface {
 	Company(ctx context.Context, companyID string) (commerce.Company, error)
+	// Influencer returns commerce.ErrNotFound for one that is archived or not there.
+	Influencer(ctx context.Context, companyID, influencerID string) (commerce.Influencer, error)
+	FindInfluencers(ctx context.Context, companyID string, s commerce.InfluencerSearch) ([]commerce.InfluencerSummary, error)
+	// AskStatements may return commerce.ErrFutureDay and ErrTooManyStatements,
+	// PayStatement commerce.ErrNotClosed, ErrCarried and ErrPaidOtherwise.
+	AskStatements(ctx context.Context, author commerce.Author, asked commerce.Closing, random io.Reader) ([]commerce.Statement, error)
+	PayStatement(ctx context.Context, author commerce.Author, p commerce.StatementPayment) error
+	LinkNumber(ctx context.Context, author commerce.Author, statementID string, revoke bool) (number int64, err error)
 	// ChangeSettings may return a *commerce.SettingsError.
 	ChangeSettings(ctx context.Context, c commerce.SettingsChange) (before, after commerce.Settings, err error)
 	Influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error)
@@ -93,6 +101,12 @@ type sales interface {
 	SalesSince(ctx context.Context, companyID, day string, since commerce.Cursor, limit int) ([]commerce.Sale, error)
 	// ExplainedSale returns commerce.ErrNotFound for an order that is not there (yet).
 	ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error)
+	Orders(ctx context.Context, companyID string, f commerce.OrderFilter) ([]commerce.StoredOrder, error)
+	FindOrders(ctx context.Context, companyID string, s commerce.OrderSearch) ([]commerce.Sale, error)
+	SalesOf(ctx context.Context, companyID string, orderIDs []string) ([]commerce.Sale, error)
+	Reviews(ctx context.Context, companyID string, before commerce.Cursor, limit int) ([]commerce.Review, error)
+	Statements(ctx context.Context, companyID string, filter commerce.StatementFilter, after commerce.StatementCursor, limit int) ([]commerce.Statement, error)
+	Statement(ctx context.Context, companyID, statementID string) (commerce.Statement, error)
 	// Signals tells what has come last.
 	Signals(ctx context.Context, companyID string) (commerce.Signals, error)
 	HasOrders(ctx context.Context, companyID string) (bool, error)

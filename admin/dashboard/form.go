@@ -12,6 +12,7 @@ import (
 
 // field is one field of a form, as the template "field" shows it.
 type field struct {
+	ID    string // of the element; set by form.add
 	Name  string
 	Label string
 	Help  string // may be empty
@@ -37,6 +38,7 @@ type option struct {
 // form is a form with what was typed and what is wrong with it.
 type form struct {
 	l      *lang.Printer
+	ids    string     // beginning of the elements' ids: "f-", another where a page has several forms
 	texts  string     // beginning of the keys of its texts: "keys."
 	values url.Values // what was typed; nil: the form is shown for the first time
 	Fields []field
@@ -46,11 +48,12 @@ type form struct {
 // newForm begins a form whose fields are named by the texts "<texts>.<name>" and
 // explained by "<texts>.<name>_help", where there is one.
 func newForm(l *lang.Printer, texts string, values url.Values) *form {
-	return &form{l: l, texts: texts + ".", values: values}
+	return &form{l: l, ids: "f-", texts: texts + ".", values: values}
 }
 
 // add adds a field. What was typed replaces its value.
 func (f *form) add(x field) {
+	x.ID = f.ids + x.Name
 	x.Label = f.l.T(f.texts + x.Name)
 	if f.l.Has(f.texts + x.Name + "_help") {
 		x.Help = f.l.T(f.texts + x.Name + "_help")

@@ -31,7 +31,15 @@ func TestNoAddressBreaksAPage(t *testing.T) {
 	for page, parameters := range map[string][]string{
 		"/dashboard/":            {"company", "day", "before"},
 		"/dashboard/order":       {"company", "id"},
-		"/dashboard/influencers": {"company", "after"},
+		"/dashboard/influencers": {"company", "q", "sort", "page"},
+		"/dashboard/influencer":  {"company", "id"},
+		"/dashboard/orders":      {"q", "status", "from", "to", "coupon", "influencer", "after"},
+		"/dashboard/audit":       {"before", "kind"},
+		"/dashboard/reviews":     {"before"},
+		"/dashboard/statements":  {"after"},
+		"/dashboard/costs":       {"edit"},
+		"/dashboard/keys":        {"done"},
+		"/dashboard/join":        {"token"},
 		"/dashboard/login":       {"next"},
 		"/dashboard/session":     {"any"},
 		"/dashboard/assets/x":    {"v"},
@@ -138,8 +146,10 @@ func TestAddressesThatSayNothingAreRefused(t *testing.T) {
 	f("/dashboard/?day=9999-12-31", http.StatusBadRequest)
 	f("/dashboard/?before=1763700000000000.%00", http.StatusBadRequest)
 	f("/dashboard/?before=9223372036854775807.x", http.StatusBadRequest)
-	f("/dashboard/influencers?after=1763700000000000.x", http.StatusBadRequest)
-	f("/dashboard/influencers?after=1763700000000000.%ff", http.StatusBadRequest)
+	f("/dashboard/influencers?page=0", http.StatusBadRequest)
+	f("/dashboard/influencers?q=%ff", http.StatusBadRequest)
+	f("/dashboard/influencer?id=x", http.StatusNotFound)
+	f("/dashboard/costs?edit=x", http.StatusNotFound)
 	f("/dashboard/live?day=0000-01-01&company="+s.live, http.StatusBadRequest)
 	f("/dashboard/live?day=2026-11-21&cursor=1763700000000000.%ff&company="+s.live, http.StatusBadRequest)
 }

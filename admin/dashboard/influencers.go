@@ -1,7 +1,10 @@
 package dashboard
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -9,118 +12,222 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// influencersPerPage bounds a page of influencers.
-const influencersPerPage = 50
+const (
+	influencersPath = "/dashboard/influencers"
+	// influencersPerPage and maxInfluencerPage bound the list.
+	influencersPerPage = 50
+	maxInfluencerPage  = 100
+	// salesDays is over how many days the list counts sales.
+	salesDays = 30
+)
 
 // influencersPage is what templates/influencers.html shows.
 type influencersPage struct {
 	head
-	List  []influencerCard
-	More  string // path of the next page
-	First string // path back to the first page
-	// For the empty state's example.
-	APIPath, StartDate string
+	Text        string
+	Sorts       []option
+	Form        *form // to register one
+	List        []influencerLine
+	More, First string
 }
 
-type influencerCard struct {
-	Name, Category string
-	Links          []linkLine
-	Coupons        []couponLine
-	Costs          []agreementLine
+type influencerLine struct {
+	Name, Category, Href   string
+	Links, Coupons, Costs  string
+	Orders, Total, Earning string
 }
-
-type linkLine struct {
-	Short       string // as people share it; the code alone where the short host is not known
-	Copy        string // with https://; empty where it is not known
-	Destination string
-	Campaign    string
-}
-
-type couponLine struct {
-	Code, Period, Campaign string
-	State                  string // active | ahead | over: also a class
-	StateText              string
-}
-
-type agreementLine struct{ Formula, For, Period string }
 
 func (s *Server) influencerRoutes() []route {
-	return []route{{pattern: "GET /dashboard/influencers", handle: s.influencers}}
+	return []route{
+		{pattern: "GET " + influencersPath, handle: s.influencers},
+		{pattern: "POST " + influencersPath, owner: true, handle: s.register},
+		{pattern: "GET " + influencerPath, handle: s.influencer},
+		{pattern: "POST " + influencerPath + "/category", owner: true, handle: s.changeCategory},
+		{pattern: "POST " + influencerPath + "/links", owner: true, handle: s.addLinks},
+		{pattern: "POST " + influencerPath + "/coupons", owner: true, handle: s.addCoupon},
+		{pattern: "POST " + influencerPath + "/coupons/remove", owner: true, handle: s.removeCoupon},
+		{pattern: "POST " + influencerPath + "/costs", owner: true, handle: s.addCost},
+		{pattern: "POST " + influencerPath + "/costs/remove", owner: true, handle: s.removeInfluencerCost},
+		{pattern: "POST " + influencerPath + "/archive", owner: true, handle: s.archive},
+		{pattern: "GET " + influencerPath + "/qr.svg", handle: s.linkCode},
+	}
 }
 
 func (s *Server) influencers(w http.ResponseWriter, r *http.Request, v pageRequest) {
-	after, err := commerce.ParseInfluencerCursor(r.URL.Query().Get("after"))
-	if err != nil {
+	s.showInfluencers(w, r, v, http.StatusOK, s.registrationForm(v, nil))
+}
+
+func (s *Server) showInfluencers(w http.ResponseWriter, r *http.Request, v pageRequest, status int, f *form) {
+	query := r.URL.Query()
+	if r.Method != http.MethodGet {
+		query, v.here = nil, storePath(influencersPath, v.current.CompanyID)
+	}
+	number, text, sort := 1, strings.TrimSpace(query.Get("q")), query.Get("sort")
+	if sort == "" {
+		sort = commerce.SortByName
+	}
+	var err error
+	if query.Has("page") {
+		number, err = strconv.Atoi(query.Get("page"))
+	}
+	if err != nil || number < 1 || number > maxInfluencerPage || !slices.Contains(commerce.InfluencerSorts, sort) || text != "" && !commerce.IsID(text) {
 		s.problemOf(w, r, http.StatusBadRequest, "bad_address")
 		return
 	}
-	list, err := s.db.Influencers(r.Context(), v.current.CompanyID, after, influencersPerPage+1)
+	page := influencersPage{head: v.head(v.lang.T("influencers.title"), "influencers"), Text: text, Form: f}
+	for _, name := range commerce.InfluencerSorts {
+		page.Sorts = append(page.Sorts, option{Value: name, Label: v.lang.T("influencers.sort_" + name), Chosen: name == sort})
+	}
+	now := s.now().In(zoneOf(v.current.Timezone))
+	list, err := s.db.FindInfluencers(r.Context(), v.current.CompanyID, commerce.InfluencerSearch{
+		Text: text, Sort: sort, From: now.AddDate(0, 0, 1-salesDays).Format(time.DateOnly), Today: now.Format(time.DateOnly), Currency: v.current.Currency,
+		Offset: (number - 1) * influencersPerPage, Limit: influencersPerPage + 1,
+	})
 	if err != nil {
 		s.unavailable(w, r, err)
 		return
 	}
-	page := influencersPage{head: v.head(v.lang.T("influencers.title"), "influencers"), APIPath: apiPath(v.current.Environment, "influencers")}
+	at := func(number int) string {
+		return storePath(influencersPath, v.current.CompanyID, "q", text, "sort", query.Get("sort"), "page", strconv.Itoa(number))
+	}
 	if len(list) > influencersPerPage {
 		list = list[:influencersPerPage]
-		last := list[len(list)-1]
-		next := commerce.InfluencerCursor{CreatedAt: last.CreatedAt, InfluencerID: last.InfluencerID}
-		page.More = storePath("/dashboard/influencers", v.current.CompanyID, "after", next.String())
-	}
-	if !after.IsZero() {
-		page.First = storePath("/dashboard/influencers", v.current.CompanyID)
-	}
-	today := s.now().In(zoneOf(v.current.Timezone)).Format(time.DateOnly)
-	page.StartDate = today
-	for _, influencer := range list {
-		page.List = append(page.List, s.viewInfluencer(v.lang, influencer, today))
-	}
-	s.render(w, r, http.StatusOK, "influencers.html", page)
-}
-
-func (s *Server) viewInfluencer(l *lang.Printer, i commerce.Influencer, today string) influencerCard {
-	card := influencerCard{Name: i.Name, Category: i.Category}
-	campaigns := map[string]string{}
-	for _, c := range i.Campaigns {
-		campaigns[c.CampaignID] = c.Name
-	}
-	for _, link := range i.Links {
-		line := linkLine{Short: link.Code, Destination: link.URL, Campaign: campaigns[link.CampaignID]}
-		if s.config.ShortBase != "" {
-			line.Short = strings.TrimSuffix(s.config.ShortBase, "/") + "/" + link.Code
-			line.Copy = s.shortScheme() + line.Short
-		}
-		card.Links = append(card.Links, line)
-	}
-	for _, c := range i.Coupons {
-		line := couponLine{Code: c.Code, Campaign: campaigns[c.CampaignID], Period: l.Period(c.StartDate, c.EndDate), State: "active"}
-		switch {
-		case c.StartDate != "" && c.StartDate > today:
-			line.State = "ahead"
-		case c.EndDate != "" && c.EndDate < today:
-			line.State = "over"
-		}
-		line.StateText = l.T("coupon." + line.State)
-		card.Coupons = append(card.Coupons, line)
-	}
-	for _, c := range i.Costs {
-		card.Costs = append(card.Costs, viewCost(l, c, campaigns[c.CampaignID]))
-	}
-	return card
-}
-
-// shortScheme returns the scheme of short links. Loopback addresses, which only
-// `tributary dev` uses, have no certificate.
-func (s *Server) shortScheme() string {
-	for _, local := range []string{"127.0.0.1", "localhost", "[::1]"} {
-		if strings.HasPrefix(s.config.ShortBase, local) {
-			return "http://"
+		if number < maxInfluencerPage {
+			page.More = at(number + 1)
 		}
 	}
-	return "https://"
+	if number > 1 {
+		page.First = at(1)
+	}
+	for _, i := range list {
+		page.List = append(page.List, influencerLine{
+			Name: i.Name, Category: i.Category, Href: storePath(influencerPath, v.current.CompanyID, "id", i.InfluencerID),
+			Links: v.lang.N("influencers.n_links", i.Links), Coupons: v.lang.N("influencers.n_coupons", i.Coupons), Costs: v.lang.N("influencers.n_costs", i.Costs),
+			Orders: v.lang.Count(i.Orders), Total: v.lang.Sum(i.TotalMinor, v.current.Currency), Earning: v.lang.Sum(i.CommissionMinor, v.current.Currency),
+		})
+	}
+	s.render(w, r, status, "influencers.html", page)
 }
 
+// registrationForm asks for what POST /influencers takes: more links, coupons and
+// costs are added on the influencer's own page.
+func (s *Server) registrationForm(v pageRequest, typed map[string][]string) *form {
+	f := newForm(v.lang, "influencer", typed)
+	f.add(field{Name: "name", Required: true, Max: commerce.MaxName})
+	f.add(field{Name: "category", Max: commerce.MaxCategory})
+	f.add(field{Name: "campaign", Max: commerce.MaxName})
+	f.add(field{Name: "links", Type: "textarea", Required: true})
+	s.couponFields(f, false)
+	s.costFields(v, f, false)
+	return f
+}
+
+func (s *Server) couponFields(f *form, required bool) {
+	f.add(field{Name: "code", Required: required, Max: commerce.MaxCoupon, Group: f.l.T("influencer.coupon")})
+	f.add(field{Name: "coupon_start", Type: "date"})
+	f.add(field{Name: "coupon_end", Type: "date"})
+}
+
+func (s *Server) costFields(v pageRequest, f *form, required bool) {
+	f.add(field{Name: "var_fee", Group: f.l.T("influencer.cost")})
+	f.add(field{Name: "fixed_fee"})
+	f.add(field{Name: "value"})
+	f.add(field{Name: "frequency", Type: "select", Options: f.options("frequency", append([]string{""}, commerce.Frequencies...)...)})
+	f.add(field{Name: "cost_start", Type: "date", Required: required, Value: s.dayOf(v)})
+	f.add(field{Name: "cost_end", Type: "date"})
+	f.add(field{Name: "coupon_only", Type: "check"})
+}
+
+// The fields of the forms, by the paths of violations.
+var (
+	couponNames = map[string]string{"coupons[0].cupom": "code", "coupons[0].start_date": "coupon_start", "coupons[0].end_date": "coupon_end",
+		"cupom": "code", "campaign_id": "campaign_id", "start_date": "coupon_start", "end_date": "coupon_end"}
+	costNames = map[string]string{"costs[0].var_fee": "var_fee", "costs[0].fixed_fee": "fixed_fee", "costs[0].value": "value", "costs[0].frequency": "frequency",
+		"costs[0].start_date": "cost_start", "costs[0].end_date": "cost_end", "costs[0]": "var_fee",
+		"start_date": "cost_start", "end_date": "cost_end", "": "var_fee"}
+)
+
+// typedCoupon reads the coupon's fields.
+func typedCoupon(r *http.Request) commerce.CouponTerms {
+	return commerce.CouponTerms{Code: strings.ToUpper(strings.TrimSpace(r.PostForm.Get("code"))), StartDate: r.PostForm.Get("coupon_start"), EndDate: r.PostForm.Get("coupon_end")}
+}
+
+// typedCost reads the cost's fields. What cannot be read fails at its field.
+func (s *Server) typedCost(r *http.Request, v pageRequest, f *form) commerce.CostTerms {
+	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
+	c := commerce.CostTerms{FixedFeeMinor: s.typedMoney(v, f, "fixed_fee", get("fixed_fee")), ValueMinor: s.typedMoney(v, f, "value", get("value")),
+		Frequency: get("frequency"), StartDate: get("cost_start"), EndDate: get("cost_end"), CouponCost: get("coupon_only") == "yes"}
+	if text := typedDecimal(strings.TrimSuffix(get("var_fee"), "%")); text != "" {
+		var err error
+		if c.VarFee, err = commerce.ParseDecimal(text); err != nil {
+			f.fail("var_fee", v.lang.T("form.number"))
+		}
+	}
+	return c
+}
+
+// register makes an influencer, or adds to the one of that name, as POST
+// /influencers does.
+func (s *Server) register(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	f := s.registrationForm(v, r.PostForm)
+	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
+	asked := commerce.Registration{Name: get("name"), Campaign: get("campaign"), Category: get("category"), Links: typedList(get("links"))}
+	if coupon := typedCoupon(r); coupon.Code != "" {
+		asked.Coupons = []commerce.CouponTerms{coupon}
+	}
+	if get("var_fee")+get("fixed_fee")+get("value") != "" {
+		asked.Costs = []commerce.CostTerms{s.typedCost(r, v, f)}
+	}
+	made, ok := s.tryRegister(w, r, v, f, asked)
+	if !ok {
+		return
+	}
+	if f.Failed() {
+		s.showInfluencers(w, r, v, http.StatusUnprocessableEntity, f)
+		return
+	}
+	done(w, r, storePath(influencerPath, v.current.CompanyID, "id", made.InfluencerID), "influencer_saved")
+}
+
+// tryRegister checks and stores a registration. What is refused fails at the form's
+// fields; false: the request is answered.
+func (s *Server) tryRegister(w http.ResponseWriter, r *http.Request, v pageRequest, f *form, asked commerce.Registration) (made commerce.Registered, ok bool) {
+	names := map[string]string{}
+	for _, of := range []map[string]string{couponNames, costNames} {
+		for path, name := range of {
+			if strings.Contains(path, "[") {
+				names[path] = name
+			}
+		}
+	}
+	bad := asked.Check()
+	f.refuse(bad, names)
+	if !bad.Any() {
+		s.refuseLinks(r, f, asked.Links)
+	}
+	if f.Failed() {
+		return made, true
+	}
+	made, err := s.db.RegisterInfluencer(r.Context(), s.author(v), asked, s.random)
+	if err != nil && !s.refuseRule(f, err) {
+		s.notFoundOr(w, r, err, "no_influencer")
+		return made, false
+	}
+	return made, true
+}
+
+// refuseLinks looks up the hosts of links, and refuses those that are not public.
+func (s *Server) refuseLinks(r *http.Request, f *form, links []string) {
+	for i, err := range s.checkLinks(r.Context(), links) {
+		if err != nil {
+			f.fail("links", links[i]+" "+violationText(f.l, commerce.Violation{Message: err.Error()}))
+		}
+	}
+}
+
+// viewCosts are the agreements of an influencer, as lines.
 func viewCost(l *lang.Printer, c commerce.Cost, campaign string) agreementLine {
-	line := agreementLine{Formula: costFormula(l, c.CostTerms), For: l.T("cost.any_sale"), Period: l.Period(c.StartDate, c.EndDate)}
+	line := agreementLine{ID: c.CostID, Formula: costFormula(l, c.CostTerms), For: l.T("cost.any_sale"), Period: l.Period(c.StartDate, c.EndDate)}
 	whatever := c.FixedFeeMinor == 0 && !c.VarFee.IsPositive() // a value is owed whatever the evidence
 	switch {
 	case whatever && campaign != "":
@@ -151,10 +258,32 @@ func costFormula(l *lang.Printer, c commerce.CostTerms) string {
 	return strings.Join(parts, " + ")
 }
 
+// shortScheme returns the scheme of short links. Loopback addresses, which only
+// `tributary dev` uses, have no certificate.
+func (s *Server) shortScheme() string {
+	for _, local := range []string{"127.0.0.1", "localhost", "[::1]"} {
+		if strings.HasPrefix(s.config.ShortBase, local) {
+			return "http://"
+		}
+	}
+	return "https://"
+}
+
+// shortLink is a short link as people share it; copy has its scheme, and is empty
+// where the short host is not known.
+func (s *Server) shortLink(code string) (shown, copied string) {
+	if s.config.ShortBase == "" {
+		return code, ""
+	}
+	shown = strings.TrimSuffix(s.config.ShortBase, "/") + "/" + code
+	return shown, s.shortScheme() + shown
+}
+
 // apiPath is where the store's platform calls an operation.
 func apiPath(environment, operation string) string {
+	base := "/admin/v1/"
 	if environment == commerce.Sandbox {
-		return "/sandbox/admin/v1/" + operation
+		base = "/sandbox" + base
 	}
-	return "/admin/v1/" + operation
+	return fmt.Sprint(base, operation)
 }

@@ -19,8 +19,9 @@ var navigation = []struct {
 	name  string
 	pages []navPage
 }{
-	{"sales", []navPage{{id: "today", path: "/dashboard/"}}},
-	{"partners", []navPage{{id: "influencers", path: "/dashboard/influencers"}}},
+	{"sales", []navPage{{id: "today", path: "/dashboard/"}, {id: "orders", path: ordersPath}}},
+	{"partners", []navPage{{id: "influencers", path: influencersPath}, {id: "reviews", path: reviewsPath}}},
+	{"money", []navPage{{id: "payouts", path: payoutsPath}, {id: "statements", path: statementsPath}, {id: "costs", path: costsPath}}},
 }
 
 // storeMenu is what the store's name leads to.

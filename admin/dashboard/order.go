@@ -85,10 +85,6 @@ type modelLine struct {
 
 type modelPart struct{ Who, Share, Amount string }
 
-func (s *Server) orderRoutes() []route {
-	return []route{{pattern: "GET /dashboard/order", handle: s.order}}
-}
-
 func (s *Server) order(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	id := r.URL.Query().Get("id")
 	var e commerce.ExplainedSale

@@ -25,6 +25,21 @@ func (s *site) read(path string) string {
 	return s.readAs(s.loggedIn(), path)
 }
 
+// readRaw is an answer's body as it comes.
+func (s *site) readRaw(client *http.Client, path string) string {
+	s.t.Helper()
+	answer, err := client.Get(s.url + path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(body)
+}
+
 // readAs is a page's text as somebody reads it.
 func (s *site) readAs(client *http.Client, path string) string {
 	s.t.Helper()

@@ -16,10 +16,11 @@ const (
 	peoplePath = "/dashboard/people"
 	// mostMembers bounds the list of a store's people.
 	mostMembers = 500
-	// Lives of one-time links.
-	invitationLife = 7 * 24 * time.Hour
-	resetLife      = 24 * time.Hour
+	resetLife   = 24 * time.Hour
 )
+
+// InvitationLife is how long a link to come into a store works.
+const InvitationLife = 7 * 24 * time.Hour
 
 // peoplePage is what templates/people.html shows.
 type peoplePage struct {
@@ -94,7 +95,7 @@ func invitationForm(v pageRequest, values map[string][]string) *form {
 
 func (s *Server) invite(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	f := invitationForm(v, r.PostForm)
-	asked := s.invitationOf(v, invitationLife)
+	asked := s.invitationOf(v, InvitationLife)
 	asked.Email, asked.Role = strings.ToLower(strings.TrimSpace(r.PostForm.Get("email"))), r.PostForm.Get("role")
 	f.refuse(asked.Check(), nil)
 	if f.Failed() {
@@ -141,7 +142,7 @@ func (s *Server) makeLink(w http.ResponseWriter, r *http.Request, v pageRequest,
 	}
 	s.showPeople(w, r, v, http.StatusOK, peoplePage{
 		Form: invitationForm(v, nil), LinkOf: of,
-		Link: s.originFor(r) + joinPath + "?token=" + base64.RawURLEncoding.EncodeToString(token[:]),
+		Link: s.originFor(r) + JoinPath + "?token=" + base64.RawURLEncoding.EncodeToString(token[:]),
 	})
 }
 

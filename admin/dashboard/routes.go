@@ -21,5 +21,6 @@ type route struct {
 func (s *Server) memberRoutes() []route {
 	return slices.Concat(s.salesRoutes(), s.orderRoutes(), s.influencerRoutes(),
 		s.keyRoutes(), s.peopleRoutes(), s.accountRoutes(), s.auditRoutes(),
-		s.settingsRoutes(), s.installRoutes())
+		s.settingsRoutes(), s.installRoutes(),
+		s.payoutRoutes(), s.costRoutes())
 }

@@ -16,6 +16,8 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/admin/dashboard/live"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/internal/throttle"
 )
@@ -44,6 +46,12 @@ type Config struct {
 // Deps is what the dashboard uses. Database and Hints are required.
 type Deps struct {
 	Database Database
+	// CheckLinks says of each destination of a short link why it is refused, or nil; the
+	// hosts are looked up. nil: all are refused.
+	CheckLinks func(ctx context.Context, urls []string) []error
+	// Hasher makes the keyed hash by which orders are found by an e-mail. nil: they are
+	// not found by it.
+	Hasher *identity.Hasher
 	// Hints calls handle with the value of each new record of results.v1 until
 	// ctx ends. When it returns earlier it is called again after a pause.
 	Hints  func(ctx context.Context, handle func(value []byte) error) error
@@ -67,6 +75,8 @@ type Server struct {
 	languages    *lang.Languages
 	pages        map[string]pages // by language
 	assets       assets
+	checkLinks   func(ctx context.Context, urls []string) []error
+	hasher       *identity.Hasher
 	attempts     *attempts
 	guesses      *throttle.Guesses // of refresh tokens
 	hashing      chan struct{}     // holds an element for each password that is being checked
@@ -94,6 +104,10 @@ func New(config Config, deps Deps) (*Server, error) {
 	s := &Server{
 		config: config, db: deps.Database, log: deps.Log, now: deps.Now, random: deps.Random,
 		attempts: newAttempts(), guesses: throttle.NewGuesses(), hashing: make(chan struct{}, hashingAtOnce),
+	}
+	s.checkLinks, s.hasher = deps.CheckLinks, deps.Hasher
+	if s.checkLinks == nil {
+		s.checkLinks = refuseAll
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -139,6 +153,14 @@ func New(config Config, deps Deps) (*Server, error) {
 	return s, nil
 }
 
+func refuseAll(_ context.Context, urls []string) []error {
+	list := make([]error, len(urls))
+	for i := range list {
+		list[i] = commerce.ErrURLHost
+	}
+	return list
+}
+
 // Run sends updates to open pages until ctx ends; then it closes their sockets
 // and returns when all of them have ended.
 func (s *Server) Run(ctx context.Context) error { return s.live.Run(ctx) }
@@ -171,8 +193,8 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET "+loginPath, s.loginForm)
 	mux.HandleFunc("POST "+loginPath, s.login)
 	mux.HandleFunc("POST /dashboard/logout", s.logout)
-	mux.HandleFunc("GET "+joinPath, s.join)
-	mux.HandleFunc("POST "+joinPath, s.useLink)
+	mux.HandleFunc("GET "+JoinPath, s.join)
+	mux.HandleFunc("POST "+JoinPath, s.useLink)
 	mux.HandleFunc("POST "+languagePath, s.chooseLanguage)
 	mux.HandleFunc("GET /dashboard/assets/{name}", s.assets.serve)
 	mux.HandleFunc("GET "+statementlink.Path+"{token}", s.withLink(s.linked))

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -30,11 +33,12 @@ const (
 // the test in place of Kafka.
 type site struct {
 	*reporttest.Fixture
-	t     *testing.T
-	url   string
-	live  string // companyIds
-	box   string
-	hints chan []byte
+	t      *testing.T
+	url    string
+	live   string // companyIds
+	hasher *identity.Hasher
+	box    string
+	hints  chan []byte
 
 	mu      sync.Mutex
 	now     time.Time // zero: the real clock
@@ -57,10 +61,13 @@ func newSite(t *testing.T) *site {
 	if err := s.DB.SetMembership(t.Context(), s.Store.StoreID, person.ID, commerce.RoleOwner); err != nil {
 		t.Fatal(err)
 	}
+	if s.hasher, err = identity.NewHasher([]byte("0123456789abcdef0123456789abcdef")); err != nil {
+		t.Fatal(err)
+	}
 	pages, err := dashboard.New(dashboard.Config{
 		TokenSecret: []byte("0123456789abcdef0123456789abcdef"), ShortBase: "go.example.com", ClientIP: s.clientIP,
 		Live: live.Config{Poll: time.Hour},
-	}, dashboard.Deps{Database: s.DB, Hints: s.follow, Now: s.clock, Log: slog.New(slog.NewJSONHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	}, dashboard.Deps{Database: s.DB, Hints: s.follow, CheckLinks: s.checkLinks, Hasher: s.hasher, Now: s.clock, Log: slog.New(slog.NewJSONHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,6 +81,17 @@ func newSite(t *testing.T) *site {
 	s.url = server.URL
 	t.Cleanup(func() { stop(); <-done; server.Close() })
 	return s
+}
+
+// checkLinks refuses hosts that begin with "private".
+func (s *site) checkLinks(_ context.Context, urls []string) []error {
+	list := make([]error, len(urls))
+	for i, url := range urls {
+		if strings.HasPrefix(url, "https://private") {
+			list[i] = errors.New("has a host that resolves to an address that is not public")
+		}
+	}
+	return list
 }
 
 func (s *site) clock() time.Time {

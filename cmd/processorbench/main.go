@@ -38,6 +38,7 @@ type options struct {
 	only       string
 	statements bool
 	perf       string
+	stored     string // see growth
 }
 
 func run(ctx context.Context, args []string) (err error) {
@@ -50,8 +51,15 @@ func run(ctx context.Context, args []string) (err error) {
 	flags.StringVar(&o.only, "only", "", "measure the loads alone whose names hold this")
 	flags.BoolVar(&o.statements, "statements", false, "list the dearest statements by pg_stat_statements, and the indexes; counting them costs something too")
 	flags.StringVar(&o.perf, "perf", "", "write a profile of the processor by perf(1), which must be there, to this file; the last one stays")
+	flags.StringVar(&o.stored, "stored", "", "measure instead what an event costs with so many events stored, comma-separated, as 100_000,10_000_000")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	var g growth
+	if o.stored != "" {
+		if g, err = parseGrowth(o.stored); err != nil {
+			return err
+		}
 	}
 	// Not a private directory: PostgreSQL may run as nobody.
 	dir, err := os.MkdirTemp("", "tributary-processorbench-")
@@ -72,6 +80,13 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer b.server.Stop()
+	if o.stored != "" {
+		list, err := b.grow(ctx, g)
+		if len(list) > 0 {
+			printGrowth(os.Stdout, list)
+		}
+		return err
+	}
 	return b.measureAll(ctx)
 }
 

@@ -111,8 +111,10 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	}
 	defer db.Close()
 	s.dashboard.ShortBase = s.config.ShortBase
+	var api *admin.Server // made below
 	pages, err := dashboard.New(s.dashboard, dashboard.Deps{
-		Database: db, Log: s.log,
+		Database: db, Log: s.log, Hasher: s.hasher,
+		CheckLinks: func(ctx context.Context, urls []string) []error { return api.CheckLinks(ctx, urls) },
 		Hints: func(ctx context.Context, handle func([]byte) error) error {
 			return client.Follow(ctx, wire.TopicResults, 0, kafka.FromLast,
 				func(_ int64, r kafka.Record) error { return handle(r.Value) }, nil)
@@ -139,7 +141,7 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stopWatching()) }()
-	api, err := admin.New(s.config, admin.Deps{
+	api, err = admin.New(s.config, admin.Deps{
 		Metrics: registry, Database: db, Names: db, Previews: db, Producer: batcher, Hasher: s.hasher, Previous: s.previous, Log: s.log,
 		Checks: map[string]func(context.Context) error{
 			"postgres": db.db.Ping,

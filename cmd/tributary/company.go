@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres/cases"
 )
 
 // actor is named in the audit log for what these commands change.
@@ -109,10 +110,14 @@ func newCompanyShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return writeCompany(cmd.OutOrStdout(), company)
+			own, err := ownUnproven(cmd.Context(), db, args[0])
+			if err != nil {
+				return err
 			}
-			return printCompany(cmd.OutOrStdout(), company)
+			if asJSON {
+				return writeCompany(cmd.OutOrStdout(), company, own)
+			}
+			return printCompany(cmd.OutOrStdout(), company, own)
 		},
 	}
 	database.register(cmd.Flags())
@@ -120,9 +125,33 @@ func newCompanyShow() *cobra.Command {
 	return cmd
 }
 
-// writeCompany writes a company as JSON: its ids, and under "settings" each
-// setting by its name.
-func writeCompany(out io.Writer, c commerce.Company) error {
+// influencerUnproven is an influencer's own setting of what is done with evidence that
+// nothing proves.
+type influencerUnproven struct {
+	Influencer string `json:"influencer"`
+	Unproven   string `json:"unproven"`
+}
+
+// ownUnproven returns the own settings of the influencers that have one and are not
+// archived.
+func ownUnproven(ctx context.Context, db stores, companyID string) ([]influencerUnproven, error) {
+	rules, err := cases.NewReader(db.db).Rules(ctx, companyID)
+	if err != nil {
+		return nil, err
+	}
+	own := []influencerUnproven{}
+	for _, f := range rules.Influencers {
+		if n := len(f.Unproven); n > 0 && f.Unproven[n-1].Unproven != "" && f.ArchivedAt.IsZero() {
+			own = append(own, influencerUnproven{f.Name, f.Unproven[n-1].Unproven})
+		}
+	}
+	slices.SortFunc(own, func(a, b influencerUnproven) int { return cmp.Compare(a.Influencer, b.Influencer) })
+	return own, nil
+}
+
+// writeCompany writes a company as JSON: its ids, under "settings" each setting by its
+// name, and the influencers' own.
+func writeCompany(out io.Writer, c commerce.Company, own []influencerUnproven) error {
 	values := map[string]any{}
 	for _, x := range settings {
 		values[x.field] = x.value(&c.Settings)
@@ -132,16 +161,20 @@ func writeCompany(out io.Writer, c commerce.Company) error {
 	return encoder.Encode(map[string]any{
 		"company_id": c.CompanyID, "store_id": c.StoreID, "environment": c.Environment, "name": c.Name,
 		"rules_rev": c.RulesRev, "created_at": moment(c.CreatedAt), "settings": values,
+		"influencers_unproven": own,
 	})
 }
 
-func printCompany(out io.Writer, c commerce.Company) error {
+func printCompany(out io.Writer, c commerce.Company, own []influencerUnproven) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, line := range [][2]string{{"company", c.CompanyID}, {"environment", c.Environment}, {"name", printable(c.Name)}, {"store", c.StoreID}, {"created", moment(c.CreatedAt)}} {
 		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
 	}
 	for _, x := range settings {
 		fmt.Fprintf(table, "%s\t%s\n", x.flag, x.text(&c.Settings))
+	}
+	for _, o := range own {
+		fmt.Fprintf(table, "unproven of %s\t%s\n", printable(o.Influencer), o.Unproven)
 	}
 	return table.Flush()
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"crypto/rand"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -237,4 +239,39 @@ func TestAnInfluencerMayHaveASettingOfItsOwn(t *testing.T) {
 	f(1, "--unproven must be one of review, ignore, pay, or empty", "--influencer", "Ana", "--unproven", "perhaps")
 	f(1, "--influencer goes with --unproven, and with no other setting", "--influencer", "Ana", "--unproven", "pay", "--hold-days", "3")
 	f(1, "--influencer goes with --unproven, and with no other setting", "--influencer", "Ana")
+}
+
+// The influencers' own settings are shown beside the company's.
+func TestACompanyIsShownWithItsInfluencersOwnSettings(t *testing.T) {
+	live, dsn := installation(t)
+	db, err := openStores(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	author := commerce.Author{CompanyID: live.CompanyID, Actor: "test", At: time.Now()}
+	for name, unproven := range map[string]string{"Ana": "pay", "Beto": "", "Caio": "ignore"} {
+		if _, err := db.RegisterInfluencer(t.Context(), author, commerce.Registration{Name: name}, rand.Reader); err != nil {
+			t.Fatal(err)
+		}
+		for _, set := range []string{"ignore", unproven} { // the last counts
+			if out, status := command(t, "company", "set", live.CompanyID, "--influencer", name, "--unproven", set); status != 0 {
+				t.Fatal(out)
+			}
+		}
+	}
+	if _, err := db.ArchiveInfluencer(t.Context(), author, "Caio", ""); err != nil {
+		t.Fatal(err)
+	}
+	out, status := command(t, "company", "show", live.CompanyID)
+	if status != 0 || !regexp.MustCompile(`(?m)^unproven of Ana +pay$`).MatchString(out) || strings.Count(out, "unproven of") != 1 {
+		t.Errorf("exit status %d and\n%s", status, out)
+	}
+	out, status = command(t, "company", "show", live.CompanyID, "--json")
+	var shown struct {
+		Own []influencerUnproven `json:"influencers_unproven"`
+	}
+	if err := json.Unmarshal([]byte(out), &shown); err != nil || status != 0 || len(shown.Own) != 1 || shown.Own[0] != (influencerUnproven{"Ana", "pay"}) {
+		t.Errorf("exit status %d, %v, %+v", status, err, shown)
+	}
 }

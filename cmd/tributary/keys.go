@@ -59,17 +59,26 @@ func newKeysCreate() *cobra.Command {
 	cmd.Flags().StringSliceVar(&scopes, "scope", scopeNames(commerce.AdminScopes), "what the key may do; repeat or separate by commas; also "+
 		strings.Join(scopeNames(commerce.Scopes[len(commerce.AdminScopes):]), ", "))
 	cmd.Flags().StringVar(&keyType, "type", commerce.OwnPlatform, commerce.OwnPlatform+" or "+commerce.Integration)
-	cmd.Flags().DurationVar(&lifetime, "expires-in", 0, "how long the key is valid; 0 is for ever")
+	durationVar(cmd.Flags(), &lifetime, "expires-in", 0, "how long the key is valid; 0 is for ever")
 	return cmd
 }
 
 func newKeysList() *cobra.Command {
-	return companyCommand("list", "List a company's API keys", cobra.NoArgs,
+	var asJSON bool
+	cmd := companyCommand("list", "List a company's API keys", cobra.NoArgs,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) error {
 			const most = 1000
 			keys, err := db.ListAPIKeys(ctx, company, most)
 			if err != nil {
 				return err
+			}
+			if asJSON {
+				list := []map[string]any{}
+				for _, k := range keys {
+					list = append(list, map[string]any{"key_id": k.KeyID, "name": k.Name, "type": k.Type, "ends_in": k.Hint, "scopes": scopeNames(k.Scopes),
+						"created_at": moment(k.CreatedAt), "last_used_at": moment(k.LastUsedAt), "state": keyState(k, time.Now())})
+				}
+				return writeJSON(cmd.OutOrStdout(), list)
 			}
 			table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(table, "KEY\tNAME\tTYPE\tENDS IN\tCREATED\tLAST USED\tSTATE\tSCOPES")
@@ -79,6 +88,8 @@ func newKeysList() *cobra.Command {
 			}
 			return table.Flush()
 		})
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
+	return cmd
 }
 
 func scopeNames(scopes []commerce.Scope) []string {
@@ -119,7 +130,7 @@ func newKeysRotate() *cobra.Command {
 			return nil
 		})
 	cmd.PreRunE = refuseNegative(&grace)
-	cmd.Flags().DurationVar(&grace, "grace", 24*time.Hour, "how long the old key stays valid, to replace it everywhere")
+	durationVar(cmd.Flags(), &grace, "grace", 24*time.Hour, "how long the old key stays valid, to replace it everywhere")
 	return cmd
 }
 
@@ -148,7 +159,7 @@ func newKeysRevoke() *cobra.Command {
 			return nil
 		})
 	cmd.PreRunE = refuseNegative(&grace)
-	cmd.Flags().DurationVar(&grace, "grace", 0, "how long the key stays valid, to replace it everywhere")
+	durationVar(cmd.Flags(), &grace, "grace", 0, "how long the key stays valid, to replace it everywhere")
 	return cmd
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tributary-io/tributary/internal/models/pathfile"
+	"github.com/tributary-io/tributary/internal/pathfile"
 )
 
 func newModels() *cobra.Command {

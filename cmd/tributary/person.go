@@ -20,7 +20,7 @@ import (
 )
 
 func newPerson() *cobra.Command {
-	return group("person", "Let people log in to the dashboard", newPersonCreate(), newPersonGrant(), newPersonPasswd())
+	return group("person", "Let people log in to the dashboard", newPersonCreate(), newPersonList(), newPersonInvite(), newPersonGrant(), newPersonRemove(), newPersonPasswd())
 }
 
 // personCommand returns a command about one person, with the flags of the database.

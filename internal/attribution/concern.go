@@ -60,8 +60,9 @@ func (x *Index) ConcernedByEvents(events []facts.Event) []facts.KeySpan {
 
 // ConcernedByReplacedCopies returns the keys whose orders may change when copies of
 // events replace others: the visitors whose days changed, and the keys with which
-// these were seen before. A key or a visitor may not be a hub any more.
-func (x *Index) ConcernedByReplacedCopies(days []facts.VisitorDay, lost []facts.Key) []facts.KeySpan {
+// these were seen before. A key or a visitor may not be a hub any more. And the events
+// themselves: a decision may have accepted what the copy before was.
+func (x *Index) ConcernedByReplacedCopies(days []facts.VisitorDay, lost []facts.Key, replaced []facts.Event) []facts.KeySpan {
 	if len(days) == 0 {
 		return nil
 	}
@@ -80,6 +81,9 @@ func (x *Index) ConcernedByReplacedCopies(days []facts.VisitorDay, lost []facts.
 	from, to := x.OrdersAround(first, last.Add(wholeDay))
 	for _, k := range lost {
 		spans.add(k, from, to)
+	}
+	for i := range replaced {
+		spans.add(facts.Key{Kind: facts.KeyTouch, Value: replaced[i].EventID}, ever, forEver)
 	}
 	return spans.list
 }

@@ -104,7 +104,7 @@ func TestWhatLostSightingsConcern(t *testing.T) {
 	midnight := start.Add(-12 * time.Hour)
 	f := func(name, want string, days []facts.VisitorDay, lost ...facts.Key) {
 		t.Helper()
-		expect(t, name, told(x.ConcernedByReplacedCopies(days, lost)), want)
+		expect(t, name, told(x.ConcernedByReplacedCopies(days, lost, nil)), want)
 	}
 	mail := facts.Key{Kind: facts.KeyEmail, Value: "m"}
 	f("nothing", "", nil)
@@ -112,6 +112,10 @@ func TestWhatLostSightingsConcern(t *testing.T) {
 	f("a visitor's day", "reached=v -60h to 756h", []facts.VisitorDay{{Visitor: "v", Day: midnight}})
 	f("keys on all days", "reached=v -60h to 756h\nreached=w -84h to 780h\nemail=m -84h to 780h",
 		[]facts.VisitorDay{{Visitor: "v", Day: midnight}, {Visitor: "w", Day: midnight.Add(-day)}, {Visitor: "w", Day: midnight.Add(day)}}, mail)
+	replaced := []facts.Event{{Event: wire.Event{EventID: "e"}}}
+	if text := told(x.ConcernedByReplacedCopies([]facts.VisitorDay{{Visitor: "v", Day: midnight}}, nil, replaced)); !strings.Contains(text, "touch=e ") {
+		t.Errorf("an event that a decision may have accepted: %s", text)
+	}
 	f("in any order", "reached=w -84h to 780h\nemail=m -84h to 780h",
 		[]facts.VisitorDay{{Visitor: "w", Day: midnight.Add(day)}, {Visitor: "w", Day: midnight.Add(-day)}}, mail)
 }

@@ -21,6 +21,9 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 	}
 	touches = x.withOrderTouch(order, touches)
 	e := x.evidenceOf(order, &c, found, ofVisitors, touches)
+	if e.cut && !cut {
+		found.cuts = append(found.cuts, facts.Cut{What: facts.CutEvents, Limit: facts.HubOfEvents})
+	}
 	paid := x.decidePayout(order, &c, e.coupon, e.link, e.review)
 	divisions := x.divide(order, touches)
 

@@ -22,13 +22,14 @@ type evidence struct {
 	coupon  *claim
 	link    *claim // proven
 	review  *claim // what a decision of the merchant's could make a link; nil where there is a link
+	cut     bool   // some accepted touches are left out
 }
 
 // evidenceOf returns the evidence for an order. found are the touches of
 // its visitors, all those that the channel models count.
 func (x *Index) evidenceOf(o *Order, c *facts.Case, j joined, found, all []Touch) evidence {
 	e := evidence{coupon: x.couponClaim(o), touches: x.provenTouches(o, j, found)}
-	e.touches = x.withAccepted(o, c, j, e.touches)
+	e.touches, e.cut = x.withAccepted(o, c, j, e.touches)
 	e.touches = x.withPaidUnproven(o, e.touches, all)
 	e.touches = x.withOrderTouchOfPayout(o, e.touches)
 	for i := range e.touches {
@@ -57,8 +58,10 @@ func (x *Index) couponClaim(o *Order) *claim {
 }
 
 // withAccepted adds the touches of influencers whose evidence the merchant accepted:
-// those made by events that were received no later than the decision.
-func (x *Index) withAccepted(o *Order, c *facts.Case, j joined, touches []Touch) []Touch {
+// those made by events that were received no later than the decision. Of each decision
+// the claimedTouches newest count: anybody may have made more. It tells whether it has
+// left any out.
+func (x *Index) withAccepted(o *Order, c *facts.Case, j joined, touches []Touch) (with []Touch, cut bool) {
 	for _, d := range c.Decisions {
 		if d.Decision != commerce.EvidenceAccept {
 			continue
@@ -67,11 +70,15 @@ func (x *Index) withAccepted(o *Order, c *facts.Case, j joined, touches []Touch)
 			return slices.DeleteFunc(slices.Clone(v.Events), func(e facts.Event) bool { return e.ReceivedAt.After(d.AcceptedAt) }), v.by
 		})
 		accepted = append(accepted, x.touchesOfOrder(o, acceptedAlone(d), func(v reached) ([]facts.Event, facts.KeyKind) { return v.Events, facts.KeyKind(facts.ProofAccepted) })...)
+		accepted = slices.DeleteFunc(accepted, func(t Touch) bool { return t.InfluencerID != d.InfluencerID })
+		slices.SortStableFunc(accepted, compareTouches)
+		if more := len(accepted) - claimedTouches; more > 0 {
+			accepted, cut = accepted[more:], true
+		}
 		places := placesOf(touches)
 		for _, t := range accepted {
 			i, proven := places[t.ID]
 			switch {
-			case t.InfluencerID != d.InfluencerID:
 			case !proven:
 				t.Proof = facts.ProofAccepted
 				places[t.ID] = len(touches)
@@ -82,7 +89,7 @@ func (x *Index) withAccepted(o *Order, c *facts.Case, j joined, touches []Touch)
 		}
 	}
 	slices.SortStableFunc(touches, compareTouches)
-	return touches
+	return touches, cut
 }
 
 // acceptedAlone returns each event that a decision accepted as a visitor of its own:

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -39,6 +40,15 @@ func TestTheNewestOfTooManyClaimedTouchesCount(t *testing.T) {
 		t.Errorf("first touch %+v", first)
 	}
 	if out.Payout.InfluencerID != "ana" || out.Payout.State != facts.PayoutEarned {
+		t.Errorf("%+v", out.Payout)
+	}
+	// Also of those that the merchant accepts, though no model leaves out any of them.
+	c.Decisions = facts.Decisions{{InfluencerID: "beto", Decision: commerce.EvidenceAccept, AcceptedAt: start.Add(day)}}
+	out = shop(nil).Decide(c)
+	if touches, cuts := len(out.Explanation.Touches), out.Explanation.Cuts; touches != 1+claimedTouches || len(cuts) != 1 {
+		t.Errorf("%d touches where all are accepted, cuts %+v", touches, cuts)
+	}
+	if out.Payout.InfluencerID != "beto" || out.Payout.Proof != facts.ProofAccepted {
 		t.Errorf("%+v", out.Payout)
 	}
 }

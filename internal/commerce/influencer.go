@@ -129,6 +129,13 @@ func (e *CouponConflictError) Unwrap() error { return ErrConflict }
 // campaigns included.
 const MaxLiveCosts = 1000
 
+// MaxDecisions bounds the decisions about one order: each is read whenever the order is
+// computed, and an accepted one with its touches. A merchant makes one or two.
+const MaxDecisions = 100
+
+// ErrTooManyDecisions refuses decisions beyond MaxDecisions.
+var ErrTooManyDecisions = fmt.Errorf("%w: an order has at most %d decisions", ErrConflict, MaxDecisions)
+
 // ErrTooManyCosts refuses costs beyond MaxLiveCosts.
 var ErrTooManyCosts = fmt.Errorf("%w: an influencer has at most %d costs that are not removed", ErrConflict, MaxLiveCosts)
 

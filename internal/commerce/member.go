@@ -64,7 +64,7 @@ type NewInvitation struct {
 	Email     string
 	Role      string
 	PersonID  string
-	MadeBy    string // person
+	MadeBy    string // person; empty: the command line, which makes no link for a password
 	At        time.Time
 	Life      time.Duration
 	Random    io.Reader

@@ -1,6 +1,7 @@
 package devstack
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -8,7 +9,10 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // BrokerConfig says where the embedded broker listens and keeps its log.
@@ -66,6 +70,37 @@ func StartBroker(config BrokerConfig) (*Broker, error) {
 		return nil, errors.New("embedded broker: no listener")
 	}
 	return &Broker{cluster: cluster, addr: addrs[0]}, nil
+}
+
+// Empty removes all records of a topic, whoever has not read them, from the log and
+// from memory. Offsets go on.
+func (b *Broker) Empty(ctx context.Context, topic string, partitions int) error {
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.addr))
+	if err != nil {
+		return fmt.Errorf("embedded broker: %w", err)
+	}
+	defer client.Close()
+	request := kmsg.NewDeleteRecordsRequest()
+	of := kmsg.NewDeleteRecordsRequestTopic()
+	of.Topic = topic
+	for p := range partitions {
+		partition := kmsg.NewDeleteRecordsRequestTopicPartition()
+		partition.Partition, partition.Offset = int32(p), -1 // up to the end
+		of.Partitions = append(of.Partitions, partition)
+	}
+	request.Topics, request.TimeoutMillis = append(request.Topics, of), 30_000
+	response, err := request.RequestWith(ctx, client)
+	if err != nil {
+		return fmt.Errorf("embedded broker: empty %s: %w", topic, err)
+	}
+	for _, t := range response.Topics {
+		for _, p := range t.Partitions {
+			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+				return fmt.Errorf("embedded broker: empty %s/%d: %w", topic, p.Partition, err)
+			}
+		}
+	}
+	return nil
 }
 
 // Addr returns the broker's host:port.

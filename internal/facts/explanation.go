@@ -207,6 +207,22 @@ type ExplainedEntry struct {
 	Cause        string      `json:"cause"`              // Cause.String
 }
 
+// TouchesOf returns the event ids of an influencer's touches in a stored explanation,
+// the newest of them; at most most.
+func TouchesOf(stored json.RawMessage, influencerID string, most int) []string {
+	var x Explanation
+	if len(stored) == 0 || json.Unmarshal(stored, &x) != nil {
+		return nil // not explained yet, or by another version
+	}
+	var ids []string
+	for _, t := range x.Touches {
+		if t.InfluencerID == influencerID && commerce.IsUUID(t.ID) {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids[max(0, len(ids)-most):]
+}
+
 // Number returns minor units of a currency as an amount of an explanation.
 func Number(minor int64, currency string) json.Number {
 	text, _ := commerce.Amount{Minor: minor, Currency: currency}.MarshalJSON() // never fails

@@ -64,6 +64,7 @@ func TestMarkovOfOddPaths(t *testing.T) {
 	f("0.500000000000 0.500000000000 | 0.100000000000 0.900000000000", "a: 1 10 0", "b: 1 90 0")
 	// Value without conversions is no step of the chain: it goes with the rest …
 	f("0.500000000000 0.500000000000 | 0.100000000000 0.900000000000", "a: 1 10 0", "b: 1 90 0", "a: 0 900 0")
+	f("0.500000000000 0.500000000000 | 0.100000000000 0.900000000000", "a: 1 10 0", "b: 1 90 0", "a: 0 900 5")
 	// … and where there is no rest, as by linear.
 	f("0 0 | 0.500000000000 0.500000000000", "a > b: 0 10 0")
 	// A loop through another channel.

@@ -43,9 +43,10 @@ func NewBuilder(q Query) *Builder {
 	return &Builder{query: q, spec: SpecOf(q.Name), rows: map[string]*Row{}}
 }
 
-// Add adds to a metric of a row. period is one of Query.PeriodOf. It returns
-// ErrTooManyRows where the report would have too many rows.
-func (b *Builder) Add(period string, texts []string, column int, sum decimal.Decimal) error {
+// Add adds to metrics of a row: sums[i] to the one at columns[i]. period is one of
+// Query.PeriodOf. It keeps texts. It returns ErrTooManyRows where the report would have
+// too many rows.
+func (b *Builder) Add(period string, texts []string, columns []int, sums []decimal.Decimal) error {
 	key := period + "\x00" + strings.Join(texts, "\x00")
 	row := b.rows[key]
 	if row == nil {
@@ -55,7 +56,9 @@ func (b *Builder) Add(period string, texts []string, column int, sum decimal.Dec
 		row = &Row{Period: period, Texts: texts, Sums: make([]decimal.Decimal, len(b.spec.Metrics))}
 		b.rows[key] = row
 	}
-	row.Sums[column] = row.Sums[column].Add(sum)
+	for i, column := range columns {
+		row.Sums[column] = row.Sums[column].Add(sums[i])
+	}
 	return nil
 }
 
@@ -69,7 +72,7 @@ func (b *Builder) Report(asOf time.Time) *Report {
 	r.periods[""] = r.Totals
 	if b.spec.Every {
 		for _, period := range b.query.Periods() {
-			_ = b.Add(period, make([]string, len(b.spec.Dimensions)), 0, decimal.Zero) // few: MaxDays at most
+			_ = b.Add(period, make([]string, len(b.spec.Dimensions)), nil, nil) // few: MaxDays at most
 		}
 	}
 	for _, row := range b.rows {

@@ -22,7 +22,7 @@ func builder(q Query) *Builder { return &Builder{query: q, spec: testSpec, rows:
 func add(t *testing.T, b *Builder, period, text string, sums ...int64) {
 	t.Helper()
 	for column, sum := range sums {
-		if err := b.Add(period, []string{text}, column, decimal.NewFromInt(sum)); err != nil {
+		if err := b.Add(period, []string{text}, []int{column}, []decimal.Decimal{decimal.NewFromInt(sum)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -32,7 +32,7 @@ func TestRowsAreSummedSortedAndTotalled(t *testing.T) {
 	t.Parallel()
 	b := builder(Query{Start: "2026-03-01", End: "2026-03-02", By: ByDay, Currency: "BRL"})
 	add(t, b, "2026-03-02", "Ana", 1, 1000, 300)
-	if err := b.Add("2026-03-02", []string{"Ana"}, 3, decimal.RequireFromString("0.333333333333")); err != nil {
+	if err := b.Add("2026-03-02", []string{"Ana"}, []int{3}, []decimal.Decimal{decimal.RequireFromString("0.333333333333")}); err != nil {
 		t.Fatal(err)
 	}
 	add(t, b, "2026-03-01", "Ana", 1, 1050)
@@ -73,14 +73,14 @@ func TestAReportHasABoundedNumberOfRows(t *testing.T) {
 	t.Parallel()
 	b := builder(Query{Start: "2026-03-01", End: "2026-03-01", By: ByDay})
 	for i := range MaxRows {
-		if err := b.Add("2026-03-01", []string{fmt.Sprint(i)}, 0, decimal.NewFromInt(1)); err != nil {
+		if err := b.Add("2026-03-01", []string{fmt.Sprint(i)}, []int{0}, []decimal.Decimal{decimal.NewFromInt(1)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := b.Add("2026-03-01", []string{"0"}, 0, decimal.NewFromInt(1)); err != nil {
+	if err := b.Add("2026-03-01", []string{"0"}, []int{0}, []decimal.Decimal{decimal.NewFromInt(1)}); err != nil {
 		t.Errorf("a row that is there: %v", err)
 	}
-	if err := b.Add("2026-03-01", []string{"one more"}, 0, decimal.NewFromInt(1)); !errors.Is(err, ErrTooManyRows) {
+	if err := b.Add("2026-03-01", []string{"one more"}, []int{0}, []decimal.Decimal{decimal.NewFromInt(1)}); !errors.Is(err, ErrTooManyRows) {
 		t.Errorf("%v, want %v", err, ErrTooManyRows)
 	}
 }

@@ -28,10 +28,11 @@ type Metric struct {
 }
 
 var (
-	spent   = []string{"commission", "cost"}
-	average = Metric{Name: "average_order", Kind: MoneyRatio, Over: []string{"sales"}, Under: []string{"orders"}}
-	roas    = Metric{Name: "roas", Kind: Ratio, Over: []string{"sales"}, Under: spent}
-	cac     = Metric{Name: "cac", Kind: MoneyRatio, Over: spent, Under: []string{"new_customers"}}
+	spent      = []string{"commission", "cost"}
+	average    = Metric{Name: "average_order", Kind: MoneyRatio, Over: []string{"sales"}, Under: []string{"orders"}}
+	roas       = Metric{Name: "roas", Kind: Ratio, Over: []string{"sales"}, Under: spent}
+	conversion = Metric{Name: "conversion", Kind: Ratio, Over: []string{"orders"}, Under: []string{"visits"}}
+	cac        = Metric{Name: "cac", Kind: MoneyRatio, Over: spent, Under: []string{"new_customers"}}
 )
 
 func count(name string) Metric { return Metric{Name: name, Kind: Count} }
@@ -57,6 +58,7 @@ var specs = []*Spec{
 			{Name: "attributed_share", Kind: Ratio, Over: []string{"attributed_sales"}, Under: []string{"sales"}},
 			count("pending_orders"), money("pending_sales"), money("pending_commission"), count("cancelled_orders"), money("cancelled_sales"), count("review_orders"),
 			money("commission"), money("cost"), roas, count("new_customers"), count("returning_orders"), cac,
+			count("clicks"), count("visits"), conversion,
 		},
 		Every: true,
 	},
@@ -66,7 +68,7 @@ var specs = []*Spec{
 		Metrics: []Metric{
 			count("orders"), money("sales"), average, count("pending_orders"), money("pending_sales"), money("pending_commission"),
 			count("cancelled_orders"), money("cancelled_sales"), money("commission"), money("cost"), roas, count("new_customers"), count("returning_orders"), cac,
-			{Name: "credited_orders", Kind: Share}, money("credited_sales"),
+			{Name: "credited_orders", Kind: Share}, money("credited_sales"), count("clicks"), count("visits"), conversion,
 		},
 		Models: models.OfOrders(),
 		SortBy: "sales",
@@ -94,6 +96,15 @@ var specs = []*Spec{
 		Dimensions: []string{"product_id", "product", "item_id"},
 		Metrics:    []Metric{count("orders"), count("quantity"), money("sales")},
 		SortBy:     "sales",
+	},
+	{
+		Name:       Funnel,
+		Dimensions: []string{"product_id", "product", "item_id"},
+		Metrics: []Metric{
+			count("viewed"), count("added_to_cart"), count("began_checkout"), count("bought"),
+			{Name: "conversion", Kind: Ratio, Over: []string{"bought"}, Under: []string{"viewed"}},
+		},
+		SortBy: "viewed",
 	},
 	{
 		Name:       Paths,

@@ -3,6 +3,7 @@ package rollup
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -57,6 +58,12 @@ func creditColumns() (columns []string) {
 		columns = append(columns, model+"_orders", model+"_minor")
 	}
 	return columns
+}
+
+// IsCount reports whether a column of sums has whole numbers that fit 64 bits: those of
+// orders and items. Amounts may be greater, and parts of orders are not whole.
+func IsCount(column string) bool {
+	return !strings.HasSuffix(column, "_minor") && column != "sales" && !slices.Contains(CreditColumns, column)
 }
 
 // Keys of the rows. Days are YYYY-MM-DD in the store's time zone; an empty text is none.

@@ -5,19 +5,18 @@ import (
 	"slices"
 )
 
-// Find returns the signs that sales and traffic of one period show, by kind,
+// Find returns the signs that the sales of one period show, by kind,
 // influencer and code. It orders sales by time.
-func Find(sales []Sale, traffic []Traffic) []Sign {
+func Find(sales []Sale) []Sign {
 	slices.SortFunc(sales, func(a, b Sale) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.OrderID, b.OrderID))
 	})
 	buyers := buyersOf(sales)
 	return slices.Concat(
 		spread(sales),
-		touchSigns(sales), // after the checkout, unproven, after the order
+		touchSigns(sales), // after the checkout, unproven
 		sameBuyer(sales, buyers),
 		shared(sales, buyers, SharedPlace, func(s *Sale) string { return s.Place }),
 		shared(sales, buyers, SharedNetwork, func(s *Sale) string { return s.Network }),
-		trafficSigns(traffic),
 	)
 }

@@ -44,10 +44,10 @@ func holds(t *testing.T, got []Sign, want ...string) {
 }
 
 func TestNothingIsASignOfNothing(t *testing.T) {
-	holds(t, Find(nil, nil))
+	holds(t, Find(nil))
 	var s shop
 	s.sell(300, func(int, *Sale) {})
-	holds(t, Find(s.sales, []Traffic{{}, {Influencer: "ana", Clicks: 100, OneNetwork: 100}}))
+	holds(t, Find(s.sales))
 }
 
 // byCode is a sale by Ana's code, with or without a touch of hers.
@@ -71,7 +71,7 @@ func TestACouponThatSpreadsSaysSinceWhenWhereAndWhatItCost(t *testing.T) {
 		s.sell(10, byCode(true))
 		s.sell(14, byCode(false))
 	}
-	got := Find(s.sales, nil)
+	got := Find(s.sales)
 	// 60 of 360 would have had no touch as well: 150 of the 210 are the leak.
 	holds(t, got, "coupon_spread ana ANA10 210/360 usual 40/240 since "+began.Format(time.DateOnly)+": 210 orders [{BRL 150000 1500000}]")
 	if len(got) == 1 && !slices.Equal(got[0].Sources, []Source{{"Referral: coupons.example.com", 210}}) {
@@ -88,7 +88,7 @@ func TestACouponThatSpreadsSaysSinceWhenWhereAndWhatItCost(t *testing.T) {
 			s.sales = append(s.sales, sale)
 		}
 	}
-	holds(t, Find(s.sales, nil))
+	holds(t, Find(s.sales))
 }
 
 func TestACouponOfFewOrdersOrFewDaysIsNoSign(t *testing.T) {
@@ -97,7 +97,7 @@ func TestACouponOfFewOrdersOrFewDaysIsNoSign(t *testing.T) {
 		s.sell(5, byCode(true))
 		s.sell(19, byCode(false)) // so few before
 	}
-	holds(t, Find(s.sales, nil))
+	holds(t, Find(s.sales))
 
 	s = shop{}
 	for range 20 {
@@ -107,7 +107,7 @@ func TestACouponOfFewOrdersOrFewDaysIsNoSign(t *testing.T) {
 	for range 20 {
 		s.sell(12, byCode(true))
 	}
-	holds(t, Find(s.sales, nil))
+	holds(t, Find(s.sales))
 
 	s = shop{}
 	for range 20 {
@@ -119,7 +119,7 @@ func TestACouponOfFewOrdersOrFewDaysIsNoSign(t *testing.T) {
 		s.sell(4, byCode(false))
 		s.sell(16, func(int, *Sale) {})
 	}
-	holds(t, Find(s.sales, nil))
+	holds(t, Find(s.sales))
 }
 
 func TestTouchesOfOneSortStandOut(t *testing.T) {
@@ -135,7 +135,7 @@ func TestTouchesOfOneSortStandOut(t *testing.T) {
 				sale.Influencer, sale.Touches = touch.Influencer, []Touch{touch}
 			})
 		}
-		holds(t, Find(s.sales, nil))
+		holds(t, Find(s.sales))
 		day := s.sales[len(s.sales)-1].At.Add(time.Hour).Format(time.DateOnly)
 		s.sell(12, func(n int, sale *Sale) {
 			touch := Touch{Influencer: "bad", Proven: true}
@@ -147,11 +147,10 @@ func TestTouchesOfOneSortStandOut(t *testing.T) {
 				sale.Influencer = "bad"
 			}
 		})
-		holds(t, Find(s.sales, nil), fmt.Sprintf("%s bad 8/12 usual 10/412 since %s: 8 orders [{BRL 6000 60000}]", kind, day))
+		holds(t, Find(s.sales), fmt.Sprintf("%s bad 8/12 usual 10/412 since %s: 8 orders [{BRL 6000 60000}]", kind, day))
 	}
 	f(AfterCheckout, func(t *Touch) { t.AfterCheckout = true })
 	f(Unproven, func(t *Touch) { t.Proven = false })
-	f(AfterOrder, func(t *Touch) { t.AfterOrder = true })
 }
 
 func TestOneBuyerOfManyOrdersIsASign(t *testing.T) {
@@ -164,7 +163,7 @@ func TestOneBuyerOfManyOrdersIsASign(t *testing.T) {
 			}
 		})
 	}
-	holds(t, Find(s.sales, nil))
+	holds(t, Find(s.sales))
 	day := s.sales[len(s.sales)-1].At.Add(time.Hour).Format(time.DateOnly)
 	s.sell(20, func(n int, sale *Sale) { // 10 orders by e-mail, phone, or both
 		sale.Influencer = "self"
@@ -177,7 +176,7 @@ func TestOneBuyerOfManyOrdersIsASign(t *testing.T) {
 			sale.Buyers = []string{"phone"}
 		}
 	})
-	holds(t, Find(s.sales, nil), "same_buyer self 10/20 usual 30/400 since "+day+": 10 orders [{BRL 10000 100000}]")
+	holds(t, Find(s.sales), "same_buyer self 10/20 usual 30/400 since "+day+": 10 orders [{BRL 10000 100000}]")
 }
 
 func TestManyBuyersOfOnePlaceByOneCodeAreASign(t *testing.T) {
@@ -199,29 +198,17 @@ func TestManyBuyersOfOnePlaceByOneCodeAreASign(t *testing.T) {
 				code(sale)
 			}
 		})
-		holds(t, Find(s.sales, nil))
+		holds(t, Find(s.sales))
 		day := s.sales[len(s.sales)-1].At.Add(time.Hour).Format(time.DateOnly)
 		s.sell(12, func(n int, sale *Sale) {
 			if set(sale, "farm"); n < 10 {
 				code(sale)
 			}
 		})
-		holds(t, Find(s.sales, nil), fmt.Sprintf("%s ana ANA10 10/12 usual 59/464 since %s: 10 orders [{BRL 10000 100000}]", kind, day))
+		holds(t, Find(s.sales), fmt.Sprintf("%s ana ANA10 10/12 usual 59/464 since %s: 10 orders [{BRL 10000 100000}]", kind, day))
 	}
 	f(SharedPlace, func(sale *Sale, place string) { sale.Place = place })
 	f(SharedNetwork, func(sale *Sale, place string) { sale.Network = place })
-}
-
-func TestTrafficThatIsUnlikeThatOfOthersIsASign(t *testing.T) {
-	var traffic []Traffic
-	for i := range 10 {
-		traffic = append(traffic, Traffic{Influencer: fmt.Sprint("i", i), Clicks: 200, OneNetwork: 10, Identified: 50, Unseen: 2, Checkouts: 60, Unordered: 30})
-	}
-	few := Traffic{Influencer: "few", Clicks: 3, OneNetwork: 3, Identified: 2, Unseen: 2, Checkouts: 1, Unordered: 1}
-	holds(t, Find(nil, append(traffic, few)))
-	bad := Traffic{Influencer: "bad", Clicks: 100, OneNetwork: 60, Identified: 40, Unseen: 39, Checkouts: 40, Unordered: 40}
-	holds(t, Find(nil, append(traffic, few, bad)),
-		"one_network bad 60/100 usual 100/2000", "no_page_views bad 39/40 usual 20/500", "checkouts_alone bad 40/40 usual 300/600")
 }
 
 func TestFindIsTheSameInAnyOrder(t *testing.T) {
@@ -234,9 +221,9 @@ func TestFindIsTheSameInAnyOrder(t *testing.T) {
 		s.sell(10, byCode(true))
 		s.sell(14, byCode(false))
 	}
-	want := text(Find(slices.Clone(s.sales), nil))
+	want := text(Find(slices.Clone(s.sales)))
 	slices.Reverse(s.sales)
-	if got := text(Find(s.sales, nil)); got != want || got == "" {
+	if got := text(Find(s.sales)); got != want || got == "" {
 		t.Errorf("%s\nand in another order\n%s", want, got)
 	}
 }

@@ -7,9 +7,8 @@ const (
 )
 
 // touchSigns finds influencers of whose orders by link far more have a touch of one
-// sort than those of others: after the checkout began, unproven, or received after
-// the order. Some shoppers look for a coupon in the middle of a checkout, so each
-// influencer has a few.
+// sort than those of others: after the checkout began, or unproven. Some shoppers look
+// for a coupon in the middle of a checkout, so each influencer has a few.
 func touchSigns(sales []Sale) []Sign {
 	var found []Sign
 	for _, sort := range []struct {
@@ -18,7 +17,6 @@ func touchSigns(sales []Sale) []Sign {
 	}{
 		{AfterCheckout, func(t Touch) bool { return t.AfterCheckout }},
 		{Unproven, func(t Touch) bool { return !t.Proven }},
-		{AfterOrder, func(t Touch) bool { return t.AfterOrder }},
 	} {
 		rates := map[string]Rate{}
 		concerned := map[string][]*Sale{}

@@ -45,7 +45,7 @@ func leakedCodes(t testing.TB, from, seeds uint64) score {
 		for _, l := range planted {
 			since[l.Code] = l
 		}
-		for _, sign := range signs.Find(sales, nil) {
+		for _, sign := range signs.Find(sales) {
 			if sign.Kind != signs.CouponSpread {
 				t.Errorf("seed %d: %s of %s", seed, sign.Kind, sign.Influencer)
 				continue
@@ -92,7 +92,7 @@ func hijackedJourneys(t testing.TB, seeds uint64, journeys int) score {
 			sales = append(sales, saleOf(c, index.Decide(c)))
 		}
 		flagged := map[string]bool{}
-		for _, sign := range signs.Find(sales, nil) {
+		for _, sign := range signs.Find(sales) {
 			if sign.Kind != signs.AfterCheckout {
 				t.Errorf("seed %d: %s of %s, %v after %v", seed, sign.Kind, sign.Influencer, sign.Observed, sign.Usual)
 				continue

@@ -27,7 +27,6 @@ type Touch struct {
 	Influencer    string // id
 	AfterCheckout bool   // the visitor had begun the checkout
 	Proven        bool   // something that a stranger cannot make shows that it was the buyer
-	AfterOrder    bool   // it was received after the order was made
 }
 
 // touched reports whether the sale has a touch of its influencer.
@@ -45,16 +44,12 @@ type Kind string
 
 // The kinds of signs, in the order in which they are shown.
 const (
-	CouponSpread  Kind = "coupon_spread"   // a code is used by ever more buyers who never came by its influencer
-	AfterCheckout Kind = "after_checkout"  // an influencer's links are opened when the checkout has begun
-	SameBuyer     Kind = "same_buyer"      // one buyer makes a large part of an influencer's orders
-	SharedPlace   Kind = "shared_place"    // many buyers of one postal code use one code
-	SharedNetwork Kind = "shared_network"  // many buyers of one network use one code
-	Unproven      Kind = "unproven"        // nothing proves that the buyers came by the influencer's links
-	AfterOrder    Kind = "after_order"     // an influencer's touches are received when the order is made already
-	OneNetwork    Kind = "one_network"     // an influencer's clicks come from one network
-	NoPageViews   Kind = "no_page_views"   // visitors by an influencer's links tell who they are, but look at no page
-	NoOrders      Kind = "checkouts_alone" // visitors by an influencer's links begin checkouts, and never order
+	CouponSpread  Kind = "coupon_spread"  // a code is used by ever more buyers who never came by its influencer
+	AfterCheckout Kind = "after_checkout" // an influencer's links are opened when the checkout has begun
+	SameBuyer     Kind = "same_buyer"     // one buyer makes a large part of an influencer's orders
+	SharedPlace   Kind = "shared_place"   // many buyers of one postal code use one code
+	SharedNetwork Kind = "shared_network" // many buyers of one network use one code
+	Unproven      Kind = "unproven"       // nothing proves that the buyers came by the influencer's links
 )
 
 // Rate is a part of a whole.
@@ -68,7 +63,7 @@ type Sign struct {
 	Kind       Kind
 	Influencer string // id
 	Code       string // of the kinds about a coupon
-	Since      string // day of the first order that it concerns, YYYY-MM-DD; "": not about orders
+	Since      string // day of the first order that it concerns, or on which a spread began, YYYY-MM-DD
 	Observed   Rate   // what was seen
 	Usual      Rate   // how often it is seen otherwise; docs/signs.md says where for each kind
 	Orders     []string

@@ -38,6 +38,10 @@ func (t *Tx) CountedOrders(ctx context.Context, companyID string, orderIDs []str
 func sumRows[K comparable](key postgres.Rows[rollup.Row[K]], columns []string) postgres.Rows[rollup.Row[K]] {
 	rows := slices.Clone(key)
 	for i, name := range columns {
+		if rollup.IsCount(name) {
+			rows = append(rows, postgres.Col(name, "bigint", func(r *rollup.Row[K]) int64 { return r.Sums[i].IntPart() }))
+			continue
+		}
 		rows = append(rows, postgres.Col(name, "numeric", func(r *rollup.Row[K]) string { return r.Sums[i].String() }))
 	}
 	return rows

@@ -39,7 +39,9 @@ func (s *Store) SetUnproven(ctx context.Context, author commerce.Author, name, u
 // DecideEvidence records what the merchant decided about an influencer's link evidence
 // for an order. It records a repeat too: the decision that counts may still be on its
 // way to the processor, and what is stored one that it takes back. A repeat changes
-// nothing (facts.FoldDecisions). An unknown influencer is commerce.ErrNotFound.
+// nothing (facts.FoldDecisions). An unknown influencer is commerce.ErrNotFound. Where so
+// many decisions about the order are stored as may be, it is commerce.ErrTooManyDecisions;
+// those on their way are not counted.
 func (s *Store) DecideEvidence(ctx context.Context, author commerce.Author, d commerce.EvidenceDecision) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		rev, now, err := bumpRules(ctx, tx, author.CompanyID)
@@ -50,6 +52,15 @@ func (s *Store) DecideEvidence(ctx context.Context, author commerce.Author, d co
 		if err := tx.QueryRow(ctx, `select 1 from influencer where company_id = @company_id and influencer_id = @influencer_id`,
 			pgx.NamedArgs{"company_id": author.CompanyID, "influencer_id": d.InfluencerID}).Scan(&known); err != nil {
 			return err
+		}
+		var decided int
+		if err := tx.QueryRow(ctx, `
+			select count(*) from (select 1 from evidence_decision where company_id = @company_id and order_id = @order_id limit @most) d`,
+			pgx.NamedArgs{"company_id": author.CompanyID, "order_id": d.OrderID, "most": commerce.MaxDecisions}).Scan(&decided); err != nil {
+			return err
+		}
+		if decided >= commerce.MaxDecisions {
+			return commerce.ErrTooManyDecisions
 		}
 		change := Change{CompanyID: author.CompanyID, Rev: rev, At: now, Actor: author.Actor, Action: "order.evidence", Subject: d.OrderID,
 			Detail: map[string]any{"influencer_id": d.InfluencerID, "decision": d.Decision}}

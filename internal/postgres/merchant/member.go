@@ -147,7 +147,7 @@ type madeInvitation struct {
 }
 
 func madeInvitationColumns(i *madeInvitation) postgres.Columns {
-	return append(invitationColumns(&i.Invitation), postgres.Into("i.made_by", &i.madeBy))
+	return append(invitationColumns(&i.Invitation), postgres.Into("coalesce(i.made_by::text, '')", &i.madeBy))
 }
 
 var selectInvitations = `select ` + postgres.List(invitationColumns) + ` from invitation i join store s using (store_id)`
@@ -197,7 +197,7 @@ func (s *Store) Invite(ctx context.Context, n commerce.NewInvitation, token [32]
 			insert into invitation (invitation_id, token_sha256, store_id, email, role, person_id, made_by, created_at, expires_at)
 			values (@invitation_id, @token_sha256, @store_id, @email, @role, @person_id, @made_by, @created_at, @expires_at)`,
 			pgx.NamedArgs{"invitation_id": id.String(), "token_sha256": token[:], "store_id": n.StoreID, "email": FoldEmail(n.Email),
-				"role": postgres.NullIfEmpty(n.Role), "person_id": postgres.NullIfEmpty(n.PersonID), "made_by": n.MadeBy,
+				"role": postgres.NullIfEmpty(n.Role), "person_id": postgres.NullIfEmpty(n.PersonID), "made_by": postgres.NullIfEmpty(n.MadeBy),
 				"created_at": n.At, "expires_at": n.At.Add(n.Life)}); err != nil {
 			return err
 		}
@@ -205,7 +205,11 @@ func (s *Store) Invite(ctx context.Context, n commerce.NewInvitation, token [32]
 		if subject == "" {
 			subject = id.String()
 		}
-		return audit(ctx, tx, Change{CompanyID: n.CompanyID, Actor: "user/" + n.MadeBy, Action: action, Subject: subject, Detail: detail})
+		by := "cli"
+		if n.MadeBy != "" {
+			by = "user/" + n.MadeBy
+		}
+		return audit(ctx, tx, Change{CompanyID: n.CompanyID, Actor: by, Action: action, Subject: subject, Detail: detail})
 	})
 	if err != nil {
 		return fmt.Errorf("postgres: invite: %w", err)

@@ -13,17 +13,17 @@ create table sale_day (
   influencer_id            text not null, -- who is paid
   campaign_id              text not null,
   coupon_id                text not null, -- by which coupon
-  orders                   numeric not null, -- approved
+  orders                   bigint not null, -- approved
   sales_minor              numeric not null,
-  new_customers            numeric not null,
-  returning_orders         numeric not null,
+  new_customers            bigint not null,
+  returning_orders         bigint not null,
   commission_minor         numeric not null,
-  pending_orders           numeric not null,
+  pending_orders           bigint not null,
   pending_minor            numeric not null,
   pending_commission_minor numeric not null,
-  cancelled_orders         numeric not null,
+  cancelled_orders         bigint not null,
   cancelled_minor          numeric not null,
-  review_orders            numeric not null,
+  review_orders            bigint not null,
   primary key (company_id, day, currency, influencer_id, campaign_id, coupon_id)
 );
 
@@ -56,8 +56,8 @@ create table product_day (
   day        date not null,
   currency   text not null,
   item       text not null, -- productId, else variantId, else item_id of the order's item
-  orders     numeric not null,
-  quantity   numeric not null,
+  orders     bigint not null,
+  quantity   bigint not null,
   sales      numeric not null,
   primary key (company_id, day, currency, item)
 );
@@ -69,7 +69,7 @@ create table path_day (
   currency    text not null,
   path_id     bytea not null, -- the first 16 bytes of the SHA-256 of the channels, joined by U+001F
   path        text[] not null,
-  orders      numeric not null,
+  orders      bigint not null,
   sales_minor numeric not null,
   primary key (company_id, day, currency, path_id)
 );

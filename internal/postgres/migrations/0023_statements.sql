@@ -43,7 +43,7 @@ create table statement_payment (
 -- The statement that an entry is in; null: in none yet. It is set once.
 alter table ledger_entry add column statement_id uuid;
 drop index ledger_payable;
-create index ledger_payable on ledger_entry (company_id, influencer_id, currency, payable_on) where statement_id is null;
+create index ledger_payable on ledger_entry (company_id, influencer_id, currency, payable_on) include (amount_minor) where statement_id is null;
 create index ledger_statement on ledger_entry (company_id, statement_id, order_id, entry) where statement_id is not null;
 create index ledger_at on ledger_entry (company_id, at, order_id, entry);
 

@@ -11,7 +11,7 @@ create table invitation (
   email         text not null,         -- trimmed, lower case
   role          text check (role in ('owner', 'analyst')),
   person_id     uuid references person, -- whose password is set anew; null: an invitation
-  made_by       uuid not null references person,
+  made_by       uuid references person, -- null: the command line
   created_at    timestamptz not null default now(),
   expires_at    timestamptz not null,
   check ((role is null) = (person_id is not null))

@@ -51,6 +51,7 @@ var differentSums = strings.Join([]string{
 	different("credit_day", []string{"day", "currency", "channel", "influencer_id", "campaign_id"}, rollup.CreditColumns, creditsOfAll()),
 	different("product_day", []string{"day", "currency", "item"}, rollup.ProductColumns, productsOfAll),
 	different("path_day", []string{"day", "currency", "path_id"}, rollup.PathColumns, pathsOfAll),
+	different("traffic_day", []string{"day", "of"}, []string{"visited", "viewed", "added", "checkout", "bought"}, visitorsOfAll),
 }, `
 	union all`)
 
@@ -108,6 +109,12 @@ const (
 			where p.company_id = @company_id and p.status = 0 group by 1, 2, 3, 4) o
 		group by 1, 2, 3`
 )
+
+// visitorsOfAll counts the visitors' days. The bits are those of facts.Stages.
+const visitorsOfAll = `
+		select day, of, count(*) filter (where stages & 1 > 0), count(*) filter (where stages & 2 > 0), count(*) filter (where stages & 4 > 0),
+			count(*) filter (where stages & 8 > 0), count(*) filter (where stages & 16 > 0)
+		from shopper_day where company_id = @company_id group by 1, 2`
 
 func creditsOfAll() string {
 	var counts, sums []string

@@ -34,9 +34,9 @@ var balances = `
 		select influencer_id, currency, sum(expected) as expected, sum(review) as review, sum(held) as held, sum(payable) as payable, sum(paid) as paid
 		from (
 			select influencer_id, currency, 0 as expected, 0 as review,
-				case when payable_on > @day::date then amount_minor else 0 end as held,
-				case when payable_on > @day::date then 0 else amount_minor end as payable, 0 as paid
-			from ledger_entry where company_id = @company_id and statement_id is null
+				coalesce(sum(amount_minor) filter (where payable_on > @day::date), 0) as held,
+				coalesce(sum(amount_minor) filter (where payable_on <= @day::date), 0) as payable, 0 as paid
+			from ledger_entry where company_id = @company_id and statement_id is null group by influencer_id, currency
 			union all
 			select s.influencer_id, s.currency, 0, 0, 0, l.amount_minor, 0
 			from statement s join ledger_entry l on l.company_id = s.company_id and l.statement_id = s.statement_id

@@ -96,7 +96,7 @@ func (r *reading) addCosts(ctx context.Context, metric string, texts func(c *per
 	if err != nil {
 		return err
 	}
-	column := r.columns(metric)[0]
+	column := r.columns(metric)
 	first, last := r.query.Days()
 	for i := range list {
 		c := &list[i]
@@ -107,7 +107,7 @@ func (r *reading) addCosts(ctx context.Context, metric string, texts func(c *per
 		sums := map[string]int64{} // by period: a day's part is far below the bound of an int64
 		c.Each(first, last, func(day time.Time, minor int64) { sums[r.query.PeriodOf(day)] += minor })
 		for period, sum := range sums {
-			if err := r.Add(period, row, column, decimal.NewFromInt(sum)); err != nil {
+			if err := r.Add(period, row, column, []decimal.Decimal{decimal.NewFromInt(sum)}); err != nil {
 				return err
 			}
 		}

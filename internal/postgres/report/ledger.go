@@ -21,17 +21,20 @@ func itemColumns(i *commerce.LedgerItem) postgres.Columns {
 // entries are a company's ledger entries with their states. One in a statement is paid
 // where a statement of the same run is: that one was carried to it.
 const entries = `
-	select e.*, case when e.statement_id is null and e.payable_on > @day::date then 'held'
-		when s.run_id is not null and exists (
-			select from statement n join statement_payment p on p.company_id = n.company_id and p.statement_id = n.statement_id
-			where n.company_id = @company_id and n.influencer_id = s.influencer_id and n.currency = s.currency and n.run_id = s.run_id) then 'paid'
-		else 'payable' end as state
-	from ledger_entry e
-	left join statement s on s.company_id = @company_id and s.statement_id = e.statement_id
-	where e.company_id = @company_id and (@influencer_id::uuid is null or e.influencer_id = @influencer_id)
-		and (@state::text is null or @state = 'payable' or (@state = 'held') = (e.statement_id is null))
-		and (@from::timestamptz is null or e.at >= @from) and (@before::timestamptz is null or e.at < @before)
-		and (@after_at::timestamptz is null or (e.at, e.order_id, e.entry) < (@after_at, @after_order, @after_entry::int))`
+	with paid as materialized (
+		select s.statement_id from statement s
+		join statement n on n.company_id = @company_id and n.influencer_id = s.influencer_id and n.currency = s.currency and n.run_id = s.run_id
+		join statement_payment p on p.company_id = @company_id and p.statement_id = n.statement_id
+		where s.company_id = @company_id)
+	select e.*, case when e.held then 'held' when e.paid then 'paid' else 'payable' end as state
+	from (
+		select *, statement_id is null and payable_on > @day::date as held, coalesce(statement_id in (select statement_id from paid), false) as paid
+		from ledger_entry
+		where company_id = @company_id and (@influencer_id::uuid is null or influencer_id = @influencer_id)
+			and (@from::timestamptz is null or at >= @from) and (@before::timestamptz is null or at < @before)
+			and (@after_at::timestamptz is null or (at, order_id, entry) < (@after_at, @after_order, @after_entry::int))) e
+	where @state::text is null or case @state when 'held' then e.held when 'paid' then e.paid else not e.held and not e.paid end
+	order by e.at desc, e.order_id desc, e.entry desc limit @most`
 
 // Ledger returns a company's ledger entries after a cursor, those posted last first; at
 // most limit. now says on which day an entry is held or payable.
@@ -45,9 +48,7 @@ func (r *Reader) Ledger(ctx context.Context, companyID string, now time.Time, fi
 		"after_at": postgres.NullIfZero(after.At), "after_order": after.OrderID, "after_entry": after.Entry, "most": limit}
 	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(itemColumns), `
 		select `+postgres.List(itemColumns)+`
-		from (
-			select * from (`+entries+`) e where @state::text is null or state = @state
-			order by at desc, order_id desc, entry desc limit @most) l
+		from (`+entries+`) l
 		left join influencer i on i.company_id = @company_id and i.influencer_id = l.influencer_id
 		left join cost k on k.company_id = @company_id and k.cost_id = l.cost_id
 		order by l.at desc, l.order_id desc, l.entry desc`, args)

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -27,11 +29,12 @@ type reading struct {
 
 // loaders add to a report what it is made of.
 var loaders = map[reports.Name][]func(r *reading, ctx context.Context) error{
-	reports.Sales:       {(*reading).sales, (*reading).costsOfStore},
-	reports.Influencers: {(*reading).salesOfInfluencers, (*reading).costsOfInfluencers, (*reading).creditsOfInfluencers},
+	reports.Sales:       {(*reading).sales, (*reading).costsOfStore, (*reading).visitsOfStore, (*reading).clicksOfStore},
+	reports.Influencers: {(*reading).salesOfInfluencers, (*reading).costsOfInfluencers, (*reading).creditsOfInfluencers, (*reading).visitsOfInfluencers, (*reading).clicksOfInfluencers},
 	reports.Coupons:     {(*reading).coupons},
 	reports.Channels:    {(*reading).channels},
 	reports.Products:    {(*reading).products},
+	reports.Funnel:      {(*reading).funnel},
 	reports.Paths:       {(*reading).paths},
 	reports.Costs:       {(*reading).costs},
 	reports.Delivery:    {(*reading).delivery},
@@ -129,23 +132,28 @@ func (r *reading) add(ctx context.Context, sql string, metrics ...string) error 
 		return err
 	}
 	var period string
-	texts, sums := make([]string, len(reports.SpecOf(r.query.Name).Dimensions)), make([]decimal.Decimal, len(metrics))
+	texts, numbers := make([]string, len(reports.SpecOf(r.query.Name).Dimensions)), make([]pgtype.Numeric, len(metrics))
 	into := []any{postgres.Day(&period)}
 	for i := range texts {
 		into = append(into, &texts[i])
 	}
-	for i := range sums {
-		into = append(into, &sums[i])
+	for i := range numbers {
+		into = append(into, &numbers[i])
 	}
-	columns := r.columns(metrics...)
+	columns, sums := r.columns(metrics...), make([]decimal.Decimal, len(metrics))
 	_, err = pgx.ForEachRow(rows, into, func() error {
-		row := append([]string{}, texts...)
-		for i, column := range columns {
-			if err := r.Add(period, row, column, sums[i]); err != nil {
-				return err
-			}
+		for i, n := range numbers {
+			sums[i] = decimalOf(n)
 		}
-		return nil
+		return r.Add(period, slices.Clone(texts), columns, sums)
 	})
 	return err
+}
+
+// decimalOf returns a number that is not null.
+func decimalOf(n pgtype.Numeric) decimal.Decimal {
+	if n.Int == nil {
+		return decimal.Zero
+	}
+	return decimal.NewFromBigInt(n.Int, n.Exp)
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -16,18 +17,15 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/explained"
 	"github.com/tributary-io/tributary/internal/signs"
-	"github.com/tributary-io/tributary/internal/wire"
 )
 
-const (
-	signPage    = 1_000   // orders that are read at once: an explanation has some KB
-	mostCoupons = 100_000 // of a company, to know whose a code is
-)
+// signPage is how many orders are read at once: an explanation has some KB.
+const signPage = 1_000
 
 // signOrder is what is read of one order.
 type signOrder struct {
 	sale                   signs.Sale
-	name, evidence, code   string
+	name                   string
 	customer, email, phone string
 	network, country, zip  string
 	explanation            []byte
@@ -44,8 +42,7 @@ func signColumns(o *signOrder) postgres.Columns {
 		postgres.Into("coalesce(p.fixed_brl_minor, 0)", &o.sale.FixedBRL),
 		postgres.Into("coalesce(p.influencer_id::text, '')", &o.sale.Influencer),
 		postgres.Into("coalesce(i.name, '')", &o.name),
-		postgres.Into("coalesce(p.evidence, '')", &o.evidence),
-		postgres.Into("coalesce(o.body->>'discountCode', '')", &o.code),
+		postgres.Into("coalesce(k.code_folded, '')", &o.sale.Code),
 		postgres.Into("coalesce(o.body->>'customerKey', '')", &o.customer),
 		postgres.Into("coalesce(o.body->>'emailKey', '')", &o.email),
 		postgres.Into("coalesce(o.body->>'phoneKey', '')", &o.phone),
@@ -62,6 +59,7 @@ var signOrders = `
 	select ` + postgres.List(signColumns) + ` from orders o
 	left join payout p on p.company_id = o.company_id and p.order_id = o.order_id
 	left join influencer i on i.company_id = p.company_id and i.influencer_id = p.influencer_id
+	left join coupon k on k.company_id = p.company_id and k.coupon_id = p.coupon_id
 	left join order_personal n on n.company_id = o.company_id and n.order_id = o.order_id
 	left join explanation e on e.company_id = o.company_id and e.order_id = o.order_id and p.influencer_id is not null
 	where o.company_id = @company_id and o.created_at >= @lo::timestamptz and (o.created_at, o.order_id) < (@before::timestamptz, @before_id::text)
@@ -75,10 +73,6 @@ func (r *Reader) Signs(ctx context.Context, companyID, from, to string) (*signs.
 	var sales []signs.Sale
 	err := r.db.Snapshot(ctx, func(tx pgx.Tx) error {
 		if err := tx.QueryRow(ctx, `select now()`).Scan(&report.AsOf); err != nil {
-			return err
-		}
-		owners, err := codeOwners(ctx, tx, companyID)
-		if err != nil {
 			return err
 		}
 		args := pgx.NamedArgs{"company_id": companyID, "from": from, "to": to, "cancelled": commerce.OrderCancelled, "lo": beginning, "before": end, "before_id": ""}
@@ -95,7 +89,7 @@ func (r *Reader) Signs(ctx context.Context, companyID, from, to string) (*signs.
 				return err
 			}
 			for i := range page {
-				sale, err := page[i].read(owners, report.Names)
+				sale, err := page[i].read(report.Names)
 				if err != nil {
 					return fmt.Errorf("order %q: %w", page[i].sale.OrderID, err)
 				}
@@ -115,40 +109,16 @@ func (r *Reader) Signs(ctx context.Context, companyID, from, to string) (*signs.
 		sales = sales[:signs.MostOrders]
 		report.Start = sales[len(sales)-1].Day
 	}
-	report.Orders, report.Signs = len(sales), signs.Find(sales, nil)
+	report.Orders, report.Signs = len(sales), signs.Find(sales)
 	report.Limit()
 	return report, nil
 }
 
-// codeOwners returns to whom each code ever belonged, folded code and influencer.
-func codeOwners(ctx context.Context, tx pgx.Tx, companyID string) (map[[2]string]bool, error) {
-	rows, err := tx.Query(ctx, `select distinct code_folded, influencer_id::text from coupon where company_id = @company_id limit @most`,
-		pgx.NamedArgs{"company_id": companyID, "most": mostCoupons})
-	if err != nil {
-		return nil, err
-	}
-	owners := map[[2]string]bool{}
-	var owned [2]string
-	_, err = pgx.ForEachRow(rows, []any{&owned[0], &owned[1]}, func() error {
-		owners[owned] = true
-		return nil
-	})
-	return owners, err
-}
-
 // read returns the sale, and adds the influencers' names that it tells.
-func (o *signOrder) read(owners map[[2]string]bool, names map[string]string) (signs.Sale, error) {
+func (o *signOrder) read(names map[string]string) (signs.Sale, error) {
 	s := o.sale
 	if s.Influencer != "" {
 		names[s.Influencer] = o.name
-	}
-	if o.evidence == string(commerce.EvidenceCoupon) {
-		for _, code := range facts.OrderCodes(&wire.Order{DiscountCode: wire.Some(o.code)}) {
-			if owners[[2]string{code, s.Influencer}] {
-				s.Code = code
-				break
-			}
-		}
 	}
 	for _, key := range []facts.Key{{Kind: facts.KeyCustomer, Value: o.customer}, {Kind: facts.KeyEmail, Value: o.email}, {Kind: facts.KeyPhone, Value: o.phone}} {
 		if key.Value != "" {
@@ -159,23 +129,45 @@ func (o *signOrder) read(owners map[[2]string]bool, names map[string]string) (si
 	if len(o.explanation) == 0 {
 		return s, nil
 	}
-	text, err := explained.Unpack(o.explanation)
+	touches, err := explainedTouches(o.explanation)
 	if err != nil {
 		return s, err
 	}
-	var x struct {
-		Touches []facts.ExplainedTouch `json:"touches"`
-	}
-	if err := json.Unmarshal(text, &x); err != nil {
-		return s, err
-	}
-	s.Explain(x.Touches)
-	for _, t := range x.Touches {
+	s.Explain(touches)
+	for _, t := range touches {
 		if t.InfluencerID != "" {
 			names[t.InfluencerID] = t.Influencer
 		}
 	}
 	return s, nil
+}
+
+// explainedTouches reads the touches of a stored explanation. It stops after them: the
+// models' parts are the most of an explanation.
+func explainedTouches(stored []byte) (touches []facts.ExplainedTouch, err error) {
+	text, err := explained.Unpack(stored)
+	if err != nil {
+		return nil, err
+	}
+	fields := json.NewDecoder(bytes.NewReader(text))
+	if _, err := fields.Token(); err != nil { // {
+		return nil, err
+	}
+	for fields.More() {
+		name, err := fields.Token()
+		if err != nil {
+			return nil, err
+		}
+		if name == "touches" {
+			err := fields.Decode(&touches)
+			return touches, err
+		}
+		var other json.RawMessage
+		if err := fields.Decode(&other); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
 }
 
 // placeOf returns a digest of a postal code, without its signs; "" for none.

@@ -25,7 +25,7 @@ func TestSignsAreFoundInWhatIsStored(t *testing.T) {
 	f := reporttest.New(t)
 	company := f.Store.Live.CompanyID
 	ana, ext := f.Influencer(company, "Ana Prado"), f.Influencer(company, "Extension")
-	f.Coupon(company, ana, "", "ANA10")
+	code := f.Coupon(company, ana, "", "ANA10")
 	first := time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
 	sell := func(n int, day int, set func(i int, o *reporttest.Order)) {
 		t.Helper()
@@ -39,7 +39,7 @@ func TestSignsAreFoundInWhatIsStored(t *testing.T) {
 	}
 	byCode := func(touched bool) func(int, *reporttest.Order) {
 		return func(_ int, o *reporttest.Order) {
-			o.InfluencerID, o.Evidence, o.DiscountCode = ana, commerce.EvidenceCoupon, "frete; ana10"
+			o.InfluencerID, o.Evidence, o.CouponID = ana, commerce.EvidenceCoupon, code
 			o.Explanation = facts.Explanation{Touches: []facts.ExplainedTouch{{Channel: "Referral", Source: "coupons.example.com", Arrival: facts.ByReferrer}}}
 			if touched {
 				o.Explanation, o.ID = touchBy(ana, "Ana Prado", ""), "t"+o.ID
@@ -102,12 +102,12 @@ func TestSignsKnowPlaces(t *testing.T) {
 	f := reporttest.New(t)
 	company := f.Store.Live.CompanyID
 	ana := f.Influencer(company, "Ana Prado")
-	f.Coupon(company, ana, "", "ANA10")
+	code := f.Coupon(company, ana, "", "ANA10")
 	at := time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
 	for i := range 80 {
 		o := reporttest.Order{CompanyID: company, ID: fmt.Sprint(i), CreatedAt: at, TotalMinor: 100, EmailKey: fmt.Sprint("k1:", i), Zip: fmt.Sprintf("%05d-000", 10_000+i), NetKey: fmt.Sprint("n", i)}
 		if i < 8 {
-			o.InfluencerID, o.Evidence, o.DiscountCode, o.Zip = ana, commerce.EvidenceCoupon, "ANA10", "01310-100"
+			o.InfluencerID, o.Evidence, o.CouponID, o.Zip = ana, commerce.EvidenceCoupon, code, "01310-100"
 			if i%2 == 0 {
 				o.Zip = "01310100"
 			}

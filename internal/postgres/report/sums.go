@@ -165,21 +165,23 @@ func (r *reading) products(ctx context.Context) error {
 	var sums [3]decimal.Decimal
 	_, err = pgx.ForEachRow(rows, []any{postgres.Day(&period), &texts[0], &texts[1], &texts[2], &sums[0], &sums[1], &sums[2]}, func() error {
 		sums[2] = sums[2].Shift(digits) // in minor units, perhaps with a fraction
-		for i, column := range columns {
-			if err := r.Add(period, []string{texts[0], texts[1], texts[2]}, column, sums[i]); err != nil {
-				return err
-			}
-		}
-		return nil
+		return r.Add(period, slices.Clone(texts[:]), columns, sums[:])
 	})
 	return err
 }
 
+// pathsOfPeriods are all paths of each period, with what came of them.
+var pathsOfPeriods = `
+	select ` + periodOf("s.day") + ` as period, path_id, min(path) as path, sum(orders) as orders, sum(sales_minor) as sales
+	from path_day s` + inDays + ` group by 1, 2 having sum(orders) > 0`
+
+// mostPaths is how many paths a period of the report paths has. The others are one row.
+const mostPaths = "200"
+
 var salesOfPaths = `
-	select g.period, g.path, g.orders, g.sales
-	from (
-		select ` + periodOf("s.day") + ` as period, path_id, min(path) as path, sum(orders) as orders, sum(sales_minor) as sales
-		from path_day s` + inDays + ` group by 1, 2 having sum(orders) <> 0 or sum(sales_minor) <> 0 limit @most) g`
+	select period, case when place <= ` + mostPaths + ` then path end, sum(orders), sum(sales)
+	from (select g.*, row_number() over (partition by period order by orders desc, sales desc, path_id) as place from (` + pathsOfPeriods + `) g) r
+	group by period, case when place <= ` + mostPaths + ` then path end`
 
 // pathOf is one path of one period, with what came of it.
 type pathOf struct {
@@ -188,20 +190,20 @@ type pathOf struct {
 	orders, sales decimal.Decimal
 }
 
-// eachPath calls f with each path of each period.
-func (r *reading) eachPath(ctx context.Context, f func(p *pathOf) error) error {
-	rows, err := r.tx.Query(ctx, salesOfPaths, r.args(salesOfPaths))
+// maxModelPaths bounds the paths that a model of many paths is computed over. The
+// statement reads one more.
+const maxModelPaths = 400_000
+
+var pathsOfModels = `select period, path, orders, sales from (` + pathsOfPeriods + `) g limit 400001`
+
+// eachPath calls f with each row of a statement: a path of a period.
+func (r *reading) eachPath(ctx context.Context, sql string, f func(p *pathOf) error) error {
+	rows, err := r.tx.Query(ctx, sql, r.args(sql))
 	if err != nil {
 		return err
 	}
-	n := 0
 	var p pathOf
-	_, err = pgx.ForEachRow(rows, []any{postgres.Day(&p.period), &p.path, &p.orders, &p.sales}, func() error {
-		if n++; n > reports.MaxRows {
-			return reports.ErrTooManyRows
-		}
-		return f(&p)
-	})
+	_, err = pgx.ForEachRow(rows, []any{postgres.Day(&p.period), &p.path, &p.orders, &p.sales}, func() error { return f(&p) })
 	return err
 }
 
@@ -211,20 +213,19 @@ const pathArrow = " > "
 // paths adds the paths of orders.
 func (r *reading) paths(ctx context.Context) error {
 	columns := r.columns("orders", "sales")
-	return r.eachPath(ctx, func(p *pathOf) error {
-		row := []string{strings.Join(p.path, pathArrow)}
-		if err := r.Add(p.period, row, columns[0], p.orders); err != nil {
-			return err
-		}
-		return r.Add(p.period, row, columns[1], p.sales)
+	return r.eachPath(ctx, salesOfPaths, func(p *pathOf) error {
+		return r.Add(p.period, []string{strings.Join(p.path, pathArrow)}, columns, []decimal.Decimal{p.orders, p.sales})
 	})
 }
 
 // channelsOverPaths adds what a model of many paths credits to each channel, period by
 // period.
 func (r *reading) channelsOverPaths(ctx context.Context) error {
-	periods := map[string][]pathOf{}
-	if err := r.eachPath(ctx, func(p *pathOf) error {
+	periods, n := map[string][]pathOf{}, 0
+	if err := r.eachPath(ctx, pathsOfModels, func(p *pathOf) error {
+		if n++; n > maxModelPaths {
+			return reports.ErrTooManyRows
+		}
 		periods[p.period] = append(periods[p.period], *p)
 		return nil
 	}); err != nil {
@@ -241,11 +242,7 @@ func (r *reading) channelsOverPaths(ctx context.Context) error {
 		conversions, value := models.Totals(paths)
 		orders, sales := portions(conversions, weights.Conversions), wholes(value, weights.Value)
 		for i, channel := range channels {
-			row := []string{channel, influencers[channel]}
-			if err := r.Add(name, row, columns[0], orders[i]); err != nil {
-				return err
-			}
-			if err := r.Add(name, row, columns[1], sales[i]); err != nil {
+			if err := r.Add(name, []string{channel, influencers[channel]}, columns, []decimal.Decimal{orders[i], sales[i]}); err != nil {
 				return err
 			}
 		}
@@ -264,7 +261,7 @@ func modelPaths(list []pathOf) (channels []string, paths []models.Path) {
 	}
 	channels = slices.Sorted(maps.Keys(places))
 	for i, channel := range channels {
-		places[channel] = int32(i) //nolint:gosec // far fewer: MaxRows paths of 1,000 touches
+		places[channel] = int32(i)
 	}
 	for _, p := range list {
 		path := models.Path{Conversions: p.orders.BigInt(), Null: new(big.Int), Value: p.sales.BigInt()}

@@ -17,11 +17,10 @@ import (
 // summed is a store of which orders are summed.
 type summed struct {
 	*reporttest.Fixture
-	t                      *testing.T
-	company                string
-	ana, beto              string
-	spring, anaCoupon      string
-	influencers, campaigns map[string]string
+	t                 *testing.T
+	company           string
+	ana, beto         string
+	spring, anaCoupon string
 }
 
 func sum(t *testing.T) *summed {
@@ -203,4 +202,31 @@ func TestItemsAreFoundInTheCatalogue(t *testing.T) {
 	s.Sum(s.company, o)
 	s.want(reports.Query{Name: reports.Products, Start: "2026-03-01", End: "2026-03-01"},
 		"2026-03-01 p1 Vestido orders=3 quantity=4 sales=25.51", "2026-03-01 unknown orders=1 quantity=3", "totals orders=4 quantity=7 sales=25.51")
+}
+
+func TestVisitorsAndClicksAreReported(t *testing.T) {
+	t.Parallel()
+	s := sum(t)
+	s.Product(s.company, "p1", "Vestido", "v1")
+	s.Link(s.company, s.ana, s.spring, "abc")
+	s.Sum(s.company, s.paid(s.order("2026-03-01", 100, "Ana Prado"), s.ana, s.spring, "", 10))
+	s.Traffic(s.company, []facts.Traffic{
+		{Day: "2026-03-01", Of: facts.OfStore, Visitors: [5]int64{10, 5, 3, 2, 1}}, {Day: "2026-03-02", Of: facts.OfStore, Visitors: [5]int64{10}},
+		{Day: "2026-03-01", Of: facts.OfInfluencer(s.ana, s.spring), Visitors: [5]int64{4}}, {Day: "2026-03-02", Of: facts.OfInfluencer(s.beto, ""), Visitors: [5]int64{1}},
+		{Day: "2026-03-01", Of: facts.OfItem("v1"), Visitors: [5]int64{5, 5, 3, 2, 1}}, {Day: "2026-03-02", Of: facts.OfItem("sku-v1"), Visitors: [5]int64{1, 1}},
+		{Day: "2026-03-01", Of: facts.OfItem("unknown"), Visitors: [5]int64{1, 1}}, {Day: "2026-03-03", Of: facts.OfItem("v1"), Visitors: [5]int64{9, 9, 9, 9, 9}},
+	}, []facts.Clicks{{Day: "2026-03-01", Code: "abc", Clicks: 7}, {Day: "2026-03-03", Code: "abc", Clicks: 1}})
+	days := reports.Query{Name: reports.Sales, Start: "2026-03-01", End: "2026-03-02", By: reports.ByTotal}
+	s.want(days,
+		"2026-03-01 orders=1 sales=1 average_order=1 attributed_orders=1 attributed_sales=1 attributed_share=1 commission=0.1 roas=10 clicks=7 visits=20 conversion=0.05",
+		"totals orders=1 sales=1 average_order=1 attributed_orders=1 attributed_sales=1 attributed_share=1 commission=0.1 roas=10 clicks=7 visits=20 conversion=0.05")
+	days.Name = reports.Influencers
+	s.want(days,
+		"2026-03-01 Ana Prado Spring orders=1 sales=1 average_order=1 commission=0.1 roas=10 credited_orders=1 credited_sales=1 clicks=7 visits=4 conversion=0.25",
+		"2026-03-01 Beto Lima visits=1",
+		"totals orders=1 sales=1 average_order=1 commission=0.1 roas=10 credited_orders=1 credited_sales=1 clicks=7 visits=5 conversion=0.2")
+	days.Name = reports.Funnel
+	s.want(days,
+		"2026-03-01 p1 Vestido viewed=6 added_to_cart=3 began_checkout=2 bought=1 conversion=0.166667", "2026-03-01 unknown viewed=1",
+		"totals viewed=7 added_to_cart=3 began_checkout=2 bought=1 conversion=0.142857")
 }

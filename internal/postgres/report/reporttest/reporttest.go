@@ -11,6 +11,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -97,6 +98,13 @@ func (f *Fixture) Event(companyID, name string, at time.Time) {
 		pgx.NamedArgs{"company_id": companyID, "at": at, "event_id": id.String(), "name": name})
 }
 
+// Key makes an order be found by a key.
+func (f *Fixture) Key(companyID, orderID, kind, key string, createdAt time.Time) {
+	f.t.Helper()
+	f.exec(`insert into order_key (company_id, kind, key, created_at, order_id) values (@company_id, @kind, @key, @created_at, @order_id)`,
+		pgx.NamedArgs{"company_id": companyID, "kind": kind, "key": key, "created_at": createdAt, "order_id": orderID})
+}
+
 // Influencer makes an influencer and returns the id.
 func (f *Fixture) Influencer(companyID, name string) string {
 	f.t.Helper()
@@ -128,6 +136,7 @@ type Order struct {
 	InfluencerID        string
 	CampaignID          string
 	Evidence            commerce.Evidence
+	CouponID            string // by which the influencer is paid; empty: none
 	CommissionMinor     int64
 	FixedFeeMinor       int64 // in BRL, beside the commission of an order in another currency
 	DiscountCode        string
@@ -167,16 +176,16 @@ func (f *Fixture) Put(o Order) {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `
-			insert into payout (company_id, order_id, influencer_id, campaign_id, evidence, state, reason, base_minor, commission_minor, fixed_brl_minor, day, status, currency, total_minor)
-			select company_id, order_id, @influencer_id, @campaign_id, @evidence, @state, @reason, @base, @commission, @fixed, day, status, currency, total_minor
+			insert into payout (company_id, order_id, influencer_id, campaign_id, coupon_id, evidence, state, reason, base_minor, commission_minor, fixed_brl_minor, day, status, currency, total_minor)
+			select company_id, order_id, @influencer_id, @campaign_id, @coupon_id, @evidence, @state, @reason, @base, @commission, @fixed, day, status, currency, total_minor
 			from orders where company_id = @company_id and order_id = @order_id
 			on conflict (company_id, order_id) do update set influencer_id = excluded.influencer_id,
-				campaign_id = excluded.campaign_id, evidence = excluded.evidence,
+				campaign_id = excluded.campaign_id, coupon_id = excluded.coupon_id, evidence = excluded.evidence,
 				state = excluded.state, reason = excluded.reason, base_minor = excluded.base_minor, commission_minor = excluded.commission_minor,
 				fixed_brl_minor = excluded.fixed_brl_minor,
 				day = excluded.day, status = excluded.status, currency = excluded.currency, total_minor = excluded.total_minor`,
 			pgx.NamedArgs{"company_id": o.CompanyID, "order_id": o.ID, "influencer_id": postgres.NullIfEmpty(o.InfluencerID),
-				"campaign_id": postgres.NullIfEmpty(o.CampaignID), "evidence": postgres.NullIfEmpty(string(o.Evidence)),
+				"campaign_id": postgres.NullIfEmpty(o.CampaignID), "coupon_id": postgres.NullIfEmpty(o.CouponID), "evidence": postgres.NullIfEmpty(string(o.Evidence)),
 				"state": cmp.Or(o.State, "none"), "reason": o.Reason, "base": o.TotalMinor, "commission": o.CommissionMinor, "fixed": o.FixedFeeMinor}); err != nil {
 			return err
 		}
@@ -275,7 +284,30 @@ func (f *Fixture) Sum(companyID string, orders ...rollup.Order) {
 	}
 }
 
-// Coupon makes a coupon without bounds and returns the id.
+// Traffic adds to the numbers of visitors and clicks by day, as the processor does.
+func (f *Fixture) Traffic(companyID string, traffic []facts.Traffic, clicks []facts.Clicks) {
+	f.t.Helper()
+	if err := factstore.New(f.db).Transact(context.Background(), func(tx *factstore.Tx) error {
+		return errors.Join(tx.AddTraffic(context.Background(), companyID, traffic), tx.AddClicks(context.Background(), companyID, clicks))
+	}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// Link makes a short link of an influencer's campaign.
+func (f *Fixture) Link(companyID, influencerID, campaignID, code string) {
+	f.t.Helper()
+	f.exec(`insert into link (company_id, link_id, influencer_id, campaign_id, url, code, rev) values (@company_id, @id, @influencer_id, @campaign_id, 'https://loja.example.com/', @code, 1)`,
+		pgx.NamedArgs{"company_id": companyID, "id": uuid.NewString(), "influencer_id": influencerID, "campaign_id": campaignID, "code": code})
+}
+
+// Analyze lets PostgreSQL look at what was put, as autovacuum does some time later.
+func (f *Fixture) Analyze() {
+	f.t.Helper()
+	f.exec(`vacuum analyze`)
+}
+
+// Coupon makes a coupon without bounds and returns the id. campaignID may be empty.
 func (f *Fixture) Coupon(companyID, influencerID, campaignID, code string) string {
 	f.t.Helper()
 	id := uuid.NewString()

@@ -1,0 +1,58 @@
+package dashboard
+
+import (
+	"github.com/shopspring/decimal"
+)
+
+// chart is bars as the template "chart" draws them: an SVG, and a table with the
+// same numbers behind it (docs/adr/0011).
+type chart struct {
+	Title          string
+	First, Last    string // labels of the ends
+	Columns        [2]string
+	Bars           []bar
+	Width, Height  int // of the SVG's own units
+	HasValues      bool
+	Greatest       string // text of the greatest bar
+	GreatestHeight int
+}
+
+// bar is one bar: Value says how high it is, Text is the value for people.
+type bar struct {
+	Label, Text string
+	Value       decimal.Decimal // negative counts as 0
+	X, Y, W, H  int             // set by newChart
+}
+
+// Units of a chart's SVG.
+const (
+	chartHeight = 120
+	barWidth    = 20
+	barGap      = 4
+)
+
+// newChart scales bars to the greatest of them. label and value are the heads of
+// the table's columns.
+func newChart(title, label, value string, bars []bar) *chart {
+	c := &chart{Title: title, Columns: [2]string{label, value}, Bars: bars, Width: len(bars) * (barWidth + barGap), Height: chartHeight}
+	if len(bars) == 0 {
+		return c
+	}
+	c.First, c.Last = bars[0].Label, bars[len(bars)-1].Label
+	greatest := decimal.Zero
+	for _, b := range bars {
+		if b.Value.GreaterThan(greatest) {
+			greatest, c.Greatest = b.Value, b.Text
+		}
+	}
+	c.HasValues = greatest.IsPositive()
+	for i := range bars {
+		b := &bars[i]
+		b.X, b.W = i*(barWidth+barGap), barWidth
+		if b.Value.IsPositive() {
+			b.H = max(1, int(b.Value.Mul(decimal.NewFromInt(chartHeight)).Div(greatest).Round(0).IntPart()))
+		}
+		b.Y = chartHeight - b.H
+	}
+	return c
+}

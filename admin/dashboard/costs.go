@@ -1,0 +1,183 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+const (
+	costsPath = "/dashboard/costs"
+	mostCosts = 2000
+	// projectedDays is how many days the history shows, today included.
+	projectedDays = 30
+)
+
+// costsPage is what templates/costs.html shows.
+type costsPage struct {
+	head
+	Form        *form
+	Edit        string // id of the cost that is changed; empty: a new one
+	EditOf      string // its frequency
+	List        []costRow
+	History     *chart
+	Total       string
+	From, Until string
+}
+
+type costRow struct{ ID, Name, Category, Value, Frequency, FrequencyIs, Period, EditPath string }
+
+func (s *Server) costRoutes() []route {
+	return []route{
+		{pattern: "GET " + costsPath, handle: s.costs},
+		{pattern: "POST " + costsPath, owner: true, handle: s.saveCost},
+		{pattern: "POST " + costsPath + "/remove", owner: true, handle: s.removeCost},
+	}
+}
+
+func (s *Server) costs(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	page := costsPage{Form: s.costForm(v, commerce.AdditionalCost{Frequency: commerce.Monthly, StartDate: s.dayOf(v)}, nil)}
+	if id := r.URL.Query().Get("edit"); id != "" {
+		page.Edit = id
+	}
+	s.showCosts(w, r, v, http.StatusOK, page)
+}
+
+func (s *Server) costForm(v pageRequest, now commerce.AdditionalCost, typed map[string][]string) *form {
+	f := newForm(v.lang, "costs", typed)
+	value := ""
+	if now.ValueMinor > 0 {
+		value = s.localNumber(v, commerce.FormatSum(decimal.NewFromInt(now.ValueMinor), commerce.BRL))
+	}
+	f.add(field{Name: "name", Required: true, Max: commerce.MaxName, Value: now.Name})
+	f.add(field{Name: "category", Max: commerce.MaxCategory, Value: now.Category})
+	f.add(field{Name: "value", Required: true, Value: value})
+	f.add(field{Name: "frequency", Type: "select", Value: now.Frequency, Options: f.options("frequency", commerce.Frequencies...)})
+	f.add(field{Name: "start_date", Type: "date", Required: true, Value: now.StartDate})
+	f.add(field{Name: "end_date", Type: "date", Value: now.EndDate})
+	return f
+}
+
+func (s *Server) showCosts(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page costsPage) {
+	v.here = storePath(costsPath, v.current.CompanyID)
+	page.head = v.head(v.lang.T("costs.title"), "costs")
+	list, err := s.db.AdditionalCosts(r.Context(), v.current.CompanyID, commerce.CostFilter{}, mostCosts)
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	found := page.Edit == ""
+	for _, c := range list {
+		if c.ID == page.Edit && r.Method == http.MethodGet {
+			found, page.EditOf, page.Form = true, c.Frequency, s.costForm(v, c, nil)
+		}
+		page.List = append(page.List, costRow{ID: c.ID, Name: c.Name, Category: c.Category, Value: v.lang.Money(c.ValueMinor, commerce.BRL), Frequency: v.lang.T("costs.frequency_" + c.Frequency),
+			FrequencyIs: c.Frequency, Period: v.lang.Period(c.StartDate, c.EndDate), EditPath: storePath(costsPath, v.current.CompanyID, "edit", c.ID)})
+	}
+	if !found && r.Method == http.MethodGet {
+		s.problemOf(w, r, http.StatusNotFound, "no_cost")
+		return
+	}
+	if err := s.projectCosts(r, v, &page); err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	s.render(w, r, status, "costs.html", page)
+}
+
+// projectCosts fills the page's history: what the costs amount to on each day.
+func (s *Server) projectCosts(r *http.Request, v pageRequest, page *costsPage) error {
+	last, err := time.Parse(time.DateOnly, s.dayOf(v))
+	if err != nil {
+		return err
+	}
+	first := last.AddDate(0, 0, 1-projectedDays)
+	filter := commerce.CostFilter{From: first.Format(time.DateOnly), To: last.Format(time.DateOnly)}
+	list, err := s.db.AdditionalCostVersions(r.Context(), v.current.CompanyID, filter, mostCosts)
+	if err != nil {
+		return err
+	}
+	sum, bars := decimal.Zero, []bar{}
+	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
+		minor := decimal.Zero
+		for _, c := range list {
+			if value, inForce := c.On(day); inForce {
+				minor = minor.Add(decimal.NewFromInt(value))
+			}
+		}
+		sum = sum.Add(minor)
+		bars = append(bars, bar{Label: v.lang.Date(day), Value: minor, Text: v.lang.Sum(minor, commerce.BRL)})
+	}
+	page.History = newChart(v.lang.T("costs.history"), v.lang.T("costs.day"), v.lang.T("costs.value"), bars)
+	page.Total, page.From, page.Until = v.lang.Sum(sum, commerce.BRL), v.lang.Date(first), v.lang.Date(last)
+	return nil
+}
+
+// saveCost adds a cost, or changes the one that is named.
+func (s *Server) saveCost(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	f := s.costForm(v, commerce.AdditionalCost{}, r.PostForm)
+	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
+	cost := commerce.AdditionalCost{ID: get("id"), Name: get("name"), Category: get("category"), Frequency: get("frequency"), StartDate: get("start_date"), EndDate: get("end_date")}
+	cost.ValueMinor = s.typedMoney(v, f, "value", get("value"))
+	f.refuse(cost.Check(), nil)
+	var err error
+	switch {
+	case f.Failed():
+	case cost.ID == "":
+		var id uuid.UUID
+		if id, err = uuid.NewV7FromReader(s.random); err == nil {
+			cost.ID = id.String()
+			err = s.db.AddAdditionalCost(r.Context(), s.author(v), cost)
+		}
+	case !commerce.IsUUID(cost.ID):
+		err = commerce.ErrNotFound
+	default:
+		change := commerce.CostChange{Name: wire.Some(cost.Name), Category: wire.Some(cost.Category), Frequency: wire.Some(cost.Frequency),
+			StartDate: wire.Some(cost.StartDate), EndDate: wire.Some(cost.EndDate), ValueMinor: wire.Some(cost.ValueMinor)}
+		err = s.db.ChangeAdditionalCost(r.Context(), s.author(v), cost.ID, get("was"), func(now *commerce.AdditionalCost) error {
+			change.Apply(now)
+			return nil
+		})
+	}
+	switch {
+	case errors.Is(err, commerce.ErrNotFound):
+		s.problemOf(w, r, http.StatusNotFound, "no_cost")
+	case err != nil:
+		s.unavailable(w, r, err)
+	case f.Failed():
+		s.showCosts(w, r, v, http.StatusUnprocessableEntity, costsPage{Form: f, Edit: get("id"), EditOf: get("was")})
+	default:
+		done(w, r, storePath(costsPath, v.current.CompanyID), "cost_saved")
+	}
+}
+
+// typedMoney reads an amount in BRL as people type it, in cents.
+func (s *Server) typedMoney(v pageRequest, f *form, name, text string) int64 {
+	if text == "" {
+		return 0
+	}
+	minor, err := commerce.ParseMinor(typedDecimal(text), commerce.BRL)
+	if err != nil {
+		f.fail(name, v.lang.T("form.money"))
+	}
+	return minor
+}
+
+func (s *Server) removeCost(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	id, err := r.PostForm.Get("id"), error(commerce.ErrNotFound)
+	if commerce.IsUUID(id) {
+		err = s.db.DeleteAdditionalCost(r.Context(), s.author(v), id, r.PostForm.Get("frequency"))
+	}
+	if err != nil {
+		s.notFoundOr(w, r, err, "no_cost")
+		return
+	}
+	done(w, r, storePath(costsPath, v.current.CompanyID), "cost_removed")
+}

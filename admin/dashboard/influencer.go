@@ -1,0 +1,434 @@
+package dashboard
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/boombuler/barcode/qr"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+const influencerPath = "/dashboard/influencer"
+
+// influencerPage is what templates/influencer.html shows.
+type influencerPage struct {
+	head
+	ID, Name, Category string
+	Campaigns          []campaignBlock
+	Costs              []agreementLine
+	Coupons            *timeline
+	Orders             string // path of the influencer's orders
+	Links, Coupon      *form  // to add
+	Cost               *form
+	Alert              string
+}
+
+type campaignBlock struct {
+	ID, Name string
+	Links    []linkLine
+	Coupons  []couponLine
+}
+
+type linkLine struct {
+	Short       string // as people share it; the code alone where the short host is not known
+	Copy        string // with https://; empty where it is not known
+	Destination string
+	Code        string // path of its QR code; empty where the short host is not known
+}
+
+type couponLine struct {
+	Code, Period string
+	State        string // active | ahead | over: also a class
+	StateText    string
+}
+
+type agreementLine struct{ ID, Formula, For, Period string }
+
+// timeline is the coupons' periods on one line of time, for an SVG.
+type timeline struct {
+	Rows                   []timelineRow
+	First, Last            string
+	Today, Width, Height   int
+	TodayText, Description string
+}
+
+type timelineRow struct {
+	Code, Text, State string
+	X, W, Y           int
+}
+
+func (s *Server) influencer(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	s.showInfluencer(w, r, v, http.StatusOK, influencerPage{})
+}
+
+// forms of the page, empty.
+func (s *Server) linksForm(v pageRequest, typed map[string][]string) *form {
+	f := newForm(v.lang, "influencer", typed)
+	f.ids = "l-"
+	f.add(field{Name: "campaign", Max: commerce.MaxName})
+	f.add(field{Name: "links", Type: "textarea", Required: true})
+
+	return f
+}
+
+func (s *Server) couponForm(v pageRequest, i commerce.Influencer, typed map[string][]string) *form {
+	f := newForm(v.lang, "influencer", typed)
+	f.ids = "k-"
+	f.add(field{Name: "campaign_id", Type: "select", Options: s.campaignOptions(v, i, false)})
+	s.couponFields(f, true)
+	return f
+}
+
+func (s *Server) agreementForm(v pageRequest, i commerce.Influencer, typed map[string][]string) *form {
+	f := newForm(v.lang, "influencer", typed)
+	f.ids = "c-"
+	f.add(field{Name: "campaign_id", Type: "select", Options: s.campaignOptions(v, i, true)})
+	s.costFields(v, f, true)
+	return f
+}
+
+// campaignOptions are an influencer's campaigns; with all, "any" is the first.
+func (s *Server) campaignOptions(v pageRequest, i commerce.Influencer, all bool) (list []option) {
+	if all {
+		list = append(list, option{Label: v.lang.T("influencer.any_campaign")})
+	}
+	for _, c := range i.Campaigns {
+		list = append(list, option{Value: c.CampaignID, Label: campaignName(v, c)})
+	}
+	return list
+}
+
+func campaignName(v pageRequest, c commerce.Campaign) string {
+	if c.Name == "" {
+		return v.lang.T("influencer.no_campaign")
+	}
+	return c.Name
+}
+
+// showInfluencer shows the influencer whose id the address has. Forms that are nil
+// are shown empty.
+func (s *Server) showInfluencer(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page influencerPage) {
+	i, ok := s.influencerOf(w, r, v)
+	if !ok {
+		return
+	}
+	v.here = storePath(influencerPath, v.current.CompanyID, "id", i.InfluencerID)
+	page.head, page.ID, page.Name, page.Category = v.head(i.Name, "influencers"), i.InfluencerID, i.Name, i.Category
+	page.Orders = storePath(ordersPath, v.current.CompanyID, "influencer", i.InfluencerID)
+	if page.Links == nil {
+		page.Links = s.linksForm(v, nil)
+	}
+	if page.Coupon == nil {
+		page.Coupon = s.couponForm(v, i, nil)
+	}
+	if page.Cost == nil {
+		page.Cost = s.agreementForm(v, i, nil)
+	}
+	today := s.dayOf(v)
+	names := map[string]string{}
+	for _, c := range i.Campaigns {
+		names[c.CampaignID] = campaignName(v, c)
+		page.Campaigns = append(page.Campaigns, s.viewCampaign(v, i, c, today))
+	}
+	for _, c := range i.Costs {
+		page.Costs = append(page.Costs, viewCost(v.lang, c, names[c.CampaignID]))
+	}
+	page.Coupons = s.timelineOf(v, i.Coupons, today)
+	s.render(w, r, status, "influencer.html", page)
+}
+
+func (s *Server) viewCampaign(v pageRequest, i commerce.Influencer, c commerce.Campaign, today string) campaignBlock {
+	block := campaignBlock{ID: c.CampaignID, Name: campaignName(v, c)}
+	for _, link := range i.Links {
+		if link.CampaignID == c.CampaignID {
+			line := linkLine{Destination: link.URL}
+			if line.Short, line.Copy = s.shortLink(link.Code); line.Copy != "" {
+				line.Code = storePath(influencerPath+"/qr.svg", v.current.CompanyID, "id", i.InfluencerID, "code", link.Code)
+			}
+			block.Links = append(block.Links, line)
+		}
+	}
+	for _, coupon := range i.Coupons {
+		if coupon.CampaignID == c.CampaignID {
+			state := stateOf(coupon.CouponTerms, today)
+			block.Coupons = append(block.Coupons, couponLine{Code: coupon.Code, Period: v.lang.Period(coupon.StartDate, coupon.EndDate), State: state, StateText: v.lang.T("coupon." + state)})
+		}
+	}
+	return block
+}
+
+// stateOf says whether a coupon is in force on a day: active, ahead or over.
+func stateOf(c commerce.CouponTerms, today string) string {
+	switch {
+	case c.StartDate != "" && c.StartDate > today:
+		return "ahead"
+	case c.EndDate != "" && c.EndDate < today:
+		return "over"
+	}
+	return "active"
+}
+
+// influencerOf returns the influencer whose id the address has, or answers that
+// there is none.
+func (s *Server) influencerOf(w http.ResponseWriter, r *http.Request, v pageRequest) (i commerce.Influencer, ok bool) {
+	err := error(commerce.ErrNotFound)
+	if id := r.URL.Query().Get("id"); commerce.IsUUID(id) {
+		i, err = s.db.Influencer(r.Context(), v.current.CompanyID, strings.ToLower(id))
+	}
+	if err != nil {
+		s.notFoundOr(w, r, err, "no_influencer")
+		return i, false
+	}
+	return i, true
+}
+
+// Units of the timeline's SVG, and the days that it shows around today.
+const (
+	timelineWidth  = 1000
+	rowHeight      = 22
+	timelineBefore = 183
+	timelineAfter  = 182
+	mostTimeline   = 30
+)
+
+// timelineOf puts the coupons that are in force within a year around today on a
+// line of time; nil where there are none.
+func (s *Server) timelineOf(v pageRequest, coupons []commerce.Coupon, today string) *timeline {
+	now, err := time.Parse(time.DateOnly, today)
+	if err != nil || len(coupons) == 0 {
+		return nil
+	}
+	first, last := now.AddDate(0, 0, -timelineBefore), now.AddDate(0, 0, timelineAfter)
+	t := &timeline{First: v.lang.Date(first), Last: v.lang.Date(last), Width: timelineWidth, TodayText: v.lang.T("sales.today")}
+	at := func(day string, otherwise time.Time) int {
+		when, err := time.Parse(time.DateOnly, day)
+		if err != nil {
+			when = otherwise
+		}
+		days := int(when.Sub(first) / (24 * time.Hour))
+		return max(0, min(timelineWidth, days*timelineWidth/(timelineBefore+timelineAfter)))
+	}
+	t.Today = at(today, now)
+	for _, c := range coupons {
+		if c.EndDate != "" && c.EndDate < first.Format(time.DateOnly) || c.StartDate > last.Format(time.DateOnly) || len(t.Rows) == mostTimeline {
+			continue
+		}
+		row := timelineRow{Code: c.Code, Text: c.Code + ": " + v.lang.Period(c.StartDate, c.EndDate), State: stateOf(c.CouponTerms, today), X: at(c.StartDate, first), Y: len(t.Rows) * rowHeight}
+		row.W = max(4, at(c.EndDate, last)-row.X)
+		t.Rows = append(t.Rows, row)
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	t.Height = len(t.Rows) * rowHeight
+	return t
+}
+
+// linkCode is the QR code of a short link, as SVG.
+func (s *Server) linkCode(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	i, ok := s.influencerOf(w, r, v)
+	if !ok {
+		return
+	}
+	address := ""
+	for _, link := range i.Links {
+		if link.Code == r.URL.Query().Get("code") {
+			_, address = s.shortLink(link.Code)
+		}
+	}
+	if address == "" {
+		s.problemOf(w, r, http.StatusNotFound, "no_influencer")
+		return
+	}
+	code, err := qr.Encode(address, qr.M, qr.Auto)
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	const quiet = 4 // modules around the code (ISO/IEC 18004)
+	size := code.Bounds().Dx()
+	var path strings.Builder
+	for y := range size {
+		for x := range size {
+			if dark, _, _, _ := code.At(x, y).RGBA(); dark == 0 {
+				fmt.Fprintf(&path, "M%d %dh1v1h-1z", x+quiet, y+quiet)
+			}
+		}
+	}
+	w.Header().Set("Content-Type", "image/svg+xml")
+	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[1]d" width="480" height="480" shape-rendering="crispEdges"><rect width="%[1]d" height="%[1]d" fill="#fff"/><path d="%[2]s"/></svg>`,
+		size+2*quiet, path.String())
+}
+
+// back leads to the influencer's page after a form.
+func (s *Server) back(w http.ResponseWriter, r *http.Request, v pageRequest, what string) {
+	done(w, r, storePath(influencerPath, v.current.CompanyID, "id", r.URL.Query().Get("id")), what)
+}
+
+// refuseRule shows an error of the database that is the person's to correct; false
+// for another error.
+func (s *Server) refuseRule(f *form, err error) bool {
+	var conflict *commerce.CouponConflictError
+	switch {
+	case errors.As(err, &conflict):
+		for _, c := range conflict.Conflicts {
+			f.fail("code", f.l.T("influencer.coupon_conflict", c.Code, c.Influencer, f.l.Period(c.StartDate, c.EndDate)))
+		}
+	case errors.Is(err, commerce.ErrTooManyCosts):
+		f.fail("var_fee", f.l.T("influencer.too_many_costs", commerce.MaxLiveCosts))
+	case errors.Is(err, commerce.ErrCampaignTaken), errors.Is(err, commerce.ErrCampaignName):
+		f.fail("campaign", f.l.T("influencer.campaign_taken"))
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *Server) changeCategory(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	i, ok := s.influencerOf(w, r, v)
+	if !ok {
+		return
+	}
+	category := strings.TrimSpace(r.PostForm.Get("category"))
+	if bad := commerce.CheckCategory(i.Name, category); bad.Any() {
+		s.showInfluencer(w, r, v, http.StatusUnprocessableEntity, influencerPage{Alert: violationText(v.lang, bad.List[0])})
+		return
+	}
+	if err := s.db.UpdateInfluencer(r.Context(), s.author(v), i.Name, category); err != nil {
+		s.notFoundOr(w, r, err, "no_influencer")
+		return
+	}
+	s.back(w, r, v, "influencer_saved")
+}
+
+func (s *Server) addLinks(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	i, ok := s.influencerOf(w, r, v)
+	if !ok {
+		return
+	}
+	f := s.linksForm(v, r.PostForm)
+	_, ok = s.tryRegister(w, r, v, f, commerce.Registration{Name: i.Name, Campaign: strings.TrimSpace(r.PostForm.Get("campaign")), Links: typedList(r.PostForm.Get("links"))})
+	switch {
+	case !ok:
+	case f.Failed():
+		s.showInfluencer(w, r, v, http.StatusUnprocessableEntity, influencerPage{Links: f})
+	default:
+		s.back(w, r, v, "influencer_saved")
+	}
+}
+
+func (s *Server) addCoupon(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	i, ok := s.influencerOf(w, r, v)
+	if !ok {
+		return
+	}
+	f := s.couponForm(v, i, r.PostForm)
+	asked := commerce.NewCoupon{CampaignID: s.campaignOf(i, r.PostForm.Get("campaign_id")), CouponTerms: typedCoupon(r)}
+	f.refuse(asked.Check(), couponNames)
+	if !f.Failed() {
+		if _, err := s.db.AddCoupon(r.Context(), s.author(v), asked.CampaignID, asked.CouponTerms, s.random); err != nil && !s.refuseRule(f, err) {
+			s.notFoundOr(w, r, err, "no_influencer")
+			return
+		}
+	}
+	if f.Failed() {
+		s.showInfluencer(w, r, v, http.StatusUnprocessableEntity, influencerPage{Coupon: f})
+		return
+	}
+	s.back(w, r, v, "influencer_saved")
+}
+
+// campaignOf returns the id of one of an influencer's campaigns, else "".
+func (s *Server) campaignOf(i commerce.Influencer, id string) string {
+	for _, c := range i.Campaigns {
+		if c.CampaignID == id {
+			return id
+		}
+	}
+	return ""
+}
+
+func (s *Server) removeCoupon(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	i, ok := s.influencerOf(w, r, v)
+	if !ok {
+		return
+	}
+	campaign, err := s.campaignOf(i, r.PostForm.Get("campaign_id")), error(commerce.ErrNotFound)
+	if code := r.PostForm.Get("code"); campaign != "" && commerce.IsID(code) {
+		_, err = s.db.DeleteCoupon(r.Context(), s.author(v), campaign, code)
+	}
+	if err != nil {
+		s.notFoundOr(w, r, err, "no_influencer")
+		return
+	}
+	s.back(w, r, v, "coupon_removed")
+}
+
+func (s *Server) addCost(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	i, ok := s.influencerOf(w, r, v)
+	if !ok {
+		return
+	}
+	f := s.agreementForm(v, i, r.PostForm)
+	asked := commerce.NewCost{InfluencerRef: commerce.InfluencerRef{Name: i.Name, CampaignID: s.campaignOf(i, r.PostForm.Get("campaign_id"))}, CostTerms: s.typedCost(r, v, f)}
+	asked.CampaignCost = asked.CampaignID != ""
+	if r.PostForm.Get("campaign_id") != asked.CampaignID {
+		f.fail("campaign_id", v.lang.T("form.choose"))
+	}
+	f.refuse(asked.Check(), costNames)
+	if !f.Failed() {
+		if _, _, err := s.db.AddCost(r.Context(), s.author(v), asked.Name, asked.CampaignID, asked.CostTerms, s.random); err != nil && !s.refuseRule(f, err) {
+			s.notFoundOr(w, r, err, "no_influencer")
+			return
+		}
+	}
+	if f.Failed() {
+		s.showInfluencer(w, r, v, http.StatusUnprocessableEntity, influencerPage{Cost: f})
+		return
+	}
+	s.back(w, r, v, "influencer_saved")
+}
+
+func (s *Server) removeInfluencerCost(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	i, ok := s.influencerOf(w, r, v)
+	if !ok {
+		return
+	}
+	err := error(commerce.ErrNotFound)
+	for _, c := range i.Costs {
+		if c.CostID == r.PostForm.Get("cost") {
+			err = s.db.DeleteCost(r.Context(), s.author(v), c.CostID, false)
+		}
+	}
+	if err != nil {
+		s.notFoundOr(w, r, err, "no_influencer")
+		return
+	}
+	s.back(w, r, v, "agreement_removed")
+}
+
+// archive ends an influencer's links, coupons and costs, or those of one campaign.
+func (s *Server) archive(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	i, ok := s.influencerOf(w, r, v)
+	if !ok {
+		return
+	}
+	campaign := r.PostForm.Get("campaign_id")
+	if campaign != s.campaignOf(i, campaign) {
+		s.problemOf(w, r, http.StatusNotFound, "no_influencer")
+		return
+	}
+	if _, err := s.db.ArchiveInfluencer(r.Context(), s.author(v), i.Name, campaign); err != nil {
+		s.notFoundOr(w, r, err, "no_influencer")
+		return
+	}
+	if campaign != "" {
+		s.back(w, r, v, "campaign_archived")
+		return
+	}
+	done(w, r, storePath(influencersPath, v.current.CompanyID), "influencer_archived")
+}

@@ -1,0 +1,162 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+const (
+	ordersPath    = "/dashboard/orders"
+	ordersPerPage = 50
+)
+
+// ordersPage is what templates/orders.html shows.
+type ordersPage struct {
+	head
+	Text, From, To, Coupon, Influencer string // what was asked for
+	Statuses                           []option
+	List                               []orderRow
+	More, First                        string
+	Searched                           bool
+}
+
+func (s *Server) orderRoutes() []route {
+	return []route{
+		{pattern: "GET /dashboard/order", handle: s.order},
+		{pattern: "POST /dashboard/order/evidence", owner: true, handle: s.decide},
+		{pattern: "GET " + ordersPath, handle: s.orders},
+	}
+}
+
+// orders lists orders by filters, or looks for some by what a person knows of them:
+// their number, or the customer's e-mail, of which only the keyed hash is looked up.
+func (s *Server) orders(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	query := r.URL.Query()
+	page := ordersPage{
+		head: v.head(v.lang.T("orders.title"), "orders"),
+		Text: strings.TrimSpace(query.Get("q")), From: query.Get("from"), To: query.Get("to"), Coupon: strings.TrimSpace(query.Get("coupon")), Influencer: query.Get("influencer"),
+	}
+	after, err := commerce.ParseCursor(query.Get("after"))
+	if err != nil || !orderFiltersAreGood(&page, query.Get("status")) {
+		s.problemOf(w, r, http.StatusBadRequest, "bad_address")
+		return
+	}
+	page.Statuses = []option{{Label: v.lang.T("orders.any")}}
+	for i, word := range statusWords {
+		n := strconv.Itoa(i)
+		page.Statuses = append(page.Statuses, option{Value: n, Label: v.lang.T("status." + word), Chosen: n == query.Get("status")})
+	}
+	var list []commerce.Sale
+	if page.Text != "" {
+		page.Searched = true
+		list, err = s.findOrders(r, v, page.Text)
+	} else {
+		list, err = s.listOrders(r, v, &page, query.Get("status"), after)
+	}
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	zone := zoneOf(v.current.Timezone)
+	for _, sale := range list {
+		row := viewSale(v.lang, sale, v.current.CompanyID, zone)
+		row.Time = v.lang.Date(sale.CreatedAt.In(zone)) + " " + row.Time
+		page.List = append(page.List, row)
+	}
+	s.render(w, r, http.StatusOK, "orders.html", page)
+}
+
+func orderFiltersAreGood(page *ordersPage, status string) bool {
+	for _, day := range []string{page.From, page.To} {
+		if _, err := commerce.ParseDay(day, time.UTC); day != "" && err != nil {
+			return false
+		}
+	}
+	known := status == "" || status == "0" || status == "1" || status == "2"
+	return known && (page.Influencer == "" || commerce.IsUUID(page.Influencer)) && (page.Coupon == "" || commerce.IsID(page.Coupon)) &&
+		(page.Text == "" || commerce.IsID(page.Text))
+}
+
+func (s *Server) findOrders(r *http.Request, v pageRequest, text string) ([]commerce.Sale, error) {
+	search := commerce.OrderSearch{Text: text, Limit: ordersPerPage}
+	if strings.Contains(text, "@") && s.hasher != nil {
+		company, err := s.db.Company(r.Context(), v.current.CompanyID)
+		if err != nil {
+			return nil, err
+		}
+		search.Email = s.hasher.Company(company.CompanyID, company.Country).Email(text)
+	}
+	return s.db.FindOrders(r.Context(), v.current.CompanyID, search)
+}
+
+// storedOrderID is an order's id, which its body has.
+func storedOrderID(o commerce.StoredOrder) string {
+	var body struct {
+		OrderID string `json:"orderId"`
+	}
+	_ = json.Unmarshal(o.Body, &body) // it was marshalled by the processor
+	return body.OrderID
+}
+
+func (s *Server) listOrders(r *http.Request, v pageRequest, page *ordersPage, status string, after commerce.Cursor) ([]commerce.Sale, error) {
+	filter := commerce.OrderFilter{InfluencerID: page.Influencer, Coupon: commerce.FoldCode(page.Coupon), From: page.From, To: page.To, After: after, Limit: ordersPerPage + 1}
+	if n, err := strconv.Atoi(status); err == nil {
+		filter.Status = &n
+	}
+	found, err := s.db.Orders(r.Context(), v.current.CompanyID, filter)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	here := func(cursor string) string {
+		return storePath(ordersPath, v.current.CompanyID, "status", status, "from", page.From, "to", page.To, "coupon", page.Coupon, "influencer", page.Influencer, "after", cursor)
+	}
+	if !after.IsZero() {
+		page.First = here("")
+	}
+	ids := make([]string, 0, len(found))
+	for _, o := range found[:min(len(found), ordersPerPage)] {
+		ids = append(ids, storedOrderID(o))
+	}
+	if len(found) > ordersPerPage {
+		last := found[ordersPerPage-1]
+		page.More = here(commerce.Cursor{At: last.CreatedAt, OrderID: storedOrderID(last)}.String())
+	}
+	return s.db.SalesOf(r.Context(), v.current.CompanyID, ids)
+}
+
+// decide is what the merchant decides about an influencer's link, as
+// POST /order/{orderId}/evidence does.
+func (s *Server) decide(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	decision := commerce.EvidenceDecision{OrderID: r.URL.Query().Get("id"), InfluencerID: r.PostForm.Get("influencer"), Decision: r.PostForm.Get("decision")}
+	if bad := decision.Check(); bad.Any() || !commerce.IsID(decision.OrderID) {
+		s.problemOf(w, r, http.StatusBadRequest, "bad_form")
+		return
+	}
+	sale, err := s.db.ExplainedSale(r.Context(), v.current.CompanyID, decision.OrderID)
+	if err == nil {
+		decision.Touches = facts.TouchesOf(sale.Explanation, decision.InfluencerID, wire.MaxAccepted)
+		err = s.db.DecideEvidence(r.Context(), s.author(v), decision)
+	}
+	if errors.Is(err, commerce.ErrNotFound) {
+		s.problemOf(w, r, http.StatusNotFound, "no_order")
+		return
+	}
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	to := orderPath(v.current.CompanyID, decision.OrderID)
+	if r.PostForm.Get("from") == "reviews" {
+		to = storePath(reviewsPath, v.current.CompanyID)
+	}
+	what := map[string]string{commerce.EvidenceAccept: "decided_accept", commerce.EvidenceRefuse: "decided_refuse", commerce.EvidenceWithdraw: "decided_withdraw"}
+	done(w, r, to, what[decision.Decision])
+}

@@ -1,0 +1,315 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/statementlink"
+)
+
+const (
+	payoutsPath    = "/dashboard/payouts"
+	reviewsPath    = "/dashboard/reviews"
+	statementsPath = "/dashboard/statements"
+
+	balancesShown     = 500
+	reviewsPerPage    = 25
+	statementsPerPage = 50
+	// statementLinkLife is how long a link lets an influencer see the own statement.
+	statementLinkLife = 90 * 24 * time.Hour
+)
+
+// payoutsPage is what templates/payouts.html shows.
+type payoutsPage struct {
+	head
+	Today     string
+	Form      *form
+	List      []balanceRow
+	Hidden    bool  // there are more
+	Waiting   bool  // some wait for a decision
+	Waiting64 int64 // how many, up to a page
+	Reviews   string
+	Overview  []tile
+}
+
+type balanceRow struct {
+	Influencer, Href                      string
+	Expected, Review, Held, Payable, Paid string
+}
+
+// reviewsPage is what templates/reviews.html shows.
+type reviewsPage struct {
+	head
+	List        []reviewRow
+	More, First string
+}
+
+type reviewRow struct {
+	ID, Name, Href, When, Total string
+	InfluencerID, Influencer    string
+	Commission, Reason          string
+	Touches                     []touchLine
+}
+
+// statementsPage is what templates/statements.html shows.
+type statementsPage struct {
+	head
+	List        []statementRow
+	More, First string
+	Today       string
+	Closing     bool   // some are being closed: the page reloads
+	Link        string // a signed link that was made just now
+	LinkOf      string
+	Alert       string
+}
+
+type statementRow struct {
+	ID, Influencer, Period, Opening, Total, State, StateText, Paid string
+	Lines                                                          int64
+	Payable, Closed                                                bool
+}
+
+func (s *Server) payoutRoutes() []route {
+	return []route{
+		{pattern: "GET " + payoutsPath, handle: s.payouts},
+		{pattern: "GET " + reviewsPath, handle: s.reviews},
+		{pattern: "GET " + statementsPath, handle: s.statements},
+		{pattern: "POST " + statementsPath, owner: true, handle: s.closeStatements},
+		{pattern: "POST " + statementsPath + "/pay", owner: true, handle: s.payStatement},
+		{pattern: "POST " + statementsPath + "/link", owner: true, handle: s.linkStatement},
+	}
+}
+
+func (s *Server) dayOf(v pageRequest) string {
+	return s.now().In(zoneOf(v.current.Timezone)).Format(time.DateOnly)
+}
+
+func (s *Server) payouts(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	s.showPayouts(w, r, v, http.StatusOK, s.closingForm(v, nil))
+}
+
+// closingForm asks up to which day statements are made.
+func (s *Server) closingForm(v pageRequest, typed map[string][]string) *form {
+	f := newForm(v.lang, "payouts", typed)
+	f.add(field{Name: "end_date", Type: "date", Required: true, Value: s.dayOf(v)})
+	return f
+}
+
+func (s *Server) showPayouts(w http.ResponseWriter, r *http.Request, v pageRequest, status int, f *form) {
+	v.here = storePath(payoutsPath, v.current.CompanyID)
+	page := payoutsPage{head: v.head(v.lang.T("payouts.title"), "payouts"), Form: f, Today: s.dayOf(v), Reviews: storePath(reviewsPath, v.current.CompanyID)}
+	list, err := s.db.Balances(r.Context(), v.current.CompanyID, page.Today, commerce.BalanceCursor{}, balancesShown+1)
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	if page.Hidden = len(list) > balancesShown; page.Hidden {
+		list = list[:balancesShown]
+	}
+	waiting, err := s.db.Reviews(r.Context(), v.current.CompanyID, commerce.Cursor{}, reviewsPerPage+1)
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	page.Waiting, page.Waiting64 = len(waiting) > 0, int64(len(waiting))
+	total := map[string]sums{"expected": {}, "review": {}, "held": {}, "payable": {}, "paid": {}}
+	for _, b := range list {
+		sum := func(kind string, minor decimal.Decimal) string {
+			total[kind].add(b.Currency, minor)
+			if minor.IsZero() {
+				return "–"
+			}
+			return v.lang.Sum(minor, b.Currency)
+		}
+		page.List = append(page.List, balanceRow{
+			Influencer: b.Influencer, Href: storePath(influencerPath, v.current.CompanyID, "id", b.InfluencerID),
+			Expected: sum("expected", b.ExpectedMinor), Review: sum("review", b.ReviewMinor), Held: sum("held", b.HeldMinor),
+			Payable: sum("payable", b.PayableMinor), Paid: sum("paid", b.PaidMinor),
+		})
+	}
+	for _, kind := range []string{"expected", "review", "held", "payable", "paid"} {
+		lines := total[kind].lines(v.lang, v.current.Currency)
+		page.Overview = append(page.Overview, tile{ID: kind, Label: v.lang.T("payouts." + kind), Lines: lines, Note: v.lang.T("payouts." + kind + "_note"), Size: sizeOf(lines...)})
+	}
+	s.render(w, r, status, "payouts.html", page)
+}
+
+func (s *Server) reviews(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	before, err := commerce.ParseCursor(r.URL.Query().Get("before"))
+	if err != nil {
+		s.problemOf(w, r, http.StatusBadRequest, "bad_address")
+		return
+	}
+	list, err := s.db.Reviews(r.Context(), v.current.CompanyID, before, reviewsPerPage+1)
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	page := reviewsPage{head: v.head(v.lang.T("reviews.title"), "reviews")}
+	if !before.IsZero() {
+		page.First = storePath(reviewsPath, v.current.CompanyID)
+	}
+	if len(list) > reviewsPerPage {
+		list = list[:reviewsPerPage]
+		last := list[len(list)-1].Sale
+		page.More = storePath(reviewsPath, v.current.CompanyID, "before", commerce.Cursor{At: last.CreatedAt, OrderID: last.OrderID}.String())
+	}
+	zone := zoneOf(v.current.Timezone)
+	for _, review := range list {
+		page.List = append(page.List, s.viewReview(v, review, zone))
+	}
+	s.render(w, r, http.StatusOK, "reviews.html", page)
+}
+
+func (s *Server) viewReview(v pageRequest, review commerce.Review, zone *time.Location) reviewRow {
+	l, sale := v.lang, review.Sale
+	row := reviewRow{ID: sale.OrderID, Name: orderName(sale), Href: orderPath(v.current.CompanyID, sale.OrderID), When: l.Time(sale.CreatedAt.In(zone)),
+		Total: l.Money(sale.TotalMinor, sale.Currency), InfluencerID: review.InfluencerID, Influencer: review.Influencer,
+		Reason: textOf(l, "reason."+review.Reason, review.Reason)}
+	owed := commerce.Sale{Currency: sale.Currency, CommissionMinor: review.CommissionMinor, FixedBRLMinor: review.FixedBRLMinor}
+	var parts []string
+	for _, a := range owed.Commissions() {
+		parts = append(parts, l.Money(a.Minor, a.Currency))
+	}
+	row.Commission = and(l, parts)
+	var x facts.Explanation
+	if len(review.Explanation) == 0 || json.Unmarshal(review.Explanation, &x) != nil {
+		return row // the order's own page tells what is missing
+	}
+	for _, t := range x.Touches {
+		if t.InfluencerID == review.InfluencerID && len(row.Touches) < 5 {
+			row.Touches = append(row.Touches, viewTouch(l, t, zone))
+		}
+	}
+	return row
+}
+
+func (s *Server) statements(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	s.showStatements(w, r, v, http.StatusOK, statementsPage{})
+}
+
+func (s *Server) showStatements(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page statementsPage) {
+	var after commerce.StatementCursor
+	if text := r.URL.Query().Get("after"); text != "" && r.Method == http.MethodGet {
+		var err error
+		if after, err = commerce.ParseStatementCursor(text); err != nil {
+			s.problemOf(w, r, http.StatusBadRequest, "bad_address")
+			return
+		}
+		page.First = storePath(statementsPath, v.current.CompanyID)
+	}
+	if r.Method != http.MethodGet {
+		v.here = storePath(statementsPath, v.current.CompanyID)
+	}
+	page.head, page.Today = v.head(v.lang.T("statements.title"), "statements"), s.dayOf(v)
+	list, err := s.db.Statements(r.Context(), v.current.CompanyID, commerce.StatementFilter{}, after, statementsPerPage+1)
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	if len(list) > statementsPerPage {
+		list = list[:statementsPerPage]
+		page.More = storePath(statementsPath, v.current.CompanyID, "after", list[len(list)-1].Cursor().String())
+	}
+	zone := zoneOf(v.current.Timezone)
+	for _, st := range list {
+		row := statementRow{ID: st.StatementID, Influencer: st.Influencer, Period: v.lang.Period(st.StartDate, st.EndDate), Opening: v.lang.Sum(st.OpeningMinor, st.Currency),
+			Total: v.lang.Sum(st.TotalMinor, st.Currency), Lines: st.Lines, Closed: st.State != commerce.StatementClosing, Payable: st.State == commerce.StatementClosed && !st.Carried}
+		row.State, row.StateText = map[string]string{commerce.StatementClosing: "pending", commerce.StatementClosed: "ahead", commerce.StatementPaid: "approved"}[st.State], v.lang.T("statements.state_"+st.State)
+		if st.Carried {
+			row.StateText = v.lang.T("statements.carried")
+		}
+		if !st.PaidAt.IsZero() {
+			row.Paid = v.lang.T("statements.paid_at", v.lang.Date(st.PaidAt.In(zone)), st.Reference)
+		}
+		page.Closing = page.Closing || st.State == commerce.StatementClosing
+		page.List = append(page.List, row)
+	}
+	s.render(w, r, status, "statements.html", page)
+}
+
+// closeStatements asks for a statement of each influencer and currency.
+func (s *Server) closeStatements(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	f := s.closingForm(v, r.PostForm)
+	asked := commerce.Closing{EndDate: r.PostForm.Get("end_date")}
+	f.refuse(asked.Check(), nil)
+	if !f.Failed() {
+		_, err := s.db.AskStatements(r.Context(), s.author(v), asked, s.random)
+		switch {
+		case errors.Is(err, commerce.ErrFutureDay):
+			f.fail("end_date", v.lang.T("payouts.future"))
+		case errors.Is(err, commerce.ErrTooManyStatements):
+			f.fail("end_date", v.lang.T("payouts.too_many"))
+		case err != nil:
+			s.unavailable(w, r, err)
+			return
+		}
+	}
+	if f.Failed() {
+		s.showPayouts(w, r, v, http.StatusUnprocessableEntity, f)
+		return
+	}
+	done(w, r, storePath(statementsPath, v.current.CompanyID), "statements_asked")
+}
+
+// payStatement records that a statement was paid.
+func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	zone := zoneOf(v.current.Timezone)
+	day, dayErr := commerce.ParseDay(r.PostForm.Get("paid_on"), zone)
+	payment := commerce.StatementPayment{StatementID: r.PostForm.Get("statement"), PaidAt: day.UTC(), Reference: strings.TrimSpace(r.PostForm.Get("reference"))}
+	fail := func(status int, key string) {
+		s.showStatements(w, r, v, status, statementsPage{Alert: v.lang.T("statements." + key)})
+	}
+	if !commerce.IsUUID(payment.StatementID) {
+		s.problemOf(w, r, http.StatusNotFound, "no_statement")
+		return
+	}
+	if bad := payment.Check(s.now()); dayErr != nil || bad.Any() {
+		fail(http.StatusUnprocessableEntity, "bad_payment")
+		return
+	}
+	err := s.db.PayStatement(r.Context(), s.author(v), payment)
+	switch {
+	case errors.Is(err, commerce.ErrNotClosed):
+		fail(http.StatusConflict, "not_closed")
+	case errors.Is(err, commerce.ErrCarried):
+		fail(http.StatusConflict, "is_carried")
+	case errors.Is(err, commerce.ErrPaidOtherwise):
+		fail(http.StatusConflict, "paid_otherwise")
+	case err != nil:
+		s.notFoundOr(w, r, err, "no_statement")
+	default:
+		done(w, r, storePath(statementsPath, v.current.CompanyID), "statement_paid")
+	}
+}
+
+// linkStatement makes a signed link that lets the influencer see the statement.
+func (s *Server) linkStatement(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	id := r.PostForm.Get("statement")
+	if !commerce.IsUUID(id) {
+		s.problemOf(w, r, http.StatusNotFound, "no_statement")
+		return
+	}
+	statement, err := s.db.Statement(r.Context(), v.current.CompanyID, id)
+	var number int64
+	if err == nil {
+		number, err = s.db.LinkNumber(r.Context(), s.author(v), id, false)
+	}
+	var token string
+	if err == nil {
+		token, err = s.links.Token(statementlink.Link{CompanyID: v.current.CompanyID, StatementID: id, InfluencerID: statement.InfluencerID,
+			Number: number, Expires: s.now().Add(statementLinkLife)})
+	}
+	if err != nil {
+		s.notFoundOr(w, r, err, "no_statement")
+		return
+	}
+	s.showStatements(w, r, v, http.StatusOK, statementsPage{LinkOf: statement.Influencer, Link: s.originFor(r) + statementlink.Path + token})
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+// mostPeople bounds a list of a store's people.
+const mostPeople = 10_000
+
+func newPersonList() *cobra.Command {
+	var asJSON bool
+	cmd := companyCommand("list", "List who may log in to a store", cobra.NoArgs,
+		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) error {
+			c, err := db.Company(ctx, company)
+			if err != nil {
+				return err
+			}
+			members, err := db.Members(ctx, c.StoreID, mostPeople)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				list := []map[string]any{}
+				for _, m := range members {
+					list = append(list, map[string]any{"person_id": m.PersonID, "email": m.Email, "role": m.Role, "last_seen": moment(m.LastSeen)})
+				}
+				return writeJSON(cmd.OutOrStdout(), list)
+			}
+			table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(table, "EMAIL\tROLE\tLAST SEEN")
+			for _, m := range members {
+				fmt.Fprintf(table, "%s\t%s\t%s\n", printable(m.Email), m.Role, moment(m.LastSeen))
+			}
+			return table.Flush()
+		})
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
+	return cmd
+}
+
+func newPersonRemove() *cobra.Command {
+	var membership membershipFlags
+	cmd := personCommand("remove EMAIL", "Take somebody from a store: their access ends at once",
+		func(ctx context.Context, cmd *cobra.Command, db stores, email string) error {
+			storeID, err := membership.find(ctx, db)
+			if err != nil {
+				return err
+			}
+			person, err := findPerson(ctx, db, email)
+			if err != nil {
+				return err
+			}
+			live, err := liveCompanyOf(ctx, db, storeID)
+			if err != nil {
+				return err
+			}
+			err = db.ChangeMembership(ctx, commerce.MembershipChange{StoreID: storeID, CompanyID: live, PersonID: person.ID, Actor: actor})
+			switch {
+			case errors.Is(err, commerce.ErrNotFound):
+				return fmt.Errorf("%s is not one of store %s's people", email, storeID)
+			case errors.Is(err, commerce.ErrLastOwner):
+				return fmt.Errorf("%s is the last owner of store %s: make somebody else an owner first (`tributary person grant`)", email, storeID)
+			case err != nil:
+				return err
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s may no longer log in to store %s.\n", email, storeID)
+			return nil
+		})
+	membership.register(cmd)
+	return cmd
+}
+
+// liveCompanyOf returns a store's live company.
+func liveCompanyOf(ctx context.Context, db stores, storeID string) (string, error) {
+	companies, err := db.Companies(ctx, mostCompanies)
+	if err != nil {
+		return "", err
+	}
+	for _, c := range companies {
+		if c.StoreID == storeID && c.Environment == commerce.Live {
+			return c.CompanyID, nil
+		}
+	}
+	return "", fmt.Errorf("no such store: %s", storeID)
+}
+
+// inviteFlags say where the dashboard is, for the link.
+type inviteFlags struct{ dashboard string }
+
+func newPersonInvite() *cobra.Command {
+	var membership membershipFlags
+	var by inviteFlags
+	cmd := personCommand("invite EMAIL", "Make a one-time link by which somebody comes into a store and chooses a password",
+		func(ctx context.Context, cmd *cobra.Command, db stores, email string) error {
+			storeID, err := membership.find(ctx, db)
+			if err != nil {
+				return err
+			}
+			live, err := liveCompanyOf(ctx, db, storeID)
+			if err != nil {
+				return err
+			}
+			link, err := invitationLink(ctx, db, commerce.NewInvitation{StoreID: storeID, CompanyID: live, Email: email, Role: membership.role, Random: rand.Reader}, by.dashboard)
+			if errors.Is(err, commerce.ErrTooManyInvitations) {
+				return fmt.Errorf("store %s has %d open links: withdraw some in the dashboard", storeID, commerce.MaxInvitations)
+			}
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "Hand this link to %s. It works once, for 7 days, and cannot be shown again:\n", email)
+			fmt.Fprintln(cmd.OutOrStdout(), link)
+			return nil
+		})
+	membership.register(cmd)
+	cmd.Flags().StringVar(&by.dashboard, "dashboard", "http://127.0.0.1:7701", "where browsers reach the dashboard: scheme and host")
+	return cmd
+}

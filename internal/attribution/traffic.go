@@ -1,0 +1,71 @@
+package attribution
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/sdk/core"
+)
+
+// Traffic returns what reports count of events: how far each visitor came on each day,
+// and how often short links were opened. Events of bots, of frames in other sites' pages
+// and those that are read for nothing are not counted. Both lists are ordered.
+func (x *Index) Traffic(events []facts.Event) ([]facts.Shopper, []facts.Clicks) {
+	shoppers := map[facts.ShopperKey]facts.Stage{}
+	clicks := map[facts.Clicks]int64{} // by day and code
+	for i := range events {
+		e := &events[i]
+		if !e.Human() || e.Frame {
+			continue
+		}
+		day := x.DayOf(e.At)
+		if e.Event.Event == core.LinkClick {
+			if a := x.arrivalOf(&facts.Settings{}, e); a.Code != "" && x.links[a.Code] != nil {
+				clicks[facts.Clicks{Day: day, Code: a.Code}]++
+			}
+			continue
+		}
+		if e.Visitor == "" {
+			continue
+		}
+		key := facts.ShopperKey{Day: day, Visitor: facts.PackedShopper(e.Visitor)}
+		stage, items := e.Stage()
+		shoppers[key] |= stage
+		for _, id := range items {
+			key.Of = facts.OfItem(id)
+			shoppers[key] |= stage
+		}
+		if e.Class() == facts.ClassArrival {
+			a := x.arrivalOf(&facts.Settings{}, e)
+			a.At = e.At
+			if x.match(&a.Touch, &wire.Order{CreatedAt: e.At}); a.InfluencerID != "" {
+				key.Of = facts.OfInfluencer(a.InfluencerID, a.CampaignID)
+				shoppers[key] |= stage
+			}
+		}
+	}
+	return listOfShoppers(shoppers), listOfClicks(clicks)
+}
+
+func listOfShoppers(stages map[facts.ShopperKey]facts.Stage) []facts.Shopper {
+	list := make([]facts.Shopper, 0, len(stages))
+	for key, stage := range stages {
+		list = append(list, facts.Shopper{ShopperKey: key, Stages: stage})
+	}
+	slices.SortFunc(list, func(a, b facts.Shopper) int { return a.Compare(b.ShopperKey) })
+	return list
+}
+
+func listOfClicks(clicks map[facts.Clicks]int64) []facts.Clicks {
+	list := make([]facts.Clicks, 0, len(clicks))
+	for c, n := range clicks {
+		c.Clicks = n
+		list = append(list, c)
+	}
+	slices.SortFunc(list, func(a, b facts.Clicks) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Code, b.Code))
+	})
+	return list
+}

@@ -1,0 +1,90 @@
+package factstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres"
+)
+
+var shopperRows = postgres.Rows[facts.Shopper]{
+	postgres.Col("day", "date", func(s *facts.Shopper) string { return s.Day }),
+	postgres.Col("visitor", "bytea", func(s *facts.Shopper) []byte { return []byte(s.Visitor) }),
+	postgres.Col("of", "text", func(s *facts.Shopper) string { return s.Of }),
+	postgres.Col("stages", "smallint", func(s *facts.Shopper) int16 { return int16(s.Stages) }),
+}
+
+var storedShoppers = `
+	select s.day, s.visitor, s.of, s.stages from ` + shopperRows[:3].Unnest("n") + `
+	join shopper_day s on s.company_id = @company_id and s.day = n.day and s.visitor = n.visitor and s.of = n.of`
+
+var putShoppers = `
+	insert into shopper_day as s (company_id, day, visitor, of, stages)
+	select @company_id, day, visitor, of, stages from ` + shopperRows.Unnest("n") + `
+	on conflict (company_id, day, visitor, of) do update set stages = s.stages | excluded.stages`
+
+// Shoppers returns how far the visitors of keys have come, by key. Those of whom nothing
+// is stored are left out.
+func (t *Tx) Shoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (map[facts.ShopperKey]facts.Stage, error) {
+	rows, err := t.tx.Query(ctx, storedShoppers, shopperRows[:3].Args(shoppers, pgx.NamedArgs{"company_id": companyID}))
+	if err != nil {
+		return nil, fmt.Errorf("read visitors of days: %w", err)
+	}
+	stored := map[facts.ShopperKey]facts.Stage{}
+	var key facts.ShopperKey
+	var visitor []byte
+	var stages facts.Stage
+	if _, err := pgx.ForEachRow(rows, []any{postgres.Day(&key.Day), &visitor, &key.Of, &stages}, func() error {
+		key.Visitor = string(visitor)
+		stored[key] = stages
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("read visitors of days: %w", err)
+	}
+	return stored, nil
+}
+
+// PutShoppers adds stages to those of visitors' days.
+func (t *Tx) PutShoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) error {
+	return t.exec(ctx, "store visitors of days", putShoppers, shopperRows.Args(shoppers, pgx.NamedArgs{"company_id": companyID}))
+}
+
+var trafficRows = postgres.Rows[facts.Traffic]{
+	postgres.Col("day", "date", func(s *facts.Traffic) string { return s.Day }),
+	postgres.Col("of", "text", func(s *facts.Traffic) string { return s.Of }),
+	postgres.Col("visited", "bigint", func(s *facts.Traffic) int64 { return s.Visitors[0] }),
+	postgres.Col("viewed", "bigint", func(s *facts.Traffic) int64 { return s.Visitors[1] }),
+	postgres.Col("added", "bigint", func(s *facts.Traffic) int64 { return s.Visitors[2] }),
+	postgres.Col("checkout", "bigint", func(s *facts.Traffic) int64 { return s.Visitors[3] }),
+	postgres.Col("bought", "bigint", func(s *facts.Traffic) int64 { return s.Visitors[4] }),
+}
+
+var addTraffic = `
+	insert into traffic_day as s (company_id, day, of, visited, viewed, added, checkout, bought)
+	select @company_id, day, of, visited, viewed, added, checkout, bought from ` + trafficRows.Unnest("n") + `
+	on conflict (company_id, day, of) do update set visited = s.visited + excluded.visited, viewed = s.viewed + excluded.viewed,
+		added = s.added + excluded.added, checkout = s.checkout + excluded.checkout, bought = s.bought + excluded.bought`
+
+// AddTraffic adds to the numbers of visitors by day.
+func (t *Tx) AddTraffic(ctx context.Context, companyID string, traffic []facts.Traffic) error {
+	return t.exec(ctx, "count visitors", addTraffic, trafficRows.Args(traffic, pgx.NamedArgs{"company_id": companyID}))
+}
+
+var clickRows = postgres.Rows[facts.Clicks]{
+	postgres.Col("day", "date", func(c *facts.Clicks) string { return c.Day }),
+	postgres.Col("code", "text", func(c *facts.Clicks) string { return c.Code }),
+	postgres.Col("clicks", "bigint", func(c *facts.Clicks) int64 { return c.Clicks }),
+}
+
+var addClicks = `
+	insert into click_day as s (company_id, day, code, clicks)
+	select @company_id, day, code, clicks from ` + clickRows.Unnest("n") + `
+	on conflict (company_id, day, code) do update set clicks = s.clicks + excluded.clicks`
+
+// AddClicks adds to the numbers of clicks by day.
+func (t *Tx) AddClicks(ctx context.Context, companyID string, clicks []facts.Clicks) error {
+	return t.exec(ctx, "count clicks", addClicks, clickRows.Args(clicks, pgx.NamedArgs{"company_id": companyID}))
+}

@@ -1,0 +1,100 @@
+package report_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
+	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/internal/rollup"
+)
+
+// What the benchmark's store has sold in a year.
+const (
+	benchOrders      = 1_000_000
+	benchDays        = 365
+	benchInfluencers = 100
+	benchProducts    = 2_000
+)
+
+// fill sums orders of each day, as the processor does. An order has three touches in the
+// mean, of the channels of nobody and of influencers; half of the touches are of the most
+// frequent channel.
+func fill(b *testing.B) *reporttest.Fixture {
+	b.Helper()
+	fix := reporttest.New(b)
+	company := fix.Store.Live.CompanyID
+	r := rand.New(rand.NewPCG(1, 2))
+	type channel struct{ name, influencer, campaign, coupon string }
+	var all []channel
+	for _, name := range []string{"Direct", "Organic Search", "Paid Search", "Organic Social", "Paid Social", "Email", "Referral", "Affiliates", "Display", "Other"} {
+		all = append(all, channel{name: name})
+	}
+	for i := range benchInfluencers {
+		id := fix.Influencer(company, fmt.Sprint("Influencer ", i))
+		campaign := fix.Campaign(company, id, fmt.Sprint("Campaign ", i))
+		all = append(all, channel{fmt.Sprint("Influencer ", i), id, campaign, fix.Coupon(company, id, campaign, fmt.Sprint("CODE", i))})
+	}
+	first := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	yes, no := true, false
+	for day := range benchDays {
+		var orders []rollup.Order
+		for range benchOrders / benchDays {
+			minor := int64(1000 + r.IntN(50_000))
+			o := &facts.Outcome{Day: first.AddDate(0, 0, day).Format(time.DateOnly), Currency: "BRL", TotalMinor: minor, Payout: facts.Payout{State: facts.PayoutNone}}
+			n := 1
+			for n < 10 && r.IntN(3) > 0 {
+				n++
+			}
+			for i := range n {
+				c := all[int(float64(len(all))*math.Pow(r.Float64(), 6))] // the first are the more likely
+				credit := facts.Credit{Position: i + 1, Channel: c.name, InfluencerID: c.influencer, CampaignID: c.campaign}
+				for m := range credit.Parts {
+					credit.Parts[m] = facts.Part{Given: true, Minor: minor / int64(n)}
+				}
+				o.Credits = append(o.Credits, credit)
+				if c.influencer != "" {
+					o.Payout = facts.Payout{State: facts.PayoutEarned, InfluencerID: c.influencer, CampaignID: c.campaign, CouponID: []string{"", c.coupon}[r.IntN(2)], CommissionMinor: minor / 10}
+				}
+			}
+			is := &yes
+			if r.IntN(3) == 0 {
+				is = &no
+			}
+			orders = append(orders, rollup.Order{Outcome: o, Counted: rollup.Counted{First: is, Items: fmt.Sprintf(`[{"productId":"p%d","quantity":1,"price":"10"}]`, r.IntN(benchProducts))}})
+		}
+		fix.Sum(company, orders...)
+	}
+	fix.Analyze()
+	return fix
+}
+
+// BenchmarkReports reads each report of a store with a million orders in a year: of all
+// of it by month, and of a month by day. Each is to take 200 ms at most.
+func BenchmarkReports(b *testing.B) {
+	fix := fill(b)
+	for _, spec := range reports.Specs() {
+		for _, model := range append([]string{""}, spec.Models...) {
+			for name, q := range map[string]reports.Query{
+				"year": {Start: "2025-01-01", End: "2025-12-31", By: reports.ByMonth}, "month": {Start: "2025-06-01", End: "2025-06-30", By: reports.ByDay},
+			} {
+				q.CompanyID, q.Name, q.Model = fix.Store.Live.CompanyID, spec.Name, model
+				if bad := q.Check(); bad.Any() {
+					b.Fatal(bad.List)
+				}
+				b.Run(fmt.Sprintf("%s/%s/%s", spec.Name, model, name), func(b *testing.B) {
+					for b.Loop() {
+						if _, err := fix.DB.Report(context.Background(), q); err != nil {
+							b.Fatal(err)
+						}
+					}
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package report
+
+import "context"
+
+// This file reads the visitors and clicks that the processor counts by day.
+
+// onDays is true for the rows of a report: of its company and days.
+const onDays = ` where s.company_id = @company_id and s.day between @from and @to`
+
+var (
+	visitsOfStore = `
+	select ` + periodOf("s.day") + ` as period, sum(visited) from traffic_day s` + onDays + ` and of = '' group by 1 limit @most`
+
+	clicksOfStore = `
+	select ` + periodOf("s.day") + ` as period, sum(clicks) from click_day s` + onDays + ` group by 1 limit @most`
+
+	visitsOfInfluencers = `
+	select g.period, g.influencer_id, coalesce(i.name, ''), g.campaign_id, coalesce(c.name, ''), visits
+	from (
+		select ` + periodOf("s.day") + ` as period, substring(of from 3 for 36) as influencer_id, substring(of from 40) as campaign_id, sum(visited) as visits
+		from traffic_day s` + onDays + ` and of >= 'i:' and of < 'i;' group by 1, 2, 3 limit @most) g
+	left join influencer i on i.company_id = @company_id and i.influencer_id = g.influencer_id::uuid
+	left join campaign c on c.company_id = @company_id and c.campaign_id = g.campaign_id`
+
+	clicksOfInfluencers = `
+	select g.period, coalesce(l.influencer_id::text, ''), coalesce(i.name, ''), coalesce(l.campaign_id, ''), coalesce(c.name, ''), clicks
+	from (
+		select ` + periodOf("s.day") + ` as period, code, sum(clicks) as clicks from click_day s` + onDays + ` group by 1, 2 limit @most) g
+	join link l on l.company_id = @company_id and l.code = g.code
+	left join influencer i on i.company_id = @company_id and i.influencer_id = l.influencer_id
+	left join campaign c on c.company_id = @company_id and c.campaign_id = l.campaign_id`
+
+	funnelOfProducts = `
+	select g.period, coalesce(p.product_id, ''), coalesce(p.name, ''), case when p.product_id is null then g.item else '' end, viewed, added, checkout, bought
+	from (
+		select ` + periodOf("s.day") + ` as period, substring(of from 3) as item, sum(viewed) as viewed, sum(added) as added, sum(checkout) as checkout, sum(bought) as bought
+		from traffic_day s` + onDays + ` and of >= 'p:' and of < 'p;' group by 1, 2 limit @most) g` + productOfItem
+)
+
+// visitsOfStore adds the visitors of each day.
+func (r *reading) visitsOfStore(ctx context.Context) error {
+	return r.add(ctx, visitsOfStore, "visits")
+}
+
+// clicksOfStore adds how often short links were opened.
+func (r *reading) clicksOfStore(ctx context.Context) error {
+	return r.add(ctx, clicksOfStore, "clicks")
+}
+
+// visitsOfInfluencers adds the visitors of each day who came by an influencer's link or
+// name.
+func (r *reading) visitsOfInfluencers(ctx context.Context) error {
+	return r.add(ctx, visitsOfInfluencers, "visits")
+}
+
+// clicksOfInfluencers adds how often influencers' short links were opened.
+func (r *reading) clicksOfInfluencers(ctx context.Context) error {
+	return r.add(ctx, clicksOfInfluencers, "clicks")
+}
+
+// funnel adds how far visitors came with each product.
+func (r *reading) funnel(ctx context.Context) error {
+	return r.add(ctx, funnelOfProducts, "viewed", "added_to_cart", "began_checkout", "bought")
+}
