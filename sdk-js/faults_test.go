@@ -232,6 +232,12 @@ func leftovers(t *testing.T, e *edge, b *rod.Browser) {
 	ready(page)
 	page.MustEval(`() => tributary.track("LEFT")`)
 	e.wait(t, "an attempt", func(s seen) bool { return len(s.refused) > 0 })
+	// Nothing more leaves this page, so that it cannot arrive when the edge is back.
+	page.MustEval(`async () => {
+		navigator.sendBeacon = () => false;
+		window.fetch = () => Promise.reject(new TypeError("away"));
+		await tributary.flush();
+	}`)
 	page.MustClose()
 	e.answer(http.StatusOK)
 	next := open(t, b, s.URL+"/")

@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 
@@ -160,10 +161,14 @@ func closeTab(_ *run, page *rod.Page, name string) error {
 	return page.Close()
 }
 
-// crash waits for nothing but the next task: what was not stored then is lost with any
-// program.
+// crash waits until the event is stored, which it is in the next task, or for a new visitor
+// once no other tab can make one too: what is only in a renderer's memory is lost with any program.
 func crash(_ *run, page *rod.Page, name string) error {
-	if _, err := page.Eval(`() => new Promise((done) => { ` + track(name) + `; setTimeout(() => setTimeout(done, 10), 10) })`); err != nil {
+	if _, err := page.Eval(`(name) => new Promise((done) => {
+		`+track(name)+`;
+		const look = () => (Object.values(localStorage).some((text) => text.includes(name)) ? setTimeout(done, 10) : setTimeout(look));
+		look();
+	})`, strings.Trim(name, `"`)); err != nil {
 		return err
 	}
 	waiting := page.Timeout(150 * time.Millisecond) // it has no answer
