@@ -52,6 +52,9 @@ func New(cfg Config) (*Client, error) {
 			c.http.Transport = c.own
 		}
 	}
+	if cfg.APIKey != "" {
+		c.http = keepKey(c.http)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
 	go c.run(ctx)

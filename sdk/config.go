@@ -18,6 +18,11 @@ type Config struct {
 	CompanyID string // the company that the events belong to
 	Endpoint  string // the edge's origin and prefix, edge_url in dev.json, without /v1/events
 
+	// APIKey is a key with the scope events.write or events.import. The edge trusts
+	// its events more than those that anybody can send. It needs an https Endpoint,
+	// or a loopback host. It is never logged.
+	APIKey string
+
 	QueueSize     int           // most events that wait or are being sent; default 10,000
 	QueueBytes    int           // most bytes of those; default 64 MiB
 	WaitWhenFull  bool          // Track waits until the queue has space or its context ends, instead of returning ErrQueueFull
@@ -58,6 +63,9 @@ func (c *Config) complete() error {
 	}
 	if u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 		return fmt.Errorf("sdk: Config.Endpoint must be an http or https URL without query, not %q", c.Endpoint)
+	}
+	if err := c.checkKey(u); err != nil {
+		return err
 	}
 	c.Endpoint = strings.TrimRight(c.Endpoint, "/")
 	standard(&c.QueueSize, 10_000)

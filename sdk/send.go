@@ -121,6 +121,9 @@ func (c *Client) post(ctx context.Context, body []byte) (status int, wait time.D
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "tributary-sdk-go/"+Version)
+	if c.cfg.APIKey != "" {
+		req.Header.Set("Authorization", "Bearer "+c.cfg.APIKey)
+	}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return 0, 0, a, err
