@@ -1,6 +1,8 @@
 package edge
 
 import (
+	"errors"
+	"log/slog"
 	"testing"
 
 	"github.com/tributary-io/tributary/internal/wire"
@@ -38,5 +40,31 @@ func TestTheGoSDKsEventsHaveTheTrustOfItsKey(t *testing.T) {
 	}
 	if id, open := trust[wire.TrustOpen]; len(trust) != 2 || !open || id != "" || trust[wire.TrustKey] != "key_w" {
 		t.Errorf("%v", trust)
+	}
+}
+
+func TestTheGoSDKSaysWhyTheEdgeRefusesIt(t *testing.T) {
+	s := newBroker(t, "")
+	s.publishCompany(wire.Company{})
+	s.publishKey("orders", wire.APIKey{Scopes: []string{"write_orders"}})
+	s.start(nil)
+	f := func(company, key string, want error) {
+		t.Helper()
+		client := s.sdkClient(sdk.Config{CompanyID: company, APIKey: key, Logger: slog.New(slog.DiscardHandler)})
+		if err := client.Track(t.Context(), sdk.PageView, nil, sdk.Identity{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := client.Flush(t.Context()); !errors.Is(err, want) {
+			t.Errorf("Flush: %v, want %v", err, want)
+		}
+		if err := client.Track(t.Context(), sdk.PageView, nil, sdk.Identity{}); !errors.Is(err, want) {
+			t.Errorf("Track: %v, want %v", err, want)
+		}
+	}
+	f("co_nobody", "", sdk.ErrUnknownCompany)
+	f(testCompany, testKey, sdk.ErrUnauthorized)
+	f(testCompany, "orders", sdk.ErrUnauthorized)
+	if n := len(s.events()); n != 0 {
+		t.Errorf("%d events recorded", n)
 	}
 }

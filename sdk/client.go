@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -21,8 +22,12 @@ type Client struct {
 
 	mu      sync.Mutex
 	closed  bool
+	stopped *Refused      // nothing more is sent
+	failed  *Failed       // what Flush and Close have not told yet
 	flushTo uint64        // entries up to this count are sent without waiting for a full batch
 	changed chan struct{} // closed and replaced when entries are settled
+
+	logged []string // reasons; the sending goroutine's
 
 	wake   chan struct{} // capacity 1: an entry was pushed, or Flush was called
 	cancel context.CancelFunc
@@ -64,7 +69,8 @@ func New(cfg Config) (*Client, error) {
 // Track puts an event into the queue and returns before it is sent. payload is a
 // value that encodes to a JSON object, or nil. The error is an *Invalid if the
 // edge would refuse the event, and ErrQueueFull if the queue is full, unless
-// Config.WaitWhenFull is set.
+// Config.WaitWhenFull is set. Once the edge has refused the client for good, it is a
+// *Refused.
 func (c *Client) Track(ctx context.Context, event string, payload any, identity Identity) error {
 	return c.track(ctx, Event{Name: event, Identity: identity}, payload)
 }
@@ -85,6 +91,10 @@ func (c *Client) track(ctx context.Context, e Event, payload any) error {
 		if c.closed {
 			c.mu.Unlock()
 			return ErrClosed
+		}
+		if stopped := c.stopped; stopped != nil {
+			c.mu.Unlock()
+			return fmt.Errorf("track %s: %w", e.Name, stopped)
 		}
 		pushed := c.queue.tryPush(entry{id: id, text: text})
 		changed := c.changed
@@ -112,7 +122,9 @@ func (c *Client) signal() {
 }
 
 // Flush sends the queue without waiting for more events. It returns when every
-// event tracked before the call is acknowledged, refused or given up.
+// event tracked before the call is acknowledged, refused or given up. The error is
+// a *Failed if events were refused or given up since the last Flush; a *Refused if
+// there were none since, but the edge has refused the client for good.
 func (c *Client) Flush(ctx context.Context) error {
 	target, _ := c.queue.counts()
 	c.mu.Lock()
@@ -124,7 +136,7 @@ func (c *Client) Flush(ctx context.Context) error {
 		changed := c.changed
 		c.mu.Unlock()
 		if _, settled := c.queue.counts(); settled >= target {
-			return nil
+			return c.takeFailed()
 		}
 		select {
 		case <-changed:
@@ -134,9 +146,9 @@ func (c *Client) Flush(ctx context.Context) error {
 	}
 }
 
-// Close flushes the queue and ends the client. If ctx ends first, the events that
-// are left are given up, and ctx's error is returned. It always waits for the
-// goroutine. A second call returns ErrClosed.
+// Close flushes the queue and ends the client. Its error is that of Flush. If ctx
+// ends first, the events that are left are given up, and the error is ctx's too. It
+// always waits for the goroutine. A second call returns ErrClosed.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
 	closed := c.closed
@@ -154,6 +166,9 @@ func (c *Client) Close(ctx context.Context) error {
 	if c.own != nil {
 		c.own.CloseIdleConnections()
 	}
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		err = errors.Join(err, c.takeFailed())
+	}
 	return err
 }
 
@@ -165,13 +180,36 @@ func (c *Client) run(ctx context.Context) {
 		if len(batch) > 0 {
 			c.deliver(ctx, batch)
 		}
+		if refused := c.refused(); refused != nil {
+			c.drain(func(e entry) Result { return refused.result(e.id) })
+		}
 	}
+	c.drain(func(e entry) Result { return Result{EventID: e.id, Status: GivenUp, Err: ErrClosed} })
+}
+
+// stop ends the sending for good: Track returns refused from now on. What waits is
+// refused with the same words.
+func (c *Client) stop(refused *Refused) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopped = refused
+}
+
+// refused is nil as long as the client may send.
+func (c *Client) refused() *Refused {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stopped
+}
+
+// drain settles all that waits.
+func (c *Client) drain(result func(entry) Result) {
 	for {
 		left := c.queue.peek(c.cfg.BatchEvents, c.cfg.BatchBytes)
 		if len(left) == 0 {
 			return
 		}
-		c.settle(left, func(e entry) Result { return Result{EventID: e.id, Status: GivenUp, Err: ErrClosed} })
+		c.settle(left, result)
 	}
 }
 
@@ -205,7 +243,9 @@ func (c *Client) next(ctx context.Context) []entry {
 // settle reports the oldest entries of the queue and removes them.
 func (c *Client) settle(entries []entry, result func(entry) Result) {
 	for _, e := range entries {
-		c.cfg.OnResult(result(e))
+		r := result(e)
+		c.note(r)
+		c.cfg.OnResult(r)
 	}
 	c.queue.drop(len(entries))
 	c.mu.Lock()

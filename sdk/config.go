@@ -3,6 +3,7 @@ package sdk
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -38,6 +39,10 @@ type Config struct {
 	// block and must not call Flush or Close.
 	OnResult func(Result)
 
+	// Logger is told once of each reason for which events are refused or given up,
+	// never of the API key, an identity or a payload. Default: slog.Default().
+	Logger *slog.Logger
+
 	// HTTPClient sends the requests. Default: a client of this package, whose
 	// connections Close closes. Timeout applies as well as HTTPClient.Timeout.
 	HTTPClient *http.Client
@@ -46,12 +51,6 @@ type Config struct {
 	uid    func(time.Time) string
 	random func() float64 // [0, 1)
 }
-
-// Errors of Track, Flush and Close.
-var (
-	ErrQueueFull = errors.New("sdk: the queue is full")
-	ErrClosed    = errors.New("sdk: the client is closed")
-)
 
 func (c *Config) complete() error {
 	if c.CompanyID == "" {
@@ -79,6 +78,9 @@ func (c *Config) complete() error {
 	standard(&c.MaxWait, time.Minute)
 	if c.OnResult == nil {
 		c.OnResult = func(Result) {}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
 	}
 	if c.now == nil {
 		c.now = time.Now

@@ -31,6 +31,19 @@ type answer struct {
 	} `json:"error"`
 }
 
+// refused is why the edge refuses a request as a whole.
+func (a *answer) refused(status int) *Refused {
+	r := &Refused{Status: status, Code: a.Error.Code, Message: a.Error.Message}
+	if r.Code == "" {
+		r.Code = "status_" + strconv.Itoa(status)
+	}
+	return r
+}
+
+func (r *Refused) result(eventID string) Result {
+	return Result{EventID: eventID, Status: Rejected, Code: r.Code, Message: r.Message, Err: r}
+}
+
 // deliver sends a batch until each of its events has a result. Only events
 // without a result are sent again. They are settled together, in the queue's
 // order, since Flush counts settled entries.
@@ -55,11 +68,13 @@ func (c *Client) deliver(ctx context.Context, batch []entry) {
 			limit = len(part) / 2
 			continue
 		case err == nil && !core.Retryable(status):
-			if a.Error.Code == "" {
-				a.Error.Code = "status_" + strconv.Itoa(status)
+			refused := a.refused(status)
+			if refused.forGood() {
+				c.stop(refused)
+				part = left
 			}
 			for _, e := range part {
-				results[e.id] = Result{EventID: e.id, Status: Rejected, Code: a.Error.Code, Message: a.Error.Message}
+				results[e.id] = refused.result(e.id)
 			}
 			left = left[len(part):]
 			continue
@@ -94,9 +109,14 @@ func (c *Client) read(a answer, results map[string]Result) {
 	for _, r := range a.Results {
 		switch r.Status {
 		case Acknowledged, Duplicate, Rejected:
-			if _, known := results[r.EventID]; !known {
-				results[r.EventID] = Result{EventID: r.EventID, Status: r.Status, Code: r.Code, Message: r.Message}
+			if _, known := results[r.EventID]; known {
+				continue
 			}
+			result := Result{EventID: r.EventID, Status: r.Status, Code: r.Code, Message: r.Message}
+			if r.Status == Rejected {
+				result.Err = &Refused{Status: http.StatusOK, Code: r.Code, Message: r.Message}
+			}
+			results[r.EventID] = result
 		}
 	}
 }
