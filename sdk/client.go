@@ -22,7 +22,7 @@ type Client struct {
 
 	mu      sync.Mutex
 	closed  bool
-	stopped *Refused      // nothing more is sent
+	stopped error         // why nothing more is sent
 	failed  *Failed       // what Flush and Close have not told yet
 	flushTo uint64        // entries up to this count are sent without waiting for a full batch
 	changed chan struct{} // closed and replaced when entries are settled
@@ -42,11 +42,19 @@ func New(cfg Config) (*Client, error) {
 	c := &Client{
 		cfg:     cfg,
 		http:    cfg.HTTPClient,
-		queue:   &memoryQueue{maxEvents: cfg.QueueSize, maxBytes: cfg.QueueBytes},
 		stream:  cfg.uid(cfg.now()),
 		changed: make(chan struct{}),
 		wake:    make(chan struct{}, 1),
 		done:    make(chan struct{}),
+	}
+	if cfg.QueueDir == "" {
+		c.queue = &memoryQueue{maxEvents: cfg.QueueSize, maxBytes: cfg.QueueBytes}
+	} else {
+		disk, err := openDiskQueue(&cfg, c.signal)
+		if err != nil {
+			return nil, err
+		}
+		c.queue = disk
 	}
 	if c.http == nil {
 		c.http = &http.Client{}
@@ -96,14 +104,19 @@ func (c *Client) track(ctx context.Context, e Event, payload any) error {
 			c.mu.Unlock()
 			return fmt.Errorf("track %s: %w", e.Name, stopped)
 		}
-		pushed := c.queue.tryPush(entry{id: id, text: text})
+		stored, err := c.queue.push(entry{id: id, text: text})
 		changed := c.changed
 		c.mu.Unlock()
-		if pushed {
+		if err == nil && stored != nil {
+			err = stored(ctx)
+		}
+		switch {
+		case err == nil:
 			c.signal()
 			return nil
-		}
-		if !c.cfg.WaitWhenFull {
+		case !errors.Is(err, ErrQueueFull):
+			return fmt.Errorf("track %s: %w", e.Name, err)
+		case !c.cfg.WaitWhenFull:
 			return ErrQueueFull
 		}
 		select {
@@ -126,16 +139,16 @@ func (c *Client) signal() {
 // a *Failed if events were refused or given up since the last Flush; a *Refused if
 // there were none since, but the edge has refused the client for good.
 func (c *Client) Flush(ctx context.Context) error {
-	target, _ := c.queue.counts()
+	target, _, _ := c.queue.counts()
 	c.mu.Lock()
 	c.flushTo = max(c.flushTo, target)
 	c.mu.Unlock()
 	c.signal()
 	for {
 		c.mu.Lock()
-		changed := c.changed
+		changed, stopped := c.changed, c.stopped
 		c.mu.Unlock()
-		if _, settled := c.queue.counts(); settled >= target {
+		if _, settled, _ := c.queue.counts(); settled >= target || stopped != nil && c.queue.durable() {
 			return c.takeFailed()
 		}
 		select {
@@ -147,14 +160,14 @@ func (c *Client) Flush(ctx context.Context) error {
 }
 
 // Close flushes the queue and ends the client. Its error is that of Flush. If ctx
-// ends first, the events that are left are given up, and the error is ctx's too. It
-// always waits for the goroutine. A second call returns ErrClosed.
+// ends first, the error is ctx's too, and the events that are left are given up;
+// with Config.QueueDir they stay there for the next client. It always waits for the
+// goroutine. A second call returns ErrClosed.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
 	closed := c.closed
 	c.closed = true
-	close(c.changed) // wakes up calls of Track that wait for space
-	c.changed = make(chan struct{})
+	c.announce()
 	c.mu.Unlock()
 	if closed {
 		<-c.done
@@ -169,43 +182,60 @@ func (c *Client) Close(ctx context.Context) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = errors.Join(err, c.takeFailed())
 	}
+	if pushed, dropped, _ := c.queue.counts(); pushed > dropped {
+		err = fmt.Errorf("%w; %d events stay in Config.QueueDir", err, pushed-dropped)
+	}
+	if closeErr := c.queue.close(); closeErr != nil {
+		err = errors.Join(err, fmt.Errorf("sdk: close Config.QueueDir: %w", closeErr))
+	}
 	return err
 }
 
-// run sends one batch after the other until ctx ends, then gives up what is left.
+// run sends one batch after the other until ctx ends or the edge refuses the client
+// for good, and settles what is left then. A disk queue keeps it.
 func (c *Client) run(ctx context.Context) {
 	defer close(c.done)
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && c.whyStopped() == nil {
 		batch := c.next(ctx)
 		if len(batch) > 0 {
 			c.deliver(ctx, batch)
 		}
-		if refused := c.refused(); refused != nil {
-			c.drain(func(e entry) Result { return refused.result(e.id) })
-		}
+	}
+	if c.queue.durable() {
+		return
+	}
+	var refused *Refused
+	if errors.As(c.whyStopped(), &refused) {
+		c.drain(func(e entry) Result { return refused.result(e.id) })
 	}
 	c.drain(func(e entry) Result { return Result{EventID: e.id, Status: GivenUp, Err: ErrClosed} })
 }
 
-// stop ends the sending for good: Track returns refused from now on. What waits is
-// refused with the same words.
-func (c *Client) stop(refused *Refused) {
+// stop ends the sending for good: Track returns err from now on.
+func (c *Client) stop(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.stopped = refused
+	c.stopped = err
+	c.announce()
 }
 
-// refused is nil as long as the client may send.
-func (c *Client) refused() *Refused {
+// whyStopped is nil as long as the client may send.
+func (c *Client) whyStopped() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.stopped
 }
 
+// announce wakes Flush, and calls of Track that wait for space. The caller holds c.mu.
+func (c *Client) announce() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
 // drain settles all that waits.
 func (c *Client) drain(result func(entry) Result) {
 	for {
-		left := c.queue.peek(c.cfg.BatchEvents, c.cfg.BatchBytes)
+		left := c.peek()
 		if len(left) == 0 {
 			return
 		}
@@ -213,19 +243,32 @@ func (c *Client) drain(result func(entry) Result) {
 	}
 }
 
+// peek returns the next batch. A disk that cannot be read ends the sending.
+func (c *Client) peek() []entry {
+	batch, err := c.queue.peek(c.cfg.BatchEvents, c.cfg.BatchBytes)
+	if err != nil {
+		err = fmt.Errorf("sdk: read Config.QueueDir: %w", err)
+		c.logOnce("read", "sdk: the disk queue fails; nothing more is sent", "error", err)
+		c.stop(err)
+		return nil
+	}
+	return batch
+}
+
 // next waits until a batch is full, or as old as FlushInterval, or to be flushed.
 func (c *Client) next(ctx context.Context) []entry {
 	var late <-chan time.Time
 	for {
-		batch := c.queue.peek(c.cfg.BatchEvents, c.cfg.BatchBytes)
-		pushed, dropped := c.queue.counts()
+		pushed, dropped, bytes := c.queue.counts()
+		waiting := pushed - dropped
 		c.mu.Lock()
 		hurry := c.flushTo > dropped
 		c.mu.Unlock()
-		if len(batch) > 0 && (hurry || uint64(len(batch)) < pushed-dropped || len(batch) == c.cfg.BatchEvents) {
-			return batch
-		}
-		if len(batch) > 0 && late == nil {
+		switch {
+		case waiting == 0:
+		case hurry, waiting >= uint64(c.cfg.BatchEvents), bytes >= c.cfg.BatchBytes:
+			return c.peek()
+		case late == nil:
 			timer := time.NewTimer(c.cfg.FlushInterval)
 			defer timer.Stop()
 			late = timer.C
@@ -233,7 +276,7 @@ func (c *Client) next(ctx context.Context) []entry {
 		select {
 		case <-c.wake:
 		case <-late:
-			return c.queue.peek(c.cfg.BatchEvents, c.cfg.BatchBytes)
+			return c.peek()
 		case <-ctx.Done():
 			return nil
 		}
@@ -247,9 +290,11 @@ func (c *Client) settle(entries []entry, result func(entry) Result) {
 		c.note(r)
 		c.cfg.OnResult(r)
 	}
-	c.queue.drop(len(entries))
+	if err := c.queue.drop(len(entries)); err != nil {
+		// They are done for this client; after a crash the next one may send them again.
+		c.logOnce("write", "sdk: the disk queue cannot note what is sent", "error", err)
+	}
 	c.mu.Lock()
-	close(c.changed)
-	c.changed = make(chan struct{})
-	c.mu.Unlock()
+	defer c.mu.Unlock()
+	c.announce()
 }

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -370,17 +369,7 @@ func TestCloseGivesUpWhenItsContextEnds(t *testing.T) {
 	if got := statuses(results()); got != "given_up given_up given_up" {
 		t.Errorf("results: %s", got)
 	}
-	// The goroutine's last act tells Close; it may be some instructions from its end.
-	buf := make([]byte, 1<<20)
-	for late := time.Now().Add(5 * time.Second); ; runtime.Gosched() {
-		stacks := string(buf[:runtime.Stack(buf, true)])
-		if !strings.Contains(stacks, "sdk.(*Client).run") {
-			return
-		}
-		if time.Now().After(late) {
-			t.Fatalf("a goroutine is left after Close:\n%s", stacks)
-		}
-	}
+	noGoroutineIsLeft(t)
 }
 
 func TestABatchIsNeverLargerThanTheEdgeTakes(t *testing.T) {

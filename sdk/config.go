@@ -24,19 +24,29 @@ type Config struct {
 	// or a loopback host. It is never logged.
 	APIKey string
 
-	QueueSize     int           // most events that wait or are being sent; default 10,000
-	QueueBytes    int           // most bytes of those; default 64 MiB
+	// QueueDir keeps the queue in files of this directory, so that it survives a crash
+	// of the program or the machine: Track returns once the event is on disk, and the
+	// next client with this directory and company sends what is left. Events are not
+	// given up, however long the edge is away. One client at a time may use it. Its
+	// files hold identities as they were given, with mode 0600. Unix only. Default:
+	// the queue is in memory.
+	QueueDir string
+
+	QueueSize     int           // most events that wait or are being sent; default 10,000, with QueueDir 100,000
+	QueueBytes    int           // most bytes of those; default 64 MiB, with QueueDir 256 MiB
 	WaitWhenFull  bool          // Track waits until the queue has space or its context ends, instead of returning ErrQueueFull
 	BatchEvents   int           // most events in a request; default 250, at most 500, the edge's bound
 	BatchBytes    int           // most bytes of a request; default 512 KiB, the edge takes 1 MiB
 	FlushInterval time.Duration // how long an event waits for others; default 500 ms
 
 	Timeout     time.Duration // of one attempt; default 15 s
-	MaxAttempts int           // of one batch, with the first; default 12, about three minutes
+	MaxAttempts int           // of one batch, with the first; default 12, about three minutes. Unbounded with QueueDir
 	MaxWait     time.Duration // between two attempts, also if Retry-After asks for more; default 1 min
 
 	// OnResult is called once for each event, by the sending goroutine. It must not
-	// block and must not call Flush or Close.
+	// block and must not call Flush or Close. An event that stays in QueueDir has no
+	// result yet: the client that sends it reports it. After a crash an event may be
+	// reported once more.
 	OnResult func(Result)
 
 	// Logger is told once of each reason for which events are refused or given up,
@@ -67,6 +77,10 @@ func (c *Config) complete() error {
 		return err
 	}
 	c.Endpoint = strings.TrimRight(c.Endpoint, "/")
+	if c.QueueDir != "" {
+		standard(&c.QueueSize, 100_000)
+		standard(&c.QueueBytes, 256<<20)
+	}
 	standard(&c.QueueSize, 10_000)
 	standard(&c.QueueBytes, 64<<20)
 	standard(&c.BatchEvents, 250)

@@ -10,6 +10,6 @@
 // acknowledged, refused or given up, and Config.OnResult is called with that.
 // docs/events.md has every name, field, bound and code.
 //
-// What may enter: the standard library and sdk/core only, so that a program that
+// What may enter: the standard library, sdk/core and internal/seglog only, so that a program that
 // imports this package gets no other dependency.
 package sdk

@@ -16,13 +16,15 @@ var (
 	// ErrUnauthorized: Config.APIKey is unknown, has ended, is another company's, or
 	// lacks the scope.
 	ErrUnauthorized = errors.New("sdk: the edge refuses Config.APIKey")
+	// ErrWrongEndpoint: there is no /v1/events below Config.Endpoint.
+	ErrWrongEndpoint = errors.New("sdk: Config.Endpoint has no /v1/events")
 )
 
 // Refused is the error of events that the edge refuses, so that sending them again
-// cannot help. Use errors.As to get it. errors.Is with ErrUnknownCompany or
-// ErrUnauthorized tells why the edge takes nothing at all of a client: such a client
-// sends nothing more, and Track returns this error too. Correct its Config and make
-// another.
+// cannot help. Use errors.As to get it. errors.Is with ErrUnknownCompany,
+// ErrUnauthorized or ErrWrongEndpoint tells why the edge takes nothing at all of a
+// client: such a client sends nothing more, and Track returns this error too. Correct
+// its Config and make another; what is in Config.QueueDir is kept for that.
 type Refused struct {
 	Status  int    // of HTTP; 200 if the edge took the request and refused single events
 	Code    string // docs/events.md lists them; "status_…" if the answer had none
@@ -37,7 +39,7 @@ func (r *Refused) Error() string {
 	return text
 }
 
-// Is says that r is ErrUnknownCompany or ErrUnauthorized.
+// Is says that r is ErrUnknownCompany, ErrUnauthorized or ErrWrongEndpoint.
 func (r *Refused) Is(target error) bool { return target == refusals[r.Code] && target != nil }
 
 // refusals are the codes by which the edge refuses all of a client's requests,
@@ -47,6 +49,7 @@ var refusals = map[string]error{
 	"unauthorized":       ErrUnauthorized,
 	"insufficient_scope": ErrUnauthorized,
 	"key_in_browser":     ErrUnauthorized,
+	"not_found":          ErrWrongEndpoint,
 }
 
 // forGood tells whether the edge refuses all requests of this client.
@@ -98,17 +101,18 @@ func (c *Client) note(r Result) {
 	c.failed.Events++
 }
 
-// takeFailed returns what failed since the last call, or why the client sends
+// takeFailed returns what failed since the last call, and why the client sends
 // nothing more; nil if all went well.
 func (c *Client) takeFailed() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if failed := c.failed; failed != nil {
-		c.failed = nil
-		return failed
-	}
-	if c.stopped != nil {
+	if c.failed == nil {
 		return c.stopped
 	}
-	return nil
+	failed := c.failed
+	c.failed = nil
+	if c.stopped != nil && !errors.Is(failed, c.stopped) {
+		return errors.Join(failed, c.stopped)
+	}
+	return failed
 }

@@ -46,7 +46,8 @@ func (r *Refused) result(eventID string) Result {
 
 // deliver sends a batch until each of its events has a result. Only events
 // without a result are sent again. They are settled together, in the queue's
-// order, since Flush counts settled entries.
+// order, since Flush counts settled entries. Those of a disk queue that have none
+// when the client ends stay there, with all behind them.
 func (c *Client) deliver(ctx context.Context, batch []entry) {
 	results := make(map[string]Result, len(batch))
 	left := batch
@@ -73,6 +74,16 @@ func (c *Client) deliver(ctx context.Context, batch []entry) {
 				c.stop(refused)
 				part = left
 			}
+			if c.queue.durable() {
+				if refused.forGood() { // kept for a client with a better Config
+					c.settleResults(batch, results)
+					return
+				}
+				if a.Error.Code == "" { // not the edge's answer: a firewall, a proxy
+					last = refused
+					break
+				}
+			}
 			for _, e := range part {
 				results[e.id] = refused.result(e.id)
 			}
@@ -84,17 +95,32 @@ func (c *Client) deliver(ctx context.Context, batch []entry) {
 			last = fmt.Errorf("status %d %s", status, a.Error.Code)
 		}
 		if attempt == c.cfg.MaxAttempts {
-			c.giveUp(left, results, fmt.Errorf("post events, attempt %d: %w", attempt, last))
-			break
+			err := fmt.Errorf("post events, attempt %d: %w", attempt, last)
+			if !c.queue.durable() {
+				c.giveUp(left, results, err)
+				break
+			}
+			c.logOnce(GivenUp, "sdk: events cannot be sent; they wait on disk", "error", err)
 		}
 		backoff := core.Backoff(attempt, 250, c.cfg.MaxWait.Milliseconds(), c.cfg.random())
 		attempt++
 		if !c.pause(ctx, max(wait, time.Duration(backoff)*time.Millisecond)) {
-			c.giveUp(left, results, fmt.Errorf("post events: %w: %w", ErrClosed, last))
+			if !c.queue.durable() {
+				c.giveUp(left, results, fmt.Errorf("post events: %w: %w", ErrClosed, last))
+			}
 			break
 		}
 	}
-	c.settle(batch, func(e entry) Result { return results[e.id] })
+	c.settleResults(batch, results)
+}
+
+// settleResults settles the entries of a batch up to the first that has no result.
+func (c *Client) settleResults(batch []entry, results map[string]Result) {
+	n := 0
+	for n < len(batch) && results[batch[n].id].Status != "" {
+		n++
+	}
+	c.settle(batch[:n], func(e entry) Result { return results[e.id] })
 }
 
 func (c *Client) giveUp(left []entry, results map[string]Result, err error) {
