@@ -107,7 +107,7 @@ func (c *Client) track(ctx context.Context, e Event, payload any) error {
 		stored, err := c.queue.push(entry{id: id, text: text})
 		changed := c.changed
 		c.mu.Unlock()
-		if err == nil && stored != nil {
+		if err == nil {
 			err = stored(ctx)
 		}
 		switch {

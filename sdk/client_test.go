@@ -231,7 +231,7 @@ func TestOnlyWhatHasNoResultIsSentAgain(t *testing.T) {
 	})
 	c, results := client(t, e, nil)
 	track(t, c, 4)
-	flushFailing(t, c)
+	_ = flushFailing(t, c)
 	if got := statuses(results()); got != "ok rejected ok duplicate" {
 		t.Errorf("results: %s", got)
 	}
@@ -280,7 +280,7 @@ func TestOther4xxAreNeverRetried(t *testing.T) {
 	})
 	c, results := client(t, e, nil)
 	track(t, c, 2)
-	flushFailing(t, c)
+	_ = flushFailing(t, c)
 	if got := results(); len(e.seen()) != 1 || statuses(got) != "rejected rejected" || got[0].Code != "unknown_company" {
 		t.Errorf("%d requests, results %+v", len(e.seen()), got)
 	}
@@ -306,7 +306,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	e := newEdge(t, func(_ int, _ request, w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) })
 	c, results := client(t, e, func(cfg *Config) { cfg.MaxAttempts = 3 })
 	track(t, c, 1)
-	flushFailing(t, c)
+	_ = flushFailing(t, c)
 	if got := results(); len(e.seen()) != 3 || got[0].Status != GivenUp || got[0].Err == nil {
 		t.Errorf("%d attempts, %+v", len(e.seen()), got)
 	}

@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -128,9 +129,9 @@ func TestAKilledProcessLosesNoEventThatTrackHasTaken(t *testing.T) {
 }
 
 func TestWhatIsLeftAtCloseIsSentByTheNextClient(t *testing.T) {
-	up := false
+	var up atomic.Bool
 	e := newEdge(t, func(_ int, r request, w http.ResponseWriter) {
-		if !up {
+		if !up.Load() {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
@@ -151,7 +152,7 @@ func TestWhatIsLeftAtCloseIsSentByTheNextClient(t *testing.T) {
 	if err := c.Track(t.Context(), PageView, nil, Identity{}); !errors.Is(err, ErrClosed) {
 		t.Errorf("Track after Close: %v", err)
 	}
-	up = true
+	up.Store(true)
 	other, none := client(t, e, func(cfg *Config) { onDisk(cfg); cfg.CompanyID = "another" })
 	flush(t, other)
 	c, results = client(t, e, onDisk)
@@ -267,9 +268,9 @@ func TestADiskQueueWaitsForSpace(t *testing.T) {
 
 // A wrong setting costs no event: corrected, the next client sends them.
 func TestADiskQueueOutlivesARefusal(t *testing.T) {
-	known := false
+	var known atomic.Bool
 	e := newEdge(t, func(_ int, r request, w http.ResponseWriter) {
-		if !known {
+		if !known.Load() {
 			refuse(w, 401, "unknown_company")
 			return
 		}
@@ -291,7 +292,7 @@ func TestADiskQueueOutlivesARefusal(t *testing.T) {
 	if len(e.seen()) != 1 || len(results()) != 0 {
 		t.Errorf("%d requests, results %+v", len(e.seen()), results())
 	}
-	known = true
+	known.Store(true)
 	c, results = client(t, e, onDisk)
 	flush(t, c)
 	if got := statuses(results()); got != "ok ok ok" {

@@ -14,8 +14,8 @@ type entry struct {
 // queue keeps entries until they are settled. Implementations are safe for
 // concurrent use, but peek and drop are the sending goroutine's.
 type queue interface {
-	// push begins to append an entry and does not block; ErrQueueFull. stored, if it
-	// is not nil, waits until the entry is in the queue.
+	// push begins to append an entry and does not block; ErrQueueFull. stored waits
+	// until the entry is in the queue.
 	push(entry) (stored func(context.Context) error, err error)
 	// peek returns the oldest entries, bounded by count and bytes, but at least one
 	// if there is one. They stay in the queue until drop.
@@ -48,8 +48,10 @@ func (q *memoryQueue) push(e entry) (stored func(context.Context) error, err err
 	}
 	q.entries = append(q.entries, e)
 	q.bytes += len(e.text)
-	return nil, nil
+	return atOnce, nil
 }
+
+func atOnce(context.Context) error { return nil }
 
 func (q *memoryQueue) peek(events, bytes int) ([]entry, error) {
 	q.mu.Lock()
