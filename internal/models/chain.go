@@ -48,8 +48,13 @@ func newChain(paths []Path, channels int) *chain {
 			worth[state-1].Add(worth[state-1], p.Value)
 		}
 	}
+	return chainOf(steps, bought, left, worth)
+}
+
+// chainOf makes a chain of its flows. A step that is nil is not taken.
+func chainOf(steps, bought, left, worth []*big.Int) *chain {
 	c := &chain{
-		channels: make([]int, channels),
+		channels: make([]int, len(bought)),
 		steps:    flows(steps), bought: flows(bought), left: flows(left), worth: flows(worth),
 		conversions: float(sum(bought)), value: float(sum(worth)),
 	}

@@ -2,8 +2,6 @@ package report
 
 import (
 	"context"
-	"maps"
-	"math/big"
 	"slices"
 	"strings"
 
@@ -12,7 +10,6 @@ import (
 
 	"github.com/tributary-io/tributary/internal/models"
 	"github.com/tributary-io/tributary/internal/postgres"
-	"github.com/tributary-io/tributary/internal/reports"
 )
 
 // This file reads the sums by day that the processor keeps (internal/rollup).
@@ -202,12 +199,6 @@ type pathOf struct {
 	orders, sales decimal.Decimal
 }
 
-// maxModelPaths bounds the paths that a model of many paths is computed over. The
-// statement reads one more.
-const maxModelPaths = 400_000
-
-var pathsOfModels = `select g.period, d.path, g.orders, g.sales from (` + pathsOfPeriods + ` limit 400001) g` + channelsOfPath
-
 // eachPath calls f with each row of a statement: a path of a period.
 func (r *reading) eachPath(ctx context.Context, sql string, f func(p *pathOf) error) error {
 	rows, err := r.tx.Query(ctx, sql, r.args(sql))
@@ -228,104 +219,4 @@ func (r *reading) paths(ctx context.Context) error {
 	return r.eachPath(ctx, salesOfPaths, func(p *pathOf) error {
 		return r.Add(p.period, []string{strings.Join(p.path, pathArrow)}, columns, []decimal.Decimal{p.orders, p.sales})
 	})
-}
-
-// channelsOverPaths adds what a model of many paths credits to each channel, period by
-// period.
-func (r *reading) channelsOverPaths(ctx context.Context) error {
-	periods, n := map[string][]pathOf{}, 0
-	if err := r.eachPath(ctx, pathsOfModels, func(p *pathOf) error {
-		if n++; n > maxModelPaths {
-			return reports.ErrTooManyRows
-		}
-		periods[p.period] = append(periods[p.period], *p)
-		return nil
-	}); err != nil {
-		return err
-	}
-	influencers, err := r.influencersOfChannels(ctx)
-	if err != nil {
-		return err
-	}
-	columns := r.columns("credited_orders", "credited_sales")
-	for name, list := range periods {
-		channels, paths := modelPaths(list)
-		weights := models.OverPaths(r.query.Model, paths, make([]bool, len(channels)))
-		conversions, value := models.Totals(paths)
-		orders, sales := portions(conversions, weights.Conversions), wholes(value, weights.Value)
-		for i, channel := range channels {
-			if err := r.Add(name, []string{channel, influencers[channel]}, columns, []decimal.Decimal{orders[i], sales[i]}); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// modelPaths returns paths as the models take them, and the channels by their places
-// there: sorted, so that what is left over by rounding always goes to the same one.
-func modelPaths(list []pathOf) (channels []string, paths []models.Path) {
-	places := map[string]int32{}
-	for _, p := range list {
-		for _, channel := range p.path {
-			places[channel] = 0
-		}
-	}
-	channels = slices.Sorted(maps.Keys(places))
-	for i, channel := range channels {
-		places[channel] = int32(i)
-	}
-	for _, p := range list {
-		path := models.Path{Conversions: p.orders.BigInt(), Null: new(big.Int), Value: p.sales.BigInt()}
-		for _, channel := range p.path {
-			path.Channels = append(path.Channels, places[channel])
-		}
-		paths = append(paths, path)
-	}
-	return channels, paths
-}
-
-// influencersOfChannels returns the ids of the influencers whose names are channels.
-func (r *reading) influencersOfChannels(ctx context.Context) (map[string]string, error) {
-	rows, err := r.tx.Query(ctx, `
-		select distinct channel, influencer_id from credit_day
-		where company_id = $1 and day between $2::date and $3::date and influencer_id <> ''`, r.query.CompanyID, r.query.Start, r.query.End)
-	if err != nil {
-		return nil, err
-	}
-	ids := map[string]string{}
-	var channel, id string
-	_, err = pgx.ForEachRow(rows, []any{&channel, &id}, func() error { ids[channel] = id; return nil })
-	return ids, err
-}
-
-// creditedDigits are the decimal places of orders that a model of many paths credits.
-const creditedDigits = 6
-
-// portions divides a whole number by weights, with creditedDigits decimal places. The
-// parts sum to the total.
-func portions(total *big.Int, weights []*big.Int) []decimal.Decimal {
-	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(creditedDigits), nil)
-	parts := wholes(new(big.Int).Mul(total, unit), weights)
-	for i := range parts {
-		parts[i] = parts[i].Shift(-creditedDigits)
-	}
-	return parts
-}
-
-// wholes divides minor units by weights, by the largest remainder. The parts sum to the
-// total; without a weight that is above zero there is nothing to divide.
-func wholes(total *big.Int, weights []*big.Int) []decimal.Decimal {
-	parts := make([]decimal.Decimal, len(weights))
-	sum := new(big.Int)
-	for _, w := range weights {
-		sum.Add(sum, w)
-	}
-	if sum.Sign() == 0 {
-		return parts
-	}
-	for i, part := range models.Divide(total, weights) {
-		parts[i] = decimal.NewFromBigInt(part, 0)
-	}
-	return parts
 }
