@@ -102,7 +102,7 @@ func periodOf(day string) string {
 
 // args returns those of a report's arguments that a statement has.
 func (r *reading) args(sql string) pgx.NamedArgs {
-	all := pgx.NamedArgs{"company_id": r.query.CompanyID, "from": r.query.Start, "to": r.query.End, "periods": r.query.Periods(),
+	all := pgx.NamedArgs{"company_id": r.query.CompanyID, "from": r.query.Start, "to": r.query.End, "periods": r.query.Periods(), "ends": r.query.Ends(),
 		"currency": r.query.Currency, "model": r.query.Model, "most": reports.MaxRows + 1}
 	args := pgx.NamedArgs{}
 	for _, found := range argument.FindAllStringSubmatch(sql, -1) {

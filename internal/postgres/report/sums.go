@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/models"
@@ -162,61 +163,56 @@ func (r *reading) products(ctx context.Context) error {
 	}
 	var period string
 	var texts [3]string
-	var sums [3]decimal.Decimal
-	_, err = pgx.ForEachRow(rows, []any{postgres.Day(&period), &texts[0], &texts[1], &texts[2], &sums[0], &sums[1], &sums[2]}, func() error {
-		sums[2] = sums[2].Shift(digits) // in minor units, perhaps with a fraction
-		return r.Add(period, slices.Clone(texts[:]), columns, sums[:])
+	var numbers [3]pgtype.Numeric
+	_, err = pgx.ForEachRow(rows, []any{postgres.Day(&period), &texts[0], &texts[1], &texts[2], &numbers[0], &numbers[1], &numbers[2]}, func() error {
+		sales := decimalOf(numbers[2]).Shift(digits) // in minor units, perhaps with a fraction
+		return r.Add(period, slices.Clone(texts[:]), columns, []decimal.Decimal{decimalOf(numbers[0]), decimalOf(numbers[1]), sales})
 	})
 	return err
 }
-
-// pathsOfPeriods are all paths of each period, with what came of them, and the last day
-// that has the path's channels.
-var pathsOfPeriods = `
-	select ` + periodOf("s.day") + ` as period, path_id, max(s.day) as day, sum(orders) as orders, sum(sales_minor) as sales
-	from path_day s` + inDays + ` group by 1, 2 having sum(orders) > 0`
-
-// channelsOfPath adds to rows of pathsOfPeriods (g) their channels (d.path).
-const channelsOfPath = `
-	left join path_day d on d.company_id = @company_id and d.day = g.day and d.currency = @currency and d.path_id = g.path_id`
 
 // mostPaths is how many paths a period of the report paths has. The others are one row.
 const mostPaths = "200"
 
+// frequentPaths are the most frequent paths of each period. Each period is read by itself:
+// it has far fewer paths than all together.
+const frequentPaths = `
+	select p.period, d.path, g.orders, g.sales
+	from unnest(@periods::date[], @ends::date[]) as p (period, last)
+	cross join lateral (
+		select path_id, max(s.day) as day, sum(orders) as orders, sum(sales_minor) as sales
+		from path_day s
+		where s.company_id = @company_id and s.day between greatest(p.period, @from::date) and p.last and s.currency = @currency and orders > 0
+		group by path_id order by orders desc, sales desc, path_id limit ` + mostPaths + `) g
+	join path_day d on d.company_id = @company_id and d.day = g.day and d.currency = @currency and d.path_id = g.path_id`
+
+// salesOfPaths are all paths of each period together.
 var salesOfPaths = `
-	select g.period, d.path, g.orders, g.sales
-	from (
-		select period, path_id, min(day) as day, sum(orders) as orders, sum(sales) as sales
-		from (
-			select period, case when place <= ` + mostPaths + ` then path_id end as path_id, case when place <= ` + mostPaths + ` then day end as day, orders, sales
-			from (select p.*, row_number() over (partition by period order by orders desc, sales desc, path_id) as place from (` + pathsOfPeriods + `) p) r) o
-		group by period, path_id) g` + channelsOfPath
-
-// pathOf is one path of one period, with what came of it.
-type pathOf struct {
-	period        string
-	path          []string
-	orders, sales decimal.Decimal
-}
-
-// eachPath calls f with each row of a statement: a path of a period.
-func (r *reading) eachPath(ctx context.Context, sql string, f func(p *pathOf) error) error {
-	rows, err := r.tx.Query(ctx, sql, r.args(sql))
-	if err != nil {
-		return err
-	}
-	var p pathOf
-	_, err = pgx.ForEachRow(rows, []any{postgres.Day(&p.period), &p.path, &p.orders, &p.sales}, func() error { return f(&p) })
-	return err
-}
+	select ` + periodOf("s.day") + ` as period, '', sum(orders), sum(sales_minor) from path_day s` + inDays + ` and orders > 0 group by 1`
 
 // pathArrow stands between the channels of a path, as `tributary models` reads it.
 const pathArrow = " > "
 
-// paths adds the paths of orders.
+// paths adds the paths of orders: of each period the most frequent, and all others
+// together.
 func (r *reading) paths(ctx context.Context) error {
-	columns := r.columns("orders", "sales")
-	return r.eachPath(ctx, salesOfPaths, func(p *pathOf) error {
-		return r.Add(p.period, []string{strings.Join(p.path, pathArrow)}, columns, []decimal.Decimal{p.orders, p.sales})
+	if err := r.add(ctx, salesOfPaths, "orders", "sales"); err != nil {
+		return err
+	}
+	columns, none := r.columns("orders", "sales"), []string{""}
+	rows, err := r.tx.Query(ctx, frequentPaths, r.args(frequentPaths))
+	if err != nil {
+		return err
+	}
+	var period string
+	var path []string
+	var orders, sales pgtype.Numeric
+	_, err = pgx.ForEachRow(rows, []any{postgres.Day(&period), &path, &orders, &sales}, func() error {
+		sums := []decimal.Decimal{decimalOf(orders), decimalOf(sales)}
+		if err := r.Add(period, []string{strings.Join(path, pathArrow)}, columns, sums); err != nil {
+			return err
+		}
+		return r.Add(period, none, columns, []decimal.Decimal{sums[0].Neg(), sums[1].Neg()})
 	})
+	return err
 }
