@@ -19,7 +19,7 @@ var navigation = []struct {
 	name  string
 	pages []navPage
 }{
-	{"sales", []navPage{{id: "today", path: "/dashboard/"}, {id: "orders", path: ordersPath}}},
+	{"sales", []navPage{{id: "overview", path: overviewPath}, {id: "today", path: "/dashboard/"}, {id: "orders", path: ordersPath}}},
 	{"partners", []navPage{{id: "influencers", path: influencersPath}, {id: "reviews", path: reviewsPath}}},
 	{"money", []navPage{{id: "payouts", path: payoutsPath}, {id: "statements", path: statementsPath}, {id: "costs", path: costsPath}}},
 }

@@ -103,6 +103,14 @@ func fillSite(s *site) {
 	s.t.Helper()
 	putOdd(s)
 	registerSample(s)
+	s.Product(s.live, "p1", "Vestido longo", "v1")
+	zone, err := time.LoadLocation("America/Sao_Paulo")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, before := range []int{0, 1, 3, 8, 20, 40} {
+		s.sumDay(time.Now().In(zone).AddDate(0, 0, -before).Format(time.DateOnly))
+	}
 }
 
 // firstLoad is the greatest page with all that it loads, compressed, in bytes.
