@@ -7,6 +7,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/internal/signs"
 )
 
 // Database is what the pages read and keep; implemented by internal/postgres.
@@ -119,6 +120,8 @@ type sales interface {
 type reporting interface {
 	// Report may return reports.ErrTooManyRows.
 	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
+	// Signs looks for signs in the orders of some days; it reads up to signs.MostOrders.
+	Signs(ctx context.Context, companyID, from, to string) (*signs.Report, error)
 }
 
 // statements is what the page of a signed link reads.

@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -112,15 +113,25 @@ func TestTheOverviewShowsTheReportsNumbers(t *testing.T) {
 // stored stores that an order came.
 func (s *site) stored(orderID string) {
 	s.t.Helper()
-	db, err := pgx.Connect(s.t.Context(), s.DSN)
+	s.exec(`insert into order_version (company_id, order_id, version_at, accepted_at, content_hash, body) values ($1, $2, now(), now(), '', '{}')`, s.live, orderID)
+}
+
+func (s *site) exec(sql string, arguments ...any) {
+	s.t.Helper()
+	db, err := pgx.Connect(context.Background(), s.DSN)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer db.Close(s.t.Context())
-	if _, err := db.Exec(s.t.Context(), `insert into order_version (company_id, order_id, version_at, accepted_at, content_hash, body)
-		values ($1, $2, now(), now(), '', '{}')`, s.live, orderID); err != nil {
+	defer db.Close(context.Background())
+	if _, err := db.Exec(context.Background(), sql, arguments...); err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// deliverDay stores what became of the events of a day.
+func (s *site) deliverDay(day string) {
+	s.t.Helper()
+	s.exec(`insert into delivery (company_id, day, outcome, events) values ($1, $2, 'stored', 1200), ($1, $2, 'duplicate', 30), ($1, $2, 'late', 4), ($1, $2, 'rejected:bad_json', 6)`, s.live, day)
 }
 
 func overviewOrFile(parameter string) string {

@@ -152,7 +152,7 @@ func (a asked) address(path string, change ...string) string {
 // spanForm is what the template "span" shows: the days of a page, and its other choices.
 type spanForm struct {
 	Path, Company, Range, From, To string
-	Currency                       string // kept; empty: the store's
+	Currency, Show                 string // kept; may be empty
 	Spans                          []navLink
 	Bys, Compares, Models          []option // empty: not offered
 	Alert                          string

@@ -108,8 +108,11 @@ func fillSite(s *site) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	s.leak(time.Now())
 	for _, before := range []int{0, 1, 3, 8, 20, 40} {
-		s.sumDay(time.Now().In(zone).AddDate(0, 0, -before).Format(time.DateOnly))
+		day := time.Now().In(zone).AddDate(0, 0, -before).Format(time.DateOnly)
+		s.sumDay(day)
+		s.deliverDay(day)
 	}
 }
 
