@@ -91,6 +91,9 @@ func TestTheOverviewShowsTheReportsNumbers(t *testing.T) {
 	// The address says everything.
 	f(s.readAs(client, "/dashboard/overview?range=7d&by=week&model=linear&compare=year"), "14 Nov 2026 – 20 Nov 2026", "14 Nov 2025 – 20 Nov 2025", "Model Linear", "Sales R$ 3,000.00 before: R$ 0.00")
 	f(s.readAs(client, "/dashboard/overview?from=2026-11-19&to=2026-11-19"), "Sales R$ 1,500.00", "compared with 18 Nov 2026")
+	// Days that were typed count, also where the form still has the name of others.
+	f(s.readAs(client, "/dashboard/overview?range=30d&from=2026-11-19&to=2026-11-19"), "Sales R$ 1,500.00")
+	f(s.readAs(client, "/dashboard/overview?range=30d&currency=USD"), "Sales US$ 0.00", "There are also amounts in other currencies, which are not among these: BRL")
 	f(s.readAs(client, "/dashboard/overview?from=2026-11-19&to=2026-11-01"), "These days cannot be shown", "22 Oct 2026 – 20 Nov 2026")
 	f(s.readAs(client, "/dashboard/overview?range=today"), "Nothing happened in these days")
 
