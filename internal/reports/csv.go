@@ -77,5 +77,5 @@ func CSVText(text string) string {
 
 const (
 	formulas = "=+-@＝＋－＠" // what a formula begins with
-	blanks   = "\t\r\n"     // what separates cells or lines, or is left out before a formula
+	blanks   = "\t\r\n"   // what separates cells or lines, or is left out before a formula
 )
