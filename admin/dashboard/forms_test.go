@@ -177,7 +177,9 @@ func TestWhatWaitsIsDecided(t *testing.T) {
 	decide("waits", "x", "accept", http.StatusBadRequest)
 	decide("nowhere", list[0].InfluencerID, "accept", http.StatusNotFound)
 	decide("waits", "0195b2c0-0000-7000-8000-00000000000f", "accept", http.StatusNotFound)
-	decide("waits", list[0].InfluencerID, "accept", http.StatusSeeOther)
+	decide("waits", strings.ToUpper(list[0].InfluencerID), "accept", http.StatusSeeOther)
+	s.Decisions(s.live, "waits", list[0].InfluencerID, commerce.MaxDecisions)
+	decide("waits", list[0].InfluencerID, "accept", http.StatusConflict)
 	if text := s.readAs(owner, "/dashboard/audit"+at+"&kind=order."); !contains(text, "Decision about a link", "accept") {
 		t.Errorf("the audit log reads %q", text)
 	}

@@ -116,6 +116,11 @@ func (s *Server) makeTokens(w http.ResponseWriter, r *http.Request, v pageReques
 		name := v.lang.T("install.token_" + token.name)
 		_, text, err := s.db.CreateAPIKey(r.Context(), commerce.NewAPIKey{CompanyID: v.current.CompanyID, Name: name,
 			Type: commerce.Integration, Scopes: []commerce.Scope{token.scope}, Actor: v.actor(), Random: s.random})
+		if errors.Is(err, commerce.ErrTooManyKeys) { // those made before are shown, once
+			page.Form.fail("", v.lang.T("keys.too_many", commerce.MaxAPIKeys))
+			s.showInstall(w, r, v, http.StatusConflict, page)
+			return
+		}
 		if err != nil {
 			s.unavailable(w, r, err)
 			return

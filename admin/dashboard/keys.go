@@ -162,11 +162,21 @@ func (s *Server) createKey(w http.ResponseWriter, r *http.Request, v pageRequest
 		key.ExpiresAt = s.now().AddDate(0, 0, days)
 	}
 	_, text, err := s.db.CreateAPIKey(r.Context(), key)
+	if errors.Is(err, commerce.ErrTooManyKeys) {
+		s.tooManyKeys(w, r, v, f)
+		return
+	}
 	if err != nil {
 		s.unavailable(w, r, err)
 		return
 	}
 	s.showKeys(w, r, v, http.StatusOK, keysPage{Form: keyForm(v, nil), Key: text, KeyOf: key.Name})
+}
+
+// tooManyKeys shows the page with why no more keys are made.
+func (s *Server) tooManyKeys(w http.ResponseWriter, r *http.Request, v pageRequest, f *form) {
+	f.fail("", v.lang.T("keys.too_many", commerce.MaxAPIKeys))
+	s.showKeys(w, r, v, http.StatusConflict, keysPage{Form: f})
 }
 
 func (s *Server) rotateKey(w http.ResponseWriter, r *http.Request, v pageRequest) {
@@ -178,6 +188,10 @@ func (s *Server) rotateKey(w http.ResponseWriter, r *http.Request, v pageRequest
 	hours, _ := strconv.Atoi(grace)
 	key, text, err := s.db.RotateAPIKey(r.Context(), commerce.KeyRotation{CompanyID: v.current.CompanyID, KeyID: idOf(r, "key"), At: s.now(),
 		Grace: time.Duration(hours) * time.Hour, Actor: v.actor(), Random: s.random})
+	if errors.Is(err, commerce.ErrTooManyKeys) {
+		s.tooManyKeys(w, r, v, keyForm(v, nil))
+		return
+	}
 	if err != nil {
 		s.notFoundOr(w, r, err, "no_key")
 		return

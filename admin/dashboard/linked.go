@@ -6,6 +6,8 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strconv"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -19,6 +21,13 @@ import (
 // linesPerPage bounds the orders of one page of a statement, and how many are read at
 // once for its CSV.
 const linesPerPage = 500
+
+// A statement is read linkBurst times by its links at once, then once every linkEvery:
+// whoever has a link is not logged in, and a CSV reads the whole statement.
+const (
+	linkBurst = 60
+	linkEvery = time.Second
+)
 
 // linkedPage is what templates/linked.html shows: a statement to its influencer, who has
 // a link to it and no log-in.
@@ -59,6 +68,11 @@ func (s *Server) withLink(serve func(w http.ResponseWriter, r *http.Request, l s
 		}
 		if err != nil {
 			s.problem(w, r, http.StatusNotFound, "link_refused")
+			return
+		}
+		if got := s.linkReads.Take(l.StatementID, s.now()); !got.OK {
+			w.Header().Set("Retry-After", strconv.Itoa(secondsOf(got.Wait)))
+			s.problem(w, r, http.StatusTooManyRequests, "link_too_often")
 			return
 		}
 		statement, err := s.db.LinkedStatement(r.Context(), l.CompanyID, l.StatementID, l.InfluencerID, l.Number)

@@ -238,3 +238,31 @@ func TestALinkedStatementFitsAPhoneAndAPage(t *testing.T) {
 	shots := shooter{t: t, page: page, dir: os.Getenv("TRIBUTARY_SHOTS")}
 	shots.take("linked-statement")
 }
+
+// Whoever has a link is not logged in: what they make the database read is bounded.
+func TestALinkedStatementIsNotReadTooOften(t *testing.T) {
+	t.Parallel()
+	s := newLinkedSite(t, 1)
+	path, most := s.path(s.link), 0
+	for range 100 {
+		answer, _ := s.get(path+"/csv", "en")
+		if answer.StatusCode == http.StatusTooManyRequests {
+			if answer.Header.Get("Retry-After") != "1" {
+				t.Errorf("Retry-After is %q", answer.Header.Get("Retry-After"))
+			}
+			break
+		}
+		most++
+	}
+	if most != 60 {
+		t.Errorf("it is read %d times at once", most)
+	}
+	s.link.Expires = s.link.Expires.Add(time.Second) // another link to the same
+	if answer, text := s.get(s.path(s.link), "pt-BR"); answer.StatusCode != http.StatusTooManyRequests || !strings.Contains(text, "Visitas demais") {
+		t.Errorf("%d: %s", answer.StatusCode, text)
+	}
+	s.setClock(mayDay.Add(time.Second))
+	if answer, _ := s.get(path, "en"); answer.StatusCode != http.StatusOK {
+		t.Errorf("a second later: %d", answer.StatusCode)
+	}
+}

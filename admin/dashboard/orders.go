@@ -135,7 +135,7 @@ func (s *Server) listOrders(r *http.Request, v pageRequest, page *ordersPage, st
 // decide is what the merchant decides about an influencer's link, as
 // POST /order/{orderId}/evidence does.
 func (s *Server) decide(w http.ResponseWriter, r *http.Request, v pageRequest) {
-	decision := commerce.EvidenceDecision{OrderID: r.URL.Query().Get("id"), InfluencerID: r.PostForm.Get("influencer"), Decision: r.PostForm.Get("decision")}
+	decision := commerce.EvidenceDecision{OrderID: r.URL.Query().Get("id"), InfluencerID: strings.ToLower(r.PostForm.Get("influencer")), Decision: r.PostForm.Get("decision")}
 	if bad := decision.Check(); bad.Any() || !commerce.IsID(decision.OrderID) {
 		s.problemOf(w, r, http.StatusBadRequest, "bad_form")
 		return
@@ -145,11 +145,14 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request, v pageRequest) {
 		decision.Touches = facts.TouchesOf(sale.Explanation, decision.InfluencerID, wire.MaxAccepted)
 		err = s.db.DecideEvidence(r.Context(), s.author(v), decision)
 	}
-	if errors.Is(err, commerce.ErrNotFound) {
+	switch {
+	case errors.Is(err, commerce.ErrNotFound):
 		s.problemOf(w, r, http.StatusNotFound, "no_order")
 		return
-	}
-	if err != nil {
+	case errors.Is(err, commerce.ErrTooManyDecisions):
+		s.problemOf(w, r, http.StatusConflict, "too_many_decisions")
+		return
+	case err != nil:
 		s.unavailable(w, r, err)
 		return
 	}

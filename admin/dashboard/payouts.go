@@ -263,7 +263,7 @@ func (s *Server) closeStatements(w http.ResponseWriter, r *http.Request, v pageR
 func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	zone := zoneOf(v.current.Timezone)
 	day, dayErr := commerce.ParseDay(r.PostForm.Get("paid_on"), zone)
-	payment := commerce.StatementPayment{StatementID: r.PostForm.Get("statement"), PaidAt: day.UTC(), Reference: strings.TrimSpace(r.PostForm.Get("reference"))}
+	payment := commerce.StatementPayment{StatementID: strings.ToLower(r.PostForm.Get("statement")), PaidAt: day.UTC(), Reference: strings.TrimSpace(r.PostForm.Get("reference"))}
 	fail := func(status int, key string) {
 		s.showStatements(w, r, v, status, statementsPage{Alert: v.lang.T("statements." + key)})
 	}
@@ -292,7 +292,7 @@ func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, v pageRequ
 
 // linkStatement makes a signed link that lets the influencer see the statement.
 func (s *Server) linkStatement(w http.ResponseWriter, r *http.Request, v pageRequest) {
-	id := r.PostForm.Get("statement")
+	id := strings.ToLower(r.PostForm.Get("statement"))
 	if !commerce.IsUUID(id) {
 		s.problemOf(w, r, http.StatusNotFound, "no_statement")
 		return

@@ -1,9 +1,11 @@
 package dashboard_test
 
 import (
+	"crypto/rand"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -210,5 +212,32 @@ func TestKeysAreMadeRotatedAndRevoked(t *testing.T) {
 	}
 	if text := s.readAs(owner, "/dashboard/audit?company="+s.box); !contains(text, "API key created", "API key rotated", "API key revoked", testEmail) {
 		t.Errorf("the audit log reads %q", text)
+	}
+}
+
+func TestTooManyKeysAreSaid(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner, at := s.loggedIn(), "?company="+s.live
+	var last commerce.APIKey
+	for range commerce.MaxAPIKeys {
+		var err error
+		if last, _, err = s.DB.CreateAPIKey(t.Context(), commerce.NewAPIKey{CompanyID: s.live, Name: "ERP", Scopes: commerce.AdminScopes, Actor: "cli", Random: rand.Reader}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked := url.Values{"name": {"One more"}, "environment": {"live"}, "type": {"integration"}, "scopes": {"costs.read"}, "life": {"0"}}
+	for path, values := range map[string]url.Values{"/dashboard/keys": asked, "/dashboard/keys/rotate": {"key": {last.KeyID}, "grace": {"24"}}, "/dashboard/install/tokens": nil} {
+		if status, text, _ := s.send(owner, path+at, values); status != http.StatusConflict || !contains(text, "200 keys work already") || anyKey.MatchString(text) {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+	if status, _, _ := s.send(owner, "/dashboard/keys/rotate"+at, url.Values{"key": {last.KeyID}, "grace": {"0"}}); status != http.StatusOK {
+		t.Errorf("one for another: %d", status)
+	}
+	asked["scopes"] = slices.Repeat([]string{"costs.read"}, 100)
+	asked.Set("environment", "sandbox")
+	if status, text, _ := s.send(owner, "/dashboard/keys"+at, asked); status != http.StatusUnprocessableEntity || !contains(text, "has one twice") {
+		t.Errorf("one scope a hundred times: %d", status)
 	}
 }

@@ -172,7 +172,8 @@ func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, err error) 
 		s.problem(w, r, http.StatusTooManyRequests, "too_many")
 		return
 	}
-	s.log.Error("dashboard: request failed", "path", r.URL.Path, "error", err)
+	// The route and not the path: the path of a statement's link opens it.
+	s.log.Error("dashboard: request failed", "route", r.Pattern, "error", err)
 	w.Header().Set("Retry-After", "5")
 	s.problem(w, r, http.StatusServiceUnavailable, "unavailable")
 }

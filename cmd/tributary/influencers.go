@@ -71,7 +71,8 @@ to that influencer. Nothing is stored while a line breaks a rule.`
 
 // readSpreadsheet reads and checks every line.
 func readSpreadsheet(in io.Reader) ([]importedLine, error) {
-	buffered := bufio.NewReaderSize(io.LimitReader(in, maxSpreadsheet), 64<<10)
+	limited := &io.LimitedReader{R: in, N: maxSpreadsheet + 1}
+	buffered := bufio.NewReaderSize(limited, 64<<10)
 	first, _ := buffered.Peek(4 << 10) // shorter files are fine
 	head, _, _ := strings.Cut(string(first), "\n")
 	reader := csv.NewReader(buffered)
@@ -87,6 +88,9 @@ func readSpreadsheet(in io.Reader) ([]importedLine, error) {
 		if !slices.Contains(spreadsheetColumns, names[i]) {
 			return nil, fmt.Errorf("its first line has a column %q: there are %s", names[i], strings.Join(spreadsheetColumns, ", "))
 		}
+		if slices.Contains(names[:i], names[i]) {
+			return nil, fmt.Errorf("its first line has the column %q twice", names[i])
+		}
 	}
 	if !slices.Contains(names, "name") || !slices.Contains(names, "links") {
 		return nil, errors.New("its first line needs the columns name and links")
@@ -94,6 +98,9 @@ func readSpreadsheet(in io.Reader) ([]importedLine, error) {
 	var lines []importedLine
 	for {
 		cells, err := reader.Read()
+		if limited.N <= 0 {
+			return nil, fmt.Errorf("it has more than %d MiB: split it", maxSpreadsheet>>20)
+		}
 		if errors.Is(err, io.EOF) {
 			return lines, nil
 		}
@@ -116,24 +123,13 @@ func readImportedLine(number int, row map[string]string) importedLine {
 	line := importedLine{number: number, asked: commerce.Registration{Name: row["name"], Category: row["category"], Campaign: row["campaign"], Links: strings.Fields(row["links"])}}
 	if row["coupon"] != "" {
 		line.asked.Coupons = []commerce.CouponTerms{{Code: strings.ToUpper(row["coupon"]), StartDate: row["coupon_start"], EndDate: row["coupon_end"]}}
+	} else {
+		line.refuseWithout("a coupon", row, "coupon_start", "coupon_end")
 	}
 	if row["var_fee"]+row["fixed_fee"] != "" {
-		cost := commerce.CostTerms{StartDate: row["cost_start"], EndDate: row["cost_end"], CouponCost: slices.Contains([]string{"yes", "true", "1", "sim"}, strings.ToLower(row["coupon_only"]))}
-		if cost.StartDate == "" {
-			cost.StartDate = time.Now().UTC().Format(time.DateOnly)
-		}
-		var err error
-		if text := commerce.TypedDecimal(strings.TrimSuffix(row["var_fee"], "%")); text != "" {
-			if cost.VarFee, err = commerce.ParseDecimal(text); err != nil {
-				line.bad = append(line.bad, fmt.Sprintf("var_fee %q is no number", row["var_fee"]))
-			}
-		}
-		if text := commerce.TypedDecimal(row["fixed_fee"]); text != "" {
-			if cost.FixedFeeMinor, err = commerce.ParseMinor(text, commerce.BRL); err != nil {
-				line.bad = append(line.bad, fmt.Sprintf("fixed_fee %q is no amount", row["fixed_fee"]))
-			}
-		}
-		line.asked.Costs = []commerce.CostTerms{cost}
+		line.asked.Costs = []commerce.CostTerms{line.readCost(row)}
+	} else {
+		line.refuseWithout("var_fee or fixed_fee", row, "cost_start", "cost_end")
 	}
 	if len(line.bad) > 0 {
 		return line
@@ -142,6 +138,42 @@ func readImportedLine(number int, row map[string]string) importedLine {
 		line.bad = append(line.bad, v.Field+" "+v.Message)
 	}
 	return line
+}
+
+// refuseWithout refuses cells that say something about what the line does not have.
+func (l *importedLine) refuseWithout(what string, row map[string]string, names ...string) {
+	for _, name := range names {
+		if row[name] != "" {
+			l.bad = append(l.bad, name+" needs "+what)
+		}
+	}
+}
+
+// readCost reads the cells of an agreement. What cannot be read is in bad.
+func (l *importedLine) readCost(row map[string]string) commerce.CostTerms {
+	cost := commerce.CostTerms{StartDate: row["cost_start"], EndDate: row["cost_end"]}
+	if cost.StartDate == "" {
+		cost.StartDate = time.Now().UTC().Format(time.DateOnly)
+	}
+	switch strings.ToLower(row["coupon_only"]) {
+	case "yes", "true", "1", "sim":
+		cost.CouponCost = true
+	case "", "no", "false", "0", "não", "nao":
+	default:
+		l.bad = append(l.bad, fmt.Sprintf("coupon_only %q is neither yes nor no", row["coupon_only"]))
+	}
+	var err error
+	if text := commerce.TypedDecimal(strings.TrimSuffix(row["var_fee"], "%")); text != "" {
+		if cost.VarFee, err = commerce.ParseDecimal(text); err != nil {
+			l.bad = append(l.bad, fmt.Sprintf("var_fee %q is no number", row["var_fee"]))
+		}
+	}
+	if text := commerce.TypedDecimal(row["fixed_fee"]); text != "" {
+		if cost.FixedFeeMinor, err = commerce.ParseMinor(text, commerce.BRL); err != nil {
+			l.bad = append(l.bad, fmt.Sprintf("fixed_fee %q is no amount", row["fixed_fee"]))
+		}
+	}
+	return cost
 }
 
 // checkLinks looks up the hosts of a line's links, where all else is right.

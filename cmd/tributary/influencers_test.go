@@ -41,6 +41,17 @@ func TestASpreadsheetIsReadAsPeopleWriteIt(t *testing.T) {
 	f("", "its first line")
 	f("name,links\nAna\n", "wrong number of fields")
 	f("name,links\n"+strings.Repeat("a,b\n", mostImported+1), "more than 10000 lines")
+	// What is cut off would be lost, or stored by half.
+	f("name,links\n"+strings.Repeat("Ana,"+strings.Repeat("https://loja.example.com/ ", 400)+"\n", maxSpreadsheet/(400*26)+2), "more than 16 MiB")
+	// Which of them counts is nobody's guess.
+	f("name,links,coupon,links\nAna,https://loja.example.com/,A,https://loja.example.com/b\n", `the column "links" twice`)
+	for _, word := range []string{"sim", "YES", "true", "1", "no", "não", "nao", "false", "0", ""} {
+		f("name,links,var_fee,coupon_only\nAna,https://loja.example.com/,10,"+word+"\n", "")
+	}
+	f("name,links,var_fee,coupon_only\nAna,https://loja.example.com/,10,x\n", `coupon_only "x" is neither yes nor no`)
+	// What belongs to a coupon or a fee that is not there was meant for one.
+	f("name,links,coupon,coupon_end\nAna,https://loja.example.com/,,2026-03-31\n", "coupon_end needs a coupon")
+	f("name,links,var_fee,cost_end\nAna,https://loja.example.com/,,2026-03-31\n", "cost_end needs var_fee or fixed_fee")
 }
 
 // openInstallation opens the database of installation, and a command that writes

@@ -60,6 +60,12 @@ type NewAPIKey struct {
 // MaxKeyName bounds the name of a key, in characters.
 const MaxKeyName = 100
 
+// MaxAPIKeys bounds the keys of a company that work: every edge keeps them all.
+const MaxAPIKeys = 200
+
+// ErrTooManyKeys refuses keys beyond MaxAPIKeys.
+var ErrTooManyKeys = fmt.Errorf("%w: a company has at most %d API keys that work", ErrConflict, MaxAPIKeys)
+
 // KeyTypes lists the types of keys.
 var KeyTypes = []string{OwnPlatform, Integration}
 
@@ -75,7 +81,11 @@ func (k NewAPIKey) Check() (bad Violations) {
 	for _, scope := range k.Scopes {
 		if !slices.Contains(Scopes, scope) {
 			bad.Add("scopes", CodeInvalidValue, "has one that there is not")
+			return bad
 		}
+	}
+	if len(k.Scopes) > len(Scopes) {
+		bad.Add("scopes", CodeInvalidValue, "has one twice")
 	}
 	return bad
 }

@@ -57,10 +57,25 @@ func WriteCSV(header []string, lines [][]string) []byte {
 
 // CSVText returns a text as a cell that no spreadsheet takes for a formula: one that
 // begins with = + - @, a tab or a line's end gets a ' before it, as OWASP's page on CSV
-// injection says.
+// injection says. So does what a program that separates at semicolons or tabs would take
+// for the beginning of another cell, as Excel does in Portuguese.
 func CSVText(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
-		return "'" + text
+	if !strings.ContainsAny(text, formulas+blanks) {
+		return text
 	}
-	return text
+	var out strings.Builder
+	begins := true
+	for i, c := range text {
+		if begins && strings.ContainsRune(formulas, c) || i == 0 && strings.ContainsRune(blanks, c) {
+			out.WriteByte('\'')
+		}
+		begins = c == ';' || strings.ContainsRune(blanks, c) || begins && (c == ' ' || c == '"')
+		out.WriteRune(c)
+	}
+	return out.String()
 }
+
+const (
+	formulas = "=+-@＝＋－＠" // what a formula begins with
+	blanks   = "\t\r\n"   // what separates cells or lines, or is left out before a formula
+)

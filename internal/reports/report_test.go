@@ -114,7 +114,10 @@ func TestPagesHaveEachRowOnce(t *testing.T) {
 
 func TestNoTextOfATableIsAFormula(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{"": "", "Ana": "Ana", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "\r=1": "'\r=1", "a=1": "a=1", "'x": "'x", "é": "é"} {
+	for text, want := range map[string]string{"": "", "Ana": "Ana", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "\r=1": "'\r'=1", "a=1": "a=1", "'x": "'x", "é": "é",
+		" =1": " '=1", "＝1": "'＝1",
+		// Excel in Portuguese separates a .csv file at semicolons.
+		"a;=1": "a;'=1", "a; \"@x": "a; \"'@x", "a\t+1": "a\t'+1", "a\n-1": "a\n'-1", "a;b=1": "a;b=1", "a;;=1;=2": "a;;'=1;'=2"} {
 		if got := CSVText(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}

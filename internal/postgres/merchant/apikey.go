@@ -1,9 +1,11 @@
 package merchant
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -38,15 +40,19 @@ func (s *Store) CreateAPIKey(ctx context.Context, k commerce.NewAPIKey) (key com
 	hash := commerce.KeyHash(text)
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		// First of all, so that changes of one company's keys are in one order.
-		if _, _, err := bumpRules(ctx, tx, k.CompanyID); err != nil {
+		_, now, err := bumpRules(ctx, tx, k.CompanyID)
+		if err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `
+		_, err = tx.Exec(ctx, `
 			insert into api_key (key_id, secret_sha256, company_id, name, type, hint, scopes, expires_at)
 			values (@key_id, @secret_sha256, @company_id, @name, @type, @hint, @scopes, @expires_at)`,
 			pgx.NamedArgs{"key_id": id, "secret_sha256": hash[:], "company_id": k.CompanyID, "name": k.Name, "type": k.Type,
 				"hint": hint(text), "scopes": k.Scopes, "expires_at": postgres.NullIfZero(k.ExpiresAt)})
 		if err != nil {
+			return err
+		}
+		if err := boundKeys(ctx, tx, k.CompanyID, now); err != nil {
 			return err
 		}
 		if key, err = apiKey(ctx, tx, id); err != nil {
@@ -64,10 +70,26 @@ func (s *Store) CreateAPIKey(ctx context.Context, k commerce.NewAPIKey) (key com
 	return key, text, nil
 }
 
+// boundKeys is commerce.ErrTooManyKeys where more keys of a company work than may. The
+// caller holds the company's row, so that there is one at a time.
+func boundKeys(ctx context.Context, tx pgx.Tx, companyID string, at time.Time) error {
+	var working int
+	if err := tx.QueryRow(ctx, `
+		select count(*) from api_key
+		where company_id = $1 and coalesce(least(revoked_at, expires_at), 'infinity') > $2`, companyID, at).Scan(&working); err != nil {
+		return err
+	}
+	if working > commerce.MaxAPIKeys {
+		return commerce.ErrTooManyKeys
+	}
+	return nil
+}
+
 // RotateAPIKey replaces a key by a new one with the same name, type, scopes and
 // lifetime, in one transaction. The old key works for r.Grace longer, so that
 // its holder can change over. It returns the new key's text, which is shown
-// once. A key that is unknown or does not work any more is commerce.ErrNotFound.
+// once. A key that is unknown or does not work any more is commerce.ErrNotFound; while the
+// old ones of many rotations still work, it may be commerce.ErrTooManyKeys.
 func (s *Store) RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key commerce.APIKey, text string, err error) {
 	fail := func(err error) (commerce.APIKey, string, error) {
 		return commerce.APIKey{}, "", fmt.Errorf("postgres: rotate API key %s: %w", r.KeyID, err)
@@ -105,6 +127,9 @@ func (s *Store) RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key c
 			returning least(revoked_at, expires_at)`, r.KeyID, r.At.Add(r.Grace)).Scan(&until); err != nil {
 			return err
 		}
+		if err := boundKeys(ctx, tx, r.CompanyID, r.At); err != nil {
+			return err
+		}
 		if key, err = apiKey(ctx, tx, id); err != nil {
 			return err
 		}
@@ -122,13 +147,18 @@ func (s *Store) RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key c
 	return key, text, nil
 }
 
-// ListAPIKeys returns a company's keys, revoked ones included, oldest first; at most limit.
+// ListAPIKeys returns a company's keys, oldest first; at most limit. Where there are more,
+// those that do not work any more are left out first, then the older ones.
 func (s *Store) ListAPIKeys(ctx context.Context, companyID string, limit int) ([]commerce.APIKey, error) {
 	keys, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(apiKeyColumns),
-		selectAPIKeys+` where k.company_id = $1 order by k.created_at, k.key_id limit $2`, companyID, limit)
+		selectAPIKeys+` where k.company_id = $1
+		order by coalesce(least(k.revoked_at, k.expires_at), 'infinity') > now() desc, k.created_at desc, k.key_id desc limit $2`, companyID, limit)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: API keys of %s: %w", companyID, postgres.Translate(err))
 	}
+	slices.SortFunc(keys, func(a, b commerce.APIKey) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.KeyID, b.KeyID))
+	})
 	return keys, nil
 }
 

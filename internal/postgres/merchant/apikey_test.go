@@ -166,6 +166,52 @@ func holds(t *testing.T, dsn, table, text string) bool {
 	return n > 0
 }
 
+// Every edge keeps all keys that work, so there is an end to them; those that work are
+// listed before those that do not, however many there were.
+func TestKeysThatWorkAreBoundedAndListed(t *testing.T) {
+	t.Parallel()
+	db, store, _ := newStore(t)
+	company := store.Live.CompanyID
+	create := func() (string, error) {
+		key, _, err := db.CreateAPIKey(t.Context(), commerce.NewAPIKey{CompanyID: company, Scopes: commerce.Scopes, Actor: "cli", Random: rand.Reader})
+		return key.KeyID, err
+	}
+	rotate := func(keyID string, grace time.Duration) error {
+		_, _, err := db.RotateAPIKey(t.Context(), commerce.KeyRotation{CompanyID: company, KeyID: keyID, At: time.Now(), Grace: grace, Actor: "cli", Random: rand.Reader})
+		return err
+	}
+	var made []string
+	for range commerce.MaxAPIKeys {
+		id, err := create()
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, id)
+	}
+	if _, err := create(); !errors.Is(err, commerce.ErrTooManyKeys) {
+		t.Errorf("one more: %v", err)
+	}
+	if err := rotate(made[0], time.Hour); !errors.Is(err, commerce.ErrTooManyKeys) {
+		t.Errorf("one more by a rotation: %v", err)
+	}
+	if err := rotate(made[0], 0); err != nil {
+		t.Errorf("one for another: %v", err)
+	}
+	for _, id := range made[1 : commerce.MaxAPIKeys-1] {
+		if _, err := db.RevokeAPIKey(t.Context(), company, id, time.Now(), "cli"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	newest, err := create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := db.ListAPIKeys(t.Context(), company, 3)
+	if err != nil || len(list) != 3 || list[0].KeyID != made[commerce.MaxAPIKeys-1] || list[2].KeyID != newest {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
 func TestRotatedKeyHasASuccessorAndAGracePeriod(t *testing.T) {
 	t.Parallel()
 	db, store, _ := newStore(t)

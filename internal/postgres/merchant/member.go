@@ -35,7 +35,8 @@ func (s *Store) Members(ctx context.Context, storeID string, limit int) ([]comme
 }
 
 // ChangeMembership changes a member's role, or ends the membership: access to the
-// store ends with it. Errors: commerce.ErrNotFound, commerce.ErrLastOwner.
+// store ends with it. Of somebody who is no owner then, the open links end too: those
+// for them and those that they made. Errors: commerce.ErrNotFound, commerce.ErrLastOwner.
 func (s *Store) ChangeMembership(ctx context.Context, c commerce.MembershipChange) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		// All owners' rows are locked, so that two changes cannot take the last two.
@@ -60,6 +61,14 @@ func (s *Store) ChangeMembership(ctx context.Context, c commerce.MembershipChang
 		}
 		if tag.RowsAffected() == 0 {
 			return pgx.ErrNoRows
+		}
+		if c.Role != commerce.RoleOwner {
+			// Else they come back by a link that was made before, for them or by them.
+			if _, err := tx.Exec(ctx, `
+				delete from invitation i using person p
+				where i.store_id = $1 and p.person_id = $2 and (i.made_by = p.person_id or i.email = p.email)`, c.StoreID, c.PersonID); err != nil {
+				return err
+			}
 		}
 		return audit(ctx, tx, change)
 	})
@@ -164,13 +173,19 @@ func (s *Store) Invitations(ctx context.Context, storeID string, at time.Time) (
 }
 
 // Invite stores a one-time link by its token's SHA-256. Errors: commerce.ErrNotFound
-// for a PersonID who is no member, commerce.ErrElsewhere for one who is also in a
+// for a PersonID who is no member and for a MadeBy who is no owner, commerce.ErrElsewhere for one who is also in a
 // store that MadeBy does not own, commerce.ErrTooManyInvitations.
 func (s *Store) Invite(ctx context.Context, n commerce.NewInvitation, token [32]byte) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		var open int
 		if err := tx.QueryRow(ctx, `select 1 from store where store_id = $1 for update`, n.StoreID).Scan(&open); err != nil {
 			return err
+		}
+		if n.MadeBy != "" {
+			// The lock makes a change of the membership wait: it ends this link too.
+			if err := tx.QueryRow(ctx, `select 1 from membership where store_id = $1 and person_id = $2 and role = 'owner' for share`, n.StoreID, n.MadeBy).Scan(&open); err != nil {
+				return err
+			}
 		}
 		if _, err := tx.Exec(ctx, `delete from invitation where store_id = $1 and expires_at <= $2`, n.StoreID, n.At); err != nil {
 			return err
@@ -265,7 +280,7 @@ func (s *Store) InvitationOf(ctx context.Context, token [32]byte, at time.Time) 
 }
 
 // UseInvitation uses a link, once: it makes the e-mail's person, with the password,
-// a member, or sets a member's password and ends the sessions. personID is the
+// a member, or sets a member's password and ends the sessions. An owner stays one. personID is the
 // e-mail's person, where there is one already; their password stays. It returns
 // whose link it was. A link that was used meanwhile is commerce.ErrNotFound; errors
 // of Invite are possible too.
@@ -304,7 +319,7 @@ func (s *Store) UseInvitation(ctx context.Context, token [32]byte, at time.Time,
 			personID = made.ID
 			fallthrough
 		default:
-			if err := addMembership(ctx, tx, i.StoreID, personID, i.Role); err != nil {
+			if err := addMembership(ctx, tx, i.StoreID, personID, i.Role, false); err != nil {
 				return err
 			}
 		}

@@ -62,6 +62,21 @@ func (c *crew) use(token, personID string, after time.Duration) (string, error) 
 	return c.db.UseInvitation(context.Background(), sha256.Sum256([]byte(token)), c.now.Add(after), personID, "new hash")
 }
 
+// roleOf is a person's role in the crew's store; empty for one who is no member.
+func (c *crew) roleOf(personID string) string {
+	c.t.Helper()
+	list, err := c.db.Members(c.t.Context(), c.store.StoreID, 100)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, m := range list {
+		if m.PersonID == personID {
+			return m.Role
+		}
+	}
+	return ""
+}
+
 func TestAStoreKeepsAnOwner(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
@@ -129,6 +144,88 @@ func TestALinkForSomebodyWithALogIn(t *testing.T) {
 	}
 	if list, _ := c.db.Accesses(t.Context(), bia); len(list) != 4 {
 		t.Errorf("Bia may see %+v", list)
+	}
+}
+
+// An invitation gives a role and takes none: else the last owner who uses one for
+// analysts leaves a store without an owner.
+func TestAnInvitationTakesNoOwner(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t)
+	bia := c.member(c.store, commerce.RoleAnalyst, "bia@loja.example")
+	f := func(what, email, person, role, want string) {
+		t.Helper()
+		if err := c.invite(c.store, c.ana, "", email, role, what); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.use(what, person, 0); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if got := c.roleOf(person); got != want {
+			t.Errorf("%s: the role is %q, want %q", what, got, want)
+		}
+	}
+	f("an owner as analyst", "ana@loja.example", c.ana, commerce.RoleAnalyst, commerce.RoleOwner)
+	f("an analyst as analyst", "bia@loja.example", bia, commerce.RoleAnalyst, commerce.RoleAnalyst)
+	f("an analyst as owner", "bia@loja.example", bia, commerce.RoleOwner, commerce.RoleOwner)
+}
+
+// Whoever was taken from a store, or owns it no more, has no link left by which to come
+// back: neither one that was made for them nor one that they made.
+func TestLinksEndWithTheMembership(t *testing.T) {
+	t.Parallel()
+	for _, role := range []string{"", commerce.RoleAnalyst} {
+		c := newCrew(t)
+		bia := c.member(c.store, commerce.RoleOwner, "bia@loja.example")
+		for _, link := range []struct{ by, email, token string }{
+			{bia, "friend@loja.example", "made by them"}, {c.ana, "Bia@loja.example", "made for them"}, {c.ana, "carla@loja.example", "of others"},
+		} {
+			if err := c.invite(c.store, link.by, "", link.email, commerce.RoleOwner, link.token); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.change(c.store, bia, role); err != nil {
+			t.Fatal(err)
+		}
+		f := func(token, person string, want error) {
+			t.Helper()
+			if _, err := c.use(token, person, 0); !errors.Is(err, want) {
+				t.Errorf("role %q, a link %s: %v, want %v", role, token, err, want)
+			}
+		}
+		f("made by them", "", commerce.ErrNotFound)
+		f("made for them", bia, commerce.ErrNotFound)
+		f("of others", "", nil)
+		if got := c.roleOf(bia); got != role {
+			t.Errorf("the role is %q, want %q", got, role)
+		}
+	}
+}
+
+// A new password ends the links that would set another one.
+func TestANewPasswordEndsTheLinksForOne(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t)
+	bia := c.member(c.store, commerce.RoleAnalyst, "bia@loja.example")
+	for _, token := range []string{"a", "b", "c"} {
+		if err := c.invite(c.store, c.ana, bia, "", "", token); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.use("a", "", 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.use("b", "", 0); !errors.Is(err, commerce.ErrNotFound) {
+		t.Errorf("a second link after the first was used: %v", err)
+	}
+	if err := c.invite(c.store, c.ana, bia, "", "", "d"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.db.SetPassword(t.Context(), bia, "own hash"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.use("d", "", 0); !errors.Is(err, commerce.ErrNotFound) {
+		t.Errorf("a link of before the own new password: %v", err)
 	}
 }
 

@@ -38,7 +38,7 @@ func (s *Store) CreateMember(ctx context.Context, storeID, role, email, password
 		if p, err = addPerson(ctx, tx, email, passwordHash); err != nil {
 			return err
 		}
-		return addMembership(ctx, tx, storeID, p.ID, role)
+		return addMembership(ctx, tx, storeID, p.ID, role, true)
 	})
 	if err != nil {
 		return commerce.Person{}, fmt.Errorf("postgres: create member: %w", err)
@@ -59,7 +59,8 @@ func addPerson(ctx context.Context, tx pgx.Tx, email, passwordHash string) (comm
 	return p, err
 }
 
-// SetPassword replaces a person's password and ends all of the person's sessions.
+// SetPassword replaces a person's password. It ends all of the person's sessions, and
+// the links that would set the password anew.
 func (s *Store) SetPassword(ctx context.Context, personID, passwordHash string) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error { return setPassword(ctx, tx, personID, passwordHash) })
 	if err != nil {
@@ -76,22 +77,27 @@ func setPassword(ctx context.Context, tx pgx.Tx, personID, passwordHash string) 
 	if tag.RowsAffected() == 0 {
 		return pgx.ErrNoRows
 	}
+	if _, err := tx.Exec(ctx, `delete from invitation where person_id = $1`, personID); err != nil {
+		return err
+	}
 	_, err = tx.Exec(ctx, `delete from person_session where person_id = $1`, personID)
 	return err
 }
 
 // SetMembership makes a person a member of a store with a role, or changes the role.
 func (s *Store) SetMembership(ctx context.Context, storeID, personID, role string) error {
-	err := s.db.InTx(ctx, func(tx pgx.Tx) error { return addMembership(ctx, tx, storeID, personID, role) })
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error { return addMembership(ctx, tx, storeID, personID, role, true) })
 	if err != nil {
 		return fmt.Errorf("postgres: set membership: %w", err)
 	}
 	return nil
 }
 
-func addMembership(ctx context.Context, tx pgx.Tx, storeID, personID, role string) error {
-	_, err := tx.Exec(ctx, `insert into membership (store_id, person_id, role) values ($1, $2, $3)
-		on conflict (store_id, person_id) do update set role = excluded.role`, storeID, personID, role)
+// addMembership gives a person a role in a store. An owner who is there already becomes
+// an analyst only with demote.
+func addMembership(ctx context.Context, tx pgx.Tx, storeID, personID, role string, demote bool) error {
+	_, err := tx.Exec(ctx, `insert into membership as m (store_id, person_id, role) values ($1, $2, $3)
+		on conflict (store_id, person_id) do update set role = excluded.role where $4 or m.role <> 'owner'`, storeID, personID, role, demote)
 	return err
 }
 

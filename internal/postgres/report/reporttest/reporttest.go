@@ -336,6 +336,13 @@ func (f *Fixture) Cost(companyID, influencerID, campaignID string, valueMinor in
 			"value": valueMinor, "frequency": frequency, "start": start})
 }
 
+// Decisions stores n decisions that accept an influencer's evidence for an order.
+func (f *Fixture) Decisions(companyID, orderID, influencerID string, n int) {
+	f.t.Helper()
+	f.exec(`insert into evidence_decision (company_id, order_id, influencer_id, rev, decision, accepted_at, actor)
+		select $1, $2, $3, n, 'accept', now(), 'test' from generate_series(1, $4::int) n`, companyID, orderID, influencerID, n)
+}
+
 func (f *Fixture) exec(sql string, arguments ...any) {
 	f.t.Helper()
 	if _, err := f.pool.Exec(context.Background(), sql, arguments...); err != nil {
