@@ -136,3 +136,19 @@ func TestSumsOfBeforeAreThereAfterTheMigration(t *testing.T) {
 		t.Error("no order with a coupon was computed again")
 	}
 }
+
+// An order that waited to be computed in another currency when its outcome got one: its
+// credits get that one too, and so do the sums.
+func TestSumsOfBeforeOfAnOrderWhoseCurrencyChanges(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.apply([]record{s.record(s.order("o1", noon, 1000, nil))}, func() int { return 1 })
+	up := s.takeBack(17) // migration 0018 queues the order on the way back
+	s.exec(`update orders set currency = 'USD', body = jsonb_set(body, '{currency}', '"USD"')`)
+	up()
+	s.wantSums("after the migration")
+	s.workOff()
+	s.wantSums("after the order was computed again")
+	wantTexts(t, "credits", s.texts(`select currency from credit`), "USD")
+	wantTexts(t, "sums of credits", s.texts(`select concat_ws(' ', currency, linear_minor) from credit_day where linear_minor <> 0`), "USD 1000")
+}

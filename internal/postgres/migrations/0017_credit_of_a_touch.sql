@@ -32,6 +32,10 @@ drop table credit_of_model;
 alter table payout add column day date, add column status smallint, add column currency text, add column total_minor bigint;
 update payout p set day = o.day, status = o.status, currency = o.currency, total_minor = o.total_minor
 from orders o where o.company_id = p.company_id and o.order_id = p.order_id;
+-- Of an order that waits to be computed in another currency: the credits of an outcome
+-- are in its currency.
+update credit c set currency = p.currency from payout p
+where p.company_id = c.company_id and p.order_id = c.order_id and p.currency <> c.currency;
 alter table payout alter column day set not null, alter column status set not null, alter column currency set not null, alter column total_minor set not null;
 
 -- +goose Down

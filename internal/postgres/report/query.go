@@ -103,13 +103,17 @@ func periodOf(day string) string {
 // args returns those of a report's arguments that a statement has.
 func (r *reading) args(sql string) pgx.NamedArgs {
 	all := pgx.NamedArgs{"company_id": r.query.CompanyID, "from": r.query.Start, "to": r.query.End, "periods": r.query.Periods(), "ends": r.query.Ends(),
-		"currency": r.query.Currency, "model": r.query.Model, "most": reports.MaxRows + 1}
+		"currency": r.query.Currency, "model": r.query.Model, "most": reports.MaxRows + 1, "unknown": r.mostUnknown()}
 	args := pgx.NamedArgs{}
 	for _, found := range argument.FindAllStringSubmatch(sql, -1) {
 		args[found[1]] = all[found[1]]
 	}
 	return args
 }
+
+// mostUnknown is how many items that are not in the catalogue a period of the funnel has:
+// those of all periods are half of a report's rows.
+func (r *reading) mostUnknown() int { return reports.MaxRows / 2 / max(1, len(r.query.Periods())) }
 
 var argument = regexp.MustCompile(`@([a-z_]+)`)
 

@@ -145,13 +145,16 @@ var salesOfProducts = `
 // productsOfItems finds the product of each item of g, once.
 const productsOfItems = `
 	products as (
-	select n.item, p.product_id, p.name from (select distinct item from g) n
+	select n.item, p.product_id, p.name from (select distinct item from g) n` + productOfItem + `)`
+
+// productOfItem joins the product (p) of an item (n.item).
+const productOfItem = `
 	left join product d on d.company_id = @company_id and d.product_id = n.item
 	left join lateral (
 		select product_id from product_variant v where d.product_id is null and v.company_id = @company_id and v.variant_id = n.item order by product_id limit 1) v on true
 	left join lateral (
 		select product_id from product_variant u where d.product_id is null and v.product_id is null and u.company_id = @company_id and u.sku = n.item order by product_id limit 1) u on true
-	left join product p on p.company_id = @company_id and p.product_id = coalesce(d.product_id, v.product_id, u.product_id))`
+	left join product p on p.company_id = @company_id and p.product_id = coalesce(d.product_id, v.product_id, u.product_id)`
 
 // products adds the items of orders.
 func (r *reading) products(ctx context.Context) error {

@@ -250,3 +250,36 @@ func TestVisitorsAndClicksAreReported(t *testing.T) {
 		"2026-03-01 p1 Vestido viewed=6 added_to_cart=3 began_checkout=2 bought=1 conversion=0.166667", "2026-03-01 unknown viewed=1",
 		"totals viewed=7 added_to_cart=3 began_checkout=2 bought=1 conversion=0.142857")
 }
+
+// Anybody can send events with items that do not exist. The report stays, with the
+// products and the items that are seen most.
+func TestMadeUpItemsDoNotHideTheFunnel(t *testing.T) {
+	t.Parallel()
+	s := sum(t)
+	s.Product(s.company, "p1", "Vestido", "v1")
+	traffic := []facts.Traffic{
+		{Day: "2026-03-01", Of: facts.OfItem("v1"), Visitors: [5]int64{1, 1}},
+		{Day: "2026-03-01", Of: facts.OfItem("no catalogue"), Visitors: [5]int64{3, 3, 1, 1, 1}},
+	}
+	const madeUp = reports.MaxRows + 1
+	for i := range madeUp {
+		traffic = append(traffic, facts.Traffic{Day: "2026-03-01", Of: facts.OfItem(fmt.Sprint("made up ", i)), Visitors: [5]int64{1, 1}})
+	}
+	s.Traffic(s.company, traffic, nil)
+	report, err := s.DB.Report(t.Context(), reports.Query{CompanyID: s.company, Name: reports.Funnel, Start: "2026-03-01", End: "2026-03-02", By: reports.ByDay})
+	if err != nil {
+		t.Fatal(err)
+	}
+	viewed := reports.SpecOf(reports.Funnel).Column("viewed")
+	items := map[string]int64{}
+	for _, row := range report.Rows {
+		items[strings.Join(row.Texts, " ")] = row.Sums[viewed].IntPart()
+	}
+	const listed = reports.MaxRows / 2 / 2 // of each of two days
+	if items["p1 Vestido "] != 1 || items["  no catalogue"] != 3 || len(report.Rows) != listed+2 || items["  "] != madeUp+1-listed {
+		t.Errorf("%d rows; the product has %d, the item %d, the others %d", len(report.Rows), items["p1 Vestido "], items["  no catalogue"], items["  "])
+	}
+	if total := report.Totals.Sums[viewed].IntPart(); total != madeUp+4 {
+		t.Errorf("%d were seen in all", total)
+	}
+}

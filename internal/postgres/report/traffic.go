@@ -30,12 +30,19 @@ var (
 	left join influencer i on i.company_id = @company_id and i.influencer_id = l.influencer_id
 	left join campaign c on c.company_id = @company_id and c.campaign_id = l.campaign_id`
 
+	// Anybody can make up items. Of those that are not in the catalogue each period has
+	// @unknown, and one row of all others, whose item is empty. Each is looked up
+	// where it stands: joining g with what was found took the square of its rows.
 	funnelOfProducts = `
 	with g as materialized (
 		select ` + periodOf("s.day") + ` as period, substring(of from 3) as item, sum(viewed) as viewed, sum(added) as added, sum(checkout) as checkout, sum(bought) as bought
-		from traffic_day s` + onDays + ` and of >= 'p:' and of < 'p;' group by 1, 2 limit @most),` + productsOfItems + `
-	select g.period, coalesce(p.product_id, ''), coalesce(p.name, ''), case when p.product_id is null then g.item else '' end, viewed, added, checkout, bought
-	from g join products p on p.item = g.item`
+		from traffic_day s` + onDays + ` and of >= 'p:' and of < 'p;' group by 1, 2)
+	select period, product_id, name, case when product_id = '' and place <= @unknown::int then item else '' end, sum(viewed), sum(added), sum(checkout), sum(bought)
+	from (
+		select n.*, coalesce(p.product_id, '') as product_id, coalesce(p.name, '') as name,
+			row_number() over (partition by n.period, p.product_id is null order by bought desc, viewed desc, n.item) as place
+		from g n` + productOfItem + `) r
+	group by 1, 2, 3, 4 limit @most`
 )
 
 // visitsOfStore adds the visitors of each day.
