@@ -4,20 +4,16 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tributary-io/tributary/admin/dashboard/lang"
 )
 
-var writtenAction = regexp.MustCompile(`[aA]ction\b[^"\n]*[:=][^"\n]*"([a-z_]+\.[a-z_]+)"`)
-
-// Whatever the audit log is told of has words on its page, and is of a kind that can be
-// asked for.
-func TestEveryActionOfTheAuditLogHasWords(t *testing.T) {
+// Every action that is written into the audit log has words, and a kind to filter by.
+func TestEveryActionHasWords(t *testing.T) {
 	t.Parallel()
-	languages, err := lang.Load()
+	l, err := lang.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,29 +21,29 @@ func TestEveryActionOfTheAuditLogHasWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var actions []string
+	var kinds []string
+	for _, kind := range auditKinds {
+		kinds = append(kinds, strings.TrimSuffix(kind, "."))
+	}
+	action, found := regexp.MustCompile(`"((?:`+strings.Join(kinds, "|")+`)\.[a-z_]+)"`), 0
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		body, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, found := range writtenAction.FindAllStringSubmatch(string(text), -1) {
-			actions = append(actions, found[1])
-		}
-	}
-	for _, some := range []string{"influencer.create", "person.invite", "statement.pay", "statement.link"} {
-		if !slices.Contains(actions, some) {
-			t.Errorf("%s is not found among %v", some, actions)
-		}
-	}
-	for _, action := range actions {
-		if !slices.ContainsFunc(auditKinds, func(kind string) bool { return strings.HasPrefix(action, kind) }) {
-			t.Errorf("%s is of no kind", action)
-		}
-		for _, l := range languages.All() {
-			if !l.Has("audit.action." + action) {
-				t.Errorf("%s has no words in %s", action, l.Tag)
+		for _, match := range action.FindAllStringSubmatch(string(body), -1) {
+			found++
+			for _, p := range l.All() {
+				if !p.Has("audit.action." + match[1]) {
+					t.Errorf("%s has no text for the action %s of %s", p.Tag, match[1], filepath.Base(file))
+				}
 			}
 		}
+	}
+	if found < 15 {
+		t.Errorf("only %d actions found", found)
 	}
 }

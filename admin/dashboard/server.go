@@ -81,6 +81,7 @@ type Server struct {
 	guesses      *throttle.Guesses // of refresh tokens
 	linkReads    *throttle.Buckets // of statements by their links
 	hashing      chan struct{}     // holds an element for each password that is being checked
+	signing      chan struct{}     // holds an element while signs are read
 	publicOrigin string            // of Config.PublicURL; empty where that is not given
 	dummyHash    string            // what an unknown e-mail's password is compared with
 }
@@ -104,7 +105,8 @@ func New(config Config, deps Deps) (*Server, error) {
 	}
 	s := &Server{
 		config: config, db: deps.Database, log: deps.Log, now: deps.Now, random: deps.Random,
-		attempts: newAttempts(), guesses: throttle.NewGuesses(), linkReads: throttle.New(linkEvery, linkBurst), hashing: make(chan struct{}, hashingAtOnce),
+		attempts: newAttempts(), guesses: throttle.NewGuesses(), linkReads: throttle.New(linkEvery, linkBurst),
+		hashing: make(chan struct{}, hashingAtOnce), signing: make(chan struct{}, 1),
 	}
 	s.checkLinks, s.hasher = deps.CheckLinks, deps.Hasher
 	if s.checkLinks == nil {

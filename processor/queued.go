@@ -1,0 +1,118 @@
+package processor
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/facts"
+)
+
+// recomputeQueued computes one chunk of queued orders, of one company: new records
+// wait no longer than that. The partition's companies take turns. A chunk that
+// takes too long, or that cannot be stored, is tried again with half as many
+// orders; a single order that cannot be stored is set aside.
+func (o *owner) recomputeQueued(ctx context.Context) error {
+	if len(o.queueTurns) == 0 {
+		companies, err := o.queuedCompanies(ctx)
+		if err != nil {
+			return err
+		}
+		if o.queued = len(companies) > 0; !o.queued {
+			o.catchUp = catchUp{}
+			o.chunkLimit = min(leastChunk, o.config.RecomputeChunk) // of the next job; it grows
+			return nil
+		}
+		o.queueTurns = companies
+	}
+	company := o.queueTurns[0]
+	done, err := o.recomputeChunk(ctx, company)
+	switch {
+	case err == nil:
+		o.chunkLimit, o.came = nextChunk(o.chunkLimit, o.chunkTook, o.came, o.config.RecomputeChunk), false
+		o.metrics.orders.Add(float64(len(done.computed)))
+		o.sendHint(done.computed)
+	case o.chunkLimit > 1 && (errors.Is(err, facts.ErrData) || errors.Is(err, errTooLong)):
+		o.chunkLimit /= 2
+		return nil // the same company's turn again
+	case errors.Is(err, facts.ErrData):
+		if err := o.setAside(ctx, company, err); err != nil {
+			return err
+		}
+	case errors.Is(err, errTooLong): // a single order: it is tried again at the company's next turn
+	default:
+		return err
+	}
+	o.queueTurns = o.queueTurns[1:]
+	return nil
+}
+
+// recomputeChunk computes at most o.chunkLimit queued orders of a company.
+func (o *owner) recomputeChunk(ctx context.Context, company string) (done applied, err error) {
+	err = o.retry(ctx, "compute queued orders", tookTooLong, func(ctx context.Context) error {
+		rules, err := o.rulesOf(ctx, []string{company})
+		if err != nil {
+			return err
+		}
+		b := batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC()}
+		if index := rules[company]; index != nil {
+			b.companies = []companyBatch{{index: index}}
+		}
+		return o.limitTransactions(ctx, func() (err error) {
+			began := time.Now()
+			done, err = o.recompute(ctx, b, o.chunkLimit)
+			o.chunkTook = time.Since(began)
+			return err
+		})
+	})
+	return done, err
+}
+
+// nextChunk returns how many queued orders the next transaction computes: at most most.
+// limit is how many the last one had, took how long it took. came: records have come
+// meanwhile, so that others may wait for the next chunk.
+func nextChunk(limit int, took time.Duration, came bool, most int) int {
+	next := min(2*limit, most)
+	if !came {
+		return next
+	}
+	return min(next, max(leastChunk, int(int64(limit)*int64(chunkTime)/int64(max(took, 1)))))
+}
+
+// queuedCompanies returns the partition's companies that have orders queued.
+func (o *owner) queuedCompanies(ctx context.Context) (mine []string, err error) {
+	err = o.retry(ctx, "read the recompute queue", never, func(ctx context.Context) error {
+		mine = nil
+		companies, err := o.Store.QueuedCompanies(ctx)
+		if err != nil {
+			return err
+		}
+		for _, id := range companies {
+			partition, err := o.Log.PartitionOf(ctx, []byte(id))
+			if err != nil {
+				return err
+			}
+			if partition == o.partition {
+				mine = append(mine, id)
+			}
+		}
+		return nil
+	})
+	return mine, err
+}
+
+// setAside marks a company's next queued order as failed, since its outcome cannot
+// be stored (cause says why). The orders behind it go on. It is computed again
+// when another fact or rule queues it.
+func (o *owner) setAside(ctx context.Context, company string, cause error) error {
+	var order string
+	err := o.retry(ctx, "set a queued order aside", never, func(ctx context.Context) (err error) {
+		order, err = o.setAsideNext(ctx, batch{clusterID: o.clusterID, moves: o.moves(nil)}, company)
+		return err
+	})
+	if err == nil {
+		o.metrics.setAside.Inc()
+		o.Logger.Error("queued order set aside: its outcome cannot be stored", "company", company, "order", order, "partition", o.partition, "error", cause)
+	}
+	return err
+}
