@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
@@ -264,5 +266,28 @@ func TestALinkedStatementIsNotReadTooOften(t *testing.T) {
 	s.setClock(mayDay.Add(time.Second))
 	if answer, _ := s.get(path, "en"); answer.StatusCode != http.StatusOK {
 		t.Errorf("a second later: %d", answer.StatusCode)
+	}
+}
+
+func TestAnOwnerMakesALinkAndTheAuditLogSaysSo(t *testing.T) {
+	t.Parallel()
+	s := newLinkedSite(t, 1)
+	owner, at := s.loggedIn(), "?company="+s.live
+	status, text, _ := s.send(owner, "/dashboard/statements/link"+at, url.Values{"statement": {strings.ToUpper(s.statement)}})
+	_, token, found := strings.Cut(text, statementlink.Path)
+	if status != http.StatusOK || !found {
+		t.Fatalf("%d: %s", status, text)
+	}
+	token = token[:strings.IndexFunc(token, func(r rune) bool {
+		return !strings.ContainsRune("-_", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})]
+	if answer, text := s.get(statementlink.Path+token, "en"); answer.StatusCode != http.StatusOK || !strings.Contains(text, "Ana Prado") {
+		t.Errorf("%d: %s", answer.StatusCode, text)
+	}
+	if text := s.readAs(owner, "/dashboard/audit"+at+"&kind=statement."); !contains(text, "Link to a statement made", testEmail) {
+		t.Errorf("the audit log reads %q", text)
+	}
+	if status, _, _ := s.send(owner, "/dashboard/statements/link?company="+s.box, url.Values{"statement": {s.statement}}); status != http.StatusNotFound {
+		t.Errorf("from the other environment: %d", status)
 	}
 }

@@ -224,7 +224,7 @@ func payable(ctx context.Context, tx pgx.Tx, companyID string, p commerce.Statem
 }
 
 // LinkNumber returns the number with which links to a statement are made now: how often
-// they were revoked. With revoke it is one more from now on, so that links of before do
+// they were revoked. The audit log says who made one. With revoke it is one more from now on, so that links of before do
 // not work any more. An unknown statement is commerce.ErrNotFound.
 func (s *Store) LinkNumber(ctx context.Context, author commerce.Author, statementID string, revoke bool) (number int64, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
@@ -235,10 +235,10 @@ func (s *Store) LinkNumber(ctx context.Context, author commerce.Author, statemen
 		}
 		if !revoke {
 			err := tx.QueryRow(ctx, `select revoked from statement_link where company_id = @company_id and statement_id = @statement_id`, args).Scan(&number)
-			if errors.Is(err, pgx.ErrNoRows) {
-				return nil
+			if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+				return err
 			}
-			return err
+			return audit(ctx, tx, Change{CompanyID: author.CompanyID, Actor: author.Actor, Action: "statement.link", Subject: statementID})
 		}
 		if err := tx.QueryRow(ctx, `
 			insert into statement_link as l (company_id, statement_id, revoked) values (@company_id, @statement_id, 1)
