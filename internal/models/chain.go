@@ -1,17 +1,20 @@
 package models
 
-import "math/big"
+import (
+	"math/big"
+	"slices"
+)
 
 // chain is an absorbing Markov chain. Its states are a start and channels; it ends
 // in a conversion or in null. All numbers are flows, of journeys or of value:
 // divided by the sum of its row, a flow is a probability or an expected value. A
 // step from a channel to itself is not kept: it changes no removal effect.
 type chain struct {
-	channels []int       // of each state but the start, which is state 0
-	steps    []big.Float // from state i to channel j: steps[i*len(channels)+j]
-	bought   []big.Float // from channel j to the conversion
-	left     []big.Float // from channel j to null
-	worth    []big.Float // the value of what was bought from channel j
+	channels []int  // of each state but the start, which is state 0
+	steps    []flow // from state i to channel j: steps[i*len(channels)+j]
+	bought   []flow // from channel j to the conversion
+	left     []flow // from channel j to null
+	worth    []flow // the value of what was bought from channel j
 
 	conversions, value *big.Float // of all paths with conversions
 }
@@ -45,9 +48,14 @@ func newChain(paths []Path, channels int) *chain {
 			worth[state-1].Add(worth[state-1], p.Value)
 		}
 	}
+	return chainOf(steps, bought, left, worth)
+}
+
+// chainOf makes a chain of its flows. A step that is nil is not taken.
+func chainOf(steps, bought, left, worth []*big.Int) *chain {
 	c := &chain{
-		channels: make([]int, channels),
-		steps:    floats(steps), bought: floats(bought), left: floats(left), worth: floats(worth),
+		channels: make([]int, len(bought)),
+		steps:    flows(steps), bought: flows(bought), left: flows(left), worth: flows(worth),
 		conversions: float(sum(bought)), value: float(sum(worth)),
 	}
 	for i := range c.channels {
@@ -58,16 +66,15 @@ func newChain(paths []Path, channels int) *chain {
 
 func float(n *big.Int) *big.Float { return new(big.Float).SetPrec(precision).SetInt(n) }
 
-// floats copies numbers; nil is zero.
-func floats(list []*big.Int) []big.Float {
-	copied := make([]big.Float, len(list))
+// flows returns numbers as flows; nil is zero.
+func flows(list []*big.Int) []flow {
+	made := make([]flow, len(list))
 	for i, n := range list {
-		copied[i].SetPrec(precision)
 		if n != nil {
-			copied[i].SetInt(n)
+			made[i] = flowOf(n)
 		}
 	}
-	return copied
+	return made
 }
 
 // each calls visit with every channel, and with the conversions and the value that
@@ -83,13 +90,15 @@ func (c *chain) each(visit func(channel int, conversions, value *big.Float)) {
 	switch n := len(c.channels); n {
 	case 0:
 	case 1:
-		reached, ends := &c.steps[0], new(big.Float).SetPrec(precision).Add(&c.bought[0], &c.left[0])
-		lost := func(flow *big.Float) *big.Float {
-			part := new(big.Float).SetPrec(precision)
-			if ends.Sign() != 0 {
-				part.Quo(part.Mul(reached, flow), ends)
-			}
-			return part
+		var reached flow // what comes to the channel, by what ends there
+		ends := c.bought[0]
+		if ends.add(&c.left[0]); !ends.isZero() {
+			inverse := ends.inverse()
+			reached = inverse.mul(&c.steps[0])
+		}
+		lost := func(ended *flow) *big.Float {
+			part := reached.mul(ended)
+			return part.float()
 		}
 		visit(c.channels[0], lost(&c.bought[0]), lost(&c.worth[0]))
 	default:
@@ -102,7 +111,7 @@ func (c *chain) each(visit func(channel int, conversions, value *big.Float)) {
 func (c *chain) keep(from, to int) *chain {
 	n := len(c.channels)
 	whole := &chain{
-		channels: c.channels, steps: copyOf(c.steps), bought: copyOf(c.bought), left: copyOf(c.left), worth: copyOf(c.worth),
+		channels: c.channels, steps: slices.Clone(c.steps), bought: slices.Clone(c.bought), left: slices.Clone(c.left), worth: slices.Clone(c.worth),
 	}
 	gone := make([]bool, n)
 	for state := range n {
@@ -124,48 +133,35 @@ func (c *chain) keep(from, to int) *chain {
 func (c *chain) bypass(channel int, gone []bool) {
 	n := len(c.channels)
 	row := c.steps[(channel+1)*n : (channel+2)*n]
-	out := new(big.Float).SetPrec(precision).Add(&c.bought[channel], &c.left[channel])
+	out := c.bought[channel]
+	out.add(&c.left[channel])
 	var next []int
 	for to := range row {
-		if !gone[to] && row[to].Sign() != 0 {
-			out.Add(out, &row[to])
+		if !gone[to] && !row[to].isZero() {
+			out.add(&row[to])
 			next = append(next, to)
 		}
 	}
-	if out.Sign() == 0 {
+	if out.isZero() {
 		return // no journey was there
 	}
-	var part, moved big.Float
-	part.SetPrec(precision)
-	moved.SetPrec(precision)
-	add := func(sum, flow *big.Float) {
-		if flow.Sign() != 0 {
-			sum.Add(sum, moved.Mul(&part, flow))
-		}
-	}
+	inverse := out.inverse()
 	for state := range n + 1 {
 		step := &c.steps[state*n+channel]
-		if step.Sign() == 0 || state > 0 && gone[state-1] {
+		if step.isZero() || state > 0 && gone[state-1] {
 			continue
 		}
-		part.Quo(step, out)
+		part := step.mul(&inverse)
+		steps := c.steps[state*n : (state+1)*n]
 		for _, to := range next {
 			if to != state-1 {
-				add(&c.steps[state*n+to], &row[to])
+				steps[to].addMul(&part, &row[to])
 			}
 		}
 		if state > 0 { // what the start loses is not asked for
-			add(&c.bought[state-1], &c.bought[channel])
-			add(&c.left[state-1], &c.left[channel])
-			add(&c.worth[state-1], &c.worth[channel])
+			c.bought[state-1].addMul(&part, &c.bought[channel])
+			c.left[state-1].addMul(&part, &c.left[channel])
+			c.worth[state-1].addMul(&part, &c.worth[channel])
 		}
 	}
-}
-
-func copyOf(list []big.Float) []big.Float {
-	copied := make([]big.Float, len(list))
-	for i := range list {
-		copied[i].SetPrec(precision).Set(&list[i])
-	}
-	return copied
 }

@@ -12,16 +12,21 @@ const (
 // "Markov"). Where paths with a value have no conversions, the chain knows nothing
 // of them; if no path has both, value is divided as by linear.
 func markov(paths []Path, channels int) Weights {
-	c := newChain(paths, channels)
-	weights := Weights{Conversions: zeros(channels), Value: zeros(channels)}
-	c.each(func(channel int, conversions, value *big.Float) {
-		weights.Conversions[channel] = effect(conversions, c.conversions)
-		weights.Value[channel] = effect(value, c.value)
-	})
-	if c.value.Sign() == 0 {
+	weights, valued := newChain(paths, channels).weights()
+	if !valued {
 		weights.Value = OverPaths(Linear, paths, make([]bool, channels)).Value
 	}
 	return weights
+}
+
+// weights returns the removal effects, and whether the chain knows of any value.
+func (c *chain) weights() (w Weights, valued bool) {
+	w = Weights{Conversions: zeros(len(c.channels)), Value: zeros(len(c.channels))}
+	c.each(func(channel int, conversions, value *big.Float) {
+		w.Conversions[channel] = effect(conversions, c.conversions)
+		w.Value[channel] = effect(value, c.value)
+	})
+	return w, c.value.Sign() > 0
 }
 
 // effect returns what is lost without a channel, as a part of the total: 1 is

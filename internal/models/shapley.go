@@ -30,6 +30,12 @@ func shapley(paths []Path, channels int) Weights {
 			w.Value[channel].Add(w.Value[channel], p.Value)
 		}
 	}
+	return overSizes(bySize, channels)
+}
+
+// overSizes returns the channels' weights, of the sums of the paths with so many distinct
+// channels. nil: there are none.
+func overSizes(bySize []*Weights, channels int) Weights {
 	// Weights are whole: 1/size is unit/size, where unit has every size as a divisor.
 	unit := big.NewInt(1)
 	for size, w := range bySize {

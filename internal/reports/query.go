@@ -200,6 +200,19 @@ func (q Query) Periods() (list []string) {
 	return list
 }
 
+// Ends returns the last day of each period, within the report.
+func (q Query) Ends() (list []string) {
+	first, last := q.Days()
+	period := ""
+	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
+		if p := q.PeriodOf(day); p != period {
+			list, period = append(list, ""), p
+		}
+		list[len(list)-1] = day.Format(time.DateOnly)
+	}
+	return list
+}
+
 // ErrTooManyRows says that a report has more than MaxRows rows.
 var ErrTooManyRows = fmt.Errorf("the report has more than %d rows", MaxRows)
 

@@ -69,13 +69,23 @@ func TestEveryDayIsInAListedPeriod(t *testing.T) {
 	for _, by := range Bys {
 		q := Query{By: by, Start: "2027-12-30", End: "2028-03-02"}
 		first, last := q.Days()
-		seen := map[string]bool{}
+		seen, ends := map[string]bool{}, map[string]string{}
 		for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
 			seen[q.PeriodOf(day)] = true
+			ends[q.PeriodOf(day)] = day.Format(time.DateOnly)
 		}
 		periods := q.Periods()
 		if len(periods) != len(seen) || !slices.IsSorted(periods) {
 			t.Errorf("%s: %v", by, periods)
+		}
+		if list := q.Ends(); len(list) != len(periods) {
+			t.Errorf("%s: ends %v", by, list)
+		} else {
+			for i, p := range periods {
+				if list[i] != ends[p] {
+					t.Errorf("%s: %s ends on %s, want %s", by, p, list[i], ends[p])
+				}
+			}
 		}
 		for _, p := range periods {
 			if _, err := commerce.ParseDay(p, time.UTC); err != nil || !seen[p] {

@@ -57,9 +57,20 @@ func (b *Builder) Add(period string, texts []string, columns []int, sums []decim
 		b.rows[key] = row
 	}
 	for i, column := range columns {
-		row.Sums[column] = row.Sums[column].Add(sums[i])
+		row.Sums[column] = plus(row.Sums[column], sums[i])
 	}
 	return nil
+}
+
+// plus is a sum. Reports have many zeros, which need no memory.
+func plus(a, b decimal.Decimal) decimal.Decimal {
+	switch {
+	case b.IsZero():
+		return a
+	case a.IsZero():
+		return b
+	}
+	return a.Add(b)
 }
 
 // Report returns the report of what was added. Rows in which all is 0 are left out,
@@ -69,7 +80,6 @@ func (b *Builder) Report(asOf time.Time) *Report {
 		return Row{Texts: make([]string, len(b.spec.Dimensions)), Sums: make([]decimal.Decimal, len(b.spec.Metrics))}
 	}
 	r := &Report{Query: b.query, Spec: b.spec, AsOf: asOf, Rows: []Row{}, Totals: noRow(), periods: map[string]Row{}}
-	r.periods[""] = r.Totals
 	if b.spec.Every {
 		for _, period := range b.query.Periods() {
 			_ = b.Add(period, make([]string, len(b.spec.Dimensions)), nil, nil) // few: MaxDays at most
@@ -83,12 +93,18 @@ func (b *Builder) Report(asOf time.Time) *Report {
 		if _, known := r.periods[row.Period]; !known {
 			r.periods[row.Period] = noRow()
 		}
+		of := r.periods[row.Period]
 		for i, sum := range row.Sums {
-			for _, of := range []Row{r.Totals, r.periods[row.Period]} {
-				of.Sums[i] = of.Sums[i].Add(sum)
-			}
+			of.Sums[i] = plus(of.Sums[i], sum)
 		}
 	}
+	totals := r.Totals
+	for _, of := range r.periods {
+		for i, sum := range of.Sums {
+			totals.Sums[i] = plus(totals.Sums[i], sum)
+		}
+	}
+	r.periods[""] = totals
 	by := -1
 	if b.spec.SortBy != "" {
 		by = b.spec.Column(b.spec.SortBy)

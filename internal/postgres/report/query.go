@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -98,13 +97,12 @@ func (r *reading) digits() int32 {
 // periodOf is the SQL of the first day of a column's period (reports.Query.PeriodOf).
 // It needs the arguments of args.
 func periodOf(day string) string {
-	return strings.ReplaceAll(`(case @by::text when 'day' then DAY when 'week' then DAY - (extract(isodow from DAY)::int - 1)
-		when 'month' then DAY - (extract(day from DAY)::int - 1) else @from::date end)`, "DAY", day)
+	return `(@periods::date[])[width_bucket(` + day + `, @periods::date[])]`
 }
 
 // args returns those of a report's arguments that a statement has.
 func (r *reading) args(sql string) pgx.NamedArgs {
-	all := pgx.NamedArgs{"company_id": r.query.CompanyID, "from": r.query.Start, "to": r.query.End, "by": string(r.query.By),
+	all := pgx.NamedArgs{"company_id": r.query.CompanyID, "from": r.query.Start, "to": r.query.End, "periods": r.query.Periods(), "ends": r.query.Ends(),
 		"currency": r.query.Currency, "model": r.query.Model, "most": reports.MaxRows + 1}
 	args := pgx.NamedArgs{}
 	for _, found := range argument.FindAllStringSubmatch(sql, -1) {

@@ -2,17 +2,15 @@ package report
 
 import (
 	"context"
-	"maps"
-	"math/big"
 	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/models"
 	"github.com/tributary-io/tributary/internal/postgres"
-	"github.com/tributary-io/tributary/internal/reports"
 )
 
 // This file reads the sums by day that the processor keeps (internal/rollup).
@@ -165,167 +163,56 @@ func (r *reading) products(ctx context.Context) error {
 	}
 	var period string
 	var texts [3]string
-	var sums [3]decimal.Decimal
-	_, err = pgx.ForEachRow(rows, []any{postgres.Day(&period), &texts[0], &texts[1], &texts[2], &sums[0], &sums[1], &sums[2]}, func() error {
-		sums[2] = sums[2].Shift(digits) // in minor units, perhaps with a fraction
-		return r.Add(period, slices.Clone(texts[:]), columns, sums[:])
+	var numbers [3]pgtype.Numeric
+	_, err = pgx.ForEachRow(rows, []any{postgres.Day(&period), &texts[0], &texts[1], &texts[2], &numbers[0], &numbers[1], &numbers[2]}, func() error {
+		sales := decimalOf(numbers[2]).Shift(digits) // in minor units, perhaps with a fraction
+		return r.Add(period, slices.Clone(texts[:]), columns, []decimal.Decimal{decimalOf(numbers[0]), decimalOf(numbers[1]), sales})
 	})
 	return err
 }
-
-// pathsOfPeriods are all paths of each period, with what came of them, and the last day
-// that has the path's channels.
-var pathsOfPeriods = `
-	select ` + periodOf("s.day") + ` as period, path_id, max(s.day) as day, sum(orders) as orders, sum(sales_minor) as sales
-	from path_day s` + inDays + ` group by 1, 2 having sum(orders) > 0`
-
-// channelsOfPath adds to rows of pathsOfPeriods (g) their channels (d.path).
-const channelsOfPath = `
-	left join path_day d on d.company_id = @company_id and d.day = g.day and d.currency = @currency and d.path_id = g.path_id`
 
 // mostPaths is how many paths a period of the report paths has. The others are one row.
 const mostPaths = "200"
 
+// frequentPaths are the most frequent paths of each period. Each period is read by itself:
+// it has far fewer paths than all together.
+const frequentPaths = `
+	select p.period, d.path, g.orders, g.sales
+	from unnest(@periods::date[], @ends::date[]) as p (period, last)
+	cross join lateral (
+		select path_id, max(s.day) as day, sum(orders) as orders, sum(sales_minor) as sales
+		from path_day s
+		where s.company_id = @company_id and s.day between greatest(p.period, @from::date) and p.last and s.currency = @currency and orders > 0
+		group by path_id order by orders desc, sales desc, path_id limit ` + mostPaths + `) g
+	join path_day d on d.company_id = @company_id and d.day = g.day and d.currency = @currency and d.path_id = g.path_id`
+
+// salesOfPaths are all paths of each period together.
 var salesOfPaths = `
-	select g.period, d.path, g.orders, g.sales
-	from (
-		select period, path_id, min(day) as day, sum(orders) as orders, sum(sales) as sales
-		from (
-			select period, case when place <= ` + mostPaths + ` then path_id end as path_id, case when place <= ` + mostPaths + ` then day end as day, orders, sales
-			from (select p.*, row_number() over (partition by period order by orders desc, sales desc, path_id) as place from (` + pathsOfPeriods + `) p) r) o
-		group by period, path_id) g` + channelsOfPath
-
-// pathOf is one path of one period, with what came of it.
-type pathOf struct {
-	period        string
-	path          []string
-	orders, sales decimal.Decimal
-}
-
-// maxModelPaths bounds the paths that a model of many paths is computed over. The
-// statement reads one more.
-const maxModelPaths = 400_000
-
-var pathsOfModels = `select g.period, d.path, g.orders, g.sales from (` + pathsOfPeriods + ` limit 400001) g` + channelsOfPath
-
-// eachPath calls f with each row of a statement: a path of a period.
-func (r *reading) eachPath(ctx context.Context, sql string, f func(p *pathOf) error) error {
-	rows, err := r.tx.Query(ctx, sql, r.args(sql))
-	if err != nil {
-		return err
-	}
-	var p pathOf
-	_, err = pgx.ForEachRow(rows, []any{postgres.Day(&p.period), &p.path, &p.orders, &p.sales}, func() error { return f(&p) })
-	return err
-}
+	select ` + periodOf("s.day") + ` as period, '', sum(orders), sum(sales_minor) from path_day s` + inDays + ` and orders > 0 group by 1`
 
 // pathArrow stands between the channels of a path, as `tributary models` reads it.
 const pathArrow = " > "
 
-// paths adds the paths of orders.
+// paths adds the paths of orders: of each period the most frequent, and all others
+// together.
 func (r *reading) paths(ctx context.Context) error {
-	columns := r.columns("orders", "sales")
-	return r.eachPath(ctx, salesOfPaths, func(p *pathOf) error {
-		return r.Add(p.period, []string{strings.Join(p.path, pathArrow)}, columns, []decimal.Decimal{p.orders, p.sales})
+	if err := r.add(ctx, salesOfPaths, "orders", "sales"); err != nil {
+		return err
+	}
+	columns, none := r.columns("orders", "sales"), []string{""}
+	rows, err := r.tx.Query(ctx, frequentPaths, r.args(frequentPaths))
+	if err != nil {
+		return err
+	}
+	var period string
+	var path []string
+	var orders, sales pgtype.Numeric
+	_, err = pgx.ForEachRow(rows, []any{postgres.Day(&period), &path, &orders, &sales}, func() error {
+		sums := []decimal.Decimal{decimalOf(orders), decimalOf(sales)}
+		if err := r.Add(period, []string{strings.Join(path, pathArrow)}, columns, sums); err != nil {
+			return err
+		}
+		return r.Add(period, none, columns, []decimal.Decimal{sums[0].Neg(), sums[1].Neg()})
 	})
-}
-
-// channelsOverPaths adds what a model of many paths credits to each channel, period by
-// period.
-func (r *reading) channelsOverPaths(ctx context.Context) error {
-	periods, n := map[string][]pathOf{}, 0
-	if err := r.eachPath(ctx, pathsOfModels, func(p *pathOf) error {
-		if n++; n > maxModelPaths {
-			return reports.ErrTooManyRows
-		}
-		periods[p.period] = append(periods[p.period], *p)
-		return nil
-	}); err != nil {
-		return err
-	}
-	influencers, err := r.influencersOfChannels(ctx)
-	if err != nil {
-		return err
-	}
-	columns := r.columns("credited_orders", "credited_sales")
-	for name, list := range periods {
-		channels, paths := modelPaths(list)
-		weights := models.OverPaths(r.query.Model, paths, make([]bool, len(channels)))
-		conversions, value := models.Totals(paths)
-		orders, sales := portions(conversions, weights.Conversions), wholes(value, weights.Value)
-		for i, channel := range channels {
-			if err := r.Add(name, []string{channel, influencers[channel]}, columns, []decimal.Decimal{orders[i], sales[i]}); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// modelPaths returns paths as the models take them, and the channels by their places
-// there: sorted, so that what is left over by rounding always goes to the same one.
-func modelPaths(list []pathOf) (channels []string, paths []models.Path) {
-	places := map[string]int32{}
-	for _, p := range list {
-		for _, channel := range p.path {
-			places[channel] = 0
-		}
-	}
-	channels = slices.Sorted(maps.Keys(places))
-	for i, channel := range channels {
-		places[channel] = int32(i)
-	}
-	for _, p := range list {
-		path := models.Path{Conversions: p.orders.BigInt(), Null: new(big.Int), Value: p.sales.BigInt()}
-		for _, channel := range p.path {
-			path.Channels = append(path.Channels, places[channel])
-		}
-		paths = append(paths, path)
-	}
-	return channels, paths
-}
-
-// influencersOfChannels returns the ids of the influencers whose names are channels.
-func (r *reading) influencersOfChannels(ctx context.Context) (map[string]string, error) {
-	rows, err := r.tx.Query(ctx, `
-		select distinct channel, influencer_id from credit_day
-		where company_id = $1 and day between $2::date and $3::date and influencer_id <> ''`, r.query.CompanyID, r.query.Start, r.query.End)
-	if err != nil {
-		return nil, err
-	}
-	ids := map[string]string{}
-	var channel, id string
-	_, err = pgx.ForEachRow(rows, []any{&channel, &id}, func() error { ids[channel] = id; return nil })
-	return ids, err
-}
-
-// creditedDigits are the decimal places of orders that a model of many paths credits.
-const creditedDigits = 6
-
-// portions divides a whole number by weights, with creditedDigits decimal places. The
-// parts sum to the total.
-func portions(total *big.Int, weights []*big.Int) []decimal.Decimal {
-	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(creditedDigits), nil)
-	parts := wholes(new(big.Int).Mul(total, unit), weights)
-	for i := range parts {
-		parts[i] = parts[i].Shift(-creditedDigits)
-	}
-	return parts
-}
-
-// wholes divides minor units by weights, by the largest remainder. The parts sum to the
-// total; without a weight that is above zero there is nothing to divide.
-func wholes(total *big.Int, weights []*big.Int) []decimal.Decimal {
-	parts := make([]decimal.Decimal, len(weights))
-	sum := new(big.Int)
-	for _, w := range weights {
-		sum.Add(sum, w)
-	}
-	if sum.Sign() == 0 {
-		return parts
-	}
-	for i, part := range models.Divide(total, weights) {
-		parts[i] = decimal.NewFromBigInt(part, 0)
-	}
-	return parts
+	return err
 }

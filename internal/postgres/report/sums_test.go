@@ -3,6 +3,8 @@ package report_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -191,6 +193,24 @@ func TestChannelsByEveryModel(t *testing.T) {
 	s.want(reports.Query{Name: reports.Paths, Start: day, End: day},
 		day+" Ana Prado > Direct > Email orders=1 sales=1 share=0.333333", day+" Ana Prado > Email orders=1 sales=1 share=0.333333", day+" Email orders=1 sales=1 share=0.333333",
 		"totals orders=3 sales=3 share=1")
+}
+
+// A day's sums may be greater than 63 bits; models of many paths lose nothing of them.
+func TestModelsOfManyPathsDivideSumsOfAnySize(t *testing.T) {
+	t.Parallel()
+	s := sum(t)
+	day := "2026-03-01"
+	s.Sum(s.company, s.order(day, math.MaxInt64-7, "Ana Prado"), s.order(day, math.MaxInt64-7, "Ana Prado"), s.order("2026-03-02", math.MaxInt64-7, "Ana Prado", "Email"))
+	for _, model := range []string{"markov", "shapley"} {
+		r, err := s.DB.Report(t.Context(), reports.Query{CompanyID: s.company, Name: reports.Channels, Start: day, End: "2026-03-31", By: reports.ByMonth, Model: model})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := new(big.Int).Mul(big.NewInt(math.MaxInt64-7), big.NewInt(3))
+		if got, _ := r.Value(r.Totals, r.Spec.Column("credited_sales")); len(r.Rows) != 2 || got.BigInt().Cmp(want) != 0 {
+			t.Errorf("%s: %d rows, %v, want %v", model, len(r.Rows), got, want)
+		}
+	}
 }
 
 func TestItemsAreFoundInTheCatalogue(t *testing.T) {

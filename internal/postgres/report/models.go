@@ -1,0 +1,176 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/internal/models"
+	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/internal/rollup"
+)
+
+// This file computes the report channels by the models that divide the orders of a whole
+// period together. What they need of the paths are sums, so each day's paths are added as
+// they are read, and no list of paths is kept.
+
+// maxModelPaths bounds the paths of days that a model of many paths reads. The statement
+// reads one more.
+const maxModelPaths = 4_000_000
+
+// pathsOfModels are the paths of each day: the place of the period, from 1 on, and texts,
+// which are quick to read.
+const pathsOfModels = `
+	select width_bucket(s.day, @periods::date[])::text, orders::text, sales_minor::text, array_to_string(path, E'\x1f')
+	from path_day s` + inDays + ` and orders > 0 limit 4000001`
+
+// pathReader adds the rows of pathsOfModels to the tallies of their periods.
+type pathReader struct {
+	tallies  []*models.Tally // by period; nil: no orders
+	places   map[string]int32
+	names    []string // of channels, by their places
+	model    string
+	channels []int32 // of the row that is read
+}
+
+func (p *pathReader) add(row [][]byte) error {
+	period, err := strconv.Atoi(string(row[0]))
+	if err != nil {
+		return err
+	}
+	orders, err := strconv.ParseInt(string(row[1]), 10, 64)
+	if err != nil {
+		return err
+	}
+	var great *big.Int
+	sales, err := strconv.ParseInt(string(row[2]), 10, 64)
+	if err != nil { // of more than 63 bits
+		var ok bool
+		if great, ok = new(big.Int).SetString(string(row[2]), 10); !ok {
+			return fmt.Errorf("sales of a path: %q", row[2])
+		}
+		sales = 0
+	}
+	p.channels = p.channels[:0]
+	for rest, more := row[3], true; more; {
+		var name []byte
+		name, rest, more = bytes.Cut(rest, []byte(rollup.PathSeparator))
+		p.channels = append(p.channels, p.place(name))
+	}
+	tally := p.tallies[period-1]
+	if tally == nil {
+		tally = models.NewTally(p.model)
+		p.tallies[period-1] = tally
+	}
+	tally.Add(p.channels, orders, sales, great)
+	return nil
+}
+
+// place returns the place of a channel.
+func (p *pathReader) place(name []byte) int32 {
+	place, known := p.places[string(name)]
+	if !known {
+		place = int32(len(p.names))
+		p.names = append(p.names, string(name))
+		p.places[string(name)] = place
+	}
+	return place
+}
+
+// channelsOverPaths adds what a model of many paths credits to each channel, period by
+// period.
+func (r *reading) channelsOverPaths(ctx context.Context) error {
+	periods := r.query.Periods()
+	paths := &pathReader{tallies: make([]*models.Tally, len(periods)), places: map[string]int32{}, model: r.query.Model}
+	rows, err := r.tx.Query(ctx, pathsOfModels, r.args(pathsOfModels))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for n := 1; rows.Next(); n++ {
+		if n > maxModelPaths {
+			return reports.ErrTooManyRows
+		}
+		if err := paths.add(rows.RawValues()); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	influencers, err := r.influencersOfChannels(ctx)
+	if err != nil {
+		return err
+	}
+	columns := r.columns("credited_orders", "credited_sales")
+	for i, tally := range paths.tallies {
+		if tally == nil {
+			continue
+		}
+		channels := tally.Channels()
+		// Sorted, so that what is left over by rounding always goes to the same one.
+		slices.SortFunc(channels, func(a, b int32) int { return strings.Compare(paths.names[a], paths.names[b]) })
+		weights := tally.Weights(channels)
+		conversions, value := tally.Totals()
+		orders, sales := portions(conversions, weights.Conversions), wholes(value, weights.Value)
+		for j, channel := range channels {
+			name := paths.names[channel]
+			if err := r.Add(periods[i], []string{name, influencers[name]}, columns, []decimal.Decimal{orders[j], sales[j]}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// influencersOfChannels returns the ids of the influencers whose names are channels.
+func (r *reading) influencersOfChannels(ctx context.Context) (map[string]string, error) {
+	rows, err := r.tx.Query(ctx, `
+		select distinct channel, influencer_id from credit_day
+		where company_id = $1 and day between $2::date and $3::date and influencer_id <> ''`, r.query.CompanyID, r.query.Start, r.query.End)
+	if err != nil {
+		return nil, err
+	}
+	ids := map[string]string{}
+	var channel, id string
+	_, err = pgx.ForEachRow(rows, []any{&channel, &id}, func() error { ids[channel] = id; return nil })
+	return ids, err
+}
+
+// creditedDigits are the decimal places of orders that a model of many paths credits.
+const creditedDigits = 6
+
+// portions divides a whole number by weights, with creditedDigits decimal places. The
+// parts sum to the total.
+func portions(total *big.Int, weights []*big.Int) []decimal.Decimal {
+	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(creditedDigits), nil)
+	parts := wholes(new(big.Int).Mul(total, unit), weights)
+	for i := range parts {
+		parts[i] = parts[i].Shift(-creditedDigits)
+	}
+	return parts
+}
+
+// wholes divides minor units by weights, by the largest remainder. The parts sum to the
+// total; without a weight that is above zero there is nothing to divide.
+func wholes(total *big.Int, weights []*big.Int) []decimal.Decimal {
+	parts := make([]decimal.Decimal, len(weights))
+	sum := new(big.Int)
+	for _, w := range weights {
+		sum.Add(sum, w)
+	}
+	if sum.Sign() == 0 {
+		return parts
+	}
+	for i, part := range models.Divide(total, weights) {
+		parts[i] = decimal.NewFromBigInt(part, 0)
+	}
+	return parts
+}
