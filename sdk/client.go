@@ -137,7 +137,8 @@ func (c *Client) signal() {
 // Flush sends the queue without waiting for more events. It returns when every
 // event tracked before the call is acknowledged, refused or given up. The error is
 // a *Failed if events were refused or given up since the last Flush; a *Refused if
-// there were none since, but the edge has refused the client for good.
+// there were none since, but the edge has refused the client for good. With
+// Config.QueueDir nothing is given up: it returns ctx's error if the edge stays away.
 func (c *Client) Flush(ctx context.Context) error {
 	target, _, _ := c.queue.counts()
 	c.mu.Lock()
@@ -182,11 +183,12 @@ func (c *Client) Close(ctx context.Context) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = errors.Join(err, c.takeFailed())
 	}
-	if pushed, dropped, _ := c.queue.counts(); pushed > dropped {
-		err = fmt.Errorf("%w; %d events stay in Config.QueueDir", err, pushed-dropped)
-	}
 	if closeErr := c.queue.close(); closeErr != nil {
 		err = errors.Join(err, fmt.Errorf("sdk: close Config.QueueDir: %w", closeErr))
+	}
+	// Also what a call of Track put there while Close ran.
+	if pushed, dropped, _ := c.queue.counts(); pushed > dropped {
+		err = errors.Join(err, fmt.Errorf("sdk: %d events stay in Config.QueueDir", pushed-dropped))
 	}
 	return err
 }

@@ -345,3 +345,23 @@ func TestADiskQueueRefusesRecordsOfAnotherVersion(t *testing.T) {
 		t.Errorf("Flush: %v; %d requests", err, len(e.seen()))
 	}
 }
+
+// A call of Track that began before Close may end after its flush.
+func TestCloseSaysWhatCameWhileItRan(t *testing.T) {
+	e := newEdge(t, func(_ int, r request, w http.ResponseWriter) { accept(r, w, ok) })
+	var c *Client
+	late := func(Result) {
+		stored, err := c.queue.push(entry{id: newID(time.Now()), text: []byte("{}")})
+		if err == nil {
+			err = stored(context.Background())
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	c, _ = client(t, e, func(cfg *Config) { cfg.QueueDir, cfg.OnResult = t.TempDir(), late })
+	track(t, c, 1)
+	if err := c.Close(t.Context()); err == nil || err.Error() != "sdk: 1 events stay in Config.QueueDir" {
+		t.Errorf("Close: %v", err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/tributary-io/tributary/sdk/core"
@@ -53,6 +54,9 @@ type Result struct {
 	Err     error // GivenUp: why it could not be sent; Rejected: a *Refused with the code and the message
 }
 
+// numbering is about how many bytes stream and seq add to an event.
+const numbering = 80
+
 // encode checks e, completes it and returns its canonical text.
 func (c *Client) encode(e Event, payload any) ([]byte, string, error) {
 	now := c.cfg.now()
@@ -76,7 +80,8 @@ func (c *Client) encode(e Event, payload any) ([]byte, string, error) {
 	if e.Context.Library == (core.Library{}) {
 		e.Context.Library = core.Library{Name: "sdk-go", Version: Version}
 	}
-	batch, v := core.ParseBatch(string(core.AppendEvent(nil, &e)), c.cfg.CompanyID, core.Options{})
+	given := string(core.AppendEvent(make([]byte, 0, 512), &e))
+	batch, v := core.ParseBatch(given, c.cfg.CompanyID, core.Options{})
 	if v == nil {
 		v = batch.Items[0].Err
 	}
@@ -88,7 +93,8 @@ func (c *Client) encode(e Event, payload any) ([]byte, string, error) {
 		// Only valid events are numbered, so that a gap in the numbers means a lost event.
 		e.Stream, e.Seq = c.stream, c.seq.Add(1)
 	}
-	return core.AppendEvent(nil, &e), e.ID, nil
+	// The id is a part of given, which must not stay in memory for it.
+	return core.AppendEvent(make([]byte, 0, len(given)+numbering), &e), strings.Clone(e.ID), nil
 }
 
 // newID returns a UUIDv7 (RFC 9562): 48 bits of milliseconds, 74 random bits.
