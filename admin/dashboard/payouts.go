@@ -22,7 +22,7 @@ const (
 	balancesShown     = 500
 	reviewsPerPage    = 25
 	statementsPerPage = 50
-	// statementLinkLife is how long a link lets an influencer see the own statement.
+	// statementLinkLife is how long a link lets an influencer see their own statement.
 	statementLinkLife = 90 * 24 * time.Hour
 )
 

@@ -244,7 +244,7 @@ func newStatementLink() *cobra.Command {
 	var publicURL string
 	var days int
 	var revoke bool
-	cmd := companyCommand("link STATEMENT_ID", "Make a link that shows an influencer the own statement without a log-in", oneArgument,
+	cmd := companyCommand("link STATEMENT_ID", "Make a link that shows an influencer their own statement without a log-in", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			base, err := url.Parse(publicURL)
 			if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
@@ -281,7 +281,7 @@ func newStatementLink() *cobra.Command {
 			fmt.Fprintln(cmd.OutOrStdout(), base.Scheme+"://"+base.Host+statementlink.Path+token)
 			return nil
 		})
-	cmd.Long = `Make a link that shows an influencer the own statement and its orders, as a page and
+	cmd.Long = `Make a link that shows an influencer their own statement and its orders, as a page and
 as CSV, without a log-in. Whoever has the link can open it, until it expires.
 --revoke ends all links to the statement that were made before.`
 	cmd.Flags().StringVar(&publicURL, "public-url", "", "where browsers reach the dashboard, https://host")
