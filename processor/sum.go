@@ -37,6 +37,9 @@ func (s *summing) outcomes(written []facts.StoredOutcome) {
 // before anything of them is written but their outcomes.
 func (a *application) remember(ctx context.Context, orderIDs []string) error {
 	ids := slices.DeleteFunc(slices.Clone(orderIDs), func(id string) bool { _, known := a.summed.counted[id]; return known })
+	if len(ids) == 0 {
+		return nil
+	}
 	counted, err := a.tx.CountedOrders(ctx, a.company, ids)
 	if err != nil {
 		return err
@@ -55,6 +58,9 @@ func (a *application) sum(ctx context.Context) error {
 		if _, known := a.summed.is[id]; !known {
 			ids = append(ids, id)
 		}
+	}
+	if len(ids) == 0 {
+		return nil
 	}
 	slices.Sort(ids)
 	now, err := a.tx.CountedOrders(ctx, a.company, ids)

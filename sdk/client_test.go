@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -89,6 +89,7 @@ func client(t *testing.T, e *edge, change func(*Config)) (*Client, func() []Resu
 	cfg := Config{
 		CompanyID: "loja", Endpoint: e.URL + "/prefix/", FlushInterval: time.Hour, MaxWait: 20 * time.Millisecond,
 		OnResult: func(r Result) { mu.Lock(); results = append(results, r); mu.Unlock() },
+		Logger:   slog.New(slog.DiscardHandler),
 		random:   func() float64 { return 0 },
 	}
 	if change != nil {
@@ -122,6 +123,18 @@ func flush(t *testing.T, c *Client) {
 	if err := c.Flush(ctx); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// flushFailing is flush where events are not delivered.
+func flushFailing(t *testing.T, c *Client) *Failed {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	var failed *Failed
+	if err := c.Flush(ctx); !errors.As(err, &failed) {
+		t.Fatalf("Flush: %v, want a *Failed", err)
+	}
+	return failed
 }
 
 func statuses(results []Result) string {
@@ -218,7 +231,7 @@ func TestOnlyWhatHasNoResultIsSentAgain(t *testing.T) {
 	})
 	c, results := client(t, e, nil)
 	track(t, c, 4)
-	flush(t, c)
+	_ = flushFailing(t, c)
 	if got := statuses(results()); got != "ok rejected ok duplicate" {
 		t.Errorf("results: %s", got)
 	}
@@ -267,7 +280,7 @@ func TestOther4xxAreNeverRetried(t *testing.T) {
 	})
 	c, results := client(t, e, nil)
 	track(t, c, 2)
-	flush(t, c)
+	_ = flushFailing(t, c)
 	if got := results(); len(e.seen()) != 1 || statuses(got) != "rejected rejected" || got[0].Code != "unknown_company" {
 		t.Errorf("%d requests, results %+v", len(e.seen()), got)
 	}
@@ -293,7 +306,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	e := newEdge(t, func(_ int, _ request, w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) })
 	c, results := client(t, e, func(cfg *Config) { cfg.MaxAttempts = 3 })
 	track(t, c, 1)
-	flush(t, c)
+	_ = flushFailing(t, c)
 	if got := results(); len(e.seen()) != 3 || got[0].Status != GivenUp || got[0].Err == nil {
 		t.Errorf("%d attempts, %+v", len(e.seen()), got)
 	}
@@ -356,17 +369,7 @@ func TestCloseGivesUpWhenItsContextEnds(t *testing.T) {
 	if got := statuses(results()); got != "given_up given_up given_up" {
 		t.Errorf("results: %s", got)
 	}
-	// The goroutine's last act tells Close; it may be some instructions from its end.
-	buf := make([]byte, 1<<20)
-	for late := time.Now().Add(5 * time.Second); ; runtime.Gosched() {
-		stacks := string(buf[:runtime.Stack(buf, true)])
-		if !strings.Contains(stacks, "sdk.(*Client).run") {
-			return
-		}
-		if time.Now().After(late) {
-			t.Fatalf("a goroutine is left after Close:\n%s", stacks)
-		}
-	}
+	noGoroutineIsLeft(t)
 }
 
 func TestABatchIsNeverLargerThanTheEdgeTakes(t *testing.T) {

@@ -50,7 +50,7 @@ type Result struct {
 	Status  string
 	Code    string
 	Message string
-	Err     error // GivenUp only
+	Err     error // GivenUp: why it could not be sent; Rejected: a *Refused with the code and the message
 }
 
 // encode checks e, completes it and returns its canonical text.

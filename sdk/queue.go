@@ -1,6 +1,9 @@
 package sdk
 
-import "sync"
+import (
+	"context"
+	"sync"
+)
 
 // entry is one event in the queue.
 type entry struct {
@@ -8,18 +11,23 @@ type entry struct {
 	text []byte // canonical JSON
 }
 
-// queue keeps entries until they are settled. It is an interface so that a queue
-// on disk can be added. Implementations are safe for concurrent use.
+// queue keeps entries until they are settled. Implementations are safe for
+// concurrent use, but peek and drop are the sending goroutine's.
 type queue interface {
-	// tryPush appends an entry. It returns false if the queue is full.
-	tryPush(entry) bool
+	// push begins to append an entry and does not block; ErrQueueFull. stored waits
+	// until the entry is in the queue.
+	push(entry) (stored func(context.Context) error, err error)
 	// peek returns the oldest entries, bounded by count and bytes, but at least one
 	// if there is one. They stay in the queue until drop.
-	peek(events, bytes int) []entry
+	peek(events, bytes int) ([]entry, error)
 	// drop removes the n oldest entries, which are settled.
-	drop(n int)
-	// counts returns how many entries were pushed and dropped since the start.
-	counts() (pushed, dropped uint64)
+	drop(n int) error
+	// counts returns how many entries were pushed and dropped since the start, and the
+	// bytes of those that are left.
+	counts() (pushed, dropped uint64, bytes int)
+	// durable tells whether entries outlive the client.
+	durable() bool
+	close() error
 }
 
 // memoryQueue is a queue bounded by count and bytes.
@@ -32,18 +40,20 @@ type memoryQueue struct {
 	dropped   uint64
 }
 
-func (q *memoryQueue) tryPush(e entry) bool {
+func (q *memoryQueue) push(e entry) (stored func(context.Context) error, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.entries) >= q.maxEvents || q.bytes+len(e.text) > q.maxBytes {
-		return false
+		return nil, ErrQueueFull
 	}
 	q.entries = append(q.entries, e)
 	q.bytes += len(e.text)
-	return true
+	return atOnce, nil
 }
 
-func (q *memoryQueue) peek(events, bytes int) []entry {
+func atOnce(context.Context) error { return nil }
+
+func (q *memoryQueue) peek(events, bytes int) ([]entry, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := 0
@@ -53,10 +63,10 @@ func (q *memoryQueue) peek(events, bytes int) []entry {
 		}
 		n++
 	}
-	return append([]entry(nil), q.entries[:n]...)
+	return append([]entry(nil), q.entries[:n]...), nil
 }
 
-func (q *memoryQueue) drop(n int) {
+func (q *memoryQueue) drop(n int) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for i := range n {
@@ -68,10 +78,15 @@ func (q *memoryQueue) drop(n int) {
 		q.entries = nil
 	}
 	q.dropped += uint64(n)
+	return nil
 }
 
-func (q *memoryQueue) counts() (pushed, dropped uint64) {
+func (q *memoryQueue) counts() (pushed, dropped uint64, bytes int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.dropped + uint64(len(q.entries)), q.dropped
+	return q.dropped + uint64(len(q.entries)), q.dropped, q.bytes
 }
+
+func (*memoryQueue) durable() bool { return false }
+
+func (*memoryQueue) close() error { return nil }

@@ -31,9 +31,23 @@ type answer struct {
 	} `json:"error"`
 }
 
+// refused is why the edge refuses a request as a whole.
+func (a *answer) refused(status int) *Refused {
+	r := &Refused{Status: status, Code: a.Error.Code, Message: a.Error.Message}
+	if r.Code == "" {
+		r.Code = "status_" + strconv.Itoa(status)
+	}
+	return r
+}
+
+func (r *Refused) result(eventID string) Result {
+	return Result{EventID: eventID, Status: Rejected, Code: r.Code, Message: r.Message, Err: r}
+}
+
 // deliver sends a batch until each of its events has a result. Only events
 // without a result are sent again. They are settled together, in the queue's
-// order, since Flush counts settled entries.
+// order, since Flush counts settled entries. Those of a disk queue that have none
+// when the client ends stay there, with all behind them.
 func (c *Client) deliver(ctx context.Context, batch []entry) {
 	results := make(map[string]Result, len(batch))
 	left := batch
@@ -55,11 +69,23 @@ func (c *Client) deliver(ctx context.Context, batch []entry) {
 			limit = len(part) / 2
 			continue
 		case err == nil && !core.Retryable(status):
-			if a.Error.Code == "" {
-				a.Error.Code = "status_" + strconv.Itoa(status)
+			refused := a.refused(status)
+			if refused.forGood() {
+				c.stop(refused)
+				part = left
+			}
+			if c.queue.durable() {
+				if refused.forGood() { // kept for a client with a better Config
+					c.settleResults(batch, results)
+					return
+				}
+				if a.Error.Code == "" { // not the edge's answer: a firewall, a proxy
+					last = refused
+					break
+				}
 			}
 			for _, e := range part {
-				results[e.id] = Result{EventID: e.id, Status: Rejected, Code: a.Error.Code, Message: a.Error.Message}
+				results[e.id] = refused.result(e.id)
 			}
 			left = left[len(part):]
 			continue
@@ -69,17 +95,32 @@ func (c *Client) deliver(ctx context.Context, batch []entry) {
 			last = fmt.Errorf("status %d %s", status, a.Error.Code)
 		}
 		if attempt == c.cfg.MaxAttempts {
-			c.giveUp(left, results, fmt.Errorf("post events, attempt %d: %w", attempt, last))
-			break
+			err := fmt.Errorf("post events, attempt %d: %w", attempt, last)
+			if !c.queue.durable() {
+				c.giveUp(left, results, err)
+				break
+			}
+			c.logOnce(GivenUp, "sdk: events cannot be sent; they wait on disk", "error", err)
 		}
 		backoff := core.Backoff(attempt, 250, c.cfg.MaxWait.Milliseconds(), c.cfg.random())
 		attempt++
 		if !c.pause(ctx, max(wait, time.Duration(backoff)*time.Millisecond)) {
-			c.giveUp(left, results, fmt.Errorf("post events: %w: %w", ErrClosed, last))
+			if !c.queue.durable() {
+				c.giveUp(left, results, fmt.Errorf("post events: %w: %w", ErrClosed, last))
+			}
 			break
 		}
 	}
-	c.settle(batch, func(e entry) Result { return results[e.id] })
+	c.settleResults(batch, results)
+}
+
+// settleResults settles the entries of a batch up to the first that has no result.
+func (c *Client) settleResults(batch []entry, results map[string]Result) {
+	n := 0
+	for n < len(batch) && results[batch[n].id].Status != "" {
+		n++
+	}
+	c.settle(batch[:n], func(e entry) Result { return results[e.id] })
 }
 
 func (c *Client) giveUp(left []entry, results map[string]Result, err error) {
@@ -94,9 +135,14 @@ func (c *Client) read(a answer, results map[string]Result) {
 	for _, r := range a.Results {
 		switch r.Status {
 		case Acknowledged, Duplicate, Rejected:
-			if _, known := results[r.EventID]; !known {
-				results[r.EventID] = Result{EventID: r.EventID, Status: r.Status, Code: r.Code, Message: r.Message}
+			if _, known := results[r.EventID]; known {
+				continue
 			}
+			result := Result{EventID: r.EventID, Status: r.Status, Code: r.Code, Message: r.Message}
+			if r.Status == Rejected {
+				result.Err = &Refused{Status: http.StatusOK, Code: r.Code, Message: r.Message}
+			}
+			results[r.EventID] = result
 		}
 	}
 }
@@ -121,6 +167,9 @@ func (c *Client) post(ctx context.Context, body []byte) (status int, wait time.D
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "tributary-sdk-go/"+Version)
+	if c.cfg.APIKey != "" {
+		req.Header.Set("Authorization", "Bearer "+c.cfg.APIKey)
+	}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return 0, 0, a, err

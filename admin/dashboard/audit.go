@@ -17,7 +17,7 @@ const (
 )
 
 // auditKinds are the beginnings of the actions that can be asked for.
-var auditKinds = []string{"influencer.", "campaign.", "coupon.", "cost.", "additional_cost.", "order.", "company.", "api_key.", "person."}
+var auditKinds = []string{"influencer.", "campaign.", "coupon.", "cost.", "additional_cost.", "order.", "company.", "api_key.", "person.", "statement."}
 
 // auditPage is what templates/audit.html shows.
 type auditPage struct {

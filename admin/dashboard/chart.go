@@ -10,6 +10,7 @@ type chart struct {
 	Title          string
 	First, Last    string // labels of the ends
 	Columns        [2]string
+	More           []string // heads of further columns of the table
 	Bars           []bar
 	Width, Height  int // of the SVG's own units
 	HasValues      bool
@@ -20,6 +21,7 @@ type chart struct {
 // bar is one bar: Value says how high it is, Text is the value for people.
 type bar struct {
 	Label, Text string
+	More        []string        // one for each of chart.More
 	Value       decimal.Decimal // negative counts as 0
 	X, Y, W, H  int             // set by newChart
 }

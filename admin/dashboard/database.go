@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/internal/signs"
 )
 
 // Database is what the pages read and keep; implemented by internal/postgres.
@@ -17,6 +19,7 @@ type Database interface {
 	rules
 	sales
 	statements
+	reporting
 }
 
 // logins is what logging in needs.
@@ -111,6 +114,14 @@ type sales interface {
 	Signals(ctx context.Context, companyID string) (commerce.Signals, error)
 	HasOrders(ctx context.Context, companyID string) (bool, error)
 	Balances(ctx context.Context, companyID, day string, after commerce.BalanceCursor, limit int) ([]commerce.Balance, error)
+}
+
+// reporting is what the pages of reports read.
+type reporting interface {
+	// Report may return reports.ErrTooManyRows.
+	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
+	// Signs looks for signs in the orders of some days; it reads up to signs.MostOrders.
+	Signs(ctx context.Context, companyID, from, to string) (*signs.Report, error)
 }
 
 // statements is what the page of a signed link reads.

@@ -19,14 +19,15 @@ var navigation = []struct {
 	name  string
 	pages []navPage
 }{
-	{"sales", []navPage{{id: "today", path: "/dashboard/"}, {id: "orders", path: ordersPath}}},
-	{"partners", []navPage{{id: "influencers", path: influencersPath}, {id: "reviews", path: reviewsPath}}},
+	{"sales", []navPage{{id: "overview", path: overviewPath}, {id: "today", path: "/dashboard/"}, {id: "orders", path: ordersPath}, {id: "products", path: productsPath}, {id: "paths", path: pathsPath}}},
+	{"partners", []navPage{{id: "influencers", path: influencersPath}, {id: "reviews", path: reviewsPath}, {id: "signs", path: signsPath}}},
 	{"money", []navPage{{id: "payouts", path: payoutsPath}, {id: "statements", path: statementsPath}, {id: "costs", path: costsPath}}},
 }
 
 // storeMenu is what the store's name leads to.
 var storeMenu = []navPage{
 	{id: "install", path: installPath, owner: true},
+	{id: "delivery", path: deliveryPath},
 	{id: "keys", path: keysPath, owner: true},
 	{id: "settings", path: settingsPath},
 	{id: "people", path: peoplePath, owner: true},

@@ -19,7 +19,8 @@ type route struct {
 
 // memberRoutes is every page and form of those who are logged in, file by file.
 func (s *Server) memberRoutes() []route {
-	return slices.Concat(s.salesRoutes(), s.orderRoutes(), s.influencerRoutes(),
+	return slices.Concat(s.overviewRoutes(), s.productRoutes(), s.pathRoutes(), s.deliveryRoutes(), s.signRoutes(),
+		s.salesRoutes(), s.orderRoutes(), s.influencerRoutes(),
 		s.keyRoutes(), s.peopleRoutes(), s.accountRoutes(), s.auditRoutes(),
 		s.settingsRoutes(), s.installRoutes(),
 		s.payoutRoutes(), s.costRoutes())

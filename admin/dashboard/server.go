@@ -80,6 +80,7 @@ type Server struct {
 	attempts     *attempts
 	guesses      *throttle.Guesses // of refresh tokens
 	hashing      chan struct{}     // holds an element for each password that is being checked
+	signing      chan struct{}     // holds an element while signs are read
 	publicOrigin string            // of Config.PublicURL; empty where that is not given
 	dummyHash    string            // what an unknown e-mail's password is compared with
 }
@@ -103,7 +104,7 @@ func New(config Config, deps Deps) (*Server, error) {
 	}
 	s := &Server{
 		config: config, db: deps.Database, log: deps.Log, now: deps.Now, random: deps.Random,
-		attempts: newAttempts(), guesses: throttle.NewGuesses(), hashing: make(chan struct{}, hashingAtOnce),
+		attempts: newAttempts(), guesses: throttle.NewGuesses(), hashing: make(chan struct{}, hashingAtOnce), signing: make(chan struct{}, 1),
 	}
 	s.checkLinks, s.hasher = deps.CheckLinks, deps.Hasher
 	if s.checkLinks == nil {

@@ -103,6 +103,17 @@ func fillSite(s *site) {
 	s.t.Helper()
 	putOdd(s)
 	registerSample(s)
+	s.Product(s.live, "p1", "Vestido longo", "v1")
+	zone, err := time.LoadLocation("America/Sao_Paulo")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.leak(time.Now())
+	for _, before := range []int{0, 1, 3, 8, 20, 40} {
+		day := time.Now().In(zone).AddDate(0, 0, -before).Format(time.DateOnly)
+		s.sumDay(day)
+		s.deliverDay(day)
+	}
 }
 
 // firstLoad is the greatest page with all that it loads, compressed, in bytes.

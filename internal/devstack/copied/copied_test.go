@@ -42,12 +42,12 @@ func TestSavedRowsAreCopiedIntoTheSameTables(t *testing.T) {
 	_, err = from.conn.Exec(ctx, `
 		insert into consumer_offset values ('events.v1', 0, 'x', 40), ('commerce.v1', 0, 'x', 2);
 		insert into event_fact (company_id, at, event_id, class, name, visitor, record)
-		select 'co_1', now(), gen_random_uuid(), 1, 'PAGE_VIEW', 'v', '' from generate_series(1, 1000)`)
+		select 'co_1', now(), gen_random_uuid(), 1, 'PAGE_VIEW', 'v', '' from generate_series(1, 3000)`)
 	must(err)
 	after, err := from.Sizes(ctx, tables)
 	must(err)
-	if grown := after["event_fact"] - before["event_fact"]; grown < 1000*80 {
-		t.Errorf("1,000 events took %d bytes: the partitions are not counted", grown)
+	if grown := after["event_fact"] - before["event_fact"]; grown < 3000*80 {
+		t.Errorf("3,000 events took %d bytes: the partitions are not counted", grown)
 	}
 	if empty, err = from.Empty(ctx); err != nil || slices.Contains(empty, "event_fact") {
 		t.Errorf("empty tables: %q, %v", empty, err)
@@ -60,7 +60,7 @@ func TestSavedRowsAreCopiedIntoTheSameTables(t *testing.T) {
 	}
 	var events int
 	must(to.conn.QueryRow(ctx, "select count(*) from event_fact").Scan(&events))
-	if events != 1000 {
+	if events != 3000 {
 		t.Errorf("%d events were copied", events)
 	}
 	if orders, touches, err := to.Attributed(ctx); err != nil || orders != 0 || touches != 0 {

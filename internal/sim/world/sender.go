@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -43,6 +44,7 @@ func (s *sender) start() {
 	client, err := sdk.New(sdk.Config{
 		CompanyID: s.company, Endpoint: "http://edge.example.com", QueueSize: 60, BatchEvents: 20, FlushInterval: 100 * time.Millisecond,
 		OnResult:   func(r sdk.Result) { s.result(alive, r) },
+		Logger:     slog.New(slog.DiscardHandler),
 		HTTPClient: &http.Client{Transport: mortal{transport, alive, s}},
 	})
 	if err != nil {

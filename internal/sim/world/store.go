@@ -217,6 +217,22 @@ func (t *transaction) CountDelivery(_ context.Context, _ string, counts []facts.
 	return nil
 }
 
+// What reports count of visitors is not the simulation's: nothing is known of any.
+func (t *transaction) Shoppers(context.Context, string, []facts.Shopper) (map[facts.ShopperKey]facts.Stage, error) {
+	return nil, nil
+}
+
+func (t *transaction) PutShoppers(context.Context, string, []facts.Shopper) error { return nil }
+
+func (t *transaction) AddTraffic(context.Context, string, []facts.Traffic) error { return nil }
+
+func (t *transaction) AddClicks(context.Context, string, []facts.Clicks) error { return nil }
+
+// InsertStatements and InsertPayments are called with none: nobody closes a statement here.
+func (t *transaction) InsertStatements(context.Context, string, []facts.Statement) error { return nil }
+
+func (t *transaction) InsertPayments(context.Context, string, []facts.Payment) error { return nil }
+
 func (t *transaction) EventsOfDay(context.Context, string, facts.VisitorDay, int) ([]facts.Event, error) {
 	return nil, nil
 }

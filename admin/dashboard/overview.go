@@ -1,0 +1,267 @@
+package dashboard
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/admin/dashboard/lang"
+	"github.com/tributary-io/tributary/internal/models"
+	"github.com/tributary-io/tributary/internal/reports"
+)
+
+const (
+	overviewPath = "/dashboard/overview"
+	reportPath   = "/dashboard/report.csv"
+	mostChannels = 100
+)
+
+// overviewPage is what templates/overview.html shows.
+type overviewPage struct {
+	head
+	Span     spanForm
+	Tiles    []tile
+	Chart    *chart
+	Model    string // as words
+	About    string // what the model does
+	Channels []channelRow
+	Hidden   string // how many channels the table leaves out
+	CSV      string // of the channels
+	Empty    bool   // nothing happened in these days
+	Begins   bool   // no order ever came
+	Install  string
+}
+
+// channelRow is a channel: what a model gives to it, and what the contract pays.
+type channelRow struct {
+	Name, Href             string
+	Orders, Credited, Part string // by the model
+	Percent                int
+	Paid, Commission       string // by the contract; empty: nobody is paid
+	credited, paid         decimal.Decimal
+}
+
+// overviewTiles are the metrics of the report sales that are shown, in order.
+var overviewTiles = []string{"sales", "orders", "attributed_share", "commission", "cost", "roas", "cac", "new_customers", "returning_orders", "clicks", "visits", "conversion"}
+
+// overviewColumns are those of the table behind the chart, beside the sales.
+var overviewColumns = []string{"orders", "attributed_share", "commission", "cost", "roas", "visits", "conversion"}
+
+func (s *Server) overviewRoutes() []route {
+	return []route{
+		{pattern: "GET " + overviewPath, handle: s.overview},
+		{pattern: "GET " + reportPath, handle: s.reportCSV},
+	}
+}
+
+func (s *Server) overview(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	a, err := s.askedOf(r, v, models.All)
+	if err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	page := overviewPage{head: v.head(v.lang.T("overview.title"), "overview"), Span: a.formOf(v, overviewPath, true, true, models.All)}
+	page.Span.CSV = a.address(reportPath, "report", string(reports.Sales), "model", "")
+	page.CSV = a.address(reportPath, "report", string(reports.Channels))
+	sales, err := s.report(r, a, reports.Sales, a.By)
+	if err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	page.Span.currencies(a, sales)
+	page.Tiles, page.Chart = tilesOf(v.lang, sales, overviewTiles), salesChart(v.lang, sales)
+	if page.Empty = isEmpty(sales); page.Empty {
+		has, err := s.db.HasOrders(r.Context(), v.current.CompanyID)
+		if err != nil {
+			s.unavailable(w, r, err)
+			return
+		}
+		page.Begins, page.Install = !has, storePath(installPath, v.current.CompanyID)
+	}
+	if err := s.overviewChannels(r, v, a, &page); err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	s.render(w, r, http.StatusOK, "overview.html", page)
+}
+
+// report reads one report of what a page asks for. A report that depends on no model is
+// read without one.
+func (s *Server) report(r *http.Request, a asked, name reports.Name, by reports.By) (*reports.Report, error) {
+	q := a.Query
+	q.Name, q.By = name, by
+	if !slices.Contains(reports.SpecOf(name).Models, q.Model) {
+		q.Model = ""
+	}
+	if name != reports.Sales {
+		q.Compare = reports.NoComparison
+	}
+	return s.db.Report(r.Context(), q)
+}
+
+// refuse answers for what could not be shown.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	switch {
+	case errors.Is(err, errBadAddress):
+		s.problemOf(w, r, http.StatusBadRequest, "bad_address")
+	case errors.Is(err, reports.ErrTooManyRows):
+		s.problemOf(w, r, http.StatusUnprocessableEntity, "too_many_rows")
+	default:
+		s.unavailable(w, r, err)
+	}
+}
+
+// isEmpty reports whether nobody did anything in the days of the report sales: all of its
+// totals are 0, but for costs.
+func isEmpty(r *reports.Report) bool {
+	for i, m := range r.Spec.Metrics {
+		if m.Name != "cost" && !r.Totals.Sums[i].IsZero() {
+			return false
+		}
+	}
+	return len(r.OtherCurrencies) == 0
+}
+
+// tilesOf are totals of a report, with how they differ from those before.
+func tilesOf(l *lang.Printer, r *reports.Report, names []string) (list []tile) {
+	for _, name := range names {
+		line := figureOf(l, r, r.Totals, name)
+		size := sizeOf(line)
+		list = append(list, tile{ID: "sum-" + name, Label: l.T("overview." + name), Lines: []string{breakable(line, size)}, Note: changeOf(l, r, name), Size: size})
+	}
+	return list
+}
+
+func salesChart(l *lang.Printer, r *reports.Report) *chart {
+	column, bars := r.Spec.Column("sales"), []bar{}
+	for _, row := range r.Rows {
+		value, _ := r.Value(row, column)
+		b := bar{Label: l.Day(row.Period), Value: value, Text: figureOf(l, r, row, "sales")}
+		for _, name := range overviewColumns {
+			b.More = append(b.More, figureOf(l, r, row, name))
+		}
+		bars = append(bars, b)
+	}
+	c := newChart(l.T("overview.by_period"), l.T("overview.period"), l.T("overview.sales"), bars)
+	for _, name := range overviewColumns {
+		c.More = append(c.More, l.T("overview."+name))
+	}
+	return c
+}
+
+// overviewChannels fills the table of channels: what the model gives to each, beside what
+// is paid by contract, whatever the model says.
+func (s *Server) overviewChannels(r *http.Request, v pageRequest, a asked, page *overviewPage) error {
+	channels, err := s.report(r, a, reports.Channels, reports.ByTotal)
+	if err != nil {
+		return err
+	}
+	partners, err := s.report(r, a, reports.Influencers, reports.ByTotal)
+	if err != nil {
+		return err
+	}
+	model := channels.Query.Model
+	page.Model, page.About = v.lang.T("model."+model), v.lang.T("model.about."+model)
+	rows := mergeChannels(v.lang, channels, partners)
+	if extra := len(rows) - mostChannels; extra > 0 {
+		page.Hidden, rows = v.lang.N("report.hidden", int64(extra)), rows[:mostChannels]
+	}
+	for i := range rows {
+		if rows[i].Href != "" {
+			rows[i].Href = storePath(influencerPath, v.current.CompanyID, "id", rows[i].Href)
+		}
+	}
+	page.Channels = rows
+	return nil
+}
+
+// mergeChannels returns the channels of a model with what the influencers among them are
+// paid, and the influencers who are paid and have no credit. Href is the influencer's id.
+func mergeChannels(l *lang.Printer, channels, partners *reports.Report) []channelRow {
+	type contract struct {
+		name string
+		sums []decimal.Decimal
+	}
+	contracts := map[string]*contract{}
+	sales, commission := partners.Spec.Column("sales"), partners.Spec.Column("commission")
+	for _, row := range partners.Rows {
+		id := row.Texts[0]
+		c := contracts[id]
+		if c == nil {
+			c = &contract{row.Texts[1], []decimal.Decimal{decimal.Zero, decimal.Zero}}
+			contracts[id] = c
+		}
+		c.sums[0], c.sums[1] = c.sums[0].Add(row.Sums[sales]), c.sums[1].Add(row.Sums[commission])
+	}
+	var rows []channelRow
+	pay := func(row *channelRow, c *contract) {
+		row.paid = c.sums[0]
+		row.Paid, row.Commission = l.Sum(c.sums[0], partners.Query.Currency), l.Sum(c.sums[1], partners.Query.Currency)
+	}
+	all := channels.Totals.Sums[channels.Spec.Column("credited_sales")]
+	for _, line := range channels.Rows {
+		credited := line.Sums[channels.Spec.Column("credited_sales")]
+		row := channelRow{Name: line.Texts[0], Href: line.Texts[1], Orders: figureOf(l, channels, line, "credited_orders"),
+			Credited: figureOf(l, channels, line, "credited_sales"), Part: figureOf(l, channels, line, "share"), Percent: part(credited, all), credited: credited}
+		if row.Href == "" {
+			row.Name = channelWords(l, row.Name)
+		} else if c := contracts[row.Href]; c != nil {
+			pay(&row, c)
+			delete(contracts, row.Href)
+		}
+		rows = append(rows, row)
+	}
+	for id, c := range contracts {
+		if c.sums[0].IsZero() && c.sums[1].IsZero() {
+			continue
+		}
+		row := channelRow{Name: c.name, Href: id, Orders: l.Count(0), Credited: l.Sum(decimal.Zero, partners.Query.Currency), Part: l.Share(decimal.Zero, decimal.NewFromInt(1))}
+		pay(&row, c)
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(x, y channelRow) int {
+		return cmp.Or(y.credited.Cmp(x.credited), y.paid.Cmp(x.paid), strings.Compare(x.Name, y.Name), strings.Compare(x.Href, y.Href))
+	})
+	return rows
+}
+
+// reportCSV is a report of a page's days as a file.
+func (s *Server) reportCSV(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	name := reports.Name(r.URL.Query().Get("report"))
+	if name == "" {
+		name = reports.Sales
+	}
+	spec := reports.SpecOf(name)
+	if len(spec.Metrics) == 0 {
+		s.refuse(w, r, errBadAddress)
+		return
+	}
+	a, err := s.askedOf(r, v, spec.Models)
+	if err == nil && a.Alert != "" {
+		err = errBadAddress // a file has no place to tell it
+	}
+	if err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	by := a.By
+	if !spec.Every && name != reports.Delivery {
+		by = reports.ByTotal
+	}
+	report, err := s.report(r, a, name, by)
+	if err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	sendCSV(w, string(name), a, report.CSV())
+}
+
+func sendCSV(w http.ResponseWriter, name string, a asked, file []byte) {
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
+	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`-`+a.Start+`-`+a.End+`.csv"`)
+	_, _ = w.Write(file) //nolint:gosec // no browser shows it: it is an attachment, and nosniff
+}

@@ -1,0 +1,72 @@
+package dashboard
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/tributary-io/tributary/internal/reports"
+)
+
+const (
+	pathsPath = "/dashboard/paths"
+	// mostSteps is how many steps of a journey are shown: the first and the last of a
+	// longer one.
+	mostSteps = 8
+	// betweenSteps stands between the channels of a path (docs/reports.md).
+	betweenSteps = " > "
+)
+
+// pathsPage is what templates/paths.html shows.
+type pathsPage struct {
+	head
+	Span spanForm
+	List []journeyRow
+	Half int // place in a journey at which steps are left out
+}
+
+// journeyRow is one journey, or all that are too seldom to be listed.
+type journeyRow struct {
+	Steps               []string // empty: all others
+	Left                int64    // steps in the middle that are left out
+	Orders, Sales, Part string
+	Percent             int
+}
+
+func (s *Server) pathRoutes() []route {
+	return []route{{pattern: "GET " + pathsPath, handle: s.paths}}
+}
+
+func (s *Server) paths(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	a, err := s.askedOf(r, v, nil)
+	var found *reports.Report
+	if err == nil {
+		found, err = s.report(r, a, reports.Paths, reports.ByTotal)
+	}
+	if err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	page := pathsPage{head: v.head(v.lang.T("paths.title"), "paths"), Span: a.formOf(v, pathsPath, false, false, nil), Half: mostSteps / 2}
+	page.Span.currencies(a, found)
+	page.Span.CSV = a.address(reportPath, "report", string(reports.Paths))
+	orders := found.Spec.Column("orders")
+	var others []journeyRow
+	for _, row := range found.Rows {
+		j := journeyRow{Orders: figureOf(v.lang, found, row, "orders"), Sales: figureOf(v.lang, found, row, "sales"), Part: figureOf(v.lang, found, row, "share"),
+			Percent: part(row.Sums[orders], found.Totals.Sums[orders])}
+		if row.Texts[0] == "" {
+			others = append(others, j)
+			continue
+		}
+		for _, step := range strings.Split(row.Texts[0], betweenSteps) {
+			j.Steps = append(j.Steps, channelWords(v.lang, step))
+		}
+		if extra := len(j.Steps) - mostSteps; extra > 0 {
+			j.Left = int64(extra)
+			j.Steps = append(j.Steps[:mostSteps/2:mostSteps/2], j.Steps[mostSteps/2+extra:]...)
+		}
+		page.List = append(page.List, j)
+	}
+	page.List = append(page.List, others...)
+	s.render(w, r, http.StatusOK, "paths.html", page)
+}

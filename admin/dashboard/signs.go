@@ -1,0 +1,146 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/admin/dashboard/lang"
+	"github.com/tributary-io/tributary/internal/signs"
+)
+
+const (
+	signsPath    = "/dashboard/signs"
+	signsCSVPath = "/dashboard/signs.csv"
+	// mostSignOrders is how many orders of a sign are linked, the newest.
+	mostSignOrders = 12
+)
+
+// signsPage is what templates/signs.html shows.
+type signsPage struct {
+	head
+	Span   spanForm
+	Looked string // at how many orders
+	Cut    string // from which day on, where there were too many; empty: all were looked at
+	List   []signRow
+}
+
+// signRow is a sign with its evidence.
+type signRow struct {
+	Kind, Text, About   string // what it is, what was seen, and what else may explain it
+	Influencer, Href    string
+	Code                string
+	Since               string
+	Seen, Usual         string
+	SeenPart, UsualPart int
+	Count               string // orders that it is about
+	Orders              []navLink
+	Sources             []signSource
+	Costs               []signCost
+}
+
+type signSource struct{ Name, Orders string }
+
+type signCost struct{ Commission, Turnover string }
+
+func (s *Server) signRoutes() []route {
+	return []route{
+		{pattern: "GET " + signsPath, handle: s.signs},
+		{pattern: "GET " + signsCSVPath, handle: s.signsCSV},
+	}
+}
+
+// readSigns looks for signs. There is one reading at a time: it needs more of the database
+// and of memory than all else here.
+func (s *Server) readSigns(ctx context.Context, a asked) (*signs.Report, error) {
+	select {
+	case s.signing <- struct{}{}:
+		defer func() { <-s.signing }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("dashboard: other signs are being read: %w", ctx.Err())
+	}
+	return s.db.Signs(ctx, a.CompanyID, a.Start, a.End)
+}
+
+func (s *Server) signs(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	a, err := s.askedOf(r, v, nil)
+	var found *signs.Report
+	if err == nil {
+		found, err = s.readSigns(r.Context(), a)
+	}
+	if err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	page := signsPage{head: v.head(v.lang.T("signs.title"), "signs"), Span: a.formOf(v, signsPath, false, false, nil), Looked: v.lang.N("signs.looked", int64(found.Orders))}
+	page.Span.CSV = a.address(signsCSVPath)
+	if found.Cut {
+		page.Cut = v.lang.T("signs.cut", v.lang.Day(found.Start), signs.MostOrders)
+	}
+	for i := range found.Signs {
+		page.List = append(page.List, viewSign(v, &found.Signs[i], found.Names))
+	}
+	s.render(w, r, http.StatusOK, "signs.html", page)
+}
+
+func viewSign(v pageRequest, s *signs.Sign, names map[string]string) signRow {
+	l, name := v.lang, names[s.Influencer]
+	row := signRow{
+		Kind: l.T("signs.kind_" + string(s.Kind)), About: l.T("signs.about_" + string(s.Kind)),
+		Text:       l.T("signs.text_"+string(s.Kind), s.Observed.Count, s.Observed.Of, name, s.Usual.Count, s.Usual.Of, s.Code, l.Day(s.Since)),
+		Influencer: name, Code: s.Code, Since: l.Day(s.Since), Count: l.N("sales.n_orders", int64(len(s.Orders))),
+	}
+	if s.Influencer != "" {
+		row.Href = storePath(influencerPath, v.current.CompanyID, "id", s.Influencer)
+	}
+	row.Seen, row.SeenPart = rateWords(l, s.Observed)
+	row.Usual, row.UsualPart = rateWords(l, s.Usual)
+	for i := len(s.Orders) - 1; i >= 0 && len(row.Orders) < mostSignOrders; i-- {
+		row.Orders = append(row.Orders, navLink{Name: s.Orders[i], Path: orderPath(v.current.CompanyID, s.Orders[i])})
+	}
+	for _, source := range s.Sources {
+		row.Sources = append(row.Sources, signSource{sourceWords(l, source.Name), l.N("sales.n_orders", int64(source.Orders))})
+	}
+	for _, c := range s.Costs {
+		row.Costs = append(row.Costs, signCost{l.Money(c.Commission, c.Currency), l.Money(c.Turnover, c.Currency)})
+	}
+	return row
+}
+
+// rateWords writes a rate with its percentage: "90 of 150 (60.0%)".
+func rateWords(l *lang.Printer, r signs.Rate) (words string, percent int) {
+	count, of := decimal.NewFromInt(int64(r.Count)), decimal.NewFromInt(int64(r.Of))
+	return l.T("signs.rate", r.Count, r.Of, l.Share(count, of)), part(count, of)
+}
+
+// sourceWords writes where orders came from: a channel, and the site where it is known.
+func sourceWords(l *lang.Printer, source string) string {
+	if source == "" {
+		return l.T("signs.no_source")
+	}
+	channel, site, found := strings.Cut(source, ": ")
+	if found {
+		return channelWords(l, channel) + ": " + site
+	}
+	return channelWords(l, channel)
+}
+
+// signsCSV is the signs of a page's days as a file.
+func (s *Server) signsCSV(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	a, err := s.askedOf(r, v, nil)
+	if err == nil && a.Alert != "" {
+		err = errBadAddress
+	}
+	var found *signs.Report
+	if err == nil {
+		found, err = s.readSigns(r.Context(), a)
+	}
+	if err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	sendCSV(w, "signs", a, found.CSV())
+}
