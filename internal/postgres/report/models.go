@@ -1,8 +1,9 @@
 package report
 
 import (
-	"bytes"
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -14,7 +15,6 @@ import (
 
 	"github.com/tributary-io/tributary/internal/models"
 	"github.com/tributary-io/tributary/internal/reports"
-	"github.com/tributary-io/tributary/internal/rollup"
 )
 
 // This file computes the report channels by the models that divide the orders of a whole
@@ -25,14 +25,19 @@ import (
 // reads one more.
 const maxModelPaths = 4_000_000
 
-// pathsOfModels are the paths of each day: the place of the period, from 1 on, and texts,
-// which are quick to read.
+// pathsOfModels are the paths of each day: how many days after the first it is, and what
+// came of them.
 const pathsOfModels = `
-	select width_bucket(s.day, @periods::date[])::text, orders::text, sales_minor::text, array_to_string(path, E'\x1f')
+	select s.day - @from::date, orders, sales_minor, path
 	from path_day s` + inDays + ` and orders > 0 limit 4000001`
+
+// formatsOfPaths are how PostgreSQL writes the columns of pathsOfModels: as is quick to
+// read.
+var formatsOfPaths = pgx.QueryResultFormats{pgx.BinaryFormatCode, pgx.BinaryFormatCode, pgx.TextFormatCode, pgx.BinaryFormatCode}
 
 // pathReader adds the rows of pathsOfModels to the tallies of their periods.
 type pathReader struct {
+	periods  []int           // the place of each day's period
 	tallies  []*models.Tally // by period; nil: no orders
 	places   map[string]int32
 	names    []string // of channels, by their places
@@ -41,14 +46,10 @@ type pathReader struct {
 }
 
 func (p *pathReader) add(row [][]byte) error {
-	period, err := strconv.Atoi(string(row[0]))
-	if err != nil {
-		return err
+	if len(row[0]) != 4 || len(row[1]) != 8 {
+		return errors.New("numbers of a path are not binary")
 	}
-	orders, err := strconv.ParseInt(string(row[1]), 10, 64)
-	if err != nil {
-		return err
-	}
+	period, orders := p.periods[binary.BigEndian.Uint32(row[0])], int64(binary.BigEndian.Uint64(row[1]))
 	var great *big.Int
 	sales, err := strconv.ParseInt(string(row[2]), 10, 64)
 	if err != nil { // of more than 63 bits
@@ -58,20 +59,41 @@ func (p *pathReader) add(row [][]byte) error {
 		}
 		sales = 0
 	}
-	p.channels = p.channels[:0]
-	for rest, more := row[3], true; more; {
-		var name []byte
-		name, rest, more = bytes.Cut(rest, []byte(rollup.PathSeparator))
-		p.channels = append(p.channels, p.place(name))
+	if err := p.read(row[3]); err != nil {
+		return err
 	}
-	tally := p.tallies[period-1]
+	tally := p.tallies[period]
 	if tally == nil {
 		tally = models.NewTally(p.model)
-		p.tallies[period-1] = tally
+		p.tallies[period] = tally
 	}
 	tally.Add(p.channels, orders, sales, great)
 	return nil
 }
+
+// read reads the channels of a path: a text[] without nulls in the binary format, which
+// has a head of five numbers, and of each text its length and its bytes.
+func (p *pathReader) read(path []byte) error {
+	const head, number = 20, 4
+	p.channels = p.channels[:0]
+	for rest := path[min(head, len(path)):]; len(rest) > 0; {
+		if len(rest) < number {
+			return errPath
+		}
+		size := int64(binary.BigEndian.Uint32(rest))
+		if rest = rest[number:]; int64(len(rest)) < size {
+			return errPath
+		}
+		p.channels = append(p.channels, p.place(rest[:size]))
+		rest = rest[size:]
+	}
+	if len(p.channels) == 0 {
+		return errPath
+	}
+	return nil
+}
+
+var errPath = errors.New("a path is no list of channels")
 
 // place returns the place of a channel.
 func (p *pathReader) place(name []byte) int32 {
@@ -89,7 +111,11 @@ func (p *pathReader) place(name []byte) int32 {
 func (r *reading) channelsOverPaths(ctx context.Context) error {
 	periods := r.query.Periods()
 	paths := &pathReader{tallies: make([]*models.Tally, len(periods)), places: map[string]int32{}, model: r.query.Model}
-	rows, err := r.tx.Query(ctx, pathsOfModels, r.args(pathsOfModels))
+	first, last := r.query.Days()
+	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
+		paths.periods = append(paths.periods, slices.Index(periods, r.query.PeriodOf(day)))
+	}
+	rows, err := r.tx.Query(ctx, pathsOfModels, formatsOfPaths, r.args(pathsOfModels))
 	if err != nil {
 		return err
 	}

@@ -180,14 +180,17 @@ const mostPaths = "200"
 // frequentPaths are the most frequent paths of each period. Each period is read by itself:
 // it has far fewer paths than all together.
 const frequentPaths = `
-	select p.period, d.path, g.orders, g.sales
+	select p.period, (
+		select path from path_day d where d.company_id = @company_id and d.day = g.day and d.currency = @currency and d.path_id = g.path_id), g.orders, g.sales
 	from unnest(@periods::date[], @ends::date[]) as p (period, last)
 	cross join lateral (
 		select path_id, max(s.day) as day, sum(orders) as orders, sum(sales_minor) as sales
 		from path_day s
 		where s.company_id = @company_id and s.day between greatest(p.period, @from::date) and p.last and s.currency = @currency and orders > 0
-		group by path_id order by orders desc, sales desc, path_id limit ` + mostPaths + `) g
-	join path_day d on d.company_id = @company_id and d.day = g.day and d.currency = @currency and d.path_id = g.path_id`
+		group by path_id order by orders desc, sales desc, path_id limit ` + mostPaths + `) g`
+
+// memoryForPaths lets PostgreSQL keep the paths of a month in memory, in this transaction.
+const memoryForPaths = `select set_config('work_mem', '16MB', true)`
 
 // salesOfPaths are all paths of each period together.
 var salesOfPaths = `
@@ -200,6 +203,9 @@ const pathArrow = " > "
 // together.
 func (r *reading) paths(ctx context.Context) error {
 	if err := r.add(ctx, salesOfPaths, "orders", "sales"); err != nil {
+		return err
+	}
+	if _, err := r.tx.Exec(ctx, memoryForPaths); err != nil {
 		return err
 	}
 	columns, none := r.columns("orders", "sales"), []string{""}
