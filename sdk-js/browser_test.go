@@ -11,24 +11,12 @@ import (
 	"github.com/go-rod/rod/lib/proto"
 
 	"github.com/tributary-io/tributary/internal/await"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
 func TestInChromium(t *testing.T) {
 	t.Parallel()
-	dist := build(t, true)
-	browser := devtest.Browser(t)
-
-	// Each case has its own edge, shop origin and browser context.
-	f := func(name string, test func(*testing.T, *edge, *rod.Browser)) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			context := browser.MustIncognito()
-			defer context.MustClose()
-			test(t, newEdge(t, dist), context)
-		})
-	}
+	f := inChromium(t)
 	f("the tag alone starts it and views the page", tagAlone)
 	f("events tracked before leaving arrive by beacon", beacon)
 	f("what beacons cannot carry is sent by the next page", beaconFull)

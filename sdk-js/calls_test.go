@@ -7,23 +7,13 @@ import (
 	"github.com/go-rod/rod"
 
 	"github.com/tributary-io/tributary/internal/await"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
 // The public calls, in Chromium.
 func TestCallsInChromium(t *testing.T) {
 	t.Parallel()
-	dist := build(t, true)
-	browser := devtest.Browser(t)
-	f := func(name string, test func(*testing.T, *edge, *rod.Browser)) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			context := browser.MustIncognito()
-			defer context.MustClose()
-			test(t, newEdge(t, dist), context)
-		})
-	}
+	f := inChromium(t)
 	f("an identity goes with the visit's events until reset", identify)
 	f("a denial ends the identity and the server's cookie", denialForgets)
 	f("before_send changes and drops events", beforeSend)

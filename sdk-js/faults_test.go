@@ -11,23 +11,13 @@ import (
 	"github.com/go-rod/rod/lib/proto"
 
 	"github.com/tributary-io/tributary/internal/await"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
 // What may go wrong around a page, in Chromium.
 func TestFaultsInChromium(t *testing.T) {
 	t.Parallel()
-	dist := build(t, true)
-	browser := devtest.Browser(t)
-	f := func(name string, test func(*testing.T, *edge, *rod.Browser)) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			context := browser.MustIncognito()
-			defer context.MustClose()
-			test(t, newEdge(t, dist), context)
-		})
-	}
+	f := inChromium(t)
 	f("without the second file page views arrive and nothing is lost", secondFileBlocked)
 	f("offline, then online", offline)
 	f("errors, too many requests and half an answer", badAnswers)

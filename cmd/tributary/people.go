@@ -49,11 +49,7 @@ func newPersonRemove() *cobra.Command {
 	var membership membershipFlags
 	cmd := personCommand("remove EMAIL", "Take somebody from a store: their access ends at once",
 		func(ctx context.Context, cmd *cobra.Command, db stores, email string) error {
-			storeID, err := membership.find(ctx, db)
-			if err != nil {
-				return err
-			}
-			person, err := findPerson(ctx, db, email)
+			storeID, person, err := membership.findWith(ctx, db, email)
 			if err != nil {
 				return err
 			}

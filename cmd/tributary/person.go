@@ -91,11 +91,7 @@ func newPersonGrant() *cobra.Command {
 	var membership membershipFlags
 	cmd := personCommand("grant EMAIL", "Let a person with a log-in into another store, or change their role",
 		func(ctx context.Context, cmd *cobra.Command, db stores, email string) error {
-			storeID, err := membership.find(ctx, db)
-			if err != nil {
-				return err
-			}
-			person, err := findPerson(ctx, db, email)
+			storeID, person, err := membership.findWith(ctx, db, email)
 			if err != nil {
 				return err
 			}
@@ -171,6 +167,14 @@ func (m *membershipFlags) find(ctx context.Context, db stores) (storeID string, 
 		}
 	}
 	return "", fmt.Errorf("no such store: %s; `tributary company list` shows those there are", m.store)
+}
+
+// findWith returns the store, and the person with an e-mail.
+func (m *membershipFlags) findWith(ctx context.Context, db stores, email string) (storeID string, person commerce.Person, err error) {
+	if storeID, err = m.find(ctx, db); err == nil {
+		person, err = findPerson(ctx, db, email)
+	}
+	return storeID, person, err
 }
 
 // passwordFlag is a password from a file, standard input or the environment. It
