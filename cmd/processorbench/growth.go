@@ -73,19 +73,11 @@ func (b *bench) growIn(ctx context.Context, g growth, dsn string) (list []grown,
 	if err != nil {
 		return nil, err
 	}
-	broker, err := devstack.StartBroker(devstack.BrokerConfig{})
+	broker, client, stop, err := b.startBroker(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer broker.Stop()
-	client, err := kafka.NewClient(kafka.Config{Brokers: []string{broker.Addr()}})
-	if err != nil {
-		return nil, err
-	}
-	defer client.Close()
-	if err := client.EnsureTopics(ctx, kafka.TopicPlan{Partitions: b.partitions, Replication: 1, MinInsyncReplicas: 1, KeepForever: true}); err != nil {
-		return nil, err
-	}
+	defer stop()
 	db, err := copied.Open(ctx, dsn)
 	if err != nil {
 		return nil, err

@@ -57,6 +57,26 @@ const pause = 20 * time.Millisecond
 // limit bounds a run.
 const limit = 10 * time.Minute
 
+// startBroker starts a broker with empty topics, and a client of it. stop ends both.
+func (b *bench) startBroker(ctx context.Context) (broker *devstack.Broker, client *kafka.Client, stop func(), err error) {
+	if broker, err = devstack.StartBroker(devstack.BrokerConfig{}); err != nil {
+		return nil, nil, nil, err
+	}
+	if client, err = kafka.NewClient(kafka.Config{Brokers: []string{broker.Addr()}}); err != nil {
+		broker.Stop()
+		return nil, nil, nil, err
+	}
+	stop = func() {
+		client.Close()
+		broker.Stop()
+	}
+	if err = client.EnsureTopics(ctx, kafka.TopicPlan{Partitions: b.partitions, Replication: 1, MinInsyncReplicas: 1, KeepForever: true}); err != nil {
+		stop()
+		return nil, nil, nil, err
+	}
+	return broker, client, stop, nil
+}
+
 func (b *bench) measure(ctx context.Context, l load, n int) (m measured, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -72,19 +92,11 @@ func (b *bench) measure(ctx context.Context, l load, n int) (m measured, err err
 	if err != nil {
 		return m, err
 	}
-	broker, err := devstack.StartBroker(devstack.BrokerConfig{})
+	broker, client, stop, err := b.startBroker(ctx)
 	if err != nil {
 		return m, err
 	}
-	defer broker.Stop()
-	client, err := kafka.NewClient(kafka.Config{Brokers: []string{broker.Addr()}})
-	if err != nil {
-		return m, err
-	}
-	defer client.Close()
-	if err := client.EnsureTopics(ctx, kafka.TopicPlan{Partitions: b.partitions, Replication: 1, MinInsyncReplicas: 1, KeepForever: true}); err != nil {
-		return m, err
-	}
+	defer stop()
 	records, record, err := b.fill(ctx, client, l, companies)
 	if err != nil {
 		return m, err
