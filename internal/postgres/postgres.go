@@ -236,8 +236,8 @@ func Translate(err error) error {
 		switch {
 		case pg.Code == "23505" || pg.Code == "23P01": // unique_violation, exclusion_violation
 			return fmt.Errorf("%w: %w", commerce.ErrConflict, err)
-		case strings.HasPrefix(pg.Code, "08"), strings.HasPrefix(pg.Code, "53"), strings.HasPrefix(pg.Code, "57P"):
-			return fmt.Errorf("%w: %w", commerce.ErrUnavailable, err) // connection, resources, shutdown
+		case strings.HasPrefix(pg.Code, "08"), strings.HasPrefix(pg.Code, "53"), strings.HasPrefix(pg.Code, "57P"), pg.Code == "25P03":
+			return fmt.Errorf("%w: %w", commerce.ErrUnavailable, err) // connection, resources, shutdown; a transaction that waited for us for too long
 		}
 		return err
 	}
