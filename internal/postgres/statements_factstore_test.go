@@ -51,6 +51,12 @@ func factstoreStatements(t *testing.T, recorder *sqlrules.Recorder) {
 		must(decideOrders(ctx, tx, company))
 		return closeStatement(ctx, tx, company)
 	}))
+	_, err = store.Imbalances(ctx, company, []string{"2026-03-10"}, 10)
+	must(err)
+	_, err = store.SoldDays(ctx, company, "infinity", 10)
+	must(err)
+	_, err = store.CompaniesAfter(ctx, "", 10)
+	must(err)
 	companies, err := store.QueuedCompanies(ctx)
 	must(err)
 	if len(companies) > 1 {
