@@ -324,6 +324,20 @@ func (f *Fixture) AwaitWaiting(n int) {
 	}, func() string { return fmt.Sprintf("%d connections wait for a lock, want %d", waiting, n) })
 }
 
+// HoldRules keeps other changes of a company's rules waiting, as one that is being made
+// does, until release is called.
+func (f *Fixture) HoldRules(companyID string) (release func()) {
+	f.t.Helper()
+	tx, err := f.pool.Begin(context.Background())
+	if err == nil {
+		_, err = tx.Exec(context.Background(), `select 1 from company where company_id = $1 for no key update`, companyID)
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return func() { _ = tx.Rollback(context.Background()) }
+}
+
 // Previews is what previews changes on this database. They end after an hour.
 func (f *Fixture) Previews(limits preview.Limits) *preview.Previewer {
 	limits.Time = cmp.Or(limits.Time, time.Hour)
