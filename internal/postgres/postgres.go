@@ -238,6 +238,8 @@ func Translate(err error) error {
 			return fmt.Errorf("%w: %w", commerce.ErrConflict, err)
 		case strings.HasPrefix(pg.Code, "08"), strings.HasPrefix(pg.Code, "53"), strings.HasPrefix(pg.Code, "57P"):
 			return fmt.Errorf("%w: %w", commerce.ErrUnavailable, err) // connection, resources, shutdown
+		case pg.Code == "55P03": // lock_not_available: where a lock_timeout is set
+			return fmt.Errorf("%w: %w", commerce.ErrUnavailable, err)
 		}
 		return err
 	}
