@@ -117,7 +117,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 
 func findOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 	key := facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}
-	spans := []facts.KeySpan{{Key: key, From: noon, To: noon}}
+	spans := []facts.KeySpan{{Key: key, From: noon, To: noon}, {Key: facts.RuleKey(facts.KeyUTM, "ana"), From: noon, To: noon}}
 	changed := []facts.ChangedKey{{Key: key, From: noon, To: noon, Least: 0, Most: 9}}
 	cause := facts.Cause{Kind: facts.CauseEvent}
 	return errors.Join(

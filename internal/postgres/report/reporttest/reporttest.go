@@ -243,11 +243,10 @@ func (f *Fixture) Put(o Order) {
 	}
 }
 
-// FindBy stores the keys by which an order is found: those of an influencer and of a
-// discount code.
-func (f *Fixture) FindBy(companyID, orderID, influencerID, discountCode string) {
+// FindBy stores the keys by which an order is found: those of a discount code.
+func (f *Fixture) FindBy(companyID, orderID, discountCode string) {
 	f.t.Helper()
-	keys := []facts.Key{{Kind: facts.KeyInfluencer, Value: influencerID}}
+	var keys []facts.Key
 	for _, code := range facts.OrderCodes(&wire.Order{DiscountCode: wire.Some(discountCode)}) {
 		keys = append(keys, facts.RuleKey(facts.KeyCode, code))
 	}
