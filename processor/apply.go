@@ -125,11 +125,12 @@ type companyBatch struct {
 
 // applied is what a transaction did.
 type applied struct {
-	stored, duplicate int        // events
-	late              int        // … of the stored ones
-	computed          []orderRef // orders whose outcome was computed
-	queued            int        // orders that were queued
-	statements        int        // statements that are to be closed
+	stored, duplicate int                 // events
+	late              int                 // … of the stored ones
+	computed          []orderRef          // orders whose outcome was computed
+	queued            int                 // orders that were queued
+	statements        int                 // statements that are to be closed
+	days              map[companyDay]bool // of orders that may have changed
 }
 
 // orderRef names an order.
@@ -191,6 +192,9 @@ func (p *Processor) transact(ctx context.Context, b batch, f func(a *application
 		}
 		return nil
 	})
+	if err == nil && p.Books != nil {
+		p.books.note(done.days)
+	}
 	return done, err
 }
 

@@ -240,7 +240,9 @@ func TestAnOrderOfABusyHubReadsNoMoreThanOneOfASmallOne(t *testing.T) {
 		var records []record
 		for range count {
 			n++
-			r := s.record(s.order(fmt.Sprint("o", n), noon.Add(time.Duration(n)*time.Minute), 1000, func(o *wire.Order) { o.EmailKey = wire.Some("k1:till") }))
+			r := s.record(s.order(fmt.Sprint("o", n), noon.Add(time.Duration(n)*time.Minute), 1000, func(o *wire.Order) {
+				o.EmailKey, o.CustomerKey = wire.Some("k1:till"), wire.Some(fmt.Sprint("k1:", n))
+			}))
 			r.Offset = o.next[r.topic] + int64(len(records))
 			records = append(records, r)
 		}

@@ -56,6 +56,12 @@ func factstoreStatements(t *testing.T, recorder *sqlrules.Recorder) {
 		must(decideOrders(ctx, tx, company))
 		return closeStatement(ctx, tx, company)
 	}))
+	_, err = store.Imbalances(ctx, company, []string{"2026-03-10"}, 10)
+	must(err)
+	_, err = store.SoldDays(ctx, company, "infinity", 10)
+	must(err)
+	_, err = store.CompaniesAfter(ctx, "", 10)
+	must(err)
 	companies, err := store.QueuedCompanies(ctx)
 	must(err)
 	if len(companies) > 1 {
@@ -111,7 +117,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 
 func findOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 	key := facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}
-	spans := []facts.KeySpan{{Key: key, From: noon, To: noon}}
+	spans := []facts.KeySpan{{Key: key, From: noon, To: noon}, {Key: facts.RuleKey(facts.KeyUTM, "ana"), From: noon, To: noon}}
 	changed := []facts.ChangedKey{{Key: key, From: noon, To: noon, Least: 0, Most: 9}}
 	cause := facts.Cause{Kind: facts.CauseEvent}
 	return errors.Join(
