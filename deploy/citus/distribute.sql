@@ -21,7 +21,7 @@ declare
     'past_setting', 'influencer_unproven', 'evidence_decision', 'audit_log', 'idempotency',
     -- facts
     'event_fact', 'sighting', 'order_version', 'order_personal', 'orders', 'order_key',
-    'product', 'product_variant', 'delivery',
+    'product', 'product_variant', 'delivery', 'seal', 'retention',
     -- outcomes
     'credit', 'payout', 'explanation', 'ledger_entry', 'recompute',
     'statement', 'statement_payment', 'statement_link',
