@@ -101,7 +101,7 @@ func newMonth(t *testing.T) *month {
 		t.Fatal(err)
 	}
 	m.browser = devtest.Browser(t, "host-resolver-rules=MAP "+monthShop+":443 127.0.0.1:"+port, "ignore-certificate-errors", "lang=pt-BR")
-	m.page = m.browser.MustPage("").Timeout(100 * time.Second)
+	m.page = m.browser.MustPage("").Timeout(4 * time.Minute)
 	m.page.MustSetExtraHeaders("Accept-Language", "pt-BR,pt;q=0.9")
 	go m.page.EachEvent(func(e *proto.LogEntryAdded) { m.complaints <- e.Entry.Text + " " + e.Entry.URL },
 		func(e *proto.RuntimeExceptionThrown) { m.complaints <- e.ExceptionDetails.Text })()
