@@ -173,6 +173,7 @@ func (s *Server) typedSettings(v pageRequest, f *form, get func(name string) str
 		if given.Currency == "" {
 			after.Currency = now.Currency
 		}
+		after.RetentionDays = now.RetentionDays
 		*now = after
 	}
 }

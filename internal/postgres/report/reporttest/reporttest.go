@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -116,6 +117,11 @@ func (f *Fixture) storeEvent(companyID, eventID, name string, at time.Time) {
 // Key makes an order be found by a key.
 func (f *Fixture) Key(companyID, orderID string, key facts.Key, createdAt time.Time) {
 	f.t.Helper()
+	if slices.Contains(facts.NameKinds, key.Kind) {
+		f.exec(`update payout set names = array_append(coalesce(names, '{}'), @digest::bigint) where company_id = @company_id and order_id = @order_id`,
+			pgx.NamedArgs{"company_id": companyID, "order_id": orderID, "digest": facts.NameDigest(companyID, key)})
+		return
+	}
 	f.exec(`insert into order_key (company_id, kind, key, hub, created_at, order_id) values (@company_id, @kind, @key, 0, @created_at, @order_id)`,
 		pgx.NamedArgs{"company_id": companyID, "kind": key.Kind.Code(), "key": key.Pack(), "created_at": createdAt, "order_id": orderID})
 }
@@ -255,11 +261,10 @@ func (f *Fixture) Put(o Order) {
 	}
 }
 
-// FindBy stores the keys by which an order is found: those of an influencer and of a
-// discount code.
-func (f *Fixture) FindBy(companyID, orderID, influencerID, discountCode string) {
+// FindBy stores the keys by which an order is found: those of a discount code.
+func (f *Fixture) FindBy(companyID, orderID, discountCode string) {
 	f.t.Helper()
-	keys := []facts.Key{{Kind: facts.KeyInfluencer, Value: influencerID}}
+	var keys []facts.Key
 	for _, code := range facts.OrderCodes(&wire.Order{DiscountCode: wire.Some(discountCode)}) {
 		keys = append(keys, facts.RuleKey(facts.KeyCode, code))
 	}
