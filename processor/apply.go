@@ -19,7 +19,8 @@ import (
 // them knows a rule of attribution. internal/postgres/factstore.Tx is one, and
 // describes each method.
 type Tx interface {
-	// MoveOffsets returns facts.ErrFenced where another owner has moved an offset.
+	// MoveOffsets returns facts.ErrFenced where another owner has taken the partition
+	// over, or has moved an offset.
 	MoveOffsets(ctx context.Context, clusterID string, moves []facts.Move) error
 
 	// Store facts, each once however often it comes.

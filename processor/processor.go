@@ -32,10 +32,10 @@ type StoreBase interface {
 	// Ping returns an error where the store does not answer.
 	Ping(ctx context.Context) error
 
-	// Offset returns a partition's first record that is not yet applied. Where none
-	// is stored, it stores first and returns it. facts.ErrOtherCluster where the
-	// stored offset belongs to another cluster.
-	Offset(ctx context.Context, topic string, partition int, clusterID string, first int64) (int64, error)
+	// TakeOver makes the caller the owner of a topic's partition and fences those
+	// before. Where no offset is stored, it stores first. facts.ErrOtherCluster where
+	// the stored offset belongs to another cluster.
+	TakeOver(ctx context.Context, topic string, partition int, clusterID string, first int64) (facts.Taken, error)
 
 	// Revisions returns the rules' revision of each company, by company id. Unknown
 	// companies are left out.

@@ -30,7 +30,7 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 	out := facts.Outcome{
 		OrderID: order.OrderID, Currency: order.Currency, Day: order.Day, Status: order.Status, TotalMinor: order.TotalMinor,
 		Lines:   paid.lines(order),
-		FoundBy: foundBy(order, append(slices.Clone(touches), e.touches...), e.coupon, c.Decisions, found.visitors),
+		FoundBy: foundBy(order, append(slices.Clone(touches), e.touches...), e.coupon, c.Decisions, &found),
 		Hubs:    hubs(order, found.keys),
 		Payout:  paid.stored(order),
 	}
@@ -131,7 +131,8 @@ func creditsOf(o *Order, divisions [facts.ModelCount]division, touches []Touch) 
 // foundBy returns the keys by which a later fact finds the order. A changed rule
 // finds it by the names and codes of its touches, even if they belong to nobody now,
 // and by its influencers. An event finds it by the visitors to whom its keys lead.
-func foundBy(o *Order, touches []Touch, coupon *claim, decisions facts.Decisions, visitors []reached) []facts.OrderKey {
+// One whose id is a key of the order finds it by that key, as long as that is no hub.
+func foundBy(o *Order, touches []Touch, coupon *claim, decisions facts.Decisions, j *joined) []facts.OrderKey {
 	var keys []facts.OrderKey
 	seen := map[facts.Key]bool{}
 	add := func(k facts.Key, hub facts.Hub) {
@@ -160,8 +161,11 @@ func foundBy(o *Order, touches []Touch, coupon *claim, decisions facts.Decisions
 			add(facts.Key{Kind: facts.KeyTouch, Value: id}, facts.NoHub)
 		}
 	}
-	for _, v := range visitors {
-		add(facts.Key{Kind: facts.KeyReached, Value: v.ID}, v.hub)
+	for _, v := range j.visitors {
+		own := facts.VisitorKey(v.ID)
+		if !slices.ContainsFunc(j.keys, func(k orderKey) bool { return k.Key == own && k.hub == facts.NoHub }) {
+			add(facts.Key{Kind: facts.KeyReached, Value: v.ID}, v.hub)
+		}
 	}
 	return keys
 }

@@ -34,7 +34,9 @@ func factstoreStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	stores, err := merchant.New(db).CreateStore(t.Context(), commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
 	must(err)
 	store, ctx, company := factstore.New(db), t.Context(), stores.Live.CompanyID
-	_, err = store.Offset(ctx, wire.TopicEvents, 0, "cluster", 0)
+	before, err := store.TakeOver(ctx, wire.TopicEvents, 0, "cluster", 0)
+	must(err)
+	taken, err := store.TakeOver(ctx, wire.TopicEvents, 0, "cluster", 0)
 	must(err)
 	_, err = store.Offsets(ctx)
 	must(err)
@@ -44,8 +46,11 @@ func factstoreStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	must(err)
 	must(store.MakeMonths(ctx, noon, []time.Time{noon}))
 	must(store.Transact(ctx, func(tx *factstore.Tx) error {
-		must(tx.MoveOffsets(ctx, "cluster", []facts.Move{{Topic: wire.TopicEvents, From: 0, To: 1}}))
-		must(tx.MoveOffsets(ctx, "cluster", []facts.Move{{Topic: wire.TopicEvents, From: 0, To: 1}}), facts.ErrFenced)
+		move := facts.Move{Topic: wire.TopicEvents, Epoch: before.Epoch, From: 0, To: 1}
+		must(tx.MoveOffsets(ctx, "cluster", []facts.Move{move}), facts.ErrFenced)
+		move.Epoch = taken.Epoch
+		must(tx.MoveOffsets(ctx, "cluster", []facts.Move{move}))
+		must(tx.MoveOffsets(ctx, "cluster", []facts.Move{move}), facts.ErrFenced)
 		must(storeFacts(ctx, tx, company))
 		must(findOrders(ctx, tx, company))
 		must(decideOrders(ctx, tx, company))
@@ -120,7 +125,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 
 func findOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 	key := facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}
-	spans := []facts.KeySpan{{Key: key, From: noon, To: noon}}
+	spans := []facts.KeySpan{{Key: key, From: noon, To: noon}, {Key: facts.RuleKey(facts.KeyUTM, "ana"), From: noon, To: noon}}
 	changed := []facts.ChangedKey{{Key: key, From: noon, To: noon, Least: 0, Most: 9}}
 	cause := facts.Cause{Kind: facts.CauseEvent}
 	return errors.Join(
