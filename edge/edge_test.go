@@ -289,7 +289,7 @@ func (s *stand) events() []wire.Event {
 	s.t.Helper()
 	var events []wire.Event
 	for _, r := range s.log(wire.TopicEvents) {
-		if isNotice(r) {
+		if wire.IsNotice(r.Value) {
 			continue
 		}
 		var e wire.Event
@@ -306,13 +306,11 @@ func (s *stand) events() []wire.Event {
 	return events
 }
 
-func isNotice(r kafka.Record) bool { return bytes.HasPrefix(r.Value, []byte(wire.NoticePrefix)) }
-
 // notices are what the edge told of events that are not in events.v1.
 func (s *stand) notices() (list []wire.Notice) {
 	s.t.Helper()
 	for _, r := range s.log(wire.TopicEvents) {
-		if !isNotice(r) {
+		if !wire.IsNotice(r.Value) {
 			continue
 		}
 		var n wire.Notice

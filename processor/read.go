@@ -137,7 +137,7 @@ func readEvent(value []byte) *parsedEvent {
 	if hasNUL(value) {
 		return &parsedEvent{err: errCharacter}
 	}
-	if facts.IsNotice(value) {
+	if wire.IsNotice(value) {
 		n, err := facts.ParseNotice(value)
 		return &parsedEvent{notice: &n, err: err}
 	}

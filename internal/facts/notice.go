@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -16,16 +15,13 @@ import (
 // Notice is a wire.Notice whose parts are within their bounds.
 type Notice struct{ wire.Notice }
 
-// IsNotice reports whether a record of events.v1 is a notice and not an event.
-func IsNotice(raw []byte) bool { return bytes.HasPrefix(raw, []byte(wire.NoticePrefix)) }
-
 // Bounds of a notice's texts, in bytes.
 const (
 	maxCode   = 64
 	maxOrigin = 255
 )
 
-// ParseNotice parses a record for which IsNotice holds. It returns one of the errors of
+// ParseNotice parses a record for which wire.IsNotice holds. It returns one of the errors of
 // ParseEvent for one that can never be applied.
 func ParseNotice(raw []byte) (Notice, error) {
 	var n Notice

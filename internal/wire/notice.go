@@ -1,10 +1,13 @@
 package wire
 
-import "time"
+import (
+	"bytes"
+	"time"
+)
 
 // Notice is a record of events.v1 that is no event: what became of a request's events
 // that are not in the topic. Its first member is "notice", so that it is known by its
-// first bytes (NoticePrefix). It names no person.
+// first bytes (IsNotice). It names no person.
 type Notice struct {
 	V          int              `json:"notice"` // 1
 	CompanyID  string           `json:"companyId"`
@@ -17,8 +20,8 @@ type Notice struct {
 	Dropped    *NoticeDropped   `json:"dropped,omitempty"`
 }
 
-// NoticePrefix is what the value of a notice begins with.
-const NoticePrefix = `{"notice":`
+// IsNotice reports whether the value of a record of events.v1 is a notice and no event.
+func IsNotice(value []byte) bool { return bytes.HasPrefix(value, []byte(`{"notice":`)) }
 
 // NoticeRejected are the events of a request that the edge rejected for one reason.
 type NoticeRejected struct {
