@@ -19,7 +19,8 @@ import (
 // them knows a rule of attribution. internal/postgres/factstore.Tx is one, and
 // describes each method.
 type Tx interface {
-	// MoveOffsets returns facts.ErrFenced where another owner has moved an offset.
+	// MoveOffsets returns facts.ErrFenced where another owner has taken the partition
+	// over, or has moved an offset.
 	MoveOffsets(ctx context.Context, clusterID string, moves []facts.Move) error
 
 	// Store facts, each once however often it comes.
@@ -63,6 +64,19 @@ type Tx interface {
 	// Read what a decision needs.
 	Cases(ctx context.Context, companyID string, limits facts.Limits, orderIDs []string) ([]*facts.Case, error)
 	Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case) (events int, err error)
+
+	// Remove old events, and seal the orders that read them first.
+	LockPartition(ctx context.Context, partition int) error
+	InsertSeals(ctx context.Context, companyID string, seals []facts.Seal) error
+	Unsealed(ctx context.Context, companyID string, spans []facts.Span, after facts.SealCandidate, limit int) ([]facts.SealCandidate, error)
+	UnsealedSince(ctx context.Context, companyID string, spans []facts.Span, since time.Time, limit int) ([]facts.SealCandidate, error)
+	CountUnsealed(ctx context.Context, companyID string, spans []facts.Span) (int, error)
+	BeginRemoval(ctx context.Context, companyID string, until time.Time) error
+	RemoveEvents(ctx context.Context, companyID string, after uuid.UUID, end, bound time.Time, limit int) (last uuid.UUID, visitors []string, looked, removed int, err error)
+	RemoveSightings(ctx context.Context, companyID string, visitors []string, before time.Time) (int, error)
+	RemoveShoppers(ctx context.Context, companyID, day string, limit int) (int, error)
+	CountOld(ctx context.Context, companyID string, bound time.Time, day string) (facts.Removed, error)
+	EndRemoval(ctx context.Context, companyID string, until, since time.Time) error
 
 	// Write outcomes.
 	OutcomeHashes(ctx context.Context, companyID string, orderIDs []string) (map[string][]byte, error)
@@ -124,11 +138,12 @@ type companyBatch struct {
 
 // applied is what a transaction did.
 type applied struct {
-	stored, duplicate int        // events
-	late              int        // … of the stored ones
-	computed          []orderRef // orders whose outcome was computed
-	queued            int        // orders that were queued
-	statements        int        // statements that are to be closed
+	stored, duplicate int                 // events
+	late              int                 // … of the stored ones
+	computed          []orderRef          // orders whose outcome was computed
+	queued            int                 // orders that were queued
+	statements        int                 // statements that are to be closed
+	days              map[companyDay]bool // of orders that may have changed
 }
 
 // orderRef names an order.
@@ -190,6 +205,9 @@ func (p *Processor) transact(ctx context.Context, b batch, f func(a *application
 		}
 		return nil
 	})
+	if err == nil && p.Books != nil {
+		p.books.note(done.days)
+	}
 	return done, err
 }
 

@@ -290,6 +290,7 @@ func checkChange(cmd *cobra.Command, change func(*commerce.Settings)) error {
 	}
 	var s commerce.Settings
 	s.Defaults()
+	s.WindowDays, s.HoldDays = 1, 0 // with these every retention is allowed that any settings allow
 	change(&s)
 	return settingsProblem(s.Check())
 }

@@ -108,6 +108,11 @@ func TestSettingsOfACompanyAreChangedOneByOne(t *testing.T) {
 		"--payout-rule", "last_touch", "--window-days", "60", "--half-life-days", "14")
 	f("unproven: ignore, before review\nhold-days: 0, before 30", map[string]any{"unproven": "ignore", "hold_days": 0, "count_direct": true, "pay_recurring": true},
 		"--unproven", "ignore", "--hold-days", "0", "--count-direct", "--pay-recurring")
+	f("retention-days: 90, before for ever", map[string]any{"retention_days": 90}, "--retention-days", "90d")
+	if out, status := command(t, "company", "set", live.CompanyID, "--retention-days", "69d"); status == 0 || !strings.Contains(out, "--retention-days must be from 70") {
+		t.Errorf("exit status %d\n%s", status, out)
+	}
+	f("retention-days: for ever, before 90", map[string]any{"retention_days": 0}, "--retention-days", "0")
 	f("minimum-payout: 49.9, before 0", map[string]any{"minimum_payout": "49.9"}, "--minimum-payout", "49.90")
 	f("Nothing was changed", nil, "--minimum-payout", "49.900")
 	f("payout-rule: coupon_first", map[string]any{"payout_rule": "coupon_first"}, "--payout-rule", "coupon_first")
@@ -120,7 +125,7 @@ func TestSettingsOfACompanyAreChangedOneByOne(t *testing.T) {
 			t.Errorf("exit status %d, and %q is not in\n%s", status, want, out)
 		}
 	}
-	outboxAndAudit(t, dsn, live.CompanyID, 12, 5) // of orders: host, time zone, and what decides about payouts
+	outboxAndAudit(t, dsn, live.CompanyID, 14, 5) // of orders: host, time zone, and what decides about payouts
 
 	// From the first order on, what is stored was made with these three.
 	conn, err := pgx.Connect(t.Context(), dsn)

@@ -20,7 +20,7 @@ type setting struct {
 	usage string
 
 	// at is a pointer to it: to a string, a list of strings, an int, a float64
-	// or a bool.
+	// or a bool, or one that is a pflag.Value.
 	at func(s *commerce.Settings) any
 }
 
@@ -59,7 +59,29 @@ var settings = []setting{
 		func(s *commerce.Settings) any { return &s.MinimumPayout }},
 	{"hold-days", "hold_days", "days from an order's approval until its commission may be paid",
 		func(s *commerce.Settings) any { return &s.HoldDays }},
+	{"retention-days", "retention_days", "days after which events are removed, 90 or 90d; credits and commissions stay; 0 keeps events for ever",
+		func(s *commerce.Settings) any { return (*retentionDays)(&s.RetentionDays) }},
 }
+
+// retentionDays is a number of days as a flag: "90" or, as other time spans are given,
+// "90d".
+type retentionDays int
+
+// Set implements pflag.Value.
+func (d *retentionDays) Set(text string) error {
+	n, err := strconv.Atoi(strings.TrimSuffix(text, "d"))
+	if err != nil {
+		return fmt.Errorf("%q is no number of days, such as 90 or 90d", text)
+	}
+	*d = retentionDays(n)
+	return nil
+}
+
+// String implements pflag.Value.
+func (d *retentionDays) String() string { return strconv.Itoa(int(*d)) }
+
+// Type implements pflag.Value. It is not pflag's "int", which takes no "90d".
+func (d *retentionDays) Type() string { return "days" }
 
 // register adds the setting's flag, which sets it in s. Its present value is the
 // default.
@@ -73,6 +95,8 @@ func (x setting) register(flags *pflag.FlagSet, s *commerce.Settings) {
 		flags.IntVar(at, x.flag, *at, x.usage)
 	case *float64:
 		flags.Float64Var(at, x.flag, *at, x.usage)
+	case pflag.Value:
+		flags.Var(at, x.flag, x.usage)
 	case *bool:
 		flags.BoolVar(at, x.flag, *at, x.usage)
 	default:
@@ -106,6 +130,9 @@ func (x setting) text(s *commerce.Settings) string {
 		if value != 0 {
 			return strconv.FormatFloat(value, 'f', -1, 64)
 		}
+	}
+	if x.flag == "retention-days" && reflect.ValueOf(value).IsZero() {
+		return "for ever"
 	}
 	if (x.flag == "events-per-second" || x.flag == "burst") && reflect.ValueOf(value).IsZero() {
 		return "the edge's default"

@@ -15,7 +15,7 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 	order := x.orderOf(&c.Order)
 	found := x.join(&c)
 	ofVisitors := x.modelTouches(order, found)
-	touches, cut := withoutTooMany(ofVisitors, found.visitors)
+	touches, cut := withoutTooMany(ofVisitors)
 	if cut {
 		found.cuts = append(found.cuts, facts.Cut{What: facts.CutEvents, Limit: facts.HubOfEvents})
 	}
@@ -30,8 +30,8 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 	out := facts.Outcome{
 		OrderID: order.OrderID, Currency: order.Currency, Day: order.Day, Status: order.Status, TotalMinor: order.TotalMinor,
 		Lines:   paid.lines(order),
-		FoundBy: foundBy(order, append(slices.Clone(touches), e.touches...), e.coupon, c.Decisions, found.visitors),
-		Hubs:    hubs(order, found.keys),
+		FoundBy: foundBy(order, append(slices.Clone(touches), e.touches...), e.coupon, c.Decisions, &found),
+		Hubs:    hubs(order, &found),
 		Payout:  paid.stored(order),
 	}
 	if order.Status == commerce.OrderApproved {
@@ -131,7 +131,8 @@ func creditsOf(o *Order, divisions [facts.ModelCount]division, touches []Touch) 
 // foundBy returns the keys by which a later fact finds the order. A changed rule
 // finds it by the names and codes of its touches, even if they belong to nobody now,
 // and by its influencers. An event finds it by the visitors to whom its keys lead.
-func foundBy(o *Order, touches []Touch, coupon *claim, decisions facts.Decisions, visitors []reached) []facts.OrderKey {
+// One whose id is a key of the order finds it by that key, as long as that is no hub.
+func foundBy(o *Order, touches []Touch, coupon *claim, decisions facts.Decisions, j *joined) []facts.OrderKey {
 	var keys []facts.OrderKey
 	seen := map[facts.Key]bool{}
 	add := func(k facts.Key, hub facts.Hub) {
@@ -154,23 +155,30 @@ func foundBy(o *Order, touches []Touch, coupon *claim, decisions facts.Decisions
 	if coupon != nil {
 		add(facts.Key{Kind: facts.KeyInfluencer, Value: coupon.influencerID}, facts.NoHub)
 	}
+	if j.seal != nil {
+		return keys // no event changes it any more
+	}
 	for _, d := range decisions {
 		ids, _ := d.TouchIDs()
 		for _, id := range ids {
 			add(facts.Key{Kind: facts.KeyTouch, Value: id}, facts.NoHub)
 		}
 	}
-	for _, v := range visitors {
-		add(facts.Key{Kind: facts.KeyReached, Value: v.ID}, v.hub)
+	for _, v := range j.visitors {
+		own := facts.VisitorKey(v.ID)
+		if !slices.ContainsFunc(j.keys, func(k orderKey) bool { return k.Key == own && k.hub == facts.NoHub }) {
+			add(facts.Key{Kind: facts.KeyReached, Value: v.ID}, v.hub)
+		}
 	}
 	return keys
 }
 
-// hubs returns the order's keys that are hubs.
-func hubs(o *Order, keys []orderKey) []facts.OrderKey {
+// hubs returns the order's keys that are hubs; none of a sealed order, since no event
+// changes it any more.
+func hubs(o *Order, j *joined) []facts.OrderKey {
 	var list []facts.OrderKey
-	for _, k := range keys {
-		if k.hub != facts.NoHub {
+	for _, k := range j.keys {
+		if j.seal == nil && k.hub != facts.NoHub {
 			list = append(list, facts.OrderKey{Key: k.Key, OrderID: o.OrderID, CreatedAt: o.CreatedAt, Hub: k.hub})
 		}
 	}

@@ -126,6 +126,12 @@ func TestSettingsTellEveryRuleTheyBreak(t *testing.T) {
 	f("minimum_payout out_of_range", func(s *NewStore) { s.MinimumPayout = "many" })
 	f("minimum_payout out_of_range", func(s *NewStore) { s.MinimumPayout = "10000000000.01" })
 	f("", func(s *NewStore) { s.MinimumPayout = "49.90" })
+	f("retention_days out_of_range", func(s *NewStore) { s.RetentionDays = 69 }) // 30 and 30 and 10
+	f("", func(s *NewStore) { s.RetentionDays = 70 })
+	f("", func(s *NewStore) { s.RetentionDays, s.WindowDays, s.HoldDays = 17, 7, 0 })
+	f("retention_days out_of_range", func(s *NewStore) { s.RetentionDays, s.WindowDays = 90, 60 })
+	f("retention_days out_of_range", func(s *NewStore) { s.RetentionDays = MaxRetentionDays + 1 })
+	f("retention_days out_of_range", func(s *NewStore) { s.RetentionDays = -1 })
 	f("unproven invalid_value; hold_days out_of_range", func(s *NewStore) { s.Unproven, s.HoldDays = "maybe", 366 })
 	f("", func(s *NewStore) { s.Unproven, s.HoldDays = UnprovenPay, 0 })
 	f("", func(s *NewStore) { s.WindowDays, s.HalfLifeDays = 365, 1 })

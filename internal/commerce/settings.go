@@ -84,10 +84,26 @@ type Settings struct {
 	PassingHosts  []string // see Passing: hosts to add to those that are known, or with "-" before them to take away
 	HoldDays      int      // from an order's approval until its commission may be paid, 0 to 365; of a new store 0 is 30
 
+	// RetentionDays is after how many days events are removed: 0 keeps them for ever, else
+	// LeastRetention to MaxRetentionDays. What orders were credited stays.
+	RetentionDays int
+
 	// MinimumPayout is the least total of a statement that is paid, of those asked for
 	// from now on: a decimal in units of Currency, "50" or "49.9".
 	MinimumPayout string
 }
+
+// MaxRetentionDays is the longest retention, but for ever: ten years.
+const MaxRetentionDays = 3650
+
+// RetentionMargin is how many days longer than window and hold events must be kept. An
+// order is sealed when its oldest events are removed. Until then events may still come
+// for it: a day after it, received up to 7 days late; and a day's events before the window
+// are read (docs/attribution.md, "Facts" and "Two hops"). One day is rounding.
+const RetentionMargin = 10
+
+// LeastRetention is the least RetentionDays beside these settings, but 0.
+func (s Settings) LeastRetention() int { return s.WindowDays + s.HoldDays + RetentionMargin }
 
 // ofOrders are the settings that decide about an order: of each order those count
 // that were in force when it was created.
@@ -152,6 +168,9 @@ func (s Settings) Check() (bad Violations) {
 	bad.word(body, "unproven", s.Unproven, UnprovenRules...)
 	if s.HoldDays < 0 || s.HoldDays > mostDays {
 		bad.Add("hold_days", CodeOutOfRange, "must be from 0 to %d", mostDays)
+	}
+	if n := s.RetentionDays; n != 0 && (n < s.LeastRetention() || n > MaxRetentionDays) {
+		bad.Add("retention_days", CodeOutOfRange, "must be from %d (window_days, hold_days and %d) to %d, or 0 to keep events for ever", s.LeastRetention(), RetentionMargin, MaxRetentionDays)
 	}
 	if d, err := ParseDecimal(s.MinimumPayout); err != nil || d.IsNegative() || d.GreaterThan(maxMinimum) {
 		bad.Add("minimum_payout", CodeOutOfRange, "must be an amount from 0 to %s, in units of the store's currency", maxMinimum)

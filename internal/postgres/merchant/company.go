@@ -153,7 +153,7 @@ func storeSettings(ctx context.Context, tx pgx.Tx, c commerce.SettingsChange, be
 		update company set country = @country, timezone = @timezone, currency = @currency, origins = @origins, hosts = @hosts, limits = @limits,
 			consent_policy = @consent_policy, payout_rule = @payout_rule, window_days = @window_days, half_life_days = @half_life_days,
 			ignore_direct = @ignore_direct, pay_recurring = @pay_recurring, unproven = @unproven, hold_days = @hold_days,
-			passing_hosts = @passing_hosts, minimum_payout = @minimum_payout::numeric
+			passing_hosts = @passing_hosts, minimum_payout = @minimum_payout::numeric, retention_days = @retention_days
 		where company_id = @company_id`, args); err != nil {
 		return err
 	}
@@ -178,8 +178,8 @@ func storeSettings(ctx context.Context, tx pgx.Tx, c commerce.SettingsChange, be
 }
 
 // edgeSettings are those that decide about no order: edges alone read them, or they
-// concern statements. After their change no order has to be computed again.
-var edgeSettings = map[string]bool{"minimum_payout": true, "country": true, "origins": true, "limits": true, "consent_policy": true}
+// concern statements or how long events are kept. After their change no order has to be computed again.
+var edgeSettings = map[string]bool{"minimum_payout": true, "retention_days": true, "country": true, "origins": true, "limits": true, "consent_policy": true}
 
 // keepPast keeps the settings that were in force until now: they still decide about
 // the orders that were created before.
@@ -230,6 +230,7 @@ func settingsColumns(s *commerce.Settings) postgres.Columns {
 		postgres.Into("unproven", &s.Unproven),
 		postgres.Into("hold_days", &s.HoldDays),
 		postgres.Into("passing_hosts", &s.PassingHosts),
+		postgres.Into("retention_days", &s.RetentionDays),
 		postgres.Into("minimum_payout", postgres.Number(&s.MinimumPayout)),
 	}
 }
@@ -241,6 +242,7 @@ func settingsArgs(s commerce.Settings) pgx.NamedArgs {
 		"payout_rule": s.PayoutRule, "window_days": s.WindowDays, "half_life_days": s.HalfLifeDays,
 		"ignore_direct": !s.CountDirect, "pay_recurring": s.PayRecurring,
 		"unproven": s.Unproven, "hold_days": s.HoldDays, "passing_hosts": notNil(s.PassingHosts), "minimum_payout": s.MinimumPayout,
+		"retention_days": s.RetentionDays,
 	}
 }
 
@@ -251,9 +253,9 @@ func insertCompany(ctx context.Context, tx pgx.Tx, n commerce.NewStore, c commer
 	args["company_id"], args["store_id"], args["environment"], args["name"] = c.CompanyID, c.StoreID, c.Environment, n.Name
 	return postgres.One(ctx, tx, postgres.Scan(companyColumns), `
 		insert into company (company_id, store_id, environment, name, country, timezone, currency, origins, hosts, limits,
-			consent_policy, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, unproven, hold_days, passing_hosts, minimum_payout)
+			consent_policy, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, unproven, hold_days, passing_hosts, minimum_payout, retention_days)
 		values (@company_id, @store_id, @environment, @name, @country, @timezone, @currency, @origins, @hosts, @limits,
-			@consent_policy, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring, @unproven, @hold_days, @passing_hosts, @minimum_payout::numeric)
+			@consent_policy, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring, @unproven, @hold_days, @passing_hosts, @minimum_payout::numeric, @retention_days)
 		returning `+postgres.List(companyColumns), args)
 }
 
