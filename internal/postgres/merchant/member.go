@@ -34,22 +34,31 @@ func (s *Store) Members(ctx context.Context, storeID string, limit int) ([]comme
 	return list, nil
 }
 
+// keepAnOwner refuses a change of the last owner's role, also to "": commerce.ErrLastOwner.
+// All owners' rows are locked, so that two changes cannot take the last two.
+func keepAnOwner(ctx context.Context, tx pgx.Tx, storeID, personID, role string) error {
+	owners, err := postgres.Collect(ctx, tx, pgx.RowTo[string],
+		`select person_id::text from membership where store_id = $1 and role = 'owner' order by person_id for update`, storeID)
+	if err != nil {
+		return err
+	}
+	if len(owners) == 1 && owners[0] == personID && role != commerce.RoleOwner {
+		return commerce.ErrLastOwner
+	}
+	return nil
+}
+
 // ChangeMembership changes a member's role, or ends the membership: access to the
 // store ends with it. Of somebody who is no owner then, the open links end too: those
 // for them and those that they made. Errors: commerce.ErrNotFound, commerce.ErrLastOwner.
 func (s *Store) ChangeMembership(ctx context.Context, c commerce.MembershipChange) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
-		// All owners' rows are locked, so that two changes cannot take the last two.
-		owners, err := postgres.Collect(ctx, tx, pgx.RowTo[string],
-			`select person_id::text from membership where store_id = $1 and role = 'owner' order by person_id for update`, c.StoreID)
-		if err != nil {
+		if err := keepAnOwner(ctx, tx, c.StoreID, c.PersonID, c.Role); err != nil {
 			return err
-		}
-		if len(owners) == 1 && owners[0] == c.PersonID && c.Role != commerce.RoleOwner {
-			return commerce.ErrLastOwner
 		}
 		change := Change{CompanyID: c.CompanyID, Actor: c.Actor, Action: "person.role", Subject: c.PersonID, Detail: map[string]any{"role": c.Role}}
 		var tag pgconn.CommandTag
+		var err error
 		if c.Role == "" {
 			change.Action, change.Detail = "person.remove", nil
 			tag, err = tx.Exec(ctx, `delete from membership where store_id = $1 and person_id = $2`, c.StoreID, c.PersonID)
