@@ -2,6 +2,7 @@ package merchant
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -384,10 +385,61 @@ func (s *Store) AuditLog(ctx context.Context, companyID, before, action string, 
 	if err != nil {
 		return fail(err)
 	}
+	subjects, err := s.subjectNames(ctx, companyID, list)
+	if err != nil {
+		return fail(err)
+	}
 	for i := range list {
-		list[i].Name = names[list[i].Actor]
+		list[i].Name, list[i].Names = names[list[i].Actor], subjects
 	}
 	return list, nil
+}
+
+// subjectNames returns the names of what entries name by id: influencers, also those of
+// agreements and statements, campaigns, and the e-mails of people.
+func (s *Store) subjectNames(ctx context.Context, companyID string, list []commerce.AuditEntry) (map[string]string, error) {
+	var ids, texts []string
+	add := func(text string) {
+		if commerce.IsUUID(text) {
+			ids = append(ids, text)
+		} else if text != "" {
+			texts = append(texts, text)
+		}
+	}
+	for _, e := range list {
+		var detail struct {
+			InfluencerID string `json:"influencer_id"`
+			CampaignID   string `json:"campaign_id"`
+		}
+		_ = json.Unmarshal([]byte(e.Detail), &detail) // other details have no names
+		add(e.Subject)
+		add(detail.InfluencerID)
+		texts = append(texts, detail.CampaignID)
+	}
+	rows, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[[]string], `
+		select array[influencer_id::text, name] from influencer where company_id = @company_id and influencer_id = any(@ids::uuid[])
+		union all
+		select array[campaign_id, name] from campaign where company_id = @company_id and campaign_id = any(@texts::text[])
+		union all
+		select array[cost_id::text, i.name] from cost c join influencer i on i.company_id = c.company_id and i.influencer_id = c.influencer_id
+		where c.company_id = @company_id and c.cost_id = any(@ids::uuid[])
+		union all
+		select array[coupon_id::text, i.name] from coupon c join influencer i on i.company_id = c.company_id and i.influencer_id = c.influencer_id
+		where c.company_id = @company_id and c.coupon_id = any(@ids::uuid[])
+		union all
+		select array[statement_id::text, i.name] from statement t join influencer i on i.company_id = t.company_id and i.influencer_id = t.influencer_id
+		where t.company_id = @company_id and t.statement_id = any(@ids::uuid[])
+		union all
+		select array[person_id::text, email] from person where person_id = any(@ids::uuid[])`,
+		pgx.NamedArgs{"company_id": companyID, "ids": notNil(ids), "texts": notNil(texts)})
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return nil, err
+	}
+	names := map[string]string{}
+	for _, row := range rows {
+		names[row[0]] = row[1]
+	}
+	return names, nil
 }
 
 // actorNames returns the e-mails and keys' names of actors.
