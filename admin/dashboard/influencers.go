@@ -49,6 +49,7 @@ func (s *Server) influencerRoutes() []route {
 		{pattern: "POST " + influencerPath + "/coupons/remove", owner: true, handle: s.removeCoupon},
 		{pattern: "POST " + influencerPath + "/costs", owner: true, handle: s.addCost},
 		{pattern: "POST " + influencerPath + "/costs/remove", owner: true, handle: s.removeInfluencerCost},
+		{pattern: "POST " + influencerPath + "/unproven", owner: true, handle: s.setUnproven},
 		{pattern: "POST " + influencerPath + "/archive", owner: true, handle: s.archive},
 		{pattern: "GET " + influencerPath + "/qr.svg", handle: s.linkCode},
 	}
