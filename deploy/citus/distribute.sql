@@ -18,10 +18,10 @@ declare
   distributed constant text[] := array[
     -- what merchants set up
     'influencer', 'campaign', 'link', 'coupon', 'cost', 'additional_cost', 'additional_cost_version',
-    'past_setting', 'influencer_unproven', 'evidence_decision', 'audit_log', 'idempotency',
+    'past_setting', 'influencer_unproven', 'evidence_decision', 'audit_log', 'idempotency', 'retention',
     -- facts
     'event_fact', 'sighting', 'order_version', 'order_personal', 'orders', 'order_key',
-    'product', 'product_variant', 'delivery',
+    'product', 'product_variant', 'delivery', 'seal',
     -- outcomes
     'credit', 'payout', 'explanation', 'ledger_entry', 'recompute',
     'statement', 'statement_payment', 'statement_link',

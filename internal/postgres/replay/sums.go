@@ -55,6 +55,9 @@ var differentSums = strings.Join([]string{
 }, `
 	union all`)
 
+// since has the condition on the days of which a table's rows can be summed again.
+var since = map[string]string{"traffic_day": " and day >= " + countedFrom}
+
 // different is the statement that counts the rows in which a table differs from what a
 // query gives. The query's columns are the key and the sums, in their order.
 func different(table string, key, columns []string, query string) string {
@@ -65,7 +68,7 @@ func different(table string, key, columns []string, query string) string {
 	}
 	return `
 	select '` + table + `', count(*) from (
-		select ` + names + ` from ` + table + ` where company_id = @company_id) l
+		select ` + names + ` from ` + table + ` where company_id = @company_id` + since[table] + `) l
 	full join (` + query + `) a (` + names + `) using (` + strings.Join(key, ", ") + `)
 	where (` + strings.Join(live, ", ") + `) <> (` + strings.Join(again, ", ") + `) having count(*) > 0`
 }
@@ -114,7 +117,10 @@ const (
 const visitorsOfAll = `
 		select day, of, count(*) filter (where stages & 1 > 0), count(*) filter (where stages & 2 > 0), count(*) filter (where stages & 4 > 0),
 			count(*) filter (where stages & 8 > 0), count(*) filter (where stages & 16 > 0)
-		from shopper_day where company_id = @company_id group by 1, 2`
+		from shopper_day where company_id = @company_id and day >= ` + countedFrom + ` group by 1, 2`
+
+// countedFrom is the first day of which visitors' days were not removed.
+const countedFrom = `coalesce((select (begun_until at time zone 'UTC')::date from retention where company_id = @company_id), '-infinity')`
 
 func creditsOfAll() string {
 	var counts, sums []string
