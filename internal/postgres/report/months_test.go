@@ -220,3 +220,22 @@ func TestMarkovOverTooManyChannelsIsRefused(t *testing.T) {
 	q.Model = models.Shapley
 	s.report(q)
 }
+
+// A report of more items than it may have rows is refused, and not cut short.
+func TestAReportOfTooManyItemsIsRefused(t *testing.T) {
+	t.Parallel()
+	s := sum(t)
+	order := s.order("2026-03-01", 100, "Direct")
+	var items strings.Builder
+	for i := range reports.MaxRows + 1 {
+		fmt.Fprintf(&items, `,{"itemId":"i%d","quantity":1,"price":"1"}`, i)
+	}
+	order.Items = "[" + items.String()[1:] + "]"
+	s.Sum(s.company, order)
+	for _, by := range []reports.By{reports.ByDay, reports.ByMonth} {
+		q := reports.Query{CompanyID: s.company, Name: reports.Products, Start: "2026-03-01", End: "2026-03-31", By: by}
+		if _, err := s.DB.Report(t.Context(), q); !errors.Is(err, reports.ErrTooManyRows) {
+			t.Errorf("by %s: %v, want %v", by, err, reports.ErrTooManyRows)
+		}
+	}
+}
