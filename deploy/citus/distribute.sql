@@ -21,7 +21,8 @@ declare
     'past_setting', 'influencer_unproven', 'evidence_decision', 'audit_log', 'idempotency', 'retention',
     -- facts
     'event_fact', 'sighting', 'order_version', 'order_personal', 'orders', 'order_key',
-    'product', 'product_variant', 'delivery', 'delivery_day', 'delivery_source', 'seal',
+    'product', 'product_variant', 'delivery', 'seal',
+    'stream', 'delivery_day', 'delivery_source', 'delivery_seen',
     -- outcomes
     'credit', 'payout', 'explanation', 'ledger_entry', 'recompute',
     'statement', 'statement_payment', 'statement_link',
