@@ -25,7 +25,7 @@ import (
 
 // testLog is a broker of the test's own, which starts when it is first asked.
 type testLog struct {
-	t      *testing.T
+	t      testing.TB
 	once   sync.Once
 	client *kafka.Client
 	real   bool // an Apache Kafka
