@@ -48,6 +48,7 @@ func (s *Server) auditPage(w http.ResponseWriter, r *http.Request, v pageRequest
 		return
 	}
 	page := auditPage{head: v.head(v.lang.T("audit.title"), "audit")}
+	page.File = storePath(auditPath+csvEnding, v.current.CompanyID, "kind", kind)
 	if len(list) > auditPerPage {
 		list = list[:auditPerPage]
 		page.Older = storePath(auditPath, v.current.CompanyID, "kind", kind, "before", list[len(list)-1].ID)

@@ -90,7 +90,7 @@ flag's name in capitals, with _ for -. Secrets are read from a file
 	root.AddCommand(
 		newDev(), newEdge(), newAdmin(), newProcessor(),
 		newMigrate(), newCompany(), newKeys(), newPerson(), newInfluencers(),
-		newImport(), newExplain(), newPreview(), newPayouts(), newStatement(), newSigns(), newModels(),
+		newImport(), newExplain(), newPreview(), newPayouts(), newStatement(), newSigns(), newDelivery(), newModels(),
 		newReplay(), newVerify(), newRetain(), newDoctor(),
 	)
 	// A group alone is no usage of it.
