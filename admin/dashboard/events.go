@@ -60,6 +60,7 @@ type eventsPage struct {
 	Kind    string // empty: all
 	None    bool   // there is no log here
 	List    []eventLine
+	Looked  string // how far back the page looks at first
 	Skipped string // what was not looked at; may be empty
 	Feed    string // path of what comes later
 	Limit   int
@@ -138,6 +139,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v pageRequest) {
 			s.unavailable(w, r, err)
 			return
 		}
+		page.Looked = v.lang.T("events.looked", v.lang.Count(mostTail))
 		page.List, page.Skipped = found.lines, found.skippedWords(v)
 		page.Feed = storePath(eventsPath+"/feed", v.current.CompanyID, "show", kind, "after", found.cursor.String())
 	}

@@ -113,3 +113,22 @@ func TestEveryListIsAFile(t *testing.T) {
 		t.Errorf("the page of orders does not lead to its file: %s", text)
 	}
 }
+
+// The page says whose orders it shows, and leads to all of them with the other filters.
+func TestOrdersOfOneInfluencer(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	ana := s.Influencer(s.live, "Ana Prado")
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "1001", InfluencerID: ana, Evidence: "coupon"})
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "1002"})
+	owner, at := s.loggedIn(), "/dashboard/orders?company="+s.live
+	if text := s.readAs(owner, at+"&status=0&influencer="+ana); !contains(text, "Only orders of Ana Prado", "All orders", "1001") || contains(text, "1002") {
+		t.Errorf("hers: %s", text)
+	}
+	if text := s.readAs(owner, at+"&influencer=0199f3a0-0000-7000-8000-00000000000c"); !contains(text, "Only orders of an influencer who is archived") {
+		t.Errorf("nobody's: %s", text)
+	}
+	if text := s.readAs(owner, at); contains(text, "Only orders of") || !contains(text, "1001", "1002") {
+		t.Errorf("all: %s", text)
+	}
+}
