@@ -214,6 +214,7 @@ func TestEventsAppearOnTheOpenPage(t *testing.T) {
 	}
 	row.MustElement("summary").MustClick()
 	page.MustElementR("#events li", "Ana Prado").MustElement("summary").MustClick()
+	axeInBothSchemes(t, page, "events")
 	shots.take("events")
 	for _, width := range []int{1280, 390} {
 		page.MustSetViewport(width, 800, 1, width < 500)
