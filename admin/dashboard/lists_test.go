@@ -84,6 +84,9 @@ func TestEveryListIsAFile(t *testing.T) {
 		}
 		seen[o["order_id"]] = true
 	}
+	if text := s.readAs(owner, "/dashboard/?company="+s.live); !contains(text, "Download as CSV") {
+		t.Error("a day leads to no file")
+	}
 	first := f("orders", "&coupon=%2BANA10", 1, "commission", "12.34")
 	if len(first) == 1 && (first[0]["influencer"] != "'=Ana" || first[0]["discount_code"] != "'+ANA10" || first[0]["evidence"] != "coupon" || first[0]["status"] != "approved") {
 		t.Errorf("%v", first[0])
