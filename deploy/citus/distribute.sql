@@ -26,7 +26,8 @@ declare
     'credit', 'payout', 'explanation', 'ledger_entry', 'recompute',
     'statement', 'statement_payment', 'statement_link',
     -- sums that reports read
-    'sale_day', 'credit_day', 'product_day', 'path_day', 'shopper_day', 'traffic_day', 'click_day'
+    'sale_day', 'credit_day', 'product_day', 'path_day', 'product_month', 'path_month', 'journey_month',
+    'shopper_day', 'traffic_day', 'click_day'
   ];
   -- Of the control plane, on the coordinator alone, and known to Citus. They are written in
   -- the transactions that write distributed tables: so those are committed in two phases,
