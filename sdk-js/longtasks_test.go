@@ -113,6 +113,7 @@ func longTasks(t *testing.T, b *rod.Browser, url string, throttle float64) (long
 			}
 			if of >= task.cpu/2 {
 				ours++
+				t.Logf("a long task of the SDK: %.0f ms of CPU, %.0f of them its code", task.cpu/1000, of/1000)
 			}
 		}
 	}
