@@ -1,5 +1,5 @@
 import { getVisitorId, identify, track } from "@tributary-io/sdk";
-import { useEffect, useState } from "react";
+import { useEffect, useState, useSyncExternalStore } from "react";
 
 const products = { "tee-m": "T-shirt", "cap": "Cap" };
 
@@ -17,17 +17,17 @@ function Link({ to, ...rest }) {
   return <a href={to} onClick={go} {...rest} />;
 }
 
+const watch = (look) => {
+  addEventListener("moved", look);
+  addEventListener("popstate", look);
+  return () => {
+    removeEventListener("moved", look);
+    removeEventListener("popstate", look);
+  };
+};
+
 export function Shop() {
-  const [path, setPath] = useState(location.pathname);
-  useEffect(() => {
-    const look = () => setPath(location.pathname);
-    addEventListener("moved", look);
-    addEventListener("popstate", look);
-    return () => {
-      removeEventListener("moved", look);
-      removeEventListener("popstate", look);
-    };
-  }, []);
+  const path = useSyncExternalStore(watch, () => location.pathname);
   if (path.startsWith("/product/")) return <Product key={path} id={path.split("/")[2]} />;
   if (path.startsWith("/cart")) return <Cart />;
   if (path.startsWith("/checkout")) return <Checkout />;
