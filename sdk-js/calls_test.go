@@ -299,7 +299,8 @@ func workerAuto(t *testing.T, e *edge, b *rod.Browser) {
 // The landing page has no script yet; the next page finds the landing's address in the referrer.
 func leftBefore(t *testing.T, e *edge, b *rod.Browser) {
 	tag := e.tag(`data-company="loja" data-linger="0"`)
-	s := shop(t, map[string]string{"/": `<body><a href="/two">on</a>`, "/two": tag, "/three": tag, "/other": tag})
+	s := shop(t, map[string]string{"/": `<body><a href="/two">on</a>`, "/two": tag, "/three": tag, "/other": tag,
+		"/app": `<script>history.pushState({}, "", "/app/product")</script>` + tag})
 	page := open(t, b, s.URL+"/?utm_source=influencer&utm_campaign=Ana&trb_click=abc.1")
 	page.MustElement("a").MustClick()
 	e.wait(t, "the second page's view", func(s seen) bool { return len(s.events) == 1 })
@@ -316,12 +317,18 @@ func leftBefore(t *testing.T, e *edge, b *rod.Browser) {
 	if after := e.seen().named("AFTER"); after.Context.Campaign.Name != "" || len(after.Context.ClickIDs) != 0 {
 		t.Errorf("a new visitor has the campaign: %s", after.text)
 	}
+	// A router has left it: the document is the same.
+	open(t, b.MustIncognito(), s.URL+"/app?utm_source=influencer&utm_campaign=Bia")
+	e.wait(t, "the router's page", func(s seen) bool { return len(s.events) == 4 })
+	if view := e.seen().events[3]; view.Context.Page.Path != "/app/product" || view.Context.Campaign.Name != "Bia" {
+		t.Errorf("the router's page has no campaign: %s", view.text)
+	}
 	// Another site's address says nothing about a campaign of ours.
 	around := shop(t, map[string]string{"/": `<meta name="referrer" content="unsafe-url"><body><a href="` + s.URL + `/other">shop</a>`})
 	other := open(t, b.MustIncognito(), strings.Replace(around.URL, "127.0.0.1", "localhost", 1)+"/?utm_source=theirs")
 	other.MustElement("a").MustClick()
-	e.wait(t, "the view from another site", func(s seen) bool { return len(s.events) == 4 })
-	if last := e.seen().events[3]; last.Context.Campaign.Source != "" {
+	e.wait(t, "the view from another site", func(s seen) bool { return len(s.events) == 5 })
+	if last := e.seen().events[4]; last.Context.Campaign.Source != "" {
 		t.Errorf("another site's campaign is taken: %s", last.text)
 	}
 }

@@ -73,7 +73,8 @@ let looked = false; // at the page before
  * The campaign and click ids that brought the visitor, for the pages after the
  * landing: kept for this tab and session. A URL that has its own needs none beside
  * it, the core reads them there. Where the landing page was left before this script was
- * there, the next page knows its address as the referrer.
+ * there, by a router or by a link, the browser still knows its address: as that of this document, or as
+ * the referrer.
  */
 export function arrival(url: string, session: string): Arrival {
   const keep = (found: Arrival) => attempt(() => (sessionStorage.trb_c = JSON.stringify({ session, ...found })));
@@ -83,8 +84,10 @@ export function arrival(url: string, session: string): Arrival {
     return {};
   }
   const text = attempt(() => sessionStorage.trb_c);
-  if (!text && !looked && attempt(() => new URL(document.referrer).origin) == location.origin) {
-    const before = read(document.referrer);
+  if (!text && !looked) {
+    const landing = attempt(() => performance.getEntriesByType("navigation")[0].name) || "";
+    const { referrer } = document;
+    const before = read(landing) || (attempt(() => new URL(referrer).origin) == location.origin ? read(referrer) : undefined);
     if (before) {
       keep(before);
       return before;
