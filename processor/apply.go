@@ -19,7 +19,8 @@ import (
 // them knows a rule of attribution. internal/postgres/factstore.Tx is one, and
 // describes each method.
 type Tx interface {
-	// MoveOffsets returns facts.ErrFenced where another owner has moved an offset.
+	// MoveOffsets returns facts.ErrFenced where another owner has taken the partition
+	// over, or has moved an offset.
 	MoveOffsets(ctx context.Context, clusterID string, moves []facts.Move) error
 
 	// Store facts, each once however often it comes.
@@ -137,11 +138,12 @@ type companyBatch struct {
 
 // applied is what a transaction did.
 type applied struct {
-	stored, duplicate int        // events
-	late              int        // … of the stored ones
-	computed          []orderRef // orders whose outcome was computed
-	queued            int        // orders that were queued
-	statements        int        // statements that are to be closed
+	stored, duplicate int                 // events
+	late              int                 // … of the stored ones
+	computed          []orderRef          // orders whose outcome was computed
+	queued            int                 // orders that were queued
+	statements        int                 // statements that are to be closed
+	days              map[companyDay]bool // of orders that may have changed
 }
 
 // orderRef names an order.
@@ -203,6 +205,9 @@ func (p *Processor) transact(ctx context.Context, b batch, f func(a *application
 		}
 		return nil
 	})
+	if err == nil && p.Books != nil {
+		p.books.note(done.days)
+	}
 	return done, err
 }
 

@@ -146,10 +146,7 @@ func TestRowsReadForAnEventAreBoundedWhateverWasSent(t *testing.T) {
 				if err := o.applyRecords(s.ctx, []record{r}); err != nil {
 					t.Fatal(err)
 				}
-				s.workOff()
-				for _, topic := range inputs { // workOff has an owner of its own
-					o.next[topic] = s.int(`select next from consumer_offset where topic = $1`, topic)
-				}
+				s.workOffBy(o)
 			}
 			batch := func(records []record) {
 				for i := range records {
@@ -173,7 +170,7 @@ func TestRowsReadForAnEventAreBoundedWhateverWasSent(t *testing.T) {
 				batch(rest[:k])
 				rest = rest[k:]
 			}
-			s.workOff()
+			s.workOffBy(o)
 			s.exec(`analyze`)
 			one(s.record(send(s.shop, many))) // statistics and caches of the server are new
 			most := s.of(func() { one(s.record(send(s.shop, many+1))) })
@@ -243,7 +240,9 @@ func TestAnOrderOfABusyHubReadsNoMoreThanOneOfASmallOne(t *testing.T) {
 		var records []record
 		for range count {
 			n++
-			r := s.record(s.order(fmt.Sprint("o", n), noon.Add(time.Duration(n)*time.Minute), 1000, func(o *wire.Order) { o.EmailKey = wire.Some("k1:till") }))
+			r := s.record(s.order(fmt.Sprint("o", n), noon.Add(time.Duration(n)*time.Minute), 1000, func(o *wire.Order) {
+				o.EmailKey, o.CustomerKey = wire.Some("k1:till"), wire.Some(fmt.Sprint("k1:", n))
+			}))
 			r.Offset = o.next[r.topic] + int64(len(records))
 			records = append(records, r)
 		}

@@ -144,17 +144,27 @@ func TestARestartGoesOnWhereItStopped(t *testing.T) {
 	}
 }
 
+// An owner is fenced as soon as another one has taken its partition over: also before that
+// one has applied a record, and in transactions that move no offset.
 func TestAnOwnerThatLostItsPartitionWritesNothing(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	former, successor := s.owner(), s.owner()
 	first, second := s.record(s.event("v1", noon, 1, nil)), s.record(s.event("v2", noon, 2, nil))
+	isFenced := func(when string) {
+		t.Helper()
+		if err := former.applyRecords(s.ctx, []record{second}); !errors.Is(err, facts.ErrFenced) {
+			t.Errorf("the former owner's batch %s: %v, want it fenced", when, err)
+		}
+		if _, err := former.recomputeChunk(s.ctx, s.company); !errors.Is(err, facts.ErrFenced) {
+			t.Errorf("the former owner's queued orders %s: %v, want them fenced", when, err)
+		}
+	}
+	isFenced("before the next one's first")
 	if err := successor.applyRecords(s.ctx, []record{first}); err != nil {
 		t.Fatal(err)
 	}
-	if err := former.applyRecords(s.ctx, []record{second}); !errors.Is(err, facts.ErrFenced) {
-		t.Errorf("the former owner's batch: %v, want it fenced", err)
-	}
+	isFenced("after it")
 	if stored := s.events(); len(stored) != 1 || stored[0].Visitor != visitorID("v1") {
 		t.Errorf("%d events are stored, want v1's: %v", len(stored), stored)
 	}

@@ -393,24 +393,29 @@ func (s *shop) owner() *owner {
 	s.t.Helper()
 	p := s.processor(nil, nil)
 	o := &owner{
-		Processor: p, clusterID: "test", next: map[string]int64{}, progress: p.addProgress(0),
+		Processor: p, clusterID: "test", epoch: map[string]int64{}, next: map[string]int64{}, progress: p.addProgress(0),
 		batchLimit: p.config.BatchRecords, chunkLimit: p.config.RecomputeChunk,
 	}
 	for _, topic := range inputs {
-		next, err := s.store.Offset(s.ctx, topic, 0, o.clusterID, 0)
+		taken, err := s.store.TakeOver(s.ctx, topic, 0, o.clusterID, 0)
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		o.next[topic] = next
-		o.progress.setStart(topic, next, next, p.Now())
+		o.epoch[topic], o.next[topic] = taken.Epoch, taken.Next
+		o.progress.setStart(topic, taken.Next, taken.Next, p.Now())
 	}
 	return o
 }
 
-// workOff computes all orders that the shop's company has queued.
+// workOff computes all orders that the shop's company has queued, as a new owner.
 func (s *shop) workOff() {
 	s.t.Helper()
-	o := s.owner()
+	s.workOffBy(s.owner())
+}
+
+// workOffBy does what workOff does, as an owner that there is.
+func (s *shop) workOffBy(o *owner) {
+	s.t.Helper()
 	rules, err := o.rulesOf(s.ctx, []string{s.company})
 	if err != nil {
 		s.t.Fatal(err)

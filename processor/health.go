@@ -24,6 +24,8 @@ type metrics struct {
 	retries      prometheus.Counter
 	hintsDropped prometheus.Counter
 	setAside     prometheus.Counter
+	checks       prometheus.Counter
+	checksFailed prometheus.Counter
 	seconds      prometheus.Histogram
 
 	removed        *prometheus.CounterVec
@@ -43,6 +45,8 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 		retries:      prometheus.NewCounter(prometheus.CounterOpts{Name: name("retries_total"), Help: "Attempts repeated after a failure, such as a database outage."}),
 		hintsDropped: prometheus.NewCounter(prometheus.CounterOpts{Name: name("hints_dropped_total"), Help: "Hints for live views that were not published."}),
 		setAside:     prometheus.NewCounter(prometheus.CounterOpts{Name: name("orders_set_aside_total"), Help: "Queued orders whose outcome could not be stored."}),
+		checks:       prometheus.NewCounter(prometheus.CounterOpts{Name: name("books_checks_total"), Help: "Comparisons of credits with approved orders, each of a company's days."}),
+		checksFailed: prometheus.NewCounter(prometheus.CounterOpts{Name: name("books_checks_failed_total"), Help: "Comparisons of credits with approved orders that could not be made."}),
 		seconds:      prometheus.NewHistogram(prometheus.HistogramOpts{Name: name("batch_seconds"), Help: "Time of a batch, reading to commit.", Buckets: prometheus.ExponentialBuckets(0.002, 2, 14)}),
 
 		removed:        prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("removed_total"), Help: "What was removed since it was older than its company's retention: events, sightings, visitors_days; orders_sealed before that."}, []string{"what"}),
@@ -59,7 +63,7 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 	for _, topic := range inputs {
 		m.records.WithLabelValues(topic)
 	}
-	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.late, m.orders, m.fenced, m.retries, m.hintsDropped, m.setAside, m.seconds, m.removed, m.retainFailures)
+	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.late, m.orders, m.fenced, m.retries, m.hintsDropped, m.setAside, m.checks, m.checksFailed, m.seconds, m.removed, m.retainFailures)
 	return m
 }
 
@@ -86,8 +90,8 @@ func (m *metrics) addBatch(took time.Duration, records []record, done applied) {
 const readyTimeout = 2 * time.Second
 
 // Handler serves /healthz (200 while the process runs), /readyz and /metrics.
-// /readyz answers JSON: 200 where Kafka and Postgres answer and every owned
-// partition is running, else 503.
+// /readyz answers JSON: 200 where Kafka and Postgres answer, every owned partition is
+// running and no day's credits differ from its approved orders, else 503.
 func (p *Processor) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -104,13 +108,17 @@ type readiness struct {
 	Kafka      string      `json:"kafka"`    // ok | unavailable
 	Postgres   string      `json:"postgres"` // ok | unavailable
 	Partitions []Partition `json:"partitions"`
+	Books      booksState  `json:"books"`
 }
 
 func (p *Processor) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
-	answer := readiness{Kafka: "ok", Postgres: "ok", Partitions: p.Partitions()}
+	answer := readiness{Kafka: "ok", Postgres: "ok", Partitions: p.Partitions(), Books: p.books.state()}
 	status := http.StatusOK
+	if answer.Books.State == "error" {
+		status = http.StatusServiceUnavailable
+	}
 	if _, err := p.Log.ClusterID(ctx); err != nil { // the error is not answered: it may contain host names
 		answer.Kafka, status = "unavailable", http.StatusServiceUnavailable
 	}

@@ -56,6 +56,7 @@ type owner struct {
 	*Processor
 	partition  int
 	clusterID  string
+	epoch      map[string]int64 // by topic: of the takeover
 	next       map[string]int64 // by topic: the first record not yet applied
 	commerce   chan record      // read and not yet applied
 	events     chan record      // read and not yet applied
@@ -86,7 +87,7 @@ func (p *Processor) runPartition(ctx context.Context, partition int) error {
 	defer p.removeProgress(partition)
 	for {
 		o := &owner{
-			Processor: p, partition: partition, next: map[string]int64{}, queued: true, progress: progress,
+			Processor: p, partition: partition, epoch: map[string]int64{}, next: map[string]int64{}, queued: true, progress: progress,
 			batchLimit: p.config.BatchRecords, chunkLimit: min(leastChunk, p.config.RecomputeChunk),
 			commerce: make(chan record, maxWaiting), events: make(chan record, maxWaiting), memory: share{of: p.readAhead},
 		}
@@ -145,8 +146,8 @@ func (o *owner) run(ctx context.Context) error {
 	return err
 }
 
-// start reads from where to begin. It returns an error where the stored offsets
-// are not of this log.
+// start takes the partition over, and reads from where to begin. It returns an error
+// where the stored offsets are not of this log.
 func (o *owner) start(ctx context.Context) error {
 	return o.retry(ctx, "start", never, func(ctx context.Context) error {
 		var err error
@@ -158,7 +159,8 @@ func (o *owner) start(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			next, err := o.Store.Offset(ctx, topic, o.partition, o.clusterID, first)
+			taken, err := o.Store.TakeOver(ctx, topic, o.partition, o.clusterID, first)
+			next := taken.Next
 			switch {
 			case err != nil:
 				return err
@@ -167,7 +169,7 @@ func (o *owner) start(ctx context.Context) error {
 			case next < first:
 				return fmt.Errorf("%w: %s/%d: stored %d, log begins at %d", ErrRetained, topic, o.partition, next, first)
 			}
-			o.next[topic] = next
+			o.epoch[topic], o.next[topic] = taken.Epoch, next
 			o.progress.setStart(topic, next, end, o.Now())
 		}
 		return nil
@@ -286,7 +288,7 @@ func (o *owner) moves(records []record) []facts.Move {
 		if !ok {
 			end = o.next[topic]
 		}
-		moves = append(moves, facts.Move{Topic: topic, Partition: o.partition, From: o.next[topic], To: end})
+		moves = append(moves, facts.Move{Topic: topic, Partition: o.partition, Epoch: o.epoch[topic], From: o.next[topic], To: end})
 	}
 	return moves
 }

@@ -31,10 +31,10 @@ type StoreBase interface {
 	// Ping returns an error where the store does not answer.
 	Ping(ctx context.Context) error
 
-	// Offset returns a partition's first record that is not yet applied. Where none
-	// is stored, it stores first and returns it. facts.ErrOtherCluster where the
-	// stored offset belongs to another cluster.
-	Offset(ctx context.Context, topic string, partition int, clusterID string, first int64) (int64, error)
+	// TakeOver makes the caller the owner of a topic's partition and fences those
+	// before. Where no offset is stored, it stores first. facts.ErrOtherCluster where
+	// the stored offset belongs to another cluster.
+	TakeOver(ctx context.Context, topic string, partition int, clusterID string, first int64) (facts.Taken, error)
 
 	// Revisions returns the rules' revision of each company, by company id. Unknown
 	// companies are left out.
@@ -118,6 +118,7 @@ type Config struct {
 	RetainEvery     time.Duration // so often it looks for companies whose old events are to be removed, which is done once a day; 1 h
 	RetainChunk     int           // events that one transaction of that removes, and 20 times as many as it seals orders: the partition's owner waits meanwhile; 2,000
 	StallAfter      time.Duration // a partition that has records and applies none for so long makes /readyz fail; 5 min
+	CheckEvery      time.Duration // the least time between two checks of Deps.Books; 5 s
 }
 
 func (c Config) withDefaults() Config {
@@ -134,15 +135,18 @@ func (c Config) withDefaults() Config {
 		RetainEvery:     cmp.Or(c.RetainEvery, time.Hour),
 		RetainChunk:     cmp.Or(c.RetainChunk, 2000),
 		StallAfter:      cmp.Or(c.StallAfter, 5*time.Minute),
+		CheckEvery:      cmp.Or(c.CheckEvery, 5*time.Second),
 	}
 }
 
 // Deps are the parts that the processor uses. Store, Log and Results are required;
-// the others have a default: no log, the system's clock, a registry of its own.
+// the others have a default: no check of the books, no log, the system's clock, a
+// registry of its own.
 type Deps struct {
 	Store    Store
 	Log      Log
 	Results  Results
+	Books    Books
 	Logger   *slog.Logger
 	Now      func() time.Time
 	Registry *prometheus.Registry
@@ -156,6 +160,7 @@ type Processor struct {
 	hints        chan hint
 	transactions chan struct{} // holds one value for each transaction that runs
 	readAhead    *readAhead
+	books        *conservation
 
 	mu         sync.Mutex                    // of the two maps
 	rules      map[string]*attribution.Index // by company
@@ -180,10 +185,10 @@ func New(config Config, deps Deps) *Processor {
 	p := &Processor{
 		Deps: deps, config: config, metrics: newMetrics(deps.Registry),
 		hints: make(chan hint, 64), transactions: make(chan struct{}, config.MaxTransactions),
-		readAhead: newReadAhead(config.ReadAheadBytes),
-		rules:     map[string]*attribution.Index{}, partitions: map[int]*progress{},
+		readAhead: newReadAhead(config.ReadAheadBytes), books: newConservation(),
+		rules: map[string]*attribution.Index{}, partitions: map[int]*progress{},
 	}
-	deps.Registry.MustRegister(partitionCollector{p})
+	deps.Registry.MustRegister(partitionCollector{p}, booksCollector{p.books})
 	return p
 }
 
@@ -194,6 +199,9 @@ func (p *Processor) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	beside.Go(func() { p.publishHints(ctx) })
 	beside.Go(func() { p.retainDaily(ctx) })
+	if p.Books != nil {
+		beside.Go(func() { p.keepBooks(ctx) })
+	}
 	err := p.Log.Consume(ctx, p.runPartition)
 	stop()
 	beside.Wait()

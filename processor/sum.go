@@ -88,8 +88,22 @@ func (a *application) sum(ctx context.Context) error {
 		if is == nil {
 			was, is = stored[id], stored[id]
 		}
+		a.done.changes(a.company, was, is)
 		sums.Add(rollup.Order{Outcome: was, Counted: before}, -1)
 		sums.Add(rollup.Order{Outcome: is, Counted: now[id]}, 1)
 	}
 	return a.tx.AddSums(ctx, a.company, &sums)
+}
+
+// changes notes the days of an order's outcomes before the transaction and now.
+func (d *applied) changes(company string, outcomes ...*facts.Outcome) {
+	for _, o := range outcomes {
+		if o == nil {
+			continue
+		}
+		if d.days == nil {
+			d.days = map[companyDay]bool{}
+		}
+		d.days[companyDay{company, o.Day}] = true
+	}
 }

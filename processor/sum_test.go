@@ -79,7 +79,7 @@ func TestSumsFollowEveryChange(t *testing.T) {
 					[]string{"America/Sao_Paulo", "Pacific/Auckland"}[r.IntN(2)], []string{"review", "pay", "ignore"}[r.IntN(3)])
 				s.changed(o, wire.Rule{Type: wire.RuleSettings})
 			case 2:
-				s.workOff()
+				s.workOffBy(o)
 			}
 			s.wantSums(fmt.Sprintf("seed %d, after batch %d", seed, n))
 		}

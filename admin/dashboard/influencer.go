@@ -1,9 +1,11 @@
 package dashboard
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -264,6 +266,11 @@ func (s *Server) linkCode(w http.ResponseWriter, r *http.Request, v pageRequest)
 		size+2*quiet, path.String())
 }
 
+// influencerHere is the address of an influencer's page.
+func (s *Server) influencerHere(v pageRequest, i commerce.Influencer) string {
+	return storePath(influencerPath, v.current.CompanyID, "id", i.InfluencerID)
+}
+
 // back leads to the influencer's page after a form.
 func (s *Server) back(w http.ResponseWriter, r *http.Request, v pageRequest, what string) {
 	done(w, r, storePath(influencerPath, v.current.CompanyID, "id", r.URL.Query().Get("id")), what)
@@ -311,7 +318,7 @@ func (s *Server) addLinks(w http.ResponseWriter, r *http.Request, v pageRequest)
 		return
 	}
 	f := s.linksForm(v, r.PostForm)
-	_, ok = s.tryRegister(w, r, v, f, commerce.Registration{Name: i.Name, Campaign: strings.TrimSpace(r.PostForm.Get("campaign")), Links: typedList(r.PostForm.Get("links"))})
+	_, ok = s.tryRegister(w, r, v, f, s.influencerHere(v, i), commerce.Registration{Name: i.Name, Campaign: strings.TrimSpace(r.PostForm.Get("campaign")), Links: typedList(r.PostForm.Get("links"))})
 	switch {
 	case !ok:
 	case f.Failed():
@@ -330,8 +337,15 @@ func (s *Server) addCoupon(w http.ResponseWriter, r *http.Request, v pageRequest
 	asked := commerce.NewCoupon{CampaignID: s.campaignOf(i, r.PostForm.Get("campaign_id")), CouponTerms: typedCoupon(r)}
 	f.refuse(asked.Check(), couponNames)
 	if !f.Failed() {
-		if _, err := s.db.AddCoupon(r.Context(), s.author(v), asked.CampaignID, asked.CouponTerms, s.random); err != nil && !s.refuseRule(f, err) {
+		answered, err := s.save(w, r, v, f, s.influencerHere(v, i), func(ctx context.Context) error {
+			_, err := s.db.AddCoupon(ctx, s.author(v), asked.CampaignID, asked.CouponTerms, s.random)
+			return err
+		})
+		if err != nil && !s.refuseRule(f, err) {
 			s.notFoundOr(w, r, err, "no_influencer")
+			return
+		}
+		if answered {
 			return
 		}
 	}
@@ -357,9 +371,15 @@ func (s *Server) removeCoupon(w http.ResponseWriter, r *http.Request, v pageRequ
 	if !ok {
 		return
 	}
-	campaign, err := s.campaignOf(i, r.PostForm.Get("campaign_id")), error(commerce.ErrNotFound)
+	campaign, answered, err := s.campaignOf(i, r.PostForm.Get("campaign_id")), false, error(commerce.ErrNotFound)
 	if code := r.PostForm.Get("code"); campaign != "" && commerce.IsID(code) {
-		_, err = s.db.DeleteCoupon(r.Context(), s.author(v), campaign, code)
+		answered, err = s.save(w, r, v, nil, s.influencerHere(v, i), func(ctx context.Context) error {
+			_, err := s.db.DeleteCoupon(ctx, s.author(v), campaign, code)
+			return err
+		})
+	}
+	if answered {
+		return
 	}
 	if err != nil {
 		s.notFoundOr(w, r, err, "no_influencer")
@@ -381,8 +401,15 @@ func (s *Server) addCost(w http.ResponseWriter, r *http.Request, v pageRequest) 
 	}
 	f.refuse(asked.Check(), costNames)
 	if !f.Failed() {
-		if _, _, err := s.db.AddCost(r.Context(), s.author(v), asked.Name, asked.CampaignID, asked.CostTerms, s.random); err != nil && !s.refuseRule(f, err) {
+		answered, err := s.save(w, r, v, f, s.influencerHere(v, i), func(ctx context.Context) error {
+			_, _, err := s.db.AddCost(ctx, s.author(v), asked.Name, asked.CampaignID, asked.CostTerms, s.random)
+			return err
+		})
+		if err != nil && !s.refuseRule(f, err) {
 			s.notFoundOr(w, r, err, "no_influencer")
+			return
+		}
+		if answered {
 			return
 		}
 	}
@@ -398,11 +425,14 @@ func (s *Server) removeInfluencerCost(w http.ResponseWriter, r *http.Request, v 
 	if !ok {
 		return
 	}
-	err := error(commerce.ErrNotFound)
-	for _, c := range i.Costs {
-		if c.CostID == r.PostForm.Get("cost") {
-			err = s.db.DeleteCost(r.Context(), s.author(v), c.CostID, false)
-		}
+	answered, err := false, error(commerce.ErrNotFound)
+	if cost := r.PostForm.Get("cost"); slices.ContainsFunc(i.Costs, func(c commerce.Cost) bool { return c.CostID == cost }) {
+		answered, err = s.save(w, r, v, nil, s.influencerHere(v, i), func(ctx context.Context) error {
+			return s.db.DeleteCost(ctx, s.author(v), cost, false)
+		})
+	}
+	if answered {
+		return
 	}
 	if err != nil {
 		s.notFoundOr(w, r, err, "no_influencer")
@@ -422,8 +452,15 @@ func (s *Server) archive(w http.ResponseWriter, r *http.Request, v pageRequest) 
 		s.problemOf(w, r, http.StatusNotFound, "no_influencer")
 		return
 	}
-	if _, err := s.db.ArchiveInfluencer(r.Context(), s.author(v), i.Name, campaign); err != nil {
+	answered, err := s.save(w, r, v, nil, s.influencerHere(v, i), func(ctx context.Context) error {
+		_, err := s.db.ArchiveInfluencer(ctx, s.author(v), i.Name, campaign)
+		return err
+	})
+	if err != nil {
 		s.notFoundOr(w, r, err, "no_influencer")
+		return
+	}
+	if answered {
 		return
 	}
 	if campaign != "" {

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -178,7 +179,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request, v pageRequest)
 	if get("var_fee")+get("fixed_fee")+get("value") != "" {
 		asked.Costs = []commerce.CostTerms{s.typedCost(r, v, f)}
 	}
-	made, ok := s.tryRegister(w, r, v, f, asked)
+	made, ok := s.tryRegister(w, r, v, f, storePath(influencersPath, v.current.CompanyID), asked)
 	if !ok {
 		return
 	}
@@ -189,9 +190,9 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request, v pageRequest)
 	done(w, r, storePath(influencerPath, v.current.CompanyID, "id", made.InfluencerID), "influencer_saved")
 }
 
-// tryRegister checks and stores a registration. What is refused fails at the form's
-// fields; false: the request is answered.
-func (s *Server) tryRegister(w http.ResponseWriter, r *http.Request, v pageRequest, f *form, asked commerce.Registration) (made commerce.Registered, ok bool) {
+// tryRegister checks and stores a registration, after its preview. What is refused fails
+// at the form's fields; false: the request is answered.
+func (s *Server) tryRegister(w http.ResponseWriter, r *http.Request, v pageRequest, f *form, back string, asked commerce.Registration) (made commerce.Registered, ok bool) {
 	names := map[string]string{}
 	for _, of := range []map[string]string{couponNames, costNames} {
 		for path, name := range of {
@@ -208,12 +209,15 @@ func (s *Server) tryRegister(w http.ResponseWriter, r *http.Request, v pageReque
 	if f.Failed() {
 		return made, true
 	}
-	made, err := s.db.RegisterInfluencer(r.Context(), s.author(v), asked, s.random)
+	answered, err := s.save(w, r, v, f, back, func(ctx context.Context) (err error) {
+		made, err = s.db.RegisterInfluencer(ctx, s.author(v), asked, s.random)
+		return err
+	})
 	if err != nil && !s.refuseRule(f, err) {
 		s.notFoundOr(w, r, err, "no_influencer")
 		return made, false
 	}
-	return made, true
+	return made, !answered
 }
 
 // refuseLinks looks up the hosts of links, and refuses those that are not public.

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -48,6 +49,7 @@ type head struct {
 	Stores   []navLink // other stores of this person
 	Menu     []navLink // of this store
 	Nav      []navGroup
+	Where    string // the name of this page in the navigation; may be empty
 	Timezone string
 	Page     string // which page this is: an id of navigation or of storeMenu, or empty
 	Here     string // path of this page, with its query
@@ -75,6 +77,7 @@ func (v pageRequest) head(title, page string) head {
 		h.Nav = append(h.Nav, navGroup{v.lang.T("nav." + group.name), v.links(group.pages, page)})
 	}
 	h.Menu = v.links(storeMenu, page)
+	h.Where = h.current()
 	seen := map[string]bool{v.current.StoreID: true}
 	for _, a := range v.accesses {
 		switch {
@@ -88,6 +91,18 @@ func (v pageRequest) head(title, page string) head {
 		}
 	}
 	return h
+}
+
+// current is the name of the page that is shown, as the navigation has it.
+func (h head) current() string {
+	for _, group := range append(slices.Clip(h.Nav), navGroup{Links: h.Menu}) {
+		for _, link := range group.Links {
+			if link.Current {
+				return link.Name
+			}
+		}
+	}
+	return ""
 }
 
 func (v pageRequest) links(pages []navPage, current string) (list []navLink) {

@@ -222,6 +222,9 @@ func (s *Server) showStatements(w http.ResponseWriter, r *http.Request, v pageRe
 	for _, st := range list {
 		row := statementRow{ID: st.StatementID, Influencer: st.Influencer, Period: v.lang.Period(st.StartDate, st.EndDate), Opening: v.lang.Sum(st.OpeningMinor, st.Currency),
 			Total: v.lang.Sum(st.TotalMinor, st.Currency), Lines: st.Lines, Closed: st.State != commerce.StatementClosing, Payable: st.State == commerce.StatementClosed && !st.Carried}
+		if !row.Closed { // its amounts are not known yet
+			row.Opening, row.Total = "–", "–"
+		}
 		row.State, row.StateText = map[string]string{commerce.StatementClosing: "pending", commerce.StatementClosed: "ahead", commerce.StatementPaid: "approved"}[st.State], v.lang.T("statements.state_"+st.State)
 		if st.Carried {
 			row.StateText = v.lang.T("statements.carried")

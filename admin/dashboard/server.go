@@ -49,6 +49,9 @@ type Deps struct {
 	// CheckLinks says of each destination of a short link why it is refused, or nil; the
 	// hosts are looked up. nil: all are refused.
 	CheckLinks func(ctx context.Context, urls []string) []error
+	// Previews says what a change would move before it is saved. nil: changes are saved at
+	// once.
+	Previews Previews
 	// Hasher makes the keyed hash by which orders are found by an e-mail. nil: they are
 	// not found by it.
 	Hasher *identity.Hasher
@@ -77,6 +80,7 @@ type Server struct {
 	assets       assets
 	checkLinks   func(ctx context.Context, urls []string) []error
 	hasher       *identity.Hasher
+	previews     Previews
 	attempts     *attempts
 	guesses      *throttle.Guesses // of refresh tokens
 	linkReads    *throttle.Buckets // of statements by their links
@@ -108,7 +112,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		attempts: newAttempts(), guesses: throttle.NewGuesses(), linkReads: throttle.New(linkEvery, linkBurst),
 		hashing: make(chan struct{}, hashingAtOnce), signing: make(chan struct{}, 1),
 	}
-	s.checkLinks, s.hasher = deps.CheckLinks, deps.Hasher
+	s.checkLinks, s.hasher, s.previews = deps.CheckLinks, deps.Hasher, deps.Previews
 	if s.checkLinks == nil {
 		s.checkLinks = refuseAll
 	}

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -107,7 +108,14 @@ func (s *Server) saveSettings(w http.ResponseWriter, r *http.Request, v pageRequ
 	}
 	typed := s.typedSettings(v, f, r.PostForm.Get)
 	if !f.Failed() {
-		_, _, err = s.db.ChangeSettings(r.Context(), commerce.SettingsChange{CompanyID: v.current.CompanyID, Actor: v.actor(), Change: typed})
+		var answered bool
+		answered, err = s.save(w, r, v, f, storePath(settingsPath, v.current.CompanyID), func(ctx context.Context) error {
+			_, _, err := s.db.ChangeSettings(ctx, commerce.SettingsChange{CompanyID: v.current.CompanyID, Actor: v.actor(), Change: typed})
+			return err
+		})
+		if answered {
+			return
+		}
 		var refused *commerce.SettingsError
 		if errors.As(err, &refused) {
 			f.refuse(refused.Bad, nil)

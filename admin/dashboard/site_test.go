@@ -21,6 +21,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
+	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -48,6 +49,12 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
+	return newSiteWith(t, preview.Limits{})
+}
+
+// newSiteWith is a site whose previews have limits.
+func newSiteWith(t *testing.T, limits preview.Limits) *site {
+	t.Helper()
 	s := &site{Fixture: reporttest.New(t), t: t, hints: make(chan []byte, 16), address: "192.0.2.1"}
 	s.live, s.box = s.Store.Live.CompanyID, s.Store.Sandbox.CompanyID
 	hash, err := dashboard.HashPassword(testPassword)
@@ -67,7 +74,7 @@ func newSite(t *testing.T) *site {
 	pages, err := dashboard.New(dashboard.Config{
 		TokenSecret: []byte("0123456789abcdef0123456789abcdef"), ShortBase: "go.example.com", ClientIP: s.clientIP,
 		Live: live.Config{Poll: time.Hour},
-	}, dashboard.Deps{Database: s.DB, Hints: s.follow, CheckLinks: s.checkLinks, Hasher: s.hasher, Now: s.clock, Log: slog.New(slog.NewJSONHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	}, dashboard.Deps{Database: s.DB, Hints: s.follow, Previews: s.Previews(limits), CheckLinks: s.checkLinks, Hasher: s.hasher, Now: s.clock, Log: slog.New(slog.NewJSONHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		t.Fatal(err)
 	}

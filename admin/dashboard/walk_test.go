@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -12,94 +13,221 @@ import (
 	"time"
 
 	"github.com/go-rod/rod"
+	"github.com/go-rod/rod/lib/input"
 	"github.com/go-rod/rod/lib/proto"
 
 	"github.com/tributary-io/tributary/admin/dashboard"
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
+	"github.com/tributary-io/tributary/internal/statementlink"
 )
 
-// skipped are pages that need more than a company in their address; other tests
-// walk over them.
-var skipped = map[string]bool{"/dashboard/order": true, "/dashboard/influencer": true, "/dashboard/install/signals": true}
-
-// Every page, as a phone and a wide screen show it, in both languages: the browser
-// has nothing to complain of, nothing is wider than the screen, nothing moves while
-// it loads, and each text of the catalogue is there.
+// Every page, as a phone and a wide screen show it, in both languages, light and dark:
+// the browser and axe-core have nothing to complain of, nothing is wider than the
+// screen, nothing moves while it loads, each function is reached by the keyboard, and
+// nothing that is shown needs scripting.
 func TestEveryPageInEveryLanguageAndWidth(t *testing.T) {
 	s := newSite(t)
-	fillSite(s)
-	page := devtest.Browser(t).MustPage("").Timeout(3 * time.Minute)
-	complaints := make(chan string, 100)
-	go page.EachEvent(func(e *proto.LogEntryAdded) { complaints <- e.Entry.Text },
-		func(e *proto.RuntimeExceptionThrown) { complaints <- e.ExceptionDetails.Text })()
-	page.MustNavigate(s.url + "/").MustWaitLoad()
-	page.MustElement("#email").MustInput(testEmail)
-	page.MustElement("#password").MustInput(testPassword)
-	page.MustElement("button.main").MustClick()
-	page.MustElement(".pages")
+	places := fillSite(s)
+	browser := devtest.Browser(t)
 	for _, language := range []string{"en", "pt-BR"} {
-		page.MustNavigate(s.url + "/dashboard/").MustWaitLoad()
-		page.MustElement(".account summary").MustClick()
-		loaded := page.MustWaitNavigation()
-		page.MustElement(`button[lang="` + language + `"]`).MustWaitVisible().MustClick()
-		loaded()
-		page.MustElement(`html[lang="` + language + `"]`)
-		for _, route := range dashboard.MemberRoutes() {
-			method, path, _ := strings.Cut(route.Pattern, " ")
-			path = strings.TrimSuffix(path, "{$}")
-			if method != http.MethodGet || skipped[path] || strings.HasSuffix(path, ".csv") || strings.HasSuffix(path, ".svg") {
-				continue
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			w := s.newWalk(t, browser, language)
+			for _, path := range places.open {
+				w.look(path)
 			}
-			s.walk(page, language, path)
-			for len(complaints) > 0 {
-				t.Errorf("%s in %s: the browser complains: %s", path, language, <-complaints)
+			w.logIn()
+			for _, path := range s.pages() {
+				w.look(path + "?company=" + s.live)
+				if language == "pt-BR" { // where nothing has come yet
+					w.look(path + "?company=" + s.box)
+				}
+			}
+			for _, path := range places.member {
+				w.look(path)
+			}
+		})
+	}
+}
+
+// pages are the paths of the pages that the store's company is enough for.
+func (s *site) pages() (list []string) {
+	for _, route := range dashboard.MemberRoutes() {
+		method, path, _ := strings.Cut(route.Pattern, " ")
+		path = strings.TrimSuffix(path, "{$}")
+		if method == http.MethodGet && !needsMore[path] && !strings.HasSuffix(path, ".csv") && !strings.HasSuffix(path, ".svg") {
+			list = append(list, path)
+		}
+	}
+	return list
+}
+
+// needsMore are pages that need more than a company in their address, and answers that
+// are no pages.
+var needsMore = map[string]bool{"/dashboard/order": true, "/dashboard/influencer": true, "/dashboard/install/signals": true}
+
+// walk is one browser that goes from page to page in a language.
+type walk struct {
+	*site
+	t          *testing.T
+	page       *rod.Page
+	language   string
+	complaints chan string
+	shots      string // a directory; empty: none are taken
+}
+
+func (s *site) newWalk(t *testing.T, browser *rod.Browser, language string) *walk {
+	t.Helper()
+	w := &walk{site: s, t: t, page: browser.MustIncognito().MustPage("").Timeout(8 * time.Minute), language: language, complaints: make(chan string, 100), shots: os.Getenv("TRIBUTARY_SHOTS")}
+	go w.page.EachEvent(func(e *proto.LogEntryAdded) { w.complaints <- e.Entry.Text + " " + e.Entry.URL },
+		func(e *proto.RuntimeExceptionThrown) { w.complaints <- e.ExceptionDetails.Text })()
+	w.page.MustNavigate(s.url + "/dashboard/login").MustWaitLoad()
+	loaded := w.page.MustWaitNavigation()
+	w.page.MustElement(`button[lang="` + language + `"]`).MustClick()
+	loaded()
+	w.page.MustElement(`html[lang="` + language + `"]`)
+	return w
+}
+
+func (w *walk) logIn() {
+	w.t.Helper()
+	w.page.MustNavigate(w.url + "/dashboard/login").MustWaitLoad()
+	w.page.MustElement("#email").MustInput(testEmail)
+	w.page.MustElement("#password").MustInput(testPassword)
+	w.page.MustElement("button.main").MustClick()
+	w.page.MustElement(".pages")
+}
+
+// look looks at a page in each width and scheme.
+func (w *walk) look(path string) {
+	w.t.Helper()
+	for _, width := range []int{1280, 390} {
+		at := fmt.Sprintf("%s in %s at %d px", path, w.language, width)
+		w.page.MustSetViewport(width, 800, 1, width < 500)
+		w.scheme("light")
+		w.page.MustNavigate(w.url + path).MustWaitLoad()
+		w.shape(at, width)
+		devtest.Axe(w.t, w.page, at)
+		w.shoot(path, width, "light")
+		w.scheme("dark")
+		devtest.Axe(w.t, w.page, at+", dark", "color-contrast", "link-in-text-block")
+		w.shoot(path, width, "dark")
+		if width == 1280 {
+			w.keyboard(at)
+		}
+		for len(w.complaints) > 0 {
+			if complaint := <-w.complaints; !strings.Contains(complaint, "404") || path != "/dashboard/nowhere" && path != "/dashboard/join?token=x" {
+				w.t.Errorf("%s: the browser complains: %s", at, complaint)
 			}
 		}
 	}
 }
 
-// walk looks at a page in each width.
-func (s *site) walk(page *rod.Page, language, path string) {
-	s.t.Helper()
-	for _, width := range []int{1280, 390} {
-		page.MustSetViewport(width, 800, 1, width < 500)
-		page.MustNavigate(s.url + path + "?company=" + s.live).MustWaitLoad()
-		got := page.MustEval(`() => ({
-			wide: document.documentElement.scrollWidth, lang: document.documentElement.lang, text: document.body.innerText,
-			h1: document.querySelectorAll('h1').length, main: document.querySelectorAll('main').length,
-			unlabelled: [...document.querySelectorAll('input:not([type=hidden]), select, textarea')].filter(e => !e.labels.length).map(e => e.name).join(),
-			ids: [...document.querySelectorAll('[id]')].map(e => e.id).filter((id, i, all) => all.indexOf(id) !== i).join(),
-		})`)
-		if wide := got.Get("wide").Int(); wide > width {
-			s.t.Errorf("%s in %s is %d px wide on a screen of %d", path, language, wide, width)
-		}
-		if got.Get("lang").Str() != language || got.Get("h1").Int() != 1 || got.Get("main").Int() != 1 {
-			s.t.Errorf("%s in %s: language %s, %d h1, %d main", path, language, got.Get("lang").Str(), got.Get("h1").Int(), got.Get("main").Int())
-		}
-		shift := page.MustEval(`() => new Promise((done) => {
-			let sum = 0;
-			new PerformanceObserver((list) => { for (const e of list.getEntries()) sum += e.value; }).observe({type: 'layout-shift', buffered: true});
-			requestAnimationFrame(() => setTimeout(() => done(sum), 0));
-		})`).Num()
-		if shift > 0.05 {
-			s.t.Errorf("%s moves by %.3f while it loads", path, shift)
-		}
-		if names := got.Get("unlabelled").Str(); names != "" {
-			s.t.Errorf("%s: fields without a label: %s", path, names)
-		}
-		if ids := got.Get("ids").Str(); ids != "" {
-			s.t.Errorf("%s: ids that are there twice: %s", path, ids)
-		}
-		if dir := os.Getenv("TRIBUTARY_SHOTS"); dir != "" {
-			name := strings.Trim(strings.ReplaceAll(strings.TrimPrefix(path, "/dashboard"), "/", "-"), "-")
-			page.MustEval(`() => document.querySelectorAll('details.adding').forEach(d => d.open = true)`)
-			page.MustScreenshotFullPage(filepath.Join(dir, "walk-"+name+"-"+language+"-"+map[int]string{1280: "wide", 390: "phone"}[width]+".png"))
+func (w *walk) scheme(scheme string) {
+	w.t.Helper()
+	err := proto.EmulationSetEmulatedMedia{Features: []*proto.EmulationMediaFeature{
+		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+	}}.Call(w.page)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// shape is what a page has to have in any width.
+func (w *walk) shape(at string, width int) {
+	w.t.Helper()
+	got := w.page.MustEval(`() => ({
+		wide: document.documentElement.scrollWidth, lang: document.documentElement.lang,
+		h1: document.querySelectorAll('h1').length, main: document.querySelectorAll('main').length,
+		unlabelled: [...document.querySelectorAll('input:not([type=hidden]), select, textarea')].filter(e => !e.labels.length).map(e => e.name).join(),
+		ids: [...document.querySelectorAll('[id]')].map(e => e.id).filter((id, i, all) => all.indexOf(id) !== i).join(),
+		dead: [...document.querySelectorAll('button, [onclick], [tabindex]')].filter(e => !e.closest('form') && !e.form && e.checkVisibility() && !e.matches('.copy, pre, main, [tabindex="-1"]')).map(e => e.outerHTML).join(),
+	})`)
+	if wide := got.Get("wide").Int(); wide > width {
+		w.t.Errorf("%s is %d px wide", at, wide)
+	}
+	if got.Get("lang").Str() != w.language || got.Get("h1").Int() != 1 || got.Get("main").Int() != 1 {
+		w.t.Errorf("%s: language %s, %d h1, %d main", at, got.Get("lang").Str(), got.Get("h1").Int(), got.Get("main").Int())
+	}
+	for what, is := range map[string]string{"unlabelled": "fields without a label", "ids": "ids that are there twice", "dead": "what does nothing without scripting"} {
+		if list := got.Get(what).Str(); list != "" {
+			w.t.Errorf("%s: %s: %s", at, is, list)
 		}
 	}
+	shift := w.page.MustEval(`() => new Promise((done) => {
+		let sum = 0;
+		new PerformanceObserver((list) => { for (const e of list.getEntries()) sum += e.value; }).observe({type: 'layout-shift', buffered: true});
+		requestAnimationFrame(() => setTimeout(() => done(sum), 0));
+	})`).Num()
+	if shift > 0.05 {
+		w.t.Errorf("%s moves by %.3f while it loads", at, shift)
+	}
+}
+
+// keyboard goes through a page with the Tab key: each function that is shown comes in
+// the order of the page, and each shows that it has the focus.
+func (w *walk) keyboard(at string) {
+	w.t.Helper()
+	want := w.page.MustEval(`() => {
+		const all = [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]')]
+			.filter(e => !e.disabled && e.tabIndex >= 0 && e.checkVisibility({visibilityProperty: true}) && !(e.type === 'radio' && !e.checked));
+		all.forEach((e, i) => { e.dataset.tab = i; });
+		document.body.tabIndex = -1;
+		document.body.focus();
+		return all.length;
+	}`).Int()
+	next := 0
+	// A field of a date has parts that are one stop each.
+	for stops := 0; next < want && stops < 8*want+8; stops++ {
+		if err := w.page.Keyboard.Press(input.Tab); err != nil {
+			w.t.Fatal(err)
+		}
+		got := w.page.MustEval(`() => {
+			const e = document.activeElement, style = getComputedStyle(e), row = e.closest('.order');
+			const seen = (s) => s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 1 || s.boxShadow !== 'none';
+			return {n: e.dataset.tab === undefined ? -1 : +e.dataset.tab, seen: seen(style) || (row !== null && seen(getComputedStyle(row))), is: e.outerHTML.slice(0, 120)};
+		}`)
+		n := got.Get("n").Int()
+		if n == next-1 {
+			continue // another part of the same field
+		}
+		if n != next {
+			w.t.Errorf("%s: the Tab key goes from function %d to %d of %d: %s", at, next-1, n, want, got.Get("is").Str())
+			return
+		}
+		if !got.Get("seen").Bool() {
+			w.t.Errorf("%s: it is not seen that this has the focus: %s", at, got.Get("is").Str())
+		}
+		next++
+	}
+	if next != want {
+		w.t.Errorf("%s: the Tab key reaches %d of %d functions", at, next, want)
+	}
+}
+
+func (w *walk) shoot(path string, width int, scheme string) {
+	if w.shots == "" {
+		return
+	}
+	w.t.Helper()
+	name := strings.NewReplacer("/dashboard", "", w.live, "live", w.box, "empty", "company=", "", "/", "-", "?", "-", "&", "-").Replace(path)
+	if len(name) > 60 {
+		name = name[:60]
+	}
+	w.page.MustEval(`() => document.querySelectorAll('details.adding').forEach(d => d.open = true)`)
+	w.page.MustScreenshotFullPage(filepath.Join(w.shots, fmt.Sprintf("walk%s-%s-%d-%s.png", name, w.language, width, scheme)))
+}
+
+// places are pages that need more than a company in their address.
+type places struct {
+	open   []string // without a log-in
+	member []string
 }
 
 // fillSite puts something of everything into the live company.
-func fillSite(s *site) {
+func fillSite(s *site) places {
 	s.t.Helper()
 	putOdd(s)
 	registerSample(s)
@@ -114,6 +242,56 @@ func fillSite(s *site) {
 		s.sumDay(day)
 		s.deliverDay(day)
 	}
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "told", TotalMinor: 129990, InfluencerID: s.Influencer(s.live, "Dora Reis"), Evidence: "coupon", CommissionMinor: 13499, DiscountCode: "ANA10", Explanation: sampleExplanation()})
+	link := s.fillStatements(time.Now())
+	list, err := s.DB.Influencers(s.t.Context(), s.live, commerce.InfluencerCursor{}, 100)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	p := places{open: []string{"/dashboard/login", "/dashboard/join?token=x", "/dashboard/nowhere", link}}
+	for _, order := range []string{"told", "waits", "dollars", "cancelled", "nobody"} {
+		p.member = append(p.member, "/dashboard/order?company="+s.live+"&id="+order)
+	}
+	for _, influencer := range list {
+		if !strings.HasPrefix(influencer.Name, "Carla") && !strings.HasPrefix(influencer.Name, "Fernanda") {
+			continue
+		}
+		p.member = append(p.member, "/dashboard/influencer?company="+s.live+"&id="+influencer.InfluencerID)
+	}
+	return p
+}
+
+// fillStatements makes a statement of each kind: paid, to be paid, carried, and asked
+// for. It returns the path of a link to one.
+func (s *site) fillStatements(now time.Time) string {
+	s.t.Helper()
+	long := now.AddDate(0, 0, -60)
+	day := func(ago int) string { return now.AddDate(0, 0, -ago).Format(time.DateOnly) }
+	ask := func(name string, orders ...int64) (influencer, statement string) {
+		influencer = s.Influencer(s.live, name)
+		for i, minor := range orders {
+			s.Put(reporttest.Order{CompanyID: s.live, ID: fmt.Sprintf("%s-%d", name[:4], i), CreatedAt: long, TotalMinor: 10 * max(minor, 100), InfluencerID: influencer, Evidence: "coupon", CommissionMinor: minor})
+		}
+		return influencer, s.Ask(s.live, influencer, "BRL", day(1), 0)
+	}
+	_, paid := ask("Eduarda Farias", 12050, 3000)
+	due, dueID := ask("Fernanda Cristina Vasconcelos de Albuquerque", 1234567, 89)
+	ask("Gabriel Nunes", -4500)
+	s.Close(s.live)
+	owner := commerce.Author{CompanyID: s.live, Actor: "test", At: now}
+	if err := s.DB.PayStatement(s.t.Context(), owner, commerce.StatementPayment{StatementID: paid, PaidAt: now.Add(-time.Hour), Reference: "PIX 8127"}); err != nil {
+		s.t.Fatal(err)
+	}
+	ask("Helena Prado", 700)
+	signer, err := statementlink.NewSigner([]byte("0123456789abcdef0123456789abcdef"), nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	token, err := signer.Token(statementlink.Link{CompanyID: s.live, StatementID: dueID, InfluencerID: due, Expires: now.Add(time.Hour)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return statementlink.Path + token
 }
 
 // firstLoad is the greatest page with all that it loads, compressed, in bytes.

@@ -113,7 +113,7 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	s.dashboard.ShortBase = s.config.ShortBase
 	var api *admin.Server // made below
 	pages, err := dashboard.New(s.dashboard, dashboard.Deps{
-		Database: db, Log: s.log, Hasher: s.hasher,
+		Database: db, Log: s.log, Hasher: s.hasher, Previews: db,
 		CheckLinks: func(ctx context.Context, urls []string) []error { return api.CheckLinks(ctx, urls) },
 		Hints: func(ctx context.Context, handle func([]byte) error) error {
 			return client.Follow(ctx, wire.TopicResults, 0, kafka.FromLast,

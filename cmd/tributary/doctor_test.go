@@ -244,7 +244,7 @@ func TestDoctorSeesOffsetsThatAreNotThisLogs(t *testing.T) {
 	}
 	offset := func(partition int, cluster string, next int64) {
 		t.Helper()
-		if _, err := factstore.New(db).Offset(t.Context(), wire.TopicEvents, partition, cluster, next); err != nil {
+		if _, err := factstore.New(db).TakeOver(t.Context(), wire.TopicEvents, partition, cluster, next); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -91,9 +91,10 @@ func runProcessor(ctx context.Context, s processorSetup) (err error) {
 		held:    map[string]string{"tributary_processor_partitions": "partitions_handed_over"},
 	})
 	defer func() { stopped(err) }()
+	store := factstore.New(db)
 	p := processor.New(s.config, processor.Deps{
 		Registry: registry,
-		Store:    processor.StoreOf(factstore.New(db)), Log: group, Results: kafka.NewProducer(client), Logger: s.log,
+		Store:    processor.StoreOf(store), Books: store, Log: group, Results: kafka.NewProducer(client), Logger: s.log,
 	})
 	if s.listener == nil {
 		return p.Run(ctx)

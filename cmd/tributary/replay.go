@@ -67,7 +67,9 @@ func newVerify() *cobra.Command {
 		Long: `Compute everything from the stored facts, as replay does, and compare the result
 with the live rows: credits, payouts and the net of each ledger. Both ledger
 hashes are printed. Where they differ, some orders that differ are named and the
-exit status is 1. The entries of closed statements are facts; verify checks that
+exit status is 1. The credits of each company, day, currency and model must be what
+its approved orders come to: where they are not, it says which, and by how much.
+The entries of closed statements are facts; verify checks that
 each statement still has those with which it was closed.
 
 Facts that come meanwhile are in neither side. Change no rule in the moment
@@ -83,7 +85,7 @@ before it starts: what the processors have not read yet would be a difference.`,
 					return err
 				}
 				err = showComparison(cmd.OutOrStdout(), found)
-				return errors.Join(err, checkStatements(cmd.Context(), cmd.OutOrStdout(), live, most), checkSums(cmd.Context(), cmd.OutOrStdout(), live))
+				return errors.Join(err, checkStatements(cmd.Context(), cmd.OutOrStdout(), live, most), checkSums(cmd.Context(), cmd.OutOrStdout(), live), checkBooks(cmd.Context(), cmd.OutOrStdout(), live, most))
 			})
 		},
 	}
@@ -212,4 +214,25 @@ func checkSums(ctx context.Context, out io.Writer, live *replay.Snapshot) error 
 		fmt.Fprintf(out, "company %s: %d rows of %s are not the sum of its orders\n", d.CompanyID, d.Rows, d.Table)
 	}
 	return fmt.Errorf("%d rows of the sums that reports read differ from the orders", rows)
+}
+
+// checkBooks prints where the credits of a day, currency and model are not what its
+// approved orders come to. Where there are some it returns an error.
+func checkBooks(ctx context.Context, out io.Writer, live *replay.Snapshot, most int) error {
+	most = max(most, 1)
+	wrong, err := live.Imbalances(ctx, most)
+	if err != nil {
+		return err
+	}
+	if len(wrong) == 0 {
+		fmt.Fprintln(out, "Equal: the credits of each day, currency and model, and its approved orders.")
+		return nil
+	}
+	for _, i := range wrong[:min(most, len(wrong))] {
+		fmt.Fprintln(out, printable(i.String()))
+	}
+	if len(wrong) > most {
+		fmt.Fprintln(out, "… and more")
+	}
+	return errors.New("credits are not what the approved orders come to")
 }

@@ -48,11 +48,18 @@ func (x *Index) ConcernedByEvents(events []facts.Event) []facts.KeySpan {
 			spans.add(facts.Key{Kind: facts.KeyTouch, Value: e.EventID}, from, to)
 		}
 		for _, k := range e.Keys() {
-			if k.Kind == facts.KeyNetwork { // counts by when it was received
+			switch k.Kind {
+			case facts.KeyNetwork: // counts by when it was received
 				spans.add(k, facts.HourOf(e.ReceivedAt).Add(-networkAfter), facts.HourOf(e.ReceivedAt).Add(time.Hour+networkBefore))
-				continue
+			case facts.KeyVerified: // below
+			default:
+				spans.add(k, from, to)
 			}
-			spans.add(k, from, to)
+		}
+		// The orders of a verified key are those of the key that it holds, also where that one
+		// was seen with too many visitors: few of them need be logged in.
+		for _, k := range e.Verified() {
+			spans.addHub(k, facts.HubOfVisitors, from, to)
 		}
 	}
 	return spans.list
@@ -77,6 +84,7 @@ func (x *Index) ConcernedByReplacedCopies(days []facts.VisitorDay, lost []facts.
 		}
 		from, to := x.OrdersAround(d.Day, d.Day.Add(wholeDay))
 		spans.add(facts.Key{Kind: facts.KeyReached, Value: d.Visitor}, from, to)
+		spans.add(facts.VisitorKey(d.Visitor), from, to)
 	}
 	from, to := x.OrdersAround(first, last.Add(wholeDay))
 	for _, k := range lost {
@@ -88,19 +96,27 @@ func (x *Index) ConcernedByReplacedCopies(days []facts.VisitorDay, lost []facts.
 	return spans.list
 }
 
-// spans collects one span for each key, which covers all spans that were added.
+// spans collects one span for each key and hub, which covers all spans that were added.
 type spans struct {
 	list  []facts.KeySpan
-	index map[facts.Key]int // into list
+	index map[spanOf]int // into list
 }
 
-func newSpans() *spans { return &spans{index: map[facts.Key]int{}} }
+// spanOf tells the spans apart.
+type spanOf struct {
+	facts.Key
+	hub facts.Hub
+}
 
-func (s *spans) add(k facts.Key, from, to time.Time) {
-	i, known := s.index[k]
+func newSpans() *spans { return &spans{index: map[spanOf]int{}} }
+
+func (s *spans) add(k facts.Key, from, to time.Time) { s.addHub(k, facts.NoHub, from, to) }
+
+func (s *spans) addHub(k facts.Key, hub facts.Hub, from, to time.Time) {
+	i, known := s.index[spanOf{k, hub}]
 	if !known {
-		s.index[k] = len(s.list)
-		s.list = append(s.list, facts.KeySpan{Key: k, From: from, To: to})
+		s.index[spanOf{k, hub}] = len(s.list)
+		s.list = append(s.list, facts.KeySpan{Key: k, Hub: hub, From: from, To: to})
 		return
 	}
 	if from.Before(s.list[i].From) {
@@ -189,14 +205,17 @@ func (x *Index) keysOf(influencerID string) []facts.Key {
 }
 
 // OrderKinds are the kinds of keys that KeysOfOrder returns.
-var OrderKinds = append(slices.Clone(facts.JoinKinds), facts.KeyCode)
+var OrderKinds = append(slices.DeleteFunc(slices.Clone(facts.JoinKinds), func(k facts.KeyKind) bool { return k == facts.KeyVerified }), facts.KeyCode)
 
-// KeysOfOrder returns the keys that follow from the order alone: those that join it
-// to visitors, and its discount codes.
+// KeysOfOrder returns the keys by which the order is found that follow from the order
+// alone: those that join it to visitors, but for those that are found by another
+// (facts.OrderJoin), and its discount codes.
 func KeysOfOrder(o *wire.Order) []facts.OrderKey {
 	var keys []facts.OrderKey
-	for _, k := range facts.OrderKeys(o) {
-		keys = append(keys, facts.OrderKey{Key: k, OrderID: o.OrderID, CreatedAt: o.CreatedAt})
+	for _, k := range facts.OrderJoins(o) {
+		if k.Key == k.Stored {
+			keys = append(keys, facts.OrderKey{Key: k.Key, OrderID: o.OrderID, CreatedAt: o.CreatedAt})
+		}
 	}
 	for _, code := range facts.OrderCodes(o) {
 		keys = append(keys, facts.OrderKey{Key: facts.RuleKey(facts.KeyCode, code), OrderID: o.OrderID, CreatedAt: o.CreatedAt})

@@ -26,7 +26,8 @@ func told(spans []facts.KeySpan) string {
 	}
 	var lines []string
 	for _, s := range spans {
-		lines = append(lines, fmt.Sprintf("%s=%s %s to %s", s.Kind, s.Value, hours(s.From), hours(s.To)))
+		hub := map[facts.Hub]string{facts.HubOfVisitors: " of too many visitors"}[s.Hub]
+		lines = append(lines, fmt.Sprintf("%s=%s%s %s to %s", s.Kind, s.Value, hub, hours(s.From), hours(s.To)))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -94,6 +95,8 @@ func TestWhatEventsConcern(t *testing.T) {
 	if text := told(x.ConcernedByEvents([]facts.Event{network})); !strings.Contains(text, " -1h to 3h") {
 		t.Errorf("a network by the hour of receipt: %s", text)
 	}
+	f("a backend's, of a shopper who is logged in", "reached=v -48h to 744h\nemail=m -48h to 744h\nuser=v -48h to 744h\nemail=m of too many visitors -48h to 744h\nuser=v of too many visitors -48h to 744h",
+		event("v", 0, func(e *facts.Event) { mail(e); e.Trust, e.Identity.Verified = wire.TrustKey, true }))
 	f("bots concern nobody", "", event("v", 0, func(e *facts.Event) { e.Bot = wire.BotPreview }))
 	f("nor do events of nobody", "", event("", 0, mail))
 }
@@ -109,14 +112,14 @@ func TestWhatLostSightingsConcern(t *testing.T) {
 	mail := facts.Key{Kind: facts.KeyEmail, Value: "m"}
 	f("nothing", "", nil)
 	f("a key without a day", "", nil, mail)
-	f("a visitor's day", "reached=v -60h to 756h", []facts.VisitorDay{{Visitor: "v", Day: midnight}})
-	f("keys on all days", "reached=v -60h to 756h\nreached=w -84h to 780h\nemail=m -84h to 780h",
+	f("a visitor's day", "reached=v -60h to 756h\nuser=v -60h to 756h", []facts.VisitorDay{{Visitor: "v", Day: midnight}})
+	f("keys on all days", "reached=v -60h to 756h\nuser=v -60h to 756h\nreached=w -84h to 780h\nuser=w -84h to 780h\nemail=m -84h to 780h",
 		[]facts.VisitorDay{{Visitor: "v", Day: midnight}, {Visitor: "w", Day: midnight.Add(-day)}, {Visitor: "w", Day: midnight.Add(day)}}, mail)
 	replaced := []facts.Event{{Event: wire.Event{EventID: "e"}}}
 	if text := told(x.ConcernedByReplacedCopies([]facts.VisitorDay{{Visitor: "v", Day: midnight}}, nil, replaced)); !strings.Contains(text, "touch=e ") {
 		t.Errorf("an event that a decision may have accepted: %s", text)
 	}
-	f("in any order", "reached=w -84h to 780h\nemail=m -84h to 780h",
+	f("in any order", "reached=w -84h to 780h\nuser=w -84h to 780h\nemail=m -84h to 780h",
 		[]facts.VisitorDay{{Visitor: "w", Day: midnight.Add(day)}, {Visitor: "w", Day: midnight.Add(-day)}}, mail)
 }
 
@@ -178,7 +181,7 @@ func TestSpansOfDaysHoldThemInEachTimeZone(t *testing.T) {
 func TestKeysOfAnOrderAreItsJoinKeysAndCodes(t *testing.T) {
 	o := wire.Order{OrderID: "o1", CreatedAt: start, PhoneKey: wire.Some("p"), CartKey: wire.Some("c"), DiscountCode: wire.Some("ana10;beto")}
 	want := []facts.Key{
-		{Kind: facts.KeyCart, Value: "c"}, {Kind: facts.KeyPhone, Value: "p"}, {Kind: facts.KeyVerified, Value: "huGYRsNX2kA7Dq9RKSHaTg"},
+		{Kind: facts.KeyCart, Value: "c"}, {Kind: facts.KeyPhone, Value: "p"},
 		facts.RuleKey(facts.KeyCode, "ANA10;BETO"), facts.RuleKey(facts.KeyCode, "ANA10"), facts.RuleKey(facts.KeyCode, "BETO"),
 	}
 	var got []facts.Key

@@ -30,8 +30,8 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 	out := facts.Outcome{
 		OrderID: order.OrderID, Currency: order.Currency, Day: order.Day, Status: order.Status, TotalMinor: order.TotalMinor,
 		Lines:   paid.lines(order),
-		FoundBy: foundBy(order, append(slices.Clone(touches), e.touches...), e.coupon, c.Decisions, found),
-		Hubs:    hubs(order, found),
+		FoundBy: foundBy(order, append(slices.Clone(touches), e.touches...), e.coupon, c.Decisions, &found),
+		Hubs:    hubs(order, &found),
 		Payout:  paid.stored(order),
 	}
 	if order.Status == commerce.OrderApproved {
@@ -131,7 +131,8 @@ func creditsOf(o *Order, divisions [facts.ModelCount]division, touches []Touch) 
 // foundBy returns the keys by which a later fact finds the order. A changed rule
 // finds it by the names and codes of its touches, even if they belong to nobody now,
 // and by its influencers. An event finds it by the visitors to whom its keys lead.
-func foundBy(o *Order, touches []Touch, coupon *claim, decisions facts.Decisions, j joined) []facts.OrderKey {
+// One whose id is a key of the order finds it by that key, as long as that is no hub.
+func foundBy(o *Order, touches []Touch, coupon *claim, decisions facts.Decisions, j *joined) []facts.OrderKey {
 	var keys []facts.OrderKey
 	seen := map[facts.Key]bool{}
 	add := func(k facts.Key, hub facts.Hub) {
@@ -164,14 +165,17 @@ func foundBy(o *Order, touches []Touch, coupon *claim, decisions facts.Decisions
 		}
 	}
 	for _, v := range j.visitors {
-		add(facts.Key{Kind: facts.KeyReached, Value: v.ID}, v.hub)
+		own := facts.VisitorKey(v.ID)
+		if !slices.ContainsFunc(j.keys, func(k orderKey) bool { return k.Key == own && k.hub == facts.NoHub }) {
+			add(facts.Key{Kind: facts.KeyReached, Value: v.ID}, v.hub)
+		}
 	}
 	return keys
 }
 
 // hubs returns the order's keys that are hubs; none of a sealed order, since no event
 // changes it any more.
-func hubs(o *Order, j joined) []facts.OrderKey {
+func hubs(o *Order, j *joined) []facts.OrderKey {
 	var list []facts.OrderKey
 	for _, k := range j.keys {
 		if j.seal == nil && k.hub != facts.NoHub {

@@ -197,6 +197,12 @@ func TestOutcomesNameWhatTheyAreFoundBy(t *testing.T) {
 	alone := sale(nil)
 	alone.Keys = nil
 	f("nothing", alone)
+	own := sale(nil, at(0, "/"))
+	own.Keys = []facts.KeyReach{{Key: facts.VisitorKey(shopper), Visitors: []string{shopper}, Orders: 1}}
+	f("a visitor whose id the order has", own)
+	own.Keys[0].Orders = hubOrders + 1
+	own.Keys = append(own.Keys, facts.KeyReach{Key: facts.Key{Kind: facts.KeyCart, Value: "k1:a"}, Visitors: []string{shopper}, Orders: 1})
+	f("one whose id is a hub of orders", own, visitor)
 }
 
 // A visitor that is a hub joins nothing, and is named all the same: it may

@@ -7,7 +7,7 @@ import (
 
 // What is stored has these numbers.
 func TestKindsAndHubsAreStoredByNumbers(t *testing.T) {
-	all := slices.Concat(JoinKinds, DerivedKinds, []KeyKind{KeyCode})
+	all := slices.Concat(JoinKinds, DerivedKinds, NameKinds, []KeyKind{KeyCode})
 	if len(all) != len(kindCodes) {
 		t.Errorf("%d kinds have numbers, of %d", len(kindCodes), len(all))
 	}

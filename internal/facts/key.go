@@ -3,6 +3,7 @@ package facts
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -43,13 +44,27 @@ const (
 	KeyUTM        KeyKind = "utm"        // RuleKey of the folded utm_campaign of a touch of the order
 	KeyLink       KeyKind = "link"       // RuleKey of the short code of a touch of the order
 	KeyInfluencer KeyKind = "influencer" // id of the influencer of a touch or of the coupon
-	KeyReached    KeyKind = "reached"    // id of a visitor to whom the order's keys lead
+	KeyReached    KeyKind = "reached"    // id of a visitor to whom the order's keys lead, but for one whose id is a key of the order
 	KeyTouch      KeyKind = "touch"      // event id of a touch that a decision accepted
 )
 
-// DerivedKinds are the kinds of keys that follow from an order's outcome. The
-// others follow from the order alone.
-var DerivedKinds = []KeyKind{KeyUTM, KeyLink, KeyInfluencer, KeyReached, KeyTouch}
+// DerivedKinds are the kinds of keys that follow from an order's outcome and are rows of
+// their own, since events look for them. The kinds that are neither here nor in NameKinds
+// follow from the order alone.
+var DerivedKinds = []KeyKind{KeyReached, KeyTouch}
+
+// NameKinds are the kinds of keys that follow from an order's outcome and that changed
+// rules alone look for. They are stored as NameDigest, all of an order together.
+var NameKinds = []KeyKind{KeyUTM, KeyLink, KeyInfluencer}
+
+// NameDigest returns the number by which a key of NameKinds is stored: the first 8 bytes
+// of a SHA-256. Two keys may have one number: then an order is computed in vain. Migration
+// 0028 computes the same.
+func NameDigest(companyID string, k Key) int64 {
+	text := append([]byte(companyID), 0, byte(k.Kind.Code()))
+	sum := sha256.Sum256(append(text, k.Pack()...))
+	return int64(binary.BigEndian.Uint64(sum[:8])) //nolint:gosec // any number will do
+}
 
 // Key is one key of an order or a visitor. Its value has at most maxID bytes, so
 // that an index can hold it.
@@ -83,9 +98,9 @@ func heldBy(claimed Key, net string, verified bool) []Key {
 	return keys
 }
 
-// visitorKey returns the key of a visitor's id. A UUID is made at random in the
+// VisitorKey returns the key of a visitor's id. A UUID is made at random in the
 // shopper's browser, so nobody else knows it; any other id may be guessed.
-func visitorKey(id string) Key {
+func VisitorKey(id string) Key {
 	if IsSecretID(id) {
 		return Key{KeyVisitor, id}
 	}
@@ -130,5 +145,6 @@ type OrderKey struct {
 // KeySpan asks for the orders that have a key and were created in a span of time.
 type KeySpan struct {
 	Key
+	Hub      Hub       // asks for those around which the key is this
 	From, To time.Time // both inclusive
 }

@@ -90,7 +90,7 @@ func TestFoldKeepsWhatIsAbsentAndClearsWhatIsNull(t *testing.T) {
 	if o.TotalMinor != 3 || o.Status != 2 || o.DiscountCode.Or("") != "A" || o.CartKey.Valid || !o.CartKey.Present || o.Name.Or("") != "#2" {
 		t.Errorf("fold %+v", o)
 	}
-	if keys := OrderKeys(&o); len(keys) != 0 {
+	if keys := keysOf(&o); len(keys) != 0 {
 		t.Errorf("keys %v of a cleared cart", keys)
 	}
 	if o := Fold([]StoredVersion{{Order: first}}); !reflect.DeepEqual(o, first) {
@@ -215,11 +215,11 @@ func TestKeysOfAnOrder(t *testing.T) {
 	for _, k := range claimed {
 		want = append(want, heldBy(k, "", true)...)
 	}
-	if got := OrderKeys(&o); !slices.Equal(got, want) {
+	if got := keysOf(&o); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	o = wire.Order{CartKey: wire.Some(""), EmailKey: wire.Null[string]()}
-	if got := OrderKeys(&o); len(got) != 0 {
+	if got := keysOf(&o); len(got) != 0 {
 		t.Errorf("%v of empty fields", got)
 	}
 }

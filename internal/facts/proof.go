@@ -42,7 +42,7 @@ func (e *Event) claimed() []Key {
 			keys = append(keys, k)
 		}
 	}
-	if own := visitorKey(e.Visitor); own.Kind == KeyUser {
+	if own := VisitorKey(e.Visitor); own.Kind == KeyUser {
 		keys = append(keys, own)
 	}
 	return keys
@@ -62,7 +62,7 @@ func (e *Event) Keys() []Key {
 	if e.CookieID != "" {
 		keys = append(keys, Key{KeyCookie, e.CookieID})
 	}
-	if own := visitorKey(e.Visitor); own.Kind == KeyVisitor {
+	if own := VisitorKey(e.Visitor); own.Kind == KeyVisitor {
 		keys = append(keys, own)
 	}
 	claimed := e.claimed()
@@ -73,8 +73,25 @@ func (e *Event) Keys() []Key {
 	return keys
 }
 
-// OrderKeys returns the keys that join an order to visitors.
-func OrderKeys(o *wire.Order) []Key {
+// Verified returns the keys of the event of which a backend says that the shopper is
+// logged in: those that a key of KeyVerified holds.
+func (e *Event) Verified() []Key {
+	if !e.ByAPIKey() || !e.Identity.Verified || e.Visitor == "" || !e.Human() {
+		return nil
+	}
+	return e.claimed()
+}
+
+// OrderJoin is a key that joins an order to visitors.
+type OrderJoin struct {
+	Key
+	// Stored is the key by which the orders that have it are found. It is the key itself,
+	// and of KeyVerified the claimed key that it holds: the same orders have both.
+	Stored Key
+}
+
+// OrderJoins returns the keys that join an order to visitors.
+func OrderJoins(o *wire.Order) []OrderJoin {
 	var keys, claimed []Key
 	add := func(to *[]Key, kind KeyKind, value string) {
 		if value != "" {
@@ -82,7 +99,7 @@ func OrderKeys(o *wire.Order) []Key {
 		}
 	}
 	add(&keys, KeyCart, o.CartKey.Or(""))
-	own := visitorKey(boundedID(o.VisitorID.Or("")))
+	own := VisitorKey(boundedID(o.VisitorID.Or("")))
 	switch {
 	case o.UserIDMAC == wire.MACValid:
 		own.Kind = KeyCookie
@@ -99,11 +116,20 @@ func OrderKeys(o *wire.Order) []Key {
 	if own.Kind == KeyUser {
 		add(&claimed, KeyUser, own.Value)
 	}
-	keys = append(keys, claimed...)
-	for _, k := range claimed {
-		keys = append(keys, heldBy(k, boundedID(o.NetKey.Or("")), true)...)
+	joins := make([]OrderJoin, 0, len(keys)+3*len(claimed))
+	for _, k := range append(keys, claimed...) {
+		joins = append(joins, OrderJoin{k, k})
 	}
-	return keys
+	for _, k := range claimed {
+		for _, held := range heldBy(k, boundedID(o.NetKey.Or("")), true) {
+			stored := held
+			if held.Kind == KeyVerified {
+				stored = k
+			}
+			joins = append(joins, OrderJoin{held, stored})
+		}
+	}
+	return joins
 }
 
 // Proof says by what a touch is known to be the buyer's (docs/attribution.md,

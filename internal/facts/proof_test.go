@@ -51,7 +51,7 @@ func TestKeysThatAnEventProves(t *testing.T) {
 func TestKeysThatAnOrderProves(t *testing.T) {
 	f := func(name, want string, o wire.Order) {
 		t.Helper()
-		if got := kindsOf(OrderKeys(&o)); got != want {
+		if got := kindsOf(keysOf(&o)); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
@@ -73,14 +73,14 @@ func TestAnEventAndAnOrderOfOneShopperShareTheirKeys(t *testing.T) {
 	e := Event{Visitor: shopper, Event: wire.Event{VisitorID: shopper, NetKey: "n",
 		Identity: wire.Identity{CartKey: "k1:c", CustomerKey: "k1:i", EmailKey: "k1:e", PhoneKey: "k1:p"}}}
 	keys := e.Keys()
-	for _, k := range OrderKeys(&o) {
+	for _, k := range keysOf(&o) {
 		if shared := slices.Contains(keys, k); shared != (k.Kind != KeyVerified) {
 			t.Errorf("%v is shared: %t", k, shared)
 		}
 	}
 	e.Trust, e.Identity.Verified = wire.TrustKey, true
 	keys = e.Keys()
-	for _, k := range OrderKeys(&o) {
+	for _, k := range keysOf(&o) {
 		if shared := slices.Contains(keys, k); shared != (k.Kind != KeyNetwork) {
 			t.Errorf("%v of a backend's event is shared: %t", k, shared)
 		}
@@ -157,4 +157,45 @@ func TestAnEventShowsThatItsVisitorCameByACampaign(t *testing.T) {
 	f(true, func(e *wire.Event) { e.Context.ClickIDs = map[string]string{"gclid": "1"} })
 	f(false, func(e *wire.Event) { e.Context.Page.Referrer = "https://www.google.com/" })
 	f(true, func(e *wire.Event) { e.Event = "LINK_CLICK" })
+}
+
+// keysOf returns the keys that join an order to visitors.
+func keysOf(o *wire.Order) (keys []Key) {
+	for _, k := range OrderJoins(o) {
+		keys = append(keys, k.Key)
+	}
+	return keys
+}
+
+// The orders that have a verified key are found by the key that it holds; every other key
+// finds its orders itself.
+func TestAVerifiedKeyIsFoundByTheKeyThatItHolds(t *testing.T) {
+	t.Parallel()
+	o := wire.Order{EmailKey: wire.Some("k1:e"), CustomerKey: wire.Some("k1:c"), NetKey: wire.Some("k1:n"), CartKey: wire.Some("k1:t")}
+	var e Event
+	e.VisitorID, e.Visitor, e.Trust = "v", "v", wire.TrustKey
+	e.Identity = wire.Identity{EmailKey: "k1:e", CustomerKey: "k1:c", Verified: true}
+	verified := 0
+	for _, k := range OrderJoins(&o) {
+		if k.Kind != KeyVerified {
+			if k.Stored != k.Key {
+				t.Errorf("%v is found by %v", k.Key, k.Stored)
+			}
+			continue
+		}
+		verified++
+		if held := heldBy(k.Stored, "", true); len(held) != 1 || held[0] != k.Key {
+			t.Errorf("%v is found by %v, which gives %v", k.Key, k.Stored, held)
+		}
+		if !slices.Contains(e.Keys(), k.Key) || !slices.Contains(e.Verified(), k.Stored) {
+			t.Errorf("%v of an event does not find the orders of %v", k.Key, k.Stored)
+		}
+	}
+	if verified != 2 {
+		t.Errorf("%d verified keys, want 2", verified)
+	}
+	e.Identity.Verified = false
+	if list := e.Verified(); list != nil {
+		t.Errorf("%v of an event that is not verified", list)
+	}
 }

@@ -148,13 +148,20 @@ func withMigrations(dsn, schema string, f func(provider *goose.Provider) error) 
 // Pool is the pool itself, for statements outside a transaction.
 func (db *DB) Pool() *pgxpool.Pool { return db.pool }
 
+// begin begins a transaction that the server ends if it waits for its client for half a
+// minute. A process that is stopped, or whose machine is cut off, would otherwise keep
+// its locks for as long as the connection lasts: the next owner of a partition would wait
+// for it. Both statements go together, and poolers let them pass.
+const begin = `begin; set local idle_in_transaction_session_timeout = '30s'`
+
 // InTx runs f in one transaction: committed when f returns nil, else rolled
-// back. Where ctx carries a Transactor, that one runs f.
+// back. f must not pause for half a minute between two statements. Where ctx carries a
+// Transactor, that one runs f.
 func (db *DB) InTx(ctx context.Context, f func(tx pgx.Tx) error) error {
 	if t, ok := ctx.Value(transactorKey{}).(Transactor); ok {
 		return Translate(t.InTx(ctx, f))
 	}
-	return Translate(pgx.BeginFunc(ctx, db.pool, f))
+	return Translate(pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{BeginQuery: begin}, f))
 }
 
 // Snapshot runs f on one unchanging view of the data, read only.
@@ -231,6 +238,8 @@ func Translate(err error) error {
 			return fmt.Errorf("%w: %w", commerce.ErrConflict, err)
 		case strings.HasPrefix(pg.Code, "08"), strings.HasPrefix(pg.Code, "53"), strings.HasPrefix(pg.Code, "57P"):
 			return fmt.Errorf("%w: %w", commerce.ErrUnavailable, err) // connection, resources, shutdown
+		case pg.Code == "55P03": // lock_not_available: where a lock_timeout is set
+			return fmt.Errorf("%w: %w", commerce.ErrUnavailable, err)
 		}
 		return err
 	}

@@ -39,6 +39,9 @@ func connect(t *testing.T, dsn string) *pgx.Conn {
 	return conn
 }
 
+// ofDigests are the indexes of digests that have the company in them.
+var ofDigests = map[string]string{"payout_names": "facts.NameDigest"}
+
 func TestEveryKeyAndIndexOfStoreDataStartsWithCompanyID(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, devtest.Postgres(t))
@@ -60,7 +63,7 @@ func TestEveryKeyAndIndexOfStoreDataStartsWithCompanyID(t *testing.T) {
 	_, err = pgx.ForEachRow(rows, []any{&table, &index, &isPrimary, &first}, func() error {
 		tables[table] = true
 		primary[table] = primary[table] || isPrimary
-		if controlPlane[table] == "" && index != "" && first != "company_id" {
+		if controlPlane[table] == "" && index != "" && first != "company_id" && ofDigests[index] == "" {
 			t.Errorf("index %s of %s starts with %q, not with company_id", index, table, first)
 		}
 		return nil

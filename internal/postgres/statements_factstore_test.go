@@ -36,7 +36,9 @@ func factstoreStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	stores, err := merchant.New(db).CreateStore(t.Context(), commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
 	must(err)
 	store, ctx, company := factstore.New(db), t.Context(), stores.Live.CompanyID
-	_, err = store.Offset(ctx, wire.TopicEvents, 0, "cluster", 0)
+	before, err := store.TakeOver(ctx, wire.TopicEvents, 0, "cluster", 0)
+	must(err)
+	taken, err := store.TakeOver(ctx, wire.TopicEvents, 0, "cluster", 0)
 	must(err)
 	_, err = store.Offsets(ctx)
 	must(err)
@@ -46,8 +48,11 @@ func factstoreStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	must(err)
 	must(store.MakeMonths(ctx, noon, []time.Time{noon}))
 	must(store.Transact(ctx, func(tx *factstore.Tx) error {
-		must(tx.MoveOffsets(ctx, "cluster", []facts.Move{{Topic: wire.TopicEvents, From: 0, To: 1}}))
-		must(tx.MoveOffsets(ctx, "cluster", []facts.Move{{Topic: wire.TopicEvents, From: 0, To: 1}}), facts.ErrFenced)
+		move := facts.Move{Topic: wire.TopicEvents, Epoch: before.Epoch, From: 0, To: 1}
+		must(tx.MoveOffsets(ctx, "cluster", []facts.Move{move}), facts.ErrFenced)
+		move.Epoch = taken.Epoch
+		must(tx.MoveOffsets(ctx, "cluster", []facts.Move{move}))
+		must(tx.MoveOffsets(ctx, "cluster", []facts.Move{move}), facts.ErrFenced)
 		must(storeFacts(ctx, tx, company))
 		must(findOrders(ctx, tx, company))
 		must(decideOrders(ctx, tx, company))
@@ -64,6 +69,12 @@ func factstoreStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	if len(dropped) != 1 || dropped[0] != "event_fact_2025_03" {
 		t.Errorf("partitions dropped: %v", dropped)
 	}
+	_, err = store.Imbalances(ctx, company, []string{"2026-03-10"}, 10)
+	must(err)
+	_, err = store.SoldDays(ctx, company, "infinity", 10)
+	must(err)
+	_, err = store.CompaniesAfter(ctx, "", 10)
+	must(err)
 	companies, err := store.QueuedCompanies(ctx)
 	must(err)
 	if len(companies) > 1 {
@@ -119,7 +130,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 
 func findOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 	key := facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}
-	spans := []facts.KeySpan{{Key: key, From: noon, To: noon}}
+	spans := []facts.KeySpan{{Key: key, From: noon, To: noon}, {Key: facts.RuleKey(facts.KeyUTM, "ana"), From: noon, To: noon}}
 	changed := []facts.ChangedKey{{Key: key, From: noon, To: noon, Least: 0, Most: 9}}
 	cause := facts.Cause{Kind: facts.CauseEvent}
 	return errors.Join(

@@ -38,6 +38,8 @@ func replayStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	must(replay.Run(t.Context(), db, dsn, replay.Options{Connect: []postgres.Option{postgres.WithTracer(recorder)}}, read, func(live *replay.Snapshot, fresh *replay.Schema) error {
 		_, _, err := live.AlteredStatements(t.Context(), 1)
 		must(err)
+		_, err = live.Imbalances(t.Context(), 1)
+		must(err)
 		_, err = live.CheckSums(t.Context())
 		must(err)
 		_, err = fresh.CheckSums(t.Context(), live.Companies)

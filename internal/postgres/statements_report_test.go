@@ -42,7 +42,7 @@ func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	must(err)
 	_, err = db.Order(ctx, company, "1")
 	must(err)
-	for _, f := range []commerce.OrderFilter{{}, {Coupon: "ANA10"}, {UpdatedSince: time.Now()}} {
+	for _, f := range []commerce.OrderFilter{{}, {Coupon: "ANA10"}, {InfluencerID: "019cd7a4-2e00-7000-8000-000000000002"}, {UpdatedSince: time.Now()}} {
 		f.Limit = 1
 		_, err = db.Orders(ctx, company, f)
 		must(err)

@@ -13,8 +13,4 @@
       menu.querySelector('summary').focus();
     }
   });
-  // The current page is in sight where the pages' row is wider than the screen.
-  const current = document.querySelector('.pages a[aria-current]');
-  const row = document.querySelector('.pages');
-  if (current && row.scrollWidth > row.clientWidth) row.scrollLeft = current.offsetLeft - row.clientWidth / 2 + current.offsetWidth / 2;
 })();

@@ -40,7 +40,7 @@ func (p *Printer) Period(start, end string) string {
 	case from == to:
 		return p.T("date.on", from)
 	}
-	return from + " – " + to
+	return from + "\u00a0– " + to
 }
 
 // format replaces, in a text of the catalogue, {d} {dd} by the day of the month,

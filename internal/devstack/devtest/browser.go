@@ -2,6 +2,7 @@ package devtest
 
 import (
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/go-rod/rod"
@@ -9,9 +10,10 @@ import (
 	"github.com/go-rod/rod/lib/launcher/flags"
 )
 
-// Browser starts a headless Chromium with an empty profile. It is closed when the
-// test ends. The test fails, and is never skipped, if Chromium is not installed.
-func Browser(t testing.TB) *rod.Browser {
+// Browser starts a headless Chromium with an empty profile, and with more switches,
+// "name" or "name=value" each. It is closed when the test ends. The test fails, and is
+// never skipped, if Chromium is not installed.
+func Browser(t testing.TB, switches ...string) *rod.Browser {
 	t.Helper()
 	NeedsIntegration(t)
 	start := launcher.New().Bin(chromium(t)).
@@ -22,6 +24,14 @@ func Browser(t testing.TB) *rod.Browser {
 		Set("disable-gpu").Set("disable-quic").Set("no-first-run").
 		Set("disable-background-networking").Set("disable-component-update").Set("disable-sync").
 		Delete(flags.Flag("enable-automation")) // it shows a banner, which moves the page
+	for _, one := range switches {
+		name, value, given := strings.Cut(one, "=")
+		if given {
+			start.Set(flags.Flag(name), value)
+		} else {
+			start.Set(flags.Flag(name))
+		}
+	}
 	control, err := start.Launch()
 	if err != nil {
 		t.Fatalf("devtest: start Chromium: %v", err)

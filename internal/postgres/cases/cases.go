@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -59,7 +60,7 @@ func (t Tx) Cases(ctx context.Context, companyID string, limits facts.Limits, or
 	}); err != nil {
 		return nil, fmt.Errorf("read orders: %w", err)
 	}
-	if err := t.keys(ctx, companyID, limits, open, byID); err != nil {
+	if err := t.keys(ctx, companyID, limits, open); err != nil {
 		return nil, fmt.Errorf("read keys of orders: %w", err)
 	}
 	if err := t.decisions(ctx, companyID, orderIDs, byID); err != nil {
@@ -147,95 +148,123 @@ func into(s *facts.StoredEvent) []any {
 	return []any{&s.CompanyID, (*[16]byte)(&s.EventID), &s.Name, &s.Visitor, &s.At, &s.Record}
 }
 
-// interval is the time around one order in which sightings and orders count.
-type interval struct {
-	orderID string
-	from    time.Time // createdAt − Limits.Window
-	to      time.Time // createdAt + Limits.SightingsAfter
-	netFrom time.Time // createdAt − Limits.NetworkBefore
-	netTo   time.Time // createdAt + Limits.NetworkAfter
+// keyRequest asks where one key of one case leads.
+type keyRequest struct {
+	n      int32     // index of the request
+	key    facts.Key // as visitors were seen with it
+	stored facts.Key // by which the orders that have it are found; they are counted where it is the key itself
+	from   time.Time // orders count that were created from here
+	to     time.Time // … to here
+
+	firstSlot, lastSlot int32 // of sightings
+	fromMS, toMS        int64 // of instants of sightings, Unix milliseconds
 }
 
-var intervalRows = postgres.Rows[interval]{
-	postgres.Col("order_id", "text", func(i *interval) string { return i.orderID }),
-	postgres.Col("lo", "timestamptz", func(i *interval) time.Time { return i.from }),
-	postgres.Col("hi", "timestamptz", func(i *interval) time.Time { return i.to }),
-	postgres.Col("lo_ms", "bigint", func(i *interval) int64 { return i.from.Add(time.Millisecond - 1).UnixMilli() }),
-	postgres.Col("hi_ms", "bigint", func(i *interval) int64 { return i.to.UnixMilli() }),
-	postgres.Col("first_day", "int", func(i *interval) int32 { return facts.SlotOf(facts.DayOf(i.from)) }),
-	postgres.Col("last_day", "int", func(i *interval) int32 { return facts.SlotOf(facts.DayOf(i.to)) }),
-	postgres.Col("first_hour", "int", func(i *interval) int32 { return facts.SlotOf(facts.HourOf(i.netFrom)) }),
-	postgres.Col("last_hour", "int", func(i *interval) int32 { return facts.SlotOf(facts.HourOf(i.netTo)) }),
+var keyRows = postgres.Rows[keyRequest]{
+	postgres.Col("n", "int", func(k *keyRequest) int32 { return k.n }),
+	postgres.Col("kind", "smallint", func(k *keyRequest) int16 { return k.key.Kind.Code() }),
+	postgres.Col("key", "bytea", func(k *keyRequest) []byte { return k.key.Pack() }),
+	postgres.Col("counts", "boolean", func(k *keyRequest) bool { return k.key == k.stored }),
+	postgres.Col("lo", "timestamptz", func(k *keyRequest) time.Time { return k.from }),
+	postgres.Col("hi", "timestamptz", func(k *keyRequest) time.Time { return k.to }),
+	postgres.Col("first_slot", "int", func(k *keyRequest) int32 { return k.firstSlot }),
+	postgres.Col("last_slot", "int", func(k *keyRequest) int32 { return k.lastSlot }),
+	postgres.Col("lo_ms", "bigint", func(k *keyRequest) int64 { return k.fromMS }),
+	postgres.Col("hi_ms", "bigint", func(k *keyRequest) int64 { return k.toMS }),
+}
+
+// requestOf makes the request for a key of an order: sightings and orders count in the
+// order's interval. Sightings of kind network are by hour of receipt, and all of an hour's
+// count. A sighting has milliseconds: those of the request are the first and the last of
+// the interval.
+func requestOf(k facts.OrderJoin, created time.Time, limits facts.Limits) keyRequest {
+	from, to := created.Add(-limits.WindowAt(created)), created.Add(limits.SightingsAfter)
+	r := keyRequest{key: k.Key, stored: k.Stored, from: from, to: to}
+	if k.Kind == facts.KeyNetwork {
+		r.firstSlot, r.lastSlot = facts.SlotOf(facts.HourOf(created.Add(-limits.NetworkBefore))), facts.SlotOf(facts.HourOf(created.Add(limits.NetworkAfter)))
+		r.fromMS, r.toMS = math.MinInt64, math.MaxInt64
+		return r
+	}
+	r.firstSlot, r.lastSlot = facts.SlotOf(facts.DayOf(from)), facts.SlotOf(facts.DayOf(to))
+	r.fromMS, r.toMS = from.Add(time.Millisecond-1).UnixMilli(), to.UnixMilli()
+	return r
 }
 
 // readKeys reads no more rows than a hub limit needs. A visitor has one sighting for
 // each key and day. So the first (limit + 1) × days rows of a key have more visitors
 // than the limit, or they are all of its rows. The visitors of a key with too many
-// orders are not read at all. Sightings of kind network are by hour, and all of an
-// hour's count. A sighting has milliseconds: lo_ms and hi_ms are the first and the last of
-// the interval.
+// orders are not read at all.
 var readKeys = `
-	select o.order_id, k.kind, k.key, c.orders, v.seen, v.visitors
-	from ` + intervalRows.Unnest("o") + `
-	cross join lateral (
-		select kind, key, kind = 4 as by_hour from order_key
-		where company_id = @company_id and order_id = o.order_id and kind = any(@join_kinds) offset 0) k
+	select k.n, c.orders, v.seen, v.visitors
+	from ` + keyRows.Unnest("k") + `
 	cross join lateral (
 		select count(*) as orders from (
 			select 1 from order_key x
-			where x.company_id = @company_id and x.kind = k.kind and x.key = k.key and x.hub = any('{0,1,2,3}'::smallint[]) and x.created_at between o.lo and o.hi
+			where k.counts and x.company_id = @company_id and x.kind = k.kind and x.key = k.key and x.hub = any('{0,1,2,3}'::smallint[]) and x.created_at between k.lo and k.hi
 			limit @most_orders) n) c
 	cross join lateral (
 		select count(distinct visitor) as seen,
-			coalesce(array_agg(distinct visitor) filter (where k.by_hour or first_at between o.lo_ms and o.hi_ms or last_at between o.lo_ms and o.hi_ms), '{}') as visitors
+			coalesce(array_agg(distinct visitor) filter (where first_at between k.lo_ms and k.hi_ms or last_at between k.lo_ms and k.hi_ms), '{}') as visitors
 		from (
 			select visitor, slot::bigint * 3600000 + first_ms as first_at, slot::bigint * 3600000 + last_ms as last_at from sighting s
-			where s.company_id = @company_id and s.kind = k.kind and s.key = k.key
-				and s.slot between case when k.by_hour then o.first_hour else o.first_day end and case when k.by_hour then o.last_hour else o.last_day end
+			where s.company_id = @company_id and s.kind = k.kind and s.key = k.key and s.slot between k.first_slot and k.last_slot
 				and c.orders < @most_orders
-			order by s.slot, s.visitor limit @most_sightings) d) v
-	order by o.order_id`
+			order by s.slot, s.visitor limit @most_sightings) d) v`
 
 // keys reads where the orders' keys lead, into the cases.
-func (t Tx) keys(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case, byID map[string]*facts.Case) error {
-	intervals := make([]interval, len(list))
-	for i, c := range list {
-		created := c.Order.CreatedAt
-		intervals[i] = interval{c.Order.OrderID, created.Add(-limits.WindowAt(created)), created.Add(limits.SightingsAfter), created.Add(-limits.NetworkBefore), created.Add(limits.NetworkAfter)}
+func (t Tx) keys(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case) error {
+	var requests []keyRequest
+	for _, c := range list {
+		joins := facts.OrderJoins(&c.Order)
+		slices.SortFunc(joins, func(a, b facts.OrderJoin) int {
+			return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Value, b.Value))
+		})
+		c.Keys = make([]facts.KeyReach, len(joins))
+		for i, k := range joins {
+			c.Keys[i].Key = k.Key
+			r := requestOf(k, c.Order.CreatedAt, limits)
+			r.n = int32(len(requests))
+			requests = append(requests, r)
+		}
 	}
-	rows, err := t.tx.Query(ctx, readKeys, intervalRows.Args(intervals, pgx.NamedArgs{
-		"company_id": companyID, "join_kinds": facts.Codes(facts.JoinKinds),
-		"most_orders": limits.Orders + 1, "most_sightings": (limits.Visitors + 1) * days(limits),
+	reached := make([]facts.KeyReach, len(requests))
+	rows, err := t.tx.Query(ctx, readKeys, keyRows.Args(requests, pgx.NamedArgs{
+		"company_id": companyID, "most_orders": limits.Orders + 1, "most_sightings": (limits.Visitors + 1) * days(limits),
 	}))
 	if err != nil {
 		return err
 	}
-	var id string
-	var kind int16
-	var key []byte
+	var n int32
 	var k facts.KeyReach
 	var visitors [][]byte
-	_, err = pgx.ForEachRow(rows, []any{&id, &kind, &key, &k.Orders, &k.DayVisitors, &visitors}, func() (err error) {
-		read := k
-		if read.Key, err = facts.UnpackKey(kind, key); err != nil {
-			return err
-		}
-		read.Visitors = make([]string, len(visitors))
+	if _, err = pgx.ForEachRow(rows, []any{&n, &k.Orders, &k.DayVisitors, &visitors}, func() (err error) {
+		k.Key, k.Visitors = requests[n].key, make([]string, len(visitors))
 		for i, v := range visitors {
-			if read.Visitors[i], err = packed.Text(v); err != nil {
+			if k.Visitors[i], err = packed.Text(v); err != nil {
 				return err
 			}
 		}
-		slices.Sort(read.Visitors)
-		byID[id].Keys = append(byID[id].Keys, read)
+		slices.Sort(k.Visitors)
+		reached[n] = k
 		return nil
-	})
-	for _, c := range list {
-		slices.SortFunc(c.Keys, func(a, b facts.KeyReach) int {
-			return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Value, b.Value))
-		})
+	}); err != nil {
+		return err
 	}
-	return err
+	for _, c := range list {
+		of := requests[:len(c.Keys)]
+		copy(c.Keys, reached)
+		requests, reached = requests[len(of):], reached[len(of):]
+		for i, r := range of {
+			if r.key == r.stored {
+				continue
+			}
+			j := slices.IndexFunc(c.Keys, func(k facts.KeyReach) bool { return k.Key == r.stored })
+			if c.Keys[i].Orders = c.Keys[j].Orders; c.Keys[i].Orders > limits.Orders { // its visitors are left out, as those of every such key
+				c.Keys[i].DayVisitors, c.Keys[i].Visitors = 0, []string{}
+			}
+		}
+	}
+	return nil
 }
 
 // days returns on how many UTC days an order's interval lies at most: its length,

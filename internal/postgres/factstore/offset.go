@@ -10,27 +10,26 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
-// Offset returns a partition's first record that is not yet applied. Where none is
-// stored, it stores first, the beginning of the log, and returns it.
-// facts.ErrOtherCluster where the stored offset belongs to another cluster.
-func (s *Store) Offset(ctx context.Context, topic string, partition int, clusterID string, first int64) (int64, error) {
-	var next int64
+// TakeOver makes the caller the partition's owner for one topic: from then on those who
+// took it over before are fenced. It waits until a transaction of theirs has ended.
+// Where no offset is stored, it stores first, the beginning of the log.
+// facts.ErrOtherCluster where the stored offset belongs to another cluster: then nothing
+// changes.
+func (s *Store) TakeOver(ctx context.Context, topic string, partition int, clusterID string, first int64) (taken facts.Taken, err error) {
 	var cluster string
-	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `insert into consumer_offset (topic, partition, cluster_id, next) values ($1, $2, $3, $4) on conflict do nothing`,
-			topic, partition, clusterID, first)
-		if err != nil {
-			return err
-		}
-		return tx.QueryRow(ctx, `select next, cluster_id from consumer_offset where topic = $1 and partition = $2`, topic, partition).Scan(&next, &cluster)
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `
+			insert into consumer_offset as o (topic, partition, cluster_id, next, epoch) values ($1, $2, $3, $4, 1)
+			on conflict (topic, partition) do update set epoch = o.epoch + (o.cluster_id = excluded.cluster_id)::int
+			returning next, epoch, cluster_id`, topic, partition, clusterID, first).Scan(&taken.Next, &taken.Epoch, &cluster)
 	})
 	if err != nil {
-		return 0, fmt.Errorf("postgres: offset of %s/%d: %w", topic, partition, err)
+		return facts.Taken{}, fmt.Errorf("postgres: take over %s/%d: %w", topic, partition, err)
 	}
 	if cluster != clusterID {
-		return 0, fmt.Errorf("postgres: offset of %s/%d: %w: stored %q, connected to %q", topic, partition, facts.ErrOtherCluster, cluster, clusterID)
+		return facts.Taken{}, fmt.Errorf("postgres: take over %s/%d: %w: stored %q, connected to %q", topic, partition, facts.ErrOtherCluster, cluster, clusterID)
 	}
-	return next, nil
+	return taken, nil
 }
 
 // Offsets returns the stored offset of every partition that a processor has ever
@@ -49,13 +48,14 @@ func (s *Store) Offsets(ctx context.Context) ([]facts.StoredOffset, error) {
 
 // MoveOffsets moves offsets, each by a compare-and-set, so that a batch is applied
 // once. The locks on the rows make a new owner wait until an old one's transaction
-// has ended. facts.ErrFenced where an offset is not where its move begins.
+// has ended. facts.ErrFenced where an offset is not where its move begins, or where
+// somebody has taken the partition over since (TakeOver).
 func (t *Tx) MoveOffsets(ctx context.Context, clusterID string, moves []facts.Move) error {
 	for _, m := range moves {
 		tag, err := t.tx.Exec(ctx, `
 			update consumer_offset set next = @to
-			where topic = @topic and partition = @partition and cluster_id = @cluster_id and next = @from`,
-			pgx.NamedArgs{"topic": m.Topic, "partition": m.Partition, "cluster_id": clusterID, "from": m.From, "to": m.To})
+			where topic = @topic and partition = @partition and cluster_id = @cluster_id and epoch = @epoch and next = @from`,
+			pgx.NamedArgs{"topic": m.Topic, "partition": m.Partition, "cluster_id": clusterID, "epoch": m.Epoch, "from": m.From, "to": m.To})
 		if err != nil {
 			return fmt.Errorf("move offset of %s/%d: %w", m.Topic, m.Partition, err)
 		}

@@ -140,6 +140,7 @@ func (t *Tx) MarkHubs(ctx context.Context, companyID string, orderIDs []string, 
 var spanRows = postgres.Rows[facts.KeySpan]{
 	postgres.Col("kind", "smallint", func(s *facts.KeySpan) int16 { return s.Kind.Code() }),
 	postgres.Col("key", "bytea", func(s *facts.KeySpan) []byte { return s.Key.Pack() }),
+	postgres.Col("hub", "smallint", func(s *facts.KeySpan) int16 { return s.Hub.Code() }),
 	postgres.Col("lo", "timestamptz", func(s *facts.KeySpan) time.Time { return s.From }),
 	postgres.Col("hi", "timestamptz", func(s *facts.KeySpan) time.Time { return s.To }),
 }
@@ -155,29 +156,61 @@ func ordersByKeys(hub string) string {
 		where company_id = @company_id and kind = k.kind and key = k.key and hub ` + hub + ` and created_at between k.lo and k.hi offset 0) x`
 }
 
-// ordersOfKeys has the SQL without (false) and with (true) the orders around which
-// the key is a hub.
-var ordersOfKeys = map[bool]string{false: ordersByKeys("= 0"), true: ordersByKeys(anyHub)}
+// ordersOfKeys has the SQL that finds the orders around which keys are what the spans say
+// (false), or all orders of the keys (true).
+var ordersOfKeys = map[bool]string{false: ordersByKeys("= k.hub"), true: ordersByKeys(anyHub)}
 
 // anyHub is the condition on hub for all orders of a key: with it the primary key finds
 // those of a span of time in one range for each value (facts.Hub.Code).
 const anyHub = "= any('{0,1,2,3}'::smallint[])"
 
-// OrdersByKeys returns the ids of the orders of keys, at most limit. hubs: also the
-// orders around which the key is a hub.
+// OrdersByKeys returns the ids of the orders of keys, at most limit. hubs: all of them,
+// whatever the key is around an order.
 func (t *Tx) OrdersByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool, limit int) ([]string, error) {
-	if len(spans) == 0 {
-		return nil, nil
+	names, keys := namesOf(companyID, spans)
+	var ids []string
+	if len(names) > 0 {
+		found, err := t.texts(ctx, "find orders by names", `select distinct order_id from (`+ordersOfNames+`) q limit @most`,
+			nameSpanRows.Args(names, pgx.NamedArgs{"company_id": companyID, "most": limit}))
+		if err != nil {
+			return nil, err
+		}
+		ids = found
 	}
-	return t.texts(ctx, "find orders by keys", `select distinct order_id from (`+ordersOfKeys[hubs]+`) q limit @most`,
-		spanRows.Args(spans, pgx.NamedArgs{"company_id": companyID, "most": limit}))
+	if len(keys) > 0 {
+		found, err := t.texts(ctx, "find orders by keys", `select distinct order_id from (`+ordersOfKeys[hubs]+`) q limit @most`,
+			spanRows.Args(keys, pgx.NamedArgs{"company_id": companyID, "most": limit}))
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, found...)
+	}
+	if len(names) > 0 && len(keys) > 0 {
+		slices.Sort(ids)
+		ids = slices.Compact(ids)
+		ids = ids[:min(len(ids), limit)]
+	}
+	return ids, nil
 }
 
 // QueueByKeys queues the orders that OrdersByKeys finds without a limit, and returns
 // how many were not queued already.
-func (t *Tx) QueueByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool, cause facts.Cause) (int, error) {
-	return t.queue(ctx, companyID, `select distinct company_id, order_id, @cause::text as cause from (`+ordersOfKeys[hubs]+`) q`,
-		spanRows.Args(spans, pgx.NamedArgs{"company_id": companyID, "cause": cause.String()}))
+func (t *Tx) QueueByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool, cause facts.Cause) (queued int, err error) {
+	names, keys := namesOf(companyID, spans)
+	args := pgx.NamedArgs{"company_id": companyID, "cause": cause.String()}
+	if len(names) > 0 {
+		if queued, err = t.queue(ctx, companyID, `select distinct company_id, order_id, @cause::text as cause from (`+ordersOfNames+`) q`, nameSpanRows.Args(names, args)); err != nil {
+			return 0, err
+		}
+	}
+	if len(keys) > 0 {
+		more, err := t.queue(ctx, companyID, `select distinct company_id, order_id, @cause::text as cause from (`+ordersOfKeys[hubs]+`) q`, spanRows.Args(keys, args))
+		if err != nil {
+			return 0, err
+		}
+		queued += more
+	}
+	return queued, nil
 }
 
 var changedKeyRows = postgres.Rows[facts.ChangedKey]{

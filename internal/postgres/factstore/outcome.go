@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -80,35 +81,42 @@ func (t *Tx) Outcomes(ctx context.Context, companyID string, orderIDs []string) 
 	return outcomes, nil
 }
 
-var payoutRows = postgres.Rows[facts.StoredOutcome]{
-	postgres.Col("order_id", "text", func(o *facts.StoredOutcome) string { return o.OrderID }),
-	postgres.Col("influencer_id", "uuid", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(o.Payout.InfluencerID) }),
-	postgres.Col("campaign_id", "text", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(o.Payout.CampaignID) }),
-	postgres.Col("evidence", "text", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(string(o.Payout.Evidence)) }),
-	postgres.Col("coupon_id", "uuid", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(o.Payout.CouponID) }),
-	postgres.Col("state", "text", func(o *facts.StoredOutcome) facts.PayoutState { return o.Payout.State }),
-	postgres.Col("reason", "text", func(o *facts.StoredOutcome) facts.Reason { return o.Payout.Reason }),
-	postgres.Col("proof", "text", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(string(o.Payout.Proof)) }),
-	postgres.Col("payable_on", "date", func(o *facts.StoredOutcome) *string { return postgres.NullIfEmpty(o.Payout.PayableOn) }),
-	postgres.Col("base_minor", "bigint", func(o *facts.StoredOutcome) int64 { return o.Payout.BaseMinor }),
-	postgres.Col("commission_minor", "bigint", func(o *facts.StoredOutcome) int64 { return o.Payout.CommissionMinor }),
-	postgres.Col("fixed_brl_minor", "bigint", func(o *facts.StoredOutcome) int64 { return o.Payout.FixedBRLMinor }),
-	postgres.Col("day", "date", func(o *facts.StoredOutcome) string { return o.Day }),
-	postgres.Col("status", "int", func(o *facts.StoredOutcome) int32 { return int32(o.Status) }),
-	postgres.Col("currency", "text", func(o *facts.StoredOutcome) string { return o.Currency }),
-	postgres.Col("total_minor", "bigint", func(o *facts.StoredOutcome) int64 { return o.TotalMinor }),
+// payoutRow is one row of the table payout.
+type payoutRow struct {
+	*facts.StoredOutcome
+	names *string // see namesText
+}
+
+var payoutRows = postgres.Rows[payoutRow]{
+	postgres.Col("order_id", "text", func(o *payoutRow) string { return o.OrderID }),
+	postgres.Col("influencer_id", "uuid", func(o *payoutRow) *string { return postgres.NullIfEmpty(o.Payout.InfluencerID) }),
+	postgres.Col("campaign_id", "text", func(o *payoutRow) *string { return postgres.NullIfEmpty(o.Payout.CampaignID) }),
+	postgres.Col("evidence", "text", func(o *payoutRow) *string { return postgres.NullIfEmpty(string(o.Payout.Evidence)) }),
+	postgres.Col("coupon_id", "uuid", func(o *payoutRow) *string { return postgres.NullIfEmpty(o.Payout.CouponID) }),
+	postgres.Col("state", "text", func(o *payoutRow) facts.PayoutState { return o.Payout.State }),
+	postgres.Col("reason", "text", func(o *payoutRow) facts.Reason { return o.Payout.Reason }),
+	postgres.Col("proof", "text", func(o *payoutRow) *string { return postgres.NullIfEmpty(string(o.Payout.Proof)) }),
+	postgres.Col("payable_on", "date", func(o *payoutRow) *string { return postgres.NullIfEmpty(o.Payout.PayableOn) }),
+	postgres.Col("base_minor", "bigint", func(o *payoutRow) int64 { return o.Payout.BaseMinor }),
+	postgres.Col("commission_minor", "bigint", func(o *payoutRow) int64 { return o.Payout.CommissionMinor }),
+	postgres.Col("fixed_brl_minor", "bigint", func(o *payoutRow) int64 { return o.Payout.FixedBRLMinor }),
+	postgres.Col("day", "date", func(o *payoutRow) string { return o.Day }),
+	postgres.Col("status", "int", func(o *payoutRow) int32 { return int32(o.Status) }),
+	postgres.Col("currency", "text", func(o *payoutRow) string { return o.Currency }),
+	postgres.Col("total_minor", "bigint", func(o *payoutRow) int64 { return o.TotalMinor }),
+	postgres.Col("names", "text", func(o *payoutRow) *string { return o.names }),
 }
 
 var upsertPayouts = `
 	insert into payout (company_id, order_id, influencer_id, campaign_id, evidence, coupon_id, state, reason, proof, payable_on, base_minor, commission_minor, fixed_brl_minor,
-		day, status, currency, total_minor)
+		day, status, currency, total_minor, names)
 	select @company_id, order_id, influencer_id, campaign_id, evidence, coupon_id, state, reason, proof, payable_on, base_minor, commission_minor, fixed_brl_minor,
-		day, status, currency, total_minor
+		day, status, currency, total_minor, names::bigint[]
 	from ` + payoutRows.Unnest("p") + `
 	on conflict (company_id, order_id) do update set influencer_id = excluded.influencer_id, campaign_id = excluded.campaign_id,
 		evidence = excluded.evidence, coupon_id = excluded.coupon_id, state = excluded.state, reason = excluded.reason, proof = excluded.proof, payable_on = excluded.payable_on,
 		base_minor = excluded.base_minor, commission_minor = excluded.commission_minor, fixed_brl_minor = excluded.fixed_brl_minor,
-		day = excluded.day, status = excluded.status, currency = excluded.currency, total_minor = excluded.total_minor`
+		day = excluded.day, status = excluded.status, currency = excluded.currency, total_minor = excluded.total_minor, names = excluded.names`
 
 // explanation is one row of the table explanation.
 type explanation struct {
@@ -142,17 +150,21 @@ var setDays = `
 // the keys by which the order is found, its hubs, and its day. StoredOutcome.Was must
 // be what Outcomes returned in this transaction.
 func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time, outcomes []facts.StoredOutcome) error {
-	ids := make([]string, len(outcomes))
-	explanations := make([]explanation, len(outcomes))
+	payouts, explanations := make([]payoutRow, len(outcomes)), make([]explanation, len(outcomes))
 	var found, hubs []facts.OrderKey
-	var marked []string // orders whose keys are hubs, or may have been
-	for i, o := range outcomes {
+	var keyed, marked []string // orders that have keys of facts.DerivedKinds, and keys that are hubs; or may have had
+	for i := range outcomes {
+		o := &outcomes[i]
 		body, err := explained.Pack(o.Text)
 		if err != nil {
 			return fmt.Errorf("order %s: %w", o.OrderID, err)
 		}
-		ids[i], explanations[i] = o.OrderID, explanation{o.OrderID, body, o.Hash}
-		found, hubs = append(found, o.FoundBy...), append(hubs, o.Hubs...)
+		payouts[i], explanations[i] = payoutRow{o, namesText(companyID, &o.Outcome)}, explanation{o.OrderID, body, o.Hash}
+		own := slices.DeleteFunc(slices.Clone(o.FoundBy), func(k facts.OrderKey) bool { return slices.Contains(facts.NameKinds, k.Kind) })
+		found, hubs = append(found, own...), append(hubs, o.Hubs...)
+		if o.Was != nil || len(own) > 0 {
+			keyed = append(keyed, o.OrderID)
+		}
 		if o.Was != nil || len(o.Hubs) > 0 {
 			marked = append(marked, o.OrderID)
 		}
@@ -161,14 +173,16 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 	if err := t.writeCredits(ctx, companyID, outcomes); err != nil {
 		return err
 	}
-	if err := t.exec(ctx, "store payouts", upsertPayouts, payoutRows.Args(outcomes, company)); err != nil {
+	if err := t.exec(ctx, "store payouts", upsertPayouts, payoutRows.Args(payouts, company)); err != nil {
 		return err
 	}
 	if err := t.exec(ctx, "store explanations", upsertExplanations, explanationRows.Args(explanations, company)); err != nil {
 		return err
 	}
-	if _, err := t.ReplaceKeys(ctx, companyID, ids, facts.DerivedKinds, found); err != nil {
-		return err
+	if len(keyed) > 0 {
+		if _, err := t.ReplaceKeys(ctx, companyID, keyed, facts.DerivedKinds, found); err != nil {
+			return err
+		}
 	}
 	if len(marked) > 0 {
 		if err := t.MarkHubs(ctx, companyID, marked, facts.JoinKinds, hubs); err != nil {

@@ -53,8 +53,17 @@ var (
 		where o.company_id = @company_id and o.created_at >= @lo::timestamptz and (o.created_at, o.order_id) < (@before::timestamptz, @before_id::text)` + ofFilter + `
 		order by o.created_at desc, o.order_id desc limit @most`
 
-	// ordersOfKey goes by the orders' keys: of a coupon's code, or of an influencer with a
-	// touch or a coupon.
+	// ordersOfInfluencer goes by the index payout_influencer, day after day.
+	ordersOfInfluencer = `
+		select ` + postgres.List(orderColumns) + ` from payout p
+		join orders o on o.company_id = p.company_id and o.order_id = p.order_id
+		left join influencer i on i.company_id = p.company_id and i.influencer_id = p.influencer_id
+		left join campaign c on c.company_id = p.company_id and c.campaign_id = p.campaign_id
+		where p.company_id = @company_id and p.influencer_id = @influencer_id::uuid and p.day between @first_day::date and @last_day::date
+			and o.created_at >= @lo::timestamptz and (o.created_at, o.order_id) < (@before::timestamptz, @before_id::text)` + ofFilter + `
+		order by p.day desc, o.created_at desc, o.order_id desc limit @most`
+
+	// ordersOfKey goes by the orders' keys: of a coupon's code.
 	ordersOfKey = `
 		select ` + postgres.List(orderColumns) + `
 		from order_key k
@@ -95,16 +104,13 @@ func (r *Reader) Orders(ctx context.Context, companyID string, f commerce.OrderF
 	args := pgx.NamedArgs{"company_id": companyID, "status": f.Status, "influencer_id": postgres.NullIfEmpty(f.InfluencerID),
 		"from": postgres.NullIfEmpty(f.From), "to": postgres.NullIfEmpty(f.To), "most": f.Limit}
 	var key *facts.Key
-	switch {
-	case f.Coupon != "":
+	if f.Coupon != "" {
 		k := facts.RuleKey(facts.KeyCode, f.Coupon)
 		key = &k
-	case f.InfluencerID != "":
-		key = &facts.Key{Kind: facts.KeyInfluencer, Value: f.InfluencerID}
 	}
 	if !f.UpdatedSince.IsZero() {
 		args["kind"], args["key"] = nil, nil
-		if f.Coupon != "" {
+		if key != nil {
 			args["kind"], args["key"] = key.Kind.Code(), key.Pack()
 		}
 		args["since"], args["since_id"] = f.UpdatedSince, "" // inclusive: every order id is greater than ""
@@ -113,19 +119,24 @@ func (r *Reader) Orders(ctx context.Context, companyID string, f commerce.OrderF
 		}
 		return r.orders(ctx, changedOrders, args)
 	}
-	args["lo"], args["before"], args["before_id"] = beginning, end, ""
+	from, before, beforeID := beginning, end, ""
 	if day, err := commerce.ParseDay(f.From, time.UTC); err == nil {
-		args["lo"] = day.Add(-aroundZones)
+		from = day.Add(-aroundZones)
 	}
 	if day, err := commerce.ParseDay(f.To, time.UTC); err == nil {
-		args["before"] = day.Add(24*time.Hour + aroundZones)
+		before = day.Add(24*time.Hour + aroundZones)
 	}
 	if !f.After.IsZero() {
-		args["before"], args["before_id"] = f.After.At, f.After.OrderID
+		before, beforeID = f.After.At, f.After.OrderID
 	}
-	if key != nil {
+	args["lo"], args["before"], args["before_id"] = from, before, beforeID
+	switch {
+	case key != nil:
 		args["kind"], args["key"] = key.Kind.Code(), key.Pack()
 		return r.orders(ctx, ordersOfKey, args)
+	case f.InfluencerID != "":
+		args["first_day"], args["last_day"] = from.Add(-aroundZones), before.Add(aroundZones)
+		return r.orders(ctx, ordersOfInfluencer, args)
 	}
 	return r.orders(ctx, newestOrders, args)
 }

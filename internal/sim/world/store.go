@@ -31,6 +31,7 @@ type store struct {
 type tables struct {
 	events  map[string]facts.Copy // by company and id
 	offsets map[string]int64      // by topic and partition
+	epochs  map[string]int64      // by topic and partition
 	counts  map[string]int64      // by outcome
 }
 
@@ -38,7 +39,7 @@ var errAway = errors.New("store: connection refused")
 
 func newStore(w *world, random *dice) *store {
 	return &store{w: w, random: random, row: make(chan struct{}, 1),
-		tables: tables{events: map[string]facts.Copy{}, offsets: map[string]int64{}, counts: map[string]int64{}}}
+		tables: tables{events: map[string]facts.Copy{}, offsets: map[string]int64{}, epochs: map[string]int64{}, counts: map[string]int64{}}}
 }
 
 // trip is the way to the store and back.
@@ -69,9 +70,15 @@ type session struct {
 
 func (s session) Ping(ctx context.Context) error { return s.trip(ctx) }
 
-func (s session) Offset(ctx context.Context, topic string, partition int, _ string, first int64) (int64, error) {
+func (s session) TakeOver(ctx context.Context, topic string, partition int, _ string, first int64) (facts.Taken, error) {
 	if err := s.trip(ctx); err != nil {
-		return 0, err
+		return facts.Taken{}, err
+	}
+	select { // a transaction of the owner before ends first
+	case s.row <- struct{}{}:
+		defer func() { <-s.row }()
+	case <-ctx.Done():
+		return facts.Taken{}, ctx.Err()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +86,8 @@ func (s session) Offset(ctx context.Context, topic string, partition int, _ stri
 	if _, known := s.tables.offsets[name]; !known {
 		s.tables.offsets[name] = first
 	}
-	return s.tables.offsets[name], nil
+	s.tables.epochs[name]++
+	return facts.Taken{Next: s.tables.offsets[name], Epoch: s.tables.epochs[name]}, nil
 }
 
 func offsetName(topic string, partition int) string { return fmt.Sprintf("%s/%d", topic, partition) }
@@ -169,7 +177,7 @@ func (t *transaction) MoveOffsets(ctx context.Context, _ string, moves []facts.M
 	defer t.session.mu.Unlock()
 	for _, m := range moves {
 		name := offsetName(m.Topic, m.Partition)
-		if t.session.tables.offsets[name] != m.From {
+		if t.session.tables.offsets[name] != m.From || t.session.tables.epochs[name] != m.Epoch {
 			return fmt.Errorf("%s: %w", name, facts.ErrFenced)
 		}
 		t.written.offsets[name] = m.To

@@ -20,6 +20,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/facts"
@@ -28,6 +29,8 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/postgres/report"
+	"github.com/tributary-io/tributary/internal/postgres/trial"
+	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/rollup"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -240,11 +243,10 @@ func (f *Fixture) Put(o Order) {
 	}
 }
 
-// FindBy stores the keys by which an order is found: those of an influencer and of a
-// discount code.
-func (f *Fixture) FindBy(companyID, orderID, influencerID, discountCode string) {
+// FindBy stores the keys by which an order is found: those of a discount code.
+func (f *Fixture) FindBy(companyID, orderID, discountCode string) {
 	f.t.Helper()
-	keys := []facts.Key{{Kind: facts.KeyInfluencer, Value: influencerID}}
+	var keys []facts.Key
 	for _, code := range facts.OrderCodes(&wire.Order{DiscountCode: wire.Some(discountCode)}) {
 		keys = append(keys, facts.RuleKey(facts.KeyCode, code))
 	}
@@ -309,6 +311,36 @@ func (f *Fixture) Backends() []int {
 		f.t.Fatal(err)
 	}
 	return pids
+}
+
+// AwaitWaiting returns once n of the database's connections wait for a lock.
+func (f *Fixture) AwaitWaiting(n int) {
+	f.t.Helper()
+	var waiting int
+	await.Until(f.t, await.Long, func() bool {
+		err := f.pool.QueryRow(context.Background(), `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`).Scan(&waiting)
+		return err == nil && waiting == n
+	}, func() string { return fmt.Sprintf("%d connections wait for a lock, want %d", waiting, n) })
+}
+
+// HoldRules keeps other changes of a company's rules waiting, as one that is being made
+// does, until release is called.
+func (f *Fixture) HoldRules(companyID string) (release func()) {
+	f.t.Helper()
+	tx, err := f.pool.Begin(context.Background())
+	if err == nil {
+		_, err = tx.Exec(context.Background(), `select 1 from company where company_id = $1 for no key update`, companyID)
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return func() { _ = tx.Rollback(context.Background()) }
+}
+
+// Previews is what previews changes on this database. They end after an hour.
+func (f *Fixture) Previews(limits preview.Limits) *preview.Previewer {
+	limits.Time = cmp.Or(limits.Time, time.Hour)
+	return preview.New(trial.New(f.db), limits)
 }
 
 // Analyze lets PostgreSQL look at what was put, as autovacuum does some time later.

@@ -1,0 +1,97 @@
+package factstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres"
+)
+
+// imbalancesOf sums the approved orders of days, and their credits by model. Orders that
+// wait to be computed are in neither sum: their credits are those of before.
+func imbalancesOf(days string) string {
+	var sums, models []string
+	for _, model := range facts.Models {
+		column := model + "_minor"
+		sums = append(sums, "coalesce(sum(c."+column+"), 0) as "+column)
+		models = append(models, "('"+model+"', c."+column+")")
+	}
+	return `
+	with approved as (
+		select o.order_id, o.day, o.currency, o.total_minor from orders o
+		where o.company_id = @company_id and o.status = 0` + days + `
+			and not exists (select from recompute r where r.company_id = @company_id and r.order_id = o.order_id)),
+	sold as (select day, currency, sum(total_minor) as total_minor from approved group by 1, 2),
+	credited as (
+		select o.day, c.currency, ` + strings.Join(sums, ", ") + `
+		from approved o join credit c on c.company_id = @company_id and c.order_id = o.order_id group by 1, 2)
+	select day, currency, m.model, coalesce(m.minor, 0), coalesce(s.total_minor, 0)
+	from sold s full join credited c using (day, currency)
+	cross join lateral (values ` + strings.Join(models, ", ") + `) m (model, minor)
+	where coalesce(m.minor, 0) <> coalesce(s.total_minor, 0)
+	order by day, currency, m.model limit @most`
+}
+
+var (
+	imbalancesOfDays = imbalancesOf(" and o.day = any(@days::date[])")
+	imbalancesOfAll  = imbalancesOf("")
+)
+
+// AllImbalances returns where the credits of a company are not what its approved orders
+// come to, the first most of them, ordered by day, currency and model.
+func AllImbalances(ctx context.Context, q postgres.Querier, companyID string, most int) ([]facts.Imbalance, error) {
+	list, err := postgres.Collect(ctx, q, scanImbalance, imbalancesOfAll, pgx.NamedArgs{"company_id": companyID, "most": most})
+	return of(companyID, list, err)
+}
+
+// Imbalances is AllImbalances of days.
+func (s *Store) Imbalances(ctx context.Context, companyID string, days []string, most int) ([]facts.Imbalance, error) {
+	list, err := postgres.Collect(ctx, s.db.Pool(), scanImbalance, imbalancesOfDays, pgx.NamedArgs{"company_id": companyID, "most": most, "days": days})
+	return of(companyID, list, err)
+}
+
+func of(companyID string, list []facts.Imbalance, err error) ([]facts.Imbalance, error) {
+	if err != nil {
+		return nil, fmt.Errorf("postgres: credits and approved orders of %s: %w", companyID, err)
+	}
+	for i := range list {
+		list[i].CompanyID = companyID
+	}
+	return list, nil
+}
+
+func scanImbalance(row pgx.CollectableRow) (i facts.Imbalance, err error) {
+	var credited, approved pgtype.Numeric
+	if err = row.Scan(postgres.Day(&i.Day), &i.Currency, &i.Model, &credited, &approved); err == nil {
+		i.Credited, i.Approved = decimal.NewFromBigInt(credited.Int, credited.Exp), decimal.NewFromBigInt(approved.Int, approved.Exp)
+	}
+	return i, err
+}
+
+// SoldDays returns the days before one that have orders, the newest first, at most limit.
+func (s *Store) SoldDays(ctx context.Context, companyID, before string, limit int) ([]facts.SoldDay, error) {
+	list, err := postgres.Collect(ctx, s.db.Pool(), func(row pgx.CollectableRow) (d facts.SoldDay, err error) {
+		return d, row.Scan(postgres.Day(&d.Day), &d.Orders)
+	}, `
+		select day, sum(orders)::bigint from sale_day where company_id = @company_id and day < @before::date
+		group by day order by day desc limit @most`, pgx.NamedArgs{"company_id": companyID, "before": before, "most": limit})
+	if err != nil {
+		return nil, fmt.Errorf("postgres: days with orders of %s: %w", companyID, err)
+	}
+	return list, nil
+}
+
+// CompaniesAfter returns the ids of companies, in their order, that come after one.
+func (s *Store) CompaniesAfter(ctx context.Context, companyID string, limit int) ([]string, error) {
+	list, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[string], `select company_id from company where company_id > $1 order by company_id limit $2`, companyID, limit)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: companies: %w", err)
+	}
+	return list, nil
+}
