@@ -55,7 +55,7 @@ func (s *shop) retain(now time.Time) facts.Removed {
 // clearAll forgets the seals and removals, too.
 func (s *shop) clearAll() {
 	s.clear()
-	s.exec(`truncate seal, retention`)
+	s.exec(`truncate seal, retention, erasure, erasure_key, erasure_visitor, erased_order, erased_key, sealed_first`)
 }
 
 // earned is all that must not change by age: credits, payouts, explanations, net amounts

@@ -22,6 +22,7 @@ declare
     -- facts
     'event_fact', 'sighting', 'order_version', 'order_personal', 'orders', 'order_key',
     'product', 'product_variant', 'delivery', 'seal', 'retention',
+    'erasure', 'erasure_key', 'erasure_visitor', 'erased_order', 'erased_key', 'sealed_first',
     -- outcomes
     'credit', 'payout', 'explanation', 'ledger_entry', 'recompute',
     'statement', 'statement_payment', 'statement_link',
