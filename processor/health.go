@@ -63,7 +63,8 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 	for _, topic := range inputs {
 		m.records.WithLabelValues(topic)
 	}
-	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.late, m.orders, m.fenced, m.retries, m.hintsDropped, m.setAside, m.checks, m.checksFailed, m.seconds, m.removed, m.retainFailures)
+	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.late, m.orders, m.fenced, m.retries, m.hintsDropped, m.setAside, m.checks, m.checksFailed, m.seconds,
+		m.removed, m.retainFailures)
 	return m
 }
 

@@ -198,10 +198,10 @@ func (p *Processor) Run(ctx context.Context) error {
 	var beside sync.WaitGroup
 	ctx, stop := context.WithCancel(ctx)
 	beside.Go(func() { p.publishHints(ctx) })
-	beside.Go(func() { p.retainDaily(ctx) })
 	if p.Books != nil {
 		beside.Go(func() { p.keepBooks(ctx) })
 	}
+	beside.Go(func() { p.retainDaily(ctx) })
 	err := p.Log.Consume(ctx, p.runPartition)
 	stop()
 	beside.Wait()
