@@ -21,7 +21,7 @@ declare
     'past_setting', 'influencer_unproven', 'evidence_decision', 'audit_log', 'idempotency', 'retention',
     -- facts
     'event_fact', 'sighting', 'order_version', 'order_personal', 'orders', 'order_key',
-    'product', 'product_variant', 'delivery', 'seal', 'retention',
+    'product', 'product_variant', 'delivery', 'seal',
     'erasure', 'erasure_key', 'erasure_visitor', 'erased_order', 'erased_key', 'sealed_first',
     -- outcomes
     'credit', 'payout', 'explanation', 'ledger_entry', 'recompute',
