@@ -292,7 +292,7 @@ func (a *application) leaveErased(ctx context.Context) error {
 	left := map[string]bool{}
 	for i := range gone {
 		left[gone[i].EventID] = true
-		a.countEvents(gone[i].ReceivedAt, facts.DeliveryRejected+codeErased, 1)
+		a.deliveries.once = append(a.deliveries.once, once{id: digestOf("erased", gone[i].Digest()), at: gone[i].ReceivedAt, outcome: facts.DeliveryRejected + codeErased, events: 1})
 	}
 	a.events = slices.DeleteFunc(slices.Clone(a.events), func(e facts.Event) bool { return left[e.EventID] })
 	return nil

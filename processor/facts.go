@@ -6,7 +6,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
@@ -19,9 +18,6 @@ func (a *application) storeEvents(ctx context.Context) error {
 		return err
 	}
 	chosen, others := facts.ChooseCopies(a.events)
-	for _, c := range others {
-		a.countEvents(c.ReceivedAt, facts.DeliveryDuplicate, 1)
-	}
 	inserted, err := a.tx.InsertEvents(ctx, a.company, chosen)
 	if err != nil {
 		return err
@@ -29,9 +25,10 @@ func (a *application) storeEvents(ctx context.Context) error {
 	var fresh, again []facts.Event
 	for _, e := range chosen {
 		if inserted[e.ID] {
-			a.countEvents(e.ReceivedAt, facts.DeliveryStored, 1)
+			from := a.sourceOf(&e)
+			a.deliveries.add(e.ReceivedAt, facts.DeliveryStored, 1, from)
 			if e.Late() {
-				a.countEvents(e.ReceivedAt, facts.DeliveryLate, 1)
+				a.deliveries.add(e.ReceivedAt, facts.DeliveryLate, 1, from)
 				a.done.late++
 			}
 			fresh = append(fresh, e)
@@ -39,6 +36,8 @@ func (a *application) storeEvents(ctx context.Context) error {
 			again = append(again, e)
 		}
 	}
+	a.fresh = fresh
+	a.repeatedInBatch(chosen, others)
 	a.done.stored += len(fresh)
 	a.done.duplicate += len(a.events) - len(fresh)
 	if err := a.tx.WidenSightings(ctx, a.company, facts.Sightings(fresh)); err != nil {
@@ -67,18 +66,10 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 	for _, e := range events {
 		old := stored[e.EventID]
 		if !e.Copy().Before(old) {
-			a.countEvents(e.ReceivedAt, facts.DeliveryDuplicate, 1)
+			a.repeated(e.Digest(), old, e.ReceivedAt, a.sourceOf(&e))
 			continue
 		}
-		a.countEvents(old.ReceivedAt, facts.DeliveryStored, -1)
-		a.countEvents(old.ReceivedAt, facts.DeliveryDuplicate, 1)
-		a.countEvents(e.ReceivedAt, facts.DeliveryStored, 1)
-		if old.Late {
-			a.countEvents(old.ReceivedAt, facts.DeliveryLate, -1)
-		}
-		if e.Late() {
-			a.countEvents(e.ReceivedAt, facts.DeliveryLate, 1)
-		}
+		a.replaced(old, &e)
 		replacing = append(replacing, e)
 		for _, d := range append(old.Days(), e.Copy().Days()...) {
 			days[d] = true
@@ -224,19 +215,4 @@ func (a *application) storeDecisions(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// countEvents adds n events to a count of the day on which they were received.
-func (a *application) countEvents(at time.Time, outcome string, n int64) {
-	a.deliveries[deliveryDay{facts.DayOf(at), outcome}] += n
-}
-
-func (a *application) countDelivery(ctx context.Context) error {
-	var counts []facts.DeliveryCount
-	for d, n := range a.deliveries {
-		if n != 0 {
-			counts = append(counts, facts.DeliveryCount{Day: d.day, Outcome: d.outcome, Events: n})
-		}
-	}
-	return a.tx.CountDelivery(ctx, a.company, counts)
 }
