@@ -158,3 +158,114 @@ func TestAnErasureChangesNoOutcome(t *testing.T) {
 		t.Errorf("%d events were removed: the test says nothing", gone)
 	}
 }
+
+// personShop is a shop with one earned sale of a person, and a neighbour's in the same
+// browser.
+func personShop(t *testing.T) *shop {
+	s := newShop(t)
+	ana, inverno := s.influencer("Ana Prado", "Inverno")
+	s.influencer("Beto Lima", "Verão")
+	s.cost(ana, inverno, 0, "10")
+	s.apply([]record{
+		s.record(s.event("v1", noon, 1, func(e *wire.Event) {
+			landing("Ana+Prado", "Inverno")(e)
+			e.Identity.EmailKey = "k1:me"
+		})),
+		s.record(s.order("mine", noon.Add(time.Hour), 10_000, func(o *wire.Order) {
+			o.EmailKey, o.PhoneKey, o.VisitorID = wire.Some("k1:me"), wire.Some("k1:home"), wire.Some(visitorID("v1"))
+		})),
+		s.record(s.order("neighbours", noon.Add(2*time.Hour), 5_000, func(o *wire.Order) {
+			o.EmailKey, o.PhoneKey, o.VisitorID = wire.Some("k1:you"), wire.Some("k1:home"), wire.Some(visitorID("v1"))
+		})),
+	}, func() int { return 3 })
+	wantTexts(t, "payouts", s.payouts(), "mine Ana Prado link 1000", "neighbours Ana Prado link 500")
+	return s
+}
+
+// TestNobodyUndoesAnErasureOrEarnsByIt: what strangers, the shop's own platform and another
+// influencer send after an erasure brings the person not back, and moves no money.
+func TestNobodyUndoesAnErasureOrEarnsByIt(t *testing.T) {
+	t.Parallel()
+	s := personShop(t)
+	s.erase(noon.AddDate(0, 0, 1), facts.Key{Kind: facts.KeyEmail, Value: "k1:me"})
+	if left := s.found("k1:me", visitorID("v1")); !slices.Equal(left, []string{"order_key.key: 1", "order_version.body: 1", "orders.body: 1"}) {
+		t.Errorf("left: %v; want the neighbour's order alone", left) // whose browser it is, too
+	}
+	var attack []record
+	for i, at := range []time.Time{noon.Add(30 * time.Minute), noon.Add(59 * time.Minute), noon.AddDate(0, 0, 2)} {
+		for j, visitor := range []string{"v1", "stranger"} {
+			attack = append(attack, s.record(s.event(visitor, at, 50+10*i+j, func(e *wire.Event) {
+				landing("beto+lima", "Verão")(e)
+				e.Identity.EmailKey, e.Trust = "k1:me", []wire.Trust{wire.TrustOpen, wire.TrustImport}[j]
+			})))
+		}
+	}
+	attack = append(attack, s.record(s.order("mine", noon.Add(time.Hour), 10_000, func(o *wire.Order) { // the platform sends it again
+		o.EmailKey, o.PhoneKey, o.VisitorID, o.UpdatedAt = wire.Some("k1:me"), wire.Some("k1:home"), wire.Some(visitorID("v1")), wire.Some(noon.Add(90*time.Minute))
+		o.CustomerKey, o.Personal = wire.Some("k1:number"), []byte(`{"customer":{"email":"me@example.com"}}`)
+	})))
+	s.apply(attack, func() int { return 2 })
+	wantTexts(t, "payouts", s.payouts(), "mine Ana Prado link 1000", "neighbours Ana Prado link 500")
+	if n := s.int(`select count(*) from ledger_entry`); n != 2 {
+		t.Errorf("%d entries of the ledger, want 2", n)
+	}
+	if n := s.int(`select count(*) from event_fact where at <= $1`, noon.AddDate(0, 0, 1)); n != 0 {
+		t.Errorf("%d events from before the erasure were stored", n)
+	}
+	if left := s.found("k1:number", "me@example.com"); len(left) > 0 {
+		t.Errorf("came back with the order: %v", left)
+	}
+	if n := s.int(`select count(*) from orders where order_id = 'mine' and body::text like '%k1:me%'`); n != 0 {
+		t.Error("the order has the person's key again")
+	}
+	if found, err := s.replay(s.ctx, replay.Options{}); err != nil || !found.Equal() {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// TestAnErasureTakesNoCommission: an order that is pending when its customer is erased
+// earns when it is approved, and is reversed when it is cancelled.
+func TestAnErasureTakesNoCommission(t *testing.T) {
+	t.Parallel()
+	s := personShop(t)
+	change := func(status int, at time.Time) {
+		s.apply([]record{s.record(s.order("mine", noon.Add(time.Hour), 10_000, func(o *wire.Order) { o.Status, o.UpdatedAt = status, wire.Some(at) }))}, func() int { return 1 })
+	}
+	change(1, noon.Add(3*time.Hour))
+	s.erase(noon.AddDate(0, 0, 1), facts.Key{Kind: facts.KeyEmail, Value: "k1:me"})
+	wantTexts(t, "expected", s.texts(`select state from payout where order_id = 'mine'`), "expected")
+	change(0, noon.AddDate(0, 0, 2))
+	wantTexts(t, "approved", s.texts(`select state || ' ' || commission_minor from payout where order_id = 'mine'`), "earned 1000")
+	change(2, noon.AddDate(0, 0, 3))
+	wantTexts(t, "cancelled", s.texts(`select sum(amount_minor)::text from ledger_entry where order_id = 'mine'`), "0")
+}
+
+// TestAnErasureThatIsKilledGoesOn stops after each transaction in turn: the next owner goes
+// on, and meanwhile no outcome has changed.
+func TestAnErasureThatIsKilledGoesOn(t *testing.T) {
+	t.Parallel()
+	s := personShop(t)
+	want := s.kept()
+	s.ask(noon.AddDate(0, 0, 1), facts.Key{Kind: facts.KeyEmail, Value: "k1:me"})
+	steps := 0
+	for s.int(`select count(*) from erasure where done_at is null`) > 0 {
+		o := s.owner() // another one each time
+		rules, err := o.rulesOf(s.ctx, []string{s.company})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), companies: []companyBatch{{index: rules[s.company]}}}
+		if _, err := o.recompute(s.ctx, b, 200); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.kept(); got != want {
+			t.Fatalf("after %d steps: %s", steps, firstDifference(got, want))
+		}
+		if steps++; steps > 50 {
+			t.Fatal("it does not end")
+		}
+	}
+	if _, err := s.replay(s.ctx, replay.Options{}); err != nil || steps < 8 {
+		t.Errorf("%d steps, %v", steps, err)
+	}
+}
