@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/reports"
@@ -165,6 +166,9 @@ type Database interface {
 	// OutboxSize returns how many records wait to be published, and since when
 	// the oldest waits; zero where none does.
 	OutboxSize(ctx context.Context) (waiting int64, oldest time.Time, err error)
+	// AskErasure asks to erase the person whom keys name, by the kinds that were given.
+	AskErasure(ctx context.Context, author commerce.Author, kinds []string, keys []facts.Key, random io.Reader) (commerce.Erasure, error)
+
 	// DecideEvidence returns commerce.ErrNotFound where the author's company has no such
 	// influencer.
 	DecideEvidence(ctx context.Context, author commerce.Author, d commerce.EvidenceDecision) error

@@ -53,6 +53,7 @@ func (s *Server) routes() []route {
 		{http.MethodPost, "/order", commerce.WriteOrders, ingestRate, s.postOrder},
 		{http.MethodGet, "/order/{orderId}/attribution", commerce.ReadInfluencers, ruleRate, s.orderAttribution},
 		{http.MethodPost, "/order/{orderId}/evidence", commerce.WriteEvidence, ruleRate, s.makes(s.decideEvidence)},
+		{http.MethodPost, "/erasures", commerce.EraseCustomers, ruleRate, s.makes(s.erase)},
 		{http.MethodPost, previewPath, "", ruleRate, s.preview},
 		{http.MethodPost, "/product", commerce.WriteProducts, ingestRate, s.postProduct},
 		{http.MethodGet, "/order/{orderId}", commerce.ReadReports, ruleRate, s.getOrder},

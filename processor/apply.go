@@ -86,6 +86,35 @@ type Tx interface {
 	CountOld(ctx context.Context, companyID string, bound time.Time, day string) (facts.Removed, error)
 	EndRemoval(ctx context.Context, companyID string, until, since time.Time) error
 
+	// Erase persons.
+	NextErasure(ctx context.Context, companyID string) (*facts.Erasure, error)
+	MoveErasure(ctx context.Context, companyID string, e *facts.Erasure, orders, events int) error
+	FindErasedOrders(ctx context.Context, companyID string, e *facts.Erasure, limit int) (int, error)
+	FindErasedVersions(ctx context.Context, companyID string, e *facts.Erasure, keys facts.OrderKeysOf, limit int) (last string, looked int, err error)
+	AddKeysOfOrders(ctx context.Context, companyID string, e *facts.Erasure) error
+	ErasureKeys(ctx context.Context, companyID string, e *facts.Erasure) ([]facts.Key, error)
+	FindErasedVisitors(ctx context.Context, companyID string, e *facts.Erasure, limit int) ([]facts.ErasedVisitor, error)
+	AddErasedVisitors(ctx context.Context, companyID string, e *facts.Erasure, visitors []facts.ErasedVisitor) error
+	AddErasedKeys(ctx context.Context, companyID string, until time.Time, keys []facts.Key) error
+	ErasedUntil(ctx context.Context, companyID string, digests [][]byte) (map[string]time.Time, error)
+	OrdersToSeal(ctx context.Context, companyID string, e *facts.Erasure, limit int) ([]facts.SealCandidate, error)
+	QueueAround(ctx context.Context, companyID string, e *facts.Erasure, cause facts.Cause) (int, error)
+	NextErasedVisitor(ctx context.Context, companyID string, e *facts.Erasure) (v facts.ErasedVisitor, found bool, err error)
+	EventsUntil(ctx context.Context, companyID, visitor string, after facts.EventCursor, until time.Time, limit int) ([]facts.Event, error)
+	UnreadEvents(ctx context.Context, companyID string, after uuid.UUID, limit int) (events []facts.Event, last uuid.UUID, looked int, err error)
+	DeleteEvents(ctx context.Context, companyID string, events []facts.Event) error
+	EraseSightings(ctx context.Context, companyID string, e *facts.Erasure, v facts.ErasedVisitor) error
+	EraseShopper(ctx context.Context, companyID, visitor, surrogate string) error
+	VisitorErased(ctx context.Context, companyID string, e *facts.Erasure, visitor string) error
+	OrdersToErase(ctx context.Context, companyID string, e *facts.Erasure, limit int) ([]string, error)
+	SealFirsts(ctx context.Context, companyID string, orderIDs []string) error
+	SealedFirsts(ctx context.Context, companyID string, orderIDs []string) (map[string]*bool, error)
+	VersionsToErase(ctx context.Context, companyID string, orderIDs []string) ([]facts.OrderVersion, error)
+	EraseVersions(ctx context.Context, companyID string, versions []facts.OrderVersion) error
+	OrderErased(ctx context.Context, companyID, orderID string, s facts.Surrogates) error
+	ErasedOrders(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Surrogates, error)
+	EndErasure(ctx context.Context, companyID string, e *facts.Erasure, now time.Time) error
+
 	// Write outcomes.
 	OutcomeHashes(ctx context.Context, companyID string, orderIDs []string) (map[string][]byte, error)
 	Outcomes(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Outcome, error)
@@ -140,6 +169,7 @@ type companyBatch struct {
 
 	decisions  []facts.Decision
 	statements []facts.Statement
+	erasures   int // that are asked for
 	payments   []facts.Payment
 	notices    []facts.Notice
 	rejected   []once // records that were rejected
@@ -151,7 +181,9 @@ type applied struct {
 	late              int                 // … of the stored ones
 	computed          []orderRef          // orders whose outcome was computed
 	queued            int                 // orders that were queued
-	statements        int                 // statements that are to be closed
+	statements        int                 // statements that are to be closed, and erasures that are asked for
+	erased            erased              // of persons
+	erasures          int                 // that are done
 	days              map[companyDay]bool // of orders that may have changed
 	found             deliveryFound
 }
@@ -183,6 +215,9 @@ func (p *Processor) recompute(ctx context.Context, b batch, limit int) (applied,
 			a.addConcerned(ids[i:i+1], q.Cause)
 		}
 		if len(queued) == 0 {
+			if found, err := a.eraseNext(ctx); found || err != nil {
+				return err
+			}
 			return a.closeNext(ctx, p.config.StatementChunk)
 		}
 		if err := a.inferFirstOrders(ctx, ids); err != nil {

@@ -111,11 +111,36 @@ func (a *application) inferFirstOrders(ctx context.Context, ids []string) error 
 		for i, c := range candidates {
 			inferred[i] = facts.FirstOrder{OrderID: c.OrderID, First: attribution.IsFirstOrder(c)}
 		}
+		if err := a.keepSealedFirsts(ctx, inferred, candidates); err != nil {
+			return err
+		}
 		if err := a.remember(ctx, chunk); err != nil {
 			return err
 		}
 		if err := a.tx.SetFirstOrders(ctx, a.company, a.now, inferred); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// keepSealedFirsts keeps whether orders are first where persons were erased, unless the
+// merchant says it.
+func (a *application) keepSealedFirsts(ctx context.Context, inferred []facts.FirstOrder, of []facts.FirstOrderCandidate) error {
+	if !a.index.HasErasures() || len(of) == 0 {
+		return nil
+	}
+	ids := make([]string, len(of))
+	for i := range of {
+		ids[i] = of[i].OrderID
+	}
+	kept, err := a.tx.SealedFirsts(ctx, a.company, ids)
+	if err != nil {
+		return err
+	}
+	for i := range inferred {
+		if first, sealed := kept[inferred[i].OrderID]; sealed && of[i].Sent == nil {
+			inferred[i].First = first
 		}
 	}
 	return nil

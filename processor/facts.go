@@ -3,9 +3,7 @@ package processor
 // This file stores the facts of a batch.
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -16,6 +14,9 @@ import (
 // storeEvents stores each event once by its id, stores with which keys the
 // visitors were seen, and finds the orders that the events concern.
 func (a *application) storeEvents(ctx context.Context) error {
+	if err := a.leaveErased(ctx); err != nil {
+		return err
+	}
 	chosen, others := facts.ChooseCopies(a.events)
 	inserted, err := a.tx.InsertEvents(ctx, a.company, chosen)
 	if err != nil {
@@ -80,9 +81,7 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 	if err := a.tx.ReplaceEvents(ctx, a.company, replacing); err != nil {
 		return nil, err
 	}
-	list := slices.SortedFunc(maps.Keys(days), func(x, y facts.VisitorDay) int {
-		return cmp.Or(cmp.Compare(x.Visitor, y.Visitor), x.Day.Compare(y.Day), cmp.Compare(fmt.Sprint(x.Hour), fmt.Sprint(y.Hour)))
-	})
+	list := sortedDays(days)
 	var lost []facts.Key
 	for _, d := range list {
 		keys, err := a.rebuildSightings(ctx, d)
@@ -139,6 +138,9 @@ func (a *application) storeProducts(ctx context.Context) error {
 func (a *application) storeOrders(ctx context.Context) error {
 	if len(a.orders) == 0 {
 		return nil
+	}
+	if err := a.withoutPerson(ctx); err != nil {
+		return err
 	}
 	if err := a.tx.InsertVersions(ctx, a.company, a.orders); err != nil {
 		return err

@@ -21,6 +21,7 @@ const (
 	codeUnknownCompany = "unknown_company"
 	codeUnstorable     = "unstorable"
 	codeExpired        = "expired"           // older than the company's retention: counted, and in no record of rejected.v1
+	codeErased         = "erased"            // of an erased person, from before the erasure: likewise
 	codeCharacter      = "invalid_character" // U+0000, which no text in Postgres can hold
 )
 
@@ -197,6 +198,8 @@ func readCommerce(c wire.Commerce, into *companyBatch) error {
 			return err
 		}
 		into.payments = append(into.payments, p)
+	case wire.KindErasure:
+		into.erasures++
 	case wire.KindRule, wire.KindSettings:
 		change, err := facts.ParseChange(c)
 		if err != nil {

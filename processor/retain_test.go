@@ -55,7 +55,7 @@ func (s *shop) retain(now time.Time) facts.Removed {
 // clearAll forgets the seals and removals, too.
 func (s *shop) clearAll() {
 	s.clear()
-	s.exec(`truncate seal, retention`)
+	s.exec(`truncate seal, retention, erasure, erasure_key, erasure_visitor, erased_order, erased_key, sealed_first`)
 }
 
 // earned is all that must not change by age: credits, payouts, explanations, net amounts
@@ -126,8 +126,11 @@ func TestCreditsNeverChangeByAge(t *testing.T) {
 	t.Parallel()
 	s := replayShop(t)
 	s.exec(`update cost set var_fee = 3`) // as the last of the changes below leaves it
-	removed, sealed := 0, 0
-	for seed := range uint64(8) {
+	removed, sealed, histories := 0, 0, uint64(8)
+	if testing.Short() {
+		histories = 4
+	}
+	for seed := range histories {
 		s.keeps(0)
 		var want []string
 		for _, days := range []int{0, 80} {
@@ -180,7 +183,7 @@ func TestCreditsNeverChangeByAge(t *testing.T) {
 			}
 		}
 	}
-	if removed < 200 || sealed < 40 {
+	if removed < 25*int(histories) || sealed < 5*int(histories) {
 		t.Errorf("%d events were removed and %d orders sealed: the test says nothing", removed, sealed)
 	}
 }

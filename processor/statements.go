@@ -15,6 +15,12 @@ func (a *application) storeStatements(ctx context.Context) error {
 		return err
 	}
 	a.done.statements += len(a.statements)
+	if a.erasures > 0 { // admin has stored them; they are done between two batches
+		a.done.statements += a.erasures
+		if err := a.tx.QueueCompany(ctx, a.company); err != nil {
+			return err
+		}
+	}
 	return a.tx.InsertPayments(ctx, a.company, a.payments)
 }
 

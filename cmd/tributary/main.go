@@ -91,7 +91,7 @@ flag's name in capitals, with _ for -. Secrets are read from a file
 		newDev(), newEdge(), newAdmin(), newProcessor(),
 		newMigrate(), newCompany(), newKeys(), newPerson(), newInfluencers(),
 		newImport(), newExplain(), newPreview(), newPayouts(), newStatement(), newSigns(), newDelivery(), newModels(),
-		newReplay(), newVerify(), newRetain(), newDoctor(),
+		newReplay(), newVerify(), newRetain(), newErase(), newDoctor(),
 	)
 	// A group alone is no usage of it.
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if and .Runnable (not .HasAvailableSubCommands)}}", 1))

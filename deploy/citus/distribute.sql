@@ -23,6 +23,7 @@ declare
     'event_fact', 'sighting', 'order_version', 'order_personal', 'orders', 'order_key',
     'product', 'product_variant', 'delivery', 'seal',
     'stream', 'delivery_day', 'delivery_source', 'delivery_seen',
+    'erasure', 'erasure_key', 'erasure_visitor', 'erased_order', 'erased_key', 'sealed_first',
     -- outcomes
     'credit', 'payout', 'explanation', 'ledger_entry', 'recompute',
     'statement', 'statement_payment', 'statement_link',

@@ -161,3 +161,12 @@ func (x *Index) AllReading(before time.Time) time.Time {
 	windows := x.rules.Windows()
 	return before.Add(windows[len(windows)-1] + eventsBefore)
 }
+
+// HasErasures reports whether persons of the company were erased.
+func (x *Index) HasErasures() bool { return x.rules.HasErasures }
+
+// IsOnePerson reports whether a visitor that was seen with a person's key is that person:
+// its id cannot be guessed, and it has not more identities than one shopper may have.
+func IsOnePerson(v facts.ErasedVisitor) bool {
+	return facts.IsSecretID(v.ID) && v.Identities <= hubIdentities
+}

@@ -105,6 +105,15 @@ type StoredVersion struct {
 	Order wire.Order
 }
 
+// Stored returns the version as the store returns it.
+func (v *OrderVersion) Stored() (StoredVersion, error) {
+	s := StoredVersion{At: v.VersionAt.UTC()}
+	if err := json.Unmarshal(v.Body, &s.Order); err != nil {
+		return s, fmt.Errorf("version of order %s: %w", v.OrderID, err)
+	}
+	return s, nil
+}
+
 // FoldedOrder is a current order: the fold of its versions.
 type FoldedOrder struct {
 	Order     wire.Order

@@ -23,7 +23,8 @@ type Rules struct {
 	Settings                 // of orders created now
 	Past      []PastSettings // of orders created before, the oldest first
 
-	RetentionDays int // after so many days events are removed; 0: never
+	HasErasures   bool // persons were erased, or are to be
+	RetentionDays int  // after so many days events are removed; 0: never
 
 	Influencers []Influencer
 	Campaigns   []Campaign

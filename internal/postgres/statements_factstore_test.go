@@ -57,14 +57,9 @@ func factstoreStatements(t *testing.T, recorder *sqlrules.Recorder) {
 		must(findOrders(ctx, tx, company))
 		must(decideOrders(ctx, tx, company))
 		must(closeStatement(ctx, tx, company))
+		must(erasePerson(ctx, tx, company))
 		return removeOld(ctx, tx, company)
 	}))
-	_, err = store.Imbalances(ctx, company, []string{"2026-03-10"}, 10)
-	must(err)
-	_, err = store.SoldDays(ctx, company, "infinity", 10)
-	must(err)
-	_, err = store.CompaniesAfter(ctx, "", 10)
-	must(err)
 	must(store.MakeMonths(ctx, noon, []time.Time{noon.AddDate(-1, 0, 0)}))
 	_, err = store.Retentions(ctx)
 	must(err)
@@ -75,6 +70,12 @@ func factstoreStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	if len(dropped) != 1 || dropped[0] != "event_fact_2025_03" {
 		t.Errorf("partitions dropped: %v", dropped)
 	}
+	_, err = store.Imbalances(ctx, company, []string{"2026-03-10"}, 10)
+	must(err)
+	_, err = store.SoldDays(ctx, company, "infinity", 10)
+	must(err)
+	_, err = store.CompaniesAfter(ctx, "", 10)
+	must(err)
 	companies, err := store.QueuedCompanies(ctx)
 	must(err)
 	if len(companies) > 1 {
@@ -208,6 +209,43 @@ func removeOld(ctx context.Context, tx *factstore.Tx, company string) error {
 			_, _, _, _, err := tx.RemoveEvents(ctx, company, uuid.Nil, noon.AddDate(0, 0, 1), noon.AddDate(0, 0, 1), 10)
 			return err
 		}(),
+	)
+}
+
+// erasePerson sends the statements of every phase of an erasure.
+func erasePerson(ctx context.Context, tx *factstore.Tx, company string) error {
+	e := &facts.Erasure{ErasureID: "019cd7a4-2e00-7000-8000-000000000009", AskedAt: noon, Salt: []byte("s")}
+	visitor := facts.ErasedVisitor{ID: "v", Wholly: true}
+	version := facts.OrderVersion{OrderID: "o1", VersionAt: noon, AcceptedAt: noon, ContentHash: []byte("h"), Body: []byte(`{}`)}
+	_, _, errVersions := tx.FindErasedVersions(ctx, company, e, facts.OrderKeysOf{"emailKey": {"k1:e"}}, 10)
+	_, _, errVisitor := tx.NextErasedVisitor(ctx, company, e)
+	_, _, _, errUnread := tx.UnreadEvents(ctx, company, uuid.Nil, 10)
+	return errors.Join(
+		second(tx.NextErasure(ctx, company)),
+		tx.MoveErasure(ctx, company, e, 0, 0),
+		second(tx.FindErasedOrders(ctx, company, e, 10)), errVersions,
+		tx.AddKeysOfOrders(ctx, company, e),
+		second(tx.ErasureKeys(ctx, company, e)),
+		second(tx.FindErasedVisitors(ctx, company, e, 10)),
+		tx.AddErasedVisitors(ctx, company, e, []facts.ErasedVisitor{visitor}),
+		tx.AddErasedKeys(ctx, company, noon, []facts.Key{{Kind: facts.KeyEmail, Value: "k1:x"}}),
+		second(tx.ErasedUntil(ctx, company, [][]byte{{1}})),
+		second(tx.OrdersToSeal(ctx, company, e, 10)),
+		second(tx.QueueAround(ctx, company, e, facts.Cause{Kind: facts.CauseSeal})), errVisitor,
+		second(tx.EventsUntil(ctx, company, "v", facts.EventCursor{}, noon, 10)), errUnread,
+		tx.DeleteEvents(ctx, company, []facts.Event{{ID: uuid.Nil}}),
+		tx.EraseSightings(ctx, company, e, visitor),
+		tx.EraseSightings(ctx, company, e, facts.ErasedVisitor{ID: "w"}),
+		tx.EraseShopper(ctx, company, "v", "w"),
+		tx.VisitorErased(ctx, company, e, "v"),
+		second(tx.OrdersToErase(ctx, company, e, 10)),
+		tx.SealFirsts(ctx, company, []string{"o1"}),
+		second(tx.SealedFirsts(ctx, company, []string{"o1"})),
+		second(tx.VersionsToErase(ctx, company, []string{"o1"})),
+		tx.EraseVersions(ctx, company, []facts.OrderVersion{version}),
+		tx.OrderErased(ctx, company, "o1", facts.Surrogates{}),
+		second(tx.ErasedOrders(ctx, company, []string{"o1"})),
+		tx.EndErasure(ctx, company, e, noon),
 	)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/postgres/sqlrules"
@@ -60,6 +61,10 @@ func companyStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
 func keyStatements(t *testing.T, db *merchant.Store, company string) {
 	must, ctx := mustOf(t), t.Context()
 	now := time.Now()
+	erasure, err := db.AskErasure(ctx, commerce.Author{CompanyID: company, Actor: "test", At: noon}, []string{"email"}, []facts.Key{{Kind: facts.KeyEmail, Value: "k1:nobody"}}, rand.Reader)
+	must(err)
+	_, err = db.Erasure(ctx, company, erasure.ErasureID)
+	must(err)
 	key, text, err := db.CreateAPIKey(ctx, commerce.NewAPIKey{CompanyID: company, Scopes: commerce.Scopes, Actor: "test", Random: rand.Reader})
 	must(err)
 	_, _, err = db.RotateAPIKey(ctx, commerce.KeyRotation{CompanyID: company, KeyID: key.KeyID, At: now, Grace: time.Hour, Actor: "test", Random: rand.Reader})

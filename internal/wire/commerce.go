@@ -16,7 +16,7 @@ const (
 	KindEvidence  Kind = "evidence"  // a decision about an influencer's evidence for an order
 	KindStatement Kind = "statement" // a statement of an influencer is to be closed
 	KindPayment   Kind = "payment"   // a statement was paid
-	KindErasure   Kind = "erasure"
+	KindErasure   Kind = "erasure"   // a person is to be erased
 )
 
 // CommerceVersion is the version of records of commerce.v1 that are written now. In
@@ -33,7 +33,7 @@ type Commerce struct {
 	CompanyID  string          `json:"companyId"`
 	AcceptedAt time.Time       `json:"acceptedAt"` // UTC, microseconds: of two orders one process accepted, the later has the later time
 	Actor      string          `json:"actor"`      // "key/<keyId>", "user/<userId>" or "cli"
-	Body       json.RawMessage `json:"body"`       // Order, Product, Rule, Evidence, Statement or Payment
+	Body       json.RawMessage `json:"body"`       // Order, Product, Rule, Evidence, Statement, Payment or Erasure
 }
 
 // Order is the body of an order record: one version as the merchant sent it.
@@ -99,6 +99,12 @@ type Item struct {
 	Discount  string `json:"discount,omitempty"`
 	CreatedAt string `json:"createdAt,omitempty"`
 	UpdatedAt string `json:"updatedAt,omitempty"`
+}
+
+// Erasure is the body of an erasure's record. It does not say whom: PostgreSQL has the
+// keyed hashes until the erasure is done.
+type Erasure struct {
+	ErasureID string `json:"erasureId"` // UUID
 }
 
 // Product is the body of a product record.

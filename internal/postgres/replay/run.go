@@ -41,7 +41,7 @@ func Run(ctx context.Context, live *postgres.DB, dsn string, o Options,
 	deadline := time.Now().Add(o.Wait)
 	for {
 		err := InSnapshot(ctx, live, func(s *Snapshot) error { return s.replay(ctx, live, dsn, o, apply, then) })
-		waits := errors.Is(err, ErrQueued) || errors.Is(err, ErrOutbox)
+		waits := errors.Is(err, ErrQueued) || errors.Is(err, ErrErasing) || errors.Is(err, ErrOutbox)
 		if !waits || !time.Now().Add(pause).Before(deadline) {
 			return err
 		}

@@ -18,6 +18,7 @@ import (
 var (
 	ErrQueued   = errors.New("orders wait to be computed again")
 	ErrSetAside = errors.New("orders are set aside: their outcomes cannot be stored")
+	ErrErasing  = errors.New("persons are being erased")
 	ErrOutbox   = errors.New("changes of rules wait to be published")
 )
 
@@ -29,7 +30,7 @@ type Snapshot struct {
 
 // InSnapshot runs f on a snapshot of the live schema in which the recompute queue is
 // empty, and no change of rules is still to be published. It returns ErrQueued,
-// ErrSetAside or ErrOutbox where that is not so.
+// ErrSetAside, ErrErasing or ErrOutbox where that is not so.
 func InSnapshot(ctx context.Context, live *postgres.DB, f func(s *Snapshot) error) error {
 	return live.Snapshot(ctx, func(tx pgx.Tx) (err error) {
 		s := &Snapshot{tx: tx}
@@ -62,6 +63,13 @@ func (s *Snapshot) settled(ctx context.Context) error {
 			select count(*) filter (where failure is null), count(*) filter (where failure is not null)
 			from recompute where company_id = $1`, company).Scan(&queued, &aside); err != nil {
 			return fmt.Errorf("recompute queue: %w", err)
+		}
+		var erasing int64
+		if err := s.tx.QueryRow(ctx, `select count(*) from erasure where company_id = $1 and done_at is null`, company).Scan(&erasing); err != nil {
+			return fmt.Errorf("erasures: %w", err)
+		}
+		if erasing > 0 {
+			return fmt.Errorf("%w: company %s: %d", ErrErasing, company, erasing)
 		}
 		if queued > 0 {
 			return fmt.Errorf("%w: %d of company %s", ErrQueued, queued, company)

@@ -24,10 +24,12 @@ var statementTables = []ruleTable{
 		reverses, rule_rev, cause, payable_on, statement_id`},
 }
 
-// sealTables are the evidence of orders whose events are removed, and how far the removal has
-// come.
+// sealTables are the evidence of orders whose events are removed, whether orders beside
+// erased ones are first, and how far removals have come.
 var sealTables = []ruleTable{
 	{name: "seal", columns: `order_id, sealed_at, body`},
+	{name: "erasure", columns: `erasure_id, rev, asked_at, actor, kinds, phase, orders, events, done_at`},
+	{name: "sealed_first", columns: `order_id, is_first_order`},
 	{name: "retention", columns: `begun_until, done_until, done_at`},
 }
 

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+)
+
+func newErase() *cobra.Command {
+	var database postgresFlags
+	var hashing hashingFlags
+	var company string
+	var subject commerce.DataSubject
+	var wait time.Duration
+	cmd := &cobra.Command{
+		Use:   "erase",
+		Short: "Erase a customer or a visitor for good",
+		Long: `Erase a customer or a visitor of one company, named by --email, --phone,
+--customer, --visitor or several of these: the personal fields of the orders, the
+keyed hashes and the visits go. Orders, credits, commissions and statements keep their
+amounts. It cannot be undone.
+
+A running processor does it, once this is published by a running admin. A store has two
+companies, live and sandbox: each is asked on its own.`,
+		Example: `  tributary erase --company c_… --email ana@example.com
+  tributary erase --company c_… --customer 4711 --phone '+55 11 98765-4321'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var wrong problems
+			if company == "" {
+				wrong.add(errors.New("give --company or $" + environmentName("company")))
+			}
+			hasher, err := hashing.hasher()
+			wrong.add(err)
+			dsn, err := database.require()
+			wrong.add(err)
+			if len(subject.Kinds()) == 0 {
+				wrong.add(errors.New("give whom to erase: --email, --phone, --customer or --visitor"))
+			}
+			if err := wrong.err(); err != nil {
+				return err
+			}
+			db, err := openStores(cmd.Context(), dsn)
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			found, err := findCompany(cmd.Context(), db, company)
+			if err != nil {
+				return err
+			}
+			keys, unknown := facts.SubjectKeys(subject, hasher.Company(company, found.Country))
+			for _, field := range unknown {
+				wrong.add(fmt.Errorf("%s names nobody: no order and no visit can have it", flagOfSubject[field]))
+			}
+			if err := wrong.err(); err != nil {
+				return err
+			}
+			asked, err := db.AskErasure(cmd.Context(), commerce.Author{CompanyID: company, Actor: actor, At: time.Now()}, subject.Kinds(), keys, rand.Reader)
+			if err != nil {
+				return err
+			}
+			return waitForErasure(cmd, db, company, asked, wait)
+		},
+	}
+	flags := cmd.Flags()
+	database.register(flags)
+	hashing.register(flags)
+	flags.StringVar(&company, "company", "", "companyId; the environment, live or sandbox, is the company's")
+	flags.StringVar(&subject.Email, "email", "", "e-mail of the customer")
+	flags.StringVar(&subject.Phone, "phone", "", "phone of the customer; without a country code it is read in the store's country")
+	flags.StringVar(&subject.CustomerID, "customer", "", "customerId of the customer's orders")
+	flags.StringVar(&subject.Visitor, "visitor", "", "the browser's cookie trb_id or trb_vid, or the userId of its orders")
+	durationVar(flags, &wait, "wait", time.Minute, "how long to wait at most until it is done; 0: not at all")
+	return cmd
+}
+
+// flagOfSubject are the flags of commerce.DataSubject's fields.
+var flagOfSubject = map[string]string{"email": "--email", "phone": "--phone", "customer_id": "--customer", "visitor": "--visitor"}
+
+// erasurePause is the wait until an erasure is looked at again.
+const erasurePause = 250 * time.Millisecond
+
+// waitForErasure prints an erasure's id and its state, once it is done or the wait is over.
+func waitForErasure(cmd *cobra.Command, db stores, company string, e commerce.Erasure, wait time.Duration) (err error) {
+	for deadline := time.Now().Add(wait); e.State != commerce.Erased && time.Now().Before(deadline); {
+		select {
+		case <-time.After(erasurePause):
+		case <-cmd.Context().Done():
+			return cmd.Context().Err()
+		}
+		if e, err = db.Erasure(cmd.Context(), company, e.ErasureID); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "erasure  %s  %s  %d orders, %d events\n", e.ErasureID, e.State, e.Orders, e.Events)
+	switch {
+	case e.State != commerce.Erased:
+		fmt.Fprintln(cmd.ErrOrStderr(), "It goes on by itself: admin publishes it and a processor does it.")
+	case e.Orders == 0 && e.Events == 0:
+		fmt.Fprintln(cmd.ErrOrStderr(), "Nobody was found. Is the hashing secret that of edge and admin?")
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+package facts
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// Erasure asks to remove a person (docs/security.md, "Erasure of a person").
+type Erasure struct {
+	ErasureID string // UUID
+	AskedAt   time.Time
+	Salt      []byte // of the surrogates; it is thrown away when the erasure is done
+	Phase     ErasurePhase
+	After     EventCursor // how far the phase has come
+	OrderID   string      // likewise, of EraseFindVersions
+}
+
+// OrderKeysOf are the keys of orders by the field of wire.Order that has them.
+type OrderKeysOf map[string][]string
+
+// InOrders returns keys by the field in which a version of an order has them.
+func InOrders(keys []Key) OrderKeysOf {
+	fields := map[KeyKind]string{
+		KeyEmail: "emailKey", KeyPhone: "phoneKey", KeyCustomer: "customerKey", KeyCart: "cartKey", KeyCartNo: "cartNoKey",
+		KeyVisitor: "userId", KeyCookie: "userId", KeyUser: "userId",
+	}
+	in := OrderKeysOf{}
+	for _, k := range keys {
+		if field := fields[k.Kind]; field != "" {
+			in[field] = append(in[field], k.Value)
+		}
+	}
+	return in
+}
+
+// EventCursor names an event of a visitor, or of a company.
+type EventCursor struct {
+	At time.Time
+	ID uuid.UUID
+}
+
+// ErasurePhase is what an erasure does next. The numbers are stored and never change.
+type ErasurePhase int16
+
+const (
+	EraseFindOrders   ErasurePhase = 0 // orders that have the person's keys
+	EraseFindVisitors ErasurePhase = 1 // visitors that were seen with them
+	EraseSealOrders   ErasurePhase = 2 // the orders that what is removed could change
+	EraseVisitors     ErasurePhase = 3 // their events, sightings and days
+	EraseUnread       ErasurePhase = 4 // events that no visitor has: late ones, and bots'
+	EraseOrders       ErasurePhase = 5 // what the orders have of the person
+	EraseFindVersions ErasurePhase = 6 // second: orders that had the person's keys in an earlier version
+)
+
+// ErasedDigest returns what is kept of a key of an erased person: the first 16 bytes of a
+// SHA-256, by which the same key is recognised and from which it cannot be found.
+func ErasedDigest(companyID string, k Key) []byte {
+	sum := sha256.Sum256([]byte("erased\x00" + companyID + "\x00" + string(k.Kind) + "\x00" + k.Value))
+	return sum[:16]
+}
+
+// ErasureKeys returns the keys by which an event may belong to an erased person: also those
+// of an event of a bot, and of a late one.
+func (e *Event) ErasureKeys() []Key {
+	id := &e.Identity
+	var keys []Key
+	for _, k := range []Key{
+		{KeyCustomer, id.CustomerKey}, {KeyEmail, id.EmailKey}, {KeyPhone, id.PhoneKey}, {KeyCart, id.CartKey}, {KeyCartNo, id.CartNoKey}, {KeyCookie, e.CookieID},
+	} {
+		if k.Value != "" {
+			keys = append(keys, k)
+		}
+	}
+	for _, visitor := range []string{e.VisitorID, e.Visitor} {
+		if visitor != "" {
+			keys = append(keys, VisitorKey(visitor))
+		}
+	}
+	return keys
+}
+
+// Surrogates stand for the keys of an erased order: random, of the same form, and equal
+// where the keys were equal and of one erasure.
+type Surrogates struct {
+	Email, Phone, Customer, Cart, CartNo, Visitor, Net string
+}
+
+// fields returns the keys of an order and the places of their surrogates.
+func (s *Surrogates) fields(o *wire.Order) []struct {
+	kind string
+	key  *wire.Optional[string]
+	to   *string
+} {
+	return []struct {
+		kind string
+		key  *wire.Optional[string]
+		to   *string
+	}{
+		{"email", &o.EmailKey, &s.Email}, {"phone", &o.PhoneKey, &s.Phone}, {"customer", &o.CustomerKey, &s.Customer}, {"cart", &o.CartKey, &s.Cart},
+		{"cart_no", &o.CartNoKey, &s.CartNo}, {"visitor", &o.VisitorID, &s.Visitor}, {"net", &o.NetKey, &s.Net},
+	}
+}
+
+// Erase replaces the keys of an order by surrogates that are made of an erasure's salt,
+// and returns them. They cannot be made again once the salt is gone.
+func (e *Erasure) Erase(o *wire.Order) (s Surrogates) {
+	for _, f := range s.fields(o) {
+		if f.key.Valid && f.key.Value != "" {
+			*f.to = e.surrogate(f.kind, f.key.Value)
+			f.key.Value = *f.to
+		}
+	}
+	o.Personal = nil
+	return s
+}
+
+// surrogate returns what stands for a key of the person.
+func (e *Erasure) surrogate(kind, value string) string {
+	mac := hmac.New(sha256.New, e.Salt)
+	mac.Write([]byte(kind + "\x00" + value))
+	sum := mac.Sum(nil)
+	switch {
+	case kind == "visitor" && IsSecretID(value):
+		id := uuid.UUID(sum[:16])
+		id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80 // a random UUID (version 4)
+		return id.String()
+	case kind == "visitor":
+		return "d1:" + base64.RawURLEncoding.EncodeToString(sum[:16])
+	}
+	return "k1:" + base64.RawURLEncoding.EncodeToString(sum)
+}
+
+// Visitor returns what stands for a visitor's id in its days.
+func (e *Erasure) Visitor(id string) string { return e.surrogate("visitor", id) }
+
+// Replace replaces the keys of a version of an erased order that comes later: by the
+// surrogates, and by null where the order had no such key.
+func (s *Surrogates) Replace(o *wire.Order) {
+	for _, f := range s.fields(o) {
+		switch {
+		case !f.key.Valid:
+		case *f.to == "":
+			*f.key = wire.Null[string]()
+		default:
+			f.key.Value = *f.to
+		}
+	}
+	o.Personal = nil
+}
+
+// Erased returns the version of an erased order with surrogates in place of its keys and
+// without its personal part. Its ContentHash stays: the same version is recognised by it.
+func (v OrderVersion) Erased(replace func(o *wire.Order)) (OrderVersion, error) {
+	var o wire.Order
+	if err := json.Unmarshal(v.Body, &o); err != nil {
+		return v, fmt.Errorf("version of order %s: %w", v.OrderID, err)
+	}
+	replace(&o)
+	body, err := json.Marshal(o)
+	if err != nil {
+		return v, fmt.Errorf("version of order %s: %w", v.OrderID, err)
+	}
+	v.Body, v.Personal, v.PersonalDigest = body, nil, nil
+	return v, nil
+}
+
+// ErasedVisitor is a visitor that was seen with a key of an erased person.
+type ErasedVisitor struct {
+	ID         string
+	Identities int  // customers, e-mails or phones, of the kind of which it has most; counted up to a limit
+	Wholly     bool // it is the person: all of its events go, not only those that name the person
+}

@@ -1,0 +1,36 @@
+package facts
+
+import (
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// SubjectKeys returns the keys by which facts know a person, and the fields that make none:
+// an e-mail that is none, or a word such as "null".
+func SubjectKeys(p commerce.DataSubject, hash identity.Keys) (keys []Key, wrong []string) {
+	add := func(field, raw string, key string, kinds ...KeyKind) {
+		switch {
+		case raw == "":
+		case key == "":
+			wrong = append(wrong, field)
+		default:
+			for _, kind := range kinds {
+				keys = append(keys, Key{kind, boundedID(key)})
+			}
+		}
+	}
+	add("email", p.Email, hash.Email(p.Email), KeyEmail)
+	add("phone", p.Phone, hash.Phone(p.Phone), KeyPhone)
+	add("customer_id", p.CustomerID, hash.Customer(p.CustomerID), KeyCustomer)
+	visitor := p.Visitor
+	if id, _, signed := wire.CutMAC(visitor); signed && commerce.IsUUID(id) { // trb_vid as the browser has it
+		visitor = id
+	}
+	if id := hash.VisitorID(visitor); IsSecretID(id) {
+		add("visitor", visitor, id, KeyVisitor, KeyCookie)
+	} else {
+		add("visitor", visitor, id, KeyUser)
+	}
+	return keys, wrong
+}

@@ -1,0 +1,488 @@
+package factstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/packed"
+	"github.com/tributary-io/tributary/internal/postgres"
+)
+
+// NextErasure returns the first erasure of a company that is not done, nil where there is
+// none.
+func (t *Tx) NextErasure(ctx context.Context, companyID string) (*facts.Erasure, error) {
+	e, err := postgres.One(ctx, t.tx, func(row pgx.CollectableRow) (e facts.Erasure, err error) {
+		var id *[16]byte
+		err = row.Scan(&e.ErasureID, &e.AskedAt, &e.Salt, &e.Phase, postgres.ZeroIfNull(&e.After.At), &id, &e.OrderID)
+		if id != nil {
+			e.After.ID = *id
+		}
+		return e, err
+	}, `
+		select erasure_id::text, asked_at, salt, phase, event_at, event_id, coalesce(order_id, '') from erasure
+		where company_id = @company_id and done_at is null order by rev, erasure_id limit 1`, pgx.NamedArgs{"company_id": companyID})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil //nolint:nilnil // none is no error, as the comment says
+	}
+	if err != nil {
+		return nil, fmt.Errorf("next erasure: %w", err)
+	}
+	return &e, nil
+}
+
+// argsOf are the arguments of the statements about one erasure.
+func argsOf(companyID string, e *facts.Erasure, more pgx.NamedArgs) pgx.NamedArgs {
+	args := pgx.NamedArgs{"company_id": companyID, "erasure_id": e.ErasureID}
+	for name, value := range more {
+		args[name] = value
+	}
+	return args
+}
+
+// count runs a statement that returns one number.
+func (t *Tx) count(ctx context.Context, what, sql string, args pgx.NamedArgs) (int, error) {
+	n, err := postgres.One(ctx, t.tx, pgx.RowTo[int], sql, args)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", what, err)
+	}
+	return n, nil
+}
+
+// MoveErasure stores what an erasure does next, and what it has done.
+func (t *Tx) MoveErasure(ctx context.Context, companyID string, e *facts.Erasure, orders, events int) error {
+	var at *time.Time
+	var id *[16]byte
+	if e.After != (facts.EventCursor{}) {
+		at, id = postgres.NullIfZero(e.After.At), (*[16]byte)(&e.After.ID)
+	}
+	return t.exec(ctx, "go on with an erasure", `
+		update erasure set phase = @phase, event_at = @event_at, event_id = @event_id, order_id = @order_id, orders = orders + @orders, events = events + @events
+		where company_id = @company_id and erasure_id = @erasure_id::uuid`,
+		argsOf(companyID, e, pgx.NamedArgs{"phase": int16(e.Phase), "event_at": at, "event_id": id, "order_id": postgres.NullIfEmpty(e.OrderID), "orders": orders, "events": events}))
+}
+
+// FindErasedOrders adds orders that have one of the person's keys, and of which a version
+// came before the erasure was asked for; at most limit. It returns how many.
+func (t *Tx) FindErasedOrders(ctx context.Context, companyID string, e *facts.Erasure, limit int) (int, error) {
+	return t.count(ctx, "find orders of a person", `
+		with found as (
+			insert into erased_order (company_id, order_id, erasure_id)
+			select distinct k.company_id, k.order_id, @erasure_id::uuid
+			from erasure_key p join order_key k on k.company_id = p.company_id and k.kind = p.kind and k.key = p.key
+			where p.company_id = @company_id and p.erasure_id = @erasure_id::uuid and k.company_id = @company_id
+				and exists (select from order_version v where v.company_id = @company_id and v.order_id = k.order_id and v.accepted_at <= @asked_at)
+				and not exists (select from erased_order d where d.company_id = @company_id and d.order_id = k.order_id)
+			limit @most
+			on conflict (company_id, order_id) do nothing returning 1)
+		select count(*)::int from found`, argsOf(companyID, e, pgx.NamedArgs{"asked_at": e.AskedAt, "most": limit}))
+}
+
+// FindErasedVersions looks at the versions of the next orders by id, at most limit, and adds
+// those orders that had one of the person's keys. It returns the last id that it looked at,
+// and how many orders these were.
+func (t *Tx) FindErasedVersions(ctx context.Context, companyID string, e *facts.Erasure, keys facts.OrderKeysOf, limit int) (last string, looked int, err error) {
+	args := argsOf(companyID, e, pgx.NamedArgs{"asked_at": e.AskedAt, "after": e.OrderID, "most": limit})
+	for _, field := range []string{"emailKey", "phoneKey", "customerKey", "cartKey", "cartNoKey", "userId"} {
+		args[field] = append([]string{}, keys[field]...)
+	}
+	err = t.tx.QueryRow(ctx, `
+		with page as (
+			select order_id from orders where company_id = @company_id and order_id > @after order by order_id limit @most
+		), found as (
+			insert into erased_order (company_id, order_id, erasure_id)
+			select distinct v.company_id, v.order_id, @erasure_id::uuid from page p join order_version v on v.order_id = p.order_id
+			where v.company_id = @company_id and v.accepted_at <= @asked_at and (
+				v.body->>'emailKey' = any(@emailKey) or v.body->>'phoneKey' = any(@phoneKey) or v.body->>'customerKey' = any(@customerKey)
+				or v.body->>'cartKey' = any(@cartKey) or v.body->>'cartNoKey' = any(@cartNoKey) or v.body->>'userId' = any(@userId))
+			on conflict (company_id, order_id) do nothing returning 1)
+		select coalesce((select order_id from page order by order_id desc limit 1), ''), count(*)::int from page`, args).Scan(&last, &looked)
+	if err != nil {
+		return "", 0, fmt.Errorf("find earlier orders of a person: %w", err)
+	}
+	return last, looked, nil
+}
+
+// AddKeysOfOrders adds to the person's keys those of the erased orders that no other order
+// has; the browser's ids (kinds 2 and 3) also where another has them.
+func (t *Tx) AddKeysOfOrders(ctx context.Context, companyID string, e *facts.Erasure) error {
+	return t.exec(ctx, "find keys of a person", `
+		insert into erasure_key (company_id, erasure_id, kind, key)
+		select distinct k.company_id, @erasure_id::uuid, k.kind, k.key
+		from erased_order d join order_key k on k.company_id = d.company_id and k.order_id = d.order_id
+		where d.company_id = @company_id and d.erasure_id = @erasure_id::uuid and d.surrogates is null and k.company_id = @company_id and k.kind = any(@kinds)
+			and (k.kind in (2, 3) or not exists (
+				select from order_key o where o.company_id = @company_id and o.kind = k.kind and o.key = k.key
+					and not exists (select from erased_order x where x.company_id = @company_id and x.order_id = o.order_id)))
+		on conflict (company_id, erasure_id, kind, key) do nothing`, argsOf(companyID, e, pgx.NamedArgs{"kinds": facts.Codes(facts.JoinKinds)}))
+}
+
+// ErasureKeys returns the person's keys.
+func (t *Tx) ErasureKeys(ctx context.Context, companyID string, e *facts.Erasure) ([]facts.Key, error) {
+	keys, err := postgres.Collect(ctx, t.tx, scanSighted, `
+		select kind, key from erasure_key where company_id = @company_id and erasure_id = @erasure_id::uuid order by kind, key`, argsOf(companyID, e, nil))
+	if err != nil {
+		return nil, fmt.Errorf("read keys of a person: %w", err)
+	}
+	return keys, nil
+}
+
+// FindErasedVisitors returns visitors that were seen with one of the person's keys, or are
+// named by one (kinds 2, 3 and 10), and are not added yet; at most limit.
+func (t *Tx) FindErasedVisitors(ctx context.Context, companyID string, e *facts.Erasure, limit int) ([]facts.ErasedVisitor, error) {
+	list, err := postgres.Collect(ctx, t.tx, scanErasedVisitor, `
+		select f.visitor, (
+			select coalesce(max(n), 0) from (
+				select count(distinct s.key) as n from (
+					select kind, key from sighting where company_id = @company_id and visitor = f.visitor and kind in (6, 7, 8) limit @most_sightings) s
+				group by s.kind) c)
+		from (
+			select distinct visitor from (
+				select s.visitor from erasure_key p join sighting s on s.company_id = p.company_id and s.kind = p.kind and s.key = p.key
+				where p.company_id = @company_id and p.erasure_id = @erasure_id::uuid and s.company_id = @company_id
+				union all
+				select p.key from erasure_key p where p.company_id = @company_id and p.erasure_id = @erasure_id::uuid and p.kind in (2, 3, 10)) v
+			where not exists (select from erasure_visitor d where d.company_id = @company_id and d.erasure_id = @erasure_id::uuid and d.visitor = v.visitor)
+			limit @most) f`, argsOf(companyID, e, pgx.NamedArgs{"most": limit, "most_sightings": 10_000}))
+	if err != nil {
+		return nil, fmt.Errorf("find visitors of a person: %w", err)
+	}
+	return list, nil
+}
+
+func scanErasedVisitor(row pgx.CollectableRow) (v facts.ErasedVisitor, err error) {
+	var id []byte
+	if err := row.Scan(&id, &v.Identities); err != nil {
+		return v, err
+	}
+	v.ID, err = packed.Text(id)
+	return v, err
+}
+
+var erasedVisitorRows = postgres.Rows[facts.ErasedVisitor]{
+	postgres.Col("visitor", "bytea", func(v *facts.ErasedVisitor) []byte { return packed.ID(v.ID) }),
+	postgres.Col("wholly", "boolean", func(v *facts.ErasedVisitor) bool { return v.Wholly }),
+}
+
+var addErasedVisitors = `
+	insert into erasure_visitor (company_id, erasure_id, visitor, wholly)
+	select @company_id, @erasure_id::uuid, visitor, wholly from ` + erasedVisitorRows.Unnest("v") + `
+	on conflict (company_id, erasure_id, visitor) do nothing`
+
+// AddErasedVisitors adds visitors of the person, and the cookies of those who are the
+// person wholly to the person's keys.
+func (t *Tx) AddErasedVisitors(ctx context.Context, companyID string, e *facts.Erasure, visitors []facts.ErasedVisitor) error {
+	if err := t.exec(ctx, "add visitors of a person", addErasedVisitors, erasedVisitorRows.Args(visitors, argsOf(companyID, e, nil))); err != nil {
+		return err
+	}
+	var wholly [][]byte
+	for _, v := range visitors {
+		if v.Wholly {
+			wholly = append(wholly, packed.ID(v.ID))
+		}
+	}
+	return t.exec(ctx, "add cookies of a person", `
+		insert into erasure_key (company_id, erasure_id, kind, key)
+		select distinct s.company_id, @erasure_id::uuid, s.kind, s.key from sighting s
+		where s.company_id = @company_id and s.visitor = any(@visitors) and s.kind = 2
+		on conflict (company_id, erasure_id, kind, key) do nothing`, argsOf(companyID, e, pgx.NamedArgs{"visitors": wholly}))
+}
+
+// digestRow is one row of erased_key.
+type digestRow struct{ digest []byte }
+
+var digestRows = postgres.Rows[digestRow]{
+	postgres.Col("digest", "bytea", func(d *digestRow) []byte { return d.digest }),
+}
+
+var addErasedKeys = `
+	insert into erased_key as e (company_id, digest, erased_at)
+	select @company_id, digest, @erased_at::timestamptz from ` + digestRows.Unnest("d") + `
+	on conflict (company_id, digest) do update set erased_at = greatest(e.erased_at, excluded.erased_at)`
+
+// AddErasedKeys stores the digests of keys: events that have one of them and are not newer
+// than an instant are not stored any more.
+func (t *Tx) AddErasedKeys(ctx context.Context, companyID string, until time.Time, keys []facts.Key) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	rows, seen := []digestRow{}, map[string]bool{}
+	for _, k := range keys {
+		if d := facts.ErasedDigest(companyID, k); !seen[string(d)] {
+			seen[string(d)] = true
+			rows = append(rows, digestRow{d})
+		}
+	}
+	return t.exec(ctx, "store digests of a person's keys", addErasedKeys, digestRows.Args(rows, pgx.NamedArgs{"company_id": companyID, "erased_at": until}))
+}
+
+// ErasedUntil returns, of keys' digests, those of erased persons, and until when each was
+// erased.
+func (t *Tx) ErasedUntil(ctx context.Context, companyID string, digests [][]byte) (map[string]time.Time, error) {
+	until := map[string]time.Time{}
+	rows, err := t.tx.Query(ctx, `select digest, erased_at from erased_key where company_id = @company_id and digest = any(@digests)`,
+		pgx.NamedArgs{"company_id": companyID, "digests": digests})
+	if err != nil {
+		return nil, fmt.Errorf("read erased keys: %w", err)
+	}
+	var digest []byte
+	var at time.Time
+	if _, err := pgx.ForEachRow(rows, []any{&digest, &at}, func() error { until[string(digest)] = at; return nil }); err != nil {
+		return nil, fmt.Errorf("read erased keys: %w", err)
+	}
+	return until, nil
+}
+
+// ordersAround selects the orders that what is removed may change: those to which a
+// visitor is reached or whose own id it is (kinds 2, 3, 10 and 11), those around which a key that
+// the visitor was seen with has too many visitors (hub 2), and the erased ones.
+const ordersAround = `
+	select r.company_id, r.order_id from erasure_visitor v join order_key r on r.company_id = v.company_id and r.kind in (2, 3, 10, 11) and r.key = v.visitor
+	where v.company_id = @company_id and v.erasure_id = @erasure_id::uuid and r.company_id = @company_id
+	union
+	select r.company_id, r.order_id from erasure_visitor v
+	join sighting s on s.company_id = v.company_id and s.visitor = v.visitor
+	join order_key r on r.company_id = s.company_id and r.kind = s.kind and r.key = s.key and r.hub = 2
+	where v.company_id = @company_id and v.erasure_id = @erasure_id::uuid and s.company_id = @company_id and r.company_id = @company_id
+	union
+	select d.company_id, d.order_id from erased_order d where d.company_id = @company_id and d.erasure_id = @erasure_id::uuid`
+
+// OrdersToSeal returns orders without a seal that what an erasure removes may change, and
+// of which a version came before it was asked for; at most limit.
+func (t *Tx) OrdersToSeal(ctx context.Context, companyID string, e *facts.Erasure, limit int) ([]facts.SealCandidate, error) {
+	list, err := postgres.Collect(ctx, t.tx, scanCandidate, `
+		select o.order_id, o.created_at, o.day::text from (`+ordersAround+`) a
+		join orders o on o.company_id = a.company_id and o.order_id = a.order_id
+		where o.company_id = @company_id
+			and exists (select from order_version w where w.company_id = @company_id and w.order_id = o.order_id and w.accepted_at <= @asked_at)
+			and not exists (select from seal s where s.company_id = @company_id and s.order_id = o.order_id)
+		limit @most`, argsOf(companyID, e, pgx.NamedArgs{"asked_at": e.AskedAt, "most": limit}))
+	if err != nil {
+		return nil, fmt.Errorf("find orders around a person: %w", err)
+	}
+	return list, nil
+}
+
+// QueueAround queues the orders without a seal that what an erasure removes may change.
+func (t *Tx) QueueAround(ctx context.Context, companyID string, e *facts.Erasure, cause facts.Cause) (int, error) {
+	return t.queue(ctx, companyID, `
+		select distinct company_id, order_id, @cause::text as cause from (`+ordersAround+`) a
+		where not exists (select from seal s where s.company_id = @company_id and s.order_id = a.order_id)`, argsOf(companyID, e, pgx.NamedArgs{"cause": cause.String()}))
+}
+
+// NextErasedVisitor returns a visitor of the person whose events are not removed yet; false
+// where there is none.
+func (t *Tx) NextErasedVisitor(ctx context.Context, companyID string, e *facts.Erasure) (v facts.ErasedVisitor, found bool, err error) {
+	v, err = postgres.One(ctx, t.tx, func(row pgx.CollectableRow) (v facts.ErasedVisitor, err error) {
+		var id []byte
+		if err := row.Scan(&id, &v.Wholly); err != nil {
+			return v, err
+		}
+		v.ID, err = packed.Text(id)
+		return v, err
+	}, `
+		select visitor, wholly from erasure_visitor where company_id = @company_id and erasure_id = @erasure_id::uuid and not done
+		order by visitor limit 1`, argsOf(companyID, e, nil))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return v, false, nil
+	}
+	if err != nil {
+		return v, false, fmt.Errorf("next visitor of a person: %w", err)
+	}
+	return v, true, nil
+}
+
+// EventsUntil returns a visitor's events up to an instant, in order, after a given one; at
+// most limit.
+func (t *Tx) EventsUntil(ctx context.Context, companyID, visitor string, after facts.EventCursor, until time.Time, limit int) ([]facts.Event, error) {
+	events, err := postgres.Collect(ctx, t.tx, scanStored, `
+		select `+storedColumns+` from event_fact e
+		where e.company_id = @company_id and e.visitor = @visitor and e.at <= @until and (e.at, e.event_id) > (@after_at::timestamptz, @after_id)
+		order by e.at, e.event_id limit @most`,
+		pgx.NamedArgs{"company_id": companyID, "visitor": packed.ID(visitor), "until": until, "after_at": after.At, "after_id": [16]byte(after.ID), "most": limit})
+	if err != nil {
+		return nil, fmt.Errorf("read events of a person: %w", err)
+	}
+	return events, nil
+}
+
+// UnreadEvents looks at the next events by id, at most limit, and returns those that no
+// visitor has or that are a bot's, the last id that it looked at, and how many these were.
+func (t *Tx) UnreadEvents(ctx context.Context, companyID string, after uuid.UUID, limit int) (events []facts.Event, last uuid.UUID, looked int, err error) {
+	var lastID *[16]byte
+	if err := t.tx.QueryRow(ctx, `
+		select count(*)::int, (array_agg(event_id order by event_id desc))[1] from (
+			select event_id from event_fact where company_id = @company_id and event_id > @after order by event_id limit @most) page`,
+		pgx.NamedArgs{"company_id": companyID, "after": [16]byte(after), "most": limit}).Scan(&looked, &lastID); err != nil {
+		return nil, after, 0, fmt.Errorf("look for events without a visitor: %w", err)
+	}
+	if lastID == nil {
+		return nil, after, 0, nil
+	}
+	events, err = postgres.Collect(ctx, t.tx, scanStored, `
+		select `+storedColumns+` from event_fact e
+		where e.company_id = @company_id and e.event_id > @after and e.event_id <= @last and (e.visitor is null or e.class = 0)`,
+		pgx.NamedArgs{"company_id": companyID, "after": [16]byte(after), "last": *lastID})
+	if err != nil {
+		return nil, after, 0, fmt.Errorf("read events without a visitor: %w", err)
+	}
+	return events, *lastID, looked, nil
+}
+
+// DeleteEvents removes events.
+func (t *Tx) DeleteEvents(ctx context.Context, companyID string, events []facts.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	return t.exec(ctx, "remove events", deleteEvents, idRows.Args(events, pgx.NamedArgs{"company_id": companyID}))
+}
+
+// EraseSightings removes the sightings of a visitor of the person up to the slots of the
+// instant when the erasure was asked for: all of them, or those with the person's keys.
+func (t *Tx) EraseSightings(ctx context.Context, companyID string, e *facts.Erasure, v facts.ErasedVisitor) error {
+	visitor, hour, day := packed.ID(v.ID), facts.SlotOf(facts.HourOf(e.AskedAt)), facts.SlotOf(facts.DayOf(e.AskedAt))
+	if !v.Wholly {
+		return t.exec(ctx, "remove sightings of a person", `
+			delete from sighting s using erasure_key p
+			where s.company_id = @company_id and s.visitor = @visitor and s.kind = p.kind and s.key = p.key and s.slot <= @hour
+				and p.company_id = @company_id and p.erasure_id = @erasure_id::uuid`, argsOf(companyID, e, pgx.NamedArgs{"visitor": visitor, "hour": hour}))
+	}
+	if err := t.exec(ctx, "remove sightings of a person", `
+		delete from sighting where company_id = @company_id and visitor = @visitor and kind <> 3 and kind <> 10
+			and slot <= case when kind = 4 then @hour::int else @day::int end`,
+		pgx.NamedArgs{"company_id": companyID, "visitor": visitor, "hour": hour, "day": day}); err != nil {
+		return err
+	}
+	return t.exec(ctx, "remove sightings of a person's own id", `
+		delete from sighting where company_id = @company_id and kind in (3, 10) and key = @visitor and visitor = @visitor and slot <= @day`,
+		pgx.NamedArgs{"company_id": companyID, "visitor": visitor, "day": day})
+}
+
+// EraseShopper gives the days of a visitor another id: what reports count of them stays.
+func (t *Tx) EraseShopper(ctx context.Context, companyID, visitor, surrogate string) error {
+	return t.exec(ctx, "rename days of a person", `update shopper_day set visitor = @surrogate where company_id = @company_id and visitor = @visitor`,
+		pgx.NamedArgs{"company_id": companyID, "visitor": packed.ID(visitor), "surrogate": packed.ID(surrogate)})
+}
+
+// VisitorErased stores that a visitor's events are removed.
+func (t *Tx) VisitorErased(ctx context.Context, companyID string, e *facts.Erasure, visitor string) error {
+	return t.exec(ctx, "end a visitor of a person", `
+		update erasure_visitor set done = true where company_id = @company_id and erasure_id = @erasure_id::uuid and visitor = @visitor`,
+		argsOf(companyID, e, pgx.NamedArgs{"visitor": packed.ID(visitor)}))
+}
+
+// OrdersToErase returns erased orders that still have the person's keys; at most limit.
+func (t *Tx) OrdersToErase(ctx context.Context, companyID string, e *facts.Erasure, limit int) ([]string, error) {
+	return t.texts(ctx, "read orders of a person", `
+		select order_id from erased_order where company_id = @company_id and erasure_id = @erasure_id::uuid and surrogates is null
+		order by order_id limit @most`, argsOf(companyID, e, pgx.NamedArgs{"most": limit}))
+}
+
+// SealFirsts keeps whether orders are their customers' first as it is now.
+func (t *Tx) SealFirsts(ctx context.Context, companyID string, orderIDs []string) error {
+	return t.exec(ctx, "keep first orders", `
+		insert into sealed_first (company_id, order_id, is_first_order)
+		select company_id, order_id, is_first_order from orders where company_id = @company_id and order_id = any(@order_ids)
+		on conflict (company_id, order_id) do nothing`, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
+}
+
+// SealedFirsts returns, of orders, those of which it is kept whether they are first.
+func (t *Tx) SealedFirsts(ctx context.Context, companyID string, orderIDs []string) (map[string]*bool, error) {
+	firsts := map[string]*bool{}
+	rows, err := t.tx.Query(ctx, `select order_id, is_first_order from sealed_first where company_id = @company_id and order_id = any(@order_ids)`,
+		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
+	if err != nil {
+		return nil, fmt.Errorf("read kept first orders: %w", err)
+	}
+	var id string
+	var first *bool
+	if _, err := pgx.ForEachRow(rows, []any{&id, &first}, func() error { firsts[id] = first; return nil }); err != nil {
+		return nil, fmt.Errorf("read kept first orders: %w", err)
+	}
+	return firsts, nil
+}
+
+// VersionsToErase returns all versions of orders, as they are stored.
+func (t *Tx) VersionsToErase(ctx context.Context, companyID string, orderIDs []string) ([]facts.OrderVersion, error) {
+	list, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (v facts.OrderVersion, err error) {
+		return v, row.Scan(&v.OrderID, &v.VersionAt, &v.AcceptedAt, &v.ContentHash, &v.Body)
+	}, `
+		select order_id, version_at, accepted_at, content_hash, body from order_version where company_id = @company_id and order_id = any(@order_ids)
+		order by order_id, version_at, accepted_at, content_hash`, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
+	if err != nil {
+		return nil, fmt.Errorf("read versions of a person's orders: %w", err)
+	}
+	return list, nil
+}
+
+var eraseVersions = `
+	update order_version v set body = n.body from ` + versionRows.Unnest("n") + `
+	where v.company_id = @company_id and v.order_id = n.order_id and v.version_at = n.version_at and v.accepted_at = n.accepted_at and v.content_hash = n.content_hash`
+
+// EraseVersions replaces the bodies of stored versions, and removes the personal part of
+// their orders.
+func (t *Tx) EraseVersions(ctx context.Context, companyID string, versions []facts.OrderVersion) error {
+	ids := make([]string, len(versions))
+	for i, v := range versions {
+		ids[i] = v.OrderID
+	}
+	if err := t.exec(ctx, "erase versions of orders", eraseVersions, versionRows.Args(versions, pgx.NamedArgs{"company_id": companyID})); err != nil {
+		return err
+	}
+	return t.exec(ctx, "remove personal fields of orders", `delete from order_personal where company_id = @company_id and order_id = any(@order_ids)`,
+		pgx.NamedArgs{"company_id": companyID, "order_ids": ids})
+}
+
+// OrderErased stores what stands for an order's keys.
+func (t *Tx) OrderErased(ctx context.Context, companyID, orderID string, s facts.Surrogates) error {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("surrogates of order %s: %w", orderID, err)
+	}
+	return t.exec(ctx, "end an order of a person", `update erased_order set surrogates = @surrogates::text::jsonb where company_id = @company_id and order_id = @order_id`,
+		pgx.NamedArgs{"company_id": companyID, "order_id": orderID, "surrogates": string(text)})
+}
+
+// ErasedOrders returns, of orders, those whose person is erased, and what stands for their
+// keys.
+func (t *Tx) ErasedOrders(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Surrogates, error) {
+	erased := map[string]*facts.Surrogates{}
+	rows, err := t.tx.Query(ctx, `
+		select order_id, surrogates::text from erased_order where company_id = @company_id and order_id = any(@order_ids) and surrogates is not null`,
+		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
+	if err != nil {
+		return nil, fmt.Errorf("read erased orders: %w", err)
+	}
+	var id, text string
+	if _, err := pgx.ForEachRow(rows, []any{&id, &text}, func() error {
+		erased[id] = &facts.Surrogates{}
+		return json.Unmarshal([]byte(text), erased[id])
+	}); err != nil {
+		return nil, fmt.Errorf("read erased orders: %w", err)
+	}
+	return erased, nil
+}
+
+// EndErasure forgets what was known of the person.
+func (t *Tx) EndErasure(ctx context.Context, companyID string, e *facts.Erasure, now time.Time) error {
+	args := argsOf(companyID, e, nil)
+	return errors.Join(
+		t.exec(ctx, "forget a person's keys", endKeys, args),
+		t.exec(ctx, "forget a person's visitors", endVisitors, args),
+		t.exec(ctx, "forget a person's salt", endSalt, argsOf(companyID, e, pgx.NamedArgs{"now": now})),
+	)
+}
+
+const (
+	endKeys     = `delete from erasure_key where company_id = @company_id and erasure_id = @erasure_id::uuid`
+	endVisitors = `delete from erasure_visitor where company_id = @company_id and erasure_id = @erasure_id::uuid`
+	endSalt     = `
+		update erasure set salt = null, event_at = null, event_id = null, order_id = null, done_at = @now
+		where company_id = @company_id and erasure_id = @erasure_id::uuid`
+)

@@ -1,0 +1,115 @@
+package merchant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+var erasureKeys = postgres.Rows[facts.Key]{
+	postgres.Col("kind", "smallint", func(k *facts.Key) int16 { return k.Kind.Code() }),
+	postgres.Col("key", "bytea", func(k *facts.Key) []byte { return k.Pack() }),
+}
+
+var insertErasureKeys = `
+	insert into erasure_key (company_id, erasure_id, kind, key)
+	select @company_id, @erasure_id::uuid, kind, key from ` + erasureKeys.Unnest("k") + `
+	on conflict (company_id, erasure_id, kind, key) do nothing`
+
+// saltBytes is the length of the salt of an erasure's surrogates: that of their hash.
+const saltBytes = 32
+
+// AskErasure asks to erase the person whom keyed hashes name. kinds are the names of what
+// was given. Where the same is asked for already and not done, that erasure is returned. The
+// processor does it. Neither the record on Kafka nor the audit log says who it is.
+func (s *Store) AskErasure(ctx context.Context, author commerce.Author, kinds []string, keys []facts.Key, random io.Reader) (e commerce.Erasure, err error) {
+	keys = slices.Clone(keys)
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		// The lock on the company's row: two who ask at once come one after the other.
+		rev, now, err := bumpRules(ctx, tx, author.CompanyID)
+		if err != nil {
+			return err
+		}
+		e, err = waitingErasure(ctx, tx, author.CompanyID, kinds, keys)
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		id, err := uuid.NewRandomFromReader(random)
+		if err != nil {
+			return err
+		}
+		salt := make([]byte, saltBytes)
+		if _, err := io.ReadFull(random, salt); err != nil {
+			return err
+		}
+		e = commerce.Erasure{ErasureID: id.String(), State: commerce.Erasing}
+		if _, err := tx.Exec(ctx, `
+			insert into erasure (company_id, erasure_id, rev, asked_at, actor, kinds, salt)
+			values (@company_id, @erasure_id, @rev, @now, @actor, @kinds, @salt)`, pgx.NamedArgs{
+			"company_id": author.CompanyID, "erasure_id": e.ErasureID, "rev": rev, "now": now, "actor": author.Actor, "kinds": strings.Join(kinds, ","), "salt": salt,
+		}); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, insertErasureKeys, erasureKeys.Args(keys, pgx.NamedArgs{"company_id": author.CompanyID, "erasure_id": e.ErasureID})); err != nil {
+			return err
+		}
+		change := Change{CompanyID: author.CompanyID, Rev: rev, At: now, Actor: author.Actor, Action: "customer.erase", Subject: e.ErasureID, Detail: map[string]any{"by": kinds}}
+		if err := putCommerce(ctx, tx, change, wire.KindErasure, e.ErasureID, wire.Erasure{ErasureID: e.ErasureID}); err != nil {
+			return err
+		}
+		return audit(ctx, tx, change)
+	})
+	if err != nil {
+		return e, fmt.Errorf("postgres: ask for an erasure: %w", err)
+	}
+	return e, nil
+}
+
+// waitingErasure returns the erasure of the same keys that has not begun, and
+// pgx.ErrNoRows where there is none.
+func waitingErasure(ctx context.Context, tx pgx.Tx, companyID string, kinds []string, keys []facts.Key) (commerce.Erasure, error) {
+	codes, packed := make([]int16, len(keys)), make([][]byte, len(keys))
+	for i, k := range keys {
+		codes[i], packed[i] = k.Kind.Code(), k.Pack()
+	}
+	return postgres.One(ctx, tx, func(row pgx.CollectableRow) (e commerce.Erasure, err error) {
+		e.State = commerce.Erasing
+		return e, row.Scan(&e.ErasureID)
+	}, `
+		select e.erasure_id::text from erasure e
+		where e.company_id = @company_id and e.done_at is null and e.phase = 0 and e.kinds = @kinds
+			and not exists (
+				select from unnest(@codes::smallint[], @keys::bytea[]) as k (kind, key)
+				where not exists (select from erasure_key x where x.company_id = @company_id and x.erasure_id = e.erasure_id and x.kind = k.kind and x.key = k.key))
+		order by e.rev limit 1`, pgx.NamedArgs{"company_id": companyID, "kinds": strings.Join(kinds, ","), "codes": codes, "keys": packed})
+}
+
+// Erasure returns an erasure; an unknown one is commerce.ErrNotFound.
+func (s *Store) Erasure(ctx context.Context, companyID, erasureID string) (commerce.Erasure, error) {
+	e, err := postgres.One(ctx, s.db.Pool(), func(row pgx.CollectableRow) (e commerce.Erasure, err error) {
+		var done bool
+		if err := row.Scan(&e.ErasureID, &done, &e.Orders, &e.Events); err != nil {
+			return e, err
+		}
+		if e.State = commerce.Erasing; done {
+			e.State = commerce.Erased
+		}
+		return e, nil
+	}, `select erasure_id::text, done_at is not null, orders, events from erasure where company_id = @company_id and erasure_id = @erasure_id::uuid`,
+		pgx.NamedArgs{"company_id": companyID, "erasure_id": erasureID})
+	if err != nil {
+		return e, fmt.Errorf("postgres: erasure %s: %w", erasureID, postgres.Translate(err))
+	}
+	return e, nil
+}

@@ -1,0 +1,443 @@
+package processor
+
+// This file erases persons (docs/security.md, "Erasure of a person").
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/tributary-io/tributary/internal/attribution"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// Bounds of one transaction of an erasure; the numbers were chosen, not measured.
+const (
+	erasedOrders   = 50    // orders that are found or erased
+	erasedVersions = 2000  // orders whose earlier versions are looked at
+	erasedVisitors = 100   // visitors that are found
+	erasedEvents   = 1000  // events of a visitor that are looked at
+	unreadEvents   = 20000 // events that are looked at whether they have a visitor
+)
+
+// eraseNext goes on with the company's first erasure that is not done, and reports whether
+// there is one. It is called when no order of the company is queued, so that outcomes are
+// what the facts say. Where something is left to do, the company stays queued.
+func (a *application) eraseNext(ctx context.Context) (found bool, err error) {
+	e, err := a.tx.NextErasure(ctx, a.company)
+	if err != nil || e == nil {
+		return false, err
+	}
+	var orders, events int
+	switch e.Phase {
+	case facts.EraseFindOrders:
+		err = a.findErasedOrders(ctx, e)
+	case facts.EraseFindVersions:
+		err = a.findErasedVersions(ctx, e)
+	case facts.EraseFindVisitors:
+		err = a.findErasedVisitors(ctx, e)
+	case facts.EraseSealOrders:
+		err = a.sealAround(ctx, e)
+	case facts.EraseVisitors:
+		events, err = a.eraseVisitor(ctx, e)
+	case facts.EraseUnread:
+		events, err = a.eraseUnread(ctx, e)
+	case facts.EraseOrders:
+		orders, err = a.eraseOrders(ctx, e)
+	default:
+		err = fmt.Errorf("phase %d is not known: a newer version of the program wrote it", e.Phase)
+	}
+	if err == nil {
+		err = a.tx.MoveErasure(ctx, a.company, e, orders, events)
+	}
+	if err != nil {
+		return true, fmt.Errorf("erasure %s: %w", e.ErasureID, err)
+	}
+	a.done.erased.Orders, a.done.erased.Events = a.done.erased.Orders+orders, a.done.erased.Events+events
+	return true, a.tx.QueueCompany(ctx, a.company)
+}
+
+// erased counts what erasures have done.
+type erased struct{ Orders, Events int }
+
+// next moves an erasure to a phase.
+func next(e *facts.Erasure, phase facts.ErasurePhase) { e.Phase, e.After = phase, facts.EventCursor{} }
+
+// findErasedOrders finds the person's orders by their keys.
+func (a *application) findErasedOrders(ctx context.Context, e *facts.Erasure) error {
+	n, err := a.tx.FindErasedOrders(ctx, a.company, e, erasedOrders)
+	if err == nil && n < erasedOrders {
+		next(e, facts.EraseFindVersions)
+	}
+	return err
+}
+
+// findErasedVersions finds orders that had the person's keys in an earlier version, and then by what
+// else its orders name the person. From then on events with these keys are not stored any
+// more.
+func (a *application) findErasedVersions(ctx context.Context, e *facts.Erasure) error {
+	keys, err := a.tx.ErasureKeys(ctx, a.company, e)
+	if err != nil {
+		return err
+	}
+	last, looked, err := a.tx.FindErasedVersions(ctx, a.company, e, facts.InOrders(keys), erasedVersions)
+	if err != nil {
+		return err
+	}
+	if e.OrderID = last; looked == erasedVersions {
+		return nil
+	}
+	e.OrderID = ""
+	if err := a.tx.AddKeysOfOrders(ctx, a.company, e); err != nil {
+		return err
+	}
+	next(e, facts.EraseFindVisitors)
+	return a.refuseErased(ctx, e, nil)
+}
+
+// refuseErased lets no event with the person's keys, or of a visitor who is the person, be
+// stored any more.
+func (a *application) refuseErased(ctx context.Context, e *facts.Erasure, visitors []facts.ErasedVisitor) error {
+	keys, err := a.tx.ErasureKeys(ctx, a.company, e)
+	if err != nil {
+		return err
+	}
+	for _, v := range visitors {
+		if v.Wholly {
+			keys = append(keys, facts.VisitorKey(v.ID), facts.Key{Kind: facts.KeyCookie, Value: v.ID})
+		}
+	}
+	// A browser's id that is an order's key may be a device's that many people use.
+	return a.tx.AddErasedKeys(ctx, a.company, e.AskedAt, slices.DeleteFunc(keys, func(k facts.Key) bool {
+		return k.Kind == facts.KeyNetwork || k.Kind == facts.KeyUser || isPartly(k, visitors)
+	}))
+}
+
+// isPartly reports whether a key is the id of a visitor who is not the person alone.
+func isPartly(k facts.Key, visitors []facts.ErasedVisitor) bool {
+	return (k.Kind == facts.KeyVisitor || k.Kind == facts.KeyCookie) &&
+		slices.ContainsFunc(visitors, func(v facts.ErasedVisitor) bool { return v.ID == k.Value && !v.Wholly })
+}
+
+// findErasedVisitors finds visitors that were seen with the person's keys. One whose id is
+// a secret and who is not a hub is the person wholly.
+func (a *application) findErasedVisitors(ctx context.Context, e *facts.Erasure) error {
+	list, err := a.tx.FindErasedVisitors(ctx, a.company, e, erasedVisitors)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		next(e, facts.EraseSealOrders)
+		return nil
+	}
+	for i := range list {
+		list[i].Wholly = attribution.IsOnePerson(list[i])
+	}
+	if err := a.tx.AddErasedVisitors(ctx, a.company, e, list); err != nil {
+		return err
+	}
+	return a.refuseErased(ctx, e, list)
+}
+
+// sealAround seals the orders whose evidence is about to be removed.
+func (a *application) sealAround(ctx context.Context, e *facts.Erasure) error {
+	list, err := a.tx.OrdersToSeal(ctx, a.company, e, ordersPerStep)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		next(e, facts.EraseVisitors)
+		return nil
+	}
+	return a.seal(ctx, list)
+}
+
+// eraseVisitor removes the next events of one of the person's visitors, and at their end its
+// sightings. It returns how many events.
+func (a *application) eraseVisitor(ctx context.Context, e *facts.Erasure) (events int, err error) {
+	v, found, err := a.tx.NextErasedVisitor(ctx, a.company, e)
+	if err != nil {
+		return 0, err
+	}
+	if !found {
+		next(e, facts.EraseUnread)
+		return 0, nil
+	}
+	list, err := a.tx.EventsUntil(ctx, a.company, v.ID, e.After, e.AskedAt, erasedEvents)
+	if err != nil {
+		return 0, err
+	}
+	if full := len(list) == erasedEvents; full {
+		e.After = facts.EventCursor{At: list[len(list)-1].At, ID: list[len(list)-1].ID}
+	}
+	gone := list
+	if !v.Wholly {
+		if gone, err = a.erasedOf(ctx, list); err != nil {
+			return 0, err
+		}
+	}
+	if err := a.tx.DeleteEvents(ctx, a.company, gone); err != nil {
+		return 0, err
+	}
+	if !v.Wholly {
+		if err := a.rebuildDays(ctx, gone); err != nil {
+			return 0, err
+		}
+	}
+	if len(list) == erasedEvents {
+		return len(gone), nil
+	}
+	e.After = facts.EventCursor{}
+	return len(gone), a.endVisitor(ctx, e, v)
+}
+
+// rebuildDays makes the sightings of removed events' days anew.
+func (a *application) rebuildDays(ctx context.Context, gone []facts.Event) error {
+	days := map[facts.VisitorDay]bool{}
+	for i := range gone {
+		for _, d := range gone[i].Copy().Days() {
+			days[d] = true
+		}
+	}
+	for _, d := range sortedDays(days) {
+		if _, err := a.rebuildSightings(ctx, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endVisitor removes the sightings of a visitor whose events are removed. Those of the day
+// and the hour in which the erasure was asked for are made anew: events may have come since.
+func (a *application) endVisitor(ctx context.Context, e *facts.Erasure, v facts.ErasedVisitor) error {
+	if err := a.tx.EraseSightings(ctx, a.company, e, v); err != nil {
+		return err
+	}
+	for _, d := range []facts.VisitorDay{{Visitor: v.ID, Day: facts.DayOf(e.AskedAt)}, {Visitor: v.ID, Day: facts.HourOf(e.AskedAt), Hour: true}} {
+		if _, err := a.rebuildSightings(ctx, d); err != nil {
+			return err
+		}
+	}
+	if v.Wholly {
+		if err := a.tx.EraseShopper(ctx, a.company, v.ID, e.Visitor(v.ID)); err != nil {
+			return err
+		}
+	}
+	return a.tx.VisitorErased(ctx, a.company, e, v.ID)
+}
+
+// eraseUnread removes the person's events that no visitor has, and bots' that name the
+// person: no sighting leads to them, so all events are looked at. Then orders that came
+// after the erasure was asked for are computed without what was removed.
+func (a *application) eraseUnread(ctx context.Context, e *facts.Erasure) (events int, err error) {
+	list, last, looked, err := a.tx.UnreadEvents(ctx, a.company, e.After.ID, unreadEvents)
+	if err != nil {
+		return 0, err
+	}
+	gone, err := a.erasedOf(ctx, list)
+	if err != nil {
+		return 0, err
+	}
+	if err := a.tx.DeleteEvents(ctx, a.company, gone); err != nil {
+		return 0, err
+	}
+	if e.After.ID = last; looked == unreadEvents {
+		return len(gone), nil
+	}
+	next(e, facts.EraseOrders)
+	return len(gone), a.addQueued(a.tx.QueueAround(ctx, a.company, e, facts.Cause{Kind: facts.CauseSeal}))
+}
+
+// erasedOf returns those of the events that are an erased person's from before the erasure.
+func (a *application) erasedOf(ctx context.Context, events []facts.Event) (list []facts.Event, err error) {
+	digests := make([][][]byte, len(events))
+	var all [][]byte
+	for i := range events {
+		for _, k := range events[i].ErasureKeys() {
+			digests[i] = append(digests[i], facts.ErasedDigest(a.company, k))
+		}
+		all = append(all, digests[i]...)
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	until, err := a.tx.ErasedUntil(ctx, a.company, all)
+	if err != nil || len(until) == 0 {
+		return nil, err
+	}
+	for i, e := range events {
+		if slices.ContainsFunc(digests[i], func(d []byte) bool {
+			at, erased := until[string(d)]
+			return erased && !e.At.After(at)
+		}) {
+			list = append(list, e)
+		}
+	}
+	return list, nil
+}
+
+// leaveErased leaves out events that an erasure has removed or would have: they come again
+// from Kafka, from an edge's spool or from an import.
+func (a *application) leaveErased(ctx context.Context) error {
+	if !a.index.HasErasures() {
+		return nil
+	}
+	gone, err := a.erasedOf(ctx, a.events)
+	if err != nil || len(gone) == 0 {
+		return err
+	}
+	left := map[string]bool{}
+	for i := range gone {
+		left[gone[i].EventID] = true
+		a.deliveries.once = append(a.deliveries.once, once{id: digestOf("erased", gone[i].Digest()), at: gone[i].ReceivedAt, outcome: facts.DeliveryRejected + codeErased, events: 1})
+	}
+	a.events = slices.DeleteFunc(slices.Clone(a.events), func(e facts.Event) bool { return left[e.EventID] })
+	return nil
+}
+
+// withoutPerson replaces the keys of versions of erased orders, which come again or have
+// changed since.
+func (a *application) withoutPerson(ctx context.Context) error {
+	if !a.index.HasErasures() {
+		return nil
+	}
+	erased, err := a.tx.ErasedOrders(ctx, a.company, a.ownOrders())
+	if err != nil || len(erased) == 0 {
+		return err
+	}
+	a.orders = slices.Clone(a.orders)
+	for i, v := range a.orders {
+		if s := erased[v.OrderID]; s != nil {
+			if a.orders[i], err = v.Erased(s.Replace); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// eraseOrders removes what the next of the person's orders have of the person. It returns
+// how many.
+func (a *application) eraseOrders(ctx context.Context, e *facts.Erasure) (orders int, err error) {
+	ids, err := a.tx.OrdersToErase(ctx, a.company, e, erasedOrders)
+	if err != nil {
+		return 0, err
+	}
+	if len(ids) == 0 {
+		a.done.erasures++
+		return 0, a.tx.EndErasure(ctx, a.company, e, a.now)
+	}
+	stored, err := a.tx.VersionsToErase(ctx, a.company, ids)
+	if err != nil {
+		return 0, err
+	}
+	was, err := foldVersions(stored)
+	if err != nil {
+		return 0, err
+	}
+	for i := range stored {
+		if stored[i], err = stored[i].Erased(func(o *wire.Order) { e.Erase(o) }); err != nil {
+			return 0, err
+		}
+	}
+	if err := a.keepAround(ctx, e, ids, was); err != nil {
+		return 0, err
+	}
+	if err := a.remember(ctx, ids); err != nil {
+		return 0, err
+	}
+	if err := a.tx.EraseVersions(ctx, a.company, stored); err != nil {
+		return 0, err
+	}
+	var folded []facts.FoldedOrder
+	var keys []facts.OrderKey
+	for _, id := range ids {
+		order := was[id].Order
+		surrogates := e.Erase(&order)
+		o := was[id]
+		o.Order, o.Day = order, a.index.DayOf(order.CreatedAt)
+		folded, keys = append(folded, o), append(keys, attribution.KeysOfOrder(&order)...)
+		if err := a.tx.OrderErased(ctx, a.company, id, surrogates); err != nil {
+			return 0, err
+		}
+	}
+	if _, err := a.tx.UpsertOrders(ctx, a.company, a.now, folded); err != nil {
+		return 0, err
+	}
+	_, err = a.tx.ReplaceKeys(ctx, a.company, ids, attribution.OrderKinds, keys)
+	return len(ids), err
+}
+
+// foldVersions returns the current orders of stored versions, which are ordered by order,
+// oldest first.
+func foldVersions(stored []facts.OrderVersion) (map[string]facts.FoldedOrder, error) {
+	versions := map[string][]facts.StoredVersion{}
+	for _, v := range stored {
+		s, err := v.Stored()
+		if err != nil {
+			return nil, err
+		}
+		versions[v.OrderID] = append(versions[v.OrderID], s)
+	}
+	orders := make(map[string]facts.FoldedOrder, len(versions))
+	for id, list := range versions {
+		orders[id] = facts.FoldedOrder{Order: facts.Fold(list), VersionAt: list[len(list)-1].At, ApprovedSince: facts.ApprovedSince(list)}
+	}
+	return orders, nil
+}
+
+// keepAround keeps what follows from the keys that orders are about to lose: whether they
+// and the orders after them are first, and the evidence of orders around which a key with
+// many orders would be no hub any more.
+func (a *application) keepAround(ctx context.Context, e *facts.Erasure, ids []string, orders map[string]facts.FoldedOrder) error {
+	var was, now []facts.OrderKey
+	for _, id := range ids {
+		order := orders[id].Order
+		was = append(was, attribution.KeysOfOrder(&order)...)
+		e.Erase(&order)
+		now = append(now, attribution.KeysOfOrder(&order)...)
+	}
+	firstKeys := slices.DeleteFunc(slices.Clone(was), func(k facts.OrderKey) bool { return !slices.Contains(attribution.FirstOrderKinds, k.Kind) })
+	following, err := a.tx.OrdersFollowing(ctx, a.company, firstKeys, mostFollowing)
+	if err != nil {
+		return err
+	}
+	if err := a.tx.SealFirsts(ctx, a.company, slices.Concat(ids, following)); err != nil {
+		return err
+	}
+	after, around := a.index.Limits().SightingsAfter, map[string]bool{}
+	lost := a.index.HubCandidates(was, now)
+	for _, window := range a.index.Windows() {
+		found, err := a.tx.OrdersOfChangedKeys(ctx, a.company, ids, lost, window, after, maxOrders)
+		if err != nil {
+			return err
+		}
+		for _, id := range found {
+			around[id] = true
+		}
+	}
+	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(around)), ordersPerStep) {
+		list := make([]facts.SealCandidate, len(chunk))
+		for i, id := range chunk {
+			list[i].OrderID = id
+		}
+		if err := a.seal(ctx, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostFollowing bounds the orders between a person's order and the next approved one with
+// the same key.
+const mostFollowing = 10_000
+
+// sortedDays returns days in a fixed order.
+func sortedDays(days map[facts.VisitorDay]bool) []facts.VisitorDay {
+	return slices.SortedFunc(maps.Keys(days), func(x, y facts.VisitorDay) int {
+		return cmp.Or(cmp.Compare(x.Visitor, y.Visitor), x.Day.Compare(y.Day), cmp.Compare(fmt.Sprint(x.Hour), fmt.Sprint(y.Hour)))
+	})
+}
