@@ -97,8 +97,8 @@ const textOfScale = "" +
 	"another; freezes one by SIGSTOP, before or inside of a transaction, until the others own its partitions and have applied records of them;\n" +
 	"and lets it go on with the batch that it had read, while Kafka does not answer: so it does not learn that it is no member any more.\n" +
 	"PostgreSQL keeps each change of an offset in the order of the commits, with the process and its epoch: they must be those of one owner of a\n" +
-	"partition, and so of a company, at a time, without a gap and without an overlap. In the end each event is stored once, each record counted\n" +
-	"once, and the ledger is that of a replay by a single process (`tributary verify`). *fenced* are the times that a frozen processor tried to\n" +
+	"partition, and so of a company, at a time, without a gap and without an overlap. In the end each event is stored and\n" +
+	"counted once, and the ledger is that of a replay by a single process (`tributary verify`). *fenced* are the times that a frozen processor tried to\n" +
 	"commit after others had taken over."
 
 // ShortScale is the size for tests: two processors, then four.
