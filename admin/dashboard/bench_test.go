@@ -23,6 +23,7 @@ func BenchmarkPages(b *testing.B) {
 	b.Run("small", func(b *testing.B) {
 		s := newSite(b)
 		fillSite(s)
+		s.Analyze()
 		s.benchPages(b)
 	})
 	b.Run("large", func(b *testing.B) {
