@@ -26,7 +26,7 @@ import (
 
 // testLog is a broker of the test's own, which starts when it is first asked.
 type testLog struct {
-	t      *testing.T
+	t      testing.TB
 	once   sync.Once
 	client *kafka.Client
 	real   bool // an Apache Kafka
@@ -58,7 +58,7 @@ func (l *testLog) open() *kafka.Client {
 
 // Tail implements dashboard.EventLog.
 func (l *testLog) Tail(ctx context.Context, topic string, key []byte, from int64, most int) (wire.Tail, error) {
-	return l.open().Tail(ctx, topic, key, from, most)
+	return l.open().Tail(ctx, topic, key, from, most) //nolint:contextcheck // the broker lives as long as the test
 }
 
 // put writes a record, as the edge does.
