@@ -114,7 +114,7 @@ func (p *Processor) removalOf(ctx context.Context, was facts.Retention, partitio
 	now := p.Now().UTC()
 	from := index.RetainFrom(now)
 	if from.IsZero() {
-		return nil, nil
+		return nil, nil //nolint:nilnil // none is no error, as the comment says
 	}
 	r := &removal{index: index, company: was.CompanyID, partition: partition, began: now, from: from, spans: index.Reading(from), since: now, chunk: p.config.RetainChunk}
 	if !was.DoneAt.IsZero() && !from.Before(was.Until) { // all orders up to then are sealed but those that came later

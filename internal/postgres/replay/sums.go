@@ -149,9 +149,10 @@ const visitorsOfAll = `
 // countedFrom is the first day of which visitors' days were not removed.
 const countedFrom = `coalesce((select (begun_until at time zone 'UTC')::date from retention where company_id = @company_id), '-infinity')`
 
+// visitorsOfMonths sums the days, which visitorsOfAll checks where it can.
 const visitorsOfMonths = `
 		select date_trunc('month', day)::date, of, sum(visited), sum(viewed), sum(added), sum(checkout), sum(bought)
-		from (` + visitorsOfAll + `) q (day, of, visited, viewed, added, checkout, bought) group by 1, 2`
+		from traffic_day where company_id = @company_id group by 1, 2`
 
 func creditsOfAll() string {
 	var counts, sums []string
