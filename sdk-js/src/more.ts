@@ -5,6 +5,7 @@ import { batchOf } from "./batch";
 import { start as startCore, worthIt } from "./core";
 import { decorate, handedOver } from "./link";
 import { log, setDebug, tell, watchLog } from "./log";
+import { Lost } from "./lost";
 import { Mirror } from "./mirror";
 import { Hook, type Entry, type Page } from "./page";
 import { recover } from "./recovery";
@@ -17,6 +18,7 @@ import { arrival, endSession, framed, session } from "./visitor";
 declare const OVERLAY: string; // a file's name, set by the build
 
 const ANSWER = "trb_consent";
+const LOST = "trb_lost:"; // and the company: what pages gave up that the edge does not know of
 const RECOVER = 3000; // ms after the start, so that the page's own work is done first
 const LINGER = 1000; // ms
 const WAIT = 3600000; // ms: how long an unknown company is not asked for again in a tab
@@ -31,6 +33,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
   let dead = false; // every event would be refused
   const mirror = new Mirror();
   const views = new Views(page);
+  const lost = new Lost();
   const free = (): boolean => (page.answer_ ? page.answer_ == "granted" : !page.config_!.requireConsent);
 
   const remove = (e: Entry): void => {
@@ -38,11 +41,23 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     del(e.key_);
     mirror.set(e.key_, null);
   };
+  /** What is not told yet is left to the next page that recovers. */
+  const keepLost = (): void => {
+    lost.add_("queue_full", page.lost_);
+    page.lost_ = 0;
+    const text = lost.take_();
+    if (!text || !free()) return;
+    lost.put_(get(LOST + page.config_!.companyId));
+    lost.put_(text);
+    put(LOST + page.config_!.companyId, lost.take_());
+  };
   const refused = (code: string): void => {
     page.halted_ = 1;
     if (code == "origin_not_allowed") return;
     dead = true;
+    lost.add_("refused", page.entries_.size);
     for (const e of Array.from(page.entries_.values())) remove(e);
+    keepLost();
     if (code == "unknown_company") attempt(() => (sessionStorage.trb_no = page.prefix_ + " " + Date.now()));
   };
   const sender = new Sender(
@@ -51,6 +66,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     remove,
     (e) => views.held(e, Date.now() - linger()),
     refused,
+    lost,
   );
 
   /** Adds what is stored of the visitor. */
@@ -134,6 +150,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
   /** What no beacon has taken is sent by a fetch that may outlive the page. */
   const left = (): void => {
     sender.left();
+    keepLost();
     const rest = Array.from(page.entries_.values()).filter((e) => e.text_ && !e.sent_);
     if (!rest.length || !free() || page.halted_ || "sendBeacon" in navigator) return;
     const body = batchOf(page.config_!.companyId, rest.slice(0, 50));
@@ -145,7 +162,9 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     if (!free()) return;
     const take = async (lock?: unknown) => {
       if (lock === null) return;
-      if (await recover(page, mirror)) await sender.send();
+      lost.put_(get(LOST + page.config_!.companyId));
+      del(LOST + page.config_!.companyId);
+      if (await recover(page, mirror, lost)) await sender.send();
     };
     const locks = (navigator as any).locks;
     if (locks) locks.request("trb:recover", { ifAvailable: true }, take).catch(() => take());

@@ -41,12 +41,14 @@ export interface Page {
   referrer_: string;
   /** Nothing is sent any more: it was refused for a reason that stays. */
   halted_?: 1;
+  /** How many events were given up, since too many waited. */
+  lost_: number;
   /** The events that are not acknowledged, in the order of their calls. */
   entries_: Map<string, Entry>;
   on_(what: Hook, entry: Entry): void;
 }
 
-export const page = { entries_: new Map(), on_() {} } as any as Page;
+export const page = { entries_: new Map(), lost_: 0, on_() {} } as any as Page;
 
 const ANSWER = "trb_consent";
 const ID = "trb_id";
@@ -106,7 +108,8 @@ export const take = (at: number, event: string, payload?: unknown, identity?: un
     },
   };
   const hook = page.config_!.before_send;
-  if (page.answer_ == "denied" || page.entries_.size > 999 || (hook && !(made = hook(made)))) return;
+  if (page.answer_ == "denied" || (hook && !(made = hook(made)))) return void seq--;
+  if (page.entries_.size > 999) return void page.lost_++; // its number is used
   const entry: Entry = {
     id_: id,
     key_: page.prefix_ + id,
