@@ -59,7 +59,7 @@ func TestEachEventIsInTheLedgerOnce(t *testing.T) {
 		s.record(a(1)), s.record(a(2)), s.record(a(4)), // 3 is lost
 		s.record(later(a(2), time.Minute)), s.record(later(a(2), time.Hour)), // sent again, twice
 		s.record(a(1)), // the same record once more in the log
-		s.record(s.number("a", 5, week+time.Hour, nil)),                        // late
+		s.record(s.number("d", 1, week+time.Hour, nil)),                        // late
 		s.record(s.number("b", 1, 0, nil)), s.record(s.number("b", 9, 0, nil)), // 2 to 8: of 5 of them the sender says that it gave them up
 		s.record(s.number("c", 1, 24*time.Hour, nil)), s.record(s.number("c", 3, 24*time.Hour, nil)), s.record(s.number("c", 2, week, nil)),
 		s.record(s.number("i", 50, 0, func(e *wire.Event) { e.Trust = wire.TrustImport })), // a history has no numbers
