@@ -162,6 +162,9 @@ func (o *owner) start(ctx context.Context) error {
 			}
 			taken, err := o.Store.TakeOver(ctx, topic, o.partition, o.clusterID, first)
 			next := taken.Next
+			if err == nil && next > end { // the owner before has applied what came since
+				first, end, err = o.Log.Bounds(ctx, topic, o.partition)
+			}
 			switch {
 			case err != nil:
 				return err

@@ -18,15 +18,16 @@ declare
   distributed constant text[] := array[
     -- what merchants set up
     'influencer', 'campaign', 'link', 'coupon', 'cost', 'additional_cost', 'additional_cost_version',
-    'past_setting', 'influencer_unproven', 'evidence_decision', 'audit_log', 'idempotency',
+    'past_setting', 'influencer_unproven', 'evidence_decision', 'audit_log', 'idempotency', 'retention',
     -- facts
     'event_fact', 'sighting', 'order_version', 'order_personal', 'orders', 'order_key',
-    'product', 'product_variant', 'delivery',
+    'product', 'product_variant', 'seal', 'delivery', 'delivery_day', 'delivery_source', 'delivery_seen', 'stream',
     -- outcomes
     'credit', 'payout', 'explanation', 'ledger_entry', 'recompute',
     'statement', 'statement_payment', 'statement_link',
     -- sums that reports read
-    'sale_day', 'credit_day', 'product_day', 'path_day', 'shopper_day', 'traffic_day', 'click_day'
+    'sale_day', 'credit_day', 'product_day', 'path_day', 'product_month', 'path_month', 'journey_month',
+    'shopper_day', 'traffic_day', 'click_day'
   ];
   -- Of the control plane, on the coordinator alone, and known to Citus. They are written in
   -- the transactions that write distributed tables: so those are committed in two phases,

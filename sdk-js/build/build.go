@@ -234,10 +234,10 @@ func (b *bundler) script(entry string, format api.Format, names map[string]strin
 		Charset:           api.CharsetUTF8,
 		LegalComments:     api.LegalCommentsNone,
 		Define:            define,
+		TsconfigRaw:       `{"compilerOptions":{"useDefineForClassFields":false}}`, // a field costs an assignment, not a call
 		Supported:         map[string]bool{"bigint": true, "dynamic-import": true},
 		External:          []string{"node:*"},
 		MangleProps:       "[a-z]_$", // ours alone: see src/page.ts
-		TsconfigRaw:       `{"compilerOptions":{"useDefineForClassFields":false}}`, // fields are assigned: fewer bytes
 		MangleCache:       b.mangled,
 	})
 	if len(result.Errors) > 0 {

@@ -1,6 +1,6 @@
 // What was given up, until the edge knows of it (docs/wire.md, "What the sender gave up").
 
-export type Reason = "queue_full" | "refused" | "expired" | "unreadable";
+export type Reason = "queue_full" | "refused" | "expired" | "unreadable" | "other";
 
 const MOST = 1000000; // of one reason in a batch
 

@@ -42,9 +42,9 @@ export class Sender {
   ) {}
 
   /** The page was hidden or left: what went by beacon is asked for later. */
-  left(): void {
+  left_(): void {
     this.askAt_ = Date.now() + UNANSWERED;
-    if (this.waiting_().length) this.schedule(UNANSWERED);
+    if (this.waiting_().length) this.schedule_(UNANSWERED);
   }
 
   private waiting_(): Entry[] {
@@ -52,19 +52,19 @@ export class Sender {
   }
 
   /** Sends after ms, or sooner if an earlier call asked for that. */
-  schedule(ms: number): void {
+  schedule_(ms: number): void {
     const at = Date.now() + ms;
     if (this.timer_ && this.due_ <= at) return;
     clearTimeout(this.timer_);
     this.due_ = at;
     this.timer_ = setTimeout(() => {
       this.timer_ = 0;
-      this.send();
+      this.send_();
     }, ms);
   }
 
   /** Makes an attempt now. Resolves to true when nothing is left. */
-  send(): Promise<boolean> {
+  send_(): Promise<boolean> {
     return (this.busy_ = this.busy_ || this.run_().then((done) => ((this.busy_ = undefined), done)));
   }
 
@@ -76,8 +76,8 @@ export class Sender {
       const fresh = this.waiting_().filter((e) => !e.sent_);
       const batch = this.chunk_(fresh.filter((e) => !this.held_(e)));
       if (!ask.length && !batch.length) {
-        if (beacons.length) this.schedule(Math.max(0, this.askAt_ - Date.now()));
-        if (fresh.length) this.schedule(HELD);
+        if (beacons.length) this.schedule_(Math.max(0, this.askAt_ - Date.now()));
+        if (fresh.length) this.schedule_(HELD);
         return !this.page_.entries_.size;
       }
       const wait = await (batch.length ? this.post_(batch) : this.ask_(ask)).catch((error) => (log("not sent, will be tried again", error), 0));
@@ -87,7 +87,7 @@ export class Sender {
       }
       if (this.page_.halted_) return false;
       this.failures_++;
-      this.schedule(Math.max(wait, Math.random() * Math.min(MOST, BASE * 2 ** (this.failures_ - 1)))); // full jitter
+      this.schedule_(Math.max(wait, Math.random() * Math.min(MOST, BASE * 2 ** (this.failures_ - 1)))); // full jitter
       return false;
     }
   }
@@ -154,8 +154,6 @@ export class Sender {
   private async post_(batch: Entry[]): Promise<number> {
     const core = await canonical("[" + batch.map((e) => e.text_) + "]");
     const events = core && core.items && core.items.length == batch.length ? this.texts_(core, batch) : batch;
-    this.lost_.add_("queue_full", this.page_.lost_);
-    this.page_.lost_ = 0;
     const { status, json, wait } = await this.request_("/v1/events", batchOf(this.page_.config_!.companyId, events, this.lost_.tell_()));
     if (status == 200 && Array.isArray(json.results)) {
       this.lost_.told_();

@@ -14,7 +14,8 @@ const CHUNK = 500000; // UTF-16 units of a request: the edge takes 1 MiB
 const BASE = 1000; // ms
 const MOST = 60000; // ms
 /** Codes by which the edge refuses all of a client's requests: its settings must be mended. */
-const SETTINGS = /^(unknown_company|unauthorized|insufficient_scope|key_in_browser|origin_not_allowed|not_found)$/;
+const SETTINGS = /^(unknown_company|insufficient_scope|key_in_browser|origin_not_allowed|not_found)$/;
+const REFUSED = 60000; // ms: the least time between attempts with a key that was refused
 const MAX_AGE = 7 * 86400000; // ms: what could not be sent for a week is given up
 
 interface Entry {
@@ -28,10 +29,10 @@ const memory = (): Storage => {
 };
 
 const overHTTP =
-  (apiKey?: string): Transport =>
+  (apiKey?: ClientConfig["apiKey"]): Transport =>
   async (url, body) => {
     const headers: Record<string, string> = { "Content-Type": "text/plain" };
-    if (apiKey) headers.Authorization = "Bearer " + apiKey;
+    if (apiKey) headers.Authorization = "Bearer " + (typeof apiKey == "string" ? apiKey : await apiKey());
     const response = await fetch(url, { method: "POST", body, headers, keepalive: !apiKey && body.length < 20000 });
     return { status: response.status, body: await response.text(), retryAfter: response.headers.get("Retry-After") };
   };
@@ -193,6 +194,7 @@ export class Client {
     if (status >= 400 && status < 500 && status != 408 && status != 429) {
       const { code, message } = answer.error || ({} as any);
       this.tell_("" + (code || status), "refused: " + (message || "") + " (" + status + " " + (code || "without a code") + ")");
+      if (code == "unauthorized") return REFUSED; // until the key is a right one
       if (SETTINGS.test(code)) {
         this.halted_ = true; // the events are kept for a client, or a flush, with better settings
         return 0;
