@@ -1,4 +1,4 @@
-// What was given up, until the edge knows of it (docs/wire.md, "What the sender gave up").
+// What was given up, until the edge knows of it (docs/wire.md, "Event (request)").
 
 export type Reason = "queue_full" | "refused" | "expired" | "unreadable" | "other";
 
