@@ -393,12 +393,12 @@ func (a *application) followStreams(ctx context.Context, days map[time.Time]*rem
 	var put []facts.Stream
 	for _, asked := range list {
 		s := streams[string(asked.ID)]
-		changed, err := a.follow(s, days)
+		changed, followed, err := a.follow(s, days)
 		if err != nil {
 			return err
 		}
-		if changed != nil {
-			put = append(put, *changed)
+		if followed {
+			put = append(put, changed)
 		}
 	}
 	if len(put) == 0 {
@@ -407,17 +407,17 @@ func (a *application) followStreams(ctx context.Context, days map[time.Time]*rem
 	return a.tx.PutStreams(ctx, a.company, put)
 }
 
-// follow returns what is to be stored of a stream; nil: nothing.
-func (a *application) follow(s *streamOf, days map[time.Time]*rememberedDay) (*facts.Stream, error) {
+// follow returns what is to be stored of a stream, if it is followed.
+func (a *application) follow(s *streamOf, days map[time.Time]*rememberedDay) (changed facts.Stream, followed bool, err error) {
 	var numbers delivery.Stream
 	if s.stored != nil {
 		known, err := delivery.Unpack(s.stored.Top, s.stored.Gaps)
 		if err != nil {
-			return nil, err
+			return changed, false, err
 		}
 		numbers = *known
 	} else if !a.begin(s, days) {
-		return nil, nil
+		return changed, false, nil
 	}
 	slices.SortStableFunc(s.came, func(x, y arrived) int { return cmp.Compare(x.seq, y.seq) })
 	var change delivery.Change
@@ -434,7 +434,7 @@ func (a *application) follow(s *streamOf, days map[time.Time]*rememberedDay) (*f
 	if change.Broken {
 		a.unfollowed(s, days)
 	}
-	return &facts.Stream{ID: s.id, Day: s.day, Top: numbers.Top, Gaps: numbers.Pack()}, nil
+	return facts.Stream{ID: s.id, Day: s.day, Top: numbers.Top, Gaps: numbers.Pack()}, true, nil
 }
 
 // begin reports whether a stream that is new is to be followed. One that begins in its
