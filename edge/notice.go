@@ -60,6 +60,9 @@ func (d *delivery) notice() *wire.Notice {
 			n.Duplicate++
 		case statusRejected:
 			n.Reject(string(r.code), d.rejectedID(request, i))
+			if e := &d.batch.Items[i].Event; e.Stream != "" && e.Seq > 0 {
+				n.Numbers = append(n.Numbers, wire.NoticeNumber{Stream: d.arrival.company.keys.Stream(e.Stream), Seq: e.Seq})
+			}
 		}
 	}
 	if d.batch.Dropped != (core.Dropped{}) {

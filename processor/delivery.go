@@ -226,6 +226,9 @@ func (a *application) readDays(ctx context.Context, fresh []facts.Event) (map[ti
 			add(fresh[i].ReceivedAt)
 		}
 	}
+	for i := range a.notices {
+		add(a.notices[i].ReceivedAt)
+	}
 	for _, o := range a.deliveries.once {
 		add(o.at)
 	}
@@ -316,11 +319,18 @@ func followed(e *facts.Event) bool {
 	return e.Stream != "" && e.Seq > 0 && e.Trust != wire.TrustImport
 }
 
+// arrived is a number that has come.
+type arrived struct {
+	seq  int64
+	at   time.Time
+	late bool // its event came days after its time
+}
+
 // streamOf is a stream in a transaction.
 type streamOf struct {
 	id     []byte
 	day    time.Time // of its last event
-	events []*facts.Event
+	came   []arrived
 	told   []once // what its sender gave up
 	stored *facts.Stream
 }
@@ -350,7 +360,15 @@ func (a *application) followStreams(ctx context.Context, days map[time.Time]*rem
 			ids[e.Stream] = facts.StreamID(e.Stream)
 		}
 		s := of(ids[e.Stream], e.ReceivedAt)
-		s.events = append(s.events, e)
+		s.came = append(s.came, arrived{e.Seq, e.ReceivedAt, e.Late()})
+	}
+	for i := range a.notices {
+		for _, n := range a.notices[i].Numbers {
+			if n.Stream != "" && n.Seq > 0 {
+				s := of(facts.StreamID(n.Stream), a.notices[i].ReceivedAt)
+				s.came = append(s.came, arrived{seq: n.Seq, at: a.notices[i].ReceivedAt})
+			}
+		}
 	}
 	for _, o := range counted {
 		if o.stream != nil {
@@ -375,12 +393,12 @@ func (a *application) followStreams(ctx context.Context, days map[time.Time]*rem
 	var put []facts.Stream
 	for _, asked := range list {
 		s := streams[string(asked.ID)]
-		changed, err := a.follow(s, days)
+		changed, followed, err := a.follow(s, days)
 		if err != nil {
 			return err
 		}
-		if changed != nil {
-			put = append(put, *changed)
+		if followed {
+			put = append(put, changed)
 		}
 	}
 	if len(put) == 0 {
@@ -389,22 +407,22 @@ func (a *application) followStreams(ctx context.Context, days map[time.Time]*rem
 	return a.tx.PutStreams(ctx, a.company, put)
 }
 
-// follow returns what is to be stored of a stream; nil: nothing.
-func (a *application) follow(s *streamOf, days map[time.Time]*rememberedDay) (*facts.Stream, error) {
+// follow returns what is to be stored of a stream, if it is followed.
+func (a *application) follow(s *streamOf, days map[time.Time]*rememberedDay) (changed facts.Stream, followed bool, err error) {
 	var numbers delivery.Stream
 	if s.stored != nil {
 		known, err := delivery.Unpack(s.stored.Top, s.stored.Gaps)
 		if err != nil {
-			return nil, err
+			return changed, false, err
 		}
 		numbers = *known
 	} else if !a.begin(s, days) {
-		return nil, nil
+		return changed, false, nil
 	}
-	slices.SortStableFunc(s.events, func(x, y *facts.Event) int { return cmp.Compare(x.Seq, y.Seq) })
+	slices.SortStableFunc(s.came, func(x, y arrived) int { return cmp.Compare(x.seq, y.seq) })
 	var change delivery.Change
-	for _, e := range s.events {
-		numbers.Add(e.Seq, dayNumber(e.ReceivedAt), e.Late(), &change)
+	for _, n := range s.came {
+		numbers.Add(n.seq, dayNumber(n.at), &change)
 	}
 	for _, o := range s.told {
 		numbers.Explain(o.events, &change)
@@ -416,13 +434,13 @@ func (a *application) follow(s *streamOf, days map[time.Time]*rememberedDay) (*f
 	if change.Broken {
 		a.unfollowed(s, days)
 	}
-	return &facts.Stream{ID: s.id, Day: s.day, Top: numbers.Top, Gaps: numbers.Pack()}, nil
+	return facts.Stream{ID: s.id, Day: s.day, Top: numbers.Top, Gaps: numbers.Pack()}, true, nil
 }
 
-// begin reports whether a stream that is new is to be followed. One of late events is not:
-// it may have been followed long ago.
+// begin reports whether a stream that is new is to be followed. One that begins in its
+// middle with late events is not: it may have been followed long ago.
 func (a *application) begin(s *streamOf, days map[time.Time]*rememberedDay) bool {
-	if !slices.ContainsFunc(s.events, func(e *facts.Event) bool { return !e.Late() }) {
+	if !slices.ContainsFunc(s.came, func(n arrived) bool { return !n.late || n.seq == 1 }) {
 		return false
 	}
 	day := days[facts.DayOf(s.day)]

@@ -22,6 +22,7 @@ func TestFaultsInChromium(t *testing.T) {
 	f("offline, then online", offline)
 	f("errors, too many requests and half an answer", badAnswers)
 	f("a full storage loses nothing that can be sent", quotaFull)
+	f("what is given up is told, once", givenUp)
 	f("a page of the back-forward cache is another view", backForward)
 	f("a policy that names the script alone, with a nonce", nonce)
 	f("on a phone", phone)
@@ -130,6 +131,53 @@ func quotaFull(t *testing.T, e *edge, b *rod.Browser) {
 	e.wait(t, "both events", func(s seen) bool { return len(s.events) == 2 })
 	if n := page.MustEval(`() => Object.keys(localStorage).filter(k => k.startsWith("own")).length`).Int(); n < 4 {
 		t.Errorf("%d of the shop's own keys are left", n)
+	}
+}
+
+// givenUp: more events than may wait, in an outage; and a batch that the edge refuses, of
+// which the next page tells.
+func givenUp(t *testing.T, e *edge, b *rod.Browser) {
+	e.answer(http.StatusServiceUnavailable)
+	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:1e8,pageViews:false,worker:false,before_send:(e) => e.event != "HIDDEN" && e})`),
+		"/refused": e.stubbed(`tributary.init({companyId:"loja",linger:20,pageViews:false,worker:false});
+		const real = fetch;
+		window.fetch = (url, options) => /events$/.test(url) ? Promise.resolve(new Response('{"error":{"code":"invalid_json"}}', {status: 400})) : real(url, options);
+		tributary.track("BAD"); tributary.track("WORSE")`),
+		"/after": e.stubbed(`tributary.init({companyId:"loja",linger:4000,pageViews:false,worker:false});tributary.track("AFTER")`)})
+	page := open(t, b, s.URL+"/")
+	ready(page)
+	page.MustEval(`() => { tributary.track("HIDDEN"); for (let i = 0; i < 1007; i++) tributary.track("NOTE"); return tributary.flush() }`)
+	e.answer(http.StatusOK)
+	page.MustEval(`async () => { for (let i = 0; i < 30 && !(await tributary.flush()); i++); }`)
+	if n := len(e.seen().events); n != 1000 {
+		t.Errorf("%d events", n)
+	}
+	told := e.seen().dropped
+	if len(told) != 1 || told[0] != (core.Dropped{5: 1}) {
+		t.Errorf("told %v, want the hidden one", told)
+	}
+	var top int64
+	for _, g := range e.seen().events {
+		top = max(top, g.Seq)
+	}
+	if top != 1001 { // what a hook drops uses a number
+		t.Errorf("the highest number is %d", top)
+	}
+	page.MustEval(`() => tributary.track("LAST")`)
+	page.MustEval(`() => tributary.flush()`)
+	e.wait(t, "the last event", func(s seen) bool { return s.copies("LAST") == 1 })
+	if told := e.seen().dropped; len(told) != 2 || told[1] != (core.Dropped{7}) {
+		t.Errorf("told %v, want 7 once", told)
+	}
+	if g := e.seen().named("LAST"); g.Seq != 1009 { // and what is given up uses one
+		t.Errorf("the last event has the number %d", g.Seq)
+	}
+	page.MustNavigate(s.URL + "/refused")
+	page.MustWait(`() => !!localStorage["trb_lost:loja"]`)
+	page.MustNavigate(s.URL + "/after")
+	e.wait(t, "what the page before gave up", func(s seen) bool { return len(s.dropped) == 3 })
+	if told := e.seen().dropped[2]; told != (core.Dropped{0, 2}) {
+		t.Errorf("told %v", told)
 	}
 }
 

@@ -44,9 +44,10 @@ type seen struct {
 	refused  []got    // those of requests that were not answered 200
 	cookies  []string // of each request: "+" where it brought some, else "-"
 
-	asked     int // requests that ask which events are known
-	forgotten int // requests that end the server's cookie
-	again     int // events that came again
+	asked     int            // requests that ask which events are known
+	forgotten int            // requests that end the server's cookie
+	again     int            // events that came again
+	dropped   []core.Dropped // what senders say that they gave up, of requests that were answered 200
 }
 
 func newEdge(t *testing.T, dist string) *edge {
@@ -107,6 +108,9 @@ func (e *edge) take(w http.ResponseWriter, r *http.Request) {
 		default:
 			e.so.refused = append(e.so.refused, g)
 		}
+	}
+	if e.status == http.StatusOK && batch.Dropped != (core.Dropped{}) {
+		e.so.dropped = append(e.so.dropped, batch.Dropped)
 	}
 	close(e.changed)
 	e.changed = make(chan struct{})

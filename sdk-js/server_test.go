@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,7 +93,7 @@ func TestTheServersClientInNode(t *testing.T) {
 		const client = new Client({ companyId: "loja", endpoint: "`+e.URL+`/t", onError: (e) => said.push(e.code) });
 		client.track("REFUSED");
 		client.flush().then((done) => console.log(done, said.join()))`)
-	if got != "true unknown_company" {
+	if got != "false unknown_company" {
 		t.Errorf("a refusal: %q", got)
 	}
 	e.answer(http.StatusServiceUnavailable)
@@ -104,6 +105,61 @@ func TestTheServersClientInNode(t *testing.T) {
 	if got != "false" {
 		t.Errorf("an outage: %q", got)
 	}
+}
+
+// TestWhatTheServersClientGivesUpIsTold: with the next batch, the same at each attempt, and
+// once. What is refused for the client's settings is kept.
+func TestWhatTheServersClientGivesUpIsTold(t *testing.T) {
+	devtest.NeedsIntegration(t)
+	got := node(t, packages(t), "-e", `
+		const { Client } = require("@tributary-io/sdk/server");
+		const sent = [], said = [], answers = [];
+		const refused = (status, code) => ({ status, body: JSON.stringify({ error: { code } }) });
+		const old = "0190a5c0-0000-7000-8000-000000000001", stored = new Map([
+			["trb:loja:" + old, JSON.stringify(["r1", old, "2024-07-12T00:00:00.000Z", "OLD", null, null, {}])], ["trb:loja:broken", "{"]]);
+		const client = new Client({
+			companyId: "loja", endpoint: "http://edge.test", maxEvents: 3, linger: 1e9, onError: (e) => said.push(e.code),
+			before_send: (e) => e.event != "HIDDEN" && e,
+			storage: { get: (k) => stored.get(k), set: (k, v) => void stored.set(k, v), remove: (k) => void stored.delete(k), keys: () => [...stored.keys()] },
+			transport: async (url, body) => {
+				const b = JSON.parse(body), answer = answers.shift();
+				sent.push([b.dropped || null, b.events.map((e) => e[6].seq)]);
+				return answer || { status: 200, body: JSON.stringify({ results: b.events.map((e) => ({ eventId: e[1], status: "ok" })) }) };
+			},
+		});
+		(async () => {
+			await client.flush(); // what was stored is read
+			answers.push({ status: 503, body: "" });
+			client.track("HIDDEN");
+			for (let i = 0; i < 5; i++) client.track("NOTE");
+			await client.flush();
+			await client.flush();
+			answers.push(refused(401, "unauthorized"));
+			client.track("NOTE");
+			console.log(await client.flush(), stored.size);
+			answers.push(refused(400, "invalid_json"));
+			await client.flush();
+			client.track("NOTE");
+			console.log(await client.close(), stored.size, said.join());
+			console.log(JSON.stringify(sent));
+		})()`)
+	want := strings.Join([]string{
+		"false 1", "true 0 full,full,unauthorized,invalid_json",
+		`[[{"expired":1,"queue_full":2,"unreadable":1},[1,2,3]],[{"expired":1,"queue_full":2,"unreadable":1},[1,2,3]],[null,[6]],[null,[6]],[{"refused":1},[7]]]`,
+	}, "\n")
+	if !sameDropped(got, want) {
+		t.Errorf("prints\n%s\nwant\n%s", got, want)
+	}
+}
+
+// sameDropped compares texts, whatever the order of an object's members is.
+func sameDropped(got, want string) bool {
+	sorted := func(text string) string {
+		letters := strings.Split(text, "")
+		slices.Sort(letters)
+		return strings.Join(letters, "")
+	}
+	return len(got) == len(want) && sorted(got) == sorted(want)
 }
 
 // A refused key may be replaced: what waits is kept, and goes with the next one.

@@ -19,6 +19,7 @@ type Client struct {
 	queue  queue
 	stream string
 	seq    atomic.Int64
+	lost   dropped
 
 	mu      sync.Mutex
 	closed  bool
@@ -117,11 +118,13 @@ func (c *Client) track(ctx context.Context, e Event, payload any) error {
 		case !errors.Is(err, ErrQueueFull):
 			return fmt.Errorf("track %s: %w", e.Name, err)
 		case !c.cfg.WaitWhenFull:
+			c.lost.add(dropQueueFull, 1)
 			return ErrQueueFull
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
+			c.lost.add(dropQueueFull, 1)
 			return fmt.Errorf("track %s: %w: %w", e.Name, ErrQueueFull, ctx.Err())
 		}
 	}

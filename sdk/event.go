@@ -90,7 +90,8 @@ func (c *Client) encode(e Event, payload any) ([]byte, string, error) {
 	}
 	e = batch.Items[0].Event
 	if e.Stream == "" {
-		// Only valid events are numbered, so that a gap in the numbers means a lost event.
+		// Only valid events are numbered, so that a gap in the numbers means a lost event. Of
+		// what the client itself gives up it tells (dropped).
 		e.Stream, e.Seq = c.stream, c.seq.Add(1)
 	}
 	// The id is a part of given, which must not stay in memory for it.
@@ -123,7 +124,12 @@ func (c *Client) body(entries []entry) []byte {
 	b.Write(core.AppendString(nil, c.cfg.CompanyID))
 	b.WriteString(`,"sentAt":"`)
 	b.Write(core.AppendTime(nil, c.cfg.now().UnixMilli()))
-	b.WriteString(`","events":[`)
+	b.WriteByte('"')
+	if lost := c.lost.tell(); lost != (core.Dropped{}) {
+		b.WriteString(`,"dropped":`)
+		b.Write(core.AppendDropped(nil, lost))
+	}
+	b.WriteString(`,"events":[`)
 	for i := range entries {
 		if i > 0 {
 			b.WriteByte(',')

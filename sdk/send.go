@@ -58,6 +58,7 @@ func (c *Client) deliver(ctx context.Context, batch []entry) {
 		status, wait, a, err := c.post(ctx, c.body(part))
 		switch {
 		case err == nil && status == http.StatusOK:
+			c.lost.told()
 			c.read(a, results)
 			before := len(left)
 			if left = unsettled(left, results); len(left) < before {
@@ -84,6 +85,7 @@ func (c *Client) deliver(ctx context.Context, batch []entry) {
 					break
 				}
 			}
+			c.lost.add(dropRefused, len(part))
 			for _, e := range part {
 				results[e.id] = refused.result(e.id)
 			}
@@ -124,6 +126,7 @@ func (c *Client) settleResults(batch []entry, results map[string]Result) {
 }
 
 func (c *Client) giveUp(left []entry, results map[string]Result, err error) {
+	c.lost.add(dropGivenUp, len(left))
 	for _, e := range left {
 		results[e.id] = Result{EventID: e.id, Status: GivenUp, Err: err}
 	}

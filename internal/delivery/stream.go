@@ -54,14 +54,12 @@ func (s *Stream) Missing() (n int64) {
 // Whole reports whether no number of the stream can be filled.
 func (s *Stream) Whole() bool { return len(s.gaps) == 0 }
 
-// Add takes a number that came on a day. late: it can only fill a gap, since a sender that
-// comes back after days may have gone on otherwise.
-func (s *Stream) Add(seq int64, day Day, late bool, c *Change) {
+// Add takes a number that came on a day.
+func (s *Stream) Add(seq int64, day Day, c *Change) {
 	switch {
 	case seq < 1:
 	case seq <= s.Top:
 		s.fill(seq, c)
-	case late:
 	case seq-s.Top-1 > MaxGap:
 		c.Broken = true
 		s.Top = seq
@@ -101,16 +99,17 @@ func (s *Stream) bound() {
 	}
 }
 
-// Explain takes n missing numbers, the oldest, as given up by the sender, who says so:
-// they are not missing. It returns how many there were.
+// Explain takes n missing numbers, the highest, as given up by the sender, who says so:
+// they are not missing. It tells of what it lost since it last did. It returns how many
+// there were.
 func (s *Stream) Explain(n int64, c *Change) (explained int64) {
 	for n > explained && len(s.gaps) > 0 {
-		g := &s.gaps[0]
+		g := &s.gaps[len(s.gaps)-1]
 		take := min(n-explained, g.to-g.from+1)
 		c.add(g.day, -take)
 		explained += take
-		if g.from += take; g.from > g.to {
-			s.gaps = s.gaps[1:]
+		if g.to -= take; g.from > g.to {
+			s.gaps = s.gaps[:len(s.gaps)-1]
 		}
 	}
 	return explained

@@ -14,7 +14,7 @@ import (
 func adds(s *Stream, seqs ...int64) int64 {
 	var c Change
 	for _, seq := range seqs {
-		s.Add(seq, 1, false, &c)
+		s.Add(seq, 1, &c)
 	}
 	return c.Missing[1]
 }
@@ -45,17 +45,17 @@ func TestAGapIsMissingOnTheDayOnWhichItWasSeen(t *testing.T) {
 	t.Parallel()
 	var s Stream
 	var c Change
-	s.Add(1, 10, false, &c)
-	s.Add(4, 10, false, &c)
-	s.Add(6, 11, false, &c)
+	s.Add(1, 10, &c)
+	s.Add(4, 10, &c)
+	s.Add(6, 11, &c)
 	if !reflect.DeepEqual(c.Missing, map[Day]int64{10: 2, 11: 1}) {
 		t.Errorf("%v", c.Missing)
 	}
 	c = Change{}
-	s.Add(3, 12, false, &c)
-	s.Add(5, 20, true, &c) // late: it fills a gap
-	s.Add(9, 20, true, &c) // and makes none
-	if !reflect.DeepEqual(c.Missing, map[Day]int64{10: -1, 11: -1}) || s.Top != 6 || s.Missing() != 1 {
+	s.Add(3, 12, &c)
+	s.Add(5, 20, &c)
+	s.Add(8, 20, &c)
+	if !reflect.DeepEqual(c.Missing, map[Day]int64{10: -1, 11: -1, 20: 1}) || s.Top != 8 || s.Missing() != 2 {
 		t.Errorf("%v, top %d, %d missing", c.Missing, s.Top, s.Missing())
 	}
 }
@@ -82,16 +82,16 @@ func TestAStreamIsBounded(t *testing.T) {
 	var s Stream
 	var c Change
 	for seq := int64(2); seq <= 2000; seq += 2 {
-		s.Add(seq, 1, false, &c)
+		s.Add(seq, 1, &c)
 	}
 	if len(s.gaps) != maxGaps || c.Missing[1] != 1000 || len(s.Pack()) > 4*maxGaps {
 		t.Errorf("%d gaps, %v, %d bytes", len(s.gaps), c.Missing, len(s.Pack()))
 	}
-	if s.Add(1, 1, false, &c); c.Missing[1] != 1000 {
+	if s.Add(1, 1, &c); c.Missing[1] != 1000 {
 		t.Errorf("an old gap was filled: %v", c.Missing)
 	}
-	s.Add(1<<60, 1, false, &c)
-	s.Add(1<<63-1, 1, false, &c)
+	s.Add(1<<60, 1, &c)
+	s.Add(1<<63-1, 1, &c)
 	if !c.Broken || c.Missing[1] != 1000 || s.Top != 1<<63-1 {
 		t.Errorf("%+v, top %d", c, s.Top)
 	}
@@ -122,7 +122,7 @@ func TestTheOrderOfNumbersDoesNotMatter(t *testing.T) {
 		s := &Stream{}
 		var c Change
 		for _, seq := range seqs {
-			s.Add(seq, Day(r.IntN(3)), false, &c)
+			s.Add(seq, Day(r.IntN(3)), &c)
 			again, err := Unpack(s.Top, s.Pack())
 			if err != nil || !reflect.DeepEqual(again.Pack(), s.Pack()) {
 				t.Fatalf("seed %d: %v, % x", seed, err, s.Pack())

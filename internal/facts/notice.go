@@ -46,6 +46,7 @@ func ParseNotice(raw []byte) (Notice, error) {
 		r := &n.Rejected[i]
 		r.Code, r.IDs = r.Code[:min(len(r.Code), maxCode)], r.IDs[:min(len(r.IDs), core.MaxBatchEvents*wire.NoticeIDSize)]
 	}
+	n.Numbers = n.Numbers[:min(len(n.Numbers), core.MaxBatchEvents)]
 	if n.Dropped != nil {
 		known := core.DropReasons()
 		counts := map[string]int64{}

@@ -17,6 +17,7 @@ type Notice struct {
 	Agent      string           `json:"agent,omitempty"`     // a family of browsers (internal/agent)
 	Duplicate  int64            `json:"duplicate,omitempty"` // events that the edge had acknowledged before
 	Rejected   []NoticeRejected `json:"rejected,omitempty"`
+	Numbers    []NoticeNumber   `json:"numbers,omitempty"` // of rejected events: they have come
 	Dropped    *NoticeDropped   `json:"dropped,omitempty"`
 }
 
@@ -27,6 +28,12 @@ func IsNotice(value []byte) bool { return bytes.HasPrefix(value, []byte(`{"notic
 type NoticeRejected struct {
 	Code string `json:"code"`
 	IDs  []byte `json:"ids"` // NoticeIDSize bytes for each event; the same where it is sent again
+}
+
+// NoticeNumber is the number of a rejected event.
+type NoticeNumber struct {
+	Stream string `json:"stream"` // as in Event
+	Seq    int64  `json:"seq"`
 }
 
 // NoticeIDSize is how many bytes tell a rejected event from others.

@@ -12,10 +12,10 @@ export class Mirror {
   private queue_: [key: string, text: string | null][] = [];
   private due_ = false;
   /** Resolves when the database is open, or cannot be had. */
-  readonly ready: Promise<void>;
+  readonly ready_: Promise<void>;
 
   constructor() {
-    this.ready = new Promise((resolve) => {
+    this.ready_ = new Promise((resolve) => {
       const failed = () => resolve();
       setTimeout(failed, 2000); // some browsers never answer in private windows
       const open = attempt(() => indexedDB.open(DB, 1));
@@ -55,7 +55,7 @@ export class Mirror {
 
   /** Everything under keys that begin with prefix, at most MAX. */
   async all(prefix: string): Promise<[key: string, text: string][]> {
-    await this.ready;
+    await this.ready_;
     return new Promise((resolve) => {
       const found: [string, string][] = [];
       const done = () => resolve(found);

@@ -5,6 +5,7 @@ import { batchOf } from "./batch";
 import { start as startCore, worthIt } from "./core";
 import { decorate, handedOver } from "./link";
 import { log, setDebug, tell, watchLog } from "./log";
+import { Lost, type Reason } from "./lost";
 import { Mirror } from "./mirror";
 import { Hook, type Entry, type Page } from "./page";
 import { recover } from "./recovery";
@@ -17,6 +18,7 @@ import { arrival, endSession, framed, session } from "./visitor";
 declare const OVERLAY: string; // a file's name, set by the build
 
 const ANSWER = "trb_consent";
+const LOST = "trb_lost:"; // and the company: what pages gave up that the edge does not know of
 const RECOVER = 3000; // ms after the start, so that the page's own work is done first
 const LINGER = 1000; // ms
 const WAIT = 3600000; // ms: how long an unknown company is not asked for again in a tab
@@ -28,9 +30,13 @@ const on = (value: unknown): boolean => !!value && value != "false";
 /** Connects to the page. calls are the public methods, which get the time of the call first; persist is page.ts's. */
 export function connect(page: Page, calls: Calls, persist: () => void): void {
   let begun = false;
+  let last = 0; // the highest number
+  let hidden = 0; // events that the shop's hook has left out since
+  let denied = false; // since the highest number
   let dead = false; // every event would be refused
   const mirror = new Mirror();
   const views = new Views(page);
+  const lost = new Lost();
   const free = (): boolean => (page.answer_ ? page.answer_ == "granted" : !page.config_!.requireConsent);
 
   const remove = (e: Entry): void => {
@@ -38,19 +44,42 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     del(e.key_);
     mirror.set(e.key_, null);
   };
+  /** Of a number that is left out the event was given up: too many waited, unless the shop's hook or a denial says why. */
+  const numbered = (e: Entry, why?: Reason): void => {
+    const { seq } = e.raw_[6];
+    if (!(seq > last)) return; // a hook may have changed it
+    const gap = seq - last - 1;
+    const other = why || denied ? gap : Math.min(hidden, gap);
+    lost.add_("other", other);
+    lost.add_("queue_full", gap - other);
+    last = seq;
+    hidden = 0;
+    denied = false;
+  };
+  /** What is not told yet is left to the next page that recovers. */
+  const keepLost = (): void => {
+    const text = lost.take_();
+    if (!text || !free()) return;
+    lost.put_(get(LOST + page.config_!.companyId));
+    lost.put_(text);
+    put(LOST + page.config_!.companyId, lost.take_());
+  };
   const refused = (code: string): void => {
     page.halted_ = 1;
     if (code == "origin_not_allowed") return;
     dead = true;
+    lost.add_("refused", page.entries_.size);
     for (const e of Array.from(page.entries_.values())) remove(e);
+    keepLost();
     if (code == "unknown_company") attempt(() => (sessionStorage.trb_no = page.prefix_ + " " + Date.now()));
   };
   const sender = new Sender(
     page,
     () => free() && !page.halted_,
     remove,
-    (e) => views.held(e, Date.now() - linger()),
+    (e) => views.held_(e, Date.now() - linger()),
     refused,
+    lost,
   );
 
   /** Adds what is stored of the visitor. */
@@ -70,19 +99,22 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
   page.on_ = (what, e) => {
     if (what == Hook.Complete) {
       complete(e);
-      if (!page.halted_) sender.schedule(linger());
+      if (!page.halted_) sender.schedule_(linger());
       Promise.resolve().then(() => e.text_ && page.entries_.has(e.id_) && mirror.set(e.key_, e.text_));
       return;
     }
+    numbered(e);
     log("taken", e.raw_[3], e.id_, e.raw_[4], e.raw_[5]);
     if (dead) setTimeout(() => remove(e), 1); // after it was stored
-    if (e.raw_[3] == "PAGE_VIEW") views.taken(e);
+    if (e.raw_[3] == "PAGE_VIEW") views.taken_(e);
   };
 
   /** Once there is a config. */
   const begin = (): void => {
     const config = page.config_!;
     begun = true;
+    const hook: any = config.before_send;
+    if (hook) config.before_send = (event: any) => hook(event) || (hidden++, false);
     if (on(config.debug)) setDebug(1);
     const { domains } = config;
     const others: readonly string[] | undefined = typeof domains == "string" ? domains.split(/[\s,]+/) : domains;
@@ -102,7 +134,8 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     persist();
     if (page.answer_ == "denied") mirror.clear();
     for (const e of Array.from(page.entries_.values())) {
-      if (e.raw_[3] == "PAGE_VIEW") views.taken(e);
+      numbered(e, "other"); // a page is left long before so many wait
+      if (e.raw_[3] == "PAGE_VIEW") views.taken_(e);
       if (!e.text_ || e.sent_) continue;
       complete(e);
       e.text_ = JSON.stringify(e.raw_);
@@ -110,19 +143,19 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
       mirror.set(e.key_, e.text_);
       log("taken before", e.raw_[3], e.id_);
     }
-    if (config.pageViews != false) views.watch(() => calls.page(Date.now()));
+    if (config.pageViews != false) views.watch_(() => calls.page(Date.now()));
     // In the capturing phase: before the beacon, which the page's own listener sends.
     addEventListener("pagehide", () => views.settle_(), true);
     addEventListener("visibilitychange", () => views.settle_(), true);
     addEventListener("pagehide", left);
     addEventListener("visibilitychange", () => document.hidden && left());
-    addEventListener("online", () => sender.schedule(0));
+    addEventListener("online", () => sender.schedule_(0));
     addEventListener("storage", ({ key, newValue }) => {
       if (key == ANSWER && newValue) calls.consent(0, newValue); // answered in another tab
       else if (key && newValue === null && key.indexOf(page.prefix_) == 0) page.entries_.delete(key.slice(key.lastIndexOf(":") + 1)); // acknowledged there
     });
     setTimeout(resume, Math.max(0, RECOVER - performance.now()));
-    if (page.entries_.size) sender.schedule(linger());
+    if (page.entries_.size) sender.schedule_(linger());
     const answer = get(ANSWER); // given in another tab before this file was there
     if (answer && answer != page.answer_) calls.consent(0, answer);
     const pages = +(attempt(() => sessionStorage.trb_n) || 0) + 1;
@@ -133,7 +166,8 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
 
   /** What no beacon has taken is sent by a fetch that may outlive the page. */
   const left = (): void => {
-    sender.left();
+    sender.left_();
+    keepLost();
     const rest = Array.from(page.entries_.values()).filter((e) => e.text_ && !e.sent_);
     if (!rest.length || !free() || page.halted_ || "sendBeacon" in navigator) return;
     const body = batchOf(page.config_!.companyId, rest.slice(0, 50));
@@ -145,7 +179,9 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     if (!free()) return;
     const take = async (lock?: unknown) => {
       if (lock === null) return;
-      if (await recover(page, mirror)) await sender.send();
+      lost.put_(get(LOST + page.config_!.companyId));
+      del(LOST + page.config_!.companyId);
+      if (await recover(page, mirror, lost)) await sender.send_();
     };
     const locks = (navigator as any).locks;
     if (locks) locks.request("trb:recover", { ifAvailable: true }, take).catch(() => take());
@@ -160,12 +196,13 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     consent(0, given);
     if (!begun) return;
     if (given == "denied") {
-      log("consent is denied: nothing is taken, and what was stored is forgotten");
+      denied = true;
+      log("consent is denied: nothing is taken or kept");
       endSession();
       mirror.clear();
       forgetServer();
     } else {
-      sender.schedule(0);
+      sender.schedule_(0);
       resume();
     }
   };
@@ -181,8 +218,8 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     if (!dead) page.halted_ = undefined;
     persist();
     views.settle_();
-    views.close();
-    return sender.send();
+    views.close_();
+    return sender.send_();
   };
   calls.getVisitorId = (): string | null => {
     if (!free()) return null;

@@ -1,6 +1,7 @@
 // Events that earlier pages, closed tabs or a killed browser left.
 
 import type { Entry, Page } from "./page";
+import type { Lost } from "./lost";
 import type { Mirror } from "./mirror";
 import { attempt, del, get, keys } from "./store";
 
@@ -8,15 +9,18 @@ const LIVE = 3000; // ms: a younger event belongs to a page that is open
 const MAX_AGE = 7 * 86400000; // ms: what could not be sent for a week is given up
 
 /** Takes over what others left. Resolves to whether there was anything. */
-export async function recover(page: Page, mirror: Mirror): Promise<boolean> {
+export async function recover(page: Page, mirror: Mirror, lost: Lost): Promise<boolean> {
   const now = Date.now();
   let found = false;
+  const gone = new Set<string>();
   const take = (key: string, text: string | undefined): void => {
     const id = key.slice(key.lastIndexOf(":") + 1);
     const age = now - parseInt(id.replace("-", "").slice(0, 12), 16); // the time in the UUIDv7
     if (page.entries_.has(id) || age < LIVE) return;
     const raw = attempt(() => JSON.parse(text!));
     if (!raw || raw[1] != id || age > MAX_AGE) {
+      if (!gone.has(id)) lost.add_(age > MAX_AGE ? "expired" : "unreadable", 1); // the mirror has it too
+      gone.add(id);
       del(key); // broken: it would make its whole batch unreadable
       mirror.set(key, null);
     } else if (page.entries_.size < 1000) {

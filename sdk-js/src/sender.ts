@@ -4,6 +4,7 @@
 import { batchOf } from "./batch";
 import { canonical, type Canonical } from "./core";
 import { advice, log, tell } from "./log";
+import type { Lost } from "./lost";
 import type { Entry, Page } from "./page";
 import { attempt } from "./store";
 
@@ -24,74 +25,75 @@ export interface Answer {
 }
 
 export class Sender {
-  private busy: Promise<boolean> | undefined;
-  private timer: any;
-  private due = 0;
-  private failures = 0;
-  private asked = false; // without credentials, once a page
-  private askAt = 0; // when to ask for what went by beacon
+  private busy_: Promise<boolean> | undefined;
+  private timer_: any;
+  private due_ = 0;
+  private failures_ = 0;
+  private asked_ = false; // without credentials, once a page
+  private askAt_ = 0; // when to ask for what went by beacon
 
   constructor(
-    private page: Page,
-    private allowed: () => boolean,
-    private remove: (e: Entry) => void,
-    private held: (e: Entry) => boolean,
-    private refused: (code: string) => void,
+    private page_: Page,
+    private allowed_: () => boolean,
+    private remove_: (e: Entry) => void,
+    private held_: (e: Entry) => boolean,
+    private refused_: (code: string) => void,
+    private lost_: Lost,
   ) {}
 
   /** The page was hidden or left: what went by beacon is asked for later. */
-  left(): void {
-    this.askAt = Date.now() + UNANSWERED;
-    if (this.waiting().length) this.schedule(UNANSWERED);
+  left_(): void {
+    this.askAt_ = Date.now() + UNANSWERED;
+    if (this.waiting_().length) this.schedule_(UNANSWERED);
   }
 
-  private waiting(): Entry[] {
-    return Array.from(this.page.entries_.values()).filter((e) => e.text_);
+  private waiting_(): Entry[] {
+    return Array.from(this.page_.entries_.values()).filter((e) => e.text_);
   }
 
   /** Sends after ms, or sooner if an earlier call asked for that. */
-  schedule(ms: number): void {
+  schedule_(ms: number): void {
     const at = Date.now() + ms;
-    if (this.timer && this.due <= at) return;
-    clearTimeout(this.timer);
-    this.due = at;
-    this.timer = setTimeout(() => {
-      this.timer = 0;
-      this.send();
+    if (this.timer_ && this.due_ <= at) return;
+    clearTimeout(this.timer_);
+    this.due_ = at;
+    this.timer_ = setTimeout(() => {
+      this.timer_ = 0;
+      this.send_();
     }, ms);
   }
 
   /** Makes an attempt now. Resolves to true when nothing is left. */
-  send(): Promise<boolean> {
-    return (this.busy = this.busy || this.run().then((done) => ((this.busy = undefined), done)));
+  send_(): Promise<boolean> {
+    return (this.busy_ = this.busy_ || this.run_().then((done) => ((this.busy_ = undefined), done)));
   }
 
-  private async run(): Promise<boolean> {
+  private async run_(): Promise<boolean> {
     for (;;) {
-      if (!this.allowed()) return !this.page.entries_.size;
-      const beacons = this.waiting().filter((e) => e.sent_);
-      const ask = beacons.length && Date.now() >= this.askAt ? beacons.slice(0, ASK) : [];
-      const fresh = this.waiting().filter((e) => !e.sent_);
-      const batch = this.chunk(fresh.filter((e) => !this.held(e)));
+      if (!this.allowed_()) return !this.page_.entries_.size;
+      const beacons = this.waiting_().filter((e) => e.sent_);
+      const ask = beacons.length && Date.now() >= this.askAt_ ? beacons.slice(0, ASK) : [];
+      const fresh = this.waiting_().filter((e) => !e.sent_);
+      const batch = this.chunk_(fresh.filter((e) => !this.held_(e)));
       if (!ask.length && !batch.length) {
-        if (beacons.length) this.schedule(Math.max(0, this.askAt - Date.now()));
-        if (fresh.length) this.schedule(HELD);
-        return !this.page.entries_.size;
+        if (beacons.length) this.schedule_(Math.max(0, this.askAt_ - Date.now()));
+        if (fresh.length) this.schedule_(HELD);
+        return !this.page_.entries_.size;
       }
-      const wait = await (batch.length ? this.post(batch) : this.ask(ask)).catch((error) => (log("not sent, will be tried again", error), 0));
+      const wait = await (batch.length ? this.post_(batch) : this.ask_(ask)).catch((error) => (log("not sent, will be tried again", error), 0));
       if (wait < 0) {
-        this.failures = 0;
+        this.failures_ = 0;
         continue;
       }
-      if (this.page.halted_) return false;
-      this.failures++;
-      this.schedule(Math.max(wait, Math.random() * Math.min(MOST, BASE * 2 ** (this.failures - 1)))); // full jitter
+      if (this.page_.halted_) return false;
+      this.failures_++;
+      this.schedule_(Math.max(wait, Math.random() * Math.min(MOST, BASE * 2 ** (this.failures_ - 1)))); // full jitter
       return false;
     }
   }
 
   /** Returns entries of at most CHUNK bytes and BATCH events. A UTF-16 unit has at most three bytes. */
-  private chunk(entries: Entry[]): Entry[] {
+  private chunk_(entries: Entry[]): Entry[] {
     let room = CHUNK - 200;
     const out: Entry[] = [];
     for (const e of entries) {
@@ -105,9 +107,9 @@ export class Sender {
   }
 
   /** Makes one request. Rejects if the edge does not answer. */
-  private async request(path: string, text: string): Promise<Answer> {
+  private async request_(path: string, text: string): Promise<Answer> {
     const once = (credentials: RequestCredentials) =>
-      fetch(this.page.edge_ + path, {
+      fetch(this.page_.edge_ + path, {
         method: "POST",
         body: text,
         credentials,
@@ -117,8 +119,8 @@ export class Sender {
     // With the server's visitor cookie. A page whose origin is not listed can read
     // that only where it sends none.
     const response = await once("include").catch((error) => {
-      if (this.asked) throw error;
-      this.asked = true;
+      if (this.asked_) throw error;
+      this.asked_ = true;
       return once("omit");
     });
     const after = response.headers.get("Retry-After") || "";
@@ -134,32 +136,33 @@ export class Sender {
    * again to get an answer. The others are sent as if they had not been, and so are all
    * where the edge cannot be asked. Resolves as post.
    */
-  private async ask(list: Entry[]): Promise<number> {
-    const text = JSON.stringify({ companyId: this.page.config_!.companyId, eventIds: list.map((e) => e.id_) });
-    const answer = await this.request("/v1/known", text).catch(() => undefined);
+  private async ask_(list: Entry[]): Promise<number> {
+    const text = JSON.stringify({ companyId: this.page_.config_!.companyId, eventIds: list.map((e) => e.id_) });
+    const answer = await this.request_("/v1/known", text).catch(() => undefined);
     if (answer && (answer.status >= 500 || answer.status == 408 || answer.status == 429)) return answer.wait;
     const known = new Set(answer && Array.isArray(answer.json.known) ? answer.json.known : []);
     for (const e of list) {
       if (known.has(e.id_)) {
         log("arrived by beacon", e.id_);
-        this.remove(e);
+        this.remove_(e);
       } else e.sent_ = undefined;
     }
     return -1;
   }
 
   /** Makes one attempt. Resolves to -1 if it was answered, else to the least wait in milliseconds. */
-  private async post(batch: Entry[]): Promise<number> {
+  private async post_(batch: Entry[]): Promise<number> {
     const core = await canonical("[" + batch.map((e) => e.text_) + "]");
-    const events = core && core.items && core.items.length == batch.length ? this.texts(core, batch) : batch;
-    const { status, json, wait } = await this.request("/v1/events", batchOf(this.page.config_!.companyId, events));
+    const events = core && core.items && core.items.length == batch.length ? this.texts_(core, batch) : batch;
+    const { status, json, wait } = await this.request_("/v1/events", batchOf(this.page_.config_!.companyId, events, this.lost_.tell_()));
     if (status == 200 && Array.isArray(json.results)) {
+      this.lost_.told_();
       let moved = false;
       for (const r of json.results) {
-        const e = this.page.entries_.get(r.eventId);
+        const e = this.page_.entries_.get(r.eventId);
         if (!e || !/^(ok|duplicate|rejected)$/.test(r.status)) continue;
         moved = true;
-        this.remove(e);
+        this.remove_(e);
         if (r.status == "rejected") tell(r.code, "rejected " + e.raw_[3] + ": " + r.message + " (" + r.code + ")." + advice(r.code));
         else log(r.status, e.raw_[3], r.eventId);
       }
@@ -169,8 +172,11 @@ export class Sender {
       const { code, message } = json.error || ({} as any);
       tell("" + status, "refused: " + (message || "") + " (" + status + " " + (code || "without a code") + ")." + advice(code));
       // The origin may be listed soon: the next page tries again.
-      if (code != "origin_not_allowed") for (const e of batch) this.remove(e);
-      this.refused(code);
+      if (code != "origin_not_allowed") {
+        this.lost_.add_("refused", batch.length);
+        for (const e of batch) this.remove_(e);
+      }
+      this.refused_(code);
       return code == "origin_not_allowed" ? 0 : -1;
     }
     log(status, "will be tried again");
@@ -178,7 +184,7 @@ export class Sender {
   }
 
   /** The canonical events. What the core refuses is sent as it was taken, and the edge keeps it with the reason. */
-  private texts(core: Canonical, batch: Entry[]): { text_?: string }[] {
+  private texts_(core: Canonical, batch: Entry[]): { text_?: string }[] {
     return core.items.map((item, i) => ({
       text_: item.event || (log("invalid", batch[i].id_, item.code, item.field, item.message), batch[i].text_),
     }));

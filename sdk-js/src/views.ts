@@ -12,7 +12,7 @@ export class Views {
   constructor(private page_: Page) {}
 
   /** Watches the history. view takes a page view. */
-  watch(view: () => void): void {
+  watch_(view: () => void): void {
     let path = location.pathname;
     let url = location.href;
     const look = () => {
@@ -36,7 +36,7 @@ export class Views {
   }
 
   /** A page view was taken. */
-  taken(e: Entry): void {
+  taken_(e: Entry): void {
     this.settle_();
     this.open_ = e;
     this.title_ = document.title;
@@ -54,7 +54,7 @@ export class Views {
   }
 
   /** Whether a page view waits for its title: it is the open one, and was taken after since (Unix milliseconds). */
-  held(e: Entry, since: number): boolean {
+  held_(e: Entry, since: number): boolean {
     if (e != this.open_) return false;
     if (Date.parse(e.raw_[2]) > since) return true;
     this.settle_();
@@ -62,7 +62,7 @@ export class Views {
   }
 
   /** The page view waits no longer. */
-  close(): void {
+  close_(): void {
     this.open_ = undefined;
   }
 }
