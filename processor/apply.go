@@ -37,7 +37,7 @@ type Tx interface {
 	AddClicks(ctx context.Context, companyID string, clicks []facts.Clicks) error
 	UpsertProducts(ctx context.Context, companyID string, products []facts.Product) (changed []string, err error)
 	ReplaceVariants(ctx context.Context, companyID string, productIDs []string, variants []facts.Variant) error
-	InsertVersions(ctx context.Context, companyID string, versions []facts.OrderVersion) error
+	PutVersions(ctx context.Context, companyID string, versions map[string][]facts.StoredVersion) error
 	UpsertPersonal(ctx context.Context, companyID string, versions []facts.OrderVersion) error
 	Versions(ctx context.Context, companyID string, orderIDs []string) (map[string][]facts.StoredVersion, error)
 	UpsertOrders(ctx context.Context, companyID string, now time.Time, orders []facts.FoldedOrder) (changed []string, err error)

@@ -23,7 +23,7 @@ func (s *site) soldWith(code string, ids ...string) {
 	s.t.Helper()
 	for i, id := range ids {
 		s.Put(reporttest.Order{CompanyID: s.live, ID: id, TotalMinor: 20000, DiscountCode: code, CreatedAt: time.Now().Add(-time.Duration(i+1) * time.Hour)})
-		s.FindBy(s.live, id, "", code)
+		s.FindBy(s.live, id, code)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestEveryFormThatMovesOrdersShowsThem(t *testing.T) {
 	f("/dashboard/influencer/costs"+of, url.Values{"campaign_id": {""}, "var_fee": {"2,5"}, "cost_start": {since}}, "−R$\u00a015.00")
 	// Settings count from now on: an order of the next days is moved.
 	s.Put(reporttest.Order{CompanyID: s.live, ID: "2001", TotalMinor: 10000, DiscountCode: "FRESH10", CreatedAt: time.Now().Add(48 * time.Hour)})
-	s.FindBy(s.live, "2001", "", "FRESH10")
+	s.FindBy(s.live, "2001", "FRESH10")
 	f("/dashboard/settings?company="+s.live, typedSettings(map[string]string{"hold_days": "60"}), "2001", "payable on")
 	// What is removed ends now: the order of the next days is moved, those of the past are not.
 	f("/dashboard/influencer/coupons/remove"+of, url.Values{"campaign_id": {list[0].Campaigns[0].CampaignID}, "code": {"FRESH10"}}, "2001", "Nobody")

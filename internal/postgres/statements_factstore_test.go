@@ -79,11 +79,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		return err
 	}
 	events, day := []facts.Event{e}, facts.VisitorDay{Visitor: "v", Day: facts.DayOf(noon)}
-	versionBody, err := json.Marshal(wire.Order{OrderID: "o1", CreatedAt: noon, Currency: "BRL", TotalMinor: 100, CartKey: wire.Some("k1:a")})
-	if err != nil {
-		return err
-	}
-	version := facts.OrderVersion{OrderID: "o1", VersionAt: noon, AcceptedAt: noon, ContentHash: []byte("h"), Body: versionBody, Personal: []byte(`{}`), PersonalDigest: []byte("d")}
+	version := facts.OrderVersion{OrderID: "o1", VersionAt: noon, AcceptedAt: noon, ContentHash: []byte("h"), Order: wire.Order{OrderID: "o1", CreatedAt: noon, Currency: "BRL", TotalMinor: 100, CartKey: wire.Some("k1:a")}, Personal: []byte(`{}`), PersonalDigest: []byte("d")}
 	product := facts.Product{Product: wire.Product{ProductID: "p"}, UpdatedAt: noon, AcceptedAt: noon, Digest: []byte("d"), Body: []byte(`{}`)}
 	order := facts.FoldedOrder{Order: wire.Order{OrderID: "o1", CreatedAt: noon, Currency: "BRL", TotalMinor: 100}, Day: "2026-03-10"}
 	key := facts.OrderKey{Key: facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}, OrderID: "o1", CreatedAt: noon}
@@ -100,10 +96,10 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		tx.CountDelivery(ctx, company, []facts.DeliveryCount{{Day: day.Day, Outcome: facts.DeliveryStored, Events: 1}}),
 		second(tx.UpsertProducts(ctx, company, []facts.Product{product})),
 		tx.ReplaceVariants(ctx, company, []string{"p"}, []facts.Variant{{VariantID: "v", ProductID: "p"}}),
-		tx.InsertVersions(ctx, company, []facts.OrderVersion{version}),
+		tx.PutVersions(ctx, company, map[string][]facts.StoredVersion{"o1": facts.AddVersions(nil, []facts.OrderVersion{version})}),
 		tx.UpsertPersonal(ctx, company, []facts.OrderVersion{version}),
-		second(tx.Versions(ctx, company, []string{"o1"})),
 		second(tx.UpsertOrders(ctx, company, noon, []facts.FoldedOrder{order})),
+		second(tx.Versions(ctx, company, []string{"o1"})),
 		second(tx.ReplaceKeys(ctx, company, []string{"o1"}, facts.JoinKinds, []facts.OrderKey{key})),
 		second(tx.ReplaceKeys(ctx, company, []string{"o1"}, facts.JoinKinds, nil)),
 		second(tx.ReplaceKeys(ctx, company, []string{"o1"}, facts.JoinKinds, []facts.OrderKey{key})),
@@ -196,6 +192,6 @@ func sumsOf(o facts.Outcome) *rollup.Sums {
 	}
 	o.TotalMinor = 100
 	var s rollup.Sums
-	s.Add(rollup.Order{Outcome: &o, Counted: rollup.Counted{Items: `[{"productId":"p1","quantity":1}]`}}, 1)
+	s.Add(rollup.Order{Outcome: &o, Counted: rollup.Counted{Items: []wire.Item{{ProductID: "p1", Quantity: 1}}}}, 1)
 	return &s
 }

@@ -3,7 +3,7 @@ package rollup
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -21,13 +21,13 @@ type Order struct {
 
 // Counted is what reports count of an order beside its outcome.
 type Counted struct {
-	First *bool  // whether it is its customer's first; nil: not known
-	Items string // a list of wire.Item as JSON; "" or null: none
+	First *bool // whether it is its customer's first; nil: not known
+	Items []wire.Item
 }
 
 // Equal reports whether two orders count the same beside their outcomes.
 func (c Counted) Equal(other Counted) bool {
-	return c.Items == other.Items && (c.First == nil) == (other.First == nil) && (c.First == nil || *c.First == *other.First)
+	return slices.Equal(c.Items, other.Items) && (c.First == nil) == (other.First == nil) && (c.First == nil || *c.First == *other.First)
 }
 
 // Add adds what an order counts, times times: 1, or -1 to take it back.
@@ -41,7 +41,7 @@ func (s *Sums) Add(o Order, times int64) {
 	}
 	s.addCredits(o.Outcome, times)
 	s.addPath(o.Outcome, times)
-	s.addProducts(o, times)
+	s.AddProducts(o.Outcome.Day, o.Outcome.Currency, o.Items, times)
 }
 
 func (s *Sums) addSale(o Order, times int64) {
@@ -150,18 +150,15 @@ func (s *Sums) addPath(out *facts.Outcome, times int64) {
 	sums.add(PathSales, minor(out.TotalMinor, times))
 }
 
-func (s *Sums) addProducts(o Order, times int64) {
+// AddProducts adds what the items of an approved order of a day count, times times.
+func (s *Sums) AddProducts(day, currency string, items []wire.Item, times int64) {
 	seen := map[string]bool{}
-	var items []wire.Item
-	if o.Items != "" && json.Unmarshal([]byte(o.Items), &items) != nil {
-		return // no list: none was ever stored
-	}
 	for _, item := range items {
 		id := cmp.Or(item.ProductID, item.VariantID, item.ItemID)
 		if id == "" {
 			continue
 		}
-		sums := s.product(ProductKey{Day: o.Outcome.Day, Currency: o.Outcome.Currency, Item: id})
+		sums := s.product(ProductKey{Day: day, Currency: currency, Item: id})
 		if !seen[id] {
 			seen[id] = true
 			sums.add(ProductOrders, decimal.NewFromInt(times))

@@ -3,7 +3,6 @@ package cases
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -40,9 +39,9 @@ func (t Tx) Cases(ctx context.Context, companyID string, limits facts.Limits, or
 	var id string
 	var body []byte
 	var approved time.Time
-	if _, err := pgx.ForEachRow(rows, []any{&id, &body, postgres.ZeroIfNull(&approved)}, func() error {
+	if _, err := pgx.ForEachRow(rows, []any{&id, &body, postgres.ZeroIfNull(&approved)}, func() (err error) {
 		c := &facts.Case{ApprovedSince: approved}
-		if err := json.Unmarshal(body, &c.Order); err != nil {
+		if c.Order, err = facts.UnpackOrder(body); err != nil {
 			return fmt.Errorf("order %s: %w", id, err)
 		}
 		list, byID[id] = append(list, c), c
