@@ -152,7 +152,8 @@ type Database interface {
 	// Today returns a company's time zone and day.
 	Today(ctx context.Context, companyID string, now time.Time) (zone *time.Location, day string, err error)
 
-	// Report returns reports.ErrTooManyRows where the report would have too many rows.
+	// Report returns reports.ErrTooManyRows where the report would have too many rows, and
+	// reports.ErrTooManyChannels where its model cannot divide among so many channels.
 	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
 	// Signs looks at the orders of some days, YYYY-MM-DD.
 	Signs(ctx context.Context, companyID, from, to string) (*signs.Report, error)

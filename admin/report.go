@@ -57,6 +57,10 @@ func (s *Server) report(r *http.Request, c caller, name reports.Name) (answer, e
 		o.bad.Add("end_date", commerce.CodeTooMany, "makes a report of more than %d rows: ask for fewer days, or longer periods", reports.MaxRows)
 		err = brokenRules(o.bad)
 	}
+	if errors.Is(err, reports.ErrTooManyChannels) {
+		o.bad.Add("model", commerce.CodeTooMany, "markov takes at most %d channels, and there are more: ask for fewer days, or for shapley", reports.MaxMarkovChannels)
+		err = brokenRules(o.bad)
+	}
 	if err != nil {
 		return answer{}, err
 	}

@@ -65,6 +65,19 @@ type Tx interface {
 	Cases(ctx context.Context, companyID string, limits facts.Limits, orderIDs []string) ([]*facts.Case, error)
 	Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case) (events int, err error)
 
+	// Remove old events, and seal the orders that read them first.
+	LockPartition(ctx context.Context, partition int) error
+	InsertSeals(ctx context.Context, companyID string, seals []facts.Seal) error
+	Unsealed(ctx context.Context, companyID string, spans []facts.Span, after facts.SealCandidate, limit int) ([]facts.SealCandidate, error)
+	UnsealedSince(ctx context.Context, companyID string, spans []facts.Span, since time.Time, limit int) ([]facts.SealCandidate, error)
+	CountUnsealed(ctx context.Context, companyID string, spans []facts.Span) (int, error)
+	BeginRemoval(ctx context.Context, companyID string, until time.Time) error
+	RemoveEvents(ctx context.Context, companyID string, after uuid.UUID, end, bound time.Time, limit int) (last uuid.UUID, visitors []string, looked, removed int, err error)
+	RemoveSightings(ctx context.Context, companyID string, visitors []string, before time.Time) (int, error)
+	RemoveShoppers(ctx context.Context, companyID, day string, limit int) (int, error)
+	CountOld(ctx context.Context, companyID string, bound time.Time, day string) (facts.Removed, error)
+	EndRemoval(ctx context.Context, companyID string, until, since time.Time) error
+
 	// Write outcomes.
 	OutcomeHashes(ctx context.Context, companyID string, orderIDs []string) (map[string][]byte, error)
 	Outcomes(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Outcome, error)
@@ -200,7 +213,7 @@ func (p *Processor) transact(ctx context.Context, b batch, f func(a *application
 
 // setAsideNext marks the next order of a company's queue as failed, and returns
 // its id.
-func (p *Processor) setAsideNext(ctx context.Context, b batch, company string) (orderID string, err error) {
+func (p *Processor) setAsideNext(ctx context.Context, b batch, company, failure string) (orderID string, err error) {
 	err = p.Store.Transact(ctx, func(tx Tx) error {
 		if err := tx.MoveOffsets(ctx, b.clusterID, b.moves); err != nil {
 			return err
@@ -213,7 +226,7 @@ func (p *Processor) setAsideNext(ctx context.Context, b batch, company string) (
 		if _, err := tx.Queue(ctx, company, next); err != nil {
 			return err
 		}
-		return tx.SetAside(ctx, company, orderID, "its outcome cannot be stored")
+		return tx.SetAside(ctx, company, orderID, failure)
 	})
 	return orderID, err
 }

@@ -93,14 +93,14 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 		return err
 	}
 	var changed []facts.StoredOutcome
-	var before []string // those of them that had an outcome: no other has a ledger
+	var changedIDs, before []string // before: those of them that had an outcome
 	for i := range outcomes {
 		o, err := outcomes[i].ToStore()
 		if err != nil {
 			return err
 		}
 		if !bytes.Equal(o.Hash, stored[o.OrderID]) {
-			changed = append(changed, o)
+			changed, changedIDs = append(changed, o), append(changedIDs, o.OrderID)
 			if _, had := stored[o.OrderID]; had {
 				before = append(before, o.OrderID)
 			}
@@ -120,7 +120,7 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 		return err
 	}
 	a.summed.outcomes(changed)
-	ledgers, err := a.tx.Ledgers(ctx, a.company, before)
+	ledgers, err := a.tx.Ledgers(ctx, a.company, changedIDs)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -272,6 +273,46 @@ func TestAPartitionWhoseOffsetIsNotTheLogsHaltsAlone(t *testing.T) {
 	s.await("the mended partition runs", func() bool {
 		return !slices.ContainsFunc(p.Partitions(), func(own Partition) bool { return own.State == Halted })
 	})
+}
+
+// lateLog is a log in which something happens once a partition's end was read.
+type lateLog struct {
+	*kafka.Group
+	happens func()
+}
+
+func (l lateLog) Bounds(ctx context.Context, topic string, partition int) (first, next int64, err error) {
+	first, next, err = l.Group.Bounds(ctx, topic, partition)
+	l.happens()
+	return first, next, err
+}
+
+// TestWhatTheOwnerBeforeAppliedAtLastHaltsNothing: a new owner reads the log's end, then
+// records come, and the owner before applies them. The offset is past the end that was read.
+func TestWhatTheOwnerBeforeAppliedAtLastHaltsNothing(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	group := s.group()
+	mine, err := group.PartitionOf(s.ctx, []byte(s.company))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := group.ClusterID(s.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.exec(`insert into consumer_offset select topic, $1, $2, 0 from unnest(array['events.v1', 'commerce.v1']) topic`, mine, cluster)
+	var once sync.Once
+	p := s.processor(lateLog{group, func() {
+		once.Do(func() {
+			s.produce(s.event("v1", noon, 1, nil), s.order("o1", noon, 100, nil))
+			s.exec(`update consumer_offset set next = 1`)
+		})
+	}}, s.producer)
+	o := &owner{Processor: p, partition: mine, epoch: map[string]int64{}, next: map[string]int64{}, progress: p.addProgress(mine)}
+	if err := o.start(s.ctx); err != nil || o.next[wire.TopicEvents] != 1 || o.next[wire.TopicCommerce] != 1 {
+		t.Errorf("start: %v, from %v, want 1 of both", err, o.next)
+	}
 }
 
 func TestADatabaseOutageIsWaitedOut(t *testing.T) {

@@ -27,6 +27,9 @@ type metrics struct {
 	checks       prometheus.Counter
 	checksFailed prometheus.Counter
 	seconds      prometheus.Histogram
+
+	removed        *prometheus.CounterVec
+	retainFailures prometheus.Counter
 }
 
 func newMetrics(registry *prometheus.Registry) *metrics {
@@ -45,7 +48,11 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 		checks:       prometheus.NewCounter(prometheus.CounterOpts{Name: name("books_checks_total"), Help: "Comparisons of credits with approved orders, each of a company's days."}),
 		checksFailed: prometheus.NewCounter(prometheus.CounterOpts{Name: name("books_checks_failed_total"), Help: "Comparisons of credits with approved orders that could not be made."}),
 		seconds:      prometheus.NewHistogram(prometheus.HistogramOpts{Name: name("batch_seconds"), Help: "Time of a batch, reading to commit.", Buckets: prometheus.ExponentialBuckets(0.002, 2, 14)}),
+
+		removed:        prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("removed_total"), Help: "What was removed since it was older than its company's retention: events, sightings, visitors_days; orders_sealed before that."}, []string{"what"}),
+		retainFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: name("removal_failures_total"), Help: "Attempts to remove old events that failed."}),
 	}
+	m.addRemoved(facts.Removed{})
 	// A counter that first appears at 1 is no increase to Prometheus, so all are there from the start.
 	for _, code := range []string{codeUnknownCompany, codeUnstorable, facts.ErrNotJSON.Error()} {
 		m.rejected.WithLabelValues(code)
@@ -56,8 +63,16 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 	for _, topic := range inputs {
 		m.records.WithLabelValues(topic)
 	}
-	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.late, m.orders, m.fenced, m.retries, m.hintsDropped, m.setAside, m.checks, m.checksFailed, m.seconds)
+	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.late, m.orders, m.fenced, m.retries, m.hintsDropped, m.setAside, m.checks, m.checksFailed, m.seconds,
+		m.removed, m.retainFailures)
 	return m
+}
+
+// addRemoved counts what a removal of old events has done.
+func (m *metrics) addRemoved(r facts.Removed) {
+	for what, n := range map[string]int{"orders_sealed": r.Sealed, "events": r.Events, "sightings": r.Sightings, "visitors_days": r.Shoppers} {
+		m.removed.WithLabelValues(what).Add(float64(n))
+	}
 }
 
 // addBatch counts a batch that was applied.

@@ -48,6 +48,12 @@ type StoreBase interface {
 
 	// QueuedCompanies returns companies that have orders queued.
 	QueuedCompanies(ctx context.Context) ([]string, error)
+
+	// Retentions returns the companies that remove old events, with how far that has come.
+	Retentions(ctx context.Context) ([]facts.Retention, error)
+
+	// DropEmptyMonths gives back the room of months before an instant that have no events.
+	DropEmptyMonths(ctx context.Context, before time.Time) (dropped []string, err error)
 }
 
 // StoreOf makes a Store of an adapter whose Transact hands out a type of its own,
@@ -109,6 +115,8 @@ type Config struct {
 	MaxTransactions int           // that run at the same time, however many partitions are owned; 4
 	HaltPause       time.Duration // until a halted partition is tried again; 30 s
 	DeferOrders     time.Duration // so long orders wait to be computed while events of their partition are behind; 30 s
+	RetainEvery     time.Duration // so often it looks for companies whose old events are to be removed, which is done once a day; 1 h
+	RetainChunk     int           // events that one transaction of that removes, and 20 times as many as it seals orders: the partition's owner waits meanwhile; 2,000
 	StallAfter      time.Duration // a partition that has records and applies none for so long makes /readyz fail; 5 min
 	CheckEvery      time.Duration // the least time between two checks of Deps.Books; 5 s
 }
@@ -124,6 +132,8 @@ func (c Config) withDefaults() Config {
 		MaxTransactions: cmp.Or(c.MaxTransactions, 4),
 		HaltPause:       cmp.Or(c.HaltPause, 30*time.Second),
 		DeferOrders:     cmp.Or(c.DeferOrders, 30*time.Second),
+		RetainEvery:     cmp.Or(c.RetainEvery, time.Hour),
+		RetainChunk:     cmp.Or(c.RetainChunk, 2000),
 		StallAfter:      cmp.Or(c.StallAfter, 5*time.Minute),
 		CheckEvery:      cmp.Or(c.CheckEvery, 5*time.Second),
 	}
@@ -191,6 +201,7 @@ func (p *Processor) Run(ctx context.Context) error {
 	if p.Books != nil {
 		beside.Go(func() { p.keepBooks(ctx) })
 	}
+	beside.Go(func() { p.retainDaily(ctx) })
 	err := p.Log.Consume(ctx, p.runPartition)
 	stop()
 	beside.Wait()

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -19,6 +20,7 @@ import (
 const (
 	codeUnknownCompany = "unknown_company"
 	codeUnstorable     = "unstorable"
+	codeExpired        = "expired"           // older than the company's retention: counted, and in no record of rejected.v1
 	codeCharacter      = "invalid_character" // U+0000, which no text in Postgres can hold
 )
 
@@ -67,6 +69,7 @@ func (o *owner) readBatch(ctx context.Context, records []record) (batch, []rejec
 			}
 			continue
 		}
+		c.refuseExpired(b.now)
 		for _, e := range c.events {
 			months = append(months, e.IDTime)
 		}
@@ -76,6 +79,19 @@ func (o *owner) readBatch(ctx context.Context, records []record) (batch, []rejec
 		return batch{}, nil, err
 	}
 	return b, rejected, nil
+}
+
+// refuseExpired leaves out events that the company's retention would remove at once, such
+// as an imported history that is older, and counts them.
+func (c *companyBatch) refuseExpired(now time.Time) {
+	from := c.index.RetainFrom(now)
+	c.events = slices.DeleteFunc(c.events, func(e facts.Event) bool {
+		expired := attribution.Expired(&e, from)
+		if expired {
+			c.rejected[deliveryDay{facts.DayOf(e.ReceivedAt), facts.DeliveryRejected + codeExpired}]++
+		}
+		return expired
+	})
 }
 
 // oneOfEachMonth returns one of the times for each month, oldest first.

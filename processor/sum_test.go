@@ -50,7 +50,8 @@ func TestSumsFollowEveryChange(t *testing.T) {
 		`select count(*) from sale_day where orders > 0 and influencer_id <> '' and coupon_id <> ''`: 0,
 		`select count(*) from sale_day where returning_orders > 0`:                                   0, `select count(*) from sale_day where cancelled_orders > 0`: 0,
 		`select count(*) from credit_day where linear_orders > 0 and linear_orders < 1`: 0, `select count(*) from product_day where sales > 0`: 0,
-		`select count(*) from path_day where cardinality(path) > 1 and orders > 0`: 0,
+		`select count(*) from path_day where cardinality(path) > 1 and orders > 0`:                            0,
+		`select count(*) from journey_month where size = 0 and before <> '' and channel <> '' and orders > 0`: 0, `select count(*) from journey_month where size > 1 and orders > 1`: 0,
 	}
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 21))
@@ -106,6 +107,7 @@ func TestWrongSumsAreFound(t *testing.T) {
 	s.wantSums("at first")
 	for table, change := range map[string]string{
 		"sale_day": `set new_customers = 1`, "credit_day": `set time_decay_minor = time_decay_minor + 1`, "product_day": `set item = 'p2'`, "path_day": `set orders = orders + 1`,
+		"product_month": `set quantity = 3`, "path_month": `set sales_minor = 0`, "journey_month": `set orders = orders + 1 where size = 0 and channel = ''`,
 	} {
 		s.exec(`update ` + table + ` ` + change)
 		wrong, err := (&replay.Schema{DB: s.db}).CheckSums(s.ctx, []string{s.company})

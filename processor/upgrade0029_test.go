@@ -38,12 +38,20 @@ func TestOrdersOfBeforeArePacked(t *testing.T) {
 	if n := s.int(`select count(*) from order_version where order_id = 'versions' and body is not null`); n != 3 {
 		t.Errorf("%d of 3 versions have a body", n)
 	}
+	// Two more versions at once, of an order that had one.
+	again := func(total int64, updated time.Duration) record {
+		return s.record(s.order("once", noon, total, func(o *wire.Order) { o.UpdatedAt = wire.Some(noon.Add(updated)) }))
+	}
+	s.apply([]record{again(20, time.Hour), again(30, 2*time.Hour)}, func() int { return 2 })
+	if n := s.int(`select count(*) from order_version where order_id = 'once' and body is not null`); n != 3 {
+		t.Errorf("%d of 3 versions have a body, where two came at once", n)
+	}
 	want, versions := s.outcomes(), stored()
 	up := s.takeBack(29)
 	wantTexts(t, "versions of before", s.texts(`select concat_ws(' ', body->>'totalMinor', body->>'updatedAt', body->'number', body->>'orderId') from order_version where order_id = 'versions' order by version_at`),
 		"3000 2026-03-10T11:00:00Z 7 versions", "1000 2026-03-10T12:00:00Z 7 versions", "2000 2026-03-10T13:00:00Z null versions")
 	wantTexts(t, "orders of before", s.texts(`select concat_ws(' ', body->>'totalMinor', body->'number', body->>'name', body->>'isFirstOrder', is_first_order, shipping_minor) from orders where order_id in ('versions', 'once') order by order_id`),
-		"10 #1 true t 0", "2000 null 0")
+		"30 #1 true t 0", "2000 null 0")
 	up()
 	wantTexts(t, "versions", stored(), versions...)
 	wantTexts(t, "columns", s.texts(`select concat_ws(' ', order_id, name, number, discount_code, sent_first) from orders where order_id in ('versions', 'once') order by order_id`), "once #1 t", "versions")

@@ -112,6 +112,8 @@ type sales interface {
 	Statement(ctx context.Context, companyID, statementID string) (commerce.Statement, error)
 	// Signals tells what has come last.
 	Signals(ctx context.Context, companyID string) (commerce.Signals, error)
+	// StoredEvents returns which of the ids are stored events.
+	StoredEvents(ctx context.Context, companyID string, eventIDs []string) ([]string, error)
 	HasOrders(ctx context.Context, companyID string) (bool, error)
 	Balances(ctx context.Context, companyID, day string, after commerce.BalanceCursor, limit int) ([]commerce.Balance, error)
 }

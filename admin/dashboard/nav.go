@@ -28,6 +28,7 @@ var navigation = []struct {
 // storeMenu is what the store's name leads to.
 var storeMenu = []navPage{
 	{id: "install", path: installPath, owner: true},
+	{id: "events", path: eventsPath},
 	{id: "delivery", path: deliveryPath},
 	{id: "keys", path: keysPath, owner: true},
 	{id: "settings", path: settingsPath},

@@ -108,7 +108,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, errBadAddress):
 		s.problemOf(w, r, http.StatusBadRequest, "bad_address")
-	case errors.Is(err, reports.ErrTooManyRows):
+	case errors.Is(err, reports.ErrTooManyRows), errors.Is(err, reports.ErrTooManyChannels):
 		s.problemOf(w, r, http.StatusUnprocessableEntity, "too_many_rows")
 	default:
 		s.unavailable(w, r, err)

@@ -20,6 +20,7 @@ const (
 type pathsPage struct {
 	head
 	Span spanForm
+	Flow []*sankey // the journeys drawn, for each width of screen
 	List []journeyRow
 	Half int // place in a journey at which steps are left out
 }
@@ -51,22 +52,24 @@ func (s *Server) paths(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	page.Span.CSV = a.address(reportPath, "report", string(reports.Paths))
 	orders := found.Spec.Column("orders")
 	var others []journeyRow
+	var drawn []journey
 	for _, row := range found.Rows {
 		j := journeyRow{Orders: figureOf(v.lang, found, row, "orders"), Sales: figureOf(v.lang, found, row, "sales"), Part: figureOf(v.lang, found, row, "share"),
 			Percent: part(row.Sums[orders], found.Totals.Sums[orders])}
 		if row.Texts[0] == "" {
-			others = append(others, j)
+			others, drawn = append(others, j), append(drawn, journey{Orders: row.Sums[orders].IntPart()})
 			continue
 		}
 		for _, step := range strings.Split(row.Texts[0], betweenSteps) {
 			j.Steps = append(j.Steps, channelWords(v.lang, step))
 		}
+		drawn = append(drawn, journey{j.Steps, row.Sums[orders].IntPart()})
 		if extra := len(j.Steps) - mostSteps; extra > 0 {
 			j.Left = int64(extra)
 			j.Steps = append(j.Steps[:mostSteps/2:mostSteps/2], j.Steps[mostSteps/2+extra:]...)
 		}
 		page.List = append(page.List, j)
 	}
-	page.List = append(page.List, others...)
+	page.List, page.Flow = append(page.List, others...), newSankeys(v.lang, drawn)
 	s.render(w, r, http.StatusOK, "paths.html", page)
 }

@@ -19,7 +19,7 @@ type route struct {
 
 // memberRoutes is every page and form of those who are logged in, file by file.
 func (s *Server) memberRoutes() []route {
-	return slices.Concat(s.overviewRoutes(), s.productRoutes(), s.pathRoutes(), s.deliveryRoutes(), s.signRoutes(),
+	return slices.Concat(s.overviewRoutes(), s.productRoutes(), s.pathRoutes(), s.deliveryRoutes(), s.eventRoutes(), s.signRoutes(),
 		s.salesRoutes(), s.orderRoutes(), s.influencerRoutes(),
 		s.keyRoutes(), s.peopleRoutes(), s.accountRoutes(), s.auditRoutes(),
 		s.settingsRoutes(), s.installRoutes(),

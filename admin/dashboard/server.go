@@ -10,12 +10,14 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/alexedwards/argon2id"
 
 	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/admin/dashboard/live"
+	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/statementlink"
@@ -52,6 +54,10 @@ type Deps struct {
 	// Previews says what a change would move before it is saved. nil: changes are saved at
 	// once.
 	Previews Previews
+	// Events reads the logs of events, and Rules the rules by which they are looked at.
+	// Without Events, the page of events says that there is no log here.
+	Events EventLog
+	Rules  RuleReader
 	// Hasher makes the keyed hash by which orders are found by an e-mail. nil: they are
 	// not found by it.
 	Hasher *identity.Hasher
@@ -81,6 +87,11 @@ type Server struct {
 	checkLinks   func(ctx context.Context, urls []string) []error
 	hasher       *identity.Hasher
 	previews     Previews
+	eventLog     EventLog
+	rules        RuleReader
+	indexMu      sync.Mutex
+	indexes      []*attribution.Index // of few companies, the one that was asked for first at the front; indexMu guards it
+	reading      chan struct{}        // holds an element for each page whose events are read
 	attempts     *attempts
 	guesses      *throttle.Guesses // of refresh tokens
 	linkReads    *throttle.Buckets // of statements by their links
@@ -111,6 +122,10 @@ func New(config Config, deps Deps) (*Server, error) {
 		config: config, db: deps.Database, log: deps.Log, now: deps.Now, random: deps.Random,
 		attempts: newAttempts(), guesses: throttle.NewGuesses(), linkReads: throttle.New(linkEvery, linkBurst),
 		hashing: make(chan struct{}, hashingAtOnce), signing: make(chan struct{}, 1),
+	}
+	s.eventLog, s.rules, s.reading = deps.Events, deps.Rules, make(chan struct{}, readsOfEvents)
+	if s.eventLog != nil && s.rules == nil {
+		return nil, errNoRules
 	}
 	s.checkLinks, s.hasher, s.previews = deps.CheckLinks, deps.Hasher, deps.Previews
 	if s.checkLinks == nil {

@@ -40,6 +40,7 @@ type site struct {
 	hasher *identity.Hasher
 	box    string
 	hints  chan []byte
+	kafka  testLog
 
 	mu      sync.Mutex
 	now     time.Time // zero: the real clock
@@ -55,7 +56,7 @@ func newSite(t *testing.T) *site {
 // newSiteWith is a site whose previews have limits.
 func newSiteWith(t *testing.T, limits preview.Limits) *site {
 	t.Helper()
-	s := &site{Fixture: reporttest.New(t), t: t, hints: make(chan []byte, 16), address: "192.0.2.1"}
+	s := &site{Fixture: reporttest.New(t), t: t, hints: make(chan []byte, 16), address: "192.0.2.1", kafka: testLog{t: t}}
 	s.live, s.box = s.Store.Live.CompanyID, s.Store.Sandbox.CompanyID
 	hash, err := dashboard.HashPassword(testPassword)
 	if err != nil {
@@ -74,7 +75,7 @@ func newSiteWith(t *testing.T, limits preview.Limits) *site {
 	pages, err := dashboard.New(dashboard.Config{
 		TokenSecret: []byte("0123456789abcdef0123456789abcdef"), ShortBase: "go.example.com", ClientIP: s.clientIP,
 		Live: live.Config{Poll: time.Hour},
-	}, dashboard.Deps{Database: s.DB, Hints: s.follow, Previews: s.Previews(limits), CheckLinks: s.checkLinks, Hasher: s.hasher, Now: s.clock, Log: slog.New(slog.NewJSONHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	}, dashboard.Deps{Database: s.DB, Hints: s.follow, Previews: s.Previews(limits), Events: &s.kafka, Rules: s.Rules(), CheckLinks: s.checkLinks, Hasher: s.hasher, Now: s.clock, Log: slog.New(slog.NewJSONHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func (s *site) pages() (list []string) {
 
 // needsMore are pages that need more than a company in their address, and answers that
 // are no pages.
-var needsMore = map[string]bool{"/dashboard/order": true, "/dashboard/influencer": true, "/dashboard/install/signals": true}
+var needsMore = map[string]bool{"/dashboard/order": true, "/dashboard/influencer": true, "/dashboard/install/signals": true, "/dashboard/events/feed": true}
 
 // walk is one browser that goes from page to page in a language.
 type walk struct {
@@ -243,6 +243,8 @@ func fillSite(s *site) places {
 		s.deliverDay(day)
 	}
 	s.Put(reporttest.Order{CompanyID: s.live, ID: "told", TotalMinor: 129990, InfluencerID: s.Influencer(s.live, "Dora Reis"), Evidence: "coupon", CommissionMinor: 13499, DiscountCode: "ANA10", Explanation: sampleExplanation()})
+	s.event(s.live, "PAGE_VIEW", "https://loja.example.com/?utm_source=google", nil)
+	s.reject(s.live, "invalid_event_name", "event must match [A-Z][A-Z0-9_]{0,63}", 2)
 	link := s.fillStatements(time.Now())
 	list, err := s.DB.Influencers(s.t.Context(), s.live, commerce.InfluencerCursor{}, 100)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/postgres/cases"
 	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -113,7 +114,7 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	s.dashboard.ShortBase = s.config.ShortBase
 	var api *admin.Server // made below
 	pages, err := dashboard.New(s.dashboard, dashboard.Deps{
-		Database: db, Log: s.log, Hasher: s.hasher, Previews: db,
+		Database: db, Log: s.log, Hasher: s.hasher, Previews: db, Events: client, Rules: cases.NewReader(db.db),
 		CheckLinks: func(ctx context.Context, urls []string) []error { return api.CheckLinks(ctx, urls) },
 		Hints: func(ctx context.Context, handle func([]byte) error) error {
 			return client.Follow(ctx, wire.TopicResults, 0, kafka.FromLast,

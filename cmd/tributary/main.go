@@ -91,7 +91,7 @@ flag's name in capitals, with _ for -. Secrets are read from a file
 		newDev(), newEdge(), newAdmin(), newProcessor(),
 		newMigrate(), newCompany(), newKeys(), newPerson(), newInfluencers(),
 		newImport(), newExplain(), newPreview(), newPayouts(), newStatement(), newSigns(), newModels(),
-		newReplay(), newVerify(), newDoctor(),
+		newReplay(), newVerify(), newRetain(), newDoctor(),
 	)
 	describeFlags(root)
 	return root

@@ -15,7 +15,7 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 	order := x.orderOf(&c.Order)
 	found := x.join(&c)
 	ofVisitors := x.modelTouches(order, found)
-	touches, cut := withoutTooMany(ofVisitors, found.visitors)
+	touches, cut := withoutTooMany(ofVisitors)
 	if cut {
 		found.cuts = append(found.cuts, facts.Cut{What: facts.CutEvents, Limit: facts.HubOfEvents})
 	}
@@ -31,7 +31,7 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 		OrderID: order.OrderID, Currency: order.Currency, Day: order.Day, Status: order.Status, TotalMinor: order.TotalMinor,
 		Lines:   paid.lines(order),
 		FoundBy: foundBy(order, append(slices.Clone(touches), e.touches...), e.coupon, c.Decisions, &found),
-		Hubs:    hubs(order, found.keys),
+		Hubs:    hubs(order, &found),
 		Payout:  paid.stored(order),
 	}
 	if order.Status == commerce.OrderApproved {
@@ -155,6 +155,9 @@ func foundBy(o *Order, touches []Touch, coupon *claim, decisions facts.Decisions
 	if coupon != nil {
 		add(facts.Key{Kind: facts.KeyInfluencer, Value: coupon.influencerID}, facts.NoHub)
 	}
+	if j.seal != nil {
+		return keys // no event changes it any more
+	}
 	for _, d := range decisions {
 		ids, _ := d.TouchIDs()
 		for _, id := range ids {
@@ -170,11 +173,12 @@ func foundBy(o *Order, touches []Touch, coupon *claim, decisions facts.Decisions
 	return keys
 }
 
-// hubs returns the order's keys that are hubs.
-func hubs(o *Order, keys []orderKey) []facts.OrderKey {
+// hubs returns the order's keys that are hubs; none of a sealed order, since no event
+// changes it any more.
+func hubs(o *Order, j *joined) []facts.OrderKey {
 	var list []facts.OrderKey
-	for _, k := range keys {
-		if k.hub != facts.NoHub {
+	for _, k := range j.keys {
+		if j.seal == nil && k.hub != facts.NoHub {
 			list = append(list, facts.OrderKey{Key: k.Key, OrderID: o.OrderID, CreatedAt: o.CreatedAt, Hub: k.hub})
 		}
 	}

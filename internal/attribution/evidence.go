@@ -66,10 +66,7 @@ func (x *Index) withAccepted(o *Order, c *facts.Case, j joined, touches []Touch)
 		if d.Decision != commerce.EvidenceAccept {
 			continue
 		}
-		accepted := x.touchesOfOrder(o, j.visitors, func(v reached) ([]facts.Event, facts.KeyKind) {
-			return slices.DeleteFunc(slices.Clone(v.Events), func(e facts.Event) bool { return e.ReceivedAt.After(d.AcceptedAt) }), v.by
-		})
-		accepted = append(accepted, x.touchesOfOrder(o, acceptedAlone(d), func(v reached) ([]facts.Event, facts.KeyKind) { return v.Events, facts.KeyKind(facts.ProofAccepted) })...)
+		accepted := x.acceptedTouches(o, j, d)
 		accepted = slices.DeleteFunc(accepted, func(t Touch) bool { return t.InfluencerID != d.InfluencerID })
 		slices.SortStableFunc(accepted, compareTouches)
 		if more := len(accepted) - claimedTouches; more > 0 {
@@ -90,6 +87,27 @@ func (x *Index) withAccepted(o *Order, c *facts.Case, j joined, touches []Touch)
 	}
 	slices.SortStableFunc(touches, compareTouches)
 	return touches, cut
+}
+
+// acceptedTouches returns the touches that a decision accepted: first those to which the
+// order's keys lead, then those that it named.
+func (x *Index) acceptedTouches(o *Order, j joined, d facts.Decision) []Touch {
+	if j.seal != nil {
+		return x.acceptedOfSeal(o, j.seal, d)
+	}
+	return append(x.touchesOfOrder(o, j.visitors, eventsAcceptedBy(d)), x.touchesOfOrder(o, acceptedAlone(d), namedEvents)...)
+}
+
+// eventsAcceptedBy are the events that were received no later than a decision.
+func eventsAcceptedBy(d facts.Decision) counting {
+	return func(v reached) ([]facts.Event, facts.KeyKind) {
+		return slices.DeleteFunc(slices.Clone(v.Events), func(e facts.Event) bool { return e.ReceivedAt.After(d.AcceptedAt) }), v.by
+	}
+}
+
+// namedEvents are those of acceptedAlone.
+func namedEvents(v reached) ([]facts.Event, facts.KeyKind) {
+	return v.Events, facts.KeyKind(facts.ProofAccepted)
 }
 
 // acceptedAlone returns each event that a decision accepted as a visitor of its own:

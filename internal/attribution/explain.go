@@ -27,7 +27,7 @@ func (x *Index) explain(o *Order, c *facts.Case, found joined, touches []Touch, 
 		strength[kind] = len(facts.JoinKinds) - i
 	}
 	for _, k := range found.keys {
-		e.Keys = append(e.Keys, facts.ExplainedKey{Kind: k.Kind, Strength: strength[k.Kind], Hub: k.hub != facts.NoHub, HubOf: k.hub, Visitors: len(k.Visitors)})
+		e.Keys = append(e.Keys, facts.ExplainedKey{Kind: k.Kind, Strength: strength[k.Kind], Hub: k.hub != facts.NoHub, HubOf: k.hub, Visitors: k.visitors})
 	}
 	for _, d := range divisions {
 		parts := []facts.ExplainedPart{}

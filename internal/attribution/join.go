@@ -9,7 +9,8 @@ import (
 // orderKey is one key of the order, and whether it is a hub.
 type orderKey struct {
 	facts.KeyReach
-	hub facts.Hub
+	hub      facts.Hub
+	visitors int // to whom it leads
 }
 
 // reached is a visitor to whom a key that is no hub leads.
@@ -25,11 +26,15 @@ type joined struct {
 	keys     []orderKey // strongest first
 	visitors []reached  // also those that are hubs, in the order in which keys lead to them
 	cuts     []facts.Cut
+	seal     *facts.SealedPath // of a sealed order: then there are no visitors
 }
 
-// join follows an order's keys to visitors. A hub joins nothing. Claims cut claims
+// join follows an order's keys to visitors, or returns what they led to when it was sealed. A hub joins nothing. Claims cut claims
 // only: a visitor with too many claimed identities is still reached by a proof key.
 func (x *Index) join(c *facts.Case) joined {
+	if c.Seal != nil {
+		return unseal(c.Seal)
+	}
 	var out joined
 	index := map[string]int{} // into out.visitors
 	known := map[string]facts.Visitor{}
@@ -41,7 +46,7 @@ func (x *Index) join(c *facts.Case) joined {
 			if k.Kind != kind {
 				continue
 			}
-			r := orderKey{k, hubOfKey(k)}
+			r := orderKey{k, hubOfKey(k), len(k.Visitors)}
 			out.keys = append(out.keys, r)
 			if r.hub != facts.NoHub {
 				out.cuts = append(out.cuts, facts.Cut{What: facts.CutKey, Kind: kind, Limit: r.hub})
@@ -92,11 +97,23 @@ func (v *reached) reachBy(kind facts.KeyKind) {
 	}
 }
 
+// counting selects the events of a visitor that count, and what its touches were matched
+// by; it returns no kind for a visitor that does not count.
+type counting func(v reached) ([]facts.Event, facts.KeyKind)
+
+// allEvents are the events that the channel models see.
+func allEvents(v reached) ([]facts.Event, facts.KeyKind) { return v.Events, v.by }
+
 // touchesOfOrder returns the touches of an order's visitors, oldest first, matched
-// to influencers. of selects the events of each visitor that count, and what its
-// touches were matched by; it returns no kind for a visitor that does not count.
-func (x *Index) touchesOfOrder(o *Order, visitors []reached, of func(v reached) ([]facts.Event, facts.KeyKind)) []Touch {
-	var touches []Touch
+// to influencers.
+func (x *Index) touchesOfOrder(o *Order, visitors []reached, of counting) []Touch {
+	touches, inCheckout := x.arrivals(o, visitors, of)
+	return x.matched(o, touches, inCheckout)
+}
+
+// arrivals returns the touches of an order's visitors as they came, and what tells whether
+// one came after its visitor began the checkout.
+func (x *Index) arrivals(o *Order, visitors []reached, of counting) (touches []Touch, inCheckout func(t *Touch) bool) {
 	var counted []visit
 	from, to := o.CreatedAt.Add(-o.settings.Window), o.CreatedAt.Add(eventsAfter)
 	for _, v := range visitors {
@@ -112,14 +129,19 @@ func (x *Index) touchesOfOrder(o *Order, visitors []reached, of func(v reached) 
 			if t.At.Before(from) {
 				continue
 			}
-			t.MatchedBy, t.Proof = string(kind), facts.Proof(kind)
+			t.MatchedBy, t.Proof, t.proven = string(kind), facts.Proof(kind), v.proof != "" && facts.IsSecretID(v.ID)
 			touches = append(touches, t)
 		}
 	}
+	return touches, checkoutsIn(counted)
+}
+
+// matched returns touches matched to influencers and merged, oldest first.
+func (x *Index) matched(o *Order, touches []Touch, inCheckout func(t *Touch) bool) []Touch {
 	for i := range touches {
 		x.match(&touches[i], o.Order)
 	}
-	markAfterCheckout(touches, counted)
+	markAfterCheckout(touches, inCheckout)
 	return mergeTouches(touches)
 }
 

@@ -15,23 +15,29 @@ import (
 // modelTouches returns the touches that the channel models see: those of all
 // visitors to whom a key leads.
 func (x *Index) modelTouches(o *Order, j joined) []Touch {
-	return x.touchesOfOrder(o, j.visitors, func(v reached) ([]facts.Event, facts.KeyKind) { return v.Events, v.by })
+	if j.seal != nil {
+		touches, inCheckout := unsealed(j.seal.Models)
+		return x.matched(o, touches, inCheckout)
+	}
+	return x.touchesOfOrder(o, j.visitors, allEvents)
 }
 
 // withoutTooMany returns the touches of visitors to whom a proof key leads, and of the
 // others the newest claimedTouches. Each touch is a row of several models, and anybody can
 // make touches in a customer's name. It tells whether it has left any out.
-func withoutTooMany(touches []Touch, visitors []reached) (kept []Touch, cut bool) {
-	proven := map[string]bool{}
-	for _, v := range visitors {
-		proven[v.ID] = v.proof != "" && facts.IsSecretID(v.ID)
-	}
+func withoutTooMany(touches []Touch) (kept []Touch, cut bool) {
+	return newest(touches, claimedTouches)
+}
+
+// newest returns the touches of proven visitors, and of the others the newest most of them.
+// touches is ordered, oldest first. It tells whether it has left any out.
+func newest(touches []Touch, most int) (kept []Touch, cut bool) {
 	claimed := 0
 	for _, t := range slices.Backward(touches) {
-		if !proven[t.Visitor] {
+		if !t.proven {
 			claimed++
 		}
-		if proven[t.Visitor] || claimed <= claimedTouches {
+		if t.proven || claimed <= most {
 			kept = append(kept, t)
 		}
 	}
@@ -42,13 +48,20 @@ func withoutTooMany(touches []Touch, visitors []reached) (kept []Touch, cut bool
 // provenTouches returns the touches that the payout sees: their own sessions, their
 // own merging, as if no other event existed. ofModels are those of modelTouches.
 func (x *Index) provenTouches(o *Order, j joined, ofModels []Touch) []Touch {
+	if j.seal != nil && !j.seal.PaidAsModels {
+		touches, inCheckout := unsealed(j.seal.Paid)
+		return x.matched(o, touches, inCheckout)
+	}
 	if allProven(j.visitors) {
 		return slices.Clone(ofModels)
 	}
+	return x.touchesOfOrder(o, j.visitors, eventsProvenBy(j))
+}
+
+// eventsProvenBy are the events that the payout sees.
+func eventsProvenBy(j joined) counting {
 	keys := proofKeys(j)
-	return x.touchesOfOrder(o, j.visitors, func(v reached) ([]facts.Event, facts.KeyKind) {
-		return provenEvents(v, keys), v.proof
-	})
+	return func(v reached) ([]facts.Event, facts.KeyKind) { return provenEvents(v, keys), v.proof }
 }
 
 // allProven reports whether a proof key is the strongest that leads to each visitor who
@@ -95,20 +108,15 @@ func provenEvents(v reached, keys map[facts.Key]bool) []facts.Event {
 
 // markAfterCheckout marks the touches of influencers that came after their visitor
 // began the checkout, in the same run of activity: a browser extension makes such
-// touches to claim a sale that is being made. A visitor's run has its own events and
-// those with its id as cookie.
-func markAfterCheckout(touches []Touch, visits []visit) {
-	runs := map[string]activity{}      // by visitor id
+// touches to claim a sale that is being made.
+func markAfterCheckout(touches []Touch, inCheckout func(t *Touch) bool) {
 	marked := map[string][]time.Time{} // by click
 	for i := range touches {
 		t := &touches[i]
 		if t.InfluencerID == "" {
 			continue
 		}
-		if _, made := runs[t.Visitor]; !made {
-			runs[t.Visitor] = activityOf(t.Visitor, visits)
-		}
-		t.AfterCheckout = runs[t.Visitor].inCheckoutAt(t)
+		t.AfterCheckout = inCheckout(t)
 		if t.AfterCheckout && t.Click != "" {
 			marked[t.Click] = append(marked[t.Click], t.At)
 		}
@@ -125,6 +133,19 @@ func markAfterCheckout(touches []Touch, visits []visit) {
 		if t.Click != "" && next < len(times) && times[next].Sub(t.At) <= sessionIdle {
 			t.AfterCheckout = true
 		}
+	}
+}
+
+// checkoutsIn returns what tells whether a touch came after its visitor began the
+// checkout. A visitor's run of activity has its own events and those with its id as
+// cookie.
+func checkoutsIn(visits []visit) func(t *Touch) bool {
+	runs := map[string]activity{} // by visitor id
+	return func(t *Touch) bool {
+		if _, made := runs[t.Visitor]; !made {
+			runs[t.Visitor] = activityOf(t.Visitor, visits)
+		}
+		return runs[t.Visitor].inCheckoutAt(t)
 	}
 }
 

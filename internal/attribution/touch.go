@@ -26,6 +26,9 @@ type Touch struct {
 	MatchedBy string // facts.KeyKind of the key that led to the visitor, or facts.ByOrderUTM
 	Proof     facts.Proof
 
+	proven     bool // a proof key leads to its visitor, whose id is a secret
+	inCheckout bool // of a seal's touch: it came after the visitor began the checkout
+
 	AfterCheckout bool // an influencer's, after the visitor began the checkout
 
 	// What Index.match adds. All but Channel are empty where the touch is nobody's.

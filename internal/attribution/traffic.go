@@ -9,6 +9,17 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
+// Arrival returns what one event alone says about how its visitor came, and whose touch
+// that is by the rules as they are now: for people who look at events. Which touches an
+// order has depends on the visitor's other events, and on the order.
+func (x *Index) Arrival(e *facts.Event) Touch {
+	settings := x.rules.SettingsAt(e.At)
+	t := x.arrivalOf(&settings, e).Touch
+	t.ID, t.At, t.Visitor = e.EventID, e.At, e.Visitor
+	x.match(&t, &wire.Order{CreatedAt: e.At})
+	return t
+}
+
 // Traffic returns what reports count of events: how far each visitor came on each day,
 // and how often short links were opened. Events of bots, of frames in other sites' pages
 // and those that are read for nothing are not counted. Both lists are ordered.

@@ -15,11 +15,12 @@ func place(t *testing.T, real bool) processing.Place {
 	t.Helper()
 	return processing.Place{
 		Binary: binary, Dir: filepath.Join(t.TempDir(), "run"), DSN: devtest.Postgres(t), Say: t.Logf,
-		Kafka: func(context.Context) (string, func(), error) {
+		Kafka: func(context.Context) (processing.Kafka, error) {
 			if real {
-				return devtest.RealKafka(t).Addr, func() {}, nil //nolint:contextcheck // devtest has its own
+				broker := devtest.RealKafka(t) //nolint:contextcheck // devtest has its own
+				return processing.Kafka{Addr: broker.Addr, Stop: func() {}, Pause: broker.Pause, Continue: broker.Continue}, nil
 			}
-			return devtest.Kafka(t), func() {}, nil //nolint:contextcheck // likewise
+			return processing.Kafka{Addr: devtest.Kafka(t), Stop: func() {}}, nil //nolint:contextcheck // likewise
 		},
 	}
 }
@@ -48,6 +49,21 @@ func TestTheLedgerIsThatOfTheFacts(t *testing.T) {
 func TestLiveOrdersDoNotWaitForAJob(t *testing.T) {
 	devtest.NeedsIntegration(t)
 	o, err := processing.ShortJob(place(t, false)).Do(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range o.Problems {
+		t.Error(problem)
+	}
+	t.Logf("%+v", o)
+}
+
+// TestProcessorsComeAndGo is the short form of its lines of `make prove`: on a real Kafka,
+// since the embedded broker's groups are not Kafka's.
+func TestProcessorsComeAndGo(t *testing.T) {
+	devtest.NeedsIntegration(t)
+	t.Parallel()
+	o, err := processing.ShortScale(place(t, true)).Do(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

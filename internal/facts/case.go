@@ -16,6 +16,8 @@ type Case struct {
 
 	ApprovedSince time.Time // when the unbroken run of approved versions began; zero: the order is not approved
 	Decisions     Decisions
+
+	Seal *Seal // the order's evidence, where it is sealed: then Keys and Visitors are empty. nil: it is not
 }
 
 // KeyReach is one key of the order, and the visitors to whom it leads. Orders

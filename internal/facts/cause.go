@@ -19,6 +19,7 @@ const (
 	CauseCopy     CauseKind = "copy"     // a copy that replaced a stored event
 	CauseRule     CauseKind = "rule"     // a changed rule or setting
 	CauseEvidence CauseKind = "evidence" // a decision about an influencer's evidence
+	CauseSeal     CauseKind = "seal"     // its evidence was sealed: it stays the same
 	CauseUpgrade  CauseKind = "upgrade"  // a new version of the tables
 )
 
@@ -33,7 +34,7 @@ type Cause struct {
 }
 
 // String is "order <time>", "event <id>", "copy <id>", "rule <rev> <type>",
-// "evidence <rev>" or "upgrade".
+// "evidence <rev>", "seal" or "upgrade".
 func (c Cause) String() string {
 	switch c.Kind {
 	case CauseOrder:
@@ -60,7 +61,7 @@ func ParseCause(text string) (Cause, error) {
 			c.Kind, c.EventID = CauseCopy, ""
 		}
 		return c, nil
-	case CauseUpgrade:
+	case CauseUpgrade, CauseSeal:
 		return c, nil
 	case CauseOrder:
 		if at, err := time.Parse(time.RFC3339, rest); err == nil {

@@ -26,6 +26,7 @@ func TestCausesAreTextAndBack(t *testing.T) {
 	f(Cause{Kind: CauseCopy, EventID: "016d849d-dbe8-70d2-8876-38788d4e84f7"}, "copy 016d849d-dbe8-70d2-8876-38788d4e84f7")
 	f(Cause{Kind: CauseCopy}, "copy")
 	f(Cause{Kind: CauseUpgrade}, "upgrade")
+	f(Cause{Kind: CauseSeal}, "seal")
 	for _, rule := range []wire.RuleType{wire.RuleInfluencer, wire.RuleCampaign, wire.RuleLink, wire.RuleCoupon, wire.RuleCost, wire.RuleSettings} {
 		f(Cause{Kind: CauseRule, Rev: 1<<62 + 1, Rule: rule}, "rule 4611686018427387905 "+string(rule))
 	}

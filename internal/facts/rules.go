@@ -22,6 +22,8 @@ type Rules struct {
 	Settings                 // of orders created now
 	Past      []PastSettings // of orders created before, the oldest first
 
+	RetentionDays int // after so many days events are removed; 0: never
+
 	Influencers []Influencer
 	Campaigns   []Campaign
 	Links       []Link

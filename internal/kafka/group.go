@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -24,6 +25,7 @@ type Group struct {
 	id     string
 	topics []string
 	notify func(error)
+	count  atomic.Int64 // of the topics' partitions, which never changes; 0: not known yet
 }
 
 // Timing of the group. A killed member's partitions move after sessionTimeout
@@ -142,11 +144,14 @@ func (g *Group) ClusterID(ctx context.Context) (string, error) { return g.client
 
 // PartitionOf tells which partition of the group's topics a key belongs to.
 func (g *Group) PartitionOf(ctx context.Context, key []byte) (int, error) {
-	n, err := g.client.Partitions(ctx, g.topics[0])
-	if err != nil {
-		return 0, err
+	if g.count.Load() == 0 {
+		n, err := g.client.Partitions(ctx, g.topics[0])
+		if err != nil {
+			return 0, err
+		}
+		g.count.Store(int64(n))
 	}
-	return PartitionFor(key, n), nil
+	return PartitionFor(key, int(g.count.Load())), nil
 }
 
 // fetchBytes is what one answer of the broker may hold; it is read from the

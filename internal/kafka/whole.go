@@ -10,6 +10,9 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
+// fetchWait is how long a broker waits for records that are not there.
+const fetchWait = 100 * time.Millisecond
+
 // ReadPartition reads a partition's records from its beginning to its end as it stands
 // now, and keeps all of them: it is for logs of a known size. Unlike Follow it tries
 // nothing again, and waits for no record that comes later.
@@ -21,7 +24,7 @@ func (c *Client) ReadPartition(ctx context.Context, topic string, partition int)
 	var records []Record
 	for next := end.first; next < end.next; {
 		response, err := c.client.Fetch(ctx, &kafka.FetchRequest{
-			Topic: topic, Partition: partition, Offset: next, MinBytes: 1, MaxBytes: 4 << 20, MaxWait: 100 * time.Millisecond,
+			Topic: topic, Partition: partition, Offset: next, MinBytes: 1, MaxBytes: 4 << 20, MaxWait: fetchWait,
 		})
 		if err == nil {
 			err = response.Error

@@ -16,7 +16,7 @@ type Tally struct {
 	sizes [][]ended // shapley: of paths with so many distinct channels, by channel
 
 	model string
-	last  []int // the last path that had a channel; 0: none
+	last  []int // the last path that had a channel; 0: none, -1: parts of paths alone
 	added int   // paths so far
 }
 
@@ -103,10 +103,46 @@ func (t *Tally) Add(channels []int32, conversions, value int64, more *big.Int) {
 	at(&t.ends, state-1).add(&came)
 }
 
+// AddStep adds journeys that went from a channel to another one, and bought in the end. The
+// start is -1. Steps, ends and sets are what Add makes of a path: with them paths may be
+// added that are summed already.
+func (t *Tally) AddStep(before, channel int32, conversions int64) {
+	t.see(channel)
+	if t.model == Markov && before != channel {
+		at(at(&t.steps, int(before)+1), int(channel)).add(&total{low: conversions})
+	}
+}
+
+// AddEnd adds journeys whose last channel is known. Each journey must be added once.
+func (t *Tally) AddEnd(channel int32, conversions, value int64, more *big.Int) {
+	came := ended{total{low: conversions}, total{low: value, high: more}}
+	t.all.add(&came)
+	t.see(channel)
+	if t.model == Markov {
+		at(&t.ends, int(channel)).add(&came)
+	}
+}
+
+// AddSet adds journeys that had so many distinct channels, of which this is one. Each
+// journey must be added for each of its channels.
+func (t *Tally) AddSet(size int, channel int32, conversions, value int64, more *big.Int) {
+	t.see(channel)
+	if t.model == Shapley {
+		came := ended{total{low: conversions}, total{low: value, high: more}}
+		at(at(&t.sizes, size), int(channel)).add(&came)
+	}
+}
+
+func (t *Tally) see(channel int32) {
+	if last := at(&t.last, int(channel)); *last == 0 {
+		*last = -1
+	}
+}
+
 // Channels returns all that any path has, in the order of their numbers.
 func (t *Tally) Channels() (channels []int32) {
 	for channel, last := range t.last {
-		if last > 0 {
+		if last != 0 {
 			channels = append(channels, int32(channel))
 		}
 	}

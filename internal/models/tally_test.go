@@ -7,7 +7,24 @@ import (
 	"testing"
 )
 
-// A tally of paths, each added in parts and in any order, gives the weights of the paths.
+// inParts adds a path as steps, an end and sets.
+func inParts(t *Tally, channels []int32, conversions, value int64) {
+	before := int32(-1)
+	seen := map[int32]bool{}
+	for _, channel := range channels {
+		if channel != before {
+			t.AddStep(before, channel, conversions)
+		}
+		before, seen[channel] = channel, true
+	}
+	t.AddEnd(before, conversions, value, nil)
+	for channel := range seen {
+		t.AddSet(len(seen), channel, conversions, value, nil)
+	}
+}
+
+// A tally of paths, each added in parts and in any order, whole or as steps, ends and sets,
+// gives the weights of the paths.
 func TestATallyGivesTheWeightsOfItsPaths(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -38,6 +55,10 @@ func TestATallyGivesTheWeightsOfItsPaths(t *testing.T) {
 				if conversions > 1 {
 					tally.Add(p.Channels, conversions-1, 0, big.NewInt(value/3))
 					tally.Add(p.Channels, 1, value-value/3, nil)
+					continue
+				}
+				if seed%2 == 0 {
+					inParts(tally, p.Channels, conversions, value)
 					continue
 				}
 				tally.Add(p.Channels, conversions, value, nil)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/facts"
@@ -54,7 +56,8 @@ func factstoreStatements(t *testing.T, recorder *sqlrules.Recorder) {
 		must(storeFacts(ctx, tx, company))
 		must(findOrders(ctx, tx, company))
 		must(decideOrders(ctx, tx, company))
-		return closeStatement(ctx, tx, company)
+		must(closeStatement(ctx, tx, company))
+		return removeOld(ctx, tx, company)
 	}))
 	_, err = store.Imbalances(ctx, company, []string{"2026-03-10"}, 10)
 	must(err)
@@ -62,6 +65,16 @@ func factstoreStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	must(err)
 	_, err = store.CompaniesAfter(ctx, "", 10)
 	must(err)
+	must(store.MakeMonths(ctx, noon, []time.Time{noon.AddDate(-1, 0, 0)}))
+	_, err = store.Retentions(ctx)
+	must(err)
+	_, err = store.Retention(ctx, company)
+	must(err)
+	dropped, err := store.DropEmptyMonths(ctx, noon)
+	must(err)
+	if len(dropped) != 1 || dropped[0] != "event_fact_2025_03" {
+		t.Errorf("partitions dropped: %v", dropped)
+	}
 	companies, err := store.QueuedCompanies(ctx)
 	must(err)
 	if len(companies) > 1 {
@@ -161,6 +174,28 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		tx.WriteOutcomes(ctx, company, noon, []facts.StoredOutcome{{Outcome: facts.Outcome{OrderID: "o1", Currency: "BRL", Day: "2026-03-10", Payout: facts.Payout{State: facts.PayoutNone}}, Hash: []byte("i"), Was: &outcome.Outcome}}),
 		second(tx.Ledgers(ctx, company, []string{"o1"})),
 		tx.AppendLedger(ctx, company, noon, 1, []ledger.Posting{{Entry: entry, OrderID: "o1", Cause: facts.Cause{Kind: facts.CauseEvent}}}),
+	)
+}
+
+// removeOld seals the order and removes the event.
+func removeOld(ctx context.Context, tx *factstore.Tx, company string) error {
+	spans, after := []facts.Span{{To: noon.AddDate(0, 1, 0)}}, facts.SealCandidate{}
+	return errors.Join(
+		tx.LockPartition(ctx, factstore.AllPartitions),
+		second(tx.Unsealed(ctx, company, spans, after, 10)),
+		second(tx.UnsealedSince(ctx, company, spans, noon, 10)),
+		second(tx.CountUnsealed(ctx, company, spans)),
+		tx.InsertSeals(ctx, company, []facts.Seal{{OrderID: "o1", SealedAt: noon}}),
+		second(tx.Cases(ctx, company, facts.Limits{}, []string{"o1"})),
+		tx.BeginRemoval(ctx, company, noon),
+		second(tx.CountOld(ctx, company, noon, "2026-03-10")),
+		second(tx.RemoveSightings(ctx, company, []string{"v"}, noon)),
+		second(tx.RemoveShoppers(ctx, company, "2026-03-12", 10)),
+		tx.EndRemoval(ctx, company, noon, noon),
+		func() error {
+			_, _, _, _, err := tx.RemoveEvents(ctx, company, uuid.Nil, noon.AddDate(0, 0, 1), noon.AddDate(0, 0, 1), 10)
+			return err
+		}(),
 	)
 }
 

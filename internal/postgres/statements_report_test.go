@@ -32,6 +32,8 @@ func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	must(err)
 	_, err = db.FindInfluencers(ctx, company, commerce.InfluencerSearch{Sort: commerce.SortBySales, From: day, Today: day, Currency: "BRL", Limit: 10})
 	must(err)
+	_, err = db.StoredEvents(ctx, company, []string{"01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2"})
+	must(err)
 	_, err = db.Signals(ctx, company)
 	must(err)
 	_, err = db.HasOrders(ctx, company)
@@ -52,6 +54,8 @@ func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	for _, spec := range reports.Specs() {
 		for _, model := range append([]string{""}, spec.Models...) {
 			_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: day, End: day, Model: model})
+			must(err)
+			_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: "2026-09-15", End: "2026-11-30", By: reports.ByMonth, Model: model})
 			must(err)
 		}
 	}

@@ -213,6 +213,29 @@ func (q Query) Ends() (list []string) {
 	return list
 }
 
+// Months returns the first days of the first and the last month that are whole in the
+// report, and false where there is none, or where its periods are shorter than months.
+func (q Query) Months() (first, last time.Time, ok bool) {
+	if q.By != ByMonth && q.By != ByTotal {
+		return first, last, false
+	}
+	from, to := q.Days()
+	first = from.AddDate(0, 0, 1-from.Day())
+	if first.Before(from) {
+		first = first.AddDate(0, 1, 0)
+	}
+	after := to.AddDate(0, 0, 1) // in a month that is not whole
+	last = after.AddDate(0, 0, 1-after.Day()).AddDate(0, -1, 0)
+	return first, last, !last.Before(first)
+}
+
+// ErrTooManyChannels says that a model cannot divide among so many channels.
+var ErrTooManyChannels = fmt.Errorf("the paths of the report have more than %d channels", MaxMarkovChannels)
+
+// MaxMarkovChannels bounds the channels of a report by markov, whose memory grows with
+// their square and its time with their third power.
+const MaxMarkovChannels = 500
+
 // ErrTooManyRows says that a report has more than MaxRows rows.
 var ErrTooManyRows = fmt.Errorf("the report has more than %d rows", MaxRows)
 

@@ -45,6 +45,30 @@ func TestPeriodsOfAReport(t *testing.T) {
 	f(ByTotal, "2025-12-31", "2026-02-01", "2025-12-31")
 }
 
+func TestWholeMonthsOfAReport(t *testing.T) {
+	t.Parallel()
+	f := func(by By, start, end string, want ...string) {
+		t.Helper()
+		first, last, ok := (Query{By: by, Start: start, End: end}).Months()
+		var got []string
+		if ok {
+			got = []string{first.Format(time.DateOnly), last.Format(time.DateOnly)}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s from %s to %s: %v, want %v", by, start, end, got, want)
+		}
+	}
+	f(ByMonth, "2025-01-01", "2025-12-31", "2025-01-01", "2025-12-01")
+	f(ByTotal, "2025-01-02", "2025-12-30", "2025-02-01", "2025-11-01")
+	f(ByMonth, "2025-01-31", "2025-03-30", "2025-02-01", "2025-02-01")
+	f(ByMonth, "2028-02-01", "2028-02-29", "2028-02-01", "2028-02-01")
+	f(ByMonth, "2028-02-01", "2028-02-28")
+	f(ByMonth, "2028-02-02", "2028-03-30")
+	f(ByMonth, "2028-02-02", "2028-02-10")
+	f(ByDay, "2025-01-01", "2025-12-31")
+	f(ByWeek, "2025-01-01", "2025-12-31")
+}
+
 func TestComparedDays(t *testing.T) {
 	t.Parallel()
 	f := func(compare Comparison, start, end, wantStart, wantEnd string) {

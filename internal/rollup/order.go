@@ -145,9 +145,34 @@ func (s *Sums) addPath(out *facts.Outcome, times int64) {
 	if len(path) == 0 {
 		return
 	}
-	sums := s.path(PathKey{Day: out.Day, Currency: out.Currency, ID: pathID(path)}, path)
-	sums.add(PathOrders, decimal.NewFromInt(times))
-	sums.add(PathSales, minor(out.TotalMinor, times))
+	orders, sales := decimal.NewFromInt(times), minor(out.TotalMinor, times)
+	key := PathKey{Day: out.Day, Currency: out.Currency, ID: pathID(path)}
+	addTo(row(&s.paths, key, len(PathColumns)), orders, sales).Path = path
+	key.Day = monthOf(key.Day)
+	addTo(row(&s.months.paths, key, len(PathColumns)), orders, sales).Path = path
+	s.addJourney(JourneyKey{Day: key.Day, Currency: key.Currency}, path, orders, sales)
+}
+
+// addJourney adds the parts of a path to those of a month. A channel that follows itself is
+// no step, as models.Tally has it.
+func (s *Sums) addJourney(of JourneyKey, path []string, orders, sales decimal.Decimal) {
+	part := func(size int, before, channel string) {
+		k := of
+		k.Size, k.Before, k.Channel = size, before, channel
+		addTo(row(&s.months.journeys, k, len(PathColumns)), orders, sales)
+	}
+	at := ""
+	for _, channel := range path {
+		if channel != at {
+			part(0, at, channel)
+			at = channel
+		}
+	}
+	part(0, at, "")
+	distinct := slices.Compact(slices.Sorted(slices.Values(path)))
+	for _, channel := range distinct {
+		part(len(distinct), "", channel)
+	}
 }
 
 // AddProducts adds what the items of an approved order of a day count, times times.
@@ -158,14 +183,14 @@ func (s *Sums) AddProducts(day, currency string, items []wire.Item, times int64)
 		if id == "" {
 			continue
 		}
-		sums := s.product(ProductKey{Day: day, Currency: currency, Item: id})
+		key := ProductKey{Day: day, Currency: currency, Item: id}
 		if !seen[id] {
 			seen[id] = true
-			sums.add(ProductOrders, decimal.NewFromInt(times))
+			s.addProduct(key, ProductOrders, decimal.NewFromInt(times))
 		}
 		quantity := decimal.NewFromInt(item.Quantity * times)
-		sums.add(ProductQuantity, quantity)
-		sums.add(ProductSales, amount(item.Price).Mul(quantity).Sub(amount(item.Discount).Mul(decimal.NewFromInt(times))))
+		s.addProduct(key, ProductQuantity, quantity)
+		s.addProduct(key, ProductSales, amount(item.Price).Mul(quantity).Sub(amount(item.Discount).Mul(decimal.NewFromInt(times))))
 	}
 }
 

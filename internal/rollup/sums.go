@@ -37,16 +37,16 @@ const (
 	ProductSales
 )
 
-// ProductColumns are the columns of product_day that are sums.
+// ProductColumns are the columns of product_day and product_month that are sums.
 var ProductColumns = []string{"orders", "quantity", "sales"}
 
-// The sums of a row of path_day.
+// The sums of a row of path_day, path_month and journey_month.
 const (
 	PathOrders = iota
 	PathSales
 )
 
-// PathColumns are the columns of path_day that are sums.
+// PathColumns are the columns of path_day, path_month and journey_month that are sums.
 var PathColumns = []string{"orders", "sales_minor"}
 
 // CreditColumns are the columns of credit_day that are sums: of each model the orders, as
@@ -66,7 +66,8 @@ func IsCount(column string) bool {
 	return !strings.HasSuffix(column, "_minor") && column != "sales" && !slices.Contains(CreditColumns, column)
 }
 
-// Keys of the rows. Days are YYYY-MM-DD in the store's time zone; an empty text is none.
+// Keys of the rows. Days are YYYY-MM-DD in the store's time zone; an empty text is none. Of
+// the tables of months the day is the first of its month.
 type (
 	// SaleKey is of who is paid, and by which coupon. Amounts of a review are of nobody.
 	SaleKey struct{ Day, Currency, InfluencerID, CampaignID, CouponID string }
@@ -76,12 +77,22 @@ type (
 	ProductKey struct{ Day, Currency, Item string }
 	// PathKey has a digest of a path of 16 bytes.
 	PathKey struct{ Day, Currency, ID string }
+	// JourneyKey is a part of paths, such as Markov and Shapley need them:
+	//
+	//   - Size 0, a step: paths that go from the channel Before ("": the start) to Channel
+	//   - Size 0 and no Channel: paths that end after the channel Before
+	//   - another Size: paths of so many distinct channels, of which Channel is one
+	JourneyKey struct {
+		Day, Currency   string
+		Size            int
+		Before, Channel string
+	}
 )
 
 // Row is a row of one of the tables: its key, and its sums in the order of the columns.
 type Row[K comparable] struct {
 	Key  K
-	Path []string // of path_day
+	Path []string // of path_day and path_month
 	Sums []decimal.Decimal
 }
 
@@ -93,7 +104,18 @@ type Sums struct {
 	credits  map[CreditKey]*Row[CreditKey]
 	products map[ProductKey]*Row[ProductKey]
 	paths    map[PathKey]*Row[PathKey]
+	months   months
 }
+
+// months are the rows of the tables of months.
+type months struct {
+	products map[ProductKey]*Row[ProductKey]
+	paths    map[PathKey]*Row[PathKey]
+	journeys map[JourneyKey]*Row[JourneyKey]
+}
+
+// monthOf returns the first day of a day's month.
+func monthOf(day string) string { return day[:len("2006-01-")] + "01" }
 
 func row[K comparable](rows *map[K]*Row[K], key K, columns int) *Row[K] {
 	if *rows == nil {
@@ -109,13 +131,18 @@ func row[K comparable](rows *map[K]*Row[K], key K, columns int) *Row[K] {
 
 func (s *Sums) sale(k SaleKey) *Row[SaleKey]       { return row(&s.sales, k, len(SaleColumns)) }
 func (s *Sums) credit(k CreditKey) *Row[CreditKey] { return row(&s.credits, k, len(CreditColumns)) }
-func (s *Sums) product(k ProductKey) *Row[ProductKey] {
-	return row(&s.products, k, len(ProductColumns))
+
+// addProduct adds to an item's day and month.
+func (s *Sums) addProduct(k ProductKey, column int, sum decimal.Decimal) {
+	row(&s.products, k, len(ProductColumns)).add(column, sum)
+	k.Day = monthOf(k.Day)
+	row(&s.months.products, k, len(ProductColumns)).add(column, sum)
 }
 
-func (s *Sums) path(k PathKey, path []string) *Row[PathKey] {
-	r := row(&s.paths, k, len(PathColumns))
-	r.Path = path
+// addTo adds what came of orders by a path, or by a part of one.
+func addTo[K comparable](r *Row[K], orders, sales decimal.Decimal) *Row[K] {
+	r.add(PathOrders, orders)
+	r.add(PathSales, sales)
 	return r
 }
 
@@ -129,6 +156,14 @@ func changed[K comparable](rows map[K]*Row[K], compare func(a, b K) int) (list [
 	}
 	slices.SortFunc(list, func(a, b Row[K]) int { return compare(a.Key, b.Key) })
 	return list
+}
+
+func compareProducts(a, b ProductKey) int {
+	return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Currency, b.Currency), cmp.Compare(a.Item, b.Item))
+}
+
+func comparePaths(a, b PathKey) int {
+	return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Currency, b.Currency), cmp.Compare(a.ID, b.ID))
 }
 
 // Sales returns the changed rows of sale_day.
@@ -148,15 +183,21 @@ func (s *Sums) Credits() []Row[CreditKey] {
 }
 
 // Products returns the changed rows of product_day.
-func (s *Sums) Products() []Row[ProductKey] {
-	return changed(s.products, func(a, b ProductKey) int {
-		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Currency, b.Currency), cmp.Compare(a.Item, b.Item))
-	})
-}
+func (s *Sums) Products() []Row[ProductKey] { return changed(s.products, compareProducts) }
+
+// ProductMonths returns the changed rows of product_month.
+func (s *Sums) ProductMonths() []Row[ProductKey] { return changed(s.months.products, compareProducts) }
 
 // Paths returns the changed rows of path_day.
-func (s *Sums) Paths() []Row[PathKey] {
-	return changed(s.paths, func(a, b PathKey) int {
-		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Currency, b.Currency), cmp.Compare(a.ID, b.ID))
+func (s *Sums) Paths() []Row[PathKey] { return changed(s.paths, comparePaths) }
+
+// PathMonths returns the changed rows of path_month.
+func (s *Sums) PathMonths() []Row[PathKey] { return changed(s.months.paths, comparePaths) }
+
+// JourneyMonths returns the changed rows of journey_month.
+func (s *Sums) JourneyMonths() []Row[JourneyKey] {
+	return changed(s.months.journeys, func(a, b JourneyKey) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Currency, b.Currency), cmp.Compare(a.Size, b.Size),
+			cmp.Compare(a.Before, b.Before), cmp.Compare(a.Channel, b.Channel))
 	})
 }

@@ -15,3 +15,10 @@ type Fetched struct {
 	Time   time.Time // when it was produced
 	End    int64     // the offset behind the partition's last record, as known then
 }
+
+// Tail is the end of a partition, as far as it is read at once.
+type Tail struct {
+	Values  [][]byte // of the records of one key, in order; tombstones are left out
+	Next    int64    // the offset behind the last record: the next Tail begins there
+	Skipped int64    // records, of any key, between the offset that was asked for and the first that was read
+}

@@ -20,11 +20,20 @@ func (d *Database) Truncate(ctx context.Context, tables ...string) error {
 // Hold locks a table so that others can read and not write it, until release is called.
 // A transaction that writes it waits, with all that it has done before.
 func (d *Database) Hold(ctx context.Context, table string) (release func() error, err error) {
+	return d.lock(ctx, table, "share")
+}
+
+// Bar locks a table so that others can neither read nor write it, until release is called.
+func (d *Database) Bar(ctx context.Context, table string) (release func() error, err error) {
+	return d.lock(ctx, table, "access exclusive")
+}
+
+func (d *Database) lock(ctx context.Context, table, mode string) (release func() error, err error) {
 	tx, err := d.conn.Begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := tx.Exec(ctx, "lock table "+quote(table)+" in share mode"); err != nil {
+	if _, err := tx.Exec(ctx, "lock table "+quote(table)+" in "+mode+" mode"); err != nil {
 		_ = tx.Rollback(ctx)
 		return nil, err
 	}

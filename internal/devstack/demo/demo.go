@@ -21,7 +21,7 @@ const saleOrder = "demo-1001"
 
 // Coupons returns the codes of the demo influencers' coupons, each with the shop's
 // discount in percent.
-func Coupons() map[string]int { return map[string]int{"ANA10": 10, "BETO15": 15} }
+func Coupons() map[string]int { return map[string]int{"ANA10": 10, "BETO15": 15, "CAIO5": 5} }
 
 // influencers returns the bodies of POST /influencers. Costs begin long ago, so
 // that orders of every date earn a commission.
@@ -39,7 +39,8 @@ func influencers() []map[string]any {
 		"costs":   []any{map[string]any{"fixed_fee": json.Number("12.50"), "start_date": since, "is_coupon_cost": true}},
 	}, {
 		"name": "Caio Melo", "campaign": "Estreia", "category": "surf",
-		"links": []any{map[string]any{"url": "https://" + Host + "/"}},
+		"links":   []any{map[string]any{"url": "https://" + Host + "/"}},
+		"coupons": []any{map[string]any{"cupom": "CAIO5"}},
 		"costs": []any{
 			map[string]any{"var_fee": 8, "start_date": since},
 			map[string]any{"value": 500, "frequency": "monthly", "start_date": since},
@@ -78,8 +79,8 @@ func NewStore(edgeURL, companyID, adminURL, apiKey string) *Store {
 	}
 }
 
-// Fill registers the products and influencers and sends the shoppers' events
-// and orders. It may be called again after it was interrupted: influencers that
+// Fill registers the products and influencers and sends the orders of the last months,
+// of which a statement can be closed, and today's shoppers' events and orders. It may be called again after it was interrupted: influencers that
 // exist are left out, and products and orders sent again change nothing.
 func (s *Store) Fill(ctx context.Context) error {
 	for _, p := range storefront.Products() {
@@ -106,7 +107,29 @@ func (s *Store) Fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.history(ctx, time.Now()); err != nil {
+		return err
+	}
+	if err := s.costs(ctx, time.Now()); err != nil {
+		return err
+	}
 	return s.traffic(ctx, links)
+}
+
+// costs adds what the store pays beside its influencers, once.
+func (s *Store) costs(ctx context.Context, now time.Time) error {
+	var known []json.RawMessage
+	if err := s.api(ctx, http.MethodGet, "/costs", nil, &known); err != nil || len(known) > 0 {
+		return err
+	}
+	begin := now.AddDate(0, -3, 0).Format(time.DateOnly)
+	for name, value := range map[string]int{"Plataforma": 199, "Anúncios": 450} {
+		cost := map[string]any{"name": name, "category": "marketing", "value": value, "frequency": "monthly", "start_date": begin}
+		if err := s.api(ctx, http.MethodPost, "/costs", cost, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func hasLinkOf(links []Link, influencer string) bool {

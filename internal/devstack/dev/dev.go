@@ -75,6 +75,7 @@ type program struct {
 	hasher      *identity.Hasher
 	tasks       []*background.Task
 	info        Info
+	known       bool // an earlier start was ready, and printed all there is
 }
 
 type listeners struct{ edge, admin, storefront net.Listener }
@@ -100,6 +101,7 @@ func Run(ctx context.Context, config Config, services Services) (err error) {
 	if p.hasher, err = identity.NewHasher([]byte(p.secrets.Hashing)); err != nil {
 		return err
 	}
+	p.known = p.secrets.Shown
 	if err := p.startStores(ctx); err != nil {
 		return err
 	}
@@ -117,6 +119,12 @@ func Run(ctx context.Context, config Config, services Services) (err error) {
 		return err
 	}
 	p.print(sale)
+	if !p.known {
+		p.secrets.Shown = true
+		if err := p.secrets.save(); err != nil {
+			return err
+		}
+	}
 	return p.wait(ctx)
 }
 

@@ -39,6 +39,7 @@ type secrets struct {
 	SandboxAPIKey string `json:"sandbox_api_key,omitempty"`
 	Password      string `json:"dashboard_password,omitempty"`
 	Seeded        bool   `json:"seeded,omitempty"`
+	Shown         bool   `json:"shown,omitempty"` // what a first start prints was printed
 
 	path string
 	made bool // secrets.json was made by this start

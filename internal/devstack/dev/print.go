@@ -8,7 +8,8 @@ import (
 	"github.com/tributary-io/tributary/internal/devstack/demo"
 )
 
-// print prints what a new user needs, once everything is ready.
+// print prints what a new user needs, once everything is ready; from the second start on
+// the addresses, keys and links only, which fit a screen.
 func (p *program) print(sale demo.Sale) {
 	i := p.info
 	fmt.Fprintf(p.Out, `
@@ -26,6 +27,11 @@ Tributary is running. Ctrl-C stops it; the data stays in %s.
                %s (sandbox)
 `, p.Dir, i.StorefrontURL, i.DashboardURL, i.DashboardEmail, i.DashboardPassword, i.AdminURL, i.SandboxURL,
 		i.EdgeURL, i.ShortURL, i.Kafka, i.CompanyID, i.SandboxCompanyID, i.APIKey, i.SandboxAPIKey)
+	if p.known {
+		p.printLinks(sale)
+		fmt.Fprintf(p.Out, "\nAll of this is in %s too, for programs.\n", p.infoFile())
+		return
+	}
 	fmt.Fprintf(p.Out, `
   In dev, links may name hosts that do not resolve, and a link to
   https://%s leads to the demo shop.
@@ -60,12 +66,18 @@ curl -sS %s/order/1001/attribution -H 'Authorization: Bearer %s'
 `, i.AdminURL, i.APIKey, order, i.AdminURL, i.APIKey)
 }
 
-func (p *program) printSale(sale demo.Sale) {
+func (p *program) printLinks(sale demo.Sale) {
 	var links strings.Builder
 	for _, l := range sale.Links {
 		fmt.Fprintf(&links, "  %s    %s\n", l.URL, strings.TrimSuffix(l.Influencer+" / "+l.Campaign, " / "))
 	}
-	fmt.Fprintf(p.Out, "\nShort links, to open and buy something:\n\n%s", links.String())
+	if links.Len() > 0 {
+		fmt.Fprintf(p.Out, "\nShort links, to open and buy something:\n\n%s", links.String())
+	}
+}
+
+func (p *program) printSale(sale demo.Sale) {
+	p.printLinks(sale)
 	if sale.Influencer == "" {
 		fmt.Fprintf(p.Out, "\nThe demo sale %s is not credited to anyone.\n", sale.OrderID)
 		return

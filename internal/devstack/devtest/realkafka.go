@@ -35,6 +35,12 @@ func RealKafka(t testing.TB) *Broker {
 // Kill ends the broker by SIGKILL.
 func (b *Broker) Kill() { b.real.Kill() }
 
+// Pause stops the broker by SIGSTOP: its connections stay open, and nothing answers.
+func (b *Broker) Pause() error { return b.real.Pause() }
+
+// Continue lets a paused broker go on.
+func (b *Broker) Continue() error { return b.real.Continue() }
+
 // Restart starts the broker again, on the same address with the same data, and
 // returns once it is ready.
 func (b *Broker) Restart() {

@@ -3,6 +3,7 @@ package cases
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/packed"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/explained"
 )
 
 // Tx reads cases within a transaction.
@@ -29,7 +31,9 @@ func In(tx pgx.Tx) Tx { return Tx{tx} }
 // order id. An unknown order is left out. Case.Visitors stays empty: see Visitors.
 func (t Tx) Cases(ctx context.Context, companyID string, limits facts.Limits, orderIDs []string) ([]*facts.Case, error) {
 	rows, err := t.tx.Query(ctx, `
-		select order_id, body, approved_since from orders where company_id = @company_id and order_id = any(@order_ids) order by order_id`,
+		select o.order_id, o.body, o.approved_since, s.sealed_at, s.body
+		from orders o left join seal s on s.company_id = o.company_id and s.order_id = o.order_id
+		where o.company_id = @company_id and o.order_id = any(@order_ids) order by o.order_id`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 	if err != nil {
 		return nil, fmt.Errorf("read orders: %w", err)
@@ -38,24 +42,44 @@ func (t Tx) Cases(ctx context.Context, companyID string, limits facts.Limits, or
 	byID := map[string]*facts.Case{}
 	var id string
 	var body []byte
-	var approved time.Time
-	if _, err := pgx.ForEachRow(rows, []any{&id, &body, postgres.ZeroIfNull(&approved)}, func() (err error) {
+	var approved, sealedAt time.Time
+	var path []byte
+	var open []*facts.Case // without a seal
+	if _, err := pgx.ForEachRow(rows, []any{&id, &body, postgres.ZeroIfNull(&approved), postgres.ZeroIfNull(&sealedAt), &path}, func() (err error) {
 		c := &facts.Case{ApprovedSince: approved}
 		if c.Order, err = facts.UnpackOrder(body); err != nil {
 			return fmt.Errorf("order %s: %w", id, err)
+		}
+		if path == nil {
+			open = append(open, c)
+		} else if err := unseal(c, id, sealedAt, path); err != nil {
+			return err
 		}
 		list, byID[id] = append(list, c), c
 		return nil
 	}); err != nil {
 		return nil, fmt.Errorf("read orders: %w", err)
 	}
-	if err := t.keys(ctx, companyID, limits, list); err != nil {
+	if err := t.keys(ctx, companyID, limits, open); err != nil {
 		return nil, fmt.Errorf("read keys of orders: %w", err)
 	}
 	if err := t.decisions(ctx, companyID, orderIDs, byID); err != nil {
 		return nil, fmt.Errorf("read decisions about orders: %w", err)
 	}
 	return list, nil
+}
+
+// unseal reads an order's seal, as it is stored, into its case.
+func unseal(c *facts.Case, orderID string, at time.Time, stored []byte) error {
+	text, err := explained.Unpack(stored)
+	c.Seal = &facts.Seal{OrderID: orderID, SealedAt: at.UTC()}
+	if err == nil {
+		err = json.Unmarshal(text, &c.Seal.Path)
+	}
+	if err != nil {
+		return fmt.Errorf("seal of order %s: %w", orderID, err)
+	}
+	return nil
 }
 
 // decisions reads the merchant's decisions about orders, into the cases.
@@ -80,6 +104,9 @@ func (t Tx) decisions(ctx context.Context, companyID string, orderIDs []string, 
 		}
 		c.Decisions = facts.FoldDecisions(list)
 		for i := range c.Decisions {
+			if c.Seal != nil {
+				break // it has what they accepted
+			}
 			if err := t.acceptedEvents(ctx, companyID, &c.Decisions[i]); err != nil {
 				return err
 			}

@@ -41,16 +41,21 @@ func (t *Tx) PutVersions(ctx context.Context, companyID string, versions map[str
 			rows = append(rows, versionRow{id, &list[0]})
 			continue
 		}
+		var stored []*facts.StoredVersion
 		for i := range list {
-			if list[i].Packed == nil {
-				var err error
-				if list[i].Packed, err = facts.PackOrder(&list[i].Order); err != nil {
-					return fmt.Errorf("store versions of orders: %w", err)
-				}
-				rows = append(rows, versionRow{id, &list[i]})
-			} else if len(list) == 2 { // it may have been the only one
-				rows = append(rows, versionRow{id, &list[i]})
+			v := &list[i]
+			if v.Packed != nil {
+				stored = append(stored, v)
+				continue
 			}
+			var err error
+			if v.Packed, err = facts.PackOrder(&v.Order); err != nil {
+				return fmt.Errorf("store versions of orders: %w", err)
+			}
+			rows = append(rows, versionRow{id, v})
+		}
+		if len(stored) == 1 && len(list) > 1 { // it was the only one
+			rows = append(rows, versionRow{id, stored[0]})
 		}
 	}
 	if len(rows) == 0 {

@@ -53,12 +53,17 @@ func sumRows[K comparable](key postgres.Rows[rollup.Row[K]], columns []string) p
 	return rows
 }
 
-// upsertSums is the statement that adds rows to a table of sums. more are columns of the
-// table that are neither key nor sums, with their expressions.
-func upsertSums[K comparable](table string, rows postgres.Rows[rollup.Row[K]], key, columns []string, more ...[2]string) string {
-	names, values := slices.Concat(key, columns), slices.Concat(key, columns)
-	for _, m := range more {
+// upsertSums is the statement that adds rows to a table of sums. key are the columns of its
+// key beside the company, and more those that are neither key nor sums, each with its
+// expression.
+func upsertSums[K comparable](table string, rows postgres.Rows[rollup.Row[K]], key [][2]string, columns []string, more ...[2]string) string {
+	names, values := slices.Clone(columns), slices.Clone(columns)
+	for _, m := range slices.Concat(key, more) {
 		names, values = append(names, m[0]), append(values, m[1])
+	}
+	keys := make([]string, len(key))
+	for i, k := range key {
+		keys[i] = k[0]
 	}
 	set := make([]string, len(columns))
 	for i, c := range columns {
@@ -67,11 +72,11 @@ func upsertSums[K comparable](table string, rows postgres.Rows[rollup.Row[K]], k
 	return `
 	insert into ` + table + ` as s (company_id, ` + strings.Join(names, ", ") + `)
 	select @company_id, ` + strings.Join(values, ", ") + ` from ` + rows.Unnest("n") + `
-	on conflict (company_id, ` + strings.Join(key, ", ") + `) do update set ` + strings.Join(set, ", ")
+	on conflict (company_id, ` + strings.Join(keys, ", ") + `) do update set ` + strings.Join(set, ", ")
 }
 
 var (
-	saleKey  = []string{"day", "currency", "influencer_id", "campaign_id", "coupon_id"}
+	saleKey  = keyOf("day", "currency", "influencer_id", "campaign_id", "coupon_id")
 	saleRows = sumRows(postgres.Rows[rollup.Row[rollup.SaleKey]]{
 		postgres.Col("day", "date", func(r *rollup.Row[rollup.SaleKey]) string { return r.Key.Day }),
 		postgres.Col("currency", "text", func(r *rollup.Row[rollup.SaleKey]) string { return r.Key.Currency }),
@@ -81,7 +86,7 @@ var (
 	}, rollup.SaleColumns)
 	addSales = upsertSums("sale_day", saleRows, saleKey, rollup.SaleColumns)
 
-	channelKey  = []string{"day", "currency", "channel", "influencer_id", "campaign_id"}
+	channelKey  = keyOf("day", "currency", "channel", "influencer_id", "campaign_id")
 	channelRows = sumRows(postgres.Rows[rollup.Row[rollup.CreditKey]]{
 		postgres.Col("day", "date", func(r *rollup.Row[rollup.CreditKey]) string { return r.Key.Day }),
 		postgres.Col("currency", "text", func(r *rollup.Row[rollup.CreditKey]) string { return r.Key.Currency }),
@@ -91,44 +96,76 @@ var (
 	}, rollup.CreditColumns)
 	addChannels = upsertSums("credit_day", channelRows, channelKey, rollup.CreditColumns)
 
-	itemKey  = []string{"day", "currency", "item"}
-	itemRows = sumRows(postgres.Rows[rollup.Row[rollup.ProductKey]]{
+	addItems, addItemMonths = upsertItems("product_day", "day"), upsertItems("product_month", "month")
+	itemRows                = sumRows(postgres.Rows[rollup.Row[rollup.ProductKey]]{
 		postgres.Col("day", "date", func(r *rollup.Row[rollup.ProductKey]) string { return r.Key.Day }),
 		postgres.Col("currency", "text", func(r *rollup.Row[rollup.ProductKey]) string { return r.Key.Currency }),
 		postgres.Col("item", "text", func(r *rollup.Row[rollup.ProductKey]) string { return r.Key.Item }),
 	}, rollup.ProductColumns)
-	addItems = upsertSums("product_day", itemRows, itemKey, rollup.ProductColumns)
 
-	pathKey  = []string{"day", "currency", "path_id"}
-	pathRows = sumRows(postgres.Rows[rollup.Row[rollup.PathKey]]{
+	addPaths, addPathMonths = upsertPaths("path_day", "day"), upsertPaths("path_month", "month")
+	pathRows                = sumRows(postgres.Rows[rollup.Row[rollup.PathKey]]{
 		postgres.Col("day", "date", func(r *rollup.Row[rollup.PathKey]) string { return r.Key.Day }),
 		postgres.Col("currency", "text", func(r *rollup.Row[rollup.PathKey]) string { return r.Key.Currency }),
 		postgres.Col("path_id", "bytea", func(r *rollup.Row[rollup.PathKey]) []byte { return []byte(r.Key.ID) }),
 		postgres.Col("channels", "text", func(r *rollup.Row[rollup.PathKey]) string { return strings.Join(r.Path, rollup.PathSeparator) }),
 	}, rollup.PathColumns)
-	addPaths = upsertSums("path_day", pathRows, pathKey, rollup.PathColumns, [2]string{"path", `string_to_array(channels, E'\x1f')`})
+
+	addJourneys = upsertSums("journey_month", journeyRows, keyOf("month", "currency", "size", "before", "channel"), rollup.PathColumns)
+	journeyRows = sumRows(postgres.Rows[rollup.Row[rollup.JourneyKey]]{
+		postgres.Col("day", "date", func(r *rollup.Row[rollup.JourneyKey]) string { return r.Key.Day }),
+		postgres.Col("currency", "text", func(r *rollup.Row[rollup.JourneyKey]) string { return r.Key.Currency }),
+		postgres.Col("size", "int", func(r *rollup.Row[rollup.JourneyKey]) int { return r.Key.Size }),
+		postgres.Col("before", "text", func(r *rollup.Row[rollup.JourneyKey]) string { return r.Key.Before }),
+		postgres.Col("channel", "text", func(r *rollup.Row[rollup.JourneyKey]) string { return r.Key.Channel }),
+	}, rollup.PathColumns)
 )
 
-// AddSums adds to the tables of sums by day.
+// keyOf are the columns of a key, of which the first is the day of the rows.
+func keyOf(day string, others ...string) (key [][2]string) {
+	key = append(key, [2]string{day, "day"})
+	for _, name := range others {
+		key = append(key, [2]string{name, name})
+	}
+	return key
+}
+
+func upsertItems(table, day string) string {
+	return upsertSums(table, itemRows, keyOf(day, "currency", "item"), rollup.ProductColumns)
+}
+
+func upsertPaths(table, day string) string {
+	return upsertSums(table, pathRows, keyOf(day, "currency", "path_id"), rollup.PathColumns, [2]string{"path", `string_to_array(channels, E'\x1f')`})
+}
+
+// AddSums adds to the tables of sums by day and by month.
 func (t *Tx) AddSums(ctx context.Context, companyID string, s *rollup.Sums) error {
 	company := pgx.NamedArgs{"company_id": companyID}
-	if rows := s.Sales(); len(rows) > 0 {
-		if err := t.exec(ctx, "sum sales", addSales, saleRows.Args(rows, company)); err != nil {
+	for _, add := range []func() error{
+		func() error { return addRows(ctx, t, "sum sales", addSales, saleRows, s.Sales(), company) },
+		func() error { return addRows(ctx, t, "sum credits", addChannels, channelRows, s.Credits(), company) },
+		func() error { return addRows(ctx, t, "sum products", addItems, itemRows, s.Products(), company) },
+		func() error {
+			return addRows(ctx, t, "sum products by month", addItemMonths, itemRows, s.ProductMonths(), company)
+		},
+		func() error { return addRows(ctx, t, "sum paths", addPaths, pathRows, s.Paths(), company) },
+		func() error {
+			return addRows(ctx, t, "sum paths by month", addPathMonths, pathRows, s.PathMonths(), company)
+		},
+		func() error {
+			return addRows(ctx, t, "sum steps by month", addJourneys, journeyRows, s.JourneyMonths(), company)
+		},
+	} {
+		if err := add(); err != nil {
 			return err
 		}
-	}
-	if rows := s.Credits(); len(rows) > 0 {
-		if err := t.exec(ctx, "sum credits", addChannels, channelRows.Args(rows, company)); err != nil {
-			return err
-		}
-	}
-	if rows := s.Products(); len(rows) > 0 {
-		if err := t.exec(ctx, "sum products", addItems, itemRows.Args(rows, company)); err != nil {
-			return err
-		}
-	}
-	if rows := s.Paths(); len(rows) > 0 {
-		return t.exec(ctx, "sum paths", addPaths, pathRows.Args(rows, company))
 	}
 	return nil
+}
+
+func addRows[K comparable](ctx context.Context, t *Tx, what, sql string, columns postgres.Rows[rollup.Row[K]], rows []rollup.Row[K], company pgx.NamedArgs) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	return t.exec(ctx, what, sql, columns.Args(rows, company))
 }

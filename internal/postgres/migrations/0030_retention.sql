@@ -14,9 +14,10 @@ create table seal (
 
 -- How far the removal of old events has come, one row a company.
 create table retention (
-  company_id text not null,
-  done_until timestamptz not null, -- all events before it are removed, and all orders that read them are sealed
-  done_at    timestamptz not null, -- when that was done
+  company_id  text not null,
+  begun_until timestamptz not null, -- events and visitors' days before it may be removed already
+  done_until  timestamptz,          -- all events before it are removed, and the orders that read them are sealed; null: none yet
+  done_at     timestamptz,          -- when that removal began
   primary key (company_id)
 );
 

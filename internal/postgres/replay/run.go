@@ -81,6 +81,9 @@ func (s *Snapshot) replay(ctx context.Context, live *postgres.DB, dsn string, o 
 		if err := s.CopyRules(ctx, company, fresh); err != nil {
 			return err
 		}
+		if err := s.CopySeals(ctx, company, fresh); err != nil {
+			return err
+		}
 		if err := s.CopyStatements(ctx, company, fresh); err != nil {
 			return err
 		}

@@ -24,11 +24,29 @@ var statementTables = []ruleTable{
 		reverses, rule_rev, cause, payable_on, statement_id`},
 }
 
+// sealTables are the evidence of orders whose events are removed, and how far the removal has
+// come.
+var sealTables = []ruleTable{
+	{name: "seal", columns: `order_id, sealed_at, body`},
+	{name: "retention", columns: `begun_until, done_until, done_at`},
+}
+
+// CopySeals copies a company's seals from the snapshot into a fresh schema, before facts are
+// applied to it.
+func (s *Snapshot) CopySeals(ctx context.Context, companyID string, to *Schema) error {
+	return s.copyTables(ctx, companyID, "seals", sealTables, to)
+}
+
 // CopyStatements copies a company's statements from the snapshot into a fresh schema,
 // before facts are applied to it.
 func (s *Snapshot) CopyStatements(ctx context.Context, companyID string, to *Schema) error {
+	return s.copyTables(ctx, companyID, "statements", statementTables, to)
+}
+
+// copyTables copies a company's rows of tables in one transaction.
+func (s *Snapshot) copyTables(ctx context.Context, companyID, what string, tables []ruleTable, to *Schema) error {
 	err := to.DB.InTx(ctx, func(tx pgx.Tx) error {
-		for _, t := range statementTables {
+		for _, t := range tables {
 			if err := s.copyTable(ctx, companyID, t, tx); err != nil {
 				return fmt.Errorf("table %s: %w", t.name, err)
 			}
@@ -36,7 +54,7 @@ func (s *Snapshot) CopyStatements(ctx context.Context, companyID string, to *Sch
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("postgres: copy the statements of %s: %w", companyID, err)
+		return fmt.Errorf("postgres: copy the %s of %s: %w", what, companyID, err)
 	}
 	return nil
 }

@@ -100,9 +100,15 @@ var differentSums = strings.Join([]string{
 	different("sale_day", []string{"day", "currency", "influencer_id", "campaign_id", "coupon_id"}, rollup.SaleColumns, salesOfAll),
 	different("credit_day", []string{"day", "currency", "channel", "influencer_id", "campaign_id"}, rollup.CreditColumns, creditsOfAll()),
 	different("path_day", []string{"day", "currency", "path_id"}, rollup.PathColumns, pathsOfAll),
+	different("product_month", []string{"month", "currency", "item"}, rollup.ProductColumns, monthsOfAll("item, ", "sum(orders), sum(quantity), sum(sales)", productsOfAll, "day, currency, item, orders, quantity, sales")),
+	different("path_month", []string{"month", "currency", "path_id"}, rollup.PathColumns, monthsOfAll("path_id, ", "sum(orders), sum(sales_minor)", pathsOfAll, "day, currency, path_id, orders, sales_minor")),
+	different("journey_month", []string{"month", "currency", "size", "before", "channel"}, rollup.PathColumns, journeysOfAll),
 	different("traffic_day", []string{"day", "of"}, []string{"visited", "viewed", "added", "checkout", "bought"}, visitorsOfAll),
 }, `
 	union all`)
+
+// since has the condition on the days of which a table's rows can be summed again.
+var since = map[string]string{"traffic_day": " and day >= " + countedFrom}
 
 // different is the statement that counts the rows in which a table differs from what a
 // query gives. The query's columns are the key and the sums, in their order.
@@ -114,7 +120,7 @@ func different(table string, key, columns []string, query string) string {
 	}
 	return `
 	select '` + table + `', count(*) from (
-		select ` + names + ` from ` + table + ` where company_id = @company_id) l
+		select ` + names + ` from ` + table + ` where company_id = @company_id` + since[table] + `) l
 	full join (` + query + `) a (` + names + `) using (` + strings.Join(key, ", ") + `)
 	where (` + strings.Join(live, ", ") + `) <> (` + strings.Join(again, ", ") + `) having count(*) > 0`
 }
@@ -147,11 +153,40 @@ const (
 		group by 1, 2, 3`
 )
 
+// productsOfAll are the days, which differentProducts compares with the orders themselves.
+const productsOfAll = `select day, currency, item, orders, quantity, sales from product_day where company_id = @company_id`
+
+// monthsOfAll sums by month what a query gives by day.
+func monthsOfAll(key, sums, query, names string) string {
+	return `
+		select date_trunc('month', day)::date, currency, ` + key + sums + ` from (` + query + `) q (` + names + `) group by 1, 2, 3`
+}
+
+// journeysOfAll divides the path of each order into its parts, as rollup.JourneyKey has them.
+const journeysOfAll = `
+		select date_trunc('month', o.day)::date, o.currency, j.size, j.before, j.channel, count(*), sum(o.total_minor)
+		from (
+			select p.day, p.currency, p.order_id, p.total_minor, array_agg(c.channel order by c.position) as path
+			from payout p
+			join credit c on c.company_id = p.company_id and c.order_id = p.order_id and c.linear_minor is not null
+			where p.company_id = @company_id and p.status = 0 group by 1, 2, 3, 4) o
+		cross join lateral (
+			select 0 as size, coalesce(lag(c) over (order by n), '') as before, c as channel from unnest(o.path) with ordinality as u (c, n)
+			union all
+			select 0, o.path[cardinality(o.path)], ''
+			union all
+			select (select count(distinct c)::int from unnest(o.path) as u (c)), '', c from (select distinct c from unnest(o.path) as u (c)) d) j
+		where j.size > 0 or j.before <> j.channel
+		group by 1, 2, 3, 4, 5`
+
 // visitorsOfAll counts the visitors' days. The bits are those of facts.Stages.
 const visitorsOfAll = `
 		select day, of, count(*) filter (where stages & 1 > 0), count(*) filter (where stages & 2 > 0), count(*) filter (where stages & 4 > 0),
 			count(*) filter (where stages & 8 > 0), count(*) filter (where stages & 16 > 0)
-		from shopper_day where company_id = @company_id group by 1, 2`
+		from shopper_day where company_id = @company_id and day >= ` + countedFrom + ` group by 1, 2`
+
+// countedFrom is the first day of which visitors' days were not removed.
+const countedFrom = `coalesce((select (begun_until at time zone 'UTC')::date from retention where company_id = @company_id), '-infinity')`
 
 func creditsOfAll() string {
 	var counts, sums []string

@@ -6,15 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/shopspring/decimal"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/tributary-io/tributary/internal/models"
 	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/internal/rollup"
 )
 
 // This file computes the report channels by the models that divide the orders of a whole
@@ -29,7 +33,13 @@ const maxModelPaths = 4_000_000
 // came of them.
 const pathsOfModels = `
 	select s.day - @from::date, orders, sales_minor, path
-	from path_day s` + inDays + ` and orders > 0 limit 4000001`
+	from path_day s` + inLooseDays + ` and orders > 0 limit 4000001`
+
+// partsOfModels are the parts of the whole months' paths that a model needs: the ends, and
+// the steps for markov, the others for shapley.
+const partsOfModels = `
+	select s.month - @from::date, size, before, channel, orders, sales_minor
+	from journey_month s` + inMonths + ` and orders > 0 and (s.size = 0 and s.channel = '' or (s.size = 0) = (@model::text = 'markov')) limit 4000001`
 
 // formatsOfPaths are how PostgreSQL writes the columns of pathsOfModels: as is quick to
 // read.
@@ -62,12 +72,45 @@ func (p *pathReader) add(row [][]byte) error {
 	if err := p.read(row[3]); err != nil {
 		return err
 	}
-	tally := p.tallies[period]
-	if tally == nil {
-		tally = models.NewTally(p.model)
-		p.tallies[period] = tally
+	p.tally(period).Add(p.channels, orders, sales, great)
+	return nil
+}
+
+// tally returns the tally of a period.
+func (p *pathReader) tally(period int) *models.Tally {
+	if p.tallies[period] == nil {
+		p.tallies[period] = models.NewTally(p.model)
 	}
-	tally.Add(p.channels, orders, sales, great)
+	return p.tallies[period]
+}
+
+// addPart adds a row of partsOfModels: a part of a month's paths.
+func (p *pathReader) addPart(day int, k rollup.JourneyKey, orders int64, sales *big.Int) {
+	tally := p.tally(p.periods[day])
+	var great *big.Int
+	minor := sales.Int64()
+	if !sales.IsInt64() {
+		minor, great = 0, sales
+	}
+	switch {
+	case k.Size > 0:
+		tally.AddSet(k.Size, p.place([]byte(k.Channel)), orders, minor, great)
+	case k.Channel == "":
+		tally.AddEnd(p.place([]byte(k.Before)), orders, minor, great)
+	default:
+		before := int32(-1) // the start
+		if k.Before != "" {
+			before = p.place([]byte(k.Before))
+		}
+		tally.AddStep(before, p.place([]byte(k.Channel)), orders)
+	}
+}
+
+// tooMany is an error where the model cannot divide among so many channels.
+func (p *pathReader) tooMany() error {
+	if p.model == models.Markov && len(p.names) > reports.MaxMarkovChannels {
+		return reports.ErrTooManyChannels
+	}
 	return nil
 }
 
@@ -115,6 +158,33 @@ func (r *reading) channelsOverPaths(ctx context.Context) error {
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
 		paths.periods = append(paths.periods, slices.Index(periods, r.query.PeriodOf(day)))
 	}
+	if err := r.readPaths(ctx, paths); err != nil {
+		return err
+	}
+	if err := r.readParts(ctx, paths); err != nil {
+		return err
+	}
+	influencers, err := r.influencersOfChannels(ctx)
+	if err != nil {
+		return err
+	}
+	credits, err := paths.credits(ctx)
+	if err != nil {
+		return err
+	}
+	columns := r.columns("credited_orders", "credited_sales")
+	for i, list := range credits {
+		for _, c := range list {
+			if err := r.Add(periods[i], []string{c.channel, influencers[c.channel]}, columns, []decimal.Decimal{c.orders, c.sales}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readPaths adds the paths of days that are in no whole month.
+func (r *reading) readPaths(ctx context.Context, paths *pathReader) error {
 	rows, err := r.tx.Query(ctx, pathsOfModels, formatsOfPaths, r.args(pathsOfModels))
 	if err != nil {
 		return err
@@ -127,33 +197,74 @@ func (r *reading) channelsOverPaths(ctx context.Context) error {
 		if err := paths.add(rows.RawValues()); err != nil {
 			return err
 		}
+		if err := paths.tooMany(); err != nil {
+			return err
+		}
 	}
-	if err := rows.Err(); err != nil {
-		return err
+	return rows.Err()
+}
+
+// readParts adds the parts of the whole months' paths.
+func (r *reading) readParts(ctx context.Context, paths *pathReader) error {
+	if _, _, some := r.query.Months(); !some {
+		return nil
 	}
-	influencers, err := r.influencersOfChannels(ctx)
+	rows, err := r.tx.Query(ctx, partsOfModels, r.args(partsOfModels))
 	if err != nil {
 		return err
 	}
-	columns := r.columns("credited_orders", "credited_sales")
-	for i, tally := range paths.tallies {
+	var day int
+	var key rollup.JourneyKey
+	var orders int64
+	var sales pgtype.Numeric
+	n := 0
+	_, err = pgx.ForEachRow(rows, []any{&day, &key.Size, &key.Before, &key.Channel, &orders, &sales}, func() error {
+		if n++; n > maxModelPaths {
+			return reports.ErrTooManyRows
+		}
+		paths.addPart(day, key, orders, decimalOf(sales).BigInt())
+		return paths.tooMany()
+	})
+	return err
+}
+
+// channelCredit is what a model gives to a channel.
+type channelCredit struct {
+	channel       string
+	orders, sales decimal.Decimal
+}
+
+// credits returns what each channel gets, by period. Periods are computed side by side.
+func (p *pathReader) credits(ctx context.Context) ([][]channelCredit, error) {
+	all := make([][]channelCredit, len(p.tallies))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, tally := range p.tallies {
 		if tally == nil {
 			continue
 		}
-		channels := tally.Channels()
-		// Sorted, so that what is left over by rounding always goes to the same one.
-		slices.SortFunc(channels, func(a, b int32) int { return strings.Compare(paths.names[a], paths.names[b]) })
-		weights := tally.Weights(channels)
-		conversions, value := tally.Totals()
-		orders, sales := portions(conversions, weights.Conversions), wholes(value, weights.Value)
-		for j, channel := range channels {
-			name := paths.names[channel]
-			if err := r.Add(periods[i], []string{name, influencers[name]}, columns, []decimal.Decimal{orders[j], sales[j]}); err != nil {
-				return err
+		group.Go(func() error {
+			if ctx.Err() == nil {
+				all[i] = p.creditsOf(tally)
 			}
-		}
+			return ctx.Err()
+		})
 	}
-	return nil
+	return all, group.Wait()
+}
+
+func (p *pathReader) creditsOf(tally *models.Tally) []channelCredit {
+	channels := tally.Channels()
+	// Sorted, so that what is left over by rounding always goes to the same one.
+	slices.SortFunc(channels, func(a, b int32) int { return strings.Compare(p.names[a], p.names[b]) })
+	weights := tally.Weights(channels)
+	conversions, value := tally.Totals()
+	orders, sales := portions(conversions, weights.Conversions), wholes(value, weights.Value)
+	list := make([]channelCredit, len(channels))
+	for j, channel := range channels {
+		list[j] = channelCredit{p.names[channel], orders[j], sales[j]}
+	}
+	return list
 }
 
 // influencersOfChannels returns the ids of the influencers whose names are channels.

@@ -67,7 +67,7 @@ func (r *Reader) Report(ctx context.Context, q reports.Query) (*reports.Report, 
 			pgx.NamedArgs{"company_id": q.CompanyID, "from": q.Start, "to": q.End, "currency": q.Currency})
 		return err
 	})
-	if err != nil && !errors.Is(err, reports.ErrTooManyRows) {
+	if err != nil && !errors.Is(err, reports.ErrTooManyRows) && !errors.Is(err, reports.ErrTooManyChannels) {
 		err = fmt.Errorf("postgres: report %s of %s: %w", q.Name, q.CompanyID, err)
 	}
 	return report, err
@@ -100,9 +100,24 @@ func periodOf(day string) string {
 	return `(@periods::date[])[width_bucket(` + day + `, @periods::date[])]`
 }
 
+// months returns the last day before and the first day after the report's whole months, and
+// the first days of the first and last of these. Where there is none the first is after the
+// last, and all days are before.
+func (r *reading) months() (until, since, firstMonth, lastMonth string) {
+	_, to := r.query.Days()
+	after := to.AddDate(0, 0, 1).Format(time.DateOnly)
+	first, last, some := r.query.Months()
+	if !some {
+		return r.query.End, after, after, r.query.End
+	}
+	return first.AddDate(0, 0, -1).Format(time.DateOnly), last.AddDate(0, 1, 0).Format(time.DateOnly), first.Format(time.DateOnly), last.Format(time.DateOnly)
+}
+
 // args returns those of a report's arguments that a statement has.
 func (r *reading) args(sql string) pgx.NamedArgs {
-	all := pgx.NamedArgs{"company_id": r.query.CompanyID, "from": r.query.Start, "to": r.query.End, "periods": r.query.Periods(), "ends": r.query.Ends(),
+	until, since, firstMonth, lastMonth := r.months()
+	all := pgx.NamedArgs{"until": until, "since": since, "first_month": firstMonth, "last_month": lastMonth,
+		"company_id": r.query.CompanyID, "from": r.query.Start, "to": r.query.End, "periods": r.query.Periods(), "ends": r.query.Ends(),
 		"currency": r.query.Currency, "model": r.query.Model, "most": reports.MaxRows + 1, "unknown": r.mostUnknown()}
 	args := pgx.NamedArgs{}
 	for _, found := range argument.FindAllStringSubmatch(sql, -1) {

@@ -26,6 +26,16 @@ func (r *Reader) Signals(ctx context.Context, companyID string) (s commerce.Sign
 	return s, nil
 }
 
+// StoredEvents returns which of the ids are those of stored events of a company.
+func (r *Reader) StoredEvents(ctx context.Context, companyID string, eventIDs []string) ([]string, error) {
+	ids, err := postgres.Collect(ctx, r.db.Pool(), pgx.RowTo[string], `
+		select event_id::text from event_fact where company_id = $1 and event_id = any($2::uuid[])`, companyID, eventIDs)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: stored events of %s: %w", companyID, postgres.Translate(err))
+	}
+	return ids, nil
+}
+
 // HasOrders reports whether a company has orders: then some settings are fixed.
 func (r *Reader) HasOrders(ctx context.Context, companyID string) (ordered bool, err error) {
 	err = r.db.Pool().QueryRow(ctx, `select exists (select from order_version where company_id = $1)`, companyID).Scan(&ordered)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -11,12 +12,20 @@ import (
 
 	"github.com/tributary-io/tributary/internal/models"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/reports"
 )
 
 // This file reads the sums by day that the processor keeps (internal/rollup).
 
 // inDays is true for the rows of a report: of its company, days and currency.
 const inDays = ` where s.company_id = @company_id and s.day between @from and @to and s.currency = @currency`
+
+// Of what is summed by day and by month, a report reads its whole months as such where its
+// periods allow it, and the days before and after them.
+const (
+	inLooseDays = ` where s.company_id = @company_id and (s.day between @from and @until or s.day between @since and @to) and s.currency = @currency`
+	inMonths    = ` where s.company_id = @company_id and s.month between @first_month and @last_month and s.currency = @currency`
+)
 
 var salesOfStore = `
 	select ` + periodOf("s.day") + ` as period, sum(orders), sum(sales_minor),
@@ -138,7 +147,11 @@ func (r *reading) channels(ctx context.Context) error {
 var salesOfProducts = `
 	with g as materialized (
 		select ` + periodOf("s.day") + ` as period, item, sum(orders) as orders, sum(quantity) as quantity, sum(sales) as sales
-		from product_day s` + inDays + ` group by 1, 2 limit @most),` + productsOfItems + `
+		from (
+			select day, item, orders, quantity, sales from product_day s` + inLooseDays + `
+			union all
+			select month, item, orders, quantity, sales from product_month s` + inMonths + `) s
+		group by 1, 2 limit @most),` + productsOfItems + `
 	select g.period, coalesce(p.product_id, ''), coalesce(p.name, ''), case when p.product_id is null then g.item else '' end, g.orders, g.quantity, g.sales
 	from g join products p on p.item = g.item`
 
@@ -180,21 +193,40 @@ const mostPaths = "200"
 // frequentPaths are the most frequent paths of each period. Each period is read by itself:
 // it has far fewer paths than all together.
 const frequentPaths = `
-	select p.period, (
-		select path from path_day d where d.company_id = @company_id and d.day = g.day and d.currency = @currency and d.path_id = g.path_id), g.orders, g.sales
+	select p.period, coalesce(
+			(select path from path_day d where d.company_id = @company_id and d.day = g.day and d.currency = @currency and d.path_id = g.path_id),
+			(select path from path_month m where m.company_id = @company_id and m.month = g.month and m.currency = @currency and m.path_id = g.path_id)), g.orders, g.sales
 	from unnest(@periods::date[], @ends::date[]) as p (period, last)
 	cross join lateral (
-		select path_id, max(s.day) as day, sum(orders) as orders, sum(sales_minor) as sales
-		from path_day s
-		where s.company_id = @company_id and s.day between greatest(p.period, @from::date) and p.last and s.currency = @currency and orders > 0
+		select path_id, max(day) as day, max(month) as month, sum(orders) as orders, sum(sales_minor) as sales
+		from (
+			select path_id, s.day, null::date as month, orders, sales_minor from path_day s` + inLooseDays + `
+				and s.day between p.period and p.last and orders > 0
+			union all
+			select path_id, null, s.month, orders, sales_minor from path_month s` + inMonths + `
+				and s.month between p.period and p.last and orders > 0) s
 		group by path_id order by orders desc, sales desc, path_id limit ` + mostPaths + `) g`
+
+// frequentPathsOfMonths are those of periods that are whole months: nothing is to be added.
+const frequentPathsOfMonths = `
+	select p.period, g.path, g.orders, g.sales_minor
+	from unnest(@periods::date[]) as p (period)
+	cross join lateral (
+		select path, orders, sales_minor from path_month s
+		where s.company_id = @company_id and s.month = p.period and s.currency = @currency and orders > 0
+		order by orders desc, sales_minor desc, path_id limit ` + mostPaths + `) g`
 
 // memoryForPaths lets PostgreSQL keep the paths of a month in memory, in this transaction.
 const memoryForPaths = `select set_config('work_mem', '16MB', true)`
 
-// salesOfPaths are all paths of each period together.
+// salesOfPaths are all paths of each period together. Each path of a month has one end.
 var salesOfPaths = `
-	select ` + periodOf("s.day") + ` as period, '', sum(orders), sum(sales_minor) from path_day s` + inDays + ` and orders > 0 group by 1`
+	select ` + periodOf("s.day") + ` as period, '', sum(orders), sum(sales_minor)
+	from (
+		select day, orders, sales_minor from path_day s` + inLooseDays + ` and orders > 0
+		union all
+		select month, orders, sales_minor from journey_month s` + inMonths + ` and size = 0 and channel = '' and orders > 0) s
+	group by 1`
 
 // pathArrow stands between the channels of a path, as `tributary models` reads it.
 const pathArrow = " > "
@@ -208,8 +240,39 @@ func (r *reading) paths(ctx context.Context) error {
 	if _, err := r.tx.Exec(ctx, memoryForPaths); err != nil {
 		return err
 	}
+	if err := r.addFrequent(ctx, frequentPathsOfMonths, true); err != nil {
+		return err
+	}
+	return r.addFrequent(ctx, frequentPaths, false)
+}
+
+// isWholeMonth reports whether a period is one of the report's whole months.
+func (r *reading) isWholeMonth(period string) bool {
+	first, last, some := r.query.Months()
+	return some && r.query.By == reports.ByMonth && first.Format(time.DateOnly) <= period && period <= last.Format(time.DateOnly)
+}
+
+// addFrequent adds the most frequent paths of the periods that are whole months, or of the
+// others, and takes them from the row of
+// all others.
+func (r *reading) addFrequent(ctx context.Context, sql string, wholeMonths bool) error {
+	var periods, ends []string
+	all := r.query.Ends()
+	for i, period := range r.query.Periods() {
+		if r.isWholeMonth(period) == wholeMonths {
+			periods, ends = append(periods, period), append(ends, all[i])
+		}
+	}
+	if len(periods) == 0 {
+		return nil
+	}
 	columns, none := r.columns("orders", "sales"), []string{""}
-	rows, err := r.tx.Query(ctx, frequentPaths, r.args(frequentPaths))
+	args := r.args(sql)
+	args["periods"] = periods
+	if _, has := args["ends"]; has {
+		args["ends"] = ends
+	}
+	rows, err := r.tx.Query(ctx, sql, args)
 	if err != nil {
 		return err
 	}

@@ -50,9 +50,17 @@ type Place struct {
 	DSN    string // of a migrated database of the run's own
 	// ServerPid is the PostgreSQL server's process; 0: its CPU time is not measured.
 	ServerPid int
-	// Kafka starts an empty Kafka that the run has for itself, and returns its address.
-	Kafka func(ctx context.Context) (addr string, stop func(), err error)
+	// Kafka starts an empty Kafka that the run has for itself.
+	Kafka func(ctx context.Context) (Kafka, error)
 	Say   func(format string, args ...any)
+}
+
+// Kafka is a running Kafka.
+type Kafka struct {
+	Addr string
+	Stop func()
+	// Pause stops it by SIGSTOP, and Continue lets it go on; nil: it is the embedded one.
+	Pause, Continue func() error
 }
 
 // stand is a database with stores, and the processors that run on it.
@@ -148,16 +156,15 @@ func (s *stand) close(ctx context.Context) (err error) {
 
 // topics is an empty Kafka, and what writes to it.
 type topics struct {
-	addr     string
+	Kafka
 	client   *kafka.Client
 	producer *kafka.Producer
 	produced int64 // records
-	stop     func()
 }
 
 func (s *stand) newTopics(ctx context.Context) (t *topics, err error) {
 	t = &topics{}
-	if t.addr, t.stop, err = s.Kafka(ctx); err != nil {
+	if t.Kafka, err = s.Place.Kafka(ctx); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -165,7 +172,7 @@ func (s *stand) newTopics(ctx context.Context) (t *topics, err error) {
 			t.close()
 		}
 	}()
-	if t.client, err = kafka.NewClient(kafka.Config{Brokers: []string{t.addr}, ClientID: "prove"}); err != nil {
+	if t.client, err = kafka.NewClient(kafka.Config{Brokers: []string{t.Addr}, ClientID: "prove"}); err != nil {
 		return nil, err
 	}
 	if err := t.client.EnsureTopics(ctx, kafka.TopicPlan{Partitions: partitions, Replication: 1, MinInsyncReplicas: 1, KeepForever: true}); err != nil {
@@ -179,7 +186,7 @@ func (t *topics) close() {
 	if t.client != nil {
 		t.client.Close()
 	}
-	t.stop()
+	t.Stop()
 }
 
 // record is one record of either topic.
@@ -222,8 +229,11 @@ func (s *stand) awaitApplied(ctx context.Context, t *topics) error {
 // process is one `tributary processor`.
 type process struct {
 	child *child.Process
+	name  string // of its connections to PostgreSQL
 	addr  string
 	ended bool // by us
+	// fenced is how many of its batches were refused so far: set by scaleRun alone.
+	fenced int
 }
 
 // startProcessor starts a processor before Kafka.
@@ -237,10 +247,10 @@ func (s *stand) startProcessor(t *topics) (*process, error) {
 		return nil, err
 	}
 	defer output.Close()
-	cmd := exec.Command(s.Binary, "processor", "--kafka-brokers", t.addr, "--addr", addr, "--log-level", "warn") //nolint:gosec,noctx // the program to prove; package child ends it
-	cmd.Env = append(os.Environ(), "TRIBUTARY_POSTGRES="+s.DSN)
+	cmd := exec.Command(s.Binary, "processor", "--kafka-brokers", t.Addr, "--addr", addr, "--log-level", "warn") //nolint:gosec,noctx // the program to prove; package child ends it
+	p := &process{addr: addr, name: fmt.Sprint("processor ", len(s.processes)+1)}
+	cmd.Env = append(os.Environ(), "TRIBUTARY_POSTGRES="+s.DSN, "PGAPPNAME="+p.name)
 	cmd.Stdout, cmd.Stderr = output, output
-	p := &process{addr: addr}
 	if p.child, err = child.Start(cmd, syscall.SIGKILL); err != nil {
 		return nil, fmt.Errorf("processor: %w", err)
 	}
@@ -281,6 +291,12 @@ func (p *process) terminate() {
 // partitionsOwned is how many partitions a processor owns now; 0 where it does not
 // answer.
 func (p *process) partitionsOwned(ctx context.Context) int {
+	return p.metric(ctx, "tributary_processor_partitions")
+}
+
+// metric is the value of one of a processor's metrics without labels; 0 where it does not
+// answer.
+func (p *process) metric(ctx context.Context, name string) int {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.addr+"/metrics", nil)
@@ -293,15 +309,13 @@ func (p *process) partitionsOwned(ctx context.Context) int {
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-	match := ownedMetric.FindSubmatch(body)
+	match := regexp.MustCompile(`(?m)^` + name + ` (\d+)$`).FindSubmatch(body)
 	if err != nil || match == nil {
 		return 0
 	}
 	n, _ := strconv.Atoi(string(match[1])) // the pattern has digits only
 	return n
 }
-
-var ownedMetric = regexp.MustCompile(`(?m)^tributary_processor_partitions (\d+)$`)
 
 func freeAddr() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -82,17 +82,63 @@ func Sections() []prove.Section {
 				if err != nil {
 					return prove.Result{}, err
 				}
-				same := "yes"
-				if len(o.Problems) > 0 {
-					same = "**no**"
-				}
 				return prove.Result{
-					Cells:    []string{fmt.Sprint(o.Records), fmt.Sprint(o.Orders), fmt.Sprint(o.Kills), fmt.Sprint(o.Moves), same, o.Faulted[:12] + "…"},
+					Cells:    []string{fmt.Sprint(o.Records), fmt.Sprint(o.Orders), fmt.Sprint(o.Kills), fmt.Sprint(o.Moves), yesOrNo(len(o.Problems) == 0), o.Faulted[:12] + "…"},
 					Problems: o.Problems,
 				}, nil
 			})})
 	}
-	return []prove.Section{faults, jobSection()}
+	return []prove.Section{faults, jobSection(), scaleSection()}
+}
+
+// textOfScale is what the page says above the table of processors.
+const textOfScale = "" +
+	"Processors are added, SIGKILLed and frozen while records come: a hundred at a time, twenty times a second. Each round kills one and adds\n" +
+	"another; freezes one by SIGSTOP, before or inside of a transaction, until the others own its partitions and have applied records of them;\n" +
+	"and lets it go on with the batch that it had read, while Kafka does not answer: so it does not learn that it is no member any more.\n" +
+	"PostgreSQL keeps each change of an offset in the order of the commits, with the process and its epoch: they must be those of one owner of a\n" +
+	"partition, and so of a company, at a time, without a gap and without an overlap. In the end each event is stored once, each record counted\n" +
+	"once, and the ledger is that of a replay by a single process (`tributary verify`). *fenced* are the times that a frozen processor tried to\n" +
+	"commit after others had taken over."
+
+// ShortScale is the size for tests: two processors, then four.
+func ShortScale(p Place) ScaleRun {
+	return ScaleRun{Place: p, Size: Size{Stores: 6, Shoppers: 20}, Processors: []int{2, 4}, Freezes: []Freeze{FrozenBefore}, Seed: 1}
+}
+
+// FullScale is the size of `make prove`.
+func FullScale(p Place, processors int, seed uint64) ScaleRun {
+	return ScaleRun{Place: p, Size: Size{Stores: 12, Shoppers: 300}, Processors: []int{processors}, Freezes: []Freeze{FrozenBefore, FrozenInside, FrozenBefore}, Seed: seed}
+}
+
+// scaleSection is the lines about processors that come and go.
+func scaleSection() prove.Section {
+	section := prove.Section{
+		Name: "scale", Title: "Processors that come and go", Text: textOfScale,
+		Columns: []string{"records", "orders", "added", "kills", "frozen", "fenced", "takeovers of partitions", "**one owner, each once, same ledger**", "hash"},
+	}
+	for _, n := range []int{2, 4} {
+		section.Cases = append(section.Cases, prove.Case{Name: fmt.Sprint(n, "-processors"), Title: fmt.Sprint(n, " processors"),
+			Run: onPlace(func(ctx context.Context, p Place, e prove.Env) (prove.Result, error) {
+				o, err := FullScale(p, n, e.Seed).Do(ctx)
+				if err != nil {
+					return prove.Result{}, err
+				}
+				return prove.Result{
+					Cells: []string{fmt.Sprint(o.Records), fmt.Sprint(o.Orders), fmt.Sprint(o.Added), fmt.Sprint(o.Kills), fmt.Sprint(o.Freezes), fmt.Sprint(o.Fenced),
+						fmt.Sprint(o.Takeovers), yesOrNo(len(o.Problems) == 0), o.Hash[:12] + "…"},
+					Problems: o.Problems,
+				}, nil
+			})})
+	}
+	return section
+}
+
+func yesOrNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "**no**"
 }
 
 // onPlace runs a case on a PostgreSQL of its own, with real Kafkas of its own.
@@ -121,13 +167,14 @@ func onPlace(run func(ctx context.Context, p Place, e prove.Env) (prove.Result, 
 		}
 		kafkas := 0
 		p := Place{Binary: e.Binary, Dir: filepath.Join(e.Dir, "output"), DSN: dsn, ServerPid: server.Pid(), Say: e.Say,
-			Kafka: func(ctx context.Context) (string, func(), error) {
+			Kafka: func(ctx context.Context) (Kafka, error) {
 				kafkas++
 				cluster, err := kafkadist.StartCluster(ctx, kafkadist.ClusterConfig{Dir: filepath.Join(e.Dir, fmt.Sprint("kafka-", kafkas)), Nodes: 1})
 				if err != nil {
-					return "", nil, err
+					return Kafka{}, err
 				}
-				return cluster.Addrs()[0], cluster.Kill, nil
+				broker := cluster.Brokers[0]
+				return Kafka{broker.Addr(), cluster.Kill, broker.Pause, broker.Continue}, nil
 			},
 		}
 		result, err = run(ctx, p, e)

@@ -109,6 +109,14 @@ func (s session) Rules(ctx context.Context, companyID string) (*facts.Rules, err
 func (s session) MakeMonths(ctx context.Context, _ time.Time, _ []time.Time) error {
 	return s.trip(ctx)
 }
+
+// Retentions and DropEmptyMonths: nothing is removed here.
+func (s session) Retentions(ctx context.Context) ([]facts.Retention, error) { return nil, s.trip(ctx) }
+
+func (s session) DropEmptyMonths(ctx context.Context, _ time.Time) ([]string, error) {
+	return nil, s.trip(ctx)
+}
+
 func (s session) QueuedCompanies(ctx context.Context) ([]string, error) { return nil, s.trip(ctx) }
 
 // Transact runs f with what it writes held back until the commit.

@@ -26,6 +26,7 @@ import (
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/cases"
 	"github.com/tributary-io/tributary/internal/postgres/explained"
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
@@ -98,15 +99,26 @@ func (f *Fixture) Event(companyID, name string, at time.Time) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	f.storeEvent(companyID, id.String(), name, at)
+}
+
+// StoredEvent stores a page view with an id.
+func (f *Fixture) StoredEvent(companyID, eventID string) {
+	f.t.Helper()
+	f.storeEvent(companyID, eventID, "PAGE_VIEW", time.Now())
+}
+
+func (f *Fixture) storeEvent(companyID, eventID, name string, at time.Time) {
+	f.t.Helper()
 	f.exec(`insert into event_fact (company_id, event_id, class, name, at, record) values (@company_id, @event_id, 1, @name, @at, '')`,
-		pgx.NamedArgs{"company_id": companyID, "at": at, "event_id": id.String(), "name": name})
+		pgx.NamedArgs{"company_id": companyID, "at": at, "event_id": eventID, "name": name})
 }
 
 // Key makes an order be found by a key.
 func (f *Fixture) Key(companyID, orderID string, key facts.Key, createdAt time.Time) {
 	f.t.Helper()
 	if slices.Contains(facts.NameKinds, key.Kind) {
-		f.exec(`update payout set names = names || @digest::bigint where company_id = @company_id and order_id = @order_id`,
+		f.exec(`update payout set names = array_append(coalesce(names, '{}'), @digest::bigint) where company_id = @company_id and order_id = @order_id`,
 			pgx.NamedArgs{"company_id": companyID, "order_id": orderID, "digest": facts.NameDigest(companyID, key)})
 		return
 	}
@@ -343,6 +355,9 @@ func (f *Fixture) HoldRules(companyID string) (release func()) {
 	}
 	return func() { _ = tx.Rollback(context.Background()) }
 }
+
+// Rules reads the companies' rules.
+func (f *Fixture) Rules() *cases.Reader { return cases.NewReader(f.db) }
 
 // Previews is what previews changes on this database. They end after an hour.
 func (f *Fixture) Previews(limits preview.Limits) *preview.Previewer {

@@ -1,0 +1,417 @@
+package dashboard
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tributary-io/tributary/internal/attribution"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/inspect"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// EventLog reads the ends of logs. internal/kafka.Client is one.
+type EventLog interface {
+	// Tail reads the records of a key from an offset to the end of its partition, of the
+	// last `most` records at most; a negative offset reads these.
+	Tail(ctx context.Context, topic string, key []byte, from int64, most int) (wire.Tail, error)
+}
+
+// RuleReader reads companies' rules. internal/postgres/cases.Reader is one.
+type RuleReader interface {
+	Revisions(ctx context.Context, companyIDs []string) (map[string]int64, error)
+	Rules(ctx context.Context, companyID string) (*facts.Rules, error)
+}
+
+const (
+	eventsPath = "/dashboard/events"
+	// mostTail is how many records of a log are read at once, of all stores in it, and
+	// mostLines how many lines are shown of them.
+	mostTail  = 1000
+	mostLines = 200
+	// mostWaiting bounds the events of which a page asks whether they are stored now.
+	mostWaiting = 100
+	// readsOfEvents is how many pages are read for at once.
+	readsOfEvents = 4
+	// longestCause bounds the text of a rejected event that is shown, in bytes.
+	longestCause = 4 << 10
+)
+
+// Kinds of lines, in the parameter "show".
+var eventKinds = []string{"event", "rejected", "order"}
+
+// eventsPage is what templates/events.html shows.
+type eventsPage struct {
+	head
+	Here0   string // this page without a filter
+	Kinds   []option
+	Kind    string // empty: all
+	None    bool   // there is no log here
+	List    []eventLine
+	Skipped string // what was not looked at; may be empty
+	Feed    string // path of what comes later
+	Limit   int
+	Install string
+}
+
+// eventLine is an event, a rejection, or an order that was credited.
+type eventLine struct {
+	Kind        string // one of eventKinds
+	ID          string // of an event that is not stored yet; empty: nothing is waited for
+	at          time.Time
+	Time, Stamp string
+	Name, About string // what it is, and where
+	State       string // approved | pending | cancelled: a class
+	StateText   string
+	Href        string // of an order
+	Facts       []eventFact
+	Mend        string // how a rejected event is mended
+	Example     string // JSON to copy
+	Body        string // of a rejected event, redacted
+}
+
+type eventFact struct{ Name, Text string }
+
+func (s *Server) eventRoutes() []route {
+	return []route{
+		{pattern: "GET " + eventsPath, handle: s.events},
+		{pattern: "GET " + eventsPath + "/feed", handle: s.eventsFeed},
+	}
+}
+
+// eventCursor is how far a page has read: "<offset of events>.<of rejections>.<orders' cursor>".
+type eventCursor struct {
+	events, rejected int64
+	sales            commerce.Cursor
+}
+
+func (c eventCursor) String() string {
+	return fmt.Sprintf("%d.%d.%s", c.events, c.rejected, c.sales.String())
+}
+
+func parseEventCursor(text string) (c eventCursor, err error) {
+	parts := strings.SplitN(text, ".", 3)
+	if len(parts) != 3 {
+		return c, errBadAddress
+	}
+	c.events, err = strconv.ParseInt(parts[0], 10, 64)
+	if err == nil {
+		c.rejected, err = strconv.ParseInt(parts[1], 10, 64)
+	}
+	if err == nil {
+		c.sales, err = commerce.ParseCursor(parts[2])
+	}
+	if err != nil {
+		return c, fmt.Errorf("%w: %w", errBadAddress, err)
+	}
+	return c, nil
+}
+
+// events is the page of what comes, without scripts as a list of the latest.
+func (s *Server) events(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	kind := r.URL.Query().Get("show")
+	if kind != "" && !slices.Contains(eventKinds, kind) {
+		s.refuse(w, r, errBadAddress)
+		return
+	}
+	page := eventsPage{head: v.head(v.lang.T("events.title"), "events"), Kind: kind, None: s.eventLog == nil, Limit: mostLines,
+		Here0: storePath(eventsPath, v.current.CompanyID), Install: storePath(installPath, v.current.CompanyID)}
+	page.Kinds = []option{{Label: v.lang.T("events.all")}}
+	for _, name := range eventKinds {
+		page.Kinds = append(page.Kinds, option{Value: name, Label: v.lang.T("events.show_" + name), Chosen: name == kind})
+	}
+	if s.eventLog != nil {
+		found, err := s.readEvents(r.Context(), v, eventCursor{events: -1, rejected: -1}, kind)
+		if err != nil {
+			s.unavailable(w, r, err)
+			return
+		}
+		page.List, page.Skipped = found.lines, found.skippedWords(v)
+		page.Feed = storePath(eventsPath+"/feed", v.current.CompanyID, "show", kind, "after", found.cursor.String())
+	}
+	s.render(w, r, http.StatusOK, "events.html", page)
+}
+
+// eventsFeed is what came after a cursor, as JSON with the lines' HTML.
+func (s *Server) eventsFeed(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	query := r.URL.Query()
+	kind, waiting := query.Get("show"), strings.FieldsFunc(query.Get("waiting"), func(r rune) bool { return r == ',' })
+	bad := kind != "" && !slices.Contains(eventKinds, kind) || len(waiting) > mostWaiting ||
+		slices.ContainsFunc(waiting, func(id string) bool { return !commerce.IsUUID(id) })
+	cursor, err := eventCursor{events: -1, rejected: -1}, error(nil)
+	if query.Has("after") {
+		cursor, err = parseEventCursor(query.Get("after"))
+	}
+	if bad || err != nil || s.eventLog == nil {
+		http.Error(w, "the address asks for what there is not", http.StatusNotFound)
+		return
+	}
+	found, err := s.readEvents(r.Context(), v, cursor, kind)
+	if err == nil && len(waiting) > 0 {
+		found.stored, err = s.db.StoredEvents(r.Context(), v.current.CompanyID, waiting)
+	}
+	if err != nil {
+		s.log.Warn("dashboard: events could not be read", "company", v.current.CompanyID, "error", err)
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, "not available just now", http.StatusServiceUnavailable)
+		return
+	}
+	var html bytes.Buffer
+	if err := s.pages[v.lang.Tag]["events.html"].ExecuteTemplate(&html, "event-lines", found.lines); err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{ // the client may have hung up
+		"cursor": found.cursor.String(), "html": html.String(), "count": len(found.lines), "skipped": found.skippedWords(v), "stored": found.stored,
+	})
+}
+
+// foundEvents is what one look at the logs found.
+type foundEvents struct {
+	lines   []eventLine // the newest first
+	cursor  eventCursor
+	skipped int64 // records, of all stores, and lines that are not shown
+	stored  []string
+}
+
+func (f *foundEvents) skippedWords(v pageRequest) string {
+	if f.skipped == 0 {
+		return ""
+	}
+	return v.lang.N("events.skipped", f.skipped)
+}
+
+// readEvents reads the logs' ends after a cursor, and the day's orders that were computed
+// since. Only so many pages are read for at once.
+func (s *Server) readEvents(ctx context.Context, v pageRequest, after eventCursor, kind string) (found foundEvents, err error) {
+	select {
+	case s.reading <- struct{}{}:
+		defer func() { <-s.reading }()
+	case <-ctx.Done():
+		return found, fmt.Errorf("dashboard: other events are being read: %w", ctx.Err())
+	}
+	key := []byte(v.current.CompanyID)
+	var events, rejected wire.Tail
+	var sales []commerce.Sale
+	var index *attribution.Index
+	group, asking := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		events, err = s.eventLog.Tail(asking, wire.TopicEvents, key, after.events, mostTail)
+		return err
+	})
+	group.Go(func() (err error) {
+		rejected, err = s.eventLog.Tail(asking, wire.TopicRejected, key, after.rejected, mostTail)
+		return err
+	})
+	group.Go(func() (err error) {
+		sales, err = s.db.SalesSince(asking, v.current.CompanyID, s.dayOf(v), after.sales, feedLength)
+		return err
+	})
+	group.Go(func() (err error) {
+		index, err = s.indexOf(asking, v.current.CompanyID)
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return found, err
+	}
+	found.cursor = eventCursor{events.Next, rejected.Next, after.sales}
+	found.skipped = events.Skipped + rejected.Skipped
+	zone := zoneOf(v.current.Timezone)
+	var ids []string
+	for _, value := range events.Values {
+		e := inspect.Record(value, index)
+		if e.Fault == "" {
+			ids = append(ids, e.ID)
+		}
+		found.add(kind, viewEvent(v, &e, zone))
+	}
+	for _, value := range rejected.Values {
+		var letter wire.Rejected
+		if json.Unmarshal(value, &letter) == nil { // else an older or newer program wrote it
+			found.add(kind, viewRejected(v, &letter, zone))
+		}
+	}
+	for _, sale := range sales {
+		if c := (commerce.Cursor{At: sale.ProcessedAt, OrderID: sale.OrderID}); found.cursor.sales.Before(c) {
+			found.cursor.sales = c
+		}
+		found.add(kind, viewCredited(v, sale, zone))
+	}
+	found.newestFirst()
+	return found, s.markStored(ctx, v.current.CompanyID, &found, ids)
+}
+
+func (f *foundEvents) add(kind string, line eventLine) {
+	if kind == "" || line.Kind == kind {
+		f.lines = append(f.lines, line)
+	}
+}
+
+// newestFirst orders the lines, and leaves out the oldest where there are too many.
+func (f *foundEvents) newestFirst() {
+	slices.Reverse(f.lines) // of one instant the last comes first
+	slices.SortStableFunc(f.lines, func(a, b eventLine) int { return b.at.Compare(a.at) })
+	if extra := len(f.lines) - mostLines; extra > 0 {
+		f.skipped += int64(extra)
+		f.lines = f.lines[:mostLines]
+	}
+}
+
+// markStored tells of the events which are stored already; the others are waited for.
+func (s *Server) markStored(ctx context.Context, companyID string, f *foundEvents, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	stored, err := s.db.StoredEvents(ctx, companyID, ids)
+	if err != nil {
+		return err
+	}
+	for i := range f.lines {
+		if line := &f.lines[i]; slices.Contains(stored, line.ID) {
+			line.ID = ""
+		}
+	}
+	return nil
+}
+
+// mostIndexes bounds the companies whose rules are kept in memory for the page.
+const mostIndexes = 4
+
+// indexOf returns a company's rules as they are now. Those of the companies that were
+// asked for last are kept until they change.
+func (s *Server) indexOf(ctx context.Context, companyID string) (*attribution.Index, error) {
+	revisions, err := s.rules.Revisions(ctx, []string{companyID})
+	if err != nil {
+		return nil, err
+	}
+	s.indexMu.Lock()
+	for _, x := range s.indexes {
+		if x.CompanyID() == companyID && x.Rev() == revisions[companyID] {
+			s.indexMu.Unlock()
+			return x, nil
+		}
+	}
+	s.indexMu.Unlock()
+	rules, err := s.rules.Rules(ctx, companyID)
+	if err != nil {
+		return nil, err
+	}
+	index := attribution.NewIndex(rules)
+	s.indexMu.Lock()
+	defer s.indexMu.Unlock()
+	s.indexes = slices.DeleteFunc(s.indexes, func(x *attribution.Index) bool { return x.CompanyID() == companyID })
+	s.indexes = append(s.indexes[max(0, len(s.indexes)+1-mostIndexes):], index)
+	return index, nil
+}
+
+// errNoRules says that a page of events was wired without rules.
+var errNoRules = errors.New("dashboard: Events needs Rules")
+
+func timesOf(v pageRequest, at time.Time, zone *time.Location) eventLine {
+	local := at.In(zone)
+	return eventLine{at: at, Time: local.Format("15:04:05"), Stamp: local.Format(time.RFC3339)}
+}
+
+func viewEvent(v pageRequest, e *inspect.Event, zone *time.Location) eventLine {
+	l, line := v.lang, timesOf(v, e.ReceivedAt, zone)
+	line.Kind, line.ID, line.Name, line.About = "event", e.ID, e.Name, e.Page
+	line.StateText, line.State = l.T("events.effect_"+string(e.Effect)), effectClasses[e.Effect]
+	if e.Effect == inspect.Ours {
+		line.StateText = l.T("events.effect_ours", e.Touch.Influencer)
+	}
+	fact := func(name, text string) {
+		if text != "" {
+			line.Facts = append(line.Facts, eventFact{l.T("events." + name), text})
+		}
+	}
+	fact("effect", l.T("events.about_"+string(e.Effect)))
+	if e.Fault != "" {
+		line.ID = ""
+		fact("code", e.Fault)
+		return line
+	}
+	if t := e.Touch; t.Kind != facts.Direct {
+		how := strings.Join(present(t.Source, t.Medium, t.Campaign), " / ")
+		fact("touch", l.T("events.touch_"+string(t.Kind), cmp.Or(how, channelWords(l, t.Channel))))
+	}
+	var keys []string
+	for _, kind := range e.Keys {
+		name, _ := keyWords(l, string(kind))
+		keys = append(keys, name)
+	}
+	fact("keys", cmp.Or(strings.Join(keys, " · "), l.T("events.no_keys")))
+	fact("visitor", e.Visitor)
+	fact("happened", l.Instant(e.At.In(zone)))
+	if e.Skew.Abs() >= time.Minute {
+		fact("skew", e.Skew.Round(time.Second).String())
+	}
+	fact("via", textOf(l, "events.via_"+strings.ReplaceAll(string(e.Via), "-", "_"), string(e.Via))+" · "+textOf(l, "events.trust_"+string(cmp.Or(e.Trust, wire.TrustOpen)), string(e.Trust)))
+	fact("library", e.Library)
+	fact("consent", textOf(l, "events.consent_"+string(e.Consent), string(e.Consent)))
+	if e.Bot != "" && e.Bot != wire.BotNone {
+		fact("bot", textOf(l, "events.bot_"+string(e.Bot), string(e.Bot)))
+	}
+	fact("payload", strings.Join(e.Members, ", "))
+	return line
+}
+
+// effectClasses are the classes by which effects are shown.
+var effectClasses = map[inspect.Effect]string{
+	inspect.Refused: "cancelled", inspect.Program: "over", inspect.Late: "over", inspect.Nobody: "over", inspect.Framed: "over",
+	inspect.Ours: "approved", inspect.Came: "pending", inspect.Counts: "counts",
+}
+
+func viewRejected(v pageRequest, letter *wire.Rejected, zone *time.Location) eventLine {
+	l, line := v.lang, timesOf(v, letter.At, zone)
+	line.Kind, line.Name, line.State, line.StateText = "rejected", letter.Code, "cancelled", l.T("events.rejected")
+	if letter.Count > 1 {
+		line.StateText = l.N("events.n_rejected", int64(letter.Count))
+	}
+	line.About = letter.Reason
+	fact := func(name, text string) {
+		if text != "" {
+			line.Facts = append(line.Facts, eventFact{l.T("events." + name), text})
+		}
+	}
+	fact("code", letter.Code)
+	fact("reason", letter.Reason)
+	fact("topic", l.T("events.by_"+map[bool]string{true: "edge", false: "processor"}[letter.Partition == nil]))
+	line.Mend = textOf(l, "mend."+letter.Code, l.T("mend.other"))
+	line.Example = mends[letter.Code]
+	if len(letter.Body) <= longestCause {
+		line.Body = letter.Body
+	}
+	return line
+}
+
+func viewCredited(v pageRequest, sale commerce.Sale, zone *time.Location) eventLine {
+	row, line := viewSale(v.lang, sale, v.current.CompanyID, zone), timesOf(v, sale.ProcessedAt, zone)
+	line.Kind, line.Name, line.Href = "order", v.lang.T("order.title", row.Name), row.Href
+	line.About = row.Total + " · " + row.StatusText
+	line.State, line.StateText = "counts", row.Credited
+	if sale.InfluencerID != "" {
+		line.State = "approved"
+	}
+	fact := func(name, text string) {
+		if text != "" {
+			line.Facts = append(line.Facts, eventFact{v.lang.T(name), text})
+		}
+	}
+	fact("sales.credited_to", row.Credited)
+	fact("sales.evidence", row.EvidenceIs)
+	fact("sales.commission", row.Commission)
+	return line
+}

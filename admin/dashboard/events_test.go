@@ -1,0 +1,244 @@
+package dashboard_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-rod/rod/lib/proto"
+	"github.com/google/uuid"
+
+	"github.com/tributary-io/tributary/internal/await"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// testLog is a broker of the test's own, which starts when it is first asked.
+type testLog struct {
+	t      *testing.T
+	once   sync.Once
+	client *kafka.Client
+	real   bool // an Apache Kafka
+}
+
+func (l *testLog) open() *kafka.Client {
+	l.once.Do(func() {
+		broker := ""
+		if l.real {
+			broker = devtest.RealKafka(l.t).Addr
+		} else {
+			broker = devtest.Kafka(l.t)
+		}
+		client, err := kafka.NewClient(kafka.Config{Brokers: []string{broker}})
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		l.t.Cleanup(client.Close)
+		for _, topic := range []string{wire.TopicEvents, wire.TopicRejected} { // a topic that was made just now has no leader yet
+			await.Until(l.t, await.Long, func() bool {
+				_, err = client.Tail(l.t.Context(), topic, nil, -1, 1)
+				return err == nil
+			}, func() string { return fmt.Sprint(err) })
+		}
+		l.client = client
+	})
+	return l.client
+}
+
+// Tail implements dashboard.EventLog.
+func (l *testLog) Tail(ctx context.Context, topic string, key []byte, from int64, most int) (wire.Tail, error) {
+	return l.open().Tail(ctx, topic, key, from, most)
+}
+
+// put writes a record, as the edge does.
+func (l *testLog) put(topic, company string, record any) {
+	l.t.Helper()
+	value, err := json.Marshal(record)
+	if err == nil {
+		err = kafka.NewProducer(l.open()).Produce(l.t.Context(), topic, kafka.Record{Key: []byte(company), Value: value})
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// event writes an event of a visitor, and returns its id.
+func (s *site) event(company, name, page string, change func(e *wire.Event)) string {
+	s.t.Helper()
+	id, err := uuid.NewV7()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	e := wire.Event{
+		CompanyID: company, EventID: id.String(), Event: name, Timestamp: now.Add(-time.Second), ReceivedAt: now, VisitorID: "0199f3a0-0000-7000-8000-00000000000a",
+		Bot: wire.BotNone, Consent: wire.ConsentGranted, Via: wire.ViaJS, Trust: wire.TrustOpen, Identity: wire.Identity{EmailKey: "k1:secretkey"},
+		Context: wire.Context{Page: wire.Page{URL: page}, Library: wire.Library{Name: "tributary.js", Version: "1.0.0"}}, Payload: json.RawMessage(`{"nome": "Maria Silva"}`),
+	}
+	if change != nil {
+		change(&e)
+	}
+	s.kafka.put(wire.TopicEvents, company, e)
+	return e.EventID
+}
+
+func (s *site) reject(company, code, reason string, count int) {
+	s.t.Helper()
+	s.kafka.put(wire.TopicRejected, company, wire.Rejected{V: 1, CompanyID: company, EventID: "k1:digest", Topic: wire.TopicEvents, Code: code, Reason: reason, Count: count,
+		Body: `{"event":"page view","identity":"(redacted)"}`, At: time.Now().UTC()})
+}
+
+// feed asks for what came after a cursor.
+func (s *site) feed(client *http.Client, more url.Values) (status int, news struct {
+	Cursor, HTML, Skipped string
+	Count                 int
+	Stored                []string
+}) {
+	s.t.Helper()
+	answer, err := client.Get(s.url + "/dashboard/events/feed?company=" + s.live + "&" + more.Encode())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode == http.StatusOK {
+		if err := json.NewDecoder(answer.Body).Decode(&news); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return answer.StatusCode, news
+}
+
+// Each event with what it does, and each rejection with its mend, of this company alone;
+// what comes later is asked for by the cursor.
+func TestEventsAreToldWithWhatTheyDo(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.Influencer(s.live, "Ana Prado")
+	owner := s.loggedIn()
+	page := func(query string) string { return s.readAs(owner, "/dashboard/events?company="+s.live+query) }
+	if text := page(""); !contains(text, "No event came lately", s.live) {
+		t.Errorf("the empty page reads %s", text)
+	}
+	_, begin := s.feed(owner, nil)
+	s.event(s.live, "PAGE_VIEW", "https://loja.example.com/p/1?utm_source=influencer&utm_campaign=Ana+Prado&email=maria", nil)
+	s.event(s.live, "PRODUCT_VIEW", "https://loja.example.com/p/2", func(e *wire.Event) { e.Bot = wire.BotKnown })
+	s.event(s.box, "ADD_TO_CART", "https://sandbox.example.com/", nil)
+	s.reject(s.live, "invalid_event_name", "event must match [A-Z][A-Z0-9_]{0,63}", 3)
+	s.reject(s.box, "too_deep", "is too deep", 1)
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "1001", TotalMinor: 1000})
+	text := page("")
+	if !contains(text, "PAGE_VIEW", "loja.example.com/p/1", "Ana Prado", "UTM values: influencer / Ana Prado", "E-mail", "A program's", "a crawler", "3 rejected alike",
+		"A name is one of PAGE_VIEW", "on its way", "Members of the payload nome", "Order 1001", "tributary.js 1.0.0") {
+		t.Errorf("the page reads %s", text)
+	}
+	for _, not := range []string{"sandbox.example.com", "too deep", "maria", "Maria", "k1:"} {
+		if strings.Contains(text, not) {
+			t.Errorf("the page has %q", not)
+		}
+	}
+	if text := page("&show=rejected"); contains(text, "loja.example.com/p/1") || !contains(text, "invalid_event_name") {
+		t.Error("the filter does not hold")
+	}
+	_, news := s.feed(owner, url.Values{"after": {begin.Cursor}})
+	if news.Count != 4 || !contains(news.HTML, "PAGE_VIEW", "PRODUCT_VIEW", "invalid_event_name", "1001") || news.Skipped != "" {
+		t.Errorf("%+v", news)
+	}
+	if _, again := s.feed(owner, url.Values{"after": {news.Cursor}}); again.Count != 0 || again.Cursor != news.Cursor {
+		t.Errorf("nothing came, and the feed has %+v", again)
+	}
+	id := s.event(s.live, "PAGE_VIEW", "https://loja.example.com/", nil)
+	if _, stored := s.feed(owner, url.Values{"after": {news.Cursor}, "waiting": {id}}); stored.Count != 1 || len(stored.Stored) != 0 {
+		t.Errorf("%+v", stored)
+	}
+	s.StoredEvent(s.live, id)
+	if _, stored := s.feed(owner, url.Values{"after": {news.Cursor}, "waiting": {id}}); len(stored.Stored) != 1 || stored.Stored[0] != id || contains(stored.HTML, "on its way") {
+		t.Errorf("%+v", stored)
+	}
+	// A page that was away for longer than is read at once is told how much it missed.
+	for range 1100 {
+		s.kafka.put(wire.TopicRejected, s.box, wire.Rejected{})
+	}
+	if _, late := s.feed(owner, url.Values{"after": {begin.Cursor}, "show": {"rejected"}}); !contains(late.Skipped, "records of the log were not looked at") {
+		t.Errorf("%+v", late)
+	}
+	for _, bad := range []url.Values{{"after": {"x"}}, {"after": {"1.2"}}, {"show": {"x"}}, {"waiting": {"x"}}, {"waiting": {strings.Repeat(id+",", 101)}}} {
+		if status, _ := s.feed(owner, bad); status != http.StatusNotFound {
+			t.Errorf("%v: %d", bad, status)
+		}
+	}
+	analyst := s.join(commerce.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
+	if text := s.readAs(analyst, "/dashboard/events?company="+s.live); !contains(text, "PAGE_VIEW") {
+		t.Error("an analyst sees no events")
+	}
+}
+
+// On a real Kafka, as people see it: an event and a rejection appear without a reload;
+// the page pauses, goes on where it was, and copies a mend.
+func TestEventsAppearOnTheOpenPage(t *testing.T) {
+	s := newSite(t)
+	s.kafka.real = true
+	s.kafka.open()
+	s.Influencer(s.live, "Ana Prado")
+	browser := devtest.Browser(t)
+	page := browser.MustPage("").Timeout(time.Minute)
+	complaints := make(chan string, 100)
+	go page.EachEvent(func(e *proto.LogEntryAdded) { complaints <- e.Entry.Text },
+		func(e *proto.RuntimeExceptionThrown) { complaints <- e.ExceptionDetails.Text })()
+	shots := shooter{t: t, page: page, dir: os.Getenv("TRIBUTARY_SHOTS")}
+	s.enter(page)
+	page.MustNavigate(s.url + "/dashboard/events?company=" + s.live).MustWaitLoad()
+	page.MustElement("#live[data-state=on]")
+	page.MustElement("#events-empty").MustWaitVisible()
+	shots.take("events-empty")
+	s.event(s.live, "PAGE_VIEW", "https://loja.example.com/p/vestido-longo?utm_source=influencer&utm_campaign=Ana+Prado", nil)
+	page.MustElementR("#events li", "PAGE_VIEW")
+	s.event(s.live, "PRODUCT_VIEW", "https://loja.example.com/p/vestido-longo", nil)
+	s.event(s.live, "CHECKOUT_COMPLETED", "https://loja.example.com/obrigado", func(e *wire.Event) { e.Bot = wire.BotPrefetch })
+	s.reject(s.live, "payload_items_required", "payload.items is required", 1)
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "1001", TotalMinor: 12990})
+	row := page.MustElementR("#events li", "payload_items_required")
+	page.MustElementR("#events li", "Order 1001")
+	if page.MustElement("#events-empty").MustVisible() {
+		t.Error("the empty state is still shown")
+	}
+	row.MustElement("summary").MustClick()
+	page.MustElementR("#events li", "Ana Prado").MustElement("summary").MustClick()
+	shots.take("events")
+	for _, width := range []int{1280, 390} {
+		page.MustSetViewport(width, 800, 1, width < 500)
+		if wide := page.MustEval(`() => document.documentElement.scrollWidth`).Int(); wide > width {
+			t.Errorf("the page is %d px wide on a screen of %d", wide, width)
+		}
+	}
+	if err := (proto.BrowserGrantPermissions{Permissions: []proto.BrowserPermissionType{
+		proto.BrowserPermissionTypeClipboardReadWrite, proto.BrowserPermissionTypeClipboardSanitizedWrite,
+	}}).Call(browser); err != nil {
+		t.Fatal(err)
+	}
+	row.MustElement("button.copies").MustClick()
+	page.MustElementR("#copied", "Copied")
+	if got := page.MustEval(`() => navigator.clipboard.readText()`).Str(); !json.Valid([]byte(got)) || !contains(got, "CHECKOUT_COMPLETED", "item_quantity") {
+		t.Errorf("the mend that is copied is %q", got)
+	}
+	page.MustElement("#pause").MustClick()
+	page.MustElement("#live[data-state=paused]")
+	s.event(s.live, "ADD_TO_CART", "https://loja.example.com/carrinho", nil)
+	page.MustElement("#pause").MustClick()
+	page.MustElementR("#events li", "ADD_TO_CART")
+	if n := len(page.MustElements("#events li")); n != 6 {
+		t.Errorf("%d lines, want 6", n)
+	}
+	for len(complaints) > 0 {
+		t.Errorf("the browser complains: %s", <-complaints)
+	}
+}

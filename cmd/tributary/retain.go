@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres/factstore"
+	"github.com/tributary-io/tributary/processor"
+)
+
+func newRetain() *cobra.Command {
+	var database postgresFlags
+	var company string
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "retain",
+		Short: "Remove events that are older than their company's retention",
+		Long: `Remove events that are older than "tributary company set --retention-days" says,
+of all companies or one. Orders that read them are sealed first: what was credited
+and is owed stays, and what the merchant changes later has the same effect as before.
+
+The processors do this once a day by themselves. It works in short transactions,
+beside running processors, and may be stopped at any moment: the next run goes on.
+With --dry-run nothing is changed: it tells what would be removed.`,
+		Example: `  tributary retain --dry-run
+  tributary retain --company c_…`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			db, err := database.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			if company != "" {
+				found, err := findCompany(cmd.Context(), db, company)
+				if err != nil {
+					return err
+				}
+				if found.RetentionDays == 0 {
+					return fmt.Errorf("company %s keeps its events for ever: `tributary company set %s --retention-days …` changes that", company, company)
+				}
+			}
+			return retain(cmd.Context(), cmd.OutOrStdout(), factstore.New(db.db), company, dryRun)
+		},
+	}
+	database.register(cmd.Flags())
+	cmd.Flags().StringVar(&company, "company", "", "of this company alone")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "change nothing, and tell what would be removed")
+	return cmd
+}
+
+// retain removes what is old of one company, or of all that have a retention where it is
+// empty. A company that fails does not keep the others from it.
+func retain(ctx context.Context, out io.Writer, store *factstore.Store, company string, dryRun bool) error {
+	var list []facts.Retention
+	var err error
+	if company == "" {
+		list, err = store.Retentions(ctx)
+	} else {
+		list = make([]facts.Retention, 1)
+		list[0], err = store.Retention(ctx, company)
+	}
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(out, "No company has a retention: all events are kept for ever.")
+	}
+	p := processor.New(processor.Config{}, processor.Deps{Store: processor.StoreOf(store)})
+	var failed []error
+	for _, r := range list {
+		if dryRun {
+			from, counted, err := p.PreviewRetain(ctx, r)
+			if err != nil {
+				failed = append(failed, err)
+				continue
+			}
+			fmt.Fprintf(out, "%s: %d events before %s and %d visitors' days would be removed, %d orders would be sealed first\n",
+				r.CompanyID, counted.Events, from.Format(time.DateOnly), counted.Shoppers, counted.Sealed)
+			continue
+		}
+		sum, err := p.Retain(ctx, r, processor.AnyPartition, nil)
+		fmt.Fprintf(out, "%s: %d orders sealed; %d events, %d sightings and %d visitors' days removed\n", r.CompanyID, sum.Sealed, sum.Events, sum.Sightings, sum.Shoppers)
+		if ctx.Err() != nil {
+			return fmt.Errorf("stopped; the next run goes on: %w", ctx.Err())
+		}
+		failed = append(failed, err)
+	}
+	if !dryRun && len(list) > 0 {
+		dropped, err := store.DropEmptyMonths(ctx, time.Now())
+		failed = append(failed, err)
+		for _, name := range dropped {
+			fmt.Fprintln(out, "dropped the empty partition", name)
+		}
+	}
+	return errors.Join(failed...)
+}

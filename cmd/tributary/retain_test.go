@@ -1,0 +1,50 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+func TestRetainTellsWhatItWouldRemoveAndRemovesIt(t *testing.T) {
+	live, dsn := installation(t)
+	f := func(status int, want string, args ...string) {
+		t.Helper()
+		if out, got := command(t, append([]string{"retain"}, args...)...); got != status || !strings.Contains(out, want) {
+			t.Errorf("retain %s: exit status %d and\n%s\nwant %d and %s", strings.Join(args, " "), got, out, status, want)
+		}
+	}
+	f(0, "No company has a retention")
+	f(1, "keeps its events for ever", "--company", live.CompanyID)
+	f(1, "no such company", "--company", "c_nobody")
+	if out, status := command(t, "company", "set", live.CompanyID, "--retention-days", "70d"); status != 0 {
+		t.Fatal(out)
+	}
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	put := func(sql string, args ...any) {
+		t.Helper()
+		if _, err := conn.Exec(t.Context(), sql, append([]any{live.CompanyID}, args...)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(`insert into event_fact (company_id, at, event_id, class, name, record) select $1, '2020-03-10', '0170c1a4-2e00-7000-8000-000000000001', 1, 'PAGE_VIEW', ''`)
+	body, err := facts.PackOrder(&wire.Order{OrderID: "o1", CreatedAt: time.Date(2020, 3, 10, 12, 0, 0, 0, time.UTC), Currency: "BRL", TotalMinor: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(`insert into orders (company_id, order_id, created_at, day, status, currency, total_minor, body, processed_at)
+		values ($1, 'o1', '2020-03-10', '2020-03-10', 0, 'BRL', 100, $2, now())`, body)
+	f(0, live.CompanyID+": 1 events before ", "--dry-run")
+	f(0, "1 orders would be sealed first", "--dry-run")
+	f(0, live.CompanyID+": 1 orders sealed; 1 events, 0 sightings and 0 visitors' days removed")
+	f(0, live.CompanyID+": 0 orders sealed; 0 events, 0 sightings and 0 visitors' days removed", "--company", live.CompanyID)
+}

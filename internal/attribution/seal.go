@@ -1,0 +1,163 @@
+package attribution
+
+import (
+	"slices"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+)
+
+// The functions of this file are docs/attribution.md, "Seals".
+
+// Seal returns the evidence of an order that its events show now. Decide has the same
+// outcome by it as by the events, but for what finds the order by them.
+func (x *Index) Seal(c facts.Case, now time.Time) facts.Seal {
+	if c.Seal != nil {
+		return *c.Seal
+	}
+	order := x.orderOf(&c.Order)
+	j := x.join(&c)
+	path := facts.SealedPath{Cuts: j.cuts, PaidAsModels: allProven(j.visitors)}
+	for _, k := range j.keys {
+		path.Keys = append(path.Keys, facts.SealedKey{Kind: k.Kind, Hub: k.hub, Visitors: k.visitors})
+	}
+	path.Models = sealed(newestClaimed(x.arrivals(order, j.visitors, allEvents)))
+	if !path.PaidAsModels {
+		path.Paid = sealed(x.arrivals(order, j.visitors, eventsProvenBy(j)))
+	}
+	for _, d := range c.Decisions {
+		if d.Decision != commerce.EvidenceAccept {
+			continue
+		}
+		path.Accepted = append(path.Accepted, facts.SealedDecision{
+			InfluencerID: d.InfluencerID, Rev: d.Rev,
+			Found: sealed(newestClaimed(x.arrivals(order, j.visitors, eventsAcceptedBy(d)))),
+			Alone: sealed(x.arrivals(order, acceptedAlone(d), namedEvents)),
+		})
+	}
+	return facts.Seal{OrderID: order.OrderID, SealedAt: now.UTC(), Path: path}
+}
+
+// newestClaimed returns the touches of proven visitors, and of the others the newest twice
+// claimedTouches: so many are enough for claimedTouches of them after a click and its
+// landing have become one touch. Anybody can make touches in a customer's name.
+func newestClaimed(list []Touch, inCheckout func(t *Touch) bool) ([]Touch, func(t *Touch) bool) {
+	slices.SortStableFunc(list, compareTouches)
+	kept, _ := newest(list, 2*claimedTouches)
+	return kept, inCheckout
+}
+
+// sealed returns touches as a seal keeps them.
+func sealed(touches []Touch, inCheckout func(t *Touch) bool) []facts.SealedTouch {
+	list := make([]facts.SealedTouch, len(touches))
+	for i := range touches {
+		t := &touches[i]
+		list[i] = facts.SealedTouch{
+			ID: t.ID, At: t.At.UTC(), Kind: t.Kind, Source: t.Source, Medium: t.Medium, Campaign: t.Campaign, Content: t.Content,
+			Click: t.Click, Code: t.Code, MatchedBy: t.MatchedBy, Proof: t.Proof, InCheckout: inCheckout(t), Proven: t.proven,
+		}
+	}
+	return list
+}
+
+// unsealed returns the touches of a seal, before they are matched.
+func unsealed(list []facts.SealedTouch) ([]Touch, func(t *Touch) bool) {
+	touches := make([]Touch, len(list))
+	for i, s := range list {
+		touches[i] = Touch{
+			ID: s.ID, At: s.At, Kind: s.Kind, Source: s.Source, Medium: s.Medium, Campaign: s.Campaign, Content: s.Content,
+			Click: s.Click, Code: s.Code, MatchedBy: s.MatchedBy, Proof: s.Proof, proven: s.Proven, inCheckout: s.InCheckout,
+		}
+	}
+	return touches, func(t *Touch) bool { return t.inCheckout }
+}
+
+// unseal returns what an order's keys led to when it was sealed.
+func unseal(s *facts.Seal) joined {
+	j := joined{seal: &s.Path, cuts: slices.Clone(s.Path.Cuts)}
+	for _, k := range s.Path.Keys {
+		j.keys = append(j.keys, orderKey{KeyReach: facts.KeyReach{Key: facts.Key{Kind: k.Kind}}, hub: k.Hub, visitors: k.Visitors})
+	}
+	return j
+}
+
+// acceptedOfSeal returns the touches that a decision accepted of a sealed order.
+func (x *Index) acceptedOfSeal(o *Order, s *facts.SealedPath, d facts.Decision) []Touch {
+	of := facts.SealedDecision{Found: s.Models}
+	place := slices.IndexFunc(s.Accepted, func(a facts.SealedDecision) bool { return a.InfluencerID == d.InfluencerID && a.Rev == d.Rev })
+	if place >= 0 {
+		of = s.Accepted[place]
+	} else {
+		ids, _ := d.TouchIDs()
+		for _, t := range s.Paid {
+			if slices.Contains(ids, t.ID) {
+				t.InCheckout, t.MatchedBy, t.Proof = false, string(facts.ProofAccepted), facts.ProofAccepted
+				of.Alone = append(of.Alone, t)
+			}
+		}
+	}
+	found, inFound := unsealed(of.Found)
+	alone, inAlone := unsealed(of.Alone)
+	return append(x.matched(o, found, inFound), x.matched(o, alone, inAlone)...)
+}
+
+// RetainFrom returns the instant before which the company's events may be removed: a UTC
+// day's beginning; zero where they are kept for ever. It is earlier than the setting says
+// where orders that are too young to be sealed still read what is before: those under a
+// past setting of a longer window.
+func (x *Index) RetainFrom(now time.Time) time.Time {
+	if x.rules.RetentionDays == 0 {
+		return time.Time{}
+	}
+	const day = 24 * time.Hour
+	from := now.Add(-time.Duration(x.rules.RetentionDays) * day)
+	youngest := now.Add(-commerce.RetentionMargin * day) // that may be sealed
+	keep := func(window time.Duration) {
+		if least := youngest.Add(-window); least.Before(from) {
+			from = least
+		}
+	}
+	keep(x.rules.Window)
+	for _, past := range x.rules.Past {
+		if past.Until.After(youngest) {
+			keep(past.Window)
+		}
+	}
+	return facts.DayOf(from)
+}
+
+// Expired reports whether an event is so old that it would be removed at once: its time and
+// the time in its id are before what RetainFrom returned.
+func Expired(e *facts.Event, from time.Time) bool {
+	return e.At.Before(from) && e.IDTime.Before(from)
+}
+
+// Reading returns when the orders were created that read events from before an instant: one
+// span for each setting of the window. These have to be sealed before the events are removed.
+func (x *Index) Reading(before time.Time) []facts.Span {
+	var spans []facts.Span
+	var since time.Time
+	add := func(window time.Duration, until time.Time) {
+		to := before.Add(window + eventsBefore)
+		if !until.IsZero() && until.Before(to) {
+			to = until
+		}
+		if to.After(since) {
+			spans = append(spans, facts.Span{From: since, To: to})
+		}
+	}
+	for _, past := range x.rules.Past {
+		add(past.Window, past.Until)
+		since = past.Until
+	}
+	add(x.rules.Window, time.Time{})
+	return spans
+}
+
+// AllReading returns an instant before which every order reads events from before an
+// instant.
+func (x *Index) AllReading(before time.Time) time.Time {
+	windows := x.rules.Windows()
+	return before.Add(windows[len(windows)-1] + eventsBefore)
+}

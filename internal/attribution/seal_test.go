@@ -1,0 +1,78 @@
+package attribution
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/facts"
+)
+
+// wantSameBySeal wants the outcome of a case by its seal, as it is stored, to be that by its
+// events, but for what finds the order by them.
+func wantSameBySeal(t *testing.T, name string, x *Index, c facts.Case) {
+	t.Helper()
+	seal := x.Seal(c, start)
+	text, err := json.Marshal(seal.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := facts.Seal{OrderID: seal.OrderID, SealedAt: seal.SealedAt}
+	if err := json.Unmarshal(text, &read.Path); err != nil {
+		t.Fatal(err)
+	}
+	want := x.Decide(c)
+	c.Seal, c.Keys, c.Visitors = &read, nil, nil
+	got := x.Decide(c)
+	for _, k := range got.FoundBy {
+		if k.Kind == facts.KeyReached || k.Kind == facts.KeyTouch {
+			t.Errorf("%s: a sealed order is found by %s %s", name, k.Kind, k.Value)
+		}
+	}
+	want.FoundBy, got.FoundBy, want.Hubs, got.Hubs = nil, nil, nil, nil
+	if !reflect.DeepEqual(got, want) {
+		was, _ := json.Marshal(want)
+		is, _ := json.Marshal(got)
+		t.Errorf("%s: by its seal\n%s\nwant\n%s", name, is, was)
+	}
+	if again := x.Seal(c, start.Add(time.Hour)); !reflect.DeepEqual(again, read) {
+		t.Errorf("%s: sealed again it is another seal", name)
+	}
+}
+
+func TestEventsAreKeptAsLongAsOrdersReadThem(t *testing.T) {
+	t.Parallel()
+	day := 24 * time.Hour
+	now := time.Date(2026, 6, 10, 15, 0, 0, 0, time.UTC)
+	f := func(want string, change func(r *facts.Rules)) {
+		t.Helper()
+		x := shop(change)
+		from := x.RetainFrom(now)
+		got := ""
+		if !from.IsZero() {
+			got = from.Format(time.DateTime)
+		}
+		if got != want {
+			t.Errorf("events are kept from %s, want %s", got, want)
+		}
+		for _, span := range x.Reading(from) {
+			if youngest := span.To.Add(-time.Second); span.To.After(now.Add(-9*day)) && !from.IsZero() {
+				t.Errorf("an order of %v would be sealed", youngest)
+			}
+		}
+	}
+	f("", func(r *facts.Rules) { r.Window = 30 * day })
+	f("2026-03-12 00:00:00", func(r *facts.Rules) { r.Window, r.RetentionDays = 30*day, 90 })
+	past := func(until time.Time, window time.Duration) facts.PastSettings {
+		p := facts.PastSettings{Until: until}
+		p.Window = window
+		return p
+	}
+	f("2026-03-12 00:00:00", func(r *facts.Rules) { // its orders are old enough
+		r.Window, r.RetentionDays, r.Past = 30*day, 90, []facts.PastSettings{past(now.Add(-80*day), 365*day)}
+	})
+	f("2025-06-30 00:00:00", func(r *facts.Rules) { // its last orders are younger than ten days
+		r.Window, r.RetentionDays, r.Past = 30*day, 90, []facts.PastSettings{past(now.Add(-9*day), 335*day)}
+	})
+}

@@ -1,0 +1,101 @@
+package facts
+
+import "time"
+
+// Seal is the evidence of an order as it was when its events were about to be removed. Its
+// outcome is computed from it from then on, whatever events are there: changed rules, new
+// versions of the order and decisions apply to it as they did to the events. A seal is a
+// fact and never changes.
+type Seal struct {
+	OrderID  string
+	SealedAt time.Time
+	Path     SealedPath
+}
+
+// SealedPath is what a seal keeps of an order's keys and visitors. It names no visitor and
+// no key's value. It is stored as JSON: fields may be added, none changes its meaning.
+type SealedPath struct {
+	Keys []SealedKey `json:"keys,omitempty"` // strongest first
+	Cuts []Cut       `json:"cuts,omitempty"` // what limits had left out
+
+	// Models are the touches that the channel models see, before they are matched to
+	// influencers and merged.
+	Models []SealedTouch `json:"models,omitempty"`
+	// Paid are those that the payout sees; PaidAsModels: they are Models.
+	Paid         []SealedTouch `json:"paid,omitempty"`
+	PaidAsModels bool          `json:"paid_as_models,omitempty"`
+	// Accepted are those that decisions before the seal accepted. A later decision accepts
+	// of Models and Paid.
+	Accepted []SealedDecision `json:"accepted,omitempty"`
+}
+
+// SealedKey is one key of the order, without its value.
+type SealedKey struct {
+	Kind     KeyKind `json:"kind"`
+	Hub      Hub     `json:"hub,omitempty"`
+	Visitors int     `json:"visitors,omitempty"` // to whom it led
+}
+
+// SealedTouch is one arrival of a visitor.
+type SealedTouch struct {
+	ID         string    `json:"id"` // of its first event
+	At         time.Time `json:"at"` // UTC, milliseconds
+	Kind       Arrival   `json:"evidence"`
+	Source     string    `json:"source,omitempty"`
+	Medium     string    `json:"medium,omitempty"`
+	Campaign   string    `json:"campaign,omitempty"` // utm_campaign
+	Content    string    `json:"content,omitempty"`  // utm_content
+	Click      string    `json:"click,omitempty"`    // trb_click without its mac
+	Code       string    `json:"code,omitempty"`     // the short link's
+	MatchedBy  string    `json:"matched_by,omitempty"`
+	Proof      Proof     `json:"proof,omitempty"`
+	InCheckout bool      `json:"in_checkout,omitempty"` // the visitor had begun the checkout, in the same run of activity
+	Proven     bool      `json:"proven,omitempty"`      // a proof key led to its visitor, whose id was a secret
+}
+
+// SealedDecision is what one decision had accepted.
+type SealedDecision struct {
+	InfluencerID string        `json:"influencer_id"`
+	Rev          int64         `json:"rev"`
+	Found        []SealedTouch `json:"found,omitempty"` // by the order's keys
+	Alone        []SealedTouch `json:"alone,omitempty"` // that the decision named
+}
+
+// Span is the time from From on until before To.
+type Span struct{ From, To time.Time }
+
+// SealCandidate is an order that may have to be sealed.
+type SealCandidate struct {
+	OrderID   string
+	CreatedAt time.Time
+	Day       string // of createdAt in the store's time zone, YYYY-MM-DD
+}
+
+// DayOrFirst returns the day; of the zero value one before all days.
+func (c SealCandidate) DayOrFirst() string {
+	if c.Day == "" {
+		return "0001-01-01"
+	}
+	return c.Day
+}
+
+// Retention is how far the removal of a company's old events has come.
+type Retention struct {
+	CompanyID string
+	Until     time.Time // all events before it are removed; zero: none was yet
+	DoneAt    time.Time // when that was done
+}
+
+// Removed counts what was removed of a company, or would be.
+type Removed struct {
+	Sealed    int // orders
+	Events    int
+	Sightings int
+	Shoppers  int // visitors' days of the table shopper_day
+}
+
+// Add adds other counts.
+func (r *Removed) Add(other Removed) {
+	r.Sealed, r.Events = r.Sealed+other.Sealed, r.Events+other.Events
+	r.Sightings, r.Shoppers = r.Sightings+other.Sightings, r.Shoppers+other.Shoppers
+}

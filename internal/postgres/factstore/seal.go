@@ -1,0 +1,117 @@
+package factstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/explained"
+)
+
+// packedSeal is one row of the table seal.
+type packedSeal struct {
+	orderID  string
+	sealedAt time.Time
+	body     []byte
+}
+
+var sealRows = postgres.Rows[packedSeal]{
+	postgres.Col("order_id", "text", func(s *packedSeal) string { return s.orderID }),
+	postgres.Col("sealed_at", "timestamptz", func(s *packedSeal) time.Time { return s.sealedAt }),
+	postgres.Col("body", "bytea", func(s *packedSeal) []byte { return s.body }),
+}
+
+var insertSeals = `
+	insert into seal (company_id, order_id, sealed_at, body)
+	select @company_id, order_id, sealed_at, body from ` + sealRows.Unnest("s") + `
+	on conflict (company_id, order_id) do nothing`
+
+// InsertSeals stores seals of orders that have none yet.
+func (t *Tx) InsertSeals(ctx context.Context, companyID string, seals []facts.Seal) error {
+	if len(seals) == 0 {
+		return nil
+	}
+	rows := make([]packedSeal, len(seals))
+	for i, s := range seals {
+		text, err := json.Marshal(s.Path)
+		if err != nil {
+			return fmt.Errorf("seal of order %s: %w", s.OrderID, err)
+		}
+		body, err := explained.Pack(text)
+		if err != nil {
+			return fmt.Errorf("seal of order %s: %w", s.OrderID, err)
+		}
+		rows[i] = packedSeal{s.OrderID, s.SealedAt, body}
+	}
+	return t.exec(ctx, "store seals of orders", insertSeals, sealRows.Args(rows, pgx.NamedArgs{"company_id": companyID}))
+}
+
+var sealSpanRows = postgres.Rows[facts.Span]{
+	postgres.Col("lo", "timestamptz", func(s *facts.Span) time.Time { return s.From }),
+	postgres.Col("hi", "timestamptz", func(s *facts.Span) time.Time { return s.To }),
+}
+
+// notSealed is the condition on orders o that were created in one of the spans w and have no seal.
+var notSealed = `
+	exists (select from ` + sealSpanRows.Unnest("w") + ` where o.created_at >= w.lo and o.created_at < w.hi)
+	and not exists (select from seal s where s.company_id = @company_id and s.order_id = o.order_id)`
+
+var unsealed = `
+	select o.order_id, o.created_at, o.day::text from orders o
+	where o.company_id = @company_id and o.day <= @last_day::date
+		and (o.day, o.created_at, o.order_id) > (@after_day::date, @after_at::timestamptz, @after_id) and ` + notSealed + `
+	order by o.day, o.created_at, o.order_id limit @most`
+
+// Unsealed returns orders without a seal that were created in one of the spans, ordered by
+// day, createdAt and id; at most limit of those after a given one.
+func (t *Tx) Unsealed(ctx context.Context, companyID string, spans []facts.Span, after facts.SealCandidate, limit int) ([]facts.SealCandidate, error) {
+	var last time.Time
+	for _, s := range spans {
+		if s.To.After(last) {
+			last = s.To
+		}
+	}
+	list, err := postgres.Collect(ctx, t.tx, scanCandidate, unsealed, sealSpanRows.Args(spans, pgx.NamedArgs{
+		"company_id": companyID, "last_day": last.UTC().AddDate(0, 0, 1).Format(time.DateOnly), // a store's day may begin before UTC's
+		"after_day": after.DayOrFirst(), "after_at": after.CreatedAt, "after_id": after.OrderID, "most": limit,
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("read orders to seal: %w", err)
+	}
+	return list, nil
+}
+
+var unsealedSince = `
+	select o.order_id, o.created_at, o.day::text from orders o
+	where o.company_id = @company_id and o.processed_at >= @since and ` + notSealed + `
+	order by o.processed_at, o.order_id limit @most`
+
+// UnsealedSince returns orders without a seal that were created in one of the spans and
+// have changed since an instant; at most limit, the earliest change first.
+func (t *Tx) UnsealedSince(ctx context.Context, companyID string, spans []facts.Span, since time.Time, limit int) ([]facts.SealCandidate, error) {
+	list, err := postgres.Collect(ctx, t.tx, scanCandidate, unsealedSince, sealSpanRows.Args(spans, pgx.NamedArgs{"company_id": companyID, "since": since, "most": limit}))
+	if err != nil {
+		return nil, fmt.Errorf("read orders to seal: %w", err)
+	}
+	return list, nil
+}
+
+// CountUnsealed counts the orders without a seal that were created in one of the spans.
+func (t *Tx) CountUnsealed(ctx context.Context, companyID string, spans []facts.Span) (int, error) {
+	n, err := postgres.One(ctx, t.tx, pgx.RowTo[int], countUnsealed, sealSpanRows.Args(spans, pgx.NamedArgs{"company_id": companyID}))
+	if err != nil {
+		return 0, fmt.Errorf("count orders to seal: %w", err)
+	}
+	return n, nil
+}
+
+var countUnsealed = `select count(*)::int from orders o where o.company_id = @company_id and ` + notSealed
+
+func scanCandidate(row pgx.CollectableRow) (c facts.SealCandidate, err error) {
+	return c, row.Scan(&c.OrderID, &c.CreatedAt, &c.Day)
+}

@@ -1,0 +1,179 @@
+package report_test
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/internal/models"
+	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/internal/rollup"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// soldOrder is what a test knows of an order.
+type soldOrder struct {
+	day, item string
+	minor     int64
+	path      []string
+}
+
+// TestLongReportsAreThoseOfAllOrders: reports whose periods have whole months, read from
+// the sums of months, and days before and after them, are what all orders of their periods
+// come to.
+func TestLongReportsAreThoseOfAllOrders(t *testing.T) {
+	t.Parallel()
+	s := sum(t)
+	r := rand.New(rand.NewPCG(4, 9))
+	names := []string{"Direct", "Email", "Organic Search", "Paid Search", "Referral", "Display"}
+	first := time.Date(2025, 11, 1, 0, 0, 0, 0, time.UTC)
+	var sold []soldOrder
+	var orders []rollup.Order
+	for range 400 {
+		o := soldOrder{day: first.AddDate(0, 0, r.IntN(150)).Format(time.DateOnly), item: fmt.Sprint("p", r.IntN(5)), minor: int64(1 + r.IntN(9999))}
+		for range 1 + r.IntN(5) {
+			o.path = append(o.path, names[r.IntN(len(names))])
+		}
+		sold = append(sold, o)
+		order := s.order(o.day, o.minor, o.path...)
+		order.Items = []wire.Item{{ProductID: o.item, Quantity: 2, Price: "1.25"}}
+		orders = append(orders, order)
+	}
+	s.Sum(s.company, orders...)
+	for range 25 {
+		from := first.AddDate(0, 0, r.IntN(100))
+		q := reports.Query{CompanyID: s.company, Start: from.Format(time.DateOnly), End: from.AddDate(0, 0, r.IntN(120)).Format(time.DateOnly), By: []reports.By{reports.ByMonth, reports.ByTotal, reports.ByWeek}[r.IntN(3)]}
+		if r.IntN(3) == 0 { // whole months alone
+			q.Start, q.End, q.By = "2025-12-01", "2026-02-28", reports.ByMonth
+		}
+		of := map[string][]soldOrder{} // by period
+		for _, o := range sold {
+			if day, _ := time.Parse(time.DateOnly, o.day); q.Start <= o.day && o.day <= q.End {
+				of[q.PeriodOf(day)] = append(of[q.PeriodOf(day)], o)
+			}
+		}
+		s.wantItemsAndPaths(q, of)
+		for _, model := range []string{models.Markov, models.Shapley} {
+			q.Name, q.Model = reports.Channels, model
+			s.wantCredits(q, of, names)
+		}
+	}
+}
+
+// wantItemsAndPaths compares the reports products and paths with the orders of each period.
+func (s *summed) wantItemsAndPaths(q reports.Query, of map[string][]soldOrder) {
+	s.t.Helper()
+	type sums struct{ orders, minor int64 }
+	items, paths := map[string]sums{}, map[string]sums{}
+	for period, list := range of {
+		for _, o := range list {
+			add := func(to map[string]sums, key string, minor int64) {
+				had := to[period+" "+key]
+				to[period+" "+key] = sums{had.orders + 1, had.minor + minor}
+			}
+			add(items, o.item, 250)
+			add(paths, strings.Join(o.path, " > "), o.minor)
+		}
+	}
+	for name, want := range map[reports.Name]map[string]sums{reports.Products: items, reports.Paths: paths} {
+		q.Name, q.Model = name, ""
+		report := s.report(q)
+		got := map[string]sums{}
+		for _, row := range report.Rows {
+			orders, _ := report.Value(row, report.Spec.Column("orders"))
+			sales, _ := report.Value(row, report.Spec.Column("sales"))
+			got[row.Period+" "+strings.Join(slices.DeleteFunc(slices.Clone(row.Texts), func(t string) bool { return t == "" }), " ")] = sums{orders.IntPart(), sales.IntPart()}
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			s.t.Errorf("%s from %s to %s by %s:\n%v, want\n%v", name, q.Start, q.End, q.By, got, want)
+		}
+	}
+}
+
+// wantCredits compares what a model of many paths gives with what it gives for the paths of
+// each period's orders.
+func (s *summed) wantCredits(q reports.Query, of map[string][]soldOrder, names []string) {
+	s.t.Helper()
+	report := s.report(q)
+	for period, list := range of {
+		var paths []models.Path
+		for _, o := range list {
+			p := models.Path{Conversions: big.NewInt(1), Null: new(big.Int), Value: big.NewInt(o.minor)}
+			for _, name := range o.path {
+				p.Channels = append(p.Channels, int32(slices.Index(names, name)))
+			}
+			paths = append(paths, p)
+		}
+		weights := models.OverPaths(q.Model, paths, make([]bool, len(names)))
+		conversions, value := models.Totals(paths)
+		for _, row := range report.Rows {
+			if row.Period != period {
+				continue
+			}
+			at := slices.Index(names, row.Texts[0])
+			for column, parts := range map[string][]*big.Int{
+				"credited_orders": models.Divide(new(big.Int).Mul(conversions, big.NewInt(1e6)), weights.Conversions), "credited_sales": models.Divide(value, weights.Value),
+			} {
+				got, _ := report.Value(row, report.Spec.Column(column))
+				if column == "credited_orders" {
+					got = got.Shift(6)
+				}
+				// Of equal remainders it is the channels' order that decides.
+				if got.Sub(decimal.NewFromBigInt(parts[at], 0)).Abs().GreaterThan(decimal.NewFromInt(1)) {
+					s.t.Errorf("%s from %s to %s by %s: %s of %s in %s is %s, want %s", q.Model, q.Start, q.End, q.By, column, row.Texts[0], period, got, parts[at])
+				}
+			}
+		}
+	}
+	sales, _ := report.Value(report.Totals, report.Spec.Column("credited_sales"))
+	want := int64(0)
+	for _, list := range of {
+		for _, o := range list {
+			want += o.minor
+		}
+	}
+	if sales.IntPart() != want {
+		s.t.Errorf("%s from %s to %s by %s: %s in all, want %d", q.Model, q.Start, q.End, q.By, sales, want)
+	}
+}
+
+func (s *summed) report(q reports.Query) *reports.Report {
+	s.t.Helper()
+	r, err := s.DB.Report(s.t.Context(), q)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return r
+}
+
+// Markov's memory grows with the square of the channels: beyond a bound it refuses.
+func TestMarkovOverTooManyChannelsIsRefused(t *testing.T) {
+	t.Parallel()
+	s := sum(t)
+	var channels []string
+	for i := range reports.MaxMarkovChannels + 1 {
+		channels = append(channels, fmt.Sprint("channel ", i))
+	}
+	s.Sum(s.company, s.order("2026-03-01", 100, channels[:len(channels)-1]...))
+	q := reports.Query{CompanyID: s.company, Name: reports.Channels, Start: "2026-03-01", End: "2026-03-31", Model: models.Markov}
+	for _, by := range []reports.By{reports.ByDay, reports.ByMonth} {
+		q.By = by
+		s.report(q)
+	}
+	s.Sum(s.company, s.order("2026-03-02", 100, channels[len(channels)-1]))
+	for _, by := range []reports.By{reports.ByDay, reports.ByMonth} {
+		q.By = by
+		if _, err := s.DB.Report(t.Context(), q); !errors.Is(err, reports.ErrTooManyChannels) {
+			t.Errorf("by %s: %v, want %v", by, err, reports.ErrTooManyChannels)
+		}
+	}
+	q.Model = models.Shapley
+	s.report(q)
+}
