@@ -1,8 +1,8 @@
 # The few commands of this project; `make help` lists them.
-.PHONY: help run build sdk check lint test mutate vulnerabilities bench bench-sdk prove needs screenshots fuzz fuzz-api
+.PHONY: help run build sdk check lint test test-browsers mutate vulnerabilities bench bench-sdk bench-peers prove needs screenshots fuzz fuzz-api
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## build everything, start it, show a sale being attributed
 	bin/tributary dev
@@ -20,10 +20,14 @@ check: ## format, vet, lint and unit tests, in under a minute
 	CI= go test -short ./...
 
 lint: # which linters, and every exception with its reason: .golangci.yml
-	go tool -modfile=.ci/golangci-lint.mod golangci-lint run ./...
+	go tool -modfile=.ci/golangci-lint.mod golangci-lint run --build-tags browsers ./...
+	@go -C .ci/peers vet . # a module of its own
 
 test: needs sdk ## everything: race detector, real browser, real Kafka, real PostgreSQL
 	@.ci/test
+
+test-browsers: sdk ## the SDK in Firefox, WebKitGTK, Deno and Bun, and in shops made with React and Next.js (Debian; about 12 minutes)
+	@.ci/browsers
 
 mutate: ## mutants of the pure packages that no test kills; fails under 97 % killed or 95 % covered (PKG=internal/facts: one)
 	@go run ./internal/mutate $(PKG)
@@ -39,6 +43,9 @@ bench: ## the benchmarks; each states its baseline beside it
 
 bench-sdk: ## what the browser SDK costs, beside its budgets and others' packages (needs npm)
 	go run ./sdk-js/bench
+
+bench-peers: ## what the Go SDK costs, beside Segment's and PostHog's
+	go -C .ci/peers run .
 
 prove: ## real Kafka and services broken in every way, checked by a linearizability checker; writes docs/proof.md (about 40 minutes)
 	go run ./cmd/prove

@@ -1,6 +1,7 @@
 package admin_test
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -65,6 +66,7 @@ func TestReferencePageIsDrawnFromThisServerAlone(t *testing.T) {
 		if got, want := page.MustElement(".servers select").MustProperty("value").String(), strings.TrimSuffix(path, "/docs"); got != want {
 			t.Errorf("%s: the chosen server is %s", path, got)
 		}
+		devtest.Axe(t, page, fmt.Sprintf("%s at %d px", path, width))
 		mu.Lock()
 		defer mu.Unlock()
 		if len(complaints) > 0 {

@@ -117,6 +117,10 @@ func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, from *payer, now time.Tim
 	d.durable, d.attempt = produce.Kafka, new(attempt)
 	d.arrival = s.arrival(ctx, from.address, c, now, batch.SentAt, via)
 	d.arrival.sender = by
+	d.origin = requestOf(ctx).headers.origin
+	if batch.Dropped != (core.Dropped{}) {
+		d.stream = streamOf(batch, c) // before its events are scrubbed
+	}
 	s.setVisitorCookie(ctx, d)
 	return d, nil
 }

@@ -25,6 +25,9 @@ type delivery struct {
 	ends     []int         // of their records, in the parcel's buffer
 	events   *produce.Parcel
 	rejected *produce.Parcel // dead letters
+	told     *produce.Parcel // the notice
+	origin   []byte          // the page's, as the header has it
+	stream   string          // of a batch that tells what its sender gave up
 	others   []*attempt      // of requests that carry some of the same events
 	err      error
 }
@@ -134,6 +137,9 @@ func (d *delivery) send() error {
 	if err == nil && d.hasDuplicate() && d.server.batcher.Spools(wire.TopicEvents, d.arrival.company.CompanyID, d.deadline) {
 		d.durable = produce.Spooled // the first copy may be there alone
 	}
+	if err == nil {
+		err = d.tell()
+	}
 	return err
 }
 
@@ -180,7 +186,7 @@ func (d *delivery) finish(ok bool) {
 // again.
 func (d *delivery) end() {
 	d.finish(false)
-	for _, p := range []*produce.Parcel{d.events, d.rejected} {
+	for _, p := range []*produce.Parcel{d.events, d.rejected, d.told} {
 		if p != nil {
 			p.Release()
 		}
@@ -188,5 +194,5 @@ func (d *delivery) end() {
 	if d.arrival.recent != nil {
 		d.arrival.recent.Release()
 	}
-	d.events, d.rejected, d.arrival.recent = nil, nil, nil
+	d.events, d.rejected, d.told, d.arrival.recent = nil, nil, nil, nil
 }

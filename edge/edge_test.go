@@ -289,6 +289,9 @@ func (s *stand) events() []wire.Event {
 	s.t.Helper()
 	var events []wire.Event
 	for _, r := range s.log(wire.TopicEvents) {
+		if wire.IsNotice(r.Value) {
+			continue
+		}
 		var e wire.Event
 		decoder := json.NewDecoder(bytes.NewReader(r.Value))
 		decoder.DisallowUnknownFields()
@@ -301,6 +304,22 @@ func (s *stand) events() []wire.Event {
 		events = append(events, e)
 	}
 	return events
+}
+
+// notices are what the edge told of events that are not in events.v1.
+func (s *stand) notices() (list []wire.Notice) {
+	s.t.Helper()
+	for _, r := range s.log(wire.TopicEvents) {
+		if !wire.IsNotice(r.Value) {
+			continue
+		}
+		var n wire.Notice
+		if err := json.Unmarshal(r.Value, &n); err != nil {
+			s.t.Fatalf("%v in %s", err, r.Value)
+		}
+		list = append(list, n)
+	}
+	return list
 }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }

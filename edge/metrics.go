@@ -26,6 +26,7 @@ type metrics struct {
 	redactedBytes prometheus.Counter // of rejected events
 
 	refusedConnections prometheus.Counter
+	untold             prometheus.Counter // requests whose repeats could not be made known
 	taken              prometheus.Counter // events that are ok, found once
 	answeredEvents     prometheus.Counter // requests of the route events that are answered 200
 }
@@ -87,6 +88,9 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 		refusedConnections: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "tributary", Subsystem: "edge", Name: "connections_refused_total", Help: "Connections closed at once, since the edge, their address or their network had too many.",
 		}),
+		untold: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: "tributary", Subsystem: "edge", Name: "notices_lost_total", Help: "Requests of repeated events alone whose repeats are in no count, since Kafka did not answer.",
+		}),
 		redactedBytes: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "tributary", Subsystem: "edge", Name: "redacted_bytes_total", Help: "Bytes of rejected events that were redacted for dead letters.",
 		}),
@@ -107,7 +111,7 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 	}
 	m.taken = m.events.WithLabelValues(string(statusOK))
 	m.answeredEvents = m.requests.WithLabelValues(routeEvents, strconv.Itoa(fasthttp.StatusOK))
-	registry.MustRegister(m.produceTime, m.produceSize, m.queuedBytes, m.redactedBytes, m.refusedConnections,
+	registry.MustRegister(m.produceTime, m.produceSize, m.queuedBytes, m.redactedBytes, m.refusedConnections, m.untold,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: "tributary", Subsystem: "edge", Name: "directory_age_seconds",
 			Help: "Since Kafka last said that the directory is complete; -1 before that.",

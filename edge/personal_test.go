@@ -125,7 +125,7 @@ func TestPersonalValuesReachNeitherKafkaNorTheLog(t *testing.T) {
 	}
 	s.post(200, batchOf(asJSON(t, p.phone()), asJSON(t, []any{p.email("%s@x.com")}), asJSON(t, []any{"r1", p.phone(), nil, "PAGE_VIEW", nil, nil, flat})))
 
-	s.eventually("the click is written", func() bool { return len(s.log(wire.TopicEvents)) == 4 })
+	s.eventually("the click is written", func() bool { return len(s.events()) == 4 })
 	var written bytes.Buffer
 	records := map[string][]kafka.Record{wire.TopicEvents: s.log(wire.TopicEvents), wire.TopicRejected: s.log(wire.TopicRejected)}
 	rejections := 0

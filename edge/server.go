@@ -14,6 +14,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/tributary-io/tributary/internal/agent"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/produce"
 )
@@ -28,6 +29,7 @@ type Server struct {
 	inflater   *inflater
 	pools      *pools
 	bots       *bots
+	agents     agent.Known
 	known      *knownNetworks
 	signer     *identity.Signer
 	seed       maphash.Seed // of the keys in the tables below

@@ -3,11 +3,11 @@ package processor
 import (
 	"context"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/tributary-io/tributary/internal/agent"
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/ledger"
@@ -31,6 +31,14 @@ type Tx interface {
 	WidenSightings(ctx context.Context, companyID string, sightings []facts.Sighting) error
 	DeleteSightings(ctx context.Context, companyID string, d facts.VisitorDay) ([]facts.Key, error)
 	CountDelivery(ctx context.Context, companyID string, counts []facts.DeliveryCount) error
+	CountSources(ctx context.Context, companyID string, counts []facts.SourceCount) error
+	DeliveryDays(ctx context.Context, companyID string, days []facts.DeliveryDay) ([]facts.DeliveryDay, error)
+	PutDeliveryDays(ctx context.Context, companyID string, days []facts.DeliveryDay) error
+	KnownSeen(ctx context.Context, companyID string, seen []facts.Seen) (map[string]bool, error)
+	InsertSeen(ctx context.Context, companyID string, seen []facts.Seen) error
+	Streams(ctx context.Context, companyID string, streams []facts.Stream) ([]facts.Stream, error)
+	PutStreams(ctx context.Context, companyID string, streams []facts.Stream) error
+	ForgetDelivery(ctx context.Context, companyID string, whole, rest time.Time, limit int) error
 	Shoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (map[facts.ShopperKey]facts.Stage, error)
 	PutShoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) error
 	AddTraffic(ctx context.Context, companyID string, traffic []facts.Traffic) error
@@ -133,7 +141,8 @@ type companyBatch struct {
 	decisions  []facts.Decision
 	statements []facts.Statement
 	payments   []facts.Payment
-	rejected   map[deliveryDay]int64 // how many records were rejected
+	notices    []facts.Notice
+	rejected   []once // records that were rejected
 }
 
 // applied is what a transaction did.
@@ -144,6 +153,7 @@ type applied struct {
 	queued            int                 // orders that were queued
 	statements        int                 // statements that are to be closed
 	days              map[companyDay]bool // of orders that may have changed
+	found             deliveryFound
 }
 
 // orderRef names an order.
@@ -195,7 +205,7 @@ func (p *Processor) transact(ctx context.Context, b batch, f func(a *application
 			return err
 		}
 		for _, c := range b.companies {
-			a := newApplication(tx, b, c, &done)
+			a := newApplication(tx, b, c, &p.agents, &done)
 			if err := f(a); err != nil {
 				return fmt.Errorf("company %s: %w", a.company, err)
 			}
@@ -244,21 +254,17 @@ type application struct {
 
 	concerned  map[string]facts.Cause // by order id: the orders to compute, and why
 	summed     summing
-	deliveries map[deliveryDay]int64
+	deliveries deliveries
+	fresh      []facts.Event // that were stored now
+	agents     *agent.Known
 }
 
-// deliveryDay names one count of facts.DeliveryCount.
-type deliveryDay struct {
-	day     time.Time // midnight UTC
-	outcome string
-}
-
-func newApplication(tx Tx, b batch, c companyBatch, done *applied) *application {
+func newApplication(tx Tx, b batch, c companyBatch, agents *agent.Known, done *applied) *application {
 	a := &application{
-		companyBatch: c, tx: tx, company: c.index.CompanyID(), now: b.now, factsOnly: b.factsOnly, queued: b.queued, done: done,
-		concerned: map[string]facts.Cause{}, deliveries: map[deliveryDay]int64{}, summed: newSumming(),
+		companyBatch: c, tx: tx, agents: agents, company: c.index.CompanyID(), now: b.now, factsOnly: b.factsOnly, queued: b.queued, done: done,
+		concerned: map[string]facts.Cause{}, deliveries: newDeliveries(), summed: newSumming(),
 	}
-	maps.Copy(a.deliveries, c.rejected)
+	a.deliveries.once = append(a.deliveries.once, c.rejected...)
 	return a
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
@@ -18,9 +17,6 @@ import (
 // visitors were seen, and finds the orders that the events concern.
 func (a *application) storeEvents(ctx context.Context) error {
 	chosen, others := facts.ChooseCopies(a.events)
-	for _, c := range others {
-		a.countEvents(c.ReceivedAt, facts.DeliveryDuplicate, 1)
-	}
 	inserted, err := a.tx.InsertEvents(ctx, a.company, chosen)
 	if err != nil {
 		return err
@@ -28,9 +24,10 @@ func (a *application) storeEvents(ctx context.Context) error {
 	var fresh, again []facts.Event
 	for _, e := range chosen {
 		if inserted[e.ID] {
-			a.countEvents(e.ReceivedAt, facts.DeliveryStored, 1)
+			from := a.sourceOf(&e)
+			a.deliveries.add(e.ReceivedAt, facts.DeliveryStored, 1, from)
 			if e.Late() {
-				a.countEvents(e.ReceivedAt, facts.DeliveryLate, 1)
+				a.deliveries.add(e.ReceivedAt, facts.DeliveryLate, 1, from)
 				a.done.late++
 			}
 			fresh = append(fresh, e)
@@ -38,6 +35,8 @@ func (a *application) storeEvents(ctx context.Context) error {
 			again = append(again, e)
 		}
 	}
+	a.fresh = fresh
+	a.repeatedInBatch(chosen, others)
 	a.done.stored += len(fresh)
 	a.done.duplicate += len(a.events) - len(fresh)
 	if err := a.tx.WidenSightings(ctx, a.company, facts.Sightings(fresh)); err != nil {
@@ -66,18 +65,10 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 	for _, e := range events {
 		old := stored[e.EventID]
 		if !e.Copy().Before(old) {
-			a.countEvents(e.ReceivedAt, facts.DeliveryDuplicate, 1)
+			a.repeated(e.Digest(), old, e.ReceivedAt, a.sourceOf(&e))
 			continue
 		}
-		a.countEvents(old.ReceivedAt, facts.DeliveryStored, -1)
-		a.countEvents(old.ReceivedAt, facts.DeliveryDuplicate, 1)
-		a.countEvents(e.ReceivedAt, facts.DeliveryStored, 1)
-		if old.Late {
-			a.countEvents(old.ReceivedAt, facts.DeliveryLate, -1)
-		}
-		if e.Late() {
-			a.countEvents(e.ReceivedAt, facts.DeliveryLate, 1)
-		}
+		a.replaced(old, &e)
 		replacing = append(replacing, e)
 		for _, d := range append(old.Days(), e.Copy().Days()...) {
 			days[d] = true
@@ -236,19 +227,4 @@ func (a *application) storeDecisions(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// countEvents adds n events to a count of the day on which they were received.
-func (a *application) countEvents(at time.Time, outcome string, n int64) {
-	a.deliveries[deliveryDay{facts.DayOf(at), outcome}] += n
-}
-
-func (a *application) countDelivery(ctx context.Context) error {
-	var counts []facts.DeliveryCount
-	for d, n := range a.deliveries {
-		if n != 0 {
-			counts = append(counts, facts.DeliveryCount{Day: d.day, Outcome: d.outcome, Events: n})
-		}
-	}
-	return a.tx.CountDelivery(ctx, a.company, counts)
 }

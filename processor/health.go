@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/sdk/core"
 )
 
 // metrics are the processor's own; partitionCollector has those of partitions.
@@ -24,6 +25,10 @@ type metrics struct {
 	retries      prometheus.Counter
 	hintsDropped prometheus.Counter
 	setAside     prometheus.Counter
+	dropped      *prometheus.CounterVec
+	missing      prometheus.Counter
+	came         prometheus.Counter
+	unfollowed   prometheus.Counter
 	checks       prometheus.Counter
 	checksFailed prometheus.Counter
 	seconds      prometheus.Histogram
@@ -45,6 +50,10 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 		retries:      prometheus.NewCounter(prometheus.CounterOpts{Name: name("retries_total"), Help: "Attempts repeated after a failure, such as a database outage."}),
 		hintsDropped: prometheus.NewCounter(prometheus.CounterOpts{Name: name("hints_dropped_total"), Help: "Hints for live views that were not published."}),
 		setAside:     prometheus.NewCounter(prometheus.CounterOpts{Name: name("orders_set_aside_total"), Help: "Queued orders whose outcome could not be stored."}),
+		dropped:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("events_dropped_total"), Help: "Events that senders gave up themselves, as they say, by reason."}, []string{"reason"}),
+		missing:      prometheus.NewCounter(prometheus.CounterOpts{Name: name("events_missing_total"), Help: "Numbers that senders left out: events that had not come when a later one of their sender did."}),
+		came:         prometheus.NewCounter(prometheus.CounterOpts{Name: name("events_missing_came_total"), Help: "Of those: events that came later, or that their sender says it gave up."}),
+		unfollowed:   prometheus.NewCounter(prometheus.CounterOpts{Name: name("streams_unfollowed_total"), Help: "Senders' numberings that were not looked at, about: too many of a company's day, or not to be believed."}),
 		checks:       prometheus.NewCounter(prometheus.CounterOpts{Name: name("books_checks_total"), Help: "Comparisons of credits with approved orders, each of a company's days."}),
 		checksFailed: prometheus.NewCounter(prometheus.CounterOpts{Name: name("books_checks_failed_total"), Help: "Comparisons of credits with approved orders that could not be made."}),
 		seconds:      prometheus.NewHistogram(prometheus.HistogramOpts{Name: name("batch_seconds"), Help: "Time of a batch, reading to commit.", Buckets: prometheus.ExponentialBuckets(0.002, 2, 14)}),
@@ -60,11 +69,14 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 	for _, fault := range knownFaults {
 		m.rejected.WithLabelValues(fault.Error())
 	}
+	for _, reason := range core.DropReasons() {
+		m.dropped.WithLabelValues(reason)
+	}
 	for _, topic := range inputs {
 		m.records.WithLabelValues(topic)
 	}
-	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.late, m.orders, m.fenced, m.retries, m.hintsDropped, m.setAside, m.checks, m.checksFailed, m.seconds,
-		m.removed, m.retainFailures)
+	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.late, m.orders, m.fenced, m.retries, m.hintsDropped, m.setAside,
+		m.dropped, m.missing, m.came, m.unfollowed, m.checks, m.checksFailed, m.removed, m.retainFailures, m.seconds)
 	return m
 }
 
@@ -85,6 +97,12 @@ func (m *metrics) addBatch(took time.Duration, records []record, done applied) {
 	m.late.Add(float64(done.late))
 	m.duplicate.Add(float64(done.duplicate))
 	m.orders.Add(float64(len(done.computed)))
+	for reason, n := range done.found.droppedFor {
+		m.dropped.WithLabelValues(reason).Add(float64(n))
+	}
+	m.missing.Add(float64(done.found.missing))
+	m.came.Add(float64(done.found.came))
+	m.unfollowed.Add(float64(done.found.unfollowed))
 }
 
 // readyTimeout bounds how long /readyz waits for Kafka and Postgres.

@@ -31,7 +31,8 @@ type record struct {
 // parsedEvent is what readEvent made of a record.
 type parsedEvent struct {
 	facts.Event
-	err error
+	notice *facts.Notice // the record is no event
+	err    error
 }
 
 // size is how many bytes a record counts for in the read-ahead.
@@ -381,8 +382,7 @@ func (o *owner) rejectRecord(ctx context.Context, r record, cause error) error {
 		}
 		b := batch{clusterID: o.clusterID, moves: o.moves([]record{r}), now: o.Now().UTC()}
 		if index := rules[company]; index != nil {
-			counted := deliveryDay{facts.DayOf(b.now), facts.DeliveryRejected + codeUnstorable}
-			b.companies = []companyBatch{{index: index, rejected: map[deliveryDay]int64{counted: 1}}}
+			b.companies = []companyBatch{{index: index, rejected: []once{onceRejected(o.clusterID, o.partition, r, codeUnstorable, b.now)}}}
 		}
 		_, err = o.apply(ctx, b)
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tributary-io/tributary/internal/agent"
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -161,6 +162,7 @@ type Processor struct {
 	transactions chan struct{} // holds one value for each transaction that runs
 	readAhead    *readAhead
 	books        *conservation
+	agents       agent.Known
 
 	mu         sync.Mutex                    // of the two maps
 	rules      map[string]*attribution.Index // by company

@@ -45,12 +45,12 @@ func (o *owner) readBatch(ctx context.Context, records []record) (batch, []rejec
 			company = "" // no company's id looks like this
 		}
 		if companies[company] == nil {
-			companies[company] = &companyBatch{rejected: map[deliveryDay]int64{}}
+			companies[company] = &companyBatch{}
 		}
 		if err := readInto(r, company, companies[company]); err != nil {
 			code := codeOf(err)
 			rejected = append(rejected, rejection{r, code, code})
-			companies[company].rejected[deliveryDay{facts.DayOf(b.now), facts.DeliveryRejected + code}]++
+			companies[company].rejected = append(companies[company].rejected, onceRejected(o.clusterID, o.partition, r, code, b.now))
 			continue
 		}
 		recordsOf[company] = append(recordsOf[company], r)
@@ -88,7 +88,7 @@ func (c *companyBatch) refuseExpired(now time.Time) {
 	c.events = slices.DeleteFunc(c.events, func(e facts.Event) bool {
 		expired := attribution.Expired(&e, from)
 		if expired {
-			c.rejected[deliveryDay{facts.DayOf(e.ReceivedAt), facts.DeliveryRejected + codeExpired}]++
+			c.rejected = append(c.rejected, once{id: digestOf("expired", e.Digest()), at: e.ReceivedAt, outcome: facts.DeliveryRejected + codeExpired, events: 1})
 		}
 		return expired
 	})
@@ -122,6 +122,13 @@ func readInto(r record, company string, into *companyBatch) error {
 		if e.err != nil {
 			return e.err
 		}
+		if e.notice != nil {
+			if e.notice.CompanyID != company {
+				return facts.ErrOtherCompany
+			}
+			into.notices = append(into.notices, *e.notice)
+			return nil
+		}
 		if e.CompanyID != company {
 			return facts.ErrOtherCompany
 		}
@@ -146,11 +153,15 @@ func readEvent(value []byte) *parsedEvent {
 	if hasNUL(value) {
 		return &parsedEvent{err: errCharacter}
 	}
+	if wire.IsNotice(value) {
+		n, err := facts.ParseNotice(value)
+		return &parsedEvent{notice: &n, err: err}
+	}
 	e, err := facts.ParseEvent(value)
 	if err == nil {
 		e.Pack()
 	}
-	return &parsedEvent{e, err}
+	return &parsedEvent{Event: e, err: err}
 }
 
 // readCommerce adds a record of commerce.v1 to its company's part of the batch.

@@ -29,7 +29,8 @@ type got struct {
 type edge struct {
 	*httptest.Server
 	mu      sync.Mutex
-	status  int // of every answer
+	status  int    // of every answer
+	key     string // that a request must bring; empty: none
 	known   map[string]bool
 	changed chan struct{}
 	so      seen
@@ -77,6 +78,11 @@ func (e *edge) take(w http.ResponseWriter, r *http.Request) {
 	e.so.requests++
 	e.so.types = append(e.so.types, r.Header.Get("Content-Type"))
 	e.so.cookies = append(e.so.cookies, map[bool]string{true: "+", false: "-"}[r.Header.Get("Cookie") != ""])
+	if e.key != "" && r.Header.Get("Authorization") != "Bearer "+e.key {
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = io.WriteString(w, `{"error":{"code":"unauthorized","message":"another key"}}`)
+		return
+	}
 	var results []string
 	for _, item := range batch.Items {
 		g := got{Event: item.Event, raw: item.Raw, text: item.Text}

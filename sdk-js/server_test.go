@@ -106,6 +106,35 @@ func TestTheServersClientInNode(t *testing.T) {
 	}
 }
 
+// A refused key may be replaced: what waits is kept, and goes with the next one.
+func TestARotatedKeyLosesNothing(t *testing.T) {
+	devtest.NeedsIntegration(t)
+	dir := packages(t)
+	e := newEdge(t, filepath.Join(dir, "dist"))
+	e.key = "new"
+	got := node(t, dir, "-e", `
+		const { Client } = require("@tributary-io/sdk/server");
+		const said = [];
+		let key = "old";
+		const client = new Client({ companyId: "loja", endpoint: "`+e.URL+`/t", apiKey: () => key, maxEvents: 3, onError: (e) => said.push(e.code) });
+		(async () => {
+			for (const name of ["ONE", "TWO", "THREE", "FOUR"]) client.track(name); // the fourth is not taken
+			const refused = await client.flush();
+			key = "new";
+			console.log(refused, await client.close(), said.join());
+		})()`)
+	if got != "false true full,unauthorized" || names(e.seen().events) != "ONE TWO THREE" {
+		t.Errorf("prints %q, events %s", got, names(e.seen().events))
+	}
+	// A key that stays wrong keeps no process alive.
+	if got := node(t, dir, "-e", `
+		const { Client } = require("@tributary-io/sdk/server");
+		const client = new Client({ companyId: "loja", endpoint: "`+e.URL+`/t", apiKey: "old", onError: (e) => console.log(e.code) });
+		client.track("ONE")`); got != "unauthorized" {
+		t.Errorf("prints %q", got)
+	}
+}
+
 // hostScript is a host without a page, as a sandbox for a shop's pixels: it dies at a random
 // moment, and its storage and transport are asynchronous. What it was told to store is stored.
 const hostScript = `

@@ -13,7 +13,7 @@ func TestVisitsThatAreLeftAtOnce(t *testing.T) {
 	dist := build(t, true)
 	for _, kind := range visits.Kinds() {
 		t.Run(kind.Name, func(t *testing.T) {
-			o, err := visits.Do(t.Context(), kind, 50, dist, t.TempDir())
+			o, err := visits.Do(t.Context(), kind, 50, dist, visits.InChromium(t.TempDir()))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-// Command peers measures the Go SDK beside posthog-go: what an event costs the
+// Command peers measures the Go SDK beside posthog-go and Segment's analytics-go: what an event costs the
 // program, what waits in memory while the endpoint is away, and what a SIGKILL
 // loses. The endpoint is another process on this machine. It prints a table.
 package main
@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/posthog/posthog-go"
+	analytics "gopkg.in/segmentio/analytics-go.v3"
 
 	"github.com/tributary-io/tributary/sdk"
 )
@@ -44,6 +45,7 @@ var libraries = []struct {
 	{"sdk", func(endpoint, _ string) (sender, error) { return openSDK(endpoint, "") }},
 	{"sdk, QueueDir", openSDK},
 	{"posthog-go", openPostHog},
+	{"analytics-go", openSegment},
 }
 
 func openSDK(endpoint, dir string) (sender, error) {
@@ -68,6 +70,17 @@ func openPostHog(endpoint, _ string) (sender, error) {
 	}
 	call := func(n int) error {
 		return c.Enqueue(posthog.Capture{DistinctId: "c-42", Event: "NOTE", Properties: payload(n)})
+	}
+	return sender{call, func() { _ = c.Close() }}, nil
+}
+
+func openSegment(endpoint, _ string) (sender, error) {
+	c, err := analytics.NewWithConfig("bench", analytics.Config{Endpoint: endpoint, Logger: quiet{}})
+	if err != nil {
+		return sender{}, err
+	}
+	call := func(n int) error {
+		return c.Enqueue(analytics.Track{UserId: "c-42", Event: "NOTE", Properties: payload(n)})
 	}
 	return sender{call, func() { _ = c.Close() }}, nil
 }

@@ -2,10 +2,12 @@ package dashboard
 
 import (
 	"encoding/json"
-	"fmt"
+	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -46,6 +48,7 @@ func (s *Server) auditPage(w http.ResponseWriter, r *http.Request, v pageRequest
 		return
 	}
 	page := auditPage{head: v.head(v.lang.T("audit.title"), "audit")}
+	page.File = storePath(auditPath+csvEnding, v.current.CompanyID, "kind", kind)
 	if len(list) > auditPerPage {
 		list = list[:auditPerPage]
 		page.Older = storePath(auditPath, v.current.CompanyID, "kind", kind, "before", list[len(list)-1].ID)
@@ -56,8 +59,9 @@ func (s *Server) auditPage(w http.ResponseWriter, r *http.Request, v pageRequest
 	}
 	zone := zoneOf(v.current.Timezone)
 	for _, e := range list {
+		d := details{l: v.lang, zone: zone, names: e.Names}
 		page.List = append(page.List, auditRow{When: v.lang.Instant(e.At.In(zone)), Who: actorWords(v.lang, e), What: textOf(v.lang, "audit.action."+e.Action, e.Action),
-			Subject: e.Subject, Detail: detailWords(e.Detail)})
+			Subject: d.subject(e), Detail: d.words(e.Detail)})
 	}
 	s.render(w, r, http.StatusOK, "audit.html", page)
 }
@@ -76,41 +80,97 @@ func actorWords(l *lang.Printer, e commerce.AuditEntry) string {
 	return e.Actor
 }
 
-// detailWords writes an entry's details as "name: value", by name. What a change
-// was from and to is written with an arrow.
-func detailWords(detail string) string {
+// detailKinds are the beginnings of the texts of details whose values are words of ours.
+var detailKinds = map[string]string{"role": "role.", "environment": "nav.", "decision": "audit.decision_", "type": "keys.type_", "unproven": "settings.unproven_",
+	"payout_rule": "settings.rule_", "consent_policy": "settings.consent_", "frequency": "costs.frequency_"}
+
+// details writes an entry's details.
+type details struct {
+	l     *lang.Printer
+	zone  *time.Location
+	names map[string]string
+}
+
+// words writes details as "name: value", by name. What a change was from and to is
+// written with an arrow.
+func (d details) words(detail string) string {
 	var values map[string]any
 	if json.Unmarshal([]byte(detail), &values) != nil {
 		return ""
 	}
 	var words []string
 	for name, value := range values {
-		text := detailValue(value)
+		text := d.value(name, value)
 		if change, ok := value.(map[string]any); ok && len(change) == 2 && change["from"] != nil {
-			text = detailValue(change["from"]) + " → " + detailValue(change["to"])
+			text = d.value(name, change["from"]) + " → " + d.value(name, change["to"])
 		}
 		if text != "" {
-			words = append(words, name+": "+text)
+			words = append(words, textOf(d.l, "audit.d_"+name, textOf(d.l, "settings."+name, name))+": "+text)
 		}
 	}
 	slices.Sort(words)
-	return strings.Join(words, ", ")
+	return strings.Join(words, "; ")
 }
 
-func detailValue(value any) string {
+func (d details) value(name string, value any) string {
 	switch value := value.(type) {
 	case nil:
 		return ""
 	case string:
-		return value
+		return d.text(name, value)
 	case float64:
-		return fmt.Sprint(value)
+		if name == "value_minor" {
+			return d.l.Money(int64(value), commerce.BRL)
+		}
+		return strconv.FormatFloat(value, 'f', -1, 64)
 	case bool:
-		return fmt.Sprint(value)
+		return d.l.T("audit." + map[bool]string{true: "yes", false: "no"}[value])
+	case []any:
+		var list []string
+		for _, one := range value {
+			list = append(list, d.value(name, one))
+		}
+		if len(list) == 0 {
+			return "–"
+		}
+		return strings.Join(list, ", ")
+	case map[string]any:
+		var list []string
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			list = append(list, textOf(d.l, "settings."+key, key)+" "+d.value(key, value[key]))
+		}
+		return strings.Join(list, ", ")
 	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		return ""
+	return ""
+}
+
+// text writes a value that is a text: a name for an id, a date and a word of ours as the
+// language has it, all else as it is.
+func (d details) text(name, value string) string {
+	if known := d.names[value]; known != "" {
+		return known
 	}
-	return string(text)
+	if kind := detailKinds[name]; kind != "" && value != "" {
+		return textOf(d.l, kind+value, value)
+	}
+	if at, err := time.Parse(time.RFC3339Nano, value); err == nil {
+		return d.l.Time(at.In(d.zone))
+	}
+	if _, err := time.Parse(time.DateOnly, value); err == nil {
+		return d.l.Day(value)
+	}
+	return value
+}
+
+// subject is what an entry is about, where that has a name: an id says nothing to people.
+func (d details) subject(e commerce.AuditEntry) string {
+	switch {
+	case d.names[e.Subject] != "":
+		return d.names[e.Subject]
+	case strings.HasPrefix(e.Action, "order."):
+		return d.l.T("order.title", e.Subject)
+	case e.Action == "statement.close":
+		return d.text("", e.Subject)
+	}
+	return ""
 }

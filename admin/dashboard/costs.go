@@ -68,6 +68,7 @@ func (s *Server) costForm(v pageRequest, now commerce.AdditionalCost, typed map[
 func (s *Server) showCosts(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page costsPage) {
 	v.here = storePath(costsPath, v.current.CompanyID)
 	page.head = v.head(v.lang.T("costs.title"), "costs")
+	page.File = storePath(costsPath+csvEnding, v.current.CompanyID)
 	list, err := s.db.AdditionalCosts(r.Context(), v.current.CompanyID, commerce.CostFilter{}, mostCosts)
 	if err != nil {
 		s.unavailable(w, r, err)

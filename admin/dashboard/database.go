@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/signs"
 )
@@ -84,6 +85,9 @@ type rules interface {
 	RegisterInfluencer(ctx context.Context, author commerce.Author, r commerce.Registration, random io.Reader) (commerce.Registered, error)
 	UpdateInfluencer(ctx context.Context, author commerce.Author, name, category string) error
 	ArchiveInfluencer(ctx context.Context, author commerce.Author, name, campaignID string) (commerce.Archived, error)
+	// UnprovenOf returns what SetUnproven set last; empty: what the company does.
+	UnprovenOf(ctx context.Context, companyID, influencerID string) (string, error)
+	SetUnproven(ctx context.Context, author commerce.Author, name, unproven string) error
 	AddCoupon(ctx context.Context, author commerce.Author, campaignID string, terms commerce.CouponTerms, random io.Reader) (commerce.Coupon, error)
 	DeleteCoupon(ctx context.Context, author commerce.Author, campaignID, code string) ([]commerce.Coupon, error)
 	AddCost(ctx context.Context, author commerce.Author, name, campaignID string, terms commerce.CostTerms, random io.Reader) (influencerID string, cost commerce.Cost, err error)
@@ -122,6 +126,9 @@ type sales interface {
 type reporting interface {
 	// Report may return reports.ErrTooManyRows.
 	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
+	// LinkClicks returns how often short links were opened on each day of a span, both
+	// days inclusive.
+	LinkClicks(ctx context.Context, companyID string, codes []string, from, to string) ([]facts.Clicks, error)
 	// Signs looks for signs in the orders of some days; it reads up to signs.MostOrders.
 	Signs(ctx context.Context, companyID, from, to string) (*signs.Report, error)
 }

@@ -15,17 +15,28 @@ const deliveryPath = "/dashboard/delivery"
 
 // outcomes are what becomes of events, in the order in which they are shown
 // (docs/reports.md).
-var outcomes = []string{"stored", "duplicate", "late", "rejected"}
+var outcomes = []string{"stored", "duplicate", "late", "rejected", "dropped", "missing"}
 
 // deliveryPage is what templates/delivery.html shows.
 type deliveryPage struct {
 	head
-	Span    spanForm
-	Tiles   []tile
-	Chart   *chart
-	Reasons []reasonRow // why events were rejected, the most frequent first
-	Empty   bool
-	Install string
+	Span       spanForm
+	Tiles      []tile
+	Chart      *chart
+	Reasons    []reasonRow // why events were rejected, the most frequent first
+	Dropped    []reasonRow // why senders gave events up
+	Sources    []sourceRow // from where events come, the most frequent first
+	Meaning    []string    // the outcomes
+	Unfollowed string      // streams that were not looked at; empty: none
+	Empty      bool
+	Install    string
+}
+
+// sourceRow is what came from one origin by one family of browsers.
+type sourceRow struct {
+	Origin, Browser                      string
+	Stored, Duplicate, Rejected, Dropped string
+	events                               decimal.Decimal
 }
 
 type reasonRow struct {
@@ -44,6 +55,10 @@ func (s *Server) delivery(w http.ResponseWriter, r *http.Request, v pageRequest)
 	if err == nil {
 		found, err = s.report(r, a, reports.Delivery, a.By)
 	}
+	var from *reports.Report
+	if err == nil {
+		from, err = s.report(r, a, reports.Sources, reports.ByTotal)
+	}
 	if err != nil {
 		s.refuse(w, r, err)
 		return
@@ -51,13 +66,14 @@ func (s *Server) delivery(w http.ResponseWriter, r *http.Request, v pageRequest)
 	page := deliveryPage{head: v.head(v.lang.T("delivery.title"), "delivery"), Span: a.formOf(v, deliveryPath, true, false, nil), Install: storePath(installPath, v.current.CompanyID)}
 	page.Span.CSV = a.address(reportPath, "report", string(reports.Delivery))
 	page.fill(v, found)
+	page.addSources(v, from)
 	s.render(w, r, http.StatusOK, "delivery.html", page)
 }
 
 // fill sums the report by outcome, by period and by reason.
 func (page *deliveryPage) fill(v pageRequest, found *reports.Report) {
 	events := found.Spec.Column("events")
-	totals, periods, reasons := map[string]decimal.Decimal{}, map[string]map[string]decimal.Decimal{}, map[string]decimal.Decimal{}
+	totals, periods, reasons := map[string]decimal.Decimal{}, map[string]map[string]decimal.Decimal{}, map[string]map[string]decimal.Decimal{}
 	for _, row := range found.Rows {
 		outcome, n := row.Texts[0], row.Sums[events]
 		totals[outcome] = totals[outcome].Add(n)
@@ -66,7 +82,10 @@ func (page *deliveryPage) fill(v pageRequest, found *reports.Report) {
 		}
 		periods[row.Period][outcome] = periods[row.Period][outcome].Add(n)
 		if row.Texts[1] != "" {
-			reasons[row.Texts[1]] = reasons[row.Texts[1]].Add(n)
+			if reasons[outcome] == nil {
+				reasons[outcome] = map[string]decimal.Decimal{}
+			}
+			reasons[outcome][row.Texts[1]] = reasons[outcome][row.Texts[1]].Add(n)
 		}
 	}
 	whole := found.Totals.Sums[events]
@@ -87,10 +106,49 @@ func (page *deliveryPage) fill(v pageRequest, found *reports.Report) {
 	for _, outcome := range outcomes[1:] {
 		page.Chart.More = append(page.Chart.More, v.lang.T("delivery."+outcome))
 	}
-	for reason, n := range reasons {
-		page.Reasons = append(page.Reasons, reasonRow{Reason: reason, Events: count(n), Part: v.lang.Share(n, totals["rejected"]), Percent: part(n, totals["rejected"]), events: n})
+	rows := func(outcome string) (list []reasonRow) {
+		for reason, n := range reasons[outcome] {
+			list = append(list, reasonRow{Reason: reason, Events: count(n), Part: v.lang.Share(n, totals[outcome]), Percent: part(n, totals[outcome]), events: n})
+		}
+		slices.SortFunc(list, func(x, y reasonRow) int {
+			return cmp.Or(y.events.Cmp(x.events), strings.Compare(x.Reason, y.Reason))
+		})
+		return list
 	}
-	slices.SortFunc(page.Reasons, func(x, y reasonRow) int {
-		return cmp.Or(y.events.Cmp(x.events), strings.Compare(x.Reason, y.Reason))
+	page.Reasons, page.Dropped, page.Meaning = rows("rejected"), rows("dropped"), outcomes
+	if streams := found.Totals.Sums[found.Spec.Column("streams")]; !streams.IsZero() {
+		page.Empty, page.Unfollowed = false, v.lang.T("delivery.unfollowed", count(streams))
+	}
+}
+
+// mostSources bounds the rows of the table of sources.
+const mostSources = 50
+
+// addSources adds from where the events came.
+func (page *deliveryPage) addSources(v pageRequest, found *reports.Report) {
+	type key struct{ origin, browser string }
+	sums, events := map[key]map[string]decimal.Decimal{}, found.Spec.Column("events")
+	for _, row := range found.Rows {
+		k := key{row.Texts[0], row.Texts[1]}
+		if sums[k] == nil {
+			sums[k] = map[string]decimal.Decimal{}
+		}
+		sums[k][row.Texts[2]] = sums[k][row.Texts[2]].Add(row.Sums[events])
+	}
+	for k, of := range sums {
+		text := func(outcome string) string { return v.lang.Count(of[outcome].IntPart()) }
+		row := sourceRow{Origin: k.origin, Browser: v.lang.T("browser." + k.browser), Stored: text("stored"), Duplicate: text("duplicate"), Rejected: text("rejected"), Dropped: text("dropped")}
+		switch k.origin {
+		case "":
+			row.Origin = v.lang.T("delivery.no_origin")
+		case "other":
+			row.Origin = v.lang.T("delivery.other_origin")
+		}
+		row.events = of["stored"].Add(of["duplicate"]).Add(of["rejected"]).Add(of["dropped"])
+		page.Sources = append(page.Sources, row)
+	}
+	slices.SortFunc(page.Sources, func(x, y sourceRow) int {
+		return cmp.Or(y.events.Cmp(x.events), strings.Compare(x.Origin, y.Origin), strings.Compare(x.Browser, y.Browser))
 	})
+	page.Sources = page.Sources[:min(mostSources, len(page.Sources))]
 }

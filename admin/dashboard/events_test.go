@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-rod/rod"
 	"github.com/go-rod/rod/lib/proto"
 	"github.com/google/uuid"
 
@@ -190,7 +191,7 @@ func TestEventsAppearOnTheOpenPage(t *testing.T) {
 	s.kafka.open()
 	s.Influencer(s.live, "Ana Prado")
 	browser := devtest.Browser(t)
-	page := browser.MustPage("").Timeout(time.Minute)
+	page := browser.MustPage("").Timeout(3 * time.Minute)
 	complaints := make(chan string, 100)
 	go page.EachEvent(func(e *proto.LogEntryAdded) { complaints <- e.Entry.Text },
 		func(e *proto.RuntimeExceptionThrown) { complaints <- e.ExceptionDetails.Text })()
@@ -240,5 +241,38 @@ func TestEventsAppearOnTheOpenPage(t *testing.T) {
 	}
 	for len(complaints) > 0 {
 		t.Errorf("the browser complains: %s", <-complaints)
+	}
+
+	// A page that nobody looks at asks for nothing: another one has asked twice meanwhile.
+	other := browser.MustPage(s.url + "/dashboard/events?company=" + s.live).Timeout(3 * time.Minute).MustWaitLoad()
+	other.MustElement("#live[data-state=on]")
+	show := func(hidden bool) {
+		page.MustEval(`(hidden) => {
+			Object.defineProperty(document, 'hidden', {configurable: true, get: () => hidden});
+			document.dispatchEvent(new Event('visibilitychange'));
+		}`, hidden)
+	}
+	show(true)
+	for _, name := range []string{"HIDDEN_ONE", "HIDDEN_TWO"} {
+		s.event(s.live, name, "https://loja.example.com/", nil)
+		other.MustElementR("#events li", name)
+	}
+	if has, _, _ := page.HasR("#events li", "HIDDEN_"); has {
+		t.Error("a page that nobody looks at asked for events")
+	}
+	show(false)
+	page.MustElementR("#events li", "HIDDEN_TWO")
+
+	// Without a network the page says so, and goes on where it was.
+	network := page.HijackRequests()
+	network.MustAdd("*/dashboard/*", func(h *rod.Hijack) { h.Response.Fail(proto.NetworkErrorReasonInternetDisconnected) })
+	go network.Run()
+	page.MustElement("#live[data-state=off]")
+	s.event(s.live, "MEANWHILE", "https://loja.example.com/", nil)
+	network.MustStop()
+	page.MustElementR("#events li", "MEANWHILE")
+	page.MustElement("#live[data-state=on]")
+	if n := len(page.MustElements("#events li")); n != 9 {
+		t.Errorf("%d lines, want 9", n)
 	}
 }

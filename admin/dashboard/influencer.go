@@ -24,6 +24,10 @@ type influencerPage struct {
 	Costs              []agreementLine
 	Coupons            *timeline
 	Orders             string // path of the influencer's orders
+	Signs              string // path of the signs that are about the influencer
+	Clicks             *chart // of all links, by day
+	Clicked            string // how many clicks these are
+	Unproven           *form  // the influencer's own setting
 	Links, Coupon      *form  // to add
 	Cost               *form
 	Alert              string
@@ -40,6 +44,7 @@ type linkLine struct {
 	Copy        string // with https://; empty where it is not known
 	Destination string
 	Code        string // path of its QR code; empty where the short host is not known
+	Clicks      string // in the last days
 }
 
 type couponLine struct {
@@ -131,10 +136,22 @@ func (s *Server) showInfluencer(w http.ResponseWriter, r *http.Request, v pageRe
 		page.Cost = s.agreementForm(v, i, nil)
 	}
 	today := s.dayOf(v)
+	clicks, err := s.clicksOf(r.Context(), v, i, today)
+	if err == nil && page.Unproven == nil {
+		var own string
+		own, err = s.db.UnprovenOf(r.Context(), v.current.CompanyID, i.InfluencerID)
+		page.Unproven = s.unprovenForm(v, own, nil)
+	}
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	page.Clicks, page.Clicked = clicks.chart, v.lang.N("influencer.n_clicks", clicks.total)
+	page.Signs = storePath(signsPath, v.current.CompanyID, "influencer", i.InfluencerID)
 	names := map[string]string{}
 	for _, c := range i.Campaigns {
 		names[c.CampaignID] = campaignName(v, c)
-		page.Campaigns = append(page.Campaigns, s.viewCampaign(v, i, c, today))
+		page.Campaigns = append(page.Campaigns, s.viewCampaign(v, i, c, clicks.byCode, today))
 	}
 	for _, c := range i.Costs {
 		page.Costs = append(page.Costs, viewCost(v.lang, c, names[c.CampaignID]))
@@ -143,11 +160,11 @@ func (s *Server) showInfluencer(w http.ResponseWriter, r *http.Request, v pageRe
 	s.render(w, r, status, "influencer.html", page)
 }
 
-func (s *Server) viewCampaign(v pageRequest, i commerce.Influencer, c commerce.Campaign, today string) campaignBlock {
+func (s *Server) viewCampaign(v pageRequest, i commerce.Influencer, c commerce.Campaign, clicks map[string]int64, today string) campaignBlock {
 	block := campaignBlock{ID: c.CampaignID, Name: campaignName(v, c)}
 	for _, link := range i.Links {
 		if link.CampaignID == c.CampaignID {
-			line := linkLine{Destination: link.URL}
+			line := linkLine{Destination: link.URL, Clicks: v.lang.N("influencer.n_clicks", clicks[link.Code])}
 			if line.Short, line.Copy = s.shortLink(link.Code); line.Copy != "" {
 				line.Code = storePath(influencerPath+"/qr.svg", v.current.CompanyID, "id", i.InfluencerID, "code", link.Code)
 			}

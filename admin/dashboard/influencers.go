@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -49,6 +50,7 @@ func (s *Server) influencerRoutes() []route {
 		{pattern: "POST " + influencerPath + "/coupons/remove", owner: true, handle: s.removeCoupon},
 		{pattern: "POST " + influencerPath + "/costs", owner: true, handle: s.addCost},
 		{pattern: "POST " + influencerPath + "/costs/remove", owner: true, handle: s.removeInfluencerCost},
+		{pattern: "POST " + influencerPath + "/unproven", owner: true, handle: s.setUnproven},
 		{pattern: "POST " + influencerPath + "/archive", owner: true, handle: s.archive},
 		{pattern: "GET " + influencerPath + "/qr.svg", handle: s.linkCode},
 	}
@@ -64,26 +66,25 @@ func (s *Server) showInfluencers(w http.ResponseWriter, r *http.Request, v pageR
 		query, v.here = nil, storePath(influencersPath, v.current.CompanyID)
 	}
 	number, text, sort := 1, strings.TrimSpace(query.Get("q")), query.Get("sort")
-	if sort == "" {
-		sort = commerce.SortByName
-	}
 	var err error
 	if query.Has("page") {
 		number, err = strconv.Atoi(query.Get("page"))
 	}
-	if err != nil || number < 1 || number > maxInfluencerPage || !slices.Contains(commerce.InfluencerSorts, sort) || text != "" && !commerce.IsID(text) {
+	if err != nil || number < 1 || number > maxInfluencerPage || sort != "" && !slices.Contains(commerce.InfluencerSorts, sort) || text != "" && !commerce.IsID(text) {
 		s.problemOf(w, r, http.StatusBadRequest, "bad_address")
 		return
 	}
 	page := influencersPage{head: v.head(v.lang.T("influencers.title"), "influencers"), Text: text, Form: f}
 	for _, name := range commerce.InfluencerSorts {
-		page.Sorts = append(page.Sorts, option{Value: name, Label: v.lang.T("influencers.sort_" + name), Chosen: name == sort})
+		page.Sorts = append(page.Sorts, option{Value: name, Label: v.lang.T("influencers.sort_" + name), Chosen: name == cmp.Or(sort, commerce.SortByName)})
 	}
-	now := s.now().In(zoneOf(v.current.Timezone))
-	list, err := s.db.FindInfluencers(r.Context(), v.current.CompanyID, commerce.InfluencerSearch{
-		Text: text, Sort: sort, From: now.AddDate(0, 0, 1-salesDays).Format(time.DateOnly), Today: now.Format(time.DateOnly), Currency: v.current.Currency,
-		Offset: (number - 1) * influencersPerPage, Limit: influencersPerPage + 1,
-	})
+	page.File = storePath(influencersPath+csvEnding, v.current.CompanyID, "q", text, "sort", sort)
+	search, err := s.influencerSearch(v, text, sort)
+	var list []commerce.InfluencerSummary
+	if err == nil {
+		search.Offset, search.Limit = (number-1)*influencersPerPage, influencersPerPage+1
+		list, err = s.db.FindInfluencers(r.Context(), v.current.CompanyID, search)
+	}
 	if err != nil {
 		s.unavailable(w, r, err)
 		return
@@ -108,6 +109,17 @@ func (s *Server) showInfluencers(w http.ResponseWriter, r *http.Request, v pageR
 		})
 	}
 	s.render(w, r, status, "influencers.html", page)
+}
+
+// influencerSearch looks for influencers with their sales of the last days. It returns
+// errBadAddress for what no form of the page sends.
+func (s *Server) influencerSearch(v pageRequest, text, sort string) (commerce.InfluencerSearch, error) {
+	sort = cmp.Or(sort, commerce.SortByName)
+	if !slices.Contains(commerce.InfluencerSorts, sort) || text != "" && !commerce.IsID(text) {
+		return commerce.InfluencerSearch{}, errBadAddress
+	}
+	now := s.now().In(zoneOf(v.current.Timezone))
+	return commerce.InfluencerSearch{Text: text, Sort: sort, From: now.AddDate(0, 0, 1-salesDays).Format(time.DateOnly), Today: now.Format(time.DateOnly), Currency: v.current.Currency}, nil
 }
 
 // registrationForm asks for what POST /influencers takes: more links, coupons and

@@ -55,6 +55,7 @@ type head struct {
 	Page     string // which page this is: an id of navigation or of storeMenu, or empty
 	Here     string // path of this page, with its query
 	Company  string // companyId
+	File     string // path of the page's list as a CSV file; empty: it has none
 }
 
 type navGroup struct {

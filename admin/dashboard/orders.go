@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -40,10 +41,8 @@ func (s *Server) orderRoutes() []route {
 // their number, or the customer's e-mail, of which only the keyed hash is looked up.
 func (s *Server) orders(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	query := r.URL.Query()
-	page := ordersPage{
-		head: v.head(v.lang.T("orders.title"), "orders"),
-		Text: strings.TrimSpace(query.Get("q")), From: query.Get("from"), To: query.Get("to"), Coupon: strings.TrimSpace(query.Get("coupon")), Influencer: query.Get("influencer"),
-	}
+	page := askedOrders(query)
+	page.head = v.head(v.lang.T("orders.title"), "orders")
 	after, err := commerce.ParseCursor(query.Get("after"))
 	if err != nil || !orderFiltersAreGood(&page, query.Get("status")) {
 		s.problemOf(w, r, http.StatusBadRequest, "bad_address")
@@ -55,6 +54,9 @@ func (s *Server) orders(w http.ResponseWriter, r *http.Request, v pageRequest) {
 		page.Statuses = append(page.Statuses, option{Value: n, Label: v.lang.T("status." + word), Chosen: n == query.Get("status")})
 	}
 	var list []commerce.Sale
+	if page.Text == "" {
+		page.File = storePath(ordersPath+csvEnding, v.current.CompanyID, "status", query.Get("status"), "from", page.From, "to", page.To, "coupon", page.Coupon, "influencer", page.Influencer)
+	}
 	if page.Text != "" {
 		page.Searched = true
 		list, err = s.findOrders(r, v, page.Text)
@@ -72,6 +74,20 @@ func (s *Server) orders(w http.ResponseWriter, r *http.Request, v pageRequest) {
 		page.List = append(page.List, row)
 	}
 	s.render(w, r, http.StatusOK, "orders.html", page)
+}
+
+// askedOrders reads what the address asks for.
+func askedOrders(query url.Values) ordersPage {
+	return ordersPage{Text: strings.TrimSpace(query.Get("q")), From: query.Get("from"), To: query.Get("to"), Coupon: strings.TrimSpace(query.Get("coupon")), Influencer: query.Get("influencer")}
+}
+
+// filter is what was asked for, as the database takes it.
+func (page *ordersPage) filter(status string) commerce.OrderFilter {
+	filter := commerce.OrderFilter{InfluencerID: page.Influencer, Coupon: commerce.FoldCode(page.Coupon), From: page.From, To: page.To}
+	if n, err := strconv.Atoi(status); err == nil {
+		filter.Status = &n
+	}
+	return filter
 }
 
 func orderFiltersAreGood(page *ordersPage, status string) bool {
@@ -107,10 +123,8 @@ func storedOrderID(o commerce.StoredOrder) string {
 }
 
 func (s *Server) listOrders(r *http.Request, v pageRequest, page *ordersPage, status string, after commerce.Cursor) ([]commerce.Sale, error) {
-	filter := commerce.OrderFilter{InfluencerID: page.Influencer, Coupon: commerce.FoldCode(page.Coupon), From: page.From, To: page.To, After: after, Limit: ordersPerPage + 1}
-	if n, err := strconv.Atoi(status); err == nil {
-		filter.Status = &n
-	}
+	filter := page.filter(status)
+	filter.After, filter.Limit = after, ordersPerPage+1
 	found, err := s.db.Orders(r.Context(), v.current.CompanyID, filter)
 	if err != nil || len(found) == 0 {
 		return nil, err

@@ -261,7 +261,12 @@ func (s *Server) reportCSV(w http.ResponseWriter, r *http.Request, v pageRequest
 }
 
 func sendCSV(w http.ResponseWriter, name string, a asked, file []byte) {
+	sendFile(w, name+"-"+a.Start+"-"+a.End, file)
+}
+
+// sendFile answers with a CSV file of that name.
+func sendFile(w http.ResponseWriter, name string, file []byte) {
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
-	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`-`+a.Start+`-`+a.End+`.csv"`)
+	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`.csv"`)
 	_, _ = w.Write(file) //nolint:gosec // no browser shows it: it is an attachment, and nosniff
 }

@@ -110,6 +110,7 @@ func (s *Server) showPayouts(w http.ResponseWriter, r *http.Request, v pageReque
 		s.unavailable(w, r, err)
 		return
 	}
+	page.File = storePath(payoutsPath+csvEnding, v.current.CompanyID)
 	if page.Hidden = len(list) > balancesShown; page.Hidden {
 		list = list[:balancesShown]
 	}
@@ -153,6 +154,7 @@ func (s *Server) reviews(w http.ResponseWriter, r *http.Request, v pageRequest) 
 		return
 	}
 	page := reviewsPage{head: v.head(v.lang.T("reviews.title"), "reviews")}
+	page.File = storePath(reviewsPath+csvEnding, v.current.CompanyID)
 	if !before.IsZero() {
 		page.First = storePath(reviewsPath, v.current.CompanyID)
 	}
@@ -209,6 +211,7 @@ func (s *Server) showStatements(w http.ResponseWriter, r *http.Request, v pageRe
 		v.here = storePath(statementsPath, v.current.CompanyID)
 	}
 	page.head, page.Today = v.head(v.lang.T("statements.title"), "statements"), s.dayOf(v)
+	page.File = storePath(statementsPath+csvEnding, v.current.CompanyID)
 	list, err := s.db.Statements(r.Context(), v.current.CompanyID, commerce.StatementFilter{}, after, statementsPerPage+1)
 	if err != nil {
 		s.unavailable(w, r, err)

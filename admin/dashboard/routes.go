@@ -23,5 +23,5 @@ func (s *Server) memberRoutes() []route {
 		s.salesRoutes(), s.orderRoutes(), s.influencerRoutes(),
 		s.keyRoutes(), s.peopleRoutes(), s.accountRoutes(), s.auditRoutes(),
 		s.settingsRoutes(), s.installRoutes(),
-		s.payoutRoutes(), s.costRoutes())
+		s.payoutRoutes(), s.costRoutes(), s.listRoutes())
 }

@@ -77,6 +77,8 @@ func (s *Server) settingsForm(r *http.Request, v pageRequest, now commerce.Setti
 	add(field{Name: "timezone", Required: true, Value: now.Timezone, Disabled: ordered})
 	add(field{Name: "currency", Required: true, Value: now.Currency, Max: 3, Disabled: ordered})
 	add(field{Name: "country", Required: true, Value: now.Country, Max: 2, Disabled: ordered})
+	group = v.lang.T("settings.group_data")
+	add(field{Name: "retention_days", Type: "number", Required: true, Value: strconv.Itoa(now.RetentionDays)})
 	group = v.lang.T("settings.group_limits")
 	add(field{Name: "events_per_second", Required: true, Value: s.localNumber(v, strconv.FormatFloat(now.Limits.EventsPerSecond, 'f', -1, 64))})
 	add(field{Name: "burst", Type: "number", Required: true, Value: strconv.Itoa(now.Limits.Burst)})
@@ -162,6 +164,7 @@ func (s *Server) typedSettings(v pageRequest, f *form, get func(name string) str
 		Country: strings.TrimSpace(get("country")), Timezone: strings.TrimSpace(get("timezone")), Currency: strings.TrimSpace(get("currency")),
 	}
 	given.Limits.EventsPerSecond, given.Limits.Burst = perSecond, whole("burst")
+	given.RetentionDays = whole("retention_days")
 	return func(now *commerce.Settings) {
 		after := given
 		if given.Country == "" {
@@ -173,7 +176,6 @@ func (s *Server) typedSettings(v pageRequest, f *form, get func(name string) str
 		if given.Currency == "" {
 			after.Currency = now.Currency
 		}
-		after.RetentionDays = now.RetentionDays
 		*now = after
 	}
 }

@@ -17,7 +17,7 @@ func typedSettings(change map[string]string) url.Values {
 		"origins": {"https://loja.example.com\r\nhttps://checkout.example.com"}, "hosts": {"loja.example.com"}, "passing_hosts": {""},
 		"consent_policy": {"none"}, "payout_rule": {"coupon_first"}, "unproven": {"review"}, "window_days": {"30"}, "hold_days": {"30"},
 		"minimum_payout": {"1.050,50"}, "half_life_days": {"7"}, "timezone": {"America/Sao_Paulo"}, "currency": {"BRL"}, "country": {"BR"},
-		"events_per_second": {"0"}, "burst": {"0"}, "pay_recurring": {"yes"},
+		"events_per_second": {"0"}, "burst": {"0"}, "pay_recurring": {"yes"}, "retention_days": {"0"},
 	}
 	for name, value := range change {
 		form.Set(name, value)
@@ -52,6 +52,7 @@ func TestSettingsAreCheckedAndStored(t *testing.T) {
 		"currency":          {"Reais", "ISO 4217"},
 		"events_per_second": {"x", "must be a number"},
 		"burst":             {"511", "must be from 512"},
+		"retention_days":    {"30", "must be from 70"},
 		"minimum_payout":    {"-1", "must be an amount"},
 	} {
 		status, text := save(map[string]string{name: c.value})

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/admin/dashboard/lang"
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/signs"
 )
 
@@ -24,6 +26,8 @@ type signsPage struct {
 	head
 	Span   spanForm
 	Looked string // at how many orders
+	Of     string // the influencer whose signs these are
+	All    string // path of all signs; empty: these are all
 	Cut    string // from which day on, where there were too many; empty: all were looked at
 	List   []signRow
 }
@@ -62,11 +66,28 @@ func (s *Server) readSigns(ctx context.Context, a asked) (*signs.Report, error) 
 	case <-ctx.Done():
 		return nil, fmt.Errorf("dashboard: other signs are being read: %w", ctx.Err())
 	}
-	return s.db.Signs(ctx, a.CompanyID, a.Start, a.End)
+	found, err := s.db.Signs(ctx, a.CompanyID, a.Start, a.End)
+	if err == nil && a.Of != "" {
+		found.Signs = slices.DeleteFunc(found.Signs, func(sign signs.Sign) bool { return sign.Influencer != a.Of })
+	}
+	return found, err
+}
+
+// askedSigns reads what the address of a page of signs asks for: those about one
+// influencer, or all.
+func (s *Server) askedSigns(r *http.Request, v pageRequest) (asked, error) {
+	a, err := s.askedOf(r, v, nil)
+	if of := r.URL.Query().Get("influencer"); err == nil && of != "" {
+		if !commerce.IsUUID(of) {
+			return a, errBadAddress
+		}
+		a.Of = strings.ToLower(of)
+	}
+	return a, err
 }
 
 func (s *Server) signs(w http.ResponseWriter, r *http.Request, v pageRequest) {
-	a, err := s.askedOf(r, v, nil)
+	a, err := s.askedSigns(r, v)
 	var found *signs.Report
 	if err == nil {
 		found, err = s.readSigns(r.Context(), a)
@@ -77,6 +98,14 @@ func (s *Server) signs(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	}
 	page := signsPage{head: v.head(v.lang.T("signs.title"), "signs"), Span: a.formOf(v, signsPath, false, false, nil), Looked: v.lang.N("signs.looked", int64(found.Orders))}
 	page.Span.CSV = a.address(signsCSVPath)
+	if a.Of != "" {
+		of, err := s.db.Influencer(r.Context(), v.current.CompanyID, a.Of)
+		if err != nil {
+			s.notFoundOr(w, r, err, "no_influencer")
+			return
+		}
+		page.Of, page.All = of.Name, a.address(signsPath, "influencer", "")
+	}
 	if found.Cut {
 		page.Cut = v.lang.T("signs.cut", v.lang.Day(found.Start), signs.MostOrders)
 	}
@@ -130,7 +159,7 @@ func sourceWords(l *lang.Printer, source string) string {
 
 // signsCSV is the signs of a page's days as a file.
 func (s *Server) signsCSV(w http.ResponseWriter, r *http.Request, v pageRequest) {
-	a, err := s.askedOf(r, v, nil)
+	a, err := s.askedSigns(r, v)
 	if err == nil && a.Alert != "" {
 		err = errBadAddress
 	}

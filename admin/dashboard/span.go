@@ -18,9 +18,10 @@ const (
 	span30Days    = "30d"
 	spanMonth     = "month"
 	spanLastMonth = "last_month"
+	spanQuarter   = "quarter"
 )
 
-var spans = []string{spanToday, span7Days, span30Days, spanMonth, spanLastMonth}
+var spans = []string{spanToday, span7Days, span30Days, spanMonth, spanLastMonth, spanQuarter}
 
 // Spans of which a bar stands for a day, and for a week; longer ones are by month.
 const (
@@ -32,6 +33,7 @@ const (
 type asked struct {
 	reports.Query
 	Range    string // one of spans; empty: other days
+	Of       string // id of the influencer whose page it is; empty: of all
 	Alert    string // why the days that were typed are not shown; empty: they are
 	explicit bool   // the address says how long a period is
 }
@@ -48,6 +50,8 @@ func daysOfSpan(span string, today time.Time) (first, last time.Time) {
 	case spanLastMonth:
 		last = today.AddDate(0, 0, -today.Day())
 		return last.AddDate(0, 0, 1-last.Day()), last
+	case spanQuarter:
+		return time.Date(today.Year(), today.Month()-(today.Month()-1)%3, 1, 0, 0, 0, 0, today.Location()), today
 	}
 	return today.AddDate(0, 0, -29), today
 }
@@ -129,7 +133,7 @@ func (s *Server) askedDays(v pageRequest, a *asked, query url.Values) error {
 // address is the same page with other parameters, in pairs of name and value; a value that
 // is empty takes the parameter away.
 func (a asked) address(path string, change ...string) string {
-	values := map[string]string{"range": a.Range, "currency": a.Currency, "model": a.Model}
+	values := map[string]string{"range": a.Range, "currency": a.Currency, "model": a.Model, "influencer": a.Of}
 	if a.Range == "" {
 		values["from"], values["to"] = a.Start, a.End
 	}
@@ -143,7 +147,7 @@ func (a asked) address(path string, change ...string) string {
 		values[change[i]] = change[i+1]
 	}
 	var pairs []string
-	for _, name := range []string{"range", "from", "to", "by", "compare", "model", "currency", "report", "show"} {
+	for _, name := range []string{"range", "from", "to", "by", "compare", "model", "currency", "influencer", "report", "show"} {
 		pairs = append(pairs, name, values[name])
 	}
 	return storePath(path, a.CompanyID, pairs...)
@@ -152,7 +156,7 @@ func (a asked) address(path string, change ...string) string {
 // spanForm is what the template "span" shows: the days of a page, and its other choices.
 type spanForm struct {
 	Path, Company, Range, From, To string
-	Currency, Show                 string // kept; may be empty
+	Currency, Show, Of             string // kept; may be empty
 	Spans                          []navLink
 	Bys, Compares, Models          []option // empty: not offered
 	Alert                          string
@@ -164,7 +168,7 @@ type spanForm struct {
 // formOf makes the form of a page. bars says whether it shows periods, compared whether it
 // compares.
 func (a asked) formOf(v pageRequest, path string, bars, compared bool, models []string) spanForm {
-	f := spanForm{Path: path, Company: a.CompanyID, Range: a.Range, From: a.Start, To: a.End, Currency: a.Currency, Alert: a.Alert,
+	f := spanForm{Path: path, Company: a.CompanyID, Range: a.Range, From: a.Start, To: a.End, Currency: a.Currency, Of: a.Of, Alert: a.Alert,
 		Period: daysAsWords(v, a.Query)}
 	for _, span := range spans {
 		f.Spans = append(f.Spans, navLink{v.lang.T("report.range_" + span), a.address(path, "range", span, "from", "", "to", ""), span == a.Range})

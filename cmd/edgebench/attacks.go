@@ -182,7 +182,18 @@ func requests() []attack {
 		chunked += "1\r\n" + string(c) + "\r\n"
 	}
 	chunked += "0\r\n\r\n"
+	known := func(name string, status int, body string) attack {
+		request := strings.Replace(post("", body), "/v1/events?companyId="+company, "/v1/known", 1)
+		return attack{name, request, len(request), status}
+	}
+	ask := func(ids string) string {
+		return `{"companyId":"` + company + `","eventIds":[` + strings.TrimSuffix(ids, ",") + `]}`
+	}
 	return []attack{
+		known("asking for 500 events that never came", 200, ask(strings.Repeat(`"0199f3a0-0000-7000-8000-0000`+changing+`",`, 500))),
+		known("asking for ids that are none", 200, ask(strings.Repeat(`"`+filled("f", 36)+`",`, 500))),
+		known("asking for too many events", 400, ask(strings.Repeat(`"",`, 10_000))),
+		known("asking with what is no JSON", 400, filled("[", 32<<10)),
 		{"chunks of one byte", chunked, len(chunked), 200},
 		{"a short link under a long host", "GET /s/" + linkCode + " HTTP/1.1\r\nHost: " + filled("a.", headerRoom) + "com\r\n\r\n", headerRoom, 302},
 		{"an unknown company", strings.Replace(post("", small), company, "co_nobody", 1), len(post("", small)), 401},

@@ -41,7 +41,7 @@ type importFlags struct {
 func (f *importFlags) register(cmd *cobra.Command, concurrency int) {
 	cmd.Flags().IntVar(&f.concurrency, "concurrency", concurrency, "requests in flight")
 	cmd.Flags().StringVar(&f.stateDir, "state-dir", "", "directory of FILE.progress and FILE.rejected.jsonl, made if need be (default beside FILE, or the current directory where that cannot be written)")
-	cmd.Flags().DurationVar(&f.giveUp, "give-up-after", 10*time.Minute, "stop when nothing was taken for this long")
+	durationVar(cmd.Flags(), &f.giveUp, "give-up-after", 10*time.Minute, "stop when nothing was taken for this long")
 }
 
 // run runs one import and shows its progress.

@@ -42,7 +42,7 @@ func newInfluencers() *cobra.Command {
 }
 
 func newInfluencersImport() *cobra.Command {
-	var dryRun bool
+	var dryRun, asJSON bool
 	cmd := companyCommand("import FILE.csv", "Register a spreadsheet's influencers with links, coupons and fees", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			file, err := os.Open(args[0])
@@ -57,7 +57,14 @@ func newInfluencersImport() *cobra.Command {
 			for i := range lines {
 				checkLinks(ctx, &lines[i])
 			}
-			return importInfluencers(ctx, cmd, db, company, lines, dryRun)
+			results, err := importInfluencers(ctx, db, company, lines, dryRun)
+			if asJSON {
+				return errors.Join(writeJSON(cmd.OutOrStdout(), results), err)
+			}
+			for _, r := range results {
+				fmt.Fprintln(cmd.OutOrStdout(), r.words())
+			}
+			return err
 		})
 	cmd.Long = `Register a spreadsheet's influencers with links, coupons and fees. The file is CSV in
 UTF-8, separated by commas or semicolons; its first line names the columns:
@@ -66,6 +73,7 @@ Several links of one line are separated by spaces. A name that is known already 
 to that influencer. Nothing is stored while a line breaks a rule.`
 	cmd.Example = `  tributary influencers import parceiros.csv --company c_… --dry-run`
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be registered, and store nothing")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write what became of each line as JSON, for programs")
 	return cmd
 }
 
@@ -188,29 +196,69 @@ func checkLinks(ctx context.Context, line *importedLine) {
 	}
 }
 
-// importInfluencers stores the lines one by one, or shows them. Lines that break a
-// rule keep all from being stored.
-func importInfluencers(ctx context.Context, cmd *cobra.Command, db stores, company string, lines []importedLine, dryRun bool) error {
-	out, refused := cmd.OutOrStdout(), 0
-	for _, line := range lines {
-		for _, text := range line.bad {
-			refused++
-			fmt.Fprintf(out, "line %d, %s: %s\n", line.number, printable(line.asked.Name), printable(text))
+// What became of a line.
+const (
+	lineBroken     = "broken" // breaks a rule
+	lineRefused    = "refused"
+	lineRegistered = "registered"
+	lineWould      = "would be registered"
+	lineLeft       = "not stored" // since another one is broken
+)
+
+// importedResult is what became of a line of the spreadsheet.
+type importedResult struct {
+	Line     int      `json:"line"`
+	Name     string   `json:"name"`
+	Links    int      `json:"links"`
+	Coupon   string   `json:"coupon,omitempty"`
+	Cost     bool     `json:"cost"` // has an agreement
+	Result   string   `json:"result"`
+	Problems []string `json:"problems,omitempty"`
+}
+
+// words tells the result in a line, or one line for each problem.
+func (r importedResult) words() string {
+	if r.Result == lineBroken {
+		var lines []string
+		for _, text := range r.Problems {
+			lines = append(lines, fmt.Sprintf("line %d, %s: %s", r.Line, printable(r.Name), printable(text)))
 		}
+		return strings.Join(lines, "\n")
 	}
-	if refused > 0 {
-		return fmt.Errorf("%d problems: nothing was stored", refused)
+	what := fmt.Sprintf("line %d: %s, %d links", r.Line, printable(r.Name), r.Links)
+	if r.Coupon != "" {
+		what += ", coupon " + printable(r.Coupon)
 	}
-	for _, line := range lines {
-		what := fmt.Sprintf("line %d: %s, %d links", line.number, printable(line.asked.Name), len(line.asked.Links))
+	if r.Cost {
+		what += ", an agreement"
+	}
+	for i, text := range r.Problems {
+		r.Problems[i] = printable(text)
+	}
+	return strings.Join(append([]string{what + ": " + r.Result}, r.Problems...), ", ")
+}
+
+// importInfluencers stores the lines one by one, or says what it would do. Lines that
+// break a rule keep all from being stored.
+func importInfluencers(ctx context.Context, db stores, company string, lines []importedLine, dryRun bool) ([]importedResult, error) {
+	results, bad := make([]importedResult, len(lines)), 0
+	for i, line := range lines {
+		r := importedResult{Line: line.number, Name: line.asked.Name, Links: len(line.asked.Links), Cost: len(line.asked.Costs) > 0, Result: lineLeft, Problems: line.bad}
 		if len(line.asked.Coupons) > 0 {
-			what += ", coupon " + printable(line.asked.Coupons[0].Code)
+			r.Coupon = line.asked.Coupons[0].Code
 		}
-		if len(line.asked.Costs) > 0 {
-			what += ", an agreement"
+		if len(line.bad) > 0 {
+			r.Result = lineBroken
 		}
+		results[i], bad = r, bad+len(line.bad)
+	}
+	if bad > 0 {
+		return slices.DeleteFunc(results, func(r importedResult) bool { return r.Result == lineLeft }), fmt.Errorf("%d problems: nothing was stored", bad)
+	}
+	refused := 0
+	for i, line := range lines {
 		if dryRun {
-			fmt.Fprintln(out, what+": would be registered")
+			results[i].Result = lineWould
 			continue
 		}
 		author := commerce.Author{CompanyID: company, Actor: actor, At: time.Now()}
@@ -218,20 +266,20 @@ func importInfluencers(ctx context.Context, cmd *cobra.Command, db stores, compa
 		var conflict *commerce.CouponConflictError
 		switch {
 		case errors.As(err, &conflict):
-			refused++
 			c := conflict.Conflicts[0]
-			fmt.Fprintf(out, "%s: refused, %s is already %s's\n", what, printable(c.Code), printable(c.Influencer))
-		case errors.Is(err, commerce.ErrConflict):
+			results[i].Result, results[i].Problems = lineRefused, []string{c.Code + " is already " + c.Influencer + "'s"}
 			refused++
-			fmt.Fprintf(out, "%s: refused, %s\n", what, printable(err.Error()))
+		case errors.Is(err, commerce.ErrConflict):
+			results[i].Result, results[i].Problems = lineRefused, []string{err.Error()}
+			refused++
 		case err != nil:
-			return fmt.Errorf("line %d: %w; the lines before are stored", line.number, err)
+			return results[:i], fmt.Errorf("line %d: %w; the lines before are stored", line.number, err)
 		default:
-			fmt.Fprintln(out, what+": registered")
+			results[i].Result = lineRegistered
 		}
 	}
 	if refused > 0 {
-		return fmt.Errorf("%d of %d lines were refused; the others are stored", refused, len(lines))
+		return results, fmt.Errorf("%d of %d lines were refused; the others are stored", refused, len(lines))
 	}
-	return nil
+	return results, nil
 }

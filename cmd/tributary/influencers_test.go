@@ -1,12 +1,11 @@
 package main
 
 import (
-	"bytes"
+	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/spf13/cobra"
 )
 
 func TestASpreadsheetIsReadAsPeopleWriteIt(t *testing.T) {
@@ -54,30 +53,29 @@ func TestASpreadsheetIsReadAsPeopleWriteIt(t *testing.T) {
 	f("name,links,var_fee,cost_end\nAna,https://loja.example.com/,,2026-03-31\n", "cost_end needs var_fee or fixed_fee")
 }
 
-// openInstallation opens the database of installation, and a command that writes
-// into a buffer.
-func openInstallation(t *testing.T) (stores, *cobra.Command, *bytes.Buffer) {
+// openInstallation opens the database of installation.
+func openInstallation(t *testing.T) stores {
 	t.Helper()
 	db, err := openStores(t.Context(), os.Getenv("TRIBUTARY_POSTGRES"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	var out bytes.Buffer
-	cmd := &cobra.Command{}
-	cmd.SetOut(&out)
-	return db, cmd, &out
+	return db
 }
 
 func TestADryRunStoresNothing(t *testing.T) {
 	live, _ := installation(t)
 	lines := []importedLine{readImportedLine(2, map[string]string{"name": "Ana", "links": "https://loja.example.com/", "coupon": "ana20", "var_fee": "10"}),
 		readImportedLine(3, map[string]string{"name": "Beto", "links": "https://loja.example.com/", "coupon": "ANA20"})}
-	db, cmd, out := openInstallation(t)
+	db := openInstallation(t)
 	f := func(dryRun bool, wantError string, want ...string) {
 		t.Helper()
-		out.Reset()
-		err := importInfluencers(t.Context(), cmd, db, live.CompanyID, lines, dryRun)
+		results, err := importInfluencers(t.Context(), db, live.CompanyID, lines, dryRun)
+		var out strings.Builder
+		for _, r := range results {
+			out.WriteString(r.words() + "\n")
+		}
 		if (err == nil) != (wantError == "") || err != nil && !strings.Contains(err.Error(), wantError) {
 			t.Errorf("dry %t: %v, want %q", dryRun, err, wantError)
 		}
@@ -91,4 +89,18 @@ func TestADryRunStoresNothing(t *testing.T) {
 	f(false, "1 of 2 lines were refused", "line 2: Ana, 1 links, coupon ANA20, an agreement: registered", "line 3: Beto, 1 links, coupon ANA20: refused, ANA20 is already Ana's")
 	lines[0].bad = []string{"something"}
 	f(false, "nothing was stored", "line 2, Ana: something")
+}
+
+func TestAnImportIsToldAsJSON(t *testing.T) {
+	live, _ := installation(t)
+	file := filepath.Join(t.TempDir(), "parceiros.csv")
+	if err := os.WriteFile(file, []byte("name,links,coupon_end\nAna,https://93.184.216.34.nip.example/,2026-03-31\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, status := command(t, "influencers", "import", file, "--company", live.CompanyID, "--json", "--dry-run")
+	var results []importedResult
+	if err := json.NewDecoder(strings.NewReader(out)).Decode(&results); err != nil || status != 1 || len(results) != 1 || results[0].Line != 2 ||
+		results[0].Result != lineBroken || results[0].Problems[0] != "coupon_end needs a coupon" {
+		t.Errorf("%d, %s: %v", status, out, err)
+	}
 }

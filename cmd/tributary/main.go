@@ -90,9 +90,11 @@ flag's name in capitals, with _ for -. Secrets are read from a file
 	root.AddCommand(
 		newDev(), newEdge(), newAdmin(), newProcessor(),
 		newMigrate(), newCompany(), newKeys(), newPerson(), newInfluencers(),
-		newImport(), newExplain(), newPreview(), newPayouts(), newStatement(), newSigns(), newModels(),
+		newImport(), newExplain(), newPreview(), newPayouts(), newStatement(), newSigns(), newDelivery(), newModels(),
 		newReplay(), newVerify(), newRetain(), newDoctor(),
 	)
+	// A group alone is no usage of it.
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if and .Runnable (not .HasAvailableSubCommands)}}", 1))
 	describeFlags(root)
 	return root
 }
@@ -105,7 +107,16 @@ func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 		names = append(names, c.Name())
 	}
 	cmd := &cobra.Command{
-		Use: name, Short: short, Args: cobra.NoArgs, DisableFlagsInUseLine: true,
+		Use: name, Short: short, DisableFlagsInUseLine: true, SuggestionsMinimumDistance: 2,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				return fmt.Errorf("unknown command %q of %s: did you mean %s?", args[0], cmd.CommandPath(), strings.Join(near, " or "))
+			}
+			return fmt.Errorf("unknown command %q of %s: there are %s", args[0], cmd.CommandPath(), strings.Join(names, ", "))
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return fmt.Errorf("%s needs a command: %s; see %s --help", cmd.Name(), strings.Join(names, ", "), cmd.CommandPath())
 		},

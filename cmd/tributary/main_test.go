@@ -120,6 +120,8 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 	f("give one argument, not 0: tributary explain ORDER_ID", "explain")
 	f("unknown command", "import", "bogus")
 	f("unknown command", "keys", "bogus")
+	f("did you mean show?", "company", "shwo")
+	f("there are create, list, ", "person", "zzzzzz")
 	f("keys needs a command: create, list, ", "keys")
 	f("--key-file", "import", "orders", "x.jsonl", "--admin", "http://127.0.0.1:1/admin/v1")
 	f("--country", "company", "create", "Loja", "--country", "Brasil")

@@ -29,7 +29,8 @@ columns:
   total_null              how many journeys with this path did not buy
 
 A column that is missing is 0, and so is an empty number. Other columns are
-ignored. Columns may be separated by commas, semicolons or tabs.
+ignored. Columns may be separated by commas, semicolons or tabs; with semicolons or
+tabs a number may have a decimal comma: 1.234,56.
 
 The result is CSV with the columns channel, model, conversions and value, and ten
 decimals: the channels in the order in which the file names them first, each with

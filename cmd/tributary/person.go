@@ -95,7 +95,11 @@ func newPersonGrant() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := db.SetMembership(ctx, storeID, person.ID, membership.role); err != nil {
+			err = db.SetMembership(ctx, storeID, person.ID, membership.role)
+			if errors.Is(err, commerce.ErrLastOwner) {
+				return fmt.Errorf("%s is the last owner of store %s: make somebody else an owner first", email, storeID)
+			}
+			if err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s may log in to store %s as %s.\n", email, storeID, membership.role)

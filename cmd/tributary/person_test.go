@@ -94,6 +94,7 @@ func TestPersonSaysWhatIsWrong(t *testing.T) {
 	}
 	f("has a log-in already", "create", "ana@loja.example", "--company", live.CompanyID)
 	f("no such person", "passwd", "bia@loja.example")
+	f("is the last owner", "grant", "ana@loja.example", "--company", live.CompanyID, "--role", "analyst")
 	f("no such person", "grant", "bia@loja.example", "--company", live.CompanyID)
 	f("10 to 256 bytes", "passwd", "ana@loja.example")
 	f("no e-mail address", "create", "ana", "--company", live.CompanyID)

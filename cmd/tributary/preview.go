@@ -27,7 +27,7 @@ type previewFlags struct {
 func (p *previewFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&p.asJSON, "json", false, "show the preview as JSON, for programs")
 	flags.IntVar(&p.limits.Orders, "orders", 20_000, "compute at most so many orders for the preview, the newest")
-	flags.DurationVar(&p.limits.Time, "time", 5*time.Minute, "stop computing orders for the preview after so long")
+	durationVar(flags, &p.limits.Time, "time", 5*time.Minute, "stop computing orders for the preview after so long")
 }
 
 // change makes a change, or shows what it would move where that is asked.
@@ -48,10 +48,16 @@ func (p *previewFlags) previewer(db stores) *preview.Previewer {
 	return preview.New(trial.New(db.db), limits)
 }
 
+// previewExample is a change as a shell takes it.
+const previewExample = `'{"type":"coupon.create","campaign_id":"inverno-26","cupom":"ANA30"}'`
+
 func newPreview() *cobra.Command {
 	var shows previewFlags
 	cmd := companyCommand("preview CHANGE", "Say what a change of rules would move, and change nothing", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
+			if !json.Valid([]byte(args[0])) {
+				return fmt.Errorf("CHANGE %q is not JSON: write it as %s", args[0], previewExample)
+			}
 			found, err := admin.PreviewChange(ctx, db, shows.previewer(db), company, actor, []byte(args[0]))
 			if err != nil {
 				return err
@@ -63,7 +69,7 @@ Nothing is changed. CHANGE is JSON as in the field "change" of POST /preview: th
 body of the request that makes the change, and its type (influencer.create,
 influencer.archive, coupon.create, coupon.delete, cost.create, cost.delete,
 order.evidence). For settings: tributary company set COMPANY --preview.`
-	cmd.Example = `  tributary preview --company c_… '{"type":"coupon.create","campaign_id":"inverno-26","cupom":"ANA30"}'`
+	cmd.Example = "  tributary preview --company c_… " + previewExample
 	shows.register(cmd.Flags())
 	return cmd
 }

@@ -43,7 +43,7 @@ func TestAPreviewedChangeIsNotMade(t *testing.T) {
 	f(1, "has no influencer", "company", "set", live.CompanyID, "--influencer", "Ana Prado", "--unproven", "pay", "--preview")
 	f(1, "cupom is required", "preview", "--company", live.CompanyID, `{"type":"coupon.create","campaign_id":"x"}`)
 	f(1, "type must be one of", "preview", "--company", live.CompanyID, `{"type":"x"}`)
-	f(1, "not JSON", "preview", "--company", live.CompanyID, `coupon`)
+	f(1, "CHANGE \"coupon\" is not JSON: write it as", "preview", "--company", live.CompanyID, `coupon`)
 }
 
 func TestAPreviewIsShownInWords(t *testing.T) {

@@ -29,7 +29,7 @@ type replayFlags struct {
 func (r *replayFlags) register(cmd *cobra.Command) {
 	r.database.register(cmd.Flags())
 	cmd.Flags().BoolVar(&r.keep, "keep", false, "keep the schema with the replayed outcomes; without it the schema is dropped, also after a stop")
-	cmd.Flags().DurationVar(&r.wait, "wait", time.Minute, "how long to wait at most until no order waits to be computed again")
+	durationVar(cmd.Flags(), &r.wait, "wait", time.Minute, "how long to wait at most until no order waits to be computed again")
 }
 
 func newReplay() *cobra.Command {

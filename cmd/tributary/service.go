@@ -72,7 +72,7 @@ type publicFlags struct {
 }
 
 func (f *publicFlags) register(flags *pflag.FlagSet, drain *time.Duration) {
-	flags.DurationVar(drain, "drain", 10*time.Second, "longest wait for requests in flight at the end")
+	durationVar(flags, drain, "drain", 10*time.Second, "longest wait for requests in flight at the end")
 	f.hashing.register(flags)
 	f.proxies.register(flags)
 	f.tls.register(flags)

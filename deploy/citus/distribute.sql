@@ -21,7 +21,7 @@ declare
     'past_setting', 'influencer_unproven', 'evidence_decision', 'audit_log', 'idempotency', 'retention',
     -- facts
     'event_fact', 'sighting', 'order_version', 'order_personal', 'orders', 'order_key',
-    'product', 'product_variant', 'delivery', 'seal',
+    'product', 'product_variant', 'seal', 'delivery', 'delivery_day', 'delivery_source', 'delivery_seen', 'stream',
     -- outcomes
     'credit', 'payout', 'explanation', 'ledger_entry', 'recompute',
     'statement', 'statement_payment', 'statement_link',

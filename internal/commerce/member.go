@@ -115,5 +115,6 @@ type AuditEntry struct {
 	Name    string // of the actor: an e-mail, or the key's name; may be empty
 	Action  string // such as influencer.create
 	Subject string
-	Detail  string // JSON
+	Detail  string            // JSON
+	Names   map[string]string // of the people, influencers and campaigns that the subject and the details name by id; shared by entries
 }

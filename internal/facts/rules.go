@@ -19,6 +19,7 @@ type Rules struct {
 	Rev       int64
 	Location  *time.Location // the store's time zone, for its calendar days
 	Hosts     []string       // the store's own hosts
+	Origins   []string       // whose pages may send events
 	Settings                 // of orders created now
 	Past      []PastSettings // of orders created before, the oldest first
 

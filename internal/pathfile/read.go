@@ -168,7 +168,7 @@ func (p *parser) line() (bool, error) {
 	var numbers [3]decimal.Decimal
 	for i, column := range columns[1:] {
 		if place, found := p.at[column]; found {
-			if numbers[i], err = number(record[place]); err != nil {
+			if numbers[i], err = number(p.plain(record[place])); err != nil {
 				return false, where(column, err)
 			}
 		}
@@ -228,6 +228,23 @@ const (
 	maxExponent    = 30
 )
 
+// plain returns a number with its decimals after a point. Where columns are not
+// separated by commas, a comma is the decimal one, and points before it separate
+// thousands: 1.234,56.
+func (p *parser) plain(text string) string {
+	whole, decimals, found := strings.Cut(text, ",")
+	if !found || p.records.Comma == ',' || strings.ContainsAny(decimals, ",.") {
+		return text
+	}
+	groups := strings.Split(strings.TrimSpace(whole), ".")
+	for i, group := range groups {
+		if i > 0 && len(group) != 3 || i == 0 && len(groups) > 1 && len(group) > 3 {
+			return text
+		}
+	}
+	return strings.Join(groups, "") + "." + decimals
+}
+
 // number reads an exact decimal that is not negative. No text is 0.
 func number(text string) (decimal.Decimal, error) {
 	text = strings.TrimSpace(text)
@@ -240,7 +257,7 @@ func number(text string) (decimal.Decimal, error) {
 	d, err := decimal.NewFromString(text)
 	switch {
 	case err != nil && strings.Contains(text, ","):
-		return d, fmt.Errorf("%q is not a number: write decimals after a point, and thousands without a separator", shortened(text))
+		return d, fmt.Errorf("%q is not a number: write decimals after a point, or separate the columns by semicolons, and thousands without a separator", shortened(text))
 	case err != nil:
 		return d, fmt.Errorf("%q is not a number", shortened(text))
 	case d.Sign() < 0:

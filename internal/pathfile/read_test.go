@@ -78,8 +78,16 @@ func TestBadFilesAreRefusedWithTheirPlace(t *testing.T) {
 	f(header+"a,1,-0.01,3\n", `line 2, column total_conversion_value: "-0.01" is negative`)
 	f(header+"a,1,2,x\n", `line 2, column total_null: "x" is not a number`)
 	f(header+"a,1,R$ 2,3\n", `line 2, column total_conversion_value: "R$ 2" is not a number`)
-	f(header+"a,1,\"1,234.50\",3\n", "decimals after a point, and thousands without a separator")
-	f("path;total_conversion_value\na;1,5\n", "decimals after a point")
+	// With semicolons and tabs a comma is the decimal one.
+	for _, text := range []string{"path;total_conversion_value\na;1234,5\n", "path;total_conversion_value\na;1.234,50\n", "path\ttotal_conversion_value\na\t1234,5\n"} {
+		if got, err := Read(strings.NewReader(text)); err != nil || short(got) != "a:0/0/12345 e-0 e-1" && short(got) != "a:0/0/123450 e-0 e-2" {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+	f(header+"a,1,\"1,234.50\",3\n", "decimals after a point, or separate the columns by semicolons")
+	f("path;total_conversion_value\na;1,5,0\n", "is not a number")
+	f("path;total_conversion_value\na;1.23,5\n", "is not a number")
+	f("path;total_conversion_value\na;1,234.5\n", "is not a number")
 	f(header+"a,NaN,2,3\n", `"NaN" is not a number`)
 	f(header+"a,Inf,2,3\n", `"Inf" is not a number`)
 	f(header+"a,0x10,2,3\n", `"0x10" is not a number`)

@@ -106,6 +106,8 @@ func ruleStatements(t *testing.T, db *merchant.Store, author commerce.Author) {
 	must(db.DeleteCost(ctx, author, cost.CostID, true))
 	must(db.UpdateInfluencer(ctx, author, "Ana", "casa"))
 	must(db.SetUnproven(ctx, author, "Ana", commerce.UnprovenPay))
+	_, err = db.UnprovenOf(ctx, author.CompanyID, "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2")
+	must(err)
 	must(db.DecideEvidence(ctx, author, commerce.EvidenceDecision{OrderID: "o1", InfluencerID: made.InfluencerID, Decision: commerce.EvidenceAccept}))
 	_, err = db.Influencers(ctx, author.CompanyID, commerce.InfluencerCursor{}, 10)
 	must(err)

@@ -32,6 +32,8 @@ func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	must(err)
 	_, err = db.FindInfluencers(ctx, company, commerce.InfluencerSearch{Sort: commerce.SortBySales, From: day, Today: day, Currency: "BRL", Limit: 10})
 	must(err)
+	_, err = db.LinkClicks(ctx, company, []string{"code"}, day, day)
+	must(err)
 	_, err = db.StoredEvents(ctx, company, []string{"01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2"})
 	must(err)
 	_, err = db.Signals(ctx, company)

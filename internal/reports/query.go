@@ -23,6 +23,7 @@ const (
 	Paths       Name = "paths"
 	Costs       Name = "costs"
 	Delivery    Name = "delivery"
+	Sources     Name = "sources"
 )
 
 // By is how long a period of a report is.

@@ -121,7 +121,13 @@ var specs = []*Spec{
 	{
 		Name:       Delivery,
 		Dimensions: []string{"outcome", "reason"},
-		Metrics:    []Metric{{Name: "events", Kind: Count}},
+		Metrics:    []Metric{count("events"), count("streams")},
+	},
+	{
+		Name:       Sources,
+		Dimensions: []string{"origin", "browser", "outcome"},
+		Metrics:    []Metric{count("events")},
+		SortBy:     "events",
 	},
 }
 

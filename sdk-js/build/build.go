@@ -234,6 +234,7 @@ func (b *bundler) script(entry string, format api.Format, names map[string]strin
 		Charset:           api.CharsetUTF8,
 		LegalComments:     api.LegalCommentsNone,
 		Define:            define,
+		TsconfigRaw:       `{"compilerOptions":{"useDefineForClassFields":false}}`, // a field costs an assignment, not a call
 		Supported:         map[string]bool{"bigint": true, "dynamic-import": true},
 		External:          []string{"node:*"},
 		MangleProps:       "[a-z]_$", // ours alone: see src/page.ts

@@ -8,9 +8,9 @@ const STORE = "events";
 const MAX = 1000;
 
 export class Mirror {
-  private db: IDBDatabase | undefined;
-  private queue: [key: string, text: string | null][] = [];
-  private due = false;
+  private db_: IDBDatabase | undefined;
+  private queue_: [key: string, text: string | null][] = [];
+  private due_ = false;
   /** Resolves when the database is open, or cannot be had. */
   readonly ready: Promise<void>;
 
@@ -23,32 +23,32 @@ export class Mirror {
       open.onupgradeneeded = () => open.result.createObjectStore(STORE);
       open.onerror = open.onblocked = failed;
       open.onsuccess = () => {
-        this.db = open.result;
-        this.db.onversionchange = () => this.close();
-        this.db.onclose = () => (this.db = undefined);
+        this.db_ = open.result;
+        this.db_.onversionchange = () => this.close_();
+        this.db_.onclose = () => (this.db_ = undefined);
         resolve();
-        this.flush();
+        this.flush_();
       };
     });
   }
 
   /** Keeps a text under a key, or removes it. */
   set(key: string, text: string | null): void {
-    if (this.queue.length >= MAX * 2) return;
-    this.queue.push([key, text]);
-    if (!this.due) {
-      this.due = true;
-      setTimeout(() => this.flush());
+    if (this.queue_.length >= MAX * 2) return;
+    this.queue_.push([key, text]);
+    if (!this.due_) {
+      this.due_ = true;
+      setTimeout(() => this.flush_());
     }
   }
 
-  private flush(): void {
-    this.due = false;
-    if (!this.db || !this.queue.length) return;
-    const all = this.queue;
-    this.queue = [];
+  private flush_(): void {
+    this.due_ = false;
+    if (!this.db_ || !this.queue_.length) return;
+    const all = this.queue_;
+    this.queue_ = [];
     attempt(() => {
-      const store = this.db!.transaction(STORE, "readwrite").objectStore(STORE);
+      const store = this.db_!.transaction(STORE, "readwrite").objectStore(STORE);
       for (const [key, text] of all) text === null ? store.delete(key) : store.put(text, key);
     });
   }
@@ -59,8 +59,8 @@ export class Mirror {
     return new Promise((resolve) => {
       const found: [string, string][] = [];
       const done = () => resolve(found);
-      if (!this.db) return done();
-      const request = attempt(() => this.db!.transaction(STORE).objectStore(STORE).openCursor(IDBKeyRange.bound(prefix, prefix + "\uffff")));
+      if (!this.db_) return done();
+      const request = attempt(() => this.db_!.transaction(STORE).objectStore(STORE).openCursor(IDBKeyRange.bound(prefix, prefix + "\uffff")));
       if (!request) return done();
       request.onerror = done;
       request.onsuccess = () => {
@@ -73,12 +73,12 @@ export class Mirror {
   }
 
   clear(): void {
-    this.queue = [];
-    if (this.db) attempt(() => this.db!.transaction(STORE, "readwrite").objectStore(STORE).clear());
+    this.queue_ = [];
+    if (this.db_) attempt(() => this.db_!.transaction(STORE, "readwrite").objectStore(STORE).clear());
   }
 
-  private close(): void {
-    if (this.db) this.db.close();
-    this.db = undefined;
+  private close_(): void {
+    if (this.db_) this.db_.close();
+    this.db_ = undefined;
   }
 }

@@ -112,8 +112,8 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     }
     if (config.pageViews != false) views.watch(() => calls.page(Date.now()));
     // In the capturing phase: before the beacon, which the page's own listener sends.
-    addEventListener("pagehide", () => views.settle(), true);
-    addEventListener("visibilitychange", () => views.settle(), true);
+    addEventListener("pagehide", () => views.settle_(), true);
+    addEventListener("visibilitychange", () => views.settle_(), true);
     addEventListener("pagehide", left);
     addEventListener("visibilitychange", () => document.hidden && left());
     addEventListener("online", () => sender.schedule(0));
@@ -180,7 +180,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
   calls.flush = (): Promise<boolean> => {
     if (!dead) page.halted_ = undefined;
     persist();
-    views.settle();
+    views.settle_();
     views.close();
     return sender.send();
   };

@@ -61,7 +61,8 @@ const EXTRA = 262;
 let fresh: Entry[] = []; // not yet in storage
 let stream: string;
 let seq = 0;
-let known = 0; // the visitor may be read or made: no other tab is at it
+let busy: unknown; // within sendBeacon: Firefox may say there that the page is hidden, which must not send again
+let known: unknown; // the visitor may be read or made: no other tab is at it
 
 /** Whether events may be stored and sent now. */
 const free = (): unknown => (page.answer_ ? page.answer_ == "granted" : !page.config_!.requireConsent);
@@ -80,8 +81,9 @@ export const start = (config: Config, edge: string): void => {
     known = 1;
     persist();
   };
-  // Two tabs that are opened at once must not make two visitors.
-  (navigator as any).locks?.request("trb", open).catch(open) || setTimeout(open);
+  // Two tabs that are opened at once must not make two visitors. A tab that hangs with the
+  // lock holds nobody up for long: what is not stored is lost in a crash.
+  setTimeout(open, (navigator as any).locks?.request("trb", open).catch(open) && 1e3);
   config.pageViews == false || take(Date.now(), "PAGE_VIEW");
 };
 
@@ -161,7 +163,7 @@ export const leave = (): void => {
   known = 1;
   persist();
   const list = [...page.entries_.values()].filter((e) => !e.sent_);
-  list[0] && free() && !page.halted_ && beacon(list);
+  list[0] && free() && !page.halted_ && !busy && (busy = beacon((busy = list)));
 };
 
 export const consent = (_: unknown, given?: Consent | false | null): void => {

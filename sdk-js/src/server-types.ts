@@ -32,8 +32,8 @@ export interface ClientConfig {
   companyId: string;
   /** The edge: origin and prefix. */
   endpoint: string;
-  /** An API key, for a backend. Never in a page. */
-  apiKey?: string;
+  /** An API key, for a backend, or what returns it: asked at each attempt. Never in a page. */
+  apiKey?: string | (() => string | Promise<string>);
   /** Where events are kept until they are acknowledged. Default: memory. */
   storage?: Storage;
   /** Default: fetch. */

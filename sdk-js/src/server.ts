@@ -12,6 +12,7 @@ const BATCH = 50;
 const CHUNK = 500000; // UTF-16 units of a request: the edge takes 1 MiB
 const BASE = 1000; // ms
 const MOST = 60000; // ms
+const REFUSED = 60000; // ms: the least time between attempts with a key that was refused
 const MAX_AGE = 7 * 86400000; // ms: what could not be sent for a week is given up
 
 interface Entry {
@@ -25,10 +26,10 @@ const memory = (): Storage => {
 };
 
 const overHTTP =
-  (apiKey?: string): Transport =>
+  (apiKey?: ClientConfig["apiKey"]): Transport =>
   async (url, body) => {
     const headers: Record<string, string> = { "Content-Type": "text/plain" };
-    if (apiKey) headers.Authorization = "Bearer " + apiKey;
+    if (apiKey) headers.Authorization = "Bearer " + (typeof apiKey == "string" ? apiKey : await apiKey());
     const response = await fetch(url, { method: "POST", body, headers, keepalive: !apiKey && body.length < 20000 });
     return { status: response.status, body: await response.text(), retryAfter: response.headers.get("Retry-After") };
   };
@@ -177,6 +178,7 @@ export class Client {
     if (status >= 400 && status < 500 && status != 408 && status != 429) {
       const { code, message } = answer.error || ({} as any);
       this.tell("" + (code || status), "refused: " + (message || "") + " (" + status + " " + (code || "without a code") + ")");
+      if (code == "unauthorized") return REFUSED; // until the key is a right one
       for (const e of batch) this.remove(e.id);
       return -1;
     }

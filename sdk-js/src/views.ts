@@ -6,10 +6,10 @@ import { attempt, get, put } from "./store";
 
 export class Views {
   /** The last page view: its title is the page's, which comes after the address. */
-  private open: Entry | undefined;
-  private title = "";
+  private open_: Entry | undefined;
+  private title_ = "";
 
-  constructor(private page: Page) {}
+  constructor(private page_: Page) {}
 
   /** Watches the history. view takes a page view. */
   watch(view: () => void): void {
@@ -18,7 +18,7 @@ export class Views {
     const look = () => {
       if (location.pathname != path) {
         path = location.pathname;
-        this.page.referrer_ = url;
+        this.page_.referrer_ = url;
         view();
       }
       url = location.href;
@@ -26,7 +26,7 @@ export class Views {
     for (const method of ["pushState", "replaceState"] as const) {
       const original = history[method];
       history[method] = (...args: any): void => {
-        this.settle(); // from now on the title may be the next page's
+        this.settle_(); // from now on the title may be the next page's
         original.apply(history, args);
         attempt(look);
       };
@@ -37,17 +37,17 @@ export class Views {
 
   /** A page view was taken. */
   taken(e: Entry): void {
-    this.settle();
-    this.open = e;
-    this.title = document.title;
-    if (e.raw_[6].title != this.title) this.open = undefined; // before_send has changed it
+    this.settle_();
+    this.open_ = e;
+    this.title_ = document.title;
+    if (e.raw_[6].title != this.title_) this.open_ = undefined; // before_send has changed it
   }
 
   /** Gives the open page view the title that the page has now. */
-  settle(): void {
-    const e = this.open;
-    if (!e || e.sent_ || document.title == this.title) return;
-    e.raw_[6].title = this.title = document.title;
+  settle_(): void {
+    const e = this.open_;
+    if (!e || e.sent_ || document.title == this.title_) return;
+    e.raw_[6].title = this.title_ = document.title;
     if (!e.text_) return;
     e.text_ = JSON.stringify(e.raw_);
     if (get(e.key_)) put(e.key_, e.text_);
@@ -55,14 +55,14 @@ export class Views {
 
   /** Whether a page view waits for its title: it is the open one, and was taken after since (Unix milliseconds). */
   held(e: Entry, since: number): boolean {
-    if (e != this.open) return false;
+    if (e != this.open_) return false;
     if (Date.parse(e.raw_[2]) > since) return true;
-    this.settle();
+    this.settle_();
     return false;
   }
 
   /** The page view waits no longer. */
   close(): void {
-    this.open = undefined;
+    this.open_ = undefined;
   }
 }

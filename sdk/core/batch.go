@@ -51,6 +51,7 @@ type Batch struct {
 	CompanyID string
 	SentAt    int64 // Unix milliseconds by the sender's clock; 0 when absent or outside the years 1970 to 2199
 	Items     []Item
+	Dropped   Dropped // what the sender gave up since its last acknowledged batch
 }
 
 // ParseBatch reads the body of a request: one event object with companyId in
@@ -117,7 +118,7 @@ func (b *Batch) object(body string, o *Options) *Violation {
 
 // members reads a body that is an object, member by member.
 func (b *Batch) members(body string, o *Options) *Violation {
-	var events, company, sentAt string
+	var events, company, sentAt, dropped string
 	rest := body
 	first := true
 	for {
@@ -139,6 +140,8 @@ func (b *Batch) members(body string, o *Options) *Violation {
 			company = value
 		case "sentAt":
 			sentAt = value
+		case "dropped":
+			dropped = value
 		}
 	}
 	if v := b.companyText(company); v != nil {
@@ -152,6 +155,9 @@ func (b *Batch) members(body string, o *Options) *Violation {
 	}
 	if events[0] != '[' {
 		return &Violation{CodeInvalidField, "events", "must be an array"}
+	}
+	if v := b.dropped(dropped); v != nil {
+		return v
 	}
 	return b.items(events, o)
 }

@@ -25,15 +25,16 @@ import (
 // test is the broker, and "?person=" the log-in.
 type stage struct {
 	*reporttest.Fixture
-	t         *testing.T
+	t         testing.TB
 	server    *httptest.Server
 	companyID string
 	hints     chan []byte
 	stop      func() // stops the hub and waits for it
 	loginFor  time.Duration
+	orders    int // that load has put
 }
 
-func newStage(t *testing.T, config live.Config) *stage {
+func newStage(t testing.TB, config live.Config) *stage {
 	t.Helper()
 	s := &stage{Fixture: reporttest.New(t), t: t, hints: make(chan []byte), loginFor: time.Hour}
 	s.companyID = s.Store.Live.CompanyID
@@ -107,7 +108,7 @@ func (s *stage) dial(change func(url.Values, http.Header)) (*websocket.Conn, *ht
 
 type page struct {
 	*websocket.Conn
-	t *testing.T
+	t testing.TB
 }
 
 // open is a page that was rendered at the cursor.

@@ -108,9 +108,9 @@ func readSettings(ctx context.Context, tx pgx.Tx, rules *facts.Rules) error {
 	var timezone string
 	var now settingsRow
 	err := tx.QueryRow(ctx, `
-		select rules_rev, timezone, hosts, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, unproven, hold_days, passing_hosts, retention_days
+		select rules_rev, timezone, hosts, origins, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, unproven, hold_days, passing_hosts, retention_days
 		from company where company_id = $1`, rules.CompanyID).
-		Scan(append([]any{&rules.Rev, &timezone, &rules.Hosts}, append(now.columns(), &rules.RetentionDays)...)...)
+		Scan(append([]any{&rules.Rev, &timezone, &rules.Hosts, &rules.Origins}, append(now.columns(), &rules.RetentionDays)...)...)
 	if err != nil {
 		return err
 	}

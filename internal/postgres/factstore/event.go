@@ -203,22 +203,3 @@ func scanSighted(row pgx.CollectableRow) (facts.Key, error) {
 	}
 	return facts.UnpackKey(kind, key)
 }
-
-var countRows = postgres.Rows[facts.DeliveryCount]{
-	postgres.Col("day", "date", func(c *facts.DeliveryCount) time.Time { return c.Day }),
-	postgres.Col("outcome", "text", func(c *facts.DeliveryCount) string { return c.Outcome }),
-	postgres.Col("events", "bigint", func(c *facts.DeliveryCount) int64 { return c.Events }),
-}
-
-var countDelivery = `
-	insert into delivery as d (company_id, day, outcome, events)
-	select @company_id, day, outcome, events from ` + countRows.Unnest("n") + `
-	on conflict (company_id, day, outcome) do update set events = d.events + excluded.events`
-
-// CountDelivery adds counts to the table delivery.
-func (t *Tx) CountDelivery(ctx context.Context, companyID string, counts []facts.DeliveryCount) error {
-	if len(counts) == 0 {
-		return nil
-	}
-	return t.exec(ctx, "count delivery", countDelivery, countRows.Args(counts, pgx.NamedArgs{"company_id": companyID}))
-}

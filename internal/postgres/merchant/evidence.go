@@ -2,6 +2,7 @@ package merchant
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -34,6 +35,18 @@ func (s *Store) SetUnproven(ctx context.Context, author commerce.Author, name, u
 		return fmt.Errorf("postgres: evidence of %q that nothing proves: %w", name, err)
 	}
 	return nil
+}
+
+// UnprovenOf returns what SetUnproven set last for an influencer; empty: what the company
+// does.
+func (s *Store) UnprovenOf(ctx context.Context, companyID, influencerID string) (unproven string, err error) {
+	err = s.db.Pool().QueryRow(ctx, `
+		select coalesce(unproven, '') from influencer_unproven where company_id = $1 and influencer_id = $2
+		order by since desc, rev desc limit 1`, companyID, influencerID).Scan(&unproven)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return "", fmt.Errorf("postgres: evidence of %s that nothing proves: %w", influencerID, postgres.Translate(err))
+	}
+	return unproven, nil
 }
 
 // DecideEvidence records what the merchant decided about an influencer's link evidence

@@ -2,6 +2,7 @@ package merchant
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -34,22 +35,31 @@ func (s *Store) Members(ctx context.Context, storeID string, limit int) ([]comme
 	return list, nil
 }
 
+// keepAnOwner refuses a change of the last owner's role, also to "": commerce.ErrLastOwner.
+// All owners' rows are locked, so that two changes cannot take the last two.
+func keepAnOwner(ctx context.Context, tx pgx.Tx, storeID, personID, role string) error {
+	owners, err := postgres.Collect(ctx, tx, pgx.RowTo[string],
+		`select person_id::text from membership where store_id = $1 and role = 'owner' order by person_id for update`, storeID)
+	if err != nil {
+		return err
+	}
+	if len(owners) == 1 && owners[0] == personID && role != commerce.RoleOwner {
+		return commerce.ErrLastOwner
+	}
+	return nil
+}
+
 // ChangeMembership changes a member's role, or ends the membership: access to the
 // store ends with it. Of somebody who is no owner then, the open links end too: those
 // for them and those that they made. Errors: commerce.ErrNotFound, commerce.ErrLastOwner.
 func (s *Store) ChangeMembership(ctx context.Context, c commerce.MembershipChange) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
-		// All owners' rows are locked, so that two changes cannot take the last two.
-		owners, err := postgres.Collect(ctx, tx, pgx.RowTo[string],
-			`select person_id::text from membership where store_id = $1 and role = 'owner' order by person_id for update`, c.StoreID)
-		if err != nil {
+		if err := keepAnOwner(ctx, tx, c.StoreID, c.PersonID, c.Role); err != nil {
 			return err
-		}
-		if len(owners) == 1 && owners[0] == c.PersonID && c.Role != commerce.RoleOwner {
-			return commerce.ErrLastOwner
 		}
 		change := Change{CompanyID: c.CompanyID, Actor: c.Actor, Action: "person.role", Subject: c.PersonID, Detail: map[string]any{"role": c.Role}}
 		var tag pgconn.CommandTag
+		var err error
 		if c.Role == "" {
 			change.Action, change.Detail = "person.remove", nil
 			tag, err = tx.Exec(ctx, `delete from membership where store_id = $1 and person_id = $2`, c.StoreID, c.PersonID)
@@ -375,10 +385,61 @@ func (s *Store) AuditLog(ctx context.Context, companyID, before, action string, 
 	if err != nil {
 		return fail(err)
 	}
+	subjects, err := s.subjectNames(ctx, companyID, list)
+	if err != nil {
+		return fail(err)
+	}
 	for i := range list {
-		list[i].Name = names[list[i].Actor]
+		list[i].Name, list[i].Names = names[list[i].Actor], subjects
 	}
 	return list, nil
+}
+
+// subjectNames returns the names of what entries name by id: influencers, also those of
+// agreements and statements, campaigns, and the e-mails of people.
+func (s *Store) subjectNames(ctx context.Context, companyID string, list []commerce.AuditEntry) (map[string]string, error) {
+	var ids, texts []string
+	add := func(text string) {
+		if commerce.IsUUID(text) {
+			ids = append(ids, text)
+		} else if text != "" {
+			texts = append(texts, text)
+		}
+	}
+	for _, e := range list {
+		var detail struct {
+			InfluencerID string `json:"influencer_id"`
+			CampaignID   string `json:"campaign_id"`
+		}
+		_ = json.Unmarshal([]byte(e.Detail), &detail) // other details have no names
+		add(e.Subject)
+		add(detail.InfluencerID)
+		texts = append(texts, detail.CampaignID)
+	}
+	rows, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[[]string], `
+		select array[influencer_id::text, name] from influencer where company_id = @company_id and influencer_id = any(@ids::uuid[])
+		union all
+		select array[campaign_id, name] from campaign where company_id = @company_id and campaign_id = any(@texts::text[])
+		union all
+		select array[cost_id::text, i.name] from cost c join influencer i on i.company_id = c.company_id and i.influencer_id = c.influencer_id
+		where c.company_id = @company_id and c.cost_id = any(@ids::uuid[])
+		union all
+		select array[coupon_id::text, i.name] from coupon c join influencer i on i.company_id = c.company_id and i.influencer_id = c.influencer_id
+		where c.company_id = @company_id and c.coupon_id = any(@ids::uuid[])
+		union all
+		select array[statement_id::text, i.name] from statement t join influencer i on i.company_id = t.company_id and i.influencer_id = t.influencer_id
+		where t.company_id = @company_id and t.statement_id = any(@ids::uuid[])
+		union all
+		select array[person_id::text, email] from person where person_id = any(@ids::uuid[])`,
+		pgx.NamedArgs{"company_id": companyID, "ids": notNil(ids), "texts": notNil(texts)})
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return nil, err
+	}
+	names := map[string]string{}
+	for _, row := range rows {
+		names[row[0]] = row[1]
+	}
+	return names, nil
 }
 
 // actorNames returns the e-mails and keys' names of actors.

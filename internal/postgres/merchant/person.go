@@ -84,9 +84,15 @@ func setPassword(ctx context.Context, tx pgx.Tx, personID, passwordHash string) 
 	return err
 }
 
-// SetMembership makes a person a member of a store with a role, or changes the role.
+// SetMembership makes a person a member of a store with a role, or changes the role;
+// that of the last owner stays: commerce.ErrLastOwner.
 func (s *Store) SetMembership(ctx context.Context, storeID, personID, role string) error {
-	err := s.db.InTx(ctx, func(tx pgx.Tx) error { return addMembership(ctx, tx, storeID, personID, role, true) })
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if err := keepAnOwner(ctx, tx, storeID, personID, role); err != nil {
+			return err
+		}
+		return addMembership(ctx, tx, storeID, personID, role, true)
+	})
 	if err != nil {
 		return fmt.Errorf("postgres: set membership: %w", err)
 	}

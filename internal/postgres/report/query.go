@@ -37,6 +37,7 @@ var loaders = map[reports.Name][]func(r *reading, ctx context.Context) error{
 	reports.Paths:       {(*reading).paths},
 	reports.Costs:       {(*reading).costs},
 	reports.Delivery:    {(*reading).delivery},
+	reports.Sources:     {(*reading).sources},
 }
 
 // Report reads a report, and the one with which it is compared, in one snapshot. The

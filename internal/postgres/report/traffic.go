@@ -1,6 +1,14 @@
 package report
 
-import "context"
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres"
+)
 
 // This file reads the visitors and clicks that the processor counts by day.
 
@@ -69,4 +77,18 @@ func (r *reading) clicksOfInfluencers(ctx context.Context) error {
 // funnel adds how far visitors came with each product.
 func (r *reading) funnel(ctx context.Context) error {
 	return r.add(ctx, funnelOfProducts, "viewed", "added_to_cart", "began_checkout", "bought")
+}
+
+// LinkClicks returns how often short links were opened on each day of a span, both days
+// inclusive, in no order. Days and links without a click are left out.
+func (r *Reader) LinkClicks(ctx context.Context, companyID string, codes []string, from, to string) ([]facts.Clicks, error) {
+	list, err := postgres.Collect(ctx, r.db.Pool(), func(row pgx.CollectableRow) (c facts.Clicks, err error) {
+		return c, row.Scan(&c.Day, &c.Code, &c.Clicks)
+	}, `
+		select day::text, code, clicks from click_day
+		where company_id = $1 and day between $3::date and $4::date and code = any($2)`, companyID, codes, from, to)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: clicks of %s: %w", companyID, postgres.Translate(err))
+	}
+	return list, nil
 }

@@ -241,6 +241,9 @@ func readPartition(ctx context.Context, client *kafka.Client, partition int) (re
 	ended, end := context.WithCancel(ctx)
 	defer end()
 	err = client.Follow(ended, wire.TopicEvents, partition, kafka.FromFirst, func(_ int64, r kafka.Record) error {
+		if wire.IsNotice(r.Value) {
+			return nil
+		}
 		var e wire.Event
 		var p payload
 		if err := json.Unmarshal(r.Value, &e); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	sdkjs "github.com/tributary-io/tributary/sdk-js"
 	"github.com/tributary-io/tributary/sdk/core"
@@ -17,6 +18,7 @@ import (
 // collector takes events as the edge does, and counts. It serves the SDK and the shop too.
 type collector struct {
 	server *httptest.Server
+	away   atomic.Bool // there is no network to the edge
 
 	mu      sync.Mutex
 	arrived map[string]int // how often each event came, by id
@@ -28,8 +30,8 @@ func newCollector(dist string) *collector {
 	c := &collector{arrived: map[string]int{}, visits: map[int]bool{}}
 	mux := http.NewServeMux()
 	mux.Handle("GET /sdk/v1/", http.StripPrefix("/sdk/v1/", http.FileServer(http.Dir(dist))))
-	mux.HandleFunc("POST /v1/events", c.take)
-	mux.HandleFunc("POST /v1/known", c.known)
+	mux.HandleFunc("POST /v1/events", c.reached(c.take))
+	mux.HandleFunc("POST /v1/known", c.reached(c.known))
 	mux.HandleFunc("GET /elsewhere", func(w http.ResponseWriter, _ *http.Request) { page(w, "") })
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		// A page that is left at once has sent nothing before that.
@@ -38,6 +40,16 @@ func newCollector(dist string) *collector {
 	})
 	c.server = httptest.NewServer(mux)
 	return c
+}
+
+// reached hangs up while there is no network.
+func (c *collector) reached(handle http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if c.away.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		handle(w, r)
+	}
 }
 
 func page(w http.ResponseWriter, head string) {

@@ -26,7 +26,7 @@ func Section() prove.Section {
 			if out, err := exec.CommandContext(ctx, "go", "run", "./sdk-js/build", "-quick", "-out", dist).CombinedOutput(); err != nil { //nolint:gosec // ours
 				return result, fmt.Errorf("build the SDK: %w: %s", err, out)
 			}
-			o, err := Do(ctx, kind, many, dist, filepath.Join(e.Dir, "profile"))
+			o, err := Do(ctx, kind, many, dist, InChromium(filepath.Join(e.Dir, "profile")))
 			if err != nil {
 				return result, err
 			}

@@ -2,42 +2,45 @@
 // closed, crashed and killed right after an event, in a real Chromium. Each event must
 // arrive, and hardly any twice.
 //
-// What may enter: a collector that takes events as the edge does, a shop, and the ways in
-// which a visit ends. The tests of sdk-js run a short form.
+// What may enter: a collector that takes events as the edge does, a shop, the ways in which a
+// visit ends, and the browsers. The tests of sdk-js run a short form, `make test-browsers` one in
+// Firefox and WebKitGTK too.
 package visits
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os/exec"
-	"strings"
-	"syscall"
 	"time"
-
-	"github.com/go-rod/rod"
-	"github.com/go-rod/rod/lib/launcher"
-	"github.com/go-rod/rod/lib/launcher/flags"
-	"github.com/go-rod/rod/lib/proto"
-
-	"github.com/tributary-io/tributary/internal/prove"
 )
 
 // Kind is a way in which a visit ends.
 type Kind struct {
 	Name, Title string
 	kills       bool // the whole browser
-	end         func(r *run, page *rod.Page, name string) error
+	end         func(ctx context.Context, r *run, t tab, visit int) error
 }
 
-// Kinds are all of them.
+// Kinds are all of them, in Chromium.
 func Kinds() []Kind {
+	return append(Leaving(),
+		Kind{Name: "crash", Title: "the renderer crashes", end: crash},
+		Kind{Name: "kill", Title: "the browser is killed (SIGKILL) once the mirror is written", end: mirrored, kills: true},
+	)
+}
+
+// Leaving are those in which a visitor leaves: they are the same in each browser.
+func Leaving() []Kind {
 	return []Kind{
-		{Name: "same-site", Title: "a link to another page of the shop", end: navigate("/next")},
-		{Name: "cross-site", Title: "a link to another site", end: navigate("elsewhere")},
+		{Name: "same-site", Title: "a link to another page of the shop", end: leave("/next")},
+		{Name: "cross-site", Title: "a link to another site", end: leave("elsewhere")},
 		{Name: "close", Title: "the tab is closed", end: closeTab},
-		{Name: "crash", Title: "the renderer crashes", end: crash},
-		{Name: "kill", Title: "the browser is killed (SIGKILL) once the mirror is written", end: mirrored, kills: true},
 	}
+}
+
+// Offline are visits without a network: a tab is closed before it is back, another stays.
+func Offline() Kind {
+	return Kind{Name: "offline", Title: "the network goes and comes back", end: offline}
 }
 
 // Bounds of a run.
@@ -59,23 +62,21 @@ func (o Outcome) Good() bool { return o.Lost == 0 && o.Copies <= 1.05 }
 
 type run struct {
 	collector *collector
-	profile   string
-	browser   *rod.Browser
-	end       func() // kills the browser
+	open      Opener
+	browser   browser
 	shop      string // its URL
 	elsewhere string // another site's
 }
 
-// Do makes n visits that end in one way. dist has a build of sdk-js; profile is an empty
-// directory for the browser.
-func Do(ctx context.Context, kind Kind, n int, dist, profile string) (o Outcome, err error) {
-	r := &run{profile: profile, collector: newCollector(dist)}
+// Do makes n visits that end in one way. dist has a build of sdk-js.
+func Do(ctx context.Context, kind Kind, n int, dist string, open Opener) (o Outcome, err error) {
+	r := &run{open: open, collector: newCollector(dist)}
 	defer r.collector.close()
 	r.shop, r.elsewhere = r.collector.shop()
-	if err := r.open(ctx); err != nil {
+	if r.browser, err = open(ctx); err != nil {
 		return o, err
 	}
-	defer func() { r.end() }()
+	defer func() { r.browser.end() }()
 	for done := 0; done < n; {
 		batch := min(together, n-done)
 		if kind.kills {
@@ -88,8 +89,8 @@ func Do(ctx context.Context, kind Kind, n int, dist, profile string) (o Outcome,
 		}
 		done += batch
 		if kind.kills {
-			r.end()
-			if err := r.open(ctx); err != nil {
+			r.browser.end()
+			if r.browser, err = open(ctx); err != nil {
 				return o, err
 			}
 		}
@@ -102,156 +103,116 @@ func Do(ctx context.Context, kind Kind, n int, dist, profile string) (o Outcome,
 	return o, nil
 }
 
-// track takes an event of this name, a JavaScript text.
-func track(name string) string { return `tributary.track(` + name + `, {text: "é".repeat(40)})` }
+// named is the name of a visit's event.
+func named(visit int) string { return fmt.Sprintf("VISIT_%d", visit) }
+
+// track is a script that takes a visit's event.
+func track(visit int) string {
+	return fmt.Sprintf(`tributary.track(%q, {text: "é".repeat(40)})`, named(visit))
+}
 
 // visit opens a tab and ends it right after an event.
 func (r *run) visit(ctx context.Context, kind Kind, i int) error {
-	page, err := r.tab(ctx, "/")
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	t, err := r.tab(ctx, "/")
 	if err != nil {
 		return err
 	}
-	if err := kind.end(r, page, fmt.Sprintf(`"VISIT_%d"`, i)); err != nil {
+	if err := kind.end(ctx, r, t, i); err != nil {
 		return err
 	}
 	if kind.kills {
 		return nil // the tab stays until the browser is killed
 	}
-	_ = page.Close() // where the way of the visit has left one
+	_ = t.close(ctx) // where the way of the visit has left one
 	return nil
 }
 
 // tab opens a page in which the SDK has started.
-func (r *run) tab(ctx context.Context, path string) (*rod.Page, error) {
-	page, err := r.browser.Page(proto.TargetCreateTarget{URL: "about:blank"})
+func (r *run) tab(ctx context.Context, path string) (tab, error) {
+	t, err := r.browser.tab(ctx)
 	if err != nil {
 		return nil, err
 	}
-	page = page.Context(ctx).Timeout(patience)
-	if err := page.Navigate(r.shop + path); err != nil {
+	if err := t.navigate(ctx, r.shop+path); err != nil {
 		return nil, err
 	}
-	_, err = page.Eval(`() => new Promise((done) => {
+	return t, t.eval(ctx, `() => new Promise((done) => {
 		const look = () => (window.tributary && tributary.loaded ? done() : setTimeout(look, 2));
 		look();
 	})`)
-	return page, err
 }
 
-func navigate(to string) func(*run, *rod.Page, string) error {
-	return func(r *run, page *rod.Page, name string) error {
+func leave(to string) func(context.Context, *run, tab, int) error {
+	return func(ctx context.Context, r *run, t tab, visit int) error {
 		url := r.shop + to
 		if to == "elsewhere" {
 			url = r.elsewhere
 		}
-		left := page.WaitEvent(&proto.PageLoadEventFired{}) // the page that is left gets its turn before that
-		if _, err := page.Eval(`(url) => { `+track(name)+`; location.href = url }`, url); err != nil {
-			return err
-		}
-		left()
-		return nil
+		return t.leave(ctx, track(visit), url)
 	}
 }
 
 // closeTab closes the tab in the same task as the event.
-func closeTab(_ *run, page *rod.Page, name string) error {
-	if _, err := page.Eval(`() => { ` + track(name) + ` }`); err != nil {
+func closeTab(ctx context.Context, _ *run, t tab, visit int) error {
+	if err := t.eval(ctx, `() => { `+track(visit)+` }`); err != nil {
 		return err
 	}
-	return page.Close()
+	return t.close(ctx)
 }
 
-// crash waits until the event is stored, which it is in the next task, or for a new visitor
-// once no other tab can make one too: what is only in a renderer's memory is lost with any program.
-func crash(_ *run, page *rod.Page, name string) error {
-	if _, err := page.Eval(`(name) => new Promise((done) => {
-		`+track(name)+`;
-		const look = () => (Object.values(localStorage).some((text) => text.includes(name)) ? setTimeout(done, 10) : setTimeout(look));
+// offline takes the network away, then an event, and waits until it could not be sent. Every
+// other tab is closed before the network is back; the others send when it is.
+func offline(ctx context.Context, r *run, t tab, visit int) error {
+	if err := t.eval(ctx, `() => new Promise((done) => {
+		const look = () => (tributary._ ? setTimeout(look, 2) : done()); // the second file has connected itself
 		look();
-	})`, strings.Trim(name, `"`)); err != nil {
+	})`); err != nil {
 		return err
 	}
-	waiting := page.Timeout(150 * time.Millisecond) // it has no answer
-	defer waiting.CancelTimeout()
-	_ = proto.PageCrash{}.Call(waiting)
-	return nil
+	if err := r.network(ctx, false); err != nil {
+		return err
+	}
+	sent := t.eval(ctx, `async () => { `+track(visit)+`; await tributary.flush() }`)
+	closes := visit%2 == 1
+	if sent == nil && closes {
+		sent = t.close(ctx)
+	}
+	if err := r.network(ctx, true); err != nil || sent != nil || closes {
+		return errors.Join(sent, err)
+	}
+	return t.eval(ctx, untilNoneStored)
 }
 
-// mirrored tracks an event and waits until IndexedDB has it.
-func mirrored(_ *run, page *rod.Page, name string) error {
-	if _, err := page.Eval(`() => { ` + track(name) + ` }`); err != nil {
-		return err
+// network takes the network away, or gives it back: in the browser where that can do it, else the
+// collector hangs up.
+func (r *run) network(ctx context.Context, there bool) error {
+	err := r.browser.offline(ctx, !there)
+	if errors.Is(err, errors.ErrUnsupported) {
+		r.collector.away.Store(!there)
+		return nil
 	}
-	_, err := page.Eval(`(name) => new Promise((done) => {
-		const look = async () => {
-			const again = () => setTimeout(look, 20);
-			if (!(await indexedDB.databases()).some((db) => db.name == "trb")) return again(); // to open it would make it
-			const open = indexedDB.open("trb");
-			open.onerror = again;
-			open.onsuccess = () => {
-				const all = open.result.transaction("events").objectStore("events").getAll();
-				all.onsuccess = () => { open.result.close(); all.result.some((text) => text.includes(name)) ? done() : again() };
-			};
-		};
-		look();
-	})`, name)
 	return err
 }
+
+// untilNoneStored returns when all that localStorage has is acknowledged.
+const untilNoneStored = `() => new Promise((done) => {
+	const look = () => (Object.keys(localStorage).some((key) => key.startsWith("trb:")) ? setTimeout(look, 20) : done());
+	look();
+})`
 
 // settle opens a page that stays until it has sent all that others left.
 func (r *run) settle(ctx context.Context) error {
-	page, err := r.tab(ctx, "/stay")
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	t, err := r.tab(ctx, "/stay")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = page.Close() }()
-	return page.Wait(rod.Eval(`() => performance.now() > 4000 && !Object.keys(localStorage).some((key) => key.startsWith("trb:"))`))
-}
-
-// open starts the browser on the run's profile.
-func (r *run) open(ctx context.Context) (err error) {
-	r.browser, r.end, err = Browser(ctx, r.profile)
-	return err
-}
-
-// Browser starts a headless Chromium on a profile's directory. end kills it (SIGKILL), and
-// returns when it is gone.
-func Browser(ctx context.Context, profile string) (browser *rod.Browser, end func(), err error) {
-	bin := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			bin = path
-			break
-		}
+	defer func() { _ = t.close(ctx) }()
+	if err := t.eval(ctx, `() => new Promise((done) => setTimeout(done, Math.max(0, 4000 - performance.now())))`); err != nil {
+		return err
 	}
-	if bin == "" {
-		return nil, nil, fmt.Errorf("%w: no Chromium", prove.ErrNotHere)
-	}
-	start := launcher.New().Context(ctx).Bin(bin).Leakless(false).NoSandbox(true).UserDataDir(profile).
-		Set("headless", "new").Set("disable-gpu").Set("disable-quic").Set("no-first-run").Set("hide-crash-restore-bubble").
-		Set("disable-background-networking").Set("disable-component-update").Set("disable-sync").
-		Delete(flags.Flag("enable-automation"))
-	control, err := start.Launch()
-	if err != nil {
-		return nil, nil, fmt.Errorf("start Chromium: %w", err)
-	}
-	end = func() { kill(start.PID()) }
-	browser = rod.New().Context(ctx).ControlURL(control).NoDefaultDevice()
-	if err := browser.Connect(); err != nil {
-		end()
-		return nil, nil, fmt.Errorf("connect to Chromium: %w", err)
-	}
-	return browser, end, nil
-}
-
-// kill ends a browser at once, and waits until it is gone. (Launcher.Kill waits a second
-// before it does anything.)
-func kill(pid int) {
-	_ = syscall.Kill(-pid, syscall.SIGKILL) // its process group; an error says that it is gone
-	for range 1000 {
-		if syscall.Kill(pid, 0) != nil {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	return t.eval(ctx, untilNoneStored)
 }

@@ -233,6 +233,31 @@ func (t *transaction) CountDelivery(_ context.Context, _ string, counts []facts.
 	return nil
 }
 
+// The rest of the delivery ledger is not the simulation's: nothing is remembered of any day.
+func (t *transaction) CountSources(context.Context, string, []facts.SourceCount) error { return nil }
+
+func (t *transaction) DeliveryDays(context.Context, string, []facts.DeliveryDay) ([]facts.DeliveryDay, error) {
+	return nil, nil
+}
+
+func (t *transaction) PutDeliveryDays(context.Context, string, []facts.DeliveryDay) error { return nil }
+
+func (t *transaction) KnownSeen(context.Context, string, []facts.Seen) (map[string]bool, error) {
+	return map[string]bool{}, nil
+}
+
+func (t *transaction) InsertSeen(context.Context, string, []facts.Seen) error { return nil }
+
+func (t *transaction) Streams(context.Context, string, []facts.Stream) ([]facts.Stream, error) {
+	return nil, nil
+}
+
+func (t *transaction) PutStreams(context.Context, string, []facts.Stream) error { return nil }
+
+func (t *transaction) ForgetDelivery(context.Context, string, time.Time, time.Time, int) error {
+	return nil
+}
+
 // What reports count of visitors is not the simulation's: nothing is known of any.
 func (t *transaction) Shoppers(context.Context, string, []facts.Shopper) (map[facts.ShopperKey]facts.Stage, error) {
 	return nil, nil

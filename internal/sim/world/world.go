@@ -221,7 +221,7 @@ func (w *world) noteResult(s *sender, r sdk.Result) {
 // noteCommitted is called for each record that consumers can see. The cluster's
 // lock is held.
 func (w *world) noteCommitted(l *partitionLog, at int, r logged) {
-	if l.topic == wire.TopicDirectory {
+	if l.topic == wire.TopicDirectory || l.topic == wire.TopicEvents && wire.IsNotice(r.value) {
 		return
 	}
 	list := ids(r.value)

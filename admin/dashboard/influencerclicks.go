@@ -1,0 +1,103 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+const (
+	// clickDays is over how many days an influencer's page counts clicks, today included.
+	clickDays = 30
+	// mostClickedLinks bounds the links whose clicks are read, the first ones.
+	mostClickedLinks = 500
+	ownSetting       = "store" // of an influencer's own "unproven": what the store does
+)
+
+// clickCount is how often an influencer's links were opened.
+type clickCount struct {
+	byCode map[string]int64
+	chart  *chart
+	total  int64
+}
+
+// clicksOf reads how often an influencer's links were opened in the last days.
+func (s *Server) clicksOf(ctx context.Context, v pageRequest, i commerce.Influencer, today string) (count clickCount, err error) {
+	last, err := time.Parse(time.DateOnly, today)
+	if err != nil {
+		return count, err
+	}
+	first := last.AddDate(0, 0, 1-clickDays)
+	codes := make([]string, 0, len(i.Links))
+	for _, link := range i.Links[:min(len(i.Links), mostClickedLinks)] {
+		codes = append(codes, link.Code)
+	}
+	count.byCode = map[string]int64{}
+	byDay := map[string]int64{}
+	if len(codes) > 0 {
+		clicks, err := s.db.LinkClicks(ctx, v.current.CompanyID, codes, first.Format(time.DateOnly), today)
+		if err != nil {
+			return count, err
+		}
+		for _, c := range clicks {
+			count.byCode[c.Code] += c.Clicks
+			byDay[c.Day] += c.Clicks
+			count.total += c.Clicks
+		}
+	}
+	bars := []bar{}
+	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
+		n := byDay[day.Format(time.DateOnly)]
+		bars = append(bars, bar{Label: v.lang.Date(day), Value: decimal.NewFromInt(n), Text: v.lang.Count(n)})
+	}
+	count.chart = newChart(v.lang.T("influencer.clicks"), v.lang.T("costs.day"), v.lang.T("overview.clicks"), bars)
+	return count, nil
+}
+
+// unprovenForm says what is done with this influencer's links that nothing proves.
+func (s *Server) unprovenForm(v pageRequest, now string, typed map[string][]string) *form {
+	f := newForm(v.lang, "influencer", typed)
+	f.ids = "u-"
+	if now == "" {
+		now = ownSetting
+	}
+	f.add(field{Name: "own_unproven", Type: "select", Value: now, Options: f.options("unproven", append([]string{ownSetting}, commerce.UnprovenRules...)...)})
+	return f
+}
+
+// setUnproven changes what is done with one influencer's links that nothing proves.
+func (s *Server) setUnproven(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	i, ok := s.influencerOf(w, r, v)
+	if !ok {
+		return
+	}
+	f, unproven := s.unprovenForm(v, "", r.PostForm), r.PostForm.Get("own_unproven")
+	if unproven != ownSetting && !slices.Contains(commerce.UnprovenRules, unproven) {
+		f.fail("own_unproven", v.lang.T("form.choose"))
+	}
+	if unproven == ownSetting {
+		unproven = ""
+	}
+	if !f.Failed() {
+		answered, err := s.save(w, r, v, f, s.influencerHere(v, i), func(ctx context.Context) error {
+			return s.db.SetUnproven(ctx, s.author(v), i.Name, unproven)
+		})
+		if err != nil {
+			s.notFoundOr(w, r, err, "no_influencer")
+			return
+		}
+		if answered {
+			return
+		}
+	}
+	if f.Failed() {
+		s.showInfluencer(w, r, v, http.StatusUnprocessableEntity, influencerPage{Unproven: f})
+		return
+	}
+	s.back(w, r, v, "influencer_saved")
+}

@@ -1,0 +1,115 @@
+package dashboard_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
+)
+
+// download reads a list's file: its header, and its rows by column.
+func (s *site) download(client *http.Client, path string) (status int, rows []map[string]string) {
+	s.t.Helper()
+	answer, err := client.Get(s.url + path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return answer.StatusCode, nil
+	}
+	if !strings.HasPrefix(answer.Header.Get("Content-Disposition"), "attachment; filename=") {
+		s.t.Errorf("%s is shown, not downloaded", path)
+	}
+	lines, err := csv.NewReader(answer.Body).ReadAll()
+	if err != nil || len(lines) == 0 {
+		s.t.Fatalf("%s: %v", path, err)
+	}
+	for _, line := range lines[1:] {
+		row := map[string]string{}
+		for i, cell := range line {
+			row[lines[0][i]] = cell
+		}
+		rows = append(rows, row)
+	}
+	return answer.StatusCode, rows
+}
+
+// Each list is a file too: all of its rows under the page's filters, with numbers that a
+// program reads, and no formulas.
+func TestEveryListIsAFile(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	ana := s.Influencer(s.live, "=Ana")
+	now := time.Now()
+	for i := range 520 { // more than are read at once
+		o := reporttest.Order{CompanyID: s.live, ID: fmt.Sprintf("o%03d", i), TotalMinor: 123450, CreatedAt: now.Add(-time.Duration(i) * time.Second)}
+		if i == 0 {
+			o.InfluencerID, o.Evidence, o.CommissionMinor, o.DiscountCode = ana, "coupon", 1234, "+ANA10"
+		}
+		s.Put(o)
+	}
+	s.FindBy(s.live, "o000", "+ANA10")
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "waits", TotalMinor: 100, InfluencerID: ana, Evidence: "link", CommissionMinor: 10, State: "review", Reason: "unproven"})
+	s.Put(reporttest.Order{CompanyID: s.box, ID: "sandbox", TotalMinor: 100})
+	owner := s.loggedIn()
+	registerSample(s)
+	cost := commerce.AdditionalCost{ID: "0199f3a0-0000-7000-8000-00000000000c", Name: "Aluguel", ValueMinor: 120050, Frequency: commerce.Monthly, StartDate: "2026-01-01"}
+	if err := s.DB.AddAdditionalCost(t.Context(), commerce.Author{CompanyID: s.live, Actor: "cli", At: now}, cost); err != nil {
+		t.Fatal(err)
+	}
+	s.fillStatements(now)
+	f := func(list, more string, rows int, column, value string) []map[string]string {
+		t.Helper()
+		status, got := s.download(owner, "/dashboard/"+list+".csv?company="+s.live+more)
+		if status != http.StatusOK || rows >= 0 && len(got) != rows || len(got) == 0 || !strings.Contains(fmt.Sprint(got), column+":"+value) {
+			t.Errorf("%s%s: %d, %d rows, want %d with %s:%s", list, more, status, len(got), rows, column, value)
+		}
+		return got
+	}
+	orders := f("orders", "", -1, "total", "1234.50")
+	if len(orders) < 521 || strings.Contains(fmt.Sprint(orders), "sandbox") {
+		t.Errorf("%d orders", len(orders))
+	}
+	seen := map[string]bool{}
+	for _, o := range orders {
+		if seen[o["order_id"]] {
+			t.Fatalf("%s is there twice", o["order_id"])
+		}
+		seen[o["order_id"]] = true
+	}
+	first := f("orders", "&coupon=%2BANA10", 1, "commission", "12.34")
+	if len(first) == 1 && (first[0]["influencer"] != "'=Ana" || first[0]["discount_code"] != "'+ANA10" || first[0]["evidence"] != "coupon" || first[0]["status"] != "approved") {
+		t.Errorf("%v", first[0])
+	}
+	f("influencers", "&q=Carla", 1, "influencer", "Carla Souza")
+	f("payouts", "", -1, "review", "0.10")
+	f("reviews", "", -1, "order_id", "waits")
+	f("statements", "", -1, "state", "closed")
+	f("costs", "", 1, "value_brl", "1200.50")
+	f("audit", "&kind=additional_cost.", 1, "action", "additional_cost.create")
+	for _, bad := range []string{"orders.csv?status=9&", "orders.csv?q=1&", "influencers.csv?sort=x&", "audit.csv?kind=x&"} {
+		if status, _ := s.download(owner, "/dashboard/"+bad+"company="+s.live); status != http.StatusBadRequest {
+			t.Errorf("%s: %d", bad, status)
+		}
+	}
+	// The page leads to its file with its filters.
+	answer, err := owner.Get(s.url + "/dashboard/orders?company=" + s.live + "&coupon=%2BANA10&status=0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(body); !strings.Contains(text, `href="/dashboard/orders.csv?company=`+s.live+`&amp;status=0&amp;coupon=%2BANA10"`) {
+		t.Errorf("the page of orders does not lead to its file: %s", text)
+	}
+}

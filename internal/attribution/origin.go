@@ -1,0 +1,51 @@
+package attribution
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/tributary-io/tributary/internal/facts"
+)
+
+// OriginOf returns the origin of a page: one of the company's, facts.OtherOrigin, or "" for
+// a text that is empty. So there are few, whatever anybody sends.
+func (x *Index) OriginOf(pageURL string) string {
+	if pageURL == "" {
+		return ""
+	}
+	origin := originOf(pageURL)
+	if x.origins[origin] {
+		return origin
+	}
+	return facts.OtherOrigin
+}
+
+// originOf returns an origin as browsers write it: lower case, without a default port.
+func originOf(pageURL string) string {
+	u, err := url.Parse(pageURL)
+	if err != nil {
+		return ""
+	}
+	origin := strings.ToLower(u.Scheme + "://" + u.Host)
+	switch u.Scheme {
+	case "https":
+		return strings.TrimSuffix(origin, ":443")
+	case "http":
+		return strings.TrimSuffix(origin, ":80")
+	}
+	return origin
+}
+
+// originsOf are those of a company's settings: the origins that may send events, and its
+// own hosts, whose pages need not be listed where the edge is on their site.
+func originsOf(rules *facts.Rules) map[string]bool {
+	origins := map[string]bool{}
+	for _, origin := range rules.Origins {
+		origins[originOf(origin)] = true
+	}
+	for _, host := range rules.Hosts {
+		origins[originOf("https://"+host)] = true
+	}
+	delete(origins, "")
+	return origins
+}

@@ -1,0 +1,160 @@
+package delivery
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// adds takes numbers that came on day 1, and returns how many are missing.
+func adds(s *Stream, seqs ...int64) int64 {
+	var c Change
+	for _, seq := range seqs {
+		s.Add(seq, 1, false, &c)
+	}
+	return c.Missing[1]
+}
+
+func TestNumbersThatDoNotComeAreMissing(t *testing.T) {
+	t.Parallel()
+	f := func(want int64, seqs ...int64) {
+		t.Helper()
+		var s Stream
+		if got := adds(&s, seqs...); got != want || s.Missing() != want || s.Whole() != (want == 0) {
+			t.Errorf("%v: %d missing (%d, %t), want %d", seqs, got, s.Missing(), s.Whole(), want)
+		}
+	}
+	f(0)
+	f(0, 1, 2, 3)
+	f(1, 1, 3)
+	f(2, 3)       // the first ones were lost
+	f(0, 3, 1, 2) // they come later
+	f(1, 1, 3, 3, 5, 2)
+	f(0, 0, -4)      // no numbers
+	f(0, 1, 1, 1, 2) // one number twice
+	f(MaxGap, MaxGap+1)
+	f(0, MaxGap+2) // not believed
+	f(3, 9, 5, 1, 8, 2, 7)
+}
+
+func TestAGapIsMissingOnTheDayOnWhichItWasSeen(t *testing.T) {
+	t.Parallel()
+	var s Stream
+	var c Change
+	s.Add(1, 10, false, &c)
+	s.Add(4, 10, false, &c)
+	s.Add(6, 11, false, &c)
+	if !reflect.DeepEqual(c.Missing, map[Day]int64{10: 2, 11: 1}) {
+		t.Errorf("%v", c.Missing)
+	}
+	c = Change{}
+	s.Add(3, 12, false, &c)
+	s.Add(5, 20, true, &c) // late: it fills a gap
+	s.Add(9, 20, true, &c) // and makes none
+	if !reflect.DeepEqual(c.Missing, map[Day]int64{10: -1, 11: -1}) || s.Top != 6 || s.Missing() != 1 {
+		t.Errorf("%v, top %d, %d missing", c.Missing, s.Top, s.Missing())
+	}
+}
+
+func TestWhatTheSenderGaveUpIsNotMissing(t *testing.T) {
+	t.Parallel()
+	var s Stream
+	adds(&s, 1, 5, 9) // 2 to 4 and 6 to 8
+	f := func(n, explained, left int64) {
+		t.Helper()
+		var c Change
+		if got := s.Explain(n, &c); got != explained || s.Missing() != left || c.Missing[1] != -explained {
+			t.Errorf("%d: %d explained, %v, %d left", n, got, c.Missing, s.Missing())
+		}
+	}
+	f(0, 0, 6)
+	f(4, 4, 2)
+	f(1_000_000, 2, 0)
+	f(1, 0, 0)
+}
+
+func TestAStreamIsBounded(t *testing.T) {
+	t.Parallel()
+	var s Stream
+	var c Change
+	for seq := int64(2); seq <= 2000; seq += 2 {
+		s.Add(seq, 1, false, &c)
+	}
+	if len(s.gaps) != maxGaps || c.Missing[1] != 1000 || len(s.Pack()) > 4*maxGaps {
+		t.Errorf("%d gaps, %v, %d bytes", len(s.gaps), c.Missing, len(s.Pack()))
+	}
+	if s.Add(1, 1, false, &c); c.Missing[1] != 1000 {
+		t.Errorf("an old gap was filled: %v", c.Missing)
+	}
+	s.Add(1<<60, 1, false, &c)
+	s.Add(1<<63-1, 1, false, &c)
+	if !c.Broken || c.Missing[1] != 1000 || s.Top != 1<<63-1 {
+		t.Errorf("%+v, top %d", c, s.Top)
+	}
+	if _, err := Unpack(s.Top, s.Pack()); err != nil {
+		t.Error(err)
+	}
+	for _, packed := range [][]byte{{1}, {1, 0}, {0, 0, 0}, {9, 9, 2}, {1, 0xff, 0xff, 0xff, 0xff, 0x0f, 2}, slices.Repeat([]byte{2, 0, 2}, maxGaps+1)} {
+		if _, err := Unpack(1000, packed); err == nil && len(packed) != 3 || packed[0] == 0 && err == nil {
+			t.Errorf("% x is taken", packed)
+		}
+	}
+}
+
+// TestTheOrderOfNumbersDoesNotMatter: the same numbers in any order, with repeats, packed
+// and unpacked between, leave the same missing.
+func TestTheOrderOfNumbersDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		came := map[int64]bool{}
+		for range 1 + r.IntN(60) {
+			came[1+r.Int64N(100)] = true
+		}
+		seqs := slices.Collect(maps.Keys(came))
+		top := slices.Max(seqs)
+		seqs = append(seqs, seqs[:r.IntN(len(seqs))]...)
+		r.Shuffle(len(seqs), func(i, j int) { seqs[i], seqs[j] = seqs[j], seqs[i] })
+		s := &Stream{}
+		var c Change
+		for _, seq := range seqs {
+			s.Add(seq, Day(r.IntN(3)), false, &c)
+			again, err := Unpack(s.Top, s.Pack())
+			if err != nil || !reflect.DeepEqual(again.Pack(), s.Pack()) {
+				t.Fatalf("seed %d: %v, % x", seed, err, s.Pack())
+			}
+			s = again
+		}
+		var missing int64
+		for _, n := range c.Missing {
+			missing += n
+		}
+		if want := top - int64(len(came)); missing != want || s.Missing() != want || s.Top != top {
+			t.Errorf("seed %d: %d missing, %d in gaps, want %d", seed, missing, s.Missing(), want)
+		}
+	}
+}
+
+func TestASketchCountsAboutHowManyThings(t *testing.T) {
+	t.Parallel()
+	var s Sketch
+	var sum int64
+	for n := 1; n <= 300_000; n++ {
+		digest := sha256.Sum256(fmt.Append(nil, n))
+		for range 1 + n%2 { // some come again
+			sum += s.Add(digest[:])
+		}
+		if n == 10 || n == 1000 || n == 100_000 || n == 300_000 {
+			if diff := float64(sum-int64(n)) / float64(n); diff > 0.05 || diff < -0.05 {
+				t.Errorf("%d things are %d", n, sum)
+			}
+		}
+	}
+	if len(s) != sketchBits/8 {
+		t.Errorf("%d bytes", len(s))
+	}
+}

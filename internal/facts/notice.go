@@ -1,0 +1,96 @@
+package facts
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/agent"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/sdk/core"
+)
+
+// Notice is a wire.Notice whose parts are within their bounds.
+type Notice struct{ wire.Notice }
+
+// Bounds of a notice's texts, in bytes.
+const (
+	maxCode   = 64
+	maxOrigin = 255
+)
+
+// ParseNotice parses a record for which wire.IsNotice holds. It returns one of the errors of
+// ParseEvent for one that can never be applied.
+func ParseNotice(raw []byte) (Notice, error) {
+	var n Notice
+	if err := json.Unmarshal(raw, &n.Notice); err != nil {
+		return n, fmt.Errorf("%w: %w", ErrNotJSON, err)
+	}
+	switch {
+	case n.CompanyID == "":
+		return n, ErrNoCompany
+	case len(n.ID) == 0 || len(n.ID) > 32 || n.Dropped != nil && (len(n.Dropped.ID) == 0 || len(n.Dropped.ID) > 32):
+		return n, ErrNoID
+	case !commerce.Recordable(n.ReceivedAt):
+		return n, ErrTime
+	}
+	if !slices.Contains(agent.Families(), n.Agent) {
+		n.Agent = agent.Other
+	}
+	n.Origin = n.Origin[:min(len(n.Origin), maxOrigin)]
+	n.Duplicate = min(max(n.Duplicate, 0), core.MaxBatchEvents)
+	n.Rejected = n.Rejected[:min(len(n.Rejected), core.MaxBatchEvents)]
+	for i := range n.Rejected {
+		r := &n.Rejected[i]
+		r.Code, r.IDs = r.Code[:min(len(r.Code), maxCode)], r.IDs[:min(len(r.IDs), core.MaxBatchEvents*wire.NoticeIDSize)]
+	}
+	if n.Dropped != nil {
+		known := core.DropReasons()
+		counts := map[string]int64{}
+		for reason, events := range n.Dropped.Counts {
+			if !slices.Contains(known[:], reason) {
+				reason = core.DroppedOther
+			}
+			if events > 0 {
+				counts[reason] = min(counts[reason]+min(events, core.MaxDropped), core.MaxDropped)
+			}
+		}
+		n.Dropped.Counts = counts
+	}
+	return n, nil
+}
+
+// Seen is something that was counted and is remembered, so that it is counted once.
+type Seen struct {
+	ID  []byte    // a digest, of 32 bytes at most
+	Day time.Time // midnight UTC, on which it was received
+}
+
+// Stream is a stored delivery.Stream.
+type Stream struct {
+	ID   []byte    // StreamID
+	Day  time.Time // midnight UTC, of its last event
+	Top  int64
+	Gaps []byte // packed; nil: none
+}
+
+// DeliveryDay is how much is remembered of a day.
+type DeliveryDay struct {
+	Day           time.Time // midnight UTC
+	Streams, Seen int64
+	Unfollowed    []byte // delivery.Sketch; nil: every stream of the day is followed
+}
+
+// SourceCount is a DeliveryCount by where events come from.
+type SourceCount struct {
+	Day     time.Time
+	Origin  string // of the page: one of the company's, OtherOrigin, or "" for none
+	Agent   string // a family of internal/agent
+	Outcome string // of DeliveryCount, without a reason
+	Events  int64
+}
+
+// OtherOrigin is what is written for an origin that is none of the company's.
+const OtherOrigin = "other"

@@ -1,0 +1,180 @@
+package factstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres"
+)
+
+var countRows = postgres.Rows[facts.DeliveryCount]{
+	postgres.Col("day", "date", func(c *facts.DeliveryCount) time.Time { return c.Day }),
+	postgres.Col("outcome", "text", func(c *facts.DeliveryCount) string { return c.Outcome }),
+	postgres.Col("events", "bigint", func(c *facts.DeliveryCount) int64 { return c.Events }),
+}
+
+var countDelivery = `
+	insert into delivery as d (company_id, day, outcome, events)
+	select @company_id, day, outcome, events from ` + countRows.Unnest("n") + `
+	on conflict (company_id, day, outcome) do update set events = d.events + excluded.events`
+
+// CountDelivery adds counts to the table delivery.
+func (t *Tx) CountDelivery(ctx context.Context, companyID string, counts []facts.DeliveryCount) error {
+	if len(counts) == 0 {
+		return nil
+	}
+	return t.exec(ctx, "count delivery", countDelivery, countRows.Args(counts, pgx.NamedArgs{"company_id": companyID}))
+}
+
+var sourceRows = postgres.Rows[facts.SourceCount]{
+	postgres.Col("day", "date", func(c *facts.SourceCount) time.Time { return c.Day }),
+	postgres.Col("origin", "text", func(c *facts.SourceCount) string { return c.Origin }),
+	postgres.Col("agent", "text", func(c *facts.SourceCount) string { return c.Agent }),
+	postgres.Col("outcome", "text", func(c *facts.SourceCount) string { return c.Outcome }),
+	postgres.Col("events", "bigint", func(c *facts.SourceCount) int64 { return c.Events }),
+}
+
+var countSources = `
+	insert into delivery_source as d (company_id, day, origin, agent, outcome, events)
+	select @company_id, day, origin, agent, outcome, events from ` + sourceRows.Unnest("n") + `
+	on conflict (company_id, day, origin, agent, outcome) do update set events = d.events + excluded.events`
+
+// CountSources adds counts to the table delivery_source.
+func (t *Tx) CountSources(ctx context.Context, companyID string, counts []facts.SourceCount) error {
+	if len(counts) == 0 {
+		return nil
+	}
+	return t.exec(ctx, "count sources", countSources, sourceRows.Args(counts, pgx.NamedArgs{"company_id": companyID}))
+}
+
+var deliveryDayRows = postgres.Rows[facts.DeliveryDay]{
+	postgres.Col("day", "date", func(d *facts.DeliveryDay) time.Time { return d.Day }),
+	postgres.Col("streams", "int", func(d *facts.DeliveryDay) int64 { return d.Streams }),
+	postgres.Col("seen", "int", func(d *facts.DeliveryDay) int64 { return d.Seen }),
+	postgres.Col("unfollowed", "bytea", func(d *facts.DeliveryDay) []byte { return d.Unfollowed }),
+}
+
+var deliveryDays = `
+	select d.day, d.streams, d.seen, d.unfollowed from ` + deliveryDayRows[:1].Unnest("n") + `
+	join delivery_day d on d.company_id = @company_id and d.day = n.day`
+
+var putDeliveryDays = `
+	insert into delivery_day as d (company_id, day, streams, seen, unfollowed)
+	select @company_id, day, streams, seen, unfollowed from ` + deliveryDayRows.Unnest("n") + `
+	on conflict (company_id, day) do update set streams = excluded.streams, seen = excluded.seen, unfollowed = excluded.unfollowed`
+
+// DeliveryDays returns how much is remembered of days. Those of which nothing is are left out.
+func (t *Tx) DeliveryDays(ctx context.Context, companyID string, days []facts.DeliveryDay) ([]facts.DeliveryDay, error) {
+	list, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (d facts.DeliveryDay, err error) {
+		return d, row.Scan(&d.Day, &d.Streams, &d.Seen, &d.Unfollowed)
+	}, deliveryDays, deliveryDayRows[:1].Args(days, pgx.NamedArgs{"company_id": companyID}))
+	if err != nil {
+		return nil, fmt.Errorf("read days of the delivery ledger: %w", err)
+	}
+	return list, nil
+}
+
+// PutDeliveryDays stores how much is remembered of days.
+func (t *Tx) PutDeliveryDays(ctx context.Context, companyID string, days []facts.DeliveryDay) error {
+	return t.exec(ctx, "store days of the delivery ledger", putDeliveryDays, deliveryDayRows.Args(days, pgx.NamedArgs{"company_id": companyID}))
+}
+
+var seenRows = postgres.Rows[facts.Seen]{
+	postgres.Col("id", "bytea", func(s *facts.Seen) []byte { return s.ID }),
+	postgres.Col("day", "date", func(s *facts.Seen) time.Time { return s.Day }),
+}
+
+var knownSeen = `
+	select s.id from ` + seenRows[:1].Unnest("n") + `
+	join delivery_seen s on s.company_id = @company_id and s.id = n.id`
+
+var insertSeen = `
+	insert into delivery_seen (company_id, id, day)
+	select @company_id, id, day from ` + seenRows.Unnest("n") + `
+	on conflict (company_id, id) do nothing`
+
+// KnownSeen returns which of the ids are remembered.
+func (t *Tx) KnownSeen(ctx context.Context, companyID string, seen []facts.Seen) (map[string]bool, error) {
+	list, err := postgres.Collect(ctx, t.tx, pgx.RowTo[[]byte], knownSeen, seenRows[:1].Args(seen, pgx.NamedArgs{"company_id": companyID}))
+	if err != nil {
+		return nil, fmt.Errorf("read what was counted: %w", err)
+	}
+	known := make(map[string]bool, len(list))
+	for _, id := range list {
+		known[string(id)] = true
+	}
+	return known, nil
+}
+
+// InsertSeen remembers ids.
+func (t *Tx) InsertSeen(ctx context.Context, companyID string, seen []facts.Seen) error {
+	return t.exec(ctx, "remember what was counted", insertSeen, seenRows.Args(seen, pgx.NamedArgs{"company_id": companyID}))
+}
+
+var streamRows = postgres.Rows[facts.Stream]{
+	postgres.Col("stream", "bytea", func(s *facts.Stream) []byte { return s.ID }),
+	postgres.Col("day", "date", func(s *facts.Stream) time.Time { return s.Day }),
+	postgres.Col("top", "bigint", func(s *facts.Stream) int64 { return s.Top }),
+	postgres.Col("gaps", "bytea", func(s *facts.Stream) []byte { return s.Gaps }),
+}
+
+var storedStreams = `
+	select s.stream, s.day, s.top, s.gaps from ` + streamRows[:1].Unnest("n") + `
+	join stream s on s.company_id = @company_id and s.stream = n.stream`
+
+var putStreams = `
+	insert into stream as s (company_id, stream, day, top, gaps)
+	select @company_id, stream, day, top, gaps from ` + streamRows.Unnest("n") + `
+	on conflict (company_id, stream) do update set day = greatest(s.day, excluded.day), top = excluded.top, gaps = excluded.gaps`
+
+// Streams returns the stored ones of streams. Of streams only the ID is read.
+func (t *Tx) Streams(ctx context.Context, companyID string, streams []facts.Stream) ([]facts.Stream, error) {
+	list, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (s facts.Stream, err error) {
+		return s, row.Scan(&s.ID, &s.Day, &s.Top, &s.Gaps)
+	}, storedStreams, streamRows[:1].Args(streams, pgx.NamedArgs{"company_id": companyID}))
+	if err != nil {
+		return nil, fmt.Errorf("read streams: %w", err)
+	}
+	return list, nil
+}
+
+// PutStreams stores streams.
+func (t *Tx) PutStreams(ctx context.Context, companyID string, streams []facts.Stream) error {
+	return t.exec(ctx, "store streams", putStreams, streamRows.Args(streams, pgx.NamedArgs{"company_id": companyID}))
+}
+
+// What is forgotten is found by an index, a bounded number at a time.
+const (
+	forgetWholeStreams = `
+		delete from stream where company_id = @company_id and gaps is null and day < @before and stream in (
+			select stream from stream where company_id = @company_id and gaps is null and day < @before order by day limit @most)`
+	forgetStreams = `
+		delete from stream where company_id = @company_id and gaps is not null and day < @before and stream in (
+			select stream from stream where company_id = @company_id and gaps is not null and day < @before order by day limit @most)`
+	forgetSeen = `
+		delete from delivery_seen where company_id = @company_id and day < @before and id in (
+			select id from delivery_seen where company_id = @company_id and day < @before order by day limit @most)`
+	forgetDays = `delete from delivery_day where company_id = @company_id and day < @before`
+)
+
+// ForgetDelivery removes at most limit rows of each kind: streams without a gap whose last
+// event was before the day whole, and all else that is before the day rest.
+func (t *Tx) ForgetDelivery(ctx context.Context, companyID string, whole, rest time.Time, limit int) error {
+	args := func(before time.Time) pgx.NamedArgs {
+		return pgx.NamedArgs{"company_id": companyID, "before": before, "most": limit}
+	}
+	if err := t.exec(ctx, "forget streams", forgetWholeStreams, args(whole)); err != nil {
+		return err
+	}
+	if err := t.exec(ctx, "forget streams", forgetStreams, args(rest)); err != nil {
+		return err
+	}
+	if err := t.exec(ctx, "forget what was counted", forgetSeen, args(rest)); err != nil {
+		return err
+	}
+	return t.exec(ctx, "forget days of the delivery ledger", forgetDays, pgx.NamedArgs{"company_id": companyID, "before": rest})
+}

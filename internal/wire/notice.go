@@ -1,0 +1,51 @@
+package wire
+
+import (
+	"bytes"
+	"time"
+)
+
+// Notice is a record of events.v1 that is no event: what became of a request's events
+// that are not in the topic. Its first member is "notice", so that it is known by its
+// first bytes (IsNotice). It names no person.
+type Notice struct {
+	V          int              `json:"notice"` // 1
+	CompanyID  string           `json:"companyId"`
+	ID         []byte           `json:"id"` // of the request: each has another
+	ReceivedAt time.Time        `json:"receivedAt"`
+	Origin     string           `json:"origin,omitempty"`    // of the page that sent it, one of the company's
+	Agent      string           `json:"agent,omitempty"`     // a family of browsers (internal/agent)
+	Duplicate  int64            `json:"duplicate,omitempty"` // events that the edge had acknowledged before
+	Rejected   []NoticeRejected `json:"rejected,omitempty"`
+	Dropped    *NoticeDropped   `json:"dropped,omitempty"`
+}
+
+// IsNotice reports whether the value of a record of events.v1 is a notice and no event.
+func IsNotice(value []byte) bool { return bytes.HasPrefix(value, []byte(`{"notice":`)) }
+
+// NoticeRejected are the events of a request that the edge rejected for one reason.
+type NoticeRejected struct {
+	Code string `json:"code"`
+	IDs  []byte `json:"ids"` // NoticeIDSize bytes for each event; the same where it is sent again
+}
+
+// NoticeIDSize is how many bytes tell a rejected event from others.
+const NoticeIDSize = 8
+
+// NoticeDropped is what the sender gave up itself, as it says.
+type NoticeDropped struct {
+	ID     []byte           `json:"id"`               // the same where the batch is sent again
+	Counts map[string]int64 `json:"counts"`           // by a reason of core.DropReasons
+	Stream string           `json:"stream,omitempty"` // of the batch's events, as in Event
+}
+
+// Reject adds a rejected event.
+func (n *Notice) Reject(code string, id []byte) {
+	for i := range n.Rejected {
+		if n.Rejected[i].Code == code {
+			n.Rejected[i].IDs = append(n.Rejected[i].IDs, id...)
+			return
+		}
+	}
+	n.Rejected = append(n.Rejected, NoticeRejected{Code: code, IDs: id})
+}
