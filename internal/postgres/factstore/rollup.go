@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/rollup"
 )
@@ -31,7 +30,7 @@ func (t *Tx) CountedOrders(ctx context.Context, companyID string, orderIDs []str
 	var first *bool
 	var body []byte
 	if _, err := pgx.ForEachRow(rows, []any{&id, &first, &body}, func() error {
-		o, err := facts.UnpackOrder(body)
+		o, err := t.UnpackOrder(body)
 		counted[id] = rollup.Counted{First: first, Items: o.Items.Or(nil)}
 		return err
 	}); err != nil {
