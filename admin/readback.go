@@ -155,9 +155,8 @@ func readOrderFilter(o object, query url.Values) (f commerce.OrderFilter, asCSV 
 		o.bad.Add("influencer_id", commerce.CodeInvalidFormat, "must be a UUID")
 	}
 	if coupon := optional(o, "coupon", given); coupon.Valid {
-		if f.Coupon = commerce.FoldCode(coupon.Value); f.Coupon == "" {
-			o.bad.Add("coupon", commerce.CodeEmpty, "has no visible character")
-		}
+		o.bad.CouponCode("coupon", coupon.Value)
+		f.Coupon = commerce.FoldCode(coupon.Value)
 	}
 	from, to := optional(o, "start_date", day), optional(o, "end_date", day)
 	for name, text := range map[string]string{"start_date": from.Value, "end_date": to.Value} {

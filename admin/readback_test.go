@@ -92,7 +92,7 @@ func TestOrdersAreReadBackPageByPage(t *testing.T) {
 	f("updated_since=2026-03-10T14:00:00Z&coupon=ana10", "4")
 	f("updated_since=2026-03-10T14:00:00Z&influencer_id="+ana, "4")
 
-	for query, field := range map[string]string{"status=3": "status", "influencer_id=x": "influencer_id", "coupon=%20": "coupon", "start_date=x": "start_date",
+	for query, field := range map[string]string{"status=3": "status", "influencer_id=x": "influencer_id", "coupon=%20": "coupon", "coupon=ANA%0F": "coupon", "coupon=%E2%80%8B": "coupon", "coupon=" + strings.Repeat("A", 101): "coupon", "start_date=x": "start_date",
 		"start_date=2026-03-02&end_date=2026-03-01": "end_date", "updated_since=2026-03-02": "updated_since", "limit=101": "limit", "cursor=x": "cursor", "format=pdf": "format"} {
 		got := s.call("GET", "/admin/v1/orders?"+query, s.live, "")
 		if got.Status != 400 || len(got.Error.Details) != 1 || got.Error.Details[0].Field != field {

@@ -101,13 +101,14 @@ func TestSumsFollowEveryChange(t *testing.T) {
 func TestWrongSumsAreFound(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.apply([]record{s.record(s.order("o1", noon, 1000, func(o *wire.Order) {
+	s.apply([]record{s.record(s.event("v1", noon, 1, nil)), s.record(s.order("o1", noon, 1000, func(o *wire.Order) {
 		o.Items = wire.Some([]wire.Item{{ProductID: "p1", Quantity: 1, Price: "10"}})
-	}))}, func() int { return 1 })
+	}))}, func() int { return 2 })
 	s.wantSums("at first")
 	for table, change := range map[string]string{
 		"sale_day": `set new_customers = 1`, "credit_day": `set time_decay_minor = time_decay_minor + 1`, "product_day": `set item = 'p2'`, "path_day": `set orders = orders + 1`,
 		"product_month": `set quantity = 3`, "path_month": `set sales_minor = 0`, "journey_month": `set orders = orders + 1 where size = 0 and channel = ''`,
+		"traffic_day": `set visited = 0`, "traffic_month": `set viewed = viewed + 1`,
 	} {
 		s.exec(`update ` + table + ` ` + change)
 		wrong, err := (&replay.Schema{DB: s.db}).CheckSums(s.ctx, []string{s.company})

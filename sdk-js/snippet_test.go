@@ -64,6 +64,18 @@ func TestNoPageShowsTheTagWithoutTheStub(t *testing.T) {
 	}
 }
 
+func TestTheShopOfNextHasTheStub(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "testdata", "web", "next", "app", "stub.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, want, _ := strings.Cut(stub(), "<script>")
+	want, _, _ = strings.Cut(want, "</script>")
+	if !strings.Contains(string(text), strings.TrimSpace(want)) {
+		t.Errorf("it has not:\n%s", want)
+	}
+}
+
 func TestTheSnippetIsSafeInAPage(t *testing.T) {
 	got := sdkjs.Snippet(`https://edge.test/"><b>`, `a"b`)
 	if strings.Contains(got, `"><b>`) || !strings.Contains(got, `data-company="a&#34;b"`) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -60,6 +61,7 @@ type eventsPage struct {
 	Kind    string // empty: all
 	None    bool   // there is no log here
 	List    []eventLine
+	Looked  string // how far back the page looks at first
 	Skipped string // what was not looked at; may be empty
 	Feed    string // path of what comes later
 	Limit   int
@@ -73,6 +75,7 @@ type eventLine struct {
 	at          time.Time
 	Time, Stamp string
 	Name, About string // what it is, and where
+	Kept        bool   // it is an event that is stored, or will be
 	State       string // approved | pending | cancelled: a class
 	StateText   string
 	Href        string // of an order
@@ -138,6 +141,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v pageRequest) {
 			s.unavailable(w, r, err)
 			return
 		}
+		page.Looked = v.lang.T("events.looked", v.lang.Count(mostTail))
 		page.List, page.Skipped = found.lines, found.skippedWords(v)
 		page.Feed = storePath(eventsPath+"/feed", v.current.CompanyID, "show", kind, "after", found.cursor.String())
 	}
@@ -232,6 +236,12 @@ func (s *Server) readEvents(ctx context.Context, v pageRequest, after eventCurso
 	zone := zoneOf(v.current.Timezone)
 	var ids []string
 	for _, value := range events.Values {
+		if wire.IsNotice(value) {
+			if line, told := viewNotice(v, value, zone); told {
+				found.add(kind, line)
+			}
+			continue
+		}
 		e := inspect.Record(value, index)
 		if e.Fault == "" {
 			ids = append(ids, e.ID)
@@ -338,7 +348,8 @@ func viewEvent(v pageRequest, e *inspect.Event, zone *time.Location) eventLine {
 		}
 	}
 	fact("effect", l.T("events.about_"+string(e.Effect)))
-	if e.Fault != "" {
+	line.Kept = e.Fault == ""
+	if !line.Kept {
 		line.ID = ""
 		fact("code", e.Fault)
 		return line
@@ -366,6 +377,33 @@ func viewEvent(v pageRequest, e *inspect.Event, zone *time.Location) eventLine {
 	}
 	fact("payload", strings.Join(e.Members, ", "))
 	return line
+}
+
+// viewNotice tells of events that came again, and of those that the sender gave up. What
+// was rejected has lines of its own. told is false where there is nothing to tell.
+func viewNotice(v pageRequest, value []byte, zone *time.Location) (line eventLine, told bool) {
+	n, err := facts.ParseNotice(value)
+	if err != nil {
+		return line, false // the processor rejects it, which has a line
+	}
+	line = timesOf(v, n.ReceivedAt, zone)
+	line.Kind, line.About, line.State = "event", n.Origin, "over"
+	var dropped int64
+	if n.Dropped != nil {
+		for _, reason := range slices.Sorted(maps.Keys(n.Dropped.Counts)) {
+			dropped += n.Dropped.Counts[reason]
+			line.Facts = append(line.Facts, eventFact{reason, v.lang.Count(n.Dropped.Counts[reason])})
+		}
+	}
+	switch {
+	case dropped > 0:
+		line.Name, line.StateText = v.lang.N("events.n_dropped", dropped), v.lang.T("delivery.dropped")
+		line.Facts = append([]eventFact{{v.lang.T("events.effect"), v.lang.T("delivery.dropped_text")}}, line.Facts...)
+	case n.Duplicate > 0:
+		line.Name, line.StateText = v.lang.N("events.n_again", n.Duplicate), v.lang.T("delivery.duplicate")
+		line.Facts = []eventFact{{v.lang.T("events.effect"), v.lang.T("delivery.duplicate_text")}}
+	}
+	return line, line.Name != ""
 }
 
 // effectClasses are the classes by which effects are shown.

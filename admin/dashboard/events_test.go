@@ -26,7 +26,7 @@ import (
 
 // testLog is a broker of the test's own, which starts when it is first asked.
 type testLog struct {
-	t      *testing.T
+	t      testing.TB
 	once   sync.Once
 	client *kafka.Client
 	real   bool // an Apache Kafka
@@ -58,7 +58,7 @@ func (l *testLog) open() *kafka.Client {
 
 // Tail implements dashboard.EventLog.
 func (l *testLog) Tail(ctx context.Context, topic string, key []byte, from int64, most int) (wire.Tail, error) {
-	return l.open().Tail(ctx, topic, key, from, most)
+	return l.open().Tail(ctx, topic, key, from, most) //nolint:contextcheck // the broker is the test's, not one call's
 }
 
 // put writes a record, as the edge does.
@@ -157,6 +157,16 @@ func TestEventsAreToldWithWhatTheyDo(t *testing.T) {
 	if _, again := s.feed(owner, url.Values{"after": {news.Cursor}}); again.Count != 0 || again.Cursor != news.Cursor {
 		t.Errorf("nothing came, and the feed has %+v", again)
 	}
+	// What became of events that are not in the log: told, unless it has lines of its own.
+	at := time.Now().UTC()
+	s.kafka.put(wire.TopicEvents, s.live, wire.Notice{V: 1, CompanyID: s.live, ID: []byte("1"), ReceivedAt: at, Origin: "https://loja.example.com", Duplicate: 2})
+	s.kafka.put(wire.TopicEvents, s.live, wire.Notice{V: 1, CompanyID: s.live, ID: []byte("2"), ReceivedAt: at, Dropped: &wire.NoticeDropped{ID: []byte("2"), Counts: map[string]int64{"other": 3}}})
+	s.kafka.put(wire.TopicEvents, s.live, wire.Notice{V: 1, CompanyID: s.live, ID: []byte("3"), ReceivedAt: at, Rejected: []wire.NoticeRejected{{Code: "too_deep", IDs: []byte("12345678")}}})
+	_, notices := s.feed(owner, url.Values{"after": {news.Cursor}})
+	if notices.Count != 2 || !contains(notices.HTML, "2 events again", "3 events given up", "loja.example.com") || contains(notices.HTML, ">stored<") {
+		t.Errorf("%+v", notices)
+	}
+	news = notices
 	id := s.event(s.live, "PAGE_VIEW", "https://loja.example.com/", nil)
 	if _, stored := s.feed(owner, url.Values{"after": {news.Cursor}, "waiting": {id}}); stored.Count != 1 || len(stored.Stored) != 0 {
 		t.Errorf("%+v", stored)
@@ -214,6 +224,7 @@ func TestEventsAppearOnTheOpenPage(t *testing.T) {
 	}
 	row.MustElement("summary").MustClick()
 	page.MustElementR("#events li", "Ana Prado").MustElement("summary").MustClick()
+	axeInBothSchemes(t, page, "events")
 	shots.take("events")
 	for _, width := range []int{1280, 390} {
 		page.MustSetViewport(width, 800, 1, width < 500)

@@ -102,6 +102,10 @@ func TestAnInfluencerIsRegisteredAndChanged(t *testing.T) {
 	f("archive a campaign", "/archive", url.Values{"campaign_id": {campaign}}, http.StatusSeeOther)
 	f("archive", "/archive", nil, http.StatusSeeOther)
 	f("an archived one", "/archive", nil, http.StatusNotFound)
+	// Orders, channels and signs still lead to the page.
+	if text := s.readAs(owner, "/dashboard/influencer"+of); !contains(text, "Ana Prado", "Archived on") || contains(text, "Add links") {
+		t.Errorf("the archived one reads %q", text)
+	}
 }
 
 func TestOrdersAreFound(t *testing.T) {

@@ -31,6 +31,7 @@ type influencerPage struct {
 	Links, Coupon      *form  // to add
 	Cost               *form
 	Alert              string
+	Archived           string // since when; empty: it is not
 }
 
 type campaignBlock struct {
@@ -135,6 +136,9 @@ func (s *Server) showInfluencer(w http.ResponseWriter, r *http.Request, v pageRe
 	if page.Cost == nil {
 		page.Cost = s.agreementForm(v, i, nil)
 	}
+	if !i.ArchivedAt.IsZero() {
+		page.Archived, page.Owner = v.lang.T("influencer.archived", v.lang.Date(i.ArchivedAt.In(zoneOf(v.current.Timezone)))), false
+	}
 	today := s.dayOf(v)
 	clicks, err := s.clicksOf(r.Context(), v, i, today)
 	if err == nil && page.Unproven == nil {
@@ -197,6 +201,9 @@ func (s *Server) influencerOf(w http.ResponseWriter, r *http.Request, v pageRequ
 	err := error(commerce.ErrNotFound)
 	if id := r.URL.Query().Get("id"); commerce.IsUUID(id) {
 		i, err = s.db.Influencer(r.Context(), v.current.CompanyID, strings.ToLower(id))
+	}
+	if err == nil && !i.ArchivedAt.IsZero() && r.Method != http.MethodGet {
+		err = commerce.ErrNotFound // nothing of it can be changed
 	}
 	if err != nil {
 		s.notFoundOr(w, r, err, "no_influencer")

@@ -84,6 +84,9 @@ func TestEveryListIsAFile(t *testing.T) {
 		}
 		seen[o["order_id"]] = true
 	}
+	if text := s.readAs(owner, "/dashboard/?company="+s.live); !contains(text, "Download as CSV") {
+		t.Error("a day leads to no file")
+	}
 	first := f("orders", "&coupon=%2BANA10", 1, "commission", "12.34")
 	if len(first) == 1 && (first[0]["influencer"] != "'=Ana" || first[0]["discount_code"] != "'+ANA10" || first[0]["evidence"] != "coupon" || first[0]["status"] != "approved") {
 		t.Errorf("%v", first[0])
@@ -111,5 +114,24 @@ func TestEveryListIsAFile(t *testing.T) {
 	}
 	if text := string(body); !strings.Contains(text, `href="/dashboard/orders.csv?company=`+s.live+`&amp;status=0&amp;coupon=%2BANA10"`) {
 		t.Errorf("the page of orders does not lead to its file: %s", text)
+	}
+}
+
+// The page says whose orders it shows, and leads to all of them with the other filters.
+func TestOrdersOfOneInfluencer(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	ana := s.Influencer(s.live, "Ana Prado")
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "1001", InfluencerID: ana, Evidence: "coupon"})
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "1002"})
+	owner, at := s.loggedIn(), "/dashboard/orders?company="+s.live
+	if text := s.readAs(owner, at+"&status=0&influencer="+ana); !contains(text, "Only orders of Ana Prado", "All orders", "1001") || contains(text, "1002") {
+		t.Errorf("hers: %s", text)
+	}
+	if text := s.readAs(owner, at+"&influencer=0199f3a0-0000-7000-8000-00000000000c"); !contains(text, "Only orders of an influencer who is archived") {
+		t.Errorf("nobody's: %s", text)
+	}
+	if text := s.readAs(owner, at); contains(text, "Only orders of") || !contains(text, "1001", "1002") {
+		t.Errorf("all: %s", text)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-rod/rod"
+	"github.com/go-rod/rod/lib/proto"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
@@ -154,6 +155,7 @@ func TestAPreviewIsShownBeforeSaving(t *testing.T) {
 	}
 	page.MustElementR("button.main", "Register").MustClick()
 	page.MustElementR("h1", "What this would move")
+	axeInBothSchemes(t, page, "what a form would move")
 	shots.take("moves")
 	if wide := page.MustSetViewport(390, 800, 1, true).MustEval(`() => document.documentElement.scrollWidth`).Int(); wide > 390 {
 		t.Errorf("the page is %d px wide on a phone", wide)
@@ -177,4 +179,18 @@ func (s *site) enter(page *rod.Page) {
 func words(page string) string {
 	_, main, _ := strings.Cut(page, "<main")
 	return strings.Join(strings.Fields(html.UnescapeString(tags.ReplaceAllString("<main"+main, " "))), " ")
+}
+
+// axeInBothSchemes looks at a page with axe-core, in light and dark.
+func axeInBothSchemes(t *testing.T, page *rod.Page, at string) {
+	t.Helper()
+	devtest.Axe(t, page, at)
+	for _, scheme := range []string{"dark", "light"} {
+		if err := (proto.EmulationSetEmulatedMedia{Features: []*proto.EmulationMediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}).Call(page); err != nil {
+			t.Fatal(err)
+		}
+		if scheme == "dark" {
+			devtest.Axe(t, page, at+", dark", "color-contrast")
+		}
+	}
 }

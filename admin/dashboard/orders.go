@@ -23,6 +23,7 @@ const (
 type ordersPage struct {
 	head
 	Text, From, To, Coupon, Influencer string // what was asked for
+	Of, All                            string // the influencer whose orders these are, and the path of all orders; empty: all
 	Statuses                           []option
 	List                               []orderRow
 	More, First                        string
@@ -53,6 +54,10 @@ func (s *Server) orders(w http.ResponseWriter, r *http.Request, v pageRequest) {
 		n := strconv.Itoa(i)
 		page.Statuses = append(page.Statuses, option{Value: n, Label: v.lang.T("status." + word), Chosen: n == query.Get("status")})
 	}
+	if err := s.ofInfluencer(r, v, &page, query.Get("status")); err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
 	var list []commerce.Sale
 	if page.Text == "" {
 		page.File = storePath(ordersPath+csvEnding, v.current.CompanyID, "status", query.Get("status"), "from", page.From, "to", page.To, "coupon", page.Coupon, "influencer", page.Influencer)
@@ -74,6 +79,20 @@ func (s *Server) orders(w http.ResponseWriter, r *http.Request, v pageRequest) {
 		page.List = append(page.List, row)
 	}
 	s.render(w, r, http.StatusOK, "orders.html", page)
+}
+
+// ofInfluencer tells whose orders the page shows.
+func (s *Server) ofInfluencer(r *http.Request, v pageRequest, page *ordersPage, status string) error {
+	if page.Influencer == "" || page.Text != "" {
+		return nil
+	}
+	page.All = storePath(ordersPath, v.current.CompanyID, "status", status, "from", page.From, "to", page.To, "coupon", page.Coupon)
+	of, err := s.db.Influencer(r.Context(), v.current.CompanyID, strings.ToLower(page.Influencer))
+	page.Of = of.Name
+	if errors.Is(err, commerce.ErrNotFound) {
+		page.Of, err = v.lang.T("orders.archived"), nil
+	}
+	return err
 }
 
 // askedOrders reads what the address asks for.

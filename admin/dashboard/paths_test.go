@@ -68,5 +68,6 @@ func TestJourneysAreDrawn(t *testing.T) {
 	if text := page.MustElement("details.numbers").MustText(); !contains(text, "Ana Prado", "Orders", "62") {
 		t.Errorf("the table reads %q", text)
 	}
+	axeInBothSchemes(t, page, "journeys")
 	shots.take("paths")
 }

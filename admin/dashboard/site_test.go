@@ -34,7 +34,7 @@ const (
 // the test in place of Kafka.
 type site struct {
 	*reporttest.Fixture
-	t      *testing.T
+	t      testing.TB
 	url    string
 	live   string // companyIds
 	hasher *identity.Hasher
@@ -48,13 +48,13 @@ type site struct {
 	log     bytes.Buffer
 }
 
-func newSite(t *testing.T) *site {
+func newSite(t testing.TB) *site {
 	t.Helper()
 	return newSiteWith(t, preview.Limits{})
 }
 
 // newSiteWith is a site whose previews have limits.
-func newSiteWith(t *testing.T, limits preview.Limits) *site {
+func newSiteWith(t testing.TB, limits preview.Limits) *site {
 	t.Helper()
 	s := &site{Fixture: reporttest.New(t), t: t, hints: make(chan []byte, 16), address: "192.0.2.1", kafka: testLog{t: t}}
 	s.live, s.box = s.Store.Live.CompanyID, s.Store.Sandbox.CompanyID

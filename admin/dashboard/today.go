@@ -68,6 +68,7 @@ func (s *Server) today(w http.ResponseWriter, r *http.Request, v pageRequest) {
 		Previous: dayPath(v.current.CompanyID, date.AddDate(0, 0, -1).Format(time.DateOnly)), FeedLimit: feedLength,
 		APIPath: apiPath(v.current.Environment, "order"),
 	}
+	page.File = storePath(ordersPath+csvEnding, v.current.CompanyID, "from", day, "to", day)
 	if !page.IsToday {
 		page.Title = v.lang.Date(date)
 	}

@@ -21,12 +21,13 @@ declare
     'past_setting', 'influencer_unproven', 'evidence_decision', 'audit_log', 'idempotency', 'retention',
     -- facts
     'event_fact', 'sighting', 'order_version', 'order_personal', 'orders', 'order_key',
-    'product', 'product_variant', 'seal', 'delivery', 'delivery_day', 'delivery_source', 'delivery_seen', 'stream',
+    'product', 'product_variant', 'delivery', 'seal',
+    'stream', 'delivery_day', 'delivery_source', 'delivery_seen',
     -- outcomes
     'credit', 'payout', 'explanation', 'ledger_entry', 'recompute',
     'statement', 'statement_payment', 'statement_link',
     -- sums that reports read
-    'sale_day', 'credit_day', 'product_day', 'path_day', 'product_month', 'path_month', 'journey_month',
+    'sale_day', 'credit_day', 'product_day', 'path_day', 'product_month', 'path_month', 'journey_month', 'traffic_month',
     'shopper_day', 'traffic_day', 'click_day'
   ];
   -- Of the control plane, on the coordinator alone, and known to Citus. They are written in

@@ -59,6 +59,7 @@ type Influencer struct {
 	Name         string
 	Category     string
 	CreatedAt    time.Time
+	ArchivedAt   time.Time // zero: not archived
 	Campaigns    []Campaign
 	Links        []Link
 	Coupons      []Coupon

@@ -72,6 +72,11 @@ func (v *Violations) foldable(at place, name, text string, max int, fold func(st
 	}
 }
 
+// CouponCode checks a coupon's code, as it is checked where a coupon is made.
+func (v *Violations) CouponCode(field, code string) {
+	v.foldable(place{}, field, code, MaxCoupon, FoldCode)
+}
+
 // word checks a text that must be one of a few.
 func (v *Violations) word(at place, name, text string, allowed ...string) {
 	for _, word := range allowed {

@@ -148,7 +148,7 @@ func (s *Sums) addPath(out *facts.Outcome, times int64) {
 	orders, sales := decimal.NewFromInt(times), minor(out.TotalMinor, times)
 	key := PathKey{Day: out.Day, Currency: out.Currency, ID: pathID(path)}
 	addTo(row(&s.paths, key, len(PathColumns)), orders, sales).Path = path
-	key.Day = monthOf(key.Day)
+	key.Day = MonthOf(key.Day)
 	addTo(row(&s.months.paths, key, len(PathColumns)), orders, sales).Path = path
 	s.addJourney(JourneyKey{Day: key.Day, Currency: key.Currency}, path, orders, sales)
 }

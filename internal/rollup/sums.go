@@ -114,8 +114,8 @@ type months struct {
 	journeys map[JourneyKey]*Row[JourneyKey]
 }
 
-// monthOf returns the first day of a day's month.
-func monthOf(day string) string { return day[:len("2006-01-")] + "01" }
+// MonthOf returns the first day of a day's month.
+func MonthOf(day string) string { return day[:len("2006-01-")] + "01" }
 
 func row[K comparable](rows *map[K]*Row[K], key K, columns int) *Row[K] {
 	if *rows == nil {
@@ -135,7 +135,7 @@ func (s *Sums) credit(k CreditKey) *Row[CreditKey] { return row(&s.credits, k, l
 // addProduct adds to an item's day and month.
 func (s *Sums) addProduct(k ProductKey, column int, sum decimal.Decimal) {
 	row(&s.products, k, len(ProductColumns)).add(column, sum)
-	k.Day = monthOf(k.Day)
+	k.Day = MonthOf(k.Day)
 	row(&s.months.products, k, len(ProductColumns)).add(column, sum)
 }
 

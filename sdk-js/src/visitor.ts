@@ -38,16 +38,18 @@ export function session(now: number): string {
 }
 
 export const endSession = (): void => {
+  looked = true;
   del(SESSION);
   attempt(() => delete sessionStorage.trb_c);
 };
 
-/**
- * The campaign and click ids that brought the visitor, for the pages after the
- * landing: kept for this tab and session. A URL that has its own needs none beside
- * it, the core reads them there.
- */
-export function arrival(url: string, session: string): { campaign?: Values; clickIds?: Values } {
+interface Arrival {
+  campaign?: Values;
+  clickIds?: Values;
+}
+
+/** What a URL says of a campaign and of clicks, undefined for nothing. */
+function read(url: string): Arrival | undefined {
   const campaign: Values = {};
   const clickIds: Values = {};
   let found = false;
@@ -62,10 +64,36 @@ export function arrival(url: string, session: string): { campaign?: Values; clic
       }
     });
   }
-  if (found) {
-    attempt(() => (sessionStorage.trb_c = JSON.stringify({ session, campaign, clickIds })));
+  return found ? { campaign, clickIds } : undefined;
+}
+
+let looked = false; // at the page before
+
+/**
+ * The campaign and click ids that brought the visitor, for the pages after the
+ * landing: kept for this tab and session. A URL that has its own needs none beside
+ * it, the core reads them there. Where the landing page was left before this script was
+ * there, by a router or by a link, the browser still knows its address: as that of this document, or as
+ * the referrer.
+ */
+export function arrival(url: string, session: string): Arrival {
+  const keep = (found: Arrival) => attempt(() => (sessionStorage.trb_c = JSON.stringify({ session, ...found })));
+  const own = read(url);
+  if (own) {
+    keep(own);
     return {};
   }
-  const kept = attempt(() => JSON.parse(sessionStorage.trb_c || "{}")) || {};
+  const text = attempt(() => sessionStorage.trb_c);
+  if (!text && !looked) {
+    const landing = attempt(() => performance.getEntriesByType("navigation")[0].name) || "";
+    const { referrer } = document;
+    const before = read(landing) || (attempt(() => new URL(referrer).origin) == location.origin ? read(referrer) : undefined);
+    if (before) {
+      keep(before);
+      return before;
+    }
+  }
+  looked = true;
+  const kept = attempt(() => JSON.parse(text)) || {};
   return kept.session == session ? { campaign: kept.campaign, clickIds: kept.clickIds } : {};
 }

@@ -1,13 +1,17 @@
 package factstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/rollup"
 )
 
 var shopperRows = postgres.Rows[facts.Shopper]{
@@ -62,15 +66,41 @@ var trafficRows = postgres.Rows[facts.Traffic]{
 	postgres.Col("bought", "bigint", func(s *facts.Traffic) int64 { return s.Visitors[4] }),
 }
 
-var addTraffic = `
-	insert into traffic_day as s (company_id, day, of, visited, viewed, added, checkout, bought)
-	select @company_id, day, of, visited, viewed, added, checkout, bought from ` + trafficRows.Unnest("n") + `
-	on conflict (company_id, day, of) do update set visited = s.visited + excluded.visited, viewed = s.viewed + excluded.viewed,
-		added = s.added + excluded.added, checkout = s.checkout + excluded.checkout, bought = s.bought + excluded.bought`
+var addTraffic, addTrafficMonths = upsertTraffic("traffic_day", "day"), upsertTraffic("traffic_month", "month")
 
-// AddTraffic adds to the numbers of visitors by day.
+// upsertTraffic is the statement that adds to a table of visitors by day or month. day is
+// the column of the day, or of the first day of the month.
+func upsertTraffic(table, day string) string {
+	return `
+	insert into ` + table + ` as s (company_id, ` + day + `, of, visited, viewed, added, checkout, bought)
+	select @company_id, day, of, visited, viewed, added, checkout, bought from ` + trafficRows.Unnest("n") + `
+	on conflict (company_id, ` + day + `, of) do update set visited = s.visited + excluded.visited, viewed = s.viewed + excluded.viewed,
+		added = s.added + excluded.added, checkout = s.checkout + excluded.checkout, bought = s.bought + excluded.bought`
+}
+
+// AddTraffic adds to the numbers of visitors by day and by month.
 func (t *Tx) AddTraffic(ctx context.Context, companyID string, traffic []facts.Traffic) error {
-	return t.exec(ctx, "count visitors", addTraffic, trafficRows.Args(traffic, pgx.NamedArgs{"company_id": companyID}))
+	company := pgx.NamedArgs{"company_id": companyID}
+	if err := t.exec(ctx, "count visitors", addTraffic, trafficRows.Args(traffic, company)); err != nil {
+		return err
+	}
+	return t.exec(ctx, "count visitors by month", addTrafficMonths, trafficRows.Args(trafficMonths(traffic), company))
+}
+
+// trafficMonths sums visitors' days by month, in the order of their keys.
+func trafficMonths(traffic []facts.Traffic) (months []facts.Traffic) {
+	type key struct{ month, of string }
+	sums := map[key]facts.Traffic{}
+	for _, t := range traffic {
+		k := key{rollup.MonthOf(t.Day), t.Of}
+		sum := sums[k]
+		sum.Day, sum.Of = k.month, k.of
+		for i, n := range t.Visitors {
+			sum.Visitors[i] += n
+		}
+		sums[k] = sum
+	}
+	return slices.SortedFunc(maps.Values(sums), func(a, b facts.Traffic) int { return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Of, b.Of)) })
 }
 
 var clickRows = postgres.Rows[facts.Clicks]{

@@ -215,6 +215,7 @@ func influencerColumns(i *commerce.Influencer) postgres.Columns {
 		postgres.Into("name", &i.Name),
 		postgres.Into("coalesce(category, '')", &i.Category),
 		postgres.Into("created_at", &i.CreatedAt),
+		postgres.Into("archived_at", postgres.ZeroIfNull(&i.ArchivedAt)),
 	}
 }
 
@@ -249,14 +250,14 @@ func (s *Store) influencers(ctx context.Context, companyID string, after commerc
 	return list, nil
 }
 
-// Influencer returns one influencer that is not archived, with all that is live of
-// it; commerce.ErrNotFound where there is none.
+// Influencer returns one influencer, archived ones too, with all that is live of it;
+// commerce.ErrNotFound where there is none.
 func (s *Store) Influencer(ctx context.Context, companyID, influencerID string) (commerce.Influencer, error) {
 	var found commerce.Influencer
 	err := s.db.Snapshot(ctx, func(tx pgx.Tx) (err error) {
 		found, err = postgres.One(ctx, tx, postgres.Scan(influencerColumns), `
 			select `+postgres.List(influencerColumns)+` from influencer i
-			where company_id = $1 and influencer_id = $2 and archived_at is null`, companyID, influencerID)
+			where company_id = $1 and influencer_id = $2`, companyID, influencerID)
 		if err != nil {
 			return err
 		}

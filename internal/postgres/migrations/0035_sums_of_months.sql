@@ -1,5 +1,5 @@
 -- +goose Up
--- What product_day and path_day have, by month: long reports read these. month is the
+-- What product_day, path_day and traffic_day have, by month: long reports read these. month is the
 -- first day of a month.
 create table product_month (
   company_id text not null,
@@ -37,7 +37,22 @@ create table journey_month (
   primary key (company_id, month, currency, size, before, channel)
 );
 
+create table traffic_month (
+  company_id text not null,
+  month      date not null,
+  of         text collate "C" not null,
+  visited    bigint not null,
+  viewed     bigint not null,
+  added      bigint not null,
+  checkout   bigint not null,
+  bought     bigint not null,
+  primary key (company_id, month, of)
+);
+
 -- What is stored already.
+insert into traffic_month
+select company_id, date_trunc('month', day)::date, of, sum(visited), sum(viewed), sum(added), sum(checkout), sum(bought) from traffic_day group by 1, 2, 3;
+
 insert into product_month
 select company_id, date_trunc('month', day)::date, currency, item, sum(orders), sum(quantity), sum(sales) from product_day group by 1, 2, 3, 4;
 
@@ -57,4 +72,4 @@ where j.size > 0 or j.before <> j.channel
 group by 1, 2, 3, 4, 5, 6;
 
 -- +goose Down
-drop table journey_month, path_month, product_month;
+drop table traffic_month, journey_month, path_month, product_month;

@@ -104,6 +104,7 @@ var differentSums = strings.Join([]string{
 	different("path_month", []string{"month", "currency", "path_id"}, rollup.PathColumns, monthsOfAll("path_id, ", "sum(orders), sum(sales_minor)", pathsOfAll, "day, currency, path_id, orders, sales_minor")),
 	different("journey_month", []string{"month", "currency", "size", "before", "channel"}, rollup.PathColumns, journeysOfAll),
 	different("traffic_day", []string{"day", "of"}, []string{"visited", "viewed", "added", "checkout", "bought"}, visitorsOfAll),
+	different("traffic_month", []string{"month", "of"}, []string{"visited", "viewed", "added", "checkout", "bought"}, visitorsOfMonths),
 }, `
 	union all`)
 
@@ -187,6 +188,10 @@ const visitorsOfAll = `
 
 // countedFrom is the first day of which visitors' days were not removed.
 const countedFrom = `coalesce((select (begun_until at time zone 'UTC')::date from retention where company_id = @company_id), '-infinity')`
+
+const visitorsOfMonths = `
+		select date_trunc('month', day)::date, of, sum(visited), sum(viewed), sum(added), sum(checkout), sum(bought)
+		from (` + visitorsOfAll + `) q (day, of, visited, viewed, added, checkout, bought) group by 1, 2`
 
 func creditsOfAll() string {
 	var counts, sums []string

@@ -23,6 +23,7 @@ const (
 	benchDays        = 365
 	benchInfluencers = 100
 	benchProducts    = 2_000
+	benchVisits      = 10_000_000
 )
 
 // fill sums orders of each day, as the processor does. An order has three touches in the
@@ -35,12 +36,15 @@ func fill(b *testing.B) *reporttest.Fixture {
 	r := rand.New(rand.NewPCG(1, 2))
 	type channel struct{ name, influencer, campaign, coupon string }
 	var all []channel
+	var came []string // by whom visitors came
 	for _, name := range []string{"Direct", "Organic Search", "Paid Search", "Organic Social", "Paid Social", "Email", "Referral", "Affiliates", "Display", "Other"} {
 		all = append(all, channel{name: name})
 	}
 	for i := range benchInfluencers {
 		id := fix.Influencer(company, fmt.Sprint("Influencer ", i))
 		campaign := fix.Campaign(company, id, fmt.Sprint("Campaign ", i))
+		came = append(came, "i:"+id+"/"+campaign)
+		fix.Link(company, id, campaign, fmt.Sprint("code", i))
 		all = append(all, channel{fmt.Sprint("Influencer ", i), id, campaign, fix.Coupon(company, id, campaign, fmt.Sprint("CODE", i))})
 	}
 	first := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -72,9 +76,32 @@ func fill(b *testing.B) *reporttest.Fixture {
 			orders = append(orders, rollup.Order{Outcome: o, Counted: rollup.Counted{First: is, Items: []wire.Item{{ProductID: fmt.Sprint("p", r.IntN(benchProducts)), Quantity: 1, Price: "10"}}}})
 		}
 		fix.Sum(company, orders...)
+		fix.Traffic(company, visitorsOf(r, first.AddDate(0, 0, day).Format(time.DateOnly), came), opened(first.AddDate(0, 0, day).Format(time.DateOnly)))
 	}
 	fix.Analyze()
 	return fix
+}
+
+// visitorsOf are the visitors of a day: of the store, by each influencer's campaign, and of
+// each product.
+func visitorsOf(r *rand.Rand, day string, came []string) (traffic []facts.Traffic) {
+	traffic = append(traffic, facts.Traffic{Day: day, Visitors: [5]int64{benchVisits / benchDays}})
+	for _, of := range came {
+		traffic = append(traffic, facts.Traffic{Day: day, Of: of, Visitors: [5]int64{int64(1 + r.IntN(100))}})
+	}
+	for p := range benchProducts {
+		n := int64(1 + r.IntN(50))
+		traffic = append(traffic, facts.Traffic{Day: day, Of: fmt.Sprint("p:p", p), Visitors: [5]int64{0, 4 * n, 2 * n, n, n / 2}})
+	}
+	return traffic
+}
+
+// opened is how often each influencer's short link was opened on a day.
+func opened(day string) (clicks []facts.Clicks) {
+	for i := range benchInfluencers {
+		clicks = append(clicks, facts.Clicks{Day: day, Code: fmt.Sprint("code", i), Clicks: 50})
+	}
+	return clicks
 }
 
 // BenchmarkReports reads each report of a store with a million orders in a year: of all

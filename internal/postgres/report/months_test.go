@@ -12,6 +12,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/models"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/rollup"
@@ -47,6 +48,16 @@ func TestLongReportsAreThoseOfAllOrders(t *testing.T) {
 		orders = append(orders, order)
 	}
 	s.Sum(s.company, orders...)
+	came := map[string]int64{} // visitors by day, and half as many who looked at p1
+	var traffic []facts.Traffic
+	for range 300 {
+		day, n := first.AddDate(0, 0, r.IntN(150)).Format(time.DateOnly), int64(1+r.IntN(50))
+		came[day] += 2 * n
+		traffic = append(traffic, facts.Traffic{Day: day, Visitors: [5]int64{2 * n}}, facts.Traffic{Day: day, Of: "p:p1", Visitors: [5]int64{0, n}})
+	}
+	for chunk := range slices.Chunk(traffic, 2) { // a day may come twice
+		s.Traffic(s.company, chunk, []facts.Clicks{{Day: chunk[0].Day, Code: "x", Clicks: 1}})
+	}
 	for range 25 {
 		from := first.AddDate(0, 0, r.IntN(100))
 		q := reports.Query{CompanyID: s.company, Start: from.Format(time.DateOnly), End: from.AddDate(0, 0, r.IntN(120)).Format(time.DateOnly), By: []reports.By{reports.ByMonth, reports.ByTotal, reports.ByWeek}[r.IntN(3)]}
@@ -60,6 +71,7 @@ func TestLongReportsAreThoseOfAllOrders(t *testing.T) {
 			}
 		}
 		s.wantItemsAndPaths(q, of)
+		s.wantVisitors(q, came)
 		for _, model := range []string{models.Markov, models.Shapley} {
 			q.Name, q.Model = reports.Channels, model
 			s.wantCredits(q, of, names)
@@ -93,6 +105,38 @@ func (s *summed) wantItemsAndPaths(q reports.Query, of map[string][]soldOrder) {
 		}
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			s.t.Errorf("%s from %s to %s by %s:\n%v, want\n%v", name, q.Start, q.End, q.By, got, want)
+		}
+	}
+}
+
+// wantVisitors compares the visits of the report sales, and an item's of the funnel.
+func (s *summed) wantVisitors(q reports.Query, came map[string]int64) {
+	s.t.Helper()
+	want := map[string]int64{}
+	for text, n := range came {
+		if day, _ := time.Parse(time.DateOnly, text); q.Start <= text && text <= q.End {
+			want[q.PeriodOf(day)] += n
+		}
+	}
+	for name, column := range map[reports.Name]string{reports.Sales: "visits", reports.Funnel: "viewed"} {
+		q.Name, q.Model = name, ""
+		report := s.report(q)
+		got := map[string]int64{}
+		for _, row := range report.Rows {
+			if n, _ := report.Value(row, report.Spec.Column(column)); n.IsPositive() {
+				got[row.Period] += n.IntPart()
+			}
+		}
+		for period, n := range want {
+			if name == reports.Funnel {
+				n /= 2
+			}
+			if got[period] != n {
+				s.t.Errorf("%s from %s to %s by %s: %d in %s, want %d", name, q.Start, q.End, q.By, got[period], period, n)
+			}
+		}
+		if len(got) != len(want) {
+			s.t.Errorf("%s from %s to %s by %s: %v, want %v", name, q.Start, q.End, q.By, got, want)
 		}
 	}
 }
@@ -176,4 +220,23 @@ func TestMarkovOverTooManyChannelsIsRefused(t *testing.T) {
 	}
 	q.Model = models.Shapley
 	s.report(q)
+}
+
+// A report of more items than it may have rows is refused, and not cut short.
+func TestAReportOfTooManyItemsIsRefused(t *testing.T) {
+	t.Parallel()
+	s := sum(t)
+	order := s.order("2026-03-01", 100, "Direct")
+	var items strings.Builder
+	for i := range reports.MaxRows + 1 {
+		fmt.Fprintf(&items, `,{"itemId":"i%d","quantity":1,"price":"1"}`, i)
+	}
+	order.Items = "[" + items.String()[1:] + "]"
+	s.Sum(s.company, order)
+	for _, by := range []reports.By{reports.ByDay, reports.ByMonth} {
+		q := reports.Query{CompanyID: s.company, Name: reports.Products, Start: "2026-03-01", End: "2026-03-31", By: by}
+		if _, err := s.DB.Report(t.Context(), q); !errors.Is(err, reports.ErrTooManyRows) {
+			t.Errorf("by %s: %v, want %v", by, err, reports.ErrTooManyRows)
+		}
+	}
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -142,23 +141,24 @@ func (r *reading) channels(ctx context.Context) error {
 	return r.add(ctx, creditsOfChannels, "credited_orders", "credited_sales")
 }
 
-// An item of an order is the id of a product, else of a variant, else a SKU. Of several
-// products with a variant or a SKU it is the first by its id.
-var salesOfProducts = `
-	with g as materialized (
-		select ` + periodOf("s.day") + ` as period, item, sum(orders) as orders, sum(quantity) as quantity, sum(sales) as sales
-		from (
-			select day, item, orders, quantity, sales from product_day s` + inLooseDays + `
-			union all
-			select month, item, orders, quantity, sales from product_month s` + inMonths + `) s
-		group by 1, 2 limit @most),` + productsOfItems + `
-	select g.period, coalesce(p.product_id, ''), coalesce(p.name, ''), case when p.product_id is null then g.item else '' end, g.orders, g.quantity, g.sales
-	from g join products p on p.item = g.item`
+// salesOfItems are the items of orders.
+var salesOfItems = `
+	select ` + periodOf("s.day") + ` as period, item, sum(orders), sum(quantity), sum(sales)
+	from (
+		select day, item, orders, quantity, sales from product_day s` + inLooseDays + `
+		union all
+		select month, item, orders, quantity, sales from product_month s` + inMonths + `) s
+	group by 1, 2 limit @most`
 
-// productsOfItems finds the product of each item of g, once.
+// salesOfItemsByDay are the same of periods that are days: nothing is to be added.
+var salesOfItemsByDay = `
+	select day, item, orders::numeric, quantity::numeric, sales from product_day s` + inDays + ` limit @most`
+
+// productsOfItems finds the products of items. An item of an order is the id of a product,
+// else of a variant, else a SKU. Of several products with a variant or a SKU it is the
+// first by its id.
 const productsOfItems = `
-	products as (
-	select n.item, p.product_id, p.name from (select distinct item from g) n` + productOfItem + `)`
+	select n.item, p.product_id, p.name from unnest(@items::text[]) as n (item)` + productOfItem + ` where p.product_id is not null`
 
 // productOfItem joins the product (p) of an item (n.item).
 const productOfItem = `
@@ -169,22 +169,74 @@ const productOfItem = `
 		select product_id from product_variant u where d.product_id is null and v.product_id is null and u.company_id = @company_id and u.sku = n.item order by product_id limit 1) u on true
 	left join product p on p.company_id = @company_id and p.product_id = coalesce(d.product_id, v.product_id, u.product_id)`
 
+// itemSold is what was sold of an item in a period.
+type itemSold struct {
+	period, item            string
+	orders, quantity, sales pgtype.Numeric
+}
+
 // products adds the items of orders.
 func (r *reading) products(ctx context.Context) error {
-	digits := r.digits()
-	columns := r.columns("orders", "quantity", "sales")
-	rows, err := r.tx.Query(ctx, salesOfProducts, r.args(salesOfProducts))
+	if _, err := r.tx.Exec(ctx, memoryForGroups); err != nil {
+		return err
+	}
+	if r.query.By == reports.ByDay {
+		return r.addItems(ctx, salesOfItemsByDay)
+	}
+	return r.addItems(ctx, salesOfItems)
+}
+
+// addItems adds the items that a statement gives. Their products are read apart: a join
+// would take the square of the rows where PostgreSQL does not know how many there are.
+func (r *reading) addItems(ctx context.Context, sql string) error {
+	sold, err := postgres.Collect(ctx, r.tx, func(row pgx.CollectableRow) (i itemSold, err error) {
+		return i, row.Scan(postgres.Day(&i.period), &i.item, &i.orders, &i.quantity, &i.sales)
+	}, sql, r.args(sql))
 	if err != nil {
 		return err
 	}
-	var period string
-	var texts [3]string
-	var numbers [3]pgtype.Numeric
-	_, err = pgx.ForEachRow(rows, []any{postgres.Day(&period), &texts[0], &texts[1], &texts[2], &numbers[0], &numbers[1], &numbers[2]}, func() error {
-		sales := decimalOf(numbers[2]).Shift(digits) // in minor units, perhaps with a fraction
-		return r.Add(period, slices.Clone(texts[:]), columns, []decimal.Decimal{decimalOf(numbers[0]), decimalOf(numbers[1]), sales})
-	})
-	return err
+	if len(sold) > reports.MaxRows {
+		return reports.ErrTooManyRows // some were not read
+	}
+	products, err := r.productsOf(ctx, sold)
+	if err != nil {
+		return err
+	}
+	columns, digits := r.columns("orders", "quantity", "sales"), r.digits()
+	for _, i := range sold {
+		texts := []string{"", "", i.item}
+		if p, known := products[i.item]; known {
+			texts = []string{p.id, p.name, ""}
+		}
+		sales := decimalOf(i.sales).Shift(digits) // in minor units, perhaps with a fraction
+		if err := r.Add(i.period, texts, columns, []decimal.Decimal{decimalOf(i.orders), decimalOf(i.quantity), sales}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type namedProduct struct{ id, name string }
+
+// productsOf returns the products of items, by item. Those that are not in the catalogue
+// are left out.
+func (r *reading) productsOf(ctx context.Context, sold []itemSold) (map[string]namedProduct, error) {
+	seen := map[string]bool{}
+	var items []string
+	for _, i := range sold {
+		if !seen[i.item] {
+			seen[i.item], items = true, append(items, i.item)
+		}
+	}
+	rows, err := r.tx.Query(ctx, productsOfItems, pgx.NamedArgs{"company_id": r.query.CompanyID, "items": items})
+	if err != nil {
+		return nil, err
+	}
+	products := make(map[string]namedProduct, len(items))
+	var item string
+	var p namedProduct
+	_, err = pgx.ForEachRow(rows, []any{&item, &p.id, &p.name}, func() error { products[item] = p; return nil })
+	return products, err
 }
 
 // mostPaths is how many paths a period of the report paths has. The others are one row.
@@ -216,8 +268,9 @@ const frequentPathsOfMonths = `
 		where s.company_id = @company_id and s.month = p.period and s.currency = @currency and orders > 0
 		order by orders desc, sales_minor desc, path_id limit ` + mostPaths + `) g`
 
-// memoryForPaths lets PostgreSQL keep the paths of a month in memory, in this transaction.
-const memoryForPaths = `select set_config('work_mem', '16MB', true)`
+// memoryForGroups lets PostgreSQL keep the groups of a report's paths or items in memory, in
+// this transaction.
+const memoryForGroups = `select set_config('work_mem', '16MB', true)`
 
 // salesOfPaths are all paths of each period together. Each path of a month has one end.
 var salesOfPaths = `
@@ -237,7 +290,7 @@ func (r *reading) paths(ctx context.Context) error {
 	if err := r.add(ctx, salesOfPaths, "orders", "sales"); err != nil {
 		return err
 	}
-	if _, err := r.tx.Exec(ctx, memoryForPaths); err != nil {
+	if _, err := r.tx.Exec(ctx, memoryForGroups); err != nil {
 		return err
 	}
 	if err := r.addFrequent(ctx, frequentPathsOfMonths, true); err != nil {

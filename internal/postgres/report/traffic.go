@@ -15,9 +15,24 @@ import (
 // onDays is true for the rows of a report: of its company and days.
 const onDays = ` where s.company_id = @company_id and s.day between @from and @to`
 
+// Visitors are read by month as other sums are: see inLooseDays.
+const (
+	onLooseDays = ` where s.company_id = @company_id and (s.day between @from and @until or s.day between @since and @to)`
+	onMonths    = ` where s.company_id = @company_id and s.month between @first_month and @last_month`
+)
+
+// visitors are the rows of a report's days and whole months whose column "of" fulfils a
+// condition, with the columns of traffic_day.
+func visitors(condition string) string {
+	return `(
+		select day, of, visited, viewed, added, checkout, bought from traffic_day s` + onLooseDays + ` and ` + condition + `
+		union all
+		select month, of, visited, viewed, added, checkout, bought from traffic_month s` + onMonths + ` and ` + condition + `) s`
+}
+
 var (
 	visitsOfStore = `
-	select ` + periodOf("s.day") + ` as period, sum(visited) from traffic_day s` + onDays + ` and of = '' group by 1 limit @most`
+	select ` + periodOf("s.day") + ` as period, sum(visited) from ` + visitors(`of = ''`) + ` group by 1 limit @most`
 
 	clicksOfStore = `
 	select ` + periodOf("s.day") + ` as period, sum(clicks) from click_day s` + onDays + ` group by 1 limit @most`
@@ -26,7 +41,7 @@ var (
 	select g.period, g.influencer_id, coalesce(i.name, ''), g.campaign_id, coalesce(c.name, ''), visits
 	from (
 		select ` + periodOf("s.day") + ` as period, substring(of from 3 for 36) as influencer_id, substring(of from 40) as campaign_id, sum(visited) as visits
-		from traffic_day s` + onDays + ` and of >= 'i:' and of < 'i;' group by 1, 2, 3 limit @most) g
+		from ` + visitors(`of >= 'i:' and of < 'i;'`) + ` group by 1, 2, 3 limit @most) g
 	left join influencer i on i.company_id = @company_id and i.influencer_id = g.influencer_id::uuid
 	left join campaign c on c.company_id = @company_id and c.campaign_id = g.campaign_id`
 
@@ -44,7 +59,7 @@ var (
 	funnelOfProducts = `
 	with g as materialized (
 		select ` + periodOf("s.day") + ` as period, substring(of from 3) as item, sum(viewed) as viewed, sum(added) as added, sum(checkout) as checkout, sum(bought) as bought
-		from traffic_day s` + onDays + ` and of >= 'p:' and of < 'p;' group by 1, 2)
+		from ` + visitors(`of >= 'p:' and of < 'p;'`) + ` group by 1, 2)
 	select period, product_id, name, case when product_id = '' and place <= @unknown::int then item else '' end, sum(viewed), sum(added), sum(checkout), sum(bought)
 	from (
 		select n.*, coalesce(p.product_id, '') as product_id, coalesce(p.name, '') as name,

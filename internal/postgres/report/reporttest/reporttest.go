@@ -403,3 +403,20 @@ func (f *Fixture) exec(sql string, arguments ...any) {
 		f.t.Fatal(err)
 	}
 }
+
+// Multiply copies an order, with its payout and its entries of the ledger, n times. The
+// copies are created one after the other, evenly over a time before the order.
+func (f *Fixture) Multiply(companyID, orderID string, n int, span time.Duration) {
+	f.t.Helper()
+	args := pgx.NamedArgs{"company_id": companyID, "order_id": orderID, "n": n, "step": (span / time.Duration(n)).Microseconds()}
+	f.exec(`insert into orders (company_id, order_id, created_at, day, status, currency, total_minor, body, processed_at)
+		select o.company_id, o.order_id || '-' || i, o.created_at - i * @step::bigint * interval '1 us',
+			((o.created_at - i * @step::bigint * interval '1 us') at time zone c.timezone)::date, o.status, o.currency, o.total_minor, o.body, o.processed_at - i * @step::bigint * interval '1 us'
+		from orders o join company c using (company_id), generate_series(1, @n::int) i where o.company_id = @company_id and o.order_id = @order_id`, args)
+	f.exec(`insert into payout (company_id, order_id, influencer_id, campaign_id, coupon_id, evidence, state, reason, base_minor, commission_minor, fixed_brl_minor, day, status, currency, total_minor)
+		select p.company_id, o.order_id, p.influencer_id, p.campaign_id, p.coupon_id, p.evidence, p.state, p.reason, p.base_minor, p.commission_minor, p.fixed_brl_minor, o.day, p.status, p.currency, p.total_minor
+		from payout p, orders o where p.company_id = @company_id and p.order_id = @order_id and o.company_id = @company_id and starts_with(o.order_id, @order_id || '-')`, args)
+	f.exec(`insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, payable_on, rule_rev, cause)
+		select l.company_id, o.order_id, l.entry, o.processed_at, l.kind, l.influencer_id, l.cost_id, l.amount_minor, l.currency, o.day + 30, l.rule_rev, l.cause
+		from ledger_entry l, orders o where l.company_id = @company_id and l.order_id = @order_id and o.company_id = @company_id and starts_with(o.order_id, @order_id || '-')`, args)
+}

@@ -1,0 +1,2 @@
+/** Files alone: no server of Next's is needed. */
+export default { output: "export", trailingSlash: true };
