@@ -45,7 +45,7 @@ type Tx interface {
 	AddClicks(ctx context.Context, companyID string, clicks []facts.Clicks) error
 	UpsertProducts(ctx context.Context, companyID string, products []facts.Product) (changed []string, err error)
 	ReplaceVariants(ctx context.Context, companyID string, productIDs []string, variants []facts.Variant) error
-	InsertVersions(ctx context.Context, companyID string, versions []facts.OrderVersion) error
+	PutVersions(ctx context.Context, companyID string, versions map[string][]facts.StoredVersion) error
 	UpsertPersonal(ctx context.Context, companyID string, versions []facts.OrderVersion) error
 	Versions(ctx context.Context, companyID string, orderIDs []string) (map[string][]facts.StoredVersion, error)
 	UpsertOrders(ctx context.Context, companyID string, now time.Time, orders []facts.FoldedOrder) (changed []string, err error)
@@ -90,7 +90,7 @@ type Tx interface {
 	NextErasure(ctx context.Context, companyID string) (*facts.Erasure, error)
 	MoveErasure(ctx context.Context, companyID string, e *facts.Erasure, orders, events int) error
 	FindErasedOrders(ctx context.Context, companyID string, e *facts.Erasure, limit int) (int, error)
-	FindErasedVersions(ctx context.Context, companyID string, e *facts.Erasure, keys facts.OrderKeysOf, limit int) (last string, looked int, err error)
+	FindErasedVersions(ctx context.Context, companyID string, e *facts.Erasure, keys []facts.Key, limit int) (last string, looked int, err error)
 	AddKeysOfOrders(ctx context.Context, companyID string, e *facts.Erasure) error
 	ErasureKeys(ctx context.Context, companyID string, e *facts.Erasure) ([]facts.Key, error)
 	FindErasedVisitors(ctx context.Context, companyID string, e *facts.Erasure, limit int) ([]facts.ErasedVisitor, error)
@@ -109,8 +109,7 @@ type Tx interface {
 	OrdersToErase(ctx context.Context, companyID string, e *facts.Erasure, limit int) ([]string, error)
 	SealFirsts(ctx context.Context, companyID string, orderIDs []string) error
 	SealedFirsts(ctx context.Context, companyID string, orderIDs []string) (map[string]*bool, error)
-	VersionsToErase(ctx context.Context, companyID string, orderIDs []string) ([]facts.OrderVersion, error)
-	EraseVersions(ctx context.Context, companyID string, versions []facts.OrderVersion) error
+	EraseVersions(ctx context.Context, companyID string, versions map[string][]facts.StoredVersion) error
 	OrderErased(ctx context.Context, companyID, orderID string, s facts.Surrogates) error
 	ErasedOrders(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Surrogates, error)
 	EndErasure(ctx context.Context, companyID string, e *facts.Erasure, now time.Time) error
@@ -258,7 +257,7 @@ func (p *Processor) transact(ctx context.Context, b batch, f func(a *application
 
 // setAsideNext marks the next order of a company's queue as failed, and returns
 // its id.
-func (p *Processor) setAsideNext(ctx context.Context, b batch, company string) (orderID string, err error) {
+func (p *Processor) setAsideNext(ctx context.Context, b batch, company, failure string) (orderID string, err error) {
 	err = p.Store.Transact(ctx, func(tx Tx) error {
 		if err := tx.MoveOffsets(ctx, b.clusterID, b.moves); err != nil {
 			return err
@@ -271,7 +270,7 @@ func (p *Processor) setAsideNext(ctx context.Context, b batch, company string) (
 		if _, err := tx.Queue(ctx, company, next); err != nil {
 			return err
 		}
-		return tx.SetAside(ctx, company, orderID, "its outcome cannot be stored")
+		return tx.SetAside(ctx, company, orderID, failure)
 	})
 	return orderID, err
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // Bounds of one transaction of an erasure; the numbers were chosen, not measured.
@@ -83,7 +82,7 @@ func (a *application) findErasedVersions(ctx context.Context, e *facts.Erasure) 
 	if err != nil {
 		return err
 	}
-	last, looked, err := a.tx.FindErasedVersions(ctx, a.company, e, facts.InOrders(keys), erasedVersions)
+	last, looked, err := a.tx.FindErasedVersions(ctx, a.company, e, keys, erasedVersions)
 	if err != nil {
 		return err
 	}
@@ -311,9 +310,7 @@ func (a *application) withoutPerson(ctx context.Context) error {
 	a.orders = slices.Clone(a.orders)
 	for i, v := range a.orders {
 		if s := erased[v.OrderID]; s != nil {
-			if a.orders[i], err = v.Erased(s.Replace); err != nil {
-				return err
-			}
+			a.orders[i] = v.Erased(s)
 		}
 	}
 	return nil
@@ -330,17 +327,15 @@ func (a *application) eraseOrders(ctx context.Context, e *facts.Erasure) (orders
 		a.done.erasures++
 		return 0, a.tx.EndErasure(ctx, a.company, e, a.now)
 	}
-	stored, err := a.tx.VersionsToErase(ctx, a.company, ids)
+	versions, err := a.tx.Versions(ctx, a.company, ids)
 	if err != nil {
 		return 0, err
 	}
-	was, err := foldVersions(stored)
-	if err != nil {
-		return 0, err
-	}
-	for i := range stored {
-		if stored[i], err = stored[i].Erased(func(o *wire.Order) { e.Erase(o) }); err != nil {
-			return 0, err
+	was := make(map[string]facts.FoldedOrder, len(versions))
+	for id, list := range versions {
+		was[id] = facts.FoldedOrder{Order: facts.Fold(list), VersionAt: list[len(list)-1].At, ApprovedSince: facts.ApprovedSince(list)}
+		for i := range list {
+			e.Erase(&list[i].Order)
 		}
 	}
 	if err := a.keepAround(ctx, e, ids, was); err != nil {
@@ -349,7 +344,7 @@ func (a *application) eraseOrders(ctx context.Context, e *facts.Erasure) (orders
 	if err := a.remember(ctx, ids); err != nil {
 		return 0, err
 	}
-	if err := a.tx.EraseVersions(ctx, a.company, stored); err != nil {
+	if err := a.tx.EraseVersions(ctx, a.company, versions); err != nil {
 		return 0, err
 	}
 	var folded []facts.FoldedOrder
@@ -369,24 +364,6 @@ func (a *application) eraseOrders(ctx context.Context, e *facts.Erasure) (orders
 	}
 	_, err = a.tx.ReplaceKeys(ctx, a.company, ids, attribution.OrderKinds, keys)
 	return len(ids), err
-}
-
-// foldVersions returns the current orders of stored versions, which are ordered by order,
-// oldest first.
-func foldVersions(stored []facts.OrderVersion) (map[string]facts.FoldedOrder, error) {
-	versions := map[string][]facts.StoredVersion{}
-	for _, v := range stored {
-		s, err := v.Stored()
-		if err != nil {
-			return nil, err
-		}
-		versions[v.OrderID] = append(versions[v.OrderID], s)
-	}
-	orders := make(map[string]facts.FoldedOrder, len(versions))
-	for id, list := range versions {
-		orders[id] = facts.FoldedOrder{Order: facts.Fold(list), VersionAt: list[len(list)-1].At, ApprovedSince: facts.ApprovedSince(list)}
-	}
-	return orders, nil
 }
 
 // keepAround keeps what follows from the keys that orders are about to lose: whether they

@@ -142,13 +142,10 @@ func (a *application) storeOrders(ctx context.Context) error {
 	if err := a.withoutPerson(ctx); err != nil {
 		return err
 	}
-	if err := a.tx.InsertVersions(ctx, a.company, a.orders); err != nil {
-		return err
-	}
 	if err := a.tx.UpsertPersonal(ctx, a.company, facts.NewestPersonal(a.orders)); err != nil {
 		return err
 	}
-	versions, err := a.tx.Versions(ctx, a.company, a.ownOrders())
+	versions, err := a.storeVersions(ctx)
 	if err != nil {
 		return err
 	}
@@ -187,6 +184,23 @@ func (a *application) storeOrders(ctx context.Context) error {
 		ids = slices.DeleteFunc(ids, func(id string) bool { _, queued := a.concerned[id]; return queued })
 	}
 	return a.inferFirstOrders(ctx, ids)
+}
+
+// storeVersions stores the batch's versions of orders, and returns all versions of these
+// orders by order id.
+func (a *application) storeVersions(ctx context.Context) (map[string][]facts.StoredVersion, error) {
+	versions, err := a.tx.Versions(ctx, a.company, a.ownOrders())
+	if err != nil {
+		return nil, err
+	}
+	came := map[string][]facts.OrderVersion{}
+	for _, v := range a.orders {
+		came[v.OrderID] = append(came[v.OrderID], v)
+	}
+	for id, list := range came {
+		versions[id] = facts.AddVersions(versions[id], list)
+	}
+	return versions, a.tx.PutVersions(ctx, a.company, versions)
 }
 
 // ownOrders returns the ids of the orders in the batch, each once, sorted.

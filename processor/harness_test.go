@@ -394,7 +394,7 @@ func (s *shop) owner() *owner {
 	p := s.processor(nil, nil)
 	o := &owner{
 		Processor: p, clusterID: "test", epoch: map[string]int64{}, next: map[string]int64{}, progress: p.addProgress(0),
-		batchLimit: p.config.BatchRecords, chunkLimit: p.config.RecomputeChunk,
+		batchLimit: p.config.BatchRecords, chunkLimit: p.config.RecomputeChunk, tooLong: map[string]int{},
 	}
 	for _, topic := range inputs {
 		taken, err := s.store.TakeOver(s.ctx, topic, 0, o.clusterID, 0)

@@ -23,6 +23,8 @@ type watched struct {
 	insert func(ctx context.Context, events []facts.Event) error
 	write  func(outcomes []facts.StoredOutcome) error
 	take   func(companyID string)
+
+	compute func(ctx context.Context, outcomes []facts.StoredOutcome) error // as write
 }
 
 func (w watched) Transact(ctx context.Context, f func(tx Tx) error) error {
@@ -56,6 +58,11 @@ func (w watchedTx) WriteOutcomes(ctx context.Context, companyID string, now time
 			return err
 		}
 	}
+	if w.compute != nil {
+		if err := w.compute(ctx, outcomes); err != nil {
+			return err
+		}
+	}
 	return w.Tx.WriteOutcomes(ctx, companyID, now, outcomes)
 }
 
@@ -84,6 +91,46 @@ func TestABatchThatTakesTooLongIsHalvedUntilItDoesNot(t *testing.T) {
 	}
 	if slices.Max(sizes[3:]) > 5 || o.batchLimit > 20 {
 		t.Errorf("batches of %v; the next may have %d records", sizes, o.batchLimit)
+	}
+}
+
+// A single order that takes too long each time stops its company's queue for a few tries
+// only; a statement that waits for the queue is closed then.
+func TestAnOrderThatAlwaysTakesTooLongDoesNotStopTheQueue(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	var records []record
+	for i := range 5 {
+		records = append(records, s.record(s.order(fmt.Sprint("o", i), noon, 1000, nil)))
+	}
+	s.apply(records, func() int { return 5 })
+	s.exec(`update explanation set outcome_hash = ''`)
+	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
+	s.exec(`insert into recompute_company (company_id) values ($1)`, s.company)
+	o, tries := s.owner(), 0
+	o.config.ApplyTimeout, o.queued = 2*time.Second, true
+	o.Log = onePartition{}
+	o.Store = watched{Store: o.Store, compute: func(ctx context.Context, outcomes []facts.StoredOutcome) error {
+		if !slices.ContainsFunc(outcomes, func(outcome facts.StoredOutcome) bool { return outcome.OrderID == "o1" }) {
+			return nil
+		}
+		if len(outcomes) == 1 {
+			tries++
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	for o.queued {
+		if err := o.recomputeQueued(s.ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantTexts(t, "left in the queue", s.texts(`select order_id || ' ' || failure from recompute`), "o1 it takes too long to compute")
+	if n := s.int(`select count(*) from explanation where outcome_hash = ''`); n != 1 {
+		t.Errorf("%d orders are not computed, want one", n)
+	}
+	if tries != mostTooLong {
+		t.Errorf("%d tries of the order alone, want %d", tries, mostTooLong)
 	}
 }
 

@@ -68,6 +68,7 @@ type owner struct {
 	queueTurns []string         // companies with queued orders whose turn is still to come
 	chunkLimit int              // queued orders of the next transaction
 	chunkTook  time.Duration    // the last transaction of queued orders
+	tooLong    map[string]int   // by company: how often its next queued order, alone, took too long
 	came       bool             // records have come since then
 	progress   *progress
 }
@@ -89,7 +90,7 @@ func (p *Processor) runPartition(ctx context.Context, partition int) error {
 	for {
 		o := &owner{
 			Processor: p, partition: partition, epoch: map[string]int64{}, next: map[string]int64{}, queued: true, progress: progress,
-			batchLimit: p.config.BatchRecords, chunkLimit: min(leastChunk, p.config.RecomputeChunk),
+			batchLimit: p.config.BatchRecords, chunkLimit: min(leastChunk, p.config.RecomputeChunk), tooLong: map[string]int{},
 			commerce: make(chan record, maxWaiting), events: make(chan record, maxWaiting), memory: share{of: p.readAhead},
 		}
 		err := o.run(ctx)

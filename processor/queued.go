@@ -8,10 +8,16 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
+// mostTooLong is how often a single order may take too long, one time after the other,
+// before it is set aside: until then it stops the queue of its company, and the company's
+// statements. The number was chosen, not measured.
+const mostTooLong = 3
+
 // recomputeQueued computes one chunk of queued orders, of one company: new records
 // wait no longer than that. The partition's companies take turns. A chunk that
 // takes too long, or that cannot be stored, is tried again with half as many
-// orders; a single order that cannot be stored is set aside.
+// orders; a single order that cannot be stored is set aside, and so is one that takes too
+// long mostTooLong times.
 func (o *owner) recomputeQueued(ctx context.Context) error {
 	if len(o.queueTurns) == 0 {
 		companies, err := o.queuedCompanies(ctx)
@@ -29,6 +35,7 @@ func (o *owner) recomputeQueued(ctx context.Context) error {
 	done, err := o.recomputeChunk(ctx, company)
 	switch {
 	case err == nil:
+		delete(o.tooLong, company)
 		o.chunkLimit, o.came = nextChunk(o.chunkLimit, o.chunkTook, o.came, o.config.RecomputeChunk), false
 		o.metrics.orders.Add(float64(len(done.computed)))
 		o.sendHint(done.computed)
@@ -36,10 +43,16 @@ func (o *owner) recomputeQueued(ctx context.Context) error {
 		o.chunkLimit /= 2
 		return nil // the same company's turn again
 	case errors.Is(err, facts.ErrData):
-		if err := o.setAside(ctx, company, err); err != nil {
+		if err := o.setAside(ctx, company, cannotBeStored, err); err != nil {
 			return err
 		}
 	case errors.Is(err, errTooLong): // a single order: it is tried again at the company's next turn
+		if o.tooLong[company]++; o.tooLong[company] >= mostTooLong {
+			if err := o.setAside(ctx, company, takesTooLong, err); err != nil {
+				return err
+			}
+			delete(o.tooLong, company)
+		}
 	default:
 		return err
 	}
@@ -101,18 +114,24 @@ func (o *owner) queuedCompanies(ctx context.Context) (mine []string, err error) 
 	return mine, err
 }
 
-// setAside marks a company's next queued order as failed, since its outcome cannot
-// be stored (cause says why). The orders behind it go on. It is computed again
-// when another fact or rule queues it.
-func (o *owner) setAside(ctx context.Context, company string, cause error) error {
+// Why an order is set aside, as the table recompute has it.
+const (
+	cannotBeStored = "its outcome cannot be stored"
+	takesTooLong   = "it takes too long to compute"
+)
+
+// setAside marks a company's next queued order as failed. failure says why, and cause is
+// its error. The orders behind it go on. It is computed again when another fact or rule
+// queues it.
+func (o *owner) setAside(ctx context.Context, company, failure string, cause error) error {
 	var order string
 	err := o.retry(ctx, "set a queued order aside", never, func(ctx context.Context) (err error) {
-		order, err = o.setAsideNext(ctx, batch{clusterID: o.clusterID, moves: o.moves(nil)}, company)
+		order, err = o.setAsideNext(ctx, batch{clusterID: o.clusterID, moves: o.moves(nil)}, company, failure)
 		return err
 	})
 	if err == nil {
 		o.metrics.setAside.Inc()
-		o.Logger.Error("queued order set aside: its outcome cannot be stored", "company", company, "order", order, "partition", o.partition, "error", cause)
+		o.Logger.Error("queued order set aside: "+failure, "company", company, "order", order, "partition", o.partition, "error", cause)
 	}
 	return err
 }

@@ -1,7 +1,7 @@
 package processor
 
 import (
-	"encoding/json"
+	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -38,11 +38,7 @@ func TestNamesOfOrdersBecomeDigests(t *testing.T) {
 		}
 	}
 	var verified []string
-	for _, body := range s.texts(`select body from orders`) {
-		var o wire.Order
-		if err := json.Unmarshal([]byte(body), &o); err != nil {
-			t.Fatal(err)
-		}
+	for _, o := range s.orders() {
 		for _, k := range facts.OrderJoins(&o) {
 			switch {
 			case k.Kind == facts.KeyVerified:
@@ -116,4 +112,21 @@ func TestAVerifiedVisitorOfACrowdedKeyIsFound(t *testing.T) {
 	if len(touches) != 1 {
 		t.Errorf("%d touches, want that of the visitor who is logged in: %+v", len(touches), touches)
 	}
+}
+
+// orders are the stored orders.
+func (s *shop) orders() (list []wire.Order) {
+	s.t.Helper()
+	for _, body := range s.texts(`select encode(body, 'hex') from orders order by order_id`) {
+		stored, err := hex.DecodeString(body)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		o, err := facts.UnpackOrder(stored)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		list = append(list, o)
+	}
+	return list
 }

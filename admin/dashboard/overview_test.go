@@ -14,6 +14,7 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/rollup"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // sumDay puts what the processor sums of a day: an order of Ana's (R$ 1,000.00, of a new
@@ -34,7 +35,7 @@ func (s *site) sumDay(day string) (ana string) {
 		return c
 	}
 	counted := func(first *bool) rollup.Counted {
-		return rollup.Counted{First: first, Items: `[{"productId":"p1","quantity":2,"price":"400"},{"itemId":"unknown-7","quantity":1,"price":"200"}]`}
+		return rollup.Counted{First: first, Items: []wire.Item{{ProductID: "p1", Quantity: 2, Price: "400"}, {ItemID: "unknown-7", Quantity: 1, Price: "200"}}}
 	}
 	hers := rollup.Order{Counted: counted(&yes), Outcome: &facts.Outcome{Day: day, Currency: commerce.BRL, TotalMinor: 100000,
 		Credits: []facts.Credit{credit(1, "Ana Prado "+day, ana, 60000), credit(2, "Organic Search", "", 40000)},

@@ -3,8 +3,12 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 func TestRetainTellsWhatItWouldRemoveAndRemovesIt(t *testing.T) {
@@ -26,15 +30,19 @@ func TestRetainTellsWhatItWouldRemoveAndRemovesIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	put := func(sql string) {
+	put := func(sql string, args ...any) {
 		t.Helper()
-		if _, err := conn.Exec(t.Context(), sql, live.CompanyID); err != nil {
+		if _, err := conn.Exec(t.Context(), sql, append([]any{live.CompanyID}, args...)...); err != nil {
 			t.Fatal(err)
 		}
 	}
 	put(`insert into event_fact (company_id, at, event_id, class, name, record) select $1, '2020-03-10', '0170c1a4-2e00-7000-8000-000000000001', 1, 'PAGE_VIEW', ''`)
+	body, err := facts.PackOrder(&wire.Order{OrderID: "o1", CreatedAt: time.Date(2020, 3, 10, 12, 0, 0, 0, time.UTC), Currency: "BRL", TotalMinor: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
 	put(`insert into orders (company_id, order_id, created_at, day, status, currency, total_minor, body, processed_at)
-		values ($1, 'o1', '2020-03-10', '2020-03-10', 0, 'BRL', 100, '{"orderId":"o1","createdAt":"2020-03-10T12:00:00Z","currency":"BRL","totalMinor":100}', now())`)
+		values ($1, 'o1', '2020-03-10', '2020-03-10', 0, 'BRL', 100, $2, now())`, body)
 	f(0, live.CompanyID+": 1 events before ", "--dry-run")
 	f(0, "1 orders would be sealed first", "--dry-run")
 	f(0, live.CompanyID+": 1 orders sealed; 1 events, 0 sightings and 0 visitors' days removed")

@@ -5,26 +5,35 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tributary-io/tributary/internal/packed"
 	"github.com/tributary-io/tributary/internal/postgres/explained"
 )
 
 // unpackedRows reads what is stored packed, as the text that it stands for.
 func unpackedRows(t *testing.T, conn *pgx.Conn) (all []stored) {
 	t.Helper()
-	rows, err := conn.Query(t.Context(), `select body from explanation`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bodies, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, body := range bodies {
-		text, err := explained.Unpack(body)
+	for _, from := range []struct {
+		table, where string
+		unpack       func([]byte) ([]byte, error)
+	}{
+		{"explanation", "", explained.Unpack}, {"seal", "", explained.Unpack},
+		{"orders", "", packed.Order}, {"order_version", "where body is not null", packed.Order},
+	} {
+		rows, err := conn.Query(t.Context(), `select body from `+from.table+` `+from.where)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, stored{place: "public.explanation", text: search(string(text))})
+		bodies, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, body := range bodies {
+			text, err := from.unpack(body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, stored{place: "public." + from.table, text: search(string(text))})
+		}
 	}
 	return all
 }

@@ -4,8 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
-	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,22 +22,13 @@ type Erasure struct {
 	OrderID   string      // likewise, of EraseFindVersions
 }
 
-// OrderKeysOf are the keys of orders by the field of wire.Order that has them.
-type OrderKeysOf map[string][]string
-
-// InOrders returns keys by the field in which a version of an order has them.
-func InOrders(keys []Key) OrderKeysOf {
-	fields := map[KeyKind]string{
-		KeyEmail: "emailKey", KeyPhone: "phoneKey", KeyCustomer: "customerKey", KeyCart: "cartKey", KeyCartNo: "cartNoKey",
-		KeyVisitor: "userId", KeyCookie: "userId", KeyUser: "userId",
+// InOrder reports whether an order has one of the keys.
+func InOrder(o *wire.Order, keys []Key) bool {
+	has := map[KeyKind]string{
+		KeyEmail: o.EmailKey.Or(""), KeyPhone: o.PhoneKey.Or(""), KeyCustomer: o.CustomerKey.Or(""), KeyCart: o.CartKey.Or(""), KeyCartNo: o.CartNoKey.Or(""),
+		KeyVisitor: o.VisitorID.Or(""), KeyCookie: o.VisitorID.Or(""), KeyUser: o.VisitorID.Or(""),
 	}
-	in := OrderKeysOf{}
-	for _, k := range keys {
-		if field := fields[k.Kind]; field != "" {
-			in[field] = append(in[field], k.Value)
-		}
-	}
-	return in
+	return slices.ContainsFunc(keys, func(k Key) bool { return k.Value != "" && has[k.Kind] == k.Value })
 }
 
 // EventCursor names an event of a visitor, or of a company.
@@ -158,18 +148,10 @@ func (s *Surrogates) Replace(o *wire.Order) {
 
 // Erased returns the version of an erased order with surrogates in place of its keys and
 // without its personal part. Its ContentHash stays: the same version is recognised by it.
-func (v OrderVersion) Erased(replace func(o *wire.Order)) (OrderVersion, error) {
-	var o wire.Order
-	if err := json.Unmarshal(v.Body, &o); err != nil {
-		return v, fmt.Errorf("version of order %s: %w", v.OrderID, err)
-	}
-	replace(&o)
-	body, err := json.Marshal(o)
-	if err != nil {
-		return v, fmt.Errorf("version of order %s: %w", v.OrderID, err)
-	}
-	v.Body, v.Personal, v.PersonalDigest = body, nil, nil
-	return v, nil
+func (v OrderVersion) Erased(s *Surrogates) OrderVersion {
+	s.Replace(&v.Order)
+	v.Personal, v.PersonalDigest = nil, nil
+	return v
 }
 
 // ErasedVisitor is a visitor that was seen with a key of an erased person.

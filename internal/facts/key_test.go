@@ -59,3 +59,20 @@ func TestJoinKindsAreTheKeysOfAnOrderStrongestFirst(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// What is stored has these numbers: migration 0028 computes them too.
+func TestNamesAreStoredByTheirDigest(t *testing.T) {
+	t.Parallel()
+	if got := NameDigest("c_1", RuleKey(KeyUTM, "ana prado")); got != 2951704483506612437 {
+		t.Errorf("the digest is %d", got)
+	}
+	seen := map[int64]bool{}
+	for _, company := range []string{"c_1", "c_2"} {
+		for _, kind := range NameKinds {
+			seen[NameDigest(company, RuleKey(kind, "ana prado"))] = true
+		}
+	}
+	if len(seen) != 6 {
+		t.Errorf("%d digests, want one for each company and kind", len(seen))
+	}
+}

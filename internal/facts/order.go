@@ -6,22 +6,25 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/packed"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // OrderVersion is one version of an order.
 type OrderVersion struct {
 	OrderID     string
-	VersionAt   time.Time // updatedAt, else acceptedAt; UTC, microseconds
-	AcceptedAt  time.Time // UTC, microseconds
-	ContentHash []byte    // SHA-256 of Body
-	Body        []byte    // wire.Order without its personal part, JSON
-	Personal    []byte    // wire.Personal alone, JSON; nil where absent
+	VersionAt   time.Time  // updatedAt, else acceptedAt; UTC, microseconds
+	AcceptedAt  time.Time  // UTC, microseconds
+	ContentHash []byte     // SHA-256 of Order as JSON
+	Order       wire.Order // without its personal part
+	Personal    []byte     // wire.Personal alone, JSON; nil where absent
 	// PersonalDigest is the SHA-256 of Personal. Of two versions with equal times the
 	// one with the greater digest counts.
 	PersonalDigest []byte
@@ -65,10 +68,12 @@ func ParseOrder(c wire.Commerce) (OrderVersion, error) {
 	}
 	order.Personal = nil
 	var err error
-	if v.Body, err = json.Marshal(order); err != nil {
+	v.Order = order
+	body, err := json.Marshal(order)
+	if err != nil {
 		return OrderVersion{}, fmt.Errorf("%w: %w", ErrNotJSON, err)
 	}
-	hash := sha256.Sum256(v.Body)
+	hash := sha256.Sum256(body)
 	v.ContentHash = hash[:]
 	if v.Personal != nil {
 		hash := sha256.Sum256(v.Personal)
@@ -101,17 +106,74 @@ func moved(minor int64, digits int) int64 {
 
 // StoredVersion is one version of an order, as the store returns it.
 type StoredVersion struct {
-	At    time.Time // VersionAt
-	Order wire.Order
+	At          time.Time // VersionAt
+	AcceptedAt  time.Time
+	ContentHash []byte
+	Order       wire.Order
+	Packed      []byte // Order as it is stored (PackOrder); nil: it is not stored yet
 }
 
-// Stored returns the version as the store returns it.
-func (v *OrderVersion) Stored() (StoredVersion, error) {
-	s := StoredVersion{At: v.VersionAt.UTC()}
-	if err := json.Unmarshal(v.Body, &s.Order); err != nil {
-		return s, fmt.Errorf("version of order %s: %w", v.OrderID, err)
+// compare orders versions: the greatest counts.
+func (v *StoredVersion) compare(other *StoredVersion) int {
+	return cmp.Or(v.At.Compare(other.At), v.AcceptedAt.Compare(other.AcceptedAt), bytes.Compare(v.ContentHash, other.ContentHash))
+}
+
+// AddVersions adds versions to stored ones of the same order, which are ordered, oldest
+// first, and returns all in that order. Those that are there already are left out.
+func AddVersions(stored []StoredVersion, versions []OrderVersion) []StoredVersion {
+	all := slices.Clone(stored)
+	for i := range versions {
+		v := &versions[i]
+		all = append(all, StoredVersion{At: v.VersionAt, AcceptedAt: v.AcceptedAt, ContentHash: v.ContentHash, Order: v.Order})
 	}
-	return s, nil
+	slices.SortStableFunc(all, func(a, b StoredVersion) int { return a.compare(&b) })
+	return slices.CompactFunc(all, func(a, b StoredVersion) bool { return a.compare(&b) == 0 })
+}
+
+// Searched is what a stored order has in columns of its own, as the merchant sent it; nil:
+// it was not sent, or is empty.
+type Searched struct {
+	Name, Number, DiscountCode *string
+	First                      *bool // isFirstOrder
+}
+
+// SearchedOf returns what a stored order has in columns of its own.
+func SearchedOf(o *wire.Order) (s Searched) {
+	if name := o.Name.Or(""); name != "" {
+		s.Name = &name
+	}
+	if code := o.DiscountCode.Or(""); code != "" {
+		s.DiscountCode = &code
+	}
+	if o.Number.Valid {
+		number := strconv.FormatInt(o.Number.Value, 10)
+		s.Number = &number
+	}
+	if o.IsFirstOrder.Valid {
+		s.First = &o.IsFirstOrder.Value
+	}
+	return s
+}
+
+// PackOrder returns an order as it is stored.
+func PackOrder(o *wire.Order) ([]byte, error) {
+	text, err := json.Marshal(o)
+	if err != nil {
+		return nil, fmt.Errorf("order %s: %w", o.OrderID, err)
+	}
+	return packed.AppendOrder(make([]byte, 0, len(text)/2), text), nil
+}
+
+// UnpackOrder returns the order that PackOrder was given.
+func UnpackOrder(stored []byte) (o wire.Order, err error) {
+	text, err := packed.Order(stored)
+	if err == nil {
+		err = json.Unmarshal(text, &o)
+	}
+	if err != nil {
+		return o, fmt.Errorf("a stored order: %w", err)
+	}
+	return o, nil
 }
 
 // FoldedOrder is a current order: the fold of its versions.

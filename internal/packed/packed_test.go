@@ -192,3 +192,72 @@ func BenchmarkRecord(b *testing.B) {
 		}
 	})
 }
+
+const sale = `{"orderId":"order-00000073","orderStatus":0,"createdAt":"2026-11-22T08:25:32.586Z","currency":"BRL","totalMinor":25000,"updatedAt":"2026-11-22T08:25:32.586Z","number":73,"shippingMinor":2000,"paymentMethod":1,"installments":3,"provinceCode":"SP","countryCode":"BR","userId":"d084054d-ed01-526e-bc82-0f515c1c540b","source":0,"emailKey":"k1:sz2d4n44Jv0ytSPAfZJjoUQSM8tCFy2vtM6eYhcs_z0","phoneKey":"k1:dokvYI8HWjGTi02RXIpFVoXDJcikq2Yq_fj0NuoP7QU","customerKey":"k1:dUA62Z15BPFPEmFAdIOTDH_Pnu2yK_kXPD5Rd8-Y_9g","items":[{"itemId":"1","productId":"vestido","variantId":"vestido-m","quantity":1,"price":"230.00"}]}`
+
+func TestEveryOrderIsReadBackExactly(t *testing.T) {
+	t.Parallel()
+	f := func(order string) []byte {
+		t.Helper()
+		packed := AppendOrder([]byte("x"), []byte(order))[1:]
+		if got, err := Order(packed); err != nil || string(got) != order {
+			t.Fatalf("%q became %q, %v", order, got, err)
+		}
+		return packed
+	}
+	if n := len(f(sale)); n > 210 {
+		t.Errorf("%d of %d bytes", n, len(sale))
+	} else {
+		t.Logf("%d of %d bytes", n, len(sale))
+	}
+	f("")
+	f("{}")
+	f(page)
+	f(strings.ToUpper(sale))
+	f(strings.Repeat(sale, 200))
+	f(strings.ReplaceAll(sale, ".586Z", "-03:00"))
+	f(strings.ReplaceAll(sale, "73", "null"))
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 2000 {
+		var b strings.Builder
+		for range r.IntN(20) {
+			from := r.IntN(len(sale))
+			b.WriteString(sale[from : from+r.IntN(len(sale)-from)])
+			b.WriteString(orderPhrases.phrases[r.IntN(len(orderPhrases.phrases))])
+			b.WriteByte(byte(r.IntN(256)))
+		}
+		f(b.String())
+	}
+}
+
+func TestBrokenOrdersAreErrors(t *testing.T) {
+	t.Parallel()
+	for _, packed := range [][]byte{nil, {}, {plainRecord, 0, 'a'}, {plainOrder, 5, 'a'}, {plainOrder, uuidToken}, {plainOrder, besideToken + 4}, {plainOrder, 255}} {
+		if got, err := Order(packed); !errors.Is(err, ErrPacked) {
+			t.Errorf("%v became %q, %v", packed, got, err)
+		}
+	}
+	if _, _, err := Record(AppendOrder(nil, []byte(sale)), beside); !errors.Is(err, ErrPacked) {
+		t.Errorf("an order is read as a record: %v", err)
+	}
+}
+
+// What is stored names these by their places too.
+func TestPhrasesOfOrdersKeepTheirPlaces(t *testing.T) {
+	t.Parallel()
+	list := orderPhrases.phrases
+	if len(list) > 256-phraseTokens {
+		t.Fatalf("%d phrases, there is room for %d", len(list), 256-phraseTokens)
+	}
+	known := map[string]bool{}
+	for _, p := range list {
+		if len(p) < prefixLength || known[p] {
+			t.Errorf("%q is too short, or there twice", p)
+		}
+		known[p] = true
+	}
+	const pinned = "c58c4fcac967ed26d0313c199d6e17576faca8babd178abfe85259146aebf164"
+	if sum := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(list, "\n")))); sum != pinned {
+		t.Errorf("the phrases are %s: what is stored cannot be read. Only a new form of orders may have others", sum)
+	}
+}

@@ -37,29 +37,35 @@ var phrases = [...]string{
 	`; rv:`, `) Gecko/20100101 Firefox/`, ` Build/`, `; wv`, `SamsungBrowser/`, ` Edg/`, `Instagram `, ` FBAN/FBIOS;FBAV/`, ` [FBAN/`, `FBAV/`, `; pt_BR; `,
 }
 
-// prefixLength is how many bytes of a phrase its place in phraseTable follows from.
+// prefixLength is how many bytes of a phrase its place in a book follows from.
 // The shortest phrase has as many.
 const prefixLength = 4
 
-// phraseTable finds phrases by their first bytes: the place of the first one, plus one,
-// and for each the place of the next, plus one; 0: none. Of those with one slot the
-// longest comes first.
-var phraseTable = func() (t struct {
-	first [1 << 12]byte
-	next  [len(phrases)]byte
-},
-) {
+// book finds phrases by their first bytes: the place of the first one, plus one, and for
+// each the place of the next, plus one; 0: none. Of those with one slot the longest comes
+// first.
+type book struct {
+	phrases []string
+	first   [1 << 12]byte
+	next    []byte
+}
+
+// recordPhrases are those of records.
+var recordPhrases = newBook(phrases[:])
+
+func newBook(phrases []string) *book {
+	b := &book{phrases: phrases, next: make([]byte, len(phrases))}
 	shortestFirst := make([]int, len(phrases))
 	for i := range shortestFirst {
 		shortestFirst[i] = i
 	}
-	slices.SortStableFunc(shortestFirst, func(a, b int) int { return cmp.Compare(len(phrases[a]), len(phrases[b])) })
+	slices.SortStableFunc(shortestFirst, func(x, y int) int { return cmp.Compare(len(phrases[x]), len(phrases[y])) })
 	for _, i := range shortestFirst {
-		slot := &t.first[prefixOf([]byte(phrases[i]))]
-		t.next[i], *slot = *slot, byte(i+1)
+		slot := &b.first[prefixOf([]byte(phrases[i]))]
+		b.next[i], *slot = *slot, byte(i+1)
 	}
-	return t
-}()
+	return b
+}
 
 // prefixOf hashes the first bytes of a text (Fibonacci hashing).
 func prefixOf(text []byte) uint32 { return binary.LittleEndian.Uint32(text) * 2654435769 >> (32 - 12) }

@@ -58,7 +58,7 @@ func AppendRecord(dst, record, digest []byte, beside Beside) []byte {
 	} else {
 		dst = append(append(dst, digestedRecord), digest...)
 	}
-	p := packer{out: dst, text: record, beside: beside.texts(), time: idTime(beside.EventID)}
+	p := packer{out: dst, text: record, book: recordPhrases, beside: beside.texts(), time: idTime(beside.EventID)}
 	p.pack()
 	return p.out
 }
@@ -66,6 +66,7 @@ func AppendRecord(dst, record, digest []byte, beside Beside) []byte {
 // packer packs one text.
 type packer struct {
 	out, text []byte
+	book      *book
 	beside    [4]string
 	time      int64 // of the last time's token, Unix milliseconds
 	literal   int   // where the characters begin that no token has yet
@@ -198,8 +199,8 @@ func (p *packer) phrase(i int) int {
 	if len(rest) < prefixLength {
 		return 0
 	}
-	for n := phraseTable.first[prefixOf(rest)]; n != 0; n = phraseTable.next[n-1] {
-		if text := phrases[n-1]; len(rest) >= len(text) && string(rest[:len(text)]) == text {
+	for n := p.book.first[prefixOf(rest)]; n != 0; n = p.book.next[n-1] {
+		if text := p.book.phrases[n-1]; len(rest) >= len(text) && string(rest[:len(text)]) == text {
 			p.token(i, phraseTokens+n-1)
 			return len(text)
 		}
@@ -248,13 +249,9 @@ func Record(packed []byte, beside Beside) (record, digest []byte, err error) {
 	} else {
 		packed = packed[1:]
 	}
-	u := unpacker{rest: packed, out: make([]byte, 0, 4*len(packed)+64), beside: beside.texts(), time: idTime(beside.EventID)}
-	for len(u.rest) > 0 {
-		first := u.rest[0]
-		u.rest = u.rest[1:]
-		if !u.token(first) {
-			return nil, nil, fmt.Errorf("%w: token %d of a record, %d bytes before its end", ErrPacked, first, len(u.rest))
-		}
+	u := unpacker{rest: packed, out: make([]byte, 0, 4*len(packed)+64), book: recordPhrases, beside: beside.texts(), time: idTime(beside.EventID)}
+	if err := u.unpack(); err != nil {
+		return nil, nil, err
 	}
 	return u.out, digest, nil
 }
@@ -262,8 +259,20 @@ func Record(packed []byte, beside Beside) (record, digest []byte, err error) {
 // unpacker unpacks one text.
 type unpacker struct {
 	rest, out []byte
+	book      *book
 	beside    [4]string
 	time      int64
+}
+
+func (u *unpacker) unpack() error {
+	for len(u.rest) > 0 {
+		first := u.rest[0]
+		u.rest = u.rest[1:]
+		if !u.token(first) {
+			return fmt.Errorf("%w: token %d of a record, %d bytes before its end", ErrPacked, first, len(u.rest))
+		}
+	}
+	return nil
 }
 
 // token unpacks what a token stands for. It returns false where that is nothing.
@@ -274,10 +283,10 @@ func (u *unpacker) token(first byte) bool {
 		u.out = append(u.out, text...)
 		return ok
 	case first >= phraseTokens:
-		if int(first-phraseTokens) >= len(phrases) {
+		if int(first-phraseTokens) >= len(u.book.phrases) {
 			return false
 		}
-		u.out = append(u.out, phrases[first-phraseTokens]...)
+		u.out = append(u.out, u.book.phrases[first-phraseTokens]...)
 		return true
 	case first >= besideToken && first < besideToken+byte(len(u.beside)):
 		u.out = append(u.out, u.beside[first-besideToken]...)

@@ -93,11 +93,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		return err
 	}
 	events, day := []facts.Event{e}, facts.VisitorDay{Visitor: "v", Day: facts.DayOf(noon)}
-	versionBody, err := json.Marshal(wire.Order{OrderID: "o1", CreatedAt: noon, Currency: "BRL", TotalMinor: 100, CartKey: wire.Some("k1:a")})
-	if err != nil {
-		return err
-	}
-	version := facts.OrderVersion{OrderID: "o1", VersionAt: noon, AcceptedAt: noon, ContentHash: []byte("h"), Body: versionBody, Personal: []byte(`{}`), PersonalDigest: []byte("d")}
+	version := facts.OrderVersion{OrderID: "o1", VersionAt: noon, AcceptedAt: noon, ContentHash: []byte("h"), Order: wire.Order{OrderID: "o1", CreatedAt: noon, Currency: "BRL", TotalMinor: 100, CartKey: wire.Some("k1:a")}, Personal: []byte(`{}`), PersonalDigest: []byte("d")}
 	product := facts.Product{Product: wire.Product{ProductID: "p"}, UpdatedAt: noon, AcceptedAt: noon, Digest: []byte("d"), Body: []byte(`{}`)}
 	order := facts.FoldedOrder{Order: wire.Order{OrderID: "o1", CreatedAt: noon, Currency: "BRL", TotalMinor: 100}, Day: "2026-03-10"}
 	key := facts.OrderKey{Key: facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}, OrderID: "o1", CreatedAt: noon}
@@ -122,10 +118,10 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		tx.ForgetDelivery(ctx, company, day.Day, day.Day, 10),
 		second(tx.UpsertProducts(ctx, company, []facts.Product{product})),
 		tx.ReplaceVariants(ctx, company, []string{"p"}, []facts.Variant{{VariantID: "v", ProductID: "p"}}),
-		tx.InsertVersions(ctx, company, []facts.OrderVersion{version}),
+		tx.PutVersions(ctx, company, map[string][]facts.StoredVersion{"o1": facts.AddVersions(nil, []facts.OrderVersion{version})}),
 		tx.UpsertPersonal(ctx, company, []facts.OrderVersion{version}),
-		second(tx.Versions(ctx, company, []string{"o1"})),
 		second(tx.UpsertOrders(ctx, company, noon, []facts.FoldedOrder{order})),
+		second(tx.Versions(ctx, company, []string{"o1"})),
 		second(tx.ReplaceKeys(ctx, company, []string{"o1"}, facts.JoinKinds, []facts.OrderKey{key})),
 		second(tx.ReplaceKeys(ctx, company, []string{"o1"}, facts.JoinKinds, nil)),
 		second(tx.ReplaceKeys(ctx, company, []string{"o1"}, facts.JoinKinds, []facts.OrderKey{key})),
@@ -216,8 +212,8 @@ func removeOld(ctx context.Context, tx *factstore.Tx, company string) error {
 func erasePerson(ctx context.Context, tx *factstore.Tx, company string) error {
 	e := &facts.Erasure{ErasureID: "019cd7a4-2e00-7000-8000-000000000009", AskedAt: noon, Salt: []byte("s")}
 	visitor := facts.ErasedVisitor{ID: "v", Wholly: true}
-	version := facts.OrderVersion{OrderID: "o1", VersionAt: noon, AcceptedAt: noon, ContentHash: []byte("h"), Body: []byte(`{}`)}
-	_, _, errVersions := tx.FindErasedVersions(ctx, company, e, facts.OrderKeysOf{"emailKey": {"k1:e"}}, 10)
+	version := facts.StoredVersion{At: noon, AcceptedAt: noon, ContentHash: []byte("h")}
+	_, _, errVersions := tx.FindErasedVersions(ctx, company, e, []facts.Key{{Kind: facts.KeyEmail, Value: "k1:e"}}, 10)
 	_, _, errVisitor := tx.NextErasedVisitor(ctx, company, e)
 	_, _, _, errUnread := tx.UnreadEvents(ctx, company, uuid.Nil, 10)
 	return errors.Join(
@@ -241,8 +237,7 @@ func erasePerson(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.OrdersToErase(ctx, company, e, 10)),
 		tx.SealFirsts(ctx, company, []string{"o1"}),
 		second(tx.SealedFirsts(ctx, company, []string{"o1"})),
-		second(tx.VersionsToErase(ctx, company, []string{"o1"})),
-		tx.EraseVersions(ctx, company, []facts.OrderVersion{version}),
+		tx.EraseVersions(ctx, company, map[string][]facts.StoredVersion{"o1": {version}}),
 		tx.OrderErased(ctx, company, "o1", facts.Surrogates{}),
 		second(tx.ErasedOrders(ctx, company, []string{"o1"})),
 		tx.EndErasure(ctx, company, e, noon),
@@ -277,6 +272,6 @@ func sumsOf(o facts.Outcome) *rollup.Sums {
 	}
 	o.TotalMinor = 100
 	var s rollup.Sums
-	s.Add(rollup.Order{Outcome: &o, Counted: rollup.Counted{Items: `[{"productId":"p1","quantity":1}]`}}, 1)
+	s.Add(rollup.Order{Outcome: &o, Counted: rollup.Counted{Items: []wire.Item{{ProductID: "p1", Quantity: 1}}}}, 1)
 	return &s
 }

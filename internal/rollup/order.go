@@ -3,7 +3,6 @@ package rollup
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -22,13 +21,13 @@ type Order struct {
 
 // Counted is what reports count of an order beside its outcome.
 type Counted struct {
-	First *bool  // whether it is its customer's first; nil: not known
-	Items string // a list of wire.Item as JSON; "" or null: none
+	First *bool // whether it is its customer's first; nil: not known
+	Items []wire.Item
 }
 
 // Equal reports whether two orders count the same beside their outcomes.
 func (c Counted) Equal(other Counted) bool {
-	return c.Items == other.Items && (c.First == nil) == (other.First == nil) && (c.First == nil || *c.First == *other.First)
+	return slices.Equal(c.Items, other.Items) && (c.First == nil) == (other.First == nil) && (c.First == nil || *c.First == *other.First)
 }
 
 // Add adds what an order counts, times times: 1, or -1 to take it back.
@@ -42,7 +41,7 @@ func (s *Sums) Add(o Order, times int64) {
 	}
 	s.addCredits(o.Outcome, times)
 	s.addPath(o.Outcome, times)
-	s.addProducts(o, times)
+	s.AddProducts(o.Outcome.Day, o.Outcome.Currency, o.Items, times)
 }
 
 func (s *Sums) addSale(o Order, times int64) {
@@ -176,18 +175,15 @@ func (s *Sums) addJourney(of JourneyKey, path []string, orders, sales decimal.De
 	}
 }
 
-func (s *Sums) addProducts(o Order, times int64) {
+// AddProducts adds what the items of an approved order of a day count, times times.
+func (s *Sums) AddProducts(day, currency string, items []wire.Item, times int64) {
 	seen := map[string]bool{}
-	var items []wire.Item
-	if o.Items != "" && json.Unmarshal([]byte(o.Items), &items) != nil {
-		return // no list: none was ever stored
-	}
 	for _, item := range items {
 		id := cmp.Or(item.ProductID, item.VariantID, item.ItemID)
 		if id == "" {
 			continue
 		}
-		key := ProductKey{Day: o.Outcome.Day, Currency: o.Outcome.Currency, Item: id}
+		key := ProductKey{Day: day, Currency: currency, Item: id}
 		if !seen[id] {
 			seen[id] = true
 			s.addProduct(key, ProductOrders, decimal.NewFromInt(times))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // order is a random one.
@@ -31,7 +32,7 @@ func order(r *rand.Rand) Order {
 			o.Credits = append(o.Credits, c)
 		}
 	}
-	return Order{Outcome: o, Counted: Counted{First: []*bool{nil, &yes, &no}[r.IntN(3)], Items: []string{"", "null", `[{"productId":"p","quantity":2,"price":"1.005"},{"productId":"p","quantity":1}]`}[r.IntN(3)]}}
+	return Order{Outcome: o, Counted: Counted{First: []*bool{nil, &yes, &no}[r.IntN(3)], Items: [][]wire.Item{nil, {}, {{ProductID: "p", Quantity: 2, Price: "1.005"}, {ProductID: "p", Quantity: 1}}}[r.IntN(3)]}}
 }
 
 func (s *Sums) rows() int {

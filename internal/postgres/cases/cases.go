@@ -17,15 +17,37 @@ import (
 	"github.com/tributary-io/tributary/internal/packed"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/explained"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // Tx reads cases within a transaction.
 type Tx struct {
-	tx pgx.Tx
+	tx     pgx.Tx
+	orders map[string]wire.Order // see UnpackOrder
 }
 
 // In returns a Tx that reads within the caller's transaction.
-func In(tx pgx.Tx) Tx { return Tx{tx} }
+func In(tx pgx.Tx) Tx { return Tx{tx, map[string]wire.Order{}} }
+
+// mostUnpacked is how many orders a transaction remembers.
+const mostUnpacked = 2000
+
+// UnpackOrder is facts.UnpackOrder; of equal bytes one order is unpacked, since a
+// transaction reads the same orders several times. The caller must not change its items.
+func (t Tx) UnpackOrder(stored []byte) (wire.Order, error) {
+	if o, known := t.orders[string(stored)]; known {
+		return o, nil
+	}
+	o, err := facts.UnpackOrder(stored)
+	if err != nil {
+		return o, err
+	}
+	if len(t.orders) >= mostUnpacked {
+		clear(t.orders)
+	}
+	t.orders[string(stored)] = o
+	return o, nil
+}
 
 // Cases reads orders and the visitors to whom each of their keys leads, ordered by
 // order id. An unknown order is left out. Case.Visitors stays empty: see Visitors.
@@ -45,9 +67,9 @@ func (t Tx) Cases(ctx context.Context, companyID string, limits facts.Limits, or
 	var approved, sealedAt time.Time
 	var path []byte
 	var open []*facts.Case // without a seal
-	if _, err := pgx.ForEachRow(rows, []any{&id, &body, postgres.ZeroIfNull(&approved), postgres.ZeroIfNull(&sealedAt), &path}, func() error {
+	if _, err := pgx.ForEachRow(rows, []any{&id, &body, postgres.ZeroIfNull(&approved), postgres.ZeroIfNull(&sealedAt), &path}, func() (err error) {
 		c := &facts.Case{ApprovedSince: approved}
-		if err := json.Unmarshal(body, &c.Order); err != nil {
+		if c.Order, err = t.UnpackOrder(body); err != nil {
 			return fmt.Errorf("order %s: %w", id, err)
 		}
 		if path == nil {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -86,27 +88,39 @@ func (t *Tx) FindErasedOrders(ctx context.Context, companyID string, e *facts.Er
 
 // FindErasedVersions looks at the versions of the next orders by id, at most limit, and adds
 // those orders that had one of the person's keys. It returns the last id that it looked at,
-// and how many orders these were.
-func (t *Tx) FindErasedVersions(ctx context.Context, companyID string, e *facts.Erasure, keys facts.OrderKeysOf, limit int) (last string, looked int, err error) {
-	args := argsOf(companyID, e, pgx.NamedArgs{"asked_at": e.AskedAt, "after": e.OrderID, "most": limit})
-	for _, field := range []string{"emailKey", "phoneKey", "customerKey", "cartKey", "cartNoKey", "userId"} {
-		args[field] = append([]string{}, keys[field]...)
+// and how many orders these were. An order's only version has the keys of the order, by
+// which FindErasedOrders finds it.
+func (t *Tx) FindErasedVersions(ctx context.Context, companyID string, e *facts.Erasure, keys []facts.Key, limit int) (last string, looked int, err error) {
+	if err := t.tx.QueryRow(ctx, `
+		select coalesce(max(order_id), ''), count(*)::int from (
+			select order_id from orders where company_id = @company_id and order_id > @after order by order_id limit @most) page`,
+		pgx.NamedArgs{"company_id": companyID, "after": e.OrderID, "most": limit}).Scan(&last, &looked); err != nil {
+		return "", 0, fmt.Errorf("look for earlier orders of a person: %w", err)
 	}
-	err = t.tx.QueryRow(ctx, `
-		with page as (
-			select order_id from orders where company_id = @company_id and order_id > @after order by order_id limit @most
-		), found as (
-			insert into erased_order (company_id, order_id, erasure_id)
-			select distinct v.company_id, v.order_id, @erasure_id::uuid from page p join order_version v on v.order_id = p.order_id
-			where v.company_id = @company_id and v.accepted_at <= @asked_at and (
-				v.body->>'emailKey' = any(@emailKey) or v.body->>'phoneKey' = any(@phoneKey) or v.body->>'customerKey' = any(@customerKey)
-				or v.body->>'cartKey' = any(@cartKey) or v.body->>'cartNoKey' = any(@cartNoKey) or v.body->>'userId' = any(@userId))
-			on conflict (company_id, order_id) do nothing returning 1)
-		select coalesce((select order_id from page order by order_id desc limit 1), ''), count(*)::int from page`, args).Scan(&last, &looked)
+	rows, err := t.tx.Query(ctx, `
+		select order_id, body from order_version
+		where company_id = @company_id and order_id > @after and order_id <= @last and accepted_at <= @asked_at and body is not null`,
+		pgx.NamedArgs{"company_id": companyID, "after": e.OrderID, "last": last, "asked_at": e.AskedAt})
 	if err != nil {
-		return "", 0, fmt.Errorf("find earlier orders of a person: %w", err)
+		return "", 0, fmt.Errorf("read earlier orders: %w", err)
 	}
-	return last, looked, nil
+	var found []string
+	var id string
+	var body []byte
+	if _, err := pgx.ForEachRow(rows, []any{&id, &body}, func() error {
+		order, err := facts.UnpackOrder(body)
+		if err == nil && facts.InOrder(&order, keys) {
+			found = append(found, id)
+		}
+		return err
+	}); err != nil {
+		return "", 0, fmt.Errorf("read earlier orders: %w", err)
+	}
+	slices.Sort(found)
+	return last, looked, t.exec(ctx, "add earlier orders of a person", `
+		insert into erased_order (company_id, order_id, erasure_id)
+		select @company_id, order_id, @erasure_id::uuid from unnest(@order_ids::text[]) f(order_id)
+		on conflict (company_id, order_id) do nothing`, argsOf(companyID, e, pgx.NamedArgs{"order_ids": slices.Compact(found)}))
 }
 
 // AddKeysOfOrders adds to the person's keys those of the erased orders that no other order
@@ -408,35 +422,33 @@ func (t *Tx) SealedFirsts(ctx context.Context, companyID string, orderIDs []stri
 	return firsts, nil
 }
 
-// VersionsToErase returns all versions of orders, as they are stored.
-func (t *Tx) VersionsToErase(ctx context.Context, companyID string, orderIDs []string) ([]facts.OrderVersion, error) {
-	list, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (v facts.OrderVersion, err error) {
-		return v, row.Scan(&v.OrderID, &v.VersionAt, &v.AcceptedAt, &v.ContentHash, &v.Body)
-	}, `
-		select order_id, version_at, accepted_at, content_hash, body from order_version where company_id = @company_id and order_id = any(@order_ids)
-		order by order_id, version_at, accepted_at, content_hash`, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
-	if err != nil {
-		return nil, fmt.Errorf("read versions of a person's orders: %w", err)
-	}
-	return list, nil
-}
-
 var eraseVersions = `
 	update order_version v set body = n.body from ` + versionRows.Unnest("n") + `
 	where v.company_id = @company_id and v.order_id = n.order_id and v.version_at = n.version_at and v.accepted_at = n.accepted_at and v.content_hash = n.content_hash`
 
-// EraseVersions replaces the bodies of stored versions, and removes the personal part of
-// their orders.
-func (t *Tx) EraseVersions(ctx context.Context, companyID string, versions []facts.OrderVersion) error {
-	ids := make([]string, len(versions))
-	for i, v := range versions {
-		ids[i] = v.OrderID
+// EraseVersions replaces all stored versions of orders, by order id, and removes the
+// personal part of these orders. An only version is the order's, which UpsertOrders
+// replaces.
+func (t *Tx) EraseVersions(ctx context.Context, companyID string, versions map[string][]facts.StoredVersion) error {
+	var rows []versionRow
+	for id, list := range versions {
+		for i := range list {
+			v := &list[i]
+			v.Packed = nil
+			if len(list) > 1 {
+				var err error
+				if v.Packed, err = facts.PackOrder(&v.Order); err != nil {
+					return fmt.Errorf("erase versions of orders: %w", err)
+				}
+			}
+			rows = append(rows, versionRow{id, v})
+		}
 	}
-	if err := t.exec(ctx, "erase versions of orders", eraseVersions, versionRows.Args(versions, pgx.NamedArgs{"company_id": companyID})); err != nil {
+	if err := t.exec(ctx, "erase versions of orders", eraseVersions, versionRows.Args(rows, pgx.NamedArgs{"company_id": companyID})); err != nil {
 		return err
 	}
 	return t.exec(ctx, "remove personal fields of orders", `delete from order_personal where company_id = @company_id and order_id = any(@order_ids)`,
-		pgx.NamedArgs{"company_id": companyID, "order_ids": ids})
+		pgx.NamedArgs{"company_id": companyID, "order_ids": slices.Collect(maps.Keys(versions))})
 }
 
 // OrderErased stores what stands for an order's keys.

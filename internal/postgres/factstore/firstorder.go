@@ -19,13 +19,18 @@ const hubsOfKey = `(
 	select hub from unnest('{1,2,3}'::smallint[]) as hubs (hub)
 	where exists (select from order_key g where g.company_id = @company_id and g.kind = k.kind and g.key = k.key and g.hub > 0)) h`
 
+// isApproved leaves of keys e those of approved orders. "offset 0" makes the planner look at
+// one order of the key after the other, until one is approved, and never at all orders.
+const isApproved = `cross join lateral (
+	select from orders p where p.company_id = @company_id and p.order_id = e.order_id and p.status = 0 offset 0) p`
+
 // FirstOrderCandidates returns what is known to decide whether orders are their
 // customers' first: for each of their keys of the given kinds, how many orders of the
 // order's interval have it, counted up to Limits.Orders + 1, and, where these are at
 // most Limits.Orders, the earliest approved order with it, however old.
 func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, limits facts.Limits) ([]facts.FirstOrderCandidate, error) {
 	rows, err := t.tx.Query(ctx, `
-		select i.order_id, o.created_at, (o.body->>'isFirstOrder')::boolean, k.kind, coalesce(c.orders, 0), coalesce(f.order_id, ''), coalesce(f.created_at, o.created_at)
+		select i.order_id, o.created_at, o.sent_first, k.kind, coalesce(c.orders, 0), coalesce(f.order_id, ''), coalesce(f.created_at, o.created_at)
 		from unnest(@order_ids::text[]) with ordinality as i (order_id, n)
 		join orders o on o.company_id = @company_id and o.order_id = i.order_id
 		left join lateral (
@@ -40,8 +45,7 @@ func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderID
 		left join lateral (
 			select e.order_id, e.created_at from `+hubsOfKey+`
 			cross join lateral (
-				select e.order_id, e.created_at from order_key e
-				join orders p on p.company_id = @company_id and p.order_id = e.order_id and p.status = 0
+				select e.order_id, e.created_at from order_key e `+isApproved+`
 				where e.company_id = @company_id and e.kind = k.kind and e.key = k.key and e.hub = h.hub and c.orders < @most_orders
 				order by e.created_at, e.order_id collate "C" limit 1) e
 			order by e.created_at, e.order_id collate "C" limit 1) f on true
@@ -99,8 +103,7 @@ var ordersFollowing = `
 	left join lateral (
 		select min(e.created_at) as created_at from ` + hubsOfKey + `
 		cross join lateral (
-			select e.created_at from order_key e
-			join orders p on p.company_id = @company_id and p.order_id = e.order_id and p.status = 0
+			select e.created_at from order_key e ` + isApproved + `
 			where e.company_id = @company_id and e.kind = k.kind and e.key = k.key and e.hub = h.hub and e.created_at > k.created_at
 			order by e.created_at limit 1) e) n on true
 	cross join lateral (

@@ -13,6 +13,9 @@ import (
 
 // Ledgers returns the ledger entries of orders, by order id; of one order by number.
 func (t *Tx) Ledgers(ctx context.Context, companyID string, orderIDs []string) (map[string][]ledger.Entry, error) {
+	if len(orderIDs) == 0 {
+		return nil, nil
+	}
 	rows, err := t.tx.Query(ctx, `
 		select order_id, entry, kind, coalesce(reverses, 0), influencer_id::text, coalesce(campaign_id, ''), cost_id::text, amount_minor, currency, payable_on::text
 		from ledger_entry where company_id = @company_id and order_id = any(@order_ids) order by order_id, entry`,

@@ -1,8 +1,8 @@
 package factstore
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -10,25 +10,58 @@ import (
 
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
-	"github.com/tributary-io/tributary/internal/wire"
 )
 
-var versionRows = postgres.Rows[facts.OrderVersion]{
-	postgres.Col("order_id", "text", func(v *facts.OrderVersion) string { return v.OrderID }),
-	postgres.Col("version_at", "timestamptz", func(v *facts.OrderVersion) time.Time { return v.VersionAt }),
-	postgres.Col("accepted_at", "timestamptz", func(v *facts.OrderVersion) time.Time { return v.AcceptedAt }),
-	postgres.Col("content_hash", "bytea", func(v *facts.OrderVersion) []byte { return v.ContentHash }),
-	postgres.Col("body", "jsonb", func(v *facts.OrderVersion) string { return string(v.Body) }),
+// versionRow is one row of the table order_version.
+type versionRow struct {
+	orderID string
+	*facts.StoredVersion
+}
+
+var versionRows = postgres.Rows[versionRow]{
+	postgres.Col("order_id", "text", func(v *versionRow) string { return v.orderID }),
+	postgres.Col("version_at", "timestamptz", func(v *versionRow) time.Time { return v.At }),
+	postgres.Col("accepted_at", "timestamptz", func(v *versionRow) time.Time { return v.AcceptedAt }),
+	postgres.Col("content_hash", "bytea", func(v *versionRow) []byte { return v.ContentHash }),
+	postgres.Col("body", "bytea", func(v *versionRow) []byte { return v.Packed }),
 }
 
 var insertVersions = `
-	insert into order_version (company_id, order_id, version_at, accepted_at, content_hash, body)
-	select @company_id, order_id, version_at, accepted_at, content_hash, body from ` + versionRows.Unnest("v") + `
-	on conflict (company_id, order_id, version_at, accepted_at, content_hash) do nothing`
+	insert into order_version as v (company_id, order_id, version_at, accepted_at, content_hash, body)
+	select @company_id, order_id, version_at, accepted_at, content_hash, body from ` + versionRows.Unnest("n") + `
+	on conflict (company_id, order_id, version_at, accepted_at, content_hash) do update set body = excluded.body where v.body is null and excluded.body is not null`
 
-// InsertVersions stores the versions of orders that are not stored yet.
-func (t *Tx) InsertVersions(ctx context.Context, companyID string, versions []facts.OrderVersion) error {
-	return t.exec(ctx, "insert versions of orders", insertVersions, versionRows.Args(versions, pgx.NamedArgs{"company_id": companyID}))
+// PutVersions stores all versions of orders, by order id, where they are not stored yet.
+// The body of a version that is the only one of its order is null: UpsertOrders stores it.
+func (t *Tx) PutVersions(ctx context.Context, companyID string, versions map[string][]facts.StoredVersion) error {
+	var rows []versionRow
+	for id, list := range versions {
+		if len(list) == 1 {
+			list[0].Packed = nil
+			rows = append(rows, versionRow{id, &list[0]})
+			continue
+		}
+		var stored []*facts.StoredVersion
+		for i := range list {
+			v := &list[i]
+			if v.Packed != nil {
+				stored = append(stored, v)
+				continue
+			}
+			var err error
+			if v.Packed, err = facts.PackOrder(&v.Order); err != nil {
+				return fmt.Errorf("store versions of orders: %w", err)
+			}
+			rows = append(rows, versionRow{id, v})
+		}
+		if len(stored) == 1 && len(list) > 1 { // it was the only one
+			rows = append(rows, versionRow{id, stored[0]})
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return t.exec(ctx, "store versions of orders", insertVersions, versionRows.Args(rows, pgx.NamedArgs{"company_id": companyID}))
 }
 
 var personalRows = postgres.Rows[facts.OrderVersion]{
@@ -56,24 +89,25 @@ func (t *Tx) UpsertPersonal(ctx context.Context, companyID string, versions []fa
 	return t.exec(ctx, "store personal fields of orders", upsertPersonal, personalRows.Args(versions, pgx.NamedArgs{"company_id": companyID}))
 }
 
-// Versions returns all versions of orders, by order id; of one order oldest first.
+// Versions returns all stored versions of orders, by order id; of one order oldest first.
 func (t *Tx) Versions(ctx context.Context, companyID string, orderIDs []string) (map[string][]facts.StoredVersion, error) {
 	rows, err := t.tx.Query(ctx, `
-		select order_id, version_at, body from order_version where company_id = @company_id and order_id = any(@order_ids)
-		order by order_id, version_at, accepted_at, content_hash`, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
+		select v.order_id, v.version_at, v.accepted_at, v.content_hash, coalesce(v.body, o.body)
+		from order_version v left join orders o on o.company_id = v.company_id and o.order_id = v.order_id
+		where v.company_id = @company_id and v.order_id = any(@order_ids)
+		order by v.order_id, v.version_at, v.accepted_at, v.content_hash`, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 	if err != nil {
 		return nil, fmt.Errorf("read versions of orders: %w", err)
 	}
 	versions := map[string][]facts.StoredVersion{}
 	var id string
-	var at time.Time
-	var body []byte
-	if _, err := pgx.ForEachRow(rows, []any{&id, &at, &body}, func() error {
-		v := facts.StoredVersion{At: at.UTC()}
-		if err := json.Unmarshal(body, &v.Order); err != nil {
+	var v facts.StoredVersion
+	if _, err := pgx.ForEachRow(rows, []any{&id, &v.At, &v.AcceptedAt, &v.ContentHash, &v.Packed}, func() (err error) {
+		read := facts.StoredVersion{At: v.At.UTC(), AcceptedAt: v.AcceptedAt.UTC(), ContentHash: bytes.Clone(v.ContentHash), Packed: bytes.Clone(v.Packed)}
+		if read.Order, err = facts.UnpackOrder(read.Packed); err != nil {
 			return fmt.Errorf("version of order %s: %w", id, err)
 		}
-		versions[id] = append(versions[id], v)
+		versions[id] = append(versions[id], read)
 		return nil
 	}); err != nil {
 		return nil, fmt.Errorf("read versions of orders: %w", err)
@@ -81,32 +115,50 @@ func (t *Tx) Versions(ctx context.Context, companyID string, orderIDs []string) 
 	return versions, nil
 }
 
-var orderRows = postgres.Rows[facts.FoldedOrder]{
-	postgres.Col("order_id", "text", func(o *facts.FoldedOrder) string { return o.Order.OrderID }),
-	postgres.Col("created_at", "timestamptz", func(o *facts.FoldedOrder) time.Time { return o.Order.CreatedAt }),
-	postgres.Col("day", "date", func(o *facts.FoldedOrder) string { return o.Day }),
-	postgres.Col("status", "int", func(o *facts.FoldedOrder) int32 { return int32(o.Order.Status) }),
-	postgres.Col("currency", "text", func(o *facts.FoldedOrder) string { return o.Order.Currency }),
-	postgres.Col("total_minor", "bigint", func(o *facts.FoldedOrder) int64 { return o.Order.TotalMinor }),
-	postgres.Col("shipping_minor", "bigint", func(o *facts.FoldedOrder) int64 { return o.Order.ShippingMinor.Or(0) }),
-	postgres.Col("body", "jsonb", func(o *facts.FoldedOrder) wire.Order { return o.Order }),
-	postgres.Col("approved_since", "timestamptz", func(o *facts.FoldedOrder) *time.Time { return postgres.NullIfZero(o.ApprovedSince) }),
+// orderRow is one row of the table orders, but for is_first_order.
+type orderRow struct {
+	*facts.FoldedOrder
+	searched facts.Searched
+	body     []byte
+}
+
+var orderRows = postgres.Rows[orderRow]{
+	postgres.Col("order_id", "text", func(o *orderRow) string { return o.Order.OrderID }),
+	postgres.Col("created_at", "timestamptz", func(o *orderRow) time.Time { return o.Order.CreatedAt }),
+	postgres.Col("day", "date", func(o *orderRow) string { return o.Day }),
+	postgres.Col("status", "int", func(o *orderRow) int32 { return int32(o.Order.Status) }),
+	postgres.Col("currency", "text", func(o *orderRow) string { return o.Order.Currency }),
+	postgres.Col("total_minor", "bigint", func(o *orderRow) int64 { return o.Order.TotalMinor }),
+	postgres.Col("name", "text", func(o *orderRow) *string { return o.searched.Name }),
+	postgres.Col("number", "text", func(o *orderRow) *string { return o.searched.Number }),
+	postgres.Col("discount_code", "text", func(o *orderRow) *string { return o.searched.DiscountCode }),
+	postgres.Col("sent_first", "boolean", func(o *orderRow) *bool { return o.searched.First }),
+	postgres.Col("body", "bytea", func(o *orderRow) []byte { return o.body }),
+	postgres.Col("approved_since", "timestamptz", func(o *orderRow) *time.Time { return postgres.NullIfZero(o.ApprovedSince) }),
 }
 
 var upsertOrders = `
-	insert into orders as o (company_id, order_id, created_at, day, status, currency, total_minor, shipping_minor, body, approved_since, processed_at)
-	select @company_id, order_id, created_at, day, status, currency, total_minor, shipping_minor, body, approved_since, @now::timestamptz
+	insert into orders as o (company_id, order_id, created_at, day, status, currency, total_minor, name, number, discount_code, sent_first, body, approved_since, processed_at)
+	select @company_id, order_id, created_at, day, status, currency, total_minor, name, number, discount_code, sent_first, body, approved_since, @now::timestamptz
 	from ` + orderRows.Unnest("n") + `
 	on conflict (company_id, order_id) do update set created_at = excluded.created_at, day = excluded.day, status = excluded.status,
-		currency = excluded.currency, total_minor = excluded.total_minor, shipping_minor = excluded.shipping_minor,
+		currency = excluded.currency, total_minor = excluded.total_minor, name = excluded.name, number = excluded.number, discount_code = excluded.discount_code, sent_first = excluded.sent_first,
 		body = excluded.body, approved_since = excluded.approved_since, processed_at = excluded.processed_at
-		where o.body is distinct from excluded.body or o.approved_since is distinct from excluded.approved_since
+		where o.body <> excluded.body or o.approved_since is distinct from excluded.approved_since
 	returning order_id`
 
 // UpsertOrders stores current orders, and returns the ids of those that are new or
 // have changed.
 func (t *Tx) UpsertOrders(ctx context.Context, companyID string, now time.Time, orders []facts.FoldedOrder) (changed []string, err error) {
-	return t.texts(ctx, "store orders", upsertOrders, orderRows.Args(orders, pgx.NamedArgs{"company_id": companyID, "now": now}))
+	rows := make([]orderRow, len(orders))
+	for i := range orders {
+		body, err := facts.PackOrder(&orders[i].Order)
+		if err != nil {
+			return nil, fmt.Errorf("store orders: %w", err)
+		}
+		rows[i] = orderRow{&orders[i], facts.SearchedOf(&orders[i].Order), body}
+	}
+	return t.texts(ctx, "store orders", upsertOrders, orderRows.Args(rows, pgx.NamedArgs{"company_id": companyID, "now": now}))
 }
 
 var decisionRows = postgres.Rows[facts.Decision]{

@@ -13,7 +13,7 @@ import (
 )
 
 var countedOrders = `
-	select order_id, is_first_order, coalesce((body->'items')::text, '') from orders where company_id = @company_id and order_id = any(@order_ids)`
+	select order_id, is_first_order, body from orders where company_id = @company_id and order_id = any(@order_ids)`
 
 // CountedOrders returns what reports count of orders beside their outcomes, by order id.
 // Orders that are not stored are left out.
@@ -27,8 +27,13 @@ func (t *Tx) CountedOrders(ctx context.Context, companyID string, orderIDs []str
 	}
 	counted := make(map[string]rollup.Counted, len(orderIDs))
 	var id string
-	var c rollup.Counted
-	if _, err := pgx.ForEachRow(rows, []any{&id, &c.First, &c.Items}, func() error { counted[id] = c; return nil }); err != nil {
+	var first *bool
+	var body []byte
+	if _, err := pgx.ForEachRow(rows, []any{&id, &first, &body}, func() error {
+		o, err := t.UnpackOrder(body)
+		counted[id] = rollup.Counted{First: first, Items: o.Items.Or(nil)}
+		return err
+	}); err != nil {
 		return nil, fmt.Errorf("read what is counted of orders: %w", err)
 	}
 	return counted, nil

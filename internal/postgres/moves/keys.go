@@ -17,12 +17,17 @@ import (
 // moveTable moves a table's rows into its new form, which a file of definitions
 // defines: the table without indexes, and after "-- then" what follows its rows.
 func (m *mover) moveTable(ctx context.Context, table, definition, query string, columns []string, row func(rows pgx.Rows) ([]any, error)) error {
-	text, err := definitions.ReadFile(definition)
+	t, err := moveOf(table, definition, query, columns, row)
 	if err != nil {
 		return err
 	}
+	return m.run(ctx, t)
+}
+
+func moveOf(table, definition, query string, columns []string, row func(rows pgx.Rows) ([]any, error)) (move, error) {
+	text, err := definitions.ReadFile(definition)
 	before, after, _ := strings.Cut(string(text), "-- then\n")
-	return m.run(ctx, move{from: table, query: query, make: []string{before}, to: table + "_new", columns: columns, row: row, finish: []string{after}})
+	return move{from: table, query: query, make: []string{before}, to: table + "_new", columns: columns, row: row, finish: []string{after}}, err
 }
 
 var (

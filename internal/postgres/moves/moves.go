@@ -27,6 +27,7 @@ func Migrations() []*goose.Migration {
 	return []*goose.Migration{
 		of(15, packEvents, unpackEvents),
 		of(16, packKeys, unpackKeys),
+		of(29, packOrders, unpackOrders),
 	}
 }
 
@@ -66,32 +67,41 @@ type move struct {
 	finish      []string                           // statements after: they make the indexes, and drop the old table
 }
 
-// run moves the rows in one transaction, without holding them in memory.
-func (m *mover) run(ctx context.Context, t move) error {
-	err := pgx.BeginFunc(ctx, m.write, func(tx pgx.Tx) error {
-		if err := execAll(ctx, tx, t.make); err != nil {
-			return err
-		}
-		rows, err := m.read.Query(ctx, t.query)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		if _, err := tx.CopyFrom(ctx, pgx.Identifier{t.to}, t.columns, pgx.CopyFromFunc(func() ([]any, error) {
-			if !rows.Next() {
-				return nil, rows.Err()
+// run moves the rows of tables in one transaction, without holding them in memory. No
+// table is dropped before all rows are read.
+func (m *mover) run(ctx context.Context, list ...move) error {
+	return pgx.BeginFunc(ctx, m.write, func(tx pgx.Tx) error {
+		for _, t := range list {
+			if err := m.copyRows(ctx, tx, t); err != nil {
+				return fmt.Errorf("move the rows of %s: %w", t.from, err)
 			}
-			return t.row(rows)
-		})); err != nil {
-			return err
 		}
-		rows.Close() // else the old table is in use
-		return execAll(ctx, tx, t.finish)
+		for _, t := range list {
+			if err := execAll(ctx, tx, t.finish); err != nil {
+				return fmt.Errorf("finish %s: %w", t.from, err)
+			}
+		}
+		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("move the rows of %s: %w", t.from, err)
+}
+
+// copyRows makes the new table, and copies the rows into it.
+func (m *mover) copyRows(ctx context.Context, tx pgx.Tx, t move) error {
+	if err := execAll(ctx, tx, t.make); err != nil {
+		return err
 	}
-	return nil
+	rows, err := m.read.Query(ctx, t.query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close() // else the old table is in use
+	_, err = tx.CopyFrom(ctx, pgx.Identifier{t.to}, t.columns, pgx.CopyFromFunc(func() ([]any, error) {
+		if !rows.Next() {
+			return nil, rows.Err()
+		}
+		return t.row(rows)
+	}))
+	return err
 }
 
 // querier is a connection or a transaction.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
@@ -41,15 +42,63 @@ func checkSums(ctx context.Context, q postgres.Querier, companies []string) (lis
 			return nil, fmt.Errorf("postgres: sums of %s: %w", company, postgres.Translate(err))
 		}
 		list = append(list, found...)
+		rows, err := differentProducts(ctx, q, company)
+		if err != nil {
+			return nil, fmt.Errorf("postgres: sums of items of %s: %w", company, postgres.Translate(err))
+		}
+		if rows > 0 {
+			list = append(list, DifferentSums{company, "product_day", rows})
+		}
 	}
 	return list, nil
+}
+
+// differentProducts counts the rows of product_day that differ from what the items of all
+// approved orders sum to: an order's items are packed, so SQL cannot read them.
+func differentProducts(ctx context.Context, q postgres.Querier, companyID string) (different int64, err error) {
+	var all rollup.Sums
+	var day, currency string
+	var body []byte
+	rows, err := q.Query(ctx, `
+		select p.day, p.currency, o.body from payout p join orders o on o.company_id = p.company_id and o.order_id = p.order_id
+		where p.company_id = $1 and p.status = 0`, companyID)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := pgx.ForEachRow(rows, []any{postgres.Day(&day), &currency, &body}, func() error {
+		o, err := facts.UnpackOrder(body)
+		all.AddProducts(day, currency, o.Items.Or(nil), 1)
+		return err
+	}); err != nil {
+		return 0, err
+	}
+	left := map[rollup.ProductKey][]decimal.Decimal{}
+	for _, row := range all.Products() {
+		left[row.Key] = row.Sums
+	}
+	var key rollup.ProductKey
+	var sums [3]decimal.Decimal
+	if rows, err = q.Query(ctx, `select day, currency, item, orders, quantity, sales from product_day where company_id = $1`, companyID); err != nil {
+		return 0, err
+	}
+	_, err = pgx.ForEachRow(rows, []any{postgres.Day(&key.Day), &key.Currency, &key.Item, &sums[rollup.ProductOrders], &sums[rollup.ProductQuantity], &sums[rollup.ProductSales]}, func() error {
+		again := left[key]
+		delete(left, key)
+		for i, sum := range sums {
+			if again == nil && !sum.IsZero() || again != nil && !sum.Equal(again[i]) {
+				different++
+				break
+			}
+		}
+		return nil
+	})
+	return different + int64(len(left)), err
 }
 
 // differentSums counts the rows that differ, table by table.
 var differentSums = strings.Join([]string{
 	different("sale_day", []string{"day", "currency", "influencer_id", "campaign_id", "coupon_id"}, rollup.SaleColumns, salesOfAll),
 	different("credit_day", []string{"day", "currency", "channel", "influencer_id", "campaign_id"}, rollup.CreditColumns, creditsOfAll()),
-	different("product_day", []string{"day", "currency", "item"}, rollup.ProductColumns, productsOfAll),
 	different("path_day", []string{"day", "currency", "path_id"}, rollup.PathColumns, pathsOfAll),
 	different("product_month", []string{"month", "currency", "item"}, rollup.ProductColumns, monthsOfAll("item, ", "sum(orders), sum(quantity), sum(sales)", productsOfAll, "day, currency, item, orders, quantity, sales")),
 	different("path_month", []string{"month", "currency", "path_id"}, rollup.PathColumns, monthsOfAll("path_id, ", "sum(orders), sum(sales_minor)", pathsOfAll, "day, currency, path_id, orders, sales_minor")),
@@ -95,18 +144,6 @@ const (
 		where p.company_id = @company_id and (m.own = 1 or m.commission <> 0 and p.state in ('earned', 'expected'))
 		group by 1, 2, 3, 4, 5`
 
-	productsOfAll = `
-		select day, currency, item, count(*), sum(quantity), sum(sales)
-		from (
-			select p.day, p.currency, p.order_id, coalesce(nullif(i.item->>'productId', ''), nullif(i.item->>'variantId', ''), i.item->>'itemId') as item,
-				sum((i.item->>'quantity')::numeric) as quantity,
-				sum(coalesce((i.item->>'price')::numeric, 0) * (i.item->>'quantity')::numeric - coalesce((i.item->>'discount')::numeric, 0)) as sales
-			from payout p
-			join orders o on o.company_id = p.company_id and o.order_id = p.order_id
-			cross join lateral jsonb_array_elements(case jsonb_typeof(o.body->'items') when 'array' then o.body->'items' else '[]' end) as i (item)
-			where p.company_id = @company_id and p.status = 0 group by 1, 2, 3, 4) i
-		where item <> '' group by 1, 2, 3`
-
 	pathsOfAll = `
 		select day, currency, substring(sha256(convert_to(array_to_string(path, E'\x1f'), 'UTF8')) for 16), count(*), sum(total_minor)
 		from (
@@ -116,6 +153,9 @@ const (
 			where p.company_id = @company_id and p.status = 0 group by 1, 2, 3, 4) o
 		group by 1, 2, 3`
 )
+
+// productsOfAll are the days, which differentProducts compares with the orders themselves.
+const productsOfAll = `select day, currency, item, orders, quantity, sales from product_day where company_id = @company_id`
 
 // monthsOfAll sums by month what a query gives by day.
 func monthsOfAll(key, sums, query, names string) string {

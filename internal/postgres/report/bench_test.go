@@ -14,6 +14,7 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/rollup"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // What the benchmark's store has sold in a year.
@@ -72,7 +73,7 @@ func fill(b *testing.B) *reporttest.Fixture {
 			if r.IntN(3) == 0 {
 				is = &no
 			}
-			orders = append(orders, rollup.Order{Outcome: o, Counted: rollup.Counted{First: is, Items: fmt.Sprintf(`[{"productId":"p%d","quantity":1,"price":"10"}]`, r.IntN(benchProducts))}})
+			orders = append(orders, rollup.Order{Outcome: o, Counted: rollup.Counted{First: is, Items: []wire.Item{{ProductID: fmt.Sprint("p", r.IntN(benchProducts)), Quantity: 1, Price: "10"}}}})
 		}
 		fix.Sum(company, orders...)
 		fix.Traffic(company, visitorsOf(r, first.AddDate(0, 0, day).Format(time.DateOnly), came), opened(first.AddDate(0, 0, day).Format(time.DateOnly)))

@@ -23,8 +23,8 @@ func (r *Reader) FindOrders(ctx context.Context, companyID string, s commerce.Or
 	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(saleColumns), selectSales+`
 		where o.company_id = @company_id and o.order_id in (
 			select f.order_id from orders f where f.company_id = @company_id and f.order_id = @text
-			union all select f.order_id from orders f where f.company_id = @company_id and f.body->>'name' in (@text, @hashed)
-			union all select f.order_id from orders f where f.company_id = @company_id and f.body->>'number' = @text
+			union all select f.order_id from orders f where f.company_id = @company_id and f.name in (@text, @hashed)
+			union all select f.order_id from orders f where f.company_id = @company_id and f.number = @text
 			union all select k.order_id from order_key k where k.company_id = @company_id and k.kind = @kind::smallint and k.key = @key)
 		order by o.created_at desc, o.order_id desc limit @limit`,
 		pgx.NamedArgs{"company_id": companyID, "text": s.Text, "hashed": "#" + s.Text, "kind": kind, "key": key, "limit": s.Limit})
@@ -52,7 +52,7 @@ type storedReview struct {
 func reviewColumns(v *storedReview) postgres.Columns {
 	return postgres.Columns{
 		postgres.Into("o.order_id", &v.Sale.OrderID),
-		postgres.Into("coalesce(o.body->>'name', '')", &v.Sale.Name),
+		postgres.Into("coalesce(o.name, '')", &v.Sale.Name),
 		postgres.Into("o.created_at", &v.Sale.CreatedAt),
 		postgres.Into("o.day", postgres.Day(&v.Sale.Day)),
 		postgres.Into("o.status", &v.Sale.Status),

@@ -16,6 +16,7 @@ import (
 	"github.com/tributary-io/tributary/internal/models"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/rollup"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // soldOrder is what a test knows of an order.
@@ -43,7 +44,7 @@ func TestLongReportsAreThoseOfAllOrders(t *testing.T) {
 		}
 		sold = append(sold, o)
 		order := s.order(o.day, o.minor, o.path...)
-		order.Items = fmt.Sprintf(`[{"productId":%q,"quantity":2,"price":"1.25"}]`, o.item)
+		order.Items = []wire.Item{{ProductID: o.item, Quantity: 2, Price: "1.25"}}
 		orders = append(orders, order)
 	}
 	s.Sum(s.company, orders...)
@@ -226,11 +227,9 @@ func TestAReportOfTooManyItemsIsRefused(t *testing.T) {
 	t.Parallel()
 	s := sum(t)
 	order := s.order("2026-03-01", 100, "Direct")
-	var items strings.Builder
 	for i := range reports.MaxRows + 1 {
-		fmt.Fprintf(&items, `,{"itemId":"i%d","quantity":1,"price":"1"}`, i)
+		order.Items = append(order.Items, wire.Item{ItemID: fmt.Sprint("i", i), Quantity: 1, Price: "1"})
 	}
-	order.Items = "[" + items.String()[1:] + "]"
 	s.Sum(s.company, order)
 	for _, by := range []reports.By{reports.ByDay, reports.ByMonth} {
 		q := reports.Query{CompanyID: s.company, Name: reports.Products, Start: "2026-03-01", End: "2026-03-31", By: by}

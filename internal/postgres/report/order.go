@@ -6,17 +6,19 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/packed"
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
 func orderColumns(o *commerce.StoredOrder) postgres.Columns {
 	return postgres.Columns{
-		postgres.Into("o.body", &o.Body),
+		postgres.Into("o.body", orderText((*[]byte)(&o.Body))),
 		postgres.Into("o.created_at", &o.CreatedAt),
-		postgres.Into("coalesce((o.body->>'isFirstOrder')::boolean, o.is_first_order)", &o.IsFirstOrder),
+		postgres.Into("coalesce(o.sent_first, o.is_first_order)", &o.IsFirstOrder),
 		postgres.Into("o.processed_at", &o.ProcessedAt),
 		postgres.Into("coalesce(p.state, '')", &o.Payout.State),
 		postgres.Into("coalesce(p.reason, '')", &o.Payout.Reason),
@@ -31,6 +33,20 @@ func orderColumns(o *commerce.StoredOrder) postgres.Columns {
 		postgres.Into("p.payable_on", postgres.Day(&o.Payout.PayableOn)),
 	}
 }
+
+// orderText scans a stored order as JSON.
+func orderText(into *[]byte) pgtype.BytesScanner {
+	return bytesScanner(func(stored []byte) (err error) {
+		*into, err = packed.Order(stored)
+		return err
+	})
+}
+
+// bytesScanner is a function as a scanner of bytea.
+type bytesScanner func(stored []byte) error
+
+// ScanBytes implements pgtype.BytesScanner.
+func (f bytesScanner) ScanBytes(stored []byte) error { return f(stored) }
 
 // orderJoins adds to orders (o) who is paid for them.
 const orderJoins = `

@@ -15,7 +15,7 @@ import (
 func saleColumns(s *commerce.Sale) postgres.Columns {
 	return postgres.Columns{
 		postgres.Into("o.order_id", &s.OrderID),
-		postgres.Into("coalesce(o.body->>'name', '')", &s.Name),
+		postgres.Into("coalesce(o.name, '')", &s.Name),
 		postgres.Into("o.created_at", &s.CreatedAt),
 		postgres.Into("o.day", postgres.Day(&s.Day)),
 		postgres.Into("o.status", &s.Status),
@@ -29,7 +29,7 @@ func saleColumns(s *commerce.Sale) postgres.Columns {
 		postgres.Into("coalesce(p.fixed_brl_minor, 0)", &s.FixedBRLMinor),
 		postgres.Into("coalesce(r.reason, '')", &s.WaitsFor),
 		postgres.Into("o.processed_at", &s.ProcessedAt),
-		postgres.Into("coalesce(o.body->>'discountCode', '')", &s.DiscountCode),
+		postgres.Into("coalesce(o.discount_code, '')", &s.DiscountCode),
 	}
 }
 

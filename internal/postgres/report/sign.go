@@ -17,6 +17,7 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/explained"
 	"github.com/tributary-io/tributary/internal/signs"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // signPage is how many orders are read at once: an explanation has some KB.
@@ -24,11 +25,11 @@ const signPage = 1_000
 
 // signOrder is what is read of one order.
 type signOrder struct {
-	sale                   signs.Sale
-	name                   string
-	customer, email, phone string
-	network, country, zip  string
-	explanation            []byte
+	sale         signs.Sale
+	name         string
+	order        wire.Order
+	country, zip string
+	explanation  []byte
 }
 
 func signColumns(o *signOrder) postgres.Columns {
@@ -43,10 +44,7 @@ func signColumns(o *signOrder) postgres.Columns {
 		postgres.Into("coalesce(p.influencer_id::text, '')", &o.sale.Influencer),
 		postgres.Into("coalesce(i.name, '')", &o.name),
 		postgres.Into("coalesce(k.code_folded, '')", &o.sale.Code),
-		postgres.Into("coalesce(o.body->>'customerKey', '')", &o.customer),
-		postgres.Into("coalesce(o.body->>'emailKey', '')", &o.email),
-		postgres.Into("coalesce(o.body->>'phoneKey', '')", &o.phone),
-		postgres.Into("coalesce(o.body->>'netKey', '')", &o.network),
+		postgres.Into("o.body", bytesScanner(func(stored []byte) (err error) { o.order, err = facts.UnpackOrder(stored); return err })),
 		postgres.Into("coalesce(n.body->'customer'->>'countryCode', '')", &o.country),
 		postgres.Into("coalesce(n.body->'customer'->>'zip', '')", &o.zip),
 		postgres.Into("e.body", &o.explanation),
@@ -120,12 +118,12 @@ func (o *signOrder) read(names map[string]string) (signs.Sale, error) {
 	if s.Influencer != "" {
 		names[s.Influencer] = o.name
 	}
-	for _, key := range []facts.Key{{Kind: facts.KeyCustomer, Value: o.customer}, {Kind: facts.KeyEmail, Value: o.email}, {Kind: facts.KeyPhone, Value: o.phone}} {
+	for _, key := range []facts.Key{{Kind: facts.KeyCustomer, Value: o.order.CustomerKey.Or("")}, {Kind: facts.KeyEmail, Value: o.order.EmailKey.Or("")}, {Kind: facts.KeyPhone, Value: o.order.PhoneKey.Or("")}} {
 		if key.Value != "" {
 			s.Buyers = append(s.Buyers, string(key.Kind)+":"+key.Value)
 		}
 	}
-	s.Place, s.Network = placeOf(o.country, o.zip), o.network
+	s.Place, s.Network = placeOf(o.country, o.zip), o.order.NetKey.Or("")
 	if len(o.explanation) == 0 {
 		return s, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/rollup"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // summed is a store of which orders are summed.
@@ -218,7 +219,10 @@ func TestItemsAreFoundInTheCatalogue(t *testing.T) {
 	s := sum(t)
 	s.Product(s.company, "p1", "Vestido", "v1", "v2")
 	o := s.order("2026-03-01", 100, "Direct")
-	o.Items = `[{"productId":"p1","variantId":"v1","quantity":2,"price":"10.005"},{"variantId":"v2","quantity":1,"price":"5","discount":"0.5"},{"itemId":"sku-v2","quantity":1,"price":"1"},{"itemId":"unknown","quantity":3}]`
+	o.Items = []wire.Item{
+		{ProductID: "p1", VariantID: "v1", Quantity: 2, Price: "10.005"}, {VariantID: "v2", Quantity: 1, Price: "5", Discount: "0.5"},
+		{ItemID: "sku-v2", Quantity: 1, Price: "1"}, {ItemID: "unknown", Quantity: 3},
+	}
 	s.Sum(s.company, o)
 	s.want(reports.Query{Name: reports.Products, Start: "2026-03-01", End: "2026-03-01"},
 		"2026-03-01 p1 Vestido orders=3 quantity=4 sales=25.51", "2026-03-01 unknown orders=1 quantity=3", "totals orders=4 quantity=7 sales=25.51")

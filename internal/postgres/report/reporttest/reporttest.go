@@ -179,21 +179,22 @@ func (f *Fixture) Put(o Order) {
 		o.CreatedAt = time.Now()
 	}
 	err := pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error {
-		body, err := json.Marshal(wire.Order{OrderID: o.ID, Status: o.Status, CreatedAt: o.CreatedAt, Currency: o.Currency, TotalMinor: o.TotalMinor,
-			Name: wire.Some(o.Name), DiscountCode: wire.Some(o.DiscountCode), EmailKey: wire.Some(o.EmailKey), NetKey: wire.Some(o.NetKey)})
+		order := wire.Order{OrderID: o.ID, Status: o.Status, CreatedAt: o.CreatedAt, Currency: o.Currency, TotalMinor: o.TotalMinor,
+			Name: wire.Some(o.Name), DiscountCode: wire.Some(o.DiscountCode), EmailKey: wire.Some(o.EmailKey), NetKey: wire.Some(o.NetKey)}
+		body, err := facts.PackOrder(&order)
 		if err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `
-			insert into orders (company_id, order_id, created_at, day, status, currency, total_minor, body, processed_at)
+			insert into orders (company_id, order_id, created_at, day, status, currency, total_minor, name, discount_code, body, processed_at)
 			select @company_id, @order_id, @created_at, (@created_at::timestamptz at time zone c.timezone)::date, @status, @currency,
-				@total_minor, @body, coalesce(@processed_at, now())
+				@total_minor, @name, @discount_code, @body, coalesce(@processed_at, now())
 			from company c where c.company_id = @company_id
 			on conflict (company_id, order_id) do update set created_at = excluded.created_at, day = excluded.day,
 				status = excluded.status, currency = excluded.currency, total_minor = excluded.total_minor,
-				body = excluded.body, processed_at = excluded.processed_at`,
+				name = excluded.name, discount_code = excluded.discount_code, body = excluded.body, processed_at = excluded.processed_at`,
 			pgx.NamedArgs{"company_id": o.CompanyID, "order_id": o.ID, "created_at": o.CreatedAt, "status": o.Status, "currency": o.Currency,
-				"total_minor": o.TotalMinor, "body": body, "processed_at": postgres.NullIfZero(o.ProcessedAt)}); err != nil {
+				"total_minor": o.TotalMinor, "name": postgres.NullIfEmpty(o.Name), "discount_code": postgres.NullIfEmpty(o.DiscountCode), "body": body, "processed_at": postgres.NullIfZero(o.ProcessedAt)}); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `
