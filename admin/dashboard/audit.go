@@ -165,10 +165,10 @@ func (d details) text(name, value string) string {
 // subject is what an entry is about, where that has a name: an id says nothing to people.
 func (d details) subject(e commerce.AuditEntry) string {
 	switch {
+	case strings.HasPrefix(e.Action, "order."): // an id of the merchant's, which may look like one of ours
+		return d.l.T("order.title", e.Subject)
 	case d.names[e.Subject] != "":
 		return d.names[e.Subject]
-	case strings.HasPrefix(e.Action, "order."):
-		return d.l.T("order.title", e.Subject)
 	case e.Action == "statement.close":
 		return d.text("", e.Subject)
 	}
