@@ -264,10 +264,18 @@ func (s *Server) readEvents(ctx context.Context, v pageRequest, after eventCurso
 	return found, s.markStored(ctx, v.current.CompanyID, &found, ids)
 }
 
+// add adds a line of a kind that is shown. Of its texts anybody may have written some.
 func (f *foundEvents) add(kind string, line eventLine) {
-	if kind == "" || line.Kind == kind {
-		f.lines = append(f.lines, line)
+	if kind != "" && line.Kind != kind {
+		return
 	}
+	for _, text := range []*string{&line.Name, &line.About, &line.StateText, &line.Body} {
+		*text = inspect.Visible(*text)
+	}
+	for i := range line.Facts {
+		line.Facts[i].Text = inspect.Visible(line.Facts[i].Text)
+	}
+	f.lines = append(f.lines, line)
 }
 
 // newestFirst orders the lines, and leaves out the oldest where there are too many.
@@ -387,7 +395,7 @@ func viewNotice(v pageRequest, value []byte, zone *time.Location) (line eventLin
 		return line, false // the processor rejects it, which has a line
 	}
 	line = timesOf(v, n.ReceivedAt, zone)
-	line.Kind, line.About, line.State = "event", n.Origin, "over"
+	line.Kind, line.About, line.State = "event", inspect.Place(n.Origin), "over"
 	var dropped int64
 	if n.Dropped != nil {
 		for _, reason := range slices.Sorted(maps.Keys(n.Dropped.Counts)) {
