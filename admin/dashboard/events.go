@@ -44,8 +44,10 @@ const (
 	mostLines = 200
 	// mostWaiting bounds the events of which a page asks whether they are stored now.
 	mostWaiting = 100
-	// readsOfEvents is how many pages are read for at once.
+	// readsOfEvents is how many pages are read for at once, and personsReads those of one
+	// person.
 	readsOfEvents = 4
+	personsReads  = 2
 	// longestCause bounds the text of a rejected event that is shown, in bytes.
 	longestCause = 4 << 10
 )
@@ -201,12 +203,11 @@ func (f *foundEvents) skippedWords(v pageRequest) string {
 // readEvents reads the logs' ends after a cursor, and the day's orders that were computed
 // since. Only so many pages are read for at once.
 func (s *Server) readEvents(ctx context.Context, v pageRequest, after eventCursor, kind string) (found foundEvents, err error) {
-	select {
-	case s.reading <- struct{}{}:
-		defer func() { <-s.reading }()
-	case <-ctx.Done():
-		return found, fmt.Errorf("dashboard: other events are being read: %w", ctx.Err())
+	end, err := s.reading.take(ctx, v.access.personID)
+	if err != nil {
+		return found, err
 	}
+	defer end()
 	key := []byte(v.current.CompanyID)
 	var events, rejected wire.Tail
 	var sales []commerce.Sale
