@@ -101,12 +101,13 @@ func parse(catalogue string) (map[string]string, error) {
 }
 
 // form is the ending of a key for a number: ".one" or ".other" (CLDR's plural
-// rules; for numbers below a million the two languages have no other form).
+// rules; for numbers below a million the two languages have no other form). Zero has
+// ".other" also in Portuguese, where CLDR has ".one": people write "0 pedidos".
 func (p *Printer) form(n int64) string {
 	if n < 0 {
 		n = -n
 	}
-	if plural.Cardinal.MatchPlural(p.tag, int(min(n, 999_999_999)), 0, 0, 0, 0) == plural.One {
+	if n != 0 && plural.Cardinal.MatchPlural(p.tag, int(min(n, 999_999_999)), 0, 0, 0, 0) == plural.One {
 		return ".one"
 	}
 	return ".other"

@@ -109,7 +109,7 @@ func TestPlurals(t *testing.T) {
 	f("en", 0, "0 orders")
 	f("en", 1, "1 order")
 	f("en", 1234, "1,234 orders")
-	f("pt-BR", 0, "0 pedido") // CLDR: pt counts 0 as one
+	f("pt-BR", 0, "0 pedidos") // CLDR has "0 pedido", which nobody writes
 	f("pt-BR", 1, "1 pedido")
 	f("pt-BR", 2, "2 pedidos")
 	f("pt-BR", 1234, "1.234 pedidos")
