@@ -80,6 +80,7 @@ func (r *Reader) Signs(ctx context.Context, companyID, from, to string) (*signs.
 		if day, err := commerce.ParseDay(to, time.UTC); err == nil {
 			args["before"] = day.Add(24*time.Hour + aroundZones)
 		}
+		budget := visitBudget{mostVisits, mostIdentities}
 		for {
 			args["most"] = min(signPage, signs.MostOrders+1-len(sales))
 			page, err := postgres.Collect(ctx, tx, postgres.Scan(signColumns), signOrders, args)
@@ -93,7 +94,7 @@ func (r *Reader) Signs(ctx context.Context, companyID, from, to string) (*signs.
 				}
 				sales = append(sales, sale)
 			}
-			if err := visits(ctx, tx, companyID, sales[len(sales)-len(page):]); err != nil {
+			if err := visits(ctx, tx, companyID, sales[len(sales)-len(page):], &budget); err != nil {
 				return err
 			}
 			if len(page) < signPage {

@@ -28,7 +28,32 @@ const (
 	// mostVisitorEvents is how many of the visitor's events are looked at, the newest:
 	// anybody may send any number.
 	mostVisitorEvents = 200
+
+	// How many visits of one report are read, those of the newest orders, so that it keeps
+	// to its time: one takes about 0.05 ms on two cores, page views about 0.3 ms.
+	mostVisits     = 20_000
+	mostIdentities = 2_000 // of them by identity alone, whose page views are read
 )
+
+// visitBudget is how many visits may still be read for a report.
+type visitBudget struct{ visits, identities int }
+
+// take returns the ids of the visits to read of the next older sales, newest first.
+func (b *visitBudget) take(sales []signs.Sale) (ids []uuid.UUID) {
+	for i := range sales {
+		id, err := uuid.Parse(sales[i].Last.EventID)
+		identity := sales[i].Last.ByIdentity
+		if err != nil || b.visits == 0 || identity && b.identities == 0 {
+			continue
+		}
+		b.visits--
+		if identity {
+			b.identities--
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
 
 // readVisits reads events by their ids: in each month's table by its key.
 var readVisits = `
@@ -70,14 +95,9 @@ var pageViewers = `
 		where e.name = any(@pages))`
 
 // visits reads the visits of sales into them. Where the event is removed by age, or the
-// touch is the order's own, there is none.
-func visits(ctx context.Context, tx pgx.Tx, companyID string, sales []signs.Sale) error {
-	ids := make([]uuid.UUID, 0, len(sales))
-	for i := range sales {
-		if id, err := uuid.Parse(sales[i].Last.EventID); err == nil {
-			ids = append(ids, id)
-		}
-	}
+// touch is the order's own, or the budget is used up, there is none.
+func visits(ctx context.Context, tx pgx.Tx, companyID string, sales []signs.Sale, budget *visitBudget) error {
+	ids := budget.take(sales)
 	if len(ids) == 0 {
 		return nil
 	}
