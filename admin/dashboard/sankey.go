@@ -70,7 +70,7 @@ const (
 type sankeyShape struct {
 	class         string
 	width, margin int // margin: for the labels of the last column
-	columns       int // with that of the orders
+	columns       int // at most, with that of the orders
 	label         int // characters of a label
 }
 
@@ -82,14 +82,18 @@ var sankeyShapes = []sankeyShape{
 // newSankeys draws journeys for each width of screen; nil where there is nothing to draw.
 func newSankeys(l *lang.Printer, journeys []journey) (list []*sankey) {
 	var all int64
+	longest := 1
 	for _, j := range journeys {
-		all += j.Orders
+		if j.Orders > 0 {
+			all, longest = all+j.Orders, max(longest, len(j.Steps))
+		}
 	}
 	if all == 0 {
 		return nil
 	}
 	colours := coloursOf(journeys)
 	for _, shape := range sankeyShapes {
+		shape.columns = min(shape.columns, longest+1) // no column is empty
 		d := sankeyDrawing{l: l, shape: shape, colours: colours, all: all, sankey: &sankey{Class: shape.class, Width: shape.width}}
 		for _, j := range journeys {
 			d.add(j)

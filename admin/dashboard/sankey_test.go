@@ -32,6 +32,12 @@ func TestJourneysFlowIntoTheirOrders(t *testing.T) {
 	if newSankeys(l, nil) != nil || newSankeys(l, []journey{{[]string{"Email"}, 0}}) != nil {
 		t.Error("no orders are drawn")
 	}
+	// Short journeys take the whole width.
+	for _, s := range newSankeys(l, []journey{{[]string{"Ana Prado"}, 60}, {[]string{"A", "B", "C"}, 0}}) {
+		if got := s.Nodes[0].X; got != "0.0" {
+			t.Errorf("%s: the only step is at %s", s.Class, got)
+		}
+	}
 }
 
 // Whatever the journeys are: each node's flows fit into it, nothing lies outside of the

@@ -84,7 +84,7 @@ func NewStore(edgeURL, companyID, adminURL, apiKey string) *Store {
 // exist are left out, and products and orders sent again change nothing.
 func (s *Store) Fill(ctx context.Context) error {
 	for _, p := range storefront.Products() {
-		price := json.Number(fmt.Sprintf("%d.%02d", p.PriceCents/100, p.PriceCents%100))
+		price := money(p.PriceCents)
 		body := map[string]any{"productId": p.ID, "productName": p.Name, "status": 1,
 			"variants": []any{map[string]any{"variantId": p.ID, "title": p.Line, "sku": p.ID, "price": price, "currency": "BRL"}}}
 		if err := s.api(ctx, http.MethodPost, "/product", body, nil); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tributary-io/tributary/internal/devstack/storefront"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -87,7 +88,7 @@ func (s *Store) visit(ctx context.Context, v visit, links []Link) error {
 	}
 	at := now.Format("2006-01-02T15:04:05Z")
 	order := map[string]any{"orderStatus": 0, "createdAt": at, "updatedAt": at, "currency": "BRL",
-		"items": []any{map[string]any{"item_id": v.product, "productId": v.product, "variantId": v.product, "quantity": 1}}}
+		"items": []any{map[string]any{"item_id": v.product, "productId": v.product, "variantId": v.product, "quantity": 1, "price": priceOf(v.product)}}}
 	if v.mail {
 		order["customer"] = map[string]any{"email": v.visitor + "@example.com"}
 	} else {
@@ -97,6 +98,16 @@ func (s *Store) visit(ctx context.Context, v visit, links []Link) error {
 		order[key] = value
 	}
 	return s.api(ctx, http.MethodPost, "/order", order, nil)
+}
+
+// priceOf is what a product costs; nil: there is no such product.
+func priceOf(product string) any {
+	for _, p := range storefront.Products() {
+		if p.ID == product {
+			return money(p.PriceCents)
+		}
+	}
+	return nil
 }
 
 // browser is the shoppers' user agent: the edge takes a program for a bot.
