@@ -87,6 +87,7 @@ type Tx interface {
 	EndRemoval(ctx context.Context, companyID string, until, since time.Time) error
 
 	// Erase persons.
+	BeginErasures(ctx context.Context, companyID string, erasureIDs []string) error
 	NextErasure(ctx context.Context, companyID string) (*facts.Erasure, error)
 	MoveErasure(ctx context.Context, companyID string, e *facts.Erasure, orders, events int) error
 	FindErasedOrders(ctx context.Context, companyID string, e *facts.Erasure, limit int) (int, error)
@@ -169,7 +170,7 @@ type companyBatch struct {
 
 	decisions  []facts.Decision
 	statements []facts.Statement
-	erasures   int // that are asked for
+	erasures   []string // ids of those that are asked for
 	payments   []facts.Payment
 	notices    []facts.Notice
 	rejected   []once // records that were rejected

@@ -19,19 +19,26 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// ask asks to erase the person whom keys name, as admin does.
+// ask asks to erase the person whom keys name, as admin does, and applies its record.
 func (s *shop) ask(at time.Time, keys ...facts.Key) (id string) {
 	s.t.Helper()
-	s.bump()
-	id = uuid.NewString()
-	s.exec(`insert into erasure (company_id, erasure_id, rev, asked_at, actor, kinds, salt) values ($1, $2, $3, $4, 'test', 'email', $5)`,
-		s.company, id, s.rev, at, bytes.Repeat([]byte{byte(s.rev)}, 32))
-	for _, k := range keys {
-		s.exec(`insert into erasure_key (company_id, erasure_id, kind, key) values ($1, $2, $3, $4)`, s.company, id, k.Kind.Code(), k.Pack())
-	}
+	id = s.asks(at, keys...)
 	o := s.owner()
 	if err := o.applyRecords(s.ctx, numbered([]record{s.record(s.commerce(wire.KindErasure, id, at, wire.Erasure{ErasureID: id}))})); err != nil {
 		s.t.Fatal(err)
+	}
+	return id
+}
+
+// asks stores what asks to erase a person, before its record is applied.
+func (s *shop) asks(at time.Time, keys ...facts.Key) (id string) {
+	s.t.Helper()
+	s.bump()
+	id = uuid.NewString()
+	s.exec(`insert into erasure (company_id, erasure_id, rev, asked_at, actor, kinds, salt, phase) values ($1, $2, $3, $4, 'test', 'email', $5, $6)`,
+		s.company, id, s.rev, at, bytes.Repeat([]byte{byte(s.rev)}, 32), facts.EraseWaits)
+	for _, k := range keys {
+		s.exec(`insert into erasure_key (company_id, erasure_id, kind, key) values ($1, $2, $3, $4)`, s.company, id, k.Kind.Code(), k.Pack())
 	}
 	return id
 }
@@ -317,5 +324,28 @@ func TestAnErasureThatMakesAKeyNoHubAnyMore(t *testing.T) {
 	}
 	if found, err := s.replay(s.ctx, replay.Options{}); err != nil || !found.Equal() {
 		t.Errorf("a replay differs: %d of %d orders, %v", found.Different, found.Orders, err)
+	}
+}
+
+// TestAnErasureWaitsForTheOrdersBeforeIt: an order that was accepted before an erasure was
+// asked for is the person's, also where it is applied when other work is done already.
+func TestAnErasureWaitsForTheOrdersBeforeIt(t *testing.T) {
+	t.Parallel()
+	s := personShop(t)
+	asked := noon.AddDate(0, 0, 1)
+	last := s.order("last", noon.Add(5*time.Hour), 7_000, func(o *wire.Order) { o.EmailKey = wire.Some("k1:me") })
+	id := s.asks(asked, facts.Key{Kind: facts.KeyEmail, Value: "k1:me"})
+	s.exec(`insert into recompute_company (company_id) values ($1)`, s.company) // for another reason
+	s.workOff()
+	erasure := s.commerce(wire.KindErasure, id, asked, wire.Erasure{ErasureID: id})
+	if err := s.owner().applyRecords(s.ctx, numbered([]record{s.record(last), s.record(erasure)})); err != nil {
+		t.Fatal(err)
+	}
+	s.workOff()
+	if left := s.int(`select count(*) from order_key where order_id = 'last' and kind = $1 and key = $2`, facts.KeyEmail.Code(), facts.Key{Kind: facts.KeyEmail, Value: "k1:me"}.Pack()); left != 0 {
+		t.Error("the order still names the person")
+	}
+	if n := s.int(`select orders from erasure where erasure_id = $1 and done_at is not null`, id); n != 2 {
+		t.Errorf("%d orders are erased, want 2", n)
 	}
 }

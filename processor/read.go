@@ -199,7 +199,7 @@ func readCommerce(c wire.Commerce, into *companyBatch) error {
 		}
 		into.payments = append(into.payments, p)
 	case wire.KindErasure:
-		into.erasures++
+		into.erasures = append(into.erasures, c.ID)
 	case wire.KindRule, wire.KindSettings:
 		change, err := facts.ParseChange(c)
 		if err != nil {

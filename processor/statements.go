@@ -15,8 +15,11 @@ func (a *application) storeStatements(ctx context.Context) error {
 		return err
 	}
 	a.done.statements += len(a.statements)
-	if a.erasures > 0 { // admin has stored them; they are done between two batches
-		a.done.statements += a.erasures
+	if len(a.erasures) > 0 { // admin has stored them; they are done between two batches
+		a.done.statements += len(a.erasures)
+		if err := a.tx.BeginErasures(ctx, a.company, a.erasures); err != nil {
+			return err
+		}
 		if err := a.tx.QueueCompany(ctx, a.company); err != nil {
 			return err
 		}

@@ -48,6 +48,7 @@ const (
 	EraseUnread       ErasurePhase = 4 // events that no visitor has: late ones, and bots'
 	EraseOrders       ErasurePhase = 5 // what the orders have of the person
 	EraseFindVersions ErasurePhase = 6 // second: orders that had the person's keys in an earlier version
+	EraseWaits        ErasurePhase = 7 // before all others: until its record, and so all orders before it, are applied
 )
 
 // ErasedDigest returns what is kept of a key of an erased person: the first 16 bytes of a

@@ -217,6 +217,7 @@ func erasePerson(ctx context.Context, tx *factstore.Tx, company string) error {
 	_, _, errVisitor := tx.NextErasedVisitor(ctx, company, e)
 	_, _, _, errUnread := tx.UnreadEvents(ctx, company, uuid.Nil, 10)
 	return errors.Join(
+		tx.BeginErasures(ctx, company, []string{"00000000-0000-4000-8000-000000000000"}),
 		second(tx.NextErasure(ctx, company)),
 		tx.MoveErasure(ctx, company, e, 0, 0),
 		second(tx.FindErasedOrders(ctx, company, e, 10)), errVersions,

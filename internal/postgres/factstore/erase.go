@@ -17,8 +17,17 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
-// NextErasure returns the first erasure of a company that is not done, nil where there is
-// none.
+// BeginErasures lets erasures begin whose records are applied now. What is no id of one is
+// left out.
+func (t *Tx) BeginErasures(ctx context.Context, companyID string, erasureIDs []string) error {
+	ids := slices.DeleteFunc(slices.Clone(erasureIDs), func(id string) bool { return uuid.Validate(id) != nil })
+	return t.exec(ctx, "begin erasures", `
+		update erasure set phase = @first where company_id = @company_id and erasure_id = any(@erasure_ids::uuid[]) and phase = @waits`,
+		pgx.NamedArgs{"company_id": companyID, "erasure_ids": ids, "first": int16(facts.EraseFindOrders), "waits": int16(facts.EraseWaits)})
+}
+
+// NextErasure returns the first erasure of a company that has begun and is not done, nil
+// where there is none.
 func (t *Tx) NextErasure(ctx context.Context, companyID string) (*facts.Erasure, error) {
 	e, err := postgres.One(ctx, t.tx, func(row pgx.CollectableRow) (e facts.Erasure, err error) {
 		var id *[16]byte
@@ -29,7 +38,7 @@ func (t *Tx) NextErasure(ctx context.Context, companyID string) (*facts.Erasure,
 		return e, err
 	}, `
 		select erasure_id::text, asked_at, salt, phase, event_at, event_id, coalesce(order_id, '') from erasure
-		where company_id = @company_id and done_at is null order by rev, erasure_id limit 1`, pgx.NamedArgs{"company_id": companyID})
+		where company_id = @company_id and done_at is null and phase <> @waits order by rev, erasure_id limit 1`, pgx.NamedArgs{"company_id": companyID, "waits": int16(facts.EraseWaits)})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil //nolint:nilnil // none is no error, as the comment says
 	}

@@ -59,8 +59,9 @@ func (s *Store) AskErasure(ctx context.Context, author commerce.Author, kinds []
 		}
 		e = commerce.Erasure{ErasureID: id.String(), State: commerce.Erasing}
 		if _, err := tx.Exec(ctx, `
-			insert into erasure (company_id, erasure_id, rev, asked_at, actor, kinds, salt)
-			values (@company_id, @erasure_id, @rev, @now, @actor, @kinds, @salt)`, pgx.NamedArgs{
+			insert into erasure (company_id, erasure_id, rev, asked_at, actor, kinds, salt, phase)
+			values (@company_id, @erasure_id, @rev, @now, @actor, @kinds, @salt, @waits)`, pgx.NamedArgs{
+			"waits":      int16(facts.EraseWaits),
 			"company_id": author.CompanyID, "erasure_id": e.ErasureID, "rev": rev, "now": now, "actor": author.Actor, "kinds": strings.Join(kinds, ","), "salt": salt,
 		}); err != nil {
 			return err
@@ -105,7 +106,7 @@ func waitingErasure(ctx context.Context, tx pgx.Tx, companyID string, kinds []st
 		return e, row.Scan(&e.ErasureID)
 	}, `
 		select e.erasure_id::text from erasure e
-		where e.company_id = @company_id and e.done_at is null and e.phase = 0 and e.kinds = @kinds
+		where e.company_id = @company_id and e.done_at is null and e.phase in (0, 7) and e.kinds = @kinds
 			and not exists (
 				select from unnest(@codes::smallint[], @keys::bytea[]) as k (kind, key)
 				where not exists (select from erasure_key x where x.company_id = @company_id and x.erasure_id = e.erasure_id and x.kind = k.kind and x.key = k.key))
