@@ -53,7 +53,8 @@ export SANDBOX_URL=%s
 export COMPANY_ID=%s
 export API_KEY=%s
 export TRIBUTARY_POSTGRES='%s'
-`, i.EdgeURL, i.AdminURL, i.SandboxURL, i.CompanyID, i.APIKey, i.Postgres)
+export TRIBUTARY_HASHING_SECRET=%s
+`, i.EdgeURL, i.AdminURL, i.SandboxURL, i.CompanyID, i.APIKey, i.Postgres, p.secrets.Hashing)
 	fmt.Fprintf(p.Out, `
 Post an order, as your platform would:
 
