@@ -5,11 +5,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/go-rod/rod/lib/proto"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 )
 
@@ -26,7 +26,7 @@ func TestReferencePageIsDrawnFromThisServerAlone(t *testing.T) {
 	}
 	f := func(path string, width int) {
 		t.Helper()
-		page := browser.MustPage("about:blank").Timeout(30 * time.Second)
+		page := browser.MustPage("about:blank").Timeout(3 * await.Long)
 		defer page.MustClose()
 		page.MustSetViewport(width, 900, 1, false)
 		var mu sync.Mutex

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
@@ -29,6 +30,10 @@ func (s *Server) erase(_ context.Context, c caller, o object) (change, error) {
 	}
 	return func(ctx context.Context, author commerce.Author) (answer, error) {
 		e, err := s.deps.Database.AskErasure(ctx, author, person.Kinds(), keys, s.random)
+		if errors.Is(err, commerce.ErrTooManyErasures) {
+			o.bad.Add(person.Kinds()[0], commerce.CodeTooMany, "%d erasures are not done yet: ask again when some are", commerce.MaxErasing)
+			return answer{}, brokenRules(o.bad)
+		}
 		if err != nil {
 			return answer{}, err
 		}

@@ -80,6 +80,29 @@ func TestAnErasureSaysWhichFieldNamesNobody(t *testing.T) {
 	}
 }
 
+// Each erasure costs the processor a look at many events: one store does not ask for as many
+// as it likes.
+func TestTheErasuresThatWaitAreBounded(t *testing.T) {
+	t.Parallel()
+	s := start(t, admin.Config{})
+	first := s.call("POST", "/admin/v1/erasures", s.live, `{"email":"ana@example.com"}`)
+	s.want(first, 200, "")
+	s.count(`with more as (
+			insert into erasure (company_id, erasure_id, rev, asked_at, actor, kinds)
+			select $1, gen_random_uuid(), n, now(), 'test', 'phone' from generate_series(2, $2) n returning 1
+		) select count(*) from more`, s.store.Live.CompanyID, commerce.MaxErasing)
+	a := s.call("POST", "/admin/v1/erasures", s.live, `{"phone":"+5511987654321"}`)
+	if a.Status != 400 || len(a.Error.Details) != 1 || a.Error.Details[0].Field != "phone" || a.Error.Details[0].Code != string(commerce.CodeTooMany) {
+		t.Errorf("one more: %+v", a)
+	}
+	if again := s.call("POST", "/admin/v1/erasures", s.live, `{"email":"ana@example.com"}`); string(again.Data) != string(first.Data) {
+		t.Errorf("one that waits is asked for again: %+v", again)
+	}
+	s.want(s.call("POST", "/sandbox/admin/v1/erasures", s.test, `{"phone":"+5511987654321"}`), 200, "")
+	s.count(`with done as (update erasure set done_at = now() where company_id = $1 and kinds = 'phone' returning 1) select count(*) from done`, s.store.Live.CompanyID)
+	s.want(s.call("POST", "/admin/v1/erasures", s.live, `{"phone":"+5511987654321"}`), 200, "")
+}
+
 // TestWhoMayErase: the scope alone counts, and no key has it that was not given it by name.
 func TestWhoMayErase(t *testing.T) {
 	t.Parallel()

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/wire"
@@ -59,7 +58,7 @@ func (d *delivery) notice() *wire.Notice {
 		case statusDuplicate:
 			n.Duplicate++
 		case statusRejected:
-			n.Reject(string(r.code), d.rejectedID(request, i))
+			n.Reject(string(r.code), d.rejectedID(i))
 			if e := &d.batch.Items[i].Event; e.Stream != "" && e.Seq > 0 {
 				n.Numbers = append(n.Numbers, wire.NoticeNumber{Stream: d.arrival.company.keys.Stream(e.Stream), Seq: e.Seq})
 			}
@@ -72,14 +71,14 @@ func (d *delivery) notice() *wire.Notice {
 	return n
 }
 
-// rejectedID tells a rejected event from others: by its id, so that one that is sent again
-// is known, or else by the request and its place in it.
-func (d *delivery) rejectedID(request string, i int) []byte {
+// rejectedID tells a rejected event from others by its id, so that one that is sent again
+// is known. It is nil for one without an id that can be read.
+func (d *delivery) rejectedID(i int) []byte {
 	item := &d.batch.Items[i]
 	if id := item.Event.ID; id != "" && item.Err.Code != core.CodeInvalidEventID {
 		return digest("event:" + id)[:wire.NoticeIDSize]
 	}
-	return digest(request + ":" + strconv.Itoa(i))[:wire.NoticeIDSize]
+	return nil
 }
 
 // dropped is what the sender says that it gave up. A batch that is sent again begins with

@@ -42,7 +42,7 @@ func TestTheEdgeTellsWhatIsNotInTheTopic(t *testing.T) {
 			t.Errorf("%s: %+v", body, got)
 		}
 		for i, r := range want.Rejected {
-			if got.Rejected[i].Code != r.Code || len(got.Rejected[i].IDs) != len(r.IDs) {
+			if got.Rejected[i].Code != r.Code || len(got.Rejected[i].IDs) != len(r.IDs) || got.Rejected[i].Unnamed != r.Unnamed {
 				t.Errorf("%s: %+v", body, got.Rejected)
 			}
 		}
@@ -59,17 +59,17 @@ func TestTheEdgeTellsWhatIsNotInTheTopic(t *testing.T) {
 	f(batch("", view(a, 1)), nil)
 	f(batch(`,"dropped":{}`, view(b, 2)), nil)
 	first := f(batch("", view(a, 1), view(a, 1), bad(c), bad(d), `{"event":"CHECKOUT_COMPLETED"}`), &wire.Notice{
-		Duplicate: 2, Rejected: []wire.NoticeRejected{rejected("invalid_event_name", 2), rejected("payload_items_required", 1)},
+		Duplicate: 2, Rejected: []wire.NoticeRejected{rejected("invalid_event_name", 2), {Code: "payload_items_required", Unnamed: 1}},
 	})
 	again := f(batch("", bad(d)), &wire.Notice{Rejected: []wire.NoticeRejected{rejected("invalid_event_name", 1)}})
 	if !bytes.Equal(again.Rejected[0].IDs, first.Rejected[0].IDs[wire.NoticeIDSize:]) || bytes.Equal(again.ID, first.ID) {
 		t.Errorf("an event that is sent again has another id: %x, %x", again.Rejected[0].IDs, first.Rejected[0].IDs)
 	}
 	unnamed := `{"event":"CHECKOUT_COMPLETED"}`
-	one := f(batch("", unnamed), &wire.Notice{Rejected: []wire.NoticeRejected{rejected("payload_items_required", 1)}})
-	two := f(batch("", unnamed), &wire.Notice{Rejected: []wire.NoticeRejected{rejected("payload_items_required", 1)}})
-	if bytes.Equal(one.Rejected[0].IDs, two.Rejected[0].IDs) {
-		t.Error("two events without an id are one")
+	one := f(batch("", unnamed), &wire.Notice{Rejected: []wire.NoticeRejected{{Code: "payload_items_required", Unnamed: 1}}})
+	two := f(batch("", unnamed, unnamed), &wire.Notice{Rejected: []wire.NoticeRejected{{Code: "payload_items_required", Unnamed: 2}}})
+	if bytes.Equal(one.ID, two.ID) {
+		t.Error("two requests with events without an id are one")
 	}
 	e := newID()
 	drops := &wire.NoticeDropped{Counts: map[string]int64{"queue_full": 3, "other": 2}}

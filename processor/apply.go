@@ -99,6 +99,7 @@ type Tx interface {
 	ErasedUntil(ctx context.Context, companyID string, digests [][]byte) (map[string]time.Time, error)
 	OrdersToSeal(ctx context.Context, companyID string, e *facts.Erasure, limit int) ([]facts.SealCandidate, error)
 	QueueAround(ctx context.Context, companyID string, e *facts.Erasure, cause facts.Cause) (int, error)
+	QueueHubs(ctx context.Context, companyID, visitor string, cause facts.Cause) (int, error)
 	NextErasedVisitor(ctx context.Context, companyID string, e *facts.Erasure) (v facts.ErasedVisitor, found bool, err error)
 	EventsUntil(ctx context.Context, companyID, visitor string, after facts.EventCursor, until time.Time, limit int) ([]facts.Event, error)
 	UnreadEvents(ctx context.Context, companyID string, after uuid.UUID, limit int) (events []facts.Event, last uuid.UUID, looked int, err error)

@@ -142,6 +142,9 @@ func (a *application) countNotices() {
 			a.deliveries.once = append(a.deliveries.once, once{id: digestOf("notice", n.ID), at: n.ReceivedAt, outcome: facts.DeliveryDuplicate, events: n.Duplicate, from: from})
 		}
 		for _, r := range n.Rejected {
+			if r.Unnamed > 0 {
+				a.deliveries.once = append(a.deliveries.once, once{id: digestOf("unnamed", n.ID, r.Code), at: n.ReceivedAt, outcome: facts.DeliveryRejected + r.Code, events: r.Unnamed, from: from})
+			}
 			for id := range slices.Chunk(r.IDs, wire.NoticeIDSize) {
 				a.deliveries.once = append(a.deliveries.once, once{id: digestOf("rejected", id), at: n.ReceivedAt, outcome: facts.DeliveryRejected + r.Code, events: 1, from: from})
 			}

@@ -75,14 +75,14 @@ func TestEachEventIsInTheLedgerOnce(t *testing.T) {
 			w.Rejected = []wire.NoticeRejected{{Code: "invalid_event_name", IDs: idsOf("x", "y")}, {Code: "invalid_payload", IDs: idsOf("z")}}
 		})),
 		s.record(s.notice(3, func(w *wire.Notice) {
-			w.Rejected = []wire.NoticeRejected{{Code: "invalid_event_name", IDs: idsOf("y", "w")}}
+			w.Rejected = []wire.NoticeRejected{{Code: "invalid_event_name", IDs: idsOf("y", "w"), Unnamed: 2}, {Code: "invalid_event", Unnamed: 3}}
 		})),
 		s.record(dropped(4, map[string]int64{"queue_full": 5, "refused": 0}, "b")),
 		s.record(dropped(5, map[string]int64{"queue_full": 5, "refused": 0}, "b")), // the batch again
 		s.record(dropped(6, map[string]int64{"expired": 40}, "nobody's")),
 	}
 	want := []string{
-		"2026-03-10 dropped:expired 40", "2026-03-10 dropped:queue_full 5", "2026-03-10 duplicate 5", "2026-03-10 missing 3", "2026-03-10 rejected:invalid_event_name 3",
+		"2026-03-10 dropped:expired 40", "2026-03-10 dropped:queue_full 5", "2026-03-10 duplicate 5", "2026-03-10 missing 3", "2026-03-10 rejected:invalid_event 3", "2026-03-10 rejected:invalid_event_name 5",
 		"2026-03-10 rejected:invalid_payload 1", "2026-03-10 stored 6", "2026-03-11 stored 2", "2026-03-17 late 1", "2026-03-17 stored 2",
 	}
 	for seed := range uint64(5) {
@@ -99,7 +99,7 @@ func TestEachEventIsInTheLedgerOnce(t *testing.T) {
 			continue
 		}
 		wantTexts(t, "sources", s.texts(`select concat_ws(' ', agent, origin, outcome, sum(events)) from delivery_source group by agent, origin, outcome order by 1`),
-			"chrome https://loja.example.com dropped 45", "chrome https://loja.example.com duplicate 3", "chrome https://loja.example.com rejected 4",
+			"chrome https://loja.example.com dropped 45", "chrome https://loja.example.com duplicate 3", "chrome https://loja.example.com rejected 9",
 			"firefox https://loja.example.com duplicate 2", "firefox https://loja.example.com late 1", "firefox https://loja.example.com stored 10")
 		if n := s.int(`select count(*) from stream where encode(stream, 'escape') in ('a', 'b', 'c')`); n != 0 {
 			t.Error("a stream's name is stored")

@@ -178,6 +178,10 @@ func (a *application) eraseVisitor(ctx context.Context, e *facts.Erasure) (event
 			return 0, err
 		}
 	}
+	// Orders that came after the erasure was asked for are not sealed.
+	if err := a.addQueued(a.tx.QueueHubs(ctx, a.company, v.ID, facts.Cause{Kind: facts.CauseSeal})); err != nil {
+		return 0, err
+	}
 	if err := a.tx.DeleteEvents(ctx, a.company, gone); err != nil {
 		return 0, err
 	}

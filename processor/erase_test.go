@@ -288,3 +288,34 @@ func TestAnErasureThatIsKilledGoesOn(t *testing.T) {
 		t.Errorf("%d steps, %v", steps, err)
 	}
 }
+
+// TestAnErasureThatMakesAKeyNoHubAnyMore: an order that came after the erasure was asked for
+// is computed without what was removed, also where its key had one visitor too many.
+func TestAnErasureThatMakesAKeyNoHubAnyMore(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.influencer("Ana Prado", "Inverno")
+	var list []record
+	for i := range 21 {
+		list = append(list, s.record(s.event(fmt.Sprint("v", i), noon, i, func(e *wire.Event) {
+			landing("Ana+Prado", "Inverno")(e)
+			if e.Identity.EmailKey = "k1:crowd"; i == 0 {
+				e.Identity.CustomerKey = "k1:me"
+			}
+		})))
+	}
+	asked := noon.AddDate(0, 0, 1)
+	list = append(list, s.record(s.order("later", asked.Add(time.Hour), 10_000, func(o *wire.Order) { o.EmailKey = wire.Some("k1:crowd") })))
+	s.apply(list, func() int { return 9 })
+	credits := func() int64 { return s.int(`select count(*) from credit where influencer_id is not null`) }
+	if n := credits(); n != 0 {
+		t.Fatalf("%d credits of a key with 21 visitors", n)
+	}
+	s.erase(asked, facts.Key{Kind: facts.KeyCustomer, Value: "k1:me"})
+	if n := credits(); n != 20 {
+		t.Errorf("%d credits, want those of the 20 visitors who are left", n)
+	}
+	if found, err := s.replay(s.ctx, replay.Options{}); err != nil || !found.Equal() {
+		t.Errorf("a replay differs: %d of %d orders, %v", found.Different, found.Orders, err)
+	}
+}

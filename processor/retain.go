@@ -130,7 +130,9 @@ func (p *Processor) removalOf(ctx context.Context, was facts.Retention, partitio
 // zone: one that is over.
 func (r *removal) shopperDay() string { return r.from.AddDate(0, 0, -1).Format(time.DateOnly) }
 
-// removalTx runs one transaction of a removal, while the partition's owner waits.
+// removalTx runs one transaction of a removal, while the partition's owner waits. The rules
+// are read then: with those of before it would undo what the owner has computed by a rule
+// that has changed meanwhile.
 func (p *Processor) removalTx(ctx context.Context, r *removal, f func(a *application) error) error {
 	return p.limitTransactions(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, p.config.ApplyTimeout)
@@ -140,6 +142,14 @@ func (p *Processor) removalTx(ctx context.Context, r *removal, f func(a *applica
 			if err := a.tx.LockPartition(ctx, r.partition); err != nil {
 				return err
 			}
+			rules, err := p.rulesOf(ctx, []string{r.company})
+			if err != nil {
+				return err
+			}
+			if rules[r.company] == nil {
+				return errNoRules
+			}
+			a.index = rules[r.company]
 			return f(a)
 		})
 		return err

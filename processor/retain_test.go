@@ -106,7 +106,7 @@ func (s *shop) laterWords(r *rand.Rand) (list []record) {
 // changeRules gives costs another percentage and ends an influencer, or takes that back.
 func (s *shop) changeRules(percent string, archived *time.Time) {
 	s.exec(`update cost set var_fee = $1::text::numeric`, percent)
-	s.exec(`update influencer set archived_at = $1 where influencer_id = $2`, archived, s.influencers[1])
+	s.exec(`update influencer set archived_at = $1 where influencer_id = $2`, archived, s.influencers[len(s.influencers)-1])
 	s.bump()
 	var list []record
 	for _, id := range s.influencers {
@@ -346,4 +346,36 @@ func TestProcessorsRemoveOldEventsByThemselves(t *testing.T) {
 	if s.metric(p, "tributary_processor_removed_total") < 2 || s.metric(p, "tributary_processor_removal_failures_total") != 0 {
 		t.Error("the removal is not counted")
 	}
+}
+
+// TestARemovalUsesTheRulesAsTheyAre: a rule that changes while a removal runs stays in force
+// for the orders that are sealed after that.
+func TestARemovalUsesTheRulesAsTheyAre(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	ana, inverno := s.influencer("Ana Prado", "Inverno")
+	s.cost(ana, inverno, 0, "10")
+	var list []record
+	for i := range 3 {
+		key := fmt.Sprint("k1:", i)
+		list = append(list, s.record(s.event(fmt.Sprint("v", i), noon, i, func(e *wire.Event) {
+			landing("Ana+Prado", "Inverno")(e)
+			e.Identity.CartKey = key
+		})), s.record(s.order(fmt.Sprint("o", i), noon.Add(time.Hour), 10_000, cart(key))))
+	}
+	s.apply(list, func() int { return 6 })
+	s.keeps(70)
+	p := s.retainer(noon.AddDate(0, 0, 200))
+	p.config.RetainChunk = 20 // one order a transaction
+	steps := 0
+	sum, err := p.Retain(s.ctx, s.retention(), AnyPartition, func(facts.Removed) {
+		if steps++; steps == 1 {
+			s.changeRules("20", nil)
+		}
+	})
+	if err != nil || sum.Sealed != 3 || sum.Events != 3 {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	wantTexts(t, "payouts", s.payouts(), "o0 Ana Prado link 2000", "o1 Ana Prado link 2000", "o2 Ana Prado link 2000")
+	wantTexts(t, "ledger", s.texts(`select order_id || ' ' || sum(amount_minor) || ' in ' || count(*) from ledger_entry group by order_id order by 1`), "o0 2000 in 3", "o1 2000 in 3", "o2 2000 in 3")
 }

@@ -19,7 +19,7 @@ const (
 )
 
 // auditKinds are the beginnings of the actions that can be asked for.
-var auditKinds = []string{"influencer.", "campaign.", "coupon.", "cost.", "additional_cost.", "order.", "company.", "api_key.", "person.", "statement."}
+var auditKinds = []string{"influencer.", "campaign.", "coupon.", "cost.", "additional_cost.", "order.", "customer.", "company.", "api_key.", "person.", "statement."}
 
 // auditPage is what templates/audit.html shows.
 type auditPage struct {
@@ -81,7 +81,7 @@ func actorWords(l *lang.Printer, e commerce.AuditEntry) string {
 }
 
 // detailKinds are the beginnings of the texts of details whose values are words of ours.
-var detailKinds = map[string]string{"role": "role.", "environment": "nav.", "decision": "audit.decision_", "type": "keys.type_", "unproven": "settings.unproven_",
+var detailKinds = map[string]string{"role": "role.", "by": "audit.subject_", "environment": "nav.", "decision": "audit.decision_", "type": "keys.type_", "unproven": "settings.unproven_",
 	"payout_rule": "settings.rule_", "consent_policy": "settings.consent_", "frequency": "costs.frequency_"}
 
 // details writes an entry's details.
@@ -165,10 +165,10 @@ func (d details) text(name, value string) string {
 // subject is what an entry is about, where that has a name: an id says nothing to people.
 func (d details) subject(e commerce.AuditEntry) string {
 	switch {
+	case strings.HasPrefix(e.Action, "order."): // an id of the merchant's, which may look like one of ours
+		return d.l.T("order.title", e.Subject)
 	case d.names[e.Subject] != "":
 		return d.names[e.Subject]
-	case strings.HasPrefix(e.Action, "order."):
-		return d.l.T("order.title", e.Subject)
 	case e.Action == "statement.close":
 		return d.text("", e.Subject)
 	}

@@ -109,5 +109,6 @@ func TestDetailsAreToldInTheLanguageOfThePage(t *testing.T) {
 	f(`{"value_minor":19900,"start_date":"2026-05-01","end_date":""}`, "De: 01/05/2026; Valor: R$\u00a0199,00")
 	f(`{"pay_recurring":{"from":false,"to":true}}`, "Pagar pedidos recorrentes de assinatura: não → sim")
 	f(`{"origins":{"from":[],"to":["https://a.example","https://b.example"]}}`, "Origens: – → https://a.example, https://b.example")
+	f(`{"by":["email","visitor"]}`, "Por: e-mail, visitante")
 	f(`not JSON`, "")
 }

@@ -44,8 +44,10 @@ const (
 	mostLines = 200
 	// mostWaiting bounds the events of which a page asks whether they are stored now.
 	mostWaiting = 100
-	// readsOfEvents is how many pages are read for at once.
+	// readsOfEvents is how many pages are read for at once, and personsReads those of one
+	// person.
 	readsOfEvents = 4
+	personsReads  = 2
 	// longestCause bounds the text of a rejected event that is shown, in bytes.
 	longestCause = 4 << 10
 )
@@ -201,12 +203,11 @@ func (f *foundEvents) skippedWords(v pageRequest) string {
 // readEvents reads the logs' ends after a cursor, and the day's orders that were computed
 // since. Only so many pages are read for at once.
 func (s *Server) readEvents(ctx context.Context, v pageRequest, after eventCursor, kind string) (found foundEvents, err error) {
-	select {
-	case s.reading <- struct{}{}:
-		defer func() { <-s.reading }()
-	case <-ctx.Done():
-		return found, fmt.Errorf("dashboard: other events are being read: %w", ctx.Err())
+	end, err := s.reading.take(ctx, v.access.personID)
+	if err != nil {
+		return found, err
 	}
+	defer end()
 	key := []byte(v.current.CompanyID)
 	var events, rejected wire.Tail
 	var sales []commerce.Sale
@@ -264,10 +265,18 @@ func (s *Server) readEvents(ctx context.Context, v pageRequest, after eventCurso
 	return found, s.markStored(ctx, v.current.CompanyID, &found, ids)
 }
 
+// add adds a line of a kind that is shown. Of its texts anybody may have written some.
 func (f *foundEvents) add(kind string, line eventLine) {
-	if kind == "" || line.Kind == kind {
-		f.lines = append(f.lines, line)
+	if kind != "" && line.Kind != kind {
+		return
 	}
+	for _, text := range []*string{&line.Name, &line.About, &line.StateText, &line.Body} {
+		*text = inspect.Visible(*text)
+	}
+	for i := range line.Facts {
+		line.Facts[i].Text = inspect.Visible(line.Facts[i].Text)
+	}
+	f.lines = append(f.lines, line)
 }
 
 // newestFirst orders the lines, and leaves out the oldest where there are too many.
@@ -387,7 +396,7 @@ func viewNotice(v pageRequest, value []byte, zone *time.Location) (line eventLin
 		return line, false // the processor rejects it, which has a line
 	}
 	line = timesOf(v, n.ReceivedAt, zone)
-	line.Kind, line.About, line.State = "event", n.Origin, "over"
+	line.Kind, line.About, line.State = "event", inspect.Place(n.Origin), "over"
 	var dropped int64
 	if n.Dropped != nil {
 		for _, reason := range slices.Sorted(maps.Keys(n.Dropped.Counts)) {

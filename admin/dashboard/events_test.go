@@ -193,6 +193,30 @@ func TestEventsAreToldWithWhatTheyDo(t *testing.T) {
 	}
 }
 
+// Anybody may send events for a store: what they write stays text, in its place.
+func TestAStrangersTextStaysText(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner := s.loggedIn()
+	_, begin := s.feed(owner, url.Values{})
+	s.event(s.live, "PAGE_VIEW", "https://l\u043eja.example.com/\u202egpj?utm_source=<img src=x onerror=alert(1)>&utm_campaign=Ana%E2%80%AE+Prado", func(e *wire.Event) {
+		e.Context.Library = wire.Library{Name: "x\u202e\"><script>", Version: "1"}
+		e.Payload = json.RawMessage(`{"\u202edorp":1,"<b>":2}`)
+	})
+	s.reject(s.live, "invalid_event_name", "event \u2066<script>", 1)
+	s.kafka.put(wire.TopicEvents, s.live, wire.Notice{V: 1, CompanyID: s.live, ID: []byte("0123456789abcdef"), ReceivedAt: time.Now().UTC(), Duplicate: 1, Origin: "https://l\u043eja.example.com\u202e"})
+	status, news := s.feed(owner, url.Values{"after": {begin.Cursor}})
+	if status != http.StatusOK || news.Count != 3 {
+		t.Fatalf("%d: %+v", status, news)
+	}
+	if strings.ContainsAny(news.HTML, "\u202e\u2066\u043e") {
+		t.Errorf("a text turns what is behind it around, or looks like another one: %s", news.HTML)
+	}
+	if contains(news.HTML, "<script") || contains(news.HTML, "<img") || contains(news.HTML, "<b>") || !contains(news.HTML, "xn--lja-sed.example.com", `Ana\u202e Prado`, `\u202edorp`) {
+		t.Errorf("%s", news.HTML)
+	}
+}
+
 // On a real Kafka, as people see it: an event and a rejection appear without a reload;
 // the page pauses, goes on where it was, and copies a mend.
 func TestEventsAppearOnTheOpenPage(t *testing.T) {

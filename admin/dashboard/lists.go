@@ -19,6 +19,10 @@ const (
 	mostFileRows = 20_000
 	// rowsPerRead is how many rows are read at once for a file.
 	rowsPerRead = 500
+	// filesAtOnce is how many lists are made a file at the same time, and personsFiles those
+	// of one person: a file of the most rows takes some ten megabytes.
+	filesAtOnce  = 4
+	personsFiles = 2
 )
 
 // A list's file has the path of its page and this ending, and the page's filters. Amounts
@@ -74,13 +78,27 @@ func (s *Server) listRoutes() []route {
 // file answers with a list as a CSV file.
 func (s *Server) file(name string, header []string, read fileReader) func(http.ResponseWriter, *http.Request, pageRequest) {
 	return func(w http.ResponseWriter, r *http.Request, v pageRequest) {
-		f := listFile{header: header}
-		if err := read(r.Context(), r, v, &f); err != nil {
+		file, err := s.makeFile(r, v, header, read)
+		if err != nil {
 			s.refuse(w, r, err)
 			return
 		}
-		sendFile(w, name+"-"+s.dayOf(v), reports.WriteCSV(f.header, f.lines))
+		sendFile(w, name+"-"+s.dayOf(v), file)
 	}
+}
+
+// makeFile makes a file of a list, once it is its turn.
+func (s *Server) makeFile(r *http.Request, v pageRequest, header []string, read fileReader) ([]byte, error) {
+	end, err := s.filing.take(r.Context(), v.access.personID)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	f := listFile{header: header}
+	if err := read(r.Context(), r, v, &f); err != nil {
+		return nil, err
+	}
+	return reports.WriteCSV(f.header, f.lines), nil
 }
 
 // minorText writes a sum of minor units as a number; an amount of 0 too.

@@ -91,7 +91,8 @@ type Server struct {
 	rules        RuleReader
 	indexMu      sync.Mutex
 	indexes      []*attribution.Index // of few companies, the one that was asked for first at the front; indexMu guards it
-	reading      chan struct{}        // holds an element for each page whose events are read
+	reading      *turns               // of pages whose events are read
+	filing       *turns               // of lists that are made a file
 	attempts     *attempts
 	guesses      *throttle.Guesses // of refresh tokens
 	linkReads    *throttle.Buckets // of statements by their links
@@ -123,7 +124,8 @@ func New(config Config, deps Deps) (*Server, error) {
 		attempts: newAttempts(), guesses: throttle.NewGuesses(), linkReads: throttle.New(linkEvery, linkBurst),
 		hashing: make(chan struct{}, hashingAtOnce), signing: make(chan struct{}, 1),
 	}
-	s.eventLog, s.rules, s.reading = deps.Events, deps.Rules, make(chan struct{}, readsOfEvents)
+	s.eventLog, s.rules, s.reading = deps.Events, deps.Rules, newTurns("events are being read", readsOfEvents, personsReads)
+	s.filing = newTurns("files are being made", filesAtOnce, personsFiles)
 	if s.eventLog != nil && s.rules == nil {
 		return nil, errNoRules
 	}

@@ -12,6 +12,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"github.com/tributary-io/tributary/sdk/core"
 )
 
 // families parses what a service answers to Prometheus.
@@ -28,7 +30,7 @@ func families(t *testing.T, page string) map[string]*dto.MetricFamily {
 // labelsOf names every label that our metrics may have, and the most values that
 // one may take: more would mean that a client can choose them.
 var labelsOf = map[string]int{
-	"route": 60, "method": 8, "status": 60, "code": 40, "outcome": 10, "topic": 5, "partition": 1024, "what": 4,
+	"route": 60, "method": 8, "status": 60, "code": 40, "outcome": 10, "topic": 5, "partition": 1024, "what": 4, "reason": len(core.Dropped{}),
 }
 
 func TestMetricsKeepPrometheusConventions(t *testing.T) {

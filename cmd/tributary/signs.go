@@ -49,7 +49,8 @@ func newSigns() *cobra.Command {
 		})
 	cmd.Long = `Show what is unusual in a store's orders: a coupon that spreads, links that are
 opened after the checkout has begun, links that nothing proves, one buyer of many
-orders, many buyers of one place or network with one code. A sign says what was
+orders, many buyers of one place or network with one code, visits that are received
+after the order, that show no page, or that come from one network. A sign says what was
 seen, how often it is seen otherwise, since when, and what it cost. It changes
 nothing: you decide. docs/signs.md has the rules.`
 	cmd.Flags().IntVar(&days, "days", 90, "how many days to look at, up to today")

@@ -22,7 +22,8 @@ func (x *Index) Seal(c facts.Case, now time.Time) facts.Seal {
 	for _, k := range j.keys {
 		path.Keys = append(path.Keys, facts.SealedKey{Kind: k.Kind, Hub: k.hub, Visitors: k.visitors})
 	}
-	path.Models = sealed(newestClaimed(x.arrivals(order, j.visitors, allEvents)))
+	found, inCheckout := x.arrivals(order, j.visitors, allEvents)
+	path.Models = sealed(withoutFlood(found, inCheckout, nil))
 	if !path.PaidAsModels {
 		path.Paid = sealed(x.arrivals(order, j.visitors, eventsProvenBy(j)))
 	}
@@ -30,21 +31,55 @@ func (x *Index) Seal(c facts.Case, now time.Time) facts.Seal {
 		if d.Decision != commerce.EvidenceAccept {
 			continue
 		}
+		accepted, inCheckout := x.arrivals(order, j.visitors, eventsAcceptedBy(d))
 		path.Accepted = append(path.Accepted, facts.SealedDecision{
 			InfluencerID: d.InfluencerID, Rev: d.Rev,
-			Found: sealed(newestClaimed(x.arrivals(order, j.visitors, eventsAcceptedBy(d)))),
+			Found: sealed(withoutFlood(accepted, inCheckout, func(t Touch) bool {
+				x.match(&t, order.Order)
+				return t.InfluencerID == d.InfluencerID
+			})),
 			Alone: sealed(x.arrivals(order, acceptedAlone(d), namedEvents)),
 		})
 	}
 	return facts.Seal{OrderID: order.OrderID, SealedAt: now.UTC(), Path: path}
 }
 
-// newestClaimed returns the touches of proven visitors, and of the others the newest twice
-// claimedTouches: so many are enough for claimedTouches of them after a click and its
-// landing have become one touch. Anybody can make touches in a customer's name.
-func newestClaimed(list []Touch, inCheckout func(t *Touch) bool) ([]Touch, func(t *Touch) bool) {
+// withoutFlood leaves out of arrivals those that no outcome can count: anybody can make any
+// number of touches in a customer's name. It keeps those of proven visitors and, of the
+// others, one more than claimedTouches after merging: so it is seen that there are more. It
+// keeps as many of those that counts reports, where it is not nil. Of the arrivals that
+// became one touch it keeps the first, and one that says that it came after the checkout.
+func withoutFlood(list []Touch, inCheckout func(t *Touch) bool, counts func(t Touch) bool) ([]Touch, func(t *Touch) bool) {
 	slices.SortStableFunc(list, compareTouches)
-	kept, _ := newest(list, 2*claimedTouches)
+	into := mergedInto(list)
+	keeps := make([]bool, len(list))
+	all, counted := 0, 0
+	for i, t := range slices.Backward(list) {
+		if into[i] != i {
+			continue
+		}
+		keeps[i] = t.proven
+		if !t.proven {
+			all++
+			keeps[i] = all <= claimedTouches+1
+		}
+		if counts != nil && counts(t) {
+			counted++
+			keeps[i] = keeps[i] || counted <= claimedTouches+1
+		}
+	}
+	late := make([]bool, len(list)) // of each first one: an arrival that became it came after the checkout
+	for i := range list {           // the first ones are before those that became them
+		if first := into[i]; first != i && keeps[first] && !late[first] && inCheckout(&list[i]) {
+			keeps[i], late[first] = true, true
+		}
+	}
+	kept := make([]Touch, 0, len(list))
+	for i := range list {
+		if keeps[i] {
+			kept = append(kept, list[i])
+		}
+	}
 	return kept, inCheckout
 }
 

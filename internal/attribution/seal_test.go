@@ -2,11 +2,15 @@ package attribution
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/sdk/core"
 )
 
 // wantSameBySeal wants the outcome of a case by its seal, as it is stored, to be that by its
@@ -75,4 +79,49 @@ func TestEventsAreKeptAsLongAsOrdersReadThem(t *testing.T) {
 	f("2025-06-30 00:00:00", func(r *facts.Rules) { // its last orders are younger than ten days
 		r.Window, r.RetentionDays, r.Past = 30*day, 90, []facts.PastSettings{past(now.Add(-9*day), 335*day)}
 	})
+}
+
+// Anybody may make touches in a customer's name, also very many that become one. None of
+// them takes a touch that counts from a seal.
+func TestStrangersTakeNoTouchFromASeal(t *testing.T) {
+	t.Parallel()
+	const stranger = "0195b2c0-0000-4000-8000-000000000009"
+	flooded := func(page func(n int) string) facts.Case {
+		c := sale(nil)
+		c.Order.EmailKey = wire.Some("k1:e")
+		flood := facts.Visitor{ID: stranger}
+		for n := range 2*claimedTouches + 10 {
+			e := at(10, page(n))
+			e.EventID, e.At = fmt.Sprintf("0195b2c0-0000-7000-8000-%012d", n), start.Add(10*time.Minute+time.Duration(n)*time.Millisecond)
+			flood.Events = append(flood.Events, e)
+		}
+		c.Keys = []facts.KeyReach{{Key: facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}, Visitors: []string{shopper, stranger}, Orders: 1}}
+		c.Visitors = []facts.Visitor{{ID: shopper, Events: []facts.Event{at(0, "/?utm_campaign=ana")}}, flood}
+		return c
+	}
+	c := flooded(func(n int) string { return "/?trb_click=" + []string{"xyz.1", "xyz.2"}[n%2] })
+	if touches := len(shop(nil).Decide(c).Explanation.Touches); touches != 3 {
+		t.Fatalf("%d touches, want the shopper's and two clicks", touches)
+	}
+	pays := shop(func(r *facts.Rules) { r.Unproven = commerce.UnprovenPay })
+	if p := pays.Decide(c).Payout; p.CampaignID != "ver" {
+		t.Fatalf("%+v: want that of the clicks", p)
+	}
+	wantSameBySeal(t, "two clicks again and again", pays, c)
+	for i := range c.Visitors[1].Events { // they go on after the checkout
+		if i == claimedTouches {
+			c.Visitors[1].Events[i].Event.Event = core.InitiateCheckout
+		}
+	}
+	if p := pays.Decide(c).Payout; p.CampaignID != "" {
+		t.Fatalf("%+v: the clicks came in the checkout", p)
+	}
+	wantSameBySeal(t, "clicks before and in the checkout", pays, c)
+	c = flooded(func(n int) string { return fmt.Sprint("/?utm_campaign=beto&utm_term=", n) })
+	wantSameBySeal(t, "many touches of another", shop(nil), c)
+	c.Decisions = facts.Decisions{{InfluencerID: "ana", Decision: commerce.EvidenceAccept, Rev: 3, AcceptedAt: start.Add(24 * time.Hour)}}
+	if p := shop(nil).Decide(c).Payout; p.InfluencerID != "ana" || p.State != facts.PayoutEarned {
+		t.Fatalf("%+v", p)
+	}
+	wantSameBySeal(t, "what the merchant accepted", shop(nil), c)
 }

@@ -214,15 +214,30 @@ func clickArrival(click string, campaign wire.Campaign) arrival {
 func mergeTouches(touches []Touch) []Touch {
 	slices.SortStableFunc(touches, compareTouches)
 	var out []Touch
-	lastClick := map[string]time.Time{}
-	for _, t := range touches {
-		if t.Click != "" {
-			if at, ok := lastClick[t.Click]; ok && t.At.Sub(at) <= sessionIdle {
-				continue
-			}
-			lastClick[t.Click] = t.At
+	for i, into := range mergedInto(touches) {
+		if into == i {
+			out = append(out, touches[i])
 		}
-		out = append(out, t)
 	}
 	return out
+}
+
+// mergedInto returns, of each of the touches, the place of the one that it becomes: its own
+// where that stays. touches is ordered, oldest first.
+func mergedInto(touches []Touch) []int {
+	into := make([]int, len(touches))
+	lastClick := map[string]int{}
+	for i := range touches {
+		t := &touches[i]
+		into[i] = i
+		if t.Click == "" {
+			continue
+		}
+		if first, ok := lastClick[t.Click]; ok && t.At.Sub(touches[first].At) <= sessionIdle {
+			into[i] = first
+			continue
+		}
+		lastClick[t.Click] = i
+	}
+	return into
 }

@@ -1,5 +1,7 @@
 package commerce
 
+import "fmt"
+
 // DataSubject names a customer or a visitor, in the words of data protection laws, who is to be erased, by at least one of these.
 type DataSubject struct {
 	Email      string
@@ -39,6 +41,13 @@ func (p DataSubject) Check() (bad Violations) {
 	}
 	return bad
 }
+
+// MaxErasing bounds the erasures of a company that are not done: for each one all of the
+// company's events are looked at that name no visitor.
+const MaxErasing = 1000
+
+// ErrTooManyErasures refuses erasures beyond MaxErasing.
+var ErrTooManyErasures = fmt.Errorf("%w: %d erasures are not done yet: ask again when some are", ErrConflict, MaxErasing)
 
 // States of an erasure.
 const (

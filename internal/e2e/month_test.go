@@ -180,7 +180,7 @@ func (m *month) onboard() {
 
 // shopper is a browser window of somebody else.
 func (m *month) shopper() *rod.Page {
-	page := m.browser.MustIncognito().MustPage("").Timeout(time.Minute)
+	page := m.browser.MustIncognito().MustPage("").Timeout(3 * time.Minute)
 	m.t.Cleanup(func() { _ = page.Close() })
 	return page
 }

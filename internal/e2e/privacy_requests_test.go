@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -128,12 +129,18 @@ func (s *sender) exchange(host, text string) {
 }
 
 // sendOrders sends orders with values in the fields that are for them, and in
-// all others that take a text.
+// all others that take a text. Each order has two versions with the same values: the body
+// of an order's only version is stored with the order, not with the version.
 func (s *sender) sendOrders() {
 	p := &s.planted
+	created := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
 	send := func(header map[string]string, fields map[string]any) {
 		s.t.Helper()
-		s.postOrder(header, fields, http.StatusOK)
+		version := map[string]any{"orderId": "o-" + uuid.NewString(), "createdAt": created, "updatedAt": created}
+		maps.Copy(version, fields)
+		s.postOrder(nil, version, http.StatusOK)
+		delete(version, "updatedAt")
+		s.postOrder(header, version, http.StatusOK) // updated now
 		s.orders++
 	}
 	send(nil, map[string]any{"name": names})

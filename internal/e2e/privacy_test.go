@@ -107,7 +107,7 @@ func wantRead(t *testing.T, all []stored, s *sender) {
 	}
 	for place, want := range map[string]int64{
 		wire.TopicEvents: s.events, "public.event_fact": 3 * s.events, wire.TopicRejected: s.rejected,
-		wire.TopicCommerce: s.orders, "public.order_personal": 2, "public.idempotency": 2 * s.keyed, wire.TopicDirectory: 3, "metrics": 2,
+		wire.TopicCommerce: 2*s.orders - 1, "public.order_version": 6 * (s.orders - 1), "public.order_personal": 2, "public.idempotency": 2 * s.keyed, wire.TopicDirectory: 3, "metrics": 2,
 		"postgres.log": 1, "directory.json": 1, "output of the imports": 1,
 	} {
 		if texts[place] < want {

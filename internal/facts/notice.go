@@ -45,6 +45,7 @@ func ParseNotice(raw []byte) (Notice, error) {
 	for i := range n.Rejected {
 		r := &n.Rejected[i]
 		r.Code, r.IDs = r.Code[:min(len(r.Code), maxCode)], r.IDs[:min(len(r.IDs), core.MaxBatchEvents*wire.NoticeIDSize)]
+		r.Unnamed = min(max(r.Unnamed, 0), core.MaxBatchEvents)
 	}
 	n.Numbers = n.Numbers[:min(len(n.Numbers), core.MaxBatchEvents)]
 	if n.Dropped != nil {

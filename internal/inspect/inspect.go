@@ -10,10 +10,15 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+
+	"golang.org/x/net/idna"
 
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
@@ -135,11 +140,45 @@ func Mark(id string) string {
 
 // pageOf is the host and the path of a page. A query may name people.
 func pageOf(p wire.Page) string {
-	u, err := url.Parse(p.URL)
-	if err != nil || u.Host == "" {
-		return p.Path
+	if place := Place(p.URL); place != "" {
+		return place
 	}
-	return u.Host + u.EscapedPath()
+	return p.Path
+}
+
+// Place is the host and the path of an address, in ASCII: a letter that looks like another
+// one makes another name. Empty: it has no host.
+func Place(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	host, err := idna.ToASCII(u.Host)
+	if err != nil {
+		host = url.PathEscape(u.Host)
+	}
+	return host + u.EscapedPath()
+}
+
+// Visible is a text of somebody else's with its invisible characters written out, "\u202e":
+// those that change the direction of what is behind them, and those that make two texts
+// look like one.
+func Visible(text string) string {
+	hidden := func(r rune) bool {
+		return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp))
+	}
+	if !strings.ContainsFunc(text, hidden) {
+		return text
+	}
+	var out strings.Builder
+	for _, r := range text {
+		if hidden(r) {
+			fmt.Fprintf(&out, `\u%04x`, r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
 }
 
 // membersOf are the names of the members of a payload.

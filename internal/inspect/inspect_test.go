@@ -94,3 +94,30 @@ func TestNobodyIsShown(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// Anybody may write what is shown: a text does not turn what is behind it around, and a
+// host that looks like the shop's is another one.
+func TestATextShowsWhatItIs(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Ana Prado": "Ana Prado", "São João ❤": "São João ❤", "": "", "{\n\t}": "{\n\t}",
+		"gpj.\u202eexe": `gpj.\u202eexe`, "Ana\u200b Prado": `Ana\u200b Prado`, "a\x1b[2J\u2028b": `a\u001b[2J\u2028b`, "\u2066x\u2069": `\u2066x\u2069`, "\U000e0041": `\ue0041`,
+	} {
+		if got := inspect.Visible(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	for address, want := range map[string]string{
+		"https://loja.example.com/p/a?x=1":     "loja.example.com/p/a",
+		"https://lоja.example.com:8443/p/ção":  "xn--lja-sed.example.com:8443/p/%C3%A7%C3%A3o",
+		"https://a@b.example.com/":             "b.example.com/",
+		"https://\u202eloja.example.com/":      "xn--loja-ud7a.example.com/",
+		"https://" + strings.Repeat("é", 5000): "",
+		"/p/a":                                 "",
+	} {
+		got := inspect.Place(address)
+		if strings.ContainsFunc(got, func(r rune) bool { return r >= 0x80 }) || want != "" && got != want || strings.HasPrefix(address, "/") && got != "" {
+			t.Errorf("%q: %q, want %q", address, got, want)
+		}
+	}
+}

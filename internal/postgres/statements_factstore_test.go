@@ -228,6 +228,7 @@ func erasePerson(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.ErasedUntil(ctx, company, [][]byte{{1}})),
 		second(tx.OrdersToSeal(ctx, company, e, 10)),
 		second(tx.QueueAround(ctx, company, e, facts.Cause{Kind: facts.CauseSeal})), errVisitor,
+		second(tx.QueueHubs(ctx, company, "v", facts.Cause{Kind: facts.CauseSeal})),
 		second(tx.EventsUntil(ctx, company, "v", facts.EventCursor{}, noon, 10)), errUnread,
 		tx.DeleteEvents(ctx, company, []facts.Event{{ID: uuid.Nil}}),
 		tx.EraseSightings(ctx, company, e, visitor),

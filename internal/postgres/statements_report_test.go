@@ -6,10 +6,12 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/postgres/sqlrules"
 	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
@@ -61,8 +63,7 @@ func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
 			must(err)
 		}
 	}
-	_, err = db.Signs(ctx, company, day, day)
-	must(err)
+	signStatements(t, fix, day)
 	_, err = db.Statements(ctx, company, commerce.StatementFilter{}, commerce.StatementCursor{}, 10)
 	must(err)
 	const id = "019cd7a4-2e00-7000-8000-000000000001"
@@ -90,5 +91,20 @@ func mustOf(t *testing.T) func(err error, want ...error) {
 				t.Fatalf("%v, want %v", err, w)
 			}
 		}
+	}
+}
+
+// signStatements puts an order by an influencer's visit of which only an e-mail leads to
+// the visitor: for its sign the event and the visitor's page views are read.
+func signStatements(t *testing.T, fix *reporttest.Fixture, day string) {
+	company, created := fix.Store.Live.CompanyID, time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	const eventID = "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b3"
+	ana := fix.Influencer(company, "Ana Prado")
+	fix.Came(wire.Event{CompanyID: company, EventID: eventID, Event: "PAGE_VIEW", Timestamp: created, ReceivedAt: created, VisitorID: "v"})
+	fix.Put(reporttest.Order{CompanyID: company, ID: "2", CreatedAt: created, TotalMinor: 100, InfluencerID: ana, Evidence: commerce.EvidenceLink,
+		Explanation: facts.Explanation{Touches: []facts.ExplainedTouch{{ID: eventID, InfluencerID: ana, MatchedBy: string(facts.KeyEmail)}}}})
+	report, err := fix.DB.Signs(t.Context(), company, day, day)
+	if err != nil || report.Orders == 0 {
+		t.Fatalf("%+v, %v", report, err)
 	}
 }

@@ -10,34 +10,42 @@ const (
 // knows influencers by name only, so it cannot be known whether the buyer is the
 // influencer.
 func sameBuyer(sales []Sale, buyers []string) []Sign {
+	return most(sales, SameBuyer, buyerOrders, buyerPoints, func(i int) (string, bool) { return buyers[i], true })
+}
+
+// most finds influencers of whose orders a large part is of one group, compared with
+// the largest groups of others. groupOf returns the group of a sale, "" for none, and
+// whether the sale counts.
+func most(sales []Sale, kind Kind, atLeast, points int, groupOf func(i int) (group string, counts bool)) []Sign {
 	orders := map[string]int{}                // by influencer
-	bought := map[string]map[string][]*Sale{} // by influencer and buyer
+	groups := map[string]map[string][]*Sale{} // by influencer and group
 	for i := range sales {
 		s := &sales[i]
-		if s.Influencer == "" {
+		group, counts := groupOf(i)
+		if s.Influencer == "" || !counts {
 			continue
 		}
 		orders[s.Influencer]++
-		if bought[s.Influencer] == nil {
-			bought[s.Influencer] = map[string][]*Sale{}
+		if groups[s.Influencer] == nil {
+			groups[s.Influencer] = map[string][]*Sale{}
 		}
-		if buyers[i] != "" {
-			bought[s.Influencer][buyers[i]] = append(bought[s.Influencer][buyers[i]], s)
+		if group != "" {
+			groups[s.Influencer][group] = append(groups[s.Influencer][group], s)
 		}
 	}
-	rates, most := map[string]Rate{}, map[string][]*Sale{}
-	for influencer, byBuyer := range bought {
-		for _, buyer := range sortedKeys(byBuyer) {
-			if len(byBuyer[buyer]) > len(most[influencer]) {
-				most[influencer] = byBuyer[buyer]
+	rates, largest := map[string]Rate{}, map[string][]*Sale{}
+	for influencer, of := range groups {
+		for _, group := range sortedKeys(of) {
+			if len(of[group]) > len(largest[influencer]) {
+				largest[influencer] = of[group]
 			}
 		}
-		rates[influencer] = Rate{len(most[influencer]), orders[influencer]}
+		rates[influencer] = Rate{len(largest[influencer]), orders[influencer]}
 	}
 	var found []Sign
-	names, usual := outstanding(rates, buyerPoints, func(r Rate) bool { return r.Count >= buyerOrders })
+	names, usual := outstanding(rates, points, func(r Rate) bool { return r.Count >= atLeast })
 	for _, name := range names {
-		found = append(found, sign(SameBuyer, name, rates[name], usual, most[name]))
+		found = append(found, sign(kind, name, rates[name], usual, largest[name]))
 	}
 	return found
 }

@@ -15,6 +15,10 @@ func (s *Sale) Explain(touches []facts.ExplainedTouch) {
 		if t.InfluencerID == "" {
 			continue
 		}
+		if t.InfluencerID == s.Influencer {
+			by := facts.KeyKind(t.MatchedBy)
+			s.Last = Last{EventID: t.ID, ByIdentity: by == facts.KeyCustomer || by == facts.KeyEmail || by == facts.KeyPhone}
+		}
 		s.Touches = append(s.Touches, Touch{
 			Influencer:    t.InfluencerID,
 			AfterCheckout: t.Reason == facts.ReasonAfterCheckout.Words(),

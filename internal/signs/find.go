@@ -18,5 +18,6 @@ func Find(sales []Sale) []Sign {
 		sameBuyer(sales, buyers),
 		shared(sales, buyers, SharedPlace, func(s *Sale) string { return s.Place }),
 		shared(sales, buyers, SharedNetwork, func(s *Sale) string { return s.Network }),
+		visitSigns(sales), // after the order, no page views, one network
 	)
 }

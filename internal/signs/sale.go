@@ -15,6 +15,8 @@ type Sale struct {
 	Influencer string  // id of who is paid, or waits; "": nobody
 	Code       string  // the coupon that decided for Influencer, folded; "": none did
 	Touches    []Touch // of influencers, each within the window before the order
+	Last       Last    // the newest of Influencer's touches
+	Visit      *Visit  // what the event of Last tells; nil: there is none, or it is removed by age
 	Source     string  // where the last visit that was not direct came from; "": unknown
 
 	Buyers  []string // digests of what names the buyer: customer, e-mail, phone
@@ -27,6 +29,12 @@ type Touch struct {
 	Influencer    string // id
 	AfterCheckout bool   // the visitor had begun the checkout
 	Proven        bool   // something that a stranger cannot make shows that it was the buyer
+}
+
+// Last is an influencer's newest touch before an order.
+type Last struct {
+	EventID    string // "": there is none; of the order's own UTM values it is no id of an event
+	ByIdentity bool   // only a customer id, e-mail or phone leads from the order to its visitor
 }
 
 // touched reports whether the sale has a touch of its influencer.
@@ -50,6 +58,9 @@ const (
 	SharedPlace   Kind = "shared_place"   // many buyers of one postal code use one code
 	SharedNetwork Kind = "shared_network" // many buyers of one network use one code
 	Unproven      Kind = "unproven"       // nothing proves that the buyers came by the influencer's links
+	AfterOrder    Kind = "after_order"    // visits by the influencer are received when the order is made
+	NoPageViews   Kind = "no_page_views"  // visitors tell the buyer's identity, but look at no page
+	OneNetwork    Kind = "one_network"    // many visits by the influencer come from one network
 )
 
 // Rate is a part of a whole.

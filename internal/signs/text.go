@@ -18,6 +18,12 @@ func (s *Sign) Text(name string) string {
 		return fmt.Sprintf("%d of %d buyers of one postal code used code %s of %s; elsewhere %d of %d did.", seen.Count, seen.Of, s.Code, name, usual.Count, usual.Of)
 	case SharedNetwork:
 		return fmt.Sprintf("%d of %d buyers in one network used code %s of %s; elsewhere %d of %d did.", seen.Count, seen.Of, s.Code, name, usual.Count, usual.Of)
+	case AfterOrder:
+		return fmt.Sprintf("In %d of %d orders the visit by %s was received after the order had been made; with other influencers in %d of %d.", seen.Count, seen.Of, name, usual.Count, usual.Of)
+	case NoPageViews:
+		return fmt.Sprintf("In %d of %d orders the visitor by %s gave the buyer's identity, but looked at no page; with other influencers in %d of %d.", seen.Count, seen.Of, name, usual.Count, usual.Of)
+	case OneNetwork:
+		return fmt.Sprintf("In %d of %d orders the visit by %s came from one network; with other influencers the network with the most had %d of %d.", seen.Count, seen.Of, name, usual.Count, usual.Of)
 	}
 	return string(s.Kind)
 }

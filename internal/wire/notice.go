@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"slices"
 	"time"
 )
 
@@ -26,8 +27,9 @@ func IsNotice(value []byte) bool { return bytes.HasPrefix(value, []byte(`{"notic
 
 // NoticeRejected are the events of a request that the edge rejected for one reason.
 type NoticeRejected struct {
-	Code string `json:"code"`
-	IDs  []byte `json:"ids"` // NoticeIDSize bytes for each event; the same where it is sent again
+	Code    string `json:"code"`
+	IDs     []byte `json:"ids,omitempty"`     // NoticeIDSize bytes for each event with an id; the same where it is sent again
+	Unnamed int64  `json:"unnamed,omitempty"` // events without an id that can be read: nothing tells them apart
 }
 
 // NoticeNumber is the number of a rejected event.
@@ -46,13 +48,16 @@ type NoticeDropped struct {
 	Stream string           `json:"stream,omitempty"` // of the batch's events, as in Event
 }
 
-// Reject adds a rejected event.
+// Reject adds a rejected event. One without an id has nil.
 func (n *Notice) Reject(code string, id []byte) {
-	for i := range n.Rejected {
-		if n.Rejected[i].Code == code {
-			n.Rejected[i].IDs = append(n.Rejected[i].IDs, id...)
-			return
-		}
+	i := slices.IndexFunc(n.Rejected, func(r NoticeRejected) bool { return r.Code == code })
+	if i < 0 {
+		i = len(n.Rejected)
+		n.Rejected = append(n.Rejected, NoticeRejected{Code: code})
 	}
-	n.Rejected = append(n.Rejected, NoticeRejected{Code: code, IDs: id})
+	if r := &n.Rejected[i]; id == nil {
+		r.Unnamed++
+	} else {
+		r.IDs = append(r.IDs, id...)
+	}
 }

@@ -144,14 +144,14 @@ func (t Tx) acceptedEvents(ctx context.Context, companyID string, d *facts.Decis
 		return nil
 	}
 	rows, err := t.tx.Query(ctx, `
-		select `+storedColumns+` from unnest(@ids::uuid[]) as i (id)
+		select `+StoredColumns+` from unnest(@ids::uuid[]) as i (id)
 		join event_fact f on f.company_id = @company_id and f.event_id = i.id and f.visitor is not null and f.class > 0`,
 		pgx.NamedArgs{"company_id": companyID, "ids": ids})
 	if err != nil {
 		return err
 	}
 	var s facts.StoredEvent
-	_, err = pgx.ForEachRow(rows, into(&s), func() error {
+	_, err = pgx.ForEachRow(rows, Into(&s), func() error {
 		e, err := s.Read()
 		if err != nil {
 			return fmt.Errorf("an accepted event: %w", err)
@@ -162,11 +162,11 @@ func (t Tx) acceptedEvents(ctx context.Context, companyID string, d *facts.Decis
 	return err
 }
 
-// storedColumns are the columns of event_fact f of which a decision reads an event.
-const storedColumns = "f.company_id, f.event_id, f.name, f.visitor, f.at, f.record"
+// StoredColumns are the columns of event_fact f of which a decision reads an event.
+const StoredColumns = "f.company_id, f.event_id, f.name, f.visitor, f.at, f.record"
 
-// into is where storedColumns are read into.
-func into(s *facts.StoredEvent) []any {
+// Into is where StoredColumns are read into.
+func Into(s *facts.StoredEvent) []any {
 	return []any{&s.CompanyID, (*[16]byte)(&s.EventID), &s.Name, &s.Visitor, &s.At, &s.Record}
 }
 
@@ -396,18 +396,18 @@ var readEvents = `
 	select p.n, e.*
 	from ` + requestRows.Unnest("p") + `
 	cross join lateral (
-		select ` + firstID("min(s.first_hour)") + ` as first_id, ` + firstID("max(s.last_hour) + 1") + ` as end_id
+		select ` + FirstID("min(s.first_hour)") + ` as first_id, ` + FirstID("max(s.last_hour) + 1") + ` as end_id
 		from sighting s
 		where s.company_id = @company_id and s.kind = any(@own_kinds) and s.key = p.visitor and s.visitor = p.visitor
 			and s.slot between p.events_day and p.last_day) m
 	cross join lateral (
-		select ` + storedColumns + ` from event_fact f
+		select ` + StoredColumns + ` from event_fact f
 		where f.company_id = @company_id and f.visitor = p.visitor and f.at between p.events_from and p.events_until
 			and f.event_id >= m.first_id and f.event_id < m.end_id and f.class > 0
 		order by f.at desc, f.event_id desc limit @most_events) e`
 
-// firstID returns the SQL of facts.FirstID of an hour since 1970.
-func firstID(hour string) string {
+// FirstID returns the SQL of facts.FirstID of an hour since 1970.
+func FirstID(hour string) string {
 	return `(lpad(to_hex((` + hour + `)::bigint * 3600000), 12, '0') || repeat('0', 20))::uuid`
 }
 
@@ -453,17 +453,17 @@ var readArrivals = `
 	select p.n, e.*
 	from ` + olderRows.Unnest("p") + `
 	cross join lateral (
-		select ` + storedColumns + ` from event_fact f
+		select ` + StoredColumns + ` from event_fact f
 		where f.company_id = @company_id and f.visitor = p.visitor and f.class = 2 and f.visitor is not null
 			and f.at between p.events_from and p.events_until and (f.at, f.event_id) <= (p.events_until, p.until_id)
 		order by f.at desc, f.event_id desc limit @most_events) e`
 
 // addEvents adds the events of rows to their visitors: a number of a visitor, and
-// storedColumns.
+// StoredColumns.
 func addEvents(rows pgx.Rows, visitors []*facts.Visitor) error {
 	var n int32
 	var s facts.StoredEvent
-	_, err := pgx.ForEachRow(rows, append([]any{&n}, into(&s)...), func() error {
+	_, err := pgx.ForEachRow(rows, append([]any{&n}, Into(&s)...), func() error {
 		e, err := s.Read()
 		if err != nil {
 			return fmt.Errorf("an event of a visitor: %w", err)

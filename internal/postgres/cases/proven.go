@@ -22,7 +22,7 @@ func readBy(source string) string {
 	select 0 as n, e.*
 	from unnest(@values::bytea[]) as v (value)
 	cross join lateral (
-		select ` + storedColumns + ` from event_fact f
+		select ` + StoredColumns + ` from event_fact f
 		where f.company_id = @company_id and f.visitor = @visitor and ` + source + ` = v.value
 			and f.at between @events_from and @events_until and f.class > 0
 		order by f.at desc, f.event_id desc limit @most_events) e`
@@ -36,7 +36,7 @@ var (
 )
 
 const readKeyed = `
-	select 0 as n, ` + storedColumns + ` from event_fact f
+	select 0 as n, ` + StoredColumns + ` from event_fact f
 	where f.company_id = @company_id and f.visitor = @visitor and f.sources[4] is not null
 		and f.at between @events_from and @events_until and f.class > 0
 	order by f.at desc, f.event_id desc limit @most_events`

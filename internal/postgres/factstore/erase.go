@@ -290,6 +290,17 @@ func (t *Tx) QueueAround(ctx context.Context, companyID string, e *facts.Erasure
 		where not exists (select from seal s where s.company_id = @company_id and s.order_id = a.order_id)`, argsOf(companyID, e, pgx.NamedArgs{"cause": cause.String()}))
 }
 
+// QueueHubs queues the orders without a seal around which a key that a visitor was seen with
+// has too many visitors (hub 2): once its sightings are removed, nothing finds them.
+func (t *Tx) QueueHubs(ctx context.Context, companyID, visitor string, cause facts.Cause) (int, error) {
+	return t.queue(ctx, companyID, `
+		select distinct r.company_id, r.order_id, @cause::text as cause
+		from sighting s join order_key r on r.company_id = s.company_id and r.kind = s.kind and r.key = s.key and r.hub = 2
+		where s.company_id = @company_id and s.visitor = @visitor and s.kind <> 3 and s.kind <> 10 and r.company_id = @company_id
+			and not exists (select from seal a where a.company_id = @company_id and a.order_id = r.order_id)`,
+		pgx.NamedArgs{"company_id": companyID, "visitor": packed.ID(visitor), "cause": cause.String()})
+}
+
 // NextErasedVisitor returns a visitor of the person whose events are not removed yet; false
 // where there is none.
 func (t *Tx) NextErasedVisitor(ctx context.Context, companyID string, e *facts.Erasure) (v facts.ErasedVisitor, found bool, err error) {

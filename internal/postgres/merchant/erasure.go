@@ -32,7 +32,8 @@ const saltBytes = 32
 
 // AskErasure asks to erase the person whom keyed hashes name. kinds are the names of what
 // was given. Where the same is asked for already and not done, that erasure is returned. The
-// processor does it. Neither the record on Kafka nor the audit log says who it is.
+// processor does it. Neither the record on Kafka nor the audit log says who it is. Where as
+// many erasures wait as may, it is commerce.ErrTooManyErasures.
 func (s *Store) AskErasure(ctx context.Context, author commerce.Author, kinds []string, keys []facts.Key, random io.Reader) (e commerce.Erasure, err error) {
 	keys = slices.Clone(keys)
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
@@ -43,6 +44,9 @@ func (s *Store) AskErasure(ctx context.Context, author commerce.Author, kinds []
 		}
 		e, err = waitingErasure(ctx, tx, author.CompanyID, kinds, keys)
 		if !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		if err := roomForErasure(ctx, tx, author.CompanyID); err != nil {
 			return err
 		}
 		id, err := uuid.NewRandomFromReader(random)
@@ -74,6 +78,19 @@ func (s *Store) AskErasure(ctx context.Context, author commerce.Author, kinds []
 		return e, fmt.Errorf("postgres: ask for an erasure: %w", err)
 	}
 	return e, nil
+}
+
+// roomForErasure refuses one more erasure where commerce.MaxErasing are not done. The
+// company's row is locked.
+func roomForErasure(ctx context.Context, tx pgx.Tx, companyID string) error {
+	var waiting int
+	if err := tx.QueryRow(ctx, `select count(*) from erasure where company_id = $1 and done_at is null`, companyID).Scan(&waiting); err != nil {
+		return err
+	}
+	if waiting >= commerce.MaxErasing {
+		return commerce.ErrTooManyErasures
+	}
+	return nil
 }
 
 // waitingErasure returns the erasure of the same keys that has not begun, and

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -396,9 +397,10 @@ func (s *Store) AuditLog(ctx context.Context, companyID, before, action string, 
 }
 
 // subjectNames returns the names of what entries name by id: influencers, also those of
-// agreements and statements, campaigns, and the e-mails of people.
+// agreements and statements, campaigns, and the e-mails of people. An order's id is the
+// merchant's own text: nothing is looked up by it.
 func (s *Store) subjectNames(ctx context.Context, companyID string, list []commerce.AuditEntry) (map[string]string, error) {
-	var ids, texts []string
+	var ids, texts, people []string
 	add := func(text string) {
 		if commerce.IsUUID(text) {
 			ids = append(ids, text)
@@ -412,7 +414,12 @@ func (s *Store) subjectNames(ctx context.Context, companyID string, list []comme
 			CampaignID   string `json:"campaign_id"`
 		}
 		_ = json.Unmarshal([]byte(e.Detail), &detail) // other details have no names
-		add(e.Subject)
+		switch {
+		case strings.HasPrefix(e.Action, "person.") && commerce.IsUUID(e.Subject): // the program wrote it
+			people = append(people, e.Subject)
+		case !strings.HasPrefix(e.Action, "order."):
+			add(e.Subject)
+		}
 		add(detail.InfluencerID)
 		texts = append(texts, detail.CampaignID)
 	}
@@ -430,8 +437,8 @@ func (s *Store) subjectNames(ctx context.Context, companyID string, list []comme
 		select array[statement_id::text, i.name] from statement t join influencer i on i.company_id = t.company_id and i.influencer_id = t.influencer_id
 		where t.company_id = @company_id and t.statement_id = any(@ids::uuid[])
 		union all
-		select array[person_id::text, email] from person where person_id = any(@ids::uuid[])`,
-		pgx.NamedArgs{"company_id": companyID, "ids": notNil(ids), "texts": notNil(texts)})
+		select array[person_id::text, email] from person where person_id = any(@people::uuid[])`,
+		pgx.NamedArgs{"company_id": companyID, "ids": notNil(ids), "texts": notNil(texts), "people": notNil(people)})
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return nil, err
 	}

@@ -93,6 +93,9 @@ func (r *Reader) Signs(ctx context.Context, companyID, from, to string) (*signs.
 				}
 				sales = append(sales, sale)
 			}
+			if err := visits(ctx, tx, companyID, sales[len(sales)-len(page):]); err != nil {
+				return err
+			}
 			if len(page) < signPage {
 				return nil
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/signs"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // touchBy is one touch of an influencer in an explanation.
@@ -118,4 +119,72 @@ func TestSignsKnowPlaces(t *testing.T) {
 	if err != nil || len(report.Signs) != 1 || report.Signs[0].Kind != signs.SharedPlace || report.Signs[0].Observed != (signs.Rate{Count: 8, Of: 8}) {
 		t.Errorf("%+v, %v", report, err)
 	}
+}
+
+// Of an influencer's newest visit the stored event tells when it was received, whether its
+// visitor looked at a page, and from which network it came.
+func TestSignsReadTheEventsOfVisits(t *testing.T) {
+	t.Parallel()
+	f := reporttest.New(t)
+	company := f.Store.Live.CompanyID
+	at := time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
+	n := 0
+	// sell puts orders by an influencer's visit a day before, of which a person's event is
+	// stored. change alters that event and may add others.
+	sell := func(name string, orders int, by facts.KeyKind, change func(e *wire.Event)) {
+		t.Helper()
+		id := f.Influencer(company, name)
+		for range orders {
+			n++
+			o := reporttest.Order{CompanyID: company, ID: fmt.Sprintf("o%03d", n), CreatedAt: at.Add(time.Duration(n) * time.Minute), TotalMinor: 10_000, CommissionMinor: 1_000,
+				State: "earned", Evidence: commerce.EvidenceLink, EmailKey: fmt.Sprint("k1:", n), InfluencerID: id}
+			visit := wire.Event{CompanyID: company, EventID: eventID(o.CreatedAt, n), Event: "PAGE_VIEW", Timestamp: o.CreatedAt.Add(-24 * time.Hour), VisitorID: fmt.Sprintf("0195b2c0-0000-4000-8000-%012d", n),
+				ReceivedAt: o.CreatedAt.Add(-24*time.Hour + time.Second), NetKey: fmt.Sprint("net", n), Trust: wire.TrustOpen, Via: wire.ViaJS}
+			explanation := touchBy(id, name, "")
+			explanation.Touches[0].ID, explanation.Touches[0].MatchedBy = visit.EventID, string(by)
+			o.Explanation = explanation
+			if change != nil {
+				change(&visit)
+			}
+			f.Put(o)
+			f.Came(visit)
+		}
+	}
+	sell("Honest", 60, facts.KeyCart, nil)
+	sell("Logged in", 20, facts.KeyEmail, nil)
+	sell("Late", 8, facts.KeyCart, func(e *wire.Event) { e.ReceivedAt = e.ReceivedAt.Add(25 * time.Hour) })
+	sell("Backend", 8, facts.KeyCart, func(e *wire.Event) { e.ReceivedAt, e.Trust = e.ReceivedAt.Add(26*time.Hour), wire.TrustKey })
+	sell("Claims", 8, facts.KeyEmail, func(e *wire.Event) { e.Event = "LOG_IN" })
+	sell("Proven", 8, facts.KeyCart, func(e *wire.Event) { e.Event = "LOG_IN" })
+	sell("Looks later", 8, facts.KeyPhone, func(e *wire.Event) {
+		page := *e
+		page.EventID, page.Timestamp, page.ReceivedAt = eventID(e.Timestamp, n+1_000), e.Timestamp.Add(time.Hour), e.ReceivedAt.Add(time.Hour)
+		f.Came(page)
+		e.Event = "LOG_IN"
+	})
+	sell("Farm", 12, facts.KeyCart, func(e *wire.Event) { e.NetKey = "farm" })
+
+	report, err := f.DB.Signs(t.Context(), company, "2026-03-01", "2026-03-31")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range report.Signs {
+		got = append(got, fmt.Sprintf("%s %s %v %v %d %v", s.Kind, report.Names[s.Influencer], s.Observed, s.Usual, len(s.Orders), s.Costs))
+	}
+	want := []string{
+		"after_order Late {8 8} {0 124} 8 [{BRL 8000 80000}]",
+		"no_page_views Claims {8 8} {0 124} 8 [{BRL 8000 80000}]",
+		"one_network Farm {12 12} {6 112} 12 [{BRL 12000 120000}]",
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got\n%q\nwant\n%q", got, want)
+	}
+}
+
+// eventID is a UUIDv7 of an instant.
+func eventID(at time.Time, n int) string {
+	id := facts.FirstID(at)
+	id[6], id[8], id[14], id[15] = 0x70, 0x80, byte(n>>8), byte(n)
+	return id.String()
 }

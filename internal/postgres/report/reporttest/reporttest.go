@@ -108,6 +108,31 @@ func (f *Fixture) StoredEvent(companyID, eventID string) {
 	f.storeEvent(companyID, eventID, "PAGE_VIEW", time.Now())
 }
 
+// Came stores events as the processor does, with which keys their visitors were seen.
+func (f *Fixture) Came(events ...wire.Event) {
+	f.t.Helper()
+	for i := range events {
+		raw, err := json.Marshal(&events[i])
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		e, err := facts.ParseEvent(raw)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		e.Pack()
+		list := []facts.Event{e}
+		if err := factstore.New(f.db).Transact(context.Background(), func(tx *factstore.Tx) error {
+			if _, err := tx.InsertEvents(context.Background(), e.CompanyID, list); err != nil {
+				return err
+			}
+			return tx.WidenSightings(context.Background(), e.CompanyID, facts.Sightings(list))
+		}); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+}
+
 func (f *Fixture) storeEvent(companyID, eventID, name string, at time.Time) {
 	f.t.Helper()
 	f.exec(`insert into event_fact (company_id, event_id, class, name, at, record) values (@company_id, @event_id, 1, @name, @at, '')`,
