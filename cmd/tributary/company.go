@@ -71,7 +71,7 @@ const mostCompanies = 10_000
 func newCompanyList() *cobra.Command {
 	var database postgresFlags
 	cmd := &cobra.Command{
-		Use: "list", Short: "List stores and their companies", Args: cobra.NoArgs,
+		Use: "list", Short: "List stores and their companies", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			db, err := database.open(cmd.Context())
 			if err != nil {

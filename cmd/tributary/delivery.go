@@ -36,7 +36,7 @@ func newDelivery() *cobra.Command {
 	var how listing
 	var days int
 	var sources bool
-	cmd := companyCommand("delivery", "Show what became of the events that were sent", cobra.NoArgs,
+	cmd := companyCommand("delivery", "Show what became of the events that were sent", noArguments,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) error {
 			if days < 1 || days > reports.MaxDays {
 				return fmt.Errorf("--days must be from 1 to %d", reports.MaxDays)

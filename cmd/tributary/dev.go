@@ -27,7 +27,7 @@ data. While all of it is ready, DIR/dev.json holds what a program needs.
 
 It is for trying out, demos and tests. For real use, run edge, admin and
 processor against an Apache Kafka and a PostgreSQL of your own.`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if config.Log, err = logging.logger(cmd); err != nil {
 				return err

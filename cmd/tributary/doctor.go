@@ -37,7 +37,7 @@ func newDoctor() *cobra.Command {
 What no flag or variable tells of is left out, and it says so: in the container
 of an edge, doctor checks what that edge needs. Nothing is changed. Exit status 1
 when something fails.`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			var wrong problems
 			e.dsn = database.dsn

@@ -30,7 +30,7 @@ A running processor does it, once this is published by a running admin. A store 
 companies, live and sandbox: each is asked on its own.`,
 		Example: `  tributary erase --company c_… --email ana@example.com
   tributary erase --company c_… --customer 4711 --phone '+55 11 98765-4321'`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var wrong problems
 			if company == "" {

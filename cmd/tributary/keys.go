@@ -65,7 +65,7 @@ func newKeysCreate() *cobra.Command {
 
 func newKeysList() *cobra.Command {
 	var asJSON bool
-	cmd := companyCommand("list", "List a company's API keys", cobra.NoArgs,
+	cmd := companyCommand("list", "List a company's API keys", noArguments,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) error {
 			const most = 1000
 			keys, err := db.ListAPIKeys(ctx, company, most)

@@ -133,6 +133,14 @@ func oneArgument(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("give one argument, not %d: %s", len(args), cmd.UseLine())
 }
 
+// noArguments lets a command run without arguments alone.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s takes no argument: what is %q?", cmd.CommandPath(), args[0])
+}
+
 // version returns the module's version, and its commit if that is known.
 func version(info *debug.BuildInfo, ok bool) string {
 	if !ok {

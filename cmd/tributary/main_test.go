@@ -120,6 +120,7 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 	f("give one argument, not 0: tributary explain ORDER_ID", "explain")
 	f("unknown command", "import", "bogus")
 	f("unknown command", "keys", "bogus")
+	f(`tributary erase takes no argument: what is "ana@example.com"?`, "erase", "ana@example.com")
 	f("did you mean show?", "company", "shwo")
 	f("there are create, list, ", "person", "zzzzzz")
 	f("keys needs a command: create, list, ", "keys")

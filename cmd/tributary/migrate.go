@@ -22,7 +22,7 @@ func newMigrate() *cobra.Command {
 events.v1 and commerce.v1 get the same number of partitions, for life: one
 processor owns the same partition of both. A cluster whose counts differ is
 refused.`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var wrong problems
 			dsn, err := database.require()

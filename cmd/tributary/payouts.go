@@ -30,7 +30,7 @@ func sumOf(minor decimal.Decimal, currency string) commerce.Sum {
 
 func newPayouts() *cobra.Command {
 	var how listing
-	cmd := companyCommand("payouts", "Show what each influencer has: expected, in review, held, payable and paid", cobra.NoArgs,
+	cmd := companyCommand("payouts", "Show what each influencer has: expected, in review, held, payable and paid", noArguments,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) error {
 			_, today, err := db.Today(ctx, company, time.Now())
 			if err != nil {

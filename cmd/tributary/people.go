@@ -17,7 +17,7 @@ const mostPeople = 10_000
 
 func newPersonList() *cobra.Command {
 	var asJSON bool
-	cmd := companyCommand("list", "List who may log in to a store", cobra.NoArgs,
+	cmd := companyCommand("list", "List who may log in to a store", noArguments,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) error {
 			c, err := db.Company(ctx, company)
 			if err != nil {

@@ -26,7 +26,7 @@ func newProcessor() *cobra.Command {
 		Long: `Run the processor. It needs Kafka and PostgreSQL. As many may run as events.v1
 has partitions: each partition has one owner, and what an owner had not
 committed when it died is done by the next.`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			setup := processorSetup{config: config}
 			var wrong problems

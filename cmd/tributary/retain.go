@@ -30,7 +30,7 @@ beside running processors, and may be stopped at any moment: the next run goes o
 With --dry-run nothing is changed: it tells what would be removed.`,
 		Example: `  tributary retain --dry-run
   tributary retain --company c_…`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			db, err := database.open(cmd.Context())
 			if err != nil {

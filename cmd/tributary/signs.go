@@ -21,7 +21,7 @@ const shownOrders = 5
 func newSigns() *cobra.Command {
 	var asJSON bool
 	var days int
-	cmd := companyCommand("signs", "Show signs of leaked coupons and hijacked sales, with what they cost", cobra.NoArgs,
+	cmd := companyCommand("signs", "Show signs of leaked coupons and hijacked sales, with what they cost", noArguments,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) error {
 			if days < 1 || days > reports.MaxDays {
 				return fmt.Errorf("--days must be from 1 to %d", reports.MaxDays)

@@ -54,7 +54,7 @@ func newStatementList() *cobra.Command {
 	var influencer string
 	var filter commerce.StatementFilter
 	var limit int
-	cmd := companyCommand("list", "List a company's statements, the newest first", cobra.NoArgs,
+	cmd := companyCommand("list", "List a company's statements, the newest first", noArguments,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) (err error) {
 			if filter.InfluencerID, err = influencerID(ctx, db, company, influencer); err != nil {
 				return err
@@ -155,7 +155,7 @@ func newStatementClose() *cobra.Command {
 	var how listing
 	var asked commerce.Closing
 	var influencer string
-	cmd := companyCommand("close", "Close statements up to a day, one for each influencer and currency", cobra.NoArgs,
+	cmd := companyCommand("close", "Close statements up to a day, one for each influencer and currency", noArguments,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) (err error) {
 			if bad := asked.Check(); bad.Any() {
 				return fmt.Errorf("--end-date %s", bad.List[0].Message)

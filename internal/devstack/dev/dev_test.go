@@ -86,10 +86,10 @@ func TestDevJSONDoesNotOutliveDev(t *testing.T) {
 
 func TestDevPrintsWhatAShellNeeds(t *testing.T) {
 	var out bytes.Buffer
-	p := program{Config: Config{Out: &out}, info: Info{EdgeURL: "http://e", AdminURL: "http://a/admin/v1", SandboxURL: "http://a/sandbox/admin/v1", CompanyID: "c_1", APIKey: "trb_1"}}
+	p := program{Config: Config{Out: &out}, secrets: &secrets{Hashing: "SECRET"}, info: Info{EdgeURL: "http://e", AdminURL: "http://a/admin/v1", SandboxURL: "http://a/sandbox/admin/v1", CompanyID: "c_1", APIKey: "trb_1"}}
 	p.print(demo.Sale{})
 	before, curls, found := strings.Cut(out.String(), "\ncurl ")
-	for _, want := range []string{"EDGE_URL=http://e", "ADMIN_URL=http://a/admin/v1", "SANDBOX_URL=http://a/sandbox/admin/v1", "COMPANY_ID=c_1", "API_KEY=trb_1"} {
+	for _, want := range []string{"EDGE_URL=http://e", "ADMIN_URL=http://a/admin/v1", "SANDBOX_URL=http://a/sandbox/admin/v1", "COMPANY_ID=c_1", "API_KEY=trb_1", "TRIBUTARY_HASHING_SECRET=SECRET"} {
 		if !strings.Contains(before, "\nexport "+want+"\n") {
 			t.Errorf("no export of %s before the curl lines:\n%s", want, out.String())
 		}

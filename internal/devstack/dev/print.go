@@ -11,7 +11,10 @@ import (
 // print prints what a new user needs, once everything is ready; from the second start on
 // the addresses, keys and links only, which fit a screen.
 func (p *program) print(sale demo.Sale) {
-	i := p.info
+	i, postgres := p.info, "TRIBUTARY_POSTGRES below"
+	if p.known {
+		postgres = "see dev.json"
+	}
 	fmt.Fprintf(p.Out, `
 Tributary is running. Ctrl-C stops it; the data stays in %s.
 
@@ -20,13 +23,13 @@ Tributary is running. Ctrl-C stops it; the data stays in %s.
                log in as %s with the password %s
   Admin API    %s    sandbox: %s
   Edge         %s    short links: %s/…
-  Kafka        %s    PostgreSQL: TRIBUTARY_POSTGRES below
+  Kafka        %s    PostgreSQL: %s
 
   companyId    %s    sandbox: %s
   API key      %s
                %s (sandbox)
 `, p.Dir, i.StorefrontURL, i.DashboardURL, i.DashboardEmail, i.DashboardPassword, i.AdminURL, i.SandboxURL,
-		i.EdgeURL, i.ShortURL, i.Kafka, i.CompanyID, i.SandboxCompanyID, i.APIKey, i.SandboxAPIKey)
+		i.EdgeURL, i.ShortURL, i.Kafka, postgres, i.CompanyID, i.SandboxCompanyID, i.APIKey, i.SandboxAPIKey)
 	if p.known {
 		p.printLinks(sale)
 		fmt.Fprintf(p.Out, "\nAll of this is in %s too, for programs.\n", p.infoFile())
@@ -53,7 +56,8 @@ export SANDBOX_URL=%s
 export COMPANY_ID=%s
 export API_KEY=%s
 export TRIBUTARY_POSTGRES='%s'
-`, i.EdgeURL, i.AdminURL, i.SandboxURL, i.CompanyID, i.APIKey, i.Postgres)
+export TRIBUTARY_HASHING_SECRET=%s
+`, i.EdgeURL, i.AdminURL, i.SandboxURL, i.CompanyID, i.APIKey, i.Postgres, p.secrets.Hashing)
 	fmt.Fprintf(p.Out, `
 Post an order, as your platform would:
 

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestEraseNamesWhomAndSaysHowFarItIs(t *testing.T) {
+	live, _ := installation(t)
+	refused := func(want string, args ...string) {
+		t.Helper()
+		if out, status := command(t, append([]string{"erase"}, args...)...); status != 1 || !strings.Contains(out, want) || strings.Contains(out, "erasure  ") {
+			t.Errorf("erase %v: exit status %d and\n%s\nwant 1 and %q", args, status, out, want)
+		}
+	}
+	refused("give --company", "--email", "ana@example.com")
+	refused("give whom to erase: --email, --phone, --customer or --visitor", "--company", live.CompanyID)
+	refused("--email names nobody", "--company", live.CompanyID, "--email", "not an address")
+	refused("--phone names nobody", "--company", live.CompanyID, "--email", "ana@example.com", "--phone", "123")
+	refused("no such company", "--company", "c_nobody", "--email", "ana@example.com")
+
+	// No admin publishes it here, so it waits.
+	out, status := command(t, "erase", "--company", live.CompanyID, "--email", "ana@example.com", "--customer", "4711", "--wait", "0")
+	if !regexp.MustCompile(`erasure  [0-9a-f-]{36}  \w+  0 orders, 0 events\n`).MatchString(out) || !strings.Contains(out, "It goes on by itself") || status != 0 {
+		t.Errorf("exit status %d and\n%s", status, out)
+	}
+	if strings.Contains(out, "ana@example.com") || strings.Contains(out, " erased ") {
+		t.Errorf("it is not done yet, and the person is not named:\n%s", out)
+	}
+}
+
+func TestEraseNeedsTheHashingSecret(t *testing.T) {
+	live, _ := installation(t)
+	t.Setenv("TRIBUTARY_HASHING_SECRET", "")
+	if out, status := command(t, "erase", "--company", live.CompanyID, "--email", "ana@example.com"); status != 1 || !strings.Contains(out, "give --hashing-secret-file") {
+		t.Errorf("exit status %d and\n%s", status, out)
+	}
+}
