@@ -74,31 +74,39 @@ func (r *keyCache) find(ctx context.Context, text, network string) (keyEntry, er
 	}
 	guessed := entry == nil || !entry.known
 	r.mu.Unlock()
-	if guessed {
+	// Other requests of the network with this key wait for the answer too. Together they
+	// are one guess.
+	value, err, _ := r.flight.Do(string(hash[:])+network, func() (any, error) {
+		if !guessed {
+			return r.lookUp(ctx, hash, now)
+		}
 		if got := r.guesses.Begin(network, now); !got.OK {
 			return keyEntry{}, &problem{status: http.StatusTooManyRequests, code: codeRateLimit, retryAfter: got.Wait,
 				message: "too many unknown API keys came from this network; come back after Retry-After seconds"}
 		}
-	}
-	value, err, _ := r.flight.Do(string(hash[:]), func() (any, error) {
-		// Other requests wait for this answer too, so it must not end with the
-		// request that asked first.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
-		defer cancel()
-		key, err := r.db.APIKeyByHash(ctx, hash)
-		if err != nil && !errors.Is(err, commerce.ErrNotFound) {
-			return keyEntry{}, err
+		found, err := r.lookUp(ctx, hash, now)
+		if err != nil || found.known {
+			r.guesses.Known(network)
 		}
-		return r.keep(hash, key, err == nil, true, now), nil
+		return found, err
 	})
-	found, _ := value.(keyEntry) // the zero entry with an error
-	if guessed && (err != nil || found.known) {
-		r.guesses.Known(network)
-	}
 	if err != nil {
 		return keyEntry{}, err
 	}
+	found, _ := value.(keyEntry)
 	return found.orNotFound()
+}
+
+// lookUp reads a key and keeps what it finds. It does not end with the request that asked
+// first, since others may wait for it.
+func (r *keyCache) lookUp(ctx context.Context, hash [32]byte, now time.Time) (keyEntry, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
+	defer cancel()
+	key, err := r.db.APIKeyByHash(ctx, hash)
+	if err != nil && !errors.Is(err, commerce.ErrNotFound) {
+		return keyEntry{}, err
+	}
+	return r.keep(hash, key, err == nil, true, now), nil
 }
 
 func (e keyEntry) orNotFound() (keyEntry, error) {

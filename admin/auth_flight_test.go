@@ -68,6 +68,38 @@ func TestACallerThatHangsUpFailsNobodyElse(t *testing.T) {
 	})
 }
 
+// A shop's requests all come at once after a start, while the database is slow.
+func TestManyRequestsWithOneNewKeyAreOneGuess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hasher, err := identity.NewHasher(bytes.Repeat([]byte("s"), 32))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := commerce.NewKeyText(rand.Reader, commerce.Live)
+		if err != nil {
+			t.Fatal(err)
+		}
+		store := &slowStore{release: make(chan struct{})}
+		ring := newKeyCache(store, hasher, time.Now, time.Second)
+		const requests = 1000
+		results := make(chan error, requests)
+		for range requests {
+			go func() {
+				_, err := ring.find(t.Context(), text, "203.0.113.0/24")
+				results <- err
+			}()
+		}
+		synctest.Wait()
+		close(store.release)
+		for range requests {
+			if err := <-results; err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
 func TestALookUpOfAKeyEndsByItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
