@@ -90,7 +90,7 @@ func gzipped(t *testing.T, text string) int {
 }
 
 // packageBudget is what the npm package may take unpacked, in bytes. The core is in a package of its own.
-const packageBudget = 61_000
+const packageBudget = 60_000
 
 func TestTheNpmPackageKeepsItsBudget(t *testing.T) {
 	t.Parallel()

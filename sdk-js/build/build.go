@@ -160,20 +160,23 @@ func (b *bundler) all(ctx context.Context) (m manifest, err error) {
 	return m, err
 }
 
-// comments are those of a type's declaration, with their line.
-var comments = regexp.MustCompile(`(?s:[ ]*/\*\*.*?\*/\n)|(?m:^//.*\n)`)
+// layout is what .d.cts leaves out, since .d.ts has it: comments of a type's declaration
+// with their lines, empty lines, and indentation.
+var layout = regexp.MustCompile(`(?s:[ ]*/\*\*.*?\*/\n)|(?m:^//.*\n)|(?m:^\n)|(?m:^ +)`)
 
 // modules builds what bundlers take: for pages, and for servers and sandboxes.
 func (b *bundler) modules(names map[string]string) error {
 	for _, module := range []struct{ entry, types, name string }{{"index.ts", "types.ts", "tributary"}, {"server.ts", "server-types.ts", "server"}} {
-		for ext, format := range map[string]api.Format{".mjs": api.FormatESModule, ".cjs": api.FormatCommonJS} {
-			code, err := b.script(module.entry, format, names)
-			if err != nil {
-				return err
-			}
-			if err := b.write(module.name+ext, code); err != nil {
-				return err
-			}
+		code, err := b.script(module.entry, api.FormatESModule, names)
+		if err != nil {
+			return err
+		}
+		common, err := commonJS(code)
+		if err != nil {
+			return fmt.Errorf("%s: %w", module.entry, err)
+		}
+		if err := errors.Join(b.write(module.name+".mjs", code), b.write(module.name+".cjs", common)); err != nil {
+			return err
 		}
 		types, err := os.ReadFile(filepath.Join(b.root, "sdk-js", "src", module.types))
 		if err != nil {
@@ -182,11 +185,34 @@ func (b *bundler) modules(names map[string]string) error {
 		if err := b.write(module.name+".d.ts", types); err != nil {
 			return err
 		}
-		if err := b.write(module.name+".d.cts", comments.ReplaceAll(types, nil)); err != nil { // the package stays small
+		if err := b.write(module.name+".d.cts", layout.ReplaceAll(types, nil)); err != nil { // the package stays small
 			return err
 		}
 	}
 	return nil
+}
+
+// exports is the last statement of a module, as esbuild writes it.
+var exports = regexp.MustCompile(`export\{([^}]*)\};\s*$`)
+
+// commonJS turns a module without imports into CommonJS. esbuild's own form has 500 bytes
+// of helpers in each file.
+func commonJS(module []byte) ([]byte, error) {
+	found := exports.FindSubmatchIndex(module)
+	if found == nil {
+		return nil, errors.New("the module does not end with its exports")
+	}
+	var out bytes.Buffer
+	out.WriteString(`"use strict";Object.defineProperty(exports,"__esModule",{value:!0});`)
+	out.Write(module[:found[0]])
+	for _, export := range strings.Split(string(module[found[2]:found[3]]), ",") {
+		name, public, renamed := strings.Cut(export, " as ")
+		if !renamed {
+			public = name
+		}
+		fmt.Fprintf(&out, "exports.%s=%s;", public, name)
+	}
+	return out.Bytes(), nil
 }
 
 // wasm compiles the core. Every shopper downloads it, so size is more important
