@@ -28,8 +28,7 @@ const monthShop = "loja-da-lia.example.com"
 // carries what was returned. The merchant uses no API; the shop's platform sends its
 // orders with the token that the install page shows. From the first influencer on, the
 // merchant's browser runs no script: each page and form works without.
-func TestAMonthIsClosedInPortuguese(t *testing.T) {
-	t.Parallel()
+func TestAMonthIsClosedInPortuguese(t *testing.T) { //nolint:paralleltest // it has the machine to itself: it is a person's day, step by step
 	m := newMonth(t)
 	m.join()
 	m.onboard()
@@ -82,6 +81,7 @@ type month struct {
 	complaints chan string
 	company    string
 	token      string // of the platform, for orders
+	visits     int    // that came to the end of the checkout
 	shop       func(snippet string)
 }
 
@@ -303,6 +303,14 @@ func (m *month) visit(link string, identity func(*rod.Page) map[string]any) map[
 		await tributary.track('CHECKOUT_COMPLETED', {items: [{item_id: 'vestido', item_quantity: 1}]}, who);
 		await tributary.flush();
 	}`, who)
+	// What a shop's page sends is there before the shop's platform sends the order: evidence
+	// that comes after it would wait for the merchant.
+	m.visits++
+	var stored int
+	await.Until(m.t, await.Long, func() bool {
+		m.d.query(m.t, []any{&stored}, `select count(*) from event_fact where company_id = $1 and name = 'CHECKOUT_COMPLETED'`, m.company)
+		return stored == m.visits
+	}, func() string { return fmt.Sprintf("%d of %d checkouts are stored", stored, m.visits) })
 	return who
 }
 
@@ -343,7 +351,14 @@ func (m *month) until(path, part string, texts ...string) {
 			}
 		}
 		return true
-	}, func() string { return fmt.Sprintf("%s has %q, want %q", path, got, texts) })
+	}, func() string { return fmt.Sprintf("%s has %q, want %q; %s", path, got, texts, m.payouts()) })
+}
+
+// payouts are the stored payouts of the orders, for a failure's message.
+func (m *month) payouts() (all string) {
+	m.t.Helper()
+	m.d.query(m.t, []any{&all}, `select 'payouts ' || coalesce(jsonb_agg(to_jsonb(p) - 'names' - 'company_id')::text, 'none') from payout p where company_id = $1`, m.company)
+	return all
 }
 
 // text is an element's text with plain spaces.
