@@ -206,6 +206,9 @@ func (m *month) agree() {
 	if got := m.page.MustElement("#f-hold_days").MustProperty("value").String(); got != "0" {
 		m.t.Fatalf("the hold is %s days", got)
 	}
+	// An order's time has whole seconds: one of this second would be before the settings.
+	saved := time.Now().Unix()
+	await.Until(m.t, await.Long, func() bool { return time.Now().Unix() > saved }, func() string { return "the clock stands" })
 }
 
 // click clicks an element with the mouse. Rod's own click waits for the page's frames,
