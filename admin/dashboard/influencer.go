@@ -12,6 +12,7 @@ import (
 	"github.com/boombuler/barcode/qr"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/preview"
 )
 
 const influencerPath = "/dashboard/influencer"
@@ -300,6 +301,38 @@ func (s *Server) back(w http.ResponseWriter, r *http.Request, v pageRequest, wha
 	done(w, r, storePath(influencerPath, v.current.CompanyID, "id", r.URL.Query().Get("id")), what)
 }
 
+// saveHere saves a form of an influencer's page, and answers: with page, which has the form,
+// where something typed is wrong.
+func (s *Server) saveHere(w http.ResponseWriter, r *http.Request, v pageRequest, i commerce.Influencer, f *form, page influencerPage, change preview.Change) {
+	if !f.Failed() {
+		answered, err := s.save(w, r, v, f, s.influencerHere(v, i), change)
+		if err != nil && !s.refuseRule(f, err) {
+			s.notFoundOr(w, r, err, "no_influencer")
+			return
+		}
+		if answered {
+			return
+		}
+	}
+	if f.Failed() {
+		s.showInfluencer(w, r, v, http.StatusUnprocessableEntity, page)
+		return
+	}
+	s.back(w, r, v, "influencer_saved")
+}
+
+// removeHere removes something of an influencer, and answers.
+func (s *Server) removeHere(w http.ResponseWriter, r *http.Request, v pageRequest, i commerce.Influencer, what string, change preview.Change) {
+	answered, err := s.save(w, r, v, nil, s.influencerHere(v, i), change)
+	switch {
+	case answered:
+	case err != nil:
+		s.notFoundOr(w, r, err, "no_influencer")
+	default:
+		s.back(w, r, v, what)
+	}
+}
+
 // refuseRule shows an error of the database that is the person's to correct; false
 // for another error.
 func (s *Server) refuseRule(f *form, err error) bool {
@@ -360,24 +393,10 @@ func (s *Server) addCoupon(w http.ResponseWriter, r *http.Request, v pageRequest
 	f := s.couponForm(v, i, r.PostForm)
 	asked := commerce.NewCoupon{CampaignID: s.campaignOf(i, r.PostForm.Get("campaign_id")), CouponTerms: typedCoupon(r)}
 	f.refuse(asked.Check(), couponNames)
-	if !f.Failed() {
-		answered, err := s.save(w, r, v, f, s.influencerHere(v, i), func(ctx context.Context) error {
-			_, err := s.db.AddCoupon(ctx, s.author(v), asked.CampaignID, asked.CouponTerms, s.random)
-			return err
-		})
-		if err != nil && !s.refuseRule(f, err) {
-			s.notFoundOr(w, r, err, "no_influencer")
-			return
-		}
-		if answered {
-			return
-		}
-	}
-	if f.Failed() {
-		s.showInfluencer(w, r, v, http.StatusUnprocessableEntity, influencerPage{Coupon: f})
-		return
-	}
-	s.back(w, r, v, "influencer_saved")
+	s.saveHere(w, r, v, i, f, influencerPage{Coupon: f}, func(ctx context.Context) error {
+		_, err := s.db.AddCoupon(ctx, s.author(v), asked.CampaignID, asked.CouponTerms, s.random)
+		return err
+	})
 }
 
 // campaignOf returns the id of one of an influencer's campaigns, else "".
@@ -395,21 +414,15 @@ func (s *Server) removeCoupon(w http.ResponseWriter, r *http.Request, v pageRequ
 	if !ok {
 		return
 	}
-	campaign, answered, err := s.campaignOf(i, r.PostForm.Get("campaign_id")), false, error(commerce.ErrNotFound)
-	if code := r.PostForm.Get("code"); campaign != "" && commerce.IsID(code) {
-		answered, err = s.save(w, r, v, nil, s.influencerHere(v, i), func(ctx context.Context) error {
-			_, err := s.db.DeleteCoupon(ctx, s.author(v), campaign, code)
-			return err
-		})
-	}
-	if answered {
+	campaign, code := s.campaignOf(i, r.PostForm.Get("campaign_id")), r.PostForm.Get("code")
+	if campaign == "" || !commerce.IsID(code) {
+		s.problemOf(w, r, http.StatusNotFound, "no_influencer")
 		return
 	}
-	if err != nil {
-		s.notFoundOr(w, r, err, "no_influencer")
-		return
-	}
-	s.back(w, r, v, "coupon_removed")
+	s.removeHere(w, r, v, i, "coupon_removed", func(ctx context.Context) error {
+		_, err := s.db.DeleteCoupon(ctx, s.author(v), campaign, code)
+		return err
+	})
 }
 
 func (s *Server) addCost(w http.ResponseWriter, r *http.Request, v pageRequest) {
@@ -424,24 +437,10 @@ func (s *Server) addCost(w http.ResponseWriter, r *http.Request, v pageRequest) 
 		f.fail("campaign_id", v.lang.T("form.choose"))
 	}
 	f.refuse(asked.Check(), costNames)
-	if !f.Failed() {
-		answered, err := s.save(w, r, v, f, s.influencerHere(v, i), func(ctx context.Context) error {
-			_, _, err := s.db.AddCost(ctx, s.author(v), asked.Name, asked.CampaignID, asked.CostTerms, s.random)
-			return err
-		})
-		if err != nil && !s.refuseRule(f, err) {
-			s.notFoundOr(w, r, err, "no_influencer")
-			return
-		}
-		if answered {
-			return
-		}
-	}
-	if f.Failed() {
-		s.showInfluencer(w, r, v, http.StatusUnprocessableEntity, influencerPage{Cost: f})
-		return
-	}
-	s.back(w, r, v, "influencer_saved")
+	s.saveHere(w, r, v, i, f, influencerPage{Cost: f}, func(ctx context.Context) error {
+		_, _, err := s.db.AddCost(ctx, s.author(v), asked.Name, asked.CampaignID, asked.CostTerms, s.random)
+		return err
+	})
 }
 
 func (s *Server) removeInfluencerCost(w http.ResponseWriter, r *http.Request, v pageRequest) {
@@ -449,20 +448,12 @@ func (s *Server) removeInfluencerCost(w http.ResponseWriter, r *http.Request, v 
 	if !ok {
 		return
 	}
-	answered, err := false, error(commerce.ErrNotFound)
-	if cost := r.PostForm.Get("cost"); slices.ContainsFunc(i.Costs, func(c commerce.Cost) bool { return c.CostID == cost }) {
-		answered, err = s.save(w, r, v, nil, s.influencerHere(v, i), func(ctx context.Context) error {
-			return s.db.DeleteCost(ctx, s.author(v), cost, false)
-		})
-	}
-	if answered {
+	cost := r.PostForm.Get("cost")
+	if !slices.ContainsFunc(i.Costs, func(c commerce.Cost) bool { return c.CostID == cost }) {
+		s.problemOf(w, r, http.StatusNotFound, "no_influencer")
 		return
 	}
-	if err != nil {
-		s.notFoundOr(w, r, err, "no_influencer")
-		return
-	}
-	s.back(w, r, v, "agreement_removed")
+	s.removeHere(w, r, v, i, "agreement_removed", func(ctx context.Context) error { return s.db.DeleteCost(ctx, s.author(v), cost, false) })
 }
 
 // archive ends an influencer's links, coupons and costs, or those of one campaign.

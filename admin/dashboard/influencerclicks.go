@@ -83,21 +83,7 @@ func (s *Server) setUnproven(w http.ResponseWriter, r *http.Request, v pageReque
 	if unproven == ownSetting {
 		unproven = ""
 	}
-	if !f.Failed() {
-		answered, err := s.save(w, r, v, f, s.influencerHere(v, i), func(ctx context.Context) error {
-			return s.db.SetUnproven(ctx, s.author(v), i.Name, unproven)
-		})
-		if err != nil {
-			s.notFoundOr(w, r, err, "no_influencer")
-			return
-		}
-		if answered {
-			return
-		}
-	}
-	if f.Failed() {
-		s.showInfluencer(w, r, v, http.StatusUnprocessableEntity, influencerPage{Unproven: f})
-		return
-	}
-	s.back(w, r, v, "influencer_saved")
+	s.saveHere(w, r, v, i, f, influencerPage{Unproven: f}, func(ctx context.Context) error {
+		return s.db.SetUnproven(ctx, s.author(v), i.Name, unproven)
+	})
 }
