@@ -2,10 +2,10 @@ package edge
 
 import (
 	"strings"
-	"sync"
 
 	"github.com/mileusna/useragent"
 
+	"github.com/tributary-io/tributary/internal/agent"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -35,36 +35,17 @@ var crawlers = []string{
 	"dataforseobot", "applebot", "uptimerobot", "pingdom", "statuscake", "lighthouse", "meta-externalagent", "google-extended",
 }
 
-// bots tells people from programs by their User-Agent. It remembers its answers:
-// there are few user agents, and each comes often. Safe for concurrent use.
-type bots struct {
-	mu    sync.Mutex
-	known map[string]wire.Bot
-}
+// bots tells people from programs by their User-Agent, and remembers its answers. Safe for
+// concurrent use.
+type bots struct{ known agent.Answers[wire.Bot] }
 
-// maxKnownAgents bounds the answers that are remembered. One more empties the memory.
-const maxKnownAgents = 4096
+func newBots() *bots { return &bots{} }
 
-func newBots() *bots { return &bots{known: map[string]wire.Bot{}} }
-
-func (b *bots) kind(agent string) wire.Bot {
-	if agent == "" {
+func (b *bots) kind(userAgent string) wire.Bot {
+	if userAgent == "" {
 		return wire.BotNone // a backend need not send one
 	}
-	b.mu.Lock()
-	kind, found := b.known[agent]
-	b.mu.Unlock()
-	if found {
-		return kind
-	}
-	kind = classifyAgent(agent)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.known) >= maxKnownAgents {
-		clear(b.known)
-	}
-	b.known[strings.Clone(agent)] = kind
-	return kind
+	return b.known.Of(userAgent, classifyAgent)
 }
 
 func classifyAgent(agent string) wire.Bot {

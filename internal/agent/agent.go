@@ -6,7 +6,6 @@ package agent
 
 import (
 	"strings"
-	"sync"
 
 	"github.com/mileusna/useragent"
 )
@@ -60,30 +59,8 @@ func Family(userAgent string) string {
 	return Other
 }
 
-// Known remembers families: there are few user agents, and each comes often. Safe for
-// concurrent use. The zero value is empty.
-type Known struct {
-	mu    sync.Mutex
-	known map[string]string
-}
-
-// maxKnown bounds the families that are remembered. One more empties the memory.
-const maxKnown = 4096
+// Known remembers families. Safe for concurrent use. The zero value is empty.
+type Known struct{ Answers[string] }
 
 // Family is the function of that name.
-func (k *Known) Family(userAgent string) string {
-	k.mu.Lock()
-	family, found := k.known[userAgent]
-	k.mu.Unlock()
-	if found {
-		return family
-	}
-	family = Family(userAgent)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.known == nil || len(k.known) >= maxKnown {
-		k.known = map[string]string{}
-	}
-	k.known[strings.Clone(userAgent)] = family
-	return family
-}
+func (k *Known) Family(userAgent string) string { return k.Of(userAgent, Family) }
