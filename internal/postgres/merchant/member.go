@@ -3,7 +3,6 @@ package merchant
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -423,7 +422,7 @@ func (s *Store) subjectNames(ctx context.Context, companyID string, list []comme
 		add(detail.InfluencerID)
 		texts = append(texts, detail.CampaignID)
 	}
-	rows, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[[]string], `
+	return s.names(ctx, `
 		select array[influencer_id::text, name] from influencer where company_id = @company_id and influencer_id = any(@ids::uuid[])
 		union all
 		select array[campaign_id, name] from campaign where company_id = @company_id and campaign_id = any(@texts::text[])
@@ -439,14 +438,6 @@ func (s *Store) subjectNames(ctx context.Context, companyID string, list []comme
 		union all
 		select array[person_id::text, email] from person where person_id = any(@people::uuid[])`,
 		pgx.NamedArgs{"company_id": companyID, "ids": notNil(ids), "texts": notNil(texts), "people": notNil(people)})
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return nil, err
-	}
-	names := map[string]string{}
-	for _, row := range rows {
-		names[row[0]] = row[1]
-	}
-	return names, nil
 }
 
 // actorNames returns the e-mails and keys' names of actors.
@@ -455,14 +446,19 @@ func (s *Store) actorNames(ctx context.Context, companyID string, actors map[str
 	for actor := range actors {
 		list = append(list, actor)
 	}
-	rows, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[[]string], `
+	return s.names(ctx, `
 		select array['user/' || person_id::text, email] from person where 'user/' || person_id::text = any($1)
 		union all
 		select array['key/' || key_id, name] from api_key where company_id = $2 and 'key/' || key_id = any($1)`, list, companyID)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+}
+
+// names returns the second texts of a statement's rows, which are pairs, by the first.
+func (s *Store) names(ctx context.Context, sql string, args ...any) (map[string]string, error) {
+	rows, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[[2]string], sql, args...)
+	if err != nil {
 		return nil, err
 	}
-	names := map[string]string{}
+	names := make(map[string]string, len(rows))
 	for _, row := range rows {
 		names[row[0]] = row[1]
 	}

@@ -269,16 +269,9 @@ func (p *pathReader) creditsOf(tally *models.Tally) []channelCredit {
 
 // influencersOfChannels returns the ids of the influencers whose names are channels.
 func (r *reading) influencersOfChannels(ctx context.Context) (map[string]string, error) {
-	rows, err := r.tx.Query(ctx, `
+	return r.texts(ctx, `
 		select distinct channel, influencer_id from credit_day
 		where company_id = $1 and day between $2::date and $3::date and influencer_id <> ''`, r.query.CompanyID, r.query.Start, r.query.End)
-	if err != nil {
-		return nil, err
-	}
-	ids := map[string]string{}
-	var channel, id string
-	_, err = pgx.ForEachRow(rows, []any{&channel, &id}, func() error { ids[channel] = id; return nil })
-	return ids, err
 }
 
 // creditedDigits are the decimal places of orders that a model of many paths credits.

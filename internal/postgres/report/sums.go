@@ -79,16 +79,21 @@ func (r *reading) costsOfInfluencers(ctx context.Context) error {
 
 // campaignNames returns the names of the campaigns that have costs, by their ids.
 func (r *reading) campaignNames(ctx context.Context) (map[string]string, error) {
-	rows, err := r.tx.Query(ctx, `
+	return r.texts(ctx, `
 		select distinct c.campaign_id, c.name from campaign c join cost k on k.company_id = c.company_id and k.campaign_id = c.campaign_id
 		where c.company_id = $1 and k.value_minor > 0`, r.query.CompanyID)
+}
+
+// texts returns the second texts of a statement's rows, which are pairs, by the first.
+func (r *reading) texts(ctx context.Context, sql string, args ...any) (map[string]string, error) {
+	rows, err := r.tx.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, err
 	}
-	names := map[string]string{}
-	var id, name string
-	_, err = pgx.ForEachRow(rows, []any{&id, &name}, func() error { names[id] = name; return nil })
-	return names, err
+	texts := map[string]string{}
+	var key, text string
+	_, err = pgx.ForEachRow(rows, []any{&key, &text}, func() error { texts[key] = text; return nil })
+	return texts, err
 }
 
 var creditsOfInfluencers = `
