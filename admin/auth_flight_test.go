@@ -30,19 +30,25 @@ func (s *slowStore) APIKeyByHash(ctx context.Context, _ [32]byte) (commerce.APIK
 	}
 }
 
+// newRing makes a cache of a store's keys, and the text of a key.
+func newRing(t *testing.T, store Database) (ring *keyCache, text string) {
+	t.Helper()
+	hasher, err := identity.NewHasher(bytes.Repeat([]byte("s"), 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err = commerce.NewKeyText(rand.Reader, commerce.Live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newKeyCache(store, hasher, time.Now, time.Second), text
+}
+
 func TestACallerThatHangsUpFailsNobodyElse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		hasher, err := identity.NewHasher(bytes.Repeat([]byte("s"), 32))
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := commerce.NewKeyText(rand.Reader, commerce.Live)
-		if err != nil {
-			t.Fatal(err)
-		}
 		store := &slowStore{release: make(chan struct{})}
-		ring := newKeyCache(store, hasher, time.Now, time.Second)
+		ring, text := newRing(t, store)
 		first, hangUp := context.WithCancel(t.Context())
 		go func() { _, _ = ring.find(first, text, "203.0.113.0/24") }() // it hangs up
 		synctest.Wait()                                                 // it asks the store
@@ -72,16 +78,8 @@ func TestACallerThatHangsUpFailsNobodyElse(t *testing.T) {
 func TestManyRequestsWithOneNewKeyAreOneGuess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		hasher, err := identity.NewHasher(bytes.Repeat([]byte("s"), 32))
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := commerce.NewKeyText(rand.Reader, commerce.Live)
-		if err != nil {
-			t.Fatal(err)
-		}
 		store := &slowStore{release: make(chan struct{})}
-		ring := newKeyCache(store, hasher, time.Now, time.Second)
+		ring, text := newRing(t, store)
 		const requests = 1000
 		results := make(chan error, requests)
 		for range requests {
@@ -103,11 +101,7 @@ func TestManyRequestsWithOneNewKeyAreOneGuess(t *testing.T) {
 func TestALookUpOfAKeyEndsByItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		text, err := commerce.NewKeyText(rand.Reader, commerce.Live)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ring := newKeyCache(&slowStore{release: make(chan struct{})}, nil, time.Now, time.Second)
+		ring, text := newRing(t, &slowStore{release: make(chan struct{})})
 		if _, err := ring.find(t.Context(), text, "203.0.113.0/24"); err == nil {
 			t.Error("a store that does not answer gave a key")
 		}
@@ -138,16 +132,8 @@ func TestARevocationIsKnownWithinFiveSeconds(t *testing.T) {
 	t.Parallel()
 	for _, renewing := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			hasher, err := identity.NewHasher(bytes.Repeat([]byte("s"), 32))
-			if err != nil {
-				t.Fatal(err)
-			}
-			text, err := commerce.NewKeyText(rand.Reader, commerce.Live)
-			if err != nil {
-				t.Fatal(err)
-			}
 			db := &revocable{}
-			ring := newKeyCache(db, hasher, time.Now, time.Second)
+			ring, text := newRing(t, db)
 			active := func() bool {
 				t.Helper()
 				entry, err := ring.find(t.Context(), text, "203.0.113.0/24")

@@ -11,9 +11,10 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard/lang"
 )
 
-// Every action that is written into the audit log has words, and a kind to filter by.
-func TestEveryActionHasWords(t *testing.T) {
-	t.Parallel()
+// merchantSources returns the languages, and the sources that write into the audit log by
+// their names.
+func merchantSources(t *testing.T) (*lang.Languages, map[string]string) {
+	t.Helper()
 	l, err := lang.Load()
 	if err != nil {
 		t.Fatal(err)
@@ -22,20 +23,31 @@ func TestEveryActionHasWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	sources := map[string]string{}
+	for _, file := range files {
+		body, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources[file] = string(body)
+	}
+	return l, sources
+}
+
+// Every action that is written into the audit log has words, and a kind to filter by.
+func TestEveryActionHasWords(t *testing.T) {
+	t.Parallel()
+	l, sources := merchantSources(t)
 	var kinds []string
 	for _, kind := range auditKinds {
 		kinds = append(kinds, strings.TrimSuffix(kind, "."))
 	}
 	action, found := regexp.MustCompile(`"((?:`+strings.Join(kinds, "|")+`)\.[a-z_]+)"`), 0
-	for _, file := range files {
+	for file, body := range sources {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		body, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, match := range action.FindAllStringSubmatch(string(body), -1) {
+		for _, match := range action.FindAllStringSubmatch(body, -1) {
 			found++
 			for _, p := range l.All() {
 				if !p.Has("audit.action." + match[1]) {
@@ -52,21 +64,10 @@ func TestEveryActionHasWords(t *testing.T) {
 // Each name of a detail has words too.
 func TestEveryDetailHasWords(t *testing.T) {
 	t.Parallel()
-	l, err := lang.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob("../../internal/postgres/merchant/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, sources := merchantSources(t)
 	maps, name, found := regexp.MustCompile(`Detail[^\n]*map\[string\]any\{([^}]*)\}|detail := [^\n]*map\[string\]any\{([^}]*)\}|func settingsArgs[^}]*\{([^}]*)\}`), regexp.MustCompile(`"([a-z_]+)":`), 0
-	for _, file := range files {
-		body, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, match := range maps.FindAllStringSubmatch(string(body), -1) {
+	for file, body := range sources {
+		for _, match := range maps.FindAllStringSubmatch(body, -1) {
 			for _, key := range name.FindAllStringSubmatch(strings.Join(match[1:], " "), -1) {
 				if found++; key[1] == "from" || key[1] == "to" {
 					continue // of a change
