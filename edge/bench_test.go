@@ -87,7 +87,7 @@ var benchShapes = []struct {
 func TestAnEventAllocatesLittle(t *testing.T) {
 	server := benchServer(t)
 	for _, shape := range benchShapes {
-		const runs = 500 // the race detector empties pools at random: few runs vary by a fifth
+		const runs = 500                                 // the race detector empties pools at random: few runs vary by a fifth
 		requests := make([]*fasthttp.RequestCtx, runs+1) // AllocsPerRun warms up with one
 		for i := range requests {
 			requests[i] = benchRequest(shape.events)
