@@ -67,6 +67,13 @@ func newEdge(t *testing.T, dist string) *edge {
 	return e
 }
 
+// needs makes the edge refuse requests that do not bring the key.
+func (e *edge) needs(key string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.key = key
+}
+
 func (e *edge) take(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
 	body, err := io.ReadAll(r.Body)

@@ -167,7 +167,7 @@ func TestARotatedKeyLosesNothing(t *testing.T) {
 	devtest.NeedsIntegration(t)
 	dir := packages(t)
 	e := newEdge(t, filepath.Join(dir, "dist"))
-	e.key = "new"
+	e.needs("new")
 	got := node(t, dir, "-e", `
 		const { Client } = require("@tributary-io/sdk/server");
 		const said = [];

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tributary-io/tributary/internal/facts"
 )
 
 // realData finds a file of the real shops' slices, kept beside the project.
@@ -67,8 +69,9 @@ func TestImportedHistoryIsExactToTheEventAndTheCent(t *testing.T) {
 	f("approved total", 26584885, fmt.Sprintf(byStatus, "sum(total_minor)"), d.SandboxCompanyID, 0)
 	f("cancelled orders", 307, fmt.Sprintf(byStatus, "count(*)"), d.SandboxCompanyID, 2)
 	f("cancelled total", 2150520, fmt.Sprintf(byStatus, "sum(total_minor)"), d.SandboxCompanyID, 2)
-	f("orders without items", 199, `select count(*) from orders where company_id = $1
-		and coalesce(jsonb_array_length(nullif(body->'items', 'null')), 0) = 0`, d.SandboxCompanyID)
+	if got := withoutItems(t, d.Postgres, d.SandboxCompanyID); got != 199 {
+		t.Errorf("orders without items: %d, want 199", got)
+	}
 
 	// Importing once more changes nothing: the same ids, the same versions.
 	importFile("events", events, "--edge", d.EdgeURL, "--company", d.CompanyID, "--key", d.APIKey)
@@ -82,4 +85,21 @@ func TestImportedHistoryIsExactToTheEventAndTheCent(t *testing.T) {
 	if out, status := runToEnd(t, "verify", "--postgres", d.Postgres); status != 0 || !strings.Contains(out, "Equal: 2201 orders.") {
 		t.Errorf("tributary verify: exit status %d\n%s", status, out)
 	}
+}
+
+// withoutItems counts the orders of a company that have no items.
+func withoutItems(t *testing.T, dsn, companyID string) (n int) {
+	t.Helper()
+	var stored [][]byte
+	queryOne(t, dsn, []any{&stored}, `select array_agg(body) from orders where company_id = $1`, companyID)
+	for _, body := range stored {
+		order, err := facts.UnpackOrder(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(order.Items.Value) == 0 {
+			n++
+		}
+	}
+	return n
 }
