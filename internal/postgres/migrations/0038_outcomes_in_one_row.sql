@@ -107,8 +107,10 @@ create table explanation (
   primary key (company_id, order_id)
 );
 -- Which event a touch is, is not stored any more: the program before computes the orders
--- again, and writes it.
-insert into explanation select company_id, order_id, explanation, '' from payout where explanation is not null;
+-- again, and writes it. It cannot read the newer form of an explanation.
+insert into explanation
+select company_id, order_id, case when get_byte(explanation, 0) <= 1 then explanation else '\x00'::bytea || convert_to('{}', 'UTF8') end, ''
+from payout where explanation is not null;
 insert into recompute (company_id, order_id, cause)
 select company_id, order_id, 'upgrade' from payout on conflict (company_id, order_id) do nothing;
 insert into recompute_company (company_id)
