@@ -131,6 +131,7 @@ type Tx interface {
 	OutcomeHashes(ctx context.Context, companyID string, orderIDs []string) (map[string][]byte, error)
 	Outcomes(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Outcome, error)
 	WriteOutcomes(ctx context.Context, companyID string, now time.Time, outcomes []facts.StoredOutcome) error
+	MarkProcessed(ctx context.Context, companyID string, now time.Time, orderIDs []string) error
 	Ledgers(ctx context.Context, companyID string, orderIDs []string) (map[string][]ledger.Entry, error)
 	CountedOrders(ctx context.Context, companyID string, orderIDs []string) (map[string]rollup.Counted, error)
 	AddSums(ctx context.Context, companyID string, sums *rollup.Sums) error
@@ -169,6 +170,7 @@ type batch struct {
 	now       time.Time
 	factsOnly bool // store the facts and queue the orders; compute no outcome
 	queued    bool // orders of the companies may be queued
+	replayed  bool // of a replay: see Processor.Replay
 }
 
 // companyBatch is one company's part of a batch.
@@ -226,6 +228,7 @@ func (p *Processor) recompute(ctx context.Context, b batch, limit int) (applied,
 		for i, q := range queued {
 			ids[i] = q.OrderID
 			a.addConcerned(ids[i:i+1], q.Cause)
+			a.changed[ids[i]] = q.Cause.Kind == facts.CauseOrder
 		}
 		if len(queued) == 0 {
 			if found, err := a.eraseNext(ctx); found || err != nil {
@@ -297,10 +300,13 @@ type application struct {
 	company   string
 	now       time.Time
 	factsOnly bool
+	replayed  bool
 	queued    bool
 	done      *applied
 
 	concerned  map[string]facts.Cause // by order id: the orders to compute, and why
+	firsts     map[string]*bool       // by order id: whether they are their customers' first, where that was looked for
+	changed    map[string]bool        // by id: orders that were stored now, or wait since they were
 	summed     summing
 	deliveries deliveries
 	fresh      []facts.Event // that were stored now
@@ -310,8 +316,8 @@ type application struct {
 
 func newApplication(tx Tx, b batch, c companyBatch, agents *agent.Known, done *applied) *application {
 	a := &application{
-		companyBatch: c, tx: tx, agents: agents, company: c.index.CompanyID(), now: b.now, factsOnly: b.factsOnly, queued: b.queued, done: done,
-		concerned: map[string]facts.Cause{}, deliveries: newDeliveries(), summed: newSumming(),
+		companyBatch: c, tx: tx, agents: agents, company: c.index.CompanyID(), now: b.now, factsOnly: b.factsOnly, replayed: b.replayed, queued: b.queued, done: done,
+		concerned: map[string]facts.Cause{}, firsts: map[string]*bool{}, changed: map[string]bool{}, deliveries: newDeliveries(), summed: newSumming(),
 	}
 	a.deliveries.once = append(a.deliveries.once, c.rejected...)
 	return a

@@ -117,6 +117,9 @@ func (a *application) inferFirstOrders(ctx context.Context, ids []string) error 
 		if err := a.remember(ctx, chunk); err != nil {
 			return err
 		}
+		for _, f := range inferred {
+			a.firsts[f.OrderID] = f.First
+		}
 		if err := a.tx.SetFirstOrders(ctx, a.company, a.now, inferred); err != nil {
 			return err
 		}

@@ -93,7 +93,7 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 		return err
 	}
 	var changed []facts.StoredOutcome
-	var changedIDs, before []string // before: those of them that had an outcome
+	var changedIDs, before, same []string // before: those of them that had an outcome; same: changed orders whose outcome stays
 	for i := range outcomes {
 		o, err := outcomes[i].ToStore()
 		if err != nil {
@@ -104,6 +104,13 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 			if _, had := stored[o.OrderID]; had {
 				before = append(before, o.OrderID)
 			}
+		} else if a.changed[o.OrderID] {
+			same = append(same, o.OrderID)
+		}
+	}
+	if len(same) > 0 {
+		if err := a.tx.MarkProcessed(ctx, a.company, a.now, same); err != nil {
+			return err
 		}
 	}
 	if len(changed) == 0 {
@@ -114,13 +121,17 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 		return err
 	}
 	for i := range changed {
-		changed[i].Was = was[changed[i].OrderID]
+		changed[i].Was, changed[i].First = was[changed[i].OrderID], a.firsts[changed[i].OrderID]
 	}
 	if err := a.tx.WriteOutcomes(ctx, a.company, a.now, changed); err != nil {
 		return err
 	}
 	a.summed.outcomes(changed)
-	ledgers, err := a.tx.Ledgers(ctx, a.company, changedIDs)
+	posted := before // an order without an outcome has no entries, but for those of closed statements that a replay copies
+	if a.replayed {
+		posted = changedIDs
+	}
+	ledgers, err := a.tx.Ledgers(ctx, a.company, posted)
 	if err != nil {
 		return err
 	}

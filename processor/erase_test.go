@@ -116,7 +116,7 @@ func (s *shop) found(texts ...string) (where []string) {
 // which orders are first, and sums by day.
 func (s *shop) kept() string {
 	parts := strings.Split(s.outcomes(), "--\n")
-	firsts := strings.Join(s.texts(`select concat_ws(' ', order_id, is_first_order, day, approved_since, total_minor, status) from orders order by 1`), "\n")
+	firsts := strings.Join(s.texts(`select concat_ws(' ', order_id, is_first_order, o.day, approved_since, o.total_minor, o.status) from orders o left join payout using (company_id, order_id) order by 1`), "\n")
 	traffic := strings.Join(s.texts(`select row(t.*)::text from traffic_day t order by 1`), "\n")
 	return strings.Join(slices.Concat(parts[:3], parts[10:12], []string{firsts, traffic}), "--\n")
 }

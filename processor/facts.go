@@ -171,6 +171,7 @@ func (a *application) storeOrders(ctx context.Context) error {
 	for _, id := range changed {
 		order := folded[id]
 		a.addConcerned([]string{id}, facts.Cause{Kind: facts.CauseOrder, At: order.VersionAt})
+		a.changed[id] = true
 		keys = append(keys, attribution.KeysOfOrder(&order.Order)...)
 	}
 	was, err := a.tx.ReplaceKeys(ctx, a.company, changed, attribution.OrderKinds, keys)

@@ -31,7 +31,7 @@ func TestFirstOrdersOfAFaithfulCustomerAndOfACashDesk(t *testing.T) {
 	s.apply(orders, func() int { return 1 + r.IntN(40) })
 
 	first := func(where string) []string {
-		return s.texts(`select concat_ws(' ', coalesce(is_first_order::text, 'unknown'), count(*)) from orders where order_id ` + where + ` group by is_first_order order by 1`)
+		return s.texts(`select concat_ws(' ', coalesce(is_first_order::text, 'unknown'), count(*)) from orders left join payout using (company_id, order_id) where order_id ` + where + ` group by is_first_order order by 1`)
 	}
 	wantTexts(t, "the faithful customer's", first(`like 'a%'`), "false 239", "true 1")
 	wantTexts(t, "the first", first(`= 'a000'`), "true 1")

@@ -33,7 +33,7 @@ func (s *shop) outcomes() string {
 		`select concat_ws(' ', order_id, day, status, currency, total_minor, state, reason, proof, payable_on, influencer_id, campaign_id, evidence, base_minor, commission_minor, fixed_brl_minor) from payout order by 1`,
 		`select concat_ws(' ', order_id, influencer_id, campaign_id, cost_id, currency, payable_on, sum(amount_minor)) from ledger_entry
 			group by order_id, influencer_id, campaign_id, cost_id, currency, payable_on having sum(amount_minor) <> 0 order by 1`,
-		`select concat_ws(' ', order_id, is_first_order, day, approved_since, body) from orders order by 1`,
+		`select concat_ws(' ', order_id, is_first_order, o.day, approved_since, body) from orders o left join payout using (company_id, order_id) order by 1`,
 		`select concat_ws(' ', kind, encode(key, 'hex'), encode(visitor, 'hex'), slot, first_ms, last_ms) from sighting order by 1`,
 		`select concat_ws(' ', event_id, at, class, name, encode(visitor, 'hex'), sources) from event_fact order by 1`,
 		`select concat_ws(' ', product_id, name, updated_at) from product order by 1`,

@@ -60,7 +60,7 @@ func TestNothingIsLeftOfAnErasedPerson(t *testing.T) {
 				union all select row(order_id, state, influencer_id, currency, total_minor, commission_minor)::text from payout
 				union all select row(order_id, entry, amount_minor, currency, payable_on)::text from ledger_entry
 				union all select row(s.*)::text from sale_day s union all select row(c.*)::text from credit_day c union all select row(t.*)::text from traffic_day t
-				union all select row(order_id, is_first_order, total_minor, status)::text from orders) l`)
+				union all select row(order_id, is_first_order, o.total_minor, o.status)::text from orders o left join payout using (company_id, order_id)) l`)
 		return all
 	}
 	before := sums()

@@ -62,8 +62,9 @@ type Line struct {
 // StoredOutcome is an outcome to store.
 type StoredOutcome struct {
 	Outcome
-	Text []byte // Explanation as JSON
-	Hash []byte // of the outcome: equal outcomes have equal hashes
+	Text  []byte // Explanation as JSON
+	Hash  []byte // of the outcome: equal outcomes have equal hashes
+	First *bool  // whether the order is its customer's first; nil: not known, or SetFirstOrders stores it
 	// Was is what was stored of the order's outcome before: OrderID, Currency, Day,
 	// Status, TotalMinor, Credits without their TouchID, and Payout. nil: nothing was.
 	Was *Outcome

@@ -260,7 +260,8 @@ func (t *Tx) OrdersToErase(ctx context.Context, companyID string, e *facts.Erasu
 func (t *Tx) SealFirsts(ctx context.Context, companyID string, orderIDs []string) error {
 	return t.exec(ctx, "keep first orders", `
 		insert into sealed_first (company_id, order_id, is_first_order)
-		select company_id, order_id, is_first_order from orders where company_id = @company_id and order_id = any(@order_ids)
+		select o.company_id, o.order_id, p.is_first_order from orders o left join payout p on p.company_id = o.company_id and p.order_id = o.order_id
+		where o.company_id = @company_id and o.order_id = any(@order_ids)
 		on conflict (company_id, order_id) do nothing`, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 }
 

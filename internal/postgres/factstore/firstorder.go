@@ -80,11 +80,11 @@ var firstRows = postgres.Rows[facts.FirstOrder]{
 }
 
 var setFirstOrders = `
-	update orders o set is_first_order = f.first, processed_at = @now::timestamptz from ` + firstRows.Unnest("f") + `
-	where o.company_id = @company_id and o.order_id = f.order_id and o.is_first_order is distinct from f.first`
+	update payout p set is_first_order = f.first, processed_at = @now::timestamptz from ` + firstRows.Unnest("f") + `
+	where p.company_id = @company_id and p.order_id = f.order_id and p.is_first_order is distinct from f.first`
 
-// SetFirstOrders stores whether orders are their customers' first. Those that are written
-// have now as their time, so that WriteOutcomes does not write them again.
+// SetFirstOrders stores whether orders are their customers' first, of those that have an
+// outcome. WriteOutcomes stores it of the others.
 func (t *Tx) SetFirstOrders(ctx context.Context, companyID string, now time.Time, orders []facts.FirstOrder) error {
 	return t.exec(ctx, "store first orders", setFirstOrders, firstRows.Args(orders, pgx.NamedArgs{"company_id": companyID, "now": now}))
 }

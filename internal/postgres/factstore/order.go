@@ -115,7 +115,7 @@ func (t *Tx) Versions(ctx context.Context, companyID string, orderIDs []string) 
 	return versions, nil
 }
 
-// orderRow is one row of the table orders, but for is_first_order.
+// orderRow is one row of the table orders.
 type orderRow struct {
 	*facts.FoldedOrder
 	searched facts.Searched

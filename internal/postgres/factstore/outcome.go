@@ -98,6 +98,7 @@ var payoutRows = postgres.Rows[payoutRow]{
 	postgres.Col("currency", "text", func(o *payoutRow) string { return o.Currency }),
 	postgres.Col("total_minor", "bigint", func(o *payoutRow) int64 { return o.TotalMinor }),
 	postgres.Col("names", "text", func(o *payoutRow) *string { return o.names }),
+	postgres.Col("is_first_order", "boolean", func(o *payoutRow) *bool { return o.First }),
 	postgres.Col("credits", "text", func(o *payoutRow) string { return o.credits }),
 	postgres.Col("outcome_hash", "bytea", func(o *payoutRow) []byte { return o.Hash }),
 	postgres.Col("explanation", "bytea", func(o *payoutRow) []byte { return o.text }),
@@ -105,26 +106,24 @@ var payoutRows = postgres.Rows[payoutRow]{
 
 var upsertPayouts = `
 	insert into payout (company_id, order_id, influencer_id, campaign_id, evidence, coupon_id, state, reason, proof, payable_on, base_minor, commission_minor, fixed_brl_minor,
-		day, status, currency, total_minor, names, credits, outcome_hash, explanation)
+		day, status, currency, total_minor, names, is_first_order, credits, outcome_hash, explanation, processed_at)
 	select @company_id, order_id, influencer_id, campaign_id, evidence, coupon_id, state, reason, proof, payable_on, base_minor, commission_minor, fixed_brl_minor,
-		day, status, currency, total_minor, names::bigint[], credits, outcome_hash, explanation
+		day, status, currency, total_minor, names::bigint[], is_first_order, credits, outcome_hash, explanation, @now::timestamptz
 	from ` + payoutRows.Unnest("p") + `
 	on conflict (company_id, order_id) do update set influencer_id = excluded.influencer_id, campaign_id = excluded.campaign_id,
 		evidence = excluded.evidence, coupon_id = excluded.coupon_id, state = excluded.state, reason = excluded.reason, proof = excluded.proof, payable_on = excluded.payable_on,
 		base_minor = excluded.base_minor, commission_minor = excluded.commission_minor, fixed_brl_minor = excluded.fixed_brl_minor,
 		day = excluded.day, status = excluded.status, currency = excluded.currency, total_minor = excluded.total_minor, names = excluded.names,
-		credits = excluded.credits, outcome_hash = excluded.outcome_hash, explanation = excluded.explanation`
+		credits = excluded.credits, outcome_hash = excluded.outcome_hash, explanation = excluded.explanation, processed_at = excluded.processed_at`
 
 var dayRows = postgres.Rows[facts.StoredOutcome]{
 	postgres.Col("order_id", "text", func(o *facts.StoredOutcome) string { return o.OrderID }),
 	postgres.Col("day", "date", func(o *facts.StoredOutcome) string { return o.Day }),
 }
 
-// An order of the batch has just been stored with this day and this time. Then it is not
-// written again.
 var setDays = `
-	update orders o set day = d.day, processed_at = @now::timestamptz from ` + dayRows.Unnest("d") + `
-	where o.company_id = @company_id and o.order_id = d.order_id and (o.day <> d.day or o.processed_at <> @now)`
+	update orders o set day = d.day from ` + dayRows.Unnest("d") + `
+	where o.company_id = @company_id and o.order_id = d.order_id and o.day <> d.day`
 
 // WriteOutcomes replaces the stored outcomes of orders: payout, credits, explanation,
 // the keys by which the order is found, its hubs, and its day. StoredOutcome.Was must
@@ -154,7 +153,7 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 		}
 	}
 	company := pgx.NamedArgs{"company_id": companyID}
-	if err := t.exec(ctx, "store payouts", upsertPayouts, payoutRows.Args(payouts, company)); err != nil {
+	if err := t.exec(ctx, "store payouts", upsertPayouts, payoutRows.Args(payouts, pgx.NamedArgs{"company_id": companyID, "now": now})); err != nil {
 		return err
 	}
 	if len(keyed) > 0 {
@@ -167,5 +166,12 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 			return err
 		}
 	}
-	return t.exec(ctx, "store days of orders", setDays, dayRows.Args(outcomes, pgx.NamedArgs{"company_id": companyID, "now": now}))
+	return t.exec(ctx, "store days of orders", setDays, dayRows.Args(outcomes, company))
+}
+
+// MarkProcessed notes that orders that have an outcome are processed now.
+func (t *Tx) MarkProcessed(ctx context.Context, companyID string, now time.Time, orderIDs []string) error {
+	return t.exec(ctx, "mark orders as processed", `
+		update payout set processed_at = @now::timestamptz where company_id = @company_id and order_id = any(@order_ids) and processed_at <> @now`,
+		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "now": now})
 }

@@ -13,7 +13,8 @@ import (
 )
 
 var countedOrders = `
-	select order_id, is_first_order, body from orders where company_id = @company_id and order_id = any(@order_ids)`
+	select o.order_id, (select p.is_first_order from payout p where p.company_id = @company_id and p.order_id = o.order_id), o.body
+	from orders o where o.company_id = @company_id and o.order_id = any(@order_ids)`
 
 // CountedOrders returns what reports count of orders beside their outcomes, by order id.
 // Orders that are not stored are left out.

@@ -87,12 +87,16 @@ func (t *Tx) Unsealed(ctx context.Context, companyID string, spans []facts.Span,
 }
 
 var unsealedSince = `
-	select o.order_id, o.created_at, o.day::text from orders o
-	where o.company_id = @company_id and o.processed_at >= @since and ` + notSealed + `
-	order by o.processed_at, o.order_id limit @most`
+	select o.order_id, o.created_at, o.day::text from (
+		select company_id, order_id from payout where company_id = @company_id and processed_at > '-infinity' and processed_at >= @since
+		union
+		select company_id, order_id from recompute where company_id = @company_id) c
+	join orders o on o.company_id = c.company_id and o.order_id = c.order_id
+	where o.company_id = @company_id and ` + notSealed + `
+	order by o.order_id limit @most`
 
 // UnsealedSince returns orders without a seal that were created in one of the spans and
-// have changed since an instant; at most limit, the earliest change first.
+// have changed since an instant, or wait to be computed; at most limit.
 func (t *Tx) UnsealedSince(ctx context.Context, companyID string, spans []facts.Span, since time.Time, limit int) ([]facts.SealCandidate, error) {
 	list, err := postgres.Collect(ctx, t.tx, scanCandidate, unsealedSince, sealSpanRows.Args(spans, pgx.NamedArgs{"company_id": companyID, "since": since, "most": limit}))
 	if err != nil {

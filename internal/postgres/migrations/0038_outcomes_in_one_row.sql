@@ -60,23 +60,11 @@ select p.company_id, p.order_id, c.f[1]::int as position, c.f[2] as channel,
 from payout p
 cross join lateral (select string_to_array(line, E'\x1f', '') as f from unnest(string_to_array(p.credits, E'\x1e')) as l (line)) c;
 
--- Many rows of the same batch have equal keys in these: of such, an index stores one.
-drop index orders_processed, orders_day, orders_created, ledger_at;
-create index orders_processed on orders (company_id, processed_at);
-create index orders_day on orders (company_id, day);
-create index orders_created on orders (company_id, created_at);
-create index ledger_at on ledger_entry (company_id, at);
-
 -- Of these digests the first bytes suffice.
 alter table order_version alter column content_hash type bytea using substring(content_hash for 16);
 alter table order_personal alter column digest type bytea using substring(digest for 8);
 
 -- +goose Down
-drop index orders_processed, orders_day, orders_created, ledger_at;
-create index orders_processed on orders (company_id, processed_at, order_id);
-create index orders_day on orders (company_id, day, created_at);
-create index orders_created on orders (company_id, created_at, order_id);
-create index ledger_at on ledger_entry (company_id, at, order_id, entry);
 create table credit_of_touch (
   company_id            text not null,
   order_id              text not null,

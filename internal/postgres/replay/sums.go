@@ -132,14 +132,13 @@ const (
 		select p.day, m.currency, case when p.state = 'review' then '' else coalesce(p.influencer_id::text, '') end,
 			case when p.state = 'review' then '' else coalesce(p.campaign_id, '') end, case when p.state = 'review' then '' else coalesce(p.coupon_id::text, '') end,
 			coalesce(sum(m.own) filter (where p.status = 0), 0), coalesce(sum(p.total_minor * m.own) filter (where p.status = 0), 0),
-			coalesce(sum(m.own) filter (where p.status = 0 and o.is_first_order), 0), coalesce(sum(m.own) filter (where p.status = 0 and not o.is_first_order), 0),
+			coalesce(sum(m.own) filter (where p.status = 0 and p.is_first_order), 0), coalesce(sum(m.own) filter (where p.status = 0 and not p.is_first_order), 0),
 			coalesce(sum(m.commission) filter (where p.state = 'earned'), 0),
 			coalesce(sum(m.own) filter (where p.status = 1), 0), coalesce(sum(p.total_minor * m.own) filter (where p.status = 1), 0),
 			coalesce(sum(m.commission) filter (where p.state = 'expected'), 0),
 			coalesce(sum(m.own) filter (where p.status = 2), 0), coalesce(sum(p.total_minor * m.own) filter (where p.status = 2), 0),
 			coalesce(sum(m.own) filter (where p.state = 'review'), 0)
 		from payout p
-		join orders o on o.company_id = p.company_id and o.order_id = p.order_id
 		cross join lateral (values (p.currency, p.commission_minor, 1), ('BRL', p.fixed_brl_minor, 0)) m (currency, commission, own)
 		where p.company_id = @company_id and (m.own = 1 or m.commission <> 0 and p.state in ('earned', 'expected'))
 		group by 1, 2, 3, 4, 5`

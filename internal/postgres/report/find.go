@@ -58,7 +58,7 @@ func reviewColumns(v *storedReview) postgres.Columns {
 		postgres.Into("o.status", &v.Sale.Status),
 		postgres.Into("o.currency", &v.Sale.Currency),
 		postgres.Into("o.total_minor", &v.Sale.TotalMinor),
-		postgres.Into("o.processed_at", &v.Sale.ProcessedAt),
+		postgres.Into("p.processed_at", &v.Sale.ProcessedAt),
 		postgres.Into("coalesce(p.influencer_id::text, '')", &v.InfluencerID),
 		postgres.Into("coalesce(i.name, '')", &v.Influencer),
 		postgres.Into("p.commission_minor", &v.CommissionMinor),

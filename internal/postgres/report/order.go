@@ -18,8 +18,8 @@ func orderColumns(o *commerce.StoredOrder) postgres.Columns {
 	return postgres.Columns{
 		postgres.Into("o.body", orderText((*[]byte)(&o.Body))),
 		postgres.Into("o.created_at", &o.CreatedAt),
-		postgres.Into("coalesce(o.sent_first, o.is_first_order)", &o.IsFirstOrder),
-		postgres.Into("o.processed_at", &o.ProcessedAt),
+		postgres.Into("coalesce(o.sent_first, p.is_first_order)", &o.IsFirstOrder),
+		postgres.Into("coalesce(p.processed_at, o.processed_at)", &o.ProcessedAt),
 		postgres.Into("coalesce(p.state, '')", &o.Payout.State),
 		postgres.Into("coalesce(p.reason, '')", &o.Payout.Reason),
 		postgres.Into("coalesce(p.influencer_id::text, '')", &o.Payout.InfluencerID),
@@ -88,13 +88,17 @@ var (
 			and k.created_at >= @lo::timestamptz and (k.created_at, k.order_id) < (@before::timestamptz, @before_id::text)` + ofFilter + `
 		order by k.created_at desc, k.order_id desc limit @most`
 
-	// changedOrders goes by the index orders_processed.
+	// changedOrders goes by the index payout_processed: an order that waits to be computed
+	// is listed once it is.
 	changedOrders = `
-		select ` + postgres.List(orderColumns) + ` from orders o` + orderJoins + `
-		where o.company_id = @company_id and (o.processed_at, o.order_id) > (@since::timestamptz, @since_id::text)` + ofFilter + `
+		select ` + postgres.List(orderColumns) + ` from payout p
+		join orders o on o.company_id = p.company_id and o.order_id = p.order_id
+		left join influencer i on i.company_id = p.company_id and i.influencer_id = p.influencer_id
+		left join campaign c on c.company_id = p.company_id and c.campaign_id = p.campaign_id
+		where p.company_id = @company_id and p.processed_at > '-infinity' and (p.processed_at, p.order_id) > (@since::timestamptz, @since_id::text)` + ofFilter + `
 			and (@key::bytea is null or exists (
 				select from order_key k where k.company_id = @company_id and k.kind = @kind::smallint and k.key = @key and k.hub = 0 and k.created_at = o.created_at and k.order_id = o.order_id))
-		order by o.processed_at, o.order_id limit @most`
+		order by p.processed_at, p.order_id limit @most`
 )
 
 // Order reads one order. One that is not stored is commerce.ErrNotFound.

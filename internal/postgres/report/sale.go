@@ -28,7 +28,7 @@ func saleColumns(s *commerce.Sale) postgres.Columns {
 		postgres.Into("coalesce(p.commission_minor, 0)", &s.CommissionMinor),
 		postgres.Into("coalesce(p.fixed_brl_minor, 0)", &s.FixedBRLMinor),
 		postgres.Into("coalesce(r.reason, '')", &s.WaitsFor),
-		postgres.Into("o.processed_at", &s.ProcessedAt),
+		postgres.Into("coalesce(p.processed_at, r.processed_at, o.processed_at)", &s.ProcessedAt),
 		postgres.Into("coalesce(o.discount_code, '')", &s.DiscountCode),
 	}
 }
@@ -76,7 +76,7 @@ func (r *Reader) DaySales(ctx context.Context, companyID, day string, before com
 // more than limit, those created last.
 func (r *Reader) SalesSince(ctx context.Context, companyID, day string, since commerce.Cursor, limit int) ([]commerce.Sale, error) {
 	sales, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(saleColumns), selectSales+`
-		where o.company_id = @company_id and o.day = @day and (o.processed_at, o.order_id) > (@since, @since_id)
+		where o.company_id = @company_id and o.day = @day and (coalesce(p.processed_at, r.processed_at, o.processed_at), o.order_id) > (@since, @since_id)
 		order by o.created_at desc, o.order_id desc limit @limit`,
 		pgx.NamedArgs{"company_id": companyID, "day": day, "since": since.At, "since_id": since.OrderID, "limit": limit})
 	if err != nil {
@@ -106,8 +106,9 @@ func (r *Reader) DaySalesOf(ctx context.Context, companyID, day string, orderIDs
 // daySums fills all of a DaySales but the sales themselves.
 func daySums(ctx context.Context, tx pgx.Tx, companyID, day string, d *commerce.DaySales) error {
 	err := tx.QueryRow(ctx, `
-		select clock_timestamp(), processed_at, order_id from orders where company_id = $1 and day = $2
-		order by processed_at desc, order_id desc limit 1`, companyID, day).Scan(&d.AsOf, &d.Cursor.At, &d.Cursor.OrderID)
+		select clock_timestamp(), coalesce(p.processed_at, o.processed_at) as processed_at, o.order_id
+		from orders o left join payout p on p.company_id = o.company_id and p.order_id = o.order_id
+		where o.company_id = $1 and o.day = $2 order by 2 desc, 3 desc limit 1`, companyID, day).Scan(&d.AsOf, &d.Cursor.At, &d.Cursor.OrderID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = tx.QueryRow(ctx, `select clock_timestamp()`).Scan(&d.AsOf)
 	}

@@ -18,7 +18,7 @@ func (r *Reader) Signals(ctx context.Context, companyID string) (s commerce.Sign
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return s, fmt.Errorf("postgres: events of %s: %w", companyID, postgres.Translate(err))
 	}
-	err = r.db.Pool().QueryRow(ctx, `select order_id, processed_at from orders where company_id = $1 order by processed_at desc, order_id desc limit 1`, companyID).
+	err = r.db.Pool().QueryRow(ctx, `select order_id, processed_at from payout where company_id = $1 and processed_at > '-infinity' order by processed_at desc, order_id desc limit 1`, companyID).
 		Scan(&s.OrderID, &s.OrderAt)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return s, fmt.Errorf("postgres: orders of %s: %w", companyID, postgres.Translate(err))

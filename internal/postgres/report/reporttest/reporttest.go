@@ -223,14 +223,14 @@ func (f *Fixture) Put(o Order) {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `
-			insert into payout (company_id, order_id, influencer_id, campaign_id, coupon_id, evidence, state, reason, base_minor, commission_minor, fixed_brl_minor, day, status, currency, total_minor)
-			select company_id, order_id, @influencer_id, @campaign_id, @coupon_id, @evidence, @state, @reason, @base, @commission, @fixed, day, status, currency, total_minor
+			insert into payout (company_id, order_id, influencer_id, campaign_id, coupon_id, evidence, state, reason, base_minor, commission_minor, fixed_brl_minor, day, status, currency, total_minor, processed_at)
+			select company_id, order_id, @influencer_id, @campaign_id, @coupon_id, @evidence, @state, @reason, @base, @commission, @fixed, day, status, currency, total_minor, processed_at
 			from orders where company_id = @company_id and order_id = @order_id
 			on conflict (company_id, order_id) do update set influencer_id = excluded.influencer_id,
 				campaign_id = excluded.campaign_id, coupon_id = excluded.coupon_id, evidence = excluded.evidence,
 				state = excluded.state, reason = excluded.reason, base_minor = excluded.base_minor, commission_minor = excluded.commission_minor,
 				fixed_brl_minor = excluded.fixed_brl_minor,
-				day = excluded.day, status = excluded.status, currency = excluded.currency, total_minor = excluded.total_minor`,
+				day = excluded.day, status = excluded.status, currency = excluded.currency, total_minor = excluded.total_minor, processed_at = excluded.processed_at`,
 			pgx.NamedArgs{"company_id": o.CompanyID, "order_id": o.ID, "influencer_id": postgres.NullIfEmpty(o.InfluencerID),
 				"campaign_id": postgres.NullIfEmpty(o.CampaignID), "coupon_id": postgres.NullIfEmpty(o.CouponID), "evidence": postgres.NullIfEmpty(string(o.Evidence)),
 				"state": cmp.Or(o.State, "none"), "reason": o.Reason, "base": o.TotalMinor, "commission": o.CommissionMinor, "fixed": o.FixedFeeMinor}); err != nil {
@@ -437,8 +437,8 @@ func (f *Fixture) Multiply(companyID, orderID string, n int, span time.Duration)
 		select o.company_id, o.order_id || '-' || i, o.created_at - i * @step::bigint * interval '1 us',
 			((o.created_at - i * @step::bigint * interval '1 us') at time zone c.timezone)::date, o.status, o.currency, o.total_minor, o.body, o.processed_at - i * @step::bigint * interval '1 us'
 		from orders o join company c using (company_id), generate_series(1, @n::int) i where o.company_id = @company_id and o.order_id = @order_id`, args)
-	f.exec(`insert into payout (company_id, order_id, influencer_id, campaign_id, coupon_id, evidence, state, reason, base_minor, commission_minor, fixed_brl_minor, day, status, currency, total_minor)
-		select p.company_id, o.order_id, p.influencer_id, p.campaign_id, p.coupon_id, p.evidence, p.state, p.reason, p.base_minor, p.commission_minor, p.fixed_brl_minor, o.day, p.status, p.currency, p.total_minor
+	f.exec(`insert into payout (company_id, order_id, influencer_id, campaign_id, coupon_id, evidence, state, reason, base_minor, commission_minor, fixed_brl_minor, day, status, currency, total_minor, processed_at)
+		select p.company_id, o.order_id, p.influencer_id, p.campaign_id, p.coupon_id, p.evidence, p.state, p.reason, p.base_minor, p.commission_minor, p.fixed_brl_minor, o.day, p.status, p.currency, p.total_minor, o.processed_at
 		from payout p, orders o where p.company_id = @company_id and p.order_id = @order_id and o.company_id = @company_id and starts_with(o.order_id, @order_id || '-')`, args)
 	f.exec(`insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, payable_on, rule_rev, cause)
 		select l.company_id, o.order_id, l.entry, o.processed_at, l.kind, l.influencer_id, l.cost_id, l.amount_minor, l.currency, o.day + 30, l.rule_rev, l.cause
