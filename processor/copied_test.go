@@ -44,8 +44,8 @@ func TestManyEventsAreStoredOnce(t *testing.T) {
 	better := s.event("v1", noon.Add(5*time.Second), 5, func(e *wire.Event) { e.Trust = wire.TrustKey })
 	batches := [][]record{
 		records[:100], // copied
-		slices.Concat(records[100:199], records[7:8]),                                      // the last is stored
-		slices.Concat(records[190:260], []record{s.record(better)}),                        // some are stored, and one counts instead
+		slices.Concat(records[100:199], records[7:8]),                                         // the last is stored
+		slices.Concat(records[190:260], []record{s.record(better)}),                           // some are stored, and one counts instead
 		slices.Concat(records[250:300], records[290:300], records[:3]), records, records[:70], // again
 	}
 	s.clear()

@@ -24,7 +24,9 @@ type Store struct {
 }
 
 // New makes a store on a database.
-func New(db *postgres.DB) *Store { return &Store{Reader: cases.NewReader(db), db: db, copying: newCopying()} }
+func New(db *postgres.DB) *Store {
+	return &Store{Reader: cases.NewReader(db), db: db, copying: newCopying()}
+}
 
 // Ping returns an error where the server does not answer.
 func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
