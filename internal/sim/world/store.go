@@ -262,6 +262,10 @@ func (t *transaction) ForgetDelivery(context.Context, string, time.Time, time.Ti
 }
 
 // What reports count of visitors is not the simulation's: nothing is known of any.
+func (t *transaction) InsertShoppers(context.Context, string, []facts.Shopper) ([]facts.Shopper, error) {
+	return nil, nil
+}
+
 func (t *transaction) Shoppers(context.Context, string, []facts.Shopper) (map[facts.ShopperKey]facts.Stage, error) {
 	return nil, nil
 }
