@@ -124,6 +124,7 @@ type Tx interface {
 	EraseVersions(ctx context.Context, companyID string, versions map[string][]facts.StoredVersion) error
 	OrderErased(ctx context.Context, companyID, orderID string, s facts.Surrogates) error
 	ErasedOrders(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Surrogates, error)
+	EraseLate(ctx context.Context, companyID string, orders []facts.LateOrder) error
 	EndErasure(ctx context.Context, companyID string, e *facts.Erasure, now time.Time) error
 
 	// Write outcomes.
@@ -195,6 +196,7 @@ type applied struct {
 	statements        int                 // statements that are to be closed, and erasures that are asked for
 	erased            erased              // of persons
 	erasures          int                 // that are done
+	closed            int                 // statements
 	days              map[companyDay]bool // of orders that may have changed
 	found             deliveryFound
 }

@@ -261,6 +261,7 @@ func erasePerson(ctx context.Context, tx *factstore.Tx, company string) error {
 		tx.EraseVersions(ctx, company, map[string][]facts.StoredVersion{"o1": {version}}),
 		tx.OrderErased(ctx, company, "o1", facts.Surrogates{}),
 		second(tx.ErasedOrders(ctx, company, []string{"o1"})),
+		tx.EraseLate(ctx, company, []facts.LateOrder{{OrderID: "o2", ErasedAt: noon}}),
 		tx.EndErasure(ctx, company, e, noon),
 	)
 }
