@@ -115,10 +115,14 @@ func (r *reading) funnel(ctx context.Context) error {
 	if _, err := r.tx.Exec(ctx, memoryForGroups); err != nil {
 		return err
 	}
-	sql := funnelOfPeriods
 	if r.query.By == reports.ByDay {
-		sql = funnelOfDays
+		return r.addFunnel(ctx, funnelOfDays)
 	}
+	return r.addFunnel(ctx, funnelOfPeriods)
+}
+
+// addFunnel adds the rows that a statement of funnelOf gives.
+func (r *reading) addFunnel(ctx context.Context, sql string) error {
 	rows, err := r.tx.Query(ctx, sql, r.args(sql))
 	if err != nil {
 		return err
