@@ -191,7 +191,7 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 // countNulls counts null journeys of a day.
 func countNulls(ctx context.Context, tx *factstore.Tx, company string) error {
 	day := "2026-03-10"
-	rounds := facts.NullRounds{Last: [facts.NullsFinal + 1]string{"", day, day, day}, Before: 30, Again: noon}
+	rounds := facts.NullRounds{Last: [facts.NullsFinal + 1]string{"", day, day}, Before: 30, Again: noon}
 	count := &facts.NullCount{Day: day, BeganAt: noon, After: []byte{1}, Steps: []byte{}}
 	_, _, err := tx.VisitorsOfDay(ctx, company, day, nil, 10)
 	return errors.Join(err,

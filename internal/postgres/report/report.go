@@ -9,8 +9,9 @@ import "github.com/tributary-io/tributary/internal/postgres"
 
 // Reader reads reports; safe for concurrent use.
 type Reader struct {
-	db *postgres.DB
+	db    *postgres.DB
+	known *remembered
 }
 
 // New makes a reader of a database.
-func New(db *postgres.DB) *Reader { return &Reader{db: db} }
+func New(db *postgres.DB) *Reader { return &Reader{db: db, known: &remembered{}} }

@@ -339,6 +339,22 @@ func (f *Fixture) Traffic(companyID string, traffic []facts.Traffic, clicks []fa
 	}
 }
 
+// Nulls stores the null journeys of a day, as the processor does once they are counted in a
+// round.
+func (f *Fixture) Nulls(companyID, day string, round facts.NullRound, paths ...[]string) {
+	f.t.Helper()
+	var steps rollup.NullSteps
+	left := 0
+	for _, path := range paths {
+		if !steps.Add(path) {
+			left++
+		}
+	}
+	f.exec(`
+		insert into null_day (company_id, day, round, journeys, left_out, steps) values (@company_id, @day, @round, @journeys, @left_out, @steps)`,
+		pgx.NamedArgs{"company_id": companyID, "day": day, "round": round, "journeys": len(paths), "left_out": left, "steps": steps.Pack()})
+}
+
 // Link makes a short link of an influencer's campaign.
 func (f *Fixture) Link(companyID, influencerID, campaignID, code string) {
 	f.t.Helper()
