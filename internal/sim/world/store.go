@@ -117,6 +117,11 @@ func (s session) DropEmptyMonths(ctx context.Context, _ time.Time) ([]string, er
 	return nil, s.trip(ctx)
 }
 
+// Unfinished: nothing is asked for here.
+func (s session) Unfinished(ctx context.Context, _ string) (facts.Unfinished, error) {
+	return facts.Unfinished{}, s.trip(ctx)
+}
+
 func (s session) QueuedCompanies(ctx context.Context) ([]string, error) { return nil, s.trip(ctx) }
 
 // Transact runs f with what it writes held back until the commit.
