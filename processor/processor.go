@@ -50,6 +50,10 @@ type StoreBase interface {
 	// QueuedCompanies returns companies that have orders queued.
 	QueuedCompanies(ctx context.Context) ([]string, error)
 
+	// Unfinished returns what a company's merchant has asked for, and that has begun and is not
+	// done.
+	Unfinished(ctx context.Context, companyID string) (facts.Unfinished, error)
+
 	// Retentions returns the companies that remove old events, with how far that has come.
 	Retentions(ctx context.Context) ([]facts.Retention, error)
 
@@ -212,6 +216,7 @@ func (p *Processor) Run(ctx context.Context) error {
 	}
 	beside.Go(func() { p.retainDaily(ctx) })
 	beside.Go(func() { p.countNullsDaily(ctx) })
+	beside.Go(func() { p.watchUnfinished(ctx) })
 	err := p.Log.Consume(ctx, p.runPartition)
 	stop()
 	beside.Wait()

@@ -79,6 +79,8 @@ func factstoreStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	must(err)
 	companies, err := store.QueuedCompanies(ctx)
 	must(err)
+	_, err = store.Unfinished(ctx, company)
+	must(err)
 	if len(companies) > 1 {
 		t.Errorf("queued: %v", companies)
 	}

@@ -444,6 +444,39 @@ func (f *Fixture) exec(sql string, arguments ...any) {
 	}
 }
 
+// Visited stores visitors' days.
+func (f *Fixture) Visited(companyID string, shoppers ...facts.Shopper) {
+	f.t.Helper()
+	if err := factstore.New(f.db).Transact(context.Background(), func(tx *factstore.Tx) error {
+		return tx.PutShoppers(context.Background(), companyID, shoppers)
+	}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// Changed lets a rule of a company have changed.
+func (f *Fixture) Changed(companyID string) {
+	f.t.Helper()
+	f.exec(`update company set rules_rev = rules_rev + 1 where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
+}
+
+// Count returns the number that a statement counts.
+func (f *Fixture) Count(sql string) (n int) {
+	f.t.Helper()
+	if err := f.pool.QueryRow(context.Background(), sql).Scan(&n); err != nil {
+		f.t.Fatal(err)
+	}
+	return n
+}
+
+// SignsDue lets the reports of signs of a company be as old as those that are made anew.
+func (f *Fixture) SignsDue(companyID string) {
+	f.t.Helper()
+	const before = `interval '6 minutes'`
+	f.exec(`update sign_report set as_of = as_of - `+before+`, asked_at = asked_at - `+before+` where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
+	f.exec(`update sign_job set done_at = done_at - `+before+` where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
+}
+
 // Multiply copies an order, with its payout and its entries of the ledger, n times. The
 // copies are created one after the other, evenly over a time before the order.
 func (f *Fixture) Multiply(companyID, orderID string, n int, span time.Duration) {
