@@ -35,6 +35,8 @@ type metrics struct {
 
 	removed        *prometheus.CounterVec
 	retainFailures prometheus.Counter
+	nullDays       prometheus.Counter
+	nullFailures   prometheus.Counter
 }
 
 func newMetrics(registry *prometheus.Registry) *metrics {
@@ -60,6 +62,8 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 
 		removed:        prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("removed_total"), Help: "What was removed since it was older than its company's retention: events, sightings, visitors_days; orders_sealed before that."}, []string{"what"}),
 		retainFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: name("removal_failures_total"), Help: "Attempts to remove old events that failed."}),
+		nullDays:       prometheus.NewCounter(prometheus.CounterOpts{Name: name("null_days_total"), Help: "Counts of a company's null journeys of a day."}),
+		nullFailures:   prometheus.NewCounter(prometheus.CounterOpts{Name: name("null_failures_total"), Help: "Attempts to count null journeys that failed."}),
 	}
 	m.addRemoved(facts.Removed{})
 	// A counter that first appears at 1 is no increase to Prometheus, so all are there from the start.
@@ -76,7 +80,7 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 		m.records.WithLabelValues(topic)
 	}
 	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.late, m.orders, m.fenced, m.retries, m.hintsDropped, m.setAside,
-		m.dropped, m.missing, m.came, m.unfollowed, m.checks, m.checksFailed, m.removed, m.retainFailures, m.seconds)
+		m.dropped, m.missing, m.came, m.unfollowed, m.checks, m.checksFailed, m.removed, m.retainFailures, m.nullDays, m.nullFailures, m.seconds)
 	return m
 }
 

@@ -29,7 +29,7 @@ declare
     'statement', 'statement_payment', 'statement_link',
     -- sums that reports read
     'sale_day', 'credit_day', 'product_day', 'path_day', 'product_month', 'path_month', 'journey_month', 'traffic_month',
-    'shopper_day', 'traffic_day', 'click_day'
+    'shopper_day', 'traffic_day', 'click_day', 'null_day', 'null_count'
   ];
   -- Of the control plane, on the coordinator alone, and known to Citus. They are written in
   -- the transactions that write distributed tables: so those are committed in two phases,
