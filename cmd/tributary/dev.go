@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,7 +37,7 @@ processor against an Apache Kafka and a PostgreSQL of your own.`,
 			if config.Log, err = logging.logger(cmd); err != nil {
 				return err
 			}
-			config.Out = cmd.OutOrStdout()
+			config.Out, config.Program = cmd.OutOrStdout(), os.Args[0]
 			if show {
 				return dev.Show(cmd.Context(), config)
 			}

@@ -23,7 +23,8 @@ import (
 
 // Config says where dev keeps its data and where it listens.
 type Config struct {
-	Dir string // holds all data
+	Program string // how this program was called, for messages
+	Dir     string // holds all data
 	// host:port each; port 0 takes a free port
 	EdgeAddr, AdminAddr, StorefrontAddr string
 	// PostgresRepository is devstack.PostgresConfig's Repository.

@@ -110,7 +110,7 @@ func TestDevShowsAgainWhatItPrinted(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "secrets.json")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("looking made secrets: %v", err)
 	}
-	p := program{Config: Config{Dir: dir, Out: &out}, known: true, info: Info{EdgeURL: "http://e", AdminURL: "http://a/admin/v1", CompanyID: "c_1", APIKey: "trb_1"}}
+	p := program{Config: Config{Program: "bin/tributary", Dir: dir, Out: &out}, known: true, info: Info{EdgeURL: "http://e", AdminURL: "http://a/admin/v1", CompanyID: "c_1", APIKey: "trb_1"}}
 	var err error
 	if p.secrets, err = openSecrets(p.secretsFile()); err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestDevShowsAgainWhatItPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.print(demo.Sale{})
-	if short := out.String(); strings.Contains(short, "\ncurl ") || !strings.Contains(short, "tributary dev --show --data "+dir) {
+	if short := out.String(); strings.Contains(short, "\ncurl ") || !strings.Contains(short, "\n  bin/tributary dev --show --data "+dir) {
 		t.Errorf("a later start prints\n%s", short)
 	}
 	out.Reset()
