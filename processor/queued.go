@@ -38,6 +38,7 @@ func (o *owner) recomputeQueued(ctx context.Context) error {
 		delete(o.tooLong, company)
 		o.chunkLimit, o.came = nextChunk(o.chunkLimit, o.chunkTook, o.came, o.config.RecomputeChunk), false
 		o.metrics.orders.Add(float64(len(done.computed)))
+		o.metrics.asked.addDone(done)
 		o.sendHint(done.computed)
 	case o.chunkLimit > 1 && (errors.Is(err, facts.ErrData) || errors.Is(err, errTooLong)):
 		o.chunkLimit /= 2

@@ -62,6 +62,9 @@ nothing: you decide. docs/signs.md has the rules.`
 // writeSigns writes a report for people.
 func writeSigns(w io.Writer, report *signs.Report) error {
 	fmt.Fprintf(w, "Signs in %d orders from %s to %s: %d\n", report.Orders, report.Start, report.End, len(report.Signs))
+	if !report.AsOf.IsZero() {
+		fmt.Fprintf(w, "As of %s.\n", moment(report.AsOf))
+	}
 	if report.Cut {
 		fmt.Fprintf(w, "There are more orders: those before %s were not looked at.\n", report.Start)
 	}
@@ -79,7 +82,11 @@ func writeSigns(w io.Writer, report *signs.Report) error {
 			fmt.Fprintf(table, "  came by\t%s: %d\n", printable(name), source.Orders)
 		}
 		newest := s.Orders[max(0, len(s.Orders)-shownOrders):]
-		fmt.Fprintf(table, "  orders\t%d since %s; the newest: %s\n", len(s.Orders), s.Since, listed(newest))
+		if s.Total > 0 {
+			fmt.Fprintf(table, "  orders\t%d since %s; the newest: %s\n", s.Total, s.Since, listed(newest))
+		} else {
+			fmt.Fprintf(table, "  since\t%s\n", s.Since)
+		}
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("write signs: %w", err)

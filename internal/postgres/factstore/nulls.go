@@ -52,13 +52,13 @@ func (t *Tx) NullCount(ctx context.Context, companyID string) (*facts.NullCount,
 // whose events are all stored. Nothing is counted while orders wait to be computed: which
 // visitors they reach is not known yet.
 const dueNulls = `
-	select t.day, case when t.day <= @final::date then 3 when t.day <= @week::date then 2 else 1 end
+	select t.day, case when t.day <= @final::date then 2 else 1 end
 	from traffic_day t
 	left join null_day n on n.company_id = @company_id and n.day = t.day
-	where t.company_id = @company_id and t.of = '' and t.visited > 0 and t.day <= @next::date
+	where t.company_id = @company_id and t.of = '' and t.visited > 0 and t.day <= @first::date
 		and t.day >= coalesce((select (begun_until at time zone 'UTC')::date from retention where company_id = @company_id) + @before::int, '-infinity')
-		and (coalesce(n.round, 0) < case when t.day <= @final::date then 3 when t.day <= @week::date then 2 else 1 end
-			or n.round = 3 and n.marks <> n.counted and n.counted_at < @again)
+		and (coalesce(n.round, 0) < case when t.day <= @final::date then 2 else 1 end
+			or n.round = 2 and n.marks <> n.counted and n.counted_at < @again)
 		and not exists (select from recompute where company_id = @company_id and failure is null)
 	order by t.day limit 1`
 
@@ -78,7 +78,7 @@ func (t *Tx) BeginNullCount(ctx context.Context, companyID string, rounds facts.
 	var day string
 	var round facts.NullRound
 	err = t.tx.QueryRow(ctx, dueNulls, pgx.NamedArgs{
-		"company_id": companyID, "next": rounds.Last[facts.NullsNextDay], "week": rounds.Last[facts.NullsNextWeek], "final": rounds.Last[facts.NullsFinal],
+		"company_id": companyID, "first": rounds.Last[facts.NullsFirst], "final": rounds.Last[facts.NullsFinal],
 		"before": rounds.Before, "again": rounds.Again,
 	}).Scan(postgres.Day(&day), &round)
 	if errors.Is(err, pgx.ErrNoRows) {
