@@ -55,6 +55,11 @@ func (a *application) storeEvents(ctx context.Context) error {
 	if err := a.countTraffic(ctx, next); err != nil {
 		return err
 	}
+	for _, list := range [][]facts.Event{fresh, replaced} {
+		for i := range list {
+			a.changesNulls(list[i].At)
+		}
+	}
 	if len(next.concerned) == 0 {
 		return nil
 	}
@@ -110,6 +115,7 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 			continue
 		}
 		a.replaced(old, &e)
+		a.changesNulls(old.At)
 		replacing = append(replacing, e)
 		for _, d := range append(old.Days(), e.Copy().Days()...) {
 			days[d] = true
@@ -238,7 +244,9 @@ func (a *application) storeVersions(ctx context.Context) (map[string][]facts.Sto
 		came[v.OrderID] = append(came[v.OrderID], v)
 	}
 	for id, list := range came {
-		versions[id] = facts.AddVersions(versions[id], list)
+		before := versions[id]
+		versions[id] = facts.AddVersions(before, list)
+		a.orderChangesNulls(before, versions[id])
 	}
 	return versions, a.tx.PutVersions(ctx, a.company, versions)
 }

@@ -117,6 +117,14 @@ func (s session) DropEmptyMonths(ctx context.Context, _ time.Time) ([]string, er
 	return nil, s.trip(ctx)
 }
 
+// CompaniesAfter: null journeys are not the simulation's.
+func (s session) CompaniesAfter(context.Context, string, int) ([]string, error) { return nil, nil }
+
+// Unfinished: nothing is asked for here.
+func (s session) Unfinished(ctx context.Context, _ string) (facts.Unfinished, error) {
+	return facts.Unfinished{}, s.trip(ctx)
+}
+
 func (s session) QueuedCompanies(ctx context.Context) ([]string, error) { return nil, s.trip(ctx) }
 
 // Transact runs f with what it writes held back until the commit.
@@ -272,6 +280,8 @@ func (t *transaction) PutShoppers(context.Context, string, []facts.Shopper) erro
 func (t *transaction) AddTraffic(context.Context, string, []facts.Traffic) error { return nil }
 
 func (t *transaction) AddClicks(context.Context, string, []facts.Clicks) error { return nil }
+
+func (t *transaction) MarkNulls(context.Context, string, []facts.DaySpan) error { return nil }
 
 // InsertStatements and InsertPayments are called with none: nobody closes a statement here.
 func (t *transaction) KeepTouches(context.Context, string, []facts.Decision) error { return nil }
