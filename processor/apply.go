@@ -42,6 +42,7 @@ type Tx interface {
 	InsertShoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (others []facts.Shopper, err error)
 	Shoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (map[facts.ShopperKey]facts.Stage, error)
 	PutShoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) error
+	ItemsBeyond(ctx context.Context, companyID string, items []facts.ShopperKey, most int) (beyond []facts.ShopperKey, err error)
 	AddTraffic(ctx context.Context, companyID string, traffic []facts.Traffic) error
 	AddClicks(ctx context.Context, companyID string, clicks []facts.Clicks) error
 	MarkNulls(ctx context.Context, companyID string, days []facts.DaySpan) error

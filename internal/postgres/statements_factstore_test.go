@@ -180,6 +180,7 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.Outcomes(ctx, company, []string{"o1"})),
 		second(tx.CountedOrders(ctx, company, []string{"o1"})),
 		tx.AddSums(ctx, company, sumsOf(outcome.Outcome)),
+		second(tx.ItemsBeyond(ctx, company, []facts.ShopperKey{{Day: "2026-03-10", Of: facts.OfItem("p")}}, 0)),
 		second(tx.InsertShoppers(ctx, company, []facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "w"}, Stages: facts.StageVisited}})),
 		second(tx.Shoppers(ctx, company, []facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "v"}}})),
 		tx.PutShoppers(ctx, company, []facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "v"}, Stages: facts.StageVisited}}),
