@@ -48,6 +48,9 @@ func fill(b *testing.B) *reporttest.Fixture {
 		fix.Link(company, id, campaign, fmt.Sprint("code", i))
 		all = append(all, channel{fmt.Sprint("Influencer ", i), id, campaign, fix.Coupon(company, id, campaign, fmt.Sprint("CODE", i))})
 	}
+	for i := range benchProducts {
+		fix.Product(company, fmt.Sprint("p", i), fmt.Sprint("Product ", i), fmt.Sprint("v", i))
+	}
 	path := func() (list []channel) {
 		n := 1
 		for n < 10 && r.IntN(3) > 0 {
