@@ -39,6 +39,7 @@ type Tx interface {
 	Streams(ctx context.Context, companyID string, streams []facts.Stream) ([]facts.Stream, error)
 	PutStreams(ctx context.Context, companyID string, streams []facts.Stream) error
 	ForgetDelivery(ctx context.Context, companyID string, whole, rest time.Time, limit int) error
+	InsertShoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (others []facts.Shopper, err error)
 	Shoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (map[facts.ShopperKey]facts.Stage, error)
 	PutShoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) error
 	AddTraffic(ctx context.Context, companyID string, traffic []facts.Traffic) error

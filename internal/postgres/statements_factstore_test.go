@@ -79,6 +79,8 @@ func factstoreStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	must(err)
 	companies, err := store.QueuedCompanies(ctx)
 	must(err)
+	_, err = store.Unfinished(ctx, company)
+	must(err)
 	if len(companies) > 1 {
 		t.Errorf("queued: %v", companies)
 	}
@@ -177,6 +179,7 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.Outcomes(ctx, company, []string{"o1"})),
 		second(tx.CountedOrders(ctx, company, []string{"o1"})),
 		tx.AddSums(ctx, company, sumsOf(outcome.Outcome)),
+		second(tx.InsertShoppers(ctx, company, []facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "w"}, Stages: facts.StageVisited}})),
 		second(tx.Shoppers(ctx, company, []facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "v"}}})),
 		tx.PutShoppers(ctx, company, []facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "v"}, Stages: facts.StageVisited}}),
 		tx.AddTraffic(ctx, company, []facts.Traffic{{Day: "2026-03-10"}}),
