@@ -43,6 +43,7 @@ type Tx interface {
 	PutShoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) error
 	AddTraffic(ctx context.Context, companyID string, traffic []facts.Traffic) error
 	AddClicks(ctx context.Context, companyID string, clicks []facts.Clicks) error
+	MarkNulls(ctx context.Context, companyID string, days []facts.DaySpan) error
 	UpsertProducts(ctx context.Context, companyID string, products []facts.Product) (changed []string, err error)
 	ReplaceVariants(ctx context.Context, companyID string, productIDs []string, variants []facts.Variant) error
 	PutVersions(ctx context.Context, companyID string, versions map[string][]facts.StoredVersion) error
@@ -72,6 +73,15 @@ type Tx interface {
 	// Read what a decision needs.
 	Cases(ctx context.Context, companyID string, limits facts.Limits, orderIDs []string) ([]*facts.Case, error)
 	Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case) (events int, err error)
+
+	// Count null journeys.
+	NullCount(ctx context.Context, companyID string) (*facts.NullCount, error)
+	BeginNullCount(ctx context.Context, companyID string, rounds facts.NullRounds, now time.Time) (begun bool, err error)
+	VisitorsOfDay(ctx context.Context, companyID, day string, after []byte, limit int) (visitors []string, last []byte, err error)
+	EventsBetween(ctx context.Context, companyID string, visitors []string, from, to time.Time, most int) ([][]facts.Event, error)
+	Bought(ctx context.Context, companyID string, journeys []facts.NullJourney) (map[int]bool, error)
+	GoOnWithNullCount(ctx context.Context, companyID string, c *facts.NullCount) error
+	EndNullCount(ctx context.Context, companyID string, c *facts.NullCount) error
 
 	// Remove old events, and seal the orders that read them first.
 	LockPartition(ctx context.Context, partition int) error
@@ -294,6 +304,7 @@ type application struct {
 	summed     summing
 	deliveries deliveries
 	fresh      []facts.Event // that were stored now
+	marked     []facts.DaySpan
 	agents     *agent.Known
 }
 
@@ -327,6 +338,9 @@ func (a *application) run(ctx context.Context) error {
 		if err := a.concernByChange(ctx, change); err != nil {
 			return err
 		}
+	}
+	if err := a.markNulls(ctx); err != nil {
+		return err
 	}
 	if err := a.decide(ctx); err != nil {
 		return err

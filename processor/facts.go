@@ -50,6 +50,11 @@ func (a *application) storeEvents(ctx context.Context) error {
 	if err := a.countTraffic(ctx, fresh, replaced); err != nil {
 		return err
 	}
+	for _, list := range [][]facts.Event{fresh, replaced} {
+		for i := range list {
+			a.changesNulls(list[i].At)
+		}
+	}
 	return a.concernByEvents(ctx, append(fresh, replaced...))
 }
 
@@ -70,6 +75,7 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 			continue
 		}
 		a.replaced(old, &e)
+		a.changesNulls(old.At)
 		replacing = append(replacing, e)
 		for _, d := range append(old.Days(), e.Copy().Days()...) {
 			days[d] = true
@@ -198,7 +204,9 @@ func (a *application) storeVersions(ctx context.Context) (map[string][]facts.Sto
 		came[v.OrderID] = append(came[v.OrderID], v)
 	}
 	for id, list := range came {
-		versions[id] = facts.AddVersions(versions[id], list)
+		before := versions[id]
+		versions[id] = facts.AddVersions(before, list)
+		a.orderChangesNulls(before, versions[id])
 	}
 	return versions, a.tx.PutVersions(ctx, a.company, versions)
 }

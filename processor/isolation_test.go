@@ -104,7 +104,7 @@ func TestAnOrderThatAlwaysTakesTooLongDoesNotStopTheQueue(t *testing.T) {
 		records = append(records, s.record(s.order(fmt.Sprint("o", i), noon, 1000, nil)))
 	}
 	s.apply(records, func() int { return 5 })
-	s.exec(`update explanation set outcome_hash = ''`)
+	s.exec(`update payout set outcome_hash = ''`)
 	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
 	s.exec(`insert into recompute_company (company_id) values ($1)`, s.company)
 	o, tries := s.owner(), 0
@@ -126,7 +126,7 @@ func TestAnOrderThatAlwaysTakesTooLongDoesNotStopTheQueue(t *testing.T) {
 		}
 	}
 	wantTexts(t, "left in the queue", s.texts(`select order_id || ' ' || failure from recompute`), "o1 it takes too long to compute")
-	if n := s.int(`select count(*) from explanation where outcome_hash = ''`); n != 1 {
+	if n := s.int(`select count(*) from payout where outcome_hash = ''`); n != 1 {
 		t.Errorf("%d orders are not computed, want one", n)
 	}
 	if tries != mostTooLong {
@@ -145,7 +145,7 @@ func TestAnOrderThatCannotBeStoredDoesNotStopTheQueue(t *testing.T) {
 	stop := s.run()
 	s.applied()
 	stop()
-	s.exec(`update explanation set outcome_hash = ''`) // every outcome is to be written anew
+	s.exec(`update payout set outcome_hash = ''`) // every outcome is to be written anew
 	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
 	s.exec(`insert into recompute_company values ($1)`, s.company)
 
@@ -165,7 +165,7 @@ func TestAnOrderThatCannotBeStoredDoesNotStopTheQueue(t *testing.T) {
 		return s.int(`select count(*) from recompute where failure is null`) == 0 && s.int(`select count(*) from recompute_company`) == 0
 	})
 	wantTexts(t, "set aside", s.texts(`select order_id from recompute`), "o3")
-	if n := s.int(`select count(*) from explanation where outcome_hash <> ''`); n != 9 {
+	if n := s.int(`select count(*) from payout where outcome_hash <> ''`); n != 9 {
 		t.Errorf("%d orders were computed, want 9", n)
 	}
 	if n := s.metric(p, "tributary_processor_orders_set_aside_total"); n != 1 {
@@ -181,7 +181,7 @@ func TestAnOrderThatCannotBeStoredDoesNotStopTheQueue(t *testing.T) {
 	// Once it can be stored, what queues it again computes it.
 	broken.Store(false)
 	s.produce(s.event("v1", noon, 2, func(e *wire.Event) { e.Identity.EmailKey = "k1:3" }))
-	s.await("the order is computed", func() bool { return s.int(`select count(*) from explanation where outcome_hash <> ''`) == 10 })
+	s.await("the order is computed", func() bool { return s.int(`select count(*) from payout where outcome_hash <> ''`) == 10 })
 }
 
 // metered is a log that tells how many bytes were taken from it.

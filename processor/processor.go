@@ -59,6 +59,9 @@ type StoreBase interface {
 
 	// DropEmptyMonths gives back the room of months before an instant that have no events.
 	DropEmptyMonths(ctx context.Context, before time.Time) (dropped []string, err error)
+
+	// CompaniesAfter returns the ids of companies, in their order, that come after one.
+	CompaniesAfter(ctx context.Context, companyID string, limit int) ([]string, error)
 }
 
 // StoreOf makes a Store of an adapter whose Transact hands out a type of its own,
@@ -122,6 +125,8 @@ type Config struct {
 	DeferOrders     time.Duration // so long orders wait to be computed while events of their partition are behind; 30 s
 	RetainEvery     time.Duration // so often it looks for companies whose old events are to be removed, which is done once a day; 1 h
 	RetainChunk     int           // events that one transaction of that removes, and 20 times as many as it seals orders: the partition's owner waits meanwhile; 2,000
+	CountNullsEvery time.Duration // so often it looks for days whose null journeys are to be counted; 1 h
+	NullsChunk      int           // visitors that one transaction of that looks at; 1,000
 	StallAfter      time.Duration // a partition that has records and applies none for so long makes /readyz fail; 5 min
 	CheckEvery      time.Duration // the least time between two checks of Deps.Books; 5 s
 }
@@ -139,6 +144,8 @@ func (c Config) withDefaults() Config {
 		DeferOrders:     cmp.Or(c.DeferOrders, 30*time.Second),
 		RetainEvery:     cmp.Or(c.RetainEvery, time.Hour),
 		RetainChunk:     cmp.Or(c.RetainChunk, 2000),
+		CountNullsEvery: cmp.Or(c.CountNullsEvery, time.Hour),
+		NullsChunk:      cmp.Or(c.NullsChunk, 1000),
 		StallAfter:      cmp.Or(c.StallAfter, 5*time.Minute),
 		CheckEvery:      cmp.Or(c.CheckEvery, 5*time.Second),
 	}
@@ -209,6 +216,7 @@ func (p *Processor) Run(ctx context.Context) error {
 	}
 	beside.Go(func() { p.retainDaily(ctx) })
 	beside.Go(func() { p.watchUnfinished(ctx) })
+	beside.Go(func() { p.countNullsDaily(ctx) })
 	err := p.Log.Consume(ctx, p.runPartition)
 	stop()
 	beside.Wait()

@@ -193,7 +193,7 @@ func showAmounts(out io.Writer, side string, nets []ledger.Net) {
 			return
 		}
 		fmt.Fprintf(out, "  %-8s  %s\n", side, printable(strings.Join(strings.Fields(strings.Join([]string{
-			string(n.Kind), n.Of, n.TouchID, n.InfluencerID, n.AmountMinor, n.Currency}, " ")), " ")))
+			string(n.Kind), n.Of, n.Touch, n.InfluencerID, n.AmountMinor, n.Currency}, " ")), " ")))
 	}
 }
 

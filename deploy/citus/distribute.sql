@@ -25,11 +25,11 @@ declare
     'stream', 'delivery_day', 'delivery_source', 'delivery_seen',
     'erasure', 'erasure_key', 'erasure_visitor', 'erased_order', 'erased_key', 'sealed_first',
     -- outcomes
-    'credit', 'payout', 'explanation', 'ledger_entry', 'recompute',
+    'payout', 'ledger_entry', 'recompute',
     'statement', 'statement_payment', 'statement_link',
     -- sums that reports read
     'sale_day', 'credit_day', 'product_day', 'path_day', 'product_month', 'path_month', 'journey_month', 'traffic_month',
-    'shopper_day', 'traffic_day', 'click_day', 'sign_report'
+    'shopper_day', 'traffic_day', 'click_day', 'null_day', 'null_count', 'sign_report'
   ];
   -- Of the control plane, on the coordinator alone, and known to Citus. They are written in
   -- the transactions that write distributed tables: so those are committed in two phases,

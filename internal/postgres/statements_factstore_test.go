@@ -56,6 +56,7 @@ func factstoreStatements(t *testing.T, recorder *sqlrules.Recorder) {
 		must(storeFacts(ctx, tx, company))
 		must(findOrders(ctx, tx, company))
 		must(decideOrders(ctx, tx, company))
+		must(countNulls(ctx, tx, company))
 		must(closeStatement(ctx, tx, company))
 		must(erasePerson(ctx, tx, company))
 		return removeOld(ctx, tx, company)
@@ -185,6 +186,24 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		tx.WriteOutcomes(ctx, company, noon, []facts.StoredOutcome{{Outcome: facts.Outcome{OrderID: "o1", Currency: "BRL", Day: "2026-03-10", Payout: facts.Payout{State: facts.PayoutNone}}, Hash: []byte("i"), Was: &outcome.Outcome}}),
 		second(tx.Ledgers(ctx, company, []string{"o1"})),
 		tx.AppendLedger(ctx, company, noon, 1, []ledger.Posting{{Entry: entry, OrderID: "o1", Cause: facts.Cause{Kind: facts.CauseEvent}}}),
+	)
+}
+
+// countNulls counts null journeys of a day.
+func countNulls(ctx context.Context, tx *factstore.Tx, company string) error {
+	day := "2026-03-10"
+	rounds := facts.NullRounds{Last: [facts.NullsFinal + 1]string{"", day, day, day}, Before: 30, Again: noon}
+	count := &facts.NullCount{Day: day, BeganAt: noon, After: []byte{1}, Steps: []byte{}}
+	_, _, err := tx.VisitorsOfDay(ctx, company, day, nil, 10)
+	return errors.Join(err,
+		tx.MarkNulls(ctx, company, []facts.DaySpan{{From: day, To: day}}),
+		tx.AddTraffic(ctx, company, []facts.Traffic{{Day: day, Visitors: [5]int64{1}}}),
+		second(tx.BeginNullCount(ctx, company, rounds, noon)),
+		second(tx.NullCount(ctx, company)),
+		second(tx.EventsBetween(ctx, company, []string{"v"}, noon, noon, 0)),
+		second(tx.Bought(ctx, company, []facts.NullJourney{{Visitor: "v", From: noon, To: noon}})),
+		tx.GoOnWithNullCount(ctx, company, count),
+		tx.EndNullCount(ctx, company, count),
 	)
 }
 

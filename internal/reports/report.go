@@ -20,6 +20,7 @@ type Report struct {
 	// OtherCurrencies are the currencies, beside the report's, in which there are amounts
 	// in its days.
 	OtherCurrencies []string
+	Nulls           *NullJourneys // of the reports channels and paths; nil: the report has none
 
 	periods map[string]Row // the sums of all rows of a period, by period
 }
@@ -36,6 +37,7 @@ type Builder struct {
 	query Query
 	spec  *Spec
 	rows  map[string]*Row
+	nulls *NullJourneys
 }
 
 // NewBuilder begins a report. Nothing may be open in the query.
@@ -62,6 +64,9 @@ func (b *Builder) Add(period string, texts []string, columns []int, sums []decim
 	return nil
 }
 
+// SetNulls says how many null journeys the report's days have.
+func (b *Builder) SetNulls(n NullJourneys) { b.nulls = &n }
+
 // plus is a sum. Reports have many zeros, which need no memory.
 func plus(a, b decimal.Decimal) decimal.Decimal {
 	switch {
@@ -79,7 +84,7 @@ func (b *Builder) Report(asOf time.Time) *Report {
 	noRow := func() Row {
 		return Row{Texts: make([]string, len(b.spec.Dimensions)), Sums: make([]decimal.Decimal, len(b.spec.Metrics))}
 	}
-	r := &Report{Query: b.query, Spec: b.spec, AsOf: asOf, Rows: []Row{}, Totals: noRow(), periods: map[string]Row{}}
+	r := &Report{Query: b.query, Spec: b.spec, AsOf: asOf, Rows: []Row{}, Totals: noRow(), Nulls: b.nulls, periods: map[string]Row{}}
 	if b.spec.Every {
 		for _, period := range b.query.Periods() {
 			_ = b.Add(period, make([]string, len(b.spec.Dimensions)), nil, nil) // few: MaxDays at most

@@ -164,6 +164,11 @@ func (r *reading) channelsOverPaths(ctx context.Context) error {
 	if err := r.readParts(ctx, paths); err != nil {
 		return err
 	}
+	if r.query.Model == models.Markov {
+		if err := r.readNulls(ctx, paths); err != nil {
+			return err
+		}
+	}
 	influencers, err := r.influencersOfChannels(ctx)
 	if err != nil {
 		return err
@@ -258,6 +263,11 @@ func (p *pathReader) creditsOf(tally *models.Tally) []channelCredit {
 	// Sorted, so that what is left over by rounding always goes to the same one.
 	slices.SortFunc(channels, func(a, b int32) int { return strings.Compare(p.names[a], p.names[b]) })
 	weights := tally.Weights(channels)
+	for i, channel := range channels {
+		if p.names[channel] == otherChannels {
+			weights.Conversions[i], weights.Value[i] = new(big.Int), new(big.Int)
+		}
+	}
 	conversions, value := tally.Totals()
 	orders, sales := portions(conversions, weights.Conversions), wholes(value, weights.Value)
 	list := make([]channelCredit, len(channels))

@@ -47,7 +47,7 @@ func signColumns(o *signOrder) postgres.Columns {
 		postgres.Into("o.body", bytesScanner(func(stored []byte) (err error) { o.order, err = facts.UnpackOrder(stored); return err })),
 		postgres.Into("coalesce(n.body->'customer'->>'countryCode', '')", &o.country),
 		postgres.Into("coalesce(n.body->'customer'->>'zip', '')", &o.zip),
-		postgres.Into("e.body", &o.explanation),
+		postgres.Into("case when p.influencer_id is not null then p.explanation end", &o.explanation),
 	}
 }
 
@@ -59,7 +59,6 @@ var signOrders = `
 	left join influencer i on i.company_id = p.company_id and i.influencer_id = p.influencer_id
 	left join coupon k on k.company_id = p.company_id and k.coupon_id = p.coupon_id
 	left join order_personal n on n.company_id = o.company_id and n.order_id = o.order_id
-	left join explanation e on e.company_id = o.company_id and e.order_id = o.order_id and p.influencer_id is not null
 	where o.company_id = @company_id and o.created_at >= @lo::timestamptz and (o.created_at, o.order_id) < (@before::timestamptz, @before_id::text)
 		and o.day between @from::date and @to::date and o.status <> @cancelled
 	order by o.created_at desc, o.order_id desc limit @most`

@@ -122,6 +122,9 @@ func (s session) Unfinished(ctx context.Context, _ string) (facts.Unfinished, er
 	return facts.Unfinished{}, s.trip(ctx)
 }
 
+// CompaniesAfter: null journeys are not the simulation's.
+func (s session) CompaniesAfter(context.Context, string, int) ([]string, error) { return nil, nil }
+
 func (s session) QueuedCompanies(ctx context.Context) ([]string, error) { return nil, s.trip(ctx) }
 
 // Transact runs f with what it writes held back until the commit.
@@ -273,6 +276,8 @@ func (t *transaction) PutShoppers(context.Context, string, []facts.Shopper) erro
 func (t *transaction) AddTraffic(context.Context, string, []facts.Traffic) error { return nil }
 
 func (t *transaction) AddClicks(context.Context, string, []facts.Clicks) error { return nil }
+
+func (t *transaction) MarkNulls(context.Context, string, []facts.DaySpan) error { return nil }
 
 // InsertStatements and InsertPayments are called with none: nobody closes a statement here.
 func (t *transaction) InsertStatements(context.Context, string, []facts.Statement) error { return nil }

@@ -278,8 +278,7 @@ func (f *Fixture) Put(o Order) {
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `insert into explanation (company_id, order_id, body) values ($1, $2, $3)
-			on conflict (company_id, order_id) do update set body = excluded.body`, o.CompanyID, o.ID, explanation)
+		_, err = tx.Exec(ctx, `update payout set explanation = $3 where company_id = $1 and order_id = $2`, o.CompanyID, o.ID, explanation)
 		return err
 	})
 	if err != nil {
