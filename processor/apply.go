@@ -39,10 +39,12 @@ type Tx interface {
 	Streams(ctx context.Context, companyID string, streams []facts.Stream) ([]facts.Stream, error)
 	PutStreams(ctx context.Context, companyID string, streams []facts.Stream) error
 	ForgetDelivery(ctx context.Context, companyID string, whole, rest time.Time, limit int) error
+	InsertShoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (others []facts.Shopper, err error)
 	Shoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (map[facts.ShopperKey]facts.Stage, error)
 	PutShoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) error
 	AddTraffic(ctx context.Context, companyID string, traffic []facts.Traffic) error
 	AddClicks(ctx context.Context, companyID string, clicks []facts.Clicks) error
+	MarkNulls(ctx context.Context, companyID string, days []facts.DaySpan) error
 	UpsertProducts(ctx context.Context, companyID string, products []facts.Product) (changed []string, err error)
 	ReplaceVariants(ctx context.Context, companyID string, productIDs []string, variants []facts.Variant) error
 	PutVersions(ctx context.Context, companyID string, versions map[string][]facts.StoredVersion) error
@@ -72,6 +74,15 @@ type Tx interface {
 	// Read what a decision needs.
 	Cases(ctx context.Context, companyID string, limits facts.Limits, orderIDs []string) ([]*facts.Case, error)
 	Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case) (events int, err error)
+
+	// Count null journeys.
+	NullCount(ctx context.Context, companyID string) (*facts.NullCount, error)
+	BeginNullCount(ctx context.Context, companyID string, rounds facts.NullRounds, now time.Time) (begun bool, err error)
+	VisitorsOfDay(ctx context.Context, companyID, day string, after []byte, limit int) (visitors []string, last []byte, err error)
+	EventsBetween(ctx context.Context, companyID string, visitors []string, from, to time.Time, most int) ([][]facts.Event, error)
+	Bought(ctx context.Context, companyID string, journeys []facts.NullJourney) (map[int]bool, error)
+	GoOnWithNullCount(ctx context.Context, companyID string, c *facts.NullCount) error
+	EndNullCount(ctx context.Context, companyID string, c *facts.NullCount) error
 
 	// Remove old events, and seal the orders that read them first.
 	LockPartition(ctx context.Context, partition int) error
@@ -114,6 +125,7 @@ type Tx interface {
 	EraseVersions(ctx context.Context, companyID string, versions map[string][]facts.StoredVersion) error
 	OrderErased(ctx context.Context, companyID, orderID string, s facts.Surrogates) error
 	ErasedOrders(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Surrogates, error)
+	EraseLate(ctx context.Context, companyID string, orders []facts.LateOrder) error
 	EndErasure(ctx context.Context, companyID string, e *facts.Erasure, now time.Time) error
 
 	// Write outcomes.
@@ -185,6 +197,7 @@ type applied struct {
 	statements        int                 // statements that are to be closed, and erasures that are asked for
 	erased            erased              // of persons
 	erasures          int                 // that are done
+	closed            int                 // statements
 	days              map[companyDay]bool // of orders that may have changed
 	found             deliveryFound
 }
@@ -292,6 +305,7 @@ type application struct {
 	summed     summing
 	deliveries deliveries
 	fresh      []facts.Event // that were stored now
+	marked     []facts.DaySpan
 	agents     *agent.Known
 }
 
@@ -325,6 +339,9 @@ func (a *application) run(ctx context.Context) error {
 		if err := a.concernByChange(ctx, change); err != nil {
 			return err
 		}
+	}
+	if err := a.markNulls(ctx); err != nil {
+		return err
 	}
 	if err := a.decide(ctx); err != nil {
 		return err

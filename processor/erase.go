@@ -89,6 +89,11 @@ func (a *application) findErasedVersions(ctx context.Context, e *facts.Erasure) 
 	if e.OrderID = last; looked == erasedVersions {
 		return nil
 	}
+	// Orders that have come since they were looked for. Those that come later are known by
+	// the digests that are stored below.
+	if n, err := a.tx.FindErasedOrders(ctx, a.company, e, erasedOrders); err != nil || n == erasedOrders {
+		return err
+	}
 	e.OrderID = ""
 	if err := a.tx.AddKeysOfOrders(ctx, a.company, e); err != nil {
 		return err
@@ -302,22 +307,66 @@ func (a *application) leaveErased(ctx context.Context) error {
 }
 
 // withoutPerson replaces the keys of versions of erased orders, which come again or have
-// changed since.
+// changed since, and of versions that were accepted before their person was erased and come
+// after it.
 func (a *application) withoutPerson(ctx context.Context) error {
 	if !a.index.HasErasures() {
 		return nil
 	}
+	late, err := a.lateOrders(ctx)
+	if err != nil {
+		return err
+	}
 	erased, err := a.tx.ErasedOrders(ctx, a.company, a.ownOrders())
-	if err != nil || len(erased) == 0 {
+	if err != nil || len(erased)+len(late) == 0 {
 		return err
 	}
 	a.orders = slices.Clone(a.orders)
 	for i, v := range a.orders {
-		if s := erased[v.OrderID]; s != nil {
+		switch s := erased[v.OrderID]; {
+		case s != nil:
 			a.orders[i] = v.Erased(s)
+		case late[i]:
+			a.orders[i] = v.Erased(&facts.Surrogates{})
 		}
 	}
 	return nil
+}
+
+// lateOrders returns the places of versions of orders that name a person and were accepted
+// before the person was erased: they were on their way to Kafka meanwhile. An order that is new
+// is erased from now on, with nothing in place of its keys.
+func (a *application) lateOrders(ctx context.Context) (late map[int]bool, err error) {
+	digests := make([][][]byte, len(a.orders))
+	var all [][]byte
+	for i := range a.orders {
+		for _, k := range facts.PersonKeys(&a.orders[i].Order) {
+			digests[i] = append(digests[i], facts.ErasedDigest(a.company, k))
+		}
+		all = append(all, digests[i]...)
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	until, err := a.tx.ErasedUntil(ctx, a.company, all)
+	if err != nil || len(until) == 0 {
+		return nil, err
+	}
+	late = map[int]bool{}
+	var orders []facts.LateOrder
+	for i := range a.orders {
+		for _, d := range digests[i] {
+			if at, erased := until[string(d)]; erased && !a.orders[i].AcceptedAt.After(at) {
+				late[i] = true
+				orders = append(orders, facts.LateOrder{OrderID: a.orders[i].OrderID, ErasedAt: at})
+				break
+			}
+		}
+	}
+	if len(orders) == 0 {
+		return nil, nil
+	}
+	return late, a.tx.EraseLate(ctx, a.company, orders)
 }
 
 // eraseOrders removes what the next of the person's orders have of the person. It returns

@@ -349,3 +349,70 @@ func TestAnErasureWaitsForTheOrdersBeforeIt(t *testing.T) {
 		t.Errorf("%d orders are erased, want 2", n)
 	}
 }
+
+// TestAnOrderFromBeforeAnErasureThatComesAfterIt: the platform sent an order before its
+// customer was erased, and the record came to Kafka after the erasure's, at any step of it.
+func TestAnOrderFromBeforeAnErasureThatComesAfterIt(t *testing.T) {
+	t.Parallel()
+	s := personShop(t)
+	asked := noon.AddDate(0, 0, 1)
+	steps := 0
+	for n := 0; ; n++ { // the order comes after n transactions of the erasure
+		me := fmt.Sprint("k1:late", n)
+		of := func(id string, at time.Time) record {
+			return s.record(s.order(id, at, 7_000, func(o *wire.Order) {
+				o.EmailKey, o.Personal = wire.Some(me), []byte(`{"customer":{"name":"`+me+`"}}`)
+			}))
+		}
+		s.apply([]record{of(fmt.Sprint("first", n), noon.Add(2*time.Hour))}, func() int { return 1 })
+		s.ask(asked, facts.Key{Kind: facts.KeyEmail, Value: me})
+		done := func() bool { return s.int(`select count(*) from erasure where done_at is null`) == 0 }
+		for range n {
+			if !done() {
+				s.step()
+				steps++
+			}
+		}
+		over := done()
+		late := fmt.Sprint("late", n)
+		if err := s.owner().applyRecords(s.ctx, numbered([]record{of(late, noon.Add(5*time.Hour))})); err != nil {
+			t.Fatal(err)
+		}
+		s.workOff()
+		if left := s.found(me); len(left) > 0 {
+			t.Fatalf("after %d steps: left: %v", n, left)
+		}
+		if c := s.int(`select count(*) from orders where order_id = $1 and total_minor = 7000`, late); c != 1 {
+			t.Fatalf("after %d steps: the order is not stored", n)
+		}
+		// A later version of it has the person's keys again; a new order is of somebody new.
+		s.apply([]record{of(late, asked.Add(time.Hour))}, func() int { return 1 })
+		if left := s.found(me); len(left) > 0 {
+			t.Fatalf("after %d steps: a later version brought back: %v", n, left)
+		}
+		s.apply([]record{of(fmt.Sprint("new", n), asked.Add(time.Hour))}, func() int { return 1 })
+		if left := s.found(me); len(left) == 0 {
+			t.Fatal("an order from after the erasure is not the customer's")
+		}
+		if over {
+			break
+		}
+	}
+	if found, err := s.replay(s.ctx, replay.Options{}); err != nil || !found.Equal() || steps < 20 {
+		t.Errorf("%d steps; a replay differs: %+v, %v", steps, found, err)
+	}
+}
+
+// step runs one transaction of what the shop's company has to do, as a new owner.
+func (s *shop) step() {
+	s.t.Helper()
+	o := s.owner()
+	rules, err := o.rulesOf(s.ctx, []string{s.company})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	b := batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), companies: []companyBatch{{index: rules[s.company]}}}
+	if _, err := o.recompute(s.ctx, b, 200); err != nil {
+		s.t.Fatal(err)
+	}
+}

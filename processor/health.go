@@ -35,6 +35,9 @@ type metrics struct {
 
 	removed        *prometheus.CounterVec
 	retainFailures prometheus.Counter
+	nullDays       prometheus.Counter
+	nullFailures   prometheus.Counter
+	asked          unfinished
 }
 
 func newMetrics(registry *prometheus.Registry) *metrics {
@@ -60,7 +63,10 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 
 		removed:        prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("removed_total"), Help: "What was removed since it was older than its company's retention: events, sightings, visitors_days; orders_sealed before that."}, []string{"what"}),
 		retainFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: name("removal_failures_total"), Help: "Attempts to remove old events that failed."}),
+		nullDays:       prometheus.NewCounter(prometheus.CounterOpts{Name: name("null_days_total"), Help: "Counts of a company's null journeys of a day."}),
+		nullFailures:   prometheus.NewCounter(prometheus.CounterOpts{Name: name("null_failures_total"), Help: "Attempts to count null journeys that failed."}),
 	}
+	m.asked = newUnfinished(registry)
 	m.addRemoved(facts.Removed{})
 	// A counter that first appears at 1 is no increase to Prometheus, so all are there from the start.
 	for _, code := range []string{codeUnknownCompany, codeUnstorable, facts.ErrNotJSON.Error()} {
@@ -76,7 +82,7 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 		m.records.WithLabelValues(topic)
 	}
 	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.late, m.orders, m.fenced, m.retries, m.hintsDropped, m.setAside,
-		m.dropped, m.missing, m.came, m.unfollowed, m.checks, m.checksFailed, m.removed, m.retainFailures, m.seconds)
+		m.dropped, m.missing, m.came, m.unfollowed, m.checks, m.checksFailed, m.removed, m.retainFailures, m.nullDays, m.nullFailures, m.seconds)
 	return m
 }
 

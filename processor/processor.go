@@ -50,11 +50,18 @@ type StoreBase interface {
 	// QueuedCompanies returns companies that have orders queued.
 	QueuedCompanies(ctx context.Context) ([]string, error)
 
+	// Unfinished returns what a company's merchant has asked for, and that has begun and is not
+	// done.
+	Unfinished(ctx context.Context, companyID string) (facts.Unfinished, error)
+
 	// Retentions returns the companies that remove old events, with how far that has come.
 	Retentions(ctx context.Context) ([]facts.Retention, error)
 
 	// DropEmptyMonths gives back the room of months before an instant that have no events.
 	DropEmptyMonths(ctx context.Context, before time.Time) (dropped []string, err error)
+
+	// CompaniesAfter returns the ids of companies, in their order, that come after one.
+	CompaniesAfter(ctx context.Context, companyID string, limit int) ([]string, error)
 }
 
 // StoreOf makes a Store of an adapter whose Transact hands out a type of its own,
@@ -107,7 +114,7 @@ type Results interface {
 
 // Config bounds the processor's work. A zero value is the default named here.
 type Config struct {
-	BatchRecords    int           // records of one transaction; 2,000
+	BatchRecords    int           // records of one transaction; 4,000
 	BatchBytes      int           // bytes of the records of one transaction; 8 MiB
 	ReadAheadBytes  int           // bytes of the records that wait in memory, of all partitions together, besides one record of each; 32 MiB
 	RecomputeChunk  int           // queued orders of one transaction at most; 200
@@ -118,13 +125,15 @@ type Config struct {
 	DeferOrders     time.Duration // so long orders wait to be computed while events of their partition are behind; 30 s
 	RetainEvery     time.Duration // so often it looks for companies whose old events are to be removed, which is done once a day; 1 h
 	RetainChunk     int           // events that one transaction of that removes, and 20 times as many as it seals orders: the partition's owner waits meanwhile; 2,000
+	CountNullsEvery time.Duration // so often it looks for days whose null journeys are to be counted; 1 h
+	NullsChunk      int           // visitors that one transaction of that looks at; 1,000
 	StallAfter      time.Duration // a partition that has records and applies none for so long makes /readyz fail; 5 min
 	CheckEvery      time.Duration // the least time between two checks of Deps.Books; 5 s
 }
 
 func (c Config) withDefaults() Config {
 	return Config{
-		BatchRecords:    cmp.Or(c.BatchRecords, 2000),
+		BatchRecords:    cmp.Or(c.BatchRecords, 4000),
 		BatchBytes:      cmp.Or(c.BatchBytes, 8<<20),
 		ReadAheadBytes:  cmp.Or(c.ReadAheadBytes, 32<<20),
 		RecomputeChunk:  cmp.Or(c.RecomputeChunk, 200),
@@ -135,6 +144,8 @@ func (c Config) withDefaults() Config {
 		DeferOrders:     cmp.Or(c.DeferOrders, 30*time.Second),
 		RetainEvery:     cmp.Or(c.RetainEvery, time.Hour),
 		RetainChunk:     cmp.Or(c.RetainChunk, 2000),
+		CountNullsEvery: cmp.Or(c.CountNullsEvery, time.Hour),
+		NullsChunk:      cmp.Or(c.NullsChunk, 1000),
 		StallAfter:      cmp.Or(c.StallAfter, 5*time.Minute),
 		CheckEvery:      cmp.Or(c.CheckEvery, 5*time.Second),
 	}
@@ -204,6 +215,8 @@ func (p *Processor) Run(ctx context.Context) error {
 		beside.Go(func() { p.keepBooks(ctx) })
 	}
 	beside.Go(func() { p.retainDaily(ctx) })
+	beside.Go(func() { p.countNullsDaily(ctx) })
+	beside.Go(func() { p.watchUnfinished(ctx) })
 	err := p.Log.Consume(ctx, p.runPartition)
 	stop()
 	beside.Wait()

@@ -28,6 +28,7 @@ type overviewPage struct {
 	Chart    *chart
 	Model    string // as words
 	About    string // what the model does
+	Nulls    string // of markov: how many visitors did not buy
 	Channels []channelRow
 	Hidden   string // how many channels the table leaves out
 	CSV      string // of the channels
@@ -66,6 +67,7 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request, v pageRequest)
 	}
 	page := overviewPage{head: v.head(v.lang.T("overview.title"), "overview"), Span: a.formOf(v, overviewPath, true, true, models.All)}
 	page.Span.CSV = a.address(reportPath, "report", string(reports.Sales), "model", "")
+	page.Span.CSVIs = v.lang.T("overview.csv")
 	page.CSV = a.address(reportPath, "report", string(reports.Channels))
 	sales, err := s.report(r, a, reports.Sales, a.By)
 	if err != nil {
@@ -166,6 +168,9 @@ func (s *Server) overviewChannels(r *http.Request, v pageRequest, a asked, page 
 	}
 	model := channels.Query.Model
 	page.Model, page.About = v.lang.T("model."+model), v.lang.T("model.about."+model)
+	if model == models.Markov {
+		page.Nulls = nullsText(v.lang, channels.Nulls)
+	}
 	rows := mergeChannels(v.lang, channels, partners)
 	if extra := len(rows) - mostChannels; extra > 0 {
 		page.Hidden, rows = v.lang.N("report.hidden", int64(extra)), rows[:mostChannels]

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/internal/reports"
 )
 
@@ -23,6 +24,8 @@ type pathsPage struct {
 	Flow []*sankey // the journeys drawn, for each width of screen
 	List []journeyRow
 	Half int // place in a journey at which steps are left out
+
+	Nulls string // how many visitors did not buy
 }
 
 // journeyRow is one journey, or all that are too seldom to be listed.
@@ -50,6 +53,7 @@ func (s *Server) paths(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	page := pathsPage{head: v.head(v.lang.T("paths.title"), "paths"), Span: a.formOf(v, pathsPath, false, false, nil), Half: mostSteps / 2}
 	page.Span.currencies(a, found)
 	page.Span.CSV = a.address(reportPath, "report", string(reports.Paths))
+	page.Nulls = nullsText(v.lang, found.Nulls)
 	orders := found.Spec.Column("orders")
 	var others []journeyRow
 	var drawn []journey
@@ -72,4 +76,15 @@ func (s *Server) paths(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	}
 	page.List, page.Flow = append(page.List, others...), newSankeys(v.lang, drawn)
 	s.render(w, r, http.StatusOK, "paths.html", page)
+}
+
+// nullsText says how many visitors came and did not buy, and up to which day that is known.
+func nullsText(l *lang.Printer, n *reports.NullJourneys) string {
+	switch {
+	case n == nil || n.CountedUntil == "":
+		return l.T("nulls.none")
+	case n.FinalUntil == "":
+		return l.T("nulls.counted", l.Count(n.Journeys), l.Day(n.CountedUntil))
+	}
+	return l.T("nulls.counted", l.Count(n.Journeys), l.Day(n.CountedUntil)) + " " + l.T("nulls.final", l.Day(n.FinalUntil))
 }

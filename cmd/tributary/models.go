@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -28,8 +27,9 @@ columns:
   total_conversion_value  what they bought for, together
   total_null              how many journeys with this path did not buy
 
-A column that is missing is 0, and so is an empty number. Other columns are
-ignored. Columns may be separated by commas, semicolons or tabs; with semicolons or
+path is needed, and total_conversions or total_conversion_value. Another column
+that is missing is 0, and so is an empty number. Other columns are ignored, but a
+name that is nearly one of these is an error. Columns may be separated by commas, semicolons or tabs; with semicolons or
 tabs a number may have a decimal comma: 1.234,56.
 
 The result is CSV with the columns channel, model, conversions and value, and ten
@@ -45,9 +45,6 @@ are a day apart.`,
 			paths, err := readPaths(cmd.Context(), args[0], cmd.InOrStdin())
 			if err != nil {
 				return err
-			}
-			if slices.Equal(paths.Columns, []string{"path"}) {
-				fmt.Fprintln(cmd.ErrOrStderr(), "The file has no column total_conversions, total_conversion_value or total_null: all results are 0.")
 			}
 			write := pathfile.WriteCSV
 			if asJSON {

@@ -30,10 +30,12 @@ func TestModelsAreComputedFromAFile(t *testing.T) {
 	f(1, "give one argument, not 0: tributary models PATHS.csv")
 	f(1, "no such file", path+".missing")
 
-	write("path,total_null\na,-3\n")
+	write("path,total_conversions,total_null\na,1,-3\n")
 	f(1, "tributary: "+path+": line 2, column total_null: \"-3\" is negative\n", path)
 	write("path\na > b\n")
-	f(0, "The file has no column total_conversions, total_conversion_value or total_null: all results are 0.\n", path)
+	f(1, `tributary: `+path+`: line 1: no column is called total_conversions or total_conversion_value, only "path": without both all results are 0`, path)
+	write("path,total_conversion,total_null\na > b,1,2\n")
+	f(1, `line 1: the column "total_conversion" is not known: is it total_conversions?`, path)
 }
 
 func TestModelsAreComputedFromStandardInput(t *testing.T) {

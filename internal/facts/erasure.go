@@ -78,6 +78,26 @@ func (e *Event) ErasureKeys() []Key {
 	return keys
 }
 
+// PersonKeys returns the keys of an order that name its person. A browser's id is none: others may
+// use that browser.
+func PersonKeys(o *wire.Order) (keys []Key) {
+	for _, k := range []Key{
+		{KeyCustomer, o.CustomerKey.Or("")}, {KeyEmail, o.EmailKey.Or("")}, {KeyPhone, o.PhoneKey.Or("")},
+		{KeyCart, o.CartKey.Or("")}, {KeyCartNo, o.CartNoKey.Or("")},
+	} {
+		if k.Value != "" {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// LateOrder is an order that was accepted before its person was erased, and came after it.
+type LateOrder struct {
+	OrderID  string
+	ErasedAt time.Time // when the erasure was asked for
+}
+
 // Surrogates stand for the keys of an erased order: random, of the same form, and equal
 // where the keys were equal and of one erasure.
 type Surrogates struct {

@@ -13,6 +13,7 @@ type Tally struct {
 
 	steps [][]total // markov: from a state (0 is the start, i+1 is channel i) to a channel
 	ends  []ended   // markov: after a channel
+	left  []total   // markov: after a channel, of journeys that did not buy
 	sizes [][]ended // shapley: of paths with so many distinct channels, by channel
 
 	model string
@@ -103,13 +104,22 @@ func (t *Tally) Add(channels []int32, conversions, value int64, more *big.Int) {
 	at(&t.ends, state-1).add(&came)
 }
 
-// AddStep adds journeys that went from a channel to another one, and bought in the end. The
-// start is -1. Steps, ends and sets are what Add makes of a path: with them paths may be
-// added that are summed already.
-func (t *Tally) AddStep(before, channel int32, conversions int64) {
+// AddStep adds journeys that went from a channel to another one. The start is -1. Steps,
+// ends and sets are what Add makes of a path: with them paths may be added that are summed
+// already.
+func (t *Tally) AddStep(before, channel int32, journeys int64) {
 	t.see(channel)
 	if t.model == Markov && before != channel {
-		at(at(&t.steps, int(before)+1), int(channel)).add(&total{low: conversions})
+		at(at(&t.steps, int(before)+1), int(channel)).add(&total{low: journeys})
+	}
+}
+
+// AddLeft adds journeys that did not buy, whose last channel is known. Their steps are those
+// of AddStep. For Shapley they count nothing.
+func (t *Tally) AddLeft(channel int32, journeys int64) {
+	t.see(channel)
+	if t.model == Markov {
+		at(&t.left, int(channel)).add(&total{low: journeys})
 	}
 }
 
@@ -174,7 +184,7 @@ func (t *Tally) Weights(channels []int32) Weights {
 		}
 		return overSizes(bySize, n)
 	}
-	steps, bought, worth := make([]*big.Int, (n+1)*n), zeros(n), zeros(n)
+	steps, bought, left, worth := make([]*big.Int, (n+1)*n), zeros(n), zeros(n), zeros(n)
 	row := func(state int, from int) {
 		if from >= len(t.steps) {
 			return
@@ -191,7 +201,10 @@ func (t *Tally) Weights(channels []int32) Weights {
 		if int(channel) < len(t.ends) {
 			bought[i], worth[i] = t.ends[channel].conversions.int(), t.ends[channel].value.int()
 		}
+		if int(channel) < len(t.left) {
+			left[i] = t.left[channel].int()
+		}
 	}
-	weights, _ := chainOf(steps, bought, zeros(n), worth).weights()
+	weights, _ := chainOf(steps, bought, left, worth).weights()
 	return weights
 }

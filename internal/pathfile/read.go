@@ -24,7 +24,8 @@ const (
 	maxLineBytes  = 1 << 20
 )
 
-// The columns. Only path is needed; another one that is missing is 0.
+// The columns. path is needed, and one of conversions and value; another one that is missing
+// is 0. Other columns are read for nothing.
 const (
 	columnPath        = "path"
 	columnConversions = "total_conversions"
@@ -39,9 +40,6 @@ type Paths struct {
 	Channels []string // in the order of their first appearance
 	Direct   []bool   // which channels are direct
 	List     []models.Path
-
-	// The file's columns that are known. Columns besides them are read for nothing.
-	Columns []string
 
 	ConversionDigits int // conversions and null are in units of 10^-ConversionDigits
 	ValueDigits      int // value is in units of 10^-ValueDigits
@@ -101,45 +99,6 @@ func (p *parser) next() ([]string, error) {
 		p.last, _ = p.records.FieldPos(0)
 	}
 	return record, err
-}
-
-// header reads the names of the columns.
-func (p *parser) header() error {
-	record, err := p.next()
-	if errors.Is(err, io.EOF) {
-		return fmt.Errorf("the file is empty: its first line must name the columns, %s", strings.Join(columns, ","))
-	}
-	if err != nil {
-		return err
-	}
-	p.fields, p.at = len(record), map[string]int{}
-	var names []string
-	for i, name := range record {
-		name = strings.ToLower(strings.TrimSpace(name))
-		names = append(names, fmt.Sprintf("%q", shortened(name)))
-		if _, twice := p.at[name]; twice && isColumn(name) {
-			return fmt.Errorf("line %d: the column %s is there twice", p.last, name)
-		}
-		p.at[name] = i
-	}
-	if _, found := p.at[columnPath]; !found {
-		return fmt.Errorf("line %d: no column is called %s, only %s", p.last, columnPath, strings.Join(names[:min(len(names), 20)], ", "))
-	}
-	for _, name := range columns {
-		if _, found := p.at[name]; found {
-			p.out.Columns = append(p.out.Columns, name)
-		}
-	}
-	return nil
-}
-
-func isColumn(name string) bool {
-	for _, known := range columns {
-		if name == known {
-			return true
-		}
-	}
-	return false
 }
 
 // line reads one path. It returns false at the end of the file.

@@ -56,6 +56,7 @@ func factstoreStatements(t *testing.T, recorder *sqlrules.Recorder) {
 		must(storeFacts(ctx, tx, company))
 		must(findOrders(ctx, tx, company))
 		must(decideOrders(ctx, tx, company))
+		must(countNulls(ctx, tx, company))
 		must(closeStatement(ctx, tx, company))
 		must(erasePerson(ctx, tx, company))
 		return removeOld(ctx, tx, company)
@@ -77,6 +78,8 @@ func factstoreStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	_, err = store.CompaniesAfter(ctx, "", 10)
 	must(err)
 	companies, err := store.QueuedCompanies(ctx)
+	must(err)
+	_, err = store.Unfinished(ctx, company)
 	must(err)
 	if len(companies) > 1 {
 		t.Errorf("queued: %v", companies)
@@ -176,6 +179,7 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.Outcomes(ctx, company, []string{"o1"})),
 		second(tx.CountedOrders(ctx, company, []string{"o1"})),
 		tx.AddSums(ctx, company, sumsOf(outcome.Outcome)),
+		second(tx.InsertShoppers(ctx, company, []facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "w"}, Stages: facts.StageVisited}})),
 		second(tx.Shoppers(ctx, company, []facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "v"}}})),
 		tx.PutShoppers(ctx, company, []facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "v"}, Stages: facts.StageVisited}}),
 		tx.AddTraffic(ctx, company, []facts.Traffic{{Day: "2026-03-10"}}),
@@ -183,6 +187,24 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		tx.WriteOutcomes(ctx, company, noon, []facts.StoredOutcome{{Outcome: facts.Outcome{OrderID: "o1", Currency: "BRL", Day: "2026-03-10", Payout: facts.Payout{State: facts.PayoutNone}}, Hash: []byte("i"), Was: &outcome.Outcome}}),
 		second(tx.Ledgers(ctx, company, []string{"o1"})),
 		tx.AppendLedger(ctx, company, noon, 1, []ledger.Posting{{Entry: entry, OrderID: "o1", Cause: facts.Cause{Kind: facts.CauseEvent}}}),
+	)
+}
+
+// countNulls counts null journeys of a day.
+func countNulls(ctx context.Context, tx *factstore.Tx, company string) error {
+	day := "2026-03-10"
+	rounds := facts.NullRounds{Last: [facts.NullsFinal + 1]string{"", day, day}, Before: 30, Again: noon}
+	count := &facts.NullCount{Day: day, BeganAt: noon, After: []byte{1}, Steps: []byte{}}
+	_, _, err := tx.VisitorsOfDay(ctx, company, day, nil, 10)
+	return errors.Join(err,
+		tx.MarkNulls(ctx, company, []facts.DaySpan{{From: day, To: day}}),
+		tx.AddTraffic(ctx, company, []facts.Traffic{{Day: day, Visitors: [5]int64{1}}}),
+		second(tx.BeginNullCount(ctx, company, rounds, noon)),
+		second(tx.NullCount(ctx, company)),
+		second(tx.EventsBetween(ctx, company, []string{"v"}, noon, noon, 0)),
+		second(tx.Bought(ctx, company, []facts.NullJourney{{Visitor: "v", From: noon, To: noon}})),
+		tx.GoOnWithNullCount(ctx, company, count),
+		tx.EndNullCount(ctx, company, count),
 	)
 }
 
@@ -242,6 +264,7 @@ func erasePerson(ctx context.Context, tx *factstore.Tx, company string) error {
 		tx.EraseVersions(ctx, company, map[string][]facts.StoredVersion{"o1": {version}}),
 		tx.OrderErased(ctx, company, "o1", facts.Surrogates{}),
 		second(tx.ErasedOrders(ctx, company, []string{"o1"})),
+		tx.EraseLate(ctx, company, []facts.LateOrder{{OrderID: "o2", ErasedAt: noon}}),
 		tx.EndErasure(ctx, company, e, noon),
 	)
 }

@@ -116,6 +116,9 @@ func (r *Report) marshal(withTime bool) []byte {
 	if withTime {
 		o.field("as_of", r.AsOf.UTC().Format(timestampFormat))
 	}
+	if r.Nulls != nil {
+		o.raw("null_journeys", r.Nulls.json())
+	}
 	o.raw("rows", r.rows())
 	o.raw("totals", r.totals())
 	if c := r.Comparison; c != nil {

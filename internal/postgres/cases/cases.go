@@ -446,6 +446,25 @@ func (t Tx) events(ctx context.Context, companyID string, limits facts.Limits, r
 	return addEvents(rows, into)
 }
 
+// EventsBetween returns the events of visitors between two instants, both inclusive, each
+// visitor's newest first: at most most of them, and as many older ones that came by a
+// campaign.
+func (t Tx) EventsBetween(ctx context.Context, companyID string, visitors []string, from, to time.Time, most int) ([][]facts.Event, error) {
+	requests, read := make([]visitorRequest, len(visitors)), make([]*facts.Visitor, len(visitors))
+	for i, id := range visitors {
+		requests[i] = visitorRequest{n: int32(i), visitor: id, from: from, to: to, eventsFrom: from, eventsUntil: to}
+		read[i] = &facts.Visitor{ID: id}
+	}
+	if err := t.events(ctx, companyID, facts.Limits{Events: most}, requests, read); err != nil {
+		return nil, fmt.Errorf("read events of visitors: %w", err)
+	}
+	events := make([][]facts.Event, len(visitors))
+	for i, v := range read {
+		events[i] = v.Events
+	}
+	return events, nil
+}
+
 // olderRows are requests for what is at or before an event.
 var olderRows = append(slices.Clone(requestRows), postgres.Col("until_id", "uuid", func(v *visitorRequest) string { return v.untilID }))
 

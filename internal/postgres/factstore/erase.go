@@ -339,6 +339,25 @@ func (t *Tx) ErasedOrders(ctx context.Context, companyID string, orderIDs []stri
 	return erased, nil
 }
 
+var lateRows = postgres.Rows[facts.LateOrder]{
+	postgres.Col("order_id", "text", func(o *facts.LateOrder) string { return o.OrderID }),
+	postgres.Col("erased_at", "timestamptz", func(o *facts.LateOrder) time.Time { return o.ErasedAt }),
+}
+
+var eraseLate = `
+	insert into erased_order (company_id, order_id, erasure_id, surrogates)
+	select e.company_id, l.order_id, e.erasure_id, '{}'::jsonb
+	from ` + lateRows.Unnest("l") + `
+	join erasure e on e.company_id = @company_id and e.asked_at = l.erased_at
+	where not exists (select from order_version v where v.company_id = @company_id and v.order_id = l.order_id)
+	on conflict (company_id, order_id) do nothing`
+
+// EraseLate makes orders erased that are not stored yet, by the erasures that were asked for
+// when each says. Nothing stands for their keys.
+func (t *Tx) EraseLate(ctx context.Context, companyID string, orders []facts.LateOrder) error {
+	return t.exec(ctx, "erase orders that come late", eraseLate, lateRows.Args(orders, pgx.NamedArgs{"company_id": companyID}))
+}
+
 // EndErasure forgets what was known of the person.
 func (t *Tx) EndErasure(ctx context.Context, companyID string, e *facts.Erasure, now time.Time) error {
 	args := argsOf(companyID, e, nil)

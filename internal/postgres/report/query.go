@@ -23,6 +23,7 @@ type reading struct {
 	query reports.Query // with nothing left open
 	zone  *time.Location
 	asOf  time.Time
+	known *remembered
 	*reports.Builder
 }
 
@@ -31,10 +32,10 @@ var loaders = map[reports.Name][]func(r *reading, ctx context.Context) error{
 	reports.Sales:       {(*reading).sales, (*reading).costsOfStore, (*reading).visitsOfStore, (*reading).clicksOfStore},
 	reports.Influencers: {(*reading).salesOfInfluencers, (*reading).costsOfInfluencers, (*reading).creditsOfInfluencers, (*reading).visitsOfInfluencers, (*reading).clicksOfInfluencers},
 	reports.Coupons:     {(*reading).coupons},
-	reports.Channels:    {(*reading).channels},
+	reports.Channels:    {(*reading).channels, (*reading).nulls},
 	reports.Products:    {(*reading).products},
 	reports.Funnel:      {(*reading).funnel},
-	reports.Paths:       {(*reading).paths},
+	reports.Paths:       {(*reading).paths, (*reading).nulls},
 	reports.Costs:       {(*reading).costs},
 	reports.Delivery:    {(*reading).delivery},
 	reports.Sources:     {(*reading).sources},
@@ -56,11 +57,11 @@ func (r *Reader) Report(ctx context.Context, q reports.Query) (*reports.Report, 
 			return fmt.Errorf("time zone: %w", err)
 		}
 		q = q.WithDefaults(currency)
-		if report, err = load(ctx, &reading{tx: tx, query: q, zone: zone, asOf: asOf}); err != nil {
+		if report, err = load(ctx, &reading{tx: tx, query: q, zone: zone, asOf: asOf, known: r.known}); err != nil {
 			return err
 		}
 		if compared, is := q.Compared(); is {
-			if report.Comparison, err = load(ctx, &reading{tx: tx, query: compared, zone: zone, asOf: asOf}); err != nil {
+			if report.Comparison, err = load(ctx, &reading{tx: tx, query: compared, zone: zone, asOf: asOf, known: r.known}); err != nil {
 				return err
 			}
 		}

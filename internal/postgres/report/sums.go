@@ -148,7 +148,7 @@ func (r *reading) channels(ctx context.Context) error {
 
 // salesOfItems are the items of orders.
 var salesOfItems = `
-	select ` + periodOf("s.day") + ` as period, item, sum(orders), sum(quantity), sum(sales)
+	select ` + periodOf("s.day") + ` as period, item, sum(orders)::bigint, sum(quantity)::bigint, sum(sales)
 	from (
 		select day, item, orders, quantity, sales from product_day s` + inLooseDays + `
 		union all
@@ -157,7 +157,7 @@ var salesOfItems = `
 
 // salesOfItemsByDay are the same of periods that are days: nothing is to be added.
 var salesOfItemsByDay = `
-	select day, item, orders::numeric, quantity::numeric, sales from product_day s` + inDays + ` limit @most`
+	select day, item, orders, quantity, sales from product_day s` + inDays + ` limit @most`
 
 // productsOfItems finds the products of items. An item of an order is the id of a product,
 // else of a variant, else a SKU. Of several products with a variant or a SKU it is the
@@ -176,8 +176,9 @@ const productOfItem = `
 
 // itemSold is what was sold of an item in a period.
 type itemSold struct {
-	period, item            string
-	orders, quantity, sales pgtype.Numeric
+	period, item     string
+	orders, quantity int64
+	sales            decimal.Decimal // in currency units
 }
 
 // products adds the items of orders.
@@ -194,10 +195,18 @@ func (r *reading) products(ctx context.Context) error {
 // addItems adds the items that a statement gives. Their products are read apart: a join
 // would take the square of the rows where PostgreSQL does not know how many there are.
 func (r *reading) addItems(ctx context.Context, sql string) error {
-	sold, err := postgres.Collect(ctx, r.tx, func(row pgx.CollectableRow) (i itemSold, err error) {
-		return i, row.Scan(postgres.Day(&i.period), &i.item, &i.orders, &i.quantity, &i.sales)
-	}, sql, r.args(sql))
+	rows, err := r.tx.Query(ctx, sql, r.args(sql))
 	if err != nil {
+		return err
+	}
+	var sold []itemSold
+	var i itemSold
+	var sales pgtype.Numeric
+	if _, err := pgx.ForEachRow(rows, []any{postgres.Day(&i.period), &i.item, &i.orders, &i.quantity, &sales}, func() error {
+		i.sales = decimalOf(sales)
+		sold = append(sold, i)
+		return nil
+	}); err != nil {
 		return err
 	}
 	if len(sold) > reports.MaxRows {
@@ -213,8 +222,8 @@ func (r *reading) addItems(ctx context.Context, sql string) error {
 		if p, known := products[i.item]; known {
 			texts = []string{p.id, p.name, ""}
 		}
-		sales := decimalOf(i.sales).Shift(digits) // in minor units, perhaps with a fraction
-		if err := r.Add(i.period, texts, columns, []decimal.Decimal{decimalOf(i.orders), decimalOf(i.quantity), sales}); err != nil {
+		sales := i.sales.Shift(digits) // in minor units, perhaps with a fraction
+		if err := r.Add(i.period, texts, columns, []decimal.Decimal{decimal.NewFromInt(i.orders), decimal.NewFromInt(i.quantity), sales}); err != nil {
 			return err
 		}
 	}

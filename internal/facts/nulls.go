@@ -1,0 +1,44 @@
+package facts
+
+import "time"
+
+// NullRound says how long after a day its null journeys were counted.
+type NullRound int16
+
+// The rounds. Each counts the day anew, from facts alone.
+const (
+	NullsUncounted NullRound = iota
+	NullsFirst               // visitors who had not bought or come again a week later
+	NullsFinal               // … in a whole window after their last touch
+)
+
+// NullRounds are the last days whose null journeys may be counted in each round, YYYY-MM-DD,
+// and how they are chosen.
+type NullRounds struct {
+	Last   [NullsFinal + 1]string // by round
+	Before int                    // so many days before a day are read: days whose events were removed are not counted
+	Again  time.Time              // a final day whose facts have changed is counted again where it was counted before this
+}
+
+// NullCount is how far the count of a day's null journeys has come.
+type NullCount struct {
+	Day      string // YYYY-MM-DD, in the store's time zone
+	Round    NullRound
+	Marks    int64     // of the day when the count began
+	BeganAt  time.Time // UTC
+	After    []byte    // the last visitor that was looked at, packed
+	Journeys int64
+	LeftOut  int64  // of these: in no step
+	Steps    []byte // rollup.NullSteps, packed
+}
+
+// NullJourney is a visitor's touches, of which the last one is of a day, and after which
+// none came for a window.
+type NullJourney struct {
+	Visitor  string
+	From, To time.Time // an order in this time makes it no null journey; both inclusive
+	Path     []string  // channels, the oldest first
+}
+
+// DaySpan is the days from From to To, both inclusive, YYYY-MM-DD.
+type DaySpan struct{ From, To string }

@@ -1,0 +1,183 @@
+package factstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/packed"
+	"github.com/tributary-io/tributary/internal/postgres"
+)
+
+// This file has the SQL of null journeys (docs/reports.md, "Null journeys").
+
+var nullSpanRows = postgres.Rows[facts.DaySpan]{
+	postgres.Col("lo", "date", func(s *facts.DaySpan) string { return s.From }),
+	postgres.Col("hi", "date", func(s *facts.DaySpan) string { return s.To }),
+}
+
+var markNulls = `
+	update null_day n set marks = n.marks + 1 from ` + nullSpanRows.Unnest("s") + `
+	where n.company_id = @company_id and n.day between s.lo and s.hi`
+
+// MarkNulls notes that facts have changed which the counts of null journeys of days read.
+func (t *Tx) MarkNulls(ctx context.Context, companyID string, days []facts.DaySpan) error {
+	return t.exec(ctx, "mark days of null journeys", markNulls, nullSpanRows.Args(days, pgx.NamedArgs{"company_id": companyID}))
+}
+
+const nullCount = `
+	select day, round, marks, began_at, after, journeys, left_out, steps from null_count where company_id = @company_id for update`
+
+// NullCount returns the count of null journeys that is under way, which no other transaction
+// goes on with until this one ends; nil where there is none.
+func (t *Tx) NullCount(ctx context.Context, companyID string) (*facts.NullCount, error) {
+	var c facts.NullCount
+	err := t.tx.QueryRow(ctx, nullCount, pgx.NamedArgs{"company_id": companyID}).
+		Scan(postgres.Day(&c.Day), &c.Round, &c.Marks, &c.BeganAt, &c.After, &c.Journeys, &c.LeftOut, &c.Steps)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil //nolint:nilnil // none is no error, as the comment says
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the count of null journeys: %w", err)
+	}
+	c.BeganAt = c.BeganAt.UTC()
+	return &c, nil
+}
+
+// dueNulls finds the first day that is to be counted, of those on which visitors came and
+// whose events are all stored. Nothing is counted while orders wait to be computed: which
+// visitors they reach is not known yet.
+const dueNulls = `
+	select t.day, case when t.day <= @final::date then 2 else 1 end
+	from traffic_day t
+	left join null_day n on n.company_id = @company_id and n.day = t.day
+	where t.company_id = @company_id and t.of = '' and t.visited > 0 and t.day <= @first::date
+		and t.day >= coalesce((select (begun_until at time zone 'UTC')::date from retention where company_id = @company_id) + @before::int, '-infinity')
+		and (coalesce(n.round, 0) < case when t.day <= @final::date then 2 else 1 end
+			or n.round = 2 and n.marks <> n.counted and n.counted_at < @again)
+		and not exists (select from recompute where company_id = @company_id and failure is null)
+	order by t.day limit 1`
+
+const (
+	makeNullDay = `
+		insert into null_day (company_id, day, round) values (@company_id, @day, 0) on conflict (company_id, day) do nothing`
+	beginNullCount = `
+		insert into null_count (company_id, day, round, marks, began_at, after, journeys, left_out, steps)
+		select n.company_id, n.day, @round, n.marks, @now, '', 0, 0, '' from null_day n where n.company_id = @company_id and n.day = @day
+		on conflict (company_id) do nothing`
+)
+
+// BeginNullCount begins the count of the first day that is due; false where none is. What
+// facts have changed is marked from then on, so no owner of the partition may apply
+// anything meanwhile (LockPartition).
+func (t *Tx) BeginNullCount(ctx context.Context, companyID string, rounds facts.NullRounds, now time.Time) (begun bool, err error) {
+	var day string
+	var round facts.NullRound
+	err = t.tx.QueryRow(ctx, dueNulls, pgx.NamedArgs{
+		"company_id": companyID, "first": rounds.Last[facts.NullsFirst], "final": rounds.Last[facts.NullsFinal],
+		"before": rounds.Before, "again": rounds.Again,
+	}).Scan(postgres.Day(&day), &round)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("find a day to count null journeys of: %w", err)
+	}
+	args := pgx.NamedArgs{"company_id": companyID, "day": day}
+	if err := t.exec(ctx, "make a day of null journeys", makeNullDay, args); err != nil {
+		return false, err
+	}
+	args["round"], args["now"] = round, now
+	return true, t.exec(ctx, "begin to count null journeys", beginNullCount, args)
+}
+
+// VisitorsOfDay returns the next visitors who came on a day, at most limit, in the order of
+// their packed ids, and the packed id of the last one.
+func (t *Tx) VisitorsOfDay(ctx context.Context, companyID, day string, after []byte, limit int) (visitors []string, last []byte, err error) {
+	rows, err := t.tx.Query(ctx, `
+		select visitor from shopper_day where company_id = @company_id and day = @day::date and visitor > @after and of = '' order by visitor limit @most`,
+		pgx.NamedArgs{"company_id": companyID, "day": day, "after": after, "most": limit})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read visitors of a day: %w", err)
+	}
+	last = after
+	var id []byte
+	_, err = pgx.ForEachRow(rows, []any{&id}, func() error {
+		text, err := packed.Text(id)
+		visitors, last = append(visitors, text), append([]byte{}, id...)
+		return err
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read visitors of a day: %w", err)
+	}
+	return visitors, last, nil
+}
+
+// numberedJourney is a journey with its place.
+type numberedJourney struct {
+	n int32
+	*facts.NullJourney
+}
+
+var journeyOfVisitorRows = postgres.Rows[numberedJourney]{
+	postgres.Col("n", "int", func(j *numberedJourney) int32 { return j.n }),
+	postgres.Col("visitor", "bytea", func(j *numberedJourney) []byte { return packed.ID(j.Visitor) }),
+	postgres.Col("own", "smallint", func(j *numberedJourney) int16 { return facts.VisitorKey(j.Visitor).Kind.Code() }),
+	postgres.Col("lo", "timestamptz", func(j *numberedJourney) time.Time { return j.From }),
+	postgres.Col("hi", "timestamptz", func(j *numberedJourney) time.Time { return j.To }),
+}
+
+// orderOf is the SQL that tells whether a visitor has an order in time that was not
+// cancelled, by a kind of key.
+func orderOf(kind string) string {
+	return `exists (
+		select from order_key x
+		where x.company_id = @company_id and x.kind = ` + kind + ` and x.key = j.visitor and x.hub = 0 and x.created_at between j.lo and j.hi
+			and not exists (select from payout p where p.company_id = @company_id and p.order_id = x.order_id and p.status = 2))`
+}
+
+// 11 is facts.KeyReached: a visitor whose id is a key of the order is found by that key.
+var boughtJourneys = `
+	select j.n from ` + journeyOfVisitorRows.Unnest("j") + `
+	where ` + orderOf("11") + ` or ` + orderOf("j.own")
+
+// Bought returns which of the journeys are no null journeys, by their places: those whose
+// visitors have an order in their time that was not cancelled.
+func (t *Tx) Bought(ctx context.Context, companyID string, journeys []facts.NullJourney) (map[int]bool, error) {
+	numbered := make([]numberedJourney, len(journeys))
+	for i := range journeys {
+		numbered[i] = numberedJourney{int32(i), &journeys[i]}
+	}
+	list, err := postgres.Collect(ctx, t.tx, pgx.RowTo[int32], boughtJourneys, journeyOfVisitorRows.Args(numbered, pgx.NamedArgs{"company_id": companyID}))
+	if err != nil {
+		return nil, fmt.Errorf("read which journeys led to orders: %w", err)
+	}
+	bought := make(map[int]bool, len(list))
+	for _, n := range list {
+		bought[int(n)] = true
+	}
+	return bought, nil
+}
+
+// GoOnWithNullCount stores how far a count has come.
+func (t *Tx) GoOnWithNullCount(ctx context.Context, companyID string, c *facts.NullCount) error {
+	return t.exec(ctx, "go on with the count of null journeys", `
+		update null_count set after = @after, journeys = @journeys, left_out = @left_out, steps = @steps where company_id = @company_id`,
+		pgx.NamedArgs{"company_id": companyID, "after": c.After, "journeys": c.Journeys, "left_out": c.LeftOut, "steps": c.Steps})
+}
+
+// EndNullCount stores what a count has found of its day.
+func (t *Tx) EndNullCount(ctx context.Context, companyID string, c *facts.NullCount) error {
+	if err := t.exec(ctx, "store null journeys", `
+		update null_day set round = @round, counted = @marks, counted_at = @began_at, journeys = @journeys, left_out = @left_out, steps = @steps
+		where company_id = @company_id and day = @day::date`, pgx.NamedArgs{
+		"company_id": companyID, "day": c.Day, "round": c.Round, "marks": c.Marks, "began_at": c.BeganAt, "journeys": c.Journeys, "left_out": c.LeftOut, "steps": c.Steps,
+	}); err != nil {
+		return err
+	}
+	return t.exec(ctx, "end the count of null journeys", `delete from null_count where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
+}

@@ -1,0 +1,89 @@
+package report
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/internal/rollup"
+)
+
+// This file reads the null journeys that the processor counts (docs/reports.md, "Null
+// journeys").
+
+// uncounted is the SQL of the last day before the first one that is to be counted in a round
+// and is not. Days whose events were removed before they were counted are to be counted in
+// none.
+func uncounted(round string) string {
+	return `(
+		select min(t.day) - 1 from traffic_day t left join null_day n on n.company_id = @company_id and n.day = t.day
+		where t.company_id = @company_id and t.of = '' and t.visited > 0 and coalesce(n.round, 0) < ` + round + `
+			and t.day >= coalesce((select (begun_until at time zone 'UTC')::date from retention where company_id = @company_id), '-infinity'))`
+}
+
+var nullsOfReport = `
+	select coalesce(sum(journeys) filter (where day between @from and @to), 0)::bigint, coalesce(sum(left_out) filter (where day between @from and @to), 0)::bigint,
+		least(max(day), ` + uncounted("1") + `), least(max(day) filter (where round = 2), ` + uncounted("2") + `)
+	from null_day where company_id = @company_id and round > 0 having count(*) > 0`
+
+// nulls adds how many null journeys the report's days have.
+func (r *reading) nulls(ctx context.Context) error {
+	rows, err := r.tx.Query(ctx, nullsOfReport, r.args(nullsOfReport))
+	if err != nil {
+		return err
+	}
+	var n reports.NullJourneys
+	_, err = pgx.ForEachRow(rows, []any{&n.Journeys, &n.LeftOut, postgres.Day(&n.CountedUntil), postgres.Day(&n.FinalUntil)}, func() error { return nil })
+	r.SetNulls(n)
+	return err
+}
+
+const stepsOfNulls = `
+	select day - @from::date, steps from null_day where company_id = @company_id and day between @from and @to and round > 0 and steps <> ''`
+
+// readNulls adds the steps of null journeys to the tallies of periods that have orders:
+// without an order nobody gets anything.
+func (r *reading) readNulls(ctx context.Context, paths *pathReader) error {
+	rows, err := r.tx.Query(ctx, stepsOfNulls, r.args(stepsOfNulls))
+	if err != nil {
+		return err
+	}
+	var day int
+	var steps []byte
+	_, err = pgx.ForEachRow(rows, []any{&day, &steps}, func() error {
+		tally := paths.tallies[paths.periods[day]]
+		if tally == nil {
+			return nil
+		}
+		var places []int32
+		return rollup.EachNullStep(steps, func(name []byte) error {
+			places = append(places, paths.placeOfNull(name))
+			return nil
+		}, func(before, channel int, journeys int64) error {
+			switch {
+			case channel < 0:
+				tally.AddLeft(places[before], journeys)
+			case before < 0:
+				tally.AddStep(-1, places[channel], journeys)
+			default:
+				tally.AddStep(places[before], places[channel], journeys)
+			}
+			return nil
+		})
+	})
+	return err
+}
+
+// otherChannels is the name of all channels of null journeys together that are too many for
+// markov: of no channel that an order came by. It gets nothing.
+const otherChannels = "\x00"
+
+// placeOfNull returns the place of a channel of null journeys.
+func (p *pathReader) placeOfNull(name []byte) int32 {
+	if _, known := p.places[string(name)]; !known && len(p.names) >= reports.MaxMarkovChannels {
+		name = []byte(otherChannels)
+	}
+	return p.place(name)
+}
