@@ -58,6 +58,7 @@ func (s *Server) peoplePage(w http.ResponseWriter, r *http.Request, v pageReques
 func (s *Server) showPeople(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page peoplePage) {
 	v.here = storePath(peoplePath, v.current.CompanyID)
 	page.head = v.head(v.lang.T("people.title"), "people")
+	page.File = storePath(peoplePath+csvEnding, v.current.CompanyID)
 	members, err := s.db.Members(r.Context(), v.current.StoreID, mostMembers)
 	if err != nil {
 		s.unavailable(w, r, err)

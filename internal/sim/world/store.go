@@ -119,6 +119,7 @@ func (s session) DropEmptyMonths(ctx context.Context, _ time.Time) ([]string, er
 
 // CompaniesAfter: null journeys are not the simulation's.
 func (s session) CompaniesAfter(context.Context, string, int) ([]string, error) { return nil, nil }
+
 // Unfinished: nothing is asked for here.
 func (s session) Unfinished(ctx context.Context, _ string) (facts.Unfinished, error) {
 	return facts.Unfinished{}, s.trip(ctx)
