@@ -79,7 +79,8 @@ type Tx interface {
 
 	// Count null journeys.
 	NullCount(ctx context.Context, companyID string) (*facts.NullCount, error)
-	BeginNullCount(ctx context.Context, companyID string, rounds facts.NullRounds, now time.Time) (begun bool, err error)
+	DueNulls(ctx context.Context, companyID string, rounds facts.NullRounds) (*facts.NullCount, error)
+	BeginNullCount(ctx context.Context, companyID string, due *facts.NullCount, now time.Time) error
 	VisitorsOfDay(ctx context.Context, companyID, day string, after []byte, limit int) (visitors []string, last []byte, err error)
 	EventsBetween(ctx context.Context, companyID string, visitors []string, from, to time.Time, most int) ([][]facts.Event, error)
 	Bought(ctx context.Context, companyID string, journeys []facts.NullJourney) (map[int]bool, error)

@@ -373,6 +373,9 @@ func (f *Fixture) Link(companyID, influencerID, campaignID, code string) {
 		pgx.NamedArgs{"company_id": companyID, "id": uuid.NewString(), "influencer_id": influencerID, "campaign_id": campaignID, "code": code})
 }
 
+// Forget makes the reader forget what it remembers of earlier reports.
+func (f *Fixture) Forget() { f.DB.Reader = report.New(f.db) }
+
 // Backends returns the process ids of PostgreSQL's connections to the database.
 func (f *Fixture) Backends() []int {
 	f.t.Helper()
