@@ -55,6 +55,7 @@ type Tx interface {
 	OrdersFollowing(ctx context.Context, companyID string, keys []facts.OrderKey, limit int) ([]string, error)
 	QueueFollowing(ctx context.Context, companyID string, keys []facts.OrderKey, cause facts.Cause) (int, error)
 	InsertDecisions(ctx context.Context, companyID string, decisions []facts.Decision) (orderIDs []string, err error)
+	KeepTouches(ctx context.Context, companyID string, decisions []facts.Decision) error
 	InsertStatements(ctx context.Context, companyID string, statements []facts.Statement) error
 	InsertPayments(ctx context.Context, companyID string, payments []facts.Payment) error
 	FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, limits facts.Limits) ([]facts.FirstOrderCandidate, error)

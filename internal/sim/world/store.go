@@ -284,6 +284,8 @@ func (t *transaction) AddClicks(context.Context, string, []facts.Clicks) error {
 func (t *transaction) MarkNulls(context.Context, string, []facts.DaySpan) error { return nil }
 
 // InsertStatements and InsertPayments are called with none: nobody closes a statement here.
+func (t *transaction) KeepTouches(context.Context, string, []facts.Decision) error { return nil }
+
 func (t *transaction) InsertStatements(context.Context, string, []facts.Statement) error { return nil }
 
 func (t *transaction) InsertPayments(context.Context, string, []facts.Payment) error { return nil }
