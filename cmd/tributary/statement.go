@@ -233,12 +233,6 @@ func newStatementPay() *cobra.Command {
 	return cmd
 }
 
-// Days that a link works.
-const (
-	linkDays     = 30
-	mostLinkDays = 365
-)
-
 func newStatementLink() *cobra.Command {
 	var tokens secretFlag
 	var publicURL string
@@ -250,8 +244,8 @@ func newStatementLink() *cobra.Command {
 			if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
 				return fmt.Errorf("--public-url %q is not https://host", publicURL)
 			}
-			if days < 1 || days > mostLinkDays {
-				return fmt.Errorf("--days %d: it must be from 1 to %d", days, mostLinkDays)
+			if days < 1 || days > statementlink.MostDays {
+				return fmt.Errorf("--days %d: it must be from 1 to %d", days, statementlink.MostDays)
 			}
 			secret, err := tokens.require()
 			if err != nil {
@@ -285,7 +279,7 @@ func newStatementLink() *cobra.Command {
 as CSV, without a log-in. Whoever has the link can open it, until it expires.
 --revoke ends all links to the statement that were made before.`
 	cmd.Flags().StringVar(&publicURL, "public-url", "", "where browsers reach the dashboard, https://host")
-	cmd.Flags().IntVar(&days, "days", linkDays, "for how many days the link works")
+	cmd.Flags().IntVar(&days, "days", statementlink.Days, "for how many days the link works")
 	cmd.Flags().BoolVar(&revoke, "revoke", false, "first end all links to this statement that were made before")
 	tokens.register(cmd.Flags(), "token-secret", "the admin service's token secret, which signs the link")
 	needs(cmd, "public-url")
