@@ -100,7 +100,7 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 	for _, s := range []status{statusDuplicate, statusRejected, statusFailed} {
 		m.events.WithLabelValues(string(s))
 	}
-	for _, outcome := range []clickOutcome{clickCounted, clickBot, clickPrefetch, clickHead, clickEmbedded, clickLate, clickLost, clickRepeated, clickLimited} {
+	for _, outcome := range []clickOutcome{clickCounted, clickBot, clickPrefetch, clickHead, clickEmbedded, clickLate, clickLost, clickRepeated, clickLimited, clickArchived} {
 		m.clicks.WithLabelValues(string(outcome))
 	}
 	for _, outcome := range []produceOutcome{produceOK, produceTemporary, producePermanent} {
@@ -155,6 +155,7 @@ const (
 	clickLost     clickOutcome = "lost"     // not stored
 	clickRepeated clickOutcome = "repeated" // not stored: the same visitor has just opened the link
 	clickLimited  clickOutcome = "limited"  // not stored: too many of one network on one link
+	clickArchived clickOutcome = "archived" // not stored: the company is archived
 )
 
 func (m *metrics) countClick(outcome clickOutcome) { m.clicks.WithLabelValues(string(outcome)).Inc() }

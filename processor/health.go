@@ -35,9 +35,9 @@ type metrics struct {
 
 	removed        *prometheus.CounterVec
 	retainFailures prometheus.Counter
-	asked          unfinished
 	nullDays       prometheus.Counter
 	nullFailures   prometheus.Counter
+	asked          unfinished
 }
 
 func newMetrics(registry *prometheus.Registry) *metrics {

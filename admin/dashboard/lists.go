@@ -71,6 +71,8 @@ func (s *Server) listRoutes() []route {
 		{pattern: "GET " + statementsPath + csvEnding, handle: s.file("statements", []string{"statement_id", "influencer_id", "influencer", "currency", "start_date", "end_date", "state",
 			"orders", "opening", "total", "carried", "paid_at", "reference"}, s.statementsFile)},
 		{pattern: "GET " + costsPath + csvEnding, handle: s.file("costs", []string{"additional_cost_id", "name", "category", "value_brl", "frequency", "start_date", "end_date"}, s.costsFile)},
+		{pattern: "GET " + peoplePath + csvEnding, owner: true, handle: s.file("people", []string{"person_id", "email", "role", "last_seen", "invited_until"}, s.peopleFile)},
+		{pattern: "GET " + keysPath + csvEnding, owner: true, handle: s.file("keys", []string{"key_id", "name", "environment", "type", "scopes", "ends_with", "created_at", "last_used_at", "expires_at", "revoked_at"}, s.keysFile)},
 		{pattern: "GET " + auditPath + csvEnding, owner: true, handle: s.file("audit", []string{"id", "at", "actor", "name", "action", "subject", "detail"}, s.auditFile)},
 	}
 }
@@ -253,6 +255,54 @@ func (s *Server) costsFile(ctx context.Context, _ *http.Request, v pageRequest, 
 	for _, c := range list {
 		if err := f.add(c.ID, c.Name, c.Category, minorText(decimal.NewFromInt(c.ValueMinor), commerce.BRL), c.Frequency, c.StartDate, c.EndDate); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// peopleFile lists who may log in, then who is invited.
+func (s *Server) peopleFile(ctx context.Context, _ *http.Request, v pageRequest, f *listFile) error {
+	members, err := s.db.Members(ctx, v.current.StoreID, mostMembers)
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		if err := f.add(m.PersonID, m.Email, m.Role, momentText(m.LastSeen), ""); err != nil {
+			return err
+		}
+	}
+	open, err := s.db.Invitations(ctx, v.current.StoreID, s.now())
+	if err != nil {
+		return err
+	}
+	for _, i := range open {
+		if i.Reset() { // of somebody who is listed already
+			continue
+		}
+		if err := f.add("", i.Email, i.Role, "", momentText(i.ExpiresAt)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keysFile lists the keys of both environments. What a key ends with is all that is known
+// of its text.
+func (s *Server) keysFile(ctx context.Context, _ *http.Request, v pageRequest, f *listFile) error {
+	for _, environment := range []string{commerce.Live, commerce.Sandbox} {
+		company := v.companyOf(environment)
+		if company == "" {
+			continue
+		}
+		list, err := s.db.ListAPIKeys(ctx, company, mostKeys)
+		if err != nil {
+			return err
+		}
+		for _, k := range list {
+			if err := f.add(k.KeyID, k.Name, environment, k.Type, strings.Join(scopeNames(k.Scopes), " "), k.Hint, momentText(k.CreatedAt), momentText(k.LastUsedAt),
+				momentText(k.ExpiresAt), momentText(k.RevokedAt)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

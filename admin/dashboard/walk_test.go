@@ -156,14 +156,19 @@ func (w *walk) shape(at string, width int) {
 			w.t.Errorf("%s: %s: %s", at, is, list)
 		}
 	}
-	shift := w.page.MustEval(`() => new Promise((done) => {
+	if shift := w.shift(); shift > 0.05 {
+		w.t.Errorf("%s moves by %.3f while it loads", at, shift)
+	}
+}
+
+// shift is by how much the page has moved so far: its layout shifts, added.
+func (w *walk) shift() float64 {
+	w.t.Helper()
+	return w.page.MustEval(`() => new Promise((done) => {
 		let sum = 0;
 		new PerformanceObserver((list) => { for (const e of list.getEntries()) sum += e.value; }).observe({type: 'layout-shift', buffered: true});
 		requestAnimationFrame(() => setTimeout(() => done(sum), 0));
 	})`).Num()
-	if shift > 0.05 {
-		w.t.Errorf("%s moves by %.3f while it loads", at, shift)
-	}
 }
 
 // keyboard goes through a page with the Tab key: each function that is shown comes in

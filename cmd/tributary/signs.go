@@ -20,10 +20,10 @@ const shownOrders = 5
 
 func newSigns() *cobra.Command {
 	var asJSON bool
-	var days int
+	var span int // days
 	cmd := companyCommand("signs", "Show signs of leaked coupons and hijacked sales, with what they cost", noArguments,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) error {
-			if days < 1 || days > reports.MaxDays {
+			if span < 1 || span > reports.MaxDays {
 				return fmt.Errorf("--days must be from 1 to %d", reports.MaxDays)
 			}
 			c, err := db.Company(ctx, company)
@@ -35,7 +35,7 @@ func newSigns() *cobra.Command {
 				return fmt.Errorf("time zone of %s: %w", company, err)
 			}
 			today := time.Now().In(zone)
-			report, err := db.Signs(ctx, company, today.AddDate(0, 0, 1-days).Format(time.DateOnly), today.Format(time.DateOnly))
+			report, err := db.Signs(ctx, company, today.AddDate(0, 0, 1-span).Format(time.DateOnly), today.Format(time.DateOnly))
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,8 @@ orders, many buyers of one place or network with one code, visits that are recei
 after the order, that show no page, or that come from one network. A sign says what was
 seen, how often it is seen otherwise, since when, and what it cost. It changes
 nothing: you decide. docs/signs.md has the rules.`
-	cmd.Flags().IntVar(&days, "days", 90, "how many days to look at, up to today")
+	cmd.Example = `  tributary signs --company c_… --days 30d`
+	daysVar(cmd.Flags(), &span, "days", 90, "how many days to look at, up to today")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the report of GET /reports/signs, as JSON")
 	return cmd
 }

@@ -14,7 +14,7 @@ const CHUNK = 500000; // UTF-16 units of a request: the edge takes 1 MiB
 const BASE = 1000; // ms
 const MOST = 60000; // ms
 /** Codes by which the edge refuses all of a client's requests: its settings must be mended. */
-const SETTINGS = /^(unknown_company|insufficient_scope|key_in_browser|origin_not_allowed|not_found)$/;
+const SETTINGS = /^(unknown_company|company_archived|insufficient_scope|key_in_browser|origin_not_allowed|not_found)$/;
 const REFUSED = 60000; // ms: the least time between attempts with a key that was refused
 const MAX_AGE = 7 * 86400000; // ms: what could not be sent for a week is given up
 

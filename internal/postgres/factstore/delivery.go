@@ -132,9 +132,10 @@ func known(s *facts.Stream, part string) *string {
 	return &part
 }
 
+// storedStreams looks up each stream: joined with the table, all rows of the company would be read.
 var storedStreams = `
 	select s.stream, s.day, s.top, s.gaps, coalesce(s.origin, ''), coalesce(s.agent, '') from ` + streamRows[:1].Unnest("n") + `
-	join stream s on s.company_id = @company_id and s.stream = n.stream`
+	cross join lateral (select stream, day, top, gaps, origin, agent from stream where company_id = @company_id and stream = n.stream offset 0) s`
 
 var putStreams = `
 	insert into stream as s (company_id, stream, day, top, gaps, origin, agent)

@@ -10,8 +10,11 @@ import "github.com/tributary-io/tributary/internal/postgres"
 // Reader reads reports; safe for concurrent use.
 type Reader struct {
 	db      *postgres.DB
+	known   *remembered
 	signing chan struct{} // full while a report of signs is being made
 }
 
 // New makes a reader of a database.
-func New(db *postgres.DB) *Reader { return &Reader{db: db, signing: make(chan struct{}, 1)} }
+func New(db *postgres.DB) *Reader {
+	return &Reader{db: db, known: &remembered{}, signing: make(chan struct{}, 1)}
+}

@@ -108,6 +108,17 @@ func (f *Fixture) StoredEvent(companyID, eventID string) {
 	f.storeEvent(companyID, eventID, "PAGE_VIEW", time.Now())
 }
 
+// Erased stores that the person with a key is erased, with the events until an instant, as
+// the processor does.
+func (f *Fixture) Erased(companyID string, key facts.Key, until time.Time) {
+	f.t.Helper()
+	if err := factstore.New(f.db).Transact(context.Background(), func(tx *factstore.Tx) error {
+		return tx.AddErasedKeys(context.Background(), companyID, until, []facts.Key{key})
+	}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
 // Came stores events as the processor does, with which keys their visitors were seen.
 func (f *Fixture) Came(events ...wire.Event) {
 	f.t.Helper()
@@ -339,12 +350,31 @@ func (f *Fixture) Traffic(companyID string, traffic []facts.Traffic, clicks []fa
 	}
 }
 
+// Nulls stores the null journeys of a day, as the processor does once they are counted in a
+// round.
+func (f *Fixture) Nulls(companyID, day string, round facts.NullRound, paths ...[]string) {
+	f.t.Helper()
+	var steps rollup.NullSteps
+	left := 0
+	for _, path := range paths {
+		if !steps.Add(path) {
+			left++
+		}
+	}
+	f.exec(`
+		insert into null_day (company_id, day, round, journeys, left_out, steps) values (@company_id, @day, @round, @journeys, @left_out, @steps)`,
+		pgx.NamedArgs{"company_id": companyID, "day": day, "round": round, "journeys": len(paths), "left_out": left, "steps": steps.Pack()})
+}
+
 // Link makes a short link of an influencer's campaign.
 func (f *Fixture) Link(companyID, influencerID, campaignID, code string) {
 	f.t.Helper()
 	f.exec(`insert into link (company_id, link_id, influencer_id, campaign_id, url, code, rev) values (@company_id, @id, @influencer_id, @campaign_id, 'https://loja.example.com/', @code, 1)`,
 		pgx.NamedArgs{"company_id": companyID, "id": uuid.NewString(), "influencer_id": influencerID, "campaign_id": campaignID, "code": code})
 }
+
+// Forget makes the reader forget what it remembers of earlier reports.
+func (f *Fixture) Forget() { f.DB.Reader = report.New(f.db) }
 
 // Backends returns the process ids of PostgreSQL's connections to the database.
 func (f *Fixture) Backends() []int {
@@ -453,6 +483,15 @@ func (f *Fixture) Count(sql string) (n int) {
 	return n
 }
 
+// MultiplyExplanations gives the orders that Multiply made the explanations of those that
+// they were made of.
+func (f *Fixture) MultiplyExplanations(companyID string) {
+	f.t.Helper()
+	f.exec(`insert into explanation (company_id, order_id, body, outcome_hash)
+		select e.company_id, o.order_id, e.body, e.outcome_hash from explanation e join orders o on o.company_id = e.company_id and starts_with(o.order_id, e.order_id || '-')
+		where e.company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
+}
+
 // SignsDue lets the reports of signs of a company be as old as those that are made anew.
 func (f *Fixture) SignsDue(companyID string) {
 	f.t.Helper()
@@ -461,7 +500,7 @@ func (f *Fixture) SignsDue(companyID string) {
 	f.exec(`update sign_job set done_at = done_at - `+before+` where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
 }
 
-// Multiply copies an order, with its payout and its entries of the ledger, n times. The
+// Multiply copies an order, with its payout, its keys and its entries of the ledger, n times. The
 // copies are created one after the other, evenly over a time before the order.
 func (f *Fixture) Multiply(companyID, orderID string, n int, span time.Duration) {
 	f.t.Helper()
@@ -473,6 +512,9 @@ func (f *Fixture) Multiply(companyID, orderID string, n int, span time.Duration)
 	f.exec(`insert into payout (company_id, order_id, influencer_id, campaign_id, coupon_id, evidence, state, reason, base_minor, commission_minor, fixed_brl_minor, day, status, currency, total_minor)
 		select p.company_id, o.order_id, p.influencer_id, p.campaign_id, p.coupon_id, p.evidence, p.state, p.reason, p.base_minor, p.commission_minor, p.fixed_brl_minor, o.day, p.status, p.currency, p.total_minor
 		from payout p, orders o where p.company_id = @company_id and p.order_id = @order_id and o.company_id = @company_id and starts_with(o.order_id, @order_id || '-')`, args)
+	f.exec(`insert into order_key (company_id, kind, key, hub, created_at, order_id)
+		select k.company_id, k.kind, k.key, k.hub, o.created_at, o.order_id
+		from order_key k, orders o where k.company_id = @company_id and k.order_id = @order_id and o.company_id = @company_id and starts_with(o.order_id, @order_id || '-')`, args)
 	f.exec(`insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, payable_on, rule_rev, cause)
 		select l.company_id, o.order_id, l.entry, o.processed_at, l.kind, l.influencer_id, l.cost_id, l.amount_minor, l.currency, o.day + 30, l.rule_rev, l.cause
 		from ledger_entry l, orders o where l.company_id = @company_id and l.order_id = @order_id and o.company_id = @company_id and starts_with(o.order_id, @order_id || '-')`, args)
