@@ -487,9 +487,8 @@ func (f *Fixture) Count(sql string) (n int) {
 // they were made of.
 func (f *Fixture) MultiplyExplanations(companyID string) {
 	f.t.Helper()
-	f.exec(`insert into explanation (company_id, order_id, body, outcome_hash)
-		select e.company_id, o.order_id, e.body, e.outcome_hash from explanation e join orders o on o.company_id = e.company_id and starts_with(o.order_id, e.order_id || '-')
-		where e.company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
+	f.exec(`update payout p set explanation = b.explanation from payout b
+		where p.company_id = @company_id and b.company_id = @company_id and b.explanation is not null and starts_with(p.order_id, b.order_id || '-')`, pgx.NamedArgs{"company_id": companyID})
 }
 
 // SignsDue lets the reports of signs of a company be as old as those that are made anew.
