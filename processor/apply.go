@@ -144,7 +144,8 @@ type Tx interface {
 	NextStatement(ctx context.Context, companyID string) (*facts.Statement, error)
 	FreezeEntries(ctx context.Context, companyID string, s facts.Statement, limit int) (int, error)
 	ClosedBefore(ctx context.Context, companyID string, s facts.Statement) (*ledger.Closed, error)
-	SumStatement(ctx context.Context, companyID, statementID string) (*ledger.Sum, error)
+	SumEntries(ctx context.Context, companyID, statementID string, sum *ledger.Sum, limit int) (int, error)
+	KeepSum(ctx context.Context, companyID, statementID string, sum *ledger.Sum) error
 	CloseStatement(ctx context.Context, companyID string, now time.Time, c ledger.Closed) error
 	QueueCompany(ctx context.Context, companyID string) error
 }

@@ -283,11 +283,12 @@ func closeStatement(ctx context.Context, tx *factstore.Tx, company string) error
 	); err != nil {
 		return err
 	}
-	sum, err := tx.SumStatement(ctx, company, statement.StatementID)
-	if err == nil {
-		err = tx.CloseStatement(ctx, company, noon, ledger.Close(statement, nil, sum))
-	}
-	return err
+	sum := &ledger.Sum{}
+	return errors.Join(
+		second(tx.SumEntries(ctx, company, statement.StatementID, sum, 10)),
+		tx.KeepSum(ctx, company, statement.StatementID, sum),
+		tx.CloseStatement(ctx, company, noon, ledger.Close(statement, nil, sum)),
+	)
 }
 
 func second[T any](_ T, err error) error { return err }
