@@ -39,6 +39,7 @@ type Tx interface {
 	Streams(ctx context.Context, companyID string, streams []facts.Stream) ([]facts.Stream, error)
 	PutStreams(ctx context.Context, companyID string, streams []facts.Stream) error
 	ForgetDelivery(ctx context.Context, companyID string, whole, rest time.Time, limit int) error
+	InsertShoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (others []facts.Shopper, err error)
 	Shoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (map[facts.ShopperKey]facts.Stage, error)
 	PutShoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) error
 	AddTraffic(ctx context.Context, companyID string, traffic []facts.Traffic) error
@@ -54,6 +55,7 @@ type Tx interface {
 	OrdersFollowing(ctx context.Context, companyID string, keys []facts.OrderKey, limit int) ([]string, error)
 	QueueFollowing(ctx context.Context, companyID string, keys []facts.OrderKey, cause facts.Cause) (int, error)
 	InsertDecisions(ctx context.Context, companyID string, decisions []facts.Decision) (orderIDs []string, err error)
+	KeepTouches(ctx context.Context, companyID string, decisions []facts.Decision) error
 	InsertStatements(ctx context.Context, companyID string, statements []facts.Statement) error
 	InsertPayments(ctx context.Context, companyID string, payments []facts.Payment) error
 	FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, limits facts.Limits) ([]facts.FirstOrderCandidate, error)
@@ -76,7 +78,8 @@ type Tx interface {
 
 	// Count null journeys.
 	NullCount(ctx context.Context, companyID string) (*facts.NullCount, error)
-	BeginNullCount(ctx context.Context, companyID string, rounds facts.NullRounds, now time.Time) (begun bool, err error)
+	DueNulls(ctx context.Context, companyID string, rounds facts.NullRounds) (*facts.NullCount, error)
+	BeginNullCount(ctx context.Context, companyID string, due *facts.NullCount, now time.Time) error
 	VisitorsOfDay(ctx context.Context, companyID, day string, after []byte, limit int) (visitors []string, last []byte, err error)
 	EventsBetween(ctx context.Context, companyID string, visitors []string, from, to time.Time, most int) ([][]facts.Event, error)
 	Bought(ctx context.Context, companyID string, journeys []facts.NullJourney) (map[int]bool, error)

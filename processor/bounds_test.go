@@ -50,7 +50,7 @@ func TestEveryOrderIsStoredWhateverOthersSent(t *testing.T) {
 		})),
 	}
 	s.apply(records, func() int { return 1 })
-	if orders := s.int(`select count(*) from explanation`); orders != 2 {
+	if orders := s.int(`select count(*) from payout`); orders != 2 {
 		t.Errorf("%d orders were decided, want both", orders)
 	}
 	if events := s.int(`select count(*) from event_fact`); events != 2 {
@@ -288,7 +288,7 @@ func TestNoNumberOfPageViewsHidesAnArrival(t *testing.T) {
 			insert into event_fact (company_id, at, event_id, class, name, visitor, sources, record)
 			select company_id, $1::timestamptz + n * interval '1 minute', overlay(event_id::text placing lpad(to_hex(n + 9), 12, '0') from 25)::uuid, 1, name, visitor, sources, record
 			from event_fact, generate_series($2::int, $3::int) n where at = $4`, came.Add(24*time.Hour), from, to, noon)
-		s.exec(`update explanation set outcome_hash = ''`)
+		s.exec(`update payout set outcome_hash = ''`)
 		s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
 		s.exec(`insert into recompute_company values ($1)`, s.company)
 		s.workOff()
@@ -332,7 +332,7 @@ func TestNoNumberOfEventsHidesAProvenOne(t *testing.T) {
 		insert into event_fact (company_id, at, event_id, class, name, visitor, sources, record)
 		select company_id, at + n * interval '1 millisecond', overlay(event_id::text placing lpad(to_hex(n + 9), 12, '0') from 25)::uuid, class, name, visitor, sources, record
 		from event_fact, generate_series(1, 4500) n where at = $1`, noon.Add(-time.Hour))
-	s.exec(`update explanation set outcome_hash = ''`)
+	s.exec(`update payout set outcome_hash = ''`)
 	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
 	s.exec(`insert into recompute_company values ($1)`, s.company)
 	s.workOff()

@@ -54,7 +54,7 @@ func TestOrdersWaitForEventsThatAreBehind(t *testing.T) {
 	s.cost(ana, inverno, 0, "10")
 	o := s.owner()
 	o.Log = onePartition{}
-	computed := func() int64 { return s.int(`select count(*) from explanation`) }
+	computed := func() int64 { return s.int(`select count(*) from payout`) }
 	all := numbered([]record{
 		s.record(s.order("o1", noon, 1000, func(o *wire.Order) { o.VisitorID = wire.Some(visitorID("v1")) })),
 		s.record(s.event("v1", noon.Add(-time.Hour), 1, landing("Ana+Prado", "Inverno"))),
@@ -163,7 +163,7 @@ func TestOrdersDoNotWaitLongerThanTheyMay(t *testing.T) {
 	}
 	want := func(waiting, computed int64) {
 		t.Helper()
-		if w, c := s.int(`select count(*) from recompute`), s.int(`select count(*) from explanation`); w != waiting || c != computed {
+		if w, c := s.int(`select count(*) from recompute`), s.int(`select count(*) from payout`); w != waiting || c != computed {
 			t.Errorf("%d orders wait and %d are computed, want %d and %d", w, c, waiting, computed)
 		}
 	}
@@ -198,7 +198,7 @@ func TestAnOwnerWhoseOrdersWaitSleeps(t *testing.T) {
 	s := newShop(t)
 	o := s.owner()
 	o.config.DeferOrders = time.Millisecond
-	o.queued, o.commerce, o.events = true, make(chan record), make(chan record)
+	o.queued, o.commerce, o.events = true, make(chan *record), make(chan *record)
 	o.waits(1_000_000)
 	if records, err := o.collect(s.ctx); err != nil || len(records) != 0 {
 		t.Errorf("%d records, %v", len(records), err)

@@ -45,7 +45,7 @@ type shop struct {
 
 func newShop(t testing.TB) *shop {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 4*await.Long)
+	ctx, cancel := context.WithTimeout(context.Background(), 15*await.Long)
 	t.Cleanup(cancel)
 	dsn := devtest.Postgres(t)
 	db, err := postgres.Open(ctx, dsn)
@@ -221,7 +221,7 @@ func (s *shop) payouts() []string {
 // explanations are all that are stored, by order id.
 func (s *shop) explanations() map[string]facts.Explanation {
 	s.t.Helper()
-	rows, err := s.pool.Query(s.ctx, `select order_id, body from explanation`)
+	rows, err := s.pool.Query(s.ctx, `select order_id, explanation from payout where explanation is not null`)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -426,4 +426,15 @@ func (s *shop) workOffBy(o *owner) {
 			s.t.Fatal(err)
 		}
 	}
+}
+
+// setCredits is a statement that sets a field of an order's credits, or of all orders' where
+// orderID is empty. The fields are counted from 1, as factstore writes them; value is SQL,
+// in which f has the fields.
+func setCredits(orderID string, field int, value string) string {
+	return fmt.Sprintf(`
+		update payout p set credits = (
+			select string_agg(array_to_string(f[:%d] || coalesce(%s, '') || f[%d:], E'\x1f', ''), E'\x1e' order by n)
+			from (select string_to_array(line, E'\x1f', '') as f, n from unnest(string_to_array(p.credits, E'\x1e')) with ordinality as l (line, n)) c)
+		where p.credits <> '' and '%s' in ('', p.order_id)`, field-1, value, field+1, orderID)
 }

@@ -1,8 +1,10 @@
 package processor
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +25,7 @@ type watched struct {
 	insert func(ctx context.Context, events []facts.Event) error
 	write  func(outcomes []facts.StoredOutcome) error
 	take   func(companyID string)
+	next   func() error // before the next statement is read
 
 	compute func(ctx context.Context, outcomes []facts.StoredOutcome) error // as write
 }
@@ -50,6 +53,15 @@ func (w watchedTx) TakeQueued(ctx context.Context, companyID string, limit int) 
 		w.take(companyID)
 	}
 	return w.Tx.TakeQueued(ctx, companyID, limit)
+}
+
+func (w watchedTx) NextStatement(ctx context.Context, companyID string) (*facts.Statement, error) {
+	if w.next != nil {
+		if err := w.next(); err != nil {
+			return nil, err
+		}
+	}
+	return w.Tx.NextStatement(ctx, companyID)
 }
 
 func (w watchedTx) WriteOutcomes(ctx context.Context, companyID string, now time.Time, outcomes []facts.StoredOutcome) error {
@@ -104,7 +116,7 @@ func TestAnOrderThatAlwaysTakesTooLongDoesNotStopTheQueue(t *testing.T) {
 		records = append(records, s.record(s.order(fmt.Sprint("o", i), noon, 1000, nil)))
 	}
 	s.apply(records, func() int { return 5 })
-	s.exec(`update explanation set outcome_hash = ''`)
+	s.exec(`update payout set outcome_hash = ''`)
 	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
 	s.exec(`insert into recompute_company (company_id) values ($1)`, s.company)
 	o, tries := s.owner(), 0
@@ -126,11 +138,40 @@ func TestAnOrderThatAlwaysTakesTooLongDoesNotStopTheQueue(t *testing.T) {
 		}
 	}
 	wantTexts(t, "left in the queue", s.texts(`select order_id || ' ' || failure from recompute`), "o1 it takes too long to compute")
-	if n := s.int(`select count(*) from explanation where outcome_hash = ''`); n != 1 {
+	if n := s.int(`select count(*) from payout where outcome_hash = ''`); n != 1 {
 		t.Errorf("%d orders are not computed, want one", n)
 	}
 	if tries != mostTooLong {
 		t.Errorf("%d tries of the order alone, want %d", tries, mostTooLong)
+	}
+}
+
+// What fails while no order is queued is a step of an erasure or of a statement: it is told as such, is no
+// order that is set aside, and is tried again until it succeeds.
+func TestAStepThatFailsIsNoOrderThatIsSetAside(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.exec(`insert into recompute_company (company_id) values ($1)`, s.company)
+	o, tries := s.owner(), 0
+	o.queued, o.Log = true, onePartition{}
+	var log bytes.Buffer
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	o.Store = watched{Store: o.Store, next: func() error {
+		if tries++; log.Len() == 0 {
+			return fmt.Errorf("a statement: %w", facts.ErrData)
+		}
+		return nil
+	}}
+	for o.queued {
+		if err := o.recomputeQueued(s.ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if said := log.String(); !strings.Contains(said, "a step of an erasure or of a statement failed") || strings.Contains(said, "set aside") || strings.Count(said, "level=ERROR") != 1 {
+		t.Errorf("the log says\n%s", said)
+	}
+	if tries < 2 {
+		t.Errorf("the step was tried %d times", tries)
 	}
 }
 
@@ -145,7 +186,7 @@ func TestAnOrderThatCannotBeStoredDoesNotStopTheQueue(t *testing.T) {
 	stop := s.run()
 	s.applied()
 	stop()
-	s.exec(`update explanation set outcome_hash = ''`) // every outcome is to be written anew
+	s.exec(`update payout set outcome_hash = ''`) // every outcome is to be written anew
 	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
 	s.exec(`insert into recompute_company values ($1)`, s.company)
 
@@ -165,7 +206,7 @@ func TestAnOrderThatCannotBeStoredDoesNotStopTheQueue(t *testing.T) {
 		return s.int(`select count(*) from recompute where failure is null`) == 0 && s.int(`select count(*) from recompute_company`) == 0
 	})
 	wantTexts(t, "set aside", s.texts(`select order_id from recompute`), "o3")
-	if n := s.int(`select count(*) from explanation where outcome_hash <> ''`); n != 9 {
+	if n := s.int(`select count(*) from payout where outcome_hash <> ''`); n != 9 {
 		t.Errorf("%d orders were computed, want 9", n)
 	}
 	if n := s.metric(p, "tributary_processor_orders_set_aside_total"); n != 1 {
@@ -181,7 +222,7 @@ func TestAnOrderThatCannotBeStoredDoesNotStopTheQueue(t *testing.T) {
 	// Once it can be stored, what queues it again computes it.
 	broken.Store(false)
 	s.produce(s.event("v1", noon, 2, func(e *wire.Event) { e.Identity.EmailKey = "k1:3" }))
-	s.await("the order is computed", func() bool { return s.int(`select count(*) from explanation where outcome_hash <> ''`) == 10 })
+	s.await("the order is computed", func() bool { return s.int(`select count(*) from payout where outcome_hash <> ''`) == 10 })
 }
 
 // metered is a log that tells how many bytes were taken from it.

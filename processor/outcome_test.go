@@ -61,21 +61,20 @@ func TestAnOutcomeIsReadAsItWasWritten(t *testing.T) {
 	}
 	f("o1", facts.Outcome{
 		TotalMinor: 1000, Payout: paid,
-		Credits: []facts.Credit{{Position: 1, TouchID: landed.EventID, Channel: "Ana Prado", InfluencerID: ana, CampaignID: inverno, Parts: all(1000)}},
+		Credits: []facts.Credit{{Position: 1, Channel: "Ana Prado", InfluencerID: ana, CampaignID: inverno, Parts: all(1000)}},
 	})
 	paid.State, paid.PayableOn, paid.BaseMinor, paid.CommissionMinor = facts.PayoutExpected, "", 1000, 200
 	f("pending", facts.Outcome{Status: 1, TotalMinor: 1000, Payout: paid})
 	none := facts.Payout{State: facts.PayoutNone, Reason: facts.ReasonNoWinner, BaseMinor: 5}
 	f("nobody", facts.Outcome{TotalMinor: 5, Payout: none, Credits: []facts.Credit{{Channel: "unattributed", Parts: all(5)}}})
-	f("own", facts.Outcome{TotalMinor: 5, Payout: none, Credits: []facts.Credit{{Position: 1, TouchID: facts.OrderTouch, Channel: "Organic Social", Parts: all(5)}}})
+	f("own", facts.Outcome{TotalMinor: 5, Payout: none, Credits: []facts.Credit{{Position: 1, Channel: "Organic Social", Parts: all(5)}}})
 	if o := s.stored("unknown"); o != nil {
 		t.Errorf("an order without an outcome: %+v", o)
 	}
 }
 
-// Credits that stay as they are are not written again, and those that do not hold any
-// more are removed.
-func TestCreditsThatStayAreNotWrittenAgain(t *testing.T) {
+// Credits are those of the order as it is now.
+func TestCreditsFollowTheOrder(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	ana, inverno := s.influencer("Ana Prado", "Inverno")
@@ -91,7 +90,7 @@ func TestCreditsThatStayAreNotWrittenAgain(t *testing.T) {
 		}))
 	}
 	rows := func() []string {
-		return s.texts(`select position || ' ' || xmin::text || ' ' || ctid::text from credit order by position`)
+		return s.texts(`select position || ' ' || channel || ' ' || linear_minor from credit order by position`)
 	}
 	var records []record
 	apply := func(more ...record) {

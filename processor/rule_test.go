@@ -91,7 +91,7 @@ func TestResultsNameTheOrdersThatHaveANewOutcome(t *testing.T) {
 			return err
 		}
 		wantTexts(t, "orders", result.OrderIDs, "o1")
-		if result.CompanyID != s.company || s.int(`select count(*) from explanation where order_id = 'o1'`) != 1 {
+		if result.CompanyID != s.company || s.int(`select count(*) from payout where order_id = 'o1'`) != 1 {
 			t.Errorf("hint %s came before its outcome or for another company", r.Value)
 		}
 		return done

@@ -52,6 +52,7 @@ func (a *application) closeNext(ctx context.Context, limit int) error {
 		if err := a.tx.CloseStatement(ctx, a.company, a.now, ledger.Close(*s, before, sum)); err != nil {
 			return err
 		}
+		a.done.closed++
 	}
 	return a.tx.QueueCompany(ctx, a.company)
 }

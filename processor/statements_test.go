@@ -175,7 +175,7 @@ func TestAStatementWaitsForTheQueue(t *testing.T) {
 	s := newLedgerShop(t)
 	s.sale("o1", 10_000, coupon("BETO"))
 	s.exec(`delete from ledger_entry`)
-	s.exec(`update explanation set outcome_hash = ''`)
+	s.exec(`update payout set outcome_hash = ''`)
 	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
 	s.ask(s.beto, "BRL", "2026-04-30", 0)
 	s.workOff()

@@ -13,17 +13,13 @@ import (
 // countTraffic counts events that were stored now: each visitor once a day and stage,
 // whatever was stored before. Of a copy that replaces a stored one, what the other showed
 // stays counted.
-func (a *application) countTraffic(ctx context.Context, fresh, replaced []facts.Event) error {
-	shoppers, clicks := a.index.Traffic(fresh)
-	if len(replaced) > 0 { // a click that came again is counted already
-		shoppers, _ = a.index.Traffic(slices.Concat(fresh, replaced))
-	}
-	if len(clicks) > 0 {
-		if err := a.tx.AddClicks(ctx, a.company, clicks); err != nil {
+func (a *application) countTraffic(ctx context.Context, f following) error {
+	if len(f.clicks) > 0 {
+		if err := a.tx.AddClicks(ctx, a.company, f.clicks); err != nil {
 			return err
 		}
 	}
-	for chunk := range slices.Chunk(shoppers, maxShoppers) {
+	for chunk := range slices.Chunk(f.shoppers, maxShoppers) {
 		if err := a.countShoppers(ctx, chunk); err != nil {
 			return err
 		}
@@ -36,11 +32,17 @@ func (a *application) countTraffic(ctx context.Context, fresh, replaced []facts.
 const maxShoppers = 5000
 
 func (a *application) countShoppers(ctx context.Context, shoppers []facts.Shopper) error {
-	stored, err := a.tx.Shoppers(ctx, a.company, shoppers)
+	known, err := a.tx.InsertShoppers(ctx, a.company, shoppers)
 	if err != nil {
 		return err
 	}
-	var put []facts.Shopper
+	stored := map[facts.ShopperKey]facts.Stage{}
+	if len(known) > 0 {
+		if stored, err = a.tx.Shoppers(ctx, a.company, known); err != nil {
+			return err
+		}
+	}
+	var put []facts.Shopper // that are known, and have come further
 	type of struct{ day, of string }
 	traffic := map[of]*facts.Traffic{}
 	for _, s := range shoppers {
@@ -48,7 +50,9 @@ func (a *application) countShoppers(ctx context.Context, shoppers []facts.Shoppe
 		if added == 0 {
 			continue
 		}
-		put = append(put, s)
+		if stored[s.ShopperKey] != 0 {
+			put = append(put, s)
+		}
 		sum := traffic[of{s.Day, s.Of}]
 		if sum == nil {
 			sum = &facts.Traffic{Day: s.Day, Of: s.Of}
@@ -60,11 +64,13 @@ func (a *application) countShoppers(ctx context.Context, shoppers []facts.Shoppe
 			}
 		}
 	}
-	if len(put) == 0 {
+	if len(traffic) == 0 {
 		return nil
 	}
-	if err := a.tx.PutShoppers(ctx, a.company, put); err != nil {
-		return err
+	if len(put) > 0 {
+		if err := a.tx.PutShoppers(ctx, a.company, put); err != nil {
+			return err
+		}
 	}
 	sums := make([]facts.Traffic, 0, len(traffic))
 	for _, sum := range traffic {

@@ -61,11 +61,11 @@ func TestDataOfAnEarlierVersionIsKept(t *testing.T) {
 	f(15, func(*shop, string) {})
 	f(16, func(*shop, string) {})
 	f(17, func(s *shop, hash string) {
-		// The ledger hash, as the program before 0017 computed it.
+		// The ledger hash, of the rows as the program before 0017 wrote them.
 		rows, err := s.pool.Query(s.ctx, `
-			select order_id, kind, of, touch_id, influencer_id, currency, amount from (
-				select order_id, 'credit' as kind, model as of, touch_id, coalesce(influencer_id::text, '') as influencer_id, currency, sum(amount_minor)::text as amount
-				from credit group by order_id, model, touch_id, influencer_id, currency
+			select order_id, kind, of, touch, influencer_id, currency, amount from (
+				select order_id, 'credit' as kind, model as of, position::text as touch, coalesce(influencer_id::text, '') as influencer_id, currency, sum(amount_minor)::text as amount
+				from credit group by order_id, model, position, influencer_id, currency
 				union all
 				select order_id, 'ledger', cost_id || ' ' || payable_on, '', influencer_id::text, currency, sum(amount_minor)::text
 				from ledger_entry group by order_id, influencer_id, cost_id, payable_on, currency having sum(amount_minor) <> 0
@@ -81,7 +81,7 @@ func TestDataOfAnEarlierVersionIsKept(t *testing.T) {
 		}
 		before, orders, err := ledger.Hash(func(yield func(ledger.Net, error) bool) {
 			n := ledger.Net{CompanyID: s.company}
-			_, err := pgx.ForEachRow(rows, []any{&n.OrderID, &n.Kind, &n.Of, &n.TouchID, &n.InfluencerID, &n.Currency, &n.AmountMinor}, func() error {
+			_, err := pgx.ForEachRow(rows, []any{&n.OrderID, &n.Kind, &n.Of, &n.Touch, &n.InfluencerID, &n.Currency, &n.AmountMinor}, func() error {
 				yield(n, nil)
 				return nil
 			})

@@ -32,7 +32,8 @@ func newAdmin() *cobra.Command {
 		Long: `Run the admin API (live at /admin/v1, sandbox at /sandbox/admin/v1) and the
 dashboard (/dashboard/). It needs Kafka and PostgreSQL. Several may run; one at
 a time publishes the directory and the rules' changes.`,
-		Args: noArguments,
+		Example: `  tributary admin --short-base go.example.com --postgres "$DSN" --hashing-secret-file hashing --token-secret-file token`,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			setup := adminSetup{config: config, dashboard: dashboard.Config{PublicURL: publicURL, EdgeURL: edgeURL}}
 			var wrong problems

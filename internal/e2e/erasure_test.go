@@ -43,7 +43,7 @@ func TestNothingIsLeftOfAnErasedPerson(t *testing.T) {
 	order(map[string]any{"customer": map[string]any{"email": "another@example.com", "customerId": "other"}})
 	search, err := s.request(http.MethodGet, d.DashboardURL+"/orders?q="+url.QueryEscape(email), "", nil)
 	s.do(search, err, http.StatusOK, http.StatusSeeOther, http.StatusNotFound)
-	wantCount(t, d.Postgres, "orders explained", 3, `select count(*) from explanation where company_id = $1`, d.CompanyID)
+	wantCount(t, d.Postgres, "orders explained", 3, `select count(*) from payout where company_id = $1`, d.CompanyID)
 	wantCount(t, d.Postgres, "orders waiting", 0, `select count(*) from recompute`)
 	wantCount(t, d.Postgres, "events of the person", 7, `select count(*) from event_fact where company_id = $1`, d.CompanyID)
 

@@ -13,13 +13,13 @@ import (
 func unpackedRows(t *testing.T, conn *pgx.Conn) (all []stored) {
 	t.Helper()
 	for _, from := range []struct {
-		table, where string
-		unpack       func([]byte) ([]byte, error)
+		table, column, where string
+		unpack               func([]byte) ([]byte, error)
 	}{
-		{"explanation", "", explained.Unpack}, {"seal", "", explained.Unpack},
-		{"orders", "", packed.Order}, {"order_version", "where body is not null", packed.Order},
+		{"payout", "explanation", "where explanation is not null", explained.Unpack}, {"seal", "body", "", explained.Unpack},
+		{"orders", "body", "", packed.Order}, {"order_version", "body", "where body is not null", packed.Order},
 	} {
-		rows, err := conn.Query(t.Context(), `select body from `+from.table+` `+from.where)
+		rows, err := conn.Query(t.Context(), `select `+from.column+` from `+from.table+` `+from.where)
 		if err != nil {
 			t.Fatal(err)
 		}

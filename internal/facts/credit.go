@@ -12,7 +12,7 @@ var Models = [ModelCount]string{"first", "last", "last_non_direct", "linear", "p
 // Credit is what one touch has of an order, by every model.
 type Credit struct {
 	Position     int    // of the touch among the order's, from 1; 0 where there is no touch
-	TouchID      string // of its first event; OrderTouch; "" where there is no touch
+	TouchID      string // of its first event; OrderTouch; "" where there is no touch. It is not stored
 	Channel      string
 	InfluencerID string
 	CampaignID   string

@@ -5,7 +5,11 @@ import (
 	"encoding/binary"
 )
 
-// hash returns the SHA-256 of an outcome whose explanation has the given text. All values
+// hashLength is how much of a SHA-256 is stored, in bytes: by chance two outcomes of an
+// order have the same 16 once in 2^128.
+const hashLength = 16
+
+// hash returns the SHA-256, cut to hashLength, of an outcome whose explanation has the given text. All values
 // are written one after the other, each text and each list after its length, so that no
 // two outcomes have the same bytes.
 func (o *Outcome) hash(explanation []byte) []byte {
@@ -36,7 +40,7 @@ func (o *Outcome) hash(explanation []byte) []byte {
 	w.keys(o.FoundBy)
 	w.keys(o.Hubs)
 	sum := sha256.Sum256(w)
-	return sum[:]
+	return sum[:hashLength]
 }
 
 // hashed is what is hashed.

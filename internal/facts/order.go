@@ -22,13 +22,20 @@ type OrderVersion struct {
 	OrderID     string
 	VersionAt   time.Time  // updatedAt, else acceptedAt; UTC, microseconds
 	AcceptedAt  time.Time  // UTC, microseconds
-	ContentHash []byte     // SHA-256 of Order as JSON
+	ContentHash []byte     // of Order as JSON
 	Order       wire.Order // without its personal part
 	Personal    []byte     // wire.Personal alone, JSON; nil where absent
-	// PersonalDigest is the SHA-256 of Personal. Of two versions with equal times the
+	// PersonalDigest is a digest of Personal. Of two versions with equal times the
 	// one with the greater digest counts.
 	PersonalDigest []byte
 }
+
+// How much of a SHA-256 is stored, in bytes. A content hash tells the versions of an order
+// with equal times apart; the digest only settles which of two is the newer one.
+const (
+	contentHashLength    = 16
+	personalDigestLength = 8
+)
 
 // maxOrderID is the longest id of an order, product or variant, in bytes: the
 // admin API takes 255 characters, of at most four bytes each.
@@ -74,10 +81,10 @@ func ParseOrder(c wire.Commerce) (OrderVersion, error) {
 		return OrderVersion{}, fmt.Errorf("%w: %w", ErrNotJSON, err)
 	}
 	hash := sha256.Sum256(body)
-	v.ContentHash = hash[:]
+	v.ContentHash = hash[:contentHashLength]
 	if v.Personal != nil {
 		hash := sha256.Sum256(v.Personal)
-		v.PersonalDigest = hash[:]
+		v.PersonalDigest = hash[:personalDigestLength]
 	}
 	return v, nil
 }

@@ -63,9 +63,9 @@ type Line struct {
 type StoredOutcome struct {
 	Outcome
 	Text []byte // Explanation as JSON
-	Hash []byte // SHA-256 of the outcome: equal outcomes have equal hashes
+	Hash []byte // of the outcome: equal outcomes have equal hashes
 	// Was is what was stored of the order's outcome before: OrderID, Currency, Day,
-	// Status, TotalMinor, Credits and Payout. nil: nothing was.
+	// Status, TotalMinor, Credits without their TouchID, and Payout. nil: nothing was.
 	Was *Outcome
 }
 

@@ -30,7 +30,7 @@ func TestEqualOutcomesAloneHaveEqualHashes(t *testing.T) {
 	hash := func(o Outcome) []byte {
 		t.Helper()
 		stored, err := o.ToStore()
-		if err != nil || len(stored.Hash) != 32 || !json.Valid(stored.Text) || !reflect.DeepEqual(stored.Outcome, o) {
+		if err != nil || len(stored.Hash) != hashLength || !json.Valid(stored.Text) || !reflect.DeepEqual(stored.Outcome, o) {
 			t.Fatalf("%+v, %v", stored, err)
 		}
 		return stored.Hash

@@ -27,7 +27,7 @@ type Net struct {
 	OrderID      string
 	Kind         NetKind
 	Of           string // the channel model of a credit, the state of a payout, the cost of an entry with the day from which it may be paid
-	TouchID      string // of a credit
+	Touch        string // of a credit: its place among the order's
 	InfluencerID string // empty: nobody's
 	Currency     string // ISO 4217
 	AmountMinor  string // a whole number of the currency's minor unit; a sum may exceed 64 bits
@@ -41,7 +41,7 @@ func (n Net) compareOrders(other Net) int {
 // line is the text by which an amount enters the hash. It is JSON, so that no two
 // amounts have one text, whatever is in an order's id.
 func (n Net) line() []byte {
-	text, err := json.Marshal([]string{n.CompanyID, n.OrderID, string(n.Kind), n.Of, n.TouchID, n.InfluencerID, n.Currency, n.AmountMinor})
+	text, err := json.Marshal([]string{n.CompanyID, n.OrderID, string(n.Kind), n.Of, n.Touch, n.InfluencerID, n.Currency, n.AmountMinor})
 	if err != nil {
 		panic(err) // an array of texts is always JSON
 	}
@@ -159,7 +159,7 @@ func (o *orders) take() []Net {
 		o.read()
 	}
 	slices.SortFunc(o.order, func(a, b Net) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Of, b.Of), cmp.Compare(a.TouchID, b.TouchID),
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Of, b.Of), cmp.Compare(a.Touch, b.Touch),
 			cmp.Compare(a.InfluencerID, b.InfluencerID), cmp.Compare(a.Currency, b.Currency), cmp.Compare(a.AmountMinor, b.AmountMinor))
 	})
 	for _, n := range o.order {

@@ -43,7 +43,7 @@ func TestHashDependsOnEachFieldAndNotOnTheOrderWithinAnOrder(t *testing.T) {
 		"order":      func(n *ledger.Net) { n.OrderID = "o0" },
 		"kind":       func(n *ledger.Net) { n.Kind = ledger.NetCredit },
 		"of":         func(n *ledger.Net) { n.Of = "last" },
-		"touch":      func(n *ledger.Net) { n.TouchID = "t" },
+		"touch":      func(n *ledger.Net) { n.Touch = "t" },
 		"influencer": func(n *ledger.Net) { n.InfluencerID = "" },
 		"currency":   func(n *ledger.Net) { n.Currency = "USD" },
 		"amount":     func(n *ledger.Net) { n.AmountMinor = "-1" },

@@ -62,6 +62,8 @@ func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
 		for _, model := range append([]string{""}, spec.Models...) {
 			_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: day, End: day, Model: model})
 			must(err)
+			_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: "2026-09-01", End: "2026-10-31", By: reports.ByTotal, Model: model})
+			must(err)
 			_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: "2026-09-15", End: "2026-11-30", By: reports.ByMonth, Model: model})
 			must(err)
 		}
@@ -106,8 +108,20 @@ func signStatements(t *testing.T, fix *reporttest.Fixture, day string) {
 	fix.Came(wire.Event{CompanyID: company, EventID: eventID, Event: "PAGE_VIEW", Timestamp: created, ReceivedAt: created, VisitorID: "v"})
 	fix.Put(reporttest.Order{CompanyID: company, ID: "2", CreatedAt: created, TotalMinor: 100, InfluencerID: ana, Evidence: commerce.EvidenceLink,
 		Explanation: facts.Explanation{Touches: []facts.ExplainedTouch{{ID: eventID, InfluencerID: ana, MatchedBy: string(facts.KeyEmail)}}}})
-	report, err := fix.DB.Signs(t.Context(), company, day, day)
-	if err != nil || report.Orders == 0 {
-		t.Fatalf("%+v, %v", report, err)
+	checkout := facts.FirstID(created)
+	checkout[6], checkout[8] = 0x70, 0x80
+	fix.Came(wire.Event{CompanyID: company, EventID: checkout.String(), Event: "CHECKOUT_COMPLETED", Timestamp: created, ReceivedAt: created, VisitorID: "v"})
+	for range 2 { // made, and kept
+		report, err := fix.DB.Signs(t.Context(), company, day, day)
+		if err != nil || report.Orders == 0 {
+			t.Fatalf("%+v, %v", report, err)
+		}
+	}
+	if err := fix.DB.RenewSigns(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	fix.SignsDue(company)
+	if err := fix.DB.RenewSigns(t.Context(), 1); err != nil {
+		t.Fatal(err)
 	}
 }

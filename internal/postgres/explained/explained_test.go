@@ -100,14 +100,22 @@ func TestEachFormIsReadForEver(t *testing.T) {
 	}
 	f("00"+hex.EncodeToString([]byte(`{"cuts": []}`)), `{"cuts": []}`)
 	f(zstd1, `{"order":{"orderId":"1001","total":250,"currency":"BRL"},"keys":[{"kind":"cart","strength":10,"hub":false,"visitors":1}]}`)
-	if sum := sha256.Sum256(dictionary1); hex.EncodeToString(sum[:]) != dictionary1Sum {
-		t.Errorf("the dictionary has changed: %x", sum)
+	f(zstd2, `{"order":{"orderId":"1001","total":250,"currency":"BRL"},"keys":[{"kind":"cart","strength":10,"hub":false,"visitors":1}]}`)
+	for _, d := range []struct {
+		text []byte
+		want string
+	}{{dictionary1, dictionary1Sum}, {dictionary2, dictionary2Sum}} {
+		if sum := sha256.Sum256(d.text); hex.EncodeToString(sum[:]) != d.want {
+			t.Errorf("a dictionary has changed: %x", sum)
+		}
 	}
 }
 
 const (
 	zstd1          = "0128b52ffd010001d500003031303032357d05005d0994c00191f05ba0316d8112c8e24220"
+	zstd2          = "0228b52ffd0100021d01002032355d7d0800afa906e89a13a1625417dee92400a68e47af598d80a933e1a4dc0304"
 	dictionary1Sum = "258424e22bacc85b4ab5f3c0704eb5a760a2500c1889751f0875ebae93da6367"
+	dictionary2Sum = "39a1b36598eae05ece019be5025e2cbb4a2b686e9c8c817e215d2800cbef7a7d"
 )
 
 func TestBytesThatNobodyWroteAreAnError(t *testing.T) {
@@ -119,7 +127,7 @@ func TestBytesThatNobodyWroteAreAnError(t *testing.T) {
 	}
 	packed := roundTrip(t, "one", []byte(`{"order":{"orderId":"1001"}}`))
 	f("nothing", nil, "nothing is stored")
-	f("a form to come", []byte{2, 1, 2, 3}, "form 2 is not known")
+	f("a form to come", []byte{3, 1, 2, 3}, "form 3 is not known")
 	f("cut off", packed[:len(packed)-1], "explanation: ")
-	f("another dictionary", append([]byte{formZstd1}, 0x28, 0xb5, 0x2f, 0xfd, 0x21, 0x07, 0x01, 0x09, 0x00, 0x00, 0x7b), "explanation: ")
+	f("another dictionary", append([]byte{formZstd2}, 0x28, 0xb5, 0x2f, 0xfd, 0x21, 0x07, 0x01, 0x09, 0x00, 0x00, 0x7b), "explanation: ")
 }

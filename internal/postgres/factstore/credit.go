@@ -1,138 +1,128 @@
 package factstore
 
 import (
-	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/postgres"
 )
 
-// credit is one row of the table credit: what a touch of an order has by every model. A
-// model has a column of its own, such as linear_minor; null: the model leaves the touch
-// out.
-type credit struct {
-	facts.Credit
-	orderID, currency string
+// The credits of an order are one text in the row of its payout, a line for each touch.
+// The view credit has them as rows. The fields of a line are
+//
+//	position, channel, influencer, campaign, and an amount for each of facts.Models
+//
+// and an empty one is null: a model without an amount leaves the touch out. An id that is
+// a UUID is written in base64 without padding, 22 characters; before another stands "=".
+const (
+	creditLine  = "\x1e"
+	creditField = "\x1f"
+)
+
+const creditFields = 4 + facts.ModelCount
+
+// errCreditText means that a name has a separator of lines or fields: commerce lets
+// none in.
+var errCreditText = errors.New("a channel or an id has a control character")
+
+// creditsText returns credits as they are stored. Which touch it is, is told by its
+// position alone: Credit.TouchID is not stored.
+func creditsText(credits []facts.Credit) (string, error) {
+	var text []byte
+	for i := range credits {
+		c := &credits[i]
+		if i > 0 {
+			text = append(text, creditLine...)
+		}
+		text = strconv.AppendInt(text, int64(c.Position), 10)
+		for _, field := range [...]string{c.Channel, shortID(c.InfluencerID), shortID(c.CampaignID)} {
+			if strings.ContainsAny(field, creditLine+creditField) {
+				return "", errCreditText
+			}
+			text = append(append(text, creditField...), field...)
+		}
+		for _, part := range c.Parts {
+			text = append(text, creditField...)
+			if part.Given {
+				text = strconv.AppendInt(text, part.Minor, 10)
+			}
+		}
+	}
+	return string(text), nil
 }
 
-var creditRows = append(postgres.Rows[credit]{
-	postgres.Col("order_id", "text", func(c *credit) string { return c.orderID }),
-	postgres.Col("position", "int", func(c *credit) int32 { return int32(c.Position) }),
-	postgres.Col("touch_id", "uuid", touchOf),
-	postgres.Col("channel", "text", func(c *credit) string { return c.Channel }),
-	postgres.Col("influencer_id", "uuid", func(c *credit) *string { return postgres.NullIfEmpty(c.InfluencerID) }),
-	postgres.Col("campaign_id", "text", func(c *credit) *string { return postgres.NullIfEmpty(c.CampaignID) }),
-	postgres.Col("currency", "text", func(c *credit) string { return c.currency }),
-}, partRows()...)
+func shortID(id string) string {
+	if id == "" {
+		return ""
+	}
+	if u, err := uuid.Parse(id); err == nil && u.String() == id {
+		return base64.RawStdEncoding.EncodeToString(u[:])
+	}
+	return "=" + id
+}
 
-// touchOf is the event of a touch; nil: it is none.
-func touchOf(c *credit) *string {
-	if c.TouchID == facts.OrderTouch {
+func longID(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	if id, other := strings.CutPrefix(text, "="); other {
+		return id, nil
+	}
+	bytes, err := base64.RawStdEncoding.DecodeString(text)
+	if err != nil {
+		return "", err
+	}
+	id, err := uuid.FromBytes(bytes)
+	return id.String(), err
+}
+
+// credits scans what creditsText wrote.
+type credits []facts.Credit
+
+// ScanText implements pgtype.TextScanner.
+func (list *credits) ScanText(v pgtype.Text) error {
+	*list = nil
+	if v.String == "" {
 		return nil
 	}
-	return postgres.NullIfEmpty(c.TouchID)
-}
-
-func partRows() (columns postgres.Rows[credit]) {
-	for i, model := range facts.Models {
-		columns = append(columns, postgres.Col(model+"_minor", "bigint", func(c *credit) pgtype.Int8 {
-			return pgtype.Int8{Int64: c.Parts[i].Minor, Valid: c.Parts[i].Given}
-		}))
-	}
-	return columns
-}
-
-// partColumns are the models' columns, in the order of facts.Models.
-var partColumns = strings.Join(facts.Models[:], "_minor, ") + "_minor"
-
-var upsertCredits = `
-	insert into credit (company_id, order_id, position, touch_id, channel, influencer_id, campaign_id, currency, ` + partColumns + `)
-	select @company_id, order_id, position, touch_id, channel, influencer_id, campaign_id, currency, ` + partColumns + `
-	from ` + creditRows.Unnest("c") + `
-	on conflict (company_id, order_id, position) do update set touch_id = excluded.touch_id, channel = excluded.channel,
-		influencer_id = excluded.influencer_id, campaign_id = excluded.campaign_id, currency = excluded.currency,
-		(` + partColumns + `) = row (excluded.` + strings.ReplaceAll(partColumns, ", ", ", excluded.") + `)`
-
-var goneRows = postgres.Rows[credit]{
-	postgres.Col("order_id", "text", func(c *credit) string { return c.orderID }),
-	postgres.Col("position", "int", func(c *credit) int32 { return int32(c.Position) }),
-}
-
-var deleteCredits = `
-	delete from credit c using ` + goneRows.Unnest("g") + `
-	where c.company_id = @company_id and c.order_id = g.order_id and c.position = g.position`
-
-// writeCredits stores the credits of outcomes that are not stored yet, and removes those
-// that do not hold any more. Credits that stay as they are are not written.
-func (t *Tx) writeCredits(ctx context.Context, companyID string, outcomes []facts.StoredOutcome) error {
-	var put, gone []credit
-	for i := range outcomes {
-		p, g := changedCredits(outcomes[i].Was, &outcomes[i].Outcome)
-		put, gone = append(put, p...), append(gone, g...)
-	}
-	company := pgx.NamedArgs{"company_id": companyID}
-	if len(gone) > 0 {
-		if err := t.exec(ctx, "remove credits", deleteCredits, goneRows.Args(gone, company)); err != nil {
-			return err
+	for line := range strings.SplitSeq(v.String, creditLine) {
+		c, err := readCredit(strings.Split(line, creditField))
+		if err != nil {
+			return fmt.Errorf("credits of an order: %w", err)
 		}
+		*list = append(*list, c)
 	}
-	if len(put) == 0 {
-		return nil
-	}
-	return t.exec(ctx, "store credits", upsertCredits, creditRows.Args(put, company))
-}
-
-// changedCredits returns the credits of an outcome that differ from those before, and
-// those before at whose positions there is none now. was may be nil.
-func changedCredits(was, is *facts.Outcome) (put, gone []credit) {
-	before := map[int]facts.Credit{}
-	if was != nil {
-		for _, c := range was.Credits {
-			before[c.Position] = c
-		}
-	}
-	for _, c := range is.Credits {
-		old, there := before[c.Position]
-		if !there || old != c || was.Currency != is.Currency {
-			put = append(put, credit{c, is.OrderID, is.Currency})
-		}
-		delete(before, c.Position)
-	}
-	for _, c := range before {
-		gone = append(gone, credit{Credit: c, orderID: is.OrderID})
-	}
-	return put, gone
-}
-
-func creditColumns(c *credit) postgres.Columns {
-	columns := postgres.Columns{
-		postgres.Into("order_id", &c.orderID),
-		postgres.Into("position", &c.Position),
-		postgres.Into("case when position = 0 then '' else coalesce(touch_id::text, '"+facts.OrderTouch+"') end", &c.TouchID),
-		postgres.Into("channel", &c.Channel),
-		postgres.Into("coalesce(influencer_id::text, '')", &c.InfluencerID),
-		postgres.Into("coalesce(campaign_id, '')", &c.CampaignID),
-		postgres.Into("currency", &c.currency),
-	}
-	for i, model := range facts.Models {
-		columns = append(columns, postgres.Into(model+"_minor", (*part)(&c.Parts[i])))
-	}
-	return columns
-}
-
-var selectCredits = `
-	select ` + postgres.List(creditColumns) + ` from credit where company_id = @company_id and order_id = any(@order_ids)
-	order by order_id, position`
-
-// part scans a model's column.
-type part facts.Part
-
-// ScanInt64 implements pgtype.Int64Scanner.
-func (p *part) ScanInt64(v pgtype.Int8) error {
-	p.Given, p.Minor = v.Valid, v.Int64
 	return nil
+}
+
+func readCredit(fields []string) (c facts.Credit, err error) {
+	if len(fields) != creditFields {
+		return c, fmt.Errorf("%d fields, want %d", len(fields), creditFields)
+	}
+	if c.Position, err = strconv.Atoi(fields[0]); err != nil {
+		return c, err
+	}
+	c.Channel = fields[1]
+	if c.InfluencerID, err = longID(fields[2]); err != nil {
+		return c, err
+	}
+	if c.CampaignID, err = longID(fields[3]); err != nil {
+		return c, err
+	}
+	for i, text := range fields[4:] {
+		if text == "" {
+			continue
+		}
+		c.Parts[i].Given = true
+		if c.Parts[i].Minor, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
 }

@@ -17,7 +17,7 @@ import (
 // OutcomeHashes returns the hashes of orders' stored outcomes, by order id.
 func (t *Tx) OutcomeHashes(ctx context.Context, companyID string, orderIDs []string) (map[string][]byte, error) {
 	rows, err := t.tx.Query(ctx, `
-		select order_id, outcome_hash from explanation where company_id = @company_id and order_id = any(@order_ids)`,
+		select order_id, outcome_hash from payout where company_id = @company_id and order_id = any(@order_ids)`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 	if err != nil {
 		return nil, fmt.Errorf("read hashes of outcomes: %w", err)
@@ -49,19 +49,19 @@ func payoutColumns(o *facts.Outcome) postgres.Columns {
 		postgres.Into("base_minor", &o.Payout.BaseMinor),
 		postgres.Into("commission_minor", &o.Payout.CommissionMinor),
 		postgres.Into("fixed_brl_minor", &o.Payout.FixedBRLMinor),
+		postgres.Into("credits", (*credits)(&o.Credits)),
 	}
 }
 
 var selectPayouts = `select ` + postgres.List(payoutColumns) + ` from payout where company_id = @company_id and order_id = any(@order_ids)`
 
-// Outcomes returns what is stored of orders' outcomes in rows of their own, by order id:
-// all that facts.StoredOutcome.Was has. Orders without an outcome are left out.
+// Outcomes returns what is stored of orders' outcomes, by order id: all that
+// facts.StoredOutcome.Was has. Orders without an outcome are left out.
 func (t *Tx) Outcomes(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Outcome, error) {
 	if len(orderIDs) == 0 {
 		return nil, nil
 	}
-	args := pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs}
-	list, err := postgres.Collect(ctx, t.tx, postgres.Scan(payoutColumns), selectPayouts, args)
+	list, err := postgres.Collect(ctx, t.tx, postgres.Scan(payoutColumns), selectPayouts, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 	if err != nil {
 		return nil, fmt.Errorf("read payouts: %w", err)
 	}
@@ -69,22 +69,15 @@ func (t *Tx) Outcomes(ctx context.Context, companyID string, orderIDs []string) 
 	for i := range list {
 		outcomes[list[i].OrderID] = &list[i]
 	}
-	credits, err := postgres.Collect(ctx, t.tx, postgres.Scan(creditColumns), selectCredits, args)
-	if err != nil {
-		return nil, fmt.Errorf("read credits: %w", err)
-	}
-	for _, c := range credits {
-		if o := outcomes[c.orderID]; o != nil {
-			o.Credits = append(o.Credits, c.Credit)
-		}
-	}
 	return outcomes, nil
 }
 
 // payoutRow is one row of the table payout.
 type payoutRow struct {
 	*facts.StoredOutcome
-	names *string // see namesText
+	names   *string // see namesText
+	credits string  // see creditsText
+	text    []byte  // the explanation, packed
 }
 
 var payoutRows = postgres.Rows[payoutRow]{
@@ -105,35 +98,22 @@ var payoutRows = postgres.Rows[payoutRow]{
 	postgres.Col("currency", "text", func(o *payoutRow) string { return o.Currency }),
 	postgres.Col("total_minor", "bigint", func(o *payoutRow) int64 { return o.TotalMinor }),
 	postgres.Col("names", "text", func(o *payoutRow) *string { return o.names }),
+	postgres.Col("credits", "text", func(o *payoutRow) string { return o.credits }),
+	postgres.Col("outcome_hash", "bytea", func(o *payoutRow) []byte { return o.Hash }),
+	postgres.Col("explanation", "bytea", func(o *payoutRow) []byte { return o.text }),
 }
 
 var upsertPayouts = `
 	insert into payout (company_id, order_id, influencer_id, campaign_id, evidence, coupon_id, state, reason, proof, payable_on, base_minor, commission_minor, fixed_brl_minor,
-		day, status, currency, total_minor, names)
+		day, status, currency, total_minor, names, credits, outcome_hash, explanation)
 	select @company_id, order_id, influencer_id, campaign_id, evidence, coupon_id, state, reason, proof, payable_on, base_minor, commission_minor, fixed_brl_minor,
-		day, status, currency, total_minor, names::bigint[]
+		day, status, currency, total_minor, names::bigint[], credits, outcome_hash, explanation
 	from ` + payoutRows.Unnest("p") + `
 	on conflict (company_id, order_id) do update set influencer_id = excluded.influencer_id, campaign_id = excluded.campaign_id,
 		evidence = excluded.evidence, coupon_id = excluded.coupon_id, state = excluded.state, reason = excluded.reason, proof = excluded.proof, payable_on = excluded.payable_on,
 		base_minor = excluded.base_minor, commission_minor = excluded.commission_minor, fixed_brl_minor = excluded.fixed_brl_minor,
-		day = excluded.day, status = excluded.status, currency = excluded.currency, total_minor = excluded.total_minor, names = excluded.names`
-
-// explanation is one row of the table explanation.
-type explanation struct {
-	orderID    string
-	body, hash []byte
-}
-
-var explanationRows = postgres.Rows[explanation]{
-	postgres.Col("order_id", "text", func(e *explanation) string { return e.orderID }),
-	postgres.Col("body", "bytea", func(e *explanation) []byte { return e.body }),
-	postgres.Col("outcome_hash", "bytea", func(e *explanation) []byte { return e.hash }),
-}
-
-var upsertExplanations = `
-	insert into explanation (company_id, order_id, body, outcome_hash)
-	select @company_id, order_id, body, outcome_hash from ` + explanationRows.Unnest("e") + `
-	on conflict (company_id, order_id) do update set body = excluded.body, outcome_hash = excluded.outcome_hash`
+		day = excluded.day, status = excluded.status, currency = excluded.currency, total_minor = excluded.total_minor, names = excluded.names,
+		credits = excluded.credits, outcome_hash = excluded.outcome_hash, explanation = excluded.explanation`
 
 var dayRows = postgres.Rows[facts.StoredOutcome]{
 	postgres.Col("order_id", "text", func(o *facts.StoredOutcome) string { return o.OrderID }),
@@ -146,11 +126,11 @@ var setDays = `
 	update orders o set day = d.day, processed_at = @now::timestamptz from ` + dayRows.Unnest("d") + `
 	where o.company_id = @company_id and o.order_id = d.order_id and (o.day <> d.day or o.processed_at <> @now)`
 
-// WriteOutcomes replaces the stored outcomes of orders: credits, payout, explanation,
+// WriteOutcomes replaces the stored outcomes of orders: payout, credits, explanation,
 // the keys by which the order is found, its hubs, and its day. StoredOutcome.Was must
 // be what Outcomes returned in this transaction.
 func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time, outcomes []facts.StoredOutcome) error {
-	payouts, explanations := make([]payoutRow, len(outcomes)), make([]explanation, len(outcomes))
+	payouts := make([]payoutRow, len(outcomes))
 	var found, hubs []facts.OrderKey
 	var keyed, marked []string // orders that have keys of facts.DerivedKinds, and keys that are hubs; or may have had
 	for i := range outcomes {
@@ -159,7 +139,11 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 		if err != nil {
 			return fmt.Errorf("order %s: %w", o.OrderID, err)
 		}
-		payouts[i], explanations[i] = payoutRow{o, namesText(companyID, &o.Outcome)}, explanation{o.OrderID, body, o.Hash}
+		credits, err := creditsText(o.Credits)
+		if err != nil {
+			return fmt.Errorf("order %s: %w", o.OrderID, err)
+		}
+		payouts[i] = payoutRow{o, namesText(companyID, &o.Outcome), credits, body}
 		own := slices.DeleteFunc(slices.Clone(o.FoundBy), func(k facts.OrderKey) bool { return slices.Contains(facts.NameKinds, k.Kind) })
 		found, hubs = append(found, own...), append(hubs, o.Hubs...)
 		if o.Was != nil || len(own) > 0 {
@@ -170,13 +154,7 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 		}
 	}
 	company := pgx.NamedArgs{"company_id": companyID}
-	if err := t.writeCredits(ctx, companyID, outcomes); err != nil {
-		return err
-	}
 	if err := t.exec(ctx, "store payouts", upsertPayouts, payoutRows.Args(payouts, company)); err != nil {
-		return err
-	}
-	if err := t.exec(ctx, "store explanations", upsertExplanations, explanationRows.Args(explanations, company)); err != nil {
 		return err
 	}
 	if len(keyed) > 0 {

@@ -11,8 +11,8 @@ import (
 // netAmounts has a payout without an amount too: its state is an outcome. The orders are
 // in the order of their bytes, as ledger.Compare wants them.
 const netAmounts = `
-	select order_id, kind, of, touch_id, influencer_id, currency, amount from (
-		select c.order_id, 'credit' as kind, m.model as of, case when c.position = 0 then '' else coalesce(c.touch_id::text, 'order') end as touch_id,
+	select order_id, kind, of, touch, influencer_id, currency, amount from (
+		select c.order_id, 'credit' as kind, m.model as of, c.position::text as touch,
 			coalesce(c.influencer_id::text, '') as influencer_id, c.currency, m.amount::text as amount
 		from credit c cross join lateral (values ('first', c.first_minor), ('last', c.last_minor), ('last_non_direct', c.last_non_direct_minor),
 			('linear', c.linear_minor), ('position', c.position_minor), ('time_decay', c.time_decay_minor)) as m (model, amount)
@@ -54,7 +54,7 @@ func netsOf(ctx context.Context, q postgres.Querier, company string, yield func(
 		defer rows.Close()
 		for rows.Next() {
 			n := ledger.Net{CompanyID: company}
-			if err = rows.Scan(&n.OrderID, &n.Kind, &n.Of, &n.TouchID, &n.InfluencerID, &n.Currency, &n.AmountMinor); err != nil {
+			if err = rows.Scan(&n.OrderID, &n.Kind, &n.Of, &n.Touch, &n.InfluencerID, &n.Currency, &n.AmountMinor); err != nil {
 				break
 			}
 			if !yield(n, nil) {

@@ -64,7 +64,7 @@ func reviewColumns(v *storedReview) postgres.Columns {
 		postgres.Into("p.commission_minor", &v.CommissionMinor),
 		postgres.Into("p.fixed_brl_minor", &v.FixedBRLMinor),
 		postgres.Into("p.reason", &v.Reason),
-		postgres.Into("e.body", &v.stored),
+		postgres.Into("p.explanation", &v.stored),
 	}
 }
 
@@ -79,7 +79,6 @@ func (r *Reader) Reviews(ctx context.Context, companyID string, before commerce.
 		from payout p
 		join orders o on o.company_id = p.company_id and o.order_id = p.order_id
 		left join influencer i on i.company_id = p.company_id and i.influencer_id = p.influencer_id
-		left join explanation e on e.company_id = p.company_id and e.order_id = p.order_id
 		where p.company_id = @company_id and p.state = 'review' and (o.created_at, o.order_id) < (@before::timestamptz, @before_id::text)
 		order by o.created_at desc, o.order_id desc limit @limit`,
 		pgx.NamedArgs{"company_id": companyID, "before": before.At, "before_id": before.OrderID, "limit": limit})

@@ -174,7 +174,7 @@ func (r *Reader) ExplainedSale(ctx context.Context, companyID, orderID string) (
 			return err
 		}
 		var stored []byte
-		err = tx.QueryRow(ctx, `select body from explanation where company_id = $1 and order_id = $2`,
+		err = tx.QueryRow(ctx, `select explanation from payout where company_id = $1 and order_id = $2 and explanation is not null`,
 			companyID, orderID).Scan(&stored)
 		if err == nil {
 			e.Explanation, err = explained.Unpack(stored)

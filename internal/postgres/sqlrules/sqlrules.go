@@ -22,7 +22,7 @@ type Catalog struct {
 	// table is local: of the control plane, or temporary.
 	StoreData map[string]bool
 
-	// HasCompany has the tables with a column company_id.
+	// HasCompany has the tables and views with a column company_id.
 	HasCompany map[string]bool
 
 	// Volatility by the name of a function: "i" immutable, "s" stable, "v"
@@ -37,7 +37,7 @@ func ReadCatalog(ctx context.Context, conn *pgx.Conn, controlPlane map[string]st
 	rows, err := conn.Query(ctx, `
 		select t.relname, exists (select from pg_attribute a where a.attrelid = t.oid and a.attname = 'company_id')
 		from pg_class t join pg_namespace n on n.oid = t.relnamespace and n.nspname = 'public'
-		where t.relkind in ('r', 'p')`)
+		where t.relkind in ('r', 'p', 'v')`)
 	if err != nil {
 		return nil, fmt.Errorf("read tables: %w", err)
 	}

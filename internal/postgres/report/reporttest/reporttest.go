@@ -289,8 +289,7 @@ func (f *Fixture) Put(o Order) {
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `insert into explanation (company_id, order_id, body) values ($1, $2, $3)
-			on conflict (company_id, order_id) do update set body = excluded.body`, o.CompanyID, o.ID, explanation)
+		_, err = tx.Exec(ctx, `update payout set explanation = $3 where company_id = $1 and order_id = $2`, o.CompanyID, o.ID, explanation)
 		return err
 	})
 	if err != nil {
@@ -351,12 +350,31 @@ func (f *Fixture) Traffic(companyID string, traffic []facts.Traffic, clicks []fa
 	}
 }
 
+// Nulls stores the null journeys of a day, as the processor does once they are counted in a
+// round.
+func (f *Fixture) Nulls(companyID, day string, round facts.NullRound, paths ...[]string) {
+	f.t.Helper()
+	var steps rollup.NullSteps
+	left := 0
+	for _, path := range paths {
+		if !steps.Add(path) {
+			left++
+		}
+	}
+	f.exec(`
+		insert into null_day (company_id, day, round, journeys, left_out, steps) values (@company_id, @day, @round, @journeys, @left_out, @steps)`,
+		pgx.NamedArgs{"company_id": companyID, "day": day, "round": round, "journeys": len(paths), "left_out": left, "steps": steps.Pack()})
+}
+
 // Link makes a short link of an influencer's campaign.
 func (f *Fixture) Link(companyID, influencerID, campaignID, code string) {
 	f.t.Helper()
 	f.exec(`insert into link (company_id, link_id, influencer_id, campaign_id, url, code, rev) values (@company_id, @id, @influencer_id, @campaign_id, 'https://loja.example.com/', @code, 1)`,
 		pgx.NamedArgs{"company_id": companyID, "id": uuid.NewString(), "influencer_id": influencerID, "campaign_id": campaignID, "code": code})
 }
+
+// Forget makes the reader forget what it remembers of earlier reports.
+func (f *Fixture) Forget() { f.DB.Reader = report.New(f.db) }
 
 // Backends returns the process ids of PostgreSQL's connections to the database.
 func (f *Fixture) Backends() []int {
@@ -438,6 +456,39 @@ func (f *Fixture) exec(sql string, arguments ...any) {
 	if _, err := f.pool.Exec(context.Background(), sql, arguments...); err != nil {
 		f.t.Fatal(err)
 	}
+}
+
+// Visited stores visitors' days.
+func (f *Fixture) Visited(companyID string, shoppers ...facts.Shopper) {
+	f.t.Helper()
+	if err := factstore.New(f.db).Transact(context.Background(), func(tx *factstore.Tx) error {
+		return tx.PutShoppers(context.Background(), companyID, shoppers)
+	}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// Changed lets a rule of a company have changed.
+func (f *Fixture) Changed(companyID string) {
+	f.t.Helper()
+	f.exec(`update company set rules_rev = rules_rev + 1 where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
+}
+
+// Count returns the number that a statement counts.
+func (f *Fixture) Count(sql string) (n int) {
+	f.t.Helper()
+	if err := f.pool.QueryRow(context.Background(), sql).Scan(&n); err != nil {
+		f.t.Fatal(err)
+	}
+	return n
+}
+
+// SignsDue lets the reports of signs of a company be as old as those that are made anew.
+func (f *Fixture) SignsDue(companyID string) {
+	f.t.Helper()
+	const before = `interval '6 minutes'`
+	f.exec(`update sign_report set as_of = as_of - `+before+`, asked_at = asked_at - `+before+` where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
+	f.exec(`update sign_job set done_at = done_at - `+before+` where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
 }
 
 // Multiply copies an order, with its payout, its keys and its entries of the ledger, n times. The
