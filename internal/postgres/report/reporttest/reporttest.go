@@ -251,7 +251,7 @@ func (f *Fixture) Put(o Order) {
 			post := func(currency string, minor int64) error {
 				_, err := tx.Exec(ctx, `
 					insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, payable_on, rule_rev, cause)
-					select @company_id, @order_id, coalesce(max(entry), 0) + 1, now(), 'earned', @influencer_id, @cost_id, @minor, @currency, @payable_on, 1, 'order'
+					select @company_id, @order_id, coalesce(max(entry), 0) + 1, now(), 'earned', @influencer_id, @cost_id, @minor, @currency, @payable_on, 1, 'order 2026-11-21T15:00:00Z'
 					from ledger_entry where company_id = @company_id and order_id = @order_id`,
 					pgx.NamedArgs{"company_id": o.CompanyID, "order_id": o.ID, "influencer_id": o.InfluencerID, "cost_id": uuid.NewString(),
 						"minor": minor, "currency": currency, "payable_on": o.CreatedAt.AddDate(0, 0, 30)})
