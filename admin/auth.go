@@ -197,7 +197,8 @@ func (r *keyCache) flush(ctx context.Context) error {
 }
 
 // authenticate finds who calls, and refuses keys that are missing, unknown,
-// expired, revoked or of the other environment, all with the same status and code.
+// expired, revoked or of the other environment, all with the same status and code, and
+// those of an archived company with another.
 func (s *Server) authenticate(r *http.Request, environment string) (keyEntry, error) {
 	text, err := bearer(r.Header)
 	if err != nil {
@@ -213,6 +214,8 @@ func (s *Server) authenticate(r *http.Request, environment string) (keyEntry, er
 		return entry, unauthorized("the API key is expired or revoked")
 	case entry.key.Environment != environment:
 		return entry, unauthorized("the API key is of the other environment: live keys work under /admin/v1, sandbox keys under /sandbox/admin/v1")
+	case !entry.key.ArchivedAt.IsZero():
+		return entry, archived()
 	}
 	s.keys.touch(entry.key.KeyID, s.now())
 	return entry, nil

@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"crypto/rand"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,38 @@ func TestARevokedKeyIsRefused(t *testing.T) {
 	}
 	await.Until(t, await.Long, func() bool { return s.call("GET", "/admin/v1/influencers", s.live, "").Status == 401 },
 		func() string { return "a revoked key still works" })
+}
+
+// An archived company's keys are refused within the time in which a revoked key is, and work
+// again once it is taken back. Those of the other environment go on.
+func TestKeysOfAnArchivedCompanyAreRefused(t *testing.T) {
+	t.Parallel()
+	s := start(t, admin.Config{})
+	archive := func(back bool) {
+		t.Helper()
+		if _, _, err := s.db.Archive(t.Context(), commerce.Archiving{CompanyIDs: []string{s.store.Live.CompanyID}, Back: back, Actor: "cli"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	becomes := func(status int) {
+		t.Helper()
+		await.Until(t, await.Long, func() bool { return s.call("GET", "/admin/v1/influencers", s.live, "").Status == status },
+			func() string { return fmt.Sprintf("the key's requests are not answered %d", status) })
+	}
+	becomes(200)
+	archive(false)
+	becomes(403)
+	for _, path := range []string{"/order", "/product", "/influencers", "/preview", "/statements", "/erasures"} {
+		got := s.call("POST", "/admin/v1"+path, s.live, order1001)
+		s.want(got, 403, "company_archived")
+		if !strings.Contains(got.Error.Message, "the store is archived") {
+			t.Errorf("%s: %q", path, got.Error.Message)
+		}
+	}
+	s.want(s.call("GET", "/admin/v1/reports/sales?start_date=2026-03-01&end_date=2026-03-31", s.live, ""), 403, "company_archived")
+	s.want(s.call("GET", "/sandbox/admin/v1/influencers", s.test, ""), 200, "")
+	archive(true)
+	becomes(200)
 }
 
 func TestLastUseIsStoredAtTheLatestWhenTheServiceStops(t *testing.T) {

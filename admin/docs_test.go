@@ -2,6 +2,8 @@ package admin_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -66,7 +68,19 @@ func TestReferencePageIsDrawnFromThisServerAlone(t *testing.T) {
 		if got, want := page.MustElement(".servers select").MustProperty("value").String(), strings.TrimSuffix(path, "/docs"); got != want {
 			t.Errorf("%s: the chosen server is %s", path, got)
 		}
-		devtest.Axe(t, page, fmt.Sprintf("%s at %d px", path, width))
+		for _, scheme := range []string{"light", "dark"} {
+			if err := (proto.EmulationSetEmulatedMedia{Features: []*proto.EmulationMediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}}).Call(page); err != nil {
+				t.Fatal(err)
+			}
+			devtest.Axe(t, page, fmt.Sprintf("%s at %d px, %s", path, width, scheme))
+			ground := page.MustEval(`() => getComputedStyle(document.body).backgroundColor`).Str()
+			if dark := ground != "rgb(255, 255, 255)"; dark != (scheme == "dark") {
+				t.Errorf("%s: the ground is %s in the %s scheme", path, ground, scheme)
+			}
+			if dir := os.Getenv("TRIBUTARY_SHOTS"); dir != "" {
+				page.MustScreenshot(filepath.Join(dir, fmt.Sprintf("reference-%d-%s.png", width, scheme)))
+			}
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		if len(complaints) > 0 {

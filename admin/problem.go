@@ -19,6 +19,7 @@ const (
 	codeInvalidDate      = commerce.CodeInvalidDate
 	codeUnauthorized     = "unauthorized"
 	codeScope            = "insufficient_scope"
+	codeArchived         = "company_archived"
 	codeNotFound         = "not_found"
 	codeMethod           = "method_not_allowed"
 	codeCouponConflict   = "coupon_period_conflict"
@@ -64,6 +65,12 @@ func nothingDeleted(message string) *problem {
 	return p
 }
 
+// archived refuses every request for a company that is archived.
+func archived() *problem {
+	return &problem{status: http.StatusForbidden, code: codeArchived,
+		message: "the store is archived: its API keys are refused, and it takes no orders and no changes. The dashboard still shows it"}
+}
+
 func notFound(message string) *problem {
 	return &problem{status: http.StatusNotFound, code: codeNotFound, message: message}
 }
@@ -85,6 +92,8 @@ func problemOf(err error) *problem {
 		return p
 	case errors.As(err, &coupons):
 		return couponConflict(coupons, "coupons[%d].cupom")
+	case errors.Is(err, commerce.ErrArchived): // since the key was looked up
+		return archived()
 	case errors.Is(err, commerce.ErrNotFound):
 		return notFound("there is no such thing in this store")
 	case errors.Is(err, commerce.ErrUnavailable), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):

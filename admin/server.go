@@ -117,6 +117,7 @@ func (s *Server) Run(ctx context.Context) {
 	})
 	group.Go(func() { s.every(ctx, outboxMeasure, "the outbox is not measured", bounded(s.measureOutbox)) })
 	group.Go(func() { s.every(ctx, forgetEvery, "expired answers are not removed", s.forgetAnswers) }) // it bounds each of its steps
+	group.Go(func() { s.every(ctx, signsRenew, "reports of signs are not made anew", s.renewSigns) })
 	group.Wait()
 	// The uses since the last flush. ctx has ended.
 	if err := flush(context.WithoutCancel(ctx)); err != nil {

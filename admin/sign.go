@@ -11,10 +11,24 @@ import (
 	"github.com/tributary-io/tributary/internal/signs"
 )
 
-// signsTimeout bounds the reading of one report of signs: it reads up to 50,000 orders
-// with their explanations, about 3 s on two cores that do nothing else. It is below
-// Config.ShutdownTimeout.
+// signsTimeout bounds the making of one report of signs, where none is kept that is new
+// enough: it reads up to 50,000 orders with their explanations, about 3 s on two cores that do
+// nothing else. It is below Config.ShutdownTimeout.
 const signsTimeout = 8 * time.Second
+
+// Reports of signs that were asked for lately are made anew, so that whoever asks next waits for
+// nothing: it is looked for every signsRenew, of signsCompanies companies at most.
+const (
+	signsRenew     = time.Minute
+	signsCompanies = 20
+)
+
+// renewSigns makes reports of signs anew. It bounds the time of all of them together.
+func (s *Server) renewSigns(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, signsRenew)
+	defer cancel()
+	return s.deps.Database.RenewSigns(ctx, signsCompanies)
+}
 
 // listSigns is GET /reports/signs.
 func (s *Server) listSigns(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {

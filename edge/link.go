@@ -39,6 +39,11 @@ func (s *Server) shortLink(ctx *fasthttp.RequestCtx, code string) {
 	opened := requestOf(ctx).headers.openedAsDocument()
 	click := wire.Click{ID: s.deps.NewID(), Code: code, Verified: true, LinkID: link.LinkID}
 	signed := s.signer.Sign(identity.SignedClick, click.Name())
+	c, known := s.directory.company(link.CompanyID)
+	archived := known && c.ArchivedAt != nil
+	if archived {
+		signed = "" // no click is recorded to which it could lead
+	}
 	destination, err := s.destination(link, signed, opened)
 	if err != nil {
 		s.deps.Logger.Error("short link: the destination is no URL", "code", code, "error", err)
@@ -55,6 +60,8 @@ func (s *Server) shortLink(ctx *fasthttp.RequestCtx, code string) {
 		s.metrics.countClick(clickHead)
 	case requestOf(ctx).headers.prefetch:
 		s.metrics.countClick(clickPrefetch)
+	case archived:
+		s.metrics.countClick(clickArchived)
 	default:
 		s.countClick(ctx, link, click, signed, destination.Host)
 	}
@@ -101,7 +108,7 @@ func withOurs(query string, link *wire.Link, signedClick string) string {
 		}
 	}
 	for _, p := range ours {
-		if p.Value != "" { // utm_content of a link without a campaign
+		if p.Value != "" { // utm_content of a link without a campaign, a click id of an archived company
 			pairs = append(pairs, p.Name+"="+url.QueryEscape(p.Value))
 		}
 	}

@@ -86,7 +86,7 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 			Namespace: "tributary", Subsystem: "edge", Name: "queued_bytes", Help: "Bytes on their way to Kafka, not acknowledged yet.",
 		}),
 		refusedConnections: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "tributary", Subsystem: "edge", Name: "connections_refused_total", Help: "Connections closed at once, since the edge, their address or their network had too many.",
+			Namespace: "tributary", Subsystem: "edge", Name: "connections_refused_total", Help: "Connections closed at once, since the edge, their address or their network had too many; or later, for one of a network that had fewer.",
 		}),
 		untold: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "tributary", Subsystem: "edge", Name: "notices_lost_total", Help: "Requests of repeated events alone whose repeats are in no count, since Kafka did not answer.",
@@ -100,7 +100,7 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 	for _, s := range []status{statusDuplicate, statusRejected, statusFailed} {
 		m.events.WithLabelValues(string(s))
 	}
-	for _, outcome := range []clickOutcome{clickCounted, clickBot, clickPrefetch, clickHead, clickEmbedded, clickLate, clickLost, clickRepeated, clickLimited} {
+	for _, outcome := range []clickOutcome{clickCounted, clickBot, clickPrefetch, clickHead, clickEmbedded, clickLate, clickLost, clickRepeated, clickLimited, clickArchived} {
 		m.clicks.WithLabelValues(string(outcome))
 	}
 	for _, outcome := range []produceOutcome{produceOK, produceTemporary, producePermanent} {
@@ -155,6 +155,7 @@ const (
 	clickLost     clickOutcome = "lost"     // not stored
 	clickRepeated clickOutcome = "repeated" // not stored: the same visitor has just opened the link
 	clickLimited  clickOutcome = "limited"  // not stored: too many of one network on one link
+	clickArchived clickOutcome = "archived" // not stored: the company is archived
 )
 
 func (m *metrics) countClick(outcome clickOutcome) { m.clicks.WithLabelValues(string(outcome)).Inc() }

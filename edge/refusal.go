@@ -27,6 +27,7 @@ const (
 	codeOriginNotAllowed     Code = "origin_not_allowed"
 	codeKeyInBrowser         Code = "key_in_browser"
 	codeInsufficientScope    Code = "insufficient_scope"
+	codeCompanyArchived      Code = "company_archived"
 	codeRateLimitExceeded    Code = "rate_limit_exceeded"
 	codeDirectoryNotFresh    Code = "directory_not_fresh"
 	codeWrongHashingSecret   Code = "wrong_hashing_secret" //nolint:gosec // a code, no secret
@@ -38,7 +39,7 @@ const (
 func Codes() []Code {
 	return []Code{
 		codeUnsupportedMediaType, codeUnsupportedEncoding, codeInvalidEncoding, codePayloadTooLarge, codeHeadersTooLarge,
-		codeInvalidRequest, codeRequestTimeout, codeMethodNotAllowed, codeNotFound, codeUnknownCompany, codeUnauthorized, codeOriginNotAllowed, codeKeyInBrowser, codeInsufficientScope,
+		codeInvalidRequest, codeRequestTimeout, codeMethodNotAllowed, codeNotFound, codeUnknownCompany, codeUnauthorized, codeOriginNotAllowed, codeKeyInBrowser, codeInsufficientScope, codeCompanyArchived,
 		codeRateLimitExceeded, codeDirectoryNotFresh, codeWrongHashingSecret, codeUnavailable, codeInternalError,
 	}
 }
@@ -67,6 +68,7 @@ var (
 	refusedKeyInBrowser   = refusal{http.StatusForbidden, codeKeyInBrowser, "a page must not have an API key, since everybody can read it there: revoke it, and send without one", 0}
 	refusedFetchMode      = refusal{http.StatusForbidden, codeKeyInBrowser, "Sec-Fetch-Mode beside an API key: a page must not have one. If this is a server's fetch, send it without a User-Agent of your own, or by another client", 0}
 	refusedScope          = refusal{http.StatusForbidden, codeInsufficientScope, "the API key needs the scope " + wire.ScopeWriteEvents + " or " + wire.ScopeImportEvents, 0}
+	refusedArchived       = refusal{http.StatusForbidden, codeCompanyArchived, "the company is archived: it takes no events any more", 0}
 	refusedOrigin         = refusal{http.StatusForbidden, codeOriginNotAllowed, "the company does not list this page's origin", 0}
 	refusedNotFresh       = refusal{http.StatusServiceUnavailable, codeDirectoryNotFresh, "companies are being read; send the events again later", 2 * time.Second}
 	refusedKeyNotFresh    = refusal{http.StatusServiceUnavailable, codeDirectoryNotFresh, "API keys are being read; send the events again later", 2 * time.Second}

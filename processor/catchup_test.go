@@ -198,7 +198,7 @@ func TestAnOwnerWhoseOrdersWaitSleeps(t *testing.T) {
 	s := newShop(t)
 	o := s.owner()
 	o.config.DeferOrders = time.Millisecond
-	o.queued, o.commerce, o.events = true, make(chan record), make(chan record)
+	o.queued, o.commerce, o.events = true, make(chan *record), make(chan *record)
 	o.waits(1_000_000)
 	if records, err := o.collect(s.ctx); err != nil || len(records) != 0 {
 		t.Errorf("%d records, %v", len(records), err)

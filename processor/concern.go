@@ -10,16 +10,6 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
-// concernByEvents finds the orders that new events may concern. The cause of all
-// of them is the first event.
-func (a *application) concernByEvents(ctx context.Context, events []facts.Event) error {
-	spans := a.index.ConcernedByEvents(events)
-	if len(spans) == 0 {
-		return nil
-	}
-	return a.concernByKeys(ctx, spans, false, facts.Cause{Kind: facts.CauseEvent, EventID: events[0].EventID})
-}
-
 // concernByKeys adds the orders of keys to those concerned, or queues them where
 // they are more than maxOrders. hubs: also the orders around which the key is a hub.
 func (a *application) concernByKeys(ctx context.Context, spans []facts.KeySpan, hubs bool, cause facts.Cause) error {

@@ -333,6 +333,7 @@ type arrived struct {
 type streamOf struct {
 	id     []byte
 	day    time.Time // of its last event
+	from   source    // of its first event
 	came   []arrived
 	told   []once // what its sender gave up
 	stored *facts.Stream
@@ -363,12 +364,18 @@ func (a *application) followStreams(ctx context.Context, days map[time.Time]*rem
 			ids[e.Stream] = facts.StreamID(e.Stream)
 		}
 		s := of(ids[e.Stream], e.ReceivedAt)
+		if s.from.agent == "" {
+			s.from = a.sourceOf(e)
+		}
 		s.came = append(s.came, arrived{e.Seq, e.ReceivedAt, e.Late()})
 	}
 	for i := range a.notices {
 		for _, n := range a.notices[i].Numbers {
 			if n.Stream != "" && n.Seq > 0 {
 				s := of(facts.StreamID(n.Stream), a.notices[i].ReceivedAt)
+				if s.from.agent == "" {
+					s.from = source{origin: a.index.OriginOf(a.notices[i].Origin), agent: a.notices[i].Agent}
+				}
 				s.came = append(s.came, arrived{seq: n.Seq, at: a.notices[i].ReceivedAt})
 			}
 		}
@@ -419,6 +426,7 @@ func (a *application) follow(s *streamOf, days map[time.Time]*rememberedDay) (ch
 			return changed, false, err
 		}
 		numbers = *known
+		s.from = source{origin: s.stored.Origin, agent: s.stored.Agent} // of one numbering, all are counted at one place
 	} else if !a.begin(s, days) {
 		return changed, false, nil
 	}
@@ -431,13 +439,13 @@ func (a *application) follow(s *streamOf, days map[time.Time]*rememberedDay) (ch
 		numbers.Explain(o.events, &change)
 	}
 	for day, n := range change.Missing {
-		a.deliveries.add(time.Unix(int64(day)*86400, 0).UTC(), facts.DeliveryMissing, n, source{})
+		a.deliveries.add(time.Unix(int64(day)*86400, 0).UTC(), facts.DeliveryMissing, n, s.from)
 		a.done.found.miss(n)
 	}
 	if change.Broken {
 		a.unfollowed(s, days)
 	}
-	return facts.Stream{ID: s.id, Day: s.day, Top: numbers.Top, Gaps: numbers.Pack()}, true, nil
+	return facts.Stream{ID: s.id, Day: s.day, Top: numbers.Top, Gaps: numbers.Pack(), Origin: s.from.origin, Agent: s.from.agent}, true, nil
 }
 
 // begin reports whether a stream that is new is to be followed. One that begins in its

@@ -100,7 +100,7 @@ func TestEachEventIsInTheLedgerOnce(t *testing.T) {
 		}
 		wantTexts(t, "sources", s.texts(`select concat_ws(' ', agent, origin, outcome, sum(events)) from delivery_source group by agent, origin, outcome order by 1`),
 			"chrome https://loja.example.com dropped 45", "chrome https://loja.example.com duplicate 3", "chrome https://loja.example.com rejected 9",
-			"firefox https://loja.example.com duplicate 2", "firefox https://loja.example.com late 1", "firefox https://loja.example.com stored 10")
+			"firefox https://loja.example.com duplicate 2", "firefox https://loja.example.com late 1", "firefox https://loja.example.com missing 3", "firefox https://loja.example.com stored 10")
 		if n := s.int(`select count(*) from stream where encode(stream, 'escape') in ('a', 'b', 'c')`); n != 0 {
 			t.Error("a stream's name is stored")
 		}

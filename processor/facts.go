@@ -18,36 +18,41 @@ func (a *application) storeEvents(ctx context.Context) error {
 		return err
 	}
 	chosen, others := facts.ChooseCopies(a.events)
+	ahead := make(chan following, 1) // computed while the store works
+	go func() { ahead <- a.followingFrom(chosen) }()
 	inserted, err := a.tx.InsertEvents(ctx, a.company, chosen)
+	next := <-ahead
 	if err != nil {
 		return err
 	}
-	var fresh, again []facts.Event
-	for _, e := range chosen {
-		if inserted[e.ID] {
-			from := a.sourceOf(&e)
-			a.deliveries.add(e.ReceivedAt, facts.DeliveryStored, 1, from)
-			if e.Late() {
-				a.deliveries.add(e.ReceivedAt, facts.DeliveryLate, 1, from)
-				a.done.late++
+	fresh, again := chosen, []facts.Event(nil)
+	if len(inserted) < len(chosen) {
+		fresh = nil
+		for _, e := range chosen {
+			if inserted[e.ID] {
+				fresh = append(fresh, e)
+			} else {
+				again = append(again, e)
 			}
-			fresh = append(fresh, e)
-		} else {
-			again = append(again, e)
 		}
+		next = a.followingFrom(fresh)
 	}
-	a.fresh = fresh
+	a.stored(fresh)
 	a.repeatedInBatch(chosen, others)
-	a.done.stored += len(fresh)
 	a.done.duplicate += len(a.events) - len(fresh)
-	if err := a.tx.WidenSightings(ctx, a.company, facts.Sightings(fresh)); err != nil {
+	if err := a.tx.WidenSightings(ctx, a.company, next.sightings); err != nil {
 		return err
 	}
 	replaced, err := a.storeCopies(ctx, again)
 	if err != nil {
 		return err
 	}
-	if err := a.countTraffic(ctx, fresh, replaced); err != nil {
+	if len(replaced) > 0 {
+		both := slices.Concat(fresh, replaced)
+		next.shoppers, _ = a.index.Traffic(both) // a click that came again is counted already
+		next.concerned = a.index.ConcernedByEvents(both)
+	}
+	if err := a.countTraffic(ctx, next); err != nil {
 		return err
 	}
 	for _, list := range [][]facts.Event{fresh, replaced} {
@@ -55,7 +60,42 @@ func (a *application) storeEvents(ctx context.Context) error {
 			a.changesNulls(list[i].At)
 		}
 	}
-	return a.concernByEvents(ctx, append(fresh, replaced...))
+	if len(next.concerned) == 0 {
+		return nil
+	}
+	first := slices.Concat(fresh[:min(1, len(fresh))], replaced[:min(1, len(replaced))])[0]
+	return a.concernByKeys(ctx, next.concerned, false, facts.Cause{Kind: facts.CauseEvent, EventID: first.EventID})
+}
+
+// following is what follows from events that were not stored before.
+type following struct {
+	sightings []facts.Sighting
+	shoppers  []facts.Shopper
+	clicks    []facts.Clicks
+	concerned []facts.KeySpan // keys of the orders that the events may concern
+}
+
+// followingFrom computes what follows from events. It reads nothing but the rules.
+func (a *application) followingFrom(fresh []facts.Event) (f following) {
+	f.sightings = facts.Sightings(fresh)
+	f.shoppers, f.clicks = a.index.Traffic(fresh)
+	f.concerned = a.index.ConcernedByEvents(fresh)
+	return f
+}
+
+// stored counts events that were stored now.
+func (a *application) stored(fresh []facts.Event) {
+	for i := range fresh {
+		e := &fresh[i]
+		from := a.sourceOf(e)
+		a.deliveries.add(e.ReceivedAt, facts.DeliveryStored, 1, from)
+		if e.Late() {
+			a.deliveries.add(e.ReceivedAt, facts.DeliveryLate, 1, from)
+			a.done.late++
+		}
+	}
+	a.fresh = fresh
+	a.done.stored += len(fresh)
 }
 
 // storeCopies compares events with the stored copies of their ids. Where the new

@@ -45,7 +45,7 @@ type shop struct {
 
 func newShop(t testing.TB) *shop {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 4*await.Long)
+	ctx, cancel := context.WithTimeout(context.Background(), 15*await.Long)
 	t.Cleanup(cancel)
 	dsn := devtest.Postgres(t)
 	db, err := postgres.Open(ctx, dsn)

@@ -37,6 +37,7 @@ type metrics struct {
 	retainFailures prometheus.Counter
 	nullDays       prometheus.Counter
 	nullFailures   prometheus.Counter
+	asked          unfinished
 }
 
 func newMetrics(registry *prometheus.Registry) *metrics {
@@ -62,9 +63,10 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 
 		removed:        prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("removed_total"), Help: "What was removed since it was older than its company's retention: events, sightings, visitors_days; orders_sealed before that."}, []string{"what"}),
 		retainFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: name("removal_failures_total"), Help: "Attempts to remove old events that failed."}),
-		nullDays:       prometheus.NewCounter(prometheus.CounterOpts{Name: name("null_days_total"), Help: "Counts of a company's null journeys of a day."}),
+		nullDays:       prometheus.NewCounter(prometheus.CounterOpts{Name: name("null_recounts_total"), Help: "Counts of a company's null journeys of a day."}),
 		nullFailures:   prometheus.NewCounter(prometheus.CounterOpts{Name: name("null_failures_total"), Help: "Attempts to count null journeys that failed."}),
 	}
+	m.asked = newUnfinished(registry)
 	m.addRemoved(facts.Removed{})
 	// A counter that first appears at 1 is no increase to Prometheus, so all are there from the start.
 	for _, code := range []string{codeUnknownCompany, codeUnstorable, facts.ErrNotJSON.Error()} {

@@ -1,8 +1,10 @@
 package processor
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +25,7 @@ type watched struct {
 	insert func(ctx context.Context, events []facts.Event) error
 	write  func(outcomes []facts.StoredOutcome) error
 	take   func(companyID string)
+	next   func() error // before the next statement is read
 
 	compute func(ctx context.Context, outcomes []facts.StoredOutcome) error // as write
 }
@@ -50,6 +53,15 @@ func (w watchedTx) TakeQueued(ctx context.Context, companyID string, limit int) 
 		w.take(companyID)
 	}
 	return w.Tx.TakeQueued(ctx, companyID, limit)
+}
+
+func (w watchedTx) NextStatement(ctx context.Context, companyID string) (*facts.Statement, error) {
+	if w.next != nil {
+		if err := w.next(); err != nil {
+			return nil, err
+		}
+	}
+	return w.Tx.NextStatement(ctx, companyID)
 }
 
 func (w watchedTx) WriteOutcomes(ctx context.Context, companyID string, now time.Time, outcomes []facts.StoredOutcome) error {
@@ -131,6 +143,35 @@ func TestAnOrderThatAlwaysTakesTooLongDoesNotStopTheQueue(t *testing.T) {
 	}
 	if tries != mostTooLong {
 		t.Errorf("%d tries of the order alone, want %d", tries, mostTooLong)
+	}
+}
+
+// What fails while no order is queued is a step of an erasure or of a statement: it is told as such, is no
+// order that is set aside, and is tried again until it succeeds.
+func TestAStepThatFailsIsNoOrderThatIsSetAside(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.exec(`insert into recompute_company (company_id) values ($1)`, s.company)
+	o, tries := s.owner(), 0
+	o.queued, o.Log = true, onePartition{}
+	var log bytes.Buffer
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	o.Store = watched{Store: o.Store, next: func() error {
+		if tries++; log.Len() == 0 {
+			return fmt.Errorf("a statement: %w", facts.ErrData)
+		}
+		return nil
+	}}
+	for o.queued {
+		if err := o.recomputeQueued(s.ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if said := log.String(); !strings.Contains(said, "a step of an erasure or of a statement failed") || strings.Contains(said, "set aside") || strings.Count(said, "level=ERROR") != 1 {
+		t.Errorf("the log says\n%s", said)
+	}
+	if tries < 2 {
+		t.Errorf("the step was tried %d times", tries)
 	}
 }
 

@@ -1,8 +1,8 @@
 package processor
 
-// This file counts null journeys (docs/reports.md, "Null journeys"): of each day once it is
-// over, again a week later, and for the last time once a window is over. Facts that come
-// after that mark the day, and it is counted once more.
+// This file counts null journeys (docs/reports.md, "Null journeys"): of each day a week
+// after it, and for the last time once a window is over. Facts that come after that mark the
+// day, and it is counted once more.
 
 import (
 	"cmp"
@@ -19,10 +19,10 @@ import (
 // Bounds of the count. They keep its memory small; the numbers were chosen, not measured.
 const (
 	// visitorsPerRead is how many visitors' events are in memory together.
-	visitorsPerRead = 50
+	visitorsPerRead = 200
 	// eventsOfNulls is how many events of a visitor are read, the newest, and how many older
-	// ones that came by a campaign. A shopper makes a few hundred in two windows.
-	eventsOfNulls = 500
+	// ones that came by a campaign. A shopper makes some dozens in two windows.
+	eventsOfNulls = 300
 	// companiesPerPage is how many companies are listed together.
 	companiesPerPage = 1000
 )
@@ -112,11 +112,15 @@ func (p *Processor) countNullsStep(ctx context.Context, companyID string, partit
 			ended, err = a.countNulls(ctx, count, p.config.NullsChunk)
 			return err
 		}
+		due, err := a.tx.DueNulls(ctx, a.company, a.index.NullRounds(a.now))
+		if err != nil || due == nil {
+			return err
+		}
 		if err := a.tx.LockPartition(ctx, partition); err != nil {
 			return err
 		}
-		more, err = a.tx.BeginNullCount(ctx, a.company, a.index.NullRounds(a.now), a.now)
-		return err
+		more = true
+		return a.tx.BeginNullCount(ctx, a.company, due, a.now)
 	})
 	if err == nil && ended {
 		p.metrics.nullDays.Inc()

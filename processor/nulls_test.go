@@ -3,11 +3,17 @@ package processor
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/tributary-io/tributary/internal/attribution"
+	"github.com/tributary-io/tributary/internal/devstack/procstat"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres/report"
 	"github.com/tributary-io/tributary/internal/reports"
@@ -90,8 +96,7 @@ func TestNullJourneysArePartOfMarkov(t *testing.T) {
 	}
 }
 
-// A day is counted when it is over, again a week later, and for the last time once a window
-// is over; visitors who come again or buy meanwhile are no null journeys of it any more.
+// A day is counted a week after it, and for the last time once a window is over; visitors who come again or buy meanwhile are no null journeys of it any more.
 func TestNullJourneysAreCountedInRounds(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -103,16 +108,48 @@ func TestNullJourneysAreCountedInRounds(t *testing.T) {
 		s.countNulls(noon.AddDate(0, 0, days), 2)
 		wantTexts(t, fmt.Sprintf("%d days later", days), s.nullDays(), want...)
 	}
-	counted(1)
-	counted(2, "2026-03-10 1 4 0: >Direct 4 Direct> 4")
+	counted(7)
 	s.exec(`truncate consumer_offset`)
 	s.apply([]record{s.record(s.event("soon", noon.AddDate(0, 0, 3), 10, nil)),
 		s.record(s.order("o1", noon.AddDate(0, 0, 3), 100, func(o *wire.Order) { o.VisitorID = wire.Some(visitorID("bought")) }))}, func() int { return 9 })
-	counted(5, "2026-03-10 1 4 0: >Direct 4 Direct> 4", "2026-03-13 1 1 0: >Direct 1 Direct> 1")
-	counted(9, "2026-03-10 2 2 0: >Direct 2 Direct> 2", "2026-03-13 1 1 0: >Direct 1 Direct> 1")
+	counted(8, "2026-03-10 1 2 0: >Direct 2 Direct> 2")
+	counted(12, "2026-03-10 1 2 0: >Direct 2 Direct> 2", "2026-03-13 1 1 0: >Direct 1 Direct> 1")
 	s.exec(`truncate consumer_offset`)
 	s.apply([]record{s.record(s.event("later", noon.AddDate(0, 0, 25), 11, nil))}, func() int { return 9 })
-	counted(43, "2026-03-10 3 1 0: >Direct 1 Direct> 1", "2026-03-13 2 1 0: >Direct 1 Direct> 1", "2026-04-04 2 1 0: >Direct 1 Direct> 1")
+	counted(43, "2026-03-10 2 1 0: >Direct 1 Direct> 1", "2026-03-13 1 1 0: >Direct 1 Direct> 1", "2026-04-04 1 1 0: >Direct 1 Direct> 1")
+}
+
+// What retention has removed is not counted again: the day keeps its count.
+func TestDaysWhoseEventsAreRemovedKeepTheirNullJourneys(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.apply([]record{s.record(s.event("v1", noon, 1, nil)), s.record(s.event("v2", noon.AddDate(0, 0, 50), 2, nil))}, func() int { return 2 })
+	s.countNulls(noon.AddDate(0, 0, 100), 10)
+	want := []string{"2026-03-10 2 1 0: >Direct 1 Direct> 1", "2026-04-29 2 1 0: >Direct 1 Direct> 1"}
+	wantTexts(t, "counted", s.nullDays(), want...)
+	s.exec(`insert into retention (company_id, begun_until) values ($1, $2)`, s.company, noon.AddDate(0, 0, 1))
+	s.exec(`delete from event_fact where at < $1`, noon.AddDate(0, 0, 1))
+	s.exec(`update null_day set marks = marks + 1`)
+	s.countNulls(noon.AddDate(0, 0, 102), 10)
+	wantTexts(t, "after the removal", s.nullDays(), want...)
+	if n := s.int(`select count(*) from null_day where marks = counted`); n != 1 {
+		t.Errorf("%d days were counted again, want the one whose events are all there", n)
+	}
+}
+
+// A running processor counts by itself, once it owns the partition.
+func TestARunningProcessorCountsNullJourneys(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	s.produce(s.event("v1", noon, 1, nil), s.event("v2", noon.Add(time.Hour), 2, nil))
+	p := s.processor(s.group(), s.producer)
+	p.config.CountNullsEvery = 20 * time.Millisecond
+	defer s.runs(p)()
+	s.applied()
+	s.await("the day is counted for the last time", func() bool {
+		return s.int(`select count(*) from null_day where round = 2 and journeys = 2`) == 1
+	})
+	s.await("the count is told in the metrics", func() bool { return s.metric(p, "tributary_processor_null_recounts_total") > 0 })
 }
 
 // wantNulls compares what was counted with what all facts give, visitor by visitor.
@@ -144,7 +181,7 @@ func (s *shop) wantNulls(when string, x *attribution.Index) {
 			steps.Add(j.Path)
 		}
 		if journeys > 0 {
-			text := fmt.Sprintf("%s 3 %d 0:", day, journeys)
+			text := fmt.Sprintf("%s 2 %d 0:", day, journeys)
 			steps.Each(func(step rollup.NullStep, n int64) { text += fmt.Sprintf(" %s>%s %d", step.Before, step.Channel, n) })
 			want = append(want, text)
 		}
@@ -218,4 +255,52 @@ func TestNullJourneysFollowEveryFact(t *testing.T) {
 	if marked == 0 {
 		t.Error("no day was counted again: the test says nothing")
 	}
+}
+
+// BenchmarkNullJourneys counts the null journeys of a day with 5,000 visitors, each with ten
+// events on three days: CPU time of this process and of PostgreSQL's connections.
+func BenchmarkNullJourneys(b *testing.B) {
+	s := newShop(b)
+	s.influencer("Ana Prado", "Inverno")
+	const visitors = 5000
+	for chunk := range slices.Chunk(make([]int, visitors), 500) {
+		var records []record
+		for range chunk {
+			visitor := uuid.NewString()
+			for n := range 10 {
+				at := noon.Add(time.Duration(n/4) * 24 * time.Hour).Add(time.Duration(n) * time.Minute)
+				change := func(*wire.Event) {}
+				if n%4 == 0 {
+					change = landing("Ana+Prado", "Inverno")
+				}
+				e := s.event(visitor, at, 0, change)
+				e.EventID = strings.Replace(uuid7(at, 0), "-8000-000000000000", visitor[18:], 1)
+				records = append(records, s.record(e))
+			}
+		}
+		s.exec(`truncate consumer_offset`)
+		s.apply(records, func() int { return 500 })
+	}
+	s.exec(`analyze`)
+	cpu := func() (sum time.Duration) {
+		pids := []int{os.Getpid()}
+		for _, pid := range s.texts(`select pid::text from pg_stat_activity where datname = current_database()`) {
+			n, _ := strconv.Atoi(pid)
+			pids = append(pids, n)
+		}
+		for _, pid := range pids {
+			used, err := procstat.CPU(pid)
+			if err != nil {
+				b.Skip("no CPU times here: ", err)
+			}
+			sum += used
+		}
+		return sum
+	}
+	before := cpu()
+	for b.Loop() {
+		s.exec(`delete from null_day`)
+		s.countNulls(noon.AddDate(0, 0, 200), 1000)
+	}
+	b.ReportMetric(float64((cpu()-before).Microseconds())/float64(b.N*3*visitors), "cpu-us/visit")
 }

@@ -59,8 +59,8 @@ type owner struct {
 	clusterID  string
 	epoch      map[string]int64 // by topic: of the takeover
 	next       map[string]int64 // by topic: the first record not yet applied
-	commerce   chan record      // read and not yet applied
-	events     chan record      // read and not yet applied
+	commerce   chan *record     // read and not yet applied
+	events     chan *record     // read and not yet applied
 	memory     share            // of the read-ahead
 	batchLimit int              // records of the next batch; lower after a batch that took too long
 	queued     bool             // orders of this partition may be queued
@@ -75,7 +75,7 @@ type owner struct {
 
 // maxWaiting bounds how many records of each topic wait in memory for the next
 // batch. Config.ReadAheadBytes bounds their bytes, of all partitions together.
-const maxWaiting = 1000
+const maxWaiting = 3000
 
 // inputs are the topics that the processor reads, commerce first.
 var inputs = []string{wire.TopicCommerce, wire.TopicEvents}
@@ -91,7 +91,7 @@ func (p *Processor) runPartition(ctx context.Context, partition int) error {
 		o := &owner{
 			Processor: p, partition: partition, epoch: map[string]int64{}, next: map[string]int64{}, queued: true, progress: progress,
 			batchLimit: p.config.BatchRecords, chunkLimit: min(leastChunk, p.config.RecomputeChunk), tooLong: map[string]int{},
-			commerce: make(chan record, maxWaiting), events: make(chan record, maxWaiting), memory: share{of: p.readAhead},
+			commerce: make(chan *record, maxWaiting), events: make(chan *record, maxWaiting), memory: share{of: p.readAhead},
 		}
 		err := o.run(ctx)
 		switch {
@@ -132,7 +132,7 @@ func (o *owner) run(ctx context.Context) error {
 	o.Logger.Info("partition owned", "partition", o.partition, "events", o.next[wire.TopicEvents], "commerce", o.next[wire.TopicCommerce])
 	running, stop := context.WithCancelCause(ctx)
 	var readers sync.WaitGroup
-	for topic, records := range map[string]chan record{wire.TopicCommerce: o.commerce, wire.TopicEvents: o.events} {
+	for topic, records := range map[string]chan *record{wire.TopicCommerce: o.commerce, wire.TopicEvents: o.events} {
 		from := o.next[topic] // read here: the loop changes the map
 		readers.Go(func() {
 			if err := o.fetch(running, topic, from, records); err != nil && running.Err() == nil {
@@ -183,7 +183,7 @@ func (o *owner) start(ctx context.Context) error {
 
 // fetch sends one topic's records, from an offset on, to the loop. It reads ahead
 // as far as Config.ReadAheadBytes and maxWaiting allow.
-func (o *owner) fetch(ctx context.Context, topic string, from int64, records chan<- record) error {
+func (o *owner) fetch(ctx context.Context, topic string, from int64, records chan<- *record) error {
 	expected := from
 	err := o.Log.Read(ctx, topic, o.partition, from, func(fetched wire.Fetched) error {
 		if fetched.Offset != expected { // neither topic is compacted or transactional, so a gap means lost records
@@ -199,7 +199,7 @@ func (o *owner) fetch(ctx context.Context, topic string, from int64, records cha
 		}
 		o.progress.addFetched(topic, fetched, o.Now())
 		select {
-		case records <- r:
+		case records <- &r:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -246,8 +246,8 @@ func (o *owner) loop(ctx context.Context) error {
 func (o *owner) collect(ctx context.Context) ([]record, error) {
 	var records []record
 	bytes := 0
-	add := func(r record) { records, bytes = append(records, r), bytes+len(r.Value) }
-	takeWaiting := func(from <-chan record, maxRecords, maxBytes int) {
+	add := func(r *record) { records, bytes = append(records, *r), bytes+len(r.Value) }
+	takeWaiting := func(from <-chan *record, maxRecords, maxBytes int) {
 		for len(records) < maxRecords && bytes < maxBytes {
 			select {
 			case r := <-from:

@@ -18,10 +18,10 @@ func TestABacklogOfLargeOrdersLeavesRoomForEvents(t *testing.T) {
 	t.Parallel()
 	o := &owner{
 		Processor: New(Config{BatchRecords: 100, BatchBytes: 1000}, Deps{}),
-		commerce:  make(chan record, 100), events: make(chan record, 100), batchLimit: 100,
+		commerce:  make(chan *record, 100), events: make(chan *record, 100), batchLimit: 100,
 	}
-	of := func(topic string, size int) record {
-		return record{topic: topic, Fetched: wire.Fetched{Record: wire.Record{Value: []byte(strings.Repeat("x", size))}}}
+	of := func(topic string, size int) *record {
+		return &record{topic: topic, Fetched: wire.Fetched{Record: wire.Record{Value: []byte(strings.Repeat("x", size))}}}
 	}
 	for range 50 {
 		o.commerce <- of(wire.TopicCommerce, 100)

@@ -38,6 +38,7 @@ func (o *owner) recomputeQueued(ctx context.Context) error {
 		delete(o.tooLong, company)
 		o.chunkLimit, o.came = nextChunk(o.chunkLimit, o.chunkTook, o.came, o.config.RecomputeChunk), false
 		o.metrics.orders.Add(float64(len(done.computed)))
+		o.metrics.asked.addDone(done)
 		o.sendHint(done.computed)
 	case o.chunkLimit > 1 && (errors.Is(err, facts.ErrData) || errors.Is(err, errTooLong)):
 		o.chunkLimit /= 2
@@ -120,18 +121,34 @@ const (
 	takesTooLong   = "it takes too long to compute"
 )
 
+// stepPause is the wait after a step of an erasure or of a statement that failed. For so long
+// the partition's new records wait too, between two batches.
+const stepPause = time.Second
+
 // setAside marks a company's next queued order as failed. failure says why, and cause is
 // its error. The orders behind it go on. It is computed again when another fact or rule
-// queues it.
+// queues it. Where no order is queued, it was a step of an erasure or of a statement.
 func (o *owner) setAside(ctx context.Context, company, failure string, cause error) error {
 	var order string
 	err := o.retry(ctx, "set a queued order aside", never, func(ctx context.Context) (err error) {
 		order, err = o.setAsideNext(ctx, batch{clusterID: o.clusterID, moves: o.moves(nil)}, company, failure)
 		return err
 	})
-	if err == nil {
+	switch {
+	case err != nil:
+	case order == "":
+		o.stepFailed(ctx, company, cause)
+	default:
 		o.metrics.setAside.Inc()
 		o.Logger.Error("queued order set aside: "+failure, "company", company, "order", order, "partition", o.partition, "error", cause)
 	}
 	return err
+}
+
+// stepFailed says that a step of an erasure or of a statement failed, which no order's end
+// lets pass: it is tried again after a pause, and new records are applied meanwhile.
+func (o *owner) stepFailed(ctx context.Context, company string, cause error) {
+	o.metrics.retries.Inc()
+	o.Logger.Error("a step of an erasure or of a statement failed; it is tried again", "company", company, "partition", o.partition, "wait", stepPause, "error", cause)
+	pause(ctx, stepPause)
 }

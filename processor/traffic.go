@@ -5,6 +5,7 @@ package processor
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/tributary-io/tributary/internal/facts"
@@ -13,17 +14,13 @@ import (
 // countTraffic counts events that were stored now: each visitor once a day and stage,
 // whatever was stored before. Of a copy that replaces a stored one, what the other showed
 // stays counted.
-func (a *application) countTraffic(ctx context.Context, fresh, replaced []facts.Event) error {
-	shoppers, clicks := a.index.Traffic(fresh)
-	if len(replaced) > 0 { // a click that came again is counted already
-		shoppers, _ = a.index.Traffic(slices.Concat(fresh, replaced))
-	}
-	if len(clicks) > 0 {
-		if err := a.tx.AddClicks(ctx, a.company, clicks); err != nil {
+func (a *application) countTraffic(ctx context.Context, f following) error {
+	if len(f.clicks) > 0 {
+		if err := a.tx.AddClicks(ctx, a.company, f.clicks); err != nil {
 			return err
 		}
 	}
-	for chunk := range slices.Chunk(shoppers, maxShoppers) {
+	for chunk := range slices.Chunk(f.shoppers, maxShoppers) {
 		if err := a.countShoppers(ctx, chunk); err != nil {
 			return err
 		}
@@ -35,12 +32,60 @@ func (a *application) countTraffic(ctx context.Context, fresh, replaced []facts.
 // one for each event, but an event may name facts.Event.Stage's number of items.
 const maxShoppers = 5000
 
+// maxItemsOfDay is for how many items of a day visitors are counted that are not in the
+// catalogue: more than most shops have, and what is counted is kept for good. All further
+// ones are counted as one, facts.OfItem("").
+const maxItemsOfDay = 10_000
+
+// boundItems returns the visitors' days with all items for which a day has no room as one.
+func (a *application) boundItems(ctx context.Context, shoppers []facts.Shopper) ([]facts.Shopper, error) {
+	asked := map[facts.ShopperKey]bool{} // without visitors
+	for _, s := range shoppers {
+		if s.IsItem() {
+			asked[facts.ShopperKey{Day: s.Day, Of: s.Of}] = true
+		}
+	}
+	if len(asked) == 0 {
+		return shoppers, nil
+	}
+	beyond, err := a.tx.ItemsBeyond(ctx, a.company, slices.SortedFunc(maps.Keys(asked), facts.ShopperKey.Compare), maxItemsOfDay)
+	if err != nil || len(beyond) == 0 {
+		return shoppers, err
+	}
+	left := map[facts.ShopperKey]bool{}
+	for _, k := range beyond {
+		left[k] = true
+	}
+	stages := map[facts.ShopperKey]facts.Stage{}
+	for _, s := range shoppers {
+		if left[facts.ShopperKey{Day: s.Day, Of: s.Of}] {
+			s.Of = facts.OfItem("")
+		}
+		stages[s.ShopperKey] |= s.Stages
+	}
+	bounded := make([]facts.Shopper, 0, len(stages))
+	for _, k := range slices.SortedFunc(maps.Keys(stages), facts.ShopperKey.Compare) {
+		bounded = append(bounded, facts.Shopper{ShopperKey: k, Stages: stages[k]})
+	}
+	return bounded, nil
+}
+
 func (a *application) countShoppers(ctx context.Context, shoppers []facts.Shopper) error {
-	stored, err := a.tx.Shoppers(ctx, a.company, shoppers)
+	shoppers, err := a.boundItems(ctx, shoppers)
 	if err != nil {
 		return err
 	}
-	var put []facts.Shopper
+	known, err := a.tx.InsertShoppers(ctx, a.company, shoppers)
+	if err != nil {
+		return err
+	}
+	stored := map[facts.ShopperKey]facts.Stage{}
+	if len(known) > 0 {
+		if stored, err = a.tx.Shoppers(ctx, a.company, known); err != nil {
+			return err
+		}
+	}
+	var put []facts.Shopper // that are known, and have come further
 	type of struct{ day, of string }
 	traffic := map[of]*facts.Traffic{}
 	for _, s := range shoppers {
@@ -48,7 +93,9 @@ func (a *application) countShoppers(ctx context.Context, shoppers []facts.Shoppe
 		if added == 0 {
 			continue
 		}
-		put = append(put, s)
+		if stored[s.ShopperKey] != 0 {
+			put = append(put, s)
+		}
 		sum := traffic[of{s.Day, s.Of}]
 		if sum == nil {
 			sum = &facts.Traffic{Day: s.Day, Of: s.Of}
@@ -60,11 +107,13 @@ func (a *application) countShoppers(ctx context.Context, shoppers []facts.Shoppe
 			}
 		}
 	}
-	if len(put) == 0 {
+	if len(traffic) == 0 {
 		return nil
 	}
-	if err := a.tx.PutShoppers(ctx, a.company, put); err != nil {
-		return err
+	if len(put) > 0 {
+		if err := a.tx.PutShoppers(ctx, a.company, put); err != nil {
+			return err
+		}
 	}
 	sums := make([]facts.Traffic, 0, len(traffic))
 	for _, sum := range traffic {

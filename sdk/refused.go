@@ -16,13 +16,15 @@ var (
 	// ErrUnauthorized: Config.APIKey is unknown, has ended, is another company's, or
 	// lacks the scope.
 	ErrUnauthorized = errors.New("sdk: the edge refuses Config.APIKey")
+	// ErrArchived: the company of Config.CompanyID is archived.
+	ErrArchived = errors.New("sdk: the company of Config.CompanyID is archived")
 	// ErrWrongEndpoint: there is no /v1/events below Config.Endpoint.
 	ErrWrongEndpoint = errors.New("sdk: Config.Endpoint has no /v1/events")
 )
 
 // Refused is the error of events that the edge refuses, so that sending them again
 // cannot help. Use errors.As to get it. errors.Is with ErrUnknownCompany,
-// ErrUnauthorized or ErrWrongEndpoint tells why the edge takes nothing at all of a
+// ErrUnauthorized, ErrArchived or ErrWrongEndpoint tells why the edge takes nothing at all of a
 // client: such a client sends nothing more, and Track returns this error too. Correct
 // its Config and make another; what is in Config.QueueDir is kept for that.
 type Refused struct {
@@ -39,7 +41,7 @@ func (r *Refused) Error() string {
 	return text
 }
 
-// Is says that r is ErrUnknownCompany, ErrUnauthorized or ErrWrongEndpoint.
+// Is says that r is ErrUnknownCompany, ErrUnauthorized, ErrArchived or ErrWrongEndpoint.
 func (r *Refused) Is(target error) bool { return target == refusals[r.Code] && target != nil }
 
 // refusals are the codes by which the edge refuses all of a client's requests,
@@ -49,6 +51,7 @@ var refusals = map[string]error{
 	"unauthorized":       ErrUnauthorized,
 	"insufficient_scope": ErrUnauthorized,
 	"key_in_browser":     ErrUnauthorized,
+	"company_archived":   ErrArchived,
 	"not_found":          ErrWrongEndpoint,
 }
 

@@ -34,8 +34,8 @@ type sessionRow struct {
 func (s *Server) accountRoutes() []route {
 	return []route{
 		{pattern: "GET " + accountPath, handle: s.accountPage},
-		{pattern: "POST " + accountPath + "/password", handle: s.changePassword},
-		{pattern: "POST " + accountPath + "/sessions", handle: s.endSessions},
+		{pattern: "POST " + accountPath + "/password", handle: s.changePassword, always: true},
+		{pattern: "POST " + accountPath + "/sessions", handle: s.endSessions, always: true},
 	}
 }
 

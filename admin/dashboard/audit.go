@@ -60,8 +60,9 @@ func (s *Server) auditPage(w http.ResponseWriter, r *http.Request, v pageRequest
 	zone := zoneOf(v.current.Timezone)
 	for _, e := range list {
 		d := details{l: v.lang, zone: zone, names: e.Names}
+		subject := d.subject(e)
 		page.List = append(page.List, auditRow{When: v.lang.Instant(e.At.In(zone)), Who: actorWords(v.lang, e), What: textOf(v.lang, "audit.action."+e.Action, e.Action),
-			Subject: d.subject(e), Detail: d.words(e.Detail)})
+			Subject: subject, Detail: d.words(e.Detail, subject)})
 	}
 	s.render(w, r, http.StatusOK, "audit.html", page)
 }
@@ -92,8 +93,8 @@ type details struct {
 }
 
 // words writes details as "name: value", by name. What a change was from and to is
-// written with an arrow.
-func (d details) words(detail string) string {
+// written with an arrow. A value that the entry's subject tells already is left out.
+func (d details) words(detail, subject string) string {
 	var values map[string]any
 	if json.Unmarshal([]byte(detail), &values) != nil {
 		return ""
@@ -104,7 +105,7 @@ func (d details) words(detail string) string {
 		if change, ok := value.(map[string]any); ok && len(change) == 2 && change["from"] != nil {
 			text = d.value(name, change["from"]) + " → " + d.value(name, change["to"])
 		}
-		if text != "" {
+		if text != "" && text != subject {
 			words = append(words, textOf(d.l, "audit.d_"+name, textOf(d.l, "settings."+name, name))+": "+text)
 		}
 	}
@@ -154,6 +155,9 @@ func (d details) text(name, value string) string {
 		return textOf(d.l, kind+value, value)
 	}
 	if at, err := time.Parse(time.RFC3339Nano, value); err == nil {
+		if local := at.In(d.zone); name == "paid_at" && local.Hour() == 0 && local.Minute() == 0 { // a day was typed
+			return d.l.Date(local)
+		}
 		return d.l.Time(at.In(d.zone))
 	}
 	if _, err := time.Parse(time.DateOnly, value); err == nil {

@@ -98,7 +98,7 @@ func TestDetailsAreToldInTheLanguageOfThePage(t *testing.T) {
 	d := details{l: l.Of("pt-BR"), zone: zone, names: map[string]string{"camp_1": "Verão", "id-1": "Ana Prado"}}
 	f := func(detail, want string) {
 		t.Helper()
-		if got := d.words(detail); got != want {
+		if got := d.words(detail, ""); got != want {
 			t.Errorf("%s: %q, want %q", detail, got, want)
 		}
 	}

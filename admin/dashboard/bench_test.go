@@ -5,15 +5,17 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/procstat"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/models"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
+	"github.com/tributary-io/tributary/internal/rollup"
 )
-
-// yearOrders is how many orders the large store of BenchmarkPages has in a year.
-const yearOrders = 1_000_000
 
 // BenchmarkPages opens every page of a small store, as the demo's is, and of one with a
 // million orders in a year and a statement for each of ten influencers. A page is to take
@@ -34,36 +36,100 @@ func BenchmarkPages(b *testing.B) {
 	})
 }
 
-// fillYear puts a year's orders, half of which are credited, to ten influencers. What may
-// be paid is closed into statements.
+// yearKinds are the kinds of orders of the large store, with how many there are of each.
+// Of each kind a half are credited to influencers by a coupon.
+var yearKinds = []struct {
+	orders int
+	status int
+	state  string // of a credited order's payout; empty: nothing waits
+}{
+	{930_000, commerce.OrderApproved, ""},
+	{20_000, commerce.OrderApproved, "review"},
+	{40, commerce.OrderPending, "expected"}, // fewer than a page has
+	{50_000, commerce.OrderCancelled, ""},
+}
+
+// yearInfluencers is among how many the large store's credited orders are divided.
+const yearInfluencers = 10
+
+// fillYear puts a year's orders, half of which are credited, to ten influencers, with
+// their sums by day. What may be paid is closed into statements.
 func (s *site) fillYear() {
 	s.t.Helper()
 	now := time.Now()
-	for i := range 20 {
-		o := reporttest.Order{CompanyID: s.live, ID: fmt.Sprint("year", i), CreatedAt: now.Add(time.Duration(i) * -time.Second), TotalMinor: int64(8990 + 731*i), EmailKey: fmt.Sprint("k1:", i)}
-		if i%2 == 0 {
-			o.InfluencerID, o.Evidence, o.CommissionMinor = s.Influencer(s.live, fmt.Sprint("Parceiro ", i)), "coupon", 899
+	const span = 364 * 24 * time.Hour
+	sums := map[string][]rollup.Order{}
+	var influencers []string
+	for i := range yearInfluencers {
+		influencers = append(influencers, s.Influencer(s.live, fmt.Sprint("Parceiro ", i)))
+	}
+	for k, kind := range yearKinds {
+		each := kind.orders / yearInfluencers / 2
+		for i := range 2 * yearInfluencers {
+			o := reporttest.Order{CompanyID: s.live, ID: fmt.Sprintf("year%d-%d", k, i), CreatedAt: now.Add(time.Duration(i) * -time.Second), TotalMinor: int64(8990 + 731*i), Status: kind.status, EmailKey: fmt.Sprint("k1:", i)}
+			credit := facts.Credit{Position: 1, Channel: "Organic Search"}
+			payout := facts.Payout{State: facts.PayoutNone}
+			if i%2 == 0 {
+				o.InfluencerID, o.Evidence, o.CommissionMinor, o.State, o.DiscountCode = influencers[i/2], "coupon", 899, kind.state, fmt.Sprint("YEAR", i/2)
+				credit.Channel, credit.InfluencerID = fmt.Sprint("Parceiro ", i/2), o.InfluencerID
+				payout = facts.Payout{State: facts.PayoutEarned, InfluencerID: o.InfluencerID, CommissionMinor: 899}
+			}
+			s.Put(o)
+			if o.DiscountCode != "" {
+				s.FindBy(s.live, o.ID, o.DiscountCode)
+			}
+			s.Multiply(s.live, o.ID, each-1, span)
+			for m := range credit.Parts {
+				credit.Parts[m] = facts.Part{Given: true, Minor: o.TotalMinor}
+			}
+			for n := range each {
+				day := now.Add(-time.Duration(n) * span / time.Duration(each)).Format(time.DateOnly)
+				sums[day] = append(sums[day], rollup.Order{Outcome: &facts.Outcome{Day: day, Currency: "BRL", Status: kind.status, TotalMinor: o.TotalMinor, Payout: payout, Credits: []facts.Credit{credit}}})
+			}
 		}
-		s.Put(o)
-		s.Multiply(s.live, o.ID, yearOrders/20-1, 364*24*time.Hour)
-		if o.InfluencerID != "" {
-			s.Ask(s.live, o.InfluencerID, "BRL", now.AddDate(0, 0, -1).Format(time.DateOnly), 0)
-		}
+	}
+	for _, orders := range sums {
+		s.Sum(s.live, orders...)
+	}
+	for _, influencer := range influencers {
+		s.Ask(s.live, influencer, "BRL", now.AddDate(0, 0, -1).Format(time.DateOnly), 0)
 	}
 	s.Analyze()
 	s.Close(s.live)
 	s.Analyze()
 }
 
+// benchPages opens every page as it is first seen, then lists with their filters and
+// reports with their choices.
 func (s *site) benchPages(b *testing.B) {
 	client := s.loggedIn()
 	list := []string{}
 	for _, path := range s.pages() {
 		list = append(list, path+"?company="+s.live)
 	}
-	list = append(list, "/dashboard/orders?q=year1-77&company="+s.live, "/dashboard/order?id=waits&company="+s.live)
+	found, err := s.DB.FindInfluencers(b.Context(), s.live, commerce.InfluencerSearch{Text: "Parceiro", From: "2020-01-01", Today: "2026-01-01", Currency: "BRL", Limit: 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	of := ""
+	if len(found) > 0 {
+		of = found[0].InfluencerID
+	}
+	year := "&from=" + time.Now().AddDate(0, 0, -364).Format(time.DateOnly) + "&to=" + time.Now().Format(time.DateOnly)
+	more := []string{"/orders?q=year1-2-77", "/orders?q=maria%40example.com", "/orders?status=0", "/orders?status=1", "/orders?status=2", "/orders?coupon=YEAR3", "/orders?coupon=YEAR3&status=2",
+		"/orders?coupon=NONE", "/orders?status=2" + year, "/order?id=waits", "/influencers?sort=sales", "/influencers?q=year3", "/?day=" + time.Now().AddDate(0, 0, -100).Format(time.DateOnly)}
+	if of != "" {
+		more = append(more, "/influencer?id="+of, "/orders?influencer="+of, "/orders?influencer="+of+"&status=1", "/orders?influencer="+of+"&status=2", "/orders?influencer="+of+"&coupon=YEAR3")
+	}
+	for _, model := range models.All {
+		more = append(more, "/overview?model="+model, "/overview?model="+model+year)
+	}
+	for _, path := range more {
+		path, query, _ := strings.Cut(path, "?")
+		list = append(list, "/dashboard"+path+"?company="+s.live+"&"+query)
+	}
 	for _, path := range list {
-		b.Run(path, func(b *testing.B) {
+		b.Run(strings.ReplaceAll(strings.ReplaceAll(path, "company="+s.live, ""), of+"&", "one&"), func(b *testing.B) {
 			before := s.cpu(b)
 			for b.Loop() {
 				answer, err := client.Get(s.url + path)

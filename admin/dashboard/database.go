@@ -118,6 +118,9 @@ type sales interface {
 	Signals(ctx context.Context, companyID string) (commerce.Signals, error)
 	// StoredEvents returns which of the ids are stored events.
 	StoredEvents(ctx context.Context, companyID string, eventIDs []string) ([]string, error)
+	// ErasedUntil returns, of the digests of keys, those of erased persons, and until when
+	// the person's events were erased.
+	ErasedUntil(ctx context.Context, companyID string, digests [][]byte) (map[string]time.Time, error)
 	HasOrders(ctx context.Context, companyID string) (bool, error)
 	Balances(ctx context.Context, companyID, day string, after commerce.BalanceCursor, limit int) ([]commerce.Balance, error)
 }

@@ -28,6 +28,7 @@ type deliveryPage struct {
 	Sources    []sourceRow // from where events come, the most frequent first
 	Meaning    []string    // the outcomes
 	Unfollowed string      // streams that were not looked at; empty: none
+	SourcesCSV string      // of the sources, by period
 	Empty      bool
 	Install    string
 }
@@ -41,6 +42,7 @@ type sourceRow struct {
 
 type reasonRow struct {
 	Reason, Events, Part string
+	Means                string // may be empty
 	Percent              int
 	events               decimal.Decimal
 }
@@ -65,6 +67,7 @@ func (s *Server) delivery(w http.ResponseWriter, r *http.Request, v pageRequest)
 	}
 	page := deliveryPage{head: v.head(v.lang.T("delivery.title"), "delivery"), Span: a.formOf(v, deliveryPath, true, false, nil), Install: storePath(installPath, v.current.CompanyID)}
 	page.Span.CSV = a.address(reportPath, "report", string(reports.Delivery))
+	page.Span.CSVIs, page.SourcesCSV = v.lang.T("delivery.csv"), a.address(reportPath, "report", string(reports.Sources))
 	page.fill(v, found)
 	page.addSources(v, from)
 	s.render(w, r, http.StatusOK, "delivery.html", page)
@@ -108,7 +111,7 @@ func (page *deliveryPage) fill(v pageRequest, found *reports.Report) {
 	}
 	rows := func(outcome string) (list []reasonRow) {
 		for reason, n := range reasons[outcome] {
-			list = append(list, reasonRow{Reason: reason, Events: count(n), Part: v.lang.Share(n, totals[outcome]), Percent: part(n, totals[outcome]), events: n})
+			list = append(list, reasonRow{Reason: reason, Means: textOf(v.lang, "mend."+reason, ""), Events: count(n), Part: v.lang.Share(n, totals[outcome]), Percent: part(n, totals[outcome]), events: n})
 		}
 		slices.SortFunc(list, func(x, y reasonRow) int {
 			return cmp.Or(y.events.Cmp(x.events), strings.Compare(x.Reason, y.Reason))

@@ -85,6 +85,9 @@ type eventLine struct {
 	Mend        string // how a rejected event is mended
 	Example     string // JSON to copy
 	Body        string // of a rejected event, redacted
+
+	happened time.Time // of an event
+	erasure  [][]byte  // of an event: inspect.Event.Erasure
 }
 
 type eventFact struct{ Name, Text string }
@@ -262,7 +265,7 @@ func (s *Server) readEvents(ctx context.Context, v pageRequest, after eventCurso
 		found.add(kind, viewCredited(v, sale, zone))
 	}
 	found.newestFirst()
-	return found, s.markStored(ctx, v.current.CompanyID, &found, ids)
+	return found, s.markStored(ctx, v, &found, ids)
 }
 
 // add adds a line of a kind that is shown. Of its texts anybody may have written some.
@@ -289,18 +292,49 @@ func (f *foundEvents) newestFirst() {
 	}
 }
 
-// markStored tells of the events which are stored already; the others are waited for.
-func (s *Server) markStored(ctx context.Context, companyID string, f *foundEvents, ids []string) error {
+// markStored tells of the events which are stored already, and which are erased; the others
+// are waited for.
+func (s *Server) markStored(ctx context.Context, v pageRequest, f *foundEvents, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	stored, err := s.db.StoredEvents(ctx, companyID, ids)
+	stored, err := s.db.StoredEvents(ctx, v.current.CompanyID, ids)
 	if err != nil {
 		return err
 	}
 	for i := range f.lines {
 		if line := &f.lines[i]; slices.Contains(stored, line.ID) {
 			line.ID = ""
+		}
+	}
+	return s.markErased(ctx, v, f)
+}
+
+// markErased tells of the events that are not stored since their person is erased. The log
+// still has them for some days; of what they have, nothing is shown.
+func (s *Server) markErased(ctx context.Context, v pageRequest, f *foundEvents) error {
+	var digests [][]byte
+	for _, line := range f.lines {
+		if line.ID != "" {
+			digests = append(digests, line.erasure...)
+		}
+	}
+	if len(digests) == 0 {
+		return nil
+	}
+	until, err := s.db.ErasedUntil(ctx, v.current.CompanyID, digests)
+	if err != nil {
+		return err
+	}
+	for i := range f.lines {
+		line := &f.lines[i]
+		if line.ID != "" && slices.ContainsFunc(line.erasure, func(digest []byte) bool {
+			at, erased := until[string(digest)]
+			return erased && !line.happened.After(at)
+		}) {
+			line.ID, line.Kept, line.About = "", false, ""
+			line.State, line.StateText = "over", v.lang.T("events.effect_erased")
+			line.Facts = []eventFact{{v.lang.T("events.effect"), v.lang.T("events.about_erased")}}
 		}
 	}
 	return nil
@@ -346,7 +380,7 @@ func timesOf(v pageRequest, at time.Time, zone *time.Location) eventLine {
 
 func viewEvent(v pageRequest, e *inspect.Event, zone *time.Location) eventLine {
 	l, line := v.lang, timesOf(v, e.ReceivedAt, zone)
-	line.Kind, line.ID, line.Name, line.About = "event", e.ID, e.Name, e.Page
+	line.Kind, line.ID, line.Name, line.About, line.happened, line.erasure = "event", e.ID, e.Name, e.Page, e.At, e.Erasure
 	line.StateText, line.State = l.T("events.effect_"+string(e.Effect)), effectClasses[e.Effect]
 	if e.Effect == inspect.Ours {
 		line.StateText = l.T("events.effect_ours", e.Touch.Influencer)
@@ -449,7 +483,10 @@ func viewCredited(v pageRequest, sale commerce.Sale, zone *time.Location) eventL
 	line.Kind, line.Name, line.Href = "order", v.lang.T("order.title", row.Name), row.Href
 	line.About = row.Total + " · " + row.StatusText
 	line.State, line.StateText = "counts", row.Credited
-	if sale.InfluencerID != "" {
+	switch {
+	case sale.WaitsFor != "":
+		line.State, line.StateText = "pending", v.lang.T("state.review")
+	case sale.InfluencerID != "":
 		line.State = "approved"
 	}
 	fact := func(name, text string) {

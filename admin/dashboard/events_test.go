@@ -19,6 +19,7 @@ import (
 	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -190,6 +191,36 @@ func TestEventsAreToldWithWhatTheyDo(t *testing.T) {
 	analyst := s.join(commerce.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
 	if text := s.readAs(analyst, "/dashboard/events?company="+s.live); !contains(text, "PAGE_VIEW") {
 		t.Error("an analyst sees no events")
+	}
+}
+
+// The log keeps an erased person's events for some days. They are told as erased, without
+// what they have; what the person sends later, and other people's events, are on their way.
+func TestErasedEventsAreToldAsErased(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner := s.loggedIn()
+	now := time.Now().UTC()
+	event := func(page, visitor string, at time.Time) {
+		s.event(s.live, "PAGE_VIEW", "https://loja.example.com/"+page, func(e *wire.Event) {
+			e.VisitorID, e.Identity, e.Timestamp, e.ReceivedAt = visitor, wire.Identity{}, at, at
+		})
+	}
+	const gone, other = "0199f3a0-0000-7000-8000-00000000000a", "0199f3a0-0000-7000-8000-00000000000b"
+	event("before", gone, now.Add(-time.Minute))
+	event("after", gone, now)
+	event("another", other, now.Add(-time.Minute))
+	s.Erased(s.live, facts.VisitorKey(gone), now.Add(-30*time.Second))
+	s.Erased(s.box, facts.VisitorKey(other), now)
+	status, news := s.feed(owner, url.Values{"show": {"event"}})
+	if status != http.StatusOK || news.Count != 3 {
+		t.Fatalf("%d: %+v", status, news)
+	}
+	if contains(news.HTML, "/before") || !contains(news.HTML, "/after", "/another") {
+		t.Errorf("%s", news.HTML)
+	}
+	if erased, waiting := strings.Count(news.HTML, "Its person was erased"), strings.Count(news.HTML, "data-waiting="); erased != 1 || waiting != 2 {
+		t.Errorf("%d are told as erased and %d as on their way: %s", erased, waiting, news.HTML)
 	}
 }
 

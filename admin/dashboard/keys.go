@@ -59,6 +59,7 @@ func (s *Server) keysPage(w http.ResponseWriter, r *http.Request, v pageRequest)
 func (s *Server) showKeys(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page keysPage) {
 	v.here = storePath(keysPath, v.current.CompanyID)
 	page.head = v.head(v.lang.T("keys.title"), "keys")
+	page.File = storePath(keysPath+csvEnding, v.current.CompanyID)
 	for _, environment := range []string{commerce.Live, commerce.Sandbox} {
 		company := v.companyOf(environment)
 		if company == "" {

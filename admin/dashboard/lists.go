@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -65,12 +66,15 @@ func (s *Server) listRoutes() []route {
 			"influencer_id", "influencer", "campaign", "evidence", "commission", "fixed_commission_brl", "waits_for"}, s.ordersFile)},
 		{pattern: "GET " + influencersPath + csvEnding, handle: s.file("influencers", []string{"influencer_id", "influencer", "category", "links", "coupons_today", "costs",
 			"orders_30_days", "sales_30_days", "commission_30_days", "currency"}, s.influencersFile)},
+		{pattern: "GET " + influencerPath + csvEnding, handle: s.file("clicks", []string{"day", "code", "short_url", "url", "campaign_id", "clicks"}, s.clicksFile)},
 		{pattern: "GET " + payoutsPath + csvEnding, handle: s.file("payouts", []string{"influencer_id", "influencer", "currency", "expected", "review", "held", "payable", "paid"}, s.payoutsFile)},
 		{pattern: "GET " + reviewsPath + csvEnding, handle: s.file("reviews", []string{"order_id", "name", "created_at", "currency", "total", "influencer_id", "influencer",
 			"commission", "fixed_commission_brl", "reason"}, s.reviewsFile)},
 		{pattern: "GET " + statementsPath + csvEnding, handle: s.file("statements", []string{"statement_id", "influencer_id", "influencer", "currency", "start_date", "end_date", "state",
 			"orders", "opening", "total", "carried", "paid_at", "reference"}, s.statementsFile)},
 		{pattern: "GET " + costsPath + csvEnding, handle: s.file("costs", []string{"additional_cost_id", "name", "category", "value_brl", "frequency", "start_date", "end_date"}, s.costsFile)},
+		{pattern: "GET " + peoplePath + csvEnding, owner: true, handle: s.file("people", []string{"person_id", "email", "role", "last_seen", "invited_until"}, s.peopleFile)},
+		{pattern: "GET " + keysPath + csvEnding, owner: true, handle: s.file("keys", []string{"key_id", "name", "environment", "type", "scopes", "ends_with", "created_at", "last_used_at", "expires_at", "revoked_at"}, s.keysFile)},
 		{pattern: "GET " + auditPath + csvEnding, owner: true, handle: s.file("audit", []string{"id", "at", "actor", "name", "action", "subject", "detail"}, s.auditFile)},
 	}
 }
@@ -79,6 +83,10 @@ func (s *Server) listRoutes() []route {
 func (s *Server) file(name string, header []string, read fileReader) func(http.ResponseWriter, *http.Request, pageRequest) {
 	return func(w http.ResponseWriter, r *http.Request, v pageRequest) {
 		file, err := s.makeFile(r, v, header, read)
+		if errors.Is(err, commerce.ErrNotFound) {
+			s.problemOf(w, r, http.StatusNotFound, "no_influencer")
+			return
+		}
 		if err != nil {
 			s.refuse(w, r, err)
 			return
@@ -253,6 +261,54 @@ func (s *Server) costsFile(ctx context.Context, _ *http.Request, v pageRequest, 
 	for _, c := range list {
 		if err := f.add(c.ID, c.Name, c.Category, minorText(decimal.NewFromInt(c.ValueMinor), commerce.BRL), c.Frequency, c.StartDate, c.EndDate); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// peopleFile lists who may log in, then who is invited.
+func (s *Server) peopleFile(ctx context.Context, _ *http.Request, v pageRequest, f *listFile) error {
+	members, err := s.db.Members(ctx, v.current.StoreID, mostMembers)
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		if err := f.add(m.PersonID, m.Email, m.Role, momentText(m.LastSeen), ""); err != nil {
+			return err
+		}
+	}
+	open, err := s.db.Invitations(ctx, v.current.StoreID, s.now())
+	if err != nil {
+		return err
+	}
+	for _, i := range open {
+		if i.Reset() { // of somebody who is listed already
+			continue
+		}
+		if err := f.add("", i.Email, i.Role, "", momentText(i.ExpiresAt)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keysFile lists the keys of both environments. What a key ends with is all that is known
+// of its text.
+func (s *Server) keysFile(ctx context.Context, _ *http.Request, v pageRequest, f *listFile) error {
+	for _, environment := range []string{commerce.Live, commerce.Sandbox} {
+		company := v.companyOf(environment)
+		if company == "" {
+			continue
+		}
+		list, err := s.db.ListAPIKeys(ctx, company, mostKeys)
+		if err != nil {
+			return err
+		}
+		for _, k := range list {
+			if err := f.add(k.KeyID, k.Name, environment, k.Type, strings.Join(scopeNames(k.Scopes), " "), k.Hint, momentText(k.CreatedAt), momentText(k.LastUsedAt),
+				momentText(k.ExpiresAt), momentText(k.RevokedAt)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

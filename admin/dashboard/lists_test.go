@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +98,21 @@ func TestEveryListIsAFile(t *testing.T) {
 	f("statements", "", -1, "state", "closed")
 	f("costs", "", 1, "value_brl", "1200.50")
 	f("audit", "&kind=additional_cost.", 1, "action", "additional_cost.create")
+	if status, _, _ := s.send(owner, "/dashboard/people/invite?company="+s.live, url.Values{"email": {"bia@loja.example"}, "role": {"analyst"}}); status != http.StatusOK {
+		t.Fatal(status)
+	}
+	if status, _, _ := s.send(owner, "/dashboard/keys?company="+s.live, url.Values{"name": {"ERP"}, "environment": {"sandbox"}, "type": {"own_platform"}, "scopes": {"write_orders", "costs.read"}, "life": {"0"}}); status != http.StatusOK {
+		t.Fatal(status)
+	}
+	people := f("people", "", 2, "email", testEmail)
+	if people[0]["role"] != "owner" || people[0]["invited_until"] != "" || people[1]["email"] != "bia@loja.example" || people[1]["role"] != "analyst" || people[1]["person_id"] != "" || people[1]["invited_until"] == "" {
+		t.Errorf("%v", people)
+	}
+	for _, k := range f("keys", "", 1, "name", "ERP") {
+		if k["environment"] != "sandbox" || k["scopes"] != "write_orders costs.read" || len(k["ends_with"]) > 4 || k["revoked_at"] != "" {
+			t.Errorf("%v", k)
+		}
+	}
 	for _, bad := range []string{"orders.csv?status=9&", "orders.csv?q=1&", "influencers.csv?sort=x&", "audit.csv?kind=x&"} {
 		if status, _ := s.download(owner, "/dashboard/"+bad+"company="+s.live); status != http.StatusBadRequest {
 			t.Errorf("%s: %d", bad, status)

@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"fmt"
 	"html"
 	"net/http"
 	"net/url"
@@ -114,6 +115,52 @@ func TestEveryFormThatMovesOrdersShowsThem(t *testing.T) {
 	f("/dashboard/settings?company="+s.live, typedSettings(map[string]string{"hold_days": "60"}), "2001", "payable on")
 	// What is removed ends now: the order of the next days is moved, those of the past are not.
 	f("/dashboard/influencer/coupons/remove"+of, url.Values{"campaign_id": {list[0].Campaigns[0].CampaignID}, "code": {"FRESH10"}}, "2001", "Nobody")
+}
+
+// Somebody else archives the influencer while a person looks at what a form would move:
+// nothing is saved for it, and nobody of that name comes back.
+func TestAnInfluencerIsArchivedBeforeThePreviewIsSaved(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner := s.loggedIn()
+	s.soldWith("FRESH10", "1001")
+	if status, _, _ := s.send(owner, "/dashboard/influencers?company="+s.live, changed(changed(fresh(), "code", "OTHER"), "step", "save")); status != http.StatusSeeOther {
+		t.Fatal(status)
+	}
+	before, err := s.DB.Influencers(t.Context(), s.live, commerce.InfluencerCursor{}, 10)
+	if err != nil || len(before) != 1 {
+		t.Fatal(before, err)
+	}
+	id, since := before[0].InfluencerID, time.Now().AddDate(0, 0, -9).Format(time.DateOnly)
+	forms := map[string]url.Values{
+		"coupons": {"campaign_id": {before[0].Campaigns[0].CampaignID}, "code": {"FRESH10"}, "coupon_start": {since}},
+		"costs":   {"campaign_id": {""}, "var_fee": {"2,5"}, "cost_start": {since}},
+		"links":   {"links": {"https://loja.example.com/b"}},
+		"archive": {},
+	}
+	if status, text, _ := s.send(owner, "/dashboard/influencer/coupons?company="+s.live+"&id="+id, forms["coupons"]); status != http.StatusOK || !contains(text, "What this would move") {
+		t.Fatalf("%d %s", status, words(text))
+	}
+	if _, err := s.DB.ArchiveInfluencer(t.Context(), commerce.Author{CompanyID: s.live, Actor: "cli", At: time.Now()}, before[0].Name, ""); err != nil {
+		t.Fatal(err)
+	}
+	for path, values := range forms {
+		if status, text, _ := s.send(owner, "/dashboard/influencer/"+path+"?company="+s.live+"&id="+id, changed(values, "step", "save")); status != http.StatusNotFound || !contains(text, "No such influencer", "archived meanwhile") {
+			t.Errorf("%s: %d %s", path, status, words(text))
+		}
+	}
+	after, err := s.DB.Influencer(t.Context(), s.live, id)
+	if err != nil || after.ArchivedAt.IsZero() {
+		t.Fatal(after, err)
+	}
+	for _, c := range after.Coupons {
+		if c.Code == "FRESH10" {
+			t.Error("the coupon was added to an influencer who is archived")
+		}
+	}
+	if list, err := s.DB.Influencers(t.Context(), s.live, commerce.InfluencerCursor{}, 10); err != nil || len(list) != 0 || strings.Contains(fmt.Sprint(after.Links), "loja.example.com/b") {
+		t.Errorf("%+v, %+v, %v", list, after.Links, err)
+	}
 }
 
 // Where a big store's orders are too many, the page says how many were computed; where

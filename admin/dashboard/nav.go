@@ -72,7 +72,7 @@ type navLink struct {
 func (v pageRequest) head(title, page string) head {
 	h := head{
 		Title: title, Notice: v.notice, Done: v.done, Store: v.current.Name, Role: v.lang.T("role." + v.current.Role),
-		Owner: v.current.Role == commerce.RoleOwner, IsLive: v.current.Environment == commerce.Live,
+		Owner: v.mayChange(), IsLive: v.current.Environment == commerce.Live,
 		Timezone: v.current.Timezone, Page: page, Here: v.here, Company: v.current.CompanyID,
 	}
 	for _, group := range navigation {

@@ -67,6 +67,7 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request, v pageRequest)
 	}
 	page := overviewPage{head: v.head(v.lang.T("overview.title"), "overview"), Span: a.formOf(v, overviewPath, true, true, models.All)}
 	page.Span.CSV = a.address(reportPath, "report", string(reports.Sales), "model", "")
+	page.Span.CSVIs = v.lang.T("overview.csv")
 	page.CSV = a.address(reportPath, "report", string(reports.Channels))
 	sales, err := s.report(r, a, reports.Sales, a.By)
 	if err != nil {

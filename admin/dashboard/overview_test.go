@@ -135,7 +135,7 @@ func (s *site) exec(sql string, arguments ...any) {
 // deliverDay stores what became of the events of a day.
 func (s *site) deliverDay(day string) {
 	s.t.Helper()
-	s.exec(`insert into delivery (company_id, day, outcome, events) values ($1, $2, 'stored', 1200), ($1, $2, 'duplicate', 30), ($1, $2, 'late', 4), ($1, $2, 'rejected:bad_json', 6)`, s.live, day)
+	s.exec(`insert into delivery (company_id, day, outcome, events) values ($1, $2, 'stored', 1200), ($1, $2, 'duplicate', 30), ($1, $2, 'late', 4), ($1, $2, 'rejected:invalid_json', 6)`, s.live, day)
 }
 
 func overviewOrFile(parameter string) string {

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
 
@@ -174,7 +176,7 @@ func (s *Server) viewReview(v pageRequest, review commerce.Review, zone *time.Lo
 	l, sale := v.lang, review.Sale
 	row := reviewRow{ID: sale.OrderID, Name: orderName(sale), Href: orderPath(v.current.CompanyID, sale.OrderID), When: l.Time(sale.CreatedAt.In(zone)),
 		Total: l.Money(sale.TotalMinor, sale.Currency), InfluencerID: review.InfluencerID, Influencer: review.Influencer,
-		Reason: textOf(l, "reason."+review.Reason, review.Reason)}
+		Reason: sentence(textOf(l, "reason."+review.Reason, review.Reason))}
 	owed := commerce.Sale{Currency: sale.Currency, CommissionMinor: review.CommissionMinor, FixedBRLMinor: review.FixedBRLMinor}
 	var parts []string
 	for _, a := range owed.Commissions() {
@@ -191,6 +193,15 @@ func (s *Server) viewReview(v pageRequest, review commerce.Review, zone *time.Lo
 		}
 	}
 	return row
+}
+
+// sentence begins a text with a capital letter and ends it with a full stop.
+func sentence(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + strings.TrimSuffix(text[size:], ".") + "."
 }
 
 func (s *Server) statements(w http.ResponseWriter, r *http.Request, v pageRequest) {

@@ -43,11 +43,11 @@ type linkRow struct{ ID, Email, What, Until string }
 func (s *Server) peopleRoutes() []route {
 	return []route{
 		{pattern: "GET " + peoplePath, owner: true, handle: s.peoplePage},
-		{pattern: "POST " + peoplePath + "/invite", owner: true, handle: s.invite},
-		{pattern: "POST " + peoplePath + "/reset", owner: true, handle: s.resetPassword},
-		{pattern: "POST " + peoplePath + "/withdraw", owner: true, handle: s.withdraw},
-		{pattern: "POST " + peoplePath + "/role", owner: true, handle: s.changeMember},
-		{pattern: "POST " + peoplePath + "/remove", owner: true, handle: s.changeMember},
+		{pattern: "POST " + peoplePath + "/invite", owner: true, handle: s.invite, always: true},
+		{pattern: "POST " + peoplePath + "/reset", owner: true, handle: s.resetPassword, always: true},
+		{pattern: "POST " + peoplePath + "/withdraw", owner: true, handle: s.withdraw, always: true},
+		{pattern: "POST " + peoplePath + "/role", owner: true, handle: s.changeMember, always: true},
+		{pattern: "POST " + peoplePath + "/remove", owner: true, handle: s.changeMember, always: true},
 	}
 }
 
@@ -58,6 +58,7 @@ func (s *Server) peoplePage(w http.ResponseWriter, r *http.Request, v pageReques
 func (s *Server) showPeople(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page peoplePage) {
 	v.here = storePath(peoplePath, v.current.CompanyID)
 	page.head = v.head(v.lang.T("people.title"), "people")
+	page.File = storePath(peoplePath+csvEnding, v.current.CompanyID)
 	members, err := s.db.Members(r.Context(), v.current.StoreID, mostMembers)
 	if err != nil {
 		s.unavailable(w, r, err)

@@ -78,6 +78,7 @@ func (s *Server) products(w http.ResponseWriter, r *http.Request, v pageRequest)
 	page.Span.Show = show
 	page.Span.currencies(a, sold)
 	page.Span.CSV = a.address(reportPath, "report", string(reports.Funnel))
+	page.Span.CSVIs = v.lang.T("products.funnel_csv")
 	page.SalesCSV = a.address(reportPath, "report", string(reports.Products))
 	page.Steps = stepsOf(v.lang, funnel)
 	rows := mergeProducts(v.lang, funnel, sold)

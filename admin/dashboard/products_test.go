@@ -54,7 +54,7 @@ func TestPagesShowTheirReportsNumbers(t *testing.T) {
 	if n := total(reports.Delivery, "events"); n != "2480" {
 		t.Fatalf("%s events", n)
 	}
-	f("/dashboard/delivery", "Stored 2,400 96.8%", "Came again 60 2.4%", "Late 8 0.3%", "Rejected 12 0.5%", "19 Nov 2026 1,200 30 4 6", "bad_json 12 100.0%")
+	f("/dashboard/delivery", "Stored 2,400 96.8%", "Came again 60 2.4%", "Late 8 0.3%", "Rejected 12 0.5%", "19 Nov 2026 1,200 30 4 6", "invalid_json The text is no JSON")
 	f("/dashboard/delivery?from=2026-11-19&to=2026-11-19", "Stored 1,200")
 }
 

@@ -15,6 +15,7 @@ type route struct {
 	pattern string // of http.ServeMux
 	owner   bool   // analysts may not
 	handle  func(w http.ResponseWriter, r *http.Request, v pageRequest)
+	always  bool // a form that may be sent of an archived company too: it concerns people, not the company
 }
 
 // memberRoutes is every page and form of those who are logged in, file by file.

@@ -141,6 +141,15 @@ type pageRequest struct {
 	notice   string // what every page says above its content; may be empty
 }
 
+// archived reports whether the company is: it is shown, and nothing of it is changed.
+func (v pageRequest) archived() bool { return !v.current.ArchivedAt.IsZero() }
+
+// mayChange reports whether the person may change the company: owners may, while it is not
+// archived.
+func (v pageRequest) mayChange() bool {
+	return v.current.Role == commerce.RoleOwner && !v.archived()
+}
+
 // loggedIn serves a page to those who are logged in and may see the company
 // asked for (?company=, else their first).
 //
@@ -172,6 +181,10 @@ func (s *Server) loggedIn(page route) http.HandlerFunc {
 			s.problemOf(w, r, http.StatusForbidden, "owners_only")
 			return
 		}
+		if r.Method == http.MethodPost && v.archived() && !page.always {
+			s.problemOf(w, r, http.StatusForbidden, "archived")
+			return
+		}
 		if r.Method == http.MethodPost {
 			r.Body = http.MaxBytesReader(w, r.Body, maxPageForm)
 			if err := r.ParseForm(); err != nil {
@@ -183,7 +196,10 @@ func (s *Server) loggedIn(page route) http.HandlerFunc {
 		if key := "done." + r.URL.Query().Get("done"); v.lang.Has(key) {
 			v.done = v.lang.T(key)
 		}
-		v.notice = failureNotice(v.lang, r, zoneOf(v.current.Timezone))
+		zone := zoneOf(v.current.Timezone)
+		if v.notice = failureNotice(v.lang, r, zone); v.archived() {
+			v.notice = strings.TrimSpace(v.notice + " " + v.lang.T("problem.archived_notice", v.lang.Time(v.current.ArchivedAt.In(zone))))
+		}
 		page.handle(w, r, v)
 	}
 }

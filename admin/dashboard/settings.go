@@ -52,7 +52,7 @@ func (s *Server) settingsForm(r *http.Request, v pageRequest, now commerce.Setti
 	if err != nil {
 		return nil, err
 	}
-	reader := v.current.Role != commerce.RoleOwner
+	reader := !v.mayChange()
 	f, group := newForm(v.lang, "settings", typed), ""
 	add := func(x field) {
 		x.Disabled, x.Group, group = x.Disabled || reader, group, ""

@@ -26,6 +26,7 @@ type signsPage struct {
 	head
 	Span   spanForm
 	Looked string // at how many orders
+	AsOf   string // when
 	Of     string // the influencer whose signs these are
 	All    string // path of all signs; empty: these are all
 	Cut    string // from which day on, where there were too many; empty: all were looked at
@@ -96,7 +97,7 @@ func (s *Server) signs(w http.ResponseWriter, r *http.Request, v pageRequest) {
 		s.refuse(w, r, err)
 		return
 	}
-	page := signsPage{head: v.head(v.lang.T("signs.title"), "signs"), Span: a.formOf(v, signsPath, false, false, nil), Looked: v.lang.N("signs.looked", int64(found.Orders))}
+	page := signsPage{head: v.head(v.lang.T("signs.title"), "signs"), Span: a.formOf(v, signsPath, false, false, nil), Looked: v.lang.N("signs.looked", int64(found.Orders)), AsOf: v.lang.T("signs.as_of", v.lang.Time(found.AsOf.In(zoneOf(v.current.Timezone))))}
 	page.Span.CSV = a.address(signsCSVPath)
 	if a.Of != "" {
 		of, err := s.db.Influencer(r.Context(), v.current.CompanyID, a.Of)
@@ -120,7 +121,7 @@ func viewSign(v pageRequest, s *signs.Sign, names map[string]string) signRow {
 	row := signRow{
 		Kind: l.T("signs.kind_" + string(s.Kind)), About: l.T("signs.about_" + string(s.Kind)),
 		Text:       l.T("signs.text_"+string(s.Kind), s.Observed.Count, s.Observed.Of, name, s.Usual.Count, s.Usual.Of, s.Code, l.Day(s.Since)),
-		Influencer: name, Code: s.Code, Since: l.Day(s.Since), Count: l.N("sales.n_orders", int64(len(s.Orders))),
+		Influencer: name, Code: s.Code, Since: l.Day(s.Since), Count: l.N("sales.n_orders", int64(s.Total)),
 	}
 	if s.Influencer != "" {
 		row.Href = storePath(influencerPath, v.current.CompanyID, "id", s.Influencer)

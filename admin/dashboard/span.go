@@ -160,8 +160,8 @@ type spanForm struct {
 	Spans                          []navLink
 	Bys, Compares, Models          []option // empty: not offered
 	Alert                          string
-	Period, Before                 string // the days as words, and those with which they are compared
-	CSV                            string
+	Period, Before                 string    // the days as words, and those with which they are compared
+	CSV, CSVIs                     string    // a file, and what it has where the page leads to several
 	Others                         []navLink // the same page in other currencies
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/tributary-io/tributary/admin/dashboard/lang"
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
@@ -214,6 +215,11 @@ func TestEveryReasonHasWords(t *testing.T) {
 		for _, kind := range facts.JoinKinds {
 			if !p.Has("key."+string(kind)) || !p.Has("key.about."+string(kind)) {
 				t.Errorf("%s has no text for keys of the kind %s", p.Tag, kind)
+			}
+		}
+		for _, scope := range commerce.Scopes {
+			if key := "keys.scope_" + strings.ReplaceAll(string(scope), ".", "_"); !p.Has(key) {
+				t.Errorf("%s has no text for the scope %s: %s", p.Tag, scope, key)
 			}
 		}
 		for _, model := range modelOrder {

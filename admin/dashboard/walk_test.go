@@ -123,6 +123,19 @@ func (w *walk) look(path string) {
 			}
 		}
 	}
+	w.between(path)
+}
+
+// between looks at the last page in widths between a phone's and a wide screen's: nothing
+// is wider than the screen.
+func (w *walk) between(path string) {
+	w.t.Helper()
+	for _, width := range []int{600, 768, 860, 1024, 1080} {
+		w.page.MustSetViewport(width, 800, 1, false)
+		if wide := w.page.MustEval(`() => document.documentElement.scrollWidth`).Int(); wide > width {
+			w.t.Errorf("%s in %s is %d px wide on a screen of %d", path, w.language, wide, width)
+		}
+	}
 }
 
 func (w *walk) scheme(scheme string) {
@@ -156,14 +169,19 @@ func (w *walk) shape(at string, width int) {
 			w.t.Errorf("%s: %s: %s", at, is, list)
 		}
 	}
-	shift := w.page.MustEval(`() => new Promise((done) => {
+	if shift := w.shift(); shift > 0.05 {
+		w.t.Errorf("%s moves by %.3f while it loads", at, shift)
+	}
+}
+
+// shift is by how much the page has moved so far: its layout shifts, added.
+func (w *walk) shift() float64 {
+	w.t.Helper()
+	return w.page.MustEval(`() => new Promise((done) => {
 		let sum = 0;
 		new PerformanceObserver((list) => { for (const e of list.getEntries()) sum += e.value; }).observe({type: 'layout-shift', buffered: true});
 		requestAnimationFrame(() => setTimeout(() => done(sum), 0));
 	})`).Num()
-	if shift > 0.05 {
-		w.t.Errorf("%s moves by %.3f while it loads", at, shift)
-	}
 }
 
 // keyboard goes through a page with the Tab key: each function that is shown comes in

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,11 +22,13 @@ import (
 const actor = "cli"
 
 func newCompany() *cobra.Command {
-	return group("company", "Make stores, and list, show and change their companies", newCompanyCreate(), newCompanyList(), newCompanyShow(), newCompanySet())
+	return group("company", "Make stores, and list, show, change and archive their companies",
+		newCompanyCreate(), newCompanyList(), newCompanyShow(), newCompanySet(), newCompanyArchive(), newCompanyUnarchive())
 }
 
 func newCompanyCreate() *cobra.Command {
 	var database postgresFlags
+	var asJSON bool
 	store := commerce.NewStore{Actor: actor, Random: rand.Reader}
 	store.Defaults()
 	cmd := &cobra.Command{
@@ -53,12 +54,16 @@ func newCompanyCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), map[string]any{"store_id": made.StoreID, "name": made.Name, "live": made.Live.CompanyID, "sandbox": made.Sandbox.CompanyID})
+			}
 			fmt.Fprintf(cmd.OutOrStdout(), "store    %s\nlive     %s\nsandbox  %s\n", made.StoreID, made.Live.CompanyID, made.Sandbox.CompanyID)
 			return nil
 		},
 	}
 	flags := cmd.Flags()
 	database.register(flags)
+	flags.BoolVar(&asJSON, "json", false, "write the ids as JSON, for programs")
 	for _, x := range settings {
 		x.register(flags, &store.Settings)
 	}
@@ -70,8 +75,10 @@ const mostCompanies = 10_000
 
 func newCompanyList() *cobra.Command {
 	var database postgresFlags
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List stores and their companies", Args: noArguments,
+		Example: "  tributary company list --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			db, err := database.open(cmd.Context())
 			if err != nil {
@@ -82,17 +89,39 @@ func newCompanyList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(table, "COMPANY\tENVIRONMENT\tNAME\tSTORE\tCOUNTRY\tTIMEZONE\tCURRENCY\tORIGINS\tHOSTS\tCREATED")
-			for _, c := range companies {
-				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.CompanyID, c.Environment, printable(c.Name), c.StoreID,
-					c.Country, c.Timezone, c.Currency, listed(c.Origins), listed(c.Hosts), moment(c.CreatedAt))
+			if asJSON {
+				list := make([]map[string]any, len(companies))
+				for i, c := range companies {
+					list[i] = companyObject(c)
+				}
+				return writeJSON(cmd.OutOrStdout(), list)
 			}
-			return table.Flush()
+			return writeList(cmd.OutOrStdout(), listing{}, companyColumns, companies)
 		},
 	}
 	database.register(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, with all settings, for programs")
 	return cmd
+}
+
+// companyColumns are those of the list for people.
+var companyColumns = []column[commerce.Company]{
+	{"", "COMPANY", func(c *commerce.Company) any { return c.CompanyID }},
+	{"", "ENVIRONMENT", func(c *commerce.Company) any { return c.Environment }},
+	{"", "NAME", func(c *commerce.Company) any { return c.Name }},
+	{"", "STORE", func(c *commerce.Company) any { return c.StoreID }},
+	{"", "COUNTRY", func(c *commerce.Company) any { return c.Country }},
+	{"", "TIMEZONE", func(c *commerce.Company) any { return c.Timezone }},
+	{"", "CURRENCY", func(c *commerce.Company) any { return c.Currency }},
+	{"", "ORIGINS", func(c *commerce.Company) any { return listed(c.Origins) }},
+	{"", "HOSTS", func(c *commerce.Company) any { return listed(c.Hosts) }},
+	{"", "CREATED", func(c *commerce.Company) any { return moment(c.CreatedAt) }},
+	{"", "ARCHIVED", func(c *commerce.Company) any {
+		if c.ArchivedAt.IsZero() {
+			return "-"
+		}
+		return moment(c.ArchivedAt)
+	}},
 }
 
 func newCompanyShow() *cobra.Command {
@@ -100,6 +129,7 @@ func newCompanyShow() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "show COMPANY", Short: "Show a company and its settings", Args: oneArgument,
+		Example: "  tributary company show c_…",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			db, err := database.open(cmd.Context())
 			if err != nil {
@@ -149,25 +179,33 @@ func ownUnproven(ctx context.Context, db stores, companyID string) ([]influencer
 	return own, nil
 }
 
-// writeCompany writes a company as JSON: its ids, under "settings" each setting by its
-// name, and the influencers' own.
-func writeCompany(out io.Writer, c commerce.Company, own []influencerUnproven) error {
+// companyObject is a company as JSON: its ids, and under "settings" each setting by its
+// name.
+func companyObject(c commerce.Company) map[string]any {
 	values := map[string]any{}
 	for _, x := range settings {
 		values[x.field] = x.value(&c.Settings)
 	}
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(map[string]any{
+	return map[string]any{
 		"company_id": c.CompanyID, "store_id": c.StoreID, "environment": c.Environment, "name": c.Name,
-		"rules_rev": c.RulesRev, "created_at": moment(c.CreatedAt), "settings": values,
-		"influencers_unproven": own,
-	})
+		"rules_rev": c.RulesRev, "created_at": moment(c.CreatedAt), "archived_at": archivedAt(&c), "settings": values,
+	}
+}
+
+// writeCompany writes a company as JSON, with the influencers' own settings.
+func writeCompany(out io.Writer, c commerce.Company, own []influencerUnproven) error {
+	object := companyObject(c)
+	object["influencers_unproven"] = own
+	return writeJSON(out, object)
 }
 
 func printCompany(out io.Writer, c commerce.Company, own []influencerUnproven) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, line := range [][2]string{{"company", c.CompanyID}, {"environment", c.Environment}, {"name", printable(c.Name)}, {"store", c.StoreID}, {"created", moment(c.CreatedAt)}} {
+	head := [][2]string{{"company", c.CompanyID}, {"environment", c.Environment}, {"name", printable(c.Name)}, {"store", c.StoreID}, {"created", moment(c.CreatedAt)}}
+	if !c.ArchivedAt.IsZero() {
+		head = append(head, [2]string{"archived", moment(c.ArchivedAt)})
+	}
+	for _, line := range head {
 		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
 	}
 	for _, x := range settings {
@@ -234,6 +272,9 @@ would move, and from whom to whom. With --influencer NAME, --unproven is that in
 			if err != nil || shows.asked {
 				return err
 			}
+			if shows.asJSON {
+				return writeJSON(cmd.OutOrStdout(), changesObject(args[0], before, after))
+			}
 			return printChanges(cmd.OutOrStdout(), before, after)
 		},
 	}
@@ -271,13 +312,28 @@ func setOfInfluencer(cmd *cobra.Command, database *postgresFlags, shows *preview
 	if errors.Is(err, commerce.ErrNotFound) {
 		return fmt.Errorf("%s has no influencer %q", company, name)
 	}
+	if err == nil && !shows.asked && shows.asJSON {
+		return writeJSON(cmd.OutOrStdout(), map[string]any{"company_id": company, "influencer": name, "unproven": orNone(unproven)})
+	}
 	if err == nil && !shows.asked {
 		fmt.Fprintf(cmd.OutOrStdout(), "unproven of %s: %s, for orders created from now on\n", printable(name), cmp.Or(unproven, "as the company's"))
 	}
 	return err
 }
 
-// checkChange tells what is wrong with a change before the database is opened.
+// changesObject is what a change of settings changed, by the settings' names.
+func changesObject(company string, before, after commerce.Settings) map[string]any {
+	changed := map[string]any{}
+	for _, x := range settings {
+		if x.text(&before) != x.text(&after) {
+			changed[x.field] = map[string]any{"from": x.value(&before), "to": x.value(&after)}
+		}
+	}
+	return map[string]any{"company_id": company, "changed": changed}
+}
+
+// checkChange tells what is wrong with a change before the database is opened. How long
+// events must be kept depends on the company's other settings: the database's answer says it.
 func checkChange(cmd *cobra.Command, change func(*commerce.Settings)) error {
 	var names []string
 	some := false
@@ -290,9 +346,10 @@ func checkChange(cmd *cobra.Command, change func(*commerce.Settings)) error {
 	}
 	var s commerce.Settings
 	s.Defaults()
-	s.WindowDays, s.HoldDays = 1, 0 // with these every retention is allowed that any settings allow
 	change(&s)
-	return settingsProblem(s.Check())
+	bad := s.Check()
+	bad.List = slices.DeleteFunc(bad.List, func(v commerce.Violation) bool { return v.Field == "retention_days" })
+	return settingsProblem(bad)
 }
 
 // printChanges prints each setting that changed.

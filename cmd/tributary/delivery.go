@@ -34,11 +34,11 @@ var sourceColumns = []column[deliveryRow]{
 
 func newDelivery() *cobra.Command {
 	var how listing
-	var days int
+	var span int // days
 	var sources bool
 	cmd := companyCommand("delivery", "Show what became of the events that were sent", noArguments,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) error {
-			if days < 1 || days > reports.MaxDays {
+			if span < 1 || span > reports.MaxDays {
 				return fmt.Errorf("--days must be from 1 to %d", reports.MaxDays)
 			}
 			name, columns := reports.Delivery, deliveryColumns
@@ -48,7 +48,7 @@ func newDelivery() *cobra.Command {
 			today := time.Now().UTC()
 			report, err := db.Report(ctx, reports.Query{
 				CompanyID: company, Name: name, By: reports.ByDay,
-				Start: today.AddDate(0, 0, 1-days).Format(time.DateOnly), End: today.Format(time.DateOnly),
+				Start: today.AddDate(0, 0, 1-span).Format(time.DateOnly), End: today.Format(time.DateOnly),
 			})
 			if err != nil {
 				return err
@@ -59,7 +59,8 @@ func newDelivery() *cobra.Command {
 UTC: stored, duplicate, late, rejected, dropped by the sender, missing. Where
 numberings of senders were not looked at, it says about how many. With --sources
 from which pages and browsers they came. docs/reports.md says what each means.`
-	cmd.Flags().IntVar(&days, "days", 7, "how many days to show, up to today")
+	cmd.Example = `  tributary delivery --company c_… --days 30d`
+	daysVar(cmd.Flags(), &span, "days", 7, "how many days to show, up to today")
 	cmd.Flags().BoolVar(&sources, "sources", false, "by the page's origin and the browser")
 	how.register(cmd)
 	return cmd

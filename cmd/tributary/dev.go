@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 func newDev() *cobra.Command {
 	var config dev.Config
 	var logging logFlags
+	var show bool
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run everything on this machine, with a demo shop, to try it out",
@@ -23,16 +25,22 @@ func newDev() *cobra.Command {
 (downloaded once), the edge, the admin API with the dashboard, the processor,
 and a demo shop that uses them. The first start makes a store, keys and a
 log-in, and sends a little traffic over HTTP; a later start finds the same
-data. While all of it is ready, DIR/dev.json holds what a program needs.
+data, and prints less; --show prints all of it again. While all of it is ready,
+DIR/dev.json holds what a program needs.
 
 It is for trying out, demos and tests. For real use, run edge, admin and
 processor against an Apache Kafka and a PostgreSQL of your own.`,
+		Example: `  tributary dev --data ./data
+  tributary dev --show`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if config.Log, err = logging.logger(cmd); err != nil {
 				return err
 			}
-			config.Out = cmd.OutOrStdout()
+			config.Out, config.Program = cmd.OutOrStdout(), os.Args[0]
+			if show {
+				return dev.Show(cmd.Context(), config)
+			}
 			return dev.Run(cmd.Context(), config, devServices())
 		},
 	}
@@ -43,6 +51,7 @@ processor against an Apache Kafka and a PostgreSQL of your own.`,
 	flags.StringVar(&config.StorefrontAddr, "storefront-addr", "127.0.0.1:7702", "address of the demo shop; port 0 takes a free one")
 	flags.StringVar(&config.PostgresRepository, "postgres-repository", "", "URL of a Maven repository to download PostgreSQL from, where a mirror is needed")
 	flags.BoolVar(&config.Empty, "empty", false, "make a store, keys and a log-in only: no catalogue, influencers or traffic")
+	flags.BoolVar(&show, "show", false, "start nothing; print the addresses, keys, curl lines and exports of the dev that runs on --data again")
 	logging.register(flags, "warn")
 	return cmd
 }

@@ -37,7 +37,8 @@ func newDoctor() *cobra.Command {
 What no flag or variable tells of is left out, and it says so: in the container
 of an edge, doctor checks what that edge needs. Nothing is changed. Exit status 1
 when something fails.`,
-		Args: noArguments,
+		Example: `  tributary doctor --service http://127.0.0.1:7700,http://127.0.0.1:7701,http://127.0.0.1:7703`,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			var wrong problems
 			e.dsn = database.dsn
@@ -94,6 +95,9 @@ func (f *findings) line(level, about, what string) {
 }
 
 func (f *findings) ok(about, what string) { f.line("ok", about, what) }
+
+// remark says what is as it is meant to be, and what that means.
+func (f *findings) remark(about, what string) { f.line("-", about, what) }
 
 // leftOut says that something was not checked, and why.
 func (f *findings) leftOut(about, why string) { f.line("-", about, "not checked: "+why) }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/devstack/dev"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -26,6 +27,10 @@ func (e *examination) checkBrokers(ctx context.Context, f *findings, client *kaf
 		return false
 	}
 	f.ok("Kafka", fmt.Sprintf("cluster %s, brokers: %d", cluster.ID, len(cluster.Brokers)))
+	if strings.HasPrefix(cluster.ID, dev.ClusterPrefix) {
+		f.remark("Kafka", "the embedded broker of `tributary dev`, for trying out: one copy of each record, whatever --replication asks for")
+		e.replication, e.minInSync = 1, 1
+	}
 	for _, broker := range cluster.Brokers {
 		if err := client.Reach(ctx, broker); err != nil {
 			f.fail("broker "+broker, err.Error(), "start that broker, or correct its advertised.listeners: by that address clients must reach it from here")

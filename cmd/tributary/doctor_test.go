@@ -17,6 +17,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/devstack"
+	"github.com/tributary-io/tributary/internal/devstack/dev"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
@@ -355,4 +356,26 @@ func TestDoctorAsksServices(t *testing.T) {
 	f(server.URL, "FAIL", "clock", "behind")
 	f("http://127.0.0.1:1", "FAIL", "service", "127.0.0.1:1")
 	f("::", "FAIL", "service", "missing protocol scheme")
+}
+
+// The one broker of `tributary dev` cannot have three replicas: that is told, and is no fault.
+func TestDoctorKnowsTheBrokerOfDev(t *testing.T) {
+	broker, err := devstack.StartBroker(devstack.BrokerConfig{ClusterPrefix: dev.ClusterPrefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broker.Stop()
+	client, err := kafka.NewClient(kafka.Config{Brokers: []string{broker.Addr()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.EnsureTopics(t.Context(), kafka.TopicPlan{Partitions: 2, Replication: 1, MinInsyncReplicas: 1}); err != nil {
+		t.Fatal(err)
+	}
+	p := &patient{t, oneBroker(broker.Addr())}
+	p.replication, p.minInSync = 3, 2
+	if out := p.finds("-", "Kafka", "one copy of each record"); strings.Contains(out, "FAIL") {
+		t.Errorf("one replica of the embedded broker is a fault:\n%s", out)
+	}
 }

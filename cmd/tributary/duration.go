@@ -50,3 +50,28 @@ func durationVar(flags *pflag.FlagSet, at *time.Duration, name string, value tim
 	*at = value
 	flags.Var((*duration)(at), name, usage+"; such as 36h or 90d")
 }
+
+// days is a flag's whole number of days: "90" or, as other time spans are given, "90d".
+type days int
+
+// Set implements pflag.Value.
+func (d *days) Set(text string) error {
+	n, err := strconv.Atoi(strings.TrimSuffix(text, "d"))
+	if err != nil {
+		return fmt.Errorf("%q is no number of days, such as 90 or 90d", text)
+	}
+	*d = days(n)
+	return nil
+}
+
+// String implements pflag.Value.
+func (d *days) String() string { return strconv.Itoa(int(*d)) }
+
+// Type implements pflag.Value. It is not pflag's "int", which takes no "90d".
+func (d *days) Type() string { return "days" }
+
+// daysVar is pflag's IntVar for days.
+func daysVar(flags *pflag.FlagSet, at *int, name string, value int, usage string) {
+	*at = value
+	flags.Var((*days)(at), name, usage+"; 90 or 90d")
+}

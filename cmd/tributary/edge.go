@@ -30,7 +30,8 @@ func newEdge() *cobra.Command {
 the topic directory.v1. It acknowledges an event once Kafka has it on all
 in-sync replicas or, with --spool and while Kafka cannot take it, once it is on
 this machine's disk.`,
-		Args: noArguments,
+		Example: `  tributary edge --kafka-brokers kafka-1:9092,kafka-2:9092 --hashing-secret-file hashing --snapshot directory.json --spool spool`,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			setup := edgeSetup{config: config, spool: spooling}
 			var wrong problems

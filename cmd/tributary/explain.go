@@ -44,6 +44,7 @@ func newExplain() *cobra.Command {
 			}
 			return nil
 		})
+	cmd.Example = `  tributary explain 1001 --company c_…`
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the stored explanation as JSON, the channel models' shares with it")
 	return cmd
 }

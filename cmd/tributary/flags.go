@@ -41,9 +41,12 @@ func readEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 	var wrong problems
 	flags.VisitAll(func(f *pflag.Flag) {
 		if value, ok := lookup(environmentName(f.Name)); ok && !f.Changed && ourFlag(f.Name) {
-			if err := flags.Set(f.Name, value); err != nil {
-				wrong.add(fmt.Errorf("%s: %w", environmentName(f.Name), err))
+			var invalid *pflag.InvalidValueError
+			err := flags.Set(f.Name, value)
+			if errors.As(err, &invalid) {
+				err = valueProblem("$"+environmentName(f.Name), f, value, invalid.Unwrap())
 			}
+			wrong.add(err)
 		}
 	})
 	return wrong.err()

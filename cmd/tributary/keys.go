@@ -22,6 +22,7 @@ func newKeysCreate() *cobra.Command {
 	var scopes []string
 	var keyType string
 	var lifetime time.Duration
+	var asJSON bool
 	cmd := companyCommand("create NAME", "Make an API key and show it, once", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			key := commerce.NewAPIKey{CompanyID: company, Name: strings.TrimSpace(args[0]), Type: keyType, Actor: actor, Random: rand.Reader}
@@ -39,10 +40,16 @@ func newKeysCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), keyObject(made, text))
+			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "Key %s of the %s environment. It is stored hashed and cannot be shown again:\n", made.KeyID, made.Environment)
 			fmt.Fprintln(cmd.OutOrStdout(), text)
 			return nil
 		})
+	cmd.Example = `  tributary keys create erp --company c_… --expires-in 365d
+  tributary keys create backend --company c_… --scope events.write`
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write the key as JSON, for programs")
 	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
 		switch {
 		case strings.TrimSpace(args[0]) == "":
@@ -75,8 +82,7 @@ func newKeysList() *cobra.Command {
 			if asJSON {
 				list := []map[string]any{}
 				for _, k := range keys {
-					list = append(list, map[string]any{"key_id": k.KeyID, "name": k.Name, "type": k.Type, "ends_in": k.Hint, "scopes": scopeNames(k.Scopes),
-						"created_at": moment(k.CreatedAt), "last_used_at": moment(k.LastUsedAt), "state": keyState(k, time.Now())})
+					list = append(list, keyObject(k, ""))
 				}
 				return writeJSON(cmd.OutOrStdout(), list)
 			}
@@ -88,8 +94,19 @@ func newKeysList() *cobra.Command {
 			}
 			return table.Flush()
 		})
+	cmd.Example = `  tributary keys list --company c_…`
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
 	return cmd
+}
+
+// keyObject is a key as JSON; text, which is known once alone, is left out where it is empty.
+func keyObject(k commerce.APIKey, text string) map[string]any {
+	object := map[string]any{"key_id": k.KeyID, "name": k.Name, "type": k.Type, "ends_in": k.Hint, "scopes": scopeNames(k.Scopes),
+		"created_at": moment(k.CreatedAt), "last_used_at": moment(k.LastUsedAt), "state": keyState(k, time.Now())}
+	if text != "" {
+		object["key"] = text
+	}
+	return object
 }
 
 func scopeNames(scopes []commerce.Scope) []string {
@@ -108,12 +125,15 @@ func keyState(k commerce.APIKey, now time.Time) string {
 		return "until " + moment(k.RevokedAt)
 	case !k.ActiveAt(now):
 		return "expired"
+	case !k.ArchivedAt.IsZero():
+		return "refused: the company is archived"
 	}
 	return "active"
 }
 
 func newKeysRotate() *cobra.Command {
 	var grace time.Duration
+	var asJSON bool
 	cmd := companyCommand("rotate KEY_ID", "Replace an API key by a new one and show it, once; the old one stays valid for a time", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			now := time.Now()
@@ -124,11 +144,18 @@ func newKeysRotate() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if asJSON {
+				object := keyObject(made, text)
+				object["replaces"] = args[0]
+				return writeJSON(cmd.OutOrStdout(), object)
+			}
 			// "At the latest": an earlier end may have been set before.
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s ends at %s at the latest. Key %s takes its place; it is stored hashed and cannot be shown again:\n", args[0], moment(now.Add(grace)), made.KeyID)
 			fmt.Fprintln(cmd.OutOrStdout(), text)
 			return nil
 		})
+	cmd.Example = `  tributary keys rotate key_… --company c_… --grace 2d`
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write the new key as JSON, for programs")
 	cmd.PreRunE = refuseNegative(&grace)
 	durationVar(cmd.Flags(), &grace, "grace", 24*time.Hour, "how long the old key stays valid, to replace it everywhere")
 	return cmd
@@ -136,6 +163,7 @@ func newKeysRotate() *cobra.Command {
 
 func newKeysRevoke() *cobra.Command {
 	var grace time.Duration
+	var asJSON bool
 	cmd := companyCommand("revoke KEY_ID", "Revoke an API key, at once or after a time", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			now := time.Now().Truncate(time.Microsecond) // as it is stored
@@ -148,6 +176,9 @@ func newKeysRevoke() *cobra.Command {
 				return err
 			}
 			out := cmd.OutOrStdout()
+			if asJSON {
+				return writeJSON(out, map[string]any{"key_id": args[0], "ends_at": moment(ends), "changed": ends.Equal(at)})
+			}
 			switch {
 			case ends.Equal(at):
 				fmt.Fprintf(out, "%s ends at %s; services forget it within 5 s.\n", args[0], moment(ends))
@@ -158,6 +189,8 @@ func newKeysRevoke() *cobra.Command {
 			}
 			return nil
 		})
+	cmd.Example = `  tributary keys revoke key_… --company c_…`
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write what was done as JSON, for programs")
 	cmd.PreRunE = refuseNegative(&grace)
 	durationVar(cmd.Flags(), &grace, "grace", 0, "how long the key stays valid, to replace it everywhere")
 	return cmd

@@ -18,6 +18,9 @@ import (
 	_ "time/tzdata" // time zones of stores, for machines without zone files
 
 	"github.com/spf13/cobra"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
 )
 
 // Exit statuses.
@@ -46,7 +49,13 @@ func main() {
 
 // run runs one command and returns its exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	return runWith(ctx, os.Stdin, args, stdout, stderr)
+}
+
+// runWith is run with another standard input.
+func runWith(ctx context.Context, stdin io.Reader, args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
+	root.SetIn(stdin)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -60,13 +69,24 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		status = own.status
 	}
 	if own == nil || !own.shown {
-		for line := range strings.Lines(err.Error()) { // several things may be wrong at once
+		for line := range strings.Lines(explained(err)) { // several things may be wrong at once
 			if line = strings.TrimSpace(line); line != "" {
 				fmt.Fprintln(stderr, "tributary:", line)
 			}
 		}
 	}
 	return status
+}
+
+// explained is an error as people are told it: what they can do, where that is known.
+func explained(err error) string {
+	if errors.Is(err, commerce.ErrArchived) {
+		return errArchived.Error()
+	}
+	if advice := postgres.Advice(err); advice != "" {
+		return advice
+	}
+	return err.Error()
 }
 
 func newRoot() *cobra.Command {
@@ -95,6 +115,7 @@ flag's name in capitals, with _ for -. Secrets are read from a file
 	)
 	// A group alone is no usage of it.
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if and .Runnable (not .HasAvailableSubCommands)}}", 1))
+	root.SetFlagErrorFunc(flagProblem)
 	describeFlags(root)
 	return root
 }

@@ -135,7 +135,7 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 	f("--payout-rule", "company", "create", "Loja", "--payout-rule", "first")
 	f("--window-days", "company", "create", "Loja", "--window-days", "0")
 	f("--half-life-days", "company", "create", "Loja", "--half-life-days", "366")
-	f("unknown flag", "dev", "--port", "1")
+	f("there is no flag --port", "dev", "--port", "1")
 	f("--log-level", "dev", "--log-level", "loud")
 	f("go together", "migrate", "--postgres", "x", "--kafka-tls-cert", "x.pem")
 	f("SASL", "migrate", "--postgres", "x", "--kafka-sasl", "SCRAM-SHA-512")

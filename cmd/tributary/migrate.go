@@ -22,7 +22,8 @@ func newMigrate() *cobra.Command {
 events.v1 and commerce.v1 get the same number of partitions, for life: one
 processor owns the same partition of both. A cluster whose counts differ is
 refused.`,
-		Args: noArguments,
+		Example: `  tributary migrate --postgres "$DSN" --kafka-brokers kafka-1:9092`,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var wrong problems
 			dsn, err := database.require()

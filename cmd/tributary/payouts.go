@@ -42,6 +42,7 @@ func newPayouts() *cobra.Command {
 			}
 			return writeList(cmd.OutOrStdout(), how, balanceColumns, list)
 		})
+	cmd.Example = `  tributary payouts --company c_… --csv > payouts.csv`
 	how.register(cmd)
 	return cmd
 }

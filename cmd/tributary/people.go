@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -41,12 +43,14 @@ func newPersonList() *cobra.Command {
 			}
 			return table.Flush()
 		})
+	cmd.Example = `  tributary person list --company c_…`
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
 	return cmd
 }
 
 func newPersonRemove() *cobra.Command {
 	var membership membershipFlags
+	var asJSON bool
 	cmd := personCommand("remove EMAIL", "Take somebody from a store: their access ends at once",
 		func(ctx context.Context, cmd *cobra.Command, db stores, email string) error {
 			storeID, person, err := membership.findWith(ctx, db, email)
@@ -66,10 +70,15 @@ func newPersonRemove() *cobra.Command {
 			case err != nil:
 				return err
 			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), map[string]any{"email": email, "store_id": storeID, "removed": true})
+			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s may no longer log in to store %s.\n", email, storeID)
 			return nil
 		})
-	membership.register(cmd)
+	cmd.Example = `  tributary person remove ana@loja.example.com --company c_…`
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write what was done as JSON, for programs")
+	membership.registerStore(cmd)
 	return cmd
 }
 
@@ -93,6 +102,7 @@ type inviteFlags struct{ dashboard string }
 func newPersonInvite() *cobra.Command {
 	var membership membershipFlags
 	var by inviteFlags
+	var asJSON bool
 	cmd := personCommand("invite EMAIL", "Make a one-time link by which somebody comes into a store and chooses a password",
 		func(ctx context.Context, cmd *cobra.Command, db stores, email string) error {
 			storeID, err := membership.find(ctx, db)
@@ -110,10 +120,16 @@ func newPersonInvite() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), map[string]any{"email": email, "store_id": storeID, "role": membership.role, "link": link,
+					"expires_at": moment(time.Now().Add(dashboard.InvitationLife))})
+			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "Hand this link to %s. It works once, for 7 days, and cannot be shown again:\n", email)
 			fmt.Fprintln(cmd.OutOrStdout(), link)
 			return nil
 		})
+	cmd.Example = `  tributary person invite ana@loja.example.com --company c_… --role analyst --dashboard https://painel.example.com`
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write the link as JSON, for programs")
 	membership.register(cmd)
 	cmd.Flags().StringVar(&by.dashboard, "dashboard", "http://127.0.0.1:7701", "where browsers reach the dashboard: scheme and host")
 	return cmd

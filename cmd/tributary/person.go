@@ -48,6 +48,7 @@ func personCommand(use, short string, run func(ctx context.Context, cmd *cobra.C
 func newPersonCreate() *cobra.Command {
 	var membership membershipFlags
 	var password passwordFlag
+	var asJSON bool
 	cmd := personCommand("create EMAIL", "Make a log-in for a store's dashboard",
 		func(ctx context.Context, cmd *cobra.Command, db stores, email string) error {
 			storeID, err := membership.find(ctx, db)
@@ -69,10 +70,14 @@ func newPersonCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), withPassword(map[string]any{"email": email, "store_id": storeID, "role": membership.role}, text, generated))
+			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s may log in to store %s as %s.\n", email, storeID, membership.role)
 			showGenerated(cmd, text, generated)
 			return nil
 		})
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write what was done, and a password that was made, as JSON, for programs")
 	cmd.Example = `  tributary person create ana@loja.example.com --company c_… --role owner
   pass show tributary/ana | tributary person create ana@loja.example.com --company c_… --password-file -`
 	membership.register(cmd)
@@ -89,6 +94,7 @@ func alreadyThere(email string, err error) error {
 
 func newPersonGrant() *cobra.Command {
 	var membership membershipFlags
+	var asJSON bool
 	cmd := personCommand("grant EMAIL", "Let a person with a log-in into another store, or change their role",
 		func(ctx context.Context, cmd *cobra.Command, db stores, email string) error {
 			storeID, person, err := membership.findWith(ctx, db, email)
@@ -102,15 +108,21 @@ func newPersonGrant() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), map[string]any{"email": email, "store_id": storeID, "role": membership.role})
+			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s may log in to store %s as %s.\n", email, storeID, membership.role)
 			return nil
 		})
+	cmd.Example = `  tributary person grant ana@loja.example.com --company c_… --role analyst`
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write what was done as JSON, for programs")
 	membership.register(cmd)
 	return cmd
 }
 
 func newPersonPasswd() *cobra.Command {
 	var password passwordFlag
+	var asJSON bool
 	cmd := personCommand("passwd EMAIL", "Set a new password and end every session of someone",
 		func(ctx context.Context, cmd *cobra.Command, db stores, email string) error {
 			person, err := findPerson(ctx, db, email)
@@ -124,10 +136,16 @@ func newPersonPasswd() *cobra.Command {
 			if err := db.SetPassword(ctx, person.ID, hash); err != nil {
 				return err
 			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), withPassword(map[string]any{"email": email, "sessions": "ended"}, text, generated))
+			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "The password of %s is changed; their sessions are ended.\n", email)
 			showGenerated(cmd, text, generated)
 			return nil
 		})
+	cmd.Example = `  tributary person passwd ana@loja.example.com
+  pass show tributary/ana | tributary person passwd ana@loja.example.com --password-file -`
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write what was done, and a password that was made, as JSON, for programs")
 	password.register(cmd)
 	return cmd
 }
@@ -144,10 +162,15 @@ func findPerson(ctx context.Context, db stores, email string) (commerce.Person, 
 type membershipFlags struct{ store, company, role string }
 
 func (m *membershipFlags) register(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&m.store, "store", "", "id of the store (tributary company list)")
-	flags.StringVar(&m.company, "company", "", "companyId of either of the store's companies, where --store is not given")
-	flags.StringVar(&m.role, "role", commerce.RoleOwner, commerce.RoleOwner+", who may change things, or "+commerce.RoleAnalyst+", who reads")
+	m.registerStore(cmd)
+	cmd.Flags().StringVar(&m.role, "role", commerce.RoleOwner, commerce.RoleOwner+", who may change things, or "+commerce.RoleAnalyst+", who reads")
+}
+
+// registerStore is register without a role.
+func (m *membershipFlags) registerStore(cmd *cobra.Command) {
+	m.role = commerce.RoleOwner // find checks it
+	cmd.Flags().StringVar(&m.store, "store", "", "id of the store (tributary company list)")
+	cmd.Flags().StringVar(&m.company, "company", "", "companyId of either of the store's companies, where --store is not given")
 }
 
 func (m *membershipFlags) find(ctx context.Context, db stores) (storeID string, err error) {
@@ -252,6 +275,14 @@ func hashPassword(text string) (string, error) {
 		return "", fmt.Errorf("the password must have %d to %d bytes", dashboard.MinPasswordBytes, dashboard.MaxPasswordBytes)
 	}
 	return hash, err
+}
+
+// withPassword adds a password that was made here to what is written as JSON.
+func withPassword(object map[string]any, text string, generated bool) map[string]any {
+	if generated {
+		object["password"] = text
+	}
+	return object
 }
 
 // showGenerated prints a password that was made here. Standard output has nothing else.

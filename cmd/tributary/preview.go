@@ -25,7 +25,7 @@ type previewFlags struct {
 }
 
 func (p *previewFlags) register(flags *pflag.FlagSet) {
-	flags.BoolVar(&p.asJSON, "json", false, "show the preview as JSON, for programs")
+	flags.BoolVar(&p.asJSON, "json", false, "write what is moved, or what was changed, as JSON, for programs")
 	flags.IntVar(&p.limits.Orders, "orders", 20_000, "compute at most so many orders for the preview, the newest")
 	durationVar(flags, &p.limits.Time, "time", 5*time.Minute, "stop computing orders for the preview after so long")
 }

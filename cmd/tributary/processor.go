@@ -26,7 +26,8 @@ func newProcessor() *cobra.Command {
 		Long: `Run the processor. It needs Kafka and PostgreSQL. As many may run as events.v1
 has partitions: each partition has one owner, and what an owner had not
 committed when it died is done by the next.`,
-		Args: noArguments,
+		Example: `  tributary processor --postgres "$DSN" --kafka-brokers kafka-1:9092`,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			setup := processorSetup{config: config}
 			var wrong problems
@@ -45,7 +46,7 @@ committed when it died is done by the next.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&config.BatchRecords, "batch-records", 0, "records a transaction (default 2000)")
+	flags.IntVar(&config.BatchRecords, "batch-records", 0, "records a transaction (default 3000)")
 	common.register(flags, "processor", "127.0.0.1:7703")
 	database.register(flags)
 	return cmd

@@ -42,7 +42,8 @@ fresh schema of the same database, and print the ledger hash of the result.
 
 Facts and rules are read in one snapshot. Live rows are never changed. The role
 needs CREATE on the database, which needs room for what is computed.`,
-		Args: noArguments,
+		Example: `  tributary replay --keep`,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return flags.run(cmd, func(live *replay.Snapshot, fresh *replay.Schema) error {
 				hash, orders, err := ledger.Hash(fresh.Nets(cmd.Context(), live.Companies))
@@ -74,7 +75,8 @@ each statement still has those with which it was closed.
 
 Facts that come meanwhile are in neither side. Change no rule in the moment
 before it starts: what the processors have not read yet would be a difference.`,
-		Args: noArguments,
+		Example: `  tributary verify --wait 5m`,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if most < 0 {
 				return fmt.Errorf("--show %d: it cannot be negative", most)

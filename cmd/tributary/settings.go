@@ -44,9 +44,9 @@ var settings = []setting{
 	{"payout-rule", "payout_rule", "who is paid where a coupon and a link name different influencers: " + commerce.CouponFirst + " or " + commerce.LastTouch,
 		func(s *commerce.Settings) any { return &s.PayoutRule }},
 	{"window-days", "window_days", "how many days before an order a touch counts",
-		func(s *commerce.Settings) any { return &s.WindowDays }},
+		func(s *commerce.Settings) any { return (*days)(&s.WindowDays) }},
 	{"half-life-days", "half_life_days", "days after which a touch counts half in the model time_decay",
-		func(s *commerce.Settings) any { return &s.HalfLifeDays }},
+		func(s *commerce.Settings) any { return (*days)(&s.HalfLifeDays) }},
 	{"count-direct", "count_direct", "let direct visits count in every model, not in the last touch's alone",
 		func(s *commerce.Settings) any { return &s.CountDirect }},
 	{"pay-recurring", "pay_recurring", "let recurring subscription orders earn commission",
@@ -58,30 +58,10 @@ var settings = []setting{
 	{"minimum-payout", "minimum_payout", "least total of a statement that is paid, in units of the store's currency; a smaller one is carried to the next statement",
 		func(s *commerce.Settings) any { return &s.MinimumPayout }},
 	{"hold-days", "hold_days", "days from an order's approval until its commission may be paid",
-		func(s *commerce.Settings) any { return &s.HoldDays }},
-	{"retention-days", "retention_days", "days after which events are removed, 90 or 90d; credits and commissions stay; 0 keeps events for ever",
-		func(s *commerce.Settings) any { return (*retentionDays)(&s.RetentionDays) }},
+		func(s *commerce.Settings) any { return (*days)(&s.HoldDays) }},
+	{"retention-days", "retention_days", "days after which events are removed; credits and commissions stay; 0 keeps events for ever",
+		func(s *commerce.Settings) any { return (*days)(&s.RetentionDays) }},
 }
-
-// retentionDays is a number of days as a flag: "90" or, as other time spans are given,
-// "90d".
-type retentionDays int
-
-// Set implements pflag.Value.
-func (d *retentionDays) Set(text string) error {
-	n, err := strconv.Atoi(strings.TrimSuffix(text, "d"))
-	if err != nil {
-		return fmt.Errorf("%q is no number of days, such as 90 or 90d", text)
-	}
-	*d = retentionDays(n)
-	return nil
-}
-
-// String implements pflag.Value.
-func (d *retentionDays) String() string { return strconv.Itoa(int(*d)) }
-
-// Type implements pflag.Value. It is not pflag's "int", which takes no "90d".
-func (d *retentionDays) Type() string { return "days" }
 
 // register adds the setting's flag, which sets it in s. Its present value is the
 // default.
@@ -95,8 +75,8 @@ func (x setting) register(flags *pflag.FlagSet, s *commerce.Settings) {
 		flags.IntVar(at, x.flag, *at, x.usage)
 	case *float64:
 		flags.Float64Var(at, x.flag, *at, x.usage)
-	case pflag.Value:
-		flags.Var(at, x.flag, x.usage)
+	case *days:
+		daysVar(flags, (*int)(at), x.flag, int(*at), x.usage)
 	case *bool:
 		flags.BoolVar(at, x.flag, *at, x.usage)
 	default:

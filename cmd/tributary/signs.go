@@ -20,10 +20,10 @@ const shownOrders = 5
 
 func newSigns() *cobra.Command {
 	var asJSON bool
-	var days int
+	var span int // days
 	cmd := companyCommand("signs", "Show signs of leaked coupons and hijacked sales, with what they cost", noArguments,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) error {
-			if days < 1 || days > reports.MaxDays {
+			if span < 1 || span > reports.MaxDays {
 				return fmt.Errorf("--days must be from 1 to %d", reports.MaxDays)
 			}
 			c, err := db.Company(ctx, company)
@@ -35,7 +35,7 @@ func newSigns() *cobra.Command {
 				return fmt.Errorf("time zone of %s: %w", company, err)
 			}
 			today := time.Now().In(zone)
-			report, err := db.Signs(ctx, company, today.AddDate(0, 0, 1-days).Format(time.DateOnly), today.Format(time.DateOnly))
+			report, err := db.Signs(ctx, company, today.AddDate(0, 0, 1-span).Format(time.DateOnly), today.Format(time.DateOnly))
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,8 @@ orders, many buyers of one place or network with one code, visits that are recei
 after the order, that show no page, or that come from one network. A sign says what was
 seen, how often it is seen otherwise, since when, and what it cost. It changes
 nothing: you decide. docs/signs.md has the rules.`
-	cmd.Flags().IntVar(&days, "days", 90, "how many days to look at, up to today")
+	cmd.Example = `  tributary signs --company c_… --days 30d`
+	daysVar(cmd.Flags(), &span, "days", 90, "how many days to look at, up to today")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the report of GET /reports/signs, as JSON")
 	return cmd
 }
@@ -61,6 +62,9 @@ nothing: you decide. docs/signs.md has the rules.`
 // writeSigns writes a report for people.
 func writeSigns(w io.Writer, report *signs.Report) error {
 	fmt.Fprintf(w, "Signs in %d orders from %s to %s: %d\n", report.Orders, report.Start, report.End, len(report.Signs))
+	if !report.AsOf.IsZero() {
+		fmt.Fprintf(w, "As of %s.\n", moment(report.AsOf))
+	}
 	if report.Cut {
 		fmt.Fprintf(w, "There are more orders: those before %s were not looked at.\n", report.Start)
 	}
@@ -78,7 +82,11 @@ func writeSigns(w io.Writer, report *signs.Report) error {
 			fmt.Fprintf(table, "  came by\t%s: %d\n", printable(name), source.Orders)
 		}
 		newest := s.Orders[max(0, len(s.Orders)-shownOrders):]
-		fmt.Fprintf(table, "  orders\t%d since %s; the newest: %s\n", len(s.Orders), s.Since, listed(newest))
+		if s.Total > 0 {
+			fmt.Fprintf(table, "  orders\t%d since %s; the newest: %s\n", s.Total, s.Since, listed(newest))
+		} else {
+			fmt.Fprintf(table, "  since\t%s\n", s.Since)
+		}
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("write signs: %w", err)

@@ -14,7 +14,7 @@ func TestSignsAreWrittenForPeople(t *testing.T) {
 		Signs: []signs.Sign{{
 			Kind: signs.CouponSpread, Influencer: "ana", Code: "ANA10", Since: "2026-03-09", Observed: signs.Rate{Count: 210, Of: 360}, Usual: signs.Rate{Count: 40, Of: 240},
 			Orders: []string{"1", "2", "3", "4", "5", "6"}, Sources: []signs.Source{{Name: "Referral: coupons.example.com", Orders: 171}, {Orders: 9}},
-			Costs: []signs.Cost{{Currency: "BRL", Commission: 150_000, Turnover: 1_500_000}},
+			Total: 6, Costs: []signs.Cost{{Currency: "BRL", Commission: 150_000, Turnover: 1_500_000}},
 		}}}
 	const want = `Signs in 50000 orders from 2026-03-01 to 2026-03-31: 1
 There are more orders: those before 2026-03-01 were not looked at.

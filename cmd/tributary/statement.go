@@ -71,6 +71,7 @@ func newStatementList() *cobra.Command {
 			}
 			return writeList(cmd.OutOrStdout(), how, statementColumns, list)
 		})
+	cmd.Example = `  tributary statement list --company c_… --state closed`
 	how.register(cmd)
 	cmd.Flags().StringVar(&influencer, "influencer", "", "only the statements of this influencer: the name or the id")
 	cmd.Flags().StringVar(&filter.State, "state", "", "only those in a state: "+strings.Join(commerce.StatementStates, ", "))
@@ -119,6 +120,7 @@ func newStatementShow() *cobra.Command {
 			}
 			return writeList(out, how, columns, lines)
 		})
+	cmd.Example = `  tributary statement show 01938a4e-… --company c_… --csv`
 	how.register(cmd)
 	needs(cmd)
 	return cmd
@@ -198,6 +200,7 @@ change. Sent again, the same makes no second statement.`
 
 func newStatementPay() *cobra.Command {
 	var paidAt, reference string
+	var asJSON bool
 	cmd := companyCommand("pay STATEMENT_ID", "Record that a statement was paid", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			at, err := time.Parse(time.RFC3339, paidAt)
@@ -223,35 +226,36 @@ func newStatementPay() *cobra.Command {
 			case err != nil:
 				return err
 			}
+			if asJSON {
+				if s, err = findStatement(ctx, db, company, s.StatementID); err != nil {
+					return err
+				}
+				return writeJSON(cmd.OutOrStdout(), objects(statementColumns, []commerce.Statement{s})[0])
+			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s of %s is paid: %s\n", printable(s.Influencer), s.EndDate, sumWords(sumOf(s.TotalMinor, s.Currency)))
 			return nil
 		})
 	cmd.Example = `  tributary statement pay 01938a4e-… --company c_… --paid-at 2026-11-05T12:00:00Z --reference "PIX 8127"`
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write the statement as JSON, for programs")
 	cmd.Flags().StringVar(&paidAt, "paid-at", "", "when it was paid, such as 2026-11-05T12:00:00Z")
 	cmd.Flags().StringVar(&reference, "reference", "", "what names the transfer, up to 200 characters; the influencer sees it")
 	needs(cmd, "paid-at", "reference")
 	return cmd
 }
 
-// Days that a link works.
-const (
-	linkDays     = 30
-	mostLinkDays = 365
-)
-
 func newStatementLink() *cobra.Command {
 	var tokens secretFlag
 	var publicURL string
-	var days int
-	var revoke bool
+	var life int // days
+	var revoke, asJSON bool
 	cmd := companyCommand("link STATEMENT_ID", "Make a link that shows an influencer their own statement without a log-in", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			base, err := url.Parse(publicURL)
 			if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
 				return fmt.Errorf("--public-url %q is not https://host", publicURL)
 			}
-			if days < 1 || days > mostLinkDays {
-				return fmt.Errorf("--days %d: it must be from 1 to %d", days, mostLinkDays)
+			if life < 1 || life > statementlink.MostDays {
+				return fmt.Errorf("--days %d: it must be from 1 to %d", life, statementlink.MostDays)
 			}
 			secret, err := tokens.require()
 			if err != nil {
@@ -269,23 +273,29 @@ func newStatementLink() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			expires := time.Now().AddDate(0, 0, days).Truncate(time.Second)
+			expires := time.Now().AddDate(0, 0, life).Truncate(time.Second)
 			token, err := signer.Token(statementlink.Link{CompanyID: company, StatementID: s.StatementID, InfluencerID: s.InfluencerID, Number: number, Expires: expires})
 			if err != nil {
 				return err
+			}
+			link := base.Scheme + "://" + base.Host + statementlink.Path + token
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), map[string]any{"statement_id": s.StatementID, "influencer": s.Influencer, "link": link, "expires_at": moment(expires), "revoked": revoke})
 			}
 			if revoke {
 				fmt.Fprintln(cmd.ErrOrStderr(), "The links to this statement that were made before do not work any more.")
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "For %s, until %s:\n", printable(s.Influencer), moment(expires))
-			fmt.Fprintln(cmd.OutOrStdout(), base.Scheme+"://"+base.Host+statementlink.Path+token)
+			fmt.Fprintln(cmd.OutOrStdout(), link)
 			return nil
 		})
 	cmd.Long = `Make a link that shows an influencer their own statement and its orders, as a page and
 as CSV, without a log-in. Whoever has the link can open it, until it expires.
 --revoke ends all links to the statement that were made before.`
 	cmd.Flags().StringVar(&publicURL, "public-url", "", "where browsers reach the dashboard, https://host")
-	cmd.Flags().IntVar(&days, "days", linkDays, "for how many days the link works")
+	daysVar(cmd.Flags(), &life, "days", statementlink.Days, "for how many days the link works")
+	cmd.Example = `  tributary statement link 01938a4e-… --company c_… --public-url https://painel.example.com --token-secret-file token-secret --days 90d`
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write the link as JSON, for programs")
 	cmd.Flags().BoolVar(&revoke, "revoke", false, "first end all links to this statement that were made before")
 	tokens.register(cmd.Flags(), "token-secret", "the admin service's token secret, which signs the link")
 	needs(cmd, "public-url")

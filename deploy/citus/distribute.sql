@@ -29,7 +29,7 @@ declare
     'statement', 'statement_payment', 'statement_link',
     -- sums that reports read
     'sale_day', 'credit_day', 'product_day', 'path_day', 'product_month', 'path_month', 'journey_month', 'traffic_month',
-    'shopper_day', 'traffic_day', 'click_day', 'null_day', 'null_count'
+    'shopper_day', 'traffic_day', 'click_day', 'null_day', 'null_count', 'sign_report'
   ];
   -- Of the control plane, on the coordinator alone, and known to Citus. They are written in
   -- the transactions that write distributed tables: so those are committed in two phases,
@@ -41,7 +41,7 @@ declare
   -- Of the control plane, plain tables of the coordinator: nothing is done with them.
   untouched constant text[] := array[
     'store', 'company', 'api_key', 'person', 'membership', 'person_session', 'invitation',
-    'short_code', 'recompute_company', 'goose_db_version'
+    'short_code', 'recompute_company', 'sign_job', 'goose_db_version'
   ];
   name text;
 begin

@@ -37,6 +37,7 @@ func (x *Index) OrdersSharing(first, last time.Time) (from, to time.Time) {
 // keys of the events.
 func (x *Index) ConcernedByEvents(events []facts.Event) []facts.KeySpan {
 	spans := newSpans()
+	var keys []facts.Key
 	for i := range events {
 		e := &events[i]
 		if e.Visitor == "" || !e.Human() {
@@ -47,7 +48,8 @@ func (x *Index) ConcernedByEvents(events []facts.Event) []facts.KeySpan {
 		if e.Arrived() {
 			spans.add(facts.Key{Kind: facts.KeyTouch, Value: e.EventID}, from, to)
 		}
-		for _, k := range e.Keys() {
+		keys = e.AppendKeys(keys[:0])
+		for _, k := range keys {
 			switch k.Kind {
 			case facts.KeyNetwork: // counts by when it was received
 				spans.add(k, facts.HourOf(e.ReceivedAt).Add(-networkAfter), facts.HourOf(e.ReceivedAt).Add(time.Hour+networkBefore))

@@ -41,11 +41,11 @@ const (
 )
 
 // longestWindow returns the longest window of all settings, past ones included.
-func (x *Index) longestWindow() time.Duration { return x.rules.Windows()[0] }
+func (x *Index) longestWindow() time.Duration { return x.windows[0] }
 
 // Windows returns the windows of all settings, past ones included, the longest
 // first.
-func (x *Index) Windows() []time.Duration { return x.rules.Windows() }
+func (x *Index) Windows() []time.Duration { return x.windows }
 
 // Limits returns what is read for a case under these rules.
 func (x *Index) Limits() facts.Limits {

@@ -25,6 +25,7 @@ type Index struct {
 	costs       map[string][]*facts.Cost       // by influencer id
 	calculator  *models.Calculator
 	origins     map[string]bool // see OriginOf
+	windows     []time.Duration // see Windows
 }
 
 // NewIndex makes an index of rules. The rules must not change afterwards.
@@ -33,7 +34,7 @@ func NewIndex(rules *facts.Rules) *Index {
 		rules: rules, byID: map[string]*facts.Influencer{}, byName: map[string][]*facts.Influencer{},
 		campaigns: map[string][]*facts.Campaign{}, campaignIDs: map[string]*facts.Campaign{},
 		links: map[string]*facts.Link{}, coupons: map[string][]*facts.Coupon{}, costs: map[string][]*facts.Cost{},
-		calculator: models.NewCalculator(), origins: originsOf(rules),
+		calculator: models.NewCalculator(), origins: originsOf(rules), windows: rules.Windows(),
 	}
 	for _, host := range rules.Hosts {
 		x.hosts = append(x.hosts, bareHost(host))

@@ -13,6 +13,9 @@ import (
 // "Null journeys").
 
 const (
+	// nullsFirst is how long after a day its null journeys are counted for the first time.
+	// Most who come again or buy have done so by then.
+	nullsFirst = 7 * 24 * time.Hour
 	// nullsWait is how long after a window a day's null journeys are counted for the last
 	// time: events may come lateAfter (facts) later, and their sightings reach orders of a
 	// day before. Days are whole ones of the store's time zone.
@@ -27,8 +30,7 @@ const (
 // NullRounds returns which days' null journeys may be counted now.
 func (x *Index) NullRounds(now time.Time) (r facts.NullRounds) {
 	ended := func(ago time.Duration) string { return dayBefore(x.DayOf(now.Add(-ago))) }
-	r.Last[facts.NullsNextDay] = ended(sightingsAfter)
-	r.Last[facts.NullsNextWeek] = ended(7 * 24 * time.Hour)
+	r.Last[facts.NullsFirst] = ended(nullsFirst)
 	r.Last[facts.NullsFinal] = ended(x.longestWindow() + nullsWait)
 	r.Before = int((x.longestWindow()+nullsMargin)/(24*time.Hour)) + 1
 	r.Again = now.Add(-20 * time.Hour)

@@ -60,7 +60,7 @@ func TestTimelyFactsChangeNoFinalDay(t *testing.T) {
 				if _, marks := x.NullsReadingEvent(now.AddDate(0, 0, -7), now); marks {
 					t.Fatal("a fact of seven days ago marks days")
 				}
-				for round := facts.NullsNextDay; round <= facts.NullsFinal; round++ {
+				for round := facts.NullsFirst; round <= facts.NullsFinal; round++ {
 					if _, to, err := x.daySpan(rounds.Last[round]); err != nil || to.After(now) {
 						t.Fatalf("round %d counts a day that ends at %v, %v", round, to, err)
 					}

@@ -13,11 +13,27 @@ func (x *Index) OriginOf(pageURL string) string {
 	if pageURL == "" {
 		return ""
 	}
+	if origin := originPart(pageURL); x.origins[origin] { // as most are
+		return origin
+	}
 	origin := originOf(pageURL)
 	if x.origins[origin] {
 		return origin
 	}
 	return facts.OtherOrigin
+}
+
+// originPart returns the part of a URL that is its origin where the URL is written as
+// browsers write it.
+func originPart(pageURL string) string {
+	scheme, rest, ok := strings.Cut(pageURL, "://")
+	if !ok {
+		return ""
+	}
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	return pageURL[:len(scheme)+len("://")+len(rest)]
 }
 
 // originOf returns an origin as browsers write it: lower case, without a default port.
@@ -47,5 +63,6 @@ func originsOf(rules *facts.Rules) map[string]bool {
 		origins[originOf("https://"+host)] = true
 	}
 	delete(origins, "")
+	delete(origins, "://") // of "null", which no page has
 	return origins
 }

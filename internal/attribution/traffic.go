@@ -3,6 +3,7 @@ package attribution
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -24,14 +25,15 @@ func (x *Index) Arrival(e *facts.Event) Touch {
 // and how often short links were opened. Events of bots, of frames in other sites' pages
 // and those that are read for nothing are not counted. Both lists are ordered.
 func (x *Index) Traffic(events []facts.Event) ([]facts.Shopper, []facts.Clicks) {
-	shoppers := map[facts.ShopperKey]facts.Stage{}
+	shoppers := map[facts.ShopperKey]facts.Stage{} // with visitors that are not packed yet
+	days := daysOf{in: x.rules.Location}
 	clicks := map[facts.Clicks]int64{} // by day and code
 	for i := range events {
 		e := &events[i]
 		if !e.Human() || e.Frame {
 			continue
 		}
-		day := x.DayOf(e.At)
+		day := days.day(e.At)
 		if e.Event.Event == core.LinkClick {
 			if a := x.arrivalOf(&facts.Settings{}, e); a.Code != "" && x.links[a.Code] != nil {
 				clicks[facts.Clicks{Day: day, Code: a.Code}]++
@@ -41,7 +43,7 @@ func (x *Index) Traffic(events []facts.Event) ([]facts.Shopper, []facts.Clicks) 
 		if e.Visitor == "" {
 			continue
 		}
-		key := facts.ShopperKey{Day: day, Visitor: facts.PackedShopper(e.Visitor)}
+		key := facts.ShopperKey{Day: day, Visitor: e.Visitor}
 		stage, items := e.Stage()
 		shoppers[key] |= stage
 		for _, id := range items {
@@ -60,9 +62,28 @@ func (x *Index) Traffic(events []facts.Event) ([]facts.Shopper, []facts.Clicks) 
 	return listOfShoppers(shoppers), listOfClicks(clicks)
 }
 
+// daysOf writes days as Index.DayOf does. It writes a day once for the events of a day
+// that come after each other.
+type daysOf struct {
+	in    *time.Location
+	year  int
+	month time.Month
+	of    int
+	text  string
+}
+
+func (d *daysOf) day(t time.Time) string {
+	t = t.In(d.in)
+	if year, month, of := t.Date(); d.text == "" || year != d.year || month != d.month || of != d.of {
+		d.year, d.month, d.of, d.text = year, month, of, t.Format(time.DateOnly)
+	}
+	return d.text
+}
+
 func listOfShoppers(stages map[facts.ShopperKey]facts.Stage) []facts.Shopper {
 	list := make([]facts.Shopper, 0, len(stages))
 	for key, stage := range stages {
+		key.Visitor = facts.PackedShopper(key.Visitor)
 		list = append(list, facts.Shopper{ShopperKey: key, Stages: stage})
 	}
 	slices.SortFunc(list, func(a, b facts.Shopper) int { return a.Compare(b.ShopperKey) })

@@ -31,6 +31,7 @@ type APIKey struct {
 	ExpiresAt   time.Time // zero: never
 	RevokedAt   time.Time // zero: not revoked; in the future: rotated, and valid until then
 	LastUsedAt  time.Time // zero: never
+	ArchivedAt  time.Time // of the company; zero: it is not archived
 }
 
 // Has reports whether the key has a scope.

@@ -16,8 +16,19 @@ type Company struct {
 	Environment string // Live | Sandbox
 	Name        string
 	Settings
-	RulesRev  int64
-	CreatedAt time.Time
+	RulesRev   int64
+	CreatedAt  time.Time
+	ArchivedAt time.Time // zero: not archived
+}
+
+// ErrArchived refuses a change of a company that is archived.
+var ErrArchived = fmt.Errorf("%w: the company is archived", ErrConflict)
+
+// Archiving says which companies to archive, or to take back into use.
+type Archiving struct {
+	CompanyIDs []string
+	Back       bool   // they take events and orders again
+	Actor      string // for the audit log
 }
 
 // Store is a merchant's store with its two companies.

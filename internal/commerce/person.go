@@ -20,10 +20,11 @@ type Access struct {
 	StoreID     string
 	Role        string // RoleOwner | RoleAnalyst
 	CompanyID   string
-	Environment string // Live | Sandbox
-	Name        string // the store's, as people know it
-	Timezone    string // IANA
-	Currency    string // ISO 4217
+	Environment string    // Live | Sandbox
+	Name        string    // the store's, as people know it
+	Timezone    string    // IANA
+	Currency    string    // ISO 4217
+	ArchivedAt  time.Time // of the company; zero: it is not archived
 }
 
 // Session is a person's log-in: a family of refresh tokens, of which only the

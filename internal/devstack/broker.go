@@ -19,6 +19,8 @@ import (
 type BrokerConfig struct {
 	Addr string // host:port on loopback; empty or port 0 takes a free port
 	Dir  string // keeps the log, fsynced at each produce; empty: only in memory
+	// ClusterPrefix begins the cluster's id, which is random else. A log that is there keeps its own.
+	ClusterPrefix string
 }
 
 // Broker is an embedded single-node Kafka: franz-go's kfake. It holds its
@@ -50,7 +52,7 @@ func StartBroker(config BrokerConfig) (*Broker, error) {
 			return net.Listen(network, net.JoinHostPort(host, strconv.Itoa(port)))
 		}),
 		// A new log is a new cluster, so that offsets of an earlier one are refused.
-		kfake.ClusterID(rand.Text()),
+		kfake.ClusterID(config.ClusterPrefix + rand.Text()),
 		// The defaults for topics that set nothing else: see Broker.
 		kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1", "log.retention.bytes": "-1"}),
 	}

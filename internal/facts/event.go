@@ -196,10 +196,25 @@ func inOrder(events []Event) []Event {
 	return list
 }
 
+// onlyOnce reports whether no two events have one id. It uses an empty map for that.
+func onlyOnce(events []Event, byID map[string]int) bool {
+	for i := range events {
+		byID[events[i].EventID] = i
+		if len(byID) <= i {
+			return false
+		}
+	}
+	return true
+}
+
 // ChooseCopies returns the copy that counts of each event id, ordered by id, and
-// the other copies.
+// the other copies. Where no id comes twice, the first may be events itself.
 func ChooseCopies(events []Event) (chosen []Event, others []Copy) {
 	byID := make(map[string]int, len(events))
+	if onlyOnce(events, byID) {
+		return inOrder(events), nil
+	}
+	clear(byID)
 	chosen = make([]Event, 0, len(events))
 	for place := range events {
 		e := &events[place]

@@ -76,6 +76,8 @@ type Stream struct {
 	Day  time.Time // midnight UTC, of its last event
 	Top  int64
 	Gaps []byte // packed; nil: none
+
+	Origin, Agent string // from where its events come, as in SourceCount; Agent empty: it is not known
 }
 
 // DeliveryDay is how much is remembered of a day.

@@ -8,8 +8,7 @@ type NullRound int16
 // The rounds. Each counts the day anew, from facts alone.
 const (
 	NullsUncounted NullRound = iota
-	NullsNextDay             // visitors who had not bought or come again by the next day
-	NullsNextWeek            // … by a week later
+	NullsFirst               // visitors who had not bought or come again a week later
 	NullsFinal               // … in a whole window after their last touch
 )
 

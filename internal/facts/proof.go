@@ -34,9 +34,8 @@ func (e *Event) keyedVisitor() string {
 	return ""
 }
 
-// claimed returns the keys of the event that anybody could have sent.
-func (e *Event) claimed() []Key {
-	keys := make([]Key, 0, 5)
+// appendClaimed appends the keys of the event that anybody could have sent.
+func (e *Event) appendClaimed(keys []Key) []Key {
 	for _, k := range []Key{{KeyCustomer, e.Identity.CustomerKey}, {KeyEmail, e.Identity.EmailKey}, {KeyPhone, e.Identity.PhoneKey}, {KeyCartNo, e.Identity.CartNoKey}} {
 		if k.Value != "" {
 			keys = append(keys, k)
@@ -51,11 +50,13 @@ func (e *Event) claimed() []Key {
 // Keys returns the keys that the event's visitor was seen with: its own id among
 // them, as a visitor or a user. It returns none for an event of a bot, and for one
 // without a visitor.
-func (e *Event) Keys() []Key {
+func (e *Event) Keys() []Key { return e.AppendKeys(nil) }
+
+// AppendKeys appends what Keys returns.
+func (e *Event) AppendKeys(keys []Key) []Key {
 	if e.Visitor == "" || !e.Human() {
-		return nil
+		return keys
 	}
-	keys := make([]Key, 0, 8)
 	if e.Identity.CartKey != "" {
 		keys = append(keys, Key{KeyCart, e.Identity.CartKey})
 	}
@@ -65,9 +66,9 @@ func (e *Event) Keys() []Key {
 	if own := VisitorKey(e.Visitor); own.Kind == KeyVisitor {
 		keys = append(keys, own)
 	}
-	claimed := e.claimed()
-	keys = append(keys, claimed...)
-	for _, k := range claimed {
+	begin := len(keys)
+	keys = e.appendClaimed(keys)
+	for _, k := range keys[begin:] {
 		keys = append(keys, heldBy(k, e.Network(), e.ByAPIKey() && e.Identity.Verified)...)
 	}
 	return keys
@@ -79,7 +80,7 @@ func (e *Event) Verified() []Key {
 	if !e.ByAPIKey() || !e.Identity.Verified || e.Visitor == "" || !e.Human() {
 		return nil
 	}
-	return e.claimed()
+	return e.appendClaimed(nil)
 }
 
 // OrderJoin is a key that joins an order to visitors.

@@ -62,9 +62,11 @@ func Sightings(events []Event) []Sighting {
 		day     time.Time
 	}
 	rows := map[id]*Sighting{}
+	var keys []Key
 	for i := range events {
 		e := &events[i]
-		for _, k := range e.Keys() {
+		keys = e.AppendKeys(keys[:0])
+		for _, k := range keys {
 			at, day := e.At, DayOf(e.At)
 			if k.Kind == KeyNetwork {
 				at, day = e.ReceivedAt, HourOf(e.ReceivedAt)

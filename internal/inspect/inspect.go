@@ -59,6 +59,10 @@ type Event struct {
 
 	Touch  Touch
 	Effect Effect
+
+	// Erasure has a digest for each key by which the event may be an erased person's
+	// (facts.ErasedDigest). It is not shown.
+	Erasure [][]byte `json:"-"`
 }
 
 // Touch says how an event's visitor came, and whose touch that is.
@@ -94,6 +98,9 @@ func Record(value []byte, x *attribution.Index) Event {
 		if !slices.Contains(out.Keys, k.Kind) {
 			out.Keys = append(out.Keys, k.Kind)
 		}
+	}
+	for _, k := range e.ErasureKeys() {
+		out.Erasure = append(out.Erasure, facts.ErasedDigest(e.CompanyID, k))
 	}
 	t := x.Arrival(&e)
 	out.Touch = Touch{Kind: t.Kind, Source: t.Source, Medium: t.Medium, Campaign: t.Campaign, Channel: t.Channel, InfluencerID: t.InfluencerID, Influencer: t.InfluencerName}

@@ -25,6 +25,7 @@ var controlPlane = map[string]string{
 	"outbox":            "is one queue, in the order of commits",
 	"short_code":        "is unique over all companies",
 	"recompute_company": "is the small local queue of companies that have orders to compute again",
+	"sign_job":          "is the small local queue of companies whose reports of signs were asked for",
 	"consumer_offset":   "belongs to partitions, not to companies",
 	"goose_db_version":  "is the migrations' own",
 }

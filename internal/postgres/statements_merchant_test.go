@@ -56,6 +56,10 @@ func companyStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
 	must(db.AddOrigins(ctx, store.Live.CompanyID, []string{"https://loja.example.com"}, nil, "test"))
 	_, _, err = db.ChangeSettings(ctx, commerce.SettingsChange{CompanyID: store.Live.CompanyID, Actor: "test", Change: func(s *commerce.Settings) { s.Country, s.HoldDays = "AR", 7 }})
 	must(err)
+	for _, back := range []bool{false, true} {
+		_, _, err = db.Archive(ctx, commerce.Archiving{CompanyIDs: []string{store.Live.CompanyID}, Back: back, Actor: "test"})
+		must(err)
+	}
 }
 
 func keyStatements(t *testing.T, db *merchant.Store, company string) {

@@ -38,6 +38,8 @@ func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	must(err)
 	_, err = db.StoredEvents(ctx, company, []string{"01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2"})
 	must(err)
+	_, err = db.ErasedUntil(ctx, company, [][]byte{{1}})
+	must(err)
 	_, err = db.Signals(ctx, company)
 	must(err)
 	_, err = db.HasOrders(ctx, company)
@@ -48,7 +50,8 @@ func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	must(err)
 	_, err = db.Order(ctx, company, "1")
 	must(err)
-	for _, f := range []commerce.OrderFilter{{}, {Coupon: "ANA10"}, {InfluencerID: "019cd7a4-2e00-7000-8000-000000000002"}, {UpdatedSince: time.Now()}} {
+	pending := commerce.OrderPending
+	for _, f := range []commerce.OrderFilter{{}, {Status: &pending}, {Coupon: "ANA10"}, {InfluencerID: "019cd7a4-2e00-7000-8000-000000000002"}, {UpdatedSince: time.Now()}} {
 		f.Limit = 1
 		_, err = db.Orders(ctx, company, f)
 		must(err)
@@ -58,6 +61,8 @@ func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	for _, spec := range reports.Specs() {
 		for _, model := range append([]string{""}, spec.Models...) {
 			_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: day, End: day, Model: model})
+			must(err)
+			_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: "2026-09-01", End: "2026-10-31", By: reports.ByTotal, Model: model})
 			must(err)
 			_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: "2026-09-15", End: "2026-11-30", By: reports.ByMonth, Model: model})
 			must(err)
@@ -103,8 +108,20 @@ func signStatements(t *testing.T, fix *reporttest.Fixture, day string) {
 	fix.Came(wire.Event{CompanyID: company, EventID: eventID, Event: "PAGE_VIEW", Timestamp: created, ReceivedAt: created, VisitorID: "v"})
 	fix.Put(reporttest.Order{CompanyID: company, ID: "2", CreatedAt: created, TotalMinor: 100, InfluencerID: ana, Evidence: commerce.EvidenceLink,
 		Explanation: facts.Explanation{Touches: []facts.ExplainedTouch{{ID: eventID, InfluencerID: ana, MatchedBy: string(facts.KeyEmail)}}}})
-	report, err := fix.DB.Signs(t.Context(), company, day, day)
-	if err != nil || report.Orders == 0 {
-		t.Fatalf("%+v, %v", report, err)
+	checkout := facts.FirstID(created)
+	checkout[6], checkout[8] = 0x70, 0x80
+	fix.Came(wire.Event{CompanyID: company, EventID: checkout.String(), Event: "CHECKOUT_COMPLETED", Timestamp: created, ReceivedAt: created, VisitorID: "v"})
+	for range 2 { // made, and kept
+		report, err := fix.DB.Signs(t.Context(), company, day, day)
+		if err != nil || report.Orders == 0 {
+			t.Fatalf("%+v, %v", report, err)
+		}
+	}
+	if err := fix.DB.RenewSigns(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	fix.SignsDue(company)
+	if err := fix.DB.RenewSigns(t.Context(), 1); err != nil {
+		t.Fatal(err)
 	}
 }

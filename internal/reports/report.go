@@ -3,7 +3,6 @@ package reports
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -38,6 +37,7 @@ type Builder struct {
 	spec  *Spec
 	rows  map[string]*Row
 	nulls *NullJourneys
+	key   []byte // of the row that was added to last
 }
 
 // NewBuilder begins a report. Nothing may be open in the query.
@@ -49,14 +49,18 @@ func NewBuilder(q Query) *Builder {
 // Query.PeriodOf. It keeps texts. It returns ErrTooManyRows where the report would have
 // too many rows.
 func (b *Builder) Add(period string, texts []string, columns []int, sums []decimal.Decimal) error {
-	key := period + "\x00" + strings.Join(texts, "\x00")
-	row := b.rows[key]
+	key := append(b.key[:0], period...)
+	for _, text := range texts {
+		key = append(append(key, 0), text...)
+	}
+	b.key = key
+	row := b.rows[string(key)]
 	if row == nil {
 		if len(b.rows) == MaxRows {
 			return ErrTooManyRows
 		}
 		row = &Row{Period: period, Texts: texts, Sums: make([]decimal.Decimal, len(b.spec.Metrics))}
-		b.rows[key] = row
+		b.rows[string(key)] = row
 	}
 	for i, column := range columns {
 		row.Sums[column] = plus(row.Sums[column], sums[i])
@@ -114,17 +118,62 @@ func (b *Builder) Report(asOf time.Time) *Report {
 	if b.spec.SortBy != "" {
 		by = b.spec.Column(b.spec.SortBy)
 	}
-	slices.SortFunc(r.Rows, func(x, y Row) int {
-		order := cmp.Compare(x.Period, y.Period)
-		if order == 0 && by >= 0 {
-			order = y.Sums[by].Cmp(x.Sums[by])
+	r.sort(by)
+	return r
+}
+
+// sort orders the rows: by period, then the greatest of a metric first, then by their texts.
+// by is -1 where the texts alone order them.
+func (r *Report) sort(by int) {
+	type place struct {
+		row   *Row
+		sum   int64 // of the metric, in millionths
+		exact bool  // it is that
+	}
+	places := make([]place, len(r.Rows))
+	for i := range r.Rows {
+		places[i] = place{row: &r.Rows[i], exact: true}
+		if by >= 0 {
+			places[i].sum, places[i].exact = millionths(r.Rows[i].Sums[by])
+		}
+	}
+	slices.SortFunc(places, func(x, y place) int {
+		order := cmp.Compare(x.row.Period, y.row.Period)
+		switch {
+		case order != 0 || by < 0:
+		case x.exact && y.exact:
+			order = cmp.Compare(y.sum, x.sum)
+		default:
+			order = y.row.Sums[by].Cmp(x.row.Sums[by])
 		}
 		if order == 0 {
-			order = slices.Compare(x.Texts, y.Texts)
+			order = slices.Compare(x.row.Texts, y.row.Texts)
 		}
 		return order
 	})
-	return r
+	rows := make([]Row, len(places))
+	for i, p := range places {
+		rows[i] = *p.row
+	}
+	r.Rows = rows
+}
+
+// millionths returns a number times a million; ok is false where that is not whole, or too
+// great. To compare two such is some ten times as fast.
+func millionths(d decimal.Decimal) (n int64, ok bool) {
+	const digits, most = 6, 1 << 62
+	coefficient := d.Coefficient()
+	if !coefficient.IsInt64() || d.Exponent() < -digits {
+		return 0, false
+	}
+	n = coefficient.Int64()
+	for range d.Exponent() + digits {
+		if n > most/10 || n < -most/10 {
+			return 0, false
+		}
+		n *= 10
+	}
+	return n, true
 }
 
 // Value returns what a metric of a row is: money in minor units, quotients with six

@@ -15,7 +15,7 @@ func (r *Report) CSV() []byte {
 	for _, s := range r.Signs {
 		line := []string{
 			string(s.Kind), reports.CSVText(r.Names[s.Influencer]), s.Influencer, reports.CSVText(s.Code), s.Since,
-			strconv.Itoa(s.Observed.Count), strconv.Itoa(s.Observed.Of), strconv.Itoa(s.Usual.Count), strconv.Itoa(s.Usual.Of), strconv.Itoa(len(s.Orders)),
+			strconv.Itoa(s.Observed.Count), strconv.Itoa(s.Observed.Of), strconv.Itoa(s.Usual.Count), strconv.Itoa(s.Usual.Of), strconv.Itoa(s.Total),
 		}
 		list := s.Costs
 		if len(list) == 0 {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Find returns the signs that the sales of one period show, by kind,
-// influencer and code. It orders sales by time.
-func Find(sales []Sale) []Sign {
+// Find returns the signs that the sales and the completed checkouts of one period show, by
+// kind, influencer and code. It orders sales by time.
+func Find(sales []Sale, checkouts []Checkout) []Sign {
 	slices.SortFunc(sales, func(a, b Sale) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.OrderID, b.OrderID))
 	})
@@ -19,5 +19,6 @@ func Find(sales []Sale) []Sign {
 		shared(sales, buyers, SharedPlace, func(s *Sale) string { return s.Place }),
 		shared(sales, buyers, SharedNetwork, func(s *Sale) string { return s.Network }),
 		visitSigns(sales), // after the order, no page views, one network
+		noOrders(checkouts),
 	)
 }

@@ -1,6 +1,7 @@
 package signs
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,12 +9,17 @@ import (
 	"time"
 )
 
-// shop makes sales for tests: one after the other, an hour apart.
-type shop struct{ sales []Sale }
+// shop makes sales for tests: one after the other, an hour apart, or what every says.
+type shop struct {
+	sales []Sale
+	every time.Duration
+	clock time.Duration
+}
 
 func (s *shop) sell(n int, change func(i int, sale *Sale)) {
 	for i := range n {
-		at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(len(s.sales)) * time.Hour)
+		at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC).Add(s.clock)
+		s.clock += cmp.Or(s.every, time.Hour)
 		sale := Sale{
 			OrderID: fmt.Sprintf("o%04d", len(s.sales)), At: at, Day: at.Format(time.DateOnly), Currency: "BRL", Total: 10_000, Commission: 1_000,
 			Buyers: []string{fmt.Sprint("b", len(s.sales))},
@@ -44,10 +50,10 @@ func holds(t *testing.T, got []Sign, want ...string) {
 }
 
 func TestNothingIsASignOfNothing(t *testing.T) {
-	holds(t, Find(nil))
+	holds(t, Find(nil, nil))
 	var s shop
 	s.sell(300, func(int, *Sale) {})
-	holds(t, Find(s.sales))
+	holds(t, Find(s.sales, nil))
 }
 
 // byCode is a sale by Ana's code, with or without a touch of hers.
@@ -61,17 +67,18 @@ func byCode(touched bool) func(int, *Sale) {
 }
 
 func TestACouponThatSpreadsSaysSinceWhenWhereAndWhatItCost(t *testing.T) {
-	var s shop
+	s := shop{every: 2 * time.Hour}
 	for range 20 { // days: 2 of 12 without a touch
 		s.sell(10, byCode(true))
 		s.sell(2, byCode(false))
 	}
-	began := s.sales[len(s.sales)-1].At.Add(time.Hour)
+	s.every = time.Hour
+	began := s.sales[len(s.sales)-1].At.Add(2 * time.Hour)
 	for range 15 { // … then 14 of 24
 		s.sell(10, byCode(true))
 		s.sell(14, byCode(false))
 	}
-	got := Find(s.sales)
+	got := Find(s.sales, nil)
 	// 60 of 360 would have had no touch as well: 150 of the 210 are the leak.
 	holds(t, got, "coupon_spread ana ANA10 210/360 usual 40/240 since "+began.Format(time.DateOnly)+": 210 orders [{BRL 150000 1500000}]")
 	if len(got) == 1 && !slices.Equal(got[0].Sources, []Source{{"Referral: coupons.example.com", 210}}) {
@@ -88,7 +95,7 @@ func TestACouponThatSpreadsSaysSinceWhenWhereAndWhatItCost(t *testing.T) {
 			s.sales = append(s.sales, sale)
 		}
 	}
-	holds(t, Find(s.sales))
+	holds(t, Find(s.sales, nil))
 }
 
 func TestACouponOfFewOrdersOrFewDaysIsNoSign(t *testing.T) {
@@ -97,7 +104,7 @@ func TestACouponOfFewOrdersOrFewDaysIsNoSign(t *testing.T) {
 		s.sell(5, byCode(true))
 		s.sell(19, byCode(false)) // so few before
 	}
-	holds(t, Find(s.sales))
+	holds(t, Find(s.sales, nil))
 
 	s = shop{}
 	for range 20 {
@@ -107,7 +114,7 @@ func TestACouponOfFewOrdersOrFewDaysIsNoSign(t *testing.T) {
 	for range 20 {
 		s.sell(12, byCode(true))
 	}
-	holds(t, Find(s.sales))
+	holds(t, Find(s.sales, nil))
 
 	s = shop{}
 	for range 20 {
@@ -119,7 +126,7 @@ func TestACouponOfFewOrdersOrFewDaysIsNoSign(t *testing.T) {
 		s.sell(4, byCode(false))
 		s.sell(16, func(int, *Sale) {})
 	}
-	holds(t, Find(s.sales))
+	holds(t, Find(s.sales, nil))
 }
 
 func TestTouchesOfOneSortStandOut(t *testing.T) {
@@ -135,7 +142,7 @@ func TestTouchesOfOneSortStandOut(t *testing.T) {
 				sale.Influencer, sale.Touches = touch.Influencer, []Touch{touch}
 			})
 		}
-		holds(t, Find(s.sales))
+		holds(t, Find(s.sales, nil))
 		day := s.sales[len(s.sales)-1].At.Add(time.Hour).Format(time.DateOnly)
 		s.sell(12, func(n int, sale *Sale) {
 			touch := Touch{Influencer: "bad", Proven: true}
@@ -147,7 +154,7 @@ func TestTouchesOfOneSortStandOut(t *testing.T) {
 				sale.Influencer = "bad"
 			}
 		})
-		holds(t, Find(s.sales), fmt.Sprintf("%s bad 8/12 usual 10/412 since %s: 8 orders [{BRL 6000 60000}]", kind, day))
+		holds(t, Find(s.sales, nil), fmt.Sprintf("%s bad 8/12 usual 10/412 since %s: 8 orders [{BRL 6000 60000}]", kind, day))
 	}
 	f(AfterCheckout, func(t *Touch) { t.AfterCheckout = true })
 	f(Unproven, func(t *Touch) { t.Proven = false })
@@ -163,7 +170,7 @@ func TestOneBuyerOfManyOrdersIsASign(t *testing.T) {
 			}
 		})
 	}
-	holds(t, Find(s.sales))
+	holds(t, Find(s.sales, nil))
 	day := s.sales[len(s.sales)-1].At.Add(time.Hour).Format(time.DateOnly)
 	s.sell(20, func(n int, sale *Sale) { // 10 orders by e-mail, phone, or both
 		sale.Influencer = "self"
@@ -176,7 +183,7 @@ func TestOneBuyerOfManyOrdersIsASign(t *testing.T) {
 			sale.Buyers = []string{"phone"}
 		}
 	})
-	holds(t, Find(s.sales), "same_buyer self 10/20 usual 30/400 since "+day+": 10 orders [{BRL 10000 100000}]")
+	holds(t, Find(s.sales, nil), "same_buyer self 10/20 usual 30/400 since "+day+": 10 orders [{BRL 10000 100000}]")
 }
 
 func TestManyBuyersOfOnePlaceByOneCodeAreASign(t *testing.T) {
@@ -198,32 +205,88 @@ func TestManyBuyersOfOnePlaceByOneCodeAreASign(t *testing.T) {
 				code(sale)
 			}
 		})
-		holds(t, Find(s.sales))
+		holds(t, Find(s.sales, nil))
 		day := s.sales[len(s.sales)-1].At.Add(time.Hour).Format(time.DateOnly)
 		s.sell(12, func(n int, sale *Sale) {
 			if set(sale, "farm"); n < 10 {
 				code(sale)
 			}
 		})
-		holds(t, Find(s.sales), fmt.Sprintf("%s ana ANA10 10/12 usual 59/464 since %s: 10 orders [{BRL 10000 100000}]", kind, day))
+		holds(t, Find(s.sales, nil), fmt.Sprintf("%s ana ANA10 10/12 usual 59/464 since %s: 10 orders [{BRL 10000 100000}]", kind, day))
 	}
 	f(SharedPlace, func(sale *Sale, place string) { sale.Place = place })
 	f(SharedNetwork, func(sale *Sale, place string) { sale.Network = place })
 }
 
 func TestFindIsTheSameInAnyOrder(t *testing.T) {
-	var s shop
+	s := shop{every: 2 * time.Hour}
 	for range 20 {
 		s.sell(10, byCode(true))
 		s.sell(2, byCode(false))
 	}
+	s.every = time.Hour
 	for range 15 {
 		s.sell(10, byCode(true))
 		s.sell(14, byCode(false))
 	}
-	want := text(Find(slices.Clone(s.sales)))
+	want := text(Find(slices.Clone(s.sales), nil))
 	slices.Reverse(s.sales)
-	if got := text(Find(s.sales)); got != want || got == "" {
+	if got := text(Find(s.sales, nil)); got != want || got == "" {
 		t.Errorf("%s\nand in another order\n%s", want, got)
 	}
+}
+
+// What only looks like a coupon that spreads: buyers who typed the code instead of opening the link, and a
+// podcast of a week.
+func TestAnHonestRiseIsNoSpread(t *testing.T) {
+	typed := shop{every: 2 * time.Hour}
+	for range 20 { // as many orders a day as before
+		typed.sell(10, byCode(true))
+		typed.sell(2, byCode(false))
+	}
+	for range 30 {
+		typed.sell(4, byCode(true))
+		typed.sell(8, byCode(false))
+	}
+	holds(t, Find(typed.sales, nil))
+	podcast := shop{every: 2 * time.Hour}
+	usual := func(days int) {
+		for range days {
+			podcast.sell(10, byCode(true))
+			podcast.sell(2, byCode(false))
+		}
+	}
+	usual(20)
+	podcast.every = 20 * time.Minute
+	for range 8 {
+		podcast.sell(10, byCode(true))
+		podcast.sell(62, byCode(false))
+	}
+	podcast.every = 2 * time.Hour
+	usual(10)
+	holds(t, Find(podcast.sales, nil))
+}
+
+// Checkouts that become no orders are a sign where they are many of one influencer's visitors, or
+// of one network.
+func TestCheckoutsWithoutOrdersAreASign(t *testing.T) {
+	var list []Checkout
+	come := func(n, ordered int, influencer, network string) {
+		for i := range n {
+			c := Checkout{Day: fmt.Sprintf("2026-03-%02d", 1+i%28), Ordered: i < ordered, Network: network}
+			if network == "" {
+				c.Network = fmt.Sprint("n", len(list))
+			}
+			if influencer != "" {
+				c.Influencers = []string{influencer}
+			}
+			list = append(list, c)
+		}
+	}
+	come(400, 388, "ana", "")
+	come(400, 380, "", "")
+	come(40, 10, "beto", "")
+	come(30, 0, "", "farm")
+	come(9, 0, "caio", "") // a few
+	holds(t, Find(nil, list), "no_order beto 30/40 usual 21/409", "no_order_network 30/30 usual 71/849")
 }

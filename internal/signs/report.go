@@ -1,6 +1,7 @@
 package signs
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -77,7 +78,7 @@ func (r *Report) shown() shownReport {
 	for _, s := range r.Signs {
 		sign := shownSign{
 			Kind: s.Kind, Text: s.Text(r.Names[s.Influencer]), Influencer: r.Names[s.Influencer], InfluencerID: s.Influencer, Since: s.Since,
-			Observed: s.Observed, Usual: s.Usual, Orders: len(s.Orders), NewestOrders: []string{}, Sources: []shownSource{}, Costs: []shownCost{},
+			Observed: s.Observed, Usual: s.Usual, Orders: s.Total, NewestOrders: []string{}, Sources: []shownSource{}, Costs: []shownCost{},
 		}
 		if s.Code != "" {
 			sign.Code = &s.Code
@@ -96,7 +97,11 @@ func (r *Report) shown() shownReport {
 	return out
 }
 
-// Limit keeps as many signs as a report shows.
+// Limit keeps as many signs and orders as a report shows.
 func (r *Report) Limit() {
 	r.Signs = r.Signs[:min(len(r.Signs), mostSigns)]
+	for i := range r.Signs {
+		s := &r.Signs[i]
+		s.Orders = slices.Clone(s.Orders[max(0, len(s.Orders)-mostOrders):])
+	}
 }

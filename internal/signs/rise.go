@@ -104,6 +104,7 @@ func sign(kind Kind, influencer string, observed, usual Rate, sales []*Sale) Sig
 		}
 		s.Orders = append(s.Orders, sale.OrderID)
 	}
+	s.Total = len(s.Orders)
 	s.Costs = costs(sales)
 	return s
 }

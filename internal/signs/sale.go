@@ -61,6 +61,9 @@ const (
 	AfterOrder    Kind = "after_order"    // visits by the influencer are received when the order is made
 	NoPageViews   Kind = "no_page_views"  // visitors tell the buyer's identity, but look at no page
 	OneNetwork    Kind = "one_network"    // many visits by the influencer come from one network
+
+	NoOrder        Kind = "no_order"         // visitors by the influencer complete checkouts that become no orders
+	NoOrderNetwork Kind = "no_order_network" // such checkouts come from one network; no influencer is concerned
 )
 
 // Rate is a part of a whole.
@@ -72,12 +75,13 @@ type Rate struct {
 // Sign is one finding.
 type Sign struct {
 	Kind       Kind
-	Influencer string // id
-	Code       string // of the kinds about a coupon
-	Since      string // day of the first order that it concerns, or on which a spread began, YYYY-MM-DD
-	Observed   Rate   // what was seen
-	Usual      Rate   // how often it is seen otherwise; docs/signs.md says where for each kind
-	Orders     []string
+	Influencer string   // id; "" of NoOrderNetwork
+	Code       string   // of the kinds about a coupon
+	Since      string   // day of the first order that it concerns, or on which a spread began, YYYY-MM-DD
+	Observed   Rate     // what was seen
+	Usual      Rate     // how often it is seen otherwise; docs/signs.md says where for each kind
+	Orders     []string // ids, by time; a report that is shown has the newest ones
+	Total      int      // how many orders it is about
 	Sources    []Source // CouponSpread: where the buyers who never came by the influencer came from, the most frequent first
 	Costs      []Cost
 }

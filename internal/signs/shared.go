@@ -2,12 +2,12 @@ package signs
 
 // The bounds of SharedPlace and SharedNetwork.
 const (
-	sharedBuyers = 5  // with one code at one place, at least: more than a household
+	sharedBuyers = 8  // with one code at one place, at least: more than a household, or colleagues who tell each other
 	sharedPoints = 40 // of a hundred: above the code's part elsewhere by that much at least
 )
 
 // shared finds codes that many buyers of one postal code or network use, though
-// few buyers elsewhere do. A household is too small for it; in an office, a town or
+// few buyers elsewhere do. A household is too small for it; in a town or
 // a mobile network, most buyers use no code or others.
 func shared(sales []Sale, buyers []string, kind Kind, placeOf func(*Sale) string) []Sign {
 	everyone := map[string]bool{}

@@ -10,7 +10,7 @@ import (
 const (
 	spreadOrders = 30  // before and after, at least: a share of fewer says little
 	spreadDays   = 7   // with orders, since it began: what goes on for days is no single post
-	spreadPoints = 15  // of a hundred: how much the share of untouched orders rises at least
+	spreadPoints = 10  // of a hundred: how much the share of untouched orders rises at least
 	spreadPeak   = 3   // days with the most orders that are left out: a viral post lasts as long
 	spreadGrowth = 150 // of a hundred: how much more untouched orders there are a day at least
 )
@@ -49,7 +49,8 @@ func spread(sales []Sale) []Sign {
 			continue
 		}
 		// A season, or a change of the shop, concerns all codes.
-		if trend := trend(codes, key, c.days[began].number); trend > 0 && !above(after, before, spreadPoints+trend) {
+		share, growth := trend(codes, key, c.days[began].number)
+		if share > 0 && !above(after, before, spreadPoints+share) || !c.more(began, before, growth) {
 			continue
 		}
 		found = append(found, c.sign(began, before, after))
@@ -100,10 +101,31 @@ func (c *codeDays) began() (day int, before, after Rate, rises bool) {
 	for _, d := range c.busiest(day) {
 		usual = usual.minus(d.rate)
 	}
-	if usual.Of < spreadOrders || !above(usual, before, spreadPoints) || !c.more(day, before, usual) {
+	if usual.Of < spreadOrders || !above(usual, before, spreadPoints) || !c.stays(day, before) {
 		return 0, before, after, false
 	}
 	return day, before, after, true
+}
+
+// stays reports whether the share is higher in both halves of the days since: what a podcast
+// or a newsletter brings is over after some days.
+func (c *codeDays) stays(from int, before Rate) bool {
+	halves := [2]Rate{}
+	begin, end := c.days[from].number, c.days[len(c.days)-1].number+1
+	for _, d := range c.days[from:] {
+		half := 0
+		if 2*d.number >= begin+end {
+			half = 1
+		}
+		halves[half] = halves[half].plus(d.rate)
+	}
+	for _, h := range halves {
+		// h.Count/h.Of - before.Count/before.Of in hundredths
+		if difference := int64(h.Count)*int64(before.Of) - int64(before.Count)*int64(h.Of); h.Of == 0 || difference*100 < spreadPoints*int64(h.Of)*int64(before.Of) {
+			return false
+		}
+	}
+	return true
 }
 
 // busiest returns the days with the most orders from a day on.
@@ -115,18 +137,33 @@ func (c *codeDays) busiest(from int) []dayOf {
 	return days[:min(spreadPeak, len(days))]
 }
 
-// more reports whether the untouched orders of a day have become more, by
-// spreadGrowth hundredths, days without orders counted.
-func (c *codeDays) more(from int, before, after Rate) bool {
-	daysBefore := c.days[from].number - c.days[0].number
-	daysAfter := c.days[len(c.days)-1].number + 1 - c.days[from].number - spreadPeak
-	return after.Count*100*daysBefore >= spreadGrowth*before.Count*daysAfter
+// more reports whether the untouched orders of a day have become more, by spreadGrowth
+// hundredths, days without orders counted. growth is by how many hundredths the orders of a day of
+// other codes are those of before. As many as the touched ones have become fewer do not count:
+// those buyers type the code now, where they opened a link before.
+func (c *codeDays) more(from int, before Rate, growth int64) bool {
+	after := Rate{}
+	busiest := c.busiest(from)
+	for _, d := range c.days[from:] {
+		after = after.plus(d.rate)
+	}
+	for _, d := range busiest {
+		after = after.minus(d.rate)
+	}
+	daysBefore := int64(c.days[from].number - c.days[0].number)
+	daysAfter := int64(c.days[len(c.days)-1].number + 1 - c.days[from].number - len(busiest))
+	// All in hundredths of orders of the days before by the days after.
+	expected := func(orders int) int64 { return int64(orders) * daysAfter * growth }
+	seen := func(orders int) int64 { return int64(orders) * daysBefore * 100 }
+	fewer := max(0, expected(before.Of-before.Count)-seen(after.Of-after.Count))
+	return (seen(after.Count)-fewer)*100 >= spreadGrowth*expected(before.Count)
 }
 
-// trend returns by how many points the share rose on a day for the code in the
-// middle of all others.
-func trend(codes map[string]*codeDays, but string, day int) int {
-	var rises []int
+// trend returns by how many points the share rose on a day for the code in the middle of
+// all others, and how many of a hundred orders of before the one in the middle had on a day then.
+func trend(codes map[string]*codeDays, but string, day int) (share int, growth int64) {
+	var shares []int
+	var sizes []int64
 	for key, c := range codes {
 		var before, after Rate
 		for _, d := range c.days {
@@ -137,14 +174,17 @@ func trend(codes map[string]*codeDays, but string, day int) int {
 			}
 		}
 		if key != but && before.Of >= spreadOrders && after.Of >= spreadOrders {
-			rises = append(rises, after.Count*100/after.Of-before.Count*100/before.Of)
+			shares = append(shares, after.Count*100/after.Of-before.Count*100/before.Of)
+			daysBefore, daysAfter := int64(day-c.days[0].number), int64(c.days[len(c.days)-1].number+1-day)
+			sizes = append(sizes, int64(after.Of)*daysBefore*100/(int64(before.Of)*daysAfter))
 		}
 	}
-	if len(rises) == 0 {
-		return 0
+	if len(shares) == 0 {
+		return 0, 100
 	}
-	slices.Sort(rises)
-	return rises[len(rises)/2]
+	slices.Sort(shares)
+	slices.Sort(sizes)
+	return shares[len(shares)/2], sizes[len(sizes)/2]
 }
 
 func (c *codeDays) sign(began int, before, after Rate) Sign {

@@ -23,7 +23,11 @@ func (s *Sign) Text(name string) string {
 	case NoPageViews:
 		return fmt.Sprintf("In %d of %d orders the visitor by %s gave the buyer's identity, but looked at no page; with other influencers in %d of %d.", seen.Count, seen.Of, name, usual.Count, usual.Of)
 	case OneNetwork:
-		return fmt.Sprintf("In %d of %d orders the visit by %s came from one network; with other influencers the network with the most had %d of %d.", seen.Count, seen.Of, name, usual.Count, usual.Of)
+		return fmt.Sprintf("In %d of %d orders the visit by %s came from networks of its own; of the visits by other influencers %d of %d came from these.", seen.Count, seen.Of, name, usual.Count, usual.Of)
+	case NoOrder:
+		return fmt.Sprintf("Of %[2]d checkouts that visitors by %[3]s completed, %[1]d became no order; with other influencers %[4]d of %[5]d.", seen.Count, seen.Of, name, usual.Count, usual.Of)
+	case NoOrderNetwork:
+		return fmt.Sprintf("Of %[2]d checkouts that were completed in one network, %[1]d became no order; in other networks %[3]d of %[4]d.", seen.Count, seen.Of, usual.Count, usual.Of)
 	}
 	return string(s.Kind)
 }

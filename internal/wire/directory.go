@@ -29,6 +29,8 @@ type Company struct {
 	KeyCheck    string   `json:"keyCheck"` // identity.Hasher.Check: an edge with another secret refuses
 
 	ConsentPolicy ConsentPolicy `json:"consentPolicy"`
+
+	ArchivedAt *time.Time `json:"archivedAt,omitempty"` // since when it takes no events; nil: it takes them
 }
 
 // ConsentPolicy says what a company makes of its visitors' consent.

@@ -1,5 +1,5 @@
 // The entry of @tributary-io/sdk/server: for Node, Deno, Bun, workers, and sandboxes
-// without a page (Shopify's web pixels). It uses no global but timers, crypto and, unless a
+// without a page (Shopify's web pixels). It uses no global but timers, crypto if there is one, and, unless a
 // transport is given, fetch; and those only when a client is used.
 
 import { uuid } from "./id";
@@ -9,12 +9,15 @@ import type { ClientConfig, Extra, Identity, Storage, Transport } from "./server
 
 declare const VERSION: string; // set by the build
 
+const node = (globalThis as any).process?.versions?.node;
+if (parseInt(node) < 20) throw new Error("@tributary-io/sdk needs Node 20 or later, not " + node);
+
 const BATCH = 50;
 const CHUNK = 500000; // UTF-16 units of a request: the edge takes 1 MiB
 const BASE = 1000; // ms
 const MOST = 60000; // ms
 /** Codes by which the edge refuses all of a client's requests: its settings must be mended. */
-const SETTINGS = /^(unknown_company|insufficient_scope|key_in_browser|origin_not_allowed|not_found)$/;
+const SETTINGS = /^(unknown_company|company_archived|insufficient_scope|key_in_browser|origin_not_allowed|not_found)$/;
 const REFUSED = 60000; // ms: the least time between attempts with a key that was refused
 const MAX_AGE = 7 * 86400000; // ms: what could not be sent for a week is given up
 
@@ -22,6 +25,9 @@ interface Entry {
   id: string;
   text: string;
 }
+
+/** An id. Shopify's strict sandbox has no crypto; an id need not be a secret. */
+const newID = (at: number): string => uuid(at, globalThis.crypto ? undefined : Uint8Array.from({ length: 10 }, () => Math.random() * 256));
 
 const memory = (): Storage => {
   const all = new Map<string, string>();
@@ -83,8 +89,8 @@ export class Client {
       return undefined;
     }
     const at = extra.timestamp === undefined ? Date.now() : +extra.timestamp;
-    const id = extra.eventId || uuid(at);
-    this.stream_ = this.stream_ || uuid(0).slice(24);
+    const id = extra.eventId || newID(at);
+    this.stream_ = this.stream_ || newID(0).slice(24);
     let event: any = {
       event: name,
       payload,

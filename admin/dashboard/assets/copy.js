@@ -3,7 +3,7 @@
 (() => {
   if (!navigator.clipboard) return;
   for (const button of document.querySelectorAll('button.copy')) {
-    button.hidden = false;
+    button.classList.remove('idle');
     button.addEventListener('click', async () => {
       try {
         await navigator.clipboard.writeText(button.dataset.copy || document.getElementById(button.dataset.from).textContent);

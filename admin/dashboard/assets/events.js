@@ -14,7 +14,7 @@
 
   function state(name) {
     const live = at('live');
-    live.hidden = false;
+    live.classList.remove('idle');
     if (live.dataset.state === name) return;
     live.dataset.state = name;
     at('live-text').textContent = main.dataset['words' + name[0].toUpperCase() + name.slice(1)];
@@ -99,7 +99,7 @@
     setTimeout(() => { button.textContent = button.dataset.label; }, 2000);
   });
 
-  at('pause').hidden = false;
+  at('pause').classList.remove('idle');
   at('pause').addEventListener('click', () => {
     paused = !paused;
     at('pause').textContent = paused ? main.dataset.wordsResume : main.dataset.wordsPause;

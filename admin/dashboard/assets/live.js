@@ -16,7 +16,7 @@
 
   function state(name, text) {
     const live = at('live');
-    live.hidden = false;
+    live.classList.remove('idle');
     if (live.dataset.state === name) return;
     live.dataset.state = name;
     at('live-text').textContent = text;

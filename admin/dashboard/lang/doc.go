@@ -2,5 +2,5 @@
 // numbers, amounts of money, dates and plurals.
 //
 // What belongs here: en.txt and pt-BR.txt, one catalogue a language, and what
-// reads them. No HTML but what stands in a text, and nothing about a page.
+// reads them, and others of their form. No HTML but what stands in a text, and nothing about a page.
 package lang

@@ -3,6 +3,7 @@ package lang
 import (
 	"embed"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"golang.org/x/text/feature/plural"
@@ -22,12 +23,16 @@ type Languages struct {
 	matcher language.Matcher
 }
 
-// Load reads the catalogues.
-func Load() (*Languages, error) {
+// Load reads the pages' catalogues.
+func Load() (*Languages, error) { return LoadFrom(catalogues) }
+
+// LoadFrom reads catalogues of other texts: a file for each of Tags, "en.txt". They have the
+// section "number" as those of the pages.
+func LoadFrom(files fs.FS) (*Languages, error) {
 	l := &Languages{byTag: map[string]*Printer{}}
 	var tags []language.Tag
 	for _, name := range Tags {
-		text, err := catalogues.ReadFile(name + ".txt")
+		text, err := fs.ReadFile(files, name+".txt")
 		if err != nil {
 			return nil, fmt.Errorf("lang: %w", err)
 		}

@@ -86,7 +86,7 @@ func (s *Store) Fill(ctx context.Context) error {
 	for _, p := range storefront.Products() {
 		price := money(p.PriceCents)
 		body := map[string]any{"productId": p.ID, "productName": p.Name, "status": 1,
-			"variants": []any{map[string]any{"variantId": p.ID, "title": p.Line, "sku": p.ID, "price": price, "currency": "BRL"}}}
+			"variants": []any{map[string]any{"variantId": p.ID, "title": p.Name, "sku": p.ID, "price": price, "currency": "BRL"}}}
 		if err := s.api(ctx, http.MethodPost, "/product", body, nil); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -78,6 +79,11 @@ func (p *program) ensureCompanies(ctx context.Context, db *merchant.Store) (stor
 		} else {
 			p.info.SandboxCompanyID = c.CompanyID
 		}
+		if !c.ArchivedAt.IsZero() {
+			p.archived = append(p.archived, c.CompanyID)
+			fmt.Fprintf(p.Out, "%s (%s) is archived: it takes no events and orders until `tributary company unarchive %s`.\n", c.CompanyID, c.Environment, c.CompanyID)
+			continue
+		}
 		// The shop may have another port now. What `company set` added stays.
 		if err := db.AddOrigins(ctx, c.CompanyID, origins, hosts, actor); err != nil {
 			return "", err
@@ -87,8 +93,11 @@ func (p *program) ensureCompanies(ctx context.Context, db *merchant.Store) (stor
 }
 
 // ensureKey returns the known key if it is still valid and has every scope, else a
-// new one.
+// new one. An archived company gets none.
 func (p *program) ensureKey(ctx context.Context, db *merchant.Store, companyID, known string) (string, error) {
+	if slices.Contains(p.archived, companyID) {
+		return known, nil
+	}
 	if known != "" {
 		key, err := db.APIKeyByHash(ctx, commerce.KeyHash(known))
 		if err == nil && key.CompanyID == companyID && key.ActiveAt(time.Now()) && key.HasAll(commerce.Scopes) {

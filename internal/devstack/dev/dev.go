@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
+	"slices"
 
 	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/devstack"
@@ -22,7 +23,8 @@ import (
 
 // Config says where dev keeps its data and where it listens.
 type Config struct {
-	Dir string // holds all data
+	Program string // how this program was called, for messages
+	Dir     string // holds all data
 	// host:port each; port 0 takes a free port
 	EdgeAddr, AdminAddr, StorefrontAddr string
 	// PostgresRepository is devstack.PostgresConfig's Repository.
@@ -75,7 +77,8 @@ type program struct {
 	hasher      *identity.Hasher
 	tasks       []*background.Task
 	info        Info
-	known       bool // an earlier start was ready, and printed all there is
+	known       bool     // an earlier start was ready, and printed all there is
+	archived    []string // companies whose requests are refused
 }
 
 type listeners struct{ edge, admin, storefront net.Listener }
@@ -95,7 +98,7 @@ func Run(ctx context.Context, config Config, services Services) (err error) {
 	if err := p.listen(); err != nil {
 		return err
 	}
-	if p.secrets, err = openSecrets(filepath.Join(p.Dir, "secrets.json")); err != nil {
+	if p.secrets, err = openSecrets(p.secretsFile()); err != nil {
 		return err
 	}
 	if p.hasher, err = identity.NewHasher([]byte(p.secrets.Hashing)); err != nil {
@@ -130,11 +133,13 @@ func Run(ctx context.Context, config Config, services Services) (err error) {
 
 func (p *program) infoFile() string { return filepath.Join(p.Dir, "dev.json") }
 
+func (p *program) secretsFile() string { return filepath.Join(p.Dir, "secrets.json") }
+
 // seed fills an empty store, once, and returns the attributed sale. With Empty it
-// does nothing, and the sale has no OrderID. After a start that was killed while
+// does nothing, and the sale has no OrderID; likewise for an archived company. After a start that was killed while
 // it filled the store, the next one fills it again.
 func (p *program) seed(ctx context.Context) (sale demo.Sale, err error) {
-	if p.Empty && !p.secrets.Seeded {
+	if p.Empty && !p.secrets.Seeded || slices.Contains(p.archived, p.info.CompanyID) {
 		return sale, nil
 	}
 	store := demo.NewStore(p.info.EdgeURL, p.info.CompanyID, p.info.AdminURL, p.info.APIKey)

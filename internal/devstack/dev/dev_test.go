@@ -3,6 +3,7 @@ package dev
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -96,5 +97,38 @@ func TestDevPrintsWhatAShellNeeds(t *testing.T) {
 	}
 	if !found || strings.Contains(curls, "$") {
 		t.Errorf("the curl lines must work alone:\n%s", curls)
+	}
+}
+
+// What a first start prints is printed again for a dev that runs, and for none other.
+func TestDevShowsAgainWhatItPrinted(t *testing.T) {
+	dir := t.TempDir()
+	var out bytes.Buffer
+	if err := Show(t.Context(), Config{Dir: dir, Out: &out}); err == nil || !strings.Contains(err.Error(), "start it") {
+		t.Errorf("of a dev that does not run: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "secrets.json")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("looking made secrets: %v", err)
+	}
+	p := program{Config: Config{Program: "bin/tributary", Dir: dir, Out: &out}, known: true, info: Info{EdgeURL: "http://e", AdminURL: "http://a/admin/v1", CompanyID: "c_1", APIKey: "trb_1"}}
+	var err error
+	if p.secrets, err = openSecrets(p.secretsFile()); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeJSON(p.infoFile(), p.info); err != nil {
+		t.Fatal(err)
+	}
+	p.print(demo.Sale{})
+	if short := out.String(); strings.Contains(short, "\ncurl ") || !strings.Contains(short, "\n  bin/tributary dev --show --data "+dir) {
+		t.Errorf("a later start prints\n%s", short)
+	}
+	out.Reset()
+	if err := Show(t.Context(), Config{Dir: dir, Out: &out}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\nexport API_KEY=trb_1\n", "\nexport TRIBUTARY_HASHING_SECRET=" + p.secrets.Hashing, "\ncurl "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
 	}
 }

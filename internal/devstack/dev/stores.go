@@ -15,6 +15,9 @@ import (
 // partitions is the number of partitions of events.v1 and commerce.v1 in dev (docs/wire.md, "Other topics").
 const partitions = 8
 
+// ClusterPrefix begins the id of dev's Kafka cluster, by which `tributary doctor` knows it.
+const ClusterPrefix = "tributary-dev-"
+
 // startStores starts the broker and PostgreSQL at the same time, makes the
 // topics and migrates the database.
 func (p *program) startStores(ctx context.Context) error {
@@ -28,7 +31,7 @@ func (p *program) startStores(ctx context.Context) error {
 	}
 	var group errgroup.Group
 	group.Go(func() (err error) {
-		p.broker, err = devstack.StartBroker(devstack.BrokerConfig{Dir: filepath.Join(p.Dir, "kafka")})
+		p.broker, err = devstack.StartBroker(devstack.BrokerConfig{Dir: filepath.Join(p.Dir, "kafka"), ClusterPrefix: ClusterPrefix})
 		return err
 	})
 	group.Go(func() (err error) {

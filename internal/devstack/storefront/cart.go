@@ -19,10 +19,8 @@ type cartLine struct {
 	Quantity int64
 }
 
-// Total returns the line's price times its quantity.
-func (l cartLine) Total() string { return reais(l.cents()) }
-
-func (l cartLine) cents() int64 { return l.Product.PriceCents * l.Quantity }
+// Cents returns the line's price times its quantity.
+func (l cartLine) Cents() int64 { return l.Product.PriceCents * l.Quantity }
 
 const (
 	cartCookie  = "cart"
@@ -80,7 +78,7 @@ func (c cart) count() (n int64) {
 
 func (c cart) cents() (sum int64) {
 	for _, l := range c.lines {
-		sum += l.cents()
+		sum += l.Cents()
 	}
 	return sum
 }

@@ -52,27 +52,27 @@ type orderItem struct {
 	Price     decimal `json:"price"`
 }
 
-// newOrder makes the order of a checkout form. problem tells the shopper what is
-// missing.
+// newOrder makes the order of a checkout form. problem is the key of the text that tells the
+// shopper what is missing.
 func (s *Shop) newOrder(r *http.Request, c cart, now time.Time) (o order, problem string) {
 	field := func(name string) string {
 		value := strings.TrimSpace(r.PostFormValue(name))
 		return value[:min(len(value), 200)]
 	}
 	o = order{
-		OrderID: field("order"), Currency: "BRL", PaymentMethod: 4, ShippingPrice: shippingCents,
+		OrderID: field("order"), Currency: currency, PaymentMethod: 4, ShippingPrice: shippingCents,
 		DiscountCode: field("coupon"), UserAgent: r.UserAgent(), CartToken: c.token, UserID: visitor(r),
 		Customer: customer{Name: field("name"), Email: field("email"), Phone: field("phone")},
 	}
 	switch {
 	case len(c.lines) == 0:
-		return o, "Your cart is empty."
+		return o, "problem.empty"
 	case o.Customer.Name == "":
-		return o, "Please tell us your name."
+		return o, "problem.name"
 	case !strings.Contains(o.Customer.Email, "@"):
-		return o, "Please tell us your e-mail address."
+		return o, "problem.email"
 	case !strings.HasPrefix(o.OrderID, orderPrefix):
-		return o, "This form is too old; please try again."
+		return o, "problem.old"
 	}
 	o.Name = "#" + strings.TrimPrefix(o.OrderID, orderPrefix)
 	o.Customer.CustomerID = customerID(o.Customer.Email)

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	sdkjs "github.com/tributary-io/tributary/sdk-js"
 )
 
@@ -27,6 +29,11 @@ var templates embed.FS
 
 //go:embed assets
 var assets embed.FS
+
+// texts has what the pages say, a catalogue a language (admin/dashboard/lang).
+//
+//go:embed texts/*.txt
+var texts embed.FS
 
 // Config of the shop. All but DashboardURL, Coupons and Log are required.
 type Config struct {
@@ -45,8 +52,10 @@ type Config struct {
 type Shop struct {
 	config Config
 	client *http.Client
-	pages  *template.Template
 	mux    *http.ServeMux
+
+	languages *lang.Languages
+	pages     map[string]*template.Template // by language
 
 	mu     sync.Mutex
 	orders map[string]order // the last ones, for the thank-you page
@@ -61,7 +70,7 @@ const (
 
 // New returns the shop.
 func New(config Config) (*Shop, error) {
-	pages, err := template.ParseFS(templates, "templates/*.html")
+	languages, pages, err := loadPages()
 	if err != nil {
 		return nil, fmt.Errorf("storefront: %w", err)
 	}
@@ -70,7 +79,7 @@ func New(config Config) (*Shop, error) {
 	}
 	s := &Shop{
 		config: config, client: &http.Client{Timeout: 10 * time.Second},
-		pages: pages, mux: http.NewServeMux(), orders: map[string]order{},
+		languages: languages, pages: pages, mux: http.NewServeMux(), orders: map[string]order{},
 	}
 	s.mux.Handle("GET /assets/", http.FileServerFS(assets))
 	s.mux.HandleFunc("GET /{$}", s.home)
@@ -82,6 +91,34 @@ func New(config Config) (*Shop, error) {
 	s.mux.HandleFunc("GET /thanks/{order}", s.thanks)
 	s.mux.HandleFunc("GET /", s.notFound)
 	return s, nil
+}
+
+// loadPages reads the texts, and parses the pages for each language.
+func loadPages() (*lang.Languages, map[string]*template.Template, error) {
+	files, err := fs.Sub(texts, "texts")
+	if err != nil {
+		return nil, nil, err
+	}
+	languages, err := lang.LoadFrom(files)
+	if err != nil {
+		return nil, nil, err
+	}
+	pages := map[string]*template.Template{}
+	for _, l := range languages.All() {
+		functions := template.FuncMap{
+			"t": l.T, "lang": func() string { return l.Tag },
+			"money": func(cents int64) string { return l.Money(cents, currency) },
+		}
+		if pages[l.Tag], err = template.New("").Funcs(functions).ParseFS(templates, "templates/*.html"); err != nil {
+			return nil, nil, err
+		}
+	}
+	return languages, pages, nil
+}
+
+// langOf returns the language that a request's browser asks for.
+func (s *Shop) langOf(r *http.Request) *lang.Printer {
+	return s.languages.Match(r.Header.Get("Accept-Language"))
 }
 
 func (s *Shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -113,7 +150,7 @@ func (s *Shop) Serve(ctx context.Context, listener net.Listener) error {
 
 // page is the data of every template.
 type page struct {
-	Title     string        // shown before the shop's name; empty: only the name
+	Title     string        // key of the text that is shown before the shop's name; empty: only the name
 	Kind      string        // what shop.js tracks: home | product | cart | checkout | thanks | other
 	Snippet   template.HTML // loads the SDK
 	CompanyID string
@@ -122,13 +159,12 @@ type page struct {
 	Products  []Product
 	Product   Product
 	Lines     []cartLine
-	Subtotal  string
-	Shipping  string
-	Total     string
-	Discount  string
+	Shipping  int64 // cents, as all amounts here
+	Total     int64
+	Discount  int64
 	OrderID   string
 	Order     order
-	Problem   string
+	Problem   string // key of a text
 	Dashboard string // of the sale
 }
 
@@ -144,7 +180,7 @@ type trackedItem struct {
 	Quantity int64  `json:"item_quantity"`
 }
 
-func (s *Shop) render(w http.ResponseWriter, status int, name string, c cart, p page, t tracked) {
+func (s *Shop) render(w http.ResponseWriter, r *http.Request, status int, name string, c cart, p page, t tracked) {
 	p.Snippet = template.HTML(sdkjs.Snippet(s.config.EdgeURL, s.config.CompanyID)) //nolint:gosec // it escapes both
 	p.CompanyID, p.CartCount = s.config.CompanyID, c.count()
 	text, err := json.Marshal(t)
@@ -154,10 +190,11 @@ func (s *Shop) render(w http.ResponseWriter, status int, name string, c cart, p 
 	}
 	p.Track = template.JS(text) //nolint:gosec // encoding/json escapes <, > and &: it cannot end its script element
 	var out bytes.Buffer
-	if err := s.pages.ExecuteTemplate(&out, name, p); err != nil {
+	if err := s.pages[s.langOf(r).Tag].ExecuteTemplate(&out, name, p); err != nil {
 		s.fail(w, err)
 		return
 	}
+	w.Header().Set("Vary", "Accept-Language")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
@@ -178,7 +215,7 @@ func itemsOf(c cart) tracked {
 }
 
 func (s *Shop) home(w http.ResponseWriter, r *http.Request) {
-	s.render(w, http.StatusOK, "home.html", readCart(r), page{Kind: "home", Products: Products()}, tracked{})
+	s.render(w, r, http.StatusOK, "home.html", readCart(r), page{Kind: "home", Products: Products()}, tracked{})
 }
 
 func (s *Shop) product(w http.ResponseWriter, r *http.Request) {
@@ -187,13 +224,13 @@ func (s *Shop) product(w http.ResponseWriter, r *http.Request) {
 		s.notFound(w, r)
 		return
 	}
-	s.render(w, http.StatusOK, "product.html", readCart(r), page{Title: p.Name, Kind: "product", Product: p},
+	s.render(w, r, http.StatusOK, "product.html", readCart(r), page{Kind: "product", Product: p},
 		tracked{Items: []trackedItem{{p.ID, 1}}})
 }
 
 func (s *Shop) notFound(w http.ResponseWriter, r *http.Request) {
-	s.render(w, http.StatusNotFound, "home.html", readCart(r),
-		page{Title: "Not here", Kind: "other", Products: Products(), Problem: "That page is not here. These are:"}, tracked{})
+	s.render(w, r, http.StatusNotFound, "home.html", readCart(r),
+		page{Title: "title.not_here", Kind: "other", Products: Products(), Problem: "problem.not_here"}, tracked{})
 }
 
 func (s *Shop) changeCart(w http.ResponseWriter, r *http.Request) {
@@ -211,12 +248,11 @@ func (s *Shop) changeCart(w http.ResponseWriter, r *http.Request) {
 
 func (s *Shop) cart(w http.ResponseWriter, r *http.Request) {
 	c := readCart(r)
-	s.render(w, http.StatusOK, "cart.html", c, cartPage("Your cart", "cart", c), itemsOf(c))
+	s.render(w, r, http.StatusOK, "cart.html", c, cartPage("title.cart", "cart", c), itemsOf(c))
 }
 
 func cartPage(title, kind string, c cart) page {
-	return page{Title: title, Kind: kind, Lines: c.lines, Subtotal: reais(c.cents()),
-		Shipping: reais(shippingCents), Total: reais(c.cents() + shippingCents)}
+	return page{Title: title, Kind: kind, Lines: c.lines, Shipping: shippingCents, Total: c.cents() + shippingCents}
 }
 
 func (s *Shop) checkout(w http.ResponseWriter, r *http.Request) {
@@ -225,9 +261,9 @@ func (s *Shop) checkout(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/cart", http.StatusSeeOther)
 		return
 	}
-	p := cartPage("Checkout", "checkout", c)
+	p := cartPage("title.checkout", "checkout", c)
 	p.OrderID = orderPrefix + strings.ToLower(rand.Text()[:10])
-	s.render(w, http.StatusOK, "checkout.html", c, p, itemsOf(c))
+	s.render(w, r, http.StatusOK, "checkout.html", c, p, itemsOf(c))
 }
 
 func (s *Shop) placeOrder(w http.ResponseWriter, r *http.Request) {
@@ -237,16 +273,16 @@ func (s *Shop) placeOrder(w http.ResponseWriter, r *http.Request) {
 	if problem == "" {
 		if err := s.send(r.Context(), o); err != nil {
 			s.config.Log.Warn("storefront: the order was not taken", "order", o.OrderID, "error", err)
-			problem, status = "We could not place your order just now. Please try again.", http.StatusBadGateway
+			problem, status = "problem.not_placed", http.StatusBadGateway
 		}
 	}
 	if problem != "" {
-		p := cartPage("Checkout", "other", c)
+		p := cartPage("title.checkout", "other", c)
 		p.OrderID, p.Order, p.Problem = o.OrderID, o, problem
 		if p.OrderID == "" {
 			p.OrderID = orderPrefix + strings.ToLower(rand.Text()[:10])
 		}
-		s.render(w, status, "checkout.html", c, p, itemsOf(c))
+		s.render(w, r, status, "checkout.html", c, p, itemsOf(c))
 		return
 	}
 	s.keep(o)
@@ -282,11 +318,8 @@ func (s *Shop) thanks(w http.ResponseWriter, r *http.Request) {
 	for _, item := range o.Items {
 		t.Items = append(t.Items, trackedItem{item.ItemID, item.Quantity})
 	}
-	p := page{Title: "Thank you", Kind: "thanks", Order: o, Total: reais(int64(o.TotalPrice)), Dashboard: s.saleURL(o)}
-	if o.TotalDiscounts > 0 {
-		p.Discount = reais(int64(o.TotalDiscounts))
-	}
-	s.render(w, http.StatusOK, "thanks.html", readCart(r), p, t)
+	p := page{Title: "title.thanks", Kind: "thanks", Order: o, Total: int64(o.TotalPrice), Discount: int64(o.TotalDiscounts), Dashboard: s.saleURL(o)}
+	s.render(w, r, http.StatusOK, "thanks.html", readCart(r), p, t)
 }
 
 // saleURL returns the dashboard's page of the order; "" without a dashboard.

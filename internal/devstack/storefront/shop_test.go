@@ -3,11 +3,13 @@ package storefront
 import (
 	"encoding/json"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -165,17 +167,72 @@ func TestEveryPageCarriesTheSnippet(t *testing.T) {
 	}
 }
 
-func TestMoneyIsWrittenInTheShopsLanguage(t *testing.T) {
-	f := func(cents int64, want string) {
+// The shop speaks the browser's language, and writes amounts as it does. Each text is
+// there in each language, and each page uses texts that are there.
+func TestTheShopSpeaksTheBrowsersLanguage(t *testing.T) {
+	base, browser := open(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	get := func(path, language string) string {
 		t.Helper()
-		if got := reais(cents); got != want {
-			t.Errorf("%d: %q, want %q", cents, got, want)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Accept-Language", language)
+		response, err := browser.Do(request)
+		page := body(t, response, err)
+		if vary := response.Header.Get("Vary"); vary != "Accept-Language" {
+			t.Errorf("%s: Vary %q", path, vary)
+		}
+		return page
+	}
+	f := func(path, language string, want ...string) {
+		t.Helper()
+		page := get(path, language)
+		for _, text := range want {
+			if !strings.Contains(page, text) {
+				t.Errorf("%s in %q is without %q", path, language, text)
+			}
 		}
 	}
-	f(5, "R$\u00a00.05")
-	f(18990, "R$\u00a0189.90")
-	f(99999, "R$\u00a0999.99")
-	f(123456789, "R$\u00a01,234,567.89")
+	f("/", "pt-BR,pt;q=0.9,en;q=0.8", `<html lang="pt-BR">`, "Feito para a praia", "R$\u00a0189,90", "Vestido de linho, verde-mar", "Carrinho")
+	f("/", "en-US", `<html lang="en">`, "Made for the shore", "R$\u00a0189.90", "Linen dress, sea green")
+	f("/", "de", `<html lang="en">`)
+	response, err := browser.PostForm(base+"/cart", url.Values{"product": {"vestido"}})
+	body(t, response, err)
+	f("/cart", "pt", "Seu carrinho", "Frete", "R$\u00a0204,90", "Remover Vestido Brisa")
+	f("/checkout", "pt", "Fazer o pedido", "R$\u00a0204,90")
+	f("/nowhere", "pt", "Esta página não está aqui")
+
+	languages, _, err := loadPages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := languages.All()[0].Keys()
+	for _, l := range languages.All() {
+		if got := l.Keys(); !slices.Equal(got, keys) {
+			t.Errorf("%s has the texts %v, want %v", l.Tag, got, keys)
+		}
+		for _, p := range Products() {
+			if !l.Has("line." + p.ID) {
+				t.Errorf("%s has no line for %s", l.Tag, p.ID)
+			}
+		}
+	}
+	files, err := fs.Glob(templates, "templates/*.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := templates.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, used := range regexp.MustCompile(`\{\{t "([^"]+)"`).FindAllStringSubmatch(string(text), -1) {
+			if !slices.Contains(keys, used[1]) {
+				t.Errorf("%s uses the text %s, which is not there", file, used[1])
+			}
+		}
+	}
 }
 
 func TestTitlesNameTheShopOnce(t *testing.T) {
@@ -189,4 +246,5 @@ func TestTitlesNameTheShopOnce(t *testing.T) {
 	}
 	f("/", "Loja Exemplo")
 	f("/cart", "Your cart · Loja Exemplo")
+	f("/p/vestido", "Vestido Brisa · Loja Exemplo")
 }

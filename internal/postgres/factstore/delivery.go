@@ -120,21 +120,32 @@ var streamRows = postgres.Rows[facts.Stream]{
 	postgres.Col("day", "date", func(s *facts.Stream) time.Time { return s.Day }),
 	postgres.Col("top", "bigint", func(s *facts.Stream) int64 { return s.Top }),
 	postgres.Col("gaps", "bytea", func(s *facts.Stream) []byte { return s.Gaps }),
+	postgres.Col("origin", "text", func(s *facts.Stream) *string { return known(s, s.Origin) }),
+	postgres.Col("agent", "text", func(s *facts.Stream) *string { return known(s, s.Agent) }),
 }
 
+// known is a part of where a stream's events come from; nil where that is not known.
+func known(s *facts.Stream, part string) *string {
+	if s.Agent == "" {
+		return nil
+	}
+	return &part
+}
+
+// storedStreams looks up each stream: joined with the table, all rows of the company would be read.
 var storedStreams = `
-	select s.stream, s.day, s.top, s.gaps from ` + streamRows[:1].Unnest("n") + `
-	join stream s on s.company_id = @company_id and s.stream = n.stream`
+	select s.stream, s.day, s.top, s.gaps, coalesce(s.origin, ''), coalesce(s.agent, '') from ` + streamRows[:1].Unnest("n") + `
+	cross join lateral (select stream, day, top, gaps, origin, agent from stream where company_id = @company_id and stream = n.stream offset 0) s`
 
 var putStreams = `
-	insert into stream as s (company_id, stream, day, top, gaps)
-	select @company_id, stream, day, top, gaps from ` + streamRows.Unnest("n") + `
+	insert into stream as s (company_id, stream, day, top, gaps, origin, agent)
+	select @company_id, stream, day, top, gaps, origin, agent from ` + streamRows.Unnest("n") + `
 	on conflict (company_id, stream) do update set day = greatest(s.day, excluded.day), top = excluded.top, gaps = excluded.gaps`
 
 // Streams returns the stored ones of streams. Of streams only the ID is read.
 func (t *Tx) Streams(ctx context.Context, companyID string, streams []facts.Stream) ([]facts.Stream, error) {
 	list, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (s facts.Stream, err error) {
-		return s, row.Scan(&s.ID, &s.Day, &s.Top, &s.Gaps)
+		return s, row.Scan(&s.ID, &s.Day, &s.Top, &s.Gaps, &s.Origin, &s.Agent)
 	}, storedStreams, streamRows[:1].Args(streams, pgx.NamedArgs{"company_id": companyID}))
 	if err != nil {
 		return nil, fmt.Errorf("read streams: %w", err)

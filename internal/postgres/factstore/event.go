@@ -56,6 +56,9 @@ func (t *Tx) InsertEvents(ctx context.Context, companyID string, events []facts.
 	if len(events) == 0 {
 		return nil, nil
 	}
+	if inserted, done, err := t.insertByCopy(ctx, companyID, events); err != nil || done {
+		return inserted, err
+	}
 	ids, err := postgres.One(ctx, t.tx, pgx.RowTo[[][16]byte], insertEvents, eventRows.Args(events, pgx.NamedArgs{"company_id": companyID}))
 	if err != nil {
 		return nil, fmt.Errorf("insert events: %w", err)

@@ -52,13 +52,13 @@ func (t *Tx) NullCount(ctx context.Context, companyID string) (*facts.NullCount,
 // whose events are all stored. Nothing is counted while orders wait to be computed: which
 // visitors they reach is not known yet.
 const dueNulls = `
-	select t.day, case when t.day <= @final::date then 3 when t.day <= @week::date then 2 else 1 end
+	select t.day, case when t.day <= @final::date then 2 else 1 end
 	from traffic_day t
 	left join null_day n on n.company_id = @company_id and n.day = t.day
-	where t.company_id = @company_id and t.of = '' and t.visited > 0 and t.day <= @next::date
+	where t.company_id = @company_id and t.of = '' and t.visited > 0 and t.day <= @first::date
 		and t.day >= coalesce((select (begun_until at time zone 'UTC')::date from retention where company_id = @company_id) + @before::int, '-infinity')
-		and (coalesce(n.round, 0) < case when t.day <= @final::date then 3 when t.day <= @week::date then 2 else 1 end
-			or n.round = 3 and n.marks <> n.counted and n.counted_at < @again)
+		and (coalesce(n.round, 0) < case when t.day <= @final::date then 2 else 1 end
+			or n.round = 2 and n.marks <> n.counted and n.counted_at < @again)
 		and not exists (select from recompute where company_id = @company_id and failure is null)
 	order by t.day limit 1`
 
@@ -71,28 +71,31 @@ const (
 		on conflict (company_id) do nothing`
 )
 
-// BeginNullCount begins the count of the first day that is due; false where none is. What
-// facts have changed is marked from then on, so no owner of the partition may apply
-// anything meanwhile (LockPartition).
-func (t *Tx) BeginNullCount(ctx context.Context, companyID string, rounds facts.NullRounds, now time.Time) (begun bool, err error) {
-	var day string
-	var round facts.NullRound
-	err = t.tx.QueryRow(ctx, dueNulls, pgx.NamedArgs{
-		"company_id": companyID, "next": rounds.Last[facts.NullsNextDay], "week": rounds.Last[facts.NullsNextWeek], "final": rounds.Last[facts.NullsFinal],
-		"before": rounds.Before, "again": rounds.Again,
-	}).Scan(postgres.Day(&day), &round)
+// DueNulls returns the first day whose null journeys are to be counted now, with its round
+// alone; nil where there is none.
+func (t *Tx) DueNulls(ctx context.Context, companyID string, rounds facts.NullRounds) (*facts.NullCount, error) {
+	var c facts.NullCount
+	err := t.tx.QueryRow(ctx, dueNulls, pgx.NamedArgs{
+		"company_id": companyID, "first": rounds.Last[facts.NullsFirst], "final": rounds.Last[facts.NullsFinal], "before": rounds.Before, "again": rounds.Again,
+	}).Scan(postgres.Day(&c.Day), &c.Round)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return false, nil
+		return nil, nil //nolint:nilnil // none is no error, as the comment says
 	}
 	if err != nil {
-		return false, fmt.Errorf("find a day to count null journeys of: %w", err)
+		return nil, fmt.Errorf("find a day to count null journeys of: %w", err)
 	}
-	args := pgx.NamedArgs{"company_id": companyID, "day": day}
+	return &c, nil
+}
+
+// BeginNullCount begins a count that DueNulls has returned. What facts change is marked from
+// then on, so no owner of the partition may apply anything meanwhile (LockPartition).
+func (t *Tx) BeginNullCount(ctx context.Context, companyID string, due *facts.NullCount, now time.Time) error {
+	args := pgx.NamedArgs{"company_id": companyID, "day": due.Day}
 	if err := t.exec(ctx, "make a day of null journeys", makeNullDay, args); err != nil {
-		return false, err
+		return err
 	}
-	args["round"], args["now"] = round, now
-	return true, t.exec(ctx, "begin to count null journeys", beginNullCount, args)
+	args["round"], args["now"] = due.Round, now
+	return t.exec(ctx, "begin to count null journeys", beginNullCount, args)
 }
 
 // VisitorsOfDay returns the next visitors who came on a day, at most limit, in the order of

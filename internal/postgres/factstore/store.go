@@ -18,12 +18,15 @@ import (
 // Store keeps facts and outcomes; safe for concurrent use.
 type Store struct {
 	*cases.Reader
-	db     *postgres.DB
-	months sync.Map // time.Time → nil: see MakeMonths
+	db      *postgres.DB
+	months  sync.Map // time.Time → nil: see MakeMonths
+	copying *copying
 }
 
 // New makes a store on a database.
-func New(db *postgres.DB) *Store { return &Store{Reader: cases.NewReader(db), db: db} }
+func New(db *postgres.DB) *Store {
+	return &Store{Reader: cases.NewReader(db), db: db, copying: newCopying()}
+}
 
 // Ping returns an error where the server does not answer.
 func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
@@ -33,13 +36,14 @@ func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 // facts.ErrFenced.
 type Tx struct {
 	cases.Tx
-	tx pgx.Tx
+	tx      pgx.Tx
+	copying *copying // nil: events are inserted
 }
 
 // Transact runs f in one transaction: everything is written when f returns nil, and
 // nothing otherwise.
 func (s *Store) Transact(ctx context.Context, f func(tx *Tx) error) error {
-	return dataError(s.db.InTx(ctx, func(tx pgx.Tx) error { return f(&Tx{cases.In(tx), tx}) }))
+	return dataError(s.db.InTx(ctx, func(tx pgx.Tx) error { return f(&Tx{cases.In(tx), tx, s.copying}) }))
 }
 
 // exec runs a statement that returns no rows.

@@ -21,14 +21,46 @@ var shopperRows = postgres.Rows[facts.Shopper]{
 	postgres.Col("stages", "smallint", func(s *facts.Shopper) int16 { return int16(s.Stages) }),
 }
 
+// storedShoppers looks up each key: joined with the table, all rows of the company would be read.
 var storedShoppers = `
 	select s.day, s.visitor, s.of, s.stages from ` + shopperRows[:3].Unnest("n") + `
-	join shopper_day s on s.company_id = @company_id and s.day = n.day and s.visitor = n.visitor and s.of = n.of`
+	cross join lateral (
+		select day, visitor, of, stages from shopper_day
+		where company_id = @company_id and day = n.day and visitor = n.visitor and of = n.of offset 0) s`
+
+var insertShoppers = `
+	insert into shopper_day as s (company_id, day, visitor, of, stages)
+	select @company_id, day, visitor, of, stages from ` + shopperRows.Unnest("n") + `
+	on conflict (company_id, day, visitor, of) do nothing returning day, visitor, of`
 
 var putShoppers = `
 	insert into shopper_day as s (company_id, day, visitor, of, stages)
 	select @company_id, day, visitor, of, stages from ` + shopperRows.Unnest("n") + `
 	on conflict (company_id, day, visitor, of) do update set stages = s.stages | excluded.stages`
+
+// InsertShoppers stores visitors' days of which nothing is stored, and returns the others.
+func (t *Tx) InsertShoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (others []facts.Shopper, err error) {
+	rows, err := t.tx.Query(ctx, insertShoppers, shopperRows.Args(shoppers, pgx.NamedArgs{"company_id": companyID}))
+	if err != nil {
+		return nil, fmt.Errorf("insert visitors of days: %w", err)
+	}
+	inserted := make(map[facts.ShopperKey]bool, len(shoppers))
+	var key facts.ShopperKey
+	var visitor []byte
+	if _, err := pgx.ForEachRow(rows, []any{postgres.Day(&key.Day), &visitor, &key.Of}, func() error {
+		key.Visitor = string(visitor)
+		inserted[key] = true
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("insert visitors of days: %w", err)
+	}
+	for _, s := range shoppers {
+		if !inserted[s.ShopperKey] {
+			others = append(others, s)
+		}
+	}
+	return others, nil
+}
 
 // Shoppers returns how far the visitors of keys have come, by key. Those of whom nothing
 // is stored are left out.

@@ -8,4 +8,4 @@ import (
 
 // Within returns a Tx that works within the caller's transaction, which may be read
 // only.
-func Within(tx pgx.Tx) *Tx { return &Tx{cases.In(tx), tx} }
+func Within(tx pgx.Tx) *Tx { return &Tx{Tx: cases.In(tx), tx: tx} }

@@ -83,6 +83,9 @@ func filterArgs(companyID string, filter commerce.CostFilter, limit int) pgx.Nam
 // AddAdditionalCost stores a cost under its ID.
 func (s *Store) AddAdditionalCost(ctx context.Context, author commerce.Author, c commerce.AdditionalCost) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if err := refuseArchived(ctx, tx, author.CompanyID); err != nil {
+			return err
+		}
 		if _, err := tx.Exec(ctx, `
 			insert into additional_cost (company_id, additional_cost_id, name, category, value_minor, frequency, start_date, end_date, created_at)
 			values (@company_id, @additional_cost_id, @name, @category, @value_minor, @frequency, @start_date, @end_date, clock_timestamp())`,
@@ -144,6 +147,9 @@ func (s *Store) ChangeAdditionalCost(ctx context.Context, author commerce.Author
 // today in the company's time zone. Its error is pgx.ErrNoRows where there is no such
 // cost.
 func lockedCost(ctx context.Context, tx pgx.Tx, companyID, id, frequency string) (c commerce.AdditionalCost, today string, err error) {
+	if err := refuseArchived(ctx, tx, companyID); err != nil {
+		return c, "", err
+	}
 	if c, err = postgres.One(ctx, tx, postgres.Scan(additionalCostColumns), `
 		select `+postgres.List(additionalCostColumns)+` from additional_cost
 		where company_id = $1 and additional_cost_id = $2 and frequency = $3 and deleted_at is null for update`, companyID, id, frequency); err != nil {

@@ -177,7 +177,7 @@ func (s *Store) RevokeAPIKey(ctx context.Context, companyID, keyID string, at ti
 			return nil
 		}
 		ends = at
-		if _, _, err := bumpRules(ctx, tx, companyID); err != nil {
+		if _, _, _, err := bumpAny(ctx, tx, companyID); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `update api_key set revoked_at = $3 where company_id = $1 and key_id = $2`, companyID, keyID, at); err != nil {
@@ -268,6 +268,7 @@ func apiKeyColumns(k *commerce.APIKey) postgres.Columns {
 		postgres.Into("k.expires_at", postgres.ZeroIfNull(&k.ExpiresAt)),
 		postgres.Into("k.revoked_at", postgres.ZeroIfNull(&k.RevokedAt)),
 		postgres.Into("k.last_used_at", postgres.ZeroIfNull(&k.LastUsedAt)),
+		postgres.Into("c.archived_at", postgres.ZeroIfNull(&k.ArchivedAt)),
 	}
 }
 

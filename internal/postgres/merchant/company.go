@@ -203,6 +203,7 @@ func companyOwnColumns(c *commerce.Company) postgres.Columns {
 		postgres.Into("name", &c.Name),
 		postgres.Into("rules_rev", &c.RulesRev),
 		postgres.Into("created_at", &c.CreatedAt),
+		postgres.Into("archived_at", postgres.ZeroIfNull(&c.ArchivedAt)),
 	}
 }
 
@@ -262,11 +263,30 @@ func insertCompany(ctx context.Context, tx pgx.Tx, n commerce.NewStore, c commer
 // bumpRules locks the company's row, and returns its next rule revision and
 // the database's time. Every change of a rule or setting takes it first:
 // revisions, times and outbox rows of one company are then in one order, which
-// is the order of commits, so that a cursor over times never skips a row.
+// is the order of commits, so that a cursor over times never skips a row. Of a company
+// that is archived nothing is changed: commerce.ErrArchived.
 func bumpRules(ctx context.Context, tx pgx.Tx, companyID string) (rev int64, now time.Time, err error) {
-	err = tx.QueryRow(ctx, `update company set rules_rev = rules_rev + 1 where company_id = $1 returning rules_rev, clock_timestamp()`,
-		companyID).Scan(&rev, &now)
+	var archivedAt time.Time
+	rev, now, archivedAt, err = bumpAny(ctx, tx, companyID)
+	if err == nil && !archivedAt.IsZero() {
+		err = commerce.ErrArchived
+	}
 	return rev, now, err
+}
+
+// bumpAny is bumpRules for what may be done to an archived company too: what is owed is
+// closed and paid, persons are erased, keys are revoked.
+func bumpAny(ctx context.Context, tx pgx.Tx, companyID string) (rev int64, now, archivedAt time.Time, err error) {
+	err = tx.QueryRow(ctx, `update company set rules_rev = rules_rev + 1 where company_id = $1 returning rules_rev, clock_timestamp(), archived_at`,
+		companyID).Scan(&rev, &now, postgres.ZeroIfNull(&archivedAt))
+	return rev, now, archivedAt, err
+}
+
+// lockCompany locks the company's row as bumpRules does, and gives it no new revision: for
+// what may turn out to change nothing.
+func lockCompany(ctx context.Context, tx pgx.Tx, companyID string) error {
+	_, err := tx.Exec(ctx, `select 1 from company where company_id = $1 for no key update`, companyID)
+	return err
 }
 
 // notNil returns an empty list for nil: the columns are not null.

@@ -174,6 +174,7 @@ func directoryCompanyColumns(c *wire.Company) postgres.Columns {
 		postgres.Into("hosts", &c.Hosts),
 		postgres.Into("limits", &c.Limits),
 		postgres.Into("consent_policy", &c.ConsentPolicy),
+		postgres.Into("archived_at", &c.ArchivedAt),
 	}
 }
 
@@ -186,6 +187,9 @@ func directoryCompany(ctx context.Context, q postgres.Querier, companyID string,
 		return c, err
 	}
 	c.V = 1
+	if c.ArchivedAt != nil {
+		*c.ArchivedAt = c.ArchivedAt.UTC()
+	}
 	if keyCheck != nil {
 		c.KeyCheck = keyCheck(companyID)
 	}

@@ -38,8 +38,7 @@ func (s *Store) AskErasure(ctx context.Context, author commerce.Author, kinds []
 	keys = slices.Clone(keys)
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		// The lock on the company's row: two who ask at once come one after the other.
-		rev, now, err := bumpRules(ctx, tx, author.CompanyID)
-		if err != nil {
+		if err := lockCompany(ctx, tx, author.CompanyID); err != nil {
 			return err
 		}
 		e, err = waitingErasure(ctx, tx, author.CompanyID, kinds, keys)
@@ -47,6 +46,10 @@ func (s *Store) AskErasure(ctx context.Context, author commerce.Author, kinds []
 			return err
 		}
 		if err := roomForErasure(ctx, tx, author.CompanyID); err != nil {
+			return err
+		}
+		rev, now, _, err := bumpAny(ctx, tx, author.CompanyID)
+		if err != nil {
 			return err
 		}
 		id, err := uuid.NewRandomFromReader(random)

@@ -135,17 +135,18 @@ func accessColumns(a *commerce.Access) postgres.Columns {
 		postgres.Into("s.name", &a.Name),
 		postgres.Into("c.timezone", &a.Timezone),
 		postgres.Into("c.currency", &a.Currency),
+		postgres.Into("c.archived_at", postgres.ZeroIfNull(&a.ArchivedAt)),
 	}
 }
 
 // Accesses lists the companies that a person may look at: stores in the order
-// they were made, live before sandbox. At most 200.
+// they were made, live before sandbox, and archived companies after all others. At most 200.
 func (s *Store) Accesses(ctx context.Context, personID string) ([]commerce.Access, error) {
 	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(accessColumns), `
 		select `+postgres.List(accessColumns)+`
 		from membership m join store s using (store_id) join company c using (store_id)
 		where m.person_id = $1
-		order by s.created_at, s.store_id, c.environment limit 200`, personID)
+		order by c.archived_at is not null, s.created_at, s.store_id, c.environment limit 200`, personID)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: accesses: %w", postgres.Translate(err))
 	}

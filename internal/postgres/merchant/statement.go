@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -34,8 +35,7 @@ var newStatements = postgres.Rows[commerce.Statement]{
 func (s *Store) AskStatements(ctx context.Context, author commerce.Author, asked commerce.Closing, random io.Reader) (list []commerce.Statement, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		// The lock on the company's row: two who ask at once come one after the other.
-		rev, now, err := bumpRules(ctx, tx, author.CompanyID)
-		if err != nil {
+		if err := lockCompany(ctx, tx, author.CompanyID); err != nil {
 			return err
 		}
 		minimum, err := closingDay(ctx, tx, author, asked)
@@ -43,6 +43,13 @@ func (s *Store) AskStatements(ctx context.Context, author commerce.Author, asked
 			return err
 		}
 		if list, err = toClose(ctx, tx, author.CompanyID, asked, minimum); err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(list, func(s commerce.Statement) bool { return s.StatementID == "" }) {
+			return nil // there are none to make
+		}
+		rev, now, _, err := bumpAny(ctx, tx, author.CompanyID)
+		if err != nil {
 			return err
 		}
 		return askFor(ctx, tx, Change{CompanyID: author.CompanyID, Rev: rev, At: now, Actor: author.Actor}, asked.EndDate, list, random)
@@ -166,14 +173,13 @@ func askFor(ctx context.Context, tx pgx.Tx, change Change, endDate string, list 
 // commerce.ErrCarried, commerce.ErrPaidOtherwise.
 func (s *Store) PayStatement(ctx context.Context, author commerce.Author, p commerce.StatementPayment) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
-		// The lock on the company's row, as bumpRules takes it.
-		if _, err := tx.Exec(ctx, `select 1 from company where company_id = $1 for no key update`, author.CompanyID); err != nil {
+		if err := lockCompany(ctx, tx, author.CompanyID); err != nil {
 			return err
 		}
 		if done, err := payable(ctx, tx, author.CompanyID, p); done || err != nil {
 			return err
 		}
-		rev, now, err := bumpRules(ctx, tx, author.CompanyID)
+		rev, now, _, err := bumpAny(ctx, tx, author.CompanyID)
 		if err != nil {
 			return err
 		}

@@ -112,16 +112,16 @@ func summaryColumns(s *commerce.InfluencerSummary) postgres.Columns {
 	}
 }
 
-// FindInfluencers lists influencers that are not archived, with what they sold.
+// FindInfluencers lists influencers that are not archived, with what they sold: the sums by
+// day of approved orders.
 func (r *Reader) FindInfluencers(ctx context.Context, companyID string, s commerce.InfluencerSearch) ([]commerce.InfluencerSummary, error) {
 	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(summaryColumns), `
 		select `+postgres.List(summaryColumns)+`
 		from influencer i
 		left join (
-			select p.influencer_id, count(*) as orders, sum(o.total_minor) as total, sum(p.commission_minor) as commission
-			from orders o join payout p on p.company_id = o.company_id and p.order_id = o.order_id and p.state <> 'review'
-			where o.company_id = @company_id and o.day >= @from::date and o.status = 0 and o.currency = @currency and p.influencer_id is not null
-			group by p.influencer_id) s on s.influencer_id = i.influencer_id
+			select influencer_id, sum(orders)::bigint as orders, sum(sales_minor) as total, sum(commission_minor) as commission
+			from sale_day where company_id = @company_id and day >= @from::date and currency = @currency and influencer_id <> ''
+			group by influencer_id) s on s.influencer_id = i.influencer_id::text
 		where i.company_id = @company_id and i.archived_at is null and (strpos(i.name_folded, @name) > 0 or exists (
 			select from coupon x where x.company_id = @company_id and x.influencer_id = i.influencer_id and x.code_folded = @code and x.deleted_at is null))
 		order by case when @sort = 'sales' then coalesce(s.total, 0) end desc, case when @sort = 'new' then i.created_at end desc,

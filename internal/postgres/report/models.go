@@ -12,13 +12,11 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/shopspring/decimal"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tributary-io/tributary/internal/models"
 	"github.com/tributary-io/tributary/internal/reports"
-	"github.com/tributary-io/tributary/internal/rollup"
 )
 
 // This file computes the report channels by the models that divide the orders of a whole
@@ -38,12 +36,15 @@ const pathsOfModels = `
 // partsOfModels are the parts of the whole months' paths that a model needs: the ends, and
 // the steps for markov, the others for shapley.
 const partsOfModels = `
-	select s.month - @from::date, size, before, channel, orders, sales_minor
+	select s.month - @from::date, size, before, channel, orders, case when size > 0 or channel = '' then sales_minor end
 	from journey_month s` + inMonths + ` and orders > 0 and (s.size = 0 and s.channel = '' or (s.size = 0) = (@model::text = 'markov')) limit 4000001`
 
 // formatsOfPaths are how PostgreSQL writes the columns of pathsOfModels: as is quick to
 // read.
 var formatsOfPaths = pgx.QueryResultFormats{pgx.BinaryFormatCode, pgx.BinaryFormatCode, pgx.TextFormatCode, pgx.BinaryFormatCode}
+
+// formatsOfParts are the same of partsOfModels.
+var formatsOfParts = pgx.QueryResultFormats{pgx.BinaryFormatCode, pgx.BinaryFormatCode, pgx.TextFormatCode, pgx.TextFormatCode, pgx.BinaryFormatCode, pgx.TextFormatCode}
 
 // pathReader adds the rows of pathsOfModels to the tallies of their periods.
 type pathReader struct {
@@ -60,14 +61,9 @@ func (p *pathReader) add(row [][]byte) error {
 		return errors.New("numbers of a path are not binary")
 	}
 	period, orders := p.periods[binary.BigEndian.Uint32(row[0])], int64(binary.BigEndian.Uint64(row[1]))
-	var great *big.Int
-	sales, err := strconv.ParseInt(string(row[2]), 10, 64)
-	if err != nil { // of more than 63 bits
-		var ok bool
-		if great, ok = new(big.Int).SetString(string(row[2]), 10); !ok {
-			return fmt.Errorf("sales of a path: %q", row[2])
-		}
-		sales = 0
+	sales, great, err := salesOf(row[2])
+	if err != nil {
+		return err
 	}
 	if err := p.read(row[3]); err != nil {
 		return err
@@ -85,25 +81,43 @@ func (p *pathReader) tally(period int) *models.Tally {
 }
 
 // addPart adds a row of partsOfModels: a part of a month's paths.
-func (p *pathReader) addPart(day int, k rollup.JourneyKey, orders int64, sales *big.Int) {
+func (p *pathReader) addPart(row [][]byte) error {
+	if len(row[0]) != 4 || len(row[1]) != 4 || len(row[4]) != 8 {
+		return errors.New("numbers of a part of paths are not binary")
+	}
+	day, size, orders := binary.BigEndian.Uint32(row[0]), int(binary.BigEndian.Uint32(row[1])), int64(binary.BigEndian.Uint64(row[4]))
+	before, channel := row[2], row[3]
 	tally := p.tally(p.periods[day])
-	var great *big.Int
-	minor := sales.Int64()
-	if !sales.IsInt64() {
-		minor, great = 0, sales
-	}
-	switch {
-	case k.Size > 0:
-		tally.AddSet(k.Size, p.place([]byte(k.Channel)), orders, minor, great)
-	case k.Channel == "":
-		tally.AddEnd(p.place([]byte(k.Before)), orders, minor, great)
-	default:
-		before := int32(-1) // the start
-		if k.Before != "" {
-			before = p.place([]byte(k.Before))
+	if size == 0 && len(channel) > 0 {
+		from := int32(-1) // the start
+		if len(before) > 0 {
+			from = p.place(before)
 		}
-		tally.AddStep(before, p.place([]byte(k.Channel)), orders)
+		tally.AddStep(from, p.place(channel), orders)
+		return nil
 	}
+	sales, great, err := salesOf(row[5])
+	if err != nil {
+		return err
+	}
+	if size > 0 {
+		tally.AddSet(size, p.place(channel), orders, sales, great)
+	} else {
+		tally.AddEnd(p.place(before), orders, sales, great)
+	}
+	return nil
+}
+
+// salesOf reads a whole number as PostgreSQL writes it; great is one of more than 63 bits.
+func salesOf(text []byte) (sales int64, great *big.Int, err error) {
+	if sales, err = strconv.ParseInt(string(text), 10, 64); err == nil {
+		return sales, nil, nil
+	}
+	great, ok := new(big.Int).SetString(string(text), 10)
+	if !ok {
+		return 0, nil, fmt.Errorf("sales of a path: %q", text)
+	}
+	return 0, great, nil
 }
 
 // tooMany is an error where the model cannot divide among so many channels.
@@ -173,7 +187,7 @@ func (r *reading) channelsOverPaths(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	credits, err := paths.credits(ctx)
+	credits, err := paths.credits(ctx, r.known)
 	if err != nil {
 		return err
 	}
@@ -214,23 +228,23 @@ func (r *reading) readParts(ctx context.Context, paths *pathReader) error {
 	if _, _, some := r.query.Months(); !some {
 		return nil
 	}
-	rows, err := r.tx.Query(ctx, partsOfModels, r.args(partsOfModels))
+	rows, err := r.tx.Query(ctx, partsOfModels, formatsOfParts, r.args(partsOfModels))
 	if err != nil {
 		return err
 	}
-	var day int
-	var key rollup.JourneyKey
-	var orders int64
-	var sales pgtype.Numeric
-	n := 0
-	_, err = pgx.ForEachRow(rows, []any{&day, &key.Size, &key.Before, &key.Channel, &orders, &sales}, func() error {
-		if n++; n > maxModelPaths {
+	defer rows.Close()
+	for n := 1; rows.Next(); n++ {
+		if n > maxModelPaths {
 			return reports.ErrTooManyRows
 		}
-		paths.addPart(day, key, orders, decimalOf(sales).BigInt())
-		return paths.tooMany()
-	})
-	return err
+		if err := paths.addPart(rows.RawValues()); err != nil {
+			return err
+		}
+		if err := paths.tooMany(); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // channelCredit is what a model gives to a channel.
@@ -240,7 +254,7 @@ type channelCredit struct {
 }
 
 // credits returns what each channel gets, by period. Periods are computed side by side.
-func (p *pathReader) credits(ctx context.Context) ([][]channelCredit, error) {
+func (p *pathReader) credits(ctx context.Context, known *remembered) ([][]channelCredit, error) {
 	all := make([][]channelCredit, len(p.tallies))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -250,7 +264,7 @@ func (p *pathReader) credits(ctx context.Context) ([][]channelCredit, error) {
 		}
 		group.Go(func() error {
 			if ctx.Err() == nil {
-				all[i] = p.creditsOf(tally)
+				all[i] = p.creditsOf(tally, known)
 			}
 			return ctx.Err()
 		})
@@ -258,15 +272,14 @@ func (p *pathReader) credits(ctx context.Context) ([][]channelCredit, error) {
 	return all, group.Wait()
 }
 
-func (p *pathReader) creditsOf(tally *models.Tally) []channelCredit {
+func (p *pathReader) creditsOf(tally *models.Tally, known *remembered) []channelCredit {
 	channels := tally.Channels()
 	// Sorted, so that what is left over by rounding always goes to the same one.
 	slices.SortFunc(channels, func(a, b int32) int { return strings.Compare(p.names[a], p.names[b]) })
-	weights := tally.Weights(channels)
-	for i, channel := range channels {
-		if p.names[channel] == otherChannels {
-			weights.Conversions[i], weights.Value[i] = new(big.Int), new(big.Int)
-		}
+	weights := known.weightsOf(tally, channels)
+	if i := slices.IndexFunc(channels, func(c int32) bool { return p.names[c] == otherChannels }); i >= 0 {
+		weights = models.Weights{Conversions: slices.Clone(weights.Conversions), Value: slices.Clone(weights.Value)}
+		weights.Conversions[i], weights.Value[i] = new(big.Int), new(big.Int)
 	}
 	conversions, value := tally.Totals()
 	orders, sales := portions(conversions, weights.Conversions), wholes(value, weights.Value)

@@ -48,6 +48,18 @@ func TestLongReportsAreThoseOfAllOrders(t *testing.T) {
 		orders = append(orders, order)
 	}
 	s.Sum(s.company, orders...)
+	nulls := map[string][][]string{} // the paths of null journeys, by day
+	for range 80 {
+		var path []string
+		for range 1 + r.IntN(4) {
+			path = append(path, names[r.IntN(len(names))])
+		}
+		day := first.AddDate(0, 0, r.IntN(150)).Format(time.DateOnly)
+		nulls[day] = append(nulls[day], path)
+	}
+	for day, paths := range nulls {
+		s.Nulls(s.company, day, facts.NullsFinal, paths...)
+	}
 	came := map[string]int64{} // visitors by day, and half as many who looked at p1
 	var traffic []facts.Traffic
 	for range 300 {
@@ -74,7 +86,7 @@ func TestLongReportsAreThoseOfAllOrders(t *testing.T) {
 		s.wantVisitors(q, came)
 		for _, model := range []string{models.Markov, models.Shapley} {
 			q.Name, q.Model = reports.Channels, model
-			s.wantCredits(q, of, names)
+			s.wantCredits(q, of, nulls, names)
 		}
 	}
 }
@@ -143,7 +155,7 @@ func (s *summed) wantVisitors(q reports.Query, came map[string]int64) {
 
 // wantCredits compares what a model of many paths gives with what it gives for the paths of
 // each period's orders.
-func (s *summed) wantCredits(q reports.Query, of map[string][]soldOrder, names []string) {
+func (s *summed) wantCredits(q reports.Query, of map[string][]soldOrder, nulls map[string][][]string, names []string) {
 	s.t.Helper()
 	report := s.report(q)
 	for period, list := range of {
@@ -154,6 +166,18 @@ func (s *summed) wantCredits(q reports.Query, of map[string][]soldOrder, names [
 				p.Channels = append(p.Channels, int32(slices.Index(names, name)))
 			}
 			paths = append(paths, p)
+		}
+		for text, list := range nulls {
+			if day, _ := time.Parse(time.DateOnly, text); text < q.Start || q.End < text || q.PeriodOf(day) != period {
+				continue
+			}
+			for _, path := range list {
+				p := models.Path{Conversions: new(big.Int), Null: big.NewInt(1), Value: new(big.Int)}
+				for _, name := range path {
+					p.Channels = append(p.Channels, int32(slices.Index(names, name)))
+				}
+				paths = append(paths, p)
+			}
 		}
 		weights := models.OverPaths(q.Model, paths, make([]bool, len(names)))
 		conversions, value := models.Totals(paths)
@@ -206,10 +230,14 @@ func TestMarkovOverTooManyChannelsIsRefused(t *testing.T) {
 		channels = append(channels, fmt.Sprint("channel ", i))
 	}
 	s.Sum(s.company, s.order("2026-03-01", 100, channels[:len(channels)-1]...))
+	// Channels of null journeys alone are one more, which gets nothing: a stranger can make them.
+	s.Nulls(s.company, "2026-03-01", facts.NullsFinal, []string{channels[0], "another", "one more"}, []string{"one more", channels[0]})
 	q := reports.Query{CompanyID: s.company, Name: reports.Channels, Start: "2026-03-01", End: "2026-03-31", Model: models.Markov}
 	for _, by := range []reports.By{reports.ByDay, reports.ByMonth} {
 		q.By = by
-		s.report(q)
+		if n := len(s.report(q).Rows); n != reports.MaxMarkovChannels {
+			t.Errorf("by %s: %d channels, want %d", by, n, reports.MaxMarkovChannels)
+		}
 	}
 	s.Sum(s.company, s.order("2026-03-02", 100, channels[len(channels)-1]))
 	for _, by := range []reports.By{reports.ByDay, reports.ByMonth} {

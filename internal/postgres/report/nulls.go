@@ -25,7 +25,7 @@ func uncounted(round string) string {
 
 var nullsOfReport = `
 	select coalesce(sum(journeys) filter (where day between @from and @to), 0)::bigint, coalesce(sum(left_out) filter (where day between @from and @to), 0)::bigint,
-		least(max(day), ` + uncounted("1") + `), least(max(day) filter (where round = 3), ` + uncounted("3") + `)
+		least(max(day), ` + uncounted("1") + `), least(max(day) filter (where round = 2), ` + uncounted("2") + `)
 	from null_day where company_id = @company_id and round > 0 having count(*) > 0`
 
 // nulls adds how many null journeys the report's days have.

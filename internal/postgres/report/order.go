@@ -64,10 +64,11 @@ var (
 
 	// newestOrders goes by the index orders_created. @lo and @before hold around the days
 	// of the filter: the index has instants.
-	newestOrders = `
-		select ` + postgres.List(orderColumns) + ` from orders o` + orderJoins + `
-		where o.company_id = @company_id and o.created_at >= @lo::timestamptz and (o.created_at, o.order_id) < (@before::timestamptz, @before_id::text)` + ofFilter + `
-		order by o.created_at desc, o.order_id desc limit @most`
+	newestOrders = newest("")
+
+	// ordersOfStatus goes by the index orders_status, which does not have the approved ones:
+	// there may be few others, or none, among very many.
+	ordersOfStatus = newest(" and o.status = @status::int and o.status <> 0")
 
 	// ordersOfInfluencer goes by the index payout_influencer, day after day.
 	ordersOfInfluencer = `
@@ -100,6 +101,14 @@ var (
 				select from order_key k where k.company_id = @company_id and k.kind = @kind::smallint and k.key = @key and k.hub = 0 and k.created_at = o.created_at and k.order_id = o.order_id))
 		order by p.processed_at, p.order_id limit @most`
 )
+
+// newest selects orders, the newest first, that fulfil one more condition.
+func newest(condition string) string {
+	return `
+		select ` + postgres.List(orderColumns) + ` from orders o` + orderJoins + `
+		where o.company_id = @company_id and o.created_at >= @lo::timestamptz and (o.created_at, o.order_id) < (@before::timestamptz, @before_id::text)` + ofFilter + condition + `
+		order by o.created_at desc, o.order_id desc limit @most`
+}
 
 // Order reads one order. One that is not stored is commerce.ErrNotFound.
 func (r *Reader) Order(ctx context.Context, companyID, orderID string) (commerce.StoredOrder, error) {
@@ -157,6 +166,8 @@ func (r *Reader) Orders(ctx context.Context, companyID string, f commerce.OrderF
 	case f.InfluencerID != "":
 		args["first_day"], args["last_day"] = from.Add(-aroundZones), before.Add(aroundZones)
 		return r.orders(ctx, ordersOfInfluencer, args)
+	case f.Status != nil && *f.Status != commerce.OrderApproved:
+		return r.orders(ctx, ordersOfStatus, args)
 	}
 	return r.orders(ctx, newestOrders, args)
 }

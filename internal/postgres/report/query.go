@@ -23,6 +23,7 @@ type reading struct {
 	query reports.Query // with nothing left open
 	zone  *time.Location
 	asOf  time.Time
+	known *remembered
 	*reports.Builder
 }
 
@@ -56,11 +57,11 @@ func (r *Reader) Report(ctx context.Context, q reports.Query) (*reports.Report, 
 			return fmt.Errorf("time zone: %w", err)
 		}
 		q = q.WithDefaults(currency)
-		if report, err = load(ctx, &reading{tx: tx, query: q, zone: zone, asOf: asOf}); err != nil {
+		if report, err = load(ctx, &reading{tx: tx, query: q, zone: zone, asOf: asOf, known: r.known}); err != nil {
 			return err
 		}
 		if compared, is := q.Compared(); is {
-			if report.Comparison, err = load(ctx, &reading{tx: tx, query: compared, zone: zone, asOf: asOf}); err != nil {
+			if report.Comparison, err = load(ctx, &reading{tx: tx, query: compared, zone: zone, asOf: asOf, known: r.known}); err != nil {
 				return err
 			}
 		}

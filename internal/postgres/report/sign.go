@@ -63,13 +63,25 @@ var signOrders = `
 		and o.day between @from::date and @to::date and o.status <> @cancelled
 	order by o.created_at desc, o.order_id desc limit @most`
 
-// Signs looks for signs in a company's orders of some days, YYYY-MM-DD in the store's
-// time zone, in one snapshot.
-func (r *Reader) Signs(ctx context.Context, companyID, from, to string) (*signs.Report, error) {
-	report := &signs.Report{Start: from, End: to, Names: map[string]string{}}
+// readSigns looks for signs in a company's orders of some days, YYYY-MM-DD in the store's
+// time zone, in one snapshot. It returns by which mark.
+func (r *Reader) readSigns(ctx context.Context, companyID, from, to string) (report *signs.Report, mark signsMark, err error) {
+	report = &signs.Report{Start: from, End: to, Names: map[string]string{}}
 	var sales []signs.Sale
-	err := r.db.Snapshot(ctx, func(tx pgx.Tx) error {
-		if err := tx.QueryRow(ctx, `select now()`).Scan(&report.AsOf); err != nil {
+	var completed []signs.Checkout
+	err = r.db.Snapshot(ctx, func(tx pgx.Tx) error {
+		var timezone string
+		if err := tx.QueryRow(ctx, `
+			select now(), c.timezone, c.rules_rev, (select o.processed_at from orders o where o.company_id = @company_id order by o.processed_at desc, o.order_id desc limit 1)
+			from company c where c.company_id = @company_id`, pgx.NamedArgs{"company_id": companyID}).
+			Scan(&report.AsOf, &timezone, &mark.rules, postgres.ZeroIfNull(&mark.orders)); err != nil {
+			return err
+		}
+		zone, err := time.LoadLocation(timezone)
+		if err != nil {
+			return err
+		}
+		if completed, err = checkouts(ctx, tx, companyID, zone, from, to, report.AsOf); err != nil {
 			return err
 		}
 		args := pgx.NamedArgs{"company_id": companyID, "from": from, "to": to, "cancelled": commerce.OrderCancelled, "lo": beginning, "before": end, "before_id": ""}
@@ -104,15 +116,33 @@ func (r *Reader) Signs(ctx context.Context, companyID, from, to string) (*signs.
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("postgres: signs of %s: %w", companyID, err)
+		return nil, mark, err
 	}
 	if report.Cut = len(sales) > signs.MostOrders; report.Cut {
 		sales = sales[:signs.MostOrders]
 		report.Start = sales[len(sales)-1].Day
 	}
-	report.Orders, report.Signs = len(sales), signs.Find(sales)
+	report.Orders, report.Signs = len(sales), signs.Find(sales, completed)
 	report.Limit()
-	return report, nil
+	return report, mark, r.nameAll(ctx, companyID, report)
+}
+
+// nameAll adds the names of influencers whom no order has named.
+func (r *Reader) nameAll(ctx context.Context, companyID string, report *signs.Report) error {
+	ids := []string{}
+	for _, s := range report.Signs {
+		if _, named := report.Names[s.Influencer]; s.Influencer != "" && !named {
+			ids = append(ids, s.Influencer)
+		}
+	}
+	rows, err := r.db.Pool().Query(ctx, `select influencer_id::text, name from influencer where company_id = @company_id and influencer_id = any(@ids::uuid[])`,
+		pgx.NamedArgs{"company_id": companyID, "ids": ids})
+	if err != nil {
+		return err
+	}
+	var id, name string
+	_, err = pgx.ForEachRow(rows, []any{&id, &name}, func() error { report.Names[id] = name; return nil })
+	return err
 }
 
 // read returns the sale, and adds the influencers' names that it tells.

@@ -1,12 +1,19 @@
 package report_test
 
 import (
+	"context"
 	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/signs"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -74,7 +81,7 @@ func TestSignsAreFoundInWhatIsStored(t *testing.T) {
 	}
 	var got []string
 	for _, s := range report.Signs {
-		got = append(got, fmt.Sprintf("%s %s %s %s %v %v %d %v %v", s.Kind, report.Names[s.Influencer], s.Code, s.Since, s.Observed, s.Usual, len(s.Orders), s.Sources, s.Costs))
+		got = append(got, fmt.Sprintf("%s %s %s %s %v %v %d %v %v", s.Kind, report.Names[s.Influencer], s.Code, s.Since, s.Observed, s.Usual, s.Total, s.Sources, s.Costs))
 	}
 	want := []string{
 		"coupon_spread Ana Prado ANA10 2026-03-11 {90 150} {10 90} 90 [{Referral: coupons.example.com 90}] [{BRL 73333 733333}]",
@@ -170,12 +177,12 @@ func TestSignsReadTheEventsOfVisits(t *testing.T) {
 	}
 	var got []string
 	for _, s := range report.Signs {
-		got = append(got, fmt.Sprintf("%s %s %v %v %d %v", s.Kind, report.Names[s.Influencer], s.Observed, s.Usual, len(s.Orders), s.Costs))
+		got = append(got, fmt.Sprintf("%s %s %v %v %d %v", s.Kind, report.Names[s.Influencer], s.Observed, s.Usual, s.Total, s.Costs))
 	}
 	want := []string{
 		"after_order Late {8 8} {0 124} 8 [{BRL 8000 80000}]",
 		"no_page_views Claims {8 8} {0 124} 8 [{BRL 8000 80000}]",
-		"one_network Farm {12 12} {6 112} 12 [{BRL 12000 120000}]",
+		"one_network Farm {12 12} {0 112} 12 [{BRL 12000 120000}]",
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got\n%q\nwant\n%q", got, want)
@@ -188,3 +195,127 @@ func eventID(at time.Time, n int) string {
 	id[6], id[8], id[14], id[15] = 0x70, 0x80, byte(n>>8), byte(n)
 	return id.String()
 }
+
+// Visitors who came by an influencer and completed checkouts that became no orders are a
+// sign, with the influencer's name though no order tells it.
+func TestSignsReadCheckouts(t *testing.T) {
+	t.Parallel()
+	f := reporttest.New(t)
+	company := f.Store.Live.CompanyID
+	ana, beto := f.Influencer(company, "Ana Prado"), f.Influencer(company, "Beto Lima")
+	at := time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
+	n := 0
+	come := func(count int, influencer string, ordered bool, network string) {
+		t.Helper()
+		for range count {
+			n++
+			when := at.Add(time.Duration(n) * time.Minute)
+			visitor := fmt.Sprintf("0195b2c0-0000-4000-8000-%012d", n)
+			f.Came(wire.Event{CompanyID: company, EventID: eventID(when, n), Event: "CHECKOUT_COMPLETED", Timestamp: when, ReceivedAt: when, VisitorID: visitor,
+				NetKey: fmt.Sprint(network, n%3), Trust: wire.TrustOpen, Via: wire.ViaJS, Identity: wire.Identity{CartKey: fmt.Sprint("k1:cart", n)}})
+			f.Visited(company, facts.Shopper{ShopperKey: facts.ShopperKey{Day: "2026-03-01", Visitor: facts.PackedShopper(visitor), Of: facts.OfInfluencer(influencer, "")}, Stages: facts.StageVisited})
+			if ordered {
+				id := fmt.Sprint("o", n)
+				f.Put(reporttest.Order{CompanyID: company, ID: id, CreatedAt: when, TotalMinor: 100})
+				f.Key(company, id, facts.Key{Kind: facts.KeyCart, Value: fmt.Sprint("k1:cart", n)}, when)
+			}
+		}
+	}
+	come(60, ana, true, "n")
+	come(4, ana, false, "n")
+	come(10, beto, true, "n")
+	come(20, beto, false, "n")
+	report, err := f.DB.Signs(t.Context(), company, "2026-03-01", "2026-03-01")
+	if err != nil || len(report.Signs) != 1 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	s := report.Signs[0]
+	if s.Kind != signs.NoOrder || report.Names[s.Influencer] != "Beto Lima" || s.Observed != (signs.Rate{Count: 20, Of: 30}) || s.Usual != (signs.Rate{Count: 4, Of: 64}) || s.Since != "2026-03-01" {
+		t.Errorf("%+v of %v", s, report.Names)
+	}
+}
+
+// A report is made once, however many ask for it at once, and anew when an order has come or
+// a rule has changed.
+func TestSignsAreMadeOnceAndAnewWhenOrdersCome(t *testing.T) {
+	t.Parallel()
+	var made atomic.Int64
+	f := reporttest.New(t, postgres.WithTracer(counter{&made, "left join order_personal"}))
+	company := f.Store.Live.CompanyID
+	put := func(id string) {
+		f.Put(reporttest.Order{CompanyID: company, ID: id, CreatedAt: time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC), TotalMinor: 100})
+	}
+	put("1")
+	read := func() *signs.Report {
+		report, err := f.DB.Signs(t.Context(), company, "2026-03-01", "2026-03-31")
+		if err != nil {
+			t.Error(err)
+			return &signs.Report{}
+		}
+		return report
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() { read() })
+	}
+	all.Wait()
+	first := read()
+	if n := made.Load(); n != 1 || first.Orders != 1 {
+		t.Errorf("made %d times, of %d orders", n, first.Orders)
+	}
+	put("2")
+	if second := read(); made.Load() != 2 || second.Orders != 2 || !second.AsOf.After(first.AsOf) {
+		t.Errorf("made %d times; %+v", made.Load(), second)
+	}
+	f.Influencer(company, "Ana Prado")
+	f.Changed(company)
+	if read(); made.Load() != 3 {
+		t.Errorf("made %d times after a rule has changed", made.Load())
+	}
+	// The job makes those anew that were asked for and are not as new as the orders.
+	if err := f.DB.RenewSigns(t.Context(), 9); err != nil || made.Load() != 3 {
+		t.Errorf("made %d times, %v", made.Load(), err)
+	}
+	f.SignsDue(company)
+	if err := f.DB.RenewSigns(t.Context(), 9); err != nil || made.Load() != 3 {
+		t.Errorf("nothing has changed: made %d times, %v", made.Load(), err)
+	}
+	put("3")
+	f.SignsDue(company)
+	if err := f.DB.RenewSigns(t.Context(), 9); err != nil || made.Load() != 4 {
+		t.Errorf("an order has come: made %d times, %v", made.Load(), err)
+	}
+	if third := read(); made.Load() != 4 || third.Orders != 3 {
+		t.Errorf("made %d times; %+v", made.Load(), third)
+	}
+}
+
+// A company keeps the reports that were asked for last.
+func TestFewReportsOfSignsAreKept(t *testing.T) {
+	t.Parallel()
+	f := reporttest.New(t)
+	company := f.Store.Live.CompanyID
+	for day := 1; day <= 20; day++ {
+		if _, err := f.DB.Signs(t.Context(), company, "2026-03-01", fmt.Sprintf("2026-03-%02d", day)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := f.Count(`select count(*) from sign_report`); n != 12 {
+		t.Errorf("%d reports are kept", n)
+	}
+}
+
+// counter counts statements that have a text.
+type counter struct {
+	n    *atomic.Int64
+	text string
+}
+
+func (c counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	if strings.Contains(data.SQL, c.text) {
+		c.n.Add(1)
+	}
+	return ctx
+}
+
+func (counter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}

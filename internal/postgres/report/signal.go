@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -34,6 +35,25 @@ func (r *Reader) StoredEvents(ctx context.Context, companyID string, eventIDs []
 		return nil, fmt.Errorf("postgres: stored events of %s: %w", companyID, postgres.Translate(err))
 	}
 	return ids, nil
+}
+
+// ErasedUntil returns, of the digests of keys (facts.ErasedDigest), those of erased persons,
+// and until when the person's events were erased, by digest.
+func (r *Reader) ErasedUntil(ctx context.Context, companyID string, digests [][]byte) (map[string]time.Time, error) {
+	fail := func(err error) (map[string]time.Time, error) {
+		return nil, fmt.Errorf("postgres: erased keys of %s: %w", companyID, postgres.Translate(err))
+	}
+	rows, err := r.db.Pool().Query(ctx, `select digest, erased_at from erased_key where company_id = $1 and digest = any($2::bytea[])`, companyID, digests)
+	if err != nil {
+		return fail(err)
+	}
+	until := map[string]time.Time{}
+	var digest []byte
+	var at time.Time
+	if _, err := pgx.ForEachRow(rows, []any{&digest, &at}, func() error { until[string(digest)] = at; return nil }); err != nil {
+		return fail(err)
+	}
+	return until, nil
 }
 
 // HasOrders reports whether a company has orders: then some settings are fixed.

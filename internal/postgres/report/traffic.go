@@ -5,9 +5,11 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/reports"
 )
 
 // This file reads the visitors and clicks that the processor counts by day.
@@ -52,20 +54,39 @@ var (
 	join link l on l.company_id = @company_id and l.code = g.code
 	left join influencer i on i.company_id = @company_id and i.influencer_id = l.influencer_id
 	left join campaign c on c.company_id = @company_id and c.campaign_id = l.campaign_id`
+)
 
-	// Anybody can make up items. Of those that are not in the catalogue each period has
-	// @unknown, and one row of all others, whose item is empty. Each is looked up
-	// where it stands: joining g with what was found took the square of its rows.
-	funnelOfProducts = `
-	with g as materialized (
-		select ` + periodOf("s.day") + ` as period, substring(of from 3) as item, sum(viewed) as viewed, sum(added) as added, sum(checkout) as checkout, sum(bought) as bought
-		from ` + visitors(`of >= 'p:' and of < 'p;'`) + ` group by 1, 2)
-	select period, product_id, name, case when product_id = '' and place <= @unknown::int then item else '' end, sum(viewed), sum(added), sum(checkout), sum(bought)
-	from (
-		select n.*, coalesce(p.product_id, '') as product_id, coalesce(p.name, '') as name,
-			row_number() over (partition by n.period, p.product_id is null order by bought desc, viewed desc, n.item) as place
-		from g n` + productOfItem + `) r
-	group by 1, 2, 3, 4 limit @most`
+// funnelOf is the report funnel of what a query gives: the visitors of periods and items.
+// Each item's product is looked up once, and then joined as a full join, which PostgreSQL
+// never makes row by row: it does not know how many items there are. Anybody can make up items. Of those that are not in
+// the catalogue each period has @unknown, and one row of all others, whose item is empty.
+// What several items of a product add is added where the rows are read.
+func funnelOf(items string) string {
+	return `
+	with g as materialized (` + items + `),
+	n as materialized (select distinct item from g),
+	k as materialized (select n.item, p.product_id, p.name from n` + productOfItem + `),
+	r as materialized (select * from g full join k using (item))
+	select period, product_id, name, '', viewed, added, checkout, bought from r where product_id is not null
+	union all
+	select * from (
+		select period, '', '', case when place <= @unknown::int then item else '' end, sum(viewed)::bigint, sum(added)::bigint, sum(checkout)::bigint, sum(bought)::bigint
+		from (
+			select r.*, row_number() over (partition by period order by bought desc, viewed desc, item) as place from r where product_id is null) s
+		group by 1, 2, 3, 4) u
+	limit @most`
+}
+
+const ofItems = `of >= 'p:' and of < 'p;'`
+
+var (
+	funnelOfPeriods = funnelOf(`
+		select ` + periodOf("s.day") + ` as period, substring(of from 3) as item, sum(viewed)::bigint as viewed, sum(added)::bigint as added, sum(checkout)::bigint as checkout, sum(bought)::bigint as bought
+		from ` + visitors(ofItems) + ` group by 1, 2`)
+
+	// Of periods that are days nothing is to be added.
+	funnelOfDays = funnelOf(`
+		select day as period, substring(of from 3) as item, viewed, added, checkout, bought from traffic_day s` + onDays + ` and ` + ofItems)
 )
 
 // visitsOfStore adds the visitors of each day.
@@ -91,7 +112,31 @@ func (r *reading) clicksOfInfluencers(ctx context.Context) error {
 
 // funnel adds how far visitors came with each product.
 func (r *reading) funnel(ctx context.Context) error {
-	return r.add(ctx, funnelOfProducts, "viewed", "added_to_cart", "began_checkout", "bought")
+	if _, err := r.tx.Exec(ctx, memoryForGroups); err != nil {
+		return err
+	}
+	if r.query.By == reports.ByDay {
+		return r.addFunnel(ctx, funnelOfDays)
+	}
+	return r.addFunnel(ctx, funnelOfPeriods)
+}
+
+// addFunnel adds the rows that a statement of funnelOf gives.
+func (r *reading) addFunnel(ctx context.Context, sql string) error {
+	rows, err := r.tx.Query(ctx, sql, r.args(sql))
+	if err != nil {
+		return err
+	}
+	columns, period, p := r.columns("viewed", "added_to_cart", "began_checkout", "bought"), "", [3]string{}
+	var counts [4]int64
+	_, err = pgx.ForEachRow(rows, []any{postgres.Day(&period), &p[0], &p[1], &p[2], &counts[0], &counts[1], &counts[2], &counts[3]}, func() error {
+		sums := make([]decimal.Decimal, len(counts))
+		for i, n := range counts {
+			sums[i] = decimal.NewFromInt(n)
+		}
+		return r.Add(period, []string{p[0], p[1], p[2]}, columns, sums)
+	})
+	return err
 }
 
 // LinkClicks returns how often short links were opened on each day of a span, both days

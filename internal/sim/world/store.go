@@ -120,6 +120,11 @@ func (s session) DropEmptyMonths(ctx context.Context, _ time.Time) ([]string, er
 // CompaniesAfter: null journeys are not the simulation's.
 func (s session) CompaniesAfter(context.Context, string, int) ([]string, error) { return nil, nil }
 
+// Unfinished: nothing is asked for here.
+func (s session) Unfinished(ctx context.Context, _ string) (facts.Unfinished, error) {
+	return facts.Unfinished{}, s.trip(ctx)
+}
+
 func (s session) QueuedCompanies(ctx context.Context) ([]string, error) { return nil, s.trip(ctx) }
 
 // Transact runs f with what it writes held back until the commit.
@@ -262,11 +267,19 @@ func (t *transaction) ForgetDelivery(context.Context, string, time.Time, time.Ti
 }
 
 // What reports count of visitors is not the simulation's: nothing is known of any.
+func (t *transaction) InsertShoppers(context.Context, string, []facts.Shopper) ([]facts.Shopper, error) {
+	return nil, nil
+}
+
 func (t *transaction) Shoppers(context.Context, string, []facts.Shopper) (map[facts.ShopperKey]facts.Stage, error) {
 	return nil, nil
 }
 
 func (t *transaction) PutShoppers(context.Context, string, []facts.Shopper) error { return nil }
+
+func (t *transaction) ItemsBeyond(context.Context, string, []facts.ShopperKey, int) ([]facts.ShopperKey, error) {
+	return nil, nil
+}
 
 func (t *transaction) AddTraffic(context.Context, string, []facts.Traffic) error { return nil }
 
@@ -275,6 +288,8 @@ func (t *transaction) AddClicks(context.Context, string, []facts.Clicks) error {
 func (t *transaction) MarkNulls(context.Context, string, []facts.DaySpan) error { return nil }
 
 // InsertStatements and InsertPayments are called with none: nobody closes a statement here.
+func (t *transaction) KeepTouches(context.Context, string, []facts.Decision) error { return nil }
+
 func (t *transaction) InsertStatements(context.Context, string, []facts.Statement) error { return nil }
 
 func (t *transaction) InsertPayments(context.Context, string, []facts.Payment) error { return nil }

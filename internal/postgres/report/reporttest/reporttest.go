@@ -108,6 +108,17 @@ func (f *Fixture) StoredEvent(companyID, eventID string) {
 	f.storeEvent(companyID, eventID, "PAGE_VIEW", time.Now())
 }
 
+// Erased stores that the person with a key is erased, with the events until an instant, as
+// the processor does.
+func (f *Fixture) Erased(companyID string, key facts.Key, until time.Time) {
+	f.t.Helper()
+	if err := factstore.New(f.db).Transact(context.Background(), func(tx *factstore.Tx) error {
+		return tx.AddErasedKeys(context.Background(), companyID, until, []facts.Key{key})
+	}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
 // Came stores events as the processor does, with which keys their visitors were seen.
 func (f *Fixture) Came(events ...wire.Event) {
 	f.t.Helper()
@@ -240,7 +251,7 @@ func (f *Fixture) Put(o Order) {
 			post := func(currency string, minor int64) error {
 				_, err := tx.Exec(ctx, `
 					insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, payable_on, rule_rev, cause)
-					select @company_id, @order_id, coalesce(max(entry), 0) + 1, now(), 'earned', @influencer_id, @cost_id, @minor, @currency, @payable_on, 1, 'order'
+					select @company_id, @order_id, coalesce(max(entry), 0) + 1, now(), 'earned', @influencer_id, @cost_id, @minor, @currency, @payable_on, 1, 'order 2026-11-21T15:00:00Z'
 					from ledger_entry where company_id = @company_id and order_id = @order_id`,
 					pgx.NamedArgs{"company_id": o.CompanyID, "order_id": o.ID, "influencer_id": o.InfluencerID, "cost_id": uuid.NewString(),
 						"minor": minor, "currency": currency, "payable_on": o.CreatedAt.AddDate(0, 0, 30)})
@@ -339,12 +350,31 @@ func (f *Fixture) Traffic(companyID string, traffic []facts.Traffic, clicks []fa
 	}
 }
 
+// Nulls stores the null journeys of a day, as the processor does once they are counted in a
+// round.
+func (f *Fixture) Nulls(companyID, day string, round facts.NullRound, paths ...[]string) {
+	f.t.Helper()
+	var steps rollup.NullSteps
+	left := 0
+	for _, path := range paths {
+		if !steps.Add(path) {
+			left++
+		}
+	}
+	f.exec(`
+		insert into null_day (company_id, day, round, journeys, left_out, steps) values (@company_id, @day, @round, @journeys, @left_out, @steps)`,
+		pgx.NamedArgs{"company_id": companyID, "day": day, "round": round, "journeys": len(paths), "left_out": left, "steps": steps.Pack()})
+}
+
 // Link makes a short link of an influencer's campaign.
 func (f *Fixture) Link(companyID, influencerID, campaignID, code string) {
 	f.t.Helper()
 	f.exec(`insert into link (company_id, link_id, influencer_id, campaign_id, url, code, rev) values (@company_id, @id, @influencer_id, @campaign_id, 'https://loja.example.com/', @code, 1)`,
 		pgx.NamedArgs{"company_id": companyID, "id": uuid.NewString(), "influencer_id": influencerID, "campaign_id": campaignID, "code": code})
 }
+
+// Forget makes the reader forget what it remembers of earlier reports.
+func (f *Fixture) Forget() { f.DB.Reader = report.New(f.db) }
 
 // Backends returns the process ids of PostgreSQL's connections to the database.
 func (f *Fixture) Backends() []int {
@@ -428,7 +458,48 @@ func (f *Fixture) exec(sql string, arguments ...any) {
 	}
 }
 
-// Multiply copies an order, with its payout and its entries of the ledger, n times. The
+// Visited stores visitors' days.
+func (f *Fixture) Visited(companyID string, shoppers ...facts.Shopper) {
+	f.t.Helper()
+	if err := factstore.New(f.db).Transact(context.Background(), func(tx *factstore.Tx) error {
+		return tx.PutShoppers(context.Background(), companyID, shoppers)
+	}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// Changed lets a rule of a company have changed.
+func (f *Fixture) Changed(companyID string) {
+	f.t.Helper()
+	f.exec(`update company set rules_rev = rules_rev + 1 where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
+}
+
+// Count returns the number that a statement counts.
+func (f *Fixture) Count(sql string) (n int) {
+	f.t.Helper()
+	if err := f.pool.QueryRow(context.Background(), sql).Scan(&n); err != nil {
+		f.t.Fatal(err)
+	}
+	return n
+}
+
+// MultiplyExplanations gives the orders that Multiply made the explanations of those that
+// they were made of.
+func (f *Fixture) MultiplyExplanations(companyID string) {
+	f.t.Helper()
+	f.exec(`update payout p set explanation = b.explanation from payout b
+		where p.company_id = @company_id and b.company_id = @company_id and b.explanation is not null and starts_with(p.order_id, b.order_id || '-')`, pgx.NamedArgs{"company_id": companyID})
+}
+
+// SignsDue lets the reports of signs of a company be as old as those that are made anew.
+func (f *Fixture) SignsDue(companyID string) {
+	f.t.Helper()
+	const before = `interval '6 minutes'`
+	f.exec(`update sign_report set as_of = as_of - `+before+`, asked_at = asked_at - `+before+` where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
+	f.exec(`update sign_job set done_at = done_at - `+before+` where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
+}
+
+// Multiply copies an order, with its payout, its keys and its entries of the ledger, n times. The
 // copies are created one after the other, evenly over a time before the order.
 func (f *Fixture) Multiply(companyID, orderID string, n int, span time.Duration) {
 	f.t.Helper()
@@ -440,6 +511,9 @@ func (f *Fixture) Multiply(companyID, orderID string, n int, span time.Duration)
 	f.exec(`insert into payout (company_id, order_id, influencer_id, campaign_id, coupon_id, evidence, state, reason, base_minor, commission_minor, fixed_brl_minor, day, status, currency, total_minor, processed_at)
 		select p.company_id, o.order_id, p.influencer_id, p.campaign_id, p.coupon_id, p.evidence, p.state, p.reason, p.base_minor, p.commission_minor, p.fixed_brl_minor, o.day, p.status, p.currency, p.total_minor, o.processed_at
 		from payout p, orders o where p.company_id = @company_id and p.order_id = @order_id and o.company_id = @company_id and starts_with(o.order_id, @order_id || '-')`, args)
+	f.exec(`insert into order_key (company_id, kind, key, hub, created_at, order_id)
+		select k.company_id, k.kind, k.key, k.hub, o.created_at, o.order_id
+		from order_key k, orders o where k.company_id = @company_id and k.order_id = @order_id and o.company_id = @company_id and starts_with(o.order_id, @order_id || '-')`, args)
 	f.exec(`insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, payable_on, rule_rev, cause)
 		select l.company_id, o.order_id, l.entry, o.processed_at, l.kind, l.influencer_id, l.cost_id, l.amount_minor, l.currency, o.day + 30, l.rule_rev, l.cause
 		from ledger_entry l, orders o where l.company_id = @company_id and l.order_id = @order_id and o.company_id = @company_id and starts_with(o.order_id, @order_id || '-')`, args)

@@ -1,0 +1,80 @@
+package dashboard_test
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/tributary-io/tributary/admin/dashboard"
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+// An archived company is shown to those who may see it, and takes no form but those about people.
+func TestAnArchivedCompanyIsReadOnly(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner := s.loggedIn()
+	at := "?company=" + s.live
+	archive := func(back bool) {
+		t.Helper()
+		if _, _, err := s.DB.Archive(t.Context(), commerce.Archiving{CompanyIDs: []string{s.live}, Back: back, Actor: "cli"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := func(path string) string {
+		t.Helper()
+		answer, err := owner.Get(s.url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s, %v", path, answer.Status, err)
+		}
+		return string(body)
+	}
+	archive(false)
+	forms := 0
+	for _, route := range dashboard.MemberRoutes() {
+		method, path, _ := strings.Cut(route.Pattern, " ")
+		if method == http.MethodGet || path == "/dashboard/account/password" || path == "/dashboard/account/sessions" {
+			continue
+		}
+		forms++
+		status, text, _ := s.send(owner, path+at, url.Values{})
+		if refused := status == http.StatusForbidden && contains(text, "This store is archived"); refused == route.Always {
+			t.Errorf("%s: %d, to be refused: %t", route.Pattern, status, !route.Always)
+		}
+	}
+	if forms < 15 {
+		t.Errorf("only %d forms", forms)
+	}
+	const settings = "/dashboard/settings"
+	for _, path := range []string{"/dashboard/", "/dashboard/overview", "/dashboard/orders", "/dashboard/payouts", "/dashboard/statements", "/dashboard/keys", "/dashboard/install", settings, "/dashboard/influencers", "/dashboard/costs", "/dashboard/audit"} {
+		text := page(path + at)
+		if !contains(text, "This store is archived since ", "nothing can be changed") {
+			t.Errorf("%s says not that the store is archived", path)
+		}
+		// The settings' form is there with all of its fields disabled, as for analysts.
+		if _, main, _ := strings.Cut(text, "<main"); strings.Contains(main, `method="post"`) && path != settings || path == settings && strings.Contains(main, "<button") {
+			t.Errorf("%s has a form in an archived store", path)
+		}
+	}
+	if text := page("/dashboard/audit" + at); !contains(text, "Store archived") {
+		t.Errorf("the audit log says nothing of it: %s", text)
+	}
+	// Who has another company comes there first; the sandbox is as it was.
+	if text := page("/dashboard/keys?company=" + s.box); contains(text, "archived since") || !strings.Contains(text, `action="/dashboard/keys?company=`) {
+		t.Error("the sandbox is shown as archived")
+	}
+	if text := page("/dashboard/"); contains(text, "archived since") {
+		t.Error("an archived company is shown first, before the sandbox")
+	}
+	archive(true)
+	if text := page("/dashboard/keys" + at); contains(text, "archived since") || !strings.Contains(text, `action="/dashboard/keys?company=`) {
+		t.Error("a company taken back is shown as archived")
+	}
+}

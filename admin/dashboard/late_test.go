@@ -1,0 +1,50 @@
+package dashboard_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-rod/rod"
+	"github.com/go-rod/rod/lib/proto"
+
+	"github.com/tributary-io/tributary/internal/await"
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+)
+
+// On a slow line a page is seen before its scripts run. What they show then has its place
+// already: nothing moves.
+func TestPagesDoNotMoveWhenTheirScriptsComeLate(t *testing.T) {
+	s := newSite(t)
+	places := fillSite(s)
+	w := s.newWalk(t, devtest.Browser(t), "pt-BR")
+	w.logIn()
+	list := []string{"/dashboard/?company=" + s.live, "/dashboard/events?company=" + s.live, "/dashboard/install?company=" + s.live}
+	for _, path := range places.member {
+		if strings.HasPrefix(path, "/dashboard/influencer?") {
+			list = append(list, path)
+		}
+	}
+	router := w.page.HijackRequests()
+	router.MustAdd("*/dashboard/assets/*.js*", func(h *rod.Hijack) {
+		await.Until(t, await.Long, func() bool {
+			seen, err := w.page.Eval(`() => performance.getEntriesByType('paint').some((e) => e.name === 'first-contentful-paint')`)
+			return err == nil && seen.Value.Bool()
+		}, func() string { return "nothing is painted without " + h.Request.URL().Path })
+		h.ContinueRequest(&proto.FetchContinueRequest{})
+	})
+	go router.Run()
+	defer router.MustStop()
+	for _, path := range list {
+		for _, width := range []int{1280, 390} {
+			w.page.MustSetViewport(width, 800, 1, width < 500)
+			w.page.MustNavigate(s.url + path).MustWaitLoad()
+			if has, _, err := w.page.Timeout(time.Second).Has("#live.idle, #live[data-state]"); err == nil && has {
+				w.page.MustElement("#live[data-state=on]")
+			}
+			if shift := w.shift(); shift > 0.001 {
+				t.Errorf("%s at %d px moves by %.3f when its scripts come", path, width, shift)
+			}
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+// errArchived is what people are told where commerce.ErrArchived refuses a change.
+var errArchived = errors.New("the company is archived, and nothing of it can be changed: `tributary company unarchive COMPANY` takes it back into use")
+
+func newCompanyArchive() *cobra.Command {
+	var yes bool
+	cmd := archiveCommand("archive COMPANY", "Archive a company: it takes no events, orders and changes any more", false,
+		func(cmd *cobra.Command, companies []commerce.Company) error {
+			if yes {
+				return nil
+			}
+			return askToArchive(cmd, companies)
+		})
+	cmd.Long = `Archive a company that is used no more. From then on edges refuse its events, the admin
+API refuses its keys, and nothing of it can be changed. Its short links still lead to
+the shop, and are not counted. The dashboard shows it as before. What is owed can still
+be closed and paid (tributary statement), and persons can be erased. Nothing is deleted:
+tributary company unarchive takes it back into use.
+
+It asks before it does so. --yes is the answer for a script.`
+	cmd.Example = `  tributary company archive c_…
+  tributary company archive c_… --both --yes`
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return cmd
+}
+
+func newCompanyUnarchive() *cobra.Command {
+	cmd := archiveCommand("unarchive COMPANY", "Take an archived company back into use", true, nil)
+	cmd.Long = `Take an archived company back into use: it takes events, orders and changes again, and its
+keys work again, unless they have ended meanwhile.`
+	cmd.Example = `  tributary company unarchive c_…`
+	return cmd
+}
+
+// archiveCommand archives companies, or takes them back. ask may refuse it; nil: nobody is
+// asked.
+func archiveCommand(use, short string, back bool, ask func(cmd *cobra.Command, companies []commerce.Company) error) *cobra.Command {
+	var database postgresFlags
+	var both, asJSON bool
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: oneArgument,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			db, err := database.open(ctx)
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			company, err := findCompany(ctx, db, args[0])
+			if err != nil {
+				return err
+			}
+			companies := []commerce.Company{company}
+			if both {
+				if companies, err = companiesOf(cmd, db, company.StoreID); err != nil {
+					return err
+				}
+			}
+			// Of a company that is so already nobody is asked.
+			if left := slices.DeleteFunc(slices.Clone(companies), func(c commerce.Company) bool { return c.ArchivedAt.IsZero() == back }); len(left) > 0 && ask != nil {
+				if err := ask(cmd, left); err != nil {
+					return err
+				}
+			}
+			archiving := commerce.Archiving{Back: back, Actor: actor}
+			for _, c := range companies {
+				archiving.CompanyIDs = append(archiving.CompanyIDs, c.CompanyID)
+			}
+			list, changed, err := db.Archive(ctx, archiving)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeList(cmd.OutOrStdout(), listing{asJSON: true}, archivedColumns(changed), list)
+			}
+			for _, c := range list {
+				fmt.Fprintln(cmd.OutOrStdout(), archivedWords(c, slices.Contains(changed, c.CompanyID)))
+			}
+			return nil
+		},
+	}
+	database.register(cmd.Flags())
+	cmd.Flags().BoolVar(&both, "both", false, "the store's other environment too")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write what was done as JSON, for programs")
+	return cmd
+}
+
+// companiesOf returns a store's companies.
+func companiesOf(cmd *cobra.Command, db stores, storeID string) (list []commerce.Company, err error) {
+	all, err := db.Companies(cmd.Context(), mostCompanies)
+	for _, c := range all {
+		if c.StoreID == storeID {
+			list = append(list, c)
+		}
+	}
+	return list, err
+}
+
+func archivedColumns(changed []string) []column[commerce.Company] {
+	return []column[commerce.Company]{
+		{"company_id", "", func(c *commerce.Company) any { return c.CompanyID }},
+		{"environment", "", func(c *commerce.Company) any { return c.Environment }},
+		{"name", "", func(c *commerce.Company) any { return c.Name }},
+		{"archived_at", "", func(c *commerce.Company) any { return archivedAt(c) }},
+		{"changed", "", func(c *commerce.Company) any { return slices.Contains(changed, c.CompanyID) }},
+	}
+}
+
+// archivedAt is since when a company is archived, nil where it is not.
+func archivedAt(c *commerce.Company) any {
+	if c.ArchivedAt.IsZero() {
+		return nil
+	}
+	return moment(c.ArchivedAt)
+}
+
+// archivedWords says what became of a company.
+func archivedWords(c commerce.Company, changed bool) string {
+	what := fmt.Sprintf("%s (%s, %s)", c.CompanyID, printable(c.Name), c.Environment)
+	switch {
+	case c.ArchivedAt.IsZero() && changed:
+		return what + " is in use again; edges and admins learn of it within seconds."
+	case c.ArchivedAt.IsZero():
+		return what + " is not archived: nothing was changed."
+	case changed:
+		return what + " is archived; edges and admins learn of it within seconds."
+	}
+	return fmt.Sprintf("%s is archived since %s: nothing was changed.", what, moment(c.ArchivedAt))
+}
+
+// askToArchive asks at a terminal. Without one it is an error that says how to answer.
+func askToArchive(cmd *cobra.Command, companies []commerce.Company) error {
+	var names []string
+	for _, c := range companies {
+		names = append(names, fmt.Sprintf("%s (%s, %s)", c.CompanyID, printable(c.Name), c.Environment))
+	}
+	what := strings.Join(names, " and ")
+	if file, ok := cmd.InOrStdin().(*os.File); ok && !term.IsTerminal(int(file.Fd())) {
+		return fmt.Errorf("%s would take no events, orders and changes any more: give --yes, since nobody can be asked here", what)
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s will take no events, orders and changes any more, and its API keys will be refused.\nType yes to archive: ", what)
+	answer, err := bufio.NewReader(io.LimitReader(cmd.InOrStdin(), 100)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if !strings.EqualFold(strings.TrimSpace(answer), "yes") {
+		return errors.New("nothing was changed: the answer was not yes")
+	}
+	return nil
+}

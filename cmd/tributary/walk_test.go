@@ -1,0 +1,159 @@
+package main
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// leaves are all commands that do something, by their words.
+func leaves(t *testing.T) map[string]*cobra.Command {
+	t.Helper()
+	found := map[string]*cobra.Command{}
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			visit(sub)
+		}
+		if !cmd.HasSubCommands() {
+			found[strings.TrimPrefix(cmd.CommandPath(), "tributary ")] = cmd
+		}
+	}
+	visit(newRoot())
+	if len(found) < 35 {
+		t.Fatalf("only %d commands", len(found))
+	}
+	return found
+}
+
+// mistaken runs a command that is used wrongly. What it says fits a screen, is for people, and has
+// each of some texts.
+func mistaken(t *testing.T, args []string, want ...string) string {
+	t.Helper()
+	out, status := command(t, args...)
+	if status != statusFailed || strings.Count(out, "\n") > 24 || strings.TrimSpace(out) == "" {
+		t.Errorf("tributary %s: exit status %d and\n%s", strings.Join(args, " "), status, out)
+	}
+	for _, never := range []string{"goroutine ", "panic", "strconv.", "0x", "s3cret"} {
+		if strings.Contains(out, never) {
+			t.Errorf("tributary %s says %q:\n%s", strings.Join(args, " "), never, out)
+		}
+	}
+	for _, text := range want {
+		if !strings.Contains(out, text) {
+			t.Errorf("tributary %s says nothing of %q:\n%s", strings.Join(args, " "), text, out)
+		}
+	}
+	return out
+}
+
+// Every command × what people do wrong with flags and arguments. A command that is added is
+// tested by being there.
+func TestWrongUsageOfEveryCommandIsTold(t *testing.T) {
+	for path, cmd := range leaves(t) {
+		words := strings.Fields(path)
+		see := "see tributary " + path + " --help"
+		mistaken(t, append(slices.Clip(words), "--bogus-flag"), "--bogus-flag", see)
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Name == "help" {
+				return
+			}
+			if f.NoOptDefVal == "" {
+				mistaken(t, append(slices.Clip(words), "--"+f.Name), "--"+f.Name+" needs a value", see)
+			}
+			if kind := f.Value.Type(); kind != "string" && kind != "stringSlice" {
+				mistaken(t, append(slices.Clip(words), "--"+f.Name+"=rubbish"), "--"+f.Name, `"rubbish"`, see)
+			}
+			// A time is given in days everywhere.
+			if kind := f.Value.Type(); kind == "time" || kind == "days" {
+				if err := f.Value.Set("90d"); err != nil {
+					t.Errorf("tributary %s --%s: %v", path, f.Name, err)
+				}
+			} else if strings.Contains(f.Name, "days") {
+				t.Errorf("tributary %s --%s is %s and takes no 90d", path, f.Name, kind)
+			}
+		})
+		mistaken(t, append(slices.Clip(words), "a", "b", "c"), "argument")
+	}
+}
+
+// Every command without anything. What it needs is said with the flag and the variable.
+func TestEveryCommandSaysWhatItNeeds(t *testing.T) {
+	for path, cmd := range leaves(t) {
+		if path == "dev" || path == "doctor" { // need nothing: all has a default
+			continue
+		}
+		words := strings.Fields(path)
+		if _, argument, has := strings.Cut(cmd.Use, " "); has {
+			mistaken(t, words, "give one argument, not 0", argument)
+			words = append(words, "x@example.com")
+		}
+		if out := mistaken(t, words); !regexp.MustCompile(`give --|give what to change: --|no such file|is not JSON|--yes`).MatchString(out) {
+			t.Errorf("tributary %s says not what to give:\n%s", path, out)
+		}
+	}
+}
+
+// Every command that reads PostgreSQL, without one: it says so, what to do, and no password.
+func TestEveryCommandSaysThatPostgreSQLIsAway(t *testing.T) {
+	t.Setenv("TRIBUTARY_HASHING_SECRET", strings.Repeat("s", 32))
+	t.Setenv("TRIBUTARY_TOKEN_SECRET", strings.Repeat("t", 32))
+	t.Setenv("TRIBUTARY_PASSWORD", "a good long password")
+	more := map[string][]string{
+		"erase": {"--email", "ana@example.com"}, "statement close": {"--end-date", "2026-01-31"},
+		"statement pay": {"--paid-at", "2026-02-01T12:00:00Z", "--reference", "1"}, "statement link": {"--public-url", "https://painel.example.com"},
+		"company set": {"--hold-days", "3d"}, "influencers import": nil, "preview": nil,
+	}
+	tried := 0
+	for path, cmd := range leaves(t) {
+		if cmd.Flags().Lookup("postgres") == nil || slices.Contains([]string{"admin", "processor", "doctor"}, path) { // services wait; doctor has tests of its own
+			continue
+		}
+		tried++
+		args := append(strings.Fields(path), more[path]...)
+		if strings.Contains(cmd.Use, " ") {
+			args = append(args, map[bool]string{true: `{"type":"coupon.create"}`, false: "x@example.com"}[path == "preview"])
+		}
+		if cmd.Flags().Lookup("company") != nil {
+			args = append(args, "--company", "c_1")
+		}
+		mistaken(t, append(slices.Clip(args), "--postgres", "postgres://u:s3cret@127.0.0.1:1/x"), "PostgreSQL cannot be reached", "--postgres or $TRIBUTARY_POSTGRES")
+		mistaken(t, append(slices.Clip(args), "--postgres", "postgres://u:s3cret@h:port/x"), "write it as postgres://user@host/database")
+	}
+	if tried < 25 {
+		t.Errorf("only %d commands", tried)
+	}
+}
+
+// Help has an example for each command, and what the examples show is there.
+func TestEveryCommandHasAnExampleThatHolds(t *testing.T) {
+	for path, cmd := range leaves(t) {
+		out, status := command(t, append(strings.Fields(path), "-h")...)
+		if status != 0 || !strings.Contains(out, "\nExamples:\n") {
+			t.Errorf("tributary %s -h: exit status %d, without an example:\n%s", path, status, out)
+		}
+		if !strings.Contains(cmd.Example, "tributary "+path) {
+			t.Errorf("the example of tributary %s is of another command: %s", path, cmd.Example)
+		}
+		for _, flag := range regexp.MustCompile(`--[a-z][a-z-]*`).FindAllString(cmd.Example, -1) {
+			if cmd.Flags().Lookup(flag[2:]) == nil {
+				t.Errorf("the example of tributary %s has a flag %s that is not there", path, flag)
+			}
+		}
+	}
+}
+
+// What programs read is JSON, for each command that writes something about companies, people, keys, payouts and
+// statements.
+func TestCommandsWriteJSON(t *testing.T) {
+	for path, cmd := range leaves(t) {
+		group, _, _ := strings.Cut(path, " ")
+		if slices.Contains([]string{"company", "person", "keys", "influencers", "payouts", "statement", "signs", "delivery", "explain", "models", "preview"}, group) && cmd.Flags().Lookup("json") == nil {
+			t.Errorf("tributary %s has no --json", path)
+		}
+	}
+}

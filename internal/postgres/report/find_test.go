@@ -1,0 +1,87 @@
+package report_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
+	"github.com/tributary-io/tributary/internal/rollup"
+)
+
+// The list of influencers has what each sold in its days: approved orders in the store's
+// currency. Those who sold nothing are listed too.
+func TestInfluencersAreListedWithWhatTheySold(t *testing.T) {
+	t.Parallel()
+	fix := reporttest.New(t)
+	company := fix.Store.Live.CompanyID
+	ana, bia, caio := fix.Influencer(company, "Ana"), fix.Influencer(company, "Bia"), fix.Influencer(company, "Caio")
+	sold := func(influencer, day, currency string, status int, minor int64) {
+		payout := facts.Payout{State: facts.PayoutEarned, InfluencerID: influencer, CommissionMinor: minor / 10}
+		if status != commerce.OrderApproved {
+			payout.State = facts.PayoutExpected
+		}
+		fix.Sum(company, rollup.Order{Outcome: &facts.Outcome{Day: day, Currency: currency, Status: status, TotalMinor: minor, Payout: payout}})
+	}
+	sold(ana, "2026-11-20", "BRL", commerce.OrderApproved, 1000)
+	sold(bia, "2026-11-20", "BRL", commerce.OrderApproved, 3000)
+	sold(bia, "2026-11-21", "BRL", commerce.OrderApproved, 3000)
+	sold(bia, "2026-10-01", "BRL", commerce.OrderApproved, 70_000) // before
+	sold(ana, "2026-11-20", "USD", commerce.OrderApproved, 70_000)
+	sold(ana, "2026-11-20", "BRL", commerce.OrderPending, 70_000)
+	sold(caio, "2026-11-20", "BRL", commerce.OrderCancelled, 70_000)
+	list, err := fix.DB.FindInfluencers(t.Context(), company, commerce.InfluencerSearch{Sort: commerce.SortBySales, From: "2026-11-01", Today: "2026-11-22", Currency: "BRL", Limit: 10})
+	if err != nil || len(list) != 3 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	for i, want := range []struct {
+		name                      string
+		orders, total, commission int64
+	}{{"Bia", 2, 6000, 600}, {"Ana", 1, 1000, 100}, {"Caio", 0, 0, 0}} {
+		got := list[i]
+		if got.Name != want.name || got.Orders != want.orders || got.TotalMinor.IntPart() != want.total || got.CommissionMinor.IntPart() != want.commission {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+}
+
+// Pending and cancelled orders are listed by themselves, the newest first, page by page.
+func TestOrdersOfAStatusAreListedPageByPage(t *testing.T) {
+	t.Parallel()
+	fix := reporttest.New(t)
+	company := fix.Store.Live.CompanyID
+	for i := range 9 {
+		fix.Put(reporttest.Order{CompanyID: company, ID: string(rune('a' + i)), TotalMinor: 100, Status: i % 3})
+	}
+	for status, want := range map[int]string{commerce.OrderApproved: "gda", commerce.OrderPending: "heb", commerce.OrderCancelled: "ifc"} {
+		got, f := "", commerce.OrderFilter{Status: &status, Limit: 2}
+		for {
+			list, err := fix.DB.Orders(t.Context(), company, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range list {
+				got += orderID(t, o)
+				f.After = commerce.Cursor{At: o.CreatedAt, OrderID: orderID(t, o)}
+			}
+			if len(list) < f.Limit {
+				break
+			}
+		}
+		if got != want {
+			t.Errorf("status %d: %s, want %s", status, got, want)
+		}
+	}
+}
+
+func orderID(t *testing.T, o commerce.StoredOrder) string {
+	t.Helper()
+	var body struct {
+		OrderID string `json:"orderId"`
+	}
+	if err := json.Unmarshal(o.Body, &body); err != nil {
+		t.Fatal(err)
+	}
+	return body.OrderID
+}

@@ -1,0 +1,113 @@
+package processor
+
+// This file measures what merchants have asked for and is not done yet.
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tributary-io/tributary/internal/facts"
+)
+
+const (
+	// measureEvery is how often what is not done is measured.
+	measureEvery = 30 * time.Second
+	// mostMeasured bounds the companies that are asked for it each time.
+	mostMeasured = 1000
+)
+
+// Kinds of what merchants ask for, as a label.
+const (
+	askedErasures   = "erasures"
+	askedStatements = "statements"
+)
+
+// unfinished are the metrics of what merchants have asked for.
+type unfinished struct {
+	waiting *prometheus.GaugeVec // of this member's partitions
+	oldest  *prometheus.GaugeVec // seconds
+	done    *prometheus.CounterVec
+}
+
+func newUnfinished(registry *prometheus.Registry) unfinished {
+	what := []string{"what"}
+	u := unfinished{
+		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_processor_asked_waiting", Help: "Erasures and statements that were asked for, have begun and are not done, of this processor's partitions."}, what),
+		oldest:  prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_processor_asked_oldest_seconds", Help: "How long ago the oldest of those was asked for; 0 while none waits."}, what),
+		done:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "tributary_processor_asked_done_total", Help: "Erasures and statements that were done."}, what),
+	}
+	for _, kind := range []string{askedErasures, askedStatements} {
+		u.waiting.WithLabelValues(kind)
+		u.oldest.WithLabelValues(kind)
+		u.done.WithLabelValues(kind)
+	}
+	registry.MustRegister(u.waiting, u.oldest, u.done)
+	return u
+}
+
+// set shows what waits at an instant.
+func (u unfinished) set(now time.Time, found facts.Unfinished) {
+	for kind, of := range map[string]facts.Waiting{askedErasures: found.Erasures, askedStatements: found.Statements} {
+		u.waiting.WithLabelValues(kind).Set(float64(of.Count))
+		age := 0.0
+		if !of.Since.IsZero() {
+			age = max(0, now.Sub(of.Since).Seconds())
+		}
+		u.oldest.WithLabelValues(kind).Set(age)
+	}
+}
+
+// addDone counts what a transaction has done.
+func (u unfinished) addDone(done applied) {
+	u.done.WithLabelValues(askedErasures).Add(float64(done.erasures))
+	u.done.WithLabelValues(askedStatements).Add(float64(done.closed))
+}
+
+// watchUnfinished measures now and then what is not done, until ctx ends.
+func (p *Processor) watchUnfinished(ctx context.Context) {
+	for pause(ctx, measureEvery) {
+		if err := p.measureUnfinished(ctx); err != nil && ctx.Err() == nil {
+			p.Logger.Warn("what waits could not be measured", "error", err)
+		}
+	}
+}
+
+// measureUnfinished measures what is not done of the companies of this member's
+// partitions. A company that has something to do is in the queue of companies.
+func (p *Processor) measureUnfinished(ctx context.Context) error {
+	companies, err := p.Store.QueuedCompanies(ctx)
+	if err != nil {
+		return err
+	}
+	var sum facts.Unfinished
+	measured := 0
+	for _, company := range companies {
+		partition, err := p.Log.PartitionOf(ctx, []byte(company))
+		if err != nil {
+			return err
+		}
+		if measured == mostMeasured || !p.owns(partition) {
+			continue
+		}
+		measured++
+		found, err := p.Store.Unfinished(ctx, company)
+		if err != nil {
+			return err
+		}
+		sum.Add(found)
+	}
+	p.metrics.asked.set(p.Now(), sum)
+	return nil
+}
+
+// owns reports whether this member owns a partition now.
+func (p *Processor) owns(partition int) bool {
+	for _, own := range p.Partitions() {
+		if own.Partition == partition {
+			return true
+		}
+	}
+	return false
+}
