@@ -42,6 +42,7 @@ type Tx interface {
 	InsertShoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (others []facts.Shopper, err error)
 	Shoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (map[facts.ShopperKey]facts.Stage, error)
 	PutShoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) error
+	ItemsBeyond(ctx context.Context, companyID string, items []facts.ShopperKey, most int) (beyond []facts.ShopperKey, err error)
 	AddTraffic(ctx context.Context, companyID string, traffic []facts.Traffic) error
 	AddClicks(ctx context.Context, companyID string, clicks []facts.Clicks) error
 	MarkNulls(ctx context.Context, companyID string, days []facts.DaySpan) error
@@ -55,6 +56,7 @@ type Tx interface {
 	OrdersFollowing(ctx context.Context, companyID string, keys []facts.OrderKey, limit int) ([]string, error)
 	QueueFollowing(ctx context.Context, companyID string, keys []facts.OrderKey, cause facts.Cause) (int, error)
 	InsertDecisions(ctx context.Context, companyID string, decisions []facts.Decision) (orderIDs []string, err error)
+	KeepTouches(ctx context.Context, companyID string, decisions []facts.Decision) error
 	InsertStatements(ctx context.Context, companyID string, statements []facts.Statement) error
 	InsertPayments(ctx context.Context, companyID string, payments []facts.Payment) error
 	FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, limits facts.Limits) ([]facts.FirstOrderCandidate, error)
@@ -77,7 +79,8 @@ type Tx interface {
 
 	// Count null journeys.
 	NullCount(ctx context.Context, companyID string) (*facts.NullCount, error)
-	BeginNullCount(ctx context.Context, companyID string, rounds facts.NullRounds, now time.Time) (begun bool, err error)
+	DueNulls(ctx context.Context, companyID string, rounds facts.NullRounds) (*facts.NullCount, error)
+	BeginNullCount(ctx context.Context, companyID string, due *facts.NullCount, now time.Time) error
 	VisitorsOfDay(ctx context.Context, companyID, day string, after []byte, limit int) (visitors []string, last []byte, err error)
 	EventsBetween(ctx context.Context, companyID string, visitors []string, from, to time.Time, most int) ([][]facts.Event, error)
 	Bought(ctx context.Context, companyID string, journeys []facts.NullJourney) (map[int]bool, error)
@@ -141,7 +144,8 @@ type Tx interface {
 	NextStatement(ctx context.Context, companyID string) (*facts.Statement, error)
 	FreezeEntries(ctx context.Context, companyID string, s facts.Statement, limit int) (int, error)
 	ClosedBefore(ctx context.Context, companyID string, s facts.Statement) (*ledger.Closed, error)
-	SumStatement(ctx context.Context, companyID, statementID string) (*ledger.Sum, error)
+	SumEntries(ctx context.Context, companyID, statementID string, sum *ledger.Sum, limit int) (int, error)
+	KeepSum(ctx context.Context, companyID, statementID string, sum *ledger.Sum) error
 	CloseStatement(ctx context.Context, companyID string, now time.Time, c ledger.Closed) error
 	QueueCompany(ctx context.Context, companyID string) error
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/caseload"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/ledger"
@@ -68,17 +69,42 @@ func (a *application) unqueue(ctx context.Context, orderIDs []string) error {
 // decideOrders computes and stores the outcomes of orders. It returns how many
 // events of visitors it has read.
 func (a *application) decideOrders(ctx context.Context, orderIDs []string) (events int, err error) {
+	var accepted []facts.Decision // whose touches are to be kept
+	var again []string            // their orders: an outcome follows from what is kept
 	outcomes := make([]facts.Outcome, 0, len(orderIDs))
-	events, err = caseload.Each(ctx, a.tx, a.company, a.index.Limits(), orderIDs, func(c *facts.Case) {
-		outcomes = append(outcomes, a.index.Decide(*c))
+	events, err = a.outcomesOf(ctx, orderIDs, func(c *facts.Case, o *facts.Outcome) {
+		if keep := attribution.AcceptedNow(c, o); len(keep) > 0 {
+			accepted, again = append(accepted, keep...), append(again, o.OrderID)
+			return
+		}
+		outcomes = append(outcomes, *o)
 	})
 	if err != nil {
 		return 0, err
+	}
+	if len(again) > 0 {
+		if err := a.tx.KeepTouches(ctx, a.company, accepted); err != nil {
+			return 0, err
+		}
+		read, err := a.outcomesOf(ctx, again, func(_ *facts.Case, o *facts.Outcome) { outcomes = append(outcomes, *o) })
+		if err != nil {
+			return 0, err
+		}
+		events += read
 	}
 	for _, o := range outcomes {
 		a.done.computed = append(a.done.computed, orderRef{a.company, o.OrderID})
 	}
 	return events, a.storeOutcomes(ctx, outcomes)
+}
+
+// outcomesOf computes the outcomes of orders and calls f with each, which must not keep
+// the case. It returns how many events of visitors it has read.
+func (a *application) outcomesOf(ctx context.Context, orderIDs []string, f func(c *facts.Case, o *facts.Outcome)) (events int, err error) {
+	return caseload.Each(ctx, a.tx, a.company, a.index.Limits(), orderIDs, func(c *facts.Case) {
+		o := a.index.Decide(*c)
+		f(c, &o)
+	})
 }
 
 // storeOutcomes stores the outcomes that differ from what is stored, and appends

@@ -63,7 +63,7 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 
 		removed:        prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("removed_total"), Help: "What was removed since it was older than its company's retention: events, sightings, visitors_days; orders_sealed before that."}, []string{"what"}),
 		retainFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: name("removal_failures_total"), Help: "Attempts to remove old events that failed."}),
-		nullDays:       prometheus.NewCounter(prometheus.CounterOpts{Name: name("null_days_total"), Help: "Counts of a company's null journeys of a day."}),
+		nullDays:       prometheus.NewCounter(prometheus.CounterOpts{Name: name("null_recounts_total"), Help: "Counts of a company's null journeys of a day."}),
 		nullFailures:   prometheus.NewCounter(prometheus.CounterOpts{Name: name("null_failures_total"), Help: "Attempts to count null journeys that failed."}),
 	}
 	m.asked = newUnfinished(registry)

@@ -112,11 +112,15 @@ func (p *Processor) countNullsStep(ctx context.Context, companyID string, partit
 			ended, err = a.countNulls(ctx, count, p.config.NullsChunk)
 			return err
 		}
+		due, err := a.tx.DueNulls(ctx, a.company, a.index.NullRounds(a.now))
+		if err != nil || due == nil {
+			return err
+		}
 		if err := a.tx.LockPartition(ctx, partition); err != nil {
 			return err
 		}
-		more, err = a.tx.BeginNullCount(ctx, a.company, a.index.NullRounds(a.now), a.now)
-		return err
+		more = true
+		return a.tx.BeginNullCount(ctx, a.company, due, a.now)
 	})
 	if err == nil && ended {
 		p.metrics.nullDays.Inc()

@@ -119,6 +119,39 @@ func TestNullJourneysAreCountedInRounds(t *testing.T) {
 	counted(43, "2026-03-10 2 1 0: >Direct 1 Direct> 1", "2026-03-13 1 1 0: >Direct 1 Direct> 1", "2026-04-04 1 1 0: >Direct 1 Direct> 1")
 }
 
+// What retention has removed is not counted again: the day keeps its count.
+func TestDaysWhoseEventsAreRemovedKeepTheirNullJourneys(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.apply([]record{s.record(s.event("v1", noon, 1, nil)), s.record(s.event("v2", noon.AddDate(0, 0, 50), 2, nil))}, func() int { return 2 })
+	s.countNulls(noon.AddDate(0, 0, 100), 10)
+	want := []string{"2026-03-10 2 1 0: >Direct 1 Direct> 1", "2026-04-29 2 1 0: >Direct 1 Direct> 1"}
+	wantTexts(t, "counted", s.nullDays(), want...)
+	s.exec(`insert into retention (company_id, begun_until) values ($1, $2)`, s.company, noon.AddDate(0, 0, 1))
+	s.exec(`delete from event_fact where at < $1`, noon.AddDate(0, 0, 1))
+	s.exec(`update null_day set marks = marks + 1`)
+	s.countNulls(noon.AddDate(0, 0, 102), 10)
+	wantTexts(t, "after the removal", s.nullDays(), want...)
+	if n := s.int(`select count(*) from null_day where marks = counted`); n != 1 {
+		t.Errorf("%d days were counted again, want the one whose events are all there", n)
+	}
+}
+
+// A running processor counts by itself, once it owns the partition.
+func TestARunningProcessorCountsNullJourneys(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	s.produce(s.event("v1", noon, 1, nil), s.event("v2", noon.Add(time.Hour), 2, nil))
+	p := s.processor(s.group(), s.producer)
+	p.config.CountNullsEvery = 20 * time.Millisecond
+	defer s.runs(p)()
+	s.applied()
+	s.await("the day is counted for the last time", func() bool {
+		return s.int(`select count(*) from null_day where round = 2 and journeys = 2`) == 1
+	})
+	s.await("the count is told in the metrics", func() bool { return s.metric(p, "tributary_processor_null_recounts_total") > 0 })
+}
+
 // wantNulls compares what was counted with what all facts give, visitor by visitor.
 func (s *shop) wantNulls(when string, x *attribution.Index) {
 	s.t.Helper()

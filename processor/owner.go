@@ -75,7 +75,7 @@ type owner struct {
 
 // maxWaiting bounds how many records of each topic wait in memory for the next
 // batch. Config.ReadAheadBytes bounds their bytes, of all partitions together.
-const maxWaiting = 4000
+const maxWaiting = 3000
 
 // inputs are the topics that the processor reads, commerce first.
 var inputs = []string{wire.TopicCommerce, wire.TopicEvents}

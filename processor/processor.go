@@ -114,9 +114,9 @@ type Results interface {
 
 // Config bounds the processor's work. A zero value is the default named here.
 type Config struct {
-	BatchRecords    int           // records of one transaction; 4,000
+	BatchRecords    int           // records of one transaction; 3,000
 	BatchBytes      int           // bytes of the records of one transaction; 8 MiB
-	ReadAheadBytes  int           // bytes of the records that wait in memory, of all partitions together, besides one record of each; 32 MiB
+	ReadAheadBytes  int           // bytes of the records that wait in memory, of all partitions together, besides one record of each; 24 MiB
 	RecomputeChunk  int           // queued orders of one transaction at most; 200
 	StatementChunk  int           // ledger entries that one transaction puts into a statement; 10,000
 	ApplyTimeout    time.Duration // of one attempt at a transaction, with its wait for MaxTransactions; 2 min
@@ -133,9 +133,9 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	return Config{
-		BatchRecords:    cmp.Or(c.BatchRecords, 4000),
+		BatchRecords:    cmp.Or(c.BatchRecords, 3000),
 		BatchBytes:      cmp.Or(c.BatchBytes, 8<<20),
-		ReadAheadBytes:  cmp.Or(c.ReadAheadBytes, 32<<20),
+		ReadAheadBytes:  cmp.Or(c.ReadAheadBytes, 24<<20),
 		RecomputeChunk:  cmp.Or(c.RecomputeChunk, 200),
 		StatementChunk:  cmp.Or(c.StatementChunk, 10_000),
 		ApplyTimeout:    cmp.Or(c.ApplyTimeout, 2*time.Minute),

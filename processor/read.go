@@ -40,13 +40,16 @@ func (o *owner) readBatch(ctx context.Context, records []record) (batch, []rejec
 	var rejected []rejection
 	companies := map[string]*companyBatch{}
 	recordsOf := map[string][]record{}
-	for _, r := range records {
+	for i, r := range records {
 		company := string(r.Key)
 		if !utf8.Valid(r.Key) || hasNUL(r.Key) {
 			company = "" // no company's id looks like this
 		}
 		if companies[company] == nil {
 			companies[company] = &companyBatch{}
+			if len(companies) == 1 { // as in most batches: events are large, and growing a list copies them
+				companies[company].events = make([]facts.Event, 0, eventsIn(records[i:]))
+			}
 		}
 		if err := readInto(r, company, companies[company]); err != nil {
 			code := codeOf(err)

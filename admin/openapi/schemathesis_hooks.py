@@ -1,9 +1,13 @@
 """What schemathesis cannot know of this API, so that it gets further than to a refusal."""
 
+import os
 import re
 import uuid
 
 import schemathesis
+
+# What .ci/fuzz-api has made in the store, so that operations find something.
+ORDER, INFLUENCER, STATEMENT = (os.environ.get("FUZZ_" + name, "") for name in ("ORDER", "INFLUENCER", "STATEMENT"))
 
 URL = re.compile(r"https://[^\x00-\x20\x7f\\]+")
 
@@ -26,4 +30,17 @@ def map_body(context, body):
         url = link.get("url") if isinstance(link, dict) else None
         if isinstance(url, str) and len(url) <= 2048 and URL.fullmatch(url):
             link["url"] = f"https://loja.example.com/{len(url)}"
+    # An influencer that is there, where the body names one by its id.
+    if INFLUENCER and isinstance(body, dict) and isinstance(body.get("influencer_id"), str) and len(body["influencer_id"]) == 36:
+        body["influencer_id"] = INFLUENCER
     return body
+
+
+@schemathesis.hook
+def map_path_parameters(context, path_parameters):
+    # About half of the calls name the order and the statement that are there.
+    for name, known in (("orderId", ORDER), ("id", STATEMENT)):
+        value = (path_parameters or {}).get(name)
+        if known and isinstance(value, str) and len(value) % 2 == 0:
+            path_parameters[name] = known
+    return path_parameters

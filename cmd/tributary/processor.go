@@ -46,7 +46,7 @@ committed when it died is done by the next.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&config.BatchRecords, "batch-records", 0, "records a transaction (default 4000)")
+	flags.IntVar(&config.BatchRecords, "batch-records", 0, "records a transaction (default 3000)")
 	common.register(flags, "processor", "127.0.0.1:7703")
 	database.register(flags)
 	return cmd

@@ -158,6 +158,16 @@ func (g *Group) PartitionOf(ctx context.Context, key []byte) (int, error) {
 // connection record by record.
 const fetchBytes = 2 << 20
 
+// readerQueue is how many records of a topic wait between kafka-go's Reader and its
+// caller, who has a queue of its own, bounded in bytes. Of events, which have 64 KiB at
+// most, several do: with one, each record would cost two changes of goroutines.
+func readerQueue(topic string) int {
+	if topic == wire.TopicEvents {
+		return 8
+	}
+	return 1
+}
+
 // Read hands each record of a partition from an offset on to handle, in order,
 // until ctx ends or handle fails. Key and value stay valid afterwards. During a
 // broker's outage it tries again; an offset that the log does not hold is an error.
@@ -165,7 +175,7 @@ func (g *Group) Read(ctx context.Context, topic string, partition int, from int6
 	reader := kafka.NewReader(kafka.ReaderConfig{
 		Brokers: g.client.config.Brokers, Topic: topic, Partition: partition, Dialer: g.client.dialer(),
 		MinBytes: 1, MaxBytes: fetchBytes, MaxWait: 500 * time.Millisecond,
-		QueueCapacity:  1, // the reader's caller has a queue of its own, bounded in bytes
+		QueueCapacity:  readerQueue(topic),
 		ReadBackoffMin: 100 * time.Millisecond, ReadBackoffMax: time.Second,
 		OffsetOutOfRangeError: true,
 	})

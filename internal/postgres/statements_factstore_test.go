@@ -131,6 +131,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		tx.MarkHubs(ctx, company, []string{"o1"}, facts.JoinKinds, []facts.OrderKey{marked}),
 		tx.MarkHubs(ctx, company, []string{"o1"}, facts.JoinKinds, nil),
 		second(tx.InsertDecisions(ctx, company, []facts.Decision{{OrderID: "o1", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Decision: commerce.EvidenceAccept, Rev: 1, AcceptedAt: noon, Actor: "cli", Touches: e.EventID}})),
+		tx.KeepTouches(ctx, company, []facts.Decision{{OrderID: "o1", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Decision: commerce.EvidenceAccept, Rev: 1, AcceptedAt: noon, Actor: "cli", Touches: e.EventID}}),
 		second(tx.FirstOrderCandidates(ctx, company, []string{"o1"}, []facts.KeyKind{facts.KeyEmail}, facts.Limits{Window: time.Hour, Orders: 200})),
 		tx.SetFirstOrders(ctx, company, noon, []facts.FirstOrder{{OrderID: "o1", First: &yes}}),
 	)
@@ -179,6 +180,7 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.Outcomes(ctx, company, []string{"o1"})),
 		second(tx.CountedOrders(ctx, company, []string{"o1"})),
 		tx.AddSums(ctx, company, sumsOf(outcome.Outcome)),
+		second(tx.ItemsBeyond(ctx, company, []facts.ShopperKey{{Day: "2026-03-10", Of: facts.OfItem("p")}}, 0)),
 		second(tx.InsertShoppers(ctx, company, []facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "w"}, Stages: facts.StageVisited}})),
 		second(tx.Shoppers(ctx, company, []facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "v"}}})),
 		tx.PutShoppers(ctx, company, []facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "v"}, Stages: facts.StageVisited}}),
@@ -199,7 +201,8 @@ func countNulls(ctx context.Context, tx *factstore.Tx, company string) error {
 	return errors.Join(err,
 		tx.MarkNulls(ctx, company, []facts.DaySpan{{From: day, To: day}}),
 		tx.AddTraffic(ctx, company, []facts.Traffic{{Day: day, Visitors: [5]int64{1}}}),
-		second(tx.BeginNullCount(ctx, company, rounds, noon)),
+		second(tx.DueNulls(ctx, company, rounds)),
+		tx.BeginNullCount(ctx, company, &facts.NullCount{Day: day, Round: facts.NullsFirst}, noon),
 		second(tx.NullCount(ctx, company)),
 		second(tx.EventsBetween(ctx, company, []string{"v"}, noon, noon, 0)),
 		second(tx.Bought(ctx, company, []facts.NullJourney{{Visitor: "v", From: noon, To: noon}})),
@@ -280,11 +283,12 @@ func closeStatement(ctx context.Context, tx *factstore.Tx, company string) error
 	); err != nil {
 		return err
 	}
-	sum, err := tx.SumStatement(ctx, company, statement.StatementID)
-	if err == nil {
-		err = tx.CloseStatement(ctx, company, noon, ledger.Close(statement, nil, sum))
-	}
-	return err
+	sum := &ledger.Sum{}
+	return errors.Join(
+		second(tx.SumEntries(ctx, company, statement.StatementID, sum, 10)),
+		tx.KeepSum(ctx, company, statement.StatementID, sum),
+		tx.CloseStatement(ctx, company, noon, ledger.Close(statement, nil, sum)),
+	)
 }
 
 func second[T any](_ T, err error) error { return err }

@@ -62,6 +62,8 @@ func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
 		for _, model := range append([]string{""}, spec.Models...) {
 			_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: day, End: day, Model: model})
 			must(err)
+			_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: "2026-09-01", End: "2026-10-31", By: reports.ByTotal, Model: model})
+			must(err)
 			_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: "2026-09-15", End: "2026-11-30", By: reports.ByMonth, Model: model})
 			must(err)
 		}

@@ -43,7 +43,11 @@ func (s *copySource) Next() bool {
 // Values implements pgx.CopyFromSource.
 func (s *copySource) Values() ([]any, error) {
 	e := &s.events[0]
-	s.row = append(s.row[:0], [16]byte(e.ID), e.At, int16(e.Class()), s.company, e.Event.Event, e.PackedVisitor(), pgtype.FlatArray[[]byte](e.Sources()), e.Packed())
+	var sources any // null for most: pgx looks longest for how to write an array
+	if list := e.Sources(); list != nil {
+		sources = pgtype.FlatArray[[]byte](list)
+	}
+	s.row = append(s.row[:0], [16]byte(e.ID), e.At, int16(e.Class()), s.company, e.Event.Event, e.PackedVisitor(), sources, e.Packed())
 	return s.row, nil
 }
 

@@ -71,28 +71,31 @@ const (
 		on conflict (company_id) do nothing`
 )
 
-// BeginNullCount begins the count of the first day that is due; false where none is. What
-// facts have changed is marked from then on, so no owner of the partition may apply
-// anything meanwhile (LockPartition).
-func (t *Tx) BeginNullCount(ctx context.Context, companyID string, rounds facts.NullRounds, now time.Time) (begun bool, err error) {
-	var day string
-	var round facts.NullRound
-	err = t.tx.QueryRow(ctx, dueNulls, pgx.NamedArgs{
-		"company_id": companyID, "first": rounds.Last[facts.NullsFirst], "final": rounds.Last[facts.NullsFinal],
-		"before": rounds.Before, "again": rounds.Again,
-	}).Scan(postgres.Day(&day), &round)
+// DueNulls returns the first day whose null journeys are to be counted now, with its round
+// alone; nil where there is none.
+func (t *Tx) DueNulls(ctx context.Context, companyID string, rounds facts.NullRounds) (*facts.NullCount, error) {
+	var c facts.NullCount
+	err := t.tx.QueryRow(ctx, dueNulls, pgx.NamedArgs{
+		"company_id": companyID, "first": rounds.Last[facts.NullsFirst], "final": rounds.Last[facts.NullsFinal], "before": rounds.Before, "again": rounds.Again,
+	}).Scan(postgres.Day(&c.Day), &c.Round)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return false, nil
+		return nil, nil //nolint:nilnil // none is no error, as the comment says
 	}
 	if err != nil {
-		return false, fmt.Errorf("find a day to count null journeys of: %w", err)
+		return nil, fmt.Errorf("find a day to count null journeys of: %w", err)
 	}
-	args := pgx.NamedArgs{"company_id": companyID, "day": day}
+	return &c, nil
+}
+
+// BeginNullCount begins a count that DueNulls has returned. What facts change is marked from
+// then on, so no owner of the partition may apply anything meanwhile (LockPartition).
+func (t *Tx) BeginNullCount(ctx context.Context, companyID string, due *facts.NullCount, now time.Time) error {
+	args := pgx.NamedArgs{"company_id": companyID, "day": due.Day}
 	if err := t.exec(ctx, "make a day of null journeys", makeNullDay, args); err != nil {
-		return false, err
+		return err
 	}
-	args["round"], args["now"] = round, now
-	return true, t.exec(ctx, "begin to count null journeys", beginNullCount, args)
+	args["round"], args["now"] = due.Round, now
+	return t.exec(ctx, "begin to count null journeys", beginNullCount, args)
 }
 
 // VisitorsOfDay returns the next visitors who came on a day, at most limit, in the order of

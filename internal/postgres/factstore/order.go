@@ -181,3 +181,14 @@ var insertDecisions = `
 func (t *Tx) InsertDecisions(ctx context.Context, companyID string, decisions []facts.Decision) (orderIDs []string, err error) {
 	return t.texts(ctx, "store decisions about orders", insertDecisions, decisionRows.Args(decisions, pgx.NamedArgs{"company_id": companyID}))
 }
+
+var touchRows = postgres.Rows[facts.Decision]{decisionRows[0], decisionRows[1], decisionRows[2], decisionRows[6]}
+
+var keepTouches = `
+	update evidence_decision d set touches = n.touches from ` + touchRows.Unnest("n") + `
+	where d.company_id = @company_id and d.order_id = n.order_id and d.influencer_id = n.influencer_id and d.rev = n.rev and d.touches = ''`
+
+// KeepTouches stores the touches of decisions that are stored without any.
+func (t *Tx) KeepTouches(ctx context.Context, companyID string, decisions []facts.Decision) error {
+	return t.exec(ctx, "keep the touches of decisions", keepTouches, touchRows.Args(decisions, pgx.NamedArgs{"company_id": companyID}))
+}

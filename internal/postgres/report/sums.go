@@ -2,8 +2,6 @@ package report
 
 import (
 	"context"
-	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -253,105 +251,6 @@ func (r *reading) productsOf(ctx context.Context, sold []itemSold) (map[string]n
 	return products, err
 }
 
-// mostPaths is how many paths a period of the report paths has. The others are one row.
-const mostPaths = "200"
-
-// frequentPaths are the most frequent paths of each period. Each period is read by itself:
-// it has far fewer paths than all together.
-const frequentPaths = `
-	select p.period, coalesce(
-			(select path from path_day d where d.company_id = @company_id and d.day = g.day and d.currency = @currency and d.path_id = g.path_id),
-			(select path from path_month m where m.company_id = @company_id and m.month = g.month and m.currency = @currency and m.path_id = g.path_id)), g.orders, g.sales
-	from unnest(@periods::date[], @ends::date[]) as p (period, last)
-	cross join lateral (
-		select path_id, max(day) as day, max(month) as month, sum(orders) as orders, sum(sales_minor) as sales
-		from (
-			select path_id, s.day, null::date as month, orders, sales_minor from path_day s` + inLooseDays + `
-				and s.day between p.period and p.last and orders > 0
-			union all
-			select path_id, null, s.month, orders, sales_minor from path_month s` + inMonths + `
-				and s.month between p.period and p.last and orders > 0) s
-		group by path_id order by orders desc, sales desc, path_id limit ` + mostPaths + `) g`
-
-// frequentPathsOfMonths are those of periods that are whole months: nothing is to be added.
-const frequentPathsOfMonths = `
-	select p.period, g.path, g.orders, g.sales_minor
-	from unnest(@periods::date[]) as p (period)
-	cross join lateral (
-		select path, orders, sales_minor from path_month s
-		where s.company_id = @company_id and s.month = p.period and s.currency = @currency and orders > 0
-		order by orders desc, sales_minor desc, path_id limit ` + mostPaths + `) g`
-
 // memoryForGroups lets PostgreSQL keep the groups of a report's paths or items in memory, in
 // this transaction.
 const memoryForGroups = `select set_config('work_mem', '16MB', true)`
-
-// salesOfPaths are all paths of each period together. Each path of a month has one end.
-var salesOfPaths = `
-	select ` + periodOf("s.day") + ` as period, '', sum(orders), sum(sales_minor)
-	from (
-		select day, orders, sales_minor from path_day s` + inLooseDays + ` and orders > 0
-		union all
-		select month, orders, sales_minor from journey_month s` + inMonths + ` and size = 0 and channel = '' and orders > 0) s
-	group by 1`
-
-// pathArrow stands between the channels of a path, as `tributary models` reads it.
-const pathArrow = " > "
-
-// paths adds the paths of orders: of each period the most frequent, and all others
-// together.
-func (r *reading) paths(ctx context.Context) error {
-	if err := r.add(ctx, salesOfPaths, "orders", "sales"); err != nil {
-		return err
-	}
-	if _, err := r.tx.Exec(ctx, memoryForGroups); err != nil {
-		return err
-	}
-	if err := r.addFrequent(ctx, frequentPathsOfMonths, true); err != nil {
-		return err
-	}
-	return r.addFrequent(ctx, frequentPaths, false)
-}
-
-// isWholeMonth reports whether a period is one of the report's whole months.
-func (r *reading) isWholeMonth(period string) bool {
-	first, last, some := r.query.Months()
-	return some && r.query.By == reports.ByMonth && first.Format(time.DateOnly) <= period && period <= last.Format(time.DateOnly)
-}
-
-// addFrequent adds the most frequent paths of the periods that are whole months, or of the
-// others, and takes them from the row of
-// all others.
-func (r *reading) addFrequent(ctx context.Context, sql string, wholeMonths bool) error {
-	var periods, ends []string
-	all := r.query.Ends()
-	for i, period := range r.query.Periods() {
-		if r.isWholeMonth(period) == wholeMonths {
-			periods, ends = append(periods, period), append(ends, all[i])
-		}
-	}
-	if len(periods) == 0 {
-		return nil
-	}
-	columns, none := r.columns("orders", "sales"), []string{""}
-	args := r.args(sql)
-	args["periods"] = periods
-	if _, has := args["ends"]; has {
-		args["ends"] = ends
-	}
-	rows, err := r.tx.Query(ctx, sql, args)
-	if err != nil {
-		return err
-	}
-	var period string
-	var path []string
-	var orders, sales pgtype.Numeric
-	_, err = pgx.ForEachRow(rows, []any{postgres.Day(&period), &path, &orders, &sales}, func() error {
-		sums := []decimal.Decimal{decimalOf(orders), decimalOf(sales)}
-		if err := r.Add(period, []string{strings.Join(path, pathArrow)}, columns, sums); err != nil {
-			return err
-		}
-		return r.Add(period, none, columns, []decimal.Decimal{sums[0].Neg(), sums[1].Neg()})
-	})
-	return err
-}

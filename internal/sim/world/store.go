@@ -277,6 +277,10 @@ func (t *transaction) Shoppers(context.Context, string, []facts.Shopper) (map[fa
 
 func (t *transaction) PutShoppers(context.Context, string, []facts.Shopper) error { return nil }
 
+func (t *transaction) ItemsBeyond(context.Context, string, []facts.ShopperKey, int) ([]facts.ShopperKey, error) {
+	return nil, nil
+}
+
 func (t *transaction) AddTraffic(context.Context, string, []facts.Traffic) error { return nil }
 
 func (t *transaction) AddClicks(context.Context, string, []facts.Clicks) error { return nil }
@@ -284,6 +288,8 @@ func (t *transaction) AddClicks(context.Context, string, []facts.Clicks) error {
 func (t *transaction) MarkNulls(context.Context, string, []facts.DaySpan) error { return nil }
 
 // InsertStatements and InsertPayments are called with none: nobody closes a statement here.
+func (t *transaction) KeepTouches(context.Context, string, []facts.Decision) error { return nil }
+
 func (t *transaction) InsertStatements(context.Context, string, []facts.Statement) error { return nil }
 
 func (t *transaction) InsertPayments(context.Context, string, []facts.Payment) error { return nil }
