@@ -193,7 +193,13 @@ func buyThrough(t *testing.T, d *dev, shop string, v visitor) {
 	}
 	click := func(test string) {
 		t.Helper()
-		until(test, fmt.Sprintf(`() => { const e = document.querySelector('[data-test=%q]'); if (!e) return ""; e.click(); return "clicked" }`, test))
+		// A link works at once. A button of a page that was rendered to a file does nothing before React has taken it over.
+		until(test, fmt.Sprintf(`() => {
+			const e = document.querySelector('[data-test=%q]');
+			if (!e || e.tagName == "BUTTON" && document.querySelector("script[src*='_next']") && !Object.keys(e).some((key) => key.startsWith("__react"))) return "";
+			e.click();
+			return "clicked";
+		}`, test))
 	}
 	until("the landing", `() => location.search.includes("trb_click=") ? location.search : ""`)
 	for _, step := range []string{"tee-m", "add", "cart", "checkout", "place"} {
