@@ -109,8 +109,10 @@ func TestSettingsOfACompanyAreChangedOneByOne(t *testing.T) {
 	f("unproven: ignore, before review\nhold-days: 0, before 30", map[string]any{"unproven": "ignore", "hold_days": 0, "count_direct": true, "pay_recurring": true},
 		"--unproven", "ignore", "--hold-days", "0", "--count-direct", "--pay-recurring")
 	f("retention-days: 90, before for ever", map[string]any{"retention_days": 90}, "--retention-days", "90d")
-	if out, status := command(t, "company", "set", live.CompanyID, "--retention-days", "69d"); status == 0 || !strings.Contains(out, "--retention-days must be from 70") {
-		t.Errorf("exit status %d\n%s", status, out)
+	for _, short := range []string{"69d", "5d", "-1"} { // the least is told as it is beside the company's own settings
+		if out, status := command(t, "company", "set", live.CompanyID, "--retention-days", short); status == 0 || !strings.Contains(out, "--retention-days must be from 70 ") {
+			t.Errorf("--retention-days %s: exit status %d\n%s", short, status, out)
+		}
 	}
 	f("retention-days: for ever, before 90", map[string]any{"retention_days": 0}, "--retention-days", "0")
 	f("minimum-payout: 49.9, before 0", map[string]any{"minimum_payout": "49.9"}, "--minimum-payout", "49.90")

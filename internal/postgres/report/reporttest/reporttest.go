@@ -483,6 +483,14 @@ func (f *Fixture) Count(sql string) (n int) {
 	return n
 }
 
+// MultiplyExplanations gives the orders that Multiply made the explanations of those that
+// they were made of.
+func (f *Fixture) MultiplyExplanations(companyID string) {
+	f.t.Helper()
+	f.exec(`update payout p set explanation = b.explanation from payout b
+		where p.company_id = @company_id and b.company_id = @company_id and b.explanation is not null and starts_with(p.order_id, b.order_id || '-')`, pgx.NamedArgs{"company_id": companyID})
+}
+
 // SignsDue lets the reports of signs of a company be as old as those that are made anew.
 func (f *Fixture) SignsDue(companyID string) {
 	f.t.Helper()

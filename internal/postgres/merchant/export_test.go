@@ -1,0 +1,4 @@
+package merchant
+
+// NamesOfActors is for a test of how PostgreSQL runs it.
+const NamesOfActors = namesOfActors
