@@ -129,7 +129,11 @@ func (s *site) benchPages(b *testing.B) {
 		list = append(list, "/dashboard"+path+"?company="+s.live+"&"+query)
 	}
 	for _, path := range list {
-		b.Run(strings.ReplaceAll(strings.ReplaceAll(path, "company="+s.live, ""), of+"&", "one&"), func(b *testing.B) {
+		name := strings.ReplaceAll(path, "company="+s.live, "")
+		if of != "" {
+			name = strings.ReplaceAll(name, of, "one")
+		}
+		b.Run(name, func(b *testing.B) {
 			before := s.cpu(b)
 			for b.Loop() {
 				answer, err := client.Get(s.url + path)
