@@ -26,7 +26,7 @@ lint: # which linters, and every exception with its reason: .golangci.yml
 test: needs sdk ## everything: race detector, real browser, real Kafka, real PostgreSQL
 	@.ci/test
 
-test-browsers: sdk ## the SDK in Firefox, WebKitGTK, Deno and Bun, and in shops made with React and Next.js (Debian; about 15 minutes)
+test-browsers: sdk ## the SDK in Firefox, WebKitGTK, Deno and Bun, and in shops made with React, Vue and Next.js (Debian; about 15 minutes)
 	@.ci/browsers
 
 mutate: ## mutants of the pure packages that no test kills; fails under 97 % killed or 95 % covered (PKG=internal/facts: one)

@@ -16,6 +16,7 @@ import (
 	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/signs"
+	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/internal/throttle"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -34,6 +35,10 @@ type Config struct {
 	RuleRate Rate
 	// IngestRate limits each key on POST /order and POST /product; 100/s, burst 200.
 	IngestRate Rate
+
+	// PagesURL is where browsers reach the dashboard, as links to its pages have it; where the
+	// request came, if it is empty.
+	PagesURL string
 
 	// Internal says that Server.Internal is served on a port of its own: then the
 	// public one has no /metrics, and its /readyz says only ready or not.
@@ -79,6 +84,7 @@ type Deps struct {
 	Database Database
 	Producer Producer
 	Previews Previews // nil: POST /preview is 404
+	Links    Links    // nil: POST /statements/{id}/link is 404
 	Hasher   *identity.Hasher
 	Previous *identity.Hasher // of the former hashing secret: cookies that it signed are known in orders; nil: none
 	Names    Names            // nil: UTM values of orders that look like an e-mail or a phone are always removed
@@ -148,6 +154,9 @@ type Database interface {
 	// Statement returns commerce.ErrNotFound for an unknown one.
 	Statement(ctx context.Context, companyID, statementID string) (commerce.Statement, error)
 	StatementLines(ctx context.Context, companyID, statementID, after string, limit int) ([]commerce.StatementLine, error)
+	// LinkNumber returns the number with which links to a statement are made; with revoke
+	// those of before do not work any more. commerce.ErrNotFound for an unknown statement.
+	LinkNumber(ctx context.Context, author commerce.Author, statementID string, revoke bool) (int64, error)
 	Balances(ctx context.Context, companyID, day string, after commerce.BalanceCursor, limit int) ([]commerce.Balance, error)
 	Ledger(ctx context.Context, companyID string, now time.Time, filter commerce.LedgerFilter, after commerce.LedgerCursor, limit int) ([]commerce.LedgerItem, error)
 	// Today returns a company's time zone and day.
@@ -186,6 +195,11 @@ type Previews interface {
 	// context that it is given. Besides the change's own errors it returns
 	// preview.ErrBusy.
 	Preview(ctx context.Context, companyID string, change preview.Change) (*preview.Answer, error)
+}
+
+// Links signs links to statements. *statementlink.Signer is one.
+type Links interface {
+	Token(l statementlink.Link) (string, error)
 }
 
 // Producer writes records with acks=all, in order within a key, retrying what

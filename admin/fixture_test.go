@@ -26,6 +26,7 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres/trial"
 	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/produce"
+	"github.com/tributary-io/tributary/internal/statementlink"
 )
 
 // service is a whole admin service on real parts, with one store.
@@ -104,6 +105,9 @@ func startWith(t *testing.T, config admin.Config, dsn, broker string, change fun
 		Database: s.db, Names: s.db, Producer: batcher, Hasher: s.hasher, Resolver: everyNamePublic{},
 		Previews: preview.New(trial.New(db), preview.Limits{Time: time.Hour, Wait: time.Minute}),
 		Checks:   map[string]func(context.Context) error{"postgres": db.Ping},
+	}
+	if deps.Links, err = statementlink.NewSigner([]byte(strings.Repeat("t", 32)), nil); err != nil {
+		t.Fatal(err)
 	}
 	if change != nil {
 		change(&deps)

@@ -189,8 +189,10 @@ func find(doc *openapi3.T, request *http.Request) *routers.Route {
 	}
 	if rest, ok := strings.CutPrefix(path, "/statements/"); ok {
 		path = "/statements/{id}"
-		if strings.HasSuffix(rest, "/payment") {
-			path += "/payment"
+		for _, of := range []string{"/payment", "/link"} {
+			if strings.HasSuffix(rest, of) {
+				path += of
+			}
 		}
 		item = doc.Paths.Value(path)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/internal/statementlink"
 )
 
 // reading is an API on a database with what a processor left. Nothing is produced.
@@ -33,8 +34,12 @@ func reading(t *testing.T) (*service, *reporttest.Fixture) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	links, err := statementlink.NewSigner(bytes.Repeat([]byte("t"), 32), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	server, err := admin.New(admin.Config{ShortBase: "go.example.com", DependencyTimeout: time.Minute, RuleRate: admin.Rate{PerSecond: 1000, Burst: 1000}},
-		admin.Deps{Database: fixture.DB, Producer: kafka.NewProducer(client), Hasher: hasher})
+		admin.Deps{Database: fixture.DB, Producer: kafka.NewProducer(client), Hasher: hasher, Links: links})
 	if err != nil {
 		t.Fatal(err)
 	}

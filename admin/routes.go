@@ -65,6 +65,7 @@ func (s *Server) routes() []route {
 		{http.MethodGet, "/statements", commerce.ReadReports, ruleRate, s.listStatements},
 		{http.MethodGet, "/statements/{id}", commerce.ReadReports, ruleRate, s.getStatement},
 		{http.MethodPost, "/statements/{id}/payment", commerce.WriteInfluencers, ruleRate, s.payStatement},
+		{http.MethodPost, "/statements/{id}/link", commerce.WriteInfluencers, ruleRate, s.linkStatement},
 		{http.MethodGet, "/reports/signs", commerce.ReadReports, ruleRate, s.listSigns},
 	}, s.reportRoutes()...)
 }

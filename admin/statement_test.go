@@ -1,7 +1,9 @@
 package admin_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -16,6 +18,7 @@ import (
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
+	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -427,4 +430,55 @@ func TestStatementsAndPaymentsAreRecords(t *testing.T) {
 	if json.Unmarshal(records[1].Body, &payment) != nil || payment.StatementID != asked[0].ID || payment.Reference != "1" || payment.PaidAt.Format(http.TimeFormat) != "Thu, 05 Feb 2026 12:00:00 GMT" {
 		t.Errorf("%s", records[1].Body)
 	}
+}
+
+// A link to a statement is that of the installation's secret, until it is revoked; only a key
+// that may write makes one.
+func TestALinkShowsAStatement(t *testing.T) {
+	t.Parallel()
+	s, fix, ana, _ := closing(t)
+	company := fix.Store.Live.CompanyID
+	id := fix.Ask(company, ana, "BRL", yesterday(), 0)
+	fix.Close(company)
+	signer, err := statementlink.NewSigner(bytes.Repeat([]byte("t"), 32), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(body any) statementlink.Link {
+		t.Helper()
+		got := s.post("/statements/"+id+"/link", body)
+		s.want(got, 200, "")
+		var made struct {
+			URL     string
+			Expires time.Time `json:"expires_at"`
+		}
+		if err := json.Unmarshal(got.Data, &made); err != nil {
+			t.Fatal(err)
+		}
+		token, found := strings.CutPrefix(made.URL, s.url+statementlink.Path)
+		l, err := signer.Read(token, time.Now())
+		if !found || err != nil || l.CompanyID != company || l.StatementID != id || l.InfluencerID != ana || !l.Expires.Equal(made.Expires) {
+			t.Errorf("%s: %+v, %v", made.URL, l, err)
+		}
+		return l
+	}
+	days := func(l statementlink.Link) int { return int(time.Until(l.Expires).Hours()/24 + .5) }
+	first, second := read(map[string]any{}), read(map[string]any{"days": 7})
+	if days(first) != 30 || days(second) != 7 || first.Number != second.Number {
+		t.Errorf("%+v, %+v", first, second)
+	}
+	if _, err := fix.DB.LinkedStatement(t.Context(), company, id, ana, first.Number); err != nil {
+		t.Error(err)
+	}
+	third := read(map[string]any{"revoke": true})
+	if _, err := fix.DB.LinkedStatement(t.Context(), company, id, ana, first.Number); !errors.Is(err, commerce.ErrNotFound) || third.Number == first.Number {
+		t.Errorf("a revoked link works: %v", err)
+	}
+	for _, wrong := range []map[string]any{{"days": 0}, {"days": 366}, {"days": "7"}, {"revoke": 1}} {
+		s.want(s.post("/statements/"+id+"/link", wrong), 400, "validation_error")
+	}
+	s.want(s.post("/statements/"+fix.Store.StoreID+"/link", map[string]any{}), 404, "not_found")
+	s.want(s.post("/statements/01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2/link", map[string]any{}), 404, "not_found")
+	s.live = s.key(company, commerce.ReadReports)
+	s.want(s.post("/statements/"+id+"/link", map[string]any{}), 403, "insufficient_scope")
 }

@@ -104,6 +104,11 @@ func track(conn net.Conn, state fasthttp.ConnState) {
 	}
 }
 
+// active tells whether a request is being read or answered.
+func (c *connection) active() bool {
+	return fasthttp.ConnState(c.state.Load()) == fasthttp.StateActive
+}
+
 // connectionOf is the connection that fasthttp reads from, below TLS where there is any;
 // nil for one that bounded has not accepted.
 func connectionOf(conn net.Conn) *connection {

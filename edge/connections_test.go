@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp"
 )
 
 // from is a client whose connections come from an address of this machine.
@@ -114,6 +116,87 @@ func TestConnectionsAreCountedByClient(t *testing.T) {
 	c.closeUnused(true)
 	if len(c.addresses)+len(c.networks)+len(c.open) != 0 {
 		t.Errorf("after all have ended: %v, %d open", c.addresses, len(c.open))
+	}
+}
+
+// Networks that hold all connections do not shut out one that has few.
+func TestAFullServerMakesRoomForNetworksWithFew(t *testing.T) {
+	config, err := Config{MaxConnections: 40, MaxConnsPerIP: 5, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newConnections(config, benchServer(t).metrics)
+	open := func(network, address int) *connection {
+		return c.admit(addressed{of: fmt.Sprintf("203.0.%d.%d", network, address)})
+	}
+	var greedy []*connection
+	for i := range 40 { // two networks, 20 each
+		conn := open(i%2, i/2/5)
+		if conn == nil {
+			t.Fatalf("connection %d is refused", i)
+		}
+		conn.state.Store(int32(fasthttp.StateActive))
+		greedy = append(greedy, conn)
+	}
+	idle := greedy[16]
+	idle.state.Store(int32(fasthttp.StateIdle))
+	closed := func() (n int) {
+		for _, conn := range greedy {
+			if conn.closed {
+				n++
+			}
+		}
+		return n
+	}
+	f := func(what string, conn *connection, may bool, total int) {
+		t.Helper()
+		if (conn != nil) != may || closed() != total || len(c.open) != 40 {
+			t.Errorf("%s: admitted %t, %d of the greedy are closed, want %t and %d; %d are open", what, conn != nil, closed(), may, total, len(c.open))
+		}
+	}
+	f("the first of a network", open(2, 1), true, 1)
+	if !idle.closed {
+		t.Error("a connection with a request was closed before one without")
+	}
+	f("one more of a network that has all it may", open(1, 4), false, 1)
+	f("one more of the other, which has one fewer", open(0, 1), false, 1)
+	f("a proxy's", c.admit(addressed{of: "10.0.0.1"}), true, 2)
+	for i := range 4 {
+		f("more of the new network", open(2, 1), true, 3+i)
+	}
+	for i := range 20 { // its own share: a third of what is left
+		open(3, i/5)
+	}
+	a, b := c.networks[netip.MustParsePrefix("203.0.0.0/24")], c.networks[netip.MustParsePrefix("203.0.3.0/24")]
+	if a < b || a-b > 2 || b < 10 {
+		t.Errorf("shares are %v", c.networks)
+	}
+}
+
+// The same with sockets.
+func TestTheSocketsOfManyNetworksShutNobodyOut(t *testing.T) {
+	s := newStand(t, func(c *Config, _ *Deps) { c.MaxConnections, c.MaxConnsPerIP = 12, 2 })
+	testClient.CloseIdleConnections()
+	addr := strings.TrimPrefix(s.url, "http://")
+	for i := range 30 { // of three networks
+		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, byte(1+i%3), byte(1+i/6))}}
+		conn, err := dialer.DialContext(t.Context(), "tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := conn.Write([]byte("POST /v1/events HTTP/1.1\r\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.eventually("the edge is full", func() bool { return s.metric("connections_refused_total") >= 18 })
+	response, err := from(t, "127.0.7.1").Post(s.url+"/v1/events", "application/json", strings.NewReader(batchOf(pageView(newID()))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != 200 {
+		t.Errorf("another network: %d", response.StatusCode)
 	}
 }
 

@@ -15,6 +15,11 @@ const preflightAge = "7200" // seconds
 // (RFC 1035).
 const maxOrigin = 300
 
+// noOrigin is the Origin of a frame that has none: one in a sandbox, as Shopify's pixels
+// are, or a file's page. A company may list it. Any page can make such a frame: it never gets
+// credentials.
+const noOrigin = "null"
+
 // Headers of CORS that more than one place sets.
 const (
 	headerAllowOrigin      = "Access-Control-Allow-Origin"
@@ -34,7 +39,7 @@ func (s *Server) allowOrigin(ctx *fasthttp.RequestCtx) (listed bool) {
 	}
 	h.Set(headerAllowOrigin, origin)
 	h.Set("Access-Control-Expose-Headers", "Retry-After, X-Request-Id")
-	if listed = s.directory.allowsOrigin(normalOrigin(origin)); listed {
+	if listed = origin != noOrigin && s.directory.allowsOrigin(normalOrigin(origin)); listed {
 		h.Set(headerAllowCredentials, "true")
 	}
 	return listed
@@ -45,7 +50,7 @@ func (s *Server) allowOrigin(ctx *fasthttp.RequestCtx) (listed bool) {
 func refuseOrigin(ctx *fasthttp.RequestCtx, companyID string) *refusal {
 	ctx.Response.Header.Del(headerAllowCredentials)
 	r, origin := refusedOrigin, string(requestOf(ctx).headers.origin)
-	if len(origin) <= maxOrigin && origin != "null" { // of a file, or of a frame without an origin
+	if len(origin) <= maxOrigin {
 		r.message += ": allow " + origin + " by `tributary company set " + companyID + " --origin " + origin + "`, and --origin again for each that stays"
 	}
 	return &r

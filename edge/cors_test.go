@@ -67,12 +67,36 @@ func TestCORS(t *testing.T) {
 			t.Errorf("the origin %.20s: %d %v", odd, response.StatusCode, response.Header)
 		}
 	}
+	// A frame in a sandbox, as Shopify's pixels are, has the origin "null".
+	if _, text := s.do("POST", "/v1/events", batchOf(pageView(newID())), "Origin: null"); !strings.Contains(string(text), "`tributary company set co_test --origin null`") {
+		t.Errorf("%s", text)
+	}
 	response, _ := s.do("OPTIONS", "/v1/events", "")
 	if h := response.Header; response.StatusCode != 204 || h.Get("Allow") != "POST" || h.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("OPTIONS without an origin: %d %v", response.StatusCode, h)
 	}
 	if events := s.events(); len(events) != 1 {
 		t.Errorf("%d events", len(events))
+	}
+}
+
+// A company may list the origin of frames in a sandbox. Any page can make one: what it sends never has
+// credentials, and it gets no cookie.
+func TestASandboxedFrameSendsWithoutCredentials(t *testing.T) {
+	s := newStand(t, nil)
+	s.publishCompany(wire.Company{CompanyID: "co_pixel", Origins: []string{"null"}})
+	s.eventually("both companies are known", func() bool { return s.edge.directory.state().Companies == 2 })
+	body := strings.Replace(batchOf(pageView(newID())), "co_test", "co_pixel", 1)
+	response, text := s.do("POST", "/v1/events", body, "Origin: null", "Sec-Fetch-Site: cross-site")
+	if h := response.Header; response.StatusCode != 200 || h.Get("Access-Control-Allow-Origin") != "null" || h.Get("Access-Control-Allow-Credentials") != "" || len(h.Values("Set-Cookie")) > 0 {
+		t.Errorf("%d %v %s", response.StatusCode, h, text)
+	}
+	response, _ = s.do("OPTIONS", "/v1/events?companyId=co_pixel", "", "Origin: null", "Access-Control-Request-Method: POST")
+	if h := response.Header; response.StatusCode != 204 || h.Get("Access-Control-Allow-Credentials") != "" {
+		t.Errorf("preflight: %d %v", response.StatusCode, h)
+	}
+	if response, _ := s.do("POST", "/v1/events", batchOf(pageView(newID())), "Origin: null"); response.StatusCode != 403 {
+		t.Errorf("of another company: %d", response.StatusCode)
 	}
 }
 

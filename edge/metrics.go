@@ -86,7 +86,7 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 			Namespace: "tributary", Subsystem: "edge", Name: "queued_bytes", Help: "Bytes on their way to Kafka, not acknowledged yet.",
 		}),
 		refusedConnections: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "tributary", Subsystem: "edge", Name: "connections_refused_total", Help: "Connections closed at once, since the edge, their address or their network had too many.",
+			Namespace: "tributary", Subsystem: "edge", Name: "connections_refused_total", Help: "Connections closed at once, since the edge, their address or their network had too many; or later, for one of a network that had fewer.",
 		}),
 		untold: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "tributary", Subsystem: "edge", Name: "notices_lost_total", Help: "Requests of repeated events alone whose repeats are in no count, since Kafka did not answer.",

@@ -33,16 +33,17 @@ func requestOf(ctx *fasthttp.RequestCtx) *request { return ctx.UserValue(request
 // log may hold it.
 func (s *Server) begin(ctx *fasthttp.RequestCtx) *request {
 	r := s.pools.requests.Get().(*request)
+	r.id = r.id[:0]
 	ctx.SetUserValue(requestKey, r)
 	r.headers.read(&ctx.Request.Header)
 	if id := string(r.headers.requestID); shortCode(id) != "" && identity.ScrubStrict(id) == id {
-		r.id = append(r.id[:0], id...)
+		r.id = append(r.id, id...)
 	} else {
 		at := ctx.Time()
 		if at.IsZero() { // a connection's first request, which could not be read
 			at = time.Now()
 		}
-		r.id = appendRequestID(r.id[:0], at)
+		r.id = appendRequestID(r.id, at)
 	}
 	setHeader(ctx, headerRequestID, r.id)
 	s.setStrict(ctx)

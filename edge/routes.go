@@ -17,26 +17,36 @@ import (
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	s.open.handling.Add(1)
 	defer s.open.handling.Add(-1)
-	r := s.begin(ctx)
 	route := s.serve(ctx)
 	s.metrics.countRequest(route, ctx.Response.StatusCode())
-	s.pools.put(r)
 }
 
-// serve calls the route's handler and returns the route's name for metrics.
+// serve reads the headers, calls the route's handler and returns the route's name for
+// metrics. The memory of a request that panicked is not used again.
 func (s *Server) serve(ctx *fasthttp.RequestCtx) (route string) {
 	route = "none"
 	defer s.answerPanic(ctx)
-	return s.route(ctx)
+	r := s.begin(ctx)
+	route = s.route(ctx)
+	s.pools.put(r)
+	return route
 }
 
-// answerPanic is deferred around a request's handler. It answers a panic with 500.
+// answerPanic is deferred around all that is done for a request: fasthttp would let a
+// panic end the process. It answers a panic with 500.
 func (s *Server) answerPanic(ctx *fasthttp.RequestCtx) {
 	cause := recover()
 	if cause == nil {
 		return
 	}
-	r := requestOf(ctx)
+	r, begun := ctx.UserValue(requestKey).(*request)
+	if !begun {
+		r = new(request)
+		ctx.SetUserValue(requestKey, r)
+	}
+	if len(r.id) == 0 {
+		r.id = appendRequestID(r.id, time.Now())
+	}
 	s.deps.Logger.Error("a request's handler panicked", "request_id", string(r.id), "method", string(ctx.Method()), "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
 	ctx.Response.Reset()
 	setHeader(ctx, headerRequestID, r.id)
@@ -157,6 +167,11 @@ func (s *Server) allowsCrossOrigin(ctx *fasthttp.RequestCtx, methods string) boo
 
 // refuseUnreadable answers what fasthttp could not read as a request.
 func (s *Server) refuseUnreadable(ctx *fasthttp.RequestCtx, err error) {
+	defer s.renewWriteDeadline(ctx)
+	defer func() {
+		s.metrics.requests.WithLabelValues("none", strconv.Itoa(ctx.Response.StatusCode())).Inc()
+	}()
+	defer s.answerPanic(ctx)
 	r := refusedUnreadable
 	var small *fasthttp.ErrSmallBuffer
 	var network net.Error
@@ -175,8 +190,6 @@ func (s *Server) refuseUnreadable(ctx *fasthttp.RequestCtx, err error) {
 	s.allowOrigin(ctx)
 	s.refuse(ctx, r)
 	s.pools.put(made)
-	s.metrics.requests.WithLabelValues("none", strconv.Itoa(ctx.Response.StatusCode())).Inc()
-	s.renewWriteDeadline(ctx)
 }
 
 // expectBody lets every client send its body that asks first (Expect: 100-continue).

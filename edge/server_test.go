@@ -1,13 +1,18 @@
 package edge
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp"
 
 	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/produce"
@@ -46,6 +51,37 @@ func TestAPanicIsAnswered500AndEndsItsRequestAlone(t *testing.T) {
 		t.Errorf("sent again: %s", status)
 	}
 	if n := s.edge.open.handling.Load(); n != 0 {
+		t.Errorf("%d requests are still counted as under way", n)
+	}
+}
+
+// What is done before and beside a route's handler is guarded too: fasthttp would let a panic end
+// the process.
+func TestAPanicOutsideAHandlerIsAnswered500Too(t *testing.T) {
+	s := benchServer(t)
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	defer theirs.Close()
+	f := func(what string, serve func(ctx *fasthttp.RequestCtx)) {
+		t.Helper()
+		var log await.Buffer
+		s.deps.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		var ctx fasthttp.RequestCtx
+		ctx.Init2(ours, nil, true)
+		serve(&ctx)
+		if body := ctx.Response.Body(); ctx.Response.StatusCode() != 500 || !bytes.Contains(body, []byte("internal_error")) || len(ctx.Response.Header.Peek("X-Request-Id")) != 36 {
+			t.Errorf("%s: %d %s %q", what, ctx.Response.StatusCode(), body, ctx.Response.Header.Peek("X-Request-Id"))
+		}
+		if text := log.String(); !strings.Contains(text, "panicked") {
+			t.Errorf("%s: the log says %q", what, text)
+		}
+	}
+	// It comes from no connection that was admitted.
+	f("what could not be read", func(ctx *fasthttp.RequestCtx) { s.refuseUnreadable(ctx, fasthttp.ErrBodyTooLarge) })
+	s.pools.requests.New = func() any { return nil }
+	f("reading the headers", s.handle)
+	f("refusing", func(ctx *fasthttp.RequestCtx) { s.refuseUnreadable(ctx, errors.New("no HTTP")) })
+	if n := s.open.handling.Load(); n != 0 {
 		t.Errorf("%d requests are still counted as under way", n)
 	}
 }

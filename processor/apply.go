@@ -42,6 +42,7 @@ type Tx interface {
 	InsertShoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (others []facts.Shopper, err error)
 	Shoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (map[facts.ShopperKey]facts.Stage, error)
 	PutShoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) error
+	ItemsBeyond(ctx context.Context, companyID string, items []facts.ShopperKey, most int) (beyond []facts.ShopperKey, err error)
 	AddTraffic(ctx context.Context, companyID string, traffic []facts.Traffic) error
 	AddClicks(ctx context.Context, companyID string, clicks []facts.Clicks) error
 	MarkNulls(ctx context.Context, companyID string, days []facts.DaySpan) error
@@ -143,7 +144,8 @@ type Tx interface {
 	NextStatement(ctx context.Context, companyID string) (*facts.Statement, error)
 	FreezeEntries(ctx context.Context, companyID string, s facts.Statement, limit int) (int, error)
 	ClosedBefore(ctx context.Context, companyID string, s facts.Statement) (*ledger.Closed, error)
-	SumStatement(ctx context.Context, companyID, statementID string) (*ledger.Sum, error)
+	SumEntries(ctx context.Context, companyID, statementID string, sum *ledger.Sum, limit int) (int, error)
+	KeepSum(ctx context.Context, companyID, statementID string, sum *ledger.Sum) error
 	CloseStatement(ctx context.Context, companyID string, now time.Time, c ledger.Closed) error
 	QueueCompany(ctx context.Context, companyID string) error
 }

@@ -149,7 +149,7 @@ func TestARunningProcessorCountsNullJourneys(t *testing.T) {
 	s.await("the day is counted for the last time", func() bool {
 		return s.int(`select count(*) from null_day where round = 2 and journeys = 2`) == 1
 	})
-	s.await("the count is told in the metrics", func() bool { return s.metric(p, "tributary_processor_null_days_total") > 0 })
+	s.await("the count is told in the metrics", func() bool { return s.metric(p, "tributary_processor_null_recounts_total") > 0 })
 }
 
 // wantNulls compares what was counted with what all facts give, visitor by visitor.

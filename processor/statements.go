@@ -5,6 +5,7 @@ package processor
 import (
 	"context"
 
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/ledger"
 )
 
@@ -27,32 +28,51 @@ func (a *application) storeStatements(ctx context.Context) error {
 	return a.tx.InsertPayments(ctx, a.company, a.payments)
 }
 
-// closeNext goes on with the company's first statement that is not closed: it puts at
-// most limit entries into it, and closes it where there are no more. It is called when
-// no order of the company is queued, so that the ledger is what the facts say. Where
-// something is left to do, the company stays queued.
+// leastOfStatement is how many ledger entries each statement counts for at least, where
+// entries bound a transaction: to close one without any takes some time, too.
+const leastOfStatement = 100
+
+// closeNext goes on with the company's statements that are not closed, the first one first:
+// it puts entries into them, sums them, and closes those that are summed; at most limit entries.
+// It is called when no order of the company is queued, so that the ledger is what the facts
+// say. Where something is left to do, the company stays queued.
 func (a *application) closeNext(ctx context.Context, limit int) error {
-	s, err := a.tx.NextStatement(ctx, a.company)
-	if err != nil || s == nil {
-		return err
-	}
-	n, err := a.tx.FreezeEntries(ctx, a.company, *s, limit)
-	if err != nil {
-		return err
-	}
-	if n < limit {
-		before, err := a.tx.ClosedBefore(ctx, a.company, *s)
+	for left := limit; left > 0; {
+		s, err := a.tx.NextStatement(ctx, a.company)
+		if err != nil || s == nil {
+			return err
+		}
+		n, err := a.closeSome(ctx, s, left)
 		if err != nil {
 			return err
 		}
-		sum, err := a.tx.SumStatement(ctx, a.company, s.StatementID)
-		if err != nil {
-			return err
-		}
-		if err := a.tx.CloseStatement(ctx, a.company, a.now, ledger.Close(*s, before, sum)); err != nil {
-			return err
-		}
-		a.done.closed++
+		left -= max(n, leastOfStatement)
 	}
 	return a.tx.QueueCompany(ctx, a.company)
+}
+
+// closeSome goes on with a statement and looks at limit entries at most, once when they are
+// put into it and once when they are summed. It returns how many it looked at.
+func (a *application) closeSome(ctx context.Context, s *facts.Statement, limit int) (n int, err error) {
+	sum := &ledger.Sum{}
+	if s.Summed == nil {
+		if n, err = a.tx.FreezeEntries(ctx, a.company, *s, limit); err != nil || n == limit {
+			return n, err
+		}
+	} else if sum, err = ledger.UnpackSum(s.Summed); err != nil {
+		return n, err
+	}
+	summed, err := a.tx.SumEntries(ctx, a.company, s.StatementID, sum, limit)
+	if err != nil {
+		return n, err
+	}
+	if n += summed; summed == limit {
+		return n, a.tx.KeepSum(ctx, a.company, s.StatementID, sum)
+	}
+	before, err := a.tx.ClosedBefore(ctx, a.company, *s)
+	if err != nil {
+		return n, err
+	}
+	a.done.closed++
+	return n, a.tx.CloseStatement(ctx, a.company, a.now, ledger.Close(*s, before, sum))
 }

@@ -220,7 +220,7 @@ func (s *ledgerShop) randomStep(r *rand.Rand) {
 			}
 		})
 	case 5: // a rule
-		s.exec(`update cost set var_fee = $2, rev = rev + 1 where influencer_id = $1`, influencer, r.IntN(20))
+		s.exec(`update cost set var_fee = $2, rev = rev + 1 where influencer_id = $1`, influencer, 1+r.IntN(20))
 		s.bump()
 		s.take(s.commerce(wire.KindRule, "cost/x", noon, wire.Rule{Type: wire.RuleCost, Change: wire.RuleUpdated, InfluencerID: influencer, At: noon}))
 	case 6: // a decision

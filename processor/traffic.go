@@ -5,6 +5,7 @@ package processor
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/tributary-io/tributary/internal/facts"
@@ -31,7 +32,49 @@ func (a *application) countTraffic(ctx context.Context, f following) error {
 // one for each event, but an event may name facts.Event.Stage's number of items.
 const maxShoppers = 5000
 
+// maxItemsOfDay is for how many items of a day visitors are counted that are not in the
+// catalogue: more than most shops have, and what is counted is kept for good. All further
+// ones are counted as one, facts.OfItem("").
+const maxItemsOfDay = 10_000
+
+// boundItems returns the visitors' days with all items for which a day has no room as one.
+func (a *application) boundItems(ctx context.Context, shoppers []facts.Shopper) ([]facts.Shopper, error) {
+	asked := map[facts.ShopperKey]bool{} // without visitors
+	for _, s := range shoppers {
+		if s.IsItem() {
+			asked[facts.ShopperKey{Day: s.Day, Of: s.Of}] = true
+		}
+	}
+	if len(asked) == 0 {
+		return shoppers, nil
+	}
+	beyond, err := a.tx.ItemsBeyond(ctx, a.company, slices.SortedFunc(maps.Keys(asked), facts.ShopperKey.Compare), maxItemsOfDay)
+	if err != nil || len(beyond) == 0 {
+		return shoppers, err
+	}
+	left := map[facts.ShopperKey]bool{}
+	for _, k := range beyond {
+		left[k] = true
+	}
+	stages := map[facts.ShopperKey]facts.Stage{}
+	for _, s := range shoppers {
+		if left[facts.ShopperKey{Day: s.Day, Of: s.Of}] {
+			s.Of = facts.OfItem("")
+		}
+		stages[s.ShopperKey] |= s.Stages
+	}
+	bounded := make([]facts.Shopper, 0, len(stages))
+	for _, k := range slices.SortedFunc(maps.Keys(stages), facts.ShopperKey.Compare) {
+		bounded = append(bounded, facts.Shopper{ShopperKey: k, Stages: stages[k]})
+	}
+	return bounded, nil
+}
+
 func (a *application) countShoppers(ctx context.Context, shoppers []facts.Shopper) error {
+	shoppers, err := a.boundItems(ctx, shoppers)
+	if err != nil {
+		return err
+	}
 	known, err := a.tx.InsertShoppers(ctx, a.company, shoppers)
 	if err != nil {
 		return err

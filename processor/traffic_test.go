@@ -93,3 +93,42 @@ func TestTheItemsOfAnEventAreBounded(t *testing.T) {
 		t.Errorf("%d rows, want one for the store and 20 for items", n)
 	}
 }
+
+// Anybody may send events with items that do not exist, and what is counted of a day is
+// kept for good. So a day has room for so many items that are not in the catalogue; what is
+// beyond is counted as one. Items of the catalogue are always counted.
+func TestMadeUpItemsOfADayAreBounded(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.exec(`insert into product (company_id, product_id, name, updated_at, accepted_at, digest, body) values ($1, 'tee', 'Tee', now(), now(), '', '{}')`, s.company)
+	s.exec(`insert into product_variant (company_id, variant_id, product_id, sku) values ($1, 'tee-m', 'tee', 'SKU1')`, s.company)
+	var attack []record
+	for i := range (maxItemsOfDay + 1000) / 20 {
+		var items []string
+		for n := range 20 {
+			items = append(items, fmt.Sprint("made up ", i, "/", n))
+		}
+		attack = append(attack, s.record(s.event(fmt.Sprint("stranger ", i), noon, 1000+i, with("PRODUCT_VIEW", items...))))
+	}
+	s.apply(attack, func() int { return 200 })
+	ofDay := func(day string) int64 {
+		return s.int(`select count(*) from traffic_day where day = $1::date and of > 'p:' and of < 'p;'`, day)
+	}
+	if n := ofDay("2026-03-10"); n != maxItemsOfDay {
+		t.Errorf("%d items are counted, want %d", n, maxItemsOfDay)
+	}
+	first := attack[0]
+	s.apply([]record{
+		s.record(s.event("v1", noon, 1, with("PRODUCT_VIEW", "tee", "tee-m", "SKU1", "hat", "another"))),
+		s.record(s.event("v1", noon, 2, with("ADD_TO_CART", "hat"))),
+		s.record(s.event("v1", noon.Add(24*time.Hour), 3, with("PRODUCT_VIEW", "hat"))),
+		first,
+	}, func() int { return 4 })
+	wantTexts(t, "items of the catalogue", s.texts(`select concat_ws(' ', day, of, viewed, added) from traffic_day where of in ('p:tee', 'p:tee-m', 'p:SKU1', 'p:hat') order by 1`),
+		"2026-03-10 p:SKU1 1 0", "2026-03-10 p:tee 1 0", "2026-03-10 p:tee-m 1 0", "2026-03-11 p:hat 1 0")
+	wantTexts(t, "all others", s.texts(`select concat_ws(' ', day, viewed, added) from traffic_day where of = 'p:'`), "2026-03-10 51 1") // of 50 strangers, and v1
+	if n := s.int(`select count(*) from shopper_day where of = 'p:'`); n != 51 {
+		t.Errorf("%d visitors have a row for all others, want one each, 51", n)
+	}
+	s.wantSums("made-up items")
+}

@@ -1,6 +1,10 @@
 package sdkjs_test
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -18,6 +22,7 @@ func TestCallsInChromium(t *testing.T) {
 	f("a denial ends the identity and the server's cookie", denialForgets)
 	f("before_send changes and drops events", beforeSend)
 	f("every option is an attribute", attributes)
+	f("the script may have any name", anyName)
 	f("a single-page shop: titles, anchors, unchanged paths", singlePage)
 	f("two tabs opened at once are one visitor", twoTabs)
 	f("the console says what to mend, once", toldOnce)
@@ -112,6 +117,26 @@ func attributes(t *testing.T, e *edge, b *rod.Browser) {
 	}
 	page.MustEval(`() => tributary.consent("granted")`)
 	e.wait(t, "the view, after consent", func(s seen) bool { return s.named(core.PageView) != nil })
+}
+
+// A shop serves the first file under a name of its own, and says where the edge is.
+func anyName(t *testing.T, e *edge, b *rod.Browser) {
+	to, err := url.Parse(e.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := shop(t, map[string]string{"/": `<script async src="/c/loja.js" data-company="loja" data-linger="0" data-endpoint="` + e.URL + `/t"></script>`}).Config.Handler
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(to)
+		r.Out.URL.Path = "/t/sdk/v1/tributary.js"
+	}}
+	mux := http.NewServeMux()
+	mux.Handle("/", page)
+	mux.Handle("/c/loja.js", proxy)
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	ready(open(t, b, s.URL+"/")) // the second file has come from the edge
+	e.wait(t, "the view", func(s seen) bool { return s.named(core.PageView) != nil })
 }
 
 func singlePage(t *testing.T, e *edge, b *rod.Browser) {

@@ -43,6 +43,7 @@ type seen struct {
 	events   []got    // each id once, as in the real edge
 	refused  []got    // those of requests that were not answered 200
 	cookies  []string // of each request: "+" where it brought some, else "-"
+	origins  []string // of each request
 
 	asked     int            // requests that ask which events are known
 	forgotten int            // requests that end the server's cookie
@@ -86,6 +87,7 @@ func (e *edge) take(w http.ResponseWriter, r *http.Request) {
 	e.so.requests++
 	e.so.types = append(e.so.types, r.Header.Get("Content-Type"))
 	e.so.cookies = append(e.so.cookies, map[bool]string{true: "+", false: "-"}[r.Header.Get("Cookie") != ""])
+	e.so.origins = append(e.so.origins, r.Header.Get("Origin"))
 	if e.key != "" && r.Header.Get("Authorization") != "Bearer "+e.key {
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = io.WriteString(w, `{"error":{"code":"unauthorized","message":"another key"}}`)
@@ -225,7 +227,7 @@ func (e *edge) seen() seen {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	so := e.so
-	so.types, so.events, so.refused = slices.Clone(so.types), slices.Clone(so.events), slices.Clone(so.refused)
+	so.types, so.events, so.refused, so.origins = slices.Clone(so.types), slices.Clone(so.events), slices.Clone(so.refused), slices.Clone(so.origins)
 	return so
 }
 

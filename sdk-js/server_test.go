@@ -85,6 +85,24 @@ func TestTheServersClientInNode(t *testing.T) {
 		t.Errorf("in a worker thread: %q", got)
 	}
 
+	// Where it is not supported that is said at once. A host without a page has no version.
+	got = node(t, dir, "-e", `
+		Object.defineProperty(process.versions, "node", { value: "18.20.8" });
+		try { require("@tributary-io/sdk/server"); } catch (e) { console.log(e.message); }
+		require("@tributary-io/sdk"); // of pages: rendering on a server goes on`)
+	if got != "@tributary-io/sdk needs Node 20 or later, not 18.20.8" {
+		t.Errorf("in Node 18: %q", got)
+	}
+	got = node(t, dir, "-e", `
+		Object.defineProperty(globalThis, "crypto", { value: undefined, configurable: true });
+		const { Client } = require("@tributary-io/sdk/server");
+		const client = new Client({ companyId: "loja", endpoint: "`+e.URL+`/t" });
+		console.log(client.track("NO_CRYPTO") != client.track("NO_CRYPTO_TWO"));
+		client.close().then(console.log)`)
+	if got != "true\ntrue" || e.seen().named("NO_CRYPTO_TWO") == nil {
+		t.Errorf("without crypto: %q", got)
+	}
+
 	// A refusal is said, and an outage is not an error.
 	e.answer(http.StatusUnauthorized)
 	got = node(t, dir, "-e", `

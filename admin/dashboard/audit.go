@@ -155,6 +155,9 @@ func (d details) text(name, value string) string {
 		return textOf(d.l, kind+value, value)
 	}
 	if at, err := time.Parse(time.RFC3339Nano, value); err == nil {
+		if local := at.In(d.zone); name == "paid_at" && local.Hour() == 0 && local.Minute() == 0 { // a day was typed
+			return d.l.Date(local)
+		}
 		return d.l.Time(at.In(d.zone))
 	}
 	if _, err := time.Parse(time.DateOnly, value); err == nil {

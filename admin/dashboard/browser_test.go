@@ -200,9 +200,9 @@ func sampleExplanation() json.RawMessage {
 	"touches":[
 	 {"id":"a","at":"2026-11-12T18:22:05.000Z","source":"google","medium":"organic","campaign":"","channel":"Organic Search","matched_by":"email","used":true},
 	 {"id":"b","at":"2026-11-19T21:05:41.000Z","source":"influencer","medium":"link","campaign":"Beatriz","channel":"Beatriz","influencer":"Beatriz Nascimento de Albuquerque","matched_by":"cart","used":true},
-	 {"id":"c","at":"2026-11-21T14:40:00.000Z","source":"(direct)","medium":"(none)","campaign":"","channel":"Direct","matched_by":"cart","used":false,"reason":"direct: only the model last counts it"}],
+	 {"id":"c","at":"2026-11-21T14:40:00.000Z","source":"(direct)","medium":"(none)","campaign":"","channel":"Direct","matched_by":"cart","used":false,"reason":"a direct visit counts in the model “last touch” alone"}],
 	"payout":{"winner":{"influencer":"Ana Prado","influencer_id":"x","campaign":"Primavera","evidence":"coupon"},"rule":"coupon_first",
-	 "losers":[{"influencer":"Beatriz Nascimento de Albuquerque","evidence":"link","reason":"the store's rule is coupon_first: a coupon beats a link"}],
+	 "losers":[{"influencer":"Beatriz Nascimento de Albuquerque","evidence":"link","reason":"a coupon beats a link: the store's rule is “coupon first”"}],
 	 "costs":[{"cost_id":"1","level":"campaign","fixed_fee":5,"var_fee":10,"revision":4,"amount":134.99,"amounts":[{"amount":134.99,"currency":"BRL"}]}],"base":1299.9,"commission":134.99,"commissions":[{"amount":134.99,"currency":"BRL"}],"state":"earned"},
 	"models":{"last":[{"touch":"c","channel":"Direct","share":1,"amount":1299.9}],"linear":[{"touch":"a","channel":"Organic Search","share":0.5,"amount":649.95},{"touch":"b","channel":"Beatriz","influencer":"Beatriz Nascimento de Albuquerque","share":0.5,"amount":649.95}]},
 	"counterfactual":{"without_coupon":{"winner":{"influencer":"Beatriz Nascimento de Albuquerque","campaign":"","evidence":"link"},"commission":64.99,"commissions":[{"amount":64.99,"currency":"BRL"}],"state":"earned"},"without_link":{"winner":{"influencer":"Ana Prado","campaign":"Primavera","evidence":"coupon"},"commission":134.99,"commissions":[{"amount":134.99,"currency":"BRL"}],"state":"earned"}}}`)

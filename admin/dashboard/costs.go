@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -30,6 +31,7 @@ type costsPage struct {
 	History     *chart
 	Total       string
 	From, Until string
+	Marketing   []tile // the total marketing cost of these days, and what it is made of
 }
 
 type costRow struct{ ID, Name, Category, Value, Frequency, FrequencyIs, Period, EditPath string }
@@ -90,6 +92,10 @@ func (s *Server) showCosts(w http.ResponseWriter, r *http.Request, v pageRequest
 		s.unavailable(w, r, err)
 		return
 	}
+	if err := s.marketingCost(r, v, &page); err != nil {
+		s.refuse(w, r, err)
+		return
+	}
 	s.render(w, r, status, "costs.html", page)
 }
 
@@ -118,6 +124,42 @@ func (s *Server) projectCosts(r *http.Request, v pageRequest, page *costsPage) e
 	}
 	page.History = newChart(v.lang.T("costs.history"), v.lang.T("costs.day"), v.lang.T("costs.value"), bars)
 	page.Total, page.From, page.Until = v.lang.Sum(sum, commerce.BRL), v.lang.Date(first), v.lang.Date(last)
+	return nil
+}
+
+// marketingCost fills the page's total marketing cost of the same days: the additional
+// costs, what was agreed with influencers whatever they sell, and the commission of
+// approved orders. All of it is in BRL, in which costs are.
+func (s *Server) marketingCost(r *http.Request, v pageRequest, page *costsPage) error {
+	last, err := time.Parse(time.DateOnly, s.dayOf(v))
+	if err != nil {
+		return err
+	}
+	q := reports.Query{CompanyID: v.current.CompanyID, Name: reports.Costs, Start: last.AddDate(0, 0, 1-projectedDays).Format(time.DateOnly), End: last.Format(time.DateOnly),
+		By: reports.ByTotal, Currency: commerce.BRL}
+	costs, err := s.db.Report(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	sums, amount := map[string]decimal.Decimal{}, costs.Spec.Column("amount")
+	for _, row := range costs.Rows {
+		kind := row.Texts[0] // influencer | additional
+		sums[kind] = sums[kind].Add(row.Sums[amount])
+	}
+	q.Name, q.Compare = reports.Sales, reports.NoComparison
+	sales, err := s.db.Report(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	sums["commission"] = sales.Totals.Sums[sales.Spec.Column("commission")]
+	sums["total"] = sums["additional"].Add(sums["influencer"]).Add(sums["commission"])
+	if sums["total"].IsZero() {
+		return nil
+	}
+	for _, part := range []string{"total", "commission", "influencer", "additional"} {
+		line := v.lang.Sum(sums[part], commerce.BRL)
+		page.Marketing = append(page.Marketing, tile{ID: "cost-" + part, Label: v.lang.T("costs.sum_" + part), Lines: []string{line}, Note: v.lang.T("costs.note_" + part), Size: sizeOf(line)})
+	}
 	return nil
 }
 

@@ -208,7 +208,7 @@ func influencerRows(l *lang.Printer, d commerce.DaySales, home string) (rows []i
 			Name: t.name, Orders: l.Count(t.orders), Credited: t.credited.lines(l, home), Commission: t.commission.lines(l, home),
 		}
 		if t.pending > 0 {
-			row.Pending = l.T("sales.plus_pending", t.pending)
+			row.Pending = "+ " + l.N("sales.count_pending", t.pending)
 		}
 		if t.id == "" {
 			row.Name, row.Nobody, row.Commission, row.Evidence = l.T("sales.nobody"), true, []string{"–"}, l.T("sales.no_evidence")

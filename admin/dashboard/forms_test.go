@@ -112,6 +112,12 @@ func TestOrdersAreFound(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	owner, at := s.loggedIn(), "?company="+s.live
+	if text := s.readAs(owner, "/dashboard/orders"+at); !contains(text, "No order yet", "Connect your shop") {
+		t.Errorf("without an order: %s", text)
+	}
+	if text := s.readAs(owner, "/dashboard/orders"+at+"&status=2"); !contains(text, "No order for these filters") {
+		t.Errorf("without an order for a filter: %s", text)
+	}
 	ana := s.Influencer(s.live, "Ana Prado")
 	now := time.Now()
 	s.Put(reporttest.Order{CompanyID: s.live, ID: "gid-1", Name: "#1001", TotalMinor: 100, InfluencerID: ana, Evidence: "coupon", CreatedAt: now})
@@ -227,5 +233,27 @@ func TestCostsAreKept(t *testing.T) {
 	}
 	if status, _, _ := s.send(owner, "/dashboard/costs/remove"+at, url.Values{"id": {list[0].ID}, "frequency": {"monthly"}}); status != http.StatusSeeOther {
 		t.Errorf("remove: %d", status)
+	}
+}
+
+// The total marketing cost is what commissions, agreements and additional costs amount to
+// in the days that the page shows.
+func TestTheTotalMarketingCost(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner, now := s.loggedIn(), time.Now()
+	if text := s.readAs(owner, "/dashboard/costs?company="+s.live); contains(text, "Total marketing cost") {
+		t.Errorf("nothing was spent: %s", text)
+	}
+	long := now.AddDate(0, -3, 0).Format(time.DateOnly)
+	s.Cost(s.live, s.Influencer(s.live, "Ana"), "", 1000, commerce.Daily, long)
+	cost := commerce.AdditionalCost{ID: "0199f3a0-0000-7000-8000-00000000000c", Name: "Aluguel", ValueMinor: 100, Frequency: commerce.Daily, StartDate: long}
+	if err := s.DB.AddAdditionalCost(t.Context(), commerce.Author{CompanyID: s.live, Actor: "cli", At: now.AddDate(0, -3, 0)}, cost); err != nil {
+		t.Fatal(err)
+	}
+	s.sumDay(now.AddDate(0, 0, -2).Format(time.DateOnly)) // R$ 125.00 commission
+	text := s.readAs(owner, "/dashboard/costs?company="+s.live)
+	if !contains(text, "Total marketing cost R$ 455.00", "Commission R$ 125.00", "Agreed with influencers R$ 300.00", "Additional costs R$ 30.00") {
+		t.Errorf("%s", text)
 	}
 }

@@ -151,6 +151,7 @@ func (s *Server) showInfluencer(w http.ResponseWriter, r *http.Request, v pageRe
 		s.unavailable(w, r, err)
 		return
 	}
+	page.File = storePath(influencerPath+csvEnding, v.current.CompanyID, "id", i.InfluencerID)
 	page.Clicks, page.Clicked = clicks.chart, v.lang.N("influencer.n_clicks", clicks.total)
 	page.Signs = storePath(signsPath, v.current.CompanyID, "influencer", i.InfluencerID)
 	names := map[string]string{}

@@ -1,14 +1,18 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
 )
 
 const (
@@ -33,22 +37,16 @@ func (s *Server) clicksOf(ctx context.Context, v pageRequest, i commerce.Influen
 		return count, err
 	}
 	first := last.AddDate(0, 0, 1-clickDays)
-	codes := make([]string, 0, len(i.Links))
-	for _, link := range i.Links[:min(len(i.Links), mostClickedLinks)] {
-		codes = append(codes, link.Code)
+	clicks, err := s.readClicks(ctx, v, i, first.Format(time.DateOnly), today)
+	if err != nil {
+		return count, err
 	}
 	count.byCode = map[string]int64{}
 	byDay := map[string]int64{}
-	if len(codes) > 0 {
-		clicks, err := s.db.LinkClicks(ctx, v.current.CompanyID, codes, first.Format(time.DateOnly), today)
-		if err != nil {
-			return count, err
-		}
-		for _, c := range clicks {
-			count.byCode[c.Code] += c.Clicks
-			byDay[c.Day] += c.Clicks
-			count.total += c.Clicks
-		}
+	for _, c := range clicks {
+		count.byCode[c.Code] += c.Clicks
+		byDay[c.Day] += c.Clicks
+		count.total += c.Clicks
 	}
 	bars := []bar{}
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
@@ -57,6 +55,48 @@ func (s *Server) clicksOf(ctx context.Context, v pageRequest, i commerce.Influen
 	}
 	count.chart = newChart(v.lang.T("influencer.clicks"), v.lang.T("costs.day"), v.lang.T("overview.clicks"), bars)
 	return count, nil
+}
+
+// readClicks reads how often an influencer's links were opened on each of some days.
+func (s *Server) readClicks(ctx context.Context, v pageRequest, i commerce.Influencer, first, last string) ([]facts.Clicks, error) {
+	codes := make([]string, 0, len(i.Links))
+	for _, link := range i.Links[:min(len(i.Links), mostClickedLinks)] {
+		codes = append(codes, link.Code)
+	}
+	if len(codes) == 0 {
+		return nil, nil
+	}
+	return s.db.LinkClicks(ctx, v.current.CompanyID, codes, first, last)
+}
+
+// clicksFile lists how often each link of an influencer was opened on each of the last days.
+func (s *Server) clicksFile(ctx context.Context, r *http.Request, v pageRequest, f *listFile) error {
+	id, today := r.URL.Query().Get("id"), s.now().In(zoneOf(v.current.Timezone))
+	if !commerce.IsUUID(id) {
+		return commerce.ErrNotFound
+	}
+	i, err := s.db.Influencer(ctx, v.current.CompanyID, strings.ToLower(id))
+	if err != nil {
+		return err
+	}
+	clicks, err := s.readClicks(ctx, v, i, today.AddDate(0, 0, 1-clickDays).Format(time.DateOnly), today.Format(time.DateOnly))
+	if err != nil {
+		return err
+	}
+	links := map[string]commerce.Link{}
+	for _, link := range i.Links {
+		links[link.Code] = link
+	}
+	slices.SortFunc(clicks, func(x, y facts.Clicks) int {
+		return cmp.Or(strings.Compare(x.Day, y.Day), strings.Compare(x.Code, y.Code))
+	})
+	for _, c := range clicks {
+		_, short := s.shortLink(c.Code)
+		if err := f.add(c.Day, c.Code, short, links[c.Code].URL, links[c.Code].CampaignID, strconv.FormatInt(c.Clicks, 10)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // unprovenForm says what is done with this influencer's links that nothing proves.

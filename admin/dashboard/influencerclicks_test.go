@@ -34,6 +34,16 @@ func TestAnInfluencersClicksAreTold(t *testing.T) {
 	if contains(text, "1,031") || contains(text, "700") {
 		t.Errorf("the page counts what is not of these days, or not hers: %s", text)
 	}
+	status, rows := s.download(owner, "/dashboard/influencer.csv?company="+s.live+"&id="+ana)
+	if status != http.StatusOK || len(rows) != 3 || rows[0]["day"] != "2026-10-22" || rows[0]["clicks"] != "5" || rows[1]["code"] != "aaaa1111" || rows[1]["clicks"] != "25" ||
+		rows[2]["short_url"] != "https://go.example.com/bbbb2222" || rows[2]["url"] != "https://loja.example.com/" || rows[2]["campaign_id"] != outono {
+		t.Errorf("the file: %d %v", status, rows)
+	}
+	for _, id := range []string{"", "x", s.Store.StoreID} {
+		if status, _ := s.download(owner, "/dashboard/influencer.csv?company="+s.live+"&id="+id); status != http.StatusNotFound {
+			t.Errorf("the file of %q: %d", id, status)
+		}
+	}
 	s.takePictures(t, "/dashboard/influencer?company="+s.live+"&id="+ana, "influencer-clicks")
 }
 

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -65,6 +66,7 @@ func (s *Server) listRoutes() []route {
 			"influencer_id", "influencer", "campaign", "evidence", "commission", "fixed_commission_brl", "waits_for"}, s.ordersFile)},
 		{pattern: "GET " + influencersPath + csvEnding, handle: s.file("influencers", []string{"influencer_id", "influencer", "category", "links", "coupons_today", "costs",
 			"orders_30_days", "sales_30_days", "commission_30_days", "currency"}, s.influencersFile)},
+		{pattern: "GET " + influencerPath + csvEnding, handle: s.file("clicks", []string{"day", "code", "short_url", "url", "campaign_id", "clicks"}, s.clicksFile)},
 		{pattern: "GET " + payoutsPath + csvEnding, handle: s.file("payouts", []string{"influencer_id", "influencer", "currency", "expected", "review", "held", "payable", "paid"}, s.payoutsFile)},
 		{pattern: "GET " + reviewsPath + csvEnding, handle: s.file("reviews", []string{"order_id", "name", "created_at", "currency", "total", "influencer_id", "influencer",
 			"commission", "fixed_commission_brl", "reason"}, s.reviewsFile)},
@@ -81,6 +83,10 @@ func (s *Server) listRoutes() []route {
 func (s *Server) file(name string, header []string, read fileReader) func(http.ResponseWriter, *http.Request, pageRequest) {
 	return func(w http.ResponseWriter, r *http.Request, v pageRequest) {
 		file, err := s.makeFile(r, v, header, read)
+		if errors.Is(err, commerce.ErrNotFound) {
+			s.problemOf(w, r, http.StatusNotFound, "no_influencer")
+			return
+		}
 		if err != nil {
 			s.refuse(w, r, err)
 			return

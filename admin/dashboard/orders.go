@@ -28,6 +28,8 @@ type ordersPage struct {
 	List                               []orderRow
 	More, First                        string
 	Searched                           bool
+	Begins                             bool   // no order ever came
+	Install                            string // path of the page that connects the shop
 }
 
 func (s *Server) orderRoutes() []route {
@@ -78,6 +80,8 @@ func (s *Server) orders(w http.ResponseWriter, r *http.Request, v pageRequest) {
 		row.Time = v.lang.Date(sale.CreatedAt.In(zone)) + " " + row.Time
 		page.List = append(page.List, row)
 	}
+	page.Install = storePath(installPath, v.current.CompanyID)
+	page.Begins = len(list) == 0 && after.IsZero() && page.Text+page.From+page.To+page.Coupon+page.Influencer+query.Get("status") == ""
 	s.render(w, r, http.StatusOK, "orders.html", page)
 }
 

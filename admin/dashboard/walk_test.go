@@ -123,6 +123,19 @@ func (w *walk) look(path string) {
 			}
 		}
 	}
+	w.between(path)
+}
+
+// between looks at the last page in widths between a phone's and a wide screen's: nothing
+// is wider than the screen.
+func (w *walk) between(path string) {
+	w.t.Helper()
+	for _, width := range []int{600, 768, 860, 1024, 1080} {
+		w.page.MustSetViewport(width, 800, 1, false)
+		if wide := w.page.MustEval(`() => document.documentElement.scrollWidth`).Int(); wide > width {
+			w.t.Errorf("%s in %s is %d px wide on a screen of %d", path, w.language, wide, width)
+		}
+	}
 }
 
 func (w *walk) scheme(scheme string) {

@@ -124,8 +124,21 @@ func (t *table) print(to io.Writer) {
 		}
 	}
 	_ = w.Flush()
+	t.printFirst(to)
 	if len(t.lines) > 0 {
 		fmt.Fprintf(to, "\nA unit is an event (%d bytes on Kafka), or an order with its %d events.\n", t.lines[0].runs[0].record, eventsOfVisitor)
+	}
+}
+
+// printFirst writes what the first version took. A goal that is a share of COPY's rate gets
+// harder when rows get smaller, since COPY gets faster too.
+func (t *table) printFirst(to io.Writer) {
+	for _, l := range t.lines {
+		if l.load.first != "" {
+			f := l.figures()
+			fmt.Fprintf(to, "\n%s, the first version: %s. Now: %.0f a second beside COPY's %.0f, %.0f µs of CPU each (COPY %.0f).\n",
+				l.load.name, l.load.first, f.rate, f.copyRate, micro(f.cpu), micro(f.copyCPU))
+		}
 	}
 }
 

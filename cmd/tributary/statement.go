@@ -243,12 +243,6 @@ func newStatementPay() *cobra.Command {
 	return cmd
 }
 
-// Days that a link works.
-const (
-	linkDays     = 30
-	mostLinkDays = 365
-)
-
 func newStatementLink() *cobra.Command {
 	var tokens secretFlag
 	var publicURL string
@@ -260,8 +254,8 @@ func newStatementLink() *cobra.Command {
 			if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
 				return fmt.Errorf("--public-url %q is not https://host", publicURL)
 			}
-			if life < 1 || life > mostLinkDays {
-				return fmt.Errorf("--days %d: it must be from 1 to %d", life, mostLinkDays)
+			if life < 1 || life > statementlink.MostDays {
+				return fmt.Errorf("--days %d: it must be from 1 to %d", life, statementlink.MostDays)
 			}
 			secret, err := tokens.require()
 			if err != nil {
@@ -299,7 +293,7 @@ func newStatementLink() *cobra.Command {
 as CSV, without a log-in. Whoever has the link can open it, until it expires.
 --revoke ends all links to the statement that were made before.`
 	cmd.Flags().StringVar(&publicURL, "public-url", "", "where browsers reach the dashboard, https://host")
-	daysVar(cmd.Flags(), &life, "days", linkDays, "for how many days the link works")
+	daysVar(cmd.Flags(), &life, "days", statementlink.Days, "for how many days the link works")
 	cmd.Example = `  tributary statement link 01938a4e-… --company c_… --public-url https://painel.example.com --token-secret-file token-secret --days 90d`
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the link as JSON, for programs")
 	cmd.Flags().BoolVar(&revoke, "revoke", false, "first end all links to this statement that were made before")

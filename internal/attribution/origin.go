@@ -63,5 +63,6 @@ func originsOf(rules *facts.Rules) map[string]bool {
 		origins[originOf("https://"+host)] = true
 	}
 	delete(origins, "")
+	delete(origins, "://") // of "null", which no page has
 	return origins
 }

@@ -142,6 +142,7 @@ func TestSettingsTellEveryRuleTheyBreak(t *testing.T) {
 	f("origins[0] invalid_value; origins[1] invalid_value; origins[2] invalid_value; origins[3] invalid_value; origins[4] too_long", func(s *NewStore) {
 		s.Origins = []string{"https://*.a.example", "https://açaí.example", "https://ana@a.example", "https://", "https://" + strings.Repeat("a", 300)}
 	})
+	f("", func(s *NewStore) { s.Origins = []string{"https://a.example", "null"} }) // of frames in a sandbox
 	f("", func(s *NewStore) { s.Origins, s.Hosts = []string{"https://[2001:db8::1]:8443"}, make([]string, 0, 1) })
 	f("origins too_many; hosts too_many", func(s *NewStore) {
 		s.Origins, s.Hosts = slices.Repeat([]string{"https://a.example"}, 101), slices.Repeat([]string{"a.example"}, 101)

@@ -249,8 +249,12 @@ func (v *Violations) addresses(name string, list []string, is func(text string) 
 	}
 }
 
-// isOrigin reports whether a text is an origin as browsers send it.
+// isOrigin reports whether a text is an origin as browsers send it. "null" is that of a frame
+// in a sandbox, such as Shopify's pixels.
 func isOrigin(text string) bool {
+	if text == "null" {
+		return true
+	}
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Scheme+"://"+u.Host == text && isHostName(u.Hostname())
 }

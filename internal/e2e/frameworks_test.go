@@ -143,7 +143,7 @@ func TestFrameworks(t *testing.T) {
 		"Chromium": func() visitor { return inChromium(chromium) },
 		"Firefox":  func() visitor { return inFirefox(t) },
 	}
-	for _, f := range []framework{{"vite-react", "dist", "VITE"}, {"next", "out", "NEXT_PUBLIC"}} {
+	for _, f := range []framework{{"vite-react", "dist", "VITE"}, {"vite-vue", "dist", "VITE"}, {"next", "out", "NEXT_PUBLIC"}} {
 		files := buildShop(t, f, d)
 		for name, open := range browsers {
 			t.Run(f.name+" in "+name, func(t *testing.T) {

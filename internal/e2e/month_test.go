@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -46,11 +48,19 @@ func TestAMonthIsClosedInPortuguese(t *testing.T) { //nolint:paralleltest // it 
 	mail := m.visit(link, func(shopper *rod.Page) map[string]any { return map[string]any{"email": "maria@example.com"} })
 	m.send(map[string]any{"orderId": "1003", "totalPrice": jsonNumber("115.00"), "shippingPrice": jsonNumber("15.00"), "customer": map[string]any{"email": mail["email"]}})
 
-	m.decide("1003", "R$ 10,00")
+	m.decide("1003", "accept", "R$ 10,00")
+	// Another one is refused: it is nobody's, and no statement has it.
+	mail = m.visit(link, func(shopper *rod.Page) map[string]any { return map[string]any{"email": "joana@example.com"} })
+	m.send(map[string]any{"orderId": "1005", "totalPrice": jsonNumber("415.00"), "shippingPrice": jsonNumber("15.00"), "customer": map[string]any{"email": mail["email"]}})
+	m.decide("1005", "refuse", "R$ 40,00")
+	m.until("/dashboard/reviews", "main", "Nada espera por você")
+	m.refused("1005")
 	m.settled("A pagar", "R$ 60,00")
 	m.close()
 	m.row(0, "Bia Ramos", "R$ 60,00", "A pagar")
-	m.read(m.linkTo(), "R$ 60,00", "1001", "1002", "1003")
+	if text := m.read(m.linkTo(), "R$ 60,00", "1001", "1002", "1003"); strings.Contains(text, "1005") {
+		t.Errorf("the influencer's statement has the order that was refused: %s", text)
+	}
 	m.pay("PIX 8127")
 
 	// The link's order is returned: the next statement has less than nothing.
@@ -66,6 +76,7 @@ func TestAMonthIsClosedInPortuguese(t *testing.T) { //nolint:paralleltest // it 
 	m.read(m.linkTo(), "−R$ 20,00", "R$ 50,00", "R$ 30,00", "1004")
 	m.pay("PIX 8200")
 	m.open("/dashboard/payouts")
+	m.shoot("payouts")
 	if got := m.text(m.page.MustElement("#tile-paid")); !strings.Contains(got, "R$ 90,00") {
 		t.Errorf("paid: %q, want R$ 90,00", got)
 	}
@@ -82,6 +93,7 @@ type month struct {
 	company    string
 	token      string // of the platform, for orders
 	visits     int    // that came to the end of the checkout
+	shots      int    // pictures that were taken
 	shop       func(snippet string)
 }
 
@@ -122,6 +134,7 @@ func (m *month) join() {
 	invited := m.command("person", "invite", "lia@loja.example", "--company", m.company, "--role", "owner", "--dashboard", strings.TrimSuffix(m.d.DashboardURL, "/dashboard"))
 	link := regexp.MustCompile(`http://\S+`).FindString(invited)
 	m.page.MustNavigate(link).MustWaitLoad()
+	m.shoot("invitation")
 	m.page.MustElement(`input[type=password]`).MustInput("uma senha bem comprida")
 	m.press("button.main")
 	if m.page.MustElement("html").MustProperty("lang").String() != "pt-BR" {
@@ -133,6 +146,7 @@ func (m *month) join() {
 		m.press("button.main")
 	}
 	m.page.MustElement(".pages")
+	m.shoot("first-page")
 }
 
 func (m *month) command(args ...string) string {
@@ -152,7 +166,9 @@ func (m *month) onboard() {
 	loaded := m.page.MustWaitNavigation()
 	m.page.MustElementR(".stores a", "Conectar").MustClick()
 	loaded()
+	m.shoot("connect")
 	m.press(`form[action*="install/tokens"] button`)
+	m.shoot("tokens")
 	tokens := m.page.MustElements(".secret code")
 	if len(tokens) != 2 {
 		m.t.Fatalf("%d tokens are shown", len(tokens))
@@ -172,6 +188,7 @@ func (m *month) onboard() {
 	visitor := m.shopper()
 	visitor.MustNavigate("https://" + monthShop + "/").MustWaitLoad()
 	m.page.MustElement("#signal-event[data-state=came]")
+	m.shoot("first-event")
 	if !m.page.MustEval(`() => window.neverReloaded === true`).Bool() {
 		m.t.Error("the page was reloaded to show the event")
 	}
@@ -200,6 +217,7 @@ func (m *month) agree() {
 	m.day("cost_start", long)
 	m.press("details.adding button.main")
 	m.page.MustElementR("main", "Bia Ramos")
+	m.shoot("influencer")
 	m.open("/dashboard/settings")
 	m.fill(map[string]string{"hold_days": "0"})
 	m.press("form.settings button.main")
@@ -327,12 +345,37 @@ func (m *month) send(o map[string]any) {
 	mustCall(m.t, http.MethodPost, m.d.AdminURL+"/order", m.token, order, nil)
 }
 
-// decide accepts the order that waits for the merchant.
-func (m *month) decide(order, commission string) {
+// decide accepts or refuses the order that waits for the merchant.
+func (m *month) decide(order, decision, commission string) {
 	m.t.Helper()
 	m.until("/dashboard/reviews", "main", order, "Bia Ramos receberia "+commission)
-	m.press(`button[value=accept]`)
+	m.shoot("review-" + decision)
+	m.press(`button[value=` + decision + `]`)
 	m.quiet("the decision")
+}
+
+// refused checks that the order's page says that the link was refused.
+func (m *month) refused(order string) {
+	m.t.Helper()
+	var got string
+	await.Until(m.t, await.Long, func() bool {
+		m.page.MustNavigate(strings.TrimSuffix(m.d.DashboardURL, "/dashboard") + "/dashboard/order?company=" + m.company + "&id=" + order).MustWaitLoad()
+		got = m.text(m.page.MustElement("main"))
+		return strings.Contains(got, "recusado por você") && strings.Contains(got, "Nenhum influenciador é creditado")
+	}, func() string { return fmt.Sprintf("order %s reads %q", order, got) })
+	m.shoot("order-refused")
+}
+
+// shoot takes a picture of the merchant's page as it is, into $TRIBUTARY_SHOTS where that is
+// given, for people to look at.
+func (m *month) shoot(name string) {
+	m.t.Helper()
+	dir := os.Getenv("TRIBUTARY_SHOTS")
+	if dir == "" {
+		return
+	}
+	m.shots++
+	m.page.MustScreenshotFullPage(filepath.Join(dir, fmt.Sprintf("month-%02d-%s.png", m.shots, name)))
 }
 
 // settled waits until a sum of the payouts is as it should be.
@@ -380,6 +423,7 @@ func (m *month) close() {
 		has, _, _ := m.page.Has(".waiting")
 		return !has
 	}, func() string { return "the statements are not closed" })
+	m.shoot("statements")
 }
 
 // row checks a row of the statements.
@@ -401,8 +445,9 @@ func (m *month) linkTo() string {
 }
 
 // read opens the link as the influencer, who has no log-in.
-func (m *month) read(link string, texts ...string) {
+func (m *month) read(link string, texts ...string) (text string) {
 	m.t.Helper()
+	m.shoot("link")
 	page := m.shopper()
 	page.MustSetExtraHeaders("Accept-Language", "pt-BR")
 	page.MustNavigate(link).MustWaitLoad()
@@ -412,10 +457,15 @@ func (m *month) read(link string, texts ...string) {
 			m.t.Errorf("the influencer reads %q, want %q", got, texts)
 		}
 	}
+	if dir := os.Getenv("TRIBUTARY_SHOTS"); dir != "" {
+		m.shots++
+		page.MustScreenshotFullPage(filepath.Join(dir, fmt.Sprintf("month-%02d-influencers-statement.png", m.shots)))
+	}
 	broken := link[:len(link)-1] + map[bool]string{true: "B", false: "A"}[strings.HasSuffix(link, "A")]
 	if answer, err := http.Get(broken); err != nil || answer.Body.Close() != nil || answer.StatusCode != http.StatusNotFound {
 		m.t.Errorf("an altered link: %v, %v", answer, err)
 	}
+	return got
 }
 
 // pay marks the newest statement as paid.
@@ -425,7 +475,9 @@ func (m *month) pay(reference string) {
 	m.click("tbody tr:first-child details summary")
 	m.click("tbody tr:first-child input[name=reference]")
 	m.page.MustInsertText(reference)
+	m.shoot("pay")
 	m.press("tbody tr:first-child details button.main")
+	m.shoot("paid")
 	m.row(0, "Pago", reference)
 }
 
@@ -433,6 +485,7 @@ func (m *month) pay(reference string) {
 func (m *month) audited() {
 	m.t.Helper()
 	m.open("/dashboard/audit")
+	m.shoot("audit")
 	got := m.text(m.page.MustElement("main"))
 	for _, text := range []string{"Pagamento registrado", "Influenciador cadastrado", "lia@loja.example"} {
 		if !strings.Contains(got, text) {

@@ -41,6 +41,14 @@ const (
 // OfItem is an item, as events name it.
 func OfItem(id string) string { return ofItem + id }
 
+// AfterItems is greater than every OfItem, and than nothing else that a visitor is counted
+// for and that is not below all of them. OfItem("") stands for all items of a day for which
+// it has no room.
+const AfterItems = "p;"
+
+// IsItem reports whether a visitor is counted for an item.
+func (k ShopperKey) IsItem() bool { return strings.HasPrefix(k.Of, ofItem) }
+
 // OfInfluencer is an influencer's campaign, or the influencer without one.
 func OfInfluencer(influencerID, campaignID string) string {
 	return ofInfluencer + influencerID + "/" + campaignID

@@ -2,7 +2,10 @@ package ledger
 
 import (
 	"crypto/sha256"
+	"encoding"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"hash"
 	"time"
 
@@ -65,9 +68,58 @@ type Sum struct {
 	lines    int64
 	firstDay string
 	order    string          // the last entry's
+	number   int             // likewise
 	net      decimal.Decimal // of that order
 	hash     hash.Hash
 }
+
+// packedSum is a Sum as it is stored.
+type packedSum struct {
+	Amount   decimal.Decimal `json:"amount"`
+	Count    int64           `json:"count"`
+	Lines    int64           `json:"lines"`
+	FirstDay string          `json:"first_day"`
+	Order    string          `json:"order"`
+	Number   int             `json:"number"`
+	Net      decimal.Decimal `json:"net"`
+	Hash     []byte          `json:"hash"`
+}
+
+// Pack returns the sum so far, to go on with it later.
+func (s *Sum) Pack() ([]byte, error) {
+	p := packedSum{Amount: s.amount, Count: s.count, Lines: s.lines, FirstDay: s.firstDay, Order: s.order, Number: s.number, Net: s.net}
+	if state, ok := s.hash.(encoding.BinaryMarshaler); ok {
+		var err error
+		if p.Hash, err = state.MarshalBinary(); err != nil {
+			return nil, fmt.Errorf("ledger: the state of a digest: %w", err)
+		}
+	}
+	return json.Marshal(p)
+}
+
+// UnpackSum reads what Pack returned.
+func UnpackSum(packed []byte) (*Sum, error) {
+	var p packedSum
+	if err := json.Unmarshal(packed, &p); err != nil {
+		return nil, fmt.Errorf("ledger: a sum so far: %w", err)
+	}
+	s := &Sum{amount: p.Amount, count: p.Count, lines: p.Lines, firstDay: p.FirstDay, order: p.Order, number: p.Number, net: p.Net}
+	if len(p.Hash) > 0 {
+		h := sha256.New()
+		state, ok := h.(encoding.BinaryUnmarshaler)
+		if !ok {
+			return nil, errors.New("ledger: SHA-256 cannot go on here")
+		}
+		if err := state.UnmarshalBinary(p.Hash); err != nil {
+			return nil, fmt.Errorf("ledger: the state of a digest: %w", err)
+		}
+		s.hash = h
+	}
+	return s, nil
+}
+
+// Last is the entry that was added last: its order and number; "" and 0 for none.
+func (s *Sum) Last() (orderID string, number int) { return s.order, s.number }
 
 // Add adds an entry of an order. Entries come by order, byte by byte, and by number.
 func (s *Sum) Add(orderID string, e Entry) {
@@ -78,7 +130,7 @@ func (s *Sum) Add(orderID string, e Entry) {
 		s.endOrder()
 		s.order, s.net = orderID, decimal.Zero
 	}
-	s.count++
+	s.count, s.number = s.count+1, e.Number
 	amount := decimal.NewFromInt(e.AmountMinor)
 	s.amount, s.net = s.amount.Add(amount), s.net.Add(amount)
 	if s.firstDay == "" || e.PayableOn < s.firstDay {

@@ -63,3 +63,46 @@ func TestASumCountsOrdersThatAreNotZeroAndTellsEntriesApart(t *testing.T) {
 		}
 	}
 }
+
+// A sum that is stored and read between any two entries is the same.
+func TestASumGoesOnWhereItWas(t *testing.T) {
+	var entries []Entry
+	var orders []string
+	for i := range 9 {
+		l := line("a", int64(i%3)-1, "BRL")
+		l.PayableOn = "2026-04-1" + string(rune('0'+(i*7)%9))
+		entries, orders = append(entries, Entry{Line: l, Number: i%3 + 1}), append(orders, "o"+string(rune('0'+i/3)))
+	}
+	sumOf := func(pauses func(i int) bool) Closed {
+		t.Helper()
+		sum := &Sum{}
+		for i, e := range entries {
+			if pauses(i) {
+				packed, err := sum.Pack()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if sum, err = UnpackSum(packed); err != nil {
+					t.Fatal(err)
+				}
+			}
+			sum.Add(orders[i], e)
+			if order, number := sum.Last(); order != orders[i] || number != e.Number {
+				t.Errorf("the last is %s %d", order, number)
+			}
+		}
+		return Close(facts.Statement{}, nil, sum)
+	}
+	want := sumOf(func(int) bool { return false })
+	for at := range len(entries) + 1 {
+		got := sumOf(func(i int) bool { return at == len(entries) || i == at })
+		if !bytes.Equal(got.Digest, want.Digest) || got.Lines != want.Lines || got.Entries != want.Entries || !got.Total.Equal(want.Total) || got.StartDate != want.StartDate {
+			t.Errorf("with a pause at %d: %+v, want %+v", at, got, want)
+		}
+	}
+	for _, packed := range []string{"", "{", `{"hash":"AAAA"}`} {
+		if _, err := UnpackSum([]byte(packed)); err == nil {
+			t.Errorf("%q is a sum", packed)
+		}
+	}
+}

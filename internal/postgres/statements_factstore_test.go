@@ -180,6 +180,7 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.Outcomes(ctx, company, []string{"o1"})),
 		second(tx.CountedOrders(ctx, company, []string{"o1"})),
 		tx.AddSums(ctx, company, sumsOf(outcome.Outcome)),
+		second(tx.ItemsBeyond(ctx, company, []facts.ShopperKey{{Day: "2026-03-10", Of: facts.OfItem("p")}}, 0)),
 		second(tx.InsertShoppers(ctx, company, []facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "w"}, Stages: facts.StageVisited}})),
 		second(tx.Shoppers(ctx, company, []facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "v"}}})),
 		tx.PutShoppers(ctx, company, []facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "v"}, Stages: facts.StageVisited}}),
@@ -282,11 +283,12 @@ func closeStatement(ctx context.Context, tx *factstore.Tx, company string) error
 	); err != nil {
 		return err
 	}
-	sum, err := tx.SumStatement(ctx, company, statement.StatementID)
-	if err == nil {
-		err = tx.CloseStatement(ctx, company, noon, ledger.Close(statement, nil, sum))
-	}
-	return err
+	sum := &ledger.Sum{}
+	return errors.Join(
+		second(tx.SumEntries(ctx, company, statement.StatementID, sum, 10)),
+		tx.KeepSum(ctx, company, statement.StatementID, sum),
+		tx.CloseStatement(ctx, company, noon, ledger.Close(statement, nil, sum)),
+	)
 }
 
 func second[T any](_ T, err error) error { return err }

@@ -24,6 +24,12 @@ import (
 // Path is where the dashboard serves a link: Path and the token.
 const Path = "/dashboard/statement/"
 
+// For how many days a link works, where nothing else is said, and at most.
+const (
+	Days     = 30
+	MostDays = 365
+)
+
 // Link says what a link shows, and until when.
 type Link struct {
 	CompanyID    string

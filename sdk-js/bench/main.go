@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -126,6 +127,10 @@ func inBrowser(ctx context.Context, dist, profile string) error {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = fmt.Fprintf(w, "<!doctype html><title>.</title>%s", strings.Replace(sdkjs.Snippet(server.URL, "loja"), "data-company", `data-worker="false" data-linger="3600000" data-company`, 1))
 	})
+	mux.HandleFunc("GET /worker", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = fmt.Fprintf(w, "<!doctype html><title>.</title>%s%s", timedWorker, strings.Replace(sdkjs.Snippet(server.URL, "loja"), "data-company", `data-worker="true" data-company`, 1))
+	})
 	return rod.Try(func() {
 		page := browser.MustPage(server.URL + "/")
 		page.MustWait(`() => !!(window.tributary && tributary.loaded && !tributary._)`)
@@ -139,17 +144,31 @@ func inBrowser(ctx context.Context, dist, profile string) error {
 			}
 			return times.sort((a, b) => a - b)[4];
 		}`).Num()
-		ready := page.MustEval(`async (worker, wasm) => {
-			const t = performance.now();
-			const w = new Worker(worker);
-			w.postMessage({ wasm });
-			await new Promise((done) => (w.onmessage = done));
-			return performance.now() - t;
-		}`, "/sdk/v1/"+base(dist, "worker.*.js"), "/sdk/v1/"+base(dist, "core.*.wasm")).Num()
 		line("track(), the first call", first*1000, 500, "µs")
 		line("track(), warm, median of nine hundreds", warm*1000, 15, "µs")
-		line("the worker is ready after", ready, 120, "ms")
+		var ready []float64
+		for range 9 {
+			ready = append(ready, workerReady(browser.MustIncognito(), server.URL+"/worker"))
+		}
+		slices.Sort(ready)
+		line("the worker is ready after, median of nine first visits", ready[len(ready)/2], 120, "ms")
+		line("… the fastest", ready[0], 0, "ms")
 	})
+}
+
+// timedWorker notes when a page's worker is ready, in milliseconds after it was made.
+const timedWorker = `<script>window.Worker = class extends Worker {
+	constructor(...args) {
+		const began = performance.now();
+		super(...args);
+		this.addEventListener("message", ({data}) => { if (data.ready) window.ready = performance.now() - began });
+	}
+}</script>`
+
+// workerReady is how long the SDK's worker takes, in a browser that has nothing cached.
+func workerReady(browser *rod.Browser, url string) (ms float64) {
+	defer browser.MustClose()
+	return browser.MustPage(url).MustWait(`() => window.ready > 0`).MustEval(`() => window.ready`).Num()
 }
 
 // atTheEdge measures what the worker saves the edge: parsing alone, the rest is the same.

@@ -44,15 +44,15 @@ export function worthIt(pages: number): boolean {
 
 /** Starts the worker when the page has nothing else to do; base ends in "/". */
 export function start(base: string): void {
-  if (typeof Worker == "undefined" || typeof WebAssembly == "undefined") return log("no worker here: the edge does its work");
+  if (typeof Worker == "undefined" || typeof WebAssembly == "undefined") return log("no worker here");
   const begin = () =>
     attempt(() => {
-      // A worker's script must have the page's origin. Scripts that it imports need not.
-      const script = new Blob(['importScripts("' + base + WORKER + '")'], { type: "text/javascript" });
+      // A worker's script must have the page's origin. Scripts that it imports need not. The core comes at the same time.
+      const script = new Blob(['trbWasm=fetch("' + base + WASM + '");importScripts("' + base + WORKER + '")'], { type: "text/javascript" });
       const url = URL.createObjectURL(script);
       const starting = new Worker(url);
       const failed = (why: string) => {
-        log("the worker failed, the edge does its work: " + why);
+        log("the worker failed: " + why);
         starting.terminate();
         stop();
       };

@@ -85,8 +85,8 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
   /** Adds what is stored of the visitor. */
   const complete = (e: Entry): void => {
     const context = e.raw_[6];
-    if (context.frame && !framed()) context.frame = undefined;
-    context.sessionId = session(Date.parse(e.raw_[2]));
+    context.frame = (context.frame && framed()) || undefined;
+    context.sessionId = session(+new Date(e.raw_[2]));
     const { campaign, clickIds } = arrival(context.url, context.sessionId);
     context.campaign = campaign;
     context.clickIds = clickIds;

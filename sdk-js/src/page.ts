@@ -58,7 +58,7 @@ const ID = "trb_id";
 const MAX_UNITS = 1 << 18;
 const EXTRA = 262;
 
-let fresh: Entry[] = []; // not yet in storage
+let fresh: Entry[] = []; // not complete
 let stream: string;
 let seq = 0;
 let busy: unknown; // within sendBeacon: Firefox may say there that the page is hidden, which must not send again
@@ -77,10 +77,6 @@ export const start = (config: Config, edge: string): void => {
   consent(0, page.answer_ || (get(ANSWER) as Consent));
   addEventListener("pagehide", leave);
   addEventListener("visibilitychange", () => document.hidden && leave());
-  const open = () => {
-    known = 1;
-    persist();
-  };
   // Two tabs that are opened at once must not make two visitors. A tab that hangs with the
   // lock holds nobody up for long: what is not stored is lost in a crash.
   setTimeout(open, (navigator as any).locks?.request("trb", open).catch(open) && 1e3);
@@ -112,10 +108,11 @@ export const take = (at: number, event: string, payload?: unknown, identity?: un
   const entry: Entry = {
     id_: id,
     key_: page.prefix_ + id,
-    raw_: ["r1", id, new Date(at).toISOString(), made.event, text(made.payload), text(made.identity), made.context],
+    raw_: ["r1", id, new Date(at), made.event, text(made.payload), text(made.identity), made.context],
   };
   page.entries_.set(id, entry);
-  fresh.push(entry) > 1 || setTimeout(persist);
+  fresh.push(entry);
+  queueMicrotask(() => persist(entry));
   page.on_(Hook.Taken, entry);
 };
 
@@ -127,26 +124,37 @@ const visitor = (again?: 1): string => {
   return id;
 };
 
-/** Completes and stores what is only in memory. */
-export const persist = (): void => {
-  if ((known || cookie(ID)) && free()) {
-    let room = MAX_UNITS;
-    for (const key of keys(page.prefix_)) room -= get(key)!.length + EXTRA;
-    for (const e of fresh) {
-      const context = e.raw_[6];
-      context.visitorId = page.visitor_ ||= visitor();
-      context.consent = page.answer_ || void 0;
-      context.frame = !attempt(() => top!.location.href) || void 0; // more.ts knows the site's other origins
-      page.on_(Hook.Complete, e);
-      e.text_ = JSON.stringify(e.raw_);
-      if ((room -= e.text_.length + EXTRA) > 0) put(e.key_, e.text_);
-    }
-    fresh = [];
+/**
+ * Completes and stores what is only in memory, in the same task as the call: a page that is left for another site may get no
+ * turn any more (Chromium gives it half a second). taken is stored as it is while there is no visitor.
+ */
+export const persist = (taken?: Entry): void => {
+  if (fresh[0] && free()) {
+    if (known || cookie(ID)) {
+      let room = MAX_UNITS;
+      for (const key of keys(page.prefix_)) room -= get(key)!.length + EXTRA;
+      for (const e of fresh) {
+        const context = e.raw_[6];
+        context.visitorId = page.visitor_ ||= visitor();
+        context.consent = page.answer_ || void 0;
+        context.frame = !attempt(() => top!.location.href); // more.ts knows the site's other origins
+        page.on_(Hook.Complete, e);
+        e.text_ = text(e.raw_);
+        if ((room -= e.text_.length + EXTRA) > 0) put(e.key_, e.text_);
+      }
+      fresh = [];
+    } else taken && put(taken.key_, text(taken.raw_));
   }
 };
 
+/** Persists without waiting for other tabs. */
+const open = (): void => {
+  known = 1;
+  persist();
+};
+
 const body = (list: Entry[]): string =>
-  '{"companyId":' + text(page.config_!.companyId) + ',"sentAt":"' + new Date().toISOString() + '","events":[' + list.map((e) => e.text_) + "]}";
+  '{"companyId":' + text(page.config_!.companyId) + ',"sentAt":' + text(new Date()) + ',"events":[' + list.map((e) => e.text_) + "]}";
 
 /** Sends by beacon. A browser that refuses (most take 64 KiB at one time) is asked for half. */
 const beacon = (list: Entry[]): void => {
@@ -160,8 +168,7 @@ const beacon = (list: Entry[]): void => {
 
 /** The last chance of what is not acknowledged. It stays stored. */
 export const leave = (): void => {
-  known = 1;
-  persist();
+  open();
   const list = [...page.entries_.values()].filter((e) => !e.sent_);
   list[0] && free() && !page.halted_ && !busy && (busy = beacon((busy = list)));
 };
@@ -186,7 +193,7 @@ export const reset = (): void => {
   persist(); // with the visitor who made them
   page.who_ = void 0;
   attempt(() => delete sessionStorage.trb_u);
-  page.visitor_ = free() ? visitor(1) : void 0;
+  page.visitor_ = (free() && visitor(1)) as any;
 };
 
 export const identify = (_: unknown, who: Identity): void => {

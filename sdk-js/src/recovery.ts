@@ -17,7 +17,11 @@ export async function recover(page: Page, mirror: Mirror, lost: Lost): Promise<b
     const id = key.slice(key.lastIndexOf(":") + 1);
     const age = now - parseInt(id.replace("-", "").slice(0, 12), 16); // the time in the UUIDv7
     if (page.entries_.has(id) || age < LIVE) return;
-    const raw = attempt(() => JSON.parse(text!));
+    const raw = attempt(() => {
+      const raw = JSON.parse(text!);
+      raw[6].visitorId ||= page.visitor_; // a page that ended in its first moments had none yet: this one's is the same
+      return raw;
+    });
     if (!raw || raw[1] != id || age > MAX_AGE) {
       if (!gone.has(id)) lost.add_(age > MAX_AGE ? "expired" : "unreadable", 1); // the mirror has it too
       gone.add(id);
@@ -26,7 +30,7 @@ export async function recover(page: Page, mirror: Mirror, lost: Lost): Promise<b
     } else if (page.entries_.size < 1000) {
       found = true;
       // It may have been sent: by beacon, or by a page that another tab or a kill has kept from removing it.
-      const entry: Entry = { id_: id, key_: key, raw_: raw, text_: text!.trim(), sent_: 1 };
+      const entry: Entry = { id_: id, key_: key, raw_: raw, text_: JSON.stringify(raw), sent_: 1 };
       page.entries_.set(id, entry);
     }
   };

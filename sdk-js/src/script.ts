@@ -42,7 +42,7 @@ if (!found?.loaded) {
       if (calls[name] && (page.config_ || /nit|con/.test(name))) return calls[name](at, ...(args as any)); // init, consent
       queue[999] || queue.push([name, at, args]);
     } catch (e) {
-      console.error("[tributary]", e);
+      console.error("tributary", e);
     }
   };
   const drain = () => {

@@ -1,5 +1,5 @@
 // The entry of @tributary-io/sdk/server: for Node, Deno, Bun, workers, and sandboxes
-// without a page (Shopify's web pixels). It uses no global but timers, crypto and, unless a
+// without a page (Shopify's web pixels). It uses no global but timers, crypto if there is one, and, unless a
 // transport is given, fetch; and those only when a client is used.
 
 import { uuid } from "./id";
@@ -8,6 +8,9 @@ import { Lost } from "./lost";
 import type { ClientConfig, Extra, Identity, Storage, Transport } from "./server-types";
 
 declare const VERSION: string; // set by the build
+
+const node = (globalThis as any).process?.versions?.node;
+if (parseInt(node) < 20) throw new Error("@tributary-io/sdk needs Node 20 or later, not " + node);
 
 const BATCH = 50;
 const CHUNK = 500000; // UTF-16 units of a request: the edge takes 1 MiB
@@ -22,6 +25,9 @@ interface Entry {
   id: string;
   text: string;
 }
+
+/** An id. Shopify's strict sandbox has no crypto; an id need not be a secret. */
+const newID = (at: number): string => uuid(at, globalThis.crypto ? undefined : Uint8Array.from({ length: 10 }, () => Math.random() * 256));
 
 const memory = (): Storage => {
   const all = new Map<string, string>();
@@ -83,8 +89,8 @@ export class Client {
       return undefined;
     }
     const at = extra.timestamp === undefined ? Date.now() : +extra.timestamp;
-    const id = extra.eventId || uuid(at);
-    this.stream_ = this.stream_ || uuid(0).slice(24);
+    const id = extra.eventId || newID(at);
+    this.stream_ = this.stream_ || newID(0).slice(24);
     let event: any = {
       event: name,
       payload,

@@ -56,7 +56,7 @@ export class Views {
   /** Whether a page view waits for its title: it is the open one, and was taken after since (Unix milliseconds). */
   held_(e: Entry, since: number): boolean {
     if (e != this.open_) return false;
-    if (Date.parse(e.raw_[2]) > since) return true;
+    if (+new Date(e.raw_[2]) > since) return true;
     this.settle_();
     return false;
   }

@@ -173,7 +173,7 @@ func (b *Batch) oneEvent(body string, o *Options) bool {
 		p.company != "" && b.CompanyID != "" && p.company != b.CompanyID {
 		return false
 	}
-	p.complete(o)
+	p.complete(o, item)
 	item.Err = p.err
 	if p.company != "" {
 		b.CompanyID = p.company
@@ -299,7 +299,7 @@ func (b *Batch) next(text string, o *Options) (int, *Violation) {
 		p.object()
 		if p.in.fault == NoFault && p.err == nil && p.in.at <= MaxEventBytes {
 			item.Text = text[:p.in.at]
-			p.complete(o)
+			p.complete(o, item)
 			item.Err = p.err
 			if p.company != "" {
 				return p.in.at, b.company(p.company)

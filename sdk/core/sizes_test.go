@@ -96,6 +96,28 @@ func TestAnEnvelopeThatGrowsIsTakenUpToItsCanonicalSize(t *testing.T) {
 	f(core.MaxEventBytes+1, "event_too_large")
 }
 
+// An object may grow too, but to no more than twice what any event may have: a stranger pays for what
+// is sent, not for what is stored.
+func TestAnObjectThatGrowsIsTakenUpToTwiceItsSize(t *testing.T) {
+	items := strings.Repeat(`,{"id":"1"}`, 1800)[1:]
+	object := func(padding int) string {
+		return `{"event":"ADD_TO_CART","payload":{"items":[` + items + `],"a":"` + strings.Repeat("x", padding) + `"}}`
+	}
+	canonical := len(one(t, object(0)))
+	f := func(size int, want core.Code) {
+		t.Helper()
+		sent := object(size - canonical)
+		if len(sent) > core.MaxEventBytes {
+			t.Errorf("%d bytes do not grow enough", len(sent))
+		}
+		if got := code(t, sent); got != want {
+			t.Errorf("%d bytes, sent as %d: %q, want %q", size, len(sent), got, want)
+		}
+	}
+	f(2*core.MaxEventBytes, "")
+	f(2*core.MaxEventBytes+1, "event_too_large")
+}
+
 func TestFieldsAreTakenUpToTheirBounds(t *testing.T) {
 	f := func(head string, most int, tail, want string) {
 		t.Helper()

@@ -146,8 +146,9 @@ const viewerBytes = 256 << 10
 
 func TestManyViewersSeeEveryOrderAndASlowOneHoldsNobodyUp(t *testing.T) {
 	s := newStage(t, live.Config{Interval: time.Millisecond, Poll: 100 * time.Millisecond})
-	if held := s.load(40, 10, 20, 0); held > 41*viewerBytes {
-		t.Errorf("40 viewers hold %d KB", held>>10)
+	const viewers = 200
+	if held := s.load(viewers, 10, 20, 0); held > (viewers+1)*viewerBytes {
+		t.Errorf("%d viewers hold %d KB", viewers, held>>10)
 	}
 }
 
@@ -163,6 +164,9 @@ func BenchmarkViewers(b *testing.B) {
 			cpu := cpuTime(b)
 			for b.Loop() {
 				held = max(held, s.load(viewers, 10, 100, 200*time.Millisecond))
+			}
+			if held > int64(viewers+1)*viewerBytes {
+				b.Errorf("%d viewers hold %d KB", viewers, held>>10)
 			}
 			b.ReportMetric(float64((cpuTime(b)-cpu).Microseconds())/float64(b.N)/1000, "cpu-us/order")
 			b.ReportMetric(float64(held)/float64(viewers)/1024, "KB/viewer")

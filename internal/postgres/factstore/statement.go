@@ -68,10 +68,10 @@ func (t *Tx) InsertPayments(ctx context.Context, companyID string, payments []fa
 // there is none.
 func (t *Tx) NextStatement(ctx context.Context, companyID string) (*facts.Statement, error) {
 	s, err := postgres.One(ctx, t.tx, func(row pgx.CollectableRow) (s facts.Statement, err error) {
-		err = row.Scan(&s.StatementID, &s.InfluencerID, &s.Currency, postgres.Day(&s.EndDate), &s.MinimumMinor, &s.Rev, &s.AskedAt, &s.Actor)
+		err = row.Scan(&s.StatementID, &s.InfluencerID, &s.Currency, postgres.Day(&s.EndDate), &s.MinimumMinor, &s.Rev, &s.AskedAt, &s.Actor, &s.Summed)
 		return s, err
 	}, `
-		select statement_id::text, influencer_id::text, currency, end_date, minimum_minor, rev, asked_at, actor from statement
+		select statement_id::text, influencer_id::text, currency, end_date, minimum_minor, rev, asked_at, actor, summed from statement
 		where company_id = @company_id and closed_at is null order by rev, statement_id limit 1`, pgx.NamedArgs{"company_id": companyID})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil //nolint:nilnil // none is no error, as the comment says
@@ -120,35 +120,59 @@ func (t *Tx) ClosedBefore(ctx context.Context, companyID string, s facts.Stateme
 	return &c, nil
 }
 
-// SumStatement sums the entries that are in a statement.
-func (t *Tx) SumStatement(ctx context.Context, companyID, statementID string) (*ledger.Sum, error) {
-	return SumStatement(ctx, t.tx, companyID, statementID)
+// SumEntries adds the next entries that are in a statement to its sum, at most limit. It returns
+// how many there were.
+func (t *Tx) SumEntries(ctx context.Context, companyID, statementID string, sum *ledger.Sum, limit int) (int, error) {
+	return sumEntries(ctx, t.tx, companyID, statementID, sum, limit)
 }
 
-// SumStatement sums the entries that are in a statement.
+// entriesPerPage is how many entries SumStatement reads at once.
+const entriesPerPage = 10_000
+
+// SumStatement sums all entries that are in a statement.
 func SumStatement(ctx context.Context, q postgres.Querier, companyID, statementID string) (*ledger.Sum, error) {
+	sum := &ledger.Sum{}
+	for {
+		n, err := sumEntries(ctx, q, companyID, statementID, sum, entriesPerPage)
+		if err != nil || n < entriesPerPage {
+			return sum, err
+		}
+	}
+}
+
+func sumEntries(ctx context.Context, q postgres.Querier, companyID, statementID string, sum *ledger.Sum, limit int) (n int, err error) {
+	order, number := sum.Last()
 	rows, err := q.Query(ctx, `
 		select order_id, entry, kind, coalesce(reverses, 0), influencer_id::text, coalesce(campaign_id, ''), cost_id::text, amount_minor, currency, payable_on
-		from ledger_entry where company_id = @company_id and statement_id = @statement_id
-		order by order_id collate "C", entry`, pgx.NamedArgs{"company_id": companyID, "statement_id": statementID})
+		from ledger_entry where company_id = @company_id and statement_id = @statement_id and (order_id collate "C", entry) > (@order::text, @number::int)
+		order by order_id collate "C", entry limit @most`,
+		pgx.NamedArgs{"company_id": companyID, "statement_id": statementID, "order": order, "number": number, "most": limit})
 	if err != nil {
-		return nil, fmt.Errorf("entries of a statement: %w", err)
+		return 0, fmt.Errorf("entries of a statement: %w", err)
 	}
-	sum := &ledger.Sum{}
-	var order string
 	var e ledger.Entry
 	if _, err := pgx.ForEachRow(rows, []any{&order, &e.Number, &e.Kind, &e.Reverses, &e.InfluencerID, &e.CampaignID, &e.CostID, &e.AmountMinor, &e.Currency, postgres.Day(&e.PayableOn)},
-		func() error { sum.Add(order, e); return nil }); err != nil {
-		return nil, fmt.Errorf("entries of a statement: %w", err)
+		func() error { n++; sum.Add(order, e); return nil }); err != nil {
+		return n, fmt.Errorf("entries of a statement: %w", err)
 	}
-	return sum, nil
+	return n, nil
+}
+
+// KeepSum stores the sum of a statement's entries so far: all of them are in it.
+func (t *Tx) KeepSum(ctx context.Context, companyID, statementID string, sum *ledger.Sum) error {
+	packed, err := sum.Pack()
+	if err != nil {
+		return err
+	}
+	return t.exec(ctx, "keep a sum", `update statement set summed = @summed where company_id = @company_id and statement_id = @statement_id and closed_at is null`,
+		pgx.NamedArgs{"company_id": companyID, "statement_id": statementID, "summed": packed})
 }
 
 // CloseStatement stores what a statement has. One that is closed stays as it is.
 func (t *Tx) CloseStatement(ctx context.Context, companyID string, now time.Time, c ledger.Closed) error {
 	return t.exec(ctx, "close a statement", `
 		update statement set closed_at = @now::timestamptz, start_date = @start_date::date, opening_minor = @opening::numeric, total_minor = @total::numeric,
-			entries = @entries::bigint, lines = @lines::bigint, carried = @carried::boolean, run_id = @run_id::uuid, digest = @digest::bytea
+			entries = @entries::bigint, lines = @lines::bigint, summed = null, carried = @carried::boolean, run_id = @run_id::uuid, digest = @digest::bytea
 		where company_id = @company_id and statement_id = @statement_id and closed_at is null`,
 		pgx.NamedArgs{"company_id": companyID, "statement_id": c.StatementID, "now": now, "start_date": c.StartDate, "opening": whole(c.Opening), "total": whole(c.Total),
 			"entries": c.Entries, "lines": c.Lines, "carried": c.Carried, "run_id": c.RunID, "digest": c.Digest})

@@ -240,7 +240,7 @@ func TestSignsReadCheckouts(t *testing.T) {
 func TestSignsAreMadeOnceAndAnewWhenOrdersCome(t *testing.T) {
 	t.Parallel()
 	var made atomic.Int64
-	f := reporttest.New(t, postgres.WithTracer(counter{&made, "left join explanation"}))
+	f := reporttest.New(t, postgres.WithTracer(counter{&made, "left join order_personal"}))
 	company := f.Store.Live.CompanyID
 	put := func(id string) {
 		f.Put(reporttest.Order{CompanyID: company, ID: id, CreatedAt: time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC), TotalMinor: 100})

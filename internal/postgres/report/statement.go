@@ -97,9 +97,9 @@ func (r *Reader) StatementLines(ctx context.Context, companyID, statementID, aft
 	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(lineColumns), `
 		select `+postgres.List(lineColumns)+`
 		from (
-			select order_id, sum(amount_minor) as amount from ledger_entry
-			where company_id = @company_id and statement_id = @statement_id and order_id > @after
-			group by order_id having sum(amount_minor) <> 0 order by order_id limit @most) l
+			select order_id collate "C" as order_id, sum(amount_minor) as amount from ledger_entry
+			where company_id = @company_id and statement_id = @statement_id and order_id collate "C" > @after
+			group by 1 having sum(amount_minor) <> 0 order by 1 limit @most) l
 		left join orders o on o.company_id = @company_id and o.order_id = l.order_id
 		order by l.order_id`, pgx.NamedArgs{"company_id": companyID, "statement_id": statementID, "after": after, "most": limit})
 	if err != nil {

@@ -57,9 +57,14 @@ func (t *chromiumTab) eval(ctx context.Context, function string) error {
 	return err
 }
 
+// leave waits for the other page's own load: that of the page that is left may come late.
 func (t *chromiumTab) leave(ctx context.Context, script, url string) error {
 	page := t.page.Context(ctx)
-	left := page.WaitEvent(&proto.PageLoadEventFired{}) // the page that is left gets its turn before that
+	there := false
+	left := page.EachEvent(
+		func(e *proto.PageFrameNavigated) { there = there || e.Frame.ParentID == "" && e.Frame.URL == url },
+		func(*proto.PageLoadEventFired) bool { return there },
+	)
 	if _, err := page.Eval(`(url) => { `+script+`; location.href = url }`, url); err != nil {
 		return err
 	}

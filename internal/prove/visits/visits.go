@@ -214,5 +214,23 @@ func (r *run) settle(ctx context.Context) error {
 	if err := t.eval(ctx, `() => new Promise((done) => setTimeout(done, Math.max(0, 4000 - performance.now())))`); err != nil {
 		return err
 	}
-	return t.eval(ctx, untilNoneStored)
+	if err := t.eval(ctx, untilNoneStored); err != nil {
+		return err
+	}
+	return t.eval(ctx, untilNoneMirrored)
 }
+
+// untilNoneMirrored returns when all that IndexedDB has is acknowledged: a killed browser may have left
+// it there alone.
+const untilNoneMirrored = `() => new Promise((done) => {
+	const open = indexedDB.open("trb");
+	open.onupgradeneeded = () => open.transaction.abort(); // this page has made it
+	open.onerror = done;
+	open.onsuccess = () => {
+		const look = () => {
+			const all = open.result.transaction("events").objectStore("events").getAllKeys();
+			all.onsuccess = () => (all.result.length ? setTimeout(look, 20) : (open.result.close(), done()));
+		};
+		look();
+	};
+})`

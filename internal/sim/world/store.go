@@ -277,6 +277,10 @@ func (t *transaction) Shoppers(context.Context, string, []facts.Shopper) (map[fa
 
 func (t *transaction) PutShoppers(context.Context, string, []facts.Shopper) error { return nil }
 
+func (t *transaction) ItemsBeyond(context.Context, string, []facts.ShopperKey, int) ([]facts.ShopperKey, error) {
+	return nil, nil
+}
+
 func (t *transaction) AddTraffic(context.Context, string, []facts.Traffic) error { return nil }
 
 func (t *transaction) AddClicks(context.Context, string, []facts.Clicks) error { return nil }

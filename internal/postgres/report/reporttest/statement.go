@@ -50,8 +50,8 @@ func closeOne(ctx context.Context, tx *factstore.Tx, companyID string, s facts.S
 	if err != nil {
 		return err
 	}
-	sum, err := tx.SumStatement(ctx, companyID, s.StatementID)
-	if err != nil {
+	sum := &ledger.Sum{}
+	if _, err := tx.SumEntries(ctx, companyID, s.StatementID, sum, 10_000_000); err != nil {
 		return err
 	}
 	return tx.CloseStatement(ctx, companyID, time.Now(), ledger.Close(s, before, sum))

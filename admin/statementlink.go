@@ -1,0 +1,72 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/statementlink"
+)
+
+// statementLink is a link as it is answered.
+type statementLink struct {
+	URL     string `json:"url"`
+	Expires string `json:"expires_at"`
+}
+
+// linkStatement is POST /statements/{id}/link: makes a signed link that shows the
+// influencer the statement without a log-in.
+func (s *Server) linkStatement(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+	o, err := readObject(w, r)
+	if err != nil {
+		return answer{}, err
+	}
+	days := int64(statementlink.Days)
+	if given := optional(o, "days", integer); given.Valid {
+		if days = given.Value; days < 1 || days > statementlink.MostDays {
+			o.bad.Add("days", commerce.CodeOutOfRange, "must be from 1 to %d", statementlink.MostDays)
+		}
+	}
+	revoke := optional(o, "revoke", boolean).Value
+	if err := brokenRules(o.bad); err != nil {
+		return answer{}, err
+	}
+	id := strings.ToLower(r.PathValue("id"))
+	if s.deps.Links == nil || !commerce.IsUUID(id) {
+		return answer{}, noStatement()
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+	defer cancel()
+	statement, err := s.deps.Database.Statement(ctx, c.companyID, id)
+	var number int64
+	if err == nil {
+		number, err = s.deps.Database.LinkNumber(ctx, c.author(s.now()), id, revoke)
+	}
+	if errors.Is(err, commerce.ErrNotFound) {
+		return answer{}, noStatement()
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	expires := s.now().Add(time.Duration(days) * 24 * time.Hour).Truncate(time.Second)
+	token, err := s.deps.Links.Token(statementlink.Link{CompanyID: c.companyID, StatementID: id, InfluencerID: statement.InfluencerID, Number: number, Expires: expires})
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{data: statementLink{s.pagesAt(r) + statementlink.Path + token, expires.UTC().Format(timestampFormat)}}, nil
+}
+
+// pagesAt is where browsers reach the dashboard, without a slash at its end: as the
+// configuration says, else where the request came.
+func (s *Server) pagesAt(r *http.Request) string {
+	switch {
+	case s.config.PagesURL != "":
+		return strings.TrimSuffix(s.config.PagesURL, "/")
+	case r.TLS != nil:
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}
