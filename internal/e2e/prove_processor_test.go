@@ -72,3 +72,18 @@ func TestProcessorsComeAndGo(t *testing.T) {
 	}
 	t.Logf("%+v", o)
 }
+
+// TestRemovalsEndWholeWhenTheirProcessIsKilled: persons are erased and all events are removed
+// by processes that are killed inside of their transactions, and nothing is half.
+func TestRemovalsEndWholeWhenTheirProcessIsKilled(t *testing.T) {
+	devtest.NeedsIntegration(t)
+	t.Parallel()
+	o, err := processing.Removal{Place: place(t, true), Size: processing.Short(), Seed: 1, Kills: 4}.Do(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range o.Problems {
+		t.Error(problem)
+	}
+	t.Logf("%+v", o)
+}
