@@ -3,6 +3,7 @@ package facts
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"testing"
 
 	"github.com/tributary-io/tributary/internal/wire"
@@ -18,7 +19,7 @@ func TestRecordsOfStatementsAndPayments(t *testing.T) {
 	}
 	statement := func(c wire.Commerce) error {
 		s, err := ParseStatement(c)
-		if want := (Statement{StatementID: id, InfluencerID: influencer, Currency: "BRL", EndDate: "2026-04-30", MinimumMinor: 5, Rev: 7, AskedAt: noon, Actor: "cli"}); err == nil && s != want {
+		if want := (Statement{StatementID: id, InfluencerID: influencer, Currency: "BRL", EndDate: "2026-04-30", MinimumMinor: 5, Rev: 7, AskedAt: noon, Actor: "cli"}); err == nil && !reflect.DeepEqual(s, want) {
 			t.Errorf("%+v, want %+v", s, want)
 		}
 		return err
