@@ -60,9 +60,11 @@ func TestEveryRefusalOfTheEventsPage(t *testing.T) {
 	s := newStand(t, func(c *Config, _ *Deps) { c.ReadTimeout = 500 * time.Millisecond })
 	s.publishCompany(wire.Company{CompanyID: "co_slow", Limits: wire.Limits{EventsPerSecond: 0.001, Burst: 1}})
 	s.publishCompany(wire.Company{CompanyID: "co_wrong", KeyCheck: "k1:other"})
+	archived := time.Now()
+	s.publishCompany(wire.Company{CompanyID: "co_archived", ArchivedAt: &archived})
 	s.publishKey("orders", wire.APIKey{Scopes: []string{"write_orders"}})
 	s.eventually("all companies and keys are known", func() bool {
-		return s.edge.directory.state().Companies == 3 && s.edge.directory.apiKey(wire.APIKeyHash("orders")) != nil
+		return s.edge.directory.state().Companies == 4 && s.edge.directory.apiKey(wire.APIKeyHash("orders")) != nil
 	})
 	var given []string
 	note := func(status int, code string) { given = append(given, fmt.Sprintf("%d %s", status, code)) }
@@ -86,6 +88,7 @@ func TestEveryRefusalOfTheEventsPage(t *testing.T) {
 	f(400, "invalid_encoding", "not gzip", "Content-Encoding: gzip")
 	f(401, "unknown_company", `{"companyId":"co_nobody","event":"PAGE_VIEW"}`)
 	f(401, "unauthorized", ok, by("unknown"))
+	f(403, "company_archived", `{"companyId":"co_archived","event":"PAGE_VIEW"}`)
 	f(403, "insufficient_scope", ok, by("orders"))
 	f(403, "key_in_browser", ok, by("orders"), "Origin: "+testOrigin)
 	f(403, "origin_not_allowed", ok, "Origin: https://evil.example")
