@@ -15,11 +15,11 @@ import (
 
 	"github.com/alexedwards/argon2id"
 
-	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/internal/throttle"
 )
@@ -155,7 +155,7 @@ func New(config Config, deps Deps) (*Server, error) {
 	if s.assets, err = loadAssets(); err != nil {
 		return nil, err
 	}
-	if s.languages, err = lang.Load(); err != nil {
+	if s.languages, err = lang.Load(textFiles); err != nil {
 		return nil, err
 	}
 	s.pages = map[string]pages{}
