@@ -115,7 +115,9 @@ func (s *Server) Run(ctx context.Context) {
 	})
 	group.Go(func() { s.every(ctx, outboxMeasure, "the outbox is not measured", bounded(s.measureOutbox)) })
 	group.Go(func() { s.every(ctx, forgetEvery, "expired answers are not removed", s.forgetAnswers) }) // it bounds each of its steps
-	group.Go(func() { s.everyOrWhen(ctx, signsRenew, s.deps.Database.SignsWanted(), "reports of signs are not made anew", s.renewSigns) })
+	group.Go(func() {
+		s.everyOrWhen(ctx, signsRenew, s.deps.Database.SignsWanted(), "reports of signs are not made anew", s.renewSigns)
+	})
 	group.Wait()
 	// The uses since the last flush. ctx has ended.
 	if err := flush(context.WithoutCancel(ctx)); err != nil {
