@@ -416,3 +416,37 @@ func (s *shop) step() {
 		s.t.Fatal(err)
 	}
 }
+
+// A version of the person's order, from before the erasure and later than those that are stored,
+// may come at any step of it: the order keeps its evidence, and nothing of the person stays.
+func TestALaterVersionThatComesDuringAnErasureKeepsTheEvidence(t *testing.T) {
+	t.Parallel()
+	asked, steps := noon.AddDate(0, 0, 1), 0
+	for n, over := 0, false; !over; n++ {
+		s := personShop(t)
+		s.ask(asked, facts.Key{Kind: facts.KeyEmail, Value: "k1:me"})
+		for range n {
+			if over = s.int(`select count(*) from erasure where done_at is null`) == 0; !over {
+				s.step()
+				steps++
+			}
+		}
+		late := s.record(s.order("mine", noon.Add(time.Hour), 20_000, func(o *wire.Order) {
+			o.EmailKey, o.PhoneKey, o.VisitorID = wire.Some("k1:me"), wire.Some("k1:home"), wire.Some(visitorID("v1"))
+			o.UpdatedAt = wire.Some(noon.Add(3 * time.Hour))
+		}))
+		o := s.owner()
+		late.Offset = o.next[late.topic]
+		if err := o.applyRecords(s.ctx, []record{late}); err != nil {
+			t.Fatal(err)
+		}
+		s.workOff()
+		wantTexts(t, fmt.Sprintf("payouts, where it came after %d steps", n), s.payouts(), "mine Ana Prado link 2000", "neighbours Ana Prado link 500")
+		if left := s.found("k1:me"); len(left) > 0 {
+			t.Fatalf("after %d steps: left: %v", n, left)
+		}
+	}
+	if steps < 10 {
+		t.Errorf("only %d steps", steps)
+	}
+}

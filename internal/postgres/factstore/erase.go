@@ -321,19 +321,24 @@ func (t *Tx) OrderErased(ctx context.Context, companyID, orderID string, s facts
 }
 
 // ErasedOrders returns, of orders, those whose person is erased, and what stands for their
-// keys.
+// keys; nil where an erasure has found the order and has not come to it yet.
 func (t *Tx) ErasedOrders(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Surrogates, error) {
 	erased := map[string]*facts.Surrogates{}
 	rows, err := t.tx.Query(ctx, `
-		select order_id, surrogates::text from erased_order where company_id = @company_id and order_id = any(@order_ids) and surrogates is not null`,
+		select order_id, surrogates::text from erased_order where company_id = @company_id and order_id = any(@order_ids)`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 	if err != nil {
 		return nil, fmt.Errorf("read erased orders: %w", err)
 	}
-	var id, text string
+	var id string
+	var text *string
 	if _, err := pgx.ForEachRow(rows, []any{&id, &text}, func() error {
+		erased[id] = nil
+		if text == nil {
+			return nil
+		}
 		erased[id] = &facts.Surrogates{}
-		return json.Unmarshal([]byte(text), erased[id])
+		return json.Unmarshal([]byte(*text), erased[id])
 	}); err != nil {
 		return nil, fmt.Errorf("read erased orders: %w", err)
 	}
