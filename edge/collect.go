@@ -32,9 +32,9 @@ func (s *Server) collect(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	encoding := strings.ToLower(strings.TrimSpace(textOf(r.headers.contentEncoding)))
-	body, err := s.inflater.inflate(encoding, ctx.PostBody(), &r.inflated)
+	body, err := s.inflater.inflate(encoding, r.body.bytes, &r.inflated)
 	if err != nil {
-		inflated := len(ctx.PostBody()) + r.inflated.Len()
+		inflated := len(r.body.bytes) + r.inflated.Len()
 		if errors.Is(err, errTooDense) {
 			inflated = max(inflated, tooDenseBytes)
 		}

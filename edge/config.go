@@ -41,6 +41,7 @@ type Config struct {
 	ClickWait         time.Duration // a redirect's wait for its click's ack: 50 ms
 
 	MaxBody        int           // request body, before and after inflation: 1 MiB
+	MaxBodies      int           // memory of bodies that arrive or are handled, in bytes, beyond 8 KiB of each: 128 MiB, of one network an eighth; as much again for those with API keys, of one company an eighth
 	MaxConnections int           // 10,000
 	MaxConnsPerIP  int           // of one IPv4 address or one /64 of IPv6, but for TrustedProxies: 500; of one network four times as many; below 0: no bound
 	ReadTimeout    time.Duration // headers and body of one request: 15 s
@@ -118,6 +119,7 @@ func (c Config) withDefaults() (Config, error) {
 	orInt(&c.MaxQueuedBytes, 64<<20)
 	orInt(&c.MaxPartitionBytes, 16<<20)
 	orInt(&c.MaxBody, defaultMaxBody)
+	orInt(&c.MaxBodies, 128<<20)
 	orInt(&c.MaxConnections, 10_000)
 	orInt(&c.MaxConnsPerIP, 500)
 	orInt(&c.Burst, 20_000)

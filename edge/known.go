@@ -24,7 +24,7 @@ func (s *Server) knownEvents(ctx *fasthttp.RequestCtx) {
 		s.refuse(ctx, *refused)
 		return
 	}
-	body := ctx.PostBody()
+	body := requestOf(ctx).body.bytes
 	tokens := tokensFor(0, len(body))
 	s.charge(&from, now, tokens)
 	if len(body) > maxKnownBody {
@@ -75,7 +75,7 @@ func (s *Server) forgetVisitor(ctx *fasthttp.RequestCtx) {
 		s.refuse(ctx, *refused)
 		return
 	}
-	s.charge(&from, now, tokensFor(0, len(ctx.PostBody())))
+	s.charge(&from, now, tokensFor(0, len(requestOf(ctx).body.bytes)))
 	if requestOf(ctx).headers.fromSameSite(ctx.Host()) {
 		s.expireCookie(ctx)
 	}

@@ -143,7 +143,7 @@ func TestALaterAnswerHasADeadlineOfItsOwn(t *testing.T) {
 		ask(request, want)
 	}
 	f("NO HTTP AT ALL\r\n\r\n", "400")
-	f("POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n", "413")
+	f("POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n{", "413")
 	f("POST /v1/events HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n", "100")
 	f("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", "200")
 }

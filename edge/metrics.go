@@ -26,6 +26,7 @@ type metrics struct {
 	redactedBytes prometheus.Counter // of rejected events
 
 	refusedConnections prometheus.Counter
+	refusedBodies      prometheus.Counter
 	untold             prometheus.Counter // requests whose repeats could not be made known
 	taken              prometheus.Counter // events that are ok, found once
 	answeredEvents     prometheus.Counter // requests of the route events that are answered 200
@@ -88,6 +89,9 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 		refusedConnections: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "tributary", Subsystem: "edge", Name: "connections_refused_total", Help: "Connections closed at once, since the edge, their address or their network had too many; or later, for one of a network that had fewer.",
 		}),
+		refusedBodies: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: "tributary", Subsystem: "edge", Name: "bodies_refused_total", Help: "Requests refused while their bodies arrived, since those of all, of their network or of their API key's company had too much memory.",
+		}),
 		untold: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "tributary", Subsystem: "edge", Name: "notices_lost_total", Help: "Requests of repeated events alone whose repeats are in no count, since Kafka did not answer.",
 		}),
@@ -111,7 +115,7 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 	}
 	m.taken = m.events.WithLabelValues(string(statusOK))
 	m.answeredEvents = m.requests.WithLabelValues(routeEvents, strconv.Itoa(fasthttp.StatusOK))
-	registry.MustRegister(m.produceTime, m.produceSize, m.queuedBytes, m.redactedBytes, m.refusedConnections, m.untold,
+	registry.MustRegister(m.produceTime, m.produceSize, m.queuedBytes, m.redactedBytes, m.refusedConnections, m.refusedBodies, m.untold,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: "tributary", Subsystem: "edge", Name: "directory_age_seconds",
 			Help: "Since Kafka last said that the directory is complete; -1 before that.",

@@ -22,7 +22,7 @@ const (
 )
 
 func (p *pools) put(r *request) {
-	if r.inflated.Cap() > maxKeptBody || cap(r.delivery.batch.Items) > maxKeptItems {
+	if max(cap(r.body.bytes), r.inflated.Cap()) > maxKeptBody || cap(r.delivery.batch.Items) > maxKeptItems {
 		return
 	}
 	r.headers = headers{}

@@ -74,6 +74,7 @@ var (
 	refusedKeyNotFresh    = refusal{http.StatusServiceUnavailable, codeDirectoryNotFresh, "API keys are being read; send the events again later", 2 * time.Second}
 	refusedWrongSecret    = refusal{http.StatusServiceUnavailable, codeWrongHashingSecret, "this edge is misconfigured; send the events again later", 30 * time.Second}
 	refusedUnavailable    = refusal{http.StatusServiceUnavailable, codeUnavailable, "events cannot be stored now; send them again later", 2 * time.Second}
+	refusedBusy           = refusal{http.StatusServiceUnavailable, codeUnavailable, "too many bytes of bodies arrive at once; send this one again later", 2 * time.Second}
 	refusedPanic          = refusal{http.StatusInternalServerError, codeInternalError, "the request failed; send it again later", 0}
 )
 

@@ -18,6 +18,7 @@ import (
 type request struct {
 	id       []byte // UUIDv7, or the client's own
 	headers  headers
+	body     body
 	inflated bytes.Buffer
 	delivery delivery
 	answer   []byte

@@ -1,9 +1,7 @@
 package edge
 
 import (
-	"errors"
 	"fmt"
-	"net"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -13,23 +11,33 @@ import (
 )
 
 // handle serves one request, with an id, and counts it. A panic is answered 500
-// and logged: it ends that request alone.
+// and logged: it ends that request alone, and its connection.
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {
-	s.open.handling.Add(1)
-	defer s.open.handling.Add(-1)
 	route := s.serve(ctx)
 	s.metrics.countRequest(route, ctx.Response.StatusCode())
 }
 
-// serve reads the headers, calls the route's handler and returns the route's name for
-// metrics. The memory of a request that panicked is not used again.
+// serve reads the headers, answers and returns the route's name for metrics. The memory
+// of a request that panicked is not used again.
 func (s *Server) serve(ctx *fasthttp.RequestCtx) (route string) {
 	route = "none"
 	defer s.answerPanic(ctx)
 	r := s.begin(ctx)
-	route = s.route(ctx)
+	route = s.readAndRoute(ctx, &r.body)
 	s.pools.put(r)
 	return route
+}
+
+// readAndRoute reads the body and calls the route's handler. The request is under way
+// from then on.
+func (s *Server) readAndRoute(ctx *fasthttp.RequestCtx, b *body) (route string) {
+	defer b.end()
+	if !s.readBody(ctx, b) {
+		return "none"
+	}
+	s.open.handling.Add(1)
+	defer s.open.handling.Add(-1)
+	return s.route(ctx)
 }
 
 // answerPanic is deferred around all that is done for a request: fasthttp would let a
@@ -49,6 +57,7 @@ func (s *Server) answerPanic(ctx *fasthttp.RequestCtx) {
 	}
 	s.deps.Logger.Error("a request's handler panicked", "request_id", string(r.id), "method", string(ctx.Method()), "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
 	ctx.Response.Reset()
+	ctx.SetConnectionClose() // its body may be unread
 	setHeader(ctx, headerRequestID, r.id)
 	s.setStrict(ctx)
 	s.allowOrigin(ctx)
@@ -172,23 +181,8 @@ func (s *Server) refuseUnreadable(ctx *fasthttp.RequestCtx, err error) {
 		s.metrics.requests.WithLabelValues("none", strconv.Itoa(ctx.Response.StatusCode())).Inc()
 	}()
 	defer s.answerPanic(ctx)
-	r := refusedUnreadable
-	var small *fasthttp.ErrSmallBuffer
-	var network net.Error
-	switch {
-	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		conn := connectionOf(ctx.Conn())
-		rest := readRest(conn.Conn, restBodies*s.config.MaxBody, conn.readDeadline(), time.Now)
-		s.charge(&payer{network: s.networkID(clientIP(ctx, s.config.TrustedProxies))}, s.deps.Now(), tokensFor(0, s.config.MaxBody+rest))
-		r = refusedTooLarge
-	case errors.As(err, &small):
-		r = refusedHeaders
-	case errors.As(err, &network) && network.Timeout():
-		r = refusedTooSlow
-	}
 	made := s.begin(ctx)
-	s.allowOrigin(ctx)
-	s.refuse(ctx, r)
+	s.refuseRest(ctx, refusedRead(err))
 	s.pools.put(made)
 }
 
@@ -202,33 +196,4 @@ func (s *Server) expectBody(ctx *fasthttp.RequestCtx) (status int) {
 // the answer before, or of the TLS handshake, may have passed.
 func (s *Server) renewWriteDeadline(ctx *fasthttp.RequestCtx) {
 	_ = ctx.Conn().SetWriteDeadline(time.Now().Add(s.config.WriteTimeout)) // of a closed connection: the write fails too
-}
-
-// Bounds of readRest. A client that pauses has written all, or waits.
-const (
-	restPause  = 50 * time.Millisecond
-	restBodies = 4 // times the largest body
-)
-
-// readRest reads on after a body that was refused for its size, at most so many
-// bytes, and not beyond the deadline that the whole request has. A connection that
-// is closed with unread data is reset, and a client that is still writing would
-// see the reset instead of its answer. It returns how many bytes it read.
-func readRest(conn net.Conn, most int, deadline time.Time, now func() time.Time) (read int) {
-	buffer := make([]byte, 64<<10)
-	for read < most {
-		pause := now().Add(restPause)
-		if pause.After(deadline) {
-			pause = deadline
-		}
-		if conn.SetReadDeadline(pause) != nil {
-			return read
-		}
-		n, err := conn.Read(buffer)
-		read += n
-		if err != nil {
-			return read
-		}
-	}
-	return read
 }

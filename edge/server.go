@@ -21,28 +21,29 @@ import (
 
 // Server is one edge. Make it with New and run it with Serve, once.
 type Server struct {
-	config     Config
-	deps       Deps
-	directory  *directory
-	batcher    *produce.Batcher
-	duplicates *duplicates
-	inflater   *inflater
-	pools      *pools
-	bots       *bots
-	agents     agent.Known
-	known      *knownNetworks
-	signer     *identity.Signer
-	seed       maphash.Seed // of the keys in the tables below
-	networks   *buckets     // what comes without an API key, by its network
-	repeats    *buckets     // clicks by who makes them: one of a kind holds for a while
-	clicks     *buckets     // clicks by network and link
-	assets     map[string]*asset
-	schema     *asset
-	metrics    *metrics
-	http       *fasthttp.Server
-	open       *connections
-	draining   atomic.Bool
-	failureLog logLimiter
+	config                  Config
+	deps                    Deps
+	directory               *directory
+	batcher                 *produce.Batcher
+	duplicates              *duplicates
+	inflater                *inflater
+	pools                   *pools
+	bots                    *bots
+	agents                  agent.Known
+	known                   *knownNetworks
+	signer                  *identity.Signer
+	seed                    maphash.Seed // of the keys in the tables below
+	networks                *buckets     // what comes without an API key, by its network
+	repeats                 *buckets     // clicks by who makes them: one of a kind holds for a while
+	clicks                  *buckets     // clicks by network and link
+	openBodies, keyedBodies *bodies      // what comes without an API key, and with one
+	assets                  map[string]*asset
+	schema                  *asset
+	metrics                 *metrics
+	http                    *fasthttp.Server
+	open                    *connections
+	draining                atomic.Bool
+	failureLog              logLimiter
 }
 
 // New makes an edge and reads its snapshot; nothing is dialled or listened to yet.
@@ -71,6 +72,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		networks:   newBuckets(config.NetworkPerSecond, float64(config.NetworkBurst), false),
 		repeats:    newBuckets(1/config.ClickRepeat.Seconds(), 1, true),
 		clicks:     newBuckets(config.ClicksPerSecond, float64(config.ClickBurst), false),
+		openBodies: newBodies(config.MaxBodies, config.MaxBody), keyedBodies: newBodies(config.MaxBodies, config.MaxBody),
 	}
 	if err := s.directory.loadSnapshot(); err != nil {
 		deps.Logger.Error("the directory's snapshot is left aside", "error", err)
@@ -84,12 +86,14 @@ func New(config Config, deps Deps) (*Server, error) {
 	s.http = &fasthttp.Server{
 		Handler:                      s.handle,
 		ErrorHandler:                 s.refuseUnreadable,
+		HeaderReceived:               s.beforeBody,
 		ExpectHandler:                s.expectBody,
 		ConnState:                    track,
 		Logger:                       httpLog{deps.Logger},
 		Concurrency:                  2 * config.MaxConnections, // connections has the bound: fasthttp would answer one too many before it accepts the next, with TLS as late as the client likes
-		MaxRequestBodySize:           config.MaxBody,
-		ReadBufferSize:               16 << 10, // bounds the headers: an edge on the shop's own domain gets the shop's cookies too
+		StreamRequestBody:            true,                      // readBody reads it: fasthttp would take the memory for all that is announced
+		MaxRequestBodySize:           freeBody,                  // what is read at once
+		ReadBufferSize:               16 << 10,                  // bounds the headers: an edge on the shop's own domain gets the shop's cookies too
 		ReadTimeout:                  config.ReadTimeout,
 		WriteTimeout:                 config.WriteTimeout,
 		IdleTimeout:                  config.IdleTimeout,

@@ -76,8 +76,6 @@ func TestAPanicOutsideAHandlerIsAnswered500Too(t *testing.T) {
 			t.Errorf("%s: the log says %q", what, text)
 		}
 	}
-	// It comes from no connection that was admitted.
-	f("what could not be read", func(ctx *fasthttp.RequestCtx) { s.refuseUnreadable(ctx, fasthttp.ErrBodyTooLarge) })
 	s.pools.requests.New = func() any { return nil }
 	f("reading the headers", s.handle)
 	f("refusing", func(ctx *fasthttp.RequestCtx) { s.refuseUnreadable(ctx, errors.New("no HTTP")) })

@@ -30,6 +30,7 @@ func TestInChromium(t *testing.T) {
 	f("the module works as the script does", module)
 	f("page views follow the history", history)
 	f("a refusal is never repeated, and said once", refusal)
+	f("an archived company is not asked again by the tab's next page", archivedRests)
 	f("a page whose origin is not listed keeps its events and says so once", originNotAllowed)
 	f("an outage is not asked about without credentials again and again", outageAskedOnce)
 	f("a frame of another site's page says so", frames)
@@ -294,6 +295,24 @@ func refusal(t *testing.T, e *edge, b *rod.Browser) {
 	page.MustEval(`() => { tributary.track("TWO"); return tributary.flush() }`)
 	if said := page.MustEval(`() => errors.join("|")`).Str(); said != "[tributary] refused: no such company (401 unknown_company). Check data-company of the script's tag, or companyId of init()." {
 		t.Errorf("the console says %q", said)
+	}
+}
+
+func archivedRests(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": listen + e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("ONE")`)})
+	e.archive()
+	page := open(t, b, s.URL+"/")
+	e.wait(t, "the refusal", func(s seen) bool { return len(s.refused) == 1 })
+	page.MustWait(noneStored)
+	if said := page.MustEval(`() => errors.join("|")`).Str(); said != "[tributary] refused: it takes no events (403 company_archived)." {
+		t.Errorf("the console says %q", said)
+	}
+	page.MustNavigate(s.URL + "/")
+	ready(page)
+	page.MustEval(`() => tributary.flush()`)
+	page.MustWait(noneStored)
+	if n := e.seen().requests; n != 1 {
+		t.Errorf("%d requests, want 1", n)
 	}
 }
 

@@ -28,12 +28,14 @@ type got struct {
 // with the core, as the real one does.
 type edge struct {
 	*httptest.Server
-	mu      sync.Mutex
-	status  int    // of every answer
-	key     string // that a request must bring; empty: none
-	known   map[string]bool
-	changed chan struct{}
-	so      seen
+	mu     sync.Mutex
+	status int    // of every answer
+	key    string // that a request must bring; empty: none
+
+	archived bool // the company is
+	known    map[string]bool
+	changed  chan struct{}
+	so       seen
 }
 
 // seen is what an edge saw.
@@ -66,6 +68,13 @@ func newEdge(t *testing.T, dist string) *edge {
 	e.Server = httptest.NewServer(mux)
 	t.Cleanup(e.Close)
 	return e
+}
+
+// archive makes the edge refuse all events: their company is archived.
+func (e *edge) archive() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.archived, e.status = true, http.StatusForbidden
 }
 
 // needs makes the edge refuse requests that do not bring the key.
@@ -135,6 +144,12 @@ func (e *edge) take(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `{"error":{"code":"unknown_company","message":"no such company"}}`)
 		return
 	case http.StatusForbidden: // without credentials
+		if e.archived {
+			w.Header().Set("Access-Control-Allow-Credentials", "true")
+			w.WriteHeader(e.status)
+			_, _ = io.WriteString(w, `{"error":{"code":"company_archived","message":"it takes no events"}}`)
+			return
+		}
 		w.WriteHeader(e.status)
 		_, _ = io.WriteString(w, `{"error":{"code":"origin_not_allowed","message":"allow it"}}`)
 		return

@@ -70,6 +70,11 @@ func TestAnArchivedCompanyIsReadOnly(t *testing.T) {
 	if text := page("/dashboard/keys?company=" + s.box); contains(text, "archived since") || !strings.Contains(text, `action="/dashboard/keys?company=`) {
 		t.Error("the sandbox is shown as archived")
 	}
+	// A key of the archived company is asked for on the sandbox's page: the form has both.
+	form := url.Values{"name": {"orders"}, "environment": {commerce.Live}, "type": {commerce.OwnPlatform}, "scopes": {string(commerce.ReadReports)}, "life": {"0"}}
+	if status, text, _ := s.send(owner, "/dashboard/keys?company="+s.box, form); status != http.StatusForbidden || !contains(text, "This store is archived") {
+		t.Errorf("a key of the archived company, by the sandbox's page: %d", status)
+	}
 	if text := page("/dashboard/"); contains(text, "archived since") {
 		t.Error("an archived company is shown first, before the sandbox")
 	}

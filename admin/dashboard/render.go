@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"path"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/lang"
 )
 
@@ -173,6 +174,10 @@ func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, err error) 
 	if errors.Is(err, errTooManyGuesses) {
 		w.Header().Set("Retry-After", "1")
 		s.problem(w, r, http.StatusTooManyRequests, "too_many")
+		return
+	}
+	if errors.Is(err, commerce.ErrArchived) { // since the page was asked for, or it is the store's other company
+		s.problemOf(w, r, http.StatusForbidden, "archived")
 		return
 	}
 	// The route and not the path: the path of a statement's link opens it.

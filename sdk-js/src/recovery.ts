@@ -3,8 +3,9 @@
 import type { Entry, Page } from "./page";
 import type { Lost } from "./lost";
 import type { Mirror } from "./mirror";
-import { attempt, del, get, keys } from "./store";
+import { attempt, cookie, del, get, keys } from "./store";
 
+const ID = "trb_id"; // page.ts's
 const LIVE = 3000; // ms: a younger event belongs to a page that is open
 const MAX_AGE = 7 * 86400000; // ms: what could not be sent for a week is given up
 
@@ -13,15 +14,17 @@ export async function recover(page: Page, mirror: Mirror, lost: Lost): Promise<b
   const now = Date.now();
   let found = false;
   const gone = new Set<string>();
+  const visitor = page.visitor_ || cookie(ID) || get(ID); // a page that has taken nothing has read none
   const take = (key: string, text: string | undefined): void => {
     const id = key.slice(key.lastIndexOf(":") + 1);
     const age = now - parseInt(id.replace("-", "").slice(0, 12), 16); // the time in the UUIDv7
     if (page.entries_.has(id) || age < LIVE) return;
     const raw = attempt(() => {
       const raw = JSON.parse(text!);
-      raw[6].visitorId ||= page.visitor_; // a page that ended in its first moments had none yet: this one's is the same
+      raw[6].visitorId ||= visitor; // a page that ended in its first moments had none yet: this one's is the same
       return raw;
     });
+    if (raw && !raw[6].visitorId && age <= MAX_AGE) return; // it waits for a page that has one
     if (!raw || raw[1] != id || age > MAX_AGE) {
       if (!gone.has(id)) lost.add_(age > MAX_AGE ? "expired" : "unreadable", 1); // the mirror has it too
       gone.add(id);

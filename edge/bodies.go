@@ -1,0 +1,225 @@
+package edge
+
+import (
+	"errors"
+	"hash/maphash"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// bodies is the memory that request bodies take while they arrive and are handled,
+// beyond freeBody of each. Safe for concurrent use.
+type bodies struct {
+	most       int // bytes of all together
+	mostOfEach int // … of one payer
+
+	mu    sync.Mutex
+	all   int
+	payer map[uint64]int // bytes of each, none of 0
+}
+
+// bodyShares is how many payers it takes to use up all.
+const bodyShares = 8
+
+// newBodies has room for one body of the largest size at least.
+func newBodies(most, largest int) *bodies {
+	return &bodies{most: max(most, largest), mostOfEach: max(most/bodyShares, largest), payer: map[uint64]int{}}
+}
+
+// take takes n bytes if they are left, for all and for the payer.
+func (b *bodies) take(payer uint64, n int) (taken bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.all+n > b.most || b.payer[payer]+n > b.mostOfEach {
+		return false
+	}
+	b.all += n
+	b.payer[payer] += n
+	return true
+}
+
+// give gives n bytes back that take has taken.
+func (b *bodies) give(payer uint64, n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.all -= n
+	if b.payer[payer] -= n; b.payer[payer] == 0 {
+		delete(b.payer, payer)
+	}
+}
+
+// held is how many bytes are taken.
+func (b *bodies) held() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.all
+}
+
+// Steps in which a body gets memory, in bytes. After secondBody each step doubles it.
+const (
+	freeBody   = 8 << 10 // fasthttp reads as much before the handler is called
+	secondBody = 64 << 10
+)
+
+// body is a request's body, and what it has taken of the bound.
+type body struct {
+	bytes []byte // used again by the next request
+
+	of    *bodies
+	payer uint64
+	taken int
+}
+
+// end gives back what the body has taken.
+func (b *body) end() {
+	if b.taken > 0 {
+		b.of.give(b.payer, b.taken)
+		b.taken = 0
+	}
+}
+
+// beforeBody is fasthttp.Server's HeaderReceived: of a body that is announced to be too large
+// one byte is waited for, as fasthttp does at least.
+func (s *Server) beforeBody(header *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
+	if header.ContentLength() > s.config.MaxBody {
+		c.MaxRequestBodySize = 1
+	}
+	return c
+}
+
+// readBody reads the request's body to its end, or answers why it cannot, and then
+// the connection ends: what follows is no request. The body has memory for what has
+// arrived: a client may announce 1 MiB and send it slowly, or not at all.
+func (s *Server) readBody(ctx *fasthttp.RequestCtx, b *body) (whole bool) {
+	b.bytes = b.bytes[:0]
+	from := ctx.RequestBodyStream()
+	if from == nil { // it has none, or one that is there as a whole
+		b.bytes = append(b.bytes, ctx.PostBody()...)
+		return true
+	}
+	announced := ctx.Request.Header.ContentLength() // below 0: it comes in chunks
+	if announced > s.config.MaxBody {
+		s.refuseBody(ctx, refusedTooLarge, s.config.MaxBody)
+		return false
+	}
+	most := announced
+	if announced < 0 {
+		most = s.config.MaxBody + 1
+	}
+	room := min(freeBody, most)
+	for len(b.bytes) != announced {
+		if len(b.bytes) == room {
+			if room == most {
+				s.refuseBody(ctx, refusedTooLarge, room)
+				return false
+			}
+			next := min(max(secondBody, 2*room), most)
+			if !s.takeBody(ctx, b, next-room) {
+				s.metrics.refusedBodies.Inc()
+				s.refuseBody(ctx, refusedBusy, room)
+				return false
+			}
+			room = next
+		}
+		b.bytes = slices.Grow(b.bytes, room-len(b.bytes))
+		n, err := from.Read(b.bytes[len(b.bytes):room])
+		b.bytes = b.bytes[:len(b.bytes)+n]
+		// fasthttp does not tell the end of chunks from that of a connection between two of them.
+		if errors.Is(err, io.EOF) && (announced < 0 || len(b.bytes) == announced) {
+			break
+		}
+		if err != nil {
+			s.chargeBody(ctx, len(b.bytes))
+			s.refuseRest(ctx, refusedRead(err))
+			return false
+		}
+	}
+	return true
+}
+
+// takeBody takes n more bytes for a body, of what those have who show an API key that may
+// be used, or of what all others have.
+func (s *Server) takeBody(ctx *fasthttp.RequestCtx, b *body, n int) (taken bool) {
+	if b.taken == 0 {
+		from := s.newPayer(ctx, s.deps.Now())
+		b.of, b.payer = s.openBodies, from.network
+		if from.company != nil {
+			b.of, b.payer = s.keyedBodies, maphash.String(s.seed, from.company.CompanyID)
+		}
+	}
+	if taken = b.of.take(b.payer, n); taken {
+		b.taken += n
+	}
+	return taken
+}
+
+// refuseBody refuses a request of whose body so many bytes were read, reads on for a while, so
+// that the client sees the answer, and charges for all.
+func (s *Server) refuseBody(ctx *fasthttp.RequestCtx, r refusal, read int) {
+	if conn := connectionOf(ctx.Conn()); conn != nil {
+		read += readRest(conn.Conn, restBodies*s.config.MaxBody, conn.readDeadline(), time.Now)
+	}
+	s.chargeBody(ctx, read)
+	s.refuseRest(ctx, r)
+}
+
+// chargeBody takes the tokens of a body that is refused before it is whole.
+func (s *Server) chargeBody(ctx *fasthttp.RequestCtx, read int) {
+	now := s.deps.Now()
+	from := s.newPayer(ctx, now)
+	s.charge(&from, now, tokensFor(0, read))
+}
+
+// refuseRest refuses a request that was not read to its end.
+func (s *Server) refuseRest(ctx *fasthttp.RequestCtx, r refusal) {
+	ctx.SetConnectionClose()
+	s.allowOrigin(ctx)
+	s.refuse(ctx, r)
+}
+
+// refusedRead is why a request could not be read.
+func refusedRead(err error) refusal {
+	var small *fasthttp.ErrSmallBuffer
+	var network net.Error
+	switch {
+	case errors.As(err, &small):
+		return refusedHeaders
+	case errors.As(err, &network) && network.Timeout():
+		return refusedTooSlow
+	}
+	return refusedUnreadable
+}
+
+// Bounds of readRest. A client that pauses has written all, or waits.
+const (
+	restPause  = 50 * time.Millisecond
+	restBodies = 4 // times the largest body
+)
+
+// readRest reads on after a body that was refused, at most so many
+// bytes, and not beyond the deadline that the whole request has. A connection that
+// is closed with unread data is reset, and a client that is still writing would
+// see the reset instead of its answer. It returns how many bytes it read.
+func readRest(conn net.Conn, most int, deadline time.Time, now func() time.Time) (read int) {
+	buffer := make([]byte, freeBody)
+	for read < most {
+		pause := now().Add(restPause)
+		if pause.After(deadline) {
+			pause = deadline
+		}
+		if conn.SetReadDeadline(pause) != nil {
+			return read
+		}
+		n, err := conn.Read(buffer)
+		read += n
+		if err != nil {
+			return read
+		}
+	}
+	return read
+}
