@@ -153,8 +153,7 @@ func TestServicesDeclareWhatTheyNeed(t *testing.T) {
 }
 
 // Also internal/devstack/dev, which runs the services, has them handed in. The
-// simulated world is a program of its own, in WebAssembly. The languages of the pages are no
-// service: the demo shop's texts are read as the pages' are.
+// simulated world is a program of its own, in WebAssembly.
 func TestOnlyCmdImportsServices(t *testing.T) {
 	for from, paths := range imports(t, "./...") {
 		if strings.HasPrefix(from, module+"cmd/") || from == module+"internal/sim/world" {
@@ -162,7 +161,7 @@ func TestOnlyCmdImportsServices(t *testing.T) {
 		}
 		for _, path := range paths {
 			for _, service := range []string{"edge", "admin", "processor"} {
-				if inside(path, service) && !inside(from, service) && path != module+"admin/dashboard/lang" {
+				if inside(path, service) && !inside(from, service) {
 					t.Errorf("%s imports %s: only cmd wires services", from, path)
 				}
 			}

@@ -165,11 +165,14 @@ type Database interface {
 	// Report returns reports.ErrTooManyRows where the report would have too many rows, and
 	// reports.ErrTooManyChannels where its model cannot divide among so many channels.
 	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
-	// Signs looks at the orders of some days, YYYY-MM-DD, as of a moment ago.
+	// Signs looks at the orders of some days, YYYY-MM-DD, as of a moment ago. It returns
+	// signs.ErrBeingMade where ctx ended before: RenewSigns makes the report.
 	Signs(ctx context.Context, companyID, from, to string) (*signs.Report, error)
 	// RenewSigns makes the reports of signs anew that were asked for lately and are not as new
 	// as the orders, of at most limit companies.
 	RenewSigns(ctx context.Context, limit int) error
+	// SignsWanted tells that RenewSigns has a report to make for which somebody waits.
+	SignsWanted() <-chan struct{}
 	// Order returns commerce.ErrNotFound for an order that is not processed yet.
 	Order(ctx context.Context, companyID, orderID string) (commerce.StoredOrder, error)
 	Orders(ctx context.Context, companyID string, filter commerce.OrderFilter) ([]commerce.StoredOrder, error)

@@ -39,7 +39,6 @@ type Server struct {
 	wake  chan struct{} // tells the relay that a change was committed
 	again chan struct{} // tells the relay to publish the directory again
 
-	signing chan struct{} // full while a report of signs is being read
 }
 
 // New makes the API.
@@ -87,7 +86,6 @@ func New(config Config, deps Deps) (*Server, error) {
 		clock:    &increasingClock{now: deps.Now},
 		wake:     make(chan struct{}, 1),
 		again:    make(chan struct{}, 1),
-		signing:  make(chan struct{}, 1),
 	}
 	s.mount(s.mux)
 	return s, nil
@@ -117,7 +115,9 @@ func (s *Server) Run(ctx context.Context) {
 	})
 	group.Go(func() { s.every(ctx, outboxMeasure, "the outbox is not measured", bounded(s.measureOutbox)) })
 	group.Go(func() { s.every(ctx, forgetEvery, "expired answers are not removed", s.forgetAnswers) }) // it bounds each of its steps
-	group.Go(func() { s.every(ctx, signsRenew, "reports of signs are not made anew", s.renewSigns) })
+	group.Go(func() {
+		s.everyOrWhen(ctx, signsRenew, s.deps.Database.SignsWanted(), "reports of signs are not made anew", s.renewSigns)
+	})
 	group.Wait()
 	// The uses since the last flush. ctx has ended.
 	if err := flush(context.WithoutCancel(ctx)); err != nil {
@@ -127,6 +127,11 @@ func (s *Server) Run(ctx context.Context) {
 
 // every calls do at each interval until ctx ends, and logs what fails.
 func (s *Server) every(ctx context.Context, interval time.Duration, failure string, do func(ctx context.Context) error) {
+	s.everyOrWhen(ctx, interval, nil, failure, do)
+}
+
+// everyOrWhen is every, and calls do also when a signal comes.
+func (s *Server) everyOrWhen(ctx context.Context, interval time.Duration, signal <-chan struct{}, failure string, do func(ctx context.Context) error) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
@@ -134,6 +139,7 @@ func (s *Server) every(ctx context.Context, interval time.Duration, failure stri
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+		case <-signal:
 		}
 		if err := do(ctx); err != nil && ctx.Err() == nil {
 			s.log.Warn("postgres: "+failure, "error", err)

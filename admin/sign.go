@@ -2,7 +2,7 @@ package admin
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"net/http"
 	"time"
 
@@ -12,12 +12,16 @@ import (
 )
 
 // signsTimeout bounds the making of one report of signs, where none is kept that is new
-// enough: it reads up to 50,000 orders with their explanations, about 3 s on two cores that do
+// enough: it reads up to 50,000 orders with their explanations, some seconds on two cores that do
 // nothing else. It is below Config.ShutdownTimeout.
 const signsTimeout = 8 * time.Second
 
+// signsRetry is when to ask again for a report that is being made.
+const signsRetry = 5 * time.Second
+
 // Reports of signs that were asked for lately are made anew, so that whoever asks next waits for
-// nothing: it is looked for every signsRenew, of signsCompanies companies at most.
+// nothing: it is looked for every signsRenew, and when a report is waited for, of signsCompanies
+// companies at most.
 const (
 	signsRenew     = time.Minute
 	signsCompanies = 20
@@ -52,18 +56,15 @@ func (s *Server) listSigns(_ http.ResponseWriter, r *http.Request, c caller) (an
 	return a, nil
 }
 
-// signs reads one report. There is one at a time: it needs more of the database and of
-// memory than all else here.
+// signs reads one report. Where that takes too long, the report is made in the background.
 func (s *Server) signs(ctx context.Context, companyID, start, end string) (*signs.Report, error) {
-	waiting, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, max(signsTimeout, s.config.DependencyTimeout))
 	defer cancel()
-	select {
-	case s.signing <- struct{}{}:
-		defer func() { <-s.signing }()
-	case <-waiting.Done():
-		return nil, fmt.Errorf("another report of signs is being read: %w", waiting.Err())
+	report, err := s.deps.Database.Signs(ctx, companyID, start, end)
+	if errors.Is(err, signs.ErrBeingMade) {
+		p := unavailable()
+		p.message, p.retryAfter = "the report is being made; ask for it again in some seconds", signsRetry
+		return nil, p
 	}
-	ctx, cancel = context.WithTimeout(ctx, max(signsTimeout, s.config.DependencyTimeout))
-	defer cancel()
-	return s.deps.Database.Signs(ctx, companyID, start, end)
+	return report, err
 }

@@ -278,15 +278,19 @@ func (p *Processor) transact(ctx context.Context, b batch, f func(a *application
 }
 
 // setAsideNext marks the next order of a company's queue as failed, and returns
-// its id.
+// its id; "" where none is queued. The company stays queued: it may have an erasure or a
+// statement to go on with.
 func (p *Processor) setAsideNext(ctx context.Context, b batch, company, failure string) (orderID string, err error) {
 	err = p.Store.Transact(ctx, func(tx Tx) error {
 		if err := tx.MoveOffsets(ctx, b.clusterID, b.moves); err != nil {
 			return err
 		}
 		next, err := tx.TakeQueued(ctx, company, 1)
-		if err != nil || len(next) == 0 {
+		if err != nil {
 			return err
+		}
+		if len(next) == 0 {
+			return tx.QueueCompany(ctx, company)
 		}
 		orderID = next[0].OrderID
 		if _, err := tx.Queue(ctx, company, next); err != nil {

@@ -59,8 +59,8 @@ func (a *application) closeSome(ctx context.Context, s *facts.Statement, limit i
 		if n, err = a.tx.FreezeEntries(ctx, a.company, *s, limit); err != nil || n == limit {
 			return n, err
 		}
-	} else if sum, err = ledger.UnpackSum(s.Summed); err != nil {
-		return n, err
+	} else if kept, err := ledger.UnpackSum(s.Summed); err == nil {
+		sum = kept // else another version of the program wrote it: the sum begins anew
 	}
 	summed, err := a.tx.SumEntries(ctx, a.company, s.StatementID, sum, limit)
 	if err != nil {

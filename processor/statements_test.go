@@ -182,6 +182,37 @@ func TestAStatementWaitsForTheQueue(t *testing.T) {
 	wantLines(t, s.statements(), "2026-04-09 2026-04-30 0 1 1 300 due")
 }
 
+// A statement whose sum so far another version of the program wrote, in another form, is
+// summed from its first entry, and has the same digest.
+func TestASumThatCannotBeReadBeginsAnew(t *testing.T) {
+	t.Parallel()
+	s := newLedgerShop(t)
+	for i := range 5 {
+		s.sale(fmt.Sprint("o", i), 10_000, coupon("BETO"))
+	}
+	s.ask(s.beto, "BRL", "2026-04-30", 0)
+	o := s.owner()
+	o.config.StatementChunk = 2
+	rules, err := o.rulesOf(s.ctx, []string{s.company})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), companies: []companyBatch{{index: rules[s.company]}}}
+	for s.int(`select count(*) from statement where summed is not null`) == 0 {
+		if _, err := o.recompute(s.ctx, b, 200); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.exec(`update statement set summed = 'another form'`)
+	for s.int(`select count(*) from recompute_company`) > 0 {
+		if _, err := o.recompute(s.ctx, b, 200); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantLines(t, s.statements(), "2026-04-09 2026-04-30 0 5 5 1500 due")
+	s.balanced()
+}
+
 var errKilled = errors.New("killed")
 
 // killedStore fails at the end of a transaction: before its commit, or after it.

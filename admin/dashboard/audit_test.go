@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tributary-io/tributary/admin/dashboard/lang"
+	"github.com/tributary-io/tributary/internal/lang"
 )
 
 // merchantSources returns the languages, and the sources that write into the audit log by
 // their names.
 func merchantSources(t *testing.T) (*lang.Languages, map[string]string) {
 	t.Helper()
-	l, err := lang.Load()
+	l, err := lang.Load(textFiles)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestEveryDetailHasWords(t *testing.T) {
 
 func TestDetailsAreToldInTheLanguageOfThePage(t *testing.T) {
 	t.Parallel()
-	l, err := lang.Load()
+	l, err := lang.Load(textFiles)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/lang"
 )
 
 // maxInfluencers bounds the table of a day, and feedLength the feed.

@@ -35,9 +35,9 @@ type deliveryPage struct {
 
 // sourceRow is what came from one origin by one family of browsers.
 type sourceRow struct {
-	Origin, Browser                      string
-	Stored, Duplicate, Rejected, Dropped string
-	events                               decimal.Decimal
+	Origin, Browser                               string
+	Stored, Duplicate, Rejected, Dropped, Missing string
+	events                                        decimal.Decimal
 }
 
 type reasonRow struct {
@@ -111,7 +111,11 @@ func (page *deliveryPage) fill(v pageRequest, found *reports.Report) {
 	}
 	rows := func(outcome string) (list []reasonRow) {
 		for reason, n := range reasons[outcome] {
-			list = append(list, reasonRow{Reason: reason, Means: textOf(v.lang, "mend."+reason, ""), Events: count(n), Part: v.lang.Share(n, totals[outcome]), Percent: part(n, totals[outcome]), events: n})
+			means := textOf(v.lang, "mend."+reason, "")
+			if outcome == "dropped" {
+				means = textOf(v.lang, "drop."+reason, "")
+			}
+			list = append(list, reasonRow{Reason: reason, Means: means, Events: count(n), Part: v.lang.Share(n, totals[outcome]), Percent: part(n, totals[outcome]), events: n})
 		}
 		slices.SortFunc(list, func(x, y reasonRow) int {
 			return cmp.Or(y.events.Cmp(x.events), strings.Compare(x.Reason, y.Reason))
@@ -140,7 +144,7 @@ func (page *deliveryPage) addSources(v pageRequest, found *reports.Report) {
 	}
 	for k, of := range sums {
 		text := func(outcome string) string { return v.lang.Count(of[outcome].IntPart()) }
-		row := sourceRow{Origin: k.origin, Browser: v.lang.T("browser." + k.browser), Stored: text("stored"), Duplicate: text("duplicate"), Rejected: text("rejected"), Dropped: text("dropped")}
+		row := sourceRow{Origin: k.origin, Browser: v.lang.T("browser." + k.browser), Stored: text("stored"), Duplicate: text("duplicate"), Rejected: text("rejected"), Dropped: text("dropped"), Missing: text("missing")}
 		switch k.origin {
 		case "":
 			row.Origin = v.lang.T("delivery.no_origin")

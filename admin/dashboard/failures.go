@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/lang"
 )
 
 const (

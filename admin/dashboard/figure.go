@@ -3,7 +3,7 @@ package dashboard
 import (
 	"github.com/shopspring/decimal"
 
-	"github.com/tributary-io/tributary/admin/dashboard/lang"
+	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/reports"
 )
 

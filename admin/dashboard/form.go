@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/lang"
 )
 
 // field is one field of a form, as the template "field" shows it.

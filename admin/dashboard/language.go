@@ -3,7 +3,7 @@ package dashboard
 import (
 	"net/http"
 
-	"github.com/tributary-io/tributary/admin/dashboard/lang"
+	"github.com/tributary-io/tributary/internal/lang"
 )
 
 const (

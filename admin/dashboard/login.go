@@ -9,8 +9,8 @@ import (
 
 	"github.com/alexedwards/argon2id"
 
-	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/throttle"
 )
 

@@ -5,15 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tributary-io/tributary/admin/dashboard/lang"
+	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// Each code of a rejected event says in each language how it is mended, and what is to
-// be copied is right.
+// Each code of a rejected event says in each language how it is mended, each reason for which
+// events are given up what it means, and what is to be copied is right.
 func TestEveryRejectionIsMended(t *testing.T) {
 	t.Parallel()
-	languages, err := lang.Load()
+	languages, err := lang.Load(textFiles)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,6 +21,13 @@ func TestEveryRejectionIsMended(t *testing.T) {
 		for _, l := range languages.All() {
 			if !l.Has("mend." + string(code)) {
 				t.Errorf("%s has no text mend.%s", l.Tag, code)
+			}
+		}
+	}
+	for _, reason := range core.DropReasons() {
+		for _, l := range languages.All() {
+			if !l.Has("drop." + reason) {
+				t.Errorf("%s has no text drop.%s", l.Tag, reason)
 			}
 		}
 	}

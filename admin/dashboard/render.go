@@ -14,12 +14,15 @@ import (
 	"net/http"
 	"path"
 
-	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/lang"
 )
 
 //go:embed templates/*.html
 var templateFiles embed.FS
+
+//go:embed texts/*.txt
+var textFiles embed.FS
 
 //go:embed assets/*
 var assetFiles embed.FS

@@ -15,11 +15,11 @@ import (
 
 	"github.com/alexedwards/argon2id"
 
-	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/internal/throttle"
 )
@@ -37,6 +37,9 @@ type Config struct {
 	ShortBase  string        // the part of a short link before its code; empty: pages show the codes alone
 	AccessFor  time.Duration // life of an access cookie; default 10 min
 	RefreshFor time.Duration // life of an unused refresh cookie; default 14 days
+	// SignsWait is how long a page waits for a report of signs that is not kept; default 2 s.
+	// One that takes longer is made in the background, while the page loads itself again.
+	SignsWait time.Duration
 	// Live bounds the websocket. Its Origins are those besides the page's own
 	// host and PublicURL's.
 	Live live.Config
@@ -97,7 +100,6 @@ type Server struct {
 	guesses      *throttle.Guesses // of refresh tokens
 	linkReads    *throttle.Buckets // of statements by their links
 	hashing      chan struct{}     // holds an element for each password that is being checked
-	signing      chan struct{}     // holds an element while signs are read
 	publicOrigin string            // of Config.PublicURL; empty where that is not given
 	dummyHash    string            // what an unknown e-mail's password is compared with
 }
@@ -109,6 +111,9 @@ const hashingAtOnce = 4
 func New(config Config, deps Deps) (*Server, error) {
 	if deps.Database == nil || deps.Hints == nil {
 		return nil, errors.New("dashboard: Database and Hints are needed")
+	}
+	if config.SignsWait == 0 {
+		config.SignsWait = 2 * time.Second
 	}
 	if config.AccessFor == 0 {
 		config.AccessFor = 10 * time.Minute
@@ -122,7 +127,7 @@ func New(config Config, deps Deps) (*Server, error) {
 	s := &Server{
 		config: config, db: deps.Database, log: deps.Log, now: deps.Now, random: deps.Random,
 		attempts: newAttempts(), guesses: throttle.NewGuesses(), linkReads: throttle.New(linkEvery, linkBurst),
-		hashing: make(chan struct{}, hashingAtOnce), signing: make(chan struct{}, 1),
+		hashing: make(chan struct{}, hashingAtOnce),
 	}
 	s.eventLog, s.rules, s.reading = deps.Events, deps.Rules, newTurns("events are being read", readsOfEvents, personsReads)
 	s.filing = newTurns("files are being made", filesAtOnce, personsFiles)
@@ -155,7 +160,7 @@ func New(config Config, deps Deps) (*Server, error) {
 	if s.assets, err = loadAssets(); err != nil {
 		return nil, err
 	}
-	if s.languages, err = lang.Load(); err != nil {
+	if s.languages, err = lang.Load(textFiles); err != nil {
 		return nil, err
 	}
 	s.pages = map[string]pages{}

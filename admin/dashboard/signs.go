@@ -2,15 +2,17 @@ package dashboard
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/shopspring/decimal"
 
-	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/signs"
 )
 
@@ -24,13 +26,14 @@ const (
 // signsPage is what templates/signs.html shows.
 type signsPage struct {
 	head
-	Span   spanForm
-	Looked string // at how many orders
-	AsOf   string // when
-	Of     string // the influencer whose signs these are
-	All    string // path of all signs; empty: these are all
-	Cut    string // from which day on, where there were too many; empty: all were looked at
-	List   []signRow
+	Span      spanForm
+	Looked    string // at how many orders
+	AsOf      string // when
+	Of        string // the influencer whose signs these are
+	All       string // path of all signs; empty: these are all
+	BeingMade bool   // the report is not there yet: nothing of it is shown
+	Cut       string // from which day on, where there were too many; empty: all were looked at
+	List      []signRow
 }
 
 // signRow is a sign with its evidence.
@@ -58,15 +61,13 @@ func (s *Server) signRoutes() []route {
 	}
 }
 
-// readSigns looks for signs. There is one reading at a time: it needs more of the database
-// and of memory than all else here.
+// signsRefresh is how often a page loads itself while its report of signs is being made.
+const signsRefresh = 3 * time.Second
+
+// readSigns looks for signs.
 func (s *Server) readSigns(ctx context.Context, a asked) (*signs.Report, error) {
-	select {
-	case s.signing <- struct{}{}:
-		defer func() { <-s.signing }()
-	case <-ctx.Done():
-		return nil, fmt.Errorf("dashboard: other signs are being read: %w", ctx.Err())
-	}
+	ctx, cancel := context.WithTimeout(ctx, s.config.SignsWait)
+	defer cancel()
 	found, err := s.db.Signs(ctx, a.CompanyID, a.Start, a.End)
 	if err == nil && a.Of != "" {
 		found.Signs = slices.DeleteFunc(found.Signs, func(sign signs.Sign) bool { return sign.Influencer != a.Of })
@@ -93,11 +94,18 @@ func (s *Server) signs(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	if err == nil {
 		found, err = s.readSigns(r.Context(), a)
 	}
+	page := signsPage{head: v.head(v.lang.T("signs.title"), "signs"), Span: a.formOf(v, signsPath, false, false, nil)}
+	if errors.Is(err, signs.ErrBeingMade) {
+		page.BeingMade = true
+		w.Header().Set("Refresh", strconv.Itoa(secondsOf(signsRefresh)))
+		s.render(w, r, http.StatusOK, "signs.html", page)
+		return
+	}
 	if err != nil {
 		s.refuse(w, r, err)
 		return
 	}
-	page := signsPage{head: v.head(v.lang.T("signs.title"), "signs"), Span: a.formOf(v, signsPath, false, false, nil), Looked: v.lang.N("signs.looked", int64(found.Orders)), AsOf: v.lang.T("signs.as_of", v.lang.Time(found.AsOf.In(zoneOf(v.current.Timezone))))}
+	page.Looked, page.AsOf = v.lang.N("signs.looked", int64(found.Orders)), v.lang.T("signs.as_of", v.lang.Time(found.AsOf.In(zoneOf(v.current.Timezone))))
 	page.Span.CSV = a.address(signsCSVPath)
 	if a.Of != "" {
 		of, err := s.db.Influencer(r.Context(), v.current.CompanyID, a.Of)

@@ -2,12 +2,15 @@ package dashboard_test
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
+	"github.com/tributary-io/tributary/internal/preview"
 )
 
 // leak puts the orders of 20 days: Lia's code spreads after ten of them, and on the last
@@ -66,5 +69,36 @@ func TestSignsAreShownWithTheirEvidence(t *testing.T) {
 	}
 	if file := s.readRaw(client, "/dashboard/signs.csv?company="+s.live); file != string(r.CSV()) {
 		t.Errorf("the file has %q", file)
+	}
+}
+
+// A report that takes long is made in the background, and its page loads itself again.
+func TestThePageOfSignsWaitsForALongReport(t *testing.T) {
+	t.Parallel()
+	s := newSiteWith(t, preview.Limits{}, func(c *dashboard.Config) { c.SignsWait = time.Nanosecond })
+	s.setClock(time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC))
+	s.leak(time.Date(2026, 11, 20, 14, 0, 0, 0, time.UTC))
+	client := s.loggedIn()
+	answer, err := client.Get(s.url + "/dashboard/signs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusOK || answer.Header.Get("Refresh") != "3" {
+		t.Errorf("%s, %v", answer.Status, answer.Header)
+	}
+	if page := s.readAs(client, "/dashboard/signs"); !contains(page, "Your orders are being looked at.") || contains(page, "No signs in these days", "orders were looked at") {
+		t.Errorf("it reads %q", page)
+	}
+	select {
+	case <-s.DB.SignsWanted():
+	default:
+		t.Error("nobody is told to make the report")
+	}
+	if err := s.DB.RenewSigns(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.DB.Signs(t.Context(), s.live, "2026-10-22", "2026-11-20"); err != nil || r.Orders != 249 {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/admin/dashboard/live"
+	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
@@ -53,8 +54,8 @@ func newSite(t testing.TB) *site {
 	return newSiteWith(t, preview.Limits{})
 }
 
-// newSiteWith is a site whose previews have limits.
-func newSiteWith(t testing.TB, limits preview.Limits) *site {
+// newSiteWith is a site whose previews have limits, and whose pages are otherwise configured.
+func newSiteWith(t testing.TB, limits preview.Limits, options ...func(c *dashboard.Config)) *site {
 	t.Helper()
 	s := &site{Fixture: reporttest.New(t), t: t, hints: make(chan []byte, 16), address: "192.0.2.1", kafka: testLog{t: t}}
 	s.live, s.box = s.Store.Live.CompanyID, s.Store.Sandbox.CompanyID
@@ -72,10 +73,14 @@ func newSiteWith(t testing.TB, limits preview.Limits) *site {
 	if s.hasher, err = identity.NewHasher([]byte("0123456789abcdef0123456789abcdef")); err != nil {
 		t.Fatal(err)
 	}
-	pages, err := dashboard.New(dashboard.Config{
+	config := dashboard.Config{
 		TokenSecret: []byte("0123456789abcdef0123456789abcdef"), ShortBase: "go.example.com", ClientIP: s.clientIP,
-		Live: live.Config{Poll: time.Hour},
-	}, dashboard.Deps{Database: s.DB, Hints: s.follow, Previews: s.Previews(limits), Events: &s.kafka, Rules: s.Rules(), CheckLinks: s.checkLinks, Hasher: s.hasher, Now: s.clock, Log: slog.New(slog.NewJSONHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+		Live: live.Config{Poll: time.Hour}, SignsWait: await.Long,
+	}
+	for _, option := range options {
+		option(&config)
+	}
+	pages, err := dashboard.New(config, dashboard.Deps{Database: s.DB, Hints: s.follow, Previews: s.Previews(limits), Events: &s.kafka, Rules: s.Rules(), CheckLinks: s.checkLinks, Hasher: s.hasher, Now: s.clock, Log: slog.New(slog.NewJSONHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/lang"
 )
 
 // keysInUse are the keys, and the beginnings of keys that are put together, that
@@ -48,7 +48,7 @@ func usedKeys(t *testing.T) keysInUse {
 			}
 		}
 	}
-	for _, dir := range []string{".", "lang"} {
+	for _, dir := range []string{".", "../../internal/lang"} {
 		sources, err := os.ReadDir(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -202,7 +202,7 @@ func isSection(l *lang.Printer, key string) bool {
 // its text in each language.
 func TestEveryReasonHasWords(t *testing.T) {
 	t.Parallel()
-	l, err := lang.Load()
+	l, err := lang.Load(textFiles)
 	if err != nil {
 		t.Fatal(err)
 	}

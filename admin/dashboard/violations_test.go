@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/lang"
 )
 
 // checkedBy are the files whose rules the forms show.
@@ -18,7 +18,7 @@ var checkedBy = []string{"rule.go", "settings.go", "text.go", "apikey.go", "memb
 // rule that is added is not shown in English to somebody who reads Portuguese.
 func TestEveryViolationHasItsText(t *testing.T) {
 	t.Parallel()
-	languages, err := lang.Load()
+	languages, err := lang.Load(textFiles)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestAViolationIsToldAtItsField(t *testing.T) {
 	bad.Add("window_days", commerce.CodeOutOfRange, "must be from 1 to %d", 365)
 	bad.Add("origins[3]", commerce.CodeInvalidValue, "%q is no %s", "x", "origin")
 	bad.Add("somewhere", commerce.CodeEmpty, "is new and not translated")
-	languages, err := lang.Load()
+	languages, err := lang.Load(textFiles)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,15 +8,15 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/tributary-io/tributary/admin/dashboard/lang"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/lang"
 )
 
 // english is the first language.
 func english(t *testing.T) *lang.Printer {
 	t.Helper()
-	l, err := lang.Load()
+	l, err := lang.Load(textFiles)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,7 +104,7 @@ func UnpackSum(packed []byte) (*Sum, error) {
 		return nil, fmt.Errorf("ledger: a sum so far: %w", err)
 	}
 	s := &Sum{amount: p.Amount, count: p.Count, lines: p.Lines, firstDay: p.FirstDay, order: p.Order, number: p.Number, net: p.Net}
-	if len(p.Hash) > 0 {
+	if p.Count > 0 {
 		h := sha256.New()
 		state, ok := h.(encoding.BinaryUnmarshaler)
 		if !ok {

@@ -100,7 +100,7 @@ func TestASumGoesOnWhereItWas(t *testing.T) {
 			t.Errorf("with a pause at %d: %+v, want %+v", at, got, want)
 		}
 	}
-	for _, packed := range []string{"", "{", `{"hash":"AAAA"}`} {
+	for _, packed := range []string{"", "{", `{"count":1,"hash":"AAAA"}`, `{"count":1}`} {
 		if _, err := UnpackSum([]byte(packed)); err == nil {
 			t.Errorf("%q is a sum", packed)
 		}

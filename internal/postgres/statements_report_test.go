@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/postgres/sqlrules"
 	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/internal/signs"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -116,6 +118,11 @@ func signStatements(t *testing.T, fix *reporttest.Fixture, day string) {
 		if err != nil || report.Orders == 0 {
 			t.Fatalf("%+v, %v", report, err)
 		}
+	}
+	hurried, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	if _, err := fix.DB.Signs(hurried, company, day, "2026-11-30"); !errors.Is(err, signs.ErrBeingMade) {
+		t.Fatal(err)
 	}
 	if err := fix.DB.RenewSigns(t.Context(), 1); err != nil {
 		t.Fatal(err)

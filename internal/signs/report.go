@@ -1,11 +1,16 @@
 package signs
 
 import (
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 )
+
+// ErrBeingMade says that a report takes longer than its reader may wait: it is made in the
+// background, and can be read soon.
+var ErrBeingMade = errors.New("the report of signs is being made")
 
 // Report is the signs of a company's orders of some days.
 type Report struct {

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -20,7 +19,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tributary-io/tributary/admin/dashboard/lang"
+	"github.com/tributary-io/tributary/internal/lang"
 	sdkjs "github.com/tributary-io/tributary/sdk-js"
 )
 
@@ -30,7 +29,7 @@ var templates embed.FS
 //go:embed assets
 var assets embed.FS
 
-// texts has what the pages say, a catalogue a language (admin/dashboard/lang).
+// texts has what the pages say, a catalogue a language (internal/lang).
 //
 //go:embed texts/*.txt
 var texts embed.FS
@@ -95,11 +94,7 @@ func New(config Config) (*Shop, error) {
 
 // loadPages reads the texts, and parses the pages for each language.
 func loadPages() (*lang.Languages, map[string]*template.Template, error) {
-	files, err := fs.Sub(texts, "texts")
-	if err != nil {
-		return nil, nil, err
-	}
-	languages, err := lang.LoadFrom(files)
+	languages, err := lang.Load(texts)
 	if err != nil {
 		return nil, nil, err
 	}

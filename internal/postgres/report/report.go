@@ -12,9 +12,10 @@ type Reader struct {
 	db      *postgres.DB
 	known   *remembered
 	signing chan struct{} // full while a report of signs is being made
+	wanted  chan struct{} // holds an element where RenewSigns has one to make
 }
 
 // New makes a reader of a database.
 func New(db *postgres.DB) *Reader {
-	return &Reader{db: db, known: &remembered{}, signing: make(chan struct{}, 1)}
+	return &Reader{db: db, known: &remembered{}, signing: make(chan struct{}, 1), wanted: make(chan struct{}, 1)}
 }

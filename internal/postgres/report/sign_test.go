@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
@@ -287,6 +289,49 @@ func TestSignsAreMadeOnceAndAnewWhenOrdersCome(t *testing.T) {
 	}
 	if third := read(); made.Load() != 4 || third.Orders != 3 {
 		t.Errorf("made %d times; %+v", made.Load(), third)
+	}
+}
+
+// Who may not wait for a report is told that it is being made, and RenewSigns makes it, once.
+func TestALongReportOfSignsIsMadeInTheBackground(t *testing.T) {
+	t.Parallel()
+	var made atomic.Int64
+	f := reporttest.New(t, postgres.WithTracer(counter{&made, "left join order_personal"}))
+	company := f.Store.Live.CompanyID
+	f.Put(reporttest.Order{CompanyID: company, ID: "1", CreatedAt: time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC), TotalMinor: 100})
+	hurried, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	for range 2 {
+		for day := 1; day <= 20; day++ {
+			if _, err := f.DB.Signs(hurried, company, "2026-03-01", fmt.Sprintf("2026-03-%02d", day)); !errors.Is(err, signs.ErrBeingMade) {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := f.Count(`select count(*) from sign_report`); n != 12 || made.Load() != 0 {
+		t.Errorf("%d reports are to be made; made %d", n, made.Load())
+	}
+	select {
+	case <-f.DB.SignsWanted():
+	default:
+		t.Error("nobody is told to make them")
+	}
+	// Who may wait longer begins no other.
+	patient, cancel := context.WithTimeout(t.Context(), await.Long)
+	defer cancel()
+	read := make(chan error, 1)
+	go func() {
+		report, err := f.DB.Signs(patient, company, "2026-03-01", "2026-03-20")
+		if err == nil && report.Orders != 1 {
+			err = fmt.Errorf("%+v", report)
+		}
+		read <- err
+	}()
+	if err := f.DB.RenewSigns(t.Context(), 9); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-read; err != nil || made.Load() != 12 {
+		t.Errorf("made %d times, %v", made.Load(), err)
 	}
 }
 

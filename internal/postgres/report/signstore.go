@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/signs"
@@ -28,6 +29,10 @@ const (
 	signsLife = 24 * time.Hour
 	// signsAsked is for how long after it was asked for a report is made anew by the job.
 	signsAsked = 24 * time.Hour
+	// lookAgain is how often it is looked whether a report is made that RenewSigns makes.
+	lookAgain = 250 * time.Millisecond
+	// wantTimeout bounds the storing of what RenewSigns is to make.
+	wantTimeout = 2 * time.Second
 	// askedEvery is how often it is stored that a report is asked for.
 	askedEvery = time.Minute
 	// mostSignReports bounds the reports that are kept of a company, those asked for last.
@@ -52,18 +57,40 @@ func (m signsMark) shows(now signsMark, age time.Duration, orders int, oldest ti
 
 // Signs returns the signs in a company's orders of some days, YYYY-MM-DD in the store's
 // time zone, as of a moment ago. One report is made at a time: it needs more of the
-// database and of memory than all else.
+// database and of memory than all else. Where ctx ends before the report is made,
+// RenewSigns makes it, and the error is signs.ErrBeingMade.
 func (r *Reader) Signs(ctx context.Context, companyID, from, to string) (*signs.Report, error) {
 	report, err := r.signs(ctx, companyID, from, to)
+	if err != nil && ctx.Err() != nil {
+		storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), wantTimeout)
+		defer cancel()
+		if err = r.wantSigns(storing, companyID, from, to); err == nil {
+			return nil, signs.ErrBeingMade
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("postgres: signs of %s: %w", companyID, postgres.Translate(err))
 	}
 	return report, nil
 }
 
+// signs returns a report that is kept, or makes it. One that RenewSigns is to make already
+// is awaited instead: who may not wait for long enough must not begin it again.
 func (r *Reader) signs(ctx context.Context, companyID, from, to string) (*signs.Report, error) {
-	if report, err := r.storedSigns(ctx, companyID, from, to); report != nil || err != nil {
-		return report, err
+	_, limited := ctx.Deadline()
+	for {
+		report, wanted, err := r.storedSigns(ctx, companyID, from, to)
+		if report != nil || err != nil {
+			return report, err
+		}
+		if !wanted || !limited {
+			break
+		}
+		select {
+		case <-time.After(lookAgain):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	select {
 	case r.signing <- struct{}{}:
@@ -72,41 +99,81 @@ func (r *Reader) signs(ctx context.Context, companyID, from, to string) (*signs.
 		return nil, fmt.Errorf("another report of signs is being made: %w", ctx.Err())
 	}
 	// The one who was before may have made it.
-	if report, err := r.storedSigns(ctx, companyID, from, to); report != nil || err != nil {
+	if report, _, err := r.storedSigns(ctx, companyID, from, to); report != nil || err != nil {
 		return report, err
 	}
 	return r.makeSigns(ctx, companyID, from, to, true)
 }
 
-// storedSigns returns a report that is kept and may be shown; nil: there is none.
-func (r *Reader) storedSigns(ctx context.Context, companyID, from, to string) (*signs.Report, error) {
+// wantSigns lets RenewSigns make a report that is not kept, at once.
+func (r *Reader) wantSigns(ctx context.Context, companyID, from, to string) error {
+	if _, err := r.db.Pool().Exec(ctx, `
+		insert into sign_report as s (company_id, start_date, end_date, asked_at, as_of, rules_rev, body)
+		values (@company_id, @from::date, @to::date, now(), '-infinity', 0, '')
+		on conflict (company_id, start_date, end_date) do update set asked_at = excluded.asked_at, as_of = excluded.as_of`,
+		pgx.NamedArgs{"company_id": companyID, "from": from, "to": to}); err != nil {
+		return err
+	}
+	if err := r.forgetSigns(ctx, companyID); err != nil {
+		return err
+	}
+	if _, err := r.db.Pool().Exec(ctx, `
+		insert into sign_job as j (company_id, asked_at, done_at) values (@company_id, now(), '-infinity')
+		on conflict (company_id) do update set asked_at = excluded.asked_at, done_at = excluded.done_at`, pgx.NamedArgs{"company_id": companyID}); err != nil {
+		return err
+	}
+	select {
+	case r.wanted <- struct{}{}:
+	default: // it is told already
+	}
+	return nil
+}
+
+// SignsWanted tells that RenewSigns has a report to make for which somebody waits.
+func (r *Reader) SignsWanted() <-chan struct{} { return r.wanted }
+
+// forgetSigns keeps of a company's reports those that were asked for last.
+func (r *Reader) forgetSigns(ctx context.Context, companyID string) error {
+	_, err := r.db.Pool().Exec(ctx, `
+		delete from sign_report where company_id = @company_id and (start_date, end_date) in (
+			select start_date, end_date from sign_report where company_id = @company_id order by asked_at desc, end_date desc, start_date offset @most)`,
+		pgx.NamedArgs{"company_id": companyID, "most": mostSignReports})
+	return err
+}
+
+// storedSigns returns a report that is kept and may be shown; nil: there is none. wanted:
+// RenewSigns is to make it.
+func (r *Reader) storedSigns(ctx context.Context, companyID, from, to string) (found *signs.Report, wanted bool, err error) {
 	var report signs.Report
 	var mark, now signsMark
-	var at, asOf, askedAt time.Time
+	var at, askedAt time.Time
+	var asOf pgtype.Timestamptz
 	var body []byte
-	err := r.db.Pool().QueryRow(ctx, `
+	err = r.db.Pool().QueryRow(ctx, `
 		select s.body, s.orders_at, s.rules_rev, c.rules_rev, now(), s.as_of, s.asked_at,
 			(select o.processed_at from payout o where o.company_id = @company_id and o.processed_at > '-infinity' order by o.processed_at desc limit 1)
 		from sign_report s join company c on c.company_id = @company_id
 		where s.company_id = @company_id and s.start_date = @from::date and s.end_date = @to::date`,
 		pgx.NamedArgs{"company_id": companyID, "from": from, "to": to}).
 		Scan(&body, postgres.ZeroIfNull(&mark.orders), &mark.rules, &now.rules, &at, &asOf, &askedAt, postgres.ZeroIfNull(&now.orders))
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // none is no error, as the comment says
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, err
+	case asOf.InfinityModifier != pgtype.Finite:
+		return nil, true, nil
 	}
-	if err == nil {
-		err = json.Unmarshal(body, &report)
+	if err := json.Unmarshal(body, &report); err != nil {
+		return nil, false, err
 	}
-	if err != nil {
-		return nil, err
-	}
-	if !mark.shows(now, at.Sub(asOf), report.Orders, signsAge) {
-		return nil, nil //nolint:nilnil // it is too old
+	if !mark.shows(now, at.Sub(asOf.Time), report.Orders, signsAge) {
+		return nil, false, nil // it is too old
 	}
 	if at.Sub(askedAt) > askedEvery {
 		err = r.askSigns(ctx, companyID, from, to)
 	}
-	return &report, err
+	return &report, false, err
 }
 
 // askSigns stores that a report was asked for, and that the company's are to be made anew.
@@ -144,10 +211,7 @@ func (r *Reader) makeSigns(ctx context.Context, companyID, from, to string, aske
 	if !asked {
 		return report, nil
 	}
-	if _, err := r.db.Pool().Exec(ctx, `
-		delete from sign_report where company_id = @company_id and (start_date, end_date) in (
-			select start_date, end_date from sign_report where company_id = @company_id order by asked_at desc, end_date desc, start_date offset @most)`,
-		pgx.NamedArgs{"company_id": companyID, "most": mostSignReports}); err != nil {
+	if err := r.forgetSigns(ctx, companyID); err != nil {
 		return nil, err
 	}
 	return report, r.askSigns(ctx, companyID, from, to)

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,9 +11,10 @@ import (
 	"github.com/shopspring/decimal"
 )
 
+// load reads the dashboard's catalogues.
 func load(t *testing.T) *Languages {
 	t.Helper()
-	l, err := Load()
+	l, err := Load(os.DirFS("../../admin/dashboard"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"embed"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -9,9 +8,6 @@ import (
 	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
 )
-
-//go:embed en.txt pt-BR.txt
-var catalogues embed.FS
 
 // Tags are the languages there are, the default first: RFC 5646, as in the
 // attribute lang of HTML and the name of the catalogue's file.
@@ -23,16 +19,13 @@ type Languages struct {
 	matcher language.Matcher
 }
 
-// Load reads the pages' catalogues.
-func Load() (*Languages, error) { return LoadFrom(catalogues) }
-
-// LoadFrom reads catalogues of other texts: a file for each of Tags, "en.txt". They have the
-// section "number" as those of the pages.
-func LoadFrom(files fs.FS) (*Languages, error) {
+// Load reads the catalogues of a program's pages: a file for each of Tags, "texts/en.txt",
+// with the section "number".
+func Load(files fs.FS) (*Languages, error) {
 	l := &Languages{byTag: map[string]*Printer{}}
 	var tags []language.Tag
 	for _, name := range Tags {
-		text, err := fs.ReadFile(files, name+".txt")
+		text, err := fs.ReadFile(files, "texts/"+name+".txt")
 		if err != nil {
 			return nil, fmt.Errorf("lang: %w", err)
 		}

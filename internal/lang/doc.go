@@ -1,0 +1,8 @@
+// Package lang has the languages of the dashboard and of the demo shop: it reads their
+// catalogues of texts, one file a language, and writes numbers, amounts of money, dates and
+// plurals as each language does.
+//
+// What belongs here: what reads a catalogue and prints in a language. The texts stand beside
+// the pages that have them (admin/dashboard/texts); no HTML but what stands in a text, and
+// nothing about a page.
+package lang
