@@ -308,7 +308,8 @@ func (a *application) leaveErased(ctx context.Context) error {
 
 // withoutPerson replaces the keys of versions of erased orders, which come again or have
 // changed since, and of versions that were accepted before their person was erased and come
-// after it.
+// after it. An order that an erasure is to come to stays as it is until then: its evidence is
+// kept first.
 func (a *application) withoutPerson(ctx context.Context) error {
 	if !a.index.HasErasures() {
 		return nil
@@ -323,10 +324,10 @@ func (a *application) withoutPerson(ctx context.Context) error {
 	}
 	a.orders = slices.Clone(a.orders)
 	for i, v := range a.orders {
-		switch s := erased[v.OrderID]; {
+		switch s, found := erased[v.OrderID]; {
 		case s != nil:
 			a.orders[i] = v.Erased(s)
-		case late[i]:
+		case !found && late[i]:
 			a.orders[i] = v.Erased(&facts.Surrogates{})
 		}
 	}

@@ -25,7 +25,10 @@ func AcceptedNow(c *facts.Case, o *facts.Outcome) (list []facts.Decision) {
 		var ids []string
 		for i := range o.Explanation.Touches {
 			t := &o.Explanation.Touches[i]
-			if at, known := receivedAt(c, t.ID); known && t.InfluencerID == d.InfluencerID && !at.After(d.AcceptedAt) {
+			if t.InfluencerID != d.InfluencerID {
+				continue
+			}
+			if at, known := receivedAt(c, t.ID); known && !at.After(d.AcceptedAt) {
 				ids = append(ids, t.ID)
 			}
 		}

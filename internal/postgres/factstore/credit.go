@@ -2,7 +2,6 @@ package factstore
 
 import (
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -28,8 +27,8 @@ const (
 const creditFields = 4 + facts.ModelCount
 
 // errCreditText means that a name has a separator of lines or fields: commerce lets
-// none in.
-var errCreditText = errors.New("a channel or an id has a control character")
+// none in. The order is set aside.
+var errCreditText = fmt.Errorf("%w: a channel or an id has a control character", facts.ErrData)
 
 // creditsText returns credits as they are stored. Which touch it is, is told by its
 // position alone: Credit.TouchID is not stored.

@@ -321,19 +321,24 @@ func (t *Tx) OrderErased(ctx context.Context, companyID, orderID string, s facts
 }
 
 // ErasedOrders returns, of orders, those whose person is erased, and what stands for their
-// keys.
+// keys; nil where an erasure has found the order and has not come to it yet.
 func (t *Tx) ErasedOrders(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Surrogates, error) {
 	erased := map[string]*facts.Surrogates{}
 	rows, err := t.tx.Query(ctx, `
-		select order_id, surrogates::text from erased_order where company_id = @company_id and order_id = any(@order_ids) and surrogates is not null`,
+		select order_id, surrogates::text from erased_order where company_id = @company_id and order_id = any(@order_ids)`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 	if err != nil {
 		return nil, fmt.Errorf("read erased orders: %w", err)
 	}
-	var id, text string
+	var id string
+	var text *string
 	if _, err := pgx.ForEachRow(rows, []any{&id, &text}, func() error {
+		erased[id] = nil
+		if text == nil {
+			return nil
+		}
 		erased[id] = &facts.Surrogates{}
-		return json.Unmarshal([]byte(text), erased[id])
+		return json.Unmarshal([]byte(*text), erased[id])
 	}); err != nil {
 		return nil, fmt.Errorf("read erased orders: %w", err)
 	}
@@ -359,12 +364,14 @@ func (t *Tx) EraseLate(ctx context.Context, companyID string, orders []facts.Lat
 	return t.exec(ctx, "erase orders that come late", eraseLate, lateRows.Args(orders, pgx.NamedArgs{"company_id": companyID}))
 }
 
-// EndErasure forgets what was known of the person.
+// EndErasure forgets what was known of the person, and reports that were made of the person's
+// orders and visits: they are made anew when somebody asks for them.
 func (t *Tx) EndErasure(ctx context.Context, companyID string, e *facts.Erasure, now time.Time) error {
 	args := argsOf(companyID, e, nil)
 	return errors.Join(
 		t.exec(ctx, "forget a person's keys", endKeys, args),
 		t.exec(ctx, "forget a person's visitors", endVisitors, args),
+		t.exec(ctx, "forget reports of signs", endSigns, pgx.NamedArgs{"company_id": companyID}),
 		t.exec(ctx, "forget a person's salt", endSalt, argsOf(companyID, e, pgx.NamedArgs{"now": now})),
 	)
 }
@@ -372,6 +379,7 @@ func (t *Tx) EndErasure(ctx context.Context, companyID string, e *facts.Erasure,
 const (
 	endKeys     = `delete from erasure_key where company_id = @company_id and erasure_id = @erasure_id::uuid`
 	endVisitors = `delete from erasure_visitor where company_id = @company_id and erasure_id = @erasure_id::uuid`
+	endSigns    = `delete from sign_report where company_id = @company_id`
 	endSalt     = `
 		update erasure set salt = null, event_at = null, event_id = null, order_id = null, done_at = @now
 		where company_id = @company_id and erasure_id = @erasure_id::uuid`

@@ -165,8 +165,13 @@ func (t *Tx) EraseSightings(ctx context.Context, companyID string, e *facts.Eras
 
 // EraseShopper gives the days of a visitor another id: what reports count of them stays.
 func (t *Tx) EraseShopper(ctx context.Context, companyID, visitor, surrogate string) error {
-	return t.exec(ctx, "rename days of a person", `update shopper_day set visitor = @surrogate where company_id = @company_id and visitor = @visitor`,
-		pgx.NamedArgs{"company_id": companyID, "visitor": packed.ID(visitor), "surrogate": packed.ID(surrogate)})
+	args := pgx.NamedArgs{"company_id": companyID, "visitor": packed.ID(visitor)}
+	// A count of null journeys that has come to the visitor begins anew: it has the id as its place.
+	if err := t.exec(ctx, "forget a person's place in a count", `delete from null_count where company_id = @company_id and after = @visitor`, args); err != nil {
+		return err
+	}
+	args["surrogate"] = packed.ID(surrogate)
+	return t.exec(ctx, "rename days of a person", `update shopper_day set visitor = @surrogate where company_id = @company_id and visitor = @visitor`, args)
 }
 
 // VisitorErased stores that a visitor's events are removed.
