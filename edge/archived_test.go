@@ -55,7 +55,8 @@ func TestAnArchivedCompanyTakesNoEventsAndItsLinksLeadOn(t *testing.T) {
 	}
 }
 
-// A snapshot remembers that a company is archived: an edge that starts without Kafka takes nothing of it.
+// A snapshot remembers that a company is archived: an edge that starts without Kafka takes nothing of it. The company
+// may be in use again: senders are told to keep their events.
 func TestASnapshotKeepsThatACompanyIsArchived(t *testing.T) {
 	file := t.TempDir() + "/directory.json"
 	s := newBroker(t, t.TempDir())
@@ -68,7 +69,7 @@ func TestASnapshotKeepsThatACompanyIsArchived(t *testing.T) {
 	}
 	s.broker.Stop()
 	s.start(func(c *Config, _ *Deps) { c.SnapshotFile = file })
-	if refused := s.post(http.StatusForbidden, `{"companyId":"`+testCompany+`","event":"PAGE_VIEW"}`); refused.Error.Code != "company_archived" {
+	if refused := s.post(http.StatusServiceUnavailable, `{"companyId":"`+testCompany+`","event":"PAGE_VIEW"}`); refused.Error.Code != "directory_not_fresh" {
 		t.Errorf("%+v", refused.Error)
 	}
 }

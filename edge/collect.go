@@ -139,6 +139,8 @@ func (s *Server) findCompany(ctx *fasthttp.RequestCtx, companyID string) (*compa
 		return nil, &refusedNotFresh
 	case !known:
 		return nil, &refusedUnknownCompany
+	case c.ArchivedAt != nil && !s.directory.fresh(): // it may be in use again, and SDKs drop what is refused for good
+		return nil, &refusedNotFresh
 	case c.ArchivedAt != nil:
 		return nil, &refusedArchived
 	case c.wrongKey:

@@ -21,9 +21,7 @@ const ANSWER = "trb_consent";
 const LOST = "trb_lost:"; // and the company: what pages gave up that the edge does not know of
 const RECOVER = 3000; // ms after the start, so that the page's own work is done first
 const LINGER = 1000; // ms
-const WAIT = 3600000; // ms: how long a company that takes nothing is not asked for again in a tab
-/** Codes that say so. */
-const NOT_TAKEN = /^(unknown_company|company_archived)$/;
+const WAIT = 3600000; // ms: how long an unknown or archived company is not asked for again in a tab
 
 export type Calls = { [name: string]: any };
 
@@ -73,7 +71,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     lost.add_("refused", page.entries_.size);
     for (const e of Array.from(page.entries_.values())) remove(e);
     keepLost();
-    if (NOT_TAKEN.test(code)) attempt(() => (sessionStorage.trb_no = page.prefix_ + " " + Date.now()));
+    if (/company/.test(code)) attempt(() => (sessionStorage.trb_no = page.prefix_ + " " + Date.now()));
   };
   const sender = new Sender(
     page,
@@ -122,7 +120,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     const others: readonly string[] | undefined = typeof domains == "string" ? domains.split(/[\s,]+/) : domains;
     const [prefix, since] = (attempt(() => sessionStorage.trb_no as string) || "").split(" ");
     if (prefix == page.prefix_ && Date.now() - +since < WAIT) {
-      log("nothing is sent: the edge does not know this company, or it is archived");
+      log("nothing is sent: the company was refused");
       refused("");
     }
     if (others && free()) {
