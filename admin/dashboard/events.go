@@ -2,12 +2,10 @@ package dashboard
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -373,129 +371,8 @@ func (s *Server) indexOf(ctx context.Context, companyID string) (*attribution.In
 // errNoRules says that a page of events was wired without rules.
 var errNoRules = errors.New("dashboard: Events needs Rules")
 
-func timesOf(v pageRequest, at time.Time, zone *time.Location) eventLine {
-	local := at.In(zone)
-	return eventLine{at: at, Time: local.Format("15:04:05"), Stamp: local.Format(time.RFC3339)}
-}
-
-func viewEvent(v pageRequest, e *inspect.Event, zone *time.Location) eventLine {
-	l, line := v.lang, timesOf(v, e.ReceivedAt, zone)
-	line.Kind, line.ID, line.Name, line.About, line.happened, line.erasure = "event", e.ID, e.Name, e.Page, e.At, e.Erasure
-	line.StateText, line.State = l.T("events.effect_"+string(e.Effect)), effectClasses[e.Effect]
-	if e.Effect == inspect.Ours {
-		line.StateText = l.T("events.effect_ours", e.Touch.Influencer)
-	}
-	fact := func(name, text string) {
-		if text != "" {
-			line.Facts = append(line.Facts, eventFact{l.T("events." + name), text})
-		}
-	}
-	fact("effect", l.T("events.about_"+string(e.Effect)))
-	line.Kept = e.Fault == ""
-	if !line.Kept {
-		line.ID = ""
-		fact("code", e.Fault)
-		return line
-	}
-	if t := e.Touch; t.Kind != facts.Direct {
-		how := strings.Join(present(t.Source, t.Medium, t.Campaign), " / ")
-		fact("touch", l.T("events.touch_"+string(t.Kind), cmp.Or(how, channelWords(l, t.Channel))))
-	}
-	var keys []string
-	for _, kind := range e.Keys {
-		name, _ := keyWords(l, string(kind))
-		keys = append(keys, name)
-	}
-	fact("keys", cmp.Or(strings.Join(keys, " · "), l.T("events.no_keys")))
-	fact("visitor", e.Visitor)
-	fact("happened", l.Instant(e.At.In(zone)))
-	if e.Skew.Abs() >= time.Minute {
-		fact("skew", e.Skew.Round(time.Second).String())
-	}
-	fact("via", textOf(l, "events.via_"+strings.ReplaceAll(string(e.Via), "-", "_"), string(e.Via))+" · "+textOf(l, "events.trust_"+string(cmp.Or(e.Trust, wire.TrustOpen)), string(e.Trust)))
-	fact("library", e.Library)
-	fact("consent", textOf(l, "events.consent_"+string(e.Consent), string(e.Consent)))
-	if e.Bot != "" && e.Bot != wire.BotNone {
-		fact("bot", textOf(l, "events.bot_"+string(e.Bot), string(e.Bot)))
-	}
-	fact("payload", strings.Join(e.Members, ", "))
-	return line
-}
-
-// viewNotice tells of events that came again, and of those that the sender gave up. What
-// was rejected has lines of its own. told is false where there is nothing to tell.
-func viewNotice(v pageRequest, value []byte, zone *time.Location) (line eventLine, told bool) {
-	n, err := facts.ParseNotice(value)
-	if err != nil {
-		return line, false // the processor rejects it, which has a line
-	}
-	line = timesOf(v, n.ReceivedAt, zone)
-	line.Kind, line.About, line.State = "event", inspect.Place(n.Origin), "over"
-	var dropped int64
-	if n.Dropped != nil {
-		for _, reason := range slices.Sorted(maps.Keys(n.Dropped.Counts)) {
-			dropped += n.Dropped.Counts[reason]
-			line.Facts = append(line.Facts, eventFact{reason, v.lang.Count(n.Dropped.Counts[reason])})
-		}
-	}
-	switch {
-	case dropped > 0:
-		line.Name, line.StateText = v.lang.N("events.n_dropped", dropped), v.lang.T("delivery.dropped")
-		line.Facts = append([]eventFact{{v.lang.T("events.effect"), v.lang.T("delivery.dropped_text")}}, line.Facts...)
-	case n.Duplicate > 0:
-		line.Name, line.StateText = v.lang.N("events.n_again", n.Duplicate), v.lang.T("delivery.duplicate")
-		line.Facts = []eventFact{{v.lang.T("events.effect"), v.lang.T("delivery.duplicate_text")}}
-	}
-	return line, line.Name != ""
-}
-
 // effectClasses are the classes by which effects are shown.
 var effectClasses = map[inspect.Effect]string{
 	inspect.Refused: "cancelled", inspect.Program: "over", inspect.Late: "over", inspect.Nobody: "over", inspect.Framed: "over",
 	inspect.Ours: "approved", inspect.Came: "pending", inspect.Counts: "counts",
-}
-
-func viewRejected(v pageRequest, letter *wire.Rejected, zone *time.Location) eventLine {
-	l, line := v.lang, timesOf(v, letter.At, zone)
-	line.Kind, line.Name, line.State, line.StateText = "rejected", letter.Code, "cancelled", l.T("events.rejected")
-	if letter.Count > 1 {
-		line.StateText = l.N("events.n_rejected", int64(letter.Count))
-	}
-	line.About = letter.Reason
-	fact := func(name, text string) {
-		if text != "" {
-			line.Facts = append(line.Facts, eventFact{l.T("events." + name), text})
-		}
-	}
-	fact("code", letter.Code)
-	fact("reason", letter.Reason)
-	fact("topic", l.T("events.by_"+map[bool]string{true: "edge", false: "processor"}[letter.Partition == nil]))
-	line.Mend = textOf(l, "mend."+letter.Code, l.T("mend.other"))
-	line.Example = mends[letter.Code]
-	if len(letter.Body) <= longestCause {
-		line.Body = letter.Body
-	}
-	return line
-}
-
-func viewCredited(v pageRequest, sale commerce.Sale, zone *time.Location) eventLine {
-	row, line := viewSale(v.lang, sale, v.current.CompanyID, zone), timesOf(v, sale.ProcessedAt, zone)
-	line.Kind, line.Name, line.Href = "order", v.lang.T("order.title", row.Name), row.Href
-	line.About = row.Total + " · " + row.StatusText
-	line.State, line.StateText = "counts", row.Credited
-	switch {
-	case sale.WaitsFor != "":
-		line.State, line.StateText = "pending", v.lang.T("state.review")
-	case sale.InfluencerID != "":
-		line.State = "approved"
-	}
-	fact := func(name, text string) {
-		if text != "" {
-			line.Facts = append(line.Facts, eventFact{v.lang.T(name), text})
-		}
-	}
-	fact("sales.credited_to", row.Credited)
-	fact("sales.evidence", row.EvidenceIs)
-	fact("sales.commission", row.Commission)
-	return line
 }

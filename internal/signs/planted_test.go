@@ -133,24 +133,7 @@ func forgedVisits(t testing.TB, seeds uint64, journeys int) score {
 	scores := map[signs.Kind]*score{signs.AfterOrder: {}, signs.NoPageViews: {}, signs.OneNetwork: {}}
 	for seed := range seeds {
 		cases, planted := leaks.Visits(seed, journeys)
-		var sales []signs.Sale
-		for _, c := range cases {
-			s := saleOf(c, index.Decide(c))
-			s.Visit = visitOf(&s, c.Visitors[0].Events)
-			sales = append(sales, s)
-		}
-		flagged := map[signs.Kind]map[string]bool{signs.AfterOrder: {}, signs.NoPageViews: {}, signs.OneNetwork: {}}
-		for _, sign := range signs.Find(sales, nil) {
-			if flagged[sign.Kind] == nil {
-				if sign.Kind != signs.Unproven { // who says to be the buyer proves nothing
-					t.Errorf("seed %d: %s of %s, %v after %v", seed, sign.Kind, sign.Influencer, sign.Observed, sign.Usual)
-				}
-				continue
-			}
-			for _, id := range sign.Orders {
-				flagged[sign.Kind][id] = true
-			}
-		}
+		flagged := flaggedVisits(t, seed, index, cases)
 		for kind, s := range scores {
 			s.count(planted[kind], flagged[kind])
 		}
