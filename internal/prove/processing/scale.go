@@ -95,6 +95,9 @@ func (r ScaleRun) Do(ctx context.Context) (o ScaleOutcome, err error) {
 	return f.outcome, f.check(ctx, g.records)
 }
 
+// moreFreezes bounds the freezes until a frozen processor has tried to commit.
+const moreFreezes = 5
+
 // script adds, kills and freezes processors.
 func (f *scaleRun) script(ctx context.Context, r ScaleRun) error {
 	for _, n := range r.Processors {
@@ -113,6 +116,15 @@ func (f *scaleRun) script(ctx context.Context, r ScaleRun) error {
 			if err := f.freeze(ctx, freeze); err != nil {
 				return fmt.Errorf("%d processors, one frozen %s: %w", n, freeze, err)
 			}
+		}
+	}
+	// A frozen processor may learn from Kafka that it owns nothing before it tries to commit.
+	for range moreFreezes {
+		if f.outcome.Fenced > 0 || len(r.Freezes) == 0 {
+			break
+		}
+		if err := f.freeze(ctx, r.Freezes[0]); err != nil {
+			return fmt.Errorf("one more frozen %s: %w", r.Freezes[0], err)
 		}
 	}
 	return nil
