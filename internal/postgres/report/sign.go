@@ -52,16 +52,19 @@ func signColumns(o *signOrder) postgres.Columns {
 }
 
 // signOrders goes by the index orders_created, as newestOrders does. Orders that are
-// credited to nobody count for what is usual: nothing of their explanation is asked.
+// credited to nobody count for what is usual: nothing of their explanation is asked. A page is
+// taken before it is joined: else PostgreSQL reads all outcomes of a long time for each page.
 var signOrders = `
-	select ` + postgres.List(signColumns) + ` from orders o
+	select ` + postgres.List(signColumns) + ` from (
+		select company_id, order_id, created_at, day, currency, total_minor, body from orders
+		where company_id = @company_id and created_at >= @lo::timestamptz and (created_at, order_id) < (@before::timestamptz, @before_id::text)
+			and day between @from::date and @to::date and status <> @cancelled
+		order by created_at desc, order_id desc limit @most) o
 	left join payout p on p.company_id = o.company_id and p.order_id = o.order_id
 	left join influencer i on i.company_id = p.company_id and i.influencer_id = p.influencer_id
 	left join coupon k on k.company_id = p.company_id and k.coupon_id = p.coupon_id
 	left join order_personal n on n.company_id = o.company_id and n.order_id = o.order_id
-	where o.company_id = @company_id and o.created_at >= @lo::timestamptz and (o.created_at, o.order_id) < (@before::timestamptz, @before_id::text)
-		and o.day between @from::date and @to::date and o.status <> @cancelled
-	order by o.created_at desc, o.order_id desc limit @most`
+	order by o.created_at desc, o.order_id desc`
 
 // readSigns looks for signs in a company's orders of some days, YYYY-MM-DD in the store's
 // time zone, in one snapshot. It returns by which mark.
