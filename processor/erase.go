@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
@@ -259,12 +260,19 @@ func (a *application) eraseUnread(ctx context.Context, e *facts.Erasure) (events
 	return len(gone), a.addQueued(a.tx.QueueAround(ctx, a.company, e, facts.Cause{Kind: facts.CauseSeal}))
 }
 
-// erasedOf returns those of the events that are an erased person's from before the erasure.
-func (a *application) erasedOf(ctx context.Context, events []facts.Event) (list []facts.Event, err error) {
-	digests := make([][][]byte, len(events))
+// dated are the keys that a fact has of its person, and when it was.
+type dated struct {
+	keys []facts.Key
+	at   time.Time
+}
+
+// erasedSince tells of facts by their places when their persons were erased, of those that
+// are from before it.
+func (a *application) erasedSince(ctx context.Context, list []dated) (map[int]time.Time, error) {
+	digests := make([][][]byte, len(list))
 	var all [][]byte
-	for i := range events {
-		for _, k := range events[i].ErasureKeys() {
+	for i, d := range list {
+		for _, k := range d.keys {
 			digests[i] = append(digests[i], facts.ErasedDigest(a.company, k))
 		}
 		all = append(all, digests[i]...)
@@ -276,15 +284,29 @@ func (a *application) erasedOf(ctx context.Context, events []facts.Event) (list 
 	if err != nil || len(until) == 0 {
 		return nil, err
 	}
-	for i, e := range events {
-		if slices.ContainsFunc(digests[i], func(d []byte) bool {
-			at, erased := until[string(d)]
-			return erased && !e.At.After(at)
-		}) {
-			list = append(list, e)
+	since := map[int]time.Time{}
+	for i, d := range list {
+		for _, digest := range digests[i] {
+			if at, erased := until[string(digest)]; erased && !d.at.After(at) {
+				since[i] = at
+				break
+			}
 		}
 	}
-	return list, nil
+	return since, nil
+}
+
+// erasedOf returns those of the events that are an erased person's from before the erasure.
+func (a *application) erasedOf(ctx context.Context, events []facts.Event) (list []facts.Event, err error) {
+	all := make([]dated, len(events))
+	for i := range events {
+		all[i] = dated{events[i].ErasureKeys(), events[i].At}
+	}
+	since, err := a.erasedSince(ctx, all)
+	for _, i := range slices.Sorted(maps.Keys(since)) {
+		list = append(list, events[i])
+	}
+	return list, err
 }
 
 // leaveErased leaves out events that an erasure has removed or would have: they come again
@@ -324,10 +346,12 @@ func (a *application) withoutPerson(ctx context.Context) error {
 	}
 	a.orders = slices.Clone(a.orders)
 	for i, v := range a.orders {
-		switch s, found := erased[v.OrderID]; {
+		s, found := erased[v.OrderID]
+		_, isLate := late[i]
+		switch {
 		case s != nil:
 			a.orders[i] = v.Erased(s)
-		case !found && late[i]:
+		case !found && isLate:
 			a.orders[i] = v.Erased(&facts.Surrogates{})
 		}
 	}
@@ -335,37 +359,20 @@ func (a *application) withoutPerson(ctx context.Context) error {
 }
 
 // lateOrders returns the places of versions of orders that name a person and were accepted
-// before the person was erased: they were on their way to Kafka meanwhile. An order that is new
+// before the person was erased, and when that was: they were on their way to Kafka meanwhile. An order that is new
 // is erased from now on, with nothing in place of its keys.
-func (a *application) lateOrders(ctx context.Context) (late map[int]bool, err error) {
-	digests := make([][][]byte, len(a.orders))
-	var all [][]byte
+func (a *application) lateOrders(ctx context.Context) (late map[int]time.Time, err error) {
+	all := make([]dated, len(a.orders))
 	for i := range a.orders {
-		for _, k := range facts.PersonKeys(&a.orders[i].Order) {
-			digests[i] = append(digests[i], facts.ErasedDigest(a.company, k))
-		}
-		all = append(all, digests[i]...)
+		all[i] = dated{facts.PersonKeys(&a.orders[i].Order), a.orders[i].AcceptedAt}
 	}
-	if len(all) == 0 {
-		return nil, nil
-	}
-	until, err := a.tx.ErasedUntil(ctx, a.company, all)
-	if err != nil || len(until) == 0 {
+	late, err = a.erasedSince(ctx, all)
+	if err != nil || len(late) == 0 {
 		return nil, err
 	}
-	late = map[int]bool{}
 	var orders []facts.LateOrder
-	for i := range a.orders {
-		for _, d := range digests[i] {
-			if at, erased := until[string(d)]; erased && !a.orders[i].AcceptedAt.After(at) {
-				late[i] = true
-				orders = append(orders, facts.LateOrder{OrderID: a.orders[i].OrderID, ErasedAt: at})
-				break
-			}
-		}
-	}
-	if len(orders) == 0 {
-		return nil, nil
+	for _, i := range slices.Sorted(maps.Keys(late)) {
+		orders = append(orders, facts.LateOrder{OrderID: a.orders[i].OrderID, ErasedAt: late[i]})
 	}
 	return late, a.tx.EraseLate(ctx, a.company, orders)
 }

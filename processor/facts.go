@@ -47,24 +47,22 @@ func (a *application) storeEvents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	all := fresh
 	if len(replaced) > 0 {
-		both := slices.Concat(fresh, replaced)
-		next.shoppers, _ = a.index.Traffic(both) // a click that came again is counted already
-		next.concerned = a.index.ConcernedByEvents(both)
+		all = slices.Concat(fresh, replaced)
+		next.shoppers, _ = a.index.Traffic(all) // a click that came again is counted already
+		next.concerned = a.index.ConcernedByEvents(all)
 	}
 	if err := a.countTraffic(ctx, next); err != nil {
 		return err
 	}
-	for _, list := range [][]facts.Event{fresh, replaced} {
-		for i := range list {
-			a.changesNulls(list[i].At)
-		}
+	for i := range all {
+		a.changesNulls(all[i].At)
 	}
 	if len(next.concerned) == 0 {
 		return nil
 	}
-	first := slices.Concat(fresh[:min(1, len(fresh))], replaced[:min(1, len(replaced))])[0]
-	return a.concernByKeys(ctx, next.concerned, false, facts.Cause{Kind: facts.CauseEvent, EventID: first.EventID})
+	return a.concernByKeys(ctx, next.concerned, false, facts.Cause{Kind: facts.CauseEvent, EventID: all[0].EventID})
 }
 
 // following is what follows from events that were not stored before.

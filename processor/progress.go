@@ -130,6 +130,17 @@ func (p *Processor) Partitions() []Partition {
 	return list
 }
 
+// partitionNow returns a partition, if this member owns it now.
+func (p *Processor) partitionNow(number int) (Partition, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	own := p.partitions[number]
+	if own == nil {
+		return Partition{}, false
+	}
+	return own.report(number, p.Now(), p.config.StallAfter), true
+}
+
 // report returns the partition's state at an instant.
 func (p *progress) report(partition int, now time.Time, stallAfter time.Duration) Partition {
 	p.mu.Lock()

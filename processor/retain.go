@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -292,11 +291,7 @@ func (p *Processor) retainDue(ctx context.Context) error {
 
 // keepsUp reports whether this member owns a partition now and applies its records in time.
 func (p *Processor) keepsUp(partition int) bool {
-	list := p.Partitions()
-	i := slices.IndexFunc(list, func(own Partition) bool { return own.Partition == partition })
-	if i < 0 || list[i].State != Running {
-		return false
-	}
-	topics := list[i].Topics
-	return topics[wire.TopicEvents].Seconds < mostBehind.Seconds() && topics[wire.TopicCommerce].Seconds < mostBehind.Seconds()
+	own, owned := p.partitionNow(partition)
+	topics := own.Topics
+	return owned && own.State == Running && topics[wire.TopicEvents].Seconds < mostBehind.Seconds() && topics[wire.TopicCommerce].Seconds < mostBehind.Seconds()
 }

@@ -88,7 +88,7 @@ func (p *Processor) measureUnfinished(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if measured == mostMeasured || !p.owns(partition) {
+		if _, owned := p.partitionNow(partition); measured == mostMeasured || !owned {
 			continue
 		}
 		measured++
@@ -100,14 +100,4 @@ func (p *Processor) measureUnfinished(ctx context.Context) error {
 	}
 	p.metrics.asked.set(p.Now(), sum)
 	return nil
-}
-
-// owns reports whether this member owns a partition now.
-func (p *Processor) owns(partition int) bool {
-	for _, own := range p.Partitions() {
-		if own.Partition == partition {
-			return true
-		}
-	}
-	return false
 }

@@ -77,9 +77,7 @@ order.evidence). For settings: tributary company set COMPANY --preview.`
 // show writes a preview.
 func (p *previewFlags) show(out io.Writer, found *preview.Answer) error {
 	if p.asJSON {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(found)
+		return writeJSON(out, found)
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	if len(found.Moves) > 0 {

@@ -24,35 +24,18 @@ const leastCopied = 64
 var eventColumns = []string{"event_id", "at", "class", "company_id", "name", "visitor", "sources", "record"}
 
 // copySource gives COPY the rows of events, in the order of eventColumns.
-type copySource struct {
-	company string
-	events  []facts.Event // that are left; the first is the current one
-	begun   bool
-	row     []any
+func copySource(companyID string, events []facts.Event) pgx.CopyFromSource {
+	var row []any // COPY writes each before it asks for the next
+	return pgx.CopyFromSlice(len(events), func(i int) ([]any, error) {
+		e := &events[i]
+		var sources any // null for most: pgx looks longest for how to write an array
+		if list := e.Sources(); list != nil {
+			sources = pgtype.FlatArray[[]byte](list)
+		}
+		row = append(row[:0], [16]byte(e.ID), e.At, int16(e.Class()), companyID, e.Event.Event, e.PackedVisitor(), sources, e.Packed())
+		return row, nil
+	})
 }
-
-// Next implements pgx.CopyFromSource.
-func (s *copySource) Next() bool {
-	if s.begun {
-		s.events = s.events[1:]
-	}
-	s.begun = true
-	return len(s.events) > 0
-}
-
-// Values implements pgx.CopyFromSource.
-func (s *copySource) Values() ([]any, error) {
-	e := &s.events[0]
-	var sources any // null for most: pgx looks longest for how to write an array
-	if list := e.Sources(); list != nil {
-		sources = pgtype.FlatArray[[]byte](list)
-	}
-	s.row = append(s.row[:0], [16]byte(e.ID), e.At, int16(e.Class()), s.company, e.Event.Event, e.PackedVisitor(), sources, e.Packed())
-	return s.row, nil
-}
-
-// Err implements pgx.CopyFromSource.
-func (s *copySource) Err() error { return nil }
 
 // copyEvents stores events none of whose ids is stored. It returns false, and stores
 // none, where it cannot: an id is stored already, or the server refuses something else.
@@ -61,7 +44,7 @@ func (t *Tx) copyEvents(ctx context.Context, companyID string, events []facts.Ev
 	if err != nil {
 		return false, err
 	}
-	_, err = within.CopyFrom(ctx, pgx.Identifier{"event_fact"}, eventColumns, &copySource{company: companyID, events: events})
+	_, err = within.CopyFrom(ctx, pgx.Identifier{"event_fact"}, eventColumns, copySource(companyID, events))
 	if err == nil {
 		return true, within.Commit(ctx)
 	}

@@ -75,7 +75,7 @@ func (r *Reader) readSigns(ctx context.Context, companyID, from, to string) (rep
 	err = r.db.Snapshot(ctx, func(tx pgx.Tx) error {
 		var timezone string
 		if err := tx.QueryRow(ctx, `
-			select now(), c.timezone, c.rules_rev, (select o.processed_at from payout o where o.company_id = @company_id and o.processed_at > '-infinity' order by o.processed_at desc limit 1)
+			select now(), c.timezone, c.rules_rev, `+newestComputed+`
 			from company c where c.company_id = @company_id`, pgx.NamedArgs{"company_id": companyID}).
 			Scan(&report.AsOf, &timezone, &mark.rules, postgres.ZeroIfNull(&mark.orders)); err != nil {
 			return err

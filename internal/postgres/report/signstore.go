@@ -46,6 +46,9 @@ type signsMark struct {
 	rules  int64     // revision
 }
 
+// newestComputed is the SQL of signsMark.orders.
+const newestComputed = `(select o.processed_at from payout o where o.company_id = @company_id and o.processed_at > '-infinity' order by o.processed_at desc limit 1)`
+
 // shows reports whether a report of so many orders may be shown that was made some time ago
 // by this mark, where the mark is another one now. oldest bounds its age where it differs.
 func (m signsMark) shows(now signsMark, age time.Duration, orders int, oldest time.Duration) bool {
@@ -151,7 +154,7 @@ func (r *Reader) storedSigns(ctx context.Context, companyID, from, to string) (f
 	var body []byte
 	err = r.db.Pool().QueryRow(ctx, `
 		select s.body, s.orders_at, s.rules_rev, c.rules_rev, now(), s.as_of, s.asked_at,
-			(select o.processed_at from payout o where o.company_id = @company_id and o.processed_at > '-infinity' order by o.processed_at desc limit 1)
+			`+newestComputed+`
 		from sign_report s join company c on c.company_id = @company_id
 		where s.company_id = @company_id and s.start_date = @from::date and s.end_date = @to::date`,
 		pgx.NamedArgs{"company_id": companyID, "from": from, "to": to}).
@@ -259,8 +262,7 @@ func (r *Reader) renewSignsOf(ctx context.Context, companyID string) error {
 	}, `
 		select s.start_date, s.end_date from sign_report s join company c on c.company_id = @company_id
 		where s.company_id = @company_id and s.asked_at > now() - @asked::interval
-			and (s.rules_rev <> c.rules_rev or s.as_of < now() - @life::interval or s.orders_at is distinct from (
-				select o.processed_at from payout o where o.company_id = @company_id and o.processed_at > '-infinity' order by o.processed_at desc limit 1))
+			and (s.rules_rev <> c.rules_rev or s.as_of < now() - @life::interval or s.orders_at is distinct from `+newestComputed+`)
 		order by s.asked_at desc`, pgx.NamedArgs{"company_id": companyID, "asked": signsAsked, "life": signsLife / 2})
 	if err != nil {
 		return err
