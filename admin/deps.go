@@ -36,10 +36,6 @@ type Config struct {
 	// IngestRate limits each key on POST /order and POST /product; 100/s, burst 200.
 	IngestRate Rate
 
-	// PagesURL is where browsers reach the dashboard, as links to its pages have it; where the
-	// request came, if it is empty.
-	PagesURL string
-
 	// Internal says that Server.Internal is served on a port of its own: then the
 	// public one has no /metrics, and its /readyz says only ready or not.
 	Internal bool
@@ -200,9 +196,10 @@ type Previews interface {
 	Preview(ctx context.Context, companyID string, change preview.Change) (*preview.Answer, error)
 }
 
-// Links signs links to statements. *statementlink.Signer is one.
+// Links makes the addresses of linked statements, signed, as browsers reach them.
+// *dashboard.Server is one.
 type Links interface {
-	Token(l statementlink.Link) (string, error)
+	StatementLink(r *http.Request, l statementlink.Link) (url string, err error)
 }
 
 // Producer writes records with acks=all, in order within a key, retrying what

@@ -106,9 +106,11 @@ func startWith(t *testing.T, config admin.Config, dsn, broker string, change fun
 		Previews: preview.New(trial.New(db), preview.Limits{Time: time.Hour, Wait: time.Minute}),
 		Checks:   map[string]func(context.Context) error{"postgres": db.Ping},
 	}
-	if deps.Links, err = statementlink.NewSigner([]byte(strings.Repeat("t", 32)), nil); err != nil {
+	signer, err := statementlink.NewSigner([]byte(strings.Repeat("t", 32)), nil)
+	if err != nil {
 		t.Fatal(err)
 	}
+	deps.Links = links{signer}
 	if change != nil {
 		change(&deps)
 	}
@@ -252,4 +254,12 @@ func (s *service) read(topic string, partitions int, enough func(kafka.Record) b
 	}
 	cancel()
 	readers.Wait()
+}
+
+// links are the dashboard's, which is reached where the API is.
+type links struct{ *statementlink.Signer }
+
+func (l links) StatementLink(r *http.Request, link statementlink.Link) (string, error) {
+	token, err := l.Token(link)
+	return "http://" + r.Host + statementlink.Path + token, err
 }

@@ -34,12 +34,12 @@ func reading(t *testing.T) (*service, *reporttest.Fixture) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	links, err := statementlink.NewSigner(bytes.Repeat([]byte("t"), 32), nil)
+	signer, err := statementlink.NewSigner(bytes.Repeat([]byte("t"), 32), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	server, err := admin.New(admin.Config{ShortBase: "go.example.com", DependencyTimeout: time.Minute, RuleRate: admin.Rate{PerSecond: 1000, Burst: 1000}},
-		admin.Deps{Database: fixture.DB, Producer: kafka.NewProducer(client), Hasher: hasher, Links: links})
+		admin.Deps{Database: fixture.DB, Producer: kafka.NewProducer(client), Hasher: hasher, Links: links{signer}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,21 +52,9 @@ func (s *Server) linkStatement(w http.ResponseWriter, r *http.Request, c caller)
 		return answer{}, err
 	}
 	expires := s.now().Add(time.Duration(days) * 24 * time.Hour).Truncate(time.Second)
-	token, err := s.deps.Links.Token(statementlink.Link{CompanyID: c.companyID, StatementID: id, InfluencerID: statement.InfluencerID, Number: number, Expires: expires})
+	url, err := s.deps.Links.StatementLink(r, statementlink.Link{CompanyID: c.companyID, StatementID: id, InfluencerID: statement.InfluencerID, Number: number, Expires: expires})
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{data: statementLink{s.pagesAt(r) + statementlink.Path + token, expires.UTC().Format(timestampFormat)}}, nil
-}
-
-// pagesAt is where browsers reach the dashboard, without a slash at its end: as the
-// configuration says, else where the request came.
-func (s *Server) pagesAt(r *http.Request) string {
-	switch {
-	case s.config.PagesURL != "":
-		return strings.TrimSuffix(s.config.PagesURL, "/")
-	case r.TLS != nil:
-		return "https://" + r.Host
-	}
-	return "http://" + r.Host
+	return answer{data: statementLink{url, expires.UTC().Format(timestampFormat)}}, nil
 }

@@ -81,19 +81,27 @@ func TestAFormShowsWhatItWouldMove(t *testing.T) {
 	}
 }
 
+// soldByOther stores an order with the code FRESH10, and registers the one influencer there
+// is with another code.
+func (s *site) soldByOther(owner *http.Client) []commerce.Influencer {
+	s.t.Helper()
+	s.soldWith("FRESH10", "1001")
+	if status, _, _ := s.send(owner, "/dashboard/influencers?company="+s.live, changed(changed(fresh(), "code", "OTHER"), "step", "save")); status != http.StatusSeeOther {
+		s.t.Fatal(status)
+	}
+	list, err := s.DB.Influencers(s.t.Context(), s.live, commerce.InfluencerCursor{}, 10)
+	if err != nil || len(list) != 1 {
+		s.t.Fatal(list, err)
+	}
+	return list
+}
+
 // Every form that moves attribution has the step.
 func TestEveryFormThatMovesOrdersShowsThem(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	owner := s.loggedIn()
-	s.soldWith("FRESH10", "1001")
-	if status, _, _ := s.send(owner, "/dashboard/influencers?company="+s.live, changed(changed(fresh(), "code", "OTHER"), "step", "save")); status != http.StatusSeeOther {
-		t.Fatal(status)
-	}
-	list, err := s.DB.Influencers(t.Context(), s.live, commerce.InfluencerCursor{}, 10)
-	if err != nil || len(list) != 1 {
-		t.Fatal(list, err)
-	}
+	list := s.soldByOther(owner)
 	of := "?company=" + s.live + "&id=" + list[0].InfluencerID
 	f := func(path string, values url.Values, want ...string) {
 		t.Helper()
@@ -123,14 +131,7 @@ func TestAnInfluencerIsArchivedBeforeThePreviewIsSaved(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	owner := s.loggedIn()
-	s.soldWith("FRESH10", "1001")
-	if status, _, _ := s.send(owner, "/dashboard/influencers?company="+s.live, changed(changed(fresh(), "code", "OTHER"), "step", "save")); status != http.StatusSeeOther {
-		t.Fatal(status)
-	}
-	before, err := s.DB.Influencers(t.Context(), s.live, commerce.InfluencerCursor{}, 10)
-	if err != nil || len(before) != 1 {
-		t.Fatal(before, err)
-	}
+	before := s.soldByOther(owner)
 	id, since := before[0].InfluencerID, time.Now().AddDate(0, 0, -9).Format(time.DateOnly)
 	forms := map[string]url.Values{
 		"coupons": {"campaign_id": {before[0].Campaigns[0].CampaignID}, "code": {"FRESH10"}, "coupon_start": {since}},

@@ -319,14 +319,21 @@ func (s *Server) linkStatement(w http.ResponseWriter, r *http.Request, v pageReq
 	if err == nil {
 		number, err = s.db.LinkNumber(r.Context(), s.author(v), id, false)
 	}
-	var token string
+	var link string
 	if err == nil {
-		token, err = s.links.Token(statementlink.Link{CompanyID: v.current.CompanyID, StatementID: id, InfluencerID: statement.InfluencerID,
+		link, err = s.StatementLink(r, statementlink.Link{CompanyID: v.current.CompanyID, StatementID: id, InfluencerID: statement.InfluencerID,
 			Number: number, Expires: s.now().Add(statementLinkLife)})
 	}
 	if err != nil {
 		s.notFoundOr(w, r, err, "no_statement")
 		return
 	}
-	s.showStatements(w, r, v, http.StatusOK, statementsPage{LinkOf: statement.Influencer, Link: s.originFor(r) + statementlink.Path + token})
+	s.showStatements(w, r, v, http.StatusOK, statementsPage{LinkOf: statement.Influencer, Link: link})
+}
+
+// StatementLink returns the address of a statement's page, which works without a log-in, as
+// browsers reach it.
+func (s *Server) StatementLink(r *http.Request, l statementlink.Link) (url string, err error) {
+	token, err := s.links.Token(l)
+	return s.originFor(r) + statementlink.Path + token, err
 }

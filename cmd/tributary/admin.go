@@ -15,7 +15,6 @@ import (
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres/cases"
 	"github.com/tributary-io/tributary/internal/produce"
-	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -144,13 +143,8 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stopWatching()) }()
-	links, err := statementlink.NewSigner(s.dashboard.TokenSecret, s.dashboard.PreviousTokenSecret)
-	if err != nil {
-		return err
-	}
-	s.config.PagesURL = s.dashboard.PublicURL
 	api, err = admin.New(s.config, admin.Deps{
-		Metrics: registry, Database: db, Names: db, Previews: db, Links: links, Producer: batcher, Hasher: s.hasher, Previous: s.previous, Log: s.log,
+		Metrics: registry, Database: db, Names: db, Previews: db, Links: pages, Producer: batcher, Hasher: s.hasher, Previous: s.previous, Log: s.log,
 		Checks: map[string]func(context.Context) error{
 			"postgres": db.db.Ping,
 			"kafka": func(ctx context.Context) error {

@@ -95,24 +95,30 @@ func hijackedJourneys(t testing.TB, seeds uint64, journeys int) score {
 	index := attribution.NewIndex(rules)
 	for seed := range seeds {
 		cases, planted := leaks.Journeys(seed, journeys, 8)
-		var sales []signs.Sale
-		for _, c := range cases {
-			sales = append(sales, saleOf(c, index.Decide(c)))
-		}
-		flagged := map[string]bool{}
-		for _, sign := range signs.Find(sales, nil) {
-			if sign.Kind != signs.AfterCheckout {
-				t.Errorf("seed %d: %s of %s, %v after %v", seed, sign.Kind, sign.Influencer, sign.Observed, sign.Usual)
-				continue
-			}
-			for _, id := range sign.Orders {
-				flagged[id] = true
-			}
-		}
-		s.count(planted, flagged)
+		s.count(planted, flaggedJourneys(t, seed, index, cases))
 	}
 	s.hold(t, fmt.Sprintf("hijacked of %d × %d journeys", seeds, journeys))
 	return s
+}
+
+// flaggedJourneys are the orders of signs about journeys.
+func flaggedJourneys(t testing.TB, seed uint64, index *attribution.Index, cases []facts.Case) map[string]bool {
+	t.Helper()
+	var sales []signs.Sale
+	for _, c := range cases {
+		sales = append(sales, saleOf(c, index.Decide(c)))
+	}
+	flagged := map[string]bool{}
+	for _, sign := range signs.Find(sales, nil) {
+		if sign.Kind != signs.AfterCheckout {
+			t.Errorf("seed %d: %s of %s, %v after %v", seed, sign.Kind, sign.Influencer, sign.Observed, sign.Usual)
+			continue
+		}
+		for _, id := range sign.Orders {
+			flagged[id] = true
+		}
+	}
+	return flagged
 }
 
 // saleOf is what the store knows of a decided order.

@@ -57,20 +57,7 @@ func secondJourneys(t testing.TB, from, seeds uint64, journeys int) (s score) {
 	index := attribution.NewIndex(leaks.Store())
 	for seed := from; seed < from+seeds; seed++ {
 		cases, hijacked := leaks.SecondJourneys(seed, journeys)
-		var sales []signs.Sale
-		for _, c := range cases {
-			sales = append(sales, saleOf(c, index.Decide(c)))
-		}
-		flagged := map[string]bool{}
-		for _, sign := range signs.Find(sales, nil) {
-			if sign.Kind != signs.AfterCheckout {
-				t.Errorf("seed %d: %s of %s, %v after %v", seed, sign.Kind, sign.Influencer, sign.Observed, sign.Usual)
-			}
-			for _, id := range sign.Orders {
-				flagged[id] = true
-			}
-		}
-		s.count(hijacked, flagged)
+		s.count(hijacked, flaggedJourneys(t, seed, index, cases))
 	}
 	s.holdAt(t, fmt.Sprintf("hijacked of %d × %d journeys of second stores", seeds, journeys), .96, .95)
 	return s
