@@ -2,13 +2,12 @@ package postgres
 
 import "fmt"
 
-// The keys of orders are found by the index order_key_digest, which has no company: the
-// column digest is facts.KeyDigest, which has it in it, and the number of the hub
-// (facts.Hub.Code) in its last two bits. Two keys may have one digest, so a statement names
-// the company, the kind and the key too.
+// The orders of a key are found by the primary key of order_key, which begins with its column
+// digest: facts.KeyDigest, which has the company in it, and in its last two bits the number of
+// the hub (facts.Hub.Code). Two keys may have one digest, so a statement names the company,
+// the kind and the key too.
 
-// KeyDigest returns the SQL that computes facts.KeyDigest of a key of the company @company_id:
-// of columns that no index of digests is beside.
+// KeyDigest returns the SQL that computes facts.KeyDigest of a key of the company @company_id.
 func KeyDigest(kind, key string) string {
 	return fmt.Sprintf(`(('x' || encode(substring(sha256(convert_to(@company_id::text, 'UTF8') || '\x00'::bytea || set_byte('\x00'::bytea, 0, %s::int) || %s) for 8), 'hex'))::bit(64)::bigint & -4)`, kind, key)
 }

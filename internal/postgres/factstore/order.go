@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -180,6 +182,8 @@ func (t *Tx) UpsertOrders(ctx context.Context, companyID string, now time.Time, 
 		}
 		rows[i] = orderRow{&orders[i], facts.SearchedOf(&orders[i].Order), body}
 	}
+	// In the order of the primary key: of rows that come in its order an index is filled.
+	slices.SortFunc(rows, func(a, b orderRow) int { return strings.Compare(a.Order.OrderID, b.Order.OrderID) })
 	return t.texts(ctx, "store orders", upsertOrders, orderRows.Args(rows, pgx.NamedArgs{"company_id": companyID, "now": now}))
 }
 

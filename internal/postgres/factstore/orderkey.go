@@ -40,7 +40,7 @@ var (
 	insertKeys = `
 	insert into order_key (company_id, digest, kind, key, created_at, order_id, hub)
 	select @company_id, digest, kind, key, created_at, order_id, hub from ` + keyRows.Unnest("k") + `
-	on conflict (company_id, order_id, digest) do nothing`
+	on conflict (digest, created_at, company_id, order_id) do nothing`
 
 	deleteKeys = `
 	delete from order_key k using ` + keyRows.Unnest("n") + `
