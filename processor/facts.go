@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/rollup"
 )
 
 // storeEvents stores each event once by its id, stores with which keys the
@@ -189,7 +190,7 @@ func (a *application) storeOrders(ctx context.Context) error {
 	if err := a.tx.UpsertPersonal(ctx, a.company, facts.NewestPersonal(a.orders)); err != nil {
 		return err
 	}
-	versions, err := a.storeVersions(ctx)
+	versions, known, err := a.storeVersions(ctx)
 	if err != nil {
 		return err
 	}
@@ -197,6 +198,11 @@ func (a *application) storeOrders(ctx context.Context) error {
 	for id, list := range versions {
 		order := facts.Fold(list)
 		folded[id] = facts.FoldedOrder{Order: order, Day: a.index.DayOf(order.CreatedAt), VersionAt: list[len(list)-1].At, ApprovedSince: facts.ApprovedSince(list), Only: facts.OnlyVersion(list)}
+	}
+	for id := range versions {
+		if !known[id] {
+			a.summed.counted[id] = rollup.Counted{} // nothing
+		}
 	}
 	if err := a.remember(ctx, a.ownOrders()); err != nil {
 		return err
@@ -212,7 +218,8 @@ func (a *application) storeOrders(ctx context.Context) error {
 		a.changed[id] = true
 		keys = append(keys, attribution.KeysOfOrder(&order.Order)...)
 	}
-	was, err := a.tx.ReplaceKeys(ctx, a.company, changed, attribution.OrderKinds, keys)
+	keyed := slices.DeleteFunc(slices.Clone(changed), func(id string) bool { return !known[id] }) // a new order has no keys yet
+	was, err := a.tx.ReplaceKeys(ctx, a.company, keyed, attribution.OrderKinds, keys)
 	if err != nil {
 		return err
 	}
@@ -232,11 +239,15 @@ func (a *application) storeOrders(ctx context.Context) error {
 }
 
 // storeVersions stores the batch's versions of orders, and returns all versions of these
-// orders by order id.
-func (a *application) storeVersions(ctx context.Context) (map[string][]facts.StoredVersion, error) {
-	versions, err := a.tx.Versions(ctx, a.company, a.ownOrders())
+// orders by order id. known are the orders that were stored before.
+func (a *application) storeVersions(ctx context.Context) (versions map[string][]facts.StoredVersion, known map[string]bool, err error) {
+	versions, err = a.tx.Versions(ctx, a.company, a.ownOrders())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	known = make(map[string]bool, len(versions))
+	for id := range versions {
+		known[id] = true
 	}
 	came := map[string][]facts.OrderVersion{}
 	for _, v := range a.orders {
@@ -247,7 +258,7 @@ func (a *application) storeVersions(ctx context.Context) (map[string][]facts.Sto
 		versions[id] = facts.AddVersions(before, list)
 		a.orderChangesNulls(before, versions[id])
 	}
-	return versions, a.tx.PutVersions(ctx, a.company, versions)
+	return versions, known, a.tx.PutVersions(ctx, a.company, versions)
 }
 
 // ownOrders returns the ids of the orders in the batch, each once, sorted.

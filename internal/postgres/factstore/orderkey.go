@@ -66,13 +66,16 @@ func scanKey(row pgx.CollectableRow) (k facts.OrderKey, err error) {
 
 // ReplaceKeys stores keys in the place of all keys of the given kinds that the
 // orders have, and returns the keys that they had. A key of facts.JoinKinds that
-// stays keeps its Hub: only MarkHubs changes that. What stays is not written again.
+// stays keeps its Hub: only MarkHubs changes that. What stays is not written again. Keys may
+// also be of other orders, which are new and have none: for these nothing is read.
 func (t *Tx) ReplaceKeys(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, keys []facts.OrderKey) (was []facts.OrderKey, err error) {
 	company := pgx.NamedArgs{"company_id": companyID}
-	was, err = postgres.Collect(ctx, t.tx, scanKey, selectKeys,
-		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": facts.Codes(kinds)})
-	if err != nil {
-		return nil, fmt.Errorf("read keys of orders: %w", err)
+	if len(orderIDs) > 0 {
+		was, err = postgres.Collect(ctx, t.tx, scanKey, selectKeys,
+			pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": facts.Codes(kinds)})
+		if err != nil {
+			return nil, fmt.Errorf("read keys of orders: %w", err)
+		}
 	}
 	keys = withStoredHubs(keys, was)
 	if lost := without(was, keys); len(lost) > 0 {

@@ -131,7 +131,7 @@ var setDays = `
 func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time, outcomes []facts.StoredOutcome) error {
 	payouts := make([]payoutRow, len(outcomes))
 	var found, hubs []facts.OrderKey
-	var keyed, marked []string // orders that have keys of facts.DerivedKinds, and keys that are hubs; or may have had
+	var keyed, marked []string // orders that may have had keys of facts.DerivedKinds; that have keys that are hubs, or may have had
 	for i := range outcomes {
 		o := &outcomes[i]
 		body, err := explained.Pack(o.Text)
@@ -145,7 +145,7 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 		payouts[i] = payoutRow{o, namesText(companyID, &o.Outcome), credits, body}
 		own := slices.DeleteFunc(slices.Clone(o.FoundBy), func(k facts.OrderKey) bool { return slices.Contains(facts.NameKinds, k.Kind) })
 		found, hubs = append(found, own...), append(hubs, o.Hubs...)
-		if o.Was != nil || len(own) > 0 {
+		if o.Was != nil {
 			keyed = append(keyed, o.OrderID)
 		}
 		if o.Was != nil || len(o.Hubs) > 0 {
@@ -156,7 +156,7 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 	if err := t.exec(ctx, "store payouts", upsertPayouts, payoutRows.Args(payouts, pgx.NamedArgs{"company_id": companyID, "now": now})); err != nil {
 		return err
 	}
-	if len(keyed) > 0 {
+	if len(keyed) > 0 || len(found) > 0 {
 		if _, err := t.ReplaceKeys(ctx, companyID, keyed, facts.DerivedKinds, found); err != nil {
 			return err
 		}
