@@ -181,9 +181,6 @@ type itemSold struct {
 
 // products adds the items of orders.
 func (r *reading) products(ctx context.Context) error {
-	if _, err := r.tx.Exec(ctx, memoryForGroups); err != nil {
-		return err
-	}
 	if r.query.By == reports.ByDay {
 		return r.addItems(ctx, salesOfItemsByDay)
 	}
@@ -250,7 +247,3 @@ func (r *reading) productsOf(ctx context.Context, sold []itemSold) (map[string]n
 	_, err = pgx.ForEachRow(rows, []any{&item, &p.id, &p.name}, func() error { products[item] = p; return nil })
 	return products, err
 }
-
-// memoryForGroups lets PostgreSQL keep the groups of a report's paths or items in memory, in
-// this transaction.
-const memoryForGroups = `select set_config('work_mem', '16MB', true)`

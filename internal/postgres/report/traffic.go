@@ -112,9 +112,6 @@ func (r *reading) clicksOfInfluencers(ctx context.Context) error {
 
 // funnel adds how far visitors came with each product.
 func (r *reading) funnel(ctx context.Context) error {
-	if _, err := r.tx.Exec(ctx, memoryForGroups); err != nil {
-		return err
-	}
 	if r.query.By == reports.ByDay {
 		return r.addFunnel(ctx, funnelOfDays)
 	}
