@@ -140,9 +140,6 @@ func (r *reading) paths(ctx context.Context) error {
 	if err := r.add(ctx, salesOfPaths, "orders", "sales"); err != nil {
 		return err
 	}
-	if _, err := r.tx.Exec(ctx, memoryForGroups); err != nil {
-		return err
-	}
 	if done, err := r.addFrequentOfAll(ctx); done || err != nil {
 		return err
 	}
