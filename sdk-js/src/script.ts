@@ -9,9 +9,9 @@ declare const MORE: string; // a file's name, set by the build
 /** A call as the stub keeps it. */
 type Call = [name: string, at: number, args: ArrayLike<any>];
 
-const scope = window as any;
+declare const self: any;
 const tag = document.currentScript as HTMLScriptElement | null;
-const found = scope.tributary;
+const found = self.tributary;
 
 // If the script is included twice, the second does nothing.
 if (!found?.loaded) {
@@ -45,14 +45,10 @@ if (!found?.loaded) {
       console.error("tributary", e);
     }
   };
-  const drain = () => {
-    const all = queue;
-    queue = [];
-    all.forEach(run);
-  };
-  const api: any = { loaded: true, push: run, _: [page, calls, drain, persist] };
+  const drain = () => queue.splice(0).forEach(run);
+  const api: any = { loaded: 1, push: run, _: [page, calls, drain, persist] };
   for (const name in calls) api[name] = async (...args: any[]) => run([name, Date.now(), args]);
-  scope.tributary = api;
+  self.tributary = api;
   for (const name in tag?.dataset) {
     const value = tag!.dataset[name]; // data-page-views is pageViews
     config[name] = value == "false" ? 0 : value || 1;
@@ -61,7 +57,7 @@ if (!found?.loaded) {
   queue = queue.filter((call) => call[0] != "consent" || run(call));
   if ((config.companyId = config.company)) api.init(config);
   drain();
-  (scope.requestIdleCallback || setTimeout)(
+  (self.requestIdleCallback || setTimeout)(
     () => {
       const more = document.createElement("script");
       more.src = edge(page.edge_) + "/sdk/v1/" + MORE;
