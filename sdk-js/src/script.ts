@@ -46,7 +46,7 @@ if (!found?.loaded) {
     }
   };
   const drain = () => queue.splice(0).forEach(run);
-  const api: any = { loaded: 1, push: run, _: [page, calls, drain, persist] };
+  const api: any = { loaded: true, push: run, _: [page, calls, drain, persist] };
   for (const name in calls) api[name] = async (...args: any[]) => run([name, Date.now(), args]);
   self.tributary = api;
   for (const name in tag?.dataset) {
