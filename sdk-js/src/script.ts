@@ -20,9 +20,10 @@ if (!found?.loaded) {
   // {edge}/sdk/v1/tributary.js → {edge}
   const edge = (endpoint?: string): string => (endpoint || tag!.src).replace(/\/(sdk\/v1\/.*)?$/, "");
   const calls: any = {
-    init(_: number, config: Config) {
-      if (!page.config_) {
-        start(config, edge(config.endpoint));
+    init(_: number, given?: Config) {
+      given = { ...config, ...given } as Config; // what is said beside the tag counts more
+      if (given.companyId && !page.config_) {
+        start(given, edge(given.endpoint));
         drain();
       }
     },
@@ -53,10 +54,11 @@ if (!found?.loaded) {
     const value = tag!.dataset[name]; // data-page-views is pageViews
     config[name] = value == "false" ? 0 : value || 1;
   }
-  // First the answer to the consent question, then the start, then the rest.
+  config.companyId = config.company;
+  // First the answer to the consent question, then the start by the page or by the tag, and with it the rest.
   queue = queue.filter((call) => call[0] != "consent" || run(call));
-  if ((config.companyId = config.company)) api.init(config);
   drain();
+  api.init();
   (self.requestIdleCallback || setTimeout)(
     () => {
       const more = document.createElement("script");
