@@ -20,9 +20,10 @@ if (!found?.loaded) {
   // {edge}/sdk/v1/tributary.js → {edge}
   const edge = (endpoint?: string): string => (endpoint || tag!.src).replace(/\/(sdk\/v1\/.*)?$/, "");
   const calls: any = {
-    init(_: number, config: Config) {
-      if (!page.config_) {
-        start(config, edge(config.endpoint));
+    init(_: number, given?: Config) {
+      given = { ...config, ...given } as Config; // what is said beside the tag counts more
+      if (given.companyId && !page.config_) {
+        start(given, edge(given.endpoint));
         drain();
       }
     },
@@ -46,17 +47,18 @@ if (!found?.loaded) {
     }
   };
   const drain = () => queue.splice(0).forEach(run);
-  const api: any = { loaded: 1, push: run, _: [page, calls, drain, persist] };
+  const api: any = { loaded: true, push: run, _: [page, calls, drain, persist] };
   for (const name in calls) api[name] = async (...args: any[]) => run([name, Date.now(), args]);
   self.tributary = api;
   for (const name in tag?.dataset) {
     const value = tag!.dataset[name]; // data-page-views is pageViews
     config[name] = value == "false" ? 0 : value || 1;
   }
-  // First the answer to the consent question, then the start, then the rest.
+  config.companyId = config.company;
+  // First the answer to the consent question, then the start by the page or by the tag, and with it the rest.
   queue = queue.filter((call) => call[0] != "consent" || run(call));
-  if ((config.companyId = config.company)) api.init(config);
   drain();
+  api.init();
   (self.requestIdleCallback || setTimeout)(
     () => {
       const more = document.createElement("script");
