@@ -319,6 +319,7 @@ func (a *application) leaveErased(ctx context.Context) error {
 	if err != nil || len(gone) == 0 {
 		return err
 	}
+	a.ready = nil // it has events that are left out
 	left := map[string]bool{}
 	for i := range gone {
 		left[gone[i].EventID] = true

@@ -205,7 +205,7 @@ func TestMistakenSettingsAreRefusedByTheirFlags(t *testing.T) {
 			t.Errorf("%v: exit status %d and\n%s\nwant 1 and a line with %q", args, status, out, want)
 		}
 	}
-	f("give one argument, not 0: tributary company set COMPANY", "--origin", "https://a.example")
+	f("COMPANY is missing: tributary company set COMPANY", "--origin", "https://a.example")
 	f("give what to change: --country, --timezone", live.CompanyID)
 	f("no such company: c_zz; `tributary company list`", "c_zz", "--consent", "none")
 	f("--consent must be one of", live.CompanyID, "--consent", "maybe")

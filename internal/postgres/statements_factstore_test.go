@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -106,6 +107,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 	marked.Hub = facts.HubOfOrders
 	return errors.Join(
 		second(tx.InsertEvents(ctx, company, events)),
+		second(tx.InsertEvents(ctx, company, many(e))),
 		second(tx.StoredCopies(ctx, company, events)),
 		tx.ReplaceEvents(ctx, company, events),
 		tx.WidenSightings(ctx, company, facts.Sightings(events)),
@@ -154,7 +156,7 @@ func findOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.QueueByKeys(ctx, company, spans, false, cause)),
 		second(tx.QueueByKeys(ctx, company, spans, true, cause)),
 		second(tx.QueueOfChangedKeys(ctx, company, []string{"o2"}, changed, time.Hour, time.Hour, cause)),
-		second(tx.QueueCreated(ctx, company, noon, noon, cause)),
+		second(tx.QueueCreated(ctx, company, noon, noon, cause, 1)),
 		tx.SetAside(ctx, company, "o1", "why"),
 		second(tx.TakeQueued(ctx, company, 10)),
 		second(tx.Unqueue(ctx, company, []string{"o2"})),
@@ -306,4 +308,14 @@ func sumsOf(o facts.Outcome) *rollup.Sums {
 	var s rollup.Sums
 	s.Add(rollup.Order{Outcome: &o, Counted: rollup.Counted{Items: []wire.Item{{ProductID: "p1", Quantity: 1}}}}, 1)
 	return &s
+}
+
+// many are so many copies of an event, each with an id of its own, that they are copied.
+func many(e facts.Event) []facts.Event {
+	list := slices.Repeat([]facts.Event{e}, 100)
+	for i := range list {
+		list[i].ID[15] = byte(i) + 100
+		list[i].EventID = list[i].ID.String()
+	}
+	return list
 }

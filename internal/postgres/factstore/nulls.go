@@ -59,7 +59,7 @@ const dueNulls = `
 		and t.day >= coalesce((select (begun_until at time zone 'UTC')::date from retention where company_id = @company_id) + @before::int, '-infinity')
 		and (coalesce(n.round, 0) < case when t.day <= @final::date then 2 else 1 end
 			or n.round = 2 and n.marks <> n.counted and n.counted_at < @again)
-		and not exists (select from recompute where company_id = @company_id and failure is null)
+		and not ` + waits + `
 	order by t.day limit 1`
 
 const (

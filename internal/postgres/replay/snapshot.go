@@ -60,7 +60,7 @@ func (s *Snapshot) settled(ctx context.Context) error {
 	for _, company := range s.Companies {
 		var queued, aside int64
 		if err := s.tx.QueryRow(ctx, `
-			select count(*) filter (where failure is null), count(*) filter (where failure is not null)
+			select count(*) filter (where failure is null) + (select count(*) from recompute_span where company_id = $1), count(*) filter (where failure is not null)
 			from recompute where company_id = $1`, company).Scan(&queued, &aside); err != nil {
 			return fmt.Errorf("recompute queue: %w", err)
 		}

@@ -7,6 +7,7 @@
 package reporttest
 
 import (
+	"context"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,6 +17,15 @@ import (
 func (f *Fixture) Analyze() {
 	f.t.Helper()
 	f.exec(`vacuum analyze`)
+}
+
+// IndexReads is how many entries of an index were read so far, by connections that told it.
+func (f *Fixture) IndexReads(name string) (n int) {
+	f.t.Helper()
+	if err := f.pool.QueryRow(context.Background(), `select idx_tup_read from pg_stat_user_indexes where indexrelname = $1`, name).Scan(&n); err != nil {
+		f.t.Fatal(err)
+	}
+	return n
 }
 
 // MultiplyExplanations gives the orders that Multiply made the explanations of those that
