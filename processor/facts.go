@@ -194,7 +194,7 @@ func (a *application) storeOrders(ctx context.Context) error {
 	folded := make(map[string]facts.FoldedOrder, len(versions))
 	for id, list := range versions {
 		order := facts.Fold(list)
-		folded[id] = facts.FoldedOrder{Order: order, Day: a.index.DayOf(order.CreatedAt), VersionAt: list[len(list)-1].At, ApprovedSince: facts.ApprovedSince(list)}
+		folded[id] = facts.FoldedOrder{Order: order, Day: a.index.DayOf(order.CreatedAt), VersionAt: list[len(list)-1].At, ApprovedSince: facts.ApprovedSince(list), Only: facts.OnlyVersion(list)}
 	}
 	if err := a.remember(ctx, a.ownOrders()); err != nil {
 		return err

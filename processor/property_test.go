@@ -86,7 +86,7 @@ func (s *shop) wrongSums() []replay.DifferentSums {
 
 // clear forgets all facts and what is derived from them, but not the rules.
 func (s *shop) clear() {
-	s.exec(`truncate recompute_company, event_fact, sighting, order_version, order_personal, orders, order_key, product, product_variant, payout, ledger_entry, recompute, delivery, consumer_offset, evidence_decision, sale_day, credit_day, product_day, path_day, product_month, path_month, journey_month, traffic_month, shopper_day, traffic_day, click_day, null_day, null_count, delivery_source, delivery_seen, delivery_day, stream`)
+	s.exec(`truncate recompute_company, recompute_span, event_fact, sighting, order_version, order_personal, orders, order_key, product, product_variant, payout, ledger_entry, recompute, delivery, consumer_offset, evidence_decision, sale_day, credit_day, product_day, path_day, product_month, path_month, journey_month, traffic_month, shopper_day, traffic_day, click_day, null_day, null_count, delivery_source, delivery_seen, delivery_day, stream`)
 }
 
 // apply gives records to an owner in batches of the given sizes, as Kafka would. Each batch

@@ -99,6 +99,8 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 	events, day := []facts.Event{e}, facts.VisitorDay{Visitor: "v", Day: facts.DayOf(noon)}
 	version := facts.OrderVersion{OrderID: "o1", VersionAt: noon, AcceptedAt: noon, ContentHash: []byte("h"), Order: wire.Order{OrderID: "o1", CreatedAt: noon, Currency: "BRL", TotalMinor: 100, CartKey: wire.Some("k1:a")}, Personal: []byte(`{}`), PersonalDigest: []byte("d")}
 	product := facts.Product{Product: wire.Product{ProductID: "p"}, UpdatedAt: noon, AcceptedAt: noon, Digest: []byte("d"), Body: []byte(`{}`)}
+	older := version
+	older.VersionAt = noon.Add(-time.Hour)
 	order := facts.FoldedOrder{Order: wire.Order{OrderID: "o1", CreatedAt: noon, Currency: "BRL", TotalMinor: 100}, Day: "2026-03-10"}
 	key := facts.OrderKey{Key: facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}, OrderID: "o1", CreatedAt: noon}
 	marked, yes := key, true
@@ -123,7 +125,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		tx.ForgetDelivery(ctx, company, day.Day, day.Day, 10),
 		second(tx.UpsertProducts(ctx, company, []facts.Product{product})),
 		tx.ReplaceVariants(ctx, company, []string{"p"}, []facts.Variant{{VariantID: "v", ProductID: "p"}}),
-		tx.PutVersions(ctx, company, map[string][]facts.StoredVersion{"o1": facts.AddVersions(nil, []facts.OrderVersion{version})}),
+		tx.PutVersions(ctx, company, map[string][]facts.StoredVersion{"o1": facts.AddVersions(nil, []facts.OrderVersion{version, older})}),
 		tx.UpsertPersonal(ctx, company, []facts.OrderVersion{version}),
 		second(tx.UpsertOrders(ctx, company, noon, []facts.FoldedOrder{order})),
 		second(tx.Versions(ctx, company, []string{"o1"})),
@@ -154,7 +156,7 @@ func findOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.QueueByKeys(ctx, company, spans, false, cause)),
 		second(tx.QueueByKeys(ctx, company, spans, true, cause)),
 		second(tx.QueueOfChangedKeys(ctx, company, []string{"o2"}, changed, time.Hour, time.Hour, cause)),
-		second(tx.QueueCreated(ctx, company, noon, noon, cause)),
+		second(tx.QueueCreated(ctx, company, noon, noon, cause, 1)),
 		tx.SetAside(ctx, company, "o1", "why"),
 		second(tx.TakeQueued(ctx, company, 10)),
 		second(tx.Unqueue(ctx, company, []string{"o2"})),
@@ -267,7 +269,7 @@ func erasePerson(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.OrdersToErase(ctx, company, e, 10)),
 		tx.SealFirsts(ctx, company, []string{"o1"}),
 		second(tx.SealedFirsts(ctx, company, []string{"o1"})),
-		tx.EraseVersions(ctx, company, map[string][]facts.StoredVersion{"o1": {version}}),
+		tx.EraseVersions(ctx, company, map[string][]facts.StoredVersion{"o1": {version, version}}),
 		tx.OrderErased(ctx, company, "o1", facts.Surrogates{}),
 		second(tx.ErasedOrders(ctx, company, []string{"o1"})),
 		tx.EraseLate(ctx, company, []facts.LateOrder{{OrderID: "o2", ErasedAt: noon}}),

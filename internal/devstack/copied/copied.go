@@ -39,7 +39,7 @@ type Progress struct {
 
 // Progress reads how far the processor is.
 func (d *Database) Progress(ctx context.Context) (p Progress, err error) {
-	return p, d.conn.QueryRow(ctx, `select (select coalesce(sum(next), 0)::bigint from consumer_offset), (select count(*) from recompute)`).Scan(&p.Records, &p.Queued)
+	return p, d.conn.QueryRow(ctx, `select (select coalesce(sum(next), 0)::bigint from consumer_offset), (select count(*) from recompute) + (select count(*) from recompute_span)`).Scan(&p.Records, &p.Queued)
 }
 
 // Attributed counts orders with an influencer who is paid for them, and the touches
