@@ -4,6 +4,7 @@ package processor
 // batch, while the one before is applied.
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/agent"
@@ -74,6 +75,7 @@ func (g *gathered) add(r *record) { g.records, g.bytes = append(g.records, *r), 
 
 // take adds records that wait, while there is room.
 func (g *gathered) take(from <-chan *record, maxRecords, maxBytes int) {
+	g.records = slices.Grow(g.records, max(0, min(len(from), maxRecords-len(g.records))))
 	for len(g.records) < maxRecords && g.bytes < maxBytes {
 		select {
 		case r := <-from:

@@ -23,6 +23,9 @@ func (a *application) storeEvents(ctx context.Context) error {
 		ready = &prepared{index: a.index}
 		ready.chosen, ready.others = facts.ChooseCopies(a.events)
 	}
+	for i := range ready.chosen {
+		ready.chosen[i].Pack() // of a replay: two read it below at the same time
+	}
 	ahead := make(chan following, 1) // computed while the store works
 	go func() {
 		if ready.next == nil {

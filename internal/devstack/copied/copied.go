@@ -130,11 +130,12 @@ func Clone(ctx context.Context, server *Database, of, name, dsn string, tables [
 	if err != nil {
 		return nil, err
 	}
-	for _, table := range tables {
-		if _, err := clone.conn.Exec(ctx, "truncate "+quote(table)); err != nil {
-			_ = clone.Close(ctx)
-			return nil, err
-		}
+	if len(tables) == 0 {
+		return clone, nil
+	}
+	if err := clone.Truncate(ctx, tables...); err != nil {
+		_ = clone.Close(ctx)
+		return nil, err
 	}
 	return clone, nil
 }
