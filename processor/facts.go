@@ -17,13 +17,26 @@ func (a *application) storeEvents(ctx context.Context) error {
 	if err := a.leaveErased(ctx); err != nil {
 		return err
 	}
-	chosen, others := facts.ChooseCopies(a.events)
+	ready := a.ready
+	if ready == nil || ready.index != a.index {
+		ready = &prepared{index: a.index}
+		ready.chosen, ready.others = facts.ChooseCopies(a.events)
+	}
 	ahead := make(chan following, 1) // computed while the store works
-	go func() { ahead <- a.followingFrom(chosen) }()
+	go func() {
+		if ready.next == nil {
+			ready.next = followingFrom(a.index, a.agents, ready.chosen)
+		}
+		ahead <- *ready.next
+	}()
+	chosen := ready.chosen
 	inserted, err := a.tx.InsertEvents(ctx, a.company, chosen)
 	next := <-ahead
 	if err != nil {
 		return err
+	}
+	if a.meanwhile != nil {
+		a.meanwhile()
 	}
 	fresh, again := chosen, []facts.Event(nil)
 	if len(inserted) < len(chosen) {
@@ -35,10 +48,10 @@ func (a *application) storeEvents(ctx context.Context) error {
 				again = append(again, e)
 			}
 		}
-		next = a.followingFrom(fresh)
+		next = *followingFrom(a.index, a.agents, fresh)
 	}
-	a.stored(fresh)
-	a.repeatedInBatch(chosen, others)
+	a.stored(len(fresh), next)
+	a.repeatedInBatch(chosen, ready.others)
 	a.done.duplicate += len(a.events) - len(fresh)
 	if err := a.tx.WidenSightings(ctx, a.company, next.sightings); err != nil {
 		return err
@@ -65,35 +78,17 @@ func (a *application) storeEvents(ctx context.Context) error {
 	return a.concernByKeys(ctx, next.concerned, false, facts.Cause{Kind: facts.CauseEvent, EventID: all[0].EventID})
 }
 
-// following is what follows from events that were not stored before.
-type following struct {
-	sightings []facts.Sighting
-	shoppers  []facts.Shopper
-	clicks    []facts.Clicks
-	concerned []facts.KeySpan // keys of the orders that the events may concern
-}
-
-// followingFrom computes what follows from events. It reads nothing but the rules.
-func (a *application) followingFrom(fresh []facts.Event) (f following) {
-	f.sightings = facts.Sightings(fresh)
-	f.shoppers, f.clicks = a.index.Traffic(fresh)
-	f.concerned = a.index.ConcernedByEvents(fresh)
-	return f
-}
-
 // stored counts events that were stored now.
-func (a *application) stored(fresh []facts.Event) {
-	for i := range fresh {
-		e := &fresh[i]
-		from := a.sourceOf(e)
-		a.deliveries.add(e.ReceivedAt, facts.DeliveryStored, 1, from)
-		if e.Late() {
-			a.deliveries.add(e.ReceivedAt, facts.DeliveryLate, 1, from)
-			a.done.late++
-		}
+func (a *application) stored(events int, next following) {
+	for count, n := range next.counts.counts {
+		a.deliveries.counts[count] += n
 	}
-	a.fresh = fresh
-	a.done.stored += len(fresh)
+	for from, n := range next.counts.sources {
+		a.deliveries.sources[from] += n
+	}
+	a.follows = next
+	a.done.late += next.late
+	a.done.stored += events
 }
 
 // storeCopies compares events with the stored copies of their ids. Where the new
@@ -196,7 +191,7 @@ func (a *application) storeOrders(ctx context.Context) error {
 	folded := make(map[string]facts.FoldedOrder, len(versions))
 	for id, list := range versions {
 		order := facts.Fold(list)
-		folded[id] = facts.FoldedOrder{Order: order, Day: a.index.DayOf(order.CreatedAt), VersionAt: list[len(list)-1].At, ApprovedSince: facts.ApprovedSince(list)}
+		folded[id] = facts.FoldedOrder{Order: order, Day: a.index.DayOf(order.CreatedAt), VersionAt: list[len(list)-1].At, ApprovedSince: facts.ApprovedSince(list), Only: facts.OnlyVersion(list)}
 	}
 	if err := a.remember(ctx, a.ownOrders()); err != nil {
 		return err

@@ -22,6 +22,8 @@ func TestCallsInChromium(t *testing.T) {
 	f("a denial ends the identity and the server's cookie", denialForgets)
 	f("before_send changes and drops events", beforeSend)
 	f("every option is an attribute", attributes)
+	f("the page's init counts beside the tag's attributes", initBeside)
+	f("init without a company starts nothing, and the console says so", initWithout)
 	f("the script may have any name", anyName)
 	f("a single-page shop: titles, anchors, unchanged paths", singlePage)
 	f("two tabs opened at once are one visitor", twoTabs)
@@ -117,6 +119,31 @@ func attributes(t *testing.T, e *edge, b *rod.Browser) {
 	}
 	page.MustEval(`() => tributary.consent("granted")`)
 	e.wait(t, "the view, after consent", func(s seen) bool { return s.named(core.PageView) != nil })
+}
+
+// What only init can say, as before_send, is heard from a page whose tag has the company.
+func initBeside(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": stub() + `<script>
+		tributary.track("EARLY");
+		tributary.init({linger: 0, before_send(event) { event.context.url = event.context.url.split("?")[0]; return event }});
+	</script>` + e.tag(`data-company="loja" data-page-views="false" data-linger="3600000"`)})
+	open(t, b, s.URL+"/?token=1")
+	e.wait(t, "the event", func(s seen) bool { return len(s.events) == 1 })
+	if early := e.seen().named("EARLY"); early == nil || strings.Contains(early.text, "token") {
+		t.Errorf("events %s: %s", names(e.seen().events), e.seen().events[0].text)
+	}
+}
+
+func initWithout(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": listen + e.stubbed(`tributary.init({companyID:"loja"});tributary.track("ONE")`)})
+	page := open(t, b, s.URL+"/")
+	page.MustWait(`() => window.errors && errors.length > 0`)
+	said := page.MustEval(`() => errors.join("|")`).Str()
+	if !strings.Contains(said, "data-company") || strings.Contains(said, "|") || e.seen().requests != 0 || stored(page) != 0 {
+		t.Errorf("the console says %q; %d requests, %d stored", said, e.seen().requests, stored(page))
+	}
+	page.MustEval(`() => tributary.init({companyId: "loja", linger: 0})`) // and it can be mended
+	e.wait(t, "the event", func(s seen) bool { return s.named("ONE") != nil })
 }
 
 // A shop serves the first file under a name of its own, and says where the edge is.

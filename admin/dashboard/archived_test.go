@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"crypto/rand"
 	"io"
 	"net/http"
 	"net/url"
@@ -36,6 +37,14 @@ func TestAnArchivedCompanyIsReadOnly(t *testing.T) {
 		}
 		return string(body)
 	}
+	putOdd(s)
+	key := func(company, name string) {
+		t.Helper()
+		if _, _, err := s.DB.CreateAPIKey(t.Context(), commerce.NewAPIKey{CompanyID: company, Name: name, Type: commerce.OwnPlatform, Scopes: commerce.AdminScopes, Actor: "test", Random: rand.Reader}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key(s.live, "live-key")
 	archive(false)
 	forms := 0
 	for _, route := range dashboard.MemberRoutes() {
@@ -70,7 +79,19 @@ func TestAnArchivedCompanyIsReadOnly(t *testing.T) {
 	if text := page("/dashboard/keys?company=" + s.box); contains(text, "archived since") || !strings.Contains(text, `action="/dashboard/keys?company=`) {
 		t.Error("the sandbox is shown as archived")
 	}
-	// A key of the archived company is asked for on the sandbox's page: the form has both.
+	// The sandbox's page lists the keys of both: those of the archived company have no form.
+	key(s.box, "box-key")
+	if text := s.readRaw(owner, "/dashboard/keys?company="+s.box); !contains(text, "live-key", "Refused: the store is archived", `action="/dashboard/keys/revoke?company=`+s.box) ||
+		contains(text, `action="/dashboard/keys/revoke?company=`+s.live) || contains(text, `<option value="live"`) {
+		t.Errorf("the keys of the archived company: %s", text)
+	}
+	analyst := s.join(commerce.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
+	for _, path := range []string{orderOf("waits") + "&company=" + s.live, "/dashboard/reviews" + at} {
+		if text := s.readAs(analyst, path); contains(text, "An owner of the store decides") || !contains(text, "Nothing more is decided about it: the store is archived.") {
+			t.Errorf("%s to an analyst: %s", path, text)
+		}
+	}
+	// A key of the archived company by a form that was opened before.
 	form := url.Values{"name": {"orders"}, "environment": {commerce.Live}, "type": {commerce.OwnPlatform}, "scopes": {string(commerce.ReadReports)}, "life": {"0"}}
 	if status, text, _ := s.send(owner, "/dashboard/keys?company="+s.box, form); status != http.StatusForbidden || !contains(text, "This store is archived") {
 		t.Errorf("a key of the archived company, by the sandbox's page: %d", status)

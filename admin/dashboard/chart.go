@@ -8,7 +8,8 @@ import (
 // same numbers behind it (docs/adr/0011).
 type chart struct {
 	Title          string
-	First, Last    string // labels of the ends
+	Ticks          []string // labels below the bars: of each, or of some at equal distances with those of both ends
+	Each           bool     // Ticks are of each bar
 	Columns        [2]string
 	More           []string // heads of further columns of the table
 	Bars           []bar
@@ -40,7 +41,7 @@ func newChart(title, label, value string, bars []bar) *chart {
 	if len(bars) == 0 {
 		return c
 	}
-	c.First, c.Last = bars[0].Label, bars[len(bars)-1].Label
+	c.ticks()
 	greatest := decimal.Zero
 	for _, b := range bars {
 		if b.Value.GreaterThan(greatest) {
@@ -57,4 +58,20 @@ func newChart(title, label, value string, bars []bar) *chart {
 		b.Y = chartHeight - b.H
 	}
 	return c
+}
+
+// mostTicks is how many labels fit below a chart. A phone shows every other one of them.
+const mostTicks = 5
+
+// ticks labels each bar where they are few, else some at equal distances.
+func (c *chart) ticks() {
+	n := min(len(c.Bars), mostTicks)
+	c.Each = n == len(c.Bars)
+	for i := range n {
+		at := i
+		if !c.Each {
+			at = (i*(len(c.Bars)-1) + (n-1)/2) / (n - 1)
+		}
+		c.Ticks = append(c.Ticks, c.Bars[at].Label)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/inspect"
+	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -95,7 +96,9 @@ func viewRejected(v pageRequest, letter *wire.Rejected, zone *time.Location) eve
 	if letter.Count > 1 {
 		line.StateText = l.N("events.n_rejected", int64(letter.Count))
 	}
-	line.About = letter.Reason
+	if line.About = letter.Reason; l.Tag != lang.Tags[0] { // the services' reasons are in one language
+		line.About = textOf(l, "mend."+letter.Code, l.T("mend.other"))
+	}
 	fact := func(name, text string) {
 		if text != "" {
 			line.Facts = append(line.Facts, eventFact{l.T("events." + name), text})

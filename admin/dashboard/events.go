@@ -169,6 +169,10 @@ func (s *Server) eventsFeed(w http.ResponseWriter, r *http.Request, v pageReques
 	if err == nil && len(waiting) > 0 {
 		found.stored, err = s.db.StoredEvents(r.Context(), v.current.CompanyID, waiting)
 	}
+	// A page asks this seldom: an event is stored within moments, unless it never will be.
+	if late := without(waiting, found.stored); err == nil && len(late) > 0 && query.Get("late") != "" {
+		found.erased, err = s.erasedLines(r.Context(), v, late)
+	}
 	if err != nil {
 		s.log.Warn("dashboard: events could not be read", "company", v.current.CompanyID, "error", err)
 		w.Header().Set("Retry-After", "5")
@@ -182,7 +186,7 @@ func (s *Server) eventsFeed(w http.ResponseWriter, r *http.Request, v pageReques
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{ // the client may have hung up
-		"cursor": found.cursor.String(), "html": html.String(), "count": len(found.lines), "skipped": found.skippedWords(v), "stored": found.stored,
+		"cursor": found.cursor.String(), "html": html.String(), "count": len(found.lines), "skipped": found.skippedWords(v), "stored": found.stored, "erased": found.erased,
 	})
 }
 
@@ -192,6 +196,12 @@ type foundEvents struct {
 	cursor  eventCursor
 	skipped int64 // records, of all stores, and lines that are not shown
 	stored  []string
+	erased  map[string]string // lines by the id of the event
+}
+
+// without returns the texts of a list that are not in another.
+func without(list, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(text string) bool { return slices.Contains(others, text) })
 }
 
 func (f *foundEvents) skippedWords(v pageRequest) string {

@@ -105,6 +105,7 @@ func (s *site) feed(client *http.Client, more url.Values) (status int, news stru
 	Cursor, HTML, Skipped string
 	Count                 int
 	Stored                []string
+	Erased                map[string]string
 }) {
 	s.t.Helper()
 	answer, err := client.Get(s.url + "/dashboard/events/feed?company=" + s.live + "&" + more.Encode())
@@ -221,6 +222,33 @@ func TestErasedEventsAreToldAsErased(t *testing.T) {
 	}
 	if erased, waiting := strings.Count(news.HTML, "Its person was erased"), strings.Count(news.HTML, "data-waiting="); erased != 1 || waiting != 2 {
 		t.Errorf("%d are told as erased and %d as on their way: %s", erased, waiting, news.HTML)
+	}
+}
+
+// An event that a page waits for while its person is erased is told as erased: without what
+// it has, and without a reload.
+func TestAnEventThatIsErasedWhileItIsWaitedForIsTold(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner := s.loggedIn()
+	const gone = "0199f3a0-0000-7000-8000-00000000000a"
+	put := func(page, visitor string) string {
+		return s.event(s.live, "PAGE_VIEW", "https://loja.example.com/"+page, func(e *wire.Event) { e.VisitorID, e.Identity = visitor, wire.Identity{} })
+	}
+	erased, other := put("before", gone), put("another", "0199f3a0-0000-7000-8000-00000000000b")
+	_, begin := s.feed(owner, url.Values{})
+	if n := strings.Count(begin.HTML, "data-waiting="); n != 2 {
+		t.Fatalf("%d are waited for", n)
+	}
+	s.Erased(s.live, facts.VisitorKey(gone), time.Now().Add(time.Minute))
+	ask := url.Values{"after": {begin.Cursor}, "waiting": {erased + "," + other}}
+	if _, news := s.feed(owner, ask); len(news.Erased) != 0 {
+		t.Errorf("it is looked for at each time: %v", news.Erased)
+	}
+	ask.Set("late", "1")
+	_, news := s.feed(owner, ask)
+	if line := news.Erased[erased]; len(news.Erased) != 1 || !contains(line, "Its person was erased") || contains(line, "/before") || contains(line, "data-waiting") {
+		t.Errorf("%v", news.Erased)
 	}
 }
 

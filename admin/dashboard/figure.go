@@ -42,6 +42,8 @@ func changeOf(l *lang.Printer, r *reports.Report, name string) string {
 	then, knownThen := r.Comparison.Value(r.Comparison.Totals, column)
 	difference := now.Sub(then)
 	switch {
+	case !known && !knownThen:
+		return ""
 	case !known || !knownThen || then.IsZero() && !percentages[name] && !now.IsZero():
 		return l.T("report.before", before)
 	case difference.IsZero():

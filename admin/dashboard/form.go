@@ -192,3 +192,18 @@ func (v pageRequest) companyOf(environment string) string {
 	}
 	return ""
 }
+
+// isArchived reports whether one of the store's companies is.
+func (v pageRequest) isArchived(companyID string) bool {
+	return slices.ContainsFunc(v.accesses, func(a commerce.Access) bool { return a.CompanyID == companyID && !a.ArchivedAt.IsZero() })
+}
+
+// openEnvironments are those of the store whose company may be changed.
+func (v pageRequest) openEnvironments() (list []string) {
+	for _, environment := range []string{commerce.Live, commerce.Sandbox} {
+		if company := v.companyOf(environment); company != "" && !v.isArchived(company) {
+			list = append(list, environment)
+		}
+	}
+	return list
+}

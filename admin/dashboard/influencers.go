@@ -35,7 +35,7 @@ type influencersPage struct {
 
 type influencerLine struct {
 	Name, Category, Href   string
-	Links, Coupons, Costs  string
+	Has                    []string // links, coupons and agreements: those that there are
 	Orders, Total, Earning string
 }
 
@@ -102,9 +102,17 @@ func (s *Server) showInfluencers(w http.ResponseWriter, r *http.Request, v pageR
 		page.First = at(1)
 	}
 	for _, i := range list {
+		var has []string
+		for _, of := range []struct {
+			key string
+			n   int64
+		}{{"influencers.n_links", i.Links}, {"influencers.n_coupons", i.Coupons}, {"influencers.n_costs", i.Costs}} {
+			if of.n > 0 {
+				has = append(has, v.lang.N(of.key, of.n))
+			}
+		}
 		page.List = append(page.List, influencerLine{
-			Name: i.Name, Category: i.Category, Href: storePath(influencerPath, v.current.CompanyID, "id", i.InfluencerID),
-			Links: v.lang.N("influencers.n_links", i.Links), Coupons: v.lang.N("influencers.n_coupons", i.Coupons), Costs: v.lang.N("influencers.n_costs", i.Costs),
+			Has: has, Name: i.Name, Category: i.Category, Href: storePath(influencerPath, v.current.CompanyID, "id", i.InfluencerID),
 			Orders: v.lang.Count(i.Orders), Total: v.lang.Sum(i.TotalMinor, v.current.Currency), Earning: v.lang.Sum(i.CommissionMinor, v.current.Currency),
 		})
 	}

@@ -40,6 +40,7 @@ type keyRow struct {
 	State, StateText      string // active | ahead (ends) | over: also a class
 	Environment, CompanyQ string
 	Works                 bool
+	Archived              bool // its company is: nothing of it is changed
 }
 
 func (s *Server) keyRoutes() []route {
@@ -72,7 +73,11 @@ func (s *Server) showKeys(w http.ResponseWriter, r *http.Request, v pageRequest,
 		}
 		slices.Reverse(list) // the newest first
 		for _, k := range list {
-			page.List = append(page.List, s.viewKey(v, k))
+			row := s.viewKey(v, k)
+			if row.Archived = v.isArchived(company); row.Archived && row.Works {
+				row.State, row.StateText = "over", v.lang.T("keys.archived")
+			}
+			page.List = append(page.List, row)
 		}
 	}
 	// Those that work come first.
@@ -123,7 +128,7 @@ func (s *Server) viewKey(v pageRequest, k commerce.APIKey) keyRow {
 func keyForm(v pageRequest, values map[string][]string) *form {
 	f := newForm(v.lang, "keys", values)
 	f.add(field{Name: "name", Required: true, Max: commerce.MaxKeyName})
-	f.add(field{Name: "environment", Type: "select", Value: v.current.Environment, Options: f.options("environment", commerce.Live, commerce.Sandbox)})
+	f.add(field{Name: "environment", Type: "select", Value: v.current.Environment, Options: f.options("environment", v.openEnvironments()...)})
 	f.add(field{Name: "type", Type: "select", Value: commerce.OwnPlatform, Options: f.options("type", commerce.KeyTypes...)})
 	f.add(field{Name: "scopes", Type: "checks", Values: scopeNames(commerce.AdminScopes), Options: f.options("scope", scopeNames(commerce.Scopes)...)})
 	f.add(field{Name: "life", Type: "select", Value: "0", Options: f.options("life", keyLives...)})

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -30,9 +31,10 @@ const (
 )
 
 // linkedPage is what templates/linked.html shows: a statement to its influencer, who has
-// a link to it and no log-in.
+// a link to it and no log-in, and to the store.
 type linkedPage struct {
 	Store, Influencer   string
+	Back                string // path of the store's statements; empty: the page is the influencer's
 	Period              string
 	Closed              bool // false: it is being closed
 	State               string
@@ -48,7 +50,26 @@ type linkedPage struct {
 
 type linkedLine struct {
 	Order, Day, Amount string
+	Href               string // of the order; empty: it is not shown
 	Negative           bool
+}
+
+// statementView is whose statement is shown, and where.
+type statementView struct {
+	company   string
+	statement commerce.Statement
+	path, csv string                      // of the page and of its file
+	back      string                      // of the store's statements; empty: the influencer looks
+	order     func(orderID string) string // path of an order's page; nil: the influencer looks
+}
+
+// after is the path of the page that begins after an order.
+func (v statementView) after(orderID string) string {
+	separator := "?"
+	if strings.Contains(v.path, "?") {
+		separator = "&"
+	}
+	return v.path + separator + "after=" + url.QueryEscape(orderID)
 }
 
 // linkedPolicy is stricter than that of the other pages: it has no script.
@@ -56,7 +77,7 @@ const linkedPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form
 
 // withLink answers a request for a linked statement: by serve, or with why the link shows
 // nothing. A refused link says no more than that, so that nobody learns which there are.
-func (s *Server) withLink(serve func(w http.ResponseWriter, r *http.Request, l statementlink.Link, statement commerce.Statement)) http.HandlerFunc {
+func (s *Server) withLink(serve func(w http.ResponseWriter, r *http.Request, v statementView)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		// No search engine keeps the page, and no other site learns its address.
 		w.Header().Set("X-Robots-Tag", "noindex, nofollow, noarchive")
@@ -84,17 +105,39 @@ func (s *Server) withLink(serve func(w http.ResponseWriter, r *http.Request, l s
 			s.unavailable(w, r, err)
 			return
 		}
-		serve(w, r, l, statement)
+		path := statementlink.Path + r.PathValue("token")
+		serve(w, r, statementView{company: l.CompanyID, statement: statement, path: path, csv: path + "/csv"})
 	}
 }
 
-// linked is the page of a linked statement.
-func (s *Server) linked(w http.ResponseWriter, r *http.Request, l statementlink.Link, statement commerce.Statement) {
-	printer, path := s.langOf(r), statementlink.Path+r.PathValue("token")
-	page := linkedPage{Influencer: statement.Influencer, Period: printer.Period(statement.StartDate, statement.EndDate), CSV: path + "/csv",
+// ofStore answers a member's request for a statement: the influencer's page, with links to
+// the orders.
+func (s *Server) ofStore(serve func(w http.ResponseWriter, r *http.Request, v statementView)) func(http.ResponseWriter, *http.Request, pageRequest) {
+	return func(w http.ResponseWriter, r *http.Request, v pageRequest) {
+		id, err := strings.ToLower(r.URL.Query().Get("id")), error(commerce.ErrNotFound)
+		var statement commerce.Statement
+		if commerce.IsUUID(id) {
+			statement, err = s.db.Statement(r.Context(), v.current.CompanyID, id)
+		}
+		if err != nil {
+			s.notFoundOr(w, r, err, "no_statement")
+			return
+		}
+		serve(w, r, statementView{
+			company: v.current.CompanyID, statement: statement,
+			path: storePath(statementPath, v.current.CompanyID, "id", id), csv: storePath(statementPath+csvEnding, v.current.CompanyID, "id", id),
+			back: storePath(statementsPath, v.current.CompanyID), order: func(orderID string) string { return orderPath(v.current.CompanyID, orderID) },
+		})
+	}
+}
+
+// linked is the page of a statement.
+func (s *Server) linked(w http.ResponseWriter, r *http.Request, v statementView) {
+	printer, statement := s.langOf(r), v.statement
+	page := linkedPage{Influencer: statement.Influencer, Period: printer.Period(statement.StartDate, statement.EndDate), CSV: v.csv, Back: v.back,
 		Closed: statement.State != commerce.StatementClosing, Orders: statement.Lines}
 	var err error
-	if page.Store, err = s.db.CompanyName(r.Context(), l.CompanyID); err != nil {
+	if page.Store, err = s.db.CompanyName(r.Context(), v.company); err != nil {
 		s.unavailable(w, r, err)
 		return
 	}
@@ -105,21 +148,25 @@ func (s *Server) linked(w http.ResponseWriter, r *http.Request, l statementlink.
 			s.problem(w, r, http.StatusBadRequest, "bad_address")
 			return
 		}
-		lines, err := s.db.StatementLines(r.Context(), l.CompanyID, l.StatementID, after, linesPerPage+1)
+		lines, err := s.db.StatementLines(r.Context(), v.company, statement.StatementID, after, linesPerPage+1)
 		if err != nil {
 			s.unavailable(w, r, err)
 			return
 		}
 		if len(lines) > linesPerPage {
 			lines = lines[:linesPerPage]
-			page.More = path + "?after=" + url.QueryEscape(lines[linesPerPage-1].OrderID)
+			page.More = v.after(lines[linesPerPage-1].OrderID)
 		}
 		if after != "" {
-			page.First = path
+			page.First = v.path
 		}
 		for _, line := range lines {
-			page.Lines = append(page.Lines, linkedLine{Order: identity.Scrub(line.OrderID), Day: printer.Day(line.Day),
-				Amount: printer.Sum(line.AmountMinor, statement.Currency), Negative: line.AmountMinor.IsNegative()})
+			row := linkedLine{Order: identity.Scrub(line.OrderID), Day: printer.Day(line.Day),
+				Amount: printer.Sum(line.AmountMinor, statement.Currency), Negative: line.AmountMinor.IsNegative()}
+			if v.order != nil {
+				row.Href = v.order(line.OrderID)
+			}
+			page.Lines = append(page.Lines, row)
 		}
 	}
 	w.Header().Set("Content-Security-Policy", linkedPolicy)
@@ -141,14 +188,15 @@ func (p *linkedPage) amounts(l *lang.Printer, s commerce.Statement) {
 	}
 }
 
-// linkedCSV is a linked statement as a table: the amount that was carried to it, then
+// linkedCSV is a statement as a table: the amount that was carried to it, then
 // each order. The amounts sum to the total.
-func (s *Server) linkedCSV(w http.ResponseWriter, r *http.Request, l statementlink.Link, statement commerce.Statement) {
+func (s *Server) linkedCSV(w http.ResponseWriter, r *http.Request, v statementView) {
+	statement := v.statement
 	if statement.State == commerce.StatementClosing {
 		s.problem(w, r, http.StatusNotFound, "link_closing")
 		return
 	}
-	first, err := s.db.StatementLines(r.Context(), l.CompanyID, l.StatementID, "", linesPerPage)
+	first, err := s.db.StatementLines(r.Context(), v.company, statement.StatementID, "", linesPerPage)
 	if err != nil {
 		s.unavailable(w, r, err)
 		return
@@ -162,7 +210,7 @@ func (s *Server) linkedCSV(w http.ResponseWriter, r *http.Request, l statementli
 	if !statement.OpeningMinor.IsZero() {
 		_ = out.Write([]string{"opening", "", "", amount(statement.OpeningMinor), statement.Currency})
 	}
-	err = s.eachLine(r.Context(), l, first, func(line commerce.StatementLine) {
+	err = s.eachLine(r.Context(), v, first, func(line commerce.StatementLine) {
 		_ = out.Write([]string{"order", reports.CSVText(identity.Scrub(line.OrderID)), line.Day, amount(line.AmountMinor), statement.Currency})
 	})
 	out.Flush()
@@ -172,7 +220,7 @@ func (s *Server) linkedCSV(w http.ResponseWriter, r *http.Request, l statementli
 }
 
 // eachLine calls f with each line of a statement, of which the first ones are read.
-func (s *Server) eachLine(ctx context.Context, l statementlink.Link, lines []commerce.StatementLine, f func(commerce.StatementLine)) (err error) {
+func (s *Server) eachLine(ctx context.Context, v statementView, lines []commerce.StatementLine, f func(commerce.StatementLine)) (err error) {
 	for {
 		for _, line := range lines {
 			f(line)
@@ -180,7 +228,7 @@ func (s *Server) eachLine(ctx context.Context, l statementlink.Link, lines []com
 		if len(lines) < linesPerPage {
 			return nil
 		}
-		if lines, err = s.db.StatementLines(ctx, l.CompanyID, l.StatementID, lines[len(lines)-1].OrderID, linesPerPage); err != nil {
+		if lines, err = s.db.StatementLines(ctx, v.company, v.statement.StatementID, lines[len(lines)-1].OrderID, linesPerPage); err != nil {
 			return err
 		}
 	}

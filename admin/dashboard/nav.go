@@ -44,6 +44,7 @@ type head struct {
 	Store    string
 	Role     string
 	Owner    bool   // forms are shown
+	Archived bool   // the company is: it takes no form, whoever looks
 	Live     string // path of the same page in each environment; empty where there is none
 	Sandbox  string
 	IsLive   bool
@@ -72,7 +73,7 @@ type navLink struct {
 func (v pageRequest) head(title, page string) head {
 	h := head{
 		Title: title, Notice: v.notice, Done: v.done, Store: v.current.Name, Role: v.lang.T("role." + v.current.Role),
-		Owner: v.mayChange(), IsLive: v.current.Environment == commerce.Live,
+		Owner: v.mayChange(), Archived: v.archived(), IsLive: v.current.Environment == commerce.Live,
 		Timezone: v.current.Timezone, Page: page, Here: v.here, Company: v.current.CompanyID,
 	}
 	for _, group := range navigation {

@@ -24,6 +24,8 @@ type orderPage struct {
 	Verdict   string // one sentence: who is paid and why
 	Explained bool   // false: the order has no explanation yet
 	Changing  bool   // it is being computed again
+	Again     string // what the page asks for by itself until it is as it will be; empty: it is
+	Clean     string // path of this page
 	Keys      []keyLine
 	Touches   []touchLine
 	Losers    []string
@@ -118,6 +120,12 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request, v pageRequest) {
 			page.Explained, page.Changing = true, e.Recomputing
 			page.explain(v.lang, x, e.Sale, zone)
 		}
+	}
+	if done := r.URL.Query().Get("done"); page.Decide != "" && (done == "decided_accept" || done == "decided_refuse") {
+		page.Changing, page.Decide = true, "" // the decision is on its way to the processor
+	}
+	if page.Clean = orderPath(v.current.CompanyID, e.Sale.OrderID); !page.Explained || page.Changing {
+		page.Again = v.here
 	}
 	s.render(w, r, http.StatusOK, "order.html", page)
 }

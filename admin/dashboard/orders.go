@@ -195,7 +195,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	}
 	to := orderPath(v.current.CompanyID, decision.OrderID)
 	if r.PostForm.Get("from") == "reviews" {
-		to = storePath(reviewsPath, v.current.CompanyID)
+		to = storePath(reviewsPath, v.current.CompanyID, "decided", decision.OrderID)
 	}
 	what := map[string]string{commerce.EvidenceAccept: "decided_accept", commerce.EvidenceRefuse: "decided_refuse", commerce.EvidenceWithdraw: "decided_withdraw"}
 	done(w, r, to, what[decision.Decision])

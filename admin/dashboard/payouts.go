@@ -20,6 +20,7 @@ const (
 	payoutsPath    = "/dashboard/payouts"
 	reviewsPath    = "/dashboard/reviews"
 	statementsPath = "/dashboard/statements"
+	statementPath  = "/dashboard/statement" // statementlink.Path begins with it, and has a token after it
 
 	balancesShown     = 500
 	reviewsPerPage    = 25
@@ -51,6 +52,8 @@ type reviewsPage struct {
 	head
 	List        []reviewRow
 	More, First string
+	Clean       string // path of this page
+	Again       bool   // an order was decided about and is still here: the page asks for itself again
 }
 
 type reviewRow struct {
@@ -58,6 +61,7 @@ type reviewRow struct {
 	InfluencerID, Influencer    string
 	Commission, Reason          string
 	Touches                     []touchLine
+	Decided                     bool // just now: it goes from here in a moment
 }
 
 // statementsPage is what templates/statements.html shows.
@@ -66,7 +70,10 @@ type statementsPage struct {
 	List        []statementRow
 	More, First string
 	Today       string
-	Closing     bool   // some are being closed: the page reloads
+	Closing     bool   // some are being closed: the page asks for itself again
+	Clean       string // path of this page
+	Again       string // that path, where the page is to ask for it by itself
+	Payouts     string // path of the page on which a period is closed
 	Link        string // a signed link that was made just now
 	LinkOf      string
 	Alert       string
@@ -74,6 +81,7 @@ type statementsPage struct {
 
 type statementRow struct {
 	ID, Influencer, Period, Opening, Total, State, StateText, Paid string
+	Href                                                           string // of its page; empty: it is being closed
 	Lines                                                          int64
 	Payable, Closed                                                bool
 }
@@ -83,6 +91,8 @@ func (s *Server) payoutRoutes() []route {
 		{pattern: "GET " + payoutsPath, handle: s.payouts},
 		{pattern: "GET " + reviewsPath, handle: s.reviews},
 		{pattern: "GET " + statementsPath, handle: s.statements},
+		{pattern: "GET " + statementPath, handle: s.ofStore(s.linked)},
+		{pattern: "GET " + statementPath + csvEnding, handle: s.ofStore(s.linkedCSV)},
 		{pattern: "POST " + statementsPath, owner: true, handle: s.closeStatements},
 		{pattern: "POST " + statementsPath + "/pay", owner: true, handle: s.payStatement},
 		{pattern: "POST " + statementsPath + "/link", owner: true, handle: s.linkStatement},
@@ -156,7 +166,7 @@ func (s *Server) reviews(w http.ResponseWriter, r *http.Request, v pageRequest) 
 		return
 	}
 	page := reviewsPage{head: v.head(v.lang.T("reviews.title"), "reviews")}
-	page.File = storePath(reviewsPath+csvEnding, v.current.CompanyID)
+	page.File, page.Clean = storePath(reviewsPath+csvEnding, v.current.CompanyID), storePath(reviewsPath, v.current.CompanyID)
 	if !before.IsZero() {
 		page.First = storePath(reviewsPath, v.current.CompanyID)
 	}
@@ -167,7 +177,10 @@ func (s *Server) reviews(w http.ResponseWriter, r *http.Request, v pageRequest) 
 	}
 	zone := zoneOf(v.current.Timezone)
 	for _, review := range list {
-		page.List = append(page.List, s.viewReview(v, review, zone))
+		row := s.viewReview(v, review, zone)
+		row.Decided = row.ID == r.URL.Query().Get("decided")
+		page.Again = page.Again || row.Decided
+		page.List = append(page.List, row)
 	}
 	s.render(w, r, http.StatusOK, "reviews.html", page)
 }
@@ -222,6 +235,7 @@ func (s *Server) showStatements(w http.ResponseWriter, r *http.Request, v pageRe
 		v.here = storePath(statementsPath, v.current.CompanyID)
 	}
 	page.head, page.Today = v.head(v.lang.T("statements.title"), "statements"), s.dayOf(v)
+	page.Payouts, page.Clean = storePath(payoutsPath, v.current.CompanyID), storePath(statementsPath, v.current.CompanyID)
 	page.File = storePath(statementsPath+csvEnding, v.current.CompanyID)
 	list, err := s.db.Statements(r.Context(), v.current.CompanyID, commerce.StatementFilter{}, after, statementsPerPage+1)
 	if err != nil {
@@ -238,6 +252,8 @@ func (s *Server) showStatements(w http.ResponseWriter, r *http.Request, v pageRe
 			Total: v.lang.Sum(st.TotalMinor, st.Currency), Lines: st.Lines, Closed: st.State != commerce.StatementClosing, Payable: st.State == commerce.StatementClosed && !st.Carried}
 		if !row.Closed { // its amounts are not known yet
 			row.Opening, row.Total = "–", "–"
+		} else {
+			row.Href = storePath(statementPath, v.current.CompanyID, "id", st.StatementID)
 		}
 		row.State, row.StateText = map[string]string{commerce.StatementClosing: "pending", commerce.StatementClosed: "ahead", commerce.StatementPaid: "approved"}[st.State], v.lang.T("statements.state_"+st.State)
 		if st.Carried {
@@ -248,6 +264,9 @@ func (s *Server) showStatements(w http.ResponseWriter, r *http.Request, v pageRe
 		}
 		page.Closing = page.Closing || st.State == commerce.StatementClosing
 		page.List = append(page.List, row)
+	}
+	if page.Closing && page.Link == "" && page.Alert == "" && page.First == "" { // else there is something to read first
+		page.Again = page.Clean
 	}
 	s.render(w, r, status, "statements.html", page)
 }

@@ -87,7 +87,7 @@ func TestThePageOfSignsWaitsForALongReport(t *testing.T) {
 	if answer.StatusCode != http.StatusOK || answer.Header.Get("Refresh") != "3" {
 		t.Errorf("%s, %v", answer.Status, answer.Header)
 	}
-	if page := s.readAs(client, "/dashboard/signs"); !contains(page, "Your orders are being looked at.") || contains(page, "No signs in these days", "orders were looked at") {
+	if page := s.readAs(client, "/dashboard/signs"); !contains(page, "The signs of these days are being looked for.") || contains(page, "No signs in these days", "orders were looked at") {
 		t.Errorf("it reads %q", page)
 	}
 	select {

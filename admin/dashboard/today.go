@@ -28,6 +28,7 @@ type todayPage struct {
 	Newest    string // path back to the newest, on a page of older ones
 	FeedLimit int
 	APIPath   string // for the empty state's example
+	Install   string // path of the page that connects a shop
 	BlankRow  orderRow
 	BlankLine influencerRow
 }
@@ -66,7 +67,7 @@ func (s *Server) today(w http.ResponseWriter, r *http.Request, v pageRequest) {
 		EndsIn:   time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 1, 0, zone).Sub(now).Milliseconds(),
 		Watch:    before.IsZero(),
 		Previous: dayPath(v.current.CompanyID, date.AddDate(0, 0, -1).Format(time.DateOnly)), FeedLimit: feedLength,
-		APIPath: apiPath(v.current.Environment, "order"),
+		APIPath: apiPath(v.current.Environment, "order"), Install: storePath(installPath, v.current.CompanyID),
 	}
 	page.File = storePath(ordersPath+csvEnding, v.current.CompanyID, "from", day, "to", day)
 	if !page.IsToday {

@@ -66,7 +66,7 @@ func (s *site) pages() (list []string) {
 
 // needsMore are pages that need more than a company in their address, and answers that
 // are no pages.
-var needsMore = map[string]bool{"/dashboard/order": true, "/dashboard/influencer": true, "/dashboard/install/signals": true, "/dashboard/events/feed": true}
+var needsMore = map[string]bool{"/dashboard/order": true, "/dashboard/statement": true, "/dashboard/influencer": true, "/dashboard/install/signals": true, "/dashboard/events/feed": true}
 
 // walk is one browser that goes from page to page in a language.
 type walk struct {
@@ -88,6 +88,7 @@ func (s *site) newWalk(t *testing.T, browser *rod.Browser, language string) *wal
 	w.page.MustElement(`button[lang="` + language + `"]`).MustClick()
 	loaded()
 	w.page.MustElement(`html[lang="` + language + `"]`)
+	w.page.MustWaitLoad()
 	return w
 }
 
@@ -109,9 +110,13 @@ func (w *walk) look(path string) {
 		w.scheme("light")
 		w.page.MustNavigate(w.url + path).MustWaitLoad()
 		w.shape(at, width)
+		if shift := w.shift(); shift > 0.05 {
+			w.t.Errorf("%s moves by %.3f while it loads", at, shift)
+		}
 		devtest.Axe(w.t, w.page, at)
 		w.shoot(path, width, "light")
 		w.scheme("dark")
+		w.shape(at+", dark", width)
 		devtest.Axe(w.t, w.page, at+", dark", "color-contrast", "link-in-text-block")
 		w.shoot(path, width, "dark")
 		if width == 1280 {
@@ -151,26 +156,30 @@ func (w *walk) scheme(scheme string) {
 // shape is what a page has to have in any width.
 func (w *walk) shape(at string, width int) {
 	w.t.Helper()
-	got := w.page.MustEval(`() => ({
+	got := w.page.MustEval(`() => {
+		// By how much the border of a field differs from what is around it (WCAG 1.4.11).
+		const light = (c) => { const [r, g, b] = c.match(/[0-9.]+/g).map(n => n / 255).map(n => n <= .04045 ? n / 12.92 : ((n + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
+		const around = (e) => { for (e = e.parentElement; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (!c.endsWith(', 0)')) return c; } return 'rgb(255, 255, 255)'; };
+		const edge = (e) => { const [a, b] = [light(getComputedStyle(e).borderTopColor), light(around(e))]; return (Math.max(a, b) + .05) / (Math.min(a, b) + .05); };
+		return {
 		wide: document.documentElement.scrollWidth, lang: document.documentElement.lang,
 		h1: document.querySelectorAll('h1').length, main: document.querySelectorAll('main').length,
 		unlabelled: [...document.querySelectorAll('input:not([type=hidden]), select, textarea')].filter(e => !e.labels.length).map(e => e.name).join(),
 		ids: [...document.querySelectorAll('[id]')].map(e => e.id).filter((id, i, all) => all.indexOf(id) !== i).join(),
+		faint: [...document.querySelectorAll('input:not([type=hidden], [type=checkbox], [type=radio]), select, textarea')].filter(e => e.checkVisibility() && !e.disabled && edge(e) < 3).map(e => e.name + ' ' + edge(e).toFixed(2)).join(),
+		spills: [...document.querySelectorAll('td, th, .tile, .figure .line, .ticks, .status')].filter(e => e.checkVisibility() && e.closest('thead')?.offsetWidth !== 1 && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline').map(e => e.className + ' ' + e.textContent.trim().slice(0, 40)).join(),
 		dead: [...document.querySelectorAll('button, [onclick], [tabindex]')].filter(e => !e.closest('form') && !e.form && e.checkVisibility() && !e.matches('.copy, pre, main, [tabindex="-1"]')).map(e => e.outerHTML).join(),
-	})`)
+	}}`)
 	if wide := got.Get("wide").Int(); wide > width {
 		w.t.Errorf("%s is %d px wide", at, wide)
 	}
 	if got.Get("lang").Str() != w.language || got.Get("h1").Int() != 1 || got.Get("main").Int() != 1 {
 		w.t.Errorf("%s: language %s, %d h1, %d main", at, got.Get("lang").Str(), got.Get("h1").Int(), got.Get("main").Int())
 	}
-	for what, is := range map[string]string{"unlabelled": "fields without a label", "ids": "ids that are there twice", "dead": "what does nothing without scripting"} {
+	for what, is := range map[string]string{"unlabelled": "fields without a label", "ids": "ids that are there twice", "dead": "what does nothing without scripting", "faint": "fields whose border is hardly seen", "spills": "what is wider than its place"} {
 		if list := got.Get(what).Str(); list != "" {
 			w.t.Errorf("%s: %s: %s", at, is, list)
 		}
-	}
-	if shift := w.shift(); shift > 0.05 {
-		w.t.Errorf("%s moves by %.3f while it loads", at, shift)
 	}
 }
 
@@ -263,12 +272,13 @@ func fillSite(s *site) places {
 	s.Put(reporttest.Order{CompanyID: s.live, ID: "told", TotalMinor: 129990, InfluencerID: s.Influencer(s.live, "Dora Reis"), Evidence: "coupon", CommissionMinor: 13499, DiscountCode: "ANA10", Explanation: sampleExplanation()})
 	s.event(s.live, "PAGE_VIEW", "https://loja.example.com/?utm_source=google", nil)
 	s.reject(s.live, "invalid_event_name", "event must match [A-Z][A-Z0-9_]{0,63}", 2)
-	link := s.fillStatements(time.Now())
+	link, statement := s.fillStatements(time.Now())
 	list, err := s.DB.Influencers(s.t.Context(), s.live, commerce.InfluencerCursor{}, 100)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	p := places{open: []string{"/dashboard/login", "/dashboard/join?token=x", "/dashboard/nowhere", link}}
+	p.member = append(p.member, "/dashboard/statement?company="+s.live+"&id="+statement)
 	for _, order := range []string{"told", "waits", "dollars", "cancelled", "nobody"} {
 		p.member = append(p.member, "/dashboard/order?company="+s.live+"&id="+order)
 	}
@@ -282,8 +292,8 @@ func fillSite(s *site) places {
 }
 
 // fillStatements makes a statement of each kind: paid, to be paid, carried, and asked
-// for. It returns the path of a link to one.
-func (s *site) fillStatements(now time.Time) string {
+// for. It returns the path of a link to one, and its id.
+func (s *site) fillStatements(now time.Time) (link, id string) {
 	s.t.Helper()
 	long := now.AddDate(0, 0, -60)
 	day := func(ago int) string { return now.AddDate(0, 0, -ago).Format(time.DateOnly) }
@@ -311,7 +321,7 @@ func (s *site) fillStatements(now time.Time) string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return statementlink.Path + token
+	return statementlink.Path + token, dueID
 }
 
 // firstLoad is the greatest page with all that it loads, compressed, in bytes.

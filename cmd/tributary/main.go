@@ -103,6 +103,10 @@ flag's name in capitals, with _ for -. Secrets are read from a file
 (TRIBUTARY_HASHING_SECRET), never from the command line.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Args:          knownCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		SuggestionsMinimumDistance: 2,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			return readEnvironment(cmd.Flags(), os.LookupEnv)
 		},
@@ -123,27 +127,36 @@ flag's name in capitals, with _ for -. Secrets are read from a file
 // group returns a command that only has subcommands. Without one, or with an
 // unknown one, it fails: a mistake in a script must not look like success.
 func group(name, short string, commands ...*cobra.Command) *cobra.Command {
-	var names []string
-	for _, c := range commands {
-		names = append(names, c.Name())
-	}
 	cmd := &cobra.Command{
-		Use: name, Short: short, DisableFlagsInUseLine: true, SuggestionsMinimumDistance: 2,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				return fmt.Errorf("unknown command %q of %s: did you mean %s?", args[0], cmd.CommandPath(), strings.Join(near, " or "))
-			}
-			return fmt.Errorf("unknown command %q of %s: there are %s", args[0], cmd.CommandPath(), strings.Join(names, ", "))
-		},
+		Use: name, Short: short, DisableFlagsInUseLine: true, SuggestionsMinimumDistance: 2, Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return fmt.Errorf("%s needs a command: %s; see %s --help", cmd.Name(), strings.Join(names, ", "), cmd.CommandPath())
+			return fmt.Errorf("%s needs a command: %s; see %s --help", cmd.Name(), commandsOf(commands), cmd.CommandPath())
 		},
 	}
 	cmd.AddCommand(commands...)
 	return cmd
+}
+
+// commandsOf names commands, in their order; cobra's own are left out.
+func commandsOf(commands []*cobra.Command) string {
+	var names []string
+	for _, c := range commands {
+		if c.Name() != "help" && c.Name() != "completion" {
+			names = append(names, c.Name())
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// knownCommand refuses an argument: it would be the name of a command that there is not.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("unknown command %q of %s: did you mean %s?", args[0], cmd.CommandPath(), strings.Join(near, " or "))
+	}
+	return fmt.Errorf("unknown command %q of %s: there are %s", args[0], cmd.CommandPath(), commandsOf(cmd.Commands()))
 }
 
 // oneArgument lets a command run with exactly one argument, as its usage names it.
@@ -151,7 +164,11 @@ func oneArgument(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 {
 		return nil
 	}
-	return fmt.Errorf("give one argument, not %d: %s", len(args), cmd.UseLine())
+	_, name, _ := strings.Cut(cmd.Use, " ")
+	if len(args) == 0 {
+		return fmt.Errorf("%s is missing: %s", name, cmd.UseLine())
+	}
+	return fmt.Errorf("only one argument is taken, %s: what is %q? %s", name, args[1], cmd.UseLine())
 }
 
 // noArguments lets a command run without arguments alone.

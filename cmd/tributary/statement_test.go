@@ -138,7 +138,7 @@ func TestWrongUsageOfStatementsSaysWhatIsMissing(t *testing.T) {
 	expect(t, 1, "--end-date must be a real date", "statement", "close", "--end-date", "30/04/2026")
 	expect(t, 1, `has no influencer "Nobody"`, "statement", "close", "--end-date", "2026-04-30", "--influencer", "Nobody")
 	expect(t, 1, "has no influencer "+unknown, "statement", "close", "--end-date", "2026-04-30", "--influencer", unknown)
-	expect(t, 1, "give one argument, not 0: tributary statement pay STATEMENT_ID", "statement", "pay")
+	expect(t, 1, "STATEMENT_ID is missing: tributary statement pay STATEMENT_ID", "statement", "pay")
 	expect(t, 1, "give --paid-at or $TRIBUTARY_PAID_AT\ntributary: give --reference", "statement", "pay", unknown)
 	expect(t, 1, "has no statement "+unknown, "statement", "pay", unknown, "--paid-at", "2026-05-05T12:00:00Z", "--reference", "1")
 	expect(t, 1, "write it as 2026-11-05T12:00:00Z", "statement", "pay", unknown, "--paid-at", "5 May", "--reference", "1")

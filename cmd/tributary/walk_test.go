@@ -89,7 +89,7 @@ func TestEveryCommandSaysWhatItNeeds(t *testing.T) {
 		}
 		words := strings.Fields(path)
 		if _, argument, has := strings.Cut(cmd.Use, " "); has {
-			mistaken(t, words, "give one argument, not 0", argument)
+			mistaken(t, words, " is missing: tributary ", argument)
 			words = append(words, "x@example.com")
 		}
 		if out := mistaken(t, words); !regexp.MustCompile(`give --|give what to change: --|no such file|is not JSON|--yes`).MatchString(out) {

@@ -7,7 +7,7 @@ import { decorate, handedOver } from "./link";
 import { log, setDebug, tell, watchLog } from "./log";
 import { Lost, type Reason } from "./lost";
 import { Mirror } from "./mirror";
-import { Hook, type Entry, type Page } from "./page";
+import { type Entry, type Page } from "./page";
 import { recover } from "./recovery";
 import { Sender } from "./sender";
 import { attempt, del, get, put } from "./store";
@@ -87,7 +87,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     const context = e.raw_[6];
     context.frame = (context.frame && framed()) || undefined;
     context.sessionId = session(+new Date(e.raw_[2]));
-    const { campaign, clickIds } = arrival(context.url, context.sessionId);
+    const { campaign, clickIds } = arrival("" + context.url, context.sessionId);
     context.campaign = campaign;
     context.clickIds = clickIds;
   };
@@ -96,8 +96,8 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     return linger === undefined ? LINGER : +linger;
   };
 
-  page.on_ = (what, e) => {
-    if (what == Hook.Complete) {
+  page.on_ = (e, visitor) => {
+    if (visitor) {
       complete(e);
       if (!page.halted_) sender.schedule_(linger());
       Promise.resolve().then(() => e.text_ && page.entries_.has(e.id_) && mirror.set(e.key_, e.text_));

@@ -11,6 +11,7 @@
   let misses = 0;
   let timer = 0;
   let asking = false;
+  let asked = 0;
 
   function state(name) {
     const live = at('live');
@@ -31,6 +32,9 @@
     try {
       const waiting = [...list.querySelectorAll('[data-waiting]')].slice(0, 100).map((line) => line.dataset.waiting);
       address.searchParams.set('waiting', waiting.join());
+      // Now and then: is something not stored because its person was erased meanwhile?
+      address.searchParams.delete('late');
+      if (++asked % 5 === 0 && waiting.length) address.searchParams.set('late', '1');
       const answer = await fetch(address, {cache: 'no-store', redirect: 'error'});
       if (!answer.ok && answer.status < 500 && answer.status !== 429) { location.reload(); return; }
       if (!answer.ok) throw new Error(answer.status);
@@ -65,6 +69,9 @@
         line.querySelector('.not-yet').hidden = true;
         line.querySelector('.is-stored').hidden = false;
       }
+    }
+    for (const [id, html] of Object.entries(news.erased || {})) {
+      for (const line of list.querySelectorAll(`[data-waiting="${CSS.escape(id)}"]`)) line.outerHTML = html;
     }
     if (news.skipped) {
       at('skipped').hidden = false;

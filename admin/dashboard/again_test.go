@@ -1,0 +1,105 @@
+package dashboard_test
+
+import (
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/go-rod/rod"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
+)
+
+// What is under way shows by itself once it is there: statements that are being closed, an
+// order that was decided about, an explanation.
+func TestPagesShowByThemselvesWhatIsDone(t *testing.T) {
+	s := newSite(t)
+	putOdd(s)
+	ana := s.Influencer(s.live, "Carla Souza")
+	now := time.Now()
+	for _, id := range []string{"old-1", "old-2"} {
+		s.Put(reporttest.Order{CompanyID: s.live, ID: id, CreatedAt: now.AddDate(0, 0, -60), TotalMinor: 10000, InfluencerID: ana, Evidence: "coupon", CommissionMinor: 1000})
+	}
+	s.Ask(s.live, ana, "BRL", now.AddDate(0, 0, -50).Format(time.DateOnly), 0)
+	s.Close(s.live)
+	s.Ask(s.live, ana, "BRL", now.AddDate(0, 0, -1).Format(time.DateOnly), 0)
+
+	page := devtest.Browser(t).MustPage("").Timeout(2 * time.Minute)
+	page.MustNavigate(s.url + "/dashboard/login").MustWaitLoad()
+	page.MustElement("#email").MustInput(testEmail)
+	page.MustElement("#password").MustInput(testPassword)
+	page.MustElement("button.main").MustClick()
+	page.MustElement(".pages")
+
+	page.MustNavigate(s.url + "/dashboard/statements?company=" + s.live).MustWaitLoad()
+	page.MustElement("[data-again]")
+	s.Close(s.live)
+	page.MustWait(`() => !document.querySelector('[data-again]') && document.readyState === 'complete'`)
+	if got := page.MustElement("main").MustText(); contains(got, "Closing", "being closed") {
+		t.Errorf("the statements read %q", got)
+	}
+
+	page.MustNavigate(s.url + "/dashboard/reviews?company=" + s.live).MustWaitLoad()
+	loaded := page.MustWaitNavigation()
+	page.MustElement("button[value=accept]").MustClick()
+	loaded()
+	if got := page.MustElement("main").MustText(); !contains(got, "Decided. The order leaves here within moments.") || page.MustHas("button[value=accept]") {
+		t.Errorf("a decided order reads %q", got)
+	}
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "waits", TotalMinor: 10000, InfluencerID: ana, Evidence: "link", CommissionMinor: 1000, Explanation: explainedWith(trusted, trusted, nobodyWins)})
+	wait(page, "main", "Nothing waits for you")
+
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "new", TotalMinor: 10000})
+	page.MustNavigate(s.url + orderOf("new")).MustWaitLoad()
+	page.MustElementR("main", "The explanation is being made")
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "new", TotalMinor: 10000, Explanation: explainedWith(nobodyWins, nobodyWins, nobodyWins)})
+	wait(page, ".verdict", "No influencer is credited")
+}
+
+// wait waits until an element has a text, over reloads of the page.
+func wait(page *rod.Page, selector, text string) {
+	page.MustWait(`(selector, text) => document.querySelector(selector)?.innerText.includes(text)`, selector, text)
+}
+
+// A decision about an order's link is told on the order's page too, until it is applied.
+func TestADecidedOrderIsNotAskedAboutAgain(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	putOdd(s)
+	path := orderOf("waits") + "&company=" + s.live
+	if got := s.read(path + "&done=decided_accept"); contains(got, "Accept and pay") || !contains(got, "This order is being computed again.") {
+		t.Errorf("just decided: %s", got)
+	}
+	if got := s.read(path); !contains(got, "Accept and pay") {
+		t.Errorf("not decided: %s", got)
+	}
+}
+
+// A member of the store reads a statement as its influencer does, and comes from it to its orders.
+func TestAStoreReadsItsStatements(t *testing.T) {
+	t.Parallel()
+	s := newLinkedSite(t, 2)
+	path := "/dashboard/statement?" + url.Values{"company": {s.live}, "id": {s.statement}}.Encode()
+	analyst := s.join(commerce.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
+	if got := s.readAs(analyst, path); !contains(got, "This statement is being closed.") {
+		t.Errorf("while it is being closed: %s", got)
+	}
+	s.Close(s.live)
+	if got := s.readAs(analyst, path); !contains(got, "This is how Ana Prado sees the statement", "Closed: to be paid", "R$ 2,469.00") || contains(got, "made for you alone") {
+		t.Errorf("%s", got)
+	}
+	if got := s.readRaw(analyst, path); !contains(got, `href="/dashboard/order?`, `href="/dashboard/statements?company=`) {
+		t.Errorf("it leads nowhere: %s", got)
+	}
+	if list := s.readRaw(analyst, "/dashboard/statements?company="+s.live); !contains(list, `href="/dashboard/statement?company=`) {
+		t.Errorf("the list leads nowhere: %s", list)
+	}
+	if got := s.readAs(analyst, "/dashboard/statement.csv?"+url.Values{"company": {s.live}, "id": {s.statement}}.Encode()); !contains(got, "order,100000,2026-03-22,1234.50,BRL") {
+		t.Errorf("its CSV: %s", got)
+	}
+	if got := s.readAs(analyst, "/dashboard/statement?company="+s.box+"&id="+s.statement); !contains(got, "No such statement") {
+		t.Errorf("by another company: %s", got)
+	}
+}
