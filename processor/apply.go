@@ -93,7 +93,7 @@ type Tx interface {
 	Unsealed(ctx context.Context, companyID string, spans []facts.Span, after facts.SealCandidate, limit int) ([]facts.SealCandidate, error)
 	UnsealedSince(ctx context.Context, companyID string, spans []facts.Span, since time.Time, limit int) ([]facts.SealCandidate, error)
 	CountUnsealed(ctx context.Context, companyID string, spans []facts.Span) (int, error)
-	BeginRemoval(ctx context.Context, companyID string, until time.Time) error
+	BeginRemoval(ctx context.Context, companyID string, until time.Time, nullsFrom string) error
 	RemoveEvents(ctx context.Context, companyID string, after uuid.UUID, end, bound time.Time, limit int) (last uuid.UUID, visitors []string, looked, removed int, err error)
 	RemoveSightings(ctx context.Context, companyID string, visitors []string, before time.Time) (int, error)
 	RemoveShoppers(ctx context.Context, companyID, day string, limit int) (int, error)

@@ -200,7 +200,7 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 // countNulls counts null journeys of a day.
 func countNulls(ctx context.Context, tx *factstore.Tx, company string) error {
 	day := "2026-03-10"
-	rounds := facts.NullRounds{Last: [facts.NullsFinal + 1]string{"", day, day}, Before: 30, Again: noon}
+	rounds := facts.NullRounds{Last: [facts.NullsFinal + 1]string{"", day, day}, Again: noon}
 	count := &facts.NullCount{Day: day, BeganAt: noon, After: []byte{1}, Steps: []byte{}}
 	_, _, err := tx.VisitorsOfDay(ctx, company, day, nil, 10)
 	return errors.Join(err,
@@ -226,7 +226,7 @@ func removeOld(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.CountUnsealed(ctx, company, spans)),
 		tx.InsertSeals(ctx, company, []facts.Seal{{OrderID: "o1", SealedAt: noon}}),
 		second(tx.Cases(ctx, company, facts.Limits{}, []string{"o1"})),
-		tx.BeginRemoval(ctx, company, noon),
+		tx.BeginRemoval(ctx, company, noon, "2026-03-10"),
 		second(tx.CountOld(ctx, company, noon, "2026-03-10")),
 		second(tx.RemoveSightings(ctx, company, []string{"v"}, noon)),
 		second(tx.RemoveShoppers(ctx, company, "2026-03-12", 10)),

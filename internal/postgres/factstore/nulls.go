@@ -56,9 +56,9 @@ const dueNulls = `
 	from traffic_day t
 	left join null_day n on n.company_id = @company_id and n.day = t.day
 	where t.company_id = @company_id and t.of = '' and t.visited > 0 and t.day <= @first::date
-		and t.day >= coalesce((select (begun_until at time zone 'UTC')::date from retention where company_id = @company_id) + @before::int, '-infinity')
+		and t.day >= ` + postgres.NullsFrom + `
 		and (coalesce(n.round, 0) < case when t.day <= @final::date then 2 else 1 end
-			or n.round = 2 and n.marks <> n.counted and n.counted_at < @again)
+			or n.round = 2 and n.marks <> n.counted and n.counted_at < @again::timestamptz - ((1 << n.recounts) - 1) * @wait::interval)
 		and not ` + waits + `
 	order by t.day limit 1`
 
@@ -76,7 +76,7 @@ const (
 func (t *Tx) DueNulls(ctx context.Context, companyID string, rounds facts.NullRounds) (*facts.NullCount, error) {
 	var c facts.NullCount
 	err := t.tx.QueryRow(ctx, dueNulls, pgx.NamedArgs{
-		"company_id": companyID, "first": rounds.Last[facts.NullsFirst], "final": rounds.Last[facts.NullsFinal], "before": rounds.Before, "again": rounds.Again,
+		"company_id": companyID, "first": rounds.Last[facts.NullsFirst], "final": rounds.Last[facts.NullsFinal], "again": rounds.Again, "wait": facts.NullsAgain,
 	}).Scan(postgres.Day(&c.Day), &c.Round)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil //nolint:nilnil // none is no error, as the comment says
@@ -181,9 +181,11 @@ func (t *Tx) GoOnWithNullCount(ctx context.Context, companyID string, c *facts.N
 // EndNullCount stores what a count has found of its day.
 func (t *Tx) EndNullCount(ctx context.Context, companyID string, c *facts.NullCount) error {
 	if err := t.exec(ctx, "store null journeys", `
-		update null_day set round = @round, counted = @marks, counted_at = @began_at, journeys = @journeys, left_out = @left_out, steps = @steps
+		update null_day set round = @round, counted = @marks, counted_at = @began_at, journeys = @journeys, left_out = @left_out, steps = @steps,
+			recounts = case when round < 2 then 0 when counted_at < @quiet_since then 1 else least(recounts + 1, @most_waits::smallint) end
 		where company_id = @company_id and day = @day::date`, pgx.NamedArgs{
 		"company_id": companyID, "day": c.Day, "round": c.Round, "marks": c.Marks, "began_at": c.BeganAt, "journeys": c.Journeys, "left_out": c.LeftOut, "steps": c.Steps,
+		"quiet_since": c.BeganAt.Add(-facts.NullsQuiet), "most_waits": facts.NullsWaits,
 	}); err != nil {
 		return err
 	}
