@@ -28,6 +28,7 @@ func TestCallsInChromium(t *testing.T) {
 	f("a single-page shop: titles, anchors, unchanged paths", singlePage)
 	f("two tabs opened at once are one visitor", twoTabs)
 	f("the console says what to mend, once", toldOnce)
+	f("where no edge is the console says so", noEdge)
 	f("an unknown company is not asked again in the tab", unknownCompany)
 	f("a privacy signal is a denial where that is configured", privacySignal)
 	f("the old stub works with the new script", oldStub)
@@ -225,6 +226,21 @@ func toldOnce(t *testing.T, e *edge, b *rod.Browser) {
 	said := page.MustEval(`() => errors.join("|")`).Str()
 	if !strings.Contains(said, "rejected lower case") || !strings.Contains(said, "[A-Z][A-Z0-9_]") || strings.Contains(said, "|") {
 		t.Errorf("of an invalid event the console says %q", said)
+	}
+}
+
+// The package, with the shop's own address as the edge's.
+func noEdge(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": listen + `<script type="module">
+		import { init, flush } from "` + e.URL + `/t/sdk/v1/tributary.mjs";
+		init({ companyId: "loja", endpoint: location.origin, linger: 0 });
+		await flush();
+		await flush();
+	</script>`})
+	page := open(t, b, s.URL+"/")
+	page.MustWait(`() => errors.length > 0`)
+	if said := page.MustEval(`() => errors.join("|")`).Str(); !strings.Contains(said, "refused") || !strings.Contains(said, "endpoint of init()") || strings.Contains(said, "|") {
+		t.Errorf("the console says %q", said)
 	}
 }
 

@@ -25,6 +25,13 @@ const WAIT = 3600000; // ms: how long an unknown or archived company is not aske
 
 export type Calls = { [name: string]: any };
 
+/** Whether an answer to the consent question is none of the two. */
+const odd = (answer: unknown): boolean => {
+  if (answer == "granted" || answer == "denied") return false;
+  tell("consent", 'consent() takes "granted" or "denied"');
+  return true;
+};
+
 const on = (value: unknown): boolean => !!value && value != "false";
 
 /** Connects to the page. calls are the public methods, which get the time of the call first; persist is page.ts's. */
@@ -131,6 +138,10 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
       }
     }
     if (others) decorate(others, () => (free() ? page.visitor_ : undefined));
+    if (page.answer_ && odd(page.answer_)) {
+      page.answer_ = undefined; // page.ts takes any
+      del(ANSWER);
+    }
     persist();
     if (page.answer_ == "denied") mirror.clear();
     for (const e of Array.from(page.entries_.values())) {
@@ -192,7 +203,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
   const forgetServer = () => attempt(() => fetch(page.edge_ + "/v1/forget?companyId=" + encodeURIComponent(page.config_!.companyId), { method: "POST", credentials: "include", keepalive: true }).catch(() => {}));
   const { consent, reset } = calls;
   calls.consent = (_: number, given: Consent): void => {
-    if (given != "granted" && given != "denied") return tell("consent", 'consent() takes "granted" or "denied"');
+    if (odd(given)) return;
     consent(0, given);
     if (!begun) return;
     if (given == "denied") {
