@@ -26,6 +26,7 @@ func TestCallsInChromium(t *testing.T) {
 	f("init without a company starts nothing, and the console says so", initWithout)
 	f("the script may have any name", anyName)
 	f("a single-page shop: titles, anchors, unchanged paths", singlePage)
+	f("a single-page shop that moves on before the second file is there", movedEarly)
 	f("two tabs opened at once are one visitor", twoTabs)
 	f("the console says what to mend, once", toldOnce)
 	f("where no edge is the console says so", noEdge)
@@ -189,6 +190,17 @@ func singlePage(t *testing.T, e *edge, b *rod.Browser) {
 	}
 	if got := strings.Join(views, ", "); got != "/ Loja /, /p/1 One, /p/2 Two" {
 		t.Errorf("views %s", got)
+	}
+}
+
+func movedEarly(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.tag(`data-company="loja" data-linger="0" onload="history.pushState({}, '', '/p/1'); document.title = 'One'"`)})
+	page := open(t, b, s.URL+"/")
+	ready(page)
+	e.wait(t, "two views", func(s seen) bool { return s.copies(core.PageView) == 2 })
+	so := e.seen()
+	if one, two := so.events[0].Context.Page, so.events[1].Context.Page; one.Path != "/" || two.Path != "/p/1" || two.Title != "One" || two.Referrer != s.URL+"/" {
+		t.Errorf("views %+v, %+v", one, two)
 	}
 }
 

@@ -144,9 +144,13 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     }
     persist();
     if (page.answer_ == "denied") mirror.clear();
+    let viewed = location.href;
     for (const e of Array.from(page.entries_.values())) {
       numbered(e, "other"); // a page is left long before so many wait
-      if (e.raw_[3] == "PAGE_VIEW") views.taken_(e);
+      if (e.raw_[3] == "PAGE_VIEW") {
+        views.taken_(e);
+        if (!hook) viewed = e.raw_[6].url; // a hook may have changed it
+      }
       if (!e.text_ || e.sent_) continue;
       complete(e);
       e.text_ = JSON.stringify(e.raw_);
@@ -154,7 +158,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
       mirror.set(e.key_, e.text_);
       log("taken before", e.raw_[3], e.id_);
     }
-    if (config.pageViews != false) views.watch_(() => calls.page(Date.now()));
+    if (config.pageViews != false) views.watch_(viewed, () => calls.page(Date.now()));
     // In the capturing phase: before the beacon, which the page's own listener sends.
     addEventListener("pagehide", () => views.settle_(), true);
     addEventListener("visibilitychange", () => views.settle_(), true);
