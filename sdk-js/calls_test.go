@@ -332,11 +332,28 @@ func visitorID(t *testing.T, e *edge, b *rod.Browser) {
 }
 
 func overlay(t *testing.T, e *edge, b *rod.Browser) {
-	s := shop(t, map[string]string{"/": e.tag(`data-company="loja" data-linger="0"`) + "<body>"})
-	page := open(t, b, s.URL+"/?trb_debug=1")
-	page.MustWait(`() => { const box = document.getElementById("tributary-overlay"); return !!box && box.textContent.includes("PAGE_VIEW") }`)
-	page.MustEval(`() => tributary.track("NOTE", {n: 1})`)
-	page.MustWait(`() => document.getElementById("tributary-overlay").textContent.includes("ok NOTE")`)
+	s := shop(t, map[string]string{
+		"/":     e.tag(`data-company="loja" data-linger="0"`) + "<body>",
+		"/none": e.tag("") + "<body>",
+		"/module": `<body><script type="module">
+			import { init, track } from "` + e.URL + `/t/sdk/v1/tributary.mjs";
+			window.tributary = { track };
+			init({ companyId: "loja", endpoint: "` + e.URL + `/t", linger: 0 });
+		</script>`,
+	})
+	shows := func(text string) string {
+		return `() => { const boxes = document.querySelectorAll("#tributary-overlay"); return boxes.length == 1 && boxes[0].textContent.includes("` + text + `") }`
+	}
+	for _, path := range []string{"/", "/module"} {
+		page := open(t, b, s.URL+path+"?trb_debug=1")
+		page.MustWait(shows("PAGE_VIEW"))
+		page.MustEval(`() => tributary.track("NOTE", {n: 1})`)
+		page.MustWait(shows("ok NOTE"))
+	}
+	page := open(t, b, s.URL+"/none?trb_debug=1")
+	page.MustWait(shows("no company"))
+	page.MustEval(`() => tributary.init({companyId: "loja"})`)
+	page.MustWait(shows("PAGE_VIEW"))
 }
 
 // The shop's other domain is localhost here.

@@ -120,6 +120,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
   const begin = (): void => {
     const config = page.config_!;
     begun = true;
+    overlay(page);
     const hook: any = config.before_send;
     if (hook) config.before_send = (event: any) => hook(event) || (hidden++, false);
     if (on(config.debug)) setDebug(1);
@@ -249,15 +250,20 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     if (!begun && page.config_) begin();
   };
 
-  if (/[?&]trb_debug=1/.test(location.search)) overlay(page);
   if (page.config_) begin();
-  else setTimeout(() => begun || tell("company", NO_COMPANY), RECOVER);
+  else
+    setTimeout(() => {
+      if (begun) return;
+      tell("company", NO_COMPANY);
+      overlay(page);
+    }, RECOVER);
 }
 
 const NO_COMPANY = "nothing is sent: no company. Add data-company to the script's tag, or call tributary.init({ companyId: … }).";
 
-/** Shows each event on the page (?trb_debug=1). */
+/** Shows each event on the page, where its address asks for it (?trb_debug=1). */
 function overlay(page: Page): void {
+  if ((window as any).tributaryOverlay || !/[?&]trb_debug=1/.test(location.search)) return;
   const script = document.createElement("script");
   const tag = document.querySelector<HTMLScriptElement>("script[src*='/sdk/v1/tributary']");
   script.src = (page.edge_ || (tag ? tag.src.replace(/\/sdk\/v1\/.*/, "") : "")) + "/sdk/v1/" + OVERLAY;
