@@ -26,8 +26,10 @@ func TestCallsInChromium(t *testing.T) {
 	f("init without a company starts nothing, and the console says so", initWithout)
 	f("the script may have any name", anyName)
 	f("a single-page shop: titles, anchors, unchanged paths", singlePage)
+	f("a single-page shop that moves on before the second file is there", movedEarly)
 	f("two tabs opened at once are one visitor", twoTabs)
 	f("the console says what to mend, once", toldOnce)
+	f("where no edge is the console says so", noEdge)
 	f("an unknown company is not asked again in the tab", unknownCompany)
 	f("a privacy signal is a denial where that is configured", privacySignal)
 	f("the old stub works with the new script", oldStub)
@@ -191,6 +193,17 @@ func singlePage(t *testing.T, e *edge, b *rod.Browser) {
 	}
 }
 
+func movedEarly(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.tag(`data-company="loja" data-linger="0" onload="history.pushState({}, '', '/p/1'); document.title = 'One'"`)})
+	page := open(t, b, s.URL+"/")
+	ready(page)
+	e.wait(t, "two views", func(s seen) bool { return s.copies(core.PageView) == 2 })
+	so := e.seen()
+	if one, two := so.events[0].Context.Page, so.events[1].Context.Page; one.Path != "/" || two.Path != "/p/1" || two.Title != "One" || two.Referrer != s.URL+"/" {
+		t.Errorf("views %+v, %+v", one, two)
+	}
+}
+
 func twoTabs(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{
 		"/":    e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("ONE")`),
@@ -225,6 +238,21 @@ func toldOnce(t *testing.T, e *edge, b *rod.Browser) {
 	said := page.MustEval(`() => errors.join("|")`).Str()
 	if !strings.Contains(said, "rejected lower case") || !strings.Contains(said, "[A-Z][A-Z0-9_]") || strings.Contains(said, "|") {
 		t.Errorf("of an invalid event the console says %q", said)
+	}
+}
+
+// The package, with the shop's own address as the edge's.
+func noEdge(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": listen + `<script type="module">
+		import { init, flush } from "` + e.URL + `/t/sdk/v1/tributary.mjs";
+		init({ companyId: "loja", endpoint: location.origin, linger: 0 });
+		await flush();
+		await flush();
+	</script>`})
+	page := open(t, b, s.URL+"/")
+	page.MustWait(`() => errors.length > 0`)
+	if said := page.MustEval(`() => errors.join("|")`).Str(); !strings.Contains(said, "refused") || !strings.Contains(said, "endpoint of init()") || strings.Contains(said, "|") {
+		t.Errorf("the console says %q", said)
 	}
 }
 
@@ -304,11 +332,28 @@ func visitorID(t *testing.T, e *edge, b *rod.Browser) {
 }
 
 func overlay(t *testing.T, e *edge, b *rod.Browser) {
-	s := shop(t, map[string]string{"/": e.tag(`data-company="loja" data-linger="0"`) + "<body>"})
-	page := open(t, b, s.URL+"/?trb_debug=1")
-	page.MustWait(`() => { const box = document.getElementById("tributary-overlay"); return !!box && box.textContent.includes("PAGE_VIEW") }`)
-	page.MustEval(`() => tributary.track("NOTE", {n: 1})`)
-	page.MustWait(`() => document.getElementById("tributary-overlay").textContent.includes("ok NOTE")`)
+	s := shop(t, map[string]string{
+		"/":     e.tag(`data-company="loja" data-linger="0"`) + "<body>",
+		"/none": e.tag("") + "<body>",
+		"/module": `<body><script type="module">
+			import { init, track } from "` + e.URL + `/t/sdk/v1/tributary.mjs";
+			window.tributary = { track };
+			init({ companyId: "loja", endpoint: "` + e.URL + `/t", linger: 0 });
+		</script>`,
+	})
+	shows := func(text string) string {
+		return `() => { const boxes = document.querySelectorAll("#tributary-overlay"); return boxes.length == 1 && boxes[0].textContent.includes("` + text + `") }`
+	}
+	for _, path := range []string{"/", "/module"} {
+		page := open(t, b, s.URL+path+"?trb_debug=1")
+		page.MustWait(shows("PAGE_VIEW"))
+		page.MustEval(`() => tributary.track("NOTE", {n: 1})`)
+		page.MustWait(shows("ok NOTE"))
+	}
+	page := open(t, b, s.URL+"/none?trb_debug=1")
+	page.MustWait(shows("no company"))
+	page.MustEval(`() => tributary.init({companyId: "loja"})`)
+	page.MustWait(shows("PAGE_VIEW"))
 }
 
 // The shop's other domain is localhost here.

@@ -207,7 +207,7 @@ func commonJS(module []byte) ([]byte, error) {
 		return nil, errors.New("the module does not end with its exports")
 	}
 	var out bytes.Buffer
-	out.WriteString(`"use strict";Object.defineProperty(exports,"__esModule",{value:!0});`)
+	out.WriteString(`"use strict";exports.__esModule=!0;`)
 	out.Write(module[:found[0]])
 	for _, export := range strings.Split(string(module[found[2]:found[3]]), ",") {
 		name, public, renamed := strings.Cut(export, " as ")

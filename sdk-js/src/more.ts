@@ -25,6 +25,13 @@ const WAIT = 3600000; // ms: how long an unknown or archived company is not aske
 
 export type Calls = { [name: string]: any };
 
+/** Whether an answer to the consent question is none of the two. */
+const odd = (answer: unknown): boolean => {
+  if (answer == "granted" || answer == "denied") return false;
+  tell("consent", 'consent() takes "granted" or "denied"');
+  return true;
+};
+
 const on = (value: unknown): boolean => !!value && value != "false";
 
 /** Connects to the page. calls are the public methods, which get the time of the call first; persist is page.ts's. */
@@ -113,6 +120,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
   const begin = (): void => {
     const config = page.config_!;
     begun = true;
+    overlay(page);
     const hook: any = config.before_send;
     if (hook) config.before_send = (event: any) => hook(event) || (hidden++, false);
     if (on(config.debug)) setDebug(1);
@@ -131,11 +139,19 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
       }
     }
     if (others) decorate(others, () => (free() ? page.visitor_ : undefined));
+    if (page.answer_ && odd(page.answer_)) {
+      page.answer_ = undefined; // page.ts takes any
+      del(ANSWER);
+    }
     persist();
     if (page.answer_ == "denied") mirror.clear();
+    let viewed = location.href;
     for (const e of Array.from(page.entries_.values())) {
       numbered(e, "other"); // a page is left long before so many wait
-      if (e.raw_[3] == "PAGE_VIEW") views.taken_(e);
+      if (e.raw_[3] == "PAGE_VIEW") {
+        views.taken_(e);
+        if (!hook) viewed = e.raw_[6].url; // a hook may have changed it
+      }
       if (!e.text_ || e.sent_) continue;
       complete(e);
       e.text_ = JSON.stringify(e.raw_);
@@ -143,7 +159,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
       mirror.set(e.key_, e.text_);
       log("taken before", e.raw_[3], e.id_);
     }
-    if (config.pageViews != false) views.watch_(() => calls.page(Date.now()));
+    if (config.pageViews != false) views.watch_(viewed, () => calls.page(Date.now()));
     // In the capturing phase: before the beacon, which the page's own listener sends.
     addEventListener("pagehide", () => views.settle_(), true);
     addEventListener("visibilitychange", () => views.settle_(), true);
@@ -192,7 +208,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
   const forgetServer = () => attempt(() => fetch(page.edge_ + "/v1/forget?companyId=" + encodeURIComponent(page.config_!.companyId), { method: "POST", credentials: "include", keepalive: true }).catch(() => {}));
   const { consent, reset } = calls;
   calls.consent = (_: number, given: Consent): void => {
-    if (given != "granted" && given != "denied") return tell("consent", 'consent() takes "granted" or "denied"');
+    if (odd(given)) return;
     consent(0, given);
     if (!begun) return;
     if (given == "denied") {
@@ -234,15 +250,20 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     if (!begun && page.config_) begin();
   };
 
-  if (/[?&]trb_debug=1/.test(location.search)) overlay(page);
   if (page.config_) begin();
-  else setTimeout(() => begun || tell("company", NO_COMPANY), RECOVER);
+  else
+    setTimeout(() => {
+      if (begun) return;
+      tell("company", NO_COMPANY);
+      overlay(page);
+    }, RECOVER);
 }
 
 const NO_COMPANY = "nothing is sent: no company. Add data-company to the script's tag, or call tributary.init({ companyId: … }).";
 
-/** Shows each event on the page (?trb_debug=1). */
+/** Shows each event on the page, where its address asks for it (?trb_debug=1). */
 function overlay(page: Page): void {
+  if ((window as any).tributaryOverlay || !/[?&]trb_debug=1/.test(location.search)) return;
   const script = document.createElement("script");
   const tag = document.querySelector<HTMLScriptElement>("script[src*='/sdk/v1/tributary']");
   script.src = (page.edge_ || (tag ? tag.src.replace(/\/sdk\/v1\/.*/, "") : "")) + "/sdk/v1/" + OVERLAY;
