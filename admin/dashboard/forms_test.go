@@ -61,7 +61,7 @@ func TestAnInfluencerIsRegisteredAndChanged(t *testing.T) {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	page := s.readAs(owner, to)
-	if !contains(page, "Ana Prado", "Campaign: Outono", "ANA20", "R$ 1,234.50 an order", "go.example.com/", "Saved.") {
+	if !contains(page, "Ana Prado", "Campaign: Outono", "ANA20", "R$ 1,234.50 an order", "go.example.com/", "Registered.") {
 		t.Errorf("the page reads %q", page)
 	}
 	conflict := changed(ana(), "name", "Beto Lima")

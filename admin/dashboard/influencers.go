@@ -207,7 +207,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request, v pageRequest)
 		s.showInfluencers(w, r, v, http.StatusUnprocessableEntity, f)
 		return
 	}
-	done(w, r, storePath(influencerPath, v.current.CompanyID, "id", made.InfluencerID), "influencer_saved")
+	done(w, r, storePath(influencerPath, v.current.CompanyID, "id", made.InfluencerID), "influencer_registered")
 }
 
 // tryRegister checks and stores a registration, after its preview. What is refused fails

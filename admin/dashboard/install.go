@@ -18,6 +18,8 @@ type installPage struct {
 	Origins []string
 	Script  string // where the pages' script is loaded from
 	Tokens  []installToken
+	Made    []installToken // those of before that work: Text is what the token ends with
+	Keys    string         // path of the page that lists and revokes them
 	Signals signalsView
 	APIPath string
 }
@@ -67,6 +69,17 @@ func (s *Server) showInstall(w http.ResponseWriter, r *http.Request, v pageReque
 	if page.Signals, err = s.signals(r, v); err != nil {
 		s.unavailable(w, r, err)
 		return
+	}
+	list, err := s.db.ListAPIKeys(r.Context(), v.current.CompanyID, mostKeys)
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	page.Keys = storePath(keysPath, v.current.CompanyID)
+	for _, k := range list {
+		if k.Type == commerce.Integration && k.ActiveAt(s.now()) {
+			page.Made = append(page.Made, installToken{k.Name, k.Hint})
+		}
 	}
 	s.render(w, r, status, "install.html", page)
 }

@@ -210,7 +210,7 @@ func TestAPreviewIsShownBeforeSaving(t *testing.T) {
 	}
 	page.MustElementR("button.main", "^Save$").MustClick()
 	page.MustElementR("h1", "Ana Prado")
-	page.MustElementR(".done-notice", "Saved")
+	page.MustElementR(".done-notice", "Registered")
 }
 
 // enter logs a browser in.

@@ -3,6 +3,9 @@ package dashboard_test
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
@@ -277,7 +280,7 @@ func fillSite(s *site) places {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	p := places{open: []string{"/dashboard/login", "/dashboard/join?token=x", "/dashboard/nowhere", link}}
+	p := places{open: []string{"/dashboard/login", "/dashboard/join?token=x", "/dashboard/join?token=" + s.invite("convidada@loja.example"), "/dashboard/nowhere", link}}
 	p.member = append(p.member, "/dashboard/statement?company="+s.live+"&id="+statement)
 	for _, order := range []string{"told", "waits", "dollars", "cancelled", "nobody"} {
 		p.member = append(p.member, "/dashboard/order?company="+s.live+"&id="+order)
@@ -365,4 +368,16 @@ func TestNoPageIsHeavy(t *testing.T) {
 			}
 		}
 	}
+}
+
+// invite invites somebody, and returns the token of the link.
+func (s *site) invite(email string) string {
+	s.t.Helper()
+	var token [32]byte
+	copy(token[:], email)
+	now := time.Now()
+	if err := s.DB.Invite(s.t.Context(), commerce.NewInvitation{StoreID: s.Store.StoreID, CompanyID: s.live, Email: email, Role: commerce.RoleOwner, At: now, Life: time.Hour, Random: rand.Reader}, sha256.Sum256(token[:])); err != nil {
+		s.t.Fatal(err)
+	}
+	return base64.RawURLEncoding.EncodeToString(token[:])
 }

@@ -358,7 +358,8 @@ func TestDoctorAsksServices(t *testing.T) {
 	f("::", "FAIL", "service", "missing protocol scheme")
 }
 
-// The one broker of `tributary dev` cannot have three replicas: that is told, and is no fault.
+// The one broker of `tributary dev` cannot have three replicas, and keeps all records: that is
+// told, and is no fault.
 func TestDoctorKnowsTheBrokerOfDev(t *testing.T) {
 	broker, err := devstack.StartBroker(devstack.BrokerConfig{ClusterPrefix: dev.ClusterPrefix})
 	if err != nil {
@@ -370,12 +371,12 @@ func TestDoctorKnowsTheBrokerOfDev(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	if err := client.EnsureTopics(t.Context(), kafka.TopicPlan{Partitions: 2, Replication: 1, MinInsyncReplicas: 1}); err != nil {
+	if err := client.EnsureTopics(t.Context(), kafka.TopicPlan{Partitions: 2, Replication: 1, MinInsyncReplicas: 1, KeepForever: true}); err != nil {
 		t.Fatal(err)
 	}
 	p := &patient{t, oneBroker(broker.Addr())}
 	p.replication, p.minInSync = 3, 2
-	if out := p.finds("-", "Kafka", "one copy of each record"); strings.Contains(out, "FAIL") {
-		t.Errorf("one replica of the embedded broker is a fault:\n%s", out)
+	if out := p.finds("-", "Kafka", "one copy of each record"); strings.Contains(out, "FAIL") || strings.Contains(out, "WARN") {
+		t.Errorf("what the embedded broker is meant to be is a fault:\n%s", out)
 	}
 }
