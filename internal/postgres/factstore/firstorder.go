@@ -12,18 +12,20 @@ import (
 )
 
 // hubsOfKey are the values of hub that a key k may have, as h: of each of them the index of
-// digests has the key's orders by time. Most keys are a hub around no order.
+// digests has the key's orders by time. Most keys are a hub around no order. lo and hi are
+// before and after all times: with a span that the planner cannot know it reads a key's rows
+// one after the other, until it has enough, and not all of them first (a bitmap).
 const hubsOfKey = `(
-	select 0 as hub
+	select 0 as hub, lo, hi from unnest('{-infinity}'::timestamptz[], '{infinity}'::timestamptz[]) as span (lo, hi)
 	union all
-	select hub from unnest('{1,2,3}'::int[]) as hubs (hub)
+	select hub, lo, hi from unnest('{1,2,3}'::int[], '{-infinity,-infinity,-infinity}'::timestamptz[], '{infinity,infinity,infinity}'::timestamptz[]) as hubs (hub, lo, hi)
 	where exists (
 		select from order_key g
-		where g.company_id = @company_id and g.digest = any(array[k.digest | 1, k.digest | 2, k.digest | 3]) and g.kind = k.kind and g.key = k.key)) h`
+		where g.company_id = @company_id and g.digest = k.digest | hubs.hub and g.kind = k.kind and g.key = k.key and g.created_at between hubs.lo and hubs.hi offset 0)) h`
 
 var (
 	ofKey       = postgres.OfKey("x", "k.digest", "k.kind", "k.key")
-	ofKeyAndHub = postgres.OfKeyAndHub("e", "k.digest", "k.kind", "k.key", "h.hub")
+	ofKeyAndHub = postgres.OfKeyAndHub("e", "k.digest", "k.kind", "k.key", "h.hub") + " and e.created_at between h.lo and h.hi"
 )
 
 // isApproved leaves of keys e those of approved orders. "offset 0" makes the planner look at
