@@ -68,7 +68,7 @@ type Tx interface {
 	Queue(ctx context.Context, companyID string, orders []facts.Concerned) (int, error)
 	QueueByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool, cause facts.Cause) (int, error)
 	QueueOfChangedKeys(ctx context.Context, companyID string, changed []string, keys []facts.ChangedKey, before, after time.Duration, cause facts.Cause) (int, error)
-	QueueCreated(ctx context.Context, companyID string, from, to time.Time, cause facts.Cause) (int, error)
+	QueueCreated(ctx context.Context, companyID string, from, to time.Time, cause facts.Cause, limit int) (int, error)
 	TakeQueued(ctx context.Context, companyID string, limit int) ([]facts.Concerned, error)
 	Unqueue(ctx context.Context, companyID string, orderIDs []string) (removed []string, err error)
 	SetAside(ctx context.Context, companyID, orderID, failure string) error
@@ -93,7 +93,7 @@ type Tx interface {
 	Unsealed(ctx context.Context, companyID string, spans []facts.Span, after facts.SealCandidate, limit int) ([]facts.SealCandidate, error)
 	UnsealedSince(ctx context.Context, companyID string, spans []facts.Span, since time.Time, limit int) ([]facts.SealCandidate, error)
 	CountUnsealed(ctx context.Context, companyID string, spans []facts.Span) (int, error)
-	BeginRemoval(ctx context.Context, companyID string, until time.Time) error
+	BeginRemoval(ctx context.Context, companyID string, until time.Time, nullsFrom string) error
 	RemoveEvents(ctx context.Context, companyID string, after uuid.UUID, end, bound time.Time, limit int) (last uuid.UUID, visitors []string, looked, removed int, err error)
 	RemoveSightings(ctx context.Context, companyID string, visitors []string, before time.Time) (int, error)
 	RemoveShoppers(ctx context.Context, companyID, day string, limit int) (int, error)
@@ -176,6 +176,8 @@ type batch struct {
 	factsOnly bool // store the facts and queue the orders; compute no outcome
 	queued    bool // orders of the companies may be queued
 	replayed  bool // of a replay: see Processor.Replay
+
+	meanwhile func() // is called once the events are stored; nil: nothing
 }
 
 // companyBatch is one company's part of a batch.
@@ -191,7 +193,8 @@ type companyBatch struct {
 	erasures   []string // ids of those that are asked for
 	payments   []facts.Payment
 	notices    []facts.Notice
-	rejected   []once // records that were rejected
+	rejected   []once    // records that were rejected
+	ready      *prepared // nil: nothing is
 }
 
 // applied is what a transaction did.
@@ -318,14 +321,15 @@ type application struct {
 	changed    map[string]bool        // by id: orders that were stored now, or wait since they were
 	summed     summing
 	deliveries deliveries
-	fresh      []facts.Event // that were stored now
+	follows    following // from the events that were stored now
+	meanwhile  func()
 	marked     []facts.DaySpan
 	agents     *agent.Known
 }
 
 func newApplication(tx Tx, b batch, c companyBatch, agents *agent.Known, done *applied) *application {
 	a := &application{
-		companyBatch: c, tx: tx, agents: agents, company: c.index.CompanyID(), now: b.now, factsOnly: b.factsOnly, replayed: b.replayed, queued: b.queued, done: done,
+		companyBatch: c, tx: tx, agents: agents, company: c.index.CompanyID(), now: b.now, factsOnly: b.factsOnly, replayed: b.replayed, queued: b.queued, done: done, meanwhile: b.meanwhile,
 		concerned: map[string]facts.Cause{}, firsts: map[string]*bool{}, changed: map[string]bool{}, deliveries: newDeliveries(), summed: newSumming(),
 	}
 	a.deliveries.once = append(a.deliveries.once, c.rejected...)

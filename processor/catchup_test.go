@@ -45,6 +45,32 @@ func (s *shop) applyBehind(records []record, batches func() int, r *rand.Rand) {
 	workOff()
 }
 
+// The outcome of an order that waits, and is computed since an event of its visitor comes, says
+// at once whether the order is its customer's first: its row, the largest of an order, is
+// written once.
+func TestTheOutcomeOfAWaitingOrderIsWrittenOnce(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	o := s.owner()
+	o.Log = onePartition{}
+	email := func(o *wire.Order) { o.EmailKey, o.VisitorID = wire.Some("k1:ana"), wire.Some(visitorID("v1")) }
+	all := numbered([]record{
+		s.record(s.order("o1", noon, 1000, email)),
+		s.record(s.event("v1", noon.Add(-time.Hour), 1, nil)),
+	})
+	for i, behind := range []int64{1_000_000, 0} {
+		o.waits(behind)
+		if err := o.applyRecords(s.ctx, all[i:i+1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Of a row that was written again, the second place holds what counts.
+	wantTexts(t, "the outcome", s.texts(`select concat_ws(' ', order_id, is_first_order, ctid) from payout`), "o1 t (0,1)")
+	if n := s.int(`select count(*) from recompute`); n != 0 {
+		t.Errorf("%d orders wait", n)
+	}
+}
+
 // While events are behind, an order is stored and waits; it is computed once they are not,
 // whatever batches concerned it meanwhile.
 func TestOrdersWaitForEventsThatAreBehind(t *testing.T) {

@@ -32,7 +32,7 @@ func (a *application) concernByChange(ctx context.Context, change facts.Change) 
 	}
 	cause := facts.Cause{Kind: facts.CauseRule, Rev: change.Rev, Rule: change.Type}
 	if concern.All {
-		return a.addQueued(a.tx.QueueCreated(ctx, a.company, concern.From, concern.To, cause))
+		return a.addQueued(a.tx.QueueCreated(ctx, a.company, concern.From, concern.To, cause, maxOrders))
 	}
 	return a.concernByKeys(ctx, concern.Keys, true, cause)
 }

@@ -43,9 +43,6 @@ func (a *application) decide(ctx context.Context) error {
 		}
 		own, rest, events = append(own, chunk...), rest[len(chunk):], events+read
 	}
-	if err := a.unqueue(ctx, own); err != nil {
-		return err
-	}
 	put := make([]facts.Concerned, len(rest))
 	for i, id := range rest {
 		put[i] = facts.Concerned{OrderID: id, Cause: a.concerned[id]}
@@ -53,8 +50,9 @@ func (a *application) decide(ctx context.Context) error {
 	return a.addQueued(a.tx.Queue(ctx, a.company, put))
 }
 
-// unqueue removes orders that were computed from the queue, and does what else is done
-// for a queued order.
+// unqueue removes orders that are computed now from the queue, and does what else is done
+// for a queued order: before its outcome is written, which then says whether it is its
+// customer's first.
 func (a *application) unqueue(ctx context.Context, orderIDs []string) error {
 	if !a.queued || len(orderIDs) == 0 {
 		return nil
@@ -69,6 +67,9 @@ func (a *application) unqueue(ctx context.Context, orderIDs []string) error {
 // decideOrders computes and stores the outcomes of orders. It returns how many
 // events of visitors it has read.
 func (a *application) decideOrders(ctx context.Context, orderIDs []string) (events int, err error) {
+	if err := a.unqueue(ctx, orderIDs); err != nil {
+		return 0, err
+	}
 	var accepted []facts.Decision // whose touches are to be kept
 	var again []string            // their orders: an outcome follows from what is kept
 	outcomes := make([]facts.Outcome, 0, len(orderIDs))

@@ -94,7 +94,7 @@ func plain(outcome string) string {
 
 // sourceOf is where an event comes from.
 func (a *application) sourceOf(e *facts.Event) source {
-	return source{origin: a.index.OriginOf(e.Context.Page.URL), agent: a.agents.Family(e.Context.UserAgent)}
+	return sourceOf(a.index, a.agents, e)
 }
 
 // repeated counts a copy of a stored event, once. Where it is the same record, it was not
@@ -176,7 +176,7 @@ func digestOf(parts ...any) []byte {
 // countDelivery writes what the transaction adds to the ledger.
 func (a *application) countDelivery(ctx context.Context) error {
 	a.countNotices()
-	days, err := a.readDays(ctx, a.fresh)
+	days, err := a.readDays(ctx)
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (a *application) countDelivery(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.followStreams(ctx, days, a.fresh, counted); err != nil {
+	if err := a.followStreams(ctx, days, counted); err != nil {
 		return err
 	}
 	if err := a.writeDays(ctx, days); err != nil {
@@ -216,7 +216,7 @@ type rememberedDay struct {
 }
 
 // readDays reads what is remembered of the days that the transaction counts.
-func (a *application) readDays(ctx context.Context, fresh []facts.Event) (map[time.Time]*rememberedDay, error) {
+func (a *application) readDays(ctx context.Context) (map[time.Time]*rememberedDay, error) {
 	days := map[time.Time]*rememberedDay{}
 	add := func(at time.Time) {
 		day := facts.DayOf(at)
@@ -224,10 +224,8 @@ func (a *application) readDays(ctx context.Context, fresh []facts.Event) (map[ti
 			days[day] = &rememberedDay{DeliveryDay: facts.DeliveryDay{Day: day}}
 		}
 	}
-	for i := range fresh {
-		if followed(&fresh[i]) {
-			add(fresh[i].ReceivedAt)
-		}
+	for day := range a.follows.days {
+		add(day)
 	}
 	for i := range a.notices {
 		add(a.notices[i].ReceivedAt)
@@ -317,11 +315,6 @@ func (a *application) countOnce(ctx context.Context, days map[time.Time]*remembe
 	return counted, a.tx.InsertSeen(ctx, a.company, remember)
 }
 
-// followed reports whether an event's number is looked at.
-func followed(e *facts.Event) bool {
-	return e.Stream != "" && e.Seq > 0 && e.Trust != wire.TrustImport
-}
-
 // arrived is a number that has come.
 type arrived struct {
 	seq  int64
@@ -341,38 +334,15 @@ type streamOf struct {
 
 // followStreams looks at the numbers of events that were stored now, and at what senders
 // gave up.
-func (a *application) followStreams(ctx context.Context, days map[time.Time]*rememberedDay, fresh []facts.Event, counted []once) error {
-	streams := map[string]*streamOf{}
-	of := func(id []byte, at time.Time) *streamOf {
-		s := streams[string(id)]
-		if s == nil {
-			s = &streamOf{id: id}
-			streams[string(id)] = s
-		}
-		if day := facts.DayOf(at); day.After(s.day) {
-			s.day = day
-		}
-		return s
-	}
-	ids := map[string][]byte{} // of names
-	for i := range fresh {
-		e := &fresh[i]
-		if !followed(e) {
-			continue
-		}
-		if ids[e.Stream] == nil {
-			ids[e.Stream] = facts.StreamID(e.Stream)
-		}
-		s := of(ids[e.Stream], e.ReceivedAt)
-		if s.from.agent == "" {
-			s.from = a.sourceOf(e)
-		}
-		s.came = append(s.came, arrived{e.Seq, e.ReceivedAt, e.Late()})
+func (a *application) followStreams(ctx context.Context, days map[time.Time]*rememberedDay, counted []once) error {
+	streams := a.follows.streams
+	if streams == nil {
+		streams = map[string]*streamOf{}
 	}
 	for i := range a.notices {
 		for _, n := range a.notices[i].Numbers {
 			if n.Stream != "" && n.Seq > 0 {
-				s := of(facts.StreamID(n.Stream), a.notices[i].ReceivedAt)
+				s := streamIn(streams, facts.StreamID(n.Stream), a.notices[i].ReceivedAt)
 				if s.from.agent == "" {
 					s.from = source{origin: a.index.OriginOf(a.notices[i].Origin), agent: a.notices[i].Agent}
 				}
@@ -382,7 +352,7 @@ func (a *application) followStreams(ctx context.Context, days map[time.Time]*rem
 	}
 	for _, o := range counted {
 		if o.stream != nil {
-			s := of(o.stream, o.at)
+			s := streamIn(streams, o.stream, o.at)
 			s.told = append(s.told, o)
 		}
 	}

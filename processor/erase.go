@@ -319,6 +319,7 @@ func (a *application) leaveErased(ctx context.Context) error {
 	if err != nil || len(gone) == 0 {
 		return err
 	}
+	a.ready = nil // it has events that are left out
 	left := map[string]bool{}
 	for i := range gone {
 		left[gone[i].EventID] = true
@@ -394,7 +395,7 @@ func (a *application) eraseOrders(ctx context.Context, e *facts.Erasure) (orders
 	}
 	was := make(map[string]facts.FoldedOrder, len(versions))
 	for id, list := range versions {
-		was[id] = facts.FoldedOrder{Order: facts.Fold(list), VersionAt: list[len(list)-1].At, ApprovedSince: facts.ApprovedSince(list)}
+		was[id] = facts.FoldedOrder{Order: facts.Fold(list), VersionAt: list[len(list)-1].At, ApprovedSince: facts.ApprovedSince(list), Only: facts.OnlyVersion(list)}
 		for i := range list {
 			e.Erase(&list[i].Order)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/rollup"
 )
 
 // storeEvents stores each event once by its id, stores with which keys the
@@ -17,13 +18,29 @@ func (a *application) storeEvents(ctx context.Context) error {
 	if err := a.leaveErased(ctx); err != nil {
 		return err
 	}
-	chosen, others := facts.ChooseCopies(a.events)
+	ready := a.ready
+	if ready == nil || ready.index != a.index {
+		ready = &prepared{index: a.index}
+		ready.chosen, ready.others = facts.ChooseCopies(a.events)
+	}
+	for i := range ready.chosen {
+		ready.chosen[i].Pack() // of a replay: two read it below at the same time
+	}
 	ahead := make(chan following, 1) // computed while the store works
-	go func() { ahead <- a.followingFrom(chosen) }()
+	go func() {
+		if ready.next == nil {
+			ready.next = followingFrom(a.index, a.agents, ready.chosen)
+		}
+		ahead <- *ready.next
+	}()
+	chosen := ready.chosen
 	inserted, err := a.tx.InsertEvents(ctx, a.company, chosen)
 	next := <-ahead
 	if err != nil {
 		return err
+	}
+	if a.meanwhile != nil {
+		a.meanwhile()
 	}
 	fresh, again := chosen, []facts.Event(nil)
 	if len(inserted) < len(chosen) {
@@ -35,10 +52,10 @@ func (a *application) storeEvents(ctx context.Context) error {
 				again = append(again, e)
 			}
 		}
-		next = a.followingFrom(fresh)
+		next = *followingFrom(a.index, a.agents, fresh)
 	}
-	a.stored(fresh)
-	a.repeatedInBatch(chosen, others)
+	a.stored(len(fresh), next)
+	a.repeatedInBatch(chosen, ready.others)
 	a.done.duplicate += len(a.events) - len(fresh)
 	if err := a.tx.WidenSightings(ctx, a.company, next.sightings); err != nil {
 		return err
@@ -65,35 +82,17 @@ func (a *application) storeEvents(ctx context.Context) error {
 	return a.concernByKeys(ctx, next.concerned, false, facts.Cause{Kind: facts.CauseEvent, EventID: all[0].EventID})
 }
 
-// following is what follows from events that were not stored before.
-type following struct {
-	sightings []facts.Sighting
-	shoppers  []facts.Shopper
-	clicks    []facts.Clicks
-	concerned []facts.KeySpan // keys of the orders that the events may concern
-}
-
-// followingFrom computes what follows from events. It reads nothing but the rules.
-func (a *application) followingFrom(fresh []facts.Event) (f following) {
-	f.sightings = facts.Sightings(fresh)
-	f.shoppers, f.clicks = a.index.Traffic(fresh)
-	f.concerned = a.index.ConcernedByEvents(fresh)
-	return f
-}
-
 // stored counts events that were stored now.
-func (a *application) stored(fresh []facts.Event) {
-	for i := range fresh {
-		e := &fresh[i]
-		from := a.sourceOf(e)
-		a.deliveries.add(e.ReceivedAt, facts.DeliveryStored, 1, from)
-		if e.Late() {
-			a.deliveries.add(e.ReceivedAt, facts.DeliveryLate, 1, from)
-			a.done.late++
-		}
+func (a *application) stored(events int, next following) {
+	for count, n := range next.counts.counts {
+		a.deliveries.counts[count] += n
 	}
-	a.fresh = fresh
-	a.done.stored += len(fresh)
+	for from, n := range next.counts.sources {
+		a.deliveries.sources[from] += n
+	}
+	a.follows = next
+	a.done.late += next.late
+	a.done.stored += events
 }
 
 // storeCopies compares events with the stored copies of their ids. Where the new
@@ -189,14 +188,19 @@ func (a *application) storeOrders(ctx context.Context) error {
 	if err := a.tx.UpsertPersonal(ctx, a.company, facts.NewestPersonal(a.orders)); err != nil {
 		return err
 	}
-	versions, err := a.storeVersions(ctx)
+	versions, known, err := a.storeVersions(ctx)
 	if err != nil {
 		return err
 	}
 	folded := make(map[string]facts.FoldedOrder, len(versions))
 	for id, list := range versions {
 		order := facts.Fold(list)
-		folded[id] = facts.FoldedOrder{Order: order, Day: a.index.DayOf(order.CreatedAt), VersionAt: list[len(list)-1].At, ApprovedSince: facts.ApprovedSince(list)}
+		folded[id] = facts.FoldedOrder{Order: order, Day: a.index.DayOf(order.CreatedAt), VersionAt: list[len(list)-1].At, ApprovedSince: facts.ApprovedSince(list), Only: facts.OnlyVersion(list)}
+	}
+	for id := range versions {
+		if !known[id] {
+			a.summed.counted[id] = rollup.Counted{} // nothing
+		}
 	}
 	if err := a.remember(ctx, a.ownOrders()); err != nil {
 		return err
@@ -212,7 +216,8 @@ func (a *application) storeOrders(ctx context.Context) error {
 		a.changed[id] = true
 		keys = append(keys, attribution.KeysOfOrder(&order.Order)...)
 	}
-	was, err := a.tx.ReplaceKeys(ctx, a.company, changed, attribution.OrderKinds, keys)
+	keyed := slices.DeleteFunc(slices.Clone(changed), func(id string) bool { return !known[id] }) // a new order has no keys yet
+	was, err := a.tx.ReplaceKeys(ctx, a.company, keyed, attribution.OrderKinds, keys)
 	if err != nil {
 		return err
 	}
@@ -232,11 +237,15 @@ func (a *application) storeOrders(ctx context.Context) error {
 }
 
 // storeVersions stores the batch's versions of orders, and returns all versions of these
-// orders by order id.
-func (a *application) storeVersions(ctx context.Context) (map[string][]facts.StoredVersion, error) {
-	versions, err := a.tx.Versions(ctx, a.company, a.ownOrders())
+// orders by order id. known are the orders that were stored before.
+func (a *application) storeVersions(ctx context.Context) (versions map[string][]facts.StoredVersion, known map[string]bool, err error) {
+	versions, err = a.tx.Versions(ctx, a.company, a.ownOrders())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	known = make(map[string]bool, len(versions))
+	for id := range versions {
+		known[id] = true
 	}
 	came := map[string][]facts.OrderVersion{}
 	for _, v := range a.orders {
@@ -247,7 +256,7 @@ func (a *application) storeVersions(ctx context.Context) (map[string][]facts.Sto
 		versions[id] = facts.AddVersions(before, list)
 		a.orderChangesNulls(before, versions[id])
 	}
-	return versions, a.tx.PutVersions(ctx, a.company, versions)
+	return versions, known, a.tx.PutVersions(ctx, a.company, versions)
 }
 
 // ownOrders returns the ids of the orders in the batch, each once, sorted.

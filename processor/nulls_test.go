@@ -127,14 +127,63 @@ func TestDaysWhoseEventsAreRemovedKeepTheirNullJourneys(t *testing.T) {
 	s.countNulls(noon.AddDate(0, 0, 100), 10)
 	want := []string{"2026-03-10 2 1 0: >Direct 1 Direct> 1", "2026-04-29 2 1 0: >Direct 1 Direct> 1"}
 	wantTexts(t, "counted", s.nullDays(), want...)
-	s.exec(`insert into retention (company_id, begun_until) values ($1, $2)`, s.company, noon.AddDate(0, 0, 1))
+	s.exec(`insert into retention (company_id, begun_until, nulls_from) values ($1, $2, ($2::timestamptz + interval '34 days')::date)`, s.company, noon.AddDate(0, 0, 1))
 	s.exec(`delete from event_fact where at < $1`, noon.AddDate(0, 0, 1))
 	s.exec(`update null_day set marks = marks + 1`)
+	s.exec(`insert into traffic_day values ($1, '2026-03-30', '', 1, 0, 0, 0, 0)`, s.company) // it was never counted, and reads removed events
 	s.countNulls(noon.AddDate(0, 0, 102), 10)
 	wantTexts(t, "after the removal", s.nullDays(), want...)
 	if n := s.int(`select count(*) from null_day where marks = counted`); n != 1 {
 		t.Errorf("%d days were counted again, want the one whose events are all there", n)
 	}
+	shown, err := report.New(s.db).Report(s.ctx, reports.Query{CompanyID: s.company, Name: reports.Paths, Start: "2026-03-01", End: "2026-04-30", By: reports.ByTotal})
+	if err != nil || shown.Nulls.CountedUntil != "2026-04-29" || shown.Nulls.FinalUntil != "2026-04-29" {
+		t.Errorf("the report says %+v, %v: a day that is never counted must not hold it up", shown.Nulls, err)
+	}
+}
+
+// Who sends late events each day lets a final day be counted again ever more seldom.
+func TestFinalDaysAreCountedAgainEverMoreSeldom(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.apply([]record{s.record(s.event("v1", noon, 1, nil))}, func() int { return 1 })
+	now := noon.AddDate(0, 0, 100)
+	s.countNulls(now, 10)
+	var again []int
+	for day := range 40 {
+		s.exec(`update null_day set marks = marks + 1`)
+		s.countNulls(now.AddDate(0, 0, day+1), 10)
+		if s.int(`select count(*) from null_day where marks = counted`) == 1 {
+			again = append(again, day+1)
+		}
+	}
+	if want := []int{1, 3, 7, 14, 28}; !slices.Equal(again, want) {
+		t.Errorf("counted again on the days %v, want %v", again, want)
+	}
+	s.exec(`update null_day set marks = marks + 1`)
+	for _, day := range []int{150, 151} { // after a quiet time the first wait is the short one again
+		s.exec(`update null_day set marks = marks + 1`)
+		s.countNulls(now.AddDate(0, 0, day), 10)
+		if s.int(`select count(*) from null_day where marks = counted`) != int64(151-day) {
+			t.Errorf("day %d: %v", day, s.texts(`select row(marks, counted, recounts)::text from null_day`))
+		}
+	}
+}
+
+// A store whose events are removed already counts null journeys from the same day on as before
+// migration 0059.
+func TestNullJourneysOfBefore0059AreCountedFromTheSameDayOn(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.exec(`insert into past_setting select $1, now(), 1, payout_rule, 45, half_life_days, ignore_direct, pay_recurring, unproven, hold_days, '{}' from company where company_id = $1`, s.company)
+	up := s.takeBack(59)
+	s.exec(`insert into retention (company_id, begun_until) values ($1, $2)`, s.company, noon)
+	up()
+	rules, err := s.processor(nil, nil).rulesOf(s.ctx, []string{s.company})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantTexts(t, "from", s.texts(`select nulls_from::text from retention`), rules[s.company].NullsFrom(noon))
 }
 
 // A running processor counts by itself, once it owns the partition.
@@ -242,7 +291,7 @@ func TestNullJourneysFollowEveryFact(t *testing.T) {
 				}
 				continue
 			}
-			now = now.Add(24 * time.Hour)
+			now = now.Add(28 * 24 * time.Hour) // the longest wait for a count again is over
 			s.countNulls(now, 1+r.IntN(5))
 			rules, err := o.rulesOf(s.ctx, []string{s.company})
 			if err != nil {

@@ -61,6 +61,9 @@ type owner struct {
 	next       map[string]int64 // by topic: the first record not yet applied
 	commerce   chan *record     // read and not yet applied
 	events     chan *record     // read and not yet applied
+	preparing  chan gathered    // gets the next batch's records; nil: none is prepared
+	left       []record         // that were gathered and had no room in their batch
+	ready      *grouped         // of the records that are to be applied; nil: they are not grouped yet
 	memory     share            // of the read-ahead
 	batchLimit int              // records of the next batch; lower after a batch that took too long
 	queued     bool             // orders of this partition may be queued
@@ -141,6 +144,7 @@ func (o *owner) run(ctx context.Context) error {
 		})
 	}
 	err := o.loop(running)
+	o.takePrepared()
 	stop(err) // keeps a fetcher's error if that came first
 	err = context.Cause(running)
 	readers.Wait()
@@ -225,8 +229,8 @@ func (o *owner) loop(ctx context.Context) error {
 				return err
 			}
 			var size int64
-			for _, r := range records {
-				size += r.size()
+			for i := range records {
+				size += records[i].size()
 			}
 			o.memory.free(size)
 		}
@@ -238,44 +242,29 @@ func (o *owner) loop(ctx context.Context) error {
 	}
 }
 
-// collect waits for records and returns those that wait, within the bounds of a
-// batch. Where both topics have some, commerce comes first and takes at most half
-// of the records and of the bytes, so that neither topic keeps the other waiting.
-// While orders are queued it does not wait; while these wait, it waits no longer than
-// they may.
+// collect waits for records and returns those of the next batch: those that were prepared
+// while the last one was applied, else those that wait (gather). While orders are queued it
+// does not wait; while these wait, it waits no longer than they may.
 func (o *owner) collect(ctx context.Context) ([]record, error) {
-	var records []record
-	bytes := 0
-	add := func(r *record) { records, bytes = append(records, *r), bytes+len(r.Value) }
-	takeWaiting := func(from <-chan *record, maxRecords, maxBytes int) {
-		for len(records) < maxRecords && bytes < maxBytes {
-			select {
-			case r := <-from:
-				add(r)
-			default:
-				return
-			}
-		}
+	g := o.takePrepared()
+	if len(g.records) == 0 {
+		g = o.gather(g, o.batchLimit)
 	}
-	takeBoth := func() {
-		takeWaiting(o.commerce, max(1, o.batchLimit/2), o.config.BatchBytes/2)
-		takeWaiting(o.events, o.batchLimit, o.config.BatchBytes)
-	}
-	takeBoth()
-	if len(records) == 0 && (!o.queued || o.defersOrders(0)) {
+	if len(g.records) == 0 && (!o.queued || o.defersOrders(0)) {
 		until, stop := o.catchUp.timer(o.Now())
 		select {
 		case r := <-o.commerce:
-			add(r)
+			g.add(r)
 		case r := <-o.events:
-			add(r)
+			g.add(r)
 		case <-until:
 		case <-ctx.Done():
 		}
 		stop()
-		takeBoth()
+		g = o.gather(g, o.batchLimit)
 	}
-	return records, ctx.Err()
+	o.ready = g.ready
+	return g.records, ctx.Err()
 }
 
 // moves returns how the offsets move when records are applied: one Move for each
@@ -352,11 +341,11 @@ func (o *owner) applyOnce(ctx context.Context, records []record, factsOnly bool)
 	}
 	err = o.retry(ctx, "apply a batch", giveUp, func(ctx context.Context) error {
 		return o.limitTransactions(ctx, func() error {
-			b, rejected, err := o.readBatch(ctx, records)
+			b, rejected, err := o.readBatch(ctx, o.groupOf(records))
 			if err != nil {
 				return err
 			}
-			b.moves, b.factsOnly, b.queued = o.moves(records), factsOnly, o.queued
+			b.moves, b.factsOnly, b.queued, b.meanwhile = o.moves(records), factsOnly, o.queued, o.prepareNext
 			if err := o.publishRejected(ctx, rejected); err != nil {
 				return err
 			}

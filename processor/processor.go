@@ -239,6 +239,13 @@ func (p *Processor) limitTransactions(ctx context.Context, f func() error) error
 	}
 }
 
+// knownRules returns a company's rules as they were read last, nil where they were not.
+func (p *Processor) knownRules(companyID string) *attribution.Index {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.rules[companyID]
+}
+
 // rulesOf returns the rules of companies as they are now, by company id. They are
 // read again only where the revision has grown. Unknown companies are left out.
 func (p *Processor) rulesOf(ctx context.Context, companyIDs []string) (map[string]*attribution.Index, error) {
@@ -248,9 +255,7 @@ func (p *Processor) rulesOf(ctx context.Context, companyIDs []string) (map[strin
 	}
 	out := make(map[string]*attribution.Index, len(revisions))
 	for id, rev := range revisions {
-		p.mu.Lock()
-		index := p.rules[id]
-		p.mu.Unlock()
+		index := p.knownRules(id)
 		if index == nil || index.Rev() < rev {
 			rules, err := p.Store.Rules(ctx, id)
 			if err != nil {

@@ -86,24 +86,49 @@ func (s *shop) wrongSums() []replay.DifferentSums {
 
 // clear forgets all facts and what is derived from them, but not the rules.
 func (s *shop) clear() {
-	s.exec(`truncate recompute_company, event_fact, sighting, order_version, order_personal, orders, order_key, product, product_variant, payout, ledger_entry, recompute, delivery, consumer_offset, evidence_decision, sale_day, credit_day, product_day, path_day, product_month, path_month, journey_month, traffic_month, shopper_day, traffic_day, click_day, null_day, null_count, delivery_source, delivery_seen, delivery_day, stream`)
+	s.exec(`truncate recompute_company, recompute_span, event_fact, sighting, order_version, order_personal, orders, order_key, product, product_variant, payout, ledger_entry, recompute, delivery, consumer_offset, evidence_decision, sale_day, credit_day, product_day, path_day, product_month, path_month, journey_month, traffic_month, shopper_day, traffic_day, click_day, null_day, null_count, delivery_source, delivery_seen, delivery_day, stream`)
 }
 
-// apply gives records to an owner in batches of the given sizes, as Kafka would.
+// apply gives records to an owner in batches of the given sizes, as Kafka would. Each batch
+// waits while the one before is applied.
 func (s *shop) apply(records []record, batches func() int) {
 	s.t.Helper()
 	o := s.owner()
-	numbered(records)
-	for len(records) > 0 {
-		n := min(batches(), len(records))
-		if err := o.applyRecords(s.ctx, records[:n]); err != nil {
-			s.t.Fatal(err)
-		}
-		records = records[n:]
-	}
+	s.offer(o, numbered(records), batches, func() {})
 	for s.int(`select count(*) from recompute`) > 0 {
 		s.t.Fatal("so few orders must not be queued")
 	}
+}
+
+// offer gives records to an owner and applies them. between is called before each batch that
+// was prepared is applied.
+func (s *shop) offer(o *owner, records []record, batches func() int, between func()) {
+	s.t.Helper()
+	o.commerce, o.events = make(chan *record, len(records)), make(chan *record, len(records))
+	offer := func() {
+		n := min(batches(), len(records))
+		for i := range records[:n] {
+			map[string]chan *record{wire.TopicCommerce: o.commerce, wire.TopicEvents: o.events}[records[i].topic] <- &records[i]
+		}
+		records = records[n:]
+	}
+	left := len(records)
+	offer()
+	for left > 0 {
+		batch, err := o.collect(s.ctx)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if o.ready != nil {
+			between()
+		}
+		offer()
+		if err := o.applyRecords(s.ctx, batch); err != nil {
+			s.t.Fatal(err)
+		}
+		left -= len(batch)
+	}
+	o.takePrepared()
 }
 
 // numbered gives records the offsets that a new log would.

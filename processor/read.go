@@ -32,50 +32,63 @@ type rejection struct {
 	reason string // for people; never contains a part of the record
 }
 
-// readBatch parses records and groups their facts by company. A record that cannot
-// be parsed, or whose company is unknown, is returned as a rejection; the others are
-// applied all the same.
-func (o *owner) readBatch(ctx context.Context, records []record) (batch, []rejection, error) {
-	b := batch{clusterID: o.clusterID, now: o.Now().UTC()}
-	var rejected []rejection
-	companies := map[string]*companyBatch{}
-	recordsOf := map[string][]record{}
+// grouped are records' facts by company.
+type grouped struct {
+	records   []record
+	companies map[string]*companyBatch
+	parsed    map[string][]int // by company: the places of the records of which there are facts
+	rejected  []rejection      // that cannot be parsed
+}
+
+// group parses records and groups their facts by company. It reads nothing else.
+func (o *owner) group(records []record) *grouped {
+	g := &grouped{records: records, companies: map[string]*companyBatch{}, parsed: map[string][]int{}}
+	now := o.Now().UTC()
 	for i, r := range records {
 		company := string(r.Key)
 		if !utf8.Valid(r.Key) || hasNUL(r.Key) {
 			company = "" // no company's id looks like this
 		}
-		if companies[company] == nil {
-			companies[company] = &companyBatch{}
-			if len(companies) == 1 { // as in most batches: events are large, and growing a list copies them
-				companies[company].events = make([]facts.Event, 0, eventsIn(records[i:]))
+		if g.companies[company] == nil {
+			g.companies[company] = &companyBatch{}
+			if len(g.companies) == 1 { // as in most batches: events are large, and growing a list copies them
+				g.companies[company].events = make([]facts.Event, 0, eventsIn(records[i:]))
 			}
 		}
-		if err := readInto(r, company, companies[company]); err != nil {
+		if err := readInto(r, company, g.companies[company]); err != nil {
 			code := codeOf(err)
-			rejected = append(rejected, rejection{r, code, code})
-			companies[company].rejected = append(companies[company].rejected, onceRejected(o.clusterID, o.partition, r, code, b.now))
+			g.rejected = append(g.rejected, rejection{r, code, code})
+			g.companies[company].rejected = append(g.companies[company].rejected, onceRejected(o.clusterID, o.partition, r, code, now))
 			continue
 		}
-		recordsOf[company] = append(recordsOf[company], r)
+		g.parsed[company] = append(g.parsed[company], i)
 	}
-	ids := slices.Sorted(maps.Keys(companies)) // a fixed order, so that transactions cannot deadlock
+	return g
+}
+
+// readBatch makes a batch of records by the rules as they are now. A record that cannot
+// be parsed, or whose company is unknown, is returned as a rejection; the others are
+// applied all the same.
+func (o *owner) readBatch(ctx context.Context, g *grouped) (batch, []rejection, error) {
+	b := batch{clusterID: o.clusterID, now: o.Now().UTC()}
+	rejected := g.rejected
+	ids := slices.Sorted(maps.Keys(g.companies)) // a fixed order, so that transactions cannot deadlock
 	rules, err := o.rulesOf(ctx, ids)
 	if err != nil {
 		return batch{}, nil, fmt.Errorf("rules: %w", err)
 	}
 	var months []time.Time
 	for _, id := range ids {
-		c := companies[id]
+		c := g.companies[id]
 		if c.index = rules[id]; c.index == nil {
-			for _, r := range recordsOf[id] {
-				rejected = append(rejected, rejection{r, codeUnknownCompany, "no such company"})
+			for _, i := range g.parsed[id] {
+				rejected = append(rejected, rejection{g.records[i], codeUnknownCompany, "no such company"})
 			}
 			continue
 		}
 		c.refuseExpired(b.now)
-		for _, e := range c.events {
-			months = append(months, e.IDTime)
+		for i := range c.events {
+			months = append(months, c.events[i].IDTime)
 		}
 		b.companies = append(b.companies, *c)
 	}
@@ -88,7 +101,7 @@ func (o *owner) readBatch(ctx context.Context, records []record) (batch, []rejec
 // refuseExpired leaves out events that the company's retention would remove at once, such
 // as an imported history that is older, and counts them.
 func (c *companyBatch) refuseExpired(now time.Time) {
-	from := c.index.RetainFrom(now)
+	from, came := c.index.RetainFrom(now), len(c.events)
 	c.events = slices.DeleteFunc(c.events, func(e facts.Event) bool {
 		expired := attribution.Expired(&e, from)
 		if expired {
@@ -96,14 +109,17 @@ func (c *companyBatch) refuseExpired(now time.Time) {
 		}
 		return expired
 	})
+	if len(c.events) < came {
+		c.ready = nil
+	}
 }
 
 // oneOfEachMonth returns one of the times for each month, oldest first.
 func oneOfEachMonth(times []time.Time) []time.Time {
 	var out []time.Time
-	seen := map[string]bool{}
+	seen := map[int]bool{}
 	for _, t := range times {
-		if month := t.Format("2006-01"); !seen[month] {
+		if month := 12*t.Year() + int(t.Month()); !seen[month] {
 			seen[month] = true
 			out = append(out, t)
 		}

@@ -164,7 +164,7 @@ func (r *removal) seal(ctx context.Context, a *application) (removalStep, error)
 	done := removalStep{cursor: r.cursor, next: r.seal, removed: facts.Removed{Sealed: len(list)}}
 	if len(list) == 0 {
 		done.next = r.events
-		return done, a.tx.BeginRemoval(ctx, r.company, r.from)
+		return done, a.tx.BeginRemoval(ctx, r.company, r.from, a.index.NullsFrom(r.from))
 	}
 	done.cursor.order = list[len(list)-1]
 	return done, a.seal(ctx, list)

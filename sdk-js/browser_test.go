@@ -36,6 +36,7 @@ func TestInChromium(t *testing.T) {
 	f("a frame of another site's page says so", frames)
 	f("nothing is stored or sent before consent is granted", consentRequired)
 	f("denied consent forgets", consentDenied)
+	f("an answer to the consent question that is none is said, and forgotten", consentOdd)
 	f("consent denied before the start forgets too", consentDeniedFirst)
 	f("consent denied in one tab holds in all", consentDeniedElsewhere)
 	f("an answer that is none is tried again", oddAnswer)
@@ -243,12 +244,18 @@ func strictPolicy(t *testing.T, e *edge, b *rod.Browser) {
 func module(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": `<script type="module">
 		import { init, track } from "` + e.URL + `/t/sdk/v1/tributary.mjs";
+		window.said = [];
+		console.error = (text) => said.push(text);
+		init({ companyId: "loja" });
 		track("EARLY");
 		init({ companyId: "loja", endpoint: "` + e.URL + `/t/", linger: 0 });
 		track("ADD_TO_CART", { items: [{ item_id: "tee", item_quantity: 1 }] });
 	</script>`})
-	open(t, b, s.URL+"/")
+	page := open(t, b, s.URL+"/")
 	e.wait(t, "three events", func(s seen) bool { return len(s.events) == 3 })
+	if said := page.MustEval(`() => said.join("|")`).Str(); said != "[tributary] nothing is sent: init() needs endpoint, the URL of your edge." {
+		t.Errorf("the console says %q", said)
+	}
 	if got := names(e.seen().events); got != "PAGE_VIEW EARLY ADD_TO_CART" {
 		t.Errorf("events %s", got)
 	}

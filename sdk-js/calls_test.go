@@ -22,10 +22,14 @@ func TestCallsInChromium(t *testing.T) {
 	f("a denial ends the identity and the server's cookie", denialForgets)
 	f("before_send changes and drops events", beforeSend)
 	f("every option is an attribute", attributes)
+	f("the page's init counts beside the tag's attributes", initBeside)
+	f("init without a company starts nothing, and the console says so", initWithout)
 	f("the script may have any name", anyName)
 	f("a single-page shop: titles, anchors, unchanged paths", singlePage)
+	f("a single-page shop that moves on before the second file is there", movedEarly)
 	f("two tabs opened at once are one visitor", twoTabs)
 	f("the console says what to mend, once", toldOnce)
+	f("where no edge is the console says so", noEdge)
 	f("an unknown company is not asked again in the tab", unknownCompany)
 	f("a privacy signal is a denial where that is configured", privacySignal)
 	f("the old stub works with the new script", oldStub)
@@ -119,6 +123,31 @@ func attributes(t *testing.T, e *edge, b *rod.Browser) {
 	e.wait(t, "the view, after consent", func(s seen) bool { return s.named(core.PageView) != nil })
 }
 
+// What only init can say, as before_send, is heard from a page whose tag has the company.
+func initBeside(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": stub() + `<script>
+		tributary.track("EARLY");
+		tributary.init({linger: 0, before_send(event) { event.context.url = event.context.url.split("?")[0]; return event }});
+	</script>` + e.tag(`data-company="loja" data-page-views="false" data-linger="3600000"`)})
+	open(t, b, s.URL+"/?token=1")
+	e.wait(t, "the event", func(s seen) bool { return len(s.events) == 1 })
+	if early := e.seen().named("EARLY"); early == nil || strings.Contains(early.text, "token") {
+		t.Errorf("events %s: %s", names(e.seen().events), e.seen().events[0].text)
+	}
+}
+
+func initWithout(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": listen + e.stubbed(`tributary.init({companyID:"loja"});tributary.track("ONE")`)})
+	page := open(t, b, s.URL+"/")
+	page.MustWait(`() => window.errors && errors.length > 0`)
+	said := page.MustEval(`() => errors.join("|")`).Str()
+	if !strings.Contains(said, "data-company") || strings.Contains(said, "|") || e.seen().requests != 0 || stored(page) != 0 {
+		t.Errorf("the console says %q; %d requests, %d stored", said, e.seen().requests, stored(page))
+	}
+	page.MustEval(`() => tributary.init({companyId: "loja", linger: 0})`) // and it can be mended
+	e.wait(t, "the event", func(s seen) bool { return s.named("ONE") != nil })
+}
+
 // A shop serves the first file under a name of its own, and says where the edge is.
 func anyName(t *testing.T, e *edge, b *rod.Browser) {
 	to, err := url.Parse(e.URL)
@@ -164,6 +193,17 @@ func singlePage(t *testing.T, e *edge, b *rod.Browser) {
 	}
 }
 
+func movedEarly(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.tag(`data-company="loja" data-linger="0" onload="history.pushState({}, '', '/p/1'); document.title = 'One'"`)})
+	page := open(t, b, s.URL+"/")
+	ready(page)
+	e.wait(t, "two views", func(s seen) bool { return s.copies(core.PageView) == 2 })
+	so := e.seen()
+	if one, two := so.events[0].Context.Page, so.events[1].Context.Page; one.Path != "/" || two.Path != "/p/1" || two.Title != "One" || two.Referrer != s.URL+"/" {
+		t.Errorf("views %+v, %+v", one, two)
+	}
+}
+
 func twoTabs(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{
 		"/":    e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("ONE")`),
@@ -198,6 +238,21 @@ func toldOnce(t *testing.T, e *edge, b *rod.Browser) {
 	said := page.MustEval(`() => errors.join("|")`).Str()
 	if !strings.Contains(said, "rejected lower case") || !strings.Contains(said, "[A-Z][A-Z0-9_]") || strings.Contains(said, "|") {
 		t.Errorf("of an invalid event the console says %q", said)
+	}
+}
+
+// The package, with the shop's own address as the edge's.
+func noEdge(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": listen + `<script type="module">
+		import { init, flush } from "` + e.URL + `/t/sdk/v1/tributary.mjs";
+		init({ companyId: "loja", endpoint: location.origin, linger: 0 });
+		await flush();
+		await flush();
+	</script>`})
+	page := open(t, b, s.URL+"/")
+	page.MustWait(`() => errors.length > 0`)
+	if said := page.MustEval(`() => errors.join("|")`).Str(); !strings.Contains(said, "refused") || !strings.Contains(said, "endpoint of init()") || strings.Contains(said, "|") {
+		t.Errorf("the console says %q", said)
 	}
 }
 
@@ -277,11 +332,28 @@ func visitorID(t *testing.T, e *edge, b *rod.Browser) {
 }
 
 func overlay(t *testing.T, e *edge, b *rod.Browser) {
-	s := shop(t, map[string]string{"/": e.tag(`data-company="loja" data-linger="0"`) + "<body>"})
-	page := open(t, b, s.URL+"/?trb_debug=1")
-	page.MustWait(`() => { const box = document.getElementById("tributary-overlay"); return !!box && box.textContent.includes("PAGE_VIEW") }`)
-	page.MustEval(`() => tributary.track("NOTE", {n: 1})`)
-	page.MustWait(`() => document.getElementById("tributary-overlay").textContent.includes("ok NOTE")`)
+	s := shop(t, map[string]string{
+		"/":     e.tag(`data-company="loja" data-linger="0"`) + "<body>",
+		"/none": e.tag("") + "<body>",
+		"/module": `<body><script type="module">
+			import { init, track } from "` + e.URL + `/t/sdk/v1/tributary.mjs";
+			window.tributary = { track };
+			init({ companyId: "loja", endpoint: "` + e.URL + `/t", linger: 0 });
+		</script>`,
+	})
+	shows := func(text string) string {
+		return `() => { const boxes = document.querySelectorAll("#tributary-overlay"); return boxes.length == 1 && boxes[0].textContent.includes("` + text + `") }`
+	}
+	for _, path := range []string{"/", "/module"} {
+		page := open(t, b, s.URL+path+"?trb_debug=1")
+		page.MustWait(shows("PAGE_VIEW"))
+		page.MustEval(`() => tributary.track("NOTE", {n: 1})`)
+		page.MustWait(shows("ok NOTE"))
+	}
+	page := open(t, b, s.URL+"/none?trb_debug=1")
+	page.MustWait(shows("no company"))
+	page.MustEval(`() => tributary.init({companyId: "loja"})`)
+	page.MustWait(shows("PAGE_VIEW"))
 }
 
 // The shop's other domain is localhost here.

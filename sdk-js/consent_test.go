@@ -26,6 +26,17 @@ func consentRequired(t *testing.T, e *edge, b *rod.Browser) {
 	}
 }
 
+// An answer that is none is said, and forgotten: also one that came before the second file, or that an earlier page kept.
+func consentOdd(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": listen + e.stubbed(`tributary.consent("yes");tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("ONE")`)})
+	page := open(t, b, s.URL+"/")
+	e.wait(t, "the event", func(s seen) bool { return s.named("ONE") != nil })
+	said := page.MustEval(`() => errors.join("|") + (localStorage.trb_consent || "")`).Str()
+	if said != `[tributary] consent() takes "granted" or "denied"` || e.seen().named("ONE").Consent != "" {
+		t.Errorf("the console says %q, the event %q", said, e.seen().named("ONE").Consent)
+	}
+}
+
 func consentDenied(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:3600000})`)})
 	page := open(t, b, s.URL+"/")

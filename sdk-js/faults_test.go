@@ -21,6 +21,7 @@ func TestFaultsInChromium(t *testing.T) {
 	f("without the second file page views arrive and nothing is lost", secondFileBlocked)
 	f("offline, then online", offline)
 	f("errors, too many requests and half an answer", badAnswers)
+	f("without beacons a request outlives the page", noBeacons)
 	f("a full storage loses nothing that can be sent", quotaFull)
 	f("what is given up is told, once", givenUp)
 	f("a page of the back-forward cache is another view", backForward)
@@ -118,6 +119,14 @@ func badAnswers(t *testing.T, e *edge, b *rod.Browser) {
 	if left := page.MustEval(`() => answers.length`).Int(); left != 0 || e.seen().again != 0 {
 		t.Errorf("%d bad answers not seen, %d copies", left, e.seen().again)
 	}
+}
+
+func noBeacons(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": `<script>delete Navigator.prototype.sendBeacon</script>` + e.stubbed(`tributary.init({companyId:"loja",linger:3600000,pageViews:false})`), "/away": "away"})
+	page := open(t, b, s.URL+"/")
+	ready(page)
+	page.MustEval(`() => { for (const name of ["ONE", "TWO", "THREE"]) tributary.track(name); location.href = "/away" }`)
+	e.wait(t, "three events", func(s seen) bool { return len(s.events) == 3 })
 }
 
 func quotaFull(t *testing.T, e *edge, b *rod.Browser) {

@@ -1,11 +1,14 @@
 package sdkjs_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/go-rod/rod"
 	"github.com/go-rod/rod/lib/proto"
+
+	"github.com/tributary-io/tributary/sdk/core"
 )
 
 // Where the SDK holds back, and what a tab that hangs may not cost, in Chromium.
@@ -14,6 +17,9 @@ func TestLimitsInChromium(t *testing.T) {
 	f := inChromium(t)
 	f("the worker is not fetched where data or memory are scarce", workerRules)
 	f("what is taken is stored in the same task, also of a new visitor", storedAtOnce)
+	f("what is stored before there is a visitor has its bound too", boundedAtOnce)
+	f("what is stored before there is a visitor says of consent and frame what is known", wholeAtOnce)
+	f("a before_send that returns nonsense harms its own event alone", nonsense)
 }
 
 // Each case is a page that the browser says something else about. The visit has had pages
@@ -70,7 +76,7 @@ func storedAtOnce(t *testing.T, e *edge, b *rod.Browser) {
 		</script>` + e.tag(`data-company="loja" data-page-views="false" data-linger="3600000" onload="go()"`)
 	}
 	s := shop(t, map[string]string{
-		"/hangs": `<script>navigator.locks.request("trb", () => new Promise(() => { window.held = true }))</script>`,
+		"/hangs": hangs,
 		"/new":   track("NEW"),
 		"/known": `<script>document.cookie = "trb_id=0199f3a0-0000-7000-8000-00000000000a"</script>` + track("KNOWN"),
 		"/quiet": e.tag(`data-company="loja" data-linger="0" data-page-views="false"`),
@@ -111,5 +117,105 @@ func storedAtOnce(t *testing.T, e *edge, b *rod.Browser) {
 		if got := e.seen().named(name); got.VisitorID != visitor || visitor == "" {
 			t.Errorf("%s is of the visitor %q, want %q", name, got.VisitorID, visitor)
 		}
+	}
+}
+
+// hangs is a page that holds the lock of new visitors and never gives it back.
+const hangs = `<script>navigator.locks.request("trb", () => new Promise(() => { window.held = true }))</script>`
+
+// More events than may be stored, all before the page has a visitor. What is not stored is sent from memory.
+func boundedAtOnce(t *testing.T, e *edge, b *rod.Browser) {
+	const most = 1 << 18 // UTF-16 units
+	s := shop(t, map[string]string{"/hangs": hangs, "/": `<script>
+		function units() {
+			return Object.keys(localStorage).filter((key) => key.startsWith("trb:")).reduce((sum, key) => sum + localStorage[key].length, 0);
+		}
+		function go() {
+			for (let i = 0; i < 400; i++) tributary.track("NOTE", {text: "x".repeat(1000)});
+			Promise.resolve().then(() => { window.there = units(); window.cookie = document.cookie });
+		}
+	</script>` + e.tag(`data-company="loja" data-page-views="false" data-linger="0" onload="go()"`)})
+	open(t, b, s.URL+"/hangs").MustWait(`() => !!window.held`)
+	e.answer(http.StatusServiceUnavailable)
+	page := open(t, b, s.URL+"/")
+	page.MustWait(`() => window.there !== undefined`)
+	if cookie := page.MustEval(`() => window.cookie`).Str(); cookie != "" {
+		t.Fatalf("there is a visitor already: %s", cookie)
+	}
+	if n := page.MustEval(`() => window.there`).Int(); n > most || n < most/2 {
+		t.Errorf("%d units are stored at the end of the task, at most %d", n, most)
+	}
+	page.MustWait(`() => !!document.cookie`)
+	if n := page.MustEval(`() => units()`).Int(); n > most {
+		t.Errorf("%d units are stored once there is a visitor, at most %d", n, most)
+	}
+	e.answer(http.StatusOK)
+	page.MustEval(`async () => { while (!(await tributary.flush())); }`)
+	if n := e.seen().copies("NOTE"); n != 400 {
+		t.Errorf("%d of 400 events arrive", n)
+	}
+}
+
+// A page in another site's frame that ends before it has a visitor: another page sends its event.
+func wholeAtOnce(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{
+		"/hangs": hangs,
+		"/early": `<script>
+			localStorage.trb_consent = "granted";
+			function go() {
+				tributary.track("EARLY");
+				Promise.resolve().then(() => { window.there = Object.entries(localStorage).find(([key]) => key.startsWith("trb:")) });
+				navigator.sendBeacon = () => false;
+				window.fetch = () => Promise.reject(new TypeError("away"));
+			}
+		</script>` + e.tag(`data-company="loja" data-page-views="false" onload="go()"`),
+		"/blank": "",
+		"/next":  e.tag(`data-company="loja" data-page-views="false"`),
+	})
+	// In the same part of the browser's storage: each in a frame of the same other site.
+	framed := func(path string) *rod.Page {
+		around := shop(t, map[string]string{"/": `<iframe src="` + s.URL + path + `"></iframe>`})
+		return open(t, b, strings.Replace(around.URL, "127.0.0.1", "localhost", 1)).MustElement("iframe").MustFrame()
+	}
+	framed("/hangs").MustWait(`() => !!window.held`)
+	early := framed("/early")
+	early.MustWait(`() => !!window.there`)
+	key, text := early.MustEval(`() => window.there[0]`).Str(), early.MustEval(`() => window.there[1]`).Str()
+	if strings.Contains(text, "visitorId") {
+		t.Fatalf("there is a visitor already: %s", text)
+	}
+	page := open(t, b, s.URL+"/blank")
+	page.MustEval(`(key, text) => { localStorage[key] = text; localStorage.trb_id = "0199f3a0-0000-7000-8000-00000000000a" }`, key, text)
+	page.MustNavigate(s.URL + "/next")
+	e.wait(t, "the event", func(s seen) bool { return s.named("EARLY") != nil })
+	if got := e.seen().named("EARLY"); !got.Frame || got.Consent != core.ConsentGranted || got.VisitorID != "0199f3a0-0000-7000-8000-00000000000a" {
+		t.Errorf("frame %t, consent %q, visitor %q: %s", got.Frame, got.Consent, got.VisitorID, got.text)
+	}
+}
+
+// What cannot become JSON is refused at the call, and the console says so; an event without a context is
+// one of the visitor all the same.
+func nonsense(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": e.stubbed(`
+		window.told = 0;
+		console.error = () => { told++ };
+		addEventListener("error", (event) => { window.broken = event.message });
+		addEventListener("unhandledrejection", (event) => { window.broken = String(event.reason) });
+		tributary.init({companyId:"loja",linger:0,pageViews:false,worker:false,before_send(event) {
+			if (event.event == "CIRCLE") event.context.self = event;
+			return event.event == "BARE" ? {event: "BARE"} : event;
+		}});
+		for (const name of ["ONE", "CIRCLE", "BARE", "TWO"]) tributary.track(name);`)})
+	page := open(t, b, s.URL+"/")
+	e.wait(t, "the others", func(s seen) bool { return s.named("ONE") != nil && s.named("BARE") != nil && s.named("TWO") != nil })
+	ready(page)
+	if broken := page.MustEval(`() => window.broken || ""`).Str(); broken != "" {
+		t.Errorf("an error reaches the shop: %s", broken)
+	}
+	if n := page.MustEval(`() => told`).Int(); n != 1 || len(e.seen().events) != 3 {
+		t.Errorf("the console has %d lines, want one; events %s", n, names(e.seen().events))
+	}
+	if one, bare := e.seen().named("ONE"), e.seen().named("BARE"); bare.VisitorID == "" || bare.VisitorID != one.VisitorID {
+		t.Errorf("BARE is of the visitor %q, ONE of %q", bare.VisitorID, one.VisitorID)
 	}
 }

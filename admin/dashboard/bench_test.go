@@ -9,31 +9,68 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/procstat"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/models"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
+	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/rollup"
 )
 
 // BenchmarkPages opens every page of a small store, as the demo's is, and of one with a
 // million orders in a year and a statement for each of ten influencers. A page is to take
 // 100 ms of the small one and 300 ms of the large one, in CPU time of the dashboard and
-// of PostgreSQL together.
+// of PostgreSQL together. Each page is opened once before it is measured.
 func BenchmarkPages(b *testing.B) {
 	b.Run("small", func(b *testing.B) {
-		s := newSite(b)
+		s := newBenchSite(b)
 		fillSite(s)
 		s.Analyze()
 		s.benchPages(b)
 	})
 	b.Run("large", func(b *testing.B) {
-		s := newSite(b)
+		s := newBenchSite(b)
 		fillSite(s)
 		s.fillYear()
 		s.benchPages(b)
 	})
+}
+
+// newBenchSite is a site whose pages wait for reports of signs as long as the product's do.
+func newBenchSite(b *testing.B) *site {
+	b.Helper()
+	return newSiteWith(b, preview.Limits{}, func(c *dashboard.Config) { c.SignsWait = 0 })
+}
+
+// warm opens a page that nobody has opened yet, as often as a browser would that waits for a
+// report of signs, and makes the report meanwhile, as the admin's job does.
+func (s *site) warm(b *testing.B, client *http.Client, path string) {
+	b.Helper()
+	for range 10 {
+		if answer := s.open(b, client, path); answer.Header.Get("Refresh") == "" {
+			return
+		}
+		if err := s.DB.RenewSigns(b.Context(), 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Fatalf("%s still waits for its report", path)
+}
+
+// open reads a page whole.
+func (s *site) open(b *testing.B, client *http.Client, path string) *http.Response {
+	b.Helper()
+	answer, err := client.Get(s.url + path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, answer.Body)
+	if answer.Body.Close(); answer.StatusCode != http.StatusOK {
+		b.Fatal(answer.Status)
+	}
+	return answer
 }
 
 // yearKinds are the kinds of orders of the large store, with how many there are of each.
@@ -134,16 +171,10 @@ func (s *site) benchPages(b *testing.B) {
 			name = strings.ReplaceAll(name, of, "one")
 		}
 		b.Run(name, func(b *testing.B) {
+			s.warm(b, client, path)
 			before := s.cpu(b)
 			for b.Loop() {
-				answer, err := client.Get(s.url + path)
-				if err != nil {
-					b.Fatal(err)
-				}
-				_, _ = io.Copy(io.Discard, answer.Body)
-				if answer.Body.Close(); answer.StatusCode != http.StatusOK {
-					b.Fatal(answer.Status)
-				}
+				s.open(b, client, path)
 			}
 			b.ReportMetric(float64((s.cpu(b)-before).Microseconds())/1000/float64(b.N), "cpu-ms/op")
 		})

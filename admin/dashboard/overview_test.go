@@ -117,7 +117,7 @@ func TestTheOverviewShowsTheReportsNumbers(t *testing.T) {
 // stored stores that an order came.
 func (s *site) stored(orderID string) {
 	s.t.Helper()
-	s.exec(`insert into order_version (company_id, order_id, version_at, accepted_at, content_hash, body) values ($1, $2, now(), now(), '', '{}')`, s.live, orderID)
+	s.exec(`insert into orders (company_id, order_id, created_at, processed_at, day, status, currency, total_minor, body) values ($1, $2, now(), now(), '2026-03-10', 0, 'BRL', 1000, '')`, s.live, orderID)
 }
 
 func (s *site) exec(sql string, arguments ...any) {

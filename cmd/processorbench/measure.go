@@ -40,12 +40,14 @@ func (c cost) cpu() time.Duration { return c.processor + c.postgres }
 type measured struct {
 	units           int
 	processor, copy cost // of a unit
-	memory          int  // the processor's most, in bytes (PSS)
-	record          int  // bytes of an event's record on Kafka
-	eventBytes      int  // on disk, for each event, in the tables of events
-	orderBytes      int  // on disk, for each order, in the other tables
-	copyBytes       int  // on disk, for each unit, after COPY; to compare with all of the processor's
-	bytes           int  // on disk, for each unit
+	firstCopy       cost // of the rows of the first version's tables; see copyFirst
+	firstBytes      int
+	memory          int // the processor's most, in bytes (PSS)
+	record          int // bytes of an event's record on Kafka
+	eventBytes      int // on disk, for each event, in the tables of events
+	orderBytes      int // on disk, for each order, in the other tables
+	copyBytes       int // on disk, for each unit, after COPY; to compare with all of the processor's
+	bytes           int // on disk, for each unit
 }
 
 // tablesOfEvents have rows of events; all other rows are of orders.
@@ -123,7 +125,11 @@ func (b *bench) measure(ctx context.Context, l load, n int) (m measured, err err
 	if err := errors.Join(err, db.Close(ctx)); err != nil {
 		return m, err
 	}
-	return m, b.copy(ctx, name, tables, &m)
+	if m.copy, m.copyBytes, err = b.copy(ctx, name, tables, m.units); err != nil || !b.first {
+		return m, err
+	}
+	m.firstCopy, m.firstBytes, err = b.copyFirst(ctx, name, l, m.units)
+	return m, err
 }
 
 // filled are those of the tables that have rows now.
@@ -273,52 +279,50 @@ func (b *bench) lookAfter(ctx context.Context, db *copied.Database, l load, name
 	return db.Save(ctx, b.dir, tables)
 }
 
-// copy loads the saved rows into the same tables of another database.
-func (b *bench) copy(ctx context.Context, of string, tables []string, m *measured) (err error) {
+// copy loads the saved rows into the same tables of another database. It returns what a unit
+// cost, and its bytes on disk.
+func (b *bench) copy(ctx context.Context, of string, tables []string, units int) (unit cost, bytes int, err error) {
 	server, err := copied.Open(ctx, b.server.DSN())
 	if err != nil {
-		return err
+		return unit, 0, err
 	}
 	defer func() { err = errors.Join(err, server.Close(ctx)) }()
 	name := of + "_copy"
 	db, err := copied.Clone(ctx, server, of, name, b.server.DatabaseDSN(name), tables)
 	if err != nil {
-		return err
+		return unit, 0, err
 	}
 	defer func() { err = errors.Join(err, db.Close(ctx)) }()
 	before, err := db.Sizes(ctx, tables)
 	if err != nil {
-		return err
+		return unit, 0, err
 	}
 	if err := db.Checkpoint(ctx); err != nil {
-		return err
+		return unit, 0, err
 	}
 	begun, err := b.costSoFar(0)
 	if err != nil {
-		return err
+		return unit, 0, err
 	}
 	began := time.Now()
 	if err := db.Load(ctx, b.dir, tables); err != nil {
-		return err
+		return unit, 0, err
 	}
 	wall := time.Since(began)
 	now, err := b.costSoFar(0)
 	if err != nil {
-		return err
+		return unit, 0, err
 	}
-	units := time.Duration(m.units)
-	m.copy = cost{0, (now.postgres - begun.postgres) / units, wall / units}
 	after, err := db.Sizes(ctx, tables)
 	if err != nil {
-		return err
+		return unit, 0, err
 	}
-	var bytes int64
 	for table, size := range after {
-		bytes += size - before[table]
+		bytes += int(size - before[table])
 		if err := os.Remove(filepath.Join(b.dir, table)); err != nil {
-			return err
+			return unit, 0, err
 		}
 	}
-	m.copyBytes = int(bytes) / m.units
-	return nil
+	n := time.Duration(units)
+	return cost{0, (now.postgres - begun.postgres) / n, wall / n}, bytes / units, nil
 }

@@ -46,6 +46,10 @@ type figures struct {
 	rate, copyRate                    float64 // units a second
 	processor, postgres, cpu, copyCPU time.Duration
 	rateShare, cpuTimes               float64 // of COPY's, of each run
+	firstRate                         float64 // COPY's, of the first version's rows; as of the next four
+	firstCPU                          time.Duration
+	firstShare, firstTimes            float64
+	firstBytes                        int
 	bytes, copyBytes                  int
 	eventBytes, orderBytes            int
 	memory                            int
@@ -62,6 +66,11 @@ func (l line) figures() figures {
 		copyCPU:    median(l.runs, func(m measured) time.Duration { return m.copy.cpu() }),
 		rateShare:  median(l.runs, func(m measured) float64 { return float64(m.copy.wall) / float64(max(m.processor.wall, 1)) }),
 		cpuTimes:   median(l.runs, func(m measured) float64 { return float64(m.processor.cpu()) / float64(max(m.copy.cpu(), 1)) }),
+		firstRate:  median(l.runs, func(m measured) float64 { return perSecond(m.firstCopy.wall) }),
+		firstCPU:   median(l.runs, func(m measured) time.Duration { return m.firstCopy.cpu() }),
+		firstShare: median(l.runs, func(m measured) float64 { return float64(m.firstCopy.wall) / float64(max(m.processor.wall, 1)) }),
+		firstTimes: median(l.runs, func(m measured) float64 { return float64(m.processor.cpu()) / float64(max(m.firstCopy.cpu(), 1)) }),
+		firstBytes: median(l.runs, func(m measured) int { return m.firstBytes }),
 		bytes:      median(l.runs, func(m measured) int { return m.bytes }),
 		copyBytes:  median(l.runs, func(m measured) int { return m.copyBytes }),
 		eventBytes: median(l.runs, func(m measured) int { return m.eventBytes }),
@@ -106,9 +115,12 @@ func (t *table) print(to io.Writer) {
 	fmt.Fprintln(w, "load\tway\ta second\tCPU µs processor\tCPU µs Postgres\tsum\t÷ COPY\tbytes on disk\tPSS MiB\truns\t")
 	for _, l := range t.lines {
 		f := l.figures()
-		fmt.Fprintf(w, "%s\tprocessor\t%.0f\t%.0f\t%.0f\t%.0f\t%.1f\t%d\t%.0f\t%d\t\n", l.load.name, f.rate,
-			micro(f.processor), micro(f.postgres), micro(f.cpu), f.cpuTimes, f.bytes, float64(f.memory)/(1<<20), len(l.runs))
-		fmt.Fprintf(w, "\tCOPY\t%.0f\t\t%.0f\t%.0f\t\t%d\t\t\t\n", f.copyRate, micro(f.copyCPU), micro(f.copyCPU), f.copyBytes)
+		fmt.Fprintf(w, "%s\tprocessor\t%.0f\t%s\t%s\t%s\t%.1f\t%d\t%.0f\t%d\t\n", l.load.name, f.rate,
+			digits(f.processor), digits(f.postgres), digits(f.cpu), f.cpuTimes, f.bytes, float64(f.memory)/(1<<20), len(l.runs))
+		fmt.Fprintf(w, "\tCOPY\t%.0f\t\t%s\t%s\t\t%d\t\t\t\n", f.copyRate, digits(f.copyCPU), digits(f.copyCPU), f.copyBytes)
+		if f.firstCPU > 0 {
+			fmt.Fprintf(w, "\tCOPY of the first version's rows\t%.0f\t\t%s\t%s\t\t%d\t\t\t\n", f.firstRate, digits(f.firstCPU), digits(f.firstCPU), f.firstBytes)
+		}
 	}
 	_ = w.Flush()
 	fmt.Fprintln(to)
@@ -124,6 +136,11 @@ func (t *table) print(to io.Writer) {
 		}
 	}
 	_ = w.Flush()
+	for _, l := range t.lines {
+		if f := l.figures(); f.firstCPU > 0 {
+			fmt.Fprintf(to, "\n%s, beside COPY of the first version's rows: %.0f %% of its rate, %.1f × its CPU.\n", l.load.name, 100*f.firstShare, f.firstTimes)
+		}
+	}
 	t.printFirst(to)
 	if len(t.lines) > 0 {
 		fmt.Fprintf(to, "\nA unit is an event (%d bytes on Kafka), or an order with its %d events.\n", t.lines[0].runs[0].record, eventsOfVisitor)
@@ -140,6 +157,14 @@ func (t *table) printFirst(to io.Writer) {
 				l.load.name, l.load.first, f.rate, f.copyRate, micro(f.cpu), micro(f.copyCPU))
 		}
 	}
+}
+
+// digits is a time in microseconds: a short one with a tenth.
+func digits(d time.Duration) string {
+	if d < 100*time.Microsecond {
+		return fmt.Sprintf("%.1f", micro(d))
+	}
+	return fmt.Sprintf("%.0f", micro(d))
 }
 
 // micro is a time in microseconds.

@@ -135,8 +135,8 @@ func TestSettingsOfACompanyAreChangedOneByOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	if _, err := conn.Exec(t.Context(), `insert into order_version (company_id, order_id, version_at, accepted_at, content_hash, body)
-		values ($1, 'o', now(), now(), 'h', '{}')`, live.CompanyID); err != nil {
+	if _, err := conn.Exec(t.Context(), `insert into orders (company_id, order_id, created_at, processed_at, day, status, currency, total_minor, body)
+		values ($1, 'o', now(), now(), '2026-03-10', 0, 'BRL', 1000, '')`, live.CompanyID); err != nil {
 		t.Fatal(err)
 	}
 	refused := func(want string, args ...string) {

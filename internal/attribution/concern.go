@@ -45,7 +45,7 @@ func (x *Index) ConcernedByEvents(events []facts.Event) []facts.KeySpan {
 		}
 		from, to := x.OrdersAround(e.At, e.At)
 		spans.add(facts.Key{Kind: facts.KeyReached, Value: e.Visitor}, from, to)
-		if e.Arrived() {
+		if e.Class() == facts.ClassArrival {
 			spans.add(facts.Key{Kind: facts.KeyTouch, Value: e.EventID}, from, to)
 		}
 		keys = e.AppendKeys(keys[:0])

@@ -32,9 +32,14 @@ func (x *Index) NullRounds(now time.Time) (r facts.NullRounds) {
 	ended := func(ago time.Duration) string { return dayBefore(x.DayOf(now.Add(-ago))) }
 	r.Last[facts.NullsFirst] = ended(nullsFirst)
 	r.Last[facts.NullsFinal] = ended(x.longestWindow() + nullsWait)
-	r.Before = int((x.longestWindow()+nullsMargin)/(24*time.Hour)) + 1
-	r.Again = now.Add(-20 * time.Hour)
+	r.Again = now.Add(-facts.NullsAgain)
 	return r
+}
+
+// NullsFrom returns the first day whose null journeys read no event from before an instant,
+// YYYY-MM-DD.
+func (x *Index) NullsFrom(until time.Time) string {
+	return until.UTC().AddDate(0, 0, int((x.longestWindow()+nullsMargin)/(24*time.Hour))+1).Format(time.DateOnly)
 }
 
 func dayBefore(day string) string {

@@ -16,6 +16,9 @@ func (x *Index) OriginOf(pageURL string) string {
 	if origin := originPart(pageURL); x.origins[origin] { // as most are
 		return origin
 	}
+	if len(x.origins) == 0 {
+		return facts.OtherOrigin
+	}
 	origin := originOf(pageURL)
 	if x.origins[origin] {
 		return origin

@@ -78,7 +78,7 @@ func TestProcessorsComeAndGo(t *testing.T) {
 func TestRemovalsEndWholeWhenTheirProcessIsKilled(t *testing.T) {
 	devtest.NeedsIntegration(t)
 	t.Parallel()
-	o, err := processing.Removal{Place: place(t, true), Size: processing.Short(), Seed: 1, Kills: 4}.Do(t.Context())
+	o, err := processing.ShortRemoval(place(t, true)).Do(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,8 +25,10 @@ type Event struct {
 	At      time.Time // corrected time; UTC, milliseconds; never after ReceivedAt
 	Visitor string    // visitorId, else cookieId, else keyedVisitor; empty: nothing reads the event
 	Raw     []byte    // the record as it came, JSON
-	packed  []byte    // see Pack
-	Came    []byte    // the digest of the record as it came; nil: Raw is that record, not another text of it
+	packed  []byte    // see Pack, as of the next two
+	visitor []byte    // packed
+	class   Class
+	Came    []byte // the digest of the record as it came; nil: Raw is that record, not another text of it
 }
 
 // Digest returns the SHA-256 of the record as it came.

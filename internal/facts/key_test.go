@@ -66,6 +66,9 @@ func TestNamesAreStoredByTheirDigest(t *testing.T) {
 	if got := NameDigest("c_1", RuleKey(KeyUTM, "ana prado")); got != 2951704483506612437 {
 		t.Errorf("the digest is %d", got)
 	}
+	if got := KeyDigest("c_1", RuleKey(KeyUTM, "ana prado")); got != 2951704483506612436 { // migration 0052
+		t.Errorf("the digest of a key is %d", got)
+	}
 	seen := map[int64]bool{}
 	for _, company := range []string{"c_1", "c_2"} {
 		for _, kind := range NameKinds {

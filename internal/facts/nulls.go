@@ -15,10 +15,18 @@ const (
 // NullRounds are the last days whose null journeys may be counted in each round, YYYY-MM-DD,
 // and how they are chosen.
 type NullRounds struct {
-	Last   [NullsFinal + 1]string // by round
-	Before int                    // so many days before a day are read: days whose events were removed are not counted
-	Again  time.Time              // a final day whose facts have changed is counted again where it was counted before this
+	Last  [NullsFinal + 1]string // by round
+	Again time.Time              // a final day whose facts have changed is counted again where it was counted before this
 }
+
+// Anybody can send late events, and so let final days be counted again. The first time that is
+// done NullsAgain after the last count; each further time the wait is twice as long, NullsWaits
+// times, which makes it 27 days, until no count was needed for NullsQuiet.
+const (
+	NullsAgain = 20 * time.Hour
+	NullsWaits = 5
+	NullsQuiet = 60 * 24 * time.Hour
+)
 
 // NullCount is how far the count of a day's null journeys has come.
 type NullCount struct {

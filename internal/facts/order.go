@@ -190,6 +190,16 @@ type FoldedOrder struct {
 	VersionAt time.Time // of its newest version
 
 	ApprovedSince time.Time // see ApprovedSince
+
+	Only *StoredVersion // its version, where it has only one; nil: it has several
+}
+
+// OnlyVersion returns the version of a list that has no other, else nil.
+func OnlyVersion(versions []StoredVersion) *StoredVersion {
+	if len(versions) == 1 {
+		return &versions[0]
+	}
+	return nil
 }
 
 // ApprovedSince returns when the unbroken run of approved versions began to which

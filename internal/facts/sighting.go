@@ -58,37 +58,45 @@ func HourOf(t time.Time) time.Time { return t.UTC().Truncate(time.Hour) }
 func Sightings(events []Event) []Sighting {
 	type id struct {
 		key     Key
-		visitor string
-		day     time.Time
+		visitor string // empty where it is the key's value
+		day     int64  // Unix seconds
 	}
-	rows := map[id]*Sighting{}
+	places := make(map[id]int, len(events)/2) // in list
+	list := make([]Sighting, 0, len(events)/2)
 	var keys []Key
 	for i := range events {
 		e := &events[i]
 		keys = e.AppendKeys(keys[:0])
 		for _, k := range keys {
-			at, day := e.At, DayOf(e.At)
+			at, length := e.At, 24*time.Hour
 			if k.Kind == KeyNetwork {
-				at, day = e.ReceivedAt, HourOf(e.ReceivedAt)
+				at, length = e.ReceivedAt, time.Hour
 			}
-			row := id{k, e.Visitor, day}
-			s := rows[row]
-			if s == nil {
-				rows[row] = &Sighting{k, e.Visitor, row.day, at, at, e.IDTime, e.IDTime}
+			row := id{k, e.Visitor, startOf(at, length)}
+			if k.Value == e.Visitor {
+				row.visitor = ""
+			}
+			place, known := places[row]
+			if !known {
+				places[row] = len(list)
+				list = append(list, Sighting{k, e.Visitor, time.Unix(row.day, 0).UTC(), at, at, e.IDTime, e.IDTime})
 				continue
 			}
+			s := &list[place]
 			s.First, s.Last = earlier(s.First, at), later(s.Last, at)
 			s.FirstID, s.LastID = earlier(s.FirstID, e.IDTime), later(s.LastID, e.IDTime)
 		}
-	}
-	list := make([]Sighting, 0, len(rows))
-	for _, s := range rows {
-		list = append(list, *s)
 	}
 	slices.SortFunc(list, func(a, b Sighting) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Value, b.Value), a.Day.Compare(b.Day), cmp.Compare(a.Visitor, b.Visitor))
 	})
 	return list
+}
+
+// startOf returns when the day or hour of an instant begins, in Unix seconds.
+func startOf(t time.Time, length time.Duration) int64 {
+	seconds, of := t.Unix(), int64(length/time.Second)
+	return seconds - ((seconds%of)+of)%of
 }
 
 func earlier(a, b time.Time) time.Time {

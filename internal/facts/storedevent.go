@@ -22,6 +22,9 @@ const (
 
 // Class returns the event's class.
 func (e *Event) Class() Class {
+	if e.packed != nil {
+		return e.class
+	}
 	switch {
 	case !e.Human():
 		return ClassProgram
@@ -31,10 +34,15 @@ func (e *Event) Class() Class {
 	return ClassPerson
 }
 
-// Pack makes the record's packed form, if it is not there yet: it is made once, however
-// often the event is stored.
+// Pack makes the record's packed form and what else is stored of the event, if that is not
+// there yet: it is made once, however often the event is stored. The event is not changed
+// after that.
 func (e *Event) Pack() {
 	if e.packed == nil {
+		e.class = e.Class()
+		if e.Visitor != "" {
+			e.visitor = packed.ID(e.Visitor)
+		}
 		e.packed = packed.AppendRecord(make([]byte, 0, packedSize), e.Raw, e.Came, e.Beside())
 	}
 }
@@ -55,8 +63,8 @@ func (e *Event) Beside() packed.Beside {
 
 // PackedVisitor returns the event's visitor as it is stored, nil for none.
 func (e *Event) PackedVisitor() []byte {
-	if e.Visitor == "" {
-		return nil
+	if e.Visitor == "" || e.packed != nil {
+		return e.visitor
 	}
 	return packed.ID(e.Visitor)
 }

@@ -1,9 +1,12 @@
 package kafka
 
 import (
+	"bufio"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -88,9 +91,29 @@ func (s SASL) mechanism() (sasl.Mechanism, error) {
 	return nil, fmt.Errorf("kafka: unknown SASL mechanism %q (PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512)", s.Mechanism)
 }
 
+// readBuffer is how many bytes are read from a connection at a time: kafka-go itself reads
+// 4 KiB, which is four events. A processor has two connections for each partition.
+const readBuffer = 32 << 10
+
+// bufferedConn reads ahead from its connection.
+type bufferedConn struct {
+	net.Conn
+	reader *bufio.Reader
+}
+
+func (c *bufferedConn) Read(into []byte) (int, error) { return c.reader.Read(into) }
+
 // dialer is for kafka-go's Reader and ConsumerGroup, which do not take a Transport.
 func (c *Client) dialer() *kafka.Dialer {
+	plain := net.Dialer{Timeout: dialTimeout} // as kafka-go makes it
 	return &kafka.Dialer{
+		DialFunc: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := plain.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return &bufferedConn{conn, bufio.NewReaderSize(conn, readBuffer)}, nil
+		},
 		ClientID:      c.config.ClientID,
 		Timeout:       dialTimeout,
 		DualStack:     true,

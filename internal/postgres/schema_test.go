@@ -41,7 +41,7 @@ func connect(t *testing.T, dsn string) *pgx.Conn {
 }
 
 // ofDigests are the indexes of digests that have the company in them.
-var ofDigests = map[string]string{"payout_names": "facts.NameDigest"}
+var ofDigests = map[string]string{"payout_names": "facts.NameDigest", "order_key_pkey": "facts.KeyDigest"}
 
 func TestEveryKeyAndIndexOfStoreDataStartsWithCompanyID(t *testing.T) {
 	t.Parallel()

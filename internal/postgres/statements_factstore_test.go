@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -98,12 +99,15 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 	events, day := []facts.Event{e}, facts.VisitorDay{Visitor: "v", Day: facts.DayOf(noon)}
 	version := facts.OrderVersion{OrderID: "o1", VersionAt: noon, AcceptedAt: noon, ContentHash: []byte("h"), Order: wire.Order{OrderID: "o1", CreatedAt: noon, Currency: "BRL", TotalMinor: 100, CartKey: wire.Some("k1:a")}, Personal: []byte(`{}`), PersonalDigest: []byte("d")}
 	product := facts.Product{Product: wire.Product{ProductID: "p"}, UpdatedAt: noon, AcceptedAt: noon, Digest: []byte("d"), Body: []byte(`{}`)}
+	older := version
+	older.VersionAt = noon.Add(-time.Hour)
 	order := facts.FoldedOrder{Order: wire.Order{OrderID: "o1", CreatedAt: noon, Currency: "BRL", TotalMinor: 100}, Day: "2026-03-10"}
 	key := facts.OrderKey{Key: facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}, OrderID: "o1", CreatedAt: noon}
 	marked, yes := key, true
 	marked.Hub = facts.HubOfOrders
 	return errors.Join(
 		second(tx.InsertEvents(ctx, company, events)),
+		second(tx.InsertEvents(ctx, company, many(e))),
 		second(tx.StoredCopies(ctx, company, events)),
 		tx.ReplaceEvents(ctx, company, events),
 		tx.WidenSightings(ctx, company, facts.Sightings(events)),
@@ -121,7 +125,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		tx.ForgetDelivery(ctx, company, day.Day, day.Day, 10),
 		second(tx.UpsertProducts(ctx, company, []facts.Product{product})),
 		tx.ReplaceVariants(ctx, company, []string{"p"}, []facts.Variant{{VariantID: "v", ProductID: "p"}}),
-		tx.PutVersions(ctx, company, map[string][]facts.StoredVersion{"o1": facts.AddVersions(nil, []facts.OrderVersion{version})}),
+		tx.PutVersions(ctx, company, map[string][]facts.StoredVersion{"o1": facts.AddVersions(nil, []facts.OrderVersion{version, older})}),
 		tx.UpsertPersonal(ctx, company, []facts.OrderVersion{version}),
 		second(tx.UpsertOrders(ctx, company, noon, []facts.FoldedOrder{order})),
 		second(tx.Versions(ctx, company, []string{"o1"})),
@@ -152,7 +156,7 @@ func findOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.QueueByKeys(ctx, company, spans, false, cause)),
 		second(tx.QueueByKeys(ctx, company, spans, true, cause)),
 		second(tx.QueueOfChangedKeys(ctx, company, []string{"o2"}, changed, time.Hour, time.Hour, cause)),
-		second(tx.QueueCreated(ctx, company, noon, noon, cause)),
+		second(tx.QueueCreated(ctx, company, noon, noon, cause, 1)),
 		tx.SetAside(ctx, company, "o1", "why"),
 		second(tx.TakeQueued(ctx, company, 10)),
 		second(tx.Unqueue(ctx, company, []string{"o2"})),
@@ -196,7 +200,7 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 // countNulls counts null journeys of a day.
 func countNulls(ctx context.Context, tx *factstore.Tx, company string) error {
 	day := "2026-03-10"
-	rounds := facts.NullRounds{Last: [facts.NullsFinal + 1]string{"", day, day}, Before: 30, Again: noon}
+	rounds := facts.NullRounds{Last: [facts.NullsFinal + 1]string{"", day, day}, Again: noon}
 	count := &facts.NullCount{Day: day, BeganAt: noon, After: []byte{1}, Steps: []byte{}}
 	_, _, err := tx.VisitorsOfDay(ctx, company, day, nil, 10)
 	return errors.Join(err,
@@ -222,7 +226,7 @@ func removeOld(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.CountUnsealed(ctx, company, spans)),
 		tx.InsertSeals(ctx, company, []facts.Seal{{OrderID: "o1", SealedAt: noon}}),
 		second(tx.Cases(ctx, company, facts.Limits{}, []string{"o1"})),
-		tx.BeginRemoval(ctx, company, noon),
+		tx.BeginRemoval(ctx, company, noon, "2026-03-10"),
 		second(tx.CountOld(ctx, company, noon, "2026-03-10")),
 		second(tx.RemoveSightings(ctx, company, []string{"v"}, noon)),
 		second(tx.RemoveShoppers(ctx, company, "2026-03-12", 10)),
@@ -265,7 +269,7 @@ func erasePerson(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.OrdersToErase(ctx, company, e, 10)),
 		tx.SealFirsts(ctx, company, []string{"o1"}),
 		second(tx.SealedFirsts(ctx, company, []string{"o1"})),
-		tx.EraseVersions(ctx, company, map[string][]facts.StoredVersion{"o1": {version}}),
+		tx.EraseVersions(ctx, company, map[string][]facts.StoredVersion{"o1": {version, version}}),
 		tx.OrderErased(ctx, company, "o1", facts.Surrogates{}),
 		second(tx.ErasedOrders(ctx, company, []string{"o1"})),
 		tx.EraseLate(ctx, company, []facts.LateOrder{{OrderID: "o2", ErasedAt: noon}}),
@@ -304,4 +308,14 @@ func sumsOf(o facts.Outcome) *rollup.Sums {
 	var s rollup.Sums
 	s.Add(rollup.Order{Outcome: &o, Counted: rollup.Counted{Items: []wire.Item{{ProductID: "p1", Quantity: 1}}}}, 1)
 	return &s
+}
+
+// many are so many copies of an event, each with an id of its own, that they are copied.
+func many(e facts.Event) []facts.Event {
+	list := slices.Repeat([]facts.Event{e}, 100)
+	for i := range list {
+		list[i].ID[15] = byte(i) + 100
+		list[i].EventID = list[i].ID.String()
+	}
+	return list
 }

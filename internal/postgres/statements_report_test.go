@@ -68,6 +68,8 @@ func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
 			must(err)
 			_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: "2026-09-15", End: "2026-11-30", By: reports.ByMonth, Model: model})
 			must(err)
+			_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: day, End: day, By: reports.ByWeek, Model: model})
+			must(err)
 		}
 	}
 	signStatements(t, fix, day)

@@ -1,7 +1,7 @@
 package reports
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -33,147 +33,161 @@ type Row struct {
 
 // Builder sums what is added to it into the rows of a report.
 type Builder struct {
-	query Query
-	spec  *Spec
-	rows  map[string]*Row
-	nulls *NullJourneys
-	key   []byte // of the row that was added to last
+	query   Query
+	spec    *Spec
+	periods map[string]*builtPeriod
+	rows    int // of all periods
+	nulls   *NullJourneys
+	key     []byte // of the row that was added to last
+}
+
+// builtPeriod is what was added of one period.
+type builtPeriod struct {
+	name   string
+	rows   []builtRow
+	places map[string]int32 // of rows, by their texts
+	free   []sum            // the sums of rows to come
+}
+
+type builtRow struct {
+	texts []string
+	sums  []sum // one for each of Spec.Metrics
 }
 
 // NewBuilder begins a report. Nothing may be open in the query.
-func NewBuilder(q Query) *Builder {
-	return &Builder{query: q, spec: SpecOf(q.Name), rows: map[string]*Row{}}
+func NewBuilder(q Query) *Builder { return newBuilder(q, SpecOf(q.Name)) }
+
+func newBuilder(q Query, spec *Spec) *Builder {
+	return &Builder{query: q, spec: spec, periods: map[string]*builtPeriod{}}
 }
 
 // Add adds to metrics of a row: sums[i] to the one at columns[i]. period is one of
 // Query.PeriodOf. It keeps texts. It returns ErrTooManyRows where the report would have
 // too many rows.
 func (b *Builder) Add(period string, texts []string, columns []int, sums []decimal.Decimal) error {
-	key := append(b.key[:0], period...)
-	for _, text := range texts {
-		key = append(append(key, 0), text...)
-	}
-	b.key = key
-	row := b.rows[string(key)]
-	if row == nil {
-		if len(b.rows) == MaxRows {
-			return ErrTooManyRows
-		}
-		row = &Row{Period: period, Texts: texts, Sums: make([]decimal.Decimal, len(b.spec.Metrics))}
-		b.rows[string(key)] = row
+	row, err := b.row(period, texts)
+	if err != nil {
+		return err
 	}
 	for i, column := range columns {
-		row.Sums[column] = plus(row.Sums[column], sums[i])
+		row.sums[column].add(sums[i])
 	}
 	return nil
 }
 
+// AddCounts adds whole numbers, as Add does.
+func (b *Builder) AddCounts(period string, texts []string, columns []int, counts []int64) error {
+	row, err := b.row(period, texts)
+	if err != nil {
+		return err
+	}
+	for i, column := range columns {
+		row.sums[column].addWhole(counts[i])
+	}
+	return nil
+}
+
+// row returns the row of a period that has the texts, which it keeps.
+func (b *Builder) row(period string, texts []string) (*builtRow, error) {
+	p := b.periods[period]
+	if p == nil {
+		p = &builtPeriod{name: period, places: map[string]int32{}}
+		b.periods[period] = p
+	}
+	key := b.key[:0]
+	for _, text := range texts {
+		key = append(append(key, text...), 0)
+	}
+	b.key = key
+	if place, known := p.places[string(key)]; known {
+		return &p.rows[place], nil
+	}
+	if b.rows == MaxRows {
+		return nil, ErrTooManyRows
+	}
+	n := len(b.spec.Metrics)
+	if len(p.free) < n {
+		p.free = make([]sum, n*min(len(p.rows)+1, sumsAtOnce))
+	}
+	b.rows++
+	p.places[string(key)] = int32(len(p.rows))
+	p.rows = append(p.rows, builtRow{texts, p.free[:n:n]})
+	p.free = p.free[n:]
+	return &p.rows[len(p.rows)-1], nil
+}
+
+// sumsAtOnce is of how many rows of a period the sums are made together, at most.
+const sumsAtOnce = 256
+
 // SetNulls says how many null journeys the report's days have.
 func (b *Builder) SetNulls(n NullJourneys) { b.nulls = &n }
-
-// plus is a sum. Reports have many zeros, which need no memory.
-func plus(a, b decimal.Decimal) decimal.Decimal {
-	switch {
-	case b.IsZero():
-		return a
-	case a.IsZero():
-		return b
-	}
-	return a.Add(b)
-}
 
 // Report returns the report of what was added. Rows in which all is 0 are left out,
 // but for those of Spec.Every.
 func (b *Builder) Report(asOf time.Time) *Report {
-	noRow := func() Row {
-		return Row{Texts: make([]string, len(b.spec.Dimensions)), Sums: make([]decimal.Decimal, len(b.spec.Metrics))}
-	}
-	r := &Report{Query: b.query, Spec: b.spec, AsOf: asOf, Rows: []Row{}, Totals: noRow(), Nulls: b.nulls, periods: map[string]Row{}}
+	r := &Report{Query: b.query, Spec: b.spec, AsOf: asOf, Rows: make([]Row, 0, b.rows), Nulls: b.nulls, periods: map[string]Row{}}
 	if b.spec.Every {
 		for _, period := range b.query.Periods() {
 			_ = b.Add(period, make([]string, len(b.spec.Dimensions)), nil, nil) // few: MaxDays at most
 		}
 	}
-	for _, row := range b.rows {
-		if !b.spec.Every && !slices.ContainsFunc(row.Sums, func(d decimal.Decimal) bool { return !d.IsZero() }) {
-			continue
+	totals := b.noRow()
+	for _, name := range slices.Sorted(maps.Keys(b.periods)) {
+		p, of := b.periods[name], b.noRow()
+		if !b.spec.Every {
+			p.rows = slices.DeleteFunc(p.rows, func(row builtRow) bool {
+				return !slices.ContainsFunc(row.sums, func(s sum) bool { return !s.isZero() })
+			})
+			if len(p.rows) == 0 {
+				continue
+			}
 		}
-		r.Rows = append(r.Rows, *row)
-		if _, known := r.periods[row.Period]; !known {
-			r.periods[row.Period] = noRow()
+		p.sort(b.spec)
+		for _, row := range p.rows {
+			of.plus(row)
+			r.Rows = append(r.Rows, row.row(name))
 		}
-		of := r.periods[row.Period]
-		for i, sum := range row.Sums {
-			of.Sums[i] = plus(of.Sums[i], sum)
-		}
+		totals.plus(of)
+		r.periods[name] = of.row("")
 	}
-	totals := r.Totals
-	for _, of := range r.periods {
-		for i, sum := range of.Sums {
-			totals.Sums[i] = plus(totals.Sums[i], sum)
-		}
-	}
-	r.periods[""] = totals
-	by := -1
-	if b.spec.SortBy != "" {
-		by = b.spec.Column(b.spec.SortBy)
-	}
-	r.sort(by)
+	r.Totals = totals.row("")
+	r.periods[""] = r.Totals
 	return r
 }
 
-// sort orders the rows: by period, then the greatest of a metric first, then by their texts.
-// by is -1 where the texts alone order them.
-func (r *Report) sort(by int) {
-	type place struct {
-		row   *Row
-		sum   int64 // of the metric, in millionths
-		exact bool  // it is that
-	}
-	places := make([]place, len(r.Rows))
-	for i := range r.Rows {
-		places[i] = place{row: &r.Rows[i], exact: true}
-		if by >= 0 {
-			places[i].sum, places[i].exact = millionths(r.Rows[i].Sums[by])
-		}
-	}
-	slices.SortFunc(places, func(x, y place) int {
-		order := cmp.Compare(x.row.Period, y.row.Period)
-		switch {
-		case order != 0 || by < 0:
-		case x.exact && y.exact:
-			order = cmp.Compare(y.sum, x.sum)
-		default:
-			order = y.row.Sums[by].Cmp(x.row.Sums[by])
-		}
-		if order == 0 {
-			order = slices.Compare(x.row.Texts, y.row.Texts)
-		}
-		return order
-	})
-	rows := make([]Row, len(places))
-	for i, p := range places {
-		rows[i] = *p.row
-	}
-	r.Rows = rows
+func (b *Builder) noRow() builtRow {
+	return builtRow{make([]string, len(b.spec.Dimensions)), make([]sum, len(b.spec.Metrics))}
 }
 
-// millionths returns a number times a million; ok is false where that is not whole, or too
-// great. To compare two such is some ten times as fast.
-func millionths(d decimal.Decimal) (n int64, ok bool) {
-	const digits, most = 6, 1 << 62
-	coefficient := d.Coefficient()
-	if !coefficient.IsInt64() || d.Exponent() < -digits {
-		return 0, false
+func (r builtRow) plus(other builtRow) {
+	for i := range other.sums {
+		r.sums[i].plus(&other.sums[i])
 	}
-	n = coefficient.Int64()
-	for range d.Exponent() + digits {
-		if n > most/10 || n < -most/10 {
-			return 0, false
+}
+
+func (r builtRow) row(period string) Row {
+	row := Row{Period: period, Texts: r.texts, Sums: make([]decimal.Decimal, len(r.sums))}
+	for i := range r.sums {
+		row.Sums[i] = r.sums[i].decimal()
+	}
+	return row
+}
+
+// sort orders the rows: the greatest of a metric first, then by their texts, which alone
+// order those of a report without such a metric.
+func (p *builtPeriod) sort(spec *Spec) {
+	by := -1
+	if spec.SortBy != "" {
+		by = spec.Column(spec.SortBy)
+	}
+	slices.SortFunc(p.rows, func(x, y builtRow) int {
+		if by >= 0 {
+			if order := y.sums[by].compare(&x.sums[by]); order != 0 {
+				return order
+			}
 		}
-		n *= 10
-	}
-	return n, true
+		return slices.Compare(x.texts, y.texts)
+	})
 }
 
 // Value returns what a metric of a row is: money in minor units, quotients with six
@@ -196,11 +210,11 @@ func (r *Report) Value(row Row, column int) (value decimal.Decimal, ok bool) {
 // ratioDigits are the decimal places of a quotient.
 const ratioDigits = 6
 
-func (r *Report) sum(row Row, names []string) (sum decimal.Decimal) {
+func (r *Report) sum(row Row, names []string) (all decimal.Decimal) {
 	for _, name := range names {
-		sum = sum.Add(row.Sums[r.Spec.Column(name)])
+		all = all.Add(row.Sums[r.Spec.Column(name)])
 	}
-	return sum
+	return all
 }
 
 // Page returns the report with the rows from a place on, at most limit of them, and

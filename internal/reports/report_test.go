@@ -17,7 +17,7 @@ var testSpec = &Spec{
 		{Name: "roas", Kind: Ratio, Over: []string{"sales"}, Under: []string{"cost"}}, {Name: "cac", Kind: MoneyRatio, Over: []string{"cost"}, Under: []string{"orders"}}},
 }
 
-func builder(q Query) *Builder { return &Builder{query: q, spec: testSpec, rows: map[string]*Row{}} }
+func builder(q Query) *Builder { return newBuilder(q, testSpec) }
 
 func add(t *testing.T, b *Builder, period, text string, sums ...int64) {
 	t.Helper()

@@ -13,7 +13,7 @@ func Find(sales []Sale, checkouts []Checkout) []Sign {
 	})
 	buyers := buyersOf(sales)
 	return slices.Concat(
-		spread(sales),
+		spread(sales, buyers),
 		touchSigns(sales), // after the checkout, unproven
 		sameBuyer(sales, buyers),
 		shared(sales, buyers, SharedPlace, func(s *Sale) string { return s.Place }),

@@ -4,10 +4,11 @@ package signs
 const (
 	sharedBuyers = 8  // with one code at one place, at least: more than a household, or colleagues who tell each other
 	sharedPoints = 40 // of a hundred: above the code's part elsewhere by that much at least
+	sharedMost   = 2  // more than one in so many buyers there: where most use other codes or none, it is an office or a town
 )
 
 // shared finds codes that many buyers of one postal code or network use, though
-// few buyers elsewhere do. A household is too small for it; in a town or
+// few buyers elsewhere do. A household is too small for it; in a town, an office or
 // a mobile network, most buyers use no code or others.
 func shared(sales []Sale, buyers []string, kind Kind, placeOf func(*Sale) string) []Sign {
 	everyone := map[string]bool{}
@@ -42,7 +43,7 @@ func shared(sales []Sale, buyers []string, kind Kind, placeOf func(*Sale) string
 		used := here[key]
 		seen := Rate{len(used.buyers), len(at[used.place])}
 		elsewhere := Rate{len(withCode[used.code]) - seen.Count, len(everyone) - seen.Of}
-		if seen.Count >= sharedBuyers && above(seen, elsewhere, sharedPoints) {
+		if seen.Count >= sharedBuyers && seen.Count*sharedMost > seen.Of && above(seen, elsewhere, sharedPoints) {
 			s := sign(kind, used.sales[0].Influencer, seen, elsewhere, used.sales)
 			s.Code = used.code
 			found = append(found, s)

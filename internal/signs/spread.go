@@ -29,17 +29,28 @@ type dayOf struct {
 
 // spread finds codes that spread: the share of their orders whose buyer never came
 // by the influencer has risen on some day, stayed so, and such orders have become
-// more. sales are ordered by time.
-func spread(sales []Sale) []Sign {
+// more. An order of a buyer who came by the influencer at an earlier one, and types the code now,
+// says nothing and is left out. sales are ordered by time.
+func spread(sales []Sale, buyers []string) []Sign {
 	codes := map[string]*codeDays{}
+	came := map[string]bool{} // by influencer and buyer
 	for i := range sales {
-		if s := &sales[i]; s.Code != "" && s.Influencer != "" {
-			key := s.Code + "\x00" + s.Influencer
-			if codes[key] == nil {
-				codes[key] = &codeDays{influencer: s.Influencer}
-			}
-			codes[key].add(s)
+		s := &sales[i]
+		if s.Code == "" || s.Influencer == "" {
+			continue
 		}
+		who := s.Influencer + "\x00" + buyers[i]
+		switch {
+		case s.touched():
+			came[who] = true
+		case buyers[i] != "" && came[who]:
+			continue
+		}
+		key := s.Code + "\x00" + s.Influencer
+		if codes[key] == nil {
+			codes[key] = &codeDays{influencer: s.Influencer}
+		}
+		codes[key].add(s)
 	}
 	var found []Sign
 	for _, key := range sortedKeys(codes) {

@@ -135,6 +135,14 @@ func inBrowser(ctx context.Context, dist, profile string) error {
 		page := browser.MustPage(server.URL + "/")
 		page.MustWait(`() => !!(window.tributary && tributary.loaded && !tributary._)`)
 		first := page.MustEval(`() => { const t = performance.now(); tributary.track("FIRST", {n: 1}); return performance.now() - t }`).Num()
+		stored := page.MustEval(`async () => {
+			const t = performance.now();
+			for (let i = 0; i < 100; i++) {
+				tributary.track("NOTE", {items: [{item_id: "tee", item_quantity: 1}]});
+				await null; // after the SDK's own microtask
+			}
+			return (performance.now() - t) / 100;
+		}`).Num()
 		warm := page.MustEval(`() => {
 			const times = [];
 			for (let round = 0; round < 9; round++) {
@@ -146,6 +154,7 @@ func inBrowser(ctx context.Context, dist, profile string) error {
 		}`).Num()
 		line("track(), the first call", first*1000, 500, "µs")
 		line("track(), warm, median of nine hundreds", warm*1000, 15, "µs")
+		line("… and the storing at the end of a task of one event", stored*1000, 0, "µs")
 		var ready []float64
 		for range 9 {
 			ready = append(ready, workerReady(browser.MustIncognito(), server.URL+"/worker"))

@@ -160,9 +160,12 @@ func (b *bundler) all(ctx context.Context) (m manifest, err error) {
 	return m, err
 }
 
+// about is what a file of types says to those who change it.
+var about = regexp.MustCompile(`^(//.*\n)+\n`)
+
 // layout is what .d.cts leaves out, since .d.ts has it: comments of a type's declaration
 // with their lines, empty lines, and indentation.
-var layout = regexp.MustCompile(`(?s:[ ]*/\*\*.*?\*/\n)|(?m:^//.*\n)|(?m:^\n)|(?m:^ +)`)
+var layout = regexp.MustCompile(`(?s:[ ]*/\*\*.*?\*/\n)|(?m:^\n)|(?m:^ +)`)
 
 // modules builds what bundlers take: for pages, and for servers and sandboxes.
 func (b *bundler) modules(names map[string]string) error {
@@ -182,6 +185,7 @@ func (b *bundler) modules(names map[string]string) error {
 		if err != nil {
 			return err
 		}
+		types = about.ReplaceAll(types, nil)
 		if err := b.write(module.name+".d.ts", types); err != nil {
 			return err
 		}
@@ -203,7 +207,7 @@ func commonJS(module []byte) ([]byte, error) {
 		return nil, errors.New("the module does not end with its exports")
 	}
 	var out bytes.Buffer
-	out.WriteString(`"use strict";Object.defineProperty(exports,"__esModule",{value:!0});`)
+	out.WriteString(`"use strict";exports.__esModule=!0;`)
 	out.Write(module[:found[0]])
 	for _, export := range strings.Split(string(module[found[2]:found[3]]), ",") {
 		name, public, renamed := strings.Cut(export, " as ")

@@ -8,14 +8,12 @@ import type { Config, Consent, Identity } from "./types";
 
 const MAX_EARLY = 1000;
 
-let early: [name: string, at: number, args: unknown[]][] = [];
+const early: [name: string, at: number, args: unknown[]][] = [];
 const calls: { [name: string]: any } = {
   init(_: number, config: Config) {
     if (page.config_) return;
     start(config, config.endpoint!.replace(/\/+$/, ""));
-    const all = early;
-    early = [];
-    for (const [name, at, args] of all) run(name, at, args);
+    for (const [name, at, args] of early.splice(0)) run(name, at, args);
   },
   track: take,
   page: (at: number, payload: unknown) => take(at, "PAGE_VIEW", payload),

@@ -35,10 +35,12 @@ export function tell(name: string, what: string): void {
   console.error("[tributary] " + what);
 }
 
+const COMPANY = "data-company of the script's tag, or companyId of init().";
+
 /** What to do about a code of the edge, where its own message does not say so. */
 const ADVICE: { [code: string]: string } = {
-  unknown_company: "Check data-company of the script's tag, or companyId of init().",
-  company_id_required: "Set data-company of the script's tag, or companyId of init().",
+  unknown_company: "Check " + COMPANY,
+  company_id_required: "Set " + COMPANY,
   not_found: "Check data-endpoint of the script's tag, or endpoint of init(): the path /v1/events is added to it.",
   invalid_event_name: "Use one of the five standard names, or your own: [A-Z][A-Z0-9_]{0,63}.",
   payload_items_required: "Add items: [{ item_id: string, item_quantity: whole number from 1 }].",

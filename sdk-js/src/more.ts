@@ -7,7 +7,7 @@ import { decorate, handedOver } from "./link";
 import { log, setDebug, tell, watchLog } from "./log";
 import { Lost, type Reason } from "./lost";
 import { Mirror } from "./mirror";
-import { Hook, type Entry, type Page } from "./page";
+import { type Entry, type Page } from "./page";
 import { recover } from "./recovery";
 import { Sender } from "./sender";
 import { attempt, del, get, put } from "./store";
@@ -24,6 +24,13 @@ const LINGER = 1000; // ms
 const WAIT = 3600000; // ms: how long an unknown or archived company is not asked for again in a tab
 
 export type Calls = { [name: string]: any };
+
+/** Whether an answer to the consent question is none of the two. */
+const odd = (answer: unknown): boolean => {
+  if (answer == "granted" || answer == "denied") return false;
+  tell("consent", 'consent() takes "granted" or "denied"');
+  return true;
+};
 
 const on = (value: unknown): boolean => !!value && value != "false";
 
@@ -87,7 +94,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     const context = e.raw_[6];
     context.frame = (context.frame && framed()) || undefined;
     context.sessionId = session(+new Date(e.raw_[2]));
-    const { campaign, clickIds } = arrival(context.url, context.sessionId);
+    const { campaign, clickIds } = arrival("" + context.url, context.sessionId);
     context.campaign = campaign;
     context.clickIds = clickIds;
   };
@@ -96,8 +103,8 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     return linger === undefined ? LINGER : +linger;
   };
 
-  page.on_ = (what, e) => {
-    if (what == Hook.Complete) {
+  page.on_ = (e, visitor) => {
+    if (visitor) {
       complete(e);
       if (!page.halted_) sender.schedule_(linger());
       Promise.resolve().then(() => e.text_ && page.entries_.has(e.id_) && mirror.set(e.key_, e.text_));
@@ -113,6 +120,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
   const begin = (): void => {
     const config = page.config_!;
     begun = true;
+    overlay(page);
     const hook: any = config.before_send;
     if (hook) config.before_send = (event: any) => hook(event) || (hidden++, false);
     if (on(config.debug)) setDebug(1);
@@ -131,11 +139,19 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
       }
     }
     if (others) decorate(others, () => (free() ? page.visitor_ : undefined));
+    if (page.answer_ && odd(page.answer_)) {
+      page.answer_ = undefined; // page.ts takes any
+      del(ANSWER);
+    }
     persist();
     if (page.answer_ == "denied") mirror.clear();
+    let viewed = location.href;
     for (const e of Array.from(page.entries_.values())) {
       numbered(e, "other"); // a page is left long before so many wait
-      if (e.raw_[3] == "PAGE_VIEW") views.taken_(e);
+      if (e.raw_[3] == "PAGE_VIEW") {
+        views.taken_(e);
+        if (!hook) viewed = e.raw_[6].url; // a hook may have changed it
+      }
       if (!e.text_ || e.sent_) continue;
       complete(e);
       e.text_ = JSON.stringify(e.raw_);
@@ -143,7 +159,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
       mirror.set(e.key_, e.text_);
       log("taken before", e.raw_[3], e.id_);
     }
-    if (config.pageViews != false) views.watch_(() => calls.page(Date.now()));
+    if (config.pageViews != false) views.watch_(viewed, () => calls.page(Date.now()));
     // In the capturing phase: before the beacon, which the page's own listener sends.
     addEventListener("pagehide", () => views.settle_(), true);
     addEventListener("visibilitychange", () => views.settle_(), true);
@@ -192,7 +208,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
   const forgetServer = () => attempt(() => fetch(page.edge_ + "/v1/forget?companyId=" + encodeURIComponent(page.config_!.companyId), { method: "POST", credentials: "include", keepalive: true }).catch(() => {}));
   const { consent, reset } = calls;
   calls.consent = (_: number, given: Consent): void => {
-    if (given != "granted" && given != "denied") return tell("consent", 'consent() takes "granted" or "denied"');
+    if (odd(given)) return;
     consent(0, given);
     if (!begun) return;
     if (given == "denied") {
@@ -234,15 +250,20 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     if (!begun && page.config_) begin();
   };
 
-  if (/[?&]trb_debug=1/.test(location.search)) overlay(page);
   if (page.config_) begin();
-  else setTimeout(() => begun || tell("company", NO_COMPANY), RECOVER);
+  else
+    setTimeout(() => {
+      if (begun) return;
+      tell("company", NO_COMPANY);
+      overlay(page);
+    }, RECOVER);
 }
 
 const NO_COMPANY = "nothing is sent: no company. Add data-company to the script's tag, or call tributary.init({ companyId: … }).";
 
-/** Shows each event on the page (?trb_debug=1). */
+/** Shows each event on the page, where its address asks for it (?trb_debug=1). */
 function overlay(page: Page): void {
+  if ((window as any).tributaryOverlay || !/[?&]trb_debug=1/.test(location.search)) return;
   const script = document.createElement("script");
   const tag = document.querySelector<HTMLScriptElement>("script[src*='/sdk/v1/tributary']");
   script.src = (page.edge_ || (tag ? tag.src.replace(/\/sdk\/v1\/.*/, "") : "")) + "/sdk/v1/" + OVERLAY;

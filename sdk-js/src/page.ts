@@ -10,12 +10,6 @@ import type { Config, Consent, Identity } from "./types";
 
 declare const VERSION: string; // set by the build
 
-export const enum Hook {
-  Taken,
-  /** Before an envelope becomes text: from now on what is stored of the visitor may be added. */
-  Complete,
-}
-
 export interface Entry {
   id_: string;
   /** Of localStorage. */
@@ -43,7 +37,8 @@ export interface Page {
   halted_?: 1;
   /** The events that are not acknowledged, in the order of their calls. */
   entries_: Map<string, Entry>;
-  on_(what: Hook, entry: Entry): void;
+  /** Of each event that is taken; and with visitor_ before its envelope becomes text, so that what is stored of the visitor is added. */
+  on_(entry: Entry, visitor?: string): void;
 }
 
 export const page = { entries_: new Map(), on_() {} } as any as Page;
@@ -53,12 +48,14 @@ const ID = "trb_id";
 
 /**
  * What may be stored, so that the shop's own storage is never filled: 256 Ki UTF-16
- * units (512 KB), and by EXTRA, which counts for each event, 1,000 events.
+ * units (512 KB), and by Extra, which counts for each event, 1,000 events.
  */
-const MAX_UNITS = 1 << 18;
-const EXTRA = 262;
+const enum Most {
+  Units = 1 << 18,
+  Extra = 262,
+}
 
-let fresh: Entry[] = []; // not complete
+let fresh: Entry[] = []; // taken in this task, or waiting for consent
 let stream: string;
 let seq = 0;
 let busy: unknown; // within sendBeacon: Firefox may say there that the page is hidden, which must not send again
@@ -104,16 +101,15 @@ export const take = (at: number, event: string, payload?: unknown, identity?: un
     },
   };
   const hook = page.config_!.before_send;
-  if (page.answer_ == "denied" || page.entries_.size > 999 || (hook && !(made = hook(made)))) return;
+  if (page.answer_ == "denied" || page.entries_.size > 999 || (hook && !text((made = hook(made)) || null))) return;
   const entry: Entry = {
     id_: id,
     key_: page.prefix_ + id,
-    raw_: ["r1", id, new Date(at), made.event, text(made.payload), text(made.identity), made.context],
+    raw_: ["r1", id, new Date(at), made.event, text(made.payload), text(made.identity), { ...made.context }],
   };
   page.entries_.set(id, entry);
-  fresh.push(entry);
-  queueMicrotask(() => persist(entry));
-  page.on_(Hook.Taken, entry);
+  fresh.push(entry) > 1 || queueMicrotask(persist); // one for all events of a task
+  page.on_(entry);
 };
 
 /** The visitor's id, in a first-party cookie and in localStorage. */
@@ -125,31 +121,32 @@ const visitor = (again?: 1): string => {
 };
 
 /**
- * Completes and stores what is only in memory, in the same task as the call: a page that is left for another site may get no
- * turn any more (Chromium gives it half a second). taken is stored as it is while there is no visitor.
+ * Stores what is only in memory, in the same task as the call: a page that is left for another site may get no turn any
+ * more (Chromium gives it half a second). Completes it too, unless there is no visitor yet.
  */
-export const persist = (taken?: Entry): void => {
+export const persist = (): void => {
   if (fresh[0] && free()) {
-    if (known || cookie(ID)) {
-      let room = MAX_UNITS;
-      for (const key of keys(page.prefix_)) room -= get(key)!.length + EXTRA;
-      for (const e of fresh) {
-        const context = e.raw_[6];
-        context.visitorId = page.visitor_ ||= visitor();
-        context.consent = page.answer_ || void 0;
-        context.frame = !attempt(() => top!.location.href); // more.ts knows the site's other origins
-        page.on_(Hook.Complete, e);
-        e.text_ = text(e.raw_);
-        if ((room -= e.text_.length + EXTRA) > 0) put(e.key_, e.text_);
+    const ready = known || cookie(ID);
+    let room: number = Most.Units;
+    for (const key of keys(page.prefix_)) room -= get(key)!.length + Most.Extra;
+    for (const e of fresh.splice(0)) {
+      const context = e.raw_[6];
+      context.consent = page.answer_ || void 0;
+      context.frame = !attempt(() => top!.location.href); // more.ts knows the site's other origins
+      if (ready) {
+        page.on_(e, (context.visitorId = page.visitor_ ||= visitor()));
       }
-      fresh = [];
-    } else taken && put(taken.key_, text(taken.raw_));
+      const json = text(e.raw_);
+      if (ready) e.text_ = json;
+      if ((room -= json.length + Most.Extra) > 0) put(e.key_, json);
+    }
   }
 };
 
-/** Persists without waiting for other tabs. */
+/** Completes all, without waiting for other tabs. */
 const open = (): void => {
   known = 1;
+  fresh = [...page.entries_.values()].filter((e) => !e.text_);
   persist();
 };
 
@@ -158,9 +155,8 @@ const body = (list: Entry[]): string =>
 
 /** Sends by beacon. A browser that refuses (most take 64 KiB at one time) is asked for half. */
 const beacon = (list: Entry[]): void => {
-  if (attempt(() => navigator.sendBeacon(page.edge_ + "/v1/events", body(list)))) {
-    for (const e of list) e.sent_ = 1;
-  } else if (list[1]) {
+  if (attempt(() => navigator.sendBeacon(page.edge_ + "/v1/events", body(list)))) list.map((e) => (e.sent_ = 1));
+  else if (list[1]) {
     beacon(list.splice(list.length >> 1));
     beacon(list);
   }
@@ -175,16 +171,14 @@ export const leave = (): void => {
 
 export const consent = (_: unknown, given?: Consent | false | null): void => {
   page.answer_ = given || (page.config_?.honorGPC && (navigator as any).globalPrivacyControl && "denied");
-  if (page.config_) {
-    if (page.answer_ == "denied") {
-      page.entries_.clear();
-      fresh = [];
-      keys("trb").forEach(del);
-      setCookie(ID, "");
-      reset();
-    }
-    persist();
+  if (page.answer_ == "denied") {
+    page.entries_.clear();
+    fresh = [];
+    keys("trb").forEach(del);
+    setCookie(ID);
+    reset();
   }
+  persist();
   given && put(ANSWER, given);
 };
 

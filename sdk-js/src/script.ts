@@ -9,9 +9,9 @@ declare const MORE: string; // a file's name, set by the build
 /** A call as the stub keeps it. */
 type Call = [name: string, at: number, args: ArrayLike<any>];
 
-const scope = window as any;
+declare const self: any;
 const tag = document.currentScript as HTMLScriptElement | null;
-const found = scope.tributary;
+const found = self.tributary;
 
 // If the script is included twice, the second does nothing.
 if (!found?.loaded) {
@@ -20,9 +20,10 @@ if (!found?.loaded) {
   // {edge}/sdk/v1/tributary.js → {edge}
   const edge = (endpoint?: string): string => (endpoint || tag!.src).replace(/\/(sdk\/v1\/.*)?$/, "");
   const calls: any = {
-    init(_: number, config: Config) {
-      if (!page.config_) {
-        start(config, edge(config.endpoint));
+    init(_: number, given?: Config) {
+      given = { ...config, ...given } as Config; // what is said beside the tag counts more
+      if (given.companyId && !page.config_) {
+        start(given, edge(given.endpoint));
         drain();
       }
     },
@@ -45,23 +46,20 @@ if (!found?.loaded) {
       console.error("tributary", e);
     }
   };
-  const drain = () => {
-    const all = queue;
-    queue = [];
-    all.forEach(run);
-  };
+  const drain = () => queue.splice(0).forEach(run);
   const api: any = { loaded: true, push: run, _: [page, calls, drain, persist] };
   for (const name in calls) api[name] = async (...args: any[]) => run([name, Date.now(), args]);
-  scope.tributary = api;
+  self.tributary = api;
   for (const name in tag?.dataset) {
     const value = tag!.dataset[name]; // data-page-views is pageViews
     config[name] = value == "false" ? 0 : value || 1;
   }
-  // First the answer to the consent question, then the start, then the rest.
+  config.companyId = config.company;
+  // First the answer to the consent question, then the start by the page or by the tag, and with it the rest.
   queue = queue.filter((call) => call[0] != "consent" || run(call));
-  if ((config.companyId = config.company)) api.init(config);
   drain();
-  (scope.requestIdleCallback || setTimeout)(
+  api.init();
+  (self.requestIdleCallback || setTimeout)(
     () => {
       const more = document.createElement("script");
       more.src = edge(page.edge_) + "/sdk/v1/" + MORE;

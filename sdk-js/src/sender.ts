@@ -169,7 +169,7 @@ export class Sender {
       return moved ? -1 : 0;
     }
     if (status >= 400 && status < 500 && status != 408 && status != 429) {
-      const { code, message } = json.error || ({} as any);
+      const { code = status == 404 && "not_found", message } = json.error || ({} as any);
       tell("" + status, "refused: " + (message || "") + " (" + status + " " + (code || "without a code") + ")." + advice(code));
       // The origin may be listed soon: the next page tries again.
       if (code != "origin_not_allowed") {

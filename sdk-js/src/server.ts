@@ -27,7 +27,7 @@ interface Entry {
 }
 
 /** An id. Shopify's strict sandbox has no crypto; an id need not be a secret. */
-const newID = (at: number): string => uuid(at, globalThis.crypto ? undefined : Uint8Array.from({ length: 10 }, () => Math.random() * 256));
+const newID = (at: number): string => uuid(at, globalThis.crypto ? undefined : Uint8Array.from({ length: 9 }, () => Math.random() * 256));
 
 const memory = (): Storage => {
   const all = new Map<string, string>();

@@ -19,15 +19,15 @@ export const cookie = (name: string): string | undefined => attempt(() => docume
 /**
  * Sets a cookie for 400 days, which is the most that browsers keep one (RFC 6265bis),
  * on the widest domain the browser takes. That is the registrable one: wider ones
- * ("br", "com.br") are refused. An empty value deletes. Returns that domain, "" for
+ * ("br", "com.br") are refused. No value deletes it. Returns that domain, "" for
  * the host alone, undefined where no cookie can be set.
  */
-export const setCookie = (name: string, value: string): string | undefined =>
+export const setCookie = (name: string, value?: string): string | undefined =>
   attempt(() => {
     let domain = "";
     for (const label of [...location.hostname.split(".").reverse(), ""]) {
       domain = label && label + (domain && "." + domain); // the last time without
       document.cookie = name + "=" + value + ";path=/;SameSite=Lax;max-age=" + (value ? 34560000 : 0) + ";domain=" + domain + (location.protocol > "https" ? ";Secure" : "");
-      if (cookie(name) == (value || void 0)) return domain;
+      if (cookie(name) == value) return domain;
     }
   });

@@ -102,7 +102,8 @@ export declare function debug(on?: boolean): void;
 
 /** `window.tributary`, of the script's tag. The calls may be made before the script has loaded. */
 export interface Tributary {
-  init: typeof init;
+  /** Adds to the attributes of the tag. */
+  init(config: Partial<Config>): void;
   track: typeof track;
   page: typeof page;
   identify: typeof identify;

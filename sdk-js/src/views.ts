@@ -11,10 +11,9 @@ export class Views {
 
   constructor(private page_: Page) {}
 
-  /** Watches the history. view takes a page view. */
-  watch_(view: () => void): void {
-    let path = location.pathname;
-    let url = location.href;
+  /** Watches the history. url is the address of the last page view, which may have been left since. view takes a page view. */
+  watch_(url: string, view: () => void): void {
+    let path = attempt(() => new URL(url).pathname);
     const look = () => {
       if (location.pathname != path) {
         path = location.pathname;
@@ -31,6 +30,7 @@ export class Views {
         attempt(look);
       };
     }
+    attempt(look);
     addEventListener("popstate", () => attempt(look));
     addEventListener("pageshow", (e) => e.persisted && view());
   }

@@ -6,6 +6,7 @@ import { attempt, del, get, put, setCookie } from "./store";
 
 const SESSION = "trb_s";
 const PROBE = "trb_f";
+const FINE = 1000; // ms: how exactly its last event is known
 const IDLE = 1800000; // ms: a session ends after half an hour without an event
 
 type Values = { [name: string]: string };
@@ -24,16 +25,17 @@ export function framed(): boolean {
   return Array.from(around).some((origin) => {
     if (origin == location.origin) return false;
     const site = setCookie(PROBE, "1");
-    setCookie(PROBE, "");
+    setCookie(PROBE);
     return site === undefined || !("." + origin.split(/\/|:\d/)[2]).endsWith("." + (site || location.hostname));
   });
 }
 
 /** The session's id. It is only a hint: the processor divides visits into sessions itself. */
 export function session(now: number): string {
-  const known = (get(SESSION) || "").split(" ");
-  const id = known[0] && now - +known[1] < IDLE ? known[0] : uuid(now);
-  put(SESSION, id + " " + now);
+  const [known, last] = (get(SESSION) || "").split(" ");
+  const age = now - +last;
+  const id = known && age < IDLE ? known : uuid(now);
+  if (id != known || !(age < FINE)) put(SESSION, id + " " + now); // not once an event
   return id;
 }
 

@@ -39,7 +39,7 @@ type Progress struct {
 
 // Progress reads how far the processor is.
 func (d *Database) Progress(ctx context.Context) (p Progress, err error) {
-	return p, d.conn.QueryRow(ctx, `select (select coalesce(sum(next), 0)::bigint from consumer_offset), (select count(*) from recompute)`).Scan(&p.Records, &p.Queued)
+	return p, d.conn.QueryRow(ctx, `select (select coalesce(sum(next), 0)::bigint from consumer_offset), (select count(*) from recompute) + (select count(*) from recompute_span)`).Scan(&p.Records, &p.Queued)
 }
 
 // Attributed counts orders with an influencer who is paid for them, and the touches
@@ -130,11 +130,12 @@ func Clone(ctx context.Context, server *Database, of, name, dsn string, tables [
 	if err != nil {
 		return nil, err
 	}
-	for _, table := range tables {
-		if _, err := clone.conn.Exec(ctx, "truncate "+quote(table)); err != nil {
-			_ = clone.Close(ctx)
-			return nil, err
-		}
+	if len(tables) == 0 {
+		return clone, nil
+	}
+	if err := clone.Truncate(ctx, tables...); err != nil {
+		_ = clone.Close(ctx)
+		return nil, err
 	}
 	return clone, nil
 }

@@ -173,6 +173,7 @@ func Into(s *facts.StoredEvent) []any {
 // keyRequest asks where one key of one case leads.
 type keyRequest struct {
 	n      int32     // index of the request
+	digest int64     // facts.KeyDigest of the key
 	key    facts.Key // as visitors were seen with it
 	stored facts.Key // by which the orders that have it are found; they are counted where it is the key itself
 	from   time.Time // orders count that were created from here
@@ -184,6 +185,7 @@ type keyRequest struct {
 
 var keyRows = postgres.Rows[keyRequest]{
 	postgres.Col("n", "int", func(k *keyRequest) int32 { return k.n }),
+	postgres.Col("digest", "bigint", func(k *keyRequest) int64 { return k.digest }),
 	postgres.Col("kind", "smallint", func(k *keyRequest) int16 { return k.key.Kind.Code() }),
 	postgres.Col("key", "bytea", func(k *keyRequest) []byte { return k.key.Pack() }),
 	postgres.Col("counts", "boolean", func(k *keyRequest) bool { return k.key == k.stored }),
@@ -222,7 +224,7 @@ var readKeys = `
 	cross join lateral (
 		select count(*) as orders from (
 			select 1 from order_key x
-			where k.counts and x.company_id = @company_id and x.kind = k.kind and x.key = k.key and x.hub = any('{0,1,2,3}'::smallint[]) and x.created_at between k.lo and k.hi
+			where k.counts and ` + postgres.OfKey("x", "k.digest", "k.kind", "k.key") + ` and x.created_at between k.lo and k.hi
 			limit @most_orders) n) c
 	cross join lateral (
 		select count(distinct visitor) as seen,
@@ -245,7 +247,7 @@ func (t Tx) keys(ctx context.Context, companyID string, limits facts.Limits, lis
 		for i, k := range joins {
 			c.Keys[i].Key = k.Key
 			r := requestOf(k, c.Order.CreatedAt, limits)
-			r.n = int32(len(requests))
+			r.n, r.digest = int32(len(requests)), facts.KeyDigest(companyID, k.Key)
 			requests = append(requests, r)
 		}
 	}

@@ -1,14 +1,16 @@
-// Package explained writes the explanations of orders as the table explanation has them:
-// in few bytes, and read back exactly.
+// Package explained writes the explanations of orders as the table payout has them, and the
+// seals of orders: in few bytes, and read back exactly.
 //
 // What may enter: forms of these bytes. What was written once must be readable for ever: a
 // new form, or another dictionary, gets a new first byte.
 package explained
 
 import (
+	"bytes"
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -22,6 +24,10 @@ const (
 	formZstd1 = 1
 	// formZstd2 is followed by a frame of zstd with dictionary2.
 	formZstd2 = 2
+	// formShort is followed by the number of ids (a byte), by these ids of 16 bytes, and by a
+	// frame of zstd with dictionary3 of the short text, without the first 4 bytes that all
+	// frames have.
+	formShort = 3
 )
 
 // dictionary1 are three explanations of internal/attribution/testdata as they were when
@@ -36,34 +42,73 @@ var dictionary1 []byte
 //go:embed dictionary2.txt
 var dictionary2 []byte
 
+// dictionary3 are the short forms of the explanations of dictionary2 as newer versions write
+// them, and the sentence of each reason. It never changes.
+//
+//go:embed dictionary3.txt
+var dictionary3 []byte
+
 // What names the dictionaries in a frame, which any number does that is not 0.
 const (
 	dictionaryID1 = 1
 	dictionaryID2 = 2
+	dictionaryID3 = 3
 )
+
+// magic begins each frame of zstd (RFC 8878, 3.1.1).
+var magic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
 // maxText bounds what is read of one explanation, in bytes: far above what an order's
 // explanation can have, and as much as PostgreSQL took as jsonb.
 const maxText = 256 << 20
 
-var encoder = sync.OnceValues(func() (*zstd.Encoder, error) {
-	return zstd.NewWriter(nil, zstd.WithEncoderDictRaw(dictionaryID2, dictionary2), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
-})
+var (
+	encoder2 = encoderOf(dictionaryID2, dictionary2)
+	encoder3 = encoderOf(dictionaryID3, dictionary3)
+)
+
+func encoderOf(id uint32, dictionary []byte) func() (*zstd.Encoder, error) {
+	return sync.OnceValues(func() (*zstd.Encoder, error) {
+		return zstd.NewWriter(nil, zstd.WithEncoderDictRaw(id, dictionary), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
+	})
+}
 
 var decoder = sync.OnceValues(func() (*zstd.Decoder, error) {
-	return zstd.NewReader(nil, zstd.WithDecoderDictRaw(dictionaryID1, dictionary1), zstd.WithDecoderDictRaw(dictionaryID2, dictionary2), zstd.WithDecoderMaxMemory(maxText), zstd.WithDecoderConcurrency(0))
+	return zstd.NewReader(nil, zstd.WithDecoderDictRaw(dictionaryID1, dictionary1), zstd.WithDecoderDictRaw(dictionaryID2, dictionary2), zstd.WithDecoderDictRaw(dictionaryID3, dictionary3),
+		zstd.WithDecoderMaxMemory(maxText), zstd.WithDecoderConcurrency(0))
 })
 
 // Pack returns an explanation as it is stored. text is JSON.
 func Pack(text []byte) ([]byte, error) {
-	e, err := encoder()
+	short, ids, ok := shorten(text)
+	if !ok {
+		return PackWhole(text)
+	}
+	e, err := encoder3()
+	if err != nil {
+		return nil, fmt.Errorf("explanation: %w", err)
+	}
+	stored := append(make([]byte, 0, 64+len(ids)+len(text)/8), formShort, byte(len(ids)/idBytes))
+	stored = append(stored, ids...)
+	begin := len(stored)
+	stored = e.EncodeAll(short, stored)
+	if !bytes.HasPrefix(stored[begin:], magic) { // of nothing there is no frame
+		return PackWhole(text)
+	}
+	return slices.Delete(stored, begin, begin+len(magic)), nil
+}
+
+// PackWhole returns a text in the form that versions before the short one read too. Seals
+// have it.
+func PackWhole(text []byte) ([]byte, error) {
+	e, err := encoder2()
 	if err != nil {
 		return nil, fmt.Errorf("explanation: %w", err)
 	}
 	return e.EncodeAll(text, append(make([]byte, 0, len(text)/4), formZstd2)), nil
 }
 
-// Unpack returns the text that Pack was given.
+// Unpack returns the text that Pack or PackWhole was given.
 func Unpack(stored []byte) ([]byte, error) {
 	if len(stored) == 0 {
 		return nil, errors.New("explanation: nothing is stored")
@@ -72,16 +117,34 @@ func Unpack(stored []byte) ([]byte, error) {
 	case formPlain:
 		return rest, nil
 	case formZstd1, formZstd2: // a frame says with which dictionary
-		d, err := decoder()
-		if err != nil {
-			return nil, fmt.Errorf("explanation: %w", err)
+		return decode(rest)
+	case formShort:
+		if len(rest) == 0 || len(rest) <= int(rest[0])*idBytes {
+			return nil, errors.New("explanation: its ids are cut off")
 		}
-		text, err := d.DecodeAll(rest, nil)
+		ids, frame := rest[1:1+int(rest[0])*idBytes], rest[1+int(rest[0])*idBytes:]
+		short, err := decode(slices.Concat(magic, frame))
 		if err != nil {
-			return nil, fmt.Errorf("explanation: %w", err)
+			return nil, err
+		}
+		text, ok := lengthen(short, ids)
+		if !ok {
+			return nil, errors.New("explanation: bytes that stand for nothing")
 		}
 		return text, nil
 	default:
 		return nil, fmt.Errorf("explanation: form %d is not known: a newer version of the program wrote it", form)
 	}
+}
+
+func decode(frame []byte) ([]byte, error) {
+	d, err := decoder()
+	if err != nil {
+		return nil, fmt.Errorf("explanation: %w", err)
+	}
+	text, err := d.DecodeAll(frame, nil)
+	if err != nil {
+		return nil, fmt.Errorf("explanation: %w", err)
+	}
+	return text, nil
 }

@@ -7,9 +7,7 @@ import (
 	"sync"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/tributary-io/tributary/internal/facts"
 )
@@ -21,22 +19,6 @@ import (
 // leastCopied is how few events are not worth a COPY: it takes three statements more.
 const leastCopied = 64
 
-var eventColumns = []string{"event_id", "at", "class", "company_id", "name", "visitor", "sources", "record"}
-
-// copySource gives COPY the rows of events, in the order of eventColumns.
-func copySource(companyID string, events []facts.Event) pgx.CopyFromSource {
-	var row []any // COPY writes each before it asks for the next
-	return pgx.CopyFromSlice(len(events), func(i int) ([]any, error) {
-		e := &events[i]
-		var sources any // null for most: pgx looks longest for how to write an array
-		if list := e.Sources(); list != nil {
-			sources = pgtype.FlatArray[[]byte](list)
-		}
-		row = append(row[:0], [16]byte(e.ID), e.At, int16(e.Class()), companyID, e.Event.Event, e.PackedVisitor(), sources, e.Packed())
-		return row, nil
-	})
-}
-
 // copyEvents stores events none of whose ids is stored. It returns false, and stores
 // none, where it cannot: an id is stored already, or the server refuses something else.
 func (t *Tx) copyEvents(ctx context.Context, companyID string, events []facts.Event) (stored bool, err error) {
@@ -44,8 +26,7 @@ func (t *Tx) copyEvents(ctx context.Context, companyID string, events []facts.Ev
 	if err != nil {
 		return false, err
 	}
-	_, err = within.CopyFrom(ctx, pgx.Identifier{"event_fact"}, eventColumns, copySource(companyID, events))
-	if err == nil {
+	if err = copyRows(ctx, within.Conn(), &eventCopy{companyID: companyID, left: events}); err == nil {
 		return true, within.Commit(ctx)
 	}
 	// Whatever the server refused (Citus loses the SQLSTATE of a COPY), the insert finds out.

@@ -86,9 +86,13 @@ func (t *Tx) FindErasedOrders(ctx context.Context, companyID string, e *facts.Er
 		with found as (
 			insert into erased_order (company_id, order_id, erasure_id)
 			select distinct k.company_id, k.order_id, @erasure_id::uuid
-			from erasure_key p join order_key k on k.company_id = p.company_id and k.kind = p.kind and k.key = p.key
-			where p.company_id = @company_id and p.erasure_id = @erasure_id::uuid and k.company_id = @company_id
-				and exists (select from order_version v where v.company_id = @company_id and v.order_id = k.order_id and v.accepted_at <= @asked_at)
+			from (
+				select company_id, kind, key, `+postgres.KeyDigest("kind", "key")+` as digest from erasure_key
+				where company_id = @company_id and erasure_id = @erasure_id::uuid offset 0) p
+			join order_key k on `+postgres.OfKey("k", "p.digest", "p.kind", "p.key")+`
+			where k.company_id = @company_id
+				and (exists (select from order_version v where v.company_id = @company_id and v.order_id = k.order_id and v.accepted_at <= @asked_at)
+					or exists (select from orders o where o.company_id = @company_id and o.order_id = k.order_id and o.accepted_at <= @asked_at))
 				and not exists (select from erased_order d where d.company_id = @company_id and d.order_id = k.order_id)
 			limit @most
 			on conflict (company_id, order_id) do nothing returning 1)
@@ -108,7 +112,7 @@ func (t *Tx) FindErasedVersions(ctx context.Context, companyID string, e *facts.
 	}
 	rows, err := t.tx.Query(ctx, `
 		select order_id, body from order_version
-		where company_id = @company_id and order_id > @after and order_id <= @last and accepted_at <= @asked_at and body is not null`,
+		where company_id = @company_id and order_id > @after and order_id <= @last and accepted_at <= @asked_at`,
 		pgx.NamedArgs{"company_id": companyID, "after": e.OrderID, "last": last, "asked_at": e.AskedAt})
 	if err != nil {
 		return "", 0, fmt.Errorf("read earlier orders: %w", err)
@@ -141,7 +145,7 @@ func (t *Tx) AddKeysOfOrders(ctx context.Context, companyID string, e *facts.Era
 		from erased_order d join order_key k on k.company_id = d.company_id and k.order_id = d.order_id
 		where d.company_id = @company_id and d.erasure_id = @erasure_id::uuid and d.surrogates is null and k.company_id = @company_id and k.kind = any(@kinds)
 			and (k.kind in (2, 3) or not exists (
-				select from order_key o where o.company_id = @company_id and o.kind = k.kind and o.key = k.key
+				select from order_key o where `+postgres.OfKey("o", "(k.digest & -4)", "k.kind", "k.key")+`
 					and not exists (select from erased_order x where x.company_id = @company_id and x.order_id = o.order_id)))
 		on conflict (company_id, erasure_id, kind, key) do nothing`, argsOf(companyID, e, pgx.NamedArgs{"kinds": facts.Codes(facts.JoinKinds)}))
 }
@@ -204,14 +208,20 @@ func (t *Tx) ErasedUntil(ctx context.Context, companyID string, digests [][]byte
 // ordersAround selects the orders that what is removed may change: those to which a
 // visitor is reached or whose own id it is (kinds 2, 3, 10 and 11), those around which a key that
 // the visitor was seen with has too many visitors (hub 2), and the erased ones.
-const ordersAround = `
-	select r.company_id, r.order_id from erasure_visitor v join order_key r on r.company_id = v.company_id and r.kind in (2, 3, 10, 11) and r.key = v.visitor
-	where v.company_id = @company_id and v.erasure_id = @erasure_id::uuid and r.company_id = @company_id
+var ordersAround = `
+	select r.company_id, r.order_id from (
+		select v.visitor, n.kind, ` + postgres.KeyDigest("n.kind", "v.visitor") + ` as digest
+		from erasure_visitor v cross join unnest('{2,3,10,11}'::smallint[]) as n (kind)
+		where v.company_id = @company_id and v.erasure_id = @erasure_id::uuid offset 0) v
+	join order_key r on ` + postgres.OfKey("r", "v.digest", "v.kind", "v.visitor") + `
+	where r.company_id = @company_id
 	union
-	select r.company_id, r.order_id from erasure_visitor v
-	join sighting s on s.company_id = v.company_id and s.visitor = v.visitor
-	join order_key r on r.company_id = s.company_id and r.kind = s.kind and r.key = s.key and r.hub = 2
-	where v.company_id = @company_id and v.erasure_id = @erasure_id::uuid and s.company_id = @company_id and r.company_id = @company_id
+	select r.company_id, r.order_id from (
+		select s.kind, s.key, ` + postgres.KeyDigest("s.kind", "s.key") + ` as digest from erasure_visitor v
+		join sighting s on s.company_id = v.company_id and s.visitor = v.visitor
+		where v.company_id = @company_id and v.erasure_id = @erasure_id::uuid and s.company_id = @company_id offset 0) s
+	join order_key r on ` + postgres.OfKeyAndHub("r", "s.digest", "s.kind", "s.key", "2") + `
+	where r.company_id = @company_id
 	union
 	select d.company_id, d.order_id from erased_order d where d.company_id = @company_id and d.erasure_id = @erasure_id::uuid`
 
@@ -222,7 +232,8 @@ func (t *Tx) OrdersToSeal(ctx context.Context, companyID string, e *facts.Erasur
 		select o.order_id, o.created_at, o.day::text from (`+ordersAround+`) a
 		join orders o on o.company_id = a.company_id and o.order_id = a.order_id
 		where o.company_id = @company_id
-			and exists (select from order_version w where w.company_id = @company_id and w.order_id = o.order_id and w.accepted_at <= @asked_at)
+			and (o.accepted_at <= @asked_at
+				or exists (select from order_version w where w.company_id = @company_id and w.order_id = o.order_id and w.accepted_at <= @asked_at))
 			and not exists (select from seal s where s.company_id = @company_id and s.order_id = o.order_id)
 		limit @most`, argsOf(companyID, e, pgx.NamedArgs{"asked_at": e.AskedAt, "most": limit}))
 	if err != nil {
@@ -243,8 +254,11 @@ func (t *Tx) QueueAround(ctx context.Context, companyID string, e *facts.Erasure
 func (t *Tx) QueueHubs(ctx context.Context, companyID, visitor string, cause facts.Cause) (int, error) {
 	return t.queue(ctx, companyID, `
 		select distinct r.company_id, r.order_id, @cause::text as cause
-		from sighting s join order_key r on r.company_id = s.company_id and r.kind = s.kind and r.key = s.key and r.hub = 2
-		where s.company_id = @company_id and s.visitor = @visitor and s.kind <> 3 and s.kind <> 10 and r.company_id = @company_id
+		from (
+			select kind, key, `+postgres.KeyDigest("kind", "key")+` as digest from sighting
+			where company_id = @company_id and visitor = @visitor and kind <> 3 and kind <> 10 offset 0) s
+		join order_key r on `+postgres.OfKeyAndHub("r", "s.digest", "s.kind", "s.key", "2")+`
+		where r.company_id = @company_id
 			and not exists (select from seal a where a.company_id = @company_id and a.order_id = r.order_id)`,
 		pgx.NamedArgs{"company_id": companyID, "visitor": packed.ID(visitor), "cause": cause.String()})
 }
@@ -291,20 +305,22 @@ var eraseVersions = `
 func (t *Tx) EraseVersions(ctx context.Context, companyID string, versions map[string][]facts.StoredVersion) error {
 	var rows []versionRow
 	for id, list := range versions {
+		if len(list) == 1 {
+			continue
+		}
 		for i := range list {
 			v := &list[i]
-			v.Packed = nil
-			if len(list) > 1 {
-				var err error
-				if v.Packed, err = facts.PackOrder(&v.Order); err != nil {
-					return fmt.Errorf("erase versions of orders: %w", err)
-				}
+			var err error
+			if v.Packed, err = facts.PackOrder(&v.Order); err != nil {
+				return fmt.Errorf("erase versions of orders: %w", err)
 			}
 			rows = append(rows, versionRow{id, v})
 		}
 	}
-	if err := t.exec(ctx, "erase versions of orders", eraseVersions, versionRows.Args(rows, pgx.NamedArgs{"company_id": companyID})); err != nil {
-		return err
+	if len(rows) > 0 {
+		if err := t.exec(ctx, "erase versions of orders", eraseVersions, versionRows.Args(rows, pgx.NamedArgs{"company_id": companyID})); err != nil {
+			return err
+		}
 	}
 	return t.exec(ctx, "remove personal fields of orders", `delete from order_personal where company_id = @company_id and order_id = any(@order_ids)`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": slices.Collect(maps.Keys(versions))})
@@ -355,7 +371,7 @@ var eraseLate = `
 	select e.company_id, l.order_id, e.erasure_id, '{}'::jsonb
 	from ` + lateRows.Unnest("l") + `
 	join erasure e on e.company_id = @company_id and e.asked_at = l.erased_at
-	where not exists (select from order_version v where v.company_id = @company_id and v.order_id = l.order_id)
+	where not exists (select from orders o where o.company_id = @company_id and o.order_id = l.order_id)
 	on conflict (company_id, order_id) do nothing`
 
 // EraseLate makes orders erased that are not stored yet, by the erasures that were asked for

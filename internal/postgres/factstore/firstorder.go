@@ -11,13 +11,20 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
-// hubsOfKey are the values of hub that a key k may have, as h: in each of them the primary
-// key has the key's orders by time. Most keys are a hub around no order.
+// hubsOfKey are the values of hub that a key k may have, as h: of each of them the index of
+// digests has the key's orders by time. Most keys are a hub around no order.
 const hubsOfKey = `(
-	select 0::smallint as hub
+	select 0 as hub
 	union all
-	select hub from unnest('{1,2,3}'::smallint[]) as hubs (hub)
-	where exists (select from order_key g where g.company_id = @company_id and g.kind = k.kind and g.key = k.key and g.hub > 0)) h`
+	select hub from unnest('{1,2,3}'::int[]) as hubs (hub)
+	where exists (
+		select from order_key g
+		where g.company_id = @company_id and g.digest = any(array[k.digest | 1, k.digest | 2, k.digest | 3]) and g.kind = k.kind and g.key = k.key)) h`
+
+var (
+	ofKey       = postgres.OfKey("x", "k.digest", "k.kind", "k.key")
+	ofKeyAndHub = postgres.OfKeyAndHub("e", "k.digest", "k.kind", "k.key", "h.hub")
+)
 
 // isApproved leaves of keys e those of approved orders. "offset 0" makes the planner look at
 // one order of the key after the other, until one is approved, and never at all orders.
@@ -34,19 +41,19 @@ func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderID
 		from unnest(@order_ids::text[]) with ordinality as i (order_id, n)
 		join orders o on o.company_id = @company_id and o.order_id = i.order_id
 		left join lateral (
-			select kind, key from order_key
+			select digest & -4 as digest, kind, key from order_key
 			where company_id = @company_id and order_id = i.order_id and kind = any(@kinds) offset 0) k on true
 		left join lateral (
 			select count(*) as orders from (
 				select 1 from order_key x
-				where x.company_id = @company_id and x.kind = k.kind and x.key = k.key and x.hub `+anyHub+`
+				where `+ofKey+`
 					and x.created_at between o.created_at - @before::interval and o.created_at + @after::interval
 				limit @most_orders) x) c on true
 		left join lateral (
 			select e.order_id, e.created_at from `+hubsOfKey+`
 			cross join lateral (
 				select e.order_id, e.created_at from order_key e `+isApproved+`
-				where e.company_id = @company_id and e.kind = k.kind and e.key = k.key and e.hub = h.hub and c.orders < @most_orders
+				where `+ofKeyAndHub+` and c.orders < @most_orders
 				order by e.created_at, e.order_id collate "C" limit 1) e
 			order by e.created_at, e.order_id collate "C" limit 1) f on true
 		order by i.n`,
@@ -79,9 +86,14 @@ var firstRows = postgres.Rows[facts.FirstOrder]{
 	postgres.Col("first", "boolean", func(f *facts.FirstOrder) *bool { return f.First }),
 }
 
+// setFirstOrders looks at order by order whether it is said anew: else PostgreSQL reads all
+// outcomes of the company.
 var setFirstOrders = `
-	update payout p set is_first_order = f.first, processed_at = @now::timestamptz from ` + firstRows.Unnest("f") + `
-	where p.company_id = @company_id and p.order_id = f.order_id and p.is_first_order is distinct from f.first`
+	update payout p set is_first_order = f.first, processed_at = @now::timestamptz from (
+		select n.order_id, n.first from ` + firstRows.Unnest("n") + `
+		cross join lateral (
+			select from payout x where x.company_id = @company_id and x.order_id = n.order_id and x.is_first_order is distinct from n.first offset 0) x offset 0) f
+	where p.company_id = @company_id and p.order_id = f.order_id`
 
 // SetFirstOrders stores whether orders are their customers' first, of those that have an
 // outcome. WriteOutcomes stores it of the others.
@@ -89,10 +101,15 @@ func (t *Tx) SetFirstOrders(ctx context.Context, companyID string, now time.Time
 	return t.exec(ctx, "store first orders", setFirstOrders, firstRows.Args(orders, pgx.NamedArgs{"company_id": companyID, "now": now}))
 }
 
-var followRows = postgres.Rows[facts.OrderKey]{
-	postgres.Col("kind", "smallint", func(k *facts.OrderKey) int16 { return k.Kind.Code() }),
-	postgres.Col("key", "bytea", func(k *facts.OrderKey) []byte { return k.Key.Pack() }),
-	postgres.Col("created_at", "timestamptz", func(k *facts.OrderKey) time.Time { return k.CreatedAt }),
+var followRows = postgres.Rows[digested[facts.OrderKey]]{
+	postgres.Col("digest", "bigint", func(k *digested[facts.OrderKey]) int64 { return k.digest }),
+	postgres.Col("kind", "smallint", func(k *digested[facts.OrderKey]) int16 { return k.of.Kind.Code() }),
+	postgres.Col("key", "bytea", func(k *digested[facts.OrderKey]) []byte { return k.of.Key.Pack() }),
+	postgres.Col("created_at", "timestamptz", func(k *digested[facts.OrderKey]) time.Time { return k.of.CreatedAt }),
+}
+
+func digestedKeys(companyID string, keys []facts.OrderKey) []digested[facts.OrderKey] {
+	return digestedOf(companyID, keys, func(k *facts.OrderKey) facts.Key { return k.Key })
 }
 
 // ordersFollowing selects, for each key of an order, the orders with that key from its
@@ -104,12 +121,12 @@ var ordersFollowing = `
 		select min(e.created_at) as created_at from ` + hubsOfKey + `
 		cross join lateral (
 			select e.created_at from order_key e ` + isApproved + `
-			where e.company_id = @company_id and e.kind = k.kind and e.key = k.key and e.hub = h.hub and e.created_at > k.created_at
+			where ` + ofKeyAndHub + ` and e.created_at > k.created_at
 			order by e.created_at limit 1) e) n on true
 	cross join lateral (
-		select company_id, order_id from order_key e
-		where e.company_id = @company_id and e.kind = k.kind and e.key = k.key and e.hub ` + anyHub + `
-			and e.created_at between k.created_at and coalesce(n.created_at, 'infinity')) x`
+		select x.company_id, x.order_id from order_key x
+		where ` + ofKey + `
+			and x.created_at between k.created_at and coalesce(n.created_at, 'infinity')) x`
 
 // OrdersFollowing returns the ids of the orders that may become their customer's first,
 // or cease to be it, since orders got, lost or have changed with keys; at most limit.
@@ -118,12 +135,12 @@ func (t *Tx) OrdersFollowing(ctx context.Context, companyID string, keys []facts
 		return nil, nil
 	}
 	return t.texts(ctx, "find first orders", `select order_id from (`+ordersFollowing+`) q limit @most`,
-		followRows.Args(keys, pgx.NamedArgs{"company_id": companyID, "most": limit}))
+		followRows.Args(digestedKeys(companyID, keys), pgx.NamedArgs{"company_id": companyID, "most": limit}))
 }
 
 // QueueFollowing queues the orders that OrdersFollowing finds without a limit, and
 // returns how many were not queued already.
 func (t *Tx) QueueFollowing(ctx context.Context, companyID string, keys []facts.OrderKey, cause facts.Cause) (int, error) {
 	return t.queue(ctx, companyID, `select company_id, order_id, @cause::text as cause from (`+ordersFollowing+`) q`,
-		followRows.Args(keys, pgx.NamedArgs{"company_id": companyID, "cause": cause.String()}))
+		followRows.Args(digestedKeys(companyID, keys), pgx.NamedArgs{"company_id": companyID, "cause": cause.String()}))
 }

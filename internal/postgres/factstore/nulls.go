@@ -56,10 +56,10 @@ const dueNulls = `
 	from traffic_day t
 	left join null_day n on n.company_id = @company_id and n.day = t.day
 	where t.company_id = @company_id and t.of = '' and t.visited > 0 and t.day <= @first::date
-		and t.day >= coalesce((select (begun_until at time zone 'UTC')::date from retention where company_id = @company_id) + @before::int, '-infinity')
+		and t.day >= ` + postgres.NullsFrom + `
 		and (coalesce(n.round, 0) < case when t.day <= @final::date then 2 else 1 end
-			or n.round = 2 and n.marks <> n.counted and n.counted_at < @again)
-		and not exists (select from recompute where company_id = @company_id and failure is null)
+			or n.round = 2 and n.marks <> n.counted and n.counted_at < @again::timestamptz - ((1 << n.recounts) - 1) * @wait::interval)
+		and not ` + waits + `
 	order by t.day limit 1`
 
 const (
@@ -76,7 +76,7 @@ const (
 func (t *Tx) DueNulls(ctx context.Context, companyID string, rounds facts.NullRounds) (*facts.NullCount, error) {
 	var c facts.NullCount
 	err := t.tx.QueryRow(ctx, dueNulls, pgx.NamedArgs{
-		"company_id": companyID, "first": rounds.Last[facts.NullsFirst], "final": rounds.Last[facts.NullsFinal], "before": rounds.Before, "again": rounds.Again,
+		"company_id": companyID, "first": rounds.Last[facts.NullsFirst], "final": rounds.Last[facts.NullsFinal], "again": rounds.Again, "wait": facts.NullsAgain,
 	}).Scan(postgres.Day(&c.Day), &c.Round)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil //nolint:nilnil // none is no error, as the comment says
@@ -122,7 +122,8 @@ func (t *Tx) VisitorsOfDay(ctx context.Context, companyID, day string, after []b
 
 // numberedJourney is a journey with its place.
 type numberedJourney struct {
-	n int32
+	companyID string
+	n         int32
 	*facts.NullJourney
 }
 
@@ -130,30 +131,34 @@ var journeyOfVisitorRows = postgres.Rows[numberedJourney]{
 	postgres.Col("n", "int", func(j *numberedJourney) int32 { return j.n }),
 	postgres.Col("visitor", "bytea", func(j *numberedJourney) []byte { return packed.ID(j.Visitor) }),
 	postgres.Col("own", "smallint", func(j *numberedJourney) int16 { return facts.VisitorKey(j.Visitor).Kind.Code() }),
+	postgres.Col("own_digest", "bigint", func(j *numberedJourney) int64 { return facts.KeyDigest(j.companyID, facts.VisitorKey(j.Visitor)) }),
+	postgres.Col("reached_digest", "bigint", func(j *numberedJourney) int64 {
+		return facts.KeyDigest(j.companyID, facts.Key{Kind: facts.KeyReached, Value: j.Visitor})
+	}),
 	postgres.Col("lo", "timestamptz", func(j *numberedJourney) time.Time { return j.From }),
 	postgres.Col("hi", "timestamptz", func(j *numberedJourney) time.Time { return j.To }),
 }
 
 // orderOf is the SQL that tells whether a visitor has an order in time that was not
 // cancelled, by a kind of key.
-func orderOf(kind string) string {
+func orderOf(kind, digest string) string {
 	return `exists (
 		select from order_key x
-		where x.company_id = @company_id and x.kind = ` + kind + ` and x.key = j.visitor and x.hub = 0 and x.created_at between j.lo and j.hi
+		where ` + postgres.OfKeyAndHub("x", digest, kind, "j.visitor", "0") + ` and x.created_at between j.lo and j.hi
 			and not exists (select from payout p where p.company_id = @company_id and p.order_id = x.order_id and p.status = 2))`
 }
 
 // 11 is facts.KeyReached: a visitor whose id is a key of the order is found by that key.
 var boughtJourneys = `
 	select j.n from ` + journeyOfVisitorRows.Unnest("j") + `
-	where ` + orderOf("11") + ` or ` + orderOf("j.own")
+	where ` + orderOf("11", "j.reached_digest") + ` or ` + orderOf("j.own", "j.own_digest")
 
 // Bought returns which of the journeys are no null journeys, by their places: those whose
 // visitors have an order in their time that was not cancelled.
 func (t *Tx) Bought(ctx context.Context, companyID string, journeys []facts.NullJourney) (map[int]bool, error) {
 	numbered := make([]numberedJourney, len(journeys))
 	for i := range journeys {
-		numbered[i] = numberedJourney{int32(i), &journeys[i]}
+		numbered[i] = numberedJourney{companyID, int32(i), &journeys[i]}
 	}
 	list, err := postgres.Collect(ctx, t.tx, pgx.RowTo[int32], boughtJourneys, journeyOfVisitorRows.Args(numbered, pgx.NamedArgs{"company_id": companyID}))
 	if err != nil {
@@ -176,9 +181,11 @@ func (t *Tx) GoOnWithNullCount(ctx context.Context, companyID string, c *facts.N
 // EndNullCount stores what a count has found of its day.
 func (t *Tx) EndNullCount(ctx context.Context, companyID string, c *facts.NullCount) error {
 	if err := t.exec(ctx, "store null journeys", `
-		update null_day set round = @round, counted = @marks, counted_at = @began_at, journeys = @journeys, left_out = @left_out, steps = @steps
+		update null_day set round = @round, counted = @marks, counted_at = @began_at, journeys = @journeys, left_out = @left_out, steps = @steps,
+			recounts = case when round < 2 then 0 when counted_at < @quiet_since then 1 else least(recounts + 1, @most_waits::smallint) end
 		where company_id = @company_id and day = @day::date`, pgx.NamedArgs{
 		"company_id": companyID, "day": c.Day, "round": c.Round, "marks": c.Marks, "began_at": c.BeganAt, "journeys": c.Journeys, "left_out": c.LeftOut, "steps": c.Steps,
+		"quiet_since": c.BeganAt.Add(-facts.NullsQuiet), "most_waits": facts.NullsWaits,
 	}); err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,21 +28,27 @@ var versionRows = postgres.Rows[versionRow]{
 	postgres.Col("body", "bytea", func(v *versionRow) []byte { return v.Packed }),
 }
 
-var insertVersions = `
-	insert into order_version as v (company_id, order_id, version_at, accepted_at, content_hash, body)
+var (
+	insertVersions = `
+	insert into order_version (company_id, order_id, version_at, accepted_at, content_hash, body)
 	select @company_id, order_id, version_at, accepted_at, content_hash, body from ` + versionRows.Unnest("n") + `
-	on conflict (company_id, order_id, version_at, accepted_at, content_hash) do update set body = excluded.body where v.body is null and excluded.body is not null`
+	on conflict (company_id, order_id, version_at, accepted_at, content_hash) do nothing`
+
+	forgetOnly = `
+	update orders set version_at = null, accepted_at = null, content_hash = null
+	where company_id = @company_id and order_id = any(@order_ids) and accepted_at is not null`
+)
 
 // PutVersions stores all versions of orders, by order id, where they are not stored yet.
-// The body of a version that is the only one of its order is null: UpsertOrders stores it.
+// The only version of an order is stored by UpsertOrders.
 func (t *Tx) PutVersions(ctx context.Context, companyID string, versions map[string][]facts.StoredVersion) error {
 	var rows []versionRow
+	var several []string
 	for id, list := range versions {
 		if len(list) == 1 {
-			list[0].Packed = nil
-			rows = append(rows, versionRow{id, &list[0]})
 			continue
 		}
+		several = append(several, id)
 		var stored []*facts.StoredVersion
 		for i := range list {
 			v := &list[i]
@@ -54,14 +62,17 @@ func (t *Tx) PutVersions(ctx context.Context, companyID string, versions map[str
 			}
 			rows = append(rows, versionRow{id, v})
 		}
-		if len(stored) == 1 && len(list) > 1 { // it was the only one
+		if len(stored) == 1 { // it was the only one
 			rows = append(rows, versionRow{id, stored[0]})
 		}
 	}
 	if len(rows) == 0 {
 		return nil
 	}
-	return t.exec(ctx, "store versions of orders", insertVersions, versionRows.Args(rows, pgx.NamedArgs{"company_id": companyID}))
+	if err := t.exec(ctx, "store versions of orders", insertVersions, versionRows.Args(rows, pgx.NamedArgs{"company_id": companyID})); err != nil {
+		return err
+	}
+	return t.exec(ctx, "store that orders have several versions", forgetOnly, pgx.NamedArgs{"company_id": companyID, "order_ids": several})
 }
 
 var personalRows = postgres.Rows[facts.OrderVersion]{
@@ -92,10 +103,12 @@ func (t *Tx) UpsertPersonal(ctx context.Context, companyID string, versions []fa
 // Versions returns all stored versions of orders, by order id; of one order oldest first.
 func (t *Tx) Versions(ctx context.Context, companyID string, orderIDs []string) (map[string][]facts.StoredVersion, error) {
 	rows, err := t.tx.Query(ctx, `
-		select v.order_id, v.version_at, v.accepted_at, v.content_hash, coalesce(v.body, o.body)
-		from order_version v left join orders o on o.company_id = v.company_id and o.order_id = v.order_id
-		where v.company_id = @company_id and v.order_id = any(@order_ids)
-		order by v.order_id, v.version_at, v.accepted_at, v.content_hash`, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
+		select order_id, version_at, accepted_at, content_hash, body
+		from order_version where company_id = @company_id and order_id = any(@order_ids)
+		union all
+		select order_id, version_at, accepted_at, content_hash, body
+		from orders where company_id = @company_id and order_id = any(@order_ids) and accepted_at is not null
+		order by 1, 2, 3, 4`, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 	if err != nil {
 		return nil, fmt.Errorf("read versions of orders: %w", err)
 	}
@@ -122,6 +135,14 @@ type orderRow struct {
 	body     []byte
 }
 
+// only is the order's only version, or one without times and hash.
+func (o *orderRow) only() *facts.StoredVersion {
+	if o.Only == nil {
+		return &facts.StoredVersion{}
+	}
+	return o.Only
+}
+
 var orderRows = postgres.Rows[orderRow]{
 	postgres.Col("order_id", "text", func(o *orderRow) string { return o.Order.OrderID }),
 	postgres.Col("created_at", "timestamptz", func(o *orderRow) time.Time { return o.Order.CreatedAt }),
@@ -133,21 +154,24 @@ var orderRows = postgres.Rows[orderRow]{
 	postgres.Col("number", "text", func(o *orderRow) *string { return o.searched.Number }),
 	postgres.Col("discount_code", "text", func(o *orderRow) *string { return o.searched.DiscountCode }),
 	postgres.Col("sent_first", "boolean", func(o *orderRow) *bool { return o.searched.First }),
+	postgres.Col("version_at", "timestamptz", func(o *orderRow) *time.Time { return postgres.NullIfZero(o.only().At) }),
+	postgres.Col("accepted_at", "timestamptz", func(o *orderRow) *time.Time { return postgres.NullIfZero(o.only().AcceptedAt) }),
+	postgres.Col("content_hash", "bytea", func(o *orderRow) []byte { return o.only().ContentHash }),
 	postgres.Col("body", "bytea", func(o *orderRow) []byte { return o.body }),
 	postgres.Col("approved_since", "timestamptz", func(o *orderRow) *time.Time { return postgres.NullIfZero(o.ApprovedSince) }),
 }
 
 var upsertOrders = `
-	insert into orders as o (company_id, order_id, created_at, day, status, currency, total_minor, name, number, discount_code, sent_first, body, approved_since, processed_at)
-	select @company_id, order_id, created_at, day, status, currency, total_minor, name, number, discount_code, sent_first, body, approved_since, @now::timestamptz
+	insert into orders as o (company_id, order_id, created_at, day, status, currency, total_minor, name, number, discount_code, sent_first, version_at, accepted_at, content_hash, body, approved_since, processed_at)
+	select @company_id, order_id, created_at, day, status, currency, total_minor, name, number, discount_code, sent_first, version_at, accepted_at, content_hash, body, approved_since, @now::timestamptz
 	from ` + orderRows.Unnest("n") + `
 	on conflict (company_id, order_id) do update set created_at = excluded.created_at, day = excluded.day, status = excluded.status,
 		currency = excluded.currency, total_minor = excluded.total_minor, name = excluded.name, number = excluded.number, discount_code = excluded.discount_code, sent_first = excluded.sent_first,
-		body = excluded.body, approved_since = excluded.approved_since, processed_at = excluded.processed_at
+		version_at = excluded.version_at, accepted_at = excluded.accepted_at, content_hash = excluded.content_hash, body = excluded.body, approved_since = excluded.approved_since, processed_at = excluded.processed_at
 		where o.body <> excluded.body or o.approved_since is distinct from excluded.approved_since
 	returning order_id`
 
-// UpsertOrders stores current orders, and returns the ids of those that are new or
+// UpsertOrders stores current orders, each with its only version, and returns the ids of those that are new or
 // have changed.
 func (t *Tx) UpsertOrders(ctx context.Context, companyID string, now time.Time, orders []facts.FoldedOrder) (changed []string, err error) {
 	rows := make([]orderRow, len(orders))
@@ -158,6 +182,8 @@ func (t *Tx) UpsertOrders(ctx context.Context, companyID string, now time.Time, 
 		}
 		rows[i] = orderRow{&orders[i], facts.SearchedOf(&orders[i].Order), body}
 	}
+	// In the order of the primary key: of rows that come in its order an index is filled.
+	slices.SortFunc(rows, func(a, b orderRow) int { return strings.Compare(a.Order.OrderID, b.Order.OrderID) })
 	return t.texts(ctx, "store orders", upsertOrders, orderRows.Args(rows, pgx.NamedArgs{"company_id": companyID, "now": now}))
 }
 

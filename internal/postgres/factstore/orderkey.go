@@ -12,23 +12,39 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
-var keyRows = postgres.Rows[facts.OrderKey]{
-	postgres.Col("kind", "smallint", func(k *facts.OrderKey) int16 { return k.Kind.Code() }),
-	postgres.Col("key", "bytea", func(k *facts.OrderKey) []byte { return k.Key.Pack() }),
-	postgres.Col("created_at", "timestamptz", func(k *facts.OrderKey) time.Time { return k.CreatedAt }),
-	postgres.Col("order_id", "text", func(k *facts.OrderKey) string { return k.OrderID }),
-	postgres.Col("hub", "smallint", func(k *facts.OrderKey) int16 { return k.Hub.Code() }),
+// keyRow is one row of the table order_key.
+type keyRow struct {
+	digest int64
+	*facts.OrderKey
+}
+
+// keyRowsOf returns keys as rows.
+func keyRowsOf(companyID string, keys []facts.OrderKey) []keyRow {
+	rows := make([]keyRow, len(keys))
+	for i := range keys {
+		rows[i] = keyRow{facts.KeyDigest(companyID, keys[i].Key) | int64(keys[i].Hub.Code()), &keys[i]}
+	}
+	return rows
+}
+
+var keyRows = postgres.Rows[keyRow]{
+	postgres.Col("digest", "bigint", func(k *keyRow) int64 { return k.digest }),
+	postgres.Col("kind", "smallint", func(k *keyRow) int16 { return k.Kind.Code() }),
+	postgres.Col("key", "bytea", func(k *keyRow) []byte { return k.Key.Pack() }),
+	postgres.Col("created_at", "timestamptz", func(k *keyRow) time.Time { return k.CreatedAt }),
+	postgres.Col("order_id", "text", func(k *keyRow) string { return k.OrderID }),
+	postgres.Col("hub", "smallint", func(k *keyRow) int16 { return k.Hub.Code() }),
 }
 
 var (
 	insertKeys = `
-	insert into order_key (company_id, kind, key, created_at, order_id, hub)
-	select @company_id, kind, key, created_at, order_id, hub from ` + keyRows.Unnest("k") + `
-	on conflict (company_id, kind, key, hub, created_at, order_id) do nothing`
+	insert into order_key (company_id, digest, kind, key, created_at, order_id, hub)
+	select @company_id, digest, kind, key, created_at, order_id, hub from ` + keyRows.Unnest("k") + `
+	on conflict (digest, created_at, company_id, order_id) do nothing`
 
 	deleteKeys = `
 	delete from order_key k using ` + keyRows.Unnest("n") + `
-	where k.company_id = @company_id and k.kind = n.kind and k.key = n.key and k.hub = n.hub and k.created_at = n.created_at and k.order_id = n.order_id`
+	where k.company_id = @company_id and k.order_id = n.order_id and k.digest = n.digest and k.created_at = n.created_at`
 )
 
 const selectKeys = `
@@ -50,22 +66,25 @@ func scanKey(row pgx.CollectableRow) (k facts.OrderKey, err error) {
 
 // ReplaceKeys stores keys in the place of all keys of the given kinds that the
 // orders have, and returns the keys that they had. A key of facts.JoinKinds that
-// stays keeps its Hub: only MarkHubs changes that. What stays is not written again.
+// stays keeps its Hub: only MarkHubs changes that. What stays is not written again. Keys may
+// also be of other orders, which are new and have none: for these nothing is read.
 func (t *Tx) ReplaceKeys(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, keys []facts.OrderKey) (was []facts.OrderKey, err error) {
 	company := pgx.NamedArgs{"company_id": companyID}
-	was, err = postgres.Collect(ctx, t.tx, scanKey, selectKeys,
-		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": facts.Codes(kinds)})
-	if err != nil {
-		return nil, fmt.Errorf("read keys of orders: %w", err)
+	if len(orderIDs) > 0 {
+		was, err = postgres.Collect(ctx, t.tx, scanKey, selectKeys,
+			pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": facts.Codes(kinds)})
+		if err != nil {
+			return nil, fmt.Errorf("read keys of orders: %w", err)
+		}
 	}
 	keys = withStoredHubs(keys, was)
 	if lost := without(was, keys); len(lost) > 0 {
-		if err := t.exec(ctx, "remove keys of orders", deleteKeys, keyRows.Args(lost, company)); err != nil {
+		if err := t.exec(ctx, "remove keys of orders", deleteKeys, keyRows.Args(keyRowsOf(companyID, lost), company)); err != nil {
 			return nil, err
 		}
 	}
 	if got := without(keys, was); len(got) > 0 {
-		return was, t.exec(ctx, "store keys of orders", insertKeys, keyRows.Args(got, company))
+		return was, t.exec(ctx, "store keys of orders", insertKeys, keyRows.Args(keyRowsOf(companyID, got), company))
 	}
 	return was, nil
 }
@@ -120,49 +139,67 @@ func withStoredHubs(keys, was []facts.OrderKey) []facts.OrderKey {
 
 // unmarkHubs finds what is marked by the index order_key_hub, which has little.
 var unmarkHubs = `
-	update order_key k set hub = 0
+	update order_key k set hub = 0, digest = k.digest & -4
 	where k.company_id = @company_id and k.order_id = any(@order_ids) and k.kind = any(@kinds) and k.hub <> 0
 		and not exists (select from ` + keyRows.Unnest("h") + ` where h.order_id = k.order_id and h.kind = k.kind and h.key = k.key)`
 
 var markHubs = `
-	update order_key k set hub = h.hub from ` + keyRows.Unnest("h") + `
+	update order_key k set hub = h.hub, digest = h.digest from ` + keyRows.Unnest("h") + `
 	where k.company_id = @company_id and k.order_id = h.order_id and k.kind = h.kind and k.key = h.key and k.hub <> h.hub`
 
 // MarkHubs stores which keys of orders are hubs, and why. All other keys of those
 // orders and of the given kinds are none.
 func (t *Tx) MarkHubs(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, hubs []facts.OrderKey) error {
-	if err := t.exec(ctx, "unmark hubs", unmarkHubs, keyRows.Args(hubs, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": facts.Codes(kinds)})); err != nil || len(hubs) == 0 {
+	if err := t.exec(ctx, "unmark hubs", unmarkHubs, keyRows.Args(keyRowsOf(companyID, hubs), pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": facts.Codes(kinds)})); err != nil || len(hubs) == 0 {
 		return err
 	}
-	return t.exec(ctx, "mark hubs", markHubs, keyRows.Args(hubs, pgx.NamedArgs{"company_id": companyID}))
+	return t.exec(ctx, "mark hubs", markHubs, keyRows.Args(keyRowsOf(companyID, hubs), pgx.NamedArgs{"company_id": companyID}))
 }
 
-var spanRows = postgres.Rows[facts.KeySpan]{
-	postgres.Col("kind", "smallint", func(s *facts.KeySpan) int16 { return s.Kind.Code() }),
-	postgres.Col("key", "bytea", func(s *facts.KeySpan) []byte { return s.Key.Pack() }),
-	postgres.Col("hub", "smallint", func(s *facts.KeySpan) int16 { return s.Hub.Code() }),
-	postgres.Col("lo", "timestamptz", func(s *facts.KeySpan) time.Time { return s.From }),
-	postgres.Col("hi", "timestamptz", func(s *facts.KeySpan) time.Time { return s.To }),
+// digested is a row that asks for a key, with the key's digest.
+type digested[T any] struct {
+	digest int64
+	of     *T
+}
+
+// digestedOf returns rows that ask for keys with the keys' digests.
+func digestedOf[T any](companyID string, list []T, key func(*T) facts.Key) []digested[T] {
+	rows := make([]digested[T], len(list))
+	for i := range list {
+		rows[i] = digested[T]{facts.KeyDigest(companyID, key(&list[i])), &list[i]}
+	}
+	return rows
+}
+
+var spanRows = postgres.Rows[digested[facts.KeySpan]]{
+	postgres.Col("digest", "bigint", func(s *digested[facts.KeySpan]) int64 { return s.digest }),
+	postgres.Col("kind", "smallint", func(s *digested[facts.KeySpan]) int16 { return s.of.Kind.Code() }),
+	postgres.Col("key", "bytea", func(s *digested[facts.KeySpan]) []byte { return s.of.Key.Pack() }),
+	postgres.Col("hub", "smallint", func(s *digested[facts.KeySpan]) int16 { return s.of.Hub.Code() }),
+	postgres.Col("lo", "timestamptz", func(s *digested[facts.KeySpan]) time.Time { return s.of.From }),
+	postgres.Col("hi", "timestamptz", func(s *digested[facts.KeySpan]) time.Time { return s.of.To }),
+}
+
+func digestedSpans(companyID string, spans []facts.KeySpan) []digested[facts.KeySpan] {
+	return digestedOf(companyID, spans, func(s *facts.KeySpan) facts.Key { return s.Key })
 }
 
 // ordersByKeys returns the SQL that finds orders, key by key. "offset 0" stops the
 // planner from joining the whole tables instead: it cannot know how few orders a key
-// has. hub is the condition on it.
-func ordersByKeys(hub string) string {
+// has. ofKey is the condition on rows o of order_key.
+func ordersByKeys(ofKey string) string {
 	return `
 	select x.company_id, x.order_id from ` + spanRows.Unnest("k") + `
 	cross join lateral (
-		select company_id, order_id from order_key
-		where company_id = @company_id and kind = k.kind and key = k.key and hub ` + hub + ` and created_at between k.lo and k.hi offset 0) x`
+		select o.company_id, o.order_id from order_key o where ` + ofKey + ` and o.created_at between k.lo and k.hi offset 0) x`
 }
 
 // ordersOfKeys has the SQL that finds the orders around which keys are what the spans say
 // (false), or all orders of the keys (true).
-var ordersOfKeys = map[bool]string{false: ordersByKeys("= k.hub"), true: ordersByKeys(anyHub)}
-
-// anyHub is the condition on hub for all orders of a key: with it the primary key finds
-// those of a span of time in one range for each value (facts.Hub.Code).
-const anyHub = "= any('{0,1,2,3}'::smallint[])"
+var ordersOfKeys = map[bool]string{
+	false: ordersByKeys(postgres.OfKeyAndHub("o", "k.digest", "k.kind", "k.key", "k.hub")),
+	true:  ordersByKeys(postgres.OfKey("o", "k.digest", "k.kind", "k.key")),
+}
 
 // OrdersByKeys returns the ids of the orders of keys, at most limit. hubs: all of them,
 // whatever the key is around an order.
@@ -179,7 +216,7 @@ func (t *Tx) OrdersByKeys(ctx context.Context, companyID string, spans []facts.K
 	}
 	if len(keys) > 0 {
 		found, err := t.texts(ctx, "find orders by keys", `select distinct order_id from (`+ordersOfKeys[hubs]+`) q limit @most`,
-			spanRows.Args(keys, pgx.NamedArgs{"company_id": companyID, "most": limit}))
+			spanRows.Args(digestedSpans(companyID, keys), pgx.NamedArgs{"company_id": companyID, "most": limit}))
 		if err != nil {
 			return nil, err
 		}
@@ -204,7 +241,7 @@ func (t *Tx) QueueByKeys(ctx context.Context, companyID string, spans []facts.Ke
 		}
 	}
 	if len(keys) > 0 {
-		more, err := t.queue(ctx, companyID, `select distinct company_id, order_id, @cause::text as cause from (`+ordersOfKeys[hubs]+`) q`, spanRows.Args(keys, args))
+		more, err := t.queue(ctx, companyID, `select distinct company_id, order_id, @cause::text as cause from (`+ordersOfKeys[hubs]+`) q`, spanRows.Args(digestedSpans(companyID, keys), args))
 		if err != nil {
 			return 0, err
 		}
@@ -213,14 +250,15 @@ func (t *Tx) QueueByKeys(ctx context.Context, companyID string, spans []facts.Ke
 	return queued, nil
 }
 
-var changedKeyRows = postgres.Rows[facts.ChangedKey]{
-	postgres.Col("kind", "smallint", func(k *facts.ChangedKey) int16 { return k.Kind.Code() }),
-	postgres.Col("key", "bytea", func(k *facts.ChangedKey) []byte { return k.Key.Pack() }),
-	postgres.Col("lo", "timestamptz", func(k *facts.ChangedKey) time.Time { return k.From }),
-	postgres.Col("hi", "timestamptz", func(k *facts.ChangedKey) time.Time { return k.To }),
-	postgres.Col("least", "int", func(k *facts.ChangedKey) int32 { return int32(k.Least) }),
-	postgres.Col("most", "int", func(k *facts.ChangedKey) int32 { return int32(k.Most) }),
-	postgres.Col("lost", "boolean", func(k *facts.ChangedKey) bool { return k.Lost }),
+var changedKeyRows = postgres.Rows[digested[facts.ChangedKey]]{
+	postgres.Col("digest", "bigint", func(k *digested[facts.ChangedKey]) int64 { return k.digest }),
+	postgres.Col("kind", "smallint", func(k *digested[facts.ChangedKey]) int16 { return k.of.Kind.Code() }),
+	postgres.Col("key", "bytea", func(k *digested[facts.ChangedKey]) []byte { return k.of.Key.Pack() }),
+	postgres.Col("lo", "timestamptz", func(k *digested[facts.ChangedKey]) time.Time { return k.of.From }),
+	postgres.Col("hi", "timestamptz", func(k *digested[facts.ChangedKey]) time.Time { return k.of.To }),
+	postgres.Col("least", "int", func(k *digested[facts.ChangedKey]) int32 { return int32(k.of.Least) }),
+	postgres.Col("most", "int", func(k *digested[facts.ChangedKey]) int32 { return int32(k.of.Most) }),
+	postgres.Col("lost", "boolean", func(k *digested[facts.ChangedKey]) bool { return k.of.Lost }),
 }
 
 // ordersOfChangedKeys counts, for each order of a key, the key's orders in that
@@ -232,13 +270,13 @@ var ordersOfChangedKeys = `
 		select * from ` + changedKeyRows.Unnest("c") + `
 		where c.lost or exists (
 			select from order_key j
-			where j.company_id = @company_id and j.kind = c.kind and j.key = c.key and j.hub in (0, 2) and j.created_at between c.lo and c.hi
+			where j.company_id = @company_id and j.digest = any(array[c.digest, c.digest | 2]) and j.kind = c.kind and j.key = c.key and j.created_at between c.lo and c.hi
 				and j.order_id <> all(@changed_ids)) offset 0) k
 	cross join lateral (
 		select company_id, order_id, orders from (
 			select company_id, order_id, created_at,
 				count(*) over (order by created_at range between @before::interval preceding and @after::interval following) as orders
-			from order_key where company_id = @company_id and kind = k.kind and key = k.key and hub ` + anyHub + `
+			from order_key o where ` + postgres.OfKey("o", "k.digest", "k.kind", "k.key") + `
 				and created_at between k.lo - @before::interval and k.hi + @after::interval offset 0) w
 		where created_at between k.lo and k.hi offset 0) x
 	where x.orders between k.least and k.most`
@@ -252,12 +290,12 @@ func (t *Tx) OrdersOfChangedKeys(ctx context.Context, companyID string, changed 
 		return nil, nil
 	}
 	return t.texts(ctx, "find orders of hubs", `select order_id from (`+ordersOfChangedKeys+`) q limit @limit`,
-		changedKeyRows.Args(keys, pgx.NamedArgs{"company_id": companyID, "changed_ids": changed, "before": before, "after": after, "limit": limit}))
+		changedKeyRows.Args(digestedOf(companyID, keys, func(k *facts.ChangedKey) facts.Key { return k.Key }), pgx.NamedArgs{"company_id": companyID, "changed_ids": changed, "before": before, "after": after, "limit": limit}))
 }
 
 // QueueOfChangedKeys queues the orders that OrdersOfChangedKeys finds without a limit,
 // and returns how many were not queued already.
 func (t *Tx) QueueOfChangedKeys(ctx context.Context, companyID string, changed []string, keys []facts.ChangedKey, before, after time.Duration, cause facts.Cause) (int, error) {
 	return t.queue(ctx, companyID, `select company_id, order_id, @cause::text as cause from (`+ordersOfChangedKeys+`) q`,
-		changedKeyRows.Args(keys, pgx.NamedArgs{"company_id": companyID, "changed_ids": changed, "before": before, "after": after, "cause": cause.String()}))
+		changedKeyRows.Args(digestedOf(companyID, keys, func(k *facts.ChangedKey) facts.Key { return k.Key }), pgx.NamedArgs{"company_id": companyID, "changed_ids": changed, "before": before, "after": after, "cause": cause.String()}))
 }

@@ -121,9 +121,14 @@ var dayRows = postgres.Rows[facts.StoredOutcome]{
 	postgres.Col("day", "date", func(o *facts.StoredOutcome) string { return o.Day }),
 }
 
+// setDays looks at order by order whether its day is another one: else PostgreSQL reads all
+// orders of the company. Hardly ever is it one.
 var setDays = `
-	update orders o set day = d.day from ` + dayRows.Unnest("d") + `
-	where o.company_id = @company_id and o.order_id = d.order_id and o.day <> d.day`
+	update orders o set day = d.day from (
+		select n.order_id, n.day from ` + dayRows.Unnest("n") + `
+		cross join lateral (
+			select from orders x where x.company_id = @company_id and x.order_id = n.order_id and x.day <> n.day offset 0) x offset 0) d
+	where o.company_id = @company_id and o.order_id = d.order_id`
 
 // WriteOutcomes replaces the stored outcomes of orders: payout, credits, explanation,
 // the keys by which the order is found, its hubs, and its day. StoredOutcome.Was must
@@ -131,7 +136,7 @@ var setDays = `
 func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time, outcomes []facts.StoredOutcome) error {
 	payouts := make([]payoutRow, len(outcomes))
 	var found, hubs []facts.OrderKey
-	var keyed, marked []string // orders that have keys of facts.DerivedKinds, and keys that are hubs; or may have had
+	var keyed, marked []string // orders that may have had keys of facts.DerivedKinds; that have keys that are hubs, or may have had
 	for i := range outcomes {
 		o := &outcomes[i]
 		body, err := explained.Pack(o.Text)
@@ -145,7 +150,7 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 		payouts[i] = payoutRow{o, namesText(companyID, &o.Outcome), credits, body}
 		own := slices.DeleteFunc(slices.Clone(o.FoundBy), func(k facts.OrderKey) bool { return slices.Contains(facts.NameKinds, k.Kind) })
 		found, hubs = append(found, own...), append(hubs, o.Hubs...)
-		if o.Was != nil || len(own) > 0 {
+		if o.Was != nil {
 			keyed = append(keyed, o.OrderID)
 		}
 		if o.Was != nil || len(o.Hubs) > 0 {
@@ -156,7 +161,7 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 	if err := t.exec(ctx, "store payouts", upsertPayouts, payoutRows.Args(payouts, pgx.NamedArgs{"company_id": companyID, "now": now})); err != nil {
 		return err
 	}
-	if len(keyed) > 0 {
+	if len(keyed) > 0 || len(found) > 0 {
 		if _, err := t.ReplaceKeys(ctx, companyID, keyed, facts.DerivedKinds, found); err != nil {
 			return err
 		}

@@ -3,7 +3,6 @@ package factstore
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -41,17 +40,25 @@ func (t *Tx) Queue(ctx context.Context, companyID string, orders []facts.Concern
 	return t.queue(ctx, companyID, `select @company_id, order_id, cause from `+queuedRows.Unnest("q"), queuedRows.Args(orders, pgx.NamedArgs{"company_id": companyID}))
 }
 
-// QueueCreated queues all orders that were created between two instants, both
-// inclusive, and returns how many were not queued already.
-func (t *Tx) QueueCreated(ctx context.Context, companyID string, from, to time.Time, cause facts.Cause) (int, error) {
-	return t.queue(ctx, companyID, `
-		select company_id, order_id, @cause::text from orders where company_id = @company_id and created_at between @lo and @hi`,
-		pgx.NamedArgs{"company_id": companyID, "lo": from, "hi": to, "cause": cause.String()})
+// TakeQueued removes the first orders from a company's queue, at most limit, and
+// returns them. The queue is ordered by order id. Orders set aside stay. Where none is
+// queued, it queues the next ones that QueueCreated has left.
+func (t *Tx) TakeQueued(ctx context.Context, companyID string, limit int) ([]facts.Concerned, error) {
+	list, err := t.takeQueued(ctx, companyID, limit)
+	if err != nil || len(list) > 0 {
+		return list, err
+	}
+	more, err := t.queueNextPart(ctx, companyID, limit)
+	switch {
+	case err != nil:
+		return nil, err
+	case more:
+		return t.takeQueued(ctx, companyID, limit)
+	}
+	return nil, t.exec(ctx, "remove a company from the queue", `delete from recompute_company where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
 }
 
-// TakeQueued removes the first orders from a company's queue, at most limit, and
-// returns them. The queue is ordered by order id. Orders set aside stay.
-func (t *Tx) TakeQueued(ctx context.Context, companyID string, limit int) ([]facts.Concerned, error) {
+func (t *Tx) takeQueued(ctx context.Context, companyID string, limit int) ([]facts.Concerned, error) {
 	list, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (c facts.Concerned, err error) {
 		var cause string
 		if err := row.Scan(&c.OrderID, &cause); err != nil {
@@ -68,10 +75,7 @@ func (t *Tx) TakeQueued(ctx context.Context, companyID string, limit int) ([]fac
 	if err != nil {
 		return nil, fmt.Errorf("take queued orders: %w", err)
 	}
-	if len(list) == 0 {
-		err = t.exec(ctx, "remove a company from the queue", `delete from recompute_company where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
-	}
-	return list, err
+	return list, nil
 }
 
 // Unqueue removes those of the orders from a company's queue that are in it, and returns

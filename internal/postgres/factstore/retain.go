@@ -55,12 +55,13 @@ func (s *Store) Retention(ctx context.Context, companyID string) (facts.Retentio
 }
 
 // BeginRemoval stores that events before an instant may be removed from now on: what
-// reports count of visitors then cannot be counted again for the days up to it.
-func (t *Tx) BeginRemoval(ctx context.Context, companyID string, until time.Time) error {
+// reports count of visitors then cannot be counted again for the days up to it, and null journeys
+// for those before nullsFrom, YYYY-MM-DD.
+func (t *Tx) BeginRemoval(ctx context.Context, companyID string, until time.Time, nullsFrom string) error {
 	return t.exec(ctx, "begin a removal", `
-		insert into retention as r (company_id, begun_until) values (@company_id, @until)
-		on conflict (company_id) do update set begun_until = greatest(r.begun_until, excluded.begun_until)`,
-		pgx.NamedArgs{"company_id": companyID, "until": until})
+		insert into retention as r (company_id, begun_until, nulls_from) values (@company_id, @until, @nulls_from)
+		on conflict (company_id) do update set begun_until = greatest(r.begun_until, excluded.begun_until), nulls_from = greatest(r.nulls_from, excluded.nulls_from)`,
+		pgx.NamedArgs{"company_id": companyID, "until": until, "nulls_from": nullsFrom})
 }
 
 // EndRemoval stores that everything before an instant is removed. since is when the removal

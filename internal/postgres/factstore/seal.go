@@ -42,7 +42,7 @@ func (t *Tx) InsertSeals(ctx context.Context, companyID string, seals []facts.Se
 		if err != nil {
 			return fmt.Errorf("seal of order %s: %w", s.OrderID, err)
 		}
-		body, err := explained.Pack(text)
+		body, err := explained.PackWhole(text)
 		if err != nil {
 			return fmt.Errorf("seal of order %s: %w", s.OrderID, err)
 		}

@@ -28,6 +28,7 @@ func Migrations() []*goose.Migration {
 		of(15, packEvents, unpackEvents),
 		of(16, packKeys, unpackKeys),
 		of(29, packOrders, unpackOrders),
+		of(51, shortExplanations, wholeExplanations),
 	}
 }
 

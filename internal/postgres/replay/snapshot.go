@@ -60,7 +60,7 @@ func (s *Snapshot) settled(ctx context.Context) error {
 	for _, company := range s.Companies {
 		var queued, aside int64
 		if err := s.tx.QueryRow(ctx, `
-			select count(*) filter (where failure is null), count(*) filter (where failure is not null)
+			select count(*) filter (where failure is null) + (select count(*) from recompute_span where company_id = $1), count(*) filter (where failure is not null)
 			from recompute where company_id = $1`, company).Scan(&queued, &aside); err != nil {
 			return fmt.Errorf("recompute queue: %w", err)
 		}
@@ -184,10 +184,14 @@ func (s *Snapshot) versions(ctx context.Context, companyID string, after *facts.
 		v.Order, err = facts.UnpackOrder(body)
 		return v, err
 	}, `
-		select v.order_id, v.version_at, v.accepted_at, v.content_hash, coalesce(v.body, o.body)
-		from order_version v left join orders o on o.company_id = v.company_id and o.order_id = v.order_id
-		where v.company_id = @company_id and (v.order_id, v.version_at, v.accepted_at, v.content_hash) > (@order_id, @version_at, @accepted_at, @content_hash)
-		order by v.order_id, v.version_at, v.accepted_at, v.content_hash limit @most`,
+		select order_id, version_at, accepted_at, content_hash, body from (
+			(select order_id, version_at, accepted_at, content_hash, body from order_version
+				where company_id = @company_id and (order_id, version_at, accepted_at, content_hash) > (@order_id, @version_at, @accepted_at, @content_hash)
+				order by order_id, version_at, accepted_at, content_hash limit @most)
+			union all
+			(select order_id, version_at, accepted_at, content_hash, body from orders
+				where company_id = @company_id and order_id > @order_id and accepted_at is not null order by order_id limit @most)) v
+		order by order_id, version_at, accepted_at, content_hash limit @most`,
 		pgx.NamedArgs{"company_id": companyID, "order_id": after.OrderID, "version_at": after.VersionAt, "accepted_at": after.AcceptedAt, "content_hash": hash, "most": versionsPerPage})
 	if err != nil {
 		return nil, fmt.Errorf("stored versions of orders of %s: %w", companyID, err)

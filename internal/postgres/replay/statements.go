@@ -30,7 +30,7 @@ var sealTables = []ruleTable{
 	{name: "seal", columns: `order_id, sealed_at, body`},
 	{name: "erasure", columns: `erasure_id, rev, asked_at, actor, kinds, phase, orders, events, done_at`},
 	{name: "sealed_first", columns: `order_id, is_first_order`},
-	{name: "retention", columns: `begun_until, done_until, done_at`},
+	{name: "retention", columns: `begun_until, nulls_from, done_until, done_at`},
 }
 
 // CopySeals copies a company's seals from the snapshot into a fresh schema, before facts are

@@ -39,12 +39,14 @@ var readCheckouts = `
 // checkoutKey is one key by which an order may be that of a checkout.
 type checkoutKey struct {
 	n        int32 // index of the checkout
+	digest   int64 // facts.KeyDigest of the key
 	key      facts.Key
 	from, to time.Time
 }
 
 var checkoutKeys = postgres.Rows[checkoutKey]{
 	postgres.Col("n", "int", func(k *checkoutKey) int32 { return k.n }),
+	postgres.Col("digest", "bigint", func(k *checkoutKey) int64 { return k.digest }),
 	postgres.Col("kind", "smallint", func(k *checkoutKey) int16 { return k.key.Kind.Code() }),
 	postgres.Col("key", "bytea", func(k *checkoutKey) []byte { return k.key.Pack() }),
 	postgres.Col("orders_from", "timestamptz", func(k *checkoutKey) time.Time { return k.from }),
@@ -54,7 +56,7 @@ var checkoutKeys = postgres.Rows[checkoutKey]{
 var orderedCheckouts = `
 	select distinct k.n from ` + checkoutKeys.Unnest("k") + `
 	where exists (
-		select from order_key o where o.company_id = @company_id and o.kind = k.kind and o.key = k.key
+		select from order_key o where ` + postgres.OfKey("o", "k.digest", "k.kind", "k.key") + `
 			and o.created_at between k.orders_from and k.orders_until)`
 
 // checkoutDay is the day of a checkout's visitor.
@@ -129,7 +131,7 @@ func checkoutsOf(ctx context.Context, tx pgx.Tx, companyID string, zone *time.Lo
 		list[i] = signs.Checkout{Day: e.At.In(zone).Format(time.DateOnly), Network: e.Network()}
 		days[i] = checkoutDay{n, list[i].Day, e.Visitor}
 		for _, key := range e.ErasureKeys() {
-			keys = append(keys, checkoutKey{n, key, e.At.Add(-orderBefore), e.At.Add(orderAfter)})
+			keys = append(keys, checkoutKey{n, facts.KeyDigest(companyID, key), key, e.At.Add(-orderBefore), e.At.Add(orderAfter)})
 		}
 	}
 	if len(keys) > 0 {

@@ -15,19 +15,19 @@ import (
 
 // FindOrders looks for orders, the newest first.
 func (r *Reader) FindOrders(ctx context.Context, companyID string, s commerce.OrderSearch) ([]commerce.Sale, error) {
-	var kind, key any // null finds nothing
+	var kind, key, digest any // null finds nothing
 	if s.Email != "" {
 		email := facts.Key{Kind: facts.KeyEmail, Value: s.Email}
-		kind, key = email.Kind.Code(), email.Pack()
+		kind, key, digest = email.Kind.Code(), email.Pack(), facts.KeyDigest(companyID, email)
 	}
 	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(saleColumns), selectSales+`
 		where o.company_id = @company_id and o.order_id in (
 			select f.order_id from orders f where f.company_id = @company_id and f.order_id = @text
 			union all select f.order_id from orders f where f.company_id = @company_id and f.name in (@text, @hashed)
 			union all select f.order_id from orders f where f.company_id = @company_id and f.number = @text
-			union all select k.order_id from order_key k where k.company_id = @company_id and k.kind = @kind::smallint and k.key = @key)
+			union all select k.order_id from order_key k where `+postgres.OfKey("k", "@digest::bigint", "@kind::smallint", "@key")+`)
 		order by o.created_at desc, o.order_id desc limit @limit`,
-		pgx.NamedArgs{"company_id": companyID, "text": s.Text, "hashed": "#" + s.Text, "kind": kind, "key": key, "limit": s.Limit})
+		pgx.NamedArgs{"company_id": companyID, "text": s.Text, "hashed": "#" + s.Text, "kind": kind, "key": key, "digest": digest, "limit": s.Limit})
 	if err != nil {
 		return nil, fmt.Errorf("postgres: find orders of %s: %w", companyID, postgres.Translate(err))
 	}

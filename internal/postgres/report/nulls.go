@@ -20,7 +20,7 @@ func uncounted(round string) string {
 	return `(
 		select min(t.day) - 1 from traffic_day t left join null_day n on n.company_id = @company_id and n.day = t.day
 		where t.company_id = @company_id and t.of = '' and t.visited > 0 and coalesce(n.round, 0) < ` + round + `
-			and t.day >= coalesce((select (begun_until at time zone 'UTC')::date from retention where company_id = @company_id), '-infinity'))`
+			and t.day >= ` + postgres.NullsFrom + `)`
 }
 
 var nullsOfReport = `

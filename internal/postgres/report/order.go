@@ -85,7 +85,7 @@ var (
 		select ` + postgres.List(orderColumns) + `
 		from order_key k
 		join orders o on o.company_id = k.company_id and o.order_id = k.order_id` + orderJoins + `
-		where k.company_id = @company_id and k.kind = @kind and k.key = @key and k.hub = 0
+		where ` + postgres.OfKeyAndHub("k", "@digest::bigint", "@kind", "@key", "0") + `
 			and k.created_at >= @lo::timestamptz and (k.created_at, k.order_id) < (@before::timestamptz, @before_id::text)` + ofFilter + `
 		order by k.created_at desc, k.order_id desc limit @most`
 
@@ -98,7 +98,7 @@ var (
 		left join campaign c on c.company_id = p.company_id and c.campaign_id = p.campaign_id
 		where p.company_id = @company_id and p.processed_at > '-infinity' and (p.processed_at, p.order_id) > (@since::timestamptz, @since_id::text)` + ofFilter + `
 			and (@key::bytea is null or exists (
-				select from order_key k where k.company_id = @company_id and k.kind = @kind::smallint and k.key = @key and k.hub = 0 and k.created_at = o.created_at and k.order_id = o.order_id))
+				select from order_key k where k.company_id = @company_id and k.order_id = o.order_id and k.digest = @digest::bigint and k.kind = @kind::smallint and k.key = @key))
 		order by p.processed_at, p.order_id limit @most`
 )
 
@@ -138,9 +138,9 @@ func (r *Reader) Orders(ctx context.Context, companyID string, f commerce.OrderF
 		key = &k
 	}
 	if !f.UpdatedSince.IsZero() {
-		args["kind"], args["key"] = nil, nil
+		args["digest"], args["kind"], args["key"] = nil, nil, nil
 		if key != nil {
-			args["kind"], args["key"] = key.Kind.Code(), key.Pack()
+			args["digest"], args["kind"], args["key"] = facts.KeyDigest(companyID, *key), key.Kind.Code(), key.Pack()
 		}
 		args["since"], args["since_id"] = f.UpdatedSince, "" // inclusive: every order id is greater than ""
 		if !f.After.IsZero() {
@@ -161,7 +161,7 @@ func (r *Reader) Orders(ctx context.Context, companyID string, f commerce.OrderF
 	args["lo"], args["before"], args["before_id"] = from, before, beforeID
 	switch {
 	case key != nil:
-		args["kind"], args["key"] = key.Kind.Code(), key.Pack()
+		args["digest"], args["kind"], args["key"] = facts.KeyDigest(companyID, *key), key.Kind.Code(), key.Pack()
 		return r.orders(ctx, ordersOfKey, args)
 	case f.InfluencerID != "":
 		args["first_day"], args["last_day"] = from.Add(-aroundZones), before.Add(aroundZones)

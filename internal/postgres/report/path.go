@@ -37,12 +37,18 @@ const frequentPaths = `
 		group by path_id order by orders desc, sales desc, path_id limit ` + mostPaths + `) g`
 
 // frequentPathsOfMonths are those of periods that are whole months: nothing is to be added.
+// Most paths of a month have one order: where enough have more, those are left out before the
+// others are ordered.
 const frequentPathsOfMonths = `
 	select p.period, g.path, g.orders, g.sales_minor
 	from unnest(@periods::date[]) as p (period)
 	cross join lateral (
+		select count(*) as paths from (
+			select from path_month s
+			where s.company_id = @company_id and s.month = p.period and s.currency = @currency and orders > 1 order by path_id limit ` + mostPaths + `) m) m
+	cross join lateral (
 		select path, orders, sales_minor from path_month s
-		where s.company_id = @company_id and s.month = p.period and s.currency = @currency and orders > 0
+		where s.company_id = @company_id and s.month = p.period and s.currency = @currency and orders > case when m.paths = ` + mostPaths + ` then 1 else 0 end
 		order by orders desc, sales_minor desc, path_id limit ` + mostPaths + `) g`
 
 // salesOfPaths are all paths of each period together. Each path of a month has one end.
@@ -59,23 +65,35 @@ var salesOfPaths = `
 const candidates = "1000"
 
 // frequentPathsOfAll are the most frequent paths of whole months together, of those that are
-// among the most frequent candidates of a month. A path that is among none has least orders
-// at most.
+// among the most frequent candidates of a month: paths with two orders or more. In a month of
+// which it is no candidate a path has the least of the month's candidates at most, or one order
+// where there are fewer candidates; a path that is among none has the sum of these at most. Of the
+// candidates only those are summed that can be among the most frequent.
 const frequentPathsOfAll = `
 	with c as materialized (
 		select m.month, g.path_id, g.orders
 		from unnest(@months::date[]) as m (month)
 		cross join lateral (
 			select path_id, orders from path_month s
-			where s.company_id = @company_id and s.month = m.month and s.currency = @currency and orders > 0
+			where s.company_id = @company_id and s.month = m.month and s.currency = @currency and orders > 1
 			order by orders desc limit ` + candidates + `) g),
+	l as materialized (
+		select month, case when count(c.orders) = ` + candidates + ` then min(c.orders) else 1 end as least
+		from unnest(@months::date[]) as m (month) left join c using (month) group by month),
+	b as materialized (
+		select path_id, sum(orders) as known, (select sum(least) from l) - sum(l.least) as unknown
+		from c join l using (month) group by path_id),
+	i as materialized (
+		select path_id from b where known + unknown >= (select min(known) from (select known from b order by known desc limit ` + mostPaths + `) t)),
 	g as (
-		select s.path_id, max(s.month) as month, sum(s.orders) as orders, sum(s.sales_minor) as sales
-		from (select distinct path_id from c) i
-		join path_month s on s.company_id = @company_id and s.month = any(@months::date[]) and s.currency = @currency and s.path_id = i.path_id
-		where s.orders > 0 group by s.path_id order by orders desc, sales desc, s.path_id limit ` + mostPaths + `)
+		select i.path_id, max(s.month) as month, sum(s.orders) as orders, sum(s.sales_minor) as sales
+		from i cross join unnest(@months::date[]) as m (month)
+		cross join lateral (
+			select month, orders, sales_minor from path_month s
+			where s.company_id = @company_id and s.month = m.month and s.currency = @currency and s.path_id = i.path_id and s.orders > 0 offset 0) s
+		group by i.path_id order by orders desc, sales desc, i.path_id limit ` + mostPaths + `)
 	select (select path from path_month m where m.company_id = @company_id and m.month = g.month and m.currency = @currency and m.path_id = g.path_id), g.orders, g.sales,
-		(select coalesce(sum(least), 0) from (select min(orders) as least from c group by month having count(*) = ` + candidates + `) l)
+		(select sum(least) from l)
 	from g order by g.orders desc`
 
 // addFrequentOfAll adds the most frequent paths of a report of one period that is whole
@@ -107,11 +125,8 @@ func (r *reading) addFrequentOfAll(ctx context.Context) (done bool, err error) {
 	if _, err := pgx.ForEachRow(rows, []any{&path, &orders, &sales, &least}, func() error {
 		list = append(list, frequent{slices.Clone(path), []decimal.Decimal{decimalOf(orders), decimalOf(sales)}})
 		return nil
-	}); err != nil || len(list) == 0 {
-		return err == nil, err
-	}
-	if last := list[len(list)-1]; !decimalOf(least).IsZero() && !last.sums[0].GreaterThan(decimalOf(least)) {
-		return false, nil
+	}); err != nil || len(list) == 0 || !list[len(list)-1].sums[0].GreaterThan(decimalOf(least)) {
+		return false, err
 	}
 	for _, f := range list {
 		if err := r.addPath(r.query.Start, f.path, f.sums); err != nil {
@@ -138,9 +153,6 @@ const pathArrow = " > "
 // together.
 func (r *reading) paths(ctx context.Context) error {
 	if err := r.add(ctx, salesOfPaths, "orders", "sales"); err != nil {
-		return err
-	}
-	if _, err := r.tx.Exec(ctx, memoryForGroups); err != nil {
 		return err
 	}
 	if done, err := r.addFrequentOfAll(ctx); done || err != nil {

@@ -2,6 +2,10 @@ package report_test
 
 import (
 	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/tributary-io/tributary/internal/reports"
@@ -50,4 +54,68 @@ func TestTheMostFrequentPathsOfMonthsTogether(t *testing.T) {
 	s.Sum(s.company, frequent...)
 	orders = append(orders, frequent...)
 	first("often > f200", 12)
+}
+
+// The most frequent paths of months together are those of all paths, however they are found:
+// many or few have more than one order, and their months differ.
+func TestFrequentPathsOfMonthsAreThoseOfAllPaths(t *testing.T) {
+	t.Parallel()
+	for _, paths := range []int{150, 400, 2_500} {
+		t.Run(fmt.Sprint(paths), func(t *testing.T) {
+			t.Parallel()
+			s, r := sum(t), rand.New(rand.NewPCG(5, uint64(paths)))
+			var orders []rollup.Order
+			all := map[string]map[string]int64{} // orders by period and path
+			count := func(period, path string, n int64) {
+				if all[period] == nil {
+					all[period] = map[string]int64{}
+				}
+				all[period][path] += n
+			}
+			for i := range paths {
+				path := fmt.Sprint("c", i)
+				for month := range 4 {
+					n := int64(1)
+					if r.IntN(2) == 0 {
+						n = 1 + int64(40*math.Pow(r.Float64(), 8))
+					}
+					if r.IntN(4) == 0 {
+						continue
+					}
+					first := fmt.Sprintf("2026-%02d-01", month+1)
+					for range n {
+						orders = append(orders, s.order(first[:8]+"15", 100, path))
+					}
+					count(first, path, n)
+					count("", path, n)
+				}
+			}
+			s.Sum(s.company, orders...)
+			for _, by := range []reports.By{reports.ByMonth, reports.ByTotal} {
+				listed := map[string][]int64{}
+				for _, row := range s.report(reports.Query{CompanyID: s.company, Name: reports.Paths, Start: "2026-01-01", End: "2026-04-30", By: by}).Rows {
+					period, n := row.Period, row.Sums[0].IntPart()
+					if by == reports.ByTotal {
+						period = ""
+					}
+					if path := row.Texts[0]; path != "" {
+						listed[period] = append(listed[period], n)
+						if all[period][path] != n {
+							t.Errorf("%s by %s has %d orders, want %d", path, by, n, all[period][path])
+						}
+					}
+				}
+				for period, want := range all {
+					if (period == "") != (by == reports.ByTotal) {
+						continue
+					}
+					most := slices.Sorted(maps.Values(want))
+					slices.Reverse(most)
+					if most = most[:min(200, len(most))]; !slices.Equal(listed[period], most) {
+						t.Errorf("paths by %s of %q have %v orders, want %v", by, period, listed[period], most)
+					}
+				}
+			}
+		})
+	}
 }

@@ -46,7 +46,7 @@ var loaders = map[reports.Name][]func(r *reading, ctx context.Context) error{
 // would have too many rows.
 func (r *Reader) Report(ctx context.Context, q reports.Query) (*reports.Report, error) {
 	var report *reports.Report
-	err := r.db.Snapshot(ctx, func(tx pgx.Tx) error {
+	err := r.snapshot(ctx, func(tx pgx.Tx) error {
 		var timezone, currency string
 		var asOf time.Time
 		if err := tx.QueryRow(ctx, `select timezone, currency, now() from company where company_id = $1`, q.CompanyID).Scan(&timezone, &currency, &asOf); err != nil {

@@ -5,7 +5,13 @@
 // kept; and that keep the rules of docs/tables.md.
 package report
 
-import "github.com/tributary-io/tributary/internal/postgres"
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/postgres"
+)
 
 // Reader reads reports; safe for concurrent use.
 type Reader struct {
@@ -18,4 +24,19 @@ type Reader struct {
 // New makes a reader of a database.
 func New(db *postgres.DB) *Reader {
 	return &Reader{db: db, known: &remembered{}, signing: make(chan struct{}, 1), wanted: make(chan struct{}, 1)}
+}
+
+// largeReads lets PostgreSQL, in this transaction, plan each statement for its own values: it
+// would plan for any values what it has run some times, and a report of a year by the plan of
+// a day takes many times as long. And it keeps the groups of a report's paths or items in memory.
+const largeReads = `select set_config('plan_cache_mode', 'force_custom_plan', true), set_config('work_mem', '16MB', true)`
+
+// snapshot runs f in one snapshot, for statements that may read much.
+func (r *Reader) snapshot(ctx context.Context, f func(tx pgx.Tx) error) error {
+	return r.db.Snapshot(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, largeReads); err != nil {
+			return err
+		}
+		return f(tx)
+	})
 }

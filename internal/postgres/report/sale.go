@@ -183,7 +183,10 @@ func (r *Reader) ExplainedSale(ctx context.Context, companyID, orderID string) (
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
-		if err := tx.QueryRow(ctx, `select exists (select from recompute where company_id = $1 and order_id = $2)`,
+		if err := tx.QueryRow(ctx, `
+			select exists (select from recompute where company_id = $1 and order_id = $2)
+				or exists (select from recompute_span s join orders o on o.company_id = s.company_id
+					where s.company_id = $1 and o.order_id = $2 and o.created_at >= s.lo and (o.created_at, o.order_id) < (s.before_at, s.before_id))`,
 			companyID, orderID).Scan(&e.Recomputing); err != nil {
 			return err
 		}

@@ -72,7 +72,7 @@ func (r *Reader) readSigns(ctx context.Context, companyID, from, to string) (rep
 	report = &signs.Report{Start: from, End: to, Names: map[string]string{}}
 	var sales []signs.Sale
 	var completed []signs.Checkout
-	err = r.db.Snapshot(ctx, func(tx pgx.Tx) error {
+	err = r.snapshot(ctx, func(tx pgx.Tx) error {
 		var timezone string
 		if err := tx.QueryRow(ctx, `
 			select now(), c.timezone, c.rules_rev, `+newestComputed+`

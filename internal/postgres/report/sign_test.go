@@ -16,6 +16,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/report"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/signs"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -364,3 +365,31 @@ func (c counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.Trac
 }
 
 func (counter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// A long time has as many pages of orders as a short one: none reads all orders of the days.
+// PostgreSQL plans a statement that it has run some times for any values.
+func TestSignsOfALongTimeReadThePagesOrdersOnly(t *testing.T) {
+	t.Parallel()
+	f := reporttest.New(t)
+	company, now := f.Store.Live.CompanyID, time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
+	f.Put(reporttest.Order{CompanyID: company, ID: "1", CreatedAt: now, TotalMinor: 100})
+	f.Multiply(company, "1", 6_000-1, 300*24*time.Hour)
+	f.Analyze()
+	db, err := postgres.Open(t.Context(), f.DSN+"&plan_cache_mode=force_generic_plan")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := report.New(db).Signs(t.Context(), company, "2025-03-05", "2026-03-01")
+	db.Close() // its connections' counts are written when they end
+	if err != nil || found.Orders != 6_000 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	var reads int
+	await.Until(t, await.Long, func() bool {
+		reads = f.IndexReads("orders_created")
+		return reads > 0
+	}, func() string { return "nothing was read by orders_created" })
+	if days := f.IndexReads("orders_day"); days != 0 || reads > 2*6_000 {
+		t.Errorf("%d orders were read by time, and %d by day", reads, days)
+	}
+}

@@ -153,6 +153,14 @@ var salesOfItems = `
 		select month, item, orders, quantity, sales from product_month s` + inMonths + `) s
 	group by 1, 2 limit @most`
 
+// salesOfItemsByWeek are the same of weeks, which are read one by one: each has far fewer
+// items than all together.
+var salesOfItemsByWeek = `
+	select p.period, s.* from unnest(@periods::date[], @ends::date[]) as p (period, last)
+	cross join lateral (
+		select item, sum(orders)::bigint, sum(quantity)::bigint, sum(sales) from product_day s` + inDays + ` and s.day between p.period and p.last group by item) s
+	limit @most`
+
 // salesOfItemsByDay are the same of periods that are days: nothing is to be added.
 var salesOfItemsByDay = `
 	select day, item, orders, quantity, sales from product_day s` + inDays + ` limit @most`
@@ -181,11 +189,12 @@ type itemSold struct {
 
 // products adds the items of orders.
 func (r *reading) products(ctx context.Context) error {
-	if _, err := r.tx.Exec(ctx, memoryForGroups); err != nil {
-		return err
-	}
-	if r.query.By == reports.ByDay {
+	switch r.query.By {
+	case reports.ByDay:
 		return r.addItems(ctx, salesOfItemsByDay)
+	case reports.ByWeek:
+		return r.addItems(ctx, salesOfItemsByWeek)
+	case reports.ByMonth, reports.ByTotal:
 	}
 	return r.addItems(ctx, salesOfItems)
 }
@@ -250,7 +259,3 @@ func (r *reading) productsOf(ctx context.Context, sold []itemSold) (map[string]n
 	_, err = pgx.ForEachRow(rows, []any{&item, &p.id, &p.name}, func() error { products[item] = p; return nil })
 	return products, err
 }
-
-// memoryForGroups lets PostgreSQL keep the groups of a report's paths or items in memory, in
-// this transaction.
-const memoryForGroups = `select set_config('work_mem', '16MB', true)`

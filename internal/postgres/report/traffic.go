@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
@@ -64,9 +63,9 @@ var (
 func funnelOf(items string) string {
 	return `
 	with g as materialized (` + items + `),
-	n as materialized (select distinct item from g),
-	k as materialized (select n.item, p.product_id, p.name from n` + productOfItem + `),
-	r as materialized (select * from g full join k using (item))
+	n as materialized (select of, substring(of from 3) as item from (select distinct of from g) g),
+	k as materialized (select n.of, n.item, p.product_id, p.name from n` + productOfItem + `),
+	r as materialized (select * from g full join k using (of))
 	select period, product_id, name, '', viewed, added, checkout, bought from r where product_id is not null
 	union all
 	select * from (
@@ -77,16 +76,23 @@ func funnelOf(items string) string {
 	limit @most`
 }
 
+const stagesOfItem = `sum(viewed)::bigint as viewed, sum(added)::bigint as added, sum(checkout)::bigint as checkout, sum(bought)::bigint as bought`
+
 const ofItems = `of >= 'p:' and of < 'p;'`
 
 var (
 	funnelOfPeriods = funnelOf(`
-		select ` + periodOf("s.day") + ` as period, substring(of from 3) as item, sum(viewed)::bigint as viewed, sum(added)::bigint as added, sum(checkout)::bigint as checkout, sum(bought)::bigint as bought
-		from ` + visitors(ofItems) + ` group by 1, 2`)
+		select ` + periodOf("s.day") + ` as period, of, ` + stagesOfItem + ` from ` + visitors(ofItems) + ` group by 1, 2`)
+
+	// Weeks are read one by one: each has far fewer items than all together.
+	funnelOfWeeks = funnelOf(`
+		select p.period, s.* from unnest(@periods::date[], @ends::date[]) as p (period, last)
+		cross join lateral (
+			select of, ` + stagesOfItem + ` from traffic_day s` + onDays + ` and s.day between p.period and p.last and ` + ofItems + ` group by of) s`)
 
 	// Of periods that are days nothing is to be added.
 	funnelOfDays = funnelOf(`
-		select day as period, substring(of from 3) as item, viewed, added, checkout, bought from traffic_day s` + onDays + ` and ` + ofItems)
+		select day as period, of, viewed, added, checkout, bought from traffic_day s` + onDays + ` and ` + ofItems)
 )
 
 // visitsOfStore adds the visitors of each day.
@@ -112,11 +118,12 @@ func (r *reading) clicksOfInfluencers(ctx context.Context) error {
 
 // funnel adds how far visitors came with each product.
 func (r *reading) funnel(ctx context.Context) error {
-	if _, err := r.tx.Exec(ctx, memoryForGroups); err != nil {
-		return err
-	}
-	if r.query.By == reports.ByDay {
+	switch r.query.By {
+	case reports.ByDay:
 		return r.addFunnel(ctx, funnelOfDays)
+	case reports.ByWeek:
+		return r.addFunnel(ctx, funnelOfWeeks)
+	case reports.ByMonth, reports.ByTotal:
 	}
 	return r.addFunnel(ctx, funnelOfPeriods)
 }
@@ -128,13 +135,9 @@ func (r *reading) addFunnel(ctx context.Context, sql string) error {
 		return err
 	}
 	columns, period, p := r.columns("viewed", "added_to_cart", "began_checkout", "bought"), "", [3]string{}
-	var counts [4]int64
+	counts := make([]int64, len(columns))
 	_, err = pgx.ForEachRow(rows, []any{postgres.Day(&period), &p[0], &p[1], &p[2], &counts[0], &counts[1], &counts[2], &counts[3]}, func() error {
-		sums := make([]decimal.Decimal, len(counts))
-		for i, n := range counts {
-			sums[i] = decimal.NewFromInt(n)
-		}
-		return r.Add(period, []string{p[0], p[1], p[2]}, columns, sums)
+		return r.AddCounts(period, []string{p[0], p[1], p[2]}, columns, counts)
 	})
 	return err
 }

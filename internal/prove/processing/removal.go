@@ -132,7 +132,7 @@ func (r Removal) check(ctx context.Context, s *stand, keys []companyKey, before 
 		}
 	}
 	for _, k := range keys {
-		if none, err := s.none(ctx, `select count(*) from order_key where company_id = $1 and kind = $2 and key = $3`, k.company, k.key.Kind.Code(), k.key.Pack()); err != nil || !none {
+		if none, err := s.none(ctx, `select count(*) from order_key where company_id = $1 and kind = $2 and key = $3 and digest between $4 and $4 + 3`, k.company, k.key.Kind.Code(), k.key.Pack(), facts.KeyDigest(k.company, k.key)); err != nil || !none {
 			if err != nil {
 				return err
 			}

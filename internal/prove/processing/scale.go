@@ -176,7 +176,7 @@ func (f *scaleRun) killAndAdd(ctx context.Context) error {
 func (f *scaleRun) freeze(ctx context.Context, where Freeze) error {
 	lock, table, statement := f.db.Bar, "company", "rules_rev" // what is read last before a transaction
 	if where == FrozenInside {
-		lock, table, statement = f.db.Hold, "order_version", "insert into order_version"
+		lock, table, statement = f.db.Hold, "orders", "insert into orders"
 	}
 	release, err := lock(ctx, table)
 	if err != nil {

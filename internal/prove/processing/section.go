@@ -88,7 +88,7 @@ func Sections() []prove.Section {
 				}, nil
 			})})
 	}
-	return []prove.Section{faults, jobSection(), scaleSection()}
+	return []prove.Section{faults, jobSection(), scaleSection(), removalSection()}
 }
 
 // textOfScale is what the page says above the table of processors.
@@ -132,6 +132,39 @@ func scaleSection() prove.Section {
 			})})
 	}
 	return section
+}
+
+// textOfRemoval is what the page says above the table of removals.
+const textOfRemoval = "" +
+	"Four persons of each store are erased, and then all events are removed by age (`tributary retain`), after the orders that read them are\n" +
+	"sealed. The process that does it is SIGKILLed eight times in each of the two; *kills* are those that came inside of a transaction. *Same ledger, nothing left*: the ledger hash is\n" +
+	"that of before both, and that of a replay by `tributary verify`, which finds no other sums of reports either; and no event, no\n" +
+	"sighting, no visitor's day, no key of an erasure and no key of the persons in orders is left."
+
+// ShortRemoval is the size of removals for tests.
+func ShortRemoval(p Place) Removal { return Removal{Place: p, Size: Short(), Seed: 1, Kills: 4} }
+
+// FullRemoval is the size of `make prove`.
+func FullRemoval(p Place, seed uint64) Removal {
+	return Removal{Place: p, Size: Full(), Seed: seed, Kills: 8}
+}
+
+// removalSection is the line about persons that are erased and events that are removed.
+func removalSection() prove.Section {
+	return prove.Section{
+		Name: "removal", Title: "Erased persons and removed events", Text: textOfRemoval,
+		Columns: []string{"orders", "persons", "kills", "**same ledger, nothing left**", "hash"},
+		Cases: []prove.Case{{Name: "erased-and-old", Title: "persons erased, then all events removed", Run: onPlace(func(ctx context.Context, p Place, e prove.Env) (prove.Result, error) {
+			o, err := FullRemoval(p, e.Seed).Do(ctx)
+			if err != nil {
+				return prove.Result{}, err
+			}
+			return prove.Result{
+				Cells:    []string{fmt.Sprint(o.Orders), fmt.Sprint(o.Persons), fmt.Sprint(o.Kills), yesOrNo(len(o.Problems) == 0), o.Hash[:12] + "…"},
+				Problems: o.Problems,
+			}, nil
+		})}},
+	}
 }
 
 func yesOrNo(yes bool) string {

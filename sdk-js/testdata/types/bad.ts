@@ -2,12 +2,21 @@
 import { identify, init, track } from "@tributary-io/sdk";
 import { Client } from "@tributary-io/sdk/server";
 
+interface NoItems {
+  total: number;
+}
+const noItems: NoItems = { total: 1 };
+
 // arguments
 track("CHECKOUT_COMPLETED");
 // items
 track("CHECKOUT_COMPLETED", { total: 1 });
 // item_quantity
 track("CHECKOUT_COMPLETED", { items: [{ item_id: "a" }] });
+// item_id
+track("CHECKOUT_COMPLETED", { items: [{ item_quantity: 1 }] });
+// items
+track("CHECKOUT_COMPLETED", noItems);
 // number
 track("CHECKOUT_COMPLETED", { items: [{ item_id: "a", item_quantity: "1" }] });
 // string

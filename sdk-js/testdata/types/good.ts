@@ -27,6 +27,7 @@ track(name, { a: 1 });
 identify({ email: "a@example.com" });
 init({ companyId: "c", worker: "auto", before_send: (event) => (event.event == "X" ? null : event) });
 window.tributary.track("PAGE_VIEW");
+window.tributary.init({ before_send: (event) => event });
 tributary.identify({ phone: "1" });
 const visitor: Promise<string | null | undefined> = getVisitorId();
 void visitor;

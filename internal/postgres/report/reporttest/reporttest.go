@@ -158,8 +158,8 @@ func (f *Fixture) Key(companyID, orderID string, key facts.Key, createdAt time.T
 			pgx.NamedArgs{"company_id": companyID, "order_id": orderID, "digest": facts.NameDigest(companyID, key)})
 		return
 	}
-	f.exec(`insert into order_key (company_id, kind, key, hub, created_at, order_id) values (@company_id, @kind, @key, 0, @created_at, @order_id)`,
-		pgx.NamedArgs{"company_id": companyID, "kind": key.Kind.Code(), "key": key.Pack(), "created_at": createdAt, "order_id": orderID})
+	f.exec(`insert into order_key (company_id, digest, kind, key, hub, created_at, order_id) values (@company_id, @digest, @kind, @key, 0, @created_at, @order_id)`,
+		pgx.NamedArgs{"company_id": companyID, "kind": key.Kind.Code(), "digest": facts.KeyDigest(companyID, key), "key": key.Pack(), "created_at": createdAt, "order_id": orderID})
 }
 
 // Influencer makes an influencer and returns the id.
@@ -305,9 +305,9 @@ func (f *Fixture) FindBy(companyID, orderID, discountCode string) {
 		keys = append(keys, facts.RuleKey(facts.KeyCode, code))
 	}
 	for _, k := range keys {
-		f.exec(`insert into order_key (company_id, kind, key, hub, created_at, order_id)
-			select company_id, @kind, @key, 0, created_at, order_id from orders where company_id = @company_id and order_id = @order_id`,
-			pgx.NamedArgs{"company_id": companyID, "order_id": orderID, "kind": k.Kind.Code(), "key": k.Pack()})
+		f.exec(`insert into order_key (company_id, digest, kind, key, hub, created_at, order_id)
+			select company_id, @digest::bigint, @kind, @key, 0, created_at, order_id from orders where company_id = @company_id and order_id = @order_id`,
+			pgx.NamedArgs{"company_id": companyID, "order_id": orderID, "digest": facts.KeyDigest(companyID, k), "kind": k.Kind.Code(), "key": k.Pack()})
 	}
 }
 

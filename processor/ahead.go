@@ -1,0 +1,181 @@
+package processor
+
+// This file computes what follows from events alone, while the store works: for the next
+// batch, while the one before is applied.
+
+import (
+	"slices"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/agent"
+	"github.com/tributary-io/tributary/internal/attribution"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// following is what follows from events that were not stored before.
+type following struct {
+	sightings []facts.Sighting
+	shoppers  []facts.Shopper
+	clicks    []facts.Clicks
+	concerned []facts.KeySpan // keys of the orders that the events may concern
+	counts    deliveries
+	late      int                  // events
+	days      map[time.Time]bool   // on which events with a number were received
+	streams   map[string]*streamOf // by id, with their numbers
+}
+
+// followingFrom computes what follows from events. It reads nothing but the rules.
+func followingFrom(index *attribution.Index, agents *agent.Known, fresh []facts.Event) *following {
+	f := &following{sightings: facts.Sightings(fresh), concerned: index.ConcernedByEvents(fresh), counts: newDeliveries()}
+	f.shoppers, f.clicks = index.Traffic(fresh)
+	f.days, f.streams = map[time.Time]bool{}, map[string]*streamOf{}
+	ids := map[string][]byte{} // of streams, by name
+	for i := range fresh {
+		e := &fresh[i]
+		from := sourceOf(index, agents, e)
+		f.counts.add(e.ReceivedAt, facts.DeliveryStored, 1, from)
+		if e.Late() {
+			f.counts.add(e.ReceivedAt, facts.DeliveryLate, 1, from)
+			f.late++
+		}
+		if !followed(e) {
+			continue
+		}
+		f.days[facts.DayOf(e.ReceivedAt)] = true
+		if ids[e.Stream] == nil {
+			ids[e.Stream] = facts.StreamID(e.Stream)
+		}
+		s := streamIn(f.streams, ids[e.Stream], e.ReceivedAt)
+		if s.from.agent == "" {
+			s.from = from
+		}
+		s.came = append(s.came, arrived{e.Seq, e.ReceivedAt, e.Late()})
+	}
+	return f
+}
+
+// prepared is what was computed of a company's events while the batch before theirs was
+// applied. It is valid where the rules are still the same and no event was left out.
+type prepared struct {
+	index  *attribution.Index
+	chosen []facts.Event
+	others []facts.Copy
+	next   *following // nil: it is not computed yet
+}
+
+// gathered are the records of a batch.
+type gathered struct {
+	records []record
+	bytes   int
+	ready   *grouped // nil: it is made with the batch
+}
+
+func (g *gathered) add(r *record) { g.records, g.bytes = append(g.records, *r), g.bytes+len(r.Value) }
+
+// take adds records that wait, while there is room.
+func (g *gathered) take(from <-chan *record, maxRecords, maxBytes int) {
+	g.records = slices.Grow(g.records, max(0, min(len(from), maxRecords-len(g.records))))
+	for len(g.records) < maxRecords && g.bytes < maxBytes {
+		select {
+		case r := <-from:
+			g.add(r)
+		default:
+			return
+		}
+	}
+}
+
+// gather returns records that wait, at most limit. Where both topics have some, commerce comes
+// first and takes at most half of the records and of the bytes, so that neither topic keeps
+// the other waiting. into has those that are gathered already.
+func (o *owner) gather(into gathered, limit int) gathered {
+	into.take(o.commerce, max(1, limit/2), o.config.BatchBytes/2)
+	into.take(o.events, limit, o.config.BatchBytes)
+	return into
+}
+
+// prepareNext begins to gather the records of the next batch, and to compute what needs no
+// store: the loop is about to wait for the store. Only the loop calls it.
+func (o *owner) prepareNext() {
+	if o.preparing != nil || len(o.left) > 0 {
+		return
+	}
+	preparing, limit := make(chan gathered, 1), o.batchLimit
+	o.preparing = preparing
+	go func() { // the loop waits for it: takePrepared
+		g := o.gather(gathered{}, limit)
+		if len(g.records) > 0 {
+			g.ready = o.group(g.records)
+			for id, c := range g.ready.companies {
+				c.prepare(o.knownRules(id), &o.agents)
+			}
+		}
+		preparing <- g
+	}()
+}
+
+// prepare computes what follows from the company's events by its rules.
+func (c *companyBatch) prepare(index *attribution.Index, agents *agent.Known) {
+	if index == nil || len(c.events) == 0 {
+		return
+	}
+	c.ready = &prepared{index: index}
+	c.ready.chosen, c.ready.others = facts.ChooseCopies(c.events)
+	c.ready.next = followingFrom(index, agents, c.ready.chosen)
+}
+
+// takePrepared waits for what prepareNext has begun, and returns it. Where a batch may not
+// have so many records any more, the others are left for the next one.
+func (o *owner) takePrepared() (g gathered) {
+	if o.preparing != nil {
+		g = <-o.preparing
+		o.preparing = nil
+	} else {
+		for i := range o.left {
+			g.add(&o.left[i])
+		}
+		o.left = nil
+	}
+	if len(g.records) > o.batchLimit {
+		g, o.left = gathered{records: g.records[:o.batchLimit]}, g.records[o.batchLimit:]
+		for i := range g.records {
+			g.bytes += len(g.records[i].Value)
+		}
+	}
+	return g
+}
+
+// groupOf returns records' facts by company. What was prepared is used once: an attempt to
+// apply it may change it.
+func (o *owner) groupOf(records []record) *grouped {
+	ready := o.ready
+	o.ready = nil
+	if ready != nil && len(ready.records) == len(records) && &ready.records[0] == &records[0] {
+		return ready
+	}
+	return o.group(records)
+}
+
+// sourceOf is where an event comes from.
+func sourceOf(index *attribution.Index, agents *agent.Known, e *facts.Event) source {
+	return source{origin: index.OriginOf(e.Context.Page.URL), agent: agents.Family(e.Context.UserAgent)}
+}
+
+// followed reports whether an event's number is looked at.
+func followed(e *facts.Event) bool {
+	return e.Stream != "" && e.Seq > 0 && e.Trust != wire.TrustImport
+}
+
+// streamIn returns a stream of those by id, of which something came at an instant.
+func streamIn(streams map[string]*streamOf, id []byte, at time.Time) *streamOf {
+	s := streams[string(id)]
+	if s == nil {
+		s = &streamOf{id: id}
+		streams[string(id)] = s
+	}
+	if day := facts.DayOf(at); day.After(s.day) {
+		s.day = day
+	}
+	return s
+}

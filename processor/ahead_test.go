@@ -1,0 +1,101 @@
+package processor
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// What was computed of a batch while the one before was applied is computed again where the
+// rules have changed since.
+func TestWhatIsPreparedFollowsTheRulesOfItsBatch(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	var records []record
+	for i := range 300 {
+		change := landing("Ana+Prado", "Inverno")
+		if i/100 != 1 {
+			change = nil
+		}
+		records = append(records, s.record(s.event(fmt.Sprint("v", i%20), noon.Add(time.Duration(i)*time.Minute), i, change)))
+	}
+	prepared, registered := 0, false
+	s.offer(s.owner(), numbered(records), func() int { return 100 }, func() {
+		if prepared++; !registered {
+			s.influencer("Ana Prado", "Inverno")
+			registered = true
+		}
+	})
+	if prepared != 2 {
+		t.Errorf("%d batches were prepared, want 2", prepared)
+	}
+	got := s.contents()
+	if n := s.int(`select count(*) from shopper_day where of like 'i:%'`); n != 20 {
+		t.Errorf("%d visitors of the influencer, want 20: the rules were those of before", n)
+	}
+	s.clear()
+	s.apply(slices.Clone(records), func() int { return 7 })
+	wantTexts(t, "as if nothing was prepared", got, s.contents()...)
+}
+
+// An event of an erased person that comes again is left out of what was prepared too.
+func TestWhatIsPreparedHasNoErasedPerson(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	const me = "k1:me"
+	event := func(n int, visitor string) record {
+		return s.record(s.event(visitor, noon.Add(time.Duration(n)*time.Minute), n, func(e *wire.Event) {
+			if visitor == "me" {
+				e.Identity.EmailKey = me
+			}
+		}))
+	}
+	s.apply([]record{event(1, "me")}, func() int { return 1 })
+	s.erase(noon.Add(time.Hour), facts.Key{Kind: facts.KeyEmail, Value: me})
+	s.exec(`truncate consumer_offset`)
+	prepared := 0
+	s.offer(s.owner(), numbered([]record{event(2, "other"), event(3, "other"), event(4, "me"), event(5, "other")}), func() int { return 2 }, func() { prepared++ })
+	if left := s.found(me); prepared != 1 || len(left) > 0 {
+		t.Errorf("%d batches were prepared, left: %v", prepared, left)
+	}
+	if n := s.int(`select count(*) from event_fact`); n != 3 {
+		t.Errorf("%d events are stored, want the other visitor's three", n)
+	}
+}
+
+// A batch that was gathered before its limit became smaller keeps to the limit: the others
+// are left for the next one, in order.
+func TestAPreparedBatchKeepsToASmallerLimit(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	o := s.owner()
+	o.commerce, o.events = make(chan *record, 20), make(chan *record, 20)
+	records := numbered(s.many(0, 20))
+	for i := range records {
+		o.events <- &records[i]
+	}
+	o.prepareNext()
+	var offsets []int64
+	for _, want := range []int{8, 8, 4} {
+		o.batchLimit = 8
+		batch, err := o.collect(s.ctx)
+		if err != nil || len(batch) != want {
+			t.Fatalf("%d records, %v, want %d", len(batch), err, want)
+		}
+		for _, r := range batch {
+			offsets = append(offsets, r.Offset)
+		}
+		o.prepareNext() // what is left comes first
+		if err := o.applyRecords(s.ctx, batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.takePrepared()
+	if len(offsets) != 20 || !slices.IsSorted(offsets) {
+		t.Errorf("offsets %v", offsets)
+	}
+}
