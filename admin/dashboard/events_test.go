@@ -333,6 +333,12 @@ func TestEventsAppearOnTheOpenPage(t *testing.T) {
 	if n := len(page.MustElements("#events li")); n != 6 {
 		t.Errorf("%d lines, want 6", n)
 	}
+	// Of a visitor who is erased meanwhile, the page shows nothing any more.
+	s.Erased(s.live, facts.VisitorKey("0199f3a0-0000-7000-8000-00000000000a"), time.Now().Add(time.Minute))
+	page.MustWait(`() => !document.querySelector('#events [data-waiting]')`)
+	if text := page.MustElement("#events").MustText(); !contains(text, "Erased") || contains(text, "vestido-longo") {
+		t.Errorf("of an erased person's events the page shows %s", text)
+	}
 	for len(complaints) > 0 {
 		t.Errorf("the browser complains: %s", <-complaints)
 	}

@@ -88,7 +88,7 @@ func TestAStoreIsConnected(t *testing.T) {
 			t.Errorf("token %d: %+v, %v", i, key, err)
 		}
 	}
-	if page := s.readAs(owner, "/dashboard/install"+at); anyKey.MatchString(page) || !contains(page, "Waiting for your first event", `data-company="`+s.live) {
+	if page := s.readAs(owner, "/dashboard/install"+at); anyKey.MatchString(page) || !contains(page, "Waiting for your first event", `data-company="`+s.live, "These tokens are there and work", "…"+tokens[0][len(tokens[0])-4:], "Make two other tokens") {
 		t.Errorf("the page reads %q", page)
 	}
 	add := func(address string, want int) {
