@@ -137,15 +137,29 @@ func withStoredHubs(keys, was []facts.OrderKey) []facts.OrderKey {
 	return keys
 }
 
-// unmarkHubs finds what is marked by the index order_key_hub, which has little.
-var unmarkHubs = `
-	update order_key k set hub = 0, digest = k.digest & -4
-	where k.company_id = @company_id and k.order_id = any(@order_ids) and k.kind = any(@kinds) and k.hub <> 0
-		and not exists (select from ` + keyRows.Unnest("h") + ` where h.order_id = k.order_id and h.kind = k.kind and h.key = k.key)`
+// A mark is in the digest, which is a part of the primary key. Two keys of one order may have
+// the same digest, since anybody can make such a pair: then one of them stays (putMarked), and
+// no statement fails.
+var (
+	// unmarkHubs finds what is marked by the index order_key_hub, which has little.
+	unmarkHubs = `
+	with gone as (
+		delete from order_key k
+		where k.company_id = @company_id and k.order_id = any(@order_ids) and k.kind = any(@kinds) and k.hub <> 0
+			and not exists (select from ` + keyRows.Unnest("h") + ` where h.order_id = k.order_id and h.kind = k.kind and h.key = k.key)
+		returning k.company_id, k.digest & -4 as digest, k.kind, k.key, k.created_at, k.order_id, 0 as hub)` + putMarked
 
-var markHubs = `
-	update order_key k set hub = h.hub, digest = h.digest from ` + keyRows.Unnest("h") + `
-	where k.company_id = @company_id and k.order_id = h.order_id and k.kind = h.kind and k.key = h.key and k.hub <> h.hub`
+	markHubs = `
+	with gone as (
+		delete from order_key k using ` + keyRows.Unnest("h") + `
+		where k.company_id = @company_id and k.order_id = h.order_id and k.kind = h.kind and k.key = h.key and k.hub <> h.hub
+		returning k.company_id, h.digest, k.kind, k.key, k.created_at, k.order_id, h.hub)` + putMarked
+)
+
+const putMarked = `
+	insert into order_key (company_id, digest, kind, key, created_at, order_id, hub)
+	select company_id, digest, kind, key, created_at, order_id, hub from gone
+	on conflict (digest, created_at, company_id, order_id) do nothing`
 
 // MarkHubs stores which keys of orders are hubs, and why. All other keys of those
 // orders and of the given kinds are none.
