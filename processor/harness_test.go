@@ -385,7 +385,9 @@ func (s *stack) applied() {
 			return s.int(`select coalesce(sum(next), -1) from consumer_offset where topic = $1`, topic) == produced
 		})
 	}
-	s.await("recompute queue empty", func() bool { return s.int(`select (select count(*) from recompute) + (select count(*) from recompute_span)`) == 0 })
+	s.await("recompute queue empty", func() bool {
+		return s.int(`select (select count(*) from recompute) + (select count(*) from recompute_span)`) == 0
+	})
 }
 
 // owner is an owner of partition 0 whose records a test hands over itself.
