@@ -1,6 +1,7 @@
 package processor
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -65,6 +66,37 @@ func TestWhatIsPreparedHasNoErasedPerson(t *testing.T) {
 	if n := s.int(`select count(*) from event_fact`); n != 3 {
 		t.Errorf("%d events are stored, want the other visitor's three", n)
 	}
+}
+
+// A batch that fails once it has begun to prepare the next one is tried again: neither is
+// counted twice, and nothing of the next one is lost.
+func TestABatchThatFailsWhileTheNextIsPreparedIsAppliedOnce(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	var records []record
+	for i := range 6 {
+		records = append(records, s.record(s.order(fmt.Sprint("o", i), noon.Add(time.Duration(i)*time.Minute), 1000, func(o *wire.Order) { o.VisitorID = wire.Some(visitorID(fmt.Sprint("v", i))) })))
+		records = append(records, s.many(50*i, 50)...)
+		records = append(records, s.many(50*i, 3)...) // again
+	}
+	records = numbered(records)
+	o, failed, fails := s.owner(), 0, true
+	o.Store = watched{Store: o.Store, write: func([]facts.StoredOutcome) error {
+		if fails = !fails; !fails {
+			failed++
+			return errors.New("the connection is lost")
+		}
+		return nil
+	}}
+	prepared := 0
+	s.offer(o, slices.Clone(records), func() int { return 54 }, func() { prepared++ })
+	if prepared < 4 || failed < 4 {
+		t.Errorf("%d batches were prepared, %d failed", prepared, failed)
+	}
+	got := s.contents()
+	s.clear()
+	s.apply(slices.Clone(records), func() int { return 54 })
+	wantTexts(t, "as if nothing failed", got, s.contents()...)
 }
 
 // A batch that was gathered before its limit became smaller keeps to the limit: the others
