@@ -2,6 +2,7 @@ package factstore
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,8 +107,8 @@ func TestTwoKeysOfAnOrderMayHaveTheSameDigest(t *testing.T) {
 				return err
 			}
 			rows, err := postgres.Collect(t.Context(), tx, pgx.RowTo[int16], `select hub from order_key`)
-			if err == nil && (len(rows) != 1 || rows[0] != want) {
-				t.Errorf("%s: rows with the marks %d, want one with %d", name, rows, want)
+			if err == nil && (len(rows) == 0 || slices.ContainsFunc(rows, func(hub int16) bool { return hub != want })) {
+				t.Errorf("%s: marks %d, want %d", name, rows, want)
 			}
 			return err
 		}); err != nil {
