@@ -15,7 +15,7 @@ const found = self.tributary;
 
 // If the script is included twice, the second does nothing.
 if (!found?.loaded) {
-  let queue: Call[] = found || [];
+  let queue: Call[] = found?.pop ? found : []; // an element of the page with that id is no stub
   const config: any = {};
   // {edge}/sdk/v1/tributary.js → {edge}
   const edge = (endpoint?: string): string => (endpoint || tag!.src).replace(/\/(sdk\/v1\/.*)?$/, "");
