@@ -88,14 +88,9 @@ var firstRows = postgres.Rows[facts.FirstOrder]{
 	postgres.Col("first", "boolean", func(f *facts.FirstOrder) *bool { return f.First }),
 }
 
-// setFirstOrders looks at order by order whether it is said anew: else PostgreSQL reads all
-// outcomes of the company.
 var setFirstOrders = `
-	update payout p set is_first_order = f.first, processed_at = @now::timestamptz from (
-		select n.order_id, n.first from ` + firstRows.Unnest("n") + `
-		cross join lateral (
-			select from payout x where x.company_id = @company_id and x.order_id = n.order_id and x.is_first_order is distinct from n.first offset 0) x offset 0) f
-	where p.company_id = @company_id and p.order_id = f.order_id`
+	update payout p set is_first_order = f.first, processed_at = @now::timestamptz from ` + firstRows.Unnest("f") + `
+	where p.company_id = @company_id and p.order_id = f.order_id and p.is_first_order is distinct from f.first`
 
 // SetFirstOrders stores whether orders are their customers' first, of those that have an
 // outcome. WriteOutcomes stores it of the others.

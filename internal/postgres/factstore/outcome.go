@@ -121,14 +121,9 @@ var dayRows = postgres.Rows[facts.StoredOutcome]{
 	postgres.Col("day", "date", func(o *facts.StoredOutcome) string { return o.Day }),
 }
 
-// setDays looks at order by order whether its day is another one: else PostgreSQL reads all
-// orders of the company. Hardly ever is it one.
 var setDays = `
-	update orders o set day = d.day from (
-		select n.order_id, n.day from ` + dayRows.Unnest("n") + `
-		cross join lateral (
-			select from orders x where x.company_id = @company_id and x.order_id = n.order_id and x.day <> n.day offset 0) x offset 0) d
-	where o.company_id = @company_id and o.order_id = d.order_id`
+	update orders o set day = d.day from ` + dayRows.Unnest("d") + `
+	where o.company_id = @company_id and o.order_id = d.order_id and o.day <> d.day`
 
 // WriteOutcomes replaces the stored outcomes of orders: payout, credits, explanation,
 // the keys by which the order is found, its hubs, and its day. StoredOutcome.Was must
