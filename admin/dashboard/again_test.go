@@ -1,12 +1,15 @@
 package dashboard_test
 
 import (
+	"fmt"
+	"io"
 	"net/url"
 	"testing"
 	"time"
 
 	"github.com/go-rod/rod"
 
+	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
@@ -151,5 +154,41 @@ func TestAStoreReadsItsStatements(t *testing.T) {
 	}
 	if got := s.readAs(analyst, "/dashboard/statement?company="+s.box+"&id="+s.statement); !contains(got, "No such statement") {
 		t.Errorf("by another company: %s", got)
+	}
+}
+
+// The files of statements that one person asks for at the same time are few: further ones wait.
+func TestFilesOfStatementsWaitForTheirTurn(t *testing.T) {
+	t.Parallel()
+	s := newLinkedSite(t, 2)
+	s.Close(s.live)
+	owner := s.loggedIn()
+	me, err := s.DB.PersonByEmail(t.Context(), testEmail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, waiting, err := s.server.HoldStatements(t.Context(), me.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := "/dashboard/statement.csv?" + url.Values{"company": {s.live}, "id": {s.statement}}.Encode()
+	file := make(chan string, 1)
+	go func() {
+		answer, err := owner.Get(s.url + path)
+		if err != nil {
+			file <- err.Error()
+			return
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		file <- fmt.Sprint(string(body), err)
+	}()
+	await.Until(t, await.Long, func() bool { return waiting() == 1 || len(file) == 1 }, func() string { return "no request waits" })
+	if len(file) != 0 {
+		t.Error("a file was sent though none was in turn")
+	}
+	end()
+	if got := <-file; !contains(got, "order,100000,2026-03-22,1234.50,BRL") {
+		t.Errorf("its turn came, and it reads %q", got)
 	}
 }
