@@ -172,10 +172,11 @@ func buyThrough(t *testing.T, d *dev, shop string, v visitor) {
 	}
 	click := func(test string) {
 		t.Helper()
-		// A link works at once. A button of a page that was rendered to a file does nothing before React has taken it over.
+		// A link works at once. A button of a page that was rendered to a file does nothing before React has taken it over; and of
+		// routes that follow each other before the SDK's second file is there the last alone is a view.
 		until(test, fmt.Sprintf(`() => {
 			const e = document.querySelector('[data-test=%q]');
-			if (!e || e.tagName == "BUTTON" && document.querySelector("script[src*='_next']") && !Object.keys(e).some((key) => key.startsWith("__react"))) return "";
+			if (!e || e.tagName == "BUTTON" && document.querySelector("script[src*='_next']") && (!Object.keys(e).some((key) => key.startsWith("__react")) || !tributary.loaded || tributary._)) return "";
 			e.click();
 			return "clicked";
 		}`, test))
