@@ -38,7 +38,6 @@ func TestCallsInChromium(t *testing.T) {
 	f("a privacy signal counts beside an answer that is none", signalAndOdd)
 	f("the old stub works with the new script", oldStub)
 	f("the visitor's id can be asked for", visitorID)
-	f("a landing page that was left before the script was there is not lost", leftBefore)
 	f("the overlay shows the events", overlay)
 	f("another domain of the shop takes the visitor over", handOver)
 	f("the worker starts from the second page of a visit on", workerAuto)
@@ -458,42 +457,5 @@ func workerAuto(t *testing.T, e *edge, b *rod.Browser) {
 	ready(p)
 	if n := p.MustEval(`() => new Promise((done) => requestIdleCallback(() => requestIdleCallback(() => done(workers))))`).Int(); n != 0 {
 		t.Error("Save-Data gets the worker")
-	}
-}
-
-// The landing page has no script yet; the next page finds the landing's address in the referrer.
-func leftBefore(t *testing.T, e *edge, b *rod.Browser) {
-	tag := e.tag(`data-company="loja" data-linger="0"`)
-	s := shop(t, map[string]string{"/": `<body><a href="/two">on</a>`, "/two": tag, "/three": tag, "/other": tag,
-		"/app": `<script>history.pushState({}, "", "/app/product")</script>` + tag})
-	page := open(t, b, s.URL+"/?utm_source=influencer&utm_campaign=Ana&trb_click=abc.1")
-	page.MustElement("a").MustClick()
-	e.wait(t, "the second page's view", func(s seen) bool { return len(s.events) == 1 })
-	page.MustNavigate(s.URL + "/three")
-	e.wait(t, "the third page's view", func(s seen) bool { return len(s.events) == 2 })
-	for _, event := range e.seen().events {
-		if event.Context.Campaign.Name != "Ana" || len(event.Context.ClickIDs) != 1 {
-			t.Errorf("%s has no campaign: %s", event.Context.Page.Path, event.text)
-		}
-	}
-	// A new visitor was not brought by it.
-	page.MustEval(`() => { tributary.reset(); tributary.track("AFTER"); return tributary.flush() }`)
-	e.wait(t, "the event of the new visitor", func(s seen) bool { return s.named("AFTER") != nil })
-	if after := e.seen().named("AFTER"); after.Context.Campaign.Name != "" || len(after.Context.ClickIDs) != 0 {
-		t.Errorf("a new visitor has the campaign: %s", after.text)
-	}
-	// A router has left it: the document is the same.
-	open(t, b.MustIncognito(), s.URL+"/app?utm_source=influencer&utm_campaign=Bia")
-	e.wait(t, "the router's page", func(s seen) bool { return len(s.events) == 4 })
-	if view := e.seen().events[3]; view.Context.Page.Path != "/app/product" || view.Context.Campaign.Name != "Bia" {
-		t.Errorf("the router's page has no campaign: %s", view.text)
-	}
-	// Another site's address says nothing about a campaign of ours.
-	around := shop(t, map[string]string{"/": `<meta name="referrer" content="unsafe-url"><body><a href="` + s.URL + `/other">shop</a>`})
-	other := open(t, b.MustIncognito(), strings.Replace(around.URL, "127.0.0.1", "localhost", 1)+"/?utm_source=theirs")
-	other.MustElement("a").MustClick()
-	e.wait(t, "the view from another site", func(s seen) bool { return len(s.events) == 5 })
-	if last := e.seen().events[4]; last.Context.Campaign.Source != "" {
-		t.Errorf("another site's campaign is taken: %s", last.text)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -155,26 +154,6 @@ func TestFrameworks(t *testing.T) {
 			})
 		}
 	}
-}
-
-// landing is where an influencer's short link leads, on the test's own shop.
-func (d *dev) landing(t *testing.T, short, shop string) string {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, short, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/150.0 Safari/537.36") // no bot's
-	response, err := withoutRedirects.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response.Body.Close()
-	to, err := url.Parse(response.Header.Get("Location"))
-	if err != nil || to.Query().Get("trb_click") == "" {
-		t.Fatalf("GET %s: %s, Location %q", short, response.Status, to)
-	}
-	return shop + "/?" + to.RawQuery
 }
 
 func buyThrough(t *testing.T, d *dev, shop string, v visitor) {

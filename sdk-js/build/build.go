@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/andybalholm/brotli"
@@ -185,7 +186,7 @@ func (b *bundler) modules(names map[string]string) error {
 		if err != nil {
 			return err
 		}
-		types = about.ReplaceAll(types, nil)
+		types = bytes.ReplaceAll(about.ReplaceAll(types, nil), []byte("export declare "), []byte("export ")) // they say the same in such a file
 		if err := b.write(module.name+".d.ts", types); err != nil {
 			return err
 		}
@@ -252,6 +253,7 @@ func (b *bundler) script(entry string, format api.Format, names map[string]strin
 	if format == api.FormatCommonJS {
 		define["import.meta.url"] = "tributaryHere"
 	}
+	define["TAG"] = strconv.FormatBool(format == api.FormatIIFE)
 	result := api.Build(api.BuildOptions{
 		EntryPoints:       []string{filepath.Join(b.root, "sdk-js", "src", entry)},
 		Bundle:            true,

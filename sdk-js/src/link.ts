@@ -20,9 +20,7 @@ export function decorate(domains: readonly string[], visitor: () => string | und
       link.href = url.href;
     });
   };
-  addEventListener("mousedown", add, true);
-  addEventListener("keydown", add, true);
-  addEventListener("click", add, true);
+  for (const type of ["mousedown", "keydown", "click"]) addEventListener(type, add, true);
 }
 
 /** The visitor that a link of another of the domains has brought, once. */

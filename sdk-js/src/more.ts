@@ -13,9 +13,10 @@ import { Sender } from "./sender";
 import { attempt, del, get, put } from "./store";
 import type { Config, Consent } from "./types";
 import { Views } from "./views";
-import { arrival, endSession, framed, session } from "./visitor";
+import { arrival, endSession, framed, type Landing, missed, session } from "./visitor";
 
 declare const OVERLAY: string; // a file's name, set by the build
+declare const TAG: boolean; // set by the build: the SDK comes by its script's tag, not by the package
 
 const ANSWER = "trb_consent";
 const LOST = "trb_lost:"; // and the company: what pages gave up that the edge does not know of
@@ -41,6 +42,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
   let hidden = 0; // events that the shop's hook has left out since
   let denied = false; // since the highest number
   let dead = false; // every event would be refused
+  let landing = false; // its view is taken, which is no longer shown
   const mirror = new Mirror();
   const views = new Views(page);
   const lost = new Lost();
@@ -76,7 +78,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     if (code == "origin_not_allowed") return;
     dead = true;
     lost.add_("refused", page.entries_.size);
-    for (const e of Array.from(page.entries_.values())) remove(e);
+    for (const e of [...page.entries_.values()]) remove(e);
     keepLost();
     if (/company/.test(code)) attempt(() => (sessionStorage.trb_no = page.prefix_ + " " + Date.now()));
   };
@@ -98,22 +100,36 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     context.campaign = campaign;
     context.clickIds = clickIds;
   };
-  const linger = (): number => {
-    const { linger } = page.config_!;
-    return linger === undefined ? LINGER : +linger;
-  };
+  const linger = (): number => +(page.config_!.linger ?? LINGER);
 
   page.on_ = (e, visitor) => {
     if (visitor) {
       complete(e);
       if (!page.halted_) sender.schedule_(linger());
-      Promise.resolve().then(() => e.text_ && page.entries_.has(e.id_) && mirror.set(e.key_, e.text_));
+      queueMicrotask(() => e.text_ && page.entries_.has(e.id_) && mirror.set(e.key_, e.text_));
       return;
     }
     numbered(e);
     log("taken", e.raw_[3], e.id_, e.raw_[4], e.raw_[5]);
     if (dead) setTimeout(() => remove(e), 1); // after it was stored
-    if (e.raw_[3] == "PAGE_VIEW") views.taken_(e);
+    if (e.raw_[3] == "PAGE_VIEW" && !landing) views.taken_(e);
+  };
+
+  /** Takes the view of a landing page that was left before the script was there. */
+  const land = ({ at, ...seen }: Landing): void => {
+    const config = page.config_!;
+    const hook = config.before_send;
+    landing = true;
+    page.config_ = {
+      ...config,
+      before_send(event) {
+        Object.assign(event.context, seen);
+        return hook ? hook(event) : event;
+      },
+    };
+    attempt(() => calls.page(at));
+    page.config_ = config;
+    landing = false;
   };
 
   /** Once there is a config. */
@@ -143,10 +159,11 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
       del(ANSWER); // page.ts takes any
       consent(0); // a privacy signal may answer
     }
+    const early = config.pageViews != false && missed(page.url_, page.prefix_); // what follows keeps it for the tab
     persist();
     if (page.answer_ == "denied") mirror.clear();
-    let viewed = location.href;
-    for (const e of Array.from(page.entries_.values())) {
+    let viewed = page.url_;
+    for (const e of [...page.entries_.values()]) {
       numbered(e, "other"); // a page is left long before so many wait
       if (e.raw_[3] == "PAGE_VIEW") {
         views.taken_(e);
@@ -159,14 +176,16 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
       mirror.set(e.key_, e.text_);
       log("taken before", e.raw_[3], e.id_);
     }
+    if (early) land(early);
     if (config.pageViews != false) views.watch_(viewed, () => calls.page(Date.now()));
+    const listen = addEventListener;
     // In the capturing phase: before the beacon, which the page's own listener sends.
-    addEventListener("pagehide", () => views.settle_(), true);
-    addEventListener("visibilitychange", () => views.settle_(), true);
-    addEventListener("pagehide", left);
-    addEventListener("visibilitychange", () => document.hidden && left());
-    addEventListener("online", () => sender.schedule_(0));
-    addEventListener("storage", ({ key, newValue }) => {
+    listen("pagehide", () => views.settle_(), true);
+    listen("visibilitychange", () => views.settle_(), true);
+    listen("pagehide", left);
+    listen("visibilitychange", () => document.hidden && left());
+    listen("online", () => sender.schedule_(0));
+    listen("storage", ({ key, newValue }) => {
       if (key == ANSWER && newValue) calls.consent(0, newValue); // answered in another tab
       else if (key && newValue === null && key.indexOf(page.prefix_) == 0) page.entries_.delete(key.slice(key.lastIndexOf(":") + 1)); // acknowledged there
     });
@@ -180,14 +199,19 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     if (worker == "auto" ? worthIt(pages) : on(worker)) startCore(page.edge_ + "/sdk/v1/");
   };
 
+  /** Makes a request that may outlive the page. */
+  const post = (path: string, body?: string): void => {
+    attempt(() => fetch(page.edge_ + path, { method: "POST", body, keepalive: true, credentials: "include" }).catch(() => {}));
+  };
+
   /** What no beacon has taken is sent by a fetch that may outlive the page. */
   const left = (): void => {
     sender.left_();
     keepLost();
-    const rest = Array.from(page.entries_.values()).filter((e) => e.text_ && !e.sent_);
+    const rest = [...page.entries_.values()].filter((e) => e.text_ && !e.sent_);
     if (!rest.length || !free() || page.halted_ || "sendBeacon" in navigator) return;
     const body = batchOf(page.config_!.companyId, rest.slice(0, 50));
-    attempt(() => fetch(page.edge_ + "/v1/events", { method: "POST", body, keepalive: true, credentials: "include" }).catch(() => {}));
+    post("/v1/events", body);
   };
 
   /** Sends what earlier pages left, one tab at a time, and what is queued. */
@@ -205,7 +229,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
   };
 
   // The server's own cookie ends too, where it is on the shop's site.
-  const forgetServer = () => attempt(() => fetch(page.edge_ + "/v1/forget?companyId=" + encodeURIComponent(page.config_!.companyId), { method: "POST", credentials: "include", keepalive: true }).catch(() => {}));
+  const forgetServer = () => post("/v1/forget?companyId=" + encodeURIComponent(page.config_!.companyId));
   const { consent, reset } = calls;
   calls.consent = (_: number, given: Consent): void => {
     if (odd(given)) return;
@@ -222,8 +246,6 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
       resume();
     }
   };
-  calls.optOut = () => calls.consent(0, "denied");
-  calls.optIn = () => calls.consent(0, "granted");
   calls.reset = (): void => {
     reset(0);
     endSession();
@@ -267,9 +289,13 @@ const TOO_LATE = "init() came too late: call it right below the stub.";
 function overlay(page: Page): void {
   if ((window as any).tributaryOverlay || !/[?&]trb_debug=1/.test(location.search)) return;
   const script = document.createElement("script");
-  const tag = document.querySelector<HTMLScriptElement>("script[src*='/sdk/v1/tributary']");
-  script.src = (page.edge_ || (tag ? tag.src.replace(/\/sdk\/v1\/.*/, "") : "")) + "/sdk/v1/" + OVERLAY;
-  if (tag && tag.nonce) script.nonce = tag.nonce;
+  let edge = page.edge_ || "";
+  if (TAG) {
+    const tag = document.querySelector<HTMLScriptElement>("script[src*='/sdk/v1/tributary']");
+    if (tag) edge ||= tag.src.replace(/\/sdk\/v1\/.*/, "");
+    if (tag && tag.nonce) script.nonce = tag.nonce;
+  }
+  script.src = edge + "/sdk/v1/" + OVERLAY;
   (window as any).tributaryOverlay = watchLog;
   document.head.append(script);
 }

@@ -33,6 +33,8 @@ export interface Page {
   visitor_?: string;
   who_?: Identity;
   referrer_: string;
+  /** The address at the start, which is that of the first page view. */
+  url_: string;
   /** Nothing is sent any more: it was refused for a reason that stays. */
   halted_?: 1;
   /** The events that are not acknowledged, in the order of their calls. */
@@ -70,6 +72,7 @@ export const start = (config: Config, edge: string): void => {
   page.prefix_ = "trb:" + config.companyId + ":";
   page.who_ ||= attempt(() => JSON.parse(sessionStorage.trb_u));
   page.referrer_ = document.referrer;
+  page.url_ = location.href;
   stream = uuid(0).slice(24);
   consent(0, page.answer_ || (get(ANSWER) as Consent));
   addEventListener("pagehide", leave);

@@ -48,7 +48,7 @@ export class Sender {
   }
 
   private waiting_(): Entry[] {
-    return Array.from(this.page_.entries_.values()).filter((e) => e.text_);
+    return [...this.page_.entries_.values()].filter((e) => e.text_);
   }
 
   /** Sends after ms, or sooner if an earlier call asked for that. */
@@ -111,9 +111,8 @@ export class Sender {
     const once = (credentials: RequestCredentials) =>
       fetch(this.page_.edge_ + path, {
         method: "POST",
-        body: text,
+        body: text, // as text/plain: a string is that, which needs no preflight
         credentials,
-        headers: { "Content-Type": "text/plain" }, // needs no preflight
         signal: attempt(() => AbortSignal.timeout(TIMEOUT)), // older browsers have their own timeout
       });
     // With the server's visitor cookie. A page whose origin is not listed can read

@@ -2,7 +2,7 @@
 // called only where that is allowed.
 
 import { uuid } from "./id";
-import { attempt, del, get, put, setCookie } from "./store";
+import { attempt, del, get, keys, put, setCookie } from "./store";
 
 const SESSION = "trb_s";
 const PROBE = "trb_f";
@@ -69,6 +69,40 @@ function read(url: string): Arrival | undefined {
   return found ? { campaign, clickIds } : undefined;
 }
 
+/** How this document was opened: its address, as, where from; nothing where the browser does not know. */
+const opened = (): Partial<PerformanceNavigationTiming> =>
+  attempt(() => performance.getEntriesByType("navigation")[0] as PerformanceNavigationTiming) || {};
+
+/** The address of a landing page that is no more shown, "" for none: that of this document, or the referrer. */
+const before = (): string => {
+  const { referrer } = document;
+  return [opened().name, attempt(() => new URL(referrer).origin) == location.origin && referrer].find((url) => url && read(url)) || "";
+};
+
+/** A view that was missed. at is in Unix milliseconds. */
+export interface Landing {
+  at: number;
+  url: string;
+  referrer: string;
+  title: string;
+}
+
+/**
+ * The landing page's address, time and referrer, where it was left before the script was there: url, the
+ * first view's, has no campaign and the landing has. What was seen is not missed: a page that is shown again, a
+ * view that waits in storage, and what comes after in the same tab. The first page of a tab is no landing page's next.
+ */
+export function missed(url: string, prefix: string): Landing | undefined {
+  const { name, type, responseStart } = opened();
+  const landing = before();
+  const own = landing == name;
+  const again = attempt(() => sessionStorage.trb_n); // pages of this tab that more.ts has seen
+  const stored = '"url":' + JSON.stringify(landing).slice(0, -1); // a referrer has no fragment
+  if (!landing || read(url) || (again && !(own && type == "navigate"))) return;
+  if (!own && (history.length < 2 || keys(prefix).some((key) => get(key)?.includes(stored)))) return;
+  return { url: landing, at: Math.floor(performance.timeOrigin + (own ? responseStart! : -1)), referrer: own ? document.referrer : "", title: "" };
+}
+
 let looked = false; // at the page before
 
 /**
@@ -87,15 +121,13 @@ export function arrival(url: string, session: string): Arrival {
   }
   const text = attempt(() => sessionStorage.trb_c);
   if (!text && !looked) {
-    const landing = attempt(() => performance.getEntriesByType("navigation")[0].name) || "";
-    const { referrer } = document;
-    const before = read(landing) || (attempt(() => new URL(referrer).origin) == location.origin ? read(referrer) : undefined);
-    if (before) {
-      keep(before);
-      return before;
+    const found = read(before());
+    if (found) {
+      keep(found);
+      return found;
     }
   }
   looked = true;
   const kept = attempt(() => JSON.parse(text)) || {};
-  return kept.session == session ? { campaign: kept.campaign, clickIds: kept.clickIds } : {};
+  return kept.session == session ? kept : {};
 }
