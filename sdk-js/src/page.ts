@@ -136,11 +136,9 @@ export const persist = (): void => {
       const context = e.raw_[6];
       context.consent = page.answer_ || void 0;
       context.frame = !attempt(() => top!.location.href); // more.ts knows the site's other origins
-      if (ready) {
-        page.on_(e, (context.visitorId = page.visitor_ ||= visitor()));
-      }
+      ready && page.on_(e, (context.visitorId = page.visitor_ ||= visitor()));
       const json = text(e.raw_);
-      if (ready) e.text_ = json;
+      e.text_ = (ready && json) as string;
       if ((room -= json.length + Most.Extra) > 0) put(e.key_, json);
     }
   }
@@ -153,8 +151,7 @@ const open = (): void => {
   persist();
 };
 
-const body = (list: Entry[]): string =>
-  '{"companyId":' + text(page.config_!.companyId) + ',"sentAt":' + text(new Date()) + ',"events":[' + list.map((e) => e.text_) + "]}";
+const body = (list: Entry[]): string => text({ companyId: page.config_!.companyId, sentAt: new Date(), events: list.map((e) => e.raw_) });
 
 /** Sends by beacon. A browser that refuses (most take 64 KiB at one time) is asked for half. */
 const beacon = (list: Entry[]): void => {
