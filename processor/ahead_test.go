@@ -1,6 +1,8 @@
 package processor
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -65,6 +67,63 @@ func TestWhatIsPreparedHasNoErasedPerson(t *testing.T) {
 	if n := s.int(`select count(*) from event_fact`); n != 3 {
 		t.Errorf("%d events are stored, want the other visitor's three", n)
 	}
+}
+
+// losing is a store whose every second transaction does all and is lost.
+type losing struct {
+	Store
+	kept   bool
+	failed int
+}
+
+func (l *losing) Transact(ctx context.Context, f func(tx Tx) error) error {
+	return l.Store.Transact(ctx, func(tx Tx) error {
+		if err := f(tx); err != nil {
+			return err
+		}
+		if l.kept = !l.kept; l.kept {
+			l.failed++
+			return errors.New("the connection is lost")
+		}
+		return nil
+	})
+}
+
+// A batch that fails once it has begun to prepare the next one is tried again: neither is
+// counted twice, and nothing of the next one is lost.
+func TestABatchThatFailsWhileTheNextIsPreparedIsAppliedOnce(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	var records []record
+	for i := range 6 {
+		records = append(records, s.record(s.order(fmt.Sprint("o", i), noon.Add(time.Duration(i)*time.Minute), 1000, func(o *wire.Order) { o.VisitorID = wire.Some(visitorID(fmt.Sprint("v", i))) })))
+		records = append(records, s.many(50*i, 50)...)
+		records = append(records, s.many(50*i, 3)...) // again
+	}
+	for i := range 20 { // numbers of a stream, of which two in five are missing, and the sender gave up some
+		n := s.event("v", noon.Add(time.Duration(i)*time.Second), 1000+i, func(e *wire.Event) {
+			e.Stream, e.Seq, e.Trust, e.ReceivedAt = "page", int64(1+5*(i/3)+i%3), wire.TrustOpen, noon.Add(time.Duration(i)*time.Second)
+		})
+		gaveUp := s.notice(i, func(w *wire.Notice) {
+			w.Dropped = &wire.NoticeDropped{ID: idsOf(fmt.Sprint("given up ", i)), Counts: map[string]int64{"queue_full": 1}, Stream: "page"}
+		})
+		if records = append(records, s.record(n)); i%9 == 0 {
+			records = append(records, s.record(gaveUp))
+		}
+	}
+	records = numbered(records)
+	lost := &losing{Store: StoreOf(s.store)}
+	o := s.owner()
+	o.Store = lost
+	prepared := 0
+	s.offer(o, slices.Clone(records), func() int { return 54 }, func() { prepared++ })
+	if prepared < 4 || lost.failed < 4 {
+		t.Errorf("%d batches were prepared, %d failed", prepared, lost.failed)
+	}
+	got := s.contents()
+	s.clear()
+	s.apply(slices.Clone(records), func() int { return 54 })
+	wantTexts(t, "as if nothing failed", got, s.contents()...)
 }
 
 // A batch that was gathered before its limit became smaller keeps to the limit: the others

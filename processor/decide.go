@@ -64,6 +64,20 @@ func (a *application) unqueue(ctx context.Context, orderIDs []string) error {
 	return a.inferFirstOrders(ctx, removed)
 }
 
+// unqueueNew does what unqueue does for orders that get their first outcome now and of which
+// nobody has looked whether they are first: those that were set aside before they had one. Such
+// ones wait in the queue where nothing else does.
+func (a *application) unqueueNew(ctx context.Context, orderIDs []string) error {
+	ids := slices.DeleteFunc(orderIDs, func(id string) bool { _, known := a.firsts[id]; return known })
+	if len(ids) == 0 {
+		return nil
+	}
+	if _, err := a.tx.Unqueue(ctx, a.company, ids); err != nil {
+		return err
+	}
+	return a.inferFirstOrders(ctx, ids)
+}
+
 // decideOrders computes and stores the outcomes of orders. It returns how many
 // events of visitors it has read.
 func (a *application) decideOrders(ctx context.Context, orderIDs []string) (events int, err error) {
@@ -120,7 +134,7 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 		return err
 	}
 	var changed []facts.StoredOutcome
-	var changedIDs, before, same []string // before: those of them that had an outcome; same: changed orders whose outcome stays
+	var changedIDs, before, first, same []string // before: those of them that had an outcome; first: that had none; same: changed orders whose outcome stays
 	for i := range outcomes {
 		o, err := outcomes[i].ToStore()
 		if err != nil {
@@ -130,6 +144,8 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 			changed, changedIDs = append(changed, o), append(changedIDs, o.OrderID)
 			if _, had := stored[o.OrderID]; had {
 				before = append(before, o.OrderID)
+			} else {
+				first = append(first, o.OrderID)
 			}
 		} else if a.changed[o.OrderID] {
 			same = append(same, o.OrderID)
@@ -142,6 +158,9 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 	}
 	if len(changed) == 0 {
 		return nil
+	}
+	if err := a.unqueueNew(ctx, first); err != nil {
+		return err
 	}
 	was, err := a.tx.Outcomes(ctx, a.company, before)
 	if err != nil {

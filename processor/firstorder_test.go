@@ -70,3 +70,25 @@ func TestFirstOrdersOfAFaithfulCustomerAndOfACashDesk(t *testing.T) {
 	change(leaving...)
 	wantTexts(t, "the cash desk's that stay", first(`like 'b%' and order_id not between 'b010' and 'b014'`), "false 199", "true 1")
 }
+
+// An order that was set aside before it had an outcome is computed since an event concerns it:
+// it is said then whether it is its customer's first, and it waits no more.
+func TestAnOrderThatWasSetAsideIsComputedByAnEvent(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	o := s.owner()
+	mail := func(o *wire.Order) { o.EmailKey = wire.Some("k1:me") }
+	order := numbered([]record{s.record(s.order("o1", noon, 1000, mail))})
+	if _, err := o.applyOnce(s.ctx, order, true); err != nil {
+		t.Fatal(err)
+	}
+	s.exec(`update recompute set failure = 'it takes too long to compute'`)
+	s.exec(`delete from recompute_company`)
+	o = s.owner()
+	o.queued = false
+	if err := o.applyRecords(s.ctx, numbered([]record{s.record(s.event("v1", noon, 1, func(e *wire.Event) { e.Identity.EmailKey = "k1:me" }))})); err != nil {
+		t.Fatal(err)
+	}
+	wantTexts(t, "first orders", s.texts(`select concat_ws(' ', order_id, is_first_order) from payout`), "o1 t")
+	wantTexts(t, "waiting", s.texts(`select order_id from recompute`))
+}

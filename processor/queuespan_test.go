@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres/replay"
@@ -18,9 +19,18 @@ const manySold = 1_250
 // would that concerns all orders.
 func sellMany(t *testing.T) (s *ledgerShop, o *owner) {
 	t.Helper()
+	return sellManyAnd(t, 0)
+}
+
+// sellManyAnd is sellMany with so many orders more, of a month before.
+func sellManyAnd(t *testing.T, older int) (s *ledgerShop, o *owner) {
+	t.Helper()
 	s = newLedgerShop(t)
 	s.exec(`update cost set fixed_fee_minor = 0 where influencer_id = $1`, s.ana)
 	var records []record
+	for i := range older {
+		records = append(records, s.record(s.order(fmt.Sprintf("a%04d", i), noon.Add(-30*days), int64(10_000+10*i), coupon("ANA10"))))
+	}
 	for i := range manySold {
 		records = append(records, s.record(s.order(fmt.Sprintf("o%04d", i), noon.Add(-hours), int64(10_000+10*i), coupon("ANA10"))))
 	}
@@ -114,6 +124,38 @@ func TestASecondChangeQueuesAllOrdersOnce(t *testing.T) {
 	if left := s.left(); left != "0 0" {
 		t.Errorf("left: %s", left)
 	}
+}
+
+// A change that concerns the newer orders alone comes while the older ones are still to be
+// queued for the change before, which ends first: it leaves what is left of the later one.
+func TestAChangeOfFewerOrdersOutlastsTheOneBefore(t *testing.T) {
+	t.Parallel()
+	const older = 10
+	s, o := sellManyAnd(t, older)
+	rules, err := o.rulesOf(s.ctx, []string{s.company})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 250 { // as far as the older ones
+		if s.int(`select count(*) from recompute`) == 0 && s.int(`select count(*) from recompute_span where before_id <= 'o0001'`) == 1 {
+			break
+		}
+		if _, err := o.recompute(s.ctx, batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), companies: []companyBatch{{index: rules[s.company]}}}, 50); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left := s.left(); left != "0 1" {
+		t.Fatalf("left: %s", left)
+	}
+	s.wantPaid(manySold, 10)
+	s.exec(`update cost set var_fee = 20 where influencer_id = $1`, s.ana)
+	s.bump()
+	s.changed(o, wire.Rule{Type: wire.RuleSettings, From: noon.Format(time.DateOnly)})
+	if left := s.left(); left != "1000 2" {
+		t.Errorf("left: %s", left)
+	}
+	s.workOff()
+	s.wantPaid(manySold+older, 20)
 }
 
 // The way back of migration 0058 queues what is left to queue.

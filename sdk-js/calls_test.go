@@ -21,9 +21,12 @@ func TestCallsInChromium(t *testing.T) {
 	f("an identity goes with the visit's events until reset", identify)
 	f("a denial ends the identity and the server's cookie", denialForgets)
 	f("before_send changes and drops events", beforeSend)
+	f("a before_send that answers nonsense stops no other event", oddHook)
 	f("every option is an attribute", attributes)
 	f("the page's init counts beside the tag's attributes", initBeside)
 	f("init without a company starts nothing, and the console says so", initWithout)
+	f("init after the start changes nothing, and the console says so", initLate)
+	f("a page's own names do not stop it", clobbered)
 	f("the script may have any name", anyName)
 	f("a single-page shop: titles, anchors, unchanged paths", singlePage)
 	f("a single-page shop that moves on before the second file is there", movedEarly)
@@ -32,6 +35,7 @@ func TestCallsInChromium(t *testing.T) {
 	f("where no edge is the console says so", noEdge)
 	f("an unknown company is not asked again in the tab", unknownCompany)
 	f("a privacy signal is a denial where that is configured", privacySignal)
+	f("a privacy signal counts beside an answer that is none", signalAndOdd)
 	f("the old stub works with the new script", oldStub)
 	f("the visitor's id can be asked for", visitorID)
 	f("the overlay shows the events", overlay)
@@ -122,6 +126,28 @@ func attributes(t *testing.T, e *edge, b *rod.Browser) {
 	e.wait(t, "the view, after consent", func(s seen) bool { return s.named(core.PageView) != nil })
 }
 
+func oddHook(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": listen + `<script>window.thrown = []; addEventListener("error", (e) => thrown.push(e.message)); addEventListener("unhandledrejection", (e) => thrown.push("" + e.reason))</script>` + e.stubbed(`
+		const loop = {}; loop.loop = loop;
+		const answers = [0, "", undefined, () => 1, Symbol(), loop, 1n, {event: "BIG", context: {n: 1n}}, {event: "LOOP", payload: loop}, {toJSON() { throw new Error("no") }},
+			{get event() { throw new Error("no") }}, {event: "BARE"}, {event: "TEXT", context: "text"}];
+		let n = 0;
+		tributary.init({companyId: "loja", pageViews: false, linger: 0, before_send(event) {
+			if (event.event != "ODD") return event;
+			if (n == answers.length) throw new Error("no");
+			return answers[n++];
+		}});
+		for (let i = 0; i <= answers.length; i++) tributary.track("ODD");
+		tributary.track("GOOD");
+		addEventListener("load", () => setTimeout(() => { n = 0; for (let i = 0; i <= answers.length; i++) tributary.track("ODD"); tributary.track("LATE") }))`)})
+	page := open(t, b, s.URL+"/")
+	ready(page)
+	e.wait(t, "the events of a sane answer", func(s seen) bool { return s.named("GOOD") != nil && s.named("LATE") != nil && s.copies("BARE") == 2 })
+	if got := page.MustEval(`() => thrown.join("|")`).Str(); got != "" || e.seen().named("BIG") != nil || e.seen().named("LOOP") != nil || e.seen().named("ODD") != nil {
+		t.Errorf("the page sees %q, the edge %s", got, names(e.seen().events))
+	}
+}
+
 // What only init can say, as before_send, is heard from a page whose tag has the company.
 func initBeside(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": stub() + `<script>
@@ -145,6 +171,36 @@ func initWithout(t *testing.T, e *edge, b *rod.Browser) {
 	}
 	page.MustEval(`() => tributary.init({companyId: "loja", linger: 0})`) // and it can be mended
 	e.wait(t, "the event", func(s seen) bool { return s.named("ONE") != nil })
+}
+
+// Else a before_send that comes too late would seem to be heard. A page that says the same twice is told nothing.
+func initLate(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": listen + e.tag(`data-company="loja" data-page-views="false" data-linger="0"`)})
+	page := open(t, b, s.URL+"/")
+	ready(page)
+	page.MustEval(`() => tributary.init({companyId: "loja", linger: 0})`)
+	if said := page.MustEval(`() => errors.join("|")`).Str(); said != "" {
+		t.Errorf("of the same again the console says %q", said)
+	}
+	page.MustEval(`() => tributary.init({before_send: () => null})`)
+	page.MustEval(`() => tributary.init()`)
+	if said := page.MustEval(`() => errors.join("|")`).Str(); !strings.Contains(said, "came too late") || strings.Contains(said, "|") || strings.Contains(said, "no company") {
+		t.Errorf("the console says %q", said)
+	}
+	page.MustEval(`() => tributary.track("ONE")`)
+	e.wait(t, "the event", func(s seen) bool { return s.named("ONE") != nil })
+}
+
+// A browser makes window.tributary of an element with that id or name; and a page may call something self.
+func clobbered(t *testing.T, e *edge, b *rod.Browser) {
+	for _, element := range []string{`<section id="tributary"></section>`, `<form name="tributary"></form>`, `<script>tributary = "text"</script>`, `<script>tributary = {}</script>`, `<script>const self = {}</script>`} {
+		s := shop(t, map[string]string{"/": "<body>" + element + e.tag(`data-company="loja" data-page-views="false" data-linger="0"`)})
+		page := open(t, b, s.URL+"/")
+		page.MustWait(`() => window.tributary && tributary.loaded === true`)
+		before := len(e.seen().events)
+		page.MustEval(`() => tributary.track("ONE")`)
+		e.wait(t, "the event beside "+element, func(s seen) bool { return len(s.events) > before })
+	}
 }
 
 // A shop serves the first file under a name of its own, and says where the edge is.
@@ -286,6 +342,18 @@ func privacySignal(t *testing.T, e *edge, b *rod.Browser) {
 	}
 	page.MustNavigate(s.URL + "/plain")
 	e.wait(t, "a view where it is not configured", func(s seen) bool { return len(s.events) == 1 })
+}
+
+func signalAndOdd(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": `<script>Object.defineProperty(navigator, "globalPrivacyControl", {value: true})</script>` + listen + stub() +
+		`<script>tributary.consent("yes")</script>` + e.tag(`data-company="loja" data-honor-g-p-c data-linger="0"`)})
+	page := open(t, b, s.URL+"/")
+	ready(page)
+	page.MustEval(`() => { tributary.track("ONE"); return tributary.flush() }`)
+	got := page.MustEval(`() => document.cookie + Object.keys(localStorage).filter((key) => key.startsWith("trb")).join()`).Str()
+	if said := page.MustEval(`() => errors.length`).Int(); e.seen().requests != 0 || got != "" || said != 1 {
+		t.Errorf("%d requests, %q is kept, %d lines in the console", e.seen().requests, got, said)
+	}
 }
 
 // oldStub is the stub that the READMEs showed before this script.

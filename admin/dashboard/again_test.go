@@ -1,12 +1,15 @@
 package dashboard_test
 
 import (
+	"fmt"
+	"io"
 	"net/url"
 	"testing"
 	"time"
 
 	"github.com/go-rod/rod"
 
+	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
@@ -58,6 +61,56 @@ func TestPagesShowByThemselvesWhatIsDone(t *testing.T) {
 	wait(page, ".verdict", "No influencer is credited")
 }
 
+// What somebody has opened to fill in is not taken from them, nor is the answer to a form that
+// they have sent, and where there is too much to do the page stays.
+func TestAPageThatAsksForItselfTakesNothingAway(t *testing.T) {
+	s := newSite(t)
+	putOdd(s)
+	carla, dora := s.Influencer(s.live, "Carla Souza"), s.Influencer(s.live, "Dora Reis")
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "old-1", CreatedAt: time.Now().AddDate(0, 0, -60), TotalMinor: 10000, InfluencerID: carla, Evidence: "coupon", CommissionMinor: 1000})
+	s.Ask(s.live, carla, "BRL", time.Now().AddDate(0, 0, -1).Format(time.DateOnly), 0)
+	s.Close(s.live)
+	s.Ask(s.live, dora, "BRL", time.Now().AddDate(0, 0, -1).Format(time.DateOnly), 0)
+
+	page := devtest.Browser(t).MustPage("").Timeout(2 * time.Minute)
+	page.MustNavigate(s.url + "/dashboard/login").MustWaitLoad()
+	page.MustElement("#email").MustInput(testEmail)
+	page.MustElement("#password").MustInput(testPassword)
+	page.MustElement("button.main").MustClick()
+	page.MustElement(".pages")
+	// Of the page's own timers and requests, how many there were; a request may be given an answer.
+	page.MustEvalOnNewDocument(`
+		window.turns = 0; window.asked = 0; window.instead = 0;
+		const [timer, ask] = [setTimeout, fetch];
+		setTimeout = (f, ...more) => timer(() => { turns++; f(); }, ...more);
+		fetch = async (...of) => { asked++; return instead ? new Response('', {status: instead}) : ask(...of); };`)
+	turn := func() {
+		page.MustEval(`() => { window.since = turns }`)
+		page.MustWait(`() => turns > since + 1`)
+	}
+	page.MustNavigate(s.url + "/dashboard/statements?company=" + s.live).MustWaitLoad()
+	page.MustElement("[data-again]")
+	page.MustEval(`() => { instead = 429; asked = 0; window.same = true }`)
+	page.MustWait(`() => asked > 1`) // after the first refusal it has asked again
+	if !page.MustEval(`() => !!window.same`).Bool() {
+		t.Error("a refusal that passes has taken the page away")
+	}
+	page.MustElement("td.do details summary").MustClick()
+	page.MustElement("input[name=reference]").MustInput("PIX 77")
+	page.MustEval(`() => { instead = 0 }`)
+	s.Close(s.live)
+	turn()
+	if got := page.MustElement("input[name=reference]").MustProperty("value").Str(); got != "PIX 77" || !page.MustHas("[data-again]") {
+		t.Errorf("the reference is %q, the page came again: %t", got, !page.MustHas("[data-again]"))
+	}
+	// It has been left: the answer to the form is on its way.
+	page.MustEval(`() => { dispatchEvent(new Event('beforeunload')); document.querySelector('td.do details').open = false; asked = 0 }`)
+	turn()
+	if n := page.MustEval(`() => asked`).Int(); n != 0 || !page.MustHas("[data-again]") {
+		t.Errorf("a page that is being left has asked %d times", n)
+	}
+}
+
 // wait waits until an element has a text, over reloads of the page.
 func wait(page *rod.Page, selector, text string) {
 	page.MustWait(`(selector, text) => document.querySelector(selector)?.innerText.includes(text)`, selector, text)
@@ -101,5 +154,41 @@ func TestAStoreReadsItsStatements(t *testing.T) {
 	}
 	if got := s.readAs(analyst, "/dashboard/statement?company="+s.box+"&id="+s.statement); !contains(got, "No such statement") {
 		t.Errorf("by another company: %s", got)
+	}
+}
+
+// The files of statements that one person asks for at the same time are few: further ones wait.
+func TestFilesOfStatementsWaitForTheirTurn(t *testing.T) {
+	t.Parallel()
+	s := newLinkedSite(t, 2)
+	s.Close(s.live)
+	owner := s.loggedIn()
+	me, err := s.DB.PersonByEmail(t.Context(), testEmail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, waiting, err := s.server.HoldStatements(t.Context(), me.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := "/dashboard/statement.csv?" + url.Values{"company": {s.live}, "id": {s.statement}}.Encode()
+	file := make(chan string, 1)
+	go func() {
+		answer, err := owner.Get(s.url + path)
+		if err != nil {
+			file <- err.Error()
+			return
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		file <- fmt.Sprint(string(body), err)
+	}()
+	await.Until(t, await.Long, func() bool { return waiting() == 1 || len(file) == 1 }, func() string { return "no request waits" })
+	if len(file) != 0 {
+		t.Error("a file was sent though none was in turn")
+	}
+	end()
+	if got := <-file; !contains(got, "order,100000,2026-03-22,1234.50,BRL") {
+		t.Errorf("its turn came, and it reads %q", got)
 	}
 }

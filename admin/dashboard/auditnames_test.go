@@ -1,6 +1,10 @@
 package dashboard_test
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
+	"net/http"
+	"net/url"
 	"testing"
 	"time"
 
@@ -34,4 +38,39 @@ func TestTheAuditLogNamesNobodyByAnOrdersID(t *testing.T) {
 			t.Errorf("%s does not tell whose evidence was decided: %s", path, text)
 		}
 	}
+}
+
+// The audit log says who was invited while the link is open. It keeps no e-mail of its own:
+// of a link that was withdrawn it names nobody, and one that was used is followed by who came.
+func TestTheAuditLogNamesWhoIsInvited(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner := s.loggedIn()
+	at := "?company=" + s.live
+	if status, _, _ := s.send(owner, "/dashboard/people/invite"+at, url.Values{"email": {"bia@loja"}, "role": {commerce.RoleAnalyst}}); status != http.StatusOK {
+		t.Fatalf("the invitation: %d", status)
+	}
+	f := func(named bool) {
+		t.Helper()
+		if text := s.readAs(owner, "/dashboard/audit"+at); contains(text, "bia@loja") != named {
+			t.Errorf("it names who is invited: %t, want %t: %s", !named, named, text)
+		}
+	}
+	f(true)
+	open, err := s.DB.Invitations(t.Context(), s.Store.StoreID, time.Now())
+	if err != nil || len(open) != 1 {
+		t.Fatalf("%+v, %v", open, err)
+	}
+	// Another store's log names nobody by the invitation's id.
+	other := s.NewStore("Outra")
+	if err := s.DB.Invite(t.Context(), commerce.NewInvitation{StoreID: other.StoreID, CompanyID: s.live, Email: "boss@another.example", Role: commerce.RoleOwner, At: time.Now(), Life: time.Hour, Random: rand.Reader}, sha256.Sum256([]byte("other"))); err != nil {
+		t.Fatal(err)
+	}
+	if text := s.readAs(owner, "/dashboard/audit"+at); contains(text, "boss@another.example") {
+		t.Errorf("the log names whom another store invites: %s", text)
+	}
+	if status, _, _ := s.send(owner, "/dashboard/people/withdraw"+at, url.Values{"link": {open[0].ID}}); status != http.StatusSeeOther {
+		t.Fatalf("withdrawn: %d", status)
+	}
+	f(false)
 }

@@ -131,6 +131,20 @@ func (s *Server) ofStore(serve func(w http.ResponseWriter, r *http.Request, v st
 	}
 }
 
+// inTurn answers a member's request for a statement's file once it is their turn. Influencers
+// are bounded by their link (linkReads).
+func (s *Server) inTurn(serve func(http.ResponseWriter, *http.Request, pageRequest)) func(http.ResponseWriter, *http.Request, pageRequest) {
+	return func(w http.ResponseWriter, r *http.Request, v pageRequest) {
+		end, err := s.streaming.take(r.Context(), v.access.personID)
+		if err != nil {
+			s.refuse(w, r, err)
+			return
+		}
+		defer end()
+		serve(w, r, v)
+	}
+}
+
 // linked is the page of a statement.
 func (s *Server) linked(w http.ResponseWriter, r *http.Request, v statementView) {
 	printer, statement := s.langOf(r), v.statement

@@ -24,6 +24,9 @@ const (
 	// of one person: a file of the most rows takes some ten megabytes.
 	filesAtOnce  = 4
 	personsFiles = 2
+	// statementsAtOnce is how many statements are sent as a file at the same time: whoever reads
+	// slowly holds no memory, but a request and now and then a connection to PostgreSQL.
+	statementsAtOnce = 32
 )
 
 // A list's file has the path of its page and this ending, and the page's filters. Amounts

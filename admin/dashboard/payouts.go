@@ -92,7 +92,7 @@ func (s *Server) payoutRoutes() []route {
 		{pattern: "GET " + reviewsPath, handle: s.reviews},
 		{pattern: "GET " + statementsPath, handle: s.statements},
 		{pattern: "GET " + statementPath, handle: s.ofStore(s.linked)},
-		{pattern: "GET " + statementPath + csvEnding, handle: s.ofStore(s.linkedCSV)},
+		{pattern: "GET " + statementPath + csvEnding, handle: s.inTurn(s.ofStore(s.linkedCSV))},
 		{pattern: "POST " + statementsPath, owner: true, handle: s.closeStatements},
 		{pattern: "POST " + statementsPath + "/pay", owner: true, handle: s.payStatement},
 		{pattern: "POST " + statementsPath + "/link", owner: true, handle: s.linkStatement},

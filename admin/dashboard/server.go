@@ -96,6 +96,7 @@ type Server struct {
 	indexes      []*attribution.Index // of few companies, the one that was asked for first at the front; indexMu guards it
 	reading      *turns               // of pages whose events are read
 	filing       *turns               // of lists that are made a file
+	streaming    *turns               // of statements that are sent as a file, while they are read
 	attempts     *attempts
 	guesses      *throttle.Guesses // of refresh tokens
 	linkReads    *throttle.Buckets // of statements by their links
@@ -131,6 +132,7 @@ func New(config Config, deps Deps) (*Server, error) {
 	}
 	s.eventLog, s.rules, s.reading = deps.Events, deps.Rules, newTurns("events are being read", readsOfEvents, personsReads)
 	s.filing = newTurns("files are being made", filesAtOnce, personsFiles)
+	s.streaming = newTurns("statements are being sent", statementsAtOnce, personsFiles)
 	if s.eventLog != nil && s.rules == nil {
 		return nil, errNoRules
 	}

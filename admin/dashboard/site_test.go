@@ -36,6 +36,7 @@ const (
 type site struct {
 	*reporttest.Fixture
 	t      testing.TB
+	server *dashboard.Server
 	url    string
 	live   string // companyIds
 	hasher *identity.Hasher
@@ -84,6 +85,7 @@ func newSiteWith(t testing.TB, limits preview.Limits, options ...func(c *dashboa
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.server = pages
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

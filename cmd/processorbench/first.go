@@ -6,6 +6,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/devstack/copied"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/explained"
 )
 
 // firstVersion is the schema beside whose rows the goals were set: that of the first version
@@ -13,10 +14,15 @@ import (
 const firstVersion = 13
 
 // copyFirst copies the same facts as the rows of the first version's tables, in a database of
-// that version: the rows are what the migrations make of today's on the way back. It returns
-// what a unit cost, and its bytes on disk.
+// that version: the rows are what the migrations make of today's on the way back, with the
+// explanations, which the migrations cannot unpack. It returns what a unit cost, and its
+// bytes on disk.
 func (b *bench) copyFirst(ctx context.Context, of string, l load, units int) (unit cost, bytes int, err error) {
 	tables, err := b.firstTables(ctx, l.stores)
+	if err != nil {
+		return unit, 0, err
+	}
+	explanations, err := b.explanations(ctx, of)
 	if err != nil {
 		return unit, 0, err
 	}
@@ -31,6 +37,9 @@ func (b *bench) copyFirst(ctx context.Context, of string, l load, units int) (un
 		return unit, 0, err
 	}
 	if err = postgres.MigrateBack(ctx, b.server.DatabaseDSN(name), firstVersion); err == nil {
+		err = db.SetExplanations(ctx, explanations)
+	}
+	if err == nil {
 		tables, err = filled(ctx, db, tables)
 	}
 	if err == nil {
@@ -40,6 +49,21 @@ func (b *bench) copyFirst(ctx context.Context, of string, l load, units int) (un
 		return unit, 0, err
 	}
 	return b.copy(ctx, name, tables, units)
+}
+
+// explanations reads the explanations of all orders, as JSON.
+func (b *bench) explanations(ctx context.Context, name string) (list []copied.Explanation, err error) {
+	db, err := copied.Open(ctx, b.server.DatabaseDSN(name))
+	if err != nil {
+		return nil, err
+	}
+	list, err = db.Explanations(ctx)
+	for i := range list {
+		if err == nil {
+			list[i].Body, err = explained.Unpack(list[i].Body)
+		}
+	}
+	return list, errors.Join(err, db.Close(ctx))
 }
 
 // firstTables are the first version's tables that the processor may fill: those that are empty

@@ -35,7 +35,7 @@ export function tell(name: string, what: string): void {
   console.error("[tributary] " + what);
 }
 
-const COMPANY = "data-company of the script's tag, or companyId of init().";
+export const COMPANY = "data-company of the script's tag, or companyId of init().";
 
 /** What to do about a code of the edge, where its own message does not say so. */
 const ADVICE: { [code: string]: string } = {

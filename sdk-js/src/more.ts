@@ -4,7 +4,7 @@
 import { batchOf } from "./batch";
 import { start as startCore, worthIt } from "./core";
 import { decorate, handedOver } from "./link";
-import { log, setDebug, tell, watchLog } from "./log";
+import { COMPANY, log, setDebug, tell, watchLog } from "./log";
 import { Lost, type Reason } from "./lost";
 import { Mirror } from "./mirror";
 import { type Entry, type Page } from "./page";
@@ -156,8 +156,8 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     }
     if (others) decorate(others, () => (free() ? page.visitor_ : undefined));
     if (page.answer_ && odd(page.answer_)) {
-      page.answer_ = undefined; // page.ts takes any
-      del(ANSWER);
+      del(ANSWER); // page.ts takes any
+      consent(0); // a privacy signal may answer
     }
     const early = config.pageViews != false && missed(page.url_, page.prefix_); // what follows keeps it for the tab
     persist();
@@ -267,7 +267,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
   calls.debug = (_: number, to: unknown = true): void => setDebug(to);
   const { init } = calls;
   calls.init = (at: number, options: Config): void => {
-    if (!options || !options.companyId) return tell("company", NO_COMPANY);
+    if (!options?.companyId) return begun ? tell("init", TOO_LATE) : tell("company", NO_COMPANY);
     init(at, options);
     if (!begun && page.config_) begin();
   };
@@ -281,7 +281,9 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     }, RECOVER);
 }
 
-const NO_COMPANY = "nothing is sent: no company. Add data-company to the script's tag, or call tributary.init({ companyId: … }).";
+const NO_COMPANY = "nothing is sent: no company. Set " + COMPANY;
+
+const TOO_LATE = "init() came too late: call it right below the stub.";
 
 /** Shows each event on the page, where its address asks for it (?trb_debug=1). */
 function overlay(page: Page): void {

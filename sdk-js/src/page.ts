@@ -131,7 +131,7 @@ export const persist = (): void => {
   if (fresh[0] && free()) {
     const ready = known || cookie(ID);
     let room: number = Most.Units;
-    for (const key of keys(page.prefix_)) room -= get(key)!.length + Most.Extra;
+    for (const key of keys(page.prefix_)) room -= ("" + get(key)).length + Most.Extra; // another tab may have taken it away
     for (const e of fresh.splice(0)) {
       const context = e.raw_[6];
       context.consent = page.answer_ || void 0;

@@ -9,13 +9,13 @@ declare const MORE: string; // a file's name, set by the build
 /** A call as the stub keeps it. */
 type Call = [name: string, at: number, args: ArrayLike<any>];
 
-declare const self: any;
+declare const window: any;
 const tag = document.currentScript as HTMLScriptElement | null;
-const found = self.tributary;
+const found = window.tributary;
 
 // If the script is included twice, the second does nothing.
 if (!found?.loaded) {
-  let queue: Call[] = found || [];
+  let queue: Call[] = found?.pop ? found : []; // an element of the page with that id is no stub
   const config: any = {};
   // {edge}/sdk/v1/tributary.js → {edge}
   const edge = (endpoint?: string): string => (endpoint || tag!.src).replace(/\/(sdk\/v1\/.*)?$/, "");
@@ -49,7 +49,7 @@ if (!found?.loaded) {
   const drain = () => queue.splice(0).forEach(run);
   const api: any = { loaded: true, push: run, _: [page, calls, drain, persist] };
   for (const name in calls) api[name] = async (...args: any[]) => run([name, Date.now(), args]);
-  self.tributary = api;
+  window.tributary = api;
   for (const name in tag?.dataset) {
     const value = tag!.dataset[name]; // data-page-views is pageViews
     config[name] = value == "false" ? 0 : value || 1;
@@ -59,7 +59,7 @@ if (!found?.loaded) {
   queue = queue.filter((call) => call[0] != "consent" || run(call));
   drain();
   api.init();
-  (self.requestIdleCallback || setTimeout)(
+  (window.requestIdleCallback || setTimeout)(
     () => {
       const more = document.createElement("script");
       more.src = edge(page.edge_) + "/sdk/v1/" + MORE;

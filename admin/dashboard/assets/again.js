@@ -1,19 +1,24 @@
-// A page on which something is still being done asks for itself every two seconds while it
-// is looked at, and shows what came once that is done. What somebody has opened to fill in
-// is left alone.
+// A page on which something is still being done asks for itself, at first every two seconds and
+// then less and less often, while it is looked at, and shows what came once that is done. What
+// somebody has opened to fill in is left alone, and so is a page that is being left: a form that
+// was sent has its answer.
 'use strict';
 (() => {
   const {again: address, then} = document.querySelector('[data-again]').dataset;
-  const busy = () => document.hidden || document.querySelector('main details[open] form');
+  let wait = 2000;
+  let left = 0; // when the page was last left for another; a download leaves it there
+  addEventListener('beforeunload', () => { left = Date.now(); });
+  const busy = () => document.hidden || Date.now() - left < 30000 || document.querySelector('main details[open] form');
   async function ask() {
     if (!busy()) {
       try {
         const answer = await fetch(address, {cache: 'no-store', redirect: 'error'});
-        const done = answer.ok && !(await answer.text()).includes('data-again="');
-        if ((done || answer.status < 500 && !answer.ok) && !busy()) { location.replace(then || address); return; }
+        const done = answer.ok ? !(await answer.text()).includes('data-again="') : answer.status < 500 && answer.status !== 429;
+        if (done && !busy()) { location.replace(then || address); return; }
       } catch { /* offline, or logged out: asked again */ }
+      wait = Math.min(wait * 1.1, 30000);
     }
-    setTimeout(ask, 2000);
+    setTimeout(ask, wait);
   }
   setTimeout(ask, 1000);
 })();

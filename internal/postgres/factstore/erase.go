@@ -300,14 +300,11 @@ var eraseVersions = `
 	where v.company_id = @company_id and v.order_id = n.order_id and v.version_at = n.version_at and v.accepted_at = n.accepted_at and v.content_hash = n.content_hash`
 
 // EraseVersions replaces all stored versions of orders, by order id, and removes the
-// personal part of these orders. An only version is the order's, which UpsertOrders
-// replaces.
+// personal part of these orders. An only version is mostly the order's, which UpsertOrders
+// replaces; one that migration 0029 left in order_version is replaced here.
 func (t *Tx) EraseVersions(ctx context.Context, companyID string, versions map[string][]facts.StoredVersion) error {
 	var rows []versionRow
 	for id, list := range versions {
-		if len(list) == 1 {
-			continue
-		}
 		for i := range list {
 			v := &list[i]
 			var err error
@@ -317,10 +314,8 @@ func (t *Tx) EraseVersions(ctx context.Context, companyID string, versions map[s
 			rows = append(rows, versionRow{id, v})
 		}
 	}
-	if len(rows) > 0 {
-		if err := t.exec(ctx, "erase versions of orders", eraseVersions, versionRows.Args(rows, pgx.NamedArgs{"company_id": companyID})); err != nil {
-			return err
-		}
+	if err := t.exec(ctx, "erase versions of orders", eraseVersions, versionRows.Args(rows, pgx.NamedArgs{"company_id": companyID})); err != nil {
+		return err
 	}
 	return t.exec(ctx, "remove personal fields of orders", `delete from order_personal where company_id = @company_id and order_id = any(@order_ids)`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": slices.Collect(maps.Keys(versions))})

@@ -137,23 +137,42 @@ func withStoredHubs(keys, was []facts.OrderKey) []facts.OrderKey {
 	return keys
 }
 
-// unmarkHubs finds what is marked by the index order_key_hub, which has little.
-var unmarkHubs = `
-	update order_key k set hub = 0, digest = k.digest & -4
+// A mark is in the digest, which is a part of the primary key: a row whose mark changes is
+// removed and stored anew. Two keys of one order may have the same digest, since anybody can
+// make such a pair: then one of them stays, where an update would fail.
+var (
+	// takeMarked finds what is marked by the index order_key_hub, which has little.
+	takeMarked = `
+	delete from order_key k
 	where k.company_id = @company_id and k.order_id = any(@order_ids) and k.kind = any(@kinds) and k.hub <> 0
-		and not exists (select from ` + keyRows.Unnest("h") + ` where h.order_id = k.order_id and h.kind = k.kind and h.key = k.key)`
+		and not exists (select from ` + keyRows.Unnest("h") + ` where h.order_id = k.order_id and h.kind = k.kind and h.key = k.key)
+	returning k.kind, k.key, k.created_at, k.order_id, 0`
 
-var markHubs = `
-	update order_key k set hub = h.hub, digest = h.digest from ` + keyRows.Unnest("h") + `
-	where k.company_id = @company_id and k.order_id = h.order_id and k.kind = h.kind and k.key = h.key and k.hub <> h.hub`
+	takeUnmarked = `
+	delete from order_key k using ` + keyRows.Unnest("h") + `
+	where k.company_id = @company_id and k.order_id = h.order_id and k.kind = h.kind and k.key = h.key and k.hub <> h.hub
+	returning k.kind, k.key, k.created_at, k.order_id, h.hub`
+)
 
 // MarkHubs stores which keys of orders are hubs, and why. All other keys of those
 // orders and of the given kinds are none.
 func (t *Tx) MarkHubs(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, hubs []facts.OrderKey) error {
-	if err := t.exec(ctx, "unmark hubs", unmarkHubs, keyRows.Args(keyRowsOf(companyID, hubs), pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": facts.Codes(kinds)})); err != nil || len(hubs) == 0 {
-		return err
+	changed, err := postgres.Collect(ctx, t.tx, scanKey, takeMarked,
+		keyRows.Args(keyRowsOf(companyID, hubs), pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": facts.Codes(kinds)}))
+	if err != nil {
+		return fmt.Errorf("unmark hubs: %w", err)
 	}
-	return t.exec(ctx, "mark hubs", markHubs, keyRows.Args(keyRowsOf(companyID, hubs), pgx.NamedArgs{"company_id": companyID}))
+	if len(hubs) > 0 {
+		marked, err := postgres.Collect(ctx, t.tx, scanKey, takeUnmarked, keyRows.Args(keyRowsOf(companyID, hubs), pgx.NamedArgs{"company_id": companyID}))
+		if err != nil {
+			return fmt.Errorf("mark hubs: %w", err)
+		}
+		changed = append(changed, marked...)
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	return t.exec(ctx, "store marks of hubs", insertKeys, keyRows.Args(keyRowsOf(companyID, changed), pgx.NamedArgs{"company_id": companyID}))
 }
 
 // digested is a row that asks for a key, with the key's digest.

@@ -2,6 +2,7 @@ package factstore
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,4 +76,45 @@ func TestTheOrdersOfAKeyAreFoundByItsDigest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// Anybody can make two keys that have the same digest: some billions of attempts find a pair.
+// An order that has both is stored, and its hubs are marked, without an error: that would
+// leave the order without an outcome, and let each of its events hold up the partition.
+func TestTwoKeysOfAnOrderMayHaveTheSameDigest(t *testing.T) {
+	t.Parallel()
+	db, err := postgres.Open(t.Context(), devtest.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	const company = "c_1"
+	key := func(value string, hub facts.Hub) facts.OrderKey {
+		return facts.OrderKey{Key: facts.Key{Kind: facts.KeyEmail, Value: value}, OrderID: "o1", CreatedAt: time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC), Hub: hub}
+	}
+	f := func(name string, hubs []facts.OrderKey, want int16) {
+		t.Helper()
+		if err := db.Undone(t.Context(), func(tx pgx.Tx) error {
+			s := &Tx{tx: tx}
+			if _, err := s.ReplaceKeys(t.Context(), company, nil, facts.JoinKinds, []facts.OrderKey{key("a", facts.NoHub), key("b", facts.NoHub)}); err != nil {
+				return err
+			}
+			// b is marked, and has the digest of a.
+			if _, err := tx.Exec(t.Context(), `update order_key set digest = $1, hub = 2 where key = $2`, facts.KeyDigest(company, key("a", facts.NoHub).Key)|2, key("b", facts.NoHub).Key.Pack()); err != nil {
+				return err
+			}
+			if err := s.MarkHubs(t.Context(), company, []string{"o1"}, facts.JoinKinds, hubs); err != nil {
+				return err
+			}
+			rows, err := postgres.Collect(t.Context(), tx, pgx.RowTo[int16], `select hub from order_key`)
+			if err == nil && (len(rows) == 0 || slices.ContainsFunc(rows, func(hub int16) bool { return hub != want })) {
+				t.Errorf("%s: marks %d, want %d", name, rows, want)
+			}
+			return err
+		}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	f("one more is marked", []facts.OrderKey{key("a", facts.HubOfVisitors), key("b", facts.HubOfVisitors)}, 2)
+	f("none is marked any more", nil, 0)
 }

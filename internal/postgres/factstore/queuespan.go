@@ -32,6 +32,11 @@ const (
 	dropSpans = `
 		delete from recompute_span where company_id = @company_id and lo >= @lo and hi <= @hi`
 
+	// endSpan removes a span of which nothing is left. One that it contains may be of a later
+	// change, and stays.
+	endSpan = `
+		delete from recompute_span where company_id = @company_id and lo = @lo and hi = @hi`
+
 	nextSpan = `
 		select lo, hi, cause, before_at, before_id from recompute_span where company_id = @company_id order by lo, hi limit 1 for update`
 
@@ -100,7 +105,7 @@ func (t *Tx) queuePart(ctx context.Context, companyID string, span *queuedSpan, 
 		return 0, fmt.Errorf("queue orders of a span: %w", err)
 	}
 	if page < limit {
-		return queued, t.exec(ctx, "remove spans of orders to queue", dropSpans, pgx.NamedArgs{"company_id": companyID, "lo": span.lo, "hi": span.hi})
+		return queued, t.exec(ctx, "end a span of orders to queue", endSpan, pgx.NamedArgs{"company_id": companyID, "lo": span.lo, "hi": span.hi})
 	}
 	return queued, t.exec(ctx, "store a span of orders to queue", putSpan, pgx.NamedArgs{
 		"company_id": companyID, "lo": span.lo, "hi": span.hi, "cause": span.cause, "before_at": span.beforeAt, "before_id": span.beforeID})

@@ -396,8 +396,9 @@ func (s *Store) AuditLog(ctx context.Context, companyID, before, action string, 
 }
 
 // subjectNames returns the names of what entries name by id: influencers, also those of
-// agreements and statements, campaigns, and the e-mails of people. An order's id is the
-// merchant's own text: nothing is looked up by it.
+// agreements and statements, campaigns, and the e-mails of people, also of those whom an open
+// link invites: the log keeps no e-mail. An order's id is the merchant's own text: nothing is
+// looked up by it.
 func (s *Store) subjectNames(ctx context.Context, companyID string, list []commerce.AuditEntry) (map[string]string, error) {
 	var ids, texts, people []string
 	add := func(text string) {
@@ -436,7 +437,10 @@ func (s *Store) subjectNames(ctx context.Context, companyID string, list []comme
 		select array[statement_id::text, i.name] from statement t join influencer i on i.company_id = t.company_id and i.influencer_id = t.influencer_id
 		where t.company_id = @company_id and t.statement_id = any(@ids::uuid[])
 		union all
-		select array[person_id::text, email] from person where person_id = any(@people::uuid[])`,
+		select array[person_id::text, email] from person where person_id = any(@people::uuid[])
+		union all
+		select array[invitation_id::text, n.email] from invitation n join company o using (store_id)
+		where o.company_id = @company_id and n.invitation_id = any(@people::uuid[])`,
 		pgx.NamedArgs{"company_id": companyID, "ids": notNil(ids), "texts": notNil(texts), "people": notNil(people)})
 }
 

@@ -68,7 +68,9 @@ const candidates = "1000"
 // among the most frequent candidates of a month: paths with two orders or more. In a month of
 // which it is no candidate a path has the least of the month's candidates at most, or one order
 // where there are fewer candidates; a path that is among none has the sum of these at most. Of the
-// candidates only those are summed that can be among the most frequent.
+// candidates only those are summed that can be among the most frequent. The last column tells
+// whether they are the most frequent of all paths: they are as many as are listed, and no path
+// that is among no candidates has as many orders.
 const frequentPathsOfAll = `
 	with c as materialized (
 		select m.month, g.path_id, g.orders
@@ -93,7 +95,7 @@ const frequentPathsOfAll = `
 			where s.company_id = @company_id and s.month = m.month and s.currency = @currency and s.path_id = i.path_id and s.orders > 0 offset 0) s
 		group by i.path_id order by orders desc, sales desc, i.path_id limit ` + mostPaths + `)
 	select (select path from path_month m where m.company_id = @company_id and m.month = g.month and m.currency = @currency and m.path_id = g.path_id), g.orders, g.sales,
-		(select sum(least) from l)
+		(select count(*) = ` + mostPaths + ` and min(orders) > (select sum(least) from l) from g)
 	from g order by g.orders desc`
 
 // addFrequentOfAll adds the most frequent paths of a report of one period that is whole
@@ -121,11 +123,12 @@ func (r *reading) addFrequentOfAll(ctx context.Context) (done bool, err error) {
 	}
 	var list []frequent
 	var path []string
-	var orders, sales, least pgtype.Numeric
-	if _, err := pgx.ForEachRow(rows, []any{&path, &orders, &sales, &least}, func() error {
+	var orders, sales pgtype.Numeric
+	var sure bool
+	if _, err := pgx.ForEachRow(rows, []any{&path, &orders, &sales, &sure}, func() error {
 		list = append(list, frequent{slices.Clone(path), []decimal.Decimal{decimalOf(orders), decimalOf(sales)}})
 		return nil
-	}); err != nil || len(list) == 0 || !list[len(list)-1].sums[0].GreaterThan(decimalOf(least)) {
+	}); err != nil || !sure {
 		return false, err
 	}
 	for _, f := range list {

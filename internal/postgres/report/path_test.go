@@ -119,3 +119,26 @@ func TestFrequentPathsOfMonthsAreThoseOfAllPaths(t *testing.T) {
 		})
 	}
 }
+
+// Paths of one order are listed too where fewer paths than the most have more.
+func TestPathsOfOneOrderAreListedBesideFewFrequentOnes(t *testing.T) {
+	t.Parallel()
+	s := sum(t)
+	var orders []rollup.Order
+	for range 9 {
+		orders = append(orders, s.order("2026-01-15", 100, "often"))
+	}
+	for i := range 5 {
+		orders = append(orders, s.order("2026-01-15", 100, fmt.Sprint("once", i)))
+	}
+	s.Sum(s.company, orders...)
+	for _, by := range []reports.By{reports.ByMonth, reports.ByTotal} {
+		listed := map[string]int64{}
+		for _, row := range s.report(reports.Query{CompanyID: s.company, Name: reports.Paths, Start: "2026-01-01", End: "2026-01-31", By: by}).Rows {
+			listed[row.Texts[0]] = row.Sums[0].IntPart()
+		}
+		if want := map[string]int64{"often": 9, "once0": 1, "once1": 1, "once2": 1, "once3": 1, "once4": 1}; !maps.Equal(listed, want) {
+			t.Errorf("by %s: %v, want %v", by, listed, want)
+		}
+	}
+}
