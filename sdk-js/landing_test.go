@@ -21,6 +21,7 @@ func TestLandingsInChromium(t *testing.T) {
 	f("a link has left it", leftByLink)
 	f("a router has left it for another campaign's page", leftForAnother)
 	f("its view was taken, and is taken once", landingTakenOnce)
+	f("its view was stored while the next page was on its way", landingStoredLate)
 	f("the shop's hook has taken its query", landingWithHook)
 	f("consent and options count for it", landingAllowed)
 }
@@ -151,6 +152,22 @@ func landingTakenOnce(t *testing.T, e *edge, b *rod.Browser) {
 	block(t, page)
 	page.MustEval(`() => { const more = document.createElement("script"); more.src = document.querySelector("script[src*='tributary-more']").src; document.head.append(more) }`)
 	e.viewsAre(t, page, "/"+by, "/p/1", "/two?trb_click=other.1", "/two")
+}
+
+// The landing page's script may run after the click: its view is then younger than the next page's start, and no
+// beacon may go. Recovery must find it old enough.
+func landingStoredLate(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{
+		"/": `<body><a href="/two">on</a>`,
+		"/two": `<script>
+			const hex = Date.now().toString(16).padStart(12, "0"), id = hex.slice(0, 8) + "-" + hex.slice(8) + "-7000-8000-000000000001";
+			localStorage["trb:loja:" + id] = JSON.stringify(["r1", id, new Date(), "PAGE_VIEW", null, null, {url: document.referrer}]);
+		</script>` + e.tag(`data-company="loja" data-linger="0"`),
+	})
+	page := open(t, b, s.URL+"/"+by)
+	page.MustElement("a").MustClick()
+	e.wait(t, "the landing page's view", func(s seen) bool { return s.copies(core.PageView) == 2 })
+	e.viewsAre(t, page, "/"+by, "/two")
 }
 
 // The address of the first view is known whatever the hook makes of it.
