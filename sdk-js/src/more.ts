@@ -20,7 +20,7 @@ declare const TAG: boolean; // set by the build: the SDK comes by its script's t
 
 const ANSWER = "trb_consent";
 const LOST = "trb_lost:"; // and the company: what pages gave up that the edge does not know of
-const RECOVER = 3000; // ms from now, so that the page's own work is done first, and what the page before took last is old enough
+const RECOVER = 3000; // ms after the start, so that the page's own work is done first
 const LINGER = 1000; // ms
 const WAIT = 3600000; // ms: how long an unknown or archived company is not asked for again in a tab
 
@@ -189,7 +189,8 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
       if (key == ANSWER && newValue) calls.consent(0, newValue); // answered in another tab
       else if (key && newValue === null && key.indexOf(page.prefix_) == 0) page.entries_.delete(key.slice(key.lastIndexOf(":") + 1)); // acknowledged there
     });
-    setTimeout(resume, RECOVER);
+    setTimeout(resume, Math.max(0, RECOVER - performance.now()));
+    setTimeout(resume, RECOVER); // what the page before took last was too young for the first time
     if (page.entries_.size) sender.schedule_(linger());
     const answer = get(ANSWER); // given in another tab before this file was there
     if (answer && answer != page.answer_) calls.consent(0, answer);
