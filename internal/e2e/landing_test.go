@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/facts"
 	sdkjs "github.com/tributary-io/tributary/sdk-js"
@@ -60,7 +61,10 @@ func TestALandingThatIsLeftEarlyIsPaid(t *testing.T) {
 			}
 			influencer := "Ana of the " + name
 			page := browser.MustIncognito().MustPage(d.landing(t, d.register(t, influencer, "Inverno", ""), shop.URL)).Timeout(2 * time.Minute)
-			page.MustWait(`() => location.pathname == "/product" && window.tributary && tributary.loaded && !tributary._`)
+			await.Until(t, await.Long, func() bool { // a page that is on its way to another one answers with an error
+				there, err := page.Eval(`() => !!(location.pathname == "/product" && window.tributary && tributary.loaded && !tributary._)`)
+				return err == nil && there.Value.Bool()
+			}, func() string { return "the next page, with the SDK's second file, does not come" })
 			visitor := page.MustEval(`() => tributary.getVisitorId()`).Str()
 			page.MustEval(`() => tributary.flush()`)
 
