@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres/replay"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -377,44 +376,6 @@ func TestCreditsDependOnTheSetOfFactsAlone(t *testing.T) {
 	}
 }
 
-// TestAKeyBecomesAHubForAllItsOrders: the 201st order of a cart changes the
-// 200 before it, however they were batched, and a batch of more than 200 works.
-func TestAKeyBecomesAHubForAllItsOrders(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	s.influencer("Ana Prado", "Inverno")
-	var records []record
-	records = append(records, s.record(s.event("v1", noon, 1, func(e *wire.Event) {
-		landing("Ana+Prado", "Inverno")(e)
-		e.Identity.CartKey = "k1:a"
-	})))
-	const n = 260
-	for i := range n {
-		records = append(records, s.record(s.order(fmt.Sprint("o", i), noon.Add(time.Duration(i)*time.Minute), 1000, func(o *wire.Order) { o.CartKey = wire.Some("k1:a") })))
-	}
-	credited := func() int64 { return s.int(`select count(*) from payout where influencer_id is not null`) }
-	f := func(name string, batches func() int, want int64) string {
-		t.Helper()
-		s.clear()
-		s.apply(slices.Clone(records), batches)
-		if got := credited(); got != want {
-			t.Errorf("%s: %d orders credited, want %d", name, got, want)
-		}
-		if got := s.int(`select count(*) from orders`); got != int64(len(records)-1) {
-			t.Errorf("%s: %d orders, want %d", name, got, len(records)-1)
-		}
-		return s.outcomes()
-	}
-	// An order's interval ends a day after it and all lie within a day: all are hubs.
-	whole := f("in one batch", func() int { return n + 1 }, 0)
-	parts := f("batch by batch", func() int { return 33 }, 0)
-	if parts != whole {
-		t.Error(firstDifference(parts, whole))
-	}
-	records = records[:201]
-	f("200 orders are no hub", func() int { return 50 }, 200)
-}
-
 func firstDifference(got, want string) string {
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range min(len(g), len(w)) {
@@ -423,95 +384,4 @@ func firstDifference(got, want string) string {
 		}
 	}
 	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
-}
-
-// TestAnOrderThatMovesLeavesItsHub: a version with another createdAt takes the
-// order out of an interval, and the 200 that stay there are no hub any more.
-func TestAnOrderThatMovesLeavesItsHub(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	s.influencer("Ana Prado", "Inverno")
-	records := []record{s.record(s.event("v1", noon, 1, func(e *wire.Event) {
-		landing("Ana+Prado", "Inverno")(e)
-		e.Identity.CartKey = "k1:a"
-	}))}
-	order := func(i int, at time.Time, version time.Time) record {
-		return s.record(s.order(fmt.Sprint("o", i), at, 1000, func(o *wire.Order) {
-			o.CartKey, o.UpdatedAt = wire.Some("k1:a"), wire.Some(version)
-		}))
-	}
-	for i := range 201 {
-		at := noon.Add(time.Duration(i) * time.Minute)
-		records = append(records, order(i, at, at))
-	}
-	s.apply(records, func() int { return 50 })
-	credited := func() int64 { return s.int(`select count(*) from payout where influencer_id is not null`) }
-	if n := credited(); n != 0 {
-		t.Fatalf("%d orders of a hub are credited", n)
-	}
-	moved := append(slices.Clone(records), order(7, noon.AddDate(0, -6, 0), noon.AddDate(0, 0, 1)))
-	s.clear()
-	s.apply(moved, func() int { return len(records) }) // the move in a batch of its own
-	if n := credited(); n != 200 {
-		t.Errorf("%d orders are credited once one has moved away, want 200", n)
-	}
-}
-
-// TestEventsOfAHubComputeNoOrder: events of visitors whose key is a hub reach no
-// order by it, so none is computed again or queued.
-func TestEventsOfAHubComputeNoOrder(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	s.influencer("Ana Prado", "Inverno")
-	const n = 1500
-	records := []record{}
-	for i := range n {
-		records = append(records, s.record(s.order(fmt.Sprint("o", i), noon.Add(time.Duration(i)*time.Minute), 1000, func(o *wire.Order) { o.EmailKey = wire.Some("k1:till") })))
-	}
-	s.apply(records, func() int { return 700 })
-	touch := s.record(s.event("v1", noon.Add(12*time.Hour), 1, func(e *wire.Event) {
-		landing("Ana+Prado", "Inverno")(e)
-		e.Identity.EmailKey = "k1:till"
-	}))
-	done, err := s.owner().applyOnce(s.ctx, []record{touch}, false)
-	if err != nil || done.stored != 1 || done.queued != 0 || len(done.computed) != 0 {
-		t.Errorf("%d stored, %d orders computed, %d queued, %v; want the event alone", done.stored, len(done.computed), done.queued, err)
-	}
-	// The other way round gives the same outcome, explanations included.
-	want := s.outcomes()
-	s.clear()
-	s.apply(append([]record{touch}, records...), func() int { return 700 })
-	if got := s.outcomes(); got != want {
-		t.Error(firstDifference(got, want))
-	}
-}
-
-// TestTooManyOrdersForABatchAreQueued: events that concern more orders than a
-// batch computes by itself.
-func TestTooManyOrdersForABatchAreQueued(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	const n = 1100
-	orders, events := []record{}, []record{}
-	for i := range n {
-		key := fmt.Sprint("k1:", i)
-		orders = append(orders, s.record(s.order(fmt.Sprint("o", i), noon.Add(time.Minute), 1000, cart(key))))
-		events = append(events, s.record(s.event(fmt.Sprint("v", i), noon, i, func(e *wire.Event) { e.Identity.CartKey = key })))
-	}
-	s.apply(orders, func() int { return 600 })
-	o := s.owner()
-	done, err := o.applyOnce(s.ctx, numbered(events), false)
-	if err != nil || done.queued != n || len(done.computed) != 0 {
-		t.Fatalf("%d queued, %d computed, %v; want all %d queued", done.queued, len(done.computed), err, n)
-	}
-	if queued, err := s.store.QueuedCompanies(s.ctx); err != nil || !slices.Equal(queued, []string{s.company}) {
-		t.Errorf("companies queued: %v, %v", queued, err)
-	}
-	s.workOff()
-	if queued, err := s.store.QueuedCompanies(s.ctx); err != nil || len(queued) != 0 {
-		t.Errorf("companies queued after all was computed: %v, %v", queued, err)
-	}
-	if reached := s.int(`select count(*) from order_key where kind = $1`, facts.KeyReached.Code()); reached != n {
-		t.Errorf("%d orders lead to their visitor, want %d", reached, n)
-	}
 }
