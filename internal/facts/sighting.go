@@ -48,10 +48,10 @@ func (c Copy) Days() []VisitorDay {
 }
 
 // DayOf returns the UTC day of an instant, as its midnight.
-func DayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
+func DayOf(t time.Time) time.Time { return time.Unix(startOf(t, 24*time.Hour), 0).UTC() }
 
 // HourOf returns the hour of an instant, as its first instant.
-func HourOf(t time.Time) time.Time { return t.UTC().Truncate(time.Hour) }
+func HourOf(t time.Time) time.Time { return time.Unix(startOf(t, time.Hour), 0).UTC() }
 
 // Sightings returns with which keys the visitors of events were seen: one for each
 // key, visitor and day (of KeyNetwork: hour), ordered by kind, value, day and visitor.
