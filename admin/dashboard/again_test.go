@@ -30,11 +30,7 @@ func TestPagesShowByThemselvesWhatIsDone(t *testing.T) {
 	s.Ask(s.live, ana, "BRL", now.AddDate(0, 0, -1).Format(time.DateOnly), 0)
 
 	page := devtest.Browser(t).MustPage("").Timeout(2 * time.Minute)
-	page.MustNavigate(s.url + "/dashboard/login").MustWaitLoad()
-	page.MustElement("#email").MustInput(testEmail)
-	page.MustElement("#password").MustInput(testPassword)
-	page.MustElement("button.main").MustClick()
-	page.MustElement(".pages")
+	s.enter(page)
 
 	page.MustNavigate(s.url + "/dashboard/statements?company=" + s.live).MustWaitLoad()
 	page.MustElement("[data-again]")
@@ -73,11 +69,7 @@ func TestAPageThatAsksForItselfTakesNothingAway(t *testing.T) {
 	s.Ask(s.live, dora, "BRL", time.Now().AddDate(0, 0, -1).Format(time.DateOnly), 0)
 
 	page := devtest.Browser(t).MustPage("").Timeout(2 * time.Minute)
-	page.MustNavigate(s.url + "/dashboard/login").MustWaitLoad()
-	page.MustElement("#email").MustInput(testEmail)
-	page.MustElement("#password").MustInput(testPassword)
-	page.MustElement("button.main").MustClick()
-	page.MustElement(".pages")
+	s.enter(page)
 	// Of the page's own timers and requests, how many there were; a request may be given an answer.
 	page.MustEvalOnNewDocument(`
 		window.turns = 0; window.asked = 0; window.instead = 0;

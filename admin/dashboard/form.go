@@ -164,11 +164,7 @@ func violationKey(format string) string {
 // done leads to a page after a form was done, which says so by the text
 // "done.<what>".
 func done(w http.ResponseWriter, r *http.Request, path, what string) {
-	separator := "?"
-	if strings.Contains(path, "?") {
-		separator = "&"
-	}
-	http.Redirect(w, r, path+separator+"done="+what, http.StatusSeeOther)
+	http.Redirect(w, r, withValue(path, "done", what), http.StatusSeeOther)
 }
 
 // author says who changes a company's rules.

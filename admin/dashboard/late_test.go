@@ -18,7 +18,7 @@ func TestPagesDoNotMoveWhenTheirScriptsComeLate(t *testing.T) {
 	s := newSite(t)
 	places := fillSite(s)
 	w := s.newWalk(t, devtest.Browser(t), "pt-BR")
-	w.logIn()
+	w.enter(w.page)
 	list := []string{"/dashboard/?company=" + s.live, "/dashboard/events?company=" + s.live, "/dashboard/install?company=" + s.live}
 	for _, path := range places.member {
 		if strings.HasPrefix(path, "/dashboard/influencer?") {

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -65,11 +64,7 @@ type statementView struct {
 
 // after is the path of the page that begins after an order.
 func (v statementView) after(orderID string) string {
-	separator := "?"
-	if strings.Contains(v.path, "?") {
-		separator = "&"
-	}
-	return v.path + separator + "after=" + url.QueryEscape(orderID)
+	return withValue(v.path, "after", orderID)
 }
 
 // linkedPolicy is stricter than that of the other pages: it has no script.

@@ -135,6 +135,15 @@ func samePage(page, companyID string) string {
 	return dayPath(companyID, "")
 }
 
+// withValue is an address with one more parameter.
+func withValue(address, name, value string) string {
+	separator := "?"
+	if strings.Contains(address, "?") {
+		separator = "&"
+	}
+	return address + separator + name + "=" + url.QueryEscape(value)
+}
+
 // storePath is the address of a page of a company, with more parameters in pairs
 // of name and value; those with an empty value are left out.
 func storePath(path, companyID string, more ...string) string {

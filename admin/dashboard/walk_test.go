@@ -41,7 +41,7 @@ func TestEveryPageInEveryLanguageAndWidth(t *testing.T) {
 			for _, path := range places.open {
 				w.look(path)
 			}
-			w.logIn()
+			w.enter(w.page)
 			for _, path := range s.pages() {
 				w.look(path + "?company=" + s.live)
 				if language == "pt-BR" { // where nothing has come yet
@@ -93,15 +93,6 @@ func (s *site) newWalk(t *testing.T, browser *rod.Browser, language string) *wal
 	w.page.MustElement(`html[lang="` + language + `"]`)
 	w.page.MustWaitLoad()
 	return w
-}
-
-func (w *walk) logIn() {
-	w.t.Helper()
-	w.page.MustNavigate(w.url + "/dashboard/login").MustWaitLoad()
-	w.page.MustElement("#email").MustInput(testEmail)
-	w.page.MustElement("#password").MustInput(testPassword)
-	w.page.MustElement("button.main").MustClick()
-	w.page.MustElement(".pages")
 }
 
 // look looks at a page in each width and scheme.
