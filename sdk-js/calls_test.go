@@ -306,7 +306,7 @@ func noEdge(t *testing.T, e *edge, b *rod.Browser) {
 	</script>`})
 	page := open(t, b, s.URL+"/")
 	page.MustWait(`() => errors.length > 0`)
-	if said := page.MustEval(`() => errors.join("|")`).Str(); !strings.Contains(said, "refused") || !strings.Contains(said, "endpoint of init()") || strings.Contains(said, "|") {
+	if said := page.MustEval(`() => errors.join("|")`).Str(); !strings.Contains(said, "404 is no answer of the edge") || !strings.Contains(said, "endpoint of init()") || strings.Contains(said, "|") {
 		t.Errorf("the console says %q", said)
 	}
 }

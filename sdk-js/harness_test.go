@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -32,6 +33,9 @@ type edge struct {
 	status int    // of every answer
 	key    string // that a request must bring; empty: none
 
+	foreign []int // what something before the edge answers to the next requests with events
+	most    int   // bytes of a request that it lets through; 0: any
+
 	archived bool // the company is
 	known    map[string]bool
 	changed  chan struct{}
@@ -40,12 +44,13 @@ type edge struct {
 
 // seen is what an edge saw.
 type seen struct {
-	requests int
-	types    []string // content types of the requests
-	events   []got    // each id once, as in the real edge
-	refused  []got    // those of requests that were not answered 200
-	cookies  []string // of each request: "+" where it brought some, else "-"
-	origins  []string // of each request
+	paths    map[string]int // all requests, by path
+	requests int            // with events
+	types    []string       // content types of the requests
+	events   []got          // each id once, as in the real edge
+	refused  []got          // those of requests that were not answered 200
+	cookies  []string       // of each request: "+" where it brought some, else "-"
+	origins  []string       // of each request
 
 	asked     int            // requests that ask which events are known
 	forgotten int            // requests that end the server's cookie
@@ -54,7 +59,7 @@ type seen struct {
 }
 
 func newEdge(t *testing.T, dist string) *edge {
-	e := &edge{status: http.StatusOK, known: map[string]bool{}, changed: make(chan struct{})}
+	e := &edge{status: http.StatusOK, known: map[string]bool{}, changed: make(chan struct{}), so: seen{paths: map[string]int{}}}
 	mux := http.NewServeMux()
 	files := http.StripPrefix("/t/sdk/v1/", http.FileServer(http.Dir(dist)))
 	mux.HandleFunc("GET /t/sdk/v1/", func(w http.ResponseWriter, r *http.Request) {
@@ -62,10 +67,20 @@ func newEdge(t *testing.T, dist string) *edge {
 		w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
 		files.ServeHTTP(w, r)
 	})
-	mux.HandleFunc("POST /t/v1/events", e.take)
+	mux.HandleFunc("POST /t/v1/events", e.before(e.take))
+	mux.HandleFunc("GET /t/v1/events", func(w http.ResponseWriter, r *http.Request) { // a redirect has made it one
+		allowPage(w, r)
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		_, _ = io.WriteString(w, `{"error":{"code":"method_not_allowed","message":"this route takes POST"},"request_id":"r"}`)
+	})
 	mux.HandleFunc("POST /t/v1/known", e.tell)
 	mux.HandleFunc("POST /t/v1/forget", e.forget)
-	e.Server = httptest.NewServer(mux)
+	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e.mu.Lock()
+		e.so.paths[strings.TrimPrefix(r.URL.Path, "/t")]++
+		e.mu.Unlock()
+		mux.ServeHTTP(w, r)
+	}))
 	t.Cleanup(e.Close)
 	return e
 }
@@ -82,6 +97,49 @@ func (e *edge) needs(key string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.key = key
+}
+
+// before is a proxy or a firewall before the edge: it has answers of its own.
+func (e *edge) before(take http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		e.mu.Lock()
+		status := 0
+		if len(e.foreign) > 0 {
+			status, e.foreign = e.foreign[0], e.foreign[1:]
+		} else if e.most > 0 && r.ContentLength > int64(e.most) {
+			status = http.StatusRequestEntityTooLarge
+		}
+		if status != 0 {
+			e.so.requests++
+			close(e.changed)
+			e.changed = make(chan struct{})
+		}
+		e.mu.Unlock()
+		if status == 0 {
+			take(w, r)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body) // a page that is closed sends less
+		allowPage(w, r)
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Location", r.URL.Path)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, "<html><h1>waf</h1></html>")
+	}
+}
+
+// answersOnce makes something before the edge give these answers, one each.
+func (e *edge) answersOnce(statuses ...int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.foreign = statuses
+}
+
+// takesAtMost makes something before the edge refuse larger requests.
+func (e *edge) takesAtMost(bytes int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.most = bytes
 }
 
 func (e *edge) take(w http.ResponseWriter, r *http.Request) {
@@ -242,6 +300,7 @@ func (e *edge) seen() seen {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	so := e.so
+	so.paths = maps.Clone(so.paths)
 	so.types, so.events, so.refused, so.origins = slices.Clone(so.types), slices.Clone(so.events), slices.Clone(so.refused), slices.Clone(so.origins)
 	return so
 }

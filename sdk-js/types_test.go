@@ -1,9 +1,13 @@
 package sdkjs_test
 
 import (
+	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -97,4 +101,41 @@ func TestTheSourceIsStrict(t *testing.T) {
 	if out, err := tsc(t, ".", append([]string{"--target", "es2021", "--lib", "es2022,dom,dom.iterable", "--typeRoots", roots, "--types", "node", "--module", "esnext", "--moduleResolution", "bundler", "--noUnusedLocals"}, files...)...); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
+}
+
+// What the types and the schema say of an identity and of a page is the same.
+func TestTheTypesFollowTheSchema(t *testing.T) {
+	t.Parallel()
+	var schema struct {
+		Properties map[string]struct {
+			Properties map[string]struct{ Properties map[string]any }
+		}
+	}
+	text, err := os.ReadFile("../docs/event.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	f := func(file, within string, want []string) {
+		t.Helper()
+		types, err := os.ReadFile(filepath.Join("src", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, body, found := strings.Cut(string(types), within)
+		body, _, closed := strings.Cut(body, "}")
+		var got []string
+		for _, member := range regexp.MustCompile(`(\w+)\?:`).FindAllStringSubmatch(body, -1) {
+			got = append(got, member[1])
+		}
+		if slices.Sort(got); !found || !closed || !slices.Equal(got, want) {
+			t.Errorf("%s%s: %v, the schema has %v", file, within, got, want)
+		}
+	}
+	f("event-types.ts", "export interface Identity {", slices.Sorted(maps.Keys(schema.Properties["identity"].Properties)))
+	page := schema.Properties["context"].Properties["page"].Properties
+	delete(page, "path") // it follows from the url
+	f("server-types.ts", "page?: {", slices.Sorted(maps.Keys(page)))
 }

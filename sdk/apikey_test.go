@@ -70,7 +70,7 @@ func TestARedirectIntoTheClearIsNotFollowed(t *testing.T) {
 			w.WriteHeader(http.StatusTemporaryRedirect)
 			return w.Result(), nil
 		})
-		cfg := Config{CompanyID: "loja", Endpoint: "https://t.example.com", APIKey: testKey, HTTPClient: given}
+		cfg := Config{CompanyID: "loja", Endpoint: "https://t.example.com", APIKey: testKey, HTTPClient: given, MaxAttempts: 1}
 		if given != nil {
 			given.Transport = transport
 		}

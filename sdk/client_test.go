@@ -207,7 +207,7 @@ func TestAnEventThatWouldBeRefusedIsAnErrorAtOnce(t *testing.T) {
 	f("no such name", nil, "invalid_event_name")
 	f("LINK_CLICK", nil, "invalid_event_name")
 	f(CheckoutCompleted, nil, "payload_items_required")
-	f(CheckoutCompleted, map[string]any{"items": []any{map[string]any{"item_id": 7, "item_quantity": 1}}}, "invalid_payload")
+	f(CheckoutCompleted, map[string]any{"items": []any{map[string]any{"item_id": true, "item_quantity": 1}}}, "invalid_payload")
 	f(PageView, []int{1}, "invalid_payload")
 	if err := c.Track(t.Context(), PageView, func() {}, Identity{}); err == nil {
 		t.Error("a payload that cannot be encoded was taken")

@@ -124,7 +124,7 @@ func TestWhatIsGivenUpAndRefusedIsTold(t *testing.T) {
 	status := []int{503, 503, 200, 400, 200, 200}
 	edge := &counting{answer: func(n int, _ sentBatch, w http.ResponseWriter) bool {
 		if status[n-1] != 200 {
-			http.Error(w, `{"error":{"code":"invalid_json"}}`, status[n-1])
+			http.Error(w, map[int]string{503: `{"error":{"code":"unavailable"}}`, 400: `{"error":{"code":"invalid_json"}}`}[status[n-1]], status[n-1])
 		}
 		return status[n-1] != 200
 	}}

@@ -18,7 +18,9 @@ var (
 	ErrUnauthorized = errors.New("sdk: the edge refuses Config.APIKey")
 	// ErrArchived: the company of Config.CompanyID is archived.
 	ErrArchived = errors.New("sdk: the company of Config.CompanyID is archived")
-	// ErrWrongEndpoint: there is no /v1/events below Config.Endpoint.
+	// ErrWrongEndpoint: there is no /v1/events below Config.Endpoint. Where the edge itself
+	// says so, the client sends nothing more. Where another server answers, it tries again:
+	// a proxy may send requests elsewhere for a time.
 	ErrWrongEndpoint = errors.New("sdk: Config.Endpoint has no /v1/events")
 )
 
@@ -29,7 +31,7 @@ var (
 // its Config and make another; what is in Config.QueueDir is kept for that.
 type Refused struct {
 	Status  int    // of HTTP; 200 if the edge took the request and refused single events
-	Code    string // docs/events.md lists them; "status_…" if the answer had none
+	Code    string // docs/events.md lists them; "status_413" of what is before the edge
 	Message string // for people
 }
 
@@ -54,6 +56,15 @@ var refusals = map[string]error{
 	"company_archived":   ErrArchived,
 	"not_found":          ErrWrongEndpoint,
 }
+
+// batchRefusals are the codes by which the edge refuses a batch: it would be again.
+var batchRefusals = []string{
+	"invalid_json", "invalid_field", "invalid_timestamp", "invalid_payload", "invalid_encoding", "invalid_request", "company_id_required",
+	"mixed_companies", "no_events", "too_many_events", "unsupported_media_type", "unsupported_encoding",
+}
+
+// known tells whether it is a refusal: in the edge's own form, with a code of these.
+func (r *Refused) known() bool { return r.forGood() || slices.Contains(batchRefusals, r.Code) }
 
 // forGood tells whether the edge refuses all requests of this client.
 func (r *Refused) forGood() bool { return refusals[r.Code] != nil }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -68,7 +70,7 @@ func TestWhatWaitsIsRefusedWithTheFirst(t *testing.T) {
 func TestARefusedBatchDoesNotEndTheClient(t *testing.T) {
 	e := newEdge(t, func(n int, r request, w http.ResponseWriter) {
 		if n == 1 {
-			refuse(w, 403, "") // a firewall's answer, not the edge's
+			refuse(w, 400, "invalid_json")
 			return
 		}
 		accept(r, w, ok)
@@ -76,13 +78,120 @@ func TestARefusedBatchDoesNotEndTheClient(t *testing.T) {
 	c, results := client(t, e, nil)
 	track(t, c, 2)
 	var refused *Refused
-	if failed := flushFailing(t, c); failed.Events != 2 || !errors.As(failed, &refused) || refused.Code != "status_403" {
+	if failed := flushFailing(t, c); failed.Events != 2 || !errors.As(failed, &refused) || refused.Code != "invalid_json" {
 		t.Errorf("Flush: %v", failed)
 	}
 	track(t, c, 1)
 	flush(t, c) // no error: what failed was told
 	if got := statuses(results()); got != "rejected rejected ok" || len(e.seen()) != 2 {
 		t.Errorf("results %s, %d requests", got, len(e.seen()))
+	}
+}
+
+// What is not the edge, or not in its form, has refused nothing: in memory and on disk.
+func TestAForeignAnswerLosesNothing(t *testing.T) {
+	f := func(status int, body string, onDisk bool) {
+		t.Helper()
+		e := newEdge(t, func(n int, r request, w http.ResponseWriter) {
+			if n == 1 {
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, body)
+				return
+			}
+			accept(r, w, ok)
+		})
+		c, results := client(t, e, func(cfg *Config) {
+			if onDisk {
+				cfg.QueueDir = t.TempDir()
+			}
+		})
+		track(t, c, 1)
+		flush(t, c)
+		track(t, c, 1)
+		flush(t, c)
+		if got := statuses(results()); got != "ok ok" || len(e.seen()) != 3 {
+			t.Errorf("%d %s: results %s, %d requests", status, body, got, len(e.seen()))
+		}
+	}
+	for _, onDisk := range []bool{false, true} {
+		for _, status := range []int{200, 202, 301, 400, 401, 403, 404, 405, 410, 413, 415, 451} {
+			f(status, "<html>waf</html>", onDisk)
+		}
+		f(403, `{"error":{"code":"blocked","message":"why"}}`, onDisk)
+		f(405, `{"error":{"code":"method_not_allowed","message":"this route takes POST"}}`, onDisk)
+	}
+}
+
+// A redirect that makes the POST a GET, as nginx redirects to https by default.
+func TestARedirectThatChangesTheMethodLosesNothing(t *testing.T) {
+	moved := true
+	e := newEdge(t, func(_ int, r request, w http.ResponseWriter) { accept(r, w, ok) })
+	before := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method != http.MethodPost:
+			moved = false
+			refuse(w, 405, "method_not_allowed")
+		case moved:
+			http.Redirect(w, r, r.URL.Path, http.StatusMovedPermanently)
+		default:
+			e.Config.Handler.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(before.Close)
+	c, results := client(t, e, func(cfg *Config) { cfg.Endpoint = before.URL + "/prefix" })
+	track(t, c, 1)
+	flush(t, c)
+	if got := statuses(results()); got != "ok" || moved {
+		t.Errorf("results %s", got)
+	}
+}
+
+func TestAWrongEndpointIsSaidWhenAttemptsEnd(t *testing.T) {
+	for _, status := range []int{200, 404, 405} {
+		e := newEdge(t, func(_ int, _ request, w http.ResponseWriter) {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, "<html>")
+		})
+		c, results := client(t, e, func(cfg *Config) { cfg.MaxAttempts = 2 })
+		track(t, c, 1)
+		if failed := flushFailing(t, c); !errors.Is(failed, ErrWrongEndpoint) || statuses(results()) != "given_up" || len(e.seen()) != 2 {
+			t.Errorf("%d: Flush: %v, results %+v, %d requests", status, failed, results(), len(e.seen()))
+		}
+		if err := c.Track(t.Context(), PageView, nil, Identity{}); err != nil {
+			t.Errorf("%d: Track after that: %v", status, err)
+		}
+	}
+}
+
+// A proxy that takes less than the edge: the others arrive, and the event that is too large alone has a result.
+func TestAnEventThatIsTooLargeAloneTakesNoOtherAlong(t *testing.T) {
+	for _, dir := range []string{"", t.TempDir()} {
+		var told int64
+		e := newEdge(t, func(_ int, r request, w http.ResponseWriter) {
+			for _, event := range r.Events {
+				if len(event.Payload) > 1000 {
+					w.WriteHeader(http.StatusRequestEntityTooLarge)
+					return
+				}
+			}
+			accept(r, w, ok)
+		})
+		c, results := client(t, e, func(cfg *Config) { cfg.QueueDir = dir })
+		if err := c.Track(t.Context(), "BIG", map[string]string{"text": strings.Repeat("x", 2000)}, Identity{}); err != nil {
+			t.Fatal(err)
+		}
+		track(t, c, 10)
+		if failed := flushFailing(t, c); failed.Events != 1 {
+			t.Errorf("Flush: %v", failed)
+		}
+		if got := statuses(results()); got != "rejected"+strings.Repeat(" ok", 10) || results()[0].Code != "status_413" {
+			t.Errorf("results %s, %+v", got, results()[0])
+		}
+		if told = c.lost.counts[dropRefused] + c.lost.telling[dropRefused]; told != 1 {
+			t.Errorf("%d are told", told)
+		}
+		track(t, c, 1)
+		flush(t, c)
 	}
 }
 

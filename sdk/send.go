@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -45,20 +46,23 @@ func (r *Refused) result(eventID string) Result {
 }
 
 // deliver sends a batch until each of its events has a result. Only events
-// without a result are sent again. They are settled together, in the queue's
+// without a result are sent again. What is no refusal of the edge's own, whatever its
+// status, is no answer: a firewall or a proxy has not refused the events. They are settled together, in the queue's
 // order, since Flush counts settled entries. Those of a disk queue that have none
 // when the client ends stay there, with all behind them.
 func (c *Client) deliver(ctx context.Context, batch []entry) {
 	results := make(map[string]Result, len(batch))
 	left := batch
-	limit := len(batch)
+	halving := halving{limit: len(batch), alone: map[string]bool{}}
 	var last error
 	for attempt := 1; len(left) > 0; {
-		part := left[:min(limit, len(left))]
+		part := halving.part(left)
 		status, wait, a, err := c.post(ctx, c.body(part))
+		refused := a.refused(status)
 		switch {
 		case err == nil && status == http.StatusOK:
 			c.lost.told()
+			halving.stuck = false
 			c.read(a, results)
 			before := len(left)
 			if left = unsettled(left, results); len(left) < before {
@@ -66,24 +70,29 @@ func (c *Client) deliver(ctx context.Context, batch []entry) {
 				continue
 			}
 			last = errors.New("the answer has no result for these events")
-		case err == nil && status == http.StatusRequestEntityTooLarge && len(part) > 1:
-			limit = len(part) / 2
-			continue
-		case err == nil && !core.Retryable(status):
-			refused := a.refused(status)
+		case err == nil && status == http.StatusRequestEntityTooLarge:
+			if halving.tooLarge(part, len(batch)) {
+				c.lost.add(dropRefused, 1)
+				results[part[0].id] = refused.result(part[0].id)
+				left = left[1:]
+				continue
+			}
+			if len(part) == 1 {
+				left = append(slices.Clone(left[1:]), part[0])
+			}
+			if !halving.stuck || len(part) > 1 {
+				halving.stuck = len(part) == 1
+				continue
+			}
+			last = refused
+		case err == nil && refused.known():
 			if refused.forGood() {
 				c.stop(refused)
-				part = left
-			}
-			if c.queue.durable() {
-				if refused.forGood() { // kept for a client with a better Config
+				if c.queue.durable() { // kept for a client with a better Config
 					c.settleResults(batch, results)
 					return
 				}
-				if a.Error.Code == "" { // not the edge's answer: a firewall, a proxy
-					last = refused
-					break
-				}
+				part = left
 			}
 			c.lost.add(dropRefused, len(part))
 			for _, e := range part {
@@ -93,6 +102,8 @@ func (c *Client) deliver(ctx context.Context, batch []entry) {
 			continue
 		case err != nil:
 			last = err
+		case status == http.StatusNotFound || status == http.StatusMethodNotAllowed: // of another server, or after a redirect
+			last = fmt.Errorf("%w: status %d %s", ErrWrongEndpoint, status, a.Error.Code)
 		default:
 			last = fmt.Errorf("status %d %s", status, a.Error.Code)
 		}
@@ -184,7 +195,7 @@ func (c *Client) post(ctx context.Context, body []byte) (status int, wait time.D
 	}
 	err = json.Unmarshal(text, &a)
 	if resp.StatusCode == http.StatusOK && err != nil {
-		return 0, 0, a, fmt.Errorf("read the answer: %w", err)
+		return 0, 0, a, fmt.Errorf("%w: read the answer: %w", ErrWrongEndpoint, err)
 	}
 	return resp.StatusCode, c.retryAfter(resp.Header.Get("Retry-After")), a, nil
 }

@@ -164,12 +164,18 @@ func (b *bundler) all(ctx context.Context) (m manifest, err error) {
 // about is what a file of types says to those who change it.
 var about = regexp.MustCompile(`^(//.*\n)+\n`)
 
-// layout is what .d.cts leaves out, since .d.ts has it: comments of a type's declaration
-// with their lines, empty lines, and indentation.
-var layout = regexp.MustCompile(`(?s:[ ]*/\*\*.*?\*/\n)|(?m:^\n)|(?m:^ +)`)
+// eventTypes is where a module has the types of an event from: one file, of CommonJS, which both kinds of modules may import.
+var eventTypes = strings.NewReplacer(`"./event-types"`, `"./events.cjs"`, "export declare ", "export ") // declare says nothing in such a file
 
 // modules builds what bundlers take: for pages, and for servers and sandboxes.
 func (b *bundler) modules(names map[string]string) error {
+	events, err := os.ReadFile(filepath.Join(b.root, "sdk-js", "src", "event-types.ts"))
+	if err != nil {
+		return err
+	}
+	if err := b.write("events.d.cts", about.ReplaceAll(events, nil)); err != nil {
+		return err
+	}
 	for _, module := range []struct{ entry, types, name string }{{"index.ts", "types.ts", "tributary"}, {"server.ts", "server-types.ts", "server"}} {
 		code, err := b.script(module.entry, api.FormatESModule, names)
 		if err != nil {
@@ -186,11 +192,9 @@ func (b *bundler) modules(names map[string]string) error {
 		if err != nil {
 			return err
 		}
-		types = bytes.ReplaceAll(about.ReplaceAll(types, nil), []byte("export declare "), []byte("export ")) // they say the same in such a file
-		if err := b.write(module.name+".d.ts", types); err != nil {
-			return err
-		}
-		if err := b.write(module.name+".d.cts", layout.ReplaceAll(types, nil)); err != nil { // the package stays small
+		types = []byte(eventTypes.Replace(string(about.ReplaceAll(types, nil))))
+		// One copy: what imports it has the types of what requires it.
+		if err := errors.Join(b.write(module.name+".d.cts", types), b.write(module.name+".d.ts", []byte(`export * from "./`+module.name+`.cjs";`))); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,8 @@ func (b *bundler) packages(m manifest) error {
 	sdk := map[string]string{
 		"package.json": filepath.Join(source, "package.json"),
 		"README.md":    filepath.Join(source, "npm", "README.md"),
+
+		"dist/events.d.cts": filepath.Join(b.out, "events.d.cts"),
 	}
 	for _, name := range []string{"tributary", "server"} {
 		for _, ext := range []string{".mjs", ".cjs", ".d.ts", ".d.cts"} {
@@ -37,6 +39,10 @@ func (b *bundler) packages(m manifest) error {
 				return err
 			}
 		}
+	}
+	// One copy of the client in the package: what imports it and what requires it get the same class.
+	if err := writeNew(filepath.Join(b.npm, "sdk", "dist", "server.mjs"), []byte(`export{Client}from"./server.cjs";`)); err != nil {
+		return err
 	}
 	for ext, format := range map[string]api.Format{".mjs": api.FormatESModule, ".cjs": api.FormatCommonJS} {
 		code, err := b.script("core-wasm.ts", format, nil)

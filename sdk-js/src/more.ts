@@ -22,6 +22,8 @@ const ANSWER = "trb_consent";
 const LOST = "trb_lost:"; // and the company: what pages gave up that the edge does not know of
 const RECOVER = 3000; // ms after the start, so that the page's own work is done first
 const LINGER = 1000; // ms
+const LARGEST = 32768; // bytes of an event that the edge takes
+const LOCK = 1000; // ms: what page.ts waits for it
 const WAIT = 3600000; // ms: how long an unknown or archived company is not asked for again in a tab
 
 export type Calls = { [name: string]: any };
@@ -73,14 +75,16 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     lost.put_(text);
     put(LOST + page.config_!.companyId, lost.take_());
   };
-  const refused = (code: string): void => {
+  /** Of a batch the rest goes on. What may be mended soon keeps the events for the next page. */
+  const refused = ({ code, all }: { code: string; all: boolean }): void => {
+    if (!all) return keepLost();
     page.halted_ = 1;
-    if (code == "origin_not_allowed") return;
+    if (code && !/company/.test(code)) return;
     dead = true;
     lost.add_("refused", page.entries_.size);
     for (const e of [...page.entries_.values()]) remove(e);
     keepLost();
-    if (/company/.test(code)) attempt(() => (sessionStorage.trb_no = page.prefix_ + " " + Date.now()));
+    if (code) attempt(() => (sessionStorage.trb_no = page.prefix_ + " " + Date.now()));
   };
   const sender = new Sender(
     page,
@@ -100,6 +104,15 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     context.campaign = campaign;
     context.clickIds = clickIds;
   };
+  /** Gives up an event that the edge would refuse, before its batch is too large for anybody. */
+  const tooLarge = (e: Entry): boolean => {
+    const text = JSON.stringify(e.raw_);
+    if (text.length * 3 <= LARGEST || new Blob([text]).size <= LARGEST) return false; // a UTF-16 unit has at most three bytes
+    lost.add_("refused", 1);
+    page.entries_.delete(e.id_); // it is sent by nobody
+    tell("large", "dropped " + e.raw_[3] + ": an event has at most 32 KiB");
+    return true;
+  };
   const linger = (): number => +(page.config_!.linger ?? LINGER);
 
   page.on_ = (e, visitor) => {
@@ -110,6 +123,10 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
       return;
     }
     numbered(e);
+    if (tooLarge(e)) {
+      setTimeout(() => remove(e), 1); // after it was stored
+      return;
+    }
     log("taken", e.raw_[3], e.id_, e.raw_[4], e.raw_[5]);
     if (dead) setTimeout(() => remove(e), 1); // after it was stored
     if (e.raw_[3] == "PAGE_VIEW" && !landing) views.taken_(e);
@@ -138,14 +155,19 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     begun = true;
     overlay(page);
     const hook: any = config.before_send;
-    if (hook) config.before_send = (event: any) => hook(event) || (hidden++, false);
+    if (hook)
+      config.before_send = (event: any) => {
+        const made = hook(event);
+        if (made && !made.event) tell("before_send", "before_send must return the event, or null to drop it: the event is dropped");
+        return (made && made.event && made) || (hidden++, false);
+      };
     if (on(config.debug)) setDebug(1);
     const { domains } = config;
     const others: readonly string[] | undefined = typeof domains == "string" ? domains.split(/[\s,]+/) : domains;
     const [prefix, since] = (attempt(() => sessionStorage.trb_no as string) || "").split(" ");
     if (prefix == page.prefix_ && Date.now() - +since < WAIT) {
       log("nothing is sent: the company was refused");
-      refused("");
+      refused({ code: "", all: true });
     }
     if (others && free()) {
       const visitor = handedOver(others);
@@ -161,10 +183,17 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     }
     const early = config.pageViews != false && missed(page.url_, page.prefix_); // what follows keeps it for the tab
     persist();
-    if (page.answer_ == "denied") mirror.clear();
+    if (page.answer_ == "denied") {
+      denied = true; // the view is not taken
+      mirror.clear();
+    }
     let viewed = page.url_;
     for (const e of [...page.entries_.values()]) {
       numbered(e, "other"); // a page is left long before so many wait
+      if (tooLarge(e)) {
+        remove(e);
+        continue;
+      }
       if (e.raw_[3] == "PAGE_VIEW") {
         views.taken_(e);
         if (!hook) viewed = e.raw_[6].url; // a hook may have changed it
@@ -185,15 +214,19 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     listen("pagehide", left);
     listen("visibilitychange", () => document.hidden && left());
     listen("online", () => sender.schedule_(0));
+    listen("securitypolicyviolation", ({ effectiveDirective, blockedURI, disposition }) => {
+      if (disposition == "report" || effectiveDirective != "connect-src" || !blockedURI.startsWith(page.edge_)) return;
+      page.halted_ = 1; // a page's policy stays; the events are kept for the next
+      tell("policy", "nothing is sent: the page's Content-Security-Policy refuses it. Add " + new URL(page.edge_).origin + " to connect-src.");
+    });
     listen("storage", ({ key, newValue }) => {
-      if (key == ANSWER && newValue) calls.consent(0, newValue); // answered in another tab
+      if (key == ANSWER) hear();
       else if (key && newValue === null && key.indexOf(page.prefix_) == 0) page.entries_.delete(key.slice(key.lastIndexOf(":") + 1)); // acknowledged there
     });
     setTimeout(resume, Math.max(0, RECOVER - performance.now()));
     setTimeout(resume, RECOVER); // what the page before took last was too young for the first time
     if (page.entries_.size) sender.schedule_(linger());
-    const answer = get(ANSWER); // given in another tab before this file was there
-    if (answer && answer != page.answer_) calls.consent(0, answer);
+    hear(); // what another tab was answered before this file was there
     const pages = +(attempt(() => sessionStorage.trb_n) || 0) + 1;
     if (free()) attempt(() => (sessionStorage.trb_n = pages));
     const worker = config.worker === undefined ? "auto" : config.worker;
@@ -232,20 +265,27 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
   // The server's own cookie ends too, where it is on the shop's site.
   const forgetServer = () => post("/v1/forget?companyId=" + encodeURIComponent(page.config_!.companyId));
   const { consent, reset } = calls;
-  calls.consent = (_: number, given: Consent): void => {
+  /** heard: in another tab, which has stored the answer and told the server. Whoever heard writes none: two tabs could go on for ever. */
+  const answered = (given: Consent, heard?: 1): void => {
     if (odd(given)) return;
-    consent(0, given);
+    const again = get(ANSWER) == given;
+    consent(0, given, heard);
     if (!begun) return;
     if (given == "denied") {
       denied = true;
       log("consent is denied: nothing is taken or kept");
       endSession();
       mirror.clear();
-      forgetServer();
+      if (!heard && !again) forgetServer();
     } else {
       sender.schedule_(0);
       resume();
     }
+  };
+  calls.consent = (_: number, given: Consent): void => answered(given);
+  const hear = (): void => {
+    const answer = get(ANSWER) as Consent | undefined;
+    if (answer && answer != page.answer_) answered(answer, 1);
   };
   calls.reset = (): void => {
     reset(0);
@@ -253,14 +293,23 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     if (free()) forgetServer();
     log("reset: a new visitor");
   };
-  calls.flush = (): Promise<boolean> => {
+  /** Resolves when page.ts may read or make a visitor: its lock was asked for before. */
+  const opened = (): Promise<unknown> =>
+    new Promise((resolve) => {
+      const locks = (navigator as any).locks;
+      setTimeout(resolve, page.visitor_ || !locks ? 0 : LOCK);
+      if (locks) locks.request("trb", resolve).catch(resolve);
+    });
+  calls.flush = async (): Promise<boolean> => {
+    await opened();
     if (!dead) page.halted_ = undefined;
     persist();
     views.settle_();
     views.close_();
     return sender.send_();
   };
-  calls.getVisitorId = (): string | null => {
+  calls.getVisitorId = async (): Promise<string | null> => {
+    if (free()) await opened();
     if (!free()) return null;
     persist();
     return page.visitor_ || null;

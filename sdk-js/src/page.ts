@@ -20,6 +20,8 @@ export interface Entry {
   text_?: string;
   /** It may have arrived: it was sent by a beacon, which has no answer, or by another page. */
   sent_?: 1;
+  /** It was too large alone. */
+  large_?: 1;
 }
 
 /** What this file and more.ts share. */
@@ -169,17 +171,18 @@ export const leave = (): void => {
   list[0] && free() && !page.halted_ && !busy && (busy = beacon((busy = list)));
 };
 
-export const consent = (_: unknown, given?: Consent | false | null): void => {
+/** The shopper's answer. heard: it is stored already, here or by another tab. */
+export const consent = (_: unknown, given?: Consent | false | null, heard?: 1): void => {
   page.answer_ = given || (page.config_?.honorGPC && (navigator as any).globalPrivacyControl && "denied");
   if (page.answer_ == "denied") {
     page.entries_.clear();
     fresh = [];
-    keys("trb").forEach(del);
+    keys("trb").forEach((key) => key == ANSWER || del(key)); // a change of that is an answer to the other tabs
     setCookie(ID);
     reset();
   }
   persist();
-  given && put(ANSWER, given);
+  heard || (given && put(ANSWER, given));
 };
 
 /** A new visitor, as at a log-out. */

@@ -1,15 +1,16 @@
 // Sends events to the edge by fetch, in batches, while the page is open. After an outage it
 // tries again as long as the page is open, and the next page goes on.
 
+import { FOREIGN, foreign, refusal, type Refusal, TOO_LARGE } from "./answer";
 import { batchOf } from "./batch";
 import { canonical, type Canonical } from "./core";
+import { Halving } from "./halve";
 import { advice, log, tell } from "./log";
 import type { Lost } from "./lost";
 import type { Entry, Page } from "./page";
 import { attempt } from "./store";
 
 const CHUNK = 60000; // bytes of a batch
-const BATCH = 50;
 const ASK = 500; // ids
 const BASE = 1000; // ms
 const MOST = 60000; // ms
@@ -19,6 +20,8 @@ const UNANSWERED = 10000; // ms: after that it is asked whether a beacon of this
 
 export interface Answer {
   status: number;
+  /** Where it came from, if that is another address. */
+  from: string;
   json: any;
   /** ms */
   wait: number;
@@ -31,13 +34,24 @@ export class Sender {
   private failures_ = 0;
   private asked_ = false; // without credentials, once a page
   private askAt_ = 0; // when to ask for what went by beacon
+  private halving_ = new Halving<Entry>(
+    (e) => {
+      this.page_.entries_.delete(e.id_);
+      this.page_.entries_.set(e.id_, e);
+    },
+    (e) => {
+      this.lost_.add_("refused", 1);
+      this.remove_(e);
+      tell("413", "dropped " + e.raw_[3] + TOO_LARGE);
+    },
+  );
 
   constructor(
     private page_: Page,
     private allowed_: () => boolean,
     private remove_: (e: Entry) => void,
     private held_: (e: Entry) => boolean,
-    private refused_: (code: string) => void,
+    private refused_: (why: Refusal) => void,
     private lost_: Lost,
   ) {}
 
@@ -99,7 +113,7 @@ export class Sender {
     for (const e of entries) {
       const text = e.text_!;
       const size = text.length > CHUNK / 3 - 200 ? new Blob([text]).size : text.length * 3;
-      if (out.length == BATCH || (out.length && size > room)) break;
+      if (!this.halving_.fits_(e, out) || (out.length && size > room)) break;
       room -= size + 1;
       out.push(e);
     }
@@ -125,6 +139,7 @@ export class Sender {
     const after = response.headers.get("Retry-After") || "";
     return {
       status: response.status,
+      from: response.redirected ? response.url : "",
       json: (await response.json().catch(() => 0)) || {},
       wait: Math.min(MOST * 10, Math.max(0, +after * 1000 || Date.parse(after) - Date.now() || 0)),
     };
@@ -153,9 +168,10 @@ export class Sender {
   private async post_(batch: Entry[]): Promise<number> {
     const core = await canonical("[" + batch.map((e) => e.text_) + "]");
     const events = core && core.items && core.items.length == batch.length ? this.texts_(core, batch) : batch;
-    const { status, json, wait } = await this.request_("/v1/events", batchOf(this.page_.config_!.companyId, events, this.lost_.tell_()));
+    const { status, from, json, wait } = await this.request_("/v1/events", batchOf(this.page_.config_!.companyId, events, this.lost_.tell_()));
     if (status == 200 && Array.isArray(json.results)) {
       this.lost_.told_();
+      this.halving_.taken_();
       let moved = false;
       for (const r of json.results) {
         const e = this.page_.entries_.get(r.eventId);
@@ -167,17 +183,18 @@ export class Sender {
       }
       return moved ? -1 : 0;
     }
-    if (status >= 400 && status < 500 && status != 408 && status != 429) {
-      const { code = status == 404 && "not_found", message } = json.error || ({} as any);
-      tell("" + status, "refused: " + (message || "") + " (" + status + " " + (code || "without a code") + ")." + advice(code));
-      // The origin may be listed soon: the next page tries again.
-      if (code != "origin_not_allowed") {
+    if (status == 413) return this.halving_.large_(batch) ? -1 : wait;
+    const no = refusal(status, json);
+    if (no) {
+      tell(no.code, no.text + "." + advice(no.code));
+      if (!no.all) {
         this.lost_.add_("refused", batch.length);
         for (const e of batch) this.remove_(e);
       }
-      this.refused_(code);
-      return code == "origin_not_allowed" ? 0 : -1;
+      this.refused_(no);
+      return -1;
     }
+    if (foreign(status)) tell("answer", status + (from && " of " + from) + FOREIGN + advice("not_found"));
     log(status, "will be tried again");
     return wait;
   }

@@ -1,39 +1,8 @@
-// The public types. This file becomes dist/tributary.d.ts, so it has no imports
-// and no code.
+// The public types. This file becomes dist/tributary.d.cts, so it has no code, and imports
+// the event's types alone.
 
-/** One thing sold. GA4's `quantity` is understood too. */
-export interface Item {
-  item_id: string;
-  /** A whole number from 1. */
-  item_quantity: number;
-}
-
-/** One thing looked at or put into the cart. */
-export interface ItemHint {
-  item_id?: string;
-  item_quantity?: number;
-}
-
-export interface ItemsHint {
-  items?: readonly ItemHint[];
-}
-
-/** Payloads of the standard events. Further members are welcome; a custom name matches [A-Z][A-Z0-9_]{0,63}. */
-export interface Payloads {
-  PAGE_VIEW: object | null | undefined;
-  PRODUCT_VIEW: ItemsHint | null | undefined;
-  ADD_TO_CART: ItemsHint | null | undefined;
-  INITIATE_CHECKOUT: ItemsHint | null | undefined;
-  CHECKOUT_COMPLETED: { items: readonly Item[] };
-}
-
-/** What the page knows of the shopper. Only keyed hashes of it are kept, and they are made at the edge. */
-export interface Identity {
-  email?: string | null;
-  phone?: string | null;
-  customer_id?: string | null;
-  cart_token?: string | null;
-}
+import type { Identity, PayloadOf, Payloads, Rest } from "./event-types";
+export type { Identity, Item, ItemHint, ItemsHint, PayloadOf, Payloads, Rest } from "./event-types";
 
 export type Consent = "granted" | "denied";
 
@@ -66,12 +35,6 @@ export interface Config {
   /** Changes an event before it is stored, or drops it: return null. */
   before_send?: (event: Draft) => Draft | null | undefined | false;
 }
-
-/** What the payload of an event must have. Further members are welcome. */
-export type PayloadOf<N> = N extends keyof Payloads ? Payloads[N] : object | null | undefined;
-
-/** A call's payload and identity: both may be left out where the event needs no payload. */
-export type Rest<N, P> = N extends "CHECKOUT_COMPLETED" ? [payload: P, identity?: Identity | null] : [payload?: P, identity?: Identity | null];
 
 /** Starts the SDK. The second and later calls do nothing. */
 export declare function init(config: Config): void;

@@ -249,10 +249,9 @@ func (b *Batch) sentAt(text string) *Violation {
 	if text == "" || text == "null" {
 		return nil
 	}
-	s := Scan(text, 0)
-	at, ok := ParseTime(s.Text())
-	if !s.Done() || !ok {
-		return &Violation{CodeInvalidTimestamp, "sentAt", "must be an RFC 3339 time"}
+	at, ok := TimeOf(text)
+	if !ok {
+		return &Violation{CodeInvalidTimestamp, "sentAt", "must be an RFC 3339 time with a zone, or milliseconds since 1970"}
 	}
 	if Recordable(at) { // by another clock the events' times cannot be corrected
 		b.SentAt = at

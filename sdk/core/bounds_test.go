@@ -53,6 +53,33 @@ func TestCompanyIDsOf64BytesAreTaken(t *testing.T) {
 	}
 }
 
+// The campaign of an address counts however long the address is: shops' filters and ad
+// networks write long queries, and the UTM values often stand at the end.
+func TestALongAddressKeepsItsCampaign(t *testing.T) {
+	long := strings.Repeat("x", 3000)
+	f := func(url, want string) {
+		t.Helper()
+		b, v := core.ParseBatch(`{"event":"PAGE_VIEW","context":{"page":{"url":"`+url+`"}}}`, "loja", options())
+		if v != nil || b.Items[0].Err != nil {
+			t.Fatal(v, b.Items[0].Err)
+		}
+		c := b.Items[0].Event.Context
+		if c.Page.URL != want || len(want) > 2048 {
+			t.Errorf("%.60s… is %q, want %q", url, c.Page.URL, want)
+		}
+		if campaign, _ := core.ParseCampaign(url); c.Campaign != campaign {
+			t.Errorf("%.60s… came by %+v, want %+v", url, c.Campaign, campaign)
+		}
+	}
+	f("https://loja.example.com/p?f="+long+"&utm_source=influencer&utm_campaign=Ana+Prado&trb_click=a.b",
+		"https://loja.example.com/p?utm_source=influencer&utm_campaign=Ana+Prado&trb_click=a.b")
+	f("https://loja.example.com/p?utm_campaign=Ana&f="+long+"&utm_campaign=Beto", "https://loja.example.com/p?utm_campaign=Ana")
+	f("https://loja.example.com/p?utm_campaign=%20&f="+long+"&utm_campaign=Beto", "https://loja.example.com/p?utm_campaign=Beto")
+	f("https://loja.example.com/#/p?f="+long+"&utm_campaign=Ana", "https://loja.example.com/#/p?utm_campaign=Ana")
+	f("https://loja.example.com/a/"+long+"?utm_campaign=Ana", "https://loja.example.com/a/?utm_campaign=Ana")
+	f("https://loja.example.com/p?f="+long, ("https://loja.example.com/p?f=" + long)[:2048])
+}
+
 func TestPathsAndTextsAtTheirBounds(t *testing.T) {
 	f := func(context string, want core.Page) {
 		t.Helper()

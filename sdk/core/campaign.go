@@ -53,6 +53,47 @@ func (c *Campaign) field(parameter string) *string {
 	return nil
 }
 
+// cutURL shortens a page's URL to at most maxURL bytes. A longer one keeps its scheme, host
+// and path, and of its query the UTM values and click ids alone, since they say how the
+// visitor came and often stand at the end. Of a path that is too long whole segments are
+// left out. Such a URL is always shorter than maxURL by a character, so it does not look
+// as if its last value were cut.
+func cutURL(url string) string {
+	if len(url) <= maxURL {
+		return url
+	}
+	const room = maxURL - utf8.UTFMax
+	pairs := campaignPairs(url, room/2)
+	if pairs == "" {
+		return cut(url, maxURL)
+	}
+	address, _, _ := strings.Cut(url, "?")
+	if len(address) > room-len(pairs) {
+		address = cut(address, room-len(pairs))
+		address = address[:strings.LastIndexByte(address, '/')+1]
+	}
+	return address + "?" + pairs[:len(pairs)-1]
+}
+
+// campaignPairs returns the pairs of a URL's query that ParseCampaign reads, each with a "&"
+// behind it, as they stand there. A pair that has no room in most bytes is left out.
+func campaignPairs(url string, most int) string {
+	var c Campaign
+	var kept string
+	var known []string
+	rest := query(url)
+	for rest != "" {
+		var pair string
+		pair, rest, _ = strings.Cut(rest, "&")
+		name, value, _ := strings.Cut(pair, "=")
+		if c.field(name) == nil && !isClickID(name) || slices.Contains(known, name) || len(kept)+len(pair) >= most || strings.TrimSpace(unescapeQuery(value)) == "" {
+			continue
+		}
+		kept, known = kept+pair+"&", append(known, name)
+	}
+	return kept
+}
+
 func sortParams(params []Param) {
 	slices.SortFunc(params, func(a, b Param) int { return strings.Compare(a.Name, b.Name) })
 }

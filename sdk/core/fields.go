@@ -10,13 +10,13 @@ func (p *parser) identity() {
 	for key, ok := p.in.Key(); ok; key, ok = p.in.Key() {
 		switch key {
 		case "email":
-			id.Email = p.identityField("identity.email")
+			id.Email = p.known("identity.email", p.text("identity.email", CodeInvalidIdentity))
 		case "phone":
-			id.Phone = p.identityField("identity.phone")
+			id.Phone = p.knownID("identity.phone")
 		case "customer_id":
-			id.CustomerID = p.identityField("identity.customer_id")
+			id.CustomerID = p.knownID("identity.customer_id")
 		case "cart_token":
-			id.CartToken = p.identityField("identity.cart_token")
+			id.CartToken = p.knownID("identity.cart_token")
 		case "verified":
 			id.Verified = p.boolean("identity.verified", CodeInvalidIdentity)
 		default:
@@ -25,8 +25,13 @@ func (p *parser) identity() {
 	}
 }
 
-func (p *parser) identityField(field string) string {
-	value := withoutJunk(p.text(field, CodeInvalidIdentity))
+// knownID reads a value of the identity that may be written as a number.
+func (p *parser) knownID(field string) string {
+	return p.known(field, p.idText(field, CodeInvalidIdentity))
+}
+
+func (p *parser) known(field, value string) string {
+	value = withoutJunk(value)
 	if len(value) > maxIdentity {
 		p.refuse(CodeInvalidIdentity, field, "is longer than 320 bytes")
 		return ""
@@ -84,7 +89,7 @@ func (p *parser) flatContext() {
 	for key, ok := p.in.Key(); ok; key, ok = p.in.Key() {
 		switch key {
 		case "url":
-			c.Page.URL = p.contextText("context.url", maxURL)
+			c.Page.URL = cutURL(p.text("context.url", CodeInvalidContext))
 		case "referrer":
 			c.Page.Referrer = p.contextText("context.referrer", maxURL)
 		case "title":
@@ -130,7 +135,7 @@ func (p *parser) page(page *Page) {
 	for key, ok := p.in.Key(); ok; key, ok = p.in.Key() {
 		switch key {
 		case "url":
-			page.URL = p.contextText("context.page.url", maxURL)
+			page.URL = cutURL(p.text("context.page.url", CodeInvalidContext))
 		case "path":
 			page.Path = p.contextText("context.page.path", maxURL)
 		case "referrer":

@@ -29,6 +29,20 @@ func TestEachMemberStandsAlone(t *testing.T) {
 	}
 }
 
+// Languages and databases write ids and times as numbers. They are taken digit by digit.
+func TestIDsAndTimesMayBeNumbers(t *testing.T) {
+	f := func(text, want string) {
+		t.Helper()
+		if got := members(t, `{"event":"A",`+text+`}`); got != want {
+			t.Errorf("%s became %s, want %s", text, got, want)
+		}
+	}
+	f(`"identity":{"phone":5511912345678,"customer_id":820982911946154508123,"cart_token":42}`, `"identity":{"phone":"5511912345678","customer_id":"820982911946154508123","cart_token":"42"}`)
+	f(`"identity":{"customer_id":0}`, "")
+	f(`"visitorId":42,"sessionId":-7,"stream":1`, `"visitorId":"42","sessionId":"-7","stream":"1"`)
+	f(`"timestamp":1780000000123`, "") // the time that members expects
+}
+
 func TestWhatSaysNothingIsLeftOut(t *testing.T) {
 	for _, text := range []string{
 		`"seq":0`, `"seq":null`, `"frame":false`, `"frame":null`, `"consent":null`, `"consent":""`, `"visitorId":null`, `"visitorId":" 0 "`, `"visitorId":"Undefined"`, `"payload":null`,

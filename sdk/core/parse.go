@@ -210,6 +210,22 @@ func (p *parser) text(field string, code Code) string {
 	return p.in.Text()
 }
 
+// idText reads an id: a string, or a whole number, which becomes its digits.
+func (p *parser) idText(field string, code Code) string {
+	if p.in.Kind() != Number {
+		return p.text(field, code)
+	}
+	number := p.in.Raw()
+	if !isWhole(number) {
+		p.refuse(code, field, "must be a string or a whole number")
+		return ""
+	}
+	return number
+}
+
+// isWhole tells whether a JSON number is written as digits alone, but for a sign.
+func isWhole(number string) bool { return !strings.ContainsAny(number, ".eE") }
+
 // isObject tells whether an object follows; it skips anything else.
 func (p *parser) isObject(field string, code Code) bool {
 	if p.in.IsNull() {
@@ -240,12 +256,33 @@ func (p *parser) timestamp() {
 	if p.in.IsNull() {
 		return
 	}
-	ms, ok := ParseTime(p.text("timestamp", CodeInvalidTimestamp))
+	ms, ok := p.time("timestamp")
 	if !ok || !Recordable(ms) {
-		p.refuse(CodeInvalidTimestamp, "timestamp", "must be an RFC 3339 time between the years 1970 and 2199")
+		p.refuse(CodeInvalidTimestamp, "timestamp", "must be an RFC 3339 time with a zone, or milliseconds since 1970, before the year 2200")
 		return
 	}
 	p.event.Timestamp, p.hasTime = ms, true
+}
+
+// leastMillis is the least number that is a time, in milliseconds since 1970: March 1973. A
+// time in seconds is less until the year 5138.
+const leastMillis = 100_000_000_000
+
+// TimeOf reads the JSON text of a time as an event has it: an RFC 3339 string with a zone, or
+// a number of milliseconds since 1970. It returns Unix milliseconds.
+func TimeOf(text string) (ms int64, ok bool) {
+	p := parser{event: &Event{}, in: Scan(text, 0)}
+	ms, ok = p.time("")
+	return ms, ok && p.in.Done()
+}
+
+// time reads what TimeOf does.
+func (p *parser) time(field string) (ms int64, ok bool) {
+	if p.in.Kind() != Number {
+		return ParseTime(p.text(field, CodeInvalidTimestamp))
+	}
+	ms, ok = p.integer()
+	return ms, ok && ms >= leastMillis
 }
 
 // deviceMember reads the members that an event object and an envelope's last
@@ -272,7 +309,7 @@ func (p *parser) deviceMember(key string) bool {
 }
 
 func (p *parser) identifier(field string) string {
-	id := p.text(field, CodeInvalidField)
+	id := p.idText(field, CodeInvalidField)
 	if len(id) > maxID {
 		p.refuse(CodeInvalidField, field, "is longer than 128 bytes")
 		return ""

@@ -129,6 +129,7 @@ type item struct {
 	idName, id   string
 	quantityName string
 	quantity     int64
+	rewritten    bool // its id or quantity is written in another way
 }
 
 // idRank orders the members that may name the thing sold: ours first, then the
@@ -177,19 +178,21 @@ func readItem(raw string, n int, strict bool) (item, *Violation) {
 			continue
 		}
 		if idRank(key) > idRank(it.idName) && s.Kind() != Null {
-			if s.Kind() == String {
-				it.idName, it.id = key, strings.TrimSpace(s.Text())
+			number := s.Kind() == Number
+			if id, ok := itemID(&s); ok {
+				it.idName, it.id, it.rewritten = key, id, it.rewritten || number
 				continue
 			}
 			if key == "item_id" {
-				return invalid(".item_id", "must be a string")
+				return invalid(".item_id", "must be a string or a whole number")
 			}
+			continue
 		} else if quantityRank(key) > quantityRank(it.quantityName) && s.Kind() != Null {
-			q, err := strconv.ParseInt(s.Raw(), 10, 64)
-			if err != nil || q < 1 || q > maxQuantity {
-				return invalid("."+key, "must be a whole number from 1 to 1000000000")
+			q, whole, ok := itemQuantity(&s)
+			if !ok {
+				return invalid("."+key, "must be a number above 0, up to 1000000000")
 			}
-			it.quantityName, it.quantity = key, q
+			it.quantityName, it.quantity, it.rewritten = key, q, it.rewritten || !whole
 			continue
 		}
 		s.Skip()
@@ -197,12 +200,55 @@ func readItem(raw string, n int, strict bool) (item, *Violation) {
 	if it.id == "" {
 		return invalid(".item_id", "must be a string that is not empty")
 	}
-	if it.quantityName == "" && !strict {
-		it.quantity = 1 // GA4's default; a page view has no quantity
-	} else if it.quantityName == "" {
-		return invalid(".item_quantity", "must be a whole number from 1 to 1000000000")
+	if it.quantityName == "" {
+		it.quantity = 1 // GA4's default
 	}
 	return it, nil
+}
+
+// itemID reads the id of an item: a string, or a whole number, which becomes its digits. It
+// skips anything else.
+func itemID(s *Scanner) (id string, ok bool) {
+	switch s.Kind() {
+	case String:
+		return strings.TrimSpace(s.Text()), true
+	case Number:
+		number := s.Raw()
+		return number, isWhole(number)
+	}
+	s.Skip()
+	return "", false
+}
+
+// itemQuantity reads how many of an item there are: a number, or a string of one. A part,
+// such as half a kilogram, counts as the next whole number. written tells that it was written as
+// such.
+func itemQuantity(s *Scanner) (quantity int64, written, ok bool) {
+	kind, text := s.Kind(), ""
+	switch kind {
+	case Number:
+		text = s.Raw()
+	case String:
+		text = strings.TrimSpace(s.Text())
+	default:
+		s.Skip()
+		return 0, false, false
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, kind == Number, n >= 1 && n <= maxQuantity
+	}
+	if strings.Trim(text, "0123456789.eE+-") != "" { // ParseFloat knows more, such as "inf"
+		return 0, false, false
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || f <= 0 || f > maxQuantity {
+		return 0, false, false
+	}
+	quantity = int64(f)
+	if float64(quantity) < f {
+		quantity++
+	}
+	return quantity, false, true
 }
 
 // variantID is the id in Shopify's nested variant.
@@ -210,17 +256,17 @@ func variantID(variant string) (id string) {
 	s := scanKnown(variant, 4)
 	s.Enter()
 	for key, ok := s.Key(); ok; key, ok = s.Key() {
-		if key == "id" && s.Kind() == String {
-			id = strings.TrimSpace(s.Text())
-			continue
+		if key != "id" {
+			s.Skip()
+		} else if read, ok := itemID(&s); ok {
+			id = read
 		}
-		s.Skip()
 	}
 	return id
 }
 
 func (it *item) canonical() bool {
-	return it.idName == "item_id" && it.quantityName == "item_quantity"
+	return it.idName == "item_id" && it.quantityName == "item_quantity" && !it.rewritten
 }
 
 // append appends the item with our names, its two members first.

@@ -1,12 +1,5 @@
 package core
 
-// Retryable tells whether a request that was answered with this HTTP status
-// may be sent again; 0 means no answer. Other 4xx are never sent again: the same
-// bytes would get the same answer.
-func Retryable(status int) bool {
-	return status == 0 || status == 408 || status == 429 || status >= 500
-}
-
 // Backoff is how long to wait before the attempt-th retry (from 1), in
 // milliseconds: full jitter over an exponential from base, bounded by most.
 // random is in [0, 1).

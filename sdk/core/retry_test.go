@@ -6,17 +6,6 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-func TestOnlyWhatMayChangeIsSentAgain(t *testing.T) {
-	for status, want := range map[int]bool{
-		0: true, 408: true, 429: true, 500: true, 503: true, 599: true,
-		200: false, 202: false, 400: false, 401: false, 407: false, 409: false, 413: false, 428: false, 430: false, 499: false,
-	} {
-		if core.Retryable(status) != want {
-			t.Errorf("Retryable(%d) is %v", status, !want)
-		}
-	}
-}
-
 func TestTheWaitDoublesUpToItsBound(t *testing.T) {
 	f := func(attempt int, random float64, want int64) {
 		t.Helper()

@@ -28,4 +28,16 @@ identify({ mail: "x" });
 // companyId
 init({ company: "c" });
 // endpoint
-new Client({ companyId: "c" });
+const client = new Client({ companyId: "c" });
+// arguments
+client.track("CHECKOUT_COMPLETED");
+// items
+client.track("CHECKOUT_COMPLETED", { total: 1 }, { email: "x" });
+// item_quantity
+client.track("CHECKOUT_COMPLETED", { items: [{ item_id: "a" }] }, null, { timestamp: 1 });
+// mail
+client.track("MY_EVENT", {}, { mail: "x" });
+// number
+client.track("MY_EVENT", {}, { verified: 1 });
+// string
+client.track("MY_EVENT", {}, null, { context: { page: { url: 1 } } });

@@ -36,3 +36,8 @@ const client = new Client({ companyId: "c", endpoint: "https://collect.example.c
 const id: string | undefined = client.track("MY_EVENT", { a: 1 }, null, { timestamp: new Date(), context: { visitorId: "v" } });
 void id;
 void client.close().then((done: boolean) => done);
+const item = { item_id: "a", item_quantity: 1 };
+client.track("CHECKOUT_COMPLETED", { items: [item] }, { email: "a@example.com", verified: true }, { context: { page: { url: "https://a.example/", title: null } } });
+client.track("CHECKOUT_COMPLETED", sale);
+client.track(name, { a: 1 }, null, { timestamp: Date.now() });
+client.track("ADD_TO_CART");

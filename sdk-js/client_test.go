@@ -1,0 +1,178 @@
+package sdkjs_test
+
+import (
+	"fmt"
+	"net"
+	"testing"
+
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+)
+
+// recorder is a client in Node whose requests are answered in the same process: sent has each batch, said what onError hears.
+const recorder = `
+	const { Client } = require("@tributary-io/sdk/server");
+	const sent = [], said = [];
+	const transport = async (url, body) => {
+		const { events, dropped } = JSON.parse(body);
+		sent.push(events);
+		return { status: 200, body: JSON.stringify({ results: events.map((e) => ({ eventId: e[1], status: "ok" })) }) };
+	};
+	const make = (more) => new Client({ companyId: "loja", endpoint: "http://edge.test", linger: 1e9, transport, onError: (e) => said.push(e), ...more });
+	const codes = () => said.map((e) => [e.code, e.event, e.events].join(":")).join();
+	const numbers = () => sent.flat().map((e) => e[3] + ":" + e[6].seq).join();
+`
+
+// A request handler that tracks never fails for it, and what was not taken leaves no gap in the numbers.
+func TestTrackNeverThrowsInNode(t *testing.T) {
+	devtest.NeedsIntegration(t)
+	got := node(t, packages(t), "-e", recorder+`
+		const cyclic = {}; cyclic.self = cyclic;
+		const getter = { get items() { throw new Error("no items") } };
+		const client = make();
+		const ids = [
+			client.track("CYCLIC", cyclic), client.track("BIG_INT", { n: 1n }), client.track("DATE", {}, null, { timestamp: new Date("x") }),
+			client.track("GETTER", getter), client.track("TO_JSON", { toJSON() { throw Object.create(null) } }), client.track("WHO", {}, { get email() { throw 1 } }),
+			client.track("CONTEXT", {}, null, { context: cyclic }), client.track("NULL", {}, null, null), client.track(), client.track(Symbol("s")),
+			client.track({ toString() { throw 1 } }),
+		];
+		client.track("GOOD");
+		const nested = make({ before_send: (e) => { if (e.event == "OUTER") { nested.track("INNER"); throw new Error("mine") } return e } });
+		nested.track("OUTER");
+		const nonsense = make({ before_send: () => "text" });
+		const context = make({ context: () => { throw new Error("no request") } });
+		const angry = make({ onError: () => { throw new Error("angry") } }), promised = make({ onError: async () => { throw new Error("later") } });
+		ids.push(nonsense.track("TEXT"), context.track("HOST"), angry.track("ANGRY", cyclic), promised.track("PROMISED", cyclic));
+		(async () => {
+			await client.flush(), await nested.flush();
+			client.track("AFTER"), nested.track("AFTER");
+			console.log(ids.filter((id) => id !== undefined).length, await client.close(), await nested.close(), numbers());
+			console.log(codes());
+		})()`)
+	want := "1 true true NULL:1,GOOD:2,INNER:1,AFTER:3,AFTER:2\n" +
+		"invalid_event:CYCLIC:1,invalid_event:BIG_INT:1,invalid_event:DATE:1,invalid_event:GETTER:1,invalid_event:TO_JSON:1,invalid_event:WHO:1," +
+		"invalid_event:CONTEXT:1,invalid_event::1,invalid_event::1,invalid_event::1,invalid_event:OUTER:1,invalid_event:TEXT:1,invalid_event:HOST:1"
+	if got != want { // that extra is null is no fault: NULL is taken, as the first
+		t.Errorf("prints\n%s\nwant\n%s", got, want)
+	}
+}
+
+// The edge's bound of an event, by bytes, at the call: a large one takes no other along.
+func TestALargeEventIsRefusedWhereItIsTracked(t *testing.T) {
+	devtest.NeedsIntegration(t)
+	got := node(t, packages(t), "-e", recorder+`
+		const client = make();
+		delete globalThis.encodeURI, delete globalThis.TextEncoder; // as in a strict sandbox
+		const take = (name, text) => client.track(name, { text }) !== undefined;
+		console.log(take("BIG", "x".repeat(2 << 20)), take("ABOVE", "x".repeat(32768)), take("WIDE", "é".repeat(16384)), take("BELOW", "x".repeat(32000)), take("WIDE_BELOW", "\u{1f600}".repeat(8000)));
+		for (let i = 0; i < 40; i++) client.track("NOTE", { text: "漢".repeat(10500) });
+		(async () => {
+			console.log(await client.close(), sent.flat().length, sent.every((events) => Buffer.byteLength(JSON.stringify(events)) < 1 << 20), sent.flat().at(-1)[6].seq);
+			console.log(codes(), said[0].message);
+		})()`)
+	want := "false false false true true\ntrue 42 true 42\nevent_too_large:BIG:1,event_too_large:ABOVE:1,event_too_large:WIDE:1 not taken: BIG is larger than 32 KiB"
+	if got != want {
+		t.Errorf("prints\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A server that takes the connection and says nothing holds up neither close nor the end of the process.
+func TestASilentServerHoldsNobodyUp(t *testing.T) {
+	devtest.NeedsIntegration(t)
+	dir := packages(t)
+	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted := make(chan struct{})
+	go func() {
+		defer close(accepted)
+		for {
+			connection, err := silent.Accept()
+			if err != nil {
+				return
+			}
+			defer connection.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		silent.Close()
+		<-accepted
+	})
+	for what, options := range map[string][2]string{
+		"a request's own time": {"timeout: 50", ""},
+		"close's time":         {"timeout: 3600000", "{ timeout: 50 }"},
+	} {
+		got := node(t, dir, "-e", recorder+fmt.Sprintf(`
+			const client = make({ endpoint: "http://%s", transport: undefined, %s });
+			client.track("ONE"), client.track("TWO");
+			client.close(%s).then((done) => console.log(done, codes()))`, silent.Addr(), options[0], options[1]))
+		if got != "false left::2" {
+			t.Errorf("%s: prints %q", what, got)
+		}
+	}
+	// Neither does a transport or a key that never comes; and an answer that comes too late is no answer.
+	got := node(t, dir, "-e", recorder+`
+		(async () => {
+			const late = make({ timeout: 20, transport: (url, body) => new Promise((done) => setTimeout(() => transport(url, body).then(done), 200)) });
+			late.track("LATE");
+			const never = make({ timeout: 20, transport: () => new Promise(() => {}) });
+			never.track("NEVER");
+			console.log(await late.close(), await never.close(), codes());
+		})()`)
+	if got != "false false left:LATE:1,left:NEVER:1" {
+		t.Errorf("prints %q", got)
+	}
+}
+
+// As the Go client does.
+func TestAKeyGoesOnlyWhereNobodyCanReadIt(t *testing.T) {
+	devtest.NeedsIntegration(t)
+	got := node(t, packages(t), "-e", recorder+`
+		const made = (endpoint, apiKey = "secret") => { try { make({ endpoint, apiKey }); return 1 } catch (e) { said.push(e); return 0 } };
+		console.log(["http://10.0.0.1", "http://127.0.0.1.example.com", "http://localhost.example.com", "ftp://localhost", "edge.test"].map((e) => made(e)).join(),
+			["https://edge.test/t", "http://127.0.0.1:7700", "http://localhost:7700/t", "http://[::1]:7700", "http://127.8.9.1"].map((e) => made(e)).join(),
+			made("http://10.0.0.1", () => "secret"), made("http://10.0.0.1", ""));
+		console.log(said.some((e) => e.message.includes("secret")), said[0].message)`)
+	want := "0,0,0,0,0 1,1,1,1,1 0 1\nfalse tributary: apiKey needs an https endpoint: over http, everybody on the way to it could read the key (only a loopback host may use http)"
+	if got != want {
+		t.Errorf("prints\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Many drops are one call, which says how many; of one event it says which.
+func TestErrorsSayWhichEventsAndHowMany(t *testing.T) {
+	devtest.NeedsIntegration(t)
+	got := node(t, packages(t), "-e", recorder+`
+		let answer;
+		const client = make({ maxEvents: 3, transport: async (url, body) => answer ? answer(JSON.parse(body).events) : transport(url, body) });
+		for (let i = 0; i < 500; i++) client.track("NOTE");
+		(async () => {
+			console.log(await client.flush());
+			answer = (events) => ({ status: 200, body: JSON.stringify({ results: events.map((e) => ({ eventId: e[1], status: "rejected", code: "items_required", message: "no items" })) }) });
+			const id = client.track("SALE");
+			await client.flush();
+			console.log(said.at(-1).eventId == id, said.at(-1).code);
+			answer = () => ({ status: 400, body: '{"error":{"code":"invalid_json"}}' });
+			client.track("A"), client.track("B");
+			console.log(await client.close());
+			client.track("LATE"), client.track("LATER");
+			process.on("exit", () => console.log(codes())); // which waits for the client's timer
+		})()`)
+	want := "true\ntrue items_required\nfalse\nfull:NOTE:497,items_required:SALE:1,invalid_json::2,closed:LATE:2"
+	if got != want {
+		t.Errorf("prints\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A context may have the page as HTTP has it.
+func TestAContextMayBeNested(t *testing.T) {
+	devtest.NeedsIntegration(t)
+	got := node(t, packages(t), "-e", recorder+`
+		const client = make({ context: () => ({ page: { url: "https://a.example/", title: "A" }, locale: "pt-BR" }) });
+		client.track("ONE");
+		client.track("TWO", {}, null, { context: { url: "https://a.example/two", page: { title: "Two" } } });
+		client.close().then(() => console.log(sent.flat().map((e) => [e[6].url, e[6].title, e[6].locale, e[6].page].join()).join(" ")))`)
+	if want := "https://a.example/,A,pt-BR, https://a.example/two,Two,pt-BR,"; got != want {
+		t.Errorf("prints %q", got)
+	}
+}

@@ -1,0 +1,100 @@
+package sdkjs_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-rod/rod"
+
+	"github.com/tributary-io/tributary/sdk/core"
+)
+
+// What is left out is said, with its reason.
+func TestWordsInChromium(t *testing.T) {
+	t.Parallel()
+	f := inChromium(t)
+	f("an event over 32 KiB is said at its call, and takes no other along", largeEvent)
+	f("a view that a privacy signal has left out is counted as that", signalReason)
+	f("a before_send that answers a text is said, and its event dropped", textHook)
+	f("a policy that refuses connections is said once, and the page asks no more", refusedConnections)
+	f("the package's visitor and flush, right after init", moduleAtOnce)
+}
+
+func largeEvent(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": listen + e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false,worker:false})`)})
+	page := open(t, b, s.URL+"/")
+	ready(page)
+	page.MustEval(`async () => {
+		tributary.track("BIG", {text: "x".repeat(1 << 20)});
+		tributary.track("WIDE", {text: "é".repeat(17000)});
+		tributary.track("FITS", {text: "x".repeat(31000)});
+		for (const name of ["ONE", "TWO", "THREE"]) tributary.track(name);
+		await tributary.flush();
+	}`)
+	e.wait(t, "the others", func(s seen) bool { return len(s.events) == 4 })
+	page.MustWait(noneStored)
+	so := e.seen()
+	if names(so.events) != "FITS ONE TWO THREE" || len(so.dropped) != 1 || so.dropped[0] != (core.Dropped{0, 2}) {
+		t.Errorf("events %s, dropped %v", names(so.events), so.dropped)
+	}
+	if said := page.MustEval(`() => errors.join("|")`).Str(); said != "[tributary] dropped BIG: an event has at most 32 KiB" {
+		t.Errorf("the console says %q", said)
+	}
+}
+
+func signalReason(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": `<script>Object.defineProperty(navigator, "globalPrivacyControl", {value: true})</script>` +
+		e.tag(`data-company="loja" data-honor-g-p-c data-linger="0"`)})
+	page := open(t, b, s.URL+"/")
+	ready(page)
+	page.MustEval(`() => { tributary.consent("granted"); tributary.track("YES") }`)
+	e.wait(t, "the event", func(s seen) bool { return s.named("YES") != nil && len(s.dropped) > 0 })
+	if told := e.seen().dropped; len(told) != 1 || told[0] != (core.Dropped{5: 1}) {
+		t.Errorf("told %v, want one that is left out by the shopper", told)
+	}
+}
+
+func textHook(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": listen + e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false,worker:false,before_send: (e) => e.event == "GOOD" ? e : "no"})`)})
+	page := open(t, b, s.URL+"/")
+	ready(page)
+	page.MustEval(`() => { tributary.track("BAD"); tributary.track("GOOD") }`)
+	e.wait(t, "the event", func(s seen) bool { return s.named("GOOD") != nil })
+	if said := page.MustEval(`() => errors.join("|")`).Str(); !strings.Contains(said, "before_send must return the event") || strings.Contains(said, "|") {
+		t.Errorf("the console says %q", said)
+	}
+}
+
+func refusedConnections(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": `<meta http-equiv="Content-Security-Policy" content="connect-src 'self'">` + `<script>
+		window.refused = 0;
+		addEventListener("securitypolicyviolation", () => refused++);
+	</script>` + listen + e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false,worker:false});tributary.track("ONE")`)})
+	page := open(t, b, s.URL+"/")
+	page.MustWait(`() => window.errors && errors.length > 0`)
+	page.MustEval(`() => { for (let i = 0; i < 5; i++) tributary.track("MORE") }`)
+	page.MustEval(`() => new Promise((done) => setTimeout(done, 3000))`) // longer than the first three attempts would wait
+	said, refused := page.MustEval(`() => errors.join("|")`).Str(), page.MustEval(`() => refused`).Int()
+	if said != "[tributary] nothing is sent: the page's Content-Security-Policy refuses it. Add "+e.URL+" to connect-src." || refused > 2 {
+		t.Errorf("the console says %q after %d refused attempts", said, refused)
+	}
+	if n := stored(page); n != 6 {
+		t.Errorf("%d events are kept, want 6", n)
+	}
+}
+
+func moduleAtOnce(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": `<script type="module">
+		import { init, track, getVisitorId, flush } from "` + e.URL + `/t/sdk/v1/tributary.mjs";
+		init({ companyId: "loja", endpoint: "` + e.URL + `/t", linger: 3600000 });
+		const id = getVisitorId();
+		track("ONE");
+		window.said = Promise.all([id, flush()]);
+	</script>`})
+	page := open(t, b, s.URL+"/")
+	page.MustWait(`() => !!window.said`)
+	id, done := page.MustEval(`async () => (await said)[0]`), page.MustEval(`async () => (await said)[1]`)
+	if one := e.seen().named("ONE"); !done.Bool() || one == nil || id.Str() != one.VisitorID {
+		t.Errorf("flush is %v, the visitor %v, events %s", done, id, names(e.seen().events))
+	}
+}
