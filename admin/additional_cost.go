@@ -104,7 +104,7 @@ func (s *Server) createCost(w http.ResponseWriter, r *http.Request, c caller) (a
 	}
 	cost.StartDate, cost.EndDate = readPeriod(o, true)
 	o.bad.AddAll(cost.Check())
-	if err := brokenRules(o.bad); err != nil {
+	if err := o.broken(); err != nil {
 		return answer{}, err
 	}
 	id, err := uuid.NewV7FromReader(s.random)
@@ -133,7 +133,7 @@ func (s *Server) updateCost(w http.ResponseWriter, r *http.Request, c caller) (a
 		StartDate: optional(o, "start_date", day), EndDate: optional(o, "end_date", day), ValueMinor: optional(o, "value", money(commerce.BRL)),
 	}
 	o.bad.AddAll(change.Check())
-	if err := brokenRules(o.bad); err != nil {
+	if err := o.broken(); err != nil {
 		return answer{}, err
 	}
 	err = s.withCost(r.Context(), id, func(ctx context.Context) error {
@@ -153,7 +153,7 @@ func (s *Server) deleteCost(w http.ResponseWriter, r *http.Request, c caller) (a
 		return answer{}, err
 	}
 	id, frequency := readCostPair(o)
-	if err := brokenRules(o.bad); err != nil {
+	if err := o.broken(); err != nil {
 		return answer{}, err
 	}
 	return answer{}, s.withCost(r.Context(), id, func(ctx context.Context) error {

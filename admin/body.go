@@ -24,7 +24,12 @@ func readObject(w http.ResponseWriter, r *http.Request) (object, error) {
 	if err != nil {
 		return object{}, err
 	}
-	return parseObject(body)
+	o, err := parseObject(body)
+	if err == nil {
+		o.notes.strict = handling(r.Header) == handlingStrict
+		requestOf(r).notes = o.notes
+	}
+	return o, err
 }
 
 // parseObject reads a body that must be one JSON object.
@@ -57,7 +62,7 @@ func parseObject(body []byte) (object, error) {
 		bad.Add("$", commerce.CodeInvalidType, "must be an object, not %s", typeName(value))
 		return object{}, brokenRules(bad)
 	}
-	return object{values: values, bad: &commerce.Violations{}}, nil
+	return newBody(values), nil
 }
 
 func invalidJSON(message string) *problem {

@@ -35,7 +35,7 @@ func (s *Server) createCoupon(_ context.Context, _ caller, o object) (change, er
 			return answer{}, err
 		}
 		return answer{data: couponRecord{made.CouponID, made.CampaignID, made.Code, made.StartDate, made.EndDate}}, nil
-	}, brokenRules(o.bad)
+	}, o.broken()
 }
 
 // deleteCoupon is DELETE /influencers/coupons: ends the coupon now; earlier
@@ -56,7 +56,7 @@ func (s *Server) deleteCoupon(_ context.Context, _ caller, o object) (change, er
 			data.Data = append(data.Data, outcome{Message: fmt.Sprintf("%s removed; it was valid %s", coupon.Code, periodWords(coupon.StartDate, coupon.EndDate)), Status: http.StatusOK})
 		}
 		return answer{data: data}, nil
-	}, brokenRules(o.bad)
+	}, o.broken()
 }
 
 // readCoupon reads a coupon. The caller checks it.

@@ -36,6 +36,10 @@ type Config struct {
 	// IngestRate limits each key on POST /order and POST /product; 100/s, burst 200.
 	IngestRate Rate
 
+	// Leaving tells that the process is about to stop: /readyz says so, and connections are closed after their
+	// answer, while requests are taken as ever; nil: never.
+	Leaving func() bool
+
 	// Internal says that Server.Internal is served on a port of its own: then the
 	// public one has no /metrics, and its /readyz says only ready or not.
 	Internal bool
@@ -66,6 +70,9 @@ func (c *Config) defaults() {
 	}
 	if c.ClientIP == nil {
 		c.ClientIP = throttle.RemoteIP
+	}
+	if c.Leaving == nil {
+		c.Leaving = func() bool { return false }
 	}
 	if c.DependencyTimeout == 0 {
 		c.DependencyTimeout = 1800 * time.Millisecond

@@ -11,6 +11,7 @@ import (
 type envelope struct {
 	Success    bool        `json:"success"`
 	Data       any         `json:"data,omitempty"`
+	Warnings   []detail    `json:"warnings,omitempty"`
 	Error      *errorBody  `json:"error,omitempty"`
 	Pagination *pagination `json:"pagination,omitempty"`
 	RequestID  string      `json:"request_id"`
@@ -23,7 +24,7 @@ type errorBody struct {
 	Details []detail `json:"details,omitempty"`
 }
 
-// detail is one violated rule. Field is a JSON path into the body, or the name of a query parameter.
+// detail is one violated rule, or one warning. Field is a JSON path into the body, or the name of a query parameter.
 type detail struct {
 	Field   string `json:"field"`
 	Code    string `json:"code"`
@@ -54,6 +55,7 @@ type outcome struct {
 // answer is the result of an operation that succeeded. Its zero value has no data.
 type answer struct {
 	data       any
+	warnings   []detail // what of the body counts as absent, or was not read; at most maxWarnings
 	pagination *pagination
 	tagged     any    // what its ETag covers; nil: data
 	csv        []byte // sent instead of the envelope, where it is not nil
@@ -67,7 +69,7 @@ func (s *Server) writeAnswer(w http.ResponseWriter, r *http.Request, a answer) {
 		s.writeCSV(w, r, a)
 		return
 	}
-	s.writeEnvelope(w, r, http.StatusOK, envelope{Success: true, Data: a.data, Pagination: a.pagination})
+	s.writeEnvelope(w, r, http.StatusOK, envelope{Success: true, Data: a.data, Warnings: a.warnings, Pagination: a.pagination})
 }
 
 // writeCSV sends a table. It has no envelope: the request id and the cursor of the next

@@ -38,5 +38,5 @@ func (s *Server) erase(_ context.Context, c caller, o object) (change, error) {
 			return answer{}, err
 		}
 		return answer{data: erasureRecord{e.ErasureID, e.State}}, nil
-	}, brokenRules(o.bad)
+	}, o.broken()
 }

@@ -41,5 +41,5 @@ func (s *Server) decideEvidence(_ context.Context, c caller, o object) (change, 
 			return answer{}, notFound("there is no influencer with that id")
 		}
 		return answer{}, err
-	}, brokenRules(o.bad)
+	}, o.broken()
 }

@@ -158,6 +158,7 @@ type answer struct {
 			EndDate                          *string `json:"end_date"`
 		}
 	}
+	Warnings   []struct{ Field, Code, Message string }
 	Pagination *struct {
 		HasMore    bool    `json:"has_more"`
 		NextCursor *string `json:"next_cursor"`

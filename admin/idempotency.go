@@ -34,7 +34,7 @@ func (s *Server) runOnce(w http.ResponseWriter, r *http.Request, operation route
 	keys := r.Header.Values("Idempotency-Key")
 	kept := repeatKept(operation)
 	if len(keys) == 0 && kept == 0 || !operation.writes() {
-		return operation.handle(w, r, c)
+		return answered(w, r, operation, c)
 	}
 	key := ""
 	if len(keys) > 0 {
@@ -72,17 +72,14 @@ func (s *Server) runOnce(w http.ResponseWriter, r *http.Request, operation route
 		return answer{}, err
 	case claimed.Attempt == nil:
 		w.Header().Set("Idempotent-Replayed", "true")
-		if bytes.Equal(claimed.Answer, noData) {
-			return answer{}, nil
-		}
-		return answer{data: claimed.Answer}, nil
+		return readKept(claimed.Answer)
 	}
 	// Deferred, so that the transaction does not stay open when the operation panics.
 	defer s.abandon(r, claimed.Attempt)
 	again := r.WithContext(claimed.Attempt.Within(r.Context()))
 	again.Body, again.Header = io.NopCloser(bytes.NewReader(body)), r.Header.Clone()
 	again.Header.Del("Content-Encoding") // the body is inflated already
-	result, err := operation.handle(w, again, c)
+	result, err := answered(w, again, operation, c)
 	if err != nil {
 		return answer{}, err
 	}
@@ -132,14 +129,53 @@ func (s *Server) claim(ctx context.Context, c commerce.Claim) (commerce.Claimed,
 	return s.deps.Database.ClaimKey(ctx, c)
 }
 
+// answered runs an operation, and adds the warnings about its body to its answer.
+func answered(w http.ResponseWriter, r *http.Request, operation route, c caller) (answer, error) {
+	result, err := operation.handle(w, r, c)
+	if read := requestOf(r).notes; read != nil && err == nil {
+		result.warnings = read.warnings
+	}
+	return result, err
+}
+
 // noData is the stored answer of an operation that succeeds without data.
 var noData = []byte("null")
+
+// keptAnswer is a stored answer with warnings. One without is its data alone, in which no
+// field has this name.
+type keptAnswer struct {
+	Warnings []detail        `json:"$warnings"`
+	Data     json.RawMessage `json:"data"`
+}
+
+// keep writes an answer as it is stored, and readKept reads it.
+func keep(a answer) ([]byte, error) {
+	data, err := json.Marshal(a.data)
+	if err != nil || len(a.warnings) == 0 {
+		return data, err
+	}
+	return json.Marshal(keptAnswer{a.warnings, data})
+}
+
+func readKept(stored []byte) (a answer, err error) {
+	if bytes.HasPrefix(stored, []byte(`{"$warnings":`)) {
+		var kept keptAnswer
+		if err := json.Unmarshal(stored, &kept); err != nil {
+			return answer{}, err
+		}
+		stored, a.warnings = kept.Data, kept.Warnings
+	}
+	if !bytes.Equal(stored, noData) {
+		a.data = json.RawMessage(stored)
+	}
+	return a, nil
+}
 
 // finish stores the answer, in one commit with the change. An order is on Kafka
 // already, so it succeeds also where its answer cannot be stored: sent again, it
 // is the same version of the same order.
 func (s *Server) finish(r *http.Request, operation route, attempt commerce.Attempt, result answer) error {
-	data, err := json.Marshal(result.data)
+	data, err := keep(result)
 	if err != nil {
 		return err
 	}
@@ -179,7 +215,11 @@ func idempotencyKey(values []string) (string, error) {
 // fingerprint tells two requests apart. It is of a keyed digest: a body names the
 // shopper, and is easy to guess from what is stored of it.
 func fingerprint(keys identity.Keys, r *http.Request, body []byte) [32]byte {
-	request := append([]byte(r.Method+" "+r.URL.Path+"\n"), body...)
+	line := r.Method + " " + r.URL.Path
+	if handling(r.Header) == handlingStrict { // its answer may differ
+		line += " " + handlingStrict
+	}
+	request := append([]byte(line+"\n"), body...)
 	return sha256.Sum256([]byte(keys.Digest(request)))
 }
 

@@ -36,7 +36,7 @@ func (s *Server) createInfluencer(ctx context.Context, _ caller, o object) (chan
 			urls[i] = s.shortURL(code)
 		}
 		return answer{data: urls}, nil
-	}, brokenRules(o.bad)
+	}, o.broken()
 }
 
 // shortURL returns a short link, without scheme. Only its code is stored.
@@ -83,7 +83,7 @@ func (s *Server) updateInfluencer(_ context.Context, _ caller, o object) (change
 			return answer{}, notFound("there is no influencer of that name")
 		}
 		return answer{}, err
-	}, brokenRules(o.bad)
+	}, o.broken()
 }
 
 // deleteInfluencer is DELETE /influencers: archives the influencer, or one
@@ -104,7 +104,7 @@ func (s *Server) deleteInfluencer(_ context.Context, _ caller, o object) (change
 			data.Data = append(data.Data, outcome{Message: fmt.Sprintf("campaign %s archived", campaign.CampaignID), Status: http.StatusOK})
 		}
 		return answer{data: data}, nil
-	}, brokenRules(o.bad)
+	}, o.broken()
 }
 
 // influencerRecord is an influencer of GET /influencers (specification, listing record).

@@ -92,7 +92,7 @@ func (s *Server) createInfluencerCost(_ context.Context, _ caller, o object) (ch
 			data.CampaignCostID = cost.CostID
 		}
 		return answer{data: data}, nil
-	}, brokenRules(o.bad)
+	}, o.broken()
 }
 
 // createdCost is the data of POST /influencers/costs.
@@ -125,5 +125,5 @@ func (s *Server) deleteInfluencerCost(_ context.Context, _ caller, o object) (ch
 			return answer{}, err
 		}
 		return answer{data: outcomes{Message: "cost removed", Data: []outcome{{Message: "cost " + id + " removed", Status: http.StatusOK}}}}, nil
-	}, brokenRules(o.bad)
+	}, o.broken()
 }

@@ -20,7 +20,7 @@ func testServer(t *testing.T, log *bytes.Buffer) *Server {
 	s := rulesServer()
 	s.config.defaults()
 	s.log, s.metrics, s.mux = slog.New(slog.NewJSONHandler(log, nil)), metrics, http.NewServeMux()
-	s.observer = &observer{log: s.log, now: s.now, random: strings.NewReader(strings.Repeat("r", 1000)), metrics: metrics}
+	s.observer = &observer{log: s.log, now: s.now, random: strings.NewReader(strings.Repeat("r", 1000)), metrics: metrics, leaving: s.config.Leaving}
 	s.mount(s.mux)
 	return s
 }

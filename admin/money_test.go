@@ -36,7 +36,7 @@ func TestAmountsAreReadAndWrittenToTheCent(t *testing.T) {
 func TestPricesKeepEveryDigit(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"0.1", "0.123456789012345678", "9007199254740993.1", "1.005", "0.30000000000000004", "90071992547409931"} {
-		if got, fault := price(json.Number(text)); fault != nil || got != text {
+		if got, fault := price("BRL")(json.Number(text)); fault != nil || got != text {
 			t.Errorf("%s is read as %s, %v", text, got, fault)
 		}
 	}

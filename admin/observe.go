@@ -26,13 +26,17 @@ type observer struct {
 	now     func() time.Time
 	random  io.Reader
 	metrics *metrics
+	leaving func() bool // Config.Leaving
 }
 
-// requestInfo is what the access log says of a request. Handlers fill it in.
+// requestInfo is what is known of a request beside its answer. Handlers fill it in.
 type requestInfo struct {
+	// For the access log.
 	id      string
 	route   string
 	company string
+
+	notes *notes // of its body; nil where none was read
 }
 
 type requestKey struct{}
@@ -53,6 +57,9 @@ func (o *observer) serve(w http.ResponseWriter, r *http.Request, handler http.Ha
 	info := &requestInfo{id: o.requestID(r.Header.Get("X-Request-Id")), route: "unknown"}
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, info))
 	w.Header().Set("X-Request-Id", info.id)
+	if o.leaving() {
+		w.Header().Set("Connection", "close") // so that no request comes on it when it is closed
+	}
 	out := &recorder{ResponseWriter: w}
 	defer func() { //nolint:contextcheck // the request carries it
 		if cause := recover(); cause != nil {
@@ -66,7 +73,11 @@ func (o *observer) serve(w http.ResponseWriter, r *http.Request, handler http.Ha
 		}
 		took := o.now().Sub(start)
 		o.metrics.observe(info.route, r.Method, out.status, took)
-		o.log.InfoContext(r.Context(), "request", "request_id", info.id, "method", r.Method, "route", info.route,
+		level := slog.LevelInfo
+		if info.route == healthPath || info.route == readyPath || info.route == metricsPath { // load balancers ask all the time
+			level = slog.LevelDebug
+		}
+		o.log.Log(r.Context(), level, "request", "request_id", info.id, "method", r.Method, "route", info.route,
 			"company", info.company, "status", out.status, "duration_ms", took.Milliseconds())
 	}()
 	handler.ServeHTTP(out, r)

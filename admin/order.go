@@ -27,8 +27,8 @@ func (s *Server) postOrder(w http.ResponseWriter, r *http.Request, c caller) (an
 		return answer{}, err
 	}
 	order, person := readOrder(o)
-	o.bad.AddAll(commerce.CheckOrder(&order, &person, s.now()))
-	if err := brokenRules(o.bad); err != nil {
+	o.check(commerce.CheckOrder(&order, &person, s.now()))
+	if err := o.broken(); err != nil {
 		return answer{}, err
 	}
 	sent := make([]string, 0, 5)
@@ -73,78 +73,88 @@ func (s *Server) accept(ctx context.Context, c caller, kind wire.Kind, id string
 // and conceal changes that. person is what names or describes the shopper.
 func readOrder(o object) (order wire.Order, person wire.Personal) {
 	order = wire.Order{
-		OrderID:   required(o, "orderId", text),
+		OrderID:   required(o, "orderId", label),
 		Status:    required(o, "orderStatus", choice),
 		CreatedAt: required(o, "createdAt", timestamp),
-		Currency:  required(o, "currency", text),
+		Currency:  required(o, "currency", capitals),
 	}
 	amount := money(order.Currency)
 	order.TotalMinor = required(o, "totalPrice", amount)
-	order.DiscountsMinor = optional(o, "totalDiscounts", amount)
-	order.ShippingMinor = optional(o, "shippingPrice", amount)
-	order.UpdatedAt = optional(o, "updatedAt", timestamp)
-	order.DeliveredAt = optional(o, "deliveredAt", timestamp)
-	order.Number = optional(o, "number", integer)
-	order.Name = optional(o, "name", text)
-	order.PaymentMethod = optional(o, "paymentMethod", choice)
-	order.Installments = optional(o, "installments", small)
-	order.DiscountCode = optional(o, "discountCode", text)
-	order.ProvinceCode = optional(o, "provinceCode", text)
-	order.CountryCode = optional(o, "countryCode", text)
-	order.UTMSource = optional(o, "utmSource", text)
-	order.UTMMedium = optional(o, "utmMedium", text)
-	order.UTMCampaign = optional(o, "utmCampaign", text)
-	order.UTMContent = optional(o, "utmContent", text)
-	order.UTMTerm = optional(o, "utmTerm", text)
-	order.VisitorID = optional(o, "userId", text)
-	order.IsFirstOrder = optional(o, "isFirstOrder", boolean)
+	order.DiscountsMinor = sent(o, "totalDiscounts", amount)
+	order.ShippingMinor = sent(o, "shippingPrice", amount)
+	order.UpdatedAt = sent(o, "updatedAt", timestamp)
+	order.DeliveredAt = doubtful(o, "deliveredAt", timestamp)
+	order.Number = doubtful(o, "number", integer)
+	order.Name = doubtful(o, "name", label)
+	order.PaymentMethod = doubtful(o, "paymentMethod", choice)
+	order.Installments = doubtful(o, "installments", small)
+	order.DiscountCode = doubtful(o, "discountCode", label)
+	if isEmpty(o.values["discountCode"]) { // as null: the order has no code any more
+		order.DiscountCode = wire.Null[string]()
+	}
+	order.ProvinceCode = doubtful(o, "provinceCode", capitals)
+	order.CountryCode = doubtful(o, "countryCode", country)
+	order.UTMSource = doubtful(o, "utmSource", label)
+	order.UTMMedium = doubtful(o, "utmMedium", label)
+	order.UTMCampaign = doubtful(o, "utmCampaign", label)
+	order.UTMContent = doubtful(o, "utmContent", label)
+	order.UTMTerm = doubtful(o, "utmTerm", label)
+	order.VisitorID = doubtful(o, "userId", label)
+	order.IsFirstOrder = doubtful(o, "isFirstOrder", boolean)
 	order.Source = readSource(o)
-	switch subscription := o.child("subscription"); {
+	switch subscription := doubtful(o, "subscription", o.below("subscription")); {
 	case subscription.Valid:
-		order.IsRecurring = optional(subscription.Value, "isRecurring", boolean)
+		order.IsRecurring = doubtful(subscription.Value, "isRecurring", boolean)
 	case subscription.Present:
 		order.IsRecurring = wire.Null[bool]()
 	}
-	order.Items = readItems(o)
+	order.Items = readItems(o, order.Currency)
+	readExtensions(o, &order)
 	return order, readPerson(o)
 }
 
-// readSource reads the order's source, which may have three names: the
-// specification does not say which is the right one.
+// readSource reads the order's source, which may have three names: the specification does
+// not say which is the right one. Where two names have different sources, none counts.
 func readSource(o object) wire.Optional[int] {
 	var source wire.Optional[int]
+	differs := false
 	for _, name := range []string{"origin", "orderSource", "source"} {
-		if got := optional(o, name, choice); got.Present {
+		if got := doubtful(o, name, choice); got.Present {
 			if source.Valid && got.Valid && source.Value != got.Value {
-				o.bad.Add(name, commerce.CodeConflict, "differs from the source under its other name")
+				o.warn(name, commerce.CodeConflict, "differs from the source under its other name")
+				differs = true
 			}
 			source = got
 		}
 	}
+	if differs {
+		return wire.Optional[int]{}
+	}
 	return source
 }
 
-func readItems(o object) wire.Optional[[]wire.Item] {
+func readItems(o object, currency string) wire.Optional[[]wire.Item] {
 	field := o.children("items", commerce.MaxItems)
 	if !field.Valid {
 		return wire.Optional[[]wire.Item]{Present: field.Present}
 	}
+	amount := price(currency)
 	items := make([]wire.Item, 0, len(field.Value))
 	for _, item := range field.Value {
-		id, alias := optional(item, "item_id", text), optional(item, "itemId", text)
+		id, alias := sent(item, "item_id", label), sent(item, "itemId", label)
 		if id.Valid && alias.Valid && id.Value != alias.Value {
 			item.bad.Add(item.at("itemId"), commerce.CodeConflict, "differs from item_id")
 		}
 		items = append(items, wire.Item{
 			ItemID:    id.Or(alias.Value),
-			ProductID: optional(item, "productId", text).Value,
-			VariantID: optional(item, "variantId", text).Value,
+			ProductID: sent(item, "productId", label).Value,
+			VariantID: sent(item, "variantId", label).Value,
 			// Without a quantity it is 1.
-			Quantity:  optional(item, "quantity", integer).Or(1),
-			Price:     optional(item, "price", price).Value,
-			Discount:  optional(item, "discount", price).Value,
-			CreatedAt: instantText(optional(item, "createdAt", timestamp)),
-			UpdatedAt: instantText(optional(item, "updatedAt", timestamp)),
+			Quantity:  sent(item, "quantity", integer).Or(1),
+			Price:     sent(item, "price", amount).Value,
+			Discount:  sent(item, "discount", amount).Value,
+			CreatedAt: instantText(doubtful(item, "createdAt", timestamp)),
+			UpdatedAt: instantText(doubtful(item, "updatedAt", timestamp)),
 		})
 	}
 	return wire.Some(items)

@@ -15,11 +15,11 @@ import (
 // readPerson reads what names or describes the shopper, but for userId.
 func readPerson(o object) wire.Personal {
 	p := wire.Personal{
-		UserAgent: optional(o, "userAgent", text),
-		BrowserIP: optional(o, "browserIp", ipText),
-		CartToken: optional(o, "cartToken", text),
+		UserAgent: doubtful(o, "userAgent", text),
+		BrowserIP: doubtful(o, "browserIp", ipText),
+		CartToken: doubtful(o, "cartToken", label),
 	}
-	switch field := o.child("customer"); {
+	switch field := doubtful(o, "customer", o.below("customer")); {
 	case field.Valid:
 		p.Customer = wire.Some(readCustomer(field.Value))
 	case field.Present:
@@ -30,17 +30,17 @@ func readPerson(o object) wire.Personal {
 
 func readCustomer(o object) wire.Customer {
 	return wire.Customer{
-		CustomerID:   optional(o, "customerId", text),
-		Name:         optional(o, "name", text),
-		Email:        optional(o, "email", text),
-		Phone:        optional(o, "phone", text),
-		ProvinceCode: optional(o, "provinceCode", text),
-		CountryCode:  optional(o, "countryCode", text),
-		Zip:          optional(o, "zip", text),
-		City:         optional(o, "city", text),
-		CreatedAt:    optional(o, "createdAt", timestamp),
-		UpdatedAt:    optional(o, "updatedAt", timestamp),
-		Birthdate:    optional(o, "birthdate", day),
+		CustomerID:   doubtful(o, "customerId", label),
+		Name:         doubtful(o, "name", text),
+		Email:        doubtful(o, "email", text),
+		Phone:        doubtful(o, "phone", label),
+		ProvinceCode: doubtful(o, "provinceCode", text),
+		CountryCode:  doubtful(o, "countryCode", country),
+		Zip:          doubtful(o, "zip", label),
+		City:         doubtful(o, "city", text),
+		CreatedAt:    doubtful(o, "createdAt", timestamp),
+		UpdatedAt:    doubtful(o, "updatedAt", timestamp),
+		Birthdate:    doubtful(o, "birthdate", day),
 	}
 }
 
@@ -89,6 +89,7 @@ func conceal(order *wire.Order, person wire.Personal, keys identity.Keys, signer
 		// As the edge does it for items of events: the two still join.
 		item.ItemID, item.ProductID, item.VariantID = identity.Scrub(item.ItemID), identity.Scrub(item.ProductID), identity.Scrub(item.VariantID)
 	}
+	concealRefunds(order)
 	// Of a token one of the two is null: so it replaces the other kind's as well.
 	order.CartKey, order.CartNoKey = hashed(person.CartToken, keys.Cart), wire.Optional[string]{Present: person.CartToken.Present}
 	if !identity.SecretToken(person.CartToken.Value) {

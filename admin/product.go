@@ -16,7 +16,7 @@ func (s *Server) postProduct(w http.ResponseWriter, r *http.Request, c caller) (
 	}
 	product := readProduct(o)
 	o.bad.AddAll(commerce.CheckProduct(&product))
-	if err := brokenRules(o.bad); err != nil {
+	if err := o.broken(); err != nil {
 		return answer{}, err
 	}
 	raw, err := json.Marshal(product)
@@ -28,25 +28,26 @@ func (s *Server) postProduct(w http.ResponseWriter, r *http.Request, c caller) (
 
 func readProduct(o object) wire.Product {
 	product := wire.Product{
-		ProductID: required(o, "productId", text),
+		ProductID: required(o, "productId", label),
 		Name:      required(o, "productName", text),
-		CreatedAt: instantText(optional(o, "createdAt", timestamp)),
-		UpdatedAt: instantText(optional(o, "updatedAt", timestamp)),
+		CreatedAt: instantText(doubtful(o, "createdAt", timestamp)),
+		UpdatedAt: instantText(doubtful(o, "updatedAt", timestamp)),
 		Variants:  []wire.Variant{},
 	}
 	// The specification does not say what the values of status mean.
-	if status := optional(o, "status", small); status.Valid {
+	if status := sent(o, "status", smallNumber); status.Valid {
 		product.Status = &status.Value
 	}
 	for _, variant := range o.children("variants", commerce.MaxVariants).Value {
+		currency := sent(variant, "currency", capitals).Value
 		product.Variants = append(product.Variants, wire.Variant{
-			VariantID: required(variant, "variantId", text),
-			Title:     optional(variant, "title", text).Value,
-			SKU:       optional(variant, "sku", text).Value,
-			Price:     optional(variant, "price", price).Value,
-			Currency:  optional(variant, "currency", word).Value,
-			CreatedAt: instantText(optional(variant, "createdAt", timestamp)),
-			UpdatedAt: instantText(optional(variant, "updatedAt", timestamp)),
+			VariantID: required(variant, "variantId", label),
+			Title:     doubtful(variant, "title", text).Value,
+			SKU:       doubtful(variant, "sku", label).Value,
+			Price:     sent(variant, "price", price(currency)).Value,
+			Currency:  currency,
+			CreatedAt: instantText(doubtful(variant, "createdAt", timestamp)),
+			UpdatedAt: instantText(doubtful(variant, "updatedAt", timestamp)),
 		})
 	}
 	return product

@@ -46,13 +46,17 @@ type orderRecord struct {
 	UTMCampaign    *string       `json:"utmCampaign"`
 	UTMContent     *string       `json:"utmContent"`
 	UTMTerm        *string       `json:"utmTerm"`
-	UserID         *string       `json:"userId"`
 	IsFirstOrder   *bool         `json:"isFirstOrder"`
 	Source         int           `json:"source"`
 	Subscription   *subscription `json:"subscription"`
 	Items          []itemRecord  `json:"items"`
 	Payout         *payoutRecord `json:"payout"` // null until it is computed
 	ProcessedAt    string        `json:"processedAt"`
+
+	DiscountCodes []facts.ShownCode   `json:"discountCodes"` // null: not sent
+	TaxPrice      *json.Number        `json:"taxPrice"`
+	Test          bool                `json:"test"`
+	Refunds       []facts.ShownRefund `json:"refunds"`
 }
 
 type subscription struct {
@@ -215,11 +219,16 @@ func recordOrder(stored *commerce.StoredOrder) (*orderRecord, error) {
 		OrderID: o.OrderID, Number: pointer(o.Number), Name: pointer(o.Name), OrderStatus: o.Status,
 		CreatedAt: o.CreatedAt.UTC().Format(timestampFormat), UpdatedAt: instant(o.UpdatedAt), DeliveredAt: instant(o.DeliveredAt),
 		TotalPrice: facts.Number(o.TotalMinor, o.Currency), TotalDiscounts: amount(o.DiscountsMinor), ShippingPrice: amount(o.ShippingMinor),
-		PaymentMethod: pointer(o.PaymentMethod), Installments: pointer(o.Installments), Currency: o.Currency, DiscountCode: pointer(o.DiscountCode),
+		PaymentMethod: pointer(o.PaymentMethod), Installments: pointer(o.Installments), Currency: o.Currency, DiscountCode: pointer(facts.CodesText(&o)),
 		ProvinceCode: pointer(o.ProvinceCode), CountryCode: pointer(o.CountryCode),
 		UTMSource: pointer(o.UTMSource), UTMMedium: pointer(o.UTMMedium), UTMCampaign: pointer(o.UTMCampaign), UTMContent: pointer(o.UTMContent), UTMTerm: pointer(o.UTMTerm),
-		UserID: pointer(o.VisitorID), IsFirstOrder: stored.IsFirstOrder, Source: o.Source.Or(commerce.SourceWeb),
+		IsFirstOrder: stored.IsFirstOrder, Source: o.Source.Or(commerce.SourceWeb),
 		Items: []itemRecord{}, Payout: recordPayout(stored.Payout, o.Currency), ProcessedAt: stored.ProcessedAt.UTC().Format(timestampFormat),
+		DiscountCodes: recordCodes(&o), Test: o.Test.Or(false), Refunds: facts.ShowRefunds(&o),
+	}
+	if o.TaxMinor.Valid {
+		tax := facts.Number(facts.TaxOf(&o), o.Currency)
+		record.TaxPrice = &tax
 	}
 	if o.IsRecurring.Valid {
 		record.Subscription = &subscription{o.IsRecurring.Value}
@@ -285,7 +294,7 @@ func decimalOrNull(text string) *json.Number {
 func ordersCSV(records []*orderRecord) []byte {
 	header := []string{"orderId", "number", "name", "orderStatus", "createdAt", "updatedAt", "deliveredAt", "totalPrice", "totalDiscounts", "shippingPrice",
 		"currency", "discountCode", "utmSource", "utmMedium", "utmCampaign", "utmContent", "utmTerm", "isFirstOrder", "source", "items",
-		"payout_state", "payout_reason", "influencer_id", "influencer", "campaign_id", "campaign", "evidence", "commission", "commission_brl", "payable_on", "processedAt"}
+		"payout_state", "payout_reason", "influencer_id", "influencer", "campaign_id", "campaign", "evidence", "commission", "commission_brl", "payable_on", "processedAt", "taxPrice", "test", "discountCodes"}
 	lines := make([][]string, len(records))
 	for i, o := range records {
 		p := o.Payout
@@ -303,7 +312,8 @@ func ordersCSV(records []*orderRecord) []byte {
 		lines[i] = []string{reports.CSVText(o.OrderID), cell(o.Number), textCell(o.Name), fmt.Sprint(o.OrderStatus), o.CreatedAt, cell(o.UpdatedAt), cell(o.DeliveredAt),
 			o.TotalPrice.String(), cell(o.TotalDiscounts), cell(o.ShippingPrice), o.Currency, textCell(o.DiscountCode),
 			textCell(o.UTMSource), textCell(o.UTMMedium), textCell(o.UTMCampaign), textCell(o.UTMContent), textCell(o.UTMTerm), cell(o.IsFirstOrder), fmt.Sprint(o.Source), fmt.Sprint(len(o.Items)),
-			p.State, cell(p.Reason), cell(p.InfluencerID), textCell(p.Influencer), textCell(p.CampaignID), textCell(p.Campaign), cell(p.Evidence), commission, brl, cell(p.PayableOn), o.ProcessedAt}
+			p.State, cell(p.Reason), cell(p.InfluencerID), textCell(p.Influencer), textCell(p.CampaignID), textCell(p.Campaign), cell(p.Evidence), commission, brl, cell(p.PayableOn), o.ProcessedAt,
+			cell(o.TaxPrice), fmt.Sprint(o.Test), reports.CSVText(codesCell(o.DiscountCodes))}
 	}
 	return reports.WriteCSV(header, lines)
 }

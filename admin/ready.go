@@ -26,6 +26,12 @@ type readiness struct {
 // ready serves /readyz; details says whether it names the dependencies.
 func (s *Server) ready(details bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		if s.config.Leaving() {
+			p := unavailable()
+			p.message = "this process is about to stop"
+			s.writeProblem(w, r, p)
+			return
+		}
 		state, failed := s.readiness(r.Context())
 		var data any
 		if details {

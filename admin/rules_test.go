@@ -29,7 +29,7 @@ func parse(t *testing.T, body string) object {
 	if err := decoder.Decode(&values); err != nil {
 		t.Fatalf("test body %s: %v", body, err)
 	}
-	return object{values: values, bad: &commerce.Violations{}}
+	return newBody(values)
 }
 
 // found lists violations as "field code" lines.
@@ -89,6 +89,7 @@ func TestRegistrationRules(t *testing.T) {
 	f("name invalid_type", `name=7`)
 	f("name too_long", `name="`+strings.Repeat("a", commerce.MaxName+1)+`"`)
 	f("name invalid_characters", `name="a\u0000b"`)
+	f("name invalid_characters", `name="a\ud800"`)
 	f("campaign invalid_type", `campaign=[]`)
 	f("category too_long", `category="`+strings.Repeat("a", commerce.MaxCategory+1)+`"`)
 
@@ -133,7 +134,9 @@ func TestRegistrationRules(t *testing.T) {
 	f("", cost(`is_campaign_cost=true`), `campaign_id="c1"`)
 	f("costs[0].is_campaign_cost invalid_type", cost(`is_campaign_cost="true"`))
 	f("costs[0].is_coupon_cost invalid_type", cost(`is_coupon_cost=1`))
-	f("costs[0].fixed_fee invalid_type", cost(`fixed_fee="1"`))
+	f("", cost(`fixed_fee="1"`, `var_fee="12.5"`))
+	f("costs[0].fixed_fee invalid_format; costs[0].var_fee invalid_format", cost(`fixed_fee="1,5"`, `var_fee="12.500"`))
+	f("costs[0].fixed_fee invalid_type", cost(`fixed_fee=true`))
 	f("costs[0].fixed_fee too_many_digits", cost(`fixed_fee=1.001`))
 	f("costs[0].fixed_fee out_of_range", cost(`fixed_fee=-1`))
 	f("costs[0].fixed_fee out_of_range", cost(`fixed_fee=1e300`))
@@ -154,43 +157,67 @@ const baseOrder = `{"orderId":"1001","orderStatus":0,"createdAt":"2026-03-09T11:
 
 func readTestOrder(t *testing.T, edits ...string) (wire.Order, *commerce.Violations) {
 	t.Helper()
+	order, o := readTestBody(t, edits...)
+	return order, o.bad
+}
+
+func readTestBody(t *testing.T, edits ...string) (wire.Order, object) {
+	t.Helper()
 	hasher, err := identity.NewHasher(bytes.Repeat([]byte("s"), 32))
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := parse(t, edited(baseOrder, edits...))
 	order, person := readOrder(o)
-	o.bad.AddAll(commerce.CheckOrder(&order, &person, testNow))
-	if !o.bad.Any() {
+	o.check(commerce.CheckOrder(&order, &person, testNow))
+	if o.broken() == nil {
 		if err := conceal(&order, person, hasher.Company("c_test", "BR"), identity.NewSigner(hasher, nil)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return order, o.bad
+	return order, o
+}
+
+// all is what is found of a body: the rules that it breaks, then "|" and its warnings.
+func all(o object) string {
+	var warned []string
+	for _, w := range o.notes.warnings {
+		warned = append(warned, w.Field+" "+w.Code)
+	}
+	return strings.TrimSpace(strings.TrimSuffix(found(o.bad)+" | "+strings.Join(warned, "; "), " | "))
 }
 
 func TestOrderRules(t *testing.T) {
 	t.Parallel()
 	f := func(want string, edits ...string) {
 		t.Helper()
-		_, bad := readTestOrder(t, edits...)
-		if got := found(bad); got != want {
+		_, o := readTestBody(t, edits...)
+		if got := all(o); got != want {
 			t.Errorf("%v:\n got %s\nwant %s", edits, got, want)
 		}
 	}
 	item := func(fields string) string { return `items=[{` + fields + `}]` }
 	f("")
 	f("orderId required", `orderId=-`)
+	f("orderId invalid_characters", `orderId="\ud800"`)
+	f("orderId invalid_characters", `orderId="1001\udfff"`)
 	f("orderId required", `orderId=null`)
 	f("orderId empty", `orderId=""`)
-	f("orderId invalid_type", `orderId=1001`)
+	f("", `orderId=1001`)
+	f("orderId invalid_type", `orderId=1001.5`)
+	f("orderId invalid_type", `orderId=1e3`)
+	f("orderId invalid_type", `orderId=true`)
 	f("orderStatus required", `orderStatus=-`)
 	f("orderStatus invalid_value", `orderStatus=3`)
 	f("orderStatus invalid_value", `orderStatus=0.5`)
 	f("orderStatus invalid_type", `orderStatus="0"`)
 	f("createdAt required", `createdAt=-`)
-	f("createdAt invalid_timestamp", `createdAt="2026-03-09T11:00:00.000Z"`)
-	f("createdAt invalid_timestamp", `createdAt="2026-03-09T11:00:00+00:00"`)
+	f("createdAt invalid_timestamp", `createdAt="2026-03-09T11:00:00"`)
+	f("createdAt invalid_timestamp", `createdAt="2026-03-09T11:00:00.123"`)
+	f("createdAt invalid_timestamp", `createdAt="2026-03-09T11:00:00+3"`)
+	f("createdAt invalid_timestamp", `createdAt="2026-03-09T11:00:00+2500"`)
+	f("createdAt invalid_timestamp", `createdAt="2026-03-09"`)
+	f("createdAt invalid_timestamp", `createdAt=""`)
 	f("createdAt invalid_timestamp", `createdAt="2026-03-09 11:00:00Z"`)
 	f("createdAt invalid_timestamp", `createdAt="2026-02-30T11:00:00Z"`)
 	f("createdAt out_of_range", `createdAt="1969-12-31T23:59:59Z"`)
@@ -204,7 +231,25 @@ func TestOrderRules(t *testing.T) {
 	f("createdAt out_of_range", `createdAt="9999-12-31T23:59:59Z"`)
 	f("createdAt invalid_type", `createdAt=1741514400`)
 	f("totalPrice required", `totalPrice=-`)
-	f("totalPrice invalid_type", `totalPrice="100.50"`)
+	f("", `totalPrice="100.50"`)
+	f("", `totalPrice="100"`)
+	f("", `totalPrice="100.5000"`)
+	f("totalPrice invalid_format", `totalPrice="1.500"`)
+	f("totalPrice invalid_format", `totalPrice="1.500"`, `currency="JPY"`)
+	f("", `totalPrice="1.500"`, `currency="KWD"`)
+	f("totalPrice too_many_digits", `totalPrice=59.97000000000001`)
+	f("totalPrice too_many_digits", `totalPrice="59.97000000000001"`)
+	f("totalPrice invalid_format", `totalPrice="100,50"`)
+	f("totalPrice invalid_format", `totalPrice="1,000.50"`)
+	f("totalPrice invalid_format", `totalPrice="R$ 100.50"`)
+	f("totalPrice invalid_format", `totalPrice="1e2"`)
+	f("totalPrice invalid_format", `totalPrice="1."`)
+	f("totalPrice invalid_format", `totalPrice=".5"`)
+	f("totalPrice invalid_format", `totalPrice="1.-5"`)
+	f("totalPrice invalid_format", `totalPrice=""`)
+	f("totalPrice out_of_range", `totalPrice="-1"`)
+	f("totalPrice out_of_range", `totalPrice="`+strings.Repeat("9", 65)+`"`)
+	f("totalPrice invalid_type", `totalPrice=true`)
 	f("totalPrice too_many_digits", `totalPrice=100.505`)
 	f("", `totalPrice=100.500`)
 	f("", `totalPrice=1.005e2`)
@@ -220,37 +265,56 @@ func TestOrderRules(t *testing.T) {
 	f("totalPrice too_many_digits", `totalPrice=100.5`, `currency="JPY"`)
 	f("", `totalPrice=100.505`, `currency="KWD"`)
 	f("currency required", `currency=-`)
-	f("currency invalid_value", `currency="brl"`)
+	f("", `currency="brl"`)
+	f("currency invalid_value", `currency="R$"`)
+	f("currency invalid_value", `currency=""`)
 	f("currency invalid_value", `currency="ZZZ"`)
 	f("currency invalid_value", `currency="BR"`)
 	f("totalDiscounts too_many_digits", `totalDiscounts=0.001`)
 	f("shippingPrice invalid_type", `shippingPrice=true`)
 	f("", `updatedAt="2026-03-10T12:00:00Z"`)
 	f("updatedAt out_of_range", `updatedAt="2026-03-10T12:00:01Z"`)
-	f("number invalid_type", `number=1.5`)
+	f("| number invalid_type", `number=1.5`)
+	f("| number invalid_format", `number="#1001"`)
+	f("", `number="1001"`)
 	f("", `number=1001`)
-	f("paymentMethod invalid_value", `paymentMethod=5`)
+	f("| paymentMethod invalid_value", `paymentMethod=5`)
 	f("", `paymentMethod=15`)
-	f("installments invalid_type", `installments="2"`)
-	f("provinceCode invalid_format", `provinceCode="sp"`)
-	f("countryCode invalid_value", `countryCode="XX"`)
-	f("countryCode invalid_value", `countryCode="UK"`)
-	f("countryCode invalid_format", `countryCode="BRA"`)
+	f("", `installments="2"`)
+	f("| installments invalid_format", `installments="2x"`)
+	f("", `provinceCode="sp"`)
+	f("| provinceCode invalid_format", `provinceCode="NSW"`)
+	f("| provinceCode invalid_format", `provinceCode="São Paulo"`)
+	f("| provinceCode invalid_type", `provinceCode=35`)
+	f("| countryCode invalid_value", `countryCode="XX"`)
+	f("| countryCode invalid_value", `countryCode="UK"`)
+	f("", `countryCode="BRA"`)
+	f("", `countryCode="bra"`)
+	f("| countryCode invalid_format", `countryCode="XXX"`)
+	f("| countryCode invalid_format", `countryCode="076"`)
+	f("| countryCode invalid_format", `countryCode="Brasil"`)
 	f("", `countryCode="BR"`, `provinceCode="SP"`)
-	f("browserIp invalid_format", `browserIp="1.2.3"`)
+	f("| browserIp invalid_format", `browserIp="1.2.3"`)
+	f("", `browserIp=""`)
 	f("", `browserIp="2001:db8::1"`)
-	f("isFirstOrder invalid_type", `isFirstOrder=1`)
-	f("subscription invalid_type", `subscription=true`)
-	f("subscription.isRecurring invalid_type", `subscription={"isRecurring":"yes"}`)
+	f("| isFirstOrder invalid_type", `isFirstOrder=1`)
+	f("| subscription invalid_type", `subscription=true`)
+	f("| subscription.isRecurring invalid_type", `subscription={"isRecurring":"yes"}`)
 	f("", `source=1`)
 	f("", `orderSource=1`)
 	f("", `origin=1`)
-	f("source invalid_value", `source=4`)
-	f("source conflict", `source=1`, `origin=2`)
-	f("customer invalid_type", `customer="Ana"`)
-	f("customer.email invalid_type", `customer={"email":1}`)
-	f("customer.birthdate invalid_date", `customer={"birthdate":"1990-02-30"}`)
-	f("customer.createdAt invalid_timestamp", `customer={"createdAt":"2026"}`)
+	f("| source invalid_value", `source=4`)
+	f("| source conflict", `source=1`, `origin=2`)
+	f("| customer invalid_type", `customer="Ana"`)
+	f("| customer.email invalid_type", `customer={"email":1}`)
+	f("", `customer={"customerId":42,"phone":5511988887777,"zip":1310100,"email":""}`)
+	f("| origin invalid_type", `origin="Marketplace"`)
+	f("| origin invalid_type", `origin="Marketplace"`, `source=2`)
+	f("| deliveredAt invalid_timestamp; discountCode invalid_type; utmSource invalid_type; userId invalid_type; cartToken invalid_type",
+		`cartToken=[]`, `userId={}`, `discountCode=false`, `utmSource=[1]`, `deliveredAt="tomorrow"`)
+	f("| deliveredAt out_of_range", `deliveredAt="2199-12-01T00:00:00Z"`)
+	f("| customer.birthdate invalid_date", `customer={"birthdate":"1990-02-30"}`)
+	f("| customer.createdAt invalid_timestamp", `customer={"createdAt":"2026"}`)
 	f("items invalid_type", `items={}`)
 	f("items too_many", `items=[`+strings.TrimSuffix(strings.Repeat(`{},`, 501), ",")+`]`)
 	f("", `items=[`+strings.TrimSuffix(strings.Repeat(`{},`, 500), ",")+`]`)
@@ -259,25 +323,36 @@ func TestOrderRules(t *testing.T) {
 	f("items[0].itemId conflict", item(`"item_id":"a","itemId":"b"`))
 	f("items[0].quantity out_of_range", item(`"quantity":-1`))
 	f("items[0].quantity invalid_type", item(`"quantity":1.5`))
-	f("items[0].price invalid_type", item(`"price":"1"`))
-	f("items[0].createdAt invalid_timestamp", item(`"createdAt":"2026-03-09"`))
-	f("orderId required; currency required; items[0].quantity invalid_type", `orderId=-`, `currency=-`, item(`"quantity":"1"`))
+	f("", item(`"price":"1"`))
+	f("items[0].price invalid_format; items[0].discount invalid_format", item(`"price":"1.500","discount":"10,00"`))
+	f("", item(`"item_id":1,"productId":820982911946154500,"variantId":"","quantity":"2"`))
+	f("items[0].variantId invalid_type", item(`"variantId":[]`))
+	f("items[0].quantity invalid_format", item(`"quantity":"two"`))
+	f("| items[0].createdAt invalid_timestamp", item(`"createdAt":"2026-03-09"`))
+	f("orderId required; currency required; items[0].quantity invalid_type", `orderId=-`, `currency=-`, item(`"quantity":true`))
+}
+
+// wireRecord is the record that an order without a fault becomes.
+func wireRecord(t *testing.T, edits ...string) string {
+	t.Helper()
+	order, bad := readTestOrder(t, edits...)
+	if bad.Any() {
+		t.Fatalf("%v: %s", edits, found(bad))
+	}
+	raw, err := json.Marshal(order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
 }
 
 func TestOrderFieldsKeepPresence(t *testing.T) {
 	t.Parallel()
 	f := func(want string, edits ...string) {
 		t.Helper()
-		order, bad := readTestOrder(t, edits...)
-		if bad.Any() {
-			t.Fatalf("%v: %s", edits, found(bad))
-		}
-		raw, err := json.Marshal(order)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := wireRecord(t, edits...)
 		const always = `{"orderId":"1001","orderStatus":0,"createdAt":"2026-03-09T11:00:00Z","currency":"BRL","totalMinor":10050`
-		if got := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(string(raw), always), ","), "}"); got != want {
+		if got := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(raw, always), ","), "}"); got != want {
 			t.Errorf("%v:\n got %s\nwant %s", edits, got, want)
 		}
 	}
@@ -286,6 +361,16 @@ func TestOrderFieldsKeepPresence(t *testing.T) {
 	f(`"shippingMinor":null`, `shippingPrice=null`)
 	f(`"discountCode":"ANA10"`, `discountCode="ANA10"`)
 	f(`"discountCode":null`, `discountCode=null`)
+	f(`"discountCode":null`, `discountCode=""`)
+	f(`"discountCode":null`, `discountCode=" "`)
+	f(``, `discountCode=false`)
+	f(`"discountCode":"2026"`, `discountCode=2026`)
+	f(``, `utmSource=""`, `userId=""`, `cartToken=""`, `name=""`, `browserIp=""`, `updatedAt=""`, `shippingPrice=""`, `source=""`, `customer=""`, `subscription=""`)
+	f(`"countryCode":"BR"`, `countryCode="bra"`)
+	f(`"source":2`, `origin="Marketplace"`, `source=2`)
+	f(``, `source=1`, `origin=2`)
+	f(`"updatedAt":"2026-03-09T14:00:00.123456Z"`, `updatedAt="2026-03-09T11:00:00.1234567-03:00"`)
+	f(`"items":[{"itemId":"820982911946154501","quantity":2,"price":"19.9"}]`, `items=[{"item_id":820982911946154501,"quantity":"2","price":"19.90"}]`)
 	f(`"isRecurring":true`, `subscription={"isRecurring":true}`)
 	f(`"isRecurring":null`, `subscription=null`)
 	f(``, `subscription={}`)
@@ -427,7 +512,7 @@ func TestProductRules(t *testing.T) {
 		o := parse(t, edited(base, edits...))
 		product := readProduct(o)
 		o.bad.AddAll(commerce.CheckProduct(&product))
-		if got := found(o.bad); got != want {
+		if got := all(o); got != want {
 			t.Errorf("%v:\n got %s\nwant %s", edits, got, want)
 		}
 	}
@@ -435,8 +520,11 @@ func TestProductRules(t *testing.T) {
 	f("productId required", `productId=-`)
 	f("productName required", `productName=-`)
 	f("status invalid_type", `status="1"`)
-	f("createdAt invalid_timestamp", `createdAt="yesterday"`)
+	f("| createdAt invalid_timestamp", `createdAt="yesterday"`)
+	f("", `productId=7`, `status=""`, `createdAt="2026-03-09T08:00:00.5-0300"`)
 	f("variants[0].variantId required", `variants=[{}]`)
 	f("variants[0].currency invalid_value", `variants=[{"variantId":"v","currency":"real"}]`)
 	f("", `variants=[{"variantId":"v","currency":"BRL","price":19.9999}]`)
+	f("", `variants=[{"variantId":1,"sku":2,"currency":"brl","price":"19.90"}]`)
+	f("variants[0].price invalid_format", `variants=[{"variantId":"v","currency":"BRL","price":"1.999"}]`)
 }

@@ -75,7 +75,7 @@ func New(config Config, deps Deps) (*Server, error) {
 	s := &Server{
 		reference: reference,
 		config:    config, deps: deps, log: deps.Log, now: deps.Now, random: deps.Random,
-		observer: &observer{log: deps.Log, now: deps.Now, random: deps.Random, metrics: metrics},
+		observer: &observer{log: deps.Log, now: deps.Now, random: deps.Random, metrics: metrics, leaving: config.Leaving},
 		mux:      http.NewServeMux(),
 		keys:     newKeyCache(deps.Database, deps.Hasher, deps.Now, config.DependencyTimeout),
 		signer:   identity.NewSigner(deps.Hasher, deps.Previous),

@@ -72,7 +72,7 @@ func (s *Server) closeStatements(w http.ResponseWriter, r *http.Request, c calle
 	}
 	asked := commerce.Closing{EndDate: required(o, "end_date", day), InfluencerID: optional(o, "influencer_id", given).Value}
 	o.bad.AddAll(asked.Check())
-	if err := brokenRules(o.bad); err != nil {
+	if err := o.broken(); err != nil {
 		return answer{}, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
@@ -106,7 +106,7 @@ func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, c caller) 
 	}
 	payment := commerce.StatementPayment{StatementID: strings.ToLower(r.PathValue("id")), PaidAt: required(o, "paid_at", timestamp), Reference: required(o, "reference", text)}
 	o.bad.AddAll(payment.Check(s.now()))
-	if err := brokenRules(o.bad); err != nil {
+	if err := o.broken(); err != nil {
 		return answer{}, err
 	}
 	if !commerce.IsUUID(payment.StatementID) {

@@ -369,7 +369,7 @@ func TestBadRequestsAboutStatementsSayWhy(t *testing.T) {
 	f("POST", "/statements/"+unknown+"/payment", `{"paid_at":"2026-01-01T00:00:00Z","reference":"1"}`, 404, "not_found", "", "")
 	f("POST", "/statements/x/payment", `{"paid_at":"2026-01-01T00:00:00Z","reference":"1"}`, 404, "not_found", "", "")
 	f("POST", "/statements/"+unknown+"/payment", `{}`, 400, "validation_error", "reference", "is required")
-	f("POST", "/statements/"+unknown+"/payment", `{"paid_at":"2026-01-01","reference":"1"}`, 400, "validation_error", "paid_at", "YYYY-MM-DDTHH:MM:SSZ")
+	f("POST", "/statements/"+unknown+"/payment", `{"paid_at":"2026-01-01","reference":"1"}`, 400, "validation_error", "paid_at", "time zone")
 	f("POST", "/statements/"+unknown+"/payment", `{"paid_at":"2150-01-01T00:00:00Z","reference":"1"}`, 400, "validation_error", "paid_at", "is in the future")
 	f("POST", "/statements/"+unknown+"/payment", `{"paid_at":"2026-01-01T00:00:00Z","reference":" "}`, 400, "validation_error", "reference", "is empty")
 	f("GET", "/statements/"+unknown, "", 404, "not_found", "", "")
@@ -474,7 +474,7 @@ func TestALinkShowsAStatement(t *testing.T) {
 	if _, err := fix.DB.LinkedStatement(t.Context(), company, id, ana, first.Number); !errors.Is(err, commerce.ErrNotFound) || third.Number == first.Number {
 		t.Errorf("a revoked link works: %v", err)
 	}
-	for _, wrong := range []map[string]any{{"days": 0}, {"days": 366}, {"days": "7"}, {"revoke": 1}} {
+	for _, wrong := range []map[string]any{{"days": 0}, {"days": 366}, {"days": "7d"}, {"revoke": 1}} {
 		s.want(s.post("/statements/"+id+"/link", wrong), 400, "validation_error")
 	}
 	s.want(s.post("/statements/"+fix.Store.StoreID+"/link", map[string]any{}), 404, "not_found")

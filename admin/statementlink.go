@@ -31,7 +31,7 @@ func (s *Server) linkStatement(w http.ResponseWriter, r *http.Request, c caller)
 		}
 	}
 	revoke := optional(o, "revoke", boolean).Value
-	if err := brokenRules(o.bad); err != nil {
+	if err := o.broken(); err != nil {
 		return answer{}, err
 	}
 	id := strings.ToLower(r.PathValue("id"))

@@ -29,6 +29,7 @@ func (quietDirectory) Follow(ctx context.Context, _ string, _ int, _ int64, _ fu
 	return ctx.Err()
 }
 
+func (quietDirectory) TopicID(context.Context, string) (string, error)    { return "", nil }
 func (quietDirectory) LogEnd(context.Context, string, int) (int64, error) { return 0, nil }
 
 func benchServer(b testing.TB) *Server {

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	"errors"
 	"hash/maphash"
 	"io"
@@ -103,6 +104,10 @@ func (s *Server) readBody(ctx *fasthttp.RequestCtx, b *body) (whole bool) {
 		return true
 	}
 	announced := ctx.Request.Header.ContentLength() // below 0: it comes in chunks
+	if announced < 0 && hasLength(ctx.Request.Header.RawHeaders()) {
+		s.refuseBody(ctx, refusedTwoLengths, 0)
+		return false
+	}
 	if announced > s.config.MaxBody {
 		s.refuseBody(ctx, refusedTooLarge, s.config.MaxBody)
 		return false
@@ -140,6 +145,17 @@ func (s *Server) readBody(ctx *fasthttp.RequestCtx, b *body) (whole bool) {
 		}
 	}
 	return true
+}
+
+// hasLength tells whether a request's header lines have a Content-Length. fasthttp forgets
+// it beside chunks.
+func hasLength(lines []byte) bool {
+	for line := range bytes.Lines(lines) {
+		if name, _, _ := bytes.Cut(line, []byte(":")); bytes.EqualFold(name, []byte("Content-Length")) {
+			return true
+		}
+	}
+	return false
 }
 
 // takeBody takes n more bytes for a body, of what those have who show an API key that may

@@ -15,6 +15,7 @@ var previewers = []string{
 	"facebookexternalhit", "facebookcatalog", "meta-externalfetcher", "twitterbot", "linkedinbot", "slackbot", "slack-imgproxy",
 	"discordbot", "telegrambot", "skypeuripreview", "pinterestbot", "redditbot", "embedly", "iframely", "vkshare",
 	"viber", "line-poker", "mastodon/", "bluesky cardyb", "google-pagerenderer", "snap url preview", "whatsapp/",
+	"signal-android/", "signal-ios/", "signal-desktop/", "ms-office", "msoffice", "safelinks",
 	"bingpreview", "microsoftpreview", "google web preview", "yahoo link preview", "snapurlpreview", "blueskypreviewbot", "facebot",
 }
 
@@ -46,6 +47,17 @@ func (b *bots) kind(userAgent string) wire.Bot {
 		return wire.BotNone // a backend need not send one
 	}
 	return b.known.Of(userAgent, classifyAgent)
+}
+
+// kindAtLink is kind of what opens a short link. People open one in a browser, also inside
+// an app: its User-Agent begins as every browser's does. All else is a program: an HTTP
+// library, a scanner of links in mails, a preview.
+func (b *bots) kindAtLink(userAgent string) wire.Bot {
+	kind := b.kind(userAgent)
+	if kind == wire.BotNone && !strings.HasPrefix(userAgent, "Mozilla/") && !strings.HasPrefix(userAgent, "Opera/") {
+		return wire.BotKnown
+	}
+	return kind
 }
 
 func classifyAgent(agent string) wire.Bot {

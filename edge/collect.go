@@ -158,20 +158,26 @@ func (s *Server) arrival(ctx *fasthttp.RequestCtx, address netip.Addr, c *compan
 	network := s.known.network(c, address)
 	a := arrival{
 		company: c, skew: clockSkew(now, sentAt), via: via,
-		ip: network.ip, netKey: network.key, frame: h.fromForeignFrame(), bot: wire.BotNone,
+		ip: network.ip, frame: h.fromForeignFrame(), bot: wire.BotNone,
 		signal: h.privacySignal(), sender: sender{trust: wire.TrustOpen},
 		userAgent: cutText(textOf(ctx.Request.Header.UserAgent()), maxUserAgent),
 		fromPage:  via != "" || len(h.origin) > 0 || len(h.fetchSite) > 0,
 	}
 	core.AppendTime(a.receivedAt[:0], now.UnixMilli())
+	if via != wire.ViaPixel && !h.fromForeignPage() {
+		a.netKey = network.key
+	}
 	// On a request of another site's page the cookie would say whom that page made
 	// open the shop, and not who came.
 	if via == wire.ViaLink || h.fromSameSite(ctx.Host()) {
 		a.cookieID, a.oldCookie = s.visitorID(ctx)
 	}
-	if h.prefetch {
+	switch {
+	case h.prefetch:
 		a.bot = wire.BotPrefetch
-	} else if a.fromPage {
+	case via == wire.ViaLink:
+		a.bot = s.bots.kindAtLink(a.userAgent)
+	case a.fromPage:
 		a.bot = s.bots.kind(a.userAgent)
 	}
 	return a

@@ -67,6 +67,10 @@ type Config struct {
 	// is read to its end; after that an unknown company gets 503, not 401: 15 s.
 	DirectoryFresh time.Duration
 
+	// Leaving tells that the process is about to stop: /readyz says so, and connections are closed after their
+	// answer, while requests are taken as ever; nil: never.
+	Leaving func() bool
+
 	// Internal says that Server.Internal is served on a port of its own: then the
 	// public one has no /metrics, and its /readyz says only ready or not.
 	Internal bool
@@ -153,6 +157,8 @@ type Directory interface {
 	Follow(ctx context.Context, topic string, partition int, from int64, handle func(offset int64, r kafka.Record) error, caughtUp func()) error
 	// LogEnd is the offset that the partition's next record will get.
 	LogEnd(ctx context.Context, topic string, partition int) (int64, error)
+	// TopicID is the id that a topic got when it was made; empty where it has none.
+	TopicID(ctx context.Context, topic string) (string, error)
 }
 
 // Deps are what the edge works with. Producer, Directory and Hasher are

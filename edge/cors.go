@@ -51,7 +51,11 @@ func refuseOrigin(ctx *fasthttp.RequestCtx, companyID string) *refusal {
 	ctx.Response.Header.Del(headerAllowCredentials)
 	r, origin := refusedOrigin, string(requestOf(ctx).headers.origin)
 	if len(origin) <= maxOrigin {
-		r.message += ": allow " + origin + " by `tributary company set " + companyID + " --origin " + origin + "`, and --origin again for each that stays"
+		dashboard := " in the dashboard, page \"Connect your shop\", or"
+		if origin == noOrigin { // which that page does not take
+			dashboard = ""
+		}
+		r.message += ": allow " + origin + dashboard + " by `tributary company set " + companyID + " --add-origin " + origin + "`"
 	}
 	return &r
 }

@@ -55,7 +55,7 @@ func TestCORS(t *testing.T) {
 	f("POST", "/v1/events", "https://loja.example.com:8443", 403, false)
 
 	// The developer of the page is told what to do.
-	if _, text := s.do("POST", "/v1/events", batchOf(pageView(newID())), "Origin: https://new.example"); !strings.Contains(string(text), "`tributary company set co_test --origin https://new.example`") {
+	if _, text := s.do("POST", "/v1/events", batchOf(pageView(newID())), "Origin: https://new.example"); !strings.Contains(string(text), `in the dashboard, page \"Connect your shop\", or by `+"`tributary company set co_test --add-origin https://new.example`") {
 		t.Errorf("%s", text)
 	}
 	// Refusals for other reasons can be read, too.
@@ -68,7 +68,7 @@ func TestCORS(t *testing.T) {
 		}
 	}
 	// A frame in a sandbox, as Shopify's pixels are, has the origin "null".
-	if _, text := s.do("POST", "/v1/events", batchOf(pageView(newID())), "Origin: null"); !strings.Contains(string(text), "`tributary company set co_test --origin null`") {
+	if _, text := s.do("POST", "/v1/events", batchOf(pageView(newID())), "Origin: null"); !strings.Contains(string(text), "allow null by `tributary company set co_test --add-origin null`") {
 		t.Errorf("%s", text)
 	}
 	response, _ := s.do("OPTIONS", "/v1/events", "")

@@ -72,7 +72,7 @@ func (d *delivery) makeRecords() {
 			via = viaLibrary(item.Event.Context.Library.Name, item.Raw)
 		}
 		if d.events == nil {
-			d.events = d.server.batcher.NewParcel()
+			d.events = d.newParcel()
 			buffer = slices.Grow(d.events.Buffer, d.sizeHint())
 		}
 		buffer = d.server.appendRecord(buffer, &item.Event, &d.arrival, via, nil)
@@ -94,10 +94,16 @@ func (d *delivery) reject(items *rejections) {
 	if len(items.letters) == 0 {
 		return
 	}
-	d.rejected = d.server.batcher.NewParcel()
+	d.rejected = d.newParcel()
 	var redacted int
 	d.rejected.Records, redacted, d.err = items.records(d.arrival.company, d.now)
 	d.server.metrics.redactedBytes.Add(float64(redacted))
+}
+
+func (d *delivery) newParcel() *produce.Parcel {
+	p := d.server.batcher.NewParcel()
+	p.Keyed = d.arrival.trust != wire.TrustOpen
+	return p
 }
 
 // sizeHint is about how many bytes the records will take: the items' texts, and

@@ -48,15 +48,16 @@ type directory struct {
 	served     *entries
 	rebuilt    *entries           // nil once it is served
 	refilling  bool               // rebuilt lacked companies at the log's end: it waits for them
+	topicID    string             // of the topic that is read
 	next       int64              // offset after the last record handled
 	lastRecord time.Time          // when that was
-	readAgain  context.CancelFunc // ends the reading under way: another begins
+	readAgain  context.CancelFunc // ends the reading under way: another begins; nil: none began yet
 	caughtUp   bool               // the topic was read to its end; else served is a snapshot only
 	checked    time.Time          // when Kafka last said that next is the end
 	contact    time.Time          // when Kafka last said anything
 	changed    bool               // since the last snapshot
 	partitions map[string]int     // of topics, as Kafka last said, for a start without it
-	wrong      map[string]bool    // companies whose keys are made with another secret
+	wrong      map[string]bool    // companies whose keys are made with another secret; true: it was logged
 }
 
 // refillPause is how long no record may have come before a topic that lacked
@@ -64,7 +65,7 @@ type directory struct {
 const refillPause = 2 * time.Second
 
 func newDirectory(hasher *identity.Hasher, config Config, log *slog.Logger, now func() time.Time) *directory {
-	return &directory{hasher: hasher, config: config, log: log, now: now, served: newEntries(), wrong: map[string]bool{}, readAgain: func() {}}
+	return &directory{hasher: hasher, config: config, log: log, now: now, served: newEntries(), wrong: map[string]bool{}}
 }
 
 // company looks a company up. known is false both for a company that does not
@@ -128,6 +129,7 @@ func (d *directory) apply(key string, value []byte) {
 		d.applyLink(state, strings.TrimPrefix(key, wire.LinkKeyPrefix), value)
 	case strings.HasPrefix(key, wire.APIKeyPrefix):
 		d.applyAPIKey(state, strings.TrimPrefix(key, wire.APIKeyPrefix), value)
+	case key == wire.InstallationKey: // for those who have a database to compare it with
 	default:
 		d.log.Warn("directory: a record with an unknown key was left out", "key", key)
 	}
@@ -166,13 +168,25 @@ func (d *directory) applyCompany(state *entries, id string, value []byte) {
 		state.origins[origin]++
 	}
 	state.companies[id] = made
-	if made.wrongKey && !d.wrong[id] {
-		d.wrong[id] = true
-		d.log.Error("directory: this edge's hashing secret is not the one the company's keys are made with: its events are refused until the secrets agree", "company", id)
-	}
 	if !made.wrongKey {
 		delete(d.wrong, id)
+		return
 	}
+	if _, known := d.wrong[id]; !known {
+		d.wrong[id] = false
+	}
+	if d.rebuilt == nil { // else a newer record may follow
+		d.tellWrongKey(id)
+	}
+}
+
+// tellWrongKey logs a company's wrong key once, however often the topic is read anew.
+func (d *directory) tellWrongKey(companyID string) {
+	if d.wrong[companyID] {
+		return
+	}
+	d.wrong[companyID] = true
+	d.log.Error("directory: this edge's hashing secret is not the one the company's keys are made with: its events are refused until the secrets agree", "company", companyID)
 }
 
 func (s *entries) removeOrigins(c *company) {

@@ -14,7 +14,11 @@ const refollowPause = time.Second
 // follow keeps the view up to date until ctx ends.
 func (d *directory) follow(ctx context.Context, source Directory) {
 	for ctx.Err() == nil {
-		end, err := source.LogEnd(ctx, wire.TopicDirectory, 0)
+		id, err := source.TopicID(ctx, wire.TopicDirectory)
+		var end int64
+		if err == nil {
+			end, err = source.LogEnd(ctx, wire.TopicDirectory, 0)
+		}
 		if err != nil {
 			d.log.Warn("directory: Kafka cannot be read yet", "error", err)
 			pause(ctx, refollowPause)
@@ -22,7 +26,7 @@ func (d *directory) follow(ctx context.Context, source Directory) {
 		}
 		reading, again := context.WithCancel(ctx)
 		d.mu.Lock()
-		d.rebuilt, d.refilling, d.next, d.readAgain = newEntries(), false, 0, again
+		d.rebuilt, d.refilling, d.next, d.readAgain, d.topicID = newEntries(), false, 0, again, id
 		d.mu.Unlock()
 		err = source.Follow(reading, wire.TopicDirectory, 0, kafka.FromFirst, func(offset int64, r kafka.Record) error {
 			d.apply(string(r.Key), r.Value)
@@ -73,35 +77,50 @@ func (d *directory) serveRebuilt() {
 	for id := range d.wrong {
 		if d.served.companies[id] == nil {
 			delete(d.wrong, id)
+			continue
 		}
+		d.tellWrongKey(id)
 	}
 }
 
 // checkEnd asks Kafka regularly where the topic ends, until ctx ends. So a
 // directory without changes can be told from a lost connection, and from a topic
-// that was made anew, which is shorter than what was read.
+// that was made anew, which has another id.
 func (d *directory) checkEnd(ctx context.Context, source Directory) {
 	interval := d.config.DirectoryFresh / 4
 	for ctx.Err() == nil {
 		asked, cancel := context.WithTimeout(ctx, interval)
-		end, err := source.LogEnd(asked, wire.TopicDirectory, 0)
+		id, err := source.TopicID(asked, wire.TopicDirectory)
+		var end int64
+		if err == nil {
+			end, err = source.LogEnd(asked, wire.TopicDirectory, 0)
+		}
 		cancel()
 		if err == nil {
-			d.endIs(end)
+			d.endIs(end, id)
 		}
 		pause(ctx, interval)
 	}
 }
 
-// endIs is called with the offset at which Kafka says that the log ends now.
-func (d *directory) endIs(end int64) {
+// endIs is called with the offset at which Kafka says that the log ends now, and the
+// topic's id.
+func (d *directory) endIs(end int64, id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.contact = d.now()
-	if d.rebuilt != nil && !d.refilling {
+	if d.readAgain == nil {
+		return // nothing is read yet
+	}
+	another := d.topicID != id // which grows past what was read, too
+	if d.rebuilt != nil && !d.refilling && !another {
 		return // not read to its end yet
 	}
 	switch {
+	case another:
+		d.log.Error("directory: the topic was deleted and made again; it is read anew")
+		d.topicID = id
+		d.readAgain()
 	case end < d.next:
 		d.log.Error("directory: the topic is shorter than what was read of it; it is read anew", "read", d.next, "end", end)
 		d.readAgain()

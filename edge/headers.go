@@ -105,6 +105,13 @@ func (h *headers) fromSameSite(ownHost []byte) bool {
 	return found && sameSite(host, string(ownHost))
 }
 
+// fromForeignPage tells whether a page that need not be the shop's may have sent the
+// request: one of another site, or one without an origin, which any page can make. It sends
+// from the buyer's network what it likes, so its network proves nothing.
+func (h *headers) fromForeignPage() bool {
+	return string(h.fetchSite) == "cross-site" || string(h.origin) == noOrigin
+}
+
 // fromForeignFrame tells whether the browser says that the page which sends the
 // request is in a frame of a page of another site: to a server of the frame's own
 // site, it says how far the frame may use its cookies only then.

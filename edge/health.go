@@ -78,6 +78,9 @@ type readiness struct {
 	Directory directoryState `json:"directory"`
 }
 
+// leaving tells that the process is about to stop (Config.Leaving).
+func (s *Server) leaving() bool { return s.config.Leaving != nil && s.config.Leaving() }
+
 const (
 	statusReady    = "ready"
 	statusNotReady = "not_ready"
@@ -94,7 +97,7 @@ func (s *Server) readiness() readiness {
 	if len(r.Directory.WrongKey) > 0 {
 		r.Reasons = append(r.Reasons, "wrong_hashing_secret")
 	}
-	if s.draining.Load() {
+	if s.draining.Load() || s.leaving() {
 		r.Reasons = append(r.Reasons, "draining")
 	}
 	if len(r.Reasons) > 0 {

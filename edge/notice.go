@@ -33,7 +33,7 @@ func (d *delivery) tell() error {
 			deadline = until
 		}
 	}
-	d.told = d.server.batcher.NewParcel()
+	d.told = d.newParcel()
 	d.told.Records = append(d.told.Records, wire.Record{Key: d.arrival.company.key, Value: value})
 	err = d.server.batcher.Enqueue(wire.TopicEvents, d.arrival.company.CompanyID, d.told, deadline)
 	if err == nil {

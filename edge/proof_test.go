@@ -189,3 +189,52 @@ func TestALandingSaysWhetherItsClickIsOurs(t *testing.T) {
 		t.Errorf("a later page has the click %+v", e.Click)
 	}
 }
+
+// A page that the buyer merely opens sends from the buyer's own network: a frame without an
+// origin, a page of another site, a picture. Their network proves nothing, and a picture's
+// address names no visitor beside the cookie of the browser that was made to load it.
+func TestWhatAForeignPageMakesABrowserSendHasNoNetwork(t *testing.T) {
+	s := newStand(t, func(_ *Config, d *Deps) { d.Previous = formerHasher(t) })
+	s.publishCompany(wire.Company{Rev: 2, Origins: []string{testOrigin, "null"}})
+	s.eventually("the origin null is listed", func() bool {
+		c, _ := s.edge.directory.company(testCompany)
+		return c.origins["null"]
+	})
+	f := func(what string, e wire.Event, network bool) {
+		t.Helper()
+		if (e.NetKey != "") != network || e.IP == "" {
+			t.Errorf("%s: network %q of %s, want one: %t", what, e.NetKey, e.IP, network)
+		}
+	}
+	sent := func(headers ...string) wire.Event { return s.onlyEvent(pageView(newID()), headers...) }
+	f("a backend's", sent(), true)
+	f("a page's", sent("Origin: "+testOrigin), true)
+	f("a page's of the same site", sent("Origin: "+testOrigin, "Sec-Fetch-Site: same-site"), true)
+	f("a page's of another site than the edge", sent("Origin: "+testOrigin, "Sec-Fetch-Site: cross-site"), false)
+	f("of a frame without an origin", sent("Origin: null"), false)
+	f("… as a browser sends it", sent("Origin: null", "Sec-Fetch-Site: cross-site"), false)
+	f("… of the edge's own site", sent("Origin: null", "Sec-Fetch-Site: same-origin"), false)
+
+	picture := func(headers ...string) wire.Event {
+		t.Helper()
+		known := len(s.events())
+		address := "/v1/pixel.gif?companyId=" + testCompany + "&visitorId=c-42&url=" + url.QueryEscape("https://loja.example.com/?utm_campaign=Mallory")
+		if response, text := s.do("GET", address, "", append(headers, "User-Agent: "+phone)...); response.StatusCode != 200 {
+			t.Fatalf("%d %s", response.StatusCode, text)
+		}
+		return s.events()[known]
+	}
+	buyer := newID()
+	cookie := "Cookie: trb_vid=" + testSigner(t).Sign(identity.SignedCookie, buyer)
+	visitor := testHasher(t).Company(testCompany, "BR").VisitorID("c-42")
+	g := func(what string, e wire.Event, visitorID, cookieID string) {
+		t.Helper()
+		f(what, e, false)
+		if e.VisitorID != visitorID || e.CookieID != cookieID {
+			t.Errorf("%s: visitor %q, cookie %q; want %q, %q", what, e.VisitorID, e.CookieID, visitorID, cookieID)
+		}
+	}
+	g("a picture in a mail", picture(), visitor, "")
+	g("a picture in another site's page", picture(cookie, "Sec-Fetch-Site: cross-site"), visitor, "")
+	g("a picture in the shop's own page", picture(cookie, "Sec-Fetch-Site: same-site"), "", buyer)
+}

@@ -171,3 +171,42 @@ func TestLimitsHoldToTheByte(t *testing.T) {
 		}
 	}
 }
+
+// Two lengths of one body: who stands before the edge may have taken the other, so what
+// follows may be somebody else's request (RFC 9112, 6.1).
+func TestABodyWithTwoLengthsEndsTheConnection(t *testing.T) {
+	s := newStand(t, nil)
+	body := batchOf(pageView(newID()))
+	chunked := fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
+	length, chunks := fmt.Sprintf("content-length: %d\r\n", len(body)), "Transfer-Encoding: chunked\r\n"
+	f := func(headers string, status int, ends bool) {
+		t.Helper()
+		conn := s.dial()
+		request := "POST /v1/events HTTP/1.1\r\nHost: x\r\n" + headers + "\r\n" + chunked
+		if _, err := io.WriteString(conn, request+"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		in := bufio.NewReader(conn)
+		response, err := http.ReadResponse(in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != status || response.Close != ends || ends != strings.Contains(string(text), "invalid_request") {
+			t.Errorf("%q: %d, closes %v, %s, %v", headers, response.StatusCode, response.Close, text, err)
+		}
+		next, err := http.ReadResponse(in, nil)
+		if err == nil {
+			err = next.Body.Close()
+		}
+		if ends != (next == nil) {
+			t.Errorf("%q: the request behind it is answered: %v, %v", headers, next != nil, err)
+		}
+	}
+	f(chunks, 200, false)
+	f(length+chunks, 400, true)
+	f(chunks+length, 400, true)
+	if n := len(s.events()); n != 1 {
+		t.Errorf("%d events are stored", n)
+	}
+}

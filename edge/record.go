@@ -42,6 +42,7 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	if click == nil {
 		click = s.landingClick(e.Context.Page.URL)
 	}
+	withoutProofs(e)
 	if a.recent == nil {
 		a.recent, a.hasNames = a.company.keys.Recent(), s.directory.hasNames(a.company.CompanyID)
 	}
@@ -57,6 +58,13 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	if a.company.anonymous(consent) {
 		e.VisitorID, e.SessionID, e.Identity = "", "", core.Identity{}
 	}
+	cookieID := ""
+	if a.company.mayCookie(consent) {
+		cookieID = a.cookieID
+	}
+	if via == wire.ViaPixel && cookieID != "" {
+		e.VisitorID = "" // a picture's address may name any visitor, and the cookie is the buyer's
+	}
 	bot := a.bot
 	if bot == wire.BotNone {
 		bot = s.bots.kind(e.Context.UserAgent)
@@ -71,9 +79,7 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	dst = append(dst, `","clockSkewMs":`...)
 	dst = strconv.AppendInt(dst, skewFor(e, a.skew), 10)
 	dst = appendMember(dst, 0, "ip", a.ip)
-	if a.company.mayCookie(consent) {
-		dst = appendMember(dst, 0, "cookieId", a.cookieID)
-	}
+	dst = appendMember(dst, 0, "cookieId", cookieID)
 	dst = appendMember(dst, 0, "bot", string(bot))
 	dst = appendMember(dst, 0, "consent", string(consent))
 	dst = appendMember(dst, 0, "via", string(via))
@@ -127,6 +133,38 @@ func appendKey(dst []byte, first int, name string, key []byte) []byte {
 	dst = append(dst, '"', ':', '"')
 	dst = append(dst, key...)
 	return append(dst, '"')
+}
+
+// withoutProofs removes from every text of the event what proves it, its cart's token and its
+// visitor's id: who looks at events must not read there what claims the sale.
+func withoutProofs(e *core.Event) {
+	proofs := identity.ProofsOf(e.Identity.CartToken, e.VisitorID)
+	if e.SessionID != "" && e.SessionID == e.Identity.CartToken {
+		e.SessionID = "" // a UUID would be stored as it is
+	}
+	c := &e.Context
+	remove := func(text *string, bound int) {
+		if wasCut(*text, bound) {
+			*text = proofs.WithoutCut(*text)
+		} else {
+			*text = proofs.Without(*text)
+		}
+	}
+	remove(&c.Page.URL, maxURL)
+	remove(&c.Page.Path, maxURL)
+	remove(&c.Page.Referrer, maxURL)
+	remove(&c.Page.Title, maxTitle)
+	for _, text := range []*string{&c.Campaign.Source, &c.Campaign.Medium, &c.Campaign.Name, &c.Campaign.Content, &c.Campaign.Term} {
+		remove(text, maxCampaign)
+	}
+	for i := range c.ClickIDs {
+		remove(&c.ClickIDs[i].Value, maxCampaign)
+	}
+	for _, text := range []*string{&c.Locale, &c.Screen, &c.Library.Name, &c.Library.Version} {
+		remove(text, maxShort)
+	}
+	remove(&c.UserAgent, maxUserAgent)
+	e.Payload = proofs.WithoutInJSON(e.Payload)
 }
 
 // scrub removes e-mails and phones from every text of the event that a caller

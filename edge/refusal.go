@@ -59,6 +59,7 @@ var (
 	refusedBrokenEncoding = refusal{http.StatusBadRequest, codeInvalidEncoding, "the body is not what Content-Encoding says", 0}
 	refusedTooLarge       = refusal{http.StatusRequestEntityTooLarge, codePayloadTooLarge, "the body is larger than allowed", 0}
 	refusedHeaders        = refusal{http.StatusRequestHeaderFieldsTooLarge, codeHeadersTooLarge, "the headers are larger than 16 KiB", 0}
+	refusedTwoLengths     = refusal{http.StatusBadRequest, codeInvalidRequest, "the request has Content-Length beside Transfer-Encoding", 0}
 	refusedUnreadable     = refusal{http.StatusBadRequest, codeInvalidRequest, "the request cannot be read", 0}
 	refusedTooSlow        = refusal{http.StatusRequestTimeout, codeRequestTimeout, "the request took too long to arrive", 0}
 	refusedNotFound       = refusal{http.StatusNotFound, codeNotFound, "no such route", 0}

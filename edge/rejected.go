@@ -2,6 +2,7 @@ package edge
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -48,7 +49,7 @@ func (r *rejections) records(c *company, at time.Time) (records []kafka.Record, 
 		}
 		if readable(item.Err.Code) && redacted+len(item.Text) <= maxRejectedBody {
 			redacted += len(item.Text)
-			letter.Body = redact(item.Text, 0)
+			letter.Body = redact(item.Text)
 		}
 		value, err := json.Marshal(letter)
 		if err != nil {
@@ -85,13 +86,67 @@ const (
 
 // redact returns an event without whom it names: without its identity, and
 // without e-mails, phones and customer ids wherever they stand. Its eventId may
-// be one: the letter has it, as a UUID or a keyed digest. A text that is not JSON
-// gives "". nesting is in how many texts of JSON it stands itself.
-func redact(text string, nesting int) string {
+// be one: the letter has it, as a UUID or a keyed digest. What proves it (identity.Proofs)
+// stands in no text of it either. A text that is not JSON gives "".
+func redact(text string) string {
+	var of proving
+	if value, ok := decoded(text); ok {
+		of.find(value, 0)
+	}
+	proofs := identity.ProofsOf(of.cart, of.visitor)
+	return proofs.WithoutInJSON(redactText(text, 0))
+}
+
+// proving is what a rejected event says of who sent it: the first of each.
+type proving struct{ cart, visitor string }
+
+// find looks for it in a value of JSON. nesting is in how many values and texts of JSON it stands itself.
+func (p *proving) find(value any, nesting int) {
+	if nesting > maxFindNesting {
+		return
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		for member, inner := range v {
+			if text, ok := inner.(string); ok {
+				switch plainName(member) {
+				case "carttoken":
+					p.cart = cmp.Or(p.cart, text)
+				case "visitorid":
+					p.visitor = cmp.Or(p.visitor, text)
+				}
+			}
+			p.find(inner, nesting+1)
+		}
+	case []any:
+		for _, inner := range v {
+			p.find(inner, nesting+1)
+		}
+	case string:
+		if text := strings.TrimSpace(v); strings.HasPrefix(text, "{") { // an envelope's identity
+			if inner, ok := decoded(text); ok {
+				p.find(inner, nesting+1)
+			}
+		}
+	}
+}
+
+// maxFindNesting bounds where an event says who sent it: an envelope has its identity in a
+// text, its visitor in an object.
+const maxFindNesting = 3
+
+// decoded is the value of a JSON text, and false of another.
+func decoded(text string) (value any, ok bool) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
-	var value any
-	if decoder.Decode(&value) != nil || decoder.More() {
+	ok = decoder.Decode(&value) == nil && !decoder.More()
+	return value, ok
+}
+
+// redactText is redact without a look for what proves the event. nesting is in how many texts of JSON the text stands itself.
+func redactText(text string, nesting int) string {
+	value, ok := decoded(text)
+	if !ok {
 		return ""
 	}
 	if envelope, ok := value.([]any); ok {
@@ -133,7 +188,7 @@ func redactValue(name string, value any, nesting int) any {
 			if nesting == maxRedactNesting {
 				return redacted
 			}
-			return redact(text, nesting+1)
+			return redactText(text, nesting+1)
 		}
 	}
 	return value
@@ -142,11 +197,16 @@ func redactValue(name string, value any, nesting int) any {
 // personal tells whether a member's name, in any spelling, says that its value
 // names a person.
 func personal(spelled string) bool {
-	name := strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(spelled))
+	name := plainName(spelled)
 	switch name {
 	case "eventid", "identity", "customer", "customerid", "carttoken", "cpf", "document", "name", "firstname", "lastname", "address",
 		"user", "userid", "visitorid", "sessionid", "stream", "cookieid":
 		return true
 	}
 	return strings.Contains(name, "email") || identity.NamesPhone(spelled)
+}
+
+// plainName is a member's name without the ways to spell it.
+func plainName(spelled string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(spelled))
 }

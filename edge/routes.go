@@ -35,6 +35,9 @@ func (s *Server) readAndRoute(ctx *fasthttp.RequestCtx, b *body) (route string) 
 	if !s.readBody(ctx, b) {
 		return "none"
 	}
+	if s.leaving() {
+		ctx.SetConnectionClose() // so that no request comes on it when it is closed
+	}
 	s.open.handling.Add(1)
 	defer s.open.handling.Add(-1)
 	return s.route(ctx)

@@ -12,7 +12,12 @@ import (
 // openSpool opens a spool in dir, and returns what gives an edge that spool.
 func (s *stand) openSpool(dir string) func(*Config, *Deps) {
 	s.t.Helper()
-	opened, err := spool.Open(spool.Config{Dir: dir})
+	return s.openSpoolOf(spool.Config{Dir: dir})
+}
+
+func (s *stand) openSpoolOf(config spool.Config) func(*Config, *Deps) {
+	s.t.Helper()
+	opened, err := spool.Open(config)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -131,5 +136,56 @@ func TestAnEdgeThatStartsWithoutTheBrokerSpools(t *testing.T) {
 	s.awaitDrained()
 	if got := s.arrivals(); !slices.Equal(got, sent) {
 		t.Errorf("in the log:\n%v\nsent:\n%v", got, sent)
+	}
+}
+
+// One stranger who fills the spool in one company's name takes neither what other
+// companies' strangers have, nor what is kept for API keys.
+func TestNobodyFillsTheSpoolForOthers(t *testing.T) {
+	const other, third = "co_other", "co_third"
+	s := newBroker(t, t.TempDir())
+	for _, company := range []string{testCompany, other, third} {
+		s.publishCompany(wire.Company{CompanyID: company})
+	}
+	s.publishKey(testKey, wire.APIKey{CompanyID: other, Scopes: []string{wire.ScopeWriteEvents}})
+	s.start(s.openSpoolOf(spool.Config{Dir: t.TempDir(), MaxBytes: spool.MinBytes}))
+	s.eventually("the directory is read", func() bool { return s.metric("directory_companies") == 3 })
+	s.postNew("kafka")
+	addr := s.broker.Addr()
+	s.broker.Stop()
+	status := func(company string, headers ...string) int {
+		event := strings.Replace(pageView(newID()), `"event"`, `"payload":{"x":"`+strings.Repeat("x ", 5<<10)+`"},"event"`, 1)
+		response, text := s.do("POST", "/v1/events", strings.Replace(batchOf(event), testCompany, company, 1), headers...)
+		if response.StatusCode == 200 && !strings.Contains(string(text), `"durability":"spool"`) {
+			t.Errorf("%s", text)
+		}
+		return response.StatusCode
+	}
+	fill := func(company string, headers ...string) (taken int) {
+		for ; status(company, headers...) == 200; taken++ {
+			if taken > 200 {
+				t.Fatal("the spool has no end")
+			}
+		}
+		return taken
+	}
+	all := fill(testCompany, of("198.51.100.7"))
+	if all < 40 {
+		t.Errorf("a company that is alone has %d events", all)
+	}
+	strangers, keyed := fill(third, of("198.51.100.7")), fill(other, by(testKey))
+	if strangers < 10 || keyed < 20 {
+		t.Errorf("%d events, then another company has %d, and %d with an API key", all, strangers, keyed)
+	}
+	if got := status(third, of("192.0.2.7")); got != 503 {
+		t.Errorf("a share that is full: %d", got)
+	}
+	if response, text := s.do("GET", "/readyz", ""); response.StatusCode != 200 {
+		t.Errorf("one full share: readyz %d %s", response.StatusCode, text)
+	}
+	s.restartBroker(addr)
+	s.awaitDrained()
+	if n := len(s.arrivals()); n != all+strangers+keyed+1 {
+		t.Errorf("%d events of %d are in the log", n, all+strangers+keyed+1)
 	}
 }

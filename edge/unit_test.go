@@ -3,6 +3,7 @@ package edge
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -100,6 +101,26 @@ func TestBots(t *testing.T) {
 	f("Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 [Pinterest/iOS]", "none")
 }
 
+func TestProgramsAtALinkAreNoPeople(t *testing.T) {
+	b := newBots()
+	f := func(agent string, want wire.Bot) {
+		t.Helper()
+		if got := b.kindAtLink(agent); got != want {
+			t.Errorf("%s: %s, want %s", agent, got, want)
+		}
+	}
+	for _, program := range []string{"", "python-requests/2.32.3", "Go-http-client/2.0", "okhttp/4.12.0", "Java/17.0.2", "axios/1.7.2", "node", "PostmanRuntime/7.39.0"} {
+		f(program, "known")
+	}
+	f("Signal-Android/7.10.3 Android/34", "preview")
+	f("WhatsApp/2", "preview") // of Signal, too
+	f("Mozilla/4.0 (compatible; ms-office; MSOffice 16)", "preview")
+	f("Microsoft Office/16.0 (Windows NT 10.0; Microsoft Outlook 16.0.17328; Pro)", "known")
+	f("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/126.0.0.0 Safari/537.36", "none")
+	f("Opera/9.80 (Android; Opera Mini/36.2.2254/119.132; U; id) Presto/2.12.423 Version/12.16", "none")
+	f(phone, "none")
+}
+
 func TestSameSite(t *testing.T) {
 	f := func(a, b string, want bool) {
 		t.Helper()
@@ -121,7 +142,7 @@ func TestSameSite(t *testing.T) {
 func TestRedact(t *testing.T) {
 	f := func(text, want string) {
 		t.Helper()
-		if got := redact(text, 0); got != want {
+		if got := redact(text); got != want {
 			t.Errorf("redact(%s)\n got %s\nwant %s", text, got, want)
 		}
 	}
@@ -238,21 +259,66 @@ func TestUUIDBytes(t *testing.T) {
 	}
 }
 
-func TestATopicShorterThanWhatWasReadIsReadAnew(t *testing.T) {
+func TestATopicThatIsShorterOrAnotherIsReadAnew(t *testing.T) {
 	config, err := Config{}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := newDirectory(testHasher(t), config, slog.New(slog.DiscardHandler), time.Now)
 	again := 0
+	d.endIs(10, "made before the reading began")
 	d.readAgain = func() { again++ }
 	d.next = 10
 	for _, end := range []int64{10, 12} {
-		if d.endIs(end); again != 0 {
+		if d.endIs(end, ""); again != 0 {
 			t.Errorf("read anew at the end %d", end)
 		}
 	}
-	if d.endIs(9); again != 1 {
+	if d.endIs(9, ""); again != 1 {
 		t.Error("not read anew")
+	}
+	if d.endIs(10, "another"); again != 2 {
+		t.Error("another topic, with as many records, is not read anew")
+	}
+	if d.endIs(11, "another"); again != 2 {
+		t.Error("the other topic is read anew again")
+	}
+}
+
+// An old record of a company may have been made with a former secret. What counts is
+// the newest one.
+func TestOnlyTheNewestRecordSaysThatTheHashingSecretIsWrong(t *testing.T) {
+	config, err := Config{}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	d := newDirectory(testHasher(t), config, slog.New(slog.NewTextHandler(&log, nil)), time.Now)
+	record := func(id string, rev int64, check string) []byte {
+		value, err := json.Marshal(wire.Company{CompanyID: id, Rev: rev, KeyCheck: check})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+	d.rebuilt = newEntries()
+	d.apply(wire.CompanyKeyPrefix+"co_1", record("co_1", 1, "of a former secret"))
+	d.apply(wire.CompanyKeyPrefix+"co_2", record("co_2", 1, "of a former secret"))
+	d.apply(wire.CompanyKeyPrefix+"co_1", record("co_1", 2, testHasher(t).Check("co_1")))
+	d.reachedEnd(3)
+	if said := log.String(); strings.Contains(said, "co_1") || strings.Count(said, "company=co_2") != 1 {
+		t.Errorf("at the log's end it says:\n%s", said)
+	}
+	log.Reset()
+	d.rebuilt = newEntries() // the topic is read anew
+	d.apply(wire.CompanyKeyPrefix+"co_1", record("co_1", 2, testHasher(t).Check("co_1")))
+	d.apply(wire.CompanyKeyPrefix+"co_2", record("co_2", 1, "of a former secret"))
+	d.reachedEnd(3)
+	if said := log.String(); strings.Contains(said, "company=") {
+		t.Errorf("read anew, it says once more:\n%s", said)
+	}
+	d.apply(wire.CompanyKeyPrefix+"co_1", record("co_1", 3, "of another secret"))
+	if said := log.String(); strings.Count(said, "company=co_1") != 1 {
+		t.Errorf("for a new record it says:\n%s", said)
 	}
 }

@@ -1,6 +1,7 @@
 package processor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -61,6 +62,7 @@ type Tx interface {
 	InsertPayments(ctx context.Context, companyID string, payments []facts.Payment) error
 	FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, limits facts.Limits) ([]facts.FirstOrderCandidate, error)
 	SetFirstOrders(ctx context.Context, companyID string, now time.Time, orders []facts.FirstOrder) error
+	AuditTests(ctx context.Context, companyID string, now time.Time, orders []facts.TestOrder) error
 
 	// Find the orders that a fact concerns. Queue them where they are too many.
 	OrdersByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool, limit int) ([]string, error)
@@ -69,13 +71,14 @@ type Tx interface {
 	QueueByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool, cause facts.Cause) (int, error)
 	QueueOfChangedKeys(ctx context.Context, companyID string, changed []string, keys []facts.ChangedKey, before, after time.Duration, cause facts.Cause) (int, error)
 	QueueCreated(ctx context.Context, companyID string, from, to time.Time, cause facts.Cause, limit int) (int, error)
-	TakeQueued(ctx context.Context, companyID string, limit int) ([]facts.Concerned, error)
+	TakeQueued(ctx context.Context, companyID, after string, limit int) ([]facts.Concerned, error)
 	Unqueue(ctx context.Context, companyID string, orderIDs []string) (removed []string, err error)
 	SetAside(ctx context.Context, companyID, orderID, failure string) error
 
 	// Read what a decision needs.
 	Cases(ctx context.Context, companyID string, limits facts.Limits, orderIDs []string) ([]*facts.Case, error)
-	Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case) (events int, err error)
+	Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case, budget int) (cases int, read facts.Read, err error)
+	Proven(ctx context.Context, companyID string, limits facts.Limits, c *facts.Case) (read int, err error)
 
 	// Count null journeys.
 	NullCount(ctx context.Context, companyID string) (*facts.NullCount, error)
@@ -157,11 +160,16 @@ const (
 	// maxOrders is how many orders of other batches a transaction computes, and how
 	// many are looked for by one fact. The others are queued.
 	maxOrders = 1000
-	// maxEvents is how many events of visitors a transaction reads until the orders
-	// that are left are queued. The batch's own orders are always computed.
+	// maxEvents is how many events of visitors a turn (decide.go) reads until the orders
+	// that are left are queued.
 	maxEvents = 50_000
 	// ordersPerStep is how many orders are read, computed and written together.
 	ordersPerStep = 100
+	// ownTime is for how long one company's new orders are computed in a transaction, and
+	// restTime for how long other orders that its facts concern. All records of the partition
+	// wait so long.
+	ownTime  = 500 * time.Millisecond
+	restTime = 50 * time.Millisecond
 	// maxEventsOfDay is how many events of one visitor and day are read to make its
 	// sightings anew. A visitor with more is a machine: what was stored of that day stays.
 	maxEventsOfDay = 5000
@@ -177,7 +185,9 @@ type batch struct {
 	queued    bool // orders of the companies may be queued
 	replayed  bool // of a replay: see Processor.Replay
 
-	meanwhile func() // is called once the events are stored; nil: nothing
+	meanwhile func()        // is called once the events are stored; nil: nothing
+	takes     time.Duration // orders that are not the batch's own are computed for so long; 0: restTime
+	after     string        // queued orders behind this id come first
 }
 
 // companyBatch is one company's part of a batch.
@@ -203,6 +213,9 @@ type applied struct {
 	late              int                 // … of the stored ones
 	computed          []orderRef          // orders whose outcome was computed
 	queued            int                 // orders that were queued
+	left              int                 // … of those that were looked at: their turn was over
+	read              facts.Read          // for the outcomes
+	last              string              // id of the queued orders that were taken
 	statements        int                 // statements that are to be closed, and erasures that are asked for
 	erased            erased              // of persons
 	erasures          int                 // that are done
@@ -228,7 +241,8 @@ func (p *Processor) apply(ctx context.Context, b batch) (applied, error) {
 // owner has moved one.
 func (p *Processor) recompute(ctx context.Context, b batch, limit int) (applied, error) {
 	done, err := p.transact(ctx, b, func(a *application) error {
-		queued, err := a.tx.TakeQueued(ctx, a.company, limit)
+		done := a.done
+		queued, err := a.tx.TakeQueued(ctx, a.company, b.after, limit)
 		if err != nil {
 			return err
 		}
@@ -237,6 +251,7 @@ func (p *Processor) recompute(ctx context.Context, b batch, limit int) (applied,
 			ids[i] = q.OrderID
 			a.addConcerned(ids[i:i+1], q.Cause)
 			a.changed[ids[i]] = q.Cause.Kind == facts.CauseOrder
+			done.last = max(done.last, ids[i])
 		}
 		if len(queued) == 0 {
 			if found, err := a.eraseNext(ctx); found || err != nil {
@@ -264,7 +279,7 @@ func (p *Processor) transact(ctx context.Context, b batch, f func(a *application
 			return err
 		}
 		for _, c := range b.companies {
-			a := newApplication(tx, b, c, &p.agents, &done)
+			a := newApplication(tx, b, c, p, &done)
 			if err := f(a); err != nil {
 				return fmt.Errorf("company %s: %w", a.company, err)
 			}
@@ -288,7 +303,7 @@ func (p *Processor) setAsideNext(ctx context.Context, b batch, company, failure 
 		if err := tx.MoveOffsets(ctx, b.clusterID, b.moves); err != nil {
 			return err
 		}
-		next, err := tx.TakeQueued(ctx, company, 1)
+		next, err := tx.TakeQueued(ctx, company, "", 1)
 		if err != nil {
 			return err
 		}
@@ -311,6 +326,8 @@ type application struct {
 	tx        Tx
 	company   string
 	now       time.Time
+	clock     func() time.Time
+	takes     time.Duration // see batch
 	factsOnly bool
 	replayed  bool
 	queued    bool
@@ -327,9 +344,9 @@ type application struct {
 	agents     *agent.Known
 }
 
-func newApplication(tx Tx, b batch, c companyBatch, agents *agent.Known, done *applied) *application {
+func newApplication(tx Tx, b batch, c companyBatch, p *Processor, done *applied) *application {
 	a := &application{
-		companyBatch: c, tx: tx, agents: agents, company: c.index.CompanyID(), now: b.now, factsOnly: b.factsOnly, replayed: b.replayed, queued: b.queued, done: done, meanwhile: b.meanwhile,
+		companyBatch: c, tx: tx, agents: &p.agents, company: c.index.CompanyID(), now: b.now, clock: p.Now, takes: cmp.Or(b.takes, restTime), factsOnly: b.factsOnly, replayed: b.replayed, queued: b.queued, done: done, meanwhile: b.meanwhile,
 		concerned: map[string]facts.Cause{}, firsts: map[string]*bool{}, changed: map[string]bool{}, deliveries: newDeliveries(), summed: newSumming(),
 	}
 	a.deliveries.once = append(a.deliveries.once, c.rejected...)

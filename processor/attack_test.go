@@ -34,6 +34,15 @@ func sold(by string) func(j *journey) {
 			j.sees("v", 2*days, of("ana+prado"), mail)
 			j.buys(hasUser("v", wire.MACNone), hasMail)
 		},
+		"cookie": func(j *journey) { // known to the SDK's cookie and to the server's
+			j.sees("v", 2*days, of("ana+prado"), cookieOf("c"))
+			j.sees("v", 10*minutes, cookieOf("c"), mail)
+			j.buys(hasUser("c", wire.MACValid), hasMail, atHome)
+		},
+		"cookie alone": func(j *journey) { // nobody brought it
+			j.sees("v", 10*minutes, cookieOf("c"), mail)
+			j.buys(hasUser("c", wire.MACValid), hasMail)
+		},
 		"guessable": func(j *journey) { // the shop names visitors by numbers of its own
 			j.sees("", 2*days, of("ana+prado"), guessable, in("home"))
 			j.sees("", 10*minutes, secret, guessable, in("home"))
@@ -144,7 +153,14 @@ func TestAttacks(t *testing.T) {
 	f("the last touch, beside a coupon", "coupon", "", last)
 	f("a touch beside the order's own campaign", "utm", "", last)
 	f("the last touch, after the shop accepted Ana's", "accepted", "", last)
-	for _, sale := range []string{"cart", "network", "verified", "visitor", "accepted"} {
+	for _, sale := range []string{"cart", "network", "verified", "visitor", "coupon"} {
+		f("the visitor's id, read from an answer, dated before the order, "+sale, sale, "", func(j *journey) {
+			j.sees("v", hours, link, received(2*hours))
+			j.sees("v", 30*minutes, link, mail, received(5*days), in("elsewhere"))
+			j.sees("v", 3*days, began, received(3*days))
+		})
+	}
+	for _, sale := range []string{"cart", "network", "verified", "visitor", "cookie", "accepted"} {
 		f("21 visitors of an e-mail, "+sale, sale, "", func(j *journey) {
 			for i := range 21 {
 				j.sees(fmt.Sprint("x", i), hours, mail, link)
@@ -203,6 +219,26 @@ func TestAttacks(t *testing.T) {
 		j.sees("v", 7*minutes, click, cookieOf("c"))
 		j.buysAt(noon.Add(minutes), hasUser("c", wire.MACValid))
 	})
+	f("a picture in the shop's own page, of a sale that nobody brought", "cookie alone", waits, func(j *journey) {
+		j.sees("", minutes, link, picture, nobody, cookieOf("c"))
+	})
+	f("… of Ana's sale", "cookie", "", func(j *journey) { j.sees("", minutes, link, picture, nobody, cookieOf("c")) })
+	f("… that begins checkouts", "cookie", "", func(j *journey) {
+		j.sees("", 2*days+minutes, began, picture, nobody, cookieOf("c"))
+	})
+	f("… beside the order's own campaign", "cookie alone", "earned Ana link order, Ana has 1000", func(j *journey) {
+		j.sees("", minutes, google, picture, nobody, cookieOf("c"))
+		j.buysAt(noon.Add(minutes), hasUTM("Ana Prado"))
+	})
+	f("a picture in another's page that names the buyer's number", "guessable", "", func(j *journey) {
+		j.sees("", minutes, link, picture, guessable)
+	})
+	f("… of before, with the buyer's network", "guessable", "", func(j *journey) { j.sees("", minutes, link, picture, guessable, in("home")) })
+	f("a frame without an origin, in the buyer's browser", "network", "", func(j *journey) {
+		for i := range 21 {
+			j.sees(fmt.Sprint("frame", i), minutes, link, mail, phone, customer)
+		}
+	})
 	f("a backend's event, sent before by a stranger who knows its id", "organic", "earned Ana link cart, Ana has 1000", func(j *journey) {
 		j.sees("v", hours, of("ana+prado"), secret, byKey, withID(9))
 		j.sees("v", hours, link, secret, withID(9), received(-2*hours))
@@ -231,6 +267,24 @@ func TestStrangersChangeNothingThatIsPosted(t *testing.T) {
 	j := newJourneys(t)
 	r := rand.New(rand.NewPCG(5, 11))
 	pick := func(list ...func(e *wire.Event)) func(e *wire.Event) { return list[r.IntN(len(list))] }
+	// What pages make the buyer's own browser send, as the edge records it (edge/proof_test.go).
+	made := func(j *journey) {
+		says := []func(e *wire.Event){pick(of("eve+silva"), of("ana+prado"), began, google), daysEarlier(r.IntN(4))}
+		switch before := time.Duration(r.IntN(240)) * minutes; r.IntN(3) {
+		case 0: // a page of origin null: it names whom it likes
+			j.sees(fmt.Sprint("frame", r.IntN(30)), before, append(says, pick(mail, phone, customer, number), pick(mail, phone, guessable, loggedIn))...)
+		case 1: // a picture in the shop's own page
+			j.sees("", before, append(says, picture, nobody, cookieOf("c"))...)
+		default: // a picture in another's page
+			j.sees(fmt.Sprint("picture", r.IntN(30)), before, append(says, picture, pick(guessable, began))...)
+		}
+	}
+	// Somebody who reads the visitor's id hours after the order, and sends it with another date.
+	reader := func(j *journey) {
+		before := time.Duration(r.IntN(240)) * minutes
+		j.sees("v", before, pick(of("eve+silva"), began, google), pick(mail, phone, number, loggedIn), daysEarlier(r.IntN(3)),
+			in("elsewhere"), received(time.Duration(2+r.IntN(80))*hours))
+	}
 	stranger := func(j *journey) {
 		for range 1 + r.IntN(30) {
 			changes := []func(e *wire.Event){pick(of("eve+silva"), of("ana+prado"), began, google), pick(mail, phone, customer, number, loggedIn)}
@@ -248,6 +302,8 @@ func TestStrangersChangeNothingThatIsPosted(t *testing.T) {
 				}
 			})
 			j.sees(fmt.Sprint("stranger", r.IntN(30)), 4*hours+5*minutes, append(changes, daysEarlier(r.IntN(4)))...)
+			made(j)
+			reader(j)
 		}
 	}
 	// Of an order in review nothing is posted.
@@ -258,7 +314,7 @@ func TestStrangersChangeNothingThatIsPosted(t *testing.T) {
 			select concat_ws(' ', state, influencer_id, campaign_id, evidence, proof, payable_on, commission_minor) from payout where state = 'earned'`)...), "\n")
 	}
 	earned := 0
-	for _, sale := range []string{"organic", "cart", "network", "verified", "visitor", "guessable", "coupon", "utm", "accepted"} {
+	for _, sale := range []string{"organic", "cart", "network", "verified", "visitor", "cookie", "cookie alone", "guessable", "coupon", "utm", "accepted"} {
 		j.run(sold(sale))
 		want := posted()
 		if want != "" {
@@ -275,7 +331,7 @@ func TestStrangersChangeNothingThatIsPosted(t *testing.T) {
 			}
 		}
 	}
-	if earned < 7 {
+	if earned < 8 {
 		t.Errorf("%d sales earned something", earned)
 	}
 }

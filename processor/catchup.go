@@ -12,20 +12,30 @@ import (
 // measured. A partition that keeps up has none or a few.
 const behindRecords = 100
 
+// behindFor is how long ago the newest event of a batch came where a partition is behind: a
+// stranger who sends many events in a while delays no other store's orders. The number was
+// chosen, not measured.
+const behindFor = 2 * time.Second
+
 // catchUp is for how long queued orders wait to be computed while events are behind.
 type catchUp struct {
 	until time.Time // then they are computed, however far behind the events are; zero: none has waited yet
 }
 
-// defersOrders reports whether orders are to wait until more events are applied. taken is
-// how many events are about to be applied.
+// defersOrders reports whether orders are to wait until more events are applied. records are
+// those that are about to be applied.
 //
 // Orders that wait are queued, so each is computed once, however many batches concern it.
 // They wait no longer than Config.DeferOrders. After that all orders are computed with
 // their batch, and the queue between two batches, until it is empty. Where the events are
 // not behind, no order waits.
-func (o *owner) defersOrders(taken int) bool {
-	if o.progress.waiting(wire.TopicEvents)-int64(taken) <= behindRecords {
+func (o *owner) defersOrders(records []record) bool {
+	for i := range records {
+		if r := &records[i]; r.topic == wire.TopicEvents && r.Time.After(o.eventAt) {
+			o.eventAt = r.Time
+		}
+	}
+	if o.progress.waiting(wire.TopicEvents)-int64(eventsIn(records)) <= behindRecords || o.Now().Sub(o.eventAt) < behindFor {
 		return false
 	}
 	if !o.queued { // none waits yet

@@ -23,7 +23,7 @@ func (s *shop) applyBehind(records []record, batches func() int, r *rand.Rand) {
 	o.Log = onePartition{}
 	workOff := func() {
 		s.t.Helper()
-		for o.queued && !o.defersOrders(0) {
+		for o.queued && !o.defersOrders(nil) {
 			if err := o.recomputeQueued(s.ctx); err != nil {
 				s.t.Fatal(err)
 			}
@@ -92,7 +92,7 @@ func TestOrdersWaitForEventsThatAreBehind(t *testing.T) {
 		if err := o.applyRecords(s.ctx, r); err != nil {
 			t.Fatal(err)
 		}
-		if o.queued && !o.defersOrders(0) {
+		if o.queued && !o.defersOrders(nil) {
 			if err := o.recomputeQueued(s.ctx); err != nil {
 				t.Fatal(err)
 			}
@@ -198,11 +198,11 @@ func TestOrdersDoNotWaitLongerThanTheyMay(t *testing.T) {
 	now = now.Add(o.config.DeferOrders - time.Second)
 	order()
 	want(2, 0)
-	if !o.defersOrders(0) {
+	if !o.defersOrders(nil) {
 		t.Error("the queue is worked off too early")
 	}
 	now = now.Add(time.Second)
-	if o.defersOrders(0) {
+	if o.defersOrders(nil) {
 		t.Error("orders wait too long")
 	}
 	order() // computed with its batch, since the others are computed now too
@@ -223,13 +223,35 @@ func TestAnOwnerWhoseOrdersWaitSleeps(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	o := s.owner()
+	o.Now = time.Now // it sleeps by the machine's clock
 	o.config.DeferOrders = time.Millisecond
 	o.queued, o.commerce, o.events = true, make(chan *record), make(chan *record)
 	o.waits(1_000_000)
 	if records, err := o.collect(s.ctx); err != nil || len(records) != 0 {
 		t.Errorf("%d records, %v", len(records), err)
 	}
-	if o.defersOrders(0) {
+	if o.defersOrders(nil) {
 		t.Error("it woke before its orders may be computed")
+	}
+}
+
+// Events that have only just come are not behind, however many they are: a stranger who sends
+// many of one store's delays no order of another.
+func TestOrdersDoNotWaitForEventsThatHaveJustCome(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	o := s.owner()
+	o.waits(1_000_000)
+	came := func(ago time.Duration) []record {
+		r := s.record(s.event("v1", noon, 1, nil))
+		r.Time = o.Now().Add(-ago)
+		return []record{r}
+	}
+	if o.defersOrders(came(time.Second)) {
+		t.Error("orders wait for events of a second ago")
+	}
+	o.eventAt = time.Time{}
+	if !o.defersOrders(came(time.Minute)) {
+		t.Error("orders do not wait for events of a minute ago")
 	}
 }

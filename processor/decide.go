@@ -7,16 +7,55 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/caseload"
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/ledger"
 )
 
+// turn is how much one company's orders may cost in one transaction. A stranger can make an
+// order that reads much, and an event that concerns many orders: what is too much is queued.
+type turn struct {
+	began   time.Time
+	takes   time.Duration // after which no more orders are computed
+	now     func() time.Time
+	first   time.Duration // until after the first order
+	orders  int           // that may be computed
+	events  int           // of visitors that may be read
+	claimed int           // of those: as whom anybody can send events
+}
+
+// longTurn is how much longer a turn takes than what comes before its second order: what was
+// read for the first one serves the next ones too. The number was chosen, not measured.
+const longTurn = 4
+
+// newTurn begins a turn that ends after a time.
+func (a *application) newTurn(takes time.Duration) *turn {
+	return &turn{began: a.clock(), takes: takes, now: a.clock, orders: maxOrders, events: maxEvents, claimed: attribution.ClaimedEvents}
+}
+
+// over reports whether no more orders are to be computed: of claimed events so many must be
+// left as one order may read.
+func (t *turn) over() bool {
+	return t.orders <= 0 || t.events <= 0 || t.claimed < attribution.ClaimedEvents/2 || t.late()
+}
+
+// late reports whether the turn has taken its time. It is looked at after each order.
+func (t *turn) late() bool {
+	took := t.now().Sub(t.began)
+	if t.first == 0 {
+		t.first = took
+		t.takes = max(t.takes, min(longTurn*took, ownTime))
+	}
+	return took >= t.takes
+}
+
 // decide computes the outcome of every order concerned, and stores those that
-// differ from what is stored. The batch's own orders come first and are always
-// computed. Of the others, what is too much for one transaction is queued.
+// differ from what is stored. The batch's own orders come first. What is too much for one
+// transaction is queued.
 func (a *application) decide(ctx context.Context) error {
 	own := a.ownOrders()
 	rest := slices.DeleteFunc(slices.Sorted(maps.Keys(a.concerned)), func(id string) bool {
@@ -24,30 +63,41 @@ func (a *application) decide(ctx context.Context) error {
 		return isOwn
 	})
 	own = slices.DeleteFunc(own, func(id string) bool { _, concerned := a.concerned[id]; return !concerned })
-	if a.factsOnly {
-		own, rest = nil, append(own, rest...)
-	}
-	events := 0
-	for chunk := range slices.Chunk(own, ordersPerStep) {
-		read, err := a.decideOrders(ctx, chunk)
-		if err != nil {
+	if !a.factsOnly {
+		var err error
+		if own, err = a.decideInTurn(ctx, own, a.newTurn(ownTime)); err != nil {
 			return err
 		}
-		events += read
-	}
-	for !a.factsOnly && len(rest) > 0 && len(own) < maxOrders && events < maxEvents {
-		chunk := rest[:min(len(rest), ordersPerStep, maxOrders-len(own))]
-		read, err := a.decideOrders(ctx, chunk)
-		if err != nil {
-			return err
+		if len(own) == 0 {
+			if rest, err = a.decideInTurn(ctx, rest, a.newTurn(a.takes)); err != nil {
+				return err
+			}
 		}
-		own, rest, events = append(own, chunk...), rest[len(chunk):], events+read
 	}
-	put := make([]facts.Concerned, len(rest))
-	for i, id := range rest {
-		put[i] = facts.Concerned{OrderID: id, Cause: a.concerned[id]}
+	put := make([]facts.Concerned, 0, len(own)+len(rest))
+	for _, id := range append(own, rest...) {
+		put = append(put, facts.Concerned{OrderID: id, Cause: a.concerned[id]})
 	}
+	a.done.left += len(put)
 	return a.addQueued(a.tx.Queue(ctx, a.company, put))
+}
+
+// decideInTurn computes and stores the outcomes of orders until the turn is over. It returns
+// those that are left.
+func (a *application) decideInTurn(ctx context.Context, ids []string, t *turn) (left []string, err error) {
+	for first := true; len(ids) > 0 && (first || !t.over()); first = false {
+		step := ids[:min(len(ids), ordersPerStep, t.orders)]
+		skipped, err := a.decideOrders(ctx, step, t)
+		if err != nil {
+			return nil, err
+		}
+		t.orders -= len(step) - len(skipped)
+		ids = append(skipped, ids[len(step):]...)
+		if len(skipped) == len(step) {
+			break
+		}
+	}
+	return ids, nil
 }
 
 // unqueue removes orders that are computed now from the queue, and does what else is done
@@ -78,48 +128,73 @@ func (a *application) unqueueNew(ctx context.Context, orderIDs []string) error {
 	return a.inferFirstOrders(ctx, ids)
 }
 
-// decideOrders computes and stores the outcomes of orders. It returns how many
-// events of visitors it has read.
-func (a *application) decideOrders(ctx context.Context, orderIDs []string) (events int, err error) {
-	if err := a.unqueue(ctx, orderIDs); err != nil {
-		return 0, err
-	}
+// touchesPerStep is after how many touches of orders that are computed together their outcomes
+// are stored: an explanation has some 500 bytes for each.
+const touchesPerStep = 2000
+
+// decideOrders computes and stores the outcomes of orders until the turn is over; nil: of
+// all. It returns the orders that are left.
+func (a *application) decideOrders(ctx context.Context, orderIDs []string, t *turn) (left []string, err error) {
 	var accepted []facts.Decision // whose touches are to be kept
 	var again []string            // their orders: an outcome follows from what is kept
-	outcomes := make([]facts.Outcome, 0, len(orderIDs))
-	events, err = a.outcomesOf(ctx, orderIDs, func(c *facts.Case, o *facts.Outcome) {
+	outcomes, touches := make([]facts.Outcome, 0, len(orderIDs)), 0
+	goOn := func(o *facts.Outcome) bool {
+		touches += len(o.Explanation.Touches)
+		return touches < touchesPerStep && (t == nil || !t.late())
+	}
+	left, err = a.outcomesOf(ctx, orderIDs, t, func(c *facts.Case, o *facts.Outcome) bool {
 		if keep := attribution.AcceptedNow(c, o); len(keep) > 0 {
 			accepted, again = append(accepted, keep...), append(again, o.OrderID)
-			return
+		} else {
+			outcomes = append(outcomes, *o)
 		}
-		outcomes = append(outcomes, *o)
+		return goOn(o)
 	})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	if len(again) > 0 {
-		if err := a.tx.KeepTouches(ctx, a.company, accepted); err != nil {
-			return 0, err
+	for first := true; len(again) > 0; first = false {
+		if first {
+			if err := a.tx.KeepTouches(ctx, a.company, accepted); err != nil {
+				return nil, err
+			}
 		}
-		read, err := a.outcomesOf(ctx, again, func(_ *facts.Case, o *facts.Outcome) { outcomes = append(outcomes, *o) })
-		if err != nil {
-			return 0, err
+		// These are few: the merchant has decided about each.
+		if again, err = a.outcomesOf(ctx, again, nil, func(_ *facts.Case, o *facts.Outcome) bool {
+			outcomes = append(outcomes, *o)
+			return true
+		}); err != nil {
+			return nil, err
 		}
-		events += read
 	}
-	for _, o := range outcomes {
+	done := make([]string, len(outcomes))
+	for i, o := range outcomes {
+		done[i] = o.OrderID
 		a.done.computed = append(a.done.computed, orderRef{a.company, o.OrderID})
 	}
-	return events, a.storeOutcomes(ctx, outcomes)
+	if err := a.unqueue(ctx, done); err != nil {
+		return nil, err
+	}
+	return left, a.storeOutcomes(ctx, outcomes)
 }
 
 // outcomesOf computes the outcomes of orders and calls f with each, which must not keep
-// the case. It returns how many events of visitors it has read.
-func (a *application) outcomesOf(ctx context.Context, orderIDs []string, f func(c *facts.Case, o *facts.Outcome)) (events int, err error) {
-	return caseload.Each(ctx, a.tx, a.company, a.index.Limits(), orderIDs, func(c *facts.Case) {
+// the case, until it returns false or the turn's events are read. It returns the orders that
+// are left. t may be nil: then an order's own bounds are the only ones.
+func (a *application) outcomesOf(ctx context.Context, orderIDs []string, t *turn, f func(c *facts.Case, o *facts.Outcome) bool) (left []string, err error) {
+	claimed := attribution.ClaimedEvents
+	if t != nil {
+		claimed = t.claimed
+	}
+	left, read, err := caseload.Each(ctx, a.tx, a.company, a.index.Limits(), orderIDs, claimed, func(c *facts.Case) bool {
 		o := a.index.Decide(*c)
-		f(c, &o)
+		return f(c, &o)
 	})
+	if t != nil {
+		t.events, t.claimed = t.events-read.Events, t.claimed-read.Claimed
+	}
+	a.done.read.Add(read)
+	return left, err
 }
 
 // storeOutcomes stores the outcomes that differ from what is stored, and appends
@@ -172,6 +247,9 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 	if err := a.tx.WriteOutcomes(ctx, a.company, a.now, changed); err != nil {
 		return err
 	}
+	if err := a.auditTests(ctx, changed); err != nil {
+		return err
+	}
 	a.summed.outcomes(changed)
 	posted := before // an order without an outcome has no entries, but for those of closed statements that a replay copies
 	if a.replayed {
@@ -188,4 +266,27 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 		}
 	}
 	return a.tx.AppendLedger(ctx, a.company, a.now, a.index.Rev(), postings)
+}
+
+// auditTests writes to the audit log which of changed orders had earned and are tests now.
+func (a *application) auditTests(ctx context.Context, changed []facts.StoredOutcome) error {
+	var list []facts.TestOrder
+	for i := range changed {
+		o := &changed[i]
+		if o.Payout.Reason != facts.ReasonTest || o.Was == nil || o.Was.Payout.State != facts.PayoutEarned || a.replayed {
+			continue
+		}
+		t := facts.TestOrder{OrderID: o.OrderID, InfluencerID: o.Was.Payout.InfluencerID, Actor: "processor"}
+		t.Taken = commerce.Sale{CommissionMinor: o.Was.Payout.CommissionMinor, FixedBRLMinor: o.Was.Payout.FixedBRLMinor, Currency: o.Was.Currency}.Commissions()
+		for k := range a.orders {
+			if v := &a.orders[k]; v.OrderID == o.OrderID && v.Order.Test.Or(false) {
+				t.Actor = v.Actor
+			}
+		}
+		list = append(list, t)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return a.tx.AuditTests(ctx, a.company, a.now, list)
 }

@@ -157,7 +157,8 @@ func (a *application) sealAround(ctx context.Context, e *facts.Erasure) error {
 		next(e, facts.EraseVisitors)
 		return nil
 	}
-	return a.seal(ctx, list)
+	_, err = a.seal(ctx, list) // the others come next
+	return err
 }
 
 // eraseVisitor removes the next events of one of the person's visitors, and at their end its
@@ -458,12 +459,8 @@ func (a *application) keepAround(ctx context.Context, e *facts.Erasure, ids []st
 			around[id] = true
 		}
 	}
-	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(around)), ordersPerStep) {
-		list := make([]facts.SealCandidate, len(chunk))
-		for i, id := range chunk {
-			list[i].OrderID = id
-		}
-		if err := a.seal(ctx, list); err != nil {
+	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(around)), sealsPerStep) {
+		if err := a.sealOrders(ctx, chunk); err != nil {
 			return err
 		}
 	}

@@ -148,7 +148,7 @@ func TestAnErasureChangesNoOutcome(t *testing.T) {
 		for _, keys := range [][]facts.Key{
 			{{Kind: facts.KeyEmail, Value: "k1:email:1"}},
 			{{Kind: facts.KeyCustomer, Value: customer}, {Kind: facts.KeyEmail, Value: "k1:email:3"}},
-			{{Kind: facts.KeyVisitor, Value: visitorID("v3")}, {Kind: facts.KeyCookie, Value: visitorID("v3")}},
+			{{Kind: facts.KeyVisitor, Value: visitorID("v3")}, {Kind: facts.KeyCookie, Value: visitorID("v3")}, {Kind: facts.KeyUser, Value: visitorID("v3")}},
 			{{Kind: facts.KeyEmail, Value: "k1:crowd"}},
 		} {
 			s.erase(asked, keys...)
@@ -270,6 +270,31 @@ func TestAnErasureComesToAnOnlyVersionThatIsNotWithItsOrder(t *testing.T) {
 		t.Errorf("%d versions, %d orders with several, want 2 and 1", n, m)
 	}
 	wantTexts(t, "payouts", s.payouts(), "mine Ana Prado link 1000", "neighbours Ana Prado link 500")
+}
+
+// TestKeysThatOnlyAnErasedOrderHasGoWithIt: a person is erased by the e-mail. Her order also has
+// a phone that no other order has: what was seen with it goes too. A phone that a neighbour's
+// order has as well is not hers alone and stays with the neighbour.
+func TestKeysThatOnlyAnErasedOrderHasGoWithIt(t *testing.T) {
+	t.Parallel()
+	s := personShop(t)
+	s.apply([]record{
+		s.record(s.event("hers", noon.Add(3*time.Hour), 2, func(e *wire.Event) { e.Identity.PhoneKey = "k1:alone" })),
+		s.record(s.event("shared", noon.Add(3*time.Hour), 3, func(e *wire.Event) { e.Identity.PhoneKey = "k1:home" })),
+		s.record(s.order("second", noon.Add(4*time.Hour), 10_000, func(o *wire.Order) {
+			o.EmailKey, o.PhoneKey = wire.Some("k1:me"), wire.Some("k1:alone")
+		})),
+	}, func() int { return 1 })
+	if left := s.found("k1:alone"); !slices.Contains(left, "sighting.key: 1") {
+		t.Fatalf("nobody was seen with the phone before the erasure: the test says nothing: %v", left)
+	}
+	s.erase(noon.AddDate(0, 0, 1), facts.Key{Kind: facts.KeyEmail, Value: "k1:me"})
+	if left := s.found("k1:me", "k1:alone"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	if left := s.found("k1:home"); len(left) == 0 {
+		t.Error("the neighbour's phone is gone")
+	}
 }
 
 // TestAnErasureTakesNoCommission: an order that is pending when its customer is erased

@@ -61,6 +61,10 @@ func TestFirstOrdersOfAFaithfulCustomerAndOfACashDesk(t *testing.T) {
 	change(next("a001", second.Add(time.Hour), 0, "k1:ana"))
 	wantTexts(t, "after an approval", first(`in ('a000', 'a001')`), "true 2")
 	wantTexts(t, "the others after it", first(`like 'a%' and order_id > 'a001'`), "false 238")
+	change(next("a001", second.Add(2*time.Hour), 1, "k1:ana"))
+	wantTexts(t, "a pending order takes away no first one", first(`= 'a002'`), "true 1")
+	change(next("a001", second.Add(3*time.Hour), 0, "k1:ana"))
+	wantTexts(t, "an approved one does", first(`= 'a002'`), "false 1")
 
 	// Five orders leave the cash desk: 200 of a day make no hub.
 	var leaving []record

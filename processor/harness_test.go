@@ -3,6 +3,7 @@ package processor
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -31,14 +32,15 @@ import (
 
 // shop is one store's company in a database of the test's own.
 type shop struct {
-	t       testing.TB
-	ctx     context.Context
-	db      *postgres.DB
-	dsn     string
-	store   *factstore.Store
-	pool    *pgxpool.Pool
-	company string
-	rev     int64
+	newFields bool // random orders have fields of today
+	t         testing.TB
+	ctx       context.Context
+	db        *postgres.DB
+	dsn       string
+	store     *factstore.Store
+	pool      *pgxpool.Pool
+	company   string
+	rev       int64
 
 	influencers []string // the ids of those registered
 }
@@ -166,7 +168,7 @@ func uuid7(at time.Time, n int) string {
 
 // visitorID is the id of a shopper's browser, a UUID, by a short name.
 func visitorID(name string) string {
-	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String()
+	return uuid.NewHash(sha256.New(), uuid.NameSpaceURL, []byte(name), 4).String()
 }
 
 func (s *shop) event(visitor string, at time.Time, n int, change func(*wire.Event)) wire.Event {
@@ -390,16 +392,19 @@ func (s *stack) applied() {
 	})
 }
 
-// owner is an owner of partition 0 whose records a test hands over itself.
+// owner is an owner of partition 0 whose records a test hands over itself. Its clock stands
+// still, so that no turn ends by time however busy the machine is.
 func (s *shop) owner() *owner {
 	s.t.Helper()
 	p := s.processor(nil, nil)
+	now := time.Now()
+	p.Now = func() time.Time { return now }
 	o := &owner{
 		Processor: p, clusterID: "test", epoch: map[string]int64{}, next: map[string]int64{}, progress: p.addProgress(0),
-		batchLimit: p.config.BatchRecords, chunkLimit: p.config.RecomputeChunk, tooLong: map[string]int{},
+		batchLimit: p.config.BatchRecords, chunkLimit: p.config.RecomputeChunk, tooLong: map[string]int{}, queueAfter: map[string]string{},
 	}
 	for _, topic := range inputs {
-		taken, err := s.store.TakeOver(s.ctx, topic, 0, o.clusterID, 0)
+		taken, err := s.store.TakeOver(s.ctx, topic, 0, o.clusterID, "", 0)
 		if err != nil {
 			s.t.Fatal(err)
 		}

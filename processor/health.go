@@ -131,9 +131,10 @@ func (p *Processor) Handler() http.Handler {
 // readiness is the body of /readyz.
 type readiness struct {
 	Kafka      string      `json:"kafka"`    // ok | unavailable
-	Postgres   string      `json:"postgres"` // ok | unavailable
+	Postgres   string      `json:"postgres"` // ok | unavailable | missing_privileges
 	Partitions []Partition `json:"partitions"`
 	Books      booksState  `json:"books"`
+	Leaving    bool        `json:"leaving,omitempty"` // the process is about to stop
 }
 
 func (p *Processor) ready(w http.ResponseWriter, r *http.Request) {
@@ -141,6 +142,9 @@ func (p *Processor) ready(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	answer := readiness{Kafka: "ok", Postgres: "ok", Partitions: p.Partitions(), Books: p.books.state()}
 	status := http.StatusOK
+	if p.Leaving != nil && p.Leaving() {
+		answer.Leaving, status = true, http.StatusServiceUnavailable
+	}
 	if answer.Books.State == "error" {
 		status = http.StatusServiceUnavailable
 	}
@@ -149,6 +153,12 @@ func (p *Processor) ready(w http.ResponseWriter, r *http.Request) {
 	}
 	if err := p.Store.Ping(ctx); err != nil {
 		answer.Postgres, status = "unavailable", http.StatusServiceUnavailable
+	}
+	if p.Privileges != nil && answer.Postgres == "ok" {
+		if err := p.Privileges(ctx); err != nil {
+			p.Logger.Warn("not ready", "check", "privileges", "error", err)
+			answer.Postgres, status = "missing_privileges", http.StatusServiceUnavailable
+		}
 	}
 	for _, own := range answer.Partitions {
 		if own.State != Running {

@@ -138,3 +138,28 @@ func TestTooManyOrdersForABatchAreQueued(t *testing.T) {
 		t.Errorf("%d orders lead to their visitor, want %d", reached, n)
 	}
 }
+
+// TestAHubIsExplainedTheSameInEachOrderOfArrival: visitors who were seen with a key after
+// it was a hub change nothing, so the explanation does not count them.
+func TestAHubIsExplainedTheSameInEachOrderOfArrival(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	order := s.record(s.order("o1", noon, 1000, func(o *wire.Order) { o.EmailKey = wire.Some("k1:e") }))
+	var visits []record
+	for i := range 34 {
+		visits = append(visits, s.record(s.event(fmt.Sprint("v", i), noon.Add(-time.Hour), i, func(e *wire.Event) { e.Identity.EmailKey = "k1:e" })))
+	}
+	arrive := func(records ...record) string {
+		s.clear()
+		s.apply(records, func() int { return 11 })
+		return s.outcomes()
+	}
+	first := arrive(append(slices.Clone(visits), order)...)
+	between := arrive(slices.Concat(visits[:21], []record{order}, visits[21:])...)
+	if first != between {
+		t.Error(firstDifference(first, between))
+	}
+	if keys := s.onlyExplanation().Keys; len(keys) == 0 || keys[0].HubOf != facts.HubOfVisitors || keys[0].Visitors != 0 {
+		t.Errorf("keys %+v, want first one that is a hub of visitors and leads to none", keys)
+	}
+}

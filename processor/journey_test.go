@@ -100,6 +100,7 @@ func guessable(e *wire.Event)            { e.VisitorID = "k1:digest-of-an-id" }
 func began(e *wire.Event)                { e.Event = "INITIATE_CHECKOUT" }
 func framed(e *wire.Event)               { e.Frame = true }
 func bot(e *wire.Event)                  { e.Bot = wire.BotKnown }
+func picture(e *wire.Event)              { e.Via = wire.ViaPixel }
 func google(e *wire.Event)               { e.Context.Page.Referrer = "https://www.google.com/" }
 func in(network string) func(e *wire.Event) {
 	return func(e *wire.Event) { e.NetKey = "k1:" + network }
@@ -298,9 +299,19 @@ func TestHonestJourneys(t *testing.T) {
 		j.buys(hasCart)
 	})
 	f("an app's queue is sent after the order", by("cart"), func(j *journey) {
-		j.sees("app", hours, of("ana+prado"), received(5*days))
-		j.sees("app", 10*minutes, secret, received(5*days))
+		j.sees("app", hours, of("ana+prado"), received(5*days), in("mobile"))
+		j.sees("app", 10*minutes, secret, received(5*days), in("mobile"))
 		j.buys(hasCart)
+	})
+	f("a page's view comes a day later, of the device's own numbering", by("visitor"), func(j *journey) {
+		numbered := func(e *wire.Event) { e.Stream, e.Seq = "5f1c0a9b3d27", int64(j.events) }
+		j.sees("v", hours, of("ana+prado"), received(days), numbered)
+		j.sees("v", 10*minutes, numbered)
+		j.buys(hasUser("v", wire.MACNone))
+	})
+	f("an app's queue is sent after the order, whose userId alone names the app", review, func(j *journey) {
+		j.sees("app", hours, of("ana+prado"), received(5*days), in("mobile"))
+		j.buys(hasUser("app", wire.MACNone))
 	})
 	f("an app's queue is sent after more than a week", none, func(j *journey) {
 		j.sees("app", hours, of("ana+prado"), received(8*days))

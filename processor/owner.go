@@ -14,7 +14,10 @@ import (
 // Errors after which a partition is halted: its log and its stored offset do not
 // match. No record is skipped; somebody has to repair it (docs/operations.md).
 var (
-	ErrPastEnd  = errors.New("the stored offset is past the log's end: the log was truncated or replaced")
+	ErrPastEnd = errors.New("the stored offset is past the log's end: the log was truncated or replaced")
+	// ErrReplaced means that the log is another one. However far it grows, the stored
+	// offset is not of it.
+	ErrReplaced = errors.New("the log is not the one that the stored offset belongs to")
 	ErrRetained = errors.New("records that were not yet read are gone from the log: its retention is too short")
 	// ErrUnreadable means that Kafka refused a read. The next start of the
 	// partition finds out which of the other two it is.
@@ -57,22 +60,25 @@ type owner struct {
 	*Processor
 	partition  int
 	clusterID  string
-	epoch      map[string]int64 // by topic: of the takeover
-	next       map[string]int64 // by topic: the first record not yet applied
-	commerce   chan *record     // read and not yet applied
-	events     chan *record     // read and not yet applied
-	preparing  chan gathered    // gets the next batch's records; nil: none is prepared
-	left       []record         // that were gathered and had no room in their batch
-	ready      *grouped         // of the records that are to be applied; nil: they are not grouped yet
-	memory     share            // of the read-ahead
-	batchLimit int              // records of the next batch; lower after a batch that took too long
-	queued     bool             // orders of this partition may be queued
-	catchUp    catchUp          // on the events, where these are behind
-	queueTurns []string         // companies with queued orders whose turn is still to come
-	chunkLimit int              // queued orders of the next transaction
-	chunkTook  time.Duration    // the last transaction of queued orders
-	tooLong    map[string]int   // by company: how often its next queued order, alone, took too long
-	came       bool             // records have come since then
+	epoch      map[string]int64  // by topic: of the takeover
+	logID      map[string]string // by topic: its id; empty: not known
+	next       map[string]int64  // by topic: the first record not yet applied
+	commerce   chan *record      // read and not yet applied
+	events     chan *record      // read and not yet applied
+	preparing  chan gathered     // gets the next batch's records; nil: none is prepared
+	left       []record          // that were gathered and had no room in their batch
+	ready      *grouped          // of the records that are to be applied; nil: they are not grouped yet
+	memory     share             // of the read-ahead
+	batchLimit int               // records of the next batch; lower after a batch that took too long
+	queued     bool              // orders of this partition may be queued
+	catchUp    catchUp           // on the events, where these are behind
+	eventAt    time.Time         // when the newest event of a batch was produced; zero: none was read
+	queueTurns []string          // companies with queued orders whose turn is still to come
+	chunkLimit int               // queued orders of the next transaction
+	owed       time.Duration     // by how much queued orders have taken longer than records that came meanwhile
+	tooLong    map[string]int    // by company: how often its next queued order, alone, took too long
+	queueAfter map[string]string // by company: the last of its queued orders that were taken
+	came       bool              // records have come since then
 	progress   *progress
 }
 
@@ -92,8 +98,8 @@ func (p *Processor) runPartition(ctx context.Context, partition int) error {
 	defer p.removeProgress(partition)
 	for {
 		o := &owner{
-			Processor: p, partition: partition, epoch: map[string]int64{}, next: map[string]int64{}, queued: true, progress: progress,
-			batchLimit: p.config.BatchRecords, chunkLimit: min(leastChunk, p.config.RecomputeChunk), tooLong: map[string]int{},
+			Processor: p, partition: partition, epoch: map[string]int64{}, logID: map[string]string{}, next: map[string]int64{}, queued: true, progress: progress,
+			batchLimit: p.config.BatchRecords, chunkLimit: p.config.RecomputeChunk, tooLong: map[string]int{}, queueAfter: map[string]string{},
 			commerce: make(chan *record, maxWaiting), events: make(chan *record, maxWaiting), memory: share{of: p.readAhead},
 		}
 		err := o.run(ctx)
@@ -105,7 +111,7 @@ func (p *Processor) runPartition(ctx context.Context, partition int) error {
 			p.Logger.Warn("partition lost to another owner", "partition", partition, "error", err)
 			pause(ctx, fencedPause)
 			return nil
-		case isHalting(err):
+		case IsHalting(err):
 			progress.setHalted(err, p.Now())
 			p.Logger.Error("partition halted: none of its records is applied until this is repaired; see docs/operations.md", "partition", partition, "error", err)
 			pause(ctx, p.config.HaltPause)
@@ -115,10 +121,10 @@ func (p *Processor) runPartition(ctx context.Context, partition int) error {
 	}
 }
 
-// isHalting reports whether a partition is halted after err: no record of it can
+// IsHalting reports whether a partition is halted after err: no record of it can
 // be applied until somebody repairs it.
-func isHalting(err error) bool {
-	return errors.Is(err, ErrPastEnd) || errors.Is(err, ErrRetained) || errors.Is(err, ErrUnreadable)
+func IsHalting(err error) bool {
+	return errors.Is(err, ErrPastEnd) || errors.Is(err, ErrReplaced) || errors.Is(err, ErrRetained) || errors.Is(err, ErrUnreadable)
 }
 
 // fencedPause is the wait of a fenced owner before it returns and the group is
@@ -161,26 +167,31 @@ func (o *owner) start(ctx context.Context) error {
 			return err
 		}
 		for _, topic := range inputs {
-			first, end, err := o.Log.Bounds(ctx, topic, o.partition)
+			id, err := o.Log.TopicID(ctx, topic)
 			if err != nil {
 				return err
 			}
-			taken, err := o.Store.TakeOver(ctx, topic, o.partition, o.clusterID, first)
-			next := taken.Next
-			if err == nil && next > end { // the owner before has applied what came since
-				first, end, err = o.Log.Bounds(ctx, topic, o.partition)
-			}
-			switch {
-			case err != nil:
+			o.logID[topic] = id
+			first, _, err := o.Log.Bounds(ctx, topic, o.partition)
+			if err != nil {
 				return err
-			case next > end:
-				return fmt.Errorf("%w: %s/%d: stored %d, log ends at %d", ErrPastEnd, topic, o.partition, next, end)
-			case next < first:
-				return fmt.Errorf("%w: %s/%d: stored %d, log begins at %d", ErrRetained, topic, o.partition, next, first)
 			}
-			o.epoch[topic], o.next[topic] = taken.Epoch, next
-			o.progress.setStart(topic, next, end, o.Now())
+			taken, err := o.Store.TakeOver(ctx, topic, o.partition, o.clusterID, o.logID[topic], first)
+			if err != nil {
+				return err
+			}
+			// The log's end is asked for again: the owner before may have applied what came since.
+			_, end, err := ComparePlace(ctx, o.Log, facts.StoredOffset{Topic: topic, Partition: o.partition, Next: taken.Next, LogID: taken.LogID, Last: taken.Last})
+			if errors.Is(err, ErrPastEnd) { // where nothing tells which log it was, nothing would tell later that it is another
+				err = errors.Join(err, o.Store.MarkReplaced(ctx, topic, o.partition, taken.Epoch))
+			}
+			if err != nil {
+				return err
+			}
+			o.epoch[topic], o.next[topic] = taken.Epoch, taken.Next
+			o.progress.setStart(topic, taken.Next, end, o.Now())
 		}
+		o.progress.endHalt(o.Now())
 		return nil
 	})
 }
@@ -209,35 +220,46 @@ func (o *owner) fetch(ctx context.Context, topic string, from int64, records cha
 			return ctx.Err()
 		}
 	})
-	if err != nil && ctx.Err() == nil && !isHalting(err) {
+	if err != nil && ctx.Err() == nil && !IsHalting(err) {
 		return fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	return err
 }
 
 // loop applies batch after batch, and between two batches one chunk of queued
-// orders, unless these are to wait. It returns an error only.
+// orders, unless these are to wait. While records wait, queued orders take no more time than
+// records do: one chunk of them may be longer, and then batches come first until they have
+// taken as long. It returns an error only.
 func (o *owner) loop(ctx context.Context) error {
 	for {
 		records, err := o.collect(ctx)
 		if err != nil {
 			return err
 		}
-		if len(records) > 0 {
+		if err := o.stillOwns(ctx); err != nil {
+			return err
+		}
+		if len(records) == 0 {
+			o.owed = 0
+		} else {
 			o.came = true
+			began := o.Now()
 			if err := o.applyRecords(ctx, records); err != nil {
 				return err
 			}
+			o.owed = max(0, o.owed-o.Now().Sub(began))
 			var size int64
 			for i := range records {
 				size += records[i].size()
 			}
 			o.memory.free(size)
 		}
-		if o.queued && !o.defersOrders(0) {
+		if o.queued && !o.defersOrders(nil) && o.owed == 0 {
+			began := o.Now()
 			if err := o.recomputeQueued(ctx); err != nil {
 				return err
 			}
+			o.owed = o.Now().Sub(began)
 		}
 	}
 }
@@ -250,16 +272,19 @@ func (o *owner) collect(ctx context.Context) ([]record, error) {
 	if len(g.records) == 0 {
 		g = o.gather(g, o.batchLimit)
 	}
-	if len(g.records) == 0 && (!o.queued || o.defersOrders(0)) {
+	if len(g.records) == 0 && (!o.queued || o.defersOrders(nil)) {
 		until, stop := o.catchUp.timer(o.Now())
+		look := time.NewTimer(o.config.CheckLogEvery)
 		select {
 		case r := <-o.commerce:
 			g.add(r)
 		case r := <-o.events:
 			g.add(r)
 		case <-until:
+		case <-look.C:
 		case <-ctx.Done():
 		}
+		look.Stop()
 		stop()
 		g = o.gather(g, o.batchLimit)
 	}
@@ -272,9 +297,12 @@ func (o *owner) collect(ctx context.Context) ([]record, error) {
 // topic without a record moves from its offset to the same one, which still checks
 // that no other owner has moved it.
 func (o *owner) moves(records []record) []facts.Move {
-	to := map[string]int64{}
-	for _, r := range records {
+	to, last := map[string]int64{}, map[string][]byte{}
+	for i, r := range records {
 		to[r.topic] = r.Offset + 1
+		if i == len(records)-1 || records[i+1].topic != r.topic { // the last of its topic is among these
+			last[r.topic] = facts.LastRecord(r.Fetched)
+		}
 	}
 	var moves []facts.Move
 	for _, topic := range inputs {
@@ -282,7 +310,7 @@ func (o *owner) moves(records []record) []facts.Move {
 		if !ok {
 			end = o.next[topic]
 		}
-		moves = append(moves, facts.Move{Topic: topic, Partition: o.partition, Epoch: o.epoch[topic], From: o.next[topic], To: end})
+		moves = append(moves, facts.Move{Topic: topic, Partition: o.partition, Epoch: o.epoch[topic], LogID: o.logID[topic], From: o.next[topic], To: end, Last: last[topic]})
 	}
 	return moves
 }
@@ -294,7 +322,7 @@ func (o *owner) moves(records []record) []facts.Move {
 // orders are queued. Only a record whose own facts cannot be stored is rejected.
 func (o *owner) applyRecords(ctx context.Context, records []record) error {
 	began := time.Now()
-	done, err := o.applyOnce(ctx, records, o.defersOrders(eventsIn(records)))
+	done, err := o.applyOnce(ctx, records, o.defersOrders(records))
 	if len(records) == 1 && errors.Is(err, facts.ErrData) {
 		o.Logger.Error("the outcome of an order that a record concerns cannot be stored: the orders are queued", "topic", records[0].topic, "partition", o.partition, "offset", records[0].Offset, "error", err)
 		done, err = o.applyOnce(ctx, records, true)
@@ -378,11 +406,12 @@ func (o *owner) rejectRecord(ctx context.Context, r record, cause error) error {
 	})
 }
 
-// While records come, a chunk of queued orders is to take so long: each record waits for
-// one chunk. A chunk of fewer than leastChunk orders would do little but begin and commit.
-// Both were chosen, not measured.
+// While records come, a chunk of queued orders is to take chunkTime, and else idleTime: each
+// record waits for one chunk. leastChunk orders are taken from the queue at least, and those
+// are put back that have no time left. All were chosen, not measured.
 const (
 	chunkTime  = 50 * time.Millisecond
+	idleTime   = 250 * time.Millisecond
 	leastChunk = 10
 )
 
@@ -418,7 +447,7 @@ func (o *owner) retry(ctx context.Context, what string, giveUp func(error) bool,
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, facts.ErrFenced), errors.Is(err, facts.ErrData), errors.Is(err, facts.ErrOtherCluster),
-			isHalting(err), giveUp(err):
+			IsHalting(err), giveUp(err):
 			return err
 		}
 		o.metrics.retries.Inc()

@@ -127,24 +127,3 @@ func TestAReplacedEventOfAVeryBusyDayKeepsItsKeys(t *testing.T) {
 		t.Errorf("%d sightings of the cart, want one", n)
 	}
 }
-
-// A chunk of queued orders is as large as it may be where no record waits for it, and
-// takes about chunkTime where some do.
-func TestChunksAreSmallWhileRecordsCome(t *testing.T) {
-	f := func(limit int, took time.Duration, came bool, want int) {
-		t.Helper()
-		if got := nextChunk(limit, took, came, 200); got != want {
-			t.Errorf("after %d orders in %v, records came: %t: %d, want %d", limit, took, came, got, want)
-		}
-	}
-	f(200, time.Minute, false, 200)
-	f(60, time.Second, false, 120)
-	f(200, 4*chunkTime, true, 50)
-	f(50, chunkTime, true, 50)
-	f(50, chunkTime/2, true, 100)
-	f(50, chunkTime/100, true, 100) // no more than twice as many at once
-	f(150, chunkTime/2, true, 200)
-	f(20, time.Hour, true, leastChunk)
-	f(2, time.Hour, true, 4) // after a chunk that could not be stored
-	f(100, 0, true, 200)
-}

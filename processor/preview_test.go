@@ -281,6 +281,7 @@ func TestAPreviewSaysWhatTheChangeThenDoes(t *testing.T) {
 			s.coupon(beto, verao, "BETO")
 			s.cost(ana, inverno, 100, "7.5")
 			s.cost(beto, "", 0, "3")
+			s.newFields = true
 			list := s.randomFacts(r)
 			for n := range 6 { // orders of the days to come: what is dated from now on concerns them
 				list = append(list, s.record(s.order(fmt.Sprint("o", 12+n), time.Now().AddDate(0, 0, 1+n).Truncate(time.Second), 10_000, func(o *wire.Order) {

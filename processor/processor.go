@@ -35,7 +35,14 @@ type StoreBase interface {
 	// TakeOver makes the caller the owner of a topic's partition and fences those
 	// before. Where no offset is stored, it stores first. facts.ErrOtherCluster where
 	// the stored offset belongs to another cluster.
-	TakeOver(ctx context.Context, topic string, partition int, clusterID string, first int64) (facts.Taken, error)
+	TakeOver(ctx context.Context, topic string, partition int, clusterID, logID string, first int64) (facts.Taken, error)
+
+	// MarkReplaced notes of a partition whose log is not known that its offset is not of
+	// the log as it is now.
+	MarkReplaced(ctx context.Context, topic string, partition int, epoch int64) error
+
+	// Offsets returns the stored offsets of all partitions.
+	Offsets(ctx context.Context) ([]facts.StoredOffset, error)
 
 	// Revisions returns the rules' revision of each company, by company id. Unknown
 	// companies are left out.
@@ -93,9 +100,7 @@ type Log interface {
 	// the first error that run returned.
 	Consume(ctx context.Context, run func(ctx context.Context, partition int) error) error
 
-	// Bounds returns the offset of the first record of a partition's log, and that
-	// of the record that will be written next.
-	Bounds(ctx context.Context, topic string, partition int) (first, next int64, err error)
+	Place
 
 	// Read calls handle with each record of a partition from an offset on, in order,
 	// until ctx ends or handle returns an error. Key and value stay valid afterwards.
@@ -103,6 +108,19 @@ type Log interface {
 
 	// PartitionOf returns the partition to which a key belongs.
 	PartitionOf(ctx context.Context, key []byte) (int, error)
+}
+
+// Place says where a partition's log is, and which log it is.
+type Place interface {
+	// Bounds returns the offset of the first record of a partition's log, and that
+	// of the record that will be written next.
+	Bounds(ctx context.Context, topic string, partition int) (first, next int64, err error)
+
+	// TopicID returns the id that a topic got when it was made, "" where it has none.
+	TopicID(ctx context.Context, topic string) (string, error)
+
+	// RecordAt returns the record of an offset; false where the log has none there.
+	RecordAt(ctx context.Context, topic string, partition int, offset int64) (wire.Fetched, bool, error)
 }
 
 // Results publishes hints (results.v1) and rejected records (rejected.v1).
@@ -120,6 +138,7 @@ type Config struct {
 	RecomputeChunk  int           // queued orders of one transaction at most; 200
 	StatementChunk  int           // ledger entries that one transaction puts into a statement; 10,000
 	ApplyTimeout    time.Duration // of one attempt at a transaction, with its wait for MaxTransactions; 2 min
+	CheckLogEvery   time.Duration // so often an owner looks whether the topics are still the same, and whether it was fenced; 10 s
 	MaxTransactions int           // that run at the same time, however many partitions are owned; 4
 	HaltPause       time.Duration // until a halted partition is tried again; 30 s
 	DeferOrders     time.Duration // so long orders wait to be computed while events of their partition are behind; 30 s
@@ -139,6 +158,7 @@ func (c Config) withDefaults() Config {
 		RecomputeChunk:  cmp.Or(c.RecomputeChunk, 200),
 		StatementChunk:  cmp.Or(c.StatementChunk, 10_000),
 		ApplyTimeout:    cmp.Or(c.ApplyTimeout, 2*time.Minute),
+		CheckLogEvery:   cmp.Or(c.CheckLogEvery, 10*time.Second),
 		MaxTransactions: cmp.Or(c.MaxTransactions, 4),
 		HaltPause:       cmp.Or(c.HaltPause, 30*time.Second),
 		DeferOrders:     cmp.Or(c.DeferOrders, 30*time.Second),
@@ -155,13 +175,16 @@ func (c Config) withDefaults() Config {
 // the others have a default: no check of the books, no log, the system's clock, a
 // registry of its own.
 type Deps struct {
-	Store    Store
-	Log      Log
-	Results  Results
-	Books    Books
-	Logger   *slog.Logger
-	Now      func() time.Time
-	Registry *prometheus.Registry
+	Store   Store
+	Log     Log
+	Results Results
+	Books   Books
+	Leaving func() bool // tells that the process is about to stop: /readyz says so; nil: never
+	// Privileges returns an error where the store's role may not do what the processor does; nil: it is not asked.
+	Privileges func(ctx context.Context) error
+	Logger     *slog.Logger
+	Now        func() time.Time
+	Registry   *prometheus.Registry
 }
 
 // Processor is one member of the processors' consumer group.
@@ -174,6 +197,7 @@ type Processor struct {
 	readAhead    *readAhead
 	books        *conservation
 	agents       agent.Known
+	looked       looked
 
 	mu         sync.Mutex                    // of the two maps
 	rules      map[string]*attribution.Index // by company

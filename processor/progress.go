@@ -68,11 +68,17 @@ func (p *Processor) removeProgress(partition int) {
 	delete(p.partitions, partition)
 }
 
-// setStart sets from which record a topic is read, and ends a halt.
+// setStart sets from which record a topic is read.
 func (p *progress) setStart(topic string, next, end int64, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.topics[topic] = &topicProgress{next: next, end: end, applied: now}
+}
+
+// endHalt says that all topics can be read: none does while one cannot.
+func (p *progress) endHalt(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.moved, p.halt = now, ""
 }
 

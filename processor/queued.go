@@ -26,7 +26,6 @@ func (o *owner) recomputeQueued(ctx context.Context) error {
 		}
 		if o.queued = len(companies) > 0; !o.queued {
 			o.catchUp = catchUp{}
-			o.chunkLimit = min(leastChunk, o.config.RecomputeChunk) // of the next job; it grows
 			return nil
 		}
 		o.queueTurns = companies
@@ -36,7 +35,13 @@ func (o *owner) recomputeQueued(ctx context.Context) error {
 	switch {
 	case err == nil:
 		delete(o.tooLong, company)
-		o.chunkLimit, o.came = nextChunk(o.chunkLimit, o.chunkTook, o.came, o.config.RecomputeChunk), false
+		if o.queueAfter[company] = done.last; done.last == "" {
+			delete(o.queueAfter, company)
+		}
+		if o.chunkLimit = min(2*o.chunkLimit, o.config.RecomputeChunk); done.left > 0 { // it took too long for all of them
+			o.chunkLimit = min(o.chunkLimit, max(leastChunk, 2*len(done.computed)))
+		}
+		o.came = false
 		o.metrics.orders.Add(float64(len(done.computed)))
 		o.metrics.asked.addDone(done)
 		o.sendHint(done.computed)
@@ -68,29 +73,19 @@ func (o *owner) recomputeChunk(ctx context.Context, company string) (done applie
 		if err != nil {
 			return err
 		}
-		b := batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC()}
+		b := batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), takes: idleTime, after: o.queueAfter[company]}
+		if o.came {
+			b.takes = chunkTime
+		}
 		if index := rules[company]; index != nil {
 			b.companies = []companyBatch{{index: index}}
 		}
 		return o.limitTransactions(ctx, func() (err error) {
-			began := time.Now()
 			done, err = o.recompute(ctx, b, o.chunkLimit)
-			o.chunkTook = time.Since(began)
 			return err
 		})
 	})
 	return done, err
-}
-
-// nextChunk returns how many queued orders the next transaction computes: at most most.
-// limit is how many the last one had, took how long it took. came: records have come
-// meanwhile, so that others may wait for the next chunk.
-func nextChunk(limit int, took time.Duration, came bool, most int) int {
-	next := min(2*limit, most)
-	if !came {
-		return next
-	}
-	return min(next, max(leastChunk, int(int64(limit)*int64(chunkTime)/int64(max(took, 1)))))
 }
 
 // queuedCompanies returns the partition's companies that have orders queued.

@@ -62,6 +62,7 @@ func TestAReplayGivesTheSameLedgerHash(t *testing.T) {
 	hashes := map[string]bool{}
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 11))
+		s.newFields = true
 		list := s.randomFacts(r)
 		if seed >= 4 {
 			list = s.crowdedFacts(r)

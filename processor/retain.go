@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -166,8 +167,11 @@ func (r *removal) seal(ctx context.Context, a *application) (removalStep, error)
 		done.next = r.events
 		return done, a.tx.BeginRemoval(ctx, r.company, r.from, a.index.NullsFrom(r.from))
 	}
-	done.cursor.order = list[len(list)-1]
-	return done, a.seal(ctx, list)
+	if done.removed.Sealed, err = a.seal(ctx, list); err != nil {
+		return removalStep{}, err
+	}
+	done.cursor.order = list[done.removed.Sealed-1]
+	return done, nil
 }
 
 // events removes the next events, after sealing the orders that have come meanwhile.
@@ -178,8 +182,8 @@ func (r *removal) events(ctx context.Context, a *application) (removalStep, erro
 	}
 	done := removalStep{cursor: r.cursor, next: r.events}
 	if len(late) > 0 {
-		done.removed.Sealed = len(late)
-		return done, a.seal(ctx, late)
+		done.removed.Sealed, err = a.seal(ctx, late)
+		return done, err
 	}
 	end := r.from
 	if r.cursor.ahead { // ids that a wrong clock made
@@ -216,24 +220,51 @@ func (r *removal) shoppers(ctx context.Context, a *application) (removalStep, er
 	return done, err
 }
 
-// seal stores the seals of orders, and their outcomes by them.
-func (a *application) seal(ctx context.Context, list []facts.SealCandidate) error {
-	ids := make([]string, len(list))
-	for i, c := range list {
-		ids[i] = c.OrderID
+// sealsPerStep is how many orders are sealed together: the evidence of one may be large.
+const sealsPerStep = 10
+
+// seal stores the seals of the first orders, and their outcomes by them, until the turn is
+// over. It returns of how many.
+func (a *application) seal(ctx context.Context, list []facts.SealCandidate) (sealed int, err error) {
+	turn := a.newTurn(ownTime)
+	for step := range slices.Chunk(list, sealsPerStep) {
+		if sealed > 0 && turn.over() {
+			break
+		}
+		ids := make([]string, len(step))
+		for i, c := range step {
+			ids[i] = c.OrderID
+		}
+		if err := a.sealOrders(ctx, ids); err != nil {
+			return 0, err
+		}
+		sealed += len(step)
 	}
-	seals := make([]facts.Seal, 0, len(ids))
-	if _, err := caseload.Each(ctx, a.tx, a.company, a.index.Limits(), ids, func(c *facts.Case) {
-		seals = append(seals, a.index.Seal(*c, a.now))
-	}); err != nil {
-		return err
+	return sealed, nil
+}
+
+func (a *application) sealOrders(ctx context.Context, ids []string) error {
+	var seals []facts.Seal
+	for left := ids; len(left) > 0; {
+		var err error
+		if left, _, err = caseload.Each(ctx, a.tx, a.company, a.index.Limits(), left, attribution.ClaimedEvents, func(c *facts.Case) bool {
+			seals = append(seals, a.index.Seal(*c, a.now))
+			return true
+		}); err != nil {
+			return err
+		}
 	}
 	if err := a.tx.InsertSeals(ctx, a.company, seals); err != nil {
 		return err
 	}
 	a.addConcerned(ids, facts.Cause{Kind: facts.CauseSeal})
-	_, err := a.decideOrders(ctx, ids)
-	return err
+	for len(ids) > 0 {
+		var err error
+		if ids, err = a.decideOrders(ctx, ids, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // firstRetain is the wait after the start: the partitions have owners by then.

@@ -71,6 +71,7 @@ func (s *shop) historyOf(r *rand.Rand, seed uint64) []record {
 	if seed%4 == 3 {
 		return s.crowdedFacts(r)
 	}
+	s.newFields = true
 	return s.randomFacts(r)
 }
 

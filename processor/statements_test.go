@@ -174,12 +174,38 @@ func TestAStatementWaitsForTheQueue(t *testing.T) {
 	t.Parallel()
 	s := newLedgerShop(t)
 	s.sale("o1", 10_000, coupon("BETO"))
+	s.sale("o2", 10_000, coupon("BETO"))
 	s.exec(`delete from ledger_entry`)
 	s.exec(`update payout set outcome_hash = ''`)
 	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
 	s.ask(s.beto, "BRL", "2026-04-30", 0)
+	o := s.owner()
+	rules, err := o.rulesOf(s.ctx, []string{s.company})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s.int(`select count(*) from recompute`) > 0 { // order by order
+		if closed := s.statements(); len(closed) > 0 {
+			t.Fatalf("closed while orders wait: %v", closed)
+		}
+		b := batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), companies: []companyBatch{{index: rules[s.company]}}}
+		if _, err := o.recompute(s.ctx, b, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
 	s.workOff()
-	wantLines(t, s.statements(), "2026-04-09 2026-04-30 0 1 1 300 due")
+	wantLines(t, s.statements(), "2026-04-09 2026-04-30 0 2 2 600 due")
+}
+
+// What may be paid on a statement's last day is in it.
+func TestAStatementHasItsLastDay(t *testing.T) {
+	t.Parallel()
+	s := newLedgerShop(t)
+	s.sale("o1", 10_000, coupon("BETO")) // payable on 9 April
+	s.ask(s.beto, "BRL", "2026-04-08", 0)
+	s.ask(s.beto, "BRL", "2026-04-09", 0)
+	s.workOff()
+	wantLines(t, s.statements(), "2026-04-08 2026-04-08 0 0 0 0 carried", "2026-04-09 2026-04-09 0 1 1 300 due")
 }
 
 // A statement whose sum so far another version of the program wrote, in another form, is
@@ -377,6 +403,34 @@ func TestAClosedStatementNeverChanges(t *testing.T) {
 	if closings < 20 || carried < 5 || paid < 5 {
 		t.Errorf("only %d closings, %d carried, %d paid: the histories are too short", closings, carried, paid)
 	}
+}
+
+// A line shows the order's day as it was when the statement was closed, whatever a later
+// version of the order says.
+func TestTheDayOfAClosedLineStays(t *testing.T) {
+	t.Parallel()
+	s := newLedgerShop(t)
+	s.sale("o1", 10000, coupon("BETO"))
+	id := s.ask(s.beto, "BRL", "2027-01-01", 0)
+	s.stepsOfWork(rand.New(rand.NewPCG(1, 1)), 100)
+	read := func() string {
+		lines, err := report.New(s.db).StatementLines(s.ctx, s.company, id, "", 10)
+		if err != nil || len(lines) != 1 {
+			t.Fatalf("%+v, %v", lines, err)
+		}
+		return lines[0].OrderID + " " + lines[0].Day + " " + lines[0].AmountMinor.String()
+	}
+	if got := read(); got != "o1 2026-03-10 300" {
+		t.Errorf("closed with %s", got)
+	}
+	s.sale("o1", 10000, func(o *wire.Order) { coupon("BETO")(o); o.CreatedAt = noon.AddDate(0, -2, 0) })
+	if day := s.texts(`select day::text from orders`); day[0] != "2026-01-10" {
+		t.Fatalf("the order is of %s", day)
+	}
+	if got := read(); got != "o1 2026-03-10 300" {
+		t.Errorf("after another version of the order the closed line is %s", got)
+	}
+	s.replaysStatements()
 }
 
 // replaysStatements replays the shop's facts and compares: the statements are copied,

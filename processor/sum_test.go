@@ -55,6 +55,7 @@ func TestSumsFollowEveryChange(t *testing.T) {
 	}
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 21))
+		s.newFields = true
 		records := s.randomFacts(r)
 		r.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
 		s.clear()

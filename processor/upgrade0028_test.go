@@ -65,7 +65,7 @@ func TestNamesOfOrdersBecomeDigests(t *testing.T) {
 		t.Errorf("%d rows are left", n)
 	}
 	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
-	s.exec(`insert into recompute_company (company_id) values ($1)`, s.company)
+	s.exec(`insert into recompute_company (company_id) values ($1) on conflict do nothing`, s.company)
 	s.workOff()
 	if got := s.outcomes(); got != want {
 		t.Error(firstDifference(got, want))
@@ -82,7 +82,10 @@ func (s *shop) decided() map[string]facts.Outcome {
 	index := attribution.NewIndex(rules)
 	list := map[string]facts.Outcome{}
 	if err := s.store.Transact(s.ctx, func(tx *factstore.Tx) error {
-		_, err := caseload.Each(s.ctx, tx, s.company, index.Limits(), s.texts(`select order_id from orders`), func(c *facts.Case) { list[c.Order.OrderID] = index.Decide(*c) })
+		_, _, err := caseload.Each(s.ctx, tx, s.company, index.Limits(), s.texts(`select order_id from orders`), attribution.ClaimedEvents, func(c *facts.Case) bool {
+			list[c.Order.OrderID] = index.Decide(*c)
+			return true
+		})
 		return err
 	}); err != nil {
 		s.t.Fatal(err)

@@ -57,6 +57,7 @@ func TestOutcomesOfBeforeBecomeOneRow(t *testing.T) {
 	if got := s.outcomes(); got != want {
 		t.Errorf("before anything is computed again: %s", firstDifference(got, want))
 	}
+	s.exec(`truncate recompute_span, recompute_company`) // migration 0064 has queued all orders
 	if got := s.ledgerHash(); got != hash {
 		t.Errorf("the ledger hash is %s, was %s", got, hash)
 	}

@@ -26,6 +26,7 @@ func TestFirstOrdersOfBeforeAreKept(t *testing.T) {
 	if got := s.outcomes(); got != want {
 		t.Error(firstDifference(got, want))
 	}
+	s.exec(`truncate recompute_span, recompute_company`) // migration 0064 has queued all orders
 	if got := s.ledgerHash(); got != hash {
 		t.Errorf("the ledger hash is %s, was %s", got, hash)
 	}

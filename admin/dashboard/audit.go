@@ -77,6 +77,8 @@ func actorWords(l *lang.Printer, e commerce.AuditEntry) string {
 		return e.Name
 	case kind == "cli":
 		return l.T("audit.by_cli")
+	case kind == "processor":
+		return l.T("audit.by_processor")
 	}
 	return e.Actor
 }

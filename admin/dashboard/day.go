@@ -246,6 +246,9 @@ func viewSale(l *lang.Printer, s commerce.Sale, companyID string, zone *time.Loc
 	row.Size = sizeOf(row.Total)
 	row.Total = breakable(row.Total, row.Size)
 	row.Status, row.StatusText = statusOf(l, s.Status)
+	if s.Test {
+		row.StatusText += " · " + l.T("status.test")
+	}
 	switch s.Evidence {
 	case commerce.EvidenceCoupon:
 		row.Evidence, row.EvidenceIs = "coupon", l.T("evidence.coupon")

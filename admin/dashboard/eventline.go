@@ -110,7 +110,7 @@ func viewRejected(v pageRequest, letter *wire.Rejected, zone *time.Location) eve
 	line.Mend = textOf(l, "mend."+letter.Code, l.T("mend.other"))
 	line.Example = mends[letter.Code]
 	if len(letter.Body) <= longestCause {
-		line.Body = letter.Body
+		line.Body = inspect.Marked(letter.Body)
 	}
 	return line
 }

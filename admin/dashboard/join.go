@@ -77,7 +77,8 @@ func (s *Server) showJoin(w http.ResponseWriter, r *http.Request, status int, i 
 }
 
 // useLink uses a one-time link with the password that was typed, and logs the
-// person in. Somebody who has a log-in types its password.
+// person in. Somebody who has a log-in types its password, or a new one where the operator
+// made the link.
 func (s *Server) useLink(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
@@ -91,12 +92,12 @@ func (s *Server) useLink(w http.ResponseWriter, r *http.Request) {
 	}
 	f, l := s.passwordForm(r), s.langOf(r)
 	personID, hash := "", ""
-	_, err := s.db.PersonByEmail(r.Context(), i.Email)
+	person, err := s.db.PersonByEmail(r.Context(), i.Email)
 	switch known := err == nil; {
 	case err != nil && !errors.Is(err, commerce.ErrNotFound):
 		s.unavailable(w, r, err)
 		return
-	case known && !i.Reset():
+	case known && !i.ChoosesPassword():
 		network := throttle.Network(s.config.ClientIP(r))
 		if got := s.attempts.allow(i.Email, network, "", s.now()); !got.OK {
 			f.fail("password", l.T("login.too_many", waitText(l, secondsOf(got.Wait))))
@@ -110,6 +111,9 @@ func (s *Server) useLink(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	default:
+		if known && !i.Reset() {
+			personID = person.ID
+		}
 		hash, err = s.hash(r.Context(), password)
 	}
 	if errors.Is(err, ErrPasswordLength) {

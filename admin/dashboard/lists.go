@@ -66,7 +66,7 @@ type fileReader func(ctx context.Context, r *http.Request, v pageRequest, f *lis
 func (s *Server) listRoutes() []route {
 	return []route{
 		{pattern: "GET " + ordersPath + csvEnding, handle: s.file("orders", []string{"order_id", "name", "created_at", "day", "status", "currency", "total", "discount_code",
-			"influencer_id", "influencer", "campaign", "evidence", "commission", "fixed_commission_brl", "waits_for"}, s.ordersFile)},
+			"influencer_id", "influencer", "campaign", "evidence", "commission", "fixed_commission_brl", "waits_for", "test"}, s.ordersFile)},
 		{pattern: "GET " + influencersPath + csvEnding, handle: s.file("influencers", []string{"influencer_id", "influencer", "category", "links", "coupons_today", "costs",
 			"orders_30_days", "sales_30_days", "commission_30_days", "currency"}, s.influencersFile)},
 		{pattern: "GET " + influencerPath + csvEnding, handle: s.file("clicks", []string{"day", "code", "short_url", "url", "campaign_id", "clicks"}, s.clicksFile)},
@@ -148,7 +148,7 @@ func (s *Server) ordersFile(ctx context.Context, r *http.Request, v pageRequest,
 		for _, sale := range sales {
 			if err := f.add(sale.OrderID, sale.Name, momentText(sale.CreatedAt), sale.Day, statusWord(sale.Status), sale.Currency, minorText(decimal.NewFromInt(sale.TotalMinor), sale.Currency),
 				sale.DiscountCode, sale.InfluencerID, sale.Influencer, sale.Campaign, string(sale.Evidence), minorText(decimal.NewFromInt(sale.CommissionMinor), sale.Currency),
-				minorText(decimal.NewFromInt(sale.FixedBRLMinor), commerce.BRL), sale.WaitsFor); err != nil {
+				minorText(decimal.NewFromInt(sale.FixedBRLMinor), commerce.BRL), sale.WaitsFor, strconv.FormatBool(sale.Test)); err != nil {
 				return err
 			}
 		}

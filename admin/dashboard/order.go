@@ -29,7 +29,8 @@ type orderPage struct {
 	Keys      []keyLine
 	Touches   []touchLine
 	Losers    []string
-	Reason    string // why nothing is owed; empty where something is
+	Details   []string // codes, tax and refunds, as the shop sent them
+	Reason    string   // why nothing is owed; empty where something is
 	Base      string
 	Costs     []costLine
 	Total     []string // commission, a line a currency
@@ -172,7 +173,7 @@ func (p *orderPage) explain(l *lang.Printer, x facts.Explanation, sale commerce.
 		name, about := keyWords(l, string(k.Kind))
 		line := keyLine{Name: name, About: about, Hub: k.Hub, Visitors: l.N("order.devices", int64(k.Visitors))}
 		switch {
-		case !k.Counted():
+		case k.HubOf == facts.HubOfOrders:
 			line.Visitors = l.T("order.hub_of_orders")
 		case k.Hub:
 			line.Visitors = l.T("order.hub_of_people")
@@ -185,6 +186,12 @@ func (p *orderPage) explain(l *lang.Printer, x facts.Explanation, sale commerce.
 	for _, loser := range x.Payout.Losers {
 		p.Losers = append(p.Losers, l.T("order.loser_"+string(loser.Evidence), loser.Influencer, reasonWords(l, loser.Reason)))
 	}
+	for _, c := range x.Order.Codes {
+		if c.Decides { // of several it is the one
+			sale.DiscountCode = c.Code
+		}
+	}
+	p.Details = orderDetails(l, x, sale.Currency, zone)
 	p.Verdict = verdict(l, sale, x.Payout.State == facts.PayoutNone)
 	p.Reason = unpaidWords(l, x.Payout.Reason)
 	if x.Payout.State == facts.PayoutReview && x.Payout.Winner != nil {

@@ -2,6 +2,8 @@ package dashboard_test
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -83,6 +85,36 @@ func TestSomebodyWithALogInComesIntoAnotherStore(t *testing.T) {
 	}
 	if text := s.readAs(carla, "/dashboard/?company="+s.live); !contains(text, "Loja Exemplo") {
 		t.Error("she is not in the store")
+	}
+}
+
+// Who holds a link of the operator's needs no password of before: somebody else may have made
+// the log-in. That one's sessions end.
+func TestTheOperatorsLinkNeedsNoPasswordOfBefore(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	squatter := s.join(commerce.RoleOwner, "boss@loja.example", s.NewStore("Outra").StoreID)
+	var token [32]byte
+	token[0] = 7
+	if err := s.DB.Invite(t.Context(), commerce.NewInvitation{StoreID: s.Store.StoreID, CompanyID: s.live, Email: "boss@loja.example", Role: commerce.RoleOwner,
+		At: time.Now(), Life: time.Hour, Random: rand.Reader}, sha256.Sum256(token[:])); err != nil {
+		t.Fatal(err)
+	}
+	boss := s.client()
+	text := base64.RawURLEncoding.EncodeToString(token[:])
+	if status, page, _ := s.send(boss, "/dashboard/join", url.Values{"token": {text}, "password": {"chosen by the boss"}}); status != http.StatusSeeOther {
+		t.Fatalf("%d: %s", status, page)
+	}
+	if page := s.readAs(boss, "/dashboard/?company="+s.live); !contains(page, "Loja Exemplo") {
+		t.Error("the boss is not in the store")
+	}
+	answer, err := squatter.Get(s.url + "/dashboard/?company=" + s.live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusSeeOther {
+		t.Errorf("the session of before: %s", answer.Status)
 	}
 }
 

@@ -70,6 +70,7 @@ func (s *Server) settingsForm(r *http.Request, v pageRequest, now commerce.Setti
 	add(field{Name: "hold_days", Type: "number", Required: true, Value: strconv.Itoa(now.HoldDays)})
 	add(field{Name: "minimum_payout", Required: true, Value: s.localNumber(v, now.MinimumPayout)})
 	add(field{Name: "pay_recurring", Type: "check", Value: yes(now.PayRecurring)})
+	add(field{Name: "commission_without_tax", Type: "check", Value: yes(now.WithoutTax)})
 	group = v.lang.T("settings.group_models")
 	add(field{Name: "half_life_days", Type: "number", Required: true, Value: strconv.Itoa(now.HalfLifeDays)})
 	add(field{Name: "count_direct", Type: "check", Value: yes(now.CountDirect)})
@@ -160,7 +161,7 @@ func (s *Server) typedSettings(v pageRequest, f *form, get func(name string) str
 		ConsentPolicy: word("consent_policy", commerce.ConsentPolicies), PayoutRule: word("payout_rule", commerce.PayoutRules),
 		Unproven: word("unproven", commerce.UnprovenRules), WindowDays: whole("window_days"), HoldDays: whole("hold_days"),
 		HalfLifeDays: whole("half_life_days"), MinimumPayout: commerce.TypedDecimal(get("minimum_payout")),
-		PayRecurring: get("pay_recurring") == "yes", CountDirect: get("count_direct") == "yes",
+		PayRecurring: get("pay_recurring") == "yes", WithoutTax: get("commission_without_tax") == "yes", CountDirect: get("count_direct") == "yes",
 		Country: strings.TrimSpace(get("country")), Timezone: strings.TrimSpace(get("timezone")), Currency: strings.TrimSpace(get("currency")),
 	}
 	given.Limits.EventsPerSecond, given.Limits.Burst = perSecond, whole("burst")

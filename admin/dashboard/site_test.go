@@ -182,7 +182,7 @@ func (s *site) client() *http.Client {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return &http.Client{Jar: jar, Timeout: 10 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error {
+	return &http.Client{Jar: jar, Transport: reporttest.Watched{T: s.t}, Timeout: 10 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	}}
 }

@@ -152,7 +152,7 @@ func eventID(at time.Time, i, n int) string {
 }
 
 func visitorID(i int) string {
-	return uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, "visitor ", i)).String()
+	return uuid.NewHash(sha256.New(), uuid.NameSpaceURL, fmt.Append(nil, "visitor ", i), 4).String()
 }
 
 // key is a keyed hash as identity makes them, of something of visitor i.

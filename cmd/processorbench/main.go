@@ -120,5 +120,13 @@ func (b *bench) measureAll(ctx context.Context) error {
 		}
 	}
 	results.print(os.Stdout)
+	if !strings.Contains(strangersName, b.only) {
+		return nil
+	}
+	s, err := b.measureStranger(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", strangersName, err)
+	}
+	s.print(os.Stdout)
 	return nil
 }

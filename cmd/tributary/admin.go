@@ -71,14 +71,15 @@ a time publishes the directory and the rules' changes.`,
 	flags.StringVar(&publicURL, "public-url", "", "where browsers reach the dashboard; with https its cookies are Secure behind a proxy that ends TLS")
 	flags.StringVar(&edgeURL, "edge-url", "", "where shops load the script from, https://collect.example.com: for the snippet that the dashboard shows")
 	flags.IntVar(&config.IngestRate.PerSecond, "ingest-rate", 100, "orders and products a key may send a second")
-	flags.IntVar(&config.IngestRate.Burst, "ingest-burst", 200, "… and how many at once")
+	flags.IntVar(&config.IngestRate.Burst, "ingest-burst", 200, "orders and products a key may send at once")
 	flags.IntVar(&config.RuleRate.PerSecond, "rule-rate", 10, "other requests a key may send a second")
-	flags.IntVar(&config.RuleRate.Burst, "rule-burst", 40, "… and how many at once")
+	flags.IntVar(&config.RuleRate.Burst, "rule-burst", 40, "other requests a key may send at once")
 	common.register(flags, "admin", "127.0.0.1:7701")
 	public.register(flags, &config.ShutdownTimeout)
 	former.register(flags)
 	database.register(flags)
 	tokens.register(flags, "token-secret", "the secret that signs dashboard sessions, at least 32 bytes")
+	required(flags, "short-base", "token-secret-file")
 	formerTokens.register(flags, "previous-token-secret", "the former token secret: sessions that it signed stay valid")
 	return cmd
 }
@@ -96,15 +97,15 @@ type adminSetup struct {
 // runAdmin serves until ctx ends.
 func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	defer s.closeListeners()
+	ctx, leaving, release := s.leave(ctx, "admin")
+	defer release()
+	s.config.Leaving = leaving
 	client, err := kafka.NewClient(s.kafka)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	var wrong problems
-	wrong.add(checkTopics(ctx, client, allTopics...))
-	wrong.add(checkSchema(ctx, s.dsn))
-	if err := wrong.err(); err != nil {
+	if err := errors.Join(checkTopics(ctx, client, allTopics...), checkSchema(ctx, s.dsn)); err != nil {
 		return err
 	}
 	db, err := openStores(ctx, s.dsn)
@@ -112,6 +113,11 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 		return err
 	}
 	defer db.Close()
+	if err := refuseOtherTopics(ctx, client, db.db); err != nil {
+		return err
+	}
+	ctx, refused := watchSchema(ctx, s.log, db.db)
+	defer func() { err = errors.Join(refused(), err) }()
 	s.dashboard.ShortBase = s.config.ShortBase
 	var api *admin.Server // made below
 	pages, err := dashboard.New(s.dashboard, dashboard.Deps{
@@ -146,7 +152,8 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	api, err = admin.New(s.config, admin.Deps{
 		Metrics: registry, Database: db, Names: db, Previews: db, Links: pages, Producer: batcher, Hasher: s.hasher, Previous: s.previous, Log: s.log,
 		Checks: map[string]func(context.Context) error{
-			"postgres": db.db.Ping,
+			"postgres":   db.db.Ping,
+			"privileges": db.db.Privileges,
 			"kafka": func(ctx context.Context) error {
 				_, err := client.Partitions(ctx, wire.TopicCommerce)
 				return err

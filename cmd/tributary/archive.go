@@ -150,11 +150,16 @@ func askToArchive(cmd *cobra.Command, companies []commerce.Company) error {
 	for _, c := range companies {
 		names = append(names, fmt.Sprintf("%s (%s, %s)", c.CompanyID, printable(c.Name), c.Environment))
 	}
-	what := strings.Join(names, " and ")
+	return askYes(cmd, strings.Join(names, " and ")+" would take no events, orders and changes any more, and its API keys would be refused", "Type yes to archive: ")
+}
+
+// askYes says what would be done and asks at a terminal. Without one, and where the answer is
+// not yes, it is an error.
+func askYes(cmd *cobra.Command, what, prompt string) error {
 	if file, ok := cmd.InOrStdin().(*os.File); ok && !term.IsTerminal(int(file.Fd())) {
-		return fmt.Errorf("%s would take no events, orders and changes any more: give --yes, since nobody can be asked here", what)
+		return fmt.Errorf("%s: give --yes, since nobody can be asked here", what)
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s will take no events, orders and changes any more, and its API keys will be refused.\nType yes to archive: ", what)
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s.\n%s", what, prompt)
 	answer, err := bufio.NewReader(io.LimitReader(cmd.InOrStdin(), 100)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err

@@ -27,7 +27,7 @@ func (f *certificateFlags) read(s *service) (err error) {
 	case f.cert == "" && f.key == "":
 		return nil
 	case f.cert == "" || f.key == "":
-		return errors.New("--tls-cert and --tls-key go together")
+		return misuse(errors.New("--tls-cert and --tls-key go together"))
 	}
 	if s.certificate, err = certificate.Open(f.cert, f.key); err != nil {
 		return fmt.Errorf("--tls-cert, --tls-key: %w", err)

@@ -140,7 +140,7 @@ func TestCertificatesThatCannotBeServedAreToldByTheirFlags(t *testing.T) {
 	f := func(want string, args ...string) {
 		t.Helper()
 		out, status := command(t, append([]string{"edge"}, args...)...)
-		if status != 1 || !strings.Contains(out, want) {
+		if status != statusUsage || !strings.Contains(out, want) {
 			t.Errorf("%v: exit status %d and\n%s", args, status, out)
 		}
 	}

@@ -222,11 +222,13 @@ func newCompanySet() *cobra.Command {
 	var given commerce.Settings
 	var influencer string
 	var shows previewFlags
+	var origins originFlags
 	cmd := &cobra.Command{
 		Use:   "set COMPANY",
 		Short: "Change settings of a company",
 		Long: `Change settings of one company: a store's other environment keeps its own. What
 is not given stays. A list replaces the one before; --origin "" empties it.
+--add-origin and --remove-origin change the origins and keep the others.
 Services use the new settings within seconds.
 
 Those that decide about orders (--payout-rule, --window-days, --half-life-days,
@@ -234,7 +236,7 @@ Those that decide about orders (--payout-rule, --window-days, --half-life-days,
 from now on. With --preview nothing is changed: it says which orders the change
 would move, and from whom to whom. With --influencer NAME, --unproven is that influencer's own;
 --unproven "" gives it back to the company's.`,
-		Example: `  tributary company set c_… --origin https://loja.example.com --origin https://checkout.example.com --consent required
+		Example: `  tributary company set c_… --add-origin https://loja.example.com --add-origin https://checkout.example.com --consent required
   tributary company set c_… --hold-days 14
   tributary company set c_… --influencer "Ana Prado" --unproven pay`,
 		Args: oneArgument,
@@ -248,6 +250,7 @@ would move, and from whom to whom. With --influencer NAME, --unproven is that in
 						x.take(s, &given)
 					}
 				}
+				origins.apply(s)
 			}
 			if err := checkChange(cmd, change); err != nil {
 				return err
@@ -283,6 +286,7 @@ would move, and from whom to whom. With --influencer NAME, --unproven is that in
 		x.register(cmd.Flags(), &given)
 	}
 	shows.register(cmd.Flags())
+	origins.register(cmd)
 	cmd.Flags().BoolVar(&shows.asked, "preview", false, "change nothing; say what the change would move")
 	cmd.Flags().StringVar(&influencer, "influencer", "", "set --unproven for the influencer of this name alone")
 	return cmd
@@ -292,11 +296,11 @@ would move, and from whom to whom. With --influencer NAME, --unproven is that in
 func setOfInfluencer(cmd *cobra.Command, database *postgresFlags, shows *previewFlags, company, name, unproven string) error {
 	for _, x := range settings {
 		if cmd.Flags().Changed(x.flag) != (x.field == "unproven") {
-			return errors.New("--influencer goes with --unproven, and with no other setting")
+			return misuse(errors.New("--influencer goes with --unproven, and with no other setting"))
 		}
 	}
 	if unproven != "" && !slices.Contains(commerce.UnprovenRules, unproven) {
-		return fmt.Errorf("--unproven must be one of %s, or empty for the company's", strings.Join(commerce.UnprovenRules, ", "))
+		return misuse(fmt.Errorf("--unproven must be one of %s, or empty for the company's", strings.Join(commerce.UnprovenRules, ", ")))
 	}
 	db, err := database.open(cmd.Context())
 	if err != nil {
@@ -341,8 +345,9 @@ func checkChange(cmd *cobra.Command, change func(*commerce.Settings)) error {
 		names = append(names, "--"+x.flag)
 		some = some || cmd.Flags().Changed(x.flag)
 	}
+	some = some || cmd.Flags().Changed("add-origin") || cmd.Flags().Changed("remove-origin")
 	if !some {
-		return fmt.Errorf("give what to change: %s", strings.Join(names, ", "))
+		return misuse(fmt.Errorf("give what to change: %s", strings.Join(names, ", ")))
 	}
 	var s commerce.Settings
 	s.Defaults()
@@ -359,6 +364,9 @@ func printChanges(out io.Writer, before, after commerce.Settings) error {
 		if from, to := x.text(&before), x.text(&after); from != to {
 			changed = true
 			fmt.Fprintf(out, "%s: %s, before %s\n", x.flag, to, from)
+			if x.flag == "origin" {
+				printRemoved(out, before.Origins, after.Origins)
+			}
 		}
 	}
 	if !changed {

@@ -18,13 +18,16 @@ import (
 
 func TestCompaniesAreListedWithTheirSettings(t *testing.T) {
 	live, _ := installation(t)
-	out, status := command(t, "company", "create", "Tienda\u202e", "--country", "AR", "--timezone", "America/Argentina/Buenos_Aires",
+	if out, status := command(t, "company", "create", "Tienda\u202e"); status != statusUsage || !strings.Contains(out, "marks that turn the text") {
+		t.Errorf("a name that turns the text: exit status %d and\n%s", status, out)
+	}
+	out, status := command(t, "company", "create", "Tienda", "--country", "AR", "--timezone", "America/Argentina/Buenos_Aires",
 		"--currency", "ARS", "--origin", "https://tienda.example.com", "--host", "tienda.example.com")
 	if status != 0 {
 		t.Fatal(out)
 	}
 	out, status = command(t, "company", "list")
-	if status != 0 || strings.Count(out, "\n") != 5 || strings.Contains(out, "\u202e") {
+	if status != 0 || strings.Count(out, "\n") != 5 {
 		t.Errorf("exit status %d and\n%s\nwant a title and 4 companies", status, out)
 	}
 	for _, want := range []string{live.CompanyID, live.StoreID, "Loja Exemplo", "America/Argentina/Buenos_Aires", "ARS", "https://tienda.example.com"} {
@@ -99,6 +102,12 @@ func TestSettingsOfACompanyAreChangedOneByOne(t *testing.T) {
 		"--origin", "https://a.example", "--origin", "https://b.example")
 	f("origin: https://c.example, before https://a.example,https://b.example", map[string]any{"origins": []string{"https://c.example"}}, "--origin", "https://c.example")
 	f("Nothing was changed", nil, "--origin", "https://c.example")
+	f("removed, their pages may send no more: https://c.example; --add-origin", map[string]any{"origins": []string{"https://a.example"}}, "--origin", "https://a.example")
+	f("origin: https://a.example,https://c.example,https://d.example, before https://a.example",
+		map[string]any{"origins": []string{"https://a.example", "https://c.example", "https://d.example"}}, "--add-origin", "https://c.example", "--add-origin", "https://d.example")
+	f("Nothing was changed", nil, "--add-origin", "https://a.example", "--remove-origin", "https://z.example")
+	f("removed, their pages may send no more: https://a.example,https://d.example", map[string]any{"origins": []string{"https://c.example"}},
+		"--remove-origin", "https://d.example,https://a.example")
 	f("origin: -, before https://c.example", map[string]any{"origins": []string{}}, "--origin", "")
 	f("host: a.example", map[string]any{"hosts": []string{"a.example", "b.example"}}, "--host", "a.example,b.example")
 	f("events-per-second: 1000000, before the edge's default\nburst: 512", map[string]any{"events_per_second": 1000000, "burst": 512}, "--events-per-second", "1000000", "--burst", "512")
@@ -127,7 +136,7 @@ func TestSettingsOfACompanyAreChangedOneByOne(t *testing.T) {
 			t.Errorf("exit status %d, and %q is not in\n%s", status, want, out)
 		}
 	}
-	outboxAndAudit(t, dsn, live.CompanyID, 14, 5) // of orders: host, time zone, and what decides about payouts
+	outboxAndAudit(t, dsn, live.CompanyID, 17, 5) // of orders: host, time zone, and what decides about payouts
 
 	// From the first order on, what is stored was made with these three.
 	conn, err := pgx.Connect(t.Context(), dsn)
@@ -142,7 +151,7 @@ func TestSettingsOfACompanyAreChangedOneByOne(t *testing.T) {
 	refused := func(want string, args ...string) {
 		t.Helper()
 		out, status := command(t, append([]string{"company", "set", live.CompanyID}, args...)...)
-		if status != 1 || strings.Count(out, "\n") != strings.Count(want, "\n")+1 || !strings.Contains(out, want) {
+		if !refused(status) || strings.Count(out, "\n") != strings.Count(want, "\n")+1 || !strings.Contains(out, want) {
 			t.Errorf("%v: exit status %d and\n%s\nwant 1 and %q", args, status, out, want)
 		}
 	}
@@ -201,8 +210,8 @@ func TestMistakenSettingsAreRefusedByTheirFlags(t *testing.T) {
 	f := func(want string, args ...string) {
 		t.Helper()
 		out, status := command(t, append([]string{"company", "set"}, args...)...)
-		if status != 1 || !strings.Contains(out, want) || strings.Count(out, "\n") != 1 {
-			t.Errorf("%v: exit status %d and\n%s\nwant 1 and a line with %q", args, status, out, want)
+		if !refused(status) || !strings.Contains(out, want) || strings.Count(out, "\n") != 1 {
+			t.Errorf("%v: exit status %d and\n%s\nwant a line with %q", args, status, out, want)
 		}
 	}
 	f("COMPANY is missing: tributary company set COMPANY", "--origin", "https://a.example")
@@ -212,6 +221,9 @@ func TestMistakenSettingsAreRefusedByTheirFlags(t *testing.T) {
 	f("--consent", live.CompanyID, "--consent", "")
 	f(`--origin "https://*.example.com" is no origin`, live.CompanyID, "--origin", "https://*.example.com")
 	f(`--origin "https://loja.example.com/" is no origin`, live.CompanyID, "--origin", "https://a.example", "--origin", "https://loja.example.com/")
+	f(`--origin "https://*.example.com" is no origin`, live.CompanyID, "--add-origin", "https://*.example.com")
+	f("--origin and --add-origin cannot be given together", live.CompanyID, "--origin", "https://a.example", "--add-origin", "https://b.example")
+	f("--origin and --remove-origin cannot be given together", live.CompanyID, "--origin", "https://a.example", "--remove-origin", "https://b.example")
 	f(`--host "https://loja.example.com" is no host`, live.CompanyID, "--host", "https://loja.example.com")
 	f("--events-per-second must be from 1 to 1000000", live.CompanyID, "--events-per-second", "-1")
 	f("--events-per-second must be from 1 to 1000000", live.CompanyID, "--events-per-second", "NaN")
@@ -243,9 +255,9 @@ func TestAnInfluencerMayHaveASettingOfItsOwn(t *testing.T) {
 		}
 	}
 	f(1, `has no influencer "Ana"`, "--influencer", "Ana", "--unproven", "pay")
-	f(1, "--unproven must be one of review, ignore, pay, or empty", "--influencer", "Ana", "--unproven", "perhaps")
-	f(1, "--influencer goes with --unproven, and with no other setting", "--influencer", "Ana", "--unproven", "pay", "--hold-days", "3")
-	f(1, "--influencer goes with --unproven, and with no other setting", "--influencer", "Ana")
+	f(statusUsage, "--unproven must be one of review, ignore, pay, or empty", "--influencer", "Ana", "--unproven", "perhaps")
+	f(statusUsage, "--influencer goes with --unproven, and with no other setting", "--influencer", "Ana", "--unproven", "pay", "--hold-days", "3")
+	f(statusUsage, "--influencer goes with --unproven, and with no other setting", "--influencer", "Ana")
 }
 
 // The influencers' own settings are shown beside the company's.

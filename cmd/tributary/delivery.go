@@ -39,7 +39,7 @@ func newDelivery() *cobra.Command {
 	cmd := companyCommand("delivery", "Show what became of the events that were sent", noArguments,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) error {
 			if span < 1 || span > reports.MaxDays {
-				return fmt.Errorf("--days must be from 1 to %d", reports.MaxDays)
+				return misuse(fmt.Errorf("--days must be from 1 to %d", reports.MaxDays))
 			}
 			name, columns := reports.Delivery, deliveryColumns
 			if sources {

@@ -38,7 +38,7 @@ func TestDeliveryIsShown(t *testing.T) {
 	if status != 0 || !strings.Contains(out, `"browser": "in_app"`) || !strings.Contains(out, `"origin": null`) {
 		t.Errorf("%d %s", status, out)
 	}
-	if out, status := command(t, "delivery", "--company", live.CompanyID, "--days", "0"); status != 1 || !strings.Contains(out, "--days must be from 1") {
+	if out, status := command(t, "delivery", "--company", live.CompanyID, "--days", "0"); status != statusUsage || !strings.Contains(out, "--days must be from 1") {
 		t.Errorf("%d %s", status, out)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 func newDoctor() *cobra.Command {
 	var broker kafkaFlags
-	var database postgresFlags
+	database := postgresFlags{optional: true}
 	var hashing secretFlag
 	var e examination
 	cmd := &cobra.Command{

@@ -87,7 +87,7 @@ const leastMessageBytes = 1 << 20
 func (e *examination) checkTopic(f *findings, topic kafka.TopicState) {
 	about := "topic " + topic.Name
 	set := func(setting, value string) string {
-		return fmt.Sprintf("kafka-configs.sh --alter --topic %s --add-config %s=%s", topic.Name, setting, value)
+		return fmt.Sprintf("kafka-configs.sh --alter --topic %s --add-config %s=%s", e.kafka.TopicPrefix+topic.Name, setting, value)
 	}
 	number := func(setting string) int64 {
 		n, err := strconv.ParseInt(topic.Settings[setting], 10, 64)
@@ -161,23 +161,20 @@ func (e *examination) checkSecret(ctx context.Context, f *findings, client *kafk
 		return
 	}
 	companies := map[string]bool{} // whether the secret fits
-	reading, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	err := client.Follow(reading, wire.TopicDirectory, 0, kafka.FromFirst, func(_ int64, r kafka.Record) error {
-		id, found := strings.CutPrefix(string(r.Key), wire.CompanyKeyPrefix)
+	err := readDirectory(ctx, client, func(key string, value []byte) {
+		id, found := strings.CutPrefix(key, wire.CompanyKeyPrefix)
 		if !found {
-			return nil
+			return
 		}
 		var c wire.Company
-		if len(r.Value) == 0 || json.Unmarshal(r.Value, &c) != nil {
+		if len(value) == 0 || json.Unmarshal(value, &c) != nil {
 			delete(companies, id)
-			return nil
+			return
 		}
 		companies[id] = c.KeyCheck == e.hasher.Check(id)
-		return nil
-	}, func() { stop(errSeen) })
-	if !errors.Is(context.Cause(reading), errSeen) {
-		f.fail(about, fmt.Sprintf("the directory cannot be read: %v", err), "see what is said of "+wire.TopicDirectory)
+	})
+	if err != nil {
+		f.fail(about, err.Error(), "see what is said of "+wire.TopicDirectory)
 		return
 	}
 	var wrong []string

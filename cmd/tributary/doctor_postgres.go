@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,7 +12,6 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/wire"
-	"github.com/tributary-io/tributary/processor"
 )
 
 // leastPostgres is the oldest version that the schema is made for (docs/operations.md).
@@ -44,17 +44,11 @@ func (e *examination) checkPostgres(ctx context.Context, f *findings, client *ka
 	}
 	checkServer(f, state)
 	checkClock(f, "PostgreSQL", state.Now, asked, time.Now(), 0)
-	pending, err := postgres.Pending(ctx, e.dsn)
-	switch {
-	case err != nil:
-		f.fail("schema", err.Error(), "let this user read the schema")
-		return
-	case pending:
-		f.fail("schema", "is older than this program", runMigrate)
+	if !checkSchemaAndRole(ctx, f, db) {
 		return
 	}
-	f.ok("schema", "up to date")
 	if kafkaAnswers {
+		e.checkOwner(ctx, f, db, client)
 		checkOffsets(ctx, f, db, client)
 	} else {
 		f.leftOut("processor's offsets", "Kafka does not answer")
@@ -68,6 +62,34 @@ func (e *examination) checkPostgres(ctx context.Context, f *findings, client *ka
 	default:
 		f.ok("outbox", fmt.Sprintf("%d records wait", waiting))
 	}
+}
+
+// checkSchemaAndRole tells whether this program may use the schema, by its versions. What the role may not do is
+// told too.
+func checkSchemaAndRole(ctx context.Context, f *findings, db *postgres.DB) bool {
+	state, err := db.Schema(ctx)
+	if err != nil {
+		f.fail("schema", err.Error(), "let this user read the schema")
+		return false
+	}
+	switch err := state.Problem(); {
+	case errors.Is(err, postgres.ErrOldSchema):
+		f.fail("schema", "is older than this program", runMigrate)
+		return false
+	case err != nil:
+		f.fail("schema", err.Error(), "use the newer program; services of this one end")
+		return false
+	case state.Version > state.Known:
+		f.remark("schema", fmt.Sprintf("version %d is newer than this program, which is of %d and may use it: it takes programs of %d and later", state.Version, state.Known, state.Oldest))
+	default:
+		f.ok("schema", fmt.Sprintf("up to date, version %d", state.Version))
+	}
+	if err := db.Privileges(ctx); err != nil {
+		f.fail("privileges", err.Error(), "run `tributary migrate --grant ROLE` as the owner of the tables (docs/operations.md, Roles)")
+	} else {
+		f.ok("privileges", "this role may do what services do")
+	}
+	return true
 }
 
 // checkServer checks the server's version and settings.
@@ -104,43 +126,67 @@ func checkServer(f *findings, s postgres.ServerState) {
 // the same errors that the processor reports at its start.
 func checkOffsets(ctx context.Context, f *findings, db *postgres.DB, client *kafka.Client) {
 	const about = "processor's offsets"
-	const repair = `see "A halted partition" in docs/operations.md`
-	stored, err := factstore.New(db).Offsets(ctx)
+	list, err := places(ctx, factstore.New(db), kafka.NewGroup(client, processorGroup, nil, wire.TopicEvents, wire.TopicCommerce), func(*facts.StoredOffset) bool { return true })
 	switch {
 	case err != nil:
-		f.fail(about, err.Error(), "let this user read the tables")
+		f.fail(about, err.Error(), "see what is said of Kafka and its topics; let this user read the tables")
 		return
-	case len(stored) == 0:
+	case len(list) == 0:
 		f.ok(about, "none yet: no processor has run")
 		return
 	}
-	cluster, err := client.ClusterID(ctx)
-	if err != nil {
-		f.fail(about, err.Error(), "see what is said of Kafka")
-		return
-	}
-	group := kafka.NewGroup(client, processorGroup, nil, wire.TopicEvents, wire.TopicCommerce)
 	behind, before := int64(0), f.failed
-	for _, o := range stored {
-		partition := fmt.Sprintf("%s/%d", o.Topic, o.Partition)
-		if o.ClusterID != cluster {
-			f.fail(about, fmt.Sprintf("%s: %v: %q, not %q", partition, facts.ErrOtherCluster, o.ClusterID, cluster), "give the --kafka-brokers of that cluster, or the database that belongs to this one")
+	for i := range list {
+		switch p := &list[i]; {
+		case errors.Is(p.halted, facts.ErrOtherCluster):
+			f.fail(about, fmt.Sprintf("%s: %v", p, p.halted), "give the --kafka-brokers of that cluster, or the database that belongs to this one")
 			return
-		}
-		first, end, err := group.Bounds(ctx, o.Topic, o.Partition)
-		switch {
-		case err != nil:
-			f.fail(about, err.Error(), "see what is said of Kafka and its topics")
-			return
-		case o.Next > end:
-			f.fail(about, fmt.Sprintf("%s: %v: stored %d, log ends at %d", partition, processor.ErrPastEnd, o.Next, end), repair)
-		case o.Next < first:
-			f.fail(about, fmt.Sprintf("%s: %v: stored %d, log begins at %d", partition, processor.ErrRetained, o.Next, first), repair)
+		case p.halted != nil:
+			f.fail(about, p.halted.Error(), `see "A halted partition" in docs/operations.md; if the records are lost for good: tributary offsets reset`)
 		default:
-			behind += end - o.Next
+			behind += p.end - p.Next
 		}
 	}
 	if f.failed == before {
 		f.ok(about, fmt.Sprintf("%d records not yet applied", behind))
+	}
+}
+
+// checkOwner tells whether the topics belong to the database's installation.
+func (e *examination) checkOwner(ctx context.Context, f *findings, db *postgres.DB, client *kafka.Client) {
+	const about = "installation"
+	id, owner, err := checkInstallation(ctx, client, db)
+	switch {
+	case errors.Is(err, errOtherInstallation):
+		f.fail(about, err.Error(), "stop the services that have the wrong address of the two")
+	case err != nil:
+		f.fail(about, err.Error(), "see what is said of Kafka and PostgreSQL")
+	case owner.id == "":
+		f.warn(about, "the directory does not name it: services of another installation would take these topics for theirs", runMigrate)
+	default:
+		f.ok(about, id)
+		checkRestored(ctx, f, client, db)
+	}
+}
+
+// mostNamed bounds the differences that doctor names.
+const mostNamed = 20
+
+// checkRestored compares the directory with the database: where it is ahead, the database was restored.
+func checkRestored(ctx context.Context, f *findings, client *kafka.Client, db *postgres.DB) {
+	const about = "directory"
+	list, err := compareDirectory(ctx, client, db)
+	if err != nil {
+		f.fail(about, err.Error(), "see what is said of Kafka and PostgreSQL")
+		return
+	}
+	for _, d := range list[:min(mostNamed, len(list))] {
+		f.fail(about, d.key+" "+d.what, `the database was restored from a backup: see "Backup and restore" in docs/operations.md`)
+	}
+	switch {
+	case len(list) > mostNamed:
+		f.fail(about, fmt.Sprintf("%d more differ", len(list)-mostNamed), "tributary directory show")
+	case len(list) == 0:
+		f.ok(about, "has nothing that PostgreSQL does not have")
 	}
 }

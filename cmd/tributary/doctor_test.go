@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 
 	"github.com/tributary-io/tributary/internal/await"
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack"
 	"github.com/tributary-io/tributary/internal/devstack/dev"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
@@ -23,6 +25,7 @@ import (
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
+	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -97,7 +100,19 @@ func TestDoctorFindsNothingInAWholeInstallation(t *testing.T) {
 	if err := postgres.Migrate(t.Context(), dsn); err != nil {
 		t.Fatal(err)
 	}
-	publishCompany(t, broker.Addr, "c_1", hasherOf(t, "a"))
+	db, err := postgres.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := claimTopics(t.Context(), newClient(t, broker.Addr), db); err != nil {
+		t.Fatal(err)
+	}
+	made, err := merchant.New(db).CreateStore(t.Context(), commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	publishCompany(t, broker.Addr, made.Live.CompanyID, hasherOf(t, "a"))
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "{}") }))
 	defer service.Close()
 	dir := t.TempDir()
@@ -245,7 +260,7 @@ func TestDoctorSeesOffsetsThatAreNotThisLogs(t *testing.T) {
 	}
 	offset := func(partition int, cluster string, next int64) {
 		t.Helper()
-		if _, err := factstore.New(db).TakeOver(t.Context(), wire.TopicEvents, partition, cluster, next); err != nil {
+		if _, err := factstore.New(db).TakeOver(t.Context(), wire.TopicEvents, partition, cluster, "", next); err != nil {
 			t.Fatal(err)
 		}
 	}

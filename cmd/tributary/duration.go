@@ -48,7 +48,11 @@ func (d *duration) Type() string { return "time" }
 // durationVar is pflag's DurationVar, with days.
 func durationVar(flags *pflag.FlagSet, at *time.Duration, name string, value time.Duration, usage string) {
 	*at = value
-	flags.Var((*duration)(at), name, usage+"; such as 36h or 90d")
+	example := "; such as 36h or 90d"
+	if value > 0 && value < time.Hour {
+		example = "; such as 10s or 2m"
+	}
+	flags.Var((*duration)(at), name, usage+example)
 }
 
 // days is a flag's whole number of days: "90" or, as other time spans are given, "90d".

@@ -62,7 +62,7 @@ this machine's disk.`,
 	flags.StringVar(&spooling.Dir, "spool", "", "directory that keeps events while Kafka is away; edges of one machine may share it (default none: 503 while Kafka is away)")
 	flags.Int64Var(&spooling.MaxBytes, "spool-bytes", defaultSpoolBytes, "most bytes that this edge keeps there")
 	flags.Float64Var(&config.NetworkPerSecond, "network-events-per-second", 2000, "events a second that one network (/24, or /48 of IPv6) may send without an API key")
-	flags.IntVar(&config.NetworkBurst, "network-burst", 20_000, "… and how many at once")
+	flags.IntVar(&config.NetworkBurst, "network-burst", 20_000, "events that one network may send at once without an API key")
 	flags.IntVar(&config.MaxConnsPerIP, "address-connections", 500, "most connections of one address (of IPv6: one /64), but for --trusted-proxy; of one network four times as many; -1: no bound")
 	common.register(flags, "edge", "127.0.0.1:7700")
 	public.register(flags, &config.DrainTimeout)
@@ -86,6 +86,9 @@ type edgeSetup struct {
 // runEdge serves until ctx ends.
 func runEdge(ctx context.Context, s edgeSetup) (err error) {
 	defer s.closeListeners()
+	ctx, leaving, release := s.leave(ctx, "edge")
+	defer release()
+	s.config.Leaving = leaving
 	client, err := kafka.NewClient(s.kafka)
 	if err != nil {
 		return err

@@ -85,6 +85,9 @@ func (t *explainer) table(title, none string, rows [][]string) {
 
 func (t *explainer) verdict(s commerce.Sale, p facts.ExplainedPayout) {
 	t.line("Order %s of %s: %s, %s", s.OrderID, clock(s.CreatedAt), commerce.Amount{Minor: s.TotalMinor, Currency: s.Currency}, statusWords(s.Status))
+	if s.Test {
+		t.line("It is a test.")
+	}
 	if s.DiscountCode != "" {
 		t.line("Discount code %s", s.DiscountCode)
 	}
@@ -122,6 +125,26 @@ func (t *explainer) payout(x facts.Explanation) {
 		{"rule", ruleWords(x.Payout.Rule)},
 		{"base", money(x.Payout.Base, t.currency) + ", the total without shipping"},
 	}
+	if x.Payout.BaseIs == facts.BaseWithoutTax {
+		rows[1][1] += " and without tax"
+	}
+	if x.Order.Tax != "" {
+		rows = append(rows, []string{"tax", money(x.Order.Tax, t.currency) + ", contained in the total"})
+	}
+	for _, c := range x.Order.Codes {
+		off := ""
+		if c.Amount != nil {
+			off = ", " + money(*c.Amount, t.currency) + " off"
+		}
+		word := "it decides"
+		if !c.Decides {
+			word = "does not count: " + c.Reason
+		}
+		rows = append(rows, []string{"code", c.Code + off + ": " + word})
+	}
+	for _, r := range x.Order.Refunds {
+		rows = append(rows, []string{"refund", strings.TrimSpace(r.ID+" "+money(r.Amount, t.currency)) + ", " + cameFrom(r.CreatedAt, r.Reason)})
+	}
 	for _, l := range x.Payout.Losers {
 		rows = append(rows, []string{"not paid", fmt.Sprintf("%s by %s: %s", l.Influencer, l.Evidence, l.Reason)})
 	}
@@ -148,17 +171,15 @@ func (t *explainer) payout(x facts.Explanation) {
 
 // foundBy says to whom a key of the order leads.
 func foundBy(k facts.ExplainedKey) string {
-	if !k.Counted() {
+	switch {
+	case k.HubOf == facts.HubOfOrders:
 		return "shared by too many orders to tell anything, not used"
+	case k.Hub:
+		return "shared by too many visitors to tell anything, not used"
+	case k.Visitors == 1:
+		return "1 visitor"
 	}
-	found := fmt.Sprintf("%d visitors", k.Visitors)
-	if k.Visitors == 1 {
-		found = "1 visitor"
-	}
-	if k.Hub {
-		found += "; shared by too many to tell anything, not used"
-	}
-	return found
+	return fmt.Sprintf("%d visitors", k.Visitors)
 }
 
 func (t *explainer) evidence(x facts.Explanation) {

@@ -34,7 +34,7 @@ func (p *problems) add(err error) {
 }
 
 // err is nil where nothing is wrong.
-func (p problems) err() error { return errors.Join(p...) }
+func (p problems) err() error { return misuse(errors.Join(p...)) }
 
 // readEnvironment sets every flag that is not on the command line from its variable.
 func readEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
@@ -57,6 +57,9 @@ func readEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 func describeFlags(cmd *cobra.Command) {
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if ourFlag(f.Name) {
+			if len(f.Annotations[requiredMark]) > 0 {
+				f.Usage += " (required)"
+			}
 			f.Usage += defaultOf(f) + " [$" + environmentName(f.Name) + "]"
 			f.DefValue = zeroOf(f) // so that pflag does not write it again
 		}
@@ -64,6 +67,37 @@ func describeFlags(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		describeFlags(sub)
 	}
+}
+
+// requiredMark is the annotation of a flag without which its command does not run.
+const requiredMark = "required"
+
+// required marks flags as such in the help. The command itself says which are missing.
+func required(flags *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		_ = flags.SetAnnotation(name, requiredMark, []string{"true"}) // fails for a flag that is not there: a test looks
+	}
+}
+
+// excludesMark is the annotation of a flag that cannot be given together with those it names.
+const excludesMark = "excludes"
+
+// excludes marks a flag that cannot be given together with others.
+func excludes(flags *pflag.FlagSet, name string, others ...string) {
+	_ = flags.SetAnnotation(name, excludesMark, others) // fails for a flag that is not there: a test looks
+}
+
+// exclusion says which flags were given that exclude each other.
+func exclusion(flags *pflag.FlagSet) error {
+	var wrong problems
+	flags.Visit(func(f *pflag.Flag) {
+		for _, other := range f.Annotations[excludesMark] {
+			if flags.Changed(other) {
+				wrong.add(fmt.Errorf("--%s and --%s cannot be given together", f.Name, other))
+			}
+		}
+	})
+	return wrong.err()
 }
 
 // ourFlag reports whether a flag has a variable: cobra's own have none.
@@ -114,7 +148,7 @@ func (s *secretFlag) read() ([]byte, error) {
 			return nil, fmt.Errorf("--%s-file: %w", s.name, err)
 		}
 		if text = bytes.TrimSpace(text); len(text) == 0 {
-			return nil, fmt.Errorf("--%s-file: %s is empty", s.name, s.file)
+			return nil, misuse(fmt.Errorf("--%s-file: %s is empty", s.name, s.file))
 		}
 		return text, nil
 	}
@@ -124,7 +158,7 @@ func (s *secretFlag) read() ([]byte, error) {
 func (s *secretFlag) require() ([]byte, error) {
 	secret, err := s.read()
 	if err == nil && len(secret) == 0 {
-		err = fmt.Errorf("give --%s-file or $%s", s.name, environmentName(s.name))
+		err = misuse(fmt.Errorf("give --%s-file or $%s", s.name, environmentName(s.name)))
 	}
 	return secret, err
 }
@@ -134,6 +168,7 @@ type hashingFlags struct{ secret secretFlag }
 
 func (h *hashingFlags) register(flags *pflag.FlagSet) {
 	h.secret.register(flags, "hashing-secret", "the secret that hashes what names a shopper, the same for edge and admin, at least 32 bytes")
+	required(flags, "hashing-secret-file")
 }
 
 func (h *hashingFlags) hasher() (*identity.Hasher, error) {
@@ -159,7 +194,7 @@ func (f *formerHashing) hasher() (*identity.Hasher, error) {
 	}
 	hasher, err := identity.NewHasher(secret)
 	if err != nil {
-		return nil, fmt.Errorf("--previous-hashing-secret: %w", err)
+		return nil, misuse(fmt.Errorf("--previous-hashing-secret: %w", err))
 	}
 	return hasher, nil
 }
@@ -167,6 +202,7 @@ func (f *formerHashing) hasher() (*identity.Hasher, error) {
 // kafkaFlags say how to reach the brokers.
 type kafkaFlags struct {
 	brokers   []string
+	prefix    string
 	tls       bool
 	ca        string
 	cert, key string
@@ -177,6 +213,7 @@ type kafkaFlags struct {
 
 func (k *kafkaFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&k.brokers, "kafka-brokers", []string{"127.0.0.1:9092"}, "Kafka's bootstrap addresses, host:port, separated by commas")
+	flags.StringVar(&k.prefix, "topic-prefix", "", "begins the name of every topic and of the consumer group, the same for all services and commands, such as staging.; for a cluster that others use too")
 	flags.BoolVar(&k.tls, "kafka-tls", false, "connect to Kafka by TLS")
 	flags.StringVar(&k.ca, "kafka-tls-ca", "", "file with the certificates that Kafka's must be signed by (PEM) (default the system's)")
 	flags.StringVar(&k.cert, "kafka-tls-cert", "", "file with our own certificate for Kafka (PEM)")
@@ -187,7 +224,7 @@ func (k *kafkaFlags) register(flags *pflag.FlagSet) {
 }
 
 func (k *kafkaFlags) config(clientID string) (kafka.Config, error) {
-	config := kafka.Config{Brokers: k.brokers, ClientID: clientID}
+	config := kafka.Config{Brokers: k.brokers, ClientID: clientID, TopicPrefix: k.prefix}
 	var wrong problems
 	if k.tls || k.ca != "" || k.cert != "" || k.key != "" {
 		secured, err := k.secured()
@@ -230,15 +267,21 @@ func (k *kafkaFlags) secured() (*tls.Config, error) {
 }
 
 // postgresFlags say how to reach the database.
-type postgresFlags struct{ dsn string }
+type postgresFlags struct {
+	dsn      string
+	optional bool
+}
 
 func (p *postgresFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&p.dsn, "postgres", "", "PostgreSQL's connection string, postgres://user@host/database; keep the password in the variable or in PGPASSFILE")
+	if !p.optional {
+		required(flags, "postgres")
+	}
 }
 
 func (p *postgresFlags) require() (string, error) {
 	if p.dsn == "" {
-		return "", errors.New("give --postgres or $" + environmentName("postgres"))
+		return "", misuse(errors.New("give --postgres or $" + environmentName("postgres")))
 	}
 	return p.dsn, nil
 }
@@ -257,14 +300,23 @@ func (l *logFlags) register(flags *pflag.FlagSet, level string) {
 func (l *logFlags) logger(cmd *cobra.Command) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(l.level)); err != nil {
-		return nil, fmt.Errorf("--log-level %q is none of debug, info, warn, error", l.level)
+		return nil, misuse(fmt.Errorf("--log-level %q is none of debug, info, warn, error", l.level))
 	}
 	options := &slog.HandlerOptions{Level: level}
 	switch l.format {
 	case "text":
 		return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), options)), nil
 	case "json":
+		options.ReplaceAttr = durationInMs
 		return slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), options)), nil
 	}
-	return nil, fmt.Errorf("--log-format %q is neither text nor json", l.format)
+	return nil, misuse(fmt.Errorf("--log-format %q is neither text nor json", l.format))
+}
+
+// durationInMs names a duration of a JSON log by its unit: "wait": 100 ms is "wait_ms": 100.
+func durationInMs(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() != slog.KindDuration {
+		return a
+	}
+	return slog.Int64(a.Key+"_ms", a.Value.Duration().Milliseconds())
 }

@@ -47,7 +47,7 @@ func (f *importFlags) register(cmd *cobra.Command, concurrency int) {
 // run runs one import and shows its progress.
 func (f *importFlags) run(cmd *cobra.Command, file string, send func(context.Context, importer.Config) (importer.Summary, error)) error {
 	if f.concurrency < 1 || f.concurrency > 256 {
-		return errors.New("--concurrency must be from 1 to 256")
+		return misuse(errors.New("--concurrency must be from 1 to 256"))
 	}
 	if f.stateDir == "" {
 		f.stateDir = importer.StateDirFor(file)
@@ -62,7 +62,7 @@ func (f *importFlags) run(cmd *cobra.Command, file string, send func(context.Con
 		File: file, Stdin: cmd.InOrStdin(), StateDir: f.stateDir, Concurrency: f.concurrency,
 		Backoff: importer.Backoff{GiveUp: f.giveUp}, Progress: reporter.Report,
 	})
-	if err != nil && summary == (importer.Summary{}) {
+	if err != nil && summary.Took == 0 {
 		return err // it has not started
 	}
 	reporter.Finish(file, summary, err)
@@ -160,11 +160,12 @@ func newImportOrders() *cobra.Command {
 		Long: `Send a file of orders, one JSON object a line, to the admin API (docs/api.md).
 
 Of an order's versions the one with the greatest updatedAt counts. A line
-without updatedAt, or with a null one, is sent with its createdAt as updatedAt.
+without updatedAt, or with a null or empty one, is sent with its createdAt as updatedAt.
 So a history is older than the orders posted since, and importing it again does
 not undo their cancellations and changes. If an order has several lines, give
 each its updatedAt: of equal ones the last to arrive counts. Everything else in a
-line is sent unchanged.
+line is sent unchanged. What the API warns of in the lines that it takes is
+counted at the end, by code and field.
 
 The API key needs the scope write_orders.
 ` + whereKeysAre,

@@ -29,7 +29,7 @@ func newKeysCreate() *cobra.Command {
 			for _, name := range scopes {
 				scope, err := commerce.ParseScope(name)
 				if err != nil {
-					return fmt.Errorf("--scope: %w", err)
+					return misuse(fmt.Errorf("--scope: %w", err))
 				}
 				key.Scopes = append(key.Scopes, scope)
 			}
@@ -53,13 +53,13 @@ func newKeysCreate() *cobra.Command {
 	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
 		switch {
 		case strings.TrimSpace(args[0]) == "":
-			return errors.New("give the key a name: who will hold it")
+			return misuse(errors.New("give the key a name: who will hold it"))
 		case lifetime < 0:
-			return fmt.Errorf("--expires-in %s is in the past: give how long the key is valid, or 0 for ever", lifetime)
+			return misuse(fmt.Errorf("--expires-in %s is in the past: give how long the key is valid, or 0 for ever", lifetime))
 		case keyType != commerce.OwnPlatform && keyType != commerce.Integration:
-			return fmt.Errorf("--type %q is neither %s nor %s", keyType, commerce.OwnPlatform, commerce.Integration)
+			return misuse(fmt.Errorf("--type %q is neither %s nor %s", keyType, commerce.OwnPlatform, commerce.Integration))
 		case len(scopes) == 0:
-			return errors.New("--scope: a key needs at least one")
+			return misuse(errors.New("--scope: a key needs at least one"))
 		}
 		return nil
 	}
@@ -200,7 +200,7 @@ func newKeysRevoke() *cobra.Command {
 func refuseNegative(grace *time.Duration) func(*cobra.Command, []string) error {
 	return func(*cobra.Command, []string) error {
 		if *grace < 0 {
-			return fmt.Errorf("--grace %s is in the past: give how long the key stays valid, or 0 to end it now", *grace)
+			return misuse(fmt.Errorf("--grace %s is in the past: give how long the key stays valid, or 0 to end it now", *grace))
 		}
 		return nil
 	}

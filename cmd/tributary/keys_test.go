@@ -13,7 +13,7 @@ import (
 func installation(t *testing.T) (live commerce.Company, dsn string) {
 	t.Helper()
 	dsn = devtest.Postgres(t)
-	t.Setenv("TRIBUTARY_POSTGRES", dsn)
+	t.Setenv("TRIBUTARY_POSTGRES", devtest.AsServices(t, dsn))
 	t.Setenv("TRIBUTARY_HASHING_SECRET", strings.Repeat("s", 32))
 	out, status := command(t, "company", "create", "Loja Exemplo")
 	if status != 0 {
@@ -35,7 +35,7 @@ func TestKeysThatCannotBeMeantAreRefused(t *testing.T) {
 	f := func(want string, args ...string) {
 		t.Helper()
 		out, status := command(t, args...)
-		if status != 1 || !strings.Contains(out, want) || strings.Contains(out, "postgres:") || strings.Count(out, "\n") != 1 {
+		if !refused(status) || !strings.Contains(out, want) || strings.Contains(out, "postgres:") || strings.Count(out, "\n") != 1 {
 			t.Errorf("%v: exit status %d and\n%s\nwant 1 and a line with %q", args, status, out, want)
 		}
 	}

@@ -22,7 +22,7 @@ type listing struct{ asJSON, asCSV bool }
 func (l *listing) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&l.asJSON, "json", false, "write JSON, for programs")
 	cmd.Flags().BoolVar(&l.asCSV, "csv", false, "write CSV, for spreadsheets")
-	cmd.MarkFlagsMutuallyExclusive("json", "csv")
+	excludes(cmd.Flags(), "json", "csv")
 }
 
 // column is a column of a list: its name in JSON and CSV, the one that people see ("" for

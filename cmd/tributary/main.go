@@ -26,6 +26,7 @@ import (
 // Exit statuses.
 const (
 	statusFailed     = 1
+	statusUsage      = 2 // a command, flag, variable or argument is wrong or missing: nothing was begun
 	statusRejections = 3 // import: finished, with lines that were rejected
 )
 
@@ -35,6 +36,14 @@ type statusError struct {
 	status int
 	shown  bool
 	err    error
+}
+
+// misuse is an error of whoever wrote the command line: statusUsage. nil stays nil.
+func misuse(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &statusError{status: statusUsage, err: err}
 }
 
 func (e *statusError) Error() string { return e.err.Error() }
@@ -100,7 +109,10 @@ coupon or link brought each sale.
 Every flag can be given by an environment variable instead: TRIBUTARY_ and the
 flag's name in capitals, with _ for -. Secrets are read from a file
 (TRIBUTARY_HASHING_SECRET_FILE) or from the variable itself
-(TRIBUTARY_HASHING_SECRET), never from the command line.`,
+(TRIBUTARY_HASHING_SECRET), never from the command line.
+
+Exit status: 0 done, 1 failed, 2 wrong usage (nothing was begun), 3 an import
+that finished with lines that were rejected.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          knownCommand,
@@ -108,14 +120,18 @@ flag's name in capitals, with _ for -. Secrets are read from a file
 
 		SuggestionsMinimumDistance: 2,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return readEnvironment(cmd.Flags(), os.LookupEnv)
+			if err := readEnvironment(cmd.Flags(), os.LookupEnv); err != nil {
+				return err
+			}
+			return exclusion(cmd.Flags())
 		},
 	}
+	root.SetHelpCommand(newHelp())
 	root.AddCommand(
-		newDev(), newEdge(), newAdmin(), newProcessor(),
+		newDev(), newEdge(), newAdmin(), newProcessor(), newVersion(),
 		newMigrate(), newCompany(), newKeys(), newPerson(), newInfluencers(),
 		newImport(), newExplain(), newPreview(), newPayouts(), newStatement(), newSigns(), newDelivery(), newModels(),
-		newReplay(), newVerify(), newRetain(), newErase(), newDoctor(),
+		newReplay(), newVerify(), newRetain(), newErase(), newOffsets(), newDirectory(), newDoctor(),
 	)
 	// A group alone is no usage of it.
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if and .Runnable (not .HasAvailableSubCommands)}}", 1))
@@ -124,13 +140,39 @@ flag's name in capitals, with _ for -. Secrets are read from a file
 	return root
 }
 
+// newHelp is cobra's help, which fails for a command that there is not.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Tell what a command does", Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err == nil && len(rest) > 0 {
+				err = knownCommand(found, rest)
+			}
+			if err != nil {
+				return misuse(err)
+			}
+			return found.Help()
+		},
+	}
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Tell this program's version", Args: noArguments, Example: "  tributary version",
+		Run: func(cmd *cobra.Command, _ []string) {
+			fmt.Fprintln(cmd.OutOrStdout(), "tributary version", cmd.Root().Version)
+		},
+	}
+}
+
 // group returns a command that only has subcommands. Without one, or with an
 // unknown one, it fails: a mistake in a script must not look like success.
 func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: name, Short: short, DisableFlagsInUseLine: true, SuggestionsMinimumDistance: 2, Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return fmt.Errorf("%s needs a command: %s; see %s --help", cmd.Name(), commandsOf(commands), cmd.CommandPath())
+			return misuse(fmt.Errorf("%s needs a command: %s; see %s --help", cmd.Name(), commandsOf(commands), cmd.CommandPath()))
 		},
 	}
 	cmd.AddCommand(commands...)
@@ -154,9 +196,9 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return fmt.Errorf("unknown command %q of %s: did you mean %s?", args[0], cmd.CommandPath(), strings.Join(near, " or "))
+		return misuse(fmt.Errorf("unknown command %q of %s: did you mean %s?", args[0], cmd.CommandPath(), strings.Join(near, " or ")))
 	}
-	return fmt.Errorf("unknown command %q of %s: there are %s", args[0], cmd.CommandPath(), commandsOf(cmd.Commands()))
+	return misuse(fmt.Errorf("unknown command %q of %s: there are %s", args[0], cmd.CommandPath(), commandsOf(cmd.Commands())))
 }
 
 // oneArgument lets a command run with exactly one argument, as its usage names it.
@@ -166,9 +208,9 @@ func oneArgument(cmd *cobra.Command, args []string) error {
 	}
 	_, name, _ := strings.Cut(cmd.Use, " ")
 	if len(args) == 0 {
-		return fmt.Errorf("%s is missing: %s", name, cmd.UseLine())
+		return misuse(fmt.Errorf("%s is missing: %s", name, cmd.UseLine()))
 	}
-	return fmt.Errorf("only one argument is taken, %s: what is %q? %s", name, args[1], cmd.UseLine())
+	return misuse(fmt.Errorf("only one argument is taken, %s: what is %q? %s", name, args[1], cmd.UseLine()))
 }
 
 // noArguments lets a command run without arguments alone.
@@ -176,7 +218,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s takes no argument: what is %q?", cmd.CommandPath(), args[0])
+	return misuse(fmt.Errorf("%s takes no argument: what is %q?", cmd.CommandPath(), args[0]))
 }
 
 // version returns the module's version, and its commit if that is known.

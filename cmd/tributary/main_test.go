@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -104,7 +105,7 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 				said++
 			}
 		}
-		if status != 1 || said != 1 {
+		if !refused(status) || said != 1 {
 			t.Errorf("%v: exit status %d and\n%s\nwant 1 and a line with %q", args, status, out, want)
 		}
 	}
@@ -151,7 +152,7 @@ func TestAllThatIsMissingIsSaidAtOnce(t *testing.T) {
 				t.Errorf("%v says nothing of %q:\n%s", args, text, out)
 			}
 		}
-		if status != 1 || strings.Count(out, "\n") != len(want) {
+		if !refused(status) || strings.Count(out, "\n") != len(want) {
 			t.Errorf("%v: exit status %d and %d lines, want 1 and %d:\n%s", args, status, strings.Count(out, "\n"), len(want), out)
 		}
 	}
@@ -238,7 +239,7 @@ func TestVersionSaysWhatWasBuilt(t *testing.T) {
 	if out, status := command(t, "--version"); status != 0 || !strings.HasPrefix(out, "tributary version ") || !strings.Contains(out, "go1.") {
 		t.Errorf("--version: exit status %d and %q", status, out)
 	}
-	if out, status := command(t, "keys"); status != 1 || strings.Contains(out, "TRIBUTARY_VERSION") {
+	if out, status := command(t, "keys"); status != statusUsage || strings.Contains(out, "TRIBUTARY_VERSION") {
 		t.Errorf("a variable named as cobra's own flag: %q", out)
 	}
 }
@@ -249,5 +250,49 @@ func TestATakenPortIsNamedWithItsFlag(t *testing.T) {
 	addr := taken.Listener.Addr().String()
 	if _, err := listen("admin-addr", addr); err == nil || !strings.Contains(err.Error(), addr+" is in use") || !strings.Contains(err.Error(), "--admin-addr") {
 		t.Errorf("taken port: %v", err)
+	}
+}
+
+// refused reports whether a command was not carried out: because of how it was written, or
+// since it failed. TestExitStatuses tells the two apart.
+func refused(status int) bool { return status == statusUsage || status == statusFailed }
+
+func TestExitStatuses(t *testing.T) {
+	away := []string{"--postgres", "postgres://u@127.0.0.1:1/x"}
+	for _, c := range []struct {
+		status int
+		args   []string
+	}{
+		{0, []string{"version"}},
+		{0, []string{"help", "keys"}},
+		{statusUsage, []string{"impotr"}},
+		{statusUsage, []string{"help", "nope"}},
+		{statusUsage, []string{"keys"}},
+		{statusUsage, []string{"keys", "bogus"}},
+		{statusUsage, []string{"version", "extra"}},
+		{statusUsage, []string{"explain"}},
+		{statusUsage, []string{"company", "list", "--nope"}},
+		{statusUsage, []string{"company", "list"}},
+		{statusUsage, append([]string{"payouts", "--company", "c", "--json", "--csv"}, away...)},
+		{statusFailed, append([]string{"company", "list"}, away...)},
+		{statusFailed, []string{"models", "not-there.csv"}},
+	} {
+		if out, status := command(t, c.args...); status != c.status {
+			t.Errorf("tributary %s: exit status %d, want %d\n%s", strings.Join(c.args, " "), status, c.status, out)
+		}
+	}
+}
+
+func TestDurationsOfJSONLogsAreInMilliseconds(t *testing.T) {
+	var out bytes.Buffer
+	cmd := &cobra.Command{}
+	cmd.SetErr(&out)
+	log, err := (&logFlags{format: "json", level: "info"}).logger(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Info("slow", "wait", 1500*time.Millisecond, "rows", 3)
+	if said := out.String(); !strings.Contains(said, `"wait_ms":1500,"rows":3`) {
+		t.Errorf("it says %s", said)
 	}
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +16,8 @@ func newMigrate() *cobra.Command {
 	var database postgresFlags
 	var broker kafkaFlags
 	var plan kafka.TopicPlan
+	var status, dryRun, asJSON bool
+	var grant []string
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Bring the schema up to date and make the topics",
@@ -21,22 +25,43 @@ func newMigrate() *cobra.Command {
 
 events.v1 and commerce.v1 get the same number of partitions, for life: one
 processor owns the same partition of both. A cluster whose counts differ is
-refused.`,
-		Example: `  tributary migrate --postgres "$DSN" --kafka-brokers kafka-1:9092`,
-		Args:    noArguments,
+refused.
+
+Several may run at once: one does it, and the others wait for it. The database's
+connection string must lead to PostgreSQL itself, not to a pooler that shares
+sessions.`,
+		Example: `  tributary migrate --postgres "$DSN" --kafka-brokers kafka-1:9092
+  tributary migrate --dry-run
+  tributary migrate --grant trb_services`,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var wrong problems
 			dsn, err := database.require()
 			wrong.add(err)
 			config, err := broker.config("tributary-migrate")
 			wrong.add(err)
+			if status && (dryRun || len(grant) > 0) || dryRun && len(grant) > 0 {
+				wrong.add(errors.New("only one of --status, --dry-run and --grant can be given"))
+			}
 			if err := wrong.err(); err != nil {
 				return err
+			}
+			if status || dryRun {
+				return tellSchema(cmd, dsn, config, dryRun, asJSON)
 			}
 			if err := migrate(cmd.Context(), dsn, config, plan); err != nil {
 				return err
 			}
+			if err := grantTo(cmd.Context(), dsn, grant); err != nil {
+				return err
+			}
+			if asJSON {
+				return tellSchema(cmd, dsn, config, false, true)
+			}
 			fmt.Fprintln(cmd.OutOrStdout(), "The schema and the topics are up to date.")
+			if len(grant) > 0 {
+				fmt.Fprintln(cmd.OutOrStdout(), "May read and write, and not change the schema:", strings.Join(grant, ", "))
+			}
 			return nil
 		},
 	}
@@ -46,7 +71,105 @@ refused.`,
 	flags.IntVar(&plan.Partitions, "partitions", 64, "partitions of events.v1 and of commerce.v1, fixed for life")
 	flags.IntVar(&plan.Replication, "replication", 3, "replicas of each partition")
 	flags.IntVar(&plan.MinInsyncReplicas, "min-insync-replicas", 2, "replicas that must have a record before it is acknowledged")
+	flags.BoolVar(&status, "status", false, "tell what the schema and Kafka have, and change nothing")
+	flags.BoolVar(&dryRun, "dry-run", false, "tell what would be done, and change nothing")
+	flags.StringSliceVar(&grant, "grant", nil, "a role of PostgreSQL that services log in with: afterwards it may read and write all tables, and not change them; repeat or separate by commas")
+	flags.BoolVar(&asJSON, "json", false, "what the schema and Kafka have, as JSON; after a migration too")
 	return cmd
+}
+
+// grantTo lets roles do what services do.
+func grantTo(ctx context.Context, dsn string, roles []string) error {
+	db, err := postgres.Open(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for _, role := range roles {
+		if err := db.Grant(ctx, role); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// schemaStatus is --status and --dry-run as JSON.
+type schemaStatus struct {
+	SchemaVersion  int64             `json:"schema_version"`  // of the newest migration that is applied; 0: none
+	ProgramVersion int64             `json:"program_version"` // of the newest migration that this program has
+	OldestProgram  int64             `json:"oldest_program"`  // what a program must know at least; 0: the schema does not say it
+	Problem        string            `json:"problem,omitempty"`
+	Migrations     []migrationStatus `json:"migrations"`
+	MissingTopics  []string          `json:"missing_topics"`
+}
+
+type migrationStatus struct {
+	Version int64  `json:"version"`
+	Name    string `json:"name,omitempty"`
+	State   string `json:"state"` // applied | pending | unknown: of a newer program
+}
+
+// tellSchema prints what the schema and Kafka have; with pendingOnly what migrate would do.
+func tellSchema(cmd *cobra.Command, dsn string, config kafka.Config, pendingOnly, asJSON bool) error {
+	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	db, err := postgres.Open(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	state, err := db.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	client, err := kafka.NewClient(config)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	missing, err := client.MissingTopics(ctx, allTopics...)
+	if err != nil {
+		return err
+	}
+	s := schemaStatus{SchemaVersion: state.Version, ProgramVersion: state.Known, OldestProgram: state.Oldest, Migrations: []migrationStatus{}, MissingTopics: append([]string{}, missing...)}
+	if err := state.Problem(); err != nil {
+		s.Problem = err.Error()
+	}
+	for _, m := range state.Migrations {
+		one := migrationStatus{m.Version, m.Name, "pending"}
+		switch {
+		case m.Name == "":
+			one.State = "unknown"
+		case m.Applied:
+			one.State = "applied"
+		}
+		if !pendingOnly || one.State == "pending" {
+			s.Migrations = append(s.Migrations, one)
+		}
+	}
+	if asJSON {
+		return writeJSON(out, s)
+	}
+	if pendingOnly && errors.Is(state.Problem(), postgres.ErrOldProgram) {
+		return state.Problem()
+	}
+	for _, m := range s.Migrations {
+		fmt.Fprintf(out, "%04d  %-8s %s\n", m.Version, m.State, m.Name)
+	}
+	for _, topic := range missing {
+		fmt.Fprintf(out, "topic %s is missing\n", topic)
+	}
+	switch pending := len(state.Pending()); {
+	case !pendingOnly:
+		fmt.Fprintf(out, "schema: version %d; this program: %d; programs of %d and later may use it\n", s.SchemaVersion, s.ProgramVersion, s.OldestProgram)
+		if s.Problem != "" {
+			fmt.Fprintln(out, s.Problem)
+		}
+	case pending == 0 && len(missing) == 0:
+		fmt.Fprintln(out, "Nothing is to be done.")
+	default:
+		fmt.Fprintf(out, "tributary migrate would apply %d migrations and make %d topics. Nothing was changed.\n", pending, len(missing))
+	}
+	return nil
 }
 
 // migrate is used by dev too.
@@ -59,5 +182,13 @@ func migrate(ctx context.Context, dsn string, config kafka.Config, plan kafka.To
 		return err
 	}
 	defer client.Close()
-	return client.EnsureTopics(ctx, plan)
+	if err := client.EnsureTopics(ctx, plan); err != nil {
+		return err
+	}
+	db, err := postgres.Open(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return claimTopics(ctx, client, db)
 }

@@ -27,7 +27,7 @@ func TestModelsAreComputedFromAFile(t *testing.T) {
 	f(0, "channel,model,conversions,value\nC1,first,1.0000000000,50.0000000000\n", path)
 	f(0, "C1,markov,0.2000000000,10.0000000000\nC1,shapley,0.3333333333,16.6666666667\nC2,first,0.0000000000", path)
 	f(0, `{"channel":"C3","model":"markov","conversions":0.4000000000,"value":20.0000000000},`, path, "--json")
-	f(1, "PATHS.csv is missing: tributary models PATHS.csv")
+	f(statusUsage, "PATHS.csv is missing: tributary models PATHS.csv")
 	f(1, "no such file", path+".missing")
 
 	write("path,total_conversions,total_null\na,1,-3\n")

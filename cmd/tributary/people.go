@@ -109,28 +109,37 @@ func newPersonInvite() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			live, err := liveCompanyOf(ctx, db, storeID)
-			if err != nil {
-				return err
-			}
-			link, err := invitationLink(ctx, db, commerce.NewInvitation{StoreID: storeID, CompanyID: live, Email: email, Role: membership.role, Random: rand.Reader}, by.dashboard)
-			if errors.Is(err, commerce.ErrTooManyInvitations) {
-				return fmt.Errorf("store %s has %d open links: withdraw some in the dashboard", storeID, commerce.MaxInvitations)
-			}
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), map[string]any{"email": email, "store_id": storeID, "role": membership.role, "link": link,
-					"expires_at": moment(time.Now().Add(dashboard.InvitationLife))})
-			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "Hand this link to %s. It works once, for 7 days, and cannot be shown again:\n", email)
-			fmt.Fprintln(cmd.OutOrStdout(), link)
-			return nil
+			return by.invite(ctx, cmd, db, storeID, email, membership.role, asJSON)
 		})
 	cmd.Example = `  tributary person invite ana@loja.example.com --company c_… --role analyst --dashboard https://painel.example.com`
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the link as JSON, for programs")
 	membership.register(cmd)
-	cmd.Flags().StringVar(&by.dashboard, "dashboard", "http://127.0.0.1:7701", "where browsers reach the dashboard: scheme and host")
+	by.register(cmd)
 	return cmd
+}
+
+func (by *inviteFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&by.dashboard, "dashboard", "http://127.0.0.1:7701", "where browsers reach the dashboard: scheme and host")
+}
+
+// invite makes a one-time link into a store and writes it.
+func (by *inviteFlags) invite(ctx context.Context, cmd *cobra.Command, db stores, storeID, email, role string, asJSON bool) error {
+	live, err := liveCompanyOf(ctx, db, storeID)
+	if err != nil {
+		return err
+	}
+	link, err := invitationLink(ctx, db, commerce.NewInvitation{StoreID: storeID, CompanyID: live, Email: email, Role: role, Random: rand.Reader}, by.dashboard)
+	if errors.Is(err, commerce.ErrTooManyInvitations) {
+		return fmt.Errorf("store %s has %d open links: withdraw some in the dashboard", storeID, commerce.MaxInvitations)
+	}
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(cmd.OutOrStdout(), map[string]any{"email": email, "store_id": storeID, "role": role, "link": link,
+			"expires_at": moment(time.Now().Add(dashboard.InvitationLife))})
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "Hand this link to %s. It works once, for 7 days, and cannot be shown again:\n", email)
+	fmt.Fprintln(cmd.OutOrStdout(), link)
+	return nil
 }

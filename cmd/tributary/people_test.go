@@ -37,7 +37,7 @@ func TestPeopleAreListedInvitedAndRemoved(t *testing.T) {
 	if err := json.Unmarshal([]byte(f(0, "", "keys", "list", "--json")), &keys); err != nil || len(keys) != 1 || keys[0].Name != "erp" {
 		t.Errorf("%+v, %v", keys, err)
 	}
-	f(1, "--expires-in", "keys", "create", "erp", "--expires-in", "90x")
+	f(statusUsage, "--expires-in", "keys", "create", "erp", "--expires-in", "90x")
 }
 
 func TestTimeSpansInDays(t *testing.T) {

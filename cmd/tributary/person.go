@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/mail"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -94,12 +95,20 @@ func alreadyThere(email string, err error) error {
 
 func newPersonGrant() *cobra.Command {
 	var membership membershipFlags
+	var by inviteFlags
 	var asJSON bool
-	cmd := personCommand("grant EMAIL", "Let a person with a log-in into another store, or change their role",
+	cmd := personCommand("grant EMAIL", "Change somebody's role in a store, or let a person with a log-in into another one by a one-time link",
 		func(ctx context.Context, cmd *cobra.Command, db stores, email string) error {
 			storeID, person, err := membership.findWith(ctx, db, email)
 			if err != nil {
 				return err
+			}
+			if member, err := isMember(ctx, db, person.ID, storeID); err != nil {
+				return err
+			} else if !member {
+				// Whoever was first to be invited with the e-mail made the log-in, and it is no proof of whose it is.
+				fmt.Fprintf(cmd.ErrOrStderr(), "%s has a log-in, which may be anybody's who was invited with this e-mail. Who uses the link sets a new password for it.\n", email)
+				return by.invite(ctx, cmd, db, storeID, email, membership.role, asJSON)
 			}
 			err = db.SetMembership(ctx, storeID, person.ID, membership.role)
 			if errors.Is(err, commerce.ErrLastOwner) {
@@ -115,9 +124,16 @@ func newPersonGrant() *cobra.Command {
 			return nil
 		})
 	cmd.Example = `  tributary person grant ana@loja.example.com --company c_… --role analyst`
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write what was done as JSON, for programs")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write what was done, or the link, as JSON, for programs")
 	membership.register(cmd)
+	by.register(cmd)
 	return cmd
+}
+
+// isMember reports whether a person is one of a store's people.
+func isMember(ctx context.Context, db stores, personID, storeID string) (bool, error) {
+	accesses, err := db.Accesses(ctx, personID)
+	return slices.ContainsFunc(accesses, func(a commerce.Access) bool { return a.StoreID == storeID }), err
 }
 
 func newPersonPasswd() *cobra.Command {
@@ -175,10 +191,10 @@ func (m *membershipFlags) registerStore(cmd *cobra.Command) {
 
 func (m *membershipFlags) find(ctx context.Context, db stores) (storeID string, err error) {
 	if m.role != commerce.RoleOwner && m.role != commerce.RoleAnalyst {
-		return "", fmt.Errorf("--role %q is neither %s nor %s", m.role, commerce.RoleOwner, commerce.RoleAnalyst)
+		return "", misuse(fmt.Errorf("--role %q is neither %s nor %s", m.role, commerce.RoleOwner, commerce.RoleAnalyst))
 	}
 	if m.store == "" && m.company == "" {
-		return "", errors.New("give --store or --company")
+		return "", misuse(errors.New("give --store or --company"))
 	}
 	if m.store == "" { // --store first: the variable of --company may be set for other commands
 		company, err := findCompany(ctx, db, m.company)

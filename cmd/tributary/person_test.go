@@ -79,6 +79,30 @@ func TestAPasswordComesFromStandardInput(t *testing.T) {
 	}
 }
 
+// A log-in is no proof of whose an e-mail is, so only somebody who is in the store already gets
+// another role at once.
+func TestGrantMakesALinkForWhoIsNotInTheStore(t *testing.T) {
+	live, _ := installation(t)
+	for _, email := range []string{"ana@loja.example", "bia@loja.example"} {
+		if out, status := command(t, "person", "create", email, "--company", live.CompanyID); status != 0 {
+			t.Fatal(out)
+		}
+	}
+	if out, status := command(t, "person", "grant", "bia@loja.example", "--company", live.CompanyID, "--role", "analyst"); status != 0 || !strings.Contains(out, "as analyst") {
+		t.Errorf("a member: %d\n%s", status, out)
+	}
+	if out, status := command(t, "person", "remove", "bia@loja.example", "--company", live.CompanyID); status != 0 {
+		t.Fatal(out)
+	}
+	out, status := command(t, "person", "grant", "bia@loja.example", "--company", live.CompanyID, "--dashboard", "https://painel.example")
+	if status != 0 || !strings.Contains(out, "https://painel.example/dashboard/join?token=") || !strings.Contains(out, "sets a new password") {
+		t.Errorf("nobody's member: %d\n%s", status, out)
+	}
+	if out, _ := command(t, "person", "list", "--company", live.CompanyID); strings.Contains(out, "bia@") {
+		t.Errorf("a link that was only made lets somebody in:\n%s", out)
+	}
+}
+
 func TestPersonSaysWhatIsWrong(t *testing.T) {
 	live, _ := installation(t)
 	if out, status := command(t, "person", "create", "ana@loja.example", "--company", live.CompanyID); status != 0 {
@@ -88,7 +112,7 @@ func TestPersonSaysWhatIsWrong(t *testing.T) {
 	f := func(want string, args ...string) {
 		t.Helper()
 		out, status := command(t, append([]string{"person"}, args...)...)
-		if status != 1 || !strings.Contains(out, want) || strings.Contains(out, "postgres:") || strings.Count(out, "\n") != 1 {
+		if !refused(status) || !strings.Contains(out, want) || strings.Contains(out, "postgres:") || strings.Count(out, "\n") != 1 {
 			t.Errorf("%v: exit status %d and\n%s\nwant 1 and a line with %q", args, status, out, want)
 		}
 	}

@@ -66,15 +66,15 @@ const processorGroup = "tributary-processor"
 // runProcessor runs a processor until ctx ends.
 func runProcessor(ctx context.Context, s processorSetup) (err error) {
 	defer s.closeListeners()
+	ctx, leaving, release := s.leave(ctx, "processor")
+	defer release()
 	client, err := kafka.NewClient(s.kafka)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	var wrong problems
-	wrong.add(checkTopics(ctx, client, wire.TopicEvents, wire.TopicCommerce, wire.TopicRejected, wire.TopicResults))
-	wrong.add(checkSchema(ctx, s.dsn))
-	if err := wrong.err(); err != nil {
+	err = errors.Join(checkTopics(ctx, client, wire.TopicEvents, wire.TopicCommerce, wire.TopicRejected, wire.TopicResults), checkSchema(ctx, s.dsn))
+	if err != nil {
 		return err
 	}
 	db, err := postgres.Open(ctx, s.dsn)
@@ -82,6 +82,8 @@ func runProcessor(ctx context.Context, s processorSetup) (err error) {
 		return err
 	}
 	defer db.Close()
+	ctx, refused := watchSchema(ctx, s.log, db)
+	defer func() { err = errors.Join(refused(), err) }()
 	// The range balancer assigns the same partition of both topics to the same member.
 	group := kafka.NewGroup(client, processorGroup, func(err error) {
 		s.log.Warn("processor waits for Kafka", "error", err)
@@ -95,7 +97,8 @@ func runProcessor(ctx context.Context, s processorSetup) (err error) {
 	store := factstore.New(db)
 	p := processor.New(s.config, processor.Deps{
 		Registry: registry,
-		Store:    processor.StoreOf(store), Books: store, Log: group, Results: kafka.NewProducer(client), Logger: s.log,
+		Log:      ownLog{group, func(ctx context.Context) error { return ownTopics(ctx, s.log, client, db) }},
+		Store:    processor.StoreOf(store), Books: store, Privileges: db.Privileges, Leaving: leaving, Results: kafka.NewProducer(client), Logger: s.log,
 	})
 	if s.listener == nil {
 		return p.Run(ctx)

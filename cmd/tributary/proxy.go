@@ -21,7 +21,7 @@ func (p *proxyFlag) prefixes() ([]netip.Prefix, error) {
 	for _, text := range p.networks {
 		prefix, err := netip.ParsePrefix(strings.TrimSpace(text))
 		if err != nil {
-			return nil, fmt.Errorf("--trusted-proxy: %w", err)
+			return nil, misuse(fmt.Errorf("--trusted-proxy: %w", err))
 		}
 		prefixes = append(prefixes, prefix.Masked())
 	}

@@ -79,7 +79,7 @@ before it starts: what the processors have not read yet would be a difference.`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if most < 0 {
-				return fmt.Errorf("--show %d: it cannot be negative", most)
+				return misuse(fmt.Errorf("--show %d: it cannot be negative", most))
 			}
 			return flags.run(cmd, func(live *replay.Snapshot, fresh *replay.Schema) error {
 				found, err := ledger.Compare(live.Nets(cmd.Context()), fresh.Nets(cmd.Context(), live.Companies), most)
@@ -103,18 +103,18 @@ func (r *replayFlags) run(cmd *cobra.Command, then func(live *replay.Snapshot, f
 	if err != nil {
 		return err
 	}
-	pending, err := postgres.Pending(ctx, dsn)
-	if err != nil {
-		return err
-	}
-	if pending {
-		return errors.New("PostgreSQL's schema is older than this program: " + runMigrate)
-	}
 	live, err := postgres.Open(ctx, dsn)
 	if err != nil {
 		return err
 	}
 	defer live.Close()
+	schema, err := live.Schema(ctx)
+	if err == nil {
+		err = schema.Problem()
+	}
+	if err != nil {
+		return err
+	}
 	left, err := replay.LeftOver(ctx, live)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -66,18 +67,32 @@ func (r *running) stop() {
 	}
 }
 
+// ends waits until the command has ended by itself, and returns its exit status.
+func (r *running) ends() int {
+	r.t.Helper()
+	select {
+	case status := <-r.ended:
+		r.done = true
+		return status
+	case <-time.After(await.Long):
+		r.t.Fatalf("it goes on:\n%s", r.out.String())
+		return 0
+	}
+}
+
 // services are edge, admin and processor of one installation, on real stores.
 type services struct {
 	t                      *testing.T
 	edge, admin, processor *running
 	company, key           string
+	dsn                    string // of the owner of the tables; the services have another role
 }
 
 // startServices starts them and returns once all three are ready. The edge gets
 // more arguments.
 func startServices(t *testing.T, edgeArgs ...string) *services {
 	t.Helper()
-	live, _ := installation(t)
+	live, dsn := installation(t)
 	t.Setenv("TRIBUTARY_TOKEN_SECRET", strings.Repeat("t", 32))
 	t.Setenv("TRIBUTARY_KAFKA_BROKERS", devtest.Kafka(t))
 	t.Setenv("TRIBUTARY_ADDR", "127.0.0.1:0")
@@ -86,7 +101,7 @@ func startServices(t *testing.T, edgeArgs ...string) *services {
 		t.Fatalf("keys create: %d\n%s", status, out)
 	}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	s := &services{t: t, company: live.CompanyID, key: lines[len(lines)-1]}
+	s := &services{t: t, dsn: dsn, company: live.CompanyID, key: lines[len(lines)-1]}
 	s.admin = start(t, "admin", "--short-base", "go.example.com")
 	s.processor = start(t, "processor")
 	s.edge = start(t, append([]string{"edge"}, edgeArgs...)...)

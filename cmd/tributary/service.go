@@ -26,6 +26,8 @@ type service struct {
 	certificate *certificate.Pair
 	internal    net.Listener // of /metrics and the details of /readyz; nil: they are on listener
 	log         *slog.Logger
+	// shutdownDelay is how long it goes on after it was told to stop, with /readyz at 503.
+	shutdownDelay time.Duration
 }
 
 // serviceFlags are the flags that edge, admin and processor share.
@@ -34,11 +36,13 @@ type serviceFlags struct {
 	addr    string
 	broker  kafkaFlags
 	logging logFlags
+	delay   time.Duration
 }
 
 func (f *serviceFlags) register(flags *pflag.FlagSet, name, addr string) {
 	f.name = name
 	flags.StringVar(&f.addr, "addr", addr, "address to listen on; /healthz, /readyz and /metrics are there too")
+	durationVar(flags, &f.delay, "shutdown-delay", shutdownDelay[name], "how long it goes on as ever after SIGTERM, while /readyz is 503: as long as load balancers need to notice; 0: not at all")
 	f.broker.register(flags)
 	f.logging.register(flags, "info")
 }
@@ -50,7 +54,29 @@ func (f *serviceFlags) read(cmd *cobra.Command) (s service, err error) {
 	wrong.add(err)
 	s.kafka, err = f.broker.config("tributary-" + f.name)
 	wrong.add(err)
+	if s.shutdownDelay = f.delay; f.delay < 0 {
+		wrong.add(fmt.Errorf("--shutdown-delay %v is below 0", f.delay))
+	}
 	return s, wrong.err()
+}
+
+// shutdownDelay is --shutdown-delay's default by service: two checks of a load balancer that asks every two seconds, and one
+// second to spare. No balancer leads to a processor.
+var shutdownDelay = map[string]time.Duration{"edge": 5 * time.Second, "admin": 5 * time.Second}
+
+// leave returns a context that ends a service's delay after ctx, and a function that tells that ctx has ended.
+// release ends it at once.
+func (s *service) leave(ctx context.Context, name string) (serving context.Context, leaving func() bool, release func()) {
+	serving, end := context.WithCancel(context.WithoutCancel(ctx))
+	unhook := context.AfterFunc(ctx, func() {
+		if s.shutdownDelay <= 0 {
+			end()
+			return
+		}
+		s.log.Info(name+" is about to stop: /readyz answers 503, and it goes on meanwhile", "delay_ms", s.shutdownDelay.Milliseconds())
+		time.AfterFunc(s.shutdownDelay, end)
+	})
+	return serving, func() bool { return ctx.Err() != nil }, func() { unhook(); end() }
 }
 
 // listen opens the port. Call it last: a missing flag is reported first.

@@ -51,6 +51,8 @@ var settings = []setting{
 		func(s *commerce.Settings) any { return &s.CountDirect }},
 	{"pay-recurring", "pay_recurring", "let recurring subscription orders earn commission",
 		func(s *commerce.Settings) any { return &s.PayRecurring }},
+	{"commission-without-tax", "commission_without_tax", "let commissions be a share of the order without the tax that it contains (taxPrice)",
+		func(s *commerce.Settings) any { return &s.WithoutTax }},
 	{"unproven", "unproven", "what is done with an influencer's link that nothing proves to be the buyer's: " + commerce.UnprovenReview + " (it waits for a decision), " + commerce.UnprovenIgnore + ", or " + commerce.UnprovenPay + " (anybody who knows a customer's e-mail can then claim the sale)",
 		func(s *commerce.Settings) any { return &s.Unproven }},
 	{"passing-host", "passing_hosts", "host through which a shopper passes on the way to an order, such as a payment page: never a touch; with - before it one that is known by itself and shall count; repeat or separate by commas",

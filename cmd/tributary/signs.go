@@ -24,7 +24,7 @@ func newSigns() *cobra.Command {
 	cmd := companyCommand("signs", "Show signs of leaked coupons and hijacked sales, with what they cost", noArguments,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) error {
 			if span < 1 || span > reports.MaxDays {
-				return fmt.Errorf("--days must be from 1 to %d", reports.MaxDays)
+				return misuse(fmt.Errorf("--days must be from 1 to %d", reports.MaxDays))
 			}
 			c, err := db.Company(ctx, company)
 			if err != nil {

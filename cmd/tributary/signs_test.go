@@ -42,7 +42,7 @@ func TestSignsOfAStoreWithoutOrders(t *testing.T) {
 		t.Errorf("exit status %d, %v and\n%s", status, err, out)
 	}
 	for _, days := range []string{"0", "367"} {
-		if out, status := command(t, "signs", "--company", live.CompanyID, "--days", days); status != 1 || !strings.Contains(out, "--days must be from 1 to 366") {
+		if out, status := command(t, "signs", "--company", live.CompanyID, "--days", days); status != statusUsage || !strings.Contains(out, "--days must be from 1 to 366") {
 			t.Errorf("exit status %d and\n%s", status, out)
 		}
 	}

@@ -60,10 +60,10 @@ func newStatementList() *cobra.Command {
 				return err
 			}
 			if limit < 1 || limit > mostListed {
-				return fmt.Errorf("--limit %d: it must be from 1 to %d", limit, mostListed)
+				return misuse(fmt.Errorf("--limit %d: it must be from 1 to %d", limit, mostListed))
 			}
 			if bad := filter.Check(); bad.Any() {
-				return fmt.Errorf("--%s %s", bad.List[0].Field, bad.List[0].Message)
+				return misuse(fmt.Errorf("--%s %s", bad.List[0].Field, bad.List[0].Message))
 			}
 			list, err := db.Statements(ctx, company, filter, commerce.StatementCursor{}, limit)
 			if err != nil {
@@ -160,7 +160,7 @@ func newStatementClose() *cobra.Command {
 	cmd := companyCommand("close", "Close statements up to a day, one for each influencer and currency", noArguments,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) (err error) {
 			if bad := asked.Check(); bad.Any() {
-				return fmt.Errorf("--end-date %s", bad.List[0].Message)
+				return misuse(fmt.Errorf("--end-date %s", bad.List[0].Message))
 			}
 			if asked.InfluencerID, err = influencerID(ctx, db, company, influencer); err != nil {
 				return err
@@ -168,7 +168,7 @@ func newStatementClose() *cobra.Command {
 			list, err := db.AskStatements(ctx, commerce.Author{CompanyID: company, Actor: actor, At: time.Now()}, asked, rand.Reader)
 			switch {
 			case errors.Is(err, commerce.ErrFutureDay):
-				return fmt.Errorf("--end-date %s is in the future: it may be today or before, in the store's time zone", asked.EndDate)
+				return misuse(fmt.Errorf("--end-date %s is in the future: it may be today or before, in the store's time zone", asked.EndDate))
 			case errors.Is(err, commerce.ErrNotFound):
 				return fmt.Errorf("--influencer: %s has no influencer %s", company, asked.InfluencerID)
 			case errors.Is(err, commerce.ErrTooManyStatements):
@@ -205,7 +205,7 @@ func newStatementPay() *cobra.Command {
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			at, err := time.Parse(time.RFC3339, paidAt)
 			if err != nil {
-				return fmt.Errorf("--paid-at %q: write it as 2026-11-05T12:00:00Z", paidAt)
+				return misuse(fmt.Errorf("--paid-at %q: write it as 2026-11-05T12:00:00Z", paidAt))
 			}
 			s, err := findStatement(ctx, db, company, args[0])
 			if err != nil {
@@ -213,7 +213,7 @@ func newStatementPay() *cobra.Command {
 			}
 			payment := commerce.StatementPayment{StatementID: s.StatementID, PaidAt: at.UTC().Truncate(time.Microsecond), Reference: reference}
 			if bad := payment.Check(time.Now()); bad.Any() {
-				return fmt.Errorf("--%s %s", strings.ReplaceAll(bad.List[0].Field, "_", "-"), bad.List[0].Message)
+				return misuse(fmt.Errorf("--%s %s", strings.ReplaceAll(bad.List[0].Field, "_", "-"), bad.List[0].Message))
 			}
 			err = db.PayStatement(ctx, commerce.Author{CompanyID: company, Actor: actor, At: time.Now()}, payment)
 			switch {
@@ -252,10 +252,10 @@ func newStatementLink() *cobra.Command {
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			base, err := url.Parse(publicURL)
 			if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
-				return fmt.Errorf("--public-url %q is not https://host", publicURL)
+				return misuse(fmt.Errorf("--public-url %q is not https://host", publicURL))
 			}
 			if life < 1 || life > statementlink.MostDays {
-				return fmt.Errorf("--days %d: it must be from 1 to %d", life, statementlink.MostDays)
+				return misuse(fmt.Errorf("--days %d: it must be from 1 to %d", life, statementlink.MostDays))
 			}
 			secret, err := tokens.require()
 			if err != nil {

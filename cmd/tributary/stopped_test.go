@@ -87,7 +87,7 @@ func TestAStopSaysWhatItFinished(t *testing.T) {
 func TestAFailureIsNoStop(t *testing.T) {
 	t.Setenv("TRIBUTARY_HASHING_SECRET", "short")
 	out, status := command(t, "edge", "--addr", "127.0.0.1:0")
-	if status != 1 || regexp.MustCompile("stop").MatchString(out) {
+	if status != statusUsage || regexp.MustCompile("stop").MatchString(out) {
 		t.Errorf("exit status %d:\n%s", status, out)
 	}
 }

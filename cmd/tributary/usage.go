@@ -25,7 +25,7 @@ func flagProblem(cmd *cobra.Command, err error) error {
 	case errors.As(err, &invalid):
 		err = valueProblem("--"+invalid.GetFlag().Name, invalid.GetFlag(), invalid.GetValue(), invalid.Unwrap())
 	}
-	return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
+	return misuse(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 }
 
 // dashed is a flag as it was written: -x or --name.

@@ -35,7 +35,7 @@ func leaves(t *testing.T) map[string]*cobra.Command {
 func mistaken(t *testing.T, args []string, want ...string) string {
 	t.Helper()
 	out, status := command(t, args...)
-	if status != statusFailed || strings.Count(out, "\n") > 24 || strings.TrimSpace(out) == "" {
+	if !refused(status) || strings.Count(out, "\n") > 24 || strings.TrimSpace(out) == "" {
 		t.Errorf("tributary %s: exit status %d and\n%s", strings.Join(args, " "), status, out)
 	}
 	for _, never := range []string{"goroutine ", "panic", "strconv.", "0x", "s3cret"} {
@@ -84,7 +84,7 @@ func TestWrongUsageOfEveryCommandIsTold(t *testing.T) {
 // Every command without anything. What it needs is said with the flag and the variable.
 func TestEveryCommandSaysWhatItNeeds(t *testing.T) {
 	for path, cmd := range leaves(t) {
-		if path == "dev" || path == "doctor" { // need nothing: all has a default
+		if path == "dev" || path == "doctor" || path == "version" { // need nothing: all has a default
 			continue
 		}
 		words := strings.Fields(path)
@@ -98,6 +98,54 @@ func TestEveryCommandSaysWhatItNeeds(t *testing.T) {
 	}
 }
 
+// A flag that is marked as required in the help is one that the command asks for, and the services' marks are all that they ask for.
+func TestRequiredFlagsAreMarked(t *testing.T) {
+	for path, cmd := range leaves(t) {
+		if path == "dev" || path == "doctor" || path == "version" { // need nothing: all has a default
+			continue
+		}
+		words := strings.Fields(path)
+		if strings.Contains(cmd.Use, " ") {
+			words = append(words, "x@example.com")
+		}
+		out, status := command(t, words...)
+		var marked []string
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if strings.Contains(f.Usage, "(required)") {
+				marked = append(marked, f.Name)
+				if !strings.Contains(out, "give what to change") && (status != statusUsage || !strings.Contains(out, "--"+f.Name)) {
+					t.Errorf("tributary %s: --%s is marked as required, and without it: %d\n%s", path, f.Name, status, out)
+				}
+			}
+		})
+		if slices.Contains([]string{"edge", "admin", "processor", "migrate"}, path) {
+			asked := 0
+			for _, m := range regexp.MustCompile(`give --([a-z-]+)`).FindAllStringSubmatch(out, -1) {
+				asked++
+				if !slices.Contains(marked, m[1]) {
+					t.Errorf("tributary %s asks for --%s, which is not marked as required", path, m[1])
+				}
+			}
+			if asked == 0 || asked != len(marked) {
+				t.Errorf("tributary %s asks for %d flags, and marks %q", path, asked, marked)
+			}
+		}
+	}
+}
+
+func TestHelpOfACommandThatIsNotThereFails(t *testing.T) {
+	for _, args := range [][]string{{"help", "nope"}, {"help", "company", "nope"}, {"nope"}, {"company", "nope"}, {"company"}} {
+		if out, status := command(t, args...); status != statusUsage || !strings.HasPrefix(out, "tributary: ") {
+			t.Errorf("%q: exit status %d\n%s", args, status, out)
+		}
+	}
+	for _, args := range [][]string{{"help"}, {"help", "company", "create"}, {"version"}} {
+		if out, status := command(t, args...); status != 0 || out == "" {
+			t.Errorf("%q: exit status %d\n%s", args, status, out)
+		}
+	}
+}
+
 // Every command that reads PostgreSQL, without one: it says so, what to do, and no password.
 func TestEveryCommandSaysThatPostgreSQLIsAway(t *testing.T) {
 	t.Setenv("TRIBUTARY_HASHING_SECRET", strings.Repeat("s", 32))
@@ -106,7 +154,7 @@ func TestEveryCommandSaysThatPostgreSQLIsAway(t *testing.T) {
 	more := map[string][]string{
 		"erase": {"--email", "ana@example.com"}, "statement close": {"--end-date", "2026-01-31"},
 		"statement pay": {"--paid-at", "2026-02-01T12:00:00Z", "--reference", "1"}, "statement link": {"--public-url", "https://painel.example.com"},
-		"company set": {"--hold-days", "3d"}, "influencers import": nil, "preview": nil,
+		"company set": {"--hold-days", "3d"}, "influencers import": nil, "preview": nil, "offsets reset": {"--topic", "events.v1", "--halted"},
 	}
 	tried := 0
 	for path, cmd := range leaves(t) {

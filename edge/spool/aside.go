@@ -127,7 +127,7 @@ func (s *Spool) SetAside(p produce.Partition, records []wire.Record) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
-	return s.aside.Append(ctx, seglog.Record{Lane: lane, Payload: encode(s.config.Now(), records)})
+	return s.aside.Append(ctx, seglog.Record{Lane: lane, Payload: encode(s.config.Now(), false, records)})
 }
 
 // refused is how many entries lie aside, one for each record, and their bytes.

@@ -13,7 +13,7 @@ import (
 func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 	at := time.UnixMilli(1_790_000_000_123)
 	records := []wire.Record{{Key: []byte("co"), Value: []byte("v")}, {Key: []byte{}, Value: nil}, {Key: []byte("k"), Value: []byte{}}}
-	when, got, err := decode(encode(at, records))
+	when, got, err := decode(encode(at, true, records))
 	same := func(a, b wire.Record) bool {
 		return bytes.Equal(a.Key, b.Key) && bytes.Equal(a.Value, b.Value) && (a.Value == nil) == (b.Value == nil)
 	}
@@ -46,7 +46,7 @@ func TestLanesNameTheirPartitions(t *testing.T) {
 
 // FuzzDecode holds that no payload panics, and that what is read is written alike.
 func FuzzDecode(f *testing.F) {
-	f.Add(encode(time.UnixMilli(5), []wire.Record{{Key: []byte("co"), Value: []byte("v")}, {Key: []byte("k")}}))
+	f.Add(encode(time.UnixMilli(5), false, []wire.Record{{Key: []byte("co"), Value: []byte("v")}, {Key: []byte("k")}}))
 	f.Add([]byte{version, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
 	f.Add([]byte{version, 0, 0, 0, 0, 0, 0, 0, 0, 1, 'k', 3, 'v'})
 	f.Fuzz(func(t *testing.T, payload []byte) {
@@ -54,7 +54,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		when, again, err := decode(encode(at, records))
+		when, again, err := decode(encode(at, true, records))
 		if err != nil || !when.Equal(at) || len(again) != len(records) {
 			t.Fatalf("%d records, then %d, %v", len(records), len(again), err)
 		}

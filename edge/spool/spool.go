@@ -137,7 +137,7 @@ func (s *Spool) adopt(own int) error {
 // open opens one directory's log.
 func (s *Spool) open(name string) error {
 	l, recovered, err := seglog.Open(filepath.Join(s.config.Dir, name), seglog.Options{
-		MaxBytes: s.config.MaxBytes, SegmentBytes: min(16<<20, s.config.MaxBytes/8), FS: s.config.FS,
+		MaxBytes: s.config.MaxBytes, SegmentBytes: min(16<<20, s.config.MaxBytes/8), FS: s.config.FS, Owner: ownerOf,
 	})
 	if err != nil {
 		return err
@@ -189,10 +189,10 @@ func (s *Spool) Holds(p produce.Partition) bool {
 }
 
 // Keep is produce.Spool's: the records go into this edge's own log.
-func (s *Spool) Keep(p produce.Partition, records []wire.Record, settled func(at produce.Position, err error)) error {
+func (s *Spool) Keep(p produce.Partition, records []wire.Record, keyed bool, settled func(at produce.Position, err error)) error {
 	lane, err := laneOf(p)
 	if err == nil {
-		err = s.own.Enqueue(seglog.Record{Lane: lane, Payload: encode(s.config.Now(), records)}, func(seq uint64, err error) {
+		err = s.own.Enqueue(seglog.Record{Lane: lane, Payload: encode(s.config.Now(), keyed, records)}, func(seq uint64, err error) {
 			s.note(err, len(records))
 			settled(produce.Position{Seq: seq}, err)
 		})
@@ -206,6 +206,9 @@ func (s *Spool) Keep(p produce.Partition, records []wire.Record, settled func(at
 func (s *Spool) note(err error, records int) {
 	if err != nil {
 		s.failures.Add(1)
+		if errors.Is(err, seglog.ErrShare) {
+			return // there is room for others
+		}
 		s.lastFailure.Store(s.config.Now().UnixNano())
 	} else {
 		s.lastFailure.Store(0)

@@ -121,6 +121,9 @@ func TestReferrersHaveTheirSource(t *testing.T) {
 	f("m.facebook.com", "facebook", "social")
 	f("l.instagram.com", "instagram", "social")
 	f("youtu.be", "youtu", "social")
+	f("ask.fm", "ask.fm", "social")
+	f("www.ask.com", "ask", "organic") // another company
+	f("pt.xing.com", "xing", "social")
 	f("wa.me", "wa", "social")
 	f("x.com", "x", "social")
 	f("mobile.x.com", "x", "social")

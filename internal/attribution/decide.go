@@ -34,7 +34,7 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 		Hubs:    hubs(order, &found),
 		Payout:  paid.stored(order),
 	}
-	if order.Status == commerce.OrderApproved {
+	if order.Status == commerce.OrderApproved && !order.isTest() {
 		out.Credits = creditsOf(order, divisions, touches)
 	}
 	out.Explanation = x.explain(order, &c, found, touches, e, paid, divisions)

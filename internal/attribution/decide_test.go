@@ -34,8 +34,8 @@ func shop(change func(*facts.Rules)) *Index {
 
 // Ids of visitors: a stranger knows neither.
 const (
-	shopper = "0195b2c0-0000-4000-8000-00000000000a"
-	cookie  = "0195b2c0-0000-7000-8000-00000000000b"
+	shopper = "0195b2c0-51ce-4a37-9d42-7e8f01b3c60a"
+	cookie  = "0195b2c0-51ce-7a37-9d42-7e8f01b3c60b"
 )
 
 // sale is an approved order of R$ 100.05 an hour in, whose cart leads to the events' visitor.

@@ -51,6 +51,9 @@ func (x *Index) evidenceOf(o *Order, c *facts.Case, j joined, found, all []Touch
 // force.
 func (x *Index) couponClaim(o *Order) *claim {
 	c := x.coupon(o.Codes, o.Day, o.CreatedAt)
+	if o.DiscountCodes.Present {
+		c, _ = x.decidingCode(o)
+	}
 	if c == nil {
 		return nil
 	}
@@ -95,7 +98,7 @@ func (x *Index) acceptedTouches(o *Order, j joined, d facts.Decision) []Touch {
 	if j.seal != nil {
 		return x.acceptedOfSeal(o, j.seal, d)
 	}
-	return append(x.touchesOfOrder(o, j.visitors, eventsAcceptedBy(d)), x.touchesOfOrder(o, acceptedAlone(d), namedEvents)...)
+	return append(x.touchesOfOrder(o, j, eventsAcceptedBy(d)), x.touchesOfOrder(o, acceptedAlone(d), namedEvents)...)
 }
 
 // eventsAcceptedBy are the events that were received no later than a decision.
@@ -112,14 +115,13 @@ func namedEvents(v reached) ([]facts.Event, facts.KeyKind) {
 
 // acceptedAlone returns each event that a decision accepted as a visitor of its own:
 // no key leads to it, so nothing that strangers send hides it.
-func acceptedAlone(d facts.Decision) []reached {
-	var list []reached
+func acceptedAlone(d facts.Decision) (alone joined) {
 	for _, e := range d.Events {
 		if !e.ReceivedAt.After(d.AcceptedAt) {
-			list = append(list, reached{Visitor: facts.Visitor{ID: e.Visitor, Events: []facts.Event{e}}})
+			alone.visitors = append(alone.visitors, reached{Visitor: facts.Visitor{ID: e.Visitor, Events: []facts.Event{e}}})
 		}
 	}
-	return list
+	return alone
 }
 
 // withPaidUnproven adds the touches that nothing proves of the influencers whose

@@ -22,6 +22,11 @@ func (x *Index) explain(o *Order, c *facts.Case, found joined, touches []Touch, 
 		Keys: []facts.ExplainedKey{}, Touches: x.explainTouches(o, c, touches, ev.touches), Models: map[string][]facts.ExplainedPart{},
 		Cuts: append([]facts.Cut{}, found.cuts...), Payout: x.explainPayout(o, paid),
 	}
+	if o.TaxMinor.Valid {
+		e.Order.Tax = facts.Number(facts.TaxOf(o.Order), o.Currency)
+	}
+	e.Order.Test, e.Order.Refunds = o.isTest(), facts.ShowRefunds(o.Order)
+	_, e.Order.Codes = x.decidingCode(o)
 	strength := map[facts.KeyKind]int{}
 	for i, kind := range facts.JoinKinds {
 		strength[kind] = len(facts.JoinKinds) - i
@@ -34,7 +39,7 @@ func (x *Index) explain(o *Order, c *facts.Case, found joined, touches []Touch, 
 		for i, touch := range d.touches {
 			c := creditOf(o, touches, touch)
 			part := facts.ExplainedPart{Touch: c.TouchID, Channel: c.Channel, Influencer: x.InfluencerName(c.InfluencerID), Share: json.Number(d.portions[i]), Amount: facts.Number(d.amounts[i], o.Currency)}
-			if o.Status == commerce.OrderCancelled {
+			if o.Status == commerce.OrderCancelled || o.isTest() {
 				part.Amount = facts.Number(0, o.Currency)
 			}
 			parts = append(parts, part)
@@ -104,6 +109,11 @@ func (x *Index) explainPayout(o *Order, p payout) facts.ExplainedPayout {
 		Commission:  facts.Number(p.commission, o.Currency),
 		Commissions: explainSums(amounts(p.commission, o.Currency, p.fixedBRL)),
 		State:       p.state(o), Reason: p.stored(o).Reason, PayableOn: p.stored(o).PayableOn,
+	}
+	if o.TaxMinor.Valid {
+		if out.BaseIs = facts.BaseWithTax; o.settings.WithoutTax {
+			out.BaseIs = facts.BaseWithoutTax
+		}
 	}
 	out.Note = out.Reason.Words()
 	if o.Status == commerce.OrderCancelled {

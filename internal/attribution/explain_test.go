@@ -148,7 +148,7 @@ func TestKeysAreExplainedStrongestFirst(t *testing.T) {
 	for _, k := range o.Explanation.Keys {
 		got = append(got, fmt.Sprintf("%s %d hub %t of %d", k.Kind, k.Strength, k.Hub, k.Visitors))
 	}
-	expect(t, "keys", strings.Join(got, "\n"), "cart 10 hub true of 1\nvisitor 8 hub false of 0\ncustomer 7 hub false of 1\nemail 6 hub false of 0\nphone 5 hub false of 1")
+	expect(t, "keys", strings.Join(got, "\n"), "cart 10 hub true of 0\nvisitor 8 hub false of 0\ncustomer 7 hub false of 1\nemail 6 hub false of 0\nphone 5 hub false of 1")
 	if matched := o.Explanation.Touches[0].MatchedBy; matched != "customer" {
 		t.Errorf("matched by %s", matched)
 	}

@@ -12,8 +12,11 @@ var FirstOrderKinds = []facts.KeyKind{facts.KeyCustomer, facts.KeyEmail, facts.K
 // sent, else whether no earlier approved order, by (createdAt, order id), shares a
 // key of FirstOrderKinds with it. It returns nil where the order has no such key, or
 // only keys that are hubs in its own interval: these say nothing about one customer
-// (docs/attribution.md, "Payout"). How many orders a key ever had does not matter.
+// (docs/attribution.md, "Payout"); nor is a test anybody's first order. How many orders a key ever had does not matter.
 func IsFirstOrder(c facts.FirstOrderCandidate) *bool {
+	if c.Test {
+		return nil
+	}
 	if c.Sent != nil {
 		return c.Sent
 	}

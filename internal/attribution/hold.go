@@ -13,8 +13,8 @@ import (
 const withdrawalDays = 8
 
 // payableOn returns the day, YYYY-MM-DD in the store's time zone, from which an
-// order's commission may be paid: so many days after delivery, or else after the
-// order was approved. It is never before a decision that released it. It is empty
+// order's commission may be paid: so many days after delivery (which commerce takes up to a
+// day ahead), or else after the order was approved. It is never before a decision that released it. It is empty
 // where the order is not approved.
 func (x *Index) payableOn(o *Order, c *facts.Case, winner *claim) string {
 	if o.Status != commerce.OrderApproved {

@@ -46,6 +46,8 @@ func TestCommissionIsHeld(t *testing.T) {
 	f("8 days after delivery, sooner", "2026-03-13", nil, delivered("2026-03-05T12:00:00Z"))
 	f("… or later", "2026-05-09", nil, delivered("2026-05-01T12:00:00Z"))
 	f("… in the store's days", "2026-03-12", nil, delivered("2026-03-05T02:59:59Z"))
+	f("… a year after the order", "2027-03-09", nil, delivered("2027-03-01T12:00:00Z"))
+	f("… or long after it, as of what is made to order", "2027-09-09", nil, delivered("2027-09-01T12:00:00Z"))
 	f("by the settings of when the order was made", "2026-03-11", func(r *facts.Rules) {
 		r.Past = []facts.PastSettings{{Settings: facts.Settings{Window: day, HoldDays: 99}, Until: start}, {Settings: facts.Settings{Window: day, HoldDays: 10}, Until: start.Add(2 * time.Hour)}}
 	}, nil)

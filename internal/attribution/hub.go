@@ -25,19 +25,28 @@ const (
 	// proves something about an order (docs/attribution.md, "Proof").
 	networkBefore = 2 * time.Hour
 	networkAfter  = time.Hour
+	// timelyAfter is how long after an order the events of a secret visitor id may come that
+	// nothing else proves (docs/attribution.md, "Proof").
+	timelyAfter = time.Hour
 	// eventsBefore is how long before the window events are read, so that the window's
 	// first session is cut right (docs/attribution.md, "Two hops").
 	eventsBefore = 24 * time.Hour
 	// eventsAfter is how long after createdAt a touch still counts as before the order:
 	// createdAt has whole seconds only (docs/attribution.md, "Two hops").
 	eventsAfter = time.Second
-	// visitorEvents is how many events of one visitor are read for one order, the
-	// newest, and how many older ones that came by a campaign. A shopper makes a few
-	// hundred in a window.
+	// visitorEvents is how many events are read for one order of all visitors whom the
+	// same kind of proof key proves, and whose ids are secrets: each has an equal share, the
+	// newest, and as many older ones that came by a campaign. A shopper makes a few hundred
+	// in a window.
 	visitorEvents = 2000
+	// ClaimedEvents is how many events are read for one order of all other visitors together,
+	// as whom anybody can send events: of each the newest, as many older ones that came by a
+	// campaign, and one of both that shows that there are more.
+	ClaimedEvents = 2000
 	// claimedTouches is how many touches that no proof key leads to count for one order,
-	// the newest. A shopper makes a few dozen in a window; strangers any number.
-	claimedTouches = 1000
+	// the newest. A shopper makes a few dozen in a window; strangers any number, and each
+	// is a row of every model and of the explanation.
+	claimedTouches = 100
 )
 
 // longestWindow returns the longest window of all settings, past ones included.
@@ -97,19 +106,43 @@ func HubCrossing(changed int) (least, most int) {
 }
 
 // ReachedVisitors returns the visitors to whom the case's keys lead, each once, with
-// their id alone. A key that is a hub leads to none.
+// their id and with how many of their events are read. A key that is a hub leads to none.
+// The visitors whom the strongest proof key of one kind proves share visitorEvents, and all
+// others ClaimedEvents: so no number of claims takes anything from what is proven, and no
+// visitor takes another's share.
 func ReachedVisitors(c *facts.Case) []facts.Visitor {
 	var list []facts.Visitor
-	seen := map[string]bool{}
+	var proofs []facts.KeyKind // of each visitor the strongest; empty: none
+	places := map[string]int{}
 	for _, k := range c.Keys {
 		if hubOfKey(k) != facts.NoHub {
 			continue
 		}
+		isProof := slices.Contains(facts.ProofKinds, k.Kind)
 		for _, v := range k.Visitors {
-			if !seen[v] {
-				seen[v] = true
-				list = append(list, facts.Visitor{ID: v})
+			i, known := places[v]
+			if !known {
+				i = len(list)
+				places[v], list, proofs = i, append(list, facts.Visitor{ID: v}), append(proofs, "")
 			}
+			if isProof && k.Kind.Stronger(proofs[i]) {
+				proofs[i] = k.Kind
+			}
+		}
+	}
+	sharing := map[facts.KeyKind]int{} // visitors of each kind of proof; empty: the claimed ones
+	for i := range list {
+		v := &list[i]
+		v.Proof = proofs[i] != ""
+		if v.Claimed = !v.Proof || !facts.IsSecretID(v.ID); v.Claimed {
+			proofs[i] = ""
+		}
+		sharing[proofs[i]]++
+	}
+	for i := range list {
+		n := sharing[proofs[i]]
+		if list[i].Most = max(1, visitorEvents/n); list[i].Claimed {
+			list[i].Most = max(1, (ClaimedEvents/n-2)/2)
 		}
 	}
 	return list

@@ -46,7 +46,10 @@ func (x *Index) join(c *facts.Case) joined {
 			if k.Kind != kind {
 				continue
 			}
-			r := orderKey{k, hubOfKey(k), len(k.Visitors)}
+			r := orderKey{KeyReach: k, hub: hubOfKey(k)}
+			if r.hub == facts.NoHub {
+				r.visitors = len(k.Visitors)
+			}
 			out.keys = append(out.keys, r)
 			if r.hub != facts.NoHub {
 				out.cuts = append(out.cuts, facts.Cut{What: facts.CutKey, Kind: kind, Limit: r.hub})
@@ -106,26 +109,31 @@ func allEvents(v reached) ([]facts.Event, facts.KeyKind) { return v.Events, v.by
 
 // touchesOfOrder returns the touches of an order's visitors, oldest first, matched
 // to influencers.
-func (x *Index) touchesOfOrder(o *Order, visitors []reached, of counting) []Touch {
-	touches, inCheckout := x.arrivals(o, visitors, of)
-	return x.matched(o, touches, inCheckout)
+func (x *Index) touchesOfOrder(o *Order, j joined, of counting) []Touch {
+	return x.matched(o, x.arrivals(o, j, of))
 }
 
-// arrivals returns the touches of an order's visitors as they came, and what tells whether
-// one came after its visitor began the checkout.
-func (x *Index) arrivals(o *Order, visitors []reached, of counting) (touches []Touch, inCheckout func(t *Touch) bool) {
+// arrivals returns the touches of an order's visitors as they came, oldest first. A click
+// and its landing are one, and each has whether it came after the checkout had begun.
+func (x *Index) arrivals(o *Order, j joined, of counting) []Touch {
+	var touches []Touch
 	var counted []visit
 	from, to := o.CreatedAt.Add(-o.settings.Window), o.CreatedAt.Add(eventsAfter)
-	for _, v := range visitors {
+	// Events after the order are left out, so that they cut no session of it. Those
+	// of a frame in another site's page make no touch.
+	counts := func(e *facts.Event) bool { return !e.At.After(to) && !e.Frame }
+	for _, v := range j.visitors {
 		events, kind := of(v)
 		if kind == "" {
 			continue
 		}
-		// Events after the order are left out, so that they cut no session of it. Those
-		// of a frame in another site's page make no touch.
-		did := visitOf(v.ID, events, func(e *facts.Event) bool { return !e.At.After(to) && !e.Frame })
+		did := visitOf(v.ID, events, counts)
 		counted = append(counted, did)
-		for _, t := range x.touchesOf(&o.settings, did) {
+		found := x.touchesOf(&o.settings, did)
+		if touches == nil {
+			touches = make([]Touch, 0, len(found)*len(j.visitors))
+		}
+		for _, t := range found {
 			if t.At.Before(from) {
 				continue
 			}
@@ -133,16 +141,18 @@ func (x *Index) arrivals(o *Order, visitors []reached, of counting) (touches []T
 			touches = append(touches, t)
 		}
 	}
-	return touches, checkoutsIn(counted)
+	touches = inOrder(touches)
+	return merged(touches, markCheckouts(touches, counted, provenVisits(o, j, counts)))
 }
 
-// matched returns touches matched to influencers and merged, oldest first.
-func (x *Index) matched(o *Order, touches []Touch, inCheckout func(t *Touch) bool) []Touch {
+// matched returns touches matched to influencers.
+func (x *Index) matched(o *Order, touches []Touch) []Touch {
 	for i := range touches {
-		x.match(&touches[i], o.Order)
+		t := &touches[i]
+		x.match(t, o.Order)
+		t.AfterCheckout = t.InfluencerID != "" && t.inCheckout
 	}
-	markAfterCheckout(touches, inCheckout)
-	return mergeTouches(touches)
+	return touches
 }
 
 // orderTouch returns the order's own UTM values as a touch at createdAt, and false

@@ -19,7 +19,7 @@ func TestTheNewestOfTooManyClaimedTouchesCount(t *testing.T) {
 	c.Order.EmailKey = wire.Some("k1:e")
 	key := facts.KeyReach{Key: facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}, Orders: 1}
 	for v := range limits.Visitors {
-		visitor := facts.Visitor{ID: fmt.Sprintf("0195b2c0-0000-4000-8000-%012d", v)}
+		visitor := facts.Visitor{ID: fmt.Sprintf("0195b2c0-51ce-4a37-9d42-7e8f01b3%04d", v)}
 		for n := range 2 * limits.Events {
 			e := at(1, fmt.Sprint("/?utm_campaign=beto&utm_term=", n))
 			e.EventID = fmt.Sprintf("0195b2c0-0000-7000-8000-%06d%06d", v, n)

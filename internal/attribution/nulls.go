@@ -94,7 +94,7 @@ func (x *Index) NullJourney(visitor string, events []facts.Event, day string) (j
 	for i := range touches {
 		x.match(&touches[i], &wire.Order{CreatedAt: last})
 	}
-	touches = mergeTouches(touches)
+	touches = merged(touches, mergedInto(touches))
 	if settings.IgnoreDirect && !allDirect(touches) {
 		touches = slices.DeleteFunc(touches, func(t Touch) bool { return t.Kind == facts.Direct })
 	}

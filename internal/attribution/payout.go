@@ -28,8 +28,17 @@ func (x *Index) orderOf(o *wire.Order) *Order {
 }
 
 // base returns what commission is earned on, in minor units: the total without
-// shipping.
-func (o *Order) base() int64 { return o.TotalMinor - o.ShippingMinor.Or(0) }
+// shipping, and without tax where the store's setting says so.
+func (o *Order) base() int64 {
+	base := o.TotalMinor - o.ShippingMinor.Or(0)
+	if o.settings.WithoutTax {
+		base -= facts.TaxOf(o.Order)
+	}
+	return base
+}
+
+// isTest reports whether the order is a test, which counts nowhere.
+func (o *Order) isTest() bool { return o.Test.Or(false) }
 
 // payout is who is paid how much if the order is approved. Amounts are in minor units.
 type payout struct {
@@ -61,7 +70,7 @@ type commission struct {
 // for a decision is computed as if it were paid, and named only where it would be.
 func (x *Index) decidePayout(o *Order, c *facts.Case, coupon, link, review *claim) payout {
 	p := x.commissionFor(o, chooseWinner(o, coupon, link, review))
-	if p.winner != nil && p.winner.reason != "" && p.reason != "" {
+	if p.winner != nil && p.winner.reason != "" && p.reason != "" && p.reason != facts.ReasonTest {
 		p = payout{reason: facts.ReasonNoWinner}
 	}
 	p.payableOn = x.payableOn(o, c, p.winner)
@@ -90,6 +99,9 @@ func chooseWinner(o *Order, coupon, link, review *claim) (p payout) {
 // commissionFor adds what the winner earns.
 func (x *Index) commissionFor(o *Order, p payout) payout {
 	switch {
+	case o.isTest():
+		p.reason = facts.ReasonTest
+		return p
 	case p.winner == nil:
 		p.reason = facts.ReasonNoWinner
 		return p

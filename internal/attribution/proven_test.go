@@ -19,11 +19,11 @@ func TestTheTouchesOfThePayoutAreTheirOwn(t *testing.T) {
 		o := x.orderOf(&c.Order)
 		j := x.join(&c)
 		ofModels := x.modelTouches(o, j)
-		if allProven(j.visitors) != shared {
+		if allProven(o, j) != shared {
 			t.Errorf("%s: all are proven: %t", name, !shared)
 		}
-		own := x.touchesOfOrder(o, j.visitors, func(v reached) ([]facts.Event, facts.KeyKind) {
-			return provenEvents(v, proofKeys(j)), v.proof
+		own := x.touchesOfOrder(o, j, func(v reached) ([]facts.Event, facts.KeyKind) {
+			return provenEvents(o, v, proofKeys(j)), v.proof
 		})
 		got := x.provenTouches(o, j, ofModels)
 		if len(got) != len(own) || len(got) > 0 && !reflect.DeepEqual(got, own) {

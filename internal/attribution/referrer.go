@@ -39,6 +39,8 @@ var sites = map[string]site{
 	"threads.net": {"threads", mediumSocial}, "threads.com": {"threads", mediumSocial}, "snapchat.com": {"snapchat", mediumSocial},
 	"bsky.app": {"bluesky", mediumSocial}, "discord.com": {"discord", mediumSocial}, "twitch.tv": {"twitch", mediumSocial}, "tumblr.com": {"tumblr", mediumSocial},
 	"quora.com": {"quora", mediumSocial}, "vk.com": {"vk", mediumSocial}, "weibo.com": {"weibo", mediumSocial}, "vimeo.com": {"vimeo", mediumSocial}, "linktr.ee": {"linktree", mediumSocial},
+	"ask.fm": {"ask.fm", mediumSocial}, "xing.com": {"xing", mediumSocial}, "line.me": {"line", mediumSocial}, "plurk.com": {"plurk", mediumSocial}, "ok.ru": {"ok.ru", mediumSocial},
+	"flickr.com": {"flickr", mediumSocial}, "livejournal.com": {"livejournal", mediumSocial}, "myspace.com": {"myspace", mediumSocial}, "mastodon.social": {"mastodon", mediumSocial},
 
 	"gmail.com": {"gmail.com", mediumEmail}, "outlook.com": {"outlook.com", mediumEmail}, "hotmail.com": {"hotmail.com", mediumEmail},
 	"mail.ru": {"mail.ru", mediumEmail}, "proton.me": {"proton.me", mediumEmail}, "protonmail.com": {"protonmail.com", mediumEmail}, "web.de": {"web.de", mediumEmail},

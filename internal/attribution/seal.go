@@ -18,23 +18,21 @@ func (x *Index) Seal(c facts.Case, now time.Time) facts.Seal {
 	}
 	order := x.orderOf(&c.Order)
 	j := x.join(&c)
-	path := facts.SealedPath{Cuts: j.cuts, PaidAsModels: allProven(j.visitors)}
+	path := facts.SealedPath{Cuts: j.cuts, PaidAsModels: allProven(order, j)}
 	for _, k := range j.keys {
 		path.Keys = append(path.Keys, facts.SealedKey{Kind: k.Kind, Hub: k.hub, Visitors: k.visitors})
 	}
-	found, inCheckout := x.arrivals(order, j.visitors, allEvents)
-	path.Models = sealed(withoutFlood(found, inCheckout, nil))
+	path.Models = sealed(withoutFlood(x.arrivals(order, j, allEvents), nil))
 	if !path.PaidAsModels {
-		path.Paid = sealed(x.arrivals(order, j.visitors, eventsProvenBy(j)))
+		path.Paid = sealed(x.arrivals(order, j, eventsProvenBy(order, j)))
 	}
 	for _, d := range c.Decisions {
 		if d.Decision != commerce.EvidenceAccept {
 			continue
 		}
-		accepted, inCheckout := x.arrivals(order, j.visitors, eventsAcceptedBy(d))
 		path.Accepted = append(path.Accepted, facts.SealedDecision{
 			InfluencerID: d.InfluencerID, Rev: d.Rev,
-			Found: sealed(withoutFlood(accepted, inCheckout, func(t Touch) bool {
+			Found: sealed(withoutFlood(x.arrivals(order, j, eventsAcceptedBy(d)), func(t Touch) bool {
 				x.match(&t, order.Order)
 				return t.InfluencerID == d.InfluencerID
 			})),
@@ -46,58 +44,45 @@ func (x *Index) Seal(c facts.Case, now time.Time) facts.Seal {
 
 // withoutFlood leaves out of arrivals those that no outcome can count: anybody can make any
 // number of touches in a customer's name. It keeps those of proven visitors and, of the
-// others, one more than claimedTouches after merging: so it is seen that there are more. It
-// keeps as many of those that counts reports, where it is not nil. Of the arrivals that
-// became one touch it keeps the first, and one that says that it came after the checkout.
-func withoutFlood(list []Touch, inCheckout func(t *Touch) bool, counts func(t Touch) bool) ([]Touch, func(t *Touch) bool) {
-	slices.SortStableFunc(list, compareTouches)
-	into := mergedInto(list)
-	keeps := make([]bool, len(list))
+// others, one more than claimedTouches: so it is seen that there are more. It keeps as many
+// of those that counts reports, where it is not nil.
+func withoutFlood(list []Touch, counts func(t Touch) bool) []Touch {
+	var kept []Touch
 	all, counted := 0, 0
-	for i, t := range slices.Backward(list) {
-		if into[i] != i {
-			continue
-		}
-		keeps[i] = t.proven
+	for _, t := range slices.Backward(list) {
+		keep := t.proven
 		if !t.proven {
 			all++
-			keeps[i] = all <= claimedTouches+1
+			keep = all <= claimedTouches+1
 		}
 		if counts != nil && counts(t) {
 			counted++
-			keeps[i] = keeps[i] || counted <= claimedTouches+1
+			keep = keep || counted <= claimedTouches+1
+		}
+		if keep {
+			kept = append(kept, t)
 		}
 	}
-	late := make([]bool, len(list)) // of each first one: an arrival that became it came after the checkout
-	for i := range list {           // the first ones are before those that became them
-		if first := into[i]; first != i && keeps[first] && !late[first] && inCheckout(&list[i]) {
-			keeps[i], late[first] = true, true
-		}
-	}
-	kept := make([]Touch, 0, len(list))
-	for i := range list {
-		if keeps[i] {
-			kept = append(kept, list[i])
-		}
-	}
-	return kept, inCheckout
+	slices.Reverse(kept)
+	return kept
 }
 
 // sealed returns touches as a seal keeps them.
-func sealed(touches []Touch, inCheckout func(t *Touch) bool) []facts.SealedTouch {
+func sealed(touches []Touch) []facts.SealedTouch {
 	list := make([]facts.SealedTouch, len(touches))
-	for i := range touches {
-		t := &touches[i]
+	for i, t := range touches {
 		list[i] = facts.SealedTouch{
 			ID: t.ID, At: t.At.UTC(), Kind: t.Kind, Source: t.Source, Medium: t.Medium, Campaign: t.Campaign, Content: t.Content,
-			Click: t.Click, Code: t.Code, MatchedBy: t.MatchedBy, Proof: t.Proof, InCheckout: inCheckout(t), Proven: t.proven,
+			Click: t.Click, Code: t.Code, MatchedBy: t.MatchedBy, Proof: t.Proof, InCheckout: t.inCheckout, Proven: t.proven,
 		}
 	}
 	return list
 }
 
-// unsealed returns the touches of a seal, before they are matched.
-func unsealed(list []facts.SealedTouch) ([]Touch, func(t *Touch) bool) {
+// unsealed returns the touches of a seal, before they are matched. A seal of an earlier
+// version has a click and its landing apart: the click came after the checkout where the
+// landing says so and no touch lies between.
+func unsealed(list []facts.SealedTouch) []Touch {
 	touches := make([]Touch, len(list))
 	for i, s := range list {
 		touches[i] = Touch{
@@ -105,7 +90,14 @@ func unsealed(list []facts.SealedTouch) ([]Touch, func(t *Touch) bool) {
 			Click: s.Click, Code: s.Code, MatchedBy: s.MatchedBy, Proof: s.Proof, proven: s.Proven, inCheckout: s.InCheckout,
 		}
 	}
-	return touches, func(t *Touch) bool { return t.inCheckout }
+	slices.SortStableFunc(touches, compareTouches)
+	into := mergedInto(touches)
+	for i, first := range into {
+		if first == i-1 && touches[i].inCheckout {
+			touches[first].inCheckout = true
+		}
+	}
+	return merged(touches, into)
 }
 
 // unseal returns what an order's keys led to when it was sealed.
@@ -132,9 +124,7 @@ func (x *Index) acceptedOfSeal(o *Order, s *facts.SealedPath, d facts.Decision) 
 			}
 		}
 	}
-	found, inFound := unsealed(of.Found)
-	alone, inAlone := unsealed(of.Alone)
-	return append(x.matched(o, found, inFound), x.matched(o, alone, inAlone)...)
+	return append(x.matched(o, unsealed(of.Found)), x.matched(o, unsealed(of.Alone))...)
 }
 
 // RetainFrom returns the instant before which the company's events may be removed: a UTC

@@ -85,7 +85,7 @@ func TestEventsAreKeptAsLongAsOrdersReadThem(t *testing.T) {
 // them takes a touch that counts from a seal.
 func TestStrangersTakeNoTouchFromASeal(t *testing.T) {
 	t.Parallel()
-	const stranger = "0195b2c0-0000-4000-8000-000000000009"
+	const stranger = "0195b2c0-51ce-4a37-9d42-7e8f01b3c609"
 	flooded := func(page func(n int) string) facts.Case {
 		c := sale(nil)
 		c.Order.EmailKey = wire.Some("k1:e")
@@ -108,15 +108,18 @@ func TestStrangersTakeNoTouchFromASeal(t *testing.T) {
 		t.Fatalf("%+v: want that of the clicks", p)
 	}
 	wantSameBySeal(t, "two clicks again and again", pays, c)
-	for i := range c.Visitors[1].Events { // they go on after the checkout
-		if i == claimedTouches {
-			c.Visitors[1].Events[i].Event.Event = core.InitiateCheckout
-		}
+	began := &c.Visitors[1].Events[claimedTouches].Event.Event
+	*began = core.InitiateCheckout // they go on after it
+	if p := pays.Decide(c).Payout; p.CampaignID != "ver" {
+		t.Fatalf("%+v: the clicks first came before the checkout", p)
 	}
+	wantSameBySeal(t, "clicks before and in the checkout", pays, c)
+	c.Visitors[1].Events[0] = at(10, "/checkout")
+	c.Visitors[1].Events[0].Event.Event = core.InitiateCheckout
 	if p := pays.Decide(c).Payout; p.CampaignID != "" {
 		t.Fatalf("%+v: the clicks came in the checkout", p)
 	}
-	wantSameBySeal(t, "clicks before and in the checkout", pays, c)
+	wantSameBySeal(t, "clicks in the checkout", pays, c)
 	c = flooded(func(n int) string { return fmt.Sprint("/?utm_campaign=beto&utm_term=", n) })
 	wantSameBySeal(t, "many touches of another", shop(nil), c)
 	c.Decisions = facts.Decisions{{InfluencerID: "ana", Decision: commerce.EvidenceAccept, Rev: 3, AcceptedAt: start.Add(24 * time.Hour)}}
@@ -124,4 +127,27 @@ func TestStrangersTakeNoTouchFromASeal(t *testing.T) {
 		t.Fatalf("%+v", p)
 	}
 	wantSameBySeal(t, "what the merchant accepted", shop(nil), c)
+}
+
+// Seals of earlier versions have a click and its landing apart, and whether each came after
+// the checkout of its own browser.
+func TestSealsOfBeforeKeepTheirClicks(t *testing.T) {
+	t.Parallel()
+	touch := func(minute int, click string, inCheckout bool) facts.SealedTouch {
+		return facts.SealedTouch{
+			ID: fmt.Sprint(minute), At: start.Add(time.Duration(minute) * time.Minute), Kind: facts.ByClick, Click: click, Code: "xyz",
+			Proof: facts.Proof(facts.KeyCart), InCheckout: inCheckout, Proven: true,
+		}
+	}
+	f := func(name, want string, touches ...facts.SealedTouch) {
+		t.Helper()
+		c := sale(nil)
+		c.Seal, c.Visitors = &facts.Seal{OrderID: "o1", Path: facts.SealedPath{Models: touches, PaidAsModels: true}}, nil
+		if p := shop(nil).Decide(c).Payout; string(p.State)+" "+string(p.Reason) != want {
+			t.Errorf("%s: %s %s, want %s", name, p.State, p.Reason, want)
+		}
+	}
+	f("a click and its landing, which came after the checkout", "review after_checkout", touch(10, "xyz.1", false), touch(11, "xyz.1", true))
+	f("a link, another one, and the first one's page again after the checkout", "earned ",
+		touch(10, "xyz.1", false), touch(11, "xyz.2", false), touch(12, "xyz.1", true))
 }

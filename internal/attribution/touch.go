@@ -27,9 +27,9 @@ type Touch struct {
 	Proof     facts.Proof
 
 	proven     bool // a proof key leads to its visitor, whose id is a secret
-	inCheckout bool // of a seal's touch: it came after the visitor began the checkout
+	inCheckout bool // the checkout had begun in a browser that knows it, or in one that is proven to be the buyer's
 
-	AfterCheckout bool // an influencer's, after the visitor began the checkout
+	AfterCheckout bool // an influencer's, and inCheckout
 
 	// What Index.match adds. All but Channel are empty where the touch is nobody's.
 	Channel        string
@@ -119,13 +119,35 @@ func (x *Index) touchesOf(settings *facts.Settings, v visit) []Touch {
 		touches = append(touches, a.Touch)
 	}
 	addDirect()
-	slices.SortStableFunc(touches, compareTouches)
-	return touches
+	return inOrder(touches)
+}
+
+// inOrder returns touches oldest first; equal ones stay as they are. It moves each of them
+// once: they are large.
+func inOrder(touches []Touch) []Touch {
+	if slices.IsSortedFunc(touches, compareTouches) {
+		return touches
+	}
+	places := make([]int, len(touches))
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortFunc(places, func(a, b int) int { return cmp.Or(compareTouches(touches[a], touches[b]), cmp.Compare(a, b)) })
+	list := make([]Touch, len(touches))
+	for i, place := range places {
+		list[i] = touches[place]
+	}
+	return list
 }
 
 // compareTouches orders touches by time, then by id.
 func compareTouches(a, b Touch) int {
 	return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID))
+}
+
+// compareEvents orders events by time, then by id.
+func compareEvents(e *facts.Event, at time.Time, id string) int {
+	return cmp.Or(e.At.Compare(at), cmp.Compare(e.EventID, id))
 }
 
 // arrivalOf returns what one event says about how its visitor came. Where the event
@@ -140,8 +162,12 @@ func (x *Index) arrivalOf(settings *facts.Settings, e *facts.Event) arrival {
 	campaign, clickIDs := e.Context.Campaign, e.Context.ClickIDs
 	var pageHost string
 	if e.Context.Page.URL != "" {
-		_, pageHost = siteOf(e.Context.Page.URL)
-		campaign, clickIDs = urlArrival(e.Context.Page.URL)
+		if e.Address == nil { // orders of one customer share their events
+			e.Address = &facts.Address{}
+			_, e.Address.Host = siteOf(e.Context.Page.URL)
+			e.Address.Campaign, e.Address.ClickIDs = urlArrival(e.Context.Page.URL)
+		}
+		pageHost, campaign, clickIDs = e.Address.Host, e.Address.Campaign, e.Address.ClickIDs
 	}
 	referrer := x.foreignHost(settings, e.Context.Page.Referrer, pageHost)
 	a := arrival{Touch: Touch{Kind: facts.Direct}}
@@ -208,14 +234,13 @@ func clickArrival(click string, campaign wire.Campaign) arrival {
 	}
 }
 
-// mergeTouches merges the touches of all of an order's visitors, oldest first. A
-// click and its landing within sessionIdle are one touch, even where two visitor ids
-// know them: the server's cookie the click and the SDK's the landing.
-func mergeTouches(touches []Touch) []Touch {
-	slices.SortStableFunc(touches, compareTouches)
-	var out []Touch
-	for i, into := range mergedInto(touches) {
-		if into == i {
+// merged returns those of an order's touches that stay; into is what mergedInto returned. A
+// click and its landing within sessionIdle are one touch, even where two visitor ids know
+// them: the server's cookie the click and the SDK's the landing.
+func merged(touches []Touch, into []int) []Touch {
+	out := make([]Touch, 0, len(touches))
+	for i, first := range into {
+		if first == i {
 			out = append(out, touches[i])
 		}
 	}

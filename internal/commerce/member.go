@@ -49,12 +49,18 @@ type Invitation struct {
 	Email     string
 	Role      string
 	PersonID  string // whose password; empty for an invitation
+	ByCLI     bool   // the operator made it, and says who the person is
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }
 
 // Reset reports whether the link sets a password anew.
 func (i Invitation) Reset() bool { return i.Role == "" }
+
+// ChoosesPassword reports whether who uses the link chooses a password, also where the e-mail
+// has a log-in. Anybody may have made that log-in: nothing shows whose an e-mail is. So an
+// owner's invitation asks for its password, and the operator's sets a new one.
+func (i Invitation) ChoosesPassword() bool { return i.Reset() || i.ByCLI }
 
 // NewInvitation asks for a link. Of a link to set a password anew, PersonID is
 // whose, and Role is empty.

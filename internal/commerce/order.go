@@ -12,20 +12,25 @@ import (
 
 // Bounds of orders and products.
 const (
-	MaxItems        = 500
-	MaxQuantity     = 1_000_000
-	MaxInstallments = 1000
-	MaxVariants     = 2048      // what the largest platforms allow
-	MaxStatus       = 1_000_000 // of a product; the specification does not say what its values mean
+	MaxItems       = 500
+	MaxRefundItems = 100 // of one refund
+	MaxRefunds     = 100
+	// MaxDiscountCodes is more than any platform lets be combined.
+	MaxDiscountCodes = 20
+	MaxQuantity      = 1_000_000
+	MaxInstallments  = 1000
+	MaxVariants      = 2048      // what the largest platforms allow
+	MaxStatus        = 1_000_000 // of a product; the specification does not say what its values mean
 
 	// MaxAhead is how far updatedAt may lie in the future (docs/attribution.md,
 	// "Facts"): further would make it win over every later version.
 	MaxAhead = 24 * time.Hour
 )
 
-// CheckOrder returns every rule that an order breaks. The order is as the store
-// sent it, before what names the shopper is removed; person becomes its Personal.
-func CheckOrder(order *wire.Order, person *wire.Personal, now time.Time) (bad Violations) {
+// CheckOrder returns every rule that an order breaks. Fields without which the sale is still
+// right do not break it: those that are wrong are cleared, and doubtful says why. The order is
+// as the store sent it, before what names the shopper is removed; person becomes its Personal.
+func CheckOrder(order *wire.Order, person *wire.Personal, now time.Time) (bad, doubtful Violations) {
 	var body place
 	bad.filled(body, "orderId", order.OrderID, MaxID)
 	bad.choice("orderStatus", order.Status, OrderApproved, OrderPending, OrderCancelled)
@@ -40,36 +45,91 @@ func CheckOrder(order *wire.Order, person *wire.Personal, now time.Time) (bad Vi
 			bad.Add("updatedAt", CodeOutOfRange, "is more than 24 hours ahead")
 		}
 	}
-	if order.DeliveredAt.Valid {
-		bad.instant("deliveredAt", order.DeliveredAt.Value)
-	}
-	bad.text(body, "name", order.Name.Value, MaxID)
-	if order.PaymentMethod.Valid {
-		bad.choice("paymentMethod", order.PaymentMethod.Value, 1, 2, 3, 4, 15)
-	}
-	bad.between(body, "installments", int64(order.Installments.Value), MaxInstallments)
-	bad.text(body, "discountCode", order.DiscountCode.Value, MaxText)
-	if order.ProvinceCode.Valid {
-		bad.capitals("provinceCode", order.ProvinceCode.Value)
-	}
-	if order.CountryCode.Valid {
-		bad.country("countryCode", order.CountryCode.Value)
-	}
-	bad.text(body, "utmSource", order.UTMSource.Value, MaxText)
-	bad.text(body, "utmMedium", order.UTMMedium.Value, MaxText)
-	bad.text(body, "utmCampaign", order.UTMCampaign.Value, MaxText)
-	bad.text(body, "utmContent", order.UTMContent.Value, MaxText)
-	bad.text(body, "utmTerm", order.UTMTerm.Value, MaxText)
-	bad.text(body, "userId", order.VisitorID.Value, MaxID)
-	if order.Source.Valid {
-		bad.choice("source", order.Source.Value, SourceWeb, SourceMarketplace, SourceApp, SourceOther)
-	}
 	bad.atMost("items", len(order.Items.Value), MaxItems)
 	for i := range order.Items.Value {
 		bad.item(element("items", i), &order.Items.Value[i], order.Currency)
 	}
-	bad.person(person)
-	return bad
+	bad.extensions(order)
+
+	unless(&doubtful, &order.DeliveredAt, func(v *Violations, at time.Time) { v.delivered(order.CreatedAt, at, now) })
+	unless(&doubtful, &order.PaymentMethod, func(v *Violations, method int) { v.choice("paymentMethod", method, 1, 2, 3, 4, 15) })
+	unless(&doubtful, &order.Installments, func(v *Violations, n int) { v.between(body, "installments", int64(n), MaxInstallments) })
+	unless(&doubtful, &order.ProvinceCode, func(v *Violations, code string) { v.capitals("provinceCode", code) })
+	unless(&doubtful, &order.CountryCode, func(v *Violations, code string) { v.country("countryCode", code) })
+	unless(&doubtful, &order.Source, func(v *Violations, source int) {
+		v.choice("source", source, SourceWeb, SourceMarketplace, SourceApp, SourceOther)
+	})
+	doubtful.texts(body, []boundText{
+		{"name", &order.Name, MaxID}, {"discountCode", &order.DiscountCode, MaxText},
+		{"utmSource", &order.UTMSource, MaxText}, {"utmMedium", &order.UTMMedium, MaxText}, {"utmCampaign", &order.UTMCampaign, MaxText},
+		{"utmContent", &order.UTMContent, MaxText}, {"utmTerm", &order.UTMTerm, MaxText}, {"userId", &order.VisitorID, MaxID},
+	})
+	doubtful.person(person)
+	return bad, doubtful
+}
+
+// unless clears a field that breaks a rule.
+func unless[T any](v *Violations, field *wire.Optional[T], check func(v *Violations, value T)) {
+	if !field.Valid {
+		return
+	}
+	before := len(v.List) + v.More
+	if check(v, field.Value); len(v.List)+v.More > before {
+		*field = wire.Optional[T]{}
+	}
+}
+
+// boundText is a text of at most max characters, which may be empty.
+type boundText struct {
+	name  string
+	field *wire.Optional[string]
+	max   int
+}
+
+// texts clears those that break a rule.
+func (v *Violations) texts(at place, texts []boundText) {
+	for _, text := range texts {
+		unless(v, text.field, func(v *Violations, value string) { v.text(at, text.name, value, text.max) })
+	}
+}
+
+// delivered checks when an order was delivered: it decides from when its commission may be paid.
+func (v *Violations) delivered(created, delivered, now time.Time) {
+	v.instant("deliveredAt", delivered)
+	if delivered.After(now.Add(MaxAhead)) {
+		v.Add("deliveredAt", CodeOutOfRange, "is more than 24 hours ahead")
+	}
+	if delivered.Before(created.Add(-MaxAhead)) {
+		v.Add("deliveredAt", CodeOutOfRange, "is more than 24 hours before createdAt")
+	}
+}
+
+// extensions checks the fields that the specification does not have.
+func (v *Violations) extensions(order *wire.Order) {
+	var body place
+	v.atMost("discountCodes", len(order.DiscountCodes.Value), MaxDiscountCodes)
+	for i, c := range order.DiscountCodes.Value {
+		at := element("discountCodes", i)
+		v.filled(at, "code", c.Code, MaxID)
+		v.amount(at, "amount", c.AmountMinor.Value, order.Currency)
+	}
+	v.amount(body, "taxPrice", order.TaxMinor.Value, order.Currency)
+	if goods := order.TotalMinor - order.ShippingMinor.Or(0); order.TaxMinor.Valid && order.TaxMinor.Value > max(goods, 0) {
+		v.Add("taxPrice", CodeOutOfRange, "must be at most totalPrice less shippingPrice: it is the tax that the prices contain")
+	}
+	v.atMost("refunds", len(order.Refunds.Value), MaxRefunds)
+	for i := range order.Refunds.Value {
+		at, r := element("refunds", i), &order.Refunds.Value[i]
+		v.text(at, "id", r.ID, MaxID)
+		v.amount(at, "amount", r.AmountMinor, order.Currency)
+		v.text(at, "reason", r.Reason, MaxText)
+		v.atMost(at.field("items"), len(r.Items), MaxRefundItems)
+		for k, item := range r.Items {
+			in := element(at.field("items"), k)
+			v.text(in, "item_id", item.ItemID, MaxID)
+			v.between(in, "quantity", item.Quantity, MaxQuantity)
+		}
+	}
 }
 
 func (v *Violations) item(at place, item *wire.Item, currency string) {
@@ -81,24 +141,21 @@ func (v *Violations) item(at place, item *wire.Item, currency string) {
 	v.price(at, "discount", item.Discount, currency)
 }
 
-// person checks what names or describes the shopper.
+// person clears what is wrong of what names or describes the shopper.
 func (v *Violations) person(p *wire.Personal) {
 	var body place
-	v.text(body, "userAgent", p.UserAgent.Value, MaxUserAgent)
-	v.text(body, "cartToken", p.CartToken.Value, MaxID)
 	customer, c := place{name: "customer"}, &p.Customer.Value
-	v.text(customer, "customerId", c.CustomerID.Value, MaxID)
-	v.text(customer, "name", c.Name.Value, MaxText)
-	v.text(customer, "email", c.Email.Value, MaxText)
-	v.text(customer, "phone", c.Phone.Value, MaxID)
-	v.text(customer, "provinceCode", c.ProvinceCode.Value, MaxID)
-	v.text(customer, "countryCode", c.CountryCode.Value, MaxID)
-	v.text(customer, "zip", c.Zip.Value, MaxID)
-	v.text(customer, "city", c.City.Value, MaxText)
-	if c.Birthdate.Valid && c.Birthdate.Value == "" {
-		v.Add(customer.field("birthdate"), CodeInvalidDate, "must be a real date written YYYY-MM-DD")
-	}
-	v.date(customer, "birthdate", c.Birthdate.Value)
+	v.texts(body, []boundText{{"userAgent", &p.UserAgent, MaxUserAgent}, {"cartToken", &p.CartToken, MaxID}})
+	v.texts(customer, []boundText{
+		{"customerId", &c.CustomerID, MaxID}, {"name", &c.Name, MaxText}, {"email", &c.Email, MaxText}, {"phone", &c.Phone, MaxID},
+		{"provinceCode", &c.ProvinceCode, MaxID}, {"countryCode", &c.CountryCode, MaxID}, {"zip", &c.Zip, MaxID}, {"city", &c.City, MaxText},
+	})
+	unless(v, &c.Birthdate, func(v *Violations, date string) {
+		if date == "" {
+			v.Add(customer.field("birthdate"), CodeInvalidDate, "must be a real date written YYYY-MM-DD")
+		}
+		v.date(customer, "birthdate", date)
+	})
 }
 
 // CheckProduct returns every rule that a product breaks.
@@ -148,7 +205,7 @@ func (v *Violations) instant(name string, at time.Time) {
 
 func (v *Violations) currency(at place, code string) {
 	if _, err := Exponent(code); err != nil {
-		v.Add(at.field("currency"), CodeInvalidValue, "must be an ISO 4217 currency code in capitals, such as BRL")
+		v.Add(at.field("currency"), CodeInvalidValue, "must be an ISO 4217 currency code, such as BRL")
 	}
 }
 
@@ -165,6 +222,15 @@ func (v *Violations) country(name, text string) {
 	if region, err := language.ParseRegion(text); err != nil || !region.IsCountry() || region.Canonicalize().String() != text {
 		v.Add(name, CodeInvalidValue, "must be an ISO 3166-1 alpha-2 country code, such as BR")
 	}
+}
+
+// CountryCode returns the ISO 3166-1 code of two letters of a country whose code of three
+// letters is given, and any other text as it is.
+func CountryCode(code string) string {
+	if region, err := language.ParseRegion(code); err == nil && region.IsCountry() && region.ISO3() == code {
+		return region.String()
+	}
+	return code
 }
 
 // price checks a decimal of any number of places, written without an exponent,

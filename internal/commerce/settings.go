@@ -80,6 +80,7 @@ type Settings struct {
 	HalfLifeDays  int      // of the model time_decay, 1 to 365
 	CountDirect   bool     // direct visits count in every model, not in the last touch's alone
 	PayRecurring  bool     // recurring subscription orders earn
+	WithoutTax    bool     // the base of commissions is without the tax that an order contains
 	Unproven      string   // one of UnprovenRules
 	PassingHosts  []string // see Passing: hosts to add to those that are known, or with "-" before them to take away
 	HoldDays      int      // from an order's approval until its commission may be paid, 0 to 365; of a new store 0 is 30
@@ -110,7 +111,7 @@ func (s Settings) LeastRetention() int { return s.WindowDays + s.HoldDays + Rete
 func (s Settings) ofOrders() Settings {
 	return Settings{
 		PayoutRule: s.PayoutRule, WindowDays: s.WindowDays, HalfLifeDays: s.HalfLifeDays, CountDirect: s.CountDirect,
-		PayRecurring: s.PayRecurring, Unproven: s.Unproven, HoldDays: s.HoldDays, PassingHosts: s.PassingHosts,
+		PayRecurring: s.PayRecurring, WithoutTax: s.WithoutTax, Unproven: s.Unproven, HoldDays: s.HoldDays, PassingHosts: s.PassingHosts,
 	}
 }
 

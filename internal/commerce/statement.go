@@ -61,7 +61,7 @@ func (s Statement) Cursor() StatementCursor { return StatementCursor{s.Rev, s.St
 // currency.
 type StatementLine struct {
 	OrderID     string
-	Day         string // on which the order was created, YYYY-MM-DD; empty: not known any more
+	Day         string // on which the order was created, as it was when the statement was closed, YYYY-MM-DD; empty: not known
 	AmountMinor decimal.Decimal
 }
 

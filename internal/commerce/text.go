@@ -29,9 +29,16 @@ func IsID(text string) bool {
 // does not read all other forms that libraries accept.
 func IsUUID(text string) bool { return len(text) == 36 && uuid.Validate(text) == nil }
 
+// directions are the characters that turn the direction of the text behind them (Unicode UAX 9,
+// 2.1 to 2.4): with them a page or a file shows another text than it has.
+const directions = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
 // hasControls reports whether a text has control characters other than tabs and
-// line ends.
+// line ends, or directions.
 func hasControls(text string) bool {
+	if strings.ContainsAny(text, directions) {
+		return true
+	}
 	for i := range len(text) {
 		if c := text[i]; c < ' ' && c != '\t' && c != '\n' && c != '\r' || c == 0x7f {
 			return true
@@ -51,15 +58,20 @@ func (v *Violations) text(at place, name, text string, max int) {
 	case tooLong(text, max):
 		v.Add(at.field(name), CodeTooLong, "is longer than %d characters", max)
 	case hasControls(text):
-		v.Add(at.field(name), CodeInvalidCharacters, "has control characters")
+		v.Add(at.field(name), CodeInvalidCharacters, "has control characters, or marks that turn the text")
 	}
 }
 
-// filled checks a text that must have more than spaces.
+// filled checks a text that must have more than spaces: an id, a code or a name, by which
+// things are told apart. What is no Unicode text, as a lone surrogate, was read as U+FFFD:
+// different ones would be the same.
 func (v *Violations) filled(at place, name, text string, max int) {
 	v.text(at, name, text, max)
-	if strings.TrimSpace(text) == "" {
+	switch {
+	case strings.TrimSpace(text) == "":
 		v.Add(at.field(name), CodeEmpty, "is empty")
+	case strings.ContainsRune(text, utf8.RuneError):
+		v.Add(at.field(name), CodeInvalidCharacters, "has a character that is no Unicode text")
 	}
 }
 
@@ -85,4 +97,32 @@ func (v *Violations) word(at place, name, text string, allowed ...string) {
 		}
 	}
 	v.Add(at.field(name), CodeInvalidValue, "must be one of %s", strings.Join(allowed, ", "))
+}
+
+// Letters returns a field's or column's name as it is compared with another: in lower case,
+// without what separates words.
+func Letters(name string) string {
+	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(strings.ToLower(name))
+}
+
+// Distance returns how many bytes must be put in, taken out or replaced to make one text of
+// another (Levenshtein).
+func Distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := before
+			if a[i] != b[j] {
+				cost++
+			}
+			before = row[j+1]
+			row[j+1] = min(cost, row[j]+1, before+1)
+		}
+	}
+	return row[len(b)]
 }

@@ -17,8 +17,9 @@ func TestCountryCodesAreISO3166(t *testing.T) {
 	f := func(code, want string) {
 		t.Helper()
 		o := wire.Order{OrderID: "1", CreatedAt: time.Unix(0, 0), Currency: BRL, CountryCode: wire.Some(code)}
-		if got := told(CheckOrder(&o, &wire.Personal{}, time.Unix(0, 0))); got != want {
-			t.Errorf("%q: %s; want %s", code, got, want)
+		_, doubtful := CheckOrder(&o, &wire.Personal{}, time.Unix(0, 0))
+		if got := told(doubtful); got != want || o.CountryCode.Valid != (want == "") {
+			t.Errorf("%q: %s, %+v; want %s", code, got, o.CountryCode, want)
 		}
 	}
 	f("BR", "")
@@ -32,14 +33,36 @@ func TestCountryCodesAreISO3166(t *testing.T) {
 	f("EU", "countryCode invalid_value") // no country
 }
 
+// With these a page or a file of a spreadsheet shows another text than it has.
+func TestNoTextTurnsItsDirection(t *testing.T) {
+	t.Parallel()
+	f := func(text, want string) {
+		t.Helper()
+		var v Violations
+		v.filled(place{}, "name", text, MaxName)
+		if got := told(v); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+		if IsID(text) != (want == "") {
+			t.Errorf("%q is an id: %t", text, IsID(text))
+		}
+	}
+	for _, mark := range directions {
+		f("Ana"+string(mark)+"Prado", "name invalid_characters")
+	}
+	for _, text := range []string{"Ana Prado", "עדי", "عدي\u200f", "Ana\u200e", "👩\u200d🎤"} { // marks that turn nothing
+		f(text, "")
+	}
+}
+
 func TestProvinceCodesAreTwoCapitals(t *testing.T) {
 	t.Parallel()
 	f := func(code string, want bool) {
 		t.Helper()
 		o := wire.Order{OrderID: "1", CreatedAt: time.Unix(0, 0), Currency: BRL, ProvinceCode: wire.Some(code)}
-		bad := CheckOrder(&o, &wire.Personal{}, time.Unix(0, 0))
-		if bad.Any() == want || bad.Any() && told(bad) != "provinceCode invalid_format" {
-			t.Errorf("%q: %s; want it taken: %t", code, told(bad), want)
+		_, doubtful := CheckOrder(&o, &wire.Personal{}, time.Unix(0, 0))
+		if o.ProvinceCode.Valid != want || doubtful.Any() == want || doubtful.Any() && told(doubtful) != "provinceCode invalid_format" {
+			t.Errorf("%q: %s; want it taken: %t", code, told(doubtful), want)
 		}
 	}
 	for _, code := range []string{"SP", "AA", "ZZ", "AZ", "ZA"} {
@@ -56,7 +79,8 @@ func TestABirthdateIsARealDay(t *testing.T) {
 		t.Helper()
 		o, p := wire.Order{OrderID: "1", CreatedAt: time.Unix(0, 0), Currency: BRL}, wire.Personal{}
 		p.Customer = wire.Some(wire.Customer{Birthdate: date})
-		if got := told(CheckOrder(&o, &p, time.Unix(0, 0))); got != want {
+		_, doubtful := CheckOrder(&o, &p, time.Unix(0, 0))
+		if got := told(doubtful); got != want || want != "" && p.Customer.Value.Birthdate.Present {
 			t.Errorf("%+v: %s; want %s", date, got, want)
 		}
 	}
@@ -72,22 +96,28 @@ func TestABirthdateIsARealDay(t *testing.T) {
 func TestAChoiceSaysWhatCanBeChosen(t *testing.T) {
 	t.Parallel()
 	o := wire.Order{OrderID: "1", CreatedAt: time.Unix(0, 0), Currency: BRL, Status: 7, PaymentMethod: wire.Some(7)}
-	bad := CheckOrder(&o, &wire.Personal{}, time.Unix(0, 0))
-	if len(bad.List) != 2 || bad.List[0].Message != "must be one of 0, 1, 2" || bad.List[1].Message != "must be one of 1, 2, 3, 4, 15" {
+	bad, doubtful := CheckOrder(&o, &wire.Personal{}, time.Unix(0, 0))
+	if told(bad) != "orderStatus invalid_value" || bad.List[0].Message != "must be one of 0, 1, 2" {
 		t.Errorf("%+v", bad.List)
+	}
+	if told(doubtful) != "paymentMethod invalid_value" || doubtful.List[0].Message != "must be one of 1, 2, 3, 4, 15" {
+		t.Errorf("%+v", doubtful.List)
 	}
 }
 
 func TestListsAreFullAtTheirBound(t *testing.T) {
 	t.Parallel()
-	f := func(name string, bad Violations) {
+	f := func(name string, found ...Violations) {
 		t.Helper()
-		if bad.Any() {
-			t.Errorf("%s: %s", name, told(bad))
+		for _, bad := range found {
+			if bad.Any() {
+				t.Errorf("%s: %s", name, told(bad))
+			}
 		}
 	}
 	o := wire.Order{OrderID: "1", CreatedAt: time.Unix(0, 0), Currency: BRL, Items: wire.Some(make([]wire.Item, MaxItems)), Installments: wire.Some(MaxInstallments)}
-	f("items", CheckOrder(&o, &wire.Personal{}, time.Unix(0, 0)))
+	bad, doubtful := CheckOrder(&o, &wire.Personal{}, time.Unix(0, 0))
+	f("items", bad, doubtful)
 	f("links", Registration{Name: "Ana", Links: slices.Repeat([]string{"https://loja.example.com/"}, maxElements)}.Check())
 }
 

@@ -25,6 +25,7 @@ const (
 	CodeInvalidURL        = "invalid_url"
 	CodeConflict          = "conflict"
 	CodeNotYours          = "not_yours"
+	CodeUnknownField      = "unknown_field"
 	CodeNoRate            = "no_rate" // a cost of which every rate is zero
 )
 

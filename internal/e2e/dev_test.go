@@ -90,6 +90,9 @@ func TestDevStartsAgainWithTheSameData(t *testing.T) {
 	mustCall(t, http.MethodPost, first.AdminURL+"/order", first.APIKey, order("before", "150.00", "ANA10"), nil)
 	before := first.explain(t, "before", nil)
 	first.stop(t)
+	if out := first.output.String(); strings.Contains(out, "level=ERROR") || strings.Contains(out, "level=WARN") {
+		t.Errorf("a first start warns of something:\n%s", tail(out, 8000))
+	}
 
 	second := startDev(t, dir, "--empty")
 	if second.APIKey != first.APIKey || second.CompanyID != first.CompanyID || second.DashboardPassword != first.DashboardPassword {

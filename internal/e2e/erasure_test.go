@@ -30,7 +30,7 @@ func TestNothingIsLeftOfAnErasedPerson(t *testing.T) {
 	d := startDev(t, dataDir(t), "--empty", "--log-level", "debug")
 	s := &sender{t: t, dev: d, short: d.register(t, "Ana Prado", "Inverno", "ANA10")}
 	p := &visitorOf{sender: s, visitor: uuid.Must(uuid.NewV7()).String()}
-	const email, phone, customer, cart, name, street = "erased.person@example.com", "11987651234", "cust-erased-4711", "cart-secret-erased-person-1", "Erna Gelöscht", "01311-999"
+	const email, phone, customer, cart, name, street = "erased.person@example.com", "11987651234", "cust-erased-4711", "k9Qx2vB7mZ4pT1wRy8LdN3fC", "Erna Gelöscht", "01311-999"
 	p.openLink()
 	p.events(email, phone, customer, cart)
 	order := func(fields map[string]any) {

@@ -52,7 +52,7 @@ func TestADeveloperIsToldWhichOriginToAllow(t *testing.T) {
 	}
 
 	// As the console says; the storefront's origin stays.
-	args := append(strings.Fields(command[1]), "--origin", d.StorefrontURL, "--postgres", d.Postgres)
+	args := append(strings.Fields(command[1]), "--postgres", d.Postgres)
 	if out, status := runToEnd(t, args...); status != 0 || !strings.Contains(out, shop.URL) {
 		t.Fatalf("tributary %v: %d\n%s", args, status, out)
 	}

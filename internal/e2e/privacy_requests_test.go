@@ -193,7 +193,7 @@ func (s *sender) sendRefusedOrders() {
 		{"userId": p.email("refused order, userId") + strings.Repeat("x", 300)},
 		{"customer": map[string]any{"birthdate": p.phone("refused order, birthdate"), p.email("refused order, a name"): 1}},
 	} {
-		s.postOrder(map[string]string{"Idempotency-Key": p.email("Idempotency-Key of a refused order")}, fields, http.StatusBadRequest)
+		s.postOrder(map[string]string{"Idempotency-Key": p.email("Idempotency-Key of a refused order"), "Prefer": "handling=strict"}, fields, http.StatusBadRequest)
 	}
 	for _, body := range []string{p.email("refused order, not JSON"), `{"orderId":"` + p.email("refused order, JSON that ends early")} {
 		request, err := s.request(http.MethodPost, s.dev.AdminURL+"/order", body, map[string]string{"Authorization": "Bearer " + s.dev.APIKey, "Content-Type": "application/json"})

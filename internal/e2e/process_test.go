@@ -33,7 +33,7 @@ func start(t *testing.T, args ...string) *process {
 func startIn(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{cmd: exec.Command(binary, args...), done: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Env = append(append(os.Environ(), "TRIBUTARY_SHUTDOWN_DELAY=0"), env...) // no balancer leads to it
 	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
 	// Its own group, so that Ctrl-C on the tests reaches it through us alone.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

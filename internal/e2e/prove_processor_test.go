@@ -87,3 +87,22 @@ func TestRemovalsEndWholeWhenTheirProcessIsKilled(t *testing.T) {
 	}
 	t.Logf("%+v", o)
 }
+
+// TestAStrangerCostsTheProcessorLittle is the line of `make prove`, but for its seconds: with a
+// hard limit of 512 MiB the processor lives, again after a kill, and it never has more than 256.
+func TestAStrangerCostsTheProcessorLittle(t *testing.T) {
+	devtest.NeedsIntegration(t)
+	p := place(t, false)
+	p.Binary = filepath.Join(t.TempDir(), "tributary") // the race detector takes many times the memory
+	if err := command(filepath.Join("..", ".."), "go", "build", "-o", p.Binary, "./cmd/tributary"); err != nil {
+		t.Fatal(err)
+	}
+	o, err := processing.StrangersCost(p).Do(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range o.Problems {
+		t.Error(problem)
+	}
+	t.Logf("%+v", o)
+}

@@ -115,7 +115,12 @@ func TestACouponBeatsAnotherInfluencersLink(t *testing.T) {
 	short := d.register(t, "Ana Prado", "Inverno", "")
 	d.register(t, "Beto Lima", "Inverno", "BETO10")
 
-	response, err := withoutRedirects.Get(short)
+	click, err := http.NewRequestWithContext(t.Context(), http.MethodGet, short, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	click.Header.Set("User-Agent", "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148")
+	response, err := withoutRedirects.Do(click)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,11 @@ type KeyReach struct {
 // Visitor is one visitor to whom a key leads. The counts are of distinct keys on
 // the UTC days of the interval; each may stop once it is above its limit.
 type Visitor struct {
-	ID        string
+	ID      string
+	Most    int  // how many of its events are read, the newest; and of older ones as many that came by a campaign
+	Claimed bool // anybody can send events that are read as the visitor's
+	Proof   bool // a proof key leads to it
+
 	Customers int
 	Emails    int
 	Phones    int
@@ -42,9 +46,10 @@ type Visitor struct {
 	Verified  int // of KeyVerified
 	// Events are those of people, not of bots, from Limits.EventsBefore before
 	// the window to Limits.EventsAfter after the order. Newest first. Where there are
-	// more than Limits.Events, Cut is set: the newest so many are there, and of those
+	// more than Most, Cut is set: the newest so many are there, and of those
 	// before them the newest so many that came by a campaign (Event.Arrived). Of an ID
-	// that is no secret (IsSecretID) those that may be proven follow, in no order.
+	// that is no secret (IsSecretID) and to which a proof key leads, those that may be
+	// proven follow, in no order. Cases may share events: they are never changed.
 	Events []Event
 	Cut    bool
 }
@@ -64,5 +69,14 @@ type Limits struct {
 	Orders     int // of one key
 	Identities int // of one visitor: customers, e-mails or phones, each kind apart
 	Carts      int // of one visitor: carts, cart numbers or verified keys, each kind apart
-	Events     int // of one visitor: the newest ones; and as many older ones that came by a campaign
+	Events     int // that may be proven of one visitor whose id may be guessed, by one kind of source; of EventsBetween as Visitor.Most
 }
+
+// Read counts what was read of visitors' events.
+type Read struct {
+	Events  int
+	Claimed int // of those: of visitors as whom anybody can send events
+}
+
+// Add adds what was read besides.
+func (r *Read) Add(other Read) { r.Events, r.Claimed = r.Events+other.Events, r.Claimed+other.Claimed }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -71,8 +72,13 @@ func (e *Event) ErasureKeys() []Key {
 		}
 	}
 	for _, visitor := range []string{e.VisitorID, e.Visitor} {
-		if visitor != "" {
-			keys = append(keys, VisitorKey(visitor))
+		if visitor == "" {
+			continue
+		}
+		own := VisitorKey(visitor)
+		keys = append(keys, own)
+		if own.Kind == KeyUser && commerce.IsUUID(visitor) {
+			keys = append(keys, Key{KeyVisitor, visitor}) // by which versions before 0064 erased it
 		}
 	}
 	return keys

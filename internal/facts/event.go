@@ -28,7 +28,15 @@ type Event struct {
 	packed  []byte    // see Pack, as of the next two
 	visitor []byte    // packed
 	class   Class
-	Came    []byte // the digest of the record as it came; nil: Raw is that record, not another text of it
+	Came    []byte   // the digest of the record as it came; nil: Raw is that record, not another text of it
+	Address *Address // of the page, for who reads it for several orders; nil: it was not read yet
+}
+
+// Address is what a page's URL says.
+type Address struct {
+	Host     string
+	Campaign wire.Campaign
+	ClickIDs map[string]string // by name
 }
 
 // Digest returns the SHA-256 of the record as it came.

@@ -30,6 +30,11 @@ type ExplainedOrder struct {
 	CreatedAt string      `json:"createdAt"` // RFC 3339, UTC
 	Status    int         `json:"status"`    // commerce.OrderApproved …
 	Day       string      `json:"day"`       // YYYY-MM-DD in the store's time zone
+
+	Tax     json.Number     `json:"tax,omitempty"` // that the total contains; absent: none was sent
+	Test    bool            `json:"test,omitempty"`
+	Codes   []ExplainedCode `json:"codes,omitempty"` // of discountCodes, in the order in which they were sent
+	Refunds []ShownRefund   `json:"refunds,omitempty"`
 }
 
 // ExplainedKey is one key of the order.
@@ -38,18 +43,15 @@ type ExplainedKey struct {
 	Strength int     `json:"strength"`         // 10 cart … 1 verified: the place in JoinKinds
 	Hub      bool    `json:"hub"`              // it joins nothing
 	HubOf    Hub     `json:"hub_of,omitempty"` // why: HubOfOrders or HubOfVisitors
-	Visitors int     `json:"visitors"`         // to whom it leads; of a hub of visitors as many as were read; see Counted
+	Visitors int     `json:"visitors"`         // to how many it leads; its JSON has none where the key is a hub
 }
 
-// Counted reports whether the key's visitors were read. Those of a hub of orders are
-// not, and its JSON has no "visitors".
-func (k ExplainedKey) Counted() bool { return k.HubOf != HubOfOrders }
-
-// MarshalJSON leaves out visitors that were not counted: 0 would say that there are
-// none.
+// MarshalJSON leaves out a hub's visitors: 0 would say that there are none. More of them
+// change nothing, so the order is not computed again for them, and a number would be that
+// of the moment in which it was.
 func (k ExplainedKey) MarshalJSON() ([]byte, error) {
 	type plain ExplainedKey
-	if k.Counted() {
+	if !k.Hub {
 		return json.Marshal(plain(k))
 	}
 	return json.Marshal(struct {
@@ -113,8 +115,9 @@ type ExplainedPayout struct {
 	Losers      []ExplainedLoser `json:"losers"`
 	Costs       []ExplainedCost  `json:"costs"`
 	Base        json.Number      `json:"base"`
-	Commission  json.Number      `json:"commission"`  // in the order's currency; 0 where reversed
-	Commissions []ExplainedSum   `json:"commissions"` // each that is not zero, one for each currency; none where reversed
+	BaseIs      string           `json:"base_is,omitempty"` // BaseWithTax or BaseWithoutTax; absent: the order has no tax
+	Commission  json.Number      `json:"commission"`        // in the order's currency; 0 where reversed
+	Commissions []ExplainedSum   `json:"commissions"`       // each that is not zero, one for each currency; none where reversed
 	State       PayoutState      `json:"state"`
 	Reason      Reason           `json:"reason,omitempty"`     // why it waits, or nothing is earned
 	Note        string           `json:"note,omitempty"`       // Reason.Words

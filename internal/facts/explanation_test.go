@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Visitors that were not counted are not said to be none.
-func TestAHubOfOrdersSaysNothingOfVisitors(t *testing.T) {
+// A hub's visitors are not said to be none.
+func TestAHubSaysNothingOfVisitors(t *testing.T) {
 	f := func(k ExplainedKey, want string) {
 		t.Helper()
 		text, err := json.Marshal([]ExplainedKey{k})
@@ -19,6 +19,6 @@ func TestAHubOfOrdersSaysNothingOfVisitors(t *testing.T) {
 		}
 	}
 	f(ExplainedKey{Kind: KeyEmail, Strength: 2}, `{"kind":"email","strength":2,"hub":false,"visitors":0}`)
-	f(ExplainedKey{Kind: KeyEmail, Strength: 2, Hub: true, HubOf: HubOfVisitors, Visitors: 21}, `{"kind":"email","strength":2,"hub":true,"hub_of":"visitors","visitors":21}`)
+	f(ExplainedKey{Kind: KeyEmail, Strength: 2, Hub: true, HubOf: HubOfVisitors}, `{"kind":"email","strength":2,"hub":true,"hub_of":"visitors"}`)
 	f(ExplainedKey{Kind: KeyEmail, Strength: 2, Hub: true, HubOf: HubOfOrders}, `{"kind":"email","strength":2,"hub":true,"hub_of":"orders"}`)
 }

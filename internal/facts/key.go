@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/identity"
 )
 
 // KeyKind says what a key names.
@@ -18,7 +18,7 @@ type KeyKind string
 const (
 	KeyCart     KeyKind = "cart"     // a token that cannot be guessed
 	KeyCookie   KeyKind = "cookie"   // the server's cookie, whose mac holds
-	KeyVisitor  KeyKind = "visitor"  // the SDK's cookie, a UUID
+	KeyVisitor  KeyKind = "visitor"  // the SDK's cookie, a random UUID
 	KeyNetwork  KeyKind = "network"  // digest of a claimed key and a keyed network
 	KeyVerified KeyKind = "verified" // digest of a claimed key of which a backend says that the shopper is logged in
 
@@ -26,7 +26,7 @@ const (
 	KeyEmail    KeyKind = "email"
 	KeyPhone    KeyKind = "phone"
 	KeyCartNo   KeyKind = "cart_no" // a cart token that can be guessed
-	KeyUser     KeyKind = "user"    // a visitor's id that is no UUID
+	KeyUser     KeyKind = "user"    // a visitor's id that can be guessed
 )
 
 // ProofKinds lists the kinds that the payout joins by, strongest first.
@@ -103,8 +103,8 @@ func heldBy(claimed Key, net string, verified bool) []Key {
 	return keys
 }
 
-// VisitorKey returns the key of a visitor's id. A UUID is made at random in the
-// shopper's browser, so nobody else knows it; any other id may be guessed.
+// VisitorKey returns the key of a visitor's id. Nobody else knows one that is made at random
+// in the shopper's browser; any other may be guessed.
 func VisitorKey(id string) Key {
 	if IsSecretID(id) {
 		return Key{KeyVisitor, id}
@@ -112,9 +112,9 @@ func VisitorKey(id string) Key {
 	return Key{KeyUser, id}
 }
 
-// IsSecretID reports whether a visitor's id is one that a stranger cannot know: a
-// UUID.
-func IsSecretID(id string) bool { return commerce.IsUUID(id) }
+// IsSecretID reports whether a visitor's id is one that a stranger cannot know: a UUID
+// that is made at random.
+func IsSecretID(id string) bool { return identity.SecretUUID(id) }
 
 // maxID is the longest id, in bytes, that is used as it is. A row of a Postgres
 // B-tree index holds 2,704 bytes, and the widest index has two ids and an order id.

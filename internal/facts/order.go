@@ -28,6 +28,7 @@ type OrderVersion struct {
 	// PersonalDigest is a digest of Personal. Of two versions with equal times the
 	// one with the greater digest counts.
 	PersonalDigest []byte
+	Actor          string // who sent it, as in wire.Commerce; not stored
 }
 
 // How much of a SHA-256 is stored, in bytes. A content hash tells the versions of an order
@@ -68,7 +69,7 @@ func ParseOrder(c wire.Commerce) (OrderVersion, error) {
 	if c.V < wire.CommerceVersion {
 		inDigitsOfISO(&order)
 	}
-	v := OrderVersion{OrderID: order.OrderID, AcceptedAt: c.AcceptedAt.UTC().Truncate(storedPrecision), Personal: order.Personal}
+	v := OrderVersion{OrderID: order.OrderID, AcceptedAt: c.AcceptedAt.UTC().Truncate(storedPrecision), Personal: order.Personal, Actor: c.Actor}
 	v.VersionAt = order.UpdatedAt.Or(v.AcceptedAt).UTC().Truncate(storedPrecision)
 	if !commerce.Recordable(order.CreatedAt) || !commerce.Recordable(v.VersionAt) || !commerce.Recordable(v.AcceptedAt) {
 		return OrderVersion{}, ErrTime
@@ -142,6 +143,7 @@ func AddVersions(stored []StoredVersion, versions []OrderVersion) []StoredVersio
 type Searched struct {
 	Name, Number, DiscountCode *string
 	First                      *bool // isFirstOrder
+	Test                       *bool // true; nil: the order is no test
 }
 
 // SearchedOf returns what a stored order has in columns of its own.
@@ -149,7 +151,7 @@ func SearchedOf(o *wire.Order) (s Searched) {
 	if name := o.Name.Or(""); name != "" {
 		s.Name = &name
 	}
-	if code := o.DiscountCode.Or(""); code != "" {
+	if code := CodesText(o).Or(""); code != "" {
 		s.DiscountCode = &code
 	}
 	if o.Number.Valid {
@@ -158,6 +160,9 @@ func SearchedOf(o *wire.Order) (s Searched) {
 	}
 	if o.IsFirstOrder.Valid {
 		s.First = &o.IsFirstOrder.Value
+	}
+	if o.Test.Or(false) {
+		s.Test = &o.Test.Value
 	}
 	return s
 }
@@ -203,11 +208,21 @@ func OnlyVersion(versions []StoredVersion) *StoredVersion {
 }
 
 // ApprovedSince returns when the unbroken run of approved versions began to which
-// the newest belongs, and zero where the newest is not approved. versions is ordered,
-// oldest first.
+// the newest belongs, and zero where the newest is not approved. A version of a test
+// breaks the run: the order counts since it is none. versions is ordered, oldest first.
 func ApprovedSince(versions []StoredVersion) (since time.Time) {
-	for i := len(versions) - 1; i >= 0 && versions[i].Order.Status == commerce.OrderApproved; i-- {
-		since = versions[i].At
+	test := false
+	for i := range versions {
+		o := &versions[i].Order
+		if o.Test.Present {
+			test = o.Test.Or(false)
+		}
+		switch {
+		case test || o.Status != commerce.OrderApproved:
+			since = time.Time{}
+		case since.IsZero():
+			since = versions[i].At
+		}
 	}
 	return since
 }
@@ -227,7 +242,7 @@ func Fold(versions []StoredVersion) wire.Order {
 		fillFrom(&out.ShippingMinor, inCurrency(old.ShippingMinor, old.Currency, out.Currency))
 		fillFrom(&out.PaymentMethod, old.PaymentMethod)
 		fillFrom(&out.Installments, old.Installments)
-		fillFrom(&out.DiscountCode, old.DiscountCode)
+		foldCodes(&out, old)
 		fillFrom(&out.ProvinceCode, old.ProvinceCode)
 		fillFrom(&out.CountryCode, old.CountryCode)
 		fillFrom(&out.UTMSource, old.UTMSource)
@@ -249,7 +264,10 @@ func Fold(versions []StoredVersion) wire.Order {
 		fillFrom(&out.NetKey, old.NetKey)
 		fillFrom(&out.DeliveredAt, old.DeliveredAt)
 		fillFrom(&out.Items, old.Items)
+		fillFrom(&out.Test, old.Test)
+		foldRefunds(&out, old)
 	}
+	foldTax(&out, versions)
 	return out
 }
 
@@ -268,21 +286,6 @@ func inCurrency(amount wire.Optional[int64], from, to string) wire.Optional[int6
 		amount.Value = moved(amount.Value, after-before)
 	}
 	return amount
-}
-
-// OrderCodes returns the folded codes by which a coupon may match the order: first
-// the whole discountCode, then its parts, each once.
-func OrderCodes(o *wire.Order) []string {
-	field := o.DiscountCode.Or("")
-	var codes []string
-	seen := map[string]bool{"": true}
-	for _, text := range append([]string{field}, commerce.SplitCodes(field)...) {
-		if code := commerce.FoldCode(text); !seen[code] {
-			seen[code] = true
-			codes = append(codes, code)
-		}
-	}
-	return codes
 }
 
 // Product is one version of a product.
@@ -364,6 +367,7 @@ type FirstOrderCandidate struct {
 	OrderID   string
 	CreatedAt time.Time
 	Sent      *bool // isFirstOrder as the merchant sent it; nil where absent
+	Test      bool  // the order is a test
 	Keys      []CustomerKey
 }
 

@@ -121,6 +121,7 @@ func TestEachReasonHasWordsOfItsOwn(t *testing.T) {
 	reasons := []Reason{
 		ReasonNoWinner, ReasonBase, ReasonRecurring, ReasonNoCost, ReasonTooLittle, ReasonOutOfRange,
 		ReasonLinkBeatsCoupon, ReasonCouponBeatsLink, ReasonMarketplace, ReasonDirect, ReasonUnproven, ReasonAfterCheckout, ReasonRefused, ReasonPayoutAlone,
+		ReasonTest, ReasonCodeNothing, ReasonCodeNobodys, ReasonCodeLess, ReasonCodeLater,
 	}
 	seen := map[string]bool{}
 	for _, r := range reasons {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	shopper = "0195b2c0-0000-4000-8000-00000000000a"
-	browser = "0195b2c0-0000-7000-8000-00000000000b"
+	shopper = "0195b2c0-51ce-4a37-9d42-7e8f01b3c60a"
+	browser = "0195b2c0-51ce-7a37-9d42-7e8f01b3c60b"
 )
 
 func kindsOf(keys []Key) string {
@@ -30,10 +30,19 @@ func TestKeysThatAnEventProves(t *testing.T) {
 		if got := kindsOf(event.Keys()); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
+		verified := 0 // one key holds each of those that are verified
+		if strings.Contains(want, "verified") {
+			verified = 1
+		}
+		if got := event.Verified(); len(got) != verified {
+			t.Errorf("%s: %s verified, want %d", name, kindsOf(got), verified)
+		}
 	}
 	mail := wire.Identity{EmailKey: "k1:e"}
 	f("a visitor", "visitor", wire.Event{VisitorID: shopper})
 	f("an id that may be guessed", "user", wire.Event{VisitorID: "k1:digest"})
+	f("a UUID of a name", "user", wire.Event{VisitorID: "886313e1-3b8a-5372-9b90-0c9aee199e5d"})
+	f("a UUID that is a number", "user", wire.Event{VisitorID: "00000000-0000-4000-8000-00000000002a"})
 	f("a cookie", "cookie visitor", wire.Event{VisitorID: shopper, CookieID: browser})
 	f("a cart", "cart visitor", wire.Event{VisitorID: shopper, Identity: wire.Identity{CartKey: "k1:c"}})
 	f("a cart's number", "visitor cart_no", wire.Event{VisitorID: shopper, Identity: wire.Identity{CartNoKey: "k1:c"}})
@@ -55,6 +64,7 @@ func TestKeysThatAnOrderProves(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
+	f("a UUID of a clock", "user verified", wire.Order{VisitorID: wire.Some("6ba7b810-9dad-11d1-80b4-00c04fd430c8")})
 	f("a cart", "cart", wire.Order{CartKey: wire.Some("k1:a"), CartNoKey: wire.Null[string]()})
 	f("a cart's number", "cart_no verified", wire.Order{CartKey: wire.Null[string](), CartNoKey: wire.Some("k1:a")})
 	f("the SDK's visitor", "visitor", wire.Order{VisitorID: wire.Some(shopper)})

@@ -11,6 +11,7 @@ type Reason string
 // Reasons why nobody earns anything on an order, whatever its status
 // (docs/attribution.md, "Explanation").
 const (
+	ReasonTest       Reason = "test_order"
 	ReasonNoWinner   Reason = "no_winner"
 	ReasonBase       Reason = "base_not_positive"
 	ReasonRecurring  Reason = "recurring_excluded"
@@ -33,10 +34,15 @@ const (
 	ReasonDirect          Reason = "direct"
 	ReasonRefused         Reason = "refused"
 	ReasonPayoutAlone     Reason = "payout_alone"
+	ReasonCodeNothing     Reason = "code_took_nothing_off"
+	ReasonCodeNobodys     Reason = "code_of_nobody"
+	ReasonCodeLess        Reason = "code_took_less_off"
+	ReasonCodeLater       Reason = "code_comes_later"
 )
 
 // reasonWords has the sentence for each reason. The API and the pages show it.
 var reasonWords = map[Reason]string{
+	ReasonTest:            "the order is a test: it counts nowhere",
 	ReasonNoWinner:        "no coupon of an influencer led to the order, and no link that counts for the payout",
 	ReasonBase:            "without shipping, the order's total is not above zero",
 	ReasonRecurring:       "recurring subscription orders are not paid",
@@ -50,6 +56,10 @@ var reasonWords = map[Reason]string{
 	ReasonAfterCheckout:   "the link was opened after the checkout had begun; the store decides",
 	ReasonRefused:         "the store refused this influencer's link for the order",
 	ReasonPayoutAlone:     "counts for the payout alone; in the models other touches stand for it",
+	ReasonCodeNothing:     "it took nothing off",
+	ReasonCodeNobodys:     "it is no influencer's coupon that was in force when the order was made",
+	ReasonCodeLess:        "another coupon took more off",
+	ReasonCodeLater:       "another coupon that took as much off comes before it",
 	ReasonDirect:          "a direct visit counts in the model “last touch” alone",
 }
 

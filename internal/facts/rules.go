@@ -40,6 +40,7 @@ type Settings struct {
 	HalfLife     time.Duration // of the model time_decay
 	IgnoreDirect bool          // the models leave direct touches out
 	PayRecurring bool          // recurring orders earn too
+	WithoutTax   bool          // the base of commissions is without tax
 	Unproven     string        // one of commerce.UnprovenRules; empty: review
 	HoldDays     int           // from an order's approval until its commission may be paid
 	PassingHosts []string      // changes to the hosts that commerce.Passing knows

@@ -19,7 +19,7 @@ type SealedPath struct {
 	Cuts []Cut       `json:"cuts,omitempty"` // what limits had left out
 
 	// Models are the touches that the channel models see, before they are matched to
-	// influencers and merged.
+	// influencers. Seals of earlier versions have a click and its landing apart.
 	Models []SealedTouch `json:"models,omitempty"`
 	// Paid are those that the payout sees; PaidAsModels: they are Models.
 	Paid         []SealedTouch `json:"paid,omitempty"`
@@ -49,7 +49,7 @@ type SealedTouch struct {
 	Code       string    `json:"code,omitempty"`     // the short link's
 	MatchedBy  string    `json:"matched_by,omitempty"`
 	Proof      Proof     `json:"proof,omitempty"`
-	InCheckout bool      `json:"in_checkout,omitempty"` // the visitor had begun the checkout, in the same run of activity
+	InCheckout bool      `json:"in_checkout,omitempty"` // a checkout had begun, in the same run of activity (docs/attribution.md, "Proof")
 	Proven     bool      `json:"proven,omitempty"`      // a proof key led to its visitor, whose id was a secret
 }
 

@@ -46,7 +46,7 @@ func TestSightingsAreOneAKeyVisitorAndDay(t *testing.T) {
 	f("two days", "user=v v 10 719..719 779..779; user=v v 11 720..720 780..780", seen("v", "", midnight), seen("v", "", midnight-1))
 	f("two visitors of one key", "email=e a 10 0..0 60..60; email=e b 10 1..1 61..61; user=a a 10 0..0 60..60; user=b b 10 1..1 61..61",
 		seen("b", "e", 1), seen("a", "e", 0))
-	const id = "0195b2c0-0000-4000-8000-00000000000a"
+	const id = "0195b2c0-51ce-4a37-9d42-7e8f01b3c60a"
 	inNetwork := func(minute, received int) Event {
 		e := seen(id, "e", minute)
 		e.NetKey, e.ReceivedAt = "n", noon.Add(time.Duration(received)*time.Minute)

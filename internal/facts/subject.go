@@ -28,7 +28,7 @@ func SubjectKeys(p commerce.DataSubject, hash identity.Keys) (keys []Key, wrong 
 		visitor = id
 	}
 	if id := hash.VisitorID(visitor); IsSecretID(id) {
-		add("visitor", visitor, id, KeyVisitor, KeyCookie)
+		add("visitor", visitor, id, KeyVisitor, KeyCookie, KeyUser) // the last in orders that came with a wrong mac
 	} else {
 		add("visitor", visitor, id, KeyUser)
 	}

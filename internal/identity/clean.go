@@ -11,18 +11,21 @@ func Clean(text string) bool {
 		begun = (begun<<1 | starts) & classes[text[i]]
 		seen |= begun
 	}
-	return seen&ends == 0 && !mayHoldPhone(text)
+	if seen&checkout != 0 && mentionsID(text) { // most checkouts' addresses have no token
+		return false
+	}
+	return seen&^checkout&ends == 0 && !mayHoldPhone(text)
 }
 
 // idBeginnings are what the words begin with that mentionsID looks for, as much
 // of each as other words seldom have.
-var idBeginnings = []string{"cust", "clie", "cart", "comp", "cpf", "user", "buye", "shopp"}
+var idBeginnings = []string{"cust", "clie", "cart", "comp", "cpf", "user", "buye", "shopp", "ckout", "visit", "orderf", "trb_i", "wc_o"}
 
 // classes say which letters of which words a byte is: a word is one of idBeginnings,
 // in any case, or a single sign that only what is scrubbed needs. Of the words' letters
 // that have come in a row, Clean keeps a bit each (the shift-and search of Baeza-Yates
 // and Gonnet, for all words at once).
-var classes, starts, ends = func() (classes [256]uint64, starts, ends uint64) {
+var classes, starts, ends, checkout = func() (classes [256]uint64, starts, ends, checkout uint64) {
 	bit := 0
 	add := func(word string) {
 		starts |= 1 << bit
@@ -34,6 +37,9 @@ var classes, starts, ends = func() (classes [256]uint64, starts, ends uint64) {
 			bit++
 		}
 		ends |= 1 << (bit - 1)
+		if word == "ckout" {
+			checkout = 1 << (bit - 1)
+		}
 	}
 	for _, word := range idBeginnings {
 		add(word)
@@ -41,5 +47,5 @@ var classes, starts, ends = func() (classes [256]uint64, starts, ends uint64) {
 	for _, sign := range []string{"@", "%", "\xEF", "\xE3"} { // fullwidth forms and "。" begin with the last two
 		add(sign)
 	}
-	return classes, starts, ends
+	return classes, starts, ends, checkout
 }()

@@ -6,8 +6,8 @@ import (
 )
 
 // namesID tells whether the name of a member or parameter says that its value is
-// a shop's id of a person or the token of a cart, which identity.customer_id and
-// identity.cart_token are for: "customerId", "user_id", "cart_token", "cpf".
+// a shop's id of a person or the token of a cart or checkout, which identity.customer_id
+// and identity.cart_token are for: "customerId", "user_id", "cart_token", "orderFormId", "cpf".
 // "itemId" and "userType" do not say so.
 func namesID(name string) bool {
 	words := nameWords(name)
@@ -18,7 +18,7 @@ func namesID(name string) bool {
 	if words[last] == "cpf" || slices.Contains(joinedIDs, words[last]) {
 		return true
 	}
-	return last > 0 && isOwner(words[last-1]) && slices.Contains(idWords, words[last])
+	return last > 0 && (isOwner(words[last-1]) || last > 1 && words[last-2] == "order" && words[last-1] == "form") && slices.Contains(idWords, words[last])
 }
 
 // namesOwner tells whether the name of an object says that it is of a shopper or
@@ -36,7 +36,7 @@ func isOwnID(name string) bool {
 
 func isOwner(word string) bool {
 	switch word {
-	case "cart", "customer", "user", "client", "cliente", "shopper", "buyer", "comprador":
+	case "cart", "checkout", "customer", "user", "client", "cliente", "shopper", "buyer", "comprador", "visitor", "trb":
 		return true
 	}
 	return false
@@ -46,7 +46,7 @@ var (
 	// idWords say id behind a person's word or "cart".
 	idWords = []string{"id", "ids", "token", "tokens", "number", "uid", "uuid", "guid", "gid"}
 	// joinedIDs are such names written as one word.
-	joinedIDs = []string{"customerid", "userid", "clientid", "clienteid", "buyerid", "cartid", "carttoken"}
+	joinedIDs = []string{"customerid", "userid", "clientid", "clienteid", "buyerid", "cartid", "carttoken", "checkoutid", "checkouttoken", "orderformid", "visitorid"}
 )
 
 // mentionsID tells whether a text may hold a name that namesID knows. It is a
@@ -55,7 +55,7 @@ func mentionsID(text string) bool {
 	for i := range len(text) {
 		switch text[i] | 0x20 { // a letter in lower case
 		case 'c':
-			if begins(text[i:], "customer") || begins(text[i:], "client") || begins(text[i:], "cart") || begins(text[i:], "comprador") || begins(text[i:], "cpf") {
+			if begins(text[i:], "customer") || begins(text[i:], "client") || begins(text[i:], "cart") || checkoutAt(text[i:]) || begins(text[i:], "comprador") || begins(text[i:], "cpf") {
 				return true
 			}
 		case 'u':
@@ -68,6 +68,22 @@ func mentionsID(text string) bool {
 			}
 		case 's':
 			if begins(text[i:], "shopper") {
+				return true
+			}
+		case 'v':
+			if begins(text[i:], "visitor") {
+				return true
+			}
+		case 'o':
+			if begins(text[i:], "orderform") {
+				return true
+			}
+		case 't':
+			if begins(text[i:], "trb_id") {
+				return true
+			}
+		case 'w':
+			if begins(text[i:], wooKey) {
 				return true
 			}
 		}

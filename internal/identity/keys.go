@@ -8,10 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"strings"
 	"sync"
-	"unicode"
-	"unicode/utf8"
 )
 
 // MinSecret is the least length of the hashing secret, in bytes: the length of
@@ -77,17 +74,6 @@ func (k Keys) Customer(raw string) string { return k.hashed("customer:", NormalI
 
 // Cart is the key of a cart token, whether it is a secret or not.
 func (k Keys) Cart(raw string) string { return k.hashed("cart:", NormalID(raw)) }
-
-// minToken is how many characters a cart token has at least that cannot be
-// guessed: 16 hexadecimal digits are 64 random bits.
-const minToken = 16
-
-// SecretToken tells whether a cart token is a secret that only the browser and the
-// shop know: too long to guess, and no mere number.
-func SecretToken(raw string) bool {
-	token := NormalID(raw)
-	return utf8.RuneCountInString(token) >= minToken && strings.ContainsFunc(token, func(r rune) bool { return !unicode.IsDigit(r) })
-}
 
 // Network is the key of the network that an address is in.
 func (k Keys) Network(address netip.Addr) string {

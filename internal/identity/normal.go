@@ -2,6 +2,7 @@ package identity
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/nyaruka/phonenumbers"
 )
@@ -28,7 +29,9 @@ func NormalEmail(raw string) string {
 }
 
 // NormalPhone is a number in E.164, read in country (ISO 3166-1 alpha-2) when
-// it has no country code of its own, or "" for junk.
+// it has no country code of its own, or "" for junk. A country code may have "+",
+// "00" or nothing before it; without "+" the number counts as that country's where
+// it is none of the store's country and a valid one there.
 func NormalPhone(raw, country string) string {
 	raw = strings.TrimSpace(raw)
 	if junk(raw) || len(raw) > maxPhone {
@@ -48,6 +51,12 @@ func NormalPhone(raw, country string) string {
 // microseconds.
 func parsedPhone(raw, country string) string {
 	number, err := phonenumbers.Parse(raw, country)
+	if raw[0] != '+' && (err != nil || !phonenumbers.IsValidNumber(number)) {
+		full, fullErr := phonenumbers.Parse("+"+strings.TrimPrefix(raw, "00"), country)
+		if fullErr == nil && phonenumbers.IsValidNumber(full) {
+			number, err = full, nil
+		}
+	}
 	if err != nil {
 		return ""
 	}
@@ -78,10 +87,11 @@ func ninthDigit(national uint64) *uint64 {
 }
 
 // NormalID is a customer id or cart token trimmed, or "" for junk. Case stays:
-// it may be part of the id.
+// it may be part of the id. What is no Unicode text was read as U+FFFD, so different
+// ids with it look the same: they are junk.
 func NormalID(raw string) string {
 	id := strings.TrimSpace(raw)
-	if junk(id) || len(id) > maxID {
+	if junk(id) || len(id) > maxID || strings.ContainsRune(id, utf8.RuneError) {
 		return ""
 	}
 	return id

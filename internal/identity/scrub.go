@@ -48,6 +48,7 @@ func scrubPlain(text string) string {
 	}
 	if mentionsID(text) {
 		text = scrubParameters(text, namesID, isIDValue, scrubbedID)
+		text = scrubCheckout(text)
 	}
 	if !mayHoldPhone(text) {
 		return text

@@ -64,6 +64,12 @@ func TestScrubRemovesEmailsAndPhones(t *testing.T) {
 	f("https://x.com/?t=%EF%BC%8B%EF%BC%95%EF%BC%951198765432%EF%BC%91", "https://x.com/?t=(phone)")
 	f("https://x.com/?t=%25EF%25BC%258B55119876543%25EF%25BC%2591", "https://x.com/?t=(phone)")
 	f("https://x.com/?customer_id=42&userId=c-42&cart_token=9f3b&x=1", "https://x.com/?customer_id=(id)&userId=(id)&cart_token=(id)&x=1")
+	f("https://x.com/?orderFormId=9f3b&checkout_token=9f3b&visitorId=9f3b&trb_id=9f3b&cart=2", "https://x.com/?orderFormId=(id)&checkout_token=(id)&visitorId=(id)&trb_id=(id)&cart=2")
+	f("https://x.com/finalizar/order-received/42/?key=wc_order_a1B2c3&x=1", "https://x.com/finalizar/order-received/42/?key=(id)&x=1")
+	f("https://x.com/checkouts/cn/Z2NwLXVzLWVhc3QxOjAxSlM/thank-you?x=1", "https://x.com/checkouts/cn/(id)/thank-you?x=1")
+	f("/77/Checkouts/9f3b5d2e4c1a4e9f", "/77/Checkouts/(id)")
+	f("https://x.com/cart/c/hWN4zRj9b1xQe7T2?key=1", "https://x.com/cart/c/(id)?key=1")
+	f("see https://x.com/?to=%2Fcheckouts%2Fcn%2FZ2NwLXVzLWVhc3QxOjAxSlM%3Fa", "see https://x.com/?to=%2Fcheckouts%2Fcn%2F(id)%3Fa")
 	f("https://x.com/?to=%2Fp%3Fuser%255Bid%255D%3Dc-42%26y%3D2", "https://x.com/?to=%2Fp%3Fuser%255Bid%255D%3D(id)%26y%3D2")
 }
 
@@ -159,6 +165,8 @@ func TestScrubLeavesTheRest(t *testing.T) {
 		"１２３ Ａｎａ",
 		"https://loja.example.com/?q=%E3%82%A0%A0",
 		"https://loja.example.com/?q=%61%2D%7E&d=100%25&x=%EF%BC%81%EF%BC",
+		"https://x.com/checkout/thank-you-for-your-order?order=9f3b5d2e4c1a4e9f", "/checkout/p/2?/9f3b5d2e4c1a4e9f", "/p/9f3b5d2e4c1a4e9f", "the key wc_order_",
+		"https://x.com/carts/9f3b5d2e4c1a4e9f", "https://x.com/cart/9f3b5d2e4c1a4e9",
 		"https://loja.example.com/?user_type=new&item_id=42&cart=2&customer_id=&utm_id=42",
 	} {
 		if got := Scrub(text); got != text {
@@ -207,7 +215,7 @@ func TestScrubJSON(t *testing.T) {
 }
 
 func TestNamesOfIDs(t *testing.T) {
-	for _, name := range []string{"customerId", "customer_id", "CUSTOMER_ID", "customerid", "customer[id]", "user.id", "billing_customer_id", "userIds", "clienteId", "client-id", "cart_token", "cartToken", "cartId", "cpf", "customerCPF"} {
+	for _, name := range []string{"customerId", "customer_id", "CUSTOMER_ID", "customerid", "customer[id]", "user.id", "billing_customer_id", "userIds", "clienteId", "client-id", "cart_token", "cartToken", "cartId", "checkoutToken", "checkout.id", "orderFormId", "visitor_id", "visitorId", "trb_id", "cpf", "customerCPF"} {
 		if !namesID(name) {
 			t.Errorf("%s names no id", name)
 		}

@@ -21,6 +21,11 @@ func scrubJSON(text string, scrub func(string) string, nesting int) string {
 	if !mayHoldEmail(text) && !mayHoldPhone(text) && !strings.Contains(text, `\u`) && fold(text) == text && !mentionsID(text) {
 		return text
 	}
+	return walkJSON(text, scrub, nesting)
+}
+
+// walkJSON is scrubJSON of a text that may hold something to scrub.
+func walkJSON(text string, scrub func(string) string, nesting int) string {
 	if !json.Valid([]byte(text)) {
 		return ""
 	}
@@ -113,7 +118,7 @@ func (w *jsonScrubber) str(i, end int) {
 	} else if w.isPhone(value) {
 		scrubbed = scrubbedPhone
 	} else if trimmed := strings.TrimSpace(value); w.nesting < maxNesting && (strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")) {
-		scrubbed = scrubJSON(value, w.scrub, w.nesting+1)
+		scrubbed = walkJSON(value, w.scrub, w.nesting+1)
 	}
 	if scrubbed == "" {
 		scrubbed = w.scrub(value)

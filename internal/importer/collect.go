@@ -62,6 +62,7 @@ func (c *collector) count(jb *job) error {
 			}
 		} else {
 			c.journal.state.Accepted++
+			c.journal.state.warn(v.warnings)
 			if v.duplicate {
 				c.journal.state.Duplicates++
 			}

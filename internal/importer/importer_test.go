@@ -434,3 +434,55 @@ func TestKnownAlreadyIsSaidOfEventsOnly(t *testing.T) {
 	f(Summary{Progress: Progress{Lines: 3, Accepted: 3, Duplicates: 2}, TellsDuplicates: true}, "imported x: 3 lines, 3 accepted (2 of them known already), 0 rejected")
 	f(Summary{Progress: Progress{Lines: 3, Accepted: 3}}, "imported x: 3 lines, 3 accepted, 0 rejected")
 }
+
+func TestAnOrdersNumberAndItsTextAreInOneLane(t *testing.T) {
+	f := func(a, b string, same bool) {
+		t.Helper()
+		if got := laneOfOrder(line{text: []byte(a)}) == laneOfOrder(line{text: []byte(b)}); got != same {
+			t.Errorf("%s and %s: in one lane %t", a, b, got)
+		}
+	}
+	f(`{"orderId":"820982911946154509"}`, `{"orderId": 820982911946154509}`, true)
+	f(`{"orderId":"820982911946154508"}`, `{"orderId":820982911946154509}`, false)
+	f(`{"orderId":"caf\u00e9"}`, `{"orderId":"café"}`, true)
+}
+
+func TestWarningsAreCountedByTheirKind(t *testing.T) {
+	n := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		n++
+		warnings := `{"field":"provinceCode","code":"invalid_format","message":"m"}`
+		if n == 2 {
+			warnings += `,{"field":"items[0].color","code":"unknown_field","message":"m"}`
+		}
+		if n < 3 {
+			io.WriteString(w, `{"success":true,"warnings":[`+warnings+`]}`)
+		} else {
+			io.WriteString(w, `{"success":true}`)
+		}
+	}))
+	defer server.Close()
+	s, err := Orders(t.Context(), Config{File: "-", StateDir: t.TempDir(), Concurrency: 1, Stdin: strings.NewReader("{}\n{}\n{}\n")}, server.URL, "key")
+	if err != nil || s.Accepted != 3 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	var out bytes.Buffer
+	NewReporter(&out, false).Finish("f", s, nil)
+	_, got, _ := strings.Cut(out.String(), "\n")
+	if want := "  warned of in 2 accepted lines: invalid_format provinceCode\n  warned of in 1 accepted lines: unknown_field items[].color\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestKindsOfWarningsAreBounded(t *testing.T) {
+	var s state
+	for i := range 3 * maxWarned {
+		s.warn([]Reason{{Code: "c", Field: fmt.Sprint("f", i)}})
+	}
+	if len(s.Warnings) != maxWarned+1 || s.Warnings[otherWarnings] != 2*maxWarned {
+		t.Errorf("%d kinds, %d others", len(s.Warnings), s.Warnings[otherWarnings])
+	}
+	if lines := (Summary{Warnings: s.Warnings}).warned(); len(lines) != maxWarnedShown+1 {
+		t.Errorf("%d lines", len(lines))
+	}
+}

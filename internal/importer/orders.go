@@ -34,15 +34,17 @@ func Orders(ctx context.Context, config Config, admin, key string) (Summary, err
 }
 
 // laneOfOrder returns the same lane for all versions of an order, so that they
-// are sent in the file's order. A line without a readable orderId may go to any
-// lane: the service refuses it.
+// are sent in the file's order. An id that is a number is the same as its text. A line
+// without a readable orderId may go to any lane: the service refuses it.
 func laneOfOrder(l line) int {
 	var order struct {
-		OrderID string `json:"orderId"`
+		OrderID json.RawMessage `json:"orderId"`
 	}
 	_ = json.Unmarshal(l.text, &order)
+	id := string(order.OrderID)
+	_ = json.Unmarshal(order.OrderID, &id) // a number stays its digits
 	hash := fnv.New32a()
-	hash.Write([]byte(order.OrderID))
+	hash.Write([]byte(id))
 	return int(hash.Sum32() & 0x7fffffff)
 }
 
@@ -57,7 +59,7 @@ func (s orderSender) send(ctx context.Context, lines []line) ([]verdict, error) 
 		return nil, err
 	}
 	if r.ok() {
-		return []verdict{{}}, nil
+		return []verdict{{warnings: warningsIn(r)}}, nil
 	}
 	if err := fatal(r, "does --admin end in /admin/v1?"); err != nil {
 		return nil, err

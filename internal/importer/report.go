@@ -1,8 +1,11 @@
 package importer
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -72,6 +75,27 @@ func (r *Reporter) Finish(file string, s Summary, err error) {
 		_ = r.bar.Clear() // only what is shown
 	}
 	fmt.Fprintln(r.w, s.line(file, err))
+	for _, line := range s.warned() {
+		fmt.Fprintln(r.w, line)
+	}
+}
+
+// maxWarnedShown bounds the lines about warnings.
+const maxWarnedShown = 20
+
+// warned returns the kinds of warnings, one a line, the most frequent first.
+func (s Summary) warned() []string {
+	kinds := slices.SortedFunc(maps.Keys(s.Warnings), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.Warnings[b], s.Warnings[a]), cmp.Compare(a, b))
+	})
+	lines := make([]string, 0, min(len(kinds), maxWarnedShown+1))
+	for i, kind := range kinds {
+		if i == maxWarnedShown {
+			return append(lines, fmt.Sprintf("  and %d more kinds of warnings", len(kinds)-i))
+		}
+		lines = append(lines, fmt.Sprintf("  warned of in %d accepted lines: %s", s.Warnings[kind], kind))
+	}
+	return lines
 }
 
 // line returns the summary as one line.

@@ -41,9 +41,13 @@ type Progress struct {
 // Summary is the outcome of an import.
 type Summary struct {
 	Progress
-	Resumed      int64 // lines that an earlier run had done
-	Took         time.Duration
-	RejectedFile string // where the rejected lines are; empty if there are none
+	Resumed      int64         // lines that an earlier run had done
+	Took         time.Duration // 0: it has not started
+	RejectedFile string        // where the rejected lines are; empty if there are none
+	// Warnings counts the accepted lines by what the service warned of: a code and the field,
+	// without indexes, as "invalid_format provinceCode". Of more than maxWarned kinds the rest is
+	// otherWarnings.
+	Warnings map[string]int64
 	// TellsDuplicates says that Duplicates is known: the edge reports duplicate
 	// events, the admin API does not report orders that it had already.
 	TellsDuplicates bool
@@ -52,6 +56,7 @@ type Summary struct {
 // verdict is what became of one line.
 type verdict struct {
 	duplicate bool
+	warnings  []Reason // of an accepted line
 	reasons   []Reason // not empty: rejected
 }
 
@@ -133,7 +138,7 @@ func run(ctx context.Context, config Config, p plan) (Summary, error) {
 	if saveErr := j.save(); err == nil { // also after an error: the outcomes so far are kept
 		err = saveErr
 	}
-	summary := Summary{Progress: c.progress(), Resumed: resumed, Took: time.Since(started), TellsDuplicates: p.tellsDuplicates}
+	summary := Summary{Progress: c.progress(), Resumed: resumed, Took: time.Since(started), Warnings: j.state.Warnings, TellsDuplicates: p.tellsDuplicates}
 	if j.state.Rejected > 0 {
 		summary.RejectedFile = j.rejected
 	}

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"strconv"
-	"time"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -61,14 +61,17 @@ func values(text []byte, found func(name string, at span)) {
 
 func isNull(text []byte) bool { return string(text) == "null" }
 
-// orderTime is the admin API's format of times.
-const orderTime = "2006-01-02T15:04:05Z"
+// isEmptyText reports whether a value is a text of nothing but white space, which the admin
+// API takes for an absent field.
+func isEmptyText(value []byte) bool {
+	var text string
+	return json.Unmarshal(value, &text) == nil && !isNull(value) && strings.TrimSpace(text) == ""
+}
 
-// stampOrder gives an order without updatedAt, or with a null one, its
+// stampOrder gives an order without updatedAt, or with a null or empty one, its
 // createdAt as updatedAt. Without that, the service would take the time of the
 // import, and the imported version would win over newer ones: a cancelled order
-// would be approved again. An order without a valid createdAt stays as it is;
-// the service rejects it.
+// would be approved again. The service checks both.
 func stampOrder(text []byte) []byte {
 	var created, updated span // of several with one name the last, which the service reads too
 	values(text, func(name string, at span) {
@@ -79,15 +82,11 @@ func stampOrder(text []byte) []byte {
 			updated = at
 		}
 	})
-	if updated.to > 0 && !isNull(updated.of(text)) {
+	if updated.to > 0 && !isNull(updated.of(text)) && !isEmptyText(updated.of(text)) || created.to == 0 {
 		return text
 	}
-	var instant string
-	if json.Unmarshal(created.of(text), &instant) != nil || len(instant) != len(orderTime) {
-		return text
-	}
-	if _, err := time.Parse(orderTime, instant); err != nil {
-		return text
+	if value := created.of(text); value[0] != '"' || isEmptyText(value) {
+		return text // no time: the service rejects it
 	}
 	if updated.to > 0 {
 		return updated.replace(text, created.of(text))
@@ -126,9 +125,7 @@ func stampEvent(companyID string, l line) ([]byte, []Reason) {
 			Message: "a line without eventId needs a timestamp: without both, importing it again would count it twice",
 		}}
 	}
-	var written string
-	_ = json.Unmarshal(instant.of(l.text), &written) // what is not a string is not a time
-	ms, ok := core.ParseTime(written)
+	ms, ok := core.TimeOf(string(instant.of(l.text)))
 	if !ok || ms < 0 {
 		return l.text, nil // the edge rejects it
 	}

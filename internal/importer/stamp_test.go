@@ -28,10 +28,12 @@ func TestOrderWithoutUpdatedAtHasTheVersionOfItsCreation(t *testing.T) {
 
 	unchanged := func(line string) { t.Helper(); f(line, line) }
 	unchanged(`{"createdAt":"2026-03-15T12:00:00Z","updatedAt":"2026-03-16T12:00:00Z"}`)
-	unchanged(`{"createdAt":"2026-03-15T12:00:00Z","updatedAt":""}`) // the service refuses it
+	f(`{"createdAt":"2026-03-15T12:00:00Z","updatedAt":""}`, `{"createdAt":"2026-03-15T12:00:00Z","updatedAt":"2026-03-15T12:00:00Z"}`) // as absent
+	f(`{"createdAt":"2026-03-15T12:00:00.123-03:00"}`, `{"createdAt":"2026-03-15T12:00:00.123-03:00","updatedAt":"2026-03-15T12:00:00.123-03:00"}`)
+	f(`{"createdAt":"2026-03-15T12:00:00+0000"}`, `{"createdAt":"2026-03-15T12:00:00+0000","updatedAt":"2026-03-15T12:00:00+0000"}`)
 	unchanged(`{"createdAt":"2026-03-15T12:00:00Z","updatedAt":null,"updatedAt":"2026-03-16T12:00:00Z"}`)
-	unchanged(`{"createdAt":"yesterday","totalPrice":1.10}`)
-	unchanged(`{"createdAt":"2026-03-15T12:00:00.000Z"}`)
+	unchanged(`{"createdAt":"","totalPrice":1.10}`)
+	unchanged(`{"createdAt":null}`)
 	unchanged(`{"createdAt":7}`)
 	unchanged(`{"totalPrice":1.10}`)
 	unchanged(`{}`)
@@ -110,6 +112,10 @@ func TestWhatMakesAnEventsID(t *testing.T) {
 	// Events were stored under such ids: they must not change.
 	if got, want := f("c_1", 1, text), `{"eventId":"019cf15e-1200-761e-8408-482344276103","timestamp":"2026-03-15T12:00:00Z"}`; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+	// The same time as a number: the id has the time, so a second import counts nothing twice.
+	if got := f("c_1", 1, `{"timestamp":1773576000000}`); !strings.HasPrefix(got, `{"eventId":"019cf15e-1200-7`) {
+		t.Errorf("%s has not the event's time in its id", got)
 	}
 	seen := map[string]bool{f("c_1", 1, text): true, f("c_2", 1, text): true, f("c_1", 2, text): true, f("c_1", 1, text+" "): true}
 	if len(seen) != 4 {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/tributary-io/tributary/internal/wholefile"
@@ -23,6 +24,8 @@ type state struct {
 	Duplicates    int64 `json:"duplicates"`
 	Rejected      int64 `json:"rejected"`
 	RejectedBytes int64 `json:"rejectedBytes"` // of FILE.rejected.jsonl, for those lines
+	// Warnings: see Summary.
+	Warnings map[string]int64 `json:"warnings,omitempty"`
 }
 
 // journal keeps the state and the rejected lines on disk.
@@ -146,6 +149,29 @@ func (j *journal) reject(l line, reasons []Reason) error {
 		return fmt.Errorf("rejections: %w", err)
 	}
 	return nil
+}
+
+// maxWarned bounds the kinds of warnings that are counted; the rest counts as otherWarnings.
+const (
+	maxWarned     = 100
+	otherWarnings = "other"
+)
+
+// index is that of an element in a JSON path.
+var index = regexp.MustCompile(`\[\d+\]`)
+
+// warn counts the kinds of warnings of one line.
+func (s *state) warn(warnings []Reason) {
+	if s.Warnings == nil && len(warnings) > 0 {
+		s.Warnings = map[string]int64{}
+	}
+	for _, w := range warnings {
+		kind := strings.TrimSpace(w.Code + " " + index.ReplaceAllString(w.Field, "[]"))
+		if _, known := s.Warnings[kind]; !known && len(s.Warnings) >= maxWarned {
+			kind = otherWarnings
+		}
+		s.Warnings[kind]++
+	}
 }
 
 // save writes the rejected lines and then the state, which counts them, to the

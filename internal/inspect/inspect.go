@@ -13,10 +13,12 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 
@@ -150,11 +152,38 @@ func pageOf(p wire.Page) string {
 	if place := Place(p.URL); place != "" {
 		return place
 	}
-	return p.Path
+	return withMarks(p.Path)
+}
+
+// minSecret is how long a text is at least that may open a cart or an order: as long as a
+// cart token that cannot be guessed.
+const minSecret = 16
+
+// withMarks is a path with a mark in the place of each part that may be a secret: a
+// checkout's token claims the sale that is being made.
+func withMarks(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if utf8.RuneCountInString(part) >= minSecret {
+			parts[i] = "~" + Mark(part)
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// paths are parts of paths in a text that may be secrets, with what stands before: no host.
+var paths = regexp.MustCompile(`([^/:]/)([^/\s"'\\?#&<>(){}]{16,})`)
+
+// Marked is the text of a rejected event with marks in the place of long parts of paths.
+func Marked(text string) string {
+	return paths.ReplaceAllStringFunc(text, func(found string) string {
+		before, part, _ := strings.Cut(found, "/")
+		return before + "/~" + Mark(part)
+	})
 }
 
 // Place is the host and the path of an address, in ASCII: a letter that looks like another
-// one makes another name. Empty: it has no host.
+// one makes another name. A part of the path that may be a secret is a mark. Empty: it has no host.
 func Place(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -164,7 +193,7 @@ func Place(address string) string {
 	if err != nil {
 		host = url.PathEscape(u.Host)
 	}
-	return host + u.EscapedPath()
+	return host + withMarks(u.EscapedPath())
 }
 
 // Visible is a text of somebody else's with its invisible characters written out, "\u202e":
@@ -188,7 +217,7 @@ func Visible(text string) string {
 	return out.String()
 }
 
-// membersOf are the names of the members of a payload.
+// membersOf are the names of the members of a payload; of one that may be a secret, a mark.
 func membersOf(payload json.RawMessage) (names []string) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(payload, &members) != nil {
@@ -198,7 +227,10 @@ func membersOf(payload json.RawMessage) (names []string) {
 		if len(names) == mostMembers {
 			return append(names, "…")
 		}
-		if len(name) <= longestMember {
+		switch {
+		case len(name) >= minSecret && strings.ContainsAny(name, "0123456789"):
+			names = append(names, "~"+Mark(name))
+		case len(name) <= longestMember:
 			names = append(names, name)
 		}
 	}

@@ -95,6 +95,39 @@ func TestNobodyIsShown(t *testing.T) {
 	}
 }
 
+// A checkout's token stands in its address, and claims the sale: nobody may read it there.
+func TestALongPartOfAPathIsAMark(t *testing.T) {
+	t.Parallel()
+	const token = "Z2NwLXVzLWVhc3Qx"
+	f := func(page wire.Page, want string) {
+		t.Helper()
+		got := inspect.Record(view(func(e *wire.Event) {
+			e.Context.Page, e.Payload = page, json.RawMessage(`{"`+token+`": 1, "shipping_address": 2}`)
+		}), rules())
+		if got.Page != want {
+			t.Errorf("%+v: %s, want %s", page, got.Page, want)
+		}
+		if want := "~" + inspect.Mark(token) + " shipping_address"; strings.Join(got.Members, " ") != want {
+			t.Errorf("%v, want %s", got.Members, want)
+		}
+	}
+	mark := "~" + inspect.Mark(token)
+	f(wire.Page{URL: "https://loja.example.com/checkouts/cn/" + token + "/pay?x=1"}, "loja.example.com/checkouts/cn/"+mark+"/pay")
+	f(wire.Page{URL: "https://loja.example.com/" + token + "/" + token[1:]}, "loja.example.com/"+mark+"/"+token[1:])
+	f(wire.Page{URL: "https://loja.example.com/%2F" + token}, "loja.example.com/~"+inspect.Mark("%2F"+token))
+	f(wire.Page{Path: "/pay/" + token}, "/pay/"+mark)
+	for text, want := range map[string]string{
+		`{"url":"https://a-shop-of-many-letters.example.com/p/` + token + `?x=1"}`: `{"url":"https://a-shop-of-many-letters.example.com/p/` + mark + `?x=1"}`,
+		`{"path":"/pay/` + token + `"}`:                                            `{"path":"/pay/` + mark + `"}`,
+		`{"path":"/` + token + `"}`:                                                `{"path":"/` + mark + `"}`,
+		`{"a":"1/2/3","b":"` + token + `"}`:                                        `{"a":"1/2/3","b":"` + token + `"}`,
+	} {
+		if got := inspect.Marked(text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
 // Anybody may write what is shown: a text does not turn what is behind it around, and a
 // host that looks like the shop's is another one.
 func TestATextShowsWhatItIs(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -24,6 +25,8 @@ type Config struct {
 	ClientID string
 	TLS      *tls.Config
 	SASL     SASL
+	// TopicPrefix begins the name of every topic and consumer group on the cluster; callers name them without it.
+	TopicPrefix string
 }
 
 // SASL credentials; an empty Mechanism is none.
@@ -42,16 +45,26 @@ type Client struct {
 	mechanism sasl.Mechanism
 	transport *kafka.Transport
 	client    *kafka.Client
+	asking    asking
 }
+
+// Named is the name on the cluster of a topic or a consumer group.
+func (c *Client) Named(name string) string { return c.config.TopicPrefix + name }
 
 // dialTimeout bounds a connection attempt: a broker that does not answer
 // within it is treated as down.
 const dialTimeout = 5 * time.Second
 
+// prefixForm leaves room for our names: Kafka's have 249 characters at most, of these kinds.
+var prefixForm = regexp.MustCompile(`^[A-Za-z0-9._-]{0,100}$`)
+
 // NewClient makes a client; nothing is dialled yet. Close it when done.
 func NewClient(config Config) (*Client, error) {
 	if len(config.Brokers) == 0 {
 		return nil, errors.New("kafka: no broker address given")
+	}
+	if !prefixForm.MatchString(config.TopicPrefix) {
+		return nil, fmt.Errorf("kafka: the topic prefix %q may have letters, digits, dots, underscores and hyphens, 100 at most", config.TopicPrefix)
 	}
 	var mechanism sasl.Mechanism // nil: none
 	if config.SASL.Mechanism != "" {
@@ -77,7 +90,15 @@ func NewClient(config Config) (*Client, error) {
 }
 
 // Close drops idle connections.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.transport.CloseIdleConnections()
+	c.asking.once.Do(func() { c.asking.err = errClosed })
+	if c.asking.client != nil {
+		c.asking.client.Close()
+	}
+}
+
+var errClosed = errors.New("the client is closed")
 
 func (s SASL) mechanism() (sasl.Mechanism, error) {
 	switch s.Mechanism {

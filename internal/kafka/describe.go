@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/segmentio/kafka-go"
 )
@@ -63,7 +64,11 @@ func (c *Client) MissingTopics(ctx context.Context, names ...string) (missing []
 
 // topics returns what the cluster says of topics, by name; missing ones are left out.
 func (c *Client) topics(ctx context.Context, names []string) (map[string]kafka.Topic, error) {
-	metadata, err := c.client.Metadata(ctx, &kafka.MetadataRequest{Topics: names})
+	request := &kafka.MetadataRequest{}
+	for _, name := range names {
+		request.Topics = append(request.Topics, c.Named(name))
+	}
+	metadata, err := c.client.Metadata(ctx, request)
 	if err != nil {
 		return nil, fmt.Errorf("kafka: metadata: %w", err)
 	}
@@ -74,7 +79,7 @@ func (c *Client) topics(ctx context.Context, names []string) (map[string]kafka.T
 		case topic.Error != nil:
 			return nil, fmt.Errorf("kafka: topic %s: %w", topic.Name, topic.Error)
 		default:
-			there[topic.Name] = topic
+			there[strings.TrimPrefix(topic.Name, c.config.TopicPrefix)] = topic
 		}
 	}
 	return there, nil
@@ -93,7 +98,7 @@ func (c *Client) Topics(ctx context.Context, names ...string) ([]TopicState, err
 		states[i] = TopicState{Name: name}
 		if topic, found := topics[name]; found {
 			states[i].addPartitions(topic.Partitions)
-			there.Resources = append(there.Resources, kafka.DescribeConfigRequestResource{ResourceType: kafka.ResourceTypeTopic, ResourceName: name})
+			there.Resources = append(there.Resources, kafka.DescribeConfigRequestResource{ResourceType: kafka.ResourceTypeTopic, ResourceName: c.Named(name)})
 		}
 	}
 	if len(there.Resources) == 0 {
@@ -111,7 +116,7 @@ func (c *Client) Topics(ctx context.Context, names ...string) ([]TopicState, err
 		for _, e := range r.ConfigEntries {
 			settings[e.ConfigName] = e.ConfigValue
 		}
-		if at := slices.Index(names, r.ResourceName); at >= 0 {
+		if at := slices.Index(names, strings.TrimPrefix(r.ResourceName, c.config.TopicPrefix)); at >= 0 {
 			states[at].Settings = settings
 		}
 	}

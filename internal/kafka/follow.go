@@ -21,17 +21,18 @@ const (
 // caughtUp, if not nil, is called once, when the end of the log as it stood at
 // the start has been reached. During a broker's outage it tries again.
 func (c *Client) Follow(ctx context.Context, topic string, partition int, from int64, handle func(offset int64, r Record) error, caughtUp func()) error {
+	name := c.Named(topic)
 	end, err := c.logEnd(ctx, topic, partition)
 	if err != nil {
 		return err
 	}
 	reader := kafka.NewReader(kafka.ReaderConfig{
-		Brokers: c.config.Brokers, Topic: topic, Partition: partition, Dialer: c.dialer(),
+		Brokers: c.config.Brokers, Topic: name, Partition: partition, Dialer: c.dialer(),
 		MinBytes: 1, MaxBytes: 4 << 20, MaxWait: 500 * time.Millisecond,
 	})
 	defer reader.Close()
 	if err := reader.SetOffset(from); err != nil {
-		return fmt.Errorf("kafka: follow %s/%d from %d: %w", topic, partition, from, err)
+		return fmt.Errorf("kafka: follow %s/%d from %d: %w", name, partition, from, err)
 	}
 	next := from // the offset after the last record handled
 	if from == FromFirst {
@@ -58,9 +59,9 @@ func (c *Client) Follow(ctx context.Context, topic string, partition int, from i
 			}
 			continue
 		case errors.Is(err, io.EOF):
-			return fmt.Errorf("kafka: follow %s/%d: reader closed", topic, partition)
+			return fmt.Errorf("kafka: follow %s/%d: reader closed", name, partition)
 		case err != nil:
-			return fmt.Errorf("kafka: follow %s/%d: %w", topic, partition, err)
+			return fmt.Errorf("kafka: follow %s/%d: %w", name, partition, err)
 		}
 		next = message.Offset + 1
 		if err := handle(message.Offset, Record{Key: message.Key, Value: message.Value}); err != nil {
@@ -84,7 +85,7 @@ func (c *Client) isGap(ctx context.Context, topic string, partition int, from, e
 	ctx, cancel := context.WithTimeout(ctx, gapWait)
 	defer cancel()
 	response, err := c.client.Fetch(ctx, &kafka.FetchRequest{
-		Topic: topic, Partition: partition, Offset: from, MinBytes: 1, MaxBytes: 4 << 20, MaxWait: 100 * time.Millisecond,
+		Topic: c.Named(topic), Partition: partition, Offset: from, MinBytes: 1, MaxBytes: 4 << 20, MaxWait: 100 * time.Millisecond,
 	})
 	if err != nil || response.Error != nil {
 		return false
@@ -111,6 +112,7 @@ type logRange struct{ first, next int64 }
 
 // logEnd asks where a partition's log begins and ends now.
 func (c *Client) logEnd(ctx context.Context, topic string, partition int) (logRange, error) {
+	topic = c.Named(topic)
 	response, err := c.client.ListOffsets(ctx, &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{
 		topic: {kafka.FirstOffsetOf(partition), kafka.LastOffsetOf(partition)},
 	}})

@@ -54,8 +54,12 @@ func NewGroup(client *Client, id string, notify func(error), topics ...string) *
 // first error of an owner, after which the others are stopped too. After a
 // failure to join it tries again.
 func (g *Group) Consume(ctx context.Context, own func(ctx context.Context, partition int) error) error {
+	var names []string
+	for _, topic := range g.topics {
+		names = append(names, g.client.Named(topic))
+	}
 	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
-		ID: g.id, Brokers: g.client.config.Brokers, Dialer: g.client.dialer(), Topics: g.topics,
+		ID: g.client.Named(g.id), Brokers: g.client.config.Brokers, Dialer: g.client.dialer(), Topics: names,
 		GroupBalancers:    []kafka.GroupBalancer{rangeBalancer{}},
 		HeartbeatInterval: heartbeatInterval, SessionTimeout: sessionTimeout,
 		RebalanceTimeout: rebalanceTimeout, JoinGroupBackoff: rejoinPause,
@@ -120,7 +124,7 @@ func (g *Group) ownedPartitions(assignments map[string][]kafka.PartitionAssignme
 	var first []int
 	for i, topic := range g.topics {
 		var indices []int
-		for _, a := range assignments[topic] {
+		for _, a := range assignments[g.client.Named(topic)] {
 			indices = append(indices, a.ID)
 		}
 		slices.Sort(indices)
@@ -172,8 +176,9 @@ func readerQueue(topic string) int {
 // until ctx ends or handle fails. Key and value stay valid afterwards. During a
 // broker's outage it tries again; an offset that the log does not hold is an error.
 func (g *Group) Read(ctx context.Context, topic string, partition int, from int64, handle func(r wire.Fetched) error) error {
+	name := g.client.Named(topic)
 	reader := kafka.NewReader(kafka.ReaderConfig{
-		Brokers: g.client.config.Brokers, Topic: topic, Partition: partition, Dialer: g.client.dialer(),
+		Brokers: g.client.config.Brokers, Topic: name, Partition: partition, Dialer: g.client.dialer(),
 		MinBytes: 1, MaxBytes: fetchBytes, MaxWait: 500 * time.Millisecond,
 		QueueCapacity:  readerQueue(topic),
 		ReadBackoffMin: 100 * time.Millisecond, ReadBackoffMax: time.Second,
@@ -181,7 +186,7 @@ func (g *Group) Read(ctx context.Context, topic string, partition int, from int6
 	})
 	defer reader.Close()
 	if err := reader.SetOffset(from); err != nil {
-		return fmt.Errorf("kafka: read %s/%d from %d: %w", topic, partition, from, err)
+		return fmt.Errorf("kafka: read %s/%d from %d: %w", name, partition, from, err)
 	}
 	for {
 		message, err := reader.ReadMessage(ctx)
@@ -189,9 +194,9 @@ func (g *Group) Read(ctx context.Context, topic string, partition int, from int6
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, kafka.OffsetOutOfRange), errors.Is(err, io.EOF):
-			return fmt.Errorf("kafka: read %s/%d at %d: %w", topic, partition, reader.Offset(), err)
+			return fmt.Errorf("kafka: read %s/%d at %d: %w", name, partition, reader.Offset(), err)
 		case err != nil:
-			g.notify(fmt.Errorf("kafka: read %s/%d: %w", topic, partition, err))
+			g.notify(fmt.Errorf("kafka: read %s/%d: %w", name, partition, err))
 			continue // the reader dials again, backing off, and reports every third failure
 		}
 		fetched := wire.Fetched{

@@ -86,7 +86,7 @@ func (p *Producer) ProducePartition(ctx context.Context, topic string, partition
 	}
 	*set = appendRecordSet((*set)[:0], batch, time.Now())
 	response, err := p.client.client.RawProduce(ctx, &kafka.RawProduceRequest{
-		Topic: topic, Partition: partition, RequiredAcks: p.acks,
+		Topic: p.client.Named(topic), Partition: partition, RequiredAcks: p.acks,
 		RawRecords: protocol.RawRecordSet{Reader: bytes.NewReader(*set)},
 	})
 	if err == nil && cap(*set) <= maxKeptSet {

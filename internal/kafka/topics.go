@@ -37,7 +37,7 @@ func (c *Client) EnsureTopics(ctx context.Context, plan TopicPlan) error {
 			{ConfigName: "min.insync.replicas", ConfigValue: strconv.Itoa(plan.MinInsyncReplicas)},
 		}, more...)
 		return kafka.TopicConfig{
-			Topic: name, NumPartitions: partitions, ReplicationFactor: plan.Replication, ConfigEntries: entries,
+			Topic: c.Named(name), NumPartitions: partitions, ReplicationFactor: plan.Replication, ConfigEntries: entries,
 		}
 	}
 	const month = 30 * 24 * 60 * 60 * 1000
@@ -76,6 +76,7 @@ func (c *Client) EnsureTopics(ctx context.Context, plan TopicPlan) error {
 
 // Partitions tells how many partitions a topic has.
 func (c *Client) Partitions(ctx context.Context, topic string) (int, error) {
+	topic = c.Named(topic)
 	metadata, err := c.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{topic}})
 	if err != nil {
 		return 0, fmt.Errorf("kafka: metadata of %s: %w", topic, err)

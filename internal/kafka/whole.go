@@ -24,7 +24,7 @@ func (c *Client) ReadPartition(ctx context.Context, topic string, partition int)
 	var records []Record
 	for next := end.first; next < end.next; {
 		response, err := c.client.Fetch(ctx, &kafka.FetchRequest{
-			Topic: topic, Partition: partition, Offset: next, MinBytes: 1, MaxBytes: 4 << 20, MaxWait: fetchWait,
+			Topic: c.Named(topic), Partition: partition, Offset: next, MinBytes: 1, MaxBytes: 4 << 20, MaxWait: fetchWait,
 		})
 		if err == nil {
 			err = response.Error
@@ -61,18 +61,26 @@ func readRecords(from kafka.RecordReader, first, end int64, to *[]Record) (next 
 		if r.Offset >= end {
 			return end, nil
 		}
-		var record Record
-		if r.Key != nil {
-			if record.Key, err = io.ReadAll(r.Key); err != nil {
-				return next, err
-			}
-		}
-		if r.Value != nil {
-			if record.Value, err = io.ReadAll(r.Value); err != nil {
-				return next, err
-			}
+		record, err := readRecord(r)
+		if err != nil {
+			return next, err
 		}
 		*to, next = append(*to, record), r.Offset+1
 	}
 	return next, nil
+}
+
+// readRecord reads a record's key and value.
+func readRecord(r *kafka.Record) (record Record, err error) {
+	if r.Key != nil {
+		if record.Key, err = io.ReadAll(r.Key); err != nil {
+			return Record{}, err
+		}
+	}
+	if r.Value != nil {
+		if record.Value, err = io.ReadAll(r.Value); err != nil {
+			return Record{}, err
+		}
+	}
+	return record, nil
 }

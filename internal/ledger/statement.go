@@ -18,7 +18,7 @@ import (
 // of the statement's currency.
 type Closed struct {
 	facts.Statement
-	StartDate string // YYYY-MM-DD
+	StartDate string // YYYY-MM-DD: the day after the statement before; of the first, the earliest on which something of it may be paid
 	Opening   decimal.Decimal
 	Total     decimal.Decimal // Opening and the sum of the entries
 	Entries   int64
@@ -67,22 +67,22 @@ type Sum struct {
 	count    int64
 	lines    int64
 	firstDay string
-	order    string          // the last entry's
-	number   int             // likewise
-	net      decimal.Decimal // of that order
+	order    string                     // the last entry's
+	number   int                        // likewise
+	net      map[string]decimal.Decimal // of that order, by the day on which it may be paid
 	hash     hash.Hash
 }
 
 // packedSum is a Sum as it is stored.
 type packedSum struct {
-	Amount   decimal.Decimal `json:"amount"`
-	Count    int64           `json:"count"`
-	Lines    int64           `json:"lines"`
-	FirstDay string          `json:"first_day"`
-	Order    string          `json:"order"`
-	Number   int             `json:"number"`
-	Net      decimal.Decimal `json:"net"`
-	Hash     []byte          `json:"hash"`
+	Amount   decimal.Decimal            `json:"amount"`
+	Count    int64                      `json:"count"`
+	Lines    int64                      `json:"lines"`
+	FirstDay string                     `json:"first_day"`
+	Order    string                     `json:"order"`
+	Number   int                        `json:"number"`
+	Net      map[string]decimal.Decimal `json:"net"`
+	Hash     []byte                     `json:"hash"`
 }
 
 // Pack returns the sum so far, to go on with it later.
@@ -128,14 +128,11 @@ func (s *Sum) Add(orderID string, e Entry) {
 	}
 	if s.count == 0 || s.order != orderID {
 		s.endOrder()
-		s.order, s.net = orderID, decimal.Zero
+		s.order, s.net = orderID, map[string]decimal.Decimal{}
 	}
 	s.count, s.number = s.count+1, e.Number
 	amount := decimal.NewFromInt(e.AmountMinor)
-	s.amount, s.net = s.amount.Add(amount), s.net.Add(amount)
-	if s.firstDay == "" || e.PayableOn < s.firstDay {
-		s.firstDay = e.PayableOn
-	}
+	s.amount, s.net[e.PayableOn] = s.amount.Add(amount), s.net[e.PayableOn].Add(amount)
 	// JSON, so that no two entries have one text, whatever is in an order's id.
 	text, err := json.Marshal([]any{orderID, e.Number, e.Kind, e.InfluencerID, e.CampaignID, e.CostID, e.AmountMinor, e.Currency, e.PayableOn, e.Reverses})
 	if err != nil {
@@ -144,12 +141,20 @@ func (s *Sum) Add(orderID string, e Entry) {
 	s.hash.Write(append(text, '\n'))
 }
 
-// endOrder counts the order whose entries have all been added.
+// endOrder counts the order whose entries have all been added. Of its days those count that
+// come to something: a day of which all was taken back again tells in which order facts came.
 func (s *Sum) endOrder() {
-	if !s.net.IsZero() {
+	var whole decimal.Decimal
+	for day, net := range s.net {
+		whole = whole.Add(net)
+		if !net.IsZero() && (s.firstDay == "" || day < s.firstDay) {
+			s.firstDay = day
+		}
+	}
+	if !whole.IsZero() {
 		s.lines++
 	}
-	s.net = decimal.Zero
+	s.net = nil
 }
 
 // Amount is the sum of the entries.

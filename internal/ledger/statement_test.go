@@ -30,13 +30,38 @@ func TestATotalThatIsNotPaidIsCarried(t *testing.T) {
 	f("2026-04-10 0 30", false, "this", 0, nil, 10, 20)
 	f("2026-04-10 0 30", false, "this", 30, nil, 10, 20)
 	f("2026-04-10 0 30", true, "this", 31, nil, 10, 20)
-	f("2026-04-10 0 0", true, "this", 0, nil, 10, -10)
+	f("2026-04-30 0 0", true, "this", 0, nil, 10, -10)
 	f("2026-04-30 0 0", true, "this", 0, nil)
 	f("2026-04-16 0 10", false, "this", 0, before("2026-04-15", 99, false), 10)
 	f("2026-04-16 99 109", false, "first", 100, before("2026-04-15", 99, true), 10)
 	f("2026-04-16 -20 -10", true, "first", 0, before("2026-04-15", -20, true), 10)
 	f("2026-04-30 5 15", false, "first", 0, before("2026-04-30", 5, true), 10) // the same day again
 	f("2026-04-30 0 10", false, "this", 0, before("2026-06-30", 5, false), 10) // an earlier day
+}
+
+// An order whose day was corrected is in the statement as one that had the day from the
+// beginning.
+func TestAFirstStatementBeginsWithWhatIsOwed(t *testing.T) {
+	f := func(want string, entries ...Entry) {
+		t.Helper()
+		var sum Sum
+		for i, e := range entries {
+			e.Number = i + 1
+			sum.Add("o1", e)
+		}
+		if c := Close(facts.Statement{EndDate: "2026-09-30"}, nil, &sum); c.StartDate != want {
+			t.Errorf("from %s, want %s", c.StartDate, want)
+		}
+	}
+	on := func(day string, minor int64) Entry {
+		l := line("a", minor, "BRL")
+		l.PayableOn = day
+		return Entry{Line: l, Kind: Earned}
+	}
+	f("2026-09-21", on("2026-09-21", 10))
+	f("2026-09-21", on("2026-08-20", 10), on("2026-08-20", -10), on("2026-09-21", 10))
+	f("2026-08-20", on("2026-08-20", 10), on("2026-08-20", -4), on("2026-09-21", 10))
+	f("2026-08-20", on("2026-08-20", 10), on("2026-09-21", -10)) // both days have something
 }
 
 func TestASumCountsOrdersThatAreNotZeroAndTellsEntriesApart(t *testing.T) {

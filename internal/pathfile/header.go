@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 // header reads the names of the columns.
@@ -54,39 +56,12 @@ func (p *parser) meant(name string) string {
 	if slices.Contains(columns, name) || len(name) > maxNumberBytes {
 		return ""
 	}
-	letters := lettersOf(name)
+	letters := commerce.Letters(name)
 	for _, column := range columns[1:] {
-		want := lettersOf(column)
-		if !p.has(column) && (distance(letters, want) <= 2 || len(letters) >= 4 && strings.HasSuffix(want, letters)) {
+		want := commerce.Letters(column)
+		if !p.has(column) && (commerce.Distance(letters, want) <= 2 || len(letters) >= 4 && strings.HasSuffix(want, letters)) {
 			return column
 		}
 	}
 	return ""
-}
-
-// lettersOf returns a column's name without what separates words.
-func lettersOf(name string) string {
-	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(name)
-}
-
-// distance returns how many bytes must be put in, taken out or replaced to make one text of
-// another (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := before
-			if a[i] != b[j] {
-				cost++
-			}
-			before = row[j+1]
-			row[j+1] = min(cost, row[j]+1, before+1)
-		}
-	}
-	return row[len(b)]
 }

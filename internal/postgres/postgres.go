@@ -2,11 +2,9 @@ package postgres
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"strings"
 	"time"
@@ -15,15 +13,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/pressly/goose/v3"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/postgres/moves"
 )
-
-//go:embed migrations/*.sql
-var migrations embed.FS
 
 // DB is a pool of connections to one database; safe for concurrent use.
 type DB struct {
@@ -84,65 +76,6 @@ func (db *DB) Close() { db.pool.Close() }
 // Ping asks the server for an answer.
 func (db *DB) Ping(ctx context.Context) error {
 	return Translate(db.pool.Ping(ctx))
-}
-
-// Migrate brings the schema up to date, under an advisory lock.
-func Migrate(ctx context.Context, dsn string) error {
-	return MigrateSchema(ctx, dsn, "")
-}
-
-// MigrateSchema does what Migrate does in one schema, which must exist; "": in the one
-// that the connection string says.
-func MigrateSchema(ctx context.Context, dsn, schema string) error {
-	return withMigrations(dsn, schema, func(provider *goose.Provider) error {
-		if _, err := provider.Up(ctx); err != nil {
-			return fmt.Errorf("postgres: migrate: %w", err)
-		}
-		return nil
-	})
-}
-
-// MigrateBack takes the schema of a database back to a version that it had, with what it
-// stores.
-func MigrateBack(ctx context.Context, dsn string, version int64) error {
-	return withMigrations(dsn, "", func(provider *goose.Provider) error {
-		if _, err := provider.DownTo(ctx, version); err != nil {
-			return fmt.Errorf("postgres: migrate back: %w", err)
-		}
-		return nil
-	})
-}
-
-// Pending tells whether the schema is older than this program.
-func Pending(ctx context.Context, dsn string) (pending bool, err error) {
-	err = withMigrations(dsn, "", func(provider *goose.Provider) error {
-		if pending, err = provider.HasPending(ctx); err != nil {
-			return fmt.Errorf("postgres: schema version: %w", err)
-		}
-		return nil
-	})
-	return pending, err
-}
-
-func withMigrations(dsn, schema string, f func(provider *goose.Provider) error) error {
-	config, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		return fmt.Errorf("postgres: connection string: %w", err)
-	}
-	if schema != "" {
-		seeOnly(config, schema)
-	}
-	db := stdlib.OpenDB(*config)
-	defer db.Close()
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return fmt.Errorf("postgres: migrations: %w", err)
-	}
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithGoMigrations(moves.Migrations()...))
-	if err != nil {
-		return fmt.Errorf("postgres: migrations: %w", err)
-	}
-	return f(provider)
 }
 
 // Pool is the pool itself, for statements outside a transaction.

@@ -33,16 +33,23 @@ func factstoreStatements(t *testing.T, recorder *sqlrules.Recorder) {
 	must(err)
 	defer db.Close()
 	_, err = db.ServerState(t.Context())
+	if _, failed := db.Schema(t.Context()); failed != nil {
+		t.Error(failed)
+	}
+	if failed := errors.Join(db.Privileges(t.Context()), db.Grant(t.Context(), "pg_read_all_data")); failed != nil {
+		t.Error(failed)
+	}
 	must(err)
 	stores, err := merchant.New(db).CreateStore(t.Context(), commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
 	must(err)
 	store, ctx, company := factstore.New(db), t.Context(), stores.Live.CompanyID
-	before, err := store.TakeOver(ctx, wire.TopicEvents, 0, "cluster", 0)
+	before, err := store.TakeOver(ctx, wire.TopicEvents, 0, "cluster", "log", 0)
 	must(err)
-	taken, err := store.TakeOver(ctx, wire.TopicEvents, 0, "cluster", 0)
+	taken, err := store.TakeOver(ctx, wire.TopicEvents, 0, "cluster", "log", 0)
 	must(err)
 	_, err = store.Offsets(ctx)
 	must(err)
+	must(store.MarkReplaced(ctx, wire.TopicEvents, 0, taken.Epoch))
 	_, err = store.Revisions(ctx, []string{company})
 	must(err)
 	_, err = store.Rules(ctx, company)
@@ -62,6 +69,7 @@ func factstoreStatements(t *testing.T, recorder *sqlrules.Recorder) {
 		must(erasePerson(ctx, tx, company))
 		return removeOld(ctx, tx, company)
 	}))
+	must(store.ResetOffset(ctx, facts.LogReset{Topic: wire.TopicEvents, ClusterID: "cluster", LogID: "other"}))
 	must(store.MakeMonths(ctx, noon, []time.Time{noon.AddDate(-1, 0, 0)}))
 	_, err = store.Retentions(ctx)
 	must(err)
@@ -138,6 +146,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		tx.KeepTouches(ctx, company, []facts.Decision{{OrderID: "o1", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Decision: commerce.EvidenceAccept, Rev: 1, AcceptedAt: noon, Actor: "cli", Touches: e.EventID}}),
 		second(tx.FirstOrderCandidates(ctx, company, []string{"o1"}, []facts.KeyKind{facts.KeyEmail}, facts.Limits{Window: time.Hour, Orders: 200})),
 		tx.SetFirstOrders(ctx, company, noon, []facts.FirstOrder{{OrderID: "o1", First: &yes}}),
+		tx.AuditTests(ctx, company, noon, []facts.TestOrder{{OrderID: "o1", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Actor: "key/k1"}}),
 	)
 }
 
@@ -158,7 +167,7 @@ func findOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.QueueOfChangedKeys(ctx, company, []string{"o2"}, changed, time.Hour, time.Hour, cause)),
 		second(tx.QueueCreated(ctx, company, noon, noon, cause, 1)),
 		tx.SetAside(ctx, company, "o1", "why"),
-		second(tx.TakeQueued(ctx, company, 10)),
+		second(tx.TakeQueued(ctx, company, "", 10)),
 		second(tx.Unqueue(ctx, company, []string{"o2"})),
 	)
 }
@@ -169,7 +178,7 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 	if err != nil {
 		return err
 	}
-	list[0].Visitors = []facts.Visitor{{ID: "v"}}
+	list[0].Visitors = []facts.Visitor{{ID: "v", Proof: true}}
 	const influencer, cost = "019cd7a4-2e00-7000-8000-000000000002", "019cd7a4-2e00-7000-8000-000000000003"
 	outcome := facts.StoredOutcome{Hash: []byte("h"), Outcome: facts.Outcome{
 		OrderID: "o1", Currency: "BRL", Day: "2026-03-10", Payout: facts.Payout{State: facts.PayoutNone},
@@ -178,7 +187,8 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 	}}
 	entry := ledger.Entry{Line: facts.Line{InfluencerID: influencer, CostID: cost, AmountMinor: 1, Currency: "BRL", PayableOn: "2026-04-09"}, Number: 1, Kind: ledger.Earned}
 	return errors.Join(
-		second(tx.Visitors(ctx, company, limits, list)),
+		third(tx.Visitors(ctx, company, limits, list, 10)),
+		second(tx.Proven(ctx, company, limits, list[0])),
 		second(tx.OutcomeHashes(ctx, company, []string{"o1"})),
 		tx.WriteOutcomes(ctx, company, noon, []facts.StoredOutcome{outcome}),
 		second(tx.Outcomes(ctx, company, []string{"o1"})),
@@ -297,6 +307,8 @@ func closeStatement(ctx context.Context, tx *factstore.Tx, company string) error
 }
 
 func second[T any](_ T, err error) error { return err }
+
+func third[T, U any](_ T, _ U, err error) error { return err }
 
 // sumsOf are what reports count of an order, in rows of every table of sums.
 func sumsOf(o facts.Outcome) *rollup.Sums {

@@ -282,4 +282,12 @@ func outboxDirectory(t *testing.T, db *merchant.Store) {
 	must(err)
 	defer relay.Close()
 	must(relay.Directory(ctx, noKeyCheck, func([]commerce.OutboxRecord) error { return nil }))
+	must(db.Directory(ctx, func([]commerce.OutboxRecord) error { return nil }))
+	id, err := db.InstallationID(ctx)
+	if must(err); id == "" {
+		t.Error("the database has no id")
+	}
+	if known, err := db.KnowsCompany(ctx, []string{"c_nobody"}); known || err != nil {
+		t.Error(known, err)
+	}
 }

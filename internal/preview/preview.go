@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/attribution"
@@ -58,12 +59,14 @@ type Limits struct {
 	Time    time.Duration // after which no more orders are computed; 5 s
 	AtOnce  int           // previews that run at the same time; 2
 	Wait    time.Duration // of a preview for its turn; 2 s
+
+	Now func() time.Time // the clock; time.Now
 }
 
 func (l Limits) withDefaults() Limits {
 	return Limits{
 		Orders: cmp.Or(l.Orders, 2000), Counted: cmp.Or(l.Counted, 100_000), Moves: cmp.Or(l.Moves, 1000),
-		Time: cmp.Or(l.Time, 5*time.Second), AtOnce: cmp.Or(l.AtOnce, 2), Wait: cmp.Or(l.Wait, 2*time.Second),
+		Time: cmp.Or(l.Time, 5*time.Second), AtOnce: cmp.Or(l.AtOnce, 2), Wait: cmp.Or(l.Wait, 2*time.Second), Now: l.Now,
 	}
 }
 
@@ -72,13 +75,15 @@ type Previewer struct {
 	store  Store
 	limits Limits
 	turns  chan struct{} // holds one value for each preview that runs
-	now    func() time.Time
 }
 
 // New makes a previewer.
 func New(store Store, limits Limits) *Previewer {
 	limits = limits.withDefaults()
-	return &Previewer{store: store, limits: limits, turns: make(chan struct{}, limits.AtOnce), now: time.Now}
+	if limits.Now == nil {
+		limits.Now = time.Now
+	}
+	return &Previewer{store: store, limits: limits, turns: make(chan struct{}, limits.AtOnce)}
 }
 
 // Why a preview is not complete.
@@ -103,14 +108,14 @@ func (p *Previewer) Preview(ctx context.Context, companyID string, change Change
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	began := p.now()
+	began := p.limits.Now()
 	tried, err := p.store.Try(ctx, companyID, change)
 	if err != nil {
 		return nil, err
 	}
 	c := comparison{
 		before: attribution.NewIndex(tried.Before), after: attribution.NewIndex(tried.After), tried: tried,
-		company: companyID, until: began.Add(p.limits.Time), limits: p.limits, now: p.now, found: newFindings(p.limits.Moves),
+		company: companyID, until: began.Add(p.limits.Time), limits: p.limits, now: p.limits.Now, found: newFindings(p.limits.Moves),
 	}
 	if err := p.store.Read(ctx, companyID, func(v View) error { return c.run(ctx, v) }); err != nil {
 		return nil, fmt.Errorf("preview: %w", err)
@@ -134,8 +139,12 @@ type comparison struct {
 	found     *findings
 }
 
-// ordersPerStep is after how many orders the time is looked at.
-const ordersPerStep = 50
+// Orders are read and compared together, so many at most and for so long: what is found of
+// them is kept where the time of the preview ends.
+const (
+	ordersPerStep = 50
+	stepTime      = 250 * time.Millisecond
+)
 
 // run compares the orders that the change concerns, the newest first.
 func (c *comparison) run(ctx context.Context, v View) error {
@@ -154,11 +163,13 @@ func (c *comparison) run(ctx context.Context, v View) error {
 			return nil
 		}
 		step := ids[:min(len(ids), ordersPerStep)]
-		if err := c.compare(ctx, v, step); err != nil {
+		left, err := c.compare(ctx, v, step)
+		if err != nil {
 			return err
 		}
 		c.found.endStep()
-		ids, c.computed = ids[len(step):], c.computed+len(step)
+		done := len(step) - len(left)
+		ids, c.computed = slices.Concat(left, ids[len(step):]), c.computed+done
 	}
 	return nil
 }
@@ -208,11 +219,20 @@ func (c *comparison) newest(ids []string) []string {
 	return ids
 }
 
-// compare decides orders by both rules.
-func (c *comparison) compare(ctx context.Context, v View, ids []string) error {
+// compare decides orders by both rules. It returns those that are left: at least one is
+// compared, and no more once the step or the preview has taken its time.
+func (c *comparison) compare(ctx context.Context, v View, ids []string) (left []string, err error) {
+	until := c.now().Add(stepTime)
+	if c.until.Before(until) {
+		until = c.until
+	}
 	was := map[string]facts.Outcome{}
-	decideBefore := func(k *facts.Case) { was[k.Order.OrderID] = c.before.Decide(*k) }
-	decideAfter := func(k *facts.Case) {
+	goOn := func() bool { return c.now().Before(until) }
+	decideBefore := func(k *facts.Case) bool {
+		was[k.Order.OrderID] = c.before.Decide(*k)
+		return goOn()
+	}
+	decideAfter := func(k *facts.Case) bool {
 		for _, d := range c.tried.Decisions {
 			if d.OrderID == k.Order.OrderID {
 				k.Decisions = facts.FoldDecisions(append(k.Decisions, d))
@@ -221,16 +241,29 @@ func (c *comparison) compare(ctx context.Context, v View, ids []string) error {
 		old := was[k.Order.OrderID]
 		delete(was, k.Order.OrderID)
 		c.found.add(&k.Order, &old, c.after.Decide(*k), c.before, c.after)
+		return goOn()
 	}
-	if c.readsDiffer() {
-		if _, err := caseload.Each(ctx, v, c.company, c.before.Limits(), ids, decideBefore); err != nil {
-			return err
+	each := func(x *attribution.Index, ids []string, f func(k *facts.Case) bool) ([]string, error) {
+		left, _, err := caseload.Each(ctx, v, c.company, x.Limits(), ids, attribution.ClaimedEvents, f)
+		return left, err
+	}
+	if !c.readsDiffer() {
+		return each(c.after, ids, func(k *facts.Case) bool { decideBefore(k); return decideAfter(k) })
+	}
+	if left, err = each(c.before, ids, decideBefore); err != nil {
+		return nil, err
+	}
+	for decided := without(ids, left); len(decided) > 0; { // those that were decided by the rules before
+		if decided, err = each(c.after, decided, func(k *facts.Case) bool { decideAfter(k); return true }); err != nil {
+			return nil, err
 		}
-		_, err := caseload.Each(ctx, v, c.company, c.after.Limits(), ids, decideAfter)
-		return err
 	}
-	_, err := caseload.Each(ctx, v, c.company, c.after.Limits(), ids, func(k *facts.Case) { decideBefore(k); decideAfter(k) })
-	return err
+	return left, nil
+}
+
+// without returns those ids that are not among the others.
+func without(ids, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(others, id) })
 }
 
 // readsDiffer reports whether a case has to be read for each of the rules apart: after

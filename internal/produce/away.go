@@ -69,8 +69,8 @@ func (l *lane) handOver(why error) {
 }
 
 // handOverLocked hands what is being sent and what waits to the spool. Once
-// that refuses a chunk, the others fail too: a request's later chunks must not
-// overtake its earlier ones.
+// that refuses a chunk, the others of its request fail too: a request's later
+// chunks must not overtake its earlier ones.
 func (l *lane) handOverLocked(why error) {
 	if l.spooling && !l.ending {
 		return
@@ -79,14 +79,24 @@ func (l *lane) handOverLocked(why error) {
 		l.handed = handedOver{}
 	}
 	l.spooling, l.ending = true, false
-	var failed error
+	var failed error // the last request's
+	var last *Parcel
+	var refused error
+	keep := func(c *chunk, sent bool) error {
+		if c.parcel != last {
+			last, failed = c.parcel, nil
+		}
+		if failed = l.keep(c, sent, failed); failed != nil {
+			c.settle("", failed)
+			refused = failed
+		}
+		return failed
+	}
 	for _, c := range l.sent { // its bytes are freed when the produce ends
 		if c.settled.Load() {
 			continue // refused for good, or acknowledged alone
 		}
-		if failed = l.keep(c, true, failed); failed != nil {
-			c.settle("", failed)
-		}
+		_ = keep(c, true) // it is settled
 	}
 	for {
 		waiting := l.queue.take(nil, l.batcher.config.MaxBatchBytes)
@@ -94,13 +104,12 @@ func (l *lane) handOverLocked(why error) {
 			break
 		}
 		for i, c := range waiting {
-			if failed = l.keep(c, false, failed); failed != nil {
-				c.settle("", failed)
+			if keep(c, false) != nil {
 				l.queue.free(waiting[i : i+1])
 			}
 		}
 	}
-	l.batcher.config.Log.Warn("Kafka does not acknowledge records: they are handed to the spool", "topic", l.key.topic, "partition", l.key.partition, "error", why, "spool", failed)
+	l.batcher.config.Log.Warn("Kafka does not acknowledge records: they are handed to the spool", "topic", l.key.topic, "partition", l.key.partition, "error", why, "spool", refused)
 }
 
 // keepNew hands a new request's chunks to the spool. After an error some may be
@@ -129,7 +138,7 @@ func (l *lane) keep(c *chunk, sent bool, failed error) error {
 	if sent {
 		l.handed.keeping++
 	}
-	err := l.batcher.config.Spool.Keep(l.partition(), c.records, func(at Position, err error) { l.kept(c, sent, at, err) })
+	err := l.batcher.config.Spool.Keep(l.partition(), c.records, c.parcel.Keyed, func(at Position, err error) { l.kept(c, sent, at, err) })
 	if err != nil {
 		l.keeping--
 		if sent {

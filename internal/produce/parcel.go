@@ -20,6 +20,7 @@ const (
 type Parcel struct {
 	Records []wire.Record
 	Buffer  []byte      // memory for the records' bytes
+	Keyed   bool        // it came with an API key: the spool has a reserve for these
 	Settled func(error) // if not nil, called once, before the wait ends, with the first error of all
 
 	batcher  *Batcher
@@ -69,6 +70,7 @@ func (p *Parcel) leave() {
 	clear(p.Records)
 	clear(p.chunks)
 	p.Records, p.Buffer, p.chunks, p.Settled = p.Records[:0], p.Buffer[:0], p.chunks[:0], nil
+	p.Keyed = false
 	p.awaited = false
 	p.told.Store(false)
 	p.batcher.parcels.Put(p)

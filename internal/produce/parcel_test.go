@@ -99,7 +99,7 @@ type slowSpool struct {
 	settled chan func(Position, error)
 }
 
-func (s *slowSpool) Keep(_ Partition, _ []wire.Record, settled func(Position, error)) error {
+func (s *slowSpool) Keep(_ Partition, _ []wire.Record, _ bool, settled func(Position, error)) error {
 	s.mu.Lock()
 	s.holds = true
 	s.mu.Unlock()

@@ -33,8 +33,8 @@ type Spool interface {
 	// calls. It does not wait: settled is called once, from another goroutine,
 	// when they are durable, or with the error after which they may be kept or
 	// not. After an error of Keep itself nothing was done. The records may be
-	// used again after Keep.
-	Keep(p Partition, records []wire.Record, settled func(at Position, err error)) error
+	// used again after Keep. keyed: they came with an API key.
+	Keep(p Partition, records []wire.Record, keyed bool, settled func(at Position, err error)) error
 	// Next reads the partition's oldest records, of about maxBytes together; 0
 	// gives those of one Keep. The same are read again until Sent.
 	Next(p Partition, maxBytes int64) (Kept, error)

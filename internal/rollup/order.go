@@ -32,7 +32,7 @@ func (c Counted) Equal(other Counted) bool {
 
 // Add adds what an order counts, times times: 1, or -1 to take it back.
 func (s *Sums) Add(o Order, times int64) {
-	if o.Outcome == nil {
+	if o.Outcome == nil || o.Outcome.Payout.Reason == facts.ReasonTest {
 		return
 	}
 	s.addSale(o, times)

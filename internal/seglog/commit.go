@@ -11,6 +11,7 @@ import (
 // commit is what is written and made durable at once.
 type commit struct {
 	records []Record
+	owners  []Owner // of the records
 	bytes   int64
 	settled []func(seq uint64, err error) // of the records, in order
 	flushed []func(err error)             // of those who wait for the marks alone
@@ -45,7 +46,9 @@ func (l *Log) commitAll() {
 		first, err := l.write(c)
 		l.mu.Lock()
 		l.writing, l.inHand = false, 0
-		if err == nil {
+		if err != nil {
+			l.giveShares(c)
+		} else {
 			_ = l.trim() // what was done meanwhile; a file that stays is read once more at the next Open
 		}
 		l.mu.Unlock()
@@ -102,6 +105,9 @@ func (l *Log) write(c *commit) (first uint64, err error) {
 		lane := l.laneOf(r.Lane)
 		lane.entries = append(lane.entries, entries[i])
 		s.open++
+		if l.options.Owner != nil {
+			s.ownedBy(c.owners[i], recordHeader+int64(len(r.Payload)))
+		}
 	}
 	for _, m := range marks {
 		l.lanes[m.lane].marked = m.seq
@@ -158,6 +164,8 @@ type segment struct {
 	size  int64
 	open  int  // records of it that are not done
 	last  bool // no record is appended any more
+
+	owners map[Owner]int64 // bytes of each owner's records
 }
 
 // writable is the newest segment, a new one where that takes no more.
@@ -210,6 +218,9 @@ func (l *Log) syncRemovals() error {
 // Close. The caller holds l.mu, or nobody else has the log yet.
 func (l *Log) remove(s *segment) error {
 	l.removed = true
+	for owner, n := range s.owners {
+		l.shares.add(owner, -n)
+	}
 	if err := errors.Join(s.file.Close(), l.options.FS.Remove(filepath.Join(l.dir, segmentName(s.first)))); err != nil {
 		return fmt.Errorf("seglog: remove %s: %w", segmentName(s.first), err)
 	}

@@ -14,6 +14,9 @@ type Options struct {
 	MaxBytes     int64 // of all segments together; 1 GiB. What says that lanes are done, 32 bytes a lane, may exceed it
 	SegmentBytes int64 // of a segment before the next is begun; 16 MiB
 	FS           FS    // the operating system's
+
+	// Owner tells whose share of MaxBytes a record takes; nil: there are no shares.
+	Owner func(payload []byte) Owner
 }
 
 func (o Options) withDefaults() Options {
@@ -57,6 +60,7 @@ type Log struct {
 	lanes    map[uint32]*lane
 	nextSeq  uint64
 	bytes    int64 // of all segments
+	shares   shares
 	pending  *commit
 	writing  bool  // the committer has a commit in hand
 	inHand   int64 // … of so many bytes, which are not counted in bytes yet
@@ -83,7 +87,7 @@ type entry struct {
 }
 
 // Append puts a record behind those of its lane. It returns once the record is
-// durable; ErrFull, ErrTooLarge and ErrClosed where nothing was done. After any
+// durable; ErrFull, ErrShare, ErrTooLarge and ErrClosed where nothing was done. After any
 // other error, or when ctx ends first, the record may be in the queue or not.
 func (l *Log) Append(ctx context.Context, r Record) error {
 	done := make(chan error, 1)
@@ -122,10 +126,14 @@ func wait(ctx context.Context, done <-chan error) error {
 // does not wait: settled is called once, from another goroutine, when the record
 // is durable, with its sequence number, or with the error after which it may be
 // in the queue or not. settled must not block. The payload must not change until
-// then. After ErrFull, ErrTooLarge and ErrClosed nothing was done.
+// then. After ErrFull, ErrShare, ErrTooLarge and ErrClosed nothing was done.
 func (l *Log) Enqueue(r Record, settled func(seq uint64, err error)) error {
 	if r.Lane > MaxLane || len(r.Payload) > MaxRecord {
 		return ErrTooLarge
+	}
+	var owner Owner
+	if l.options.Owner != nil {
+		owner = l.options.Owner(r.Payload)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,10 +145,17 @@ func (l *Log) Enqueue(r Record, settled func(seq uint64, err error)) error {
 		waiting = l.pending.bytes
 	}
 	size := recordHeader + int64(len(r.Payload))
-	if l.bytes+l.inHand+waiting+size+int64(len(magic)) > l.options.MaxBytes {
+	free := l.options.MaxBytes - (l.bytes + l.inHand + waiting + int64(len(magic)))
+	if size > free {
 		return ErrFull
 	}
+	if l.options.Owner != nil {
+		if err := l.takeShare(owner, size, free); err != nil {
+			return err
+		}
+	}
 	c := l.nextCommit()
+	c.owners = append(c.owners, owner)
 	c.records, c.settled, c.bytes = append(c.records, r), append(c.settled, settled), c.bytes+size
 	return nil
 }

@@ -29,7 +29,7 @@ var errForeign = errors.New("not a segment of this version")
 // what is torn at a segment's end is cut off and counted. ErrLocked where
 // another process uses it.
 func Open(dir string, options Options) (*Log, Recovered, error) {
-	l := &Log{dir: dir, options: options.withDefaults(), lanes: map[uint32]*lane{}, nextSeq: 1, wake: make(chan struct{}, 1)}
+	l := &Log{dir: dir, options: options.withDefaults(), lanes: map[uint32]*lane{}, nextSeq: 1, shares: shares{owners: map[Owner]int64{}}, wake: make(chan struct{}, 1)}
 	if err := l.makeDir(); err != nil {
 		return nil, Recovered{}, fmt.Errorf("seglog: open %s: %w", dir, err)
 	}
@@ -154,6 +154,11 @@ func (l *Log) readSegment(s *segment, size int64) (whole int64, err error) {
 			lane := l.laneOf(n)
 			lane.entries = append(lane.entries, entry{seq, s, at + recordHeader, int32(len(payload))})
 			s.open++
+			if l.options.Owner != nil {
+				owner := l.options.Owner(payload)
+				s.ownedBy(owner, recordHeader+int64(len(payload)))
+				l.shares.add(owner, recordHeader+int64(len(payload)))
+			}
 		}
 		l.nextSeq = reader.seq
 		at += recordHeader + int64(len(payload))

@@ -125,11 +125,11 @@ func Planted() []Bug {
 		},
 		{
 			Name: "the SDK drops a batch that gets 503",
-			Changes: []Change{{sendFile, `		case err == nil && !core.Retryable(status):
+			Changes: []Change{{sendFile, `		case err == nil && refused.known():
 `, `		case err == nil && status == http.StatusServiceUnavailable:
 			c.queue.drop(len(batch))
 			return
-		case err == nil && !core.Retryable(status):
+		case err == nil && refused.known():
 `}},
 			Seed:  1,
 			Finds: "an SDK's queue",

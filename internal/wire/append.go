@@ -65,6 +65,10 @@ func (o *Order) AppendJSON(dst []byte) ([]byte, error) {
 	appendOptional(&w, "netKey", o.NetKey, w.text)
 	appendOptional(&w, "deliveredAt", o.DeliveredAt, w.time)
 	appendOptional(&w, "items", o.Items, w.items)
+	appendOptional(&w, "discountCodes", o.DiscountCodes, func(name string, codes []DiscountCode) { appendRare(&w, name, codes) })
+	appendOptional(&w, "taxMinor", o.TaxMinor, w.integer64)
+	appendOptional(&w, "test", o.Test, w.boolean)
+	appendOptional(&w, "refunds", o.Refunds, func(name string, refunds []Refund) { appendRare(&w, name, refunds) })
 	if len(o.Personal) > 0 {
 		w.raw("personal", o.Personal)
 	}
@@ -171,6 +175,16 @@ func (w *objectWriter) items(name string, items []Item) {
 		w.out = append(w.out, '}')
 	}
 	w.out = append(w.out, ']')
+}
+
+// appendRare appends a field that few orders have, by encoding/json.
+func appendRare[T any](w *objectWriter, name string, value T) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		w.err = err
+		return
+	}
+	w.raw(name, text)
 }
 
 func (w *objectWriter) customer(name string, c Customer) {

@@ -73,6 +73,13 @@ type Order struct {
 	NetKey         Optional[string]    `json:"netKey,omitzero"`    // identity.Keys.Network of browserIp
 	DeliveredAt    Optional[time.Time] `json:"deliveredAt,omitzero"`
 	Items          Optional[[]Item]    `json:"items,omitzero"`
+
+	// DiscountCodes and DiscountCode are one field: where the first is there, it counts.
+	DiscountCodes Optional[[]DiscountCode] `json:"discountCodes,omitzero"`
+	TaxMinor      Optional[int64]          `json:"taxMinor,omitzero"` // taxPrice: contained in the total
+	Test          Optional[bool]           `json:"test,omitzero"`
+	Refunds       Optional[[]Refund]       `json:"refunds,omitzero"`
+
 	// Personal is the only place of raw personal data on Kafka; the processor
 	// stores it in order_personal alone.
 	Personal json.RawMessage `json:"personal,omitempty"` // {customer{…}, userAgent, browserIp, cartToken, userId where it names a person}
@@ -99,6 +106,27 @@ type Item struct {
 	Discount  string `json:"discount,omitempty"`
 	CreatedAt string `json:"createdAt,omitempty"`
 	UpdatedAt string `json:"updatedAt,omitempty"`
+}
+
+// DiscountCode is one of an order's codes, with what it took off.
+type DiscountCode struct {
+	Code        string          `json:"code"`
+	AmountMinor Optional[int64] `json:"amountMinor,omitzero"` // absent or null: not known
+}
+
+// Refund is one refund of an order, to be shown: the total decides about money.
+type Refund struct {
+	ID          string       `json:"id,omitempty"`
+	AmountMinor int64        `json:"amountMinor"`
+	CreatedAt   string       `json:"createdAt,omitempty"` // RFC 3339, UTC
+	Reason      string       `json:"reason,omitempty"`
+	Items       []RefundItem `json:"items,omitempty"`
+}
+
+// RefundItem is what was given back of one line of an order.
+type RefundItem struct {
+	ItemID   string `json:"itemId,omitempty"`
+	Quantity int64  `json:"quantity"`
 }
 
 // Erasure is the body of an erasure's record. It does not say whom: PostgreSQL has the

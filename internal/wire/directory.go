@@ -10,10 +10,17 @@ import (
 // Keys of directory.v1. A record without a value (a tombstone) deletes; of two
 // values the one with the higher Rev wins.
 const (
-	CompanyKeyPrefix = "company/" // + companyId → Company
-	LinkKeyPrefix    = "link/"    // + short code → Link
-	APIKeyPrefix     = "key/"     // + APIKeyHash → APIKey
+	CompanyKeyPrefix = "company/"     // + companyId → Company
+	LinkKeyPrefix    = "link/"        // + short code → Link
+	APIKeyPrefix     = "key/"         // + APIKeyHash → APIKey
+	InstallationKey  = "installation" // → Installation
 )
+
+// Installation says whose topics these are.
+type Installation struct {
+	V  int    `json:"v"`  // 1
+	ID string `json:"id"` // made once with the database
+}
 
 // Company is what the edge must know of a company.
 type Company struct {

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -64,7 +65,7 @@ func (s *Store) visit(ctx context.Context, v visit, links []Link) error {
 	items := []any{map[string]any{"item_id": v.product, "item_quantity": 1}}
 	var events []any
 	now := time.Now().UTC()
-	visitor := uuid.NewSHA1(uuid.NameSpaceURL, []byte(v.visitor)).String() // as the SDK's cookie is: a UUID
+	visitor := uuid.NewHash(sha256.New(), uuid.NameSpaceURL, []byte(v.visitor), 4).String() // as the SDK's cookie is: a UUID
 	for i, name := range v.events {
 		id, err := uuid.NewV7()
 		if err != nil {

@@ -3,6 +3,7 @@ package devtest
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -100,6 +101,55 @@ var keepOpen atomic.Value
 // use one server.
 func Postgres(t testing.TB) (dsn string) {
 	t.Helper()
+	// wal_log: with PostgreSQL's other strategy two copies of one template at the
+	// same time wait for each other.
+	return database(t, " template "+template+" strategy wal_log")
+}
+
+// servicesRole is the role of AsServices.
+const servicesRole = "trb_services"
+
+// AsServices returns the connection string for a database of Postgres by the role with which services log in: it may
+// read and write, and not change the schema (postgres.Grant).
+func AsServices(t testing.TB, dsn string) string {
+	t.Helper()
+	as := RoleOfServices(t, dsn)
+	db, err := postgres.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.Grant(t.Context(), servicesRole); err != nil {
+		t.Fatalf("devtest: role of services: %v", err)
+	}
+	return as
+}
+
+// RoleOfServices makes the role trb_services, and returns its connection string to a database. Nothing is granted to it.
+func RoleOfServices(t testing.TB, dsn string) string {
+	t.Helper()
+	as, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	password, _ := as.User.Password()
+	err = execute(t.Context(), dsn, "do $$ begin create role "+servicesRole+" login password '"+password+"'; exception when duplicate_object or unique_violation then end $$")
+	if err != nil {
+		t.Fatal(err)
+	}
+	as.User = url.UserPassword(servicesRole, password)
+	return as.String()
+}
+
+// EmptyPostgres is Postgres without the schema, as a database is before `tributary migrate`.
+func EmptyPostgres(t testing.TB) (dsn string) {
+	t.Helper()
+	return database(t, "")
+}
+
+// database makes a database for one test; how goes on after its name.
+func database(t testing.TB, how string) (dsn string) {
+	t.Helper()
 	NeedsIntegration(t)
 	pg, err := server()
 	if err != nil {
@@ -108,9 +158,7 @@ func Postgres(t testing.TB) (dsn string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	name := fmt.Sprintf("test_%d", databases.Add(1))
-	// wal_log: with PostgreSQL's other strategy two copies of one template at the
-	// same time wait for each other.
-	if err := execute(ctx, pg.DSN(), "create database "+name+" template "+template+" strategy wal_log"); err != nil {
+	if err := execute(ctx, pg.DSN(), "create database "+name+how); err != nil {
 		t.Fatalf("devtest: create database: %v", err)
 	}
 	t.Cleanup(func() {

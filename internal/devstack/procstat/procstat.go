@@ -90,3 +90,18 @@ func PSS(pid int) (int, error) {
 	}
 	return 0, errors.New("/proc/…/smaps_rollup names no Pss")
 }
+
+// PeakRSS is the most memory that a process has had, in bytes.
+func PeakRSS(pid int) (int, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "VmHWM:" {
+			kilobytes, err := strconv.Atoi(fields[1])
+			return kilobytes << 10, err
+		}
+	}
+	return 0, errors.New("/proc/…/status names no VmHWM")
+}

@@ -2,7 +2,7 @@ package cases
 
 import (
 	"context"
-	"maps"
+	"fmt"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -19,13 +19,13 @@ const maxSources = 20
 // guessed, for each of several values that their record has.
 func readBy(source string) string {
 	return `
-	select 0 as n, e.*
-	from unnest(@values::bytea[]) as v (value)
+	select (v.n - 1)::int as n, e.*
+	from unnest(@values::bytea[]) with ordinality as v (value, n)
 	cross join lateral (
 		select ` + StoredColumns + ` from event_fact f
 		where f.company_id = @company_id and f.visitor = @visitor and ` + source + ` = v.value
 			and f.at between @events_from and @events_until and f.class > 0
-		order by f.at desc, f.event_id desc limit @most_events) e`
+		order by f.at desc limit @most_events + 1) e`
 }
 
 // The places are those of facts.Event.Sources; an array's first is 1.
@@ -39,14 +39,33 @@ const readKeyed = `
 	select 0 as n, ` + StoredColumns + ` from event_fact f
 	where f.company_id = @company_id and f.visitor = @visitor and f.sources[4] is not null
 		and f.at between @events_from and @events_until and f.class > 0
-	order by f.at desc, f.event_id desc limit @most_events`
+	order by f.at desc limit @most_events + 1`
 
-// provenEvents adds to a visitor whose id may be guessed, and of whom not all events
-// were read, those that may be proven to be the buyer's of an order: that have its cart,
-// its cookie or its network, that have the cookie or the network of such an event, or
-// that a backend sent. Of each cart, cookie or network these are the newest
-// Limits.Events. A stranger can send any number of others.
-func (t Tx) provenEvents(ctx context.Context, companyID string, limits facts.Limits, c *facts.Case, r visitorRequest, v *facts.Visitor) error {
+// Proven adds to the visitors of a case whose id may be guessed, to whom a proof key leads and
+// of whom not all events were read, those that may be proven to be the buyer's: that have the
+// order's cart, its cookie or its network, that have the cookie or the network of such an
+// event, or that a backend sent. These are the newest; Limits.Events of each kind of source are
+// shared by the visitors and by the carts, cookies or networks. A stranger can send any number
+// of others. It returns how many it has read.
+func (t Tx) Proven(ctx context.Context, companyID string, limits facts.Limits, c *facts.Case) (read int, err error) {
+	var list []*facts.Visitor
+	for i := range c.Visitors {
+		if v := &c.Visitors[i]; v.Cut && v.Proof && !facts.IsSecretID(v.ID) {
+			list = append(list, v)
+		}
+	}
+	for _, v := range list {
+		n, err := t.provenEvents(ctx, companyID, max(1, limits.Events/len(list)), c, requestVisitor(c, v, limits), v)
+		if err != nil {
+			return 0, fmt.Errorf("read proven events of a visitor: %w", err)
+		}
+		read += n
+	}
+	return read, nil
+}
+
+// provenEvents does so for one visitor; most is how many events each kind of source has.
+func (t Tx) provenEvents(ctx context.Context, companyID string, most int, c *facts.Case, r visitorRequest, v *facts.Visitor) (read int, err error) {
 	known := map[string]bool{}
 	for _, e := range v.Events {
 		known[e.EventID] = true
@@ -57,27 +76,35 @@ func (t Tx) provenEvents(ctx context.Context, companyID string, limits facts.Lim
 			*to = append(*to, value)
 		}
 	}
-	collect := func(rows pgx.Rows, err error) error {
+	share := func(values int) int { return max(1, most/max(1, values)) }
+	args := func(values []string) pgx.NamedArgs {
+		return pgx.NamedArgs{
+			"company_id": companyID, "visitor": packed.ID(v.ID), "events_from": r.eventsFrom, "events_until": r.eventsUntil,
+			"values": packedSources(values), "most_events": share(len(values)),
+		}
+	}
+	collect := func(values int, rows pgx.Rows, err error) error {
 		if err != nil {
 			return err
 		}
-		read := &facts.Visitor{ID: v.ID}
-		if err := addEvents(rows, []*facts.Visitor{read}); err != nil {
+		found := make([][]facts.Event, max(1, values))
+		if err := eachEvent(rows, func(n int, e facts.Event) error {
+			read, found[n] = read+1, append(found[n], e)
+			return nil
+		}); err != nil {
 			return err
 		}
-		for _, e := range read.Events {
-			add(&cookies, e.CookieID)
-			add(&networks, e.Network())
-			if !known[e.EventID] {
-				known[e.EventID], v.Events = true, append(v.Events, e)
+		for _, events := range found {
+			events, _ = newest(events, share(values))
+			for _, e := range events {
+				add(&cookies, e.CookieID)
+				add(&networks, e.Network())
+				if !known[e.EventID] {
+					known[e.EventID], v.Events = true, append(v.Events, e)
+				}
 			}
 		}
 		return nil
-	}
-	args := func(more pgx.NamedArgs) pgx.NamedArgs {
-		all := pgx.NamedArgs{"company_id": companyID, "visitor": packed.ID(v.ID), "events_from": r.eventsFrom, "events_until": r.eventsUntil, "most_events": limits.Events}
-		maps.Copy(all, more)
-		return all
 	}
 	for _, k := range c.Keys {
 		switch k.Kind {
@@ -89,22 +116,27 @@ func (t Tx) provenEvents(ctx context.Context, companyID string, limits facts.Lim
 	}
 	add(&networks, c.Order.NetKey.Or(""))
 	// First what may hold a proof key itself, then what shares its cookie or network.
-	if err := collect(t.tx.Query(ctx, readKeyed, args(nil))); err != nil {
-		return err
+	ofBackend := args(nil)
+	delete(ofBackend, "values")
+	rows, err := t.tx.Query(ctx, readKeyed, ofBackend)
+	if err := collect(0, rows, err); err != nil {
+		return read, err
 	}
-	if err := collect(t.tx.Query(ctx, readByCart, args(pgx.NamedArgs{"values": packedSources(carts)}))); err != nil {
-		return err
+	rows, err = t.tx.Query(ctx, readByCart, args(carts))
+	if err := collect(len(carts), rows, err); err != nil {
+		return read, err
 	}
 	for range 2 {
-		ofCookies, ofNetworks := pgx.NamedArgs{"values": packedSources(cookies)}, pgx.NamedArgs{"values": packedSources(networks)}
-		if err := collect(t.tx.Query(ctx, readByCookie, args(ofCookies))); err != nil {
-			return err
+		rows, err = t.tx.Query(ctx, readByCookie, args(cookies))
+		if err := collect(len(cookies), rows, err); err != nil {
+			return read, err
 		}
-		if err := collect(t.tx.Query(ctx, readByNetwork, args(ofNetworks))); err != nil {
-			return err
+		rows, err = t.tx.Query(ctx, readByNetwork, args(networks))
+		if err := collect(len(networks), rows, err); err != nil {
+			return read, err
 		}
 	}
-	return nil
+	return read, nil
 }
 
 // packedSources are carts, cookies or networks as facts.Event.Sources has them.

@@ -28,10 +28,10 @@ var (
 	ofKeyAndHub = postgres.OfKeyAndHub("e", "k.digest", "k.kind", "k.key", "h.hub") + " and e.created_at between h.lo and h.hi"
 )
 
-// isApproved leaves of keys e those of approved orders. "offset 0" makes the planner look at
+// isApproved leaves of keys e those of approved orders that are no tests. "offset 0" makes the planner look at
 // one order of the key after the other, until one is approved, and never at all orders.
 const isApproved = `cross join lateral (
-	select from orders p where p.company_id = @company_id and p.order_id = e.order_id and p.status = 0 offset 0) p`
+	select from orders p where p.company_id = @company_id and p.order_id = e.order_id and p.status = 0 and p.test is not true offset 0) p`
 
 // FirstOrderCandidates returns what is known to decide whether orders are their
 // customers' first: for each of their keys of the given kinds, how many orders of the
@@ -39,7 +39,7 @@ const isApproved = `cross join lateral (
 // most Limits.Orders, the earliest approved order with it, however old.
 func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, limits facts.Limits) ([]facts.FirstOrderCandidate, error) {
 	rows, err := t.tx.Query(ctx, `
-		select i.order_id, o.created_at, o.sent_first, k.kind, coalesce(c.orders, 0), coalesce(f.order_id, ''), coalesce(f.created_at, o.created_at)
+		select i.order_id, o.created_at, o.sent_first, o.test is true, k.kind, coalesce(c.orders, 0), coalesce(f.order_id, ''), coalesce(f.created_at, o.created_at)
 		from unnest(@order_ids::text[]) with ordinality as i (order_id, n)
 		join orders o on o.company_id = @company_id and o.order_id = i.order_id
 		left join lateral (
@@ -68,9 +68,9 @@ func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderID
 	var c facts.FirstOrderCandidate
 	var kind *int16
 	var k facts.CustomerKey
-	if _, err := pgx.ForEachRow(rows, []any{&c.OrderID, &c.CreatedAt, &c.Sent, &kind, &k.Orders, &k.FirstID, &k.FirstAt}, func() error {
+	if _, err := pgx.ForEachRow(rows, []any{&c.OrderID, &c.CreatedAt, &c.Sent, &c.Test, &kind, &k.Orders, &k.FirstID, &k.FirstAt}, func() error {
 		if len(list) == 0 || list[len(list)-1].OrderID != c.OrderID {
-			list = append(list, facts.FirstOrderCandidate{OrderID: c.OrderID, CreatedAt: c.CreatedAt, Sent: c.Sent})
+			list = append(list, facts.FirstOrderCandidate{OrderID: c.OrderID, CreatedAt: c.CreatedAt, Sent: c.Sent, Test: c.Test})
 		}
 		if kind != nil {
 			last := &list[len(list)-1]

@@ -8,8 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"github.com/tributary-io/tributary/internal/facts"
 )
 
 // Months before and after now for which event_fact gets a partition. Imports go
@@ -49,8 +47,7 @@ func (s *Store) MakeMonths(ctx context.Context, now time.Time, instants []time.T
 			if err := tx.QueryRow(ctx, `select to_regclass($1) is not null`, name).Scan(&exists); err != nil || exists {
 				return err
 			}
-			_, err := tx.Exec(ctx, fmt.Sprintf(`create table %s partition of event_fact for values from ('%s') to ('%s')`,
-				name, facts.FirstID(from), facts.FirstID(from.AddDate(0, 1, 0))))
+			_, err := tx.Exec(ctx, `select make_event_month($1)`, from)
 			return err
 		})
 		var pg *pgconn.PgError

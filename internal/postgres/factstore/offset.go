@@ -6,22 +6,23 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
 // TakeOver makes the caller the partition's owner for one topic: from then on those who
 // took it over before are fenced. It waits until a transaction of theirs has ended.
-// Where no offset is stored, it stores first, the beginning of the log.
+// Where no offset is stored, it stores first, the beginning of the log, and the log's id.
 // facts.ErrOtherCluster where the stored offset belongs to another cluster: then nothing
 // changes.
-func (s *Store) TakeOver(ctx context.Context, topic string, partition int, clusterID string, first int64) (taken facts.Taken, err error) {
+func (s *Store) TakeOver(ctx context.Context, topic string, partition int, clusterID, logID string, first int64) (taken facts.Taken, err error) {
 	var cluster string
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
-			insert into consumer_offset as o (topic, partition, cluster_id, next, epoch) values ($1, $2, $3, $4, 1)
+			insert into consumer_offset as o (topic, partition, cluster_id, next, epoch, log_id) values ($1, $2, $3, $4, 1, $5)
 			on conflict (topic, partition) do update set epoch = o.epoch + (o.cluster_id = excluded.cluster_id)::int
-			returning next, epoch, cluster_id`, topic, partition, clusterID, first).Scan(&taken.Next, &taken.Epoch, &cluster)
+			returning next, epoch, cluster_id, log_id, last`, topic, partition, clusterID, first, logID).Scan(&taken.Next, &taken.Epoch, &cluster, &taken.LogID, &taken.Last)
 	})
 	if err != nil {
 		return facts.Taken{}, fmt.Errorf("postgres: take over %s/%d: %w", topic, partition, err)
@@ -35,7 +36,7 @@ func (s *Store) TakeOver(ctx context.Context, topic string, partition int, clust
 // Offsets returns the stored offset of every partition that a processor has ever
 // owned, ordered by topic and partition.
 func (s *Store) Offsets(ctx context.Context) ([]facts.StoredOffset, error) {
-	rows, err := s.db.Pool().Query(ctx, `select topic, partition, cluster_id, next from consumer_offset order by topic, partition`)
+	rows, err := s.db.Pool().Query(ctx, `select topic, partition, cluster_id, next, epoch, log_id, last from consumer_offset order by topic, partition`)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: offsets: %w", postgres.Translate(err))
 	}
@@ -53,15 +54,43 @@ func (s *Store) Offsets(ctx context.Context) ([]facts.StoredOffset, error) {
 func (t *Tx) MoveOffsets(ctx context.Context, clusterID string, moves []facts.Move) error {
 	for _, m := range moves {
 		tag, err := t.tx.Exec(ctx, `
-			update consumer_offset set next = @to
+			update consumer_offset set next = @to, log_id = coalesce(nullif(@log_id, ''), log_id), last = coalesce(@last, last)
 			where topic = @topic and partition = @partition and cluster_id = @cluster_id and epoch = @epoch and next = @from`,
-			pgx.NamedArgs{"topic": m.Topic, "partition": m.Partition, "cluster_id": clusterID, "epoch": m.Epoch, "from": m.From, "to": m.To})
+			pgx.NamedArgs{"topic": m.Topic, "partition": m.Partition, "cluster_id": clusterID, "epoch": m.Epoch, "from": m.From, "to": m.To, "log_id": m.LogID, "last": m.Last})
 		if err != nil {
 			return fmt.Errorf("move offset of %s/%d: %w", m.Topic, m.Partition, err)
 		}
 		if tag.RowsAffected() == 0 {
 			return fmt.Errorf("move offset of %s/%d from %d: %w", m.Topic, m.Partition, m.From, facts.ErrFenced)
 		}
+	}
+	return nil
+}
+
+// MarkReplaced notes of a partition whose log is not known that its offset is not of the log
+// as it is now: however far that log grows, it stays so until ResetOffset.
+func (s *Store) MarkReplaced(ctx context.Context, topic string, partition int, epoch int64) error {
+	_, err := s.db.Pool().Exec(ctx, `
+		update consumer_offset set log_id = $4
+		where topic = $1 and partition = $2 and epoch = $3 and log_id = '' and last is null`, topic, partition, epoch, facts.LogReplaced)
+	if err != nil {
+		return fmt.Errorf("postgres: mark %s/%d: %w", topic, partition, postgres.Translate(err))
+	}
+	return nil
+}
+
+// ResetOffset makes a partition be read anew from the beginning of the log as it is now. Its
+// owner is fenced, and takes it over again. commerce.ErrNotFound where no offset is stored.
+func (s *Store) ResetOffset(ctx context.Context, to facts.LogReset) error {
+	tag, err := s.db.Pool().Exec(ctx, `
+		update consumer_offset set next = @next, cluster_id = @cluster_id, log_id = @log_id, last = null, epoch = epoch + 1
+		where topic = @topic and partition = @partition`,
+		pgx.NamedArgs{"topic": to.Topic, "partition": to.Partition, "cluster_id": to.ClusterID, "log_id": to.LogID, "next": to.First})
+	if err != nil {
+		return fmt.Errorf("postgres: reset offset of %s/%d: %w", to.Topic, to.Partition, postgres.Translate(err))
+	}
+	if tag.RowsAffected() == 0 {
+		return fmt.Errorf("postgres: reset offset of %s/%d: %w", to.Topic, to.Partition, commerce.ErrNotFound)
 	}
 	return nil
 }

@@ -154,6 +154,7 @@ var orderRows = postgres.Rows[orderRow]{
 	postgres.Col("number", "text", func(o *orderRow) *string { return o.searched.Number }),
 	postgres.Col("discount_code", "text", func(o *orderRow) *string { return o.searched.DiscountCode }),
 	postgres.Col("sent_first", "boolean", func(o *orderRow) *bool { return o.searched.First }),
+	postgres.Col("test", "boolean", func(o *orderRow) *bool { return o.searched.Test }),
 	postgres.Col("version_at", "timestamptz", func(o *orderRow) *time.Time { return postgres.NullIfZero(o.only().At) }),
 	postgres.Col("accepted_at", "timestamptz", func(o *orderRow) *time.Time { return postgres.NullIfZero(o.only().AcceptedAt) }),
 	postgres.Col("content_hash", "bytea", func(o *orderRow) []byte { return o.only().ContentHash }),
@@ -162,11 +163,11 @@ var orderRows = postgres.Rows[orderRow]{
 }
 
 var upsertOrders = `
-	insert into orders as o (company_id, order_id, created_at, day, status, currency, total_minor, name, number, discount_code, sent_first, version_at, accepted_at, content_hash, body, approved_since, processed_at)
-	select @company_id, order_id, created_at, day, status, currency, total_minor, name, number, discount_code, sent_first, version_at, accepted_at, content_hash, body, approved_since, @now::timestamptz
+	insert into orders as o (company_id, order_id, created_at, day, status, currency, total_minor, name, number, discount_code, sent_first, test, version_at, accepted_at, content_hash, body, approved_since, processed_at)
+	select @company_id, order_id, created_at, day, status, currency, total_minor, name, number, discount_code, sent_first, test, version_at, accepted_at, content_hash, body, approved_since, @now::timestamptz
 	from ` + orderRows.Unnest("n") + `
 	on conflict (company_id, order_id) do update set created_at = excluded.created_at, day = excluded.day, status = excluded.status,
-		currency = excluded.currency, total_minor = excluded.total_minor, name = excluded.name, number = excluded.number, discount_code = excluded.discount_code, sent_first = excluded.sent_first,
+		currency = excluded.currency, total_minor = excluded.total_minor, name = excluded.name, number = excluded.number, discount_code = excluded.discount_code, sent_first = excluded.sent_first, test = excluded.test,
 		version_at = excluded.version_at, accepted_at = excluded.accepted_at, content_hash = excluded.content_hash, body = excluded.body, approved_since = excluded.approved_since, processed_at = excluded.processed_at
 		where o.body <> excluded.body or o.approved_since is distinct from excluded.approved_since
 	returning order_id`

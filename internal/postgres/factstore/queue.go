@@ -40,25 +40,29 @@ func (t *Tx) Queue(ctx context.Context, companyID string, orders []facts.Concern
 	return t.queue(ctx, companyID, `select @company_id, order_id, cause from `+queuedRows.Unnest("q"), queuedRows.Args(orders, pgx.NamedArgs{"company_id": companyID}))
 }
 
-// TakeQueued removes the first orders from a company's queue, at most limit, and
-// returns them. The queue is ordered by order id. Orders set aside stay. Where none is
-// queued, it queues the next ones that QueueCreated has left.
-func (t *Tx) TakeQueued(ctx context.Context, companyID string, limit int) ([]facts.Concerned, error) {
-	list, err := t.takeQueued(ctx, companyID, limit)
+// TakeQueued removes the first orders behind an id from a company's queue, at most limit, and
+// returns them; where there is none behind it, the first of all. The queue is ordered by order
+// id: who goes on behind the last one that was returned lets no order wait for ever, however
+// often others are queued again. Orders set aside stay. Where none is behind the id, it queues
+// the next ones that QueueCreated has left, too.
+func (t *Tx) TakeQueued(ctx context.Context, companyID, after string, limit int) ([]facts.Concerned, error) {
+	list, err := t.takeQueued(ctx, companyID, after, limit)
 	if err != nil || len(list) > 0 {
 		return list, err
 	}
 	more, err := t.queueNextPart(ctx, companyID, limit)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case more:
-		return t.takeQueued(ctx, companyID, limit)
+	}
+	if more || after != "" {
+		if list, err = t.takeQueued(ctx, companyID, "", limit); err != nil || len(list) > 0 {
+			return list, err
+		}
 	}
 	return nil, t.exec(ctx, "remove a company from the queue", `delete from recompute_company where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
 }
 
-func (t *Tx) takeQueued(ctx context.Context, companyID string, limit int) ([]facts.Concerned, error) {
+func (t *Tx) takeQueued(ctx context.Context, companyID, after string, limit int) ([]facts.Concerned, error) {
 	list, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (c facts.Concerned, err error) {
 		var cause string
 		if err := row.Scan(&c.OrderID, &cause); err != nil {
@@ -70,8 +74,8 @@ func (t *Tx) takeQueued(ctx context.Context, companyID string, limit int) ([]fac
 		return c, nil
 	}, `
 		delete from recompute where company_id = @company_id and order_id in (
-			select order_id from recompute where company_id = @company_id and failure is null order by order_id limit @most)
-		returning order_id, cause`, pgx.NamedArgs{"company_id": companyID, "most": limit})
+			select order_id from recompute where company_id = @company_id and order_id > @after and failure is null order by order_id limit @most)
+		returning order_id, cause`, pgx.NamedArgs{"company_id": companyID, "after": after, "most": limit})
 	if err != nil {
 		return nil, fmt.Errorf("take queued orders: %w", err)
 	}

@@ -197,7 +197,7 @@ func (s *Store) DropEmptyMonths(ctx context.Context, before time.Time) (dropped 
 		if err != nil || from.AddDate(0, 1, 0).After(before) {
 			continue // the default partition, or a month that is not over
 		}
-		gone, err := s.dropIfEmpty(ctx, name)
+		gone, err := s.dropIfEmpty(ctx, from)
 		if err != nil {
 			return dropped, fmt.Errorf("postgres: drop partition %s: %w", name, err)
 		}
@@ -208,36 +208,18 @@ func (s *Store) DropEmptyMonths(ctx context.Context, before time.Time) (dropped 
 	return dropped, nil
 }
 
-// dropIfEmpty drops a partition without rows. Where others use the table, it waits a
+// dropIfEmpty drops a month's partition without rows. Where others use the table, it waits a
 // moment for it, and gives up: the next day will do.
-func (s *Store) dropIfEmpty(ctx context.Context, name string) (gone bool, err error) {
-	table := pgx.Identifier{name}.Sanitize()
+func (s *Store) dropIfEmpty(ctx context.Context, month time.Time) (gone bool, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		gone = false
-		var empty bool
-		if err := tx.QueryRow(ctx, `select not exists (select from `+table+`)`).Scan(&empty); err != nil || !empty {
-			return err
-		}
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock($1)`, makingMonths); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `set local lock_timeout = '2s'`); err != nil {
-			return err
-		}
-		// The parent first, as inserts do: so two cannot wait for each other.
-		if _, err := tx.Exec(ctx, `lock table event_fact in access exclusive mode`); err != nil {
-			return err
-		}
-		if err := tx.QueryRow(ctx, `select not exists (select from `+table+`)`).Scan(&empty); err != nil || !empty {
-			return err
-		}
-		_, err := tx.Exec(ctx, `drop table `+table)
-		gone = err == nil
-		return err
+		return tx.QueryRow(ctx, `select drop_event_month($1)`, month).Scan(&gone)
 	})
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == "55P03" { // lock_not_available
 		return false, nil
 	}
-	return gone, err
+	return gone && err == nil, err
 }

@@ -17,7 +17,7 @@ import (
 const directoryPage = 500
 
 // Directory calls f with pages of all records of directory.v1, as the tables are
-// now: companies, then each company's links, then API keys. For what exists no
+// now: the installation's id, companies, then each company's links, then API keys. For what exists no
 // more it makes a tombstone, since an earlier one may have been lost: for archived
 // links, for companies without a row and their links, which short_code still
 // lists, and for API keys a day after their end.
@@ -27,6 +27,13 @@ func (r *Relay) Directory(ctx context.Context, keyCheck func(string) string, f f
 		name string
 		walk func() error
 	}{
+		{"the installation", func() error {
+			id, err := installationID(ctx, r.conn)
+			if err != nil {
+				return err
+			}
+			return pages.add(wire.InstallationKey, wire.Installation{V: 1, ID: id})
+		}},
 		{"companies", func() error {
 			return r.eachText(ctx, `select company_id from company where company_id > $1 order by company_id limit $2`, func(id string) error {
 				c, err := directoryCompany(ctx, r.conn.Conn(), id, keyCheck)
@@ -64,6 +71,16 @@ func (r *Relay) Directory(ctx context.Context, keyCheck func(string) string, f f
 		}
 	}
 	return nil
+}
+
+// Directory calls f with what Relay.Directory would publish, without the key checks.
+func (s *Store) Directory(ctx context.Context, f func(page []commerce.OutboxRecord) error) error {
+	conn, err := s.db.Pool().Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("postgres: directory: %w", postgres.Translate(err))
+	}
+	defer conn.Release()
+	return (&Relay{conn: conn}).Directory(ctx, nil, f)
 }
 
 // directoryPages collects records and calls f with pages of them.

@@ -111,7 +111,8 @@ func TestRepublishingTakesArchivedLinksAndGoneCompaniesAway(t *testing.T) {
 	for _, code := range archived {
 		f("archived link", wire.LinkKeyPrefix+code, false)
 	}
-	if want := 4 + len(kept) + len(archived); len(published) != want || pages < 4 {
+	f("installation", wire.InstallationKey, true)
+	if want := 5 + len(kept) + len(archived); len(published) != want || pages < 4 {
 		t.Errorf("%d records in %d pages, want %d", len(published), pages, want)
 	}
 }

@@ -155,6 +155,7 @@ func invitationColumns(i *commerce.Invitation) postgres.Columns {
 		postgres.Into("i.email", &i.Email),
 		postgres.Into("coalesce(i.role, '')", &i.Role),
 		postgres.Into("coalesce(i.person_id::text, '')", &i.PersonID),
+		postgres.Into("i.made_by is null", &i.ByCLI),
 		postgres.Into("i.created_at", &i.CreatedAt),
 		postgres.Into("i.expires_at", &i.ExpiresAt),
 	}
@@ -291,7 +292,8 @@ func (s *Store) InvitationOf(ctx context.Context, token [32]byte, at time.Time) 
 
 // UseInvitation uses a link, once: it makes the e-mail's person, with the password,
 // a member, or sets a member's password and ends the sessions. An owner stays one. personID is the
-// e-mail's person, where there is one already; their password stays. It returns
+// e-mail's person, where there is one already; their password stays, but by a link of the
+// operator (Invitation.ByCLI) they get the new one, and their sessions end. It returns
 // whose link it was. A link that was used meanwhile is commerce.ErrNotFound; errors
 // of Invite are possible too.
 func (s *Store) UseInvitation(ctx context.Context, token [32]byte, at time.Time, personID, passwordHash string) (string, error) {
@@ -327,8 +329,15 @@ func (s *Store) UseInvitation(ctx context.Context, token [32]byte, at time.Time,
 				return err
 			}
 			personID = made.ID
-			fallthrough
+			if err := addMembership(ctx, tx, i.StoreID, personID, i.Role, false); err != nil {
+				return err
+			}
 		default:
+			if i.ByCLI {
+				if err := setPassword(ctx, tx, personID, passwordHash); err != nil {
+					return err
+				}
+			}
 			if err := addMembership(ctx, tx, i.StoreID, personID, i.Role, false); err != nil {
 				return err
 			}

@@ -126,6 +126,47 @@ func TestALinkIsUsedOnce(t *testing.T) {
 	}
 }
 
+// A log-in may be made in advance by somebody else: an owner of another store invites an
+// e-mail that is not theirs, and uses the link. The operator's link takes it back.
+func TestTheOperatorsLinkSetsTheLogInsPassword(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t)
+	other := c.newStore("Outra")
+	mallory := c.member(other, commerce.RoleOwner, "mallory@outra.example")
+	if err := c.invite(other, mallory, "", "boss@loja.example", commerce.RoleAnalyst, "planted"); err != nil {
+		t.Fatal(err)
+	}
+	boss, err := c.use("planted", "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.db.SetPassword(t.Context(), boss, "mallory's hash"); err != nil {
+		t.Fatal(err)
+	}
+	session, err := c.db.StartSession(t.Context(), boss, "mallory's browser", sha256.Sum256([]byte("s")), c.now, c.now.Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.invite(c.store, "", "", "boss@loja.example", commerce.RoleOwner, "operator"); err != nil {
+		t.Fatal(err)
+	}
+	if i, err := c.db.InvitationOf(t.Context(), sha256.Sum256([]byte("operator")), c.now); err != nil || !i.ChoosesPassword() {
+		t.Errorf("%+v, %v: want a link that chooses a password", i, err)
+	}
+	if _, err := c.use("operator", boss, 0); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := c.db.PersonByID(t.Context(), boss); err != nil || p.PasswordHash != "new hash" {
+		t.Errorf("the log-in has %q, %v", p.PasswordHash, err)
+	}
+	if open, err := c.db.OpenSessions(t.Context(), boss, c.now, 10); err != nil || len(open) != 0 {
+		t.Errorf("sessions are open: %+v, %v; %+v was", open, err, session)
+	}
+	if role := c.roleOf(boss); role != commerce.RoleOwner {
+		t.Errorf("the boss is %q in the store", role)
+	}
+}
+
 // Somebody with a log-in comes into a second store by it, and keeps the password.
 func TestALinkForSomebodyWithALogIn(t *testing.T) {
 	t.Parallel()

@@ -61,7 +61,7 @@ func differentProducts(ctx context.Context, q postgres.Querier, companyID string
 	var body []byte
 	rows, err := q.Query(ctx, `
 		select p.day, p.currency, o.body from payout p join orders o on o.company_id = p.company_id and o.order_id = p.order_id
-		where p.company_id = $1 and p.status = 0`, companyID)
+		where p.company_id = $1 and p.status = 0 and p.reason <> 'test_order'`, companyID)
 	if err != nil {
 		return 0, err
 	}
@@ -140,7 +140,7 @@ const (
 			coalesce(sum(m.own) filter (where p.state = 'review'), 0)
 		from payout p
 		cross join lateral (values (p.currency, p.commission_minor, 1), ('BRL', p.fixed_brl_minor, 0)) m (currency, commission, own)
-		where p.company_id = @company_id and (m.own = 1 or m.commission <> 0 and p.state in ('earned', 'expected'))
+		where p.company_id = @company_id and p.reason <> 'test_order' and (m.own = 1 or m.commission <> 0 and p.state in ('earned', 'expected'))
 		group by 1, 2, 3, 4, 5`
 
 	pathsOfAll = `

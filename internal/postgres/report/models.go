@@ -290,11 +290,15 @@ func (p *pathReader) creditsOf(tally *models.Tally, known *remembered) []channel
 	return list
 }
 
-// influencersOfChannels returns the ids of the influencers whose names are channels.
+// influencersOfChannels returns the ids of the influencers whose names are channels. Of
+// influencers who had a name one after another it is the last: a path has names alone.
 func (r *reading) influencersOfChannels(ctx context.Context) (map[string]string, error) {
 	return r.texts(ctx, `
-		select distinct channel, influencer_id from credit_day
-		where company_id = $1 and day between $2::date and $3::date and influencer_id <> ''`, r.query.CompanyID, r.query.Start, r.query.End)
+		select distinct on (c.channel) c.channel, c.influencer_id
+		from (select distinct channel, influencer_id from credit_day
+			where company_id = $1 and day between $2::date and $3::date and influencer_id <> '') c
+		left join influencer i on i.company_id = $1 and i.influencer_id = c.influencer_id::uuid
+		order by c.channel, i.created_at desc, c.influencer_id`, r.query.CompanyID, r.query.Start, r.query.End)
 }
 
 // creditedDigits are the decimal places of orders that a model of many paths credits.

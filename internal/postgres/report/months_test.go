@@ -88,6 +88,45 @@ func TestLongReportsAreThoseOfAllOrders(t *testing.T) {
 			q.Name, q.Model = reports.Channels, model
 			s.wantCredits(q, of, nulls, names)
 		}
+		s.wantShapleyOfOrders(q, sold)
+	}
+}
+
+// wantShapleyOfOrders compares the report by shapley with its definition, order by order: each
+// distinct channel of an order has an equal part of it. So the parts of all periods together are
+// the same however the days are divided into periods, but for the rounding of each row.
+func (s *summed) wantShapleyOfOrders(q reports.Query, sold []soldOrder) {
+	s.t.Helper()
+	want := map[string]*big.Rat{}
+	for _, o := range sold {
+		if o.day < q.Start || q.End < o.day {
+			continue
+		}
+		distinct := slices.Compact(slices.Sorted(slices.Values(o.path)))
+		for _, channel := range distinct {
+			if want[channel] == nil {
+				want[channel] = new(big.Rat)
+			}
+			want[channel].Add(want[channel], big.NewRat(1, int64(len(distinct))))
+		}
+	}
+	q.Name, q.Model = reports.Channels, models.Shapley
+	for _, q.By = range []reports.By{reports.ByTotal, reports.ByMonth, reports.ByWeek} {
+		report := s.report(q)
+		got := map[string]*big.Rat{}
+		for _, row := range report.Rows {
+			orders, _ := report.Value(row, report.Spec.Column("credited_orders"))
+			if got[row.Texts[0]] == nil {
+				got[row.Texts[0]] = new(big.Rat)
+			}
+			got[row.Texts[0]].Add(got[row.Texts[0]], orders.Rat())
+		}
+		rounding := big.NewRat(int64(len(q.Periods())), 1e6) // a unit of the sixth place in each period
+		for channel, orders := range want {
+			if got[channel] == nil || new(big.Rat).Abs(new(big.Rat).Sub(got[channel], orders)).Cmp(rounding) > 0 {
+				s.t.Errorf("shapley from %s to %s by %s: %s has %v orders, want %s", q.Start, q.End, q.By, channel, got[channel], orders.FloatString(6))
+			}
+		}
 	}
 }
 

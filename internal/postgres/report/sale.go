@@ -30,6 +30,7 @@ func saleColumns(s *commerce.Sale) postgres.Columns {
 		postgres.Into("coalesce(r.reason, '')", &s.WaitsFor),
 		postgres.Into("coalesce(p.processed_at, r.processed_at, o.processed_at)", &s.ProcessedAt),
 		postgres.Into("coalesce(o.discount_code, '')", &s.DiscountCode),
+		postgres.Into("o.test is true", &s.Test),
 	}
 }
 
@@ -122,7 +123,7 @@ func daySums(ctx context.Context, tx pgx.Tx, companyID, day string, d *commerce.
 				sum(o.total_minor) total, coalesce(sum(p.commission_minor), 0) commission,
 				coalesce(sum(p.fixed_brl_minor), 0) fixed
 			from orders o left join payout p on p.company_id = o.company_id and p.order_id = o.order_id and p.state <> 'review'
-			where o.company_id = $1 and o.day = $2
+			where o.company_id = $1 and o.day = $2 and o.test is not true
 			group by p.influencer_id, p.evidence, o.status, o.currency
 		) g left join influencer i on i.company_id = $1 and i.influencer_id = g.influencer_id
 		order by coalesce(i.name, ''), coalesce(g.influencer_id::text, ''), coalesce(g.evidence, ''), g.status, g.currency`, companyID, day)

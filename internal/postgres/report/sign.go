@@ -58,7 +58,7 @@ var signOrders = `
 	select ` + postgres.List(signColumns) + ` from (
 		select company_id, order_id, created_at, day, currency, total_minor, body from orders
 		where company_id = @company_id and created_at >= @lo::timestamptz and (created_at, order_id) < (@before::timestamptz, @before_id::text)
-			and day between @from::date and @to::date and status <> @cancelled
+			and day between @from::date and @to::date and status <> @cancelled and test is not true
 		order by created_at desc, order_id desc limit @most) o
 	left join payout p on p.company_id = o.company_id and p.order_id = o.order_id
 	left join influencer i on i.company_id = p.company_id and i.influencer_id = p.influencer_id

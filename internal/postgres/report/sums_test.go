@@ -3,6 +3,7 @@ package report_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/models"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/rollup"
@@ -194,6 +196,38 @@ func TestChannelsByEveryModel(t *testing.T) {
 	s.want(reports.Query{Name: reports.Paths, Start: day, End: day},
 		day+" Ana Prado > Direct > Email orders=1 sales=1 share=0.333333", day+" Ana Prado > Email orders=1 sales=1 share=0.333333", day+" Email orders=1 sales=1 share=0.333333",
 		"totals orders=3 sales=3 share=1")
+}
+
+// A path has names, so two influencers who had one name are one channel: its row is the last
+// one's.
+func TestAChannelOfTwoInfluencersIsTheLastOnes(t *testing.T) {
+	t.Parallel()
+	s := sum(t)
+	day, last := "2026-03-01", map[string]string{}
+	var orders []rollup.Order
+	for n := range 8 {
+		name := fmt.Sprint("Ana ", n)
+		first := s.Influencer(s.company, name)
+		s.Archive(s.company, first)
+		last[name] = s.Influencer(s.company, name)
+		for _, id := range []string{first, last[name], first} {
+			o := s.order(day, 100, name, "Email")
+			o.Outcome.Credits[0].InfluencerID = id
+			orders = append(orders, o)
+		}
+	}
+	s.Sum(s.company, orders...)
+	for _, model := range []string{models.Markov, models.Shapley} {
+		got := map[string]string{}
+		for _, row := range s.report(reports.Query{CompanyID: s.company, Name: reports.Channels, Start: day, End: day, Model: model}).Rows {
+			if row.Texts[0] != "Email" {
+				got[row.Texts[0]] = row.Texts[1]
+			}
+		}
+		if !maps.Equal(got, last) {
+			t.Errorf("%s: %q, want %q", model, got, last)
+		}
+	}
 }
 
 // A day's sums may be greater than 63 bits; models of many paths lose nothing of them.

@@ -161,8 +161,13 @@ func (v *view) Cases(ctx context.Context, companyID string, limits facts.Limits,
 }
 
 // Visitors implements caseload.Reader.
-func (v *view) Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case) (int, error) {
-	return v.facts.Visitors(ctx, companyID, limits, list)
+func (v *view) Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case, budget int) (int, facts.Read, error) {
+	return v.facts.Visitors(ctx, companyID, limits, list, budget)
+}
+
+// Proven implements caseload.Reader.
+func (v *view) Proven(ctx context.Context, companyID string, limits facts.Limits, c *facts.Case) (int, error) {
+	return v.facts.Proven(ctx, companyID, limits, c)
 }
 
 // OrdersByKeys implements preview.View: also the orders around which a key is a hub.

@@ -66,7 +66,7 @@ func (e *edgeProcess) startUntil(ctx context.Context, path string) error {
 	}
 	defer output.Close()
 	cmd := exec.Command(e.binary, args...) //nolint:gosec,noctx // the program to prove; package child ends it
-	cmd.Env = append(os.Environ(), "TRIBUTARY_HASHING_SECRET="+secret)
+	cmd.Env = append(os.Environ(), "TRIBUTARY_HASHING_SECRET="+secret, "TRIBUTARY_SHUTDOWN_DELAY=0")
 	cmd.Stdout, cmd.Stderr = output, output
 	if e.process, err = child.Start(cmd, syscall.SIGKILL); err != nil {
 		return fmt.Errorf("edge: %w", err)

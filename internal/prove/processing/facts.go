@@ -1,6 +1,7 @@
 package processing
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -178,5 +179,5 @@ func eventID(at time.Time, n int) string {
 }
 
 func shopperID(i int) string {
-	return uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, "shopper ", i)).String()
+	return uuid.NewHash(sha256.New(), uuid.NameSpaceURL, fmt.Append(nil, "shopper ", i), 4).String()
 }

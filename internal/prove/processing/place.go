@@ -71,6 +71,7 @@ type stand struct {
 	rules     *merchant.Store
 	companies []company
 	empty     []string // the tables that no processor has filled yet
+	maxData   int      // bytes: the hard limit on each processor's data; 0: none
 	processes []*process
 }
 
@@ -162,8 +163,8 @@ type topics struct {
 	produced int64 // records
 }
 
-func (s *stand) newTopics(ctx context.Context) (t *topics, err error) {
-	t = &topics{}
+func (s *stand) newTopics(ctx context.Context) (_ *topics, err error) {
+	t := &topics{}
 	if t.Kafka, err = s.Place.Kafka(ctx); err != nil {
 		return nil, err
 	}
@@ -247,7 +248,11 @@ func (s *stand) startProcessor(t *topics) (*process, error) {
 		return nil, err
 	}
 	defer output.Close()
-	cmd := exec.Command(s.Binary, "processor", "--kafka-brokers", t.Addr, "--addr", addr, "--log-level", "warn") //nolint:gosec,noctx // the program to prove; package child ends it
+	program := []string{s.Binary, "processor", "--kafka-brokers", t.Addr, "--addr", addr, "--log-level", "warn"}
+	if s.maxData > 0 { // in kilobytes, soft and hard
+		program = append([]string{"/bin/sh", "-c", `ulimit -d "$0" && exec "$@"`, strconv.Itoa(s.maxData >> 10)}, program...)
+	}
+	cmd := exec.Command(program[0], program[1:]...) //nolint:gosec,noctx // the program to prove; package child ends it
 	p := &process{addr: addr, name: fmt.Sprint("processor ", len(s.processes)+1)}
 	cmd.Env = append(os.Environ(), "TRIBUTARY_POSTGRES="+s.DSN, "PGAPPNAME="+p.name)
 	cmd.Stdout, cmd.Stderr = output, output

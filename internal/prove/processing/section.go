@@ -88,7 +88,50 @@ func Sections() []prove.Section {
 				}, nil
 			})})
 	}
-	return []prove.Section{faults, jobSection(), scaleSection(), removalSection()}
+	return []prove.Section{faults, jobSection(), strangerSection(), scaleSection(), removalSection()}
+}
+
+// textOfStranger is what the page says above the table of strangers.
+const textOfStranger = "" +
+	"Without a key, a stranger sends 80,000 events with the e-mail of a customer, by twenty visitors, in 20 seconds, and the same e-mail is on forty\n" +
+	"orders; twice over, with a SIGKILL of the processor between. Then single events, each of which concerns all of these orders. A second store of the same\n" +
+	"partition sells one order after the other meanwhile: the times are from Kafka's acknowledgement of such an order until its credit can be read.\n" +
+	"The processor has a hard limit of 512 MiB of data (RLIMIT_DATA), and may have 256 MiB of memory."
+
+// StrangersCost is the size for tests and `make prove`.
+func StrangersCost(p Place) StrangerRun {
+	return StrangerRun{Place: p, Visitors: 20, Events: 4000, Orders: 40, Rounds: 2, Pokes: 10, MaxData: 512 << 20, Pace: 100 * time.Millisecond}
+}
+
+// strangerSection is the line about a stranger's events.
+func strangerSection() prove.Section {
+	return prove.Section{
+		Name: "stranger", Title: "A stranger against the processor", Text: textOfStranger,
+		Columns: []string{"events", "orders", "kills", "most memory", "second store's orders beside the flood: median, worst", "beside single events", "**within 1 s, 3 s and 256 MiB**"},
+		Cases: []prove.Case{{Name: "one-e-mail", Title: "one e-mail", Run: onPlace(func(ctx context.Context, p Place, _ prove.Env) (prove.Result, error) {
+			r := StrangersCost(p)
+			r.Verify = true
+			o, err := r.Do(ctx)
+			if err != nil {
+				return prove.Result{}, err
+			}
+			both := func(times []time.Duration) string {
+				return fmt.Sprintf("%d ms, %d ms", percentile(times, 50).Milliseconds(), percentile(times, 100).Milliseconds())
+			}
+			for _, times := range [][]time.Duration{o.Flooded, o.Poked} {
+				if percentile(times, 50) > time.Second || percentile(times, 100) > 3*time.Second {
+					o.Problems = append(o.Problems, "the second store's orders took "+both(times))
+				}
+			}
+			return prove.Result{
+				Cells: []string{
+					fmt.Sprint(o.Events), fmt.Sprint(o.Orders), fmt.Sprint(o.Kills), fmt.Sprintf("%d MiB", o.Memory>>20), both(o.Flooded), both(o.Poked),
+					yesOrNo(len(o.Problems) == 0),
+				},
+				Problems: o.Problems,
+			}, nil
+		})}},
+	}
 }
 
 // textOfScale is what the page says above the table of processors.

@@ -308,6 +308,13 @@ func (c edgeClient) LogEnd(ctx context.Context, topic string, partition int) (in
 	return end, nil
 }
 
+func (c edgeClient) TopicID(ctx context.Context, topic string) (string, error) {
+	if c.by.isDead() {
+		return "", errDead
+	}
+	return topic, c.ask(ctx)
+}
+
 func (c edgeClient) Follow(ctx context.Context, topic string, partition int, _ int64, handle func(offset int64, r kafka.Record) error, caughtUp func()) error {
 	end, err := c.LogEnd(ctx, topic, partition)
 	if err != nil {
@@ -341,6 +348,17 @@ func (m groupMember) Bounds(ctx context.Context, topic string, partition int) (f
 	}
 	_, end, _ := m.read(topic, partition, 0)
 	return 0, end, nil
+}
+
+func (m groupMember) TopicID(ctx context.Context, topic string) (string, error) {
+	return topic, m.ask(ctx)
+}
+
+func (m groupMember) RecordAt(ctx context.Context, topic string, partition int, offset int64) (wire.Fetched, bool, error) {
+	if err := m.ask(ctx); err != nil {
+		return wire.Fetched{}, false, err
+	}
+	return wire.Fetched{}, false, nil // asked only where a record's digest is stored, which the simulation does not
 }
 
 func (m groupMember) PartitionOf(_ context.Context, key []byte) (int, error) {

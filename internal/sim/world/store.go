@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/processor"
 )
 
@@ -70,7 +71,7 @@ type session struct {
 
 func (s session) Ping(ctx context.Context) error { return s.trip(ctx) }
 
-func (s session) TakeOver(ctx context.Context, topic string, partition int, _ string, first int64) (facts.Taken, error) {
+func (s session) TakeOver(ctx context.Context, topic string, partition int, _, _ string, first int64) (facts.Taken, error) {
 	if err := s.trip(ctx); err != nil {
 		return facts.Taken{}, err
 	}
@@ -88,6 +89,27 @@ func (s session) TakeOver(ctx context.Context, topic string, partition int, _ st
 	}
 	s.tables.epochs[name]++
 	return facts.Taken{Next: s.tables.offsets[name], Epoch: s.tables.epochs[name]}, nil
+}
+
+// MarkReplaced is not called: no log of the simulation is replaced.
+func (s session) MarkReplaced(ctx context.Context, _ string, _ int, _ int64) error {
+	return s.trip(ctx)
+}
+
+func (s session) Offsets(ctx context.Context) (list []facts.StoredOffset, err error) {
+	if err := s.trip(ctx); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, topic := range []string{wire.TopicEvents, wire.TopicCommerce} {
+		for p := range partitions {
+			if name := offsetName(topic, p); s.tables.epochs[name] > 0 {
+				list = append(list, facts.StoredOffset{Topic: topic, Partition: p, Next: s.tables.offsets[name], Epoch: s.tables.epochs[name]})
+			}
+		}
+	}
+	return list, nil
 }
 
 func offsetName(topic string, partition int) string { return fmt.Sprintf("%s/%d", topic, partition) }

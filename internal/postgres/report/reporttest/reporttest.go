@@ -171,6 +171,13 @@ func (f *Fixture) Influencer(companyID, name string) string {
 	return id
 }
 
+// Archive archives an influencer: the name may be given to another.
+func (f *Fixture) Archive(companyID, influencerID string) {
+	f.t.Helper()
+	f.exec(`update influencer set archived_at = now() where company_id = @company_id and influencer_id = @id`,
+		pgx.NamedArgs{"company_id": companyID, "id": influencerID})
+}
+
 // Campaign makes a campaign of an influencer and returns the id.
 func (f *Fixture) Campaign(companyID, influencerID, name string) string {
 	f.t.Helper()
@@ -216,7 +223,8 @@ func (f *Fixture) Put(o Order) {
 	}
 	err := pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error {
 		order := wire.Order{OrderID: o.ID, Status: o.Status, CreatedAt: o.CreatedAt, Currency: o.Currency, TotalMinor: o.TotalMinor,
-			Name: wire.Some(o.Name), DiscountCode: wire.Some(o.DiscountCode), EmailKey: wire.Some(o.EmailKey), NetKey: wire.Some(o.NetKey)}
+			Name: wire.Some(o.Name), DiscountCode: wire.Some(o.DiscountCode), EmailKey: wire.Some(o.EmailKey),
+			VisitorID: wire.Some(visitorOfOrders), CartKey: wire.Some(cartOfOrders), NetKey: wire.Some(o.NetKey)}
 		body, err := facts.PackOrder(&order)
 		if err != nil {
 			return err

@@ -1,0 +1,174 @@
+package admin
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/identity"
+)
+
+// maxWarnings bounds the warnings of an answer.
+const maxWarnings = 20
+
+// maxShownName is the length in bytes up to which the name of an unknown field is shown.
+const maxShownName = 64
+
+// notes are what is noted of a body while it is read, beside the rules that it breaks.
+type notes struct {
+	strict   bool                 // what would be warned of is refused
+	warnings []detail             // at most maxWarnings
+	objects  []object             // the body and every object in it that was read
+	names    map[string]*[]string // of the fields that were looked for, by the path of their object; [] for a list's elements
+}
+
+// newBody makes an object of a body.
+func newBody(values map[string]any) object {
+	n := &notes{names: map[string]*[]string{}}
+	return n.reading(object{values: values, bad: &commerce.Violations{}, notes: n, names: n.of("")})
+}
+
+// of returns where the names of the fields are noted that are looked for at a path.
+func (n *notes) of(path string) *[]string {
+	if n == nil {
+		return nil
+	}
+	if n.names[path] == nil {
+		names := make([]string, 0, 16)
+		n.names[path] = &names
+	}
+	return n.names[path]
+}
+
+// reading notes that an object is read.
+func (n *notes) reading(o object) object {
+	if n != nil {
+		n.objects = append(n.objects, o)
+	}
+	return o
+}
+
+// warn tells of a value that counts as absent. Of a list's elements only the first with the
+// same fault is told. message follows the field's name and has nothing of the value.
+func (o object) warn(field, code, message string) {
+	if o.notes == nil || o.notes.strict {
+		o.bad.Add(field, code, "%s", message)
+		return
+	}
+	o.notes.add(detail{Field: field, Code: code, Message: message + "; it counts as absent"})
+}
+
+// check adds what a check of the values found: the rules that are broken, and what counts
+// as absent.
+func (o object) check(bad, doubtful commerce.Violations) {
+	o.bad.AddAll(bad)
+	for _, it := range doubtful.List {
+		o.warn(it.Field, it.Code, it.Message)
+	}
+}
+
+func (n *notes) add(d detail) {
+	known := func(other detail) bool { return other.Code == d.Code && kindOf(other.Field) == kindOf(d.Field) }
+	if len(n.warnings) < maxWarnings && !slices.ContainsFunc(n.warnings, known) {
+		n.warnings = append(n.warnings, d)
+	}
+}
+
+// kindOf is a JSON path without its indexes: the same for a field of each element of a list.
+func kindOf(field string) string {
+	inside := false
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '[':
+			inside = true
+		case r == ']':
+			inside = false
+		case inside:
+			return -1
+		}
+		return r
+	}, field)
+}
+
+// broken returns the problem of a body that breaks rules, nil where it breaks none. Every
+// field must have been read: one that was not looked for is unknown.
+func (o object) broken() error {
+	if o.notes != nil {
+		o.warnUnknown()
+	}
+	return brokenRules(o.bad)
+}
+
+// warnUnknown warns of the fields that nobody looked for. They come after what was wrong
+// with known ones, which weighs more.
+func (o object) warnUnknown() {
+	for _, part := range o.notes.objects {
+		var unknown []string
+		for name := range part.values {
+			if !slices.Contains(*part.names, name) {
+				unknown = append(unknown, name)
+			}
+		}
+		slices.Sort(unknown)
+		for _, name := range unknown[:min(len(unknown), maxWarnings)] {
+			field, message := part.at(shownName(name)), "is not known here and was not read"
+			if near := nearest(name, *part.names); near != "" {
+				message += "; did you mean " + near + "?"
+			}
+			if o.notes.strict {
+				o.bad.Add(field, commerce.CodeUnknownField, "%s", message)
+			} else {
+				o.notes.add(detail{Field: field, Code: commerce.CodeUnknownField, Message: message})
+			}
+		}
+	}
+}
+
+// shownName is a field's name where it is plain, else "?": it may name a person.
+func shownName(name string) string {
+	if len(name) > maxShownName || strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
+	}) || identity.ScrubStrict(name) != name {
+		return "?"
+	}
+	return name
+}
+
+// nearest is the one of names that an unknown name was probably meant to be; "" where there
+// is none. What differs only in case and separators comes before what differs in letters.
+func nearest(name string, names []string) string {
+	if len(name) > maxShownName {
+		return ""
+	}
+	letters, best, least := commerce.Letters(name), "", maxSlips+1
+	for _, known := range names {
+		want := commerce.Letters(known)
+		if slips := commerce.Distance(letters, want); slips < least && slips < len(want)/2 {
+			best, least = known, slips
+		}
+	}
+	return best
+}
+
+// maxSlips is in how many letters an unknown name may differ from the one that is meant.
+const maxSlips = 2
+
+// handlingStrict asks that what would be warned of is refused.
+const handlingStrict = "strict"
+
+// handling is the preference for how strictly a body is read (RFC 7240, section 4.4):
+// "strict", "lenient", or "" where none is told. Of two the first counts.
+func handling(header http.Header) string {
+	for _, line := range header.Values("Prefer") {
+		for preference := range strings.SplitSeq(line, ",") {
+			preference, _, _ = strings.Cut(preference, ";") // its parameters
+			name, value, _ := strings.Cut(preference, "=")
+			value = strings.Trim(strings.TrimSpace(value), `"`)
+			if strings.EqualFold(strings.TrimSpace(name), "handling") && (value == handlingStrict || value == "lenient") {
+				return value
+			}
+		}
+	}
+	return ""
+}

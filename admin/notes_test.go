@@ -1,0 +1,102 @@
+package admin
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+func TestUnknownFieldsAreWarnedOf(t *testing.T) {
+	t.Parallel()
+	f := func(want string, edits ...string) {
+		t.Helper()
+		_, o := readTestBody(t, edits...)
+		var got []string
+		for _, w := range o.notes.warnings {
+			_, near, _ := strings.Cut(w.Message, "did you mean ")
+			got = append(got, strings.TrimSpace(w.Field+" "+w.Code+" "+near))
+		}
+		if o.bad.Any() || strings.Join(got, "; ") != want {
+			t.Errorf("%v:\n got %s %s\nwant %s", edits, strings.Join(got, "; "), found(o.bad), want)
+		}
+	}
+	f("")
+	f("discount_code unknown_field discountCode?", `discount_code="ANA10"`)
+	f("DiscountCode unknown_field discountCode?", `DiscountCode="ANA10"`)
+	f("discountCod unknown_field discountCode?", `discountCod="ANA10"`)
+	f("note unknown_field", `note=1`)
+	f("line_items unknown_field", `line_items=[{"sku":"a"}]`)
+	f("total_discounts unknown_field totalDiscounts?", `total_discounts=1`)
+	f("subscription.recurring unknown_field isRecurring?; customer.mail unknown_field email?", `customer={"mail":"a"}`, `subscription={"recurring":true}`)
+	// Of a list the first.
+	f("items[1].color unknown_field; items[2].sku unknown_field", `items=[{"item_id":"a"},{"item_id":"b","color":"blue"},{"color":"red","sku":"s"}]`)
+	// What is wrong comes before what is unknown.
+	f("provinceCode invalid_format; address1 unknown_field; address2 unknown_field", `address1=1`, `address2=2`, `provinceCode="NSW"`)
+	// A name may name a person.
+	f("? unknown_field; customer.? unknown_field", `ana@example.com=1`, `customer={"5511988887777":1,"Ana Souza":2}`)
+	f("? unknown_field", strings.Repeat("x", maxShownName+1)+"=1")
+}
+
+func TestWarningsAreBoundedAndEchoNothing(t *testing.T) {
+	t.Parallel()
+	edits := []string{`provinceCode="secret"`, `countryCode="secret"`, `customer={"email":["secret"],"createdAt":"secret"}`, `browserIp="secret"`, `number="secret"`,
+		`items=[` + strings.TrimSuffix(strings.Repeat(`{"createdAt":"secret","color":"secret"},`, 500), ",") + `]`, `deliveredAt="secret"`, `origin="secret"`}
+	for n := range 1000 {
+		edits = append(edits, fmt.Sprintf(`unknown%d="secret"`, n))
+	}
+	_, o := readTestBody(t, edits...)
+	if o.bad.Any() || len(o.notes.warnings) != maxWarnings {
+		t.Fatalf("%d warnings, %s", len(o.notes.warnings), found(o.bad))
+	}
+	written, err := json.Marshal(o.notes.warnings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(written), "secret") {
+		t.Errorf("a value is echoed: %s", written)
+	}
+	if got := all(o); !strings.HasPrefix(got, "| deliveredAt invalid_timestamp; number invalid_format; origin invalid_type; items[0].createdAt invalid_timestamp; "+
+		"browserIp invalid_format; customer.email invalid_type; customer.createdAt invalid_timestamp; provinceCode invalid_format; countryCode invalid_format; "+
+		"unknown0 unknown_field") {
+		t.Error(got)
+	}
+}
+
+func TestStrictRefusesWhatWouldBeWarnedOf(t *testing.T) {
+	t.Parallel()
+	o := parse(t, edited(baseOrder, `number="x"`, `discount_code="x"`, `customer={"email":1}`, `items=[{"color":1},{"color":2}]`, `provinceCode="NSW"`))
+	o.notes.strict = true
+	order, person := readOrder(o)
+	o.check(commerce.CheckOrder(&order, &person, testNow))
+	if err := o.broken(); err == nil || len(o.notes.warnings) > 0 {
+		t.Errorf("%v, %v", err, o.notes.warnings)
+	}
+	if got, want := found(o.bad), "number invalid_format; customer.email invalid_type; provinceCode invalid_format; discount_code unknown_field; "+
+		"items[0].color unknown_field; items[1].color unknown_field"; got != want {
+		t.Errorf("%s; want %s", got, want)
+	}
+}
+
+func TestHandlingIsReadAsRFC7240SaysIt(t *testing.T) {
+	t.Parallel()
+	f := func(want string, lines ...string) {
+		t.Helper()
+		if got := handling(http.Header{"Prefer": lines}); got != want {
+			t.Errorf("%q: %q, want %q", lines, got, want)
+		}
+	}
+	f("")
+	f("", "")
+	f("", "respond-async")
+	f("", "handling")
+	f("", "handling=careful")
+	f("strict", "handling=strict")
+	f("strict", `Handling = "strict"; why=x`)
+	f("strict", "respond-async, wait=10, handling=strict")
+	f("strict", "respond-async", "handling=strict")
+	f("lenient", "handling=lenient, handling=strict") // the first counts
+}

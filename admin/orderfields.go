@@ -1,0 +1,101 @@
+package admin
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// readExtensions reads the fields of an order that the specification does not have.
+func readExtensions(o object, order *wire.Order) {
+	amount := money(order.Currency)
+	order.DiscountCodes = readCodes(o, amount)
+	order.TaxMinor = optional(o, "taxPrice", amount)
+	order.Test = optional(o, "test", boolean)
+	order.Refunds = readRefunds(o, amount)
+	if order.DiscountCodes.Present && !holds(facts.OrderCodes(order), order.DiscountCode.Value) {
+		o.warn(o.at("discountCode"), commerce.CodeConflict, "differs from discountCodes, which counts")
+	}
+}
+
+// holds reports whether codes, folded, hold all of a discountCode, as a whole or in parts.
+func holds(codes []string, field string) bool {
+	if strings.TrimSpace(field) == "" || slices.Contains(codes, commerce.FoldCode(field)) {
+		return true
+	}
+	for _, part := range commerce.SplitCodes(field) {
+		if code := commerce.FoldCode(part); code != "" && !slices.Contains(codes, code) {
+			return false
+		}
+	}
+	return true
+}
+
+func readCodes(o object, amount reader[int64]) wire.Optional[[]wire.DiscountCode] {
+	field := o.children("discountCodes", commerce.MaxDiscountCodes)
+	if !field.Valid {
+		return wire.Optional[[]wire.DiscountCode]{Present: field.Present}
+	}
+	codes := make([]wire.DiscountCode, 0, len(field.Value))
+	for _, c := range field.Value {
+		codes = append(codes, wire.DiscountCode{Code: required(c, "code", text), AmountMinor: optional(c, "amount", amount)})
+	}
+	return wire.Some(codes)
+}
+
+func readRefunds(o object, amount reader[int64]) wire.Optional[[]wire.Refund] {
+	field := o.children("refunds", commerce.MaxRefunds)
+	if !field.Valid {
+		return wire.Optional[[]wire.Refund]{Present: field.Present}
+	}
+	refunds := make([]wire.Refund, 0, len(field.Value))
+	for _, r := range field.Value {
+		refund := wire.Refund{
+			ID: optional(r, "id", text).Value, AmountMinor: required(r, "amount", amount),
+			CreatedAt: instantText(optional(r, "createdAt", timestamp)), Reason: optional(r, "reason", text).Value,
+		}
+		for _, item := range r.children("items", commerce.MaxRefundItems).Value {
+			refund.Items = append(refund.Items, wire.RefundItem{ItemID: optional(item, "item_id", text).Value, Quantity: optional(item, "quantity", integer).Or(1)})
+		}
+		refunds = append(refunds, refund)
+	}
+	return wire.Some(refunds)
+}
+
+// concealRefunds removes e-mails and phones from the texts of an order's refunds.
+func concealRefunds(order *wire.Order) {
+	for i := range order.Refunds.Value {
+		r := &order.Refunds.Value[i]
+		r.ID, r.Reason = identity.Scrub(r.ID), identity.Scrub(r.Reason)
+		for k := range r.Items {
+			r.Items[k].ItemID = identity.Scrub(r.Items[k].ItemID) // as that of the order's items
+		}
+	}
+}
+
+// recordCodes are an order's codes as they are read back, null where they were not sent.
+func recordCodes(o *wire.Order) []facts.ShownCode {
+	if !o.DiscountCodes.Present {
+		return nil
+	}
+	return facts.ShowCodes(o.DiscountCodes.Value, o.Currency)
+}
+
+// codesCell writes codes in a cell of a table: "ANA10 10, FRETE" with what each took off.
+func codesCell(codes []facts.ShownCode) string {
+	var text strings.Builder
+	for i, c := range codes {
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		text.WriteString(c.Code)
+		if c.Amount != nil {
+			text.WriteString(" " + c.Amount.String())
+		}
+	}
+	return text.String()
+}

@@ -1,0 +1,114 @@
+package admin
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+// docs/api.md, "Send one": the fields of orders that the specification does not have.
+func TestOrderRulesOfOurOwnFields(t *testing.T) {
+	t.Parallel()
+	f := func(want string, edits ...string) {
+		t.Helper()
+		if _, bad := readTestOrder(t, edits...); found(bad) != want {
+			t.Errorf("%v: %q, want %q", edits, found(bad), want)
+		}
+	}
+	list := func(element string, n int) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(element+",", n), ",") + "]"
+	}
+	f("", `discountCodes=[]`)
+	f("", `discountCodes=null`)
+	f("", `discountCodes=[{"code":"ANA10"},{"code":"B","amount":1.5},{"code":"C","amount":null}]`)
+	f("discountCodes[0].code required", `discountCodes=[{"amount":1}]`)
+	f("discountCodes[1].code empty", `discountCodes=[{"code":"a"},{"code":""}]`)
+	f("discountCodes[0].code too_long", `discountCodes=[{"code":"`+strings.Repeat("x", 256)+`"}]`)
+	f("discountCodes[0].amount out_of_range", `discountCodes=[{"code":"a","amount":-1}]`)
+	f("discountCodes[0].amount too_many_digits", `discountCodes=[{"code":"a","amount":0.001}]`)
+	f("discountCodes invalid_type", `discountCodes={}`)
+	f("", `discountCodes=`+list(`{"code":"a"}`, 20))
+	f("discountCodes too_many", `discountCodes=`+list(`{"code":"a"}`, 21))
+	f("", `totalPrice=100`, `shippingPrice=20`, `taxPrice=80`)
+	f("taxPrice out_of_range", `totalPrice=100`, `shippingPrice=20`, `taxPrice=80.01`)
+	f("taxPrice out_of_range", `taxPrice=-1`)
+	f("", `totalPrice=10`, `shippingPrice=20`, `taxPrice=0`)
+	f("", `taxPrice=null`)
+	f("", `test=true`)
+	f("", `test=null`)
+	f("test invalid_type", `test=1`)
+	f("", `refunds=[{"amount":1},{"id":"r","amount":2,"createdAt":"2026-03-09T11:00:00Z","reason":"damaged","items":[{"item_id":"a"},{"item_id":"b","quantity":2}]}]`)
+	f("refunds[0].amount required", `refunds=[{}]`)
+	f("refunds[0].amount out_of_range", `refunds=[{"amount":-1}]`)
+	f("refunds[0].reason too_long", `refunds=[{"amount":1,"reason":"`+strings.Repeat("x", 513)+`"}]`)
+	f("refunds[0].items[0].quantity out_of_range", `refunds=[{"amount":1,"items":[{"quantity":-1}]}]`)
+	f("refunds[0].items too_many", `refunds=[{"amount":1,"items":`+list(`{}`, 101)+`}]`)
+	f("refunds too_many", `refunds=`+list(`{"amount":1}`, 101))
+}
+
+func TestOurOwnFieldsAreKeptAsTheyWereSent(t *testing.T) {
+	t.Parallel()
+	f := func(want string, edits ...string) {
+		t.Helper()
+		raw := wireRecord(t, edits...)
+		if !strings.HasSuffix(raw, want+"}") {
+			t.Errorf("%v: %s, want %s", edits, raw, want)
+		}
+	}
+	f(`"discountCodes":[{"code":"ANA10"},{"code":"B","amountMinor":150},{"code":"C","amountMinor":null}]`, `discountCodes=[{"code":"ANA10"},{"code":"B","amount":1.5},{"code":"C","amount":null}]`)
+	f(`"discountCodes":[]`, `discountCodes=[]`)
+	f(`"discountCodes":null`, `discountCodes=null`)
+	f(`"taxMinor":1900,"test":false`, `taxPrice=19`, `test=false`)
+	f(`"refunds":[{"id":"r","amountMinor":200,"createdAt":"2026-03-09T11:00:00Z","reason":"of (email)","items":[{"itemId":"a","quantity":1}]}]`,
+		`refunds=[{"id":"r","amount":2,"createdAt":"2026-03-09T11:00:00Z","reason":"of maria@example.com","items":[{"item_id":"a"}]}]`)
+}
+
+// docs/api.md, "Read orders and products back".
+func TestOurOwnFieldsAreReadBack(t *testing.T) {
+	t.Parallel()
+	order, bad := readTestOrder(t, `discountCode="x"`, `discountCodes=[{"code":"=ANA10","amount":1.5},{"code":"B"}]`, `taxPrice=19`, `test=true`, `refunds=[{"amount":2,"items":[{"item_id":"a"}]}]`)
+	if bad.Any() {
+		t.Fatal(found(bad))
+	}
+	body, err := json.Marshal(order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := recordOrder(&commerce.StoredOrder{Body: body, ProcessedAt: time.Unix(0, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"discountCode":"=ANA10,B"`, `"discountCodes":[{"code":"=ANA10","amount":1.5},{"code":"B","amount":null}]`, `"taxPrice":19,"test":true,"refunds":[{"amount":2,"items":[{"item_id":"a","quantity":1}]}]`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s has no %s", text, want)
+		}
+	}
+	if csv := string(ordersCSV([]*orderRecord{record})); !strings.Contains(csv, `processedAt,taxPrice,test,discountCodes`) || !strings.Contains(csv, `,19,true,"'=ANA10 1.5, B"`) {
+		t.Error(csv)
+	}
+}
+
+func TestCodesThatContradictAreWarnedOf(t *testing.T) {
+	t.Parallel()
+	f := func(want int, edits ...string) {
+		t.Helper()
+		order, o := readTestBody(t, edits...)
+		if o.bad.Any() || len(o.notes.warnings) != want || want > 0 && (o.notes.warnings[0].Field != "discountCode" || o.notes.warnings[0].Code != commerce.CodeConflict) || !order.DiscountCodes.Present {
+			t.Errorf("%v: %s, %+v, want %d", edits, found(o.bad), o.notes.warnings, want)
+		}
+	}
+	f(0, `discountCodes=[{"code":"ana10"},{"code":"B"}]`)
+	f(0, `discountCodes=[{"code":"ana10"},{"code":"B"}]`, `discountCode="ANA10"`)
+	f(0, `discountCodes=[{"code":"ana10"},{"code":"B"}]`, `discountCode="b, ANA10"`)
+	f(0, `discountCodes=[{"code":"ana10"}]`, `discountCode=null`)
+	f(1, `discountCodes=[{"code":"ana10"}]`, `discountCode="B"`)
+	f(1, `discountCodes=[{"code":"ana10"}]`, `discountCode="ANA10,B"`)
+	f(1, `discountCodes=[]`, `discountCode="B"`)
+}

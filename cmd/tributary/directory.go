@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/merchant"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+func newDirectory() *cobra.Command {
+	return group("directory", "Compare directory.v1 with PostgreSQL, and remove from it what a restored database has not got", newDirectoryShow(), newDirectoryPrune())
+}
+
+// What is different of a key of the directory.
+const (
+	notInDatabase = "PostgreSQL does not have it"
+	newerThanOurs = "is newer than PostgreSQL's"
+	endedThere    = "has ended there, and is valid in PostgreSQL"
+)
+
+// difference is a key of directory.v1 whose record PostgreSQL cannot have published as it is now.
+type difference struct {
+	key  string
+	what string
+}
+
+// compareDirectory returns how directory.v1 differs from PostgreSQL, ordered by key. What only
+// PostgreSQL has is left out: an admin publishes it.
+//
+// PostgreSQL has each change before the directory does. So any difference means that the
+// database is older than it once was: that it was restored.
+func compareDirectory(ctx context.Context, client *kafka.Client, db *postgres.DB) (list []difference, err error) {
+	there := map[string][]byte{}
+	if err := readDirectory(ctx, client, func(key string, value []byte) {
+		if delete(there, key); len(value) > 0 && key != wire.InstallationKey {
+			there[key] = value
+		}
+	}); err != nil {
+		return nil, err
+	}
+	// Read after the directory: what was published by then is in it.
+	err = merchant.New(db).Directory(ctx, func(page []commerce.OutboxRecord) error {
+		for _, r := range page {
+			value, found := there[r.Key]
+			if !found {
+				continue
+			}
+			delete(there, r.Key)
+			var theirs, ours struct {
+				Rev int64 `json:"rev"`
+			}
+			switch {
+			case r.Value == nil: // its end is published soon
+			case json.Unmarshal(value, &theirs) != nil || json.Unmarshal(r.Value, &ours) != nil:
+			case strings.HasPrefix(r.Key, wire.APIKeyPrefix) && endedOnlyThere(value, r.Value) != "":
+				list = append(list, difference{r.Key, endedThere + ": " + endedOnlyThere(value, r.Value)})
+			case theirs.Rev > ours.Rev:
+				list = append(list, difference{r.Key, newerThanOurs})
+			}
+		}
+		return nil
+	})
+	for key := range there {
+		list = append(list, difference{key, notInDatabase})
+	}
+	slices.SortFunc(list, func(a, b difference) int { return strings.Compare(a.key, b.key) })
+	return list, err
+}
+
+// endedOnlyThere is the command that ends an API key which the directory says is revoked and
+// PostgreSQL says is valid; "" where that is not so.
+func endedOnlyThere(theirs, ours []byte) string {
+	var a, b wire.APIKey
+	if json.Unmarshal(theirs, &a) != nil || json.Unmarshal(ours, &b) != nil || a.RevokedAt == nil || !b.ActiveAt(time.Now()) {
+		return ""
+	}
+	return fmt.Sprintf("tributary keys revoke %s --company %s", b.KeyID, b.CompanyID)
+}
+
+// directoryFlags are those of both commands.
+type directoryFlags struct{ repairFlags }
+
+// run connects to both and compares them. Topics of another installation are an error, and so
+// are those that name none.
+func (f *directoryFlags) run(cmd *cobra.Command, do func(client *kafka.Client, list []difference) error) error {
+	return f.connect(cmd.Context(), "tributary-directory", func(db stores, client *kafka.Client) error {
+		id, owner, err := checkInstallation(cmd.Context(), client, db.db)
+		if err == nil && owner.id != id {
+			err = fmt.Errorf("%s does not name its installation: %s", client.Named(wire.TopicDirectory), runMigrate)
+		}
+		if err != nil {
+			return err
+		}
+		list, err := compareDirectory(cmd.Context(), client, db.db)
+		if err != nil {
+			return err
+		}
+		return do(client, list)
+	})
+}
+
+func newDirectoryShow() *cobra.Command {
+	var flags directoryFlags
+	var how listing
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Show what directory.v1 has that PostgreSQL has not, or has older",
+		Long: `Show which companies, short links and API keys are in directory.v1 and not in
+PostgreSQL, or newer there. PostgreSQL has each change first, so anything that is
+shown means that the database was restored from a backup. Nothing is changed.`,
+		Example: `  tributary directory show`,
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return flags.run(cmd, func(_ *kafka.Client, list []difference) error {
+				return writeList(cmd.OutOrStdout(), how, []column[difference]{
+					{"key", "KEY", func(d *difference) any { return d.key }},
+					{"difference", "DIFFERENCE", func(d *difference) any { return d.what }},
+				}, list)
+			})
+		},
+	}
+	flags.register(cmd)
+	how.register(cmd)
+	return cmd
+}
+
+func newDirectoryPrune() *cobra.Command {
+	var flags directoryFlags
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "prune",
+		Short: "Remove from directory.v1 what PostgreSQL does not have, after a restore",
+		Long: `Remove from directory.v1 the companies, short links and API keys that PostgreSQL does
+not have, each by its name. Edges refuse their events and open their links no more
+within seconds. It does so only where the directory is of the same installation as
+the database. It says what it will do and asks; see "Backup and restore" in
+docs/operations.md.`,
+		Example: `  tributary directory prune`,
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return flags.run(cmd, func(client *kafka.Client, list []difference) error {
+				list = slices.DeleteFunc(list, func(d difference) bool { return d.what != notInDatabase })
+				if len(list) == 0 {
+					fmt.Fprintln(cmd.OutOrStdout(), "The directory has nothing that PostgreSQL does not have: nothing was changed.")
+					return nil
+				}
+				for _, d := range list {
+					fmt.Fprintln(cmd.ErrOrStderr(), d.key)
+				}
+				if !yes {
+					if err := askYes(cmd, fmt.Sprintf("%d keys would be removed from %s, and edges would not know them any more", len(list), client.Named(wire.TopicDirectory)), "Type yes to remove: "); err != nil {
+						return err
+					}
+				}
+				producer := kafka.NewProducer(client)
+				for i, d := range list {
+					if err := producer.Produce(cmd.Context(), wire.TopicDirectory, kafka.Record{Key: []byte(d.key)}); err != nil {
+						return fmt.Errorf("%d of %d keys were removed: %w", i, len(list), err)
+					}
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%d keys were removed.\n", len(list))
+				return nil
+			})
+		},
+	}
+	flags.register(cmd)
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return cmd
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// publishDirectory publishes what a database has, as an admin does.
+func publishDirectory(t *testing.T, broker, dsn string) {
+	t.Helper()
+	db, err := openStores(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	producer := kafka.NewProducer(newClient(t, broker))
+	err = db.Directory(t.Context(), func(page []commerce.OutboxRecord) error {
+		for _, r := range page {
+			if err := producer.Publish(t.Context(), r.Topic, []byte(r.Key), r.Value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// copyOf makes a copy of a database, as a cold backup is one.
+func copyOf(t *testing.T, dsn string) (backup string) {
+	t.Helper()
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := strings.LastIndex(dsn, "/"+config.Database)
+	name := config.Database + "_backup"
+	server := dsn[:at] + "/postgres" + dsn[at+1+len(config.Database):]
+	execute(t, server, "create database "+name+" template "+config.Database)
+	t.Cleanup(func() {
+		conn, err := pgx.Connect(context.Background(), server)
+		if err == nil {
+			_, err = conn.Exec(context.Background(), "drop database "+name+" with (force)")
+			conn.Close(context.Background())
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	return dsn[:at+1] + name + dsn[at+1+len(config.Database):]
+}
+
+// TestAfterARestoreTheDirectoryIsComparedAndPruned: after the backup a store was made, a key was
+// revoked and a setting was changed. Then the backup is used.
+func TestAfterARestoreTheDirectoryIsComparedAndPruned(t *testing.T) {
+	live, dsn := installation(t)
+	broker := devtest.Kafka(t)
+	t.Setenv("TRIBUTARY_KAFKA_BROKERS", broker)
+	f := func(status int, want string, args ...string) string {
+		t.Helper()
+		out, got := command(t, args...)
+		if got != status || !strings.Contains(out, want) {
+			t.Errorf("%s: exit status %d and\n%s\nwant %d and %s", strings.Join(args, " "), got, out, status, want)
+		}
+		return out
+	}
+	f(0, "up to date", "migrate", "--partitions", "8", "--replication", "1", "--min-insync-replicas", "1")
+	f(0, "", "keys", "create", "erp", "--company", live.CompanyID)
+	publishDirectory(t, broker, dsn)
+	f(0, "nothing was changed", "directory", "prune", "--yes")
+	backup := copyOf(t, dsn)
+
+	second := f(0, "", "company", "create", "Loja 2")
+	var gone string
+	for line := range strings.Lines(second) {
+		if words := strings.Fields(line); len(words) > 1 && words[0] == "live" {
+			gone = words[1]
+		}
+	}
+	var keyID string
+	for line := range strings.Lines(f(0, "erp", "keys", "list", "--company", live.CompanyID)) {
+		if words := strings.Fields(line); strings.Contains(line, "erp") {
+			keyID = words[0]
+		}
+	}
+	f(0, "", "keys", "revoke", keyID, "--company", live.CompanyID)
+	publishDirectory(t, broker, dsn)
+	p := &patient{t, oneBroker(broker)}
+	p.dsn = dsn
+	p.finds("ok", "directory", "nothing that PostgreSQL does not have")
+
+	t.Setenv("TRIBUTARY_POSTGRES", backup)
+	p.dsn = backup
+	p.finds("FAIL", "directory", wire.CompanyKeyPrefix+gone+" PostgreSQL does not have it")
+	p.finds("FAIL", "directory", endedThere+": tributary keys revoke "+keyID+" --company "+live.CompanyID)
+	p.finds("FAIL", "directory", wire.CompanyKeyPrefix+live.CompanyID+" is newer")
+	f(0, gone, "directory", "show")
+	f(0, "", "keys", "revoke", keyID, "--company", live.CompanyID)
+	if out := f(0, gone, "directory", "show"); strings.Contains(out, endedThere) {
+		t.Errorf("the key has ended:\n%s", out)
+	}
+	f(1, "give --yes", "directory", "prune")
+	out := f(0, "2 keys were removed", "directory", "prune", "--yes")
+	if !strings.Contains(out, wire.CompanyKeyPrefix+gone) || strings.Contains(out, live.CompanyID) {
+		t.Errorf("removed:\n%s", out)
+	}
+	if out := f(0, "", "directory", "show"); strings.Contains(out, gone) {
+		t.Errorf("still there:\n%s", out)
+	}
+
+	execute(t, backup, `update installation set installation_id = 'i_other'`)
+	f(1, "belong to another installation", "directory", "prune", "--yes")
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/merchant"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// errOtherInstallation means that the topics belong to another installation.
+var errOtherInstallation = errors.New("these topics belong to another installation")
+
+// mostAsked bounds the companies of the directory that the database is asked for.
+const mostAsked = 1000
+
+// topicsOwner is what the directory says of whose topics they are.
+type topicsOwner struct {
+	id        string   // of the installation; empty: the directory has none
+	companies []string // mostAsked at most
+}
+
+// readDirectory calls handle with each record of directory.v1 as it stands now.
+func readDirectory(ctx context.Context, client *kafka.Client, handle func(key string, value []byte)) error {
+	reading, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	err := client.Follow(reading, wire.TopicDirectory, 0, kafka.FromFirst, func(_ int64, r kafka.Record) error {
+		handle(string(r.Key), r.Value)
+		return nil
+	}, func() { stop(errSeen) })
+	if !errors.Is(context.Cause(reading), errSeen) {
+		return fmt.Errorf("the directory cannot be read: %w", err)
+	}
+	return nil
+}
+
+func ownerOf(ctx context.Context, client *kafka.Client) (owner topicsOwner, err error) {
+	companies := map[string]bool{}
+	err = readDirectory(ctx, client, func(key string, value []byte) {
+		id, isCompany := strings.CutPrefix(key, wire.CompanyKeyPrefix)
+		switch {
+		case key == wire.InstallationKey:
+			var i wire.Installation
+			if json.Unmarshal(value, &i) == nil {
+				owner.id = i.ID
+			}
+		case isCompany && len(value) == 0:
+			delete(companies, id)
+		case isCompany && len(companies) < mostAsked:
+			companies[id] = true
+		}
+	})
+	for id := range companies {
+		owner.companies = append(owner.companies, id)
+	}
+	return owner, err
+}
+
+// checkInstallation returns errOtherInstallation where the directory belongs to another
+// installation than the database. A directory that names none, as of before there were ids or
+// made anew, belongs to the database unless it has companies of which the database has none.
+func checkInstallation(ctx context.Context, client *kafka.Client, db *postgres.DB) (id string, owner topicsOwner, err error) {
+	store := merchant.New(db)
+	if id, err = store.InstallationID(ctx); err != nil {
+		return "", owner, err
+	}
+	if owner, err = ownerOf(ctx, client); err != nil {
+		return id, owner, err
+	}
+	const other = "give the --postgres of that installation, or another --topic-prefix (docs/operations.md, Several installations on one Kafka)"
+	switch {
+	case owner.id != "" && owner.id != id:
+		return id, owner, fmt.Errorf("%w: %s is of %s, and the database of %s: %s", errOtherInstallation, client.Named(wire.TopicDirectory), owner.id, id, other)
+	case owner.id == "" && len(owner.companies) > 0:
+		known, err := store.KnowsCompany(ctx, owner.companies)
+		if err == nil && !known {
+			err = fmt.Errorf("%w: %s has companies, such as %s, of which the database has none: %s", errOtherInstallation, client.Named(wire.TopicDirectory), owner.companies[0], other)
+		}
+		return id, owner, err
+	}
+	return id, owner, nil
+}
+
+// claimTopics writes the installation's id to the directory where it has none.
+func claimTopics(ctx context.Context, client *kafka.Client, db *postgres.DB) error {
+	id, owner, err := checkInstallation(ctx, client, db)
+	if err != nil || owner.id == id {
+		return err
+	}
+	value, err := json.Marshal(wire.Installation{V: 1, ID: id})
+	if err != nil {
+		return err
+	}
+	return kafka.NewProducer(client).Publish(ctx, wire.TopicDirectory, []byte(wire.InstallationKey), value)
+}
+
+// installationTimeout bounds one reading of the directory.
+const installationTimeout = 30 * time.Second
+
+// ownTopics waits until Kafka and PostgreSQL say that they belong together, or not
+// (errOtherInstallation), or ctx ends (nil: nothing is known).
+func ownTopics(ctx context.Context, log *slog.Logger, client *kafka.Client, db *postgres.DB) error {
+	for {
+		asked, cancel := context.WithTimeout(ctx, installationTimeout)
+		_, _, err := checkInstallation(asked, client, db)
+		cancel()
+		if err == nil || errors.Is(err, errOtherInstallation) {
+			return err
+		}
+		log.Warn("it is not known yet whether the topics are this installation's", "error", err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// refuseOtherTopics returns errOtherInstallation where Kafka and PostgreSQL say so now; where one
+// does not answer, the service starts and waits for it (startTimeout).
+func refuseOtherTopics(ctx context.Context, client *kafka.Client, db *postgres.DB) error {
+	asked, cancel := context.WithTimeout(ctx, installationTimeout)
+	defer cancel()
+	short, stop := context.WithTimeout(asked, startTimeout)
+	defer stop()
+	if _, err := client.MissingTopics(short, wire.TopicDirectory); err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	if _, _, err := checkInstallation(asked, client, db); errors.Is(err, errOtherInstallation) {
+		return err
+	}
+	return nil
+}
+
+// ownLog is the group of an installation's processors: a processor of another one does not
+// join it.
+type ownLog struct {
+	*kafka.Group
+	check func(ctx context.Context) error
+}
+
+func (l ownLog) Consume(ctx context.Context, own func(ctx context.Context, partition int) error) error {
+	if err := l.check(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
+	return l.Group.Consume(ctx, own)
+}
