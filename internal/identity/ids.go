@@ -13,7 +13,7 @@ import (
 //   - So does the UUID of a signed cookie (trb_vid); its mac is cut.
 //   - Junk ("null", "0", "guest") gives "": it would join strangers.
 //   - Anything else may be an e-mail, a phone or a customer id. It becomes a
-//     keyed digest, "k1:" + base64url(HMAC-SHA-256(pepper, "visitor:" + id)), so
+//     keyed digest, which Keys makes of "visitor:" + id, so
 //     that two visitors stay two and neither can be read. 46 bytes.
 //
 // A text that looks like a digest is hashed as well: no client can name the
@@ -63,7 +63,7 @@ func (k Keys) Digest(original []byte) string {
 	r.mac.Reset()
 	r.mac.Write([]byte("digest:"))
 	r.mac.Write(original) // it may be a megabyte, so it is not copied
-	return encoded(r.mac.Sum(nil))
+	return string(r.appendSum(nil))
 }
 
 // idText is an id as it is stored, with an empty kind, or what its digest is made of.

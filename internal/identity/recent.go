@@ -1,18 +1,23 @@
 package identity
 
-import "hash"
+import (
+	"encoding/base64"
+	"hash"
+)
 
 // Recent makes the keys of a request's events. The events of one request are
 // mostly of one visitor: the last key of each kind is kept and not made again.
 // Release it afterwards. Not safe for concurrent use.
 type Recent struct {
 	keys Keys
+	mark [markLength]byte
 	mac  hash.Hash // with the company's pepper; half of its work depends on the pepper alone, and is not done again after a reset
 	text []byte    // what is hashed, then the hash
 	last [kinds]struct {
 		raw string
 		key []byte
 	}
+	former *Recent
 }
 
 // The kinds of keys that a Recent keeps.
@@ -31,13 +36,23 @@ const (
 func (k Keys) Recent() *Recent {
 	r := k.recents.Get().(*Recent)
 	r.keys = k
+	if k.former != nil {
+		r.former = k.former.Recent()
+	}
 	return r
 }
+
+// Former makes the keys by the former secret; nil where there is none.
+func (r *Recent) Former() *Recent { return r.former }
 
 // Release gives the Recent back. It forgets whom its request was of.
 func (r *Recent) Release() {
 	for i := range r.last {
 		r.last[i].raw, r.last[i].key = "", r.last[i].key[:0]
+	}
+	if r.former != nil {
+		r.former.Release()
+		r.former = nil
 	}
 	r.keys.recents.Put(r)
 }
@@ -96,6 +111,12 @@ func (r *Recent) append(dst []byte, kind, normal string) []byte {
 	r.text = append(append(r.text[:0], kind...), normal...)
 	r.mac.Reset()
 	r.mac.Write(r.text)
+	return r.appendSum(dst)
+}
+
+// appendSum appends what the mac has come to, with the secret's mark.
+func (r *Recent) appendSum(dst []byte) []byte {
 	r.text = r.mac.Sum(r.text[:0])
-	return appendEncoded(dst, r.text)
+	copy(r.text[len(r.text)-markLength:], r.mark[:])
+	return base64.RawURLEncoding.AppendEncode(append(dst, version...), r.text)
 }

@@ -69,6 +69,9 @@ func (o *Order) AppendJSON(dst []byte) ([]byte, error) {
 	appendOptional(&w, "taxMinor", o.TaxMinor, w.integer64)
 	appendOptional(&w, "test", o.Test, w.boolean)
 	appendOptional(&w, "refunds", o.Refunds, func(name string, refunds []Refund) { appendRare(&w, name, refunds) })
+	if len(o.Former) > 0 {
+		appendRare(&w, "former", o.Former)
+	}
 	if len(o.Personal) > 0 {
 		w.raw("personal", o.Personal)
 	}

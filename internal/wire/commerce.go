@@ -80,6 +80,9 @@ type Order struct {
 	Test          Optional[bool]           `json:"test,omitzero"`
 	Refunds       Optional[[]Refund]       `json:"refunds,omitzero"`
 
+	// Former are the keys by former hashing secrets, one of each: a version has at most one.
+	Former []Former `json:"former,omitempty"`
+
 	// Personal is the only place of raw personal data on Kafka; the processor
 	// stores it in order_personal alone.
 	Personal json.RawMessage `json:"personal,omitempty"` // {customer{…}, userAgent, browserIp, cartToken, userId where it names a person}

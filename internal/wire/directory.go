@@ -33,7 +33,10 @@ type Company struct {
 	Timezone    string   `json:"timezone"`    // IANA
 	Hosts       []string `json:"hosts"`       // the store's own hosts
 	Limits      Limits   `json:"limits"`
-	KeyCheck    string   `json:"keyCheck"` // identity.Hasher.Check: an edge with another secret refuses
+	KeyCheck    string   `json:"keyCheck"` // identity.Hasher.Check: an edge that has neither this secret nor the former one refuses
+
+	// FormerKeyCheck is that of the former secret, while the secret is being rotated.
+	FormerKeyCheck string `json:"formerKeyCheck,omitempty"`
 
 	ConsentPolicy ConsentPolicy `json:"consentPolicy"`
 

@@ -32,6 +32,8 @@ type Event struct {
 	Trust       Trust     `json:"trust,omitempty"` // empty in records that are older than API keys at the edge
 	KeyID       string    `json:"keyId,omitempty"` // of the API key that sent it
 
+	Former *Former `json:"former,omitempty"` // while the hashing secret is being rotated
+
 	Click *Click `json:"click,omitempty"` // where the page's URL has a trb_click, and of LINK_CLICK
 }
 
@@ -76,7 +78,7 @@ const (
 	TrustImport Trust = "import" // by a key with the scope events.import
 )
 
-// Identity holds keyed hashes: "k1:" + base64url(HMAC-SHA-256(pepper, kind + ":" + normalised)).
+// Identity holds keyed hashes (identity.Keys).
 type Identity struct {
 	EmailKey    string `json:"emailKey,omitempty"`
 	PhoneKey    string `json:"phoneKey,omitempty"`
@@ -84,6 +86,19 @@ type Identity struct {
 	CartKey     string `json:"cartKey,omitempty"`   // of a token that cannot be guessed
 	CartNoKey   string `json:"cartNoKey,omitempty"` // of any other: of one token there is one of the two
 	Verified    bool   `json:"verified,omitempty"`  // the sender says that the shopper is logged in there
+}
+
+// Former holds the keyed hashes of an event or an order by a former hashing secret. UserKey is
+// that of the visitor's id where it is no UUID, Stream that of the stream where it is hashed.
+type Former struct {
+	EmailKey    string `json:"emailKey,omitempty"`
+	PhoneKey    string `json:"phoneKey,omitempty"`
+	CustomerKey string `json:"customerKey,omitempty"`
+	CartKey     string `json:"cartKey,omitempty"`
+	CartNoKey   string `json:"cartNoKey,omitempty"`
+	NetKey      string `json:"netKey,omitempty"`
+	UserKey     string `json:"userKey,omitempty"`
+	Stream      string `json:"stream,omitempty"`
 }
 
 type Context struct {
