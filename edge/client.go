@@ -59,8 +59,9 @@ func truncateIP(address netip.Addr) string {
 
 // network is what is recorded of the network that a client is in.
 type network struct {
-	ip  string // its first address
-	key string // its keyed hash
+	ip     string // its first address
+	key    string // its keyed hash
+	former string // the same by the former hashing secret; empty: there is none
 }
 
 // knownNetworks remembers what is recorded of networks: many clients are in one, and a
@@ -90,7 +91,10 @@ func (n *knownNetworks) network(c *company, address netip.Addr) network {
 	if found {
 		return made
 	}
-	made = network{truncateIP(address), c.keys.Network(address)}
+	made = network{ip: truncateIP(address), key: c.keys.Network(address)}
+	if former, rotates := c.keys.Former(); rotates {
+		made.former = former.Network(address)
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if len(n.known) >= maxKnownNetworks {

@@ -165,7 +165,7 @@ func (s *Server) arrival(ctx *fasthttp.RequestCtx, address netip.Addr, c *compan
 	}
 	core.AppendTime(a.receivedAt[:0], now.UnixMilli())
 	if via != wire.ViaPixel && !h.fromForeignPage() {
-		a.netKey = network.key
+		a.netKey, a.formerNetKey = network.key, network.former
 	}
 	// On a request of another site's page the cookie would say whom that page made
 	// open the shop, and not who came.

@@ -15,7 +15,7 @@ type company struct {
 	wire.Company
 	key           []byte // of its records: the company's id
 	keys          identity.Keys
-	wrongKey      bool          // the directory's keys are made with another hashing secret
+	wrongKey      bool          // the directory's keys are made with other hashing secrets
 	open          *rate.Limiter // what comes without an API key
 	keyed         *rate.Limiter // what comes with one of the company's: a stranger cannot use it up
 	origins       map[string]bool
@@ -29,7 +29,7 @@ func (d *directory) newCompany(c wire.Company) *company {
 		Company:       c,
 		key:           []byte(c.CompanyID),
 		keys:          d.hasher.Company(c.CompanyID, c.Country),
-		wrongKey:      c.KeyCheck != d.hasher.Check(c.CompanyID),
+		wrongKey:      !d.hasher.Fits(c.CompanyID, c.KeyCheck, c.FormerKeyCheck),
 		origins:       map[string]bool{},
 		perSecond:     c.Limits.EventsPerSecond,
 		burst:         c.Limits.Burst,
@@ -113,14 +113,7 @@ func (c *company) appendIdentity(dst []byte, keys *identity.Recent, who *core.Id
 	before := len(dst)
 	dst = append(dst, `,"identity":{`...)
 	first := len(dst)
-	dst = appendKey(dst, first, "emailKey", keys.Email(who.Email))
-	dst = appendKey(dst, first, "phoneKey", keys.Phone(who.Phone))
-	dst = appendKey(dst, first, "customerKey", keys.Customer(who.CustomerID))
-	cart := "cartNoKey"
-	if identity.SecretToken(who.CartToken) {
-		cart = "cartKey"
-	}
-	dst = appendKey(dst, first, cart, keys.Cart(who.CartToken))
+	dst = appendIdentityKeys(dst, keys, who)
 	if who.Verified {
 		dst = appendTrue(dst, first, "verified")
 	}
@@ -128,4 +121,18 @@ func (c *company) appendIdentity(dst []byte, keys *identity.Recent, who *core.Id
 		return dst[:before]
 	}
 	return append(dst, '}')
+}
+
+// appendIdentityKeys appends the keyed hashes of whom an event names, as the first members of
+// an object.
+func appendIdentityKeys(dst []byte, keys *identity.Recent, who *core.Identity) []byte {
+	first := len(dst)
+	dst = appendKey(dst, first, "emailKey", keys.Email(who.Email))
+	dst = appendKey(dst, first, "phoneKey", keys.Phone(who.Phone))
+	dst = appendKey(dst, first, "customerKey", keys.Customer(who.CustomerID))
+	cart := "cartNoKey"
+	if identity.SecretToken(who.CartToken) {
+		cart = "cartKey"
+	}
+	return appendKey(dst, first, cart, keys.Cart(who.CartToken))
 }

@@ -166,8 +166,8 @@ type Directory interface {
 type Deps struct {
 	Producer  produce.Producer
 	Directory Directory
-	Hasher    *identity.Hasher
-	Previous  *identity.Hasher // of the former hashing secret: cookies and clicks that it signed are taken; nil: none
+	Hasher    *identity.Hasher // with the former one, while the hashing secret is being rotated
+	Previous  *identity.Hasher // of the former hashing secret: cookies and clicks that it signed are taken; nil: none are
 	Spool     *spool.Spool     // keeps events while Kafka is away; nil: none. Close it after Serve
 	Assets    fs.FS            // the browser SDK's files, each perhaps with .br and .gz beside it; nil: none
 	Logger    *slog.Logger

@@ -13,16 +13,17 @@ import (
 
 // arrival is what the edge knows of a request's events from the request itself.
 type arrival struct {
-	company    *company
-	receivedAt [len("2006-01-02T15:04:05.000Z")]byte // as core.AppendTime writes it
-	skew       int64                                 // receivedAt − sentAt in milliseconds; 0 where no sentAt came
-	ip         string
-	netKey     string
-	frame      bool     // the browser says that a frame in a page of another site sent it
-	cookieID   string   // verified
-	oldCookie  bool     // … by the former hashing secret
-	bot        wire.Bot // by the request's headers alone; an event's own user agent may say more
-	signal     bool     // GPC or DNT
+	company      *company
+	receivedAt   [len("2006-01-02T15:04:05.000Z")]byte // as core.AppendTime writes it
+	skew         int64                                 // receivedAt − sentAt in milliseconds; 0 where no sentAt came
+	ip           string
+	netKey       string
+	formerNetKey string   // by the former hashing secret
+	frame        bool     // the browser says that a frame in a page of another site sent it
+	cookieID     string   // verified
+	oldCookie    bool     // … by the former hashing secret
+	bot          wire.Bot // by the request's headers alone; an event's own user agent may say more
+	signal       bool     // GPC or DNT
 	sender
 	via       wire.Via // fixed by the route; empty: see viaLibrary
 	userAgent string   // the request's: for events of a page that have none of their own
@@ -45,6 +46,10 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	withoutProofs(e)
 	if a.recent == nil {
 		a.recent, a.hasNames = a.company.keys.Recent(), s.directory.hasNames(a.company.CompanyID)
+	}
+	var former formerKeys
+	if keys := a.recent.Former(); keys != nil {
+		former.read(keys, e)
 	}
 	if a.hasNames {
 		was := sent{e.Context.Page.URL, e.Context.Campaign}
@@ -84,6 +89,9 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	dst = appendMember(dst, 0, "consent", string(consent))
 	dst = appendMember(dst, 0, "via", string(via))
 	dst = appendProof(dst, a)
+	if former.keys != nil {
+		dst = former.append(dst, e, a.formerNetKey)
+	}
 	if click != nil {
 		dst = s.appendClick(dst, click, a.company.CompanyID)
 	}
