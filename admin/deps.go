@@ -86,10 +86,10 @@ func (c *Config) defaults() {
 type Deps struct {
 	Database Database
 	Producer Producer
-	Previews Previews // nil: POST /preview is 404
-	Links    Links    // nil: POST /statements/{id}/link is 404
-	Hasher   *identity.Hasher
-	Previous *identity.Hasher // of the former hashing secret: cookies that it signed are known in orders; nil: none
+	Previews Previews         // nil: POST /preview is 404
+	Links    Links            // nil: POST /statements/{id}/link is 404
+	Hasher   *identity.Hasher // with the former one, while the hashing secret is being rotated
+	Previous *identity.Hasher // of the former hashing secret: cookies that it signed are known in orders; nil: none are
 	Names    Names            // nil: UTM values of orders that look like an e-mail or a phone are always removed
 	Resolver Resolver         // nil: the system's
 	Log      *slog.Logger

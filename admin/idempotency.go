@@ -42,7 +42,7 @@ func (s *Server) runOnce(w http.ResponseWriter, r *http.Request, operation route
 		if key, err = idempotencyKey(keys); err != nil {
 			return answer{}, err
 		}
-		key, kept = c.keys.IdempotencyKey(key), answerKept
+		kept = answerKept
 	}
 	body, err := readBody(w, r)
 	if err != nil {
@@ -55,7 +55,12 @@ func (s *Server) runOnce(w http.ResponseWriter, r *http.Request, operation route
 		defer cancel()
 		r = r.WithContext(ctx)
 	}
-	claim := commerce.Claim{CompanyID: c.companyID, Key: key, Fingerprint: fingerprint(c.keys, r, body), Lease: attemptLease, Keep: kept}
+	claim := commerce.Claim{CompanyID: c.companyID, Lease: attemptLease, Keep: kept}
+	claim.Key, claim.Fingerprint = claimKey(c.keys, key, r, body)
+	if former, rotates := c.keys.Former(); rotates { // by which a process that is not restarted yet knows the request
+		claim.Former = &commerce.FormerClaim{}
+		claim.Former.Key, claim.Former.Fingerprint = claimKey(former, key, r, body)
+	}
 	var claimed commerce.Claimed
 	if key == "" {
 		claimed, err = s.claimRepeat(r.Context(), claim)
@@ -107,7 +112,6 @@ const repeatPause = 50 * time.Millisecond
 // the same request is under way it waits for that one's answer, as long as for a
 // dependency; then the error is commerce.ErrKeyInProgress.
 func (s *Server) claimRepeat(ctx context.Context, c commerce.Claim) (commerce.Claimed, error) {
-	c.Key = commerce.RepeatKeyPrefix + hex.EncodeToString(c.Fingerprint[:])
 	ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
 	defer cancel()
 	for {
@@ -210,6 +214,16 @@ func idempotencyKey(values []string) (string, error) {
 		bad.Add("Idempotency-Key", commerce.CodeConflict, "is there %d times", len(values))
 	}
 	return values[0], brokenRules(&bad)
+}
+
+// claimKey is what a request is known by, by one hashing secret: its Idempotency-Key or, where
+// that is empty, its own fingerprint.
+func claimKey(keys identity.Keys, key string, r *http.Request, body []byte) (digest string, print [32]byte) {
+	print = fingerprint(keys, r, body)
+	if key == "" {
+		return commerce.RepeatKeyPrefix + hex.EncodeToString(print[:]), print
+	}
+	return keys.IdempotencyKey(key), print
 }
 
 // fingerprint tells two requests apart. It is of a keyed digest: a body names the

@@ -90,6 +90,28 @@ func conceal(order *wire.Order, person wire.Personal, keys identity.Keys, signer
 		item.ItemID, item.ProductID, item.VariantID = identity.Scrub(item.ItemID), identity.Scrub(item.ProductID), identity.Scrub(item.VariantID)
 	}
 	concealRefunds(order)
+	userID := order.VisitorID
+	name(order, person, userID, keys)
+	if former, rotates := keys.Former(); rotates {
+		addFormer(order, person, userID, former)
+	}
+	order.UserIDMAC = userIDMAC(userID.Or(""), signer)
+	// An id that is no UUID may name a person.
+	if order.VisitorID.Valid && !commerce.IsUUID(order.VisitorID.Value) {
+		person.UserID = userID
+	}
+	if person == (wire.Personal{}) {
+		return nil
+	}
+	var err error
+	if order.Personal, err = person.AppendJSON(make([]byte, 0, personalBytes)); err != nil {
+		return fmt.Errorf("an order's personal part: %w", err)
+	}
+	return nil
+}
+
+// name sets the keyed hashes of an order's shopper.
+func name(order *wire.Order, person wire.Personal, userID wire.Optional[string], keys identity.Keys) {
 	// Of a token one of the two is null: so it replaces the other kind's as well.
 	order.CartKey, order.CartNoKey = hashed(person.CartToken, keys.Cart), wire.Optional[string]{Present: person.CartToken.Present}
 	if !identity.SecretToken(person.CartToken.Value) {
@@ -109,21 +131,23 @@ func conceal(order *wire.Order, person wire.Personal, keys identity.Keys, signer
 	} else if c.Present {
 		order.EmailKey, order.PhoneKey, order.CustomerKey = wire.Null[string](), wire.Null[string](), wire.Null[string]()
 	}
-	userID := order.VisitorID
 	order.VisitorID = hashed(userID, keys.VisitorID)
-	order.UserIDMAC = userIDMAC(userID.Or(""), signer)
-	// An id that is no UUID may name a person.
-	if order.VisitorID.Valid && !commerce.IsUUID(order.VisitorID.Value) {
-		person.UserID = userID
+}
+
+// addFormer adds the same keyed hashes by the former hashing secret to an order.
+func addFormer(order *wire.Order, person wire.Personal, userID wire.Optional[string], keys identity.Keys) {
+	var was wire.Order
+	name(&was, person, userID, keys)
+	former := wire.Former{
+		EmailKey: was.EmailKey.Value, PhoneKey: was.PhoneKey.Value, CustomerKey: was.CustomerKey.Value,
+		CartKey: was.CartKey.Value, CartNoKey: was.CartNoKey.Value, NetKey: was.NetKey.Value,
 	}
-	if person == (wire.Personal{}) {
-		return nil
+	if was.VisitorID.Value != order.VisitorID.Value { // a UUID is not hashed
+		former.UserKey = was.VisitorID.Value
 	}
-	var err error
-	if order.Personal, err = person.AppendJSON(make([]byte, 0, personalBytes)); err != nil {
-		return fmt.Errorf("an order's personal part: %w", err)
+	if former != (wire.Former{}) {
+		order.Former = []wire.Former{former}
 	}
-	return nil
 }
 
 // userIDMAC tells whether a userId is the edge's signed cookie. Only the raw

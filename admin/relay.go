@@ -142,7 +142,7 @@ func (s *Server) publish(ctx context.Context, records []commerce.OutboxRecord) e
 		}
 		batch := make([]wire.Record, run)
 		for i, r := range records[:run] {
-			batch[i] = wire.Record{Key: []byte(r.Key), Value: s.withKeyCheck(r)}
+			batch[i] = wire.Record{Key: []byte(r.Key), Value: s.withKeyChecks(r)}
 		}
 		if err := s.deps.Producer.Produce(ctx, records[0].Topic, batch...); err != nil {
 			return err
@@ -152,18 +152,19 @@ func (s *Server) publish(ctx context.Context, records []commerce.OutboxRecord) e
 	return nil
 }
 
-// withKeyCheck is a record's value; a company's gets its key check here if it has
-// none: the command line has no hashing secret.
-func (s *Server) withKeyCheck(r commerce.OutboxRecord) []byte {
+// withKeyChecks is a record's value; a company's gets the key checks of this process here: the
+// command line has no hashing secret, and while the secret is being rotated, who publishes may
+// have others than who made the change.
+func (s *Server) withKeyChecks(r commerce.OutboxRecord) []byte {
 	id, isCompany := strings.CutPrefix(r.Key, wire.CompanyKeyPrefix)
 	if r.Topic != wire.TopicDirectory || !isCompany || r.Value == nil {
 		return r.Value
 	}
 	var c wire.Company
-	if err := json.Unmarshal(r.Value, &c); err != nil || c.KeyCheck != "" {
+	if err := json.Unmarshal(r.Value, &c); err != nil {
 		return r.Value
 	}
-	c.KeyCheck = s.deps.Hasher.Check(id)
+	c.KeyCheck, c.FormerKeyCheck = s.deps.Hasher.Check(id), s.deps.Hasher.FormerCheck(id)
 	value, err := json.Marshal(c)
 	if err != nil { // a struct of texts and numbers: cannot be
 		return r.Value

@@ -131,7 +131,13 @@ func (s *Server) findOrders(r *http.Request, v pageRequest, text string) ([]comm
 		if err != nil {
 			return nil, err
 		}
-		search.Email = s.hasher.Company(company.CompanyID, company.Country).Email(text)
+		keys := s.hasher.Company(company.CompanyID, company.Country)
+		if email := keys.Email(text); email != "" {
+			search.Email = append(search.Email, email)
+			if former, rotates := keys.Former(); rotates {
+				search.Email = append(search.Email, former.Email(text))
+			}
+		}
 	}
 	return s.db.FindOrders(r.Context(), v.current.CompanyID, search)
 }

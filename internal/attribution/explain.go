@@ -32,6 +32,9 @@ func (x *Index) explain(o *Order, c *facts.Case, found joined, touches []Touch, 
 		strength[kind] = len(facts.JoinKinds) - i
 	}
 	for _, k := range found.keys {
+		if k.again {
+			continue
+		}
 		e.Keys = append(e.Keys, facts.ExplainedKey{Kind: k.Kind, Strength: strength[k.Kind], Hub: k.hub != facts.NoHub, HubOf: k.hub, Visitors: k.visitors})
 	}
 	for _, d := range divisions {

@@ -1,6 +1,8 @@
 package attribution
 
 import (
+	"slices"
+
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
@@ -22,7 +24,8 @@ func IsFirstOrder(c facts.FirstOrderCandidate) *bool {
 	}
 	known, first := false, true
 	for _, k := range c.Keys {
-		if k.Orders > hubOrders {
+		// A customer may have a key of the kind by each of two hashing secrets, of which one is enough.
+		if slices.ContainsFunc(c.Keys, func(same facts.CustomerKey) bool { return same.Kind == k.Kind && same.Orders > hubOrders }) {
 			continue
 		}
 		known = true

@@ -19,11 +19,11 @@ func TestFirstOrders(t *testing.T) {
 	}
 	// key is one whose earliest approved order has an id and comes some hours after this one.
 	key := func(id string, hours int) facts.CustomerKey {
-		return facts.CustomerKey{Orders: 1, FirstID: id, FirstAt: start.Add(time.Duration(hours) * time.Hour)}
+		return facts.CustomerKey{Kind: facts.KeyCustomer, Orders: 1, FirstID: id, FirstAt: start.Add(time.Duration(hours) * time.Hour)}
 	}
 	hub := func(orders int) facts.CustomerKey {
 		k := key("a", -1)
-		k.Orders = orders
+		k.Kind, k.Orders = facts.KeyEmail, orders
 		return k
 	}
 	f("the merchant says so", &yes, &yes, key("a", -1))
@@ -40,6 +40,11 @@ func TestFirstOrders(t *testing.T) {
 	f("a key of 201 orders says nothing", nil, nil, hub(201))
 	f("… and hides no other key", nil, &yes, hub(201), key("m", 0))
 	f("… nor an earlier order of another key", nil, &no, hub(201), key("z", -1))
+	// Of a key by two hashing secrets.
+	by := func(k facts.CustomerKey) facts.CustomerKey { k.Kind = facts.KeyEmail; return k }
+	f("an earlier order by the former secret", nil, &no, by(key("m", 0)), by(key("z", -1)))
+	f("a hub by one of them says nothing", nil, nil, hub(201), by(key("z", -1)))
+	f("… whichever it is", nil, &yes, by(key("z", -1)), hub(201), key("m", 0))
 }
 
 func verdict(first *bool) string {

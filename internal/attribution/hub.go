@@ -77,6 +77,27 @@ func hubOfKey(k facts.KeyReach) facts.Hub {
 	return facts.NoHub
 }
 
+// hubsOf returns why each of the keys is a hub around an order. While the hashing secret is being
+// rotated, an order has a key by each: of what was before the rotation and what comes after it each
+// counts a part, and where one of them is a hub, all are.
+func hubsOf(keys []facts.KeyReach) []facts.Hub {
+	hubs := make([]facts.Hub, len(keys))
+	for i, k := range keys {
+		hubs[i] = hubOfKey(k)
+	}
+	for i := range keys {
+		for j := range keys {
+			if hubs[i] == facts.NoHub && sameKey(&keys[i], &keys[j]) {
+				hubs[i] = hubs[j]
+			}
+		}
+	}
+	return hubs
+}
+
+// sameKey reports whether two keys of one order are of the same text.
+func sameKey(a, b *facts.KeyReach) bool { return a.Kind == b.Kind && a.Holds == b.Holds }
+
 // hubOfVisitor returns why proofs do not lead to a visitor around an order, or
 // facts.NoHub: only what a stranger cannot send is counted, so that a stranger can
 // cut nobody's proven evidence. For an id that may be guessed a stranger can make up
@@ -114,8 +135,9 @@ func ReachedVisitors(c *facts.Case) []facts.Visitor {
 	var list []facts.Visitor
 	var proofs []facts.KeyKind // of each visitor the strongest; empty: none
 	places := map[string]int{}
-	for _, k := range c.Keys {
-		if hubOfKey(k) != facts.NoHub {
+	hubs := hubsOf(c.Keys)
+	for n, k := range c.Keys {
+		if hubs[n] != facts.NoHub {
 			continue
 		}
 		isProof := slices.Contains(facts.ProofKinds, k.Kind)

@@ -102,10 +102,16 @@ func TestReachedAreTheVisitorsOfKeysThatAreNoHubs(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, text, want)
 		}
 	}
+	of := func(kind facts.KeyKind, k facts.KeyReach) facts.KeyReach { k.Kind = kind; return k }
 	f("no key", "")
 	f("two keys", "a b c", facts.KeyReach{Visitors: []string{"a", "b"}}, facts.KeyReach{Visitors: []string{"b", "c", "a"}})
-	f("hubs lead to nobody", "b", facts.KeyReach{Visitors: []string{"a"}, Orders: 201}, facts.KeyReach{Visitors: []string{"b"}},
-		facts.KeyReach{Visitors: []string{"c"}, DayVisitors: 21}, facts.KeyReach{Visitors: names(21)})
+	f("hubs lead to nobody", "b", of(facts.KeyEmail, facts.KeyReach{Visitors: []string{"a"}, Orders: 201}), facts.KeyReach{Visitors: []string{"b"}},
+		of(facts.KeyPhone, facts.KeyReach{Visitors: []string{"c"}, DayVisitors: 21}), of(facts.KeyCustomer, facts.KeyReach{Visitors: names(21)}))
+	// By two hashing secrets: each sees a part of the orders and visitors.
+	f("a hub by one of two secrets is one by both", "d", facts.KeyReach{Visitors: []string{"b"}}, facts.KeyReach{Visitors: []string{"a"}, DayVisitors: 21},
+		of(facts.KeyPhone, facts.KeyReach{Visitors: []string{"d"}}))
+	held := facts.KeyReach{Holds: facts.KeyPhone, Visitors: []string{"b"}}
+	f("a network with another key is another", "b", of(facts.KeyNetwork, held), of(facts.KeyNetwork, facts.KeyReach{Holds: facts.KeyEmail, Orders: 201}))
 }
 
 func TestHubCandidatesAreAskedForOnceAKey(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 type orderKey struct {
 	facts.KeyReach
 	hub      facts.Hub
-	visitors int // to whom it leads
+	visitors int  // to whom it leads; of the same key by two secrets, to whom either does
+	again    bool // the same key by another hashing secret stands before it
 }
 
 // reached is a visitor to whom a key that is no hub leads.
@@ -41,18 +42,17 @@ func (x *Index) join(c *facts.Case) joined {
 	for _, v := range c.Visitors {
 		known[v.ID] = v
 	}
+	hubs := hubsOf(c.Keys)
 	for _, kind := range facts.JoinKinds { // strongest first
-		for _, k := range c.Keys {
+		for n, k := range c.Keys {
 			if k.Kind != kind {
 				continue
 			}
-			r := orderKey{KeyReach: k, hub: hubOfKey(k)}
-			if r.hub == facts.NoHub {
-				r.visitors = len(k.Visitors)
-			}
-			out.keys = append(out.keys, r)
-			if r.hub != facts.NoHub {
-				out.cuts = append(out.cuts, facts.Cut{What: facts.CutKey, Kind: kind, Limit: r.hub})
+			added := out.addKey(k, hubs[n])
+			if added.hub != facts.NoHub {
+				if !added.again {
+					out.cuts = append(out.cuts, facts.Cut{What: facts.CutKey, Kind: kind, Limit: added.hub})
+				}
 				continue
 			}
 			for _, id := range k.Visitors {
@@ -80,6 +80,30 @@ func (x *Index) join(c *facts.Case) joined {
 		}
 	}
 	return out
+}
+
+// addKey adds a key of the order.
+func (j *joined) addKey(k facts.KeyReach, hub facts.Hub) orderKey {
+	r := orderKey{KeyReach: k, hub: hub}
+	first := slices.IndexFunc(j.keys, func(other orderKey) bool { return sameKey(&other.KeyReach, &k) })
+	r.again = first >= 0
+	switch {
+	case hub != facts.NoHub:
+	case !r.again:
+		r.visitors = len(k.Visitors)
+	default:
+		reached := map[string]bool{}
+		for _, other := range append(slices.Clone(j.keys), r) {
+			if sameKey(&other.KeyReach, &k) {
+				for _, v := range other.Visitors {
+					reached[v] = true
+				}
+			}
+		}
+		j.keys[first].visitors = len(reached)
+	}
+	j.keys = append(j.keys, r)
+	return r
 }
 
 // reachBy adds that a key of a kind leads to the visitor. Kinds come strongest first.

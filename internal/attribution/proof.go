@@ -116,11 +116,19 @@ func provenEvents(o *Order, v reached, keys map[facts.Key]bool) []facts.Event {
 	cookies, networks, streams := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range seen {
 		if e := &seen[i]; holds(e) {
-			cookies[e.CookieID], networks[e.Network()], streams[e.Stream] = true, true, secret
+			cookies[e.CookieID] = true
+			for _, net := range e.Networks() {
+				networks[net] = true
+			}
+			for _, stream := range e.Streams() {
+				streams[stream] = secret
+			}
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(seen), func(e facts.Event) bool {
-		shares := e.CookieID != "" && cookies[e.CookieID] || e.Network() != "" && networks[e.Network()] || e.Stream != "" && streams[e.Stream]
+		shares := e.CookieID != "" && cookies[e.CookieID] ||
+			slices.ContainsFunc(e.Networks(), func(net string) bool { return networks[net] }) ||
+			slices.ContainsFunc(e.Streams(), func(stream string) bool { return streams[stream] })
 		return !holds(&e) && !shares && !(e.ByAPIKey() && e.VisitorID != "")
 	})
 }

@@ -20,7 +20,9 @@ func (x *Index) Seal(c facts.Case, now time.Time) facts.Seal {
 	j := x.join(&c)
 	path := facts.SealedPath{Cuts: j.cuts, PaidAsModels: allProven(order, j)}
 	for _, k := range j.keys {
-		path.Keys = append(path.Keys, facts.SealedKey{Kind: k.Kind, Hub: k.hub, Visitors: k.visitors})
+		if !k.again {
+			path.Keys = append(path.Keys, facts.SealedKey{Kind: k.Kind, Hub: k.hub, Visitors: k.visitors})
+		}
 	}
 	path.Models = sealed(withoutFlood(x.arrivals(order, j, allEvents), nil))
 	if !path.PaidAsModels {

@@ -27,6 +27,14 @@ type Claim struct {
 	Fingerprint [32]byte      // of the request; another request with the same key is ErrKeyMismatch
 	Lease       time.Duration // how long the key stays reserved when the process dies
 	Keep        time.Duration // how long the answer is replayed
+
+	Former *FormerClaim // reserved as well; nil: the hashing secret is not being rotated
+}
+
+// FormerClaim is what a claim is by the former hashing secret.
+type FormerClaim struct {
+	Key         string
+	Fingerprint [32]byte
 }
 
 // maxIdempotencyKey bounds an Idempotency-Key, in characters.

@@ -25,6 +25,7 @@ type Case struct {
 // rows are read as show that there are more than Limits.Visitors.
 type KeyReach struct {
 	Key
+	Holds       KeyKind  // as of OrderJoin
 	Orders      int      // that have the key and were created in the interval
 	DayVisitors int      // visitors seen with the key on a UTC day of the interval
 	Visitors    []string // those of them seen in the interval itself, sorted; none where Orders is above its limit

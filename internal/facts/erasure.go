@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -25,11 +26,14 @@ type Erasure struct {
 
 // InOrder reports whether an order has one of the keys.
 func InOrder(o *wire.Order, keys []Key) bool {
-	has := map[KeyKind]string{
-		KeyEmail: o.EmailKey.Or(""), KeyPhone: o.PhoneKey.Or(""), KeyCustomer: o.CustomerKey.Or(""), KeyCart: o.CartKey.Or(""), KeyCartNo: o.CartNoKey.Or(""),
-		KeyVisitor: o.VisitorID.Or(""), KeyCookie: o.VisitorID.Or(""), KeyUser: o.VisitorID.Or(""),
+	has := PersonKeys(o)
+	for _, kind := range []KeyKind{KeyVisitor, KeyCookie, KeyUser} {
+		has = append(has, Key{kind, o.VisitorID.Or("")})
 	}
-	return slices.ContainsFunc(keys, func(k Key) bool { return k.Value != "" && has[k.Kind] == k.Value })
+	for i := range o.Former {
+		has = append(has, Key{KeyUser, o.Former[i].UserKey})
+	}
+	return slices.ContainsFunc(keys, func(k Key) bool { return k.Value != "" && slices.Contains(has, k) })
 }
 
 // EventCursor names an event of a visitor, or of a company.
@@ -71,6 +75,12 @@ func (e *Event) ErasureKeys() []Key {
 			keys = append(keys, k)
 		}
 	}
+	if f := e.Former; f != nil {
+		if f.CartKey != "" {
+			keys = append(keys, Key{KeyCart, f.CartKey})
+		}
+		keys = appendFormer(keys, f)
+	}
 	for _, visitor := range []string{e.VisitorID, e.Visitor} {
 		if visitor == "" {
 			continue
@@ -95,6 +105,14 @@ func PersonKeys(o *wire.Order) (keys []Key) {
 			keys = append(keys, k)
 		}
 	}
+	for i := range o.Former {
+		f := &o.Former[i]
+		for _, k := range []Key{{KeyCustomer, f.CustomerKey}, {KeyEmail, f.EmailKey}, {KeyPhone, f.PhoneKey}, {KeyCart, f.CartKey}, {KeyCartNo, f.CartNoKey}} {
+			if k.Value != "" {
+				keys = append(keys, k)
+			}
+		}
+	}
 	return keys
 }
 
@@ -108,34 +126,36 @@ type LateOrder struct {
 // where the keys were equal and of one erasure.
 type Surrogates struct {
 	Email, Phone, Customer, Cart, CartNo, Visitor, Net string
+
+	Former []wire.Former `json:",omitempty"` // of the keys by former hashing secrets
 }
 
-// fields returns the keys of an order and the places of their surrogates.
-func (s *Surrogates) fields(o *wire.Order) []struct {
-	kind string
-	key  *wire.Optional[string]
-	to   *string
-} {
-	return []struct {
-		kind string
-		key  *wire.Optional[string]
-		to   *string
-	}{
-		{"email", &o.EmailKey, &s.Email}, {"phone", &o.PhoneKey, &s.Phone}, {"customer", &o.CustomerKey, &s.Customer}, {"cart", &o.CartKey, &s.Cart},
-		{"cart_no", &o.CartNoKey, &s.CartNo}, {"visitor", &o.VisitorID, &s.Visitor}, {"net", &o.NetKey, &s.Net},
-	}
+// places returns where the surrogates are, in the order of keyedFields.
+func (s *Surrogates) places() []*string {
+	return []*string{&s.Email, &s.Phone, &s.Customer, &s.Cart, &s.CartNo, &s.Net, &s.Visitor}
 }
+
+// surrogateKinds are what surrogates are made of beside the keys, in the order of keyedFields.
+var surrogateKinds = [...]string{"email", "phone", "customer", "cart", "cart_no", "net", "visitor"}
 
 // Erase replaces the keys of an order by surrogates that are made of an erasure's salt,
 // and returns them. They cannot be made again once the salt is gone.
 func (e *Erasure) Erase(o *wire.Order) (s Surrogates) {
-	for _, f := range s.fields(o) {
-		if f.key.Valid && f.key.Value != "" {
-			*f.to = e.surrogate(f.kind, f.key.Value)
-			f.key.Value = *f.to
+	for i, to := range s.places() {
+		if key := keyedFields[i].current(o); key.Valid && key.Value != "" {
+			*to = e.surrogate(surrogateKinds[i], key.Value)
+			key.Value = *to
 		}
 	}
-	o.Personal = nil
+	for _, f := range o.Former {
+		for i, field := range keyedFields {
+			if key := field.former(&f); *key != "" {
+				*key = e.surrogate(surrogateKinds[i], *key)
+			}
+		}
+		s.Former = append(s.Former, f)
+	}
+	o.Former, o.Personal = s.Former, nil
 	return s
 }
 
@@ -152,7 +172,7 @@ func (e *Erasure) surrogate(kind, value string) string {
 	case kind == "visitor":
 		return "d1:" + base64.RawURLEncoding.EncodeToString(sum[:16])
 	}
-	return "k1:" + base64.RawURLEncoding.EncodeToString(sum)
+	return "k1:" + base64.RawURLEncoding.EncodeToString(identity.WithMark(sum, value))
 }
 
 // Visitor returns what stands for a visitor's id in its days.
@@ -161,16 +181,39 @@ func (e *Erasure) Visitor(id string) string { return e.surrogate("visitor", id) 
 // Replace replaces the keys of a version of an erased order that comes later: by the
 // surrogates, and by null where the order had no such key.
 func (s *Surrogates) Replace(o *wire.Order) {
-	for _, f := range s.fields(o) {
-		switch {
-		case !f.key.Valid:
-		case *f.to == "":
-			*f.key = wire.Null[string]()
-		default:
-			f.key.Value = *f.to
+	places := s.places()
+	for i, field := range keyedFields {
+		if key := field.current(o); key.Valid {
+			*key = wire.Null[string]()
+			if is := s.ofField(i, *places[i], key.Value); is != "" {
+				*key = wire.Some(is)
+			}
 		}
 	}
-	o.Personal = nil
+	former := slices.Clone(o.Former)
+	for n := range former {
+		for i, field := range keyedFields {
+			if key := field.former(&former[n]); *key != "" {
+				*key = s.ofField(i, "", *key)
+			}
+		}
+	}
+	o.Former, o.Personal = former, nil
+}
+
+// ofField returns the surrogate that stands for a field's key: that of the secret that made the
+// key, else the current one.
+func (s *Surrogates) ofField(i int, current, key string) string {
+	mark := identity.Mark(key)
+	if identity.Mark(current) == mark {
+		return current
+	}
+	for n := range s.Former {
+		if is := *keyedFields[i].former(&s.Former[n]); is != "" && identity.Mark(is) == mark {
+			return is
+		}
+	}
+	return current
 }
 
 // Erased returns the version of an erased order with surrogates in place of its keys and

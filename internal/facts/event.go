@@ -142,6 +142,11 @@ func (e *Event) boundIDs() {
 	for _, id := range []*string{&e.VisitorID, &e.CookieID, &e.Identity.CartKey, &e.Identity.CartNoKey, &e.Identity.CustomerKey, &e.Identity.EmailKey, &e.Identity.PhoneKey, &e.NetKey} {
 		*id = boundedID(*id)
 	}
+	if f := e.Former; f != nil {
+		for _, id := range []*string{&f.CartKey, &f.CartNoKey, &f.CustomerKey, &f.EmailKey, &f.PhoneKey, &f.NetKey, &f.UserKey} {
+			*id = boundedID(*id)
+		}
+	}
 }
 
 // idTime returns the instant at which a UUIDv7 was made.

@@ -98,9 +98,25 @@ func heldBy(claimed Key, net string, verified bool) []Key {
 		keys = append(keys, Key{KeyNetwork, digestOf(string(claimed.Kind) + ":" + claimed.Value + " " + net)})
 	}
 	if verified {
-		keys = append(keys, Key{KeyVerified, digestOf(string(claimed.Kind) + ":" + claimed.Value)})
+		// The digest says by which hashing secret the claimed key is made: a visitor's verified
+		// keys are counted by one.
+		sum := sha256.Sum256([]byte(string(claimed.Kind) + ":" + claimed.Value))
+		keys = append(keys, Key{KeyVerified, base64.RawURLEncoding.EncodeToString(identity.WithMark(sum[:16], claimed.Value))})
 	}
 	return keys
+}
+
+// heldByAny returns what heldBy returns for each of several networks: a claimed key and a
+// network that are made by two secrets are held by none.
+func heldByAny(claimed Key, networks []string, verified bool) []Key {
+	var keys []Key
+	mark := identity.Mark(claimed.Value)
+	for _, net := range networks {
+		if of := identity.Mark(net); of == mark || of == "" || mark == "" {
+			keys = append(keys, heldBy(claimed, net, false)...)
+		}
+	}
+	return append(keys, heldBy(claimed, "", verified)...)
 }
 
 // VisitorKey returns the key of a visitor's id. Nobody else knows one that is made at random

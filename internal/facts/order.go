@@ -250,24 +250,16 @@ func Fold(versions []StoredVersion) wire.Order {
 		fillFrom(&out.UTMCampaign, old.UTMCampaign)
 		fillFrom(&out.UTMContent, old.UTMContent)
 		fillFrom(&out.UTMTerm, old.UTMTerm)
-		if !out.VisitorID.Present {
-			out.VisitorID, out.UserIDMAC = old.VisitorID, old.UserIDMAC
-		}
 		fillFrom(&out.Source, old.Source)
 		fillFrom(&out.IsFirstOrder, old.IsFirstOrder)
 		fillFrom(&out.IsRecurring, old.IsRecurring)
-		fillFrom(&out.EmailKey, old.EmailKey)
-		fillFrom(&out.PhoneKey, old.PhoneKey)
-		fillFrom(&out.CustomerKey, old.CustomerKey)
-		fillFrom(&out.CartKey, old.CartKey)
-		fillFrom(&out.CartNoKey, old.CartNoKey)
-		fillFrom(&out.NetKey, old.NetKey)
 		fillFrom(&out.DeliveredAt, old.DeliveredAt)
 		fillFrom(&out.Items, old.Items)
 		fillFrom(&out.Test, old.Test)
 		foldRefunds(&out, old)
 	}
 	foldTax(&out, versions)
+	foldKeys(&out, versions)
 	return out
 }
 
@@ -373,6 +365,7 @@ type FirstOrderCandidate struct {
 
 // CustomerKey is one customer, e-mail or phone key of an order.
 type CustomerKey struct {
+	Kind    KeyKind
 	Orders  int       // of the order's interval that have it, counted up to one more than the limit
 	FirstID string    // id of the earliest approved order with it; empty where there is none, or Orders is above the limit
 	FirstAt time.Time // createdAt of that order

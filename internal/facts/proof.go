@@ -18,6 +18,30 @@ func (e *Event) Network() string {
 	return e.NetKey
 }
 
+// Networks returns the keyed network by each hashing secret, as Network does.
+func (e *Event) Networks() []string {
+	var list []string
+	if net := e.Network(); net != "" {
+		list = append(list, net)
+	}
+	if f := e.Former; f != nil && f.NetKey != "" && !e.ByAPIKey() {
+		list = append(list, f.NetKey)
+	}
+	return list
+}
+
+// Streams returns the keyed name of the event's stream by each hashing secret.
+func (e *Event) Streams() []string {
+	var list []string
+	if e.Stream != "" {
+		list = append(list, e.Stream)
+	}
+	if f := e.Former; f != nil && f.Stream != "" {
+		list = append(list, f.Stream)
+	}
+	return list
+}
+
 // keyedVisitor returns the visitor of an event that a backend sends without one: a
 // visitor of its own, named by the digest of the event's strongest key. It returns
 // "" where the event has no key, and for events of strangers.
@@ -44,6 +68,19 @@ func (e *Event) appendClaimed(keys []Key) []Key {
 	if own := VisitorKey(e.Visitor); own.Kind == KeyUser {
 		keys = append(keys, own)
 	}
+	if e.Former != nil {
+		keys = appendFormer(keys, e.Former)
+	}
+	return keys
+}
+
+// appendFormer appends the keys by a former hashing secret that anybody could have sent.
+func appendFormer(keys []Key, f *wire.Former) []Key {
+	for _, k := range []Key{{KeyCustomer, f.CustomerKey}, {KeyEmail, f.EmailKey}, {KeyPhone, f.PhoneKey}, {KeyCartNo, f.CartNoKey}, {KeyUser, f.UserKey}} {
+		if k.Value != "" {
+			keys = append(keys, Key{k.Kind, boundedID(k.Value)})
+		}
+	}
 	return keys
 }
 
@@ -60,6 +97,9 @@ func (e *Event) AppendKeys(keys []Key) []Key {
 	if e.Identity.CartKey != "" {
 		keys = append(keys, Key{KeyCart, e.Identity.CartKey})
 	}
+	if e.Former != nil && e.Former.CartKey != "" {
+		keys = append(keys, Key{KeyCart, e.Former.CartKey})
+	}
 	if e.CookieID != "" {
 		keys = append(keys, Key{KeyCookie, e.CookieID})
 	}
@@ -68,8 +108,16 @@ func (e *Event) AppendKeys(keys []Key) []Key {
 	}
 	begin := len(keys)
 	keys = e.appendClaimed(keys)
+	verified := e.ByAPIKey() && e.Identity.Verified
+	if e.Former == nil {
+		for _, k := range keys[begin:] {
+			keys = append(keys, heldBy(k, e.Network(), verified)...)
+		}
+		return keys
+	}
+	networks := e.Networks()
 	for _, k := range keys[begin:] {
-		keys = append(keys, heldBy(k, e.Network(), e.ByAPIKey() && e.Identity.Verified)...)
+		keys = append(keys, heldByAny(k, networks, verified)...)
 	}
 	return keys
 }
@@ -89,11 +137,13 @@ type OrderJoin struct {
 	// Stored is the key by which the orders that have it are found. It is the key itself,
 	// and of KeyVerified the claimed key that it holds: the same orders have both.
 	Stored Key
+	Holds  KeyKind // the kind of the claimed key that a network or a verified key holds; empty for others
 }
 
-// OrderJoins returns the keys that join an order to visitors.
+// OrderJoins returns the keys that join an order to visitors, by every hashing secret.
 func OrderJoins(o *wire.Order) []OrderJoin {
 	var keys, claimed []Key
+	var networks []string
 	add := func(to *[]Key, kind KeyKind, value string) {
 		if value != "" {
 			*to = append(*to, Key{kind, boundedID(value)})
@@ -117,17 +167,28 @@ func OrderJoins(o *wire.Order) []OrderJoin {
 	if own.Kind == KeyUser {
 		add(&claimed, KeyUser, own.Value)
 	}
+	if net := o.NetKey.Or(""); net != "" {
+		networks = append(networks, boundedID(net))
+	}
+	for i := range o.Former {
+		f := &o.Former[i]
+		add(&keys, KeyCart, f.CartKey)
+		claimed = appendFormer(claimed, f)
+		if f.NetKey != "" {
+			networks = append(networks, boundedID(f.NetKey))
+		}
+	}
 	joins := make([]OrderJoin, 0, len(keys)+3*len(claimed))
 	for _, k := range append(keys, claimed...) {
-		joins = append(joins, OrderJoin{k, k})
+		joins = append(joins, OrderJoin{k, k, ""})
 	}
 	for _, k := range claimed {
-		for _, held := range heldBy(k, boundedID(o.NetKey.Or("")), true) {
+		for _, held := range heldByAny(k, networks, true) {
 			stored := held
 			if held.Kind == KeyVerified {
 				stored = k
 			}
-			joins = append(joins, OrderJoin{held, stored})
+			joins = append(joins, OrderJoin{held, stored, k.Kind})
 		}
 	}
 	return joins

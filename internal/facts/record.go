@@ -163,6 +163,11 @@ func (p *eventParser) event(e *wire.Event) {
 			of(p, &e.Trust)
 		case "keyId":
 			p.text(&e.KeyID)
+		case "former":
+			if e.Former == nil {
+				e.Former = &wire.Former{}
+			}
+			p.former(e.Former)
 		case "click":
 			if e.Click == nil {
 				e.Click = &wire.Click{}
@@ -189,6 +194,31 @@ func (p *eventParser) identity(i *wire.Identity) {
 			p.text(&i.CartNoKey)
 		case "verified":
 			p.boolean(&i.Verified)
+		default:
+			p.odd = true
+		}
+	})
+}
+
+func (p *eventParser) former(f *wire.Former) {
+	p.object(func(name string) {
+		switch name {
+		case "emailKey":
+			p.text(&f.EmailKey)
+		case "phoneKey":
+			p.text(&f.PhoneKey)
+		case "customerKey":
+			p.text(&f.CustomerKey)
+		case "cartKey":
+			p.text(&f.CartKey)
+		case "cartNoKey":
+			p.text(&f.CartNoKey)
+		case "netKey":
+			p.text(&f.NetKey)
+		case "userKey":
+			p.text(&f.UserKey)
+		case "stream":
+			p.text(&f.Stream)
 		default:
 			p.odd = true
 		}

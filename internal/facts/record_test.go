@@ -18,7 +18,8 @@ const parsed = `{"companyId":"c","eventId":"01a20146-4a01-7000-8000-000000000005
 	`"context":{"page":{"url":"https://loja.example.com/?a=1&b=2","path":"/","referrer":"https://www.google.com/","title":"Vestido – \"Loja\" \\ \u0026"},` +
 	`"campaign":{"source":"s","medium":"m","name":"n","content":"c","term":"t"},"clickIds":{"gclid":"g","fbclid":"f"},"library":{"name":"sdk-js","version":"1.0.0"},"locale":"pt-BR","screen":"390x844","userAgent":"Mozilla/5.0"},` +
 	`"visitorId":"v","sessionId":"s","stream":"t","seq":6,"receivedAt":"2026-11-22T03:21:53Z","clockSkewMs":-150,"ip":"203.0.113.0","netKey":"k1:net","frame":true,"cookieId":"k",` +
-	`"bot":"none","consent":"granted","via":"sdk-js","trust":"open","keyId":"key","click":{"id":"i","code":"c","verified":true,"linkId":"l","destination":"https://d","trb_click":"x"}}`
+	`"bot":"none","consent":"granted","via":"sdk-js","trust":"open","keyId":"key",` +
+	`"former":{"emailKey":"k1:e","phoneKey":"k1:p","customerKey":"k1:c","cartKey":"k1:t","cartNoKey":"k1:n","netKey":"k1:net","userKey":"k1:u","stream":"k1:s"},"click":{"id":"i","code":"c","verified":true,"linkId":"l","destination":"https://d","trb_click":"x"}}`
 
 // sameAsJSON fails where parseRecord and encoding/json read a record differently.
 func sameAsJSON(t *testing.T, record string) {
@@ -42,7 +43,7 @@ func TestARecordIsParsedWithoutReflection(t *testing.T) {
 	if p.event(&got); p.odd || !p.Done() || !reflect.DeepEqual(got, want) {
 		t.Errorf("odd: %t, %+v, want %+v", p.odd, got, want)
 	}
-	if v := reflect.ValueOf(want); v.NumField() != 23 { // a new field needs a new case
+	if v := reflect.ValueOf(want); v.NumField() != 24 { // a new field needs a new case
 		t.Errorf("an event has %d fields", v.NumField())
 	}
 	for i := range reflect.TypeFor[wire.Event]().NumField() {
@@ -107,6 +108,9 @@ func TestRecordsAreParsedAsEncodingJSONDoes(t *testing.T) {
 	f(`"click":{`, `"click":null,"x":{`)
 	f(`"click":{`, `"click":{"id":"j","code":"d"},"click":{`)
 	f(`"context":{`, `"context":[],"x":{`)
+	f(`"former":{`, `"former":null,"x":{`)
+	f(`"former":{`, `"former":{"userKey":"v"},"former":{`)
+	f(`"former":{`, `"former":{"new":1,`)
 	f(`"page":{`, `"page":{},"page":{`)
 	sameAsJSON(t, ``)
 	sameAsJSON(t, `null`)

@@ -1,14 +1,29 @@
 package facts
 
 import (
+	"slices"
+
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// SubjectKeys returns the keys by which facts know a person, and the fields that make none:
-// an e-mail that is none, or a word such as "null".
+// SubjectKeys returns the keys by which facts know a person, by each hashing secret, and the fields
+// that make none: an e-mail that is none, or a word such as "null".
 func SubjectKeys(p commerce.DataSubject, hash identity.Keys) (keys []Key, wrong []string) {
+	keys, wrong = subjectKeys(p, hash)
+	if former, rotates := hash.Former(); rotates {
+		more, _ := subjectKeys(p, former)
+		for _, k := range more {
+			if !slices.Contains(keys, k) {
+				keys = append(keys, k)
+			}
+		}
+	}
+	return keys, wrong
+}
+
+func subjectKeys(p commerce.DataSubject, hash identity.Keys) (keys []Key, wrong []string) {
 	add := func(field, raw string, key string, kinds ...KeyKind) {
 		switch {
 		case raw == "":

@@ -22,3 +22,12 @@ func OfKey(row, digest, kind, key string) string {
 func OfKeyAndHub(row, digest, kind, key, hub string) string {
 	return fmt.Sprintf(`%[1]s.company_id = @company_id and %[1]s.digest = %[2]s | %[5]s and %[1]s.kind = %[3]s and %[1]s.key = %[4]s`, row, digest, kind, key, hub)
 }
+
+// CountByOneSecret returns the SQL that counts the distinct keys of one kind among rows with a column
+// key. While the hashing secret is being rotated, rows have the keys of both secrets, which their last two
+// bytes tell apart (identity.Mark; forms 2 and 3 of a packed id): the secret of which there are most counts.
+func CountByOneSecret(rows string) string {
+	return `(select coalesce(max(n), 0) from (
+		select count(distinct key) as n from (` + rows + `) d
+		group by case when get_byte(key, 0) in (2, 3) then substring(key from length(key) - 1) end) m)`
+}

@@ -174,6 +174,7 @@ type keyRequest struct {
 	n      int32     // index of the request
 	digest int64     // facts.KeyDigest of the key
 	key    facts.Key // as visitors were seen with it
+	holds  facts.KeyKind
 	stored facts.Key // by which the orders that have it are found; they are counted where it is the key itself
 	from   time.Time // orders count that were created from here
 	to     time.Time // … to here
@@ -202,7 +203,7 @@ var keyRows = postgres.Rows[keyRequest]{
 // the interval.
 func requestOf(k facts.OrderJoin, created time.Time, limits facts.Limits) keyRequest {
 	from, to := created.Add(-limits.WindowAt(created)), created.Add(limits.SightingsAfter)
-	r := keyRequest{key: k.Key, stored: k.Stored, from: from, to: to}
+	r := keyRequest{key: k.Key, stored: k.Stored, holds: k.Holds, from: from, to: to}
 	if k.Kind == facts.KeyNetwork {
 		r.firstSlot, r.lastSlot = facts.SlotOf(facts.HourOf(created.Add(-limits.NetworkBefore))), facts.SlotOf(facts.HourOf(created.Add(limits.NetworkAfter)))
 		r.fromMS, r.toMS = math.MinInt64, math.MaxInt64
@@ -244,7 +245,7 @@ func (t Tx) keys(ctx context.Context, companyID string, limits facts.Limits, lis
 		})
 		c.Keys = make([]facts.KeyReach, len(joins))
 		for i, k := range joins {
-			c.Keys[i].Key = k.Key
+			c.Keys[i].Key, c.Keys[i].Holds = k.Key, k.Holds
 			r := requestOf(k, c.Order.CreatedAt, limits)
 			r.n, r.digest = int32(len(requests)), facts.KeyDigest(companyID, k.Key)
 			requests = append(requests, r)
@@ -261,7 +262,7 @@ func (t Tx) keys(ctx context.Context, companyID string, limits facts.Limits, lis
 	var k facts.KeyReach
 	var visitors [][]byte
 	if _, err = pgx.ForEachRow(rows, []any{&n, &k.Orders, &k.DayVisitors, &visitors}, func() (err error) {
-		k.Key, k.Visitors = requests[n].key, make([]string, len(visitors))
+		k.Key, k.Holds, k.Visitors = requests[n].key, requests[n].holds, make([]string, len(visitors))
 		for i, v := range visitors {
 			if k.Visitors[i], err = packed.Text(v); err != nil {
 				return err

@@ -98,7 +98,9 @@ func (t Tx) provenEvents(ctx context.Context, companyID string, most int, c *fac
 			events, _ = newest(events, share(values))
 			for _, e := range events {
 				add(&cookies, e.CookieID)
-				add(&networks, e.Network())
+				for _, net := range e.Networks() {
+					add(&networks, net)
+				}
 				if !known[e.EventID] {
 					known[e.EventID], v.Events = true, append(v.Events, e)
 				}
@@ -115,6 +117,9 @@ func (t Tx) provenEvents(ctx context.Context, companyID string, most int, c *fac
 		}
 	}
 	add(&networks, c.Order.NetKey.Or(""))
+	for _, f := range c.Order.Former {
+		add(&networks, f.NetKey)
+	}
 	// First what may hold a proof key itself, then what shares its cookie or network.
 	ofBackend := args(nil)
 	delete(ofBackend, "values")

@@ -226,12 +226,12 @@ func (t Tx) give(ctx context.Context, companyID string, g *group, list []*facts.
 
 // distinctKeys returns the SQL that counts a visitor's keys of one kind on the days of
 // the interval. As in readKeys, (limit + 1) × days rows are enough to see that a
-// limit is exceeded.
+// limit is exceeded; twice as many, since two hashing secrets may have made them.
 func distinctKeys(kind facts.KeyKind, most string) string {
-	return `(select count(distinct key) from (
+	return postgres.CountByOneSecret(`
 		select key from sighting s
 		where s.company_id = @company_id and s.visitor = p.visitor and s.kind = ` + strconv.Itoa(int(kind.Code())) + ` and s.slot between p.first_day and p.last_day
-		order by s.slot limit ` + most + `) d)`
+		order by s.slot limit 2 * ` + most)
 }
 
 var countIdentities = `

@@ -19,10 +19,8 @@ import (
 func (t *Tx) FindErasedVisitors(ctx context.Context, companyID string, e *facts.Erasure, limit int) ([]facts.ErasedVisitor, error) {
 	list, err := postgres.Collect(ctx, t.tx, scanErasedVisitor, `
 		select f.visitor, (
-			select coalesce(max(n), 0) from (
-				select count(distinct s.key) as n from (
-					select kind, key from sighting where company_id = @company_id and visitor = f.visitor and kind in (6, 7, 8) limit @most_sightings) s
-				group by s.kind) c)
+			select coalesce(max(n), 0) from unnest('{6,7,8}'::smallint[]) as k (kind) cross join lateral `+postgres.CountByOneSecret(`
+				select key from sighting s where s.company_id = @company_id and s.visitor = f.visitor and s.kind = k.kind limit @most_sightings`)+` c (n))
 		from (
 			select distinct visitor from (
 				select s.visitor from erasure_key p join sighting s on s.company_id = p.company_id and s.kind = p.kind and s.key = p.key

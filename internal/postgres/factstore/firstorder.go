@@ -72,11 +72,14 @@ func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderID
 		if len(list) == 0 || list[len(list)-1].OrderID != c.OrderID {
 			list = append(list, facts.FirstOrderCandidate{OrderID: c.OrderID, CreatedAt: c.CreatedAt, Sent: c.Sent, Test: c.Test})
 		}
-		if kind != nil {
-			last := &list[len(list)-1]
-			last.Keys = append(last.Keys, k)
+		if kind == nil {
+			return nil
 		}
-		return nil
+		var err error
+		k.Kind, err = facts.KindOf(*kind)
+		last := &list[len(list)-1]
+		last.Keys = append(last.Keys, k)
+		return err
 	}); err != nil {
 		return nil, fmt.Errorf("read first orders: %w", err)
 	}

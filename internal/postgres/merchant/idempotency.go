@@ -20,7 +20,7 @@ const claimAttempts = 3
 
 // ClaimKey takes an idempotency key, or returns the answer stored under it. A
 // key that another request used is commerce.ErrKeyMismatch, one whose request
-// has not ended commerce.ErrKeyInProgress. All times are the database's.
+// has not ended commerce.ErrKeyInProgress. Where the claim has a former key, both are taken. All times are the database's.
 func (s *Store) ClaimKey(ctx context.Context, c commerce.Claim) (commerce.Claimed, error) {
 	fail := func(err error) (commerce.Claimed, error) {
 		return commerce.Claimed{}, fmt.Errorf("postgres: claim idempotency key: %w", err)
@@ -29,14 +29,40 @@ func (s *Store) ClaimKey(ctx context.Context, c commerce.Claim) (commerce.Claime
 	if err != nil {
 		return fail(err)
 	}
+	claims := []commerce.Claim{c}
+	if c.Former != nil {
+		former := c
+		former.Key, former.Fingerprint = c.Former.Key, c.Former.Fingerprint
+		claims = append(claims, former)
+	}
+	a := &attempt{db: s.db, claim: c, lease: lease.String()}
+	for _, one := range claims {
+		answer, err := s.claimOne(ctx, one, a.lease)
+		if err == nil && answer == nil {
+			a.keys = append(a.keys, one.Key)
+			continue
+		}
+		if len(a.keys) > 0 {
+			err = errors.Join(err, a.Abandon(ctx))
+		}
+		if err != nil {
+			return fail(err)
+		}
+		return commerce.Claimed{Answer: answer}, nil
+	}
+	return commerce.Claimed{Attempt: a}, nil
+}
+
+// claimOne takes one key, or returns the answer stored under it.
+func (s *Store) claimOne(ctx context.Context, c commerce.Claim, lease string) (answer []byte, err error) {
 	free := false // the key has a row, and may be taken again
 	for range claimAttempts {
-		taken, err := s.takeKey(ctx, c, lease.String(), free)
+		taken, err := s.takeKey(ctx, c, lease, free)
 		if err != nil {
-			return fail(postgres.Translate(err))
+			return nil, postgres.Translate(err)
 		}
 		if taken {
-			return commerce.Claimed{Attempt: &attempt{db: s.db, claim: c, lease: lease.String()}}, nil
+			return nil, nil
 		}
 		known, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(knownKeyColumns), `
 			select `+postgres.List(knownKeyColumns)+` from idempotency where company_id = @company_id and idempotency_key = @key`,
@@ -46,15 +72,15 @@ func (s *Store) ClaimKey(ctx context.Context, c commerce.Claim) (commerce.Claime
 		case errors.Is(err, pgx.ErrNoRows), err == nil && free:
 			continue
 		case err != nil:
-			return fail(postgres.Translate(err))
+			return nil, postgres.Translate(err)
 		case !known.same:
-			return fail(commerce.ErrKeyMismatch)
+			return nil, commerce.ErrKeyMismatch
 		case known.answer == nil:
-			return fail(commerce.ErrKeyInProgress)
+			return nil, commerce.ErrKeyInProgress
 		}
-		return commerce.Claimed{Answer: known.answer}, nil
+		return known.answer, nil
 	}
-	return fail(commerce.ErrKeyInProgress)
+	return nil, commerce.ErrKeyInProgress
 }
 
 // freeKey is the condition under which a key that has a row may be taken: its
@@ -98,6 +124,7 @@ func knownKeyColumns(k *knownKey) postgres.Columns {
 type attempt struct {
 	db    *postgres.DB
 	claim commerce.Claim
+	keys  []string // that are taken
 	lease string
 	tx    pgx.Tx // nil until a change is made
 	done  bool   // the answer is stored
@@ -137,9 +164,9 @@ func (a *attempt) Finish(ctx context.Context, answer json.RawMessage) error {
 	err := a.InTx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
 			update idempotency set answer = @answer, expires_at = now() + @kept_for
-			where company_id = @company_id and idempotency_key = @key and lease = @lease and answer is null`,
-			pgx.NamedArgs{"company_id": a.claim.CompanyID, "key": a.claim.Key, "lease": a.lease, "answer": []byte(answer), "kept_for": a.claim.Keep})
-		if err == nil && tag.RowsAffected() == 0 {
+			where company_id = @company_id and idempotency_key = any(@keys) and lease = @lease and answer is null`,
+			pgx.NamedArgs{"company_id": a.claim.CompanyID, "keys": a.keys, "lease": a.lease, "answer": []byte(answer), "kept_for": a.claim.Keep})
+		if err == nil && tag.RowsAffected() != int64(len(a.keys)) {
 			err = commerce.ErrKeyInProgress // the lease ended, and another attempt took the key
 		}
 		return err
@@ -160,8 +187,8 @@ func (a *attempt) Abandon(ctx context.Context) error {
 	}
 	a.rollback(ctx)
 	_, err := a.db.Pool().Exec(ctx, `
-		delete from idempotency where company_id = $1 and idempotency_key = $2 and lease = $3 and answer is null`,
-		a.claim.CompanyID, a.claim.Key, a.lease)
+		delete from idempotency where company_id = $1 and idempotency_key = any($2) and lease = $3 and answer is null`,
+		a.claim.CompanyID, a.keys, a.lease)
 	if err != nil {
 		return fmt.Errorf("postgres: free an idempotency key: %w", postgres.Translate(err))
 	}

@@ -13,21 +13,30 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres/explained"
 )
 
+// searchedRows are keys that are looked for.
+func searchedRows(companyID string) postgres.Rows[facts.Key] {
+	return postgres.Rows[facts.Key]{
+		postgres.Col("digest", "bigint", func(k *facts.Key) int64 { return facts.KeyDigest(companyID, *k) }),
+		postgres.Col("kind", "smallint", func(k *facts.Key) int16 { return k.Kind.Code() }),
+		postgres.Col("key", "bytea", func(k *facts.Key) []byte { return k.Pack() }),
+	}
+}
+
 // FindOrders looks for orders, the newest first.
 func (r *Reader) FindOrders(ctx context.Context, companyID string, s commerce.OrderSearch) ([]commerce.Sale, error) {
-	var kind, key, digest any // null finds nothing
-	if s.Email != "" {
-		email := facts.Key{Kind: facts.KeyEmail, Value: s.Email}
-		kind, key, digest = email.Kind.Code(), email.Pack(), facts.KeyDigest(companyID, email)
+	emails := make([]facts.Key, len(s.Email))
+	for i, email := range s.Email {
+		emails[i] = facts.Key{Kind: facts.KeyEmail, Value: email}
 	}
 	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(saleColumns), selectSales+`
 		where o.company_id = @company_id and o.order_id in (
 			select f.order_id from orders f where f.company_id = @company_id and f.order_id = @text
 			union all select f.order_id from orders f where f.company_id = @company_id and f.name in (@text, @hashed)
 			union all select f.order_id from orders f where f.company_id = @company_id and f.number = @text
-			union all select k.order_id from order_key k where `+postgres.OfKey("k", "@digest::bigint", "@kind::smallint", "@key")+`)
+			union all select k.order_id from `+searchedRows(companyID).Unnest("s")+` cross join lateral (
+				select k.order_id from order_key k where `+postgres.OfKey("k", "s.digest", "s.kind", "s.key")+` offset 0) k)
 		order by o.created_at desc, o.order_id desc limit @limit`,
-		pgx.NamedArgs{"company_id": companyID, "text": s.Text, "hashed": "#" + s.Text, "kind": kind, "key": key, "digest": digest, "limit": s.Limit})
+		searchedRows(companyID).Args(emails, pgx.NamedArgs{"company_id": companyID, "text": s.Text, "hashed": "#" + s.Text, "limit": s.Limit}))
 	if err != nil {
 		return nil, fmt.Errorf("postgres: find orders of %s: %w", companyID, postgres.Translate(err))
 	}
