@@ -44,9 +44,7 @@ a time publishes the directory and the rules' changes.`,
 			}
 			setup.dsn, err = database.require()
 			wrong.add(err)
-			setup.hasher, err = public.hashing.hasher()
-			wrong.add(err)
-			setup.previous, err = former.hasher()
+			setup.hasher, setup.previous, err = former.hashers(&public.hashing)
 			wrong.add(err)
 			trusted, err := public.proxies.prefixes()
 			wrong.add(err)
@@ -91,7 +89,7 @@ type adminSetup struct {
 	dashboard dashboard.Config // runAdmin sets its ShortBase
 	dsn       string
 	hasher    *identity.Hasher
-	previous  *identity.Hasher // nil: none
+	previous  *identity.Hasher // whose signatures hold; nil: none
 }
 
 // runAdmin serves until ctx ends.

@@ -18,6 +18,7 @@ func newDoctor() *cobra.Command {
 	var broker kafkaFlags
 	database := postgresFlags{optional: true}
 	var hashing secretFlag
+	var former formerHashing
 	var e examination
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -47,7 +48,7 @@ when something fails.`,
 			secret, err := hashing.read()
 			wrong.add(err)
 			if len(secret) > 0 {
-				e.hasher, err = identity.NewHasher(secret)
+				e.hasher, _, err = former.beside(secret)
 				wrong.add(err)
 			}
 			if err := wrong.err(); err != nil {
@@ -60,6 +61,7 @@ when something fails.`,
 	broker.register(flags)
 	database.register(flags)
 	hashing.register(flags, "hashing-secret", "the secret of edge and admin, to be compared with the companies' keys")
+	former.registerSecret(flags, "the former hashing secret of edge and admin, while it is being rotated")
 	flags.StringSliceVar(&e.services, "service", nil, "origin of a running service to ask for /readyz; repeat or separate by commas")
 	flags.IntVar(&e.replication, "replication", 3, "replicas that each partition must have, as given to migrate")
 	flags.IntVar(&e.minInSync, "min-insync-replicas", 2, "replicas that must have a record before it is acknowledged, as given to migrate")

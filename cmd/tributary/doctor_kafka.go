@@ -161,6 +161,7 @@ func (e *examination) checkSecret(ctx context.Context, f *findings, client *kafk
 		return
 	}
 	companies := map[string]bool{} // whether the secret fits
+	rotating := map[string]bool{}  // of which admin has a former secret
 	err := readDirectory(ctx, client, func(key string, value []byte) {
 		id, found := strings.CutPrefix(key, wire.CompanyKeyPrefix)
 		if !found {
@@ -171,7 +172,10 @@ func (e *examination) checkSecret(ctx context.Context, f *findings, client *kafk
 			delete(companies, id)
 			return
 		}
-		companies[id] = c.KeyCheck == e.hasher.Check(id)
+		if rotating[id] = true; c.FormerKeyCheck == "" {
+			delete(rotating, id)
+		}
+		companies[id] = e.hasher.Fits(id, c.KeyCheck, c.FormerKeyCheck)
 	})
 	if err != nil {
 		f.fail(about, err.Error(), "see what is said of "+wire.TopicDirectory)
@@ -190,6 +194,10 @@ func (e *examination) checkSecret(ctx context.Context, f *findings, client *kafk
 		f.fail(about, fmt.Sprintf("is not the one that the keys of %d of %d companies are made with, such as %s", len(wrong), len(companies), wrong[0]),
 			"give edge and admin the secret that the companies were made with; with another one, new events do not join old ones")
 	default:
-		f.ok(about, fmt.Sprintf("fits all %d companies", len(companies)))
+		text := fmt.Sprintf("fits all %d companies", len(companies))
+		if len(rotating) > 0 {
+			text += "; admin takes a former one's keys too: a rotation lasts"
+		}
+		f.ok(about, text)
 	}
 }

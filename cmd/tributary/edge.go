@@ -37,9 +37,7 @@ this machine's disk.`,
 			var wrong problems
 			setup.service, err = common.read(cmd)
 			wrong.add(err)
-			setup.hasher, err = public.hashing.hasher()
-			wrong.add(err)
-			setup.previous, err = former.hasher()
+			setup.hasher, setup.previous, err = former.hashers(&public.hashing)
 			wrong.add(err)
 			setup.config.TrustedProxies, err = public.proxies.prefixes()
 			wrong.add(err)
@@ -80,7 +78,7 @@ type edgeSetup struct {
 	spool  spool.Config // no Dir: none
 	hasher *identity.Hasher
 
-	previous *identity.Hasher // nil: none
+	previous *identity.Hasher // whose signatures hold; nil: none
 }
 
 // runEdge serves until ctx ends.

@@ -15,6 +15,7 @@ import (
 func newErase() *cobra.Command {
 	var database postgresFlags
 	var hashing hashingFlags
+	var former formerHashing
 	var company string
 	var subject commerce.DataSubject
 	var wait time.Duration
@@ -36,7 +37,7 @@ companies, live and sandbox: each is asked on its own.`,
 			if company == "" {
 				wrong.add(errors.New("give --company or $" + environmentName("company")))
 			}
-			hasher, err := hashing.hasher()
+			hasher, _, err := former.hashers(&hashing)
 			wrong.add(err)
 			dsn, err := database.require()
 			wrong.add(err)
@@ -72,6 +73,7 @@ companies, live and sandbox: each is asked on its own.`,
 	flags := cmd.Flags()
 	database.register(flags)
 	hashing.register(flags)
+	former.registerSecret(flags, "the former hashing secret, so that what only it hashed is found as well")
 	flags.StringVar(&company, "company", "", "companyId; the environment, live or sandbox, is the company's")
 	flags.StringVar(&subject.Email, "email", "", "e-mail of the customer")
 	flags.StringVar(&subject.Phone, "phone", "", "phone of the customer; without a country code it is read in the store's country")
@@ -104,7 +106,7 @@ func waitForErasure(cmd *cobra.Command, db stores, company string, e commerce.Er
 	case e.State != commerce.Erased:
 		fmt.Fprintln(cmd.ErrOrStderr(), "It goes on by itself: admin publishes it and a processor does it.")
 	case e.Orders == 0 && e.Events == 0:
-		fmt.Fprintln(cmd.ErrOrStderr(), "Nobody was found. Is the hashing secret that of edge and admin?")
+		fmt.Fprintln(cmd.ErrOrStderr(), "Nobody was found. Is the hashing secret that of edge and admin? Of somebody seen before a rotation, the former one is needed too.")
 	}
 	return nil
 }

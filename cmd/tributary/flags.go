@@ -171,32 +171,58 @@ func (h *hashingFlags) register(flags *pflag.FlagSet) {
 	required(flags, "hashing-secret-file")
 }
 
-func (h *hashingFlags) hasher() (*identity.Hasher, error) {
-	secret, err := h.secret.require()
-	if err != nil {
-		return nil, err
-	}
-	return identity.NewHasher(secret)
-}
-
 // formerHashing is the hashing secret of before.
-type formerHashing struct{ secret secretFlag }
+type formerHashing struct {
+	secret      secretFlag
+	compromised bool
+}
 
 func (f *formerHashing) register(flags *pflag.FlagSet) {
-	f.secret.register(flags, "previous-hashing-secret", "the former hashing secret: cookies and clicks that it signed are still recognised")
+	f.registerSecret(flags, "the former hashing secret, while the new one takes its place: what it hashed is still joined, and what it signed recognised")
+	flags.BoolVar(&f.compromised, "compromised", false, "others may know the former hashing secret: what it signed proves nothing any more")
 }
 
-// hasher returns nil where no former secret is given.
-func (f *formerHashing) hasher() (*identity.Hasher, error) {
-	secret, err := f.secret.read()
-	if err != nil || len(secret) == 0 {
-		return nil, err
-	}
-	hasher, err := identity.NewHasher(secret)
+// registerSecret registers the secret alone, for commands that verify nothing.
+func (f *formerHashing) registerSecret(flags *pflag.FlagSet, what string) {
+	f.secret.register(flags, "previous-hashing-secret", what)
+}
+
+// hashers returns the current hasher with the former one's keys beside its own, and the former one
+// where what it signed is still recognised, else nil.
+func (f *formerHashing) hashers(current *hashingFlags) (hasher, previous *identity.Hasher, err error) {
+	secret, err := current.secret.require()
 	if err != nil {
-		return nil, misuse(fmt.Errorf("--previous-hashing-secret: %w", err))
+		return nil, nil, err
 	}
-	return hasher, nil
+	return f.beside(secret)
+}
+
+// beside is hashers for a secret that was read.
+func (f *formerHashing) beside(current []byte) (hasher, previous *identity.Hasher, err error) {
+	if hasher, err = identity.NewHasher(current); err != nil {
+		return nil, nil, err
+	}
+	secret, err := f.secret.read()
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(secret) == 0 {
+		if f.compromised {
+			return nil, nil, misuse(errors.New("--compromised is about the former hashing secret: give --previous-hashing-secret-file"))
+		}
+		return hasher, nil, nil
+	}
+	previous, err = identity.NewHasher(secret)
+	if err == nil {
+		hasher, err = hasher.Rotating(previous)
+	}
+	if err != nil {
+		return nil, nil, misuse(fmt.Errorf("--previous-hashing-secret: %w", err))
+	}
+	if f.compromised {
+		previous = nil
+	}
+	return hasher, previous, nil
 }
 
 // kafkaFlags say how to reach the brokers.
