@@ -44,13 +44,7 @@ func TestOrdersAreTakenAsPlatformsAndLanguagesSendThem(t *testing.T) {
 		if strings.Join(warned, "; ") != wantWarned || got.Header.Get("Preference-Applied") != isLenient {
 			t.Errorf("%s: warnings %v, want %s; %s", what, got.Warnings, wantWarned, got.Header.Get("Preference-Applied"))
 		}
-		if _, ok := body["orderId"]; ok {
-			var other any
-			_ = json.Unmarshal(body["orderId"], &other)
-			if _, isText := other.(string); !isText {
-				id = string(body["orderId"])
-			}
-		}
+		id = strings.Trim(string(body["orderId"]), `"`) // a text or a number
 		s.read(wire.TopicCommerce, 8, func(r kafka.Record) bool {
 			var c wire.Commerce
 			var o wire.Order
@@ -91,6 +85,16 @@ func TestOrdersAreTakenAsPlatformsAndLanguagesSendThem(t *testing.T) {
 			return !o.NetKey.Present && !o.VisitorID.Present && !o.CartKey.Present && !o.CartNoKey.Present && !o.DiscountCode.Present && !o.UTMSource.Present &&
 				!o.Source.Present && !o.DeliveredAt.Present
 		})
+
+	// The order's id and name are shown to others, so what is in them is no secret.
+	secret := func(o wire.Order) bool { return o.CartKey.Valid }
+	none := func(o wire.Order) bool { return !o.CartKey.Present && !o.CartNoKey.Present }
+	const token = "9f3b5c0e7a1d4f26"
+	f("a cart's token", `"cartToken":"`+token+`"`, "", secret)
+	f("a cart's number that is the order's", `"orderId":"1001","cartToken":"1001"`, "", func(o wire.Order) bool { return o.CartNoKey.Valid })
+	f("the order's id as its cart's token", `"orderId":"`+token+`","cartToken":"`+token+`"`, "cartToken conflict", none)
+	f("… with more of it", `"orderId":"WEB-`+strings.ToUpper(token)+`-1","cartToken":" `+token+` "`, "cartToken conflict", none)
+	f("the order's name as its cart's token", `"name":"#`+token+`","cartToken":"`+token+`"`, "cartToken conflict", none)
 }
 
 // A refusal says how to write it rightly.

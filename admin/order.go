@@ -110,7 +110,9 @@ func readOrder(o object) (order wire.Order, person wire.Personal) {
 	}
 	order.Items = readItems(o, order.Currency)
 	readExtensions(o, &order)
-	return order, readPerson(o)
+	person = readPerson(o)
+	withoutShownToken(o, &order, &person)
+	return order, person
 }
 
 // readSource reads the order's source, which may have three names: the specification does

@@ -44,6 +44,17 @@ func readCustomer(o object) wire.Customer {
 	}
 }
 
+// withoutShownToken leaves out a cart's token that is in the order's id or name: reports,
+// explanations and statements show these, and whoever knows the token can claim the sale.
+func withoutShownToken(o object, order *wire.Order, person *wire.Personal) {
+	token := strings.ToLower(identity.NormalID(person.CartToken.Value))
+	shown := strings.ToLower(order.OrderID + "\n" + order.Name.Value)
+	if token != "" && strings.Contains(shown, token) && identity.SecretToken(person.CartToken.Value) {
+		o.warn("cartToken", commerce.CodeConflict, "is in the order's id or name, which others read, so it proves nothing")
+		person.CartToken = wire.Optional[string]{}
+	}
+}
+
 // utmValues are the UTM values of an order.
 func utmValues(order *wire.Order) []*wire.Optional[string] {
 	return []*wire.Optional[string]{&order.UTMSource, &order.UTMMedium, &order.UTMCampaign, &order.UTMContent, &order.UTMTerm}

@@ -192,7 +192,8 @@ func cutText(text string, n int) string {
 
 // setVisitorCookie gives a new visitor a cookie, and takes it back from one who
 // denies, if the page is on the edge's own site, by what the request's last event
-// says of consent.
+// says of consent. A pixel takes none back by what its address says, since whoever may put
+// a picture into the shop's page has written that; by the browser's signal it does.
 func (s *Server) setVisitorCookie(ctx *fasthttp.RequestCtx, d *delivery) {
 	a := &d.arrival
 	last := &d.batch.Items[len(d.batch.Items)-1]
@@ -202,7 +203,9 @@ func (s *Server) setVisitorCookie(ctx *fasthttp.RequestCtx, d *delivery) {
 	consent := a.company.consent(last.Event.Consent, a.signal)
 	switch {
 	case a.company.anonymous(consent) && a.cookieID != "":
-		s.expireCookie(ctx)
+		if a.via != wire.ViaPixel || a.signal {
+			s.expireCookie(ctx)
+		}
 	case !a.company.mayCookie(consent):
 	case a.cookieID == "":
 		a.cookieID = s.newVisitorID(ctx)

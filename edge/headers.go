@@ -13,6 +13,7 @@ import (
 type headers struct {
 	requestID, origin, authorization, contentEncoding []byte
 	fetchSite, fetchDest, storageAccess               []byte // Sec-Fetch-…
+	accept                                            []byte
 	gpc, dnt                                          []byte
 	fetchMode                                         bool // Sec-Fetch-Mode came
 	fetchOther                                        bool // … or any other of that prefix
@@ -60,6 +61,8 @@ func (h *headers) field(name []byte) *[]byte {
 		return &h.fetchDest
 	case "Sec-Fetch-Storage-Access":
 		return &h.storageAccess
+	case "Accept":
+		return &h.accept
 	case "Sec-Gpc":
 		return &h.gpc
 	case "Dnt":
@@ -87,10 +90,16 @@ func (h *headers) bearer() (text string, given bool) {
 func (h *headers) privacySignal() bool { return string(h.gpc) == "1" || string(h.dnt) == "1" }
 
 // openedAsDocument tells whether a person may have opened the link: browsers say
-// for what else a page makes them fetch it (a picture, a frame, a script).
+// for what else a page makes them fetch it (a picture, a frame, a script). Those that do not
+// (Safari before 16.4) ask for images first where it is a picture.
 func (h *headers) openedAsDocument() bool {
-	return len(h.fetchDest) == 0 || string(h.fetchDest) == "document"
+	if len(h.fetchDest) == 0 {
+		return !bytes.HasPrefix(h.accept, imagePrefix)
+	}
+	return string(h.fetchDest) == "document"
 }
+
+var imagePrefix = []byte("image/")
 
 // fromSameSite tells whether the page that sends the request is on the edge's
 // own site: only then is its cookie first-party.

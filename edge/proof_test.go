@@ -129,10 +129,10 @@ func TestOnlyAVerifiedFirstPartyCookieNamesTheVisitor(t *testing.T) {
 // bring neither a click nor a landing that looks like one.
 func TestAShortLinkThatIsNotOpenedAsADocumentIsNoClick(t *testing.T) {
 	s := newStand(t, nil)
-	f := func(dest string, opened bool) {
+	f := func(dest string, opened bool, headers ...string) {
 		t.Helper()
 		cookie := newID() // another visitor each time
-		headers := []string{"User-Agent: " + phone, "Cookie: trb_vid=" + testSigner(t).Sign(identity.SignedCookie, cookie)}
+		headers = append(headers, "User-Agent: "+phone, "Cookie: trb_vid="+testSigner(t).Sign(identity.SignedCookie, cookie))
 		if dest != "" {
 			headers = append(headers, "Sec-Fetch-Dest: "+dest)
 		}
@@ -152,6 +152,11 @@ func TestAShortLinkThatIsNotOpenedAsADocumentIsNoClick(t *testing.T) {
 	}
 	f("", true) // an older browser, or an app
 	f("document", true)
+	f("document", true, "Accept: image/webp")
+	f("", true, "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
+	f("", true, "Accept: */*")
+	f("", false, "Accept: image/webp,image/avif,video/*;q=0.8,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5") // a picture in Safari before 16.4
+	f("", false, "Accept: image/png,image/svg+xml,image/*;q=0.8,video/*;q=0.8,*/*;q=0.5")
 	for _, dest := range []string{"image", "iframe", "frame", "script", "empty", "embed", "object", "style", "x"} {
 		f(dest, false)
 	}

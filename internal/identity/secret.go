@@ -1,7 +1,6 @@
 package identity
 
 import (
-	"net/url"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -39,14 +38,31 @@ func SecretUUID(text string) bool {
 	for i := range digits {
 		digits[i] |= 'a' - 'A' // lower case; digits stay
 	}
-	return distinct(digits[:]) >= minDistinctUUID
+	return distinct(digits[:]) >= minDistinctUUID && !isFilledUp(digits[:])
+}
+
+// isFilledUp reports whether the random digits of a UUID are those of a number, with zeros or
+// another digit around it: six zeros at the beginning, of random digits one of 17 million, or
+// eight equal ones anywhere, one of 24 million.
+func isFilledUp(digits []byte) bool {
+	run := 0
+	for i := range digits {
+		if i > 0 && digits[i] != digits[i-1] {
+			run = 0
+		}
+		if run++; run == 8 || run == 6 && i == 5 && digits[i] == '0' {
+			return true
+		}
+	}
+	return false
 }
 
 // SecretToken reports whether a cart token is a secret that only the browser and the shop
 // know. It is none where it is shorter than 16 characters, a UUID that is not SecretUUID, or
 // where too few characters are left of it without what can be guessed: e-mails, words,
-// numbers, times, and a prefix with a counter; also where such a text is in base64 or
-// percent-encoded. What looks random is taken for random: the hash of a number does.
+// numbers, times, a UUID that is not SecretUUID, and a prefix with a counter; also where such a
+// text is percent-encoded, in base64 or in hexadecimal digits. What looks random is taken for
+// random: the hash of a number does.
 func SecretToken(raw string) bool {
 	token := NormalID(raw)
 	if utf8.RuneCountInString(token) < minToken {
@@ -55,12 +71,7 @@ func SecretToken(raw string) bool {
 	if isUUID(token) {
 		return SecretUUID(token)
 	}
-	if plain, err := url.PathUnescape(token); err == nil {
-		token = plain
-	}
-	if plain, ok := textInBase64(token); ok {
-		token = plain
-	}
+	token = withoutOtherUUIDs(plainOf(token))
 	if strings.Contains(token, "@") {
 		token = replaceFound(token, findEmail, func(string, span) string { return "/" })
 	}
@@ -69,37 +80,22 @@ func SecretToken(raw string) bool {
 	return bitsOf(random) >= minBits && distinct(random) >= minDistinct
 }
 
-// textInBase64 returns the text that a token is in base64, with either alphabet, and false
-// where it is none: of random bytes hardly any are all printable.
-func textInBase64(token string) (plain string, ok bool) {
-	token = strings.TrimRight(token, "=")
-	var buffer [maxID]byte
-	text := buffer[:0]
-	bits, held := 0, 0
-	for i := range len(token) {
-		digit := strings.IndexByte(base64Digits, token[i])
-		switch token[i] {
-		case '-':
-			digit = 62
-		case '_':
-			digit = 63
+// withoutOtherUUIDs returns a text without the UUIDs in it that are not SecretUUID.
+func withoutOtherUUIDs(text string) string {
+	const length, hyphen = 36, 8
+	for i := strings.IndexByte(text, '-'); i >= 0 && i+length-hyphen <= len(text); {
+		if begin := i - hyphen; begin >= 0 && isUUID(text[begin:begin+length]) && !SecretUUID(text[begin:begin+length]) {
+			text = text[:begin] + "/" + text[begin+length:]
+			i = begin
 		}
-		if digit < 0 {
-			return "", false
+		next := strings.IndexByte(text[i+1:], '-')
+		if next < 0 {
+			break
 		}
-		if held, bits = held<<6|digit, bits+6; bits >= 8 {
-			bits -= 8
-			c := byte(held >> bits)
-			if c < ' ' || c > '~' {
-				return "", false
-			}
-			text = append(text, c)
-		}
+		i += 1 + next
 	}
-	return string(text), true
+	return text
 }
-
-const base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 // once returns the part of a text that repeats, once: "ab1ab1ab" is "ab1".
 func once(text string) string {

@@ -25,8 +25,12 @@ var guessable = map[string][]string{
 	"a time":                {"2026-11-23T20:59:38Z", "2026-11-23 20:59:38.123456", "20261123T205938.123Z", "1732395578123-0001", "Mon Nov 23 2026 20:59:38 GMT-0300", "cart-20261123T205938Z", "2026w47 20h59m38s000"},
 	"few characters":        {"aaaaaaaaaaaaaaaa", "a1a1a1a1a1a1a1a1", "abababababababab", "000000000000000a", "xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx"},
 	"a text again":          {"abc123abc123abc123", "a1b2c3-a1b2c3-a1b2c3"},
-	"a filler":              {"undefined-undefined", "null-null-null-null", "[object Object]", "undefinedundefined", "{{ cart.cart_token }}", "${cartToken}-token", "0000000000000000-0000"},
+	"a filler":              {"undefined-undefined", "null-null-null-null", "[object Object]", "undefinedundefined", "{{ cart.cart_token }}", "${cartToken}-token", "0000000000000000-0000", "================", "%3D%3D%3D%3D%3D%3D%3D%3D%3D%3D%3D%3D%3D%3D%3D%3D"},
 	"words":                 {"abcdefghijklmnop", "guest-checkout-cart", "GuestCheckoutCart", "carrinho-da-maria-2026", "CART_TOKEN_PLACEHOLDER"},
+	"a UUID in a text":      {"{6ba7b810-9dad-11d1-80b4-00c04fd430c8}", "urn:uuid:6ba7b810-9dad-11d1-80b4-00c04fd430c8", "cart-6fa459ea-ee8a-3ca4-894e-db77e160355e", "886313E1-3B8A-5372-9B90-0C9AEE199E5D/42"},
+	"a text in hexadecimal": {"616e612e707261646f406578616d706c652e636f6d", "636172742D31303239333834"},
+	"base64 in parts":       {"eyJhbGciOiJub25lIn0.eyJzdWIiOiI0MiJ9.", "Y2FydC1hbmE=:MTIzNDU2Nzg5MDEy"},
+	"base64 twice":          {"TVRJek5EVTJOemc1TURFeU16UTFOZz09", "WTJGeWRDMHhNREk1TXpnME56VTI="},
 	"another UUID":          {"6ba7b810-9dad-11d1-80b4-00c04fd430c8", "6fa459ea-ee8a-3ca4-894e-db77e160355e", "886313e1-3b8a-5372-9b90-0c9aee199e5d", "00000000-0000-0000-0000-00000000002a"},
 }
 
@@ -59,6 +63,8 @@ func TestATokenOfAPlatformIsASecret(t *testing.T) {
 		"yq6Wd3lq0dEwCkDbX6hzW1rT9uJbGm2N", // Magento
 		"V1StGXR8_Z5jdHi6B-myT",            // nanoid
 		"67423b7a9f1c2d3e4f5a6b7c",
+		"cart-7d444840-9dc0-41d1-b245-5ffdce74fad2",
+		"eyJhbGciOiJIUzI1NiJ9.eyJjYXJ0Ijo0Mn0.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV", // JSON with a signature
 		"0195b2c0-5a3e-7c41-9b6d-2f8e4a7d1c03", "7D444840-9DC0-41D1-B245-5FFDCE74FAD2",
 	} {
 		if !SecretToken(token) {
@@ -139,7 +145,10 @@ func TestAUUIDIsASecretWhereItIsRandom(t *testing.T) {
 	f("00000000-0000-0000-0000-00000000002a", false)
 	f("00000000-0000-4000-8000-00000000002a", false) // a number, filled up
 	f("11111111-1111-4111-8111-111111111111", false)
-	f("0195b2c0-5a3e-7000-8000-00000010293f", true) // six different digits: it looks random
+	f("0195b2c0-5a3e-7000-8000-00000010293f", false)
+	f("00000000-0000-4000-8000-102938475601", false)
+	f("7d444840-9dc0-4102-a938-475600000000", false) // … from the other side
+	f("0195b2c0-5a3e-7000-9abc-2f8e4a7d1c03", true)  // of a clock whose milliseconds have no part
 	f("7d4448409dc041d1b2455ffdce74fad2", false)
 	f("", false)
 }

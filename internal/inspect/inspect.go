@@ -24,6 +24,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -165,20 +166,34 @@ func withMarks(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
 		if utf8.RuneCountInString(part) >= minSecret {
-			parts[i] = "~" + Mark(part)
+			parts[i] = shortMark(part)
 		}
 	}
 	return strings.Join(parts, "/")
 }
 
-// paths are parts of paths in a text that may be secrets, with what stands before: no host.
-var paths = regexp.MustCompile(`([^/:]/)([^/\s"'\\?#&<>(){}]{16,})`)
+// shortMark is a mark that hardly helps to guess a text of few random bits: of 40 it tells 8.
+func shortMark(text string) string { return "~" + Mark(text)[:2] }
 
-// Marked is the text of a rejected event with marks in the place of long parts of paths.
+// paths are parts of paths in a text that may be secrets, with what stands before: no host.
+// words are what may be one in any place.
+var (
+	words = regexp.MustCompile(`[0-9A-Za-z_+%~.-]{16,}`)
+	paths = regexp.MustCompile(`([^/:]/)([^/\s"'\\?#&<>(){}]{16,})`)
+)
+
+// Marked is the text of a rejected event with marks in the place of long parts of paths, and
+// of whatever else looks like a cart's token that cannot be guessed.
 func Marked(text string) string {
-	return paths.ReplaceAllStringFunc(text, func(found string) string {
+	text = paths.ReplaceAllStringFunc(text, func(found string) string {
 		before, part, _ := strings.Cut(found, "/")
-		return before + "/~" + Mark(part)
+		return before + "/" + shortMark(part)
+	})
+	return words.ReplaceAllStringFunc(text, func(word string) string {
+		if identity.SecretToken(word) {
+			return shortMark(word)
+		}
+		return word
 	})
 }
 
@@ -229,7 +244,7 @@ func membersOf(payload json.RawMessage) (names []string) {
 		}
 		switch {
 		case len(name) >= minSecret && strings.ContainsAny(name, "0123456789"):
-			names = append(names, "~"+Mark(name))
+			names = append(names, shortMark(name))
 		case len(name) <= longestMember:
 			names = append(names, name)
 		}

@@ -9,16 +9,18 @@ import (
 )
 
 // What each stored order has by which whoever knows it can claim the sale: the visitor's id,
-// and the keyed hash of the cart's token.
+// the cart's token and its keyed hash, and where the buyer was.
 const (
-	visitorOfOrders = "0195b2c0-51ce-7a37-9d42-7e8f01b3c6aa"
+	VisitorOfOrders = "0195b2c0-51ce-7a37-9d42-7e8f01b3c6aa"
+	TokenOfOrders   = "9f3b5c0e7a1d4f2688b1c3d5e7f90a2b"
 	cartOfOrders    = "k1:Y2FydC1vZi1ldmVyeS1zdG9yZWQtb3JkZXItb2YtdGhlbQ"
+	addressOfOrders = "198.51.100.77"
 )
 
 // WantNoProof fails the test where an answer shows what proves a sale.
 func WantNoProof(t testing.TB, what string, answer []byte) {
 	t.Helper()
-	for _, proof := range []string{visitorOfOrders, cartOfOrders, strings.ReplaceAll(visitorOfOrders, "-", "")} {
+	for _, proof := range []string{VisitorOfOrders, TokenOfOrders, cartOfOrders, addressOfOrders, strings.ReplaceAll(VisitorOfOrders, "-", "")} {
 		if bytes.Contains(bytes.ToLower(answer), []byte(strings.ToLower(proof))) {
 			t.Errorf("%s shows %s: whoever reads it can claim the sale", what, proof)
 		}

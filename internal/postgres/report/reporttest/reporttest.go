@@ -205,7 +205,7 @@ type Order struct {
 	FixedFeeMinor       int64 // in BRL, beside the commission of an order in another currency
 	DiscountCode        string
 	EmailKey, NetKey    string // keyed hashes; empty: none
-	Zip                 string // of the buyer; empty: nothing personal is stored
+	Zip                 string // of the buyer
 	State, Reason       string // of the payout; empty: "none" and no reason
 	Explanation         any    // marshalled; nil: none
 }
@@ -224,7 +224,7 @@ func (f *Fixture) Put(o Order) {
 	err := pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error {
 		order := wire.Order{OrderID: o.ID, Status: o.Status, CreatedAt: o.CreatedAt, Currency: o.Currency, TotalMinor: o.TotalMinor,
 			Name: wire.Some(o.Name), DiscountCode: wire.Some(o.DiscountCode), EmailKey: wire.Some(o.EmailKey),
-			VisitorID: wire.Some(visitorOfOrders), CartKey: wire.Some(cartOfOrders), NetKey: wire.Some(o.NetKey)}
+			VisitorID: wire.Some(VisitorOfOrders), CartKey: wire.Some(cartOfOrders), NetKey: wire.Some(o.NetKey)}
 		body, err := facts.PackOrder(&order)
 		if err != nil {
 			return err
@@ -276,15 +276,17 @@ func (f *Fixture) Put(o Order) {
 				}
 			}
 		}
+		personal := wire.Personal{CartToken: wire.Some(TokenOfOrders), BrowserIP: wire.Some(addressOfOrders)}
 		if o.Zip != "" {
-			personal, err := json.Marshal(wire.Personal{Customer: wire.Some(wire.Customer{Zip: wire.Some(o.Zip)})})
-			if err != nil {
-				return err
-			}
-			if _, err := tx.Exec(ctx, `insert into order_personal (company_id, order_id, version_at, accepted_at, digest, body) values ($1, $2, now(), now(), '', $3)`,
-				o.CompanyID, o.ID, personal); err != nil {
-				return err
-			}
+			personal.Customer = wire.Some(wire.Customer{Zip: wire.Some(o.Zip)})
+		}
+		person, err := json.Marshal(personal)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `insert into order_personal (company_id, order_id, version_at, accepted_at, digest, body) values ($1, $2, now(), now(), '', $3)
+			on conflict (company_id, order_id) do update set body = excluded.body`, o.CompanyID, o.ID, person); err != nil {
+			return err
 		}
 		if o.Explanation == nil {
 			return nil
