@@ -38,18 +38,18 @@ func foreignOnce(status int) func(*testing.T, *edge, *rod.Browser) {
 		s := shop(t, map[string]string{"/": listen + e.stubbed(init), "/next": e.stubbed(init)})
 		e.answersOnce(status)
 		page := open(t, b, s.URL+"/")
-		ready(page)
+		ready(t, page)
 		page.MustEval(`() => tributary.track("ONE")`)
 		e.wait(t, "the foreign answer", func(s seen) bool { return s.requests > 0 })
 		page.MustEval(`() => tributary.track("HEALED")`)
 		e.wait(t, "both", func(s seen) bool { return s.named("ONE") != nil && s.named("HEALED") != nil })
-		page.MustWait(noneStored)
+		until(t, page, noneStored)
 		said := page.MustEval(`() => errors.join("|")`).Str()
 		if word := strings.Contains(said, "is no answer of the edge"); word != (status != 307 && status != 413) || strings.Contains(said, "|") {
 			t.Errorf("the console says %q", said)
 		}
 		page.MustNavigate(s.URL + "/next")
-		ready(page)
+		ready(t, page)
 		page.MustEval(`() => tributary.track("NEXT")`)
 		e.wait(t, "the next page's", func(s seen) bool { return s.named("NEXT") != nil })
 		if so := e.seen(); len(so.events) != 3 || len(so.dropped) != 0 {
@@ -66,7 +66,7 @@ func foreignStays(t *testing.T, e *edge, b *rod.Browser) {
 	}
 	e.answersOnce(answers...)
 	page := open(t, b, s.URL+"/")
-	ready(page)
+	ready(t, page)
 	for range 5 {
 		if page.MustEval(`() => tributary.flush()`).Bool() {
 			break
@@ -82,7 +82,7 @@ func tooLarge(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": listen + e.stubbed(`tributary.init({companyId:"loja",linger:3600000,pageViews:false,worker:false})`)})
 	e.takesAtMost(6000)
 	page := open(t, b, s.URL+"/")
-	ready(page)
+	ready(t, page)
 	page.MustEval(`async () => {
 		tributary.track("BIG", {text: "x".repeat(8000)});
 		for (let i = 0; i < 10; i++) tributary.track("NOTE");
@@ -107,7 +107,7 @@ func refusedBatch(t *testing.T, e *edge, b *rod.Browser) {
 		window.fetch = (url, options) => bad && /events$/.test(url) ? Promise.resolve(new Response('{"error":{"code":"invalid_json","message":"no"}}', {status: 400})) : real(url, options);
 		tributary.init({companyId:"loja",linger:0,pageViews:false,worker:false});`)})
 	page := open(t, b, s.URL+"/")
-	ready(page)
+	ready(t, page)
 	page.MustEval(`async () => { tributary.track("BAD"); await tributary.flush(); bad = false; tributary.track("GOOD") }`)
 	e.wait(t, "what comes after", func(s seen) bool { return s.named("GOOD") != nil })
 	if said := page.MustEval(`() => errors.join("|")`).Str(); said != "[tributary] refused: no (400 invalid_json)." {

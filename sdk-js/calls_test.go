@@ -72,7 +72,7 @@ func identify(t *testing.T, e *edge, b *rod.Browser) {
 func denialForgets(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:0});tributary.identify({email:"ana@example.com"})`)})
 	page := open(t, b, s.URL+"/")
-	ready(page)
+	ready(t, page)
 	e.wait(t, "a view", func(s seen) bool { return len(s.events) == 1 })
 	page.MustEval(`() => tributary.reset()`)
 	e.wait(t, "reset ends the server's cookie", func(s seen) bool { return s.forgotten == 1 })
@@ -117,7 +117,7 @@ func attributes(t *testing.T, e *edge, b *rod.Browser) {
 	page := open(t, b, s.URL+"/")
 	e.wait(t, "the event", func(s seen) bool { return s.named("ONE") != nil })
 	page.MustNavigate(s.URL + "/asks")
-	ready(page)
+	ready(t, page)
 	page.MustEval(`() => tributary.flush()`)
 	if n := len(e.seen().events); n != 1 {
 		t.Errorf("%d events, want 1: %s", n, names(e.seen().events))
@@ -141,7 +141,7 @@ func oddHook(t *testing.T, e *edge, b *rod.Browser) {
 		tributary.track("GOOD");
 		addEventListener("load", () => setTimeout(() => { n = 0; for (let i = 0; i <= answers.length; i++) tributary.track("ODD"); tributary.track("LATE") }))`)})
 	page := open(t, b, s.URL+"/")
-	ready(page)
+	ready(t, page)
 	e.wait(t, "the events of a sane answer", func(s seen) bool { return s.named("GOOD") != nil && s.named("LATE") != nil && s.copies("BARE") == 2 })
 	if got := page.MustEval(`() => thrown.join("|")`).Str(); got != "" || e.seen().named("BIG") != nil || e.seen().named("LOOP") != nil || e.seen().named("ODD") != nil {
 		t.Errorf("the page sees %q, the edge %s", got, names(e.seen().events))
@@ -164,7 +164,7 @@ func initBeside(t *testing.T, e *edge, b *rod.Browser) {
 func initWithout(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": listen + e.stubbed(`tributary.init({companyID:"loja"});tributary.track("ONE")`)})
 	page := open(t, b, s.URL+"/")
-	page.MustWait(`() => window.errors && errors.length > 0`)
+	until(t, page, `() => window.errors && errors.length > 0`)
 	said := page.MustEval(`() => errors.join("|")`).Str()
 	if !strings.Contains(said, "data-company") || strings.Contains(said, "|") || e.seen().requests != 0 || stored(page) != 0 {
 		t.Errorf("the console says %q; %d requests, %d stored", said, e.seen().requests, stored(page))
@@ -177,7 +177,7 @@ func initWithout(t *testing.T, e *edge, b *rod.Browser) {
 func initLate(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": listen + e.tag(`data-company="loja" data-page-views="false" data-linger="0"`)})
 	page := open(t, b, s.URL+"/")
-	ready(page)
+	ready(t, page)
 	page.MustEval(`() => tributary.init({companyId: "loja", linger: 0})`)
 	if said := page.MustEval(`() => errors.join("|")`).Str(); said != "" {
 		t.Errorf("of the same again the console says %q", said)
@@ -196,7 +196,7 @@ func clobbered(t *testing.T, e *edge, b *rod.Browser) {
 	for _, element := range []string{`<section id="tributary"></section>`, `<form name="tributary"></form>`, `<script>tributary = "text"</script>`, `<script>tributary = {}</script>`, `<script>const self = {}</script>`} {
 		s := shop(t, map[string]string{"/": "<body>" + element + e.tag(`data-company="loja" data-page-views="false" data-linger="0"`)})
 		page := open(t, b, s.URL+"/")
-		page.MustWait(`() => window.tributary && tributary.loaded === true`)
+		until(t, page, `() => window.tributary && tributary.loaded === true`)
 		before := len(e.seen().events)
 		page.MustEval(`() => tributary.track("ONE")`)
 		e.wait(t, "the event beside "+element, func(s seen) bool { return len(s.events) > before })
@@ -219,15 +219,16 @@ func anyName(t *testing.T, e *edge, b *rod.Browser) {
 	mux.Handle("/c/loja.js", proxy)
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
-	ready(open(t, b, s.URL+"/")) // the second file has come from the edge
+	ready(t, open(t, b, s.URL+"/")) // the second file has come from the edge
 	e.wait(t, "the view", func(s seen) bool { return s.named(core.PageView) != nil })
 }
 
 func singlePage(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:300})`)})
 	page := open(t, b, s.URL+"/")
-	ready(page)
+	ready(t, page)
 	e.wait(t, "the first view", func(s seen) bool { return s.copies(core.PageView) == 1 })
+	until(t, page, noneStored) // from here on only the page's timers send, and those come in their order
 	page.MustEval(`() => {
 		location.hash = "reviews";
 		history.pushState({}, "", "/#more");
@@ -251,7 +252,7 @@ func singlePage(t *testing.T, e *edge, b *rod.Browser) {
 func movedEarly(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": e.tag(`data-company="loja" data-linger="0" onload="history.pushState({}, '', '/p/1'); document.title = 'One'"`)})
 	page := open(t, b, s.URL+"/")
-	ready(page)
+	ready(t, page)
 	e.wait(t, "two views", func(s seen) bool { return s.copies(core.PageView) == 2 })
 	so := e.seen()
 	if one, two := so.events[0].Context.Page, so.events[1].Context.Page; one.Path != "/" || two.Path != "/p/1" || two.Title != "One" || two.Referrer != s.URL+"/" {
@@ -282,14 +283,14 @@ func toldOnce(t *testing.T, e *edge, b *rod.Browser) {
 		"/":     listen + e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("lower case");tributary.track("lower case")`),
 	})
 	page := open(t, b, s.URL+"/none")
-	page.MustWait(`() => window.errors && errors.length > 0`)
+	until(t, page, `() => window.errors && errors.length > 0`)
 	if said := page.MustEval(`() => errors.join("|")`).Str(); !strings.Contains(said, "data-company") || strings.Contains(said, "|") {
 		t.Errorf("without a company the console says %q", said)
 	}
 	page.MustNavigate(s.URL + "/")
-	page.MustWait(`() => window.errors && errors.length > 0`)
+	until(t, page, `() => window.errors && errors.length > 0`)
 	page.MustEval(`() => tributary.flush()`)
-	page.MustWait(noneStored)
+	until(t, page, noneStored)
 	said := page.MustEval(`() => errors.join("|")`).Str()
 	if !strings.Contains(said, "rejected lower case") || !strings.Contains(said, "[A-Z][A-Z0-9_]") || strings.Contains(said, "|") {
 		t.Errorf("of an invalid event the console says %q", said)
@@ -305,7 +306,7 @@ func noEdge(t *testing.T, e *edge, b *rod.Browser) {
 		await flush();
 	</script>`})
 	page := open(t, b, s.URL+"/")
-	page.MustWait(`() => errors.length > 0`)
+	until(t, page, `() => errors.length > 0`)
 	if said := page.MustEval(`() => errors.join("|")`).Str(); !strings.Contains(said, "404 is no answer of the edge") || !strings.Contains(said, "endpoint of init()") || strings.Contains(said, "|") {
 		t.Errorf("the console says %q", said)
 	}
@@ -315,14 +316,14 @@ func unknownCompany(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("ONE")`)})
 	e.answer(401)
 	page := open(t, b, s.URL+"/")
-	ready(page)
+	ready(t, page)
 	e.wait(t, "the refusal", func(s seen) bool { return len(s.refused) == 1 })
-	page.MustWait(noneStored)
-	page.MustEval(`() => { tributary.track("TWO"); return new Promise((done) => setTimeout(done, 100)) }`)
-	page.MustWait(noneStored)
+	until(t, page, noneStored)
+	page.MustEval(`() => { tributary.track("TWO"); return tributary.flush() }`)
+	until(t, page, noneStored)
 	page.MustNavigate(s.URL + "/") // leaving sends nothing either
-	ready(page)
-	page.MustWait(noneStored)
+	ready(t, page)
+	until(t, page, noneStored)
 	if n := e.seen().requests; n != 1 {
 		t.Errorf("%d requests, want 1", n)
 	}
@@ -335,7 +336,7 @@ func privacySignal(t *testing.T, e *edge, b *rod.Browser) {
 		"/plain": signal + e.tag(`data-company="loja" data-linger="0"`),
 	})
 	page := open(t, b, s.URL+"/")
-	ready(page)
+	ready(t, page)
 	page.MustEval(`() => tributary.flush()`)
 	if cookie := page.MustEval(`() => document.cookie`).Str(); e.seen().requests != 0 || cookie != "" {
 		t.Errorf("%d requests, cookie %q", e.seen().requests, cookie)
@@ -348,7 +349,7 @@ func signalAndOdd(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": `<script>Object.defineProperty(navigator, "globalPrivacyControl", {value: true})</script>` + listen + stub() +
 		`<script>tributary.consent("yes")</script>` + e.tag(`data-company="loja" data-honor-g-p-c data-linger="0"`)})
 	page := open(t, b, s.URL+"/")
-	ready(page)
+	ready(t, page)
 	page.MustEval(`() => { tributary.track("ONE"); return tributary.flush() }`)
 	got := page.MustEval(`() => document.cookie + Object.keys(localStorage).filter((key) => key.startsWith("trb")).join()`).Str()
 	if said := page.MustEval(`() => errors.length`).Int(); e.seen().requests != 0 || got != "" || said != 1 {
@@ -378,21 +379,21 @@ func oldStub(t *testing.T, e *edge, b *rod.Browser) {
 	e.wait(t, "view, early and stored event", func(s seen) bool {
 		return s.named(core.PageView) != nil && s.named("EARLY") != nil
 	})
-	ready(page)
+	ready(t, page)
 	page.MustEval(`() => tributary.identify({email: "a@example.com"})`)
 }
 
 func visitorID(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": e.tag(`data-company="loja" data-linger="0"`), "/asks": e.tag(`data-company="loja" data-require-consent`)})
 	page := open(t, b, s.URL+"/")
-	ready(page)
+	ready(t, page)
 	e.wait(t, "a view", func(s seen) bool { return len(s.events) == 1 })
 	if id := page.MustEval(`() => tributary.getVisitorId()`).Str(); id == "" || id != e.seen().events[0].VisitorID {
 		t.Errorf("visitor %q, the event's %q", id, e.seen().events[0].VisitorID)
 	}
 	page.MustEval(`() => { localStorage.clear(); document.cookie = "trb_id=; max-age=0; path=/" }`)
 	page.MustNavigate(s.URL + "/asks")
-	ready(page)
+	ready(t, page)
 	if id := page.MustEval(`() => tributary.getVisitorId()`); !id.Nil() {
 		t.Errorf("before consent the visitor is %v", id)
 	}
@@ -413,14 +414,14 @@ func overlay(t *testing.T, e *edge, b *rod.Browser) {
 	}
 	for _, path := range []string{"/", "/module"} {
 		page := open(t, b, s.URL+path+"?trb_debug=1")
-		page.MustWait(shows("PAGE_VIEW"))
+		until(t, page, shows("PAGE_VIEW"))
 		page.MustEval(`() => tributary.track("NOTE", {n: 1})`)
-		page.MustWait(shows("ok NOTE"))
+		until(t, page, shows("ok NOTE"))
 	}
 	page := open(t, b, s.URL+"/none?trb_debug=1")
-	page.MustWait(shows("no company"))
+	until(t, page, shows("no company"))
 	page.MustEval(`() => tributary.init({companyId: "loja"})`)
-	page.MustWait(shows("PAGE_VIEW"))
+	until(t, page, shows("PAGE_VIEW"))
 }
 
 // The shop's other domain is localhost here.
@@ -431,7 +432,7 @@ func handOver(t *testing.T, e *edge, b *rod.Browser) {
 	other := strings.Replace(s.URL, "127.0.0.1", "localhost", 1) + "/two"
 	pages["/"] = tag + `<meta name="referrer" content="unsafe-url"><body><a href="` + other + `">pay</a>`
 	page := open(t, b, s.URL+"/")
-	ready(page)
+	ready(t, page)
 	e.wait(t, "the first view", func(s seen) bool { return len(s.events) == 1 })
 	page.MustElement("a").MustClick()
 	e.wait(t, "the second view", func(s seen) bool { return len(s.events) == 2 })
@@ -446,15 +447,15 @@ func workerAuto(t *testing.T, e *edge, b *rod.Browser) {
 	page := `<script>window.workers = 0; window.Worker = class extends Worker { constructor(...args) { super(...args); workers++ } }</script>` + e.tag(`data-company="loja" data-linger="0" data-debug`)
 	s := shop(t, map[string]string{"/": page, "/two": page, "/saving": `<script>Object.defineProperty(navigator, "connection", {value: {saveData: true}})</script>` + page})
 	p := open(t, b, s.URL+"/")
-	ready(p)
+	ready(t, p)
 	e.wait(t, "the first view", func(s seen) bool { return len(s.events) == 1 })
 	if n := p.MustEval(`() => new Promise((done) => requestIdleCallback(() => requestIdleCallback(() => done(workers))))`).Int(); n != 0 {
 		t.Error("a visit of one page gets the worker")
 	}
 	p.MustNavigate(s.URL + "/two")
-	p.MustWait(`() => workers === 1`)
+	until(t, p, `() => workers === 1`)
 	p.MustNavigate(s.URL + "/saving")
-	ready(p)
+	ready(t, p)
 	if n := p.MustEval(`() => new Promise((done) => requestIdleCallback(() => requestIdleCallback(() => done(workers))))`).Int(); n != 0 {
 		t.Error("Save-Data gets the worker")
 	}

@@ -12,8 +12,8 @@ import (
 func consentRequired(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:0,requireConsent:true})`)})
 	page := open(t, b, s.URL+"/?utm_source=x")
-	page.MustWait(`() => tributary.loaded`)
-	page.MustEval(`() => { tributary.track("NOTE"); return new Promise(r => setTimeout(r, 100)) }`)
+	ready(t, page)
+	page.MustEval(`() => { tributary.track("NOTE"); return tributary.flush() }`)
 	if n, cookie := page.MustEval(`() => localStorage.length + sessionStorage.length`).Int(), page.MustEval(`() => document.cookie`).Str(); n != 0 || cookie != "" || e.seen().requests != 0 {
 		t.Errorf("before consent: %d stored, cookie %q, %d requests", n, cookie, e.seen().requests)
 	}
@@ -40,13 +40,13 @@ func consentOdd(t *testing.T, e *edge, b *rod.Browser) {
 func consentDenied(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:3600000})`)})
 	page := open(t, b, s.URL+"/")
-	page.MustWait(`() => Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
+	until(t, page, `() => Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
 	page.MustEval(`() => { tributary.consent("denied"); tributary.track("NOTE") }`)
 	if cookie := page.MustEval(`() => document.cookie`).Str(); stored(page) != 0 || cookie != "" {
 		t.Errorf("after denial: %d stored, cookie %q", stored(page), cookie)
 	}
 	page.MustNavigate(s.URL + "/") // the answer is remembered; leaving sends nothing
-	page.MustWait(`() => tributary.loaded`)
+	until(t, page, `() => tributary.loaded`)
 	page.MustEval(`() => tributary.flush()`)
 	if e.seen().requests != 0 {
 		t.Errorf("%d requests after denial", e.seen().requests)
@@ -60,9 +60,9 @@ func consentDeniedFirst(t *testing.T, e *edge, b *rod.Browser) {
 	})
 	e.answer(http.StatusServiceUnavailable) // the beacon brings no answer: the event stays stored
 	page := open(t, b, s.URL+"/")
-	page.MustWait(`() => Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
+	until(t, page, `() => Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
 	page.MustNavigate(s.URL + "/no")
-	page.MustWait(`() => tributary.loaded`)
+	until(t, page, `() => tributary.loaded`)
 	if cookie := page.MustEval(`() => document.cookie`).Str(); stored(page) != 0 || cookie != "" {
 		t.Errorf("after denial: %d stored, cookie %q", stored(page), cookie)
 	}
@@ -72,13 +72,13 @@ func consentDeniedElsewhere(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:3600000,pageViews:false})`)})
 	one, two := open(t, b, s.URL+"/"), open(t, b, s.URL+"/")
 	for _, page := range []*rod.Page{one, two} {
-		page.MustWait(`() => tributary.loaded && !tributary._`)
+		until(t, page, `() => tributary.loaded && !tributary._`)
 		page.MustEval(`() => tributary.track("NOTE")`)
-		page.MustWait(`() => Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
+		until(t, page, `() => Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
 	}
 	two.MustEval(`() => { addEventListener("storage", e => { if (e.key == "trb_consent") window.heard = true }) }`)
 	one.MustEval(`() => tributary.consent("denied")`)
-	two.MustWait(`() => window.heard`)
+	until(t, two, `() => window.heard`)
 	two.MustEval(`() => { tributary.track("NOTE"); return tributary.flush() }`)
 	if cookie := two.MustEval(`() => document.cookie`).Str(); stored(two) != 0 || cookie != "" || e.seen().requests != 0 {
 		t.Errorf("after denial in another tab: %d stored, cookie %q, %d requests", stored(two), cookie, e.seen().requests)

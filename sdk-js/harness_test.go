@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-rod/rod"
+
 	"github.com/tributary-io/tributary/internal/await"
 	sdkjs "github.com/tributary-io/tributary/sdk-js"
 	"github.com/tributary-io/tributary/sdk/core"
@@ -285,6 +287,26 @@ func (e *edge) wait(t *testing.T, what string, done func(seen) bool) {
 			t.Fatalf("%s: not within %v; %d requests, events %s", what, await.Long, e.so.requests, names(e.so.events))
 		}
 	}
+}
+
+// life bounds all that a test does with one page, and patience one question to it.
+const (
+	life     = 10 * await.Long
+	patience = 5 * time.Second
+)
+
+// until asks a page until it says yes. A page that is on its way, to another or to its own scripts, answers with an error or not
+// at all, and is asked again.
+func until(t *testing.T, page *rod.Page, question string) {
+	t.Helper()
+	var wrong error
+	await.Until(t, await.Long, func() bool {
+		asked := page.Timeout(patience)
+		defer asked.CancelTimeout()
+		answer, err := asked.Eval(question)
+		wrong = err
+		return err == nil && answer.Value.Bool()
+	}, func() string { return fmt.Sprintf("the page says no to %s; %v", question, wrong) })
 }
 
 func names(events []got) string {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-rod/rod"
 
-	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -38,7 +37,7 @@ func (e *edge) viewsAre(t *testing.T, page *rod.Page, want ...string) (views []g
 	t.Helper()
 	// The edge is asked first: a page that is on its way to another one answers nothing.
 	e.wait(t, "page views", func(s seen) bool { return s.copies(core.PageView) >= len(want) })
-	ready(page)
+	ready(t, page)
 	page.MustEval(`() => tributary.flush()`)
 	for _, event := range e.seen().events {
 		if event.Name == core.PageView {
@@ -73,7 +72,7 @@ func leftByRouter(t *testing.T, e *edge, b *rod.Browser) {
 	// A reload has the present page's address, and knows the landing page as seen.
 	page.MustReload()
 	e.viewsAre(t, page, "/"+by, "/p/1", "/p/1")
-	page.MustWait(noneStored)
+	until(t, page, noneStored)
 	if so := e.seen(); so.again != 0 || len(so.dropped) != 0 {
 		t.Errorf("%d copies, dropped %v", so.again, so.dropped)
 	}
@@ -99,7 +98,7 @@ func leftByLink(t *testing.T, e *edge, b *rod.Browser) {
 		t.Errorf("a new visitor has the campaign: %s", after.text)
 	}
 	page.MustNavigate(s.URL + "/three?trb_click=other.1")
-	ready(page)
+	ready(t, page)
 	page.MustEval(`() => { tributary.reset(); return tributary.flush() }`)
 	page.MustElement("a").MustClick()
 	e.viewsAre(t, page, "/"+by, "/two", "/three", "/three?trb_click=other.1", "/two")
@@ -114,7 +113,7 @@ func leftByLink(t *testing.T, e *edge, b *rod.Browser) {
 	opener := open(t, b.MustIncognito(), s.URL+"/tab"+by)
 	waits := opener.MustWaitOpen()
 	opener.MustElement("a").MustClick()
-	e.viewsAre(t, waits().Timeout(await.Long), "/"+by, "/two", "/three", "/three?trb_click=other.1", "/two", "/other", "/two")
+	e.viewsAre(t, waits().Timeout(life), "/"+by, "/two", "/three", "/three?trb_click=other.1", "/two", "/other", "/two")
 }
 
 // A tab that knows a campaign is opened with another one.
@@ -142,12 +141,14 @@ func landingTakenOnce(t *testing.T, e *edge, b *rod.Browser) {
 
 	// A link leaves it after the first file: its view waits in storage.
 	e.answer(503)
-	page = b.MustIncognito().MustPage("").Timeout(await.Long)
+	page = b.MustIncognito().MustPage("").Timeout(life)
 	block(t, page, "*/tributary-more*")
-	page.MustNavigate(s.URL + "/two?trb_click=other.1").MustWait(`() => !!window.tributary`)
+	page.MustNavigate(s.URL + "/two?trb_click=other.1")
+	until(t, page, `() => !!window.tributary`)
 	page.MustEval(`() => { location.href = "/two" }`)
 	e.wait(t, "the beacon", func(s seen) bool { return len(s.refused) > 0 })
-	page.MustWait(`() => location.search == "" && !!window.tributary`)
+	// The first file asks for the second, which is refused, when the page is idle.
+	until(t, page, `() => location.search == "" && !!document.querySelector("script[src*='tributary-more']")`)
 	e.answer(200)
 	block(t, page)
 	page.MustEval(`() => { const more = document.createElement("script"); more.src = document.querySelector("script[src*='tributary-more']").src; document.head.append(more) }`)
@@ -192,7 +193,7 @@ func landingAllowed(t *testing.T, e *edge, b *rod.Browser) {
 		"/own":  moving("/p/2") + e.tag(`data-company="loja" data-linger="0" data-page-views="false"`),
 	})
 	page := open(t, b, s.URL+"/asks"+by)
-	ready(page)
+	ready(t, page)
 	page.MustEval(`() => tributary.flush()`)
 	if n := e.seen().requests; n != 0 || stored(page) != 0 {
 		t.Errorf("%d requests and %d stored before consent", n, stored(page))
@@ -201,10 +202,10 @@ func landingAllowed(t *testing.T, e *edge, b *rod.Browser) {
 	e.viewsAre(t, page, "/asks"+by, "/p/1")
 
 	denied := open(t, b.MustIncognito(), s.URL+"/asks"+by)
-	ready(denied)
+	ready(t, denied)
 	denied.MustEval(`() => { tributary.consent("denied"); return tributary.flush() }`)
 	own := open(t, b.MustIncognito(), s.URL+"/own"+by)
-	ready(own)
+	ready(t, own)
 	own.MustEval(`() => { tributary.track("NOTE"); return tributary.flush() }`)
 	e.wait(t, "the event", func(s seen) bool { return s.named("NOTE") != nil })
 	e.viewsAre(t, own, "/asks"+by, "/p/1")

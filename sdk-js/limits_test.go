@@ -48,9 +48,9 @@ func workerRules(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, pages)
 	for path := range cases {
 		page := open(t, b, s.URL+path)
-		ready(page)
+		ready(t, page)
 		if path == "/wifi" || path == "/unknown" {
-			page.MustWait(`() => workers === 1`)
+			until(t, page, `() => workers === 1`)
 			continue
 		}
 		// The worker would start in the first idle time after the load.
@@ -82,11 +82,11 @@ func storedAtOnce(t *testing.T, e *edge, b *rod.Browser) {
 		"/quiet": e.tag(`data-company="loja" data-linger="0" data-page-views="false"`),
 		"/next":  e.tag(`data-company="loja" data-linger="0"`),
 	})
-	open(t, b, s.URL+"/hangs").MustWait(`() => !!window.held`)
+	until(t, open(t, b, s.URL+"/hangs"), `() => !!window.held`)
 	crash := func(name string) {
 		t.Helper()
 		page := open(t, b, s.URL+"/"+strings.ToLower(name))
-		page.MustWait(`() => window.there !== undefined`)
+		until(t, page, `() => window.there !== undefined`)
 		if n := page.MustEval(`() => window.there`).Int(); n != 1 {
 			t.Errorf("%s is stored %d times at the end of its task", name, n)
 		}
@@ -102,7 +102,7 @@ func storedAtOnce(t *testing.T, e *edge, b *rod.Browser) {
 	crash("NEW")
 	// A page that takes no event has no visitor: what waits for one is left to the next.
 	quiet := open(t, b, s.URL+"/quiet")
-	quiet.MustWait(`() => window.tributary && tributary.loaded && performance.now() > 3500`)
+	until(t, quiet, `() => window.tributary && tributary.loaded && performance.now() > 3500`)
 	quiet.MustEval(`() => tributary.flush()`)
 	if n := len(e.seen().events); n != 0 {
 		t.Errorf("%d events are sent without a visitor", n)
@@ -111,7 +111,7 @@ func storedAtOnce(t *testing.T, e *edge, b *rod.Browser) {
 	crash("KNOWN")
 	next := open(t, b, s.URL+"/next")
 	e.wait(t, "the events of the crashed tabs", func(s seen) bool { return s.named("NEW") != nil && s.named("KNOWN") != nil })
-	next.MustWait(noneStored)
+	until(t, next, noneStored)
 	visitor := next.MustEval(`() => tributary.getVisitorId()`).Str()
 	for _, name := range []string{"NEW", "KNOWN"} {
 		if got := e.seen().named(name); got.VisitorID != visitor || visitor == "" {
@@ -135,17 +135,17 @@ func boundedAtOnce(t *testing.T, e *edge, b *rod.Browser) {
 			Promise.resolve().then(() => { window.there = units(); window.cookie = document.cookie });
 		}
 	</script>` + e.tag(`data-company="loja" data-page-views="false" data-linger="0" onload="go()"`)})
-	open(t, b, s.URL+"/hangs").MustWait(`() => !!window.held`)
+	until(t, open(t, b, s.URL+"/hangs"), `() => !!window.held`)
 	e.answer(http.StatusServiceUnavailable)
 	page := open(t, b, s.URL+"/")
-	page.MustWait(`() => window.there !== undefined`)
+	until(t, page, `() => window.there !== undefined`)
 	if cookie := page.MustEval(`() => window.cookie`).Str(); cookie != "" {
 		t.Fatalf("there is a visitor already: %s", cookie)
 	}
 	if n := page.MustEval(`() => window.there`).Int(); n > most || n < most/2 {
 		t.Errorf("%d units are stored at the end of the task, at most %d", n, most)
 	}
-	page.MustWait(`() => !!document.cookie`)
+	until(t, page, `() => !!document.cookie`)
 	if n := page.MustEval(`() => units()`).Int(); n > most {
 		t.Errorf("%d units are stored once there is a visitor, at most %d", n, most)
 	}
@@ -175,11 +175,11 @@ func wholeAtOnce(t *testing.T, e *edge, b *rod.Browser) {
 	// In the same part of the browser's storage: each in a frame of the same other site.
 	framed := func(path string) *rod.Page {
 		around := shop(t, map[string]string{"/": `<iframe src="` + s.URL + path + `"></iframe>`})
-		return open(t, b, strings.Replace(around.URL, "127.0.0.1", "localhost", 1)).MustElement("iframe").MustFrame()
+		return open(t, b, strings.Replace(around.URL, "127.0.0.1", "localhost", 1)).MustWaitLoad().MustElement("iframe").MustFrame()
 	}
-	framed("/hangs").MustWait(`() => !!window.held`)
+	until(t, framed("/hangs"), `() => !!window.held`)
 	early := framed("/early")
-	early.MustWait(`() => !!window.there`)
+	until(t, early, `() => !!window.there`)
 	key, text := early.MustEval(`() => window.there[0]`).Str(), early.MustEval(`() => window.there[1]`).Str()
 	if strings.Contains(text, "visitorId") {
 		t.Fatalf("there is a visitor already: %s", text)
@@ -208,7 +208,7 @@ func nonsense(t *testing.T, e *edge, b *rod.Browser) {
 		for (const name of ["ONE", "CIRCLE", "BARE", "TWO"]) tributary.track(name);`)})
 	page := open(t, b, s.URL+"/")
 	e.wait(t, "the others", func(s seen) bool { return s.named("ONE") != nil && s.named("BARE") != nil && s.named("TWO") != nil })
-	ready(page)
+	ready(t, page)
 	if broken := page.MustEval(`() => window.broken || ""`).Str(); broken != "" {
 		t.Errorf("an error reaches the shop: %s", broken)
 	}

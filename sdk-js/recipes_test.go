@@ -13,7 +13,6 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 	"github.com/go-rod/rod"
 
-	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/sdk/core"
 )
@@ -143,7 +142,7 @@ func tagManager(t *testing.T, e *edge, b *rod.Browser) {
 	if view := e.seen().named(core.PageView); view.Context.Campaign.Source != "ana" || view.VisitorID == "" || view.VisitorID != got.VisitorID {
 		t.Errorf("the view %s", view.text)
 	}
-	ready(page) // the second file comes from where the first came
+	ready(t, page) // the second file comes from where the first came
 }
 
 func nuvemshop(t *testing.T, e *edge, b *rod.Browser) {
@@ -186,7 +185,7 @@ func vtexMessage(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false})`) + `<script>` + recipe(t, "VTEX", "js", 0) + `
 		postMessage("noise", "*"); postMessage(null, "*"); postMessage({eventName: "vtex:pageView"}, "*");
 		postMessage({eventName: "vtex:orderPlaced", ` + placed + `}, "*")</script>`})
-	page := b.MustPage("").Timeout(await.Long)
+	page := b.MustPage("").Timeout(life)
 	failOnErrors(t, page, false)
 	page.MustNavigate(s.URL + "/")
 	purchase(t, e, `{"items":[{"item_id":"553","item_quantity":2}]}`, core.Identity{})
@@ -293,7 +292,7 @@ func shopifyCustom(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": `<body>` + shopifyHost + `<script>sandbox(` + quoted(frame) + `)</script>`})
 	page := open(t, b, s.URL+"/")
 	soldByPixel(t, e)
-	page.MustWait(noneStored)
+	until(t, page, noneStored)
 }
 
 // An app's pixel is bundled, and runs in a worker that has little more than timers and fetch.
@@ -339,7 +338,7 @@ func shopifyApp(t *testing.T, e *edge, b *rod.Browser) {
 		sandbox(` + quoted(frame) + `)</script>`})
 	page := open(t, b, s.URL+"/")
 	soldByPixel(t, e)
-	page.MustWait(noneStored)
+	until(t, page, noneStored)
 	if title := page.MustEval(`() => document.title`).Str(); title != "Loja /" {
 		t.Errorf("the worker threw %s", title)
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/go-rod/rod"
 	"github.com/go-rod/rod/lib/proto"
 
-	"github.com/tributary-io/tributary/internal/await"
 	sdkjs "github.com/tributary-io/tributary/sdk-js"
 	"github.com/tributary-io/tributary/sdk/core"
 )
@@ -131,14 +130,14 @@ func failOnErrors(t *testing.T, page *rod.Page, network bool) {
 func readmeSnippets(t *testing.T, e *edge, b *rod.Browser) {
 	for _, readme := range readmes() {
 		s := shop(t, map[string]string{"/": snippetPage(t, readme, e.URL+"/t")})
-		page := b.MustPage("").Timeout(await.Long)
+		page := b.MustPage("").Timeout(life)
 		failOnErrors(t, page, true)
 		before := e.seen()
 		page.MustNavigate(s.URL + "/")
 		for _, name := range []string{core.PageView, core.CheckoutCompleted, "EARLY", "LATE"} {
 			e.wait(t, readme+": "+name, func(s seen) bool { return s.copies(name) > before.copies(name) })
 		}
-		page.MustWait(`() => flushed`)
+		until(t, page, `() => flushed`)
 		if sale := e.seen().named(core.CheckoutCompleted); sale.Identity.Email != "ana@example.com" {
 			t.Errorf("%s: identity %+v", readme, sale.Identity)
 		}
@@ -153,7 +152,7 @@ func readmeSnippetsBlocked(t *testing.T, _ *edge, b *rod.Browser) {
 	for _, readme := range readmes() {
 		for _, blocked := range []bool{false, true} {
 			s := shop(t, map[string]string{"/": snippetPage(t, readme, missing.URL)})
-			page := b.MustPage("").Timeout(await.Long)
+			page := b.MustPage("").Timeout(life)
 			failOnErrors(t, page, false)
 			if blocked {
 				if err := (proto.NetworkEnable{}).Call(page); err != nil {
@@ -164,7 +163,7 @@ func readmeSnippetsBlocked(t *testing.T, _ *edge, b *rod.Browser) {
 				}
 			}
 			page.MustNavigate(s.URL + "/").MustWaitLoad()
-			page.MustWait(`() => flushed`)
+			until(t, page, `() => flushed`)
 			kept := page.MustEval(`() => { for (let i = 0; i < 2000; i++) tributary.track("MORE"); return tributary.length }`).Int()
 			if loaded := page.MustEval(`() => !!tributary.loaded`).Bool(); loaded || kept != 1000 {
 				t.Errorf("%s: loaded %v, %d calls kept, want 1000", readme, loaded, kept)

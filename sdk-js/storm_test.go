@@ -15,13 +15,24 @@ import (
 // window is how long all requests of three tabs are counted after a call in one of them.
 const window = 10 * time.Second
 
+// counted makes a page count how often it has looked for what earlier pages left, which it does twice after its start.
+const counted = `
+	window.looked = 0;
+	const request = navigator.locks.request.bind(navigator.locks);
+	navigator.locks.request = (name, ...rest) => {
+		const done = request(name, ...rest);
+		if (name == "trb:recover") done.finally(() => looked++);
+		return done;
+	};
+`
+
 // A call in one tab costs what it says here, however many tabs of the shop are open: another tab that hears of it makes no
 // request of its own but for events that wait in it.
 func TestWhatACallCostsWithThreeTabs(t *testing.T) {
 	devtest.NeedsIntegration(t)
 	t.Parallel()
-	const init = `tributary.init({companyId:"loja",linger:0,worker:false})`
-	const asks = `tributary.init({companyId:"loja",linger:0,worker:false,requireConsent:true})`
+	const init = counted + `tributary.init({companyId:"loja",linger:0,worker:false})`
+	const asks = counted + `tributary.init({companyId:"loja",linger:0,worker:false,requireConsent:true})`
 	events, forget := map[string]int{"/v1/events": 1}, map[string]int{"/v1/forget": 1}
 	cases := []struct {
 		page, call string
@@ -57,12 +68,15 @@ func TestWhatACallCostsWithThreeTabs(t *testing.T) {
 			var tabs []*rod.Page
 			for range 3 {
 				tab := open(t, b, s.URL+"/")
-				ready(tab)
+				ready(t, tab)
 				tabs = append(tabs, tab)
 			}
 			if c.page == init {
 				e.wait(t, "the views", func(s seen) bool { return s.copies(core.PageView) == 3 })
-				tabs[0].MustWait(noneStored)
+				for _, tab := range tabs {
+					until(t, tab, `() => looked >= 2`)
+					until(t, tab, noneStored)
+				}
 			}
 			before := e.seen().paths
 			tabs[0].MustEval("() => { " + c.call + " }")
