@@ -18,6 +18,8 @@ type metrics struct {
 	outboxWaiting prometheus.Gauge
 	outboxAge     prometheus.Gauge // seconds
 	relaying      prometheus.Gauge
+
+	refusedConnections prometheus.Counter
 }
 
 func newMetrics(registry *prometheus.Registry) (*metrics, error) {
@@ -39,8 +41,10 @@ func newMetrics(registry *prometheus.Registry) (*metrics, error) {
 			Name: "tributary_admin_outbox_oldest_age_seconds", Help: "How long the oldest of those has been waiting; 0 while none waits."}),
 		relaying: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "tributary_admin_outbox_relaying", Help: "1 where this process publishes the outbox."}),
+		refusedConnections: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "tributary_admin_connections_refused_total", Help: "Connections closed at once: all together, or their address or network, had too many."}),
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.seconds, m.published, m.outboxWaiting, m.outboxAge, m.relaying} {
+	for _, c := range []prometheus.Collector{m.requests, m.seconds, m.published, m.outboxWaiting, m.outboxAge, m.relaying, m.refusedConnections} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"net/netip"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,7 +49,7 @@ a time publishes the directory and the rules' changes.`,
 			wrong.add(err)
 			trusted, err := public.proxies.prefixes()
 			wrong.add(err)
-			setup.config.ClientIP = forwardedFor(trusted)
+			setup.trusted, setup.config.ClientIP = trusted, forwardedFor(trusted)
 			setup.dashboard.ClientIP = setup.config.ClientIP
 			setup.dashboard.TokenSecret, err = tokens.require()
 			wrong.add(err)
@@ -90,6 +91,7 @@ type adminSetup struct {
 	dsn       string
 	hasher    *identity.Hasher
 	previous  *identity.Hasher // whose signatures hold; nil: none
+	trusted   []netip.Prefix   // proxies
 }
 
 // runAdmin serves until ctx ends.
@@ -166,7 +168,7 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	stop := context.AfterFunc(ctx, sockets.Cancel)
 	defer stop()
 	stopInternal := s.startInternal(ctx, api.Internal())
-	listener, handler := s.listener, admin.Mux(api, pages)
+	listener, handler := api.Admitted(s.listener, s.trusted), admin.Mux(api, pages)
 	if s.certificate != nil {
 		listener, handler = tls.NewListener(listener, s.certificate.Config()), strict(handler)
 	}

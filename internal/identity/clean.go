@@ -14,15 +14,15 @@ func Clean(text string) bool {
 	if seen&checkout != 0 && mentionsID(text) { // most checkouts' addresses have no token
 		return false
 	}
-	return seen&^checkout&ends == 0 && !mayHoldPhone(text)
+	return seen&^checkout&ends == 0 && !mayHoldPhone(text) && !mayHoldCNPJ(text)
 }
 
 // idBeginnings are what the words begin with that mentionsID looks for, as much
 // of each as other words seldom have.
-var idBeginnings = []string{"cust", "clie", "cart", "comp", "cpf", "user", "buye", "shopp", "ckout", "visit", "orderf", "trb_i", "wc_o"}
+var idBeginnings = []string{"cust", "clie", "cart", "comp", "cpf", "cnp", "user", "buye", "shopp", "ckout", "visit", "orderf", "trb_i", "wc_o"}
 
 // classes say which letters of which words a byte is: a word is one of idBeginnings,
-// in any case, or a single sign that only what is scrubbed needs. Of the words' letters
+// in any case, or what begins an escape, or a sign that only what is scrubbed needs. Of the words' letters
 // that have come in a row, Clean keeps a bit each (the shift-and search of Baeza-Yates
 // and Gonnet, for all words at once).
 var classes, starts, ends, checkout = func() (classes [256]uint64, starts, ends, checkout uint64) {
@@ -44,8 +44,10 @@ var classes, starts, ends, checkout = func() (classes [256]uint64, starts, ends,
 	for _, word := range idBeginnings {
 		add(word)
 	}
-	for _, sign := range []string{"@", "%", "\xEF", "\xE3"} { // fullwidth forms and "。" begin with the last two
-		add(sign)
+	add("&#")
+	add("@")
+	for _, sign := range []byte("%\\\xEF\xE3") { // fullwidth forms and "。" begin with the last two
+		classes[sign] |= classes['@']
 	}
 	return classes, starts, ends, checkout
 }()

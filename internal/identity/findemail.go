@@ -55,6 +55,62 @@ func findAddress(text string, i int, ends func(text string, i int) int) span {
 	return span{}
 }
 
+// findSpaced finds an address whose at sign has spaces on both sides ("ana @ example.com"). With
+// a space before it alone it is a mention ("by @ana.prado").
+func findSpaced(text string, i int) span {
+	for at := i; at < len(text); at++ {
+		end := behind(text, at, '@')
+		if end == 0 {
+			continue
+		}
+		domain := behindSpaces(text, end)
+		local := beforeSpaces(text, i, at)
+		if domain == end || local == at {
+			continue
+		}
+		begin := local
+		for begin > i && (localSigns[text[begin-1]] || text[begin-1] >= utf8.RuneSelf) {
+			begin--
+		}
+		if last := domainEnd(text, domain); last > 0 && begin < local {
+			return span{begin, begin, last}
+		}
+	}
+	return span{}
+}
+
+// behindSpaces is the index behind up to maxGap spaces at i, as a URL or a text has them.
+func behindSpaces(text string, i int) int {
+	for range maxGap {
+		next := behind(text, i, ' ')
+		if next == 0 {
+			next = behind(text, i, '+')
+		}
+		if next == 0 {
+			break
+		}
+		i = next
+	}
+	return i
+}
+
+// beforeSpaces is the index before up to maxGap spaces that end at a place, none before from.
+func beforeSpaces(text string, from, end int) int {
+	for range maxGap {
+		switch before := text[from:end]; {
+		case strings.HasSuffix(before, " "), strings.HasSuffix(before, "+"):
+			end--
+		default:
+			escape := strings.LastIndexByte(before, '%')
+			if escape < 0 || behindEscape(before, escape, ' ') != len(before) {
+				return end
+			}
+			end = from + escape
+		}
+	}
+	return end
+}
+
 // localSigns are the signs of ASCII, besides the escapes, that a local part holds.
 var localSigns = bytesOf("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._+-!#$*'^{|}~")
 

@@ -8,8 +8,75 @@ import (
 // fold writes a text as its plainest form that a URL or mail program takes for
 // the same: without escapes of signs that need none ("%61na%2Eb%31"; RFC 3986,
 // 6.2.2.2), and with the fullwidth forms of ASCII, escaped or not, as their plain
-// signs ("ana＠x．com"). Escapes inside of escapes are read at every level.
-func fold(text string) string { return foldFullwidth(foldEscapes(text)) }
+// signs ("ana＠x．com"), and those of pages and scripts ("ana&#64;x.com", "ana\u0040x.com").
+// Escapes inside of escapes are read at every level.
+func fold(text string) string { return foldFullwidth(foldEscapes(foldReferences(text))) }
+
+// foldReferences writes the signs of addresses and numbers plain that are written as HTML's
+// references by number, or as a script's escapes.
+func foldReferences(text string) string {
+	if !strings.ContainsAny(text, `#\%`) {
+		return text
+	}
+	var out strings.Builder
+	copied := 0
+	for i := 0; i < len(text); i++ {
+		if c := text[i]; c != '&' && c != '\\' && c != '%' {
+			continue
+		}
+		sign, end := referenceAt(text, i)
+		if end == 0 || !unreserved(sign) && sign != '@' && sign != '+' {
+			continue
+		}
+		out.WriteString(text[copied:i])
+		out.WriteByte(sign)
+		copied, i = end, end-1
+	}
+	if copied == 0 {
+		return text
+	}
+	out.WriteString(text[copied:])
+	return out.String()
+}
+
+// referenceAt reads "&#64;", "&#x40;", "\u0040" or "\x40" at i, whose signs may be escaped; end is 0
+// where none is.
+func referenceAt(text string, i int) (sign byte, end int) {
+	base, most := 16, 0
+	digits := behind(text, i, '\\')
+	switch {
+	case digits > 0 && between(text, digits, 'u', 'u'):
+		digits, most = digits+1, 4
+	case digits > 0 && between(text, digits, 'x', 'x'):
+		digits, most = digits+1, 2
+	default:
+		if digits = behind(text, i, '&'); digits > 0 {
+			digits = behind(text, digits, '#')
+		}
+		if digits == 0 {
+			return 0, 0
+		}
+		if most = 7; between(text, digits, 'x', 'x') || between(text, digits, 'X', 'X') {
+			digits++
+		} else {
+			base = 10
+		}
+	}
+	value, end := 0, digits
+	for ; end < len(text) && end-digits < most && value < utf8.RuneSelf; end++ {
+		if c := text[end]; !isHex(c) || base == 10 && !isDigit(c) {
+			break
+		}
+		value = base*value + int(hexValue(text[end]))
+	}
+	if end == digits || value >= utf8.RuneSelf || most < 7 && end-digits < most {
+		return 0, 0
+	}
+	if semicolon := behind(text, end, ';'); most == 7 && semicolon > 0 {
+		end = semicolon
+	}
+	return byte(value), end
+}
 
 // foldFullwidth writes the fullwidth forms of ASCII (U+FF01 to U+FF5E), the
 // small @ and the ideographic full stops as their plain signs.

@@ -7,7 +7,7 @@ import (
 
 // namesID tells whether the name of a member or parameter says that its value is
 // a shop's id of a person or the token of a cart or checkout, which identity.customer_id
-// and identity.cart_token are for: "customerId", "user_id", "cart_token", "orderFormId", "cpf".
+// and identity.cart_token are for: "customerId", "user_id", "cart_token", "orderFormId", "cpf", "cnpj".
 // "itemId" and "userType" do not say so.
 func namesID(name string) bool {
 	words := nameWords(name)
@@ -15,7 +15,7 @@ func namesID(name string) bool {
 	if last < 0 {
 		return false
 	}
-	if words[last] == "cpf" || slices.Contains(joinedIDs, words[last]) {
+	if words[last] == "cpf" || words[last] == "cnpj" || slices.Contains(joinedIDs, words[last]) {
 		return true
 	}
 	return last > 0 && (isOwner(words[last-1]) || last > 1 && words[last-2] == "order" && words[last-1] == "form") && slices.Contains(idWords, words[last])
@@ -55,7 +55,7 @@ func mentionsID(text string) bool {
 	for i := range len(text) {
 		switch text[i] | 0x20 { // a letter in lower case
 		case 'c':
-			if begins(text[i:], "customer") || begins(text[i:], "client") || begins(text[i:], "cart") || checkoutAt(text[i:]) || begins(text[i:], "comprador") || begins(text[i:], "cpf") {
+			if begins(text[i:], "customer") || begins(text[i:], "client") || begins(text[i:], "cart") || checkoutAt(text[i:]) || begins(text[i:], "comprador") || begins(text[i:], "cpf") || begins(text[i:], "cnpj") {
 				return true
 			}
 		case 'u':

@@ -9,8 +9,8 @@ const (
 	scrubbedID    = "(id)"
 )
 
-// Scrub removes e-mail addresses and phone numbers from a text: a URL, a
-// referrer, a title. Percent-encoded and fullwidth ones go too, and so do the
+// Scrub removes e-mail addresses, phone numbers and the numbers of documents and cards from a
+// text: a URL, a referrer, a title. Percent-encoded and fullwidth ones go too, and so do the
 // values of query parameters whose names say customer id or cart token. A date is
 // no phone. Text without any of these comes back as it is, without a copy.
 func Scrub(text string) string { return scrubFolded(text, scrubPlain) }
@@ -45,11 +45,13 @@ func scrubPlain(text string) string {
 			}
 			return withoutEmail(text, s)
 		})
+		text = replaceFound(text, findSpaced, func(string, span) string { return scrubbedEmail })
 	}
 	if mentionsID(text) {
 		text = scrubParameters(text, namesID, isIDValue, scrubbedID)
 		text = scrubCheckout(text)
 	}
+	text = scrubDocuments(text)
 	if !mayHoldPhone(text) {
 		return text
 	}
@@ -145,11 +147,6 @@ func scrubRows(text string) string {
 // 2033: thirteen digits that begin with 1, which no phone number has.
 func unixMillis(row string) bool {
 	return len(row) == 13 && row[0] == '1' && strings.Trim(row, "0123456789") == ""
-}
-
-// MayHold tells whether Scrub may find something in a text. It is a fast check.
-func MayHold(text string) bool {
-	return mayHoldEmail(text) || mayHoldPhone(text) || strings.Contains(text, "\xEF")
 }
 
 func mayHoldEmail(text string) bool {

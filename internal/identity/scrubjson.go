@@ -18,7 +18,7 @@ func ScrubJSONStrict(text string) string { return scrubJSON(text, ScrubStrict, 0
 const maxNesting = 4
 
 func scrubJSON(text string, scrub func(string) string, nesting int) string {
-	if !mayHoldEmail(text) && !mayHoldPhone(text) && !strings.Contains(text, `\u`) && fold(text) == text && !mentionsID(text) {
+	if !mayHoldEmail(text) && !mayHoldPhone(text) && !mayHoldCNPJ(text) && !strings.Contains(text, `\u`) && fold(text) == text && !mentionsID(text) {
 		return text
 	}
 	return walkJSON(text, scrub, nesting)
@@ -69,7 +69,9 @@ func (w *jsonScrubber) token(i int) int {
 		end := i + len(literal)
 		if w.isID(literal) {
 			w.replace(i, end, scrubbedID)
-		} else if w.isPhone(literal) || w.scrub(literal) != literal {
+		} else if scrubbed := w.scrub(literal); scrubbed == scrubbedNumber {
+			w.replace(i, end, scrubbed)
+		} else if w.isPhone(literal) || scrubbed != literal {
 			w.replace(i, end, scrubbedPhone)
 		}
 		return end
