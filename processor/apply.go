@@ -71,7 +71,7 @@ type Tx interface {
 	QueueByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool, cause facts.Cause) (int, error)
 	QueueOfChangedKeys(ctx context.Context, companyID string, changed []string, keys []facts.ChangedKey, before, after time.Duration, cause facts.Cause) (int, error)
 	QueueCreated(ctx context.Context, companyID string, from, to time.Time, cause facts.Cause, limit int) (int, error)
-	TakeQueued(ctx context.Context, companyID, after string, limit int) ([]facts.Concerned, error)
+	TakeQueued(ctx context.Context, companyID string, from facts.QueuePlace, limit int) (list []facts.Concerned, round bool, err error)
 	Unqueue(ctx context.Context, companyID string, orderIDs []string) (removed []string, err error)
 	SetAside(ctx context.Context, companyID, orderID, failure string) error
 
@@ -187,7 +187,7 @@ type batch struct {
 
 	meanwhile func()        // is called once the events are stored; nil: nothing
 	takes     time.Duration // orders that are not the batch's own are computed for so long; 0: restTime
-	after     string        // queued orders behind this id come first
+	queue     queueTurn     // of the queue of the only company
 }
 
 // companyBatch is one company's part of a batch.
@@ -213,9 +213,9 @@ type applied struct {
 	late              int                 // … of the stored ones
 	computed          []orderRef          // orders whose outcome was computed
 	queued            int                 // orders that were queued
-	left              int                 // … of those that were looked at: their turn was over
+	left              []string            // … of those that were looked at: their turn was over
 	read              facts.Read          // for the outcomes
-	last              string              // id of the queued orders that were taken
+	next              queueTurn           // of the queue
 	statements        int                 // statements that are to be closed, and erasures that are asked for
 	erased            erased              // of persons
 	erasures          int                 // that are done
@@ -237,32 +237,40 @@ func (p *Processor) apply(ctx context.Context, b batch) (applied, error) {
 }
 
 // recompute computes at most limit queued orders of each company of the batch, in
-// one transaction; where none is queued, it goes on with the company's statements. It moves no offset, but fails with facts.ErrFenced where another
+// one transaction; where none is queued, or the queue has gone round, it goes on with what the
+// merchant has asked for. It moves no offset, but fails with facts.ErrFenced where another
 // owner has moved one.
 func (p *Processor) recompute(ctx context.Context, b batch, limit int) (applied, error) {
 	done, err := p.transact(ctx, b, func(a *application) error {
-		done := a.done
-		queued, err := a.tx.TakeQueued(ctx, a.company, b.after, limit)
+		if b.queue.step { // the orders that wait now came meanwhile
+			a.queued = true
+			return a.stepNext(ctx, p.config.StatementChunk)
+		}
+		queued, round, err := a.tx.TakeQueued(ctx, a.company, b.queue.QueuePlace, limit)
 		if err != nil {
 			return err
+		}
+		if len(queued) == 0 {
+			return a.stepNext(ctx, p.config.StatementChunk)
 		}
 		ids := make([]string, len(queued))
 		for i, q := range queued {
 			ids[i] = q.OrderID
 			a.addConcerned(ids[i:i+1], q.Cause)
 			a.changed[ids[i]] = q.Cause.Kind == facts.CauseOrder
-			done.last = max(done.last, ids[i])
-		}
-		if len(queued) == 0 {
-			if found, err := a.eraseNext(ctx); found || err != nil {
-				return err
-			}
-			return a.closeNext(ctx, p.config.StatementChunk)
 		}
 		if err := a.inferFirstOrders(ctx, ids); err != nil {
 			return err
 		}
-		return a.decide(ctx)
+		if err := a.decide(ctx); err != nil {
+			return err
+		}
+		asked := ""
+		if round || b.queue.begins() {
+			asked, err = a.askedNext(ctx)
+		}
+		a.done.next = b.queue.next(ids, a.done.left, round, asked)
+		return err
 	})
 	if err != nil {
 		return applied{}, fmt.Errorf("compute queued orders: %w", err)
@@ -303,7 +311,7 @@ func (p *Processor) setAsideNext(ctx context.Context, b batch, company, failure 
 		if err := tx.MoveOffsets(ctx, b.clusterID, b.moves); err != nil {
 			return err
 		}
-		next, err := tx.TakeQueued(ctx, company, "", 1)
+		next, _, err := tx.TakeQueued(ctx, company, b.queue.QueuePlace, 1)
 		if err != nil {
 			return err
 		}

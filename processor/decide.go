@@ -77,8 +77,8 @@ func (a *application) decide(ctx context.Context) error {
 	put := make([]facts.Concerned, 0, len(own)+len(rest))
 	for _, id := range append(own, rest...) {
 		put = append(put, facts.Concerned{OrderID: id, Cause: a.concerned[id]})
+		a.done.left = append(a.done.left, id)
 	}
-	a.done.left += len(put)
 	return a.addQueued(a.tx.Queue(ctx, a.company, put))
 }
 
@@ -112,6 +112,23 @@ func (a *application) unqueue(ctx context.Context, orderIDs []string) error {
 		return err
 	}
 	return a.inferFirstOrders(ctx, removed)
+}
+
+// computeWaiting computes those of the orders that wait: they came, or were queued again, since
+// the step of the erasure was due.
+func (a *application) computeWaiting(ctx context.Context, orderIDs []string) error {
+	if !a.queued {
+		return nil
+	}
+	left, err := a.tx.Unqueue(ctx, a.company, orderIDs)
+	if err == nil {
+		err = a.inferFirstOrders(ctx, left)
+	}
+	a.addConcerned(left, facts.Cause{Kind: facts.CauseSeal})
+	for err == nil && len(left) > 0 {
+		left, err = a.decideOrders(ctx, left, nil)
+	}
+	return err
 }
 
 // unqueueNew does what unqueue does for orders that get their first outcome now and of which

@@ -24,8 +24,8 @@ const (
 )
 
 // eraseNext goes on with the company's first erasure that is not done, and reports whether
-// there is one. It is called when no order of the company is queued, so that outcomes are
-// what the facts say. Where something is left to do, the company stays queued.
+// there is one. It is called when the orders that waited since it was asked for are computed,
+// so that outcomes are what the facts said then. Where something is left to do, the company stays queued.
 func (a *application) eraseNext(ctx context.Context) (found bool, err error) {
 	e, err := a.tx.NextErasure(ctx, a.company)
 	if err != nil || e == nil {
@@ -443,6 +443,9 @@ func (a *application) keepAround(ctx context.Context, e *facts.Erasure, ids []st
 	firstKeys := slices.DeleteFunc(slices.Clone(was), func(k facts.OrderKey) bool { return !slices.Contains(attribution.FirstOrderKinds, k.Kind) })
 	following, err := a.tx.OrdersFollowing(ctx, a.company, firstKeys, mostFollowing)
 	if err != nil {
+		return err
+	}
+	if err := a.computeWaiting(ctx, slices.Concat(ids, following)); err != nil {
 		return err
 	}
 	if err := a.tx.SealFirsts(ctx, a.company, slices.Concat(ids, following)); err != nil {

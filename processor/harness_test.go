@@ -401,7 +401,7 @@ func (s *shop) owner() *owner {
 	p.Now = func() time.Time { return now }
 	o := &owner{
 		Processor: p, clusterID: "test", epoch: map[string]int64{}, next: map[string]int64{}, progress: p.addProgress(0),
-		batchLimit: p.config.BatchRecords, chunkLimit: p.config.RecomputeChunk, tooLong: map[string]int{}, queueAfter: map[string]string{},
+		batchLimit: p.config.BatchRecords, chunkLimit: p.config.RecomputeChunk, tooLong: map[string]int{}, queues: map[string]queueTurn{},
 	}
 	for _, topic := range inputs {
 		taken, err := s.store.TakeOver(s.ctx, topic, 0, o.clusterID, "", 0)

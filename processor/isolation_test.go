@@ -48,11 +48,11 @@ func (w watchedTx) InsertEvents(ctx context.Context, companyID string, events []
 	return w.Tx.InsertEvents(ctx, companyID, events)
 }
 
-func (w watchedTx) TakeQueued(ctx context.Context, companyID, after string, limit int) ([]facts.Concerned, error) {
+func (w watchedTx) TakeQueued(ctx context.Context, companyID string, from facts.QueuePlace, limit int) ([]facts.Concerned, bool, error) {
 	if w.take != nil {
 		w.take(companyID)
 	}
-	return w.Tx.TakeQueued(ctx, companyID, after, limit)
+	return w.Tx.TakeQueued(ctx, companyID, from, limit)
 }
 
 func (w watchedTx) NextStatement(ctx context.Context, companyID string) (*facts.Statement, error) {

@@ -60,25 +60,25 @@ type owner struct {
 	*Processor
 	partition  int
 	clusterID  string
-	epoch      map[string]int64  // by topic: of the takeover
-	logID      map[string]string // by topic: its id; empty: not known
-	next       map[string]int64  // by topic: the first record not yet applied
-	commerce   chan *record      // read and not yet applied
-	events     chan *record      // read and not yet applied
-	preparing  chan gathered     // gets the next batch's records; nil: none is prepared
-	left       []record          // that were gathered and had no room in their batch
-	ready      *grouped          // of the records that are to be applied; nil: they are not grouped yet
-	memory     share             // of the read-ahead
-	batchLimit int               // records of the next batch; lower after a batch that took too long
-	queued     bool              // orders of this partition may be queued
-	catchUp    catchUp           // on the events, where these are behind
-	eventAt    time.Time         // when the newest event of a batch was produced; zero: none was read
-	queueTurns []string          // companies with queued orders whose turn is still to come
-	chunkLimit int               // queued orders of the next transaction
-	owed       time.Duration     // by how much queued orders have taken longer than records that came meanwhile
-	tooLong    map[string]int    // by company: how often its next queued order, alone, took too long
-	queueAfter map[string]string // by company: the last of its queued orders that were taken
-	came       bool              // records have come since then
+	epoch      map[string]int64     // by topic: of the takeover
+	logID      map[string]string    // by topic: its id; empty: not known
+	next       map[string]int64     // by topic: the first record not yet applied
+	commerce   chan *record         // read and not yet applied
+	events     chan *record         // read and not yet applied
+	preparing  chan gathered        // gets the next batch's records; nil: none is prepared
+	left       []record             // that were gathered and had no room in their batch
+	ready      *grouped             // of the records that are to be applied; nil: they are not grouped yet
+	memory     share                // of the read-ahead
+	batchLimit int                  // records of the next batch; lower after a batch that took too long
+	queued     bool                 // orders of this partition may be queued
+	catchUp    catchUp              // on the events, where these are behind
+	eventAt    time.Time            // when the newest event of a batch was produced; zero: none was read
+	queueTurns []string             // companies with queued orders whose turn is still to come
+	chunkLimit int                  // queued orders of the next transaction
+	owed       time.Duration        // by how much queued orders have taken longer than records that came meanwhile
+	tooLong    map[string]int       // by company: how often its next queued order, alone, took too long
+	queues     map[string]queueTurn // by company: its next turn of queued orders; none: its first one
+	came       bool                 // records have come since then
 	progress   *progress
 }
 
@@ -99,7 +99,7 @@ func (p *Processor) runPartition(ctx context.Context, partition int) error {
 	for {
 		o := &owner{
 			Processor: p, partition: partition, epoch: map[string]int64{}, logID: map[string]string{}, next: map[string]int64{}, queued: true, progress: progress,
-			batchLimit: p.config.BatchRecords, chunkLimit: p.config.RecomputeChunk, tooLong: map[string]int{}, queueAfter: map[string]string{},
+			batchLimit: p.config.BatchRecords, chunkLimit: p.config.RecomputeChunk, tooLong: map[string]int{}, queues: map[string]queueTurn{},
 			commerce: make(chan *record, maxWaiting), events: make(chan *record, maxWaiting), memory: share{of: p.readAhead},
 		}
 		err := o.run(ctx)

@@ -3,6 +3,7 @@ package processor
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/facts"
@@ -12,6 +13,35 @@ import (
 // before it is set aside: until then it stops the queue of its company, and the company's
 // statements. The number was chosen, not measured.
 const mostTooLong = 3
+
+// queueTurn is a turn of a company's queue. A stranger may keep the queue full. So what the
+// merchant has asked for, an erasure or a statement, goes on where no order waits, and else
+// where the queue has gone round since it was there: all orders that waited then are computed.
+type queueTurn struct {
+	facts.QueuePlace
+	asked string // what was the next that the merchant had asked for when the queue began; empty: nothing
+	step  bool   // it goes on now, and the queue begins anew
+}
+
+// begins reports whether the queue begins with this turn.
+func (t queueTurn) begins() bool { return t.After == "" && len(t.First) == 0 }
+
+// next returns the turn after this one, which took orders and put some of them back. round:
+// the queue began anew, and asked is what is asked for next.
+func (t queueTurn) next(taken, put []string, round bool, asked string) queueTurn {
+	n := queueTurn{asked: t.asked}
+	if len(taken) > 0 && slices.Contains(t.First, taken[0]) {
+		n.After = t.After
+		n.First = slices.Concat(slices.DeleteFunc(slices.Clone(t.First), func(id string) bool { return slices.Contains(taken, id) }), put)
+	} else {
+		n.After, n.First = slices.Max(taken), put
+	}
+	if round || t.begins() {
+		n.step = round && asked != "" && asked == t.asked
+		n.asked = asked
+	}
+	return n
+}
 
 // recomputeQueued computes one chunk of queued orders, of one company: new records
 // wait no longer than that. The partition's companies take turns. A chunk that
@@ -35,16 +65,19 @@ func (o *owner) recomputeQueued(ctx context.Context) error {
 	switch {
 	case err == nil:
 		delete(o.tooLong, company)
-		if o.queueAfter[company] = done.last; done.last == "" {
-			delete(o.queueAfter, company)
+		if o.queues[company] = done.next; done.next.begins() {
+			delete(o.queues, company)
 		}
-		if o.chunkLimit = min(2*o.chunkLimit, o.config.RecomputeChunk); done.left > 0 { // it took too long for all of them
+		if o.chunkLimit = min(2*o.chunkLimit, o.config.RecomputeChunk); len(done.left) > 0 { // it took too long for all of them
 			o.chunkLimit = min(o.chunkLimit, max(leastChunk, 2*len(done.computed)))
 		}
 		o.came = false
 		o.metrics.orders.Add(float64(len(done.computed)))
 		o.metrics.asked.addDone(done)
 		o.sendHint(done.computed)
+	case o.queues[company].step && (errors.Is(err, facts.ErrData) || errors.Is(err, errTooLong)):
+		o.stepFailed(ctx, company, err)
+		delete(o.queues, company)
 	case o.chunkLimit > 1 && (errors.Is(err, facts.ErrData) || errors.Is(err, errTooLong)):
 		o.chunkLimit /= 2
 		return nil // the same company's turn again
@@ -73,7 +106,7 @@ func (o *owner) recomputeChunk(ctx context.Context, company string) (done applie
 		if err != nil {
 			return err
 		}
-		b := batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), takes: idleTime, after: o.queueAfter[company]}
+		b := batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), takes: idleTime, queue: o.queues[company]}
 		if o.came {
 			b.takes = chunkTime
 		}
@@ -126,7 +159,7 @@ const stepPause = time.Second
 func (o *owner) setAside(ctx context.Context, company, failure string, cause error) error {
 	var order string
 	err := o.retry(ctx, "set a queued order aside", never, func(ctx context.Context) (err error) {
-		order, err = o.setAsideNext(ctx, batch{clusterID: o.clusterID, moves: o.moves(nil)}, company, failure)
+		order, err = o.setAsideNext(ctx, batch{clusterID: o.clusterID, moves: o.moves(nil), queue: o.queues[company]}, company, failure)
 		return err
 	})
 	switch {

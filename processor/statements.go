@@ -28,14 +28,39 @@ func (a *application) storeStatements(ctx context.Context) error {
 	return a.tx.InsertPayments(ctx, a.company, a.payments)
 }
 
+// askedNext is the id of what the company's merchant has asked for and that is to be done next;
+// "" where nothing is.
+func (a *application) askedNext(ctx context.Context) (string, error) {
+	e, err := a.tx.NextErasure(ctx, a.company)
+	if err != nil {
+		return "", err
+	}
+	if e != nil {
+		return e.ErasureID, nil
+	}
+	s, err := a.tx.NextStatement(ctx, a.company)
+	if err != nil || s == nil {
+		return "", err
+	}
+	return s.StatementID, nil
+}
+
+// stepNext goes on with it; chunk bounds the ledger entries that it puts into a statement.
+func (a *application) stepNext(ctx context.Context, chunk int) error {
+	if found, err := a.eraseNext(ctx); found || err != nil {
+		return err
+	}
+	return a.closeNext(ctx, chunk)
+}
+
 // leastOfStatement is how many ledger entries each statement counts for at least, where
 // entries bound a transaction: to close one without any takes some time, too.
 const leastOfStatement = 100
 
 // closeNext goes on with the company's statements that are not closed, the first one first:
 // it puts entries into them, sums them, and closes those that are summed; at most limit entries.
-// It is called when no order of the company is queued, so that the ledger is what the facts
-// say. Where something is left to do, the company stays queued.
+// It is called when the orders that waited since it was asked for are computed, so that the
+// ledger is what the facts said then. Where something is left to do, the company stays queued.
 func (a *application) closeNext(ctx context.Context, limit int) error {
 	for left := limit; left > 0; {
 		s, err := a.tx.NextStatement(ctx, a.company)

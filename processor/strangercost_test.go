@@ -71,8 +71,8 @@ func TestAStrangersEventsAreReadOnceAndUpToABound(t *testing.T) {
 	if done.read.Claimed > attribution.ClaimedEvents || done.read.Claimed < attribution.ClaimedEvents/2 {
 		t.Errorf("%d claimed events were read for one batch, want up to %d", done.read.Claimed, attribution.ClaimedEvents)
 	}
-	if len(done.computed) < 1 || len(done.computed)+done.left != 40 {
-		t.Errorf("%d orders computed, %d left, want 40 together", len(done.computed), done.left)
+	if len(done.computed) < 1 || len(done.computed)+len(done.left) != 40 {
+		t.Errorf("%d orders computed, %d left, want 40 together", len(done.computed), len(done.left))
 	}
 	s.workOffBy(o)
 	if n := s.int(`select count(*) from payout`); n != 40 {
@@ -87,7 +87,7 @@ func TestAStrangersEventsAreReadOnceAndUpToABound(t *testing.T) {
 		t.Errorf("one event made the processor read %d claimed events before it yields", done.read.Claimed)
 	}
 	perOrder := float64(rows) / float64(max(1, len(done.computed)))
-	t.Logf("a poke: %d orders computed, %d queued, %d claimed events, %d rows, %.0f an order", len(done.computed), done.left, done.read.Claimed, rows, perOrder)
+	t.Logf("a poke: %d orders computed, %d queued, %d claimed events, %d rows, %.0f an order", len(done.computed), len(done.left), done.read.Claimed, rows, perOrder)
 	// By index and by table: the claimed events once, and each order's own rows.
 	if most := int64(2*attribution.ClaimedEvents + 400*40); rows > most {
 		t.Errorf("one event made PostgreSQL read %d rows, want at most %d", rows, most)
@@ -169,19 +169,123 @@ func TestNoQueuedOrderWaitsForEver(t *testing.T) {
 	if err := o.applyRecords(s.ctx, orders); err != nil {
 		t.Fatal(err)
 	}
-	queue := func(below string) {
-		s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders where order_id < $1 on conflict do nothing`, below)
-		s.exec(`insert into recompute_company values ($1) on conflict do nothing`, s.company)
-	}
-	queue("o30")
+	s.queueAgain("o30")
 	for range 3 {
 		o.chunkLimit, o.queueTurns = 10, []string{s.company}
 		if err := o.recomputeQueued(s.ctx); err != nil {
 			t.Fatal(err)
 		}
-		queue("o10") // a stranger's, again and again
+		s.queueAgain("o10") // a stranger's, again and again
 	}
 	wantTexts(t, "still queued", s.texts(`select order_id from recompute where order_id >= 'o10'`))
+}
+
+// An order that was put back, since the turn was over, comes first in the next turn: a stranger
+// who has newer orders be queued again and again takes its turn away from none.
+func TestAnOrderThatWasPutBackComesFirst(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	o := s.owner()
+	var orders []record
+	for i := range 15 { // the larger its id, the newer
+		r := s.record(s.order(fmt.Sprintf("o%02d", i), noon.Add(time.Duration(i)*time.Minute), 1000, nil))
+		r.Offset = int64(i)
+		orders = append(orders, r)
+	}
+	if err := o.applyRecords(s.ctx, orders); err != nil {
+		t.Fatal(err)
+	}
+	began, looks := time.Now(), 0
+	o.Now = func() time.Time { // each look at the clock takes a second: a turn is over after its first orders
+		looks++
+		return began.Add(time.Duration(looks) * time.Second)
+	}
+	s.queueAgain("o99")
+	for range 60 {
+		o.queueTurns = []string{s.company}
+		if err := o.recomputeQueued(s.ctx); err != nil {
+			t.Fatal(err)
+		}
+		s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders where order_id in ('o08', 'o09', 'o14') on conflict do nothing`)
+	}
+	wantTexts(t, "still queued", s.texts(`select order_id from recompute where order_id not in ('o08', 'o09', 'o14')`))
+}
+
+// queueAgain queues the orders whose ids are below one.
+func (s *shop) queueAgain(below string) {
+	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders where order_id < $1 on conflict do nothing`, below)
+	s.exec(`insert into recompute_company values ($1) on conflict do nothing`, s.company)
+}
+
+// A stranger keeps a company's queue full. What its merchant has asked for is done all the same,
+// once the queue has gone round: then all orders that waited before are computed.
+func TestAFullQueueHoldsUpNeitherAStatementNorAnErasure(t *testing.T) {
+	t.Parallel()
+	s := newLedgerShop(t)
+	o := s.owner()
+	var orders []record
+	for i := range 30 {
+		r := s.record(s.order(fmt.Sprintf("o%02d", i), noon.Add(-time.Duration(i)*time.Minute), 1000, func(o *wire.Order) {
+			coupon("ANA10")(o)
+			if i == 20 {
+				o.EmailKey = wire.Some("k1:mail")
+			}
+		}))
+		r.Offset = o.next[r.topic] + int64(i)
+		orders = append(orders, r)
+	}
+	if err := o.applyRecords(s.ctx, orders); err != nil {
+		t.Fatal(err)
+	}
+	s.exec(`update cost set var_fee = 20 where influencer_id = $1`, s.ana)
+	s.bump()
+	s.ask(s.ana, "BRL", "2027-12-31", 0)
+	s.shop.ask(time.Now(), facts.Key{Kind: facts.KeyEmail, Value: "k1:mail"})
+	o = s.owner()
+	s.queueAgain("o99") // all are to be computed by the new cost
+	want := s.int(`select sum(total_minor)::bigint * 20 / 100 + 30 * 100 from payout`)
+	for turn := 0; s.int(`select count(*) from statement where closed_at is null`)+s.int(`select count(*) from erasure where done_at is null`) > 0; turn++ {
+		if turn == 500 {
+			t.Fatalf("after %d turns: %v, %v", turn, s.texts(`select coalesce(closed_at::text, 'open') from statement`), s.texts(`select phase::text from erasure`))
+		}
+		o.chunkLimit, o.queueTurns = 10, []string{s.company}
+		if err := o.recomputeQueued(s.ctx); err != nil {
+			t.Fatal(err)
+		}
+		s.queueAgain("o10") // a stranger's, again and again
+	}
+	if n := s.int(`select total_minor from statement`); n != want {
+		t.Errorf("the statement has %d, want %d: all orders that waited when it was asked for are computed", n, want)
+	}
+	wantTexts(t, "the person", s.found("k1:mail"))
+}
+
+// An order that cannot be stored is set aside itself, and not the first one of the queue.
+func TestTheQueuedOrderThatFailsIsSetAside(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	o := s.owner()
+	var orders []record
+	for i := range 30 {
+		r := s.record(s.order(fmt.Sprintf("o%02d", i), noon, 1000, nil))
+		r.Offset = int64(i)
+		orders = append(orders, r)
+	}
+	if err := o.applyRecords(s.ctx, orders); err != nil {
+		t.Fatal(err)
+	}
+	s.exec(`update payout set outcome_hash = ''`)
+	s.exec(`alter table payout add constraint no_twenty check (order_id <> 'o20') not valid`)
+	s.queueAgain("o99")
+	for range 60 {
+		o.queueTurns = []string{s.company}
+		o.chunkLimit = min(o.chunkLimit, 10)
+		if err := o.recomputeQueued(s.ctx); err != nil {
+			t.Fatal(err)
+		}
+		s.queueAgain("o05") // a stranger's, again and again
+	}
+	wantTexts(t, "set aside", s.texts(`select order_id from recompute where failure is not null`), "o20")
 }
 
 // A batch's own orders end with their turn too: the next ones of another store are not kept

@@ -344,6 +344,12 @@ type Concerned struct {
 	Cause   Cause
 }
 
+// QueuePlace is where a company's queue has come to.
+type QueuePlace struct {
+	After string   // id of the last order that was taken
+	First []string // ids of orders that were taken and put back: they come before those behind it
+}
+
 // ChangedKey is a key that orders got or lost. It asks for the orders around which
 // the key may have become a hub, or ceased to be one.
 type ChangedKey struct {

@@ -167,7 +167,7 @@ func findOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.QueueOfChangedKeys(ctx, company, []string{"o2"}, changed, time.Hour, time.Hour, cause)),
 		second(tx.QueueCreated(ctx, company, noon, noon, cause, 1)),
 		tx.SetAside(ctx, company, "o1", "why"),
-		second(tx.TakeQueued(ctx, company, "", 10)),
+		third(tx.TakeQueued(ctx, company, facts.QueuePlace{First: []string{"o3"}}, 10)),
 		second(tx.Unqueue(ctx, company, []string{"o2"})),
 	)
 }

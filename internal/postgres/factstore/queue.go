@@ -40,29 +40,42 @@ func (t *Tx) Queue(ctx context.Context, companyID string, orders []facts.Concern
 	return t.queue(ctx, companyID, `select @company_id, order_id, cause from `+queuedRows.Unnest("q"), queuedRows.Args(orders, pgx.NamedArgs{"company_id": companyID}))
 }
 
-// TakeQueued removes the first orders behind an id from a company's queue, at most limit, and
-// returns them; where there is none behind it, the first of all. The queue is ordered by order
-// id: who goes on behind the last one that was returned lets no order wait for ever, however
+// TakeQueued removes orders from a company's queue, at most limit, and returns them: of those
+// that come first, else those behind an id, else the first of all. The queue is ordered by order
+// id, and goes round: who goes on where it has come to lets no order wait for ever, however
 // often others are queued again. Orders set aside stay. Where none is behind the id, it queues
-// the next ones that QueueCreated has left, too.
-func (t *Tx) TakeQueued(ctx context.Context, companyID, after string, limit int) ([]facts.Concerned, error) {
-	list, err := t.takeQueued(ctx, companyID, after, limit)
+// the next ones that QueueCreated has left, too; round: none was left, and the queue begins
+// anew.
+func (t *Tx) TakeQueued(ctx context.Context, companyID string, from facts.QueuePlace, limit int) (list []facts.Concerned, round bool, err error) {
+	if len(from.First) > 0 {
+		list, err = t.takeQueued(ctx, companyID, queuedFirst, pgx.NamedArgs{"ids": from.First, "most": limit})
+	}
+	if err == nil && len(list) == 0 {
+		list, err = t.takeQueued(ctx, companyID, queuedAfter, pgx.NamedArgs{"after": from.After, "most": limit})
+	}
 	if err != nil || len(list) > 0 {
-		return list, err
+		return list, false, err
 	}
 	more, err := t.queueNextPart(ctx, companyID, limit)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	if more || after != "" {
-		if list, err = t.takeQueued(ctx, companyID, "", limit); err != nil || len(list) > 0 {
-			return list, err
+	if more || from.After != "" {
+		if list, err = t.takeQueued(ctx, companyID, queuedAfter, pgx.NamedArgs{"after": "", "most": limit}); err != nil || len(list) > 0 {
+			return list, !more, err
 		}
 	}
-	return nil, t.exec(ctx, "remove a company from the queue", `delete from recompute_company where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
+	return nil, true, t.exec(ctx, "remove a company from the queue", `delete from recompute_company where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
 }
 
-func (t *Tx) takeQueued(ctx context.Context, companyID, after string, limit int) ([]facts.Concerned, error) {
+// Which queued orders takeQueued takes.
+const (
+	queuedFirst = `order_id = any(@ids)`
+	queuedAfter = `order_id > @after`
+)
+
+func (t *Tx) takeQueued(ctx context.Context, companyID, which string, args pgx.NamedArgs) ([]facts.Concerned, error) {
+	args["company_id"] = companyID
 	list, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (c facts.Concerned, err error) {
 		var cause string
 		if err := row.Scan(&c.OrderID, &cause); err != nil {
@@ -74,8 +87,8 @@ func (t *Tx) takeQueued(ctx context.Context, companyID, after string, limit int)
 		return c, nil
 	}, `
 		delete from recompute where company_id = @company_id and order_id in (
-			select order_id from recompute where company_id = @company_id and order_id > @after and failure is null order by order_id limit @most)
-		returning order_id, cause`, pgx.NamedArgs{"company_id": companyID, "after": after, "most": limit})
+			select order_id from recompute where company_id = @company_id and `+which+` and failure is null order by order_id limit @most)
+		returning order_id, cause`, args)
 	if err != nil {
 		return nil, fmt.Errorf("take queued orders: %w", err)
 	}
