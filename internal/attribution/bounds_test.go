@@ -245,3 +245,15 @@ func TestADecisionKeepsTouchesThatHadBeenReceived(t *testing.T) {
 		t.Errorf("kept %+v, want e1 alone", kept)
 	}
 }
+
+// A click that comes again and again is a new touch half an hour after the last one that stayed,
+// however often it came in between.
+func TestALandingThatComesAgainProlongsNoTouch(t *testing.T) {
+	var touches []Touch
+	for i, minute := range []int{0, 20, 40, 70, 71} {
+		touches = append(touches, Touch{ID: fmt.Sprint("e", i), At: start.Add(time.Duration(minute) * time.Minute), Click: "xyz.1"})
+	}
+	if got, want := mergedInto(touches), []int{0, 0, 2, 2, 4}; !slices.Equal(got, want) {
+		t.Errorf("touches at 0, 20, 40, 70 and 71 minutes become %v, want %v", got, want)
+	}
+}
