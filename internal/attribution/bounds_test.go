@@ -167,3 +167,93 @@ func TestEventsWithoutACookieShareNone(t *testing.T) {
 	proven.NetKey = "n1"
 	f("both have the network", "e000 e001")
 }
+
+// Of a visitor whose id is a secret, what comes later is proven by the stream of what came in
+// time: two events without a stream share none.
+func TestLateEventsWithoutAStreamShareNone(t *testing.T) {
+	created := start.Add(time.Hour)
+	inTime, late := moved(at(0, "/p/1"), start, ""), moved(at(1, "/?utm_campaign=ana"), start, "")
+	late.ReceivedAt = created.Add(timelyAfter + time.Millisecond)
+	f := func(name, want string) {
+		t.Helper()
+		v := reached{Visitor: facts.Visitor{ID: shopper, Events: []facts.Event{inTime, late}}}
+		var ids []string
+		for _, e := range provenEvents(&Order{Order: &wire.Order{CreatedAt: created}}, v, nil) {
+			ids = append(ids, e.EventID)
+		}
+		if got := strings.Join(ids, " "); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	f("neither has a stream", "e000")
+	inTime.Stream = "s1"
+	f("one has a stream", "e000")
+	late.Stream = "s1"
+	f("both have the stream", "e000 e001")
+	inTime.Stream, late.Stream, late.ReceivedAt = "", "", created.Add(timelyAfter)
+	f("both came in time", "e000 e001")
+}
+
+// Of touches of one instant the one with the greater id is the last, whoever made them.
+func TestTouchesOfOneInstantAreOrderedByID(t *testing.T) {
+	x := shop(nil)
+	first, last := moved(at(0, "/?utm_campaign=beto"), start, "e1"), moved(at(0, "/?utm_campaign=ana"), start, "e2")
+	for _, visitors := range [][]string{{shopper, cookie}, {cookie, shopper}} {
+		c := sale(nil)
+		c.Keys[0].Visitors = visitors
+		c.Visitors = []facts.Visitor{{ID: visitors[0], Events: []facts.Event{last}}, {ID: visitors[1], Events: []facts.Event{first}}}
+		if got := link(x, c); got != "ana" {
+			t.Errorf("the last touch is %q's, want ana's", got)
+		}
+	}
+}
+
+// A checkout that began in another of the buyer's browsers came before a touch of the same
+// instant with a greater id.
+func TestACheckoutOfTheSameInstantComesFirstByItsID(t *testing.T) {
+	x := shop(nil)
+	f := func(checkout, want string) {
+		t.Helper()
+		begun := moved(at(0, "/checkout"), start, checkout)
+		begun.Event.Event = core.InitiateCheckout
+		c := sale(nil, moved(at(0, "/p/1"), start, "e1"), moved(at(0, "/?utm_campaign=ana"), start, "e3"))
+		c.Keys[0].Visitors = append(c.Keys[0].Visitors, cookie)
+		c.Visitors = append(c.Visitors, facts.Visitor{ID: cookie, Events: []facts.Event{begun}})
+		if got := link(x, c); got != want {
+			t.Errorf("the checkout is %s: %q, want %q", checkout, got, want)
+		}
+	}
+	f("e2", "")
+	f("e4", "ana")
+}
+
+// What is kept of a decision that came before the explanation are touches that had been
+// received by then: later ones would take the places of these.
+func TestADecisionKeepsTouchesThatHadBeenReceived(t *testing.T) {
+	x := shop(func(r *facts.Rules) { r.Unproven = "review" })
+	accepted := start.Add(30 * time.Minute)
+	before, late := moved(at(0, "/?utm_campaign=ana"), start, "e1"), moved(at(1, "/?utm_campaign=ana&utm_term=2"), start, "e2")
+	before.ReceivedAt, late.ReceivedAt = accepted, accepted.Add(time.Millisecond)
+	c := sale(nil, before, late)
+	c.Keys[0].Kind = facts.KeyEmail
+	c.Decisions = facts.Decisions{{InfluencerID: "ana", Decision: "accept", AcceptedAt: accepted}}
+	o := x.Decide(c)
+	if n := len(o.Explanation.Touches); n != 2 {
+		t.Fatalf("%d touches, want both", n)
+	}
+	if kept := AcceptedNow(&c, &o); len(kept) != 1 || kept[0].Touches != "e1" {
+		t.Errorf("kept %+v, want e1 alone", kept)
+	}
+}
+
+// A click that comes again and again is a new touch half an hour after the last one that stayed,
+// however often it came in between.
+func TestALandingThatComesAgainProlongsNoTouch(t *testing.T) {
+	var touches []Touch
+	for i, minute := range []int{0, 20, 40, 70, 71} {
+		touches = append(touches, Touch{ID: fmt.Sprint("e", i), At: start.Add(time.Duration(minute) * time.Minute), Click: "xyz.1"})
+	}
+	if got, want := mergedInto(touches), []int{0, 0, 2, 2, 4}; !slices.Equal(got, want) {
+		t.Errorf("touches at 0, 20, 40, 70 and 71 minutes become %v, want %v", got, want)
+	}
+}
