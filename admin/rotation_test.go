@@ -81,7 +81,7 @@ func TestAnOrderAndTheDirectoryHaveBothSecrets(t *testing.T) {
 	s.want(rotating.call("POST", "/admin/v1/order", s.live, `{"orderId":"1","orderStatus":0,"createdAt":"2026-03-09T11:00:00Z","totalPrice":1,"currency":"BRL",
 		"cartToken":"cart-123","browserIp":"192.0.2.7","userId":"u-77","customer":{"customerId":"c-7","email":"ana@example.com","phone":"11988887777"}}`), 200, "")
 	now, was := anotherHasher(t).Company(id, "BR"), s.hasher.Company(id, "BR")
-	s.read(wire.TopicCommerce, 1, func(r kafka.Record) bool {
+	s.read(wire.TopicCommerce, 8, func(r kafka.Record) bool {
 		var c wire.Commerce
 		var o wire.Order
 		if json.Unmarshal(r.Value, &c) != nil || c.Kind != wire.KindOrder {

@@ -78,7 +78,19 @@ func TestARotationOfTheHashingSecretRefusesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(adminURL+"/admin/v1/influencers", `{"name":"Ana","links":[{"url":"https://loja.example.com/"}]}`)
+	conn, err := pgx.Connect(t.Context(), s.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	for _, sql := range []string{
+		`insert into influencer (company_id, influencer_id, name, name_folded, rev) values ($1, gen_random_uuid(), 'Ana', 'ana', 1)`,
+		`update company set rules_rev = rules_rev + 1 where company_id = $1`,
+	} {
+		if _, err := conn.Exec(t.Context(), sql, s.company); err != nil {
+			t.Fatal(err)
+		}
+	}
 	const cart = "3f9d2b7c6e1a4850b7d2c9e4f1a6%04d"
 	visit := func(n int) {
 		t.Helper()
@@ -139,11 +151,6 @@ func TestARotationOfTheHashingSecretRefusesNothing(t *testing.T) {
 	if sent.Load() < 20 || edges.refused.Load()+admins.refused.Load() > 0 {
 		t.Errorf("%d requests were sent, refused %d and %d", sent.Load(), edges.refused.Load(), admins.refused.Load())
 	}
-	conn, err := pgx.Connect(t.Context(), s.dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
 	var sales []byte
 	await.Until(t, await.Long, func() bool {
 		var n int
