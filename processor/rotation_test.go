@@ -109,7 +109,7 @@ func stageOn(r *rand.Rand, at time.Time) int {
 }
 
 // history makes random facts. stage says at which one a service handles what comes at an instant.
-func (s *shop) history(r *rand.Rand, ring keyring, stage func(at time.Time) int) (records []record) {
+func (s *shop) history(r *rand.Rand, ring keyring, members bool, stage func(at time.Time) int) (records []record) {
 	cart := func(n int) string { return fmt.Sprintf("3f9d2b7c6e1a4850b7d2c9e4f1a6%04x", n) }
 	person := func() (w who) {
 		n := r.IntN(6)
@@ -140,6 +140,9 @@ func (s *shop) history(r *rand.Rand, ring keyring, stage func(at time.Time) int)
 	}
 	for i := range 120 {
 		at, w, visitor := instant(), person(), fmt.Sprint("v", r.IntN(8))
+		if members && r.IntN(2) == 0 {
+			w.member = "member " + visitor
+		}
 		e := s.event(visitor, at, i, nil)
 		if r.IntN(2) == 0 {
 			landing([]string{"Ana+Prado", "Beto+Lima"}[r.IntN(2)], "Inverno")(&e)
@@ -158,6 +161,9 @@ func (s *shop) history(r *rand.Rand, ring keyring, stage func(at time.Time) int)
 	}
 	for i := range 60 {
 		at, w := instant(), person()
+		if members && r.IntN(2) == 0 {
+			w.member = fmt.Sprint("member v", r.IntN(8))
+		}
 		id, first := fmt.Sprintf("o%02d", i), false
 		change := func(accepted time.Time) record {
 			c := s.order(id, at, 10_000, func(o *wire.Order) {
@@ -192,6 +198,7 @@ func (s *shop) history(r *rand.Rand, ring keyring, stage func(at time.Time) int)
 func TestRotationsChangeNoPayout(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {
+		members := seed%2 == 1 // some visitors' ids are no UUIDs
 		s := newShop(t)
 		for _, name := range []string{"Ana Prado", "Beto Lima"} {
 			influencer, campaign := s.influencer(name, "Inverno")
@@ -201,7 +208,7 @@ func TestRotationsChangeNoPayout(t *testing.T) {
 		outcome := func(stage func(r *rand.Rand, at time.Time) int) ([]string, map[string]facts.Explanation) {
 			s.clear()
 			stages, order := rand.New(rand.NewPCG(seed, 2)), rand.New(rand.NewPCG(seed, 3))
-			records := s.history(rand.New(rand.NewPCG(seed, 1)), ring, func(at time.Time) int { return stage(stages, at) })
+			records := s.history(rand.New(rand.NewPCG(seed, 1)), ring, members, func(at time.Time) int { return stage(stages, at) })
 			order.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
 			s.apply(records, func() int { return 1 + order.IntN(60) })
 			explained := s.explanations()
