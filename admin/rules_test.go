@@ -491,6 +491,8 @@ func TestAnOrdersUserIDSaysWhetherTheEdgeSignedIt(t *testing.T) {
 	f("a signed text that is no id of ours", wire.Some(notID), keys.VisitorID(notID), wire.MACNone)
 	f("null", wire.Null[string](), "", wire.MACNone)
 	f("none", wire.Optional[string]{}, "", wire.MACNone)
+	signer = identity.NewSigner(hashers["now"], nil) // --compromised
+	f("one that a former secret signed which others know", wire.Some(signed("before", identity.SignedCookie, id)), id, wire.MACInvalid)
 }
 
 func quoted(t *testing.T, text string) string {

@@ -47,8 +47,10 @@ when something fails.`,
 			wrong.add(err)
 			secret, err := hashing.read()
 			wrong.add(err)
+			before, err := former.secret.read()
+			wrong.add(err)
 			if len(secret) > 0 {
-				e.hasher, _, err = former.beside(secret)
+				e.hasher, _, err = former.beside(secret, before)
 				wrong.add(err)
 			}
 			if err := wrong.err(); err != nil {

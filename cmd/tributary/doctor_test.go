@@ -137,7 +137,7 @@ func TestDoctorFindsNothingInAWholeInstallation(t *testing.T) {
 func publishCompany(t *testing.T, broker, id string, h *identity.Hasher) {
 	t.Helper()
 	client := newClient(t, broker)
-	value, err := json.Marshal(wire.Company{V: 1, Rev: 1, CompanyID: id, KeyCheck: h.Check(id)})
+	value, err := json.Marshal(wire.Company{V: 1, Rev: 1, CompanyID: id, KeyCheck: h.Check(id), FormerKeyCheck: h.FormerCheck(id)})
 	if err == nil {
 		err = kafka.NewProducer(client).Publish(t.Context(), wire.TopicDirectory, []byte(wire.CompanyKeyPrefix+id), value)
 	}
@@ -292,6 +292,19 @@ func TestDoctorComparesTheHashingSecret(t *testing.T) {
 	p.finds("-", "hashing secret", "no company yet")
 	publishCompany(t, broker, "c_1", hasherOf(t, "a"))
 	p.finds("ok", "hashing secret", "fits all 1")
+	rotating, err := hasherOf(t, "b").Rotating(hasherOf(t, "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.hasher = rotating // and admin is not restarted yet
+	p.finds("ok", "hashing secret", "fits all 1")
+	publishCompany(t, broker, "c_1", rotating)
+	for _, letter := range []string{"a", "b"} {
+		p.hasher = hasherOf(t, letter)
+		p.finds("ok", "hashing secret", "fits all 1 companies; admin takes a former one's keys too")
+	}
+	publishCompany(t, broker, "c_1", hasherOf(t, "a"))
+	p.hasher = hasherOf(t, "a")
 	publishCompany(t, broker, "c_2", hasherOf(t, "b"))
 	p.finds("FAIL", "hashing secret", "the keys of 1 of 2 companies are made with, such as c_2")
 }

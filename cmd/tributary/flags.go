@@ -190,29 +190,26 @@ func (f *formerHashing) registerSecret(flags *pflag.FlagSet, what string) {
 // hashers returns the current hasher with the former one's keys beside its own, and the former one
 // where what it signed is still recognised, else nil.
 func (f *formerHashing) hashers(current *hashingFlags) (hasher, previous *identity.Hasher, err error) {
-	secret, err := current.secret.require()
-	if err != nil {
-		return nil, nil, err
+	secret, wrong := current.secret.require()
+	former, err := f.secret.read()
+	if wrong = errors.Join(wrong, err); wrong != nil {
+		return nil, nil, wrong
 	}
-	return f.beside(secret)
+	return f.beside(secret, former)
 }
 
-// beside is hashers for a secret that was read.
-func (f *formerHashing) beside(current []byte) (hasher, previous *identity.Hasher, err error) {
+// beside is hashers for secrets that were read; of the former one there may be none.
+func (f *formerHashing) beside(current, former []byte) (hasher, previous *identity.Hasher, err error) {
 	if hasher, err = identity.NewHasher(current); err != nil {
 		return nil, nil, err
 	}
-	secret, err := f.secret.read()
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(secret) == 0 {
+	if len(former) == 0 {
 		if f.compromised {
 			return nil, nil, misuse(errors.New("--compromised is about the former hashing secret: give --previous-hashing-secret-file"))
 		}
 		return hasher, nil, nil
 	}
-	previous, err = identity.NewHasher(secret)
+	previous, err = identity.NewHasher(former)
 	if err == nil {
 		hasher, err = hasher.Rotating(previous)
 	}

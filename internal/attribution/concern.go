@@ -45,6 +45,9 @@ func (x *Index) ConcernedByEvents(events []facts.Event) []facts.KeySpan {
 		}
 		from, to := x.OrdersAround(e.At, e.At)
 		spans.add(facts.Key{Kind: facts.KeyReached, Value: e.Visitor}, from, to)
+		if was := e.FormerVisitor(); was != "" {
+			spans.add(facts.Key{Kind: facts.KeyReached, Value: was}, from, to)
+		}
 		if e.Class() == facts.ClassArrival {
 			spans.add(facts.Key{Kind: facts.KeyTouch, Value: e.EventID}, from, to)
 		}

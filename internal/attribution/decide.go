@@ -165,9 +165,15 @@ func foundBy(o *Order, touches []Touch, coupon *claim, decisions facts.Decisions
 		}
 	}
 	for _, v := range j.visitors {
-		own := facts.VisitorKey(v.ID)
-		if !slices.ContainsFunc(j.keys, func(k orderKey) bool { return k.Key == own && k.hub == facts.NoHub }) {
-			add(facts.Key{Kind: facts.KeyReached, Value: v.ID}, v.hub)
+		ids := v.ids
+		if ids == nil {
+			ids = []string{v.ID}
+		}
+		for _, id := range ids {
+			own := facts.VisitorKey(id)
+			if !slices.ContainsFunc(j.keys, func(k orderKey) bool { return k.Key == own && k.hub == facts.NoHub }) {
+				add(facts.Key{Kind: facts.KeyReached, Value: id}, v.hub)
+			}
 		}
 	}
 	return keys

@@ -135,6 +135,16 @@ func ReachedVisitors(c *facts.Case) []facts.Visitor {
 	var list []facts.Visitor
 	var proofs []facts.KeyKind // of each visitor the strongest; empty: none
 	places := map[string]int{}
+	reach := func(v string, kind facts.KeyKind, isProof bool) {
+		i, known := places[v]
+		if !known {
+			i = len(list)
+			places[v], list, proofs = i, append(list, facts.Visitor{ID: v}), append(proofs, "")
+		}
+		if isProof && kind.Stronger(proofs[i]) {
+			proofs[i] = kind
+		}
+	}
 	hubs := hubsOf(c.Keys)
 	for n, k := range c.Keys {
 		if hubs[n] != facts.NoHub {
@@ -142,13 +152,12 @@ func ReachedVisitors(c *facts.Case) []facts.Visitor {
 		}
 		isProof := slices.Contains(facts.ProofKinds, k.Kind)
 		for _, v := range k.Visitors {
-			i, known := places[v]
-			if !known {
-				i = len(list)
-				places[v], list, proofs = i, append(list, facts.Visitor{ID: v}), append(proofs, "")
+			if c.Same == nil {
+				reach(v, k.Kind, isProof)
+				continue
 			}
-			if isProof && k.Kind.Stronger(proofs[i]) {
-				proofs[i] = k.Kind
+			for _, id := range c.IDs(v) {
+				reach(id, k.Kind, isProof)
 			}
 		}
 	}

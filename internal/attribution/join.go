@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/tributary-io/tributary/internal/facts"
@@ -20,6 +21,7 @@ type reached struct {
 	by    facts.KeyKind // of the strongest key that leads to it; empty: the visitor is a hub
 	proof facts.KeyKind // of the strongest proof key that leads to it; empty: none does, or the visitor is a hub
 	hub   facts.Hub     // why it joins nothing at all
+	ids   []string      // all of its ids, where several hashing secrets have named it; else nil
 }
 
 // joined is what an order's keys lead to.
@@ -48,7 +50,7 @@ func (x *Index) join(c *facts.Case) joined {
 			if k.Kind != kind {
 				continue
 			}
-			added := out.addKey(k, hubs[n])
+			added := out.addKey(c, k, hubs[n])
 			if added.hub != facts.NoHub {
 				if !added.again {
 					out.cuts = append(out.cuts, facts.Cut{What: facts.CutKey, Kind: kind, Limit: added.hub})
@@ -59,11 +61,12 @@ func (x *Index) join(c *facts.Case) joined {
 				i, found := index[id]
 				if !found {
 					i = len(out.visitors)
-					index[id] = i
-					out.visitors = append(out.visitors, reached{Visitor: facts.Visitor{ID: id}})
-					if v, read := known[id]; read {
-						out.visitors[i].Visitor = v
+					v := reachedOf(c, known, id)
+					for _, is := range v.ids {
+						index[is] = i
 					}
+					index[id] = i
+					out.visitors = append(out.visitors, v)
 				}
 				out.visitors[i].reachBy(kind)
 			}
@@ -82,27 +85,54 @@ func (x *Index) join(c *facts.Case) joined {
 	return out
 }
 
+// reachedOf returns the visitor that has an id, with all that was read of it by each of its ids.
+func reachedOf(c *facts.Case, known map[string]facts.Visitor, id string) reached {
+	out := reached{Visitor: facts.Visitor{ID: id}}
+	if v, read := known[id]; read {
+		out.Visitor = v
+	}
+	if c.Same == nil {
+		return out
+	}
+	ids := c.IDs(id)
+	if len(ids) == 1 {
+		return out
+	}
+	out.ids, out.ID, out.Events = ids, ids[0], nil
+	for _, is := range ids {
+		v := known[is]
+		out.Events = append(out.Events, v.Events...)
+		out.Cut, out.Proof = out.Cut || v.Cut, out.Proof || v.Proof
+		out.Customers, out.Emails, out.Phones = max(out.Customers, v.Customers), max(out.Emails, v.Emails), max(out.Phones, v.Phones)
+		out.Carts, out.CartNos, out.Verified = max(out.Carts, v.Carts), max(out.CartNos, v.CartNos), max(out.Verified, v.Verified)
+	}
+	slices.SortFunc(out.Events, func(a, b facts.Event) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.EventID, a.EventID)) })
+	return out
+}
+
 // addKey adds a key of the order.
-func (j *joined) addKey(k facts.KeyReach, hub facts.Hub) orderKey {
+func (j *joined) addKey(c *facts.Case, k facts.KeyReach, hub facts.Hub) orderKey {
 	r := orderKey{KeyReach: k, hub: hub}
 	first := slices.IndexFunc(j.keys, func(other orderKey) bool { return sameKey(&other.KeyReach, &k) })
 	r.again = first >= 0
-	switch {
-	case hub != facts.NoHub:
-	case !r.again:
+	if hub == facts.NoHub {
 		r.visitors = len(k.Visitors)
-	default:
+	}
+	j.keys = append(j.keys, r)
+	if hub == facts.NoHub && (r.again || c.Same != nil) {
 		reached := map[string]bool{}
-		for _, other := range append(slices.Clone(j.keys), r) {
+		for _, other := range j.keys {
 			if sameKey(&other.KeyReach, &k) {
 				for _, v := range other.Visitors {
-					reached[v] = true
+					reached[c.IDs(v)[0]] = true
 				}
 			}
 		}
+		if !r.again {
+			first = len(j.keys) - 1
+		}
 		j.keys[first].visitors = len(reached)
 	}
-	j.keys = append(j.keys, r)
 	return r
 }
 

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/wire"
@@ -13,6 +14,10 @@ type Case struct {
 	Order    wire.Order // the current order
 	Keys     []KeyReach // of the order
 	Visitors []Visitor  // those to whom the keys lead
+
+	// Same are the ids of one visitor each by several hashing secrets; nil where no rotation concerns
+	// the order.
+	Same [][]string
 
 	ApprovedSince time.Time // when the unbroken run of approved versions began; zero: the order is not approved
 	Decisions     Decisions
@@ -81,3 +86,13 @@ type Read struct {
 
 // Add adds what was read besides.
 func (r *Read) Add(other Read) { r.Events, r.Claimed = r.Events+other.Events, r.Claimed+other.Claimed }
+
+// IDs returns all ids of the visitor that has one. The first of them names it.
+func (c *Case) IDs(id string) []string {
+	for _, ids := range c.Same {
+		if slices.Contains(ids, id) {
+			return ids
+		}
+	}
+	return []string{id}
+}

@@ -50,12 +50,30 @@ func (e *Event) keyedVisitor() string {
 		return ""
 	}
 	id := &e.Identity
-	for _, k := range []Key{{KeyCart, id.CartKey}, {KeyCustomer, id.CustomerKey}, {KeyEmail, id.EmailKey}, {KeyPhone, id.PhoneKey}, {KeyCartNo, id.CartNoKey}} {
+	return visitorOf(id.CartKey, id.CustomerKey, id.EmailKey, id.PhoneKey, id.CartNoKey)
+}
+
+// visitorOf is the visitor that is named by the strongest of these keys.
+func visitorOf(cart, customer, email, phone, cartNo string) string {
+	for _, k := range []Key{{KeyCart, cart}, {KeyCustomer, customer}, {KeyEmail, email}, {KeyPhone, phone}, {KeyCartNo, cartNo}} {
 		if k.Value != "" {
 			return "key:" + digestOf(string(k.Kind)+":"+k.Value)
 		}
 	}
 	return ""
+}
+
+// FormerVisitor returns how the former hashing secret names the event's visitor, where it does so in
+// another way; else "".
+func (e *Event) FormerVisitor() string {
+	f := e.Former
+	switch {
+	case f == nil || e.Visitor == "":
+		return ""
+	case e.VisitorID != "" || e.CookieID != "":
+		return f.UserKey
+	}
+	return visitorOf(f.CartKey, f.CustomerKey, f.EmailKey, f.PhoneKey, f.CartNoKey)
 }
 
 // appendClaimed appends the keys of the event that anybody could have sent.
@@ -70,6 +88,9 @@ func (e *Event) appendClaimed(keys []Key) []Key {
 	}
 	if e.Former != nil {
 		keys = appendFormer(keys, e.Former)
+		if was := e.FormerVisitor(); was != e.Former.UserKey {
+			keys = append(keys, Key{KeyUser, was})
+		}
 	}
 	return keys
 }

@@ -288,7 +288,7 @@ func (t Tx) keys(ctx context.Context, companyID string, limits facts.Limits, lis
 			}
 		}
 	}
-	return nil
+	return t.same(ctx, companyID, limits, list)
 }
 
 // days returns on how many UTC days an order's interval lies at most: its length,
