@@ -48,6 +48,11 @@ func sold(by string) func(j *journey) {
 			j.sees("", 10*minutes, secret, guessable, in("home"))
 			j.buys(hasCart)
 		},
+		"numbered": func(j *journey) { // the shop's carts have numbers
+			j.sees("v", 2*days, of("ana+prado"))
+			j.sees("v", 10*minutes, number, mail)
+			j.buys(hasNumber, hasMail)
+		},
 		"coupon": func(j *journey) {
 			j.sees("v", 10*minutes, secret, mail)
 			j.buys(hasCart, hasMail, hasCode("ANA10"))
@@ -167,6 +172,11 @@ func TestAttacks(t *testing.T) {
 			}
 		})
 	}
+	// An analyst sees an event's id as it comes, and marks of its visitor and its checkout.
+	for _, sale := range []string{"cart", "network", "verified", "visitor", "cookie", "accepted"} {
+		f("an analyst, "+sale, sale, "", analyst)
+	}
+	f("a guesser of the cart's number", "numbered", waits, func(j *journey) { j.sees("x", minutes, link, number) })
 	f("21 visitors and the buyer's network elsewhere", "network", "", func(j *journey) {
 		for i := range 21 {
 			j.sees(fmt.Sprint("x", i), hours, mail, in(fmt.Sprint("net", i)))
@@ -254,6 +264,16 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
+// analyst sends events with the ids of the buyer's, as soon as they are seen.
+func analyst(j *journey) {
+	for n := range 30 {
+		for _, before := range []time.Duration{2 * days, 10 * minutes} {
+			j.sees("x", before, of("eve+silva"), mail, number, received(2*seconds), func(e *wire.Event) { e.EventID = uuid7(noon.Add(-before), n+1) })
+		}
+	}
+	j.sees("", minutes, of("eve+silva"), mail, func(e *wire.Event) { e.VisitorID, e.Identity.CartNoKey = "k1:digest-of-a-mark", "k1:a-mark" })
+}
+
 func daysEarlier(n int) func(e *wire.Event) {
 	return func(e *wire.Event) {
 		e.Timestamp, e.ReceivedAt = e.Timestamp.AddDate(0, 0, -n), e.ReceivedAt.AddDate(0, 0, -n)
@@ -305,6 +325,9 @@ func TestStrangersChangeNothingThatIsPosted(t *testing.T) {
 			made(j)
 			reader(j)
 		}
+		if r.IntN(2) == 0 {
+			analyst(j)
+		}
 	}
 	// Of an order in review nothing is posted.
 	posted := func() string {
@@ -314,7 +337,7 @@ func TestStrangersChangeNothingThatIsPosted(t *testing.T) {
 			select concat_ws(' ', state, influencer_id, campaign_id, evidence, proof, payable_on, commission_minor) from payout where state = 'earned'`)...), "\n")
 	}
 	earned := 0
-	for _, sale := range []string{"organic", "cart", "network", "verified", "visitor", "cookie", "cookie alone", "guessable", "coupon", "utm", "accepted"} {
+	for _, sale := range []string{"organic", "cart", "network", "verified", "visitor", "cookie", "cookie alone", "guessable", "numbered", "coupon", "utm", "accepted"} {
 		j.run(sold(sale))
 		want := posted()
 		if want != "" {
