@@ -26,6 +26,7 @@ type joined struct {
 	keys     []orderKey // strongest first
 	visitors []reached  // also those that are hubs, in the order in which keys lead to them
 	cuts     []facts.Cut
+	hidden   bool              // a limit left out what visitors claim, which anybody reaches who knows how the buyer is called
 	seal     *facts.SealedPath // of a sealed order: then there are no visitors
 }
 
@@ -53,6 +54,7 @@ func (x *Index) join(c *facts.Case) joined {
 			out.keys = append(out.keys, r)
 			if r.hub != facts.NoHub {
 				out.cuts = append(out.cuts, facts.Cut{What: facts.CutKey, Kind: kind, Limit: r.hub})
+				out.hidden = out.hidden || r.hub == facts.HubOfVisitors && !slices.Contains(facts.ProofKinds, kind)
 				continue
 			}
 			for _, id := range k.Visitors {
@@ -75,6 +77,7 @@ func (x *Index) join(c *facts.Case) joined {
 		case v.by == "":
 			v.hub = hubOfClaims(v.Visitor)
 			out.cuts = append(out.cuts, facts.Cut{What: facts.CutVisitor, Limit: v.hub})
+			out.hidden = out.hidden || !facts.IsSecretID(v.ID)
 		case v.Cut:
 			out.cuts = append(out.cuts, facts.Cut{What: facts.CutEvents, Limit: facts.HubOfEvents})
 		}
