@@ -22,10 +22,11 @@ type entries struct {
 	names     map[string]names        // of the links, by company
 	keys      map[string]*wire.APIKey // by hash
 	origins   map[string]int          // how many companies allow the origin: for preflights, which name no company
+	hosts     map[string][]string     // companies by ownHost
 }
 
 func newEntries() *entries {
-	return &entries{companies: map[string]*company{}, links: map[string]*wire.Link{}, names: map[string]names{}, keys: map[string]*wire.APIKey{}, origins: map[string]int{}}
+	return &entries{companies: map[string]*company{}, links: map[string]*wire.Link{}, names: map[string]names{}, keys: map[string]*wire.APIKey{}, origins: map[string]int{}, hosts: map[string][]string{}}
 }
 
 // directory is the edge's view of directory.v1. Each time it begins to read the
@@ -140,6 +141,7 @@ func (d *directory) applyCompany(state *entries, id string, value []byte) {
 	if len(value) == 0 {
 		if old != nil {
 			state.removeOrigins(old)
+			state.removeHosts(old)
 			delete(state.companies, id)
 			delete(d.wrong, id)
 		}
@@ -163,7 +165,9 @@ func (d *directory) applyCompany(state *entries, id string, value []byte) {
 	}
 	if old != nil {
 		state.removeOrigins(old)
+		state.removeHosts(old)
 	}
+	state.addHosts(made)
 	for origin := range made.origins {
 		state.origins[origin]++
 	}

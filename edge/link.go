@@ -50,6 +50,10 @@ func (s *Server) shortLink(ctx *fasthttp.RequestCtx, code string) {
 		s.answerNoLink(ctx)
 		return
 	}
+	if !s.directory.opensOn(string(ctx.Host()), link, hostOf(link)) {
+		s.answerNoLink(ctx)
+		return
+	}
 	click.Destination = destination.String()
 	ctx.SetStatusCode(http.StatusFound)
 	h.Set("Location", click.Destination)
@@ -86,6 +90,15 @@ func (s *Server) destination(link *wire.Link, signedClick string, opened bool) (
 		u.Scheme, u.Host = to.Scheme, to.Host
 	}
 	return u, nil
+}
+
+// hostOf is the host of the link's URL.
+func hostOf(link *wire.Link) string {
+	u, err := url.Parse(link.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }
 
 // withOurs is a query with our parameters in it.

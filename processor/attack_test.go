@@ -113,6 +113,18 @@ func TestAttacks(t *testing.T) {
 	f("after the order, backdated to before it", "organic", waits, func(j *journey) { j.sees("x", hours, link, mail, received(20*hours)) })
 	f("backdated by six days", "organic", waits, func(j *journey) { j.sees("x", hours, link, mail, received(6*days)) })
 	f("backdated by eight days", "organic", none, func(j *journey) { j.sees("x", hours, link, mail, received(8*days)) })
+	f("so many visitors that none is looked at", "organic", "none claims_hidden", func(j *journey) {
+		j.sees("x", days, link, mail)
+		for i := range 20 {
+			j.sees(fmt.Sprint("y", i), hours, mail)
+		}
+	})
+	f("one visitor fewer", "organic", waits, func(j *journey) {
+		j.sees("x", days, link, mail)
+		for i := range 19 {
+			j.sees(fmt.Sprint("y", i), hours, mail)
+		}
+	})
 	f("an order of eight months ago", "late", none, func(j *journey) { j.sees("x", hours, link, mail, phone, received(240*days)) })
 	f("from the future", "organic", none, func(j *journey) { j.sees("x", -20*hours, link, mail, received(2*hours)) })
 	f("seconds after the order", "organic", none, func(j *journey) { j.sees("x", -2*seconds, link, mail) })

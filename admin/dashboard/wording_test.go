@@ -91,7 +91,7 @@ func TestWhatIfSpeaksOnlyOfEvidenceThatTheOrderHas(t *testing.T) {
 
 func TestEachReasonOfNoPayHasWords(t *testing.T) {
 	t.Parallel()
-	for _, reason := range []facts.Reason{facts.ReasonNoWinner, facts.ReasonBase, facts.ReasonRecurring, facts.ReasonNoCost, facts.ReasonTooLittle, facts.ReasonOutOfRange} {
+	for _, reason := range []facts.Reason{facts.ReasonNoWinner, facts.ReasonHidden, facts.ReasonBase, facts.ReasonRecurring, facts.ReasonNoCost, facts.ReasonTooLittle, facts.ReasonOutOfRange} {
 		if got := unpaidWords(english(t), reason); len(got) < len("Nothing is owed: .")+10 {
 			t.Errorf("%s: %q", reason, got)
 		}

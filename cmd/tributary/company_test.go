@@ -195,7 +195,7 @@ func outboxAndAudit(t *testing.T, dsn, companyID string, changes, ofOrders int) 
 		t.Errorf("%d records of the directory, %d of settings, %d lines of the audit log for %d changes", directory, settings, audited, changes)
 	}
 	var c wire.Company
-	if err := json.Unmarshal(last, &c); err != nil || c.Limits != (wire.Limits{Burst: 512}) || c.ConsentPolicy != "required" || c.Country != "AR" || len(c.Hosts) != 2 {
+	if err := json.Unmarshal(last, &c); err != nil || c.Limits != (wire.Limits{Burst: 512}) || c.ConsentPolicy != "required" || c.Country != "AR" || len(c.Hosts) != 2 || !commerce.IsUUID(c.StoreID) {
 		t.Errorf("the directory gets %s, %v", last, err)
 	}
 	if err := conn.QueryRow(t.Context(), `select detail -> 'country' ->> 'from', detail -> 'country' ->> 'to', actor from audit_log

@@ -25,6 +25,9 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 		found.cuts = append(found.cuts, facts.Cut{What: facts.CutEvents, Limit: facts.HubOfEvents})
 	}
 	paid := x.decidePayout(order, &c, e.coupon, e.link, e.review)
+	if e.hidden && paid.reason == facts.ReasonNoWinner {
+		paid.reason = facts.ReasonHidden
+	}
 	divisions := x.divide(order, touches)
 
 	out := facts.Outcome{

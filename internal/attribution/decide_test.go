@@ -51,6 +51,14 @@ func sale(change func(*wire.Order), events ...facts.Event) facts.Case {
 	return c
 }
 
+// claimed is a case whose keys strangers may know.
+func claimed(c facts.Case) facts.Case {
+	c.Keys[0].Key = facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}
+	return c
+}
+
+func status(n int) func(*wire.Order) { return func(o *wire.Order) { o.Status = n } }
+
 func code(text string) func(*wire.Order) {
 	return func(o *wire.Order) { o.DiscountCode = wire.Some(text) }
 }

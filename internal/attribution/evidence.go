@@ -23,6 +23,7 @@ type evidence struct {
 	link    *claim // proven
 	review  *claim // what a decision of the merchant's could make a link; nil where there is a link
 	cut     bool   // some accepted touches are left out
+	hidden  bool   // there may have been a claim to review: a limit that strangers can reach left claims out
 }
 
 // evidenceOf returns the evidence for an order. found are the touches of
@@ -43,6 +44,7 @@ func (x *Index) evidenceOf(o *Order, c *facts.Case, j joined, found, all []Touch
 	e.link = linkClaim(e.touches)
 	if e.link == nil && o.Status != commerce.OrderCancelled {
 		e.review = x.reviewClaim(o, c, e.touches, all)
+		e.hidden = e.coupon == nil && e.review == nil && o.settings.Unproven != commerce.UnprovenIgnore && j.hidden
 	}
 	return e
 }

@@ -48,15 +48,10 @@ func TestExplanationsOfEachKindOfDecision(t *testing.T) {
 	began := at(10, "/checkout")
 	began.Event.Event = core.InitiateCheckout
 	late := at(20, "/?utm_source=ext&utm_campaign=ana")
-	claimed := func(c facts.Case) facts.Case {
-		c.Keys[0].Key = facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}
-		return c
-	}
 	decided := func(c facts.Case, decision string) facts.Case {
 		c.Decisions = facts.Decisions{{InfluencerID: "ana", Decision: decision, AcceptedAt: start.Add(2 * time.Hour)}}
 		return c
 	}
-	status := func(n int) func(*wire.Order) { return func(o *wire.Order) { o.Status = n } }
 	plain := shop(nil)
 
 	f("earned_by_link", plain, sale(nil, viaAna, at(40, "/ < https://www.google.com/")))
@@ -85,6 +80,7 @@ func TestExplanationsOfEachKindOfDecision(t *testing.T) {
 		c.Keys = append(c.Keys, facts.KeyReach{Key: facts.Key{Kind: facts.KeyPhone, Value: "k1:p"}, Orders: hubOrders + 1})
 		return c
 	}())
+	f("none_claims_hidden", plain, hidden(claimed(sale(nil, viaAna))))
 	f("none_marketplace", plain, sale(func(o *wire.Order) { o.Source = wire.Some(commerce.SourceMarketplace) }, viaAna))
 	f("none_base_not_positive", plain, sale(func(o *wire.Order) { o.ShippingMinor = wire.Some(o.TotalMinor) }, viaAna))
 	f("none_recurring_excluded", plain, sale(func(o *wire.Order) { o.IsRecurring = wire.Some(true) }, viaAna))

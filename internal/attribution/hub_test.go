@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -186,6 +187,49 @@ func TestHubsJoinNothing(t *testing.T) {
 		c.Keys[0].Visitors = names(hubVisitors + 1)
 		c.Keys = append(c.Keys, facts.KeyReach{Key: facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}, Visitors: []string{shopper}, Orders: 1})
 	})
+}
+
+// hidden is a case whose claimed keys have too many visitors.
+func hidden(c facts.Case) facts.Case {
+	for i := range c.Keys {
+		c.Keys[i].Visitors, c.Keys[i].DayVisitors = nil, hubVisitors+1
+	}
+	return c
+}
+
+// The shop sees that a limit which anybody can reach has left claims out.
+func TestClaimsThatALimitHidesAreTold(t *testing.T) {
+	touch := at(0, "/?utm_campaign=ana")
+	f := func(name string, x *Index, c facts.Case, state facts.PayoutState, reason facts.Reason) {
+		t.Helper()
+		if got := x.Decide(c).Payout; got.State != state || got.Reason != reason {
+			t.Errorf("%s: %s %s, want %s %s", name, got.State, got.Reason, state, reason)
+		}
+	}
+	f("nobody hides it", shop(nil), claimed(sale(nil, touch)), facts.PayoutReview, facts.ReasonUnproven)
+	f("hidden", shop(nil), hidden(claimed(sale(nil, touch))), facts.PayoutNone, facts.ReasonHidden)
+	ofMany := func(visitor string) facts.Case {
+		c := claimed(sale(nil, touch))
+		c.Visitors[0].ID, c.Visitors[0].Emails, c.Keys[0].Visitors = visitor, hubIdentities+1, []string{visitor}
+		return c
+	}
+	f("of a visitor with too many e-mails, as whom anybody may send", shop(nil), ofMany("42"), facts.PayoutNone, facts.ReasonHidden)
+	f("the till's own browser", shop(nil), ofMany(shopper), facts.PayoutNone, facts.ReasonNoWinner)
+	f("the till's e-mail, of many orders", shop(nil), func() facts.Case {
+		c := claimed(sale(nil, touch))
+		c.Keys[0].Orders = hubOrders + 1
+		return c
+	}(), facts.PayoutNone, facts.ReasonNoWinner)
+	f("a cart of many visitors, which no stranger knows", shop(nil), hidden(sale(nil, touch)), facts.PayoutNone, facts.ReasonNoWinner)
+	f("the store looks at no claims", shop(func(r *facts.Rules) { r.Unproven = commerce.UnprovenIgnore }), hidden(claimed(sale(nil, touch))), facts.PayoutNone, facts.ReasonNoWinner)
+	f("a coupon", shop(nil), hidden(claimed(sale(code("ANA10"), touch))), facts.PayoutEarned, "")
+	f("cancelled", shop(nil), hidden(claimed(sale(status(commerce.OrderCancelled), touch))), facts.PayoutNone, facts.ReasonNoWinner)
+	f("a marketplace's", shop(nil), hidden(claimed(sale(func(o *wire.Order) { o.Source = wire.Some(commerce.SourceMarketplace) }, touch))), facts.PayoutNone, facts.ReasonNoWinner)
+	f("a test", shop(nil), hidden(claimed(sale(func(o *wire.Order) { o.Test = wire.Some(true) }, touch))), facts.PayoutNone, facts.ReasonTest)
+	c := hidden(claimed(sale(nil, touch)))
+	seal := shop(nil).Seal(c, start)
+	c.Seal = &seal
+	f("sealed", shop(nil), c, facts.PayoutNone, facts.ReasonHidden)
 }
 
 // A later change must find the order again by its hubs (docs/attribution.md,

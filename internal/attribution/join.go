@@ -29,6 +29,7 @@ type joined struct {
 	keys     []orderKey // strongest first
 	visitors []reached  // also those that are hubs, in the order in which keys lead to them
 	cuts     []facts.Cut
+	hidden   bool              // a limit left out what visitors claim, which anybody reaches who knows how the buyer is called
 	seal     *facts.SealedPath // of a sealed order: then there are no visitors
 }
 
@@ -55,6 +56,7 @@ func (x *Index) join(c *facts.Case) joined {
 				if !added.again {
 					out.cuts = append(out.cuts, facts.Cut{What: facts.CutKey, Kind: kind, Limit: added.hub})
 				}
+				out.hidden = out.hidden || added.hub == facts.HubOfVisitors && !slices.Contains(facts.ProofKinds, kind)
 				continue
 			}
 			for _, id := range k.Visitors {
@@ -78,6 +80,7 @@ func (x *Index) join(c *facts.Case) joined {
 		case v.by == "":
 			v.hub = hubOfClaims(v.Visitor)
 			out.cuts = append(out.cuts, facts.Cut{What: facts.CutVisitor, Limit: v.hub})
+			out.hidden = out.hidden || !facts.IsSecretID(v.ID)
 		case v.Cut:
 			out.cuts = append(out.cuts, facts.Cut{What: facts.CutEvents, Limit: facts.HubOfEvents})
 		}

@@ -18,7 +18,7 @@ func (x *Index) Seal(c facts.Case, now time.Time) facts.Seal {
 	}
 	order := x.orderOf(&c.Order)
 	j := x.join(&c)
-	path := facts.SealedPath{Cuts: j.cuts, PaidAsModels: allProven(order, j)}
+	path := facts.SealedPath{Cuts: j.cuts, Hidden: j.hidden, PaidAsModels: allProven(order, j)}
 	for _, k := range j.keys {
 		if !k.again {
 			path.Keys = append(path.Keys, facts.SealedKey{Kind: k.Kind, Hub: k.hub, Visitors: k.visitors})
@@ -104,7 +104,7 @@ func unsealed(list []facts.SealedTouch) []Touch {
 
 // unseal returns what an order's keys led to when it was sealed.
 func unseal(s *facts.Seal) joined {
-	j := joined{seal: &s.Path, cuts: slices.Clone(s.Path.Cuts)}
+	j := joined{seal: &s.Path, cuts: slices.Clone(s.Path.Cuts), hidden: s.Path.Hidden}
 	for _, k := range s.Path.Keys {
 		j.keys = append(j.keys, orderKey{KeyReach: facts.KeyReach{Key: facts.Key{Kind: k.Kind}}, hub: k.Hub, visitors: k.Visitors})
 	}

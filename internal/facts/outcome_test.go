@@ -119,7 +119,7 @@ func TestNumbersOfAnExplanationHaveAtMostTheirCurrencysDigits(t *testing.T) {
 
 func TestEachReasonHasWordsOfItsOwn(t *testing.T) {
 	reasons := []Reason{
-		ReasonNoWinner, ReasonBase, ReasonRecurring, ReasonNoCost, ReasonTooLittle, ReasonOutOfRange,
+		ReasonNoWinner, ReasonHidden, ReasonBase, ReasonRecurring, ReasonNoCost, ReasonTooLittle, ReasonOutOfRange,
 		ReasonLinkBeatsCoupon, ReasonCouponBeatsLink, ReasonMarketplace, ReasonDirect, ReasonUnproven, ReasonAfterCheckout, ReasonRefused, ReasonPayoutAlone,
 		ReasonTest, ReasonCodeNothing, ReasonCodeNobodys, ReasonCodeLess, ReasonCodeLater,
 	}

@@ -13,6 +13,7 @@ type Reason string
 const (
 	ReasonTest       Reason = "test_order"
 	ReasonNoWinner   Reason = "no_winner"
+	ReasonHidden     Reason = "claims_hidden"
 	ReasonBase       Reason = "base_not_positive"
 	ReasonRecurring  Reason = "recurring_excluded"
 	ReasonNoCost     Reason = "no_agreement"
@@ -44,6 +45,7 @@ const (
 var reasonWords = map[Reason]string{
 	ReasonTest:            "the order is a test: it counts nowhere",
 	ReasonNoWinner:        "no coupon of an influencer led to the order, and no link that counts for the payout",
+	ReasonHidden:          "no coupon and no proven link of an influencer led to the order, and so many visitors used the buyer's e-mail, phone or id that what they claim is not looked at",
 	ReasonBase:            "without shipping, the order's total is not above zero",
 	ReasonRecurring:       "recurring subscription orders are not paid",
 	ReasonNoCost:          "no cost was in force for this evidence when the order was made",

@@ -15,8 +15,9 @@ type Seal struct {
 // SealedPath is what a seal keeps of an order's keys and visitors. It names no visitor and
 // no key's value. It is stored as JSON: fields may be added, none changes its meaning.
 type SealedPath struct {
-	Keys []SealedKey `json:"keys,omitempty"` // strongest first
-	Cuts []Cut       `json:"cuts,omitempty"` // what limits had left out
+	Keys   []SealedKey `json:"keys,omitempty"`   // strongest first
+	Cuts   []Cut       `json:"cuts,omitempty"`   // what limits had left out
+	Hidden bool        `json:"hidden,omitempty"` // these left out what visitors claim, and anybody could reach them
 
 	// Models are the touches that the channel models see, before they are matched to
 	// influencers. Seals of earlier versions have a click and its landing apart.

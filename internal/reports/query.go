@@ -231,11 +231,14 @@ func (q Query) Months() (first, last time.Time, ok bool) {
 }
 
 // ErrTooManyChannels says that a model cannot divide among so many channels.
-var ErrTooManyChannels = fmt.Errorf("the paths of the report have more than %d channels", MaxMarkovChannels)
+var ErrTooManyChannels = fmt.Errorf("the paths of the report have more than %d channels, or %d of all periods together", MaxMarkovChannels, MaxMarkovOfPeriods)
 
 // MaxMarkovChannels bounds the channels of a report by markov, whose memory grows with
 // their square and its time with their third power.
 const MaxMarkovChannels = 500
+
+// MaxMarkovOfPeriods bounds the channels of all its periods together, each counted in each.
+const MaxMarkovOfPeriods = 80_000
 
 // ErrTooManyRows says that a report has more than MaxRows rows.
 var ErrTooManyRows = fmt.Errorf("the report has more than %d rows", MaxRows)

@@ -27,11 +27,12 @@ type Company struct {
 	V           int      `json:"v"` // 1
 	Rev         int64    `json:"rev"`
 	CompanyID   string   `json:"companyId"`
-	Environment string   `json:"environment"` // live | sandbox
-	Origins     []string `json:"origins"`     // allowed by CORS; "https://loja.example.com"
-	Country     string   `json:"country"`     // ISO 3166-1 alpha-2, for phone numbers
-	Timezone    string   `json:"timezone"`    // IANA
-	Hosts       []string `json:"hosts"`       // the store's own hosts
+	StoreID     string   `json:"storeId,omitempty"` // of which it is the live or the sandbox company
+	Environment string   `json:"environment"`       // live | sandbox
+	Origins     []string `json:"origins"`           // allowed by CORS; "https://loja.example.com"
+	Country     string   `json:"country"`           // ISO 3166-1 alpha-2, for phone numbers
+	Timezone    string   `json:"timezone"`          // IANA
+	Hosts       []string `json:"hosts"`             // the store's own hosts
 	Limits      Limits   `json:"limits"`
 	KeyCheck    string   `json:"keyCheck"` // identity.Hasher.Check: an edge that has neither this secret nor the former one refuses
 

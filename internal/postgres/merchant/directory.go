@@ -184,6 +184,7 @@ func directoryCompanyColumns(c *wire.Company) postgres.Columns {
 	return postgres.Columns{
 		postgres.Into("company_id", &c.CompanyID),
 		postgres.Into("rules_rev", &c.Rev),
+		postgres.Into("store_id::text", &c.StoreID),
 		postgres.Into("environment", &c.Environment),
 		postgres.Into("origins", &c.Origins),
 		postgres.Into("country", &c.Country),

@@ -187,6 +187,13 @@ func (r *reading) channelsOverPaths(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.later = func(ctx context.Context) error { return r.creditChannels(ctx, paths, influencers) }
+	return nil
+}
+
+// creditChannels computes what each channel gets of the paths that were read.
+func (r *reading) creditChannels(ctx context.Context, paths *pathReader, influencers map[string]string) error {
+	periods := r.query.Periods()
 	credits, err := paths.credits(ctx, r.known)
 	if err != nil {
 		return err
@@ -255,6 +262,9 @@ type channelCredit struct {
 
 // credits returns what each channel gets, by period. Periods are computed side by side.
 func (p *pathReader) credits(ctx context.Context, known *remembered) ([][]channelCredit, error) {
+	if p.tooManyOfPeriods() {
+		return nil, reports.ErrTooManyChannels
+	}
 	all := make([][]channelCredit, len(p.tallies))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -262,21 +272,34 @@ func (p *pathReader) credits(ctx context.Context, known *remembered) ([][]channe
 		if tally == nil {
 			continue
 		}
-		group.Go(func() error {
-			if ctx.Err() == nil {
-				all[i] = p.creditsOf(tally, known)
-			}
-			return ctx.Err()
+		group.Go(func() (err error) {
+			all[i], err = p.creditsOf(ctx, tally, known)
+			return err
 		})
 	}
 	return all, group.Wait()
 }
 
-func (p *pathReader) creditsOf(tally *models.Tally, known *remembered) []channelCredit {
+// tooManyOfPeriods reports whether markov would compute more than is remembered: a report that takes too
+// long could not go on from what it has computed.
+func (p *pathReader) tooManyOfPeriods() bool {
+	all := 0
+	for _, t := range p.tallies {
+		if t != nil && p.model == models.Markov {
+			all += len(t.Channels())
+		}
+	}
+	return all > reports.MaxMarkovOfPeriods
+}
+
+func (p *pathReader) creditsOf(ctx context.Context, tally *models.Tally, known *remembered) ([]channelCredit, error) {
 	channels := tally.Channels()
 	// Sorted, so that what is left over by rounding always goes to the same one.
 	slices.SortFunc(channels, func(a, b int32) int { return strings.Compare(p.names[a], p.names[b]) })
-	weights := known.weightsOf(tally, channels)
+	weights, err := known.weightsOf(ctx, tally, channels)
+	if err != nil {
+		return nil, err
+	}
 	if i := slices.IndexFunc(channels, func(c int32) bool { return p.names[c] == otherChannels }); i >= 0 {
 		weights = models.Weights{Conversions: slices.Clone(weights.Conversions), Value: slices.Clone(weights.Value)}
 		weights.Conversions[i], weights.Value[i] = new(big.Int), new(big.Int)
@@ -287,7 +310,7 @@ func (p *pathReader) creditsOf(tally *models.Tally, known *remembered) []channel
 	for j, channel := range channels {
 		list[j] = channelCredit{p.names[channel], orders[j], sales[j]}
 	}
-	return list
+	return list, nil
 }
 
 // influencersOfChannels returns the ids of the influencers whose names are channels. Of

@@ -24,7 +24,24 @@ type reading struct {
 	zone  *time.Location
 	asOf  time.Time
 	known *remembered
+	later func(ctx context.Context) error // computes what needs no database; nil: nothing
 	*reports.Builder
+}
+
+// computeTime bounds what a report computes once all is read, which is no wait for the
+// database: the models of many paths of many channels.
+const computeTime = 8 * time.Second
+
+// computing is a context that ends after computeTime, and before where the caller ends ctx; ctx's own
+// deadline is for reading.
+func computing(ctx context.Context) (context.Context, context.CancelFunc) {
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), computeTime)
+	stop := context.AfterFunc(ctx, func() {
+		if errors.Is(ctx.Err(), context.Canceled) {
+			cancel()
+		}
+	})
+	return limited, func() { stop(); cancel() }
 }
 
 // loaders add to a report what it is made of.
@@ -46,6 +63,8 @@ var loaders = map[reports.Name][]func(r *reading, ctx context.Context) error{
 // would have too many rows.
 func (r *Reader) Report(ctx context.Context, q reports.Query) (*reports.Report, error) {
 	var report *reports.Report
+	var read, comparedTo *reading
+	var currencies []string
 	err := r.snapshot(ctx, func(tx pgx.Tx) error {
 		var timezone, currency string
 		var asOf time.Time
@@ -57,32 +76,60 @@ func (r *Reader) Report(ctx context.Context, q reports.Query) (*reports.Report, 
 			return fmt.Errorf("time zone: %w", err)
 		}
 		q = q.WithDefaults(currency)
-		if report, err = load(ctx, &reading{tx: tx, query: q, zone: zone, asOf: asOf, known: r.known}); err != nil {
+		read = &reading{tx: tx, query: q, zone: zone, asOf: asOf, known: r.known}
+		if err := read.load(ctx); err != nil {
 			return err
 		}
 		if compared, is := q.Compared(); is {
-			if report.Comparison, err = load(ctx, &reading{tx: tx, query: compared, zone: zone, asOf: asOf, known: r.known}); err != nil {
+			comparedTo = &reading{tx: tx, query: compared, zone: zone, asOf: asOf, known: r.known}
+			if err := comparedTo.load(ctx); err != nil {
 				return err
 			}
 		}
-		report.OtherCurrencies, err = postgres.Collect(ctx, tx, pgx.RowTo[string], otherCurrencies,
+		currencies, err = postgres.Collect(ctx, tx, pgx.RowTo[string], otherCurrencies,
 			pgx.NamedArgs{"company_id": q.CompanyID, "from": q.Start, "to": q.End, "currency": q.Currency})
 		return err
 	})
+	if err == nil {
+		report, err = finish(ctx, read, comparedTo)
+	}
 	if err != nil && !errors.Is(err, reports.ErrTooManyRows) && !errors.Is(err, reports.ErrTooManyChannels) {
 		err = fmt.Errorf("postgres: report %s of %s: %w", q.Name, q.CompanyID, err)
 	}
-	return report, err
+	if err != nil {
+		return nil, err
+	}
+	report.OtherCurrencies = currencies
+	return report, nil
 }
 
-func load(ctx context.Context, r *reading) (*reports.Report, error) {
+// load reads what the report is made of.
+func (r *reading) load(ctx context.Context) error {
 	r.Builder = reports.NewBuilder(r.query)
 	for _, add := range loaders[r.query.Name] {
 		if err := add(r, ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return r.Builder.Report(r.asOf), nil
+	return nil
+}
+
+// finish computes the reports of what was read; compared may be nil.
+func finish(ctx context.Context, read, compared *reading) (*reports.Report, error) {
+	ctx, cancel := computing(ctx)
+	defer cancel()
+	for _, r := range []*reading{read, compared} {
+		if r != nil && r.later != nil {
+			if err := r.later(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+	report := read.Builder.Report(read.asOf)
+	if compared != nil {
+		report.Comparison = compared.Builder.Report(compared.asOf)
+	}
+	return report, nil
 }
 
 // otherCurrencies are those in which there are amounts beside the report's.

@@ -23,7 +23,7 @@ type Reader struct {
 
 // New makes a reader of a database.
 func New(db *postgres.DB) *Reader {
-	return &Reader{db: db, known: &remembered{}, signing: make(chan struct{}, 1), wanted: make(chan struct{}, 1)}
+	return &Reader{db: db, known: newRemembered(), signing: make(chan struct{}, 1), wanted: make(chan struct{}, 1)}
 }
 
 // largeReads lets PostgreSQL, in this transaction, plan each statement for its own values: it
