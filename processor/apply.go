@@ -181,7 +181,6 @@ type batch struct {
 	moves     []facts.Move
 	companies []companyBatch
 	now       time.Time
-	factsOnly bool // store the facts and queue the orders; compute no outcome
 	queued    bool // orders of the companies may be queued
 	replayed  bool // of a replay: see Processor.Replay
 
@@ -204,6 +203,7 @@ type companyBatch struct {
 	payments   []facts.Payment
 	notices    []facts.Notice
 	rejected   []once    // records that were rejected
+	factsOnly  bool      // store the facts and queue the orders; compute no outcome
 	ready      *prepared // nil: nothing is
 }
 
@@ -331,15 +331,14 @@ func (p *Processor) setAsideNext(ctx context.Context, b batch, company, failure 
 // batch's transaction.
 type application struct {
 	companyBatch
-	tx        Tx
-	company   string
-	now       time.Time
-	clock     func() time.Time
-	takes     time.Duration // see batch
-	factsOnly bool
-	replayed  bool
-	queued    bool
-	done      *applied
+	tx       Tx
+	company  string
+	now      time.Time
+	clock    func() time.Time
+	takes    time.Duration // see batch
+	replayed bool
+	queued   bool
+	done     *applied
 
 	concerned  map[string]facts.Cause // by order id: the orders to compute, and why
 	firsts     map[string]*bool       // by order id: whether they are their customers' first, where that was looked for
@@ -354,7 +353,7 @@ type application struct {
 
 func newApplication(tx Tx, b batch, c companyBatch, p *Processor, done *applied) *application {
 	a := &application{
-		companyBatch: c, tx: tx, agents: &p.agents, company: c.index.CompanyID(), now: b.now, clock: p.Now, takes: cmp.Or(b.takes, restTime), factsOnly: b.factsOnly, replayed: b.replayed, queued: b.queued, done: done, meanwhile: b.meanwhile,
+		companyBatch: c, tx: tx, agents: &p.agents, company: c.index.CompanyID(), now: b.now, clock: p.Now, takes: cmp.Or(b.takes, restTime), replayed: b.replayed, queued: b.queued, done: done, meanwhile: b.meanwhile,
 		concerned: map[string]facts.Cause{}, firsts: map[string]*bool{}, changed: map[string]bool{}, deliveries: newDeliveries(), summed: newSumming(),
 	}
 	a.deliveries.once = append(a.deliveries.once, c.rejected...)

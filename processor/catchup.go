@@ -17,10 +17,70 @@ const behindRecords = 100
 // chosen, not measured.
 const behindFor = 2 * time.Second
 
+// A company is behind where it has at least one in mostOthers of the events that the company
+// with most of them has: the last recentEvents that were applied are counted, or twice as many.
+// The numbers were chosen, not measured.
+const (
+	mostOthers   = 10
+	recentEvents = 10_000
+)
+
+// recent counts the events that were applied last, by company.
+type recent struct {
+	of    map[string]int
+	total int
+}
+
+func (r *recent) add(company string) {
+	if r.of == nil {
+		r.of = map[string]int{}
+	}
+	r.of[company]++
+	if r.total++; r.total < 2*recentEvents {
+		return
+	}
+	r.total = 0
+	for id, n := range r.of {
+		if r.of[id] = n / 2; n < 2 {
+			delete(r.of, id)
+		}
+		r.total += n / 2
+	}
+}
+
+// behind returns a function that tells of a company whether its events are behind, where those
+// of the partition are.
+func (r *recent) behind() func(companyID string) bool {
+	most := 0
+	for _, n := range r.of {
+		most = max(most, n)
+	}
+	return func(id string) bool { return mostOthers*r.of[id] >= most }
+}
+
 // catchUp is for how long queued orders wait to be computed while events are behind.
 type catchUp struct {
 	until time.Time // then they are computed, however far behind the events are; zero: none has waited yet
 }
+
+// deferring returns a function that tells of a company whether its orders are to wait. Those of
+// a company that has few of the events do not: a stranger who sends another store more than is
+// applied in time holds up no order of it.
+func (o *owner) deferring(records []record) func(companyID string) bool {
+	for i := range records {
+		if records[i].topic == wire.TopicEvents {
+			o.recent.add(string(records[i].Key))
+		}
+	}
+	if !o.defersOrders(records) {
+		return noCompany
+	}
+	return o.recent.behind()
+}
+
+func noCompany(string) bool { return false }
+
+func everyCompany(string) bool { return true }
 
 // defersOrders reports whether orders are to wait until more events are applied. records are
 // those that are about to be applied.

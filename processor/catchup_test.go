@@ -1,11 +1,14 @@
 package processor
 
 import (
+	"crypto/rand"
 	"fmt"
-	"math/rand/v2"
+	random "math/rand/v2"
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -17,7 +20,7 @@ func (o *owner) waits(events int64) {
 
 // applyBehind gives records to an owner in batches, as apply does. Before each batch it
 // says at random that the events are behind or not.
-func (s *shop) applyBehind(records []record, batches func() int, r *rand.Rand) {
+func (s *shop) applyBehind(records []record, batches func() int, r *random.Rand) {
 	s.t.Helper()
 	o := s.owner()
 	o.Log = onePartition{}
@@ -232,6 +235,57 @@ func TestAnOwnerWhoseOrdersWaitSleeps(t *testing.T) {
 	}
 	if o.defersOrders(nil) {
 		t.Error("it woke before its orders may be computed")
+	}
+}
+
+// A store that has few of the events that are behind waits for none of another's: a stranger
+// sends more than the processor applies in time. Stores that have about as many wait alike.
+func TestAStoreWithFewEventsWaitsForNoneOfAnothers(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	flooded := s.company
+	store, err := merchant.New(s.db).CreateStore(s.ctx, commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := store.Live.CompanyID
+	for _, c := range []struct {
+		ofOther int // events
+		want    []string
+	}{{10, []string{other}}, {100, nil}} {
+		o := s.owner()
+		o.Log = onePartition{}
+		var records []record
+		add := func(company string, value any) { // the key of its record
+			s.company = company
+			r := s.record(value)
+			r.Offset = o.next[r.topic]
+			for i := range records {
+				if records[i].topic == r.topic {
+					r.Offset = records[i].Offset + 1
+				}
+			}
+			records = append(records, r)
+		}
+		for _, company := range []string{flooded, other} {
+			s.company = company
+			add(company, s.order(fmt.Sprint("o", c.ofOther), noon, 1000, nil))
+		}
+		for i := range 200 + c.ofOther {
+			s.company = flooded
+			if i >= 200 {
+				s.company = other
+			}
+			add(s.company, s.event(fmt.Sprint("v", i), noon, 1000*c.ofOther+i, nil))
+		}
+		o.waits(1_000_000)
+		if err := o.applyRecords(s.ctx, records); err != nil {
+			t.Fatal(err)
+		}
+		wantTexts(t, fmt.Sprint(c.ofOther, " events: the orders that were computed"), s.texts(`select company_id from payout where order_id = $1`, fmt.Sprint("o", c.ofOther)), c.want...)
+		if n := s.int(`select count(*) from orders where order_id = $1`, fmt.Sprint("o", c.ofOther)); n != 2 {
+			t.Errorf("%d orders are stored", n)
+		}
 	}
 }
 

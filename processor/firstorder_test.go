@@ -83,7 +83,7 @@ func TestAnOrderThatWasSetAsideIsComputedByAnEvent(t *testing.T) {
 	o := s.owner()
 	mail := func(o *wire.Order) { o.EmailKey = wire.Some("k1:me") }
 	order := numbered([]record{s.record(s.order("o1", noon, 1000, mail))})
-	if _, err := o.applyOnce(s.ctx, order, true); err != nil {
+	if _, err := o.applyOnce(s.ctx, order, everyCompany); err != nil {
 		t.Fatal(err)
 	}
 	s.exec(`update recompute set failure = 'it takes too long to compute'`)

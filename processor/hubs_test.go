@@ -96,7 +96,7 @@ func TestEventsOfAHubComputeNoOrder(t *testing.T) {
 		landing("Ana+Prado", "Inverno")(e)
 		e.Identity.EmailKey = "k1:till"
 	}))
-	done, err := s.owner().applyOnce(s.ctx, []record{touch}, false)
+	done, err := s.owner().applyOnce(s.ctx, []record{touch}, noCompany)
 	if err != nil || done.stored != 1 || done.queued != 0 || len(done.computed) != 0 {
 		t.Errorf("%d stored, %d orders computed, %d queued, %v; want the event alone", done.stored, len(done.computed), done.queued, err)
 	}
@@ -123,7 +123,7 @@ func TestTooManyOrdersForABatchAreQueued(t *testing.T) {
 	}
 	s.apply(orders, func() int { return 600 })
 	o := s.owner()
-	done, err := o.applyOnce(s.ctx, numbered(events), false)
+	done, err := o.applyOnce(s.ctx, numbered(events), noCompany)
 	if err != nil || done.queued != n || len(done.computed) != 0 {
 		t.Fatalf("%d queued, %d computed, %v; want all %d queued", done.queued, len(done.computed), err, n)
 	}

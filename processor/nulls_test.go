@@ -270,7 +270,7 @@ func TestNullJourneysFollowEveryFact(t *testing.T) {
 				size = len(records) / 2
 			}
 			waits := r.IntN(3) == 0 // the orders are queued
-			if _, err := o.applyOnce(s.ctx, records[:size], waits); err != nil {
+			if _, err := o.applyOnce(s.ctx, records[:size], func(string) bool { return waits }); err != nil {
 				t.Fatal(err)
 			}
 			for _, r := range records[:size] {

@@ -72,6 +72,7 @@ type owner struct {
 	batchLimit int                  // records of the next batch; lower after a batch that took too long
 	queued     bool                 // orders of this partition may be queued
 	catchUp    catchUp              // on the events, where these are behind
+	recent     recent               // events that were applied
 	eventAt    time.Time            // when the newest event of a batch was produced; zero: none was read
 	queueTurns []string             // companies with queued orders whose turn is still to come
 	chunkLimit int                  // queued orders of the next transaction
@@ -322,10 +323,10 @@ func (o *owner) moves(records []record) []facts.Move {
 // orders are queued. Only a record whose own facts cannot be stored is rejected.
 func (o *owner) applyRecords(ctx context.Context, records []record) error {
 	began := time.Now()
-	done, err := o.applyOnce(ctx, records, o.defersOrders(records))
+	done, err := o.applyOnce(ctx, records, o.deferring(records))
 	if len(records) == 1 && errors.Is(err, facts.ErrData) {
 		o.Logger.Error("the outcome of an order that a record concerns cannot be stored: the orders are queued", "topic", records[0].topic, "partition", o.partition, "offset", records[0].Offset, "error", err)
-		done, err = o.applyOnce(ctx, records, true)
+		done, err = o.applyOnce(ctx, records, everyCompany)
 	}
 	switch {
 	case len(records) > 1 && (errors.Is(err, facts.ErrData) || errors.Is(err, errTooLong)):
@@ -357,12 +358,13 @@ func (o *owner) applyRecords(ctx context.Context, records []record) error {
 	return nil
 }
 
-// applyOnce applies records in one transaction, all or none of them. It tries
+// applyOnce applies records in one transaction, all or none of them. Of companies of which
+// factsOnly says so it stores the facts and queues the orders. It tries
 // again until that succeeds or no retry can help. Errors: facts.ErrData where a
 // value cannot be stored, facts.ErrFenced, and errTooLong for a batch of several
 // records, since a smaller one may be fast enough. A single record is tried again
 // for ever.
-func (o *owner) applyOnce(ctx context.Context, records []record, factsOnly bool) (done applied, err error) {
+func (o *owner) applyOnce(ctx context.Context, records []record, factsOnly func(companyID string) bool) (done applied, err error) {
 	giveUp := never
 	if len(records) > 1 {
 		giveUp = tookTooLong
@@ -373,7 +375,10 @@ func (o *owner) applyOnce(ctx context.Context, records []record, factsOnly bool)
 			if err != nil {
 				return err
 			}
-			b.moves, b.factsOnly, b.queued, b.meanwhile = o.moves(records), factsOnly, o.queued, o.prepareNext
+			b.moves, b.queued, b.meanwhile = o.moves(records), o.queued, o.prepareNext
+			for i := range b.companies {
+				b.companies[i].factsOnly = factsOnly(b.companies[i].index.CompanyID())
+			}
 			if err := o.publishRejected(ctx, rejected); err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -414,5 +415,48 @@ func TestOnlySoManyPreviewsRunAtOnce(t *testing.T) {
 	a, err := p.Preview(s.ctx, s.company, func(context.Context) error { return nil })
 	if err != nil || len(a.Moves) != 0 || a.Orders != (preview.Orders{}) {
 		t.Errorf("a change of nothing: %+v, %v", a, err)
+	}
+}
+
+// The wait for a preview's turn is of its time.
+func TestAPreviewThatWaitsHasTheLessTime(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	_, inverno := s.influencer("Ana Prado", "Inverno")
+	s.apply([]record{s.record(s.order("o1", noon, 1000, func(o *wire.Order) { o.DiscountCode = wire.Some("ANA10") }))}, func() int { return 1 })
+	var now atomic.Pointer[time.Time]
+	set := func(at time.Time) { now.Store(&at) }
+	set(noon)
+	looked := make(chan bool, 100)
+	p := s.previewer(preview.Limits{AtOnce: 1, Wait: time.Minute, Time: 5 * time.Second, Now: func() time.Time { looked <- true; return *now.Load() }})
+	running, release := make(chan bool), make(chan bool)
+	first, second := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := p.Preview(s.ctx, s.company, func(context.Context) error {
+			running <- true
+			<-release
+			return nil
+		})
+		first <- err
+	}()
+	<-running
+	<-looked
+	var a *preview.Answer
+	go func() {
+		var err error
+		a, err = p.Preview(s.ctx, s.company, func(ctx context.Context) error {
+			_, err := merchant.New(s.db).AddCoupon(ctx, commerce.Author{CompanyID: s.company, Actor: "test", At: time.Now()}, inverno, commerce.CouponTerms{Code: "ANA10"}, seeded(1))
+			return err
+		})
+		second <- err
+	}()
+	<-looked // the second one has begun
+	set(noon.Add(time.Minute))
+	close(release)
+	if err := errors.Join(<-first, <-second); err != nil {
+		t.Fatal(err)
+	}
+	if a.Orders.Concerned != 1 || a.Orders.Computed != 0 || a.Cut != preview.CutTime {
+		t.Errorf("%+v, cut by %q", a.Orders, a.Cut)
 	}
 }

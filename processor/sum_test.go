@@ -64,7 +64,7 @@ func TestSumsFollowEveryChange(t *testing.T) {
 		for n := 0; len(records) > 0; n++ {
 			size := min(1+r.IntN(12), len(records))
 			waits := r.IntN(3) == 0 // the orders are queued
-			if _, err := o.applyOnce(s.ctx, records[:size], waits); err != nil {
+			if _, err := o.applyOnce(s.ctx, records[:size], func(string) bool { return waits }); err != nil {
 				t.Fatal(err)
 			}
 			for _, r := range records[:size] {

@@ -98,6 +98,7 @@ var ErrBusy = fmt.Errorf("%w: other previews are running", commerce.ErrUnavailab
 // Preview says what a change would move. Errors are those of the change and of the
 // store, and ErrBusy.
 func (p *Previewer) Preview(ctx context.Context, companyID string, change Change) (*Answer, error) {
+	began := p.limits.Now() // the wait for its turn is of its time
 	turn := time.NewTimer(p.limits.Wait)
 	defer turn.Stop()
 	select {
@@ -108,7 +109,6 @@ func (p *Previewer) Preview(ctx context.Context, companyID string, change Change
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	began := p.limits.Now()
 	tried, err := p.store.Try(ctx, companyID, change)
 	if err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ const mostRows = 4000
 // Visitors reads the visitors whose ids the caller has put into the cases, of the first of
 // these: how many keys of each kind they have, and their events up to the order. It
 // returns of how many cases. A visitor is read once for all of them, so they share events.
-// They have at most budget claimed events together, and mostRows in all. Where the first
+// They have at most budget claimed events together, and no more than that and mostRows in all. Where the first
 // case alone has more than mostRows, it is the only one; where it has more than budget,
 // there is none.
 //
@@ -62,7 +62,7 @@ const mostRows = 4000
 func (t Tx) Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case, budget int) (cases int, read facts.Read, err error) {
 	g := newGroup(list, limits)
 	if len(g.requests) > 0 {
-		if err := t.newestEvents(ctx, companyID, g, mostRows); err != nil {
+		if err := t.newestEvents(ctx, companyID, g, max(1, min(mostRows, budget))); err != nil {
 			return 0, read, fmt.Errorf("read events of visitors: %w", err)
 		}
 		if !g.isRead(list[0]) {
