@@ -297,6 +297,30 @@ func TestKeysThatOnlyAnErasedOrderHasGoWithIt(t *testing.T) {
 	}
 }
 
+// TestASightingWithoutEventsGoesWithItsCookie: a browser of many persons keeps its other sightings,
+// and loses that with the person's cookie, also of a day whose events are gone already.
+func TestASightingWithoutEventsGoesWithItsCookie(t *testing.T) {
+	t.Parallel()
+	s := personShop(t)
+	cookie := visitorID("cookie")
+	s.apply([]record{
+		s.record(s.event("kiosk", noon, 2, func(e *wire.Event) {
+			e.VisitorID, e.CookieID, e.Identity.PhoneKey = "kiosk-1", cookie, "k1:other" // an id that may be guessed
+		})),
+	}, func() int { return 1 })
+	s.exec(`delete from event_fact where visitor = $1`, packed.ID("kiosk-1"))
+	if n := s.int(`select count(*) from sighting where visitor = $1 and kind = $2`, packed.ID("kiosk-1"), facts.KeyCookie.Code()); n != 1 {
+		t.Fatalf("%d sightings with the cookie: the test says nothing", n)
+	}
+	s.erase(noon.AddDate(0, 0, 2), facts.Key{Kind: facts.KeyCookie, Value: cookie})
+	if left := s.found(cookie); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	if left := s.found("k1:other"); !slices.Equal(left, []string{"sighting.key: 1"}) {
+		t.Errorf("of another person %v is left, want the sighting", left)
+	}
+}
+
 // TestAnErasureTakesNoCommission: an order that is pending when its customer is erased
 // earns when it is approved, and is reversed when it is cancelled.
 func TestAnErasureTakesNoCommission(t *testing.T) {

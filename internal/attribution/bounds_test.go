@@ -257,3 +257,27 @@ func TestALandingThatComesAgainProlongsNoTouch(t *testing.T) {
 		t.Errorf("touches at 0, 20, 40, 70 and 71 minutes become %v, want %v", got, want)
 	}
 }
+
+// A visitor is counted on the store's day of the event, and so is a click: here three hours behind
+// UTC.
+func TestVisitorsAndClicksAreCountedByTheStoresDay(t *testing.T) {
+	x := shop(nil)
+	midnight := time.Date(2026, 3, 11, 3, 0, 0, 0, time.UTC)
+	var events []facts.Event
+	for i, came := range []time.Time{midnight.Add(-time.Millisecond), midnight} {
+		page, click := moved(at(0, "/p/1"), came, fmt.Sprint("p", i)), moved(at(0, "click xyz.1"), came, fmt.Sprint("c", i))
+		page.Visitor = shopper
+		events = append(events, page, click)
+	}
+	shoppers, clicks := x.Traffic(events)
+	var days []string
+	for _, s := range shoppers {
+		days = append(days, "visitor "+s.Day)
+	}
+	for _, c := range clicks {
+		days = append(days, fmt.Sprint(c.Clicks, " click ", c.Day))
+	}
+	if want := []string{"visitor 2026-03-10", "visitor 2026-03-11", "1 click 2026-03-10", "1 click 2026-03-11"}; !slices.Equal(days, want) {
+		t.Errorf("%q, want %q", days, want)
+	}
+}

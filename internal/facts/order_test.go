@@ -270,3 +270,23 @@ func TestNewestPersonalIsTheLastThatHasOne(t *testing.T) {
 	f("a version without one clears nothing", "1=a", version("1", "a", 1, 1), version("1", "", 2, 2))
 	f("each order its own", "1=a 2=b 3=d", version("1", "a", 1, 1), version("2", "b", 2, 2), version("3", "c", 0, 0), version("3", "d", 9, 9))
 }
+
+// Of versions of one time the one that was accepted last counts, then the one with the greater hash.
+func TestVersionsOfOneTimeAreOrderedByWhenTheyWereAccepted(t *testing.T) {
+	version := func(at, accepted int, hash byte) OrderVersion {
+		return OrderVersion{VersionAt: noon.Add(time.Duration(at) * time.Second), AcceptedAt: noon.Add(time.Duration(accepted) * time.Second), ContentHash: []byte{hash}}
+	}
+	ordered := []OrderVersion{version(0, 9, 9), version(1, 0, 5), version(1, 1, 3), version(1, 1, 4), version(1, 2, 0)}
+	for shift := range ordered {
+		var came []OrderVersion
+		for i := range ordered {
+			came = append(came, ordered[(i*2+shift)%len(ordered)])
+		}
+		all := AddVersions(AddVersions(nil, came[:2]), came[1:]) // one of them twice
+		for i := range all {
+			if want := ordered[i]; len(all) != len(ordered) || !all[i].At.Equal(want.VersionAt) || !all[i].AcceptedAt.Equal(want.AcceptedAt) || !bytes.Equal(all[i].ContentHash, want.ContentHash) {
+				t.Fatalf("from place %d: version %d of %d is %+v, want %+v", shift, i, len(all), all[i], want)
+			}
+		}
+	}
+}

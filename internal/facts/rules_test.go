@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -44,4 +45,24 @@ func TestChangesThatNobodyKnowsAreRefused(t *testing.T) {
 	f(`{"type":"Coupon"}`, ErrUnknownKind)
 	f(`{"type":"settings"}`, ErrUnknownKind) // has a record of its own kind
 	f(`{"type":"`+strings.Repeat("x", 1<<20)+`"}`, ErrUnknownKind)
+}
+
+// Settings are of the orders before the instant until which they were in force, and an influencer's
+// own setting of those from the instant on since which it is.
+func TestSettingsChangeAtTheirInstant(t *testing.T) {
+	rules := Rules{Settings: Settings{HoldDays: 3}, Past: []PastSettings{{Settings{HoldDays: 1}, noon}, {Settings{HoldDays: 2}, noon.Add(time.Hour)}}}
+	own := Influencer{Unproven: []UnprovenSince{{noon, "pay"}, {noon.Add(time.Hour), ""}}}
+	f := func(at time.Time, days int, unproven string) {
+		t.Helper()
+		if got := rules.SettingsAt(at).HoldDays; got != days {
+			t.Errorf("at %s settings %d, want %d", at, got, days)
+		}
+		if got := own.UnprovenAt(at); got != unproven {
+			t.Errorf("at %s %q, want %q", at, got, unproven)
+		}
+	}
+	f(noon.Add(-time.Nanosecond), 1, "")
+	f(noon, 2, "pay")
+	f(noon.Add(time.Hour-time.Nanosecond), 2, "pay")
+	f(noon.Add(time.Hour), 3, "")
 }

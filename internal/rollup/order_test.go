@@ -2,7 +2,9 @@ package rollup
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/shopspring/decimal"
@@ -107,4 +109,63 @@ func TestAnOrderIsCountedByItsStatus(t *testing.T) {
 	f(commerce.OrderApproved, facts.PayoutNone, map[int]int64{Orders: 1, Sales: 1000})
 	f(commerce.OrderPending, facts.PayoutExpected, map[int]int64{PendingOrders: 1, PendingSales: 1000, PendingCommission: 50})
 	f(commerce.OrderCancelled, facts.PayoutReversed, map[int]int64{CancelledOrders: 1, CancelledSales: 1000})
+}
+
+// The items of an order: an order counts once for each, a price for each piece, a discount once.
+func TestItemsOfAnOrderAreCounted(t *testing.T) {
+	t.Parallel()
+	var s Sums
+	s.AddProducts("2026-03-31", "BRL", []wire.Item{
+		{ProductID: "p", VariantID: "v", Quantity: 3, Price: "10.50", Discount: "1.25"}, {ProductID: "p", Quantity: 2, Price: "1"}, {VariantID: "v", ItemID: "i", Quantity: 1, Price: "7"}, {Quantity: 9, Price: "9"},
+	}, 1)
+	want := map[string]string{"p": "1 5 32.25", "v": "1 1 7"}
+	for day, rows := range map[string][]Row[ProductKey]{"2026-03-31": s.Products(), "2026-03-01": s.ProductMonths()} {
+		if len(rows) != len(want) {
+			t.Errorf("%s: %d items, want %d", day, len(rows), len(want))
+		}
+		for _, r := range rows {
+			if got := fmt.Sprint(r.Sums[ProductOrders], " ", r.Sums[ProductQuantity], " ", r.Sums[ProductSales]); r.Key.Day != day || got != want[r.Key.Item] {
+				t.Errorf("%+v: %s, want %s", r.Key, got, want[r.Key.Item])
+			}
+		}
+	}
+}
+
+// A fixed fee is in BRL, on an order in another currency too, and is never added to its commission.
+func TestAFixedFeeIsCountedInBRL(t *testing.T) {
+	t.Parallel()
+	var s Sums
+	s.Add(Order{Outcome: &facts.Outcome{Day: "2026-03-01", Currency: "USD", TotalMinor: 1000,
+		Payout: facts.Payout{State: facts.PayoutEarned, InfluencerID: "i", CommissionMinor: 50, FixedBRLMinor: 500}}}, 1)
+	got := map[string]string{}
+	for _, r := range s.Sales() {
+		got[r.Key.Currency+" "+r.Key.InfluencerID] = fmt.Sprint(r.Sums[Orders], " ", r.Sums[Sales], " ", r.Sums[Commission])
+	}
+	if want := map[string]string{"USD i": "1 1000 50", "BRL i": "0 0 500"}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// The parts of a month's path: a channel that follows itself is no step, and one that comes twice
+// is one of the distinct ones.
+func TestPartsOfAPathAreCounted(t *testing.T) {
+	t.Parallel()
+	var s Sums
+	o := &facts.Outcome{Day: "2026-03-31", Currency: "BRL", TotalMinor: 1000}
+	for i, channel := range []string{"a", "a", "b", "a"} {
+		c := facts.Credit{Position: i + 1, Channel: channel}
+		for m := range c.Parts {
+			c.Parts[m] = facts.Part{Given: true, Minor: 250}
+		}
+		o.Credits = append(o.Credits, c)
+	}
+	s.Add(Order{Outcome: o}, 1)
+	var got []string
+	for _, r := range s.JourneyMonths() {
+		got = append(got, fmt.Sprint(r.Key.Day, " ", r.Key.Size, " ", r.Key.Before, ">", r.Key.Channel, " ", r.Sums[PathOrders], " ", r.Sums[PathSales]))
+	}
+	want := []string{"2026-03-01 0 >a 1 1000", "2026-03-01 0 a> 1 1000", "2026-03-01 0 a>b 1 1000", "2026-03-01 0 b>a 1 1000", "2026-03-01 2 >a 1 1000", "2026-03-01 2 >b 1 1000"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }

@@ -1,0 +1,108 @@
+package report_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
+	"github.com/tributary-io/tributary/internal/reports"
+)
+
+// The days of lists and reports are the store's, and their last one is in them.
+
+// execute runs a statement in a fixture's database.
+func execute(t *testing.T, dsn, sql string, args ...any) {
+	t.Helper()
+	db, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close(t.Context())
+	if _, err := db.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const putEntry = `
+	insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, rule_rev, cause, payable_on, statement_id, day)
+	values ($1, $2, $3, $4, 'earned', $5, $5, $6, 'BRL', 1, 'upgrade', $7, $8, '2026-03-10')`
+
+func TestTheLedgerHasTheStoresDays(t *testing.T) {
+	t.Parallel()
+	fix := reporttest.New(t) // three hours behind UTC
+	company := fix.Store.Live.CompanyID
+	ana := fix.Influencer(company, "Ana Prado")
+	for order, at := range map[string]string{
+		"before": "2026-03-10T02:59:59.999Z", "first": "2026-03-10T03:00:00Z", "last": "2026-03-11T02:59:59.999Z", "after": "2026-03-11T03:00:00Z",
+	} {
+		execute(t, fix.DSN, putEntry, company, order, 1, at, ana, 100, map[bool]string{true: "2026-04-08", false: "2026-04-09"}[order < "c"], nil)
+	}
+	now := time.Date(2026, 4, 9, 2, 59, 0, 0, time.UTC) // 8 April in the store
+	f := func(filter commerce.LedgerFilter, want string) {
+		t.Helper()
+		list, err := fix.DB.Ledger(t.Context(), company, now, filter, commerce.LedgerCursor{}, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, i := range list {
+			got = append(got, i.OrderID+" "+i.State)
+		}
+		if text := strings.Join(got, ", "); text != want {
+			t.Errorf("%+v: %s, want %s", filter, text, want)
+		}
+	}
+	f(commerce.LedgerFilter{}, "after payable, last held, first held, before payable")
+	f(commerce.LedgerFilter{From: "2026-03-10", To: "2026-03-10"}, "last held, first held")
+	f(commerce.LedgerFilter{From: "2026-03-11"}, "after payable")
+	f(commerce.LedgerFilter{To: "2026-03-09"}, "before payable")
+	f(commerce.LedgerFilter{State: "held"}, "last held, first held")
+}
+
+// An order of which all was taken back within a statement is no line of it.
+func TestAStatementHasNoLineOfNothing(t *testing.T) {
+	t.Parallel()
+	fix := reporttest.New(t)
+	company, statement, influencer := fix.Store.Live.CompanyID, uuid.NewString(), uuid.NewString()
+	for i, e := range []struct {
+		order string
+		minor int
+	}{{"o1", 300}, {"o1", -300}, {"o2", 300}, {"o2", -100}, {"o3", 5}} {
+		execute(t, fix.DSN, putEntry, company, e.order, i+1, "2026-03-10T12:00:00Z", influencer, e.minor, "2026-04-09", statement)
+	}
+	lines, err := fix.DB.StatementLines(t.Context(), company, statement, "", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(lines), "[{o2 2026-03-10 200} {o3 2026-03-10 5}]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// A cost counts on its last day. One that was removed counts on the days before that one, which is
+// the store's.
+func TestACostCountsOnTheStoresDays(t *testing.T) {
+	t.Parallel()
+	s := sum(t)
+	s.Cost(s.company, s.ana, s.spring, 100, commerce.Daily, "2026-03-01")
+	f := func(first, last, want string) {
+		t.Helper()
+		list := s.lines(reports.Query{Name: reports.Costs, Start: first, End: last, By: reports.ByTotal})
+		if got := list[len(list)-1]; got != want {
+			t.Errorf("from %s to %s: %s, want %s", first, last, got, want)
+		}
+	}
+	f("2026-03-09", "2026-03-12", "totals amount=4")
+	execute(t, s.DSN, `update cost set end_date = '2026-03-10'`)
+	f("2026-03-09", "2026-03-12", "totals amount=2")
+	f("2026-03-10", "2026-03-12", "totals amount=1")
+	f("2026-03-11", "2026-03-12", "totals")
+	execute(t, s.DSN, `update cost set end_date = null, deleted_at = '2026-03-11T02:59:59Z'`)
+	f("2026-03-09", "2026-03-12", "totals amount=1")
+}
