@@ -123,9 +123,9 @@ func ownTopics(ctx context.Context, log *slog.Logger, client *kafka.Client, db *
 	}
 }
 
-// refuseOtherTopics returns errOtherInstallation where Kafka and PostgreSQL say so now; where one
-// does not answer, the service starts and waits for it (startTimeout).
-func refuseOtherTopics(ctx context.Context, client *kafka.Client, db *postgres.DB) error {
+// whereKafkaAnswers calls do where Kafka answers now; where it does not, the service starts and waits for it
+// (startTimeout).
+func whereKafkaAnswers(ctx context.Context, client *kafka.Client, do func(ctx context.Context) error) error {
 	asked, cancel := context.WithTimeout(ctx, installationTimeout)
 	defer cancel()
 	short, stop := context.WithTimeout(asked, startTimeout)
@@ -133,7 +133,16 @@ func refuseOtherTopics(ctx context.Context, client *kafka.Client, db *postgres.D
 	if _, err := client.MissingTopics(short, wire.TopicDirectory); err != nil {
 		return nil //nolint:nilerr // see above
 	}
-	if _, _, err := checkInstallation(asked, client, db); errors.Is(err, errOtherInstallation) {
+	return do(asked)
+}
+
+// refuseOtherTopics returns errOtherInstallation where Kafka and PostgreSQL say so now.
+func refuseOtherTopics(ctx context.Context, client *kafka.Client, db *postgres.DB) error {
+	err := whereKafkaAnswers(ctx, client, func(ctx context.Context) error {
+		_, _, err := checkInstallation(ctx, client, db)
+		return err
+	})
+	if errors.Is(err, errOtherInstallation) {
 		return err
 	}
 	return nil
