@@ -120,6 +120,8 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	if err := whereKafkaAnswers(ctx, client, block); err != nil {
 		s.log.Warn("it is not known yet whether the database was restored from a backup", "error", err)
 	}
+	ctx, foreign := watchOwner(ctx, s.log, client, db.db)
+	defer func() { err = errors.Join(foreign(), err) }()
 	ctx, refused := watchSchema(ctx, s.log, db.db)
 	defer func() { err = errors.Join(refused(), err) }()
 	s.dashboard.ShortBase = s.config.ShortBase

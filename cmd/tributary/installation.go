@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
@@ -146,6 +147,23 @@ func refuseOtherTopics(ctx context.Context, client *kafka.Client, db *postgres.D
 		return err
 	}
 	return nil
+}
+
+// watchOwner returns a context that ends with ctx, and also where the topics turn out to be another installation's: Kafka
+// did not answer at the start. refused returns that reason, nil for any other end.
+func watchOwner(ctx context.Context, log *slog.Logger, client *kafka.Client, db *postgres.DB) (watched context.Context, refused func() error) {
+	watched, end := context.WithCancel(ctx)
+	task := background.Start(ctx, log, "installation", func(ctx context.Context) error {
+		err := ownTopics(ctx, log, client, db)
+		if err != nil {
+			end()
+		}
+		return err
+	})
+	return watched, func() error {
+		end()
+		return task.Stop()
+	}
 }
 
 // ownLog is the group of an installation's processors: a processor of another one does not
