@@ -97,6 +97,10 @@ type Deps struct {
 	Random   io.Reader            // nil: crypto/rand
 	Metrics  *prometheus.Registry // nil: one of its own
 
+	// BeforePublishing is called each time before this process begins to publish the directory: what the topic has then is
+	// not seen afterwards. Where it fails, nothing is published, and it is tried again. nil: nothing is done.
+	BeforePublishing func(ctx context.Context) error
+
 	// Checks are what /readyz asks, by name. Each has one second.
 	Checks map[string]func(ctx context.Context) error
 }
@@ -151,7 +155,7 @@ type Database interface {
 	// commerce.ErrFutureDay or commerce.ErrTooManyStatements.
 	AskStatements(ctx context.Context, author commerce.Author, asked commerce.Closing, random io.Reader) ([]commerce.Statement, error)
 	// PayStatement returns commerce.ErrNotFound, commerce.ErrNotClosed,
-	// commerce.ErrCarried or commerce.ErrPaidOtherwise.
+	// commerce.ErrCarried, commerce.ErrPaidOtherwise or commerce.ErrRestored.
 	PayStatement(ctx context.Context, author commerce.Author, p commerce.StatementPayment) error
 	Statements(ctx context.Context, companyID string, filter commerce.StatementFilter, after commerce.StatementCursor, limit int) ([]commerce.Statement, error)
 	// Statement returns commerce.ErrNotFound for an unknown one.

@@ -61,6 +61,11 @@ func (s *Server) relayWhileHeld(ctx context.Context) error {
 		return err
 	}
 	defer right.Close()
+	if s.deps.BeforePublishing != nil {
+		if err := s.deps.BeforePublishing(ctx); err != nil {
+			return err
+		}
+	}
 	s.metrics.relaying.Set(1)
 	for republishAt := s.now(); ; {
 		select {
@@ -119,6 +124,9 @@ func (s *Server) publishPending(ctx context.Context, right commerce.OutboxRelay)
 	if err := s.publish(ctx, records); err != nil {
 		return 0, err
 	}
+	if err := s.publishRevisions(ctx, right, records); err != nil {
+		return 0, err
+	}
 	ids := make([]int64, len(records))
 	for i, r := range records {
 		ids[i] = r.ID
@@ -128,6 +136,28 @@ func (s *Server) publishPending(ctx context.Context, right commerce.OutboxRelay)
 	}
 	s.metrics.published.Add(float64(len(records)))
 	return len(records), nil
+}
+
+// publishRevisions publishes anew the companies of which something is on commerce.v1 now. So the directory always
+// has a company's newest revision: a database that has an older one was restored from a backup.
+func (s *Server) publishRevisions(ctx context.Context, right commerce.OutboxRelay, published []commerce.OutboxRecord) error {
+	var records []commerce.OutboxRecord
+	seen := map[string]bool{}
+	for _, r := range published {
+		if r.Topic != wire.TopicCommerce || seen[r.Key] {
+			continue
+		}
+		seen[r.Key] = true
+		company, err := right.Company(ctx, r.Key, s.deps.Hasher.Check)
+		if errors.Is(err, commerce.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		records = append(records, company)
+	}
+	return s.publish(ctx, records)
 }
 
 // publish writes records with acks=all. It writes those of one topic that follow

@@ -17,6 +17,7 @@ const (
 	codeStatementClosing = "statement_closing"
 	codeStatementCarried = "statement_carried"
 	codeStatementPaid    = "statement_paid"
+	codePayingBlocked    = "paying_blocked"
 )
 
 // statementRef names a statement, and its state.
@@ -124,6 +125,8 @@ func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, c caller) 
 		return answer{}, &problem{status: http.StatusConflict, code: codeStatementCarried, message: "the statement's total is carried to the influencer's next statement: pay that one"}
 	case errors.Is(err, commerce.ErrPaidOtherwise):
 		return answer{}, &problem{status: http.StatusConflict, code: codeStatementPaid, message: "another payment of the statement is recorded already; it never changes"}
+	case errors.Is(err, commerce.ErrRestored):
+		return answer{}, &problem{status: http.StatusConflict, code: codePayingBlocked, message: "changes of the store are lost, since the database was restored from a backup: nothing is paid until an owner confirms on the dashboard's page Statements"}
 	case err != nil:
 		return answer{}, err
 	}

@@ -149,6 +149,14 @@ func TestStatementsAreClosedReadAndPaid(t *testing.T) {
 		one.Lines[0].OrderID != "a1" || one.Lines[0].Amount != 10 || one.Lines[3].OrderID != "usd" || one.Lines[3].Amount != 2.5 || one.Lines[0].Date == "" {
 		t.Errorf("%+v", one)
 	}
+	// After a restore nothing is paid until an owner confirms.
+	if marked, err := s.db.MarkRestored(t.Context(), map[string]commerce.LostChanges{company: {Rev: 1 << 30}}); err != nil || len(marked) != 1 {
+		t.Fatalf("marked %v, %v", marked, err)
+	}
+	s.want(s.post("/statements/"+anas+"/payment", payment), 409, "paying_blocked")
+	if was, err := s.db.ConfirmRestored(t.Context(), commerce.Author{CompanyID: company, Actor: "cli"}); err != nil || !was {
+		t.Fatalf("confirmed: %t, %v", was, err)
+	}
 	s.want(s.post("/statements/"+anas+"/payment", payment), 200, "")
 	s.want(s.post("/statements/"+anas+"/payment", payment), 200, "")
 	payment["reference"] = "PIX 8128"

@@ -75,9 +75,10 @@ type rules interface {
 	Influencer(ctx context.Context, companyID, influencerID string) (commerce.Influencer, error)
 	FindInfluencers(ctx context.Context, companyID string, s commerce.InfluencerSearch) ([]commerce.InfluencerSummary, error)
 	// AskStatements may return commerce.ErrFutureDay and ErrTooManyStatements,
-	// PayStatement commerce.ErrNotClosed, ErrCarried and ErrPaidOtherwise.
+	// PayStatement commerce.ErrNotClosed, ErrCarried, ErrPaidOtherwise and ErrRestored, which ConfirmRestored ends.
 	AskStatements(ctx context.Context, author commerce.Author, asked commerce.Closing, random io.Reader) ([]commerce.Statement, error)
 	PayStatement(ctx context.Context, author commerce.Author, p commerce.StatementPayment) error
+	ConfirmRestored(ctx context.Context, author commerce.Author) (was bool, err error)
 	LinkNumber(ctx context.Context, author commerce.Author, statementID string, revoke bool) (number int64, err error)
 	// ChangeSettings may return a *commerce.SettingsError.
 	ChangeSettings(ctx context.Context, c commerce.SettingsChange) (before, after commerce.Settings, err error)

@@ -77,6 +77,7 @@ type statementsPage struct {
 	Link        string // a signed link that was made just now
 	LinkOf      string
 	Alert       string
+	Blocked     bool // nothing is paid until an owner confirms
 }
 
 type statementRow struct {
@@ -95,6 +96,7 @@ func (s *Server) payoutRoutes() []route {
 		{pattern: "GET " + statementPath + csvEnding, handle: s.inTurn(s.ofStore(s.linkedCSV))},
 		{pattern: "POST " + statementsPath, owner: true, handle: s.closeStatements},
 		{pattern: "POST " + statementsPath + "/pay", owner: true, handle: s.payStatement},
+		{pattern: "POST " + statementsPath + "/confirm", owner: true, handle: s.confirmRestored, always: true},
 		{pattern: "POST " + statementsPath + "/link", owner: true, handle: s.linkStatement},
 	}
 }
@@ -235,6 +237,7 @@ func (s *Server) showStatements(w http.ResponseWriter, r *http.Request, v pageRe
 		v.here = storePath(statementsPath, v.current.CompanyID)
 	}
 	page.head, page.Today = v.head(v.lang.T("statements.title"), "statements"), s.dayOf(v)
+	page.Blocked = !v.current.RestoredAt.IsZero()
 	page.Payouts, page.Clean = storePath(payoutsPath, v.current.CompanyID), storePath(statementsPath, v.current.CompanyID)
 	page.File = storePath(statementsPath+csvEnding, v.current.CompanyID)
 	list, err := s.db.Statements(r.Context(), v.current.CompanyID, commerce.StatementFilter{}, after, statementsPerPage+1)
@@ -249,7 +252,7 @@ func (s *Server) showStatements(w http.ResponseWriter, r *http.Request, v pageRe
 	zone := zoneOf(v.current.Timezone)
 	for _, st := range list {
 		row := statementRow{ID: st.StatementID, Influencer: st.Influencer, Period: v.lang.Period(st.StartDate, st.EndDate), Opening: v.lang.Sum(st.OpeningMinor, st.Currency),
-			Total: v.lang.Sum(st.TotalMinor, st.Currency), Lines: st.Lines, Closed: st.State != commerce.StatementClosing, Payable: st.State == commerce.StatementClosed && !st.Carried}
+			Total: v.lang.Sum(st.TotalMinor, st.Currency), Lines: st.Lines, Closed: st.State != commerce.StatementClosing, Payable: st.State == commerce.StatementClosed && !st.Carried && !page.Blocked}
 		if !row.Closed { // its amounts are not known yet
 			row.Opening, row.Total = "–", "–"
 		} else {
@@ -319,11 +322,22 @@ func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, v pageRequ
 		fail(http.StatusConflict, "is_carried")
 	case errors.Is(err, commerce.ErrPaidOtherwise):
 		fail(http.StatusConflict, "paid_otherwise")
+	case errors.Is(err, commerce.ErrRestored):
+		fail(http.StatusConflict, "blocked")
 	case err != nil:
 		s.notFoundOr(w, r, err, "no_statement")
 	default:
 		done(w, r, storePath(statementsPath, v.current.CompanyID), "statement_paid")
 	}
+}
+
+// confirmRestored lets the store pay again after its database was restored.
+func (s *Server) confirmRestored(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	if _, err := s.db.ConfirmRestored(r.Context(), s.author(v)); err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	done(w, r, storePath(statementsPath, v.current.CompanyID), "restored_confirmed")
 }
 
 // linkStatement makes a signed link that lets the influencer see the statement.

@@ -200,6 +200,9 @@ func (s *Server) loggedIn(page route) http.HandlerFunc {
 		if v.notice = failureNotice(v.lang, r, zone); v.archived() {
 			v.notice = strings.TrimSpace(v.notice + " " + v.lang.T("problem.archived_notice", v.lang.Time(v.current.ArchivedAt.In(zone))))
 		}
+		if at := v.current.RestoredAt; !at.IsZero() {
+			v.notice = strings.TrimSpace(v.notice + " " + v.lang.T("problem.restored_notice", v.lang.Time(at.In(zone))))
+		}
 		page.handle(w, r, v)
 	}
 }

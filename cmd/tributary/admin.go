@@ -116,6 +116,12 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	if err := refuseOtherTopics(ctx, client, db.db); err != nil {
 		return err
 	}
+	block := func(ctx context.Context) error { return blockPaying(ctx, s.log, client, db.db) }
+	if err := whereKafkaAnswers(ctx, client, block); err != nil {
+		s.log.Warn("it is not known yet whether the database was restored from a backup", "error", err)
+	}
+	ctx, foreign := watchOwner(ctx, s.log, client, db.db)
+	defer func() { err = errors.Join(foreign(), err) }()
 	ctx, refused := watchSchema(ctx, s.log, db.db)
 	defer func() { err = errors.Join(refused(), err) }()
 	s.dashboard.ShortBase = s.config.ShortBase
@@ -151,6 +157,11 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	defer func() { err = errors.Join(err, stopWatching()) }()
 	api, err = admin.New(s.config, admin.Deps{
 		Metrics: registry, Database: db, Names: db, Previews: db, Links: pages, Producer: batcher, Hasher: s.hasher, Previous: s.previous, Log: s.log,
+		BeforePublishing: func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, installationTimeout)
+			defer cancel()
+			return block(ctx)
+		},
 		Checks: map[string]func(context.Context) error{
 			"postgres":   db.db.Ping,
 			"privileges": db.db.Privileges,

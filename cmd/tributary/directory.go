@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -39,14 +40,15 @@ type difference struct {
 //
 // PostgreSQL has each change before the directory does. So any difference means that the
 // database is older than it once was: that it was restored.
-func compareDirectory(ctx context.Context, client *kafka.Client, db *postgres.DB) (list []difference, err error) {
+func compareDirectory(ctx context.Context, client *kafka.Client, db *postgres.DB) (list []difference, lost map[string]commerce.LostChanges, err error) {
 	there := map[string][]byte{}
+	lost = map[string]commerce.LostChanges{}
 	if err := readDirectory(ctx, client, func(key string, value []byte) {
 		if delete(there, key); len(value) > 0 && key != wire.InstallationKey {
 			there[key] = value
 		}
 	}); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	// Read after the directory: what was published by then is in it.
 	err = merchant.New(db).Directory(ctx, func(page []commerce.OutboxRecord) error {
@@ -57,11 +59,21 @@ func compareDirectory(ctx context.Context, client *kafka.Client, db *postgres.DB
 			}
 			delete(there, r.Key)
 			var theirs, ours struct {
-				Rev int64 `json:"rev"`
+				Rev       int64  `json:"rev"`
+				CompanyID string `json:"companyId"`
+			}
+			if r.Value == nil || json.Unmarshal(value, &theirs) != nil || json.Unmarshal(r.Value, &ours) != nil {
+				continue // its end is published soon
+			}
+			if theirs.Rev > ours.Rev {
+				all := lost[ours.CompanyID]
+				all.Rev = max(all.Rev, theirs.Rev)
+				if code, isLink := strings.CutPrefix(r.Key, wire.LinkKeyPrefix); isLink {
+					all.Codes = append(all.Codes, code)
+				}
+				lost[ours.CompanyID] = all
 			}
 			switch {
-			case r.Value == nil: // its end is published soon
-			case json.Unmarshal(value, &theirs) != nil || json.Unmarshal(r.Value, &ours) != nil:
 			case strings.HasPrefix(r.Key, wire.APIKeyPrefix) && endedOnlyThere(value, r.Value) != "":
 				list = append(list, difference{r.Key, endedThere + ": " + endedOnlyThere(value, r.Value)})
 			case theirs.Rev > ours.Rev:
@@ -74,7 +86,28 @@ func compareDirectory(ctx context.Context, client *kafka.Client, db *postgres.DB
 		list = append(list, difference{key, notInDatabase})
 	}
 	slices.SortFunc(list, func(a, b difference) int { return strings.Compare(a.key, b.key) })
-	return list, err
+	return list, lost, err
+}
+
+// blockPaying compares the directory with PostgreSQL, and blocks paying in the companies whose changes are lost. It
+// returns how the two differed.
+func blockPaying(ctx context.Context, log *slog.Logger, client *kafka.Client, db *postgres.DB) error {
+	id, owner, err := checkInstallation(ctx, client, db)
+	if err != nil || owner.id != id {
+		return err
+	}
+	list, lost, err := compareDirectory(ctx, client, db)
+	if err != nil {
+		return err
+	}
+	for _, d := range list[:min(mostNamed, len(list))] {
+		log.Error("the database was restored from a backup: see Backup and restore in docs/operations.md", "key", d.key, "difference", d.what, "differences", len(list))
+	}
+	marked, err := merchant.New(db).MarkRestored(ctx, lost)
+	if len(marked) > 0 {
+		log.Error("paying is blocked until an owner confirms", "companies", len(marked), "first", marked[0])
+	}
+	return err
 }
 
 // endedOnlyThere is the command that ends an API key which the directory says is revoked and
@@ -92,7 +125,7 @@ type directoryFlags struct{ repairFlags }
 
 // run connects to both and compares them. Topics of another installation are an error, and so
 // are those that name none.
-func (f *directoryFlags) run(cmd *cobra.Command, do func(client *kafka.Client, list []difference) error) error {
+func (f *directoryFlags) run(cmd *cobra.Command, do func(client *kafka.Client, db stores, list []difference, lost map[string]commerce.LostChanges) error) error {
 	return f.connect(cmd.Context(), "tributary-directory", func(db stores, client *kafka.Client) error {
 		id, owner, err := checkInstallation(cmd.Context(), client, db.db)
 		if err == nil && owner.id != id {
@@ -101,11 +134,11 @@ func (f *directoryFlags) run(cmd *cobra.Command, do func(client *kafka.Client, l
 		if err != nil {
 			return err
 		}
-		list, err := compareDirectory(cmd.Context(), client, db.db)
+		list, lost, err := compareDirectory(cmd.Context(), client, db.db)
 		if err != nil {
 			return err
 		}
-		return do(client, list)
+		return do(client, db, list, lost)
 	})
 }
 
@@ -121,7 +154,7 @@ shown means that the database was restored from a backup. Nothing is changed.`,
 		Example: `  tributary directory show`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return flags.run(cmd, func(_ *kafka.Client, list []difference) error {
+			return flags.run(cmd, func(_ *kafka.Client, _ stores, list []difference, _ map[string]commerce.LostChanges) error {
 				return writeList(cmd.OutOrStdout(), how, []column[difference]{
 					{"key", "KEY", func(d *difference) any { return d.key }},
 					{"difference", "DIFFERENCE", func(d *difference) any { return d.what }},
@@ -143,15 +176,23 @@ func newDirectoryPrune() *cobra.Command {
 		Long: `Remove from directory.v1 the companies, short links and API keys that PostgreSQL does
 not have, each by its name. Edges refuse their events and open their links no more
 within seconds. It does so only where the directory is of the same installation as
-the database. It says what it will do and asks; see "Backup and restore" in
-docs/operations.md.`,
+the database. It says what it will do and asks. Before that it blocks paying in the
+companies of which changes are lost, as an admin does at its start: see "Backup and
+restore" in docs/operations.md.`,
 		Example: `  tributary directory prune`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return flags.run(cmd, func(client *kafka.Client, list []difference) error {
+			return flags.run(cmd, func(client *kafka.Client, db stores, list []difference, lost map[string]commerce.LostChanges) error {
+				marked, err := db.MarkRestored(cmd.Context(), lost)
+				for _, id := range marked {
+					fmt.Fprintf(cmd.OutOrStdout(), "Changes of %s are lost: paying is blocked until an owner confirms.\n", id)
+				}
+				if err != nil {
+					return err
+				}
 				list = slices.DeleteFunc(list, func(d difference) bool { return d.what != notInDatabase })
 				if len(list) == 0 {
-					fmt.Fprintln(cmd.OutOrStdout(), "The directory has nothing that PostgreSQL does not have: nothing was changed.")
+					fmt.Fprintln(cmd.OutOrStdout(), "The directory has nothing that PostgreSQL does not have: nothing was removed.")
 					return nil
 				}
 				for _, d := range list {

@@ -76,7 +76,7 @@ func TestAfterARestoreTheDirectoryIsComparedAndPruned(t *testing.T) {
 	f(0, "up to date", "migrate", "--partitions", "8", "--replication", "1", "--min-insync-replicas", "1")
 	f(0, "", "keys", "create", "erp", "--company", live.CompanyID)
 	publishDirectory(t, broker, dsn)
-	f(0, "nothing was changed", "directory", "prune", "--yes")
+	f(0, "nothing was removed", "directory", "prune", "--yes")
 	backup := copyOf(t, dsn)
 
 	second := f(0, "", "company", "create", "Loja 2")

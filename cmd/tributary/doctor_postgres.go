@@ -167,6 +167,13 @@ func (e *examination) checkOwner(ctx context.Context, f *findings, db *postgres.
 		f.ok(about, id)
 		checkRestored(ctx, f, client, db)
 	}
+	switch blocked, err := merchant.New(db).Restored(ctx); {
+	case err != nil:
+		f.fail("paying", err.Error(), "let this user read the tables")
+	case len(blocked) > 0:
+		f.warn("paying", fmt.Sprintf("blocked in %d companies, such as %s: changes of them are lost, since the database was restored from a backup", len(blocked), blocked[0]),
+			"let their owners confirm on the dashboard's page Statements")
+	}
 }
 
 // mostNamed bounds the differences that doctor names.
@@ -175,7 +182,7 @@ const mostNamed = 20
 // checkRestored compares the directory with the database: where it is ahead, the database was restored.
 func checkRestored(ctx context.Context, f *findings, client *kafka.Client, db *postgres.DB) {
 	const about = "directory"
-	list, err := compareDirectory(ctx, client, db)
+	list, _, err := compareDirectory(ctx, client, db)
 	if err != nil {
 		f.fail(about, err.Error(), "see what is said of Kafka and PostgreSQL")
 		return

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
@@ -123,9 +124,9 @@ func ownTopics(ctx context.Context, log *slog.Logger, client *kafka.Client, db *
 	}
 }
 
-// refuseOtherTopics returns errOtherInstallation where Kafka and PostgreSQL say so now; where one
-// does not answer, the service starts and waits for it (startTimeout).
-func refuseOtherTopics(ctx context.Context, client *kafka.Client, db *postgres.DB) error {
+// whereKafkaAnswers calls do where Kafka answers now; where it does not, the service starts and waits for it
+// (startTimeout).
+func whereKafkaAnswers(ctx context.Context, client *kafka.Client, do func(ctx context.Context) error) error {
 	asked, cancel := context.WithTimeout(ctx, installationTimeout)
 	defer cancel()
 	short, stop := context.WithTimeout(asked, startTimeout)
@@ -133,10 +134,36 @@ func refuseOtherTopics(ctx context.Context, client *kafka.Client, db *postgres.D
 	if _, err := client.MissingTopics(short, wire.TopicDirectory); err != nil {
 		return nil //nolint:nilerr // see above
 	}
-	if _, _, err := checkInstallation(asked, client, db); errors.Is(err, errOtherInstallation) {
+	return do(asked)
+}
+
+// refuseOtherTopics returns errOtherInstallation where Kafka and PostgreSQL say so now.
+func refuseOtherTopics(ctx context.Context, client *kafka.Client, db *postgres.DB) error {
+	err := whereKafkaAnswers(ctx, client, func(ctx context.Context) error {
+		_, _, err := checkInstallation(ctx, client, db)
+		return err
+	})
+	if errors.Is(err, errOtherInstallation) {
 		return err
 	}
 	return nil
+}
+
+// watchOwner returns a context that ends with ctx, and also where the topics turn out to be another installation's: Kafka
+// did not answer at the start. refused returns that reason, nil for any other end.
+func watchOwner(ctx context.Context, log *slog.Logger, client *kafka.Client, db *postgres.DB) (watched context.Context, refused func() error) {
+	watched, end := context.WithCancel(ctx)
+	task := background.Start(ctx, log, "installation", func(ctx context.Context) error {
+		err := ownTopics(ctx, log, client, db)
+		if err != nil {
+			end()
+		}
+		return err
+	})
+	return watched, func() error {
+		end()
+		return task.Stop()
+	}
 }
 
 // ownLog is the group of an installation's processors: a processor of another one does not

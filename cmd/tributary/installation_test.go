@@ -1,7 +1,11 @@
 package main
 
 import (
+	"context"
+	"io"
+	"net"
 	"strings"
+	"sync"
 	"testing"
 
 	segment "github.com/segmentio/kafka-go"
@@ -61,6 +65,65 @@ func TestServicesOfAnotherInstallationAreRefused(t *testing.T) {
 	running.stop()
 	p.kafka.TopicPrefix = "staging."
 	p.finds("ok", "installation", "i_other")
+}
+
+// Kafka does not answer while the admin starts. It ends once Kafka does, and has published nothing.
+func TestAnAdminEndsWhereTheTopicsTurnOutToBeOthers(t *testing.T) {
+	installation(t)
+	broker := devtest.Kafka(t)
+	client := newClient(t, broker)
+	if err := kafka.NewProducer(client).Publish(t.Context(), wire.TopicDirectory, []byte(wire.InstallationKey), []byte(`{"v":1,"id":"i_other"}`)); err != nil {
+		t.Fatal(err)
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := free.Addr().String()
+	free.Close()
+	t.Setenv("TRIBUTARY_KAFKA_BROKERS", addr)
+	t.Setenv("TRIBUTARY_ADDR", "127.0.0.1:0")
+	t.Setenv("TRIBUTARY_TOKEN_SECRET", strings.Repeat("t", 32))
+	admin := start(t, "admin", "--short-base", "go.example.com")
+	admin.says("it is not known yet whether the topics are this installation's")
+	forward(t, addr, broker)
+	if status := admin.ends(); status != statusFailed {
+		t.Errorf("exit status %d", status)
+	}
+	admin.says("these topics belong to another installation")
+	if end, err := client.LogEnd(t.Context(), wire.TopicDirectory, 0); err != nil || end != 1 {
+		t.Errorf("the directory has %d records (%v), want the one of its owner", end, err)
+	}
+}
+
+// forward leads what comes to an address on to another one, until the test ends.
+func forward(t *testing.T, from, to string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	t.Cleanup(func() {
+		listener.Close()
+		all.Wait()
+	})
+	all.Go(func() {
+		for {
+			in, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				in.Close()
+				continue
+			}
+			stop := context.AfterFunc(t.Context(), func() { in.Close(); out.Close() }) // before the cleanup
+			all.Go(func() { _, _ = io.Copy(out, in); out.Close() })
+			all.Go(func() { defer stop(); _, _ = io.Copy(in, out); in.Close() })
+		}
+	})
 }
 
 // TestADirectoryOfBeforeIsNotTakenByAnEmptyDatabase: it names no installation and has companies

@@ -46,7 +46,8 @@ func execute(t *testing.T, dsn string, statements ...string) {
 func TestMigrateTellsWhatItWouldDoAndDoesIt(t *testing.T) {
 	dsn := devtest.EmptyPostgres(t)
 	t.Setenv("TRIBUTARY_POSTGRES", dsn)
-	t.Setenv("TRIBUTARY_KAFKA_BROKERS", emptyBroker(t))
+	broker := emptyBroker(t)
+	t.Setenv("TRIBUTARY_KAFKA_BROKERS", broker)
 	said := func(want string, status int, args ...string) string {
 		t.Helper()
 		out, got := command(t, append([]string{"migrate"}, args...)...)
@@ -73,6 +74,11 @@ func TestMigrateTellsWhatItWouldDoAndDoesIt(t *testing.T) {
 	if before.SchemaVersion != 0 || before.Problem != postgres.ErrOldSchema.Error() || len(before.MissingTopics) != 5 {
 		t.Errorf("before: %+v", before)
 	}
+	t.Setenv("TRIBUTARY_KAFKA_BROKERS", "127.0.0.1:1")
+	if out := said("no broker answers at 127.0.0.1:1: ", 1); strings.Contains(out, "Broker Not Available") {
+		t.Error(out)
+	}
+	t.Setenv("TRIBUTARY_KAFKA_BROKERS", broker)
 	said("there is no role nobody_there", 1, "--partitions", "2", "--replication", "1", "--min-insync-replicas", "1", "--grant", "nobody_there")
 	said("Nothing is to be done.", 0, "--dry-run")
 	after := state("--status")

@@ -117,8 +117,8 @@ func (b *balancer) replace(t *testing.T, at int, args ...string) {
 	}, func() string { return "the new one is not ready:\n" + newcomer.out.String() })
 }
 
-// Two edges and two admins behind a balancer, each restarted in turn under load: no request is refused, and nothing that was
-// acknowledged is lost.
+// Two edges and two admins behind a balancer and two processors, each restarted in turn under load: no request is refused, and
+// nothing that was acknowledged is lost.
 func TestARollingRestartRefusesNothing(t *testing.T) {
 	edgeArgs := []string{"edge", "--shutdown-delay", "3s"}
 	adminArgs := []string{"admin", "--short-base", "go.example.com", "--shutdown-delay", "3s"}
@@ -133,6 +133,8 @@ func TestARollingRestartRefusesNothing(t *testing.T) {
 			return b.ready[b.services[0]] && b.ready[b.services[1]]
 		}, func() string { return b.services[0].out.String() + b.services[1].out.String() })
 	}
+	processors := []*running{s.processor, start(t, "processor")}
+	processors[1].says("partition owned")
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var load sync.WaitGroup
@@ -168,6 +170,11 @@ func TestARollingRestartRefusesNothing(t *testing.T) {
 		var both sync.WaitGroup
 		both.Go(func() { edges.replace(t, at, edgeArgs...) })
 		both.Go(func() { admins.replace(t, at, adminArgs...) })
+		both.Go(func() {
+			processors[at].stop()
+			processors[at] = start(t, "processor")
+			processors[at].says("partition owned")
+		})
 		both.Wait()
 	}
 	stop()

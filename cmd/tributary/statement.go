@@ -17,7 +17,7 @@ import (
 
 func newStatement() *cobra.Command {
 	return group("statement", "Close, list, show and pay the influencers' statements, and make links to them",
-		newStatementList(), newStatementShow(), newStatementClose(), newStatementPay(), newStatementLink())
+		newStatementList(), newStatementShow(), newStatementClose(), newStatementPay(), newStatementUnblock(), newStatementLink())
 }
 
 var statementColumns = []column[commerce.Statement]{
@@ -221,6 +221,8 @@ func newStatementPay() *cobra.Command {
 				return errors.New("the statement is not closed yet: try again in a moment. A processor and an admin service must run")
 			case errors.Is(err, commerce.ErrCarried):
 				return errors.New("the statement's total is carried to the influencer's next statement: pay that one")
+			case errors.Is(err, commerce.ErrRestored):
+				return fmt.Errorf("%s was restored from a backup, and changes of it are lost: nothing is paid until an owner confirms on the dashboard's page Statements, or `tributary statement unblock --company %s`", company, company)
 			case errors.Is(err, commerce.ErrPaidOtherwise):
 				return fmt.Errorf("the statement was paid on %s already (%s); that never changes", moment(s.PaidAt), printable(s.Reference))
 			case err != nil:
@@ -240,6 +242,29 @@ func newStatementPay() *cobra.Command {
 	cmd.Flags().StringVar(&paidAt, "paid-at", "", "when it was paid, such as 2026-11-05T12:00:00Z")
 	cmd.Flags().StringVar(&reference, "reference", "", "what names the transfer, up to 200 characters; the influencer sees it")
 	needs(cmd, "paid-at", "reference")
+	return cmd
+}
+
+func newStatementUnblock() *cobra.Command {
+	cmd := companyCommand("unblock", "Let a company pay again, after its database was restored from a backup", noArguments,
+		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) error {
+			was, err := db.ConfirmRestored(ctx, commerce.Author{CompanyID: company, Actor: actor, At: time.Now()})
+			if err != nil {
+				return err
+			}
+			if !was {
+				fmt.Fprintln(cmd.OutOrStdout(), "Paying is not blocked: nothing was changed.")
+				return nil
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), "Statements of "+company+" can be paid again.")
+			return nil
+		})
+	cmd.Long = `Let a company pay again. After the database was restored from a backup, paying is blocked
+in the companies of which changes are lost, until an owner has compared the statements with
+the bank and confirms, on the dashboard's page Statements or here: see "Backup and
+restore" in docs/operations.md.`
+	cmd.Example = `  tributary statement unblock --company c_…`
+	needs(cmd)
 	return cmd
 }
 

@@ -21,6 +21,12 @@ type Company struct {
 	ArchivedAt time.Time // zero: not archived
 }
 
+// LostChanges says what directory.v1 has of a company that the database has not: it was restored from a backup.
+type LostChanges struct {
+	Rev   int64    // the highest revision that is lost
+	Codes []string // short links that are newer there
+}
+
 // ErrArchived refuses a change of a company that is archived.
 var ErrArchived = fmt.Errorf("%w: the company is archived", ErrConflict)
 

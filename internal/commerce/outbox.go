@@ -25,6 +25,9 @@ type OutboxRelay interface {
 	// stands now, tombstones of what is there no more included. keyCheck is identity.Hasher.Check.
 	Directory(ctx context.Context, keyCheck func(companyID string) string, f func(page []OutboxRecord) error) error
 
+	// Company is the record of directory.v1 of a company as it stands now. ErrNotFound: there is none.
+	Company(ctx context.Context, companyID string, keyCheck func(companyID string) string) (OutboxRecord, error)
+
 	// Close lets another process have it.
 	Close()
 }

@@ -25,6 +25,7 @@ type Access struct {
 	Timezone    string    // IANA
 	Currency    string    // ISO 4217
 	ArchivedAt  time.Time // of the company; zero: it is not archived
+	RestoredAt  time.Time // since when paying is blocked, since changes are lost with a restored database; zero: it is not
 }
 
 // Session is a person's log-in: a family of refresh tokens, of which only the

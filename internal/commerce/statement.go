@@ -149,6 +149,7 @@ var (
 	ErrNotClosed         = errors.New("the statement is not closed yet")
 	ErrCarried           = errors.New("the statement's total is carried to the next one")
 	ErrPaidOtherwise     = errors.New("the statement has another payment already")
+	ErrRestored          = errors.New("the database was restored from a backup, and paying is blocked until an owner confirms")
 )
 
 // LedgerItem is an entry of a company's ledger.

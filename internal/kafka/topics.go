@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/segmentio/kafka-go"
 
@@ -47,6 +48,10 @@ func (c *Client) EnsureTopics(ctx context.Context, plan TopicPlan) error {
 		topic(wire.TopicDirectory, 1, -1, kafka.ConfigEntry{ConfigName: "cleanup.policy", ConfigValue: "compact"}),
 		topic(wire.TopicRejected, 1, month),
 		topic(wire.TopicResults, 1, 60*60*1000),
+	}
+	// To create asks the controller, whose address is not known yet: where nobody answers, that error does not say who was asked.
+	if _, err := c.Cluster(ctx); err != nil {
+		return fmt.Errorf("no broker answers at %s: %w", strings.Join(c.config.Brokers, ", "), err)
 	}
 	response, err := c.client.CreateTopics(ctx, &kafka.CreateTopicsRequest{Topics: wanted})
 	if err != nil {

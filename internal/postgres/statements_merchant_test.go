@@ -167,6 +167,12 @@ func statementStatements(t *testing.T, db *merchant.Store, opened *postgres.DB, 
 		_, err = db.LinkNumber(ctx, author, asked[0].StatementID, revoke)
 		must(err)
 	}
+	_, err = db.MarkRestored(ctx, map[string]commerce.LostChanges{author.CompanyID: {Rev: 1 << 30, Codes: []string{"abc"}}})
+	must(err)
+	_, err = db.Restored(ctx)
+	must(err)
+	_, err = db.ConfirmRestored(ctx, author)
+	must(err)
 }
 
 func idempotencyStatements(t *testing.T, db *merchant.Store, company string) {

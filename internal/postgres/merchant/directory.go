@@ -73,6 +73,19 @@ func (r *Relay) Directory(ctx context.Context, keyCheck func(string) string, f f
 	return nil
 }
 
+// Company is the record of a company as Directory has it.
+func (r *Relay) Company(ctx context.Context, companyID string, keyCheck func(string) string) (record commerce.OutboxRecord, err error) {
+	pages := directoryPages{}
+	c, err := directoryCompany(ctx, r.conn, companyID, keyCheck)
+	if err == nil {
+		err = pages.add(wire.CompanyKeyPrefix+companyID, c)
+	}
+	if err != nil {
+		return record, fmt.Errorf("postgres: directory of %s: %w", companyID, postgres.Translate(err))
+	}
+	return pages.page[0], nil
+}
+
 // Directory calls f with what Relay.Directory would publish, without the key checks.
 func (s *Store) Directory(ctx context.Context, f func(page []commerce.OutboxRecord) error) error {
 	conn, err := s.db.Pool().Acquire(ctx)

@@ -136,6 +136,7 @@ func accessColumns(a *commerce.Access) postgres.Columns {
 		postgres.Into("c.timezone", &a.Timezone),
 		postgres.Into("c.currency", &a.Currency),
 		postgres.Into("c.archived_at", postgres.ZeroIfNull(&a.ArchivedAt)),
+		postgres.Into("c.restored_at", postgres.ZeroIfNull(&a.RestoredAt)),
 	}
 }
 

@@ -170,7 +170,7 @@ func askFor(ctx context.Context, tx pgx.Tx, change Change, endDate string, list 
 
 // PayStatement records that a statement was paid. A repeat of the payment that is
 // recorded changes nothing. Errors: commerce.ErrNotFound, commerce.ErrNotClosed,
-// commerce.ErrCarried, commerce.ErrPaidOtherwise.
+// commerce.ErrCarried, commerce.ErrPaidOtherwise, commerce.ErrRestored.
 func (s *Store) PayStatement(ctx context.Context, author commerce.Author, p commerce.StatementPayment) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if err := lockCompany(ctx, tx, author.CompanyID); err != nil {
@@ -205,14 +205,14 @@ func (s *Store) PayStatement(ctx context.Context, author commerce.Author, p comm
 
 // payable returns nil where a statement may be paid; done where it has this very payment.
 func payable(ctx context.Context, tx pgx.Tx, companyID string, p commerce.StatementPayment) (done bool, err error) {
-	var closed, carried bool
+	var closed, carried, restored bool
 	var paidAt time.Time
 	var reference string
 	if err := tx.QueryRow(ctx, `
-		select s.closed_at is not null, coalesce(s.carried, false), p.paid_at, coalesce(p.reference, '')
-		from statement s left join statement_payment p on p.company_id = s.company_id and p.statement_id = s.statement_id
+		select s.closed_at is not null, coalesce(s.carried, false), p.paid_at, coalesce(p.reference, ''), c.restored_at is not null
+		from statement s join company c on c.company_id = s.company_id left join statement_payment p on p.company_id = s.company_id and p.statement_id = s.statement_id
 		where s.company_id = @company_id and s.statement_id = @statement_id`,
-		pgx.NamedArgs{"company_id": companyID, "statement_id": p.StatementID}).Scan(&closed, &carried, postgres.ZeroIfNull(&paidAt), &reference); err != nil {
+		pgx.NamedArgs{"company_id": companyID, "statement_id": p.StatementID}).Scan(&closed, &carried, postgres.ZeroIfNull(&paidAt), &reference, &restored); err != nil {
 		return false, err
 	}
 	switch {
@@ -225,6 +225,8 @@ func payable(ctx context.Context, tx pgx.Tx, companyID string, p commerce.Statem
 		return false, commerce.ErrNotClosed
 	case carried:
 		return false, commerce.ErrCarried
+	case restored:
+		return false, commerce.ErrRestored
 	}
 	return false, nil
 }

@@ -22,7 +22,7 @@ type ruleTable struct {
 var ruleTables = []ruleTable{
 	{name: "company", columns: `store_id, environment, name, country, timezone, currency, origins, hosts, limits, consent_policy, payout_rule, window_days,
 		half_life_days, ignore_direct, pay_recurring, commission_without_tax, rules_rev, created_at, passing_hosts, unproven, hold_days,
-		minimum_payout, retention_days, archived_at`},
+		minimum_payout, retention_days, archived_at, restored_at`},
 	{name: "past_setting", columns: `until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, hold_days, passing_hosts`},
 	{name: "influencer", columns: `influencer_id, name, name_folded, category, rev, created_at, archived_at`},
 	{name: "influencer_unproven", columns: `influencer_id, since, rev, unproven`},
