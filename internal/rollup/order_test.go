@@ -108,3 +108,19 @@ func TestAnOrderIsCountedByItsStatus(t *testing.T) {
 	f(commerce.OrderPending, facts.PayoutExpected, map[int]int64{PendingOrders: 1, PendingSales: 1000, PendingCommission: 50})
 	f(commerce.OrderCancelled, facts.PayoutReversed, map[int]int64{CancelledOrders: 1, CancelledSales: 1000})
 }
+
+// docs/reports.md, "Products": of goods by weight the sales are those of what was weighed.
+func TestAPartOfAQuantityIsSoldAsThatPart(t *testing.T) {
+	t.Parallel()
+	var s Sums
+	s.AddProducts("2026-03-10", "BRL", []wire.Item{{ProductID: "p", Quantity: 2, Measure: "1.5", Price: "10", Discount: "1"}, {ProductID: "p", Quantity: 1, Price: "4"}}, 1)
+	list := s.Products()
+	if len(list) != 1 {
+		t.Fatal(list)
+	}
+	for column, want := range map[int]int64{ProductOrders: 1, ProductQuantity: 3, ProductSales: 18} {
+		if got := list[0].Sums[column]; !got.Equal(decimal.NewFromInt(want)) {
+			t.Errorf("column %d is %s, want %d", column, got, want)
+		}
+	}
+}
