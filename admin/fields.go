@@ -123,18 +123,46 @@ func (o object) children(name string, max int) wire.Optional[[]object] {
 		if fault != nil {
 			return nil, fault
 		}
-		list, names := make([]object, 0, len(elements)), o.notes.of(o.at(name)+"[]")
 		for i, element := range elements {
-			path := fmt.Sprintf("%s[%d]", o.at(name), i)
-			values, ok := element.(map[string]any)
-			if !ok {
+			if _, ok := element.(map[string]any); !ok {
 				f := wrongType("an object", element)
-				o.bad.Add(path, f.code, "%s", f.message)
+				o.bad.Add(o.element(name, i), f.code, "%s", f.message)
 			}
-			list = append(list, o.part(path, values, names))
 		}
-		return list, nil
+		return o.parts(name, elements), nil
 	})
+}
+
+// doubtfulChildren is children of a field without which the rest is still right: where it is
+// no list of objects, or is too long, all of it counts as absent.
+func (o object) doubtfulChildren(name string, max int) wire.Optional[[]object] {
+	return doubtful(o, name, func(value any) ([]object, *fault) {
+		elements, fault := array(max)(value)
+		if fault != nil {
+			return nil, fault
+		}
+		for _, element := range elements {
+			if _, ok := element.(map[string]any); !ok {
+				return nil, wrongType("an array of objects", element)
+			}
+		}
+		return o.parts(name, elements), nil
+	})
+}
+
+// element is the path of an element of a list.
+func (o object) element(name string, index int) string {
+	return fmt.Sprintf("%s[%d]", o.at(name), index)
+}
+
+// parts are the objects of a list. What is none is read as one without fields.
+func (o object) parts(name string, elements []any) []object {
+	list, names := make([]object, 0, len(elements)), o.notes.of(o.at(name)+"[]")
+	for i, element := range elements {
+		values, _ := element.(map[string]any)
+		list = append(list, o.part(o.element(name, i), values, names))
+	}
+	return list
 }
 
 func array(max int) reader[[]any] {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -184,5 +185,37 @@ func TestEveryWriteTellsUnknownFields(t *testing.T) {
 	f("POST", "/statements", `{"end_date":"2026-01-31"}`)
 	f("POST", "/order", order1001)
 	f("POST", "/product", `{"productId":"p1","productName":"Camiseta"}`)
+	f("POST", "/preview", `{"change":{"type":"coupon.create","campaign_id":"inv26","cupom":"ANA30"}}`)
 	f("DELETE", "/influencers", `{"name":"Ana Prado"}`)
+}
+
+// No operation that takes a body reads past a field that it does not know.
+func TestEveryOperationWithABodyRefusesUnknownFieldsWhereAsked(t *testing.T) {
+	t.Parallel()
+	s := start(t, admin.Config{})
+	doc, err := contract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, asked := s.key(s.store.Live.CompanyID, commerce.Scopes...), 0
+	for path, item := range doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			if operation.RequestBody == nil {
+				continue
+			}
+			asked++
+			target := strings.NewReplacer("{orderId}", "1", "{id}", "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2").Replace(path)
+			got := s.call(method, "/admin/v1"+target, key, `{"surprise":1}`, "Prefer", "handling=strict")
+			s.want(got, 400, "validation_error")
+			if !strings.Contains(fmt.Sprint(got.Error.Details), "{surprise unknown_field ") || got.Header.Get("Preference-Applied") != "handling=strict" {
+				t.Errorf("%s %s: %+v %s", method, path, got.Error.Details, got.Header.Get("Preference-Applied"))
+			}
+			if operation.Parameters.GetByInAndName("header", "Prefer") == nil {
+				t.Errorf("%s %s: Prefer is not in the document", method, path)
+			}
+		}
+	}
+	if asked < 18 {
+		t.Errorf("%d operations: the test has missed some", asked)
+	}
 }

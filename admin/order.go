@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -26,16 +27,8 @@ func (s *Server) postOrder(w http.ResponseWriter, r *http.Request, c caller) (an
 	if err != nil {
 		return answer{}, err
 	}
-	order, person := readOrder(o)
-	o.check(commerce.CheckOrder(&order, &person, s.now()))
-	if err := o.broken(); err != nil {
-		return answer{}, err
-	}
-	sent := make([]string, 0, 5)
-	for _, text := range utmValues(&order) {
-		sent = append(sent, text.Value)
-	}
-	if err := conceal(&order, person, c.keys, s.signer); err != nil {
+	order, sent, err := takeOrder(o, s.now(), c.keys, s.signer)
+	if err != nil {
 		return answer{}, err
 	}
 	if err := s.keepNames(r.Context(), c.companyID, &order, sent); err != nil {
@@ -67,6 +60,25 @@ func (s *Server) accept(ctx context.Context, c caller, kind wire.Kind, id string
 		return &causedProblem{problem: unavailable(), cause: err}
 	}
 	return nil
+}
+
+// takeOrder reads an order, checks it and conceals who the shopper is. utm are its UTM values
+// as they were sent.
+func takeOrder(o object, now time.Time, keys identity.Keys, signer *identity.Signer) (order wire.Order, utm []string, err error) {
+	order, person := readOrder(o)
+	o.check(commerce.CheckOrder(&order, &person, now))
+	checkCodes(o, &order)
+	for _, text := range utmValues(&order) {
+		utm = append(utm, text.Value)
+	}
+	if !o.bad.Any() {
+		doubtful, err := conceal(&order, person, keys, signer)
+		if err != nil {
+			return order, nil, err
+		}
+		o.check(commerce.Violations{}, doubtful)
+	}
+	return order, utm, o.broken()
 }
 
 // readOrder reads an order as it was sent: its texts may still name the shopper,
@@ -136,7 +148,7 @@ func readSource(o object) wire.Optional[int] {
 }
 
 func readItems(o object, currency string) wire.Optional[[]wire.Item] {
-	field := o.children("items", commerce.MaxItems)
+	field := o.doubtfulChildren("items", commerce.MaxItems)
 	if !field.Valid {
 		return wire.Optional[[]wire.Item]{Present: field.Present}
 	}
@@ -147,12 +159,13 @@ func readItems(o object, currency string) wire.Optional[[]wire.Item] {
 		if id.Valid && alias.Valid && id.Value != alias.Value {
 			item.bad.Add(item.at("itemId"), commerce.CodeConflict, "differs from item_id")
 		}
+		count := doubtful(item, "quantity", readQuantity).Or(quantity{whole: 1}) // without one it is 1
 		items = append(items, wire.Item{
 			ItemID:    id.Or(alias.Value),
 			ProductID: sent(item, "productId", label).Value,
 			VariantID: sent(item, "variantId", label).Value,
-			// Without a quantity it is 1.
-			Quantity:  sent(item, "quantity", integer).Or(1),
+			Quantity:  count.whole,
+			Measure:   count.exact,
 			Price:     sent(item, "price", amount).Value,
 			Discount:  sent(item, "discount", amount).Value,
 			CreatedAt: instantText(doubtful(item, "createdAt", timestamp)),

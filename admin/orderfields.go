@@ -14,9 +14,17 @@ import (
 func readExtensions(o object, order *wire.Order) {
 	amount := money(order.Currency)
 	order.DiscountCodes = readCodes(o, amount)
-	order.TaxMinor = optional(o, "taxPrice", amount)
-	order.Test = optional(o, "test", boolean)
+	order.TaxMinor = sent(o, "taxPrice", amount)
+	order.Test = sent(o, "test", boolean)
 	order.Refunds = readRefunds(o, amount)
+}
+
+// checkCodes decides which of the two fields for codes counts, once both were checked: null in
+// one says nothing against a code in the other.
+func checkCodes(o object, order *wire.Order) {
+	if order.DiscountCode.Valid && !order.DiscountCodes.Valid {
+		order.DiscountCodes = wire.Optional[[]wire.DiscountCode]{}
+	}
 	if order.DiscountCodes.Present && !holds(facts.OrderCodes(order), order.DiscountCode.Value) {
 		o.warn(o.at("discountCode"), commerce.CodeConflict, "differs from discountCodes, which counts")
 	}
@@ -35,31 +43,44 @@ func holds(codes []string, field string) bool {
 	return true
 }
 
+// readCodes reads an order's codes. Where one of them cannot be read, none counts.
 func readCodes(o object, amount reader[int64]) wire.Optional[[]wire.DiscountCode] {
-	field := o.children("discountCodes", commerce.MaxDiscountCodes)
+	field := o.doubtfulChildren("discountCodes", commerce.MaxDiscountCodes)
 	if !field.Valid {
 		return wire.Optional[[]wire.DiscountCode]{Present: field.Present}
 	}
-	codes := make([]wire.DiscountCode, 0, len(field.Value))
+	codes, readable := make([]wire.DiscountCode, 0, len(field.Value)), true
 	for _, c := range field.Value {
-		codes = append(codes, wire.DiscountCode{Code: required(c, "code", text), AmountMinor: optional(c, "amount", amount)})
+		code, wrong := take(c, "code", label)
+		if wrong == nil && !code.Valid {
+			wrong = &fault{commerce.CodeRequired, "is required"}
+		}
+		if wrong != nil && readable {
+			o.warn(o.at("discountCodes"), wrong.code, "cannot be read: "+c.at("code")+" "+wrong.message)
+			readable = false
+		}
+		codes = append(codes, wire.DiscountCode{Code: code.Value, AmountMinor: sent(c, "amount", amount)})
+	}
+	if !readable {
+		return wire.Optional[[]wire.DiscountCode]{}
 	}
 	return wire.Some(codes)
 }
 
 func readRefunds(o object, amount reader[int64]) wire.Optional[[]wire.Refund] {
-	field := o.children("refunds", commerce.MaxRefunds)
+	field := o.doubtfulChildren("refunds", commerce.MaxRefunds)
 	if !field.Valid {
 		return wire.Optional[[]wire.Refund]{Present: field.Present}
 	}
 	refunds := make([]wire.Refund, 0, len(field.Value))
 	for _, r := range field.Value {
 		refund := wire.Refund{
-			ID: optional(r, "id", text).Value, AmountMinor: required(r, "amount", amount),
-			CreatedAt: instantText(optional(r, "createdAt", timestamp)), Reason: optional(r, "reason", text).Value,
+			ID: sent(r, "id", label).Value, AmountMinor: required(r, "amount", amount),
+			CreatedAt: instantText(doubtful(r, "createdAt", timestamp)), Reason: doubtful(r, "reason", label).Value,
 		}
-		for _, item := range r.children("items", commerce.MaxRefundItems).Value {
-			refund.Items = append(refund.Items, wire.RefundItem{ItemID: optional(item, "item_id", text).Value, Quantity: optional(item, "quantity", integer).Or(1)})
+		for _, item := range r.doubtfulChildren("items", commerce.MaxRefundItems).Value {
+			count := doubtful(item, "quantity", readQuantity).Or(quantity{whole: 1})
+			refund.Items = append(refund.Items, wire.RefundItem{ItemID: sent(item, "item_id", label).Value, Quantity: count.whole})
 		}
 		refunds = append(refunds, refund)
 	}

@@ -14,8 +14,8 @@ func TestOrderRulesOfOurOwnFields(t *testing.T) {
 	t.Parallel()
 	f := func(want string, edits ...string) {
 		t.Helper()
-		if _, bad := readTestOrder(t, edits...); found(bad) != want {
-			t.Errorf("%v: %q, want %q", edits, found(bad), want)
+		if _, o := readTestBody(t, edits...); all(o) != want {
+			t.Errorf("%v: %q, want %q", edits, all(o), want)
 		}
 	}
 	list := func(element string, n int) string {
@@ -24,14 +24,21 @@ func TestOrderRulesOfOurOwnFields(t *testing.T) {
 	f("", `discountCodes=[]`)
 	f("", `discountCodes=null`)
 	f("", `discountCodes=[{"code":"ANA10"},{"code":"B","amount":1.5},{"code":"C","amount":null}]`)
-	f("discountCodes[0].code required", `discountCodes=[{"amount":1}]`)
-	f("discountCodes[1].code empty", `discountCodes=[{"code":"a"},{"code":""}]`)
-	f("discountCodes[0].code too_long", `discountCodes=[{"code":"`+strings.Repeat("x", 256)+`"}]`)
+	f("| discountCodes required", `discountCodes=[{"amount":1}]`)
+	f("| discountCodes required", `discountCodes=[{"code":null}]`)
+	f("| discountCodes empty", `discountCodes=[{"code":"a"},{"code":""}]`)
+	f("| discountCodes too_long", `discountCodes=[{"code":"`+strings.Repeat("x", 256)+`"}]`)
+	f("| discountCodes invalid_type", `discountCodes=[{"code":"a"},{"code":{}},{"code":[]}]`)
+	f("", `discountCodes=[{"code":2026,"amount":""}]`)
+	f("", `discountCodes=""`, `refunds=" "`, `taxPrice=""`, `test=""`)
 	f("discountCodes[0].amount out_of_range", `discountCodes=[{"code":"a","amount":-1}]`)
 	f("discountCodes[0].amount too_many_digits", `discountCodes=[{"code":"a","amount":0.001}]`)
-	f("discountCodes invalid_type", `discountCodes={}`)
+	f("discountCodes[0].amount invalid_format", `discountCodes=[{"code":"a","amount":"1.500"}]`)
+	f("| discountCodes invalid_type", `discountCodes={}`)
+	f("| discountCodes invalid_type", `discountCodes=["ANA10"]`)
+	f("| discountCodes invalid_type", `discountCodes="ANA10"`)
 	f("", `discountCodes=`+list(`{"code":"a"}`, 20))
-	f("discountCodes too_many", `discountCodes=`+list(`{"code":"a"}`, 21))
+	f("| discountCodes too_many", `discountCodes=`+list(`{"code":"a"}`, 21))
 	f("", `totalPrice=100`, `shippingPrice=20`, `taxPrice=80`)
 	f("taxPrice out_of_range", `totalPrice=100`, `shippingPrice=20`, `taxPrice=80.01`)
 	f("taxPrice out_of_range", `taxPrice=-1`)
@@ -43,10 +50,14 @@ func TestOrderRulesOfOurOwnFields(t *testing.T) {
 	f("", `refunds=[{"amount":1},{"id":"r","amount":2,"createdAt":"2026-03-09T11:00:00Z","reason":"damaged","items":[{"item_id":"a"},{"item_id":"b","quantity":2}]}]`)
 	f("refunds[0].amount required", `refunds=[{}]`)
 	f("refunds[0].amount out_of_range", `refunds=[{"amount":-1}]`)
-	f("refunds[0].reason too_long", `refunds=[{"amount":1,"reason":"`+strings.Repeat("x", 513)+`"}]`)
-	f("refunds[0].items[0].quantity out_of_range", `refunds=[{"amount":1,"items":[{"quantity":-1}]}]`)
-	f("refunds[0].items too_many", `refunds=[{"amount":1,"items":`+list(`{}`, 101)+`}]`)
-	f("refunds too_many", `refunds=`+list(`{"amount":1}`, 101))
+	f("", `refunds=[{"id":929361462,"amount":"2.00","createdAt":"2026-03-09T08:00:00-03:00","reason":"","items":[{"item_id":487817672276298554,"quantity":"0.5"}]}]`)
+	f("", `refunds=[{"id":"","amount":1,"createdAt":"","items":""}]`)
+	f("| refunds[0].reason too_long", `refunds=[{"amount":1,"reason":"`+strings.Repeat("x", 513)+`"}]`)
+	f("| refunds[0].createdAt invalid_timestamp; refunds[0].reason invalid_type; refunds[0].items invalid_type", `refunds=[{"amount":1,"createdAt":"2026-03-09","reason":[],"items":[1]}]`)
+	f("| refunds[0].items[0].quantity out_of_range", `refunds=[{"amount":1,"items":[{"quantity":-1}]}]`)
+	f("| refunds invalid_type", `refunds={}`)
+	f("| refunds[0].items too_many", `refunds=[{"amount":1,"items":`+list(`{}`, 101)+`}]`)
+	f("| refunds too_many", `refunds=`+list(`{"amount":1}`, 101))
 }
 
 func TestOurOwnFieldsAreKeptAsTheyWereSent(t *testing.T) {
@@ -61,6 +72,10 @@ func TestOurOwnFieldsAreKeptAsTheyWereSent(t *testing.T) {
 	f(`"discountCodes":[{"code":"ANA10"},{"code":"B","amountMinor":150},{"code":"C","amountMinor":null}]`, `discountCodes=[{"code":"ANA10"},{"code":"B","amount":1.5},{"code":"C","amount":null}]`)
 	f(`"discountCodes":[]`, `discountCodes=[]`)
 	f(`"discountCodes":null`, `discountCodes=null`)
+	f(`"discountCode":"A"`, `discountCode="A"`, `discountCodes=null`)
+	f(`"discountCode":null,"discountCodes":null`, `discountCode=""`, `discountCodes=null`)
+	f(`"currency":"BRL","totalMinor":10050`, `discountCodes=[{"code":"a"},{"amount":1}]`)
+	f(`"discountCode":"A"`, `discountCode="A"`, `discountCodes=[{"code":"`+strings.Repeat("x", 256)+`"}]`)
 	f(`"taxMinor":1900,"test":false`, `taxPrice=19`, `test=false`)
 	f(`"refunds":[{"id":"r","amountMinor":200,"createdAt":"2026-03-09T11:00:00Z","reason":"of (email)","items":[{"itemId":"a","quantity":1}]}]`,
 		`refunds=[{"id":"r","amount":2,"createdAt":"2026-03-09T11:00:00Z","reason":"of maria@example.com","items":[{"item_id":"a"}]}]`)

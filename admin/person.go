@@ -90,8 +90,9 @@ func (s *Server) keepNames(ctx context.Context, companyID string, order *wire.Or
 // conceal removes what names the shopper from an order that was checked. Keyed
 // hashes replace ids, e-mails and phones; e-mails and phones in other texts are
 // removed, but for the discount code, which a shop may write as it likes; the raw
-// values are in the personal part only.
-func conceal(order *wire.Order, person wire.Personal, keys identity.Keys, signer *identity.Signer) error {
+// values are in the personal part only. Of doubtful are the values that can be no key: they
+// count as absent.
+func conceal(order *wire.Order, person wire.Personal, keys identity.Keys, signer *identity.Signer) (doubtful commerce.Violations, err error) {
 	for _, text := range append(utmValues(order), &order.Name) {
 		text.Value = identity.Scrub(text.Value)
 	}
@@ -102,7 +103,7 @@ func conceal(order *wire.Order, person wire.Personal, keys identity.Keys, signer
 	}
 	concealRefunds(order)
 	userID := order.VisitorID
-	name(order, person, userID, keys)
+	doubtful = name(order, &person, &userID, keys)
 	if former, rotates := keys.Former(); rotates {
 		addFormer(order, person, userID, former)
 	}
@@ -112,43 +113,44 @@ func conceal(order *wire.Order, person wire.Personal, keys identity.Keys, signer
 		person.UserID = userID
 	}
 	if person == (wire.Personal{}) {
-		return nil
+		return doubtful, nil
 	}
-	var err error
 	if order.Personal, err = person.AppendJSON(make([]byte, 0, personalBytes)); err != nil {
-		return fmt.Errorf("an order's personal part: %w", err)
+		return doubtful, fmt.Errorf("an order's personal part: %w", err)
 	}
-	return nil
+	return doubtful, nil
 }
 
-// name sets the keyed hashes of an order's shopper.
-func name(order *wire.Order, person wire.Personal, userID wire.Optional[string], keys identity.Keys) {
+// name sets the keyed hashes of an order's shopper. Values that can be no key become absent.
+func name(order *wire.Order, person *wire.Personal, userID *wire.Optional[string], keys identity.Keys) (doubtful commerce.Violations) {
 	// Of a token one of the two is null: so it replaces the other kind's as well.
-	order.CartKey, order.CartNoKey = hashed(person.CartToken, keys.Cart), wire.Optional[string]{Present: person.CartToken.Present}
+	order.CartKey = hashed(&doubtful, "cartToken", &person.CartToken, keys.Cart, isPlaceholder)
+	order.CartNoKey = wire.Optional[string]{Present: person.CartToken.Present}
 	if !identity.SecretToken(person.CartToken.Value) {
 		order.CartKey, order.CartNoKey = order.CartNoKey, order.CartKey
 	}
-	order.NetKey = hashed(person.BrowserIP, func(text string) string {
+	order.NetKey = hashed(&doubtful, "browserIp", &person.BrowserIP, func(text string) string {
 		address, err := netip.ParseAddr(text) // ipText has checked it
 		if err != nil {
 			return ""
 		}
 		return keys.Network(address)
-	})
-	if c := person.Customer; c.Valid {
-		order.EmailKey = hashed(c.Value.Email, keys.Email)
-		order.PhoneKey = hashed(c.Value.Phone, keys.Phone)
-		order.CustomerKey = hashed(c.Value.CustomerID, keys.Customer)
+	}, isPlaceholder)
+	if c := &person.Customer; c.Valid {
+		order.EmailKey = hashed(&doubtful, "customer.email", &c.Value.Email, keys.Email, "is no e-mail address")
+		order.PhoneKey = hashed(&doubtful, "customer.phone", &c.Value.Phone, keys.Phone, "is no phone number")
+		order.CustomerKey = hashed(&doubtful, "customer.customerId", &c.Value.CustomerID, keys.Customer, isPlaceholder)
 	} else if c.Present {
 		order.EmailKey, order.PhoneKey, order.CustomerKey = wire.Null[string](), wire.Null[string](), wire.Null[string]()
 	}
-	order.VisitorID = hashed(userID, keys.VisitorID)
+	order.VisitorID = hashed(&doubtful, "userId", userID, keys.VisitorID, isPlaceholder)
+	return doubtful
 }
 
 // addFormer adds the same keyed hashes by the former hashing secret to an order.
 func addFormer(order *wire.Order, person wire.Personal, userID wire.Optional[string], keys identity.Keys) {
 	var was wire.Order
-	name(&was, person, userID, keys)
+	name(&was, &person, &userID, keys) // what is doubtful is said already
 	former := wire.Former{
 		EmailKey: was.EmailKey.Value, PhoneKey: was.PhoneKey.Value, CustomerKey: was.CustomerKey.Value,
 		CartKey: was.CartKey.Value, CartNoKey: was.CartNoKey.Value, NetKey: was.NetKey.Value,
@@ -160,6 +162,9 @@ func addFormer(order *wire.Order, person wire.Personal, userID wire.Optional[str
 		order.Former = []wire.Former{former}
 	}
 }
+
+// isPlaceholder is what is wrong with an id that can be no key.
+const isPlaceholder = "tells nobody apart: it is a placeholder, or too long"
 
 // userIDMAC tells whether a userId is the edge's signed cookie. Only the raw
 // userId can say it: of <UUID>.<mac> the UUID alone is kept.
@@ -175,9 +180,9 @@ func userIDMAC(raw string, signer *identity.Signer) wire.UserIDMAC {
 	return wire.MACInvalid
 }
 
-// hashed returns the keyed hash of a value. A value such as "null" or "0" counts
-// as null: the shop says that it does not know, which clears an earlier value.
-func hashed(raw wire.Optional[string], key func(string) string) wire.Optional[string] {
+// hashed returns the keyed hash of a value. One that can be no key, such as "undefined", counts
+// as absent, and is doubtful, but for zeros: platforms write them for a guest.
+func hashed(doubtful *commerce.Violations, name string, raw *wire.Optional[string], key func(string) string, wrong string) wire.Optional[string] {
 	if !raw.Present {
 		return wire.Optional[string]{}
 	}
@@ -187,5 +192,9 @@ func hashed(raw wire.Optional[string], key func(string) string) wire.Optional[st
 	if k := key(raw.Value); k != "" {
 		return wire.Some(k)
 	}
-	return wire.Null[string]()
+	if strings.Trim(raw.Value, "0 ") != "" {
+		doubtful.Add(name, commerce.CodeInvalidValue, "%s", wrong)
+	}
+	*raw = wire.Optional[string]{}
+	return *raw
 }

@@ -48,13 +48,25 @@ func (s *Server) preview(w http.ResponseWriter, r *http.Request, c caller) (answ
 	if err != nil {
 		return answer{}, err
 	}
-	asked := required(o, "change", func(any) (object, *fault) { return o.child("change").Value, nil })
-	if err := brokenRules(o.bad); err != nil {
+	asked := required(o, "change", func(value any) (map[string]any, *fault) {
+		values, ok := value.(map[string]any)
+		if !ok {
+			return nil, wrongType("an object", value)
+		}
+		return values, nil
+	})
+	if err := o.broken(); err != nil {
 		return answer{}, err
 	}
-	found, err := s.previewOf(r.Context(), c, object{values: asked.values, bad: o.bad})
+	change := newBody(asked)
+	change.notes.strict = o.notes.strict
+	found, err := s.previewOf(r.Context(), c, change)
 	if err != nil {
 		return answer{}, ofChange(err)
+	}
+	for _, warning := range change.notes.warnings {
+		warning.Field = "change." + warning.Field
+		o.notes.add(warning)
 	}
 	return answer{data: found}, nil
 }
@@ -100,6 +112,7 @@ func PreviewChange(ctx context.Context, db Database, previews Previews, companyI
 	o, err := parseObject(text)
 	var found *preview.Answer
 	if err == nil {
+		o.notes.strict = true // who typed it can mend it
 		found, err = s.previewOf(ctx, caller{companyID: companyID, actor: actor, scopes: commerce.Scopes}, o)
 	}
 	var p *problem

@@ -60,5 +60,16 @@ func TestAPreviewIsRefusedAsItsChangeIs(t *testing.T) {
 	f("without the scope of decisions", s.key(s.store.Live.CompanyID, commerce.WriteInfluencers), `{"type":"order.evidence","orderId":"1"}`, 403, "insufficient_scope", "")
 	f("of the other environment", s.test, `{"type":"influencer.archive","name":"Ana Prado"}`, 401, "unauthorized", "")
 	s.want(ask(s.live, `{"type":"influencer.archive","name":"Ana Prado"}`), 200, "")
+	// What is not known in it is told, or refused where that is asked.
+	const misspelt = `{"change":{"type":"cost.create","name":"Ana Prado","var_fee":1,"start_date":"2026-11-01","is_cupon_cost":true},"chance":1}`
+	got = s.call("POST", "/admin/v1/preview", s.live, misspelt)
+	s.want(got, 200, "")
+	if len(got.Warnings) != 2 || got.Warnings[0].Field != "chance" || got.Warnings[1].Field != "change.is_cupon_cost" || !strings.Contains(got.Warnings[1].Message, "is_coupon_cost?") {
+		t.Errorf("%+v", got.Warnings)
+	}
+	got = s.call("POST", "/admin/v1/preview", s.live, strings.Replace(misspelt, `,"chance":1`, "", 1), "Prefer", "handling=strict")
+	if s.want(got, 400, "validation_error"); got.Error.Details[0].Field != "change.is_cupon_cost" || got.Header.Get("Preference-Applied") != "handling=strict" {
+		t.Errorf("%+v", got.Error)
+	}
 	s.want(ask(s.live, `{"type":"coupon.delete","campaign_id":"inverno-26","cupom":"ana10"}`), 200, "")
 }

@@ -15,7 +15,7 @@ func (s *Server) postProduct(w http.ResponseWriter, r *http.Request, c caller) (
 		return answer{}, err
 	}
 	product := readProduct(o)
-	o.bad.AddAll(commerce.CheckProduct(&product))
+	o.check(commerce.CheckProduct(&product))
 	if err := o.broken(); err != nil {
 		return answer{}, err
 	}

@@ -134,6 +134,42 @@ func integer(value any) (int64, *fault) {
 	return d.IntPart(), nil
 }
 
+// quantity is how many of an item there are.
+type quantity struct {
+	whole int64
+	exact string // where it is no whole number: whole is the next one
+}
+
+// readQuantity reads a quantity, a number or its text. It may have a fraction, as of goods by
+// weight, and then counts as the next whole number.
+func readQuantity(value any) (q quantity, f *fault) {
+	if q.whole, f = integer(value); f != nil {
+		digits, wrong := decimalText(value, quantityPlaces)
+		if wrong != nil {
+			return q, wrong
+		}
+		d, err := commerce.ParseDecimal(digits)
+		if err != nil || d.Abs().GreaterThan(decimal.NewFromInt(commerce.MaxQuantity)) {
+			return q, outsideQuantity
+		}
+		if q.whole = d.Ceil().IntPart(); !d.IsInteger() {
+			q.exact = d.String()
+		}
+		if d.IsNegative() {
+			q.whole = -1
+		}
+	}
+	if q.whole < 0 || q.whole > commerce.MaxQuantity {
+		return q, outsideQuantity
+	}
+	return q, nil
+}
+
+// quantityPlaces is how many decimal places a quantity may well have: grams of a kilogram.
+const quantityPlaces = 3
+
+var outsideQuantity = &fault{commerce.CodeOutOfRange, fmt.Sprintf("must be between 0 and %d", commerce.MaxQuantity)}
+
 // small reads a whole number that fits 32 bits.
 func small(value any) (int, *fault) {
 	n, f := integer(value)

@@ -64,8 +64,30 @@ func CheckOrder(order *wire.Order, person *wire.Personal, now time.Time) (bad, d
 		{"utmSource", &order.UTMSource, MaxText}, {"utmMedium", &order.UTMMedium, MaxText}, {"utmCampaign", &order.UTMCampaign, MaxText},
 		{"utmContent", &order.UTMContent, MaxText}, {"utmTerm", &order.UTMTerm, MaxText}, {"userId", &order.VisitorID, MaxID},
 	})
+	unless(&doubtful, &order.DiscountCodes, (*Violations).codes)
+	for i := range order.Refunds.Value {
+		doubtful.clear(element("refunds", i), "reason", &order.Refunds.Value[i].Reason, MaxText)
+	}
 	doubtful.person(person)
 	return bad, doubtful
+}
+
+// codes checks the texts of an order's codes. Where one is wrong, none of them counts.
+func (v *Violations) codes(list []wire.DiscountCode) {
+	for i, c := range list {
+		var wrong Violations
+		if wrong.filled(element("discountCodes", i), "code", c.Code, MaxID); wrong.Any() {
+			v.Add("discountCodes", wrong.List[0].Code, "cannot be read: %s %s", wrong.List[0].Field, wrong.List[0].Message)
+			return
+		}
+	}
+}
+
+// clear clears a text that breaks a rule.
+func (v *Violations) clear(at place, name string, text *string, max int) {
+	field := wire.Some(*text)
+	v.texts(at, []boundText{{name, &field, max}})
+	*text = field.Value
 }
 
 // unless clears a field that breaks a rule.
@@ -109,9 +131,7 @@ func (v *Violations) extensions(order *wire.Order) {
 	var body place
 	v.atMost("discountCodes", len(order.DiscountCodes.Value), MaxDiscountCodes)
 	for i, c := range order.DiscountCodes.Value {
-		at := element("discountCodes", i)
-		v.filled(at, "code", c.Code, MaxID)
-		v.amount(at, "amount", c.AmountMinor.Value, order.Currency)
+		v.amount(element("discountCodes", i), "amount", c.AmountMinor.Value, order.Currency)
 	}
 	v.amount(body, "taxPrice", order.TaxMinor.Value, order.Currency)
 	if goods := order.TotalMinor - order.ShippingMinor.Or(0); order.TaxMinor.Valid && order.TaxMinor.Value > max(goods, 0) {
@@ -122,7 +142,6 @@ func (v *Violations) extensions(order *wire.Order) {
 		at, r := element("refunds", i), &order.Refunds.Value[i]
 		v.text(at, "id", r.ID, MaxID)
 		v.amount(at, "amount", r.AmountMinor, order.Currency)
-		v.text(at, "reason", r.Reason, MaxText)
 		v.atMost(at.field("items"), len(r.Items), MaxRefundItems)
 		for k, item := range r.Items {
 			in := element(at.field("items"), k)
@@ -158,8 +177,9 @@ func (v *Violations) person(p *wire.Personal) {
 	})
 }
 
-// CheckProduct returns every rule that a product breaks.
-func CheckProduct(product *wire.Product) (bad Violations) {
+// CheckProduct returns every rule that a product breaks. A title or SKU that is wrong does not
+// break it: it is cleared, and doubtful says why.
+func CheckProduct(product *wire.Product) (bad, doubtful Violations) {
 	var body place
 	bad.filled(body, "productId", product.ProductID, MaxID)
 	bad.filled(body, "productName", product.Name, MaxText)
@@ -170,14 +190,14 @@ func CheckProduct(product *wire.Product) (bad Violations) {
 	for i := range product.Variants {
 		at, variant := element("variants", i), &product.Variants[i]
 		bad.filled(at, "variantId", variant.VariantID, MaxID)
-		bad.text(at, "title", variant.Title, MaxText)
-		bad.text(at, "sku", variant.SKU, MaxID)
+		doubtful.clear(at, "title", &variant.Title, MaxText)
+		doubtful.clear(at, "sku", &variant.SKU, MaxID)
 		if variant.Currency != "" {
 			bad.currency(at, variant.Currency)
 		}
 		bad.price(at, "price", variant.Price, variant.Currency)
 	}
-	return bad
+	return bad, doubtful
 }
 
 // choice checks a number that is one of a few.

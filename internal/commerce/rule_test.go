@@ -185,10 +185,12 @@ func TestOrdersTellEveryRuleTheyBreak(t *testing.T) {
 	})
 	f("", func(o *wire.Order, _ *wire.Personal) { o.UpdatedAt = wire.Some(now.Add(MaxAhead)) })
 	f("paymentMethod invalid_value; provinceCode invalid_format; countryCode invalid_format; source invalid_value; name too_long; discountCode too_long; "+
-		"utmSource too_long; utmMedium too_long; utmCampaign too_long; utmContent too_long; utmTerm too_long; userId too_long",
+		"utmSource too_long; utmMedium too_long; utmCampaign too_long; utmContent too_long; utmTerm too_long; userId too_long; discountCodes empty; refunds[1].reason too_long",
 		func(o *wire.Order, _ *wire.Personal) {
 			o.Name, o.PaymentMethod, o.DiscountCode, o.ProvinceCode, o.CountryCode = long, wire.Some(5), long, wire.Some("sp"), wire.Some("BRA")
 			o.UTMSource, o.UTMMedium, o.UTMCampaign, o.UTMContent, o.UTMTerm, o.VisitorID, o.Source = long, long, long, long, long, long, wire.Some(4)
+			o.DiscountCodes = wire.Some([]wire.DiscountCode{{Code: "A"}, {Code: " "}, {Code: long.Value}}) // one is told, and none counts
+			o.Refunds = wire.Some([]wire.Refund{{Reason: "damaged"}, {Reason: long.Value}})
 		})
 	f("userAgent too_long; cartToken too_long; customer.customerId too_long; customer.name too_long; customer.email too_long; customer.phone too_long; "+
 		"customer.provinceCode too_long; customer.countryCode too_long; customer.zip too_long; customer.city too_long; customer.birthdate invalid_date",

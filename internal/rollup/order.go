@@ -190,6 +190,9 @@ func (s *Sums) AddProducts(day, currency string, items []wire.Item, times int64)
 		}
 		quantity := decimal.NewFromInt(item.Quantity * times)
 		s.addProduct(key, ProductQuantity, quantity)
+		if item.Measure != "" { // the price is of what was weighed
+			quantity = amount(item.Measure).Mul(decimal.NewFromInt(times))
+		}
 		s.addProduct(key, ProductSales, amount(item.Price).Mul(quantity).Sub(amount(item.Discount).Mul(decimal.NewFromInt(times))))
 	}
 }

@@ -169,3 +169,19 @@ func TestPartsOfAPathAreCounted(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// docs/reports.md, "Products": of goods by weight the sales are those of what was weighed.
+func TestAPartOfAQuantityIsSoldAsThatPart(t *testing.T) {
+	t.Parallel()
+	var s Sums
+	s.AddProducts("2026-03-10", "BRL", []wire.Item{{ProductID: "p", Quantity: 2, Measure: "1.5", Price: "10", Discount: "1"}, {ProductID: "p", Quantity: 1, Price: "4"}}, 1)
+	list := s.Products()
+	if len(list) != 1 {
+		t.Fatal(list)
+	}
+	for column, want := range map[int]int64{ProductOrders: 1, ProductQuantity: 3, ProductSales: 18} {
+		if got := list[0].Sums[column]; !got.Equal(decimal.NewFromInt(want)) {
+			t.Errorf("column %d is %s, want %d", column, got, want)
+		}
+	}
+}

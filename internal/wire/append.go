@@ -171,6 +171,7 @@ func (w *objectWriter) items(name string, items []Item) {
 		w.filled("productId", item.ProductID)
 		w.filled("variantId", item.VariantID)
 		w.integer64("quantity", item.Quantity)
+		w.filled("measure", item.Measure)
 		w.filled("price", item.Price)
 		w.filled("discount", item.Discount)
 		w.filled("createdAt", item.CreatedAt)

@@ -105,6 +105,7 @@ type Item struct {
 	ProductID string `json:"productId,omitempty"`
 	VariantID string `json:"variantId,omitempty"`
 	Quantity  int64  `json:"quantity"`
+	Measure   string `json:"measure,omitempty"` // the exact quantity, where it is no whole number: Quantity is the next one
 	Price     string `json:"price,omitempty"`
 	Discount  string `json:"discount,omitempty"`
 	CreatedAt string `json:"createdAt,omitempty"`
