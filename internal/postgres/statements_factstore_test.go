@@ -110,6 +110,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 	older := version
 	older.VersionAt = noon.Add(-time.Hour)
 	order := facts.FoldedOrder{Order: wire.Order{OrderID: "o1", CreatedAt: noon, Currency: "BRL", TotalMinor: 100}, Day: "2026-03-10"}
+	order.Order.VisitorID, order.Order.Former = wire.Some("v"), []wire.Former{{UserKey: "w"}} // of a rotation of the hashing secret
 	key := facts.OrderKey{Key: facts.Key{Kind: facts.KeyEmail, Value: "k1:e"}, OrderID: "o1", CreatedAt: noon}
 	marked, yes := key, true
 	marked.Hub = facts.HubOfOrders

@@ -86,23 +86,20 @@ func (t Tx) same(ctx context.Context, companyID string, limits facts.Limits, lis
 	return nil
 }
 
-// rotates reports whether an order was made while the hashing secret was being rotated, or is reached by
-// visitors whom two secrets named.
+// rotates reports whether an order was made while the hashing secret was being rotated, or its keys and
+// visitors are named by two secrets.
 func rotates(c *facts.Case) bool {
 	if len(c.Order.Former) > 0 {
 		return true
 	}
 	mark := ""
-	for _, k := range c.Keys {
-		for _, v := range k.Visitors {
-			is := identity.Mark(v)
-			if is != "" && mark != "" && is != mark {
-				return true
-			}
-			mark = cmp.Or(is, mark)
-		}
+	another := func(id string) bool {
+		is := identity.Mark(id)
+		before := mark
+		mark = cmp.Or(is, mark)
+		return is != "" && before != "" && is != before
 	}
-	return false
+	return slices.ContainsFunc(c.Keys, func(k facts.KeyReach) bool { return another(k.Value) || slices.ContainsFunc(k.Visitors, another) })
 }
 
 // joinedWith returns the groups of ids with two of them in one.

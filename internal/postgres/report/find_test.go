@@ -2,7 +2,9 @@ package report_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
@@ -44,6 +46,37 @@ func TestInfluencersAreListedWithWhatTheySold(t *testing.T) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
+}
+
+// An order is found by its e-mail's keyed hash by each hashing secret, once.
+func TestOrdersAreFoundByTheEmailOfBothSecrets(t *testing.T) {
+	t.Parallel()
+	fix := reporttest.New(t)
+	company := fix.Store.Live.CompanyID
+	at := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+	for id, keys := range map[string][]string{"before": {"k1:was"}, "while": {"k1:was", "k1:is"}, "after": {"k1:is"}, "other": {"k1:other"}} {
+		fix.Put(reporttest.Order{CompanyID: company, ID: id, TotalMinor: 100, CreatedAt: at})
+		for _, key := range keys {
+			fix.Key(company, id, facts.Key{Kind: facts.KeyEmail, Value: key}, at)
+		}
+	}
+	f := func(emails []string, want ...string) {
+		t.Helper()
+		list, err := fix.DB.FindOrders(t.Context(), company, commerce.OrderSearch{Text: "a@x.com", Email: emails, Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, sale := range list {
+			got = append(got, sale.OrderID)
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%q finds %q, want %q", emails, got, want)
+		}
+	}
+	f([]string{"k1:is", "k1:was"}, "after", "before", "while")
+	f([]string{"k1:is"}, "after", "while")
+	f(nil)
 }
 
 // Pending and cancelled orders are listed by themselves, the newest first, page by page.

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -148,14 +149,17 @@ func (r *Reader) nameAll(ctx context.Context, companyID string, report *signs.Re
 	return err
 }
 
+// buyerKinds are the kinds of keys by which two orders are of one buyer.
+var buyerKinds = []facts.KeyKind{facts.KeyCustomer, facts.KeyEmail, facts.KeyPhone}
+
 // read returns the sale, and adds the influencers' names that it tells.
 func (o *signOrder) read(names map[string]string) (signs.Sale, error) {
 	s := o.sale
 	if s.Influencer != "" {
 		names[s.Influencer] = o.name
 	}
-	for _, key := range []facts.Key{{Kind: facts.KeyCustomer, Value: o.order.CustomerKey.Or("")}, {Kind: facts.KeyEmail, Value: o.order.EmailKey.Or("")}, {Kind: facts.KeyPhone, Value: o.order.PhoneKey.Or("")}} {
-		if key.Value != "" {
+	for _, key := range facts.PersonKeys(&o.order) { // by each hashing secret
+		if slices.Contains(buyerKinds, key.Kind) {
 			s.Buyers = append(s.Buyers, string(key.Kind)+":"+key.Value)
 		}
 	}
