@@ -28,11 +28,17 @@ func (s *shop) flood(name string, visitors, each int, until time.Time) {
 		})))
 	}
 	s.apply(records, func() int { return 500 })
-	// Copies of each, one a second before the other: to send 80,000 takes too long here.
+	s.copyEvents(each-1, until)
+}
+
+// copyEvents stores copies of each arrival of an instant, one a second before the other: to send
+// 80,000 takes too long here.
+func (s *shop) copyEvents(copies int, at time.Time) {
+	s.t.Helper()
 	s.exec(`
 		insert into event_fact (company_id, at, event_id, class, name, visitor, sources, record)
 		select company_id, at - n * interval '1 second', overlay(event_id::text placing lpad(to_hex(n), 8, '0') from 25 for 8)::uuid, class, name, visitor, sources, record
-		from event_fact f, generate_series(1, $1::int) n where at = $2 and class = 2`, each-1, until)
+		from event_fact f, generate_series(1, $1::int) n where at = $2 and class = 2`, copies, at)
 	s.exec(`analyze event_fact`)
 }
 
@@ -96,6 +102,88 @@ func TestAStrangersEventsAreReadOnceAndUpToABound(t *testing.T) {
 		if !slices.Contains(e.Cuts, facts.Cut{What: facts.CutEvents, Limit: facts.HubOfEvents}) {
 			t.Errorf("cuts of order %s: %v", e.Order.OrderID, e.Cuts)
 		}
+	}
+}
+
+// A stranger's own order, with a cart of its own and a visitor whose id anybody may guess, reads no
+// more than the bounds say: 2,000 claimed events, and as many by each kind of what may prove them.
+func TestWhatMayBeProvenIsReadUpToABoundAndOnce(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.apply([]record{s.record(s.event("", noon.Add(-time.Minute), 1, func(e *wire.Event) {
+		guessable(e)
+		e.Context.Page.URL = "https://loja.example.com/p/1?utm_source=x&utm_medium=link&utm_campaign=Eve+Silva"
+		e.Identity.CartKey, e.CookieID, e.NetKey = "k1:cart", visitorID("cookie"), "net"
+	}))}, func() int { return 1 })
+	s.copyEvents(9000, noon.Add(-time.Minute))
+	o := s.owner()
+	r := s.record(s.order("o1", noon, 1000, func(o *wire.Order) { o.CartKey, o.NetKey = wire.Some("k1:cart"), wire.Some("net") }))
+	r.Offset = o.next[r.topic]
+	b, _, err := o.readBatch(s.ctx, o.group([]record{r}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.moves = o.moves([]record{r})
+	done, err := o.apply(s.ctx, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proven := done.read.Events - done.read.Claimed
+	if most := 3 * 2001; done.read.Claimed > attribution.ClaimedEvents || proven > most || proven < 2000 {
+		t.Errorf("%d claimed events and %d that may be proven were read, want at most %d and %d", done.read.Claimed, proven, attribution.ClaimedEvents, most)
+	}
+}
+
+// One event may concern orders that have no visitor in common. What is read for the first of them
+// leaves nothing of the bound, so no more than that is read in vain for the next ones.
+func TestOneEventReadsUpToABoundWhateverItConcerns(t *testing.T) {
+	t.Parallel()
+	s := newReads(t)
+	apply := func(records ...record) {
+		t.Helper()
+		numbered(records)
+		o := s.owner()
+		for i := range records {
+			records[i].Offset += o.next[records[i].topic]
+		}
+		if err := o.applyRecords(s.ctx, records); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for m := range 5 {
+		mail, at := fmt.Sprint("k1:mail", m), noon.Add(time.Duration(m)*time.Millisecond-time.Minute)
+		var records []record
+		for v := range 8 {
+			records = append(records, s.record(s.event(fmt.Sprint("v", m, v), at, 10*m+v, func(e *wire.Event) {
+				landing("Eve+Silva", "x")(e)
+				e.Identity.EmailKey = mail
+			})))
+		}
+		records = append(records,
+			s.record(s.event("hub", noon.Add(-time.Hour), 10_000+m, func(e *wire.Event) { e.Identity.EmailKey = mail })),
+			s.record(s.order(fmt.Sprint("o", m), noon.Add(time.Duration(m)*time.Second), 1000, func(o *wire.Order) { o.EmailKey = wire.Some(mail) })))
+		apply(records...)
+		s.copyEvents(1500, at)
+	}
+	s.workOff()
+	s.exec(`analyze`)
+	o := s.owner()
+	r := s.record(s.event("hub", noon.Add(-time.Second), 20_000, landing("Eve+Silva", "x")))
+	r.Offset = o.next[r.topic]
+	read := func() int64 {
+		s.of(func() {}) // its counts are told
+		return s.int(`select sum(idx_tup_fetch + seq_tup_read)::bigint from pg_stat_user_tables where relname like 'event_fact%'`)
+	}
+	before := read()
+	if err := o.applyRecords(s.ctx, []record{r}); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.int(`select count(*) from recompute`); n == 0 || n > 4 {
+		t.Errorf("%d orders wait, want all but the first", n)
+	}
+	// Half of what the first order reads are older arrivals: so much is read in vain of the next ones.
+	if rows, most := read()-before, int64(2*attribution.ClaimedEvents); rows > most {
+		t.Errorf("one event made PostgreSQL read %d events, want at most %d", rows, most)
 	}
 }
 

@@ -127,6 +127,7 @@ func (t Tx) provenEvents(ctx context.Context, companyID string, most int, c *fac
 		return read, err
 	}
 	for range 2 {
+		sources := len(cookies) + len(networks)
 		rows, err = t.tx.Query(ctx, readByCookie, args(cookies))
 		if err := collect(len(cookies), rows, err); err != nil {
 			return read, err
@@ -134,6 +135,9 @@ func (t Tx) provenEvents(ctx context.Context, companyID string, most int, c *fac
 		rows, err = t.tx.Query(ctx, readByNetwork, args(networks))
 		if err := collect(len(networks), rows, err); err != nil {
 			return read, err
+		}
+		if len(cookies)+len(networks) == sources { // the same would be read again
+			break
 		}
 	}
 	return read, nil
