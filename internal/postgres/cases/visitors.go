@@ -53,9 +53,9 @@ const mostRows = 4000
 // Visitors reads the visitors whose ids the caller has put into the cases, of the first of
 // these: how many keys of each kind they have, and their events up to the order. It
 // returns of how many cases. A visitor is read once for all of them, so they share events.
-// They have at most budget claimed events together, and no more than that and mostRows in all. Where the first
-// case alone has more than mostRows, it is the only one; where it has more than budget,
-// there is none.
+// They have at most budget claimed events together, and of all events budget or mostRows, what is
+// less. Where the first case alone has more than that, it is the only one; where it has more
+// claimed ones than budget, there is none.
 //
 // Cases should come with the newest order first: of a visitor with more events than are
 // read, the newest before one order are those before an order just before it, too.
