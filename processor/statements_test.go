@@ -433,6 +433,34 @@ func TestTheDayOfAClosedLineStays(t *testing.T) {
 	s.replaysStatements()
 }
 
+// A line that takes back says why, as the ledger does.
+func TestALineBelowZeroHasItsCause(t *testing.T) {
+	t.Parallel()
+	s := newLedgerShop(t)
+	s.sale("o1", 10000, coupon("BETO"))
+	s.sale("o2", 10000, coupon("BETO"))
+	s.ask(s.beto, "BRL", "2027-01-01", 0)
+	s.stepsOfWork(rand.New(rand.NewPCG(1, 1)), 100)
+	s.sale("o1", 10000, func(o *wire.Order) {
+		coupon("BETO")(o)
+		o.Status, o.UpdatedAt = commerce.OrderCancelled, wire.Some(noon.AddDate(0, 1, 0))
+	})
+	s.sale("o3", 10000, coupon("BETO"))
+	id := s.ask(s.beto, "BRL", "2027-01-02", 0)
+	s.stepsOfWork(rand.New(rand.NewPCG(1, 1)), 100)
+	lines, err := report.New(s.db).StatementLines(s.ctx, s.company, id, "", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range lines {
+		got = append(got, fmt.Sprint(l.OrderID, " ", l.AmountMinor, " ", l.Cause))
+	}
+	if text := strings.Join(got, "; "); text != "o1 -300 order "+noon.AddDate(0, 1, 0).UTC().Format(time.RFC3339)+"; o3 300 " {
+		t.Errorf("the lines are %s", text)
+	}
+}
+
 // replaysStatements replays the shop's facts and compares: the statements are copied,
 // and what is open is what was open.
 func (s *ledgerShop) replaysStatements() {

@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/reports"
@@ -49,6 +50,7 @@ type linkedPage struct {
 
 type linkedLine struct {
 	Order, Day, Amount string
+	Why                string // it was taken back; empty: it was not
 	Href               string // of the order; empty: it is not shown
 	Negative           bool
 }
@@ -172,6 +174,9 @@ func (s *Server) linked(w http.ResponseWriter, r *http.Request, v statementView)
 		for _, line := range lines {
 			row := linkedLine{Order: identity.Scrub(line.OrderID), Day: printer.Day(line.Day),
 				Amount: printer.Sum(line.AmountMinor, statement.Currency), Negative: line.AmountMinor.IsNegative()}
+			if line.AmountMinor.IsNegative() {
+				row.Why = takenBack(printer, line.Cause)
+			}
 			if v.order != nil {
 				row.Href = v.order(line.OrderID)
 			}
@@ -195,6 +200,25 @@ func (p *linkedPage) amounts(l *lang.Printer, s commerce.Statement) {
 	default:
 		p.StateIs, p.State = "closed", l.T("linked.due")
 	}
+}
+
+// takenBack says why a commission was taken back, in words for the influencer.
+func takenBack(l *lang.Printer, text string) string {
+	cause, err := facts.ParseCause(text)
+	if err != nil {
+		return ""
+	}
+	switch cause.Kind {
+	case facts.CauseOrder:
+		return l.T("linked.why_order")
+	case facts.CauseEvent, facts.CauseCopy:
+		return l.T("linked.why_event")
+	case facts.CauseRule:
+		return l.T("linked.why_rule", ruleWords(l, cause.Rule))
+	case facts.CauseEvidence:
+		return l.T("linked.why_evidence")
+	}
+	return ""
 }
 
 // linkedCSV is a statement as a table: the amount that was carried to it, then

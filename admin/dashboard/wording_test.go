@@ -89,6 +89,22 @@ func TestWhatIfSpeaksOnlyOfEvidenceThatTheOrderHas(t *testing.T) {
 	f("neither", nobody, nobody)
 }
 
+func TestALineThatIsTakenBackSaysWhy(t *testing.T) {
+	t.Parallel()
+	f := func(cause, want string) {
+		t.Helper()
+		if got := takenBack(english(t), cause); got != want {
+			t.Errorf("%s: %q, want %q", cause, got, want)
+		}
+	}
+	f("order 2026-03-15T12:00:00Z", "taken back: the order was returned or changed")
+	f("event 01938a4e-0000-7000-8000-000000000000", "taken back: a visit became known")
+	f("rule 12 cost", "taken back: change of agreement")
+	f("evidence 12", "taken back: the store decided about the link")
+	f("upgrade", "")
+	f("", "")
+}
+
 func TestEachReasonOfNoPayHasWords(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []facts.Reason{facts.ReasonNoWinner, facts.ReasonHidden, facts.ReasonBase, facts.ReasonRecurring, facts.ReasonNoCost, facts.ReasonTooLittle, facts.ReasonOutOfRange} {

@@ -106,7 +106,8 @@ func newStatementShow() *cobra.Command {
 			out := cmd.OutOrStdout()
 			columns := append(lineColumns[:len(lineColumns):len(lineColumns)],
 				column[commerce.StatementLine]{"amount", "AMOUNT", func(l *commerce.StatementLine) any { return sumOf(l.AmountMinor, s.Currency) }},
-				column[commerce.StatementLine]{"currency", "", func(*commerce.StatementLine) any { return s.Currency }})
+				column[commerce.StatementLine]{"currency", "", func(*commerce.StatementLine) any { return s.Currency }},
+				column[commerce.StatementLine]{"cause", "TAKEN BACK BY", func(l *commerce.StatementLine) any { return orNone(l.Cause) }})
 			if how.asJSON {
 				whole := objects(statementColumns, []commerce.Statement{s})[0]
 				whole["lines"] = objects(columns, lines)

@@ -63,6 +63,7 @@ type StatementLine struct {
 	OrderID     string
 	Day         string // on which the order was created, as it was when the statement was closed, YYYY-MM-DD; empty: not known
 	AmountMinor decimal.Decimal
+	Cause       string // why the newest of what was taken back was taken back (facts.Cause), where AmountMinor is below zero; else empty
 }
 
 // StatementFilter narrows a list of statements. An empty field does not narrow it.
