@@ -6,6 +6,7 @@ package sdkjs_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -87,7 +88,7 @@ func TestCallsInOtherBrowsers(t *testing.T) {
 			}{
 				{"consent is asked for", drivenConsent}, // first: cookies of a host are of all its ports
 				{"consent is denied", drivenDenial}, {"a single-page shop", drivenHistory},
-				{"an identity until reset", drivenIdentity}, {"the worker", drivenWorker},
+				{"an identity until reset", drivenIdentity}, {"the worker", drivenWorker}, {"a policy with a nonce", drivenNonce},
 			} {
 				t.Run(test.name, func(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), 2*await.Long)
@@ -209,4 +210,13 @@ func drivenWorker(t *testing.T, e *edge, d driven) {
 		}
 		return false
 	}, func() string { return "a canonical event of the worker" })
+}
+
+// The second file comes by import(), which must take the tag's nonce along.
+func drivenNonce(t *testing.T, e *edge, d driven) {
+	policy := fmt.Sprintf(`default-src 'none'; script-src 'nonce-abc'; connect-src %s; img-src data:`, e.URL)
+	s := shop(t, map[string]string{"/": `<meta http-equiv="Content-Security-Policy" content="` + policy + `">` + e.tag(`nonce="abc" data-company="loja" data-linger="0"`)})
+	d.open(s.URL + "/")
+	d.ready()
+	e.wait(t, "the view, sent by the second file", func(s seen) bool { return s.named(core.PageView) != nil })
 }

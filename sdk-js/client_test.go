@@ -176,3 +176,25 @@ func TestAContextMayBeNested(t *testing.T) {
 		t.Errorf("prints %q", got)
 	}
 }
+
+// The address of the edge may be given with its route; one that is no URL is refused at once, and not found out by sending.
+func TestTheEndpointIsTheEdges(t *testing.T) {
+	devtest.NeedsIntegration(t)
+	got := node(t, packages(t), "-e", recorder+`
+		const urls = [];
+		const at = async (endpoint) => {
+			const client = make({ endpoint, transport: (url, body) => (urls.push(url), transport(url, body)) });
+			client.track("ONE");
+			await client.close();
+		};
+		(async () => {
+			for (const end of ["", "/", "/v1/events", "/v1/events/"]) await at("https://edge.test/t" + end);
+			console.log([...new Set(urls)].join(), urls.length);
+			for (const endpoint of ["collect.your-shop.com", "/t", "ftp://edge.test", "https://"]) try { make({ endpoint }) } catch (e) { console.log(e.name, e.message) }
+		})()`)
+	const wrong = "TypeError tributary: endpoint is an http or https URL, not "
+	want := "https://edge.test/t/v1/events 4\n" + wrong + "collect.your-shop.com\n" + wrong + "/t\n" + wrong + "ftp://edge.test\n" + wrong + "https://"
+	if got != want {
+		t.Errorf("prints\n%s\nwant\n%s", got, want)
+	}
+}

@@ -18,6 +18,12 @@ func TestWordsInChromium(t *testing.T) {
 	f("a before_send that answers a text is said, and its event dropped", textHook)
 	f("a policy that refuses connections is said once, and the page asks no more", refusedConnections)
 	f("the package's visitor and flush, right after init", moduleAtOnce)
+	f("the visitor and flush, before the script is there", answeredLater)
+	f("a second file that never comes leaves no call without an answer", neverAnswered)
+	f("a page that requires Trusted Types gets all files", trustedTypes)
+	f("a policy that forbids our Trusted Types costs no event", untrustedTypes)
+	f("a tag of type module works", moduleTag)
+	f("an endpoint with the route works, one without a scheme is said", oddEndpoint)
 }
 
 func largeEvent(t *testing.T, e *edge, b *rod.Browser) {
@@ -97,5 +103,106 @@ func moduleAtOnce(t *testing.T, e *edge, b *rod.Browser) {
 	id, done := page.MustEval(`async () => (await said)[0]`), page.MustEval(`async () => (await said)[1]`)
 	if one := e.seen().named("ONE"); !done.Bool() || one == nil || id.Str() != one.VisitorID {
 		t.Errorf("flush is %v, the visitor %v, events %s", done, id, names(e.seen().events))
+	}
+}
+
+// The tag's calls answer as those of the package do, however early they are.
+func answeredLater(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": stub() + `<script>
+		window.ids = [tributary.getVisitorId()];
+		tributary.track("ONE");
+		window.sent = tributary.flush();
+		addEventListener("DOMContentLoaded", () => ids.push(tributary.getVisitorId()));
+		addEventListener("load", () => ids.push(tributary.getVisitorId()));
+	</script>` + e.tag(`data-company="loja" data-linger="3600000" onload="ids.push(tributary.getVisitorId())"`), "/asks": stub() + `<script>
+		window.ids = [tributary.getVisitorId(), tributary.getVisitorId()];
+	</script>` + e.tag(`data-company="loja" data-require-consent`)})
+	page := open(t, b, s.URL+"/")
+	until(t, page, `() => ids.length == 4`)
+	got := page.MustEval(`async () => { await sent; return (await Promise.all(ids)).join() }`).Str()
+	e.wait(t, "what flush has sent", func(s seen) bool { return s.named("ONE") != nil })
+	if id := e.seen().named("ONE").VisitorID; id == "" || got != strings.Join([]string{id, id, id, id}, ",") {
+		t.Errorf("the visitor is %q, the event's %q", got, id)
+	}
+	asks := open(t, b.MustIncognito(), s.URL+"/asks")
+	until(t, asks, `() => !!window.ids`)
+	if got := asks.MustEval(`async () => JSON.stringify(await Promise.all(ids))`).Str(); got != "[null,null]" {
+		t.Errorf("before consent the visitor is %s", got)
+	}
+}
+
+func neverAnswered(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": listen + stub() + `<script>window.early = tributary.getVisitorId()</script>` + e.tag(`data-company="loja"`)})
+	page := b.MustPage("").Timeout(life)
+	block(t, page, "*/tributary-more*")
+	page.MustNavigate(s.URL + "/")
+	until(t, page, `() => tributary.loaded`)
+	got := page.MustEval(`async () => JSON.stringify(await Promise.all([early, tributary.getVisitorId(), tributary.debug(), tributary.flush()]))`).Str()
+	if got != "[null,null,null,null]" { // as JSON has undefined
+		t.Errorf("answers %s", got)
+	}
+	until(t, page, `() => errors.length > 0`)
+	if said := page.MustEval(`() => errors.join("|")`).Str(); !strings.HasPrefix(said, "[tributary] ") || !strings.Contains(said, "/tributary-more.") || strings.Contains(said, "|") {
+		t.Errorf("the console says %q", said)
+	}
+}
+
+// guarded is a page with a policy for scripts beside others' elements.
+func guarded(t *testing.T, e *edge, policy string) string {
+	s := shop(t, map[string]string{"/": `<meta http-equiv="Content-Security-Policy" content="` + policy + `"><script>
+		window.refused = [];
+		addEventListener("securitypolicyviolation", ({violatedDirective, sample}) => refused.push(violatedDirective + " " + sample));
+		addEventListener("error", ({message}) => refused.push(message));
+		window.said = [];
+		console.log = function () { said.push([].join.call(arguments, " ")) };
+	</script>` + e.tag(`data-company="loja" data-linger="0" data-worker="true" data-debug`) + "<body>"})
+	return s.URL + "/?trb_debug=1"
+}
+
+func trustedTypes(t *testing.T, e *edge, b *rod.Browser) {
+	for _, policy := range []string{"require-trusted-types-for 'script'", "require-trusted-types-for 'script'; trusted-types tributary"} {
+		page := open(t, b.MustIncognito(), guarded(t, e, policy))
+		until(t, page, `() => said.some((line) => line.includes("worker is ready"))`)
+		until(t, page, `() => document.querySelectorAll("#tributary-overlay").length == 1`)
+		if refused := page.MustEval(`() => refused.join("|")`).Str(); refused != "" {
+			t.Errorf("%s refuses %q", policy, refused)
+		}
+	}
+	e.wait(t, "both views", func(s seen) bool { return s.copies(core.PageView) == 2 })
+}
+
+func untrustedTypes(t *testing.T, e *edge, b *rod.Browser) {
+	page := open(t, b, guarded(t, e, "require-trusted-types-for 'script'; trusted-types another"))
+	ready(t, page)
+	e.wait(t, "the view", func(s seen) bool { return s.named(core.PageView) != nil })
+	page.MustEval(`() => { tributary.track("LATER"); return tributary.flush() }`)
+	if e.seen().named("LATER") == nil {
+		t.Error("a later event is not sent")
+	}
+	if thrown := page.MustEval(`() => refused.filter((line) => line.startsWith("Uncaught")).join("|")`).Str(); thrown != "" {
+		t.Errorf("the page sees %q", thrown)
+	}
+}
+
+func moduleTag(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{"/": strings.Replace(e.tag(`data-company="loja" data-linger="0"`), "<script", `<script type="module"`, 1)})
+	page := b.MustPage("").Timeout(life)
+	failOnErrors(t, page, true)
+	page.MustNavigate(s.URL + "/")
+	ready(t, page)
+	e.wait(t, "the view", func(s seen) bool { return s.named(core.PageView) != nil })
+}
+
+func oddEndpoint(t *testing.T, e *edge, b *rod.Browser) {
+	s := shop(t, map[string]string{
+		"/route": e.tag(`data-company="loja" data-linger="0" data-endpoint="` + e.URL + `/t/v1/events"`),
+		"/bare":  listen + e.tag(`data-company="loja" data-linger="0" data-endpoint="collect.your-shop.com"`),
+	})
+	page := open(t, b, s.URL+"/route")
+	e.wait(t, "the view", func(s seen) bool { return s.named(core.PageView) != nil })
+	page.MustNavigate(s.URL + "/bare")
+	until(t, page, `() => window.errors && errors.length > 0`)
+	if said := page.MustEval(`() => errors.join("|")`).Str(); !strings.HasPrefix(said, "[tributary] ") || !strings.Contains(said, "collect.your-shop.com/sdk/v1/tributary-more") {
+		t.Errorf("the console says %q", said)
 	}
 }

@@ -166,7 +166,7 @@ func (c *Client) Flush(ctx context.Context) error {
 // Close flushes the queue and ends the client. Its error is that of Flush. If ctx
 // ends first, the error is ctx's too, and the events that are left are given up;
 // with Config.QueueDir they stay there for the next client. It always waits for the
-// goroutine. A second call returns ErrClosed.
+// goroutine. A further call waits for that too, and has nothing to say: nil.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
 	closed := c.closed
@@ -175,7 +175,7 @@ func (c *Client) Close(ctx context.Context) error {
 	c.mu.Unlock()
 	if closed {
 		<-c.done
-		return ErrClosed
+		return nil
 	}
 	err := c.Flush(ctx)
 	c.cancel()

@@ -349,7 +349,7 @@ func TestCloseSendsWhatIsQueued(t *testing.T) {
 	if err := c.Track(t.Context(), PageView, nil, Identity{}); !errors.Is(err, ErrClosed) {
 		t.Errorf("Track after Close: %v", err)
 	}
-	if err := c.Close(t.Context()); !errors.Is(err, ErrClosed) {
+	if err := c.Close(t.Context()); err != nil {
 		t.Errorf("Close after Close: %v", err)
 	}
 }
@@ -417,4 +417,16 @@ func TestConfigIsChecked(t *testing.T) {
 	f(Config{CompanyID: "loja", Endpoint: "t.example.com"})
 	f(Config{CompanyID: "loja", Endpoint: "ftp://t.example.com"})
 	f(Config{CompanyID: "loja", Endpoint: "https://t.example.com?x=1"})
+}
+
+// The edge's address may be given with the route.
+func TestTheEndpointMayHaveItsRoute(t *testing.T) {
+	e := newEdge(t, func(_ int, r request, w http.ResponseWriter) { accept(r, w, ok) }) // which knows one path
+	for _, end := range []string{"", "/", "/v1/events", "/v1/events/", "//"} {
+		c, results := client(t, e, func(cfg *Config) { cfg.Endpoint = e.URL + "/prefix" + end })
+		track(t, c, 1)
+		if err := c.Close(t.Context()); err != nil || statuses(results()) != "ok" {
+			t.Errorf("%q: %v, results %s", end, err, statuses(results()))
+		}
+	}
 }

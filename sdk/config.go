@@ -76,7 +76,7 @@ func (c *Config) complete() error {
 	if err := c.checkKey(u); err != nil {
 		return err
 	}
-	c.Endpoint = strings.TrimRight(c.Endpoint, "/")
+	c.Endpoint = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(c.Endpoint, "/"), "/v1/events"), "/")
 	if c.QueueDir != "" {
 		standard(&c.QueueSize, 100_000)
 		standard(&c.QueueBytes, 256<<20)

@@ -3,7 +3,7 @@
 // start nothing is lost: the edge runs the same core.
 
 import { log } from "./log";
-import { attempt } from "./store";
+import { attempt, trusted } from "./store";
 
 export interface Canonical {
   items: { eventId?: string; event?: string; code?: string; field?: string; message?: string }[];
@@ -48,9 +48,12 @@ export function start(base: string): void {
   const begin = () =>
     attempt(() => {
       // A worker's script must have the page's origin. Scripts that it imports need not. The core comes at the same time.
-      const script = new Blob(['trbWasm=fetch("' + base + WASM + '");importScripts("' + base + WORKER + '")'], { type: "text/javascript" });
-      const url = URL.createObjectURL(script);
-      const starting = new Worker(url);
+      const load = [
+        'trbWasm=fetch("' + base + WASM + '");let u="' + base + WORKER + '";' + // Trusted Types hold in a worker too
+          'try{u=trustedTypes.createPolicy("tributary",{createScriptURL:u=>u}).createScriptURL(u)}catch{}importScripts(u)',
+      ];
+      const url = URL.createObjectURL(new Blob(load, { type: "text/javascript" }));
+      const starting = new Worker(trusted(url));
       const failed = (why: string) => {
         log("the worker failed: " + why);
         starting.terminate();

@@ -3,14 +3,14 @@
 
 /** One thing sold. GA4's `quantity` is understood too. */
 export interface Item {
-  item_id: string;
+  item_id: string | number;
   /** A whole number from 1. */
   item_quantity: number;
 }
 
 /** One thing looked at or put into the cart. */
 export interface ItemHint {
-  item_id?: string;
+  item_id?: string | number;
   item_quantity?: number;
 }
 
@@ -30,9 +30,9 @@ export interface Payloads {
 /** What is known of the shopper. Only keyed hashes of it are kept, and they are made at the edge. */
 export interface Identity {
   email?: string | null;
-  phone?: string | null;
-  customer_id?: string | null;
-  cart_token?: string | null;
+  phone?: string | number | null;
+  customer_id?: string | number | null;
+  cart_token?: string | number | null;
   /** The shopper is logged in. It is believed from a sender with an API key. */
   verified?: boolean | null;
 }

@@ -12,7 +12,7 @@ const early: [name: string, at: number, args: unknown[]][] = [];
 const calls: { [name: string]: any } = {
   init(_: number, config: Config) {
     if (page.config_) return;
-    start(config, config.endpoint!.replace(/\/+$/, ""));
+    start(config, config.endpoint!.replace(/(\/v1\/events)?\/*$/, ""));
     for (const [name, at, args] of early.splice(0)) run(name, at, args);
   },
   track: take,

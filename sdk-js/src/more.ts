@@ -10,7 +10,7 @@ import { Mirror } from "./mirror";
 import { type Entry, type Page } from "./page";
 import { recover } from "./recovery";
 import { Sender } from "./sender";
-import { attempt, del, get, put } from "./store";
+import { attempt, del, get, put, trusted } from "./store";
 import type { Config, Consent } from "./types";
 import { Views } from "./views";
 import { arrival, endSession, framed, type Landing, missed, session } from "./visitor";
@@ -279,7 +279,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
       if (!heard && !again) forgetServer();
     } else {
       sender.schedule_(0);
-      resume();
+      setTimeout(resume, RECOVER); // what other open tabs have kept until now they send themselves
     }
   };
   calls.consent = (_: number, given: Consent): void => answered(given);
@@ -345,7 +345,7 @@ function overlay(page: Page): void {
     if (tag) edge ||= tag.src.replace(/\/sdk\/v1\/.*/, "");
     if (tag && tag.nonce) script.nonce = tag.nonce;
   }
-  script.src = edge + "/sdk/v1/" + OVERLAY;
+  attempt(() => (script.src = trusted(edge + "/sdk/v1/" + OVERLAY))); // a page may forbid our policy
   (window as any).tributaryOverlay = watchLog;
   document.head.append(script);
 }

@@ -78,14 +78,14 @@ export const start = (config: Config, edge: string): void => {
   stream = uuid(0).slice(24);
   consent(0, page.answer_ || (get(ANSWER) as Consent));
   addEventListener("pagehide", leave);
-  addEventListener("visibilitychange", () => document.hidden && leave());
+  addEventListener("visibilitychange", leave); // also of a page that is shown again, where it does no harm
   // Two tabs that are opened at once must not make two visitors. A tab that hangs with the
   // lock holds nobody up for long: what is not stored is lost in a crash.
   setTimeout(open, (navigator as any).locks?.request("trb", open).catch(open) && 1e3);
   config.pageViews == false || take(Date.now(), "PAGE_VIEW");
 };
 
-const text = (value: unknown): string => JSON.stringify(value ?? void 0);
+const text = JSON.stringify; // null becomes "null", which the core reads as absent
 
 /** Takes an event. at is the time of the call in Unix milliseconds: a call of the stub is older than this one. */
 export const take = (at: number, event: string, payload?: unknown, identity?: unknown): void => {
@@ -106,7 +106,7 @@ export const take = (at: number, event: string, payload?: unknown, identity?: un
     },
   };
   const hook = page.config_!.before_send;
-  if (page.answer_ == "denied" || page.entries_.size > 999 || (hook && !text((made = hook(made)) || null))) return;
+  if (page.answer_ == "denied" || page.entries_.size > 999 || (hook && !text((made = hook(made)) || void 0))) return;
   const entry: Entry = {
     id_: id,
     key_: page.prefix_ + id,

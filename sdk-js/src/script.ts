@@ -1,24 +1,27 @@
 // The entry of tributary.js: takes over the stub's calls, starts by itself if its tag has
 // data-company, and fetches the rest when the page is idle.
 
+import { attempt } from "./store";
 import { consent, identify, leave, page, persist, reset, start, take } from "./page";
 import type { Config } from "./types";
 
 declare const MORE: string; // a file's name, set by the build
 
-/** A call as the stub keeps it. */
-type Call = [name: string, at: number, args: ArrayLike<any>];
+/** A call as the stub keeps it. done takes its answer; of a stub of before there is none, and attempt of an answer does nothing. */
+type Call = [name: string, at: number, args: ArrayLike<any>, done?: (answer?: unknown) => void];
 
 declare const window: any;
-const tag = document.currentScript as HTMLScriptElement | null;
+// A module is no current script.
+const tag = (document.currentScript || document.querySelector("[data-company]")) as HTMLScriptElement | null;
 const found = window.tributary;
 
 // If the script is included twice, the second does nothing.
 if (!found?.loaded) {
+  let now = /ns/; // of the calls that may be made before the start: consent, then init too
   let queue: Call[] = found?.pop ? found : []; // an element of the page with that id is no stub
   const config: any = {};
   // {edge}/sdk/v1/tributary.js → {edge}
-  const edge = (endpoint?: string): string => (endpoint || tag!.src).replace(/\/(sdk\/v1\/.*)?$/, "");
+  const edge = (endpoint?: string): string => (endpoint || tag!.src).replace(/\/(sdk\/v1\/.*|v1\/events)?$/, "");
   const calls: any = {
     init(_: number, given?: Config) {
       given = { ...config, ...given } as Config; // what is said beside the tag counts more
@@ -35,37 +38,33 @@ if (!found?.loaded) {
     reset,
     identify,
     flush: leave,
-    getVisitorId: () => page.visitor_,
-    debug: 0, // waits for more.ts
+    getVisitorId: 0, // waits for more.ts
+    debug: 0,
   };
-  const run = ([name, at, args]: Call): unknown => {
+  const say = (e: unknown) => console.error("[tributary]", e);
+  const run = ([name, at, args, done = attempt as any]: Call): void => {
     try {
-      if (calls[name] && (page.config_ || /nit|con/.test(name))) return calls[name](at, ...(args as any)); // init, consent
-      queue[999] || queue.push([name, at, args]);
+      if (calls[name] && (page.config_ || now.test(name))) return done(calls[name](at, ...(args as any)));
+      queue[999] || queue.push([name, at, args, done]);
     } catch (e) {
-      console.error("tributary", e);
+      say(e);
     }
   };
   const drain = () => queue.splice(0).forEach(run);
   const api: any = { loaded: true, push: run, _: [page, calls, drain, persist] };
-  for (const name in calls) api[name] = async (...args: any[]) => run([name, Date.now(), args]);
+  // more.ts may never come: then the answer is undefined.
+  for (const name in calls) api[name] = (...args: any[]) => new Promise((done) => setTimeout(done, 5e3, run([name, Date.now(), args, done])));
   window.tributary = api;
   for (const name in tag?.dataset) {
-    const value = tag!.dataset[name]; // data-page-views is pageViews
-    config[name] = value == "false" ? 0 : value || 1;
+    config[name] = tag!.dataset[name] || 1; // data-page-views is pageViews
+    if (config[name] == "false") config[name] = 0;
   }
   config.companyId = config.company;
   // First the answer to the consent question, then the start by the page or by the tag, and with it the rest.
-  queue = queue.filter((call) => call[0] != "consent" || run(call));
+  drain();
+  now = /n[is]/;
   drain();
   api.init();
-  (window.requestIdleCallback || setTimeout)(
-    () => {
-      const more = document.createElement("script");
-      more.src = edge(page.edge_) + "/sdk/v1/" + MORE;
-      more.nonce = tag?.nonce;
-      document.head.append(more);
-    },
-    { timeout: 3e3 },
-  );
+  // import() takes the tag's nonce along, and needs no policy of Trusted Types.
+  (window.requestIdleCallback || setTimeout)(() => attempt(() => import(edge(page.edge_) + "/sdk/v1/" + MORE).catch(say)), { timeout: 3e3 });
 }

@@ -97,10 +97,11 @@ export class Client {
 
   constructor(config: ClientConfig) {
     if (!config.companyId || !config.endpoint) throw new TypeError("tributary: companyId and endpoint are needed");
+    if (!/^https?:\/\/[^/]/i.test(config.endpoint)) throw new TypeError("tributary: endpoint is an http or https URL, not " + config.endpoint);
     if (config.apiKey && !isPrivate(config.endpoint))
       throw new TypeError("tributary: apiKey needs an https endpoint: over http, everybody on the way to it could read the key (only a loopback host may use http)");
     this.config_ = config;
-    this.url_ = config.endpoint.replace(/\/+$/, "") + "/v1/events";
+    this.url_ = config.endpoint.replace(/(\/v1\/events)?\/*$/, "") + "/v1/events";
     this.prefix_ = "trb:" + config.companyId + ":";
     this.storage_ = config.storage || memory();
     this.transport_ = config.transport || overHTTP(config.apiKey);

@@ -20,7 +20,7 @@ track("CHECKOUT_COMPLETED", noItems);
 // number
 track("CHECKOUT_COMPLETED", { items: [{ item_id: "a", item_quantity: "1" }] });
 // string
-track("ADD_TO_CART", { items: [{ item_id: 1 }] });
+track("ADD_TO_CART", { items: [{ item_id: true }] });
 // object
 track("MY_EVENT", "text");
 // email

@@ -3,8 +3,11 @@ export const stub = `
   window.tributary = window.tributary || [];
   ["init", "track", "page", "identify", "reset", "consent", "optOut", "optIn", "getVisitorId", "flush", "debug"].forEach(function (call) {
     tributary[call] = tributary[call] || function () {
-      tributary.length > 999 || tributary.push([call, Date.now(), arguments]);
-      return Promise.resolve();
+      var args = arguments;
+      return new Promise(function (done) {
+        tributary.length > 999 || tributary.push([call, Date.now(), args, done]);
+        setTimeout(done, 5000);
+      });
     };
   });
 `;
