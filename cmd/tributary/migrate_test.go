@@ -121,4 +121,9 @@ func TestAProgramThatIsTooOldForTheSchemaEnds(t *testing.T) {
 		}
 	}
 	p.finds("FAIL", "schema", tooOld)
+	for _, args := range [][]string{{"company", "list"}, {"keys", "create", "erp", "--company", s.company}, {"retain"}, {"offsets", "show"}, {"replay"}, {"verify"}} {
+		if out, status := command(t, args...); status != statusFailed || !strings.Contains(out, tooOld) {
+			t.Errorf("%s: exit status %d:\n%s", args, status, out)
+		}
+	}
 }

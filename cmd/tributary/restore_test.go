@@ -189,6 +189,7 @@ func TestAnAdminBlocksPayingWhereAPaymentIsLost(t *testing.T) {
 	closedStatements(t, s)
 	s.processor.stop()
 	backup := copyWhile(t, s)
+	s.admin.says("directory published") // so that it is not the next publication of everything that has the payment's revision
 	if err := pays(t, s.dsn, s.company, paid); err != nil {
 		t.Fatal(err)
 	}

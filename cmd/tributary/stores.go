@@ -23,11 +23,19 @@ type stores struct {
 	db *postgres.DB
 }
 
-// openStores opens the database. Call Close when it is no longer needed.
+// openStores opens the database. Call Close when it is no longer needed. Where its schema refuses this program, the error
+// is postgres.ErrOldProgram.
 func openStores(ctx context.Context, dsn string) (stores, error) {
 	db, err := postgres.Open(ctx, dsn)
 	if err != nil {
 		return stores{}, err
+	}
+	// A database that does not answer, or has no schema yet, is told of by what follows.
+	asked, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if state, err := db.Schema(asked); err == nil && errors.Is(state.Problem(), postgres.ErrOldProgram) {
+		db.Close()
+		return stores{}, state.Problem()
 	}
 	return stores{merchant.New(db), report.New(db), preview.New(trial.New(db), preview.Limits{}), db}, nil
 }
