@@ -1,6 +1,7 @@
 package commerce
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -32,6 +33,19 @@ func IsUUID(text string) bool { return len(text) == 36 && uuid.Validate(text) ==
 // directions are the characters that turn the direction of the text behind them (Unicode UAX 9,
 // 2.1 to 2.4): with them a page or a file shows another text than it has.
 const directions = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+// written are directions as they are written out.
+var written = func() *strings.Replacer {
+	var pairs []string
+	for _, mark := range directions {
+		pairs = append(pairs, string(mark), fmt.Sprintf(`\u%04x`, mark))
+	}
+	return strings.NewReplacer(pairs...)
+}()
+
+// WriteDirections returns a text that is shown with the directions in it written out, as "\u202e": the
+// words of an event, and what was stored before they were refused, may have some.
+func WriteDirections(text string) string { return written.Replace(text) }
 
 // hasControls reports whether a text has control characters other than tabs and
 // line ends, or directions.
