@@ -321,6 +321,8 @@ func TestOrderRules(t *testing.T) {
 	f("", item(`"item_id":"a","quantity":2,"price":0.123456`))
 	f("", item(`"item_id":"a","itemId":"a"`))
 	f("items[0].itemId conflict", item(`"item_id":"a","itemId":"b"`))
+	f("items[0].item_id invalid_characters; items[0].productId invalid_characters; items[0].variantId invalid_characters",
+		item(`"item_id":"a\ud800","productId":"a\ud801","variantId":"\udfff"`))
 	f("items[0].quantity out_of_range", item(`"quantity":-1`))
 	f("items[0].quantity invalid_type", item(`"quantity":1.5`))
 	f("", item(`"price":"1"`))

@@ -80,11 +80,16 @@ func (v *Violations) text(at place, name, text string, max int) {
 // things are told apart. What is no Unicode text, as a lone surrogate, was read as U+FFFD:
 // different ones would be the same.
 func (v *Violations) filled(at place, name, text string, max int) {
-	v.text(at, name, text, max)
-	switch {
-	case strings.TrimSpace(text) == "":
+	v.known(at, name, text, max)
+	if strings.TrimSpace(text) == "" {
 		v.Add(at.field(name), CodeEmpty, "is empty")
-	case strings.ContainsRune(text, utf8.RuneError):
+	}
+}
+
+// known checks an id that may be empty.
+func (v *Violations) known(at place, name, text string, max int) {
+	v.text(at, name, text, max)
+	if strings.ContainsRune(text, utf8.RuneError) {
 		v.Add(at.field(name), CodeInvalidCharacters, "has a character that is no Unicode text")
 	}
 }
