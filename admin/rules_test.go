@@ -328,6 +328,8 @@ func TestOrderRules(t *testing.T) {
 	f("", item(`"quantity":"-0"`))
 	f("| items[0].quantity invalid_format", item(`"quantity":"1,5"`))
 	f("| items[0].quantity invalid_format", item(`"quantity":"１２"`))
+	f("items[0].item_id invalid_characters; items[0].productId invalid_characters; items[0].variantId invalid_characters",
+		item(`"item_id":"a\ud800","productId":"a\ud801","variantId":"\udfff"`))
 	f("", item(`"price":"1"`))
 	f("items[0].price invalid_format; items[0].discount invalid_format", item(`"price":"1.500","discount":"10,00"`))
 	f("", item(`"item_id":1,"productId":820982911946154500,"variantId":"","quantity":"2"`))

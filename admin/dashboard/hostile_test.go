@@ -24,6 +24,18 @@ var hostile = []string{
 	"/dashboard/%00", "/dashboard/?id=%2500", "//evil.example", "%5c%5cevil.example",
 }
 
+// A visit's campaign, or a name of before they were refused, may hold what turns the direction of the
+// text behind it.
+func TestNoPageTurnsTheDirectionOfText(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.exec(`update store set name = $1`, "Ana\u202egpj\u2066")
+	page := s.readRaw(s.loggedIn(), "/dashboard/?company="+s.live)
+	if !strings.Contains(page, `Ana\u202egpj\u2066`) || strings.ContainsAny(page, "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069") {
+		t.Error("a page has a mark that turns text, or does not write it out")
+	}
+}
+
 func TestNoAddressBreaksAPage(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"io/fs"
 	"mime"
 	"net/http"
@@ -128,7 +129,7 @@ func parsePages(a assets, l *lang.Printer) (pages, error) {
 }
 
 // render writes a page whole, in the language of the request, or an error page if
-// the template fails.
+// the template fails. No text of it turns the direction of another.
 func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, name string, data any) {
 	var page bytes.Buffer
 	if err := s.pages[s.langOf(r).Tag][name].ExecuteTemplate(&page, "layout.html", data); err != nil {
@@ -138,7 +139,7 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, name
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(page.Bytes())
+	_, _ = io.WriteString(w, commerce.WriteDirections(page.String()))
 }
 
 // problemPage is what templates/problem.html shows.

@@ -140,21 +140,21 @@ func (v *Violations) extensions(order *wire.Order) {
 	v.atMost("refunds", len(order.Refunds.Value), MaxRefunds)
 	for i := range order.Refunds.Value {
 		at, r := element("refunds", i), &order.Refunds.Value[i]
-		v.text(at, "id", r.ID, MaxID)
+		v.known(at, "id", r.ID, MaxID)
 		v.amount(at, "amount", r.AmountMinor, order.Currency)
 		v.atMost(at.field("items"), len(r.Items), MaxRefundItems)
 		for k, item := range r.Items {
 			in := element(at.field("items"), k)
-			v.text(in, "item_id", item.ItemID, MaxID)
+			v.known(in, "item_id", item.ItemID, MaxID)
 			v.between(in, "quantity", item.Quantity, MaxQuantity)
 		}
 	}
 }
 
 func (v *Violations) item(at place, item *wire.Item, currency string) {
-	v.text(at, "item_id", item.ItemID, MaxID)
-	v.text(at, "productId", item.ProductID, MaxID)
-	v.text(at, "variantId", item.VariantID, MaxID)
+	v.known(at, "item_id", item.ItemID, MaxID)
+	v.known(at, "productId", item.ProductID, MaxID)
+	v.known(at, "variantId", item.VariantID, MaxID)
 	v.between(at, "quantity", item.Quantity, MaxQuantity)
 	v.price(at, "price", item.Price, currency)
 	v.price(at, "discount", item.Discount, currency)

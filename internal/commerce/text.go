@@ -1,6 +1,7 @@
 package commerce
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -32,6 +33,19 @@ func IsUUID(text string) bool { return len(text) == 36 && uuid.Validate(text) ==
 // directions are the characters that turn the direction of the text behind them (Unicode UAX 9,
 // 2.1 to 2.4): with them a page or a file shows another text than it has.
 const directions = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+// written are directions as they are written out.
+var written = func() *strings.Replacer {
+	var pairs []string
+	for _, mark := range directions {
+		pairs = append(pairs, string(mark), fmt.Sprintf(`\u%04x`, mark))
+	}
+	return strings.NewReplacer(pairs...)
+}()
+
+// WriteDirections returns a text that is shown with the directions in it written out, as "\u202e": the
+// words of an event, and what was stored before they were refused, may have some.
+func WriteDirections(text string) string { return written.Replace(text) }
 
 // hasControls reports whether a text has control characters other than tabs and
 // line ends, or directions.
@@ -66,11 +80,16 @@ func (v *Violations) text(at place, name, text string, max int) {
 // things are told apart. What is no Unicode text, as a lone surrogate, was read as U+FFFD:
 // different ones would be the same.
 func (v *Violations) filled(at place, name, text string, max int) {
-	v.text(at, name, text, max)
-	switch {
-	case strings.TrimSpace(text) == "":
+	v.known(at, name, text, max)
+	if strings.TrimSpace(text) == "" {
 		v.Add(at.field(name), CodeEmpty, "is empty")
-	case strings.ContainsRune(text, utf8.RuneError):
+	}
+}
+
+// known checks an id that may be empty.
+func (v *Violations) known(at place, name, text string, max int) {
+	v.text(at, name, text, max)
+	if strings.ContainsRune(text, utf8.RuneError) {
 		v.Add(at.field(name), CodeInvalidCharacters, "has a character that is no Unicode text")
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/csv"
 	"strings"
+
+	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 // Ranges of a CSV with a comparison: the first column says to which days a row belongs.
@@ -58,8 +60,10 @@ func WriteCSV(header []string, lines [][]string) []byte {
 // CSVText returns a text as a cell that no spreadsheet takes for a formula: one that
 // begins with = + - @, a tab or a line's end gets a ' before it, as OWASP's page on CSV
 // injection says. So does what a program that separates at semicolons or tabs would take
-// for the beginning of another cell, as Excel does in Portuguese.
+// for the beginning of another cell, as Excel does in Portuguese. What turns the direction of text is
+// written out.
 func CSVText(text string) string {
+	text = commerce.WriteDirections(text)
 	if !strings.ContainsAny(text, formulas+blanks) {
 		return text
 	}

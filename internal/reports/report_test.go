@@ -116,6 +116,8 @@ func TestNoTextOfATableIsAFormula(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"": "", "Ana": "Ana", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "\r=1": "'\r'=1", "a=1": "a=1", "'x": "'x", "é": "é",
 		" =1": " '=1", "＝1": "'＝1",
+		// What turns the direction of text is written out.
+		"Ana\u202egpj\u2066.exe": `Ana\u202egpj\u2066.exe`, "עדי\u200f": "עדי\u200f",
 		// Excel in Portuguese separates a .csv file at semicolons.
 		"a;=1": "a;'=1", "a; \"@x": "a; \"'@x", "a\t+1": "a\t'+1", "a\n-1": "a\n'-1", "a;b=1": "a;b=1", "a;;=1;=2": "a;;'=1;'=2"} {
 		if got := CSVText(text); got != want {
