@@ -11,9 +11,8 @@ let policy: any;
 
 /** An address of ours, as a page wants it that requires Trusted Types for scripts: by the policy "tributary". */
 export const trusted = (url: string): string => {
-  const { trustedTypes } = globalThis as any;
-  policy ||= (trustedTypes && attempt(() => trustedTypes.createPolicy("tributary", { createScriptURL: (own: string) => own }))) || { createScriptURL: (own: string) => own };
-  return policy.createScriptURL(url);
+  policy ||= attempt(() => (window as any).trustedTypes.createPolicy("tributary", { createScriptURL: (own: string) => own }));
+  return policy ? policy.createScriptURL(url) : url;
 };
 
 export const get = (key: string): string | undefined => attempt(() => localStorage[key]);

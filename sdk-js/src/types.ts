@@ -56,9 +56,9 @@ export declare function consent(answer: Consent): void;
 export declare function optOut(): void;
 /** consent("granted"). */
 export declare function optIn(): void;
-/** The visitor's id, for an order's userId: null where it may not be stored, undefined where the tag's script does not come in five seconds. */
+/** The visitor's id, for an order's userId: null where it may not be stored, undefined where the script does not come. */
 export declare function getVisitorId(): Promise<string | null | undefined>;
-/** Sends what is queued. Resolves after the attempt: true when nothing is left; undefined where it went by beacon, which has no answer. */
+/** Sends what is queued. Resolves after the attempt: true when nothing is left, undefined after a beacon. */
 export declare function flush(): Promise<boolean | undefined>;
 /** Turns debug mode on, or off. */
 export declare function debug(on?: boolean): void;
