@@ -49,9 +49,10 @@ type statementRecord struct {
 }
 
 type statementLine struct {
-	OrderID string       `json:"orderId"`
-	Date    *string      `json:"date"` // on which the order was created
-	Amount  commerce.Sum `json:"amount"`
+	OrderID string        `json:"orderId"`
+	Date    *string       `json:"date"` // on which the order was created
+	Amount  commerce.Sum  `json:"amount"`
+	Base    *commerce.Sum `json:"base"` // of the order's commission, when the statement was closed
 }
 
 type statementPaying struct {
@@ -198,13 +199,13 @@ func (s *Server) getStatement(_ http.ResponseWriter, r *http.Request, c caller) 
 		list, paging = pageOf(list, limit, func(l commerce.StatementLine) string { return orderCursor(l.OrderID) })
 		sum := commerce.SumOf(statement.Currency)
 		for _, l := range list {
-			record.Lines = append(record.Lines, statementLine{l.OrderID, orNull(l.Day), sum(l.AmountMinor)})
-			cells = append(cells, []string{reports.CSVText(l.OrderID), l.Day, sum(l.AmountMinor).String(), statement.Currency})
+			record.Lines = append(record.Lines, statementLine{l.OrderID, orNull(l.Day), sum(l.AmountMinor), l.Base(statement.Currency)})
+			cells = append(cells, []string{reports.CSVText(l.OrderID), l.Day, sum(l.AmountMinor).String(), statement.Currency, cell(l.Base(statement.Currency))})
 		}
 	}
 	a := answer{data: record, pagination: paging}
 	if asCSV {
-		a.csv = reports.WriteCSV([]string{"orderId", "date", "amount", "currency"}, cells)
+		a.csv = reports.WriteCSV([]string{"orderId", "date", "amount", "currency", "base"}, cells)
 	}
 	return a, nil
 }

@@ -63,6 +63,15 @@ type StatementLine struct {
 	OrderID     string
 	Day         string // on which the order was created, as it was when the statement was closed, YYYY-MM-DD; empty: not known
 	AmountMinor decimal.Decimal
+	BaseMinor   *int64 // what a share of the order was computed on when the statement was closed; nil: not known, or in another currency
+}
+
+// Base is the line's base in its statement's currency; nil: it is not known.
+func (l *StatementLine) Base(currency string) *Sum {
+	if l.BaseMinor == nil {
+		return nil
+	}
+	return &Sum{decimal.NewFromInt(*l.BaseMinor), currency}
 }
 
 // StatementFilter narrows a list of statements. An empty field does not narrow it.
