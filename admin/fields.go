@@ -118,7 +118,12 @@ func (o object) part(path string, values map[string]any, names *[]string) object
 
 // children returns the objects in an array field of at most max elements.
 func (o object) children(name string, max int) wire.Optional[[]object] {
-	return optional(o, name, func(value any) ([]object, *fault) {
+	return optional(o, name, o.list(name, max))
+}
+
+// list reads the objects in an array of at most max elements.
+func (o object) list(name string, max int) reader[[]object] {
+	return func(value any) ([]object, *fault) {
 		elements, fault := array(max)(value)
 		if fault != nil {
 			return nil, fault
@@ -130,7 +135,7 @@ func (o object) children(name string, max int) wire.Optional[[]object] {
 			}
 		}
 		return o.parts(name, elements), nil
-	})
+	}
 }
 
 // doubtfulChildren is children of a field without which the rest is still right: where it is

@@ -69,7 +69,8 @@ func (o object) check(bad, doubtful commerce.Violations) {
 }
 
 func (n *notes) add(d detail) {
-	known := func(other detail) bool { return other.Code == d.Code && kindOf(other.Field) == kindOf(d.Field) }
+	kind := kindOf(d.Field)
+	known := func(other detail) bool { return other.Code == d.Code && kindOf(other.Field) == kind }
 	if len(n.warnings) < maxWarnings && !slices.ContainsFunc(n.warnings, known) {
 		n.warnings = append(n.warnings, d)
 	}
@@ -101,9 +102,14 @@ func (o object) broken() error {
 }
 
 // warnUnknown warns of the fields that nobody looked for. They come after what was wrong
-// with known ones, which weighs more.
-func (o object) warnUnknown() {
+// with known ones, which weighs more. It returns how many names it compared with known ones.
+func (o object) warnUnknown() (compared int) {
+	meant := map[string]string{} // the nearest of an unknown name, by its path without indexes
 	for _, part := range o.notes.objects {
+		if len(o.notes.warnings) == maxWarnings {
+			break
+		}
+		kind := kindOf(part.path)
 		var unknown []string
 		for name := range part.values {
 			if !slices.Contains(*part.names, name) {
@@ -112,8 +118,16 @@ func (o object) warnUnknown() {
 		}
 		slices.Sort(unknown)
 		for _, name := range unknown[:min(len(unknown), maxWarnings)] {
+			near, known := meant[kind+"."+name]
+			if known && !o.notes.strict {
+				continue
+			}
+			if !known && len(meant) < maxCompared {
+				near = nearest(name, *part.names)
+				meant[kind+"."+name] = near
+			}
 			field, message := part.at(shownName(name)), "is not known here and was not read"
-			if near := nearest(name, *part.names); near != "" {
+			if near != "" {
 				message += "; did you mean " + near + "?"
 			}
 			if o.notes.strict {
@@ -123,13 +137,17 @@ func (o object) warnUnknown() {
 			}
 		}
 	}
+	return len(meant)
 }
 
-// shownName is a field's name where it is plain, else "?": it may name a person.
+// maxCompared bounds the unknown names of a body that are compared with known ones.
+const maxCompared = 200
+
+// shownName is a field's name where it is plain, else "?": it may name a person, or be a secret.
 func shownName(name string) string {
 	if len(name) > maxShownName || strings.ContainsFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
-	}) || identity.ScrubStrict(name) != name {
+	}) || identity.SecretToken(name) || identity.ScrubStrict(name) != name {
 		return "?"
 	}
 	return name

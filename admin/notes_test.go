@@ -39,6 +39,9 @@ func TestUnknownFieldsAreWarnedOf(t *testing.T) {
 	// A name may name a person.
 	f("? unknown_field; customer.? unknown_field", `ana@example.com=1`, `customer={"5511988887777":1,"Ana Souza":2}`)
 	f("? unknown_field", strings.Repeat("x", maxShownName+1)+"=1")
+	f("? unknown_field", strings.Repeat("x", 900_000)+"=1")
+	// … or be a secret.
+	f("? unknown_field; customer.? unknown_field", `trb_live_8F3kD92mQpXz71LwTnVb=1`, `customer={"9f3bc4d1e2a05687":1,"\u0007\u202e":2}`)
 }
 
 func TestWarningsAreBoundedAndEchoNothing(t *testing.T) {
@@ -64,6 +67,32 @@ func TestWarningsAreBoundedAndEchoNothing(t *testing.T) {
 		"unknown0 unknown_field") {
 		t.Error(got)
 	}
+}
+
+// However many unknown names a body has, few are compared with known ones: that costs most.
+func TestFewUnknownNamesAreCompared(t *testing.T) {
+	t.Parallel()
+	f := func(strict bool, wantWarned, wantRefused int, fields func(n int) string) {
+		t.Helper()
+		var refunds []string
+		for i := range commerce.MaxRefunds {
+			var items []string
+			for k := range commerce.MaxRefundItems {
+				items = append(items, "{"+fields(i*commerce.MaxRefundItems+k)+"}")
+			}
+			refunds = append(refunds, `{"amount":1,"items":[`+strings.Join(items, ",")+`]}`)
+		}
+		o := parse(t, edited(baseOrder, `refunds=[`+strings.Join(refunds, ",")+`]`))
+		o.notes.strict = strict
+		readOrder(o)
+		compared := o.warnUnknown()
+		if compared > maxCompared || len(o.notes.warnings) != wantWarned || len(o.bad.List) != wantRefused {
+			t.Errorf("%d names are compared; %d warnings, %d refused, want %d and %d", compared, len(o.notes.warnings), len(o.bad.List), wantWarned, wantRefused)
+		}
+	}
+	f(false, 2, 0, func(int) string { return `"quantiti":1,"itemid_":2` })
+	f(false, maxWarnings, 0, func(n int) string { return fmt.Sprintf(`"quantiti%d":1,"itemid%d":2`, n, n) })
+	f(true, 0, 200, func(n int) string { return fmt.Sprintf(`"quantiti%d":1`, n) })
 }
 
 func TestStrictRefusesWhatWouldBeWarnedOf(t *testing.T) {

@@ -38,7 +38,7 @@ func readProduct(o object) wire.Product {
 	if status := sent(o, "status", smallNumber); status.Valid {
 		product.Status = &status.Value
 	}
-	for _, variant := range o.children("variants", commerce.MaxVariants).Value {
+	for _, variant := range sent(o, "variants", o.list("variants", commerce.MaxVariants)).Value {
 		currency := sent(variant, "currency", capitals).Value
 		product.Variants = append(product.Variants, wire.Variant{
 			VariantID: required(variant, "variantId", label),

@@ -50,10 +50,11 @@ type statementRecord struct {
 }
 
 type statementLine struct {
-	OrderID string       `json:"orderId"`
-	Date    *string      `json:"date"` // on which the order was created
-	Amount  commerce.Sum `json:"amount"`
-	Cause   *string      `json:"cause"` // why it is below zero
+	OrderID string        `json:"orderId"`
+	Date    *string       `json:"date"` // on which the order was created
+	Amount  commerce.Sum  `json:"amount"`
+	Base    *commerce.Sum `json:"base"`  // of the order's commission, when the statement was closed
+	Cause   *string       `json:"cause"` // why it is below zero
 }
 
 type statementPaying struct {
@@ -202,13 +203,14 @@ func (s *Server) getStatement(_ http.ResponseWriter, r *http.Request, c caller) 
 		list, paging = pageOf(list, limit, func(l commerce.StatementLine) string { return orderCursor(l.OrderID) })
 		sum := commerce.SumOf(statement.Currency)
 		for _, l := range list {
-			record.Lines = append(record.Lines, statementLine{l.OrderID, orNull(l.Day), sum(l.AmountMinor), orNull(l.Cause)})
-			cells = append(cells, []string{reports.CSVText(l.OrderID), l.Day, sum(l.AmountMinor).String(), statement.Currency, l.Cause})
+			base := l.Base(statement.Currency)
+			record.Lines = append(record.Lines, statementLine{l.OrderID, orNull(l.Day), sum(l.AmountMinor), base, orNull(l.Cause)})
+			cells = append(cells, []string{reports.CSVText(l.OrderID), l.Day, sum(l.AmountMinor).String(), statement.Currency, cell(base), l.Cause})
 		}
 	}
 	a := answer{data: record, pagination: paging}
 	if asCSV {
-		a.csv = reports.WriteCSV([]string{"orderId", "date", "amount", "currency", "cause"}, cells)
+		a.csv = reports.WriteCSV([]string{"orderId", "date", "amount", "currency", "base", "cause"}, cells)
 	}
 	return a, nil
 }

@@ -32,7 +32,7 @@ func TestSettingsCountForOrdersCreatedSinceTheyWereMade(t *testing.T) {
 	}
 	first := set(func(s *commerce.Settings) { s.PayoutRule, s.HoldDays, s.WindowDays = commerce.LastTouch, 5, 2 })
 	second := set(func(s *commerce.Settings) {
-		s.Unproven, s.PayRecurring, s.CountDirect, s.HalfLifeDays = commerce.UnprovenPay, true, true, 1
+		s.Unproven, s.PayRecurring, s.CountDirect, s.HalfLifeDays, s.WithoutTax = commerce.UnprovenPay, true, true, 1, true
 	})
 	unproven("Beto Lima", commerce.UnprovenIgnore)
 	third := time.Now()
@@ -73,6 +73,12 @@ func TestSettingsCountForOrdersCreatedSinceTheyWereMade(t *testing.T) {
 	}
 	f("recurring orders", first, "none Ana link cart recurring_excluded", again)
 	f("recurring orders, since", second, "earned Ana link cart, Ana has 1000", again)
+	taxed := func(j *journey, at time.Time) {
+		sees(j, at.Add(-hours), of("ana+prado"), secret)
+		buys(j, at, hasCart, func(o *wire.Order) { o.TaxMinor = wire.Some[int64](1000) })
+	}
+	f("a base with tax", first, "earned Ana link cart, Ana has 1000", taxed)
+	f("a base without tax, since", second, "earned Ana link cart, Ana has 900", taxed)
 	claimed := func(name string) func(j *journey, at time.Time) {
 		return func(j *journey, at time.Time) {
 			sees(j, at.Add(-hours), of(name), mail)

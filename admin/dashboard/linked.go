@@ -51,6 +51,7 @@ type linkedPage struct {
 type linkedLine struct {
 	Order, Day, Amount string
 	Why                string // it was taken back; empty: it was not
+	Base               string // what a share of the order was computed on; empty: not known
 	Href               string // of the order; empty: it is not shown
 	Negative           bool
 }
@@ -177,6 +178,9 @@ func (s *Server) linked(w http.ResponseWriter, r *http.Request, v statementView)
 			if line.AmountMinor.IsNegative() {
 				row.Why = takenBack(printer, line.Cause)
 			}
+			if base := line.Base(statement.Currency); base != nil {
+				row.Base = printer.Sum(base.Minor, base.Currency)
+			}
 			if v.order != nil {
 				row.Href = v.order(line.OrderID)
 			}
@@ -239,12 +243,16 @@ func (s *Server) linkedCSV(w http.ResponseWriter, r *http.Request, v statementVi
 	out := csv.NewWriter(w)
 	out.UseCRLF = true
 	amount := func(minor decimal.Decimal) string { return commerce.FormatSum(minor, statement.Currency) }
-	_ = out.Write([]string{"kind", "order", "day", "amount", "currency"}) // an error is kept, for Error below
+	_ = out.Write([]string{"kind", "order", "day", "amount", "currency", "base"}) // an error is kept, for Error below
 	if !statement.OpeningMinor.IsZero() {
-		_ = out.Write([]string{"opening", "", "", amount(statement.OpeningMinor), statement.Currency})
+		_ = out.Write([]string{"opening", "", "", amount(statement.OpeningMinor), statement.Currency, ""})
 	}
 	err = s.eachLine(r.Context(), v, first, func(line commerce.StatementLine) {
-		_ = out.Write([]string{"order", reports.CSVText(identity.Scrub(line.OrderID)), line.Day, amount(line.AmountMinor), statement.Currency})
+		base := ""
+		if sum := line.Base(statement.Currency); sum != nil {
+			base = sum.String()
+		}
+		_ = out.Write([]string{"order", reports.CSVText(identity.Scrub(line.OrderID)), line.Day, amount(line.AmountMinor), statement.Currency, base})
 	})
 	out.Flush()
 	if err != nil || out.Error() != nil {

@@ -107,6 +107,7 @@ func newStatementShow() *cobra.Command {
 			columns := append(lineColumns[:len(lineColumns):len(lineColumns)],
 				column[commerce.StatementLine]{"amount", "AMOUNT", func(l *commerce.StatementLine) any { return sumOf(l.AmountMinor, s.Currency) }},
 				column[commerce.StatementLine]{"currency", "", func(*commerce.StatementLine) any { return s.Currency }},
+				column[commerce.StatementLine]{"base", "BASE", func(l *commerce.StatementLine) any { return baseOf(l, s.Currency) }},
 				column[commerce.StatementLine]{"cause", "TAKEN BACK BY", func(l *commerce.StatementLine) any { return orNone(l.Cause) }})
 			if how.asJSON {
 				whole := objects(statementColumns, []commerce.Statement{s})[0]
@@ -125,6 +126,14 @@ func newStatementShow() *cobra.Command {
 	how.register(cmd)
 	needs(cmd)
 	return cmd
+}
+
+// baseOf is what a share of a line's order was computed on.
+func baseOf(l *commerce.StatementLine, currency string) any {
+	if base := l.Base(currency); base != nil {
+		return *base
+	}
+	return orNone("")
 }
 
 // findStatement returns a statement. The error for an unknown one says how to list them.

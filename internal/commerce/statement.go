@@ -64,6 +64,15 @@ type StatementLine struct {
 	Day         string // on which the order was created, as it was when the statement was closed, YYYY-MM-DD; empty: not known
 	AmountMinor decimal.Decimal
 	Cause       string // why the newest of what was taken back was taken back (facts.Cause), where AmountMinor is below zero; else empty
+	BaseMinor   *int64 // what a share of the order was computed on when the statement was closed; nil: not known, or in another currency
+}
+
+// Base is the line's base in its statement's currency; nil: it is not known.
+func (l *StatementLine) Base(currency string) *Sum {
+	if l.BaseMinor == nil {
+		return nil
+	}
+	return &Sum{decimal.NewFromInt(*l.BaseMinor), currency}
 }
 
 // StatementFilter narrows a list of statements. An empty field does not narrow it.

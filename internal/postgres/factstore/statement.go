@@ -84,15 +84,17 @@ func (t *Tx) NextStatement(ctx context.Context, companyID string) (*facts.Statem
 
 // FreezeEntries puts ledger entries of a statement's influencer and currency into the
 // statement, at most limit: those that are in none and may be paid by its last day. The
-// order's day stays with an entry from then on. It returns how many there were.
+// order's day and the base of its commission stay with an entry from then on. It returns how
+// many there were.
 func (t *Tx) FreezeEntries(ctx context.Context, companyID string, s facts.Statement, limit int) (int, error) {
 	rows, err := postgres.Collect(ctx, t.tx, pgx.RowTo[int], `
-		update ledger_entry l set statement_id = @statement_id::uuid, day = o.day
+		update ledger_entry l set statement_id = @statement_id::uuid, day = o.day, base_minor = p.base_minor
 		from (
 			select order_id, entry from ledger_entry
 			where company_id = @company_id and influencer_id = @influencer_id and currency = @currency and statement_id is null and payable_on <= @end_date::date
 			order by payable_on limit @most) f
 		left join orders o on o.company_id = @company_id and o.order_id = f.order_id
+		left join payout p on p.company_id = @company_id and p.order_id = f.order_id and p.currency = @currency
 		where l.company_id = @company_id and l.order_id = f.order_id and l.entry = f.entry and l.statement_id is null
 		returning 1`, pgx.NamedArgs{"company_id": companyID, "statement_id": s.StatementID, "influencer_id": s.InfluencerID,
 		"currency": s.Currency, "end_date": s.EndDate, "most": limit})

@@ -21,7 +21,7 @@ var statementTables = []ruleTable{
 		total_minor, entries, lines, carried, run_id, digest, summed`},
 	{name: "statement_payment", columns: `statement_id, rev, paid_at, reference, recorded_at, actor`},
 	{name: "ledger_entry", where: "statement_id is not null", columns: `order_id, entry, at, kind, influencer_id, campaign_id, cost_id, amount_minor, currency,
-		reverses, rule_rev, cause, payable_on, statement_id, day`},
+		reverses, rule_rev, cause, payable_on, statement_id, day, base_minor`},
 }
 
 // sealTables are the evidence of orders whose events are removed, whether orders beside

@@ -88,6 +88,7 @@ func lineColumns(l *commerce.StatementLine) postgres.Columns {
 		postgres.Into("l.order_id", &l.OrderID),
 		postgres.Into("l.day", postgres.Day(&l.Day)),
 		postgres.Into("l.amount", &l.AmountMinor),
+		postgres.Into("l.base", &l.BaseMinor),
 		postgres.Into("case when l.amount < 0 then coalesce(l.cause, '') else '' end", &l.Cause),
 	}
 }
@@ -98,7 +99,7 @@ func (r *Reader) StatementLines(ctx context.Context, companyID, statementID, aft
 	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(lineColumns), `
 		select `+postgres.List(lineColumns)+`
 		from (
-			select order_id collate "C" as order_id, max(day) as day, sum(amount_minor) as amount,
+			select order_id collate "C" as order_id, max(day) as day, sum(amount_minor) as amount, max(base_minor) as base,
 				(array_agg(cause order by entry desc) filter (where kind = 'reversed'))[1] as cause from ledger_entry
 			where company_id = @company_id and statement_id = @statement_id and order_id collate "C" > @after
 			group by 1 having sum(amount_minor) <> 0 order by 1 limit @most) l
