@@ -37,7 +37,7 @@ func (w Watched) RoundTrip(request *http.Request) (*http.Response, error) {
 		return answer, err
 	}
 	body, err := io.ReadAll(answer.Body)
-	answer.Body.Close()
+	_ = answer.Body.Close()
 	answer.Body = io.NopCloser(bytes.NewReader(body))
 	WantNoProof(w.T, request.Method+" "+request.URL.Path, body)
 	return answer, err
