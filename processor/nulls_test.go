@@ -306,6 +306,32 @@ func TestNullJourneysFollowEveryFact(t *testing.T) {
 	}
 }
 
+// TestACopyThatMovesAnEventMovesItsNullJourney: the day that loses the event is counted again, too.
+func TestACopyThatMovesAnEventMovesItsNullJourney(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.influencer("Ana Prado", "Inverno")
+	now, later := time.Now().UTC(), noon.AddDate(0, 0, 90)
+	o := s.owner()
+	rules, err := o.rulesOf(s.ctx, []string{s.company})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := s.event("v1", noon, 1, landing("Ana+Prado", "Inverno"))
+	for n, copied := range []func(){func() {}, func() {
+		e.Timestamp, e.ReceivedAt, e.Trust = later, later.Add(time.Second), wire.TrustImport // which counts
+	}} {
+		copied()
+		s.apply([]record{s.record(e)}, func() int { return 1 })
+		now = now.Add(28 * 24 * time.Hour)
+		s.countNulls(now, 1)
+		s.wantNulls(fmt.Sprint("copy ", n), rules[s.company])
+	}
+	if days := s.texts(`select day::text from null_day where journeys > 0`); !slices.Equal(days, []string{later.Format(time.DateOnly)}) {
+		t.Errorf("null journeys on %v, want %s alone", days, later.Format(time.DateOnly))
+	}
+}
+
 // BenchmarkNullJourneys counts the null journeys of a day with 5,000 visitors, each with ten
 // events on three days: CPU time of this process and of PostgreSQL's connections.
 func BenchmarkNullJourneys(b *testing.B) {

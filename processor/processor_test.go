@@ -1,6 +1,7 @@
 package processor
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -99,4 +100,26 @@ func TestLateEventsAreCounted(t *testing.T) {
 	counted("duplicate 2", "late 1", "stored 4")
 	s.produce(s.event("v1", noon, 4, after(3000*time.Hour, wire.TrustOpen)))
 	counted("duplicate 3", "late 1", "stored 4") // the import counts
+}
+
+// A network proves what the edge received in the hours from two before the order to one after it, whole
+// hours of its clock.
+func TestANetworkProvesInTheHoursAroundTheOrder(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	ana, inverno := s.influencer("Ana Prado", "Inverno")
+	s.cost(ana, inverno, 0, "10")
+	created := noon.Add(45 * time.Minute)
+	var list []record
+	for i, received := range []time.Time{noon.Add(-2*time.Hour - time.Millisecond), noon.Add(-2 * time.Hour), noon.Add(2*time.Hour - time.Millisecond), noon.Add(2 * time.Hour)} {
+		email, net := fmt.Sprint("k1:email", i), fmt.Sprint("k1:net", i)
+		list = append(list, s.record(s.event(fmt.Sprint("v", i), noon.Add(-3*time.Hour), i+1, func(e *wire.Event) {
+			landing("Ana+Prado", "Inverno")(e)
+			e.Identity.EmailKey, e.NetKey, e.ReceivedAt = email, net, received
+		})), s.record(s.order(fmt.Sprint("o", i), created, 10_000, func(o *wire.Order) {
+			o.EmailKey, o.NetKey = wire.Some(email), wire.Some(net)
+		})))
+	}
+	s.apply(list, func() int { return 3 })
+	wantTexts(t, "states", s.texts(`select order_id || ' ' || state from payout order by order_id`), "o0 review", "o1 earned", "o2 earned", "o3 review")
 }
