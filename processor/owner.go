@@ -298,12 +298,13 @@ func (o *owner) collect(ctx context.Context) ([]record, error) {
 // topic without a record moves from its offset to the same one, which still checks
 // that no other owner has moved it.
 func (o *owner) moves(records []record) []facts.Move {
-	to, last := map[string]int64{}, map[string][]byte{}
+	to, newest := map[string]int64{}, map[string]int{}
 	for i, r := range records {
-		to[r.topic] = r.Offset + 1
-		if i == len(records)-1 || records[i+1].topic != r.topic { // the last of its topic is among these
-			last[r.topic] = facts.LastRecord(r.Fetched)
-		}
+		to[r.topic], newest[r.topic] = r.Offset+1, i
+	}
+	last := map[string][]byte{}
+	for topic, i := range newest {
+		last[topic] = facts.LastRecord(records[i].Fetched)
 	}
 	var moves []facts.Move
 	for _, topic := range inputs {

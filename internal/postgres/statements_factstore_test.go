@@ -169,6 +169,7 @@ func findOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.QueueCreated(ctx, company, noon, noon, cause, 1)),
 		tx.SetAside(ctx, company, "o1", "why"),
 		third(tx.TakeQueued(ctx, company, facts.QueuePlace{First: []string{"o3"}}, 10)),
+		third(tx.TakeQueued(ctx, company, facts.QueuePlace{After: "z"}, 10)),
 		second(tx.Unqueue(ctx, company, []string{"o2"})),
 	)
 }

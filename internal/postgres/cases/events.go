@@ -119,7 +119,7 @@ func (t Tx) arrivals(ctx context.Context, companyID string, requests []visitorRe
 func (t Tx) EventsBetween(ctx context.Context, companyID string, visitors []string, from, to time.Time, most int) ([][]facts.Event, error) {
 	g := &group{events: make([][]facts.Event, len(visitors))}
 	for i, id := range visitors {
-		g.requests = append(g.requests, visitorRequest{n: int32(i), visitor: id, lastDay: facts.SlotOf(facts.DayOf(to)), eventsFrom: from, eventsUntil: to, most: most}) //nolint:gosec // a few hundred
+		g.requests = append(g.requests, visitorRequest{n: int32(i), visitor: id, lastDay: facts.SlotOf(facts.DayOf(to)), eventsFrom: from, eventsUntil: to, most: most})
 	}
 	if err := t.newestEvents(ctx, companyID, g, 0); err != nil {
 		return nil, fmt.Errorf("read events of visitors: %w", err)
@@ -133,7 +133,7 @@ func (t Tx) EventsBetween(ctx context.Context, companyID string, visitors []stri
 			continue
 		}
 		r := g.requests[i]
-		r.n, r.eventsUntil = int32(len(older)), events[most].At //nolint:gosec // a few hundred
+		r.n, r.eventsUntil = int32(len(older)), events[most].At
 		older, places, lists = append(older, r), append(places, i), append(lists, kept)
 	}
 	if len(older) == 0 {

@@ -33,7 +33,7 @@ var requestRows = postgres.Rows[visitorRequest]{
 	postgres.Col("events_day", "int", func(v *visitorRequest) int32 { return facts.SlotOf(facts.DayOf(v.eventsFrom)) }),
 	postgres.Col("events_from", "timestamptz", func(v *visitorRequest) time.Time { return v.eventsFrom }),
 	postgres.Col("events_until", "timestamptz", func(v *visitorRequest) time.Time { return v.eventsUntil }),
-	postgres.Col("most", "int", func(v *visitorRequest) int32 { return int32(v.most) }), //nolint:gosec // one of the limits
+	postgres.Col("most", "int", func(v *visitorRequest) int32 { return int32(v.most) }),
 }
 
 // requestVisitor makes the request for a visitor of a case.
@@ -101,7 +101,7 @@ func newGroup(list []*facts.Case, limits facts.Limits) *group {
 			r := requestVisitor(c, &c.Visitors[i], limits)
 			n, known := g.place[r.visitor]
 			if !known {
-				r.n = int32(len(g.requests)) //nolint:gosec // a few hundred
+				r.n = int32(len(g.requests))
 				g.place[r.visitor], g.requests = len(g.requests), append(g.requests, r)
 			} else if r.eventsFrom.Before(g.requests[n].eventsFrom) {
 				g.requests[n].eventsFrom = r.eventsFrom
@@ -204,7 +204,7 @@ func (t Tx) give(ctx context.Context, companyID string, g *group, list []*facts.
 			}
 			return
 		}
-		r.n, r.eventsUntil = int32(len(older)), key.until //nolint:gosec // a few hundred
+		r.n, r.eventsUntil = int32(len(older)), key.until
 		cut[key], older, joined = len(older), append(older, r), append(joined, v.Events)
 	})
 	if len(older) == 0 {
@@ -254,7 +254,7 @@ func (t Tx) identities(ctx context.Context, companyID string, limits facts.Limit
 			r := requestVisitor(c, &c.Visitors[i], limits)
 			n, known := places[onDays{r.visitor, r.firstDay, r.lastDay}]
 			if !known {
-				n, r.n = len(requests), int32(len(requests)) //nolint:gosec // a few hundred
+				n, r.n = len(requests), int32(len(requests))
 				places[onDays{r.visitor, r.firstDay, r.lastDay}], requests, into = n, append(requests, r), append(into, nil)
 			}
 			into[n] = append(into[n], &c.Visitors[i])
