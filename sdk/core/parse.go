@@ -276,10 +276,18 @@ func TimeOf(text string) (ms int64, ok bool) {
 	return ms, ok && p.in.Done()
 }
 
+// withColon writes the offset of a time with the colon of RFC 3339: many platforms send "+0000".
+func withColon(text string) string {
+	if n := len(text) - len("+0000"); n >= len("2006-01-02T15:04:05") && (text[n] == '+' || text[n] == '-') {
+		return text[:n+3] + ":" + text[n+3:]
+	}
+	return text
+}
+
 // time reads what TimeOf does.
 func (p *parser) time(field string) (ms int64, ok bool) {
 	if p.in.Kind() != Number {
-		return ParseTime(p.text(field, CodeInvalidTimestamp))
+		return ParseTime(withColon(p.text(field, CodeInvalidTimestamp)))
 	}
 	ms, ok = p.integer()
 	return ms, ok && ms >= leastMillis

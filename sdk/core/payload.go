@@ -180,6 +180,9 @@ func readItem(raw string, n int, strict bool) (item, *Violation) {
 		if idRank(key) > idRank(it.idName) && s.Kind() != Null {
 			number := s.Kind() == Number
 			if id, ok := itemID(&s); ok {
+				if id == "" { // as absent
+					continue
+				}
 				it.idName, it.id, it.rewritten = key, id, it.rewritten || number
 				continue
 			}
@@ -189,6 +192,10 @@ func readItem(raw string, n int, strict bool) (item, *Violation) {
 			continue
 		} else if quantityRank(key) > quantityRank(it.quantityName) && s.Kind() != Null {
 			q, whole, ok := itemQuantity(&s)
+			if ok && q == 0 { // as absent
+				it.rewritten = true
+				continue
+			}
 			if !ok {
 				return invalid("."+key, "must be a number above 0, up to 1000000000")
 			}
@@ -222,14 +229,16 @@ func itemID(s *Scanner) (id string, ok bool) {
 
 // itemQuantity reads how many of an item there are: a number, or a string of one. A part,
 // such as half a kilogram, counts as the next whole number. written tells that it was written as
-// such.
+// such. An empty text is 0, as if none was sent.
 func itemQuantity(s *Scanner) (quantity int64, written, ok bool) {
 	kind, text := s.Kind(), ""
 	switch kind {
 	case Number:
 		text = s.Raw()
 	case String:
-		text = strings.TrimSpace(s.Text())
+		if text = strings.TrimSpace(s.Text()); text == "" {
+			return 0, false, true
+		}
 	default:
 		s.Skip()
 		return 0, false, false
