@@ -256,11 +256,15 @@ func newStatementPay() *cobra.Command {
 }
 
 func newStatementUnblock() *cobra.Command {
+	var asJSON bool
 	cmd := companyCommand("unblock", "Let a company pay again, after its database was restored from a backup", noArguments,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) error {
 			was, err := db.ConfirmRestored(ctx, commerce.Author{CompanyID: company, Actor: actor, At: time.Now()})
 			if err != nil {
 				return err
+			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), map[string]any{"company_id": company, "changed": was})
 			}
 			if !was {
 				fmt.Fprintln(cmd.OutOrStdout(), "Paying is not blocked: nothing was changed.")
@@ -274,6 +278,7 @@ in the companies of which changes are lost, until an owner has compared the stat
 the bank and confirms, on the dashboard's page Statements or here: see "Backup and
 restore" in docs/operations.md.`
 	cmd.Example = `  tributary statement unblock --company c_…`
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write what was done as JSON, for programs")
 	needs(cmd)
 	return cmd
 }

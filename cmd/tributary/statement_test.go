@@ -132,7 +132,7 @@ func TestALinkToAStatementIsMadeAndRevoked(t *testing.T) {
 func TestWrongUsageOfStatementsSaysWhatIsMissing(t *testing.T) {
 	earned(t)
 	const unknown = "019cd7a4-2e00-7000-8000-00000000000f"
-	expect(t, statusUsage, "statement needs a command: list, show, close, pay, link", "statement")
+	expect(t, statusUsage, "statement needs a command: list, show, close, pay, unblock, link", "statement")
 	expect(t, statusUsage, "give --end-date or $TRIBUTARY_END_DATE", "statement", "close")
 	expect(t, statusUsage, "in the future", "statement", "close", "--end-date", "2199-01-01")
 	expect(t, statusUsage, "--end-date must be a real date", "statement", "close", "--end-date", "30/04/2026")
