@@ -97,9 +97,6 @@ func isEmpty(value any) bool {
 	return ok && strings.TrimSpace(s) == ""
 }
 
-// child returns the object in a field. A null one is present and not valid.
-func (o object) child(name string) wire.Optional[object] { return optional(o, name, o.below(name)) }
-
 // below reads the object in a field.
 func (o object) below(name string) reader[object] {
 	return func(value any) (object, *fault) {
