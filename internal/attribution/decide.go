@@ -14,13 +14,12 @@ import (
 func (x *Index) Decide(c facts.Case) facts.Outcome {
 	order := x.orderOf(&c.Order)
 	found := x.join(&c)
-	ofVisitors := x.modelTouches(order, found)
-	touches, cut := withoutTooMany(ofVisitors)
+	ofVisitors, cut := x.modelTouches(order, found)
 	if cut {
 		found.cuts = append(found.cuts, facts.Cut{What: facts.CutEvents, Limit: facts.HubOfEvents})
 	}
-	touches = x.withOrderTouch(order, touches)
-	e := x.evidenceOf(order, &c, found, ofVisitors, touches)
+	touches := x.withOrderTouch(order, slices.Clip(ofVisitors))
+	e := x.evidenceOf(order, &c, found, ofVisitors, cut, touches)
 	if e.cut && !cut {
 		found.cuts = append(found.cuts, facts.Cut{What: facts.CutEvents, Limit: facts.HubOfEvents})
 	}

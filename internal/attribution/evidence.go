@@ -26,10 +26,10 @@ type evidence struct {
 	hidden  bool   // there may have been a claim to review: a limit that strangers can reach left claims out
 }
 
-// evidenceOf returns the evidence for an order. found are the touches of
-// its visitors, all those that the channel models count.
-func (x *Index) evidenceOf(o *Order, c *facts.Case, j joined, found, all []Touch) evidence {
-	e := evidence{coupon: x.couponClaim(o), touches: x.provenTouches(o, j, found)}
+// evidenceOf returns the evidence for an order. found are the touches of its visitors, of which
+// cut says that they are not all, and all those that the channel models count.
+func (x *Index) evidenceOf(o *Order, c *facts.Case, j joined, found []Touch, cut bool, all []Touch) evidence {
+	e := evidence{coupon: x.couponClaim(o), touches: x.provenTouches(o, j, found, cut)}
 	e.touches, e.cut = x.withAccepted(o, c, j, e.touches)
 	e.touches = x.withPaidUnproven(o, e.touches, all)
 	e.touches = x.withOrderTouchOfPayout(o, e.touches)

@@ -10,20 +10,18 @@ import (
 // The functions of this file are docs/attribution.md, "Proof": which touches the
 // payout may see.
 
-// modelTouches returns the touches that the channel models see: those of all
-// visitors to whom a key leads.
-func (x *Index) modelTouches(o *Order, j joined) []Touch {
+// modelTouches returns the touches that the channel models see: of visitors to whom a proof key
+// leads all, and of the others the newest claimedTouches. Each touch is a row of several
+// models, and anybody can make touches in a customer's name. It tells whether it has left any
+// out: what a stranger has sent is matched to nobody then.
+func (x *Index) modelTouches(o *Order, j joined) (touches []Touch, cut bool) {
 	if j.seal != nil {
-		return x.matched(o, unsealed(j.seal.Models))
+		touches = unsealed(j.seal.Models)
+	} else {
+		touches = x.arrivals(o, j, allEvents)
 	}
-	return x.touchesOfOrder(o, j, allEvents)
-}
-
-// withoutTooMany returns the touches of visitors to whom a proof key leads, and of the
-// others the newest claimedTouches. Each touch is a row of several models, and anybody can
-// make touches in a customer's name. It tells whether it has left any out.
-func withoutTooMany(touches []Touch) (kept []Touch, cut bool) {
-	return newest(touches, claimedTouches)
+	touches, cut = newest(touches, claimedTouches)
+	return x.matched(o, touches), cut
 }
 
 // newest returns the touches of proven visitors, and of the others the newest most of them.
@@ -43,12 +41,15 @@ func newest(touches []Touch, most int) (kept []Touch, cut bool) {
 }
 
 // provenTouches returns the touches that the payout sees: their own sessions, their
-// own merging, as if no other event existed. ofModels are those of modelTouches.
-func (x *Index) provenTouches(o *Order, j joined, ofModels []Touch) []Touch {
-	if j.seal != nil && !j.seal.PaidAsModels {
+// own merging, as if no other event existed. ofModels are those of modelTouches, and cut says
+// that these are not all.
+func (x *Index) provenTouches(o *Order, j joined, ofModels []Touch, cut bool) []Touch {
+	switch {
+	case j.seal != nil && !j.seal.PaidAsModels:
 		return x.matched(o, unsealed(j.seal.Paid))
-	}
-	if allProven(o, j) {
+	case j.seal != nil && cut:
+		return x.matched(o, unsealed(j.seal.Models))
+	case !cut && allProven(o, j):
 		return slices.Clone(ofModels)
 	}
 	return x.touchesOfOrder(o, j, eventsProvenBy(o, j))

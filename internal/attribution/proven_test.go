@@ -18,14 +18,14 @@ func TestTheTouchesOfThePayoutAreTheirOwn(t *testing.T) {
 		x := shop(nil)
 		o := x.orderOf(&c.Order)
 		j := x.join(&c)
-		ofModels := x.modelTouches(o, j)
+		ofModels, cut := x.modelTouches(o, j)
 		if allProven(o, j) != shared {
 			t.Errorf("%s: all are proven: %t", name, !shared)
 		}
 		own := x.touchesOfOrder(o, j, func(v reached) ([]facts.Event, facts.KeyKind) {
 			return provenEvents(o, v, proofKeys(j)), v.proof
 		})
-		got := x.provenTouches(o, j, ofModels)
+		got := x.provenTouches(o, j, ofModels, cut)
 		if len(got) != len(own) || len(got) > 0 && !reflect.DeepEqual(got, own) {
 			t.Errorf("%s: %+v, want %+v", name, got, own)
 		}

@@ -132,7 +132,13 @@ func inOrder(touches []Touch) []Touch {
 	for i := range places {
 		places[i] = i
 	}
-	slices.SortFunc(places, func(a, b int) int { return cmp.Or(compareTouches(touches[a], touches[b]), cmp.Compare(a, b)) })
+	slices.SortFunc(places, func(a, b int) int { // a touch is large: of a stranger there may be 2,000
+		x, y := &touches[a], &touches[b]
+		if by := x.At.Compare(y.At); by != 0 {
+			return by
+		}
+		return cmp.Or(cmp.Compare(x.ID, y.ID), cmp.Compare(a, b))
+	})
 	list := make([]Touch, len(touches))
 	for i, place := range places {
 		list[i] = touches[place]
@@ -238,7 +244,16 @@ func clickArrival(click string, campaign wire.Campaign) arrival {
 // click and its landing within sessionIdle are one touch, even where two visitor ids know
 // them: the server's cookie the click and the SDK's the landing.
 func merged(touches []Touch, into []int) []Touch {
-	out := make([]Touch, 0, len(touches))
+	stay := 0
+	for i, first := range into {
+		if first == i {
+			stay++
+		}
+	}
+	if stay == len(touches) {
+		return touches
+	}
+	out := make([]Touch, 0, stay)
 	for i, first := range into {
 		if first == i {
 			out = append(out, touches[i])
