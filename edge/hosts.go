@@ -2,6 +2,7 @@ package edge
 
 import (
 	"cmp"
+	"net/netip"
 	"strings"
 
 	"github.com/tributary-io/tributary/internal/wire"
@@ -9,12 +10,16 @@ import (
 
 // A link of one store that opens under another store's host would look like that store's own.
 // So under a host that a store has (wire.Company.Hosts, and all hosts below) only its own links
-// open, and those that lead to it. The host of short links is everybody's.
+// open, and those that lead to it. The host of short links is everybody's, and so are addresses:
+// a name alone can look like somebody's.
 
-// opensOn tells whether a link may be opened under a host, which leads to a destination.
+// opensOn tells whether a link may be opened under a host, which leads to a destination. What
+// leads to the host's own site always may. Of the hosts that stores have, the nearest counts: who
+// has the one above it, such as "example", says nothing of the one below. Where several stores
+// have it, none is believed.
 func (d *directory) opensOn(host string, l *wire.Link, destination string) bool {
 	host = strings.TrimSuffix(hostname(host), ".")
-	if host == hostname(d.config.ShortHost) {
+	if _, err := netip.ParseAddr(host); err == nil || host == hostname(d.config.ShortHost) || sameSite(host, destination) {
 		return true
 	}
 	own := l.CompanyID
@@ -23,16 +28,21 @@ func (d *directory) opensOn(host string, l *wire.Link, destination string) bool 
 	}
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	for _, state := range []*entries{d.served, d.rebuilt} {
-		if state == nil {
-			continue
-		}
-		for above := host; above != ""; _, above, _ = strings.Cut(above, ".") {
+	for above := host; above != ""; _, above, _ = strings.Cut(above, ".") {
+		found := false
+		for _, state := range []*entries{d.served, d.rebuilt} {
+			if state == nil {
+				continue
+			}
 			for _, id := range state.hosts[above] {
+				found = true
 				if c := state.companies[id]; c.store() != own && !c.hasHost(destination) {
 					return false
 				}
 			}
+		}
+		if found {
+			return true
 		}
 	}
 	return true

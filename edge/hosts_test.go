@@ -18,6 +18,7 @@ func TestALinkOpensUnderNoOtherStoresHost(t *testing.T) {
 	}
 	link("shop", "co_a", "https://loja-a.example/p")
 	link("chat", "co_a", "https://chat.example/a")
+	link("away", "co_a", "https://away.invalid/")
 	link("phish", "co_b", "https://phish.example/")
 	link("guest", "co_b", "https://m.loja-a.example/p") // it leads to store A
 	link("near", "co_b", "https://notloja-a.example/")
@@ -46,6 +47,23 @@ func TestALinkOpensUnderNoOtherStoresHost(t *testing.T) {
 	}
 	f("t.loja-b.example", "phish", true)
 	f("t.loja-b.example", "shop", false)
+
+	// To list what is above another store's host gains nothing, and takes nothing away.
+	s.publishCompany(wire.Company{CompanyID: "co_b", Rev: 1, Hosts: []string{"loja-b.example", "example"}})
+	s.eventually("the host above", func() bool {
+		response, _ := s.do("GET", "/s/away", "", "User-Agent: "+phone, "Host: collect.example")
+		return response.StatusCode == http.StatusNotFound
+	})
+	f("collect.loja-a.example", "away", true)
+	f("collect.loja-a.example", "phish", false)
+	f("collect.outra-a.example", "chat", true)
+	s.publishCompany(wire.Company{CompanyID: "co_a", StoreID: "a", Rev: 1, Hosts: []string{"www.loja-a.example", "outra-a.example", "127.0.0.1"}})
+	s.publishCompany(wire.Company{CompanyID: "co_c", Hosts: []string{"c.example"}})
+	s.eventually("the address", func() bool {
+		response, _ := s.do("GET", "/s/shop", "", "User-Agent: "+phone, "Host: x.c.example")
+		return response.StatusCode == http.StatusNotFound
+	})
+	f("127.0.0.1", "phish", true) // an address looks like nobody's
 
 	// To list another store's host gains nothing: all stores that have it must agree.
 	s.publishCompany(wire.Company{CompanyID: "co_b", Rev: 2, Hosts: []string{"loja-a.example"}})

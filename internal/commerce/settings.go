@@ -9,6 +9,7 @@ import (
 
 	"github.com/nyaruka/phonenumbers"
 	"github.com/shopspring/decimal"
+	"golang.org/x/net/publicsuffix"
 
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -154,7 +155,7 @@ func (s Settings) Check() (bad Violations) {
 		bad.Add("currency", CodeInvalidValue, "%s, such as BRL", err)
 	}
 	bad.addresses("origins", s.Origins, isOrigin, "origin, such as https://loja.example.com: scheme and host in ASCII, without a path or a slash")
-	bad.addresses("hosts", s.Hosts, isHost, "host, such as loja.example.com: in ASCII, without scheme, port or path")
+	bad.addresses("hosts", s.Hosts, isOwnHost, "host of a store, such as loja.example.com: in ASCII, without scheme, port or path, and nothing under which others have theirs, such as com")
 	bad.addresses("passing_hosts", s.PassingHosts, isPassingHost, "host in lower case, such as pay.example.com, or -pay.example.com to take it away")
 	if n := s.Limits.EventsPerSecond; n != 0 && !(n >= 1 && n <= MaxEventsPerSecond) {
 		bad.Add("events_per_second", CodeOutOfRange, "must be from 1 to %d, or 0 for the edge's default", MaxEventsPerSecond)
@@ -263,6 +264,13 @@ func isOrigin(text string) bool {
 func isHost(text string) bool {
 	u, err := url.Parse("//" + text)
 	return err == nil && u.Hostname() == text && isHostName(text)
+}
+
+// isOwnHost reports whether a text is a host that one store can have: not a public suffix.
+func isOwnHost(text string) bool {
+	name := strings.ToLower(strings.TrimSuffix(text, "."))
+	suffix, icann := publicsuffix.PublicSuffix(name)
+	return isHost(text) && (name != suffix || !icann && !strings.Contains(name, "."))
 }
 
 // isPassingHost reports whether a text is a host in lower case, with or without "-"
