@@ -162,7 +162,7 @@ func TestAllThatIsMissingIsSaidAtOnce(t *testing.T) {
 	f([]string{"admin"}, "TRIBUTARY_SHORT_BASE", "TRIBUTARY_POSTGRES", "TRIBUTARY_HASHING_SECRET", "--previous-hashing-secret-file", "TRIBUTARY_TOKEN_SECRET")
 	f([]string{"processor", "--kafka-tls-ca", "/nowhere.pem"}, "--kafka-tls-ca", "TRIBUTARY_POSTGRES")
 	f([]string{"migrate", "--kafka-tls-key", "x.pem"}, "go together", "TRIBUTARY_POSTGRES")
-	f([]string{"doctor", "--kafka-tls-key", "x.pem", "--hashing-secret-file", "/nowhere"}, "go together", "--hashing-secret-file")
+	f([]string{"doctor", "--kafka-tls-key", "x.pem", "--hashing-secret-file", "/nowhere"}, "go together", "--hashing-secret-file", "--previous-hashing-secret-file")
 	f([]string{"keys", "list"}, "--company", "TRIBUTARY_POSTGRES")
 	f([]string{"company", "create", "Loja", "--currency", "reais"}, "--currency", "TRIBUTARY_POSTGRES")
 	f([]string{"import", "events", "x.jsonl"}, "--edge and --company", "TRIBUTARY_KEY")
