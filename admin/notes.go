@@ -52,11 +52,16 @@ func (n *notes) reading(o object) object {
 // warn tells of a value that counts as absent. Of a list's elements only the first with the
 // same fault is told. message follows the field's name and has nothing of the value.
 func (o object) warn(field, code, message string) {
+	o.doubt(field, code, message, "it counts as absent")
+}
+
+// doubt tells of a value that does not count as it was sent. instead says as what it counts.
+func (o object) doubt(field, code, message, instead string) {
 	if o.notes == nil || o.notes.strict {
 		o.bad.Add(field, code, "%s", message)
 		return
 	}
-	o.notes.add(detail{Field: field, Code: code, Message: message + "; it counts as absent"})
+	o.notes.add(detail{Field: field, Code: code, Message: message + "; " + instead})
 }
 
 // check adds what a check of the values found: the rules that are broken, and what counts

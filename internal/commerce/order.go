@@ -134,9 +134,6 @@ func (v *Violations) extensions(order *wire.Order) {
 		v.amount(element("discountCodes", i), "amount", c.AmountMinor.Value, order.Currency)
 	}
 	v.amount(body, "taxPrice", order.TaxMinor.Value, order.Currency)
-	if goods := order.TotalMinor - order.ShippingMinor.Or(0); order.TaxMinor.Valid && order.TaxMinor.Value > max(goods, 0) {
-		v.Add("taxPrice", CodeOutOfRange, "must be at most totalPrice less shippingPrice: it is the tax that the prices contain")
-	}
 	v.atMost("refunds", len(order.Refunds.Value), MaxRefunds)
 	for i := range order.Refunds.Value {
 		at, r := element("refunds", i), &order.Refunds.Value[i]
