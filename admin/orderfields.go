@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -56,7 +57,9 @@ func holds(codes []string, field string) bool {
 
 // readCodes reads an order's codes. Where one of them cannot be read, none counts.
 func readCodes(o object, amount reader[int64]) wire.Optional[[]wire.DiscountCode] {
-	field := o.doubtfulChildren("discountCodes", commerce.MaxDiscountCodes)
+	field := doubtful(o, "discountCodes", func(value any) ([]object, *fault) {
+		return o.objects("discountCodes", commerce.MaxDiscountCodes)(codeObjects(value))
+	})
 	if !field.Valid {
 		return wire.Optional[[]wire.DiscountCode]{Present: field.Present}
 	}
@@ -70,12 +73,47 @@ func readCodes(o object, amount reader[int64]) wire.Optional[[]wire.DiscountCode
 			o.warn(o.at("discountCodes"), wrong.code, "cannot be read: "+c.at("code")+" "+wrong.message)
 			readable = false
 		}
+		if wrong == nil {
+			warnJoined(c, code.Value)
+		}
 		codes = append(codes, wire.DiscountCode{Code: code.Value, AmountMinor: sent(c, "amount", amount)})
 	}
 	if !readable {
 		return wire.Optional[[]wire.DiscountCode]{}
 	}
 	return wire.Some(codes)
+}
+
+// codeObjects makes a list of objects of an order's codes, where it is exact what is meant: a
+// code alone, or one object instead of a list.
+func codeObjects(value any) any {
+	list, isList := value.([]any)
+	if !isList {
+		list = []any{value}
+	}
+	objects := make([]any, len(list))
+	for i, element := range list {
+		switch element.(type) {
+		case string, json.Number:
+			element = map[string]any{"code": element}
+		case map[string]any:
+		default:
+			if !isList {
+				return value
+			}
+		}
+		objects[i] = element
+	}
+	return objects
+}
+
+// warnJoined warns of a code that is probably several. It stays one: a coupon's code may have
+// such a character, and nothing says what each of several took off.
+func warnJoined(o object, code string) {
+	if parts := commerce.SplitCodes(code); code != "" && (len(parts) != 1 || parts[0] != code) {
+		o.doubt(o.at("code"), commerce.CodeInvalidValue, "has a comma, semicolon or bar: several codes are several elements of the list",
+			"it counts as one code")
+	}
 }
 
 func readRefunds(o object, amount reader[int64]) wire.Optional[[]wire.Refund] {

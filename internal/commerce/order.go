@@ -33,7 +33,9 @@ const (
 func CheckOrder(order *wire.Order, person *wire.Personal, now time.Time) (bad, doubtful Violations) {
 	var body place
 	bad.filled(body, "orderId", order.OrderID, MaxID)
-	bad.choice("orderStatus", order.Status, OrderApproved, OrderPending, OrderCancelled)
+	if order.Status < OrderApproved || order.Status > OrderCancelled {
+		bad.Add("orderStatus", CodeInvalidValue, "must be %s", OrderStatuses)
+	}
 	bad.instant("createdAt", order.CreatedAt)
 	bad.currency(body, order.Currency)
 	bad.amount(body, "totalPrice", order.TotalMinor, order.Currency)
