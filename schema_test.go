@@ -130,6 +130,10 @@ func TestEventSchemaAgreesWithTheParser(t *testing.T) {
 	f(`{"event":"PAGE_VIEW","identity":{"cart_token":"`+strings.Repeat("c", 321)+`"}}`, false)
 	f(`{"event":"PAGE_VIEW","context":{"page":{"title":"`+strings.Repeat("t", 9999)+`"},"campaign":{"name":null},"clickIds":{"mine":7,"gclid":"g"}}}`, true)
 	f(`{"event":"PAGE_VIEW","context":{"page":"https://l.example/"}}`, false)
+	f(`{"event":"PAGE_VIEW","context":{"url":"https://l.example/","referrer":null,"title":"t"}}`, true)
+	for _, name := range []string{"url", "referrer", "title"} {
+		f(`{"event":"PAGE_VIEW","context":{"`+name+`":7}}`, false)
+	}
 	f(`{"event":"PAGE_VIEW","context":{"campaign":{"source":1}}}`, false)
 	for _, name := range core.ClickIDs() {
 		f(`{"event":"PAGE_VIEW","context":{"clickIds":{"`+name+`":7}}}`, false)

@@ -138,7 +138,12 @@ func (o object) list(name string, max int) reader[[]object] {
 // doubtfulChildren is children of a field without which the rest is still right: where it is
 // no list of objects, or is too long, all of it counts as absent.
 func (o object) doubtfulChildren(name string, max int) wire.Optional[[]object] {
-	return doubtful(o, name, func(value any) ([]object, *fault) {
+	return doubtful(o, name, o.objects(name, max))
+}
+
+// objects reads an array of at most max elements, all of which must be objects.
+func (o object) objects(name string, max int) reader[[]object] {
+	return func(value any) ([]object, *fault) {
 		elements, fault := array(max)(value)
 		if fault != nil {
 			return nil, fault
@@ -149,7 +154,7 @@ func (o object) doubtfulChildren(name string, max int) wire.Optional[[]object] {
 			}
 		}
 		return o.parts(name, elements), nil
-	})
+	}
 }
 
 // element is the path of an element of a list.

@@ -116,7 +116,10 @@ func TestARefusalSaysTheRightSpelling(t *testing.T) {
 	f("totalPrice", `59.97000000000001`, "too_many_digits", "round it before you send it, to an amount such as 199.90")
 	f("totalPrice", `"1.500"`, "invalid_format", `write "1500.00" or "1.50"`)
 	f("totalPrice", `"199,90"`, "invalid_format", `such as "1234.50"`)
-	f("orderStatus", `"0"`, "invalid_type", "must be a number")
+	f("createdAt", `1773057600`, "invalid_type", "must be a string such as 2026-03-15T12:00:00Z or 2026-03-15T09:00:00-03:00, not a number")
+	f("orderStatus", `"paid"`, "invalid_value", "must be 0 (approved), 1 (pending) or 2 (cancelled)")
+	f("orderStatus", `7`, "invalid_value", "must be 0 (approved), 1 (pending) or 2 (cancelled)")
+	f("orderStatus", `false`, "invalid_type", "must be 0 (approved), 1 (pending) or 2 (cancelled), not a boolean")
 	f("orderId", `1.5`, "invalid_type", "must be a string or an integer")
 }
 

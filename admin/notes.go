@@ -52,11 +52,16 @@ func (n *notes) reading(o object) object {
 // warn tells of a value that counts as absent. Of a list's elements only the first with the
 // same fault is told. message follows the field's name and has nothing of the value.
 func (o object) warn(field, code, message string) {
+	o.doubt(field, code, message, "it counts as absent")
+}
+
+// doubt tells of a value that does not count as it was sent. instead says as what it counts.
+func (o object) doubt(field, code, message, instead string) {
 	if o.notes == nil || o.notes.strict {
 		o.bad.Add(field, code, "%s", message)
 		return
 	}
-	o.notes.add(detail{Field: field, Code: code, Message: message + "; it counts as absent"})
+	o.notes.add(detail{Field: field, Code: code, Message: message + "; " + instead})
 }
 
 // check adds what a check of the values found: the rules that are broken, and what counts
@@ -102,42 +107,53 @@ func (o object) broken() error {
 }
 
 // warnUnknown warns of the fields that nobody looked for. They come after what was wrong
-// with known ones, which weighs more. It returns how many names it compared with known ones.
+// with known ones, which weighs more, and those that were probably meant to be known come
+// first. It returns how many names it compared with known ones.
 func (o object) warnUnknown() (compared int) {
 	meant := map[string]string{} // the nearest of an unknown name, by its path without indexes
+	var slips, others []detail
 	for _, part := range o.notes.objects {
-		if len(o.notes.warnings) == maxWarnings {
-			break
-		}
 		kind := kindOf(part.path)
-		var unknown []string
-		for name := range part.values {
-			if !slices.Contains(*part.names, name) {
-				unknown = append(unknown, name)
-			}
-		}
-		slices.Sort(unknown)
-		for _, name := range unknown[:min(len(unknown), maxWarnings)] {
+		for _, name := range part.unknown() {
 			near, known := meant[kind+"."+name]
-			if known && !o.notes.strict {
+			full := len(meant) == maxCompared
+			if !o.notes.strict && (known || full) {
 				continue
 			}
-			if !known && len(meant) < maxCompared {
+			if !known && !full {
 				near = nearest(name, *part.names)
 				meant[kind+"."+name] = near
 			}
-			field, message := part.at(shownName(name)), "is not known here and was not read"
+			unknown := detail{Field: part.at(shownName(name)), Code: commerce.CodeUnknownField, Message: "is not known here and was not read"}
 			if near != "" {
-				message += "; did you mean " + near + "?"
+				unknown.Message += "; did you mean " + near + "?"
 			}
-			if o.notes.strict {
-				o.bad.Add(field, commerce.CodeUnknownField, "%s", message)
-			} else {
-				o.notes.add(detail{Field: field, Code: commerce.CodeUnknownField, Message: message})
+			switch {
+			case o.notes.strict:
+				o.bad.Add(unknown.Field, unknown.Code, "%s", unknown.Message)
+			case near != "":
+				slips = append(slips, unknown)
+			default:
+				others = append(others, unknown)
 			}
 		}
 	}
+	for _, unknown := range append(slips, others...) {
+		o.notes.add(unknown)
+	}
 	return len(meant)
+}
+
+// unknown are the names of the fields that nobody looked for, in order: at most maxCompared.
+func (o object) unknown() []string {
+	var names []string
+	for name := range o.values {
+		if !slices.Contains(*o.names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names[:min(len(names), maxCompared)]
 }
 
 // maxCompared bounds the unknown names of a body that are compared with known ones.

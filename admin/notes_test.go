@@ -69,6 +69,25 @@ func TestWarningsAreBoundedAndEchoNothing(t *testing.T) {
 	}
 }
 
+// Of more unknown names than are told, those that were probably meant to be known are told.
+func TestProbableSlipsComeBeforeOtherUnknownNames(t *testing.T) {
+	t.Parallel()
+	f := func(field string, edits ...string) {
+		t.Helper()
+		for n := range 150 {
+			edits = append(edits, fmt.Sprintf(`aa%d=1`, n))
+		}
+		_, o := readTestBody(t, edits...)
+		if w := o.notes.warnings; len(w) != maxWarnings || w[0].Field != field || !strings.Contains(w[0].Message, "did you mean") {
+			t.Errorf("%s: %+v", field, w[:min(len(w), 2)])
+		}
+	}
+	f("discount_code", `discount_code="ANA10"`)
+	f("zz-taxPrice", `zz-taxPrice=1`)
+	f("customer.e_mail", `customer={"e_mail":"a@example.com"}`)
+	f("items[1].quantiti", `items=[{"item_id":"1"},{"item_id":"1","quantiti":1}]`)
+}
+
 // However many unknown names a body has, few are compared with known ones: that costs most.
 func TestFewUnknownNamesAreCompared(t *testing.T) {
 	t.Parallel()

@@ -68,6 +68,7 @@ func takeOrder(o object, now time.Time, keys identity.Keys, signer *identity.Sig
 	order, person := readOrder(o)
 	o.check(commerce.CheckOrder(&order, &person, now))
 	checkCodes(o, &order)
+	capTax(o, &order)
 	for _, text := range utmValues(&order) {
 		utm = append(utm, text.Value)
 	}
@@ -86,7 +87,7 @@ func takeOrder(o object, now time.Time, keys identity.Keys, signer *identity.Sig
 func readOrder(o object) (order wire.Order, person wire.Personal) {
 	order = wire.Order{
 		OrderID:   required(o, "orderId", label),
-		Status:    required(o, "orderStatus", choice),
+		Status:    required(o, "orderStatus", orderStatus),
 		CreatedAt: required(o, "createdAt", timestamp),
 		Currency:  required(o, "currency", capitals),
 	}

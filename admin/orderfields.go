@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -30,6 +31,17 @@ func checkCodes(o object, order *wire.Order) {
 	}
 }
 
+// capTax lowers a tax to its bound: a version after a refund or of a cancelled order may repeat
+// the tax as it was first sent, and is right in all else.
+func capTax(o object, order *wire.Order) {
+	bound := max(order.TotalMinor-order.ShippingMinor.Or(0), 0)
+	if order.TaxMinor.Valid && order.TaxMinor.Value > bound {
+		o.doubt(o.at("taxPrice"), commerce.CodeOutOfRange,
+			"must be at most totalPrice less shippingPrice, which contain it", "it counts as the most that it can be")
+		order.TaxMinor.Value = bound
+	}
+}
+
 // holds reports whether codes, folded, hold all of a discountCode, as a whole or in parts.
 func holds(codes []string, field string) bool {
 	if strings.TrimSpace(field) == "" || slices.Contains(codes, commerce.FoldCode(field)) {
@@ -45,7 +57,9 @@ func holds(codes []string, field string) bool {
 
 // readCodes reads an order's codes. Where one of them cannot be read, none counts.
 func readCodes(o object, amount reader[int64]) wire.Optional[[]wire.DiscountCode] {
-	field := o.doubtfulChildren("discountCodes", commerce.MaxDiscountCodes)
+	field := doubtful(o, "discountCodes", func(value any) ([]object, *fault) {
+		return o.objects("discountCodes", commerce.MaxDiscountCodes)(codeObjects(value))
+	})
 	if !field.Valid {
 		return wire.Optional[[]wire.DiscountCode]{Present: field.Present}
 	}
@@ -59,12 +73,47 @@ func readCodes(o object, amount reader[int64]) wire.Optional[[]wire.DiscountCode
 			o.warn(o.at("discountCodes"), wrong.code, "cannot be read: "+c.at("code")+" "+wrong.message)
 			readable = false
 		}
+		if wrong == nil {
+			warnJoined(c, code.Value)
+		}
 		codes = append(codes, wire.DiscountCode{Code: code.Value, AmountMinor: sent(c, "amount", amount)})
 	}
 	if !readable {
 		return wire.Optional[[]wire.DiscountCode]{}
 	}
 	return wire.Some(codes)
+}
+
+// codeObjects makes a list of objects of an order's codes, where it is exact what is meant: a
+// code alone, or one object instead of a list.
+func codeObjects(value any) any {
+	list, isList := value.([]any)
+	if !isList {
+		list = []any{value}
+	}
+	objects := make([]any, len(list))
+	for i, element := range list {
+		switch element.(type) {
+		case string, json.Number:
+			element = map[string]any{"code": element}
+		case map[string]any:
+		default:
+			if !isList {
+				return value
+			}
+		}
+		objects[i] = element
+	}
+	return objects
+}
+
+// warnJoined warns of a code that is probably several. It stays one: a coupon's code may have
+// such a character, and nothing says what each of several took off.
+func warnJoined(o object, code string) {
+	if parts := commerce.SplitCodes(code); code != "" && (len(parts) != 1 || parts[0] != code) {
+		o.doubt(o.at("code"), commerce.CodeInvalidValue, "has a comma, semicolon or bar: several codes are several elements of the list",
+			"it counts as one code")
+	}
 }
 
 func readRefunds(o object, amount reader[int64]) wire.Optional[[]wire.Refund] {

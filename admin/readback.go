@@ -152,7 +152,7 @@ func readOrderFilter(o object, query url.Values) (f commerce.OrderFilter, asCSV 
 			n := int(status.Value[0] - '0')
 			f.Status = &n
 		default:
-			o.bad.Add("status", commerce.CodeInvalidValue, "must be 0 (approved), 1 (pending) or 2 (cancelled)")
+			o.bad.Add("status", commerce.CodeInvalidValue, "%s", "must be "+commerce.OrderStatuses)
 		}
 	}
 	if f.InfluencerID != "" && !commerce.IsUUID(f.InfluencerID) {

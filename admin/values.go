@@ -189,6 +189,19 @@ func choice(value any) (int, *fault) {
 	return n, f
 }
 
+// orderStatus reads an order's status, a number or its digits as a text.
+func orderStatus(value any) (int, *fault) {
+	n, f := small(value)
+	if f == nil {
+		return n, nil
+	}
+	switch value.(type) {
+	case json.Number, string:
+		return 0, &fault{commerce.CodeInvalidValue, "must be " + commerce.OrderStatuses}
+	}
+	return 0, wrongType(commerce.OrderStatuses, value)
+}
+
 // smallNumber reads a number, and no text, that fits 32 bits.
 func smallNumber(value any) (int, *fault) {
 	if _, isNumber := value.(json.Number); !isNumber {
@@ -253,7 +266,7 @@ func price(currency string) reader[string] {
 func timestamp(value any) (time.Time, *fault) {
 	s, ok := value.(string)
 	if !ok {
-		return time.Time{}, wrongType("a string", value)
+		return time.Time{}, wrongType("a string such as 2026-03-15T12:00:00Z or 2026-03-15T09:00:00-03:00", value)
 	}
 	s = strings.ToUpper(s)
 	if n := len(s) - len("+0000"); n >= len("2006-01-02T15:04:05") && (s[n] == '+' || s[n] == '-') {

@@ -97,7 +97,7 @@ func TestAChoiceSaysWhatCanBeChosen(t *testing.T) {
 	t.Parallel()
 	o := wire.Order{OrderID: "1", CreatedAt: time.Unix(0, 0), Currency: BRL, Status: 7, PaymentMethod: wire.Some(7)}
 	bad, doubtful := CheckOrder(&o, &wire.Personal{}, time.Unix(0, 0))
-	if told(bad) != "orderStatus invalid_value" || bad.List[0].Message != "must be one of 0, 1, 2" {
+	if told(bad) != "orderStatus invalid_value" || bad.List[0].Message != "must be 0 (approved), 1 (pending) or 2 (cancelled)" {
 		t.Errorf("%+v", bad.List)
 	}
 	if told(doubtful) != "paymentMethod invalid_value" || doubtful.List[0].Message != "must be one of 1, 2, 3, 4, 15" {

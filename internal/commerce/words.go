@@ -7,6 +7,9 @@ const (
 	OrderCancelled = 2
 )
 
+// OrderStatuses are those that an order may have, as messages tell them.
+const OrderStatuses = "0 (approved), 1 (pending) or 2 (cancelled)"
+
 // Order source (specification, "order source").
 const (
 	SourceWeb         = 0

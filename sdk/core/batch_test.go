@@ -151,6 +151,7 @@ func TestAFieldOfAnotherTypeIsNamed(t *testing.T) {
 	f(`"context":[]`, "invalid_context context")
 	f(`"context":{"page":"/"}`, "invalid_context context.page")
 	f(`"context":{"page":{"url":{}}}`, "invalid_context context.page.url")
+	f(`"context":{"url":7}`, "invalid_context context.url")
 	f(`"context":{"campaign":{"name":1}}`, "invalid_context context.campaign.name")
 	f(`"context":{"clickIds":{"gclid":1}}`, "invalid_context context.clickIds.gclid")
 	f(`"identity":{"phone":5.5e1}`, "invalid_identity identity.phone")

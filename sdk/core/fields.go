@@ -62,9 +62,11 @@ func (p *parser) contextText(field string, max int) string {
 	return cut(p.text(field, CodeInvalidContext), max)
 }
 
-// context reads the context of an event object.
+// context reads the context of an event object. The flat members of the page count where
+// page has none.
 func (p *parser) context() {
 	c := &p.event.Context
+	var flat Page
 	p.in.Enter()
 	for key, ok := p.in.Key(); ok; key, ok = p.in.Key() {
 		switch key {
@@ -72,14 +74,22 @@ func (p *parser) context() {
 			if p.isObject("context.page", CodeInvalidContext) {
 				p.page(&c.Page)
 			}
-		case "userAgent":
-			c.UserAgent = p.contextText("context.userAgent", maxUserAgent)
 		default:
-			if !p.contextMember(key) {
+			if !p.flatPage(key, &flat) && !p.contextMember(key) {
 				p.in.Skip()
 			}
 		}
 	}
+	c.Page.URL = either(c.Page.URL, flat.URL)
+	c.Page.Referrer = either(c.Page.Referrer, flat.Referrer)
+	c.Page.Title = either(c.Page.Title, flat.Title)
+}
+
+func either(text, other string) string {
+	if text != "" {
+		return text
+	}
+	return other
 }
 
 // flatContext reads the last element of a raw envelope.
@@ -87,21 +97,25 @@ func (p *parser) flatContext() {
 	c := &p.event.Context
 	p.in.Enter()
 	for key, ok := p.in.Key(); ok; key, ok = p.in.Key() {
-		switch key {
-		case "url":
-			c.Page.URL = cutURL(p.text("context.url", CodeInvalidContext))
-		case "referrer":
-			c.Page.Referrer = p.contextText("context.referrer", maxURL)
-		case "title":
-			c.Page.Title = p.contextText("context.title", maxTitle)
-		case "userAgent":
-			c.UserAgent = p.contextText("context.userAgent", maxUserAgent)
-		default:
-			if !p.contextMember(key) && !p.deviceMember(key) {
-				p.in.Skip()
-			}
+		if !p.flatPage(key, &c.Page) && !p.contextMember(key) && !p.deviceMember(key) {
+			p.in.Skip()
 		}
 	}
+}
+
+// flatPage reads the members of a page that are the context's own.
+func (p *parser) flatPage(key string, page *Page) bool {
+	switch key {
+	case "url":
+		page.URL = cutURL(p.text("context.url", CodeInvalidContext))
+	case "referrer":
+		page.Referrer = p.contextText("context.referrer", maxURL)
+	case "title":
+		page.Title = p.contextText("context.title", maxTitle)
+	default:
+		return false
+	}
+	return true
 }
 
 // contextMember reads the members that both forms of a context have.
@@ -122,6 +136,8 @@ func (p *parser) contextMember(key string) bool {
 		}
 	case "locale":
 		c.Locale = p.contextText("context.locale", maxShort)
+	case "userAgent":
+		c.UserAgent = p.contextText("context.userAgent", maxUserAgent)
 	case "screen":
 		c.Screen = p.contextText("context.screen", maxShort)
 	default:

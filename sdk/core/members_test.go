@@ -55,6 +55,25 @@ func TestWhatSaysNothingIsLeftOut(t *testing.T) {
 	}
 }
 
+// The flat form, as Node's client and raw envelopes have it, counts where page has nothing.
+func TestTheFlatFormOfAContextFillsThePage(t *testing.T) {
+	f := func(given, want string) {
+		t.Helper()
+		if got := members(t, `{"event":"A","context":{`+given+`}}`); got != `"context":{`+want+`}` {
+			t.Errorf("%s: %s, want %s", given, got, want)
+		}
+	}
+	const url = `"url":"https://l.example/?utm_source=u"`
+	const page = `"page":{"url":"https://l.example/?utm_source=u","path":"/"`
+	const campaign = `,"campaign":{"source":"u"}`
+	f(url+`,"referrer":"r","title":"t"`, page+`,"referrer":"r","title":"t"}`+campaign)
+	f(url+`,"page":{"title":"t"}`, page+`,"title":"t"}`+campaign)
+	f(`"page":{"title":"t","url":""},`+url, page+`,"title":"t"}`+campaign)
+	f(`"url":"https://other.example/","title":"other",`+page+`,"title":"t"}`, page+`,"title":"t"}`+campaign)
+	f(page+`},"url":"https://other.example/"`, page+`}`+campaign)
+	f(`"url":null,"title":"t"`, `"page":{"title":"t"}`)
+}
+
 // What the page kept of its landing counts more than the URL it is at, each of
 // campaign and click ids for itself.
 func TestTheURLGivesWhatTheContextLacks(t *testing.T) {
