@@ -141,6 +141,18 @@ func TestStrictHandlingRefusesWhatWouldBeWarnedOf(t *testing.T) {
 	if s.want(got, 200, ""); got.Header.Get("Preference-Applied") != "" || len(got.Warnings) != 2 {
 		t.Errorf("%+v", got)
 	}
+	for header, want := range map[string]string{ // a text in quotes may have commas and escaped quotes
+		`x="a,handling=strict"`:             "",
+		`x="a\",handling=strict"`:           "",
+		`x="a,handling=strict`:              "",
+		`x="a,b", handling=strict`:          "handling=strict",
+		`x="a\\",handling="strict";y="1,2"`: "handling=strict",
+		`x=",", handling=lenient`:           "handling=lenient",
+	} {
+		if got := s.call("POST", "/admin/v1/order", s.live, order1001, "Prefer", header).Header.Get("Preference-Applied"); got != want {
+			t.Errorf("Prefer: %s: applied %q, want %q", header, got, want)
+		}
+	}
 }
 
 // A replay tells the warnings again. A strict request is another one than the same lenient one.

@@ -195,8 +195,10 @@ const handlingStrict = "strict"
 // "strict", "lenient", or "" where none is told. Of two the first counts.
 func handling(header http.Header) string {
 	for _, line := range header.Values("Prefer") {
-		for preference := range strings.SplitSeq(line, ",") {
-			preference, _, _ = strings.Cut(preference, ";") // its parameters
+		for line != "" {
+			end := unquotedComma(line)
+			preference, _, _ := strings.Cut(line[:end], ";") // its parameters
+			line = strings.TrimPrefix(line[end:], ",")
 			name, value, _ := strings.Cut(preference, "=")
 			value = strings.Trim(strings.TrimSpace(value), `"`)
 			if strings.EqualFold(strings.TrimSpace(name), "handling") && (value == handlingStrict || value == "lenient") {
@@ -205,4 +207,20 @@ func handling(header http.Header) string {
 		}
 	}
 	return ""
+}
+
+// unquotedComma is where the first comma of a header is that is in no quoted text, or its end.
+func unquotedComma(header string) int {
+	quoted := false
+	for i := 0; i < len(header); i++ {
+		switch c := header[i]; {
+		case quoted && c == '\\':
+			i++ // the next one is escaped
+		case c == '"':
+			quoted = !quoted
+		case c == ',' && !quoted:
+			return i
+		}
+	}
+	return len(header)
 }

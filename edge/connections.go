@@ -118,19 +118,22 @@ func (c *connections) admit(conn net.Conn) *connection {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.open) >= c.mostOpen {
+	if len(c.open) >= c.mostOpen || !c.mayHaveOne(made.address) {
 		return nil
 	}
 	if made.address.IsValid() {
 		network, _ := identity.Network(made.address)
-		if c.addresses[made.address] >= c.most || c.networks[network] >= networkShare*c.most {
-			return nil
-		}
 		c.addresses[made.address]++
 		c.networks[network]++
 	}
 	c.open[made] = struct{}{}
 	return made
+}
+
+// mayHaveOne tells whether an address and its network have fewer connections than they may. c.mu is held.
+func (c *connections) mayHaveOne(address netip.Addr) bool {
+	network, _ := identity.Network(address)
+	return !address.IsValid() || c.addresses[address] < c.most && c.networks[network] < networkShare*c.most
 }
 
 // displacedOf is how many open connections are looked at for one that may be displaced. Of
@@ -139,11 +142,12 @@ const displacedOf = 64
 
 // displaced is the connection that is closed for another one if the server is full: one of a network
 // that has more than the other's will have, so that some networks cannot shut out the rest; of
-// the same network first one without a request. A network never displaces its own.
+// the same network first one without a request. A network never displaces its own, and none is
+// closed for one that will be refused.
 func (c *connections) displaced(by *connection) (found *connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.open) < c.mostOpen {
+	if len(c.open) < c.mostOpen || !c.mayHaveOne(by.address) {
 		return nil
 	}
 	most, looked := 1, 0

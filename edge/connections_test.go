@@ -164,7 +164,8 @@ func TestAFullServerMakesRoomForNetworksWithFew(t *testing.T) {
 	for i := range 4 {
 		f("more of the new network", open(2, 1), true, 3+i)
 	}
-	for i := range 20 { // its own share: a third of what is left
+	f("one more of its address, which has all it may", open(2, 1), false, 6) // nobody is displaced for it
+	for i := range 20 {                                                      // its own share: a third of what is left
 		open(3, i/5)
 	}
 	a, b := c.networks[netip.MustParsePrefix("203.0.0.0/24")], c.networks[netip.MustParsePrefix("203.0.3.0/24")]

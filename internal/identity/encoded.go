@@ -10,10 +10,11 @@ import (
 const maxEncodings = 3
 
 // plainOf returns a token without what it is encoded in: percent signs, base64 or hexadecimal
-// digits, of the whole token or, of the last two, of its parts.
+// digits, of the whole token or, of the last two, of its parts. What repeats stands in it once.
 func plainOf(token string) string {
 	for range maxEncodings {
 		before := token
+		token = once(token)
 		if plain, err := url.PathUnescape(token); err == nil {
 			token = plain
 		}
@@ -28,7 +29,7 @@ func plainOf(token string) string {
 			break
 		}
 	}
-	return token
+	return once(token)
 }
 
 // minEncoded is how long a part of a token is at least that is looked at as an encoded text:

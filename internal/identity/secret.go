@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -22,6 +23,14 @@ const (
 	minDistinct = 6
 	// minDistinctUUID is the same for the last 18 random digits of a UUID: one of 38 million.
 	minDistinctUUID = 5
+	// minNovelUUID is how many of these 18 are left at least without what counts up or repeats
+	// (novel). Of random digits fewer are left in one of 40 million.
+	minNovelUUID = 11
+	// minRun and minRepeat are how many characters novel takes for ones that count up or down,
+	// and for ones that were there before.
+	minRun, minRepeat = 6, 5
+	// maxNovel is how many characters novel looks at: it compares each with all before.
+	maxNovel = 128
 )
 
 // SecretUUID reports whether a text is a UUID that is made at random: of version 4 or 7
@@ -38,7 +47,11 @@ func SecretUUID(text string) bool {
 	for i := range digits {
 		digits[i] |= 'a' - 'A' // lower case; digits stay
 	}
-	return distinct(digits[:]) >= minDistinctUUID && !isFilledUp(digits[:])
+	if isFilledUp(digits[:]) || !bytes.ContainsAny(digits[:], "0123456789") { // letters alone are words: one of 46 million
+		return false
+	}
+	left := novel(digits[:])
+	return len(left) >= minNovelUUID && distinct(left) >= minDistinctUUID
 }
 
 // isFilledUp reports whether the random digits of a UUID are those of a number, with zeros or
@@ -60,7 +73,8 @@ func isFilledUp(digits []byte) bool {
 // SecretToken reports whether a cart token is a secret that only the browser and the shop
 // know. It is none where it is shorter than 16 characters, a UUID that is not SecretUUID, or
 // where too few characters are left of it without what can be guessed: e-mails, words,
-// numbers, times, a UUID that is not SecretUUID, and a prefix with a counter; also where such a
+// numbers, times, a UUID that is not SecretUUID, a prefix with a counter, and what counts up or
+// repeats; also where such a
 // text is percent-encoded, in base64 or in hexadecimal digits. What looks random is taken for
 // random: the hash of a number does.
 func SecretToken(raw string) bool {
@@ -76,7 +90,7 @@ func SecretToken(raw string) bool {
 		token = replaceFound(token, findEmail, func(string, span) string { return "/" })
 	}
 	var buffer [maxID]byte
-	random := appendRandom(buffer[:0], once(token))
+	random := novel(appendRandom(buffer[:0], token))
 	return bitsOf(random) >= minBits && distinct(random) >= minDistinct
 }
 
@@ -97,7 +111,80 @@ func withoutOtherUUIDs(text string) string {
 	return text
 }
 
-// once returns the part of a text that repeats, once: "ab1ab1ab" is "ab1".
+// novel returns a text in its own memory, without the characters that count up or down from the
+// ones before, and without those that were there before in the same order: "x23456789y" is "x2y".
+// Of more than maxNovel characters the first are enough.
+func novel(text []byte) []byte {
+	text = text[:min(len(text), maxNovel)]
+	left := text[:0]
+	for i := 0; i < len(text); {
+		left = append(left, text[i])
+		i += max(1, countingAt(text[i:]))
+	}
+	var buffer [maxNovel]byte
+	counted := append(buffer[:0], left...)
+	left = left[:0]
+	for i := 0; i < len(counted); {
+		n := repeatedAt(counted, i)
+		if n == 0 {
+			left, n = append(left, counted[i]), 1
+		}
+		i += n
+	}
+	return left
+}
+
+// repeatedAt returns how many characters from i on a text has before i too, or 0 for fewer than minRepeat.
+func repeatedAt(text []byte, i int) (most int) {
+	for j := 0; j+minRepeat <= i && i+minRepeat <= len(text); j++ {
+		n := 0
+		for i+n < len(text) && j+n < i && text[j+n] == text[i+n] {
+			n++
+		}
+		if n >= minRepeat {
+			most = max(most, n)
+		}
+	}
+	return most
+}
+
+// countingAt returns how many characters at the beginning of a text count up or down, decimal or
+// hexadecimal, or 0 for fewer than minRun.
+func countingAt(text []byte) int {
+	follows := func(a, b byte) bool {
+		return b == a+1 || a == '9' && (b == '0' || b|0x20 == 'a') || a|0x20 == 'f' && b == '0'
+	}
+	up, down := 1, 1
+	for up < len(text) && follows(text[up-1], text[up]) {
+		up++
+	}
+	for down < len(text) && follows(text[down], text[down-1]) {
+		down++
+	}
+	if n := max(up, down); n >= minRun {
+		return n
+	}
+	return 0
+}
+
+// withoutTimes returns a text without the numbers in it that are Unix times of the years 2015 to
+// 2039, in seconds or in thousandths, millionths or billionths of them.
+func withoutTimes(text string) string {
+	const seconds = 10
+	for i := 0; i < len(text); i++ {
+		n := 0
+		for i+n < len(text) && isDigit(text[i+n]) {
+			n++
+		}
+		if n >= seconds && n < 20 && n%3 == 1 && text[i:i+seconds] >= "1420070400" && text[i:i+seconds] < "2208988800" {
+			text, n = text[:i]+text[i+n:], 0
+		}
+		i += n
+	}
+	return text
+}
+
+// once returns the part of a text that repeats, once: "ab1ab1ab" is "ab1", as "ab1.ab1" is.
 func once(text string) string {
 	var buffer [maxID]int
 	borders := buffer[:0] // of each beginning: how long its longest proper beginning is that it ends in
@@ -111,24 +198,29 @@ func once(text string) string {
 		}
 		borders = append(borders, n)
 	}
-	if period := len(text) - n; 2*period <= len(text) {
+	period := len(text) - n
+	if n > 0 && (len(text)+1)%period == 0 && isSign(rune(text[period-1])) { // a sign stands between
+		return text[:period-1]
+	}
+	if 2*period <= len(text) {
 		return text[:period]
 	}
 	return text
 }
+
+func isSign(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
 // appendRandom appends the characters of a text that cannot be guessed by its shape. The
 // text is cut where it has neither a letter nor a digit. None count of a part that is a
 // number, a word, a word with a number, or a time. A character that follows itself counts
 // once: a counter is filled up with zeros.
 func appendRandom(dst []byte, text string) []byte {
-	isSign := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	for text != "" {
 		end := strings.IndexFunc(text, isSign)
 		if end < 0 {
 			end = len(text)
 		}
-		dst = appendPart(dst, text[:end])
+		dst = appendPart(dst, withoutTimes(text[:end]))
 		text = strings.TrimLeftFunc(text[end:], isSign)
 	}
 	return dst

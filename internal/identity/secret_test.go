@@ -31,6 +31,9 @@ var guessable = map[string][]string{
 	"a text in hexadecimal": {"616e612e707261646f406578616d706c652e636f6d", "636172742D31303239333834"},
 	"base64 in parts":       {"eyJhbGciOiJub25lIn0.eyJzdWIiOiI0MiJ9.", "Y2FydC1hbmE=:MTIzNDU2Nzg5MDEy"},
 	"base64 twice":          {"TVRJek5EVTJOemc1TURFeU16UTFOZz09", "WTJGeWRDMHhNREk1TXpnME56VTI="},
+	"… again":               {"MTAyOTM4NA==MTAyOTM4NA==", "MTAyOTM4NAMTAyOTM4NA", "MTAyOTM4NA.MTAyOTM4NA", "MTAyOTM4NA.MTAyOTM4NA.MTAyOTM4NA", "TVRBeU9UTTROQT09TVRBeU9UTTROQT09", "a1b2c3-a1b2c3-a1b2c3-x", "k9x2m/k9x2m/k9x2m/7"},
+	"a time and a run":      {"1732479607123abcdef0", "1732479607abcdef0123456789", "abc1732479607123456def0", "123456789abcdef0fedcba98", "x0123456789y9876543210z"},
+	"a UUID that counts":    {"01234567-89ab-4def-8123-456789abcdef", "12345678-1234-4234-8234-123456789012", "deadbeef-dead-4eef-8ead-beefdeadbeef", "cart-01234567-89ab-4def-8123-456789abcdef"},
 	"another UUID":          {"6ba7b810-9dad-11d1-80b4-00c04fd430c8", "6fa459ea-ee8a-3ca4-894e-db77e160355e", "886313e1-3b8a-5372-9b90-0c9aee199e5d", "00000000-0000-0000-0000-00000000002a"},
 }
 
@@ -148,7 +151,12 @@ func TestAUUIDIsASecretWhereItIsRandom(t *testing.T) {
 	f("0195b2c0-5a3e-7000-8000-00000010293f", false)
 	f("00000000-0000-4000-8000-102938475601", false)
 	f("7d444840-9dc0-4102-a938-475600000000", false) // … from the other side
-	f("0195b2c0-5a3e-7000-9abc-2f8e4a7d1c03", true)  // of a clock whose milliseconds have no part
+	f("01234567-89ab-4def-8123-456789abcdef", false) // runs that count up
+	f("12345678-1234-4234-8234-123456789012", false)
+	f("fedcba98-7654-4321-8fed-cba987654321", false)
+	f("deadbeef-dead-4eef-8ead-beefdeadbeef", false) // a word, again and again
+	f("DEADBEEF-DEAD-4EEF-8EAD-BEEFDEADBEEF", false)
+	f("0195b2c0-5a3e-7000-9abc-2f8e4a7d1c03", true) // of a clock whose milliseconds have no part
 	f("7d4448409dc041d1b2455ffdce74fad2", false)
 	f("", false)
 }
