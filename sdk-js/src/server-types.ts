@@ -4,7 +4,7 @@
 import type { Identity, PayloadOf, Payloads, Rest } from "./event-types";
 export type { Identity, Item, ItemHint, ItemsHint, PayloadOf, Payloads, Rest } from "./event-types";
 
-/** Where it happened: flat, or with the page as HTTP has it (docs/events.md, "Context"). */
+/** Flat, or with the page as HTTP has it (docs/events.md, "Context"). */
 export interface Context {
   url?: string | null;
   referrer?: string | null;
@@ -16,7 +16,7 @@ export interface Context {
   [more: string]: unknown;
 }
 
-/** Keeps texts by key. Each method may return a promise. What set has begun must survive the host's end. */
+/** What set has begun must survive the host's end. */
 export interface Storage {
   get(key: string): Promise<string | null | undefined> | string | null | undefined;
   set(key: string, value: string): Promise<void> | void;
@@ -24,7 +24,7 @@ export interface Storage {
   keys(): Promise<readonly string[]> | readonly string[];
 }
 
-/** Posts a body of text/plain. It rejects where no answer came. The signal says that none is waited for any more. */
+/** Posts text/plain; rejects where no answer came. After the signal none is waited for. */
 export type Transport = (url: string, body: string, signal?: AbortSignal) => Promise<{ status: number; body: string; retryAfter?: string | number | null }>;
 
 /** An event as before_send sees it. */
@@ -39,7 +39,7 @@ export interface ClientConfig {
   companyId: string;
   /** The edge: origin and prefix. */
   endpoint: string;
-  /** An API key, for a backend, or what returns it: asked at each attempt. Never in a page. It needs https, or a loopback host. */
+  /** For a backend, never in a page: the key, or what returns it at each attempt. It needs https or a loopback host. */
   apiKey?: string | (() => string | Promise<string>);
   /** Where events are kept until they are acknowledged. Default: memory. */
   storage?: Storage;
@@ -49,19 +49,18 @@ export interface ClientConfig {
   core?: Promise<(body: string, now: number) => string>;
   /** What every event says of where it happened. */
   context?: () => Context;
-  /** Changes an event before it is stored, or drops it: return null. */
+  /** Changes an event, or drops it: return null. */
   before_send?: (event: Draft) => Draft | null | undefined | false;
-  /** Hears of what was refused, rejected or not taken. Default: the console, once for each code. */
+  /** Default: the console, once for each code. */
   onError?: (error: ClientError) => void;
-  /** How many events may wait. Default: 1000. */
+  /** Of events that wait. Default: 1000. */
   maxEvents?: number;
-  /** How long an event waits for others, in milliseconds. Default: 1000. */
+  /** How long an event waits for others. Default: 1000 ms. */
   linger?: number;
-  /** How long a request may take, in milliseconds. Default: 10000. */
+  /** Of a request. Default: 10000 ms. */
   timeout?: number;
 }
 
-/** What onError hears. */
 export interface ClientError {
   code: string;
   message: string;
@@ -73,7 +72,6 @@ export interface ClientError {
   events?: number;
 }
 
-/** What one call says beside the payload. */
 export interface Extra {
   /** A UUIDv7; made if absent. */
   eventId?: string;
@@ -82,18 +80,17 @@ export interface Extra {
   context?: Context;
 }
 
-/** Takes events, keeps them until they are acknowledged, and sends them in batches. */
 export declare class Client {
   constructor(config: ClientConfig);
-  /** Takes an event at once, with its id and time. Returns the id, or undefined where it was not taken: onError has the reason. Never throws. */
+  /** Takes an event at once. Returns its id, or undefined where it was not taken: onError has the reason. Never throws. */
   track<N extends keyof Payloads | (string & {}), P extends PayloadOf<N>>(name: N, ...rest: Rest<N, P, [extra?: Extra]>): string | undefined;
-  /** What is known of the shopper goes with the following events, until reset(). For a client of one shopper. */
+  /** Goes with the following events, until reset(). For a client of one shopper. */
   identify(who: Identity): void;
   reset(): void;
   /** Sends what is queued. Resolves to true when nothing is left; an outage does not reject. */
   flush(): Promise<boolean>;
   /**
-   * Takes no more events and sends what is queued, once, for at most timeout ms (default: 30000).
+   * Takes no more events and sends what is queued, again after a fault, for at most timeout ms (default: 30000).
    * Resolves to true where nothing is left and none was lost in this client's life.
    */
   close(options?: { timeout?: number }): Promise<boolean>;

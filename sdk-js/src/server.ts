@@ -19,6 +19,7 @@ const CHUNK = 300000; // UTF-16 units of a request, of at most 3 bytes each: the
 const LARGEST = 32640; // bytes of what an event says; with its id and time that is the edge's bound of 32 KiB
 const BASE = 1000; // ms
 const MOST = 60000; // ms
+const CLOSING = 5000; // ms: the same within close
 const REFUSED = 60000; // ms: the least time between attempts with a key that was refused
 const TOLD = 1000; // ms: how long drops wait for others, to be told of together
 const MAX_AGE = 7 * 86400000; // ms: what could not be sent for a week is given up
@@ -71,6 +72,7 @@ export class Client {
   private seq_ = 0;
   private failures_ = 0;
   private closed_ = false;
+  private closing_ = false; // a fault is tried again until the time is over
   private halted_ = false; // every request would be refused
   private halving_ = new Halving<Entry>(
     (e) => {
@@ -99,7 +101,7 @@ export class Client {
     if (!config.companyId || !config.endpoint) throw new TypeError("tributary: companyId and endpoint are needed");
     if (!/^https?:\/\/[^/]/i.test(config.endpoint)) throw new TypeError("tributary: endpoint is an http or https URL, not " + config.endpoint);
     if (config.apiKey && !isPrivate(config.endpoint))
-      throw new TypeError("tributary: apiKey needs an https endpoint: over http, everybody on the way to it could read the key (only a loopback host may use http)");
+      throw new TypeError("tributary: apiKey needs an https endpoint or a loopback host: over http others could read the key");
     this.config_ = config;
     this.url_ = config.endpoint.replace(/(\/v1\/events)?\/*$/, "") + "/v1/events";
     this.prefix_ = "trb:" + config.companyId + ":";
@@ -177,16 +179,19 @@ export class Client {
   }
 
   /**
-   * Takes no more events and sends what is queued, once, for at most timeout milliseconds.
-   * Resolves to true where nothing is left and nothing was lost in this client's life; else
-   * onError hears how many are left, as it heard of each that was lost.
+   * Takes no more events and sends what is queued, for at most timeout milliseconds: after a fault
+   * it tries again. Resolves to true where nothing is left and nothing was lost in this client's
+   * life; else onError hears how many are left, as it heard of each that was lost.
    */
   async close({ timeout = 30000 }: { timeout?: number } = {}): Promise<boolean> {
-    this.closed_ = true;
+    this.closed_ = this.closing_ = true;
+    this.failures_ = 0; // it waits no longer for an outage that was
+    clearTimeout(this.timer_);
+    this.timer_ = undefined;
     let timer: any;
     await Promise.race([this.flush(), new Promise((done) => (timer = setTimeout(done, timeout)))]);
     clearTimeout(timer);
-    clearTimeout(this.timer_);
+    this.closing_ = false;
     this.halted_ = true; // the time is over
     if (this.abort_) this.abort_();
     this.tellDrops_();
@@ -228,8 +233,14 @@ export class Client {
       }
       if (this.halted_) return false;
       this.failures_++;
-      if (!this.closed_) this.schedule_(Math.max(wait, Math.random() * Math.min(MOST, BASE * 2 ** (this.failures_ - 1))), true); // full jitter
-      return false;
+      const ms = Math.max(wait, Math.random() * Math.min(this.closing_ ? CLOSING : MOST, BASE * 2 ** (this.failures_ - 1))); // full jitter
+      if (!this.closing_) {
+        if (!this.closed_) this.schedule_(ms, true);
+        return false;
+      }
+      let timer: any;
+      await new Promise<void>((done) => (timer = setTimeout((this.abort_ = done), ms)));
+      clearTimeout(timer);
     }
   }
 
@@ -262,7 +273,7 @@ export class Client {
     const no = refusal(status, answer);
     if (no) {
       this.tell_(no.code, no.text, batch);
-      if (no.code == "unauthorized") return REFUSED; // until the key is a right one
+      if (no.code == "unauthorized" && !this.closing_) return REFUSED; // until the key is a right one
       if (no.all) {
         this.halted_ = true; // the events are kept for a client, or a flush, with better settings
         return 0;
@@ -312,12 +323,16 @@ export class Client {
   }
 
   /** Storage may fail: what is in memory is sent all the same. */
-  private keep_(f: () => unknown): void {
+  private async keep_(f: () => unknown): Promise<void> {
     try {
-      Promise.resolve(f()).catch((error) => this.tell_("storage", "the storage failed: " + error));
+      await f();
     } catch (error) {
-      this.tell_("storage", "the storage failed: " + error);
+      this.failed_(error);
     }
+  }
+
+  private failed_(error: unknown): void {
+    this.tell_("storage", "the storage failed", [], undefined, error);
   }
 
   /** Takes over what an earlier life of the host left in the storage. */
@@ -344,7 +359,7 @@ export class Client {
       }
     } catch (error) {
       this.gone_ = true; // what it has is not known
-      this.tell_("storage", "the storage failed: " + error);
+      this.failed_(error);
     }
     if (this.entries_.size && !this.closed_) this.schedule_(0);
   }
