@@ -104,7 +104,8 @@ func TestOrdersOverTheDeathOfPostgresAndKafka(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: orders}, Timeout: 30 * time.Second}
+	// One address may have 500 connections to admin.
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: orders, MaxConnsPerHost: 400}, Timeout: 30 * time.Second}
 	defer client.CloseIdleConnections()
 	bodies := make([][]byte, orders) // an order sent again is the same, byte for byte
 	for n := range bodies {

@@ -45,7 +45,7 @@ const (
 var reasonWords = map[Reason]string{
 	ReasonTest:            "the order is a test: it counts nowhere",
 	ReasonNoWinner:        "no coupon of an influencer led to the order, and no link that counts for the payout",
-	ReasonHidden:          "no coupon and no proven link of an influencer led to the order, and so many visitors used the buyer's e-mail, phone or id that what they claim is not looked at",
+	ReasonHidden:          "no coupon and no proven link of an influencer led to the order; too many visitors claim to be the buyer",
 	ReasonBase:            "without shipping, the order's total is not above zero",
 	ReasonRecurring:       "recurring subscription orders are not paid",
 	ReasonNoCost:          "no cost was in force for this evidence when the order was made",
