@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -14,6 +15,9 @@ const (
 	// answer takes a query.
 	readyFor = time.Second
 )
+
+// ErrWrongHashingSecret means that this process has neither of the secrets that companies' keys are made with.
+var ErrWrongHashingSecret = errors.New("wrong_hashing_secret")
 
 // readiness is the last answer of /readyz.
 type readiness struct {
@@ -66,6 +70,9 @@ func (s *Server) readiness(ctx context.Context) (state map[string]string, failed
 			// The cause may name hosts and users, so it is only logged.
 			s.log.WarnContext(ctx, "not ready", "check", name, "error", err)
 			state[name], failed = "failing", true
+			if errors.Is(err, ErrWrongHashingSecret) {
+				state[name] = ErrWrongHashingSecret.Error()
+			}
 		}
 	}
 	last.at, last.state, last.failed = s.now(), state, failed

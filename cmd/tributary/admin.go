@@ -116,6 +116,10 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	if err := refuseOtherTopics(ctx, client, db.db); err != nil {
 		return err
 	}
+	secret := secretCheck{log: s.log, client: client, hasher: s.hasher}
+	if err := whereKafkaAnswers(ctx, client, secret.ask); err != nil && !errors.Is(err, admin.ErrWrongHashingSecret) {
+		s.log.Warn("it is not known yet whether the hashing secret is the directory's", "error", err)
+	}
 	block := func(ctx context.Context) error { return blockPaying(ctx, s.log, client, db.db) }
 	if err := whereKafkaAnswers(ctx, client, block); err != nil {
 		s.log.Warn("it is not known yet whether the database was restored from a backup", "error", err)
@@ -160,11 +164,15 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 		BeforePublishing: func(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, installationTimeout)
 			defer cancel()
+			if err := secret.beforePublishing(ctx); err != nil {
+				return err
+			}
 			return block(ctx)
 		},
 		Checks: map[string]func(context.Context) error{
-			"postgres":   db.db.Ping,
-			"privileges": db.db.Privileges,
+			"postgres":       db.db.Ping,
+			"privileges":     db.db.Privileges,
+			"hashing_secret": secret.state,
 			"kafka": func(ctx context.Context) error {
 				_, err := client.Partitions(ctx, wire.TopicCommerce)
 				return err
@@ -174,6 +182,8 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	if err != nil {
 		return err
 	}
+	asking := background.Start(ctx, s.log, "hashing secret", secret.run)
+	defer func() { err = errors.Join(err, asking.Stop()) }()
 	sockets := background.Start(ctx, s.log, "live", pages.Run)
 	// The pages' sockets end first: the server's shutdown would wait for them.
 	stop := context.AfterFunc(ctx, sockets.Cancel)

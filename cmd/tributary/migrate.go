@@ -49,10 +49,7 @@ sessions.`,
 			if status || dryRun {
 				return tellSchema(cmd, dsn, config, dryRun, asJSON)
 			}
-			if err := migrate(cmd.Context(), dsn, config, plan); err != nil {
-				return err
-			}
-			if err := grantTo(cmd.Context(), dsn, grant); err != nil {
+			if err := migrateAndGrant(cmd.Context(), dsn, config, plan, grant); err != nil {
 				return err
 			}
 			if asJSON {
@@ -172,11 +169,21 @@ func tellSchema(cmd *cobra.Command, dsn string, config kafka.Config, pendingOnly
 	return nil
 }
 
-// migrate is used by dev too.
+// migrate is for dev.
 func migrate(ctx context.Context, dsn string, config kafka.Config, plan kafka.TopicPlan) error {
+	return migrateAndGrant(ctx, dsn, config, plan, nil)
+}
+
+// migrateAndGrant makes the topics and grants, also where the other of the two fails.
+func migrateAndGrant(ctx context.Context, dsn string, config kafka.Config, plan kafka.TopicPlan, grant []string) error {
 	if err := postgres.Migrate(ctx, dsn); err != nil {
 		return err
 	}
+	return errors.Join(grantTo(ctx, dsn, grant), makeTopics(ctx, dsn, config, plan))
+}
+
+// makeTopics makes the topics that are missing and claims them for the database.
+func makeTopics(ctx context.Context, dsn string, config kafka.Config, plan kafka.TopicPlan) error {
 	client, err := kafka.NewClient(config)
 	if err != nil {
 		return err

@@ -78,6 +78,10 @@ func TestMigrateTellsWhatItWouldDoAndDoesIt(t *testing.T) {
 	if out := said("no broker answers at 127.0.0.1:1: ", 1); strings.Contains(out, "Broker Not Available") {
 		t.Error(out)
 	}
+	// The grant does not wait for Kafka.
+	if out := said("no broker answers at 127.0.0.1:1: ", 1, "--grant", "nobody_there"); !strings.Contains(out, "there is no role nobody_there") {
+		t.Error(out)
+	}
 	t.Setenv("TRIBUTARY_KAFKA_BROKERS", broker)
 	said("there is no role nobody_there", 1, "--partitions", "2", "--replication", "1", "--min-insync-replicas", "1", "--grant", "nobody_there")
 	said("Nothing is to be done.", 0, "--dry-run")

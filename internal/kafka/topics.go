@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/segmentio/kafka-go"
 
@@ -62,6 +63,9 @@ func (c *Client) EnsureTopics(ctx context.Context, plan TopicPlan) error {
 			return fmt.Errorf("kafka: create topic %s: %w", name, err)
 		}
 	}
+	if err := c.awaitLeaders(ctx, wire.TopicEvents, wire.TopicCommerce, wire.TopicDirectory, wire.TopicRejected, wire.TopicResults); err != nil {
+		return err
+	}
 	events, err := c.Partitions(ctx, wire.TopicEvents)
 	if err != nil {
 		return err
@@ -75,6 +79,47 @@ func (c *Client) EnsureTopics(ctx context.Context, plan TopicPlan) error {
 	}
 	if events != plan.Partitions {
 		return fmt.Errorf("kafka: the topics have %d partitions, not %d: changing the count is an offline operation (docs/operations.md)", events, plan.Partitions)
+	}
+	return nil
+}
+
+// leadersTimeout bounds how long a new topic waits for its leaders.
+const leadersTimeout = 30 * time.Second
+
+// awaitLeaders waits until the leader of each partition of topics answers: a cluster of several brokers says that a topic
+// is made before they all know it.
+func (c *Client) awaitLeaders(ctx context.Context, topics ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, leadersTimeout)
+	defer cancel()
+	for _, topic := range topics {
+		for {
+			err := c.leadersAnswer(ctx, topic)
+			if err == nil {
+				break
+			}
+			if !IsTemporary(err) {
+				return err
+			}
+			select {
+			case <-ctx.Done():
+				return err
+			case <-time.After(retryPause):
+			}
+		}
+	}
+	return nil
+}
+
+// leadersAnswer asks the leader of each partition of a topic once.
+func (c *Client) leadersAnswer(ctx context.Context, topic string) error {
+	n, err := c.Partitions(ctx, topic)
+	if err != nil {
+		return err
+	}
+	for partition := range n {
+		if _, err := c.logEnd(ctx, topic, partition); err != nil {
+			return err
+		}
 	}
 	return nil
 }
