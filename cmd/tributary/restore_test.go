@@ -134,8 +134,9 @@ func TestThePageOfARestoreIsFollowed(t *testing.T) {
 				t.Errorf("paid: %v", err)
 			}
 			say(1, "nothing is paid until an owner confirms", "statement", "pay", unpaid, "--company", s.company, "--paid-at", "2026-03-05T12:00:00Z", "--reference", "PIX 2")
-			say(0, "can be paid again", words...)
-			say(0, "nothing was changed", words...)
+			say(1, "only after they have applied everything (`tributary doctor`)", words...)
+			say(0, "can be paid again", append(words, "--yes")...)
+			say(0, "nothing was changed", append(words, "--yes")...)
 		default:
 			if words[0] == "doctor" {
 				p := &patient{t, oneBroker(broker)}
