@@ -29,10 +29,17 @@ const (
 	endedThere    = "has ended there, and is valid in PostgreSQL"
 )
 
+// endedKey is an API key that the directory ends sooner than PostgreSQL, and when.
+type endedKey struct {
+	companyID, keyID string
+	at               time.Time
+}
+
 // difference is a key of directory.v1 whose record PostgreSQL cannot have published as it is now.
 type difference struct {
-	key  string
-	what string
+	key   string
+	what  string
+	ended endedKey // where what is endedThere
 }
 
 // compareDirectory returns how directory.v1 differs from PostgreSQL, ordered by key. What only
@@ -41,11 +48,14 @@ type difference struct {
 // PostgreSQL has each change before the directory does. So any difference means that the
 // database is older than it once was: that it was restored.
 func compareDirectory(ctx context.Context, client *kafka.Client, db *postgres.DB) (list []difference, lost map[string]commerce.LostChanges, err error) {
-	there := map[string][]byte{}
+	there, gone := map[string][]byte{}, map[string]bool{} // gone: API keys, by a tombstone
 	lost = map[string]commerce.LostChanges{}
 	if err := readDirectory(ctx, client, func(key string, value []byte) {
 		if delete(there, key); len(value) > 0 && key != wire.InstallationKey {
 			there[key] = value
+		}
+		if strings.HasPrefix(key, wire.APIKeyPrefix) {
+			gone[key] = len(value) == 0
 		}
 	}); err != nil {
 		return nil, nil, err
@@ -54,6 +64,11 @@ func compareDirectory(ctx context.Context, client *kafka.Client, db *postgres.DB
 	err = merchant.New(db).Directory(ctx, func(page []commerce.OutboxRecord) error {
 		for _, r := range page {
 			value, found := there[r.Key]
+			if (found && strings.HasPrefix(r.Key, wire.APIKeyPrefix)) || gone[r.Key] {
+				if ended, sooner := endedOnlyThere(value, r.Value); sooner {
+					list = append(list, difference{r.Key, endedThere + ": " + ended.keyID + " of " + ended.companyID, ended})
+				}
+			}
 			if !found {
 				continue
 			}
@@ -73,24 +88,21 @@ func compareDirectory(ctx context.Context, client *kafka.Client, db *postgres.DB
 				}
 				lost[ours.CompanyID] = all
 			}
-			switch {
-			case strings.HasPrefix(r.Key, wire.APIKeyPrefix) && endedOnlyThere(value, r.Value) != "":
-				list = append(list, difference{r.Key, endedThere + ": " + endedOnlyThere(value, r.Value)})
-			case theirs.Rev > ours.Rev:
-				list = append(list, difference{r.Key, newerThanOurs})
+			if said := len(list) > 0 && list[len(list)-1].key == r.Key; theirs.Rev > ours.Rev && !said {
+				list = append(list, difference{key: r.Key, what: newerThanOurs})
 			}
 		}
 		return nil
 	})
 	for key := range there {
-		list = append(list, difference{key, notInDatabase})
+		list = append(list, difference{key: key, what: notInDatabase})
 	}
 	slices.SortFunc(list, func(a, b difference) int { return strings.Compare(a.key, b.key) })
 	return list, lost, err
 }
 
-// blockPaying compares the directory with PostgreSQL, and blocks paying in the companies whose changes are lost. It
-// returns how the two differed.
+// blockPaying compares the directory with PostgreSQL, blocks paying in the companies whose changes are lost, and
+// revokes the API keys that have ended in the directory: what is published next would let them work again.
 func blockPaying(ctx context.Context, log *slog.Logger, client *kafka.Client, db *postgres.DB) error {
 	id, owner, err := checkInstallation(ctx, client, db)
 	if err != nil || owner.id != id {
@@ -107,17 +119,51 @@ func blockPaying(ctx context.Context, log *slog.Logger, client *kafka.Client, db
 	if len(marked) > 0 {
 		log.Error("paying is blocked until an owner confirms", "companies", len(marked), "first", marked[0])
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return revokeEnded(ctx, merchant.New(db), list, func(k endedKey) {
+		log.Error("an API key that had ended before the restore is revoked again", "key", k.keyID, "company", k.companyID, "ends", k.at)
+	})
 }
 
-// endedOnlyThere is the command that ends an API key which the directory says is revoked and
-// PostgreSQL says is valid; "" where that is not so.
-func endedOnlyThere(theirs, ours []byte) string {
-	var a, b wire.APIKey
-	if json.Unmarshal(theirs, &a) != nil || json.Unmarshal(ours, &b) != nil || a.RevokedAt == nil || !b.ActiveAt(time.Now()) {
-		return ""
+// revokeEnded revokes the keys that the directory ends sooner than PostgreSQL, and says each.
+func revokeEnded(ctx context.Context, db *merchant.Store, list []difference, say func(endedKey)) error {
+	for _, d := range list {
+		if d.ended.keyID == "" {
+			continue
+		}
+		if _, err := db.RevokeAPIKey(ctx, d.ended.companyID, d.ended.keyID, d.ended.at, actor); err != nil {
+			return err
+		}
+		say(d.ended)
 	}
-	return fmt.Sprintf("tributary keys revoke %s --company %s", b.KeyID, b.CompanyID)
+	return nil
+}
+
+// endedOnlyThere is an API key that is valid in PostgreSQL, and ends sooner by the directory's record; no record, which is a
+// tombstone, ended it already.
+func endedOnlyThere(theirs, ours []byte) (ended endedKey, sooner bool) {
+	var a, b wire.APIKey
+	now := time.Now()
+	if json.Unmarshal(ours, &b) != nil || !b.ActiveAt(now) {
+		return endedKey{}, false
+	}
+	at := now
+	if len(theirs) > 0 {
+		if json.Unmarshal(theirs, &a) != nil {
+			return endedKey{}, false
+		}
+		end := a.RevokedAt
+		if end == nil || a.ExpiresAt != nil && a.ExpiresAt.Before(*end) {
+			end = a.ExpiresAt
+		}
+		if end == nil {
+			return endedKey{}, false
+		}
+		at = *end
+	}
+	return endedKey{b.CompanyID, b.KeyID, at}, b.ActiveAt(at)
 }
 
 // directoryFlags are those of both commands.
@@ -177,8 +223,9 @@ func newDirectoryPrune() *cobra.Command {
 not have, each by its name. Edges refuse their events and open their links no more
 within seconds. It does so only where the directory is of the same installation as
 the database. It says what it will do and asks. Before that it blocks paying in the
-companies of which changes are lost, as an admin does at its start: see "Backup and
-restore" in docs/operations.md.`,
+companies of which changes are lost, and revokes the API keys that have ended in the
+directory, as an admin does at its start: see "Backup and restore" in
+docs/operations.md.`,
 		Example: `  tributary directory prune`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -187,6 +234,12 @@ restore" in docs/operations.md.`,
 				for _, id := range marked {
 					fmt.Fprintf(cmd.OutOrStdout(), "Changes of %s are lost: paying is blocked until an owner confirms.\n", id)
 				}
+				if err != nil {
+					return err
+				}
+				err = revokeEnded(cmd.Context(), db.Store, list, func(k endedKey) {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s of %s had ended: it is revoked again.\n", k.keyID, k.companyID)
+				})
 				if err != nil {
 					return err
 				}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -101,14 +103,16 @@ func TestAfterARestoreTheDirectoryIsComparedAndPruned(t *testing.T) {
 	t.Setenv("TRIBUTARY_POSTGRES", backup)
 	p.dsn = backup
 	p.finds("FAIL", "directory", wire.CompanyKeyPrefix+gone+" PostgreSQL does not have it")
-	p.finds("FAIL", "directory", endedThere+": tributary keys revoke "+keyID+" --company "+live.CompanyID)
+	p.finds("FAIL", "directory", endedThere+": "+keyID+" of "+live.CompanyID)
 	p.finds("FAIL", "directory", wire.CompanyKeyPrefix+live.CompanyID+" is newer")
 	f(0, gone, "directory", "show")
-	f(0, "", "keys", "revoke", keyID, "--company", live.CompanyID)
+	f(1, keyID+" of "+live.CompanyID+" had ended: it is revoked again", "directory", "prune")
 	if out := f(0, gone, "directory", "show"); strings.Contains(out, endedThere) {
 		t.Errorf("the key has ended:\n%s", out)
 	}
-	f(1, "give --yes", "directory", "prune")
+	if out := f(1, "give --yes", "directory", "prune"); strings.Contains(out, keyID) {
+		t.Errorf("it is revoked already:\n%s", out)
+	}
 	out := f(0, "2 keys were removed", "directory", "prune", "--yes")
 	if !strings.Contains(out, wire.CompanyKeyPrefix+gone) || strings.Contains(out, live.CompanyID) {
 		t.Errorf("removed:\n%s", out)
@@ -119,4 +123,43 @@ func TestAfterARestoreTheDirectoryIsComparedAndPruned(t *testing.T) {
 
 	execute(t, backup, `update installation set installation_id = 'i_other'`)
 	f(1, "belong to another installation", "directory", "prune", "--yes")
+}
+
+// The directory has a key's end as a time, which may lie ahead, or a day after it as a tombstone.
+func TestAKeyThatTheDirectoryEndsSoonerIsFound(t *testing.T) {
+	now := time.Now()
+	f := func(theirs, ours []byte, want bool) {
+		t.Helper()
+		if ended, sooner := endedOnlyThere(theirs, ours); sooner != want || want && ended.keyID != "key_1" {
+			t.Errorf("%s, and PostgreSQL has %s: %+v %v, want %v", theirs, ours, ended, sooner, want)
+		}
+	}
+	key := func(revoked, expires time.Duration) []byte {
+		k := wire.APIKey{V: 1, CompanyID: "c_1", KeyID: "key_1"}
+		for _, end := range []struct {
+			in time.Duration
+			at **time.Time
+		}{{revoked, &k.RevokedAt}, {expires, &k.ExpiresAt}} {
+			if at := now.Add(end.in); end.in != 0 {
+				*end.at = &at
+			}
+		}
+		value, err := json.Marshal(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+	const ago, soon, late = -time.Hour, time.Hour, 2 * time.Hour
+	f(key(0, 0), key(0, 0), false)
+	f(key(ago, 0), key(0, 0), true)
+	f(key(soon, 0), key(0, 0), true)
+	f(key(soon, 0), key(soon, 0), false)
+	f(key(soon, 0), key(0, late), true)
+	f(key(late, 0), key(0, soon), false)
+	f(key(0, ago), key(0, 0), true)
+	f(key(late, soon), key(0, late), true)
+	f(key(ago, 0), key(ago, 0), false)
+	f(nil, key(0, 0), true)
+	f(nil, nil, false)
 }

@@ -108,21 +108,19 @@ func TestThePageOfARestoreIsFollowed(t *testing.T) {
 	t.Setenv("TRIBUTARY_POSTGRES", devtest.AsServices(t, backup))
 	commands := restoreCommands(t)
 	want := []string{"tributary migrate", "tributary doctor", "tributary directory show", "tributary directory prune",
-		"tributary keys revoke KEY_ID --company c_…", "tributary offsets show", "tributary statement unblock --company c_…"}
+		"tributary offsets show", "tributary statement unblock --company c_…"}
 	if !slices.Equal(commands, want) {
 		t.Fatalf("the page has the commands %q, and this test follows %q", commands, want)
 	}
 	var processor, admin *running
 	for _, line := range commands {
-		words := strings.Fields(strings.NewReplacer("KEY_ID", keyID, "c_…", s.company).Replace(line))[1:]
+		words := strings.Fields(strings.ReplaceAll(line, "c_…", s.company))[1:]
 		switch strings.Join(words[:min(2, len(words))], " ") {
-		case "keys revoke":
-			say(0, "", words...)
 		case "directory show":
 			say(0, endedThere, words...)
 		case "directory prune":
 			out := say(0, "company/"+second, append(words, "--yes")...)
-			if !strings.Contains(out, "Changes of "+s.company+" are lost: paying is blocked") {
+			if !strings.Contains(out, "Changes of "+s.company+" are lost: paying is blocked") || !strings.Contains(out, keyID+" of "+s.company+" had ended: it is revoked again") {
 				t.Error(out)
 			}
 		case "offsets show":
@@ -136,8 +134,9 @@ func TestThePageOfARestoreIsFollowed(t *testing.T) {
 				t.Errorf("paid: %v", err)
 			}
 			say(1, "nothing is paid until an owner confirms", "statement", "pay", unpaid, "--company", s.company, "--paid-at", "2026-03-05T12:00:00Z", "--reference", "PIX 2")
-			say(0, "can be paid again", words...)
-			say(0, "nothing was changed", words...)
+			say(1, "only after they have applied everything (`tributary doctor`)", words...)
+			say(0, "can be paid again", append(words, "--yes")...)
+			say(0, "nothing was changed", append(words, "--yes")...)
 		default:
 			if words[0] == "doctor" {
 				p := &patient{t, oneBroker(broker)}
@@ -183,7 +182,7 @@ func copyWhile(t *testing.T, s *services) string {
 	return backup
 }
 
-// Nobody read the page: the backup is put in place and the services are started. All that is lost is one payment.
+// Nobody read the page: the backup is put in place and the services are started. All that is lost is one payment, and the end of a key.
 func TestAnAdminBlocksPayingWhereAPaymentIsLost(t *testing.T) {
 	s := startServices(t)
 	closedStatements(t, s)
@@ -192,6 +191,10 @@ func TestAnAdminBlocksPayingWhereAPaymentIsLost(t *testing.T) {
 	s.admin.says("directory published") // so that it is not the next publication of everything that has the payment's revision
 	if err := pays(t, s.dsn, s.company, paid); err != nil {
 		t.Fatal(err)
+	}
+	keyID := one[string](t, s.dsn, `select key_id from api_key where company_id = $1`, s.company)
+	if out, status := command(t, "keys", "revoke", keyID, "--company", s.company); status != 0 {
+		t.Fatal(out)
 	}
 	await.Until(t, await.Long, func() bool { return one[int64](t, s.dsn, `select count(*) from outbox`) == 0 }, s.admin.out.String)
 	lost := one[int64](t, s.dsn, `select rules_rev from company where company_id = $1`, s.company)
@@ -202,6 +205,11 @@ func TestAnAdminBlocksPayingWhereAPaymentIsLost(t *testing.T) {
 	admin.says("paying is blocked until an owner confirms")
 	if err := pays(t, backup, s.company, paid); !errors.Is(err, commerce.ErrRestored) {
 		t.Errorf("paid twice: %v", err)
+	}
+	// A key that was revoked stays so, and the audit log has it.
+	if n := one[int64](t, backup, `select count(*) from api_key k join audit_log a on a.subject = k.key_id and a.action = 'api_key.revoke'
+		where k.key_id = $1 and k.revoked_at <= now()`, keyID); n != 1 || !strings.Contains(admin.out.String(), keyID) {
+		t.Errorf("the key %s was revoked %d times, want once:\n%s", keyID, n, admin.out.String())
 	}
 	// What edges have read already is of a lower revision than what comes now.
 	if now := one[int64](t, backup, `select rules_rev from company where company_id = $1`, s.company); now <= lost {

@@ -256,9 +256,16 @@ func newStatementPay() *cobra.Command {
 }
 
 func newStatementUnblock() *cobra.Command {
-	var asJSON bool
+	var asJSON, yes bool
 	cmd := companyCommand("unblock", "Let a company pay again, after its database was restored from a backup", noArguments,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) error {
+			if !yes {
+				what := "what the processors have not applied yet may hold payments that were made: let " + company +
+					" pay again only after they have applied everything (`tributary doctor`), and its statements were compared with the bank"
+				if err := askYes(cmd, what, "Type yes to unblock: "); err != nil {
+					return err
+				}
+			}
 			was, err := db.ConfirmRestored(ctx, commerce.Author{CompanyID: company, Actor: actor, At: time.Now()})
 			if err != nil {
 				return err
@@ -276,9 +283,11 @@ func newStatementUnblock() *cobra.Command {
 	cmd.Long = `Let a company pay again. After the database was restored from a backup, paying is blocked
 in the companies of which changes are lost, until an owner has compared the statements with
 the bank and confirms, on the dashboard's page Statements or here: see "Backup and
-restore" in docs/operations.md.`
+restore" in docs/operations.md. Do it only after the processors have applied everything,
+which "tributary doctor" tells: payments may be among it. It asks.`
 	cmd.Example = `  tributary statement unblock --company c_…`
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write what was done as JSON, for programs")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	needs(cmd)
 	return cmd
 }
