@@ -27,7 +27,8 @@ func Advice(err error) string {
 	case errors.As(err, &pg) && slices.Contains(notThere, pg.Code):
 		return "PostgreSQL's schema is not that of this program (" + pg.Message + "): run `tributary migrate`"
 	case isDenied(err):
-		return "PostgreSQL refuses this role (" + pg.Message + "): run `tributary migrate --grant ROLE` as the tables' owner, or give the owner's role"
+		return "PostgreSQL refuses this role (" + pg.Message +
+			"): run `tributary migrate --grant ROLE` as the tables' owner, or give the owner's role"
 	}
 	return ""
 }
