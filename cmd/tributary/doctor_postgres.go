@@ -67,7 +67,12 @@ func (e *examination) checkPostgres(ctx context.Context, f *findings, client *ka
 // checkSchemaAndRole tells whether this program may use the schema, by its versions. What the role may not do is
 // told too.
 func checkSchemaAndRole(ctx context.Context, f *findings, db *postgres.DB) bool {
+	const grant = "run `tributary migrate --grant ROLE` as the owner of the tables (docs/operations.md, Roles)"
 	state, err := db.Schema(ctx)
+	if errors.Is(err, postgres.ErrPrivileges) {
+		f.fail("privileges", err.Error(), grant)
+		return false
+	}
 	if err != nil {
 		f.fail("schema", err.Error(), "let this user read the schema")
 		return false
@@ -85,7 +90,7 @@ func checkSchemaAndRole(ctx context.Context, f *findings, db *postgres.DB) bool 
 		f.ok("schema", fmt.Sprintf("up to date, version %d", state.Version))
 	}
 	if err := db.Privileges(ctx); err != nil {
-		f.fail("privileges", err.Error(), "run `tributary migrate --grant ROLE` as the owner of the tables (docs/operations.md, Roles)")
+		f.fail("privileges", err.Error(), grant)
 	} else {
 		f.ok("privileges", "this role may do what services do")
 	}

@@ -74,6 +74,18 @@ func TestStartChecksPassWhereNobodyAnswers(t *testing.T) {
 	}
 }
 
+// A role without any grant is told of it by services at their start, and by doctor.
+func TestStartChecksRefuseARoleWithoutAnyGrant(t *testing.T) {
+	const want = "run `tributary migrate --grant trb_services`"
+	dsn := devtest.RoleOfServices(t, devtest.Postgres(t))
+	if err := checkSchema(t.Context(), dsn); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+	p := &patient{t, oneBroker(devtest.Kafka(t))}
+	p.dsn = dsn
+	p.finds("FAIL", "privileges", want)
+}
+
 // A service that ends before it serves gives both ports back.
 func TestPortsAreFreeAfterAFailedStart(t *testing.T) {
 	var ports []string

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // forServices are the functions that change the schema for services, with the rights of its owner.
@@ -73,5 +74,16 @@ func (db *DB) Privileges(ctx context.Context) error {
 	if more := len(missing) - shownPrivileges; more > 0 {
 		shown += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Errorf("%w: the role %s lacks %s: run `tributary migrate --grant %s` as the tables' owner", ErrPrivileges, role, shown, role)
+	return lacks(role, shown)
+}
+
+// lacks is ErrPrivileges with the role, what it lacks, and what mends it.
+func lacks(role, what string) error {
+	return fmt.Errorf("%w: the role %s lacks %s: run `tributary migrate --grant %s` as the tables' owner", ErrPrivileges, role, what, role)
+}
+
+// isDenied reports whether PostgreSQL refused a statement to the role.
+func isDenied(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "42501" // insufficient_privilege
 }

@@ -73,7 +73,7 @@ func known() map[int64]string {
 	return names
 }
 
-// Schema asks the database for its schema, and changes nothing.
+// Schema asks the database for its schema, and changes nothing. ErrPrivileges is in the error where the role may not read it.
 func (db *DB) Schema(ctx context.Context) (s SchemaState, err error) {
 	names := known()
 	has := func(table string) (bool, error) {
@@ -97,6 +97,9 @@ func (db *DB) Schema(ctx context.Context) (s SchemaState, err error) {
 		var oldest []int64
 		oldest, err = Collect(ctx, db.pool, pgx.RowTo[int64], `select schema_version from oldest_program`)
 		s.Oldest = slices.Max(append(oldest, 0))
+	}
+	if isDenied(err) {
+		return SchemaState{}, lacks(db.pool.Config().ConnConfig.User, "select on goose_db_version or oldest_program")
 	}
 	if err != nil {
 		return SchemaState{}, Translate(fmt.Errorf("postgres: schema: %w", err))
