@@ -42,7 +42,8 @@ func TestNamesOfOrdersBecomeDigests(t *testing.T) {
 		for _, k := range facts.OrderJoins(&o) {
 			switch {
 			case k.Kind == facts.KeyVerified:
-				verified = append(verified, fmt.Sprintf("%s %x", o.OrderID, k.Pack()))
+				packed := k.Pack() // ends in the mark of a secret, which no key had then
+				verified = append(verified, fmt.Sprintf("%s %x", o.OrderID, packed[:len(packed)-2]))
 			case k.Kind == facts.KeyVisitor:
 				rows = append(rows, facts.OrderKey{Key: facts.Key{Kind: facts.KeyReached, Value: k.Value}, OrderID: o.OrderID})
 			}
@@ -52,7 +53,7 @@ func TestNamesOfOrdersBecomeDigests(t *testing.T) {
 	reached := s.texts(`select concat_ws(' ', order_id, encode(key, 'hex')) from order_key where kind = 11 order by 1`)
 
 	up := s.takeBack(28)
-	wantTexts(t, "verified keys", s.texts(`select order_id || ' ' || encode(key, 'hex') from order_key where kind = 5 order by order_id || ' ' || encode(key, 'hex') collate "C"`), verified...)
+	wantTexts(t, "verified keys", s.texts(`select order_id || ' ' || left(encode(key, 'hex'), -4) from order_key where kind = 5 order by order_id || ' ' || encode(key, 'hex') collate "C"`), verified...)
 	for _, k := range rows {
 		s.exec(`insert into order_key (company_id, kind, key, hub, created_at, order_id) select company_id, $2, $3, 0, created_at, order_id from orders where order_id = $1
 			on conflict (company_id, kind, key, hub, created_at, order_id) do nothing`, k.OrderID, k.Kind.Code(), k.Pack())
