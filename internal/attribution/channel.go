@@ -49,12 +49,12 @@ var adClicks = map[string]struct{ source, medium string }{
 // foreignHost returns the referrer's host where it is another site, and "" where it is
 // the page's own host, one of the store's hosts, or one through which a shopper passes
 // (commerce.Passing).
-func (x *Index) foreignHost(settings *facts.Settings, referrer, pageHost string) string {
-	scheme, host := siteOf(referrer)
-	if scheme == "android-app" || host == "" {
-		return host // an app's package name
+func (x *Index) foreignHost(settings *facts.Settings, a *facts.Address) string {
+	host := a.Referrer
+	if a.FromApp || host == "" {
+		return host
 	}
-	if host == bareHost(pageHost) {
+	if host == a.Host {
 		return ""
 	}
 	within := func(parent string) bool { return host == parent || strings.HasSuffix(host, "."+parent) }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -137,15 +138,16 @@ func TestForeignHosts(t *testing.T) {
 	x := testIndex(nil) // its own host is loja.example.com
 	f := func(referrer, page, want string) {
 		t.Helper()
-		if got := x.foreignHost(&facts.Settings{PassingHosts: []string{"pay.example.org", "-hotmart.com"}}, referrer, page); got != want {
+		settings := &facts.Settings{PassingHosts: []string{"pay.example.org", "-hotmart.com"}}
+		if got := x.foreignHost(settings, addressOf(&wire.Context{Page: wire.Page{URL: page, Referrer: referrer}})); got != want {
 			t.Errorf("%q on %q: %q, want %q", referrer, page, got, want)
 		}
 	}
 	f("", "", "")
 	f("://", "", "")
 	f("https://WWW.Blog.Example.org.:8443/x", "", "blog.example.org")
-	f("https://blog.example.org/", "www.blog.example.org", "") // the page's own
-	f("https://loja.example.com/", "checkout.example", "")
+	f("https://blog.example.org/", "https://www.blog.example.org/", "") // the page's own
+	f("https://loja.example.com/", "https://checkout.example/", "")
 	f("https://sub.loja.example.com/", "", "")
 	f("https://malloja.example.com/", "", "malloja.example.com")
 	f("https://www.paypal.com/", "", "")

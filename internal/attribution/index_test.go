@@ -15,7 +15,7 @@ func TestTouchesAreTheirInfluencers(t *testing.T) {
 	const click = "/?trb_click=xyz.0195b2c0-0000-7000-8000-000000000000"
 	f := func(name, want, page string, change func(r *facts.Rules)) {
 		t.Helper()
-		touch := shop(change).touchesOf(&facts.Settings{}, allOf([]facts.Event{at(0, page)}))[0]
+		touch := shop(change).appendTouches(nil, &facts.Settings{}, allOf([]facts.Event{at(0, page)}))[0]
 		shop(change).match(&touch, orderAt(start))
 		if got := touch.InfluencerID + " " + touch.CampaignID + " " + touch.Channel; got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

@@ -186,16 +186,16 @@ func (x *Index) arrivals(o *Order, j joined, of counting) []Touch {
 		}
 		did := visitOf(v.ID, events, counts)
 		counted = append(counted, did)
-		found := x.touchesOf(&o.settings, did)
-		if touches == nil {
-			touches = make([]Touch, 0, len(found)*len(j.visitors))
-		}
-		for _, t := range found {
-			if t.At.Before(from) {
-				continue
-			}
+		before := len(touches)
+		touches = x.appendTouches(touches, &o.settings, did)
+		found := slices.DeleteFunc(touches[before:], func(t Touch) bool { return t.At.Before(from) })
+		for i := range found {
+			t := &found[i]
 			t.MatchedBy, t.Proof, t.proven = string(kind), facts.Proof(kind), v.proof != "" && facts.IsSecretID(v.ID)
-			touches = append(touches, t)
+		}
+		touches = touches[:before+len(found)]
+		if before == 0 {
+			touches = slices.Grow(touches, len(found)*(len(j.visitors)-1))
 		}
 	}
 	touches = inOrder(touches)

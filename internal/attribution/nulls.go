@@ -78,7 +78,7 @@ func (x *Index) NullJourney(visitor string, events []facts.Event, day string) (j
 	}
 	settings := x.rules.SettingsAt(to)
 	did := visitOf(visitor, events, func(e *facts.Event) bool { return !e.Frame && e.Event.Event != core.LinkClick })
-	touches := x.touchesOf(&settings, did)
+	touches := x.appendTouches(nil, &settings, did)
 	end := len(touches) // of those up to the day's end
 	for end > 0 && !touches[end-1].At.Before(to) {
 		end--

@@ -46,8 +46,14 @@ const sessionIdle = 30 * time.Minute
 // arrival is what one event says about how its visitor came.
 type arrival struct {
 	Touch
-	key      string // of the campaign: another key is another campaign
+	key      campaignKey
 	referrer string // host of another site, whatever other evidence there is
+}
+
+// campaignKey tells campaigns apart: another key is another campaign.
+type campaignKey struct {
+	utm wire.Campaign
+	id  string // of a click
 }
 
 // campaign reports whether the arrival is by a campaign, which begins a session.
@@ -74,13 +80,12 @@ func visitOf(visitor string, events []facts.Event, counts func(e *facts.Event) b
 	return v
 }
 
-// touchesOf cuts one visitor's events into sessions and returns their touches under the
+// appendTouches cuts one visitor's events into sessions and adds their touches under the
 // settings of an order, oldest first.
-func (x *Index) touchesOf(settings *facts.Settings, v visit) []Touch {
-	var touches []Touch
+func (x *Index) appendTouches(touches []Touch, settings *facts.Settings, v visit) []Touch {
 	var last time.Time       // of the event before
 	var seen map[string]bool // referrers since the last pause of sessionIdle
-	var current string       // key of the session's campaign; another one begins a session
+	var current campaignKey  // the session's; another one begins a session
 	var direct *Touch        // the touch of a session without evidence so far
 	addDirect := func() {
 		if direct != nil {
@@ -94,7 +99,7 @@ func (x *Index) touchesOf(settings *facts.Settings, v visit) []Touch {
 		}
 		if seen == nil || e.At.Sub(last) > sessionIdle {
 			addDirect()
-			seen, current = map[string]bool{}, ""
+			seen, current = map[string]bool{}, campaignKey{}
 			direct = &Touch{ID: e.EventID, At: e.At, Visitor: v.visitor, Kind: facts.Direct}
 		}
 		last = e.At
@@ -119,7 +124,7 @@ func (x *Index) touchesOf(settings *facts.Settings, v visit) []Touch {
 		touches = append(touches, a.Touch)
 	}
 	addDirect()
-	return inOrder(touches)
+	return touches
 }
 
 // inOrder returns touches oldest first; equal ones stay as they are. It moves each of them
@@ -165,23 +170,17 @@ func (x *Index) arrivalOf(settings *facts.Settings, e *facts.Event) arrival {
 		campaign, _ := urlArrival(e.Click.Destination)
 		return clickArrival(e.Click.Name(), campaign)
 	}
-	campaign, clickIDs := e.Context.Campaign, e.Context.ClickIDs
-	var pageHost string
-	if e.Context.Page.URL != "" {
-		if e.Address == nil { // orders of one customer share their events
-			e.Address = &facts.Address{}
-			_, e.Address.Host = siteOf(e.Context.Page.URL)
-			e.Address.Campaign, e.Address.ClickIDs = urlArrival(e.Context.Page.URL)
-		}
-		pageHost, campaign, clickIDs = e.Address.Host, e.Address.Campaign, e.Address.ClickIDs
+	if e.Address == nil { // orders of one customer share their events
+		e.Address = addressOf(&e.Context)
 	}
-	referrer := x.foreignHost(settings, e.Context.Page.Referrer, pageHost)
+	campaign, clickIDs := e.Address.Campaign, e.Address.ClickIDs
+	referrer := x.foreignHost(settings, e.Address)
 	a := arrival{Touch: Touch{Kind: facts.Direct}}
 	if click := wire.ClickName(clickIDs[core.TrbClick]); click != "" {
 		a = clickArrival(click, campaign)
 	} else if campaign != (wire.Campaign{}) {
 		a = utmArrival(campaign)
-	} else if ad := adArrival(clickIDs); ad.key != "" {
+	} else if ad := adArrival(clickIDs); ad.Kind != "" {
 		a = ad
 	} else if referrer != "" {
 		a.Kind = facts.ByReferrer
@@ -190,6 +189,18 @@ func (x *Index) arrivalOf(settings *facts.Settings, e *facts.Event) arrival {
 	if referrer != "" && a.Source == "" && a.Medium == "" { // nothing else says where the visitor came from
 		a.Source, a.Medium = referrerSource(referrer)
 	}
+	return a
+}
+
+// addressOf returns what the URLs in an event's context say.
+func addressOf(c *wire.Context) *facts.Address {
+	a := &facts.Address{Campaign: c.Campaign, ClickIDs: c.ClickIDs}
+	if c.Page.URL != "" {
+		_, a.Host = siteOf(c.Page.URL)
+		a.Campaign, a.ClickIDs = urlArrival(c.Page.URL)
+	}
+	scheme, host := siteOf(c.Page.Referrer)
+	a.Referrer, a.FromApp = host, scheme == "android-app"
 	return a
 }
 
@@ -207,18 +218,18 @@ func urlArrival(address string) (wire.Campaign, map[string]string) {
 // utmArrival returns the arrival by UTM values.
 func utmArrival(c wire.Campaign) arrival {
 	return arrival{
-		key:   "utm:" + strings.Join([]string{c.Source, c.Medium, c.Name, c.Content, c.Term}, "\x00"),
+		key:   campaignKey{utm: c},
 		Touch: Touch{Kind: facts.ByUTM, Source: c.Source, Medium: c.Medium, Campaign: c.Name, Content: c.Content},
 	}
 }
 
-// adArrival returns the arrival by the click id of an ad network, and one without a key
-// where there is none.
+// adArrival returns the arrival by the click id of an ad network, and one of no kind where
+// there is none.
 func adArrival(clickIDs map[string]string) arrival {
 	for _, name := range core.ClickIDs() {
 		if value := clickIDs[name]; value != "" && name != core.TrbClick {
 			ad := adClicks[name]
-			return arrival{key: "ad:" + name + "=" + value, Touch: Touch{Kind: facts.ByAdClick, Source: ad.source, Medium: ad.medium}}
+			return arrival{key: campaignKey{id: "ad:" + name + "=" + value}, Touch: Touch{Kind: facts.ByAdClick, Source: ad.source, Medium: ad.medium}}
 		}
 	}
 	return arrival{}
@@ -232,7 +243,7 @@ func clickArrival(click string, campaign wire.Campaign) arrival {
 		code = click[:i]
 	}
 	return arrival{
-		key: "click:" + click,
+		key: campaignKey{id: "click:" + click},
 		Touch: Touch{
 			Kind: facts.ByClick, Click: click, Code: code,
 			Source: campaign.Source, Medium: campaign.Medium, Campaign: campaign.Name, Content: campaign.Content,

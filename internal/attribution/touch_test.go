@@ -36,7 +36,7 @@ func TestTouchesOfSessions(t *testing.T) {
 	f := func(name, want string, events ...facts.Event) {
 		t.Helper()
 		var got []string
-		for _, touch := range x.touchesOf(&facts.Settings{}, allOf(events)) {
+		for _, touch := range x.appendTouches(nil, &facts.Settings{}, allOf(events)) {
 			touch.MatchedBy = ""
 			x.match(&touch, orderAt(start))
 			got = append(got, fmt.Sprintf("%d %s %s", int(touch.At.Sub(start).Minutes()), touch.Kind, touch.Channel))
@@ -93,11 +93,11 @@ func TestTouchesOfSessions(t *testing.T) {
 
 // docs/attribution.md, "Touches": a bare "%" in a value is a sign like others.
 func TestABarePercentSignStaysInItsValue(t *testing.T) {
-	touches := testIndex(nil).touchesOf(&facts.Settings{}, allOf([]facts.Event{at(0, "/50%/?utm_campaign=Ana&utm_content=50%+OFF#100%")}))
+	touches := testIndex(nil).appendTouches(nil, &facts.Settings{}, allOf([]facts.Event{at(0, "/50%/?utm_campaign=Ana&utm_content=50%+OFF#100%")}))
 	if len(touches) != 1 || touches[0].Campaign != "Ana" || touches[0].Content != "50% OFF" {
 		t.Errorf("touches %+v", touches)
 	}
-	touches = testIndex(nil).touchesOf(&facts.Settings{}, allOf([]facts.Event{at(0, "/50%/?trb_click=abc.0195b2c0-0000-7000-8000-000000000000#100%")}))
+	touches = testIndex(nil).appendTouches(nil, &facts.Settings{}, allOf([]facts.Event{at(0, "/50%/?trb_click=abc.0195b2c0-0000-7000-8000-000000000000#100%")}))
 	if len(touches) != 1 || touches[0].Code != "abc" {
 		t.Errorf("touches %+v", touches)
 	}
@@ -106,7 +106,7 @@ func TestABarePercentSignStaysInItsValue(t *testing.T) {
 func TestEventsOfBotsMakeNoTouches(t *testing.T) {
 	e := at(0, "/?utm_source=ig")
 	e.Bot = "known"
-	if got := testIndex(nil).touchesOf(&facts.Settings{}, allOf([]facts.Event{e})); len(got) != 0 {
+	if got := testIndex(nil).appendTouches(nil, &facts.Settings{}, allOf([]facts.Event{e})); len(got) != 0 {
 		t.Errorf("%d touches, want none", len(got))
 	}
 }
@@ -114,13 +114,13 @@ func TestEventsOfBotsMakeNoTouches(t *testing.T) {
 func TestBackendEventsSpeakByTheirContext(t *testing.T) {
 	e := facts.Event{At: start}
 	e.Context.Campaign = wire.Campaign{Source: "news", Medium: "email"}
-	touches := testIndex(nil).touchesOf(&facts.Settings{}, allOf([]facts.Event{e}))
+	touches := testIndex(nil).appendTouches(nil, &facts.Settings{}, allOf([]facts.Event{e}))
 	if len(touches) != 1 || touches[0].Kind != facts.ByUTM || touches[0].Medium != "email" {
 		t.Errorf("touches %+v", touches)
 	}
 	// With a URL the context is what the SDK remembers, no arrival of today.
 	e.Context.Page.URL = "https://loja.example.com/"
-	if touches := testIndex(nil).touchesOf(&facts.Settings{}, allOf([]facts.Event{e})); touches[0].Kind != facts.Direct {
+	if touches := testIndex(nil).appendTouches(nil, &facts.Settings{}, allOf([]facts.Event{e})); touches[0].Kind != facts.Direct {
 		t.Errorf("touches %+v", touches)
 	}
 }

@@ -32,9 +32,11 @@ type Event struct {
 	Address *Address // of the page, for who reads it for several orders; nil: it was not read yet
 }
 
-// Address is what a page's URL says.
+// Address is what the URLs of a page and of its referrer say.
 type Address struct {
 	Host     string
+	Referrer string // its host, or an app's package name
+	FromApp  bool   // the referrer is an app
 	Campaign wire.Campaign
 	ClickIDs map[string]string // by name
 }
