@@ -101,6 +101,9 @@ type Deps struct {
 	// not seen afterwards. Where it fails, nothing is published, and it is tried again. nil: nothing is done.
 	BeforePublishing func(ctx context.Context) error
 
+	// Secret returns ErrWrongHashingSecret while this process has a wrong one; it is asked at every request. nil: it fits.
+	Secret func(ctx context.Context) error
+
 	// Checks are what /readyz asks, by name. Each has one second. Of ErrWrongHashingSecret the answer says more than that
 	// the check fails.
 	Checks map[string]func(ctx context.Context) error

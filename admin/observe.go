@@ -74,7 +74,7 @@ func (o *observer) serve(w http.ResponseWriter, r *http.Request, handler http.Ha
 		took := o.now().Sub(start)
 		o.metrics.observe(info.route, r.Method, out.status, took)
 		level := slog.LevelInfo
-		if info.route == healthPath || info.route == readyPath || info.route == metricsPath { // load balancers ask all the time
+		if ofHealth(info.route) { // load balancers ask all the time
 			level = slog.LevelDebug
 		}
 		o.log.Log(r.Context(), level, "request", "request_id", info.id, "method", r.Method, "route", info.route,

@@ -58,6 +58,9 @@ func New(config Config, deps Deps) (*Server, error) {
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
+	if deps.Secret == nil {
+		deps.Secret = func(context.Context) error { return nil }
+	}
 	if deps.Random == nil {
 		deps.Random = rand.Reader
 	}

@@ -169,6 +169,7 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 			}
 			return block(ctx)
 		},
+		Secret: secret.state,
 		Checks: map[string]func(context.Context) error{
 			"postgres":       db.db.Ping,
 			"privileges":     db.db.Privileges,

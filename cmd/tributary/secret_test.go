@@ -35,6 +35,9 @@ func TestAnAdminWithAWrongHashingSecretPutsNoEdgeOut(t *testing.T) {
 	if text := readyz(wrong, http.StatusServiceUnavailable); !strings.Contains(text, `"hashing_secret":"wrong_hashing_secret"`) {
 		t.Errorf("/readyz is %s", text)
 	}
+	for _, path := range []string{"/admin/v1/orders", "/login"} {
+		wrong.is(http.StatusServiceUnavailable, func() *http.Request { return s.request(http.MethodPost, wrong.origin()+path, "{}") })
+	}
 	readyz(s.admin, http.StatusOK)
 	s.admin.stop() // the wrong one may take its place
 	wrong.says("the outbox could not be published")
