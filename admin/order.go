@@ -69,6 +69,7 @@ func takeOrder(o object, now time.Time, keys identity.Keys, signer *identity.Sig
 	o.check(commerce.CheckOrder(&order, &person, now))
 	checkCodes(o, &order)
 	checkTax(o, &order)
+	checkCreated(o, &order, now)
 	for _, text := range utmValues(&order) {
 		utm = append(utm, text.Value)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
@@ -37,6 +38,13 @@ func checkTax(o object, order *wire.Order) {
 	if facts.TaxAboveBound(order) {
 		o.warn(o.at("taxPrice"), commerce.CodeOutOfRange, "must be at most totalPrice less shippingPrice, which contain it")
 		order.TaxMinor = wire.Optional[int64]{}
+	}
+}
+
+// checkCreated warns of an order of the future: a test, or a shop whose clock is wrong.
+func checkCreated(o object, order *wire.Order, now time.Time) {
+	if order.CreatedAt.After(now.Add(commerce.MaxAhead)) {
+		o.doubt(o.at("createdAt"), commerce.CodeOutOfRange, "is more than 24 hours ahead", "it is taken all the same")
 	}
 }
 
