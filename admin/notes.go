@@ -49,10 +49,10 @@ func (n *notes) reading(o object) object {
 	return o
 }
 
-// warn tells of a value that counts as absent. Of a list's elements only the first with the
+// warn tells of a value that is ignored: it counts as absent. Of a list's elements only the first with the
 // same fault is told. message follows the field's name and has nothing of the value.
 func (o object) warn(field, code, message string) {
-	o.doubt(field, code, message, "it counts as absent")
+	o.doubt(field, code, message, "it is ignored")
 }
 
 // doubt tells of a value that does not count as it was sent. instead says as what it counts.

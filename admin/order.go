@@ -68,7 +68,8 @@ func takeOrder(o object, now time.Time, keys identity.Keys, signer *identity.Sig
 	order, person := readOrder(o)
 	o.check(commerce.CheckOrder(&order, &person, now))
 	checkCodes(o, &order)
-	capTax(o, &order)
+	checkTax(o, &order)
+	checkCreated(o, &order, now)
 	for _, text := range utmValues(&order) {
 		utm = append(utm, text.Value)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
@@ -31,14 +32,19 @@ func checkCodes(o object, order *wire.Order) {
 	}
 }
 
-// capTax lowers a tax to its bound: a version after a refund or of a cancelled order may repeat
-// the tax as it was first sent, and is right in all else.
-func capTax(o object, order *wire.Order) {
-	bound := max(order.TotalMinor-order.ShippingMinor.Or(0), 0)
-	if order.TaxMinor.Valid && order.TaxMinor.Value > bound {
-		o.doubt(o.at("taxPrice"), commerce.CodeOutOfRange,
-			"must be at most totalPrice less shippingPrice, which contain it", "it counts as the most that it can be")
-		order.TaxMinor.Value = bound
+// checkTax takes away a tax above its bound: a version after a refund or of a cancelled order may
+// repeat the tax as it was first sent, and is right in all else.
+func checkTax(o object, order *wire.Order) {
+	if facts.TaxAboveBound(order) {
+		o.warn(o.at("taxPrice"), commerce.CodeOutOfRange, "must be at most totalPrice less shippingPrice, which contain it")
+		order.TaxMinor = wire.Optional[int64]{}
+	}
+}
+
+// checkCreated warns of an order of the future: a test, or a shop whose clock is wrong.
+func checkCreated(o object, order *wire.Order, now time.Time) {
+	if order.CreatedAt.After(now.Add(commerce.MaxAhead)) {
+		o.doubt(o.at("createdAt"), commerce.CodeOutOfRange, "is more than 24 hours ahead", "it is taken all the same")
 	}
 }
 

@@ -88,8 +88,9 @@ func TestOurOwnFieldsAreKeptAsTheyWereSent(t *testing.T) {
 	f(`"discountCode":null,"discountCodes":null`, `discountCode=""`, `discountCodes=null`)
 	f(`"currency":"BRL","totalMinor":10050`, `discountCodes=[{"code":"a"},{"amount":1}]`)
 	f(`"discountCode":"A"`, `discountCode="A"`, `discountCodes=[{"code":"`+strings.Repeat("x", 256)+`"}]`)
-	f(`"taxMinor":2000`, `totalPrice=40`, `shippingPrice=20`, `taxPrice=26.80`)
-	f(`"taxMinor":0`, `totalPrice=0`, `shippingPrice=20`, `taxPrice=26.80`)
+	f(`"shippingMinor":2000`, `totalPrice=40`, `shippingPrice=20`, `taxPrice=26.80`)
+	f(`"shippingMinor":2000`, `totalPrice=0`, `shippingPrice=20`, `taxPrice=26.80`)
+	f(`"shippingMinor":2000,"taxMinor":2000`, `totalPrice=40`, `shippingPrice=20`, `taxPrice=20`)
 	f(`"taxMinor":1900,"test":false`, `taxPrice=19`, `test=false`)
 	f(`"refunds":[{"id":"r","amountMinor":200,"createdAt":"2026-03-09T11:00:00Z","reason":"of (email)","items":[{"itemId":"a","quantity":1}]}]`,
 		`refunds=[{"id":"r","amount":2,"createdAt":"2026-03-09T11:00:00Z","reason":"of maria@example.com","items":[{"item_id":"a"}]}]`)

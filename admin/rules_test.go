@@ -311,6 +311,10 @@ func TestOrderRules(t *testing.T) {
 	f("| deliveredAt invalid_timestamp; discountCode invalid_type; utmSource invalid_type; userId invalid_type; cartToken invalid_type",
 		`cartToken=[]`, `userId={}`, `discountCode=false`, `utmSource=[1]`, `deliveredAt="tomorrow"`)
 	f("| deliveredAt out_of_range", `deliveredAt="2199-12-01T00:00:00Z"`)
+	f("", `createdAt="2026-03-10T12:00:00Z"`) // 24 hours ahead
+	f("| createdAt out_of_range", `createdAt="2026-03-10T12:00:00.001Z"`)
+	f("| createdAt out_of_range", `createdAt="2027-03-09T12:00:00Z"`)
+	f("createdAt out_of_range", `createdAt="2200-01-01T00:00:00Z"`)
 	f("| customer.birthdate invalid_date", `customer={"birthdate":"1990-02-30"}`)
 	f("| customer.createdAt invalid_timestamp", `customer={"createdAt":"2026"}`)
 	f("| items invalid_type", `items={}`)

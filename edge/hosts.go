@@ -2,9 +2,9 @@ package edge
 
 import (
 	"cmp"
-	"net/netip"
 	"strings"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -19,7 +19,7 @@ import (
 // have it, none is believed.
 func (d *directory) opensOn(host string, l *wire.Link, destination string) bool {
 	host = strings.TrimSuffix(hostname(host), ".")
-	if _, err := netip.ParseAddr(host); err == nil || host == hostname(d.config.ShortHost) || sameSite(host, destination) {
+	if commerce.IsAddress(host) || host == hostname(d.config.ShortHost) || sameSite(host, destination) {
 		return true
 	}
 	own := l.CompanyID

@@ -57,13 +57,14 @@ func TestALinkOpensUnderNoOtherStoresHost(t *testing.T) {
 	f("collect.loja-a.example", "away", true)
 	f("collect.loja-a.example", "phish", false)
 	f("collect.outra-a.example", "chat", true)
-	s.publishCompany(wire.Company{CompanyID: "co_a", StoreID: "a", Rev: 1, Hosts: []string{"www.loja-a.example", "outra-a.example", "127.0.0.1"}})
+	s.publishCompany(wire.Company{CompanyID: "co_a", StoreID: "a", Rev: 1, Hosts: []string{"www.loja-a.example", "outra-a.example", "127.0.0.1", "127.1"}})
 	s.publishCompany(wire.Company{CompanyID: "co_c", Hosts: []string{"c.example"}})
 	s.eventually("the address", func() bool {
 		response, _ := s.do("GET", "/s/shop", "", "User-Agent: "+phone, "Host: x.c.example")
 		return response.StatusCode == http.StatusNotFound
 	})
 	f("127.0.0.1", "phish", true) // an address looks like nobody's
+	f("127.1", "phish", true)
 
 	// To list another store's host gains nothing: all stores that have it must agree.
 	s.publishCompany(wire.Company{CompanyID: "co_b", Rev: 2, Hosts: []string{"loja-a.example"}})

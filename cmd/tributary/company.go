@@ -39,7 +39,7 @@ func newCompanyCreate() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			store.Name = strings.TrimSpace(args[0])
 			var wrong problems
-			wrong.add(settingsProblem(store.Check()))
+			wrong.add(settingsProblem(cmd, store.Check()))
 			dsn, err := database.require()
 			wrong.add(err)
 			if err := wrong.err(); err != nil {
@@ -270,10 +270,14 @@ would move, and from whom to whom. With --influencer NAME, --unproven is that in
 			})
 			var refused *commerce.SettingsError
 			if errors.As(err, &refused) {
-				return settingsProblem(refused.Bad)
+				return settingsProblem(cmd, refused.Bad)
 			}
-			if err != nil || shows.asked {
+			if err != nil {
 				return err
+			}
+			origins.printUnlisted(cmd.ErrOrStderr(), before.Origins)
+			if shows.asked {
+				return nil
 			}
 			if shows.asJSON {
 				return writeJSON(cmd.OutOrStdout(), changesObject(args[0], before, after))
@@ -354,7 +358,7 @@ func checkChange(cmd *cobra.Command, change func(*commerce.Settings)) error {
 	change(&s)
 	bad := s.Check()
 	bad.List = slices.DeleteFunc(bad.List, func(v commerce.Violation) bool { return v.Field == "retention_days" })
-	return settingsProblem(bad)
+	return settingsProblem(cmd, bad)
 }
 
 // printChanges prints each setting that changed.

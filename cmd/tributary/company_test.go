@@ -105,7 +105,14 @@ func TestSettingsOfACompanyAreChangedOneByOne(t *testing.T) {
 	f("removed, their pages may send no more: https://c.example; --add-origin", map[string]any{"origins": []string{"https://a.example"}}, "--origin", "https://a.example")
 	f("origin: https://a.example,https://c.example,https://d.example, before https://a.example",
 		map[string]any{"origins": []string{"https://a.example", "https://c.example", "https://d.example"}}, "--add-origin", "https://c.example", "--add-origin", "https://d.example")
-	f("Nothing was changed", nil, "--add-origin", "https://a.example", "--remove-origin", "https://z.example")
+	f("Nothing was changed", nil, "--add-origin", "https://a.example")
+	f("was not listed, so it was not removed: https://z.example,https://a.example/", nil, "--remove-origin", "https://z.example,https://a.example/")
+	f("removed, their pages may send no more: https://d.example", map[string]any{"origins": []string{"https://a.example", "https://c.example"}},
+		"--remove-origin", "https://d.example,https://d.example")
+	f("was not listed, so it was not removed: https://d.example", map[string]any{"origins": []string{"https://a.example", "https://c.example", "https://e.example"}},
+		"--remove-origin", "https://d.example", "--add-origin", "https://e.example")
+	f("origin: https://a.example,https://c.example,https://d.example, before", map[string]any{"origins": []string{"https://a.example", "https://c.example", "https://d.example"}},
+		"--remove-origin", "https://e.example", "--add-origin", "https://d.example")
 	f("removed, their pages may send no more: https://a.example,https://d.example", map[string]any{"origins": []string{"https://c.example"}},
 		"--remove-origin", "https://d.example,https://a.example")
 	f("origin: -, before https://c.example", map[string]any{"origins": []string{}}, "--origin", "")
@@ -136,7 +143,7 @@ func TestSettingsOfACompanyAreChangedOneByOne(t *testing.T) {
 			t.Errorf("exit status %d, and %q is not in\n%s", status, want, out)
 		}
 	}
-	outboxAndAudit(t, dsn, live.CompanyID, 17, 5) // of orders: host, time zone, and what decides about payouts
+	outboxAndAudit(t, dsn, live.CompanyID, 20, 5) // of orders: host, time zone, and what decides about payouts
 
 	// From the first order on, what is stored was made with these three.
 	conn, err := pgx.Connect(t.Context(), dsn)
@@ -221,7 +228,8 @@ func TestMistakenSettingsAreRefusedByTheirFlags(t *testing.T) {
 	f("--consent", live.CompanyID, "--consent", "")
 	f(`--origin "https://*.example.com" is no origin`, live.CompanyID, "--origin", "https://*.example.com")
 	f(`--origin "https://loja.example.com/" is no origin`, live.CompanyID, "--origin", "https://a.example", "--origin", "https://loja.example.com/")
-	f(`--origin "https://*.example.com" is no origin`, live.CompanyID, "--add-origin", "https://*.example.com")
+	f(`--add-origin "https://*.example.com" is no origin`, live.CompanyID, "--add-origin", "https://*.example.com")
+	f(`--add-origin "https://x/" is no origin`, live.CompanyID, "--add-origin", "https://x/", "--remove-origin", "https://b.example")
 	f("--origin and --add-origin cannot be given together", live.CompanyID, "--origin", "https://a.example", "--add-origin", "https://b.example")
 	f("--origin and --remove-origin cannot be given together", live.CompanyID, "--origin", "https://a.example", "--remove-origin", "https://b.example")
 	f(`--host "https://loja.example.com" is no host`, live.CompanyID, "--host", "https://loja.example.com")

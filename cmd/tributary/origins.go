@@ -37,6 +37,16 @@ func (f *originFlags) apply(s *commerce.Settings) {
 	s.Origins = slices.DeleteFunc(all, func(origin string) bool { return slices.Contains(f.remove, origin) })
 }
 
+// printUnlisted says which origins were given to remove that were not listed before.
+func (f *originFlags) printUnlisted(out io.Writer, before []string) {
+	unlisted := slices.DeleteFunc(slices.Clone(f.remove), func(origin string) bool {
+		return slices.Contains(before, origin) || slices.Contains(f.add, origin)
+	})
+	if len(unlisted) > 0 {
+		fmt.Fprintf(out, "was not listed, so it was not removed: %s\n", strings.Join(unlisted, ","))
+	}
+}
+
 // printRemoved says which origins were listed and are no more, and how to take them back.
 func printRemoved(out io.Writer, before, after []string) {
 	removed := slices.DeleteFunc(slices.Clone(before), func(origin string) bool { return slices.Contains(after, origin) })

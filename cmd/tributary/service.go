@@ -42,7 +42,8 @@ type serviceFlags struct {
 func (f *serviceFlags) register(flags *pflag.FlagSet, name, addr string) {
 	f.name = name
 	flags.StringVar(&f.addr, "addr", addr, "address to listen on; /healthz, /readyz and /metrics are there too")
-	durationVar(flags, &f.delay, "shutdown-delay", shutdownDelay[name], "how long it goes on as ever after SIGTERM, while /readyz is 503: as long as load balancers need to notice; 0: not at all")
+	f.delay = shutdownDelay[name]
+	flags.Var((*duration)(&f.delay), "shutdown-delay", delayUsage(name)+"; such as 10s or 2m")
 	f.broker.register(flags)
 	f.logging.register(flags, "info")
 }
@@ -63,6 +64,14 @@ func (f *serviceFlags) read(cmd *cobra.Command) (s service, err error) {
 // shutdownDelay is --shutdown-delay's default by service: two checks of a load balancer that asks every two seconds, and one
 // second to spare. No balancer leads to a processor.
 var shutdownDelay = map[string]time.Duration{"edge": 5 * time.Second, "admin": 5 * time.Second}
+
+// delayUsage is --shutdown-delay's help.
+func delayUsage(name string) string {
+	if shutdownDelay[name] == 0 {
+		return "how long it keeps its partitions after SIGTERM, while /readyz is 503; 0, the default: it hands them over at once, since no load balancer leads to it"
+	}
+	return "how long it goes on as ever after SIGTERM, while /readyz is 503: as long as load balancers need to notice; 0: not at all"
+}
 
 // leave returns a context that ends a service's delay after ctx, and a function that tells that ctx has ended.
 // release ends it at once.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -124,7 +125,7 @@ func (x setting) text(s *commerce.Settings) string {
 
 // settingsProblem tells what is wrong with settings by their flags; nil where
 // nothing is.
-func settingsProblem(bad commerce.Violations) error {
+func settingsProblem(cmd *cobra.Command, bad commerce.Violations) error {
 	var wrong []error
 	for _, v := range bad.List {
 		field, _, _ := strings.Cut(v.Field, "[")
@@ -132,6 +133,9 @@ func settingsProblem(bad commerce.Violations) error {
 		for _, x := range settings {
 			if x.field == field {
 				name = "--" + x.flag
+			}
+			if x.field == field && x.flag == "origin" && cmd.Flags().Changed("add-origin") { // --origin is not given then
+				name = "--add-origin"
 			}
 		}
 		wrong = append(wrong, errors.New(name+" "+v.Message))

@@ -91,3 +91,18 @@ func TestAFailureIsNoStop(t *testing.T) {
 		t.Errorf("exit status %d:\n%s", status, out)
 	}
 }
+
+// A processor has partitions, and no load balancer before it.
+func TestTheHelpSaysWhatAShutdownDelayIsFor(t *testing.T) {
+	t.Parallel()
+	f := func(service, has, hasNot string) {
+		t.Helper()
+		usage := commandOf(service).Flag("shutdown-delay").Usage
+		if !strings.Contains(usage, has) || strings.Contains(usage, hasNot) || !strings.Contains(usage, "such as 10s or 2m") {
+			t.Errorf("%s: %s", service, usage)
+		}
+	}
+	f("edge", "as long as load balancers need to notice; 0: not at all; such as 10s or 2m (default 5s)", "partitions")
+	f("admin", "as long as load balancers need to notice; 0: not at all; such as 10s or 2m (default 5s)", "partitions")
+	f("processor", "0, the default: it hands them over at once", "as ever")
+}

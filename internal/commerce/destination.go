@@ -87,9 +87,7 @@ func publicName(host string) (string, error) {
 	}
 	labels := strings.Split(ascii, ".")
 	last := labels[len(labels)-1]
-	// A last label that is a number makes a browser read the host as IPv4, in
-	// decimal, octal, hex or shortened (WHATWG URL, "ends in a number").
-	if _, err := netip.ParseAddr(ascii); err == nil || isNumber(last) {
+	if IsAddress(ascii) {
 		return "", ErrURLAddress
 	}
 	if len(labels) < 2 || slices.Contains(labels, "") {
@@ -100,6 +98,15 @@ func publicName(host string) (string, error) {
 		return "", ErrURLHost
 	}
 	return ascii, nil
+}
+
+// IsAddress reports whether a host, without brackets, is an IP address. A last label that is a
+// number makes a browser read the host as IPv4, in decimal, octal, hex or shortened (WHATWG URL,
+// "ends in a number").
+func IsAddress(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	_, err := netip.ParseAddr(host)
+	return err == nil || isNumber(host[strings.LastIndexByte(host, '.')+1:])
 }
 
 func isNumber(label string) bool {

@@ -5,6 +5,20 @@ import (
 	"testing"
 )
 
+func TestWhatAnAddressIs(t *testing.T) {
+	t.Parallel()
+	f := func(want bool, hosts ...string) {
+		t.Helper()
+		for _, host := range hosts {
+			if got := IsAddress(host); got != want {
+				t.Errorf("%q is an address: %v, want %v", host, got, want)
+			}
+		}
+	}
+	f(true, "127.0.0.1", "127.0.0.1.", "::1", "2001:DB8::1", "::ffff:1.2.3.4", "127.1", "2130706433", "0x7f.0.0.0x1", "0X7F.1", "loja.example.1")
+	f(false, "", ".", "localhost", "loja.example.com", "1.2.3.4.example", "0x7g", "a1", "1a", "1.com.")
+}
+
 func TestDestinationsOfShortLinks(t *testing.T) {
 	t.Parallel()
 	f := func(raw, host string, want error) {

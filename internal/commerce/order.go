@@ -23,7 +23,8 @@ const (
 	MaxStatus        = 1_000_000 // of a product; the specification does not say what its values mean
 
 	// MaxAhead is how far updatedAt may lie in the future (docs/attribution.md,
-	// "Facts"): further would make it win over every later version.
+	// "Facts"): further would make it win over every later version. A createdAt that lies
+	// further is warned of.
 	MaxAhead = 24 * time.Hour
 )
 

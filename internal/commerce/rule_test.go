@@ -157,7 +157,7 @@ func TestSettingsTellEveryRuleTheyBreak(t *testing.T) {
 	f("events_per_second out_of_range; burst out_of_range", limits(math.NaN(), -1))
 	f("hosts[0] invalid_value; hosts[1] invalid_value", func(s *NewStore) { s.Hosts = []string{"", "a.example:80", "a.example"} })
 	f("hosts[0] invalid_value; hosts[1] invalid_value; hosts[2] invalid_value", func(s *NewStore) {
-		s.Hosts = []string{"COM", "com.br", "myshopify.com", "loja.myshopify.com", "localhost", "127.0.0.1"} // a host under which others have theirs is no store's
+		s.Hosts = []string{"COM", "com.br", "myshopify.com", "loja.myshopify.com", "localhost", "127.0.0.1", "127.1"} // a host under which others have theirs is no store's
 	})
 }
 

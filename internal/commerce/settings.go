@@ -2,7 +2,6 @@ package commerce
 
 import (
 	"cmp"
-	"net/netip"
 	"net/url"
 	"reflect"
 	"strings"
@@ -270,11 +269,8 @@ func isHost(text string) bool {
 // isOwnHost reports whether a text is a host that one store can have: not a public suffix.
 func isOwnHost(text string) bool {
 	name := strings.ToLower(strings.TrimSuffix(text, "."))
-	if _, err := netip.ParseAddr(name); err == nil {
-		return isHost(text)
-	}
 	suffix, icann := publicsuffix.PublicSuffix(name)
-	return isHost(text) && (name != suffix || !icann && !strings.Contains(name, "."))
+	return isHost(text) && (IsAddress(name) || name != suffix || !icann && !strings.Contains(name, "."))
 }
 
 // isPassingHost reports whether a text is a host in lower case, with or without "-"

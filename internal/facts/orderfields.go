@@ -45,15 +45,22 @@ func foldRefunds(out, old *wire.Order) {
 
 // foldTax takes the tax of the newest version that has it where the order has none: in
 // proportion to what both come to without shipping, so that a lower total has less of it.
-// out is the fold of versions but for its tax.
+// A version does not have a tax that is above its bound. out is the fold of versions but for
+// its tax.
 func foldTax(out *wire.Order, versions []StoredVersion) {
+	if TaxAboveBound(out) {
+		out.TaxMinor = wire.Optional[int64]{}
+	}
 	for i := len(versions) - 2; i >= 0 && !out.TaxMinor.Present; i-- {
 		old := versions[i].Order
-		if out.TaxMinor = inCurrency(old.TaxMinor, old.Currency, out.Currency); !out.TaxMinor.Valid {
-			continue
-		}
 		for k := i - 1; k >= 0; k-- {
 			fillFrom(&old.ShippingMinor, inCurrency(versions[k].Order.ShippingMinor, versions[k].Order.Currency, old.Currency))
+		}
+		if TaxAboveBound(&old) {
+			continue
+		}
+		if out.TaxMinor = inCurrency(old.TaxMinor, old.Currency, out.Currency); !out.TaxMinor.Valid {
+			continue
 		}
 		was, is := inCurrency(wire.Some(goodsMinor(&old)), old.Currency, out.Currency).Value, goodsMinor(out)
 		if was != is && was > 0 {
@@ -65,6 +72,12 @@ func foldTax(out *wire.Order, versions []StoredVersion) {
 
 // goodsMinor is an order's total without shipping, in minor units.
 func goodsMinor(o *wire.Order) int64 { return o.TotalMinor - o.ShippingMinor.Or(0) }
+
+// TaxAboveBound reports whether an order's tax is more than the total without shipping, which
+// contains it.
+func TaxAboveBound(o *wire.Order) bool {
+	return o.TaxMinor.Valid && o.TaxMinor.Value > max(goodsMinor(o), 0)
+}
 
 // TaxOf returns the tax that an order's total without shipping contains, in minor units:
 // never more than that.

@@ -77,7 +77,17 @@ func TestATaxIsLoweredWithTheTotal(t *testing.T) {
 	f(950, wire.Order{TotalMinor: 1, ShippingMinor: wire.Some(int64(2000))}, wire.Order{TotalMinor: 13900, TaxMinor: wire.Some(int64(1900))}, wire.Order{TotalMinor: 7950})
 	f(19, wire.Order{TotalMinor: 11900, TaxMinor: wire.Some(int64(1900))}, wire.Order{TotalMinor: 119, Currency: "JPY"})
 	f(2, wire.Order{TotalMinor: 10, TaxMinor: wire.Some(int64(5))}, wire.Order{TotalMinor: 5}) // 2.5, half to even
-	f(500, wire.Order{TotalMinor: 500, TaxMinor: wire.Some(int64(900))})
+	// A tax above its version's bound is as absent, by the shipping that was known then.
+	f(0, wire.Order{TotalMinor: 500, TaxMinor: wire.Some(int64(900))})
+	f(950, first, wire.Order{TotalMinor: 7950, ShippingMinor: wire.Some(int64(2000)), TaxMinor: wire.Some(int64(12600))}) // a refund that says more
+	f(95, first, wire.Order{TotalMinor: 2595, TaxMinor: wire.Some(int64(600))})
+	f(0, first, order(2000, 2000, 1900))                          // all is taken back
+	f(0, first, order(0, 2000, 1900))                             // and more
+	f(1900, first, order(0, 2000, 1900), order(13900, 2000))      // and given again
+	f(950, first, order(2500, 2000, 1900), order(7950, 2000))     // of the newest version that has a right one
+	f(500, first, order(2500, 2000, 500), order(2500, 2000, 501)) // up to the bound
+	f(0, first, wire.Order{TotalMinor: 500, TaxMinor: wire.Null[int64]()}, order(500, 0, 501))
+	f(9, wire.Order{TotalMinor: 10000, TaxMinor: wire.Some(int64(900))}, wire.Order{TotalMinor: 100, TaxMinor: wire.Some(int64(900)), Currency: "JPY"})
 	f(0, wire.Order{TotalMinor: 5, ShippingMinor: wire.Some(int64(9)), TaxMinor: wire.Some(int64(3))})
 }
 

@@ -3,11 +3,18 @@ package kafka_test
 import (
 	"context"
 	"fmt"
+	"net"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	segment "github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -156,4 +163,75 @@ func TestProducingToADeadBrokerEndsWithTheContext(t *testing.T) {
 	if err == nil || !kafka.IsTemporary(err) {
 		t.Errorf("got %v, want a temporary error", err)
 	}
+}
+
+// While a leader is elected, metadata has none: kafka-go then sends nothing and answers itself.
+func TestAPartitionWithoutALeaderIsWaitedFor(t *testing.T) {
+	cluster, client := broker(t)
+	if err := client.EnsureTopics(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	host, portText, err := net.SplitHostPort(cluster.ListenAddrs()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.Atoi(portText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var elected atomic.Bool
+	cluster.ControlKey(int16(kmsg.Metadata), func(request kmsg.Request) (kmsg.Response, error, bool) {
+		cluster.KeepControl()
+		if elected.Load() {
+			return nil, nil, false
+		}
+		response := request.ResponseKind().(*kmsg.MetadataResponse)
+		response.Brokers = []kmsg.MetadataResponseBroker{{Host: host, Port: int32(port)}}
+		topic := kmsg.MetadataResponseTopic{Topic: kmsg.StringPtr(wire.TopicEvents)}
+		for p := range int32(plan.Partitions) {
+			topic.Partitions = append(topic.Partitions, kmsg.MetadataResponseTopicPartition{Partition: p, Leader: -1, ErrorCode: kerr.LeaderNotAvailable.Code})
+		}
+		response.Topics = append(response.Topics, topic)
+		return response, nil, true
+	})
+	fresh, err := kafka.NewClient(kafka.Config{Brokers: cluster.ListenAddrs()}) // it knows nothing of before
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fresh.Close()
+	producer := kafka.NewProducer(fresh)
+	record := kafka.Record{Key: []byte("k"), Value: []byte("v")}
+	if err := producer.ProducePartition(t.Context(), wire.TopicEvents, 0, []kafka.Record{record}); !kafka.IsTemporary(err) || kafka.IsRefusal(err) {
+		t.Fatalf("without a leader: %v, want a temporary error", err)
+	}
+	elected.Store(true) // the client learns it when it asks for metadata again
+	if err := producer.Produce(t.Context(), wire.TopicEvents, record); err != nil {
+		t.Errorf("once there is a leader: %v", err)
+	}
+}
+
+func TestWhatIsTemporary(t *testing.T) {
+	t.Parallel()
+	f := func(want bool, err error) {
+		t.Helper()
+		if got := kafka.IsTemporary(fmt.Errorf("kafka: produce: %w", err)); got != want {
+			t.Errorf("%v is temporary: %v, want %v", err, got, want)
+		}
+	}
+	f(true, segment.LeaderNotAvailable)
+	f(true, segment.NotLeaderForPartition)
+	f(true, segment.UnknownLeaderEpoch)
+	f(true, segment.KafkaStorageError)
+	f(true, segment.NotEnoughReplicas)
+	f(true, segment.NotEnoughReplicasAfterAppend)
+	f(true, segment.UnknownTopicOrPartition)
+	f(true, segment.BrokerNotAvailable) // the leader is known, and its address is not
+	f(true, protocol.NewErrNoLeader("t", 1))
+	f(true, protocol.NewErrNoTopic("t"))
+	f(true, protocol.NewErrNoPartition("t", 1))
+	f(true, context.DeadlineExceeded)
+	f(false, context.Canceled)
+	f(false, protocol.ErrNoRecord)
+	f(false, segment.TopicAuthorizationFailed)
+	f(false, segment.MessageSizeTooLarge)
 }

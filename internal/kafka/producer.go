@@ -181,7 +181,11 @@ func IsRefusal(err error) bool {
 func IsTemporary(err error) bool {
 	var code kafka.Error
 	if errors.As(err, &code) {
-		return code.Temporary() || code == kafka.NotEnoughReplicas || code == kafka.NotEnoughReplicasAfterAppend
+		return code.Temporary() || code == kafka.BrokerNotAvailable // that is of kafka-go: it knows no address of the leader
+	}
+	var unsent protocol.Error
+	if errors.As(err, &unsent) { // by the metadata that kafka-go has, which it asks for again
+		return unsent == protocol.ErrNoLeader || unsent == protocol.ErrNoTopic || unsent == protocol.ErrNoPartition
 	}
 	var network net.Error
 	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||

@@ -97,7 +97,7 @@ func (c *Client) awaitLeaders(ctx context.Context, topics ...string) error {
 			if err == nil {
 				break
 			}
-			if !IsTemporary(err) && !errors.Is(err, kafka.BrokerNotAvailable) { // that is of kafka-go: it knows no leader yet
+			if !IsTemporary(err) {
 				return err
 			}
 			select {
