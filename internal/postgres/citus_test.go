@@ -27,9 +27,9 @@ const likeCitus = `
 			select from pg_index x where x.indrelid = table_name and (x.indisunique or x.indisexclusion) and not exists (
 				select from pg_attribute a where a.attrelid = table_name and a.attname = distribution_column and a.attnum = any (x.indkey)))
 		then raise exception 'cannot create constraint on %', table_name; end if;
-		if exists (select from pg_constraint where contype = 'f' and (conrelid = table_name or confrelid = table_name))
+		if exists (select 1 from pg_constraint where contype = 'f' and (conrelid = table_name or confrelid = table_name))
 		then raise exception 'a foreign key on %', table_name; end if;
-		if colocate_with <> 'none' and not exists (select from pg_dist_partition where logicalrelid = colocate_with::regclass)
+		if colocate_with <> 'none' and not exists (select 1 from pg_dist_partition where logicalrelid = colocate_with::regclass)
 		then raise exception '% is not distributed', colocate_with; end if;
 		perform from pg_attribute where attrelid = table_name and attname = distribution_column;
 		if not found then raise exception 'column % of % does not exist', distribution_column, table_name; end if;
@@ -37,7 +37,7 @@ const likeCitus = `
 	end $$;
 	create function citus_add_local_table_to_metadata(table_name regclass, cascade_via_foreign_keys boolean default false)
 	returns void language plpgsql as $$ begin
-		if exists (select from pg_constraint where contype = 'f' and (conrelid = table_name or confrelid = table_name))
+		if exists (select 1 from pg_constraint where contype = 'f' and (conrelid = table_name or confrelid = table_name))
 		then raise exception 'a foreign key on %', table_name; end if;
 		insert into pg_dist_partition values (table_name, 'managed', null);
 	end $$`

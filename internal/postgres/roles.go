@@ -21,7 +21,7 @@ var ErrPrivileges = errors.New("privileges are missing")
 func (db *DB) Grant(ctx context.Context, role string) error {
 	var schema string
 	var there bool
-	err := db.pool.QueryRow(ctx, `select coalesce(current_schema(), ''), exists (select from pg_roles where rolname = $1)`, role).Scan(&schema, &there)
+	err := db.pool.QueryRow(ctx, `select coalesce(current_schema(), ''), exists (select 1 from pg_roles where rolname = $1)`, role).Scan(&schema, &there)
 	if err != nil {
 		return fmt.Errorf("postgres: grant: %w", Translate(err))
 	}

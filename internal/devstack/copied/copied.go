@@ -99,7 +99,7 @@ func (d *Database) Empty(ctx context.Context) (tables []string, err error) {
 	}
 	for _, table := range all {
 		var filled bool
-		if err := d.conn.QueryRow(ctx, "select exists (select from "+quote(table)+")").Scan(&filled); err != nil {
+		if err := d.conn.QueryRow(ctx, "select exists (select 1 from "+quote(table)+")").Scan(&filled); err != nil {
 			return nil, err
 		}
 		if !filled {

@@ -62,7 +62,7 @@ func (d *Database) Sessions(ctx context.Context) (n int, err error) {
 // influencer who is named for it, and -1 until then.
 func (d *Database) WaitingOnceCredited(ctx context.Context, orderID string) (queued int64, err error) {
 	return queued, d.conn.QueryRow(ctx, `
-		select case when exists (select from payout where order_id = $1 and influencer_id is not null) then (select count(*) from recompute) else -1 end`, orderID).Scan(&queued)
+		select case when exists (select 1 from payout where order_id = $1 and influencer_id is not null) then (select count(*) from recompute) else -1 end`, orderID).Scan(&queued)
 }
 
 // Stored is how many events and orders are stored.

@@ -101,9 +101,7 @@ var keepOpen atomic.Value
 // use one server.
 func Postgres(t testing.TB) (dsn string) {
 	t.Helper()
-	// wal_log: with PostgreSQL's other strategy two copies of one template at the
-	// same time wait for each other.
-	return database(t, " template "+template+" strategy wal_log")
+	return database(t, true)
 }
 
 // servicesRole is the role of AsServices.
@@ -144,41 +142,82 @@ func RoleOfServices(t testing.TB, dsn string) string {
 // EmptyPostgres is Postgres without the schema, as a database is before `tributary migrate`.
 func EmptyPostgres(t testing.TB) (dsn string) {
 	t.Helper()
-	return database(t, "")
+	return database(t, false)
 }
 
-// database makes a database for one test; how goes on after its name.
-func database(t testing.TB, how string) (dsn string) {
+// place is where tests' databases are made.
+type place interface {
+	create(ctx context.Context, name string) error // empty
+	clone(ctx context.Context, name string) error  // with the whole schema
+	drop(ctx context.Context, name string) error
+	dsn(name string) string
+}
+
+// onServer is a server as a place.
+type onServer struct{ *devstack.Postgres }
+
+func (s onServer) create(ctx context.Context, name string) error {
+	return execute(ctx, s.DSN(), "create database "+name)
+}
+
+// wal_log: with PostgreSQL's other strategy two copies of one template at the same time wait
+// for each other.
+func (s onServer) clone(ctx context.Context, name string) error {
+	return execute(ctx, s.DSN(), "create database "+name+" template "+template+" strategy wal_log")
+}
+
+func (s onServer) drop(ctx context.Context, name string) error {
+	return execute(ctx, s.DSN(), "drop database "+name+" with (force)")
+}
+
+func (s onServer) dsn(name string) string { return s.DatabaseDSN(name) }
+
+// database makes a database for one test.
+func database(t testing.TB, clone bool) (dsn string) {
 	t.Helper()
 	NeedsIntegration(t)
-	pg, err := server()
+	at, err := placeOfTests()
 	if err != nil {
 		t.Fatalf("devtest: postgres: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	name := fmt.Sprintf("test_%d", databases.Add(1))
-	if err := execute(ctx, pg.DSN(), "create database "+name+how); err != nil {
+	name := fmt.Sprintf("test_%d_%d", os.Getpid(), databases.Add(1))
+	create := at.create
+	if clone {
+		create = at.clone
+	}
+	if err := create(ctx, name); err != nil {
 		t.Fatalf("devtest: create database: %v", err)
 	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if err := execute(ctx, pg.DSN(), "drop database "+name+" with (force)"); err != nil {
+		if err := at.drop(ctx, name); err != nil {
 			t.Errorf("devtest: drop database: %v", err)
 		}
 	})
-	return pg.DatabaseDSN(name)
+	return at.dsn(name)
 }
 
-func execute(ctx context.Context, dsn, statement string) error {
+func placeOfTests() (place, error) {
+	if os.Getenv(CitusVariable) != "" {
+		return citus()
+	}
+	pg, err := server()
+	return onServer{pg}, err
+}
+
+func execute(ctx context.Context, dsn string, statements ...string) error {
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
 		return err
 	}
 	defer conn.Close(ctx)
-	if _, err := conn.Exec(ctx, statement); err != nil {
-		return fmt.Errorf("%s: %w", strings.Join(strings.Fields(statement)[:2], " "), err)
+	for _, statement := range statements {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", strings.Join(strings.Fields(statement)[:2], " "), err)
+		}
 	}
 	return nil
 }

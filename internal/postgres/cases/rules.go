@@ -109,7 +109,7 @@ func readSettings(ctx context.Context, tx pgx.Tx, rules *facts.Rules) error {
 	var now settingsRow
 	err := tx.QueryRow(ctx, `
 		select rules_rev, timezone, hosts, origins, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, hold_days, passing_hosts, retention_days,
-			exists (select from erasure e where e.company_id = $1)
+			exists (select 1 from erasure e where e.company_id = $1)
 		from company where company_id = $1`, rules.CompanyID).
 		Scan(append([]any{&rules.Rev, &timezone, &rules.Hosts, &rules.Origins}, append(now.columns(), &rules.RetentionDays, &rules.HasErasures)...)...)
 	if err != nil {

@@ -26,7 +26,7 @@ func imbalancesOf(days string) string {
 	with approved as (
 		select o.order_id, o.day, o.currency, o.total_minor from orders o
 		where o.company_id = @company_id and o.status = 0 and o.test is not true` + days + `
-			and not exists (select from recompute r where r.company_id = @company_id and r.order_id = o.order_id)),
+			and not exists (select 1 from recompute r where r.company_id = @company_id and r.order_id = o.order_id)),
 	sold as (select day, currency, sum(total_minor) as total_minor from approved group by 1, 2),
 	credited as (
 		select o.day, c.currency, ` + strings.Join(sums, ", ") + `

@@ -91,9 +91,9 @@ func (t *Tx) FindErasedOrders(ctx context.Context, companyID string, e *facts.Er
 				where company_id = @company_id and erasure_id = @erasure_id::uuid offset 0) p
 			join order_key k on `+postgres.OfKey("k", "p.digest", "p.kind", "p.key")+`
 			where k.company_id = @company_id
-				and (exists (select from order_version v where v.company_id = @company_id and v.order_id = k.order_id and v.accepted_at <= @asked_at)
-					or exists (select from orders o where o.company_id = @company_id and o.order_id = k.order_id and o.accepted_at <= @asked_at))
-				and not exists (select from erased_order d where d.company_id = @company_id and d.order_id = k.order_id)
+				and (exists (select 1 from order_version v where v.company_id = @company_id and v.order_id = k.order_id and v.accepted_at <= @asked_at)
+					or exists (select 1 from orders o where o.company_id = @company_id and o.order_id = k.order_id and o.accepted_at <= @asked_at))
+				and not exists (select 1 from erased_order d where d.company_id = @company_id and d.order_id = k.order_id)
 			limit @most
 			on conflict (company_id, order_id) do nothing returning 1)
 		select count(*)::int from found`, argsOf(companyID, e, pgx.NamedArgs{"asked_at": e.AskedAt, "most": limit}))
@@ -146,7 +146,7 @@ func (t *Tx) AddKeysOfOrders(ctx context.Context, companyID string, e *facts.Era
 		where d.company_id = @company_id and d.erasure_id = @erasure_id::uuid and d.surrogates is null and k.company_id = @company_id and k.kind = any(@kinds)
 			and (k.kind in (2, 3) or not exists (
 				select from order_key o where `+postgres.OfKey("o", "(k.digest & -4)", "k.kind", "k.key")+`
-					and not exists (select from erased_order x where x.company_id = @company_id and x.order_id = o.order_id)))
+					and not exists (select 1 from erased_order x where x.company_id = @company_id and x.order_id = o.order_id)))
 		on conflict (company_id, erasure_id, kind, key) do nothing`, argsOf(companyID, e, pgx.NamedArgs{"kinds": facts.Codes(facts.JoinKinds)}))
 }
 
@@ -233,8 +233,8 @@ func (t *Tx) OrdersToSeal(ctx context.Context, companyID string, e *facts.Erasur
 		join orders o on o.company_id = a.company_id and o.order_id = a.order_id
 		where o.company_id = @company_id
 			and (o.accepted_at <= @asked_at
-				or exists (select from order_version w where w.company_id = @company_id and w.order_id = o.order_id and w.accepted_at <= @asked_at))
-			and not exists (select from seal s where s.company_id = @company_id and s.order_id = o.order_id)
+				or exists (select 1 from order_version w where w.company_id = @company_id and w.order_id = o.order_id and w.accepted_at <= @asked_at))
+			and not exists (select 1 from seal s where s.company_id = @company_id and s.order_id = o.order_id)
 		limit @most`, argsOf(companyID, e, pgx.NamedArgs{"asked_at": e.AskedAt, "most": limit}))
 	if err != nil {
 		return nil, fmt.Errorf("find orders around a person: %w", err)
@@ -246,7 +246,7 @@ func (t *Tx) OrdersToSeal(ctx context.Context, companyID string, e *facts.Erasur
 func (t *Tx) QueueAround(ctx context.Context, companyID string, e *facts.Erasure, cause facts.Cause) (int, error) {
 	return t.queue(ctx, companyID, `
 		select distinct company_id, order_id, @cause::text as cause from (`+ordersAround+`) a
-		where not exists (select from seal s where s.company_id = @company_id and s.order_id = a.order_id)`, argsOf(companyID, e, pgx.NamedArgs{"cause": cause.String()}))
+		where not exists (select 1 from seal s where s.company_id = @company_id and s.order_id = a.order_id)`, argsOf(companyID, e, pgx.NamedArgs{"cause": cause.String()}))
 }
 
 // QueueHubs queues the orders without a seal around which a key that a visitor was seen with
@@ -259,7 +259,7 @@ func (t *Tx) QueueHubs(ctx context.Context, companyID, visitor string, cause fac
 			where company_id = @company_id and visitor = @visitor and kind <> 3 and kind <> 10 offset 0) s
 		join order_key r on `+postgres.OfKeyAndHub("r", "s.digest", "s.kind", "s.key", "2")+`
 		where r.company_id = @company_id
-			and not exists (select from seal a where a.company_id = @company_id and a.order_id = r.order_id)`,
+			and not exists (select 1 from seal a where a.company_id = @company_id and a.order_id = r.order_id)`,
 		pgx.NamedArgs{"company_id": companyID, "visitor": packed.ID(visitor), "cause": cause.String()})
 }
 
@@ -366,7 +366,7 @@ var eraseLate = `
 	select e.company_id, l.order_id, e.erasure_id, '{}'::jsonb
 	from ` + lateRows.Unnest("l") + `
 	join erasure e on e.company_id = @company_id and e.asked_at = l.erased_at
-	where not exists (select from orders o where o.company_id = @company_id and o.order_id = l.order_id)
+	where not exists (select 1 from orders o where o.company_id = @company_id and o.order_id = l.order_id)
 	on conflict (company_id, order_id) do nothing`
 
 // EraseLate makes orders erased that are not stored yet, by the erasures that were asked for

@@ -27,7 +27,7 @@ func (t *Tx) FindErasedVisitors(ctx context.Context, companyID string, e *facts.
 				where p.company_id = @company_id and p.erasure_id = @erasure_id::uuid and s.company_id = @company_id
 				union all
 				select p.key from erasure_key p where p.company_id = @company_id and p.erasure_id = @erasure_id::uuid and p.kind in (2, 3, 10)) v
-			where not exists (select from erasure_visitor d where d.company_id = @company_id and d.erasure_id = @erasure_id::uuid and d.visitor = v.visitor)
+			where not exists (select 1 from erasure_visitor d where d.company_id = @company_id and d.erasure_id = @erasure_id::uuid and d.visitor = v.visitor)
 			limit @most) f`, argsOf(companyID, e, pgx.NamedArgs{"most": limit, "most_sightings": 10_000}))
 	if err != nil {
 		return nil, fmt.Errorf("find visitors of a person: %w", err)

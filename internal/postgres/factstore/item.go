@@ -21,7 +21,7 @@ var dayItemRows = postgres.Rows[facts.ShopperKey]{
 var (
 	newItems = `
 	select n.day, n.of from ` + dayItemRows.Unnest("n") + `
-	where not exists (select from traffic_day t where t.company_id = @company_id and t.day = n.day and t.of = n.of)`
+	where not exists (select 1 from traffic_day t where t.company_id = @company_id and t.day = n.day and t.of = n.of)`
 
 	itemsOfDay = `
 	select count(*) from (
@@ -29,9 +29,9 @@ var (
 
 	cataloguedItems = `
 	select n.item from unnest(@item::text[]) as n (item)
-	where exists (select from product p where p.company_id = @company_id and p.product_id = n.item)
-		or exists (select from product_variant v where v.company_id = @company_id and v.variant_id = n.item)
-		or exists (select from product_variant u where u.company_id = @company_id and u.sku = n.item)`
+	where exists (select 1 from product p where p.company_id = @company_id and p.product_id = n.item)
+		or exists (select 1 from product_variant v where v.company_id = @company_id and v.variant_id = n.item)
+		or exists (select 1 from product_variant u where u.company_id = @company_id and u.sku = n.item)`
 )
 
 // ItemsBeyond returns those of days' items (Day and Of) for which their day has no room: it

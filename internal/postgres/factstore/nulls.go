@@ -145,7 +145,7 @@ func orderOf(kind, digest string) string {
 	return `exists (
 		select from order_key x
 		where ` + postgres.OfKeyAndHub("x", digest, kind, "j.visitor", "0") + ` and x.created_at between j.lo and j.hi
-			and not exists (select from payout p where p.company_id = @company_id and p.order_id = x.order_id and p.status = 2))`
+			and not exists (select 1 from payout p where p.company_id = @company_id and p.order_id = x.order_id and p.status = 2))`
 }
 
 // 11 is facts.KeyReached: a visitor whose id is a key of the order is found by that key.

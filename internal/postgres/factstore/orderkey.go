@@ -145,7 +145,7 @@ var (
 	takeMarked = `
 	delete from order_key k
 	where k.company_id = @company_id and k.order_id = any(@order_ids) and k.kind = any(@kinds) and k.hub <> 0
-		and not exists (select from ` + keyRows.Unnest("h") + ` where h.order_id = k.order_id and h.kind = k.kind and h.key = k.key)
+		and not exists (select 1 from ` + keyRows.Unnest("h") + ` where h.order_id = k.order_id and h.kind = k.kind and h.key = k.key)
 	returning k.kind, k.key, k.created_at, k.order_id, 0`
 
 	takeUnmarked = `

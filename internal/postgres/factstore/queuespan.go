@@ -113,4 +113,4 @@ func (t *Tx) queuePart(ctx context.Context, companyID string, span *queuedSpan, 
 
 // waits is the SQL of whether orders of the company wait to be computed, queued or still to be
 // queued.
-const waits = `(exists (select from recompute where company_id = @company_id and failure is null) or exists (select from recompute_span where company_id = @company_id))`
+const waits = `(exists (select 1 from recompute where company_id = @company_id and failure is null) or exists (select 1 from recompute_span where company_id = @company_id))`

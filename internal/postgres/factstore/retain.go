@@ -115,7 +115,7 @@ func (t *Tx) RemoveEvents(ctx context.Context, companyID string, after uuid.UUID
 // The two statements find them as those of DeleteSightings do.
 const (
 	visitorsLeft = `
-		select v.visitor, exists (select from event_fact f where f.company_id = @company_id and f.visitor = v.visitor) as has_events
+		select v.visitor, exists (select 1 from event_fact f where f.company_id = @company_id and f.visitor = v.visitor) as has_events
 		from unnest(@visitors::bytea[]) as v (visitor)`
 	removeSightings = `
 		with v as (` + visitorsLeft + `), gone as (

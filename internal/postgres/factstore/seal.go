@@ -58,8 +58,8 @@ var sealSpanRows = postgres.Rows[facts.Span]{
 
 // notSealed is the condition on orders o that were created in one of the spans w and have no seal.
 var notSealed = `
-	exists (select from ` + sealSpanRows.Unnest("w") + ` where o.created_at >= w.lo and o.created_at < w.hi)
-	and not exists (select from seal s where s.company_id = @company_id and s.order_id = o.order_id)`
+	exists (select 1 from ` + sealSpanRows.Unnest("w") + ` where o.created_at >= w.lo and o.created_at < w.hi)
+	and not exists (select 1 from seal s where s.company_id = @company_id and s.order_id = o.order_id)`
 
 var unsealed = `
 	select o.order_id, o.created_at, o.day::text from orders o

@@ -118,7 +118,7 @@ func (s *Store) ChangeSettings(ctx context.Context, c commerce.SettingsChange) (
 		if frozen := after.Frozen(before); frozen.Any() {
 			// An order that is on Kafka alone does not count yet.
 			var ordered bool
-			if err := tx.QueryRow(ctx, `select exists (select from orders where company_id = $1)`, c.CompanyID).Scan(&ordered); err != nil {
+			if err := tx.QueryRow(ctx, `select exists (select 1 from orders where company_id = $1)`, c.CompanyID).Scan(&ordered); err != nil {
 				return err
 			}
 			if ordered {

@@ -46,7 +46,7 @@ func (r *Relay) Directory(ctx context.Context, keyCheck func(string) string, f f
 		{"gone companies", func() error {
 			return r.eachText(ctx, `
 				select distinct s.company_id from short_code s
-				where s.company_id > $1 and not exists (select from company c where c.company_id = s.company_id)
+				where s.company_id > $1 and not exists (select 1 from company c where c.company_id = s.company_id)
 				order by s.company_id limit $2`, func(id string) error { return pages.add(wire.CompanyKeyPrefix+id, nil) })
 		}},
 		{"links", func() error {
@@ -57,7 +57,7 @@ func (r *Relay) Directory(ctx context.Context, keyCheck func(string) string, f f
 		{"links of gone companies", func() error {
 			return r.eachText(ctx, `
 				select s.code from short_code s
-				where s.code > $1 and not exists (select from company c where c.company_id = s.company_id)
+				where s.code > $1 and not exists (select 1 from company c where c.company_id = s.company_id)
 				order by s.code limit $2`, func(code string) error { return pages.add(wire.LinkKeyPrefix+code, nil) })
 		}},
 		{"API keys", func() error { return r.directoryKeys(ctx, pages) }},

@@ -230,7 +230,7 @@ func (s *Store) influencers(ctx context.Context, companyID string, after commerc
 		list, err = postgres.Collect(ctx, tx, postgres.Scan(influencerColumns), `
 			select `+postgres.List(influencerColumns)+` from influencer i
 			where company_id = @company_id and archived_at is null and (created_at, influencer_id) > (@after, @after_id::uuid)
-				and (not @with_costs or exists (select from cost c
+				and (not @with_costs or exists (select 1 from cost c
 					where c.company_id = @company_id and c.influencer_id = i.influencer_id and c.deleted_at is null))
 			order by created_at, influencer_id limit @limit`,
 			pgx.NamedArgs{"company_id": companyID, "after": after.CreatedAt, "after_id": afterID, "with_costs": withCosts, "limit": limit})

@@ -23,7 +23,7 @@ func installationID(ctx context.Context, q postgres.Querier) (id string, err err
 
 // KnowsCompany reports whether the database has one of the companies.
 func (s *Store) KnowsCompany(ctx context.Context, ids []string) (known bool, err error) {
-	err = s.db.Pool().QueryRow(ctx, `select exists (select from company where company_id = any($1))`, ids).Scan(&known)
+	err = s.db.Pool().QueryRow(ctx, `select exists (select 1 from company where company_id = any($1))`, ids).Scan(&known)
 	if err != nil {
 		return false, fmt.Errorf("postgres: companies: %w", postgres.Translate(err))
 	}

@@ -140,7 +140,7 @@ func (s *Store) StillWatching(ctx context.Context, list []commerce.Watch) ([]com
 		select `+postgres.List(watchColumns)+` from `+watches.Unnest("w")+`
 		join company c on c.company_id = w.company_id
 		join membership m on m.store_id = c.store_id and m.person_id = w.person_id
-		where exists (select from person_session s where s.family = w.family and s.person_id = w.person_id)`, watches.Args(list, nil))
+		where exists (select 1 from person_session s where s.family = w.family and s.person_id = w.person_id)`, watches.Args(list, nil))
 	if err != nil {
 		return nil, fmt.Errorf("postgres: who may watch: %w", postgres.Translate(err))
 	}
@@ -249,7 +249,7 @@ func (s *Store) Invite(ctx context.Context, n commerce.NewInvitation, token [32]
 func resettable(ctx context.Context, tx pgx.Tx, storeID, personID, ownerID string) (email string, err error) {
 	var elsewhere bool
 	if err := tx.QueryRow(ctx, `
-		select p.email, exists (select from membership o where o.person_id = m.person_id and not exists (
+		select p.email, exists (select 1 from membership o where o.person_id = m.person_id and not exists (
 			select from membership mine where mine.store_id = o.store_id and mine.person_id = $3 and mine.role = 'owner'))
 		from membership m join person p using (person_id) where m.store_id = $1 and m.person_id = $2`,
 		storeID, personID, ownerID).Scan(&email, &elsewhere); err != nil {

@@ -158,7 +158,7 @@ func (s *Store) Accesses(ctx context.Context, personID string) ([]commerce.Acces
 // commerce.ErrNotFound: access ends with it.
 func (s *Store) SessionAccesses(ctx context.Context, personID, family string) ([]commerce.Access, error) {
 	var alive bool
-	if err := s.db.Pool().QueryRow(ctx, `select exists (select from person_session where family = $1 and person_id = $2)`,
+	if err := s.db.Pool().QueryRow(ctx, `select exists (select 1 from person_session where family = $1 and person_id = $2)`,
 		family, personID).Scan(&alive); err != nil {
 		return nil, fmt.Errorf("postgres: session: %w", postgres.Translate(err))
 	}

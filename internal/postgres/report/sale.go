@@ -185,8 +185,8 @@ func (r *Reader) ExplainedSale(ctx context.Context, companyID, orderID string) (
 			return err
 		}
 		if err := tx.QueryRow(ctx, `
-			select exists (select from recompute where company_id = $1 and order_id = $2)
-				or exists (select from recompute_span s join orders o on o.company_id = s.company_id
+			select exists (select 1 from recompute where company_id = $1 and order_id = $2)
+				or exists (select 1 from recompute_span s join orders o on o.company_id = s.company_id
 					where s.company_id = $1 and o.order_id = $2 and o.created_at >= s.lo and (o.created_at, o.order_id) < (s.before_at, s.before_id))`,
 			companyID, orderID).Scan(&e.Recomputing); err != nil {
 			return err

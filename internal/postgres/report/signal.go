@@ -58,7 +58,7 @@ func (r *Reader) ErasedUntil(ctx context.Context, companyID string, digests [][]
 
 // HasOrders reports whether a company has orders: then some settings are fixed.
 func (r *Reader) HasOrders(ctx context.Context, companyID string) (ordered bool, err error) {
-	err = r.db.Pool().QueryRow(ctx, `select exists (select from orders where company_id = $1)`, companyID).Scan(&ordered)
+	err = r.db.Pool().QueryRow(ctx, `select exists (select 1 from orders where company_id = $1)`, companyID).Scan(&ordered)
 	if err != nil {
 		return false, fmt.Errorf("postgres: orders of %s: %w", companyID, postgres.Translate(err))
 	}
