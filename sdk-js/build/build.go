@@ -161,8 +161,8 @@ func (b *bundler) all(ctx context.Context) (m manifest, err error) {
 	return m, err
 }
 
-// about is what a file of types says to those who change it.
-var about = regexp.MustCompile(`^(//.*\n)+\n`)
+// about is what a file of types says to those who change it, and the space before its lines: the npm package has neither.
+var about = regexp.MustCompile(`^(//.*\n)+\n|(?m:^\s+)`)
 
 // eventTypes is where a module has the types of an event from: one file, of CommonJS, which both kinds of modules may import.
 var eventTypes = strings.NewReplacer(`"./event-types"`, `"./events.cjs"`, "export declare ", "export ") // declare says nothing in such a file
