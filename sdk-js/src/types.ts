@@ -2,7 +2,7 @@
 // the event's types alone.
 
 import type { Identity, PayloadOf, Payloads, Rest } from "./event-types";
-export type { Identity, Item, ItemHint, ItemsHint, PayloadOf, Payloads, Rest } from "./event-types";
+export * from "./event-types";
 
 export type Consent = "granted" | "denied";
 
