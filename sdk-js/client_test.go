@@ -253,6 +253,11 @@ func TestAnEdgeThatCannotBeReachedIsTold(t *testing.T) {
 			console.log(told().replace(nowhere.slice(7), "HOST"));
 			for (const up of [false, false, true, false]) flaky.track("ONE"), (healthy = up), await flaky.flush();
 			console.log(told());
+			let answer;
+			const key = make({ transport: async () => answer || Promise.reject(new Error("down")) });
+			key.track("ONE");
+			for (answer of [0, { status: 401, body: '{"error":{"code":"unauthorized"}}' }, 0, 0]) await key.flush();
+			console.log(said.splice(0).map((e) => e.code).join());
 			const slow = make({ timeout: 20, transport: () => new Promise(() => {}) });
 			slow.track("ONE"), await slow.flush();
 			console.log(told());
@@ -263,7 +268,7 @@ func TestAnEdgeThatCannotBeReachedIsTold(t *testing.T) {
 			console.log(told().replace(there, "THERE"));
 		})().finally(() => process.exit())`)
 	const lead = "no_answer: no answer, the events are sent again: "
-	want := lead + "connect ECONNREFUSED HOST\n" + lead + "down|" + lead + "down\n" + lead + "none within 20 ms\n" +
+	want := lead + "connect ECONNREFUSED HOST\n" + lead + "down|" + lead + "down\nno_answer,unauthorized,no_answer\n" + lead + "none within 20 ms\n" +
 		"no_answer: 405 after a redirect to THERE/v1/events is no answer of the edge: something else is at its address. The events are kept and sent again."
 	if got != want {
 		t.Errorf("prints\n%s\nwant\n%s", got, want)

@@ -293,6 +293,7 @@ export class Client {
     if (status == 413 && this.halving_.large_(batch)) return -1;
     const no = refusal(status, answer);
     if (no) {
+      this.out_ = false;
       this.tell_(no.code, no.text, batch);
       if (no.code == "unauthorized" && !this.closing_) return REFUSED; // until the key is a right one
       if (no.all) {
