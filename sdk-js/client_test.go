@@ -236,7 +236,7 @@ func TestCloseTriesAgainUntilItsTimeIsOver(t *testing.T) {
 	}
 }
 
-// An edge that cannot be reached is told of once, until it answers; what is at the other end of a redirect is named.
+// An edge that cannot be reached, or is out of order, is told of once, until it answers; what is at the other end of a redirect is named.
 func TestAnEdgeThatCannotBeReachedIsTold(t *testing.T) {
 	devtest.NeedsIntegration(t)
 	got := node(t, packages(t), "-e", recorder+`
@@ -261,6 +261,9 @@ func TestAnEdgeThatCannotBeReachedIsTold(t *testing.T) {
 			const slow = make({ timeout: 20, transport: () => new Promise(() => {}) });
 			slow.track("ONE"), await slow.flush();
 			console.log(told());
+			const busy = make({ transport: async () => ({ status: 503, body: "" }) });
+			busy.track("ONE"), await busy.flush(), await busy.flush();
+			console.log(told());
 			const [other, there] = await listen((q, a) => a.writeHead(405).end());
 			const [first, here] = await listen((q, a) => a.writeHead(301, { location: there + q.url }).end());
 			const moved = make({ endpoint: here, transport: undefined });
@@ -268,7 +271,7 @@ func TestAnEdgeThatCannotBeReachedIsTold(t *testing.T) {
 			console.log(told().replace(there, "THERE"));
 		})().finally(() => process.exit())`)
 	const lead = "no_answer: no answer, the events are sent again: "
-	want := lead + "connect ECONNREFUSED HOST\n" + lead + "down|" + lead + "down\nno_answer,unauthorized,no_answer\n" + lead + "none within 20 ms\n" +
+	want := lead + "connect ECONNREFUSED HOST\n" + lead + "down|" + lead + "down\nno_answer,unauthorized,no_answer\n" + lead + "none within 20 ms\nno_answer: 503: the events are sent again\n" +
 		"no_answer: 405 after a redirect to THERE/v1/events is no answer of the edge: something else is at its address. The events are kept and sent again."
 	if got != want {
 		t.Errorf("prints\n%s\nwant\n%s", got, want)

@@ -162,7 +162,7 @@ func TestWhatTheServersClientGivesUpIsTold(t *testing.T) {
 			console.log(JSON.stringify(sent));
 		})()`)
 	want := strings.Join([]string{
-		"false 1", "false 0 full,unauthorized,invalid_json",
+		"false 1", "false 0 full,no_answer,unauthorized,invalid_json",
 		`[[{"expired":1,"queue_full":2,"unreadable":1},[1,2,3]],[{"expired":1,"queue_full":2,"unreadable":1},[1,2,3]],[null,[6]],[null,[6]],[{"refused":1},[7]]]`,
 	}, "\n")
 	if !sameDropped(got, want) {

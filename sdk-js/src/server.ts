@@ -304,7 +304,7 @@ export class Client {
       for (const e of batch) this.remove_(e.id);
       return -1;
     }
-    if (foreign(status)) this.unanswered_(status + (from ? " after a redirect to " + from : "") + FOREIGN);
+    this.unanswered_(status + (from ? " after a redirect to " + from : "") + (foreign(status) ? FOREIGN : ": the events are sent again"));
     return Math.min(MOST * 10, Math.max(0, Number(retryAfter) * 1000 || 0));
   }
 
