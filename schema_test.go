@@ -1,13 +1,17 @@
 package tributary_test
 
 import (
+	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/tributary-io/tributary/docs"
 	"github.com/tributary-io/tributary/internal/vectors"
 	"github.com/tributary-io/tributary/sdk/core"
 )
@@ -167,4 +171,115 @@ func TestEventSchemaAgreesWithTheParser(t *testing.T) {
 	sale(`{"line_items":[{"variant_id":"a","quantity":1}]}`, true)
 	sale(`{"checkout":{"lineItems":[{"variant":{"id":"a"},"quantity":1}]}}`, true)
 	sale(`{"checkout":{}}`, false)
+}
+
+// What the clients' types ask for is a part of what the edge takes.
+func TestTheTypesOfTheSchemaAreTakenByTheParser(t *testing.T) {
+	schema := eventSchema(t)
+	types, err := jsonschema.NewCompiler().Compile(filepath.Join("docs", "event.schema.json") + "#/$defs/Payloads")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(name, payload string, want bool) {
+		t.Helper()
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(`{"CHECKOUT_COMPLETED":{"items":[{"item_id":1,"item_quantity":1}]},"` + name + `":` + payload + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := types.Validate(value); (err == nil) != want {
+			t.Errorf("%s of %s: %v, want %v", name, payload, err, want)
+		}
+		if taken := agree(t, schema, name, `{"event":"`+name+`","payload":`+payload+`}`); want && !taken {
+			t.Errorf("%s of %s has the types and is refused", name, payload)
+		}
+	}
+	for _, name := range []string{core.PageView, core.ProductView, core.AddToCart, core.InitiateCheckout, core.CheckoutCompleted} {
+		f(name, `{"items":[{"item_id":"a","item_quantity":2,"color":"red"},{"item_id":7,"item_quantity":1000000000}],"total":3}`, true)
+		f(name, `{}`, name != core.CheckoutCompleted)
+		f(name, `null`, name != core.CheckoutCompleted)
+		f(name, `[]`, false)
+	}
+	f(core.CheckoutCompleted, `{"items":[]}`, false)
+	f(core.CheckoutCompleted, `{"items":[{"item_id":"a"}]}`, false)
+	f(core.CheckoutCompleted, `{"items":[{"item_id":"a","item_quantity":"1"}]}`, false)
+	f(core.CheckoutCompleted, `{"items":[{"item_id":"a","item_quantity":0}]}`, false)
+	f(core.CheckoutCompleted, `{"items":[{"item_quantity":1}]}`, false)
+	f(core.AddToCart, `{"items":[{"item_id":true}]}`, false)
+}
+
+// The tables of docs/events.md have the schema's members, and no others.
+func TestTheTablesOfTheEventsPageHaveTheSchemasMembers(t *testing.T) {
+	type shape struct {
+		Properties map[string]shape `json:"properties"`
+		AnyOf      []struct {
+			Enum []string `json:"enum"`
+		} `json:"anyOf"`
+		Enum []any            `json:"enum"`
+		Defs map[string]shape `json:"$defs"`
+	}
+	var schema shape
+	if err := json.Unmarshal(docs.EventSchema, &schema); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join("docs", "events.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(section string, column int, want []string) {
+		t.Helper()
+		_, text, _ := strings.Cut(string(page), section+"\n")
+		text, _, _ = strings.Cut(text, "\n##")
+		var got []string
+		for row := range strings.Lines(text) {
+			cells := strings.Split(row, "|")
+			if !strings.HasPrefix(row, "| `") {
+				continue
+			}
+			parent := ""
+			for _, name := range inlineCode.FindAllString(cells[column], -1) {
+				name = strings.Trim(name, "`")
+				if before, _, nested := strings.Cut(name, "."); nested && before != "" {
+					parent = before
+				} else if nested {
+					name = parent + name
+				}
+				got = append(got, name)
+			}
+		}
+		slices.Sort(got)
+		if slices.Sort(want); !slices.Equal(got, want) {
+			t.Errorf("%s has\n%q, the schema\n%q", section, got, want)
+		}
+	}
+	f("## Fields", 1, slices.Collect(maps.Keys(schema.Properties)))
+	f("### Identity", 1, slices.Collect(maps.Keys(schema.Defs["Identity"].Properties)))
+	var context, clickIDs []string
+	for name, member := range schema.Defs["Context"].Properties {
+		nested := slices.Collect(maps.Keys(member.Properties))
+		switch {
+		case name == "clickIds":
+			clickIDs = nested
+		case nested != nil:
+			for _, inner := range nested {
+				context = append(context, name+"."+inner)
+			}
+			continue
+		}
+		context = append(context, name)
+	}
+	f("### Context", 1, context)
+	wanted := core.ClickIDs()
+	slices.Sort(wanted[:])
+	if slices.Sort(clickIDs); !slices.Equal(clickIDs, wanted[:]) {
+		t.Errorf("the schema has click ids %q, the core %q", clickIDs, wanted)
+	}
+	var spellings []string
+	for _, of := range schema.Properties["event"].AnyOf {
+		spellings = append(spellings, of.Enum...)
+	}
+	for _, name := range schema.Defs["checkoutCompleted"].Enum {
+		spellings = append(spellings, name.(string))
+	}
+	f("### Names", 2, spellings)
+	f("### Names", 1, slices.Collect(maps.Keys(schema.Defs["Payloads"].Properties)))
 }

@@ -19,6 +19,7 @@ func TestCallsInChromium(t *testing.T) {
 	t.Parallel()
 	f := inChromium(t)
 	f("an identity goes with the visit's events until reset", identify)
+	f("what is no identity is left out", noIdentity)
 	f("a denial ends the identity and the server's cookie", denialForgets)
 	f("before_send changes and drops events", beforeSend)
 	f("a before_send that answers nonsense stops no other event", oddHook)
@@ -66,6 +67,20 @@ func identify(t *testing.T, e *edge, b *rod.Browser) {
 	f("FOUR", "", "")
 	if so.named("ONE").VisitorID != so.named("THREE").VisitorID || so.named("THREE").VisitorID == so.named("FOUR").VisitorID {
 		t.Errorf("visitors %s, %s, %s", so.named("ONE").VisitorID, so.named("THREE").VisitorID, so.named("FOUR").VisitorID)
+	}
+}
+
+// Segment's identify(id, traits) is not spread into letters, before the second file is there and after.
+func noIdentity(t *testing.T, e *edge, b *rod.Browser) {
+	const wrong = `tributary.identify("c-42", {}); tributary.identify(["c-42"]); tributary.identify(42); tributary.identify(null); tributary.identify();`
+	s := shop(t, map[string]string{"/": listen + e.stubbed(`var sent = [];
+		tributary.init({companyId:"loja",linger:0,pageViews:false,before_send: (event) => (sent.push(JSON.stringify(event.identity)), event)});
+		tributary.identify({email:"ana@example.com"});`+wrong+`tributary.track("ONE", null, "c-42")`)})
+	page := open(t, b, s.URL+"/")
+	ready(t, page)
+	said := page.MustEval(`async () => { ` + wrong + ` await tributary.track("TWO", null, ["c-42"]); return [...sent, sessionStorage.trb_u, ...errors].join() }`).Str()
+	if want := strings.Repeat(`{"email":"ana@example.com"},`, 3) + "[tributary] identify() takes an object"; said != want {
+		t.Errorf("got  %s\nwant %s", said, want)
 	}
 }
 

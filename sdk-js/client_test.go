@@ -106,7 +106,7 @@ func TestASilentServerHoldsNobodyUp(t *testing.T) {
 			const client = make({ endpoint: "http://%s", transport: undefined, %s });
 			client.track("ONE"), client.track("TWO");
 			client.close(%s).then((done) => console.log(done, codes()))`, silent.Addr(), options[0], options[1]))
-		if got != "false left::2" {
+		if got != map[string]string{"a request's own time": "false no_answer::,left::2", "close's time": "false left::2"}[what] {
 			t.Errorf("%s: prints %q", what, got)
 		}
 	}
@@ -119,7 +119,7 @@ func TestASilentServerHoldsNobodyUp(t *testing.T) {
 			never.track("NEVER");
 			console.log(await late.close({ timeout: 100 }), await never.close({ timeout: 100 }), codes());
 		})()`)
-	if got != "false false left:LATE:1,left:NEVER:1" {
+	if got != "false false no_answer::,left:LATE:1,no_answer::,left:NEVER:1" {
 		t.Errorf("prints %q", got)
 	}
 }
@@ -231,6 +231,100 @@ func TestCloseTriesAgainUntilItsTimeIsOver(t *testing.T) {
 			console.log(await late.close({ timeout: 50 }), await late.flush(), said.at(-1).code); // no flush is held up
 		})()`)
 	want := "true 1 \ntrue 1 \ntrue 1 7000,9000\ntrue 1 600000\ntrue 1 \nfalse 0 \nfalse 0 \nfalse false left"
+	if got != want {
+		t.Errorf("prints\n%s\nwant\n%s", got, want)
+	}
+}
+
+// An edge that cannot be reached, or is out of order, is told of once, until it answers; what is at the other end of a redirect is named.
+func TestAnEdgeThatCannotBeReachedIsTold(t *testing.T) {
+	devtest.NeedsIntegration(t)
+	got := node(t, packages(t), "-e", recorder+`
+		const http = require("node:http");
+		const listen = (answer) => new Promise((done) => { const s = http.createServer(answer).listen(0, "127.0.0.1", () => done([s, "http://127.0.0.1:" + s.address().port])) });
+		const told = () => said.splice(0).map((e) => e.code + ": " + e.message).join("|");
+		(async () => {
+			const [gone, nowhere] = await listen();
+			await new Promise((done) => gone.close(done));
+			let healthy = false;
+			const client = make({ endpoint: nowhere, transport: undefined }), flaky = make({ transport: (...a) => { if (healthy) return transport(...a); throw new Error("down") } });
+			client.track("ONE");
+			await client.flush(), await client.flush();
+			console.log(told().replace(nowhere.slice(7), "HOST"));
+			for (const up of [false, false, true, false]) flaky.track("ONE"), (healthy = up), await flaky.flush();
+			console.log(told());
+			let answer;
+			const key = make({ transport: async () => answer || Promise.reject(new Error("down")) });
+			key.track("ONE");
+			for (answer of [0, { status: 401, body: '{"error":{"code":"unauthorized"}}' }, 0, 0]) await key.flush();
+			console.log(said.splice(0).map((e) => e.code).join());
+			const slow = make({ timeout: 20, transport: () => new Promise(() => {}) });
+			slow.track("ONE"), await slow.flush();
+			console.log(told());
+			const busy = make({ transport: async () => ({ status: 503, body: "" }) });
+			busy.track("ONE"), await busy.flush(), await busy.flush();
+			console.log(told());
+			const [other, there] = await listen((q, a) => a.writeHead(405).end());
+			const [first, here] = await listen((q, a) => a.writeHead(301, { location: there + q.url }).end());
+			const moved = make({ endpoint: here, transport: undefined });
+			moved.track("ONE"), await moved.flush(), await moved.flush();
+			console.log(told().replace(there, "THERE"));
+		})().finally(() => process.exit())`)
+	const lead = "no_answer: no answer, the events are sent again: "
+	want := lead + "connect ECONNREFUSED HOST\n" + lead + "down|" + lead + "down\nno_answer,unauthorized,no_answer\n" + lead + "none within 20 ms\nno_answer: 503: the events are sent again\n" +
+		"no_answer: 405 after a redirect to THERE/v1/events is no answer of the edge: something else is at its address. The events are kept and sent again."
+	if got != want {
+		t.Errorf("prints\n%s\nwant\n%s", got, want)
+	}
+}
+
+// As the Go client does. A key that comes from a function is not in what onError hears.
+func TestAKeyIsOneThatAHeaderMayHave(t *testing.T) {
+	devtest.NeedsIntegration(t)
+	got := node(t, packages(t), "-e", recorder+`
+		const made = (apiKey) => { try { make({ endpoint: "https://edge.test", apiKey }); return 1 } catch (e) { said.push(e); return 0 } };
+		console.log(["trb_…", "trb secret", "secret\n", "secr\u00e9t"].map(made).join(), made("trb_secret~!"), said[0].message);
+		const client = make({ endpoint: "http://127.0.0.1:1", transport: undefined, apiKey: () => "secret…" });
+		client.track("ONE");
+		client.flush().then(() => console.log(said.at(-1).code, said.at(-1).message, said.some((e) => e.message.includes("secret"))))`)
+	const wrong = "apiKey has a space, a line break or a character outside ASCII"
+	want := "0,0,0,0 1 tributary: " + wrong + "\nno_answer no answer, the events are sent again: tributary: " + wrong + " false"
+	if got != want {
+		t.Errorf("prints\n%s\nwant\n%s", got, want)
+	}
+}
+
+// The edge's bound of a time: seconds are not milliseconds.
+func TestATimeInSecondsIsRefusedWhereItIsTracked(t *testing.T) {
+	devtest.NeedsIntegration(t)
+	got := node(t, packages(t), "-e", recorder+`
+		const client = make(), take = (timestamp) => client.track("ONE", {}, null, { timestamp }) !== undefined;
+		console.log([1764000000, 99999999999, new Date(1764000000), null, 0, -1].map(take).join(), [100000000000, 1764000000000, new Date("2026-11-24"), undefined].map(take).join());
+		console.log(codes().split(",").length, said[0].code, said[0].message);
+		client.close()`)
+	want := "false,false,false,false,false,false true,true,true,true\n6 invalid_event not taken: ONE: TypeError: timestamp is not in milliseconds: 1764000000"
+	if got != want {
+		t.Errorf("prints\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Segment's identify(id, traits) and other texts are not spread into letters: what is no object is left out, with a word.
+func TestWhatIsNoObjectIsLeftOut(t *testing.T) {
+	devtest.NeedsIntegration(t)
+	got := node(t, packages(t), "-e", recorder+`
+		let of = {};
+		const client = make({ context: () => of });
+		client.identify({ email: "a@b.example" }), client.identify("c-42", { email: "x" }), client.identify(["c"]), client.identify(7), client.identify(null), client.identify();
+		client.track("ONE"), client.track("TWO", {}, "c-42"), client.track("THREE", {}, null, { context: "text" }), client.track("FOUR", {}, {}, { context: { url: "u", page: "text" } });
+		of = "text", client.track("FIVE");
+		client.close().then(() => {
+			console.log(sent.flat().map((e) => e[5] + Object.keys(e[6])).join(" "));
+			console.log(said.map((e) => e.code + " " + e.message).join("|"));
+		})`)
+	const who, seen = `{"email":"a@b.example"}`, "stream,seq,library"
+	const identity, context = "invalid_argument identity is no object: left out", "invalid_argument context is no object: left out"
+	want := who + seen + " " + who + seen + " " + who + seen + " " + who + seen + ",url " + who + seen + "\n" +
+		identity + "|" + identity + "|" + identity + "|" + identity + "|" + context + "|invalid_argument context.page is no object: left out|" + context
 	if got != want {
 		t.Errorf("prints\n%s\nwant\n%s", got, want)
 	}

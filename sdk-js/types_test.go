@@ -1,13 +1,9 @@
 package sdkjs_test
 
 import (
-	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -100,75 +96,5 @@ func TestTheSourceIsStrict(t *testing.T) {
 	}
 	if out, err := tsc(t, ".", append([]string{"--target", "es2021", "--lib", "es2022,dom,dom.iterable", "--typeRoots", roots, "--types", "node", "--module", "esnext", "--moduleResolution", "bundler", "--noUnusedLocals"}, files...)...); err != nil {
 		t.Errorf("%v\n%s", err, out)
-	}
-}
-
-// What the types say of an identity, of a page and of an item's id is what the schema says: these lines are made of it.
-func TestTheTypesFollowTheSchema(t *testing.T) {
-	t.Parallel()
-	type node struct {
-		Type       any             `json:"type"` // a text or several
-		Ref        string          `json:"$ref"`
-		Properties map[string]node `json:"properties"`
-	}
-	var schema struct {
-		node
-		Defs map[string]node `json:"$defs"`
-	}
-	text, err := os.ReadFile("../docs/event.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &schema); err != nil {
-		t.Fatal(err)
-	}
-	typed := func(of node) string {
-		if of.Ref != "" {
-			of = schema.Defs[strings.TrimPrefix(of.Ref, "#/$defs/")]
-		}
-		all, several := of.Type.([]any)
-		if !several {
-			all = []any{of.Type}
-		}
-		var names []string
-		for _, name := range all {
-			names = append(names, strings.Replace(fmt.Sprint(name), "integer", "number", 1))
-		}
-		return strings.Join(names, " | ")
-	}
-	f := func(file, within string, want []string) {
-		t.Helper()
-		types, err := os.ReadFile(filepath.Join("src", file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, body, found := strings.Cut(string(types), within)
-		body, _, closed := strings.Cut(body, "}")
-		var got []string
-		for _, member := range regexp.MustCompile(`(\w+)\?: ([^;\n]+)`).FindAllStringSubmatch(body, -1) {
-			got = append(got, member[1]+": "+strings.TrimSpace(member[2]))
-		}
-		slices.Sort(got)
-		if slices.Sort(want); !found || !closed || !slices.Equal(got, want) {
-			t.Errorf("%s, %s has %q, the schema %q", file, within, got, want)
-		}
-	}
-	members := func(of map[string]node) (all []string) {
-		for name, member := range of {
-			all = append(all, name+": "+typed(member))
-		}
-		return all
-	}
-	f("event-types.ts", "export interface Identity {", members(schema.Properties["identity"].Properties))
-	page := schema.Properties["context"].Properties["page"].Properties
-	delete(page, "path") // it follows from the url
-	f("server-types.ts", "page?: {", members(page))
-	types, err := os.ReadFile("src/event-types.ts")
-	if err != nil {
-		t.Fatal(err)
-	}
-	// An item's number is a whole one in the types: the schema also takes what other houses send.
-	if id := typed(schema.Defs["name"]); strings.Count(string(types), "  item_id: "+id+";\n  /**") != 1 || strings.Count(string(types), "  item_id?: "+id+";") != 1 {
-		t.Errorf("an item's id is no %s", id)
 	}
 }

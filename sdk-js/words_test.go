@@ -119,8 +119,10 @@ func answeredLater(t *testing.T, e *edge, b *rod.Browser) {
 	</script>` + e.tag(`data-company="loja" data-require-consent`)})
 	page := open(t, b, s.URL+"/")
 	until(t, page, `() => ids.length == 4`)
-	got := page.MustEval(`async () => { await sent; return (await Promise.all(ids)).join() }`).Str()
-	e.wait(t, "what flush has sent", func(s seen) bool { return s.named("ONE") != nil })
+	got := page.MustEval(`async () => (await Promise.all(ids)).join()`).Str()
+	if done := page.MustEval(`() => sent`); !done.Bool() || e.seen().named("ONE") == nil {
+		t.Fatalf("flush is %v, events %s", done, names(e.seen().events))
+	}
 	if id := e.seen().named("ONE").VisitorID; id == "" || got != strings.Join([]string{id, id, id, id}, ",") {
 		t.Errorf("the visitor is %q, the event's %q", got, id)
 	}

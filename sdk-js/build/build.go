@@ -28,6 +28,7 @@ type bundler struct {
 	root, out string
 	npm       string // where the npm packages go; empty: nowhere
 	quick     bool
+	events    []byte // the types of an event
 	version   string
 	mangled   map[string]any // how the build has shortened names
 	made      []made
@@ -54,10 +55,17 @@ type manifest struct {
 }
 
 func run(ctx context.Context, root, out, npm string, quick bool) error {
-	if out == "" {
-		out = filepath.Join(root, "sdk-js", "dist")
+	events, err := makeTypes(root)
+	if err != nil {
+		return err
 	}
-	b := &bundler{root: root, out: out, npm: npm, quick: quick, mangled: map[string]any{}}
+	if out == "" { // the build for all; a test's changes no source
+		out = filepath.Join(root, "sdk-js", "dist")
+		if err := os.WriteFile(filepath.Join(root, eventTypesFile), events, 0o644); err != nil {
+			return err
+		}
+	}
+	b := &bundler{root: root, out: out, npm: npm, quick: quick, events: events, mangled: map[string]any{}}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
@@ -161,19 +169,15 @@ func (b *bundler) all(ctx context.Context) (m manifest, err error) {
 	return m, err
 }
 
-// about is what a file of types says to those who change it.
-var about = regexp.MustCompile(`^(//.*\n)+\n`)
+// about is what a file of types says to those who change it, and the space before its lines: the npm package has neither.
+var about = regexp.MustCompile(`^(//.*\n)+\n|(?m:^\s+)`)
 
 // eventTypes is where a module has the types of an event from: one file, of CommonJS, which both kinds of modules may import.
 var eventTypes = strings.NewReplacer(`"./event-types"`, `"./events.cjs"`, "export declare ", "export ") // declare says nothing in such a file
 
 // modules builds what bundlers take: for pages, and for servers and sandboxes.
 func (b *bundler) modules(names map[string]string) error {
-	events, err := os.ReadFile(filepath.Join(b.root, "sdk-js", "src", "event-types.ts"))
-	if err != nil {
-		return err
-	}
-	if err := b.write("events.d.cts", about.ReplaceAll(events, nil)); err != nil {
+	if err := b.write("events.d.cts", about.ReplaceAll(b.events, nil)); err != nil {
 		return err
 	}
 	for _, module := range []struct{ entry, types, name string }{{"index.ts", "types.ts", "tributary"}, {"server.ts", "server-types.ts", "server"}} {

@@ -1,5 +1,32 @@
-// The types of an event, for pages and servers. This file becomes dist/events.d.cts, so it
-// has no imports and no code. A test compares it with docs/event.schema.json.
+// The types of an event, for pages and servers. Made of docs/event.schema.json by sdk-js/build; do not edit.
+// This file becomes dist/events.d.cts, so it has no imports and no code.
+
+/** Where it happened. Longer texts are cut. */
+export interface Context {
+  locale?: string | null;
+  page?: { referrer?: string | null; title?: string | null; url?: string | null } | null;
+  referrer?: string | null;
+  screen?: string | null;
+  /** A hint: sessions are cut by the service. */
+  sessionId?: string | number | null;
+  title?: string | null;
+  /** Counts where page has no url; so do referrer and title. */
+  url?: string | null;
+  userAgent?: string | null;
+  /** The browser or device. */
+  visitorId?: string | number | null;
+  [more: string]: unknown;
+}
+
+/** Who the shopper is. Hashed with the installation's secret before anything is written. */
+export interface Identity {
+  cart_token?: string | number | null;
+  customer_id?: string | number | null;
+  email?: string | null;
+  phone?: string | number | null;
+  /** True where the shopper is logged in. It is believed from a sender with an API key. */
+  verified?: boolean | null;
+}
 
 /** One thing sold. GA4's `quantity` is understood too. */
 export interface Item {
@@ -20,24 +47,14 @@ export interface ItemsHint {
 
 /** Payloads of the standard events. Further members are welcome; a custom name matches [A-Z][A-Z0-9_]{0,63}. */
 export interface Payloads {
-  PAGE_VIEW: object | null | undefined;
-  PRODUCT_VIEW: ItemsHint | null | undefined;
-  ADD_TO_CART: ItemsHint | null | undefined;
-  INITIATE_CHECKOUT: ItemsHint | null | undefined;
+  ADD_TO_CART?: ItemsHint | null;
   CHECKOUT_COMPLETED: { items: readonly Item[] };
+  INITIATE_CHECKOUT?: ItemsHint | null;
+  PAGE_VIEW?: object | null;
+  PRODUCT_VIEW?: ItemsHint | null;
 }
 
-/** What is known of the shopper. Only keyed hashes of it are kept, and they are made at the edge. */
-export interface Identity {
-  email?: string | null;
-  phone?: string | number | null;
-  customer_id?: string | number | null;
-  cart_token?: string | number | null;
-  /** The shopper is logged in. It is believed from a sender with an API key. */
-  verified?: boolean | null;
-}
-
-/** What the payload of an event must have. Further members are welcome. */
+/** What the payload of an event must have. */
 export type PayloadOf<N> = N extends keyof Payloads ? Payloads[N] : object | null | undefined;
 
 /** A call's payload and identity: both may be left out where the event needs no payload. */

@@ -9,7 +9,7 @@ interface Large {
 
 export class Halving<E extends Large> {
   most_ = BATCH;
-  private stuck_ = false; // an event alone was too large, and none has gone since
+  private stuck_?: boolean; // an event alone was too large, and none has gone since
 
   constructor(
     private last_: (e: E) => void, // puts it behind the others

@@ -2,9 +2,9 @@
 // it may be imported where there is no window; there the calls do nothing.
 
 import { connect } from "./more";
-import { consent as answer, identify as know, leave, page, persist, reset as renew, start, take } from "./page";
+import { consent as answer, identify as know, page, persist, reset as renew, start, take } from "./page";
 import { tell } from "./log";
-import type { Config, Consent, Identity } from "./types";
+import type { Config } from "./types";
 
 const MAX_EARLY = 1000;
 
@@ -13,18 +13,17 @@ const calls: { [name: string]: any } = {
   init(_: number, config: Config) {
     if (page.config_) return;
     start(config, config.endpoint!.replace(/(\/v1\/events)?\/*$/, ""));
-    for (const [name, at, args] of early.splice(0)) run(name, at, args);
+    for (const [name, at, args] of early.splice(0)) run(name, args, at);
   },
   track: take,
   page: (at: number, payload: unknown) => take(at, "PAGE_VIEW", payload),
   consent: answer,
   reset: renew,
   identify: know,
-  flush: leave,
 };
 let connected = false;
 
-function run(name: string, at: number, args: unknown[]): any {
+function run(name: string, args: unknown[], at = Date.now()): any {
   if (typeof window == "undefined") return;
   if (!connected) {
     connected = true;
@@ -40,16 +39,20 @@ function run(name: string, at: number, args: unknown[]): any {
 
 export function init(config: Config): void {
   if (typeof window != "undefined" && (!config || !config.endpoint)) return tell("endpoint", "nothing is sent: init() needs endpoint, the URL of your edge.");
-  run("init", Date.now(), [config]);
+  run("init", [config]);
 }
-export const track = (...args: unknown[]): void => run("track", Date.now(), args);
-const view = (payload?: unknown): void => run("page", Date.now(), [payload]);
+const call =
+  (name: string) =>
+  (...args: unknown[]): any =>
+    run(name, args);
+export const track = call("track");
+const view = call("page");
 export { view as page };
-export const identify = (who: Identity): void => run("identify", Date.now(), [who]);
-export const reset = (): void => run("reset", Date.now(), []);
-export const consent = (given: Consent): void => run("consent", Date.now(), [given]);
+export const identify = call("identify");
+export const reset = call("reset");
+export const consent = call("consent");
 export const optOut = (): void => consent("denied");
 export const optIn = (): void => consent("granted");
-export const getVisitorId = async (): Promise<string | null> => run("getVisitorId", Date.now(), []) || null;
-export const flush = async (): Promise<boolean> => (page.config_ ? run("flush", Date.now(), []) : true);
-export const debug = (on: boolean = true): void => run("debug", Date.now(), [on]);
+export const getVisitorId = async (): Promise<string | null> => run("getVisitorId", []) || null;
+export const flush = async (): Promise<boolean> => (page.config_ ? run("flush", []) : true);
+export const debug = call("debug");

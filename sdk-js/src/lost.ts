@@ -6,7 +6,7 @@ const MOST = 1000000; // of one reason in a batch
 
 export class Lost {
   private counts_: { [reason: string]: number } = {};
-  private telling_ = ""; // JSON, of a request that has no answer yet
+  private telling_?: string; // JSON, of a request that has no answer yet
 
   add_(reason: string, events: number): void {
     if (events > 0) this.counts_[reason] = Math.min(MOST, (this.counts_[reason] || 0) + events);

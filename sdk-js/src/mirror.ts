@@ -10,7 +10,7 @@ const MAX = 1000;
 export class Mirror {
   private db_: IDBDatabase | undefined;
   private queue_: [key: string, text: string | null][] = [];
-  private due_ = false;
+  private due_?: boolean;
   /** Resolves when the database is open, or cannot be had. */
   readonly ready_: Promise<void>;
 

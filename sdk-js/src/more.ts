@@ -264,7 +264,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
 
   // The server's own cookie ends too, where it is on the shop's site.
   const forgetServer = () => post("/v1/forget?companyId=" + encodeURIComponent(page.config_!.companyId));
-  const { consent, reset } = calls;
+  const { consent, reset, identify } = calls;
   /** heard: in another tab, which has stored the answer and told the server. Whoever heard writes none: two tabs could go on for ever. */
   const answered = (given: Consent, heard?: 1): void => {
     if (odd(given)) return;
@@ -292,6 +292,10 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     endSession();
     if (free()) forgetServer();
     log("reset: a new visitor");
+  };
+  calls.identify = (at: number, who: any): void => {
+    if (who?.slice) tell("identify", "identify() takes an object"); // page.ts leaves it out
+    identify(at, who);
   };
   /** Resolves when page.ts may read or make a visitor: its lock was asked for before. */
   const opened = (): Promise<unknown> =>

@@ -82,7 +82,7 @@ export const start = (config: Config, edge: string): void => {
   // Two tabs that are opened at once must not make two visitors. A tab that hangs with the
   // lock holds nobody up for long: what is not stored is lost in a crash.
   setTimeout(open, (navigator as any).locks?.request("trb", open).catch(open) && 1e3);
-  config.pageViews == false || take(Date.now(), "PAGE_VIEW");
+  (config.pageViews as unknown) == 0 || take(Date.now(), "PAGE_VIEW");
 };
 
 const text = JSON.stringify; // null becomes "null", which the core reads as absent
@@ -93,7 +93,7 @@ export const take = (at: number, event: string, payload?: unknown, identity?: un
   let made: any = {
     event,
     payload,
-    identity: page.who_ ? { ...page.who_, ...(identity as any) } : identity,
+    identity: page.who_ ? { ...page.who_, ...((identity as any)?.slice || identity) } : identity,
     context: {
       url: location.href,
       referrer: page.referrer_,
@@ -177,7 +177,7 @@ export const consent = (_: unknown, given?: Consent | false | null, heard?: 1): 
   if (page.answer_ == "denied") {
     page.entries_.clear();
     fresh = [];
-    keys("trb").forEach((key) => key == ANSWER || del(key)); // a change of that is an answer to the other tabs
+    keys("trb").map((key) => key == ANSWER || del(key)); // a change of that is an answer to the other tabs
     setCookie(ID);
     reset();
   }
@@ -193,7 +193,8 @@ export const reset = (): void => {
   page.visitor_ = (free() && visitor(1)) as any;
 };
 
+/** A text or a list, as who or as track's identity, would be spread into its parts: both have slice, and a function has no parts. */
 export const identify = (_: unknown, who: Identity): void => {
-  page.who_ = { ...page.who_, ...who };
+  page.who_ = { ...page.who_, ...((who as any)?.slice || who) };
   free() && attempt(() => (sessionStorage.trb_u = text(page.who_)));
 };

@@ -2,7 +2,7 @@
 // data-company, and fetches the rest when the page is idle.
 
 import { attempt } from "./store";
-import { consent, identify, leave, page, persist, reset, start, take } from "./page";
+import { consent, identify, page, persist, reset, start, take } from "./page";
 import type { Config } from "./types";
 
 declare const MORE: string; // a file's name, set by the build
@@ -37,8 +37,8 @@ if (!found?.loaded) {
     optIn: () => consent(0, "granted"),
     reset,
     identify,
-    flush: leave,
-    getVisitorId: 0, // waits for more.ts
+    flush: 0, // waits for more.ts, as the next two; a page that is left before sends its beacon
+    getVisitorId: 0,
     debug: 0,
   };
   const say = (e: unknown) => console.error("[tributary]", e);
@@ -50,7 +50,7 @@ if (!found?.loaded) {
       say(e);
     }
   };
-  const drain = () => queue.splice(0).forEach(run);
+  const drain = () => queue.splice(0).map(run);
   const api: any = { loaded: true, push: run, _: [page, calls, drain, persist] };
   // more.ts may never come: then the answer is undefined.
   for (const name in calls) api[name] = (...args: any[]) => new Promise((done) => setTimeout(done, 5e3, run([name, Date.now(), args, done])));

@@ -32,7 +32,7 @@ export class Sender {
   private timer_: any;
   private due_ = 0;
   private failures_ = 0;
-  private asked_ = false; // without credentials, once a page
+  private asked_?: boolean; // without credentials, once a page
   private askAt_ = 0; // when to ask for what went by beacon
   private halving_ = new Halving<Entry>(
     (e) => {

@@ -1,20 +1,8 @@
 // The public types of @tributary-io/sdk/server. This file becomes dist/server.d.cts, so
 // it has no code, and imports the event's types alone.
 
-import type { Identity, PayloadOf, Payloads, Rest } from "./event-types";
-export type { Identity, Item, ItemHint, ItemsHint, PayloadOf, Payloads, Rest } from "./event-types";
-
-/** Flat, or with the page as HTTP has it (docs/events.md, "Context"). */
-export interface Context {
-  url?: string | null;
-  referrer?: string | null;
-  title?: string | null;
-  page?: { url?: string | null; referrer?: string | null; title?: string | null } | null;
-  userAgent?: string | null;
-  visitorId?: string | null;
-  sessionId?: string | null;
-  [more: string]: unknown;
-}
+import type { Context, Identity, PayloadOf, Payloads, Rest } from "./event-types";
+export * from "./event-types";
 
 /** What set has begun must survive the host's end. */
 export interface Storage {

@@ -17,6 +17,7 @@ if (parseInt(node) < 20) throw new Error("@tributary-io/sdk needs Node 20 or lat
 
 const CHUNK = 300000; // UTF-16 units of a request, of at most 3 bytes each: the edge takes 1 MiB
 const LARGEST = 32640; // bytes of what an event says; with its id and time that is the edge's bound of 32 KiB
+const LEAST = 1e11; // ms: the edge's least time; one in seconds is less
 const BASE = 1000; // ms
 const MOST = 60000; // ms
 const CLOSING = 5000; // ms: the same within close
@@ -44,19 +45,19 @@ const isPrivate = (endpoint: string): boolean => /^(https:|http:\/\/(localhost|1
 /** The length in UTF-8. A strict sandbox has neither TextEncoder nor encodeURI. */
 const bytes = (text: string): number => text.replace(/[\u0800-\ud7ff\ue000-\uffff]/g, "___").replace(/[^\0-\x7f]/g, "__").length;
 
-/** A context as it is sent: the members of page stand beside the others. */
-const flat = (context: any): object => {
-  const { page, ...more } = context || {};
-  return { ...page, ...more };
+/** What any header may have; fetch's own error would say the key. */
+const checked = (key: string): string => {
+  if (/[^!-~]/.test(key)) throw new Error("tributary: apiKey has a space, a line break or a character outside ASCII");
+  return key;
 };
 
 const overHTTP =
-  (apiKey?: ClientConfig["apiKey"]): Transport =>
+  (apiKey?: ClientConfig["apiKey"]): ((...of: Parameters<Transport>) => Promise<Awaited<ReturnType<Transport>> & { from?: string }>) =>
   async (url, body, signal) => {
     const headers: Record<string, string> = { "Content-Type": "text/plain" };
-    if (apiKey) headers.Authorization = "Bearer " + (typeof apiKey == "string" ? apiKey : await apiKey());
+    if (apiKey) headers.Authorization = "Bearer " + checked(typeof apiKey == "string" ? apiKey : await apiKey());
     const response = await fetch(url, { method: "POST", body, headers, keepalive: !apiKey && body.length < 20000, signal });
-    return { status: response.status, body: await response.text(), retryAfter: response.headers.get("Retry-After") };
+    return { status: response.status, body: await response.text(), retryAfter: response.headers.get("Retry-After"), from: response.redirected ? response.url : "" };
   };
 
 /** Takes events, keeps them until they are acknowledged, and sends them in batches. */
@@ -65,15 +66,16 @@ export class Client {
   private url_: string;
   private prefix_: string;
   private storage_: Storage;
-  private transport_: Transport;
+  private transport_: ReturnType<typeof overHTTP>;
   private entries_ = new Map<string, Entry>();
   private who_: Identity | undefined;
-  private stream_ = "";
+  private stream_?: string;
   private seq_ = 0;
   private failures_ = 0;
-  private closed_ = false;
-  private closing_ = false; // a fault is tried again until the time is over
-  private halted_ = false; // every request would be refused
+  private out_?: boolean; // an outage, which is told of
+  private closed_?: boolean;
+  private closing_?: boolean; // a fault is tried again until the time is over
+  private halted_?: boolean; // every request would be refused
   private halving_ = new Halving<Entry>(
     (e) => {
       this.entries_.delete(e.id);
@@ -91,7 +93,7 @@ export class Client {
   private busy_: Promise<boolean> | undefined;
   private recovered_: Promise<void> | undefined; // while it goes on
   private unread_ = 0; // stored by an earlier life, and too many for this one
-  private gone_ = false; // an event was lost
+  private gone_?: boolean; // an event was lost
   private abort_: (() => void) | undefined; // gives the request up
   private drops_: { [code: string]: { events: number; event?: string } } = {}; // not told of yet
   private dropTimer_: any;
@@ -102,6 +104,7 @@ export class Client {
     if (!/^https?:\/\/[^/]/i.test(config.endpoint)) throw new TypeError("tributary: endpoint is an http or https URL, not " + config.endpoint);
     if (config.apiKey && !isPrivate(config.endpoint))
       throw new TypeError("tributary: apiKey needs an https endpoint or a loopback host: over http others could read the key");
+    if (typeof config.apiKey == "string") checked(config.apiKey);
     this.config_ = config;
     this.url_ = config.endpoint.replace(/(\/v1\/events)?\/*$/, "") + "/v1/events";
     this.prefix_ = "trb:" + config.companyId + ":";
@@ -133,13 +136,15 @@ export class Client {
       return this.drop_("full", name);
     }
     const at = extra.timestamp === undefined ? Date.now() : +extra.timestamp;
+    if (extra.timestamp !== undefined && at < LEAST) throw new TypeError("timestamp is not in milliseconds: " + at);
     const time = new Date(at).toISOString();
     const id = extra.eventId || newID(at);
+    const who: any = this.object_(identity, "identity");
     let event: any = {
       event: name,
       payload,
-      identity: this.who_ ? { ...this.who_, ...identity } : identity,
-      context: { library: { name: "sdk-js", version: VERSION }, ...flat(this.config_.context && this.config_.context()), ...flat(extra.context) },
+      identity: this.who_ ? { ...this.who_, ...who } : who,
+      context: { library: { name: "sdk-js", version: VERSION }, ...this.flat_(this.config_.context && this.config_.context()), ...this.flat_(extra.context) },
     };
     if (this.config_.before_send) event = this.config_.before_send(event);
     if (!event) return undefined;
@@ -163,7 +168,7 @@ export class Client {
 
   /** What is known of the shopper goes with the following events, until reset(). For a client of one shopper. */
   identify(who: Identity): void {
-    this.who_ = { ...this.who_, ...who };
+    this.who_ = { ...this.who_, ...this.object_(who, "identity") };
   }
 
   reset(): void {
@@ -200,6 +205,18 @@ export class Client {
     return !left && !this.recovered_ && !this.gone_;
   }
 
+  /** What is no object would be spread into its letters: it is left out. */
+  private object_(value: any, what: string): any {
+    if (!value || (typeof value == "object" && !Array.isArray(value))) return value;
+    this.tell_("invalid_argument", what + " is no object: left out");
+  }
+
+  /** A context as it is sent: the members of page stand beside the others. */
+  private flat_(context: any): object {
+    const { page, ...more } = this.object_(context, "context") || {};
+    return { ...this.object_(page, "context.page"), ...more };
+  }
+
   private schedule_(ms: number, mayEnd?: boolean): void {
     const at = Date.now() + ms;
     if (this.timer_ && this.due_ <= at) return;
@@ -226,9 +243,13 @@ export class Client {
         batch.push(e);
       }
       if (!batch.length) return true;
-      const wait = await this.post_(batch).catch(() => 0);
+      const wait = await this.post_(batch).catch((error) => {
+        if (!this.halted_) this.unanswered_("no answer, the events are sent again", (error && error.cause) || error);
+        return 0;
+      });
       if (wait < 0) {
         this.failures_ = 0;
+        this.out_ = false;
         continue;
       }
       if (this.halted_) return false;
@@ -246,7 +267,7 @@ export class Client {
 
   /** Resolves to -1 if the batch was answered, else to the least wait in milliseconds. */
   private async post_(batch: Entry[]): Promise<number> {
-    const { status, body, retryAfter } = await this.within_(async (signal) => {
+    const { status, body, retryAfter, from } = await this.within_(async (signal) => {
       const texts = await this.canonical_(batch);
       return this.transport_(this.url_, batchOf(this.config_.companyId, texts, this.lost_.tell_()), signal);
     });
@@ -272,6 +293,7 @@ export class Client {
     if (status == 413 && this.halving_.large_(batch)) return -1;
     const no = refusal(status, answer);
     if (no) {
+      this.out_ = false;
       this.tell_(no.code, no.text, batch);
       if (no.code == "unauthorized" && !this.closing_) return REFUSED; // until the key is a right one
       if (no.all) {
@@ -282,20 +304,21 @@ export class Client {
       for (const e of batch) this.remove_(e.id);
       return -1;
     }
-    if (foreign(status)) this.tell_("no_answer", status + FOREIGN);
+    this.unanswered_(status + (from ? " after a redirect to " + from : "") + (foreign(status) ? FOREIGN : ": the events are sent again"));
     return Math.min(MOST * 10, Math.max(0, Number(retryAfter) * 1000 || 0));
   }
 
   /** An attempt, which ends when the configured time is over or abort_ is called. What comes later is ignored. */
   private async within_<T>(attempt: (signal?: AbortSignal) => Promise<T>): Promise<T> {
+    const most = this.config_.timeout || 10000;
     const stop = globalThis.AbortController && new AbortController();
     let timer: any;
     const end = new Promise<never>((_, reject) => {
       this.abort_ = () => {
-        reject();
+        reject("none within " + most + " ms");
         if (stop) stop.abort();
       };
-      timer = setTimeout(this.abort_, this.config_.timeout || 10000);
+      timer = setTimeout(this.abort_, most);
     });
     try {
       return await Promise.race([attempt(stop && stop.signal), end]);
@@ -329,6 +352,12 @@ export class Client {
     } catch (error) {
       this.failed_(error);
     }
+  }
+
+  /** Once in an outage. */
+  private unanswered_(message: string, error?: any): void {
+    if (!this.out_) this.tell_("no_answer", message, [], undefined, (error && (error.message || error.code)) || error);
+    this.out_ = true;
   }
 
   private failed_(error: unknown): void {

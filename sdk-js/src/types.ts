@@ -2,7 +2,7 @@
 // the event's types alone.
 
 import type { Identity, PayloadOf, Payloads, Rest } from "./event-types";
-export type { Identity, Item, ItemHint, ItemsHint, PayloadOf, Payloads, Rest } from "./event-types";
+export * from "./event-types";
 
 export type Consent = "granted" | "denied";
 
@@ -58,7 +58,7 @@ export declare function optOut(): void;
 export declare function optIn(): void;
 /** The visitor's id, for an order's userId: null where it may not be stored, undefined where the script does not come. */
 export declare function getVisitorId(): Promise<string | null | undefined>;
-/** Sends what is queued. Resolves after the attempt: true when nothing is left, undefined after a beacon. */
+/** Sends what is queued. Resolves after the attempt: true when nothing is left, undefined where the script does not come. */
 export declare function flush(): Promise<boolean | undefined>;
 /** Turns debug mode on, or off. */
 export declare function debug(on?: boolean): void;
