@@ -20,6 +20,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/devstack/kafkadist"
 	"github.com/tributary-io/tributary/internal/prove"
+	"github.com/tributary-io/tributary/internal/prove/citus"
 	"github.com/tributary-io/tributary/internal/prove/edgefault"
 	"github.com/tributary-io/tributary/internal/prove/equivalence"
 	"github.com/tributary-io/tributary/internal/prove/processing"
@@ -31,7 +32,7 @@ import (
 // sections are all of them, in the page's order.
 func sections() []prove.Section {
 	all := append([]prove.Section{edgefault.Section(), simulated.Section()}, processing.Sections()...)
-	return append(all, visits.Section(), equivalence.Section(visits.Browser))
+	return append(all, citus.Section(), visits.Section(), equivalence.Section(visits.Browser))
 }
 
 func main() {
@@ -50,6 +51,7 @@ type options struct {
 	seed   uint64
 	binary string
 	docs   string
+	citus  string
 	list   bool
 }
 
@@ -60,6 +62,7 @@ func run(ctx context.Context, args []string) error {
 	flags.Uint64Var(&o.seed, "seed", 1, "of the load")
 	flags.StringVar(&o.binary, "binary", "", "the tributary to prove; empty: it is built from this checkout")
 	flags.StringVar(&o.docs, "docs", "docs", "directory of proof.md and proof.json, which are written")
+	flags.StringVar(&o.citus, "citus", "", "connection string of the coordinator of a Citus cluster, such as postgres://postgres@127.0.0.1:5432/tributary; empty: its cases are not run")
 	flags.BoolVar(&o.list, "list", false, "list the cases and end")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -109,7 +112,7 @@ func (o options) prove(ctx context.Context) (err error) {
 		Seed: o.seed, Kafka: kafkadist.Version, Go: runtime.Version(), Machine: prove.Machine(),
 	}
 	env := func(section, name string) prove.Env {
-		return prove.Env{Binary: o.binary, Dir: filepath.Join(dir, section+"-"+name), Seed: o.seed, Say: say}
+		return prove.Env{Binary: o.binary, Dir: filepath.Join(dir, section+"-"+name), Seed: o.seed, Citus: o.citus, Say: say}
 	}
 	failed, err := prove.Do(ctx, sections(), chosen, record, info, env, func() error { return write(record, page, data) })
 	fmt.Println()

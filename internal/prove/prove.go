@@ -42,6 +42,7 @@ type Env struct {
 	Binary string // tributary
 	Dir    string // a directory of the case's own, which is not there yet
 	Seed   uint64
+	Citus  string // connection string of a cluster's coordinator; "": there is none
 	Say    func(format string, args ...any)
 }
 

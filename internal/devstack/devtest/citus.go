@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -104,8 +105,19 @@ func (c *cluster) makeTemplate(ctx context.Context) error {
 	return c.everywhere(ctx, "postgres", "alter database "+name+" allow_connections false")
 }
 
-func (c *cluster) drop(ctx context.Context, name string) error {
-	return c.everywhere(ctx, "postgres", "drop database "+name+" with (force)")
+// drop tries again, for some seconds: Citus' own connections come back.
+func (c *cluster) drop(ctx context.Context, name string) (err error) {
+	for range 20 {
+		if err = c.everywhere(ctx, "postgres", "drop database if exists "+name+" with (force)"); err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(500 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
+	}
+	return err
 }
 
 func (c *cluster) dsn(name string) string { return of(c.coordinator, name) }

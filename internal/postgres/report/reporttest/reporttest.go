@@ -490,7 +490,7 @@ func (f *Fixture) Count(sql string) (n int) {
 // SignsDue lets the reports of signs of a company be as old as those that are made anew.
 func (f *Fixture) SignsDue(companyID string) {
 	f.t.Helper()
-	const before = `interval '6 minutes'`
-	f.exec(`update sign_report set as_of = as_of - `+before+`, asked_at = asked_at - `+before+` where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
-	f.exec(`update sign_job set done_at = done_at - `+before+` where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
+	const before = `now() - interval '6 minutes'`
+	f.exec(`update sign_report set as_of = `+before+`, asked_at = `+before+` where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
+	f.exec(`update sign_job set done_at = `+before+` where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
 }
