@@ -26,7 +26,7 @@ func readObject(w http.ResponseWriter, r *http.Request) (object, error) {
 	}
 	o, err := parseObject(body)
 	if err == nil {
-		o.notes.strict = handling(r.Header) == handlingStrict
+		o.notes.strict = commerce.Handling(r.Header["Prefer"]...) == commerce.HandlingStrict
 		requestOf(r).notes = o.notes
 	}
 	return o, err

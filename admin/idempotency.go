@@ -230,8 +230,8 @@ func claimKey(keys identity.Keys, key string, r *http.Request, body []byte) (dig
 // shopper, and is easy to guess from what is stored of it.
 func fingerprint(keys identity.Keys, r *http.Request, body []byte) [32]byte {
 	line := r.Method + " " + r.URL.Path
-	if handling(r.Header) == handlingStrict { // its answer may differ
-		line += " " + handlingStrict
+	if commerce.Handling(r.Header["Prefer"]...) == commerce.HandlingStrict { // its answer may differ
+		line += " " + commerce.HandlingStrict
 	}
 	request := append([]byte(line+"\n"), body...)
 	return sha256.Sum256([]byte(keys.Digest(request)))

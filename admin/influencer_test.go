@@ -220,8 +220,13 @@ func TestOutboxTellsTheDirectoryAndTheProcessor(t *testing.T) {
 	}
 	var company wire.Company
 	var link wire.Link
+	var installation wire.Installation
 	s.read(wire.TopicDirectory, 1, func(r kafka.Record) bool {
 		switch string(r.Key) {
+		case wire.InstallationKey:
+			if err := json.Unmarshal(r.Value, &installation); err != nil {
+				t.Error(err)
+			}
 		case wire.CompanyKeyPrefix + s.store.Live.CompanyID:
 			if err := json.Unmarshal(r.Value, &company); err != nil {
 				t.Error(err)
@@ -231,7 +236,7 @@ func TestOutboxTellsTheDirectoryAndTheProcessor(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		return company.Rev > 0 && link.Rev > 0
+		return company.Rev > 0 && link.Rev > 0 && installation.ShortBase == "go.example.com/s"
 	})
 	if company.KeyCheck != s.hasher.Check(s.store.Live.CompanyID) || company.Environment != "live" || company.Country != "BR" {
 		t.Errorf("company %+v", company)

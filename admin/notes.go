@@ -1,9 +1,7 @@
 package admin
 
 import (
-	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
@@ -11,9 +9,6 @@ import (
 
 // maxWarnings bounds the warnings of an answer.
 const maxWarnings = 20
-
-// maxShownName is the length in bytes up to which the name of an unknown field is shown.
-const maxShownName = 64
 
 // notes are what is noted of a body while it is read, beside the rules that it breaks.
 type notes struct {
@@ -52,7 +47,7 @@ func (n *notes) reading(o object) object {
 // warn tells of a value that is ignored: it counts as absent. Of a list's elements only the first with the
 // same fault is told. message follows the field's name and has nothing of the value.
 func (o object) warn(field, code, message string) {
-	o.doubt(field, code, message, "it is ignored")
+	o.doubt(field, code, message, commerce.IsIgnored)
 }
 
 // doubt tells of a value that does not count as it was sent. instead says as what it counts.
@@ -74,27 +69,11 @@ func (o object) check(bad, doubtful commerce.Violations) {
 }
 
 func (n *notes) add(d detail) {
-	kind := kindOf(d.Field)
-	known := func(other detail) bool { return other.Code == d.Code && kindOf(other.Field) == kind }
+	kind := commerce.FieldKind(d.Field)
+	known := func(other detail) bool { return other.Code == d.Code && commerce.FieldKind(other.Field) == kind }
 	if len(n.warnings) < maxWarnings && !slices.ContainsFunc(n.warnings, known) {
 		n.warnings = append(n.warnings, d)
 	}
-}
-
-// kindOf is a JSON path without its indexes: the same for a field of each element of a list.
-func kindOf(field string) string {
-	inside := false
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '[':
-			inside = true
-		case r == ']':
-			inside = false
-		case inside:
-			return -1
-		}
-		return r
-	}, field)
 }
 
 // broken returns the problem of a body that breaks rules, nil where it breaks none. Every
@@ -113,7 +92,7 @@ func (o object) warnUnknown() (compared int) {
 	meant := map[string]string{} // the nearest of an unknown name, by its path without indexes
 	var slips, others []detail
 	for _, part := range o.notes.objects {
-		kind := kindOf(part.path)
+		kind := commerce.FieldKind(part.path)
 		for _, name := range part.unknown() {
 			near, known := meant[kind+"."+name]
 			full := len(meant) == maxCompared
@@ -121,13 +100,10 @@ func (o object) warnUnknown() (compared int) {
 				continue
 			}
 			if !known && !full {
-				near = nearest(name, *part.names)
+				near = commerce.Nearest(name, *part.names)
 				meant[kind+"."+name] = near
 			}
-			unknown := detail{Field: part.at(shownName(name)), Code: commerce.CodeUnknownField, Message: "is not known here and was not read"}
-			if near != "" {
-				unknown.Message += "; did you mean " + near + "?"
-			}
+			unknown := detail{Field: part.at(identity.ShownName(name)), Code: commerce.CodeUnknownField, Message: commerce.UnknownField(near)}
 			switch {
 			case o.notes.strict:
 				o.bad.Add(unknown.Field, unknown.Code, "%s", unknown.Message)
@@ -158,69 +134,3 @@ func (o object) unknown() []string {
 
 // maxCompared bounds the unknown names of a body that are compared with known ones.
 const maxCompared = 200
-
-// shownName is a field's name where it is plain, else "?": it may name a person, or be a secret.
-func shownName(name string) string {
-	if len(name) > maxShownName || strings.ContainsFunc(name, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
-	}) || identity.SecretToken(name) || identity.ScrubStrict(name) != name {
-		return "?"
-	}
-	return name
-}
-
-// nearest is the one of names that an unknown name was probably meant to be; "" where there
-// is none. What differs only in case and separators comes before what differs in letters.
-func nearest(name string, names []string) string {
-	if len(name) > maxShownName {
-		return ""
-	}
-	letters, best, least := commerce.Letters(name), "", maxSlips+1
-	for _, known := range names {
-		want := commerce.Letters(known)
-		if slips := commerce.Distance(letters, want); slips < least && slips < len(want)/2 {
-			best, least = known, slips
-		}
-	}
-	return best
-}
-
-// maxSlips is in how many letters an unknown name may differ from the one that is meant.
-const maxSlips = 2
-
-// handlingStrict asks that what would be warned of is refused.
-const handlingStrict = "strict"
-
-// handling is the preference for how strictly a body is read (RFC 7240, section 4.4):
-// "strict", "lenient", or "" where none is told. Of two the first counts.
-func handling(header http.Header) string {
-	for _, line := range header.Values("Prefer") {
-		for line != "" {
-			end := unquotedComma(line)
-			preference, _, _ := strings.Cut(line[:end], ";") // its parameters
-			line = strings.TrimPrefix(line[end:], ",")
-			name, value, _ := strings.Cut(preference, "=")
-			value = strings.Trim(strings.TrimSpace(value), `"`)
-			if strings.EqualFold(strings.TrimSpace(name), "handling") && (value == handlingStrict || value == "lenient") {
-				return value
-			}
-		}
-	}
-	return ""
-}
-
-// unquotedComma is where the first comma of a header is that is in no quoted text, or its end.
-func unquotedComma(header string) int {
-	quoted := false
-	for i := 0; i < len(header); i++ {
-		switch c := header[i]; {
-		case quoted && c == '\\':
-			i++ // the next one is escaped
-		case c == '"':
-			quoted = !quoted
-		case c == ',' && !quoted:
-			return i
-		}
-	}
-	return len(header)
-}

@@ -3,11 +3,11 @@ package admin
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/identity"
 )
 
 func TestUnknownFieldsAreWarnedOf(t *testing.T) {
@@ -38,7 +38,7 @@ func TestUnknownFieldsAreWarnedOf(t *testing.T) {
 	f("provinceCode invalid_format; address1 unknown_field; address2 unknown_field", `address1=1`, `address2=2`, `provinceCode="NSW"`)
 	// A name may name a person.
 	f("? unknown_field; customer.? unknown_field", `ana@example.com=1`, `customer={"5511988887777":1,"Ana Souza":2}`)
-	f("? unknown_field", strings.Repeat("x", maxShownName+1)+"=1")
+	f("? unknown_field", strings.Repeat("x", identity.MaxShownName+1)+"=1")
 	f("? unknown_field", strings.Repeat("x", 900_000)+"=1")
 	// … or be a secret.
 	f("? unknown_field; customer.? unknown_field", `trb_live_8F3kD92mQpXz71LwTnVb=1`, `customer={"9f3bc4d1e2a05687":1,"\u0007\u202e":2}`)
@@ -127,24 +127,4 @@ func TestStrictRefusesWhatWouldBeWarnedOf(t *testing.T) {
 		"items[0].color unknown_field; items[1].color unknown_field"; got != want {
 		t.Errorf("%s; want %s", got, want)
 	}
-}
-
-func TestHandlingIsReadAsRFC7240SaysIt(t *testing.T) {
-	t.Parallel()
-	f := func(want string, lines ...string) {
-		t.Helper()
-		if got := handling(http.Header{"Prefer": lines}); got != want {
-			t.Errorf("%q: %q, want %q", lines, got, want)
-		}
-	}
-	f("")
-	f("", "")
-	f("", "respond-async")
-	f("", "handling")
-	f("", "handling=careful")
-	f("strict", "handling=strict")
-	f("strict", `Handling = "strict"; why=x`)
-	f("strict", "respond-async, wait=10, handling=strict")
-	f("strict", "respond-async", "handling=strict")
-	f("lenient", "handling=lenient, handling=strict") // the first counts
 }

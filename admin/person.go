@@ -124,7 +124,7 @@ func conceal(order *wire.Order, person wire.Personal, keys identity.Keys, signer
 // name sets the keyed hashes of an order's shopper. Values that can be no key become absent.
 func name(order *wire.Order, person *wire.Personal, userID *wire.Optional[string], keys identity.Keys) (doubtful commerce.Violations) {
 	// Of a token one of the two is null: so it replaces the other kind's as well.
-	order.CartKey = hashed(&doubtful, "cartToken", &person.CartToken, keys.Cart, isPlaceholder)
+	order.CartKey = hashed(&doubtful, "cartToken", &person.CartToken, keys.Cart, commerce.Placeholder)
 	order.CartNoKey = wire.Optional[string]{Present: person.CartToken.Present}
 	if !identity.SecretToken(person.CartToken.Value) {
 		order.CartKey, order.CartNoKey = order.CartNoKey, order.CartKey
@@ -135,15 +135,15 @@ func name(order *wire.Order, person *wire.Personal, userID *wire.Optional[string
 			return ""
 		}
 		return keys.Network(address)
-	}, isPlaceholder)
+	}, commerce.Placeholder)
 	if c := &person.Customer; c.Valid {
-		order.EmailKey = hashed(&doubtful, "customer.email", &c.Value.Email, keys.Email, "is no e-mail address")
-		order.PhoneKey = hashed(&doubtful, "customer.phone", &c.Value.Phone, keys.Phone, "is no phone number")
-		order.CustomerKey = hashed(&doubtful, "customer.customerId", &c.Value.CustomerID, keys.Customer, isPlaceholder)
+		order.EmailKey = hashed(&doubtful, "customer.email", &c.Value.Email, keys.Email, commerce.NoEmail)
+		order.PhoneKey = hashed(&doubtful, "customer.phone", &c.Value.Phone, keys.Phone, commerce.NoPhone)
+		order.CustomerKey = hashed(&doubtful, "customer.customerId", &c.Value.CustomerID, keys.Customer, commerce.Placeholder)
 	} else if c.Present {
 		order.EmailKey, order.PhoneKey, order.CustomerKey = wire.Null[string](), wire.Null[string](), wire.Null[string]()
 	}
-	order.VisitorID = hashed(&doubtful, "userId", userID, keys.VisitorID, isPlaceholder)
+	order.VisitorID = hashed(&doubtful, "userId", userID, keys.VisitorID, commerce.Placeholder)
 	return doubtful
 }
 
@@ -162,9 +162,6 @@ func addFormer(order *wire.Order, person wire.Personal, userID wire.Optional[str
 		order.Former = []wire.Former{former}
 	}
 }
-
-// isPlaceholder is what is wrong with an id that can be no key.
-const isPlaceholder = "tells nobody apart: it is a placeholder, or too long"
 
 // userIDMAC tells whether a userId is the edge's signed cookie. Only the raw
 // userId can say it: of <UUID>.<mac> the UUID alone is kept.

@@ -98,7 +98,7 @@ func (s *Server) Republish() { signal(s.again); signal(s.wake) }
 
 func (s *Server) republish(ctx context.Context, right commerce.OutboxRelay) error {
 	n := 0
-	err := right.Directory(ctx, s.deps.Hasher.Check, func(page []commerce.OutboxRecord) error {
+	err := right.Directory(ctx, strings.TrimSuffix(s.config.ShortBase, "/"), s.deps.Hasher.Check, func(page []commerce.OutboxRecord) error {
 		n += len(page)
 		return s.publish(ctx, page)
 	})

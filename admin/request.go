@@ -101,7 +101,7 @@ func (s *Server) operate(w http.ResponseWriter, r *http.Request, operation route
 		return
 	}
 	result, err := s.runOnce(w, r, operation, caller{companyID: entry.key.CompanyID, actor: "key/" + entry.key.KeyID, keys: entry.keys, scopes: entry.key.Scopes})
-	if how := handling(r.Header); how != "" && operation.method != http.MethodGet && (err == nil || problemOf(err).status == http.StatusBadRequest) {
+	if how := commerce.Handling(r.Header["Prefer"]...); how != "" && operation.method != http.MethodGet && (err == nil || problemOf(err).status == http.StatusBadRequest) {
 		w.Header().Set("Preference-Applied", "handling="+how)
 	}
 	unchanged := false

@@ -7,7 +7,6 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -56,8 +55,8 @@ const (
 )
 
 // answer writes the results of a request whose events are all durable.
-func (s *Server) answer(ctx *fasthttp.RequestCtx, results []result, durable produce.Durability) {
-	r := requestOf(ctx)
+func (s *Server) answer(ctx *fasthttp.RequestCtx, d *delivery) {
+	r, results, warned := requestOf(ctx), d.results, d.warnings.list
 	body := append(r.answer[:0], `{"results":[`...)
 	begin, end := 0, 0 // in body, of what follows the id in the result before
 	for i := range results {
@@ -69,24 +68,27 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx, results []result, durable prod
 		body = core.AppendString(body, r.eventID)
 		if i > 0 && r.saysAs(&results[i-1]) {
 			body = append(body, body[begin:end]...)
-			continue
+		} else {
+			begin = len(body)
+			body = append(body, `,"status":"`...)
+			body = append(body, r.status...)
+			body = append(body, '"')
+			if r.code != "" {
+				body = append(body, `,"code":`...)
+				body = core.AppendString(body, string(r.code))
+				body = append(body, `,"message":`...)
+				body = core.AppendString(body, r.message)
+			}
+			end = len(body)
 		}
-		begin = len(body)
-		body = append(body, `,"status":"`...)
-		body = append(body, r.status...)
-		body = append(body, '"')
-		if r.code != "" {
-			body = append(body, `,"code":`...)
-			body = core.AppendString(body, string(r.code))
-			body = append(body, `,"message":`...)
-			body = core.AppendString(body, r.message)
+		if len(warned) > 0 && warned[0].event == i {
+			body, warned = appendWarnings(body, warned)
 		}
 		body = append(body, '}')
-		end = len(body)
 	}
 	s.metrics.countEvents(results)
 	body = append(body, `],"durability":`...)
-	body = core.AppendString(body, string(durable))
+	body = core.AppendString(body, string(d.durable))
 	body = append(body, `,"request_id":`...)
 	body = core.AppendString(body, textOf(r.id))
 	body = append(body, '}')

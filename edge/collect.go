@@ -9,6 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
@@ -48,7 +49,7 @@ func (s *Server) collect(ctx *fasthttp.RequestCtx) {
 		s.refuse(ctx, *refused)
 		return
 	}
-	s.answer(ctx, d.results, d.durable)
+	s.answer(ctx, d)
 }
 
 // refusedInflate is why a body could not be inflated.
@@ -118,6 +119,10 @@ func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, from *payer, now time.Tim
 	d.arrival = s.arrival(ctx, from.address, c, now, batch.SentAt, via)
 	d.arrival.sender = by
 	d.origin = requestOf(ctx).headers.origin
+	if how := requestOf(ctx).headers.handling; via == "" && how != "" {
+		d.warnings.strict = how == commerce.HandlingStrict
+		ctx.Response.Header.Set("Preference-Applied", "handling="+how) // RFC 7240, section 3
+	}
 	if batch.Dropped != (core.Dropped{}) {
 		d.stream = streamOf(batch, c) // before its events are scrubbed
 	}

@@ -16,7 +16,8 @@ type delivery struct {
 	arrival  arrival
 	now      time.Time
 	deadline time.Time
-	results  []result           // one for each item, in order
+	results  []result // one for each item, in order
+	warnings warnings
 	durable  produce.Durability // the weakest of its events'
 
 	attempt  *attempt
@@ -37,8 +38,10 @@ func (d *delivery) reset() {
 	clear(d.batch.Items) // they hold the request's body
 	clear(d.results)
 	clear(d.others)
+	d.warnings.reset()
 	*d = delivery{
-		batch: core.Batch{Items: d.batch.Items[:0]}, results: d.results[:0], claimed: d.claimed[:0], ends: d.ends[:0], others: d.others[:0],
+		batch: core.Batch{Items: d.batch.Items[:0]}, results: d.results[:0], warnings: d.warnings,
+		claimed: d.claimed[:0], ends: d.ends[:0], others: d.others[:0],
 	}
 }
 
@@ -52,6 +55,9 @@ func (d *delivery) makeRecords() {
 	for i := range d.batch.Items {
 		item := &d.batch.Items[i]
 		d.results = append(d.results, result{eventID: item.Event.ID, status: statusOK})
+		if item.Unread || d.warnings.strict {
+			d.doubt(i, item)
+		}
 		if item.Err != nil {
 			d.results[i] = result{item.Event.ID, statusRejected, item.Err.Code, reason(item.Err)}
 			rejected.add(item)
@@ -75,7 +81,10 @@ func (d *delivery) makeRecords() {
 			d.events = d.newParcel()
 			buffer = slices.Grow(d.events.Buffer, d.sizeHint())
 		}
+		sent := sentKeys{visitor: item.Event.VisitorID}
 		buffer = d.server.appendRecord(buffer, &item.Event, &d.arrival, via, nil)
+		sent.who = item.Event.Identity // nobody's where the event must name nobody
+		d.warnings.unkeyed(i, &sent, d.arrival.recent)
 		d.ends = append(d.ends, len(buffer))
 	}
 	if d.events != nil {
@@ -87,6 +96,21 @@ func (d *delivery) makeRecords() {
 		}
 	}
 	d.reject(&rejected)
+}
+
+// doubt looks for what of an event was not read, and refuses it for that where this is asked.
+func (d *delivery) doubt(i int, item *core.Item) {
+	w := &d.warnings
+	switch {
+	case !w.strict:
+		w.look(i, item)
+	case item.Err == nil:
+		if item.Unread {
+			w.look(i, item)
+		}
+		w.unkeyed(i, &sentKeys{item.Event.VisitorID, item.Event.Identity}, d.server.keysOf(&d.arrival))
+		item.Err, w.refused = w.refused, nil
+	}
 }
 
 // reject makes the dead letters.

@@ -23,6 +23,7 @@ type entries struct {
 	keys      map[string]*wire.APIKey // by hash
 	origins   map[string]int          // how many companies allow the origin: for preflights, which name no company
 	hosts     map[string][]string     // companies by ownHost
+	shortBase string                  // wire.Installation's, in lower case
 }
 
 func newEntries() *entries {
@@ -130,7 +131,11 @@ func (d *directory) apply(key string, value []byte) {
 		d.applyLink(state, strings.TrimPrefix(key, wire.LinkKeyPrefix), value)
 	case strings.HasPrefix(key, wire.APIKeyPrefix):
 		d.applyAPIKey(state, strings.TrimPrefix(key, wire.APIKeyPrefix), value)
-	case key == wire.InstallationKey: // for those who have a database to compare it with
+	case key == wire.InstallationKey:
+		var i wire.Installation
+		if json.Unmarshal(value, &i) == nil { // its id is for those who have a database to compare it with
+			state.shortBase = strings.ToLower(i.ShortBase)
+		}
 	default:
 		d.log.Warn("directory: a record with an unknown key was left out", "key", key)
 	}

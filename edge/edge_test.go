@@ -194,8 +194,12 @@ func (s *stand) eventually(what string, is func() bool) {
 
 // answerBody is the answer of POST /v1/events, or an error's.
 type answerBody struct {
-	Results []struct{ EventID, Status, Code, Message string }
-	Error   struct{ Code, Message string }
+	Results []struct {
+		EventID, Status, Code, Message string
+
+		Warnings []struct{ Field, Code, Message string }
+	}
+	Error struct{ Code, Message string }
 
 	Durability string `json:"durability"`
 	RequestID  string `json:"request_id"`

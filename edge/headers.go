@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 // headers are the fields of a request by which it is judged, read in one pass: to
@@ -18,6 +20,8 @@ type headers struct {
 	fetchMode                                         bool // Sec-Fetch-Mode came
 	fetchOther                                        bool // … or any other of that prefix
 	prefetch                                          bool // a browser loads a page that its user has not opened
+
+	handling string // as Prefer asks (commerce.Handling)
 }
 
 func (h *headers) read(from *fasthttp.RequestHeader) {
@@ -34,6 +38,10 @@ func (h *headers) read(from *fasthttp.RequestHeader) {
 			h.prefetch = h.prefetch || saysPrefetch(value)
 		case "Sec-Fetch-Mode":
 			h.fetchMode = true
+		case "Prefer":
+			if h.handling == "" {
+				h.handling = commerce.Handling(string(value))
+			}
 		default:
 			h.fetchOther = h.fetchOther || bytes.HasPrefix(name, fetchPrefix)
 		}

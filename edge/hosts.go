@@ -19,7 +19,8 @@ import (
 // have it, none is believed.
 func (d *directory) opensOn(host string, l *wire.Link, destination string) bool {
 	host = strings.TrimSuffix(hostname(host), ".")
-	if commerce.IsAddress(host) || host == hostname(d.config.ShortHost) || sameSite(host, destination) {
+	short, _, _ := strings.Cut(d.shortBase(), "/")
+	if commerce.IsAddress(host) || host == hostname(d.config.ShortHost) || host == hostname(short) || sameSite(host, destination) {
 		return true
 	}
 	own := l.CompanyID
@@ -46,6 +47,16 @@ func (d *directory) opensOn(host string, l *wire.Link, destination string) bool 
 		}
 	}
 	return true
+}
+
+// shortBase is what short links begin with, as the admin API has published it.
+func (d *directory) shortBase() string {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if base := d.served.shortBase; base != "" || d.rebuilt == nil {
+		return base
+	}
+	return d.rebuilt.shortBase
 }
 
 // store names the store of which the company is the live or the sandbox one.

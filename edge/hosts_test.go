@@ -81,3 +81,52 @@ func TestALinkOpensUnderNoOtherStoresHost(t *testing.T) {
 		return response.StatusCode == http.StatusFound
 	})
 }
+
+// What short links begin with comes with the directory: an edge need not be told.
+func TestTheHostOfTheShortBaseIsEverybodys(t *testing.T) {
+	file := snapshotPath(t)
+	s := newBroker(t, "")
+	s.publishCompany(wire.Company{CompanyID: "co_a", StoreID: "a", Hosts: []string{"loja-a.example"}})
+	s.publishCompany(wire.Company{CompanyID: "co_b"})
+	s.publish(wire.LinkKeyPrefix+"other", wire.Link{V: 1, Rev: 1, CompanyID: "co_b", LinkID: "other", URL: "https://loja-b.example/", Influencer: "Ana"})
+	s.publish(wire.InstallationKey, wire.Installation{V: 1, ID: "i_test", ShortBase: "Go.loja-a.example"})
+	start := func() { s.start(func(c *Config, _ *Deps) { c.SnapshotFile = file }) }
+	start()
+	f := func(host, path string, status int) {
+		t.Helper()
+		if response, _ := s.do("GET", path, "", "User-Agent: "+phone, "Host: "+host); response.StatusCode != status {
+			t.Errorf("%s%s: %d, want %d", host, path, response.StatusCode, status)
+		}
+	}
+	check := func() {
+		t.Helper()
+		f("go.loja-a.example", "/other", http.StatusFound)
+		f("GO.loja-a.example", "/s/other", http.StatusFound)
+		f("x.loja-a.example", "/s/other", http.StatusNotFound)
+		f("x.loja-a.example", "/other", http.StatusNotFound)
+		f("", "/other", http.StatusNotFound)
+	}
+	check()
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	s.broker.Stop()
+	start()
+	f("go.loja-a.example", "/other", http.StatusFound) // of the snapshot
+	f("x.loja-a.example", "/s/other", http.StatusServiceUnavailable)
+}
+
+func TestAShortBaseWithAPathHasNoCodesElsewhere(t *testing.T) {
+	s := newStand(t, nil)
+	s.publishCompany(wire.Company{CompanyID: "co_a", Hosts: []string{"loja-a.example"}})
+	s.publish(wire.InstallationKey, wire.Installation{V: 1, ID: "i_test", ShortBase: "collect.loja-a.example/s"})
+	f := func(path string, status int) {
+		t.Helper()
+		s.eventually("the short base", func() bool {
+			response, _ := s.do("GET", path, "", "User-Agent: "+phone, "Host: collect.loja-a.example:8443")
+			return response.StatusCode == status
+		})
+	}
+	f("/s/"+testCode, http.StatusFound)
+	f("/"+testCode, http.StatusNotFound)
+}

@@ -29,7 +29,7 @@ type arrival struct {
 	userAgent string   // the request's: for events of a page that have none of their own
 	fromPage  bool     // a browser's page sent it
 
-	recent   *identity.Recent // set with the first record, to be released after the last
+	recent   *identity.Recent // set with the first event, to be released after the last
 	hasNames bool             // directory.hasNames of the company: set with recent
 }
 
@@ -44,11 +44,8 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 		click = s.landingClick(e.Context.Page.URL)
 	}
 	withoutProofs(e)
-	if a.recent == nil {
-		a.recent, a.hasNames = a.company.keys.Recent(), s.directory.hasNames(a.company.CompanyID)
-	}
 	var former formerKeys
-	if keys := a.recent.Former(); keys != nil {
+	if keys := s.keysOf(a).Former(); keys != nil {
 		former.read(keys, e)
 	}
 	if a.hasNames {
@@ -96,6 +93,14 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 		dst = s.appendClick(dst, click, a.company.CompanyID)
 	}
 	return append(dst, '}')
+}
+
+// keysOf makes the keys of a request's events.
+func (s *Server) keysOf(a *arrival) *identity.Recent {
+	if a.recent == nil {
+		a.recent, a.hasNames = a.company.keys.Recent(), s.directory.hasNames(a.company.CompanyID)
+	}
+	return a.recent
 }
 
 // appendProof appends what proves an event (docs/wire.md, "Event (Kafka)").

@@ -146,7 +146,7 @@ func (s *Server) linkCode(ctx *fasthttp.RequestCtx, path string) string {
 	if rest, found := strings.CutPrefix(path, s.config.ShortPath+"/"); found {
 		return shortCode(rest)
 	}
-	if s.config.ShortHost != "" && strings.ToLower(string(ctx.Host())) == s.config.ShortHost {
+	if host := strings.ToLower(string(ctx.Host())); host != "" && (host == s.config.ShortHost || host == s.directory.shortBase()) {
 		return shortCode(strings.TrimPrefix(path, "/"))
 	}
 	return ""

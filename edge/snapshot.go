@@ -21,6 +21,7 @@ type snapshotLine struct {
 	Version int            `json:"tributary_directory,omitempty"` // head only
 	Lines   int            `json:"lines,omitempty"`               // head only: how many follow
 	Counts  map[string]int `json:"partitions,omitempty"`          // head only: of the topics
+	Base    string         `json:"short_base,omitempty"`          // head only: entries.shortBase
 	Company *wire.Company  `json:"company,omitempty"`
 	Code    string         `json:"code,omitempty"`
 	Link    *wire.Link     `json:"link,omitempty"`
@@ -50,6 +51,7 @@ func (d *directory) loadSnapshot() error {
 		return fmt.Errorf("edge: %s is not a directory snapshot of version %d", d.config.SnapshotFile, snapshotVersion)
 	}
 	loaded := newEntries()
+	loaded.shortBase = head.Base
 	for range head.Lines {
 		var line snapshotLine
 		if err := decoder.Decode(&line); err != nil {
@@ -97,7 +99,7 @@ func (d *directory) saveSnapshot() error {
 		return nil
 	}
 	d.changed = false
-	counts := d.partitions
+	counts, base := d.partitions, d.served.shortBase
 	lines := make([]snapshotLine, 1, 1+len(d.served.companies)+len(d.served.links)+len(d.served.keys))
 	for _, c := range d.served.companies {
 		lines = append(lines, snapshotLine{Company: &c.Company})
@@ -109,7 +111,7 @@ func (d *directory) saveSnapshot() error {
 		lines = append(lines, snapshotLine{Hash: hash, Key: k})
 	}
 	d.mu.Unlock()
-	lines[0] = snapshotLine{Version: snapshotVersion, Lines: len(lines) - 1, Counts: counts}
+	lines[0] = snapshotLine{Version: snapshotVersion, Lines: len(lines) - 1, Counts: counts, Base: base}
 	err := wholefile.Write(d.config.SnapshotFile, func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
 		for _, line := range lines {

@@ -28,7 +28,8 @@ type Client struct {
 	flushTo uint64        // entries up to this count are sent without waiting for a full batch
 	changed chan struct{} // closed and replaced when entries are settled
 
-	logged []string // reasons; the sending goroutine's
+	logged []string  // reasons; the sending goroutine's
+	warned []warning // without their messages; the sending goroutine's
 
 	wake   chan struct{} // capacity 1: an entry was pushed, or Flush was called
 	cancel context.CancelFunc

@@ -49,7 +49,8 @@ type Config struct {
 	// reported once more.
 	OnResult func(Result)
 
-	// Logger is told once of each reason for which events are refused or given up,
+	// Logger is told once of each reason for which events are refused or given up, and
+	// once of each of the first 20 kinds of warnings of the edge (docs/events.md, "Warnings"),
 	// never of the API key, an identity or a payload. Default: slog.Default().
 	Logger *slog.Logger
 

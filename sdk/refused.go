@@ -95,6 +95,36 @@ func (c *Client) logOnce(reason, message string, args ...any) {
 	c.cfg.Logger.Error(message, append(args, "endpoint", c.cfg.Endpoint, "company", c.cfg.CompanyID)...)
 }
 
+// warning is what the edge says of an event that it took: something was not read, or counts
+// as absent.
+type warning struct {
+	Field   string `json:"field"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// maxWarned bounds the kinds of warnings that a client logs, maxWarning the bytes of one.
+const (
+	maxWarned  = 20
+	maxWarning = 500
+)
+
+// warn logs each kind of warnings once. Only the sending goroutine calls it.
+func (c *Client) warn(list []warning) {
+	for _, w := range list {
+		if len(w.Field)+len(w.Code)+len(w.Message) > maxWarning { // not the edge's
+			continue
+		}
+		kind := w
+		kind.Message = ""
+		if len(c.warned) == maxWarned || slices.Contains(c.warned, kind) {
+			continue
+		}
+		c.warned = append(c.warned, kind)
+		c.cfg.Logger.Warn("sdk: the edge warns of events", "field", w.Field, "code", w.Code, "message", w.Message, "company", c.cfg.CompanyID)
+	}
+}
+
 // note counts a result that is no delivery, for Flush and Close, and logs its
 // reason once.
 func (c *Client) note(r Result) {

@@ -234,3 +234,31 @@ func TestEachReasonIsLoggedOnceAndWithoutSecrets(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+func TestEachKindOfWarningsIsLoggedOnce(t *testing.T) {
+	answers := 0
+	e := newEdge(t, func(_ int, r request, w http.ResponseWriter) {
+		recorder := httptest.NewRecorder()
+		accept(r, recorder, ok)
+		warnings := `"warnings":[{"field":"identity.email","code":"invalid_value","message":"is no e-mail address"},` +
+			fmt.Sprintf(`{"field":"f%d","code":"c","message":"m"},{"field":"long","code":"c","message":%q}]`, answers, strings.Repeat("m", maxWarning))
+		answers++
+		_, _ = io.WriteString(w, strings.Replace(recorder.Body.String(), `"status"`, warnings+`,"status"`, 1))
+	})
+	var logged bytes.Buffer
+	c, results := client(t, e, func(cfg *Config) { cfg.Logger = slog.New(slog.NewTextHandler(&logged, nil)) })
+	for range maxWarned + 5 {
+		track(t, c, 1)
+		flush(t, c)
+	}
+	if err := c.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	text := logged.String()
+	if strings.Count(text, "identity.email") != 1 || strings.Count(text, "level=WARN") != maxWarned || strings.Contains(text, "long") {
+		t.Error(text)
+	}
+	if n := len(results()); n != maxWarned+5 || strings.Contains(statuses(results()), "rejected") {
+		t.Errorf("%d results: %s", n, statuses(results()))
+	}
+}

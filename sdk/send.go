@@ -25,6 +25,8 @@ type answer struct {
 		Status  string `json:"status"`
 		Code    string `json:"code"`
 		Message string `json:"message"`
+
+		Warnings []warning `json:"warnings"`
 	} `json:"results"`
 	Error struct {
 		Code    string `json:"code"`
@@ -147,6 +149,7 @@ func (c *Client) giveUp(left []entry, results map[string]Result, err error) {
 // final: its event is sent again. The edge recognizes it by its id.
 func (c *Client) read(a answer, results map[string]Result) {
 	for _, r := range a.Results {
+		c.warn(r.Warnings)
 		switch r.Status {
 		case Acknowledged, Duplicate, Rejected:
 			if _, known := results[r.EventID]; known {

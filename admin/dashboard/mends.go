@@ -16,6 +16,8 @@ var mends = map[string]string{
 	"invalid_identity":       `{"event": "CHECKOUT_COMPLETED", "identity": {"email": "ana@example.com", "phone": "+5511912345678"}, "payload": {"items": [{"item_id": "tee-m", "item_quantity": 1}]}}`,
 	"invalid_context":        `{"event": "PAGE_VIEW", "context": {"page": {"url": "https://loja.example.com/"}}}`,
 	"invalid_field":          exampleEvent,
+	"unknown_field":          exampleEvent,
+	"invalid_value":          exampleEvent,
 	"invalid_time":           `{"event": "PAGE_VIEW", "timestamp": "2026-03-15T12:00:00Z"}`,
 }
 

@@ -55,7 +55,7 @@ this machine's disk.`,
 	flags := cmd.Flags()
 	flags.StringVar(&config.Prefix, "prefix", "", "path before every route, for an edge behind a shop's own domain")
 	flags.StringVar(&config.ShortPath, "short-path", "/s", "path of short links")
-	flags.StringVar(&config.ShortHost, "short-host", "", "a host of its own for short links, which serves /<code>")
+	flags.StringVar(&config.ShortHost, "short-host", "", "a host of its own for short links beside that of the admin's --short-base, which serves /<code>")
 	flags.StringVar(&config.SnapshotFile, "snapshot", "", "file that keeps the directory, so that the edge starts with Kafka down")
 	flags.StringVar(&spooling.Dir, "spool", "", "directory that keeps events while Kafka is away; edges of one machine may share it (default none: 503 while Kafka is away)")
 	flags.Int64Var(&spooling.MaxBytes, "spool-bytes", defaultSpoolBytes, "most bytes that this edge keeps there")

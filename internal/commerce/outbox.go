@@ -22,8 +22,9 @@ type OutboxRelay interface {
 	Published(ctx context.Context, ids []int64) error
 
 	// Directory calls f with pages of every record of directory.v1 as it
-	// stands now, tombstones of what is there no more included. keyCheck is identity.Hasher.Check.
-	Directory(ctx context.Context, keyCheck func(companyID string) string, f func(page []OutboxRecord) error) error
+	// stands now, tombstones of what is there no more included. keyCheck is identity.Hasher.Check,
+	// shortBase is for wire.Installation.
+	Directory(ctx context.Context, shortBase string, keyCheck func(companyID string) string, f func(page []OutboxRecord) error) error
 
 	// Company is the record of directory.v1 of a company as it stands now. ErrNotFound: there is none.
 	Company(ctx context.Context, companyID string, keyCheck func(companyID string) string) (OutboxRecord, error)

@@ -11,7 +11,7 @@ import (
 	"github.com/tributary-io/tributary/internal/await"
 )
 
-// A fence of this page says "rejected" where an event is.
+// A fence of this page says "rejected" where an event is, and "warnings" where one is warned of.
 func TestEveryCurlOfTheEventsPageWorks(t *testing.T) {
 	t.Parallel()
 	fences, output := startDev(t, dataDir(t), "--empty").runPage(t, "events.md")
@@ -22,11 +22,18 @@ func TestEveryCurlOfTheEventsPageWorks(t *testing.T) {
 		if rejected := strings.Contains(f.output, `"status":"rejected"`); rejected != slices.Contains(f.info, "rejected") {
 			t.Errorf("an event rejected: %v, the page says otherwise:\n%s%s", rejected, f.script, f.output)
 		}
+		if warned := strings.Contains(f.output, `"warnings":[`); warned != slices.Contains(f.info, "warnings") {
+			t.Errorf("an event warned of: %v, the page says otherwise:\n%s%s", warned, f.script, f.output)
+		}
 	}
 	wantAll(t, output,
 		`{"results":[{"eventId":"019cf15e-1200-7000-8000-000000000001","status":"ok"}],"durability":"kafka","request_id":"`,
 		`{"results":[{"eventId":"019cf15e-1200-7000-8000-000000000001","status":"duplicate"}]`,
 		`"code":"payload_items_required","message":"payload.items must be an array of at least one item"}`,
+		`"status":"ok","warnings":[{"field":"visitor_id","code":"unknown_field","message":"is not known here and was not read; did you mean visitorId?"},`+
+			`{"field":"payload.contents","code":"unknown_field","message":"is not known here and was not read; did you mean payload.items?"},`+
+			`{"field":"identity.email","code":"invalid_value","message":"is no e-mail address; it counts as absent"}]}]`,
+		`"code":"unknown_field","message":"identity.customerId is not known here and was not read; did you mean customer_id?"}`,
 		"unknown_company", "company_id_required", "unsupported_media_type", "origin_not_allowed",
 		"Access-Control-Allow-Methods: POST",
 		"2 lines, 2 accepted (0 of them known already), 0 rejected")

@@ -103,3 +103,17 @@ func isIDValue(value string) bool {
 	removed := strings.HasPrefix(value, "(") && strings.HasSuffix(value, ")")
 	return !removed && (NormalID(value) != "" || len(value) > maxID)
 }
+
+// MaxShownName is the length in bytes up to which ShownName shows a name.
+const MaxShownName = 64
+
+// ShownName is the name of a member that somebody sent, as an answer may show it: as it is where it
+// is plain, else "?", for it may name a person, or be a secret.
+func ShownName(name string) string {
+	if len(name) > MaxShownName || strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
+	}) || SecretToken(name) || ScrubStrict(name) != name {
+		return "?"
+	}
+	return name
+}

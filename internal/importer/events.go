@@ -141,6 +141,7 @@ func results(r response, n int) ([]verdict, error) {
 	var answer struct {
 		Results []struct {
 			Status, Code, Message string
+			Warnings              []Reason
 		}
 	}
 	if err := json.Unmarshal(r.body, &answer); err != nil {
@@ -153,6 +154,7 @@ func results(r response, n int) ([]verdict, error) {
 	for i, result := range answer.Results {
 		switch result.Status {
 		case "ok":
+			verdicts[i].warnings = result.Warnings[:min(len(result.Warnings), maxWarnings)]
 		case "duplicate":
 			verdicts[i].duplicate = true
 		case "rejected":

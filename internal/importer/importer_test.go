@@ -474,15 +474,16 @@ func TestWarningsAreCountedByTheirKind(t *testing.T) {
 	}
 }
 
-func TestKindsOfWarningsAreBounded(t *testing.T) {
-	var s state
-	for i := range 3 * maxWarned {
-		s.warn([]Reason{{Code: "c", Field: fmt.Sprint("f", i)}})
+func TestWarningsOfEventsAreCounted(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"results":[{"status":"ok"},{"status":"ok","warnings":[{"field":"visitor_id","code":"unknown_field","message":"m"}]}]}`)
+	}))
+	defer server.Close()
+	s, err := Events(t.Context(), Config{File: "-", StateDir: t.TempDir(), Stdin: strings.NewReader(`{"timestamp":1}` + "\n" + `{"timestamp":2}` + "\n")}, server.URL, "co", "key")
+	if err != nil || s.Accepted != 2 {
+		t.Fatalf("%+v, %v", s, err)
 	}
-	if len(s.Warnings) != maxWarned+1 || s.Warnings[otherWarnings] != 2*maxWarned {
-		t.Errorf("%d kinds, %d others", len(s.Warnings), s.Warnings[otherWarnings])
-	}
-	if lines := (Summary{Warnings: s.Warnings}).warned(); len(lines) != maxWarnedShown+1 {
-		t.Errorf("%d lines", len(lines))
+	if got := s.warned(); len(got) != 1 || got[0] != "  warned of in at least 1 accepted lines: unknown_field visitor_id" {
+		t.Errorf("%q", got)
 	}
 }

@@ -93,7 +93,11 @@ func (s Summary) warned() []string {
 		if i == maxWarnedShown {
 			return append(lines, fmt.Sprintf("  and %d more kinds of warnings", len(kinds)-i))
 		}
-		lines = append(lines, fmt.Sprintf("  warned of in %d accepted lines: %s", s.Warnings[kind], kind))
+		least := ""
+		if s.TellsDuplicates { // of a batch of events the first with a fault tells it
+			least = "at least "
+		}
+		lines = append(lines, fmt.Sprintf("  warned of in %s%d accepted lines: %s", least, s.Warnings[kind], kind))
 	}
 	return lines
 }

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -114,5 +115,18 @@ func TestWrongAddressIsHintedAt(t *testing.T) {
 	_, err = Events(t.Context(), Config{File: writeFile(t, "e.jsonl", `{"eventId":"1"}`)}, e.URL+"/v1/events", "c_1", "k")
 	if err == nil || !strings.Contains(err.Error(), "--edge") {
 		t.Errorf("events: %v", err)
+	}
+}
+
+func TestKindsOfWarningsAreBounded(t *testing.T) {
+	var s state
+	for i := range 3 * maxWarned {
+		s.warn([]Reason{{Code: "c", Field: fmt.Sprint("f", i)}})
+	}
+	if len(s.Warnings) != maxWarned+1 || s.Warnings[otherWarnings] != 2*maxWarned {
+		t.Errorf("%d kinds, %d others", len(s.Warnings), s.Warnings[otherWarnings])
+	}
+	if lines := (Summary{Warnings: s.Warnings}).warned(); len(lines) != maxWarnedShown+1 {
+		t.Errorf("%d lines", len(lines))
 	}
 }

@@ -287,7 +287,7 @@ func outboxDirectory(t *testing.T, db *merchant.Store) {
 	relay, err := db.AcquireRelay(ctx)
 	must(err)
 	defer relay.Close()
-	must(relay.Directory(ctx, noKeyCheck, func([]commerce.OutboxRecord) error { return nil }))
+	must(relay.Directory(ctx, "", noKeyCheck, func([]commerce.OutboxRecord) error { return nil }))
 	must(db.Directory(ctx, func([]commerce.OutboxRecord) error { return nil }))
 	id, err := db.InstallationID(ctx)
 	if must(err); id == "" {

@@ -20,6 +20,10 @@ const (
 type Installation struct {
 	V  int    `json:"v"`  // 1
 	ID string `json:"id"` // made once with the database
+
+	// ShortBase is what short links begin with, without scheme: "go.example.com", "edge.example.com/s".
+	// Absent until the admin API has published it.
+	ShortBase string `json:"shortBase,omitempty"`
 }
 
 // Company is what the edge must know of a company.

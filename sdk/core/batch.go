@@ -44,6 +44,10 @@ type Item struct {
 	Err   *Violation
 	Text  string // the item's own JSON text, cut out of the body
 	Raw   bool   // it came as a raw envelope
+
+	// Unread tells that something of it may not be read: a member that is not known, the text
+	// "null" or "undefined", items that are elsewhere or cannot be read (UnreadItems).
+	Unread bool
 }
 
 // Batch is a whole request.
@@ -174,7 +178,7 @@ func (b *Batch) oneEvent(body string, o *Options) bool {
 		return false
 	}
 	p.complete(o, item)
-	item.Err = p.err
+	item.Err, item.Unread = p.err, p.unread
 	if p.company != "" {
 		b.CompanyID = p.company
 	}
@@ -299,7 +303,7 @@ func (b *Batch) next(text string, o *Options) (int, *Violation) {
 		if p.in.fault == NoFault && p.err == nil && p.in.at <= MaxEventBytes {
 			item.Text = text[:p.in.at]
 			p.complete(o, item)
-			item.Err = p.err
+			item.Err, item.Unread = p.err, p.unread
 			if p.company != "" {
 				return p.in.at, b.company(p.company)
 			}

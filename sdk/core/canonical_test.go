@@ -31,7 +31,7 @@ func FuzzCanonicalPayload(f *testing.F) {
 		}
 		for _, event := range []string{PageView, ProductView, CheckoutCompleted, "CUSTOM"} {
 			var got string
-			if v := normalPayload(event, raw, &got); v != nil || got != raw {
+			if unread, v := normalPayload(event, raw, &got); unread || v != nil || got != raw {
 				t.Errorf("%s %q becomes %q, %v", event, raw, got, v)
 			}
 		}

@@ -22,6 +22,10 @@ const (
 	CodeEventTooLarge     Code = "event_too_large"
 	CodeTooDeep           Code = "too_deep"
 	CodeNumberOutOfRange  Code = "number_out_of_range"
+
+	// Of warnings, and of events that are refused for one (docs/events.md, "Warnings").
+	CodeUnknownField Code = "unknown_field"
+	CodeInvalidValue Code = "invalid_value"
 )
 
 // Codes are all codes, for tests of the pages that explain them.
@@ -30,6 +34,6 @@ func Codes() []Code {
 		CodeInvalidJSON, CodeNoEvents, CodeTooManyEvents, CodeCompanyIDRequired, CodeMixedCompanies,
 		CodeInvalidEvent, CodeInvalidEventID, CodeInvalidEventName, CodeInvalidTimestamp, CodeInvalidPayload,
 		CodeItemsRequired, CodeInvalidIdentity, CodeInvalidContext, CodeInvalidField, CodeEventTooLarge,
-		CodeTooDeep, CodeNumberOutOfRange,
+		CodeTooDeep, CodeNumberOutOfRange, CodeUnknownField, CodeInvalidValue,
 	}
 }

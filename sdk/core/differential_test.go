@@ -154,7 +154,7 @@ func FuzzEventAgainstEncodingJSON(f *testing.F) {
 			if err := json.Unmarshal([]byte(last[member]), &value); last[member] != "" && err != nil {
 				t.Fatalf("%s of %q: %v", member, item.Text, err)
 			}
-			return withoutJunk(mended(value))
+			return new(parser).withoutJunk(mended(value))
 		}
 		e := item.Event
 		for member, got := range map[string]string{"visitorId": e.VisitorID, "sessionId": e.SessionID, "stream": e.Stream} {

@@ -20,7 +20,7 @@ func (p *parser) identity() {
 		case "verified":
 			id.Verified = p.boolean("identity.verified", CodeInvalidIdentity)
 		default:
-			p.in.Skip()
+			p.unknown()
 		}
 	}
 }
@@ -31,7 +31,7 @@ func (p *parser) knownID(field string) string {
 }
 
 func (p *parser) known(field, value string) string {
-	value = withoutJunk(value)
+	value = p.withoutJunk(value)
 	if len(value) > maxIdentity {
 		p.refuse(CodeInvalidIdentity, field, "is longer than 320 bytes")
 		return ""
@@ -41,10 +41,10 @@ func (p *parser) known(field, value string) string {
 
 // withoutJunk trims a value. It returns "" for junk, which is what a template or a
 // broken integration writes when it knows nothing: junk would join strangers.
-func withoutJunk(value string) string {
+func (p *parser) withoutJunk(value string) string {
 	value = strings.TrimSpace(value)
-	if len(value) == len("null") && strings.EqualFold(value, "null") ||
-		len(value) == len("undefined") && strings.EqualFold(value, "undefined") {
+	if n := len(value); (n == len("null") || n == len("undefined")) && value[0]|0x20 >= 'n' && IsNothing(value) { // nearly all are told by the first two
+		p.unread = true
 		return ""
 	}
 	for i := 0; i < len(value); i++ {
@@ -55,6 +55,12 @@ func withoutJunk(value string) string {
 		}
 	}
 	return ""
+}
+
+// IsNothing tells whether a text is what a program writes of a value that it lacks.
+func IsNothing(text string) bool {
+	return len(text) == len("null") && strings.EqualFold(text, "null") ||
+		len(text) == len("undefined") && strings.EqualFold(text, "undefined")
 }
 
 // contextText reads a text of a context and cuts it to max bytes.
@@ -76,7 +82,7 @@ func (p *parser) context() {
 			}
 		default:
 			if !p.flatPage(key, &flat) && !p.contextMember(key) {
-				p.in.Skip()
+				p.unknown()
 			}
 		}
 	}
@@ -159,7 +165,7 @@ func (p *parser) page(page *Page) {
 		case "title":
 			page.Title = p.contextText("context.page.title", maxTitle)
 		default:
-			p.in.Skip()
+			p.unknown()
 		}
 	}
 }
@@ -179,7 +185,7 @@ func (p *parser) campaign(c *Campaign) {
 		case "term":
 			c.Term = p.contextText("context.campaign.term", maxCampaign)
 		default:
-			p.in.Skip()
+			p.unknown()
 		}
 	}
 }
@@ -193,7 +199,7 @@ func (p *parser) library(l *Library) {
 		case "version":
 			l.Version = p.contextText("context.library.version", maxShort)
 		default:
-			p.in.Skip()
+			p.unknown()
 		}
 	}
 }
@@ -205,7 +211,7 @@ func (p *parser) clickIDs() {
 	p.in.Enter()
 	for key, ok := p.in.Key(); ok; key, ok = p.in.Key() {
 		if !isClickID(key) {
-			p.in.Skip()
+			p.unknown()
 			continue
 		}
 		value := p.contextText("context.clickIds."+key, maxCampaign)

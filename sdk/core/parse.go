@@ -27,6 +27,7 @@ type parser struct {
 	canonical bool
 	hasTime   bool
 	again     bool // it has members that Batch.members must judge
+	unread    bool // Item.Unread
 	err       *Violation
 }
 
@@ -55,7 +56,7 @@ func (i *Item) parse(o *Options) (company string) {
 	if p.err == nil {
 		p.complete(o, i)
 	}
-	i.Err = p.err
+	i.Err, i.Unread = p.err, p.unread
 	return p.company
 }
 
@@ -91,6 +92,12 @@ func (p *parser) refuseFault(field string) {
 	}
 }
 
+// unknown skips the value of a member that is not known.
+func (p *parser) unknown() {
+	p.unread = true
+	p.in.Skip()
+}
+
 // object reads an event object. Unknown members are ignored.
 func (p *parser) object() {
 	e := p.event
@@ -124,7 +131,7 @@ func (p *parser) object() {
 			p.in.Skip()
 		default:
 			if !p.deviceMember(key) {
-				p.in.Skip()
+				p.unknown()
 			}
 		}
 	}
@@ -322,7 +329,7 @@ func (p *parser) identifier(field string) string {
 		p.refuse(CodeInvalidField, field, "is longer than 128 bytes")
 		return ""
 	}
-	return withoutJunk(id)
+	return p.withoutJunk(id)
 }
 
 func (p *parser) seq() {
@@ -399,7 +406,9 @@ func (p *parser) fill(o *Options) {
 	e.Name = name
 	e.Payload = p.payload
 	if !p.canonical {
-		if p.err = normalPayload(name, p.payload, &e.Payload); p.err != nil {
+		var unread bool
+		unread, p.err = normalPayload(name, p.payload, &e.Payload)
+		if p.unread = p.unread || unread; p.err != nil {
 			return
 		}
 	}

@@ -11,42 +11,61 @@ const maxQuantity = 1_000_000_000
 // normalPayload rewrites the items of a commerce event as our own items[]
 // {item_id, item_quantity}, whatever list they came in. All other members stay as
 // they are. CHECKOUT_COMPLETED must have valid items. Other events keep items
-// that cannot be read, because nobody is credited by them.
-func normalPayload(event, payload string, out *string) *Violation {
+// that cannot be read, because nobody is credited by them: unread tells of these, and of a
+// list that may be elsewhere.
+func normalPayload(event, payload string, out *string) (unread bool, v *Violation) {
 	*out = payload
-	switch event {
-	case ProductView, AddToCart, InitiateCheckout, CheckoutCompleted:
-	default:
-		return nil
+	if !hasItems(event) {
+		return false, nil
 	}
 	strict := event == CheckoutCompleted
-	list, name := itemList(payload)
+	list, name, elsewhere := itemList(payload)
 	if list == "" {
 		if strict {
-			return &Violation{CodeItemsRequired, "payload.items", "must be an array of at least one item"}
+			return elsewhere, &Violation{CodeItemsRequired, "payload.items", "must be an array of at least one item"}
 		}
-		return nil
+		return elsewhere, nil
 	}
 	items, changed, v := normalItems(list, strict)
 	if v != nil {
 		if strict {
-			return v
+			return false, v
 		}
-		return nil
+		return true, nil
 	}
 	if !changed && name == "items" {
-		return nil
+		return false, nil
 	}
 	*out = replaceItems(payload, name, items)
-	return nil
+	return false, nil
+}
+
+// hasItems tells whether an event's payload has items.
+func hasItems(event string) bool {
+	switch event {
+	case ProductView, AddToCart, InitiateCheckout, CheckoutCompleted:
+		return true
+	}
+	return false
+}
+
+// UnreadItems is what is wrong with the items of an event that is Unread, nil where nothing is.
+func UnreadItems(e *Event) *Violation {
+	if !hasItems(e.Name) {
+		return nil
+	}
+	var out string
+	_, v := normalPayload(CheckoutCompleted, e.Payload, &out)
+	return v
 }
 
 // itemList finds the list of items and the member it is in: GA4's items,
 // Segment's products, Shopify's lineItems and line_items, the former also
-// inside checkout, as its web pixels have it.
-func itemList(payload string) (list, name string) {
+// inside checkout, as its web pixels have it. elsewhere tells that a member may have a list
+// that is not read: Meta's contents, or ecommerce of a GA4 data layer.
+func itemList(payload string) (list, name string, elsewhere bool) {
 	if payload == "" {
-		return "", ""
+		return "", "", false
 	}
 	s := scanKnown(payload, 1)
 	s.Enter()
@@ -70,10 +89,12 @@ func itemList(payload string) (list, name string) {
 				}
 				continue
 			}
+		case "contents", "ecommerce":
+			elsewhere = true
 		}
 		s.Skip()
 	}
-	return list, name
+	return list, name, elsewhere
 }
 
 func inCheckout(checkout string) (list string) {

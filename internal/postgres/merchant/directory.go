@@ -21,7 +21,7 @@ const directoryPage = 500
 // more it makes a tombstone, since an earlier one may have been lost: for archived
 // links, for companies without a row and their links, which short_code still
 // lists, and for API keys a day after their end.
-func (r *Relay) Directory(ctx context.Context, keyCheck func(string) string, f func(page []commerce.OutboxRecord) error) error {
+func (r *Relay) Directory(ctx context.Context, shortBase string, keyCheck func(string) string, f func(page []commerce.OutboxRecord) error) error {
 	pages := &directoryPages{f: f}
 	for _, part := range []struct {
 		name string
@@ -32,7 +32,7 @@ func (r *Relay) Directory(ctx context.Context, keyCheck func(string) string, f f
 			if err != nil {
 				return err
 			}
-			return pages.add(wire.InstallationKey, wire.Installation{V: 1, ID: id})
+			return pages.add(wire.InstallationKey, wire.Installation{V: 1, ID: id, ShortBase: shortBase})
 		}},
 		{"companies", func() error {
 			return r.eachText(ctx, `select company_id from company where company_id > $1 order by company_id limit $2`, func(id string) error {
@@ -86,14 +86,14 @@ func (r *Relay) Company(ctx context.Context, companyID string, keyCheck func(str
 	return pages.page[0], nil
 }
 
-// Directory calls f with what Relay.Directory would publish, without the key checks.
+// Directory calls f with what Relay.Directory would publish, without the key checks and the short base.
 func (s *Store) Directory(ctx context.Context, f func(page []commerce.OutboxRecord) error) error {
 	conn, err := s.db.Pool().Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("postgres: directory: %w", postgres.Translate(err))
 	}
 	defer conn.Release()
-	return (&Relay{conn: conn}).Directory(ctx, nil, f)
+	return (&Relay{conn: conn}).Directory(ctx, "", nil, f)
 }
 
 // directoryPages collects records and calls f with pages of them.

@@ -79,7 +79,7 @@ func TestRepublishingTakesArchivedLinksAndGoneCompaniesAway(t *testing.T) {
 	defer relay.Close()
 	published := map[string]bool{} // key → it is there, not taken away
 	pages := 0
-	err = relay.Directory(ctx, keyCheck, func(page []commerce.OutboxRecord) error {
+	err = relay.Directory(ctx, "go.example.com", keyCheck, func(page []commerce.OutboxRecord) error {
 		pages++
 		if len(page) == 0 || len(page) > 500 {
 			t.Errorf("a page of %d records", len(page))
@@ -89,6 +89,9 @@ func TestRepublishingTakesArchivedLinksAndGoneCompaniesAway(t *testing.T) {
 				t.Errorf("%s %s is published, twice: %t", r.Topic, r.Key, twice)
 			}
 			published[r.Key] = r.Value != nil
+			if r.Key == wire.InstallationKey && !strings.Contains(string(r.Value), `"shortBase":"go.example.com"`) {
+				t.Errorf("%s", r.Value)
+			}
 		}
 		return nil
 	})
@@ -191,7 +194,7 @@ func TestTheDirectoryLearnsOfEachChangeOfAnAPIKey(t *testing.T) {
 	}
 	defer relay.Close()
 	there := map[string]bool{}
-	if err := relay.Directory(ctx, func(string) string { return "" }, func(page []commerce.OutboxRecord) error {
+	if err := relay.Directory(ctx, "", func(string) string { return "" }, func(page []commerce.OutboxRecord) error {
 		for _, r := range page {
 			there[r.Key] = r.Value != nil
 		}
