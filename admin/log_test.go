@@ -2,6 +2,7 @@ package admin
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -19,6 +20,7 @@ func testServer(t *testing.T, log *bytes.Buffer) *Server {
 	}
 	s := rulesServer()
 	s.config.defaults()
+	s.deps.Secret = func(context.Context) error { return nil }
 	s.log, s.metrics, s.mux = slog.New(slog.NewJSONHandler(log, nil)), metrics, http.NewServeMux()
 	s.observer = &observer{log: s.log, now: s.now, random: strings.NewReader(strings.Repeat("r", 1000)), metrics: metrics, leaving: s.config.Leaving}
 	s.mount(s.mux)
