@@ -61,7 +61,7 @@ func TestWhatOfAnEventIsNotReadIsWarnedOf(t *testing.T) {
 		"0 identity.customer_id invalid_value: tells nobody apart: it is a placeholder, or too long; it is ignored")
 	f(`,"visitorId":"guest","identity":{"email":"ana","phone":"12","cart_token":"anonymous"}`,
 		"0 visitorId invalid_value: tells nobody apart: it is a placeholder, or too long; it is ignored",
-		"0 identity.email invalid_value: is no e-mail address; it is ignored", "0 identity.phone invalid_value: is no phone number; it counts as absent",
+		"0 identity.email invalid_value: is no e-mail address; it is ignored", "0 identity.phone invalid_value: is no phone number; it is ignored",
 		"0 identity.cart_token invalid_value: tells nobody apart: it is a placeholder, or too long; it is ignored")
 	f(`,"visitorId":null,"identity":{"customer_id":"0","email":"","phone":"000-000"}`)
 	// Members of one's own, and what is in a payload, are nobody's fault.
