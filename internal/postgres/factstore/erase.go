@@ -145,7 +145,7 @@ func (t *Tx) AddKeysOfOrders(ctx context.Context, companyID string, e *facts.Era
 		from erased_order d join order_key k on k.company_id = d.company_id and k.order_id = d.order_id
 		where d.company_id = @company_id and d.erasure_id = @erasure_id::uuid and d.surrogates is null and k.company_id = @company_id and k.kind = any(@kinds)
 			and (k.kind in (2, 3) or not exists (
-				select from order_key o where `+postgres.OfKey("o", "(k.digest & -4)", "k.kind", "k.key")+`
+				select 1 from order_key o where `+postgres.OfKey("o", "(k.digest & -4)", "k.kind", "k.key")+`
 					and not exists (select 1 from erased_order x where x.company_id = @company_id and x.order_id = o.order_id)))
 		on conflict (company_id, erasure_id, kind, key) do nothing`, argsOf(companyID, e, pgx.NamedArgs{"kinds": facts.Codes(facts.JoinKinds)}))
 }
