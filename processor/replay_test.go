@@ -195,7 +195,7 @@ func TestAReplayWaitsForTheQueue(t *testing.T) {
 	t.Parallel()
 	s := replayShop(t)
 	s.apply([]record{s.record(s.order("o1", noon, 1000, nil))}, func() int { return 1 })
-	s.exec(`insert into recompute (company_id, order_id, cause) values ($1, 'o1', 'upgrade')`, s.company)
+	s.exec(`insert into recompute (company_id, order_id, cause) values ($1, 'o1', 'rule 1 settings')`, s.company)
 	if _, err := s.replay(s.ctx, replay.Options{}); !errors.Is(err, replay.ErrQueued) {
 		t.Errorf("orders are queued: %v", err)
 	}
@@ -278,7 +278,7 @@ func TestAReplayComputesWhatItQueued(t *testing.T) {
 		s.exec(`delete from ` + table)
 	}
 	s.exec(`update payout set credits = '', outcome_hash = ''`)
-	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
+	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'rule 1 settings' from orders`)
 	s.exec(`insert into recompute_company (company_id) values ($1)`, s.company)
 	none := func(func(facts.Stored, error) bool) {}
 	if err := New(Config{RecomputeChunk: 2}, Deps{Store: StoreOf(s.store)}).Replay(s.ctx, none); err != nil {

@@ -151,3 +151,18 @@ func TestTheDigestOfAKeyHasItsHub(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A newer program, that runs beside this one, may queue orders for a reason that this one does not know. The ledger
+// keeps its words.
+func TestACauseThatIsNotKnownIsKept(t *testing.T) {
+	t.Parallel()
+	s := newLedgerShop(t)
+	s.sale("o1", 10_000, coupon("BETO"))
+	s.exec(`update cost set var_fee = var_fee + 1 where influencer_id = $1`, s.beto)
+	s.bump()
+	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'weather 7 rain' from orders`)
+	s.exec(`insert into recompute_company (company_id) values ($1) on conflict do nothing`, s.company)
+	s.workOff()
+	wantTexts(t, "causes", s.texts(`select kind || ' ' || split_part(cause, ' ', 1) from ledger_entry order by entry`), "earned order", "reversed weather", "adjusted weather")
+	wantTexts(t, "words", s.texts(`select distinct cause from ledger_entry where kind <> 'earned'`), "weather 7 rain")
+}
