@@ -27,7 +27,7 @@ var controlPlane = map[string]string{
 	"recompute_company": "is the small local queue of companies that have orders to compute again",
 	"sign_job":          "is the small local queue of companies whose reports of signs were asked for",
 	"consumer_offset":   "belongs to partitions, not to companies",
-	"goose_db_version":  "is the migrations' own",
+	"schema_migration":  "is the migrations' own",
 	"oldest_program":    "is about the schema itself",
 	"installation":      "is one row about the whole database",
 }

@@ -300,8 +300,7 @@ var eraseVersions = `
 	where v.company_id = @company_id and v.order_id = n.order_id and v.version_at = n.version_at and v.accepted_at = n.accepted_at and v.content_hash = n.content_hash`
 
 // EraseVersions replaces all stored versions of orders, by order id, and removes the
-// personal part of these orders. An only version is mostly the order's, which UpsertOrders
-// replaces; one that migration 0029 left in order_version is replaced here.
+// personal part of these orders. An only version is the order's, which UpsertOrders replaces.
 func (t *Tx) EraseVersions(ctx context.Context, companyID string, versions map[string][]facts.StoredVersion) error {
 	var rows []versionRow
 	for id, list := range versions {
