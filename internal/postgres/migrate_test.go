@@ -49,14 +49,19 @@ func TestADatabaseOfBeforeTheFirstVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	dsn := devtest.EmptyPostgres(t)
 	conn := connect(t, dsn)
-	if _, err := conn.Exec(t.Context(), `create table goose_db_version (id int, version_id bigint, is_applied boolean); insert into goose_db_version values (1, 88, true)`); err != nil {
-		t.Fatal(err)
+	for _, statement := range []string{
+		`create table goose_db_version (id int, version_id bigint, is_applied boolean)`, `insert into goose_db_version values (1, 88, true)`,
+	} {
+		if _, err := conn.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := postgres.Migrate(t.Context(), dsn); !errors.Is(err, postgres.ErrFormer) {
 		t.Errorf("%v, want %v", err, postgres.ErrFormer)
 	}
 	var tables int
-	if err := conn.QueryRow(t.Context(), `select count(*) from pg_class where relnamespace = 'public'::regnamespace`).Scan(&tables); err != nil || tables != 1 {
+	const count = `select count(*) from pg_class where relnamespace = 'public'::regnamespace`
+	if err := conn.QueryRow(t.Context(), count).Scan(&tables); err != nil || tables != 1 {
 		t.Errorf("%d tables, %v: something was made", tables, err)
 	}
 	db, err := postgres.Open(t.Context(), dsn)

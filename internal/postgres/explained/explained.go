@@ -63,7 +63,8 @@ func encoderOf(id uint32, dictionary []byte) func() (*zstd.Encoder, error) {
 }
 
 var decoder = sync.OnceValues(func() (*zstd.Decoder, error) {
-	return zstd.NewReader(nil, zstd.WithDecoderDictRaw(dictionaryWholeID, dictionaryWhole), zstd.WithDecoderDictRaw(dictionaryShortID, dictionaryShort),
+	return zstd.NewReader(nil,
+		zstd.WithDecoderDictRaw(dictionaryWholeID, dictionaryWhole), zstd.WithDecoderDictRaw(dictionaryShortID, dictionaryShort),
 		zstd.WithDecoderMaxMemory(maxText), zstd.WithDecoderConcurrency(0))
 })
 
