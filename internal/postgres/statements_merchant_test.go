@@ -13,10 +13,10 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
-	"github.com/tributary-io/tributary/internal/postgres/sqlrules"
+	"github.com/tributary-io/tributary/test/statements"
 )
 
-func merchantStatements(t *testing.T, recorder *sqlrules.Recorder) {
+func merchantStatements(t *testing.T, recorder *statements.Recorder) {
 	opened, err := postgres.Open(t.Context(), devtest.Postgres(t), postgres.WithTracer(recorder))
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ const text = "" +
 
 // suites are what runs: a package, and which of its tests.
 var suites = []struct{ name, title, path, run, skip string }{
-	{"scenarios", "every statement of the product", "./internal/postgres", "TestEveryStatement", ""},
+	{"scenarios", "every statement of the product", "./internal/postgres", "TestEveryStatementIsSent", ""},
 	{"rules", "influencers, coupons, costs, keys, people", "./internal/postgres/merchant", "", ""},
 	// It forces generic plans, with which Citus has none.
 	{"reports", "reports and statements", "./internal/postgres/report", "", "TestSignsOfALongTimeReadThePagesOrdersOnly"},
