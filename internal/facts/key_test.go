@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// docs/attribution.md, "Two hops": texts that a shopper or a shop chooses are
+// docs/notes/attribution.md, "How facts are stored": texts that a shopper or a shop chooses are
 // indexed as a digest of 22 characters.
 func TestRuleKeysAreAsLongWhateverTheirText(t *testing.T) {
 	seen := map[string]bool{}
