@@ -177,7 +177,7 @@ func TestAStatementWaitsForTheQueue(t *testing.T) {
 	s.sale("o2", 10_000, coupon("BETO"))
 	s.exec(`delete from ledger_entry`)
 	s.exec(`update payout set outcome_hash = ''`)
-	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
+	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'rule 1 settings' from orders`)
 	s.ask(s.beto, "BRL", "2026-04-30", 0)
 	o := s.owner()
 	rules, err := o.rulesOf(s.ctx, []string{s.company})

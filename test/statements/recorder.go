@@ -1,4 +1,4 @@
-package sqlrules
+package statements
 
 import (
 	"context"
@@ -25,8 +25,7 @@ func NewRecorder() *Recorder { return &Recorder{statements: map[string]*Statemen
 
 // Statement is one statement that was sent, once or more often.
 type Statement struct {
-	SQL  string // as our code has it
-	Sent string // with named arguments turned into $1, $2, …
+	SQL string // as our code has it
 
 	places map[Place]bool
 }
@@ -98,7 +97,7 @@ func (r *Recorder) TraceCopyFromStart(ctx context.Context, conn *pgx.Conn, data 
 func (r *Recorder) TraceCopyFromEnd(context.Context, *pgx.Conn, pgx.TraceCopyFromEndData) {}
 
 func (r *Recorder) add(ctx context.Context, conn *pgx.Conn, sql string, args []any) {
-	sent, err := rewritten(ctx, conn, sql, args)
+	err := namesArguments(ctx, conn, sql, args)
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
 	r.mu.Lock()
@@ -109,7 +108,7 @@ func (r *Recorder) add(ctx context.Context, conn *pgx.Conn, sql string, args []a
 	}
 	s := r.statements[sql]
 	if s == nil {
-		s = &Statement{SQL: sql, Sent: sent, places: map[Place]bool{}}
+		s = &Statement{SQL: sql, places: map[Place]bool{}}
 		r.statements[sql] = s
 	}
 	for more := true; more; {
@@ -119,18 +118,14 @@ func (r *Recorder) add(ctx context.Context, conn *pgx.Conn, sql string, args []a
 	}
 }
 
-// rewritten replaces named arguments by numbered ones. An argument that is
-// missing, or that is not in the text, is an error. pgx.NamedArgs would send
-// null for a missing one.
-func rewritten(ctx context.Context, conn *pgx.Conn, sql string, args []any) (string, error) {
+// namesArguments returns an error where a named argument is missing, or is not in the text.
+// pgx.NamedArgs would send null for a missing one.
+func namesArguments(ctx context.Context, conn *pgx.Conn, sql string, args []any) error {
 	for _, arg := range args {
 		if named, ok := arg.(pgx.NamedArgs); ok {
-			arg = pgx.StrictNamedArgs(named)
-		}
-		if rewriter, ok := arg.(pgx.QueryRewriter); ok {
-			sent, _, err := rewriter.RewriteQuery(ctx, conn, sql, nil)
-			return sent, err
+			_, _, err := pgx.StrictNamedArgs(named).RewriteQuery(ctx, conn, sql, nil)
+			return err
 		}
 	}
-	return sql, nil
+	return nil
 }

@@ -1,4 +1,4 @@
-package sqlrules_test
+package statements_test
 
 import (
 	"runtime"
@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
-	"github.com/tributary-io/tributary/internal/postgres/sqlrules"
+	"github.com/tributary-io/tributary/test/statements"
 )
 
 func TestRecorderKnowsEachStatementAndItsPlace(t *testing.T) {
@@ -18,7 +18,7 @@ func TestRecorderKnowsEachStatementAndItsPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recorder := sqlrules.NewRecorder()
+	recorder := statements.NewRecorder()
 	config.Tracer = recorder
 	conn, err := pgx.ConnectConfig(t.Context(), config)
 	if err != nil {
@@ -42,19 +42,19 @@ func TestRecorderKnowsEachStatementAndItsPlace(t *testing.T) {
 	if _, err := conn.CopyFrom(t.Context(), pgx.Identifier{"x"}, []string{"a", "b"}, pgx.CopyFromRows([][]any{{1, 2}})); err != nil {
 		t.Fatal(err)
 	}
-	statements, err := recorder.Statements()
+	list, err := recorder.Statements()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var sent []string
-	for _, s := range statements {
-		sent = append(sent, s.Sent)
-		at := func(line int) bool { return s.At(sqlrules.Call{File: file, FromLine: line, ToLine: line}) }
+	for _, s := range list {
+		sent = append(sent, s.SQL)
+		at := func(line int) bool { return s.At(statements.Call{File: file, FromLine: line, ToLine: line}) }
 		if want := strings.Contains(s.SQL, "@b"); at(line-1) != want || at(line) {
 			t.Errorf("%s was sent from line %d: %t", s.SQL, line-1, !want)
 		}
 	}
-	want := []string{`create temporary table x (a int, b int)`, `delete from x where a = $1`, `insert into "x" ("a", "b") select`, `insert into x values ($1, $2)`}
+	want := []string{`create temporary table x (a int, b int)`, `delete from x where a = @a`, `insert into "x" ("a", "b") select`, `insert into x values (@a, @b)`}
 	if !slices.Equal(sent, want) {
 		t.Errorf("sent %q, want %q", sent, want)
 	}

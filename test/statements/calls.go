@@ -1,4 +1,10 @@
-package sqlrules
+// Package statements tells which statements the product sends, and which it could send.
+//
+//	Recorder  keeps every statement that is sent, and from which lines of our code
+//	Calls     lists every call in our code that sends a statement, so that none is left out
+//
+// What may enter: what tests of statements need. No program imports it.
+package statements
 
 import (
 	"fmt"
@@ -20,11 +26,10 @@ type Call struct {
 	File              string
 	FromLine, ToLine  int
 
-	SQL         string // the statement, where it is a constant
-	Queued      bool   // it is put into a pgx.Batch, which is sent elsewhere
-	RowsCounted bool   // the command tag is used
-	Local       string // a local variable in the statement: not all its forms may have been seen
-	ReadsName   bool   // no call: the code reads pgconn.PgError.ConstraintName
+	SQL       string // the statement, where it is a constant
+	Queued    bool   // it is put into a pgx.Batch, which is sent elsewhere
+	Local     string // a local variable in the statement: not all its forms may have been seen
+	ReadsName bool   // no call: the code reads pgconn.PgError.ConstraintName
 }
 
 // Calls lists the calls in the packages of a pattern, sorted by file and line. A
@@ -72,7 +77,6 @@ func (f *finder) file(p *packages.Package, file *ast.File) {
 		if !ok || function.Body == nil {
 			continue
 		}
-		counted := countedRows(function.Body)
 		ast.Inspect(function.Body, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.SelectorExpr:
@@ -88,7 +92,7 @@ func (f *finder) file(p *packages.Package, file *ast.File) {
 				if !sends || at >= len(n.Args) {
 					break
 				}
-				call := Call{Queued: callee.Name() == "Queue", RowsCounted: counted[n]}
+				call := Call{Queued: callee.Name() == "Queue"}
 				if value := p.TypesInfo.Types[n.Args[at]].Value; value != nil && value.Kind() == constant.String {
 					call.SQL = constant.StringVal(value)
 				} else {
@@ -160,23 +164,4 @@ func (f *finder) follow(p *packages.Package, function *ast.FuncDecl, sql ast.Exp
 		return true
 	})
 	return local
-}
-
-// countedRows returns the calls of Exec whose command tag is used.
-func countedRows(body *ast.BlockStmt) map[*ast.CallExpr]bool {
-	counted := map[*ast.CallExpr]bool{}
-	ast.Inspect(body, func(n ast.Node) bool {
-		assign, ok := n.(*ast.AssignStmt)
-		if !ok || len(assign.Rhs) != 1 || len(assign.Lhs) != 2 {
-			return true
-		}
-		if call, ok := assign.Rhs[0].(*ast.CallExpr); ok {
-			if selector, ok := call.Fun.(*ast.SelectorExpr); ok && selector.Sel.Name == "Exec" {
-				first, ok := assign.Lhs[0].(*ast.Ident)
-				counted[call] = !ok || first.Name != "_"
-			}
-		}
-		return true
-	})
-	return counted
 }
