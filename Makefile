@@ -39,7 +39,7 @@ bench: ## the benchmarks; each states its baseline beside it
 	go test -run '^$$' -bench . -benchmem ./...
 	go run ./cmd/edgebench
 	go run ./cmd/edgebench -attacks -runs 3
-	go run ./cmd/processorbench -first
+	go run ./cmd/processorbench
 
 bench-sdk: ## what the browser SDK costs, beside its budgets and others' packages (needs npm)
 	go run ./sdk-js/bench

@@ -410,7 +410,7 @@ func TestStatementsAndPaymentsAreRecords(t *testing.T) {
 	var list []struct{ ID string }
 	s.get("/influencers", &list)
 	s.sql(`insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, rule_rev, cause, payable_on)
-		values ($1, 'o1', 1, now(), 'earned', $2, $2, 100, 'BRL', 1, 'upgrade', '2026-01-01')`, company, list[0].ID)
+		values ($1, 'o1', 1, now(), 'earned', $2, $2, 100, 'BRL', 1, 'rule 1 settings', '2026-01-01')`, company, list[0].ID)
 	asked := s.ask(map[string]string{"end_date": "2026-01-31"})
 	s.sql(`update statement set closed_at = now(), carried = false, opening_minor = 0, total_minor = 100, lines = 1 where company_id = $1`, company)
 	for range 2 {

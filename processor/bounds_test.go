@@ -289,7 +289,7 @@ func TestNoNumberOfPageViewsHidesAnArrival(t *testing.T) {
 			select company_id, $1::timestamptz + n * interval '1 minute', overlay(event_id::text placing lpad(to_hex(n + 9), 12, '0') from 25)::uuid, 1, name, visitor, sources, record
 			from event_fact, generate_series($2::int, $3::int) n where at = $4`, came.Add(24*time.Hour), from, to, noon)
 		s.exec(`update payout set outcome_hash = ''`)
-		s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
+		s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'rule 1 settings' from orders`)
 		s.exec(`insert into recompute_company values ($1)`, s.company)
 		s.workOff()
 	}
@@ -333,7 +333,7 @@ func TestNoNumberOfEventsHidesAProvenOne(t *testing.T) {
 		select company_id, at + n * interval '1 millisecond', overlay(event_id::text placing lpad(to_hex(n + 9), 12, '0') from 25)::uuid, class, name, visitor, sources, record
 		from event_fact, generate_series(1, 4500) n where at = $1`, noon.Add(-time.Hour))
 	s.exec(`update payout set outcome_hash = ''`)
-	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
+	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'rule 1 settings' from orders`)
 	s.exec(`insert into recompute_company values ($1)`, s.company)
 	s.workOff()
 	wantTexts(t, "after", s.payouts(), "o1 Ana Prado link 100")

@@ -53,7 +53,7 @@ func TestAnImbalanceIsFound(t *testing.T) {
 	f("after a restart", 1+len(facts.Models), 503, `"model":"linear"`)
 	s.exec(setCredits("1001", 8, "(f[8]::bigint - 7)::text"))
 	f("a repaired credit", len(facts.Models), 503, `"JPY"`)
-	s.exec(`insert into recompute (company_id, order_id, cause) values ($1, '1003', 'upgrade')`, s.company) // it waits
+	s.exec(`insert into recompute (company_id, order_id, cause) values ($1, '1003', 'rule 1 settings')`, s.company) // it waits
 	f("an order that waits", 0, 200, `"state":"ok"`)
 	stop()
 }

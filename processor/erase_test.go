@@ -249,29 +249,6 @@ func TestNobodyUndoesAnErasureOrEarnsByIt(t *testing.T) {
 	}
 }
 
-// Migration 0029 left the only version of an order in order_version where the order itself was
-// written otherwise. An erasure comes to it too.
-func TestAnErasureComesToAnOnlyVersionThatIsNotWithItsOrder(t *testing.T) {
-	t.Parallel()
-	s := personShop(t)
-	s.exec(`insert into order_version (version_at, accepted_at, company_id, order_id, content_hash, body)
-		select version_at, accepted_at, company_id, order_id, content_hash, body from orders where order_id = 'mine'`)
-	s.exec(`update orders set version_at = null, accepted_at = null, content_hash = null where order_id = 'mine'`)
-	s.erase(noon.AddDate(0, 0, 1), facts.Key{Kind: facts.KeyEmail, Value: "k1:me"})
-	if left := s.found("k1:me"); len(left) > 0 {
-		t.Errorf("left: %v", left)
-	}
-	if found, err := s.replay(s.ctx, replay.Options{}); err != nil || !found.Equal() {
-		t.Errorf("%+v, %v", found, err)
-	}
-	// Another version comes: all are rows.
-	s.apply([]record{s.record(s.order("mine", noon.Add(time.Hour), 10_000, func(o *wire.Order) { o.UpdatedAt = wire.Some(noon.Add(90 * time.Minute)) }))}, func() int { return 1 })
-	if n, m := s.int(`select count(*) from order_version where order_id = 'mine'`), s.int(`select count(*) from orders where order_id = 'mine' and accepted_at is null`); n != 2 || m != 1 {
-		t.Errorf("%d versions, %d orders with several, want 2 and 1", n, m)
-	}
-	wantTexts(t, "payouts", s.payouts(), "mine Ana Prado link 1000", "neighbours Ana Prado link 500")
-}
-
 // TestKeysThatOnlyAnErasedOrderHasGoWithIt: a person is erased by the e-mail. Her order also has
 // a phone that no other order has: what was seen with it goes too. A phone that a neighbour's
 // order has as well is not hers alone and stays with the neighbour.

@@ -223,7 +223,7 @@ func TestARecordThatCannotBeAppliedIsRejectedWithoutItsContent(t *testing.T) {
 func TestOffsetsOfAnotherClusterAreAClearError(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	s.exec(`insert into consumer_offset select 'events.v1', p, 'elsewhere', 0 from generate_series(0, 7) p`)
+	s.exec(`insert into consumer_offset (topic, partition, cluster_id, next) select 'events.v1', p, 'elsewhere', 0 from generate_series(0, 7) p`)
 	ctx, cancel := context.WithTimeout(s.ctx, await.Long)
 	defer cancel()
 	if err := s.processor(s.group(), s.producer).Run(ctx); !errors.Is(err, facts.ErrOtherCluster) {
@@ -247,7 +247,7 @@ func TestAPartitionWhoseOffsetIsNotTheLogsHaltsAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.exec(`insert into consumer_offset values ('events.v1', $1, $2, 5)`, other, cluster)
+	s.exec(`insert into consumer_offset (topic, partition, cluster_id, next) values ('events.v1', $1, $2, 5)`, other, cluster)
 	s.produce(s.event("v1", noon, 1, nil))
 	p := s.processor(group, s.producer)
 	p.config.HaltPause = 20 * time.Millisecond
@@ -301,7 +301,7 @@ func TestWhatTheOwnerBeforeAppliedAtLastHaltsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.exec(`insert into consumer_offset select topic, $1, $2, 0 from unnest(array['events.v1', 'commerce.v1']) topic`, mine, cluster)
+	s.exec(`insert into consumer_offset (topic, partition, cluster_id, next) select topic, $1, $2, 0 from unnest(array['events.v1', 'commerce.v1']) topic`, mine, cluster)
 	var once sync.Once
 	p := s.processor(lateLog{group, func() {
 		once.Do(func() {

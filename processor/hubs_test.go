@@ -163,3 +163,27 @@ func TestAHubIsExplainedTheSameInEachOrderOfArrival(t *testing.T) {
 		t.Errorf("keys %+v, want first one that is a hub of visitors and leads to none", keys)
 	}
 }
+
+// An order is found by a verified key of it also where too many visitors were seen with
+// the key that this one holds: few of them need be logged in.
+func TestAVerifiedVisitorOfACrowdedKeyIsFound(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	mail := func(e *wire.Event) { e.Identity.EmailKey = "k1:till" }
+	records := []record{s.record(s.order("o1", noon.Add(time.Hour), 1000, func(o *wire.Order) { o.EmailKey = wire.Some("k1:till") }))}
+	for i := range 30 {
+		records = append(records, s.record(s.event(fmt.Sprint("v", i), noon, i, mail)))
+	}
+	s.apply(records, func() int { return 5 })
+	if hub := s.int(`select hub from order_key where kind = $1`, facts.KeyEmail.Code()); hub != int64(facts.HubOfVisitors.Code()) {
+		t.Fatalf("the key's hub is %d", hub)
+	}
+	s.apply([]record{s.record(s.event("w", noon, 50, func(e *wire.Event) {
+		mail(e)
+		e.Trust, e.Identity.Verified = wire.TrustKey, true
+	}))}, func() int { return 1 })
+	touches := s.onlyExplanation().Touches
+	if len(touches) != 1 {
+		t.Errorf("%d touches, want that of the visitor who is logged in: %+v", len(touches), touches)
+	}
+}

@@ -117,7 +117,7 @@ func TestAnOrderThatAlwaysTakesTooLongDoesNotStopTheQueue(t *testing.T) {
 	}
 	s.apply(records, func() int { return 5 })
 	s.exec(`update payout set outcome_hash = ''`)
-	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
+	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'rule 1 settings' from orders`)
 	s.exec(`insert into recompute_company (company_id) values ($1)`, s.company)
 	o, tries := s.owner(), 0
 	o.config.ApplyTimeout, o.queued = 2*time.Second, true
@@ -190,7 +190,7 @@ func TestAnOrderThatCannotBeStoredDoesNotStopTheQueue(t *testing.T) {
 	s.applied()
 	stop()
 	s.exec(`update payout set outcome_hash = ''`) // every outcome is to be written anew
-	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
+	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'rule 1 settings' from orders`)
 	s.exec(`insert into recompute_company values ($1)`, s.company)
 
 	var broken atomic.Bool

@@ -170,22 +170,6 @@ func TestFinalDaysAreCountedAgainEverMoreSeldom(t *testing.T) {
 	}
 }
 
-// A store whose events are removed already counts null journeys from the same day on as before
-// migration 0059.
-func TestNullJourneysOfBefore0059AreCountedFromTheSameDayOn(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	s.exec(`insert into past_setting select $1, now(), 1, payout_rule, 45, half_life_days, ignore_direct, pay_recurring, unproven, hold_days, '{}' from company where company_id = $1`, s.company)
-	up := s.takeBack(59)
-	s.exec(`insert into retention (company_id, begun_until) values ($1, $2)`, s.company, noon)
-	up()
-	rules, err := s.processor(nil, nil).rulesOf(s.ctx, []string{s.company})
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantTexts(t, "from", s.texts(`select nulls_from::text from retention`), rules[s.company].NullsFrom(noon))
-}
-
 // A running processor counts by itself, once it owns the partition.
 func TestARunningProcessorCountsNullJourneys(t *testing.T) {
 	t.Parallel()

@@ -50,7 +50,7 @@ func TestNewRecordsWaitForOneChunkOfTheQueue(t *testing.T) {
 	var companies []string
 	for _, id := range s.companies(5) {
 		companies = append(companies, id)
-		s.exec(`insert into recompute (company_id, order_id, cause) select $1, 'o' || n, 'upgrade' from generate_series(1, 3) n`, id)
+		s.exec(`insert into recompute (company_id, order_id, cause) select $1, 'o' || n, 'rule 1 settings' from generate_series(1, 3) n`, id)
 		s.exec(`insert into recompute_company values ($1)`, id)
 	}
 	var taken []string

@@ -51,7 +51,8 @@ func replayShop(t *testing.T) *shop {
 	s.coupon(beto, verao, "BETO")
 	s.cost(ana, inverno, 100, "7.5")
 	s.cost(beto, "", 0, "3")
-	s.exec(`insert into past_setting select company_id, $1::timestamptz, 1, 'last_touch', 3, 2, false, true, 'pay', 5, '{}' from company where company_id = $2`, noon.Add(20*time.Minute), s.company)
+	s.exec(`insert into past_setting (company_id, until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, unproven, hold_days, passing_hosts)
+		select company_id, $1::timestamptz, 1, 'last_touch', 3, 2, false, true, 'pay', 5, '{}' from company where company_id = $2`, noon.Add(20*time.Minute), s.company)
 	s.exec(`insert into influencer_unproven values ($1, $2, $3, 1, 'pay')`, s.company, beto, noon)
 	return s
 }
@@ -194,7 +195,7 @@ func TestAReplayWaitsForTheQueue(t *testing.T) {
 	t.Parallel()
 	s := replayShop(t)
 	s.apply([]record{s.record(s.order("o1", noon, 1000, nil))}, func() int { return 1 })
-	s.exec(`insert into recompute (company_id, order_id, cause) values ($1, 'o1', 'upgrade')`, s.company)
+	s.exec(`insert into recompute (company_id, order_id, cause) values ($1, 'o1', 'rule 1 settings')`, s.company)
 	if _, err := s.replay(s.ctx, replay.Options{}); !errors.Is(err, replay.ErrQueued) {
 		t.Errorf("orders are queued: %v", err)
 	}
@@ -277,7 +278,7 @@ func TestAReplayComputesWhatItQueued(t *testing.T) {
 		s.exec(`delete from ` + table)
 	}
 	s.exec(`update payout set credits = '', outcome_hash = ''`)
-	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
+	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'rule 1 settings' from orders`)
 	s.exec(`insert into recompute_company (company_id) values ($1)`, s.company)
 	none := func(func(facts.Stored, error) bool) {}
 	if err := New(Config{RecomputeChunk: 2}, Deps{Store: StoreOf(s.store)}).Replay(s.ctx, none); err != nil {

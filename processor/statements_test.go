@@ -93,7 +93,7 @@ func (s *shop) statements() []string {
 func (s *shop) closed() map[string]string {
 	all := map[string]string{}
 	for _, line := range s.texts(`
-		select s.statement_id || '|' || to_jsonb(s)::text || coalesce((select string_agg(to_jsonb(l)::text, E'\n' order by order_id, entry) from ledger_entry l where l.statement_id = s.statement_id), '')
+		select s.statement_id || '|' || to_jsonb(s)::text || coalesce((select string_agg(to_jsonb(l)::text, E'\n' order by order_id, entry) from ledger_entry l where l.company_id = s.company_id and l.statement_id = s.statement_id), '')
 		from statement s where closed_at is not null`) {
 		id, text, _ := strings.Cut(line, "|")
 		all[id] = text
@@ -177,7 +177,7 @@ func TestAStatementWaitsForTheQueue(t *testing.T) {
 	s.sale("o2", 10_000, coupon("BETO"))
 	s.exec(`delete from ledger_entry`)
 	s.exec(`update payout set outcome_hash = ''`)
-	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
+	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'rule 1 settings' from orders`)
 	s.ask(s.beto, "BRL", "2026-04-30", 0)
 	o := s.owner()
 	rules, err := o.rulesOf(s.ctx, []string{s.company})
@@ -323,7 +323,7 @@ func (s *ledgerShop) balanced() {
 	s.t.Helper()
 	if wrong := s.texts(`
 		with entries as (select influencer_id, currency, sum(amount_minor) as all, sum(amount_minor) filter (where statement_id is null) as open from ledger_entry group by 1, 2),
-		closed as (select influencer_id, currency, sum(coalesce(total_minor - opening_minor, (select sum(amount_minor) from ledger_entry l where l.statement_id = s.statement_id))) as closed from statement s group by 1, 2)
+		closed as (select influencer_id, currency, sum(coalesce(total_minor - opening_minor, (select sum(amount_minor) from ledger_entry l where l.company_id = s.company_id and l.statement_id = s.statement_id))) as closed from statement s group by 1, 2)
 		select concat_ws(' ', influencer_id, currency, "all", open, closed) from entries full join closed using (influencer_id, currency)
 		where coalesce("all", 0) <> coalesce(open, 0) + coalesce(closed, 0)`); len(wrong) > 0 {
 		s.t.Fatalf("statements and open entries are not all entries: %v", wrong)

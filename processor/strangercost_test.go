@@ -227,7 +227,7 @@ func TestWhatIsReadOfAStrangersEventsDoesNotDependOnTheBatch(t *testing.T) {
 	for _, chunk := range []int{1, 3, 12} { // each alone, and in groups that are cut elsewhere
 		o := s.owner()
 		s.exec(`update payout set outcome_hash = ''`)
-		s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders`)
+		s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'rule 1 settings' from orders`)
 		s.exec(`insert into recompute_company values ($1)`, s.company)
 		rules, err := o.rulesOf(s.ctx, []string{s.company})
 		if err != nil {
@@ -294,14 +294,14 @@ func TestAnOrderThatWasPutBackComesFirst(t *testing.T) {
 		if err := o.recomputeQueued(s.ctx); err != nil {
 			t.Fatal(err)
 		}
-		s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders where order_id in ('o08', 'o09', 'o14') on conflict do nothing`)
+		s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'rule 1 settings' from orders where order_id in ('o08', 'o09', 'o14') on conflict do nothing`)
 	}
 	wantTexts(t, "still queued", s.texts(`select order_id from recompute where order_id not in ('o08', 'o09', 'o14')`))
 }
 
 // queueAgain queues the orders whose ids are below one.
 func (s *shop) queueAgain(below string) {
-	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'upgrade' from orders where order_id < $1 on conflict do nothing`, below)
+	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'rule 1 settings' from orders where order_id < $1 on conflict do nothing`, below)
 	s.exec(`insert into recompute_company values ($1) on conflict do nothing`, s.company)
 }
 

@@ -262,7 +262,7 @@ func (s *Server) readEvents(ctx context.Context, v pageRequest, after eventCurso
 	}
 	for _, value := range rejected.Values {
 		var letter wire.Rejected
-		if json.Unmarshal(value, &letter) == nil { // else an older or newer program wrote it
+		if json.Unmarshal(value, &letter) == nil { // else a newer program wrote it
 			found.add(kind, viewRejected(v, &letter, zone))
 		}
 	}

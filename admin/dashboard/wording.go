@@ -32,7 +32,7 @@ func keyWords(l *lang.Printer, matchedBy string) (name, about string) {
 func proofWords(l *lang.Printer, proof facts.Proof) string {
 	switch proof {
 	case "":
-		return "" // an explanation of before
+		return ""
 	case facts.ProofClaimed, facts.ProofAccepted, facts.ProofRefused, facts.ProofOrder:
 		return l.T("proof." + string(proof))
 	}
@@ -158,8 +158,6 @@ func causeWords(l *lang.Printer, text string, zone *time.Location) string {
 		return l.T("cause.evidence", cause.Rev)
 	case facts.CauseSeal:
 		return l.T("cause.seal")
-	case facts.CauseUpgrade:
-		return l.T("cause.upgrade")
 	}
 	return text
 }

@@ -37,13 +37,11 @@ func TestCausesAreToldInTheStoresTime(t *testing.T) {
 	}
 	f("order 2026-11-21T07:04:00Z", "order as of 21 Nov 2026, 04:04")
 	f("event 0195b2c0-0000-7000-8000-000000000000", "a visit became known")
-	f("event", "a visit became known")
 	f("rule 5 cost", "agreement changed (revision 5)")
 	f("rule 6 coupon", "coupon changed (revision 6)")
 	f("rule 6 settings", "settings changed (revision 6)")
 	f("evidence 9", "decision about the link (revision 9)")
-	f("event copy", "a visit became known")
-	f("upgrade", "computed again by a newer version")
+	f("copy 0195b2c0-0000-7000-8000-000000000000", "a visit became known")
 	f("rule 7", "rule 7")
 	f("something else", "something else")
 }
@@ -101,7 +99,6 @@ func TestALineThatIsTakenBackSaysWhy(t *testing.T) {
 	f("event 01938a4e-0000-7000-8000-000000000000", "taken back: a visit became known")
 	f("rule 12 cost", "taken back: change of agreement")
 	f("evidence 12", "taken back: the store decided about the link")
-	f("upgrade", "")
 	f("", "")
 }
 

@@ -39,7 +39,6 @@ type options struct {
 	statements bool
 	perf       string
 	stored     string // see growth
-	first      bool   // see copyFirst
 }
 
 func run(ctx context.Context, args []string) (err error) {
@@ -53,7 +52,6 @@ func run(ctx context.Context, args []string) (err error) {
 	flags.BoolVar(&o.statements, "statements", false, "list the dearest statements by pg_stat_statements, and the indexes; counting them costs something too")
 	flags.StringVar(&o.perf, "perf", "", "write a profile of the processor by perf(1), which must be there, to this file; the last one stays")
 	flags.StringVar(&o.stored, "stored", "", "measure instead what an event costs with so many events stored, comma-separated, as 100_000,10_000_000")
-	flags.BoolVar(&o.first, "first", false, "beside it, copy the same facts as the rows of the first version's tables")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -40,14 +40,12 @@ func (c cost) cpu() time.Duration { return c.processor + c.postgres }
 type measured struct {
 	units           int
 	processor, copy cost // of a unit
-	firstCopy       cost // of the rows of the first version's tables; see copyFirst
-	firstBytes      int
-	memory          int // the processor's most, in bytes (PSS)
-	record          int // bytes of an event's record on Kafka
-	eventBytes      int // on disk, for each event, in the tables of events
-	orderBytes      int // on disk, for each order, in the other tables
-	copyBytes       int // on disk, for each unit, after COPY; to compare with all of the processor's
-	bytes           int // on disk, for each unit
+	memory          int  // the processor's most, in bytes (PSS)
+	record          int  // bytes of an event's record on Kafka
+	eventBytes      int  // on disk, for each event, in the tables of events
+	orderBytes      int  // on disk, for each order, in the other tables
+	copyBytes       int  // on disk, for each unit, after COPY; to compare with all of the processor's
+	bytes           int  // on disk, for each unit
 }
 
 // tablesOfEvents have rows of events; all other rows are of orders.
@@ -125,10 +123,7 @@ func (b *bench) measure(ctx context.Context, l load, n int) (m measured, err err
 	if err := errors.Join(err, db.Close(ctx)); err != nil {
 		return m, err
 	}
-	if m.copy, m.copyBytes, err = b.copy(ctx, name, tables, m.units); err != nil || !b.first {
-		return m, err
-	}
-	m.firstCopy, m.firstBytes, err = b.copyFirst(ctx, name, l, m.units)
+	m.copy, m.copyBytes, err = b.copy(ctx, name, tables, m.units)
 	return m, err
 }
 

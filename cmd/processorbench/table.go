@@ -46,10 +46,6 @@ type figures struct {
 	rate, copyRate                    float64 // units a second
 	processor, postgres, cpu, copyCPU time.Duration
 	rateShare, cpuTimes               float64 // of COPY's, of each run
-	firstRate                         float64 // COPY's, of the first version's rows; as of the next four
-	firstCPU                          time.Duration
-	firstShare, firstTimes            float64
-	firstBytes                        int
 	bytes, copyBytes                  int
 	eventBytes, orderBytes            int
 	memory                            int
@@ -66,11 +62,6 @@ func (l line) figures() figures {
 		copyCPU:    median(l.runs, func(m measured) time.Duration { return m.copy.cpu() }),
 		rateShare:  median(l.runs, func(m measured) float64 { return float64(m.copy.wall) / float64(max(m.processor.wall, 1)) }),
 		cpuTimes:   median(l.runs, func(m measured) float64 { return float64(m.processor.cpu()) / float64(max(m.copy.cpu(), 1)) }),
-		firstRate:  median(l.runs, func(m measured) float64 { return perSecond(m.firstCopy.wall) }),
-		firstCPU:   median(l.runs, func(m measured) time.Duration { return m.firstCopy.cpu() }),
-		firstShare: median(l.runs, func(m measured) float64 { return float64(m.firstCopy.wall) / float64(max(m.processor.wall, 1)) }),
-		firstTimes: median(l.runs, func(m measured) float64 { return float64(m.processor.cpu()) / float64(max(m.firstCopy.cpu(), 1)) }),
-		firstBytes: median(l.runs, func(m measured) int { return m.firstBytes }),
 		bytes:      median(l.runs, func(m measured) int { return m.bytes }),
 		copyBytes:  median(l.runs, func(m measured) int { return m.copyBytes }),
 		eventBytes: median(l.runs, func(m measured) int { return m.eventBytes }),
@@ -85,39 +76,28 @@ type goal struct {
 	met                 bool
 }
 
-// goals are a load's aims. "An order" is one with its ten events. What is beside COPY is
-// measured beside that of the first version's rows too, for which the aims were set
-// (docs/adr/0016-two-baselines-of-speed.md).
+// goals are a load's aims (docs/adr/0016-speed-beside-copy-of-the-same-rows.md). "An order" is one with its ten events.
 func (l load) goals(f figures) []goal {
 	most := func(what string, measured float64, aim float64, unit string) goal {
 		return goal{what, fmt.Sprintf("≤ %.1f%s", aim, unit), fmt.Sprintf("%.1f%s", measured, unit), measured <= aim}
 	}
-	share := func(what string, measured float64) goal {
-		return goal{what, "≥ 50 %", fmt.Sprintf("%.0f %%", 100*measured), measured >= 0.5}
-	}
-	const ofFirst = " of the first version's rows"
-	var goals []goal
 	if !l.orders {
-		if f.firstCPU > 0 {
-			goals = append(goals, share("rate, of COPY's"+ofFirst, f.firstShare))
-		}
-		return append(goals,
-			share("rate, of COPY's of today's rows", f.rateShare),
+		return []goal{
+			{"rate, of COPY's", "≥ 50 %", fmt.Sprintf("%.0f %%", 100*f.rateShare), f.rateShare >= 0.5},
 			most("on disk, an event", float64(f.eventBytes)/1000, 0.6, " KB"),
-			most("memory of the processor", float64(f.memory)/(1<<20), 256, " MiB"))
+			most("memory of the processor", float64(f.memory)/(1<<20), 256, " MiB"),
+		}
 	}
 	aim := 800.0
 	if l.stores > 1 {
 		aim = 1500
 	}
-	goals = append(goals, goal{"orders a second", fmt.Sprintf("≥ %.0f", aim), fmt.Sprintf("%.0f", f.rate), f.rate >= aim})
-	if f.firstCPU > 0 {
-		goals = append(goals, most("CPU of an order, of COPY's"+ofFirst, f.firstTimes, 3, " ×"))
-	}
-	return append(goals,
-		most("CPU of an order, of COPY's of today's rows", f.cpuTimes, 3, " ×"),
+	return []goal{
+		{"orders a second", fmt.Sprintf("≥ %.0f", aim), fmt.Sprintf("%.0f", f.rate), f.rate >= aim},
+		most("CPU of an order, of COPY's", f.cpuTimes, 3, " ×"),
 		most("on disk, an order", float64(f.orderBytes)/1000, 4, " KB"),
-		most("memory of the processor", float64(f.memory)/(1<<20), 256, " MiB"))
+		most("memory of the processor", float64(f.memory)/(1<<20), 256, " MiB"),
+	}
 }
 
 // print writes the medians, and beside the goals what was measured.
@@ -129,9 +109,6 @@ func (t *table) print(to io.Writer) {
 		fmt.Fprintf(w, "%s\tprocessor\t%.0f\t%s\t%s\t%s\t%.1f\t%d\t%.0f\t%d\t\n", l.load.name, f.rate,
 			digits(f.processor), digits(f.postgres), digits(f.cpu), f.cpuTimes, f.bytes, float64(f.memory)/(1<<20), len(l.runs))
 		fmt.Fprintf(w, "\tCOPY\t%.0f\t\t%s\t%s\t\t%d\t\t\t\n", f.copyRate, digits(f.copyCPU), digits(f.copyCPU), f.copyBytes)
-		if f.firstCPU > 0 {
-			fmt.Fprintf(w, "\tCOPY of the first version's rows\t%.0f\t\t%s\t%s\t\t%d\t\t\t\n", f.firstRate, digits(f.firstCPU), digits(f.firstCPU), f.firstBytes)
-		}
 	}
 	_ = w.Flush()
 	fmt.Fprintln(to)
@@ -147,21 +124,8 @@ func (t *table) print(to io.Writer) {
 		}
 	}
 	_ = w.Flush()
-	t.printFirst(to)
 	if len(t.lines) > 0 {
 		fmt.Fprintf(to, "\nA unit is an event (%d bytes on Kafka), or an order with its %d events.\n", t.lines[0].runs[0].record, eventsOfVisitor)
-	}
-}
-
-// printFirst writes what the first version took. A goal that is a share of COPY's rate gets
-// harder when rows get smaller, since COPY gets faster too.
-func (t *table) printFirst(to io.Writer) {
-	for _, l := range t.lines {
-		if l.load.first != "" {
-			f := l.figures()
-			fmt.Fprintf(to, "\n%s, the first version: %s. Now: %.0f a second beside COPY's %.0f, %.0f µs of CPU each (COPY %.0f).\n",
-				l.load.name, l.load.first, f.rate, f.copyRate, micro(f.cpu), micro(f.copyCPU))
-		}
 	}
 }
 

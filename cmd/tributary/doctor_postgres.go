@@ -81,6 +81,9 @@ func checkSchemaAndRole(ctx context.Context, f *findings, db *postgres.DB) bool 
 	case errors.Is(err, postgres.ErrOldSchema):
 		f.fail("schema", "is older than this program", runMigrate)
 		return false
+	case errors.Is(err, postgres.ErrFormer):
+		f.fail("schema", err.Error(), "make a new database")
+		return false
 	case err != nil:
 		f.fail("schema", err.Error(), "use the newer program; services of this one end")
 		return false

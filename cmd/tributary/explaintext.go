@@ -292,7 +292,7 @@ func named(influencer, campaign string) string {
 // proofWords says by what a touch is known to be the buyer's.
 func proofWords(proof facts.Proof) string {
 	switch proof {
-	case "": // an explanation of before
+	case "":
 		return ""
 	case facts.ProofClaimed:
 		return "not proven"

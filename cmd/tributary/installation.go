@@ -65,8 +65,8 @@ func ownerOf(ctx context.Context, client *kafka.Client) (owner topicsOwner, err 
 }
 
 // checkInstallation returns errOtherInstallation where the directory belongs to another
-// installation than the database. A directory that names none, as of before there were ids or
-// made anew, belongs to the database unless it has companies of which the database has none.
+// installation than the database. A directory that names none, since it
+// was made anew, belongs to the database unless it has companies of which the database has none.
 func checkInstallation(ctx context.Context, client *kafka.Client, db *postgres.DB) (id string, owner topicsOwner, err error) {
 	store := merchant.New(db)
 	if id, err = store.InstallationID(ctx); err != nil {

@@ -146,8 +146,8 @@ func tellSchema(cmd *cobra.Command, dsn string, config kafka.Config, pendingOnly
 	if asJSON {
 		return writeJSON(out, s)
 	}
-	if pendingOnly && errors.Is(state.Problem(), postgres.ErrOldProgram) {
-		return state.Problem()
+	if err := state.Refusal(); err != nil && pendingOnly {
+		return err
 	}
 	for _, m := range s.Migrations {
 		fmt.Fprintf(out, "%04d  %-8s %s\n", m.Version, m.State, m.Name)

@@ -59,7 +59,7 @@ func TestMigrateTellsWhatItWouldDoAndDoesIt(t *testing.T) {
 	for range 2 { // neither changes anything
 		said("pending", 0, "--status")
 		out := said("and make 5 topics. Nothing was changed.", 0, "--dry-run")
-		if !strings.Contains(out, "0001  pending  stores") || !strings.Contains(out, "topic events.v1 is missing") {
+		if !strings.Contains(out, "0001  pending  stores_and_people") || !strings.Contains(out, "topic events.v1 is missing") {
 			t.Error(out)
 		}
 	}
@@ -90,7 +90,7 @@ func TestMigrateTellsWhatItWouldDoAndDoesIt(t *testing.T) {
 		t.Errorf("after: %+v", after)
 	}
 	said("only one of", statusUsage, "--status", "--dry-run")
-	execute(t, dsn, `insert into goose_db_version (version_id, is_applied) values (9999, true)`)
+	execute(t, dsn, `insert into schema_migration (version_id, is_applied) values (9999, true)`)
 	said("9999  unknown", 0, "--status")
 	said("up to date", 0, "--partitions", "2", "--replication", "1", "--min-insync-replicas", "1")
 	execute(t, dsn, `update oldest_program set schema_version = 9998`)
@@ -105,7 +105,7 @@ func TestMigrateTellsWhatItWouldDoAndDoesIt(t *testing.T) {
 func TestAProgramThatIsTooOldForTheSchemaEnds(t *testing.T) {
 	s := startServices(t)
 	dsn := s.dsn
-	execute(t, dsn, `insert into goose_db_version (version_id, is_applied) values (9999, true)`)
+	execute(t, dsn, `insert into schema_migration (version_id, is_applied) values (9999, true)`)
 	newcomer := start(t, "processor")
 	newcomer.says("processor listens")
 	p := &patient{t, oneBroker(devtest.Kafka(t))}
@@ -130,4 +130,30 @@ func TestAProgramThatIsTooOldForTheSchemaEnds(t *testing.T) {
 			t.Errorf("%s: exit status %d:\n%s", args, status, out)
 		}
 	}
+}
+
+// A database of before 0.1.0 is refused by whatever would use it, and stays as it is.
+func TestADatabaseOfBeforeTheFirstVersionIsRefused(t *testing.T) {
+	dsn := devtest.EmptyPostgres(t)
+	t.Setenv("TRIBUTARY_POSTGRES", dsn)
+	t.Setenv("TRIBUTARY_KAFKA_BROKERS", emptyBroker(t))
+	for _, name := range []string{"TRIBUTARY_HASHING_SECRET", "TRIBUTARY_TOKEN_SECRET"} {
+		t.Setenv(name, strings.Repeat("s", 32))
+	}
+	execute(t, dsn, `create table goose_db_version (version_id bigint, is_applied boolean)`, `insert into goose_db_version values (88, true)`)
+	const former = "this database was made by a version before 0.1.0, which is not carried over: make a new database"
+	for _, args := range [][]string{
+		{"migrate"}, {"migrate", "--dry-run"}, {"migrate", "--grant", "trb_services"}, {"processor"}, {"admin", "--short-base", "go.example.com"},
+		{"company", "list"}, {"retain"}, {"offsets", "show"}, {"replay"}, {"verify"},
+	} {
+		if out, status := command(t, args...); status != statusFailed || !strings.Contains(out, former) {
+			t.Errorf("%s: exit status %d:\n%s", args, status, out)
+		}
+	}
+	if out, status := command(t, "migrate", "--status"); status != 0 || !strings.Contains(out, former) {
+		t.Errorf("--status: exit status %d:\n%s", status, out)
+	}
+	p := &patient{t, oneBroker(devtest.Kafka(t))}
+	p.dsn = dsn
+	p.finds("FAIL", "schema", former)
 }

@@ -68,7 +68,7 @@ func TestVerifyComparesLiveWithReplayed(t *testing.T) {
 	if h := hashes(f(0, []string{"1 orders"}, "replay")); len(h) != 1 || h[0] != hashes(out)[1] {
 		t.Errorf("replay says %v", h)
 	}
-	exec(`insert into recompute (company_id, order_id, cause) values ($1, 'o1', 'upgrade')`, live.CompanyID)
+	exec(`insert into recompute (company_id, order_id, cause) values ($1, 'o1', 'rule 1 settings')`, live.CompanyID)
 	f(1, []string{"orders wait to be computed again: 1 of company " + live.CompanyID}, "verify", "--wait", "0s")
 	exec(`delete from recompute`)
 	f(0, []string{"The fresh schema is replay_"}, "replay", "--keep")

@@ -51,8 +51,10 @@ func checkSchema(ctx context.Context, dsn string) error {
 	}
 	defer db.Close()
 	err = usable(ctx, db)
-	if errors.Is(err, postgres.ErrOldSchema) || errors.Is(err, postgres.ErrOldProgram) || errors.Is(err, postgres.ErrPrivileges) {
-		return err
+	for _, says := range []error{postgres.ErrFormer, postgres.ErrOldSchema, postgres.ErrOldProgram, postgres.ErrPrivileges} {
+		if errors.Is(err, says) {
+			return err
+		}
 	}
 	return nil // PostgreSQL does not answer: see startTimeout
 }

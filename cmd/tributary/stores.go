@@ -24,7 +24,7 @@ type stores struct {
 }
 
 // openStores opens the database. Call Close when it is no longer needed. Where its schema refuses this program, the error
-// is postgres.ErrOldProgram.
+// is postgres.ErrOldProgram; where it is of before 0.1.0, postgres.ErrFormer.
 func openStores(ctx context.Context, dsn string) (stores, error) {
 	db, err := postgres.Open(ctx, dsn)
 	if err != nil {
@@ -33,9 +33,9 @@ func openStores(ctx context.Context, dsn string) (stores, error) {
 	// A database that does not answer, or has no schema yet, is told of by what follows.
 	asked, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	if state, err := db.Schema(asked); err == nil && errors.Is(state.Problem(), postgres.ErrOldProgram) {
+	if state, err := db.Schema(asked); err == nil && state.Refusal() != nil {
 		db.Close()
-		return stores{}, state.Problem()
+		return stores{}, state.Refusal()
 	}
 	return stores{merchant.New(db), report.New(db), preview.New(trial.New(db), preview.Limits{}), db}, nil
 }

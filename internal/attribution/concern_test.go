@@ -39,7 +39,7 @@ func expect(t *testing.T, name, got, want string) {
 	}
 }
 
-// docs/attribution.md, "Two hops", "What is computed again": orders created from
+// docs/notes/attribution.md, "What is computed again": orders created from
 // 2 days before an event until a window and a day after it.
 func TestOrdersAroundAnEvent(t *testing.T) {
 	for _, days := range []int{1, 30, 365} {

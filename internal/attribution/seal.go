@@ -81,9 +81,7 @@ func sealed(touches []Touch) []facts.SealedTouch {
 	return list
 }
 
-// unsealed returns the touches of a seal, before they are matched. A seal of an earlier
-// version has a click and its landing apart: the click came after the checkout where the
-// landing says so and no touch lies between.
+// unsealed returns the touches of a seal, before they are matched.
 func unsealed(list []facts.SealedTouch) []Touch {
 	touches := make([]Touch, len(list))
 	for i, s := range list {
@@ -92,14 +90,7 @@ func unsealed(list []facts.SealedTouch) []Touch {
 			Click: s.Click, Code: s.Code, MatchedBy: s.MatchedBy, Proof: s.Proof, proven: s.Proven, inCheckout: s.InCheckout,
 		}
 	}
-	slices.SortStableFunc(touches, compareTouches)
-	into := mergedInto(touches)
-	for i, first := range into {
-		if first == i-1 && touches[i].inCheckout {
-			touches[first].inCheckout = true
-		}
-	}
-	return merged(touches, into)
+	return touches
 }
 
 // unseal returns what an order's keys led to when it was sealed.

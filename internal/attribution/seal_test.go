@@ -128,26 +128,3 @@ func TestStrangersTakeNoTouchFromASeal(t *testing.T) {
 	}
 	wantSameBySeal(t, "what the merchant accepted", shop(nil), c)
 }
-
-// Seals of earlier versions have a click and its landing apart, and whether each came after
-// the checkout of its own browser.
-func TestSealsOfBeforeKeepTheirClicks(t *testing.T) {
-	t.Parallel()
-	touch := func(minute int, click string, inCheckout bool) facts.SealedTouch {
-		return facts.SealedTouch{
-			ID: fmt.Sprint(minute), At: start.Add(time.Duration(minute) * time.Minute), Kind: facts.ByClick, Click: click, Code: "xyz",
-			Proof: facts.Proof(facts.KeyCart), InCheckout: inCheckout, Proven: true,
-		}
-	}
-	f := func(name, want string, touches ...facts.SealedTouch) {
-		t.Helper()
-		c := sale(nil)
-		c.Seal, c.Visitors = &facts.Seal{OrderID: "o1", Path: facts.SealedPath{Models: touches, PaidAsModels: true}}, nil
-		if p := shop(nil).Decide(c).Payout; string(p.State)+" "+string(p.Reason) != want {
-			t.Errorf("%s: %s %s, want %s", name, p.State, p.Reason, want)
-		}
-	}
-	f("a click and its landing, which came after the checkout", "review after_checkout", touch(10, "xyz.1", false), touch(11, "xyz.1", true))
-	f("a link, another one, and the first one's page again after the checkout", "earned ",
-		touch(10, "xyz.1", false), touch(11, "xyz.2", false), touch(12, "xyz.1", true))
-}

@@ -17,13 +17,10 @@ func at(minute int, text string) facts.Event {
 	e := facts.Event{At: start.Add(time.Duration(minute) * time.Minute)}
 	e.EventID = fmt.Sprintf("e%03d", minute)
 	page, referrer, _ := strings.Cut(text, " < ")
-	if click, ok := strings.CutPrefix(page, "click "); ok {
-		e.Event.Event, e.Click = core.LinkClick, &wire.Click{ClickID: click, Destination: "https://loja.example.com/?utm_source=influencer"}
-		return e
-	}
-	if click, ok := strings.CutPrefix(page, "signed click "); ok {
+	unsigned := strings.TrimPrefix(page, "signed ")
+	if click, ok := strings.CutPrefix(unsigned, "click "); ok {
 		code, id, _ := strings.Cut(click, ".")
-		e.Event.Event, e.Click = core.LinkClick, &wire.Click{ID: id, Code: code, Verified: true, Destination: "https://loja.example.com/?utm_source=influencer"}
+		e.Event.Event, e.Click = core.LinkClick, &wire.Click{ID: id, Code: code, Verified: unsigned != page, Destination: "https://loja.example.com/?utm_source=influencer"}
 		return e
 	}
 	e.Event.Event = core.PageView

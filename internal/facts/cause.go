@@ -20,7 +20,6 @@ const (
 	CauseRule     CauseKind = "rule"     // a changed rule or setting
 	CauseEvidence CauseKind = "evidence" // a decision about an influencer's evidence
 	CauseSeal     CauseKind = "seal"     // its evidence was sealed: it stays the same
-	CauseUpgrade  CauseKind = "upgrade"  // a new version of the tables
 )
 
 // Cause is why an outcome was computed. Ledger entries keep it as text. One batch
@@ -28,13 +27,13 @@ const (
 type Cause struct {
 	Kind    CauseKind
 	At      time.Time     // CauseOrder: the version's time, or when another order's version was applied; seconds
-	EventID string        // CauseEvent, CauseCopy; empty in causes of the first versions
+	EventID string        // CauseEvent, CauseCopy
 	Rev     int64         // CauseRule, CauseEvidence: the rules' revision
 	Rule    wire.RuleType // CauseRule: what changed
 }
 
 // String is "order <time>", "event <id>", "copy <id>", "rule <rev> <type>",
-// "evidence <rev>", "seal" or "upgrade".
+// "evidence <rev>" or "seal".
 func (c Cause) String() string {
 	switch c.Kind {
 	case CauseOrder:
@@ -50,19 +49,19 @@ func (c Cause) String() string {
 // ErrCause means that a text is not a cause.
 var ErrCause = errors.New("is not a cause")
 
-// ParseCause parses what String returns, or returned in earlier versions. Any other
-// text is ErrCause.
+// ParseCause parses what String returns. Any other text is ErrCause.
 func ParseCause(text string) (Cause, error) {
 	kind, rest, _ := strings.Cut(text, " ")
 	c := Cause{Kind: CauseKind(kind)}
 	switch c.Kind {
 	case CauseEvent, CauseCopy:
-		if c.EventID = rest; rest == "copy" { // as the first versions wrote it
-			c.Kind, c.EventID = CauseCopy, ""
+		if c.EventID = rest; rest != "" {
+			return c, nil
 		}
-		return c, nil
-	case CauseUpgrade, CauseSeal:
-		return c, nil
+	case CauseSeal:
+		if rest == "" {
+			return c, nil
+		}
 	case CauseOrder:
 		if at, err := time.Parse(time.RFC3339, rest); err == nil {
 			c.At = at

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -85,11 +84,7 @@ func (e *Event) ErasureKeys() []Key {
 		if visitor == "" {
 			continue
 		}
-		own := VisitorKey(visitor)
-		keys = append(keys, own)
-		if own.Kind == KeyUser && commerce.IsUUID(visitor) {
-			keys = append(keys, Key{KeyVisitor, visitor}) // by which versions before 0064 erased it
-		}
+		keys = append(keys, VisitorKey(visitor))
 	}
 	return keys
 }

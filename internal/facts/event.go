@@ -80,10 +80,9 @@ const skewIsLatency = 60 * time.Second
 const lateAfter = 7 * 24 * time.Hour
 
 // Late tells whether the event came so long after its time that it may have been
-// made up to fit an order. Imported ones are a history, and never late; neither
-// are records that are older than Trust.
+// made up to fit an order. Imported ones are a history, and never late.
 func (e *Event) Late() bool {
-	return e.Trust != "" && e.Trust != wire.TrustImport && e.ReceivedAt.Sub(e.At) > lateAfter
+	return e.Trust != wire.TrustImport && e.ReceivedAt.Sub(e.At) > lateAfter
 }
 
 // Errors of a record that can never be applied. Their texts are the codes in
@@ -183,8 +182,7 @@ func (c Copy) Before(other Copy) bool {
 	return cmp.Or(cmp.Compare(rankOf(other.Trust), rankOf(c.Trust)), c.ReceivedAt.Compare(other.ReceivedAt), bytes.Compare(c.Digest, other.Digest)) < 0
 }
 
-// rankOf orders trust (docs/attribution.md, "Facts"). Records that are older than
-// trust count as open.
+// rankOf orders trust (docs/attribution.md, "Facts").
 func rankOf(trust wire.Trust) int {
 	switch trust {
 	case wire.TrustImport:

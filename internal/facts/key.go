@@ -58,8 +58,7 @@ var DerivedKinds = []KeyKind{KeyReached, KeyTouch}
 var NameKinds = []KeyKind{KeyUTM, KeyLink, KeyInfluencer}
 
 // NameDigest returns the number by which a key of NameKinds is stored: the first 8 bytes
-// of a SHA-256. Two keys may have one number: then an order is computed in vain. Migration
-// 0028 computes the same.
+// of a SHA-256. Two keys may have one number: then an order is computed in vain.
 func NameDigest(companyID string, k Key) int64 {
 	text := append([]byte(companyID), 0, byte(k.Kind.Code()))
 	sum := sha256.Sum256(append(text, k.Pack()...))
@@ -68,7 +67,7 @@ func NameDigest(companyID string, k Key) int64 {
 
 // KeyDigest returns the number by which the orders of a key are found, all but its last two
 // bits, which are 0: NameDigest. Two keys may have one number, so the key is stored beside it.
-// Migration 0052 computes the same.
+// The SQL of postgres.KeyDigest computes the same.
 func KeyDigest(companyID string, k Key) int64 { return NameDigest(companyID, k) &^ 3 }
 
 // Key is one key of an order or a visitor. Its value has at most maxID bytes, so

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// docs/attribution.md, "Two hops": texts that a shopper or a shop chooses are
+// docs/notes/attribution.md, "How facts are stored": texts that a shopper or a shop chooses are
 // indexed as a digest of 22 characters.
 func TestRuleKeysAreAsLongWhateverTheirText(t *testing.T) {
 	seen := map[string]bool{}
@@ -60,13 +60,13 @@ func TestJoinKindsAreTheKeysOfAnOrderStrongestFirst(t *testing.T) {
 	}
 }
 
-// What is stored has these numbers: migration 0028 computes them too.
+// What is stored has these numbers.
 func TestNamesAreStoredByTheirDigest(t *testing.T) {
 	t.Parallel()
 	if got := NameDigest("c_1", RuleKey(KeyUTM, "ana prado")); got != 2951704483506612437 {
 		t.Errorf("the digest is %d", got)
 	}
-	if got := KeyDigest("c_1", RuleKey(KeyUTM, "ana prado")); got != 2951704483506612436 { // migration 0052
+	if got := KeyDigest("c_1", RuleKey(KeyUTM, "ana prado")); got != 2951704483506612436 {
 		t.Errorf("the digest of a key is %d", got)
 	}
 	seen := map[int64]bool{}

@@ -66,9 +66,6 @@ func ParseOrder(c wire.Commerce) (OrderVersion, error) {
 	if _, err := commerce.Exponent(order.Currency); err != nil {
 		return OrderVersion{}, ErrCurrency
 	}
-	if c.V < wire.CommerceVersion {
-		inDigitsOfISO(&order)
-	}
 	v := OrderVersion{OrderID: order.OrderID, AcceptedAt: c.AcceptedAt.UTC().Truncate(storedPrecision), Personal: order.Personal, Actor: c.Actor}
 	v.VersionAt = order.UpdatedAt.Or(v.AcceptedAt).UTC().Truncate(storedPrecision)
 	if !commerce.Recordable(order.CreatedAt) || !commerce.Recordable(v.VersionAt) || !commerce.Recordable(v.AcceptedAt) {
@@ -88,22 +85,6 @@ func ParseOrder(c wire.Commerce) (OrderVersion, error) {
 		v.PersonalDigest = hash[:personalDigestLength]
 	}
 	return v, nil
-}
-
-// fewerDigits are the currencies whose minor units had fewer digits than ISO 4217's in
-// records of version 1, and how many fewer. Migration 0008 did the same for what was
-// stored.
-var fewerDigits = map[string]int{
-	"AFN": 2, "ALL": 2, "AMD": 2, "COP": 2, "GYD": 2, "IDR": 2, "IQD": 3, "IRR": 2, "KPW": 2, "LAK": 2, "LBP": 2, "MGA": 2, "MMK": 2, "MNT": 2,
-	"MRO": 2, "MUR": 2, "PKR": 2, "RSD": 2, "SLL": 2, "SOS": 2, "STD": 2, "SYP": 2, "TZS": 2, "UZS": 2, "YER": 2,
-}
-
-// inDigitsOfISO writes the amounts of an order from a record of version 1 in minor units
-// of ISO 4217.
-func inDigitsOfISO(o *wire.Order) {
-	digits := fewerDigits[o.Currency]
-	o.TotalMinor = moved(o.TotalMinor, digits)
-	o.DiscountsMinor.Value, o.ShippingMinor.Value = moved(o.DiscountsMinor.Value, digits), moved(o.ShippingMinor.Value, digits)
 }
 
 // moved returns an amount with so many more minor-unit digits, or fewer where digits is

@@ -164,29 +164,6 @@ func TestAnAmountIsKeptOverAChangeOfCurrency(t *testing.T) {
 	}
 }
 
-// Records of version 1 have the digits of CLDR.
-func TestAmountsOfVersionOneAreReadInDigitsOfISO(t *testing.T) {
-	f := func(v int, currency string, wantTotal, wantShipping int64) {
-		t.Helper()
-		c := orderRecord(`{"orderId":"1","currency":"` + currency + `","createdAt":"2026-03-10T12:00:00Z","totalMinor":1500,"shippingMinor":7,"discountsMinor":null}`)
-		c.V = v
-		version, err := ParseOrder(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o := version.Order
-		if o.TotalMinor != wantTotal || o.ShippingMinor != wire.Some(wantShipping) || o.DiscountsMinor != wire.Null[int64]() {
-			t.Errorf("version %d, %s: total %d, shipping %+v, discounts %+v", v, currency, o.TotalMinor, o.ShippingMinor, o.DiscountsMinor)
-		}
-	}
-	f(1, "BRL", 1500, 7)
-	f(2, "BRL", 1500, 7)
-	f(1, "COP", 150000, 700)
-	f(2, "COP", 1500, 7)
-	f(1, "IQD", 1500000, 7000)
-	f(1, "JPY", 1500, 7)
-}
-
 func TestFoldKnowsEveryOptionalField(t *testing.T) {
 	fields, known := reflect.TypeFor[wire.Order](), 0
 	for i := range fields.NumField() {

@@ -145,7 +145,7 @@ func TestAnEventIsLateAWeekAfterItsTimeUnlessItIsImported(t *testing.T) {
 	f("open", "2026-03-20T00:00:00Z", 0, false)
 	f("key", "2026-03-03T12:59:59Z", 0, true)
 	f("import", "2019-03-03T12:59:59Z", 0, false)
-	f("", "2019-03-03T12:59:59Z", 0, false) // of before
+	f("", "2019-03-03T12:59:59Z", 0, true) // open
 }
 
 func TestAnEventShowsThatItsVisitorCameByACampaign(t *testing.T) {

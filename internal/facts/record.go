@@ -317,8 +317,6 @@ func (p *eventParser) click(c *wire.Click) {
 			p.text(&c.LinkID)
 		case "destination":
 			p.text(&c.Destination)
-		case "trb_click":
-			p.text(&c.ClickID)
 		default:
 			p.odd = true
 		}

@@ -20,7 +20,7 @@ type SealedPath struct {
 	Hidden bool        `json:"hidden,omitempty"` // these left out what visitors claim, and anybody could reach them
 
 	// Models are the touches that the channel models see, before they are matched to
-	// influencers. Seals of earlier versions have a click and its landing apart.
+	// influencers.
 	Models []SealedTouch `json:"models,omitempty"`
 	// Paid are those that the payout sees; PaidAsModels: they are Models.
 	Paid         []SealedTouch `json:"paid,omitempty"`

@@ -29,7 +29,7 @@ func sightings(events ...Event) string {
 	return strings.Join(rows, "; ")
 }
 
-// docs/attribution.md, "Keys that join": one row for each (key, visitor, day).
+// docs/notes/attribution.md, "How facts are stored": one row for each (key, visitor, day).
 func TestSightingsAreOneAKeyVisitorAndDay(t *testing.T) {
 	f := func(name, want string, events ...Event) {
 		t.Helper()

@@ -19,7 +19,7 @@ const (
 	// takes a quarter more memory.
 	Edge = 50
 	// Processor: against 100 it saves a fifth of the process's CPU time, and takes 40 %
-	// more memory (docs/attribution.md, "Speed").
+	// more memory (docs/notes/attribution.md, "Speed").
 	Processor = 200
 )
 

@@ -53,7 +53,7 @@ func TestARoleWithoutAnyGrantIsToldToGetOne(t *testing.T) {
 	if _, err := db.Schema(t.Context()); !errors.Is(err, postgres.ErrPrivileges) || !strings.Contains(err.Error(), want+"trb_services`") {
 		t.Errorf("the schema: %v", err)
 	}
-	_, err = db.Pool().Exec(t.Context(), "select from company")
+	_, err = db.Pool().Exec(t.Context(), "select 1 from company")
 	if got := postgres.Advice(err); !strings.Contains(got, want) {
 		t.Errorf("%q of %v", got, err)
 	}

@@ -24,8 +24,8 @@ const likeCitus = `
 	create function create_distributed_table(table_name regclass, distribution_column text, distribution_type text default 'hash', colocate_with text default 'default', shard_count int default null)
 	returns void language plpgsql as $$ begin
 		if exists (
-			select from pg_index x where x.indrelid = table_name and (x.indisunique or x.indisexclusion) and not exists (
-				select from pg_attribute a where a.attrelid = table_name and a.attname = distribution_column and a.attnum = any (x.indkey)))
+			select 1 from pg_index x where x.indrelid = table_name and (x.indisunique or x.indisexclusion) and not exists (
+				select 1 from pg_attribute a where a.attrelid = table_name and a.attname = distribution_column and a.attnum = any (x.indkey)))
 		then raise exception 'cannot create constraint on %', table_name; end if;
 		if exists (select 1 from pg_constraint where contype = 'f' and (conrelid = table_name or confrelid = table_name))
 		then raise exception 'a foreign key on %', table_name; end if;

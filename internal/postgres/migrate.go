@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 
@@ -11,17 +10,21 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
-
-	"github.com/tributary-io/tributary/internal/postgres/moves"
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+// versionTable has the numbers of the migrations that the schema has. formerTable is its name in databases of before 0.1.0.
+const (
+	versionTable = "schema_migration"
+	formerTable  = "goose_db_version"
+)
+
 // migrating is the advisory lock of migrations in a database. The number is arbitrary.
 const migrating = 7_274_002
 
-// Those that wait for the lock ask for it every second, for a day at most: a migration that moves rows takes hours.
+// Those that wait for the lock ask for it every second, for a day at most: a migration of a large table takes hours.
 const (
 	lockEvery  = 1 // seconds
 	lockAsks   = 24 * 60 * 60
@@ -29,7 +32,7 @@ const (
 )
 
 // Migrate brings the schema up to date, under an advisory lock: where several do so at once, one does it, and the
-// others wait for it. Where the schema refuses this program, the error is ErrOldProgram.
+// others wait for it. Where the schema refuses this program, the error is ErrOldProgram; ErrFormer: see there.
 func Migrate(ctx context.Context, dsn string) error {
 	return MigrateSchema(ctx, dsn, "")
 }
@@ -51,22 +54,11 @@ func MigrateSchema(ctx context.Context, dsn, schema string) error {
 		if err != nil {
 			return err
 		}
-		if err := state.Problem(); errors.Is(err, ErrOldProgram) {
+		if err := state.Refusal(); err != nil {
 			return err
 		}
 		if _, err := provider.Up(ctx); err != nil {
 			return fmt.Errorf("postgres: migrate: %w", err)
-		}
-		return nil
-	})
-}
-
-// MigrateBack takes the schema of a database back to a version that it had, with what it
-// stores.
-func MigrateBack(ctx context.Context, dsn string, version int64) error {
-	return withMigrations(dsn, "", func(provider *goose.Provider) error {
-		if _, err := provider.DownTo(ctx, version); err != nil {
-			return fmt.Errorf("postgres: migrate back: %w", err)
 		}
 		return nil
 	})
@@ -92,7 +84,7 @@ func withMigrations(dsn, schema string, f func(provider *goose.Provider) error) 
 		return fmt.Errorf("postgres: migrations: %w", err)
 	}
 	provider, err := goose.NewProvider(goose.DialectPostgres, db, files,
-		goose.WithGoMigrations(moves.Migrations()...), goose.WithSessionLocker(locker))
+		goose.WithTableName(versionTable), goose.WithSessionLocker(locker))
 	if err != nil {
 		return fmt.Errorf("postgres: migrations: %w", err)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
-// Since 0075 the schema names the oldest program that may use it. A later migration raises that to its own number, or says
-// in a comment "older programs go on: " and why.
+// The schema of 0.1.0 is these four files. A later migration raises the number of the oldest program that may use the
+// schema to its own number, or says in a comment "older programs go on: " and why. None has a way back.
 func TestEveryMigrationSaysWhichProgramsMayUseIt(t *testing.T) {
 	files, err := filepath.Glob("migrations/*.sql")
 	if err != nil || len(files) == 0 {
@@ -30,15 +30,56 @@ func TestEveryMigrationSaysWhichProgramsMayUseIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		up, down, _ := strings.Cut(string(text), "-- +goose Down")
-		raises := regexp.MustCompile(`(?i)update oldest_program set schema_version = ` + strconv.Itoa(version) + `\b`).MatchString(up)
-		goOn := regexp.MustCompile(`-- older programs go on: \w+`).MatchString(up)
-		if version > 75 && raises == goOn {
+		raises := regexp.MustCompile(`(?i)update oldest_program set schema_version = ` + strconv.Itoa(version) + `\b`).Match(text)
+		goOn := regexp.MustCompile(`-- older programs go on: \w+`).Match(text)
+		if version > firstSchema && raises == goOn {
 			t.Errorf("%s: write either `update oldest_program set schema_version = %d;`, or `-- older programs go on: ` and why", file, version)
 		}
-		if raises && !strings.Contains(down, "update oldest_program set schema_version") {
-			t.Errorf("%s does not take oldest_program back", file)
+		if strings.Contains(string(text), "+goose Down") {
+			t.Errorf("%s has a way back", file)
 		}
+	}
+}
+
+// firstSchema is the number of the schema of 0.1.0.
+const firstSchema = 4
+
+// A database of before 0.1.0 has another table of versions. It is not taken as up to date, nor as empty.
+func TestADatabaseOfBeforeTheFirstVersionIsRefused(t *testing.T) {
+	t.Parallel()
+	dsn := devtest.EmptyPostgres(t)
+	conn := connect(t, dsn)
+	for _, statement := range []string{
+		`create table goose_db_version (id int, version_id bigint, is_applied boolean)`, `insert into goose_db_version values (1, 88, true)`,
+	} {
+		if _, err := conn.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := postgres.Migrate(t.Context(), dsn); !errors.Is(err, postgres.ErrFormer) {
+		t.Errorf("%v, want %v", err, postgres.ErrFormer)
+	}
+	var tables int
+	const count = `select count(*) from pg_class where relnamespace = 'public'::regnamespace`
+	if err := conn.QueryRow(t.Context(), count).Scan(&tables); err != nil || tables != 1 {
+		t.Errorf("%d tables, %v: something was made", tables, err)
+	}
+	db, err := postgres.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	state, err := db.Schema(t.Context())
+	if err != nil || !errors.Is(state.Problem(), postgres.ErrFormer) || state.Version != 0 || state.Known < firstSchema {
+		t.Errorf("%+v, %v", state, err)
+	}
+	// Another program's table of that name beside our own tables is no reason.
+	other := devtest.Postgres(t)
+	if _, err := connect(t, other).Exec(t.Context(), `create table goose_db_version (id int)`); err != nil {
+		t.Fatal(err)
+	}
+	if err := postgres.Migrate(t.Context(), other); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -56,7 +97,7 @@ func TestTheRoleOfServicesDoesNotChangeTheSchema(t *testing.T) {
 	}
 	for _, statement := range []string{
 		`create table mine ()`, `drop table event_fact_default`, `alter table orders add x int`, `truncate orders`,
-		`update oldest_program set schema_version = 0`, `delete from goose_db_version`, `select make_event_month('1999-12-01')`,
+		`update oldest_program set schema_version = 0`, `delete from schema_migration`, `select make_event_month('1999-12-01')`,
 	} {
 		if _, err := db.Pool().Exec(t.Context(), statement); err == nil {
 			t.Errorf("it may %s", statement)

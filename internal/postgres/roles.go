@@ -33,7 +33,7 @@ func (db *DB) Grant(ctx context.Context, role string) error {
 		for _, statement := range []string{
 			"grant usage on schema " + pgx.Identifier{schema}.Sanitize() + to,
 			"grant select, insert, update, delete on all tables" + in + to,
-			"revoke insert, update, delete on goose_db_version, oldest_program from" + strings.TrimPrefix(to, " to"),
+			"revoke insert, update, delete on schema_migration, oldest_program from" + strings.TrimPrefix(to, " to"),
 			"grant usage on all sequences" + in + to,
 			"grant execute on function " + strings.Join(forServices, ", ") + to,
 			"alter default privileges" + in + " grant select, insert, update, delete on tables" + to,
@@ -59,10 +59,10 @@ func (db *DB) Privileges(ctx context.Context) error {
 		with ours as (select oid, relname, relkind from pg_class where relnamespace = current_schema()::regnamespace and not relispartition),
 		missing (what) as (
 			select p || ' on ' || relname from ours, unnest(array['select', 'insert', 'update', 'delete']) p
-			where case when relkind in ('r', 'p') then not has_table_privilege(oid, p) and (p = 'select' or relname not in ('goose_db_version', 'oldest_program')) end
+			where case when relkind in ('r', 'p') then not has_table_privilege(oid, p) and (p = 'select' or relname not in ('schema_migration', 'oldest_program')) end
 			union all
 			select 'usage on ' || relname from ours
-			where case when relkind = 'S' then relname not like 'goose\_%' and not has_sequence_privilege(oid, 'usage') end
+			where case when relkind = 'S' then relname not like 'schema\_migration\_%' and not has_sequence_privilege(oid, 'usage') end
 			union all
 			select 'execute on ' || f from unnest($1::text[]) f where not has_function_privilege(f, 'execute')
 		)

@@ -10,12 +10,12 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/tributary-io/tributary/internal/postgres/moves"
 )
 
-// The two ways in which a schema and this program do not fit together.
+// The ways in which a schema and this program do not fit together.
 var (
+	ErrFormer = errors.New("this database was made by a version before 0.1.0, which is not carried over: " +
+		"make a new database (`create database NAME`), give it as --postgres, and run `tributary migrate`")
 	ErrOldSchema  = errors.New("PostgreSQL's schema is older than this program: run `tributary migrate`")
 	ErrOldProgram = errors.New("this program is too old for PostgreSQL's schema")
 )
@@ -23,6 +23,7 @@ var (
 // SchemaState is what a database says of its schema, beside what this program knows. A version is a migration's number.
 type SchemaState struct {
 	Migrations []Migration // in their order; those of newer programs too
+	Former     bool        // it is of a version before 0.1.0
 	Version    int64       // of the newest migration that the schema has; 0: none
 	Known      int64       // of the newest migration that this program has
 	Oldest     int64       // a program that knows no migration of at least this version must not use the schema; 0: it names none
@@ -35,14 +36,25 @@ type Migration struct {
 	Applied bool
 }
 
-// Problem is nil where this program may use the schema; ErrOldSchema, or an error that is ErrOldProgram and has both versions.
+// Problem is nil where this program may use the schema; ErrOldSchema, or a refusal.
 func (s SchemaState) Problem() error {
+	if err := s.Refusal(); err != nil {
+		return err
+	}
+	if len(s.Pending()) > 0 {
+		return ErrOldSchema
+	}
+	return nil
+}
+
+// Refusal is nil where this program may migrate the schema; ErrFormer, or an error that is ErrOldProgram and has both versions.
+func (s SchemaState) Refusal() error {
 	switch {
+	case s.Former:
+		return ErrFormer
 	case s.Oldest > s.Known:
 		return fmt.Errorf("%w: the schema is of version %d and takes programs of version %d and later, and this one is of %d: start the newer program",
 			ErrOldProgram, s.Version, s.Oldest, s.Known)
-	case len(s.Pending()) > 0:
-		return ErrOldSchema
 	}
 	return nil
 }
@@ -60,9 +72,6 @@ func (s SchemaState) Pending() (pending []Migration) {
 // known are this program's migrations: their names, by version.
 func known() map[int64]string {
 	names := map[int64]string{}
-	for _, m := range moves.Migrations() {
-		names[m.Version] = "moves_rows"
-	}
 	files, _ := migrations.ReadDir("migrations") // embedded: it is there
 	for _, f := range files {
 		number, name, _ := strings.Cut(strings.TrimSuffix(f.Name(), ".sql"), "_")
@@ -81,13 +90,16 @@ func (db *DB) Schema(ctx context.Context) (s SchemaState, err error) {
 		return err == nil && found[0], err
 	}
 	applied := map[int64]bool{}
-	migrated, err := has("goose_db_version")
+	migrated, err := has(versionTable)
 	if err == nil && migrated {
 		var versions []int64
-		versions, err = Collect(ctx, db.pool, pgx.RowTo[int64], `select distinct version_id from goose_db_version where is_applied and version_id > 0`)
+		versions, err = Collect(ctx, db.pool, pgx.RowTo[int64], `select distinct version_id from schema_migration where is_applied and version_id > 0`)
 		for _, version := range versions {
 			applied[version] = true
 		}
+	}
+	if err == nil && !migrated {
+		s.Former, err = has(formerTable)
 	}
 	says := false
 	if err == nil {
@@ -99,7 +111,7 @@ func (db *DB) Schema(ctx context.Context) (s SchemaState, err error) {
 		s.Oldest = slices.Max(append(oldest, 0))
 	}
 	if isDenied(err) {
-		return SchemaState{}, lacks(db.pool.Config().ConnConfig.User, "select on goose_db_version or oldest_program")
+		return SchemaState{}, lacks(db.pool.Config().ConnConfig.User, "select on schema_migration or oldest_program")
 	}
 	if err != nil {
 		return SchemaState{}, Translate(fmt.Errorf("postgres: schema: %w", err))

@@ -27,7 +27,7 @@ var controlPlane = map[string]string{
 	"recompute_company": "is the small local queue of companies that have orders to compute again",
 	"sign_job":          "is the small local queue of companies whose reports of signs were asked for",
 	"consumer_offset":   "belongs to partitions, not to companies",
-	"goose_db_version":  "is the migrations' own",
+	"schema_migration":  "is the migrations' own",
 	"oldest_program":    "is about the schema itself",
 	"installation":      "is one row about the whole database",
 }
@@ -139,7 +139,7 @@ func spreadProblems(t *testing.T, q postgres.Querier) []string {
 		from stored s join pg_index x on x.indrelid = s.oid join pg_class i on i.oid = x.indexrelid
 		left join pg_constraint c on c.conindid = x.indexrelid and c.conrelid = s.oid and c.contype = 'x'
 		where (x.indisunique or x.indisexclusion) and not exists (
-			select from generate_series(0, x.indnkeyatts - 1) n
+			select 1 from generate_series(0, x.indnkeyatts - 1) n
 			join pg_attribute a on a.attrelid = s.oid and a.attnum = x.indkey[n] and a.attname = 'company_id'
 			left join pg_operator o on o.oid = c.conexclop[n + 1]
 			where coalesce(o.oprname, '=') = '=')

@@ -18,16 +18,16 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
-	"github.com/tributary-io/tributary/internal/postgres/sqlrules"
 	"github.com/tributary-io/tributary/internal/rollup"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/statements"
 )
 
 var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 
 // factstoreStatements sends each verb of a transaction of the processor once,
 // and the reads beside it.
-func factstoreStatements(t *testing.T, recorder *sqlrules.Recorder) {
+func factstoreStatements(t *testing.T, recorder *statements.Recorder) {
 	must := mustOf(t)
 	db, err := postgres.Open(t.Context(), devtest.Postgres(t), postgres.WithTracer(recorder))
 	must(err)

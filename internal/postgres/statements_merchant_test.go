@@ -13,10 +13,10 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
-	"github.com/tributary-io/tributary/internal/postgres/sqlrules"
+	"github.com/tributary-io/tributary/test/statements"
 )
 
-func merchantStatements(t *testing.T, recorder *sqlrules.Recorder) {
+func merchantStatements(t *testing.T, recorder *statements.Recorder) {
 	opened, err := postgres.Open(t.Context(), devtest.Postgres(t), postgres.WithTracer(recorder))
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func statementStatements(t *testing.T, db *merchant.Store, opened *postgres.DB, 
 	must, ctx := mustOf(t), t.Context()
 	const id = "0195b2c0-0000-7000-8000-000000000001"
 	_, err := opened.Pool().Exec(ctx, `insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, rule_rev, cause, payable_on)
-		select company_id, 'o1', 1, now(), 'earned', influencer_id, influencer_id, 100, 'BRL', 1, 'upgrade', '2026-01-01' from influencer where company_id = $1 limit 1`, author.CompanyID)
+		select company_id, 'o1', 1, now(), 'earned', influencer_id, influencer_id, 100, 'BRL', 1, 'rule 1 settings', '2026-01-01' from influencer where company_id = $1 limit 1`, author.CompanyID)
 	must(err)
 	_, err = db.AskStatements(ctx, author, commerce.Closing{EndDate: "2026-01-31", InfluencerID: id}, rand.Reader)
 	must(err, commerce.ErrNotFound)

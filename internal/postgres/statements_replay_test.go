@@ -13,10 +13,10 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/postgres/replay"
-	"github.com/tributary-io/tributary/internal/postgres/sqlrules"
+	"github.com/tributary-io/tributary/test/statements"
 )
 
-func replayStatements(t *testing.T, recorder *sqlrules.Recorder) {
+func replayStatements(t *testing.T, recorder *statements.Recorder) {
 	must := mustOf(t)
 	dsn := devtest.Postgres(t)
 	db, err := postgres.Open(t.Context(), dsn, postgres.WithTracer(recorder))

@@ -10,13 +10,13 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
-	"github.com/tributary-io/tributary/internal/postgres/sqlrules"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/signs"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/statements"
 )
 
-func reportStatements(t *testing.T, recorder *sqlrules.Recorder) {
+func reportStatements(t *testing.T, recorder *statements.Recorder) {
 	fix := reporttest.New(t, postgres.WithTracer(recorder))
 	db, ctx, company := fix.DB, t.Context(), fix.Store.Live.CompanyID
 	must := mustOf(t)

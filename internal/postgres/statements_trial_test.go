@@ -11,13 +11,13 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
-	"github.com/tributary-io/tributary/internal/postgres/sqlrules"
 	"github.com/tributary-io/tributary/internal/postgres/trial"
 	"github.com/tributary-io/tributary/internal/preview"
+	"github.com/tributary-io/tributary/test/statements"
 )
 
 // trialStatements sends what a preview reads.
-func trialStatements(t *testing.T, recorder *sqlrules.Recorder) {
+func trialStatements(t *testing.T, recorder *statements.Recorder) {
 	must := mustOf(t)
 	db, err := postgres.Open(t.Context(), devtest.Postgres(t), postgres.WithTracer(recorder))
 	must(err)

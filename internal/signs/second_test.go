@@ -119,7 +119,7 @@ func TestSignsOfSecondStores(t *testing.T) {
 	secondVisits(t, secondSeed, 1, 8_000)
 }
 
-// The full sizes. All fail under what docs/signs.md says.
+// The full sizes. All fail under what docs/notes/signs.md says.
 func BenchmarkSecondStores(b *testing.B) {
 	b.Run("codes", func(b *testing.B) {
 		for b.Loop() {

@@ -21,7 +21,7 @@ func thirdCodes(t testing.TB, from, seeds uint64) (s score) {
 // Third stores were looked at with seeds below 1,000 when rules were chosen.
 func TestSignsOfThirdStores(t *testing.T) { thirdCodes(t, secondSeed, 2) }
 
-// The full size. It fails under what docs/signs.md says.
+// The full size. It fails under what docs/notes/signs.md says.
 func BenchmarkThirdStores(b *testing.B) {
 	for b.Loop() {
 		thirdCodes(b, secondSeed, 20).report(b)

@@ -15,16 +15,12 @@ type Click struct {
 	// Of LINK_CLICK only.
 	LinkID      string `json:"linkId,omitempty"`
 	Destination string `json:"destination,omitempty"` // the URL redirected to
-
-	// ClickID is <code>.<UUIDv7> in records that are older than signatures, which
-	// lack ID.
-	ClickID string `json:"trb_click,omitempty"`
 }
 
 // Name is <code>.<UUIDv7>, "" where one is missing.
 func (c *Click) Name() string {
-	if c.ClickID != "" || c.ID == "" || c.Code == "" {
-		return c.ClickID
+	if c.ID == "" || c.Code == "" {
+		return ""
 	}
 	return c.Code + "." + c.ID
 }

@@ -19,10 +19,8 @@ const (
 	KindErasure   Kind = "erasure"   // a person is to be erased
 )
 
-// CommerceVersion is the version of records of commerce.v1 that are written now. In
-// those of version 1 an order's amounts have the minor-unit digits that Unicode's CLDR
-// gives a currency, since version 2 those of ISO 4217.
-const CommerceVersion = 2
+// CommerceVersion is the version of records of commerce.v1 that are written now.
+const CommerceVersion = 1
 
 // Commerce is the value of a record of commerce.v1: full state in each.
 type Commerce struct {

@@ -29,7 +29,7 @@ type Event struct {
 	Bot         Bot       `json:"bot"`
 	Consent     Consent   `json:"consent"`
 	Via         Via       `json:"via"`
-	Trust       Trust     `json:"trust,omitempty"` // empty in records that are older than API keys at the edge
+	Trust       Trust     `json:"trust,omitempty"` // empty: open
 	KeyID       string    `json:"keyId,omitempty"` // of the API key that sent it
 
 	Former *Former `json:"former,omitempty"` // while the hashing secret is being rotated

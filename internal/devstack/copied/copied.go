@@ -49,36 +49,6 @@ func (d *Database) Attributed(ctx context.Context) (orders, touches int, err err
 		select (select count(*) from payout where influencer_id is not null), (select count(*) from credit where linear_minor is not null and position > 0)`).Scan(&orders, &touches)
 }
 
-// Explanation is an order's explanation.
-type Explanation struct {
-	CompanyID, OrderID string
-	Body               []byte
-}
-
-// Explanations reads the explanations of all orders, packed as they are stored.
-func (d *Database) Explanations(ctx context.Context) ([]Explanation, error) {
-	rows, err := d.conn.Query(ctx, `select company_id, order_id, explanation from payout where explanation is not null`)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[Explanation])
-}
-
-// SetExplanations stores explanations in the tables of the first version, which had them as
-// JSON in a table of their own, and forgets that the orders wait to be explained anew.
-func (d *Database) SetExplanations(ctx context.Context, list []Explanation) error {
-	if len(list) == 0 {
-		return nil
-	}
-	batch := &pgx.Batch{}
-	for _, e := range list {
-		batch.Queue(`update explanation set body = $3::text::jsonb where company_id = $1 and order_id = $2`, e.CompanyID, e.OrderID, string(e.Body))
-	}
-	batch.Queue(`delete from recompute`)
-	batch.Queue(`delete from recompute_company`)
-	return d.conn.SendBatch(ctx, batch).Close()
-}
-
 // Checkpoint writes all that is in memory to disk, so that what is measured next does
 // not pay for what was before.
 func (d *Database) Checkpoint(ctx context.Context) error {

@@ -40,7 +40,7 @@ func TestSavedRowsAreCopiedIntoTheSameTables(t *testing.T) {
 	before, err := from.Sizes(ctx, tables)
 	must(err)
 	_, err = from.conn.Exec(ctx, `
-		insert into consumer_offset values ('events.v1', 0, 'x', 40), ('commerce.v1', 0, 'x', 2);
+		insert into consumer_offset (topic, partition, cluster_id, next) values ('events.v1', 0, 'x', 40), ('commerce.v1', 0, 'x', 2);
 		insert into event_fact (company_id, at, event_id, class, name, visitor, record)
 		select 'co_1', now(), gen_random_uuid(), 1, 'PAGE_VIEW', 'v', '' from generate_series(1, 3000)`)
 	must(err)

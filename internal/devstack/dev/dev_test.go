@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/tributary-io/tributary/internal/devstack/demo"
+	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/postgres"
 )
 
 func TestDevFindsItsSecretsAgain(t *testing.T) {
@@ -67,6 +69,14 @@ func TestDevRefusesATakenPortAndASecondStart(t *testing.T) {
 	defer unlock()
 	if err := Run(t.Context(), started, services); err == nil || !strings.Contains(err.Error(), dir) {
 		t.Errorf("second start: %v", err)
+	}
+}
+
+func TestDevNamesTheDirectoryOfDataThatIsNotCarriedOver(t *testing.T) {
+	p := program{Config: Config{Dir: "shop/data"}}
+	p.services.Migrate = func(context.Context, string, kafka.Config, kafka.TopicPlan) error { return postgres.ErrFormer }
+	if err := p.migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "shop/data has data of a version before 0.1.0") {
+		t.Error(err)
 	}
 }
 

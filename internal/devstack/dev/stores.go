@@ -2,6 +2,7 @@ package dev
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/devstack"
 	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/postgres"
 )
 
 // partitions is the number of partitions of events.v1 and commerce.v1 in dev (docs/wire.md, "Other topics").
@@ -47,13 +49,22 @@ func (p *program) startStores(ctx context.Context) error {
 		return err
 	}
 	p.info.Kafka, p.info.Postgres = p.broker.Addr(), p.dsn
-	return p.services.Migrate(ctx, p.dsn, p.kafka("migrate"), kafka.TopicPlan{
+	return p.migrate(ctx)
+}
+
+// migrate makes the schema and the topics. Data of before 0.1.0 is refused by the name of its directory.
+func (p *program) migrate(ctx context.Context) error {
+	err := p.services.Migrate(ctx, p.dsn, p.kafka("migrate"), kafka.TopicPlan{
 		Partitions: partitions, Replication: 1, MinInsyncReplicas: 1, KeepForever: true,
 	})
+	if errors.Is(err, postgres.ErrFormer) {
+		return fmt.Errorf("%s has data of a version before 0.1.0, which is not carried over: remove it, or give another --data", p.Dir)
+	}
+	return err
 }
 
 func (p *program) kafka(client string) kafka.Config {
-	return kafka.Config{Brokers: []string{p.broker.Addr()}, ClientID: "tributary-" + client}
+	return kafka.Config{Brokers: []string{p.info.Kafka}, ClientID: "tributary-" + client}
 }
 
 // progressOn returns a function that prints slow steps: each once, a download ten

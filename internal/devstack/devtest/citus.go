@@ -62,6 +62,20 @@ func openCluster(ctx context.Context, dsn string) (*cluster, error) {
 	return c, err
 }
 
+// DescribeCitus says which versions a cluster has, and how many workers.
+func DescribeCitus(ctx context.Context, dsn string) (is string, err error) {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close(ctx)
+	err = conn.QueryRow(ctx, `
+		select split_part(citus_version(), ' on ', 1) || ', PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1) || ', '
+			|| count(*) filter (where groupid > 0) || ' workers'
+		from pg_dist_node where isactive`).Scan(&is)
+	return is, err
+}
+
 // of returns the connection string of a node for a database.
 func of(node *url.URL, database string) string {
 	to := *node

@@ -18,41 +18,30 @@ import (
 
 // Forms of an explanation: its first byte.
 const (
-	// formPlain is followed by the JSON text. Migration 0018 made what was there of this form.
-	formPlain = 0
-	// formZstd1 is followed by a frame of zstd (RFC 8878) with dictionary1.
-	formZstd1 = 1
-	// formZstd2 is followed by a frame of zstd with dictionary2.
-	formZstd2 = 2
+	// formWhole is followed by a frame of zstd (RFC 8878) of the JSON text, with dictionaryWhole.
+	formWhole = 1
 	// formShort is followed by the number of ids (a byte), by these ids of 16 bytes, and by a
-	// frame of zstd with dictionary3 of the short text, without the first 4 bytes that all
+	// frame of zstd with dictionaryShort of the short text, without the first 4 bytes that all
 	// frames have.
-	formShort = 3
+	formShort = 2
 )
 
-// dictionary1 are three explanations of internal/attribution/testdata as they were when
-// the form was made. It never changes.
+// dictionaryWhole are three explanations of internal/attribution/testdata, and two orders with five
+// touches each and a payout, as shops have them. Its names and ids are made up. It never changes.
 //
-//go:embed dictionary1.txt
-var dictionary1 []byte
+//go:embed whole.txt
+var dictionaryWhole []byte
 
-// dictionary2 is dictionary1, and two orders with five touches each and a payout, as shops
-// have them. Its names and ids are made up. It never changes.
+// dictionaryShort are the short forms of such explanations, and the sentence of each reason. It never
+// changes.
 //
-//go:embed dictionary2.txt
-var dictionary2 []byte
-
-// dictionary3 are the short forms of the explanations of dictionary2 as newer versions write
-// them, and the sentence of each reason. It never changes.
-//
-//go:embed dictionary3.txt
-var dictionary3 []byte
+//go:embed short.txt
+var dictionaryShort []byte
 
 // What names the dictionaries in a frame, which any number does that is not 0.
 const (
-	dictionaryID1 = 1
-	dictionaryID2 = 2
-	dictionaryID3 = 3
+	dictionaryWholeID = 1
+	dictionaryShortID = 2
 )
 
 // magic begins each frame of zstd (RFC 8878, 3.1.1).
@@ -63,8 +52,8 @@ var magic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 const maxText = 256 << 20
 
 var (
-	encoder2 = encoderOf(dictionaryID2, dictionary2)
-	encoder3 = encoderOf(dictionaryID3, dictionary3)
+	encoderWhole = encoderOf(dictionaryWholeID, dictionaryWhole)
+	encoderShort = encoderOf(dictionaryShortID, dictionaryShort)
 )
 
 func encoderOf(id uint32, dictionary []byte) func() (*zstd.Encoder, error) {
@@ -74,7 +63,8 @@ func encoderOf(id uint32, dictionary []byte) func() (*zstd.Encoder, error) {
 }
 
 var decoder = sync.OnceValues(func() (*zstd.Decoder, error) {
-	return zstd.NewReader(nil, zstd.WithDecoderDictRaw(dictionaryID1, dictionary1), zstd.WithDecoderDictRaw(dictionaryID2, dictionary2), zstd.WithDecoderDictRaw(dictionaryID3, dictionary3),
+	return zstd.NewReader(nil,
+		zstd.WithDecoderDictRaw(dictionaryWholeID, dictionaryWhole), zstd.WithDecoderDictRaw(dictionaryShortID, dictionaryShort),
 		zstd.WithDecoderMaxMemory(maxText), zstd.WithDecoderConcurrency(0))
 })
 
@@ -84,7 +74,7 @@ func Pack(text []byte) ([]byte, error) {
 	if !ok {
 		return PackWhole(text)
 	}
-	e, err := encoder3()
+	e, err := encoderShort()
 	if err != nil {
 		return nil, fmt.Errorf("explanation: %w", err)
 	}
@@ -98,14 +88,13 @@ func Pack(text []byte) ([]byte, error) {
 	return slices.Delete(stored, begin, begin+len(magic)), nil
 }
 
-// PackWhole returns a text in the form that versions before the short one read too. Seals
-// have it.
+// PackWhole returns a text as it is stored without a short form. Seals have it.
 func PackWhole(text []byte) ([]byte, error) {
-	e, err := encoder2()
+	e, err := encoderWhole()
 	if err != nil {
 		return nil, fmt.Errorf("explanation: %w", err)
 	}
-	return e.EncodeAll(text, append(make([]byte, 0, len(text)/4), formZstd2)), nil
+	return e.EncodeAll(text, append(make([]byte, 0, len(text)/4), formWhole)), nil
 }
 
 // Unpack returns the text that Pack or PackWhole was given.
@@ -114,9 +103,7 @@ func Unpack(stored []byte) ([]byte, error) {
 		return nil, errors.New("explanation: nothing is stored")
 	}
 	switch form, rest := stored[0], stored[1:]; form {
-	case formPlain:
-		return rest, nil
-	case formZstd1, formZstd2: // a frame says with which dictionary
+	case formWhole: // a frame says with which dictionary
 		return decode(rest)
 	case formShort:
 		if len(rest) == 0 || len(rest) <= int(rest[0])*idBytes {

@@ -145,7 +145,7 @@ func (t *Tx) AddKeysOfOrders(ctx context.Context, companyID string, e *facts.Era
 		from erased_order d join order_key k on k.company_id = d.company_id and k.order_id = d.order_id
 		where d.company_id = @company_id and d.erasure_id = @erasure_id::uuid and d.surrogates is null and k.company_id = @company_id and k.kind = any(@kinds)
 			and (k.kind in (2, 3) or not exists (
-				select from order_key o where `+postgres.OfKey("o", "(k.digest & -4)", "k.kind", "k.key")+`
+				select 1 from order_key o where `+postgres.OfKey("o", "(k.digest & -4)", "k.kind", "k.key")+`
 					and not exists (select 1 from erased_order x where x.company_id = @company_id and x.order_id = o.order_id)))
 		on conflict (company_id, erasure_id, kind, key) do nothing`, argsOf(companyID, e, pgx.NamedArgs{"kinds": facts.Codes(facts.JoinKinds)}))
 }
@@ -300,8 +300,7 @@ var eraseVersions = `
 	where v.company_id = @company_id and v.order_id = n.order_id and v.version_at = n.version_at and v.accepted_at = n.accepted_at and v.content_hash = n.content_hash`
 
 // EraseVersions replaces all stored versions of orders, by order id, and removes the
-// personal part of these orders. An only version is mostly the order's, which UpsertOrders
-// replaces; one that migration 0029 left in order_version is replaced here.
+// personal part of these orders. An only version is the order's, which UpsertOrders replaces.
 func (t *Tx) EraseVersions(ctx context.Context, companyID string, versions map[string][]facts.StoredVersion) error {
 	var rows []versionRow
 	for id, list := range versions {

@@ -20,7 +20,7 @@ const hubsOfKey = `(
 	union all
 	select hub, lo, hi from unnest('{1,2,3}'::int[], '{-infinity,-infinity,-infinity}'::timestamptz[], '{infinity,infinity,infinity}'::timestamptz[]) as hubs (hub, lo, hi)
 	where exists (
-		select from order_key g
+		select 1 from order_key g
 		where g.company_id = @company_id and g.digest = k.digest | hubs.hub and g.kind = k.kind and g.key = k.key and g.created_at between hubs.lo and hubs.hi offset 0)) h`
 
 var (
@@ -31,7 +31,7 @@ var (
 // isApproved leaves of keys e those of approved orders that are no tests. "offset 0" makes the planner look at
 // one order of the key after the other, until one is approved, and never at all orders.
 const isApproved = `cross join lateral (
-	select from orders p where p.company_id = @company_id and p.order_id = e.order_id and p.status = 0 and p.test is not true offset 0) p`
+	select 1 from orders p where p.company_id = @company_id and p.order_id = e.order_id and p.status = 0 and p.test is not true offset 0) p`
 
 // FirstOrderCandidates returns what is known to decide whether orders are their
 // customers' first: for each of their keys of the given kinds, how many orders of the

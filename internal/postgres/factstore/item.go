@@ -25,7 +25,7 @@ var (
 
 	itemsOfDay = `
 	select count(*) from (
-		select from traffic_day where company_id = @company_id and day = @day::date and of >= @first and of < @last limit @most) t`
+		select 1 from traffic_day where company_id = @company_id and day = @day::date and of >= @first and of < @last limit @most) t`
 
 	cataloguedItems = `
 	select n.item from unnest(@item::text[]) as n (item)

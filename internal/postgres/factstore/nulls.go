@@ -143,7 +143,7 @@ var journeyOfVisitorRows = postgres.Rows[numberedJourney]{
 // cancelled, by a kind of key.
 func orderOf(kind, digest string) string {
 	return `exists (
-		select from order_key x
+		select 1 from order_key x
 		where ` + postgres.OfKeyAndHub("x", digest, kind, "j.visitor", "0") + ` and x.created_at between j.lo and j.hi
 			and not exists (select 1 from payout p where p.company_id = @company_id and p.order_id = x.order_id and p.status = 2))`
 }

@@ -288,7 +288,7 @@ var ordersOfChangedKeys = `
 	select distinct x.company_id, x.order_id from (
 		select * from ` + changedKeyRows.Unnest("c") + `
 		where c.lost or exists (
-			select from order_key j
+			select 1 from order_key j
 			where j.company_id = @company_id and j.digest = any(array[c.digest, c.digest | 2]) and j.kind = c.kind and j.key = c.key and j.created_at between c.lo and c.hi
 				and j.order_id <> all(@changed_ids)) offset 0) k
 	cross join lateral (

@@ -81,8 +81,8 @@ func (t *Tx) takeQueued(ctx context.Context, companyID, which string, args pgx.N
 		if err := row.Scan(&c.OrderID, &cause); err != nil {
 			return c, err
 		}
-		if c.Cause, err = facts.ParseCause(cause); err != nil { // written by another version of the program
-			c.Cause = facts.Cause{Kind: facts.CauseUpgrade}
+		if c.Cause, err = facts.ParseCause(cause); err != nil { // a newer program wrote it: the ledger keeps its words
+			c.Cause = facts.Cause{Kind: facts.CauseKind(cause)}
 		}
 		return c, nil
 	}, `

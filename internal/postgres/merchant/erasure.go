@@ -111,7 +111,7 @@ func waitingErasure(ctx context.Context, tx pgx.Tx, companyID string, kinds []st
 		select e.erasure_id::text from erasure e
 		where e.company_id = @company_id and e.done_at is null and e.phase in (0, 7) and e.kinds = @kinds
 			and not exists (
-				select from unnest(@codes::smallint[], @keys::bytea[]) as k (kind, key)
+				select 1 from unnest(@codes::smallint[], @keys::bytea[]) as k (kind, key)
 				where not exists (select 1 from erasure_key x where x.company_id = @company_id and x.erasure_id = e.erasure_id and x.kind = k.kind and x.key = k.key))
 		order by e.rev limit 1`, pgx.NamedArgs{"company_id": companyID, "kinds": strings.Join(kinds, ","), "codes": codes, "keys": packed})
 }

@@ -250,7 +250,7 @@ func resettable(ctx context.Context, tx pgx.Tx, storeID, personID, ownerID strin
 	var elsewhere bool
 	if err := tx.QueryRow(ctx, `
 		select p.email, exists (select 1 from membership o where o.person_id = m.person_id and not exists (
-			select from membership mine where mine.store_id = o.store_id and mine.person_id = $3 and mine.role = 'owner'))
+			select 1 from membership mine where mine.store_id = o.store_id and mine.person_id = $3 and mine.role = 'owner'))
 		from membership m join person p using (person_id) where m.store_id = $1 and m.person_id = $2`,
 		storeID, personID, ownerID).Scan(&email, &elsewhere); err != nil {
 		return "", err

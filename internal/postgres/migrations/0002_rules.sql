@@ -2,6 +2,23 @@
 -- Rules: what the merchant agreed with whom. Effective-dated: archiving or
 -- deleting closes a rule at that instant and never reverses history.
 
+-- The settings of before, each until an instant; those of now are the company's.
+create table past_setting (
+  company_id             text not null,
+  until                  timestamptz not null, -- exclusive, of orders' created_at
+  rev                    bigint not null,      -- of the change that ended them
+  payout_rule            text not null,
+  window_days            int not null,
+  half_life_days         int not null,
+  ignore_direct          boolean not null,
+  pay_recurring          boolean not null,
+  commission_without_tax boolean not null default false,
+  unproven               text not null,
+  hold_days              int not null,
+  passing_hosts          text[] not null,
+  primary key (company_id, until, rev)
+);
+
 create table influencer (
   company_id    text not null,
   influencer_id uuid not null,
@@ -14,6 +31,16 @@ create table influencer (
   primary key (company_id, influencer_id)
 );
 create unique index influencer_name on influencer (company_id, name_folded) where archived_at is null;
+
+-- An influencer's own setting, since an instant; null: the store's.
+create table influencer_unproven (
+  company_id    text not null,
+  influencer_id uuid not null,
+  since         timestamptz not null, -- of orders' created_at
+  rev           bigint not null,
+  unproven      text check (unproven in ('review', 'ignore', 'pay')),
+  primary key (company_id, influencer_id, since, rev)
+);
 
 create table campaign (
   company_id    text not null,
@@ -89,7 +116,7 @@ create table cost (
 create index cost_influencer on cost (company_id, influencer_id);
 
 -- Costs of running the store (rent, platforms…). They move no credit, so they
--- carry no revision.
+-- carry no revision. A change counts from its day on, and a removal too.
 create table additional_cost (
   company_id         text not null,
   additional_cost_id uuid not null,
@@ -99,11 +126,39 @@ create table additional_cost (
   frequency          text not null check (frequency in ('specific', 'daily', 'weekly', 'monthly')),
   start_date         date not null,
   end_date           date, -- inclusive
+  since              date, -- the first day on which it counts as it is; null: start_date
+  until              date, -- the first day on which it counts no more; null: it goes on
   created_at         timestamptz not null default now(),
   deleted_at         timestamptz,
   primary key (company_id, additional_cost_id),
   check (end_date >= start_date)
 );
 
--- +goose Down
-drop table additional_cost, cost, coupon, short_code, link, campaign, influencer;
+-- What an additional cost was before its changes.
+create table additional_cost_version (
+  company_id         text not null,
+  additional_cost_id uuid not null,
+  until              date not null, -- the day of the change that ended it
+  since              date,
+  name               text not null,
+  category           text not null,
+  value_minor        bigint not null,
+  frequency          text not null,
+  start_date         date not null,
+  end_date           date,
+  created_at         timestamptz not null, -- the cost's
+  primary key (company_id, additional_cost_id, until)
+);
+
+-- What the merchant decided about an influencer's link evidence for an order.
+create table evidence_decision (
+  company_id    text not null,
+  order_id      text not null,
+  influencer_id uuid not null,
+  rev           bigint not null, -- of the company's rules: the highest counts
+  decision      text not null check (decision in ('accept', 'refuse', 'withdraw')),
+  touches       text not null default '', -- the event ids of the touches that it accepted, joined by commas
+  accepted_at   timestamptz not null,
+  actor         text not null,
+  primary key (company_id, order_id, influencer_id, rev)
+);

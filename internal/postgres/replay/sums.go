@@ -126,7 +126,7 @@ func different(table string, key, columns []string, query string) string {
 	where (` + strings.Join(live, ", ") + `) <> (` + strings.Join(again, ", ") + `) having count(*) > 0`
 }
 
-// What all outcomes sum to. Migration 0022 sums the same.
+// What all outcomes sum to.
 const (
 	salesOfAll = `
 		select p.day, m.currency, case when p.state = 'review' then '' else coalesce(p.influencer_id::text, '') end,

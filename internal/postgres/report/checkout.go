@@ -56,7 +56,7 @@ var checkoutKeys = postgres.Rows[checkoutKey]{
 var orderedCheckouts = `
 	select distinct k.n from ` + checkoutKeys.Unnest("k") + `
 	where exists (
-		select from order_key o where ` + postgres.OfKey("o", "k.digest", "k.kind", "k.key") + `
+		select 1 from order_key o where ` + postgres.OfKey("o", "k.digest", "k.kind", "k.key") + `
 			and o.created_at between k.orders_from and k.orders_until)`
 
 // checkoutDay is the day of a checkout's visitor.

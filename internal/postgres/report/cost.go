@@ -59,7 +59,7 @@ const influencerCosts = `
 	left join influencer i on i.company_id = c.company_id and i.influencer_id = c.influencer_id
 	where c.company_id = @company_id and c.value_minor > 0 and c.start_date <= @to::date and (c.end_date is null or c.end_date >= @from::date)
 		and not exists (
-			select from cost n
+			select 1 from cost n
 			where n.company_id = @company_id and n.influencer_id = c.influencer_id and n.campaign_id is not distinct from c.campaign_id
 				and n.is_coupon_cost = c.is_coupon_cost and n.start_date = c.start_date and n.value_minor > 0 and n.deleted_at is null
 				and (n.created_at, n.cost_id) > (c.created_at, c.cost_id)

@@ -31,7 +31,7 @@ func execute(t *testing.T, dsn, sql string, args ...any) {
 
 const putEntry = `
 	insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, rule_rev, cause, payable_on, statement_id, day)
-	values ($1, $2, $3, $4, 'earned', $5, $5, $6, 'BRL', 1, 'upgrade', $7, $8, '2026-03-10')`
+	values ($1, $2, $3, $4, 'earned', $5, $5, $6, 'BRL', 1, 'rule 1 settings', $7, $8, '2026-03-10')`
 
 func TestTheLedgerHasTheStoresDays(t *testing.T) {
 	t.Parallel()

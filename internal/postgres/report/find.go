@@ -132,7 +132,7 @@ func (r *Reader) FindInfluencers(ctx context.Context, companyID string, s commer
 			from sale_day where company_id = @company_id and day >= @from::date and currency = @currency and influencer_id <> ''
 			group by influencer_id) s on s.influencer_id = i.influencer_id::text
 		where i.company_id = @company_id and i.archived_at is null and (strpos(i.name_folded, @name) > 0 or exists (
-			select from coupon x where x.company_id = @company_id and x.influencer_id = i.influencer_id and x.code_folded = @code and x.deleted_at is null))
+			select 1 from coupon x where x.company_id = @company_id and x.influencer_id = i.influencer_id and x.code_folded = @code and x.deleted_at is null))
 		order by case when @sort = 'sales' then coalesce(s.total, 0) end desc, case when @sort = 'new' then i.created_at end desc,
 			i.name_folded, i.influencer_id limit @limit offset @offset`,
 		pgx.NamedArgs{"company_id": companyID, "from": s.From, "today": s.Today, "currency": s.Currency, "name": commerce.FoldName(s.Text),

@@ -98,7 +98,7 @@ var (
 		left join campaign c on c.company_id = p.company_id and c.campaign_id = p.campaign_id
 		where p.company_id = @company_id and p.processed_at > '-infinity' and (p.processed_at, p.order_id) > (@since::timestamptz, @since_id::text)` + ofFilter + `
 			and (@key::bytea is null or exists (
-				select from order_key k where k.company_id = @company_id and k.order_id = o.order_id and k.digest = @digest::bigint and k.kind = @kind::smallint and k.key = @key))
+				select 1 from order_key k where k.company_id = @company_id and k.order_id = o.order_id and k.digest = @digest::bigint and k.kind = @kind::smallint and k.key = @key))
 		order by p.processed_at, p.order_id limit @most`
 )
 

@@ -44,7 +44,7 @@ const frequentPathsOfMonths = `
 	from unnest(@periods::date[]) as p (period)
 	cross join lateral (
 		select count(*) as paths from (
-			select from path_month s
+			select 1 from path_month s
 			where s.company_id = @company_id and s.month = p.period and s.currency = @currency and orders > 1 order by path_id limit ` + mostPaths + `) m) m
 	cross join lateral (
 		select path, orders, sales_minor from path_month s

@@ -87,7 +87,7 @@ var pageViewers = `
 		where s.company_id = @company_id and s.kind = any(@own_kinds) and s.key = p.visitor and s.visitor = p.visitor
 			and s.slot between p.first_day and p.last_day) m
 	where exists (
-		select from (
+		select 1 from (
 			select f.name from event_fact f
 			where f.company_id = @company_id and f.visitor = p.visitor and f.at between p.events_from and p.events_until
 				and f.event_id >= m.first_id and f.event_id < m.end_id and f.class > 0

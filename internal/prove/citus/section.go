@@ -15,8 +15,6 @@ import (
 	"os/exec"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/prove"
 )
@@ -29,13 +27,14 @@ const text = "" +
 
 // suites are what runs: a package, and which of its tests.
 var suites = []struct{ name, title, path, run, skip string }{
-	{"scenarios", "every statement of the product", "./internal/postgres", "TestEveryStatement", ""},
+	{"scenarios", "every statement of the product", "./internal/postgres", "TestEveryStatementIsSent", ""},
 	{"rules", "influencers, coupons, costs, keys, people", "./internal/postgres/merchant", "", ""},
 	// It forces generic plans, with which Citus has none.
 	{"reports", "reports and statements", "./internal/postgres/report", "", "TestSignsOfALongTimeReadThePagesOrdersOnly"},
 	{"preview", "preview", "./internal/postgres/trial", "", ""},
 	{"replay", "replay and verify", "./internal/postgres/replay", "", ""},
-	{"facts", "facts", "./internal/postgres/factstore", "", ""},
+	// It looks into PostgreSQL's plan.
+	{"facts", "facts", "./internal/postgres/factstore", "", "TestTheOrdersOfAKeyAreFoundByItsDigest"},
 	{"upkeep", "the processor: erasure, retention, statements, non-converting paths", "./processor", "Eras|Retain|Statement|Null|Verif|Replay", ""},
 }
 
@@ -53,7 +52,7 @@ func Section() prove.Section {
 			if e.Citus == "" {
 				return prove.Result{}, fmt.Errorf("%w: no Citus cluster, give -citus with its coordinator's connection string", prove.ErrNotHere)
 			}
-			cluster, err := describe(ctx, e.Citus)
+			cluster, err := devtest.DescribeCitus(ctx, e.Citus)
 			if err != nil {
 				return prove.Result{}, err
 			}
@@ -65,20 +64,6 @@ func Section() prove.Section {
 		}})
 	}
 	return section
-}
-
-// describe says which versions a cluster has, and how many workers.
-func describe(ctx context.Context, dsn string) (is string, err error) {
-	conn, err := pgx.Connect(ctx, dsn)
-	if err != nil {
-		return "", err
-	}
-	defer conn.Close(ctx)
-	err = conn.QueryRow(ctx, `
-		select split_part(citus_version(), ' on ', 1) || ', PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1) || ', '
-			|| count(*) filter (where groupid > 0) || ' workers'
-		from pg_dist_node where isactive`).Scan(&is)
-	return is, err
 }
 
 // test runs tests of a package on a cluster. It returns how many of them passed, failed and

@@ -87,7 +87,7 @@ func (f *Fixture) NewStore(name string) commerce.Store {
 // Queue queues an order to be computed again.
 func (f *Fixture) Queue(companyID, orderID string) {
 	f.t.Helper()
-	if _, err := f.pool.Exec(context.Background(), `insert into recompute (company_id, order_id, cause) values ($1, $2, 'upgrade')`, companyID, orderID); err != nil {
+	if _, err := f.pool.Exec(context.Background(), `insert into recompute (company_id, order_id, cause) values ($1, $2, 'rule 1 settings')`, companyID, orderID); err != nil {
 		f.t.Fatal(err)
 	}
 }

@@ -1,0 +1,154 @@
+-- +goose Up
+-- Stores, their two companies, people, keys, and what services keep of the whole database. Every table of a store's data
+-- has a primary key that starts with company_id; the exemptions are named in internal/postgres/schema_test.go.
+create extension if not exists btree_gist;
+
+-- Which programs may use this schema: those that know a migration of at least this number. A later migration with
+-- which an older program cannot work raises it to its own number.
+create table oldest_program (
+  only_row       boolean primary key default true check (only_row),
+  schema_version bigint not null
+);
+insert into oldest_program (schema_version) values (4);
+
+-- The installation's id, made once with the database. It is in directory.v1 too, so that services of another
+-- installation see that the topics are not theirs.
+create table installation (
+  only_row        boolean primary key default true check (only_row),
+  installation_id text not null
+);
+insert into installation (installation_id) values ('i_' || replace(gen_random_uuid()::text, '-', ''));
+
+create table store (
+  store_id   uuid primary key,
+  name       text not null,
+  created_at timestamptz not null default now()
+);
+
+-- A store has one company per environment; every row of its data hangs off one. Its settings decide about the orders that
+-- were created while they were in force (past_setting).
+create table company (
+  company_id             text primary key,
+  store_id               uuid not null references store,
+  environment            text not null check (environment in ('live', 'sandbox')),
+  name                   text not null,
+  country                text not null default 'BR',                -- ISO 3166-1 alpha-2
+  timezone               text not null default 'America/Sao_Paulo', -- IANA
+  currency               text not null default 'BRL',               -- ISO 4217
+  origins                text[] not null default '{}',
+  hosts                  text[] not null default '{}',
+  passing_hosts          text[] not null default '{}', -- what the store adds to, or with "-" before it takes from, the hosts
+                                                       -- through which a shopper passes without arriving (commerce.Passing)
+  limits                 jsonb not null default '{}',
+  consent_policy         text not null default 'none' check (consent_policy in ('none', 'required', 'honor_gpc')),
+  retention_days         int not null default 0 check (retention_days >= 0), -- after so many days events are removed; 0: never
+  payout_rule            text not null default 'coupon_first' check (payout_rule in ('coupon_first', 'last_touch')),
+  window_days            int not null default 30 check (window_days between 1 and 365),
+  half_life_days         int not null default 7 check (half_life_days between 1 and 365),
+  ignore_direct          boolean not null default true,
+  pay_recurring          boolean not null default false,
+  commission_without_tax boolean not null default false, -- the base of commissions is without the tax that the total contains
+  unproven               text not null default 'review' check (unproven in ('review', 'ignore', 'pay')),
+  hold_days              int not null default 30 check (hold_days between 0 and 365),
+  minimum_payout         numeric not null default 0 check (minimum_payout >= 0), -- the least total of a statement that is paid,
+                                                                                 -- in units of the currency
+  rules_rev              bigint not null default 1, -- bumped, under this row's lock, by every change of a rule or setting
+  created_at             timestamptz not null default now(),
+  archived_at            timestamptz, -- since when it takes no events and orders, and nothing of it is changed; null: it is not archived
+  restored_at            timestamptz, -- when it was seen that changes are lost, since the database was restored from a backup: coupons,
+                                      -- links and payments may be among them, so paying is blocked until an owner confirms; null: not so
+  unique (store_id, environment)
+);
+
+create table api_key (
+  key_id        text primary key,
+  secret_sha256 bytea not null unique, -- the key itself is shown once and never stored
+  company_id    text not null references company,
+  name          text not null,
+  type          text not null check (type in ('own_platform', 'integration')),
+  hint          text not null, -- last four characters
+  scopes        text[] not null,
+  created_at    timestamptz not null default now(),
+  expires_at    timestamptz,
+  revoked_at    timestamptz,
+  last_used_at  timestamptz
+);
+create index api_key_company on api_key (company_id, created_at);
+
+create table person (
+  person_id          uuid primary key,
+  email              text not null unique, -- trimmed, lower case
+  password_hash      text not null,        -- argon2id, PHC string
+  created_at         timestamptz not null default now(),
+  failed_log_ins     bigint not null default 0, -- since the last time that the person logged in, which is told then
+  last_failed_log_in timestamptz
+);
+
+create table membership (
+  store_id  uuid not null references store,
+  person_id uuid not null references person,
+  role      text not null check (role in ('owner', 'analyst')),
+  primary key (store_id, person_id)
+);
+
+-- Rotating refresh tokens of dashboard sessions. A token used twice ends its family.
+create table person_session (
+  token_sha256 bytea primary key,
+  family       uuid not null,
+  person_id    uuid not null references person,
+  browser      text not null default '', -- as the list of sessions shows it: "Chrome, Windows"
+  created_at   timestamptz not null default now(),
+  expires_at   timestamptz not null,
+  used_at      timestamptz
+);
+create index person_session_family on person_session (family);
+create index person_session_person on person_session (person_id, family);
+
+-- One-time links: to come into a store, or to set a password anew.
+create table invitation (
+  invitation_id uuid primary key,
+  token_sha256  bytea not null unique, -- the link is shown once and never stored
+  store_id      uuid not null references store,
+  email         text not null,         -- trimmed, lower case
+  role          text check (role in ('owner', 'analyst')),
+  person_id     uuid references person, -- whose password is set anew; null: an invitation
+  made_by       uuid references person, -- null: the command line
+  created_at    timestamptz not null default now(),
+  expires_at    timestamptz not null,
+  check ((role is null) = (person_id is not null))
+);
+create index invitation_store on invitation (store_id, created_at);
+
+-- Records that are still to be written to Kafka, in the order of commits.
+create table outbox (
+  outbox_id  bigint generated always as identity primary key,
+  topic      text not null,
+  key        text not null,
+  value      bytea, -- null: a tombstone
+  created_at timestamptz not null default now()
+);
+
+create table audit_log (
+  company_id text not null,
+  audit_id   uuid not null, -- UUIDv7
+  at         timestamptz not null default now(),
+  actor      text not null,
+  action     text not null, -- e.g. influencer.create
+  subject    text not null,
+  detail     jsonb not null default '{}',
+  primary key (company_id, audit_id)
+);
+
+-- Answers to writes that carried an Idempotency-Key. A row without an answer is
+-- a request under way: its lease says until when nobody else may try.
+create table idempotency (
+  company_id      text not null,
+  idempotency_key text not null,
+  fingerprint     bytea not null, -- SHA-256 of method, path and body
+  lease           uuid not null,  -- of the attempt: only its holder may answer
+  leased_until    timestamptz not null,
+  answer          bytea,          -- the data of the answer, as JSON; null: under way
+  expires_at      timestamptz not null,
+  primary key (company_id, idempotency_key)
+);
+create index idempotency_expiry on idempotency (company_id, expires_at);
