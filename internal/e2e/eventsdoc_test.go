@@ -32,7 +32,7 @@ func TestEveryCurlOfTheEventsPageWorks(t *testing.T) {
 		`"code":"payload_items_required","message":"payload.items must be an array of at least one item"}`,
 		`"status":"ok","warnings":[{"field":"visitor_id","code":"unknown_field","message":"is not known here and was not read; did you mean visitorId?"},`+
 			`{"field":"payload.contents","code":"unknown_field","message":"is not known here and was not read; did you mean payload.items?"},`+
-			`{"field":"identity.email","code":"invalid_value","message":"is no e-mail address; it counts as absent"}]}]`,
+			`{"field":"identity.email","code":"invalid_value","message":"is no e-mail address; it is ignored"}]}]`,
 		`"code":"unknown_field","message":"identity.customerId is not known here and was not read; did you mean customer_id?"}`,
 		"unknown_company", "company_id_required", "unsupported_media_type", "origin_not_allowed",
 		"Access-Control-Allow-Methods: POST",
