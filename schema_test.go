@@ -12,8 +12,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/tributary-io/tributary/docs"
-	"github.com/tributary-io/tributary/internal/vectors"
 	"github.com/tributary-io/tributary/sdk/core"
+	"github.com/tributary-io/tributary/test/fixtures/vectors"
 )
 
 // eventSchema compiles docs/event.schema.json; compiling holds it against the

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/devstack/procstat"
+	"github.com/tributary-io/tributary/test/bench/procstat"
 )
 
 // process is a server or broker that this program started from itself.

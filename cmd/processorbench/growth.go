@@ -17,11 +17,11 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/devstack"
-	"github.com/tributary-io/tributary/internal/devstack/copied"
-	"github.com/tributary-io/tributary/internal/devstack/procstat"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/bench/copied"
+	"github.com/tributary-io/tributary/test/bench/procstat"
 )
 
 // growth measures what an event costs when so many are stored already: one processor

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/devstack"
-	"github.com/tributary-io/tributary/internal/devstack/copied"
-	"github.com/tributary-io/tributary/internal/devstack/procstat"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/test/bench/copied"
+	"github.com/tributary-io/tributary/test/bench/procstat"
 )
 
 // bench is one run of this program.

@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/devstack/copied"
+	"github.com/tributary-io/tributary/test/bench/copied"
 )
 
 // table holds the runs of each load.

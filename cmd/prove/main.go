@@ -18,7 +18,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/devstack/kafkadist"
 	"github.com/tributary-io/tributary/internal/prove"
 	"github.com/tributary-io/tributary/internal/prove/citus"
 	"github.com/tributary-io/tributary/internal/prove/edgefault"
@@ -27,6 +26,7 @@ import (
 	"github.com/tributary-io/tributary/internal/prove/simulated"
 	"github.com/tributary-io/tributary/internal/prove/visits"
 	"github.com/tributary-io/tributary/internal/wholefile"
+	"github.com/tributary-io/tributary/test/kafkadist"
 )
 
 // sections are all of them, in the page's order.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/tributary-io/tributary/internal/devstack"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // emptyBroker is a broker as it is before migrate.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 // answer is an HTTP answer, read whole.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tributary-io/tributary/internal/await"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 // TestEachEventIsCountedOnceOnARealKafka: sent twice, late, lost in the middle, given up and

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // TestEventsAppearInTheDebugger sends an event and a wrong one over the public interface:

@@ -14,9 +14,9 @@ import (
 
 	"github.com/tributary-io/tributary/internal/facts"
 
-	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 // stored is one text that the services keep, or wrote: a record, a row, a line

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-rod/rod"
 
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // TestTheReadmesPictures takes every page at the width of a desktop and of a

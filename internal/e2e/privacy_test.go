@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 // TestWhatNamesAShopperIsInOrderPersonalOnly sends more than a hundred e-mails,

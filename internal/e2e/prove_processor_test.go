@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/prove/processing"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // place is what a run of package processing needs. The run asks for an empty Kafka of

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/prove/edgefault"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // TestNothingAcknowledgedIsLostOrReordered is the short form of `make prove`: the

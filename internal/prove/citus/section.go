@@ -15,8 +15,8 @@ import (
 	"os/exec"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/prove"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // text is what the page says above the table.

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/devstack/child"
-	"github.com/tributary-io/tributary/internal/devstack/kafkadist"
+	"github.com/tributary-io/tributary/test/kafkadist"
 )
 
 // edgeProcess is `tributary edge` as an operator runs it. It comes back to the

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/tributary-io/tributary/internal/devstack/kafkadist"
+	"github.com/tributary-io/tributary/test/kafkadist"
 )
 
 // proxy stands between the edge and one broker. Each way can be held: then bytes

@@ -11,11 +11,11 @@ import (
 	"regexp"
 	"sync"
 
-	"github.com/tributary-io/tributary/internal/devstack/kafkadist"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/prove/history"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/kafkadist"
 )
 
 // partitions of events.v1: some companies share one.

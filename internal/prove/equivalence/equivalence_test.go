@@ -3,7 +3,7 @@ package equivalence
 import (
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 func TestTheCoreIsTheSameEverywhere(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/tributary-io/tributary/internal/devstack/copied"
+	"github.com/tributary-io/tributary/test/bench/copied"
 )
 
 // Size is how much a run of faults has.

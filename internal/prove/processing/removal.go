@@ -14,9 +14,9 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/devstack/child"
-	"github.com/tributary-io/tributary/internal/devstack/copied"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/bench/copied"
 )
 
 // Removal proves that erasures of persons and the removal of old events end whole, however

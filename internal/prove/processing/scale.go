@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/devstack/copied"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/bench/copied"
 )
 
 // Freeze is where a processor is when it is frozen.

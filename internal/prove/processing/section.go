@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/devstack"
-	"github.com/tributary-io/tributary/internal/devstack/kafkadist"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/prove"
+	"github.com/tributary-io/tributary/test/kafkadist"
 )
 
 // textOfFaults is what the page says above the table of faults.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/devstack/procstat"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/bench/procstat"
 )
 
 // StrangerRun proves that a stranger, who sends very many events with a customer's e-mail,

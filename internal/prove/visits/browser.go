@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/webdriver"
+	"github.com/tributary-io/tributary/test/webdriver"
 )
 
 // Opener starts a browser.

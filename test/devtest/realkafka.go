@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/devstack/kafkadist"
+	"github.com/tributary-io/tributary/test/kafkadist"
 )
 
 // Broker is a real Apache Kafka that a test may kill and bring back.

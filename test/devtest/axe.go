@@ -19,7 +19,7 @@ import (
 // axeSource is axe-core's script, at the version that .ci/axe pins.
 var axeSource = sync.OnceValues(func() (string, error) {
 	_, here, _, _ := runtime.Caller(0)
-	home := filepath.Join(filepath.Dir(here), "..", "..", "..", ".ci", "axe")
+	home := filepath.Join(filepath.Dir(here), "..", "..", ".ci", "axe")
 	script := filepath.Join(home, "node_modules", "axe-core", "axe.min.js")
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 func TestSavedRowsAreCopiedIntoTheSameTables(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/webdriver"
+	"github.com/tributary-io/tributary/test/webdriver"
 )
 
 func TestTabs(t *testing.T) {

@@ -109,7 +109,7 @@ func (c *cluster) makeTemplate(ctx context.Context) error {
 		return err
 	}
 	_, here, _, _ := runtime.Caller(0)
-	file, err := os.ReadFile(filepath.Join(filepath.Dir(here), "../../../deploy/citus/distribute.sql"))
+	file, err := os.ReadFile(filepath.Join(filepath.Dir(here), "../../deploy/citus/distribute.sql"))
 	if err != nil {
 		return err
 	}
