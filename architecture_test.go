@@ -152,11 +152,11 @@ func TestServicesDeclareWhatTheyNeed(t *testing.T) {
 	}
 }
 
-// Also internal/devstack/dev, which runs the services, has them handed in. The
-// simulated world is a program of its own, in WebAssembly.
+// Also internal/devstack/dev, which runs the services, has them handed in. Benchmarks
+// and the simulated world, in WebAssembly, are programs of their own.
 func TestOnlyCmdImportsServices(t *testing.T) {
 	for from, paths := range imports(t, "./...") {
-		if strings.HasPrefix(from, module+"cmd/") || from == module+"internal/sim/world" {
+		if inside(from, "cmd") || inside(from, "test/bench") || from == module+"test/sim/world" {
 			continue
 		}
 		for _, path := range paths {

@@ -1,5 +1,5 @@
 // Package copied measures what a processor left in a database, and how the same rows
-// get into the same tables by COPY. cmd/processorbench is made of it.
+// get into the same tables by COPY. test/bench/processor is made of it.
 //
 // What may enter: statements that measure. The product sends none of them.
 package copied
