@@ -85,7 +85,7 @@ func TestEdgeNeedsOnlyKafka(t *testing.T) {
 		switch {
 		case strings.Contains(path, "jackc/pgx"), path == "database/sql", inside(path, "internal/postgres"):
 			t.Errorf("edge reaches %s: it must collect while Postgres is down", path)
-		case inside(path, "internal/devstack"), inside(path, "sdk-js"):
+		case inside(path, "dev"), inside(path, "test"), inside(path, "sdk-js"):
 			t.Errorf("edge reaches %s: cmd hands it what it serves", path)
 		}
 	}
@@ -95,7 +95,7 @@ func TestEdgeNeedsOnlyKafka(t *testing.T) {
 // no other package may send any. devstack starts servers, and what is below test fills them.
 func TestOnlyThePostgresPackagesSpeakSQL(t *testing.T) {
 	for from, paths := range imports(t, "./...") {
-		if inside(from, "internal/postgres") || inside(from, "internal/devstack") || inside(from, "test") {
+		if inside(from, "internal/postgres") || inside(from, "dev/devstack") || inside(from, "test") {
 			continue
 		}
 		for _, path := range paths {
@@ -144,7 +144,7 @@ func TestServicesDeclareWhatTheyNeed(t *testing.T) {
 					if service != "edge" {
 						t.Errorf("%s imports %s: only cmd wires a service to an adapter", from, path)
 					}
-				case module + "internal/postgres", module + "internal/postgres/merchant", module + "internal/postgres/report", module + "internal/devstack":
+				case module + "internal/postgres", module + "internal/postgres/merchant", module + "internal/postgres/report", module + "dev/devstack":
 					t.Errorf("%s imports %s: only cmd wires a service to an adapter", from, path)
 				}
 			}
@@ -152,8 +152,8 @@ func TestServicesDeclareWhatTheyNeed(t *testing.T) {
 	}
 }
 
-// Also internal/devstack/dev, which runs the services, has them handed in. Benchmarks
-// and the simulated world, in WebAssembly, are programs of their own.
+// Also dev, which runs the services, has them handed in. Benchmarks and the
+// simulated world, in WebAssembly, are programs of their own.
 func TestOnlyCmdImportsServices(t *testing.T) {
 	for from, paths := range imports(t, "./...") {
 		if inside(from, "cmd") || inside(from, "test/bench") || from == module+"test/sim/world" {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin"
-	"github.com/tributary-io/tributary/internal/devstack"
+	"github.com/tributary-io/tributary/dev/devstack"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"

@@ -16,9 +16,9 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 
+	"github.com/tributary-io/tributary/dev"
+	"github.com/tributary-io/tributary/dev/devstack"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/devstack"
-	"github.com/tributary-io/tributary/internal/devstack/dev"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"

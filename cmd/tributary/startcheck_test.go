@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/devstack"
+	"github.com/tributary-io/tributary/dev/devstack"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/test/devtest"
 )

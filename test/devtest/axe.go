@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-rod/rod"
 
-	"github.com/tributary-io/tributary/internal/devstack/filelock"
+	"github.com/tributary-io/tributary/dev/filelock"
 )
 
 // axeSource is axe-core's script, at the version that .ci/axe pins.

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/devstack/child"
+	"github.com/tributary-io/tributary/dev/child"
 )
 
 // Broker is one node, broker and controller in one process. Its data stays when

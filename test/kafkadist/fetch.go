@@ -10,7 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"github.com/tributary-io/tributary/internal/devstack/filelock"
+	"github.com/tributary-io/tributary/dev/filelock"
 )
 
 // Version of Apache Kafka, the same as in pom.xml.

@@ -16,9 +16,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/valyala/fasthttp"
 
+	"github.com/tributary-io/tributary/dev/devstack"
 	"github.com/tributary-io/tributary/edge"
 	"github.com/tributary-io/tributary/edge/spool"
-	"github.com/tributary-io/tributary/internal/devstack"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/memory"

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/tributary-io/tributary/internal/devstack"
+	"github.com/tributary-io/tributary/dev/devstack"
 )
 
 func main() {

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/devstack/child"
+	"github.com/tributary-io/tributary/dev/child"
 	"github.com/tributary-io/tributary/test/kafkadist"
 )
 

@@ -28,8 +28,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/dev/child"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/devstack/child"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/tributary-io/tributary/dev/child"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/devstack/child"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/bench/copied"

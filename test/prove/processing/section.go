@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/devstack"
+	"github.com/tributary-io/tributary/dev/devstack"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/test/kafkadist"
 	"github.com/tributary-io/tributary/test/prove"

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/tributary-io/tributary/internal/devstack/filelock"
+	"github.com/tributary-io/tributary/dev/filelock"
 )
 
 // lockDirectory makes the data directory and locks it.

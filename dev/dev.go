@@ -14,9 +14,9 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/tributary-io/tributary/dev/demo"
+	"github.com/tributary-io/tributary/dev/devstack"
 	"github.com/tributary-io/tributary/internal/background"
-	"github.com/tributary-io/tributary/internal/devstack"
-	"github.com/tributary-io/tributary/internal/devstack/demo"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 )

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tributary-io/tributary/internal/devstack/storefront"
+	"github.com/tributary-io/tributary/dev/storefront"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/devstack/filelock"
+	"github.com/tributary-io/tributary/dev/filelock"
 )
 
 func TestLockIsHeldByOneProcess(t *testing.T) {

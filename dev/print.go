@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/devstack/demo"
+	"github.com/tributary-io/tributary/dev/demo"
 )
 
 // print prints what a new user needs, once everything is ready; from the second start on

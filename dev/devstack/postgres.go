@@ -18,7 +18,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tributary-io/tributary/internal/devstack/child"
+	"github.com/tributary-io/tributary/dev/child"
 )
 
 // PostgresConfig says where and how the server runs. Only Dir is required.

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/tributary-io/tributary/dev/demo"
+	"github.com/tributary-io/tributary/dev/storefront"
 	"github.com/tributary-io/tributary/internal/background"
-	"github.com/tributary-io/tributary/internal/devstack/demo"
-	"github.com/tributary-io/tributary/internal/devstack/storefront"
 )
 
 // startServices starts what a real installation runs, and the shop, and returns

@@ -17,7 +17,7 @@ import (
 
 	embeddedpostgres "github.com/fergusstrange/embedded-postgres"
 
-	"github.com/tributary-io/tributary/internal/devstack/filelock"
+	"github.com/tributary-io/tributary/dev/filelock"
 )
 
 // PostgresVersion is the server's version. The binaries are those of

@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/tributary-io/tributary/dev/storefront"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/devstack/storefront"
 	"github.com/tributary-io/tributary/internal/facts"
 )
 

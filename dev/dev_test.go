@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/devstack/demo"
+	"github.com/tributary-io/tributary/dev/demo"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 )

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tributary-io/tributary/dev/demo"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/devstack/demo"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 )

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/tributary-io/tributary/internal/devstack/demo"
+	"github.com/tributary-io/tributary/dev/demo"
 )
 
 // Show prints again what the first start printed, of a dev that runs on Config.Dir.
