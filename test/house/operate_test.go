@@ -1,4 +1,4 @@
-package tributary_test
+package house_test
 
 import (
 	"encoding/json"

@@ -1,7 +1,4 @@
-// Package tributary_test holds the rules that no single package can: which
-// package may import which (docs/architecture.md, "Packages"), and that pages,
-// comments and the event's schema agree with the code.
-package tributary_test
+package house_test
 
 import (
 	"os/exec"
