@@ -31,7 +31,7 @@ type PostgresConfig struct {
 	// is on); tests may turn that off.
 	Settings map[string]string
 	// Repository is the URL of a Maven repository that has the server's binaries,
-	// for a mirror. Empty: the one that the embedded-postgres library uses.
+	// for a mirror. Empty: the one in which they are published.
 	Repository string
 	// Progress is called during slow steps; total is 0 where it is not known.
 	Progress func(step string, done, total int64)

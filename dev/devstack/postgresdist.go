@@ -15,39 +15,27 @@ import (
 	"strings"
 	"time"
 
-	embeddedpostgres "github.com/fergusstrange/embedded-postgres"
-
 	"github.com/tributary-io/tributary/dev/filelock"
 )
 
-// PostgresVersion is the server's version. The binaries are those of
-// zonkyio/embedded-postgres-binaries, which the library
-// fergusstrange/embedded-postgres runs too. They are downloaded here, since that
-// library shows no progress and leaves its server running when its parent is
-// killed (docs/adr/0007).
-const PostgresVersion = "18.6.0"
+// What is downloaded: the binaries of zonkyio/embedded-postgres-binaries. No library
+// that runs them is used: they would leave their server running when its parent is
+// killed, and show no progress (docs/adr/0007).
+const (
+	PostgresVersion = "18.6.0"
+	// postgresRepository is the Maven repository in which they are published.
+	postgresRepository = "https://repo1.maven.org/maven2"
+)
 
-// repository returns the URL of the Maven repository that has the binaries:
-// the configured one, else the one that the library uses. The library has no
-// function that returns it. But its error for a version that cannot be part of
-// a URL names it, before anything is sent.
-func repository(configured string) (string, error) {
+// archiveURL is where the archive for a platform is: in the configured repository,
+// or in the one in which it is published.
+func archiveURL(configured, platform string) string {
+	from := postgresRepository
 	if configured != "" {
-		return strings.TrimRight(configured, "/"), nil
+		from = strings.TrimRight(configured, "/")
 	}
-	dir, err := os.MkdirTemp("", "tributary-repository-")
-	if err != nil {
-		return "", fmt.Errorf("where PostgreSQL's binaries are: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	err = embeddedpostgres.NewDatabase(embeddedpostgres.DefaultConfig().Port(0).CachePath(dir).Version("%")).Start()
-	if err == nil {
-		return "", errors.New("embedded-postgres started a version that does not exist")
-	}
-	if _, address, named := strings.Cut(err.Error(), "unable to connect to "); named {
-		return address, nil
-	}
-	return "", fmt.Errorf("embedded-postgres no longer says where its binaries are (%w): give the repository", err)
+	name := "embedded-postgres-binaries-" + platform
+	return fmt.Sprintf("%s/io/zonky/test/postgres/%s/%s/%s-%s.jar", from, name, PostgresVersion, name, PostgresVersion)
 }
 
 // Bounds of the download: the archives are 8 to 71 MB, at most 200 MB unpacked.
@@ -105,12 +93,7 @@ func fetchPostgres(ctx context.Context, dir, configured string, progress func(st
 	if sum, err := treeSHA256(dir); err == nil && sum == want.tree { // another process was faster
 		return nil
 	}
-	from, err := repository(configured)
-	if err != nil {
-		return err
-	}
-	name := "embedded-postgres-binaries-" + platform
-	url := fmt.Sprintf("%s/io/zonky/test/postgres/%s/%s/%s-%s.jar", from, name, PostgresVersion, name, PostgresVersion)
+	url := archiveURL(configured, platform)
 	jar, err := download(ctx, url, func(done, total int64) {
 		progress("downloading PostgreSQL "+PostgresVersion, done, total)
 	})

