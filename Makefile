@@ -30,25 +30,25 @@ test-browsers: sdk ## the SDK in Firefox, WebKitGTK, Deno and Bun, and in shops 
 	@.ci/browsers
 
 mutate: ## mutants of the pure packages that no test kills; fails under 97 % killed or 95 % covered (PKG=internal/facts: one)
-	@go run ./internal/mutate $(PKG)
+	@go run ./test/mutate $(PKG)
 
 vulnerabilities: # known ones that our code can reach
 	@.ci/vulnerabilities
 
 bench: ## the benchmarks; each states its baseline beside it
 	go test -run '^$$' -bench . -benchmem ./...
-	go run ./cmd/edgebench
-	go run ./cmd/edgebench -attacks -runs 3
-	go run ./cmd/processorbench
+	go run ./test/bench/edge
+	go run ./test/bench/edge -attacks -runs 3
+	go run ./test/bench/processor
 
 bench-sdk: ## what the browser SDK costs, beside its budgets and others' packages (needs npm)
-	go run ./sdk-js/bench
+	go run ./test/bench/sdk
 
 bench-peers: ## what the Go SDK costs, beside Segment's and PostHog's
 	go -C .ci/peers run .
 
 prove: ## real Kafka and services broken in every way, checked by a linearizability checker; writes docs/proof.md (about 40 minutes)
-	go run ./cmd/prove
+	go run ./test/prove/cmd
 
 fuzz-api: build ## schemathesis against the admin API, all checks, about two minutes (needs Python)
 	@.ci/fuzz-api
@@ -60,4 +60,4 @@ needs:
 	@.ci/needs
 
 screenshots: sdk ## docs/img: the pages that the README shows, taken in a real browser
-	TRIBUTARY_SHOTS=$(CURDIR)/docs/img go test -count=1 -run TestTheReadmesPictures ./internal/e2e
+	TRIBUTARY_SHOTS=$(CURDIR)/docs/img go test -count=1 -run TestTheReadmesPictures ./test/e2e

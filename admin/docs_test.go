@@ -11,8 +11,8 @@ import (
 	"github.com/go-rod/rod/lib/proto"
 
 	"github.com/tributary-io/tributary/admin"
-	"github.com/tributary-io/tributary/internal/await"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/test/await"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 func TestReferencePageIsDrawnFromThisServerAlone(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/tributary-io/tributary/admin"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // A decision is a record of commerce.v1 under a revision of the company's rules; one

@@ -21,7 +21,7 @@ import (
 
 	"github.com/tributary-io/tributary/admin"
 
-	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
+	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
 // contract is the document, made strict: an answer may have no field that is

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin"
-	"github.com/tributary-io/tributary/internal/await"
-	"github.com/tributary-io/tributary/internal/devstack"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/dev/devstack"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/await"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 const order1001 = `{"orderId":"1001","number":1001,"orderStatus":0,"createdAt":"2026-03-09T11:00:00Z","totalPrice":100.50,"shippingPrice":10,

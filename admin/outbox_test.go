@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/tributary-io/tributary/admin"
-	"github.com/tributary-io/tributary/internal/await"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/await"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // awayKafka takes nothing.

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/tributary-io/tributary/admin"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // anotherHasher is of the secret that takes the place of that of a service of these tests.

@@ -13,7 +13,7 @@ import (
 )
 
 // sink takes produces at once: what is measured here is the handler. What an
-// event costs the whole process is measured by cmd/edgebench.
+// event costs the whole process is measured by test/bench/edge.
 type sink struct{}
 
 func (sink) Partitions(context.Context, string) (int, error) { return 8, nil }
@@ -114,7 +114,7 @@ func TestAnEventAllocatesLittle(t *testing.T) {
 }
 
 // BenchmarkHandle is the handler with everything between parsing and the
-// answer, by as many connections as cmd/edgebench has. Making the requests is
+// answer, by as many connections as test/bench/edge has. Making the requests is
 // in it.
 func BenchmarkHandle(b *testing.B) {
 	for _, shape := range benchShapes {

@@ -25,10 +25,10 @@ import (
 	segment "github.com/segmentio/kafka-go"
 
 	"github.com/tributary-io/tributary/edge/spool"
-	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/seglog"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 // moody passes records on, often late, and sometimes not or with a false answer. It

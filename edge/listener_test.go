@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/await"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 // With TLS, a connection too many must not be answered by whoever accepts: the answer

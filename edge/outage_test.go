@@ -13,10 +13,10 @@ import (
 
 	segment "github.com/segmentio/kafka-go"
 
-	"github.com/tributary-io/tributary/internal/devstack"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/dev/devstack"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 func TestBrokerDownIs503UntilItIsBack(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 // planter makes personal values that no two places share.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 // Who looks at events must not read there what proves them: with the token of a checkout

@@ -9,7 +9,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/tributary-io/tributary/docs"
-	"github.com/tributary-io/tributary/internal/vectors"
+	"github.com/tributary-io/tributary/test/fixtures/vectors"
 )
 
 // schema compiles what the edge serves.

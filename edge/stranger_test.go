@@ -398,7 +398,7 @@ func (p *tally) ProducePartition(_ context.Context, topic string, _ int, records
 }
 
 // What a hostile request makes the edge produce and allocate. How much CPU it
-// takes is measured by cmd/edgebench -attacks.
+// takes is measured by test/bench/edge -attacks.
 func TestAHostileRequestCostsLittle(t *testing.T) {
 	s := benchServer(t)
 	full := func(text string) string {

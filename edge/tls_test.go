@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/await"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 // testTLS is a configuration with a certificate signed by itself.

@@ -30,7 +30,10 @@ func TestEdgeNeedsKafkaAlone(t *testing.T) {
 		t.Fatal("go list did not list the edge's dependencies")
 	}
 	for _, dep := range deps {
-		for _, banned := range []string{"github.com/jackc/", "/tributary/admin", "/tributary/processor", "/tributary/internal/postgres", "/tributary/internal/devstack", "/tributary/sdk-js"} {
+		for _, banned := range []string{
+			"github.com/jackc/", "/tributary/admin", "/tributary/processor", "/tributary/internal/postgres",
+			"/tributary/dev", "/tributary/sdk-js", "/tributary/test",
+		} {
 			if strings.Contains(dep, banned) {
 				t.Errorf("the edge reaches %s", dep)
 			}

@@ -13,12 +13,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tributary-io/tributary/internal/attribution"
-	"github.com/tributary-io/tributary/internal/devstack/procstat"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres/report"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/rollup"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/bench/procstat"
 )
 
 // countNulls counts what is due at an instant, with so many visitors in a transaction.

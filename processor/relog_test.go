@@ -11,10 +11,10 @@ import (
 
 	segment "github.com/segmentio/kafka-go"
 
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // remake deletes topics and makes them again, empty.

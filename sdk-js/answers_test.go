@@ -12,8 +12,8 @@ import (
 	"github.com/go-rod/rod"
 
 	collector "github.com/tributary-io/tributary/edge"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/sdk/core"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // What is not the edge answers once, and then the edge does.

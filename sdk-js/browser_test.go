@@ -8,8 +8,8 @@ import (
 
 	"github.com/go-rod/rod"
 
-	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/sdk/core"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 func TestInChromium(t *testing.T) {

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/await"
-	"github.com/tributary-io/tributary/internal/prove/visits"
-	"github.com/tributary-io/tributary/internal/webdriver"
 	"github.com/tributary-io/tributary/sdk/core"
+	"github.com/tributary-io/tributary/test/await"
+	"github.com/tributary-io/tributary/test/prove/visits"
+	"github.com/tributary-io/tributary/test/webdriver"
 )
 
 func TestVisitsInOtherBrowsers(t *testing.T) {

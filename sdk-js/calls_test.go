@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-rod/rod"
 
-	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/sdk/core"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 // The public calls, in Chromium.

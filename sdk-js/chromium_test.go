@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-rod/rod"
 
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // inChromium returns a function that runs a case in one Chromium. Each case has its own

@@ -5,7 +5,7 @@ import (
 	"net"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // recorder is a client in Node whose requests are answered in the same process: sent has each batch, said what onError hears.

@@ -15,9 +15,9 @@ import (
 
 	"github.com/go-rod/rod"
 
-	"github.com/tributary-io/tributary/internal/await"
 	sdkjs "github.com/tributary-io/tributary/sdk-js"
 	"github.com/tributary-io/tributary/sdk/core"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 // got is one event as the edge received it.

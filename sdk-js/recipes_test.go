@@ -13,8 +13,8 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 	"github.com/go-rod/rod"
 
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/sdk/core"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // recipe returns a block of docs/recipes.md as it stands: the nth in a language below a heading.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/sdk/core"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // packages builds the npm packages and puts them where Node finds them.

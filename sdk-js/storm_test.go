@@ -8,8 +8,8 @@ import (
 
 	"github.com/go-rod/rod"
 
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/sdk/core"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // window is how long all requests of three tabs are counted after a call in one of them.

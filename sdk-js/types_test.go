@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // tsc runs the TypeScript compiler of .ci/typescript, which npm installs at its pinned version.

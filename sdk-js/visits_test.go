@@ -3,8 +3,8 @@ package sdkjs_test
 import (
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
-	"github.com/tributary-io/tributary/internal/prove/visits"
+	"github.com/tributary-io/tributary/test/devtest"
+	"github.com/tributary-io/tributary/test/prove/visits"
 )
 
 // The short form of `make prove`'s section: it makes 200 of each.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/go-rod/rod"
 
-	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
-	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
+	"github.com/tributary-io/tributary/test/await"
+	"github.com/tributary-io/tributary/test/devtest"
+	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
 // What is under way shows by itself once it is there: statements that are being closed, an

@@ -11,12 +11,12 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/devstack/procstat"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/models"
-	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/rollup"
+	"github.com/tributary-io/tributary/test/bench/procstat"
+	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
 // BenchmarkPages opens every page of a small store, as the demo's is, and of one with a

@@ -14,8 +14,8 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
-	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
+	"github.com/tributary-io/tributary/test/devtest"
+	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
 func TestASaleAppearsOnTheOpenPage(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // Clicks are told by link and by day, of the last 30 days and of this influencer alone.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
+	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
 func TestPagesSpeakTheBrowsersLanguageUntilAnotherIsChosen(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
+	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
 // download reads a list's file: its header, and its rows by column.

@@ -14,10 +14,10 @@ import (
 	"github.com/go-rod/rod/lib/proto"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/preview"
+	"github.com/tributary-io/tributary/test/devtest"
+	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
 // soldWith stores orders that used a code, which is nobody's yet.

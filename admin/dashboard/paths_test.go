@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/rollup"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // cameBy stores sums of orders that came by channels.

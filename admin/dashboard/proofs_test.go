@@ -10,9 +10,9 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
 // docs/security.md, "What proves": no page, file or answer for scripts shows an analyst by what

@@ -9,8 +9,8 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/preview"
+	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
 // leak puts the orders of 20 days: Lia's code spreads after ten of them, and on the last

@@ -20,8 +20,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/await"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/test/await"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // writePair writes a certificate for a name, signed by itself, and its key.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/tributary-io/tributary/admin"
 	"github.com/tributary-io/tributary/admin/dashboard"
+	"github.com/tributary-io/tributary/dev"
 	"github.com/tributary-io/tributary/edge"
 	"github.com/tributary-io/tributary/edge/spool"
-	"github.com/tributary-io/tributary/internal/devstack/dev"
 )
 
 func newDev() *cobra.Command {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/devstack/dev"
+	"github.com/tributary-io/tributary/dev"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
 )

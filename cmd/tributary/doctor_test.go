@@ -16,17 +16,17 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 
-	"github.com/tributary-io/tributary/internal/await"
+	"github.com/tributary-io/tributary/dev"
+	"github.com/tributary-io/tributary/dev/devstack"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/devstack"
-	"github.com/tributary-io/tributary/internal/devstack/dev"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/await"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // patient runs doctor and looks for lines in what it prints.

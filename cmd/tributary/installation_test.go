@@ -10,9 +10,9 @@ import (
 
 	segment "github.com/segmentio/kafka-go"
 
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // TestServicesOfAnotherInstallationAreRefused: two databases, one Kafka. The second one's

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // installation is a migrated database with one store, reached as the commands

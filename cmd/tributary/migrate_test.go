@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // Several at once on an empty database, as the init containers of several services: all succeed.

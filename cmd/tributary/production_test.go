@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // The block of commands for production in docs/operations.md is run as it is printed, with other addresses and folders.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tributary-io/tributary/internal/await"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 // No load balancer leads to the services of the other tests.

@@ -17,8 +17,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 // secretFiles writes two hashing secrets, of which the first is that of the services of the tests, and returns the flags of a service

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/devstack"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
+	"github.com/tributary-io/tributary/dev/devstack"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // emptyBroker is a broker as it is before migrate.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/statementlink"
+	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
 // earned is a store whose influencers have commissions that may be paid, reached as the

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/await"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 // underWay sends a request but for its body, and returns once the service waits

@@ -12,9 +12,9 @@ import (
 	segment "github.com/segmentio/kafka-go"
 
 	"github.com/tributary-io/tributary/edge/spool"
-	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 // refusing stands for a topic whose max.message.bytes was lowered.

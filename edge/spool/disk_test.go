@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/edge/spool"
-	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/seglog"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 // failingFS is the real file system, with errors.

@@ -11,9 +11,9 @@ import (
 	segment "github.com/segmentio/kafka-go"
 
 	"github.com/tributary-io/tributary/edge/spool"
-	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 // cluster stands for Kafka where a test needs a hand on it.

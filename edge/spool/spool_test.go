@@ -14,8 +14,8 @@ import (
 	segment "github.com/segmentio/kafka-go"
 
 	"github.com/tributary-io/tributary/edge/spool"
-	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/produce"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 func TestWhatKafkaDoesNotTakeIsSpooledAndSentLaterInOrder(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 func newGroup(t *testing.T) (*kafka.Client, func() *kafka.Group) {

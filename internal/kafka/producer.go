@@ -32,7 +32,7 @@ func NewProducer(client *Client) *Producer {
 }
 
 // NewLossyProducer makes a producer whose records the partition's leader alone has
-// acknowledged: they are lost with it. It is there to price acks=all (cmd/edgebench).
+// acknowledged: they are lost with it. It is there to price acks=all (test/bench/edge).
 func NewLossyProducer(client *Client) *Producer {
 	return &Producer{client: client, acks: kafka.RequireOne, partitions: map[string]int{}}
 }

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/await"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/await"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 func TestTheEndOfALogIsRead(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // The schema of 0.1.0 is these four files. A later migration raises the number of the oldest program that may use the

@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // controlPlane names the tables that hold no store's data, and why. All other

@@ -11,8 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/test/devtest"
 	"github.com/tributary-io/tributary/test/statements"
 )
 
@@ -35,10 +35,10 @@ var notProduct = map[string]string{
 
 // exempt names what may send a statement from a local variable, each with its reason.
 var exempt = map[string]string{
-	"postgres.Grant local variable":         "names the role and the schema: no parameter can",
-	"replay.copyTable local variable":       "names one of the tables in ruleTables and its columns",
-	"replay.Create local variable":          "names the schema that it makes: no parameter can",
-	"replay.Drop local variable":            "names the schema that it drops: no parameter can",
+	"postgres.Grant local variable":   "names the role and the schema: no parameter can",
+	"replay.copyTable local variable": "names one of the tables in ruleTables and its columns",
+	"replay.Create local variable":    "names the schema that it makes: no parameter can",
+	"replay.Drop local variable":      "names the schema that it drops: no parameter can",
 }
 
 // TestEveryStatementIsSent fails where a call in our code sends a statement that no scenario sent: add it to a scenario.

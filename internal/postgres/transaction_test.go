@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // The server ends a transaction that waits for its client, so that nobody waits for a

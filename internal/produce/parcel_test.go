@@ -10,8 +10,8 @@ import (
 
 	segment "github.com/segmentio/kafka-go"
 
-	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 // A parcel's memory is used again, and never before what was in it has been

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/await"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 func add(t testing.TB, l *Log, lane uint32, payload string) {

@@ -14,8 +14,8 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/tributary-io/tributary/admin/dashboard/live"
-	"github.com/tributary-io/tributary/internal/await"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 // watch is a page that stays open: it opens another socket with its cursor whenever one

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/devstack/devtest"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 func openPeople(t *testing.T) *merchant.Store {

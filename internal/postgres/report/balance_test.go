@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
+	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
 // Held and payable are sums of entries, expected and in review of current outcomes;

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/devstack/procstat"
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/rollup"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/bench/procstat"
+	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
 // What the benchmark's store has sold in a year.

@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
 // The days of lists and reports are the store's, and their last one is in them.

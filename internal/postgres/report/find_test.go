@@ -8,8 +8,8 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/rollup"
+	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
 // The list of influencers has what each sold in its days: approved orders in the store's

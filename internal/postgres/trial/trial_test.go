@@ -11,8 +11,8 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres"
-	"github.com/tributary-io/tributary/internal/postgres/report/reporttest"
 	"github.com/tributary-io/tributary/internal/postgres/trial"
+	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
 func open(t *testing.T) (*reporttest.Fixture, *postgres.DB, *trial.Store) {

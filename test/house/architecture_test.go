@@ -1,0 +1,198 @@
+package house_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/tributary-io/tributary/"
+
+// deps lists every package that a build of pattern reaches, itself included.
+func deps(t *testing.T, pattern string) []string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-deps", pattern).Output()
+	if err != nil {
+		t.Fatalf("go list -deps %s: %v", pattern, err)
+	}
+	return strings.Fields(string(out))
+}
+
+// imports lists the packages that each package below pattern names itself.
+func imports(t *testing.T, pattern string) map[string][]string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, pattern).Output()
+	if err != nil {
+		t.Fatalf("go list %s: %v", pattern, err)
+	}
+	found := map[string][]string{}
+	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		words := strings.Fields(line)
+		found[words[0]] = words[1:]
+	}
+	return found
+}
+
+func isStandard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
+}
+
+func TestSDKReachesTheStandardLibraryOnly(t *testing.T) {
+	for _, path := range deps(t, "./sdk/...") {
+		if !isStandard(path) && !strings.HasPrefix(path, module+"sdk") && path != module+"internal/seglog" {
+			t.Errorf("sdk reaches %s: it is embedded in merchants' backends and may bring nothing along", path)
+		}
+	}
+}
+
+// So that the SDK can share it.
+func TestTheSegmentLogReachesTheStandardLibraryOnly(t *testing.T) {
+	for _, path := range deps(t, "./internal/seglog") {
+		if !isStandard(path) && path != module+"internal/seglog" {
+			t.Errorf("internal/seglog reaches %s", path)
+		}
+	}
+}
+
+func TestCoreStaysSmallEnoughForABrowser(t *testing.T) {
+	allowed := []string{"errors", "math/bits", "strings", "strconv", "slices", "unicode/utf8"} // bits are instructions
+	for from, paths := range imports(t, "./sdk/core") {
+		for _, path := range paths {
+			if !slices.Contains(allowed, path) {
+				t.Errorf("%s imports %s: every import is downloaded by every shopper (docs/adr/0004)", from, path)
+			}
+		}
+	}
+	for _, path := range deps(t, "./sdk/core") {
+		switch path {
+		case "fmt", "time", "reflect", "regexp", "encoding/json", "net", "context", "crypto/rand", "os", "io/fs":
+			t.Errorf("sdk/core reaches %s: every import is downloaded by every shopper (docs/adr/0004)", path)
+		}
+	}
+}
+
+func TestEdgeNeedsOnlyKafka(t *testing.T) {
+	reached := deps(t, "./edge/...")
+	if !slices.Contains(reached, module+"internal/kafka") {
+		t.Fatal("go list does not list the edge's dependencies")
+	}
+	for _, path := range reached {
+		switch {
+		case strings.Contains(path, "jackc/pgx"), path == "database/sql", inside(path, "internal/postgres"):
+			t.Errorf("edge reaches %s: it must collect while Postgres is down", path)
+		case inside(path, "dev"), inside(path, "test"), inside(path, "sdk-js"):
+			t.Errorf("edge reaches %s: cmd hands it what it serves", path)
+		}
+	}
+}
+
+// Every statement is held to docs/tables.md by a test of internal/postgres, so
+// no other package may send any. devstack starts servers, and what is below test fills them.
+func TestOnlyThePostgresPackagesSpeakSQL(t *testing.T) {
+	for from, paths := range imports(t, "./...") {
+		if inside(from, "internal/postgres") || inside(from, "dev/devstack") || inside(from, "test") {
+			continue
+		}
+		for _, path := range paths {
+			if strings.HasPrefix(path, "github.com/jackc/pgx") || path == "database/sql" {
+				t.Errorf("%s imports %s: statements belong below internal/postgres", from, path)
+			}
+		}
+	}
+}
+
+// They share what internal/commerce checks and what the database reads.
+func TestTheAPIAndThePagesAreApart(t *testing.T) {
+	for _, path := range deps(t, "./admin") {
+		if inside(path, "admin/dashboard") {
+			t.Errorf("admin reaches %s: admin.Mux takes the pages as a handler", path)
+		}
+	}
+	for _, path := range deps(t, "./admin/dashboard/...") {
+		if path == module+"admin" {
+			t.Errorf("the pages reach %s: they use none of the API's handlers", path)
+		}
+	}
+}
+
+func TestServicesNeverImportEachOther(t *testing.T) {
+	services := []string{"edge", "admin", "processor"}
+	for _, service := range services {
+		for _, path := range deps(t, "./"+service+"/...") {
+			for _, other := range services {
+				if other != service && inside(path, other) {
+					t.Errorf("%s reaches %s: services meet on topics and tables only", service, path)
+				}
+			}
+		}
+	}
+}
+
+// The edge alone names the Kafka adapter and the batching before it: Kafka is
+// its one dependency.
+func TestServicesDeclareWhatTheyNeed(t *testing.T) {
+	for _, service := range []string{"edge", "admin", "processor"} {
+		for from, paths := range imports(t, "./"+service+"/...") {
+			for _, path := range paths {
+				switch path {
+				case module + "internal/kafka", module + "internal/produce":
+					if service != "edge" {
+						t.Errorf("%s imports %s: only cmd wires a service to an adapter", from, path)
+					}
+				case module + "internal/postgres", module + "internal/postgres/merchant", module + "internal/postgres/report", module + "dev/devstack":
+					t.Errorf("%s imports %s: only cmd wires a service to an adapter", from, path)
+				}
+			}
+		}
+	}
+}
+
+// Also dev, which runs the services, has them handed in. Benchmarks and the
+// simulated world, in WebAssembly, are programs of their own.
+func TestOnlyCmdImportsServices(t *testing.T) {
+	for from, paths := range imports(t, "./...") {
+		if inside(from, "cmd") || inside(from, "test/bench") || from == module+"test/sim/world" {
+			continue
+		}
+		for _, path := range paths {
+			for _, service := range []string{"edge", "admin", "processor"} {
+				if inside(path, service) && !inside(from, service) {
+					t.Errorf("%s imports %s: only cmd wires services", from, path)
+				}
+			}
+		}
+	}
+}
+
+// inside tells whether a package is the module's directory or below it.
+func inside(path, directory string) bool {
+	return path == module+directory || strings.HasPrefix(path, module+directory+"/")
+}
+
+func TestAttributionRulesArePure(t *testing.T) {
+	for _, pure := range []string{"./internal/attribution", "./internal/facts"} {
+		for from, paths := range imports(t, pure) {
+			for _, path := range paths {
+				switch path {
+				case "context", "os", "io", "net", "net/http", "sync", "math/rand", "math/rand/v2", "crypto/rand", "log/slog":
+					t.Errorf("%s imports %s: the rules have no I/O, clock, randomness or goroutines", from, path)
+				}
+			}
+		}
+	}
+}
+
+func TestLeavesImportNothingOfOurs(t *testing.T) {
+	for leaf, but := range map[string]string{
+		"internal/wire": "", "sdk/core": "",
+		"internal/commerce": "internal/wire", // it checks orders in the shape in which they travel
+	} {
+		for _, path := range deps(t, "./"+leaf) {
+			if strings.HasPrefix(path, module) && path != module+leaf && path != module+but {
+				t.Errorf("%s reaches %s: it is a leaf", leaf, path)
+			}
+		}
+	}
+}
