@@ -1,5 +1,5 @@
 # The few commands of this project; `make help` lists them.
-.PHONY: help run build sdk check lint test test-browsers mutate vulnerabilities bench bench-sdk bench-peers prove needs screenshots fuzz fuzz-api
+.PHONY: help run build sdk check lint test test-browsers mutate vulnerabilities bench bench-sdk bench-peers prove needs screenshots fuzz fuzz-api figures
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ fuzz: ## every fuzz target for a time (FUZZ_TIME=30s each; PKG=./edge: one packa
 
 needs:
 	@.ci/needs
+
+figures: ## how large the house is, beside what it should be at most
+	@go run ./test/house/figures
 
 screenshots: sdk ## docs/img: the pages that the README shows, taken in a real browser
 	TRIBUTARY_SHOTS=$(CURDIR)/docs/img go test -count=1 -run TestTheReadmesPictures ./test/e2e
