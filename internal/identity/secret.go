@@ -58,12 +58,12 @@ func SecretUUID(text string) bool {
 // another digit around it: six zeros at the beginning, of random digits one of 17 million, or
 // eight equal ones anywhere, one of 24 million.
 func isFilledUp(digits []byte) bool {
-	run := 0
-	for i := range digits {
-		if i > 0 && digits[i] != digits[i-1] {
-			run = 0
+	run, last := 0, byte(0)
+	for i, digit := range digits {
+		if digit != last {
+			run, last = 0, digit
 		}
-		if run++; run == 8 || run == 6 && i == 5 && digits[i] == '0' {
+		if run++; run == 8 || run == 6 && i == 5 && digit == '0' {
 			return true
 		}
 	}
