@@ -64,13 +64,22 @@ func ownerOf(ctx context.Context, client *kafka.Client) (owner topicsOwner, err 
 	return owner, err
 }
 
+// installationOf returns the id of a database's installation, and errOtherInstallation where its topics have another prefix.
+func installationOf(ctx context.Context, client *kafka.Client, store *merchant.Store) (id string, err error) {
+	id, prefix, claimed, err := store.Installation(ctx)
+	if err == nil && claimed && prefix != client.Named("") {
+		err = fmt.Errorf("%w: --topic-prefix is %q, and those of the database begin with %q", errOtherInstallation, client.Named(""), prefix)
+	}
+	return id, err
+}
+
 // checkInstallation returns errOtherInstallation where the directory belongs to another
-// installation than the database. A directory that names none, since it
+// installation than the database, or the database to topics of another prefix. A directory that names none, since it
 // was made anew, belongs to the database unless it has companies of which the database has none.
 func checkInstallation(ctx context.Context, client *kafka.Client, db *postgres.DB) (id string, owner topicsOwner, err error) {
 	store := merchant.New(db)
-	if id, err = store.InstallationID(ctx); err != nil {
-		return "", owner, err
+	if id, err = installationOf(ctx, client, store); err != nil {
+		return id, owner, err
 	}
 	if owner, err = ownerOf(ctx, client); err != nil {
 		return id, owner, err
@@ -89,10 +98,13 @@ func checkInstallation(ctx context.Context, client *kafka.Client, db *postgres.D
 	return id, owner, nil
 }
 
-// claimTopics writes the installation's id to the directory where it has none.
+// claimTopics writes the topics' prefix to the database and the installation's id to the directory, where they have none.
 func claimTopics(ctx context.Context, client *kafka.Client, db *postgres.DB) error {
 	id, owner, err := checkInstallation(ctx, client, db)
-	if err != nil || owner.id == id {
+	if err != nil {
+		return err
+	}
+	if err := merchant.New(db).ClaimTopics(ctx, client.Named("")); err != nil || owner.id == id {
 		return err
 	}
 	value, err := json.Marshal(wire.Installation{V: 1, ID: id})

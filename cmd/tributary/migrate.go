@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/merchant"
 )
 
 func newMigrate() *cobra.Command {
@@ -189,13 +190,16 @@ func makeTopics(ctx context.Context, dsn string, config kafka.Config, plan kafka
 		return err
 	}
 	defer client.Close()
-	if err := client.EnsureTopics(ctx, plan); err != nil {
-		return err
-	}
 	db, err := postgres.Open(ctx, dsn)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
+	if _, err := installationOf(ctx, client, merchant.New(db)); err != nil { // before any topic is made
+		return err
+	}
+	if err := client.EnsureTopics(ctx, plan); err != nil {
+		return err
+	}
 	return claimTopics(ctx, client, db)
 }

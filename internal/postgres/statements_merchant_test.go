@@ -289,9 +289,9 @@ func outboxDirectory(t *testing.T, db *merchant.Store) {
 	defer relay.Close()
 	must(relay.Directory(ctx, "", noKeyCheck, func([]commerce.OutboxRecord) error { return nil }))
 	must(db.Directory(ctx, func([]commerce.OutboxRecord) error { return nil }))
-	id, err := db.InstallationID(ctx)
-	if must(err); id == "" {
-		t.Error("the database has no id")
+	must(db.ClaimTopics(ctx, "eu."))
+	if id, prefix, claimed, err := db.Installation(ctx); err != nil || id == "" || prefix != "eu." || !claimed {
+		t.Error(id, prefix, claimed, err)
 	}
 	if known, err := db.KnowsCompany(ctx, []string{"c_nobody"}); known || err != nil {
 		t.Error(known, err)

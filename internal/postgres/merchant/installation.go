@@ -9,9 +9,25 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
-// InstallationID is the id that was made once with the database.
-func (s *Store) InstallationID(ctx context.Context) (id string, err error) {
-	return installationID(ctx, s.db.Pool())
+// Installation is the id that was made once with the database, and the prefix of its topics;
+// claimed is false where it has none yet.
+func (s *Store) Installation(ctx context.Context) (id, prefix string, claimed bool, err error) {
+	var stored *string
+	if err := s.db.Pool().QueryRow(ctx, `select installation_id, topic_prefix from installation`).Scan(&id, &stored); err != nil {
+		return "", "", false, fmt.Errorf("postgres: installation: %w", postgres.Translate(err))
+	}
+	if stored != nil {
+		prefix = *stored
+	}
+	return id, prefix, stored != nil, nil
+}
+
+// ClaimTopics stores the prefix of the installation's topics, where it has none yet.
+func (s *Store) ClaimTopics(ctx context.Context, prefix string) error {
+	if _, err := s.db.Pool().Exec(ctx, `update installation set topic_prefix = $1 where topic_prefix is null`, prefix); err != nil {
+		return fmt.Errorf("postgres: claim topics: %w", postgres.Translate(err))
+	}
+	return nil
 }
 
 func installationID(ctx context.Context, q postgres.Querier) (id string, err error) {

@@ -15,7 +15,8 @@ insert into oldest_program (schema_version) values (4);
 -- installation see that the topics are not theirs.
 create table installation (
   only_row        boolean primary key default true check (only_row),
-  installation_id text not null
+  installation_id text not null,
+  topic_prefix    text -- of its topics, '' where their names have none; null: tributary migrate has not reached Kafka yet
 );
 insert into installation (installation_id) values ('i_' || replace(gen_random_uuid()::text, '-', ''));
 
