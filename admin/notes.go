@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/scrub"
 )
 
 // maxWarnings bounds the warnings of an answer.
@@ -103,7 +103,7 @@ func (o object) warnUnknown() (compared int) {
 				near = commerce.Nearest(name, *part.names)
 				meant[kind+"."+name] = near
 			}
-			unknown := detail{Field: part.at(identity.ShownName(name)), Code: commerce.CodeUnknownField, Message: commerce.UnknownField(near)}
+			unknown := detail{Field: part.at(scrub.ShownName(name)), Code: commerce.CodeUnknownField, Message: commerce.UnknownField(near)}
 			switch {
 			case o.notes.strict:
 				o.bad.Add(unknown.Field, unknown.Code, "%s", unknown.Message)

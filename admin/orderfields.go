@@ -8,7 +8,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/scrub"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -146,9 +146,9 @@ func readRefunds(o object, amount reader[int64]) wire.Optional[[]wire.Refund] {
 func concealRefunds(order *wire.Order) {
 	for i := range order.Refunds.Value {
 		r := &order.Refunds.Value[i]
-		r.ID, r.Reason = identity.Scrub(r.ID), identity.Scrub(r.Reason)
+		r.ID, r.Reason = scrub.Text(r.ID), scrub.Text(r.Reason)
 		for k := range r.Items {
-			r.Items[k].ItemID = identity.Scrub(r.Items[k].ItemID) // as that of the order's items
+			r.Items[k].ItemID = scrub.Text(r.Items[k].ItemID) // as that of the order's items
 		}
 	}
 }

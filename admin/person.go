@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/scrub"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -49,7 +50,7 @@ func readCustomer(o object) wire.Customer {
 func withoutShownToken(o object, order *wire.Order, person *wire.Personal) {
 	token := strings.ToLower(identity.NormalID(person.CartToken.Value))
 	shown := strings.ToLower(order.OrderID + "\n" + order.Name.Value)
-	if token != "" && strings.Contains(shown, token) && identity.SecretToken(person.CartToken.Value) {
+	if token != "" && strings.Contains(shown, token) && scrub.SecretToken(person.CartToken.Value) {
 		o.warn("cartToken", commerce.CodeConflict, "is in the order's id or name, which others read, so it proves nothing")
 		person.CartToken = wire.Optional[string]{}
 	}
@@ -94,12 +95,12 @@ func (s *Server) keepNames(ctx context.Context, companyID string, order *wire.Or
 // count as absent.
 func conceal(order *wire.Order, person wire.Personal, keys identity.Keys, signer *identity.Signer) (doubtful commerce.Violations, err error) {
 	for _, text := range append(utmValues(order), &order.Name) {
-		text.Value = identity.Scrub(text.Value)
+		text.Value = scrub.Text(text.Value)
 	}
 	for i := range order.Items.Value {
 		item := &order.Items.Value[i]
 		// As the edge does it for items of events: the two still join.
-		item.ItemID, item.ProductID, item.VariantID = identity.Scrub(item.ItemID), identity.Scrub(item.ProductID), identity.Scrub(item.VariantID)
+		item.ItemID, item.ProductID, item.VariantID = scrub.Text(item.ItemID), scrub.Text(item.ProductID), scrub.Text(item.VariantID)
 	}
 	concealRefunds(order)
 	userID := order.VisitorID
@@ -126,7 +127,7 @@ func name(order *wire.Order, person *wire.Personal, userID *wire.Optional[string
 	// Of a token one of the two is null: so it replaces the other kind's as well.
 	order.CartKey = hashed(&doubtful, "cartToken", &person.CartToken, keys.Cart, commerce.Placeholder)
 	order.CartNoKey = wire.Optional[string]{Present: person.CartToken.Present}
-	if !identity.SecretToken(person.CartToken.Value) {
+	if !scrub.SecretToken(person.CartToken.Value) {
 		order.CartKey, order.CartNoKey = order.CartNoKey, order.CartKey
 	}
 	order.NetKey = hashed(&doubtful, "browserIp", &person.BrowserIP, func(text string) string {

@@ -2,7 +2,7 @@ package edge
 
 import (
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/scrub"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
@@ -30,7 +30,7 @@ func (s *entries) deleteLink(code string) {
 
 func (s *entries) countNames(l *wire.Link, n int) {
 	for _, name := range []string{l.Influencer, l.Campaign} {
-		if identity.Clean(name) {
+		if scrub.Clean(name) {
 			continue
 		}
 		of := s.names[l.CompanyID]
@@ -81,8 +81,8 @@ type sent struct {
 func (s *Server) keepNames(e *core.Event, companyID string, was sent) {
 	keep := func(value string) bool { return s.directory.isName(companyID, value) }
 	if e.Context.Page.URL != was.url {
-		e.Context.Page.URL = identity.ScrubKeeping(was.url, keep, func(part string) string {
-			scrubText(&part, maxURL-(len(was.url)-len(part)), identity.Scrub)
+		e.Context.Page.URL = scrub.Keeping(was.url, keep, func(part string) string {
+			scrubText(&part, maxURL-(len(was.url)-len(part)), scrub.Text)
 			return part
 		})
 	}

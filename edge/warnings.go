@@ -5,6 +5,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/scrub"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -114,11 +115,11 @@ func (w *warnings) unknown(event int, of *memberNames, name string) {
 		near = of.nearest(name)
 		w.meant[place] = near
 	case !known: // so many are wrong themselves
-		w.add(event, of.path+identity.ShownName(name), core.CodeUnknownField, commerce.UnknownField(""), "")
+		w.add(event, of.path+scrub.ShownName(name), core.CodeUnknownField, commerce.UnknownField(""), "")
 		return
 	}
 	if near != "" {
-		w.add(event, of.path+identity.ShownName(name), core.CodeUnknownField, commerce.UnknownField(near), "")
+		w.add(event, of.path+scrub.ShownName(name), core.CodeUnknownField, commerce.UnknownField(near), "")
 	}
 }
 

@@ -1,4 +1,4 @@
-package identity
+package scrub
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 func TestScrubRemovesDocumentsAndCards(t *testing.T) {
 	f := func(text, want string) {
 		t.Helper()
-		if got := Scrub(text); got != want {
-			t.Errorf("Scrub(%q)\n got %q\nwant %q", text, got, want)
+		if got := Text(text); got != want {
+			t.Errorf("Text(%q)\n got %q\nwant %q", text, got, want)
 		}
 		if want != text && Clean(text) {
 			t.Errorf("%q is clean", text)
@@ -64,8 +64,8 @@ func TestScrubRemovesDocumentsAndCards(t *testing.T) {
 func TestScrubJSONRemovesDocumentsAndCards(t *testing.T) {
 	f := func(text, want string) {
 		t.Helper()
-		if got := ScrubJSON(text); got != want {
-			t.Errorf("ScrubJSON(%s)\n got %s\nwant %s", text, got, want)
+		if got := JSON(text); got != want {
+			t.Errorf("JSON(%s)\n got %s\nwant %s", text, got, want)
 		}
 	}
 	f(`{"a":"529.982.247-25","card":4111111111111111,"n":{"x":["12.ABC.345\/01DE-35"]}}`, `{"a":"(number)","card":"(number)","n":{"x":["(number)"]}}`)
@@ -81,8 +81,8 @@ func TestScrubJSONRemovesDocumentsAndCards(t *testing.T) {
 func TestScrubRemovesEmailsThatAreWrittenOtherwise(t *testing.T) {
 	f := func(text, want string) {
 		t.Helper()
-		if got := Scrub(text); got != want {
-			t.Errorf("Scrub(%q)\n got %q\nwant %q", text, got, want)
+		if got := Text(text); got != want {
+			t.Errorf("Text(%q)\n got %q\nwant %q", text, got, want)
 		}
 		if want != text && Clean(text) {
 			t.Errorf("%q is clean", text)
@@ -127,7 +127,7 @@ func FuzzDocumentsGoWhole(f *testing.F) {
 		}
 		cpf := fmt.Sprintf("%s.%s.%s-%s", digits[:3], digits[3:6], digits[6:9], digits[9:])
 		text := before + " " + cpf + " " + after
-		if got := Scrub(text); strings.Contains(got, cpf) {
+		if got := Text(text); strings.Contains(got, cpf) {
 			t.Errorf("%q: %q", text, got)
 		}
 	})

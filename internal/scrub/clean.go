@@ -1,9 +1,9 @@
-package identity
+package scrub
 
-// Clean tells, by one pass over the bytes, that Scrub, ScrubCut and ScrubStrict
+// Clean tells, by one pass over the bytes, that Text, Cut and Strict
 // leave a text as it is. Of a text that is not clean it tells nothing: it may have a
 // sign that an address, an escape or a fullwidth letter needs, as many digits as
-// a phone number, or what a customer id's name begins with. ScrubJSON leaves a JSON
+// a phone number, or what a customer id's name begins with. JSON leaves a JSON
 // text that is clean and has no backslash as it is.
 func Clean(text string) bool {
 	var begun, seen uint64

@@ -1,16 +1,20 @@
-package identity
+package scrub
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/tributary-io/tributary/internal/identity"
 )
+
+const anID = "018f3f5e-7b2a-7c3d-8e4f-0123456789ab"
 
 func TestScrubRemovesEmailsAndPhones(t *testing.T) {
 	f := func(text, want string) {
 		t.Helper()
-		if got := Scrub(text); got != want {
-			t.Errorf("Scrub(%q)\n got %q\nwant %q", text, got, want)
+		if got := Text(text); got != want {
+			t.Errorf("Text(%q)\n got %q\nwant %q", text, got, want)
 		}
 	}
 	f("https://loja.example.com/?email=ana@example.com&x=1", "https://loja.example.com/?email=(email)&x=1")
@@ -73,11 +77,11 @@ func TestScrubRemovesEmailsAndPhones(t *testing.T) {
 	f("https://x.com/?to=%2Fp%3Fuser%255Bid%255D%3Dc-42%26y%3D2", "https://x.com/?to=%2Fp%3Fuser%255Bid%255D%3D(id)%26y%3D2")
 }
 
-func TestScrubCut(t *testing.T) {
+func TestACutAddressGoes(t *testing.T) {
 	f := func(text, want string) {
 		t.Helper()
-		if got := ScrubCut(text); got != want {
-			t.Errorf("ScrubCut(%q)\n got %q\nwant %q", text, got, want)
+		if got := Cut(text); got != want {
+			t.Errorf("Cut(%q)\n got %q\nwant %q", text, got, want)
 		}
 	}
 	f("https://x.com/?email=ana@exam", "https://x.com/?email=(email)")
@@ -94,8 +98,8 @@ func TestScrubCut(t *testing.T) {
 func TestScrubStrict(t *testing.T) {
 	f := func(text, want string) {
 		t.Helper()
-		if got := ScrubStrict(text); got != want {
-			t.Errorf("ScrubStrict(%q)\n got %q\nwant %q", text, got, want)
+		if got := Strict(text); got != want {
+			t.Errorf("Strict(%q)\n got %q\nwant %q", text, got, want)
 		}
 	}
 	f("5511987654321", "(phone)")
@@ -169,8 +173,8 @@ func TestScrubLeavesTheRest(t *testing.T) {
 		"https://x.com/carts/9f3b5d2e4c1a4e9f", "https://x.com/cart/9f3b5d2e4c1a4e9",
 		"https://loja.example.com/?user_type=new&item_id=42&cart=2&customer_id=&utm_id=42",
 	} {
-		if got := Scrub(text); got != text {
-			t.Errorf("Scrub(%q) = %q", text, got)
+		if got := Text(text); got != text {
+			t.Errorf("Text(%q) = %q", text, got)
 		}
 	}
 }
@@ -178,8 +182,8 @@ func TestScrubLeavesTheRest(t *testing.T) {
 func TestScrubJSON(t *testing.T) {
 	f := func(text, want string) {
 		t.Helper()
-		if got := ScrubJSON(text); got != want {
-			t.Errorf("ScrubJSON(%s)\n got %s\nwant %s", text, got, want)
+		if got := JSON(text); got != want {
+			t.Errorf("JSON(%s)\n got %s\nwant %s", text, got, want)
 		}
 	}
 	f(`{"items":[{"item_id":"44123456789012","item_quantity":1}]}`, `{"items":[{"item_id":"44123456789012","item_quantity":1}]}`)
@@ -237,7 +241,7 @@ func TestOwnersOfIDs(t *testing.T) {
 		}
 	}
 	for value, want := range map[string]bool{
-		"42": true, strings.Repeat("x", maxID): true, strings.Repeat("0", maxID+1): true, strings.Repeat("0", maxID): false, "": false, "null": false,
+		"42": true, strings.Repeat("x", identity.MaxID): true, strings.Repeat("0", identity.MaxID+1): true, strings.Repeat("0", identity.MaxID): false, "": false, "null": false,
 		"(id)": false, "(id": true, "id)": true,
 	} {
 		if got := isIDValue(value); got != want {
@@ -249,8 +253,8 @@ func TestOwnersOfIDs(t *testing.T) {
 func TestScrubJSONStrict(t *testing.T) {
 	f := func(text, want string) {
 		t.Helper()
-		if got := ScrubJSONStrict(text); got != want {
-			t.Errorf("ScrubJSONStrict(%s)\n got %s\nwant %s", text, got, want)
+		if got := JSONStrict(text); got != want {
+			t.Errorf("JSONStrict(%s)\n got %s\nwant %s", text, got, want)
 		}
 	}
 	f(`{"timestamp":"11987654321","n":5511987654321,"at":1763704883000,"m":-12.5,"id":"`+anID+`"}`, `{"timestamp":"(phone)","n":"(phone)","at":1763704883000,"m":-12.5,"id":"`+anID+`"}`)
@@ -270,7 +274,7 @@ func TestJSONInsideJSONIsReadFourLevelsDeep(t *testing.T) {
 		return text
 	}
 	for levels, want := range []string{"(phone)", "(phone)", "(phone)", "(phone)", "(phone)", "11987654321", "11987654321"} {
-		if got, want := ScrubJSON(text(levels, "11987654321")), text(levels, want); got != want {
+		if got, want := JSON(text(levels, "11987654321")), text(levels, want); got != want {
 			t.Errorf("%d levels:\n got %s\nwant %s", levels, got, want)
 		}
 	}
@@ -282,7 +286,7 @@ func FuzzScrubJSONStaysValid(f *testing.F) {
 		if !json.Valid([]byte(text)) {
 			return
 		}
-		if got := ScrubJSON(text); !json.Valid([]byte(got)) {
+		if got := JSON(text); !json.Valid([]byte(got)) {
 			t.Fatalf("%q became %q", text, got)
 		}
 	})
@@ -292,13 +296,13 @@ func BenchmarkScrubOrdinaryURL(b *testing.B) {
 	text := "https://loja.example.com/produto/camiseta?utm_source=influencer&utm_medium=link&utm_campaign=Ana&trb_click=Ab12Cd.018f3f5e-7b2a-7c3d-8e4f-0123a56789ab"
 	b.ReportAllocs()
 	for b.Loop() {
-		Scrub(text)
+		Text(text)
 	}
 }
 
 func BenchmarkScrubURLWithAnEmail(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		Scrub("https://loja.example.com/conta?email=ana%40example.com&order=1")
+		Text("https://loja.example.com/conta?email=ana%40example.com&order=1")
 	}
 }

@@ -1,4 +1,4 @@
-package identity
+package scrub
 
 import "testing"
 
@@ -7,7 +7,7 @@ func TestUTMValuesThatAreNamesStay(t *testing.T) {
 	keep := func(value string) bool { return names[value] }
 	f := func(url, want string) {
 		t.Helper()
-		if got := ScrubKeeping(url, keep, Scrub); got != want {
+		if got := Keeping(url, keep, Text); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", url, got, want)
 		}
 	}
@@ -15,8 +15,8 @@ func TestUTMValuesThatAreNamesStay(t *testing.T) {
 		f("https://x.com/?utm_campaign="+name+"&email=ana@x.com#p?e=b@x.com", "https://x.com/?utm_campaign="+name+"&email=(email)#p?e=(email)")
 		f("https://x.com/?e=ana@x.com&utm_content="+name, "https://x.com/?e=(email)&utm_content="+name)
 		f("https://x.com/#/p?utm_source="+name, "https://x.com/#/p?utm_source="+name)
-		f("https://x.com/?utm_id="+name, "https://x.com/?utm_id="+Scrub(name))                  // no UTM value of ours
-		f("https://x.com/?utm_campaign=x"+name, "https://x.com/?utm_campaign="+Scrub("x"+name)) // another name
+		f("https://x.com/?utm_id="+name, "https://x.com/?utm_id="+Text(name))                  // no UTM value of ours
+		f("https://x.com/?utm_campaign=x"+name, "https://x.com/?utm_campaign="+Text("x"+name)) // another name
 	}
 	f("https://x.com/?utm_campaign=11+98765-4321&utm_term=11+98765-4322", "https://x.com/?utm_campaign=11+98765-4321&utm_term=(phone)")
 	f("https://x.com/?utm_campaign=Beto&utm_content=b@x.com", "https://x.com/?utm_campaign=Beto&utm_content=(email)")
@@ -31,7 +31,7 @@ func TestADateInANameStays(t *testing.T) {
 		"https://x.com/?utm_content=Live+2026-03-15", "https://x.com/?utm_content=Live%202026-03-15", "https://x.com/?utm_campaign=Black+20251128", "Live 2026-03-15",
 		"Black 20251128", "Live+2026-03-15", "Black+20251128", "Live 15/03/2026", "https://x.com/?utm_content=Live+15-03-2026",
 	} {
-		if got := Scrub(text); got != text {
+		if got := Text(text); got != text {
 			t.Errorf("%s became %s", text, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package identity
+package scrub
 
 import (
 	"fmt"
@@ -177,7 +177,7 @@ func TestAParameterInAnothersValue(t *testing.T) {
 		"/?user_id=a?user_id=b":             "/?user_id=(id)",
 		"/?user_id=a%3Fuser_id=b&user_id=c": "/?user_id=(id)&user_id=(id)",
 	} {
-		if got := Scrub(text); got != want {
+		if got := Text(text); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}

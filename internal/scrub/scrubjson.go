@@ -1,18 +1,18 @@
-package identity
+package scrub
 
 import (
 	"encoding/json"
 	"strings"
 )
 
-// ScrubJSON is Scrub for each string of a valid JSON text, names included; a
+// JSON is Text for each string of a valid JSON text, names included; a
 // number or text under a name that says "phone" goes whole, at any depth, and so
 // does one under a name that says customer id or cart token. JSON inside a string is scrubbed as JSON. All else stays byte for byte. Text that
 // is not valid JSON gives "".
-func ScrubJSON(text string) string { return scrubJSON(text, Scrub, 0) }
+func JSON(text string) string { return scrubJSON(text, Text, 0) }
 
-// ScrubJSONStrict is ScrubJSON with ScrubStrict, for numbers too.
-func ScrubJSONStrict(text string) string { return scrubJSON(text, ScrubStrict, 0) }
+// JSONStrict is JSON with Strict, for numbers too.
+func JSONStrict(text string) string { return scrubJSON(text, Strict, 0) }
 
 // maxNesting bounds JSON within JSON within JSON: each level is parsed anew.
 const maxNesting = 4

@@ -1,9 +1,11 @@
-package identity
+package scrub
 
 import (
 	"encoding/hex"
 	"net/url"
 	"strings"
+
+	"github.com/tributary-io/tributary/internal/identity"
 )
 
 // maxEncodings bounds in how many encodings within each other a text is looked for.
@@ -59,8 +61,8 @@ func withPlainParts(token string) string {
 // textInHex returns the text of letters, digits and signs of e-mails, phones and times that a
 // token is in hexadecimal digits, and false where it is none.
 func textInHex(token string) (plain string, ok bool) {
-	var buffer [maxID]byte
-	if token == "" || !isHex(token[0]) || len(token) > 2*maxID {
+	var buffer [identity.MaxID]byte
+	if token == "" || !isHex(token[0]) || len(token) > 2*identity.MaxID {
 		return "", false
 	}
 	n, err := hex.Decode(buffer[:], []byte(token))
@@ -79,7 +81,7 @@ func textInHex(token string) (plain string, ok bool) {
 // where it is none: of random bytes hardly any are all printable.
 func textInBase64(token string) (plain string, ok bool) {
 	token = strings.TrimRight(token, "=")
-	var buffer [maxID]byte
+	var buffer [identity.MaxID]byte
 	text := buffer[:0]
 	bits, held := 0, 0
 	for i := range len(token) {

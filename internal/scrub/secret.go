@@ -1,10 +1,12 @@
-package identity
+package scrub
 
 import (
 	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/tributary-io/tributary/internal/identity"
 )
 
 // What can prove that two visits are one shopper's is told by its shape here, for events
@@ -37,7 +39,7 @@ const (
 // (RFC 9562, 5.4 and 5.7), and not filled up from a number. The other versions are made of
 // a name, or of a clock and a network card.
 func SecretUUID(text string) bool {
-	if !isUUID(text) || text[14] != '4' && text[14] != '7' || !strings.ContainsRune("89abAB", rune(text[19])) {
+	if !identity.IsUUID(text) || text[14] != '4' && text[14] != '7' || !strings.ContainsRune("89abAB", rune(text[19])) {
 		return false
 	}
 	// Behind the version, and without the variant, all digits are random in both versions.
@@ -78,18 +80,18 @@ func isFilledUp(digits []byte) bool {
 // text is percent-encoded, in base64 or in hexadecimal digits. What looks random is taken for
 // random: the hash of a number does.
 func SecretToken(raw string) bool {
-	token := NormalID(raw)
+	token := identity.NormalID(raw)
 	if utf8.RuneCountInString(token) < minToken {
 		return false
 	}
-	if isUUID(token) {
+	if identity.IsUUID(token) {
 		return SecretUUID(token)
 	}
 	token = withoutOtherUUIDs(plainOf(token))
 	if strings.Contains(token, "@") {
 		token = replaceFound(token, findEmail, func(string, span) string { return "/" })
 	}
-	var buffer [maxID]byte
+	var buffer [identity.MaxID]byte
 	random := novel(appendRandom(buffer[:0], token))
 	return bitsOf(random) >= minBits && distinct(random) >= minDistinct
 }
@@ -98,7 +100,7 @@ func SecretToken(raw string) bool {
 func withoutOtherUUIDs(text string) string {
 	const length, hyphen = 36, 8
 	for i := strings.IndexByte(text, '-'); i >= 0 && i+length-hyphen <= len(text); {
-		if begin := i - hyphen; begin >= 0 && isUUID(text[begin:begin+length]) && !SecretUUID(text[begin:begin+length]) {
+		if begin := i - hyphen; begin >= 0 && identity.IsUUID(text[begin:begin+length]) && !SecretUUID(text[begin:begin+length]) {
 			text = text[:begin] + "/" + text[begin+length:]
 			i = begin
 		}
@@ -186,7 +188,7 @@ func withoutTimes(text string) string {
 
 // once returns the part of a text that repeats, once: "ab1ab1ab" is "ab1", as "ab1.ab1" is.
 func once(text string) string {
-	var buffer [maxID]int
+	var buffer [identity.MaxID]int
 	borders := buffer[:0] // of each beginning: how long its longest proper beginning is that it ends in
 	n := 0
 	for i := range len(text) {

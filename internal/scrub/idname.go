@@ -1,8 +1,10 @@
-package identity
+package scrub
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/tributary-io/tributary/internal/identity"
 )
 
 // namesID tells whether the name of a member or parameter says that its value is
@@ -101,7 +103,7 @@ func begins(text, word string) bool {
 // what stands where a value was removed already.
 func isIDValue(value string) bool {
 	removed := strings.HasPrefix(value, "(") && strings.HasSuffix(value, ")")
-	return !removed && (NormalID(value) != "" || len(value) > maxID)
+	return !removed && (identity.NormalID(value) != "" || len(value) > identity.MaxID)
 }
 
 // MaxShownName is the length in bytes up to which ShownName shows a name.
@@ -112,7 +114,7 @@ const MaxShownName = 64
 func ShownName(name string) string {
 	if len(name) > MaxShownName || strings.ContainsFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
-	}) || SecretToken(name) || ScrubStrict(name) != name {
+	}) || SecretToken(name) || Strict(name) != name {
 		return "?"
 	}
 	return name

@@ -1,4 +1,4 @@
-package identity
+package scrub
 
 import (
 	"encoding/json"
@@ -23,13 +23,13 @@ func FuzzClean(f *testing.F) {
 		if mayHoldEmail(text) || mayHoldPhone(text) || mentionsID(text) || fold(text) != text {
 			t.Errorf("%q is not clean", text)
 		}
-		for name, scrub := range map[string]func(string) string{"Scrub": Scrub, "ScrubCut": ScrubCut, "ScrubStrict": ScrubStrict} {
+		for name, scrub := range map[string]func(string) string{"Text": Text, "Cut": Cut, "Strict": Strict} {
 			if got := scrub(text); got != text {
 				t.Errorf("%s: %q of a clean text %q", name, got, text)
 			}
 		}
-		if !strings.Contains(text, `\`) && json.Valid([]byte(text)) && ScrubJSON(text) != text {
-			t.Errorf("ScrubJSON: %q of a clean text %q", ScrubJSON(text), text)
+		if !strings.Contains(text, `\`) && json.Valid([]byte(text)) && JSON(text) != text {
+			t.Errorf("JSON: %q of a clean text %q", JSON(text), text)
 		}
 	})
 }

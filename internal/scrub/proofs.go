@@ -1,6 +1,10 @@
-package identity
+package scrub
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/tributary-io/tributary/internal/identity"
+)
 
 // Proofs are values of one event that prove whose it is (docs/attribution.md, "Proof"):
 // who reads one can send events that count as the buyer's. They must stand in no text.
@@ -17,7 +21,7 @@ const maxProofs = 4
 // where that is a UUID. Of a token with signs of a URL ("gid://shopify/Cart/…?key=…") each
 // part is one that may be a secret itself.
 func ProofsOf(cartToken, visitorID string) (p Proofs) {
-	if id := strings.TrimSpace(visitorID); isUUID(id) {
+	if id := strings.TrimSpace(visitorID); identity.IsUUID(id) {
 		p.add(id)
 	}
 	token, parts := strings.TrimSpace(cartToken), p.n

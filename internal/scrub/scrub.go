@@ -1,6 +1,10 @@
-package identity
+package scrub
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/tributary-io/tributary/internal/identity"
+)
 
 // What stands where a value was removed.
 const (
@@ -9,15 +13,15 @@ const (
 	scrubbedID    = "(id)"
 )
 
-// Scrub removes e-mail addresses, phone numbers and the numbers of documents and cards from a
+// Text removes e-mail addresses, phone numbers and the numbers of documents and cards from a
 // text: a URL, a referrer, a title. Percent-encoded and fullwidth ones go too, and so do the
 // values of query parameters whose names say customer id or cart token. A date is
 // no phone. Text without any of these comes back as it is, without a copy.
-func Scrub(text string) string { return scrubFolded(text, scrubPlain) }
+func Text(text string) string { return scrubFolded(text, scrubPlain) }
 
-// ScrubCut is Scrub for a text whose end may have been cut off: an address at its
+// Cut is Text for a text whose end may have been cut off: an address at its
 // end goes without the rest of its domain too.
-func ScrubCut(text string) string {
+func Cut(text string) string {
 	return scrubFolded(text, func(text string) string {
 		text = scrubPlain(text)
 		if !mayHoldEmail(text) {
@@ -117,12 +121,12 @@ func scrubParameters(text string, names, is func(string) bool, scrubbed string) 
 // as a phone number takes with every sign of it encoded twice.
 const maxParameter = 128
 
-// ScrubStrict is Scrub, and removes each row of ten to fifteen digits as well:
+// Strict is Text, and removes each row of ten to fifteen digits as well:
 // for fields in which such a number has no meaning (a locale, a user agent) and
 // for copies that are kept to look at only. A UUID, a date and Unix
 // milliseconds stay.
-func ScrubStrict(text string) string {
-	if isUUID(text) {
+func Strict(text string) string {
+	if identity.IsUUID(text) {
 		return text
 	}
 	return scrubFolded(text, func(text string) string { return scrubRows(scrubPlain(text)) })
@@ -198,3 +202,5 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 
 func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
+
+func isHex(c byte) bool { return isDigit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' }
