@@ -1,4 +1,6 @@
-package commerce
+// Package fold folds names and coupon codes to the form in which they are compared. The edge,
+// the admin API, the rules and the store all compare by it. Pure.
+package fold
 
 import (
 	"strings"
@@ -8,9 +10,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// FoldName returns a name as it is compared: NFKC, case and accents folded, inner
+// Name returns a name as it is compared: NFKC, case and accents folded, inner
 // spaces collapsed. "  ANA  prádo" and "Ana Prado" are one influencer.
-func FoldName(name string) string {
+func Name(name string) string {
 	folded := cases.Fold().String(norm.NFKD.String(strip(name)))
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {
@@ -20,10 +22,10 @@ func FoldName(name string) string {
 	}, folded)), " ")
 }
 
-// FoldCode returns a coupon code as it is compared: NFKC, invisible characters
+// Code returns a coupon code as it is compared: NFKC, invisible characters
 // stripped, trimmed, upper case, and a sharp s as SS. Accents stay: they are part of a
 // code.
-func FoldCode(code string) string {
+func Code(code string) string {
 	upper := strings.ToUpper(norm.NFKC.String(strings.TrimSpace(strip(norm.NFKC.String(code)))))
 	return sharpS.Replace(upper)
 }

@@ -1,9 +1,9 @@
-package commerce
+package lenient
 
 import "strings"
 
-// HandlingStrict asks that what would be warned of is refused.
-const HandlingStrict = "strict"
+// Strict asks that what would be warned of is refused.
+const Strict = "strict"
 
 // Handling is the preference of a header's lines "Prefer" for how strictly a body is read
 // (RFC 7240, section 4.4): "strict", "lenient", or "" where none is told. Of two the first counts.
@@ -15,7 +15,7 @@ func Handling(lines ...string) string {
 			line = strings.TrimPrefix(line[end:], ",")
 			name, value, _ := strings.Cut(preference, "=")
 			value = strings.Trim(strings.TrimSpace(value), `"`)
-			if strings.EqualFold(strings.TrimSpace(name), "handling") && (value == HandlingStrict || value == "lenient") {
+			if strings.EqualFold(strings.TrimSpace(name), "handling") && (value == Strict || value == "lenient") {
 				return value
 			}
 		}

@@ -1,4 +1,4 @@
-package commerce
+package publichost
 
 import (
 	"errors"
@@ -23,7 +23,7 @@ func TestDestinationsOfShortLinks(t *testing.T) {
 	t.Parallel()
 	f := func(raw, host string, want error) {
 		t.Helper()
-		if got, err := DestinationHost(raw); got != host || !errors.Is(err, want) {
+		if got, err := OfDestination(raw); got != host || !errors.Is(err, want) {
 			t.Errorf("%q: %q, %v; want %q, %v", raw, got, err, host, want)
 		}
 	}

@@ -1,4 +1,6 @@
-package commerce
+// Package publichost tells which hosts a short link may lead to, and which are IP addresses,
+// as browsers read them. It looks no name up.
+package publichost
 
 import (
 	"errors"
@@ -21,10 +23,10 @@ var (
 	ErrURLMalformed = errors.New("has spaces, control characters or backslashes")
 )
 
-// DestinationHost checks the form of a short link's destination and returns its
+// OfDestination checks the form of a short link's destination and returns its
 // host in ASCII: https, port 443, and a name that can be a public one. It
 // does not look the name up.
-func DestinationHost(raw string) (string, error) {
+func OfDestination(raw string) (string, error) {
 	if strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }) {
 		return "", ErrURLMalformed // browsers read a backslash as a slash and drop tabs
 	}
