@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/lenient"
 )
 
 // maxBody bounds a request body in bytes, as sent and after inflation.
@@ -26,7 +27,7 @@ func readObject(w http.ResponseWriter, r *http.Request) (object, error) {
 	}
 	o, err := parseObject(body)
 	if err == nil {
-		o.notes.strict = commerce.Handling(r.Header["Prefer"]...) == commerce.HandlingStrict
+		o.notes.strict = lenient.Handling(r.Header["Prefer"]...) == lenient.Strict
 		requestOf(r).notes = o.notes
 	}
 	return o, err

@@ -225,7 +225,7 @@ type Producer interface {
 
 // Names knows the names of a company's influencers and campaigns.
 type Names interface {
-	// KnownNames returns those of some folded names (commerce.FoldName) that an
+	// KnownNames returns those of some folded names (fold.Name) that an
 	// influencer or a campaign has or had.
 	KnownNames(ctx context.Context, companyID string, folded []string) ([]string, error)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/lenient"
 )
 
 const (
@@ -230,8 +231,8 @@ func claimKey(keys identity.Keys, key string, r *http.Request, body []byte) (dig
 // shopper, and is easy to guess from what is stored of it.
 func fingerprint(keys identity.Keys, r *http.Request, body []byte) [32]byte {
 	line := r.Method + " " + r.URL.Path
-	if commerce.Handling(r.Header["Prefer"]...) == commerce.HandlingStrict { // its answer may differ
-		line += " " + commerce.HandlingStrict
+	if lenient.Handling(r.Header["Prefer"]...) == lenient.Strict { // its answer may differ
+		line += " " + lenient.Strict
 	}
 	request := append([]byte(line+"\n"), body...)
 	return sha256.Sum256([]byte(keys.Digest(request)))

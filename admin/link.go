@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/publichost"
 )
 
 // Bounds of looking up the hosts of one request's links.
@@ -44,7 +45,7 @@ var (
 // check refuses a URL that may not be a destination, by its form or by an
 // address of its host.
 func (p linkPolicy) check(ctx context.Context, raw string) error {
-	host, err := commerce.DestinationHost(raw)
+	host, err := publichost.OfDestination(raw)
 	if err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func (p linkPolicy) checkAll(ctx context.Context, links []pathURL, bad *commerce
 	hostOf := make([]string, len(links))
 	failed := make([]error, len(links))
 	for i, link := range links {
-		if hostOf[i], failed[i] = commerce.DestinationHost(link.url); failed[i] == nil {
+		if hostOf[i], failed[i] = publichost.OfDestination(link.url); failed[i] == nil {
 			hosts[hostOf[i]] = nil
 		}
 	}

@@ -4,7 +4,8 @@ import (
 	"slices"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/lenient"
+	"github.com/tributary-io/tributary/internal/scrub"
 )
 
 // maxWarnings bounds the warnings of an answer.
@@ -47,7 +48,7 @@ func (n *notes) reading(o object) object {
 // warn tells of a value that is ignored: it counts as absent. Of a list's elements only the first with the
 // same fault is told. message follows the field's name and has nothing of the value.
 func (o object) warn(field, code, message string) {
-	o.doubt(field, code, message, commerce.IsIgnored)
+	o.doubt(field, code, message, lenient.IsIgnored)
 }
 
 // doubt tells of a value that does not count as it was sent. instead says as what it counts.
@@ -69,8 +70,8 @@ func (o object) check(bad, doubtful commerce.Violations) {
 }
 
 func (n *notes) add(d detail) {
-	kind := commerce.FieldKind(d.Field)
-	known := func(other detail) bool { return other.Code == d.Code && commerce.FieldKind(other.Field) == kind }
+	kind := lenient.FieldKind(d.Field)
+	known := func(other detail) bool { return other.Code == d.Code && lenient.FieldKind(other.Field) == kind }
 	if len(n.warnings) < maxWarnings && !slices.ContainsFunc(n.warnings, known) {
 		n.warnings = append(n.warnings, d)
 	}
@@ -92,7 +93,7 @@ func (o object) warnUnknown() (compared int) {
 	meant := map[string]string{} // the nearest of an unknown name, by its path without indexes
 	var slips, others []detail
 	for _, part := range o.notes.objects {
-		kind := commerce.FieldKind(part.path)
+		kind := lenient.FieldKind(part.path)
 		for _, name := range part.unknown() {
 			near, known := meant[kind+"."+name]
 			full := len(meant) == maxCompared
@@ -100,10 +101,10 @@ func (o object) warnUnknown() (compared int) {
 				continue
 			}
 			if !known && !full {
-				near = commerce.Nearest(name, *part.names)
+				near = lenient.Nearest(name, *part.names)
 				meant[kind+"."+name] = near
 			}
-			unknown := detail{Field: part.at(identity.ShownName(name)), Code: commerce.CodeUnknownField, Message: commerce.UnknownField(near)}
+			unknown := detail{Field: part.at(scrub.ShownName(name)), Code: commerce.CodeUnknownField, Message: lenient.UnknownField(near)}
 			switch {
 			case o.notes.strict:
 				o.bad.Add(unknown.Field, unknown.Code, "%s", unknown.Message)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/scrub"
 )
 
 func TestUnknownFieldsAreWarnedOf(t *testing.T) {
@@ -38,7 +38,7 @@ func TestUnknownFieldsAreWarnedOf(t *testing.T) {
 	f("provinceCode invalid_format; address1 unknown_field; address2 unknown_field", `address1=1`, `address2=2`, `provinceCode="NSW"`)
 	// A name may name a person.
 	f("? unknown_field; customer.? unknown_field", `ana@example.com=1`, `customer={"5511988887777":1,"Ana Souza":2}`)
-	f("? unknown_field", strings.Repeat("x", identity.MaxShownName+1)+"=1")
+	f("? unknown_field", strings.Repeat("x", scrub.MaxShownName+1)+"=1")
 	f("? unknown_field", strings.Repeat("x", 900_000)+"=1")
 	// … or be a secret.
 	f("? unknown_field; customer.? unknown_field", `trb_live_8F3kD92mQpXz71LwTnVb=1`, `customer={"9f3bc4d1e2a05687":1,"\u0007\u202e":2}`)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/scrub"
 )
 
 // observer does what requests of the API and of the pages have in common: it
@@ -91,7 +91,7 @@ const maxRequestID = 128
 func (o *observer) requestID(incoming string) string {
 	if incoming != "" && len(incoming) <= maxRequestID && !strings.ContainsFunc(incoming, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.:", r)
-	}) && identity.ScrubStrict(incoming) == incoming {
+	}) && scrub.Strict(incoming) == incoming {
 		return incoming
 	}
 	id, err := uuid.NewV7FromReader(o.random)

@@ -8,7 +8,8 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/fold"
+	"github.com/tributary-io/tributary/internal/scrub"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -50,11 +51,11 @@ func checkCreated(o object, order *wire.Order, now time.Time) {
 
 // holds reports whether codes, folded, hold all of a discountCode, as a whole or in parts.
 func holds(codes []string, field string) bool {
-	if strings.TrimSpace(field) == "" || slices.Contains(codes, commerce.FoldCode(field)) {
+	if strings.TrimSpace(field) == "" || slices.Contains(codes, fold.Code(field)) {
 		return true
 	}
-	for _, part := range commerce.SplitCodes(field) {
-		if code := commerce.FoldCode(part); code != "" && !slices.Contains(codes, code) {
+	for _, part := range fold.SplitCodes(field) {
+		if code := fold.Code(part); code != "" && !slices.Contains(codes, code) {
 			return false
 		}
 	}
@@ -116,7 +117,7 @@ func codeObjects(value any) any {
 // warnJoined warns of a code that is probably several. It stays one: a coupon's code may have
 // such a character, and nothing says what each of several took off.
 func warnJoined(o object, code string) {
-	if parts := commerce.SplitCodes(code); code != "" && (len(parts) != 1 || parts[0] != code) {
+	if parts := fold.SplitCodes(code); code != "" && (len(parts) != 1 || parts[0] != code) {
 		o.doubt(o.at("code"), commerce.CodeInvalidValue, "has a comma, semicolon or bar: several codes are several elements of the list",
 			"it counts as one code")
 	}
@@ -146,9 +147,9 @@ func readRefunds(o object, amount reader[int64]) wire.Optional[[]wire.Refund] {
 func concealRefunds(order *wire.Order) {
 	for i := range order.Refunds.Value {
 		r := &order.Refunds.Value[i]
-		r.ID, r.Reason = identity.Scrub(r.ID), identity.Scrub(r.Reason)
+		r.ID, r.Reason = scrub.Text(r.ID), scrub.Text(r.Reason)
 		for k := range r.Items {
-			r.Items[k].ItemID = identity.Scrub(r.Items[k].ItemID) // as that of the order's items
+			r.Items[k].ItemID = scrub.Text(r.Items[k].ItemID) // as that of the order's items
 		}
 	}
 }

@@ -8,7 +8,10 @@ import (
 	"strings"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/fold"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/lenient"
+	"github.com/tributary-io/tributary/internal/scrub"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -49,7 +52,7 @@ func readCustomer(o object) wire.Customer {
 func withoutShownToken(o object, order *wire.Order, person *wire.Personal) {
 	token := strings.ToLower(identity.NormalID(person.CartToken.Value))
 	shown := strings.ToLower(order.OrderID + "\n" + order.Name.Value)
-	if token != "" && strings.Contains(shown, token) && identity.SecretToken(person.CartToken.Value) {
+	if token != "" && strings.Contains(shown, token) && scrub.SecretToken(person.CartToken.Value) {
 		o.warn("cartToken", commerce.CodeConflict, "is in the order's id or name, which others read, so it proves nothing")
 		person.CartToken = wire.Optional[string]{}
 	}
@@ -67,7 +70,7 @@ func (s *Server) keepNames(ctx context.Context, companyID string, order *wire.Or
 	var changed []string
 	for i, text := range utmValues(order) {
 		if text.Value != sent[i] {
-			changed = append(changed, commerce.FoldName(sent[i]))
+			changed = append(changed, fold.Name(sent[i]))
 		}
 	}
 	if len(changed) == 0 || s.deps.Names == nil {
@@ -80,7 +83,7 @@ func (s *Server) keepNames(ctx context.Context, companyID string, order *wire.Or
 		return err
 	}
 	for i, text := range utmValues(order) {
-		if slices.Contains(known, commerce.FoldName(sent[i])) {
+		if slices.Contains(known, fold.Name(sent[i])) {
 			text.Value = sent[i]
 		}
 	}
@@ -94,12 +97,12 @@ func (s *Server) keepNames(ctx context.Context, companyID string, order *wire.Or
 // count as absent.
 func conceal(order *wire.Order, person wire.Personal, keys identity.Keys, signer *identity.Signer) (doubtful commerce.Violations, err error) {
 	for _, text := range append(utmValues(order), &order.Name) {
-		text.Value = identity.Scrub(text.Value)
+		text.Value = scrub.Text(text.Value)
 	}
 	for i := range order.Items.Value {
 		item := &order.Items.Value[i]
 		// As the edge does it for items of events: the two still join.
-		item.ItemID, item.ProductID, item.VariantID = identity.Scrub(item.ItemID), identity.Scrub(item.ProductID), identity.Scrub(item.VariantID)
+		item.ItemID, item.ProductID, item.VariantID = scrub.Text(item.ItemID), scrub.Text(item.ProductID), scrub.Text(item.VariantID)
 	}
 	concealRefunds(order)
 	userID := order.VisitorID
@@ -124,9 +127,9 @@ func conceal(order *wire.Order, person wire.Personal, keys identity.Keys, signer
 // name sets the keyed hashes of an order's shopper. Values that can be no key become absent.
 func name(order *wire.Order, person *wire.Personal, userID *wire.Optional[string], keys identity.Keys) (doubtful commerce.Violations) {
 	// Of a token one of the two is null: so it replaces the other kind's as well.
-	order.CartKey = hashed(&doubtful, "cartToken", &person.CartToken, keys.Cart, commerce.Placeholder)
+	order.CartKey = hashed(&doubtful, "cartToken", &person.CartToken, keys.Cart, lenient.Placeholder)
 	order.CartNoKey = wire.Optional[string]{Present: person.CartToken.Present}
-	if !identity.SecretToken(person.CartToken.Value) {
+	if !scrub.SecretToken(person.CartToken.Value) {
 		order.CartKey, order.CartNoKey = order.CartNoKey, order.CartKey
 	}
 	order.NetKey = hashed(&doubtful, "browserIp", &person.BrowserIP, func(text string) string {
@@ -135,15 +138,15 @@ func name(order *wire.Order, person *wire.Personal, userID *wire.Optional[string
 			return ""
 		}
 		return keys.Network(address)
-	}, commerce.Placeholder)
+	}, lenient.Placeholder)
 	if c := &person.Customer; c.Valid {
-		order.EmailKey = hashed(&doubtful, "customer.email", &c.Value.Email, keys.Email, commerce.NoEmail)
-		order.PhoneKey = hashed(&doubtful, "customer.phone", &c.Value.Phone, keys.Phone, commerce.NoPhone)
-		order.CustomerKey = hashed(&doubtful, "customer.customerId", &c.Value.CustomerID, keys.Customer, commerce.Placeholder)
+		order.EmailKey = hashed(&doubtful, "customer.email", &c.Value.Email, keys.Email, lenient.NoEmail)
+		order.PhoneKey = hashed(&doubtful, "customer.phone", &c.Value.Phone, keys.Phone, lenient.NoPhone)
+		order.CustomerKey = hashed(&doubtful, "customer.customerId", &c.Value.CustomerID, keys.Customer, lenient.Placeholder)
 	} else if c.Present {
 		order.EmailKey, order.PhoneKey, order.CustomerKey = wire.Null[string](), wire.Null[string](), wire.Null[string]()
 	}
-	order.VisitorID = hashed(&doubtful, "userId", userID, keys.VisitorID, commerce.Placeholder)
+	order.VisitorID = hashed(&doubtful, "userId", userID, keys.VisitorID, lenient.Placeholder)
 	return doubtful
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/fold"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -160,7 +161,7 @@ func readOrderFilter(o object, query url.Values) (f commerce.OrderFilter, asCSV 
 	}
 	if coupon := optional(o, "coupon", given); coupon.Valid {
 		o.bad.CouponCode("coupon", coupon.Value)
-		f.Coupon = commerce.FoldCode(coupon.Value)
+		f.Coupon = fold.Code(coupon.Value)
 	}
 	from, to := optional(o, "start_date", day), optional(o, "end_date", day)
 	for name, text := range map[string]string{"start_date": from.Value, "end_date": to.Value} {

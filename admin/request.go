@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/lenient"
 )
 
 // caller is who calls an operation.
@@ -101,7 +102,7 @@ func (s *Server) operate(w http.ResponseWriter, r *http.Request, operation route
 		return
 	}
 	result, err := s.runOnce(w, r, operation, caller{companyID: entry.key.CompanyID, actor: "key/" + entry.key.KeyID, keys: entry.keys, scopes: entry.key.Scopes})
-	if how := commerce.Handling(r.Header["Prefer"]...); how != "" && operation.method != http.MethodGet && (err == nil || problemOf(err).status == http.StatusBadRequest) {
+	if how := lenient.Handling(r.Header["Prefer"]...); how != "" && operation.method != http.MethodGet && (err == nil || problemOf(err).status == http.StatusBadRequest) {
 		w.Header().Set("Preference-Applied", "handling="+how)
 	}
 	unchanged := false

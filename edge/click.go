@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/scrub"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
@@ -44,9 +45,9 @@ func (s *Server) appendClick(dst []byte, click *wire.Click, companyID string) []
 	dst = append(dst, `,"verified":`...)
 	dst = strconv.AppendBool(dst, click.Verified)
 	dst = appendMember(dst, 0, "linkId", click.LinkID)
-	if !identity.Clean(click.Destination) {
+	if !scrub.Clean(click.Destination) {
 		keep := func(value string) bool { return s.directory.isName(companyID, value) }
-		click.Destination = identity.ScrubKeeping(click.Destination, keep, identity.Scrub)
+		click.Destination = scrub.Keeping(click.Destination, keep, scrub.Text)
 	}
 	dst = appendMember(dst, 0, "destination", click.Destination)
 	return append(dst, '}')

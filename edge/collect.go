@@ -9,7 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/lenient"
 	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
@@ -120,7 +120,7 @@ func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, from *payer, now time.Tim
 	d.arrival.sender = by
 	d.origin = requestOf(ctx).headers.origin
 	if how := requestOf(ctx).headers.handling; via == "" && how != "" {
-		d.warnings.strict = how == commerce.HandlingStrict
+		d.warnings.strict = how == lenient.Strict
 		ctx.Response.Header.Set("Preference-Applied", "handling="+how) // RFC 7240, section 3
 	}
 	if batch.Dropped != (core.Dropped{}) {

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/scrub"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
@@ -131,7 +132,7 @@ func appendIdentityKeys(dst []byte, keys *identity.Recent, who *core.Identity) [
 	dst = appendKey(dst, first, "phoneKey", keys.Phone(who.Phone))
 	dst = appendKey(dst, first, "customerKey", keys.Customer(who.CustomerID))
 	cart := "cartNoKey"
-	if identity.SecretToken(who.CartToken) {
+	if scrub.SecretToken(who.CartToken) {
 		cart = "cartKey"
 	}
 	return appendKey(dst, first, cart, keys.Cart(who.CartToken))

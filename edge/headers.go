@@ -6,7 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/lenient"
 )
 
 // headers are the fields of a request by which it is judged, read in one pass: to
@@ -21,7 +21,7 @@ type headers struct {
 	fetchOther                                        bool // … or any other of that prefix
 	prefetch                                          bool // a browser loads a page that its user has not opened
 
-	handling string // as Prefer asks (commerce.Handling)
+	handling string // as Prefer asks (lenient.Handling)
 }
 
 func (h *headers) read(from *fasthttp.RequestHeader) {
@@ -40,7 +40,7 @@ func (h *headers) read(from *fasthttp.RequestHeader) {
 			h.fetchMode = true
 		case "Prefer":
 			if h.handling == "" {
-				h.handling = commerce.Handling(string(value))
+				h.handling = lenient.Handling(string(value))
 			}
 		default:
 			h.fetchOther = h.fetchOther || bytes.HasPrefix(name, fetchPrefix)

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/publichost"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -20,7 +20,7 @@ import (
 func (d *directory) opensOn(host string, l *wire.Link, destination string) bool {
 	host = strings.TrimSuffix(hostname(host), ".")
 	short, _, _ := strings.Cut(d.shortBase(), "/")
-	if commerce.IsAddress(host) || host == hostname(d.config.ShortHost) || host == hostname(short) || sameSite(host, destination) {
+	if publichost.IsAddress(host) || host == hostname(d.config.ShortHost) || host == hostname(short) || sameSite(host, destination) {
 		return true
 	}
 	own := l.CompanyID

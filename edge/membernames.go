@@ -1,7 +1,7 @@
 package edge
 
 import (
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/lenient"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -9,7 +9,7 @@ import (
 type memberNames struct {
 	path    string                  // of the object, as it stands before a member's name
 	known   []string                // as docs/events.md has them
-	meant   map[string]string       // by commerce.Letters: what other systems call a member, and where it is here
+	meant   map[string]string       // by lenient.Letters: what other systems call a member, and where it is here
 	objects map[string]*memberNames // the members that are objects with names of their own
 	keys    map[string]string       // the members that are ids, and what is wrong with one that tells nobody
 }
@@ -19,10 +19,10 @@ func (n *memberNames) nearest(name string) string {
 	if len(name) > maxLetters {
 		return ""
 	}
-	if meant := n.meant[commerce.Letters(name)]; meant != "" {
+	if meant := n.meant[lenient.Letters(name)]; meant != "" {
 		return meant
 	}
-	return commerce.Nearest(name, n.known)
+	return lenient.Nearest(name, n.known)
 }
 
 // maxLetters bounds a name that is looked up, in bytes.
@@ -50,7 +50,7 @@ var eventNames = memberNames{
 		"page": "context.page", "url": "context.page.url", "referrer": "context.page.referrer", "referer": "context.page.referrer",
 		"campaign": "context.campaign", "clickids": "context.clickIds", "useragent": "context.userAgent", "locale": "context.locale",
 	},
-	keys: map[string]string{"visitorId": commerce.Placeholder, "sessionId": commerce.Placeholder, "stream": commerce.Placeholder},
+	keys: map[string]string{"visitorId": lenient.Placeholder, "sessionId": lenient.Placeholder, "stream": lenient.Placeholder},
 	objects: map[string]*memberNames{
 		"identity": {
 			path: "identity.", known: []string{"email", "phone", "customer_id", "cart_token", "verified"},
@@ -61,7 +61,7 @@ var eventNames = memberNames{
 				"phonenumber": "phone", "telephone": "phone", "mobile": "phone", "customerphone": "phone",
 			},
 			keys: map[string]string{
-				"email": commerce.NoEmail, "phone": commerce.NoPhone, "customer_id": commerce.Placeholder, "cart_token": commerce.Placeholder,
+				"email": lenient.NoEmail, "phone": lenient.NoPhone, "customer_id": lenient.Placeholder, "cart_token": lenient.Placeholder,
 			},
 		},
 		"context": {

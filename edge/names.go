@@ -1,18 +1,18 @@
 package edge
 
 import (
-	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/fold"
+	"github.com/tributary-io/tributary/internal/scrub"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// names counts, by commerce.FoldName, how many links have an influencer or a campaign
+// names counts, by fold.Name, how many links have an influencer or a campaign
 // of a name. Only names that scrubbing might change are in it: there are few.
 type names map[string]int
 
 // has tells whether a UTM value is one of the names.
-func (n names) has(value string) bool { return n[commerce.FoldName(value)] > 0 }
+func (n names) has(value string) bool { return n[fold.Name(value)] > 0 }
 
 // putLink adds a link, or replaces the one of that code.
 func (s *entries) putLink(code string, l *wire.Link) {
@@ -30,7 +30,7 @@ func (s *entries) deleteLink(code string) {
 
 func (s *entries) countNames(l *wire.Link, n int) {
 	for _, name := range []string{l.Influencer, l.Campaign} {
-		if identity.Clean(name) {
+		if scrub.Clean(name) {
 			continue
 		}
 		of := s.names[l.CompanyID]
@@ -38,7 +38,7 @@ func (s *entries) countNames(l *wire.Link, n int) {
 			of = names{}
 			s.names[l.CompanyID] = of
 		}
-		folded := commerce.FoldName(name)
+		folded := fold.Name(name)
 		if of[folded] += n; of[folded] == 0 {
 			delete(of, folded)
 		}
@@ -81,8 +81,8 @@ type sent struct {
 func (s *Server) keepNames(e *core.Event, companyID string, was sent) {
 	keep := func(value string) bool { return s.directory.isName(companyID, value) }
 	if e.Context.Page.URL != was.url {
-		e.Context.Page.URL = identity.ScrubKeeping(was.url, keep, func(part string) string {
-			scrubText(&part, maxURL-(len(was.url)-len(part)), identity.Scrub)
+		e.Context.Page.URL = scrub.Keeping(was.url, keep, func(part string) string {
+			scrubText(&part, maxURL-(len(was.url)-len(part)), scrub.Text)
 			return part
 		})
 	}

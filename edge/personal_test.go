@@ -157,7 +157,7 @@ func TestAPathIsScrubbedWithItsHost(t *testing.T) {
 	f := func(page, want core.Page) {
 		t.Helper()
 		e := core.Event{Context: core.Context{Page: page}}
-		if scrub(&e, testHasher(t).Company("co_1", "BR").Recent()); e.Context.Page != want {
+		if scrubEvent(&e, testHasher(t).Company("co_1", "BR").Recent()); e.Context.Page != want {
 			t.Errorf("%+v\nbecame %+v", page, e.Context.Page)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/scrub"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
@@ -50,10 +51,10 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	}
 	if a.hasNames {
 		was := sent{e.Context.Page.URL, e.Context.Campaign}
-		scrub(e, a.recent)
+		scrubEvent(e, a.recent)
 		s.keepNames(e, a.company.CompanyID, was)
 	} else {
-		scrub(e, a.recent)
+		scrubEvent(e, a.recent)
 	}
 	e.Frame = e.Frame || a.frame
 	consent := a.company.consent(e.Consent, a.signal)
@@ -151,7 +152,7 @@ func appendKey(dst []byte, first int, name string, key []byte) []byte {
 // withoutProofs removes from every text of the event what proves it, its cart's token and its
 // visitor's id: who looks at events must not read there what claims the sale.
 func withoutProofs(e *core.Event) {
-	proofs := identity.ProofsOf(e.Identity.CartToken, e.VisitorID)
+	proofs := scrub.ProofsOf(e.Identity.CartToken, e.VisitorID)
 	if e.SessionID != "" && e.SessionID == e.Identity.CartToken {
 		e.SessionID = "" // a UUID would be stored as it is
 	}
@@ -180,34 +181,34 @@ func withoutProofs(e *core.Event) {
 	e.Payload = proofs.WithoutInJSON(e.Payload)
 }
 
-// scrub removes e-mails and phones from every text of the event that a caller
+// scrubEvent removes e-mails and phones from every text of the event that a caller
 // can fill, and replaces ids that may be one by keyed digests. The digests are good
 // until keys makes others.
-func scrub(e *core.Event, keys *identity.Recent) {
+func scrubEvent(e *core.Event, keys *identity.Recent) {
 	c := &e.Context
-	cleanURL := identity.Clean(c.Page.URL)
+	cleanURL := scrub.Clean(c.Page.URL)
 	c.Page.Path = scrubPath(&c.Page, cleanURL)
 	if !cleanURL {
-		scrubText(&c.Page.URL, maxURL, identity.Scrub)
+		scrubText(&c.Page.URL, maxURL, scrub.Text)
 	}
-	scrubText(&c.Page.Referrer, maxURL, identity.Scrub)
-	scrubText(&c.Page.Title, maxTitle, identity.Scrub)
-	scrubText(&c.Campaign.Source, maxCampaign, identity.Scrub)
-	scrubText(&c.Campaign.Medium, maxCampaign, identity.Scrub)
-	scrubText(&c.Campaign.Name, maxCampaign, identity.Scrub)
-	scrubText(&c.Campaign.Content, maxCampaign, identity.Scrub)
-	scrubText(&c.Campaign.Term, maxCampaign, identity.Scrub)
+	scrubText(&c.Page.Referrer, maxURL, scrub.Text)
+	scrubText(&c.Page.Title, maxTitle, scrub.Text)
+	scrubText(&c.Campaign.Source, maxCampaign, scrub.Text)
+	scrubText(&c.Campaign.Medium, maxCampaign, scrub.Text)
+	scrubText(&c.Campaign.Name, maxCampaign, scrub.Text)
+	scrubText(&c.Campaign.Content, maxCampaign, scrub.Text)
+	scrubText(&c.Campaign.Term, maxCampaign, scrub.Text)
 	for i := range c.ClickIDs {
-		scrubText(&c.ClickIDs[i].Value, maxCampaign, identity.Scrub)
+		scrubText(&c.ClickIDs[i].Value, maxCampaign, scrub.Text)
 	}
-	scrubText(&c.Locale, maxShort, identity.ScrubStrict)
-	scrubText(&c.Screen, maxShort, identity.ScrubStrict)
-	scrubText(&c.Library.Name, maxShort, identity.ScrubStrict)
-	scrubText(&c.Library.Version, maxShort, identity.ScrubStrict)
-	scrubText(&c.UserAgent, maxUserAgent, identity.ScrubStrict)
+	scrubText(&c.Locale, maxShort, scrub.Strict)
+	scrubText(&c.Screen, maxShort, scrub.Strict)
+	scrubText(&c.Library.Name, maxShort, scrub.Strict)
+	scrubText(&c.Library.Version, maxShort, scrub.Strict)
+	scrubText(&c.UserAgent, maxUserAgent, scrub.Strict)
 	e.VisitorID, e.SessionID, e.Stream = textOf(keys.VisitorID(e.VisitorID)), textOf(keys.SessionID(e.SessionID)), textOf(keys.Stream(e.Stream))
-	if e.Payload != "" && (!identity.Clean(e.Payload) || strings.IndexByte(e.Payload, '\\') >= 0) {
-		e.Payload = identity.ScrubJSON(e.Payload)
+	if e.Payload != "" && (!scrub.Clean(e.Payload) || strings.IndexByte(e.Payload, '\\') >= 0) {
+		e.Payload = scrub.JSON(e.Payload)
 	}
 }
 
@@ -225,39 +226,39 @@ const (
 func wasCut(text string, bound int) bool { return len(text) > bound-utf8.UTFMax }
 
 // scrubText scrubs a text that was cut where it was longer than bound.
-func scrubText(text *string, bound int, scrub func(string) string) {
-	if identity.Clean(*text) {
+func scrubText(text *string, bound int, with func(string) string) {
+	if scrub.Clean(*text) {
 		return
 	}
 	if wasCut(*text, bound) {
-		*text = identity.ScrubCut(*text)
+		*text = scrub.Cut(*text)
 	}
-	*text = scrub(*text)
+	*text = with(*text)
 }
 
 // scrubPath scrubs a page's path as part of its URL: only with the host before it
 // "/<phone>" of wa.me shows what it is. cleanURL tells that nothing in the URL may be
 // scrubbed.
 func scrubPath(page *core.Page, cleanURL bool) string {
-	path, scrub := page.Path, identity.Scrub
-	if path == "" || path[0] == '/' && cleanURL && (strings.Contains(page.URL, path) || identity.Clean(path)) && !wasCut(path, maxURL) && !wasCut(page.URL, maxURL) {
+	path, remove := page.Path, scrub.Text
+	if path == "" || path[0] == '/' && cleanURL && (strings.Contains(page.URL, path) || scrub.Clean(path)) && !wasCut(path, maxURL) && !wasCut(page.URL, maxURL) {
 		return path
 	}
 	if wasCut(path, maxURL) || wasCut(page.URL, maxURL) { // the path may be the end of the URL
-		scrub = identity.ScrubCut
+		remove = scrub.Cut
 	}
 	scheme, rest, found := strings.Cut(page.URL, "://")
 	if !found {
-		return scrub(path)
+		return remove(path)
 	}
 	host := rest
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
 		host = rest[:end]
 	}
 	site := scheme + "://" + host
-	scrubbed, kept := strings.CutPrefix(scrub(site+"/"+strings.TrimPrefix(path, "/")), site)
+	scrubbed, kept := strings.CutPrefix(remove(site+"/"+strings.TrimPrefix(path, "/")), site)
 	if !kept { // an address in the host itself
-		return scrub(path)
+		return remove(path)
 	}
 	return scrubbed
 }

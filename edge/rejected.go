@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/scrub"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
@@ -44,7 +44,7 @@ func (r *rejections) records(c *company, at time.Time) (records []kafka.Record, 
 		item := of.first
 		letter := wire.Rejected{
 			V: 1, CompanyID: c.CompanyID, EventID: c.keys.EventID(item.Event.ID), Topic: wire.TopicEvents,
-			Code: string(item.Err.Code), Reason: identity.Scrub(reason(item.Err)), Count: of.count,
+			Code: string(item.Err.Code), Reason: scrub.Text(reason(item.Err)), Count: of.count,
 			Digest: c.keys.Digest([]byte(item.Text)), At: at.UTC().Truncate(time.Millisecond),
 		}
 		if readable(item.Err.Code) && redacted+len(item.Text) <= maxRejectedBody {
@@ -86,14 +86,14 @@ const (
 
 // redact returns an event without whom it names: without its identity, and
 // without e-mails, phones and customer ids wherever they stand. Its eventId may
-// be one: the letter has it, as a UUID or a keyed digest. What proves it (identity.Proofs)
+// be one: the letter has it, as a UUID or a keyed digest. What proves it (scrub.Proofs)
 // stands in no text of it either. A text that is not JSON gives "".
 func redact(text string) string {
 	var of proving
 	if value, ok := decoded(text); ok {
 		of.find(value, 0)
 	}
-	proofs := identity.ProofsOf(of.cart, of.visitor)
+	proofs := scrub.ProofsOf(of.cart, of.visitor)
 	return proofs.WithoutInJSON(redactText(text, 0))
 }
 
@@ -162,7 +162,7 @@ func redactText(text string, nesting int) string {
 	if encoder.Encode(redactValue("", value, nesting)) != nil {
 		return ""
 	}
-	body := identity.ScrubJSONStrict(strings.TrimSuffix(out.String(), "\n"))
+	body := scrub.JSONStrict(strings.TrimSuffix(out.String(), "\n"))
 	if len(body) > maxRejectedBody {
 		return ""
 	}
@@ -203,7 +203,7 @@ func personal(spelled string) bool {
 		"user", "userid", "visitorid", "sessionid", "stream", "cookieid":
 		return true
 	}
-	return strings.Contains(name, "email") || identity.NamesPhone(spelled)
+	return strings.Contains(name, "email") || scrub.NamesPhone(spelled)
 }
 
 // plainName is a member's name without the ways to spell it.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/scrub"
 )
 
 // request is what the edge knows of one request while it is handled. Its memory is
@@ -37,7 +37,7 @@ func (s *Server) begin(ctx *fasthttp.RequestCtx) *request {
 	r.id = r.id[:0]
 	ctx.SetUserValue(requestKey, r)
 	r.headers.read(&ctx.Request.Header)
-	if id := string(r.headers.requestID); shortCode(id) != "" && identity.ScrubStrict(id) == id {
+	if id := string(r.headers.requestID); shortCode(id) != "" && scrub.Strict(id) == id {
 		r.id = append(r.id, id...)
 	} else {
 		at := ctx.Time()

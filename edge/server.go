@@ -17,6 +17,7 @@ import (
 	"github.com/tributary-io/tributary/internal/agent"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/produce"
+	"github.com/tributary-io/tributary/internal/scrub"
 )
 
 // Server is one edge. Make it with New and run it with Serve, once.
@@ -187,7 +188,7 @@ func (l *logLimiter) allow(now time.Time) (leftOut int, allowed bool) {
 type httpLog struct{ log *slog.Logger }
 
 func (l httpLog) Printf(format string, args ...any) {
-	l.log.Debug("http", "message", identity.ScrubStrict(quotedPattern.ReplaceAllString(fmt.Sprintf(format, args...), "(left out)")))
+	l.log.Debug("http", "message", scrub.Strict(quotedPattern.ReplaceAllString(fmt.Sprintf(format, args...), "(left out)")))
 }
 
 // quotedPattern is a text as %q writes it, up to the end if it has none.

@@ -200,7 +200,7 @@ func TestATextThatCoreCutKeepsNoBeginningOfAnAddress(t *testing.T) {
 				t.Fatal(violation, batch.Items[0].Err)
 			}
 			e := &batch.Items[0].Event
-			scrub(e, keys.Recent())
+			scrubEvent(e, keys.Recent())
 			if got := string(core.AppendEvent(nil, e)); strings.Contains(got, "q1z") || !strings.Contains(got, "xxx&e=(email)") {
 				t.Errorf("%s, cut after %d bytes of the address: …%s", field.path, kept, got[max(0, len(got)-200):])
 			}

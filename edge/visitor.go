@@ -7,8 +7,8 @@ import (
 	"github.com/valyala/fasthttp"
 	"golang.org/x/net/publicsuffix"
 
-	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/publichost"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -75,7 +75,7 @@ func sameSite(a, b string) bool {
 	}
 	siteA, errA := publicsuffix.EffectiveTLDPlusOne(a)
 	siteB, errB := publicsuffix.EffectiveTLDPlusOne(b)
-	return errA == nil && errB == nil && siteA == siteB && !commerce.IsAddress(a)
+	return errA == nil && errB == nil && siteA == siteB && !publichost.IsAddress(a)
 }
 
 func hostname(host string) string {

@@ -3,8 +3,9 @@ package edge
 import (
 	"slices"
 
-	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/lenient"
+	"github.com/tributary-io/tributary/internal/scrub"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -23,7 +24,7 @@ const (
 type warning struct {
 	event   int // its place in the request
 	field   string
-	kind    string // of the field (commerce.FieldKind)
+	kind    string // of the field (lenient.FieldKind)
 	code    core.Code
 	message string
 }
@@ -48,7 +49,7 @@ func (w *warnings) add(event int, field string, code core.Code, wrong, outcome s
 	if w.enough() {
 		return
 	}
-	kind := commerce.FieldKind(field)
+	kind := lenient.FieldKind(field)
 	told := func(other warning) bool { return other.code == code && other.kind == kind }
 	switch {
 	case w.strict:
@@ -114,11 +115,11 @@ func (w *warnings) unknown(event int, of *memberNames, name string) {
 		near = of.nearest(name)
 		w.meant[place] = near
 	case !known: // so many are wrong themselves
-		w.add(event, of.path+identity.ShownName(name), core.CodeUnknownField, commerce.UnknownField(""), "")
+		w.add(event, of.path+scrub.ShownName(name), core.CodeUnknownField, lenient.UnknownField(""), "")
 		return
 	}
 	if near != "" {
-		w.add(event, of.path+identity.ShownName(name), core.CodeUnknownField, commerce.UnknownField(near), "")
+		w.add(event, of.path+scrub.ShownName(name), core.CodeUnknownField, lenient.UnknownField(near), "")
 	}
 }
 
@@ -155,7 +156,7 @@ func (w *warnings) items(event int, item *core.Item) {
 }
 
 func (w *warnings) elsewhere(event int, field string) {
-	w.add(event, field, core.CodeUnknownField, commerce.UnknownField("payload.items"), "")
+	w.add(event, field, core.CodeUnknownField, lenient.UnknownField("payload.items"), "")
 }
 
 // sentKeys are what an event says of who it is of, as it was sent.
@@ -168,25 +169,25 @@ type sentKeys struct {
 // them next: so they are made once.
 func (w *warnings) unkeyed(event int, sent *sentKeys, keys *identity.Recent) {
 	if sent.visitor != "" && len(keys.VisitorID(sent.visitor)) == 0 {
-		w.absent(event, "visitorId", commerce.Placeholder)
+		w.absent(event, "visitorId", lenient.Placeholder)
 	}
 	who := &sent.who
 	if who.Email != "" && len(keys.Email(who.Email)) == 0 {
-		w.absent(event, "identity.email", commerce.NoEmail)
+		w.absent(event, "identity.email", lenient.NoEmail)
 	}
 	if who.Phone != "" && len(keys.Phone(who.Phone)) == 0 {
-		w.absent(event, "identity.phone", commerce.NoPhone)
+		w.absent(event, "identity.phone", lenient.NoPhone)
 	}
 	if who.CustomerID != "" && len(keys.Customer(who.CustomerID)) == 0 {
-		w.absent(event, "identity.customer_id", commerce.Placeholder)
+		w.absent(event, "identity.customer_id", lenient.Placeholder)
 	}
 	if who.CartToken != "" && len(keys.Cart(who.CartToken)) == 0 {
-		w.absent(event, "identity.cart_token", commerce.Placeholder)
+		w.absent(event, "identity.cart_token", lenient.Placeholder)
 	}
 }
 
 func (w *warnings) absent(event int, field, wrong string) {
-	w.add(event, field, core.CodeInvalidValue, wrong, "; "+commerce.IsIgnored)
+	w.add(event, field, core.CodeInvalidValue, wrong, "; "+lenient.IsIgnored)
 }
 
 // appendWarnings appends the member "warnings" of the first one's event, and returns those of

@@ -20,6 +20,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/fold"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/explained"
@@ -122,8 +123,8 @@ func (s *shop) bump() {
 
 func (s *shop) influencer(name, campaign string) (influencerID, campaignID string) {
 	influencerID, campaignID = uuid.NewString(), uuid.NewString()
-	s.exec(`insert into influencer (company_id, influencer_id, name, name_folded, rev) values ($1, $2, $3, $4, 1)`, s.company, influencerID, name, commerce.FoldName(name))
-	s.exec(`insert into campaign (company_id, campaign_id, influencer_id, name, name_folded, rev) values ($1, $2, $3, $4, $5, 1)`, s.company, campaignID, influencerID, campaign, commerce.FoldName(campaign))
+	s.exec(`insert into influencer (company_id, influencer_id, name, name_folded, rev) values ($1, $2, $3, $4, 1)`, s.company, influencerID, name, fold.Name(name))
+	s.exec(`insert into campaign (company_id, campaign_id, influencer_id, name, name_folded, rev) values ($1, $2, $3, $4, $5, 1)`, s.company, campaignID, influencerID, campaign, fold.Name(campaign))
 	s.influencers = append(s.influencers, influencerID)
 	s.bump()
 	return influencerID, campaignID
@@ -131,7 +132,7 @@ func (s *shop) influencer(name, campaign string) (influencerID, campaignID strin
 
 func (s *shop) coupon(influencerID, campaignID, code string) {
 	s.exec(`insert into coupon (company_id, coupon_id, influencer_id, campaign_id, code, code_folded, period, rev) values ($1, $2, $3, $4, $5, $6, '(,)', 1)`,
-		s.company, uuid.NewString(), influencerID, campaignID, code, commerce.FoldCode(code))
+		s.company, uuid.NewString(), influencerID, campaignID, code, fold.Code(code))
 	s.bump()
 }
 

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/scrub"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -52,7 +52,7 @@ func redact(value []byte) (eventID, body string) {
 	for _, name := range []string{"companyId", "eventId", "event", "timestamp", "receivedAt", "kind", "acceptedAt", "actor", "via"} {
 		var text string
 		if json.Unmarshal(fields[name], &text) == nil && text != "" && (name != "eventId" || commerce.IsUUID(text)) {
-			kept[name] = bounded(identity.ScrubStrict(text))
+			kept[name] = bounded(scrub.Strict(text))
 		}
 	}
 	out, err := json.Marshal(kept)

@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/scrub"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -53,7 +54,7 @@ func (w who) keys(k identity.Keys) wire.Former {
 	if w.network != "" {
 		f.NetKey = k.Cart("network " + w.network)
 	}
-	if f.CartKey = k.Cart(w.cart); !identity.SecretToken(w.cart) {
+	if f.CartKey = k.Cart(w.cart); !scrub.SecretToken(w.cart) {
 		f.CartKey, f.CartNoKey = "", f.CartKey
 	}
 	return f

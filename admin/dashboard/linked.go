@@ -13,9 +13,9 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/internal/scrub"
 	"github.com/tributary-io/tributary/internal/statementlink"
 )
 
@@ -173,7 +173,7 @@ func (s *Server) linked(w http.ResponseWriter, r *http.Request, v statementView)
 			page.First = v.path
 		}
 		for _, line := range lines {
-			row := linkedLine{Order: identity.Scrub(line.OrderID), Day: printer.Day(line.Day),
+			row := linkedLine{Order: scrub.Text(line.OrderID), Day: printer.Day(line.Day),
 				Amount: printer.Sum(line.AmountMinor, statement.Currency), Negative: line.AmountMinor.IsNegative()}
 			if line.AmountMinor.IsNegative() {
 				row.Why = takenBack(printer, line.Cause)
@@ -252,7 +252,7 @@ func (s *Server) linkedCSV(w http.ResponseWriter, r *http.Request, v statementVi
 		if sum := line.Base(statement.Currency); sum != nil {
 			base = sum.String()
 		}
-		_ = out.Write([]string{"order", reports.CSVText(identity.Scrub(line.OrderID)), line.Day, amount(line.AmountMinor), statement.Currency, base})
+		_ = out.Write([]string{"order", reports.CSVText(scrub.Text(line.OrderID)), line.Day, amount(line.AmountMinor), statement.Currency, base})
 	})
 	out.Flush()
 	if err != nil || out.Error() != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/fold"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -106,7 +107,7 @@ func askedOrders(query url.Values) ordersPage {
 
 // filter is what was asked for, as the database takes it.
 func (page *ordersPage) filter(status string) commerce.OrderFilter {
-	filter := commerce.OrderFilter{InfluencerID: page.Influencer, Coupon: commerce.FoldCode(page.Coupon), From: page.From, To: page.To}
+	filter := commerce.OrderFilter{InfluencerID: page.Influencer, Coupon: fold.Code(page.Coupon), From: page.From, To: page.To}
 	if n, err := strconv.Atoi(status); err == nil {
 		filter.Status = &n
 	}

@@ -17,9 +17,9 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/internal/attribution"
-	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/lang"
+	"github.com/tributary-io/tributary/internal/publichost"
 	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/internal/throttle"
 )
@@ -187,7 +187,7 @@ func New(config Config, deps Deps) (*Server, error) {
 func refuseAll(_ context.Context, urls []string) []error {
 	list := make([]error, len(urls))
 	for i := range list {
-		list[i] = commerce.ErrURLHost
+		list[i] = publichost.ErrURLHost
 	}
 	return list
 }

@@ -1,8 +1,8 @@
 package attribution
 
 import (
-	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/fold"
 )
 
 // decidingCode chooses among the codes of an order's discountCodes: of those that are an
@@ -14,7 +14,7 @@ func (x *Index) decidingCode(o *Order) (coupon *facts.Coupon, codes []facts.Expl
 	best, most := -1, int64(-1)
 	for i, shown := range facts.ShowCodes(o.DiscountCodes.Value, o.Currency) {
 		code, sent := facts.ExplainedCode{ShownCode: shown}, o.DiscountCodes.Value[i]
-		c := x.coupon([]string{commerce.FoldCode(sent.Code)}, o.Day, o.CreatedAt)
+		c := x.coupon([]string{fold.Code(sent.Code)}, o.Day, o.CreatedAt)
 		if c != nil {
 			code.Influencer, code.InfluencerID = x.InfluencerName(c.InfluencerID), c.InfluencerID
 		}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/fold"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -160,7 +160,7 @@ func (x *Index) ConcernedByChange(c facts.Change) (Concern, error) {
 	case wire.RuleSettings:
 		concern.All = true
 	case wire.RuleCoupon:
-		keys = []facts.Key{facts.RuleKey(facts.KeyCode, commerce.FoldCode(c.Code))}
+		keys = []facts.Key{facts.RuleKey(facts.KeyCode, fold.Code(c.Code))}
 	case wire.RuleCost:
 		keys = []facts.Key{{Kind: facts.KeyInfluencer, Value: c.InfluencerID}}
 	case wire.RuleInfluencer, wire.RuleCampaign, wire.RuleLink:

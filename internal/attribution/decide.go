@@ -6,6 +6,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/fold"
 	"github.com/tributary-io/tributary/internal/models"
 )
 
@@ -144,7 +145,7 @@ func foundBy(o *Order, touches []Touch, coupon *claim, decisions facts.Decisions
 		}
 	}
 	for _, t := range touches {
-		if name := commerce.FoldName(t.Campaign); name != "" {
+		if name := fold.Name(t.Campaign); name != "" {
 			add(facts.RuleKey(facts.KeyUTM, name), facts.NoHub)
 		}
 		if t.Code != "" {

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/fold"
 	"github.com/tributary-io/tributary/internal/models"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -89,9 +89,9 @@ func (x *Index) match(t *Touch, o *wire.Order) {
 		}
 	}
 	if t.InfluencerID == "" && t.Campaign != "" {
-		if f := x.influencerNamed(commerce.FoldName(t.Campaign), t.At); f != nil {
+		if f := x.influencerNamed(fold.Name(t.Campaign), t.At); f != nil {
 			t.InfluencerID, t.InfluencerName = f.ID, f.Name
-			t.CampaignID = x.campaignNamed(f.ID, commerce.FoldName(t.Content), t.At, o)
+			t.CampaignID = x.campaignNamed(f.ID, fold.Name(t.Content), t.At, o)
 		}
 	}
 	switch {

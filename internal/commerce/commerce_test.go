@@ -46,29 +46,3 @@ func TestAmountIsWrittenWithoutTrailingZeros(t *testing.T) {
 	f(-5, "BRL", "-0.05")
 	f(0, "BRL", "0")
 }
-
-func TestFolding(t *testing.T) {
-	t.Parallel()
-	f := func(fold func(string) string, in, want string) {
-		t.Helper()
-		if got := fold(in); got != want {
-			t.Errorf("fold(%q) = %q, want %q", in, got, want)
-		}
-	}
-	f(FoldName, "  ANA  prádo ", "ana prado")
-	f(FoldName, "Ana\u200b Prado", "ana prado")
-	f(FoldName, "ＡＮＡ", "ana")
-	f(FoldName, "Straße", "strasse")
-	f(FoldCode, " ana10\u200b", "ANA10")
-	f(FoldCode, "ＡＮＡ１０", "ANA10")
-	f(FoldCode, "verão", "VERÃO")
-	f(FoldCode, "straße", "STRASSE")
-	f(FoldCode, "STRAẞE", "STRASSE")
-	f(FoldCode, "é", "É")
-	for _, invisible := range []string{"\uFE0F", "\uFE00", "\U000E0100", "\u034F", "\u3164", "\uFFA0", "\u115F", "\u1160", "\u17B4", "\u180B", "\u2800", "\u200D", "\u2060", "\uFEFF", "\u00AD"} {
-		f(FoldCode, invisible+" ANA"+invisible+"10"+invisible+" ", "ANA10")
-		f(FoldName, invisible+" Ana"+invisible+" Prado"+invisible, "ana prado")
-		f(FoldCode, invisible, "")
-		f(FoldName, invisible, "")
-	}
-}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/internal/fold"
+	"github.com/tributary-io/tributary/internal/publichost"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -20,7 +22,7 @@ var Frequencies = []string{Specific, Daily, Weekly, Monthly}
 // whether it fits what is stored.
 func (r Registration) Check() (bad Violations) {
 	var body place
-	bad.foldable(body, "name", r.Name, MaxName, FoldName)
+	bad.foldable(body, "name", r.Name, MaxName, fold.Name)
 	bad.text(body, "campaign", r.Campaign, MaxName)
 	if r.CampaignID != "" {
 		bad.filled(body, "campaign_id", r.CampaignID, MaxCampaignID)
@@ -34,7 +36,7 @@ func (r Registration) Check() (bad Violations) {
 	bad.atMost("costs", len(r.Costs), maxElements)
 	for i, link := range r.Links {
 		bad.text(element("links", i), "url", link, MaxURL)
-		if _, err := DestinationHost(link); err != nil {
+		if _, err := publichost.OfDestination(link); err != nil {
 			bad.Add(element("links", i).field("url"), CodeInvalidURL, "%s", err)
 		}
 	}
@@ -58,7 +60,7 @@ func (c CouponTerms) Check() (bad Violations) {
 }
 
 func (c CouponTerms) check(at place, bad *Violations) {
-	bad.foldable(at, "cupom", c.Code, MaxCoupon, FoldCode)
+	bad.foldable(at, "cupom", c.Code, MaxCoupon, fold.Code)
 	bad.period(at, c.StartDate, c.EndDate)
 }
 
@@ -83,7 +85,7 @@ type InfluencerRef struct {
 
 // Check returns every rule that the names break.
 func (r InfluencerRef) Check() (bad Violations) {
-	bad.foldable(place{}, "name", r.Name, MaxName, FoldName)
+	bad.foldable(place{}, "name", r.Name, MaxName, fold.Name)
 	if r.CampaignID != "" {
 		bad.filled(place{}, "campaign_id", r.CampaignID, MaxCampaignID)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 	"golang.org/x/net/publicsuffix"
 
+	"github.com/tributary-io/tributary/internal/publichost"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -270,7 +271,7 @@ func isHost(text string) bool {
 func isOwnHost(text string) bool {
 	name := strings.ToLower(strings.TrimSuffix(text, "."))
 	suffix, icann := publicsuffix.PublicSuffix(name)
-	return isHost(text) && (IsAddress(name) || name != suffix || !icann && !strings.Contains(name, "."))
+	return isHost(text) && (publichost.IsAddress(name) || name != suffix || !icann && !strings.Contains(name, "."))
 }
 
 // isPassingHost reports whether a text is a host in lower case, with or without "-"

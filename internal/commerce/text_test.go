@@ -121,21 +121,6 @@ func TestListsAreFullAtTheirBound(t *testing.T) {
 	f("links", Registration{Name: "Ana", Links: slices.Repeat([]string{"https://loja.example.com/"}, maxElements)}.Check())
 }
 
-func TestDiscountCodesAreCutIntoParts(t *testing.T) {
-	t.Parallel()
-	f := func(field string, want ...string) {
-		t.Helper()
-		if got := SplitCodes(field); !slices.Equal(got, want) {
-			t.Errorf("%q: %q, want %q", field, got, want)
-		}
-	}
-	f("")
-	f("ANA10", "ANA10")
-	f("a b-c.d/e", "a b-c.d/e")
-	f("a,b;c|d", "a", "b", "c", "d")
-	f(",;|")
-}
-
 func TestIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	f := func(key, want string) {
@@ -201,25 +186,4 @@ func TestCursorsComeByTimeThenByID(t *testing.T) {
 	if got := (Sale{ProcessedAt: at, OrderID: "a", CreatedAt: at.Add(-1)}).Cursor(); got != ordered[2] {
 		t.Errorf("a sale is at %v", got)
 	}
-}
-
-func TestTheNearestNameIsFound(t *testing.T) {
-	names := []string{"customer_id", "email", "url", "seq"}
-	f := func(name, want string) {
-		t.Helper()
-		if got := Nearest(name, names); got != want {
-			t.Errorf("%q: %q, want %q", name, got, want)
-		}
-	}
-	f("customerId", "customer_id")
-	f("CUSTOMER-ID", "customer_id")
-	f("custmerid", "customer_id")
-	f("cstmrid", "") // three letters off
-	f("mail", "email")
-	f("emails.", "email")
-	f("URL", "url")
-	f("uri", "") // one of three letters says nothing
-	f("", "")
-	f(strings.Repeat("_", 60)+"url", "url")
-	f(strings.Repeat("_", 62)+"url", "") // longer than is compared
 }

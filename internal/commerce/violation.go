@@ -29,42 +29,6 @@ const (
 	CodeNoRate            = "no_rate" // a cost of which every rate is zero
 )
 
-// What is wrong with a value that can be no key: it names nobody.
-const (
-	NoEmail     = "is no e-mail address"
-	NoPhone     = "is no phone number"
-	Placeholder = "tells nobody apart: it is a placeholder, or too long"
-)
-
-// IsIgnored is what a warning says of most wrong values, after what is wrong.
-const IsIgnored = "it is ignored"
-
-// UnknownField is what is said of a field that nobody reads. near is the known one that was
-// probably meant, "" for none.
-func UnknownField(near string) string {
-	message := "is not known here and was not read"
-	if near != "" {
-		message += "; did you mean " + near + "?"
-	}
-	return message
-}
-
-// FieldKind is a JSON path without its indexes: the same for a field of each element of a list.
-func FieldKind(field string) string {
-	inside := false
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '[':
-			inside = true
-		case r == ']':
-			inside = false
-		case inside:
-			return -1
-		}
-		return r
-	}, field)
-}
-
 // Violation is one rule that a value breaks.
 type Violation struct {
 	Field   string // JSON path, e.g. "costs[1].frequency"; empty: the value as a whole

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/scrub"
 )
 
 // KeyKind says what a key names.
@@ -129,7 +130,7 @@ func VisitorKey(id string) Key {
 
 // IsSecretID reports whether a visitor's id is one that a stranger cannot know: a UUID
 // that is made at random.
-func IsSecretID(id string) bool { return identity.SecretUUID(id) }
+func IsSecretID(id string) bool { return scrub.SecretUUID(id) }
 
 // maxID is the longest id, in bytes, that is used as it is. A row of a Postgres
 // B-tree index holds 2,704 bytes, and the widest index has two ids and an order id.

@@ -7,6 +7,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/fold"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -94,12 +95,12 @@ func OrderCodes(o *wire.Order) []string {
 		}
 	} else {
 		field := o.DiscountCode.Or("")
-		texts = append([]string{field}, commerce.SplitCodes(field)...)
+		texts = append([]string{field}, fold.SplitCodes(field)...)
 	}
 	var codes []string
 	seen := map[string]bool{"": true}
 	for _, text := range texts {
-		if code := commerce.FoldCode(text); !seen[code] {
+		if code := fold.Code(text); !seen[code] {
 			seen[code] = true
 			codes = append(codes, code)
 		}

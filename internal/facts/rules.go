@@ -83,7 +83,7 @@ const (
 // was before they were closed: ArchivedAt or DeletedAt is zero while one is open.
 type Influencer struct {
 	ID, Name   string
-	Folded     string // commerce.FoldName of Name
+	Folded     string // fold.Name of Name
 	CreatedAt  time.Time
 	ArchivedAt time.Time
 	Unproven   []UnprovenSince // the influencer's own setting, the oldest first
@@ -110,7 +110,7 @@ func (f *Influencer) UnprovenAt(t time.Time) (unproven string) {
 // Campaign is one campaign of an influencer.
 type Campaign struct {
 	ID, InfluencerID, Name string
-	Folded                 string // commerce.FoldName of Name
+	Folded                 string // fold.Name of Name
 	CreatedAt, ArchivedAt  time.Time
 }
 
@@ -124,7 +124,7 @@ type Link struct {
 // Coupon is a discount code of a campaign.
 type Coupon struct {
 	ID, InfluencerID, CampaignID string
-	Code                         string // commerce.FoldCode of the code
+	Code                         string // fold.Code of the code
 	From, To                     string // the days on which it counts, YYYY-MM-DD, both inclusive; empty: no bound
 	DeletedAt                    time.Time
 }

@@ -21,7 +21,7 @@ import (
 func (k Keys) VisitorID(raw string) string { return k.stored(visitorID(k, raw)) }
 
 func visitorID(_ Keys, raw string) (kind, text string) {
-	if id, _, signed := wire.CutMAC(strings.TrimSpace(raw)); signed && isUUID(id) {
+	if id, _, signed := wire.CutMAC(strings.TrimSpace(raw)); signed && IsUUID(id) {
 		raw = id
 	}
 	return idText("visitor:", raw)
@@ -69,7 +69,7 @@ func (k Keys) Digest(original []byte) string {
 // idText is an id as it is stored, with an empty kind, or what its digest is made of.
 func idText(kind, raw string) (kindOrNone, text string) {
 	id := NormalID(raw)
-	if isUUID(id) {
+	if IsUUID(id) {
 		return "", strings.ToLower(id)
 	}
 	return kind, id
@@ -83,9 +83,9 @@ func (k Keys) stored(kind, text string) string {
 	return k.hashed(kind, text)
 }
 
-// isUUID tells whether a text is a UUID of any version (RFC 9562) in its form
+// IsUUID tells whether a text is a UUID of any version (RFC 9562) in its form
 // of 36 characters.
-func isUUID(s string) bool {
+func IsUUID(s string) bool {
 	if len(s) != 36 {
 		return false
 	}
@@ -116,6 +116,6 @@ func sdkStream(s string) bool {
 	return len(s) == 12 && letters > 0
 }
 
-func isHex(c byte) bool {
-	return isDigit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
-}
+func isHex(c byte) bool { return isDigit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }

@@ -11,7 +11,7 @@ import (
 const (
 	maxEmail = 254 // RFC 5321, 4.5.3.1.3, less the angle brackets
 	maxPhone = 64
-	maxID    = 512
+	MaxID    = 512
 )
 
 // NormalEmail is an address trimmed and lower-cased, or "" for junk.
@@ -91,7 +91,7 @@ func ninthDigit(national uint64) *uint64 {
 // ids with it look the same: they are junk.
 func NormalID(raw string) string {
 	id := strings.TrimSpace(raw)
-	if junk(id) || len(id) > maxID || strings.ContainsRune(id, utf8.RuneError) {
+	if junk(id) || len(id) > MaxID || strings.ContainsRune(id, utf8.RuneError) {
 		return ""
 	}
 	return id

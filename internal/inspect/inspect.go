@@ -24,7 +24,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/scrub"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -190,7 +190,7 @@ func Marked(text string) string {
 		return before + "/" + shortMark(part)
 	})
 	return words.ReplaceAllStringFunc(text, func(word string) string {
-		if identity.SecretToken(word) {
+		if scrub.SecretToken(word) {
 			return shortMark(word)
 		}
 		return word

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/lenient"
 )
 
 // header reads the names of the columns.
@@ -56,10 +56,10 @@ func (p *parser) meant(name string) string {
 	if slices.Contains(columns, name) || len(name) > maxNumberBytes {
 		return ""
 	}
-	letters := commerce.Letters(name)
+	letters := lenient.Letters(name)
 	for _, column := range columns[1:] {
-		want := commerce.Letters(column)
-		if !p.has(column) && (commerce.Distance(letters, want) <= 2 || len(letters) >= 4 && strings.HasSuffix(want, letters)) {
+		want := lenient.Letters(column)
+		if !p.has(column) && (lenient.Distance(letters, want) <= 2 || len(letters) >= 4 && strings.HasSuffix(want, letters)) {
 			return column
 		}
 	}

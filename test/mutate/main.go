@@ -29,7 +29,8 @@ const (
 // purePackages are those that are tested when none is named.
 func purePackages() []string {
 	return []string{
-		"internal/attribution", "internal/commerce", "internal/facts", "internal/identity", "internal/ledger", "internal/models", "sdk/core",
+		"internal/attribution", "internal/commerce", "internal/facts", "internal/fold", "internal/identity",
+		"internal/ledger", "internal/lenient", "internal/models", "internal/publichost", "internal/scrub", "sdk/core",
 	}
 }
 

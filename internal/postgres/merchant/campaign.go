@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/fold"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -23,7 +24,7 @@ func campaignColumns(c *commerce.Campaign) postgres.Columns {
 // by its folded name, or makes it. The name may be empty (no utm_content): every
 // link and every coupon belongs to a campaign.
 func (reg *registering) findOrCreateCampaign(ctx context.Context) error {
-	folded := commerce.FoldName(reg.Campaign)
+	folded := fold.Name(reg.Campaign)
 	var err error
 	if reg.CampaignID != "" {
 		err = reg.campaignByID(ctx, folded)

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/fold"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -27,7 +28,7 @@ func (reg *registering) addCoupons(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		made := newCoupon{CouponTerms: c, id: id, folded: commerce.FoldCode(c.Code)}
+		made := newCoupon{CouponTerms: c, id: id, folded: fold.Code(c.Code)}
 		coupons, reg.couponIDs = append(coupons, made), append(reg.couponIDs, id)
 		rule := reg.rule(wire.RuleCoupon, wire.RuleCreated)
 		rule.Code, rule.From, rule.To = made.folded, c.StartDate, c.EndDate
@@ -89,7 +90,7 @@ func conflictColumns(c *commerce.CouponConflict) postgres.Columns {
 func (s *Store) couponConflicts(ctx context.Context, companyID, influencer string, coupons []commerce.CouponTerms) error {
 	var asked []newCoupon
 	for i, c := range coupons {
-		asked = append(asked, newCoupon{CouponTerms: c, n: i, folded: commerce.FoldCode(c.Code)})
+		asked = append(asked, newCoupon{CouponTerms: c, n: i, folded: fold.Code(c.Code)})
 	}
 	conflicts, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(conflictColumns), `
 		with asked as (
@@ -155,7 +156,7 @@ func (s *Store) DeleteCoupon(ctx context.Context, author commerce.Author, campai
 	var ended []commerce.Coupon
 	err := s.changeRules(ctx, author, func(c *ruleChange) (err error) {
 		ended, err = c.endCoupons(ctx, `campaign_id = @campaign_id and code_folded = @code_folded`,
-			pgx.NamedArgs{"campaign_id": campaignID, "code_folded": commerce.FoldCode(code)})
+			pgx.NamedArgs{"campaign_id": campaignID, "code_folded": fold.Code(code)})
 		if err == nil && len(ended) == 0 {
 			err = pgx.ErrNoRows
 		}

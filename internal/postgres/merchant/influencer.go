@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/fold"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -81,7 +82,7 @@ func (c *ruleChange) influencerByName(ctx context.Context, name string) (id, kno
 	err = c.tx.QueryRow(ctx, `
 		select influencer_id, name from influencer
 		where company_id = $1 and name_folded = $2 and archived_at is null`,
-		c.change.CompanyID, commerce.FoldName(name)).Scan(&id, &known)
+		c.change.CompanyID, fold.Name(name)).Scan(&id, &known)
 	return id, known, err
 }
 
@@ -96,7 +97,7 @@ func (c *ruleChange) setCategory(ctx context.Context, influencerID, category str
 	return c.outbox.rule(c.change, influencerID, wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleUpdated, InfluencerID: influencerID})
 }
 
-// KnownNames returns those of some folded names (commerce.FoldName) that an influencer
+// KnownNames returns those of some folded names (fold.Name) that an influencer
 // or a campaign of a company has or had.
 func (s *Store) KnownNames(ctx context.Context, companyID string, folded []string) ([]string, error) {
 	known, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[string], `
@@ -170,7 +171,7 @@ func (reg *registering) findOrCreateInfluencer(ctx context.Context) error {
 	_, err = reg.tx.Exec(ctx, `
 		insert into influencer (company_id, influencer_id, name, name_folded, category, rev, created_at)
 		values (@company_id, @influencer_id, @name, @name_folded, @category, @rev, @now)`,
-		reg.args(pgx.NamedArgs{"influencer_id": reg.influencerID, "name": reg.Name, "name_folded": commerce.FoldName(reg.Name),
+		reg.args(pgx.NamedArgs{"influencer_id": reg.influencerID, "name": reg.Name, "name_folded": fold.Name(reg.Name),
 			"category": postgres.NullIfEmpty(reg.Category)}))
 	if err != nil {
 		return err
@@ -301,7 +302,7 @@ func (s *Store) InfluencerID(ctx context.Context, companyID, name string) (id st
 	if err := s.db.Pool().QueryRow(ctx, `
 		select influencer_id::text from influencer where company_id = @company_id and name_folded = @folded
 		order by archived_at desc nulls first, created_at desc limit 1`,
-		pgx.NamedArgs{"company_id": companyID, "folded": commerce.FoldName(name)}).Scan(&id); err != nil {
+		pgx.NamedArgs{"company_id": companyID, "folded": fold.Name(name)}).Scan(&id); err != nil {
 		return "", fmt.Errorf("postgres: influencer %q: %w", name, postgres.Translate(err))
 	}
 	return id, nil

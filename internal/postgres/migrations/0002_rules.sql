@@ -23,7 +23,7 @@ create table influencer (
   company_id    text not null,
   influencer_id uuid not null,
   name          text not null,
-  name_folded   text not null, -- commerce.FoldName: NFKC, case and accents folded
+  name_folded   text not null, -- fold.Name: NFKC, case and accents folded
   category      text,
   rev           bigint not null,
   created_at    timestamptz not null default now(),
@@ -82,7 +82,7 @@ create table coupon (
   influencer_id uuid not null,
   campaign_id   text not null,
   code          text not null, -- upper case, as shown
-  code_folded   text not null, -- commerce.FoldCode, as matched
+  code_folded   text not null, -- fold.Code, as matched
   period        daterange not null, -- [start, end + 1) days in the company's time zone; unbounded where absent
   rev           bigint not null,
   created_at    timestamptz not null default now(),

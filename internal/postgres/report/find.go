@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/fold"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/explained"
 )
@@ -135,8 +136,8 @@ func (r *Reader) FindInfluencers(ctx context.Context, companyID string, s commer
 			select 1 from coupon x where x.company_id = @company_id and x.influencer_id = i.influencer_id and x.code_folded = @code and x.deleted_at is null))
 		order by case when @sort = 'sales' then coalesce(s.total, 0) end desc, case when @sort = 'new' then i.created_at end desc,
 			i.name_folded, i.influencer_id limit @limit offset @offset`,
-		pgx.NamedArgs{"company_id": companyID, "from": s.From, "today": s.Today, "currency": s.Currency, "name": commerce.FoldName(s.Text),
-			"code": commerce.FoldCode(s.Text), "sort": s.Sort, "limit": s.Limit, "offset": s.Offset})
+		pgx.NamedArgs{"company_id": companyID, "from": s.From, "today": s.Today, "currency": s.Currency, "name": fold.Name(s.Text),
+			"code": fold.Code(s.Text), "sort": s.Sort, "limit": s.Limit, "offset": s.Offset})
 	if err != nil {
 		return nil, fmt.Errorf("postgres: find influencers of %s: %w", companyID, postgres.Translate(err))
 	}
