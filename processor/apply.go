@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/ledger"
 	"github.com/tributary-io/tributary/internal/rollup"
+	"github.com/tributary-io/tributary/internal/upkeep/retention"
 )
 
 // Tx is one transaction of the store: everything that a batch writes is written,
@@ -93,15 +94,7 @@ type Tx interface {
 	// Remove old events, and seal the orders that read them first.
 	LockPartition(ctx context.Context, partition int) error
 	InsertSeals(ctx context.Context, companyID string, seals []facts.Seal) error
-	Unsealed(ctx context.Context, companyID string, spans []facts.Span, after facts.SealCandidate, limit int) ([]facts.SealCandidate, error)
-	UnsealedSince(ctx context.Context, companyID string, spans []facts.Span, since time.Time, limit int) ([]facts.SealCandidate, error)
-	CountUnsealed(ctx context.Context, companyID string, spans []facts.Span) (int, error)
-	BeginRemoval(ctx context.Context, companyID string, until time.Time, nullsFrom string) error
-	RemoveEvents(ctx context.Context, companyID string, after uuid.UUID, end, bound time.Time, limit int) (last uuid.UUID, visitors []string, looked, removed int, err error)
-	RemoveSightings(ctx context.Context, companyID string, visitors []string, before time.Time) (int, error)
-	RemoveShoppers(ctx context.Context, companyID, day string, limit int) (int, error)
-	CountOld(ctx context.Context, companyID string, bound time.Time, day string) (facts.Removed, error)
-	EndRemoval(ctx context.Context, companyID string, until, since time.Time) error
+	Retention() retention.Store
 
 	// Erase persons.
 	BeginErasures(ctx context.Context, companyID string, erasureIDs []string) error

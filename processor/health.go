@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/upkeep/retention"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -67,7 +68,7 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 		nullFailures:   prometheus.NewCounter(prometheus.CounterOpts{Name: name("null_failures_total"), Help: "Attempts to count null journeys that failed."}),
 	}
 	m.asked = newUnfinished(registry)
-	m.addRemoved(facts.Removed{})
+	m.addRemoved(retention.Removed{})
 	// A counter that first appears at 1 is no increase to Prometheus, so all are there from the start.
 	for _, code := range []string{codeUnknownCompany, codeUnstorable, facts.ErrNotJSON.Error()} {
 		m.rejected.WithLabelValues(code)
@@ -87,7 +88,7 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 }
 
 // addRemoved counts what a removal of old events has done.
-func (m *metrics) addRemoved(r facts.Removed) {
+func (m *metrics) addRemoved(r retention.Removed) {
 	for what, n := range map[string]int{"orders_sealed": r.Sealed, "events": r.Events, "sightings": r.Sightings, "visitors_days": r.Shoppers} {
 		m.removed.WithLabelValues(what).Add(float64(n))
 	}

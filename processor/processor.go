@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-io/tributary/internal/agent"
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/upkeep/retention"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -62,7 +63,7 @@ type StoreBase interface {
 	Unfinished(ctx context.Context, companyID string) (facts.Unfinished, error)
 
 	// Retentions returns the companies that remove old events, with how far that has come.
-	Retentions(ctx context.Context) ([]facts.Retention, error)
+	Retentions(ctx context.Context) ([]retention.Progress, error)
 
 	// DropEmptyMonths gives back the room of months before an instant that have no events.
 	DropEmptyMonths(ctx context.Context, before time.Time) (dropped []string, err error)

@@ -16,6 +16,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres/replay"
+	"github.com/tributary-io/tributary/internal/upkeep/retention"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -33,7 +34,7 @@ func (s *shop) retainer(now time.Time) *Processor {
 }
 
 // retention is how far the company's removal has come.
-func (s *shop) retention() facts.Retention {
+func (s *shop) retention() retention.Progress {
 	s.t.Helper()
 	list, err := s.store.Retentions(s.ctx)
 	if err != nil || len(list) != 1 {
@@ -43,7 +44,7 @@ func (s *shop) retention() facts.Retention {
 }
 
 // retain removes what is older than the retention at an instant.
-func (s *shop) retain(now time.Time) facts.Removed {
+func (s *shop) retain(now time.Time) retention.Removed {
 	s.t.Helper()
 	sum, err := s.retainer(now).Retain(s.ctx, s.retention(), AnyPartition, nil)
 	if err != nil {
@@ -219,8 +220,8 @@ func TestARemovalThatIsKilledLosesNothing(t *testing.T) {
 	for {
 		ctx, kill := context.WithCancel(s.ctx)
 		steps := 0
-		_, err := p.Retain(ctx, s.retention(), 0, func(r facts.Removed) {
-			if steps++; r != (facts.Removed{}) {
+		_, err := p.Retain(ctx, s.retention(), 0, func(r retention.Removed) {
+			if steps++; r != (retention.Removed{}) {
 				kill() // before the next transaction
 			}
 		})
@@ -240,7 +241,7 @@ func TestARemovalThatIsKilledLosesNothing(t *testing.T) {
 		t.Errorf("%d keys still name visitors and events", n)
 	}
 	again, err := p.Retain(s.ctx, s.retention(), 0, nil)
-	if err != nil || again != (facts.Removed{}) {
+	if err != nil || again != (retention.Removed{}) {
 		t.Errorf("a second run did %+v, %v", again, err)
 	}
 	dropped, err := s.store.DropEmptyMonths(s.ctx, now)
@@ -265,7 +266,7 @@ func TestAnOrderThatComesBetweenSealAndRemovalIsSealed(t *testing.T) {
 	s.apply(old, func() int { return 1 })
 	s.keeps(80)
 	came := false
-	if _, err := p.Retain(s.ctx, s.retention(), 0, func(r facts.Removed) {
+	if _, err := p.Retain(s.ctx, s.retention(), 0, func(r retention.Removed) {
 		if r.Sealed == 0 && !came {
 			came = true
 			s.apply([]record{s.record(s.order("late", noon.Add(time.Hour), 10_000, cart("k1:late")))}, func() int { return 1 })
@@ -370,7 +371,7 @@ func TestARemovalUsesTheRulesAsTheyAre(t *testing.T) {
 	p := s.retainer(noon.AddDate(0, 0, 200))
 	p.config.RetainChunk = 20 // one order a transaction
 	steps := 0
-	sum, err := p.Retain(s.ctx, s.retention(), AnyPartition, func(facts.Removed) {
+	sum, err := p.Retain(s.ctx, s.retention(), AnyPartition, func(retention.Removed) {
 		if steps++; steps == 1 {
 			s.changeRules("20", nil)
 		}

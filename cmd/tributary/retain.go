@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
+	"github.com/tributary-io/tributary/internal/upkeep/retention"
 	"github.com/tributary-io/tributary/processor"
 )
 
@@ -58,12 +58,12 @@ With --dry-run nothing is changed: it tells what would be removed.`,
 // retain removes what is old of one company, or of all that have a retention where it is
 // empty. A company that fails does not keep the others from it.
 func retain(ctx context.Context, out io.Writer, store *factstore.Store, company string, dryRun bool) error {
-	var list []facts.Retention
+	var list []retention.Progress
 	var err error
 	if company == "" {
 		list, err = store.Retentions(ctx)
 	} else {
-		list = make([]facts.Retention, 1)
+		list = make([]retention.Progress, 1)
 		list[0], err = store.Retention(ctx, company)
 	}
 	if err != nil {

@@ -79,24 +79,3 @@ func (c SealCandidate) DayOrFirst() string {
 	}
 	return c.Day
 }
-
-// Retention is how far the removal of a company's old events has come.
-type Retention struct {
-	CompanyID string
-	Until     time.Time // all events before it are removed; zero: none was yet
-	DoneAt    time.Time // when that was done
-}
-
-// Removed counts what was removed of a company, or would be.
-type Removed struct {
-	Sealed    int // orders
-	Events    int
-	Sightings int
-	Shoppers  int // visitors' days of the table shopper_day
-}
-
-// Add adds other counts.
-func (r *Removed) Add(other Removed) {
-	r.Sealed, r.Events = r.Sealed+other.Sealed, r.Events+other.Events
-	r.Sightings, r.Shoppers = r.Sightings+other.Sightings, r.Shoppers+other.Shoppers
-}

@@ -230,21 +230,22 @@ func countNulls(ctx context.Context, tx *factstore.Tx, company string) error {
 
 // removeOld seals the order and removes the event.
 func removeOld(ctx context.Context, tx *factstore.Tx, company string) error {
+	old := tx.Retention()
 	spans, after := []facts.Span{{To: noon.AddDate(0, 1, 0)}}, facts.SealCandidate{}
 	return errors.Join(
 		tx.LockPartition(ctx, factstore.AllPartitions),
-		second(tx.Unsealed(ctx, company, spans, after, 10)),
-		second(tx.UnsealedSince(ctx, company, spans, noon, 10)),
-		second(tx.CountUnsealed(ctx, company, spans)),
+		second(old.Unsealed(ctx, company, spans, after, 10)),
+		second(old.UnsealedSince(ctx, company, spans, noon, 10)),
+		second(old.CountUnsealed(ctx, company, spans)),
 		tx.InsertSeals(ctx, company, []facts.Seal{{OrderID: "o1", SealedAt: noon}}),
 		second(tx.Cases(ctx, company, facts.Limits{}, []string{"o1"})),
-		tx.BeginRemoval(ctx, company, noon, "2026-03-10"),
-		second(tx.CountOld(ctx, company, noon, "2026-03-10")),
-		second(tx.RemoveSightings(ctx, company, []string{"v"}, noon)),
-		second(tx.RemoveShoppers(ctx, company, "2026-03-12", 10)),
-		tx.EndRemoval(ctx, company, noon, noon),
+		old.BeginRemoval(ctx, company, noon, "2026-03-10"),
+		second(old.CountOld(ctx, company, noon, "2026-03-10")),
+		second(old.RemoveSightings(ctx, company, []string{"v"}, noon)),
+		second(old.RemoveShoppers(ctx, company, "2026-03-12", 10)),
+		old.EndRemoval(ctx, company, noon, noon),
 		func() error {
-			_, _, _, _, err := tx.RemoveEvents(ctx, company, uuid.Nil, noon.AddDate(0, 0, 1), noon.AddDate(0, 0, 1), 10)
+			_, _, _, _, err := old.RemoveEvents(ctx, company, uuid.Nil, noon.AddDate(0, 0, 1), noon.AddDate(0, 0, 1), 10)
 			return err
 		}(),
 	)

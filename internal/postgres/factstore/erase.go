@@ -228,7 +228,7 @@ var ordersAround = `
 // OrdersToSeal returns orders without a seal that what an erasure removes may change, and
 // of which a version came before it was asked for; at most limit.
 func (t *Tx) OrdersToSeal(ctx context.Context, companyID string, e *facts.Erasure, limit int) ([]facts.SealCandidate, error) {
-	list, err := postgres.Collect(ctx, t.tx, scanCandidate, `
+	list, err := postgres.Collect(ctx, t.tx, pgx.RowToStructByPos[facts.SealCandidate], `
 		select o.order_id, o.created_at, o.day::text from (`+ordersAround+`) a
 		join orders o on o.company_id = a.company_id and o.order_id = a.order_id
 		where o.company_id = @company_id

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/tributary-io/tributary/internal/postgres"
 )
 
 // Months before and after now for which event_fact gets a partition. Imports go
@@ -58,6 +61,48 @@ func (s *Store) MakeMonths(ctx context.Context, now time.Time, instants []time.T
 		s.months.Store(from, nil)
 	}
 	return nil
+}
+
+// DropEmptyMonths drops the monthly partitions of event_fact before an instant that have
+// no rows, of any company. It returns their names. A row that comes for such a month later
+// is stored in the default partition.
+func (s *Store) DropEmptyMonths(ctx context.Context, before time.Time) (dropped []string, err error) {
+	names, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[string], `
+		select c.relname::text from pg_catalog.pg_inherits i join pg_catalog.pg_class c on c.oid = i.inhrelid
+		where i.inhparent = 'event_fact'::regclass order by c.relname`)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: partitions of events: %w", postgres.Translate(err))
+	}
+	for _, name := range names {
+		from, err := time.Parse("2006_01", strings.TrimPrefix(name, "event_fact_"))
+		if err != nil || from.AddDate(0, 1, 0).After(before) {
+			continue // the default partition, or a month that is not over
+		}
+		gone, err := s.dropIfEmpty(ctx, from)
+		if err != nil {
+			return dropped, fmt.Errorf("postgres: drop partition %s: %w", name, err)
+		}
+		if gone {
+			dropped = append(dropped, name)
+		}
+	}
+	return dropped, nil
+}
+
+// dropIfEmpty drops a month's partition without rows. Where others use the table, it waits a
+// moment for it, and gives up: the next day will do.
+func (s *Store) dropIfEmpty(ctx context.Context, month time.Time) (gone bool, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock($1)`, makingMonths); err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, `select drop_event_month($1)`, month).Scan(&gone)
+	})
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == "55P03" { // lock_not_available
+		return false, nil
+	}
+	return gone && err == nil, err
 }
 
 // month returns the first instant of a time's month, in UTC.

@@ -94,3 +94,14 @@ func (s *Store) ResetOffset(ctx context.Context, to facts.LogReset) error {
 	}
 	return nil
 }
+
+// AllPartitions is LockPartition's, where it is not known to which one a company belongs.
+const AllPartitions = -1
+
+// LockPartition keeps owners of a partition from applying anything until the transaction
+// ends: MoveOffsets takes the same locks, in the same order.
+func (t *Tx) LockPartition(ctx context.Context, partition int) error {
+	return t.exec(ctx, "lock a partition", `
+		select topic from consumer_offset where partition = @partition or @partition = -1 order by topic, partition for update`,
+		pgx.NamedArgs{"partition": partition})
+}

@@ -13,11 +13,13 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/cases"
+	"github.com/tributary-io/tributary/internal/postgres/retention"
 )
 
 // Store keeps facts and outcomes; safe for concurrent use.
 type Store struct {
 	*cases.Reader
+	*retention.Companies
 	db      *postgres.DB
 	months  sync.Map // time.Time → nil: see MakeMonths
 	copying *copying
@@ -25,7 +27,7 @@ type Store struct {
 
 // New makes a store on a database.
 func New(db *postgres.DB) *Store {
-	return &Store{Reader: cases.NewReader(db), db: db, copying: newCopying()}
+	return &Store{Reader: cases.NewReader(db), Companies: retention.NewCompanies(db), db: db, copying: newCopying()}
 }
 
 // Ping returns an error where the server does not answer.

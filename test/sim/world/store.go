@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/upkeep/retention"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/processor"
 )
@@ -133,7 +134,9 @@ func (s session) MakeMonths(ctx context.Context, _ time.Time, _ []time.Time) err
 }
 
 // Retentions and DropEmptyMonths: nothing is removed here.
-func (s session) Retentions(ctx context.Context) ([]facts.Retention, error) { return nil, s.trip(ctx) }
+func (s session) Retentions(ctx context.Context) ([]retention.Progress, error) {
+	return nil, s.trip(ctx)
+}
 
 func (s session) DropEmptyMonths(ctx context.Context, _ time.Time) ([]string, error) {
 	return nil, s.trip(ctx)

@@ -1,42 +1,39 @@
-package factstore
+package retention
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/packed"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/upkeep/retention"
 )
 
-// AllPartitions is LockPartition's, where it is not known to which one a company belongs.
-const AllPartitions = -1
-
-// LockPartition keeps owners of a partition from applying anything until the transaction
-// ends: MoveOffsets takes the same locks, in the same order.
-func (t *Tx) LockPartition(ctx context.Context, partition int) error {
-	return t.exec(ctx, "lock a partition", `
-		select topic from consumer_offset where partition = @partition or @partition = -1 order by topic, partition for update`,
-		pgx.NamedArgs{"partition": partition})
+// Companies reads how far companies' removals have come; safe for concurrent use.
+type Companies struct {
+	db *postgres.DB
 }
+
+// NewCompanies makes Companies of a database.
+func NewCompanies(db *postgres.DB) *Companies { return &Companies{db: db} }
 
 // Retentions returns the companies that remove old events, with how far that has come, by
 // id; at most 10,000.
-func (s *Store) Retentions(ctx context.Context) ([]facts.Retention, error) {
-	list, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[string], `select company_id from company where retention_days > 0 order by company_id limit 10000`)
+func (c *Companies) Retentions(ctx context.Context) ([]retention.Progress, error) {
+	list, err := postgres.Collect(ctx, c.db.Pool(), pgx.RowTo[string], `
+		select company_id from company where retention_days > 0 order by company_id limit 10000`)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: companies that remove old events: %w", postgres.Translate(err))
 	}
-	retentions := make([]facts.Retention, len(list))
+	retentions := make([]retention.Progress, len(list))
 	for i, id := range list {
-		if retentions[i], err = s.Retention(ctx, id); err != nil {
+		if retentions[i], err = c.Retention(ctx, id); err != nil {
 			return nil, err
 		}
 	}
@@ -44,9 +41,9 @@ func (s *Store) Retentions(ctx context.Context) ([]facts.Retention, error) {
 }
 
 // Retention returns how far the removal of a company's old events has come.
-func (s *Store) Retention(ctx context.Context, companyID string) (facts.Retention, error) {
-	r := facts.Retention{CompanyID: companyID}
-	err := s.db.Pool().QueryRow(ctx, `select done_until, done_at from retention where company_id = $1`, companyID).
+func (c *Companies) Retention(ctx context.Context, companyID string) (retention.Progress, error) {
+	r := retention.Progress{CompanyID: companyID}
+	err := c.db.Pool().QueryRow(ctx, `select done_until, done_at from retention where company_id = $1`, companyID).
 		Scan(postgres.ZeroIfNull(&r.Until), postgres.ZeroIfNull(&r.DoneAt))
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) { // without a row nothing was removed yet
 		return r, fmt.Errorf("postgres: retention of %s: %w", companyID, postgres.Translate(err))
@@ -54,20 +51,29 @@ func (s *Store) Retention(ctx context.Context, companyID string) (facts.Retentio
 	return r, nil
 }
 
+// Tx is the statements of a removal within a transaction. It is a retention.Store.
+type Tx struct {
+	tx pgx.Tx
+}
+
+// In returns a Tx that works within the caller's transaction.
+func In(tx pgx.Tx) *Tx { return &Tx{tx} }
+
 // BeginRemoval stores that events before an instant may be removed from now on: what
 // reports count of visitors then cannot be counted again for the days up to it, and null journeys
 // for those before nullsFrom, YYYY-MM-DD.
 func (t *Tx) BeginRemoval(ctx context.Context, companyID string, until time.Time, nullsFrom string) error {
-	return t.exec(ctx, "begin a removal", `
+	return postgres.Exec(ctx, t.tx, "begin a removal", `
 		insert into retention as r (company_id, begun_until, nulls_from) values (@company_id, @until, @nulls_from)
-		on conflict (company_id) do update set begun_until = greatest(r.begun_until, excluded.begun_until), nulls_from = greatest(r.nulls_from, excluded.nulls_from)`,
+		on conflict (company_id) do update
+			set begun_until = greatest(r.begun_until, excluded.begun_until), nulls_from = greatest(r.nulls_from, excluded.nulls_from)`,
 		pgx.NamedArgs{"company_id": companyID, "until": until, "nulls_from": nullsFrom})
 }
 
 // EndRemoval stores that everything before an instant is removed. since is when the removal
 // began: orders that have changed since then may have to be sealed by the next one.
 func (t *Tx) EndRemoval(ctx context.Context, companyID string, until, since time.Time) error {
-	return t.exec(ctx, "end a removal", `
+	return postgres.Exec(ctx, t.tx, "end a removal", `
 		update retention set done_until = @until, done_at = @since where company_id = @company_id`,
 		pgx.NamedArgs{"company_id": companyID, "until": until, "since": since})
 }
@@ -89,7 +95,9 @@ const removeEvents = `
 // RemoveEvents looks at the next events with ids after a given one and before end, at most
 // limit, and removes those with a corrected time before bound. It returns the last id that
 // it looked at, the visitors of removed events, and how many it looked at and removed.
-func (t *Tx) RemoveEvents(ctx context.Context, companyID string, after uuid.UUID, end, bound time.Time, limit int) (last uuid.UUID, visitors []string, looked, removed int, err error) {
+func (t *Tx) RemoveEvents(
+	ctx context.Context, companyID string, after uuid.UUID, end, bound time.Time, limit int,
+) (last uuid.UUID, visitors []string, looked, removed int, err error) {
 	var lastID *[16]byte
 	var list [][]byte
 	err = t.tx.QueryRow(ctx, removeEvents, pgx.NamedArgs{
@@ -126,7 +134,8 @@ const (
 	removeOwnSightings = `
 		with v as (` + visitorsLeft + `), gone as (
 			delete from sighting s using v
-			where s.company_id = @company_id and s.kind in (3, 10) and s.key = v.visitor and s.visitor = v.visitor and (s.slot < @slot or not v.has_events)
+			where s.company_id = @company_id and s.kind in (3, 10) and s.key = v.visitor and s.visitor = v.visitor
+				and (s.slot < @slot or not v.has_events)
 			returning 1)
 		select count(*)::int from gone`
 )
@@ -171,7 +180,7 @@ func (t *Tx) RemoveShoppers(ctx context.Context, companyID, day string, limit in
 
 // CountOld counts what a removal would remove: events whose id is before bound, and
 // visitors' days before a day.
-func (t *Tx) CountOld(ctx context.Context, companyID string, bound time.Time, day string) (r facts.Removed, err error) {
+func (t *Tx) CountOld(ctx context.Context, companyID string, bound time.Time, day string) (r retention.Removed, err error) {
 	err = t.tx.QueryRow(ctx, `
 		select (select count(*) from event_fact where company_id = @company_id and event_id < @end_id and at < @bound),
 			(select count(*) from shopper_day where company_id = @company_id and day < @day::date)`,
@@ -180,46 +189,4 @@ func (t *Tx) CountOld(ctx context.Context, companyID string, bound time.Time, da
 		return r, fmt.Errorf("count what is old: %w", err)
 	}
 	return r, nil
-}
-
-// DropEmptyMonths drops the monthly partitions of event_fact before an instant that have
-// no rows, of any company. It returns their names. A row that comes for such a month later
-// is stored in the default partition.
-func (s *Store) DropEmptyMonths(ctx context.Context, before time.Time) (dropped []string, err error) {
-	names, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[string], `
-		select c.relname::text from pg_catalog.pg_inherits i join pg_catalog.pg_class c on c.oid = i.inhrelid
-		where i.inhparent = 'event_fact'::regclass order by c.relname`)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: partitions of events: %w", postgres.Translate(err))
-	}
-	for _, name := range names {
-		from, err := time.Parse("2006_01", strings.TrimPrefix(name, "event_fact_"))
-		if err != nil || from.AddDate(0, 1, 0).After(before) {
-			continue // the default partition, or a month that is not over
-		}
-		gone, err := s.dropIfEmpty(ctx, from)
-		if err != nil {
-			return dropped, fmt.Errorf("postgres: drop partition %s: %w", name, err)
-		}
-		if gone {
-			dropped = append(dropped, name)
-		}
-	}
-	return dropped, nil
-}
-
-// dropIfEmpty drops a month's partition without rows. Where others use the table, it waits a
-// moment for it, and gives up: the next day will do.
-func (s *Store) dropIfEmpty(ctx context.Context, month time.Time) (gone bool, err error) {
-	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock($1)`, makingMonths); err != nil {
-			return err
-		}
-		return tx.QueryRow(ctx, `select drop_event_month($1)`, month).Scan(&gone)
-	})
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.Code == "55P03" { // lock_not_available
-		return false, nil
-	}
-	return gone && err == nil, err
 }
