@@ -29,7 +29,7 @@ const (
 // purePackages are those that are tested when none is named.
 func purePackages() []string {
 	return []string{
-		"internal/attribution", "internal/commerce", "internal/facts", "internal/identity", "internal/ledger", "internal/models", "sdk/core",
+		"internal/attribution", "internal/commerce", "internal/facts", "internal/identity", "internal/ledger", "internal/models", "internal/upkeep/statements", "sdk/core",
 	}
 }
 

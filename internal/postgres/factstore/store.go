@@ -13,6 +13,8 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/cases"
+	pgstatements "github.com/tributary-io/tributary/internal/postgres/statements"
+	"github.com/tributary-io/tributary/internal/upkeep/statements"
 )
 
 // Store keeps facts and outcomes; safe for concurrent use.
@@ -45,6 +47,9 @@ type Tx struct {
 func (s *Store) Transact(ctx context.Context, f func(tx *Tx) error) error {
 	return dataError(s.db.InTx(ctx, func(tx pgx.Tx) error { return f(&Tx{cases.In(tx), tx, s.copying}) }))
 }
+
+// Statements works on statements in the same transaction.
+func (t *Tx) Statements() statements.Store { return pgstatements.In(t.tx) }
 
 // exec runs a statement that returns no rows.
 func (t *Tx) exec(ctx context.Context, what, sql string, args pgx.NamedArgs) error {
