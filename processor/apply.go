@@ -14,6 +14,7 @@ import (
 	"github.com/tributary-io/tributary/internal/ledger"
 	"github.com/tributary-io/tributary/internal/rollup"
 	"github.com/tributary-io/tributary/internal/upkeep/retention"
+	"github.com/tributary-io/tributary/internal/upkeep/statements"
 )
 
 // Tx is one transaction of the store: everything that a batch writes is written,
@@ -59,8 +60,6 @@ type Tx interface {
 	QueueFollowing(ctx context.Context, companyID string, keys []facts.OrderKey, cause facts.Cause) (int, error)
 	InsertDecisions(ctx context.Context, companyID string, decisions []facts.Decision) (orderIDs []string, err error)
 	KeepTouches(ctx context.Context, companyID string, decisions []facts.Decision) error
-	InsertStatements(ctx context.Context, companyID string, statements []facts.Statement) error
-	InsertPayments(ctx context.Context, companyID string, payments []facts.Payment) error
 	FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, limits facts.Limits) ([]facts.FirstOrderCandidate, error)
 	SetFirstOrders(ctx context.Context, companyID string, now time.Time, orders []facts.FirstOrder) error
 	AuditTests(ctx context.Context, companyID string, now time.Time, orders []facts.TestOrder) error
@@ -137,13 +136,9 @@ type Tx interface {
 	AddSums(ctx context.Context, companyID string, sums *rollup.Sums) error
 	AppendLedger(ctx context.Context, companyID string, now time.Time, ruleRev int64, postings []ledger.Posting) error
 
-	// Close statements.
-	NextStatement(ctx context.Context, companyID string) (*facts.Statement, error)
-	FreezeEntries(ctx context.Context, companyID string, s facts.Statement, limit int) (int, error)
-	ClosedBefore(ctx context.Context, companyID string, s facts.Statement) (*ledger.Closed, error)
-	SumEntries(ctx context.Context, companyID, statementID string, sum *ledger.Sum, limit int) (int, error)
-	KeepSum(ctx context.Context, companyID, statementID string, sum *ledger.Sum) error
-	CloseStatement(ctx context.Context, companyID string, now time.Time, c ledger.Closed) error
+	Statements() statements.Store
+
+	// Have a company's queue looked at, though none of its orders is queued.
 	QueueCompany(ctx context.Context, companyID string) error
 }
 
@@ -191,9 +186,9 @@ type companyBatch struct {
 	changes  []facts.Change
 
 	decisions  []facts.Decision
-	statements []facts.Statement
+	statements []statements.Statement
 	erasures   []string // ids of those that are asked for
-	payments   []facts.Payment
+	payments   []statements.Payment
 	notices    []facts.Notice
 	rejected   []once    // records that were rejected
 	factsOnly  bool      // store the facts and queue the orders; compute no outcome

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/upkeep/statements"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/devtest"
 )
@@ -55,13 +56,22 @@ func (w watchedTx) TakeQueued(ctx context.Context, companyID string, from facts.
 	return w.Tx.TakeQueued(ctx, companyID, from, limit)
 }
 
-func (w watchedTx) NextStatement(ctx context.Context, companyID string) (*facts.Statement, error) {
+func (w watchedTx) Statements() statements.Store {
+	return watchedStatements{w.Tx.Statements(), w.next}
+}
+
+type watchedStatements struct {
+	statements.Store
+	next func() error
+}
+
+func (w watchedStatements) Next(ctx context.Context, companyID string) (*statements.Statement, error) {
 	if w.next != nil {
 		if err := w.next(); err != nil {
 			return nil, err
 		}
 	}
-	return w.Tx.NextStatement(ctx, companyID)
+	return w.Store.Next(ctx, companyID)
 }
 
 func (w watchedTx) WriteOutcomes(ctx context.Context, companyID string, now time.Time, outcomes []facts.StoredOutcome) error {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/upkeep/statements"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -206,13 +207,13 @@ func readCommerce(c wire.Commerce, into *companyBatch) error {
 		}
 		into.decisions = append(into.decisions, d)
 	case wire.KindStatement:
-		s, err := facts.ParseStatement(c)
+		s, err := statements.Parse(c)
 		if err != nil {
 			return err
 		}
 		into.statements = append(into.statements, s)
 	case wire.KindPayment:
-		p, err := facts.ParsePayment(c)
+		p, err := statements.ParsePayment(c)
 		if err != nil {
 			return err
 		}

@@ -1,21 +1,25 @@
 package processor
 
-// This file closes statements.
+// This file goes on with what the merchant has asked for: erasures and statements.
 
 import (
 	"context"
 
-	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/ledger"
+	"github.com/tributary-io/tributary/internal/upkeep/statements"
 )
 
 // storeStatements stores statements that are asked for, and payments. Statements are
 // closed by closeNext, between two batches.
 func (a *application) storeStatements(ctx context.Context) error {
-	if err := a.tx.InsertStatements(ctx, a.company, a.statements); err != nil {
+	if err := a.tx.Statements().Insert(ctx, a.company, a.statements); err != nil {
 		return err
 	}
-	a.done.statements += len(a.statements)
+	if len(a.statements) > 0 { // they are closed once none of the company's orders is queued
+		a.done.statements += len(a.statements)
+		if err := a.tx.QueueCompany(ctx, a.company); err != nil {
+			return err
+		}
+	}
 	if len(a.erasures) > 0 { // admin has stored them; they are done between two batches
 		a.done.statements += len(a.erasures)
 		if err := a.tx.BeginErasures(ctx, a.company, a.erasures); err != nil {
@@ -25,7 +29,7 @@ func (a *application) storeStatements(ctx context.Context) error {
 			return err
 		}
 	}
-	return a.tx.InsertPayments(ctx, a.company, a.payments)
+	return a.tx.Statements().InsertPayments(ctx, a.company, a.payments)
 }
 
 // askedNext is the id of what the company's merchant has asked for and that is to be done next;
@@ -38,7 +42,7 @@ func (a *application) askedNext(ctx context.Context) (string, error) {
 	if e != nil {
 		return e.ErasureID, nil
 	}
-	s, err := a.tx.NextStatement(ctx, a.company)
+	s, err := a.tx.Statements().Next(ctx, a.company)
 	if err != nil || s == nil {
 		return "", err
 	}
@@ -53,51 +57,13 @@ func (a *application) stepNext(ctx context.Context, chunk int) error {
 	return a.closeNext(ctx, chunk)
 }
 
-// leastOfStatement is how many ledger entries each statement counts for at least, where
-// entries bound a transaction: to close one without any takes some time, too.
-const leastOfStatement = 100
-
-// closeNext goes on with the company's statements that are not closed, the first one first:
-// it puts entries into them, sums them, and closes those that are summed; at most limit entries.
-// It is called when the orders that waited since it was asked for are computed, so that the
-// ledger is what the facts said then. Where something is left to do, the company stays queued.
+// closeNext goes on with the company's statements. Where something is left to do, the company
+// stays queued.
 func (a *application) closeNext(ctx context.Context, limit int) error {
-	for left := limit; left > 0; {
-		s, err := a.tx.NextStatement(ctx, a.company)
-		if err != nil || s == nil {
-			return err
-		}
-		n, err := a.closeSome(ctx, s, left)
-		if err != nil {
-			return err
-		}
-		left -= max(n, leastOfStatement)
+	closed, more, err := statements.CloseNext(ctx, a.tx.Statements(), a.company, a.now, limit)
+	a.done.closed += closed
+	if err != nil || !more {
+		return err
 	}
 	return a.tx.QueueCompany(ctx, a.company)
-}
-
-// closeSome goes on with a statement and looks at limit entries at most, once when they are
-// put into it and once when they are summed. It returns how many it looked at.
-func (a *application) closeSome(ctx context.Context, s *facts.Statement, limit int) (n int, err error) {
-	sum := &ledger.Sum{}
-	if s.Summed == nil {
-		if n, err = a.tx.FreezeEntries(ctx, a.company, *s, limit); err != nil || n == limit {
-			return n, err
-		}
-	} else if kept, err := ledger.UnpackSum(s.Summed); err == nil {
-		sum = kept // else another version of the program wrote it: the sum begins anew
-	}
-	summed, err := a.tx.SumEntries(ctx, a.company, s.StatementID, sum, limit)
-	if err != nil {
-		return n, err
-	}
-	if n += summed; summed == limit {
-		return n, a.tx.KeepSum(ctx, a.company, s.StatementID, sum)
-	}
-	before, err := a.tx.ClosedBefore(ctx, a.company, *s)
-	if err != nil {
-		return n, err
-	}
-	a.done.closed++
-	return n, a.tx.CloseStatement(ctx, a.company, a.now, ledger.Close(*s, before, sum))
 }

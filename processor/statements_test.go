@@ -15,9 +15,9 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/ledger"
-	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/replay"
 	"github.com/tributary-io/tributary/internal/postgres/report"
+	pgstatements "github.com/tributary-io/tributary/internal/postgres/statements"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -337,7 +337,7 @@ func (s *ledgerShop) balanced() {
 		s.t.Fatalf("a total is not carried as it should be: %v", wrong)
 	}
 	for _, id := range s.texts(`select statement_id::text from statement where closed_at is not null`) {
-		sum, err := factstore.SumStatement(s.ctx, s.db.Pool(), s.company, id)
+		sum, err := pgstatements.SumAll(s.ctx, s.db.Pool(), s.company, id)
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -70,7 +70,7 @@ func ParseDecision(c wire.Commerce) (Decision, error) {
 	}
 	d := Decision{
 		OrderID: body.OrderID, InfluencerID: body.InfluencerID, Decision: body.Decision, Rev: c.Rev,
-		AcceptedAt: c.AcceptedAt.UTC().Truncate(storedPrecision), Actor: c.Actor,
+		AcceptedAt: c.AcceptedAt.UTC().Truncate(StoredPrecision), Actor: c.Actor,
 		Touches: strings.Join(body.Touches[:min(len(body.Touches), wire.MaxAccepted)], ","),
 	}
 	if !commerce.Recordable(d.AcceptedAt) {

@@ -119,7 +119,7 @@ func ParseEvent(raw []byte) (Event, error) {
 	if !commerce.Recordable(e.Timestamp) || !commerce.Recordable(e.ReceivedAt) || !commerce.Recordable(e.IDTime) {
 		return e, ErrTime
 	}
-	e.ReceivedAt = e.ReceivedAt.UTC().Truncate(storedPrecision)
+	e.ReceivedAt = e.ReceivedAt.UTC().Truncate(StoredPrecision)
 	e.At = e.Timestamp.UTC()
 	if skew := time.Duration(e.ClockSkewMs) * time.Millisecond; skew >= skewIsLatency || skew <= -skewIsLatency {
 		e.At = e.At.Add(skew)
@@ -155,9 +155,9 @@ func idTime(id uuid.UUID) time.Time {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(append([]byte{0, 0}, id[:6]...)))).UTC()
 }
 
-// storedPrecision is that of Postgres's timestamptz. Times are cut to it before they
+// StoredPrecision is that of Postgres's timestamptz. Times are cut to it before they
 // are compared: a stored copy must compare like one that has just come.
-const storedPrecision = time.Microsecond
+const StoredPrecision = time.Microsecond
 
 // Copy is the part of an event by which copies of one id are compared, and whose
 // sightings change when it is replaced.

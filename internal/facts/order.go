@@ -66,8 +66,8 @@ func ParseOrder(c wire.Commerce) (OrderVersion, error) {
 	if _, err := commerce.Exponent(order.Currency); err != nil {
 		return OrderVersion{}, ErrCurrency
 	}
-	v := OrderVersion{OrderID: order.OrderID, AcceptedAt: c.AcceptedAt.UTC().Truncate(storedPrecision), Personal: order.Personal, Actor: c.Actor}
-	v.VersionAt = order.UpdatedAt.Or(v.AcceptedAt).UTC().Truncate(storedPrecision)
+	v := OrderVersion{OrderID: order.OrderID, AcceptedAt: c.AcceptedAt.UTC().Truncate(StoredPrecision), Personal: order.Personal, Actor: c.Actor}
+	v.VersionAt = order.UpdatedAt.Or(v.AcceptedAt).UTC().Truncate(StoredPrecision)
 	if !commerce.Recordable(order.CreatedAt) || !commerce.Recordable(v.VersionAt) || !commerce.Recordable(v.AcceptedAt) {
 		return OrderVersion{}, ErrTime
 	}
@@ -281,7 +281,7 @@ func (p *Product) Newer(other *Product) bool {
 // parsed counts as absent.
 func ParseProduct(c wire.Commerce) (Product, error) {
 	digest := sha256.Sum256(c.Body)
-	accepted := c.AcceptedAt.UTC().Truncate(storedPrecision)
+	accepted := c.AcceptedAt.UTC().Truncate(StoredPrecision)
 	p := Product{Body: c.Body, Digest: digest[:], AcceptedAt: accepted, UpdatedAt: accepted}
 	if err := json.Unmarshal(c.Body, &p.Product); err != nil {
 		return p, fmt.Errorf("%w: %w", ErrNotJSON, err)
@@ -295,7 +295,7 @@ func ParseProduct(c wire.Commerce) (Product, error) {
 		}
 	}
 	if t, err := time.Parse(time.RFC3339, p.Product.UpdatedAt); err == nil {
-		p.UpdatedAt = t.UTC().Truncate(storedPrecision)
+		p.UpdatedAt = t.UTC().Truncate(StoredPrecision)
 	}
 	if !commerce.Recordable(p.UpdatedAt) || !commerce.Recordable(p.AcceptedAt) {
 		return p, ErrTime

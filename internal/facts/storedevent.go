@@ -161,7 +161,7 @@ func (s *StoredEvent) Read() (Event, error) {
 		return e, fmt.Errorf("event %s: %w: %w", beside.EventID, ErrNotJSON, err)
 	}
 	e.Payload = nil
-	e.ReceivedAt = e.ReceivedAt.UTC().Truncate(storedPrecision)
+	e.ReceivedAt = e.ReceivedAt.UTC().Truncate(StoredPrecision)
 	e.boundIDs()
 	return e, nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/rollup"
+	closing "github.com/tributary-io/tributary/internal/upkeep/statements"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/devtest"
 	"github.com/tributary-io/tributary/test/statements"
@@ -65,7 +66,7 @@ func factstoreStatements(t *testing.T, recorder *statements.Recorder) {
 		must(findOrders(ctx, tx, company))
 		must(decideOrders(ctx, tx, company))
 		must(countNulls(ctx, tx, company))
-		must(closeStatement(ctx, tx, company))
+		must(closeStatement(ctx, tx.Statements(), company))
 		must(erasePerson(ctx, tx, company))
 		return removeOld(ctx, tx, company)
 	}))
@@ -290,22 +291,22 @@ func erasePerson(ctx context.Context, tx *factstore.Tx, company string) error {
 	)
 }
 
-func closeStatement(ctx context.Context, tx *factstore.Tx, company string) error {
-	statement := facts.Statement{StatementID: "019cd7a4-2e00-7000-8000-000000000004", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Currency: "BRL", EndDate: "2026-04-30", Rev: 1, AskedAt: noon, Actor: "cli"}
+func closeStatement(ctx context.Context, store closing.Store, company string) error {
+	statement := closing.Statement{StatementID: "019cd7a4-2e00-7000-8000-000000000004", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Currency: "BRL", EndDate: "2026-04-30", Rev: 1, AskedAt: noon, Actor: "cli"}
 	if err := errors.Join(
-		tx.InsertStatements(ctx, company, []facts.Statement{statement}),
-		tx.InsertPayments(ctx, company, []facts.Payment{{StatementID: statement.StatementID, PaidAt: noon, Reference: "1", Rev: 1, RecordedAt: noon, Actor: "cli"}}),
-		second(tx.NextStatement(ctx, company)),
-		second(tx.FreezeEntries(ctx, company, statement, 10)),
-		second(tx.ClosedBefore(ctx, company, statement)),
+		store.Insert(ctx, company, []closing.Statement{statement}),
+		store.InsertPayments(ctx, company, []closing.Payment{{StatementID: statement.StatementID, PaidAt: noon, Reference: "1", Rev: 1, RecordedAt: noon, Actor: "cli"}}),
+		second(store.Next(ctx, company)),
+		second(store.Freeze(ctx, company, statement, 10)),
+		second(store.ClosedBefore(ctx, company, statement)),
 	); err != nil {
 		return err
 	}
-	sum := &ledger.Sum{}
+	sum := &closing.Sum{}
 	return errors.Join(
-		second(tx.SumEntries(ctx, company, statement.StatementID, sum, 10)),
-		tx.KeepSum(ctx, company, statement.StatementID, sum),
-		tx.CloseStatement(ctx, company, noon, ledger.Close(statement, nil, sum)),
+		second(store.Sum(ctx, company, statement.StatementID, sum, 10)),
+		store.KeepSum(ctx, company, statement.StatementID, sum),
+		store.Close(ctx, company, noon, closing.Close(statement, nil, sum)),
 	)
 }
 

@@ -30,7 +30,7 @@ const (
 func purePackages() []string {
 	return []string{
 		"internal/attribution", "internal/commerce", "internal/facts", "internal/fold", "internal/identity",
-		"internal/ledger", "internal/lenient", "internal/models", "internal/publichost", "internal/scrub", "sdk/core",
+		"internal/ledger", "internal/lenient", "internal/models", "internal/publichost", "internal/scrub", "internal/upkeep/statements", "sdk/core",
 	}
 }
 

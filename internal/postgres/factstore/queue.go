@@ -120,3 +120,10 @@ func (s *Store) QueuedCompanies(ctx context.Context) ([]string, error) {
 	}
 	return list, nil
 }
+
+// QueueCompany makes the company's queue be looked at, though no order is queued: an
+// erasure or a statement of it may be to go on with.
+func (t *Tx) QueueCompany(ctx context.Context, companyID string) error {
+	return t.exec(ctx, "queue a company", `insert into recompute_company (company_id) values (@company_id) on conflict (company_id) do nothing`,
+		pgx.NamedArgs{"company_id": companyID})
+}

@@ -14,6 +14,8 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/cases"
 	"github.com/tributary-io/tributary/internal/postgres/retention"
+	pgstatements "github.com/tributary-io/tributary/internal/postgres/statements"
+	"github.com/tributary-io/tributary/internal/upkeep/statements"
 )
 
 // Store keeps facts and outcomes; safe for concurrent use.
@@ -47,6 +49,9 @@ type Tx struct {
 func (s *Store) Transact(ctx context.Context, f func(tx *Tx) error) error {
 	return dataError(s.db.InTx(ctx, func(tx pgx.Tx) error { return f(&Tx{cases.In(tx), tx, s.copying}) }))
 }
+
+// Statements works on statements in the same transaction.
+func (t *Tx) Statements() statements.Store { return pgstatements.In(t.tx) }
 
 // exec runs a statement that returns no rows.
 func (t *Tx) exec(ctx context.Context, what, sql string, args pgx.NamedArgs) error {

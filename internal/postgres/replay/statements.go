@@ -9,7 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/postgres"
-	"github.com/tributary-io/tributary/internal/postgres/factstore"
+	pgstatements "github.com/tributary-io/tributary/internal/postgres/statements"
 )
 
 // statementTables are a company's statements, with their payments and the ledger entries
@@ -77,7 +77,7 @@ func (s *Snapshot) AlteredStatements(ctx context.Context, most int) (statements 
 					return false
 				}
 				for _, c := range page {
-					sum, failed := factstore.SumStatement(ctx, s.tx, company, c.id)
+					sum, failed := pgstatements.SumAll(ctx, s.tx, company, c.id)
 					if err = failed; err != nil {
 						return false
 					}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/upkeep/retention"
+	"github.com/tributary-io/tributary/internal/upkeep/statements"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/processor"
 )
@@ -312,12 +313,16 @@ func (t *transaction) AddClicks(context.Context, string, []facts.Clicks) error {
 
 func (t *transaction) MarkNulls(context.Context, string, []facts.DaySpan) error { return nil }
 
-// InsertStatements and InsertPayments are called with none: nobody closes a statement here.
 func (t *transaction) KeepTouches(context.Context, string, []facts.Decision) error { return nil }
 
-func (t *transaction) InsertStatements(context.Context, string, []facts.Statement) error { return nil }
+// Statements are stored with none: nobody closes one here.
+func (t *transaction) Statements() statements.Store { return noStatements{} }
 
-func (t *transaction) InsertPayments(context.Context, string, []facts.Payment) error { return nil }
+type noStatements struct{ statements.Store }
+
+func (noStatements) Insert(context.Context, string, []statements.Statement) error { return nil }
+
+func (noStatements) InsertPayments(context.Context, string, []statements.Payment) error { return nil }
 
 func (t *transaction) EventsOfDay(context.Context, string, facts.VisitorDay, int) ([]facts.Event, error) {
 	return nil, nil

@@ -1,4 +1,4 @@
-package ledger
+package statements
 
 import (
 	"crypto/sha256"
@@ -11,13 +11,13 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/ledger"
 )
 
 // Closed is a statement that is closed: it never changes. Amounts are in minor units
 // of the statement's currency.
 type Closed struct {
-	facts.Statement
+	Statement
 	StartDate string // YYYY-MM-DD: the day after the statement before; of the first, the earliest on which something of it may be paid
 	Opening   decimal.Decimal
 	Total     decimal.Decimal // Opening and the sum of the entries
@@ -35,7 +35,7 @@ type Closed struct {
 // statement's minimum. It is the opening of the next statement. A run is a number of
 // statements that are paid together: some of which the total was carried, and the one
 // after them.
-func Close(s facts.Statement, before *Closed, entries *Sum) Closed {
+func Close(s Statement, before *Closed, entries *Sum) Closed {
 	entries.endOrder()
 	c := Closed{Statement: s, StartDate: entries.firstDay, Entries: entries.count, Lines: entries.lines, Digest: entries.Digest(), RunID: s.StatementID}
 	if before != nil {
@@ -91,7 +91,7 @@ func (s *Sum) Pack() ([]byte, error) {
 	if state, ok := s.hash.(encoding.BinaryMarshaler); ok {
 		var err error
 		if p.Hash, err = state.MarshalBinary(); err != nil {
-			return nil, fmt.Errorf("ledger: the state of a digest: %w", err)
+			return nil, fmt.Errorf("statements: the state of a digest: %w", err)
 		}
 	}
 	return json.Marshal(p)
@@ -101,17 +101,17 @@ func (s *Sum) Pack() ([]byte, error) {
 func UnpackSum(packed []byte) (*Sum, error) {
 	var p packedSum
 	if err := json.Unmarshal(packed, &p); err != nil {
-		return nil, fmt.Errorf("ledger: a sum so far: %w", err)
+		return nil, fmt.Errorf("statements: a sum so far: %w", err)
 	}
 	s := &Sum{amount: p.Amount, count: p.Count, lines: p.Lines, firstDay: p.FirstDay, order: p.Order, number: p.Number, net: p.Net}
 	if p.Count > 0 {
 		h := sha256.New()
 		state, ok := h.(encoding.BinaryUnmarshaler)
 		if !ok {
-			return nil, errors.New("ledger: SHA-256 cannot go on here")
+			return nil, errors.New("statements: SHA-256 cannot go on here")
 		}
 		if err := state.UnmarshalBinary(p.Hash); err != nil {
-			return nil, fmt.Errorf("ledger: the state of a digest: %w", err)
+			return nil, fmt.Errorf("statements: the state of a digest: %w", err)
 		}
 		s.hash = h
 	}
@@ -122,7 +122,7 @@ func UnpackSum(packed []byte) (*Sum, error) {
 func (s *Sum) Last() (orderID string, number int) { return s.order, s.number }
 
 // Add adds an entry of an order. Entries come by order, byte by byte, and by number.
-func (s *Sum) Add(orderID string, e Entry) {
+func (s *Sum) Add(orderID string, e ledger.Entry) {
 	if s.hash == nil {
 		s.hash = sha256.New()
 	}

@@ -1,4 +1,4 @@
-package facts
+package statements
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -20,7 +21,7 @@ type Statement struct {
 	Rev          int64  // of the company's rules: statements are closed in this order
 	AskedAt      time.Time
 	Actor        string // as wire.Commerce's
-	Summed       []byte // the sum of its entries so far (ledger.Sum), where all of them are in it; nil: they are not
+	Summed       []byte // the sum of its entries so far (Sum), where all of them are in it; nil: they are not
 }
 
 // Payment says that a statement was paid.
@@ -33,44 +34,44 @@ type Payment struct {
 	Actor       string
 }
 
-// ParseStatement parses the body of a statement's record. It returns one of the errors
-// of event.go for a record that can never be applied.
-func ParseStatement(c wire.Commerce) (Statement, error) {
+// Parse parses the body of a statement's record. It returns one of the errors
+// of facts.ParseEvent for a record that can never be applied.
+func Parse(c wire.Commerce) (Statement, error) {
 	var body wire.Statement
 	if err := json.Unmarshal(c.Body, &body); err != nil {
-		return Statement{}, fmt.Errorf("%w: %w", ErrNotJSON, err)
+		return Statement{}, fmt.Errorf("%w: %w", facts.ErrNotJSON, err)
 	}
 	if !commerce.IsUUID(body.StatementID) || !commerce.IsUUID(body.InfluencerID) {
-		return Statement{}, ErrNoID
+		return Statement{}, facts.ErrNoID
 	}
 	if _, err := commerce.Exponent(body.Currency); err != nil {
-		return Statement{}, ErrCurrency
+		return Statement{}, facts.ErrCurrency
 	}
 	s := Statement{
 		StatementID: body.StatementID, InfluencerID: body.InfluencerID, Currency: body.Currency, EndDate: body.EndDate,
-		MinimumMinor: body.MinimumMinor, Rev: c.Rev, AskedAt: c.AcceptedAt.UTC().Truncate(storedPrecision), Actor: c.Actor,
+		MinimumMinor: body.MinimumMinor, Rev: c.Rev, AskedAt: c.AcceptedAt.UTC().Truncate(facts.StoredPrecision), Actor: c.Actor,
 	}
 	if _, err := commerce.ParseDay(s.EndDate, time.UTC); err != nil || !commerce.Recordable(s.AskedAt) {
-		return Statement{}, ErrTime
+		return Statement{}, facts.ErrTime
 	}
 	return s, nil
 }
 
-// ParsePayment parses the body of a payment's record, as ParseStatement does.
+// ParsePayment parses the body of a payment's record, as Parse does.
 func ParsePayment(c wire.Commerce) (Payment, error) {
 	var body wire.Payment
 	if err := json.Unmarshal(c.Body, &body); err != nil {
-		return Payment{}, fmt.Errorf("%w: %w", ErrNotJSON, err)
+		return Payment{}, fmt.Errorf("%w: %w", facts.ErrNotJSON, err)
 	}
 	if !commerce.IsUUID(body.StatementID) {
-		return Payment{}, ErrNoID
+		return Payment{}, facts.ErrNoID
 	}
 	p := Payment{
-		StatementID: body.StatementID, PaidAt: body.PaidAt.UTC().Truncate(storedPrecision), Reference: body.Reference,
-		Rev: c.Rev, RecordedAt: c.AcceptedAt.UTC().Truncate(storedPrecision), Actor: c.Actor,
+		StatementID: body.StatementID, PaidAt: body.PaidAt.UTC().Truncate(facts.StoredPrecision), Reference: body.Reference,
+		Rev: c.Rev, RecordedAt: c.AcceptedAt.UTC().Truncate(facts.StoredPrecision), Actor: c.Actor,
 	}
 	if !commerce.Recordable(p.PaidAt) || !commerce.Recordable(p.RecordedAt) {
-		return Payment{}, ErrTime
+		return Payment{}, facts.ErrTime
 	}
 	return p, nil
 }

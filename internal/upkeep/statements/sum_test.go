@@ -1,4 +1,4 @@
-package ledger
+package statements
 
 import (
 	"bytes"
@@ -7,21 +7,22 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/ledger"
 )
 
 func TestATotalThatIsNotPaidIsCarried(t *testing.T) {
 	before := func(end string, total int64, carried bool) *Closed {
-		return &Closed{Statement: facts.Statement{EndDate: end}, Total: decimal.NewFromInt(total), Carried: carried, RunID: "first"}
+		return &Closed{Statement: Statement{EndDate: end}, Total: decimal.NewFromInt(total), Carried: carried, RunID: "first"}
 	}
 	f := func(want string, carried bool, run string, minimum int64, last *Closed, amounts ...int64) {
 		t.Helper()
 		var sum Sum
 		for i, minor := range amounts {
-			l := line("a", minor, "BRL")
+			l := lineOf("a", minor, "BRL")
 			l.PayableOn = "2026-04-10"
-			sum.Add([]string{"o1", "o1", "o2"}[i], Entry{Line: l, Number: i + 1, Kind: Earned})
+			sum.Add([]string{"o1", "o1", "o2"}[i], ledger.Entry{Line: l, Number: i + 1, Kind: ledger.Earned})
 		}
-		c := Close(facts.Statement{StatementID: "this", EndDate: "2026-04-30", MinimumMinor: minimum}, last, &sum)
+		c := Close(Statement{StatementID: "this", EndDate: "2026-04-30", MinimumMinor: minimum}, last, &sum)
 		got := c.StartDate + " " + c.Opening.String() + " " + c.Total.String()
 		if got != want || c.Carried != carried || c.RunID != run || c.Entries != int64(len(amounts)) {
 			t.Errorf("%s, carried %t, run %s, %d entries; want %s, %t, %s", got, c.Carried, c.RunID, c.Entries, want, carried, run)
@@ -42,21 +43,21 @@ func TestATotalThatIsNotPaidIsCarried(t *testing.T) {
 // An order whose day was corrected is in the statement as one that had the day from the
 // beginning.
 func TestAFirstStatementBeginsWithWhatIsOwed(t *testing.T) {
-	f := func(want string, entries ...Entry) {
+	f := func(want string, entries ...ledger.Entry) {
 		t.Helper()
 		var sum Sum
 		for i, e := range entries {
 			e.Number = i + 1
 			sum.Add("o1", e)
 		}
-		if c := Close(facts.Statement{EndDate: "2026-09-30"}, nil, &sum); c.StartDate != want {
+		if c := Close(Statement{EndDate: "2026-09-30"}, nil, &sum); c.StartDate != want {
 			t.Errorf("from %s, want %s", c.StartDate, want)
 		}
 	}
-	on := func(day string, minor int64) Entry {
-		l := line("a", minor, "BRL")
+	on := func(day string, minor int64) ledger.Entry {
+		l := lineOf("a", minor, "BRL")
 		l.PayableOn = day
-		return Entry{Line: l, Kind: Earned}
+		return ledger.Entry{Line: l, Kind: ledger.Earned}
 	}
 	f("2026-09-21", on("2026-09-21", 10))
 	f("2026-09-21", on("2026-08-20", 10), on("2026-08-20", -10), on("2026-09-21", 10))
@@ -65,19 +66,21 @@ func TestAFirstStatementBeginsWithWhatIsOwed(t *testing.T) {
 }
 
 func TestASumCountsOrdersThatAreNotZeroAndTellsEntriesApart(t *testing.T) {
-	digest := func(wantLines int64, entries ...Entry) []byte {
+	digest := func(wantLines int64, entries ...ledger.Entry) []byte {
 		t.Helper()
 		var sum Sum
 		for i, e := range entries {
 			sum.Add([]string{"o1", "o1", "o2"}[i], e)
 		}
-		c := Close(facts.Statement{}, nil, &sum)
+		c := Close(Statement{}, nil, &sum)
 		if c.Lines != wantLines {
 			t.Errorf("%v: %d lines, want %d", entries, c.Lines, wantLines)
 		}
 		return c.Digest
 	}
-	entry := func(number int, minor int64) Entry { return Entry{Line: line("a", minor, "BRL"), Number: number} }
+	entry := func(number int, minor int64) ledger.Entry {
+		return ledger.Entry{Line: lineOf("a", minor, "BRL"), Number: number}
+	}
 	one := digest(2, entry(1, 10), entry(2, 5), entry(1, 7))
 	if !bytes.Equal(one, digest(2, entry(1, 10), entry(2, 5), entry(1, 7))) {
 		t.Error("equal entries have two digests")
@@ -91,12 +94,12 @@ func TestASumCountsOrdersThatAreNotZeroAndTellsEntriesApart(t *testing.T) {
 
 // A sum that is stored and read between any two entries is the same.
 func TestASumGoesOnWhereItWas(t *testing.T) {
-	var entries []Entry
+	var entries []ledger.Entry
 	var orders []string
 	for i := range 9 {
-		l := line("a", int64(i%3)-1, "BRL")
+		l := lineOf("a", int64(i%3)-1, "BRL")
 		l.PayableOn = "2026-04-1" + string(rune('0'+(i*7)%9))
-		entries, orders = append(entries, Entry{Line: l, Number: i%3 + 1}), append(orders, "o"+string(rune('0'+i/3)))
+		entries, orders = append(entries, ledger.Entry{Line: l, Number: i%3 + 1}), append(orders, "o"+string(rune('0'+i/3)))
 	}
 	sumOf := func(pauses func(i int) bool) Closed {
 		t.Helper()
@@ -116,7 +119,7 @@ func TestASumGoesOnWhereItWas(t *testing.T) {
 				t.Errorf("the last is %s %d", order, number)
 			}
 		}
-		return Close(facts.Statement{}, nil, sum)
+		return Close(Statement{}, nil, sum)
 	}
 	want := sumOf(func(int) bool { return false })
 	for at := range len(entries) + 1 {
@@ -130,4 +133,8 @@ func TestASumGoesOnWhereItWas(t *testing.T) {
 			t.Errorf("%q is a sum", packed)
 		}
 	}
+}
+
+func lineOf(cost string, minor int64, currency string) facts.Line {
+	return facts.Line{InfluencerID: "i", CampaignID: "c", CostID: cost, AmountMinor: minor, Currency: currency}
 }

@@ -1,4 +1,9 @@
-package factstore
+// Package statements has the SQL of internal/upkeep/statements: the statements of a company,
+// and the ledger entries that are in them.
+//
+// It holds statements of SQL only, each of one company's rows. What is closed when, and why, is in
+// internal/upkeep/statements.
+package statements
 
 import (
 	"context"
@@ -9,20 +14,26 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/shopspring/decimal"
 
-	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/ledger"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/upkeep/statements"
 )
 
-var statementRows = postgres.Rows[facts.Statement]{
-	postgres.Col("statement_id", "uuid", func(s *facts.Statement) string { return s.StatementID }),
-	postgres.Col("rev", "bigint", func(s *facts.Statement) int64 { return s.Rev }),
-	postgres.Col("influencer_id", "uuid", func(s *facts.Statement) string { return s.InfluencerID }),
-	postgres.Col("currency", "text", func(s *facts.Statement) string { return s.Currency }),
-	postgres.Col("end_date", "date", func(s *facts.Statement) string { return s.EndDate }),
-	postgres.Col("minimum_minor", "bigint", func(s *facts.Statement) int64 { return s.MinimumMinor }),
-	postgres.Col("asked_at", "timestamptz", func(s *facts.Statement) time.Time { return s.AskedAt }),
-	postgres.Col("actor", "text", func(s *facts.Statement) string { return s.Actor }),
+// Tx works on statements within a transaction. It is a statements.Store.
+type Tx struct{ tx pgx.Tx }
+
+// In returns a Tx that works within the caller's transaction.
+func In(tx pgx.Tx) Tx { return Tx{tx} }
+
+var statementRows = postgres.Rows[statements.Statement]{
+	postgres.Col("statement_id", "uuid", func(s *statements.Statement) string { return s.StatementID }),
+	postgres.Col("rev", "bigint", func(s *statements.Statement) int64 { return s.Rev }),
+	postgres.Col("influencer_id", "uuid", func(s *statements.Statement) string { return s.InfluencerID }),
+	postgres.Col("currency", "text", func(s *statements.Statement) string { return s.Currency }),
+	postgres.Col("end_date", "date", func(s *statements.Statement) string { return s.EndDate }),
+	postgres.Col("minimum_minor", "bigint", func(s *statements.Statement) int64 { return s.MinimumMinor }),
+	postgres.Col("asked_at", "timestamptz", func(s *statements.Statement) time.Time { return s.AskedAt }),
+	postgres.Col("actor", "text", func(s *statements.Statement) string { return s.Actor }),
 }
 
 var insertStatements = `
@@ -30,25 +41,21 @@ var insertStatements = `
 	select @company_id, statement_id, rev, influencer_id, currency, end_date, minimum_minor, asked_at, actor from ` + statementRows.Unnest("s") + `
 	on conflict (company_id, statement_id) do nothing`
 
-// InsertStatements stores statements that are asked for and not stored yet, and queues
-// the company: they are closed once none of its orders is queued.
-func (t *Tx) InsertStatements(ctx context.Context, companyID string, statements []facts.Statement) error {
-	if len(statements) == 0 {
+// Insert stores statements that are asked for and not stored yet.
+func (t Tx) Insert(ctx context.Context, companyID string, asked []statements.Statement) error {
+	if len(asked) == 0 {
 		return nil
 	}
-	if err := t.exec(ctx, "store statements", insertStatements, statementRows.Args(statements, pgx.NamedArgs{"company_id": companyID})); err != nil {
-		return err
-	}
-	return t.QueueCompany(ctx, companyID)
+	return postgres.Exec(ctx, t.tx, "store statements", insertStatements, statementRows.Args(asked, pgx.NamedArgs{"company_id": companyID}))
 }
 
-var paymentRows = postgres.Rows[facts.Payment]{
-	postgres.Col("statement_id", "uuid", func(p *facts.Payment) string { return p.StatementID }),
-	postgres.Col("rev", "bigint", func(p *facts.Payment) int64 { return p.Rev }),
-	postgres.Col("paid_at", "timestamptz", func(p *facts.Payment) time.Time { return p.PaidAt }),
-	postgres.Col("reference", "text", func(p *facts.Payment) string { return p.Reference }),
-	postgres.Col("recorded_at", "timestamptz", func(p *facts.Payment) time.Time { return p.RecordedAt }),
-	postgres.Col("actor", "text", func(p *facts.Payment) string { return p.Actor }),
+var paymentRows = postgres.Rows[statements.Payment]{
+	postgres.Col("statement_id", "uuid", func(p *statements.Payment) string { return p.StatementID }),
+	postgres.Col("rev", "bigint", func(p *statements.Payment) int64 { return p.Rev }),
+	postgres.Col("paid_at", "timestamptz", func(p *statements.Payment) time.Time { return p.PaidAt }),
+	postgres.Col("reference", "text", func(p *statements.Payment) string { return p.Reference }),
+	postgres.Col("recorded_at", "timestamptz", func(p *statements.Payment) time.Time { return p.RecordedAt }),
+	postgres.Col("actor", "text", func(p *statements.Payment) string { return p.Actor }),
 }
 
 var insertPayments = `
@@ -57,17 +64,17 @@ var insertPayments = `
 	on conflict (company_id, statement_id) do nothing`
 
 // InsertPayments stores payments of statements that have none yet.
-func (t *Tx) InsertPayments(ctx context.Context, companyID string, payments []facts.Payment) error {
+func (t Tx) InsertPayments(ctx context.Context, companyID string, payments []statements.Payment) error {
 	if len(payments) == 0 {
 		return nil
 	}
-	return t.exec(ctx, "store payments", insertPayments, paymentRows.Args(payments, pgx.NamedArgs{"company_id": companyID}))
+	return postgres.Exec(ctx, t.tx, "store payments", insertPayments, paymentRows.Args(payments, pgx.NamedArgs{"company_id": companyID}))
 }
 
-// NextStatement returns the first statement of a company that is not closed, nil where
+// Next returns the first statement of a company that is not closed, nil where
 // there is none.
-func (t *Tx) NextStatement(ctx context.Context, companyID string) (*facts.Statement, error) {
-	s, err := postgres.One(ctx, t.tx, func(row pgx.CollectableRow) (s facts.Statement, err error) {
+func (t Tx) Next(ctx context.Context, companyID string) (*statements.Statement, error) {
+	s, err := postgres.One(ctx, t.tx, func(row pgx.CollectableRow) (s statements.Statement, err error) {
 		err = row.Scan(&s.StatementID, &s.InfluencerID, &s.Currency, postgres.Day(&s.EndDate), &s.MinimumMinor, &s.Rev, &s.AskedAt, &s.Actor, &s.Summed)
 		return s, err
 	}, `
@@ -82,11 +89,11 @@ func (t *Tx) NextStatement(ctx context.Context, companyID string) (*facts.Statem
 	return &s, nil
 }
 
-// FreezeEntries puts ledger entries of a statement's influencer and currency into the
+// Freeze puts ledger entries of a statement's influencer and currency into the
 // statement, at most limit: those that are in none and may be paid by its last day. The
 // order's day and the base of its commission stay with an entry from then on. It returns how
 // many there were.
-func (t *Tx) FreezeEntries(ctx context.Context, companyID string, s facts.Statement, limit int) (int, error) {
+func (t Tx) Freeze(ctx context.Context, companyID string, s statements.Statement, limit int) (int, error) {
 	rows, err := postgres.Collect(ctx, t.tx, pgx.RowTo[int], `
 		update ledger_entry l set statement_id = @statement_id::uuid, day = o.day, base_minor = p.base_minor
 		from (
@@ -106,8 +113,8 @@ func (t *Tx) FreezeEntries(ctx context.Context, companyID string, s facts.Statem
 
 // ClosedBefore returns the newest closed statement of a statement's influencer and
 // currency, nil where there is none.
-func (t *Tx) ClosedBefore(ctx context.Context, companyID string, s facts.Statement) (*ledger.Closed, error) {
-	c, err := postgres.One(ctx, t.tx, func(row pgx.CollectableRow) (c ledger.Closed, err error) {
+func (t Tx) ClosedBefore(ctx context.Context, companyID string, s statements.Statement) (*statements.Closed, error) {
+	c, err := postgres.One(ctx, t.tx, func(row pgx.CollectableRow) (c statements.Closed, err error) {
 		err = row.Scan(&c.StatementID, postgres.Day(&c.EndDate), &c.Total, &c.Carried, &c.RunID)
 		return c, err
 	}, `
@@ -123,18 +130,18 @@ func (t *Tx) ClosedBefore(ctx context.Context, companyID string, s facts.Stateme
 	return &c, nil
 }
 
-// SumEntries adds the next entries that are in a statement to its sum, at most limit. It returns
+// Sum adds the next entries that are in a statement to its sum, at most limit. It returns
 // how many there were.
-func (t *Tx) SumEntries(ctx context.Context, companyID, statementID string, sum *ledger.Sum, limit int) (int, error) {
+func (t Tx) Sum(ctx context.Context, companyID, statementID string, sum *statements.Sum, limit int) (int, error) {
 	return sumEntries(ctx, t.tx, companyID, statementID, sum, limit)
 }
 
-// entriesPerPage is how many entries SumStatement reads at once.
+// entriesPerPage is how many entries SumAll reads at once.
 const entriesPerPage = 10_000
 
-// SumStatement sums all entries that are in a statement.
-func SumStatement(ctx context.Context, q postgres.Querier, companyID, statementID string) (*ledger.Sum, error) {
-	sum := &ledger.Sum{}
+// SumAll sums all entries that are in a statement.
+func SumAll(ctx context.Context, q postgres.Querier, companyID, statementID string) (*statements.Sum, error) {
+	sum := &statements.Sum{}
 	for {
 		n, err := sumEntries(ctx, q, companyID, statementID, sum, entriesPerPage)
 		if err != nil || n < entriesPerPage {
@@ -143,7 +150,7 @@ func SumStatement(ctx context.Context, q postgres.Querier, companyID, statementI
 	}
 }
 
-func sumEntries(ctx context.Context, q postgres.Querier, companyID, statementID string, sum *ledger.Sum, limit int) (n int, err error) {
+func sumEntries(ctx context.Context, q postgres.Querier, companyID, statementID string, sum *statements.Sum, limit int) (n int, err error) {
 	order, number := sum.Last()
 	rows, err := q.Query(ctx, `
 		select order_id, entry, kind, coalesce(reverses, 0), influencer_id::text, coalesce(campaign_id, ''), cost_id::text, amount_minor, currency, payable_on
@@ -162,18 +169,18 @@ func sumEntries(ctx context.Context, q postgres.Querier, companyID, statementID 
 }
 
 // KeepSum stores the sum of a statement's entries so far: all of them are in it.
-func (t *Tx) KeepSum(ctx context.Context, companyID, statementID string, sum *ledger.Sum) error {
+func (t Tx) KeepSum(ctx context.Context, companyID, statementID string, sum *statements.Sum) error {
 	packed, err := sum.Pack()
 	if err != nil {
 		return err
 	}
-	return t.exec(ctx, "keep a sum", `update statement set summed = @summed where company_id = @company_id and statement_id = @statement_id and closed_at is null`,
+	return postgres.Exec(ctx, t.tx, "keep a sum", `update statement set summed = @summed where company_id = @company_id and statement_id = @statement_id and closed_at is null`,
 		pgx.NamedArgs{"company_id": companyID, "statement_id": statementID, "summed": packed})
 }
 
-// CloseStatement stores what a statement has. One that is closed stays as it is.
-func (t *Tx) CloseStatement(ctx context.Context, companyID string, now time.Time, c ledger.Closed) error {
-	return t.exec(ctx, "close a statement", `
+// Close stores what a statement has. One that is closed stays as it is.
+func (t Tx) Close(ctx context.Context, companyID string, now time.Time, c statements.Closed) error {
+	return postgres.Exec(ctx, t.tx, "close a statement", `
 		update statement set closed_at = @now::timestamptz, start_date = @start_date::date, opening_minor = @opening::numeric, total_minor = @total::numeric,
 			entries = @entries::bigint, lines = @lines::bigint, summed = null, carried = @carried::boolean, run_id = @run_id::uuid, digest = @digest::bytea
 		where company_id = @company_id and statement_id = @statement_id and closed_at is null`,
@@ -183,10 +190,3 @@ func (t *Tx) CloseStatement(ctx context.Context, companyID string, now time.Time
 
 // whole is a whole number as an argument of type numeric.
 func whole(n decimal.Decimal) string { return n.StringFixed(0) }
-
-// QueueCompany makes the company's queue be looked at, though no order is queued: a
-// statement of it may be to close.
-func (t *Tx) QueueCompany(ctx context.Context, companyID string) error {
-	return t.exec(ctx, "queue a company", `insert into recompute_company (company_id) values (@company_id) on conflict (company_id) do nothing`,
-		pgx.NamedArgs{"company_id": companyID})
-}

@@ -1,13 +1,17 @@
-package facts
+package statements
 
 import (
 	"encoding/json"
 	"errors"
 	"reflect"
 	"testing"
+	"time"
 
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/wire"
 )
+
+var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 
 func TestRecordsOfStatementsAndPayments(t *testing.T) {
 	const id, influencer = "019cd7a4-2e00-7000-8000-000000000001", "019cd7a4-2e00-7000-8000-000000000002"
@@ -18,18 +22,18 @@ func TestRecordsOfStatementsAndPayments(t *testing.T) {
 		}
 	}
 	statement := func(c wire.Commerce) error {
-		s, err := ParseStatement(c)
+		s, err := Parse(c)
 		if want := (Statement{StatementID: id, InfluencerID: influencer, Currency: "BRL", EndDate: "2026-04-30", MinimumMinor: 5, Rev: 7, AskedAt: noon, Actor: "cli"}); err == nil && !reflect.DeepEqual(s, want) {
 			t.Errorf("%+v, want %+v", s, want)
 		}
 		return err
 	}
 	f(statement, nil, `{"statementId":"`+id+`","influencerId":"`+influencer+`","currency":"BRL","endDate":"2026-04-30","minimumMinor":5}`)
-	f(statement, ErrNotJSON, `{`)
-	f(statement, ErrNoID, `{"statementId":"x","influencerId":"`+influencer+`","currency":"BRL","endDate":"2026-04-30"}`)
-	f(statement, ErrNoID, `{"statementId":"`+id+`","currency":"BRL","endDate":"2026-04-30"}`)
-	f(statement, ErrCurrency, `{"statementId":"`+id+`","influencerId":"`+influencer+`","currency":"XYZ","endDate":"2026-04-30"}`)
-	f(statement, ErrTime, `{"statementId":"`+id+`","influencerId":"`+influencer+`","currency":"BRL","endDate":"2026-02-30"}`)
+	f(statement, facts.ErrNotJSON, `{`)
+	f(statement, facts.ErrNoID, `{"statementId":"x","influencerId":"`+influencer+`","currency":"BRL","endDate":"2026-04-30"}`)
+	f(statement, facts.ErrNoID, `{"statementId":"`+id+`","currency":"BRL","endDate":"2026-04-30"}`)
+	f(statement, facts.ErrCurrency, `{"statementId":"`+id+`","influencerId":"`+influencer+`","currency":"XYZ","endDate":"2026-04-30"}`)
+	f(statement, facts.ErrTime, `{"statementId":"`+id+`","influencerId":"`+influencer+`","currency":"BRL","endDate":"2026-02-30"}`)
 	payment := func(c wire.Commerce) error {
 		p, err := ParsePayment(c)
 		if want := (Payment{StatementID: id, PaidAt: noon, Reference: "PIX", Rev: 7, RecordedAt: noon, Actor: "cli"}); err == nil && p != want {
@@ -42,7 +46,7 @@ func TestRecordsOfStatementsAndPayments(t *testing.T) {
 		t.Fatal(err)
 	}
 	f(payment, nil, `{"statementId":"`+id+`","paidAt":`+string(at)+`,"reference":"PIX"}`)
-	f(payment, ErrNotJSON, `[]`)
-	f(payment, ErrNoID, `{"paidAt":`+string(at)+`,"reference":"PIX"}`)
-	f(payment, ErrTime, `{"statementId":"`+id+`","reference":"PIX"}`)
+	f(payment, facts.ErrNotJSON, `[]`)
+	f(payment, facts.ErrNoID, `{"paidAt":`+string(at)+`,"reference":"PIX"}`)
+	f(payment, facts.ErrTime, `{"statementId":"`+id+`","reference":"PIX"}`)
 }
