@@ -9,7 +9,7 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/signs"
 	"github.com/tributary-io/tributary/sdk/core"
-	"github.com/tributary-io/tributary/testdata/leaks"
+	"github.com/tributary-io/tributary/test/fixtures/leaks"
 )
 
 // score counts what was found of what was planted.

@@ -8,7 +8,7 @@ import (
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/signs"
-	"github.com/tributary-io/tributary/testdata/leaks"
+	"github.com/tributary-io/tributary/test/fixtures/leaks"
 )
 
 // signsFound compares signs with what was planted: by kind, and the code or influencer.

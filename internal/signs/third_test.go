@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/signs"
-	"github.com/tributary-io/tributary/testdata/leaks"
+	"github.com/tributary-io/tributary/test/fixtures/leaks"
 )
 
 func thirdCodes(t testing.TB, from, seeds uint64) (s score) {

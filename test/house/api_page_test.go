@@ -58,6 +58,7 @@ func callsOf(page string) (list []string) {
 
 // A test runs each command of docs/api.md; this one says that no operation is left out.
 func TestTheAPIPageCallsEveryOperation(t *testing.T) {
+	atRoot(t)
 	page, err := os.ReadFile(filepath.Join("docs", "api.md"))
 	if err != nil {
 		t.Fatal(err)

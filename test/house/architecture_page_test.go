@@ -26,6 +26,7 @@ const architecturePage = "docs/architecture.md"
 // Source files that a page names exist. In the architecture's page directories
 // are held to that too; elsewhere a slash may stand in a media type.
 func TestEveryFileThatAPageNamesIsThere(t *testing.T) {
+	atRoot(t)
 	checked := 0
 	for _, page := range pages(t) {
 		text, err := os.ReadFile(page)
@@ -54,6 +55,7 @@ func TestEveryFileThatAPageNamesIsThere(t *testing.T) {
 
 // The two walks are read from top to bottom, file by file: none is named twice.
 func TestTheWalksNameEachFileOnce(t *testing.T) {
+	atRoot(t)
 	text, err := os.ReadFile(architecturePage)
 	if err != nil {
 		t.Fatal(err)
@@ -79,6 +81,7 @@ func TestTheWalksNameEachFileOnce(t *testing.T) {
 
 // The tables of packages are whole: each has its place in one of them.
 func TestTheArchitecturePageNamesEveryPackage(t *testing.T) {
+	atRoot(t)
 	text, err := os.ReadFile(architecturePage)
 	if err != nil {
 		t.Fatal(err)

@@ -40,6 +40,7 @@ func isStandard(path string) bool {
 }
 
 func TestSDKReachesTheStandardLibraryOnly(t *testing.T) {
+	atRoot(t)
 	for _, path := range deps(t, "./sdk/...") {
 		if !isStandard(path) && !strings.HasPrefix(path, module+"sdk") && path != module+"internal/seglog" {
 			t.Errorf("sdk reaches %s: it is embedded in merchants' backends and may bring nothing along", path)
@@ -49,6 +50,7 @@ func TestSDKReachesTheStandardLibraryOnly(t *testing.T) {
 
 // So that the SDK can share it.
 func TestTheSegmentLogReachesTheStandardLibraryOnly(t *testing.T) {
+	atRoot(t)
 	for _, path := range deps(t, "./internal/seglog") {
 		if !isStandard(path) && path != module+"internal/seglog" {
 			t.Errorf("internal/seglog reaches %s", path)
@@ -57,6 +59,7 @@ func TestTheSegmentLogReachesTheStandardLibraryOnly(t *testing.T) {
 }
 
 func TestCoreStaysSmallEnoughForABrowser(t *testing.T) {
+	atRoot(t)
 	allowed := []string{"errors", "math/bits", "strings", "strconv", "slices", "unicode/utf8"} // bits are instructions
 	for from, paths := range imports(t, "./sdk/core") {
 		for _, path := range paths {
@@ -74,6 +77,7 @@ func TestCoreStaysSmallEnoughForABrowser(t *testing.T) {
 }
 
 func TestEdgeNeedsOnlyKafka(t *testing.T) {
+	atRoot(t)
 	reached := deps(t, "./edge/...")
 	if !slices.Contains(reached, module+"internal/kafka") {
 		t.Fatal("go list does not list the edge's dependencies")
@@ -93,6 +97,7 @@ func TestEdgeNeedsOnlyKafka(t *testing.T) {
 // Every statement is held to docs/tables.md by a test of internal/postgres, so
 // no other package may send any. devstack starts servers, and what is below test fills them.
 func TestOnlyThePostgresPackagesSpeakSQL(t *testing.T) {
+	atRoot(t)
 	for from, paths := range imports(t, "./...") {
 		if inside(from, "internal/postgres") || inside(from, "dev/devstack") || inside(from, "test") {
 			continue
@@ -107,6 +112,7 @@ func TestOnlyThePostgresPackagesSpeakSQL(t *testing.T) {
 
 // They share what internal/commerce checks and what the database reads.
 func TestTheAPIAndThePagesAreApart(t *testing.T) {
+	atRoot(t)
 	for _, path := range deps(t, "./admin") {
 		if inside(path, "admin/dashboard") {
 			t.Errorf("admin reaches %s: admin.Mux takes the pages as a handler", path)
@@ -120,6 +126,7 @@ func TestTheAPIAndThePagesAreApart(t *testing.T) {
 }
 
 func TestServicesNeverImportEachOther(t *testing.T) {
+	atRoot(t)
 	services := []string{"edge", "admin", "processor"}
 	for _, service := range services {
 		for _, path := range deps(t, "./"+service+"/...") {
@@ -135,6 +142,7 @@ func TestServicesNeverImportEachOther(t *testing.T) {
 // The edge alone names the Kafka adapter and the batching before it: Kafka is
 // its one dependency.
 func TestServicesDeclareWhatTheyNeed(t *testing.T) {
+	atRoot(t)
 	for _, service := range []string{"edge", "admin", "processor"} {
 		for from, paths := range imports(t, "./"+service+"/...") {
 			for _, path := range paths {
@@ -154,6 +162,7 @@ func TestServicesDeclareWhatTheyNeed(t *testing.T) {
 // Also dev, which runs the services, has them handed in. Benchmarks and the
 // simulated world, in WebAssembly, are programs of their own.
 func TestOnlyCmdImportsServices(t *testing.T) {
+	atRoot(t)
 	for from, paths := range imports(t, "./...") {
 		if inside(from, "cmd") || inside(from, "test/bench") || from == module+"test/sim/world" {
 			continue
@@ -174,6 +183,7 @@ func inside(path, directory string) bool {
 }
 
 func TestAttributionRulesArePure(t *testing.T) {
+	atRoot(t)
 	for _, pure := range []string{"./internal/attribution", "./internal/facts"} {
 		for from, paths := range imports(t, pure) {
 			for _, path := range paths {
@@ -187,6 +197,7 @@ func TestAttributionRulesArePure(t *testing.T) {
 }
 
 func TestLeavesImportNothingOfOurs(t *testing.T) {
+	atRoot(t)
 	for leaf, but := range map[string][]string{
 		"internal/wire": nil, "sdk/core": nil, "internal/fold": nil, "internal/lenient": nil, "internal/publichost": nil,
 		"internal/commerce": {"internal/wire", "internal/fold", "internal/publichost"}, // it checks orders in the shape in which they travel

@@ -10,6 +10,7 @@ import (
 
 // Each module that go.mod requires directly has its reason, and nothing else has one.
 func TestEveryDependencyHasItsReason(t *testing.T) {
+	atRoot(t)
 	read := func(name string) string {
 		text, err := os.ReadFile(name)
 		if err != nil {

@@ -82,6 +82,7 @@ func anchors(page string) map[string]bool {
 }
 
 func TestEveryRelativeLinkLeadsSomewhere(t *testing.T) {
+	atRoot(t)
 	checked := 0
 	for _, path := range pages(t) {
 		page, err := os.ReadFile(path)
@@ -139,6 +140,7 @@ func TestLinksAreFoundWhereverTheyStand(t *testing.T) {
 
 // docs/events.md names every code that an answer may have and every click id.
 func TestEventsPageTellsEveryCodeAndClickID(t *testing.T) {
+	atRoot(t)
 	page, err := os.ReadFile(filepath.Join("docs", "events.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -166,6 +168,7 @@ func TestEventsPageTellsEveryCodeAndClickID(t *testing.T) {
 // Each row of the table of names is a canonical name and the spellings that
 // become it.
 func TestEverySpellingOfTheEventsPageIsUnderstood(t *testing.T) {
+	atRoot(t)
 	page, err := os.ReadFile(filepath.Join("docs", "events.md"))
 	if err != nil {
 		t.Fatal(err)

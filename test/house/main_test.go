@@ -2,30 +2,23 @@
 // may import which (docs/architecture.md, "Packages"), and that pages, comments
 // and the event's schema agree with the code.
 //
-// What may enter: rules over the whole repository. Paths are relative to the
-// module's root: the tests run there.
+// What may enter: rules over the whole repository. Each begins with atRoot.
 package house_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 )
 
-func TestMain(m *testing.M) {
-	if err := toRoot(); err != nil {
-		fmt.Fprintln(os.Stderr, "house:", err)
-		os.Exit(1)
-	}
-	os.Exit(m.Run())
-}
-
-// toRoot makes the module's root the working directory.
-func toRoot() error {
+// atRoot makes the module's root the working directory of a test, for its paths. Not
+// TestMain does: what is opened after a change of directory there, `go test` does not
+// know, and it would show a result of before a page was changed.
+func atRoot(t *testing.T) {
+	t.Helper()
 	root := filepath.Join("..", "..")
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
-		return fmt.Errorf("the module's root: %w", err)
+		t.Fatalf("the module's root: %v", err)
 	}
-	return os.Chdir(root)
+	t.Chdir(root)
 }

@@ -108,6 +108,7 @@ func dashboardExprs(t *testing.T) map[string][]string {
 }
 
 func TestEveryAlertHasItsParagraph(t *testing.T) {
+	atRoot(t)
 	page, err := os.ReadFile(filepath.Join("docs", "operations.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -144,6 +145,7 @@ func TestEveryAlertHasItsParagraph(t *testing.T) {
 }
 
 func TestEveryAlertIsTestedBothWays(t *testing.T) {
+	atRoot(t)
 	var file struct {
 		Tests []struct {
 			Rules []struct {
@@ -173,6 +175,7 @@ func TestEveryAlertIsTestedBothWays(t *testing.T) {
 // Prometheus' own tool reads the rules and the dashboard's expressions, and runs
 // the alerts' tests.
 func TestPromtoolTakesRulesAndDashboard(t *testing.T) {
+	atRoot(t)
 	devtest.NeedsIntegration(t) // it builds promtool
 	promtool := func(args ...string) {
 		t.Helper()

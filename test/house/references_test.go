@@ -162,6 +162,7 @@ func hasSection(page, section string) bool {
 
 // Comments cite pages of this repository, so that a reader can open them.
 func TestEveryPageThatACommentCitesIsThere(t *testing.T) {
+	atRoot(t)
 	checked := 0
 	for _, c := range comments(t) {
 		wrong, references := unresolved(c)
@@ -176,6 +177,7 @@ func TestEveryPageThatACommentCitesIsThere(t *testing.T) {
 }
 
 func TestReferencesAreFoundInComments(t *testing.T) {
+	atRoot(t)
 	f := func(list []comment, want ...string) {
 		t.Helper()
 		var got []string

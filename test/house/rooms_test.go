@@ -53,6 +53,7 @@ func fileImports(t *testing.T, path string) (paths []string) {
 // Benchmarks, proofs and test servers are imported by each other and by tests.
 // Of the product only the binary has `tributary dev` inside.
 func TestTheProductImportsNothingOfTest(t *testing.T) {
+	atRoot(t)
 	for _, source := range sources(t) {
 		if strings.HasSuffix(source, "_test.go") || strings.HasPrefix(source, "test/") {
 			continue
@@ -69,6 +70,7 @@ func TestTheProductImportsNothingOfTest(t *testing.T) {
 }
 
 func TestTheRootHasNoGoFile(t *testing.T) {
+	atRoot(t)
 	for _, source := range sources(t) {
 		if !strings.Contains(source, "/") {
 			t.Errorf("%s: a package has a directory, and rules of the house are in test/house", source)

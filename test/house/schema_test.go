@@ -52,6 +52,7 @@ func agree(t *testing.T, schema *jsonschema.Schema, name, event string) (valid b
 }
 
 func TestEventSchemaAgreesWithTheGoldenEvents(t *testing.T) {
+	atRoot(t)
 	schema := eventSchema(t)
 	files, err := filepath.Glob("testdata/events/*.txt")
 	if err != nil || len(files) < 10 {
@@ -87,6 +88,7 @@ func TestEventSchemaAgreesWithTheGoldenEvents(t *testing.T) {
 }
 
 func TestEventSchemaAgreesWithTheParser(t *testing.T) {
+	atRoot(t)
 	schema := eventSchema(t)
 	f := func(event string, want bool) {
 		t.Helper()
@@ -175,6 +177,7 @@ func TestEventSchemaAgreesWithTheParser(t *testing.T) {
 
 // What the clients' types ask for is a part of what the edge takes.
 func TestTheTypesOfTheSchemaAreTakenByTheParser(t *testing.T) {
+	atRoot(t)
 	schema := eventSchema(t)
 	types, err := jsonschema.NewCompiler().Compile(filepath.Join("docs", "event.schema.json") + "#/$defs/Payloads")
 	if err != nil {
@@ -209,6 +212,7 @@ func TestTheTypesOfTheSchemaAreTakenByTheParser(t *testing.T) {
 
 // The tables of docs/events.md have the schema's members, and no others.
 func TestTheTablesOfTheEventsPageHaveTheSchemasMembers(t *testing.T) {
+	atRoot(t)
 	type shape struct {
 		Properties map[string]shape `json:"properties"`
 		AnyOf      []struct {
